@@ -1,0 +1,121 @@
+// Package apierr gives the errors of all clouds one vocabulary.
+//
+// Each provider translates the errors of its SDK into these sentinels in one
+// place; everybody else asks with errors.Is and never looks at texts or SDK
+// types. What it promises: a marked error reads exactly as before, and both the
+// sentinel and everything it wrapped are still found; each error has exactly one
+// code out of a short fixed list.
+package apierr
+
+import (
+	"context"
+	"errors"
+	"net"
+)
+
+// What a failed cloud call can mean.
+var (
+	// ErrNotFound means that the cloud answered, and what was asked for does
+	// not exist.
+	ErrNotFound = errors.New("not found")
+	// ErrThrottled means that the cloud wants fewer requests.
+	ErrThrottled = errors.New("throttled")
+	// ErrDenied means that the credentials are wrong or may not do this.
+	ErrDenied = errors.New("denied")
+	// ErrUnavailable means that no usable answer came: the network, a proxy or
+	// the service failed. Nothing is known about what was asked for.
+	ErrUnavailable = errors.New("unavailable")
+	// ErrConflict means that the state of something does not allow the change
+	// now: it exists already, is in use, or is being changed.
+	ErrConflict = errors.New("conflict")
+	// ErrInvalid means that the request itself is wrong; asking again is useless.
+	ErrInvalid = errors.New("invalid")
+)
+
+// marked is an error with a meaning.
+type marked struct {
+	sentinel error
+	err      error
+}
+
+// Mark says that err means sentinel. The text stays that of err; errors.Is and
+// errors.As find the sentinel and whatever err wraps. Without an err the
+// answer is nil, and an error that means sentinel already is left alone.
+func Mark(sentinel, err error) error {
+	if err == nil || errors.Is(err, sentinel) {
+		return err
+	}
+
+	return &marked{sentinel: sentinel, err: err}
+}
+
+// Error is the text of the marked error.
+func (m *marked) Error() string { return m.err.Error() }
+
+// Unwrap gives the meaning first, so that the outermost mark is found first.
+func (m *marked) Unwrap() []error { return []error{m.sentinel, m.err} }
+
+// The codes that [Code] answers with.
+const (
+	CodeOK          = "ok"
+	CodeNotFound    = "not_found"
+	CodeThrottled   = "throttled"
+	CodeDenied      = "denied"
+	CodeUnavailable = "unavailable"
+	CodeConflict    = "conflict"
+	CodeInvalid     = "invalid"
+	CodeCanceled    = "canceled"
+	CodeTimeout     = "timeout"
+	CodeError       = "error"
+)
+
+// precedence is the order in which meanings are looked for. A given-up or late
+// call is that first of all, whatever a transport made of it; then comes what
+// tells an operator most, and last what is certain only when nothing else failed.
+var precedence = []struct {
+	is   func(error) bool
+	code string
+}{
+	{is(context.Canceled), CodeCanceled},
+	{is(context.DeadlineExceeded), CodeTimeout},
+	{is(ErrThrottled), CodeThrottled},
+	{is(ErrDenied), CodeDenied},
+	{is(ErrConflict), CodeConflict},
+	{is(ErrInvalid), CodeInvalid},
+	{isNetTimeout, CodeTimeout},
+	{is(ErrUnavailable), CodeUnavailable},
+	{is(ErrNotFound), CodeNotFound},
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func isNetTimeout(err error) bool {
+	netErr, ok := errors.AsType[net.Error](err)
+
+	return ok && netErr.Timeout()
+}
+
+// Code is the meaning of err in one word, for a metric label or a log key. It
+// is one of the Code constants, and [CodeError] when nobody marked the error.
+func Code(err error) string {
+	if err == nil {
+		return CodeOK
+	}
+	for _, p := range precedence {
+		if p.is(err) {
+			return p.code
+		}
+	}
+
+	return CodeError
+}
+
+// Codes lists every answer of [Code], in a fixed order.
+func Codes() []string {
+	return []string{
+		CodeOK, CodeNotFound, CodeThrottled, CodeDenied, CodeUnavailable,
+		CodeConflict, CodeInvalid, CodeCanceled, CodeTimeout, CodeError,
+	}
+}
