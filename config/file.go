@@ -1,0 +1,158 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// maxSize bounds what is read as a cloud-config: a Kubernetes Secret or
+// ConfigMap cannot be larger.
+const maxSize = 1 << 20
+
+// Format is the language a cloud-config is written in.
+type Format int
+
+// The formats of cloud-configs. YAML is read for vSphere only.
+const (
+	INI Format = iota
+	YAML
+)
+
+// String names the format.
+func (f Format) String() string {
+	return [...]string{"gcfg", "YAML"}[f]
+}
+
+// File is a cloud-config that parsed. It does not change.
+type File struct {
+	Path   string
+	Format Format
+
+	data    []byte
+	entries []entry
+}
+
+// Name is the full name of a setting. Sub is empty in a section without
+// subsections, Key is empty where the section itself is meant.
+type Name struct {
+	Section, Sub, Key string
+}
+
+// String writes the name as it stands in a file: [Section "sub"] key.
+func (n Name) String() string {
+	section := "[" + n.Section + "]"
+	if n.Sub != "" {
+		section = fmt.Sprintf("[%s %q]", n.Section, n.Sub)
+	}
+	if n.Key == "" {
+		return section
+	}
+	return section + " " + n.Key
+}
+
+// fold makes names comparable the way gcfg compares them: section and key
+// without regard to case, the subsection exactly.
+func (n Name) fold() Name {
+	return Name{Section: strings.ToLower(n.Section), Sub: n.Sub, Key: strings.ToLower(n.Key)}
+}
+
+// entry is one line of a file: a key with its value, or a section header.
+type entry struct {
+	name Name
+	// literal is the value as gcfg source text; blank marks a key without one.
+	literal string
+	blank   bool
+	at      Position
+}
+
+// Read reads and parses the cloud-config at path. Errors name the path.
+func Read(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read cloud-config: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	return ReadFrom(f)
+}
+
+// ReadFrom parses a cloud-config from an open reader, as a cloud provider
+// factory gets it. A reader that knows its name, as *os.File does, gives it to
+// messages.
+func ReadFrom(r io.Reader) (*File, error) {
+	path := "cloud-config"
+	if named, ok := r.(interface{ Name() string }); ok {
+		path = named.Name()
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read cloud-config %s: %w", path, err)
+	}
+	if len(data) > maxSize {
+		return nil, fmt.Errorf("read cloud-config %s: larger than %d bytes", path, maxSize)
+	}
+	return Parse(path, data)
+}
+
+// Parse parses a cloud-config. A file that is neither YAML nor gcfg gets an
+// error with both causes.
+func Parse(path string, data []byte) (*File, error) {
+	file := &File{Path: path, data: bytes.Clone(data)}
+	format, root, err := detect(path, data)
+	if err != nil {
+		return nil, err
+	}
+	file.Format = format
+	if format == YAML {
+		file.entries, err = yamlEntries(path, root)
+	} else {
+		file.entries, err = iniEntries(path, withoutBOM(data))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// Same tells whether data is, to the byte, what the file was parsed from.
+func (f *File) Same(data []byte) bool {
+	return bytes.Equal(f.data, data)
+}
+
+// Empty tells whether the file sets nothing: no section and no key.
+func (f *File) Empty() bool {
+	return len(f.entries) == 0
+}
+
+// Detect tells the format of a cloud-config: a YAML mapping is YAML, what gcfg
+// can read is gcfg. Where it is neither, the error holds both causes.
+func Detect(data []byte) (Format, error) {
+	format, _, err := detect("cloud-config", data)
+	return format, err
+}
+
+func detect(path string, data []byte) (Format, yamlRoot, error) {
+	text := withoutBOM(data)
+	root, yamlErr := parseYAML(path, text)
+	if yamlErr == nil && root.isMapping() {
+		return YAML, root, nil
+	}
+	iniErr := checkINI(path, text)
+	if iniErr == nil {
+		return INI, yamlRoot{}, nil
+	}
+	if yamlErr == nil {
+		yamlErr = fmt.Errorf("%s: not a mapping of sections", path)
+	}
+	return INI, yamlRoot{}, fmt.Errorf("parse cloud-config %s: %w", path, errors.Join(
+		fmt.Errorf("as gcfg: %w", iniErr),
+		fmt.Errorf("as YAML: %w", yamlErr),
+	))
+}
+
+func withoutBOM(data []byte) []byte {
+	return bytes.TrimPrefix(data, []byte("\ufeff"))
+}

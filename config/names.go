@@ -1,0 +1,174 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// field is one key of a decoded section.
+type field struct {
+	name  Name
+	value reflect.Value
+}
+
+// fields lists the keys of all sections of the targets in the order they are
+// declared, subsections sorted. With no values in a map of subsections, schema
+// lists the keys such a subsection can have.
+func fields(targets []any, schema bool) []field {
+	var list []field
+	for _, target := range targets {
+		sections := reflect.ValueOf(target).Elem()
+		for i := range sections.NumField() {
+			section, declared := sections.Field(i), sections.Type().Field(i)
+			name := Name{Section: gcfgName(declared)}
+			switch {
+			case !declared.IsExported():
+			case section.Kind() == reflect.Map && schema:
+				list = append(list, sectionFields(name, reflect.New(section.Type().Elem().Elem()).Elem())...)
+			case section.Kind() == reflect.Map:
+				for _, sub := range sortedKeys(section) {
+					name.Sub = sub
+					list = append(list, sectionFields(name, section.MapIndex(reflect.ValueOf(sub)).Elem())...)
+				}
+			case section.Kind() == reflect.Struct:
+				list = append(list, sectionFields(name, section)...)
+			}
+		}
+	}
+	return list
+}
+
+// sectionFields lists the keys of one section; embedded structs lend theirs.
+func sectionFields(section Name, value reflect.Value) []field {
+	var list []field
+	for i := range value.NumField() {
+		declared := value.Type().Field(i)
+		switch {
+		case declared.Anonymous && declared.Type.Kind() == reflect.Struct:
+			list = append(list, sectionFields(section, value.Field(i))...)
+		case declared.IsExported():
+			section.Key = gcfgName(declared)
+			list = append(list, field{name: section, value: value.Field(i)})
+		}
+	}
+	return list
+}
+
+// gcfgName is what a struct field is called in a file.
+func gcfgName(f reflect.StructField) string {
+	if name, _, _ := strings.Cut(f.Tag.Get("gcfg"), ","); name != "" {
+		return name
+	}
+	return strings.ReplaceAll(f.Name, "_", "-")
+}
+
+func sortedKeys(m reflect.Value) []string {
+	keys := make([]string, 0, m.Len())
+	for _, key := range m.MapKeys() {
+		keys = append(keys, key.String())
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// sectionKinds tells, by its name, whether each section of the targets takes
+// subsections.
+func sectionKinds(targets []any) map[string]bool {
+	kinds := map[string]bool{}
+	for _, target := range targets {
+		t := reflect.TypeOf(target).Elem()
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() {
+				kinds[gcfgName(f)] = f.Type.Kind() == reflect.Map
+			}
+		}
+	}
+	return kinds
+}
+
+// keysOf lists the keys that the targets know in a section.
+func keysOf(targets []any, section string) []string {
+	var keys []string
+	for _, f := range fields(targets, true) {
+		if strings.EqualFold(f.name.Section, section) {
+			keys = append(keys, f.name.Key)
+		}
+	}
+	return keys
+}
+
+// Setting is one effective key of a configuration, for people to read.
+type Setting struct {
+	Name  Name
+	Value string
+	// Source is where the value came from: a place in the file, an environment
+	// variable, "default".
+	Source string
+}
+
+// Origins says where values came from that are not in the file as they stand:
+// inherited, or from the environment.
+type Origins map[Name]string
+
+// Explain lists every key that the decoded targets hold, with its value and
+// where that came from. Secrets stay hidden. A target's zero pointer is a key
+// that was not set.
+func (f *File) Explain(schema Schema, origins Origins, targets ...any) []Setting {
+	places := map[Name]string{}
+	for _, e := range f.entries {
+		if section, ok := schema.Aliases[strings.ToLower(e.name.Section)]; ok {
+			e.name.Section = section
+		}
+		places[e.name.fold()] = e.at.String()
+	}
+	settings := make([]Setting, 0, len(places))
+	for _, field := range fields(targets, false) {
+		setting := Setting{Name: field.name, Value: text(field.value), Source: "default"}
+		if place, ok := places[field.name.fold()]; ok {
+			setting.Source = place
+		}
+		if origin, ok := origins[field.name]; ok {
+			setting.Source = origin
+		}
+		settings = append(settings, setting)
+	}
+	return settings
+}
+
+// At returns where a key stands in the file: its last line, which is the one
+// that counts, else its section, else the file.
+func (f *File) At(schema Schema, name Name) Position {
+	at := Position{Path: f.Path}
+	wanted, header := name.fold(), Name{Section: name.Section, Sub: name.Sub}.fold()
+	found := false
+	for _, e := range f.entries {
+		if section, ok := schema.Aliases[strings.ToLower(e.name.Section)]; ok {
+			e.name.Section = section
+		}
+		switch e.name.fold() {
+		case wanted:
+			at, found = e.at, true
+		case header:
+			if !found {
+				at = e.at
+			}
+		}
+	}
+	return at
+}
+
+// text formats a value for people. An empty secret shows that it is empty.
+func text(value reflect.Value) string {
+	for value.Kind() == reflect.Pointer {
+		if value.IsNil() {
+			return ""
+		}
+		value = value.Elem()
+	}
+	if value.Kind() == reflect.String && value.Len() == 0 {
+		return ""
+	}
+	return fmt.Sprint(value.Interface())
+}

@@ -1,0 +1,102 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Position is a place in a cloud-config. The zero value is no place.
+type Position struct {
+	Path   string
+	Line   int
+	Column int
+}
+
+// String formats the position as file:line:col, as compilers do.
+func (p Position) String() string {
+	if p.Line == 0 {
+		return p.Path
+	}
+	return fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
+}
+
+// Severity says what becomes of a problem.
+type Severity int
+
+const (
+	// Note is worth telling, and never more than that: a name that another
+	// reader of the same file owns.
+	Note Severity = iota
+	// Warning does not keep the process from starting.
+	Warning
+	// Error keeps the process from starting.
+	Error
+)
+
+// String names the severity the way it is printed.
+func (s Severity) String() string {
+	return [...]string{"note", "warning", "error"}[s]
+}
+
+// Problem is one thing found in a cloud-config.
+type Problem struct {
+	Position Position
+	Severity Severity
+	Message  string
+
+	// unknown marks a name that no reader of the file knows: strict files
+	// turn it into an error.
+	unknown bool
+}
+
+// String formats the problem with its place, without its severity.
+func (p Problem) String() string {
+	if p.Position == (Position{}) {
+		return p.Message
+	}
+	return fmt.Sprintf("%s: %s", p.Position, p.Message)
+}
+
+// Problems is everything found in one cloud-config, in the order of the file.
+type Problems []Problem
+
+// Errorf adds an error at a place.
+func (p *Problems) Errorf(at Position, format string, args ...any) {
+	*p = append(*p, Problem{Position: at, Severity: Error, Message: fmt.Sprintf(format, args...)})
+}
+
+// Warnf adds a warning at a place.
+func (p *Problems) Warnf(at Position, format string, args ...any) {
+	*p = append(*p, Problem{Position: at, Severity: Warning, Message: fmt.Sprintf(format, args...)})
+}
+
+// Err joins all errors into one, or returns nil where there are none.
+func (p Problems) Err() error {
+	var errs []error
+	for _, problem := range p {
+		if problem.Severity == Error {
+			errs = append(errs, errors.New(problem.String()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Strict returns the problems with every unknown name as an error.
+func (p Problems) Strict() Problems {
+	strict := slices.Clone(p)
+	for i := range strict {
+		if strict[i].unknown {
+			strict[i].Severity = Error
+		}
+	}
+	return strict
+}
+
+// sort puts the problems in the order of the file; those without a line come first.
+func (p Problems) sort() {
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Column, b.Position.Column))
+	})
+}

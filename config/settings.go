@@ -1,0 +1,102 @@
+package config
+
+import "fmt"
+
+// Settings are the keys that every cloud-config can hold, whatever its
+// provider. They stand beside the provider's own keys, in [Global] and in
+// sections that the upstream controllers ignore.
+type Settings struct {
+	Global struct {
+		// Provider chooses the cloud provider, by its registered name.
+		// The --cloud-provider flag, where given, must agree.
+		Provider string `gcfg:"provider"`
+	}
+	Multicloud struct {
+		// Strict makes every unknown section and key an error at start-up.
+		Strict bool `gcfg:"strict"`
+	}
+	Controllers  Controllers
+	NodeDeletion struct {
+		// ByName lets a Node without a providerID be deleted when no instance
+		// has its name. Without it such a Node is never deleted.
+		ByName bool `gcfg:"by-name"`
+	}
+}
+
+// Controllers sets how much the controllers do at once. A flag on the command
+// line wins over the file, and the file over the built-in default.
+type Controllers struct {
+	// ConcurrentNodeSyncs is how many Nodes are initialised at once.
+	// Default: 20
+	ConcurrentNodeSyncs *int32 `gcfg:"concurrent-node-syncs"`
+	// ConcurrentNodeStatusUpdates is how many Nodes have their addresses
+	// refreshed at once.
+	// Default: 20
+	ConcurrentNodeStatusUpdates *int32 `gcfg:"concurrent-node-status-updates"`
+	// ConcurrentNodeLifecycleSyncs is how many Nodes that are not ready are
+	// looked up at once.
+	// Default: 10
+	ConcurrentNodeLifecycleSyncs *int32 `gcfg:"concurrent-node-lifecycle-syncs"`
+	// ConcurrentServiceSyncs is how many load balancers are worked on at once.
+	// Default: 10
+	ConcurrentServiceSyncs *int32 `gcfg:"concurrent-service-syncs"`
+	// KubeAPIQPS bounds the requests per second to the Kubernetes API, for each
+	// client.
+	// Default: 100
+	KubeAPIQPS *float32 `gcfg:"kube-api-qps"`
+	// KubeAPIBurst is how far above kube-api-qps a client may go for a moment.
+	// Default: 200
+	KubeAPIBurst *int32 `gcfg:"kube-api-burst"`
+}
+
+// NewSettings returns the settings with their defaults.
+func NewSettings() *Settings {
+	return &Settings{Controllers: Controllers{
+		ConcurrentNodeSyncs:          new(int32(20)),
+		ConcurrentNodeStatusUpdates:  new(int32(20)),
+		ConcurrentNodeLifecycleSyncs: new(int32(10)),
+		ConcurrentServiceSyncs:       new(int32(10)),
+		KubeAPIQPS:                   new(float32(100)),
+		KubeAPIBurst:                 new(int32(200)),
+	}}
+}
+
+// Validate reports the settings that no controller can work with.
+func (s *Settings) Validate(file *File) Problems {
+	var problems Problems
+	positive := func(key string, value float64) {
+		if value > 0 {
+			return
+		}
+		name := Name{Section: "Controllers", Key: key}
+		problems.Errorf(file.At(Schema{}, name), "%s: must be more than zero, got %v", name, value)
+	}
+	c := s.Controllers
+	positive("concurrent-node-syncs", float64(*c.ConcurrentNodeSyncs))
+	positive("concurrent-node-status-updates", float64(*c.ConcurrentNodeStatusUpdates))
+	positive("concurrent-node-lifecycle-syncs", float64(*c.ConcurrentNodeLifecycleSyncs))
+	positive("concurrent-service-syncs", float64(*c.ConcurrentServiceSyncs))
+	positive("kube-api-qps", float64(*c.KubeAPIQPS))
+	positive("kube-api-burst", float64(*c.KubeAPIBurst))
+	return problems
+}
+
+// Provider is the name in [Global] provider, or empty where the file has none.
+func (f *File) Provider() (string, error) {
+	settings := NewSettings()
+	f.Decode(Schema{}, settings)
+	if name := settings.Global.Provider; name != "" || !f.has(Name{Section: "Global", Key: "provider"}) {
+		return name, nil
+	}
+	name := Name{Section: "Global", Key: "provider"}
+	return "", fmt.Errorf("%s: %s is empty", f.At(Schema{}, name), name)
+}
+
+func (f *File) has(name Name) bool {
+	for _, e := range f.entries {
+		if e.name.fold() == name.fold() {
+			return true
+		}
+	}
+	return false
+}

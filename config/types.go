@@ -1,0 +1,83 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Duration is a time span with its unit, as in 30s or 5m. A bare number is
+// refused: readers of these files have disagreed about what it means.
+type Duration time.Duration
+
+// UnmarshalText reads a time span.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("%q is not a duration such as 30s or 5m", text)
+	}
+	*d = Duration(parsed)
+	return nil
+}
+
+// String formats the time span.
+func (d Duration) String() string {
+	return time.Duration(d).String()
+}
+
+// List is a comma-separated list. Items are trimmed, empty ones are dropped,
+// and \, stands for a comma inside an item. Setting it again replaces it.
+type List []string
+
+// UnmarshalText reads a list.
+func (l *List) UnmarshalText(text []byte) error {
+	const escaped = "\x00"
+	*l = nil
+	for item := range strings.SplitSeq(strings.ReplaceAll(string(text), `\,`, escaped), ",") {
+		if item = strings.TrimSpace(strings.ReplaceAll(item, escaped, ",")); item != "" {
+			*l = append(*l, item)
+		}
+	}
+	return nil
+}
+
+// String formats the list as it is read.
+func (l List) String() string {
+	items := slices.Clone(l)
+	for i := range items {
+		items[i] = strings.ReplaceAll(items[i], ",", `\,`)
+	}
+	return strings.Join(items, ",")
+}
+
+// CIDRs is a comma-separated list of address blocks such as 10.0.0.0/8 or
+// fd00::/64. Setting it again replaces it.
+type CIDRs []netip.Prefix
+
+// UnmarshalText reads the list. Host bits are cut off, as upstream does.
+func (c *CIDRs) UnmarshalText(text []byte) error {
+	var items List
+	if err := items.UnmarshalText(text); err != nil {
+		return err
+	}
+	*c = nil
+	for _, item := range items {
+		prefix, err := netip.ParsePrefix(item)
+		if err != nil {
+			return fmt.Errorf("%q is not an address block such as 10.0.0.0/8", item)
+		}
+		*c = append(*c, prefix.Masked())
+	}
+	return nil
+}
+
+// String formats the list as it is read.
+func (c CIDRs) String() string {
+	items := make([]string, len(c))
+	for i, prefix := range c {
+		items[i] = prefix.String()
+	}
+	return strings.Join(items, ",")
+}

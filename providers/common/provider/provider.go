@@ -1,0 +1,54 @@
+// Package provider describes a cloud provider to the binary that links it: what
+// it is called, which keys its cloud-config has, what it can do. The provider
+// itself is made by the global factory map of k8s.io/cloud-provider, by name.
+package provider
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+	"k8s.io/cloud-provider/app"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+)
+
+// Descriptor is what a provider package exports beside registering its factory.
+type Descriptor struct {
+	// Name is the name the factory is registered under.
+	Name string
+	// Summary says in a few words which cloud this is.
+	Summary string
+	// Capabilities lists every part of the cloud provider interface, supported
+	// or not, in the order it is shown.
+	Capabilities []Capability
+
+	// Decode checks a cloud-config whole, offline, with the environment applied
+	// as the factory would. It is called with nil where there is no file.
+	Decode func(file *config.File) config.Problems
+	// Explain lists the effective settings of a file that Decode found without
+	// errors.
+	Explain func(file *config.File) []config.Setting
+
+	// AddFlags adds the provider's own command-line flags. Nil means none.
+	AddFlags func(flags *pflag.FlagSet)
+	// Controllers are the provider's own controllers by name. They are
+	// registered whatever provider is chosen and must skip themselves where
+	// the cloud is not theirs.
+	Controllers map[string]app.ControllerInitFuncConstructor
+	// ControllersOffByDefault names those of them that run only on request.
+	ControllersOffByDefault []string
+}
+
+// Capability is one thing a provider can or cannot do.
+type Capability struct {
+	Name      string
+	Supported bool
+	// Note says what a user should know, above all why it is not supported.
+	Note string
+}
+
+// Closer is a cloud that holds sessions. Close ends them and refuses new ones;
+// it is called once, before the process exits.
+type Closer interface {
+	Close(ctx context.Context) error
+}
