@@ -1,0 +1,264 @@
+// Package tools_test proves what tools/build promises, with a stand-in for the
+// Go command, so that nothing is compiled.
+package tools_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A stand-in for the go command: it writes what it was asked into the file
+// after -o.
+const (
+	goodGo = `#!/bin/sh
+for a; do
+	[ "${last:-}" != -o ] || out=$a
+	last=$a
+done
+{ echo "#!/bin/sh"; echo "# $*"; echo "# in $(basename "$PWD"), CGO_ENABLED=$CGO_ENABLED GOWORK=$GOWORK GOOS=$GOOS"; } >"$out"
+chmod +x "$out"
+`
+	badGo = `#!/bin/sh
+for a; do
+	[ "${last:-}" != -o ] || echo half >"$a"
+	last=$a
+done
+echo "go: k8s.io/kubernetes: dial tcp: lookup proxy: no such host"
+exit 1
+`
+)
+
+// outcome is what one run of the script printed and returned.
+type outcome struct {
+	stdout, stderr string
+	code           int
+}
+
+// commands makes a directory that holds what the script calls, and go as the
+// given stand-in, or no go at all.
+func commands(t *testing.T, goScript string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"sh", "awk", "basename", "chmod", "date", "dirname", "grep", "mkdir", "mv", "rm", "sleep", "tail"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if goScript != "" {
+		if err := os.WriteFile(filepath.Join(dir, "go"), []byte(goScript), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// run starts tools/build with exactly the given environment.
+func run(t *testing.T, env []string, goScript string, args ...string) outcome {
+	t.Helper()
+	script, err := filepath.Abs("build")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), script, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append([]string{"PATH=" + commands(t, goScript)}, env...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	got := outcome{}
+	if err := cmd.Run(); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			t.Fatalf("run %s: %v", script, err)
+		}
+		got.code = exit.ExitCode()
+	}
+	got.stdout, got.stderr = stdout.String(), stderr.String()
+	return got
+}
+
+// files lists what a cache directory holds, without the names of its own.
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	found := []string{}
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			rel, _ := filepath.Rel(dir, path)
+			found = append(found, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// onlyFile checks that the cache directory holds one file and returns its path.
+func onlyFile(t *testing.T, dir, name string) string {
+	t.Helper()
+	found := files(t, dir)
+	if len(found) != 1 || filepath.Base(found[0]) != name {
+		t.Fatalf("want one file called %s in the cache, found %q", name, found)
+	}
+	return filepath.Join(dir, found[0])
+}
+
+func TestBuildOnce(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	env := []string{"XDG_CACHE_HOME=" + cache, "GOOS=plan9"}
+
+	first := run(t, env, goodGo, "kube-apiserver")
+	built := onlyFile(t, cache, "kube-apiserver")
+	if diff := cmp.Diff(built+"\n", first.stdout); diff != "" {
+		t.Errorf("the path is the only thing on stdout (-want +got):\n%s", diff)
+	}
+	for _, want := range []string{"building kube-apiserver v1.", "first time only", "built kube-apiserver v1."} {
+		if !strings.Contains(first.stderr, want) {
+			t.Errorf("progress lacks %q:\n%s", want, first.stderr)
+		}
+	}
+
+	// What the stand-in was asked is what the real one would do.
+	asked, err := os.ReadFile(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"-X k8s.io/component-base/version.gitVersion=v1.", ".gitMajor=1 ", ".gitMinor=",
+		" k8s.io/kubernetes/cmd/kube-apiserver\n",
+		"# in kubernetes, CGO_ENABLED=0 GOWORK=off GOOS=\n",
+	} {
+		if !strings.Contains(string(asked), want) {
+			t.Errorf("the build lacks %q:\n%s", want, asked)
+		}
+	}
+
+	second := run(t, env, badGo, "kube-apiserver")
+	if diff := cmp.Diff(outcome{stdout: first.stdout}, second, cmp.AllowUnexported(outcome{})); diff != "" {
+		t.Errorf("a tool that is there is not built again (-want +got):\n%s", diff)
+	}
+}
+
+func TestBuildNothingByPath(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	got := run(t, []string{"HOME=" + home, "XDG_CACHE_HOME=relative/is/ignored"}, badGo, "--path", "etcd", "benchstat")
+	if got.code != 0 || got.stderr != "" {
+		t.Fatalf("exit code %d, stderr %q", got.code, got.stderr)
+	}
+	paths := strings.Fields(got.stdout)
+	if len(paths) != 2 || !strings.HasPrefix(paths[0], home+"/.cache/multicloud-ccm/etcd-v3.") || !strings.HasSuffix(paths[1], "/benchstat") {
+		t.Errorf("unexpected paths %q", paths)
+	}
+	if found := files(t, home); len(found) != 0 {
+		t.Errorf("--path wrote %q", found)
+	}
+}
+
+func TestBuildFailures(t *testing.T) {
+	t.Parallel()
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "etcd"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(full, "kubectl"), []byte("not executable"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason string
+		env    []string
+		goCmd  string
+		args   []string
+		stdout string
+		stderr []string
+	}{
+		"NoTool": {
+			reason: "without a name the usage lists the names",
+			stderr: []string{"no tool named", "usage: tools/build", "kube-apiserver kubectl etcd"},
+		},
+		"UnknownTool": {
+			reason: "a typo is answered with the names there are",
+			args:   []string{"kube-api-server"},
+			stderr: []string{"unknown tool 'kube-api-server'", "use one of: kube-apiserver"},
+		},
+		"NotInBinDir": {
+			reason: "MULTICLOUD_CCM_BIN_DIR replaces the cache; what is there is used, what is not is named",
+			env:    []string{"MULTICLOUD_CCM_BIN_DIR=" + full},
+			args:   []string{"etcd", "kubectl"},
+			stdout: filepath.Join(full, "etcd") + "\n",
+			stderr: []string{"holds no executable kubectl", "unset the variable"},
+		},
+		"RelativeBinDir": {
+			reason: "tests run in many directories, so a relative one would mean many things",
+			env:    []string{"MULTICLOUD_CCM_BIN_DIR=bin"},
+			args:   []string{"etcd"},
+			stderr: []string{"MULTICLOUD_CCM_BIN_DIR=bin is not an absolute path"},
+		},
+		"NoHome": {
+			reason: "there must be a place to build into",
+			args:   []string{"etcd"},
+			stderr: []string{"neither XDG_CACHE_HOME nor HOME is set"},
+		},
+		"NoGo": {
+			reason: "a machine without Go is told where Go comes from",
+			env:    []string{"XDG_CACHE_HOME=" + filepath.Join(full, "cache")},
+			args:   []string{"golangci-lint"},
+			stderr: []string{"building golangci-lint v2.", "needs Go, which is not on PATH", "https://go.dev/dl"},
+		},
+		"CacheIsAFile": {
+			reason: "a cache that cannot be written says how to point elsewhere",
+			env:    []string{"XDG_CACHE_HOME=" + filepath.Join(full, "etcd")},
+			goCmd:  goodGo,
+			args:   []string{"etcd"},
+			stderr: []string{"cannot write to " + filepath.Join(full, "etcd"), "point XDG_CACHE_HOME"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := run(t, tc.env, tc.goCmd, tc.args...)
+			if got.code != 1 {
+				t.Errorf("%s: want exit code 1, got %d", tc.reason, got.code)
+			}
+			if diff := cmp.Diff(tc.stdout, got.stdout); diff != "" {
+				t.Errorf("%s: stdout (-want +got):\n%s", tc.reason, diff)
+			}
+			for _, want := range tc.stderr {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("%s: stderr lacks %q:\n%s", tc.reason, want, got.stderr)
+				}
+			}
+		})
+	}
+}
+
+func TestBuildFailsClean(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	got := run(t, []string{"XDG_CACHE_HOME=" + cache}, badGo, "kube-apiserver")
+	if got.code != 1 || got.stdout != "" {
+		t.Errorf("want exit code 1 and no path, got %d and %q", got.code, got.stdout)
+	}
+	for _, want := range []string{"lookup proxy: no such host", "building kube-apiserver v1.", "check the network and GOPROXY", "set MULTICLOUD_CCM_BIN_DIR"} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("stderr lacks %q:\n%s", want, got.stderr)
+		}
+	}
+	// Neither a half-written binary nor a temporary name is left to be found
+	// later; the log is, for the reader of the message.
+	onlyFile(t, cache, "kube-apiserver.log")
+}
