@@ -10,11 +10,15 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/internal/flight"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	klog.SetLogger(klog.Logger{}) // drops the stacks of recovered panics
+	goleak.VerifyTestMain(m)
+}
 
 var errBoom = errors.New("boom")
 

@@ -1,0 +1,229 @@
+// Package batch turns the single questions of many callers into few calls.
+//
+// What it promises:
+//
+//   - Each caller gets the answer to its own key, or an error; a key that the
+//     call did not answer is an error, never a zero value.
+//   - A caller waits no longer than its own context allows, and its leaving
+//     disturbs nobody: the call has a context and a deadline of its own, which
+//     is cancelled early only when no caller is left.
+//   - A failed call gives its error to every caller of the batch. Nothing is
+//     asked again here, neither together nor one by one.
+//   - A question never gets an answer that was asked for before it: callers
+//     that come once the call has begun are in the next batch.
+//   - No lock is held during a call, and a panic in it hangs nobody.
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/internal/flight"
+)
+
+// Errors of a Batcher itself.
+var (
+	// ErrClosed means that the Batcher was closed before there was an answer.
+	ErrClosed = errors.New("batcher is closed")
+	// ErrNoAnswer means that the call succeeded without a word on this key.
+	ErrNoAnswer = errors.New("no answer for this key")
+)
+
+// DefaultTimeout bounds a call when [Options] does not.
+const DefaultTimeout = 30 * time.Second
+
+// Result is the answer to one key: a value or an error.
+type Result[V any] struct {
+	Value V
+	Err   error
+}
+
+// Func asks for many distinct keys in one call. Its error is the error of all
+// keys. It must return soon after ctx ends, which is not the context of any
+// caller. Callers of the same key share its value, which nobody may change.
+type Func[K comparable, V any] func(ctx context.Context, keys []K) (map[K]Result[V], error)
+
+// Options says how questions are gathered.
+type Options struct {
+	// Window is how long the first caller of a batch waits for others.
+	Window time.Duration
+	// MaxSize is the number of keys that starts a batch before its window
+	// ends; 0 means no limit.
+	MaxSize int
+	// Timeout bounds a call; 0 means DefaultTimeout.
+	Timeout time.Duration
+}
+
+// Batcher gathers questions. It is safe for concurrent use.
+type Batcher[K comparable, V any] struct {
+	call Func[K, V]
+	opts Options
+
+	mu        sync.Mutex
+	closed    bool
+	gathering *group[K, V]
+	live      map[*group[K, V]]struct{}
+}
+
+// group is one batch, from its first question to its answer.
+type group[K comparable, V any] struct {
+	full   chan struct{} // closed when MaxSize is reached
+	flight *flight.Call[map[K]Result[V]]
+
+	// Guarded by Batcher.mu, until the group stops gathering.
+	keys    []K
+	waiters map[K]int
+}
+
+// New makes a Batcher around call.
+func New[K comparable, V any](call Func[K, V], opts Options) *Batcher[K, V] {
+	if opts.Timeout == 0 {
+		opts.Timeout = DefaultTimeout
+	}
+
+	return &Batcher[K, V]{call: call, opts: opts, live: map[*group[K, V]]struct{}{}}
+}
+
+// Get asks for one key, together with whoever else asks at about this time.
+func (b *Batcher[K, V]) Get(ctx context.Context, key K) (V, error) {
+	var zero V
+	if err := ctx.Err(); err != nil {
+		return zero, err
+	}
+	g, err := b.join(key)
+	if err != nil {
+		return zero, err
+	}
+	answers, err := g.flight.Wait(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			b.leave(g, key)
+		}
+
+		return zero, err
+	}
+	answer, ok := answers[key]
+	if !ok {
+		return zero, fmt.Errorf("%v: %w", key, ErrNoAnswer)
+	}
+
+	return answer.Value, answer.Err
+}
+
+// Close ends all waiting with [ErrClosed] and cancels the running calls. It
+// does not wait for them. Later questions get ErrClosed at once.
+func (b *Batcher[K, V]) Close() {
+	b.mu.Lock()
+	b.closed = true
+	live := slices.Collect(maps.Keys(b.live))
+	b.mu.Unlock()
+
+	for _, g := range live {
+		g.flight.Abort(ErrClosed)
+	}
+}
+
+// join adds a question to the batch that is being gathered, or begins one.
+func (b *Batcher[K, V]) join(key K) (*group[K, V], error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.closed {
+		return nil, ErrClosed
+	}
+	g := b.gathering
+	if g == nil || !g.flight.Join() {
+		g = b.begin()
+	}
+	if g.waiters[key]++; g.waiters[key] == 1 {
+		g.keys = append(g.keys, key)
+	}
+	if len(g.keys) == b.opts.MaxSize {
+		b.gathering = nil
+		close(g.full)
+	}
+
+	return g, nil
+}
+
+// begin opens a batch and its window. Callers hold the lock.
+func (b *Batcher[K, V]) begin() *group[K, V] {
+	g := &group[K, V]{full: make(chan struct{}), waiters: map[K]int{}}
+	b.gathering = g
+	b.live[g] = struct{}{}
+	g.flight = flight.Start(b.opts.Window+b.opts.Timeout, func(ctx context.Context) (map[K]Result[V], error) {
+		defer b.forget(g)
+
+		return b.run(ctx, g)
+	})
+
+	return g
+}
+
+// run gathers for a while and then calls.
+func (b *Batcher[K, V]) run(ctx context.Context, g *group[K, V]) (map[K]Result[V], error) {
+	window := time.NewTimer(b.opts.Window)
+	defer window.Stop()
+	select {
+	case <-window.C:
+	case <-g.full:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	keys := b.stopGathering(g)
+	if len(keys) == 0 {
+		return nil, ctx.Err() // the last caller is leaving just now
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
+	defer cancel()
+	answers, err := b.call(ctx, keys)
+	if err != nil {
+		return nil, fmt.Errorf("batch of %d: %w", len(keys), err)
+	}
+
+	return answers, nil
+}
+
+// stopGathering fixes the keys of a batch: from now on, callers begin another.
+func (b *Batcher[K, V]) stopGathering(g *group[K, V]) []K {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.gathering == g {
+		b.gathering = nil
+	}
+	keys := g.keys
+	g.keys = nil
+
+	return keys
+}
+
+// leave takes a question back, so that a batch still being gathered asks only
+// what somebody waits for.
+func (b *Batcher[K, V]) leave(g *group[K, V], key K) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if g.waiters[key]--; g.waiters[key] > 0 {
+		return
+	}
+	delete(g.waiters, key)
+	if i := slices.Index(g.keys, key); i >= 0 {
+		g.keys = slices.Delete(g.keys, i, i+1)
+	}
+}
+
+func (b *Batcher[K, V]) forget(g *group[K, V]) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.gathering == g {
+		b.gathering = nil
+	}
+	delete(b.live, g)
+}

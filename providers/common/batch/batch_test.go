@@ -1,0 +1,341 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
+)
+
+func TestMain(m *testing.M) {
+	klog.SetLogger(klog.Logger{}) // drops the stacks of recovered panics
+	goleak.VerifyTestMain(m)
+}
+
+var errBoom = errors.New("boom")
+
+// recorder is a Func that answers each key with itself and notes its calls.
+type recorder struct {
+	mu    sync.Mutex
+	calls [][]string
+	then  func(ctx context.Context, keys []string) (map[string]batch.Result[string], error)
+}
+
+func (r *recorder) call(ctx context.Context, keys []string) (map[string]batch.Result[string], error) {
+	r.mu.Lock()
+	r.calls = append(r.calls, slices.Clone(keys))
+	r.mu.Unlock()
+	if r.then != nil {
+		return r.then(ctx, keys)
+	}
+
+	return echo(keys), nil
+}
+
+func echo(keys []string) map[string]batch.Result[string] {
+	answers := map[string]batch.Result[string]{}
+	for _, k := range keys {
+		answers[k] = batch.Result[string]{Value: "about " + k}
+	}
+
+	return answers
+}
+
+// ask runs one Get per key, all at the same moment, and gives the outcomes in
+// the order of the keys.
+func ask(ctx context.Context, b *batch.Batcher[string, string], keys ...string) (values []string, errs []error) {
+	values, errs = make([]string, len(keys)), make([]error, len(keys))
+	var wg sync.WaitGroup
+	for i, k := range keys {
+		wg.Go(func() { values[i], errs[i] = b.Get(ctx, k) })
+	}
+	wg.Wait()
+
+	return values, errs
+}
+
+func TestGathers(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		opts   batch.Options
+		keys   []string
+		want   []int // sizes of the calls, largest first
+	}{
+		"OneCall":      {"callers of one window share a call", batch.Options{Window: time.Second}, []string{"a", "b", "c"}, []int{3}},
+		"Collapsed":    {"a key is asked for once", batch.Options{Window: time.Second}, []string{"a", "b", "a", "a"}, []int{2}},
+		"Bounded":      {"MaxSize bounds a call", batch.Options{Window: time.Second, MaxSize: 2}, []string{"a", "b", "c", "d", "e"}, []int{2, 2, 1}},
+		"SameKeyFirst": {"repeated keys do not fill a batch", batch.Options{Window: time.Second, MaxSize: 2}, []string{"a", "a", "a"}, []int{1}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := &recorder{}
+				values, errs := ask(t.Context(), batch.New(r.call, tc.opts), tc.keys...)
+				for i, k := range tc.keys {
+					if errs[i] != nil || values[i] != "about "+k {
+						t.Errorf("%s: %s got %q, %v", tc.reason, k, values[i], errs[i])
+					}
+				}
+				var sizes []int
+				for _, keys := range r.calls {
+					sizes = append(sizes, len(keys))
+				}
+				slices.Sort(sizes)
+				slices.Reverse(sizes)
+				if diff := cmp.Diff(tc.want, sizes); diff != "" {
+					t.Errorf("%s: sizes of the calls: %s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+func TestFullBatchDoesNotWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		r := &recorder{}
+		ask(t.Context(), batch.New(r.call, batch.Options{Window: time.Hour, MaxSize: 3}), "a", "b", "c")
+		if waited := time.Since(start); waited != 0 {
+			t.Errorf("a full batch waited %v", waited)
+		}
+	})
+}
+
+func TestFailureIsSharedAndNotReplayed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{then: func(context.Context, []string) (map[string]batch.Result[string], error) {
+			return echo([]string{"a", "b"}), errBoom
+		}}
+		values, errs := ask(t.Context(), batch.New(r.call, batch.Options{Window: time.Second}), "a", "b", "c", "a")
+		for i := range errs {
+			if !errors.Is(errs[i], errBoom) || values[i] != "" {
+				t.Errorf("caller %d got %q, %v", i, values[i], errs[i])
+			}
+		}
+		if len(r.calls) != 1 {
+			t.Errorf("a failed batch must not be replayed: %d calls", len(r.calls))
+		}
+	})
+}
+
+func TestAnswersOfOneCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{then: func(context.Context, []string) (map[string]batch.Result[string], error) {
+			return map[string]batch.Result[string]{"good": {Value: "fine"}, "bad": {Err: errBoom}}, nil
+		}}
+		values, errs := ask(t.Context(), batch.New(r.call, batch.Options{Window: time.Second}), "good", "bad", "missing")
+		if values[0] != "fine" || errs[0] != nil {
+			t.Errorf("good: got %q, %v", values[0], errs[0])
+		}
+		if !errors.Is(errs[1], errBoom) {
+			t.Errorf("bad: got %v", errs[1])
+		}
+		if !errors.Is(errs[2], batch.ErrNoAnswer) {
+			t.Errorf("a key without an answer must be an error: got %q, %v", values[2], errs[2])
+		}
+	})
+}
+
+func TestPanicHangsNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{then: func(context.Context, []string) (map[string]batch.Result[string], error) {
+			panic("oh")
+		}}
+		b := batch.New(r.call, batch.Options{Window: time.Second})
+		_, errs := ask(t.Context(), b, "a", "b")
+		for i, err := range errs {
+			if err == nil || err.Error() != "panic in call: oh" {
+				t.Errorf("caller %d got %v", i, err)
+			}
+		}
+		r.then = nil
+		if got, err := b.Get(t.Context(), "a"); got != "about a" || err != nil {
+			t.Errorf("the batcher must live on: got %q, %v", got, err)
+		}
+	})
+}
+
+// A caller whose context ends leaves; the others get their answers from the
+// very same call, which does not even notice.
+func TestLeavingDisturbsNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{then: func(ctx context.Context, keys []string) (map[string]batch.Result[string], error) {
+			time.Sleep(10 * time.Second)
+
+			return echo(keys), ctx.Err()
+		}}
+		b := batch.New(r.call, batch.Options{Window: time.Second})
+		first, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := b.Get(first, "a"); !errors.Is(err, context.Canceled) {
+				t.Errorf("the caller that left: got %v", err)
+			}
+		})
+		wg.Go(func() {
+			if got, err := b.Get(t.Context(), "b"); got != "about b" || err != nil {
+				t.Errorf("the caller that stayed: got %q, %v", got, err)
+			}
+		})
+		time.Sleep(5 * time.Second) // the call is running
+		cancel()
+		wg.Wait()
+		if len(r.calls) != 1 {
+			t.Errorf("%d calls", len(r.calls))
+		}
+	})
+}
+
+func TestCallEndsWhenNobodyWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ended error
+		r := &recorder{then: func(ctx context.Context, _ []string) (map[string]batch.Result[string], error) {
+			<-ctx.Done()
+			ended = ctx.Err()
+
+			return nil, ended
+		}}
+		b := batch.New(r.call, batch.Options{Window: time.Second, Timeout: time.Hour})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		ask(ctx, b, "a", "b")
+		synctest.Wait()
+		if !errors.Is(ended, context.Canceled) {
+			t.Errorf("the call must be cancelled: %v", ended)
+		}
+	})
+}
+
+func TestOnlyWantedKeysAreAskedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		b := batch.New(r.call, batch.Options{Window: 10 * time.Second})
+		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = b.Get(hurried, "gone") })
+		wg.Go(func() { _, _ = b.Get(hurried, "shared") })
+		wg.Go(func() { _, _ = b.Get(t.Context(), "shared") })
+		wg.Wait()
+		if diff := cmp.Diff([][]string{{"shared"}}, r.calls); diff != "" {
+			t.Errorf("calls: %s", diff)
+		}
+
+		ask(hurried, b, "dead") // an ended context asks nothing
+		late, cancelLate := context.WithTimeout(t.Context(), time.Second)
+		defer cancelLate()
+		ask(late, b, "dead") // leaves before the window ends
+		time.Sleep(time.Minute)
+		if len(r.calls) != 1 {
+			t.Errorf("a batch that everybody left must not be asked: %v", r.calls)
+		}
+		if got, err := b.Get(t.Context(), "next"); got != "about next" || err != nil {
+			t.Errorf("the next batch: got %q, %v", got, err)
+		}
+	})
+}
+
+func TestDeadlineOfTheCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{then: func(ctx context.Context, _ []string) (map[string]batch.Result[string], error) {
+			deadline, ok := ctx.Deadline()
+			if !ok || time.Until(deadline) != 7*time.Second {
+				t.Errorf("deadline of the call: %v, %t", time.Until(deadline), ok)
+			}
+			<-ctx.Done()
+
+			return nil, fmt.Errorf("list things: %w", ctx.Err())
+		}}
+		b := batch.New(r.call, batch.Options{Window: time.Minute, MaxSize: 2, Timeout: 7 * time.Second})
+		_, errs := ask(t.Context(), b, "a", "b")
+		for _, err := range errs {
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+}
+
+// While a call is stuck, others gather, call and return; the function itself
+// may ask again.
+func TestNoLockDuringACall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		b := batch.New(r.call, batch.Options{Window: time.Second, Timeout: time.Hour})
+		r.then = func(ctx context.Context, keys []string) (map[string]batch.Result[string], error) {
+			switch keys[0] {
+			case "stuck":
+				<-ctx.Done()
+			case "outer":
+				inner, err := b.Get(ctx, "inner")
+
+				return map[string]batch.Result[string]{"outer": {Value: "outer and " + inner}}, err
+			}
+
+			return echo(keys), nil
+		}
+		stuck, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = b.Get(stuck, "stuck") })
+		time.Sleep(2 * time.Second)
+		if got, err := b.Get(t.Context(), "outer"); got != "outer and about inner" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+		cancel()
+		wg.Wait()
+	})
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ended error
+		r := &recorder{then: func(ctx context.Context, _ []string) (map[string]batch.Result[string], error) {
+			<-ctx.Done()
+			ended = ctx.Err()
+
+			return nil, ended
+		}}
+		b := batch.New(r.call, batch.Options{Window: 2 * time.Second, Timeout: time.Hour})
+		var wg sync.WaitGroup
+		wantClosed := func(key string) {
+			if _, err := b.Get(t.Context(), key); !errors.Is(err, batch.ErrClosed) {
+				t.Errorf("%s: got %v", key, err)
+			}
+		}
+		wg.Go(func() { wantClosed("running") })
+		time.Sleep(3 * time.Second)
+		wg.Go(func() { wantClosed("gathering") })
+		time.Sleep(time.Second)
+		b.Close()
+		b.Close() // once more does nothing
+		wg.Wait()
+		wantClosed("late")
+		synctest.Wait()
+		if len(r.calls) != 1 || !errors.Is(ended, context.Canceled) {
+			t.Errorf("calls %v, ended with %v", r.calls, ended)
+		}
+	})
+}
