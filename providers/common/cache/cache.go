@@ -1,0 +1,267 @@
+// Package cache keeps answers of the cloud for a while.
+//
+// What it promises:
+//
+//   - A value is handed out only while it is younger than the caller allows,
+//     and never because asking again failed. Its age counts from the moment it
+//     was asked for.
+//   - Callers who want the same key at the same time share one fetch, if that
+//     began recently enough for each of them. Each waits no longer than its
+//     own context allows; the fetch has a context and a deadline of its own and
+//     is cancelled early only when no caller is left.
+//   - Memory is bounded: the entry that was used longest ago goes first.
+//   - No lock is held during a fetch, and a panic in it hangs nobody.
+//   - Errors are not kept unless [Options.KeepError] says so.
+package cache
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/utils/lru"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/internal/flight"
+)
+
+// Defaults for what [Options] leaves out.
+const (
+	DefaultSize    = 1024
+	DefaultTimeout = 30 * time.Second
+)
+
+// Outcome is how a caller got its answer, for counting.
+type Outcome string
+
+// The outcomes of a Get.
+const (
+	// Hit came from memory.
+	Hit Outcome = "hit"
+	// Shared waited for the fetch that another caller began.
+	Shared Outcome = "shared"
+	// Miss began a fetch.
+	Miss Outcome = "miss"
+)
+
+// Fetch asks the cloud for one key. It must return soon after ctx ends, which
+// is not the context of any caller.
+type Fetch[K comparable, V any] func(ctx context.Context, key K) (V, error)
+
+// Options says how long values live, and how they are handed out.
+type Options[V any] struct {
+	// TTL is the age at which a value is no longer handed out.
+	TTL time.Duration
+	// Size is the number of entries kept; 0 means DefaultSize.
+	Size int
+	// Timeout bounds a fetch; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// Clone copies a value before it is handed out. Without it, callers share
+	// the value and must not change it.
+	Clone func(V) V
+	// KeepError says how long an error is answered without asking again; 0
+	// means not at all. Without it no error is kept.
+	KeepError func(error) time.Duration
+	// Observe is told how each caller got its answer. It must be quick.
+	Observe func(Outcome)
+}
+
+// Cache keeps one value per key. It is safe for concurrent use.
+type Cache[K comparable, V any] struct {
+	fetch Fetch[K, V]
+	opts  Options[V]
+
+	mu       sync.Mutex
+	values   *lru.Cache // K to kept[V]
+	failures *lru.Cache // K to kept[error]
+	flights  map[K]*inflight[V]
+}
+
+// kept is something worth remembering, with the moment it was asked for.
+type kept[T any] struct {
+	what T
+	at   time.Time
+	ttl  time.Duration
+}
+
+// inflight is a fetch under way.
+type inflight[V any] struct {
+	call *flight.Call[V]
+	at   time.Time
+}
+
+// answer is what a caller gets: at once, or from a call.
+type answer[V any] struct {
+	value V
+	err   error
+	call  *flight.Call[V]
+}
+
+func (a answer[V]) wait(ctx context.Context) (V, error) {
+	if a.call == nil {
+		return a.value, a.err
+	}
+
+	return a.call.Wait(ctx)
+}
+
+// New makes a Cache of what fetch answers.
+func New[K comparable, V any](fetch Fetch[K, V], opts Options[V]) *Cache[K, V] {
+	if opts.Size == 0 {
+		opts.Size = DefaultSize
+	}
+	if opts.Timeout == 0 {
+		opts.Timeout = DefaultTimeout
+	}
+
+	return &Cache[K, V]{
+		fetch:    fetch,
+		opts:     opts,
+		values:   lru.New(opts.Size),
+		failures: lru.New(opts.Size),
+		flights:  map[K]*inflight[V]{},
+	}
+}
+
+// Get gives the value of key, younger than the TTL.
+func (c *Cache[K, V]) Get(ctx context.Context, key K) (V, error) {
+	return c.GetWithin(ctx, key, c.opts.TTL)
+}
+
+// GetWithin gives the value of key, younger than maxAge and the TTL. With a
+// maxAge of 0 the cloud is asked for this very call. A kept error younger than
+// maxAge is given when there is no such value.
+func (c *Cache[K, V]) GetWithin(ctx context.Context, key K, maxAge time.Duration) (V, error) {
+	var zero V
+	if err := ctx.Err(); err != nil {
+		return zero, err
+	}
+	found, how := c.find(key, maxAge)
+	if c.opts.Observe != nil {
+		c.opts.Observe(how)
+	}
+	value, err := found.wait(ctx)
+	if err != nil {
+		return zero, err
+	}
+
+	return c.clone(value), nil
+}
+
+// Peek gives the last value of key and the moment it was asked for, however
+// old it is: whoever uses it must judge its age. It asks nobody.
+func (c *Cache[K, V]) Peek(key K) (value V, at time.Time, ok bool) {
+	k, ok := get[V](c.values, key)
+	if !ok {
+		return value, time.Time{}, false
+	}
+
+	return c.clone(k.what), k.at, true
+}
+
+// Forget drops what is known of key. A fetch under way still answers those who
+// wait for it, but nobody who comes later.
+func (c *Cache[K, V]) Forget(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	delete(c.flights, key)
+	c.values.Remove(key)
+	c.failures.Remove(key)
+}
+
+// find answers from memory, or joins a fetch that began within maxAge, or
+// begins one.
+func (c *Cache[K, V]) find(key K, maxAge time.Duration) (answer[V], Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if k, ok := get[V](c.values, key); ok && k.within(maxAge) {
+		return answer[V]{value: k.what}, Hit
+	}
+	if k, ok := get[error](c.failures, key); ok && k.within(maxAge) {
+		return answer[V]{err: k.what}, Hit
+	}
+	if f, ok := c.flights[key]; ok && time.Since(f.at) < min(maxAge, c.opts.TTL) && f.call.Join() {
+		return answer[V]{call: f.call}, Shared
+	}
+
+	return answer[V]{call: c.begin(key)}, Miss
+}
+
+// begin starts a fetch. Callers hold the lock.
+func (c *Cache[K, V]) begin(key K) *flight.Call[V] {
+	f := &inflight[V]{at: time.Now()}
+	c.flights[key] = f
+	f.call = flight.Start(c.opts.Timeout, func(ctx context.Context) (V, error) {
+		defer c.land(key, f)
+		value, err := c.fetch(ctx, key)
+		if err != nil {
+			c.keepError(ctx, key, f, err)
+		} else {
+			c.keepValue(key, f, value)
+		}
+
+		return value, err
+	})
+
+	return f.call
+}
+
+// keepValue remembers a value, unless a later fetch or a Forget overtook it.
+func (c *Cache[K, V]) keepValue(key K, f *inflight[V], value V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if c.flights[key] == f {
+		c.values.Add(key, kept[V]{what: value, at: f.at, ttl: c.opts.TTL})
+		c.failures.Remove(key)
+	}
+}
+
+// keepError remembers an error if that is wanted. That of a fetch which
+// everybody left tells nothing about the cloud.
+func (c *Cache[K, V]) keepError(ctx context.Context, key K, f *inflight[V], err error) {
+	if c.opts.KeepError == nil || errors.Is(ctx.Err(), context.Canceled) {
+		return
+	}
+	ttl := c.opts.KeepError(err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if c.flights[key] == f && ttl > 0 {
+		c.failures.Add(key, kept[error]{what: err, at: f.at, ttl: ttl})
+	}
+}
+
+// land ends a fetch, however it went.
+func (c *Cache[K, V]) land(key K, f *inflight[V]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if c.flights[key] == f {
+		delete(c.flights, key)
+	}
+}
+
+func get[T any](from *lru.Cache, key any) (kept[T], bool) {
+	got, ok := from.Get(key)
+	if !ok {
+		return kept[T]{}, false
+	}
+
+	return got.(kept[T]), true
+}
+
+// within says whether k is young enough for a caller.
+func (k kept[T]) within(maxAge time.Duration) bool {
+	return time.Since(k.at) < min(maxAge, k.ttl)
+}
+
+func (c *Cache[K, V]) clone(v V) V {
+	if c.opts.Clone == nil {
+		return v
+	}
+
+	return c.opts.Clone(v)
+}

@@ -1,0 +1,369 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+)
+
+func TestMain(m *testing.M) {
+	klog.SetLogger(klog.Logger{}) // drops the stacks of recovered panics
+	goleak.VerifyTestMain(m)
+}
+
+var errBoom = errors.New("boom")
+
+// cloud is a Fetch that counts itself: the nth answer about k is "k#n".
+type cloud struct {
+	mu    sync.Mutex
+	count map[string]int
+	takes time.Duration
+	err   error
+}
+
+func (c *cloud) fetch(ctx context.Context, key string) (string, error) {
+	c.mu.Lock()
+	if c.count == nil {
+		c.count = map[string]int{}
+	}
+	c.count[key]++
+	n, takes, err := c.count[key], c.takes, c.err
+	c.mu.Unlock()
+	select {
+	case <-time.After(takes):
+		return fmt.Sprintf("%s#%d", key, n), err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (c *cloud) set(takes time.Duration, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.takes, c.err = takes, err
+}
+
+func (c *cloud) calls(key string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.count[key]
+}
+
+type getter func(context.Context, string, time.Duration) (string, error)
+
+// want checks one answer.
+func want(t *testing.T, get getter, key string, maxAge time.Duration, value string, wantErr error) {
+	t.Helper()
+	got, err := get(t.Context(), key, maxAge)
+	if got != value || !errors.Is(err, wantErr) {
+		t.Errorf("%s within %v: got %q, %v, want %q, %v", key, maxAge, got, err, value, wantErr)
+	}
+}
+
+func TestAges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{takes: 2 * time.Second}
+		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute})
+
+		want(t, c.GetWithin, "a", time.Hour, "a#1", nil)
+		want(t, c.GetWithin, "a", time.Hour, "a#1", nil)
+		want(t, c.GetWithin, "b", time.Hour, "b#1", nil)
+		time.Sleep(8 * time.Second) // a was asked for 12 s ago, counting its own 2 s
+		want(t, c.GetWithin, "a", 13*time.Second, "a#1", nil)
+		want(t, c.GetWithin, "a", 12*time.Second, "a#2", nil)
+		want(t, c.GetWithin, "a", 0, "a#3", nil)
+		want(t, c.GetWithin, "a", 0, "a#4", nil)
+		time.Sleep(time.Minute - 3*time.Second)
+		if got, err := c.Get(t.Context(), "a"); got != "a#4" || err != nil {
+			t.Errorf("just before the TTL: got %q, %v", got, err)
+		}
+		time.Sleep(time.Second)
+		if got, err := c.Get(t.Context(), "a"); got != "a#5" || err != nil {
+			t.Errorf("at the TTL, which counts from the asking: got %q, %v", got, err)
+		}
+	})
+}
+
+func TestCallersShareAFetch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{takes: time.Second}
+		var mu sync.Mutex
+		seen := map[cache.Outcome]int{}
+		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute, Observe: func(o cache.Outcome) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen[o]++
+		}})
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() { want(t, c.GetWithin, "a", time.Minute, "a#1", nil) })
+		}
+		wg.Wait()
+		want(t, c.GetWithin, "a", time.Minute, "a#1", nil)
+		if diff := cmp.Diff(map[cache.Outcome]int{cache.Miss: 1, cache.Shared: 19, cache.Hit: 1}, seen); diff != "" {
+			t.Errorf("outcomes: %s", diff)
+		}
+	})
+}
+
+// A fetch that began too long ago for a caller is not shared with it, and the
+// older fetch does not overwrite what the newer one brought.
+func TestOldFetchIsNotShared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{takes: 20 * time.Second}
+		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute})
+		var wg sync.WaitGroup
+		wg.Go(func() { want(t, c.GetWithin, "a", time.Minute, "a#1", nil) })
+		time.Sleep(10 * time.Second)
+		world.set(time.Second, nil)
+		wg.Go(func() { want(t, c.GetWithin, "a", time.Minute, "a#1", nil) })
+		synctest.Wait()
+		wg.Go(func() { want(t, c.GetWithin, "a", 5*time.Second, "a#2", nil) })
+		wg.Wait()
+		want(t, c.GetWithin, "a", time.Minute, "a#2", nil)
+	})
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{err: errBoom}
+		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute})
+		want(t, c.GetWithin, "a", time.Minute, "", errBoom)
+		want(t, c.GetWithin, "a", time.Minute, "", errBoom)
+		if world.calls("a") != 2 {
+			t.Errorf("errors must not be kept: %d calls", world.calls("a"))
+		}
+		world.set(0, nil)
+		want(t, c.GetWithin, "a", time.Minute, "a#3", nil)
+		world.set(0, errBoom)
+		want(t, c.GetWithin, "a", 0, "", errBoom)
+		want(t, c.GetWithin, "a", time.Minute, "a#3", nil) // still young enough for this caller
+		time.Sleep(time.Minute)
+		want(t, c.GetWithin, "a", time.Hour, "", errBoom) // never stale instead of an error
+		if got, at, ok := c.Peek("a"); got != "a#3" || !ok || time.Since(at) != time.Minute {
+			t.Errorf("peek: got %q, %v ago, %t", got, time.Since(at), ok)
+		}
+	})
+}
+
+func TestKeptErrors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{err: errBoom}
+		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute, KeepError: func(err error) time.Duration {
+			if errors.Is(err, errBoom) {
+				return time.Hour
+			}
+
+			return 0
+		}})
+		for range 3 {
+			want(t, c.GetWithin, "a", 24*time.Hour, "", errBoom)
+			time.Sleep(10 * time.Minute)
+		}
+		if world.calls("a") != 1 {
+			t.Errorf("a kept error must not be asked for again: %d calls", world.calls("a"))
+		}
+		world.set(0, nil)
+		want(t, c.GetWithin, "a", time.Minute, "a#2", nil) // too old an error for this caller
+		time.Sleep(2 * time.Minute)
+		want(t, c.GetWithin, "a", time.Hour, "a#3", nil) // the success has ended the error
+		world.set(0, context.DeadlineExceeded)
+		want(t, c.GetWithin, "b", time.Hour, "", context.DeadlineExceeded)
+		want(t, c.GetWithin, "b", time.Hour, "", context.DeadlineExceeded)
+		if world.calls("b") != 2 {
+			t.Errorf("only chosen errors are kept: %d calls", world.calls("b"))
+		}
+	})
+}
+
+// Nobody must meet the cancellation of a fetch that all its callers left.
+func TestDesertedFetchIsNotKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{takes: time.Minute}
+		c := cache.New(world.fetch, cache.Options[string]{
+			TTL: time.Hour, Timeout: time.Hour,
+			KeepError: func(error) time.Duration { return time.Hour },
+		})
+		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.Get(hurried, "a"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		want(t, c.GetWithin, "a", time.Hour, "a#2", nil)
+		if _, err := c.Get(hurried, "never"); !errors.Is(err, context.DeadlineExceeded) || world.calls("never") != 0 {
+			t.Errorf("an ended context asks nothing: %v, %d calls", err, world.calls("never"))
+		}
+	})
+}
+
+func TestLeavingDisturbsNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{takes: 10 * time.Second}
+		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute})
+		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := c.Get(hurried, "a"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("hurried: got %v", err)
+			}
+		})
+		wg.Go(func() { want(t, c.GetWithin, "a", time.Minute, "a#1", nil) })
+		wg.Wait()
+	})
+}
+
+func TestDeadlineOfTheFetch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{takes: time.Hour}
+		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute, Timeout: 5 * time.Second})
+		start := time.Now()
+		want(t, c.GetWithin, "a", time.Minute, "", context.DeadlineExceeded)
+		if waited := time.Since(start); waited != 5*time.Second {
+			t.Errorf("waited %v", waited)
+		}
+	})
+}
+
+func TestNoLockDuringAFetch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var c *cache.Cache[string, string]
+		c = cache.New(func(ctx context.Context, key string) (string, error) {
+			switch key {
+			case "stuck":
+				<-ctx.Done()
+			case "outer":
+				inner, err := c.Get(ctx, "inner")
+
+				return "outer and " + inner, err
+			}
+
+			return key, ctx.Err()
+		}, cache.Options[string]{TTL: time.Minute, Timeout: time.Hour})
+		stuck, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = c.Get(stuck, "stuck") })
+		synctest.Wait()
+		want(t, c.GetWithin, "outer", time.Minute, "outer and inner", nil)
+		c.Forget("outer")
+		if _, _, ok := c.Peek("stuck"); ok {
+			t.Error("there is nothing to peek at")
+		}
+		cancel()
+		wg.Wait()
+	})
+}
+
+func TestPanicHangsNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		c := cache.New(func(context.Context, string) (string, error) {
+			if calls++; calls == 1 {
+				panic("oh")
+			}
+
+			return "fine", nil
+		}, cache.Options[string]{TTL: time.Minute})
+		if _, err := c.Get(t.Context(), "a"); err == nil || err.Error() != "panic in call: oh" {
+			t.Errorf("got %v", err)
+		}
+		want(t, c.GetWithin, "a", time.Minute, "fine", nil)
+	})
+}
+
+func TestForget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{takes: 10 * time.Second}
+		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Hour})
+		want(t, c.GetWithin, "a", time.Hour, "a#1", nil)
+		c.Forget("a")
+		var wg sync.WaitGroup
+		wg.Go(func() { want(t, c.GetWithin, "a", time.Hour, "a#2", nil) })
+		time.Sleep(time.Second)
+		c.Forget("a") // while it is being fetched
+		wg.Wait()
+		want(t, c.GetWithin, "a", time.Hour, "a#3", nil)
+	})
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{}
+		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Hour, Size: 2})
+		want(t, c.GetWithin, "a", time.Hour, "a#1", nil)
+		want(t, c.GetWithin, "b", time.Hour, "b#1", nil)
+		want(t, c.GetWithin, "a", time.Hour, "a#1", nil) // a is used later than b
+		want(t, c.GetWithin, "c", time.Hour, "c#1", nil)
+		want(t, c.GetWithin, "a", time.Hour, "a#1", nil)
+		want(t, c.GetWithin, "b", time.Hour, "b#2", nil)
+	})
+}
+
+func TestValuesAreTheCallersOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := cache.NewValue(
+			func(context.Context) ([]string, error) { return []string{"a", "b"}, nil },
+			cache.Options[[]string]{TTL: time.Hour, Clone: slices.Clone[[]string]},
+		)
+		for range 3 {
+			got, err := v.Get(t.Context())
+			if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" || err != nil {
+				t.Fatalf("somebody else's change is visible: %v, %s", err, diff)
+			}
+			got[0] = "spoiled"
+		}
+		if got, _, _ := v.Peek(); got[0] != "a" {
+			t.Errorf("peek: got %v", got)
+		}
+	})
+}
+
+func TestValue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{takes: time.Second}
+		v := cache.NewValue(
+			func(ctx context.Context) (string, error) { return world.fetch(ctx, "list") },
+			cache.Options[string]{TTL: time.Minute},
+		)
+		within := func(ctx context.Context, _ string, maxAge time.Duration) (string, error) {
+			return v.GetWithin(ctx, maxAge)
+		}
+		if _, _, ok := v.Peek(); ok {
+			t.Error("there is nothing to peek at yet")
+		}
+		want(t, within, "list", time.Minute, "list#1", nil)
+		want(t, within, "list", time.Minute, "list#1", nil)
+		want(t, within, "list", time.Second, "list#2", nil)
+		v.Forget()
+		want(t, within, "list", time.Minute, "list#3", nil)
+		if got, at, ok := v.Peek(); got != "list#3" || time.Since(at) != time.Second || !ok {
+			t.Errorf("peek: got %q, %v ago, %t", got, time.Since(at), ok)
+		}
+	})
+}

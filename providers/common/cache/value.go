@@ -1,0 +1,41 @@
+package cache
+
+import (
+	"context"
+	"time"
+)
+
+// Value keeps a single answer, such as the list of all servers, with the
+// promises of [Cache].
+type Value[T any] struct {
+	cache *Cache[struct{}, T]
+}
+
+// NewValue makes a Value of what fetch answers. Options.Size has no meaning.
+func NewValue[T any](fetch func(context.Context) (T, error), opts Options[T]) *Value[T] {
+	opts.Size = 1
+
+	return &Value[T]{cache: New(func(ctx context.Context, _ struct{}) (T, error) { return fetch(ctx) }, opts)}
+}
+
+// Get gives the value, younger than the TTL.
+func (v *Value[T]) Get(ctx context.Context) (T, error) {
+	return v.cache.Get(ctx, struct{}{})
+}
+
+// GetWithin gives the value, younger than maxAge and the TTL. With a maxAge of
+// 0 the cloud is asked for this very call.
+func (v *Value[T]) GetWithin(ctx context.Context, maxAge time.Duration) (T, error) {
+	return v.cache.GetWithin(ctx, struct{}{}, maxAge)
+}
+
+// Peek gives the last value and the moment it was asked for, however old it
+// is: whoever uses it must judge its age. It asks nobody.
+func (v *Value[T]) Peek() (value T, at time.Time, ok bool) {
+	return v.cache.Peek(struct{}{})
+}
+
+// Forget drops the value: the next caller asks the cloud.
+func (v *Value[T]) Forget() {
+	v.cache.Forget(struct{}{})
+}
