@@ -17,6 +17,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -123,9 +124,9 @@ func New[K comparable, V any](fetch Fetch[K, V], opts Options[V]) *Cache[K, V] {
 	}
 }
 
-// Get gives the value of key, younger than the TTL.
+// Get gives the value of key, younger than the TTL, or an error kept for it.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (V, error) {
-	return c.GetWithin(ctx, key, c.opts.TTL)
+	return c.GetWithin(ctx, key, math.MaxInt64)
 }
 
 // GetWithin gives the value of key, younger than maxAge and the TTL. With a
