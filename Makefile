@@ -1,0 +1,65 @@
+# make help lists the targets.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PROVIDER ?= vsphere
+N ?= 300
+BINARY := multicloud-controller-manager
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
+PROGRESS := tools/progress
+
+export KEEP
+
+.PHONY: help build test e2e lint generate verify demo bench image tools clean FORCE
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: bin/$(BINARY) ## Build the binary into bin/
+
+bin/$(BINARY): FORCE
+	@$(PROGRESS) "building $(BINARY)" env CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(BINARY)
+
+# The binary of the end-to-end tests: race detector on, and a second provider linked in.
+bin/e2e/$(BINARY): FORCE
+	@$(PROGRESS) "building $(BINARY) for the end-to-end tests" go build -race -tags e2e -o $@ ./cmd/$(BINARY)
+
+tools: ## Build kube-apiserver, kubectl and etcd, once per machine
+	@tools/build kube-apiserver kubectl etcd
+
+test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
+	@$(PROGRESS) "compiling the tests" go vet ./...
+	go test -race ./...
+	go test ./tools/...
+
+e2e: tools bin/e2e/$(BINARY) ## Run the end-to-end tests alone
+	go test -race -count=1 -v ./test/e2e/...
+
+lint: ## Run the linters
+	@tools/build golangci-lint
+	@$(PROGRESS) "linting" "$$(tools/build --path golangci-lint)" run ./...
+
+generate: ## Write the generated reference pages
+	go run ./tools/reference
+
+verify: generate ## Check that generated files, formatting and go.mod are up to date
+	@go mod tidy -diff
+	@"$$(tools/build golangci-lint)" fmt --diff ./...
+	@git diff --exit-code -- docs/reference || { echo "docs/reference is out of date: run 'make generate' and commit the result"; exit 1; }
+
+demo: tools bin/$(BINARY) ## Watch nodes being initialised; PROVIDER=vsphere, KEEP=1 leaves it running
+	@$(PROGRESS) "building the demo" go build -o bin/demo ./test/demo
+	@bin/demo -provider $(PROVIDER) -binary bin/$(BINARY)
+
+bench: tools bin/$(BINARY) ## Measure the budgets with N nodes
+	@$(PROGRESS) "building the benchmark" go build -o bin/bench ./test/bench
+	@bin/bench -provider $(PROVIDER) -nodes $(N) -binary bin/$(BINARY)
+
+image: ## Pack the binary and the CA certificates into bin/image.tar, an image without a base
+	@$(MAKE) --no-print-directory bin/$(BINARY)
+	@tools/image bin/$(BINARY) $(VERSION) bin/image.tar
+
+clean: ## Remove bin/
+	rm -rf bin
