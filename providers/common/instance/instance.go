@@ -9,14 +9,38 @@
 //   - A Node is reported gone only when every place where its instance could be
 //     has said so, asked alone and uncached. Whatever is not known is an error.
 //   - Nil metadata never reaches an initialised Node.
-//   - Every value handed out is the caller's own.
+//   - Metadata is the caller's own copy, and none of it can make the API server
+//     refuse the Node's update.
+//
+// What [V2] makes of the answers, for a Node of this cloud:
+//
+//	Lookup says        InstanceExists       InstanceShutdown  InstanceMetadata
+//	found, Running     true                 false             Source.Metadata
+//	found, Stopped     true                 true              Source.Metadata
+//	found, Unknown     true                 error             Source.Metadata
+//	Terminated/absent  see below            error             see below
+//	error              error                error             error
+//
+// An absent instance makes InstanceMetadata ask Confirm: found is as above,
+// absent again is [cloudprovider.InstanceNotFound]. For InstanceExists the first
+// line that fits decides:
+//
+//	the Node has no providerID, Options.DeleteByName is off   error
+//	the Node is younger than Options.MinAge                   error
+//	Options.KeepMissing                                       error
+//	Confirm was asked less than Options.NegativeTTL ago       error
+//	Confirm finds it, in any living state                     true
+//	Confirm fails                                             error
+//	Confirm says absent or Terminated                         gone
 package instance
 
 import (
 	"context"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 )
 
 // State is what the cloud says of an instance's power.
@@ -27,20 +51,50 @@ const (
 	// Unknown means that the cloud did not say, or said it too long ago. An
 	// instance in this state exists; whether it is shut down is an error.
 	Unknown State = iota
+	// Running is also an instance on its way up or down.
 	Running
+	// Stopped means that it does not run and can be started again: powered off
+	// or suspended.
 	Stopped
 	// Terminated means that the cloud still lists the instance but it will
-	// never run again: it counts as gone.
+	// never run again: it counts as absent.
 	Terminated
 )
+
+// String names the state.
+func (s State) String() string {
+	switch s {
+	case Running:
+		return "Running"
+	case Stopped:
+		return "Stopped"
+	case Terminated:
+		return "Terminated"
+	case Unknown:
+	}
+
+	return "Unknown"
+}
 
 // Ref is what a Node tells about its instance. ProviderID is the Node's
 // spec.providerID as written, or empty. The parts are used in the order of
 // the fields: only a Ref without ProviderID is searched by SystemUUID and name.
+// A match by those is as good as one by ID, and what it found becomes the
+// Node's providerID for good when the Node is initialised; so several matches
+// are an error, never a choice.
 type Ref struct {
 	ProviderID string
 	SystemUUID string
 	NodeName   string
+}
+
+// String says in an error or a log line which instance was meant.
+func (r Ref) String() string {
+	if r.ProviderID != "" {
+		return r.ProviderID
+	}
+
+	return fmt.Sprintf("of node %q with system UUID %q", r.NodeName, r.SystemUUID)
 }
 
 // Instance is one machine as a Source knows it. Sources use their own type,
@@ -51,34 +105,44 @@ type Instance interface {
 	State() State
 }
 
-// Result is the answer to one Ref: found, absent, or an error. The zero value
-// is an error, so that a forgotten answer never looks like a missing instance.
-type Result struct {
-	instance Instance
-	absent   bool
-	err      error
-}
-
-// Source is the part of InstancesV2 that each provider writes.
+// Source is the part of InstancesV2 that each provider writes. All methods may
+// be called at the same time by many goroutines, and return when their context
+// ends.
 type Source interface {
 	// Accepts says whether a providerID without another cloud's scheme can be
 	// one of this provider: nil, or an error that tells what is wrong with it.
-	// It makes no cloud call.
+	// The scheme may be missing or written in another case; whether that is
+	// right is for the provider to say. It makes no cloud call.
 	Accepts(providerID string) error
 
 	// Lookup answers every Ref, in order, from shared knowledge: a snapshot, a
 	// cache, a batched call. An absent answer may be out of date: it is
 	// confirmed before anything is concluded from it. A failure of one place
-	// makes only those Refs an error that might have been there.
+	// makes only those Refs an error that might have been there. A Ref's
+	// ProviderID is empty or accepted.
 	Lookup(ctx context.Context, refs []Ref) []Result
 
 	// Confirm answers one Ref from the cloud itself, past every cache and
 	// batch. Absent means that every place where the instance could be has
-	// answered, and that no filter can have hidden it.
+	// answered, and that no filter can have hidden it. What it finds, the next
+	// Lookup should know.
 	Confirm(ctx context.Context, ref Ref) Result
 
 	// Metadata describes an instance that Lookup or Confirm found. It may make
-	// further calls. For an initialised Node only addresses matter: what else
-	// fails must not make the call fail then.
+	// further calls. For a Node that is [Initialised] only addresses matter:
+	// what else fails must not make the call fail then. The answer's ProviderID
+	// is not looked at.
 	Metadata(ctx context.Context, node *v1.Node, found Instance) (*cloudprovider.InstanceMetadata, error)
+}
+
+// Initialised says whether the cloud's part of setting up the Node is done: it
+// no longer carries the taint that kubelet registers it with.
+func Initialised(node *v1.Node) bool {
+	for i := range node.Spec.Taints {
+		if node.Spec.Taints[i].Key == cloudproviderapi.TaintExternalCloudProvider {
+			return false
+		}
+	}
+
+	return true
 }

@@ -1,0 +1,58 @@
+package instance
+
+import "errors"
+
+// Reason is one word that says on an Event why a Node is not served. Users
+// write alerts on it, so it never changes.
+type Reason string
+
+// The reasons in use. A provider may have more of its own.
+const (
+	// ReasonInstanceNotFound means that no instance fits the Node.
+	ReasonInstanceNotFound Reason = "InstanceNotFound"
+	// ReasonAmbiguousInstance means that several instances fit the Node.
+	ReasonAmbiguousInstance Reason = "AmbiguousInstance"
+	// ReasonNoAddress means that the instance has no address that the
+	// configuration lets us use.
+	ReasonNoAddress Reason = "NoAddress"
+	// ReasonNoZone means that the zone or region that the configuration asks
+	// for cannot be told.
+	ReasonNoZone Reason = "NoZone"
+	// ReasonInvalidProviderID means that spec.providerID is none of this cloud
+	// nor of another one.
+	ReasonInvalidProviderID Reason = "InvalidProviderID"
+)
+
+// reasoned is an error that the Node's user should hear of.
+type reasoned struct {
+	reason Reason
+	err    error
+}
+
+// WithReason marks an error as something that a user can act on: [V2] then
+// records a warning Event on the Node. The text of err becomes that of the
+// Event; it should be the same each time, without request IDs or times. What
+// is wrapped around the marked error later goes to the log only. Without an err
+// the answer is nil.
+func WithReason(reason Reason, err error) error {
+	if err == nil {
+		return nil
+	}
+
+	return &reasoned{reason: reason, err: err}
+}
+
+// ReasonOf is the outermost reason that err was marked with, or empty.
+func ReasonOf(err error) Reason {
+	if marked, ok := errors.AsType[*reasoned](err); ok {
+		return marked.reason
+	}
+
+	return ""
+}
+
+// Error is the text of the marked error.
+func (r *reasoned) Error() string { return r.err.Error() }
+
+// Unwrap gives the marked error.
+func (r *reasoned) Unwrap() error { return r.err }

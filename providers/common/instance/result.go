@@ -1,0 +1,76 @@
+package instance
+
+import (
+	"errors"
+	"fmt"
+
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// What a Result without an instance can say.
+var (
+	errAbsent   = apierr.Mark(apierr.ErrNotFound, cloudprovider.InstanceNotFound)
+	errNoAnswer = errors.New("the provider gave no answer")
+)
+
+// Result is the answer to one Ref: found, absent, or an error. The zero value
+// is an error, so that a forgotten answer never looks like a missing instance.
+type Result struct {
+	instance Instance
+	absent   bool
+	err      error
+}
+
+// Found answers with an instance. Without one it is an error.
+func Found(i Instance) Result { return Result{instance: i} }
+
+// Absent answers that every place where the instance could be has been asked
+// and does not have it.
+func Absent() Result { return Result{absent: true} }
+
+// Failed answers that it is not known whether there is an instance, whatever
+// err means by itself: even a not-found error is a failure here.
+func Failed(err error) Result { return Result{err: err} }
+
+// IsAbsent says whether the answer is Absent. It is the only way to tell: the
+// error of Get may look the same for a Failed answer.
+func (r Result) IsAbsent() bool { return r.absent }
+
+// Get gives the instance that was found. For an absent one the error is both
+// apierr.ErrNotFound and cloudprovider.InstanceNotFound.
+func (r Result) Get() (Instance, error) {
+	switch {
+	case r.absent:
+		return nil, errAbsent
+	case r.err != nil:
+		return nil, r.err
+	case r.instance == nil:
+		return nil, errNoAnswer
+	}
+
+	return r.instance, nil
+}
+
+// String shows the answer, for logs and test output.
+func (r Result) String() string {
+	found, err := r.Get()
+	switch {
+	case r.absent:
+		return "absent"
+	case err != nil:
+		return fmt.Sprintf("error: %v", err)
+	}
+
+	return fmt.Sprintf("found %s, %s", found.ProviderID(), found.State())
+}
+
+// living is the answer with a terminated instance counted as absent.
+func (r Result) living() Result {
+	if found, err := r.Get(); err == nil && found.State() == Terminated {
+		return Absent()
+	}
+
+	return r
+}

@@ -1,0 +1,272 @@
+package instance_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+)
+
+func mustEqual[T any](t *testing.T, what string, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// The dimensions of the verdict. What is true of a value is written beside it,
+// so that the expectation does not repeat the code.
+type (
+	answerCase struct {
+		name    string
+		results []instance.Result
+		missing bool // absent, or terminated
+		living  bool // found, in another state
+	}
+	nodeCase struct {
+		name   string
+		id     string
+		ours   bool
+		hasID  bool
+		tossed bool // neither ours nor of another cloud
+	}
+	ageCase struct {
+		name    string
+		created time.Time
+		old     bool
+	}
+	askedCase struct {
+		name string
+		ago  time.Duration // since the last Confirm; zero: never
+		live bool
+	}
+)
+
+var (
+	answers = []answerCase{
+		{name: "running", results: one(found(instance.Running)), living: true},
+		{name: "stopped", results: one(found(instance.Stopped)), living: true},
+		{name: "unknown", results: one(found(instance.Unknown)), living: true},
+		{name: "terminated", results: one(found(instance.Terminated)), missing: true},
+		{name: "absent", results: one(instance.Absent()), missing: true},
+		{name: "failed", results: one(instance.Failed(errCloud))},
+		{name: "failed as not found", results: one(instance.Failed(apierr.Mark(apierr.ErrNotFound, errCloud)))},
+		{name: "failed as absent says", results: one(instance.Failed(errOf(instance.Absent())))},
+		{name: "failed without error", results: one(instance.Failed(nil))},
+		{name: "found nothing", results: one(instance.Found(nil))},
+		{name: "zero", results: one(instance.Result{})},
+	}
+	// lookups are also the ways in which a list of answers can be wrong.
+	lookups = append([]answerCase{
+		{name: "no answer"},
+		{name: "two answers", results: []instance.Result{instance.Absent(), instance.Absent()}},
+	}, answers...)
+	nodes = []nodeCase{
+		{name: "no ID", id: "", ours: true},
+		{name: "own ID", id: ownID, ours: true, hasID: true},
+		{name: "own ID without scheme", id: bareID, ours: true, hasID: true},
+		{name: "malformed own ID", id: "sim://a/b", tossed: true},
+		{name: "own scheme in another case", id: "SIM://one", tossed: true},
+		{name: "no cloud's ID", id: "one", tossed: true},
+		{name: "empty scheme", id: "://one", tossed: true},
+		{name: "foreign ID", id: "aws:///us-east-1a/i-0123456789"},
+	}
+	ages = []ageCase{
+		{name: "old", created: epoch.Add(-time.Hour), old: true},
+		{name: "just old enough", created: epoch.Add(-instance.DefaultMinAge), old: true},
+		{name: "not quite", created: epoch.Add(-instance.DefaultMinAge + time.Nanosecond)},
+		{name: "new", created: epoch},
+		{name: "of the future", created: epoch.Add(time.Hour)},
+		{name: "without age"},
+	}
+	asked = []askedCase{
+		{name: "never asked"},
+		{name: "asked just now", ago: time.Nanosecond, live: true},
+		{name: "asked almost a TTL ago", ago: instance.DefaultNegativeTTL - time.Nanosecond, live: true},
+		{name: "asked a TTL ago", ago: instance.DefaultNegativeTTL},
+	}
+)
+
+func one(r instance.Result) []instance.Result { return []instance.Result{r} }
+
+func errOf(r instance.Result) error {
+	_, err := r.Get()
+
+	return err
+}
+
+// combination is one point of all dimensions.
+type combination struct {
+	lookup, confirm   answerCase
+	node              nodeCase
+	age               ageCase
+	asked             askedCase
+	byName, keep, new bool // new: the node is tainted uninitialized
+}
+
+// fewAges is for what age must not matter to.
+var fewAges = []ageCase{ages[0], ages[3]}
+
+// each walks all combinations with these ages.
+func each(ages []ageCase, visit func(combination)) {
+	bools := []bool{false, true}
+	for _, lookup := range lookups {
+		for _, confirm := range answers {
+			for _, node := range nodes {
+				for _, age := range ages {
+					for _, ask := range asked {
+						for _, byName := range bools {
+							for _, keep := range bools {
+								for _, fresh := range bools {
+									visit(combination{lookup, confirm, node, age, ask, byName, keep, fresh})
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func (c combination) String() string {
+	return fmt.Sprintf("lookup %s, confirm %s, %s, %s, %s, byName %t, keep %t, new %t",
+		c.lookup.name, c.confirm.name, c.node.name, c.age.name, c.asked.name, c.byName, c.keep, c.new)
+}
+
+// build makes the V2 and the node of the combination, with the Confirm of the
+// past already made.
+func (c combination) build(t *testing.T) (*instance.V2, *source, *v1.Node) {
+	t.Helper()
+	clk := clocktesting.NewFakePassiveClock(epoch.Add(-c.asked.ago))
+	s := newSource(instance.Absent(), instance.Absent())
+	v2 := instance.New(s, instance.Options{Provider: provider, DeleteByName: c.byName, KeepMissing: c.keep, Clock: clk})
+	node := newNode(c.node.id)
+	node.CreationTimestamp = metav1.NewTime(c.age.created)
+	if c.new {
+		taint(node)
+	}
+	if c.asked.ago > 0 && c.node.ours {
+		if _, err := v2.InstanceMetadata(quiet(t), node); err == nil {
+			t.Fatalf("%s: an absent instance was described", c)
+		}
+	}
+	clk.SetTime(epoch)
+	s.answer(instance.Result{}, c.confirm.results[0])
+	s.lookup = func(context.Context, []instance.Ref) []instance.Result { return c.lookup.results }
+	for _, n := range []interface{ Store(int64) }{&s.lookups, &s.confirms, &s.describes} {
+		n.Store(0)
+	}
+
+	return v2, s, node
+}
+
+// mayAsk says that InstanceExists may ask the cloud itself.
+func (c combination) mayAsk() bool {
+	return c.node.ours && c.lookup.missing && (c.node.hasID || c.byName) && c.age.old && !c.keep && !c.asked.live
+}
+
+// TestGoneOnlyWhenCertain walks every combination of what can be known, and
+// finds "gone" only where all of it says so (design.md, Nodes).
+func TestGoneOnlyWhenCertain(t *testing.T) {
+	t.Parallel()
+
+	cases, gone := 0, 0
+	each(ages, func(c combination) {
+		cases++
+		v2, s, node := c.build(t)
+		exists, err := v2.InstanceExists(quiet(t), node)
+
+		isGone := !exists && err == nil
+		wantGone := c.mayAsk() && c.confirm.missing
+		wantExists := !c.node.ours && !c.node.tossed ||
+			c.node.ours && c.lookup.living ||
+			c.mayAsk() && c.confirm.living
+		if isGone != wantGone || exists != wantExists {
+			t.Errorf("%s: exists %t, %v", c, exists, err)
+		}
+		wantConfirms := int64(0)
+		if c.mayAsk() {
+			wantConfirms = 1
+		}
+		if got := s.confirms.Load(); got != wantConfirms {
+			t.Errorf("%s: confirmed %d times", c, got)
+		}
+		if !c.node.ours && s.calls() != 0 {
+			t.Errorf("%s: cost %d calls", c, s.calls())
+		}
+		if isGone {
+			gone++
+		}
+	})
+	t.Logf("%d combinations, %d of them gone", cases, gone)
+	if gone == 0 {
+		t.Error("nothing is ever gone")
+	}
+}
+
+// TestShutdownOnlyWhenSaid walks the same combinations: a node is shut down
+// only where the look-up found its instance stopped, and nothing else is asked.
+func TestShutdownOnlyWhenSaid(t *testing.T) {
+	t.Parallel()
+
+	cases := 0
+	each(fewAges, func(c combination) {
+		cases++
+		v2, s, node := c.build(t)
+		shutdown, err := v2.InstanceShutdown(quiet(t), node)
+
+		known := c.lookup.name == "running" || c.lookup.name == "stopped"
+		wantErr := c.node.tossed || c.node.ours && !known
+		if (err != nil) != wantErr || shutdown != (c.node.ours && c.lookup.name == "stopped") {
+			t.Errorf("%s: shutdown %t, %v", c, shutdown, err)
+		}
+		if s.confirms.Load() != 0 || !c.node.ours && s.calls() != 0 {
+			t.Errorf("%s: cost %d calls", c, s.calls())
+		}
+	})
+	t.Logf("%d combinations", cases)
+}
+
+// TestMetadataOfEveryAnswer walks the same combinations: nil without an error
+// reaches only a foreign node that is not initialised.
+func TestMetadataOfEveryAnswer(t *testing.T) {
+	t.Parallel()
+
+	cases := 0
+	each(fewAges, func(c combination) {
+		cases++
+		v2, s, node := c.build(t)
+		got, err := v2.InstanceMetadata(quiet(t), node)
+
+		foreign := !c.node.ours && !c.node.tossed
+		ask := c.node.ours && c.lookup.missing && !c.asked.live
+		want := foreign || c.node.ours && c.lookup.living || ask && c.confirm.living
+		if (err == nil) != want {
+			t.Fatalf("%s: error %v", c, err)
+		}
+		if (got == nil) != (err != nil || foreign && c.new) {
+			t.Errorf("%s: metadata %v, %v", c, got, err)
+		}
+		if isMissing := errors.Is(err, apierr.ErrNotFound); ask && c.confirm.missing && !isMissing {
+			t.Errorf("%s: error is not ErrNotFound: %v", c, err)
+		}
+		wantConfirms := int64(0)
+		if ask {
+			wantConfirms = 1
+		}
+		if s.confirms.Load() != wantConfirms || !c.node.ours && s.calls() != 0 {
+			t.Errorf("%s: cost %d calls", c, s.calls())
+		}
+	})
+	t.Logf("%d combinations", cases)
+}
