@@ -7,6 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 )
 
 // describe gets the instance's metadata from the Source, in a copy that the
@@ -43,7 +45,7 @@ func (v *V2) providerIDFor(node *v1.Node, found Instance) (string, error) {
 		return node.Spec.ProviderID, nil
 	}
 	id := found.ProviderID()
-	if schemeOf(id) != v.opts.Provider {
+	if scheme, _ := providerid.Scheme(id); scheme != v.opts.Provider {
 		return "", fmt.Errorf("the provider made an ID without its scheme %s: %q", v.opts.Provider, id)
 	}
 	if err := v.source.Accepts(id); err != nil {

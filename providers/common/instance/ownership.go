@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 )
 
 // identify says whether the Node is of this cloud, before anything is asked of
@@ -17,17 +18,18 @@ import (
 // providerID is of no cloud at all.
 func (v *V2) identify(ctx context.Context, node *v1.Node) (Ref, bool, error) {
 	id := node.Spec.ProviderID
-	if scheme := schemeOf(id); scheme != "" && !strings.EqualFold(scheme, v.opts.Provider) {
+	switch providerid.Classify(v.opts.Provider, id) {
+	case providerid.Foreign:
 		v.noteForeign(ctx, node)
 
 		return Ref{}, false, nil
-	}
-	if id != "" {
+	case providerid.Ours, providerid.Bare:
 		if err := v.source.Accepts(id); err != nil {
 			err = WithReason(ReasonInvalidProviderID, fmt.Errorf("read providerID %q: %w", id, err))
 
 			return Ref{}, false, v.report(node, err)
 		}
+	case providerid.Empty:
 	}
 
 	return Ref{ProviderID: id, SystemUUID: node.Status.NodeInfo.SystemUUID, NodeName: node.Name}, true, nil
@@ -50,24 +52,4 @@ func untouched(node *v1.Node) *cloudprovider.InstanceMetadata {
 	}
 
 	return nil
-}
-
-// schemeOf is what stands before "://", or empty if that is no URL scheme.
-func schemeOf(providerID string) string {
-	scheme, _, found := strings.Cut(providerID, "://")
-	if !found || strings.IndexFunc(scheme, notInScheme) >= 0 {
-		return ""
-	}
-
-	return scheme
-}
-
-// notInScheme says that a character cannot be part of a URL scheme.
-func notInScheme(r rune) bool {
-	switch {
-	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-		return false
-	}
-
-	return !strings.ContainsRune("+-.", r)
 }
