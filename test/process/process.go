@@ -1,0 +1,201 @@
+// Package process runs a child for a test: its output goes to a file, it can be
+// asked to end, and it cannot outlive its parent (the kernel sees to that on
+// Linux).
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// StopGrace is how long a child may take to end when asked.
+	StopGrace = 15 * time.Second
+	// reapGrace is how long the kernel may take to end a child that was killed.
+	reapGrace = 10 * time.Second
+
+	tailLines     = 15
+	tailLineBytes = 400
+)
+
+// Spec says what to run.
+type Spec struct {
+	// Name names the child in messages and its log file NAME.log.
+	Name   string
+	Binary string
+	Args   []string
+	// Dir is the working directory and where the log file goes.
+	Dir string
+	// Env is added to the little that every child gets: HOME and TMPDIR, both
+	// Dir. Nothing else of the parent's environment is passed on.
+	Env []string
+}
+
+// Process is a child.
+type Process struct {
+	name string
+	log  string
+	cmd  *exec.Cmd
+
+	// ended is closed when the child is gone; only then is err readable.
+	ended chan struct{}
+	err   error
+}
+
+// Start starts a child.
+func Start(spec Spec) (*Process, error) {
+	log, err := os.OpenFile(filepath.Join(spec.Dir, spec.Name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	defer log.Close() //nolint:errcheck // the child has its own handle
+
+	cmd := exec.Command(spec.Binary, spec.Args...) //nolint:noctx // it ends by Stop, in its own time
+	cmd.Dir = spec.Dir
+	cmd.Env = append([]string{"HOME=" + spec.Dir, "TMPDIR=" + spec.Dir}, spec.Env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = childAttributes()
+
+	p := &Process{name: spec.Name, log: log.Name(), cmd: cmd, ended: make(chan struct{})}
+	started := make(chan error)
+	go p.own(started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	return p, nil
+}
+
+// own starts the child and waits for its end, all on one thread: the kernel
+// ends the child when the thread that made it ends.
+func (p *Process) own(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	err := p.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	p.err = p.cmd.Wait()
+	close(p.ended)
+}
+
+// PID is the process ID.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// LogPath is the file that holds the child's output.
+func (p *Process) LogPath() string { return p.log }
+
+// Ended is closed when the child has ended.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
+
+// ExitCode is the child's exit code once it has ended, -1 where a signal ended
+// it.
+func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
+
+// PeakRSS is the most memory the child held at once, in bytes, once it has
+// ended.
+func (p *Process) PeakRSS() int64 {
+	usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return usage.Maxrss * 1024
+}
+
+// Failure describes a child that ended although nobody asked it to. It is nil
+// while the child runs.
+func (p *Process) Failure() error {
+	select {
+	case <-p.ended:
+	default:
+		return nil
+	}
+	how := "exit status 0"
+	if p.err != nil {
+		how = p.err.Error()
+	}
+	return fmt.Errorf("%s ended by itself (%s), its log ends with:\n%s", p.name, how, p.Tail())
+}
+
+// Tail returns the last lines of the log, for an error message.
+func (p *Process) Tail() string {
+	text, err := readEnd(p.log, 64<<10)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	lines = lines[max(0, len(lines)-tailLines):]
+	for i, line := range lines {
+		if len(line) > tailLineBytes {
+			line = line[:tailLineBytes] + "…"
+		}
+		lines[i] = "    " + line
+	}
+	return strings.Join(lines, "\n")
+}
+
+// readEnd returns at most the last limit bytes of a file.
+func readEnd(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	offset := max(0, size-limit)
+	var text bytes.Buffer
+	_, err = io.Copy(&text, io.NewSectionReader(file, offset, size-offset))
+	return text.Bytes(), err
+}
+
+// Signal is a no-op on a child that has ended.
+func (p *Process) Signal(sig os.Signal) error {
+	err := p.cmd.Process.Signal(sig)
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("send %v to %s: %w", sig, p.name, err)
+	}
+	return nil
+}
+
+// Stop asks the child to end, kills it if it does not within StopGrace or the
+// context's time, and returns when it is gone.
+func (p *Process) Stop(ctx context.Context) error {
+	// A paused child hears of the first signal only after the second.
+	asked := errors.Join(p.Signal(syscall.SIGTERM), p.Signal(syscall.SIGCONT))
+
+	ctx, cancel := context.WithTimeout(ctx, StopGrace)
+	defer cancel()
+	select {
+	case <-p.ended:
+		return asked
+	case <-ctx.Done():
+	}
+	return errors.Join(asked, fmt.Errorf("stop %s: it did not end when asked and was killed", p.name), p.Kill())
+}
+
+// Kill ends the child at once and returns when it is gone.
+func (p *Process) Kill() error {
+	killed := p.Signal(syscall.SIGKILL)
+	reap := time.NewTimer(reapGrace)
+	defer reap.Stop()
+	select {
+	case <-p.ended:
+		return killed
+	case <-reap.C:
+		return errors.Join(killed, fmt.Errorf("kill %s: process %d is still there after %v", p.name, p.PID(), reapGrace))
+	}
+}
