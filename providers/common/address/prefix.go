@@ -1,0 +1,112 @@
+package address
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Prefixes is a list of CIDRs in order of preference.
+type Prefixes []netip.Prefix
+
+// ParsePrefixes reads a list of CIDRs, separated by commas or blanks. Empty
+// items are skipped; bits behind the prefix are cleared. On an error, which
+// names every bad item, the good ones are still given.
+func ParsePrefixes(text string) (Prefixes, error) {
+	var prefixes Prefixes
+	var errs []error
+	for _, item := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		p, err := netip.ParsePrefix(item)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("parse CIDR: %w", err))
+
+			continue
+		}
+		prefixes = append(prefixes, canonicalPrefix(p))
+	}
+
+	return prefixes, errors.Join(errs...)
+}
+
+// canonicalPrefix clears the host bits and turns ::ffff:192.0.2.0/120 into
+// 192.0.2.0/24.
+func canonicalPrefix(p netip.Prefix) netip.Prefix {
+	const mapped = 96
+	if p.Addr().Is4In6() && p.Bits() >= mapped {
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mapped)
+	}
+
+	return p.Masked()
+}
+
+// Rank gives the index of the first prefix that contains addr, or the number of
+// prefixes if none does.
+func (p Prefixes) Rank(addr netip.Addr) int {
+	addr = addr.Unmap()
+	i := slices.IndexFunc(p, func(prefix netip.Prefix) bool { return prefix.Contains(addr) })
+	if i < 0 {
+		return len(p)
+	}
+
+	return i
+}
+
+// Contain says whether any prefix contains addr.
+func (p Prefixes) Contain(addr netip.Addr) bool { return p.Rank(addr) < len(p) }
+
+// First gives the preferred item: of all whose address is in the first prefix
+// that contains any, the one that comes first.
+func First[T any](p Prefixes, items []T, addr func(T) netip.Addr) (found T, ok bool) {
+	best := len(p)
+	for _, item := range items {
+		if rank := p.Rank(addr(item)); rank < best {
+			best, found, ok = rank, item, true
+		}
+	}
+
+	return found, ok
+}
+
+// OutOf gives the items whose address no prefix contains.
+func OutOf[T any](p Prefixes, items []T, addr func(T) netip.Addr) []T {
+	return keep(items, func(item T) bool { return !p.Contain(addr(item)) })
+}
+
+// SortByPrefix gives the items whose address is in a prefix first, in the
+// order of the prefixes and of the addresses inside one, then the others as
+// they were.
+func SortByPrefix[T any](p Prefixes, items []T, addr func(T) netip.Addr) []T {
+	sorted := slices.Clone(items)
+	slices.SortStableFunc(sorted, func(a, b T) int {
+		rank := p.Rank(addr(a))
+		if c := cmp.Compare(rank, p.Rank(addr(b))); c != 0 || rank == len(p) {
+			return c
+		}
+
+		return compare16(addr(a), addr(b))
+	})
+
+	return sorted
+}
+
+// compare16 compares as 16 bytes, an IPv4 address as its mapped form.
+func compare16(a, b netip.Addr) int {
+	x, y := a.As16(), b.As16()
+
+	return slices.Compare(x[:], y[:])
+}
+
+func keep[T any](items []T, wanted func(T) bool) []T {
+	kept := make([]T, 0, len(items))
+	for _, item := range items {
+		if wanted(item) {
+			kept = append(kept, item)
+		}
+	}
+
+	return kept
+}

@@ -1,0 +1,159 @@
+package address_test
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+)
+
+func prefixes(texts ...string) address.Prefixes {
+	var all address.Prefixes
+	for _, text := range texts {
+		all = append(all, netip.MustParsePrefix(text))
+	}
+
+	return all
+}
+
+func TestParsePrefixes(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason  string
+		text    string
+		want    address.Prefixes
+		wantErr string
+	}{
+		"Nothing": {"no restriction", "", nil, ""},
+		"List":    {"vsphere §2.1 [B]: blanks after commas are fine", "10.0.0.0/8, 2001:db8::/32", prefixes("10.0.0.0/8", "2001:db8::/32"), ""},
+		"Blanks":  {"openstack §2.4: blanks separate too", "10.0.0.0/8 \t192.168.0.0/16\n", prefixes("10.0.0.0/8", "192.168.0.0/16"), ""},
+		"Empties": {"nothing between commas", ",10.0.0.0/8,,", prefixes("10.0.0.0/8"), ""},
+		"Host":    {"bits behind the prefix do not matter", "10.1.2.3/8", prefixes("10.0.0.0/8"), ""},
+		"Mapped":  {"a mapped prefix is IPv4", "::ffff:10.0.0.0/104", prefixes("10.0.0.0/8"), ""},
+		"Bad": {
+			"openstack §2.4: the good ones remain, each bad one is named", "10.0.0.0/8,ten,10.0.0.0/33,192.0.2.1",
+			prefixes("10.0.0.0/8"),
+			"parse CIDR: netip.ParsePrefix(\"ten\"): no '/'\n" +
+				"parse CIDR: netip.ParsePrefix(\"10.0.0.0/33\"): prefix length out of range\n" +
+				"parse CIDR: netip.ParsePrefix(\"192.0.2.1\"): no '/'",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := address.ParsePrefixes(tc.text)
+			if diff := cmp.Diff(tc.want, got, byText); diff != "" {
+				t.Errorf("%s: %s", tc.reason, diff)
+			}
+			if tc.wantErr == "" && err != nil || tc.wantErr != "" && (err == nil || err.Error() != tc.wantErr) {
+				t.Errorf("%s: got %v, want %s", tc.reason, err, tc.wantErr)
+			}
+		})
+	}
+}
+
+func TestPrefixes(t *testing.T) {
+	t.Parallel()
+
+	in := addrs("192.0.2.9", "10.0.0.5", "192.0.2.3", "2001:db8::1", "::ffff:10.0.0.1", "172.16.0.1")
+	p := prefixes("2001:db8::/32", "10.0.0.0/8", "192.0.2.0/24", "10.0.0.0/31")
+
+	if got, ok := address.First(p[1:], in, address.Self); !ok || got != in[1] {
+		t.Errorf("vsphere §6.1.5b: the first prefix decides, then the first address: got %v, %t", got, ok)
+	}
+	if got, ok := address.First(prefixes("203.0.113.0/24"), in, address.Self); ok {
+		t.Errorf("nothing is in that prefix: got %v", got)
+	}
+	if diff := cmp.Diff([]netip.Addr{in[0], in[2], in[5]}, address.OutOf(p[:2], in, address.Self), byText); diff != "" {
+		t.Errorf("vsphere §6.1.5a: without the excluded: %s", diff)
+	}
+	if diff := cmp.Diff(in, address.OutOf(nil, in, address.Self), byText); diff != "" {
+		t.Errorf("no prefix excludes nothing: %s", diff)
+	}
+	want := []netip.Addr{in[3], in[4], in[1], in[2], in[0], in[5]}
+	if diff := cmp.Diff(want, address.SortByPrefix(p, in, address.Self), byText); diff != "" {
+		t.Errorf("openstack §5.1.5: by prefix, then by value, the rest stays behind: %s", diff)
+	}
+	if p.Contain(netip.Addr{}) || p.Rank(netip.Addr{}) != len(p) {
+		t.Error("no address is in no prefix")
+	}
+}
+
+var (
+	genAddr = rapid.Custom(func(t *rapid.T) netip.Addr {
+		last := byte(rapid.IntRange(0, 3).Draw(t, "last"))
+		if rapid.Bool().Draw(t, "six") {
+			return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 15: last})
+		}
+
+		return netip.AddrFrom4([4]byte{10, byte(rapid.IntRange(0, 2).Draw(t, "net")), 0, last})
+	})
+	genPrefixes = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) netip.Prefix {
+		addr := genAddr.Draw(t, "addr")
+
+		return netip.PrefixFrom(addr, rapid.IntRange(0, addr.BitLen()).Draw(t, "bits")).Masked()
+	}), 0, 4)
+)
+
+// Sorting and filtering neither lose nor invent anything, and First, Rank,
+// OutOf and SortByPrefix agree with each other.
+func TestPrefixLaws(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := address.Prefixes(genPrefixes.Draw(t, "prefixes"))
+		in := rapid.SliceOfN(genAddr, 0, 8).Draw(t, "addrs")
+		before := slices.Clone(in)
+
+		sorted := address.SortByPrefix(p, in, address.Self)
+		out := address.OutOf(p, in, address.Self)
+		first, ok := address.First(p, in, address.Self)
+
+		if !slices.Equal(in, before) {
+			t.Fatal("what was passed in has changed")
+		}
+		counts := map[netip.Addr]int{}
+		for i := range in {
+			counts[in[i]]++
+			counts[sorted[i]]--
+		}
+		for addr, n := range counts {
+			if n != 0 {
+				t.Fatalf("sorting lost or invented %v", addr)
+			}
+		}
+		if !slices.IsSortedFunc(sorted, func(a, b netip.Addr) int { return p.Rank(a) - p.Rank(b) }) {
+			t.Fatalf("not in the order of the prefixes: %v", sorted)
+		}
+		if !slices.Equal(sorted[len(sorted)-len(out):], out) {
+			t.Fatalf("the rest %v must stay as it was in %v", out, sorted)
+		}
+		if ok != (len(out) < len(in)) || ok && p.Rank(first) != p.Rank(sorted[0]) {
+			t.Fatalf("first is %v, %t, but sorted %v", first, ok, sorted)
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"192.0.2.7", "::ffff:192.0.2.7/120", "fe80::1%eth0/64", "10.0.0.0/8, ::/0", "/", "1.2.3.4/ 8"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if addr, err := address.ParseInterface(text); err == nil {
+			again, err := address.Parse(addr.String())
+			if err != nil || again != addr || addr.Is4In6() || addr.Zone() != "" {
+				t.Errorf("ParseInterface(%q) = %v, again %v, %v", text, addr, again, err)
+			}
+		}
+		got, _ := address.ParsePrefixes(text)
+		for _, p := range got {
+			if !p.IsValid() || p != p.Masked() || !got.Contain(p.Addr()) {
+				t.Errorf("ParsePrefixes(%q) has %v", text, p)
+			}
+		}
+	})
+}
