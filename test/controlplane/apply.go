@@ -1,0 +1,123 @@
+package controlplane
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/yaml"
+)
+
+const fieldManager = "controlplane"
+
+// ApplyFile applies the manifest in a file; see Apply.
+func (cp *ControlPlane) ApplyFile(ctx context.Context, path string) error {
+	manifest, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("apply: %w", err)
+	}
+	if err := cp.Apply(ctx, manifest); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Apply creates or updates each object of a YAML manifest, in order, as the
+// admin: what helm template and kubectl apply take. Objects without a namespace
+// go to default. The whole manifest is read before the first object is applied;
+// fields that the API server does not know are errors.
+func (cp *ControlPlane) Apply(ctx context.Context, manifest []byte) error {
+	objects, err := parse(manifest)
+	if err != nil {
+		return fmt.Errorf("read manifest: %w", err)
+	}
+	mapper, err := newMapper(cp)
+	if err != nil {
+		return err
+	}
+	client, err := dynamic.NewForConfig(cp.admin)
+	if err != nil {
+		return fmt.Errorf("make dynamic client: %w", err)
+	}
+	for _, object := range objects {
+		if err := applyObject(ctx, client, mapper, object); err != nil {
+			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+func newMapper(cp *ControlPlane) (meta.RESTMapper, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(cp.admin)
+	if err != nil {
+		return nil, fmt.Errorf("make discovery client: %w", err)
+	}
+	groups, err := restmapper.GetAPIGroupResources(client)
+	if err != nil {
+		return nil, fmt.Errorf("discover kinds: %w", err)
+	}
+	return restmapper.NewDiscoveryRESTMapper(groups), nil
+}
+
+// parse splits a manifest into its objects. Documents that hold nothing but
+// comments are left out.
+func parse(manifest []byte) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
+	for number := 1; ; number++ {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		content := map[string]any{}
+		if err := yaml.UnmarshalStrict(document, &content); err != nil {
+			return nil, fmt.Errorf("document %d: %w", number, err)
+		}
+		if len(content) == 0 {
+			continue
+		}
+		object := &unstructured.Unstructured{Object: content}
+		if object.GetKind() == "" || object.GetName() == "" {
+			return nil, fmt.Errorf("document %d: kind or metadata.name is missing", number)
+		}
+		objects = append(objects, object)
+	}
+}
+
+func applyObject(ctx context.Context, client dynamic.Interface, mapper meta.RESTMapper, object *unstructured.Unstructured) error {
+	kind := object.GroupVersionKind()
+	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return err
+	}
+	content, err := object.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	var resource dynamic.ResourceInterface = client.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		namespace := object.GetNamespace()
+		if namespace == "" {
+			namespace = metav1.NamespaceDefault
+		}
+		resource = client.Resource(mapping.Resource).Namespace(namespace)
+	}
+	options := metav1.PatchOptions{FieldManager: fieldManager, Force: new(true), FieldValidation: metav1.FieldValidationStrict}
+	_, err = resource.Patch(ctx, object.GetName(), types.ApplyPatchType, content, options)
+	return err
+}

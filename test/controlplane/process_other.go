@@ -1,0 +1,11 @@
+//go:build !linux
+
+package controlplane
+
+import "syscall"
+
+// childAttributes keeps an interrupt typed at the terminal from reaching a
+// child first: it is the parent's to stop.
+func childAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}

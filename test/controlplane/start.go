@@ -1,0 +1,120 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+const (
+	pollInterval = 30 * time.Millisecond
+	pollTimeout  = 2 * time.Second
+)
+
+// The sockets of etcd are relative to the directory that both processes run in:
+// the name of a socket may not be longer than about a hundred bytes, that of a
+// test's directory often is.
+const (
+	etcdSocket     = "etcd.sock"
+	etcdPeerSocket = "etcd-peer.sock"
+)
+
+// etcdArgs trade safety for speed: nothing in here outlives a test. The short
+// election timeout saves the second that a lonely member waits before it
+// elects itself.
+func etcdArgs() []string {
+	return []string{
+		"--name=test",
+		"--data-dir=etcd",
+		"--unsafe-no-fsync",
+		"--heartbeat-interval=20",
+		"--election-timeout=100",
+		"--listen-client-urls=unix://" + etcdSocket,
+		"--advertise-client-urls=unix://" + etcdSocket,
+		"--listen-peer-urls=unix://" + etcdPeerSocket,
+		"--initial-advertise-peer-urls=unix://" + etcdPeerSocket,
+		"--initial-cluster=test=unix://" + etcdPeerSocket,
+	}
+}
+
+func apiServerArgs(port int) []string {
+	return []string{
+		"--etcd-servers=unix://" + etcdSocket,
+		"--bind-address=" + loopbackIP().String(),
+		"--advertise-address=" + loopbackIP().String(),
+		"--secure-port=" + strconv.Itoa(port),
+		"--permit-port-sharing",           // with our own reservation of the port
+		"--endpoint-reconciler-type=none", // the default refuses a loopback address
+		"--service-cluster-ip-range=10.0.0.0/16",
+		"--allow-privileged",
+		"--disable-admission-plugins=TaintNodesByCondition",
+		"--authorization-mode=RBAC",
+		"--client-ca-file=" + authorityFile,
+		"--tls-cert-file=" + servingCertificateFile,
+		"--tls-private-key-file=" + servingKeyFile,
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + serviceAccountKeyFile,
+		"--service-account-signing-key-file=" + serviceAccountKeyFile,
+		"--requestheader-client-ca-file=" + frontProxyAuthorityFile,
+		"--requestheader-allowed-names=front-proxy-client",
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+	}
+}
+
+// etcdReady reports whether etcd has opened its socket. Whoever connects from
+// then on is served as soon as etcd has elected itself. Dialling it from here
+// would fail for a directory with a long name.
+func etcdReady(dir string) func(context.Context) error {
+	return func(context.Context) error {
+		_, err := os.Stat(filepath.Join(dir, etcdSocket))
+		return err
+	}
+}
+
+// apiServerReady reports whether the API server is ready and has made what a
+// cloud controller manager looks for when it starts.
+func apiServerReady(client kubernetes.Interface) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+			return fmt.Errorf("get /readyz: %w", err)
+		}
+		_, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, "extension-apiserver-authentication", metav1.GetOptions{})
+		return err
+	}
+}
+
+// await repeats the check until it passes. It gives up when any process ends,
+// or the context does, and says why in the words of the awaited process's log.
+func (cp *ControlPlane) await(ctx context.Context, awaited *process, check func(context.Context) error) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		last := attempt(ctx, check)
+		if last == nil {
+			return nil
+		}
+		if err := cp.failure(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w (last answer: %w), its log ends with:\n%s",
+				awaited.name, context.Cause(ctx), last, awaited.tail())
+		case <-ticker.C:
+		}
+	}
+}
+
+func attempt(ctx context.Context, check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	return check(ctx)
+}
