@@ -1,0 +1,61 @@
+package vsphere
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Cloud is a running fleet of simulated vCenters.
+type Cloud struct {
+	vcenters []*VCenter
+}
+
+// Start checks the spec, builds its inventory and listens. Close ends it.
+func Start(spec Spec) (*Cloud, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	cloud := &Cloud{}
+	for i := range spec.VCenters {
+		v, err := startVCenter(spec.VCenters[i])
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("start vcenter %q: %w", spec.VCenters[i].Name, err), cloud.Close())
+		}
+		cloud.vcenters = append(cloud.vcenters, v)
+	}
+	return cloud, nil
+}
+
+// Close stops all vCenters and waits for the calls in progress.
+func (c *Cloud) Close() error {
+	var problems []error
+	for _, v := range c.vcenters {
+		problems = append(problems, v.close())
+	}
+	return errors.Join(problems...)
+}
+
+// VCenters returns all vCenters in the order of the spec.
+func (c *Cloud) VCenters() []*VCenter { return c.vcenters }
+
+// VCenter returns a vCenter by name. It panics when there is none: whoever
+// wrote the spec knows its names.
+func (c *Cloud) VCenter(name string) *VCenter {
+	for _, v := range c.vcenters {
+		if v.name == name {
+			return v
+		}
+	}
+	panic(fmt.Sprintf("simulated cloud has no vcenter %q", name))
+}
+
+// VM returns the first VM of that name, in the order of the vCenters. It panics
+// when there is none, as [Cloud.VCenter] does.
+func (c *Cloud) VM(name string) *VM {
+	for _, v := range c.vcenters {
+		if vm := v.find(name); vm != nil {
+			return vm
+		}
+	}
+	panic(fmt.Sprintf("simulated cloud has no vm %q", name))
+}

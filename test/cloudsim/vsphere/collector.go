@@ -1,0 +1,250 @@
+package vsphere
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// maxUpdates is a vCenter's own limit of objects in one answer.
+const maxUpdates = 100
+
+// collector replaces vcsim's property collector, which reads the whole inventory
+// again for every change and forgets an answer that its client never got. This
+// one reads what changed, and keeps the last answer until the client's next
+// call shows by its version that it has arrived.
+type collector struct {
+	simulator.PropertyCollector
+
+	v       *VCenter
+	filters []*filter
+	version int              // of the last answer
+	last    *types.UpdateSet // the last answer, until it is acknowledged
+	pending []change         // found and not yet answered
+	cancel  chan struct{}    // closed to end the wait in progress, nil without one
+}
+
+// change is one object's update under one filter.
+type change struct {
+	filter types.ManagedObjectReference
+	update types.ObjectUpdate
+}
+
+func newCollector(v *VCenter) *collector { return &collector{v: v} }
+
+// CreatePropertyCollector implements the method of that name.
+func (c *collector) CreatePropertyCollector(ctx *simulator.Context, _ *types.CreatePropertyCollector) soap.HasFault {
+	child := newCollector(c.v)
+	child.Self.Type = "PropertyCollector"
+	ctx.Session.Put(child)
+	return &methods.CreatePropertyCollectorBody{Res: &types.CreatePropertyCollectorResponse{Returnval: child.Self}}
+}
+
+// DestroyPropertyCollector implements the method of that name.
+func (c *collector) DestroyPropertyCollector(ctx *simulator.Context, req *types.DestroyPropertyCollector) soap.HasFault {
+	c.endWait()
+	for _, f := range c.filters {
+		ctx.Session.Remove(ctx, f.Self)
+	}
+	ctx.Session.Remove(ctx, req.This)
+	return &methods.DestroyPropertyCollectorBody{Res: new(types.DestroyPropertyCollectorResponse)}
+}
+
+// CreateFilter implements the method of that name.
+func (c *collector) CreateFilter(ctx *simulator.Context, req *types.CreateFilter) soap.HasFault {
+	body := new(methods.CreateFilterBody)
+	if fault := checkProperties([]types.PropertyFilterSpec{req.Spec}); fault != nil {
+		body.Fault_ = simulator.Fault("", fault)
+		return body
+	}
+	f := &filter{collector: c, known: make(map[types.ManagedObjectReference]properties)}
+	f.Self.Type = "PropertyFilter"
+	f.Spec, f.PartialUpdates = req.Spec, req.PartialUpdates
+	ctx.Session.Put(f)
+	c.filters = append(c.filters, f)
+	c.Filter = append(c.Filter, f.Self)
+	c.v.feed.rouse()
+	body.Res = &types.CreateFilterResponse{Returnval: f.Self}
+	return body
+}
+
+func (c *collector) drop(f *filter) {
+	c.filters = slices.DeleteFunc(c.filters, func(other *filter) bool { return other == f })
+	c.pending = slices.DeleteFunc(c.pending, func(p change) bool { return p.filter == f.Self })
+	simulator.RemoveReference(&c.Filter, f.Self)
+}
+
+// RetrievePropertiesEx implements the method of that name. A property that its
+// type does not have faults the call, as it does in a vCenter.
+func (c *collector) RetrievePropertiesEx(ctx *simulator.Context, req *types.RetrievePropertiesEx) soap.HasFault {
+	if fault := checkProperties(req.SpecSet); fault != nil {
+		return &methods.RetrievePropertiesExBody{Fault_: simulator.Fault("", fault)}
+	}
+	return c.PropertyCollector.RetrievePropertiesEx(ctx, req)
+}
+
+// RetrieveProperties implements the method of that name.
+func (c *collector) RetrieveProperties(ctx *simulator.Context, req *types.RetrieveProperties) soap.HasFault {
+	if fault := checkProperties(req.SpecSet); fault != nil {
+		return &methods.RetrievePropertiesBody{Fault_: simulator.Fault("", fault)}
+	}
+	return c.PropertyCollector.RetrieveProperties(ctx, req)
+}
+
+// CancelWaitForUpdates implements the method of that name.
+func (c *collector) CancelWaitForUpdates(*types.CancelWaitForUpdates) soap.HasFault {
+	c.endWait()
+	return &methods.CancelWaitForUpdatesBody{Res: new(types.CancelWaitForUpdatesResponse)}
+}
+
+// WaitForUpdates implements the method of that name.
+func (c *collector) WaitForUpdates(ctx *simulator.Context, req *types.WaitForUpdates) soap.HasFault {
+	set, fault := c.wait(ctx, req.Version, nil)
+	if fault != nil {
+		return &methods.WaitForUpdatesBody{Fault_: simulator.Fault("", fault)}
+	}
+	return &methods.WaitForUpdatesBody{Res: &types.WaitForUpdatesResponse{Returnval: *set}}
+}
+
+// WaitForUpdatesEx implements the method of that name.
+func (c *collector) WaitForUpdatesEx(ctx *simulator.Context, req *types.WaitForUpdatesEx) soap.HasFault {
+	set, fault := c.wait(ctx, req.Version, req.Options)
+	if fault != nil {
+		return &methods.WaitForUpdatesExBody{Fault_: simulator.Fault("", fault)}
+	}
+	return &methods.WaitForUpdatesExBody{Res: &types.WaitForUpdatesExResponse{Returnval: set}}
+}
+
+// wait returns what changed since version, waiting for it as options allow. It
+// returns nil when the time is over. It is called with mu held, and gives it up
+// while it sleeps.
+func (c *collector) wait(ctx *simulator.Context, version string, options *types.WaitOptions) (*types.UpdateSet, types.BaseMethodFault) {
+	c.endWait() // a client that comes back has given up its earlier call
+	if again, fault := c.acknowledge(version); again != nil || fault != nil {
+		return again, fault
+	}
+	limit, deadline := waitLimits(options)
+	calling, cancel := c.v.calling, make(chan struct{})
+	c.cancel = cancel
+	defer func() {
+		if c.cancel == cancel {
+			c.cancel = nil
+		}
+	}()
+	for {
+		moment := c.v.feed.moment()
+		c.collect(ctx, moment)
+		if len(c.pending) > 0 || version == "" {
+			return c.answer(limit), nil
+		}
+		select {
+		case <-deadline:
+			return nil, nil
+		default:
+		}
+		c.sleep(ctx.Session.Key, moment.wake, deadline, cancel, calling.Done())
+		switch {
+		case !c.v.sessions.alive(ctx.Session.Key):
+			return nil, new(types.NotAuthenticated)
+		case c.cancel != cancel || calling.Err() != nil:
+			return nil, new(types.RequestCanceled)
+		}
+	}
+}
+
+// sleep lets other calls run until one of the events happens.
+func (c *collector) sleep(session string, wake <-chan struct{}, deadline <-chan time.Time, cancel, gone <-chan struct{}) {
+	c.v.sessions.polling[session]++
+	c.v.mu.Unlock()
+	select {
+	case <-wake:
+	case <-deadline:
+	case <-cancel:
+	case <-gone:
+	}
+	c.v.mu.Lock()
+	if c.v.sessions.polling[session]--; c.v.sessions.polling[session] == 0 {
+		delete(c.v.sessions.polling, session)
+	}
+}
+
+// endWait ends the wait in progress, if any.
+func (c *collector) endWait() {
+	if c.cancel != nil {
+		close(c.cancel)
+		c.cancel = nil
+	}
+}
+
+// acknowledge takes the client's word for what it has got. It returns the last
+// answer once more when the client never got it.
+func (c *collector) acknowledge(version string) (*types.UpdateSet, types.BaseMethodFault) {
+	switch {
+	case version == "":
+		c.pending, c.last = nil, nil
+		for _, f := range c.filters {
+			f.reset()
+		}
+		return nil, nil
+	case version == strconv.Itoa(c.version):
+		c.last = nil
+		return nil, nil
+	case c.last != nil && version == strconv.Itoa(c.version-1):
+		return c.last, nil
+	}
+	return nil, new(types.InvalidCollectorVersion)
+}
+
+// collect appends what the filters find to what is pending.
+func (c *collector) collect(ctx *simulator.Context, at moment) {
+	if len(c.pending) > 0 {
+		return // pages of an earlier moment go out first
+	}
+	for _, f := range c.filters {
+		for _, update := range f.changes(ctx, at) {
+			c.pending = append(c.pending, change{f.Self, update})
+		}
+	}
+}
+
+// answer takes up to limit pending changes.
+func (c *collector) answer(limit int) *types.UpdateSet {
+	c.version++
+	set := &types.UpdateSet{Version: strconv.Itoa(c.version)}
+	if len(c.pending) > limit {
+		set.Truncated = new(true)
+	}
+	page := c.pending[:min(limit, len(c.pending))]
+	c.pending = c.pending[len(page):]
+	for _, p := range page {
+		n := len(set.FilterSet)
+		if n == 0 || set.FilterSet[n-1].Filter != p.filter {
+			set.FilterSet = append(set.FilterSet, types.PropertyFilterUpdate{Filter: p.filter})
+			n++
+		}
+		set.FilterSet[n-1].ObjectSet = append(set.FilterSet[n-1].ObjectSet, p.update)
+	}
+	c.last = set
+	return set
+}
+
+// waitLimits returns how many objects an answer may hold, and when the wait is
+// over: never, or after MaxWaitSeconds, which may be at once.
+func waitLimits(options *types.WaitOptions) (int, <-chan time.Time) {
+	limit := maxUpdates
+	if options == nil {
+		return limit, nil
+	}
+	if n := int(options.MaxObjectUpdates); n > 0 {
+		limit = min(limit, n)
+	}
+	if options.MaxWaitSeconds == nil {
+		return limit, nil
+	}
+	return limit, time.After(time.Duration(*options.MaxWaitSeconds) * time.Second)
+}

@@ -1,0 +1,136 @@
+package vsphere
+
+import (
+	"sync"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// feed hears of every change in vcsim's registry and tells the collectors. A
+// number stands for a moment: whoever saw everything up to moment n asks what
+// changed after n.
+type feed struct {
+	mu      sync.Mutex
+	now     uint64
+	changed map[types.ManagedObjectReference]uint64
+	shape   uint64 // when objects last came, went or moved
+	wake    chan struct{}
+	tasks   []*simulator.Task
+}
+
+var _ simulator.RegisterObject = (*feed)(nil)
+
+func newFeed() *feed {
+	return &feed{changed: make(map[types.ManagedObjectReference]uint64), wake: make(chan struct{})}
+}
+
+// Reference implements [simulator.RegisterObject].
+func (f *feed) Reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "ChangeFeed", Value: "feed"}
+}
+
+// PutObject implements [simulator.RegisterObject].
+func (f *feed) PutObject(_ *simulator.Context, obj mo.Reference) {
+	ref := obj.Reference()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if task, ok := obj.(*simulator.Task); ok {
+		f.tasks = append(f.tasks, task)
+	}
+	f.mark(ref, true)
+}
+
+// UpdateObject implements [simulator.RegisterObject].
+func (f *feed) UpdateObject(_ *simulator.Context, obj mo.Reference, changes []types.PropertyChange) {
+	ref := obj.Reference()
+	moved := false
+	for _, change := range changes {
+		switch change.Name {
+		case "childEntity", "host", "parent", "resourcePool", "view", "vm":
+			moved = true
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mark(ref, moved)
+}
+
+// RemoveObject implements [simulator.RegisterObject].
+func (f *feed) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mark(ref, true)
+	delete(f.changed, ref)
+}
+
+// touch marks objects as changed; moved says that the shape of the inventory
+// changed with them.
+func (f *feed) touch(moved bool, refs ...types.ManagedObjectReference) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, ref := range refs {
+		f.mark(ref, moved)
+	}
+}
+
+// rouse wakes all that wait, although nothing changed in the inventory.
+func (f *feed) rouse() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.wake)
+	f.wake = make(chan struct{})
+}
+
+func (f *feed) mark(ref types.ManagedObjectReference, moved bool) {
+	f.now++
+	f.changed[ref] = f.now
+	if moved {
+		f.shape = f.now
+	}
+	close(f.wake)
+	f.wake = make(chan struct{})
+}
+
+// moment is a snapshot of the feed.
+type moment struct {
+	now, shape uint64
+	wake       <-chan struct{} // closed at the next change
+}
+
+func (f *feed) moment() moment {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return moment{f.now, f.shape, f.wake}
+}
+
+// after returns which of refs changed after the moment seen.
+func (f *feed) after(seen uint64, refs []types.ManagedObjectReference) []types.ManagedObjectReference {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var changed []types.ManagedObjectReference
+	for _, ref := range refs {
+		if f.changed[ref] > seen {
+			changed = append(changed, ref)
+		}
+	}
+	return changed
+}
+
+// finishTasks waits for the tasks that vcsim started on goroutines of their own,
+// so that nothing in the inventory moves between two calls.
+func (f *feed) finishTasks() {
+	for {
+		f.mu.Lock()
+		tasks := f.tasks
+		f.tasks = nil
+		f.mu.Unlock()
+		if len(tasks) == 0 {
+			return
+		}
+		for _, task := range tasks {
+			task.Wait()
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package vsphere
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// properties are an object's values as last reported, by path; nil for an object
+// that no PropertySpec of the filter speaks of.
+type properties map[string]types.AnyType
+
+// filter finds what changed for one PropertyFilterSpec, by comparing with what
+// it reported before.
+type filter struct {
+	mo.PropertyFilter
+
+	collector *collector
+	known     map[types.ManagedObjectReference]properties
+	members   []types.ManagedObjectReference
+	seen      uint64 // moment of the feed
+	shaped    bool   // members are those of a moment whose shape still holds
+}
+
+// DestroyPropertyFilter implements the method of that name.
+func (f *filter) DestroyPropertyFilter(ctx *simulator.Context, req *types.DestroyPropertyFilter) soap.HasFault {
+	f.collector.drop(f)
+	ctx.Session.Remove(ctx, req.This)
+	return &methods.DestroyPropertyFilterBody{Res: new(types.DestroyPropertyFilterResponse)}
+}
+
+func (f *filter) reset() {
+	clear(f.known)
+	f.seen, f.shaped = 0, false
+}
+
+// changes returns what happened since the last call, up to the moment at.
+func (f *filter) changes(ctx *simulator.Context, at moment) []types.ObjectUpdate {
+	var updates []types.ObjectUpdate
+	if !f.shaped || at.shape > f.seen {
+		f.members = f.selected(ctx)
+		f.shaped = true
+		updates = f.left()
+	}
+	var read []types.ManagedObjectReference
+	for _, ref := range f.members {
+		if _, ok := f.known[ref]; !ok {
+			read = append(read, ref)
+		}
+	}
+	entering := len(read)
+	for _, ref := range f.collector.v.feed.after(f.seen, f.members) {
+		if _, ok := f.known[ref]; ok {
+			read = append(read, ref)
+		}
+	}
+	f.seen = at.now
+	if len(read) == 0 {
+		return updates
+	}
+	values := f.read(ctx, read)
+	for i, ref := range read {
+		if update, ok := f.compare(ref, values[ref], i < entering); ok {
+			updates = append(updates, update)
+		}
+	}
+	return updates
+}
+
+// left forgets the objects that are no longer selected and reports them.
+func (f *filter) left() []types.ObjectUpdate {
+	selected := make(map[types.ManagedObjectReference]bool, len(f.members))
+	for _, ref := range f.members {
+		selected[ref] = true
+	}
+	var updates []types.ObjectUpdate
+	for ref, reported := range f.known {
+		if selected[ref] {
+			continue
+		}
+		delete(f.known, ref)
+		if reported != nil {
+			updates = append(updates, types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindLeave})
+		}
+	}
+	return updates
+}
+
+// compare remembers an object's values and returns how they differ from those
+// reported before. A property that is no longer set is assigned nothing.
+func (f *filter) compare(ref types.ManagedObjectReference, now properties, enter bool) (types.ObjectUpdate, bool) {
+	before := f.known[ref]
+	f.known[ref] = now
+	if now == nil {
+		return types.ObjectUpdate{}, false
+	}
+	update := types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindModify}
+	if enter {
+		update.Kind = types.ObjectUpdateKindEnter
+	}
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		if old, ok := before[path]; !ok || !reflect.DeepEqual(old, now[path]) {
+			update.ChangeSet = append(update.ChangeSet, assign(path, now[path]))
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(before)) {
+		if _, ok := now[path]; !ok {
+			update.ChangeSet = append(update.ChangeSet, assign(path, nil))
+		}
+	}
+	return update, enter || len(update.ChangeSet) > 0
+}
+
+func assign(path string, value types.AnyType) types.PropertyChange {
+	return types.PropertyChange{Op: types.PropertyChangeOpAssign, Name: path, Val: value}
+}
+
+// read returns copies of the values that the filter asks for.
+func (f *filter) read(ctx *simulator.Context, refs []types.ManagedObjectReference) map[types.ManagedObjectReference]properties {
+	spec := types.PropertyFilterSpec{PropSet: f.Spec.PropSet, ReportMissingObjectsInResults: new(true)}
+	for _, ref := range refs {
+		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref})
+	}
+	req := &types.RetrievePropertiesEx{SpecSet: []types.PropertyFilterSpec{spec}}
+	body, ok := f.collector.PropertyCollector.RetrievePropertiesEx(ctx, req).(*methods.RetrievePropertiesExBody)
+	values := make(map[types.ManagedObjectReference]properties, len(refs))
+	if !ok || body.Res == nil {
+		return values
+	}
+	for _, object := range body.Res.Returnval.Objects {
+		set := make(properties, len(object.PropSet))
+		for _, p := range object.PropSet {
+			set[p.Name] = p.Val
+		}
+		values[object.Obj] = set
+	}
+	return values
+}
+
+// selected returns the objects that the filter's ObjectSet reaches, each once.
+func (f *filter) selected(ctx *simulator.Context) []types.ManagedObjectReference {
+	s := selection{
+		ctx:   ctx,
+		named: make(map[string]*types.TraversalSpec),
+		taken: make(map[types.ManagedObjectReference]bool),
+		been:  make(map[step]bool),
+	}
+	for _, object := range f.Spec.ObjectSet {
+		if ctx.Session.Get(object.Obj) == nil {
+			continue
+		}
+		if len(object.SelectSet) == 0 || object.Skip == nil || !*object.Skip {
+			s.take(object.Obj)
+		}
+		s.follow(object.Obj, object.SelectSet)
+	}
+	return s.refs
+}
+
+// selection walks the inventory along traversal specs.
+type selection struct {
+	ctx   *simulator.Context
+	named map[string]*types.TraversalSpec
+	refs  []types.ManagedObjectReference
+	taken map[types.ManagedObjectReference]bool
+	been  map[step]bool
+}
+
+// step is one traversal from one object, which leads nowhere new a second time.
+type step struct {
+	from types.ManagedObjectReference
+	spec *types.TraversalSpec
+}
+
+func (s *selection) take(ref types.ManagedObjectReference) {
+	if !s.taken[ref] {
+		s.taken[ref] = true
+		s.refs = append(s.refs, ref)
+	}
+}
+
+func (s *selection) follow(from types.ManagedObjectReference, set []types.BaseSelectionSpec) {
+	for _, base := range set {
+		if spec, ok := base.(*types.TraversalSpec); ok && spec.Name != "" {
+			s.named[spec.Name] = spec
+		}
+	}
+	for _, base := range set {
+		spec, ok := base.(*types.TraversalSpec)
+		if !ok {
+			spec = s.named[base.GetSelectionSpec().Name]
+		}
+		if spec == nil || s.been[step{from, spec}] || !isA(from.Type, spec.Type) {
+			continue
+		}
+		s.been[step{from, spec}] = true
+		for _, ref := range references(s.ctx.Session.Get(from), spec.Path) {
+			if spec.Skip == nil || !*spec.Skip {
+				s.take(ref)
+			}
+			s.follow(ref, spec.SelectSet)
+		}
+	}
+}
+
+// references returns the objects that a property refers to.
+func references(obj mo.Reference, path string) []types.ManagedObjectReference {
+	if computed, ok := obj.(interface{ Get() mo.Reference }); ok {
+		obj = computed.Get()
+	}
+	if obj == nil {
+		return nil
+	}
+	value, ok := managedObject(reflect.ValueOf(obj)), true
+	for name := range strings.SplitSeq(path, ".") {
+		if value, ok = fieldOf(value, name); !ok {
+			return nil
+		}
+	}
+	switch refs := reflect.Indirect(value); {
+	case !refs.IsValid():
+		return nil
+	case refs.Type() == reflect.TypeFor[types.ManagedObjectReference]():
+		return []types.ManagedObjectReference{refs.Interface().(types.ManagedObjectReference)}
+	case refs.Type() == reflect.TypeFor[[]types.ManagedObjectReference]():
+		return refs.Interface().([]types.ManagedObjectReference)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package vsphere
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	vapi "github.com/vmware/govmomi/vapi/simulator"
+	"github.com/vmware/govmomi/vim25"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// maxBody bounds a request; filters over thousands of objects stay far below.
+const maxBody = 64 << 20
+
+// routes connects the paths of a vCenter with vcsim.
+func (v *VCenter) routes() {
+	v.service.RegisterSDK(v.registry, vim25.Path+"/vimService")
+	v.mux = v.service.ServeMux
+	v.mux.HandleFunc(vim25.Path+"/vimServiceVersions.xml", v.service.ServiceVersions)
+	patterns, handler := vapi.New(v.service.Listen, v.registry)
+	for _, pattern := range patterns {
+		v.service.Handle(pattern, handler)
+	}
+	v.tags = newTagStore(handler)
+	v.sessions.rest = restSessions(handler)
+	v.registry.SessionManager().ValidLogin = v.sessions.validLogin
+	v.routeSSO()
+}
+
+// ServeHTTP takes the calls of clients: it names and counts them, lets the rules
+// have their way, and leaves the work to vcsim.
+func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	call, known := identify(r, body)
+	v.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !known {
+			http.NotFound(w, r)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		front.Replay(w, v.apply(r, call))
+	}))
+}
+
+// apply runs one call, alone unless it is a long poll that waits.
+func (v *VCenter) apply(r *http.Request, call front.Call) *httptest.ResponseRecorder {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.calling = r.Context()
+	v.sessions.expire()
+	if call.Group != groupSOAP {
+		v.sessions.share(r)
+	}
+	answer := httptest.NewRecorder()
+	v.mux.ServeHTTP(answer, r)
+	v.feed.finishTasks()
+	v.sessions.after(call, answer)
+	return answer
+}
+
+// identify names a call. Paths that no client of ours needs are unknown: some of
+// vcsim's REST handlers call back over the network and would wait for themselves.
+func identify(r *http.Request, body []byte) (front.Call, bool) {
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	switch {
+	case path == vim25.Path || path == vim25.Path+"/vimService":
+		method := soapMethod(body)
+		return front.Call{Op: method, Group: groupSOAP, Poll: isPoll(method)}, true
+	case path == vim25.Path+"/vimServiceVersions.xml":
+		return front.Call{Op: "ServiceVersions", Group: groupSOAP}, true
+	case strings.HasPrefix(path, ssoPrefix) || path == lookupPath:
+		return front.Call{Op: ssoOperation(r, body), Group: groupSSO}, true
+	case strings.HasPrefix(path, restPrefix):
+		if call, ok := restCall(r.Method, strings.TrimPrefix(path, restPrefix), r.URL.Query().Get("~action")); ok {
+			return call, true
+		}
+	}
+	return front.Call{Op: r.Method + " " + path}, false
+}

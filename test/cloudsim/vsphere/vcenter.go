@@ -1,0 +1,207 @@
+package vsphere
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/simulator/vpx"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+const (
+	defaultUser           = "administrator@vsphere.local"
+	defaultPassword       = "secret"
+	defaultSessionTimeout = 30 * time.Minute
+)
+
+// VCenter is one simulated vCenter. Its gate counts, delays and breaks calls.
+type VCenter struct {
+	front.Gate
+
+	name   string
+	user   string
+	server *front.Server
+	shared *front.Server // the shared session endpoint, nil without one
+	caFile string
+	mux    *http.ServeMux
+	feed   *feed
+
+	// mu makes every call and every change atomic. Long polls give it up while
+	// they wait. All that follows is guarded by it.
+	mu       sync.Mutex
+	password string
+	service  *simulator.Service
+	registry *simulator.Registry
+	context  *simulator.Context
+	tags     *tagStore
+	sessions *sessions
+	dcs      []*datacenter
+	vms      map[types.ManagedObjectReference]*machine
+	numbered int             // VMs made so far
+	calling  context.Context // of the call that holds mu
+}
+
+func startVCenter(spec VCenterSpec) (*VCenter, error) {
+	v := &VCenter{
+		name:     spec.Name,
+		user:     cmp.Or(spec.User, defaultUser),
+		password: cmp.Or(spec.Password, defaultPassword),
+		vms:      make(map[types.ManagedObjectReference]*machine),
+	}
+	v.SetLatency(spec.Latency)
+	config := front.Config{Address: spec.Listen, Plain: spec.Plain}
+	if spec.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(spec.CertFile, spec.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("load certificate: %w", err)
+		}
+		config.Certificate = &pair
+	}
+	v.newService(cmp.Or(spec.SessionTimeout, defaultSessionTimeout))
+	if err := v.build(spec); err != nil {
+		return nil, err
+	}
+	server, err := front.Start(config, v)
+	if err != nil {
+		return nil, err
+	}
+	v.server = server
+	if err := errors.Join(v.writeCAFile(), v.startShared(spec.SessionManagerToken)); err != nil {
+		return nil, errors.Join(err, v.close())
+	}
+	v.publish()
+	return v, nil
+}
+
+// newService makes an empty vcsim. It shares nothing with others of its kind:
+// the parts that vcsim copies from package variables are copied deeply here.
+func (v *VCenter) newService(timeout time.Duration) {
+	content := vpx.ServiceContent
+	content.About.InstanceUuid = makeUUID("vcenter", v.name)
+	root := vpx.RootFolder
+	root.ChildEntity = nil
+	ctx, instance := simulator.NewServiceInstance(simulator.NewContext(), content, root)
+	v.context, v.registry = ctx, ctx.Map
+	v.service = simulator.New(ctx, instance)
+	v.service.Listen = &url.URL{Scheme: "https", Path: vim25.Path, User: url.UserPassword(v.user, v.password)}
+	options := v.registry.OptionManager()
+	options.Setting = nil
+	for _, setting := range vpx.Setting {
+		copied := *setting.GetOptionValue()
+		options.Setting = append(options.Setting, &copied)
+	}
+	v.feed = newFeed()
+	v.registry.AddHandler(v.feed)
+	v.registry.Handler = v.intercept
+	v.sessions = newSessions(v, timeout)
+	v.routes()
+}
+
+// publish tells vcsim the address that only the running server knows.
+func (v *VCenter) publish() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.service.Listen.Scheme = v.server.Scheme()
+	v.service.Listen.Host = v.server.Address()
+	v.registry.SessionManager().ServiceHostName = v.server.Address()
+	v.publishSSO()
+}
+
+func (v *VCenter) close() error {
+	var problems []error
+	if v.server != nil {
+		problems = append(problems, v.server.Close())
+	}
+	if v.shared != nil {
+		problems = append(problems, v.shared.Close())
+	}
+	if v.caFile != "" {
+		problems = append(problems, os.Remove(v.caFile))
+	}
+	return errors.Join(problems...)
+}
+
+func (v *VCenter) writeCAFile() error {
+	pem := v.server.CertificatePEM()
+	if pem == nil {
+		return nil
+	}
+	file, err := os.CreateTemp("", "vcenter-*.pem")
+	if err != nil {
+		return fmt.Errorf("create CA file: %w", err)
+	}
+	v.caFile = file.Name()
+	_, err = file.Write(pem)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write CA file %s: %w", v.caFile, err)
+	}
+	return nil
+}
+
+// Name returns the name that the spec gives this vCenter.
+func (v *VCenter) Name() string { return v.name }
+
+// Address returns host and port, with brackets around IPv6.
+func (v *VCenter) Address() string { return v.server.Address() }
+
+// URL returns the address of the SOAP API, without credentials.
+func (v *VCenter) URL() *url.URL {
+	return &url.URL{Scheme: v.server.Scheme(), Host: v.server.Address(), Path: vim25.Path}
+}
+
+// CAFile returns the name of a PEM file that a client may trust, or "" without
+// TLS. Close removes the file.
+func (v *VCenter) CAFile() string { return v.caFile }
+
+// CertificatePEM returns the contents of CAFile.
+func (v *VCenter) CertificatePEM() []byte { return v.server.CertificatePEM() }
+
+// ThumbprintSHA1 returns the pin of the certificate as clients write it.
+func (v *VCenter) ThumbprintSHA1() string {
+	sum, _ := v.server.Thumbprints()
+	return sum
+}
+
+// ThumbprintSHA256 returns the longer pin of the certificate.
+func (v *VCenter) ThumbprintSHA256() string {
+	_, sum := v.server.Thumbprints()
+	return sum
+}
+
+// User returns the name of the only account.
+func (v *VCenter) User() string { return v.user }
+
+// Password returns the password that works now.
+func (v *VCenter) Password() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.password
+}
+
+// SetPassword changes the password. Sessions live on, as they do in a vCenter.
+func (v *VCenter) SetPassword(password string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.password = password
+}
+
+// Down refuses connections and cuts the existing ones until Up.
+func (v *VCenter) Down() { v.server.Down() }
+
+// Hang silences new and existing connections until Up; see [front.Server.Hang].
+func (v *VCenter) Hang() { v.server.Hang() }
+
+// Up ends Down and Hang.
+func (v *VCenter) Up() error { return v.server.Up() }

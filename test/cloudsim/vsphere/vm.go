@@ -1,0 +1,312 @@
+package vsphere
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// VM is a handle to a virtual machine. Its methods change the machine the way
+// an administrator, the guest or a broken host would; clients that wait for
+// changes hear of them at once. They fail when the VM was destroyed.
+type VM struct {
+	v *VCenter
+	m *machine
+}
+
+func (v *VCenter) find(name string) *VM {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var found *machine
+	for _, m := range v.vms {
+		if m.Name == name && (found == nil || m.number < found.number) {
+			found = m
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return &VM{v, found}
+}
+
+// VM returns the first VM of that name. It panics when there is none.
+func (v *VCenter) VM(name string) *VM {
+	if vm := v.find(name); vm != nil {
+		return vm
+	}
+	panic(fmt.Sprintf("simulated vcenter %q has no vm %q", v.name, name))
+}
+
+// VMs returns all VMs in the order of their creation.
+func (v *VCenter) VMs() []*VM {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	machines := slices.SortedFunc(maps.Values(v.vms), func(a, b *machine) int { return a.number - b.number })
+	vms := make([]*VM, 0, len(machines))
+	for _, m := range machines {
+		vms = append(vms, &VM{v, m})
+	}
+	return vms
+}
+
+// AddVM creates a VM while the cloud runs.
+func (v *VCenter) AddVM(datacenter string, spec VMSpec) (*VM, error) {
+	if err := spec.validate(); err != nil {
+		return nil, fmt.Errorf("add vm %q: %w", spec.Name, err)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, d := range v.dcs {
+		if d.name != datacenter {
+			continue
+		}
+		m, err := d.addVM(spec)
+		if err != nil {
+			return nil, err
+		}
+		return &VM{v, m}, nil
+	}
+	return nil, fmt.Errorf("add vm %q: no datacenter %q", spec.Name, datacenter)
+}
+
+// change runs f while nothing else happens, and tells the clients.
+func (vm *VM) change(f func(m *machine) error) error {
+	vm.v.mu.Lock()
+	defer vm.v.mu.Unlock()
+	if vm.v.vms[vm.m.Self] != vm.m {
+		return fmt.Errorf("change vm %q: it was destroyed", vm.m.Name)
+	}
+	if err := f(vm.m); err != nil {
+		return fmt.Errorf("change vm %q: %w", vm.m.Name, err)
+	}
+	vm.v.feed.touch(false, vm.m.Self)
+	return nil
+}
+
+// VCenter returns the vCenter that the VM lives in.
+func (vm *VM) VCenter() *VCenter { return vm.v }
+
+// Reference returns the managed object reference.
+func (vm *VM) Reference() types.ManagedObjectReference { return vm.m.Self }
+
+// Name returns the name in the inventory.
+func (vm *VM) Name() string {
+	vm.v.mu.Lock()
+	defer vm.v.mu.Unlock()
+	return vm.m.Name
+}
+
+// UUID returns the BIOS UUID, readable or not, in lower case.
+func (vm *VM) UUID() string {
+	vm.v.mu.Lock()
+	defer vm.v.mu.Unlock()
+	if vm.m.hidden != nil {
+		return vm.m.hidden.Uuid
+	}
+	return vm.m.Config.Uuid
+}
+
+// PowerOn starts the VM; its guest reports again.
+func (vm *VM) PowerOn() error { return vm.power(On) }
+
+// PowerOff stops the VM; its guest no longer reports a name or networks.
+func (vm *VM) PowerOff() error { return vm.power(Off) }
+
+// Suspend suspends the VM; what its guest reported stays.
+func (vm *VM) Suspend() error { return vm.power(Suspended) }
+
+func (vm *VM) power(power Power) error {
+	return vm.change(func(m *machine) error {
+		m.setPower(power)
+		return nil
+	})
+}
+
+// SetHostname changes the name that the guest reports.
+func (vm *VM) SetHostname(hostname string) error {
+	return vm.change(func(m *machine) error {
+		m.guest.hostname = hostname
+		m.report()
+		return nil
+	})
+}
+
+// SetNICs replaces the network adapters and the addresses that the guest
+// reports. Addresses are not checked, as a guest's are not.
+func (vm *VM) SetNICs(nics ...NIC) error {
+	return vm.change(func(m *machine) error {
+		m.setNICs(nics)
+		return nil
+	})
+}
+
+// SetTools starts or removes VMware Tools, without which the guest reports
+// nothing.
+func (vm *VM) SetTools(running bool) error {
+	return vm.change(func(m *machine) error {
+		m.guest.tools = running
+		m.report()
+		return nil
+	})
+}
+
+// SetExtraConfig sets keys such as guestinfo.metadata; an empty value removes
+// the key.
+func (vm *VM) SetExtraConfig(values map[string]string) error {
+	return vm.change(func(m *machine) error {
+		if m.Config == nil {
+			return fmt.Errorf("its configuration cannot be read")
+		}
+		kept := slices.DeleteFunc(slices.Clone(m.Config.ExtraConfig), func(option types.BaseOptionValue) bool {
+			_, ok := values[option.GetOptionValue().Key]
+			return ok
+		})
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if values[key] != "" {
+				kept = append(kept, &types.OptionValue{Key: key, Value: values[key]})
+			}
+		}
+		m.Config.ExtraConfig = kept
+		return nil
+	})
+}
+
+// SetConnectionState changes runtime.connectionState alone. A disconnected VM
+// looks like that; see HideConfig for an inaccessible one.
+func (vm *VM) SetConnectionState(state types.VirtualMachineConnectionState) error {
+	return vm.change(func(m *machine) error {
+		m.Runtime.ConnectionState = state
+		m.summarize()
+		return nil
+	})
+}
+
+// HideConfig makes the configuration unreadable, or readable again: config is
+// unset and summary.config.uuid empty, and searches by UUID miss the VM, as with
+// a VM whose files are inaccessible.
+func (vm *VM) HideConfig(hide bool) error {
+	return vm.change(func(m *machine) error {
+		switch {
+		case hide && m.hidden == nil:
+			m.hidden, m.Config = m.Config, nil
+		case !hide && m.hidden != nil:
+			m.Config, m.hidden = m.hidden, nil
+		}
+		m.summarize()
+		return nil
+	})
+}
+
+// Migrate moves the VM to another host of its datacenter, and to that host's
+// root pool if the present pool is elsewhere.
+func (vm *VM) Migrate(host string) error {
+	return vm.change(func(m *machine) error {
+		for _, h := range m.dc.hosts {
+			if h.Name == host {
+				m.migrate(h)
+				return nil
+			}
+		}
+		return fmt.Errorf("no host %q in datacenter %q", host, m.dc.name)
+	})
+}
+
+// MoveTo moves the VM to another folder of its datacenter, making the folder if
+// need be. It cannot move a VM out of a vApp.
+func (vm *VM) MoveTo(folder string) error {
+	return vm.change(func(m *machine) error {
+		if m.ParentVApp != nil {
+			return fmt.Errorf("it is in a vApp")
+		}
+		target, err := vm.v.makeFolders(m.dc.vmFolder(), folder)
+		if err != nil {
+			return err
+		}
+		m.move(target)
+		return nil
+	})
+}
+
+// Clone copies the VM, its UUID and its guest included, as a restored backup
+// does.
+func (vm *VM) Clone(name string) (*VM, error) {
+	var made *machine
+	err := vm.change(func(m *machine) error {
+		made = m.clone(name)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &VM{vm.v, made}, nil
+}
+
+// Destroy removes the VM, whatever its power state.
+func (vm *VM) Destroy() error {
+	return vm.change(func(m *machine) error {
+		m.leave()
+		return nil
+	})
+}
+
+// AttachTag attaches a tag, creating it and its category if need be.
+func (vm *VM) AttachTag(category, tag string) error {
+	return vm.change(func(m *machine) error {
+		vm.v.tags.attach(m.Self, Tags{category: {tag}})
+		return nil
+	})
+}
+
+// DetachTag removes a tag from the VM.
+func (vm *VM) DetachTag(category, tag string) error {
+	return vm.change(func(m *machine) error { return vm.v.tags.detach(m.Self, category, tag) })
+}
+
+// migrate gives the VM another host.
+func (m *machine) migrate(to *host) {
+	v := m.dc.v
+	v.feed.touch(true, m.host.Self, to.Self)
+	simulator.RemoveReference(&m.host.Vm, m.Self)
+	to.Vm = append(to.Vm, m.Self)
+	m.host = to
+	m.Runtime.Host = &to.Self
+	if !slices.Contains(*m.pool.compute, to.Self) {
+		m.enterPool(to.root)
+	}
+	m.summarize()
+}
+
+// enterPool moves the VM between pools; it never leaves a vApp for another one.
+func (m *machine) enterPool(to *pool) {
+	ref := to.entity.Entity().Self
+	m.dc.v.feed.touch(true, *m.ResourcePool, ref)
+	simulator.RemoveReference(m.pool.vms, m.Self)
+	*to.vms = append(*to.vms, m.Self)
+	m.pool = to
+	m.ResourcePool = &ref
+}
+
+// move gives the VM another folder.
+func (m *machine) move(to *simulator.Folder) {
+	m.dc.v.feed.touch(true, m.folder.Self, to.Self, m.Self)
+	simulator.RemoveReference(&m.folder.ChildEntity, m.Self)
+	to.ChildEntity = append(to.ChildEntity, m.Self)
+	m.folder = to
+	m.Parent = &to.Self
+}
+
+// leave removes the VM from the inventory.
+func (m *machine) leave() {
+	v := m.dc.v
+	delete(v.vms, m.Self)
+	v.tags.detachAll(m.Self)
+	simulator.RemoveReference(&m.folder.ChildEntity, m.Self)
+	simulator.RemoveReference(&m.host.Vm, m.Self)
+	simulator.RemoveReference(m.pool.vms, m.Self)
+	simulator.RemoveReference(&m.dc.datastore.Vm, m.Self)
+	v.feed.touch(true, m.folder.Self, m.host.Self, *m.ResourcePool)
+	v.registry.Remove(v.context, m.Self)
+}
