@@ -3,37 +3,58 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"gopkg.in/gcfg.v1"
 	"gopkg.in/warnings.v0"
 )
 
 // Schema is what a reader of cloud-configs knows beyond the keys it decodes.
+// Names are compared without regard to case.
 type Schema struct {
 	// Aliases are other spellings of sections, by their lower-case name:
 	// "vcenter" for VirtualCenter in YAML files.
 	Aliases map[string]string
 	// Foreign are sections and keys that other programs read in the same
-	// files. They get a note that says whose they are.
+	// files, without subsections. They get a note that says whose they are.
 	Foreign map[Name]string
 	// Unsupported are sections that are known but do nothing yet. Each gets one
 	// warning with the text given.
 	Unsupported map[string]string
 }
 
+// canonical returns a name with its section as the decoded structs call it.
+func (s Schema) canonical(name Name) Name {
+	if section, ok := s.Aliases[strings.ToLower(name.Section)]; ok {
+		name.Section = section
+	}
+	return name
+}
+
+// foreign tells who owns a section or key that no target knows.
+func (s Schema) foreign(name Name) (owner string, ok bool) {
+	for known, owner := range s.Foreign {
+		if known.fold() == name.fold() {
+			return owner, true
+		}
+	}
+	return "", false
+}
+
 // Decode reads the file into the targets: pointers to structs of sections, as
 // gcfg takes them, each of which takes the keys it knows. It reports every bad
 // value and every name that no target knows.
 func (f *File) Decode(schema Schema, targets ...any) Problems {
-	d := decoder{schema: schema, targets: targets, reported: map[Name]bool{}}
+	d := decoder{
+		format:   f.Format,
+		schema:   schema,
+		targets:  targets,
+		sections: sectionKinds(targets),
+		fields:   fields(targets, true),
+		reported: map[Name]bool{},
+	}
 	for _, e := range f.entries {
-		if section, ok := schema.Aliases[strings.ToLower(e.name.Section)]; ok {
-			e.name.Section = section
-		}
+		e.name = schema.canonical(e.name)
 		d.entry(e)
 	}
 	d.problems.sort()
@@ -41,8 +62,12 @@ func (f *File) Decode(schema Schema, targets ...any) Problems {
 }
 
 type decoder struct {
-	schema   Schema
-	targets  []any
+	format  Format
+	schema  Schema
+	targets []any
+	// sections tells of each known section whether it takes subsections.
+	sections map[string]bool
+	fields   []field
 	problems Problems
 	reported map[Name]bool
 }
@@ -54,6 +79,43 @@ func (d *decoder) entry(e entry) {
 		}
 		return
 	}
+	takesNames, known := lookupSection(d.sections, e.name.Section)
+	switch {
+	case !known:
+		d.unknownSection(e)
+	case e.name.Sub != "" && !takesNames:
+		d.unexpectedSub(e)
+	case d.format == YAML && !d.plain(e, takesNames):
+	default:
+		d.set(e)
+	}
+}
+
+// plain tells whether an entry of a YAML file is something that gcfg can say
+// too: a header, or a key with a value of its own. It reports what is not.
+func (d *decoder) plain(e entry, takesNames bool) bool {
+	field, known := d.field(e.name)
+	switch {
+	case e.name.Key == "" && takesNames && e.name.Sub == "" && e.fault == "":
+		return false // the mapping of subsections: each says itself that it is there
+	case e.name.Key != "" && takesNames && e.name.Sub == "" && e.null:
+		d.problems.Errorf(e.at, "%s is empty (null)", e.written)
+	case e.name.Key != "" && takesNames && e.name.Sub == "":
+		d.problems.Errorf(e.at, "%s must be a mapping of keys to values", e.written)
+	case e.name.Key != "" && !known:
+		d.unknownKey(e)
+	case e.fault != "":
+		d.problems.Errorf(e.at, "%s %s", e.written, e.fault)
+	case e.list && !field.takesList():
+		d.problems.Errorf(e.at, "%s must be a plain value, not a list", e.written)
+	default:
+		return !e.null // a null leaves the key unset
+	}
+	return false
+}
+
+// set gives the entry to every target that knows its key.
+func (d *decoder) set(e entry) {
 	known := false
 	for _, target := range d.targets {
 		err := gcfg.ReadStringInto(target, e.source())
@@ -62,12 +124,12 @@ func (d *decoder) entry(e entry) {
 		}
 		known = true
 		if err != nil {
-			d.problems.Errorf(e.at, "%s: %s", e.name, valueError(err, e))
+			d.problems.Errorf(e.at, "%s: %s", e.written, valueError(err, e))
 			return
 		}
 	}
 	if !known {
-		d.unknown(e)
+		d.unknownKey(e)
 	}
 }
 
@@ -75,8 +137,7 @@ func (d *decoder) entry(e entry) {
 func (e entry) source() string {
 	header := "[" + e.name.Section + "]"
 	if e.name.Sub != "" {
-		sub, _ := quote(e.name.Sub) // it was read from a file
-		header = fmt.Sprintf("[%s %s]", e.name.Section, sub)
+		header = fmt.Sprintf("[%s %s]", e.name.Section, quoteSub(e.name.Sub))
 	}
 	switch {
 	case e.name.Key == "":
@@ -100,53 +161,20 @@ func valueError(err error, e entry) string {
 	if i := strings.LastIndex(text, " at section "); i > 0 {
 		text = text[:i]
 	}
-	if e.blank {
+	if e.blank || e.literal == "" || e.literal == `""` {
 		return "needs a value"
 	}
 	return text
 }
 
-func (d *decoder) unknown(e entry) {
-	section := Name{Section: e.name.Section}
-	for _, name := range []Name{section, {Section: e.name.Section, Key: e.name.Key}} {
-		owner, ok := d.schema.Foreign[name.fold()]
-		if !ok {
-			continue
+// field finds a key that the targets know.
+func (d *decoder) field(name Name) (field, bool) {
+	for _, f := range d.fields {
+		if strings.EqualFold(f.name.Section, name.Section) && strings.EqualFold(f.name.Key, name.Key) {
+			return f, true
 		}
-		if d.first(name) {
-			d.problems = append(d.problems, Problem{Position: e.at, Severity: Note, Message: fmt.Sprintf("%s is ignored: %s", name, owner)})
-		}
-		return
 	}
-	kinds := sectionKinds(d.targets)
-	takesNames, known := lookupSection(kinds, e.name.Section)
-	switch {
-	case !known:
-		if d.first(section) {
-			d.unknownName(e.at, "unknown section "+section.String(), nearest(e.name.Section, slices.Sorted(maps.Keys(kinds))), "[%s]")
-		}
-	case e.name.Sub != "" && !takesNames:
-		if section.Sub = e.name.Sub; d.first(section) {
-			d.unknownName(e.at, fmt.Sprintf("section [%s] takes no name in quotes: %s is ignored", e.name.Section, section), "", "")
-		}
-	default:
-		d.unknownName(e.at, "unknown key "+e.name.String(), nearest(e.name.Key, keysOf(d.targets, e.name.Section)), "%s")
-	}
-}
-
-func (d *decoder) unknownName(at Position, message, suggestion, format string) {
-	if suggestion != "" {
-		message += ", did you mean " + fmt.Sprintf(format, suggestion) + "?"
-	}
-	d.problems = append(d.problems, Problem{Position: at, Severity: Warning, Message: message, unknown: true})
-}
-
-// first tells whether this is the first report about a name.
-func (d *decoder) first(name Name) bool {
-	name = name.fold()
-	seen := d.reported[name]
-	d.reported[name] = true
-	return !seen
+	return field{}, false
 }
 
 // lookupSection finds a section by its name as gcfg compares names.
@@ -158,17 +186,4 @@ func lookupSection[V any](sections map[string]V, section string) (V, bool) {
 	}
 	var none V
 	return none, false
-}
-
-// nearest returns the known name that a mistyped one was probably meant to be,
-// or nothing where none is near.
-func nearest(name string, known []string) string {
-	best, distance := "", len(name)/3+1
-	for _, candidate := range known {
-		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(candidate))
-		if d < distance || d == distance && best == "" {
-			best, distance = candidate, d
-		}
-	}
-	return best
 }

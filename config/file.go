@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -60,13 +62,22 @@ func (n Name) fold() Name {
 	return Name{Section: strings.ToLower(n.Section), Sub: n.Sub, Key: strings.ToLower(n.Key)}
 }
 
-// entry is one line of a file: a key with its value, or a section header.
+// entry is one line of a file: a key with its value, or a section header, which
+// comes before its keys.
 type entry struct {
 	name Name
+	at   Position
+	// written is the name the way the file spells it, for messages.
+	written string
 	// literal is the value as gcfg source text; blank marks a key without one.
 	literal string
 	blank   bool
-	at      Position
+
+	// What only YAML can say: a null, a list, and what is wrong with a value
+	// that is neither a scalar nor a list of them.
+	null  bool
+	list  bool
+	fault string
 }
 
 // Read reads and parses the cloud-config at path. Errors name the path.
@@ -120,6 +131,30 @@ func Parse(path string, data []byte) (*File, error) {
 // Same tells whether data is, to the byte, what the file was parsed from.
 func (f *File) Same(data []byte) bool {
 	return bytes.Equal(f.data, data)
+}
+
+// Spell writes the name of a key the way this file would: [Global] ca-file, or
+// global.caFile in YAML.
+func (f *File) Spell(schema Schema, name Name) string {
+	return spell(f.Format, schema, name)
+}
+
+func spell(format Format, schema Schema, name Name) string {
+	if format == INI {
+		return name.String()
+	}
+	section := lowerFirst(name.Section)
+	for _, alias := range slices.Sorted(maps.Keys(schema.Aliases)) {
+		if strings.EqualFold(schema.Aliases[alias], name.Section) {
+			section = alias
+		}
+	}
+	return dotted(section, name.Sub, camel(name.Key))
+}
+
+// Blank tells whether the file holds nothing at all, not even a comment.
+func (f *File) Blank() bool {
+	return len(bytes.TrimSpace(withoutBOM(f.data))) == 0
 }
 
 // Empty tells whether the file sets nothing: no section and no key.

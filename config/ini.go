@@ -35,9 +35,11 @@ func iniEntries(path string, text []byte) ([]entry, error) {
 				sub = unquote(reader.text)
 				reader.next()
 			}
-			entries = append(entries, entry{name: Name{Section: section, Sub: sub}, at: at})
+			name := Name{Section: section, Sub: sub}
+			entries = append(entries, entry{name: name, written: name.String(), at: at})
 		case token.IDENT:
-			e := entry{name: Name{Section: section, Sub: sub, Key: reader.text}, blank: true, at: at}
+			name := Name{Section: section, Sub: sub, Key: reader.text}
+			e := entry{name: name, written: name.String(), blank: true, at: at}
 			if reader.next() == token.ASSIGN {
 				reader.next()
 				e.literal, e.blank = reader.text, false
@@ -91,11 +93,17 @@ func unquote(literal string) string {
 	return ""
 }
 
+// quoteSub writes the name of a subsection so that it reads back as the same
+// text. Inside such quotes gcfg knows fewer escapes than in a value.
+func quoteSub(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
 // quote writes a text as a gcfg value that reads back as the same text.
 func quote(text string) (string, error) {
 	for _, r := range text {
 		if r < ' ' && r != '\n' && r != '\t' {
-			return "", fmt.Errorf("control character %U is not allowed", r)
+			return "", fmt.Errorf("must not contain the control character %U", r)
 		}
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(text) + `"`, nil

@@ -13,6 +13,15 @@ type field struct {
 	value reflect.Value
 }
 
+// takesList tells whether a list can be the value of the key.
+func (f field) takesList() bool {
+	t := f.value.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Slice
+}
+
 // fields lists the keys of all sections of the targets in the order they are
 // declared, subsections sorted. With no values in a map of subsections, schema
 // lists the keys such a subsection can have.
@@ -88,17 +97,6 @@ func sectionKinds(targets []any) map[string]bool {
 	return kinds
 }
 
-// keysOf lists the keys that the targets know in a section.
-func keysOf(targets []any, section string) []string {
-	var keys []string
-	for _, f := range fields(targets, true) {
-		if strings.EqualFold(f.name.Section, section) {
-			keys = append(keys, f.name.Key)
-		}
-	}
-	return keys
-}
-
 // Setting is one effective key of a configuration, for people to read.
 type Setting struct {
 	Name  Name
@@ -118,10 +116,9 @@ type Origins map[Name]string
 func (f *File) Explain(schema Schema, origins Origins, targets ...any) []Setting {
 	places := map[Name]string{}
 	for _, e := range f.entries {
-		if section, ok := schema.Aliases[strings.ToLower(e.name.Section)]; ok {
-			e.name.Section = section
+		if !e.null {
+			places[schema.canonical(e.name).fold()] = e.at.String()
 		}
-		places[e.name.fold()] = e.at.String()
 	}
 	settings := make([]Setting, 0, len(places))
 	for _, field := range fields(targets, false) {
@@ -144,10 +141,7 @@ func (f *File) At(schema Schema, name Name) Position {
 	wanted, header := name.fold(), Name{Section: name.Section, Sub: name.Sub}.fold()
 	found := false
 	for _, e := range f.entries {
-		if section, ok := schema.Aliases[strings.ToLower(e.name.Section)]; ok {
-			e.name.Section = section
-		}
-		switch e.name.fold() {
+		switch schema.canonical(e.name).fold() {
 		case wanted:
 			at, found = e.at, true
 		case header:

@@ -54,7 +54,7 @@ func Select(file *File, parseErr error, flag Flag, registered []string) (string,
 	name := fromFlag
 	if fromFile != "" {
 		key := Name{Section: "Global", Key: "provider"}
-		name, origin = fromFile, fmt.Sprintf("%s: %s", file.At(Schema{}, key), key)
+		name, origin = fromFile, fmt.Sprintf("%s: %s", file.At(Schema{}, key), file.Spell(Schema{}, key))
 	}
 	switch {
 	case name == "":
@@ -75,11 +75,12 @@ func Select(file *File, parseErr error, flag Flag, registered []string) (string,
 }
 
 func noProvider(file *File, known string) error {
+	key := Name{Section: "Global", Key: "provider"}
 	switch {
 	case file == nil:
-		return fmt.Errorf("no cloud provider chosen: give a --cloud-config with [Global] provider, or --cloud-provider; known are: %s", known)
+		return fmt.Errorf("no cloud provider chosen: give a --cloud-config with %s, or --cloud-provider; known are: %s", key, known)
 	case file.Empty():
-		return fmt.Errorf("no cloud provider chosen: %s is empty: set [Global] provider in it to one of: %s", file.Path, known)
+		return fmt.Errorf("no cloud provider chosen: %s is empty: set %s in it to one of: %s", file.Path, key, known)
 	}
-	return fmt.Errorf("no cloud provider chosen: set [Global] provider in %s to one of: %s", file.Path, known)
+	return fmt.Errorf("no cloud provider chosen: set %s in %s to one of: %s", file.Spell(Schema{}, key), file.Path, known)
 }

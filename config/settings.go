@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Settings are the keys that every cloud-config can hold, whatever its
 // provider. They stand beside the provider's own keys, in [Global] and in
@@ -65,11 +68,11 @@ func NewSettings() *Settings {
 func (s *Settings) Validate(file *File) Problems {
 	var problems Problems
 	positive := func(key string, value float64) {
-		if value > 0 {
+		if value > 0 && !math.IsInf(value, 1) {
 			return
 		}
 		name := Name{Section: "Controllers", Key: key}
-		problems.Errorf(file.At(Schema{}, name), "%s: must be more than zero, got %v", name, value)
+		problems.Errorf(file.At(Schema{}, name), "%s: must be a number above zero, got %v", file.Spell(Schema{}, name), value)
 	}
 	c := s.Controllers
 	positive("concurrent-node-syncs", float64(*c.ConcurrentNodeSyncs))
@@ -89,12 +92,12 @@ func (f *File) Provider() (string, error) {
 		return name, nil
 	}
 	name := Name{Section: "Global", Key: "provider"}
-	return "", fmt.Errorf("%s: %s is empty", f.At(Schema{}, name), name)
+	return "", fmt.Errorf("%s: %s is empty", f.At(Schema{}, name), f.Spell(Schema{}, name))
 }
 
 func (f *File) has(name Name) bool {
 	for _, e := range f.entries {
-		if e.name.fold() == name.fold() {
+		if e.name.fold() == name.fold() && !e.null {
 			return true
 		}
 	}

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 )
@@ -28,16 +27,26 @@ func (d Duration) String() string {
 }
 
 // List is a comma-separated list. Items are trimmed, empty ones are dropped,
-// and \, stands for a comma inside an item. Setting it again replaces it.
+// \, stands for a comma inside an item and \\ for a backslash. Setting it again
+// replaces it.
 type List []string
 
 // UnmarshalText reads a list.
 func (l *List) UnmarshalText(text []byte) error {
-	const escaped = "\x00"
 	*l = nil
-	for item := range strings.SplitSeq(strings.ReplaceAll(string(text), `\,`, escaped), ",") {
-		if item = strings.TrimSpace(strings.ReplaceAll(item, escaped, ",")); item != "" {
-			*l = append(*l, item)
+	var item strings.Builder
+	for rest := string(text) + ","; rest != ""; rest = rest[1:] {
+		switch {
+		case strings.HasPrefix(rest, `\,`) && len(rest) > 2, strings.HasPrefix(rest, `\\`):
+			item.WriteByte(rest[1])
+			rest = rest[1:]
+		case rest[0] == ',':
+			if trimmed := strings.TrimSpace(item.String()); trimmed != "" {
+				*l = append(*l, trimmed)
+			}
+			item.Reset()
+		default:
+			item.WriteByte(rest[0])
 		}
 	}
 	return nil
@@ -45,9 +54,10 @@ func (l *List) UnmarshalText(text []byte) error {
 
 // String formats the list as it is read.
 func (l List) String() string {
-	items := slices.Clone(l)
-	for i := range items {
-		items[i] = strings.ReplaceAll(items[i], ",", `\,`)
+	escape := strings.NewReplacer(`\`, `\\`, `,`, `\,`)
+	items := make([]string, len(l))
+	for i, item := range l {
+		items[i] = escape.Replace(item)
 	}
 	return strings.Join(items, ",")
 }
@@ -68,9 +78,17 @@ func (c *CIDRs) UnmarshalText(text []byte) error {
 		if err != nil {
 			return fmt.Errorf("%q is not an address block such as 10.0.0.0/8", item)
 		}
-		*c = append(*c, prefix.Masked())
+		*c = append(*c, unmap(prefix).Masked())
 	}
 	return nil
+}
+
+// unmap turns a block of IPv4-mapped IPv6 addresses into the IPv4 block it means.
+func unmap(prefix netip.Prefix) netip.Prefix {
+	if addr := prefix.Addr(); addr.Is4In6() && prefix.Bits() >= 96 {
+		return netip.PrefixFrom(addr.Unmap(), prefix.Bits()-96)
+	}
+	return prefix
 }
 
 // String formats the list as it is read.

@@ -6,20 +6,22 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// maxYAMLEntries bounds what aliases can blow a small file up to.
-const maxYAMLEntries = 10000
+// Bounds of what aliases can blow a small YAML file up to.
+const (
+	maxYAMLEntries = 10000
+	maxYAMLSteps   = 100 * maxYAMLEntries
+)
 
-// yamlKey is what a gcfg section or key can be called.
-var yamlKey = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
+// quoted matches what the YAML parser repeats from the file in its messages,
+// which may be a piece of a password: from the first quote to the last.
+var quoted = regexp.MustCompile("(?s)['\"`].*['\"`]")
 
-// quoted matches what the YAML parser repeats from the file in its messages: it
-// may be a piece of a password.
-var quoted = regexp.MustCompile(`'[^']*'|"[^"]*"` + "|`[^`]*`")
+// yamlLine is how the YAML parser gives a position.
+var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
 // yamlRoot is the top of a YAML document.
 type yamlRoot struct {
@@ -30,20 +32,36 @@ func (r yamlRoot) isMapping() bool {
 	return r.node != nil && r.node.Kind == yaml.MappingNode
 }
 
+// parseYAML reads the one document of a YAML text. Empty documents after it, as
+// a last line of --- makes them, do no harm.
 func parseYAML(path string, text []byte) (yamlRoot, error) {
 	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
-	var document yaml.Node
-	if err := decoder.Decode(&document); err != nil {
-		if errors.Is(err, io.EOF) {
-			return yamlRoot{}, nil
+	var root yamlRoot
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		switch {
+		case errors.Is(err, io.EOF):
+			return root, nil
+		case err != nil:
+			return yamlRoot{}, yamlError(path, err)
+		case root.node == nil:
+			root.node = document.Content[0]
+		case !isNull(document.Content[0]):
+			return yamlRoot{}, fmt.Errorf("%s:%d: more than one YAML document", path, document.Content[0].Line)
 		}
-		return yamlRoot{}, fmt.Errorf("%s: %s", path, quoted.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "(text)"))
 	}
-	root := yamlRoot{node: document.Content[0]}
-	if root.isMapping() && decoder.Decode(new(yaml.Node)) == nil {
-		return yamlRoot{}, fmt.Errorf("%s: more than one YAML document", path)
+}
+
+// yamlError gives an error of the YAML parser a position as all others have it,
+// and takes the text of the file out.
+func yamlError(path string, err error) error {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	if line := yamlLine.FindStringSubmatch(message); line != nil {
+		path += ":" + line[1]
+		message = message[len(line[0]):]
 	}
-	return root, nil
+	return fmt.Errorf("%s: %s", path, quoted.ReplaceAllString(message, "(text)"))
 }
 
 // yamlEntries writes a YAML mapping as the gcfg lines that mean the same:
@@ -55,12 +73,13 @@ func parseYAML(path string, text []byte) (yamlRoot, error) {
 //	    datacenters: [a, b]     datacenters = "a,b"
 //
 // One decoder, one set of names and one way to report problems then serve both
-// formats. A null value leaves a key unset; a null section is refused where it
-// would be an entry of its own.
+// formats. What gcfg cannot say is noted in the entry, for the decoder to
+// report where it knows the name: nobody minds it under a name of another
+// program.
 func yamlEntries(path string, root yamlRoot) ([]entry, error) {
-	w := yamlWalker{path: path}
-	for section, value := range w.pairs(root.node) {
-		w.section(Name{Section: section.Value}, section, value)
+	w := yamlWalker{path: path, set: map[Name]bool{}}
+	for key, body := range w.pairs(root.node) {
+		w.section(Name{Section: key.Value}, key, body)
 	}
 	return w.entries, w.problems.Err()
 }
@@ -68,6 +87,9 @@ func yamlEntries(path string, root yamlRoot) ([]entry, error) {
 type yamlWalker struct {
 	path     string
 	entries  []entry
+	set      map[Name]bool
+	steps    int
+	size     int
 	problems Problems
 }
 
@@ -75,72 +97,64 @@ func (w *yamlWalker) position(node *yaml.Node) Position {
 	return Position{Path: w.path, Line: node.Line, Column: node.Column}
 }
 
-func (w *yamlWalker) section(name Name, header, body *yaml.Node) {
-	switch {
-	case !yamlKey.MatchString(name.Section):
-		w.problems.Errorf(w.position(header), "section name must be letters, digits and dashes")
-		return
-	case isNull(body) && name.Sub == "":
-		w.add(entry{name: name, at: w.position(header)})
-		return
-	case isNull(body):
-		w.problems.Errorf(w.position(header), "%s is empty (null)", name)
-		return
-	case body.Kind != yaml.MappingNode:
-		w.problems.Errorf(w.position(header), "%s must be a mapping of keys to values", name)
-		return
+// section writes the header of a section and what is in it. A mapping inside a
+// section is a subsection.
+func (w *yamlWalker) section(name Name, key, body *yaml.Node) {
+	header := entry{name: name, at: w.position(key), written: dotted(name.Section, name.Sub, "")}
+	if body.Kind != yaml.MappingNode && !isNull(body) {
+		header.fault = "must be a mapping of keys to values"
 	}
-	subsections := name.Sub == "" && holdsMappings(body)
-	if !subsections {
-		w.add(entry{name: name, at: w.position(header)})
+	w.add(header)
+	if body.Kind != yaml.MappingNode {
+		return
 	}
 	for key, value := range w.pairs(body) {
-		if subsections {
+		if name.Sub == "" && value.Kind == yaml.MappingNode {
 			w.section(Name{Section: name.Section, Sub: key.Value}, key, value)
 			continue
 		}
-		w.key(Name{Section: name.Section, Sub: name.Sub, Key: kebab(key.Value)}, key, value)
+		w.key(name, key, value)
 	}
 }
 
-// holdsMappings tells a section of subsections from a section of keys.
-func holdsMappings(section *yaml.Node) bool {
-	for i := 1; i < len(section.Content); i += 2 {
-		if value := resolve(section.Content[i]); value.Kind == yaml.MappingNode || isNull(value) {
-			return true
-		}
-	}
-	return false
-}
-
-func (w *yamlWalker) key(name Name, key, value *yaml.Node) {
-	if !yamlKey.MatchString(name.Key) {
-		w.problems.Errorf(w.position(key), "key in %s must be letters, digits and dashes", Name{Section: name.Section, Sub: name.Sub})
-		return
-	}
-	if isNull(value) {
-		return
+func (w *yamlWalker) key(section Name, key, value *yaml.Node) {
+	e := entry{
+		name:    Name{Section: section.Section, Sub: section.Sub, Key: kebab(key.Value)},
+		at:      w.position(key),
+		written: dotted(section.Section, section.Sub, key.Value),
+		null:    isNull(value),
+		list:    value.Kind == yaml.SequenceNode,
 	}
 	text, err := scalarText(value)
-	if err != nil {
-		w.problems.Errorf(w.position(key), "%s: %v", name, err)
-		return
+	if err == nil {
+		e.literal, err = quote(text)
 	}
-	literal, err := quote(text)
 	if err != nil {
-		w.problems.Errorf(w.position(key), "%s: %v", name, err)
-		return
+		e.fault = err.Error()
 	}
-	w.add(entry{name: name, literal: literal, at: w.position(key)})
+	if !e.null && w.set[e.name.fold()] {
+		w.problems.Errorf(e.at, "%s is set twice", e.written)
+	}
+	w.set[e.name.fold()] = true
+	w.add(e)
 }
 
+// add takes an entry in, within bounds: aliases can make a file of a few lines
+// mean gigabytes.
 func (w *yamlWalker) add(e entry) {
-	if len(w.entries) == maxYAMLEntries {
-		w.problems.Errorf(e.at, "more than %d settings", maxYAMLEntries)
-	}
-	if len(w.entries) <= maxYAMLEntries {
+	w.size += len(e.literal)
+	switch {
+	case w.overfull():
+	case len(w.entries) == maxYAMLEntries || w.size > 4*maxSize:
+		w.steps = maxYAMLSteps
+		w.problems.Errorf(e.at, "more settings than a cloud-config can have")
+	default:
 		w.entries = append(w.entries, e)
 	}
+}
+
+func (w *yamlWalker) overfull() bool {
+	return w.steps >= maxYAMLSteps
 }
 
 // pairs lists the keys and values of a mapping, aliases resolved and merge keys
@@ -154,31 +168,37 @@ func (w *yamlWalker) pairs(mapping *yaml.Node) func(func(key, value *yaml.Node) 
 func (w *yamlWalker) eachPair(mapping *yaml.Node, seen map[string]bool, depth int, yield func(key, value *yaml.Node) bool) bool {
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		key, value := mapping.Content[i], resolve(mapping.Content[i+1])
-		if key.Tag == "!!merge" {
-			merged = append(merged, value)
-			continue
+		key, value := resolve(mapping.Content[i]), resolve(mapping.Content[i+1])
+		if w.steps++; w.steps == maxYAMLSteps {
+			w.problems.Errorf(w.position(key), "more aliases than a cloud-config can have")
 		}
-		if seen[key.Value] {
+		switch {
+		case w.overfull():
+			return false
+		case key.Kind != yaml.ScalarNode || key.Value == "":
+			w.problems.Errorf(w.position(key), "key must be text, and not empty")
+			continue
+		case key.Tag == "!!merge":
+			merged = append(merged, mergeSources(value)...)
+			continue
+		case seen[key.Value]:
 			if depth == 0 {
 				w.problems.Errorf(w.position(key), "key is set twice")
 			}
 			continue
 		}
 		seen[key.Value] = true
-		if len(w.entries) > maxYAMLEntries || !yield(key, value) {
+		if !yield(key, value) {
 			return false
 		}
 	}
-	for _, m := range merged {
-		for _, source := range mergeSources(m) {
-			if depth > 10 || source.Kind != yaml.MappingNode {
-				w.problems.Errorf(w.position(source), "merge key (<<) must name a mapping")
-				return false
-			}
-			if !w.eachPair(source, seen, depth+1, yield) {
-				return false
-			}
+	for _, source := range merged {
+		if depth > 10 || source.Kind != yaml.MappingNode {
+			w.problems.Errorf(w.position(source), "merge key (<<) must name a mapping")
+			return false
+		}
+		if !w.eachPair(source, seen, depth+1, yield) {
+			return false
 		}
 	}
 	return true
@@ -196,23 +216,25 @@ func mergeSources(value *yaml.Node) []*yaml.Node {
 	return sources
 }
 
-// scalarText is a scalar as written, or a list of scalars joined by commas.
+// scalarText is a scalar as written, or a list of scalars as [List] reads it.
 func scalarText(value *yaml.Node) (string, error) {
-	switch value.Kind {
-	case yaml.ScalarNode:
+	switch {
+	case value.Tag == "!!binary":
+		return "", errors.New("must be text, not !!binary")
+	case value.Kind == yaml.ScalarNode:
 		return value.Value, nil
-	case yaml.SequenceNode:
-		items := make([]string, 0, len(value.Content))
-		for _, item := range value.Content {
-			item = resolve(item)
-			if item.Kind != yaml.ScalarNode || isNull(item) {
-				return "", fmt.Errorf("list item in line %d is not a plain value", item.Line)
-			}
-			items = append(items, strings.ReplaceAll(item.Value, ",", `\,`))
-		}
-		return strings.Join(items, ","), nil
+	case value.Kind != yaml.SequenceNode:
+		return "", errors.New("must be a plain value or a list of them")
 	}
-	return "", fmt.Errorf("must be a plain value or a list of them")
+	items := make(List, 0, len(value.Content))
+	for _, item := range value.Content {
+		item = resolve(item)
+		if item.Kind != yaml.ScalarNode || isNull(item) {
+			return "", fmt.Errorf("must be a list of plain values, the item in line %d is none", item.Line)
+		}
+		items = append(items, item.Value)
+	}
+	return items.String(), nil
 }
 
 func resolve(node *yaml.Node) *yaml.Node {
@@ -224,16 +246,4 @@ func resolve(node *yaml.Node) *yaml.Node {
 
 func isNull(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.Tag == "!!null"
-}
-
-// kebab turns camelCase into the spelling of gcfg files: caFile is ca-file.
-func kebab(camel string) string {
-	var b strings.Builder
-	for i, r := range camel {
-		if unicode.IsUpper(r) && i > 0 {
-			b.WriteByte('-')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
 }

@@ -1,0 +1,320 @@
+package config_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+)
+
+func TestDetect(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   config.Format
+	}{
+		"gcfg":                  {"a section header is a list to YAML, not a mapping", "[Global]\nname = a\n", config.INI},
+		"header alone":          {"the same", "[Global]\n", config.INI},
+		"gcfg with a colon":     {"values may look like YAML", "[Global]\nname = a: b\n", config.INI},
+		"YAML":                  {"a mapping", "global:\n  name: a\n", config.YAML},
+		"YAML with a directive": {"a mapping", "%YAML 1.1\n---\nglobal: {}\n", config.YAML},
+		"JSON":                  {"JSON is YAML", `{"global": {}}`, config.YAML},
+		"nothing":               {"an empty file is an empty gcfg file", "", config.INI},
+		"comments":              {"the same", "# a: b\n\n# c\n", config.INI},
+		"gcfg comments":         {"the other comment sign", "; just text\n", config.INI},
+		"BOM before gcfg":       {"skipped", "\ufeff[Global]\n", config.INI},
+		"BOM before YAML":       {"skipped", "\ufeffglobal: {}\n", config.YAML},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := config.Detect([]byte(tc.text))
+			if err != nil || got != tc.want {
+				t.Errorf("%s: want %v, got %v, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   []string
+	}{
+		"neither": {
+			reason: "vsphere §2.1: both YAML and INI invalid: report both causes, with their places",
+			text:   "[Global]\nname: a\n",
+			want: []string{
+				"parse cloud-config cloud.conf: as gcfg: cloud.conf:2:5: illegal character U+003A ':'",
+				"as YAML: cloud.conf:1: did not find expected <document start>",
+			},
+		},
+		"no mapping": {
+			reason: "a YAML text that is no mapping is no cloud-config",
+			text:   "just text\n",
+			want:   []string{"as gcfg: cloud.conf:1:1: expected section header", "as YAML: cloud.conf: not a mapping of sections"},
+		},
+		"key before section": {
+			reason: "gcfg needs a section",
+			text:   "name = a\n[Global]\n",
+			want:   []string{"cloud.conf:1:1: expected section header"},
+		},
+		"underscore": {
+			reason: "framework §9: no identifier of gcfg",
+			text:   "[Global]\nmy_key = a\n",
+			want:   []string{"cloud.conf:2:3: illegal character U+005F '_'"},
+		},
+		"backslash": {
+			reason: `framework §9: DOMAIN\user must be quoted and doubled`,
+			text:   "[Global]\nname = DOMAIN\\user\n",
+			want:   []string{`cloud.conf:2:8: unquoted '\' must be followed by new line or double quote`},
+		},
+		"empty subsection": {
+			reason: "framework §9: an error",
+			text:   "[VirtualCenter \"\"]\n",
+			want:   []string{"cloud.conf:1:16: empty subsection name"},
+		},
+		"unknown anchor": {
+			reason: "the YAML parser repeats text, which may be a password",
+			text:   "global:\n  token: *hunter2\n",
+			want:   []string{"as YAML: cloud.conf: unknown anchor (text) referenced"},
+		},
+		"key set twice": {
+			reason: "all of them, with their places",
+			text:   "global:\n  name: a\n  name: b\nvcenter: {}\nvcenter: {}\n",
+			want:   []string{"cloud.conf:3:3: key is set twice\ncloud.conf:5:1: key is set twice"},
+		},
+		"key set twice in two spellings": {
+			reason: "the last one would win unseen",
+			text:   "global:\n  caFile: a\n  ca-file: b\n",
+			want:   []string{"cloud.conf:3:3: global.ca-file is set twice"},
+		},
+		"keys that are no names": {
+			reason: "YAML allows them, nothing can be called so",
+			text:   "\"\": a\nglobal:\n  ? [a]\n  : b\nvcenter: {\"\": {server: a}}\n",
+			want:   []string{"cloud.conf:1:1: key must be text, and not empty\ncloud.conf:3:5: key must be text, and not empty\ncloud.conf:5:11: key must be text, and not empty"},
+		},
+		"two documents": {
+			reason: "which of them should count?",
+			text:   "global: {}\n---\nglobal: {}\n",
+			want:   []string{"as YAML: cloud.conf:3: more than one YAML document"},
+		},
+		"broken second document": {
+			reason: "it is not passed over",
+			text:   "global: {}\n---\n{\n",
+			want:   []string{"as YAML: cloud.conf:3: did not find expected node content"},
+		},
+		"merge of a scalar": {
+			reason: "a merge key takes mappings",
+			text:   "global:\n  <<: text\n",
+			want:   []string{"cloud.conf:2:7: merge key (<<) must name a mapping"},
+		},
+		"mapping that merges itself": {
+			reason: "bounded",
+			text:   "global: &g\n  <<: *g\n",
+			want:   []string{"merge key (<<) must name a mapping"},
+		},
+		"not UTF-8": {
+			reason: "neither format allows it",
+			text:   "[Global]\nname = \xff\n",
+			want:   []string{"as gcfg: cloud.conf:2:8: illegal UTF-8 encoding", "as YAML:"},
+		},
+		"too many settings": {
+			reason: "aliases multiply",
+			text: "a: &a {" + repeat("k%d: v, ", 500) + "}\nvcenter:\n" +
+				repeat("  s%d: *a\n", 30),
+			want: []string{"more settings than a cloud-config can have"},
+		},
+		"too much text": {
+			reason: "aliases multiply",
+			text:   "global: {name: &a " + strings.Repeat("x", 100000) + "}\nvcenter:\n" + repeat("  s%d: {server: *a}\n", 50),
+			want:   []string{"more settings than a cloud-config can have"},
+		},
+		"merges of merges": {
+			reason: "ten levels of ten are ten billion",
+			text:   bomb(),
+			want:   []string{"more aliases than a cloud-config can have"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := config.Parse("cloud.conf", []byte(tc.text))
+			if err == nil {
+				t.Fatalf("%s: no error", tc.reason)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: want %q in:\n%v", tc.reason, want, err)
+				}
+			}
+		})
+	}
+}
+
+// repeat writes the pattern n times, with numbers.
+func repeat(pattern string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.Replace(pattern, "%d", string(rune('a'+i%26))+strings.Repeat("x", i/26), 1))
+	}
+	return b.String()
+}
+
+// bomb is a YAML text of ten levels, each of which merges the one before ten times.
+func bomb() string {
+	text := "la: &la {k: v}\n"
+	for c := 'b'; c <= 'k'; c++ {
+		before := "*l" + string(c-1)
+		text += "l" + string(c) + ": &l" + string(c) + " {<<: [" + strings.TrimSuffix(strings.Repeat(before+", ", 10), ", ") + "]}\n"
+	}
+	return text
+}
+
+func TestTrailingEmptyDocument(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"global: {name: a}\n---\n", "---\nglobal: {name: a}\n...\n", "global: {name: a}\n--- # nothing\n---\n"} {
+		var got cloud
+		if err := parse(t, text).Decode(schema(), &got).Err(); err != nil || got.Global.Name != "a" {
+			t.Errorf("%q: got name %q, %v", text, got.Global.Name, err)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "cloud.conf")
+	text := []byte("[Global]\nname = a\n")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := config.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "path", path, file.Path)
+	if !file.Same(text) || file.Same(append(text, ' ')) || file.Same(nil) {
+		t.Error("Same must compare the very bytes")
+	}
+	missing := filepath.Join(dir, "missing.conf")
+	if _, err := config.Read(missing); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), missing) {
+		t.Errorf("missing file: want an error that names it, got %v", err)
+	}
+	if _, err := config.Read(dir); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("directory: want an error that names it, got %v", err)
+	}
+}
+
+func TestReadFrom(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	cases := map[string]struct {
+		reason string
+		reader io.Reader
+		want   string
+	}{
+		"broken reader": {"the cause is kept", iotest.ErrReader(broken), "read cloud-config cloud-config: broken"},
+		"too large":     {"no Secret is larger", bytes.NewReader(bytes.Repeat([]byte("#"), 1<<20+1)), "larger than 1048576 bytes"},
+		"named":         {"a reader with a name gives it", named{strings.NewReader("[")}, "some.conf:1:2: expected section name"},
+		"no name":       {"others are the cloud-config", strings.NewReader("["), "cloud-config:1:2: expected section name"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := config.ReadFrom(tc.reader)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: want %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+	if _, err := config.ReadFrom(iotest.ErrReader(broken)); !errors.Is(err, broken) {
+		t.Errorf("the error of the reader is lost: %v", err)
+	}
+	if _, err := config.ReadFrom(bytes.NewReader(bytes.Repeat([]byte("#"), 1<<20))); err != nil {
+		t.Errorf("a file of the largest size: %v", err)
+	}
+}
+
+type named struct{ io.Reader }
+
+func (named) Name() string { return "some.conf" }
+
+func TestBlankAndEmpty(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ blank, empty bool }{
+		"":                     {blank: true, empty: true},
+		" \r\n\t\n":            {blank: true, empty: true},
+		"\ufeff\n":             {blank: true, empty: true},
+		"# only a comment\n":   {empty: true},
+		"--- # nothing\n{}\n":  {empty: true},
+		"[Global]\n":           {},
+		"global:\n":            {},
+		"[Global]\nname = a\n": {},
+	}
+	for text, want := range cases {
+		file := parse(t, text)
+		if file.Blank() != want.blank || file.Empty() != want.empty {
+			t.Errorf("%q: want %+v, got blank %v, empty %v", text, want, file.Blank(), file.Empty())
+		}
+	}
+}
+
+func TestParseKeepsItsOwnCopy(t *testing.T) {
+	t.Parallel()
+	data := []byte("[Global]\nname = a\n")
+	file, err := config.Parse("cloud.conf", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(data)
+	if !file.Same([]byte("[Global]\nname = a\n")) {
+		t.Error("the file changed with the caller's bytes")
+	}
+}
+
+func TestAtAndSpell(t *testing.T) {
+	t.Parallel()
+	const ini = "# text\n[Global]\nname = a\n  NAME = b\n[virtualcenter \"east\"]\nserver = x\n[VCenter \"west\"]\n"
+	const yml = "global:\n  name: a\n  caFile: x\nvcenter:\n  east:\n    server: x\n  west: {}\n"
+	cases := map[string]struct {
+		reason   string
+		text     string
+		name     config.Name
+		at       string
+		spelling string
+	}{
+		"last line counts":      {"a key is where its effective value is", ini, config.Name{Section: "Global", Key: "name"}, "cloud.conf:4:3", "[Global] name"},
+		"key that is not there": {"its section", ini, config.Name{Section: "VirtualCenter", Sub: "east", Key: "ca-file"}, "cloud.conf:5:1", `[VirtualCenter "east"] ca-file`},
+		"section":               {"its header, under an alias too", ini, config.Name{Section: "VirtualCenter", Sub: "west"}, "cloud.conf:7:1", `[VirtualCenter "west"]`},
+		"section not there":     {"the file", ini, config.Name{Section: "Labels", Key: "zone"}, "cloud.conf", "[Labels] zone"},
+		"subsection not there":  {"the file: names are exact", ini, config.Name{Section: "VirtualCenter", Sub: "East", Key: "server"}, "cloud.conf", `[VirtualCenter "East"] server`},
+		"YAML key":              {"line and column of the key", yml, config.Name{Section: "Global", Key: "ca-file"}, "cloud.conf:3:3", "global.caFile"},
+		"YAML entry":            {"under the name YAML files use", yml, config.Name{Section: "VirtualCenter", Sub: "east", Key: "server"}, "cloud.conf:6:5", "vcenter.east.server"},
+		"YAML entry without it": {"its section", yml, config.Name{Section: "VirtualCenter", Sub: "west", Key: "server"}, "cloud.conf:7:3", "vcenter.west.server"},
+		"YAML section":          {"not there", yml, config.Name{Section: "NodeDeletion", Key: "by-name"}, "cloud.conf", "nodeDeletion.byName"},
+		"YAML name with dots":   {"in quotes", yml, config.Name{Section: "VirtualCenter", Sub: "10.0.0.1", Key: "ip-family"}, "cloud.conf", `vcenter."10.0.0.1".ipFamily`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := parse(t, tc.text)
+			compare(t, tc.reason, tc.at, file.At(schema(), tc.name).String())
+			compare(t, tc.reason, tc.spelling, file.Spell(schema(), tc.name))
+		})
+	}
+}
+
+func TestFormatString(t *testing.T) {
+	t.Parallel()
+	compare(t, "names", []string{"gcfg", "YAML"}, []string{config.INI.String(), config.YAML.String()})
+}

@@ -1,0 +1,76 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+)
+
+func TestSettingsValidate(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   []string
+	}{
+		"defaults": {"work", "", nil},
+		"all zero": {
+			reason: "framework §2: with 0 workers no node is ever initialised; all are reported",
+			text:   "[Controllers]\nconcurrent-node-syncs = 0\nconcurrent-node-status-updates = -1\nconcurrent-node-lifecycle-syncs = 0\nconcurrent-service-syncs = 0\nkube-api-qps = 0\nkube-api-burst = 0\n",
+			want: []string{
+				"error: cloud.conf:2:1: [Controllers] concurrent-node-syncs: must be a number above zero, got 0",
+				"error: cloud.conf:3:1: [Controllers] concurrent-node-status-updates: must be a number above zero, got -1",
+				"error: cloud.conf:4:1: [Controllers] concurrent-node-lifecycle-syncs: must be a number above zero, got 0",
+				"error: cloud.conf:5:1: [Controllers] concurrent-service-syncs: must be a number above zero, got 0",
+				"error: cloud.conf:6:1: [Controllers] kube-api-qps: must be a number above zero, got 0",
+				"error: cloud.conf:7:1: [Controllers] kube-api-burst: must be a number above zero, got 0",
+			},
+		},
+		"no numbers": {
+			reason: "floats can be strange",
+			text:   "controllers:\n  kubeApiQps: NaN\n",
+			want:   []string{"error: cloud.conf:2:3: controllers.kubeApiQps: must be a number above zero, got NaN"},
+		},
+		"infinite": {
+			reason: "floats can be strange",
+			text:   "controllers:\n  kubeApiQps: +Inf\n",
+			want:   []string{"error: cloud.conf:2:3: controllers.kubeApiQps: must be a number above zero, got +Inf"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, settings := parse(t, tc.text), config.NewSettings()
+			compare(t, "decode", []string(nil), describe(file.Decode(config.Schema{}, settings)))
+			compare(t, tc.reason, tc.want, describe(settings.Validate(file)))
+		})
+	}
+}
+
+func TestSettingsDecode(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{
+		"INI": "[Global]\nprovider = aws\n[Multicloud]\nstrict\n[NodeDeletion]\nby-name = true\n[Controllers]\n" +
+			"concurrent-node-syncs = 1\nconcurrent-node-status-updates = 2\nconcurrent-node-lifecycle-syncs = 3\nconcurrent-service-syncs = 4\nkube-api-qps = 5.5\nkube-api-burst = 6\n",
+		"YAML": "global: {provider: aws}\nmulticloud: {strict: true}\nnodeDeletion: {byName: yes}\ncontrollers: {concurrentNodeSyncs: 1, concurrentNodeStatusUpdates: 2, " +
+			"concurrentNodeLifecycleSyncs: 3, concurrentServiceSyncs: 4, kubeApiQps: 5.5, kubeApiBurst: 6}\n",
+	}
+	want := config.NewSettings()
+	want.Global.Provider = "aws"
+	want.Multicloud.Strict = true
+	want.NodeDeletion.ByName = true
+	want.Controllers = config.Controllers{
+		ConcurrentNodeSyncs: new(int32(1)), ConcurrentNodeStatusUpdates: new(int32(2)), ConcurrentNodeLifecycleSyncs: new(int32(3)),
+		ConcurrentServiceSyncs: new(int32(4)), KubeAPIQPS: new(float32(5.5)), KubeAPIBurst: new(int32(6)),
+	}
+	for name, text := range texts {
+		got := config.NewSettings()
+		compare(t, name, []string(nil), describe(parse(t, text).Decode(config.Schema{}, got)))
+		compare(t, name, want, got)
+	}
+	bad := parse(t, "[Controllers]\nkube-api-burst = 99999999999\nconcurrent-node-syncs = 1.5\n")
+	compare(t, "numbers that do not fit", []string{
+		`error: cloud.conf:2:1: [Controllers] kube-api-burst: failed to parse "99999999999" as int32: integer overflow on token 99999999999`,
+		`error: cloud.conf:3:1: [Controllers] concurrent-node-syncs: failed to parse "1.5" as int32: extra characters ".5"`,
+	}, describe(bad.Decode(config.Schema{}, config.NewSettings())))
+}
