@@ -113,6 +113,13 @@ func TestStartAndStop(t *testing.T) {
 		t.Errorf("server version (-want +got):\n%s", diff)
 	}
 
+	// A watch that nobody ends must not hold up the end of the server.
+	watch, err := client.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Stop()
+
 	pids := []int{cp.etcd.cmd.Process.Pid, cp.apiServer.cmd.Process.Pid}
 	address := strings.TrimPrefix(cp.RESTConfig().Host, "https://")
 	if err := cp.Stop(t.Context()); err != nil {
@@ -122,6 +129,9 @@ func TestStartAndStop(t *testing.T) {
 		if alive(pid) {
 			t.Errorf("process %d is left", pid)
 		}
+	}
+	if err := cp.apiServer.err; err != nil {
+		t.Errorf("kube-apiserver did not end in good order: %v", err)
 	}
 	if conn, err := net.Dial("tcp", address); err == nil {
 		conn.Close()

@@ -49,8 +49,9 @@ func apiServerArgs(port int) []string {
 		"--bind-address=" + loopbackIP().String(),
 		"--advertise-address=" + loopbackIP().String(),
 		"--secure-port=" + strconv.Itoa(port),
-		"--permit-port-sharing",           // with our own reservation of the port
-		"--endpoint-reconciler-type=none", // the default refuses a loopback address
+		"--permit-port-sharing",                           // with our own reservation of the port
+		"--shutdown-watch-termination-grace-period=100ms", // the default waits for watchers to leave
+		"--endpoint-reconciler-type=none",                 // the default refuses a loopback address
 		"--service-cluster-ip-range=10.0.0.0/16",
 		"--allow-privileged",
 		"--disable-admission-plugins=TaintNodesByCondition",
