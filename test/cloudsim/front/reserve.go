@@ -17,7 +17,7 @@ const defaultAddress = "127.0.0.1:0"
 
 // reservation keeps a port for a server that comes and goes. A socket that is
 // bound but does not listen refuses connections and keeps the system from giving
-// the port to anybody else.
+// the port to anybody else. SO_REUSEPORT alone lets our own listener join it.
 type reservation struct {
 	addr *net.TCPAddr
 	fd   int
@@ -42,7 +42,6 @@ func reserve(address string) (*reservation, error) {
 	unix.CloseOnExec(fd)
 	r := &reservation{addr: addr, fd: fd}
 	if err := errors.Join(
-		os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)),
 		os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)),
 		os.NewSyscallError("bind", unix.Bind(fd, sockaddr)),
 	); err != nil {

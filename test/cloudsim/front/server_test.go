@@ -1,0 +1,277 @@
+package front
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds the waits of tests that would otherwise wait for ever.
+const patience = time.Minute
+
+var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
+
+func startServer(t *testing.T, config Config, handler http.Handler) *Server {
+	t.Helper()
+	s, err := Start(config, handler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// newClient trusts the server and closes its connections with the test.
+func newClient(t *testing.T, s *Server) *http.Client {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(s.CertificatePEM())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func get(ctx context.Context, t *testing.T, client *http.Client, s *Server) (string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Scheme()+"://"+s.Address()+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusOK {
+		return resp.Status, err
+	}
+	return string(body), err
+}
+
+func TestServerListens(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		config Config
+		scheme string
+		host   string
+	}{
+		"Default":   {"TLS on a free port of 127.0.0.1", Config{}, "https", "127.0.0.1"},
+		"Plain":     {"without TLS", Config{Plain: true}, "http", "127.0.0.1"},
+		"IPv6":      {"the generated certificate covers IPv6 loopback", Config{Address: "[::1]:0"}, "https", "::1"},
+		"PlainIPv6": {"without TLS on IPv6", Config{Address: "[::1]:0", Plain: true}, "http", "::1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startServer(t, tc.config, hello)
+			if got, err := get(t.Context(), t, newClient(t, s), s); got != "hello" || err != nil {
+				t.Errorf("%s: got %q, %v", tc.reason, got, err)
+			}
+			host, _, err := net.SplitHostPort(s.Address())
+			if s.Scheme() != tc.scheme || host != tc.host || err != nil {
+				t.Errorf("%s: listens on %s://%s", tc.reason, s.Scheme(), s.Address())
+			}
+		})
+	}
+}
+
+func TestServerRefusesConfig(t *testing.T) {
+	t.Parallel()
+	cases := map[string]Config{
+		"NotLoopback":      {Address: "0.0.0.0:0"},
+		"NoPort":           {Address: "127.0.0.1"},
+		"EmptyCertificate": {Certificate: &tls.Certificate{}},
+	}
+	for name, config := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if s, err := Start(config, hello); err == nil {
+				t.Errorf("started on %s, want an error", s.Address())
+				_ = s.Close()
+			}
+		})
+	}
+}
+
+func TestServerCertificate(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, Config{}, hello)
+	short, long := s.Thumbprints()
+	sum := sha256.Sum256(s.Certificate().Leaf.Raw)
+	if want := colons(sum[:]); long != want || len(short) != 59 {
+		t.Errorf("thumbprints are %q and %q, want the second to be %q", short, long, want)
+	}
+	again := startServer(t, Config{Certificate: s.Certificate()}, hello)
+	if got, err := get(t.Context(), t, newClient(t, s), again); got != "hello" || err != nil {
+		t.Errorf("a given certificate is not used: %q, %v", got, err)
+	}
+	plain := startServer(t, Config{Plain: true}, hello)
+	if short, long := plain.Thumbprints(); short+long != "" || plain.CertificatePEM() != nil || plain.Certificate() != nil {
+		t.Error("a plain server shows a certificate")
+	}
+}
+
+func TestDownRefusesAndCuts(t *testing.T) {
+	t.Parallel()
+	entered, left := make(chan struct{}), make(chan struct{})
+	s := startServer(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Wait") == "" {
+			hello(w, r)
+			return
+		}
+		close(entered)
+		<-r.Context().Done()
+		close(left)
+	}))
+	client := newClient(t, s)
+	cut := make(chan error)
+	go func() {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+s.Address(), nil)
+		req.Header.Set("Wait", "yes")
+		resp, err := client.Do(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		cut <- err
+	}()
+	<-entered
+	address := s.Address()
+	s.Down()
+	if err := <-cut; err == nil {
+		t.Error("a call in progress was answered, want its connection cut")
+	}
+	<-left
+	s.Down() // twice is once
+	if _, err := get(t.Context(), t, client, s); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("while down: %v, want connection refused", err)
+	}
+	if other, err := net.Listen("tcp", address); err == nil {
+		_ = other.Close()
+		t.Error("somebody else could take the port")
+	}
+	for range 2 {
+		if err := s.Up(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := get(t.Context(), t, client, s); got != "hello" || err != nil || s.Address() != address {
+		t.Errorf("after Up on %s: %q, %v", s.Address(), got, err)
+	}
+}
+
+func TestHangSilencesAndUpAnswersLate(t *testing.T) {
+	t.Parallel()
+	var log Log
+	s := startServer(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		log.add(Call{Op: "get"})
+		hello(w, r)
+	}))
+	client := newClient(t, s)
+	if _, err := get(t.Context(), t, client, s); err != nil {
+		t.Fatal(err)
+	}
+	s.Hang()
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if got, err := get(short, t, client, s); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("while hanging, on an existing connection: %q, %v", got, err)
+	}
+	raw, err := net.Dial("tcp", s.Address()) // accepted, although nobody answers
+	if err != nil {
+		t.Fatalf("while hanging, connections must still be accepted: %v", err)
+	}
+	defer raw.Close()
+	late := make(chan error)
+	go func() {
+		_, err := get(t.Context(), t, newClient(t, s), s)
+		late <- err
+	}()
+	select {
+	case err := <-late:
+		t.Fatalf("answered while hanging: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := s.Up(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-late; err != nil {
+		t.Errorf("the call that hung was not answered after Up: %v", err)
+	}
+}
+
+func TestDownEndsHang(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, Config{}, hello)
+	s.Hang()
+	late := make(chan error)
+	go func() {
+		_, err := get(t.Context(), t, newClient(t, s), s)
+		late <- err
+	}()
+	for { // until the connection is there
+		s.mu.Lock()
+		n := len(s.conns)
+		s.mu.Unlock()
+		if n > 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	s.Down()
+	if err := <-late; err == nil {
+		t.Error("a call that hung was answered by Down")
+	}
+}
+
+func TestCloseWhileHanging(t *testing.T) {
+	t.Parallel()
+	s, err := Start(Config{}, hello)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Hang()
+	done := make(chan error)
+	go func() {
+		_, err := get(t.Context(), t, newClient(t, s), s)
+		done <- err
+	}()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("answered by a closed server")
+		}
+	case <-time.After(patience):
+		t.Fatal("Close left a client hanging")
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("the second Close: %v", err)
+	}
+	if err := s.Up(); err != nil {
+		t.Errorf("Up after Close: %v", err)
+	}
+	if conn, err := net.Dial("tcp", s.Address()); err == nil {
+		_ = conn.Close()
+		t.Error("a closed server came up again")
+	}
+}
