@@ -1,0 +1,187 @@
+// Package metrics counts what goes on between this process and a cloud.
+//
+// What it promises: the same metrics for every provider, registered once; a
+// bounded number of series, whatever names are given to it; ages that are
+// computed when they are read, so that a source which died shows an age that
+// grows; no label or value that comes from credentials.
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	kmetrics "k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/utils/clock"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+)
+
+// How many values a label may have before the rest is counted as [Other].
+const (
+	maxOperations = 256
+	maxPlaces     = 64
+)
+
+// Other stands for all label values beyond the limit.
+const Other = "other"
+
+// global is the set that the process serves at /metrics.
+var global = sync.OnceValue(func() *Set { return NewSet(legacy{}, clock.RealClock{}) })
+
+// New makes the Recorder of a provider on the metrics of this process.
+func New(provider string) *Recorder { return global().Recorder(provider) }
+
+// Registry is where metrics are registered, such as a KubeRegistry.
+type Registry interface {
+	MustRegister(collectors ...kmetrics.Registerable)
+	CustomMustRegister(collectors ...kmetrics.StableCollector)
+}
+
+// legacy is the registry that the framework serves.
+type legacy struct{}
+
+func (legacy) MustRegister(cs ...kmetrics.Registerable) { legacyregistry.MustRegister(cs...) }
+
+func (legacy) CustomMustRegister(cs ...kmetrics.StableCollector) {
+	legacyregistry.CustomMustRegister(cs...)
+}
+
+// Set is all metrics of this package in one registry.
+type Set struct {
+	clock clock.PassiveClock
+	ages  *ages
+
+	requests, throttled, snapshotRequests, logins             *kmetrics.CounterVec
+	inFlight, lastSuccess, connected, sessions, configInvalid *kmetrics.GaugeVec
+	duration                                                  *kmetrics.HistogramVec
+
+	operations, sources, endpoints *limit
+}
+
+// NewSet registers the metrics. It panics if the registry has them already:
+// providers use [New].
+func NewSet(registry Registry, clk clock.PassiveClock) *Set {
+	s := &Set{
+		clock:            clk,
+		ages:             newAges(clk),
+		requests:         newCounter(requests),
+		throttled:        newCounter(throttled),
+		snapshotRequests: newCounter(snapshotRequests),
+		logins:           newCounter(logins),
+		inFlight:         newGauge(inFlight),
+		lastSuccess:      newGauge(lastSuccess),
+		connected:        newGauge(connected),
+		sessions:         newGauge(sessions),
+		configInvalid:    newGauge(configInvalid),
+		duration:         newHistogram(duration),
+		operations:       newLimit(maxOperations),
+		sources:          newLimit(maxPlaces),
+		endpoints:        newLimit(maxPlaces),
+	}
+	registry.MustRegister(s.requests, s.throttled, s.snapshotRequests, s.logins,
+		s.inFlight, s.lastSuccess, s.connected, s.sessions, s.configInvalid, s.duration)
+	registry.CustomMustRegister(s.ages)
+
+	return s
+}
+
+// Recorder makes a provider's Recorder. The same provider may have several.
+func (s *Set) Recorder(provider string) *Recorder { return &Recorder{set: s, provider: provider} }
+
+// Recorder counts for one provider. It is safe for concurrent use.
+type Recorder struct {
+	set      *Set
+	provider string
+}
+
+// Call notes that a request begins. The function it gives notes its end, with
+// the error as apierr sentinels tell it; only its first call counts. Service
+// and operation are the cloud's own names, such as "ec2" and "DescribeSubnets".
+func (r *Recorder) Call(service, operation string) func(error) {
+	s := r.set
+	service, operation = text(service), text(operation)
+	if s.operations.of(service+"/"+operation) == Other {
+		service, operation = Other, Other
+	}
+	begun := s.clock.Now()
+	s.inFlight.WithLabelValues(r.provider, service).Inc()
+	var once sync.Once
+
+	return func(err error) {
+		once.Do(func() { r.end(service, operation, begun, err) })
+	}
+}
+
+// end counts a request that has ended.
+func (r *Recorder) end(service, operation string, begun time.Time, err error) {
+	s := r.set
+	code := apierr.Code(err)
+	s.inFlight.WithLabelValues(r.provider, service).Dec()
+	s.requests.WithLabelValues(r.provider, service, operation, code).Inc()
+	s.duration.WithLabelValues(r.provider, service, operation).Observe(s.clock.Since(begun).Seconds())
+	switch code {
+	case apierr.CodeThrottled:
+		s.throttled.WithLabelValues(r.provider, service, operation).Inc()
+	case apierr.CodeOK, apierr.CodeNotFound:
+		s.lastSuccess.WithLabelValues(r.provider).Set(seconds(s.clock.Now()))
+	}
+}
+
+// Connected notes whether there is a working connection to an endpoint.
+func (r *Recorder) Connected(endpoint string, yes bool) {
+	r.set.connected.WithLabelValues(r.provider, r.set.endpoints.of(endpoint)).Set(truth(yes))
+}
+
+// Sessions notes how many sessions are open at an endpoint.
+func (r *Recorder) Sessions(endpoint string, open int) {
+	r.set.sessions.WithLabelValues(r.provider, r.set.endpoints.of(endpoint)).Set(float64(open))
+}
+
+// Login counts an attempt to log in at an endpoint.
+func (r *Recorder) Login(endpoint string, err error) {
+	r.set.logins.WithLabelValues(r.provider, r.set.endpoints.of(endpoint), apierr.Code(err)).Inc()
+}
+
+// ConfigInvalid notes whether the cloud-config file is one to be refused.
+func (r *Recorder) ConfigInvalid(yes bool) {
+	r.set.configInvalid.WithLabelValues(r.provider).Set(truth(yes))
+}
+
+// Snapshot gives the Snapshot of a source, whose age counts from now until it
+// is first refreshed. Sources are lists and feeds, such as "servers" or the
+// address of a vCenter; one source has one Snapshot.
+func (r *Recorder) Snapshot(source string) *Snapshot {
+	source = r.set.sources.of(source)
+
+	return &Snapshot{
+		age: r.set.ages.of(r.provider, source),
+		count: func(o cache.Outcome) {
+			r.set.snapshotRequests.WithLabelValues(r.provider, source, string(o)).Inc()
+		},
+	}
+}
+
+// Snapshot counts for one source of knowledge. It is safe for concurrent use.
+type Snapshot struct {
+	age   *age
+	count func(cache.Outcome)
+}
+
+// Refreshed notes that everything was known as of that moment. A moment before
+// the last one changes nothing.
+func (s *Snapshot) Refreshed(at time.Time) { s.age.refreshed(at) }
+
+// Observe counts how a question was answered. It fits cache.Options.Observe.
+func (s *Snapshot) Observe(outcome cache.Outcome) { s.count(outcome) }
+
+func truth(yes bool) float64 {
+	if yes {
+		return 1
+	}
+
+	return 0
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
