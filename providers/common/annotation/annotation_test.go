@@ -67,7 +67,8 @@ func TestValues(t *testing.T) {
 		"CIDRsEmpty": {"nothing is a list too", of(key.CIDRs), "", []netip.Prefix(nil)},
 		"KeyValues": {
 			"aws §8, openstack §7.2: alone, empty, with =, twice, without a key", of(key.KeyValues),
-			"a=1, b ,c=,d=x=y,e= 5,a=2,=9", map[string]string{"a": "2", "b": "", "c": "", "d": "x=y", "e": " 5"},
+			"a=1, b ,c=,d=x=y,e= 5,a=2,=9",
+			map[string]string{"a": "2", "b": "", "c": "", "d": "x=y", "e": " 5"},
 		},
 		"KeyValuesEmpty": {"nothing is a map too", of(key.KeyValues), "", map[string]string{}},
 	}

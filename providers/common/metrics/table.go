@@ -26,47 +26,58 @@ type Metric struct {
 
 var (
 	requests = Metric{
-		"multicloud_ccm_cloud_requests_total", Counter, []string{"provider", "service", "operation", "code"},
+		"multicloud_ccm_cloud_requests_total", Counter,
+		[]string{"provider", "service", "operation", "code"},
 		"Requests to the cloud that have ended, by what came of them.",
 	}
 	duration = Metric{
-		"multicloud_ccm_cloud_request_duration_seconds", Histogram, []string{"provider", "service", "operation"},
+		"multicloud_ccm_cloud_request_duration_seconds", Histogram,
+		[]string{"provider", "service", "operation"},
 		"How long requests to the cloud took.",
 	}
 	throttled = Metric{
-		"multicloud_ccm_cloud_requests_throttled_total", Counter, []string{"provider", "service", "operation"},
+		"multicloud_ccm_cloud_requests_throttled_total", Counter,
+		[]string{"provider", "service", "operation"},
 		"Requests that the cloud refused because there were too many.",
 	}
 	inFlight = Metric{
-		"multicloud_ccm_cloud_requests_in_flight", Gauge, []string{"provider", "service"},
+		"multicloud_ccm_cloud_requests_in_flight", Gauge,
+		[]string{"provider", "service"},
 		"Requests to the cloud that are waiting for an answer now.",
 	}
 	lastSuccess = Metric{
-		"multicloud_ccm_last_success_timestamp_seconds", Gauge, []string{"provider"},
+		"multicloud_ccm_last_success_timestamp_seconds", Gauge,
+		[]string{"provider"},
 		"When the cloud last gave a useful answer, in seconds since 1970.",
 	}
 	snapshotAge = Metric{
-		"multicloud_ccm_snapshot_age_seconds", Gauge, []string{"provider", "source"},
+		"multicloud_ccm_snapshot_age_seconds", Gauge,
+		[]string{"provider", "source"},
 		"Age of what is known from a list or change feed of the cloud. It grows while the source is silent, from the start if it never spoke.",
 	}
 	snapshotRequests = Metric{
-		"multicloud_ccm_snapshot_requests_total", Counter, []string{"provider", "source", "outcome"},
+		"multicloud_ccm_snapshot_requests_total", Counter,
+		[]string{"provider", "source", "outcome"},
 		"Questions answered from memory (hit), by a request of another caller (shared) or by one of their own (miss).",
 	}
 	connected = Metric{
-		"multicloud_ccm_connected", Gauge, []string{"provider", "endpoint"},
+		"multicloud_ccm_connected", Gauge,
+		[]string{"provider", "endpoint"},
 		"1 while there is a working connection to the endpoint, otherwise 0.",
 	}
 	sessions = Metric{
-		"multicloud_ccm_sessions", Gauge, []string{"provider", "endpoint"},
+		"multicloud_ccm_sessions", Gauge,
+		[]string{"provider", "endpoint"},
 		"Sessions that are open at the endpoint.",
 	}
 	logins = Metric{
-		"multicloud_ccm_logins_total", Counter, []string{"provider", "endpoint", "code"},
+		"multicloud_ccm_logins_total", Counter,
+		[]string{"provider", "endpoint", "code"},
 		"Attempts to log in at the endpoint, by what came of them.",
 	}
 	configInvalid = Metric{
-		"multicloud_ccm_config_file_invalid", Gauge, []string{"provider"},
+		"multicloud_ccm_config_file_invalid", Gauge,
+		[]string{"provider"},
 		"1 while the cloud-config file has changed to something that this process refuses, otherwise 0.",
 	}
 )
