@@ -1,0 +1,276 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+const (
+	// briefSession is the age below which the end of a session is suspicious,
+	// briefAllowed how many in a row are put up with.
+	briefSession = 10 * time.Second
+	briefAllowed = 3
+)
+
+// purpose is what an attempt is made for.
+type purpose int
+
+const (
+	forSOAP purpose = iota
+	forREST
+	forChanges // new credentials for sessions that still work
+)
+
+func forAPI(api api) purpose {
+	if api == apiSOAP {
+		return forSOAP
+	}
+
+	return forREST
+}
+
+// attempt is a login under way. It belongs to nobody who waits for it: it ends
+// by itself, after the login timeout at the latest.
+type attempt struct {
+	purpose purpose
+	cancel  context.CancelFunc
+	done    chan struct{} // closed once err is set
+	err     error
+}
+
+// finish waits for the end of the attempt and forces it when ctx ends.
+func (a *attempt) finish(ctx context.Context) error {
+	select {
+	case <-a.done:
+		return nil
+	case <-ctx.Done():
+		a.cancel()
+
+		return fmt.Errorf("wait for login under way: %w", context.Cause(ctx))
+	}
+}
+
+// begin starts an attempt. It is called with the lock held and none under way.
+func (s *Session) begin(ctx context.Context, purpose purpose, work func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.options.LoginTimeout)
+	a := &attempt{purpose: purpose, cancel: cancel, done: make(chan struct{})}
+	s.attempt = a
+	go func() {
+		defer cancel()
+		s.endStray(ctx)
+		err := work(ctx)
+
+		s.mu.Lock()
+		if s.closed {
+			err = ErrClosed
+		}
+		a.err = err
+		s.attempt = nil
+		s.applyChanges(ctx)
+		s.mu.Unlock()
+		close(a.done)
+	}()
+}
+
+// endStray logs out of the sessions that were given up.
+func (s *Session) endStray(ctx context.Context) {
+	s.mu.Lock()
+	stray := s.stray
+	s.stray = nil
+	s.mu.Unlock()
+
+	for _, c := range stray {
+		s.retire(ctx, c)
+	}
+}
+
+// credentialsChanged is called by sources.
+func (s *Session) credentialsChanged(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.changes++
+	s.gate.forgetDown()
+	s.retryAt = time.Time{}
+	s.applyChanges(ctx)
+}
+
+// applyChanges starts to bring the sessions there are up to date with the
+// credentials, unless there is nothing to do or it is not the time. It is called
+// with the lock held.
+func (s *Session) applyChanges(ctx context.Context) {
+	if s.closed || s.attempt != nil || s.applied == s.changes || s.options.Clock.Now().Before(s.retryAt) {
+		return
+	}
+	if s.conns[apiSOAP] == nil && s.conns[apiREST] == nil {
+		return // the next login uses them anyway
+	}
+	seen := s.changes
+	s.begin(ctx, forChanges, func(ctx context.Context) error { return s.replace(ctx, seen) })
+}
+
+// replace logs in with the credentials of now wherever a session was made with
+// others, and logs out of the old one. What is wrong with the new ones leaves the
+// old sessions as they are.
+func (s *Session) replace(ctx context.Context, seen int) error {
+	source, credentials, err := s.lookup(ctx)
+	for api := apiSOAP; err == nil && api < apiCount; api++ {
+		if c := s.current(api); c != nil && c.credentials != credentials {
+			err = s.logInWith(ctx, api, source, credentials)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.applied = seen
+
+		return nil
+	}
+	s.retryAt = s.gate.next()
+	if soon := s.options.Clock.Now().Add(downFirst); s.retryAt.Before(soon) {
+		s.retryAt = soon
+	}
+
+	return err
+}
+
+// logIn makes a session where there is none.
+func (s *Session) logIn(ctx context.Context, api api) error {
+	s.mu.Lock()
+	err := s.gate.unavailable()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	source, credentials, err := s.lookup(ctx)
+	if err != nil {
+		s.mu.Lock()
+		s.gate.recordDown(err)
+		s.mu.Unlock()
+
+		return err
+	}
+
+	return s.logInWith(ctx, api, source, credentials)
+}
+
+// logInWith makes a session with the credentials of a source. If vCenter refuses
+// them the source is read again, in case nobody has told of a change; what it has
+// then is tried too.
+func (s *Session) logInWith(ctx context.Context, api api, source Source, credentials Credentials) error {
+	tried, err := s.tryLogin(ctx, api, source, credentials)
+	if !tried || !errors.Is(err, apierr.ErrDenied) {
+		return err
+	}
+	if source.Refresh(ctx) != nil {
+		return err // the refusal is what matters
+	}
+	newest, lookupErr := s.lookupIn(ctx, source)
+	if lookupErr != nil || newest == credentials {
+		return err //nolint:nilerr // the refusal is what matters
+	}
+	_, err = s.tryLogin(ctx, api, source, newest)
+
+	return err
+}
+
+// tryLogin makes a session and puts it in the place of the one there is. It does
+// not try credentials that were refused a short while ago, and says so.
+func (s *Session) tryLogin(ctx context.Context, api api, source Source, credentials Credentials) (bool, error) {
+	s.mu.Lock()
+	err := s.gate.refusal(credentials)
+	s.mu.Unlock()
+	if err != nil {
+		return false, err
+	}
+	if api == apiREST && credentials.shared() {
+		// The REST API is used with the SOAP session, so that has to be there.
+		if c := s.current(apiSOAP); c == nil || c.credentials != credentials {
+			if tried, err := s.tryLogin(ctx, apiSOAP, source, credentials); err != nil {
+				return tried, err
+			}
+		}
+	}
+	done := s.options.Metrics.Operation("login")
+	c, err := s.open(ctx, api, credentials)
+	if err != nil {
+		err = fmt.Errorf("log in with %s of %s: %w", credentials, source, classify(err))
+	}
+	done(err)
+	s.options.Metrics.recorder.Login(s.endpoint.name(), err)
+
+	return true, s.settle(ctx, api, credentials, c, err)
+}
+
+// settle takes note of how a login went and puts its session in place.
+func (s *Session) settle(ctx context.Context, api api, credentials Credentials, c *conn, err error) error {
+	logger := klog.FromContext(ctx).WithValues("vcenter", s.endpoint.name(), "api", api)
+	s.mu.Lock()
+	s.gate.record(credentials, err)
+	closed, old := s.closed, s.conns[api]
+	if err == nil && !closed {
+		s.set(api, c)
+	}
+	s.mu.Unlock()
+
+	switch {
+	case err != nil:
+		logger.V(2).Info("Login failed", "err", err)
+
+		return err
+	case closed:
+		s.retire(ctx, c)
+
+		return ErrClosed
+	case old != nil:
+		s.retire(ctx, old)
+	}
+	logger.V(2).Info("Logged in", "credentials", credentials.String())
+
+	return nil
+}
+
+// lookup returns the credentials of the first source that has any.
+func (s *Session) lookup(ctx context.Context) (Source, Credentials, error) {
+	var problems []error
+	for _, source := range s.sources {
+		credentials, err := s.lookupIn(ctx, source)
+		if err == nil {
+			return source, credentials, nil
+		}
+		problems = append(problems, err)
+	}
+
+	return nil, Credentials{}, fmt.Errorf("get credentials: %w", errors.Join(problems...))
+}
+
+func (s *Session) lookupIn(ctx context.Context, source Source) (Credentials, error) {
+	credentials, err := source.Lookup(ctx, s.endpoint.Server)
+	if err != nil {
+		return Credentials{}, err
+	}
+
+	return withToken(credentials, s.options.TokenFile)
+}
+
+func (s *Session) current(api api) *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.conns[api]
+}
+
+// retire logs out of a session that nobody uses any more.
+func (s *Session) retire(ctx context.Context, c *conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if err := c.end(ctx); err != nil {
+		klog.FromContext(ctx).V(2).Info("Could not log out", "vcenter", s.endpoint.name(), "api", c.api, "err", err)
+	}
+}

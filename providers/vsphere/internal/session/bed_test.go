@@ -1,0 +1,154 @@
+package session_test
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+	"go.uber.org/goleak"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// patience bounds every wait of these tests; none of them waits that long.
+const patience = 30 * time.Second
+
+// testCertificate looks like a certificate and is none.
+const testCertificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
+
+// starting keeps simulated vCenters from being made at the same time: the
+// simulator counts their licenses in a variable of its package.
+var starting sync.Mutex
+
+// bed is a simulated vCenter and what it takes to log in to it.
+type bed struct {
+	*vsphere.VCenter
+
+	endpoint session.Endpoint
+	clock    *clocktesting.FakeClock
+}
+
+// newBed starts a vCenter that is trusted by its CA file.
+func newBed(t *testing.T, spec vsphere.VCenterSpec) *bed {
+	t.Helper()
+	spec.Name = "vc1"
+	starting.Lock()
+	cloud, err := vsphere.Start(vsphere.Spec{VCenters: []vsphere.VCenterSpec{spec}})
+	starting.Unlock()
+	if err != nil {
+		t.Fatalf("Start() = %v", err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Errorf("Close() of the simulated cloud = %v", err)
+		}
+	})
+	vc := cloud.VCenter("vc1")
+	host, port, err := net.SplitHostPort(vc.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return &bed{
+		VCenter:  vc,
+		endpoint: session.Endpoint{Name: "vc1", Server: host, Port: number, CAFile: vc.CAFile()},
+		clock:    clocktesting.NewFakeClock(time.Now()),
+	}
+}
+
+// right are the credentials that work.
+func (b *bed) right() session.Credentials {
+	return session.Credentials{User: b.User(), Password: config.Secret(b.Password())}
+}
+
+// open makes a session, which is closed with the test.
+func (b *bed) open(t *testing.T, options session.Options, sources ...session.Source) *session.Session {
+	t.Helper()
+	if len(sources) == 0 {
+		sources = []session.Source{session.Inline(b.right())}
+	}
+	s, err := session.New(b.endpoint, sources, options)
+	if err != nil {
+		t.Fatalf("New() = %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_ = s.Close(ctx) // tests that care close it themselves
+	})
+
+	return s
+}
+
+// find is the smallest SOAP call that needs a session.
+func find(ctx context.Context, c *vim25.Client) error {
+	_, err := methods.FindByUuid(ctx, c, &types.FindByUuid{
+		This: *c.ServiceContent.SearchIndex, Uuid: "00000000-0000-0000-0000-000000000000", VmSearch: true,
+	})
+
+	return err
+}
+
+// list is the smallest REST call that needs a session.
+func list(ctx context.Context, c *rest.Client) error {
+	var ids []string
+
+	return c.Do(ctx, c.Resource("/com/vmware/cis/tagging/category").Request("GET"), &ids)
+}
+
+// ids are those of the live sessions, SOAP and REST.
+func (b *bed) ids() (soap, rest []string) {
+	for _, s := range b.Sessions() {
+		if s.REST {
+			rest = append(rest, s.ID)
+		} else {
+			soap = append(soap, s.ID)
+		}
+	}
+
+	return soap, rest
+}
+
+// bounded is the context of a test, with an end.
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+
+	return ctx
+}
+
+// eventually waits until something has come about.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if is() {
+			return
+		}
+	}
+	t.Fatalf("%s: never", what)
+}
+
+// shortly is long enough for nothing and short enough to wait for.
+const shortly = 200 * time.Millisecond
+
+// downMax is the longest pause after network errors.
+const downMax = 30 * time.Second

@@ -1,0 +1,126 @@
+package session
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+)
+
+// What can be wrong with credentials. The texts are those that users of the
+// existing vSphere controller manager know.
+var (
+	// ErrMissing means that there is no user or no password, and no session
+	// manager either.
+	ErrMissing = errors.New("Username/Password is missing") //nolint:revive,staticcheck // known text
+	// ErrUnknownKey means that a Secret or a directory has a key of neither form.
+	ErrUnknownKey = errors.New("Unknown secret key") //nolint:revive,staticcheck // known text
+	// ErrIncomplete means that a user or a password is there, but not the
+	// server it is for.
+	ErrIncomplete = errors.New("Credentials did not have all required values") //nolint:revive,staticcheck // known text
+	// ErrNotFound means that there are no credentials for this server.
+	ErrNotFound = errors.New("Credentials not found") //nolint:revive,staticcheck // known text
+)
+
+// Credentials say how to log in to one vCenter: with a session manager if one
+// is named, with a client certificate if User is one in PEM form (Password then
+// is its key), and with user and password otherwise. Two values are the same
+// version of the credentials exactly if they are equal.
+type Credentials struct {
+	User     string
+	Password config.Secret
+
+	// ManagerURL is the session manager that hands out tickets for sessions to
+	// clone, ManagerToken what it wants to see. Without a token it is shown the
+	// token of the pod's service account.
+	ManagerURL   string
+	ManagerToken config.Secret
+}
+
+// shared says whether a session manager is asked for a session.
+func (c Credentials) shared() bool { return c.ManagerURL != "" }
+
+// certificate says whether User is a certificate rather than a name.
+func (c Credentials) certificate() bool {
+	block, _ := pem.Decode([]byte(c.User))
+
+	return block != nil
+}
+
+// check says whether there is enough to log in with.
+func (c Credentials) check() error {
+	if !c.shared() && (c.User == "" || c.Password == "") {
+		return ErrMissing
+	}
+
+	return nil
+}
+
+// String names the account and nothing secret.
+func (c Credentials) String() string {
+	switch {
+	case c.shared():
+		return "session manager " + redactURL(c.ManagerURL)
+	case c.certificate():
+		return "client certificate"
+	default:
+		return fmt.Sprintf("user %q", c.User)
+	}
+}
+
+// Format keeps every verb from showing more than String does.
+func (c Credentials) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
+
+// redactURL leaves out what may be secret in a URL: a password and a query.
+func redactURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "with an unreadable URL"
+	}
+	u.RawQuery, u.Fragment = "", ""
+
+	return u.Redacted()
+}
+
+// Source knows the credentials of vCenters. It may be shared by any number of
+// sessions.
+type Source interface {
+	// Lookup returns what to log in to server with. Only the very first one
+	// reads anything; later ones answer from memory. What was once right stays
+	// until something newer is.
+	Lookup(ctx context.Context, server string) (Credentials, error)
+
+	// Refresh reads again now, because a vCenter refused what Lookup gave.
+	Refresh(ctx context.Context) error
+
+	// Subscribe has fn called after each change. It must not block.
+	Subscribe(fn func(context.Context))
+
+	// String says for messages where the credentials come from.
+	String() string
+}
+
+// inline is a Source that never changes.
+type inline struct {
+	credentials Credentials
+}
+
+var _ Source = inline{}
+
+// Inline is the source of credentials that stand in the cloud-config itself.
+func Inline(credentials Credentials) Source {
+	return inline{credentials: credentials}
+}
+
+func (i inline) Lookup(context.Context, string) (Credentials, error) {
+	return i.credentials, i.credentials.check()
+}
+
+func (inline) Refresh(context.Context) error { return nil }
+
+func (inline) Subscribe(func(context.Context)) {}
+
+func (inline) String() string { return "cloud-config" }

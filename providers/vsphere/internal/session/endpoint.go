@@ -1,0 +1,118 @@
+package session
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/soap"
+)
+
+const (
+	defaultPort       = 443
+	defaultRoundTrips = 3
+)
+
+// Endpoint says where a vCenter is and why to trust it. What a connection must
+// show, first that applies: nothing if Insecure; a chain to one of the CAs in
+// CAFile, or to one of the system's without a CAFile; where only the trust in
+// that chain is missing, a certificate with this Thumbprint.
+type Endpoint struct {
+	// Name is what the cloud-config calls this vCenter; messages and metrics
+	// show it. Empty means Server.
+	Name string
+	// Server is a host name or an address, IPv6 with or without brackets.
+	Server string
+	// Port is the HTTPS port; zero means 443.
+	Port int
+
+	Insecure   bool
+	CAFile     string
+	Thumbprint string // SHA-1 or SHA-256 of the certificate in hex, colons optional
+
+	// RoundTrips is how often a read is sent at most when the network fails;
+	// zero means 3.
+	RoundTrips int
+}
+
+// Validate reports what can be known to be wrong without a connection.
+func (e Endpoint) Validate() error {
+	var problems []error
+	if e.Server == "" {
+		problems = append(problems, errors.New("no server"))
+	}
+	if e.Port < 0 || e.Port > 65535 {
+		problems = append(problems, fmt.Errorf("port %d is out of range", e.Port))
+	}
+	if e.RoundTrips < 0 {
+		problems = append(problems, fmt.Errorf("%d round trips are out of range", e.RoundTrips))
+	}
+	if _, err := canonicalThumbprint(e.Thumbprint); err != nil {
+		problems = append(problems, err)
+	}
+	if e.CAFile != "" {
+		if err := soap.NewClient(&url.URL{}, false).SetRootCAs(e.CAFile); err != nil {
+			problems = append(problems, fmt.Errorf("read ca file: %w", err))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("check vCenter %s: %w", e.name(), err)
+	}
+
+	return nil
+}
+
+func (e Endpoint) name() string {
+	if e.Name != "" {
+		return e.Name
+	}
+
+	return e.Server
+}
+
+// hostPort is the address to dial, and the key of the thumbprint.
+func (e Endpoint) hostPort() string {
+	port := e.Port
+	if port == 0 {
+		port = defaultPort
+	}
+	host := strings.TrimSuffix(strings.TrimPrefix(e.Server, "["), "]")
+
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+func (e Endpoint) url() *url.URL {
+	return &url.URL{Scheme: "https", Host: e.hostPort(), Path: vim25.Path}
+}
+
+func (e Endpoint) roundTrips() int {
+	if e.RoundTrips == 0 {
+		return defaultRoundTrips
+	}
+
+	return e.RoundTrips
+}
+
+// canonicalThumbprint writes a fingerprint the way the SDK compares it.
+func canonicalThumbprint(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	const sha1Size, sha256Size = 20, 32
+	digits := strings.ReplaceAll(strings.TrimSpace(text), ":", "")
+	sum, err := hex.DecodeString(digits)
+	if err != nil || (len(sum) != sha1Size && len(sum) != sha256Size) {
+		return "", fmt.Errorf("thumbprint %q is neither a SHA-1 nor a SHA-256 in hex", text)
+	}
+	pairs := make([]string, len(sum))
+	for i, b := range sum {
+		pairs[i] = fmt.Sprintf("%02X", b)
+	}
+
+	return strings.Join(pairs, ":"), nil
+}

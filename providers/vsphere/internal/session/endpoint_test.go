@@ -1,0 +1,196 @@
+package session_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+// What is trusted (vsphere §3 "TLS", §16.15, §2.1 insecure-flag, ca-file,
+// thumbprint).
+func TestTrust(t *testing.T) {
+	t.Parallel()
+
+	const otherPin = "00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF:00:11:22:33"
+	type beds struct{ vc, other *bed }
+	cases := map[string]struct {
+		reason string
+		set    func(beds, *session.Endpoint)
+		want   string // part of the error, empty for none
+	}{
+		"Nothing": {
+			reason: "the system does not know this CA",
+			set:    func(beds, *session.Endpoint) {},
+			want:   "certificate signed by unknown authority",
+		},
+		"CAFile": {
+			reason: "a CA file is trusted",
+			set:    func(b beds, e *session.Endpoint) { e.CAFile = b.vc.CAFile() },
+		},
+		"OtherCAFile": {
+			reason: "a CA file is trusted alone",
+			set:    func(b beds, e *session.Endpoint) { e.CAFile = b.other.CAFile() },
+			want:   "certificate",
+		},
+		"Insecure": {
+			reason: "insecure trusts everybody",
+			set:    func(_ beds, e *session.Endpoint) { e.Insecure = true },
+		},
+		"SHA1": {
+			reason: "SHA-1 where the chain is not trusted",
+			set:    func(b beds, e *session.Endpoint) { e.Thumbprint = b.vc.ThumbprintSHA1() },
+		},
+		"SHA256": {
+			reason: "SHA-256 where the chain is not trusted",
+			set:    func(b beds, e *session.Endpoint) { e.Thumbprint = b.vc.ThumbprintSHA256() },
+		},
+		"LowerCase": {
+			reason: "hex is hex",
+			set: func(b beds, e *session.Endpoint) {
+				e.Thumbprint = strings.ToLower(strings.ReplaceAll(b.vc.ThumbprintSHA256(), ":", ""))
+			},
+		},
+		"PinBehindOtherCA": {
+			reason: "the pin is consulted when the CA file does not help",
+			set: func(b beds, e *session.Endpoint) {
+				e.CAFile, e.Thumbprint = b.other.CAFile(), b.vc.ThumbprintSHA1()
+			},
+		},
+		"WrongPin": {
+			reason: "another certificate",
+			set:    func(b beds, e *session.Endpoint) { e.Thumbprint = b.other.ThumbprintSHA256() },
+			want:   "thumbprint does not match",
+		},
+		"WrongPinTrustedChain": {
+			reason: "a trusted chain comes before the pin",
+			set: func(b beds, e *session.Endpoint) {
+				e.CAFile, e.Thumbprint = b.vc.CAFile(), otherPin
+			},
+		},
+		"WrongPinInsecure": {
+			reason: "insecure comes before the pin",
+			set:    func(_ beds, e *session.Endpoint) { e.Insecure, e.Thumbprint = true, otherPin },
+		},
+	}
+	for family, address := range map[string]string{"IPv4": "127.0.0.1:0", "IPv6": "[::1]:0"} {
+		b := beds{newBed(t, vsphere.VCenterSpec{Listen: address}), newBed(t, vsphere.VCenterSpec{Listen: address})}
+		for name, tc := range cases {
+			t.Run(family+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				mine := *b.vc
+				mine.endpoint.CAFile = ""
+				tc.set(b, &mine.endpoint)
+				s := mine.open(t, session.Options{})
+				err := errors.Join(s.SOAP(bounded(t), find), s.REST(bounded(t), list))
+				switch {
+				case tc.want == "" && err != nil:
+					t.Errorf("%s\ncall = %v", tc.reason, err)
+				case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+					t.Errorf("%s\ncall = %v, want %q", tc.reason, err, tc.want)
+				case tc.want != "" && !errors.Is(err, apierr.ErrUnavailable):
+					t.Errorf("%s\ncall = %v, want %v", tc.reason, err, apierr.ErrUnavailable)
+				}
+			})
+		}
+	}
+}
+
+// An IPv6 address may be written with brackets or without (vsphere §3 "TLS").
+func TestBrackets(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{Listen: "[::1]:0"})
+	for _, server := range []string{"::1", "[::1]"} {
+		b.endpoint.Server, b.endpoint.CAFile, b.endpoint.Thumbprint = server, "", b.ThumbprintSHA1()
+		s := b.open(t, session.Options{})
+		if err := errors.Join(s.SOAP(bounded(t), find), s.REST(bounded(t), list)); err != nil {
+			t.Errorf("call to %q = %v", server, err)
+		}
+	}
+}
+
+// The CA file is read at each login, so that it can be replaced (vsphere §3).
+func TestCAFileIsReadAgain(t *testing.T) {
+	t.Parallel()
+	b, other := newBed(t, vsphere.VCenterSpec{}), newBed(t, vsphere.VCenterSpec{})
+	b.endpoint.RoundTrips = 1
+	b.endpoint.CAFile = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(b.endpoint.CAFile, other.CertificatePEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := b.open(t, session.Options{Clock: b.clock})
+	if err := s.SOAP(bounded(t), find); !errors.Is(err, apierr.ErrUnavailable) {
+		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
+	}
+	if err := os.WriteFile(b.endpoint.CAFile, b.CertificatePEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Step(downMax)
+	if err := s.SOAP(bounded(t), find); err != nil {
+		t.Errorf("SOAP() = %v", err)
+	}
+}
+
+// What can be known without a vCenter is said at once (vsphere §3 "TLS").
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	bad := filepath.Join(t.TempDir(), "bad.pem")
+	if err := os.WriteFile(bad, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(t.TempDir(), "missing.pem")
+	cases := map[string]struct {
+		endpoint session.Endpoint
+		want     string
+	}{
+		"Good":          {session.Endpoint{Server: "vc1"}, ""},
+		"NoServer":      {session.Endpoint{Name: "west"}, "check vCenter west: no server"},
+		"Port":          {session.Endpoint{Server: "vc1", Port: 70000}, "port 70000 is out of range"},
+		"RoundTrips":    {session.Endpoint{Server: "vc1", RoundTrips: -1}, "-1 round trips"},
+		"CAPath":        {session.Endpoint{Server: "vc1", CAFile: missing}, missing + ": no such file"},
+		"CAPEM":         {session.Endpoint{Server: "vc1", CAFile: bad}, "invalid certificate '" + bad + "'"},
+		"ThumbprintHex": {session.Endpoint{Server: "vc1", Thumbprint: "no:hex"}, `thumbprint "no:hex" is neither`},
+		"ThumbprintLen": {session.Endpoint{Server: "vc1", Thumbprint: "AA:BB"}, `thumbprint "AA:BB" is neither`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := session.New(tc.endpoint, []session.Source{session.Inline(session.Credentials{})}, session.Options{})
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("New() = %v, want %q", err, tc.want)
+			}
+		})
+	}
+	if _, err := session.New(session.Endpoint{Server: "vc1"}, nil, session.Options{}); err == nil {
+		t.Error("New() without a source = nil, want an error")
+	}
+}
+
+// A server that accepts connections and never speaks TLS costs no more than the
+// patience of its caller, and leaves nothing behind: goleak would tell.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close() //nolint:errcheck // test
+	endpoint := session.Endpoint{
+		Server: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port, //nolint:forcetypeassert // test
+		RoundTrips: 1, Insecure: true,
+	}
+	source := session.Inline(session.Credentials{User: "u", Password: "p"})
+	s, err := session.New(endpoint, []session.Source{source}, session.Options{LoginTimeout: shortly})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SOAP(bounded(t), find); !errors.Is(err, apierr.ErrUnavailable) {
+		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
+	}
+}

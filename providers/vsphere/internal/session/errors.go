@@ -1,0 +1,197 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25/types"
+	"github.com/vmware/govmomi/vim25/xml"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// ErrClosed is the answer to every call after Close.
+var ErrClosed = errors.New("session is closed")
+
+// errBriefSession is the cause of a pause after several sessions that ended at
+// once.
+var errBriefSession = apierr.Mark(apierr.ErrUnavailable, errors.New("vCenter ends each session right after the login"))
+
+// faultMeanings says what the faults of the SOAP API mean.
+var faultMeanings = []struct {
+	fault   types.BaseMethodFault
+	meaning error
+}{
+	{&types.NotAuthenticated{}, apierr.ErrDenied},
+	{&types.InvalidLogin{}, apierr.ErrDenied},
+	{&types.NoPermission{}, apierr.ErrDenied},
+	{&types.RestrictedByAdministrator{}, apierr.ErrDenied},
+	{&types.PasswordExpired{}, apierr.ErrDenied},
+	{&types.NoClientCertificate{}, apierr.ErrDenied},
+
+	{&types.ManagedObjectNotFound{}, apierr.ErrNotFound},
+	{&types.NotFound{}, apierr.ErrNotFound},
+
+	{&types.AlreadyExists{}, apierr.ErrConflict},
+	{&types.DuplicateName{}, apierr.ErrConflict},
+	{&types.ResourceInUse{}, apierr.ErrConflict},
+	{&types.ConcurrentAccess{}, apierr.ErrConflict},
+	{&types.TaskInProgress{}, apierr.ErrConflict},
+	{&types.InvalidState{}, apierr.ErrConflict},
+	{&types.InvalidPowerState{}, apierr.ErrConflict},
+
+	{&types.InvalidArgument{}, apierr.ErrInvalid},
+	{&types.InvalidName{}, apierr.ErrInvalid},
+	{&types.InvalidProperty{}, apierr.ErrInvalid},
+	{&types.InvalidRequest{}, apierr.ErrInvalid},
+	{&types.InvalidType{}, apierr.ErrInvalid},
+	{&types.InvalidCollectorVersion{}, apierr.ErrInvalid},
+	{&types.MethodNotFound{}, apierr.ErrInvalid},
+	{&types.NotImplemented{}, apierr.ErrInvalid},
+	{&types.NotSupported{}, apierr.ErrInvalid},
+
+	{&types.HostCommunication{}, apierr.ErrUnavailable},
+	{&types.HostNotConnected{}, apierr.ErrUnavailable},
+	{&types.HostNotReachable{}, apierr.ErrUnavailable},
+	{&types.HttpFault{}, apierr.ErrUnavailable},
+	{&types.RequestCanceled{}, apierr.ErrUnavailable},
+	{&types.SystemError{}, apierr.ErrUnavailable},
+	{&types.Timedout{}, apierr.ErrUnavailable},
+	{&types.UnexpectedFault{}, apierr.ErrUnavailable},
+}
+
+// restMeanings says what the HTTP status codes of the REST API mean. All others
+// are unavailable.
+var restMeanings = map[int]error{
+	http.StatusUnauthorized:    apierr.ErrDenied,
+	http.StatusForbidden:       apierr.ErrDenied,
+	http.StatusNotFound:        apierr.ErrNotFound,
+	http.StatusConflict:        apierr.ErrConflict,
+	http.StatusTooManyRequests: apierr.ErrThrottled,
+}
+
+// classify gives an error of the SDK its meaning. Errors that have one, those
+// of a caller that gave up, and those nobody knows stay as they are.
+func classify(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || hasMeaning(err) {
+		return err
+	}
+	for _, m := range faultMeanings {
+		if fault.Is(err, m.fault) {
+			return apierr.Mark(m.meaning, err)
+		}
+	}
+	if code := restStatus(err); code != 0 {
+		return apierr.Mark(meaningOfREST(code), err)
+	}
+	if isNetwork(err) {
+		return apierr.Mark(apierr.ErrUnavailable, err)
+	}
+
+	return err
+}
+
+func hasMeaning(err error) bool {
+	for _, meaning := range []error{
+		apierr.ErrNotFound, apierr.ErrThrottled, apierr.ErrDenied,
+		apierr.ErrUnavailable, apierr.ErrConflict, apierr.ErrInvalid,
+	} {
+		if errors.Is(err, meaning) {
+			return true
+		}
+	}
+
+	return false
+}
+
+func meaningOfREST(code int) error {
+	if meaning, ok := restMeanings[code]; ok {
+		return meaning
+	}
+
+	return apierr.ErrUnavailable
+}
+
+// statusError is an answer to a SOAP call that is not SOAP, with its HTTP
+// status. It comes from something in between, so it never says that an object
+// does not exist.
+type statusError struct {
+	code int
+	err  error
+}
+
+func (e *statusError) Error() string { return e.err.Error() }
+
+// Unwrap gives the meaning and the error itself.
+func (e *statusError) Unwrap() []error {
+	switch e.code {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return []error{apierr.ErrDenied, e.err}
+	case http.StatusTooManyRequests:
+		return []error{apierr.ErrThrottled, e.err}
+	default:
+		return []error{apierr.ErrUnavailable, e.err}
+	}
+}
+
+// restStatus is the HTTP status that made a REST call fail, or zero. The type of
+// the client's errors is not exported and its test does not look through
+// wrapping, so each error of the chain is tested.
+func restStatus(err error) int {
+	code := 0
+	walk(err, func(err error) {
+		for candidate := http.StatusUnauthorized; code == 0 && candidate < 600; candidate++ {
+			if rest.IsStatusError(err, candidate) {
+				code = candidate
+			}
+		}
+	})
+
+	return code
+}
+
+// walk calls visit for err and everything it wraps.
+func walk(err error, visit func(error)) {
+	if err == nil {
+		return
+	}
+	visit(err)
+	switch wrapper := err.(type) { //nolint:errorlint // this is how one unwraps
+	case interface{ Unwrap() error }:
+		walk(wrapper.Unwrap(), visit)
+	case interface{ Unwrap() []error }:
+		for _, inner := range wrapper.Unwrap() {
+			walk(inner, visit)
+		}
+	}
+}
+
+// isNetwork says whether no usable answer came.
+func isNetwork(err error) bool {
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*xml.SyntaxError](err); ok {
+		return true // the page of a proxy, or half an answer
+	}
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return true
+	}
+
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// ended says whether vCenter no longer knows the session of a call.
+func ended(err error) bool {
+	return fault.Is(err, &types.NotAuthenticated{}) || restStatus(err) == http.StatusUnauthorized
+}

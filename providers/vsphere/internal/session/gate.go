@@ -1,0 +1,119 @@
+package session
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// How long logins pause. A vCenter locks an account after five failures in
+// three minutes by default: 0 s, 15 s, 45 s and 105 s are four.
+const (
+	refusedFirst = 15 * time.Second
+	refusedMax   = 5 * time.Minute
+	downFirst    = time.Second
+	downMax      = 30 * time.Second
+)
+
+// gate decides when a login may be tried again. It is guarded by the lock of its
+// session.
+type gate struct {
+	clock clock.PassiveClock
+
+	// refused counts failures of these credentials. Others start anew.
+	credentials Credentials
+	refused     pause
+	// down counts failures that say nothing about credentials.
+	down pause
+	// brief counts sessions that ended right after their login. Unlike the
+	// others it outlives a login that worked.
+	brief pause
+}
+
+// pause is a wait that doubles with each failure in a row.
+type pause struct {
+	failures int
+	until    time.Time
+	cause    error
+}
+
+// closed returns the last cause while the pause lasts.
+func (p *pause) closed(now time.Time) error {
+	if now.Before(p.until) {
+		return p.cause
+	}
+
+	return nil
+}
+
+func (p *pause) fail(now time.Time, first, most time.Duration, cause error) {
+	wait := first
+	for range p.failures {
+		wait = min(2*wait, most)
+	}
+	p.failures++
+	p.until, p.cause = now.Add(wait), cause
+}
+
+// unavailable returns the cause if no login at all may be tried now.
+func (g *gate) unavailable() error {
+	if err := g.brief.closed(g.clock.Now()); err != nil {
+		return err
+	}
+
+	return g.down.closed(g.clock.Now())
+}
+
+// refusal returns the cause if these credentials may not be tried now.
+func (g *gate) refusal(credentials Credentials) error {
+	if credentials != g.credentials {
+		return nil
+	}
+
+	return g.refused.closed(g.clock.Now())
+}
+
+// record takes note of how a login went.
+func (g *gate) record(credentials Credentials, err error) {
+	switch {
+	case err == nil:
+		g.refused, g.down = pause{}, pause{}
+	case errors.Is(err, apierr.ErrDenied):
+		if credentials != g.credentials {
+			g.credentials, g.refused = credentials, pause{}
+		}
+		g.down = pause{}
+		g.refused.fail(g.clock.Now(), refusedFirst, refusedMax, err)
+	default:
+		g.recordDown(err)
+	}
+}
+
+// recordDown takes note of a failure that says nothing about credentials.
+func (g *gate) recordDown(err error) {
+	g.down.fail(g.clock.Now(), downFirst, downMax, err)
+}
+
+// recordBrief takes note of one session too many that ended at once.
+func (g *gate) recordBrief() {
+	g.brief.fail(g.clock.Now(), downFirst, downMax, errBriefSession)
+}
+
+// forgetBrief takes note of a session that lasted.
+func (g *gate) forgetBrief() { g.brief = pause{} }
+
+// forgetDown lets the next login happen at once, because what failed may have
+// changed.
+func (g *gate) forgetDown() { g.down = pause{} }
+
+// next is when something may be tried again.
+func (g *gate) next() time.Time {
+	if g.down.until.After(g.refused.until) {
+		return g.down.until
+	}
+
+	return g.refused.until
+}

@@ -1,0 +1,263 @@
+package session
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/vmware/govmomi/session"
+	"github.com/vmware/govmomi/sts"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// conn is one session with one API.
+type conn struct {
+	api         api
+	credentials Credentials
+	since       time.Time
+	soap        *vim25.Client
+	rest        *rest.Client
+	parent      *conn // of a REST client that rides on a SOAP session: that one
+}
+
+// closeIdle gives up connections that nobody uses.
+func (c *conn) closeIdle() {
+	if c.soap != nil {
+		c.soap.CloseIdleConnections()
+	}
+	if c.rest != nil {
+		c.rest.CloseIdleConnections()
+	}
+}
+
+// end logs out. A session that is gone already has ended well.
+func (c *conn) end(ctx context.Context) error {
+	defer c.closeIdle()
+	var err error
+	switch {
+	case c.parent != nil: // ends with the SOAP session
+	case c.soap != nil:
+		err = session.NewManager(c.soap).Logout(ctx)
+	default:
+		err = c.rest.Logout(ctx)
+	}
+	if err == nil || ended(err) {
+		return nil
+	}
+
+	return fmt.Errorf("log out of %s: %w", c.api, classify(err))
+}
+
+// open makes a session. Until credentials are sent it ends with Close; from then
+// on it goes on until there is an answer, since only the answer tells what to log
+// out of.
+func (s *Session) open(ctx context.Context, api api, credentials Credentials) (*conn, error) {
+	c := &conn{api: api, credentials: credentials}
+	var err error
+	switch {
+	case api == apiSOAP:
+		c.soap, err = s.openSOAP(ctx, credentials)
+	case credentials.shared():
+		c.parent = s.current(apiSOAP)
+		c.rest, err = s.shareREST(c.parent)
+	default:
+		c.rest, err = s.openREST(ctx, credentials)
+	}
+	c.since = s.options.Clock.Now()
+
+	return c, err
+}
+
+func (s *Session) openSOAP(ctx context.Context, credentials Credentials) (*vim25.Client, error) {
+	early, cancel := s.untilClosed(ctx)
+	defer cancel()
+	client, err := s.connect(early)
+	if err != nil {
+		return nil, err
+	}
+	send, err := s.proof(early, client, credentials)
+	if err != nil {
+		client.CloseIdleConnections()
+
+		return nil, err
+	}
+	if err := send(ctx); err != nil {
+		s.abandon(ctx, client, err)
+
+		return nil, err
+	}
+
+	return client, nil
+}
+
+// proof returns the one call that makes a session out of the credentials, once
+// everything that has to come before it is done.
+func (s *Session) proof(
+	ctx context.Context, client *vim25.Client, credentials Credentials,
+) (func(context.Context) error, error) {
+	manager := session.NewManager(client)
+	switch {
+	case credentials.shared():
+		ticket, err := askManager(ctx, credentials, s.options.Metrics.call)
+
+		return func(ctx context.Context) error { return manager.CloneSession(ctx, ticket) }, err
+	case credentials.certificate():
+		signer, err := s.issueToken(ctx, client, credentials)
+
+		return func(ctx context.Context) error {
+			return manager.LoginByToken(client.WithHeader(ctx, soap.Header{Security: signer}))
+		}, err
+	default:
+		return func(ctx context.Context) error { return manager.Login(ctx, userinfo(credentials)) }, nil
+	}
+}
+
+// abandon ends what a login may have made although its answer was lost: vCenter
+// has told the cookie of the session in time, or nobody can end it.
+func (s *Session) abandon(ctx context.Context, client *vim25.Client, err error) {
+	if errors.Is(err, apierr.ErrUnavailable) && client.SessionCookie() != nil {
+		s.retire(ctx, &conn{api: apiSOAP, soap: client})
+	}
+	client.CloseIdleConnections()
+}
+
+func (s *Session) openREST(ctx context.Context, credentials Credentials) (*rest.Client, error) {
+	if !credentials.certificate() {
+		transport, err := s.endpoint.newClient(s.options.UserAgent)
+		if err != nil {
+			return nil, err
+		}
+		client := s.newREST(&vim25.Client{Client: transport})
+		if err := client.Login(ctx, userinfo(credentials)); err != nil {
+			client.CloseIdleConnections()
+
+			return nil, err
+		}
+
+		return client, nil
+	}
+	early, cancel := s.untilClosed(ctx)
+	defer cancel()
+	vim, err := s.connect(early)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := s.issueToken(early, vim, credentials)
+	if err == nil {
+		client := s.newREST(vim)
+		if err = client.LoginByToken(client.WithSigner(ctx, signer)); err == nil {
+			return client, nil
+		}
+	}
+	vim.CloseIdleConnections()
+
+	return nil, err
+}
+
+// shareREST makes a REST client that shows the cookie of a SOAP session.
+func (s *Session) shareREST(parent *conn) (*rest.Client, error) {
+	if parent == nil {
+		return nil, apierr.Mark(apierr.ErrUnavailable, errors.New("SOAP session has ended"))
+	}
+	cookie := parent.soap.SessionCookie()
+	if cookie == nil {
+		return nil, apierr.Mark(apierr.ErrUnavailable, errors.New("SOAP session has no cookie"))
+	}
+	client := s.newREST(parent.soap)
+	client.SessionID(cookie.Value)
+
+	return client, nil
+}
+
+// newREST makes a REST client with the connections of a SOAP client.
+func (s *Session) newREST(vim *vim25.Client) *rest.Client {
+	client := rest.NewClient(vim)
+	client.Client.Client.Transport = restCounter{base: client.DefaultTransport(), count: s.count}
+	client.Client.Client.Timeout = s.options.CallTimeout
+
+	return client
+}
+
+// connect finds out that there is a vCenter, without credentials.
+func (s *Session) connect(ctx context.Context) (*vim25.Client, error) {
+	transport, err := s.endpoint.newClient(s.options.UserAgent)
+	if err != nil {
+		return nil, err
+	}
+	transport.Namespace, transport.Version = "urn:"+vim25.Namespace, vim25.Version
+	client := &vim25.Client{Client: transport, RoundTripper: s.caller(serviceVIM, transport)}
+	client.ServiceContent, err = methods.GetServiceContent(ctx, client)
+	if err == nil && !client.Valid() {
+		err = apierr.Mark(apierr.ErrUnavailable, errors.New("answer is not that of a vCenter"))
+	}
+	if err != nil {
+		client.CloseIdleConnections()
+
+		return nil, err
+	}
+
+	return client, nil
+}
+
+// caller counts, bounds and repeats the calls of a SOAP client.
+func (s *Session) caller(service string, client *soap.Client) soap.RoundTripper {
+	client.Client.Transport = statusNoter{base: client.DefaultTransport()}
+
+	return &caller{
+		client:  client,
+		service: service,
+		count:   s.count,
+		clock:   s.options.Clock,
+		timeout: s.options.CallTimeout,
+		tries:   s.endpoint.roundTrips(),
+	}
+}
+
+// issueToken has the token service of vCenter exchange a client certificate for a
+// token that only the holder of its key can use.
+func (s *Session) issueToken(ctx context.Context, client *vim25.Client, credentials Credentials) (*sts.Signer, error) {
+	pair, err := tls.X509KeyPair([]byte(credentials.User), []byte(credentials.Password.Reveal()))
+	if err != nil {
+		return nil, apierr.Mark(apierr.ErrDenied, fmt.Errorf("load client certificate: %w", err))
+	}
+	tokens, err := sts.NewClient(ctx, client)
+	if err != nil {
+		return nil, fmt.Errorf("find token service: %w", err)
+	}
+	tokens.RoundTripper = s.caller(serviceSTS, tokens.Client)
+	signer, err := tokens.Issue(ctx, sts.TokenRequest{Certificate: &pair, Delegatable: true})
+	if err == nil {
+		return signer, nil
+	}
+	if err = classify(err); soap.IsSoapFault(err) {
+		err = apierr.Mark(apierr.ErrDenied, err) // its faults have no types
+	}
+
+	return nil, fmt.Errorf("issue token: %w", err)
+}
+
+// untilClosed returns a context that ends with Close too.
+func (s *Session) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-s.closing:
+			cancel(ErrClosed)
+		case <-ctx.Done():
+		}
+	}()
+
+	return ctx, func() { cancel(context.Canceled) }
+}
+
+func userinfo(credentials Credentials) *url.Userinfo {
+	return url.UserPassword(credentials.User, credentials.Password.Reveal())
+}

@@ -1,0 +1,126 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	kmetrics "k8s.io/component-base/metrics"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+)
+
+// Recorder counts what all providers count alike. That of package metrics is one.
+type Recorder interface {
+	// Call notes a call on the wire; what it returns notes its end.
+	Call(service, operation string) func(err error)
+	// Login notes a login and its outcome.
+	Login(vcenter string, err error)
+	// Sessions notes how many sessions there are.
+	Sessions(vcenter string, open int)
+	// Connected notes whether there is a session and the last call was answered.
+	Connected(vcenter string, yes bool)
+}
+
+var _ Recorder = (*metrics.Recorder)(nil)
+
+// The metrics that the existing vSphere controller manager documents, by what it
+// calls a request and an operation.
+var (
+	requestDuration = metrics.Metric{
+		Name: "cloudprovider_vsphere_api_request_duration_seconds", Type: metrics.Histogram, Labels: []string{"request"},
+		Help: "How long calls to vCenter took, by SOAP method or REST operation.",
+	}
+	requestErrors = metrics.Metric{
+		Name: "cloudprovider_vsphere_api_request_errors", Type: metrics.Counter, Labels: []string{"request"},
+		Help: "Calls to vCenter that failed, by SOAP method or REST operation.",
+	}
+	operationDuration = metrics.Metric{
+		Name: "cloudprovider_vsphere_operation_duration_seconds", Type: metrics.Histogram, Labels: []string{"operation"},
+		Help: "How long the provider took for something of any number of calls, such as a login.",
+	}
+	operationErrors = metrics.Metric{
+		Name: "cloudprovider_vsphere_operation_errors", Type: metrics.Counter, Labels: []string{"operation"},
+		Help: "What the provider failed at.",
+	}
+)
+
+// AllMetrics lists the metrics of this package, by name.
+func AllMetrics() []metrics.Metric {
+	return []metrics.Metric{requestDuration, requestErrors, operationDuration, operationErrors}
+}
+
+// Metrics counts what all sessions of the process do.
+type Metrics struct {
+	recorder Recorder
+
+	requestDuration, operationDuration *kmetrics.HistogramVec
+	requestErrors, operationErrors     *kmetrics.CounterVec
+}
+
+// NewMetrics makes the metrics of this package, which count once they are
+// registered, beside a recorder that is told of everything at once.
+func NewMetrics(recorder Recorder) *Metrics {
+	return &Metrics{
+		recorder:          recorder,
+		requestDuration:   newHistogram(requestDuration),
+		requestErrors:     newCounter(requestErrors),
+		operationDuration: newHistogram(operationDuration),
+		operationErrors:   newCounter(operationErrors),
+	}
+}
+
+func newHistogram(m metrics.Metric) *kmetrics.HistogramVec {
+	return kmetrics.NewHistogramVec(&kmetrics.HistogramOpts{
+		Name:           m.Name,
+		Help:           m.Help,
+		Buckets:        slices.Concat(kmetrics.ExponentialBuckets(0.005, 2, 12), []float64{30, 60}),
+		StabilityLevel: kmetrics.ALPHA,
+	}, m.Labels)
+}
+
+func newCounter(m metrics.Metric) *kmetrics.CounterVec {
+	return kmetrics.NewCounterVec(&kmetrics.CounterOpts{
+		Name: m.Name, Help: m.Help, StabilityLevel: kmetrics.ALPHA,
+	}, m.Labels)
+}
+
+// Register hands the metrics to a registry, such as that of legacyregistry.
+func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) {
+	mustRegister(m.requestDuration, m.requestErrors, m.operationDuration, m.operationErrors)
+}
+
+// Operation counts something that the provider does, of any number of calls.
+// What it returns is called with the outcome.
+func (m *Metrics) Operation(name string) func(err error) {
+	return stopwatch(m.operationDuration, m.operationErrors, name)
+}
+
+// call counts one call on the wire.
+func (m *Metrics) call(service, operation string) func(err error) {
+	record := m.recorder.Call(service, operation)
+	stop := stopwatch(m.requestDuration, m.requestErrors, operation)
+
+	return func(err error) {
+		stop(err)
+		record(err)
+	}
+}
+
+func stopwatch(durations *kmetrics.HistogramVec, failures *kmetrics.CounterVec, label string) func(error) {
+	began := time.Now()
+
+	return func(err error) {
+		durations.WithLabelValues(label).Observe(time.Since(began).Seconds())
+		if err != nil {
+			failures.WithLabelValues(label).Inc()
+		}
+	}
+}
+
+// nobody is told of everything and remembers nothing.
+type nobody struct{}
+
+func (nobody) Call(string, string) func(error) { return func(error) {} }
+func (nobody) Login(string, error)             {}
+func (nobody) Sessions(string, int)            {}
+func (nobody) Connected(string, bool)          {}

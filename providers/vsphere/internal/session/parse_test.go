@@ -1,0 +1,286 @@
+package session_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+)
+
+// equateErrors compares errors by what they are.
+var equateErrors = cmpopts.EquateErrors()
+
+func values(pairs ...string) map[string][]byte {
+	data := map[string][]byte{}
+	for i := 0; i < len(pairs); i += 2 {
+		data[pairs[i]] = []byte(pairs[i+1])
+	}
+
+	return data
+}
+
+// Parse is vsphere §3, "Secret/file keys" and the errors below that table.
+func TestParse(t *testing.T) {
+	t.Parallel()
+
+	u, p := "administrator@vsphere.local", config.Secret("s3cret")
+	type want struct {
+		found map[string]session.Credentials
+		err   error
+	}
+	cases := map[string]struct {
+		reason string
+		data   map[string][]byte
+		want   want
+	}{
+		"Dotted": {
+			reason: "§3: <server>.username and <server>.password, one newline cut off",
+			data:   values("vc1.example.com.username", u+"\n", "vc1.example.com.password", "s3cret\n"),
+			want:   want{found: map[string]session.Credentials{"vc1.example.com": {User: u, Password: p}}},
+		},
+		"OneNewlineOnly": {
+			reason: "§3: a second newline belongs to the value",
+			data:   values("vc1.username", u, "vc1.password", "s3cret\n\n"),
+			want:   want{found: map[string]session.Credentials{"vc1": {User: u, Password: "s3cret\n"}}},
+		},
+		"Suffixed": {
+			reason: "§3: server_<id> names the server, so that an IPv6 address can be one",
+			data:   values("server_a", "fd00::1", "username_a", u, "password_a", "s3cret"),
+			want:   want{found: map[string]session.Credentials{"fd00::1": {User: u, Password: p}}},
+		},
+		"SuffixedNewlines": {
+			reason: "files made by hand end with a newline in both forms",
+			data:   values("server_a", "vc1\n", "username_a", u+"\n", "password_a", "s3cret\n"),
+			want:   want{found: map[string]session.Credentials{"vc1": {User: u, Password: p}}},
+		},
+		"SharedSession": {
+			reason: "§3: a session manager replaces user and password; its token may be left out",
+			data:   values("vc1.vc-session-manager-url", "https://m/s\n", "vc2.vc-session-manager-url", "https://m/s", "vc2.vc-session-manager-token", "tok"),
+			want: want{found: map[string]session.Credentials{
+				"vc1": {ManagerURL: "https://m/s"}, "vc2": {ManagerURL: "https://m/s", ManagerToken: "tok"},
+			}},
+		},
+		"Mixed": {
+			reason: "§3: both forms may mix, one Secret may hold many servers",
+			data: values("vc1.username", u, "vc1.password", "s3cret",
+				"server_x", "fd00::1", "username_x", u, "password_x", "s3cret",
+				"server_y", "fd00::2", "username_y", "other", "password_y", "s3cret"),
+			want: want{found: map[string]session.Credentials{
+				"vc1": {User: u, Password: p}, "fd00::1": {User: u, Password: p}, "fd00::2": {User: "other", Password: p},
+			}},
+		},
+		"SuffixedWins": {
+			reason: "two forms for one server: the same one counts always",
+			data: values("zz.username", "dotted", "zz.password", "dotted",
+				"server_a", "zz", "username_a", "suffixed", "password_a", "suffixed"),
+			want: want{found: map[string]session.Credentials{"zz": {User: "suffixed", Password: "suffixed"}}},
+		},
+		"Empty": {
+			reason: "§3: empty data",
+			want:   want{err: session.ErrMissing},
+		},
+		"NoPassword": {
+			reason: "§3: user without password",
+			data:   values("vc1.username", u),
+			want:   want{err: session.ErrMissing},
+		},
+		"EmptyPassword": {
+			reason: "§3: a password of nothing is none",
+			data:   values("vc1.username", u, "vc1.password", "\n"),
+			want:   want{err: session.ErrMissing},
+		},
+		"TokenAlone": {
+			reason: "§3: a token without the session manager's URL",
+			data:   values("vc1.vc-session-manager-token", "tok"),
+			want:   want{err: session.ErrMissing},
+		},
+		"ServerAlone": {
+			reason: "§3: server_ without user and password",
+			data:   values("server_a", "vc1"),
+			want:   want{err: session.ErrMissing},
+		},
+		"StrayKey": {
+			reason: "§3: stray key",
+			data:   values("notes", "rotated in may"),
+			want:   want{err: session.ErrUnknownKey},
+		},
+		"EmptySuffix": {
+			reason: "§3: empty suffix",
+			data:   values("server_", "vc1"),
+			want:   want{err: session.ErrUnknownKey},
+		},
+		"EmptyServer": {
+			reason: "a dotted key for no server is a stray key",
+			data:   values(".username", u, "password", "s3cret"),
+			want:   want{err: session.ErrUnknownKey},
+		},
+		"UserWithoutServer": {
+			reason: "§3: username_ without its server_",
+			data:   values("username_a", u),
+			want:   want{err: session.ErrIncomplete},
+		},
+		"PasswordWithoutServer": {
+			reason: "§3: password_ without its server_",
+			data:   values("password_a", "s3cret"),
+			want:   want{err: session.ErrIncomplete},
+		},
+		"OneBadAmongGood": {
+			reason: "a mistake about one server does not take the others away",
+			data:   values("vc1.username", u, "vc1.password", "s3cret", "vc2.username", u, "README", "x"),
+			want: want{
+				found: map[string]session.Credentials{"vc1": {User: u, Password: p}},
+				err:   session.ErrUnknownKey,
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, err := session.Parse(tc.data)
+			if diff := cmp.Diff(tc.want.err, err, equateErrors); diff != "" {
+				t.Errorf("%s\nParse(): -want error, +got error:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(reveal(tc.want.found), reveal(found)); diff != "" {
+				t.Errorf("%s\nParse(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// reveal writes credentials out, which they refuse to do themselves.
+func reveal(all map[string]session.Credentials) []string {
+	var out []string
+	for _, server := range slices.Sorted(maps.Keys(all)) {
+		c := all[server]
+		out = append(out, fmt.Sprintf("%q %q %q %q %q",
+			server, c.User, c.Password.Reveal(), c.ManagerURL, c.ManagerToken.Reveal()))
+	}
+
+	return out
+}
+
+// Every mistake is told at once, and by the texts that users know (vsphere §3).
+func TestParseTellsEverything(t *testing.T) {
+	t.Parallel()
+
+	_, err := session.Parse(values("notes", "a", "vc1.username", "u", "password_a", "p"))
+	for _, text := range []string{
+		`Unknown secret key "notes"`,
+		`Username/Password is missing for the server of "vc1.username"`,
+		`Credentials did not have all required values: "password_a" has no "server_a"`,
+	} {
+		if !strings.Contains(fmt.Sprint(err), text) {
+			t.Errorf("Parse() = %v, want it to say %q", err, text)
+		}
+	}
+}
+
+// Whatever is written in either form is read back (vsphere §3).
+func TestParseRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.StringMatching(`[ -~]{1,20}`)
+		servers := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z0-9:.]{1,20}`), 1, 5, rapid.ID[string]).Draw(t, "servers")
+		want := map[string]session.Credentials{}
+		data := map[string][]byte{}
+		for i, server := range servers {
+			c := session.Credentials{User: word.Draw(t, "user"), Password: config.Secret(word.Draw(t, "password"))}
+			want[server] = c
+			if rapid.Bool().Draw(t, "dotted") {
+				maps.Copy(data, values(server+".username", c.User, server+".password", c.Password.Reveal()))
+			} else {
+				maps.Copy(data, values(fmt.Sprintf("server_%d", i), server,
+					fmt.Sprintf("username_%d", i), c.User, fmt.Sprintf("password_%d", i), c.Password.Reveal()))
+			}
+		}
+		found, err := session.Parse(data)
+		if err != nil {
+			t.Fatalf("Parse() = %v", err)
+		}
+		if diff := cmp.Diff(reveal(want), reveal(found)); diff != "" {
+			t.Errorf("Parse(): -want, +got:\n%s", diff)
+		}
+	})
+}
+
+// Whatever a Secret holds, Parse returns credentials that can be used or says
+// why not, and never shows a value (vsphere §3).
+func FuzzParse(f *testing.F) {
+	f.Add("vc1.username", "u", "vc1.password", "p", "notes", "n")
+	f.Add("server_a", "fd00::1", "username_a", "u", "password_a", "p")
+	f.Add("server_", "", "username_", "", ".password", "\n")
+	f.Add("vc1.vc-session-manager-url", "https://m", "vc1.vc-session-manager-token", "t", "server_a", "vc1")
+	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, k3, v3 string) {
+		const marker = "\u00a7hidden\u00a7"
+		data := values(k1, v1, k2, v2, k3, v3)
+		for key := range data {
+			data[key] = append([]byte(marker), data[key]...)
+		}
+		found, err := session.Parse(data)
+		if err == nil && len(found) == 0 {
+			t.Error("Parse() found nothing and says nothing")
+		}
+		if !strings.Contains(k1+k2+k3, marker) && strings.Contains(fmt.Sprint(err), marker) {
+			t.Errorf("Parse() = %v, shows a value", err)
+		}
+		for server, c := range found {
+			if server == "" || (c.ManagerURL == "" && (c.User == "" || c.Password == "")) {
+				t.Errorf("Parse() found %q with unusable credentials", server)
+			}
+		}
+	})
+}
+
+// Credentials never show what is secret in them, whatever the verb.
+func TestCredentialsFormat(t *testing.T) {
+	t.Parallel()
+
+	const marker = "s3cret-marker"
+	cases := map[string]struct {
+		credentials session.Credentials
+		want        string
+	}{
+		"User":        {session.Credentials{User: "admin", Password: marker}, `user "admin"`},
+		"Certificate": {session.Credentials{User: testCertificate, Password: marker}, "client certificate"},
+		"Manager": {
+			session.Credentials{ManagerURL: "https://u:" + marker + "@m/s?token=" + marker, ManagerToken: marker},
+			"session manager https://u:xxxxx@m/s",
+		},
+		"BadURL": {session.Credentials{ManagerURL: ":" + marker}, "session manager with an unreadable URL"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, tc.credentials.String()); diff != "" {
+				t.Errorf("String(): -want, +got:\n%s", diff)
+			}
+			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+				text := fmt.Sprintf(verb, tc.credentials)
+				if strings.Contains(text, marker) || strings.Contains(text, fmt.Sprintf("%x", marker)) {
+					t.Errorf("Sprintf(%q) = %q", verb, text)
+				}
+			}
+		})
+	}
+}
+
+func TestInline(t *testing.T) {
+	t.Parallel()
+
+	good := session.Credentials{User: "u", Password: "p"}
+	if got, err := session.Inline(good).Lookup(t.Context(), "any"); err != nil || got != good {
+		t.Errorf("Lookup() = %v, %v", got, err)
+	}
+	if _, err := session.Inline(session.Credentials{User: "u"}).Lookup(t.Context(), "any"); !errors.Is(err, session.ErrMissing) {
+		t.Errorf("Lookup() without a password = %v, want %v", err, session.ErrMissing)
+	}
+}

@@ -1,0 +1,292 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+// mount is a directory like that of a mounted Secret: the files are links through
+// one link that is turned over.
+type mount struct {
+	path string
+	n    int
+}
+
+func newMount(t *testing.T, pairs ...string) *mount {
+	t.Helper()
+	m := &mount{path: t.TempDir()}
+	m.turn(t, pairs...)
+
+	return m
+}
+
+// turn replaces all files at once, the way the kubelet does.
+func (m *mount) turn(t *testing.T, pairs ...string) {
+	t.Helper()
+	m.n++
+	content := filepath.Join(m.path, "..v"+string(rune('0'+m.n)))
+	must(t, os.Mkdir(content, 0o700))
+	for key, value := range values(pairs...) {
+		must(t, os.WriteFile(filepath.Join(content, key), value, 0o600))
+		link := filepath.Join(m.path, key)
+		if _, err := os.Lstat(link); err != nil {
+			must(t, os.Symlink(filepath.Join("..data", key), link))
+		}
+	}
+	next := filepath.Join(m.path, "..data_tmp")
+	must(t, os.Symlink(filepath.Base(content), next))
+	must(t, os.Rename(next, filepath.Join(m.path, "..data")))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runs runs a source until the test ends.
+func runs(t *testing.T, source interface{ Run(ctx context.Context) }) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		source.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+// dotted are the keys for the server of a bed.
+func (b *bed) dotted(password string) []string {
+	return []string{
+		b.endpoint.Server + ".username", b.User(),
+		b.endpoint.Server + ".password", password,
+	}
+}
+
+// vsphere §3 [B]: the directory is watched; new credentials make a new session,
+// and the old one is logged out, with nobody calling.
+func TestRotationByDirectory(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	m := newMount(t, b.dotted(b.Password())...)
+	source := session.NewDirectory(m.path)
+	runs(t, source)
+	s := b.open(t, session.Options{}, source)
+	b.rotates(t, s, func(password string) { m.turn(t, b.dotted(password)...) })
+}
+
+// rotates proves that a new password makes new sessions in the place of the old.
+func (b *bed) rotates(t *testing.T, s *session.Session, write func(password string)) {
+	t.Helper()
+	ctx := bounded(t)
+	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
+	oldSOAP, oldREST := b.ids()
+	b.SetPassword("second")
+	write("second")
+	eventually(t, "new sessions in the place of the old", func() bool {
+		soap, rest := b.ids()
+
+		return len(soap) == 1 && len(rest) == 1 && soap[0] != oldSOAP[0] && rest[0] != oldREST[0]
+	})
+	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
+	if got, want := [2]int{b.Count("Login"), b.Count("RESTLogin")}, [2]int{2, 2}; got != want {
+		t.Errorf("logins = %v, want %v", got, want)
+	}
+	must(t, s.Close(ctx))
+	if left := b.Sessions(); len(left) > 0 {
+		t.Errorf("sessions after Close: %v", left)
+	}
+}
+
+// New credentials that are wrong leave the session that works alone, and cost one
+// failed login. They are tried again after a pause: often the Secret changes
+// before the vCenter does (vsphere §3 [B], §16.9).
+func TestWrongRotationKeepsTheSession(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	m := newMount(t, b.dotted(b.Password())...)
+	source := session.NewDirectory(m.path)
+	s := b.open(t, session.Options{Clock: b.clock}, source)
+	ctx := bounded(t)
+	must(t, s.SOAP(ctx, find))
+	before, _ := b.ids()
+
+	m.turn(t, b.dotted("too early")...)
+	must(t, source.Refresh(ctx))
+	eventually(t, "login with the new password", func() bool { return b.Count("Login") == 2 })
+	for range 5 {
+		must(t, s.SOAP(ctx, find))
+	}
+	if after, _ := b.ids(); len(after) != 1 || after[0] != before[0] {
+		t.Errorf("sessions = %v, want %v", after, before)
+	}
+	if n := b.Count("Login"); n != 2 {
+		t.Errorf("%d logins, want 2", n)
+	}
+
+	b.SetPassword("too early")
+	b.clock.Step(15 * time.Second)
+	must(t, s.SOAP(ctx, find))
+	eventually(t, "new session in the place of the old", func() bool {
+		after, _ := b.ids()
+
+		return len(after) == 1 && after[0] != before[0]
+	})
+}
+
+// A vCenter that is down when credentials change is told of them once it is back.
+func TestRotationWhileDown(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	b.endpoint.RoundTrips = 1
+	m := newMount(t, b.dotted(b.Password())...)
+	source := session.NewDirectory(m.path)
+	s := b.open(t, session.Options{Clock: b.clock}, source)
+	ctx := bounded(t)
+	must(t, s.SOAP(ctx, find))
+	before, _ := b.ids()
+	b.SetPassword("second")
+	b.Down()
+	m.turn(t, b.dotted("second")...)
+	must(t, source.Refresh(ctx))
+	if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) {
+		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
+	}
+	must(t, b.Up())
+	eventually(t, "new session in the place of the old", func() bool {
+		b.clock.Step(downMax)
+		must(t, s.SOAP(ctx, find))
+		after, _ := b.ids()
+
+		return len(after) == 1 && after[0] != before[0]
+	})
+}
+
+// While a wrong password pauses logins, a new one is tried at once; the same one
+// written again is not (vsphere §3 [B]: one failed login per credential version).
+func TestNewVersionEndsThePause(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	m := newMount(t, b.dotted("wrong")...)
+	source := session.NewDirectory(m.path)
+	s := b.open(t, session.Options{Clock: b.clock}, source)
+	ctx := bounded(t)
+	for _, step := range []struct {
+		password string
+		logins   int
+	}{{"wrong", 1}, {"wrong", 1}, {"wrong too", 2}, {"wrong too", 2}} {
+		m.turn(t, b.dotted(step.password)...)
+		must(t, source.Refresh(ctx))
+		for range 3 {
+			if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
+				t.Fatalf("SOAP() = %v, want %v", err, apierr.ErrDenied)
+			}
+		}
+		if n := b.Count("Login"); n != step.logins {
+			t.Fatalf("%d logins with %q, want %d", n, step.password, step.logins)
+		}
+	}
+	m.turn(t, b.dotted(b.Password())...)
+	must(t, source.Refresh(ctx))
+	must(t, s.SOAP(ctx, find))
+}
+
+// A refused login has the source read again, even if nobody told of a change
+// (vsphere §3 [B]: re-read on any auth failure).
+func TestRefusalReadsAgain(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	m := newMount(t, b.dotted(b.Password())...)
+	s := b.open(t, session.Options{}, session.NewDirectory(m.path)) // not watched
+	ctx := bounded(t)
+	must(t, s.SOAP(ctx, find))
+	b.SetPassword("second")
+	m.turn(t, b.dotted("second")...)
+	b.TerminateSessions()
+	must(t, s.SOAP(ctx, find))
+	if n := b.Count("Login"); n != 3 {
+		t.Errorf("%d logins, want 3: the first, the refused, the new", n)
+	}
+}
+
+// vsphere §3: what was once read keeps working when it disappears or breaks.
+func TestLastKnownGood(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	path := t.TempDir()
+	write := func(pairs ...string) {
+		for key, value := range values(pairs...) {
+			must(t, os.WriteFile(filepath.Join(path, key), value, 0o600))
+		}
+	}
+	write(b.dotted(b.Password())...)
+	source := session.NewDirectory(path)
+	s := b.open(t, session.Options{}, source)
+	ctx := bounded(t)
+	must(t, s.SOAP(ctx, find))
+
+	spoil := []struct {
+		name string
+		do   func()
+	}{
+		{"broken", func() { write("notes", "x", b.endpoint.Server+".password", "") }},
+		{"gone", func() { must(t, os.RemoveAll(path)) }},
+	}
+	for _, how := range spoil {
+		how.do()
+		_ = source.Refresh(ctx) // what it says is not what counts here
+		b.TerminateSessions()
+		if err := s.SOAP(ctx, find); err != nil {
+			t.Errorf("SOAP() when the source is %s = %v", how.name, err)
+		}
+	}
+}
+
+// Files that are no credentials are skipped (vsphere §3, §2.1 secrets-directory).
+func TestDirectorySkips(t *testing.T) {
+	t.Parallel()
+	m := newMount(t, "vc1.username", "u", "vc1.password", "p\n")
+	must(t, os.Mkdir(filepath.Join(m.path, "folder"), 0o700))
+	must(t, os.Symlink("nowhere", filepath.Join(m.path, "dangling")))
+	got, err := session.NewDirectory(m.path).Lookup(t.Context(), "vc1")
+	if want := (session.Credentials{User: "u", Password: config.Secret("p")}); err != nil || got != want {
+		t.Errorf("Lookup() = %v, %v", got, err)
+	}
+	if _, err := session.NewDirectory(m.path).Lookup(t.Context(), "vc2"); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("Lookup() of another server = %v, want %v", err, session.ErrNotFound)
+	}
+	_, err = session.NewDirectory(filepath.Join(m.path, "missing")).Lookup(t.Context(), "vc1")
+	if !errors.Is(err, os.ErrNotExist) || !errors.Is(err, apierr.ErrUnavailable) {
+		t.Errorf("Lookup() in a missing directory = %v, want %v", err, os.ErrNotExist)
+	}
+}
+
+// A directory that appears later is noticed.
+func TestDirectoryAppears(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "later")
+	source := session.NewDirectory(path)
+	if _, err := source.Lookup(t.Context(), "vc1"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Lookup() = %v, want %v", err, os.ErrNotExist)
+	}
+	must(t, os.Mkdir(path, 0o700))
+	must(t, os.WriteFile(filepath.Join(path, "vc1.username"), []byte("u"), 0o600))
+	must(t, os.WriteFile(filepath.Join(path, "vc1.password"), []byte("p"), 0o600))
+	if _, err := source.Lookup(t.Context(), "vc1"); err != nil {
+		t.Errorf("Lookup() = %v", err)
+	}
+}

@@ -1,0 +1,299 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25"
+	"k8s.io/utils/clock"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// UserAgent is how sessions introduce themselves by default.
+const UserAgent = "k8s-cloud-provider-vsphere"
+
+const (
+	defaultCallTimeout  = 30 * time.Second
+	defaultLoginTimeout = 30 * time.Second
+	// cleanupTimeout bounds the logout from a session that is no longer wanted.
+	cleanupTimeout = 5 * time.Second
+)
+
+// Options are what a session can do without.
+type Options struct {
+	// Metrics count calls and logins. Default: nothing is counted.
+	Metrics *Metrics
+	// Clock times the pauses between logins. Default: the real one.
+	Clock clock.Clock
+	// UserAgent is sent with each call. Default: [UserAgent].
+	UserAgent string
+	// CallTimeout bounds each call on the wire, on top of the time that a poll
+	// is meant to wait. Default: 30 s.
+	CallTimeout time.Duration
+	// LoginTimeout bounds a login with all its calls. Default: 30 s.
+	LoginTimeout time.Duration
+	// TokenFile holds the token for session managers without one. Default: that
+	// of the pod's service account.
+	TokenFile string
+}
+
+// api is one of the two that a vCenter has.
+type api int
+
+const (
+	apiSOAP api = iota
+	apiREST
+	apiCount
+)
+
+// String names the API in metrics and logs.
+func (a api) String() string {
+	if a == apiSOAP {
+		return "soap"
+	}
+
+	return "rest"
+}
+
+// Session keeps the sessions with one vCenter. It is safe for concurrent use.
+type Session struct {
+	endpoint Endpoint
+	sources  []Source
+	options  Options
+
+	closing chan struct{} // closed by Close
+	silent  atomic.Bool   // whether the last call had no answer
+
+	mu      sync.Mutex
+	closed  bool
+	conns   [apiCount]*conn // nil where there is no session
+	stray   []*conn         // given up, perhaps still alive
+	attempt *attempt        // the login under way, one at a time
+	gate    gate
+	brief   int // sessions in a row that ended right after the login
+	// changes counts what sources have told, applied is how much of that the
+	// sessions reflect, and retryAt when it may be tried again to close the gap.
+	changes, applied int
+	retryAt          time.Time
+}
+
+// New makes a session that logs in when it is first needed, with what the first
+// source has that has anything. It talks to nobody.
+func New(endpoint Endpoint, sources []Source, options Options) (*Session, error) {
+	if err := endpoint.Validate(); err != nil {
+		return nil, err
+	}
+	if len(sources) == 0 {
+		return nil, fmt.Errorf("check vCenter %s: no source of credentials", endpoint.name())
+	}
+	if options.Metrics == nil {
+		options.Metrics = NewMetrics(nobody{})
+	}
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	options.UserAgent = cmp.Or(options.UserAgent, UserAgent)
+	options.CallTimeout = cmp.Or(options.CallTimeout, defaultCallTimeout)
+	options.LoginTimeout = cmp.Or(options.LoginTimeout, defaultLoginTimeout)
+	options.TokenFile = cmp.Or(options.TokenFile, serviceAccountToken)
+
+	s := &Session{
+		endpoint: endpoint,
+		sources:  slices.Clone(sources),
+		options:  options,
+		closing:  make(chan struct{}),
+		gate:     gate{clock: options.Clock},
+	}
+	s.report()
+	for _, source := range s.sources {
+		source.Subscribe(s.credentialsChanged)
+	}
+
+	return s, nil
+}
+
+// Name is what the cloud-config calls this vCenter.
+func (s *Session) Name() string { return s.endpoint.name() }
+
+// SOAP runs fn with a client that is logged in. If the session has ended meanwhile
+// it logs in again and runs fn once more, from its beginning: whatever fn made in
+// the old session (filters, views) is gone with it. fn may run for long; each
+// call it makes has a deadline of its own. The client is not valid after fn.
+func (s *Session) SOAP(ctx context.Context, fn func(context.Context, *vim25.Client) error) error {
+	return s.run(ctx, apiSOAP, func(ctx context.Context, c *conn) error { return fn(ctx, c.soap) })
+}
+
+// REST is like SOAP, with a client of the REST API and a session of its own.
+func (s *Session) REST(ctx context.Context, fn func(context.Context, *rest.Client) error) error {
+	return s.run(ctx, apiREST, func(ctx context.Context, c *conn) error { return fn(ctx, c.rest) })
+}
+
+func (s *Session) run(ctx context.Context, api api, fn func(context.Context, *conn) error) error {
+	c, err := s.connected(ctx, api, nil)
+	if err != nil {
+		return s.name(err)
+	}
+	err = fn(ctx, c)
+	if err == nil || ctx.Err() != nil {
+		return s.name(err)
+	}
+	if !ended(err) && s.current(api) == c {
+		return s.name(err)
+	}
+	// Even another error says nothing if the session was ended under the call:
+	// what was made in it is not found any more.
+	if c, err = s.connected(ctx, api, c); err != nil {
+		return s.name(err)
+	}
+
+	return s.name(fn(ctx, c))
+}
+
+// name gives an error its meaning and says whose it is.
+func (s *Session) name(err error) error {
+	if err == nil {
+		return nil
+	}
+
+	return fmt.Errorf("vCenter %s: %w", s.endpoint.name(), classify(err))
+}
+
+// connected returns a session, other than the one that vCenter has just refused.
+// If there is none it waits for a login, no longer than ctx.
+func (s *Session) connected(ctx context.Context, api api, refused *conn) (*conn, error) {
+	for {
+		c, a, err := s.find(ctx, api, refused)
+		if c != nil || err != nil {
+			return c, err
+		}
+		select {
+		case <-a.done:
+			if a.err != nil && a.purpose == forAPI(api) {
+				return nil, a.err
+			}
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for login: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// find returns a session, or a login to wait for.
+func (s *Session) find(ctx context.Context, api api, refused *conn) (*conn, *attempt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.closed {
+		return nil, nil, ErrClosed
+	}
+	if refused != nil && s.conns[api] == refused {
+		s.drop(refused)
+	}
+	if c := s.conns[api]; c != nil {
+		s.applyChanges(ctx)
+
+		return c, nil, nil
+	}
+	if s.attempt == nil {
+		s.begin(ctx, forAPI(api), func(ctx context.Context) error { return s.logIn(ctx, api) })
+	}
+
+	return nil, s.attempt, nil
+}
+
+// drop forgets a session that vCenter no longer knows. It is called with the
+// lock held.
+func (s *Session) drop(c *conn) {
+	s.set(c.api, nil)
+	c.closeIdle()
+	if s.options.Clock.Since(c.since) < briefSession {
+		s.brief++
+	} else {
+		s.brief = 0
+		s.gate.forgetBrief()
+	}
+	if s.brief > briefAllowed {
+		s.gate.recordBrief()
+	}
+	// A shared session is one for both APIs, but whether the other one would be
+	// refused too is not known: it is logged out before the next login.
+	if c.parent != nil && s.conns[apiSOAP] == c.parent {
+		s.set(apiSOAP, nil)
+		s.stray = append(s.stray, c.parent)
+	}
+}
+
+// set puts a session in place, or none. It is called with the lock held.
+func (s *Session) set(api api, c *conn) {
+	s.conns[api] = c
+	s.report()
+}
+
+// report tells how many sessions there are, and whether they are of use. It is
+// called with the lock held.
+func (s *Session) report() {
+	open := 0
+	for _, c := range s.conns {
+		if c != nil && c.parent == nil {
+			open++
+		}
+	}
+	s.options.Metrics.recorder.Sessions(s.endpoint.name(), open)
+	s.options.Metrics.recorder.Connected(s.endpoint.name(), open > 0 && !s.silent.Load())
+}
+
+// count notes a call on the wire, and whether it was answered.
+func (s *Session) count(service, operation string) func(error) {
+	done := s.options.Metrics.call(service, operation)
+
+	return func(err error) {
+		done(err)
+		silent := errors.Is(err, apierr.ErrUnavailable)
+		if errors.Is(err, context.Canceled) || s.silent.Swap(silent) == silent {
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.report()
+	}
+}
+
+// Close logs out, and refuses every further call with [ErrClosed]. A login under
+// way that has not sent any credentials is given up; one that has is waited for,
+// so that its session can be ended too. Close takes no longer than ctx.
+func (s *Session) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.closing)
+	}
+	open := slices.DeleteFunc(append(s.stray, s.conns[:]...), func(c *conn) bool { return c == nil })
+	s.stray = nil
+	for api := range apiCount {
+		s.set(api, nil)
+	}
+	a := s.attempt
+	s.mu.Unlock()
+
+	problems := make([]error, len(open)+1)
+	var logouts sync.WaitGroup
+	for i, c := range open {
+		logouts.Go(func() { problems[i] = c.end(ctx) })
+	}
+	if a != nil {
+		problems[len(open)] = a.finish(ctx)
+	}
+	logouts.Wait()
+	if err := errors.Join(problems...); err != nil {
+		return s.name(fmt.Errorf("close session: %w", err))
+	}
+
+	return nil
+}
