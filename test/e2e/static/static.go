@@ -60,7 +60,9 @@ func decode(file *config.File) (*fileConfig, config.Problems) {
 	if file == nil {
 		return cfg, nil
 	}
-	problems := file.Decode(config.Schema{}, config.NewSettings(), cfg)
+	settings := config.NewSettings()
+	problems := file.Decode(config.Schema{}, settings, cfg)
+	problems = append(problems, settings.Validate(file)...)
 	for name, node := range cfg.Node {
 		if _, err := netip.ParseAddr(node.Address); err != nil {
 			key := config.Name{Section: "Node", Sub: name, Key: "address"}

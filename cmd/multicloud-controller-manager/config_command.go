@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+)
+
+// newConfigCommand makes the commands that look at a cloud-config offline.
+func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
+	var path string
+	var flag config.Flag
+	examine := func(cmd *cobra.Command) (choice, error) {
+		flag.Set = cmd.Flags().Changed("cloud-provider")
+		return examineConfig(cmd.ErrOrStderr(), providers, path, flag)
+	}
+	validate := &cobra.Command{
+		Use:   "validate",
+		Short: "Check a cloud-config and exit with 1 on any problem",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			chosen, err := examine(cmd)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: valid for provider %s\n", path, chosen.provider.Name)
+			return err
+		},
+	}
+	explain := &cobra.Command{
+		Use:   "explain",
+		Short: "Show every effective setting and where it comes from",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			chosen, err := examine(cmd)
+			if err != nil {
+				return err
+			}
+			return printSettings(cmd.OutOrStdout(), chosen.provider.Name, chosen.provider.Explain(chosen.file))
+		},
+	}
+	parent := &cobra.Command{Use: "config", Short: "Look at a cloud-config, offline"}
+	parent.PersistentFlags().StringVar(&path, "cloud-config", "", "Path of the cloud-config.")
+	parent.PersistentFlags().StringVar(&flag.Value, "cloud-provider", "", "Provider, for a cloud-config that does not name one.")
+	parent.AddCommand(validate, explain)
+	return parent
+}
+
+// examineConfig prints every problem of a cloud-config; an unknown name is an
+// error here, as in strict files.
+func examineConfig(w io.Writer, providers []provider.Descriptor, path string, flag config.Flag) (choice, error) {
+	if path == "" {
+		return choice{}, errors.New("--cloud-config is missing: name the file to look at")
+	}
+	chosen, err := choose(providers, path, flag)
+	if chosen.provider.Name == "" {
+		return chosen, err
+	}
+	problems := chosen.problems.Strict()
+	for _, problem := range problems {
+		fmt.Fprintf(w, "%s: %s\n", problem.Severity, problem) //nolint:errcheck // a terminal
+	}
+	if problems.Err() != nil {
+		return chosen, fmt.Errorf("%s is not valid for provider %s", path, chosen.provider.Name)
+	}
+	return chosen, nil
+}
+
+func printSettings(w io.Writer, providerName string, settings []config.Setting) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "provider\t%s\t\n", providerName) //nolint:errcheck // Flush tells
+	for _, s := range settings {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Name, s.Value, s.Source) //nolint:errcheck // Flush tells
+	}
+	return table.Flush()
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	cloudprovider "k8s.io/cloud-provider"
+	ccmconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/cloud-provider/options"
+	"k8s.io/component-base/version/verflag"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+)
+
+// starter chooses the provider before anything starts, and makes it when the
+// framework asks for it.
+type starter struct {
+	options   *options.CloudControllerManagerOptions
+	providers []provider.Descriptor
+	life      *lifetime
+
+	// Set by choose.
+	flag     config.Flag
+	file     *config.File
+	problems config.Problems
+	noRoutes bool
+}
+
+// choose runs once the flags are parsed and before anything is bound or called.
+// Whatever is wrong with the command line or the cloud-config ends here, with
+// exit code 1.
+func (s *starter) choose(cmd *cobra.Command, _ []string) error {
+	verflag.PrintAndExitIfRequested()
+	cloud := s.options.KubeCloudShared.CloudProvider
+	s.flag = config.Flag{Value: cloud.Name, Set: cmd.Flags().Changed("cloud-provider")}
+
+	chosen, err := choose(s.providers, cloud.CloudConfigFile, s.flag)
+	if err != nil {
+		return err
+	}
+	s.file, s.problems = chosen.file, chosen.problems
+	applyControllers(s.options, chosen.settings.Controllers, cmd.Flags().Changed)
+	s.noRoutes = routesOff(s.options, cmd.Flags())
+	if err := checkConcurrency(s.options); err != nil {
+		return err
+	}
+	return cmd.Flags().Set("cloud-provider", chosen.provider.Name)
+}
+
+// initCloud makes the chosen provider from the global factory map. Logging is
+// configured by now, so it tells what choose found. The framework takes no
+// error: what fails ends the process with exit code 1.
+func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.Interface {
+	s.report()
+	shared := completed.ComponentConfig.KubeCloudShared
+	cloud, err := s.makeCloud(shared.CloudProvider.Name, shared.CloudProvider.CloudConfigFile)
+	if err == nil {
+		s.life.holds(cloud)
+		err = checkClusterID(cloud, shared.AllowUntaggedCloud)
+	}
+	if err != nil {
+		klog.ErrorS(err, "Cloud provider did not start", "provider", shared.CloudProvider.Name, "cloudConfig", shared.CloudProvider.CloudConfigFile)
+		klog.FlushAndExit(klog.ExitFlushTimeout, 1)
+	}
+	klog.InfoS("Cloud provider chosen", "provider", shared.CloudProvider.Name, "cloudConfig", shared.CloudProvider.CloudConfigFile)
+	if s.file != nil {
+		recorder := metrics.New(shared.CloudProvider.Name)
+		go watchConfig(s.life, s.file, recorder, func(path string) error {
+			_, err := choose(s.providers, path, s.flag)
+			return err
+		})
+	}
+	return cloud
+}
+
+// makeCloud calls the factory, with the very content that was checked.
+func (s *starter) makeCloud(name, path string) (cloudprovider.Interface, error) {
+	if s.file != nil {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read cloud-config again: %w", err)
+		}
+		if !s.file.Same(data) {
+			return nil, fmt.Errorf("cloud-config %s changed while starting, start again", path)
+		}
+	}
+	cloud, err := cloudprovider.InitCloudProvider(name, path)
+	if err != nil && path != "" {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return cloud, err
+}
+
+// report logs what choose had to say before logging was configured.
+func (s *starter) report() {
+	for _, problem := range s.problems {
+		if problem.Severity == config.Note {
+			klog.InfoS("Cloud-config note", "at", problem.Position.String(), "note", problem.Message)
+			continue
+		}
+		klog.InfoS("Cloud-config warning", "at", problem.Position.String(), "warning", problem.Message)
+	}
+	if s.noRoutes {
+		klog.InfoS("Routes are off: there is no --cluster-cidr, and --configure-cloud-routes was not given")
+	}
+}
+
+// checkClusterID keeps a provider that needs a cluster ID from working on
+// resources of other clusters.
+func checkClusterID(cloud cloudprovider.Interface, allowed bool) error {
+	if cloud.HasClusterID() {
+		return nil
+	}
+	if !allowed {
+		return errors.New("no cluster ID found: tag the instances with one, or give --allow-untagged-cloud")
+	}
+	klog.InfoS("Running without a cluster ID: resources of several clusters cannot be told apart", "flag", "--allow-untagged-cloud")
+	return nil
+}
+
+// choice is a provider with the cloud-config it was chosen by.
+type choice struct {
+	provider provider.Descriptor
+	settings *config.Settings
+	// file is nil where there is no cloud-config.
+	file     *config.File
+	problems config.Problems
+}
+
+// choose reads the cloud-config once, picks the provider and checks the file
+// whole. Every problem that is an error is in the error.
+func choose(providers []provider.Descriptor, path string, flag config.Flag) (choice, error) {
+	var file *config.File
+	var parseErr error
+	if path != "" {
+		file, parseErr = config.Read(path)
+		if errors.Is(parseErr, os.ErrNotExist) || errors.Is(parseErr, os.ErrPermission) {
+			return choice{}, parseErr
+		}
+	}
+	name, err := config.Select(file, parseErr, flag, providerNames(providers))
+	if err != nil {
+		return choice{}, err
+	}
+	if parseErr != nil {
+		return choice{}, parseErr
+	}
+	chosen := choice{file: file, settings: config.NewSettings()}
+	chosen.provider = providers[slices.IndexFunc(providers, func(d provider.Descriptor) bool { return d.Name == name })]
+	chosen.problems = chosen.provider.Decode(file)
+	if file != nil {
+		file.Decode(config.Schema{}, chosen.settings)
+		if chosen.settings.Multicloud.Strict {
+			chosen.problems = chosen.problems.Strict()
+		}
+	}
+	return chosen, chosen.problems.Err()
+}
+
+func providerNames(providers []provider.Descriptor) []string {
+	names := make([]string, len(providers))
+	for i, p := range providers {
+		names[i] = p.Name
+	}
+	return names
+}

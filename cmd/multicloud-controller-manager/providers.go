@@ -1,0 +1,17 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere"
+)
+
+// descriptors is the list of providers in this binary. Importing a provider
+// package registers its factory; the framework's registry cannot be listed, so
+// the names stand here too.
+func descriptors() []provider.Descriptor {
+	return slices.Concat([]provider.Descriptor{
+		vsphere.Descriptor(),
+	}, extraDescriptors())
+}
