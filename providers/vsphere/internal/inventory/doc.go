@@ -1,0 +1,25 @@
+// Package inventory knows the virtual machines of one vCenter, and the tree of
+// folders, hosts, pools and datacenters around them. One change feed of the
+// property collector keeps that knowledge current, so that looking up a VM
+// costs no call at all. The package knows nothing of Kubernetes.
+//
+// What it promises:
+//
+//   - [Inventory.Find] answers from memory. It says that there is no such VM
+//     only while the feed is connected and current, every configured datacenter
+//     is there, and no VM could be the one without our knowing it. In all other
+//     cases a miss is an error.
+//   - [Inventory.Confirm] asks the vCenter itself. It says that there is no such
+//     VM only if in addition every search has answered and every VM that once
+//     was it has been deleted. A VM whose datastore is lost, or that was moved
+//     out of reach, is never gone.
+//   - A UUID once seen is kept, even when the vCenter cannot read it any more.
+//   - The first pages of a feed are no inventory: until the last one is there,
+//     the previous inventory stays in force.
+//   - After any failure the feed starts over by itself, with back-off. Every
+//     call has a deadline, so that a vCenter that stopped answering is noticed.
+//   - No lock is held during a call. Whatever is handed out is never changed
+//     again, and must not be changed by the receiver either.
+//   - Memory is bounded by the size of the vCenter's inventory, and a fixed
+//     number of VMs that are remembered after they left it.
+package inventory

@@ -1,0 +1,440 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+// design.md "Budgets", vsphere §13 [B]: the start costs three calls and one page
+// per hundred objects; then looking up costs none.
+func TestInitialSyncOfThousandVMs(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{Name: "dc", VMs: cloudsim.Fleet("vm", 1000)}}})
+
+	began := time.Now()
+	i, _ := start(t, v, Config{})
+	waitSynced(t, i)
+	took := time.Since(began)
+
+	status := i.Status()
+	if status.VMs != 1000 {
+		t.Errorf("Status().VMs = %d, want 1000", status.VMs)
+	}
+	t.Logf("%d VMs and %d places in %s: %v", status.VMs, status.Places, took.Round(time.Millisecond), v.Calls())
+	pages := (status.VMs+status.Places+99)/100 + 1 // and the long poll that may have begun
+	if got := v.Polls(); got > pages {
+		t.Errorf("WaitForUpdatesEx was called %d times, want at most %d", got, pages)
+	}
+	want := map[string]int{"CreatePropertyCollector": 1, "CreateContainerView": 1, "CreateFilter": 1}
+	if diff := cmp.Diff(want, calls(v)); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+
+	v.Reset()
+	for _, vm := range v.VMs() {
+		if got := one(t, i, byID(vm.UUID())).Name; got != vm.Name() {
+			t.Fatalf("found %s, want %s", got, vm.Name())
+		}
+	}
+	if got := calls(v); len(got) != 0 {
+		t.Errorf("finding made calls: %v", got)
+	}
+}
+
+// vsphere §13 [B], §16.3: whatever matters of a VM arrives with the feed.
+func TestVMCarriesWhatTheVCenterTells(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{Name: "dc", VMs: []cloudsim.VMSpec{{
+		Name: "web-0", Hostname: "Web-0.example.com", UUID: "423740E7-C66E-05E3-9D0B-9E1205B24D43",
+		NICs: []cloudsim.NIC{
+			{IPs: []string{"10.0.0.7", "fe80::1"}},
+			{Network: "bridge", IPs: []string{"172.17.0.1"}, DeviceConfigID: new(int32(-1))},
+		},
+		ExtraConfig: map[string]string{
+			"guestinfo.metadata": "bmV0d29yazoge30=", "guestinfo.metadata.encoding": "base64", "guestinfo.userdata": "secret",
+		},
+	}}}}})
+	i := watch(t, v, Config{})
+
+	got := *one(t, i, byID("423740E7-C66E-05E3-9D0B-9E1205B24D43"))
+	for name, r := range map[string]Ref{"Host": got.Host, "Pool": got.Pool, "Parent": got.Parent, "Datacenter": got.Datacenter} {
+		if r == (Ref{}) {
+			t.Errorf("%s is not set", name)
+		}
+	}
+	if got.Observed.IsZero() {
+		t.Error("Observed is not set")
+	}
+	got.Host, got.Pool, got.Parent, got.Datacenter, got.Observed = Ref{}, Ref{}, Ref{}, Ref{}, time.Time{}
+	want := VM{
+		Ref: v.VM("web-0").Reference(), Name: "web-0", UUID: "423740e7-c66e-05e3-9d0b-9e1205b24d43",
+		HostName: "Web-0.example.com", IPAddress: "10.0.0.7",
+		NICs: []NIC{
+			{Network: "VM Network", IPs: []string{"10.0.0.7", "fe80::1"}, DeviceConfigID: 4000},
+			{Network: "bridge", IPs: []string{"172.17.0.1"}, DeviceConfigID: -1},
+		},
+		GuestID: "ubuntu64Guest", NumCPU: 2, MemoryMB: 4096,
+		Power: types.VirtualMachinePowerStatePoweredOn, Connection: types.VirtualMachineConnectionStateConnected,
+		Metadata: "bmV0d29yazoge30=", MetadataEncoding: "base64",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("VM (-want +got):\n%s", diff)
+	}
+}
+
+// vsphere §16.3: changes arrive by the feed, without any other call.
+func TestFollowsChanges(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{
+		Name: "dc", Hosts: []cloudsim.HostSpec{{Name: "esx-1"}, {Name: "esx-2"}},
+		VMs: []cloudsim.VMSpec{{Name: "web-0", Host: "esx-1", NICs: []cloudsim.NIC{{IPs: []string{"10.0.0.1"}}}}},
+	}}})
+	i := watch(t, v, Config{})
+	vm := v.VM("web-0")
+	before := *one(t, i, byID(vm.UUID()))
+
+	steps := []struct {
+		name   string
+		change func() error
+		seen   func(vm *VM) bool
+	}{
+		{"power off", vm.PowerOff, func(vm *VM) bool {
+			return vm.Power == types.VirtualMachinePowerStatePoweredOff && len(vm.NICs) == 0 && vm.HostName == ""
+		}},
+		{"suspend", vm.Suspend, func(vm *VM) bool { return vm.Power == types.VirtualMachinePowerStateSuspended }},
+		{"power on", vm.PowerOn, func(vm *VM) bool {
+			return vm.Power == types.VirtualMachinePowerStatePoweredOn && len(vm.NICs) == 1 && vm.HostName == "web-0"
+		}},
+		{"NICs", func() error { return vm.SetNICs(cloudsim.NIC{IPs: []string{"10.1.1.1"}}) }, func(vm *VM) bool {
+			return len(vm.NICs) == 1 && slices.Equal(vm.NICs[0].IPs, []string{"10.1.1.1"}) && vm.IPAddress == "10.1.1.1"
+		}},
+		{"host name", func() error { return vm.SetHostname("other") }, func(vm *VM) bool { return vm.HostName == "other" }},
+		{
+			"metadata", func() error { return vm.SetExtraConfig(map[string]string{"guestinfo.metadata": "YQ=="}) },
+			func(vm *VM) bool { return vm.Metadata == "YQ==" },
+		},
+		{
+			"metadata gone", func() error { return vm.SetExtraConfig(map[string]string{"guestinfo.metadata": ""}) },
+			func(vm *VM) bool { return vm.Metadata == "" },
+		},
+		{
+			"host", func() error { return vm.Migrate("esx-2") },
+			func(vm *VM) bool { return vm.Host != before.Host && vm.Pool != before.Pool },
+		},
+		{"folder", func() error { return vm.MoveTo("k8s/prod") }, func(vm *VM) bool { return vm.Parent != before.Parent }},
+		{
+			"connection", func() error { return vm.SetConnectionState(types.VirtualMachineConnectionStateDisconnected) },
+			func(vm *VM) bool { return vm.Connection == types.VirtualMachineConnectionStateDisconnected },
+		},
+	}
+	for _, step := range steps {
+		ok(t, step.change())
+		eventually(t, func() string {
+			if vm := one(t, i, byID(vm.UUID())); !step.seen(vm) {
+				return step.name + " was not noticed"
+			}
+
+			return ""
+		})
+	}
+	if got := calls(v); len(got) != 0 {
+		t.Errorf("following made calls: %v", got)
+	}
+	if got := one(t, i, byName("other")); got.UUID != vm.UUID() {
+		t.Errorf("found %s by its new host name", got.Name)
+	}
+	if vms, err := i.Find(byName("web-9")); len(vms) != 0 || err != nil {
+		t.Errorf("Find of an unknown name = %s, %v, want none", names(vms), err)
+	}
+}
+
+// vsphere §4 [B], §6: a VM that comes is found, one that goes is absent, and
+// clones with one UUID are all found.
+func TestVMsComeAndGo(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{})
+	i := watch(t, v, Config{})
+	vm := v.VM("web-0")
+	expect := func(want string) {
+		t.Helper()
+		eventually(t, func() string {
+			found, err := i.Find(byID(vm.UUID()))
+			if err != nil {
+				return err.Error()
+			}
+			if got := names(found); got != want {
+				return "found " + got + ", want " + want
+			}
+
+			return ""
+		})
+	}
+	uuid := vm.UUID()
+	clone, err := vm.Clone("copy")
+	ok(t, err)
+	expect("web-0 copy")
+	ok(t, clone.Destroy())
+	expect("web-0")
+	late, err := v.AddVM("dc", cloudsim.VMSpec{Name: "late", UUID: uuid})
+	ok(t, err)
+	ok(t, vm.Destroy())
+	expect("late")
+	ok(t, late.Destroy())
+	expect("")
+}
+
+// vsphere §6: while the vCenter is away, what was found is still found and a
+// miss is an error; afterwards, what vanished meanwhile is absent. §16.4: a
+// vCenter that does not answer at all is noticed.
+func TestReconnects(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(v *cloudsim.VCenter){
+		"connections are refused": (*cloudsim.VCenter).Down,
+		"nothing is answered":     (*cloudsim.VCenter).Hang,
+	}
+	for name, fail := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := simulate(t, cloudsim.VCenterSpec{})
+			i := watch(t, v, Config{MaxWait: time.Second, Margin: 200 * time.Millisecond, CallTimeout: 300 * time.Millisecond})
+			gone, stays := v.VM("web-0"), v.VM("web-1")
+
+			fail(v)
+			eventually(t, func() string {
+				if i.Status().Connected {
+					return "still connected"
+				}
+
+				return ""
+			})
+			if err := i.Current(); !refers(err, "not connected") {
+				t.Errorf("Current() = %v, want not connected", err)
+			}
+			one(t, i, byID(gone.UUID()))
+			if _, err := i.Find(byID("unknown")); !refers(err, "not connected") {
+				t.Errorf("Find of an unknown VM: %v, want not connected", err)
+			}
+			ok(t, gone.Destroy())
+			_, err := v.AddVM("dc", cloudsim.VMSpec{Name: "late"})
+			ok(t, err)
+
+			ok(t, v.Up())
+			current(t, i)
+			one(t, i, byID(stays.UUID()))
+			one(t, i, byID(v.VM("late").UUID()))
+			if vms, err := i.Find(byID(gone.UUID())); len(vms) != 0 || err != nil {
+				t.Errorf("Find of the vanished VM = %s, %v, want none", names(vms), err)
+			}
+			if vms, err := i.Confirm(t.Context(), byID(gone.UUID())); len(vms) != 0 || err != nil {
+				t.Errorf("Confirm of the vanished VM = %s, %v, want none", names(vms), err)
+			}
+		})
+	}
+}
+
+// vsphere §3, §16.10: when the session ends in the middle of a long poll, the
+// feed starts over in the next one and leaves nothing behind.
+func TestSurvivesEndOfSession(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{})
+	i := watch(t, v, Config{})
+	v.TerminateSessions()
+	ok(t, v.VM("web-0").SetHostname("renamed"))
+	eventually(t, func() string {
+		vms, err := i.Find(byName("renamed"))
+		if err != nil {
+			return err.Error()
+		}
+		if len(vms) != 1 {
+			return "the change was not noticed"
+		}
+
+		return ""
+	})
+	collectors := 0
+	for _, s := range v.Sessions() {
+		collectors += s.Collectors
+	}
+	if collectors != 1 {
+		t.Errorf("%d property collectors, want 1", collectors)
+	}
+}
+
+// style.md §3, vsphere §6: the first pages are no inventory.
+func TestPartOfTheInventoryIsNone(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{Name: "dc", VMs: cloudsim.Fleet("vm", 150)}}})
+	second := v.Break("WaitForUpdatesEx", front.From(2), front.Status(http.StatusServiceUnavailable))
+	i, _ := start(t, v, Config{})
+	eventually(t, func() string {
+		if i.Status().Err == nil {
+			return "no failure yet"
+		}
+
+		return ""
+	})
+	if status := i.Status(); status.Synced || status.VMs != 0 {
+		t.Errorf("Status() = %+v, want nothing", status)
+	}
+	vm := v.VMs()[0]
+	if vms, err := i.Find(byID(vm.UUID())); len(vms) != 0 || !errors.Is(err, errNotSynced) || !refers(err, "503") {
+		t.Errorf("Find = %s, %v, want not synced and the reason", names(vms), err)
+	}
+	if vms, err := i.Confirm(t.Context(), byID(vm.UUID())); len(vms) != 0 || !errors.Is(err, errNotSynced) {
+		t.Errorf("Confirm = %s, %v, want not synced", names(vms), err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := i.WaitSynced(ctx); !errors.Is(err, context.DeadlineExceeded) || !refers(err, "503") {
+		t.Errorf("WaitSynced() = %v, want the deadline and the reason", err)
+	}
+
+	second.Remove()
+	waitSynced(t, i)
+	one(t, i, byID(vm.UUID()))
+}
+
+// design.md "Nodes": a partial set of pages after a reconnect does not replace
+// what was there.
+func TestPartOfTheInventoryReplacesNothing(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{Name: "dc", VMs: cloudsim.Fleet("vm", 150)}}})
+	i := watch(t, v, Config{})
+	hold := front.NewHold()
+	defer hold.Release()
+	v.Down()
+	v.Break("WaitForUpdatesEx", front.From(2), hold.Before)
+	ok(t, v.Up())
+	v.Reset()
+	if err := v.WaitFor(t.Context(), "WaitForUpdatesEx", 2); err != nil {
+		t.Fatal(err)
+	}
+	for _, vm := range v.VMs() {
+		one(t, i, byID(vm.UUID()))
+	}
+	if err := i.Current(); !refers(err, "not connected") {
+		t.Errorf("Current() = %v, want not connected", err)
+	}
+}
+
+// vsphere §16.10: nothing is left in the session, however often the feed had to
+// start over.
+func TestRunClearsUp(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{})
+	v.Break("WaitForUpdatesEx", front.First(2), cloudsim.Fault(&types.InvalidCollectorVersion{}))
+	i, stop := start(t, v, Config{})
+	waitSynced(t, i)
+	stop()
+
+	if err := i.Current(); !errors.Is(err, context.Canceled) {
+		t.Errorf("Current() after the end = %v, want canceled", err)
+	}
+	if made := v.Count("CreatePropertyCollector"); made != 3 {
+		t.Errorf("%d property collectors were made, want 3", made)
+	}
+	for _, s := range v.Sessions() {
+		if s.Collectors+s.Filters+s.Views > 0 {
+			t.Errorf("session has %d collectors, %d filters and %d views left", s.Collectors, s.Filters, s.Views)
+		}
+	}
+}
+
+// A vCenter that answers nothing does not hold up the end.
+func TestRunEndsWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{})
+	i, stop := start(t, v, Config{CallTimeout: 100 * time.Millisecond})
+	waitSynced(t, i)
+	v.Hang()
+	stop()
+	ok(t, v.Up())
+}
+
+// design.md "Nodes": a feed that has been silent for too long is not current.
+func TestSilenceIsNotCurrent(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	i := New(nil, Config{Now: func() time.Time { return now }})
+	if err := i.Current(); !errors.Is(err, errNotSynced) {
+		t.Errorf("Current() at the start = %v, want not synced", err)
+	}
+	i.store.publish(newState())
+	i.health.answered(now)
+	if err := i.Current(); err != nil {
+		t.Errorf("Current() = %v, want nil", err)
+	}
+	now = now.Add(76 * time.Second)
+	if err := i.Current(); !refers(err, "silent for 1m16s") {
+		t.Errorf("Current() = %v, want silence", err)
+	}
+}
+
+// vsphere §15: without rights on the datacenter there is none, and then nothing
+// can be told to be gone.
+func TestUpdatesThatEndTheFeed(t *testing.T) {
+	t.Parallel()
+	f := &feed{view: Ref{Type: "ContainerView", Value: "view-1"}}
+	lost := types.LocalizedMethodFault{Fault: &types.NotAuthenticated{}}
+	cases := map[string]struct {
+		reason string
+		set    *types.UpdateSet
+		want   string
+	}{
+		"nothing": {reason: "no change within MaxWait"},
+		"view is gone": {
+			reason: "no change would ever be reported again",
+			set: &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{
+				MissingSet: []types.MissingObject{{Obj: f.view, Fault: types.LocalizedMethodFault{Fault: &types.ManagedObjectNotFound{}}}},
+			}}},
+			want: "ManagedObjectNotFound",
+		},
+		"not logged in": {
+			reason: "values that were not read must not look unset",
+			set: &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{
+				ObjectSet: []types.ObjectUpdate{{MissingSet: []types.MissingProperty{{Path: "name", Fault: lost}}}},
+			}}},
+			want: "NotAuthenticated",
+		},
+		"no permission": {
+			reason: "one object that cannot be read does not disturb the others",
+			set: &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{
+				MissingSet: []types.MissingObject{{Obj: Ref{Type: typeVM, Value: "vm-1"}, Fault: types.LocalizedMethodFault{Fault: &types.NoPermission{}}}},
+			}}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := f.usable(tc.set)
+			if (err != nil) != (tc.want != "") || tc.want != "" && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: usable() = %v, want %q", tc.reason, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestBackoffGrowsWithinBounds(t *testing.T) {
+	t.Parallel()
+	i := New(nil, Config{})
+	for attempt, want := range map[int]time.Duration{
+		0: time.Second, 1: 2 * time.Second, 4: 16 * time.Second, 5: 30 * time.Second, 1000: 30 * time.Second,
+	} {
+		for range 100 {
+			if got := i.backoff(attempt); got < want/2 || got > want {
+				t.Fatalf("backoff(%d) = %s, want between %s and %s", attempt, got, want/2, want)
+			}
+		}
+	}
+}

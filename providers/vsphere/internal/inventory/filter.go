@@ -1,0 +1,42 @@
+package inventory
+
+import (
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// viewTypes are the types of objects in the view, with all their subclasses:
+// clusters are compute resources and vApps are resource pools.
+var viewTypes = []string{typeVM, "HostSystem", "ComputeResource", "ResourcePool", "Folder", typeDatacenter}
+
+// filterSpec asks for the properties we know what to do with, of every object
+// in the view.
+func filterSpec(view Ref) types.PropertyFilterSpec {
+	return types.PropertyFilterSpec{
+		ObjectSet: []types.ObjectSpec{{
+			Obj:  view,
+			Skip: new(true),
+			SelectSet: []types.BaseSelectionSpec{
+				&types.TraversalSpec{Type: view.Type, Path: "view", Skip: new(false)},
+			},
+		}},
+		PropSet: append([]types.PropertySpec{
+			vmSpec(),
+			// A vApp is a resource pool as well, so it has two specs. Ours names
+			// everything, to be right whichever of the two counts.
+			{Type: "VirtualApp", PathSet: []string{"name", "parent", "parentFolder", "parentVApp"}},
+		}, placeSpecs("HostSystem", "ComputeResource", "ResourcePool", "Folder", typeDatacenter)...),
+	}
+}
+
+func vmSpec() types.PropertySpec {
+	return types.PropertySpec{Type: typeVM, PathSet: vmPaths()}
+}
+
+func placeSpecs(kinds ...string) []types.PropertySpec {
+	specs := make([]types.PropertySpec, 0, len(kinds))
+	for _, kind := range kinds {
+		specs = append(specs, types.PropertySpec{Type: kind, PathSet: []string{"name", "parent"}})
+	}
+
+	return specs
+}

@@ -1,0 +1,197 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25"
+)
+
+// Client makes calls to one vCenter within a session that it keeps logged in.
+//
+// Both methods run fn with a logged-in client and return its error, wrapped or
+// not. When the session has ended they can log in again and run fn a second
+// time, so fn must be repeatable. They end soon after ctx does, and take away
+// nothing of the time that ctx leaves to fn but what a login needs.
+type Client interface {
+	SOAP(ctx context.Context, fn func(context.Context, *vim25.Client) error) error
+	REST(ctx context.Context, fn func(context.Context, *rest.Client) error) error
+}
+
+// Config says what to watch, and how patiently. Zero durations mean the
+// defaults.
+type Config struct {
+	// Name is the vCenter in messages.
+	Name string
+	// Datacenters are those whose VMs count: names, inventory paths,
+	// "Datacenter:" and a managed object ID, or that ID alone. None means all.
+	Datacenters []string
+	// ZoneCategory and RegionCategory are the tag categories that make zones and
+	// regions. Each can be empty.
+	ZoneCategory   string
+	RegionCategory string
+
+	// MaxWait is how long the vCenter may hold back an answer while nothing
+	// changes, in whole seconds. Default 30 s.
+	MaxWait time.Duration
+	// Margin is how much later than MaxWait the answer may arrive. Default 10 s.
+	Margin time.Duration
+	// CallTimeout bounds all other calls. Default 30 s.
+	CallTimeout time.Duration
+	// StaleAfter is the age at which the inventory is not current any more.
+	// Default twice MaxWait and a half of it.
+	StaleAfter time.Duration
+	// MinBackoff and MaxBackoff bound the time between two attempts to follow
+	// the changes. Defaults 1 s and 30 s.
+	MinBackoff time.Duration
+	MaxBackoff time.Duration
+	// TagTTL is how old the knowledge may be which object has which tag, and
+	// that there is no such tag. Default 1 min.
+	TagTTL time.Duration
+	// TagNameTTL is how old the names of tags and categories may be. Default
+	// 10 min.
+	TagNameTTL time.Duration
+
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.MaxWait, 30*time.Second)
+	c.MaxWait = max(c.MaxWait.Truncate(time.Second), time.Second)
+	setDefault(&c.Margin, 10*time.Second)
+	setDefault(&c.CallTimeout, 30*time.Second)
+	setDefault(&c.StaleAfter, 5*c.MaxWait/2)
+	setDefault(&c.MinBackoff, time.Second)
+	setDefault(&c.MaxBackoff, 30*time.Second)
+	setDefault(&c.TagTTL, time.Minute)
+	setDefault(&c.TagNameTTL, 10*time.Minute)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+
+	return c
+}
+
+func setDefault(d *time.Duration, to time.Duration) {
+	if *d == 0 {
+		*d = to
+	}
+}
+
+// Inventory is what one vCenter has. It is safe for concurrent use; it learns
+// nothing unless [Inventory.Run] is running.
+type Inventory struct {
+	cfg    Config
+	client Client
+	store  *store
+	tags   *tagger
+	health *health
+}
+
+// New makes an Inventory that knows nothing yet. It makes no call.
+func New(client Client, cfg Config) *Inventory {
+	cfg = cfg.withDefaults()
+
+	return &Inventory{
+		cfg:    cfg,
+		client: client,
+		store:  newStore(cfg.Datacenters),
+		tags:   newTagger(client, cfg),
+		health: newHealth(),
+	}
+}
+
+// Status is how well the inventory knows its vCenter.
+type Status struct {
+	// Synced says that the whole inventory has been read at least once.
+	Synced bool
+	// Connected says that the changes since then are being followed.
+	Connected bool
+	// LastAnswer is when the vCenter last said that nothing more has changed.
+	LastAnswer time.Time
+	// Err is why the inventory is not connected; nil at the very start.
+	Err error
+	// VMs and Places count what is held: virtual machines, whether they count or
+	// not, and the objects of the tree around them.
+	VMs    int
+	Places int
+}
+
+// Status tells how things stand.
+func (i *Inventory) Status() Status {
+	status := i.health.status()
+	status.VMs, status.Places = i.store.size()
+
+	return status
+}
+
+// Current is nil while the inventory is complete, connected and fresh. What
+// Find gives at other times was true once: the VM is there, but it may have
+// been switched on or off since.
+func (i *Inventory) Current() error {
+	s := i.health.status()
+	switch {
+	case !s.Synced && s.Err != nil:
+		return fmt.Errorf("%w: %w", errNotSynced, s.Err)
+	case !s.Synced:
+		return errNotSynced
+	case !s.Connected:
+		return fmt.Errorf("change feed is not connected: %w", s.Err)
+	}
+	if age := i.cfg.Now().Sub(s.LastAnswer); age > i.cfg.StaleAfter {
+		return fmt.Errorf("change feed has been silent for %s", age.Round(time.Second))
+	}
+
+	return nil
+}
+
+// WaitSynced waits until the whole inventory has been read once.
+func (i *Inventory) WaitSynced(ctx context.Context) error {
+	select {
+	case <-i.health.synced:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for inventory of vCenter %s: %w", i.cfg.Name, errors.Join(ctx.Err(), i.health.status().Err))
+	}
+}
+
+// health is the state of the feed.
+type health struct {
+	synced chan struct{} // closed with the first inventory
+
+	mu  sync.Mutex
+	now Status
+}
+
+func newHealth() *health { return &health{synced: make(chan struct{})} }
+
+func (h *health) status() Status {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	return h.now
+}
+
+// answered notes that nothing more had changed at the given time.
+func (h *health) answered(at time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	if !h.now.Synced {
+		close(h.synced)
+	}
+	h.now.Synced, h.now.Connected, h.now.LastAnswer, h.now.Err = true, true, at, nil
+}
+
+// lost notes that changes go unnoticed from now on.
+func (h *health) lost(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	h.now.Connected, h.now.Err = false, err
+}

@@ -1,0 +1,54 @@
+package inventory
+
+// maxRemembered is how many VMs are remembered after they left.
+const maxRemembered = 1 << 14
+
+// departed says that a VM once was the one with a UUID, and when that ended.
+type departed struct {
+	ref Ref
+	at  uint64 // the change that ended it
+}
+
+// memory knows which VMs once had a UUID. The oldest are forgotten first.
+type memory struct {
+	limit  int
+	byUUID map[string][]departed
+	order  []string // the UUID of each entry, oldest first
+}
+
+func newMemory(limit int) *memory {
+	return &memory{limit: limit, byUUID: map[string][]departed{}}
+}
+
+// add notes that ref stopped being the VM with this UUID at the given change.
+func (m *memory) add(uuid string, ref Ref, at uint64) {
+	if uuid == "" {
+		return
+	}
+	entries := m.byUUID[uuid]
+	for i := range entries {
+		if entries[i].ref == ref {
+			entries[i].at = at
+
+			return
+		}
+	}
+	m.byUUID[uuid] = append(entries, departed{ref: ref, at: at})
+	m.order = append(m.order, uuid)
+	if len(m.order) > m.limit {
+		m.forgetOldest()
+	}
+}
+
+func (m *memory) forgetOldest() {
+	uuid := m.order[0]
+	m.order = m.order[1:]
+	if rest := m.byUUID[uuid][1:]; len(rest) > 0 {
+		m.byUUID[uuid] = rest
+	} else {
+		delete(m.byUUID, uuid)
+	}
+}
+
+// of lists the VMs that once had the UUID.
+func (m *memory) of(uuid string) []departed { return m.byUUID[uuid] }

@@ -1,0 +1,196 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25/mo"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+)
+
+// tagsPerCall is how many tags one call asks about.
+const tagsPerCall = 500
+
+// tagger knows which objects have a tag of the categories we care about. It
+// asks by tag and not by object: two categories have a few tags, so one call
+// tells of all hosts, clusters, folders and VMs, however many there are.
+type tagger struct {
+	client     Client
+	categories []string // names, as configured
+
+	catalogues *cache.Cache[struct{}, *catalogue]
+	attached   *cache.Cache[*catalogue, attachments]
+	names      *cache.Cache[string, string]
+}
+
+// catalogue lists the tags of each category by ID. It is never changed.
+type catalogue struct {
+	tags map[string][]string // category name to tag IDs; absent if there is no such category
+}
+
+// attachments lists the tag IDs of each category that an object has.
+type attachments map[string]map[Ref][]string
+
+func newTagger(client Client, cfg Config) *tagger {
+	t := &tagger{client: client}
+	for _, name := range []string{cfg.ZoneCategory, cfg.RegionCategory} {
+		if name != "" && !slices.Contains(t.categories, name) {
+			t.categories = append(t.categories, name)
+		}
+	}
+	t.catalogues = cache.New(t.fetchCatalogue, cache.Options[*catalogue]{
+		TTL: cfg.TagNameTTL, Timeout: cfg.CallTimeout,
+	})
+	t.attached = cache.New(t.fetchAttachments, cache.Options[attachments]{
+		TTL: cfg.TagTTL, Timeout: cfg.CallTimeout, Size: 2,
+	})
+	t.names = cache.New(t.fetchName, cache.Options[string]{
+		TTL: cfg.TagNameTTL, Timeout: cfg.CallTimeout,
+	})
+
+	return t
+}
+
+// fetchCatalogue finds the categories by name and lists their tags. A category
+// that does not exist is not an error.
+func (t *tagger) fetchCatalogue(ctx context.Context, _ struct{}) (*catalogue, error) {
+	var found *catalogue
+	err := t.client.REST(ctx, func(ctx context.Context, c *rest.Client) error {
+		m := tags.NewManager(c)
+		found = &catalogue{tags: map[string][]string{}}
+		ids, err := m.ListCategories(ctx)
+		if err != nil {
+			return fmt.Errorf("list tag categories: %w", err)
+		}
+		for _, id := range ids {
+			if len(found.tags) == len(t.categories) {
+				break
+			}
+			if err := t.addCategory(ctx, m, id, found); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return found, nil
+}
+
+// addCategory looks at one category, and at its tags if it is one of ours.
+func (t *tagger) addCategory(ctx context.Context, m *tags.Manager, id string, to *catalogue) error {
+	category, err := m.GetCategory(ctx, id)
+	if rest.IsStatusError(err, http.StatusNotFound) {
+		return nil // deleted since it was listed
+	}
+	if err != nil {
+		return fmt.Errorf("get tag category %s: %w", id, err)
+	}
+	if !slices.Contains(t.categories, category.Name) {
+		return nil
+	}
+	ids, err := m.ListTagsForCategory(ctx, id)
+	if err != nil {
+		return fmt.Errorf("list tags of category %s: %w", category.Name, err)
+	}
+	to.tags[category.Name] = ids
+
+	return nil
+}
+
+// fetchAttachments lists the objects that have one of the tags. Those that we
+// may not read are not listed.
+func (t *tagger) fetchAttachments(ctx context.Context, of *catalogue) (attachments, error) {
+	categories := map[string]string{} // of each tag
+	for category, ids := range of.tags {
+		for _, id := range ids {
+			categories[id] = category
+		}
+	}
+	var found attachments
+	err := t.client.REST(ctx, func(ctx context.Context, c *rest.Client) error {
+		found = attachments{}
+		for batch := range slices.Chunk(slices.Sorted(maps.Keys(categories)), tagsPerCall) {
+			answer, err := tags.NewManager(c).ListAttachedObjectsOnTags(ctx, batch)
+			if err != nil {
+				return fmt.Errorf("list objects with tags: %w", err)
+			}
+			for _, tag := range answer {
+				found.add(categories[tag.TagID], tag.TagID, tag.ObjectIDs)
+			}
+		}
+
+		return nil
+	})
+	if err != nil {
+		// A tag can have been deleted since the catalogue was made.
+		t.catalogues.Forget(struct{}{})
+
+		return nil, err
+	}
+
+	return found, nil
+}
+
+func (a attachments) add(category, tag string, objects []mo.Reference) {
+	if a[category] == nil {
+		a[category] = map[Ref][]string{}
+	}
+	for _, o := range objects {
+		r := ref(o.Reference())
+		a[category][r] = append(a[category][r], tag)
+	}
+}
+
+// nearest gives the tags of a category on the first object that has any: chain
+// by chain, each from its near end.
+func (a attachments) nearest(category string, chains [][]Ref) (Ref, []string) {
+	for _, chain := range chains {
+		for _, r := range chain {
+			if ids := a[category][r]; len(ids) > 0 {
+				return r, ids
+			}
+		}
+	}
+
+	return Ref{}, nil
+}
+
+func (t *tagger) fetchName(ctx context.Context, id string) (string, error) {
+	var name string
+	err := t.client.REST(ctx, func(ctx context.Context, c *rest.Client) error {
+		tag, err := tags.NewManager(c).GetTag(ctx, id)
+		if err != nil {
+			return fmt.Errorf("get tag %s: %w", id, err)
+		}
+		name = tag.Name
+
+		return nil
+	})
+
+	return name, err
+}
+
+// namesOf gives the names of tags in alphabetical order.
+func (t *tagger) namesOf(ctx context.Context, ids []string) ([]string, error) {
+	var names []string
+	for _, id := range ids {
+		name, err := t.names.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+
+	return names, nil
+}

@@ -1,0 +1,428 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+// zoned is a datacenter with one VM in everything a VM can be in. The tags of
+// each object are given by its name.
+func zoned(t map[string]cloudsim.Tags) cloudsim.VCenterSpec {
+	return cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{
+		Name: "dc", Folder: "emea", Tags: t["dc"],
+		Clusters: []cloudsim.ClusterSpec{{
+			Name: "cluster", Tags: t["cluster"],
+			Hosts: []cloudsim.HostSpec{{Name: "esx", Tags: t["esx"]}},
+			Pools: []cloudsim.PoolSpec{{Name: "pool", Tags: t["pool"]}},
+		}},
+		Folders: []cloudsim.FolderSpec{{Path: "k8s", Tags: t["k8s"]}, {Path: "k8s/prod", Tags: t["prod"]}},
+		VMs:     []cloudsim.VMSpec{{Name: "web", Pool: "cluster/pool", Folder: "k8s/prod", Tags: t["web"]}},
+	}}}
+}
+
+func zone(name string) cloudsim.Tags   { return cloudsim.Tags{"k8s-zone": {name}} }
+func region(name string) cloudsim.Tags { return cloudsim.Tags{"k8s-region": {name}} }
+
+func both(z, r string) cloudsim.Tags {
+	return cloudsim.Tags{"k8s-zone": {z}, "k8s-region": {r}}
+}
+
+// vsphere §7: which tags make zone and region.
+func TestZones(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason   string
+		tags     map[string]cloudsim.Tags
+		category [2]string
+		want     [2]string
+		err      string
+	}{
+		"none configured": {
+			reason: "§7: active only when a category is set",
+			tags:   map[string]cloudsim.Tags{"dc": both("z", "r")},
+		},
+		"one object has both": {
+			reason: "§7: the object's own tags are included", category: [2]string{"k8s-zone", "k8s-region"},
+			tags: map[string]cloudsim.Tags{"esx": both("z", "r")},
+			want: [2]string{"z", "r"},
+		},
+		"each on another ancestor": {
+			reason: "§7: the chain is walked up", category: [2]string{"k8s-zone", "k8s-region"},
+			tags: map[string]cloudsim.Tags{"cluster": zone("z"), "dc": region("r")},
+			want: [2]string{"z", "r"},
+		},
+		"near tag wins": {
+			reason: "§7 [B], §16.13: per category, whatever the other one is about", category: [2]string{"k8s-zone", "k8s-region"},
+			tags: map[string]cloudsim.Tags{"esx": zone("near"), "cluster": zone("far"), "dc": both("farther", "r")},
+			want: [2]string{"near", "r"},
+		},
+		"host before pool before folder": {
+			reason: "§7: chains are tried in order", category: [2]string{"k8s-zone", "k8s-region"},
+			tags: map[string]cloudsim.Tags{"dc": zone("z"), "pool": both("pool", "pool"), "web": both("vm", "vm")},
+			want: [2]string{"z", "pool"},
+		},
+		"completed across chains": {
+			reason: "§7 [B]: a category may be completed on a later chain", category: [2]string{"k8s-zone", "k8s-region"},
+			tags: map[string]cloudsim.Tags{"pool": zone("z"), "k8s": region("r")},
+			want: [2]string{"z", "r"},
+		},
+		"nearest folder": {
+			reason: "§7: VM, then its folders", category: [2]string{"k8s-zone", "k8s-region"},
+			tags: map[string]cloudsim.Tags{"prod": zone("prod"), "k8s": both("k8s", "k8s")},
+			want: [2]string{"prod", "k8s"},
+		},
+		"on the VM": {
+			reason: "§7: the VM's own tags are included", category: [2]string{"k8s-zone", "k8s-region"},
+			tags: map[string]cloudsim.Tags{"web": both("z", "r"), "prod": both("-", "-")},
+			want: [2]string{"z", "r"},
+		},
+		"zone alone": {
+			reason: "§7 [B]: one category alone is supported", category: [2]string{"k8s-zone", ""},
+			tags: map[string]cloudsim.Tags{"cluster": both("z", "r")},
+			want: [2]string{"z", ""},
+		},
+		"region alone": {
+			reason: "§7 [B]: one category alone is supported", category: [2]string{"", "k8s-region"},
+			tags: map[string]cloudsim.Tags{"cluster": both("z", "r")},
+			want: [2]string{"", "r"},
+		},
+		"one category for both": {
+			reason: "nothing forbids it", category: [2]string{"k8s-zone", "k8s-zone"},
+			tags: map[string]cloudsim.Tags{"cluster": zone("z")},
+			want: [2]string{"z", "z"},
+		},
+		"other case": {
+			reason: "§7: category names are case-sensitive", category: [2]string{"K8S-Zone", "k8s-region"},
+			tags: map[string]cloudsim.Tags{"cluster": both("z", "r")},
+			err:  "vSphere zone category K8S-Zone does not match any tags for mo",
+		},
+		"no region": {
+			reason: "§7: all chains incomplete is an error", category: [2]string{"k8s-zone", "k8s-region"},
+			tags: map[string]cloudsim.Tags{"cluster": zone("z")},
+			err:  "vSphere region category k8s-region does not match any tags for mo",
+		},
+		"several on one object": {
+			reason: "the choice must not change from call to call", category: [2]string{"k8s-zone", ""},
+			tags: map[string]cloudsim.Tags{"cluster": {"k8s-zone": {"c", "a", "b"}}},
+			want: [2]string{"a", ""},
+		},
+		"value verbatim": {
+			reason: "§7: the tag name as it is", category: [2]string{"k8s-zone", ""},
+			tags: map[string]cloudsim.Tags{"cluster": zone("Zone A/1 ")},
+			want: [2]string{"Zone A/1 ", ""},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := simulate(t, zoned(tc.tags))
+			i := watch(t, v, Config{ZoneCategory: tc.category[0], RegionCategory: tc.category[1]})
+			zone, region, err := i.Zones(t.Context(), one(t, i, byName("web")))
+			if diff := cmp.Diff(tc.want, [2]string{zone, region}); diff != "" {
+				t.Errorf("%s: zone and region (-want +got):\n%s", tc.reason, diff)
+			}
+			if (err != nil) != (tc.err != "") || tc.err != "" && (!refers(err, tc.err) || !errors.Is(err, ErrNoTag)) {
+				t.Errorf("%s: error %v, want %q", tc.reason, err, tc.err)
+			}
+		})
+	}
+}
+
+// vsphere §7: the three ways up, by the names of what is on them.
+func TestChains(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{
+		Name: "dc", Folder: "emea",
+		Clusters: []cloudsim.ClusterSpec{{
+			Name: "cluster", Hosts: []cloudsim.HostSpec{{Name: "esx-1"}, {Name: "esx-2"}},
+			Pools: []cloudsim.PoolSpec{{Name: "pool", Pools: []cloudsim.PoolSpec{{Name: "inner"}}}},
+			VApps: []cloudsim.PoolSpec{{Name: "vapp"}},
+		}},
+		Hosts: []cloudsim.HostSpec{{Name: "alone"}},
+		VMs: []cloudsim.VMSpec{
+			{Name: "pooled", Pool: "cluster/pool/inner", Folder: "k8s/prod", Host: "esx-1"},
+			{Name: "in-vapp", Pool: "cluster/vapp", Host: "esx-2"},
+			{Name: "plain", Host: "alone"},
+		},
+	}}})
+	i := watch(t, v, Config{})
+	const up = " cluster host dc emea root"
+	cases := map[string]struct {
+		reason string
+		want   []string
+	}{
+		"pooled": {"§7: host, pool, folder", []string{
+			"esx-1" + up, "inner pool Resources" + up, "VM prod k8s vm dc emea root",
+		}},
+		"in-vapp": {"§7 [B]: follow parentVApp", []string{
+			"esx-2" + up, "vapp Resources" + up, "VM vapp vm dc emea root",
+		}},
+		"plain": {"§7: a host that stands alone is a compute resource of its own", []string{
+			"alone alone host dc emea root", "Resources alone host dc emea root", "VM vm dc emea root",
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, chainNames(i, one(t, i, byName(name)))); diff != "" {
+				t.Errorf("%s: chains (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+
+	vm := v.VM("pooled")
+	ok(t, vm.Migrate("alone"))
+	ok(t, vm.MoveTo("late"))
+	want := []string{"alone alone host dc emea root", "Resources alone host dc emea root", "VM late vm dc emea root"}
+	eventually(t, func() string {
+		return cmp.Diff(want, chainNames(i, one(t, i, byName("pooled"))))
+	})
+}
+
+func chainNames(i *Inventory, vm *VM) []string {
+	chains := i.Chains(vm)
+	i.store.mu.RLock()
+	defer i.store.mu.RUnlock()
+
+	var out []string
+	for _, chain := range chains {
+		var names []string
+		for _, r := range chain {
+			switch p, ok := i.store.live.tree[r]; {
+			case ok:
+				names = append(names, p.name)
+			case r.Type == typeVM:
+				names = append(names, "VM")
+			default:
+				names = append(names, "root")
+			}
+		}
+		out = append(out, strings.Join(names, " "))
+	}
+
+	return out
+}
+
+// vsphere §7: what is not known is left out, and a missing pool is no error. A
+// vApp in a vApp has no folder of its own.
+func TestChainsOfIncompleteTrees(t *testing.T) {
+	t.Parallel()
+	vm := &VM{Ref: machine("vm-1"), Parent: folder("group-v9")}
+	i := stored(nil, twoDatacenters())
+	want := [][]Ref{{machine("vm-1"), folder("group-v9")}}
+	if diff := cmp.Diff(want, i.Chains(vm)); diff != "" {
+		t.Errorf("chains (-want +got):\n%s", diff)
+	}
+	nested := stored(nil, append(twoDatacenters(),
+		enter("VirtualApp", "inner", "parent", folder("pool"), "parentVApp", Ref{Type: "VirtualApp", Value: "outer"}),
+		enter("VirtualApp", "outer", "parent", folder("pool"), "parentFolder", north),
+	))
+	inside := &VM{Ref: machine("vm-1"), ParentVApp: Ref{Type: "VirtualApp", Value: "inner"}}
+	want = [][]Ref{{
+		machine("vm-1"), inside.ParentVApp, {Type: "VirtualApp", Value: "outer"},
+		north, {Type: typeDatacenter, Value: "datacenter-1"}, folder("group-d1"),
+	}}
+	if diff := cmp.Diff(want, nested.Chains(inside)); diff != "" {
+		t.Errorf("chains in nested vApps (-want +got):\n%s", diff)
+	}
+	circle := stored(nil, [][]types.ObjectUpdate{
+		{enter("Folder", "a", "parent", folder("b")), enter("Folder", "b", "parent", folder("a"))},
+	}...)
+	vm.Parent = folder("a")
+	if got := len(circle.Chains(vm)[0]); got != maxDepth+1 {
+		t.Errorf("a chain that is a circle has %d objects, want %d", got, maxDepth+1)
+	}
+}
+
+// design.md "Budgets", vsphere §13 [B]: zones of a thousand VMs cost a handful
+// of calls, and then none until what is known grows old.
+func TestZonesOfThousandVMs(t *testing.T) {
+	t.Parallel()
+	spec := cloudsim.VCenterSpec{Tags: cloudsim.Tags{"backup": {"daily", "weekly"}}}
+	for _, name := range []string{"a", "b"} {
+		dc := cloudsim.DatacenterSpec{Name: name, Tags: region("region-" + name), VMs: cloudsim.Fleet(name, 500)}
+		for c := range 5 {
+			dc.Clusters = append(dc.Clusters, cloudsim.ClusterSpec{
+				Name: fmt.Sprintf("%s-%d", name, c), Tags: cloudsim.Tags{"k8s-zone": {fmt.Sprintf("zone-%d", c%3)}, "backup": {"daily"}},
+			})
+		}
+		spec.Datacenters = append(spec.Datacenters, dc)
+	}
+	v := simulate(t, spec)
+	i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region"})
+
+	var wg sync.WaitGroup
+	seen := make([]string, len(v.VMs()))
+	for n, vm := range v.VMs() {
+		found := one(t, i, byID(vm.UUID()))
+		wg.Go(func() {
+			zone, region, err := i.Zones(t.Context(), found)
+			if err != nil {
+				t.Error(err)
+			}
+			seen[n] = zone + " " + region
+		})
+	}
+	wg.Wait()
+	for n, vm := range v.VMs() {
+		if dc, _, _ := strings.Cut(vm.Name(), "-"); !strings.HasSuffix(seen[n], "region-"+dc) {
+			t.Fatalf("%s has zone and region %q", vm.Name(), seen[n])
+		}
+	}
+	got := calls(v)
+	t.Logf("calls: %v", got)
+	if got["GetCategory"] > 3 {
+		t.Errorf("GetCategory was called %d times, want at most one per category", got["GetCategory"])
+	}
+	delete(got, "GetCategory")
+	want := map[string]int{"ListCategory": 1, "ListTagsForCategory": 2, "ListAttachedObjectsOnTags": 1, "GetTag": 5}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// vsphere §16.3: a tag that comes or goes is noticed when what is known is old,
+// at the cost of one call; a new one that was looked for in vain costs a new
+// list of tags.
+func TestZonesGrowOld(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
+	i := watch(t, v, Config{ZoneCategory: "k8s-zone", TagTTL: 50 * time.Millisecond})
+	vm := one(t, i, byName("web"))
+	expect := func(want string, wantErr error) {
+		t.Helper()
+		eventually(t, func() string {
+			zone, _, err := i.Zones(t.Context(), vm)
+			if zone != want || !errors.Is(err, wantErr) {
+				return fmt.Sprintf("zone %q, %v, want %q, %v", zone, err, want, wantErr)
+			}
+
+			return ""
+		})
+	}
+	expect("a", nil)
+	v.Reset()
+	ok(t, v.AttachTag("/emea/dc/host/cluster/esx", "k8s-zone", "a"))
+	ok(t, v.DetachTag("/emea/dc/host/cluster", "k8s-zone", "a"))
+	expect("a", nil)
+	if got := calls(v); got["ListCategory"]+got["GetTag"]+got["ListTagsForCategory"] != 0 {
+		t.Errorf("names were asked for again: %v", got)
+	}
+
+	ok(t, v.DetachTag("/emea/dc/host/cluster/esx", "k8s-zone", "a"))
+	expect("", ErrNoTag)
+	ok(t, v.AttachTag("/emea/dc", "k8s-zone", "late")) // not in the list that is known
+	expect("late", nil)
+}
+
+// A tag that is not there is looked for once per TTL, not for every VM.
+func TestMissingTagIsRemembered(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
+	i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region"})
+	vm := one(t, i, byName("web"))
+	for range 20 {
+		if _, _, err := i.Zones(t.Context(), vm); !errors.Is(err, ErrNoTag) {
+			t.Fatalf("Zones() = %v, want no tag", err)
+		}
+	}
+	want := map[string]int{"ListCategory": 1, "GetCategory": 1, "ListTagsForCategory": 1, "ListAttachedObjectsOnTags": 1, "GetTag": 1}
+	if diff := cmp.Diff(want, calls(v)); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// vsphere §7 [B], §16.13: when the tag service fails that is an error of its
+// own, also when another category is really missing.
+func TestTagServiceFailureIsNotAMissingTag(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"ListCategory", "GetCategory", "ListTagsForCategory", "ListAttachedObjectsOnTags", "GetTag", "tags"} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
+			i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region"})
+			vm := one(t, i, byName("web"))
+			broken := v.Break(op, front.Always(), front.Status(http.StatusServiceUnavailable))
+			if _, _, err := i.Zones(t.Context(), vm); err == nil || errors.Is(err, ErrNoTag) || !refers(err, "503") {
+				t.Errorf("Zones() = %v, want the failure", err)
+			}
+			broken.Remove()
+			if _, _, err := i.Zones(t.Context(), vm); !errors.Is(err, ErrNoTag) {
+				t.Errorf("Zones() = %v, want no tag: a failure must not be remembered", err)
+			}
+		})
+	}
+}
+
+// A tag that was deleted is a reason to ask for the tags again.
+func TestDeletedTag(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
+	i := watch(t, v, Config{ZoneCategory: "k8s-zone", TagTTL: time.Millisecond})
+	vm := one(t, i, byName("web"))
+	if zone, _, err := i.Zones(t.Context(), vm); zone != "a" || err != nil {
+		t.Fatalf("Zones() = %q, %v, want a", zone, err)
+	}
+	m := tags.NewManager(newClient(t, v).rest)
+	found, err := m.GetTagForCategory(t.Context(), "a", "k8s-zone")
+	ok(t, err)
+	ok(t, m.DeleteTag(t.Context(), found))
+	v.Break("ListAttachedObjectsOnTags", front.First(1), front.Status(http.StatusNotFound))
+	time.Sleep(2 * time.Millisecond) // until what is attached is too old
+	if _, _, err := i.Zones(t.Context(), vm); err == nil || errors.Is(err, ErrNoTag) {
+		t.Errorf("Zones() = %v, want the failure", err)
+	}
+	ok(t, v.AttachTag("/emea/dc", "k8s-zone", "b"))
+	if zone, _, err := i.Zones(t.Context(), vm); zone != "b" || err != nil {
+		t.Errorf("Zones() = %q, %v, want b", zone, err)
+	}
+}
+
+// vsphere §16.4: nobody waits longer than he wants, and all wait for one call.
+func TestZonesWaitersAreOnTheirOwn(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
+	i := watch(t, v, Config{ZoneCategory: "k8s-zone"})
+	vm := one(t, i, byName("web"))
+	hold := front.NewHold()
+	v.Break("ListAttachedObjectsOnTags", front.Always(), hold.Before)
+
+	impatient, cancel := context.WithCancel(t.Context())
+	answers := make(chan error, 10)
+	for n := range cap(answers) {
+		ctx := t.Context()
+		if n == 0 {
+			ctx = impatient
+		}
+		go func() {
+			_, _, err := i.Zones(ctx, vm)
+			answers <- err
+		}()
+	}
+	ok(t, v.WaitFor(t.Context(), "ListAttachedObjectsOnTags", 1))
+	cancel()
+	if err := <-answers; !errors.Is(err, context.Canceled) {
+		t.Errorf("first answer %v, want canceled", err)
+	}
+	hold.Release()
+	for range cap(answers) - 1 {
+		if err := <-answers; err != nil {
+			t.Errorf("a patient waiter got %v", err)
+		}
+	}
+	if got := v.Count("ListAttachedObjectsOnTags"); got != 1 {
+		t.Errorf("%d calls, want 1", got)
+	}
+}
