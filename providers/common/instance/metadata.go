@@ -6,9 +6,11 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/topology"
 )
 
 // describe gets the instance's metadata from the Source, in a copy that the
@@ -29,10 +31,10 @@ func (v *V2) describe(ctx context.Context, node *v1.Node, found Instance) (*clou
 
 	return &cloudprovider.InstanceMetadata{
 		ProviderID:       providerID,
-		InstanceType:     labelValue(metadata.InstanceType),
+		InstanceType:     clean(metadata.InstanceType),
 		NodeAddresses:    distinct(metadata.NodeAddresses),
-		Zone:             labelValue(metadata.Zone),
-		Region:           labelValue(metadata.Region),
+		Zone:             clean(metadata.Zone),
+		Region:           clean(metadata.Region),
 		AdditionalLabels: validLabels(metadata.AdditionalLabels),
 	}, nil
 }
@@ -53,6 +55,30 @@ func (v *V2) providerIDFor(node *v1.Node, found Instance) (string, error) {
 	}
 
 	return id, nil
+}
+
+// clean makes a valid label value of any name. Where two names must not become
+// one, the Source has seen to it.
+func clean(name string) string {
+	value, _ := topology.Clean(name)
+
+	return value
+}
+
+// validLabels copies the labels with valid values, without those whose key no
+// Node can have.
+func validLabels(labels map[string]string) map[string]string {
+	if len(labels) == 0 {
+		return nil
+	}
+	kept := make(map[string]string, len(labels))
+	for key, value := range labels {
+		if len(content.IsLabelKey(key)) == 0 {
+			kept[key] = clean(value)
+		}
+	}
+
+	return kept
 }
 
 // distinct copies the addresses in their order, each once.
