@@ -8,8 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -24,6 +27,13 @@ for a; do
 done
 { echo "#!/bin/sh"; echo "# $*"; echo "# in $(basename "$PWD"), CGO_ENABLED=$CGO_ENABLED GOWORK=$GOWORK GOOS=$GOOS"; } >"$out"
 chmod +x "$out"
+`
+	slowGo = `#!/bin/sh
+for a; do
+	[ "${last:-}" != -o ] || echo $$ >"$a"
+	last=$a
+done
+exec sleep 600
 `
 	badGo = `#!/bin/sh
 for a; do
@@ -63,24 +73,30 @@ func commands(t *testing.T, goScript string) string {
 	return dir
 }
 
-// run starts tools/build with exactly the given environment.
-func run(t *testing.T, env []string, goScript string, args ...string) outcome {
+// command prepares tools/build with exactly the given environment.
+func command(t *testing.T, env []string, goScript string, args ...string) *exec.Cmd {
 	t.Helper()
 	script, err := filepath.Abs("build")
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), script, args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append([]string{"PATH=" + commands(t, goScript)}, env...)
+	return cmd
+}
+
+// run waits for tools/build and tells what came of it.
+func run(t *testing.T, env []string, goScript string, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := command(t, env, goScript, args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	got := outcome{}
 	if err := cmd.Run(); err != nil {
 		exit, ok := errors.AsType[*exec.ExitError](err)
 		if !ok {
-			t.Fatalf("run %s: %v", script, err)
+			t.Fatalf("run %s: %v", cmd, err)
 		}
 		got.code = exit.ExitCode()
 	}
@@ -261,4 +277,45 @@ func TestBuildFailsClean(t *testing.T) {
 	// Neither a half-written binary nor a temporary name is left to be found
 	// later; the log is, for the reader of the message.
 	onlyFile(t, cache, "kube-apiserver.log")
+}
+
+// TestBuildInterrupted proves that an interrupted build leaves neither a
+// compiler running nor half a binary.
+func TestBuildInterrupted(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	cmd := command(t, []string{"XDG_CACHE_HOME=" + cache}, slowGo, "etcd")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	compiler := awaitCompiler(t, cache)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](cmd.Wait()); !ok || exit.ExitCode() != 143 {
+		t.Errorf("want exit code 143, got %v", exit)
+	}
+	if err := syscall.Kill(compiler, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the compiler, process %d, is left: %v", compiler, err)
+	}
+	onlyFile(t, cache, "etcd.log")
+}
+
+// awaitCompiler returns the process that slowGo wrote into its output.
+func awaitCompiler(t *testing.T, cache string) int {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		paths, err := filepath.Glob(filepath.Join(cache, "multicloud-ccm", "*", "etcd.partial.*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			content, _ := os.ReadFile(path)
+			if pid, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil {
+				return pid
+			}
+		}
+	}
+	t.Fatal("the build never began")
+	return 0
 }
