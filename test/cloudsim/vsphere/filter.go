@@ -105,21 +105,18 @@ func (f *filter) compare(ref types.ManagedObjectReference, now properties, enter
 	if enter {
 		update.Kind = types.ObjectUpdateKindEnter
 	}
-	for _, path := range slices.Sorted(maps.Keys(now)) {
-		if old, ok := before[path]; !ok || !reflect.DeepEqual(old, now[path]) {
-			update.ChangeSet = append(update.ChangeSet, assign(path, now[path]))
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(before)) {
-		if _, ok := now[path]; !ok {
-			update.ChangeSet = append(update.ChangeSet, assign(path, nil))
+	paths := slices.AppendSeq(slices.Collect(maps.Keys(now)), maps.Keys(before))
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		value, isSet := now[path]
+		old, wasSet := before[path]
+		if isSet != wasSet || !reflect.DeepEqual(old, value) {
+			update.ChangeSet = append(update.ChangeSet, types.PropertyChange{
+				Op: types.PropertyChangeOpAssign, Name: path, Val: value,
+			})
 		}
 	}
 	return update, enter || len(update.ChangeSet) > 0
-}
-
-func assign(path string, value types.AnyType) types.PropertyChange {
-	return types.PropertyChange{Op: types.PropertyChangeOpAssign, Name: path, Val: value}
 }
 
 // read returns copies of the values that the filter asks for.

@@ -137,15 +137,17 @@ func (m *machine) setNICs(nics []NIC) {
 	var devices []types.BaseVirtualDevice
 	m.Network = nil
 	for i, nic := range nics {
-		nic.Network = cmp.Or(nic.Network, defaultNetwork)
+		nic.IPs = slices.Clone(nic.IPs)
 		nic.MAC = cmp.Or(nic.MAC, m.mac(i))
 		if nic.DeviceConfigID == nil {
 			nic.DeviceConfigID = new(int32(firstNICKey + i))
 		}
-		m.guest.nics[i] = nic
-		if *nic.DeviceConfigID < 0 {
-			continue // the guest's own, such as a bridge
+		if *nic.DeviceConfigID < 0 { // the guest's own, such as a bridge
+			m.guest.nics[i] = nic
+			continue
 		}
+		nic.Network = cmp.Or(nic.Network, defaultNetwork)
+		m.guest.nics[i] = nic
 		if ref := m.dc.network(nic.Network); !slices.Contains(m.Network, ref) {
 			m.Network = append(m.Network, ref)
 		}

@@ -31,6 +31,8 @@ const (
 	tagsPath    = "tagging/"
 )
 
+var plurals = map[string]string{"category": "Categories", "tag": "Tags"}
+
 // isPoll tells the SOAP methods that wait for changes.
 func isPoll(method string) bool { return method == "WaitForUpdatesEx" || method == "WaitForUpdates" }
 
@@ -40,7 +42,7 @@ func isPoll(method string) bool { return method == "WaitForUpdatesEx" || method 
 //	POST   session                                          RESTLogin
 //	GET    session, POST session?~action=get                RESTSession
 //	DELETE session                                          RESTLogout
-//	GET    tagging/tag                                      ListTag
+//	GET    tagging/tag                                      ListTags
 //	GET    tagging/tag/id:…                                 GetTag
 //	POST   tagging/tag/id:…?~action=list-tags-for-category  ListTagsForCategory
 //	POST   tagging/tag-association?~action=list-attached-tags-on-objects
@@ -64,7 +66,11 @@ func restCall(method, path, action string) (front.Call, bool) {
 		return front.Call{Op: camel(action), Group: groupTags}, true
 	}
 	verb, ok := verbs(one)[method]
-	return front.Call{Op: verb + camel(kind), Group: groupTags}, ok
+	noun := camel(kind)
+	if verb == "List" {
+		noun = plurals[kind]
+	}
+	return front.Call{Op: verb + noun, Group: groupTags}, ok && noun != ""
 }
 
 func sessionOperation(method, action string) (string, bool) {

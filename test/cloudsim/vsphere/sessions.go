@@ -51,6 +51,7 @@ func (v *VCenter) TerminateSessions() {
 type sessions struct {
 	v       *VCenter
 	timeout time.Duration
+	now     func() time.Time
 	rest    map[string]*rest.Session // owned by vcsim
 	borrows map[string]bool          // REST ids that are SOAP cookies
 	tickets map[string]bool          // clone tickets, which vcsim keeps as sessions
@@ -62,6 +63,7 @@ func newSessions(v *VCenter, timeout time.Duration) *sessions {
 	return &sessions{
 		v:       v,
 		timeout: timeout,
+		now:     time.Now,
 		borrows: make(map[string]bool),
 		tickets: make(map[string]bool),
 		objects: make(map[string]*simulator.Registry),
@@ -119,7 +121,7 @@ func (s *sessions) list() []Session {
 // expire ends the sessions that have been idle for too long. A long poll keeps
 // its session busy.
 func (s *sessions) expire() {
-	now := time.Now()
+	now := s.now()
 	s.end(func(u types.UserSession) bool {
 		return s.polling[u.Key] == 0 && now.Sub(u.LastActiveTime) > s.timeout
 	})
@@ -170,7 +172,7 @@ func (s *sessions) share(r *http.Request) {
 	}
 	for _, u := range s.soap() {
 		if u.Key == id {
-			s.rest[id] = &rest.Session{User: u.UserName, Created: u.LoginTime, LastAccessed: time.Now()}
+			s.rest[id] = &rest.Session{User: u.UserName, Created: u.LoginTime, LastAccessed: s.now()}
 			s.borrows[id] = true
 		}
 	}

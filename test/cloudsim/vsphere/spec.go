@@ -120,7 +120,8 @@ type VMSpec struct {
 
 // NIC is a network adapter as the guest reports it.
 type NIC struct {
-	// Network is the name of the port group. Default: "VM Network".
+	// Network is the name of the port group. Default: "VM Network", or none for
+	// an interface without a device.
 	Network string `yaml:"network"`
 	// IPs without prefix length, in the order that the guest reports.
 	IPs []string `yaml:"ips"`

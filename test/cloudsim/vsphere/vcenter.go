@@ -85,10 +85,22 @@ func startVCenter(spec VCenterSpec) (*VCenter, error) {
 	return v, nil
 }
 
-// newService makes an empty vcsim. It shares nothing with others of its kind:
-// the parts that vcsim copies from package variables are copied deeply here.
+// newService makes an empty vcsim. It shares nothing that changes with others of
+// its kind: of vcsim's managers it has those that our clients use, and what vcsim
+// would take from package variables it copies.
 func (v *VCenter) newService(timeout time.Duration) {
-	content := vpx.ServiceContent
+	content := types.ServiceContent{
+		RootFolder:          vpx.ServiceContent.RootFolder,
+		PropertyCollector:   vpx.ServiceContent.PropertyCollector,
+		ViewManager:         vpx.ServiceContent.ViewManager,
+		About:               vpx.ServiceContent.About,
+		Setting:             vpx.ServiceContent.Setting,
+		SessionManager:      vpx.ServiceContent.SessionManager,
+		EventManager:        vpx.ServiceContent.EventManager,
+		TaskManager:         vpx.ServiceContent.TaskManager,
+		CustomFieldsManager: vpx.ServiceContent.CustomFieldsManager,
+		SearchIndex:         vpx.ServiceContent.SearchIndex,
+	}
 	content.About.InstanceUuid = makeUUID("vcenter", v.name)
 	root := vpx.RootFolder
 	root.ChildEntity = nil
