@@ -182,7 +182,10 @@ func isNetwork(err error) bool {
 		return true
 	}
 	if _, ok := errors.AsType[*xml.SyntaxError](err); ok {
-		return true // the page of a proxy, or half an answer
+		return true // half an answer, or the page of a proxy
+	}
+	if _, ok := errors.AsType[xml.UnmarshalError](err); ok {
+		return true
 	}
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return true

@@ -237,8 +237,8 @@ func (s *Session) issueToken(ctx context.Context, client *vim25.Client, credenti
 	if err == nil {
 		return signer, nil
 	}
-	if err = classify(err); soap.IsSoapFault(err) {
-		err = apierr.Mark(apierr.ErrDenied, err) // its faults have no types
+	if err = classify(err); !hasMeaning(err) && !errors.Is(err, context.Canceled) {
+		err = apierr.Mark(apierr.ErrDenied, err) // faults of this service have no types
 	}
 
 	return nil, fmt.Errorf("issue token: %w", err)

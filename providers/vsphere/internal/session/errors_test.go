@@ -1,0 +1,133 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+// What faults mean, as they come over the wire; never does a proxy, a network or
+// a lack of rights read as "does not exist" (vsphere §16.2, design "Errors").
+func TestMeaningOfFaults(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	b.endpoint.RoundTrips = 1
+	s := b.open(t, session.Options{})
+	ctx := bounded(t)
+	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
+	cases := []struct {
+		name   string
+		effect front.Effect
+		want   error
+		code   string
+	}{
+		{"NoPermission", vsphere.Fault(&types.NoPermission{}), apierr.ErrDenied, apierr.CodeDenied},
+		{"InvalidLogin", vsphere.Fault(&types.InvalidLogin{}), apierr.ErrDenied, apierr.CodeDenied},
+		{"RestrictedByAdministrator", vsphere.Fault(&types.RestrictedByAdministrator{}), apierr.ErrDenied, apierr.CodeDenied},
+		{"ManagedObjectNotFound", vsphere.Fault(&types.ManagedObjectNotFound{}), apierr.ErrNotFound, apierr.CodeNotFound},
+		{"NotFound", vsphere.Fault(&types.NotFound{}), apierr.ErrNotFound, apierr.CodeNotFound},
+		{"InvalidArgument", vsphere.Fault(&types.InvalidArgument{}), apierr.ErrInvalid, apierr.CodeInvalid},
+		{"InvalidProperty", vsphere.Fault(&types.InvalidProperty{}), apierr.ErrInvalid, apierr.CodeInvalid},
+		{"NotSupported", vsphere.Fault(&types.NotSupported{}), apierr.ErrInvalid, apierr.CodeInvalid},
+		{"InvalidState", vsphere.Fault(&types.InvalidState{}), apierr.ErrConflict, apierr.CodeConflict},
+		{"TaskInProgress", vsphere.Fault(&types.TaskInProgress{}), apierr.ErrConflict, apierr.CodeConflict},
+		{"SystemError", vsphere.Fault(&types.SystemError{}), apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"HostNotConnected", vsphere.Fault(&types.HostNotConnected{}), apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"RequestCanceled", vsphere.Fault(&types.RequestCanceled{}), apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"Unknown fault", vsphere.Fault(&types.RuntimeFault{}), nil, apierr.CodeError},
+		{"401", front.Status(http.StatusUnauthorized), apierr.ErrDenied, apierr.CodeDenied},
+		{"403", front.Status(http.StatusForbidden), apierr.ErrDenied, apierr.CodeDenied},
+		{"404", front.Status(http.StatusNotFound), apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"429", front.Status(http.StatusTooManyRequests), apierr.ErrThrottled, apierr.CodeThrottled},
+		{"500", front.Status(http.StatusInternalServerError), apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"502", front.Status(http.StatusBadGateway), apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"Dropped", front.Drop(), apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"Cut", half, apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"Page of a proxy", page, apierr.ErrUnavailable, apierr.CodeUnavailable},
+	}
+	for _, tc := range cases {
+		rule := b.Break("FindByUuid", front.Always(), tc.effect)
+		err := s.SOAP(ctx, find)
+		rule.Remove()
+		if tc.want != nil && !errors.Is(err, tc.want) || apierr.Code(err) != tc.code {
+			t.Errorf("%s: SOAP() = %v, a %s, want %v", tc.name, err, apierr.Code(err), tc.code)
+		}
+	}
+	if n := b.Count("Login"); n != 1 {
+		t.Errorf("%d logins, want 1: none of these is the end of a session", n)
+	}
+}
+
+// page answers with what is no API.
+func page(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+	_, _ = io.WriteString(w, "<!DOCTYPE html><title>Login<br>")
+}
+
+// What the statuses of the REST API mean (design "Errors").
+func TestMeaningOfStatuses(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{})
+	ctx := bounded(t)
+	must(t, s.REST(ctx, list))
+	for status, want := range map[int]string{
+		http.StatusForbidden:           apierr.CodeDenied,
+		http.StatusNotFound:            apierr.CodeNotFound,
+		http.StatusConflict:            apierr.CodeConflict,
+		http.StatusTooManyRequests:     apierr.CodeThrottled,
+		http.StatusInternalServerError: apierr.CodeUnavailable,
+		http.StatusServiceUnavailable:  apierr.CodeUnavailable,
+	} {
+		rule := b.Break(vsphere.GroupTags, front.Always(), front.Status(status))
+		err := s.REST(ctx, func(ctx context.Context, c *rest.Client) error {
+			return fmt.Errorf("list categories: %w", list(ctx, c)) // wrapped, as callers do
+		})
+		rule.Remove()
+		if got := apierr.Code(err); got != want {
+			t.Errorf("%d: REST() = %v, a %s, want %s", status, err, got, want)
+		}
+	}
+	rule := b.Break(vsphere.GroupTags, front.Always(), front.Drop())
+	if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrUnavailable) {
+		t.Errorf("dropped: REST() = %v, want %v", err, apierr.ErrUnavailable)
+	}
+	rule.Remove()
+	if n := b.Count("RESTLogin"); n != 1 {
+		t.Errorf("%d logins, want 1", n)
+	}
+}
+
+// A caller's own error stays what it is, and its context's end is its own.
+func TestOtherErrors(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{})
+	own := errors.New("own")
+	cases := map[string]struct{ err, want error }{
+		"Own":      {own, own},
+		"Marked":   {apierr.Mark(apierr.ErrConflict, own), apierr.ErrConflict},
+		"Canceled": {fmt.Errorf("x: %w", context.Canceled), context.Canceled},
+		"Nothing":  {nil, nil},
+	}
+	for name, tc := range cases {
+		err := s.REST(bounded(t), func(context.Context, *rest.Client) error { return tc.err })
+		if diff := cmp.Diff(tc.want, err, equateErrors); diff != "" {
+			t.Errorf("%s: -want error, +got error:\n%s", name, diff)
+		}
+		if tc.err != nil && tc.want != apierr.ErrConflict && errors.Is(err, apierr.ErrUnavailable) {
+			t.Errorf("%s: REST() = %v means unavailable", name, err)
+		}
+	}
+}
