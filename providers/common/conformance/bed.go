@@ -1,0 +1,214 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+)
+
+// step is how often the suite looks whether something has happened, and rounds
+// how often it looks that something does not happen.
+const (
+	step   = 20 * time.Millisecond
+	rounds = 5
+)
+
+var errNoAnswer = errors.New("no answer in time")
+
+// bed is what one case works with: a fresh test cloud, and the provider once it
+// is connected.
+type bed struct {
+	t        testing.TB
+	suite    Suite
+	cloud    Cloud
+	provider cloudprovider.Interface
+	nodes    cloudprovider.InstancesV2
+	machines int
+}
+
+// newBed makes the test cloud of one case.
+func newBed(t testing.TB, suite Suite) *bed {
+	t.Helper()
+
+	return &bed{t: t, suite: suite, cloud: suite.NewCloud(t)}
+}
+
+// connect starts the provider.
+func (b *bed) connect() {
+	b.t.Helper()
+	b.provider = b.cloud.Connect(b.t)
+	nodes, ok := b.provider.InstancesV2()
+	if !ok || nodes == nil {
+		b.t.Fatal("the provider does not offer InstancesV2")
+	}
+	b.nodes = nodes
+}
+
+// breakCloud makes the cloud fail, until the end of the case at the latest, so
+// that the provider can be ended in peace.
+func (b *bed) breakCloud(failure Failure) {
+	b.t.Helper()
+	b.cloud.Break(b.t, failure)
+	b.t.Cleanup(func() { b.cloud.Heal(b.t) })
+}
+
+// machine is an instance of the test cloud with what the suite made it of.
+type machine struct {
+	instance.Ref
+	ips []string
+}
+
+// create makes one more instance, with a name and an address of its own.
+func (b *bed) create() machine {
+	b.t.Helper()
+	b.machines++
+
+	return b.createNamed(fmt.Sprintf("machine-%d", b.machines))
+}
+
+// createNamed makes an instance with this name and an address of its own.
+func (b *bed) createNamed(name string) machine {
+	b.t.Helper()
+	b.machines++
+	ips := []string{fmt.Sprintf("10.9.%d.%d", b.machines/200, b.machines%200+10)}
+	ref := b.cloud.Create(b.t, Machine{Name: name, IPs: ips})
+	if ref.ProviderID == "" || ref.SystemUUID == "" || ref.NodeName == "" {
+		b.t.Fatalf("the test cloud made an instance without identity: %+v", ref)
+	}
+
+	return machine{Ref: ref, ips: ips}
+}
+
+// answerBound is when an answer that must come has not come, even on a slow
+// machine.
+func (b *bed) answerBound() time.Duration { return 2*b.suite.Timeout + time.Second }
+
+// cancelBound is how long a call may go on after its caller gave up: less than
+// it may take by itself, so that the two are told apart.
+func (b *bed) cancelBound() time.Duration { return b.suite.Timeout / 2 }
+
+// answer waits for one question to be answered. However the cloud is, an
+// answer must come, and the Node must be as it was.
+func answer[T any](b *bed, what string, node *v1.Node, question func(context.Context, *v1.Node) (T, error)) (T, error) {
+	b.t.Helper()
+	type result struct {
+		value T
+		err   error
+	}
+	before := node.DeepCopy()
+	done := make(chan result, 1)
+	go func() {
+		value, err := question(b.t.Context(), node)
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		if diff := cmp.Diff(before, node); diff != "" {
+			b.t.Errorf("%s changed the Node (-before +after):\n%s", what, diff)
+		}
+
+		return r.value, r.err
+	case <-time.After(b.answerBound()):
+		b.t.Errorf("%s of node %s did not return, though one call may take %s", what, node.Name, b.suite.Timeout)
+		var none T
+
+		return none, errNoAnswer
+	}
+}
+
+// exists asks whether the node's instance exists.
+func (b *bed) exists(node *v1.Node) (bool, error) {
+	b.t.Helper()
+
+	return answer(b, "InstanceExists", node, b.nodes.InstanceExists)
+}
+
+// shutdown asks whether the node's instance is shut down.
+func (b *bed) shutdown(node *v1.Node) (bool, error) {
+	b.t.Helper()
+
+	return answer(b, "InstanceShutdown", node, b.nodes.InstanceShutdown)
+}
+
+// metadata asks for the node's metadata. Nil for an initialised node would end
+// the process, so it is never right.
+func (b *bed) metadata(node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	b.t.Helper()
+	m, err := answer(b, "InstanceMetadata", node, b.nodes.InstanceMetadata)
+	if m == nil && err == nil && instance.Initialised(node) {
+		b.t.Errorf("InstanceMetadata of the initialised node %s is nil without an error", node.Name)
+	}
+
+	return m, err
+}
+
+// replies are the answers to the three questions for one node.
+type replies struct {
+	exists, shutdown                    bool
+	metadata                            *cloudprovider.InstanceMetadata
+	existsErr, shutdownErr, metadataErr error
+}
+
+// gone says that the framework would delete the node.
+func (r replies) gone() bool { return !r.exists && r.existsErr == nil }
+
+// errs are the three errors by the name of the question.
+func (r replies) errs() map[string]error {
+	return map[string]error{
+		"InstanceExists": r.existsErr, "InstanceShutdown": r.shutdownErr, "InstanceMetadata": r.metadataErr,
+	}
+}
+
+// ask asks all questions for all nodes at once, only metadata after existence:
+// of the two, the first may keep the cloud from being asked again, and the
+// existence is what nodes are deleted by.
+func (b *bed) ask(nodes ...*v1.Node) []replies {
+	b.t.Helper()
+	all := make([]replies, len(nodes))
+	var wg sync.WaitGroup
+	for i, node := range nodes {
+		r := &all[i]
+		wg.Go(func() {
+			r.exists, r.existsErr = b.exists(node)
+			r.metadata, r.metadataErr = b.metadata(node)
+		})
+		wg.Go(func() { r.shutdown, r.shutdownErr = b.shutdown(node) })
+	}
+	wg.Wait()
+
+	return all
+}
+
+// eventually waits until happened no longer gives an error.
+func (b *bed) eventually(what string, happened func() error) {
+	b.t.Helper()
+	deadline := time.Now().Add(b.suite.Patience)
+	for {
+		err := happened()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%s: not within %s: %v", what, b.suite.Patience, err)
+		}
+		time.Sleep(step)
+	}
+}
+
+// always looks several times that something stays true; check reports itself.
+func (b *bed) always(check func()) {
+	b.t.Helper()
+	for range rounds {
+		check()
+		time.Sleep(step)
+	}
+}

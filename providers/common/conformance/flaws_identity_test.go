@@ -1,0 +1,147 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+)
+
+func identityFlaws() map[string]flaw {
+	const byID, own = "a node is initialised by its providerID", "metadata is the caller's own"
+	byName := func(m *simMachine, ref instance.Ref) bool { return m.ref.NodeName == ref.NodeName }
+
+	return map[string]flaw{
+		"knows names only": {
+			sourcing(func(s *simSource) { s.match = byName }), "not within",
+			[]string{byID, "a node is initialised by its system UUID"},
+		},
+		"knows IDs only": {
+			sourcing(func(s *simSource) {
+				s.match = func(m *simMachine, ref instance.Ref) bool { return ref.ProviderID != "" && matches(m, ref) }
+			}), "not within",
+			[]string{"a node is initialised as kubelet registers it", "a node is initialised by its name"},
+		},
+		"takes any machine": {
+			sourcing(func(s *simSource) {
+				s.match = func(m *simMachine, ref instance.Ref) bool { return ref.ProviderID == "" || matches(m, ref) }
+				s.pick = first
+			}), "want",
+			[]string{"a node is initialised as kubelet registers it", "an instance made later is found"},
+		},
+		"writes its own spelling": {
+			describing(func(node *v1.Node, m *cloudprovider.InstanceMetadata) {
+				m.ProviderID = "sim://" + strings.TrimPrefix(m.ProviderID, "sim://")
+			}), "providerID is", []string{"a providerID is echoed as written"},
+		},
+		"no ID": {
+			describing(func(_ *v1.Node, m *cloudprovider.InstanceMetadata) { m.ProviderID = "" }), "providerID is", []string{byID},
+		},
+		"chooses a twin": {
+			sourcing(func(s *simSource) { s.pick = first }), "of two", []string{"two instances of one name are an error"},
+		},
+		"never lists again": {
+			listsOnce(), "not within", []string{"an instance made later is found"},
+		},
+		"shares metadata": {shared(), "metadata are shared", []string{own}},
+		"other error for missing": {
+			answering(func(n *nodesWith, whole cloudprovider.InstancesV2, _ *simSource) {
+				n.metadata = func(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+					m, err := whole.InstanceMetadata(ctx, node)
+					if err != nil {
+						err = errors.New(err.Error())
+					}
+
+					return m, err
+				}
+			}), "not within", []string{"a missing instance is InstanceNotFound"},
+		},
+	}
+}
+
+// metadataFlaws are about what is said of an instance that was found.
+func metadataFlaws() map[string]flaw {
+	const byID = "a node is initialised by its providerID"
+
+	return map[string]flaw{
+		"invalid label": {
+			describing(func(_ *v1.Node, m *cloudprovider.InstanceMetadata) { m.Zone = "no zone" }), "label value", []string{byID},
+		},
+		"invalid key": {
+			describing(func(_ *v1.Node, m *cloudprovider.InstanceMetadata) { m.AdditionalLabels["no key"] = "x" }), "label key", []string{byID},
+		},
+		"address twice": {
+			describing(func(_ *v1.Node, m *cloudprovider.InstanceMetadata) {
+				m.NodeAddresses = append(m.NodeAddresses, m.NodeAddresses[0])
+			}), "empty or twice", []string{byID},
+		},
+		"no address": {
+			describing(func(_ *v1.Node, m *cloudprovider.InstanceMetadata) { m.NodeAddresses = nil }), "is missing in", []string{byID},
+		},
+		"writes into the Node": {
+			describing(func(node *v1.Node, _ *cloudprovider.InstanceMetadata) { node.Labels["mine"] = "too" }), "changed the Node", []string{byID},
+		},
+		"nil metadata": {
+			answering(func(n *nodesWith, _ cloudprovider.InstancesV2, _ *simSource) {
+				n.metadata = func(context.Context, *v1.Node) (*cloudprovider.InstanceMetadata, error) { return nil, nil }
+			}), "nil", []string{byID, "a stopped instance exists and is shut down until it starts"},
+		},
+	}
+}
+
+// first takes the first of several machines.
+func first(found []*simMachine) instance.Result {
+	if len(found) == 0 {
+		return instance.Absent()
+	}
+
+	return instance.Found(found[0])
+}
+
+// listOnce is a source that neither lists nor asks a second time.
+type listOnce struct {
+	*simSource
+	once     sync.Once
+	machines []*simMachine
+}
+
+func listsOnce() simBuild {
+	return simBuild{source: func(s *simSource) instance.Source { return &listOnce{simSource: s} }}
+}
+
+func (l *listOnce) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
+	l.once.Do(func() { l.machines, _ = l.list.Get(ctx) })
+	for _, m := range l.machines {
+		if l.match(m, refs[0]) {
+			return []instance.Result{instance.Found(m)}
+		}
+	}
+
+	return []instance.Result{instance.Absent()}
+}
+
+func (l *listOnce) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+	return l.Lookup(ctx, []instance.Ref{ref})[0]
+}
+
+// shared gives everybody the same metadata.
+func shared() simBuild {
+	return answering(func(n *nodesWith, whole cloudprovider.InstancesV2, _ *simSource) {
+		var kept atomic.Pointer[cloudprovider.InstanceMetadata]
+		n.metadata = func(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+			if m := kept.Load(); m != nil {
+				return m, nil
+			}
+			m, err := whole.InstanceMetadata(ctx, node)
+			kept.Store(m)
+
+			return m, err
+		}
+	})
+}

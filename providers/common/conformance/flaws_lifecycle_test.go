@@ -1,0 +1,67 @@
+package conformance
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+)
+
+func lifecycleFlaws() map[string]flaw {
+	const stopped, gone = "a stopped instance exists and is shut down until it starts", "a deleted instance makes an old node gone"
+	constant := func(shutdown bool) simBuild {
+		return answering(func(n *nodesWith, _ cloudprovider.InstancesV2, _ *simSource) {
+			n.shutdown = func(context.Context, *v1.Node) (bool, error) { return shutdown, nil }
+		})
+	}
+
+	return map[string]flaw{
+		"always shut down": {
+			constant(true), "is true",
+			[]string{"a running instance exists and is not shut down", stopped, "a deleted instance is not shut down"},
+		},
+		"never shut down": {
+			constant(false), "it is",
+			[]string{stopped, "a suspended instance exists and is shut down", "a deleted instance is not shut down"},
+		},
+		"stopped is gone": {
+			answering(func(n *nodesWith, whole cloudprovider.InstancesV2, _ *simSource) {
+				n.exists = func(ctx context.Context, node *v1.Node) (bool, error) {
+					shutdown, err := whole.InstanceShutdown(ctx, node)
+
+					return !shutdown, err
+				}
+			}), "gone", []string{stopped},
+		},
+		"always exists": {
+			answering(func(n *nodesWith, _ cloudprovider.InstancesV2, _ *simSource) {
+				n.exists = func(context.Context, *v1.Node) (bool, error) { return true, nil }
+			}), "it exists",
+			[]string{gone, "a deleted instance makes a young node an error", "a successor of the same name is another instance"},
+		},
+		"never exists": {
+			answering(func(n *nodesWith, _ cloudprovider.InstancesV2, _ *simSource) {
+				n.exists = func(context.Context, *v1.Node) (bool, error) { return false, nil }
+			}), "InstanceExists",
+			[]string{"a running instance exists and is not shut down", gone},
+		},
+		"gone while young": {
+			simBuild{options: func(o *instance.Options) { o.MinAge = 1 }}, "the node is gone",
+			[]string{"a deleted instance makes a young node an error"},
+		},
+		"gone by name": {
+			simBuild{options: func(o *instance.Options) { o.DeleteByName = true }}, "the node is gone",
+			[]string{"a node without providerID is never gone"},
+		},
+		"error for ever": {
+			simBuild{options: func(o *instance.Options) { o.KeepMissing = true }}, "the instance is missing", []string{gone},
+		},
+		"name before ID": {
+			sourcing(func(s *simSource) {
+				s.match = func(m *simMachine, ref instance.Ref) bool { return m.ref.NodeName == ref.NodeName || matches(m, ref) }
+			}), "it exists", []string{"a successor of the same name is another instance"},
+		},
+	}
+}

@@ -1,0 +1,230 @@
+package conformance
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+)
+
+// workers is how many nodes are served at a time, as the binary does.
+const workers = 20
+
+// costCases are about many nodes at a time.
+func costCases() []testCase {
+	return []testCase{
+		{name: "initialising many nodes costs a constant number of calls", run: initialiseCost},
+		{name: "a steady pass over many nodes costs a constant number of calls", run: steadyCost},
+		{name: "a lifecycle pass over many nodes costs a constant number of calls", run: lifecycleCost},
+		{name: "answers under load are those of the node that was asked for", run: mixedLoad},
+	}
+}
+
+// parallel does the work for every number below n, several at a time.
+func parallel(n int, work func(i int)) {
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(workers, n) {
+		wg.Go(func() {
+			for i := range next {
+				work(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// within fails the case if more calls were made since than the limit.
+func (b *bed) within(limit, since int, what string) {
+	b.t.Helper()
+	got := b.cloud.Calls() - since
+	if got > limit {
+		b.t.Errorf("%s of %d nodes cost %d calls, the budget is %d", what, b.suite.Budget.Nodes, got, limit)
+	}
+	b.t.Logf("%s of %d nodes: %d calls", what, b.suite.Budget.Nodes, got)
+}
+
+// cluster makes as many machines as the budget is for, connects the provider and
+// initialises all their nodes, every second one without a providerID.
+func (b *bed) cluster() []machine {
+	b.t.Helper()
+	machines := make([]machine, b.suite.Budget.Nodes)
+	for i := range machines {
+		machines[i] = b.create()
+	}
+	b.connect()
+	parallel(len(machines), func(i int) {
+		node := newNode(machines[i].Ref, tainted)
+		if i%2 == 0 {
+			node.Spec.ProviderID = ""
+		}
+		if err := b.initialiseWithBackOff(machines[i], node); err != nil {
+			b.t.Errorf("node %d: %v", i, err)
+		}
+	})
+
+	return machines
+}
+
+// initialiseWithBackOff asks for the node's metadata as the framework's queue
+// does: again after a failure, each time later.
+func (b *bed) initialiseWithBackOff(m machine, node *v1.Node) error {
+	b.t.Helper()
+	deadline := time.Now().Add(b.suite.Patience)
+	for pause := 5 * time.Millisecond; ; pause *= 2 {
+		got, err := b.metadata(node)
+		if err == nil && got != nil {
+			return checkMetadata(got, m.ProviderID, m)
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not initialised within %s: %v, %w", b.suite.Patience, got, err)
+		}
+		time.Sleep(pause)
+	}
+}
+
+func initialiseCost(b *bed) {
+	before := b.cloud.Calls()
+	b.cluster()
+	b.within(b.suite.Budget.Initialise, before, "initialising")
+}
+
+func steadyCost(b *bed) {
+	machines := b.cluster()
+	before := b.cloud.Calls()
+	parallel(len(machines), func(i int) {
+		got, err := b.metadata(newNode(machines[i].Ref))
+		if err == nil && got != nil {
+			err = checkMetadata(got, machines[i].ProviderID, machines[i])
+		}
+		if err != nil {
+			b.t.Errorf("node %d: %v", i, err)
+		}
+	})
+	b.within(b.suite.Budget.Steady, before, "a steady pass")
+}
+
+func lifecycleCost(b *bed) {
+	machines := b.cluster()
+	before := b.cloud.Calls()
+	parallel(len(machines), func(i int) {
+		node := newNode(machines[i].Ref)
+		if exists, err := b.exists(node); !exists || err != nil {
+			b.t.Errorf("node %d: exists %t, %v", i, exists, err)
+		}
+		if shutdown, err := b.shutdown(node); shutdown || err != nil {
+			b.t.Errorf("node %d: shut down %t, %v", i, shutdown, err)
+		}
+	})
+	b.within(b.suite.Budget.Lifecycle, before, "a lifecycle pass")
+}
+
+// mixedLoad asks everything about every kind of node at the same time, each Node
+// object by several callers who use their answers as their own. The race
+// detector watches.
+func mixedLoad(b *bed) {
+	running, stopped, deleted, foreign := b.createMany(6), b.createMany(3), b.createMany(3), b.createMany(2)
+	for _, m := range stopped {
+		b.cloud.SetPower(b.t, m.Ref, Off)
+	}
+	b.connect()
+	for _, m := range running {
+		b.initialise(m)
+	}
+	for _, m := range stopped {
+		b.waitShutdown(newNode(m.Ref), true)
+	}
+	for _, m := range deleted {
+		b.initialise(m)
+		b.cloud.Delete(b.t, m.Ref)
+	}
+
+	var wg sync.WaitGroup
+	ask := func(node *v1.Node, check func(r replies) error) {
+		for range 4 {
+			wg.Go(func() {
+				for range 10 {
+					r := b.ask(node)[0]
+					if err := check(r); err != nil {
+						b.t.Errorf("node %q: %v", node.Spec.ProviderID, err)
+					}
+					use(r.metadata)
+				}
+			})
+		}
+	}
+	for _, m := range running {
+		ask(newNode(m.Ref), func(r replies) error { return checkRunning(r, m) })
+	}
+	for _, m := range stopped {
+		ask(newNode(m.Ref), checkStopped)
+	}
+	for _, m := range deleted {
+		ask(newNode(m.Ref), checkDeleted)
+	}
+	for _, m := range foreign {
+		ask(b.foreign(m)[0], checkUntouched)
+	}
+	wg.Wait()
+}
+
+// createMany makes instances.
+func (b *bed) createMany(n int) []machine {
+	b.t.Helper()
+	machines := make([]machine, n)
+	for i := range machines {
+		machines[i] = b.create()
+	}
+
+	return machines
+}
+
+// use does to metadata what the framework does.
+func use(m *cloudprovider.InstanceMetadata) {
+	if m == nil {
+		return
+	}
+	for i := range m.NodeAddresses {
+		m.NodeAddresses[i].Address += "-used"
+	}
+	_ = append(m.NodeAddresses, v1.NodeAddress{Type: v1.NodeHostName, Address: "used"})
+	m.ProviderID = "used"
+}
+
+func checkRunning(r replies, m machine) error {
+	if !r.exists || r.shutdown || r.metadata == nil {
+		return fmt.Errorf("running: exists %t, %v; shutdown %t; metadata %v, %v", r.exists, r.existsErr, r.shutdown, r.metadata, r.metadataErr)
+	}
+
+	return checkMetadata(r.metadata, m.ProviderID, m)
+}
+
+func checkStopped(r replies) error {
+	if !r.exists || !r.shutdown {
+		return fmt.Errorf("stopped: exists %t, %v; shutdown %t, %v", r.exists, r.existsErr, r.shutdown, r.shutdownErr)
+	}
+
+	return nil
+}
+
+func checkDeleted(r replies) error {
+	if r.shutdown {
+		return fmt.Errorf("deleted: shutdown %t", r.shutdown)
+	}
+
+	return nil
+}
+
+func checkUntouched(r replies) error {
+	if !r.exists || r.shutdown || r.metadata == nil || r.metadata.ProviderID != "" {
+		return fmt.Errorf("foreign: exists %t, shutdown %t, metadata %v", r.exists, r.shutdown, r.metadata)
+	}
+
+	return nil
+}
