@@ -57,8 +57,27 @@ func (f *File) Decode(schema Schema, targets ...any) Problems {
 		e.name = schema.canonical(e.name)
 		d.entry(e)
 	}
-	d.problems.sort()
+	d.problems.Sort()
 	return d.problems
+}
+
+// Set gives one key of a target a value that comes from elsewhere than a file,
+// such as the environment. It reads the text as if it stood in a file, in
+// quotes; the error names no place and no key.
+func Set(target any, name Name, value string) error {
+	literal, err := quote(value)
+	if err != nil {
+		return err
+	}
+	e := entry{name: name, literal: literal}
+	err = gcfg.ReadStringInto(target, e.source())
+	switch {
+	case isUnknown(err):
+		return fmt.Errorf("no such key: %s", name)
+	case err != nil:
+		return errors.New(valueError(err, e))
+	}
+	return nil
 }
 
 type decoder struct {

@@ -377,6 +377,39 @@ func TestDecodeSeveralTargets(t *testing.T) {
 	compare(t, "name", "a", own.Global.Name)
 }
 
+func TestSet(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		name   config.Name
+		value  string
+		want   func(*cloud)
+		err    string
+	}{
+		"text":            {"nothing in it means anything to gcfg", config.Name{Section: "Global", Key: "token"}, "p#w;d\"\\ =[x]\n\ty ", func(c *cloud) { c.Global.Token = "p#w;d\"\\ =[x]\n\ty " }, ""},
+		"number":          {"read as in a file", config.Name{Section: "Global", Key: "count"}, "0x10", func(c *cloud) { c.Global.Count = 16 }, ""},
+		"list":            {"read as in a file", config.Name{Section: "Global", Key: "zones"}, "a, b", func(c *cloud) { c.Global.Zones = config.List{"a", "b"} }, ""},
+		"subsection":      {"made where there is none", config.Name{Section: "VirtualCenter", Sub: `a "b"`, Key: "server"}, "x", func(c *cloud) { c.VirtualCenter = map[string]*center{`a "b"`: {Connection: Connection{Server: "x"}}} }, ""},
+		"bad value":       {"the cause alone", config.Name{Section: "Global", Key: "count"}, "many", func(*cloud) {}, `failed to parse "many" as int: expected integer`},
+		"empty value":     {"the cause alone", config.Name{Section: "Global", Key: "count"}, "", func(*cloud) {}, "needs a value"},
+		"bad character":   {"gcfg cannot say it", config.Name{Section: "Global", Key: "token"}, "a\rb", func(*cloud) {}, "must not contain the control character U+000D"},
+		"unknown key":     {"nothing takes it", config.Name{Section: "Global", Key: "foo"}, "x", func(*cloud) {}, "no such key: [Global] foo"},
+		"unknown section": {"nothing takes it", config.Name{Section: "Foo", Key: "foo"}, "x", func(*cloud) {}, "no such key: [Foo] foo"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got, want cloud
+			tc.want(&want)
+			err := config.Set(&got, tc.name, tc.value)
+			if (err == nil) != (tc.err == "") || err != nil && err.Error() != tc.err {
+				t.Errorf("%s: want error %q, got %v", tc.reason, tc.err, err)
+			}
+			compare(t, tc.reason, want, got)
+		})
+	}
+}
+
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	problems := parse(t, "[Glob]\n[Workspace]\n[LoadBalancer]\n[Global]\nnmae = a\n").Decode(schema(), new(cloud))

@@ -94,8 +94,8 @@ func (p Problems) Strict() Problems {
 	return strict
 }
 
-// sort puts the problems in the order of the file; those without a line come first.
-func (p Problems) sort() {
+// Sort puts the problems in the order of the file; those without a line come first.
+func (p Problems) Sort() {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Column, b.Position.Column))
 	})
