@@ -1,4 +1,68 @@
-// Package vsphere simulates vCenters: real SOAP and REST over TLS on loopback,
-// an inventory that a few lines of YAML describe, and faults on demand. It is
-// govmomi's vcsim, seeded, fenced and repaired where a vCenter does better.
+// Package vsphere simulates vCenters: SOAP and REST over TLS on loopback, an
+// inventory that a few lines of YAML or Go describe, and faults on demand. Tests
+// of the vSphere provider, the demo and the benchmark run against it with the
+// client they use in production.
+//
+//	spec, err := vsphere.ParseSpec(yaml)        // or a Spec literal, or Fleet for many VMs
+//	cloud, err := vsphere.Start(spec)
+//	defer cloud.Close()
+//	v := cloud.VCenter("vc-a")                  // v.URL(), v.CAFile(), v.User(), v.Password()
+//
+//	cloud.VM("node-1").PowerOff()               // what happens to VMs: see VM
+//	v.AttachTag("/dc/host/cluster", "k8s-zone", "zone-a")
+//	v.Calls()["FindByUuid"]                     // what clients did: see front.Log
+//	v.Sessions()                                // what they left behind
+//	v.Break("Login", front.Nth(2), vsphere.Fault(&types.InvalidLogin{}))
+//	v.Break(vsphere.GroupTags, front.Always(), front.Status(503))
+//	v.SetLatency(30 * time.Millisecond)         // see front.Gate
+//	v.SetPassword("rotated"); v.TerminateSessions()
+//	v.Down(); v.Hang(); v.Up()                  // see front.Server
+//
+// # Operations
+//
+// SOAP calls are counted by method: Login, FindByUuid, RetrievePropertiesEx.
+// WaitForUpdatesEx is a poll: it is in Calls and Polls, not in Total. REST calls
+// have names like ListAttachedTagsOnObjects, GetTag, ListCategories, RESTLogin
+// and RESTLogout; token services STSIssue and LookupList; the shared session
+// endpoint SharedSession. Anything else is counted as method and path, and not
+// found.
+//
+// # What is better than in vcsim
+//
+// Underneath is govmomi's vcsim. These things are made to behave like a vCenter:
+//
+//   - The change feed (WaitForUpdatesEx) compares what it reported with what is,
+//     and reads only what changed: a change among a thousand VMs costs one VM.
+//     Container views follow every arrival, departure and move. An answer that
+//     got lost is given again to a client that asks with the version before; other
+//     versions fault with InvalidCollectorVersion. A wait ends with its session
+//     (NotAuthenticated), with CancelWaitForUpdates or a newer wait on the same
+//     collector (RequestCanceled), and when its client hangs up.
+//   - Unknown property paths fault with InvalidProperty. Paths with keys work in
+//     reads and in filters: config.extraConfig["guestinfo.metadata"]. Properties
+//     that are not set are left out of an enter; when they become unset later, the
+//     feed assigns nothing (Op assign, Val nil), except arrays, which become empty.
+//   - Searches obey the datacenter and find UUIDs in any case.
+//   - A guest that is switched off reports no name and no networks.
+//   - VMs in a vApp have a parentVApp and no parent.
+//   - The cookie of a SOAP session serves as REST session id.
+//   - Wrong credentials are refused, idle sessions end (a long poll keeps its
+//     session busy), and all sessions with their collectors, filters and views can
+//     be listed.
+//   - Several vCenters share nothing. Managed object references repeat from one
+//     to the next, as they do in life; UUIDs do not.
+//   - Every call is atomic, the tasks it starts included.
+//
+// # What it does not do
+//
+//   - VMs are made by the spec, [VCenter.AddVM], [VM.Clone] and CloneVM_Task, not
+//     by CreateVM_Task: there is no datastore. Power, rename, relocate, destroy and
+//     reconfigure work over SOAP too.
+//   - PartialUpdates is ignored: a change always carries the whole property that
+//     the filter names.
+//   - There are no privileges; use [Fault] with NoPermission.
+//   - Tokens of the security token service are not checked.
+//   - Of vCenter's managers only those for sessions, properties, views, searches,
+//     tasks, events, options and custom fields exist; of REST, sessions and tags.
+//   - Host names match exactly, and FindByIp knows only guest.ipAddress.
 package vsphere

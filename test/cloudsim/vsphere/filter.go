@@ -4,7 +4,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -13,9 +12,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// properties are an object's values as last reported, by path; nil for an object
-// that no PropertySpec of the filter speaks of.
-type properties map[string]types.AnyType
+// properties are fingerprints of an object's values as last reported, by path;
+// nil for an object that no PropertySpec of the filter speaks of.
+type properties map[string]string
 
 // filter finds what changed for one PropertyFilterSpec, by comparing with what
 // it reported before.
@@ -65,9 +64,8 @@ func (f *filter) changes(ctx *simulator.Context, at moment) []types.ObjectUpdate
 	if len(read) == 0 {
 		return updates
 	}
-	values := f.read(ctx, read)
 	for i, ref := range read {
-		if update, ok := f.compare(ref, values[ref], i < entering); ok {
+		if update, ok := f.compare(ref, f.read(ctx, ref), i < entering); ok {
 			updates = append(updates, update)
 		}
 	}
@@ -95,12 +93,17 @@ func (f *filter) left() []types.ObjectUpdate {
 
 // compare remembers an object's values and returns how they differ from those
 // reported before. A property that is no longer set is assigned nothing.
-func (f *filter) compare(ref types.ManagedObjectReference, now properties, enter bool) (types.ObjectUpdate, bool) {
+func (f *filter) compare(ref types.ManagedObjectReference, values map[string]types.AnyType, enter bool) (types.ObjectUpdate, bool) {
 	before := f.known[ref]
-	f.known[ref] = now
-	if now == nil {
+	if values == nil {
+		f.known[ref] = nil
 		return types.ObjectUpdate{}, false
 	}
+	now := make(properties, len(values))
+	for path, value := range values {
+		now[path] = fingerprint(value)
+	}
+	f.known[ref] = now
 	update := types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindModify}
 	if enter {
 		update.Kind = types.ObjectUpdateKindEnter
@@ -108,35 +111,44 @@ func (f *filter) compare(ref types.ManagedObjectReference, now properties, enter
 	paths := slices.AppendSeq(slices.Collect(maps.Keys(now)), maps.Keys(before))
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
-		value, isSet := now[path]
+		mark, isSet := now[path]
 		old, wasSet := before[path]
-		if isSet != wasSet || !reflect.DeepEqual(old, value) {
+		if isSet != wasSet || mark != old {
 			update.ChangeSet = append(update.ChangeSet, types.PropertyChange{
-				Op: types.PropertyChangeOpAssign, Name: path, Val: value,
+				Op: types.PropertyChangeOpAssign, Name: path, Val: values[path],
 			})
 		}
 	}
 	return update, enter || len(update.ChangeSet) > 0
 }
 
-// read returns copies of the values that the filter asks for.
-func (f *filter) read(ctx *simulator.Context, refs []types.ManagedObjectReference) map[types.ManagedObjectReference]properties {
-	spec := types.PropertyFilterSpec{PropSet: f.Spec.PropSet, ReportMissingObjectsInResults: new(true)}
-	for _, ref := range refs {
-		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref})
+// read returns the values that the filter asks for and that are set, or nil for
+// an object that it does not ask about.
+func (f *filter) read(ctx *simulator.Context, ref types.ManagedObjectReference) map[string]types.AnyType {
+	obj := ctx.Session.Get(ref)
+	if computed, ok := obj.(interface{ Get() mo.Reference }); ok {
+		obj = computed.Get()
 	}
-	req := &types.RetrievePropertiesEx{SpecSet: []types.PropertyFilterSpec{spec}}
-	body, ok := f.collector.PropertyCollector.RetrievePropertiesEx(ctx, req).(*methods.RetrievePropertiesExBody)
-	values := make(map[types.ManagedObjectReference]properties, len(refs))
-	if !ok || body.Res == nil {
-		return values
+	if obj == nil {
+		return nil
 	}
-	for _, object := range body.Res.Returnval.Objects {
-		set := make(properties, len(object.PropSet))
-		for _, p := range object.PropSet {
-			set[p.Name] = p.Val
+	var values map[string]types.AnyType
+	object := managedObject(reflect.ValueOf(obj))
+	for _, set := range f.Spec.PropSet {
+		if !isA(ref.Type, set.Type) {
+			continue
 		}
-		values[object.Obj] = set
+		if values == nil {
+			values = make(map[string]types.AnyType)
+		}
+		if set.All != nil && *set.All {
+			readAll(object, values)
+		}
+		for _, path := range set.PathSet {
+			if value, ok := readProperty(object, path); ok {
+				values[path] = value
+			}
+		}
 	}
 	return values
 }
@@ -215,19 +227,15 @@ func references(obj mo.Reference, path string) []types.ManagedObjectReference {
 	if obj == nil {
 		return nil
 	}
-	value, ok := managedObject(reflect.ValueOf(obj)), true
-	for name := range strings.SplitSeq(path, ".") {
-		if value, ok = fieldOf(value, name); !ok {
-			return nil
-		}
-	}
-	switch refs := reflect.Indirect(value); {
-	case !refs.IsValid():
+	value, ok := follow(managedObject(reflect.ValueOf(obj)), path)
+	if !ok {
 		return nil
-	case refs.Type() == reflect.TypeFor[types.ManagedObjectReference]():
-		return []types.ManagedObjectReference{refs.Interface().(types.ManagedObjectReference)}
-	case refs.Type() == reflect.TypeFor[[]types.ManagedObjectReference]():
-		return refs.Interface().([]types.ManagedObjectReference)
+	}
+	switch refs := value.Interface().(type) {
+	case types.ManagedObjectReference:
+		return []types.ManagedObjectReference{refs}
+	case []types.ManagedObjectReference:
+		return refs
 	}
 	return nil
 }
