@@ -14,6 +14,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/loopback"
+	"github.com/multicloud-ccm/multicloud-ccm/test/process"
 )
 
 // defaultStartTimeout is generous: a start takes 3 seconds on two idle cores.
@@ -39,13 +42,13 @@ type Options struct {
 type ControlPlane struct {
 	dir        string
 	temporary  bool
-	port       *reservation
+	port       *loopback.Port
 	admin      *rest.Config
 	client     kubernetes.Interface
 	kubeconfig string
 
-	etcd      *process
-	apiServer *process
+	etcd      *process.Process
+	apiServer *process.Process
 
 	stopOnce sync.Once
 	stopErr  error
@@ -83,14 +86,14 @@ func (cp *ControlPlane) start(ctx context.Context, opts Options, etcd, apiServer
 	defer cancel()
 
 	var err error
-	if cp.etcd, err = startProcess("etcd", etcd, cp.dir, etcdArgs()...); err != nil {
+	if cp.etcd, err = startProcess("etcd", etcd, cp.dir, etcdArgs()); err != nil {
 		return err
 	}
 	if err := cp.await(ctx, cp.etcd, etcdReady(cp.dir)); err != nil {
 		return err
 	}
-	args := append(apiServerArgs(cp.port.port), opts.ExtraAPIServerArgs...)
-	if cp.apiServer, err = startProcess("kube-apiserver", apiServer, cp.dir, args...); err != nil {
+	args := append(apiServerArgs(cp.port), opts.ExtraAPIServerArgs...)
+	if cp.apiServer, err = startProcess("kube-apiserver", apiServer, cp.dir, args); err != nil {
 		return err
 	}
 	return cp.await(ctx, cp.apiServer, apiServerReady(cp.client))
@@ -102,14 +105,15 @@ func (cp *ControlPlane) prepare(dir string) error {
 	if err := cp.makeDir(dir); err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
-	creds, err := writeCredentials(cp.dir)
+	var err error
+	if cp.port, err = loopback.Reserve(loopback.Any); err != nil {
+		return err
+	}
+	creds, err := writeCredentials(cp.dir, cp.port.IP())
 	if err != nil {
 		return err
 	}
-	if cp.port, err = reservePort(); err != nil {
-		return err
-	}
-	cp.admin = adminConfig(cp.port.port, creds)
+	cp.admin = adminConfig(cp.port, creds)
 	if cp.client, err = kubernetes.NewForConfig(cp.admin); err != nil {
 		return fmt.Errorf("make admin client: %w", err)
 	}
@@ -141,8 +145,9 @@ func (cp *ControlPlane) makeDir(dir string) error {
 }
 
 // Stop ends both processes and returns when they are gone: they get a few
-// seconds to end by themselves, less if the context ends. It is an error if one
-// of them had ended before. A second call returns what the first one did.
+// seconds to end by themselves, less if the context ends, and are killed then.
+// It is an error if one of them had ended before, or had to be killed. A second
+// call returns what the first one did.
 func (cp *ControlPlane) Stop(ctx context.Context) error {
 	cp.stopOnce.Do(func() {
 		cp.stopErr = errors.Join(cp.failure(), cp.clear(ctx))
@@ -157,10 +162,10 @@ func (cp *ControlPlane) Stop(ctx context.Context) error {
 func (cp *ControlPlane) clear(ctx context.Context) error {
 	var errs []error
 	for _, p := range cp.processes() {
-		errs = append(errs, p.stop(ctx))
+		errs = append(errs, p.Stop(ctx))
 	}
 	if cp.port != nil {
-		errs = append(errs, cp.port.release())
+		errs = append(errs, cp.port.Release())
 	}
 	if cp.temporary && cp.dir != "" {
 		errs = append(errs, os.RemoveAll(cp.dir))
@@ -169,16 +174,16 @@ func (cp *ControlPlane) clear(ctx context.Context) error {
 }
 
 // processes lists what has been started, in the order to stop it.
-func (cp *ControlPlane) processes() []*process {
-	started := []*process{cp.apiServer, cp.etcd}
-	return slices.DeleteFunc(started, func(p *process) bool { return p == nil })
+func (cp *ControlPlane) processes() []*process.Process {
+	started := []*process.Process{cp.apiServer, cp.etcd}
+	return slices.DeleteFunc(started, func(p *process.Process) bool { return p == nil })
 }
 
 // failure describes the processes that ended although nobody asked them to.
 func (cp *ControlPlane) failure() error {
 	var errs []error
 	for _, p := range cp.processes() {
-		errs = append(errs, p.failure())
+		errs = append(errs, p.Failure())
 	}
 	return errors.Join(errs...)
 }
@@ -186,12 +191,12 @@ func (cp *ControlPlane) failure() error {
 // PauseAPIServer stops the API server in its tracks: connections stay open and
 // nothing answers, as in a network partition. ResumeAPIServer ends that.
 func (cp *ControlPlane) PauseAPIServer() error {
-	return cp.apiServer.signal(syscall.SIGSTOP)
+	return cp.apiServer.Signal(syscall.SIGSTOP)
 }
 
 // ResumeAPIServer lets a paused API server carry on where it was.
 func (cp *ControlPlane) ResumeAPIServer() error {
-	return cp.apiServer.signal(syscall.SIGCONT)
+	return cp.apiServer.Signal(syscall.SIGCONT)
 }
 
 // Client returns a client for everything, without limits of its own.

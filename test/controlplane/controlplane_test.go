@@ -42,7 +42,7 @@ func becomeOrphanMaker(dir string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(cp.etcd.cmd.Process.Pid, cp.apiServer.cmd.Process.Pid)
+	fmt.Println(cp.etcd.PID(), cp.apiServer.PID())
 	select {}
 }
 
@@ -120,7 +120,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 	defer watch.Stop()
 
-	pids := []int{cp.etcd.cmd.Process.Pid, cp.apiServer.cmd.Process.Pid}
+	pids := []int{cp.etcd.PID(), cp.apiServer.PID()}
 	address := strings.TrimPrefix(cp.RESTConfig().Host, "https://")
 	if err := cp.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -130,8 +130,8 @@ func TestStartAndStop(t *testing.T) {
 			t.Errorf("process %d is left", pid)
 		}
 	}
-	if err := cp.apiServer.err; err != nil {
-		t.Errorf("kube-apiserver did not end in good order: %v", err)
+	if code := cp.apiServer.ExitCode(); code != 0 {
+		t.Errorf("kube-apiserver did not end in good order: exit code %d", code)
 	}
 	if conn, err := net.Dial("tcp", address); err == nil {
 		conn.Close()
@@ -265,10 +265,10 @@ func TestStopTellsOfCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cp.etcd.signal(syscall.SIGKILL); err != nil {
+	if err := cp.etcd.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	<-cp.etcd.ended
+	<-cp.etcd.Ended()
 
 	// Without etcd the API server cannot end in good order, so do not wait.
 	impatient, cancel := context.WithCancel(t.Context())
@@ -277,7 +277,7 @@ func TestStopTellsOfCrash(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "etcd ended by itself (signal: killed)") {
 		t.Errorf("want an error that names etcd, got %v", err)
 	}
-	if alive(cp.apiServer.cmd.Process.Pid) {
+	if alive(cp.apiServer.PID()) {
 		t.Error("kube-apiserver is left")
 	}
 	if again := cp.Stop(t.Context()); !errors.Is(again, errors.Unwrap(err)) {

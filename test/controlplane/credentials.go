@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -26,8 +27,9 @@ type credentials struct {
 }
 
 // writeCredentials makes everything that kube-apiserver and its admin identify
-// themselves with, and puts the server's part into dir.
-func writeCredentials(dir string) (credentials, error) {
+// themselves with, and puts the server's part into dir. The server
+// is at ip.
+func writeCredentials(dir string, ip net.IP) (credentials, error) {
 	cluster, err := newAuthority("kubernetes")
 	if err != nil {
 		return credentials{}, err
@@ -36,7 +38,7 @@ func writeCredentials(dir string) (credentials, error) {
 	if err != nil {
 		return credentials{}, err
 	}
-	serving, err := cluster.issue(pkix.Name{CommonName: "kube-apiserver"}, x509.ExtKeyUsageServerAuth, loopbackIP())
+	serving, err := cluster.issue(pkix.Name{CommonName: "kube-apiserver"}, x509.ExtKeyUsageServerAuth, ip)
 	if err != nil {
 		return credentials{}, err
 	}

@@ -3,9 +3,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
-	"net"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -15,14 +13,16 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/loopback"
 )
 
 // tokenLifetime outlives every test and a demo that is left running for a day.
 const tokenLifetime = 24 * time.Hour
 
-func adminConfig(port int, creds credentials) *rest.Config {
+func adminConfig(port *loopback.Port, creds credentials) *rest.Config {
 	return &rest.Config{
-		Host: "https://" + net.JoinHostPort(loopbackIP().String(), strconv.Itoa(port)),
+		Host: "https://" + port.String(),
 		QPS:  -1,
 		TLSClientConfig: rest.TLSClientConfig{
 			CAData:   creds.authority,

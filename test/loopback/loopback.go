@@ -53,6 +53,9 @@ func Reserve(address string) (*Port, error) {
 // Number is the port number.
 func (p *Port) Number() int { return p.addr.Port }
 
+// IP is the address without the port.
+func (p *Port) IP() net.IP { return p.addr.IP }
+
 // String is the address as host:port.
 func (p *Port) String() string { return p.addr.String() }
 

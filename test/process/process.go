@@ -1,6 +1,11 @@
-// Package process runs a child for a test: its output goes to a file, it can be
-// asked to end, and it cannot outlive its parent (the kernel sees to that on
-// Linux).
+//go:build unix
+
+// Package process runs a child for a test.
+//
+// What it promises: the child's output goes to a file, and its last lines into
+// the messages about it; it gets only the environment that it is given; Stop
+// and Kill return when it is gone; and on Linux it does not outlive its parent,
+// even one that is killed.
 package process
 
 import (
@@ -37,7 +42,8 @@ type Spec struct {
 	// Dir is the working directory and where the log file goes.
 	Dir string
 	// Env is added to the little that every child gets: HOME and TMPDIR, both
-	// Dir. Nothing else of the parent's environment is passed on.
+	// Dir. Nothing else of the parent's environment is passed on: some servers
+	// take whatever is there for settings.
 	Env []string
 }
 
@@ -90,6 +96,9 @@ func (p *Process) own(started chan<- error) {
 	close(p.ended)
 }
 
+// Name is what the child is called in messages.
+func (p *Process) Name() string { return p.name }
+
 // PID is the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
@@ -109,6 +118,9 @@ func (p *Process) PeakRSS() int64 {
 	usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
 		return 0
+	}
+	if runtime.GOOS == "darwin" {
+		return usage.Maxrss
 	}
 	return usage.Maxrss * 1024
 }
