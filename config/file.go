@@ -117,13 +117,12 @@ func Parse(path string, data []byte) (*File, error) {
 		return nil, err
 	}
 	file.Format = format
-	if format == YAML {
-		file.entries, err = yamlEntries(path, root)
-	} else {
-		file.entries, err = iniEntries(path, withoutBOM(data))
+	if format == INI {
+		file.entries = iniEntries(path, withoutBOM(data))
+		return file, nil
 	}
-	if err != nil {
-		return nil, err
+	if file.entries, err = yamlEntries(path, root); err != nil {
+		return nil, err // every line of it names the file
 	}
 	return file, nil
 }

@@ -21,7 +21,7 @@ func checkINI(path string, text []byte) error {
 
 // iniEntries lists the lines of a text that gcfg can read. It keeps each value
 // as it is written, so that gcfg itself unquotes and decodes it later.
-func iniEntries(path string, text []byte) ([]entry, error) {
+func iniEntries(path string, text []byte) []entry {
 	reader := newINIReader(path, text)
 	var entries []entry
 	section, sub := "", ""
@@ -48,14 +48,13 @@ func iniEntries(path string, text []byte) ([]entry, error) {
 		}
 		reader.next()
 	}
-	return entries, reader.errs.Err()
+	return entries
 }
 
 // iniReader steps through the tokens of a gcfg text.
 type iniReader struct {
 	scanner scanner.Scanner
 	files   *token.FileSet
-	errs    scanner.ErrorList
 
 	pos   token.Pos
 	token token.Token
@@ -65,7 +64,7 @@ type iniReader struct {
 func newINIReader(path string, text []byte) *iniReader {
 	r := &iniReader{files: token.NewFileSet()}
 	file := r.files.AddFile(path, r.files.Base(), len(text))
-	r.scanner.Init(file, text, func(p token.Position, m string) { r.errs.Add(p, m) }, 0)
+	r.scanner.Init(file, text, nil, 0) // there are no errors left to hear of
 	r.next()
 	return r
 }

@@ -15,11 +15,7 @@ type field struct {
 
 // takesList tells whether a list can be the value of the key.
 func (f field) takesList() bool {
-	t := f.value.Type()
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.Kind() == reflect.Slice
+	return f.value.Kind() == reflect.Slice
 }
 
 // fields lists the keys of all sections of the targets in the order they are
