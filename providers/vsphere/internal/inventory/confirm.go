@@ -26,7 +26,7 @@ func (i *Inventory) Confirm(ctx context.Context, q Query) ([]*VM, error) {
 		err = i.stillFound(q)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("confirm VM %s in vCenter %s: %w", q, i.cfg.Name, err)
+		return nil, unknown(fmt.Errorf("confirm VM %s in vCenter %s: %w", q, i.cfg.Name, err))
 	}
 
 	return vms, nil

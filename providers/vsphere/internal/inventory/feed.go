@@ -116,7 +116,7 @@ func (f *feed) publish(ctx context.Context, next *state) {
 	log := klog.FromContext(ctx)
 	log.V(2).Info("Read the inventory of vCenter", "vms", vms, "places", places)
 	if _, err := f.store.searchable(); err != nil {
-		log.Error(err, "VMs of vCenter cannot be told to be gone")
+		log.Error(err, "No VM of vCenter can be reported gone")
 	}
 }
 

@@ -28,8 +28,8 @@ func TestInitialSyncOfThousandVMs(t *testing.T) {
 	took := time.Since(began)
 
 	status := i.Status()
-	if status.VMs != 1000 {
-		t.Errorf("Status().VMs = %d, want 1000", status.VMs)
+	if status.VMs != 1000 || status.Incomplete != nil {
+		t.Errorf("Status() = %+v, want 1000 VMs and nothing missing", status)
 	}
 	t.Logf("%d VMs and %d places in %s: %v", status.VMs, status.Places, took.Round(time.Millisecond), v.Calls())
 	pages := (status.VMs+status.Places+99)/100 + 1 // and the long poll that may have begun
@@ -381,8 +381,48 @@ func TestSilenceIsNotCurrent(t *testing.T) {
 	}
 }
 
-// vsphere §15: without rights on the datacenter there is none, and then nothing
-// can be told to be gone.
+// vsphere §6, §16.2: a VM that was inaccessible from the start may be any VM,
+// until it tells its UUID.
+func TestInaccessibleFromTheStart(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{})
+	vm := v.VM("web-0")
+	ok(t, vm.HideConfig(true))
+	ok(t, vm.SetConnectionState(types.VirtualMachineConnectionStateInaccessible))
+	i := watch(t, v, Config{})
+	for _, q := range []Query{byID(vm.UUID()), byID("unknown")} {
+		if vms, err := i.Find(q); len(vms) != 0 || !refers(err, `VM "web-0"`) || !refers(err, "inaccessible") {
+			t.Errorf("Find(%s) = %s, %v, want a doubt", q, names(vms), err)
+		}
+		if vms, err := i.Confirm(t.Context(), q); len(vms) != 0 || !refers(err, "does not tell its UUID") {
+			t.Errorf("Confirm(%s) = %s, %v, want a doubt", q, names(vms), err)
+		}
+	}
+
+	ok(t, vm.HideConfig(false))
+	eventually(t, func() string {
+		if vms, err := i.Find(byID("unknown")); len(vms) != 0 || err != nil {
+			return err.Error()
+		}
+
+		return ""
+	})
+	one(t, i, byID(vm.UUID()))
+}
+
+// vsphere §15: an object that is there and cannot be read is there.
+func TestUnreadableVMIsThere(t *testing.T) {
+	t.Parallel()
+	set := &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{
+		MissingSet: []types.MissingObject{{Obj: machine("vm-1"), Fault: types.LocalizedMethodFault{Fault: &types.NoPermission{}}}},
+	}}}
+	i := stored(nil, append(twoDatacenters(), updatesOf(set)...))
+	if vms, err := i.Find(byID(uuid)); len(vms) != 0 || !refers(err, "does not tell its UUID") {
+		t.Errorf("Find = %s, %v, want a doubt", names(vms), err)
+	}
+}
+
+// What the property collector can say that makes the feed useless.
 func TestUpdatesThatEndTheFeed(t *testing.T) {
 	t.Parallel()
 	f := &feed{view: Ref{Type: "ContainerView", Value: "view-1"}}

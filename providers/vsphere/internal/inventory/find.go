@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // Query says which VM is looked for. UUIDs come before names.
@@ -35,11 +37,15 @@ func (i *Inventory) Find(q Query) ([]*VM, error) {
 		return vms, nil
 	}
 	if err := cmp.Or(i.Current(), doubt); err != nil {
-		return nil, fmt.Errorf("find VM %s in vCenter %s: %w", q, i.cfg.Name, err)
+		return nil, unknown(fmt.Errorf("find VM %s in vCenter %s: %w", q, i.cfg.Name, err))
 	}
 
 	return nil, nil
 }
+
+// unknown says what every error about a VM means: nothing is known of it, even
+// if something else was not found.
+func unknown(err error) error { return apierr.Mark(apierr.ErrUnavailable, err) }
 
 var (
 	errNotSynced    = errors.New("inventory has not been read yet")

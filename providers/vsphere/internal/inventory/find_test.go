@@ -383,6 +383,9 @@ func TestDatacentersAreFoundByAnyForm(t *testing.T) {
 			t.Parallel()
 			i := watch(t, v, Config{Datacenters: tc.datacenters})
 			var found []string
+			if got := i.Status().Incomplete; (got != nil) != (tc.err != "") {
+				t.Errorf("Status().Incomplete = %v, want %q", got, tc.err)
+			}
 			for _, name := range []string{"n", "s", "e"} {
 				vms, err := i.Find(byName(name))
 				if len(vms) > 0 {

@@ -116,6 +116,9 @@ type Status struct {
 	LastAnswer time.Time
 	// Err is why the inventory is not connected; nil at the very start.
 	Err error
+	// Incomplete is why no VM can be reported gone however well all is
+	// connected: a configured datacenter is not there, or none can be read.
+	Incomplete error
 	// VMs and Places count what is held: virtual machines, whether they count or
 	// not, and the objects of the tree around them.
 	VMs    int
@@ -126,6 +129,9 @@ type Status struct {
 func (i *Inventory) Status() Status {
 	status := i.health.status()
 	status.VMs, status.Places = i.store.size()
+	if status.Synced {
+		_, status.Incomplete = i.store.searchable()
+	}
 
 	return status
 }

@@ -35,11 +35,19 @@ func TestMain(m *testing.M) {
 
 var starting sync.Mutex
 
-// simulate starts a vCenter. Without datacenters it gets "dc" with the VMs
-// "web-0" and "web-1".
+// simulate starts a vCenter without TLS.
 func simulate(t *testing.T, spec cloudsim.VCenterSpec) *cloudsim.VCenter {
 	t.Helper()
-	spec.Name, spec.Plain = "vc", true
+	spec.Plain = true
+
+	return simulateTLS(t, spec)
+}
+
+// simulateTLS starts a vCenter. Without datacenters it gets "dc" with the VMs
+// "web-0" and "web-1".
+func simulateTLS(t *testing.T, spec cloudsim.VCenterSpec) *cloudsim.VCenter {
+	t.Helper()
+	spec.Name = "vc"
 	if len(spec.Datacenters) == 0 {
 		spec.Datacenters = []cloudsim.DatacenterSpec{{Name: "dc", VMs: vms("web-0", "web-1")}}
 	}
@@ -153,11 +161,18 @@ func watch(t *testing.T, v *cloudsim.VCenter, cfg Config) *Inventory {
 // start runs an inventory until the test ends or stop is called.
 func start(t *testing.T, v *cloudsim.VCenter, cfg Config) (i *Inventory, stop func()) {
 	t.Helper()
+	c := newClient(t, v)
+	v.Reset()
+
+	return run(t, c, cfg)
+}
+
+func run(t *testing.T, c Client, cfg Config) (i *Inventory, stop func()) {
+	t.Helper()
 	cfg.Name = "vc"
 	setDefault(&cfg.MinBackoff, 10*time.Millisecond)
 	setDefault(&cfg.MaxBackoff, 50*time.Millisecond)
-	i = New(newClient(t, v), cfg)
-	v.Reset()
+	i = New(c, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

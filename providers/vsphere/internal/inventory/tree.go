@@ -82,9 +82,16 @@ func (t tree) folders(vm *VM) []Ref {
 // datacenter is the datacenter of a VM, or nothing when too much of what is
 // above it cannot be read.
 func (t tree) datacenter(vm *VM) Ref {
-	above := slices.Concat(t.folders(vm), t.climb(vm.Host, owner), t.climb(vm.Pool, owner))
-	if i := slices.IndexFunc(above, isDatacenter); i >= 0 {
-		return above[i]
+	if dc := firstDatacenter(t.folders(vm)); dc != (Ref{}) {
+		return dc
+	}
+
+	return firstDatacenter(slices.Concat(t.climb(vm.Host, owner), t.climb(vm.Pool, owner)))
+}
+
+func firstDatacenter(chain []Ref) Ref {
+	if i := slices.IndexFunc(chain, isDatacenter); i >= 0 {
+		return chain[i]
 	}
 
 	return Ref{}

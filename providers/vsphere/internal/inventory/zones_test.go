@@ -89,6 +89,11 @@ func TestZones(t *testing.T) {
 			tags: map[string]cloudsim.Tags{"web": both("z", "r"), "prod": both("-", "-")},
 			want: [2]string{"z", "r"},
 		},
+		"on the root folder": {
+			reason: "§7: up to the root folder", category: [2]string{"k8s-zone", ""},
+			tags: map[string]cloudsim.Tags{"/": zone("z")},
+			want: [2]string{"z", ""},
+		},
 		"zone alone": {
 			reason: "§7 [B]: one category alone is supported", category: [2]string{"k8s-zone", ""},
 			tags: map[string]cloudsim.Tags{"cluster": both("z", "r")},
@@ -129,6 +134,9 @@ func TestZones(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := simulate(t, zoned(tc.tags))
+			for category, names := range tc.tags["/"] {
+				ok(t, v.AttachTag("/", category, names[0]))
+			}
 			i := watch(t, v, Config{ZoneCategory: tc.category[0], RegionCategory: tc.category[1]})
 			zone, region, err := i.Zones(t.Context(), one(t, i, byName("web")))
 			if diff := cmp.Diff(tc.want, [2]string{zone, region}); diff != "" {
@@ -230,10 +238,8 @@ func TestChainsOfIncompleteTrees(t *testing.T) {
 		enter("VirtualApp", "outer", "parent", folder("pool"), "parentFolder", north),
 	))
 	inside := &VM{Ref: machine("vm-1"), ParentVApp: Ref{Type: "VirtualApp", Value: "inner"}}
-	want = [][]Ref{{
-		machine("vm-1"), inside.ParentVApp, {Type: "VirtualApp", Value: "outer"},
-		north, {Type: typeDatacenter, Value: "datacenter-1"}, folder("group-d1"),
-	}}
+	outer, dc := Ref{Type: "VirtualApp", Value: "outer"}, Ref{Type: typeDatacenter, Value: "datacenter-1"}
+	want = [][]Ref{{machine("vm-1"), inside.ParentVApp, outer, north, dc, folder("group-d1")}}
 	if diff := cmp.Diff(want, nested.Chains(inside)); diff != "" {
 		t.Errorf("chains in nested vApps (-want +got):\n%s", diff)
 	}
@@ -243,6 +249,18 @@ func TestChainsOfIncompleteTrees(t *testing.T) {
 	vm.Parent = folder("a")
 	if got := len(circle.Chains(vm)[0]); got != maxDepth+1 {
 		t.Errorf("a chain that is a circle has %d objects, want %d", got, maxDepth+1)
+	}
+}
+
+// vsphere §7: without a resource pool the search goes on.
+func TestZonesWithoutPool(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, zoned(map[string]cloudsim.Tags{"pool": zone("pool"), "k8s": zone("folder")}))
+	i := watch(t, v, Config{ZoneCategory: "k8s-zone"})
+	vm := *one(t, i, byName("web"))
+	vm.Pool = Ref{}
+	if zone, _, err := i.Zones(t.Context(), &vm); zone != "folder" || err != nil {
+		t.Errorf("Zones() = %q, %v, want folder", zone, err)
 	}
 }
 
@@ -287,7 +305,7 @@ func TestZonesOfThousandVMs(t *testing.T) {
 		t.Errorf("GetCategory was called %d times, want at most one per category", got["GetCategory"])
 	}
 	delete(got, "GetCategory")
-	want := map[string]int{"ListCategory": 1, "ListTagsForCategory": 2, "ListAttachedObjectsOnTags": 1, "GetTag": 5}
+	want := map[string]int{"ListCategories": 1, "ListTagsForCategory": 2, "ListAttachedObjectsOnTags": 1, "GetTag": 5}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
@@ -317,7 +335,7 @@ func TestZonesGrowOld(t *testing.T) {
 	ok(t, v.AttachTag("/emea/dc/host/cluster/esx", "k8s-zone", "a"))
 	ok(t, v.DetachTag("/emea/dc/host/cluster", "k8s-zone", "a"))
 	expect("a", nil)
-	if got := calls(v); got["ListCategory"]+got["GetTag"]+got["ListTagsForCategory"] != 0 {
+	if got := calls(v); got["ListCategories"]+got["GetTag"]+got["ListTagsForCategory"] != 0 {
 		t.Errorf("names were asked for again: %v", got)
 	}
 
@@ -338,7 +356,7 @@ func TestMissingTagIsRemembered(t *testing.T) {
 			t.Fatalf("Zones() = %v, want no tag", err)
 		}
 	}
-	want := map[string]int{"ListCategory": 1, "GetCategory": 1, "ListTagsForCategory": 1, "ListAttachedObjectsOnTags": 1, "GetTag": 1}
+	want := map[string]int{"ListCategories": 1, "GetCategory": 1, "ListTagsForCategory": 1, "ListAttachedObjectsOnTags": 1, "GetTag": 1}
 	if diff := cmp.Diff(want, calls(v)); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
@@ -348,7 +366,7 @@ func TestMissingTagIsRemembered(t *testing.T) {
 // own, also when another category is really missing.
 func TestTagServiceFailureIsNotAMissingTag(t *testing.T) {
 	t.Parallel()
-	for _, op := range []string{"ListCategory", "GetCategory", "ListTagsForCategory", "ListAttachedObjectsOnTags", "GetTag", "tags"} {
+	for _, op := range []string{"ListCategories", "GetCategory", "ListTagsForCategory", "ListAttachedObjectsOnTags", "GetTag", "tags"} {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
 			v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))

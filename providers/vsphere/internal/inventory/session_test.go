@@ -1,0 +1,140 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+var _ Client = (*session.Session)(nil)
+
+// newSession is a session as the product makes it.
+func newSession(t *testing.T, v *cloudsim.VCenter) *session.Session {
+	t.Helper()
+	host, port, err := net.SplitHostPort(v.Address())
+	ok(t, err)
+	number, err := strconv.Atoi(port)
+	ok(t, err)
+	s, err := session.New(
+		session.Endpoint{Name: "vc", Server: host, Port: number, CAFile: v.CAFile()},
+		[]session.Source{session.Inline(session.Credentials{User: v.User(), Password: config.Secret(v.Password())})},
+		session.Options{},
+	)
+	ok(t, err)
+
+	return s
+}
+
+// vsphere §3, §6, §13 [B], §16.10: the whole life with the session that the
+// product uses, whose errors have a meaning of their own.
+func TestWithRealSession(t *testing.T) {
+	t.Parallel()
+	spec := zoned(map[string]cloudsim.Tags{"cluster": both("z", "r")})
+	spec.Datacenters[0].VMs = append(spec.Datacenters[0].VMs, cloudsim.VMSpec{Name: "db"})
+	v := simulateTLS(t, spec)
+	s := newSession(t, v)
+	i, stop := run(t, s, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region"})
+	waitSynced(t, i)
+
+	db := byID(v.VM("db").UUID())
+	for n := range 3 { // the second and third time in new sessions
+		zone, region, err := i.Zones(t.Context(), one(t, i, byName("web")))
+		if zone != "z" || region != "r" || err != nil {
+			t.Fatalf("Zones() = %q, %q, %v", zone, region, err)
+		}
+		if vms, err := i.Confirm(t.Context(), db); names(vms) != "db" || err != nil {
+			t.Fatalf("Confirm %d = %s, %v, want db", n, names(vms), err)
+		}
+		v.TerminateSessions()
+		eventually(t, func() string {
+			if i.Status().Connected && v.Count("CreatePropertyCollector") == n+1 {
+				return "the end of the session was not noticed"
+			}
+
+			return ""
+		})
+		current(t, i)
+	}
+
+	ok(t, v.VM("db").Destroy())
+	eventually(t, func() string {
+		vms, err := i.Confirm(t.Context(), db)
+		if len(vms) != 0 || err != nil {
+			return "Confirm = " + names(vms) + ", " + errorText(err)
+		}
+
+		return ""
+	})
+	stop()
+	for _, held := range v.Sessions() {
+		if held.Collectors+held.Filters+held.Views > 0 {
+			t.Errorf("%d collectors, %d filters and %d views are left", held.Collectors, held.Filters, held.Views)
+		}
+	}
+	ok(t, s.Close(t.Context()))
+	if left := v.Sessions(); len(left) != 0 {
+		t.Errorf("%d sessions are left", len(left))
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return "no error"
+	}
+
+	return err.Error()
+}
+
+// design.md "Errors": whatever failed, it means that nothing is known of the
+// VM; a login that was refused can still be told from an outage.
+func TestErrorsHaveAMeaning(t *testing.T) {
+	t.Parallel()
+	v := simulateTLS(t, cloudsim.VCenterSpec{})
+	v.SetPassword("another")
+	s := newSession(t, v)
+	v.SetPassword("rotated")
+	i, _ := run(t, s, Config{})
+	eventually(t, func() string {
+		if i.Status().Err == nil {
+			return "no failure yet"
+		}
+
+		return ""
+	})
+	_, findErr := i.Find(byID(uuid))
+	_, confirmErr := i.Confirm(t.Context(), byID(uuid))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	for what, err := range map[string]error{"Find": findErr, "Confirm": confirmErr, "WaitSynced": i.WaitSynced(ctx)} {
+		if !errors.Is(err, apierr.ErrDenied) {
+			t.Errorf("%s = %v, want denied", what, err)
+		}
+	}
+	if got := apierr.Code(findErr); got != apierr.CodeDenied {
+		t.Errorf("code of Find = %s, want %s", got, apierr.CodeDenied)
+	}
+	ok(t, s.Close(t.Context()))
+}
+
+// A datacenter that was deleted a moment ago is no proof that the VM is.
+func TestNotFoundFaultIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	v, i := confirming(t, "north", "south")
+	v.Break("FindAllByUuid", front.Always(), cloudsim.Fault(&types.ManagedObjectNotFound{}))
+	_, err := i.Confirm(t.Context(), byID("unknown"))
+	if diff := cmp.Diff(apierr.CodeUnavailable, apierr.Code(err)); diff != "" {
+		t.Errorf("code of %v (-want +got):\n%s", err, diff)
+	}
+}
