@@ -12,7 +12,7 @@ import (
 // TestWholeProviderPasses runs the suite as a provider would, in real time.
 func TestWholeProviderPasses(t *testing.T) {
 	t.Parallel()
-	Nodes(t, simSuite(simBuild{timeout: time.Second, patience: 30 * time.Second}))
+	Nodes(t, simSuite(simBuild{timeout: 2 * time.Second, memory: time.Second, patience: time.Minute}))
 }
 
 // TestWholeProviderPassesSlowly runs every case with the time-outs of a real
@@ -34,7 +34,7 @@ func TestWholeProviderPassesSlowly(t *testing.T) {
 // prepared is the suite of a provider built slowly.
 func prepared(t *testing.T, build simBuild) Suite {
 	t.Helper()
-	build.timeout, build.patience = 4*time.Second, 10*time.Second
+	build.timeout, build.memory, build.patience = 4*time.Second, 4*time.Second, 10*time.Second
 	suite, err := simSuite(build).prepare()
 	if err != nil {
 		t.Fatal(err)

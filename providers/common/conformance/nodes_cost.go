@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -146,21 +147,13 @@ func mixedLoad(b *bed) {
 	}
 
 	var wg sync.WaitGroup
-	ask := func(node *v1.Node, check func(r replies) error) {
-		for range 4 {
-			wg.Go(func() {
-				for range 10 {
-					r := b.ask(node)[0]
-					if err := check(r); err != nil {
-						b.t.Errorf("node %q: %v", node.Spec.ProviderID, err)
-					}
-					use(r.metadata)
-				}
-			})
+	ask := func(node *v1.Node, check func(r replies) (complete bool, err error)) {
+		for range 3 {
+			wg.Go(func() { b.askOften(node, check) })
 		}
 	}
 	for _, m := range running {
-		ask(newNode(m.Ref), func(r replies) error { return checkRunning(r, m) })
+		ask(newNode(m.Ref), func(r replies) (bool, error) { return checkRunning(r, m) })
 	}
 	for _, m := range stopped {
 		ask(newNode(m.Ref), checkStopped)
@@ -172,6 +165,31 @@ func mixedLoad(b *bed) {
 		ask(b.foreign(m)[0], checkUntouched)
 	}
 	wg.Wait()
+}
+
+// askOften asks everything about the node until the answers were complete
+// several times, and uses them up. An error is no answer; a wrong answer is
+// wrong at once.
+func (b *bed) askOften(node *v1.Node, check func(r replies) (complete bool, err error)) {
+	b.t.Helper()
+	deadline := time.Now().Add(b.suite.Patience)
+	for good := 0; good < rounds; {
+		r := b.ask(node)[0]
+		complete, err := check(r)
+		switch {
+		case err != nil:
+			b.t.Errorf("node %q: %v", node.Spec.ProviderID, err)
+
+			return
+		case complete:
+			good++
+		case time.Now().After(deadline):
+			b.t.Errorf("node %q: not answered within %s: %v", node.Spec.ProviderID, b.suite.Patience, r.errs())
+
+			return
+		}
+		use(r.metadata)
+	}
 }
 
 // createMany makes instances.
@@ -197,34 +215,40 @@ func use(m *cloudprovider.InstanceMetadata) {
 	m.ProviderID = "used"
 }
 
-func checkRunning(r replies, m machine) error {
-	if !r.exists || r.shutdown || r.metadata == nil {
-		return fmt.Errorf("running: exists %t, %v; shutdown %t; metadata %v, %v", r.exists, r.existsErr, r.shutdown, r.metadata, r.metadataErr)
+// The checks say whether the replies are all there, and what is wrong in those
+// that are.
+
+func checkRunning(r replies, m machine) (complete bool, err error) {
+	if r.gone() || r.shutdown {
+		return false, fmt.Errorf("running: gone %t, shut down %t", r.gone(), r.shutdown)
+	}
+	if r.metadata == nil {
+		return false, nil
 	}
 
-	return checkMetadata(r.metadata, m.ProviderID, m)
+	return r.exists && r.shutdownErr == nil, checkMetadata(r.metadata, m.ProviderID, m)
 }
 
-func checkStopped(r replies) error {
-	if !r.exists || !r.shutdown {
-		return fmt.Errorf("stopped: exists %t, %v; shutdown %t, %v", r.exists, r.existsErr, r.shutdown, r.shutdownErr)
+func checkStopped(r replies) (complete bool, err error) {
+	if r.gone() || !r.shutdown && r.shutdownErr == nil {
+		return false, fmt.Errorf("stopped: gone %t, shut down %t", r.gone(), r.shutdown)
 	}
 
-	return nil
+	return r.exists && r.shutdown, nil
 }
 
-func checkDeleted(r replies) error {
+func checkDeleted(r replies) (complete bool, err error) {
 	if r.shutdown {
-		return fmt.Errorf("deleted: shutdown %t", r.shutdown)
+		return false, errors.New("deleted: shut down")
 	}
 
-	return nil
+	return true, nil
 }
 
-func checkUntouched(r replies) error {
+func checkUntouched(r replies) (complete bool, err error) {
 	if !r.exists || r.shutdown || r.metadata == nil || r.metadata.ProviderID != "" {
-		return fmt.Errorf("foreign: exists %t, shutdown %t, metadata %v", r.exists, r.shutdown, r.metadata)
+		return false, fmt.Errorf("foreign: exists %t, shutdown %t, metadata %v", r.exists, r.shutdown, r.metadata)
 	}
 
-	return nil
+	return true, nil
 }

@@ -229,13 +229,14 @@ func simSuite(build simBuild) Suite {
 		Budget:    Budget{Nodes: 60, Initialise: 10, Steady: 5, Lifecycle: 5},
 		Timeout:   build.timeout,
 		Patience:  build.patience,
-		Memory:    build.timeout,
+		Memory:    build.memory,
 	}
 }
 
 // simBuild says how providers are built: fast or slow, whole or flawed.
 type simBuild struct {
 	timeout  time.Duration
+	memory   time.Duration
 	patience time.Duration
 	options  func(*instance.Options)
 	client   func(*simClient)

@@ -25,12 +25,12 @@ func (b simBuild) connect(t testing.TB, c *simCloud) cloudprovider.Interface {
 	if b.client != nil {
 		b.client(client)
 	}
-	s := newSimSource(client, b.timeout)
+	s := newSimSource(client, b.timeout, b.memory/2)
 	var source instance.Source = s
 	if b.source != nil {
 		source = b.source(s)
 	}
-	options := instance.Options{Provider: "sim", Timeout: b.timeout, NegativeTTL: b.timeout / 4}
+	options := instance.Options{Provider: "sim", Timeout: b.timeout, NegativeTTL: b.memory / 4}
 	if b.options != nil {
 		b.options(&options)
 	}
@@ -143,14 +143,14 @@ type simSource struct {
 	describe func(*simMachine) *cloudprovider.InstanceMetadata
 }
 
-func newSimSource(client *simClient, timeout time.Duration) *simSource {
+func newSimSource(client *simClient, timeout, ttl time.Duration) *simSource {
 	all := func(*simMachine) bool { return true }
 
 	return &simSource{
 		client: client,
 		list: cache.NewValue(
 			func(ctx context.Context) ([]*simMachine, error) { return client.read(ctx, all) },
-			cache.Options[[]*simMachine]{TTL: timeout / 2, Timeout: timeout},
+			cache.Options[[]*simMachine]{TTL: ttl, Timeout: timeout},
 		),
 		match:    matches,
 		pick:     only,
