@@ -1,6 +1,7 @@
 package front
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -77,9 +78,7 @@ func (h *Hold) wait(r *http.Request) {
 
 // Replay sends a recorded answer.
 func Replay(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
-	for name, values := range answer.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes()) // a client that is gone misses it
 }

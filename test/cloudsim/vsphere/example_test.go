@@ -3,7 +3,6 @@ package vsphere_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"net/url"
 
 	"github.com/vmware/govmomi"
@@ -26,11 +25,11 @@ vcenters:
       nics: [{ips: [10.0.0.1]}]
 `))
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	cloud, err := vsphere.Start(spec)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer cloud.Close()
 	v := cloud.VCenter("vc-a")
@@ -41,7 +40,7 @@ vcenters:
 	login.User = url.UserPassword(v.User(), v.Password())
 	client, err := govmomi.NewClient(ctx, login, true)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	index := object.NewSearchIndex(client.Client)
 	for range 2 {
@@ -50,7 +49,7 @@ vcenters:
 	}
 	fmt.Println(v.Count("FindByUuid"), "searches,", len(v.Sessions()), "session")
 	if err := client.Logout(ctx); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println(len(v.Sessions()), "sessions left")
 	// Output:

@@ -59,89 +59,47 @@ func TestFeedPagesIn(t *testing.T) {
 
 func TestFeedReportsChanges(t *testing.T) {
 	t.Parallel()
+	const modify, enter, leave = types.ObjectUpdateKindModify, types.ObjectUpdateKindEnter, types.ObjectUpdateKindLeave
+	nics := func(vm *VM) error { return vm.SetNICs(NIC{IPs: []string{"10.0.0.1", "10.0.0.9"}}) }
+	metadata := func(vm *VM) error {
+		return vm.SetExtraConfig(map[string]string{"guestinfo.metadata": "e30=", "unrelated": "x"})
+	}
+	disconnect := func(vm *VM) error { return vm.SetConnectionState(types.VirtualMachineConnectionStateDisconnected) }
+	add := func(vm *VM) error {
+		_, err := vm.VCenter().AddVM("dc", VMSpec{Name: "three"})
+		return err
+	}
+	always := []string{
+		"guest.hostName", "guest.net", "name", "parent", "resourcePool", "runtime.connectionState", "runtime.host",
+		"runtime.powerState", "summary.config.guestId", "summary.config.memorySizeMB", "summary.config.numCpu",
+		"summary.config.uuid",
+	}
 	cases := map[string]struct {
 		reason string
-		change func(v *VCenter, vm *VM) error
+		change func(vm *VM) error
 		kind   types.ObjectUpdateKind
 		paths  []string
 	}{
 		"PowerOff": {
-			"a guest that is off reports nothing: vsphere §16.1",
-			func(_ *VCenter, vm *VM) error { return vm.PowerOff() },
-			types.ObjectUpdateKindModify,
+			"a guest that is off reports nothing: vsphere §16.1", (*VM).PowerOff, modify,
 			[]string{"guest.hostName", "guest.net", "runtime.powerState"},
 		},
-		"Suspend": {
-			"a suspended guest keeps its networks",
-			func(_ *VCenter, vm *VM) error { return vm.Suspend() },
-			types.ObjectUpdateKindModify,
-			[]string{"runtime.powerState"},
-		},
-		"SetHostname": {
-			"the guest is renamed",
-			func(_ *VCenter, vm *VM) error { return vm.SetHostname("other") },
-			types.ObjectUpdateKindModify,
-			[]string{"guest.hostName"},
-		},
-		"SetNICs": {
-			"an address is added",
-			func(_ *VCenter, vm *VM) error { return vm.SetNICs(NIC{IPs: []string{"10.0.0.1", "10.0.0.9"}}) },
-			types.ObjectUpdateKindModify,
-			[]string{"guest.net"},
-		},
+		"Suspend":     {"a suspended guest keeps its networks", (*VM).Suspend, modify, []string{"runtime.powerState"}},
+		"SetHostname": {"the guest is renamed", func(vm *VM) error { return vm.SetHostname("other") }, modify, []string{"guest.hostName"}},
+		"SetNICs":     {"an address is added", nics, modify, []string{"guest.net"}},
 		"SetTools": {
-			"tools stop",
-			func(_ *VCenter, vm *VM) error { return vm.SetTools(false) },
-			types.ObjectUpdateKindModify,
+			"tools stop", func(vm *VM) error { return vm.SetTools(false) }, modify,
 			[]string{"guest.hostName", "guest.net"},
 		},
-		"SetExtraConfig": {
-			"one key of an array is watched",
-			func(_ *VCenter, vm *VM) error {
-				return vm.SetExtraConfig(map[string]string{"guestinfo.metadata": "e30=", "unrelated": "x"})
-			},
-			types.ObjectUpdateKindModify,
-			[]string{`config.extraConfig["guestinfo.metadata"]`},
-		},
-		"SetConnectionState": {
-			"the host is disconnected",
-			func(_ *VCenter, vm *VM) error {
-				return vm.SetConnectionState(types.VirtualMachineConnectionStateDisconnected)
-			},
-			types.ObjectUpdateKindModify,
-			[]string{"runtime.connectionState"},
-		},
+		"SetExtraConfig":     {"one key of an array is watched", metadata, modify, []string{`config.extraConfig["guestinfo.metadata"]`}},
+		"SetConnectionState": {"the host is disconnected", disconnect, modify, []string{"runtime.connectionState"}},
 		"HideConfig": {
-			"the files are inaccessible",
-			func(_ *VCenter, vm *VM) error { return vm.HideConfig(true) },
-			types.ObjectUpdateKindModify,
+			"the files are inaccessible", func(vm *VM) error { return vm.HideConfig(true) }, modify,
 			[]string{"summary.config.guestId", "summary.config.memorySizeMB", "summary.config.numCpu", "summary.config.uuid"},
 		},
-		"Migrate": {
-			"vMotion",
-			func(_ *VCenter, vm *VM) error { return vm.Migrate("host-2") },
-			types.ObjectUpdateKindModify,
-			[]string{"runtime.host"},
-		},
-		"Destroy": {
-			"the VM is gone",
-			func(_ *VCenter, vm *VM) error { return vm.Destroy() },
-			types.ObjectUpdateKindLeave,
-			nil,
-		},
-		"AddVM": {
-			"a new VM, without NICs and metadata",
-			func(v *VCenter, _ *VM) error {
-				_, err := v.AddVM("dc", VMSpec{Name: "three"})
-				return err
-			},
-			types.ObjectUpdateKindEnter,
-			[]string{
-				"guest.hostName", "guest.net", "name", "parent", "resourcePool", "runtime.connectionState", "runtime.host",
-				"runtime.powerState", "summary.config.guestId", "summary.config.memorySizeMB", "summary.config.numCpu",
-				"summary.config.uuid",
-			},
-		},
+		"Migrate": {"vMotion", func(vm *VM) error { return vm.Migrate("host-2") }, modify, []string{"runtime.host"}},
+		"Destroy": {"the VM is gone", (*VM).Destroy, leave, nil},
+		"AddVM":   {"a new VM, without metadata", add, enter, always},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +107,7 @@ func TestFeedReportsChanges(t *testing.T) {
 			v := start(t, small()).VCenter("vc")
 			w := startWatch(t, login(t, v))
 			w.pageIn(t)
-			if err := tc.change(v, v.VM("one")); err != nil {
+			if err := tc.change(v.VM("one")); err != nil {
 				t.Fatal(err)
 			}
 			updates, _, err := w.next(t.Context())
@@ -245,7 +203,7 @@ func TestFeedWaits(t *testing.T) {
 	client := login(t, v)
 	w := startWatch(t, client)
 	w.pageIn(t)
-	set, err := w.collector.WaitForUpdates(t.Context(), w.version, &types.WaitOptions{MaxWaitSeconds: new(int32(0))})
+	set, err := w.ask(t.Context(), 0)
 	if set != nil || err != nil {
 		t.Errorf("without waiting: %v, %v", set, err)
 	}
@@ -326,7 +284,7 @@ func TestFeedOfHostView(t *testing.T) {
 		types.PropertySpec{Type: "VirtualMachine", PathSet: []string{"name"}})); err != nil {
 		t.Fatal(err)
 	}
-	w := &watch{collector: collector}
+	w := &watch{client: client, collector: collector}
 	if all := w.pageIn(t); len(all) != 1 {
 		t.Fatalf("VMs on host-1: %v", all)
 	}

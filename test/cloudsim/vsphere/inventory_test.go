@@ -1,6 +1,7 @@
 package vsphere
 
 import (
+	"errors"
 	"path"
 	"strings"
 	"testing"
@@ -244,17 +245,20 @@ func TestHandles(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, small())
 	v := cloud.VCenter("vc")
-	vm := v.VM("one")
+	vm, two := v.VM("one"), v.VM("two")
+	if err := errors.Join(two.Destroy(), vm.HideConfig(true)); err != nil {
+		t.Fatal(err)
+	}
 	cases := map[string]func() error{
-		"MigrateNowhere":  func() error { return vm.Migrate("none") },
-		"DetachUnknown":   func() error { return vm.DetachTag("none", "none") },
-		"AddNowhere":      func() error { _, err := v.AddVM("none", VMSpec{Name: "x"}); return err },
-		"AddInvalid":      func() error { _, err := v.AddVM("dc", VMSpec{}); return err },
-		"AddWithoutHost":  func() error { _, err := v.AddVM("dc", VMSpec{Name: "x", Host: "none"}); return err },
-		"AttachNowhere":   func() error { return v.AttachTag("/none", "zone", "x") },
-		"RenameUnknown":   func() error { return v.RenameTag("zone", "none", "x") },
-		"DestroyTwice":    func() error { return errorOfSecond(v.VM("two").Destroy) },
-		"ExtraConfigGone": func() error { return firstError(vm.HideConfig(true), vm.SetExtraConfig(map[string]string{"a": "b"})) },
+		"MigrateNowhere":    func() error { return vm.Migrate("none") },
+		"DetachUnknown":     func() error { return vm.DetachTag("none", "none") },
+		"AddNowhere":        func() error { _, err := v.AddVM("none", VMSpec{Name: "x"}); return err },
+		"AddInvalid":        func() error { _, err := v.AddVM("dc", VMSpec{}); return err },
+		"AddWithoutHost":    func() error { _, err := v.AddVM("dc", VMSpec{Name: "x", Host: "none"}); return err },
+		"AttachNowhere":     func() error { return v.AttachTag("/none", "zone", "x") },
+		"RenameUnknown":     func() error { return v.RenameTag("zone", "none", "x") },
+		"DestroyTwice":      two.Destroy,
+		"ExtraConfigHidden": func() error { return vm.SetExtraConfig(map[string]string{"a": "b"}) },
 	}
 	for name, f := range cases {
 		if err := f(); err == nil {
@@ -275,22 +279,6 @@ func TestHandles(t *testing.T) {
 			f()
 		}()
 	}
-}
-
-// errorOfSecond calls f twice.
-func errorOfSecond(f func() error) error {
-	if err := f(); err != nil {
-		return nil
-	}
-	return f()
-}
-
-// firstError returns the second error unless the first is one, which is not expected.
-func firstError(first, second error) error {
-	if first != nil {
-		return nil
-	}
-	return second
 }
 
 func TestCloneKeepsUUID(t *testing.T) {

@@ -313,6 +313,7 @@ func powerOf(state types.VirtualMachinePowerState) Power {
 		return Off
 	case types.VirtualMachinePowerStateSuspended:
 		return Suspended
+	default:
+		return On
 	}
-	return On
 }

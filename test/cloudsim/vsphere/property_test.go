@@ -129,7 +129,7 @@ func TestFilterOverOneObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &watch{collector: collector, filter: filter}
+	w := &watch{client: c, collector: collector, filter: filter}
 	all := w.pageIn(t)
 	if len(all) != 1 {
 		t.Fatalf("objects: %v", all)
@@ -151,7 +151,7 @@ func TestFilterOverOneObject(t *testing.T) {
 	if err := v.VM("two").PowerOff(); err != nil { // not watched
 		t.Fatal(err)
 	}
-	set, err := collector.WaitForUpdates(t.Context(), w.version, &types.WaitOptions{MaxWaitSeconds: new(int32(0))})
+	set, err := w.ask(t.Context(), 0)
 	if set != nil || err != nil {
 		t.Errorf("another VM changed: %v, %v", set, err)
 	}
@@ -176,7 +176,7 @@ func TestListView(t *testing.T) {
 	if _, err := collector.CreateFilter(t.Context(), filter); err != nil {
 		t.Fatal(err)
 	}
-	w := &watch{collector: collector}
+	w := &watch{client: c, collector: collector}
 	if all := w.pageIn(t); len(all) != 1 || all[0].Obj != one {
 		t.Fatalf("at first: %v", all)
 	}
@@ -221,7 +221,7 @@ func TestTraversal(t *testing.T) {
 	if _, err := collector.CreateFilter(t.Context(), filter); err != nil {
 		t.Fatal(err)
 	}
-	w := &watch{collector: collector}
+	w := &watch{client: c, collector: collector}
 	if all := w.pageIn(t); len(all) != 3 { // the fourth is in a vApp, not in a folder
 		t.Errorf("in the feed: %v", all)
 	}

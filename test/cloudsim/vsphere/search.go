@@ -63,37 +63,37 @@ func first(refs []types.ManagedObjectReference) *types.ManagedObjectReference {
 }
 
 // FindByUuid implements the method of that name.
-func (s *searchIndex) FindByUuid(_ *simulator.Context, req *types.FindByUuid) soap.HasFault { //nolint:revive // the API's name
+func (s *searchIndex) FindByUuid(_ *simulator.Context, req *types.FindByUuid) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byUUID(req.Uuid, req.InstanceUuid))
 	return &methods.FindByUuidBody{Res: &types.FindByUuidResponse{Returnval: first(refs)}}
 }
 
 // FindAllByUuid implements the method of that name.
-func (s *searchIndex) FindAllByUuid(_ *simulator.Context, req *types.FindAllByUuid) soap.HasFault { //nolint:revive // the API's name
+func (s *searchIndex) FindAllByUuid(_ *simulator.Context, req *types.FindAllByUuid) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byUUID(req.Uuid, req.InstanceUuid))
 	return &methods.FindAllByUuidBody{Res: &types.FindAllByUuidResponse{Returnval: refs}}
 }
 
 // FindByDnsName implements the method of that name.
-func (s *searchIndex) FindByDnsName(_ *simulator.Context, req *types.FindByDnsName) soap.HasFault { //nolint:revive // the API's name
+func (s *searchIndex) FindByDnsName(_ *simulator.Context, req *types.FindByDnsName) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byDNSName(req.DnsName))
 	return &methods.FindByDnsNameBody{Res: &types.FindByDnsNameResponse{Returnval: first(refs)}}
 }
 
 // FindAllByDnsName implements the method of that name.
-func (s *searchIndex) FindAllByDnsName(_ *simulator.Context, req *types.FindAllByDnsName) soap.HasFault { //nolint:revive // the API's name
+func (s *searchIndex) FindAllByDnsName(_ *simulator.Context, req *types.FindAllByDnsName) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byDNSName(req.DnsName))
 	return &methods.FindAllByDnsNameBody{Res: &types.FindAllByDnsNameResponse{Returnval: refs}}
 }
 
 // FindByIp implements the method of that name.
-func (s *searchIndex) FindByIp(_ *simulator.Context, req *types.FindByIp) soap.HasFault { //nolint:revive // the API's name
+func (s *searchIndex) FindByIp(_ *simulator.Context, req *types.FindByIp) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byIP(req.Ip))
 	return &methods.FindByIpBody{Res: &types.FindByIpResponse{Returnval: first(refs)}}
 }
 
 // FindAllByIp implements the method of that name.
-func (s *searchIndex) FindAllByIp(_ *simulator.Context, req *types.FindAllByIp) soap.HasFault { //nolint:revive // the API's name
+func (s *searchIndex) FindAllByIp(_ *simulator.Context, req *types.FindAllByIp) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byIP(req.Ip))
 	return &methods.FindAllByIpBody{Res: &types.FindAllByIpResponse{Returnval: refs}}
 }

@@ -1,6 +1,8 @@
 package vsphere
 
 import (
+	"slices"
+
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
@@ -19,14 +21,12 @@ func (m *machine) run(ctx *simulator.Context, name string, work func() types.Bas
 
 func (m *machine) runPower(ctx *simulator.Context, name string, power Power, from ...types.VirtualMachinePowerState) types.ManagedObjectReference {
 	return m.run(ctx, name, func() types.BaseMethodFault {
-		for _, state := range from {
-			if m.Runtime.PowerState == state {
-				m.setPower(power)
-				m.dc.v.feed.touch(false, m.Self)
-				return nil
-			}
+		if !slices.Contains(from, m.Runtime.PowerState) {
+			return &types.InvalidPowerState{ExistingState: m.Runtime.PowerState, RequestedState: from[0]}
 		}
-		return &types.InvalidPowerState{ExistingState: m.Runtime.PowerState, RequestedState: from[0]}
+		m.setPower(power)
+		m.dc.v.feed.touch(false, m.Self)
+		return nil
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"go.uber.org/goleak"
 )
@@ -80,6 +81,7 @@ func loginREST(t *testing.T, v *VCenter, c *govmomi.Client) *rest.Client {
 
 // watch is a client's change feed over the whole inventory.
 type watch struct {
+	client    *govmomi.Client
 	collector *property.Collector
 	filter    *property.Filter
 	version   string
@@ -120,14 +122,26 @@ func startWatch(t *testing.T, c *govmomi.Client) *watch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &watch{collector: collector, filter: filter}
+	return &watch{client: c, collector: collector, filter: filter}
+}
+
+// ask waits for changes for at most the given time, and returns nil when none came.
+func (w *watch) ask(ctx context.Context, wait time.Duration) (*types.UpdateSet, error) {
+	res, err := methods.WaitForUpdatesEx(ctx, w.client, &types.WaitForUpdatesEx{
+		This: w.collector.Reference(), Version: w.version,
+		Options: &types.WaitOptions{MaxWaitSeconds: new(int32(wait.Seconds()))},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res.Returnval, nil
 }
 
 // next asks once and returns the updates, and whether there is more to page in.
 func (w *watch) next(ctx context.Context) ([]types.ObjectUpdate, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	set, err := w.collector.WaitForUpdates(ctx, w.version, &types.WaitOptions{MaxWaitSeconds: new(int32(patience.Seconds()))})
+	set, err := w.ask(ctx, patience)
 	if err != nil {
 		return nil, false, err
 	}

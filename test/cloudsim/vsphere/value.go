@@ -116,8 +116,7 @@ func wireValue(value reflect.Value) types.AnyType {
 // fingerprint stands for a value in comparisons. It does not change with the
 // objects that the value may share with the inventory.
 func fingerprint(value types.AnyType) string {
-	switch reflect.ValueOf(value).Kind() {
-	case reflect.String, reflect.Bool, reflect.Int32:
+	if kind := reflect.ValueOf(value).Kind(); kind == reflect.String || kind == reflect.Bool || kind == reflect.Int32 {
 		return fmt.Sprint(value)
 	}
 	if ref, ok := value.(types.ManagedObjectReference); ok {
