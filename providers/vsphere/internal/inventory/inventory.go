@@ -58,6 +58,9 @@ type Config struct {
 
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Observe is told how things stand after each answer of the feed and each
+	// failure, without the counts. It must not block.
+	Observe func(Status)
 }
 
 func (c Config) withDefaults() Config {
@@ -72,6 +75,9 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.TagNameTTL, 10*time.Minute)
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Observe == nil {
+		c.Observe = func(Status) {}
 	}
 
 	return c
@@ -102,7 +108,7 @@ func New(client Client, cfg Config) *Inventory {
 		client: client,
 		store:  newStore(cfg.Datacenters),
 		tags:   newTagger(client, cfg),
-		health: newHealth(),
+		health: newHealth(cfg.Observe),
 	}
 }
 
@@ -168,13 +174,16 @@ func (i *Inventory) WaitSynced(ctx context.Context) error {
 
 // health is the state of the feed.
 type health struct {
-	synced chan struct{} // closed with the first inventory
+	synced  chan struct{} // closed with the first inventory
+	observe func(Status)
 
 	mu  sync.Mutex
 	now Status
 }
 
-func newHealth() *health { return &health{synced: make(chan struct{})} }
+func newHealth(observe func(Status)) *health {
+	return &health{synced: make(chan struct{}), observe: observe}
+}
 
 func (h *health) status() Status {
 	h.mu.Lock()
@@ -185,19 +194,23 @@ func (h *health) status() Status {
 
 // answered notes that nothing more had changed at the given time.
 func (h *health) answered(at time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	if !h.now.Synced {
-		close(h.synced)
-	}
-	h.now.Synced, h.now.Connected, h.now.LastAnswer, h.now.Err = true, true, at, nil
+	h.change(func(now *Status) {
+		if !now.Synced {
+			close(h.synced)
+		}
+		now.Synced, now.Connected, now.LastAnswer, now.Err = true, true, at, nil
+	})
 }
 
 // lost notes that changes go unnoticed from now on.
 func (h *health) lost(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.change(func(now *Status) { now.Connected, now.Err = false, err })
+}
 
-	h.now.Connected, h.now.Err = false, err
+func (h *health) change(apply func(now *Status)) {
+	h.mu.Lock()
+	apply(&h.now)
+	now := h.now
+	h.mu.Unlock()
+	h.observe(now)
 }
