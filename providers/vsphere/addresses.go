@@ -1,0 +1,181 @@
+package vsphere
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+)
+
+// What keeps a Node from having addresses. The texts are those that users of
+// the existing controller manager know.
+var (
+	errNoHostName = errors.New("VM Guest hostname is empty") //nolint:revive,staticcheck // a text that users know
+	errNoNIC      = errors.New("VM GuestNicInfo is empty")   //nolint:revive,staticcheck // a text that users know
+	errNoAddress  = errors.New("unable to find suitable IP address for node")
+)
+
+// noDevice marks an interface that has no virtual network card behind it, such
+// as a bridge of the guest.
+const noDevice = -1
+
+// addressRules say which addresses of a VM become addresses of its Node.
+type addressRules struct {
+	nodes Nodes
+	// families are the IP families that a Node must have, the preferred one first.
+	families []address.Family
+}
+
+// guest is what is known about the network of a VM.
+type guest struct {
+	// id names the VM in errors.
+	id       string
+	hostName string
+	nics     []nic
+	// static are the addresses that cloud-init was told to configure, in order.
+	static []netip.Addr
+	// nodeIPs are the addresses that the kubelet was told to use.
+	nodeIPs []netip.Addr
+}
+
+// nic is one network interface as the guest reports it.
+type nic struct {
+	Network        string
+	Addresses      []string
+	DeviceConfigID int32
+}
+
+// candidate is an address that others can reach, and the network it is on.
+type candidate struct {
+	addr    netip.Addr
+	network string
+}
+
+func addrOf(c candidate) netip.Addr { return c.addr }
+
+// nodeAddresses chooses the addresses of a Node: its host name, then for each
+// family an internal address, an external one, or both. Every family must have
+// at least one of them. Errors carry the reason NoAddress.
+func nodeAddresses(g guest, rules addressRules) ([]v1.NodeAddress, error) {
+	addresses, err := chooseAddresses(g, rules)
+	return addresses, instance.WithReason(instance.ReasonNoAddress, err)
+}
+
+func chooseAddresses(g guest, rules addressRules) ([]v1.NodeAddress, error) {
+	switch {
+	case g.hostName == "":
+		return nil, fmt.Errorf("VM %s: %w", g.id, errNoHostName)
+	case len(g.nics) == 0:
+		return nil, fmt.Errorf("VM %s: %w", g.id, errNoNIC)
+	}
+	candidates, err := usable(g, rules.nodes)
+	if err != nil {
+		return nil, err
+	}
+	addresses := []v1.NodeAddress{{Type: v1.NodeHostName, Address: g.hostName}}
+	for _, family := range rules.families {
+		chosen := choosePair(address.OfFamily(family, candidates, addrOf), g.nodeIPs, rules.nodes)
+		if len(chosen) == 0 {
+			return nil, fmt.Errorf("%w %s with IP family %s", errNoAddress, g.id, family)
+		}
+		addresses = append(addresses, chosen...)
+	}
+	return address.Deduplicate(addresses), nil
+}
+
+// usable lists the addresses that others can reach, those that cloud-init
+// configured first.
+func usable(g guest, nodes Nodes) ([]candidate, error) {
+	nics := slices.DeleteFunc(slices.Clone(g.nics), func(n nic) bool { return n.DeviceConfigID == noDevice })
+	internal, external := nodes.InternalVMNetworkName, nodes.ExternalVMNetworkName
+	if internal != "" && external != "" && !slices.ContainsFunc(nics, func(n nic) bool {
+		return strings.EqualFold(n.Network, internal) || strings.EqualFold(n.Network, external)
+	}) {
+		return nil, fmt.Errorf("%w %s: no interface is on network %q or %q", errNoAddress, g.id, internal, external)
+	}
+	var candidates []candidate
+	for _, n := range nics {
+		for _, text := range n.Addresses {
+			if addr, err := address.Parse(text); err == nil && address.Usable(addr) {
+				candidates = append(candidates, candidate{addr: addr, network: n.Network})
+			}
+		}
+	}
+	if len(candidates) == 0 {
+		return nil, fmt.Errorf("%w %s: its guest reports none that others can reach", errNoAddress, g.id)
+	}
+	slices.SortStableFunc(candidates, func(a, b candidate) int { return rank(g.static, a.addr) - rank(g.static, b.addr) })
+	return candidates, nil
+}
+
+// rank is the place of an address in a list; what is not in it comes last.
+func rank(list []netip.Addr, addr netip.Addr) int {
+	if i := slices.Index(list, addr); i >= 0 {
+		return i
+	}
+	return len(list)
+}
+
+// choosePair chooses the internal and the external address among candidates of
+// one family:
+//
+//	internal   external   what a subnet or a network name matches
+//	yes        yes        both
+//	yes        no         that one, and nothing for the other type
+//	no         yes        the same
+//	no         no         the first candidate of each type
+//
+// What the kubelet was told to use becomes the internal address in any case,
+// and the external one in the last: the Node is not initialised without it.
+func choosePair(candidates []candidate, nodeIPs []netip.Addr, nodes Nodes) []v1.NodeAddress {
+	internals := address.OutOf(address.Prefixes(nodes.ExcludeInternalNetworkSubnetCIDR), candidates, addrOf)
+	externals := address.OutOf(address.Prefixes(nodes.ExcludeExternalNetworkSubnetCIDR), candidates, addrOf)
+	internal := match(internals, nodes.InternalNetworkSubnetCIDR, nodes.InternalVMNetworkName)
+	external := match(externals, nodes.ExternalNetworkSubnetCIDR, nodes.ExternalVMNetworkName)
+	if !internal.IsValid() && !external.IsValid() {
+		internal, external = first(internals), cmp.Or(provided(externals, nodeIPs), first(externals))
+	}
+	internal = cmp.Or(provided(internals, nodeIPs), internal)
+	var chosen []v1.NodeAddress
+	if internal.IsValid() {
+		chosen = append(chosen, address.Node(v1.NodeInternalIP, internal))
+	}
+	if external.IsValid() {
+		chosen = append(chosen, address.Node(v1.NodeExternalIP, external))
+	}
+	return chosen
+}
+
+// match finds the address in the first subnet that has any or, failing that,
+// the first one on a network.
+func match(candidates []candidate, subnets config.CIDRs, network string) netip.Addr {
+	if found, ok := address.First(address.Prefixes(subnets), candidates, addrOf); ok {
+		return found.addr
+	}
+	for _, c := range candidates {
+		if network != "" && strings.EqualFold(c.network, network) {
+			return c.addr
+		}
+	}
+	return netip.Addr{}
+}
+
+// provided is the first candidate that the kubelet was told to use.
+func provided(candidates []candidate, nodeIPs []netip.Addr) netip.Addr {
+	return first(slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return !slices.Contains(nodeIPs, c.addr) }))
+}
+
+func first(candidates []candidate) netip.Addr {
+	if len(candidates) == 0 {
+		return netip.Addr{}
+	}
+	return candidates[0].addr
+}

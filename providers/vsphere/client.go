@@ -1,0 +1,171 @@
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/client-go/kubernetes"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+)
+
+// vcenter is one configured vCenter: the session with it, and what it has.
+type vcenter struct {
+	name      string
+	rules     addressRules
+	session   *session.Session
+	inventory *inventory.Inventory
+}
+
+// find looks VMs up in memory.
+func (vc *vcenter) find(q inventory.Query) ([]vm, error) {
+	found, err := vc.inventory.Find(q)
+	return vc.own(found, vc.inventory.Current() == nil), err
+}
+
+// confirm asks the vCenter itself.
+func (vc *vcenter) confirm(ctx context.Context, q inventory.Query) ([]vm, error) {
+	found, err := vc.inventory.Confirm(ctx, q)
+	return vc.own(found, true), err
+}
+
+func (vc *vcenter) own(found []*inventory.VM, current bool) []vm {
+	owned := make([]vm, len(found))
+	for i, v := range found {
+		owned[i] = vm{VM: v, vcenter: vc, current: current}
+	}
+	return owned
+}
+
+// runner is what works in the background until its context ends.
+type runner interface {
+	Run(ctx context.Context)
+}
+
+// sessionMetrics counts for all sessions of the process.
+var sessionMetrics = sync.OnceValue(func() *session.Metrics {
+	m := session.NewMetrics(metrics.New(ProviderName))
+	m.Register(legacyregistry.MustRegister)
+	return m
+})
+
+// observer shows in the metrics how current the inventory of a vCenter is.
+func observer(vcenter string) func(inventory.Status) {
+	recorder := metrics.New(ProviderName)
+	snapshot := recorder.Snapshot(vcenter)
+	return func(status inventory.Status) {
+		recorder.Connected(vcenter, status.Connected)
+		if status.Connected {
+			snapshot.Refreshed(status.LastAnswer)
+		}
+	}
+}
+
+// newVCenters makes the configured vCenters, and what watches their
+// credentials. Nobody is talked to yet.
+func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder) ([]*vcenter, []runner, error) {
+	credentials := &credentialSources{builder: builder, shared: map[secretSource]session.Source{}}
+	var vcenters []*vcenter
+	for _, name := range slices.Sorted(maps.Keys(cfg.VirtualCenter)) {
+		entry := cfg.VirtualCenter[name]
+		sources, err := credentials.of(entry, cfg.secretSource(entry))
+		if err != nil {
+			return nil, nil, err
+		}
+		t.session.Metrics = sessionMetrics()
+		s, err := session.New(endpoint(name, entry), sources, t.session)
+		if err != nil {
+			return nil, nil, err
+		}
+		watch := t.inventory
+		watch.Name, watch.Datacenters = name, entry.Datacenters
+		watch.ZoneCategory, watch.RegionCategory = cfg.Labels.Zone, cfg.Labels.Region
+		watch.Observe = observer(name)
+		vcenters = append(vcenters, &vcenter{
+			name:      name,
+			rules:     addressRules{nodes: cfg.Nodes, families: entry.IPFamily},
+			session:   s,
+			inventory: inventory.New(s, watch),
+		})
+	}
+	return vcenters, credentials.runners, nil
+}
+
+// checkEndpoints reports what can be known to be wrong without a connection,
+// such as a CA file that is none.
+func (c *Config) checkEndpoints() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(c.VirtualCenter)) {
+		errs = append(errs, endpoint(name, c.VirtualCenter[name]).Validate())
+	}
+	return errors.Join(errs...)
+}
+
+func endpoint(name string, entry *VirtualCenter) session.Endpoint {
+	return session.Endpoint{
+		Name:       name,
+		Server:     entry.Server,
+		Port:       int(entry.Port),
+		Insecure:   entry.InsecureFlag,
+		CAFile:     entry.CAFile,
+		Thumbprint: string(entry.Thumbprint),
+		RoundTrips: int(entry.SoapRoundtripCount),
+	}
+}
+
+// credentialSources makes each Secret and each directory once, however many
+// vCenters have their credentials there.
+type credentialSources struct {
+	builder cloudprovider.ControllerClientBuilder
+	client  kubernetes.Interface
+	shared  map[secretSource]session.Source
+	runners []runner
+}
+
+// of lists the sources for a vCenter, first that has anything: the Secret or
+// directory, then what stands in the cloud-config itself.
+func (c *credentialSources) of(entry *VirtualCenter, kept secretSource) ([]session.Source, error) {
+	var sources []session.Source
+	if !kept.none() {
+		source, err := c.get(kept)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, source)
+	}
+	if entry.User != "" || len(sources) == 0 {
+		sources = append(sources, session.Inline(session.Credentials{User: string(entry.User), Password: entry.Password}))
+	}
+	return sources, nil
+}
+
+func (c *credentialSources) get(kept secretSource) (session.Source, error) {
+	if source, ok := c.shared[kept]; ok {
+		return source, nil
+	}
+	if kept.directory != "" {
+		directory := session.NewDirectory(kept.directory)
+		c.runners = append(c.runners, directory)
+		c.shared[kept] = directory
+		return directory, nil
+	}
+	if c.client == nil {
+		client, err := c.builder.Client(clientName)
+		if err != nil {
+			return nil, fmt.Errorf("make a client for Secret %s/%s: %w", kept.secretNamespace, kept.secretName, err)
+		}
+		c.client = client
+	}
+	secret := session.NewSecret(c.client.CoreV1().RESTClient(), kept.secretNamespace, kept.secretName)
+	c.runners = append(c.runners, secret)
+	c.shared[kept] = secret
+	return secret, nil
+}

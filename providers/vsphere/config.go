@@ -1,0 +1,259 @@
+package vsphere
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+)
+
+// What holds where neither the file nor the environment says otherwise.
+const (
+	defaultPort             = 443
+	defaultRoundtripCount   = 3
+	defaultSecretsDirectory = "/etc/cloud/secrets"
+)
+
+// Config is what this provider reads from a cloud-config. The names of keys are
+// those of INI files; YAML files have them in camelCase, and call VirtualCenter
+// vcenter.
+type Config struct {
+	// Global holds what all vCenters have in common. A vCenter takes from here
+	// what it does not set itself.
+	Global Global
+	// VirtualCenter is one section for each vCenter, with its address or any
+	// other name in quotes.
+	VirtualCenter map[string]*VirtualCenter
+	// Labels names the tag categories that tell where a VM is.
+	Labels Labels
+	// Nodes says which addresses of a VM become addresses of its Node.
+	Nodes Nodes
+
+	// deleteByName is [NodeDeletion] by-name, one of the settings of all
+	// providers.
+	deleteByName bool
+	// skipNodeDeletion is set by SKIP_NODE_DELETION in the environment: a VM
+	// that is gone is then an error, and its Node stays.
+	skipNodeDeletion bool
+}
+
+// Global is the section for all vCenters.
+type Global struct {
+	// Server is the address of a vCenter. It adds a vCenter of that name,
+	// unless a section of that name exists: a section for each vCenter says it
+	// better.
+	Server string `gcfg:"server"`
+	Connection
+	// SecretsDirectory is a directory with a file for each credential, named as
+	// the keys of such a Secret. A Secret, where one is set, goes before it.
+	// Default: /etc/cloud/secrets if that directory exists
+	SecretsDirectory string `gcfg:"secrets-directory"`
+}
+
+// VirtualCenter is the section for one vCenter.
+type VirtualCenter struct {
+	// Server is the address of the vCenter: a host name or an IP address.
+	// Credentials in Secrets and directories are found by it. YAML files must
+	// set it.
+	// Default: the name of the section
+	Server string `gcfg:"server"`
+	Connection
+}
+
+// Connection says how to reach a vCenter. In the section of one it goes before
+// what [Global] says.
+type Connection struct {
+	// User is the name to log in with, or a certificate in PEM form. It is not
+	// needed, nor taken from [Global], where a Secret or a directory has the
+	// credentials.
+	User Username `gcfg:"user"`
+	// Password is the password of the user, or the private key of the
+	// certificate in PEM form.
+	Password config.Secret `gcfg:"password"`
+	// Port is the HTTPS port.
+	// Default: 443
+	Port Port `gcfg:"port"`
+	// InsecureFlag accepts every certificate. What [Global] allows no vCenter
+	// can forbid.
+	// Default: false
+	InsecureFlag bool `gcfg:"insecure-flag"`
+	// Datacenters are those with VMs of this cluster, by name, by inventory
+	// path or as Datacenter:<id>.
+	// Default: all of the vCenter
+	Datacenters config.List `gcfg:"datacenters"`
+	// SoapRoundtripCount is how often a call is tried while the network fails.
+	// Default: 3
+	SoapRoundtripCount uint `gcfg:"soap-roundtrip-count"`
+	// CAFile is the path of certificates in PEM form that the certificate of
+	// the vCenter must lead to.
+	// Default: the certificates of the system
+	CAFile string `gcfg:"ca-file"`
+	// Thumbprint is the SHA-1 or SHA-256 of a certificate to accept although
+	// none that we trust vouches for it, in hexadecimal.
+	Thumbprint Thumbprint `gcfg:"thumbprint"`
+	// SecretName is the Kubernetes Secret with the credentials. It counts only
+	// together with secret-namespace.
+	SecretName string `gcfg:"secret-name"`
+	// SecretNamespace is where that Secret is.
+	SecretNamespace string `gcfg:"secret-namespace"`
+	// IPFamily lists the families of node addresses, the preferred one first.
+	// A Node needs an address of each.
+	// Default: ipv4
+	IPFamily Families `gcfg:"ip-family"`
+}
+
+// Labels is the section for topology.
+type Labels struct {
+	// Zone is the tag category whose tags name zones.
+	Zone string `gcfg:"zone"`
+	// Region is the tag category whose tags name regions.
+	Region string `gcfg:"region"`
+}
+
+// Nodes is the section for node addresses. An address in a subnet that is
+// searched for wins over one on the network of that name; where nothing is set,
+// or nothing matches, the first address of a VM is both internal and external.
+type Nodes struct {
+	// InternalNetworkSubnetCIDR lists subnets to find the internal address in,
+	// the preferred one first.
+	InternalNetworkSubnetCIDR config.CIDRs `gcfg:"internal-network-subnet-cidr"`
+	// ExternalNetworkSubnetCIDR lists subnets to find the external address in,
+	// the preferred one first.
+	ExternalNetworkSubnetCIDR config.CIDRs `gcfg:"external-network-subnet-cidr"`
+	// InternalVMNetworkName is the network to find the internal address on.
+	InternalVMNetworkName string `gcfg:"internal-vm-network-name"`
+	// ExternalVMNetworkName is the network to find the external address on.
+	ExternalVMNetworkName string `gcfg:"external-vm-network-name"`
+	// ExcludeInternalNetworkSubnetCIDR lists subnets whose addresses are never
+	// internal addresses.
+	ExcludeInternalNetworkSubnetCIDR config.CIDRs `gcfg:"exclude-internal-network-subnet-cidr"`
+	// ExcludeExternalNetworkSubnetCIDR lists subnets whose addresses are never
+	// external addresses.
+	ExcludeExternalNetworkSubnetCIDR config.CIDRs `gcfg:"exclude-external-network-subnet-cidr"`
+}
+
+// schema tells what files for vSphere hold beside the keys of Config.
+func schema() config.Schema {
+	const (
+		inTree = "the in-tree cloud provider of old Kubernetes versions reads it"
+		csi    = "the vSphere CSI driver reads it"
+		api    = "the node API that it belongs to is gone"
+	)
+	foreign := map[config.Name]string{
+		{Section: "Workspace"}:                      inTree,
+		{Section: "Disk"}:                           inTree,
+		{Section: "Network"}:                        inTree,
+		{Section: "Global", Key: "service-account"}: "nothing reads it any more",
+		{Section: "Global", Key: "api-disable"}:     api,
+		{Section: "Global", Key: "api-binding"}:     api,
+
+		{Section: "NetPermissions"}:                     csi,
+		{Section: "Snapshot"}:                           csi,
+		{Section: "TopologyCategory"}:                   csi,
+		{Section: "Labels", Key: "topology-categories"}: csi,
+	}
+	for _, key := range []string{"datacenter", "datastore", "working-dir", "vm-uuid", "vm-name"} {
+		foreign[config.Name{Section: "Global", Key: key}] = inTree
+	}
+	for _, key := range []string{
+		"cluster-id", "cluster-distribution", "supervisor-id", "query-limit", "list-volume-threshold",
+		"csi-auth-check-intervalinmin", "csi-fetch-preferred-datastores-intervalinmin",
+	} {
+		foreign[config.Name{Section: "Global", Key: key}] = csi
+	}
+	for _, key := range []string{"targetvSANFileShareDatastoreURLs", "targetvSANFileShareClusters", "migration-datastore-url"} {
+		foreign[config.Name{Section: "VirtualCenter", Key: key}] = csi
+	}
+	const loadBalancers = "NSX-T load balancers are not supported yet: %s is ignored"
+	const routes = "NSX-T routes are not supported yet: %s is ignored"
+	return config.Schema{
+		Aliases: map[string]string{"vcenter": "VirtualCenter"},
+		Foreign: foreign,
+		Unsupported: map[string]string{
+			"LoadBalancer":      fmt.Sprintf(loadBalancers, "[LoadBalancer]"),
+			"LoadBalancerClass": fmt.Sprintf(loadBalancers, "[LoadBalancerClass]"),
+			"Route":             fmt.Sprintf(routes, "[Route]"),
+			"NSXT":              "NSX-T load balancers and routes are not supported yet: [NSXT] is ignored",
+		},
+	}
+}
+
+// Username is the user to log in as, or a certificate in PEM form, which is not
+// shown.
+type Username string
+
+// UnmarshalText takes the name over as it is.
+func (u *Username) UnmarshalText(text []byte) error {
+	*u = Username(text)
+	return nil
+}
+
+// String is the name, or a word for a certificate.
+func (u Username) String() string {
+	if strings.Contains(string(u), "-----BEGIN ") {
+		return "<PEM certificate>"
+	}
+	return string(u)
+}
+
+// Port is a TCP port. Zero stands for the default.
+type Port uint16
+
+// UnmarshalText reads a port; an empty one is the default.
+func (p *Port) UnmarshalText(text []byte) error {
+	*p = 0
+	trimmed := strings.TrimSpace(string(text))
+	if trimmed == "" {
+		return nil
+	}
+	number, err := strconv.ParseUint(trimmed, 10, 16)
+	if err != nil {
+		return fmt.Errorf("%q is not a port number (1 to 65535)", text)
+	}
+	*p = Port(number)
+	return nil
+}
+
+// Thumbprint is a fingerprint of a certificate as it was written.
+type Thumbprint string
+
+// UnmarshalText takes hexadecimal digits, with colons or without.
+func (t *Thumbprint) UnmarshalText(text []byte) error {
+	const sha1, sha256 = 20, 32
+	trimmed := strings.TrimSpace(string(text))
+	sum, err := hex.DecodeString(strings.ReplaceAll(trimmed, ":", ""))
+	if size := len(sum); err != nil || size != 0 && size != sha1 && size != sha256 {
+		return fmt.Errorf("%q is neither a SHA-1 nor a SHA-256 fingerprint in hexadecimal", text)
+	}
+	*t = Thumbprint(trimmed)
+	return nil
+}
+
+// Families are IP families, the preferred one first.
+type Families []address.Family
+
+// UnmarshalText reads a comma-separated list.
+func (f *Families) UnmarshalText(text []byte) error {
+	var names config.List
+	if err := names.UnmarshalText(text); err != nil {
+		return err
+	}
+	families, err := address.ParseFamilies(names...)
+	if err != nil {
+		return fmt.Errorf("Invalid IP Family type: %w", err) //nolint:revive,staticcheck // a text that users know
+	}
+	*f = families
+	return nil
+}
+
+// String formats the list as it is read.
+func (f Families) String() string {
+	names := make([]string, len(f))
+	for i, family := range f {
+		names[i] = string(family)
+	}
+	return strings.Join(names, ",")
+}

@@ -1,0 +1,28 @@
+// Package vsphere is the cloud provider for VMs of VMware vSphere.
+//
+// What it does: it initialises Nodes (provider ID, addresses, instance type,
+// zone and region from tags), taints those whose VM is powered off or
+// suspended, and lets Nodes go whose VM was deleted. Several vCenters and
+// datacenters can serve one cluster, and one that is slow or down delays only
+// its own Nodes.
+//
+// What it does not do: load balancers and routes. The upstream controller
+// offers both through NSX-T; their sections of a cloud-config get a warning and
+// do nothing here, and the service and route controllers are skipped. The
+// paravirtual mode of Supervisor guest clusters is a provider of its own and is
+// not part of this package.
+//
+// # How it knows
+//
+// Each vCenter has one session (package session) and one change feed over its
+// VMs (package inventory). All questions about Nodes are answered from the
+// feeds; only a VM that no feed has is asked for by itself:
+//
+//	Node → instance.V2 → source.Lookup → inventories (memory)
+//	                   → source.Confirm → SearchIndex of every vCenter
+//	                   → source.Metadata → addresses, instance type; tags while
+//	                                       the Node is not initialised
+//
+// Nothing is written to vSphere: a read-only role on the VMs and their
+// ancestors is enough.
+package vsphere

@@ -1,0 +1,416 @@
+package vsphere
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/types"
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+// old is when the Nodes of these tests were made: long enough ago to be deleted.
+var old = kubetest.CreatedAt(time.Now().Add(-time.Hour))
+
+// bed is a provider over a fleet of simulated vCenters.
+type bed struct {
+	*cloud
+	t     *testing.T
+	fleet *sim.Cloud
+}
+
+// newBed starts vCenters and the provider. extra is appended to the
+// cloud-config, which has a section for each vCenter.
+func newBed(t *testing.T, extra string, vcenters ...sim.VCenterSpec) bed {
+	t.Helper()
+	fleet, err := sim.Start(sim.Spec{VCenters: vcenters})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var text strings.Builder
+	first := fleet.VCenters()[0]
+	fmt.Fprintf(&text, "[Global]\nuser = %q\npassword = %q\n", first.User(), first.Password())
+	for _, vc := range fleet.VCenters() {
+		text.WriteString(section(vc.Name(), vc))
+	}
+	return bed{cloud: connect(t, text.String()+extra), t: t, fleet: fleet}
+}
+
+// one is a vCenter with one datacenter.
+func one(vms ...sim.VMSpec) sim.VCenterSpec {
+	return sim.VCenterSpec{Name: "vc", Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: vms}}}
+}
+
+// eventually waits for what a change feed brings.
+func (b bed) eventually(what string, check func() error) {
+	b.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%s: %v", what, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (b bed) describe(node *v1.Node) *cloudprovider.InstanceMetadata {
+	b.t.Helper()
+	var metadata *cloudprovider.InstanceMetadata
+	b.eventually("describe "+node.Name, func() (err error) {
+		metadata, err = b.instances.InstanceMetadata(b.t.Context(), node)
+		return err
+	})
+	return metadata
+}
+
+// wantError waits until the Node's metadata are an error with that text.
+func (b bed) wantError(node *v1.Node, text string) error {
+	b.t.Helper()
+	var got error
+	b.eventually("error for "+node.Name, func() error {
+		if _, got = b.instances.InstanceMetadata(b.t.Context(), node); got == nil || !strings.Contains(got.Error(), text) {
+			return fmt.Errorf("got %v, want %q", got, text)
+		}
+		return nil
+	})
+	return got
+}
+
+func (b bed) wantExists(node *v1.Node, want bool) {
+	b.t.Helper()
+	b.eventually("existence of "+node.Name, func() error {
+		got, err := b.instances.InstanceExists(b.t.Context(), node)
+		if err == nil && got != want {
+			err = fmt.Errorf("got %t, want %t", got, want)
+		}
+		return err
+	})
+}
+
+func id(vm *sim.VM) string { return "vsphere://" + vm.UUID() }
+
+func TestMetadata(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "[Labels]\nzone = k8s-zone\nregion = k8s-region\n[Nodes]\ninternal-network-subnet-cidr = 10.0.0.0/8\n", sim.VCenterSpec{
+		Name: "vc",
+		Datacenters: []sim.DatacenterSpec{{
+			Name: "dc", Tags: sim.Tags{"k8s-region": {"emea"}},
+			Clusters: []sim.ClusterSpec{{Name: "c", Tags: sim.Tags{"k8s-zone": {"zone a"}}}},
+			VMs: []sim.VMSpec{{
+				Name: "node-1", Hostname: "node-1.example.org", CPUs: 4, MemoryMB: 8192, Guest: "rhel9_64Guest",
+				NICs: []sim.NIC{{IPs: []string{"fe80::1", "10.0.0.5", "192.0.2.5"}}},
+			}},
+		}},
+	})
+	uuid := b.fleet.VM("node-1").UUID()
+	want := &cloudprovider.InstanceMetadata{
+		ProviderID:   "vsphere://" + uuid,
+		InstanceType: "vsphere-vm.cpu-4.mem-8gb.os-rhel9",
+		NodeAddresses: []v1.NodeAddress{
+			{Type: v1.NodeHostName, Address: "node-1.example.org"},
+			{Type: v1.NodeInternalIP, Address: "10.0.0.5"},
+		},
+		Zone: "zone-a-" + zoneHash(t, b), Region: "emea",
+	}
+
+	cases := map[string]struct {
+		reason string
+		node   *v1.Node
+		want   func(m *cloudprovider.InstanceMetadata)
+	}{
+		"ByProviderID": {
+			reason: "vsphere §5: a providerID is echoed as it is written",
+			node:   kubetest.Node("n", kubetest.Tainted(), kubetest.ProviderID("vsphere://"+strings.ToUpper(uuid))),
+			want:   func(m *cloudprovider.InstanceMetadata) { m.ProviderID = "vsphere://" + strings.ToUpper(uuid) },
+		},
+		"BySwappedProviderID": {
+			reason: "vsphere §5: a byte-swapped UUID works, where the existing controller manager panics",
+			node:   kubetest.Node("n", kubetest.Tainted(), kubetest.ProviderID("vsphere://"+swapUUID(uuid))),
+			want:   func(m *cloudprovider.InstanceMetadata) { m.ProviderID = "vsphere://" + swapUUID(uuid) },
+		},
+		"BySystemUUID": {
+			reason: "vsphere §4, §16.7: the system UUID finds the VM although no name fits",
+			node:   kubetest.Node("other-name", kubetest.Tainted(), kubetest.SystemUUID(strings.ToUpper(uuid))),
+		},
+		"BySwappedSystemUUID": {
+			reason: "vsphere §4: older guests report the UUID in mixed byte order",
+			node:   kubetest.Node("other-name", kubetest.Tainted(), kubetest.SystemUUID(swapUUID(uuid))),
+		},
+		"ByHostName": {
+			reason: "vsphere §4: without a UUID the guest's host name decides, in any case",
+			node:   kubetest.Node("NODE-1.example.org", kubetest.Tainted()),
+		},
+		"ByShortName": {
+			reason: "vsphere §4 [B]: the name without its domain fits too",
+			node:   kubetest.Node("node-1", kubetest.Tainted()),
+		},
+		"Initialised": {
+			reason: "vsphere §6 [B], §13: an initialised Node has labels already, and no tag is asked for",
+			node:   kubetest.Node("n", kubetest.ProviderID("vsphere://"+uuid)),
+			want:   func(m *cloudprovider.InstanceMetadata) { m.Zone, m.Region = "", "" },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := *want
+			if tc.want != nil {
+				tc.want(&want)
+			}
+			b := b
+			b.t = t
+			if diff := cmp.Diff(&want, b.describe(tc.node)); diff != "" {
+				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// zoneHash reads the part of the zone that keeps tags apart which are no label
+// values: it is for package topology to choose.
+func zoneHash(t *testing.T, b bed) string {
+	t.Helper()
+	metadata := b.describe(kubetest.Node("n", kubetest.Tainted(), kubetest.ProviderID(id(b.fleet.VM("node-1")))))
+	hash, ok := strings.CutPrefix(metadata.Zone, "zone-a-")
+	if !ok || len(hash) != 8 {
+		t.Fatalf("zone is %q, want zone-a- and a hash", metadata.Zone)
+	}
+	return hash
+}
+
+func TestClonesShareUUID(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	original := b.fleet.VM("node-1")
+	clone, err := original.Clone("copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := kubetest.Node("node-1", kubetest.ProviderID(id(original)), old)
+
+	// vsphere §4 [B]: several VMs share a UUID, and nothing tells them apart.
+	err = b.wantError(node, "2 VMs fit")
+	if got := instance.ReasonOf(err); got != instance.ReasonAmbiguousInstance || !errors.Is(err, apierr.ErrConflict) {
+		t.Errorf("reason %q of %v, want %q and a conflict", got, err, instance.ReasonAmbiguousInstance)
+	}
+	if exists, err := b.instances.InstanceExists(t.Context(), node); exists || err == nil {
+		t.Errorf("InstanceExists is %t, %v, want an error", exists, err)
+	}
+
+	// The host name of the guest does.
+	if err := errors.Join(clone.SetHostname("elsewhere"), clone.SetNICs(sim.NIC{IPs: []string{"10.0.0.6"}})); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("the original is told from its clone", func() error {
+		m, err := b.instances.InstanceMetadata(t.Context(), node)
+		if err == nil && m.NodeAddresses[1].Address != "10.0.0.5" {
+			err = fmt.Errorf("addresses are %v", m.NodeAddresses)
+		}
+		return err
+	})
+}
+
+// TestStates goes through the table of vsphere §6 for a VM that is there: it
+// exists whatever its state, and is shut down only where the vCenter sees that.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	const shutDown, running, unknown = "true <nil>", "false <nil>", "error"
+	cases := map[string]struct {
+		reason string
+		change func(vm *sim.VM) error
+		want   string
+	}{
+		"PoweredOff":  {reason: "§6, §16.1", change: (*sim.VM).PowerOff, want: shutDown},
+		"Suspended":   {reason: "§6: suspended counts as shut down", change: (*sim.VM).Suspend, want: shutDown},
+		"NoTools":     {reason: "§6, §16.1: no guest data needed", change: func(vm *sim.VM) error { return vm.SetTools(false) }, want: running},
+		"Unreadable":  {reason: "§6, §16.2, §16.5: config is unset", change: func(vm *sim.VM) error { return vm.HideConfig(true) }, want: running},
+		"Orphaned":    {reason: "§6", change: connection(types.VirtualMachineConnectionStateOrphaned), want: running},
+		"Invalid":     {reason: "§6", change: connection(types.VirtualMachineConnectionStateInvalid), want: running},
+		"LostPowered": {reason: "§6: a host that is out of reach may still run it", change: connection(types.VirtualMachineConnectionStateDisconnected), want: running},
+		"LostOff": {
+			reason: "§6: what the vCenter knew of an inaccessible VM is no proof that it is off",
+			change: func(vm *sim.VM) error {
+				return errors.Join(vm.PowerOff(), vm.SetConnectionState(types.VirtualMachineConnectionStateInaccessible))
+			},
+			want: unknown,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+			vm := b.fleet.VM("node-1")
+			node := kubetest.Node("node-1", kubetest.ProviderID(id(vm)), kubetest.NotReady(), old)
+			b.wantExists(node, true)
+			if err := tc.change(vm); err != nil {
+				t.Fatal(err)
+			}
+			b.eventually(tc.reason, func() error {
+				shutdown, err := b.instances.InstanceShutdown(t.Context(), node)
+				got := fmt.Sprint(shutdown, " ", err)
+				if err != nil {
+					got = "error"
+				}
+				if got != tc.want {
+					return fmt.Errorf("InstanceShutdown is %t, %v, want %s", shutdown, err, tc.want)
+				}
+				return nil
+			})
+			b.wantExists(node, true)
+			// An initialised Node keeps its addresses.
+			if m, err := b.instances.InstanceMetadata(t.Context(), node); err == nil && name == "PoweredOff" && m.NodeAddresses != nil {
+				t.Errorf("addresses of a VM that is off: %v, want none", m.NodeAddresses)
+			}
+		})
+	}
+}
+
+func connection(state types.VirtualMachineConnectionState) func(*sim.VM) error {
+	return func(vm *sim.VM) error { return vm.SetConnectionState(state) }
+}
+
+// TestTwoVCenters: vsphere §4, §16.4: what one vCenter has is found while the
+// other one is away, and nothing is gone that the other one could have.
+func TestTwoVCenters(t *testing.T) {
+	t.Parallel()
+	breaks := map[string]func(vc *sim.VCenter){
+		"Down":         (*sim.VCenter).Down,
+		"Hanging":      (*sim.VCenter).Hang,
+		"RefusesLogin": func(vc *sim.VCenter) { vc.SetPassword("another"); vc.TerminateSessions() },
+		"NoPermission": func(vc *sim.VCenter) {
+			vc.Break(front.Any, front.Always(), sim.Fault(&types.NoPermission{}))
+		},
+	}
+	for name, breakIt := range breaks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, "",
+				sim.VCenterSpec{Name: "east", Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: []sim.VMSpec{{Name: "node-e", NICs: []sim.NIC{{IPs: []string{"10.0.0.1"}}}}}}}},
+				sim.VCenterSpec{Name: "west", Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: []sim.VMSpec{{Name: "node-w", NICs: []sim.NIC{{IPs: []string{"10.0.0.2"}}}}}}}},
+			)
+			east := kubetest.Node("node-e", kubetest.ProviderID(id(b.fleet.VM("node-e"))), old)
+			west := kubetest.Node("node-w", kubetest.ProviderID(id(b.fleet.VM("node-w"))), old)
+			gone := kubetest.Node("node-x", kubetest.ProviderID("vsphere://00000000-0000-4000-8000-000000000001"), old)
+			b.wantExists(east, true)
+			b.wantExists(west, true)
+			b.wantExists(gone, false)
+
+			breakIt(b.fleet.VCenter("west"))
+			b.eventually("what is nowhere is an error", func() error {
+				exists, err := b.instances.InstanceExists(t.Context(), gone)
+				if err == nil {
+					return fmt.Errorf("InstanceExists is %t", exists)
+				}
+				return nil
+			})
+			b.wantExists(east, true)
+			b.wantExists(west, true) // known, though not fresh
+			if shutdown, err := b.instances.InstanceShutdown(t.Context(), west); shutdown {
+				t.Errorf("InstanceShutdown is true, %v: nothing is known of that vCenter now", err)
+			}
+			b.describe(east)
+		})
+	}
+}
+
+// TestGone: vsphere §6: a VM that every vCenter says is not there.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	destroyed := func(t *testing.T, extra string) (bed, string) {
+		b := newBed(t, extra, one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+		vm := b.fleet.VM("node-1")
+		providerID := id(vm)
+		b.wantExists(kubetest.Node("node-1", kubetest.ProviderID(providerID), old), true)
+		if err := vm.Destroy(); err != nil {
+			t.Fatal(err)
+		}
+		return b, providerID
+	}
+	t.Run("ByProviderID", func(t *testing.T) {
+		t.Parallel()
+		b, providerID := destroyed(t, "")
+		b.wantExists(kubetest.Node("node-1", kubetest.ProviderID(providerID), old), false)
+	})
+	t.Run("ByNameNever", func(t *testing.T) {
+		t.Parallel()
+		b, _ := destroyed(t, "")
+		node := kubetest.Node("node-1", old)
+		b.eventually("a Node without providerID is kept", func() error {
+			exists, err := b.instances.InstanceExists(t.Context(), node)
+			if err == nil || !strings.Contains(err.Error(), "Without spec.providerID it is kept") {
+				return fmt.Errorf("InstanceExists is %t, %v", exists, err)
+			}
+			return nil
+		})
+	})
+	t.Run("ByNameIfAllowed", func(t *testing.T) {
+		t.Parallel()
+		b, _ := destroyed(t, "[NodeDeletion]\nby-name = true\n")
+		b.wantExists(kubetest.Node("node-1", old), false)
+	})
+}
+
+// TestSkipNodeDeletion: vsphere §2.2, §6: with SKIP_NODE_DELETION a missing VM is
+// an error, even when nothing is set to it.
+func TestSkipNodeDeletion(t *testing.T) {
+	t.Parallel()
+	cfg := &Config{skipNodeDeletion: true}
+	c := newCloudFrom(cfg, nil, quick)
+	if !c.tuning.instances.KeepMissing {
+		t.Error("KeepMissing is false, want true")
+	}
+}
+
+// TestNodeLabels: vsphere §6.3: --node-labels reach Nodes that are initialised.
+func TestNodeLabels(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	b.source.labels = map[string]string{"example.org/rack": "r7"}
+	got := b.describe(kubetest.Node("node-1", kubetest.Tainted())).AdditionalLabels
+	if diff := cmp.Diff(map[string]string{"example.org/rack": "r7"}, got); diff != "" {
+		t.Errorf("labels: -want +got\n%s", diff)
+	}
+}
+
+// TestSteadyStateCostsNothing: vsphere §13 [B], §16.3: once the inventory is
+// known, Nodes cost no call, however many there are and whatever is asked.
+func TestSteadyStateCostsNothing(t *testing.T) {
+	t.Parallel()
+	const n = 50
+	b := newBed(t, "", one(sim.Fleet("node", n)...))
+	nodes := make([]*v1.Node, n)
+	for i, vm := range b.fleet.VCenter("vc").VMs() {
+		nodes[i] = kubetest.Node(vm.Name(), kubetest.ProviderID(id(vm)), kubetest.NotReady(), old)
+		b.describe(nodes[i])
+	}
+	b.fleet.VCenter("vc").Reset()
+	for _, node := range nodes {
+		b.describe(node)
+		b.wantExists(node, true)
+		if shutdown, err := b.instances.InstanceShutdown(t.Context(), node); shutdown || err != nil {
+			t.Errorf("InstanceShutdown is %t, %v, want false", shutdown, err)
+		}
+	}
+	if got := b.fleet.VCenter("vc").Total(); got != 0 {
+		t.Errorf("%d calls, want 0: %v", got, b.fleet.VCenter("vc").Calls())
+	}
+}

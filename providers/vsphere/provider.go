@@ -1,0 +1,218 @@
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/spf13/pflag"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/topology"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+)
+
+const (
+	// ProviderName is the registered name and the scheme of provider IDs.
+	ProviderName = "vsphere"
+	// clientName is what the Kubernetes client for Secrets calls itself.
+	clientName = "vsphere-cloud-controller-manager"
+	// eventClientName is the account that the node controllers use, which may
+	// write events also with --use-service-account-credentials.
+	eventClientName = "node-controller"
+)
+
+func init() {
+	cloudprovider.RegisterCloudProvider(ProviderName, newCloud)
+}
+
+// flags are the command-line flags of this provider. A factory gets nothing but
+// the cloud-config, so they are where it can find them.
+var flags struct {
+	nodeLabels string
+}
+
+// Descriptor describes the provider to the binary that links it.
+func Descriptor() provider.Descriptor {
+	const nsxt = "NSX-T load balancers and routes are not supported yet"
+	return provider.Descriptor{
+		Name:    ProviderName,
+		Summary: "VMware vSphere",
+		Capabilities: []provider.Capability{
+			{Name: "instances", Supported: true, Note: "several vCenters and datacenters, zones from tags, dual stack"},
+			{Name: "load balancers", Note: nsxt},
+			{Name: "routes", Note: nsxt},
+		},
+		Decode:  decodeProblems,
+		Explain: explain,
+		AddFlags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&flags.nodeLabels, "node-labels", "", "Labels to give every node when it is initialised, as key=value,key=value. Existing labels are kept.")
+		},
+	}
+}
+
+// cloud is the provider as the framework sees it.
+type cloud struct {
+	config    *Config
+	tuning    tuning
+	source    *source
+	instances *instance.V2
+
+	initialize sync.Once
+	// running is cancelled by Close; background counts what it ends.
+	running    context.Context //nolint:containedctx // Initialize has none to pass on
+	cancel     context.CancelFunc
+	background sync.WaitGroup
+}
+
+var (
+	_ cloudprovider.Interface = (*cloud)(nil)
+	_ provider.Closer         = (*cloud)(nil)
+)
+
+// newCloud is the factory. It checks everything that can be known offline and
+// talks to nobody.
+func newCloud(r io.Reader) (cloudprovider.Interface, error) {
+	if r == nil {
+		return nil, errors.New(textNoConfig)
+	}
+	file, err := config.ReadFrom(r)
+	if err != nil {
+		return nil, err
+	}
+	cfg, _, problems := decode(file, processEnvironment())
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	labels, err := topology.ParseLabels("--node-labels", flags.nodeLabels)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.checkEndpoints(); err != nil {
+		return nil, err
+	}
+	return newCloudFrom(cfg, labels, tuning{}), nil
+}
+
+// tuning are the times that tests shorten. The zero value is what production
+// uses.
+type tuning struct {
+	instances instance.Options
+	session   session.Options
+	inventory inventory.Config
+}
+
+func newCloudFrom(cfg *Config, labels map[string]string, t tuning) *cloud {
+	t.instances.Provider = ProviderName
+	t.instances.DeleteByName = cfg.deleteByName
+	t.instances.KeepMissing = cfg.skipNodeDeletion
+	c := &cloud{config: cfg, tuning: t, source: newSource(cfg, labels)}
+	c.running, c.cancel = context.WithCancel(context.Background())
+	c.instances = instance.New(c.source, t.instances)
+	return c
+}
+
+// Initialize starts sessions and change feeds in the background and returns.
+// With leader migration it is called twice.
+func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
+	c.initialize.Do(func() {
+		go func() {
+			select {
+			case <-stop:
+				c.cancel()
+			case <-c.running.Done():
+			}
+		}()
+		c.recordEvents(builder)
+		if err := c.connect(builder); err != nil {
+			// Nodes stay as they are, and every question about them gets an error.
+			klog.ErrorS(err, "Starting the vSphere provider failed")
+		}
+	})
+}
+
+// recordEvents lets Nodes have Events about what is wrong with their VMs.
+func (c *cloud) recordEvents(builder cloudprovider.ControllerClientBuilder) {
+	client, err := builder.Client(eventClientName)
+	if err != nil {
+		klog.ErrorS(err, "No client for Events, Nodes will have none of this provider")
+		return
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(c.running))
+	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	c.instances.SetRecorder(broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: clientName}))
+	context.AfterFunc(c.running, broadcaster.Shutdown)
+}
+
+// connect makes the vCenters and keeps their inventories current until Close.
+func (c *cloud) connect(builder cloudprovider.ControllerClientBuilder) error {
+	vcenters, watchers, err := newVCenters(c.config, c.tuning, builder)
+	if err != nil {
+		return err
+	}
+	for _, w := range watchers {
+		c.background.Go(func() { w.Run(c.running) })
+	}
+	for _, vc := range vcenters {
+		c.background.Go(func() { vc.inventory.Run(c.running) })
+	}
+	c.source.start(vcenters)
+	return nil
+}
+
+// Close ends all sessions and lets no new one begin.
+func (c *cloud) Close(ctx context.Context) error {
+	c.cancel()
+	vcenters, _ := c.source.places()
+	errs := make([]error, len(vcenters))
+	var all sync.WaitGroup
+	for i, vc := range vcenters {
+		all.Go(func() { errs[i] = vc.session.Close(ctx) })
+	}
+	all.Wait()
+	return errors.Join(append(errs, c.ended(ctx))...)
+}
+
+// ended waits for what runs in the background.
+func (c *cloud) ended(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		c.background.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop the vSphere provider: %w", ctx.Err())
+	}
+}
+
+// InstancesV2 implements cloudprovider.Interface.
+func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return c.instances, true }
+
+// Instances is not offered: InstancesV2 replaces it.
+func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }
+
+// Zones is not offered: InstancesV2 replaces it.
+func (c *cloud) Zones() (cloudprovider.Zones, bool) { return nil, false }
+
+// Clusters is not offered: nobody asks for it.
+func (c *cloud) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
+
+// ProviderName implements cloudprovider.Interface.
+func (c *cloud) ProviderName() string { return ProviderName }
+
+// HasClusterID is true: VMs need no cluster ID to be told apart.
+func (c *cloud) HasClusterID() bool { return true }
