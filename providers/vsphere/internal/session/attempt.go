@@ -35,31 +35,17 @@ func forAPI(api api) purpose {
 	return forREST
 }
 
-// attempt is a login under way. It belongs to nobody who waits for it: it ends
-// by itself, after the login timeout at the latest.
+// attempt is a login under way. It belongs to nobody who waits for it.
 type attempt struct {
 	purpose purpose
-	cancel  context.CancelFunc
 	done    chan struct{} // closed once err is set
 	err     error
 }
 
-// finish waits for the end of the attempt and forces it when ctx ends.
-func (a *attempt) finish(ctx context.Context) error {
-	select {
-	case <-a.done:
-		return nil
-	case <-ctx.Done():
-		a.cancel()
-
-		return fmt.Errorf("wait for login under way: %w", context.Cause(ctx))
-	}
-}
-
 // begin starts an attempt. It is called with the lock held and none under way.
 func (s *Session) begin(ctx context.Context, purpose purpose, work func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.options.LoginTimeout)
-	a := &attempt{purpose: purpose, cancel: cancel, done: make(chan struct{})}
+	ctx, cancel := s.untilClosed(context.WithoutCancel(ctx), s.options.LoginTimeout)
+	a := &attempt{purpose: purpose, done: make(chan struct{})}
 	s.attempt = a
 	go func() {
 		defer cancel()
@@ -76,6 +62,20 @@ func (s *Session) begin(ctx context.Context, purpose purpose, work func(context.
 		s.mu.Unlock()
 		close(a.done)
 	}()
+}
+
+// untilClosed returns a context that ends with Close too.
+func (s *Session) untilClosed(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	go func() {
+		select {
+		case <-s.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+
+	return ctx, cancel
 }
 
 // endStray logs out of the sessions that were given up.
@@ -173,7 +173,7 @@ func (s *Session) logInWith(ctx context.Context, api api, source Source, credent
 	}
 	newest, lookupErr := s.lookupIn(ctx, source)
 	if lookupErr != nil || newest == credentials {
-		return err //nolint:nilerr // the refusal is what matters
+		return err // the refusal is what matters
 	}
 	_, err = s.tryLogin(ctx, api, source, newest)
 
@@ -196,6 +196,9 @@ func (s *Session) tryLogin(ctx context.Context, api api, source Source, credenti
 				return tried, err
 			}
 		}
+		c, err := s.ride(credentials)
+
+		return false, s.settle(ctx, api, credentials, c, err)
 	}
 	done := s.options.Metrics.Operation("login")
 	c, err := s.open(ctx, api, credentials)

@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -15,14 +16,14 @@ import (
 var (
 	// ErrMissing means that there is no user or no password, and no session
 	// manager either.
-	ErrMissing = errors.New("Username/Password is missing") //nolint:revive,staticcheck // known text
+	ErrMissing = errors.New("Username/Password is missing")
 	// ErrUnknownKey means that a Secret or a directory has a key of neither form.
-	ErrUnknownKey = errors.New("Unknown secret key") //nolint:revive,staticcheck // known text
+	ErrUnknownKey = errors.New("Unknown secret key") //nolint:staticcheck // a text that users know
 	// ErrIncomplete means that a user or a password is there, but not the
 	// server it is for.
-	ErrIncomplete = errors.New("Credentials did not have all required values") //nolint:revive,staticcheck // known text
+	ErrIncomplete = errors.New("Credentials did not have all required values")
 	// ErrNotFound means that there are no credentials for this server.
-	ErrNotFound = errors.New("Credentials not found") //nolint:revive,staticcheck // known text
+	ErrNotFound = errors.New("Credentials not found")
 )
 
 // Credentials say how to log in to one vCenter: with a session manager if one
@@ -72,7 +73,7 @@ func (c Credentials) String() string {
 }
 
 // Format keeps every verb from showing more than String does.
-func (c Credentials) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
+func (c Credentials) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // redactURL leaves out what may be secret in a URL: a password and a query.
 func redactURL(text string) string {

@@ -66,7 +66,8 @@ func (d *Directory) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-poll.C:
-		case <-watcher.Errors:
+		case err := <-watcher.Errors:
+			logger.V(2).Info("Lost sight of files; reading them again", "err", err)
 		case <-watcher.Events:
 			settle(ctx, watcher.Events)
 		}

@@ -180,9 +180,9 @@ func TestSilentServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() //nolint:errcheck // test
+	defer listener.Close()
 	endpoint := session.Endpoint{
-		Server: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port, //nolint:forcetypeassert // test
+		Server: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port,
 		RoundTrips: 1, Insecure: true,
 	}
 	source := session.Inline(session.Credentials{User: "u", Password: "p"})

@@ -83,6 +83,9 @@ func classify(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || hasMeaning(err) {
 		return err
 	}
+	if errors.Is(err, ErrClosed) {
+		return apierr.Mark(apierr.ErrUnavailable, err)
+	}
 	for _, m := range faultMeanings {
 		if fault.Is(err, m.fault) {
 			return apierr.Mark(m.meaning, err)

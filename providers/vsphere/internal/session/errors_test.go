@@ -126,7 +126,7 @@ func TestOtherErrors(t *testing.T) {
 		if diff := cmp.Diff(tc.want, err, equateErrors); diff != "" {
 			t.Errorf("%s: -want error, +got error:\n%s", name, diff)
 		}
-		if tc.err != nil && tc.want != apierr.ErrConflict && errors.Is(err, apierr.ErrUnavailable) {
+		if errors.Is(err, apierr.ErrUnavailable) {
 			t.Errorf("%s: REST() = %v means unavailable", name, err)
 		}
 	}

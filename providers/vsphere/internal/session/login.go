@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -56,18 +57,15 @@ func (c *conn) end(ctx context.Context) error {
 	return fmt.Errorf("log out of %s: %w", c.api, classify(err))
 }
 
-// open makes a session. Until credentials are sent it ends with Close; from then
-// on it goes on until there is an answer, since only the answer tells what to log
-// out of.
+// open makes a session. Until credentials are sent it ends with ctx; from then on
+// it goes on until there is an answer or the call has lasted too long, since only
+// the answer tells what to log out of.
 func (s *Session) open(ctx context.Context, api api, credentials Credentials) (*conn, error) {
 	c := &conn{api: api, credentials: credentials}
 	var err error
-	switch {
-	case api == apiSOAP:
+	switch api {
+	case apiSOAP:
 		c.soap, err = s.openSOAP(ctx, credentials)
-	case credentials.shared():
-		c.parent = s.current(apiSOAP)
-		c.rest, err = s.shareREST(c.parent)
 	default:
 		c.rest, err = s.openREST(ctx, credentials)
 	}
@@ -77,19 +75,17 @@ func (s *Session) open(ctx context.Context, api api, credentials Credentials) (*
 }
 
 func (s *Session) openSOAP(ctx context.Context, credentials Credentials) (*vim25.Client, error) {
-	early, cancel := s.untilClosed(ctx)
-	defer cancel()
-	client, err := s.connect(early)
+	client, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	send, err := s.proof(early, client, credentials)
-	if err != nil {
+	send, err := s.proof(ctx, client, credentials)
+	if err = cmp.Or(err, context.Cause(ctx)); err != nil {
 		client.CloseIdleConnections()
 
 		return nil, err
 	}
-	if err := send(ctx); err != nil {
+	if err := send(context.WithoutCancel(ctx)); err != nil {
 		s.abandon(ctx, client, err)
 
 		return nil, err
@@ -136,34 +132,34 @@ func (s *Session) openREST(ctx context.Context, credentials Credentials) (*rest.
 			return nil, err
 		}
 		client := s.newREST(&vim25.Client{Client: transport})
-		if err := client.Login(ctx, userinfo(credentials)); err != nil {
-			client.CloseIdleConnections()
 
-			return nil, err
-		}
-
-		return client, nil
+		return client, closeOnError(client, client.Login(context.WithoutCancel(ctx), userinfo(credentials)))
 	}
-	early, cancel := s.untilClosed(ctx)
-	defer cancel()
-	vim, err := s.connect(early)
+	vim, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	signer, err := s.issueToken(early, vim, credentials)
-	if err == nil {
-		client := s.newREST(vim)
-		if err = client.LoginByToken(client.WithSigner(ctx, signer)); err == nil {
-			return client, nil
-		}
+	client := s.newREST(vim)
+	signer, err := s.issueToken(ctx, vim, credentials)
+	if err = cmp.Or(err, context.Cause(ctx)); err == nil {
+		err = client.LoginByToken(client.WithSigner(context.WithoutCancel(ctx), signer))
 	}
-	vim.CloseIdleConnections()
 
-	return nil, err
+	return client, closeOnError(client, err)
 }
 
-// shareREST makes a REST client that shows the cookie of a SOAP session.
-func (s *Session) shareREST(parent *conn) (*rest.Client, error) {
+// closeOnError gives up the connections of a client that is of no use.
+func closeOnError(client *rest.Client, err error) error {
+	if err != nil {
+		client.CloseIdleConnections()
+	}
+
+	return err
+}
+
+// ride makes a REST client that shows the cookie of the SOAP session.
+func (s *Session) ride(credentials Credentials) (*conn, error) {
+	parent := s.current(apiSOAP)
 	if parent == nil {
 		return nil, apierr.Mark(apierr.ErrUnavailable, errors.New("SOAP session has ended"))
 	}
@@ -174,14 +170,16 @@ func (s *Session) shareREST(parent *conn) (*rest.Client, error) {
 	client := s.newREST(parent.soap)
 	client.SessionID(cookie.Value)
 
-	return client, nil
+	return &conn{
+		api: apiREST, credentials: credentials, since: s.options.Clock.Now(), rest: client, parent: parent,
+	}, nil
 }
 
 // newREST makes a REST client with the connections of a SOAP client.
 func (s *Session) newREST(vim *vim25.Client) *rest.Client {
 	client := rest.NewClient(vim)
-	client.Client.Client.Transport = restCounter{base: client.DefaultTransport(), count: s.count}
-	client.Client.Client.Timeout = s.options.CallTimeout
+	client.Transport = restCounter{base: client.DefaultTransport(), count: s.count}
+	client.Timeout = s.options.CallTimeout
 
 	return client
 }
@@ -209,13 +207,12 @@ func (s *Session) connect(ctx context.Context) (*vim25.Client, error) {
 
 // caller counts, bounds and repeats the calls of a SOAP client.
 func (s *Session) caller(service string, client *soap.Client) soap.RoundTripper {
-	client.Client.Transport = statusNoter{base: client.DefaultTransport()}
+	client.Transport = statusNoter{base: client.DefaultTransport()}
 
 	return &caller{
 		client:  client,
 		service: service,
 		count:   s.count,
-		clock:   s.options.Clock,
 		timeout: s.options.CallTimeout,
 		tries:   s.endpoint.roundTrips(),
 	}
@@ -242,20 +239,6 @@ func (s *Session) issueToken(ctx context.Context, client *vim25.Client, credenti
 	}
 
 	return nil, fmt.Errorf("issue token: %w", err)
-}
-
-// untilClosed returns a context that ends with Close too.
-func (s *Session) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-s.closing:
-			cancel(ErrClosed)
-		case <-ctx.Done():
-		}
-	}()
-
-	return ctx, func() { cancel(context.Canceled) }
 }
 
 func userinfo(credentials Credentials) *url.Userinfo {

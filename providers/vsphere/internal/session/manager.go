@@ -21,7 +21,7 @@ const (
 	managerMaxBytes = 1 << 20
 	// serviceAccountToken is what a session manager is shown where no token is
 	// configured.
-	serviceAccountToken = "/var/run/secrets/kubernetes.io/serviceaccount/token" //nolint:gosec // a path
+	serviceAccountToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 )
 
 // askManager asks a session manager for the ticket of a session to clone.

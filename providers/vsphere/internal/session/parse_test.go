@@ -212,31 +212,53 @@ func TestParseRoundTrip(t *testing.T) {
 	})
 }
 
-// Whatever a Secret holds, Parse returns credentials that can be used or says
-// why not, and never shows a value (vsphere §3).
+// checkParse is what holds of every Secret: Parse returns credentials that can be
+// used or says why not, and never shows a value (vsphere §3).
+func checkParse(t interface{ Errorf(string, ...any) }, keys, content []string) {
+	const marker = "\u00a7hidden\u00a7"
+	data := map[string][]byte{}
+	for i, key := range keys {
+		data[key] = []byte(marker + content[i])
+	}
+	found, err := session.Parse(data)
+	if err == nil && len(found) == 0 {
+		t.Errorf("Parse(%q) found nothing and says nothing", keys)
+	}
+	if !strings.Contains(strings.Join(keys, ""), marker) && strings.Contains(fmt.Sprint(err), marker) {
+		t.Errorf("Parse(%q) = %v, shows a value", keys, err)
+	}
+	for server, c := range found {
+		if server == "" || (c.ManagerURL == "" && (c.User == "" || c.Password == "")) {
+			t.Errorf("Parse(%q) found %q with unusable credentials", keys, server)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("vc1.username", "u", "vc1.password", "p", "notes", "n")
 	f.Add("server_a", "fd00::1", "username_a", "u", "password_a", "p")
 	f.Add("server_", "", "username_", "", ".password", "\n")
 	f.Add("vc1.vc-session-manager-url", "https://m", "vc1.vc-session-manager-token", "t", "server_a", "vc1")
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, k3, v3 string) {
-		const marker = "\u00a7hidden\u00a7"
-		data := values(k1, v1, k2, v2, k3, v3)
-		for key := range data {
-			data[key] = append([]byte(marker), data[key]...)
-		}
-		found, err := session.Parse(data)
-		if err == nil && len(found) == 0 {
-			t.Error("Parse() found nothing and says nothing")
-		}
-		if !strings.Contains(k1+k2+k3, marker) && strings.Contains(fmt.Sprint(err), marker) {
-			t.Errorf("Parse() = %v, shows a value", err)
-		}
-		for server, c := range found {
-			if server == "" || (c.ManagerURL == "" && (c.User == "" || c.Password == "")) {
-				t.Errorf("Parse() found %q with unusable credentials", server)
-			}
-		}
+		checkParse(t, []string{k1, k2, k3}, []string{v1, v2, v3})
+	})
+}
+
+// What the fuzz test looks for at leisure is looked for a little with each run,
+// among keys that are nearly right.
+func TestParseAnything(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		part := rapid.SampledFrom([]string{
+			"", "a", "b", "vc1", "server_", "username_", "password_", ".username", ".password",
+			".vc-session-manager-url", ".vc-session-manager-token", "_", ".",
+		})
+		key := rapid.Custom(func(t *rapid.T) string {
+			return part.Draw(t, "start") + part.Draw(t, "middle") + part.Draw(t, "end")
+		})
+		keys := rapid.SliceOfNDistinct(key, 0, 8, rapid.ID[string]).Draw(t, "keys")
+		content := rapid.SliceOfN(rapid.SampledFrom([]string{"", "\n", "a", "vc1"}), len(keys), len(keys)).Draw(t, "values")
+		checkParse(t, keys, content)
 	})
 }
 

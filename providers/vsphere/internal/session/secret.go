@@ -132,6 +132,7 @@ func (s *Secret) takeEvents(ctx context.Context, stream io.Reader) error {
 			}
 
 			return apierrors.FromObject(&status)
+		default: // bookmarks are for those who resume
 		}
 	}
 }

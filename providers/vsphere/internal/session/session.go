@@ -139,26 +139,26 @@ func (s *Session) REST(ctx context.Context, fn func(context.Context, *rest.Clien
 func (s *Session) run(ctx context.Context, api api, fn func(context.Context, *conn) error) error {
 	c, err := s.connected(ctx, api, nil)
 	if err != nil {
-		return s.name(err)
+		return s.explain(err)
 	}
 	err = fn(ctx, c)
 	if err == nil || ctx.Err() != nil {
-		return s.name(err)
+		return s.explain(err)
 	}
 	if !ended(err) && s.current(api) == c {
-		return s.name(err)
+		return s.explain(err)
 	}
 	// Even another error says nothing if the session was ended under the call:
 	// what was made in it is not found any more.
 	if c, err = s.connected(ctx, api, c); err != nil {
-		return s.name(err)
+		return s.explain(err)
 	}
 
-	return s.name(fn(ctx, c))
+	return s.explain(fn(ctx, c))
 }
 
-// name gives an error its meaning and says whose it is.
-func (s *Session) name(err error) error {
+// explain gives an error its meaning and says whose it is.
+func (s *Session) explain(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -179,6 +179,8 @@ func (s *Session) connected(ctx context.Context, api api, refused *conn) (*conn,
 			if a.err != nil && a.purpose == forAPI(api) {
 				return nil, a.err
 			}
+		case <-s.closing:
+			return nil, ErrClosed
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for login: %w", context.Cause(ctx))
 		}
@@ -267,7 +269,8 @@ func (s *Session) count(service, operation string) func(error) {
 
 // Close logs out, and refuses every further call with [ErrClosed]. A login under
 // way that has not sent any credentials is given up; one that has is waited for,
-// so that its session can be ended too. Close takes no longer than ctx.
+// so that its session can be ended too. Close takes no longer than ctx; a login
+// that takes longer still ends its own session.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closed {
@@ -288,11 +291,15 @@ func (s *Session) Close(ctx context.Context) error {
 		logouts.Go(func() { problems[i] = c.end(ctx) })
 	}
 	if a != nil {
-		problems[len(open)] = a.finish(ctx)
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			problems[len(open)] = fmt.Errorf("wait for login under way: %w", context.Cause(ctx))
+		}
 	}
 	logouts.Wait()
 	if err := errors.Join(problems...); err != nil {
-		return s.name(fmt.Errorf("close session: %w", err))
+		return s.explain(fmt.Errorf("close session: %w", err))
 	}
 
 	return nil

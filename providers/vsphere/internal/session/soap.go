@@ -13,7 +13,6 @@ import (
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
-	"k8s.io/utils/clock"
 )
 
 const (
@@ -41,7 +40,6 @@ type caller struct {
 	client  *soap.Client
 	service string
 	count   countFunc
-	clock   clock.Clock
 	timeout time.Duration
 	tries   int
 }
@@ -57,8 +55,10 @@ func (c *caller) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 		if try >= c.tries || !isRead(method) || !isPassing(ctx, err) {
 			return err
 		}
-		if !sleep(ctx, c.clock, pause/2+rand.N(pause)) {
+		select {
+		case <-ctx.Done():
 			return err
+		case <-time.After(pause/2 + rand.N(pause)):
 		}
 		pause = min(2*pause, retryMax)
 		// Half an answer must not be the beginning of the next one.
@@ -79,18 +79,6 @@ func (c *caller) once(ctx context.Context, method string, req, res soap.HasFault
 	done(err)
 
 	return err
-}
-
-// sleep waits, and says whether ctx let it finish.
-func sleep(ctx context.Context, clk clock.Clock, d time.Duration) bool {
-	timer := clk.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C():
-		return true
-	}
 }
 
 // statusKey is where a call finds a place for its HTTP status.
