@@ -184,7 +184,7 @@ func (s *Session) logInWith(ctx context.Context, api api, source Source, credent
 // not try credentials that were refused a short while ago, and says so.
 func (s *Session) tryLogin(ctx context.Context, api api, source Source, credentials Credentials) (bool, error) {
 	s.mu.Lock()
-	err := s.gate.refusal(credentials)
+	err := s.gate.refusal(api, credentials)
 	s.mu.Unlock()
 	if err != nil {
 		return false, err
@@ -215,7 +215,7 @@ func (s *Session) tryLogin(ctx context.Context, api api, source Source, credenti
 func (s *Session) settle(ctx context.Context, api api, credentials Credentials, c *conn, err error) error {
 	logger := klog.FromContext(ctx).WithValues("vcenter", s.endpoint.name(), "api", api)
 	s.mu.Lock()
-	s.gate.record(credentials, err)
+	s.gate.record(api, credentials, err)
 	closed, old := s.closed, s.conns[api]
 	if err == nil && !closed {
 		s.set(api, c)

@@ -23,9 +23,13 @@ const (
 type gate struct {
 	clock clock.PassiveClock
 
-	// refused counts failures of these credentials. Others start anew.
+	// refused counts failures of these credentials, of both APIs together since
+	// they are accounts of one directory. Others start anew.
 	credentials Credentials
 	refused     pause
+	// worked is what an API has taken last. Until it refuses that itself, what
+	// the other one says does not keep it from being asked.
+	worked [apiCount]Credentials
 	// down counts failures that say nothing about credentials.
 	down pause
 	// brief counts sessions that ended right after their login. Unlike the
@@ -68,8 +72,8 @@ func (g *gate) unavailable() error {
 }
 
 // refusal returns the cause if these credentials may not be tried now.
-func (g *gate) refusal(credentials Credentials) error {
-	if credentials != g.credentials {
+func (g *gate) refusal(api api, credentials Credentials) error {
+	if credentials != g.credentials || credentials == g.worked[api] {
 		return nil
 	}
 
@@ -77,14 +81,16 @@ func (g *gate) refusal(credentials Credentials) error {
 }
 
 // record takes note of how a login went.
-func (g *gate) record(credentials Credentials, err error) {
+func (g *gate) record(api api, credentials Credentials, err error) {
 	switch {
 	case err == nil:
 		g.refused, g.down = pause{}, pause{}
+		g.worked[api] = credentials
 	case errors.Is(err, apierr.ErrDenied):
 		if credentials != g.credentials {
 			g.credentials, g.refused = credentials, pause{}
 		}
+		g.worked[api] = Credentials{}
 		g.down = pause{}
 		g.refused.fail(g.clock.Now(), refusedFirst, refusedMax, err)
 	default:

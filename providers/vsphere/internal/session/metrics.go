@@ -17,7 +17,8 @@ type Recorder interface {
 	Login(vcenter string, err error)
 	// Sessions notes how many sessions there are.
 	Sessions(vcenter string, open int)
-	// Connected notes whether there is a session and the last call was answered.
+	// Connected notes whether there is a SOAP session and its last call was
+	// answered.
 	Connected(vcenter string, yes bool)
 }
 

@@ -205,6 +205,38 @@ func TestNewVersionEndsThePause(t *testing.T) {
 	must(t, s.SOAP(ctx, find))
 }
 
+// A password that changed without us knowing is refused once by each API that took
+// it before, and then by none (vsphere §3 [B], §16.9).
+func TestOutdatedPassword(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
+	b.SetPassword("second")
+	b.TerminateSessions()
+	for range 5 {
+		if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
+			t.Errorf("SOAP() = %v, want %v", err, apierr.ErrDenied)
+		}
+		if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrDenied) {
+			t.Errorf("REST() = %v, want %v", err, apierr.ErrDenied)
+		}
+	}
+	if n := b.Count("Login") + b.Count("RESTLogin"); n != 4 {
+		t.Errorf("%d logins, want two that worked and two that did not", n)
+	}
+	// Four failures at most in any three minutes: five lock the account.
+	b.clock.Step(29 * time.Second)
+	for range 150 {
+		b.clock.Step(time.Second)
+		_, _ = s.SOAP(ctx, find), s.REST(ctx, list)
+	}
+	if n := b.Count("Login") + b.Count("RESTLogin") - 2; n > 4 {
+		t.Errorf("%d failed logins in three minutes, want 4 at most", n)
+	}
+}
+
 // A refused login has the source read again, even if nobody told of a change
 // (vsphere §3 [B]: re-read on any auth failure).
 func TestRefusalReadsAgain(t *testing.T) {

@@ -70,7 +70,7 @@ type Session struct {
 	options  Options
 
 	closing chan struct{} // closed by Close
-	silent  atomic.Bool   // whether the last call had no answer
+	silent  atomic.Bool   // whether the last SOAP call had no answer
 
 	mu      sync.Mutex
 	closed  bool
@@ -126,7 +126,8 @@ func (s *Session) Name() string { return s.endpoint.name() }
 // SOAP runs fn with a client that is logged in. If the session has ended meanwhile
 // it logs in again and runs fn once more, from its beginning: whatever fn made in
 // the old session (filters, views) is gone with it. fn may run for long; each
-// call it makes has a deadline of its own. The client is not valid after fn.
+// call it makes has a deadline of its own. It returns the errors of the SDK, or
+// wraps them. The client is not valid after fn.
 func (s *Session) SOAP(ctx context.Context, fn func(context.Context, *vim25.Client) error) error {
 	return s.run(ctx, apiSOAP, func(ctx context.Context, c *conn) error { return fn(ctx, c.soap) })
 }
@@ -215,20 +216,20 @@ func (s *Session) find(ctx context.Context, api api, refused *conn) (*conn, *att
 func (s *Session) drop(c *conn) {
 	s.set(c.api, nil)
 	c.closeIdle()
-	if s.options.Clock.Since(c.since) < briefSession {
-		s.brief++
-	} else {
-		s.brief = 0
-		s.gate.forgetBrief()
-	}
-	if s.brief > briefAllowed {
-		s.gate.recordBrief()
-	}
-	// A shared session is one for both APIs, but whether the other one would be
-	// refused too is not known: it is logged out before the next login.
-	if c.parent != nil && s.conns[apiSOAP] == c.parent {
+	switch {
+	case c.parent != nil && c.parent == s.conns[apiSOAP]:
+		// A shared session is one for both APIs, but whether the other one would
+		// be refused too is not known: it is logged out before the next login.
 		s.set(apiSOAP, nil)
 		s.stray = append(s.stray, c.parent)
+	case c.parent != nil:
+	case s.options.Clock.Since(c.since) >= briefSession:
+		s.brief = 0
+		s.gate.forgetBrief()
+	default:
+		if s.brief++; s.brief > briefAllowed {
+			s.gate.recordBrief()
+		}
 	}
 }
 
@@ -248,7 +249,7 @@ func (s *Session) report() {
 		}
 	}
 	s.options.Metrics.recorder.Sessions(s.endpoint.name(), open)
-	s.options.Metrics.recorder.Connected(s.endpoint.name(), open > 0 && !s.silent.Load())
+	s.options.Metrics.recorder.Connected(s.endpoint.name(), s.conns[apiSOAP] != nil && !s.silent.Load())
 }
 
 // count notes a call on the wire, and whether it was answered.
@@ -258,7 +259,7 @@ func (s *Session) count(service, operation string) func(error) {
 	return func(err error) {
 		done(err)
 		silent := errors.Is(err, apierr.ErrUnavailable)
-		if errors.Is(err, context.Canceled) || s.silent.Swap(silent) == silent {
+		if service != serviceVIM || errors.Is(err, context.Canceled) || s.silent.Swap(silent) == silent {
 			return
 		}
 		s.mu.Lock()

@@ -172,6 +172,31 @@ func TestWrongPassword(t *testing.T) {
 	}
 }
 
+// What one API refuses does not keep the other from a session whose credentials it
+// has taken before (vsphere §3 [B]).
+func TestRefusedByOneAPI(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	if err := s.SOAP(ctx, find); err != nil {
+		t.Fatalf("SOAP() = %v", err)
+	}
+	b.Break("RESTLogin", front.Always(), front.Status(http.StatusForbidden))
+	for range 3 {
+		if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrDenied) {
+			t.Errorf("REST() = %v, want %v", err, apierr.ErrDenied)
+		}
+	}
+	if n := b.Count("RESTLogin"); n != 1 {
+		t.Errorf("%d REST logins, want 1", n)
+	}
+	b.TerminateSessions()
+	if err := s.SOAP(ctx, find); err != nil {
+		t.Errorf("SOAP() = %v", err)
+	}
+}
+
 // Where the network fails, logins pause too, and less (vsphere §16.4).
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
