@@ -1,0 +1,230 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+)
+
+// placed has two vCenters: zones come from the cluster, the region from the
+// datacenter, and VMs of the second one have addresses of both families.
+func placed(vms, dual []vsphere.VMSpec) []vsphere.VCenterSpec {
+	return []vsphere.VCenterSpec{
+		{Name: "single", Datacenters: []vsphere.DatacenterSpec{{
+			Name:     "dc-1",
+			Tags:     vsphere.Tags{"k8s-region": {"eu"}},
+			Clusters: []vsphere.ClusterSpec{{Name: "c-1", Tags: vsphere.Tags{"k8s-zone": {"eu-1"}}}},
+			VMs:      vms,
+		}}},
+		{Name: "dual", Datacenters: []vsphere.DatacenterSpec{{
+			Name:     "dc-2",
+			Tags:     vsphere.Tags{"k8s-region": {"us"}},
+			Clusters: []vsphere.ClusterSpec{{Name: "c-2", Tags: vsphere.Tags{"k8s-zone": {"us-2"}}}},
+			VMs:      dual,
+		}}},
+	}
+}
+
+// labelled are the labels of an initialised node: vsphere §6.2, §6.3, and those
+// of --node-labels.
+func labelled(instanceType, zone, region, team string) map[string]string {
+	return map[string]string{
+		"node.kubernetes.io/instance-type":         instanceType,
+		"beta.kubernetes.io/instance-type":         instanceType,
+		"topology.kubernetes.io/zone":              zone,
+		"failure-domain.beta.kubernetes.io/zone":   zone,
+		"topology.kubernetes.io/region":            region,
+		"failure-domain.beta.kubernetes.io/region": region,
+		"team": team,
+	}
+}
+
+// addresses are those of a node: its host name, then type and address in turn.
+func addresses(hostName string, pairs ...string) []v1.NodeAddress {
+	list := []v1.NodeAddress{{Type: v1.NodeHostName, Address: hostName}}
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, v1.NodeAddress{Type: v1.NodeAddressType(pairs[i]), Address: pairs[i+1]})
+	}
+	return list
+}
+
+type initialiseCase struct {
+	reason string
+	vm     vsphere.VMSpec
+	dual   bool // the VM is in the vCenter of that name
+	node   controlplane.NodeSpec
+	want   nodeState
+}
+
+// initialiseCases are keyed by the name of their node.
+func initialiseCases() map[string]initialiseCase {
+	const (
+		small = "vsphere-vm.cpu-2.mem-4gb.os-ubuntu"
+		large = "vsphere-vm.cpu-8.mem-32gb.os-photon"
+	)
+	nic := func(ips ...string) []vsphere.NIC { return []vsphere.NIC{{IPs: ips}} }
+	return map[string]initialiseCase{
+		"by-uuid": {
+			reason: "vsphere §4 Registration: a Node without providerID is found by its system UUID whatever its guest is called",
+			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-00000000000a", Hostname: "guest-1", NICs: nic("10.0.0.1")},
+			node:   controlplane.NodeSpec{SystemUUID: "00000000-0000-4000-8000-00000000000A"},
+			want: nodeState{
+				ProviderID: "vsphere://00000000-0000-4000-8000-00000000000a", Labels: labelled(small, "eu-1", "eu", "blue"),
+				Addresses: addresses("guest-1", "InternalIP", "10.0.0.1", "ExternalIP", "10.0.0.1"),
+			},
+		},
+		"by-swapped-uuid": {
+			reason: "vsphere §4 Byte swap: the firmware may report the other byte order; the providerID has vCenter's",
+			vm: vsphere.VMSpec{
+				UUID: "56492e42-22ad-3911-6d72-59cc8f26bc90", Guest: "vmwarePhoton64Guest", CPUs: 8, MemoryMB: 32 << 10,
+				NICs: nic("10.0.0.2"),
+			},
+			node: controlplane.NodeSpec{SystemUUID: "422e4956-ad22-1139-6d72-59cc8f26bc90"},
+			want: nodeState{
+				ProviderID: "vsphere://56492e42-22ad-3911-6d72-59cc8f26bc90", Labels: labelled(large, "eu-1", "eu", "blue"),
+				Addresses: addresses("by-swapped-uuid", "InternalIP", "10.0.0.2", "ExternalIP", "10.0.0.2"),
+			},
+		},
+		"by-name": {
+			reason: "vsphere §4 By name: a Node that knows no UUID is found by its guest's host name",
+			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000003", NICs: nic("10.0.0.3")},
+			want: nodeState{
+				ProviderID: "vsphere://00000000-0000-4000-8000-000000000003", Labels: labelled(small, "eu-1", "eu", "blue"),
+				Addresses: addresses("by-name", "InternalIP", "10.0.0.3", "ExternalIP", "10.0.0.3"),
+			},
+		},
+		"by-provider-id": {
+			reason: "vsphere §5: an existing providerID finds the VM in any case and is left as it is",
+			vm:     vsphere.VMSpec{UUID: "423740e7-c66e-05e3-9d0b-9e1205b24d43", NICs: nic("10.0.0.4")},
+			node:   controlplane.NodeSpec{ProviderID: "vsphere://423740E7-C66E-05E3-9D0B-9E1205B24D43"},
+			want: nodeState{
+				ProviderID: "vsphere://423740E7-C66E-05E3-9D0B-9E1205B24D43", Labels: labelled(small, "eu-1", "eu", "blue"),
+				Addresses: addresses("by-provider-id", "InternalIP", "10.0.0.4", "ExternalIP", "10.0.0.4"),
+			},
+		},
+		"own-label": {
+			reason: "vsphere §6.3: --node-labels never replace a label that the Node has; usable addresses only (§6.1.3)",
+			vm: vsphere.VMSpec{
+				UUID: "00000000-0000-4000-8000-000000000005",
+				NICs: nic("169.254.1.1", "127.0.0.1", "10.0.0.5", "10.0.0.55"),
+			},
+			node: controlplane.NodeSpec{Labels: map[string]string{"team": "red"}},
+			want: nodeState{
+				ProviderID: "vsphere://00000000-0000-4000-8000-000000000005", Labels: labelled(small, "eu-1", "eu", "red"),
+				Addresses: addresses("own-label", "InternalIP", "10.0.0.5", "ExternalIP", "10.0.0.5"),
+			},
+		},
+		"node-ip": {
+			reason: "vsphere §6.1 [B]: the kubelet's --node-ip wins over a virtual IP that comes first on the NIC",
+			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000006", NICs: nic("10.0.0.100", "10.0.0.6")},
+			node:   controlplane.NodeSpec{NodeIPs: []string{"10.0.0.6"}},
+			want: nodeState{
+				ProviderID: "vsphere://00000000-0000-4000-8000-000000000006", Labels: labelled(small, "eu-1", "eu", "blue"),
+				Addresses: addresses("node-ip", "InternalIP", "10.0.0.6", "ExternalIP", "10.0.0.6"),
+			},
+		},
+		"dual-stack": {
+			reason: "vsphere §6.1.6: both families in the order of ip-family, which the entry of a vCenter sets for itself",
+			dual:   true,
+			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000007", NICs: nic("10.2.0.7", "fe80::7", "fd00::7")},
+			want: nodeState{
+				ProviderID: "vsphere://00000000-0000-4000-8000-000000000007", Labels: labelled(small, "us-2", "us", "blue"),
+				Addresses: addresses("dual-stack",
+					"InternalIP", "fd00::7", "InternalIP", "10.2.0.7", "ExternalIP", "fd00::7", "ExternalIP", "10.2.0.7"),
+			},
+		},
+	}
+}
+
+// TestNodesAreInitialised registers all nodes with one cluster at once.
+func TestNodesAreInitialised(t *testing.T) {
+	t.Parallel()
+	cases := initialiseCases()
+	var single, dual []vsphere.VMSpec
+	var nodes []controlplane.NodeSpec
+	for name, tc := range cases {
+		tc.vm.Name, tc.node.Name = name, name
+		if nodes = append(nodes, tc.node); tc.dual {
+			dual = append(dual, tc.vm)
+		} else {
+			single = append(single, tc.vm)
+		}
+	}
+	cloud := startCloud(t, placed(single, dual)...)
+	config := vsphereConfig(cloud.VCenters()...) + "ip-family = ipv6, ipv4\n\n[Labels]\nzone = k8s-zone\nregion = k8s-region\n"
+	c := startCluster(t)
+	c.join(t, nodes...)
+	m := c.run(t, writeConfig(t, config), "--node-labels=team=blue")
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c.awaitNode(t, name, "to be as the spec says", func(node *v1.Node) error {
+				if diff := cmp.Diff(tc.want, stateOf(node), cmpopts.EquateEmpty()); diff != "" {
+					return fmt.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+				return nil
+			})
+		})
+	}
+	t.Run("Counted", func(t *testing.T) { testCalls(t, m, cloud) })
+	m.terminate(t)
+	for _, vc := range cloud.VCenters() {
+		wantNoSessions(t, vc)
+	}
+}
+
+// testCalls compares what the process says of its calls with what the vCenters
+// say: design.md "Seeing what it does", vsphere §14.
+func testCalls(t *testing.T, m *manager, cloud *vsphere.Cloud) {
+	for _, vc := range cloud.VCenters() {
+		endpoint := fmt.Sprintf("endpoint=%q", vc.Name())
+		m.awaitMetric(t, 1, "multicloud_ccm_connected", endpoint)
+		m.awaitMetric(t, 2, "multicloud_ccm_sessions", endpoint)
+		m.awaitMetric(t, 2, "multicloud_ccm_logins_total", endpoint, `code="ok"`)
+	}
+	for _, operation := range []string{"Login", "CreateFilter"} {
+		want := 0
+		for _, vc := range cloud.VCenters() {
+			want += vc.Count(operation)
+		}
+		m.awaitMetric(t, float64(want), "multicloud_ccm_cloud_requests_total", fmt.Sprintf("operation=%q", operation))
+	}
+}
+
+// A metrics reader needs a token that the process can check: chart §2.2,
+// tokenreviews and subjectaccessreviews.
+func TestMetricsNeedPermission(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	err := c.Apply(t.Context(), []byte(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: metrics}
+rules: [{nonResourceURLs: [/metrics], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: metrics}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: metrics}
+subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := c.run(t, writeConfig(t, staticConfig))
+	page, err := m.Get(t.Context(), c.as(t, v1.NamespaceDefault, "reader"), "/metrics")
+	if err != nil || !strings.Contains(page, "multicloud_ccm_") {
+		t.Errorf("reader got %d bytes, %v", len(page), err)
+	}
+	_, err = m.Get(t.Context(), c.as(t, v1.NamespaceDefault, "stranger"), "/metrics")
+	if err == nil || !strings.Contains(err.Error(), "403") {
+		t.Errorf("stranger got %v, want 403", err)
+	}
+}

@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+)
+
+// framework §7: a successor waits for the lease to run out, and has no session
+// before it leads.
+func TestStandbyTakesOver(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	vc := startCloud(t, smallVCenter("vc", "before", "after")).VCenter("vc")
+	config := writeConfig(t, vsphereConfig(vc))
+	leader := c.run(t, config)
+	c.join(t, controlplane.NodeSpec{Name: "before"})
+	c.awaitInitialised(t, "before")
+	logins, holder := vc.Count("Login"), *c.lease(t).Spec.HolderIdentity
+
+	standby := c.launch(t, "standby", config)
+	standby.awaitLog(t, "Attempting to acquire leader lease")
+	if err := standby.WaitHealthy(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if n := vc.Count("Login"); n != logins || len(vc.Sessions()) > 2 {
+		t.Errorf("the standby logged in: %d logins, %d before, sessions: %+v", n, logins, vc.Sessions())
+	}
+
+	if err := leader.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	leader.awaitExit(t, -1)
+	c.join(t, controlplane.NodeSpec{Name: "after"})
+	c.awaitInitialised(t, "after")
+	if now := *c.lease(t).Spec.HolderIdentity; now == holder {
+		t.Errorf("the lease is still held by %s", holder)
+	}
+	if n := vc.Count("Login"); n == logins {
+		t.Error("the standby leads without a login")
+	}
+}
+
+// design "Choosing": logged out of the cloud on a lost lease, too.
+func TestLostLeaseEndsTheSession(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	vc := startCloud(t, smallVCenter("vc", "a")).VCenter("vc")
+	m := c.run(t, writeConfig(t, vsphereConfig(vc)))
+	c.join(t, controlplane.NodeSpec{Name: "a"})
+	c.awaitInitialised(t, "a")
+	if len(vc.Sessions()) == 0 {
+		t.Fatal("there is no session to end")
+	}
+
+	await(t, "the lease to be stolen", c.stealLease)
+	m.awaitExit(t, 1)
+	wantNoSessions(t, vc)
+}

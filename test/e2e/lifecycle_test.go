@@ -1,0 +1,112 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+)
+
+// vsphere §6 InstanceShutdown, framework §6 cloud-node-lifecycle.
+func TestPoweredOffNodeIsTainted(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	cloud := startCloud(t, smallVCenter("vc", "off", "suspended", "on"))
+	c.run(t, writeConfig(t, vsphereConfig(cloud.VCenters()...)))
+	names := []string{"off", "suspended", "on"}
+	for _, name := range names {
+		c.join(t, controlplane.NodeSpec{Name: name})
+	}
+	c.awaitInitialised(t, names...)
+
+	for _, change := range []func() error{cloud.VM("off").PowerOff, cloud.VM("suspended").Suspend} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.setReady(t, v1.ConditionUnknown, names...)
+	c.awaitNode(t, "off", "to be tainted", tainted(shutdown))
+	c.awaitNode(t, "suspended", "to be tainted", tainted(shutdown))
+	if err := untainted(shutdown)(c.node(t, "on")); err != nil {
+		t.Errorf("the VM of node on is on, but %v", err)
+	}
+
+	for _, name := range names {
+		if err := cloud.VM(name).PowerOn(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.setReady(t, v1.ConditionTrue, names...)
+	for _, name := range names {
+		c.awaitNode(t, name, "to lose its taint", untainted(shutdown))
+	}
+}
+
+// vsphere §6 InstanceExists, design "Nodes": certainty before "gone".
+func TestDeletedVMRemovesItsNode(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	cloud := startCloud(t, smallVCenter("vc", "deleted", "kept"))
+	m := c.run(t, writeConfig(t, vsphereConfig(cloud.VCenters()...)))
+	c.join(t, controlplane.NodeSpec{Name: "deleted"}, controlplane.NodeSpec{Name: "kept"})
+	c.awaitInitialised(t, "deleted", "kept")
+	c.join(t, controlplane.NodeSpec{Name: "nameless"}) // no VM has its name, and it has no providerID
+
+	if err := cloud.VM("deleted").Destroy(); err != nil {
+		t.Fatal(err)
+	}
+	all := []string{"deleted", "kept", "nameless"}
+	c.setReady(t, v1.ConditionUnknown, all...)
+	m.awaitPasses(t, 2)
+	c.node(t, "deleted") // too young to be missed
+
+	c.age(t, all...)
+	c.awaitGone(t, "deleted")
+	m.awaitPasses(t, 2)
+	c.node(t, "kept")
+	c.node(t, "nameless")
+}
+
+// design "Nodes": foreign nodes cost no call and are never changed or deleted.
+func TestForeignNodeIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	const providerID = "aws:///eu-central-1a/i-0123"
+	c := startCluster(t)
+	cloud := startCloud(t, smallVCenter("vc", "own"))
+	vc := cloud.VCenter("vc")
+	// Addresses are refreshed often: that is where (nil, nil) ends the process.
+	m := c.run(t, writeConfig(t, vsphereConfig(vc)), "--node-status-update-frequency=500ms")
+	c.join(t, controlplane.NodeSpec{Name: "own"})
+	c.awaitInitialised(t, "own")
+	m.awaitPasses(t, 2)
+	calls := vc.Total()
+
+	c.join(t, controlplane.NodeSpec{Name: "new", ProviderID: providerID}, controlplane.NodeSpec{Name: "done", ProviderID: providerID + "4"})
+	c.initialiseByHand(t, "done")
+	foreign := []string{"new", "done"}
+	c.setReady(t, v1.ConditionUnknown, foreign...)
+	c.age(t, foreign...)
+	before := map[string]*v1.Node{}
+	for _, name := range foreign {
+		before[name] = c.node(t, name)
+		m.awaitLog(t, fmt.Sprintf(`Node belongs to another cloud and is left alone" node=%q`, name))
+	}
+	m.awaitPasses(t, 3)
+	for _, ip := range []string{"10.1.0.8", "10.1.0.9"} { // each new address takes a refresh of all nodes
+		if err := cloud.VM("own").SetNICs(vsphere.NIC{IPs: []string{ip}}); err != nil {
+			t.Fatal(err)
+		}
+		c.awaitNode(t, "own", "to have its new address", hasAddress(v1.NodeInternalIP, ip))
+	}
+	for name, node := range before {
+		if now := c.node(t, name); now.ResourceVersion != node.ResourceVersion {
+			t.Errorf("node %s was changed:\n%+v\nbefore:\n%+v", name, now, node)
+		}
+	}
+	if n := vc.Total() - calls; n != 0 {
+		t.Errorf("foreign nodes cost %d calls: %v", n, vc.History())
+	}
+}

@@ -1,0 +1,63 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+const (
+	// atOnce is how many tests run side by side at least: they mostly wait, and
+	// that many control planes fit two cores.
+	atOnce = 4
+	// patience bounds every wait for something that has to happen.
+	patience = 2 * time.Minute
+	// period is how often is looked whether it has.
+	period = 100 * time.Millisecond
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if n := runtime.GOMAXPROCS(0); n < atOnce && parallel.Value.String() == strconv.Itoa(n) {
+		if err := parallel.Value.Set(strconv.Itoa(atOnce)); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// await returns when check has nothing to complain about any more.
+func await(t *testing.T, what string, check func(ctx context.Context) error) {
+	t.Helper()
+	ctx := within(t)
+	for {
+		err := check(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("wait for %s: %v: %v", what, context.Cause(ctx), err)
+		case <-time.After(period):
+		}
+	}
+}
+
+// within is the time that something which has to happen may take.
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// ending is the time for what is left to do when a test has ended.
+func ending() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), patience)
+}

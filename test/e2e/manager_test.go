@@ -1,0 +1,242 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+)
+
+// binaryPath is where make puts the binary of these tests.
+const binaryPath = "bin/e2e/" + ccm.Name
+
+// alarms must not appear in any log: a right that is missing, a data race, a
+// crash.
+var alarms = regexp.MustCompile(`(?i:forbidden)|WARNING: DATA RACE|^panic:|^fatal error:`)
+
+// manager is the binary at work.
+type manager struct {
+	*ccm.CCM
+
+	cluster *cluster
+	checked bool
+}
+
+// launch starts the binary as the ServiceAccount. What the test does not end
+// itself is stopped with it and has to exit with 0.
+func (c *cluster) launch(t *testing.T, name, cloudConfig string, args ...string) *manager {
+	t.Helper()
+	binary, err := ccm.Locate(binaryPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := ccm.Start(ccm.Options{
+		Binary: binary, Dir: t.TempDir(), Name: name, Kubeconfig: c.kubeconfig, CloudConfig: cloudConfig,
+		Args: append([]string{"--v=2", "--node-monitor-period=500ms"}, args...),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &manager{CCM: process, cluster: c}
+	t.Cleanup(func() { m.clear(t) })
+	return m
+}
+
+// run launches the binary and waits until it serves.
+func (c *cluster) run(t *testing.T, cloudConfig string, args ...string) *manager {
+	t.Helper()
+	m := c.launch(t, ccm.Name, cloudConfig, args...)
+	if err := m.WaitHealthy(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// clear ends the process if the test has not done so, and looks at its log.
+func (m *manager) clear(t *testing.T) {
+	t.Helper()
+	if !m.checked {
+		m.terminate(t)
+	}
+	if err := m.release(); err != nil {
+		t.Error(err)
+	}
+	log, err := m.Log()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	var worth strings.Builder
+	for line := range strings.Lines(log) {
+		if alarms.MatchString(line) {
+			t.Errorf("the log has: %s", line)
+		}
+		if !strings.Contains(line, " flags.go:") {
+			worth.WriteString(line)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the log of %s:\n%s", filepath.Base(m.LogPath()), &worth)
+	}
+}
+
+// release gives back what the process held; it ends it, too, if a test failed
+// before it could.
+func (m *manager) release() error {
+	ctx, cancel := ending()
+	defer cancel()
+	return m.Stop(ctx)
+}
+
+// terminate ends the process as Kubernetes does, which is to end well.
+func (m *manager) terminate(t *testing.T) {
+	t.Helper()
+	m.checked = true
+	select {
+	case <-m.Ended():
+		t.Errorf("nobody asked it to end: %v", m.Failure())
+		return
+	default:
+	}
+	ctx, cancel := ending()
+	defer cancel()
+	if err := m.Process.Stop(ctx); err != nil {
+		t.Error(err)
+		return
+	}
+	if code := m.ExitCode(); code != 0 {
+		t.Errorf("exit code after SIGTERM is %d, want 0", code)
+	}
+}
+
+// awaitExit waits until the process has ended by itself.
+func (m *manager) awaitExit(t *testing.T, want int) {
+	t.Helper()
+	code, err := m.WaitExit(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.checked = true
+	if code != want {
+		t.Fatalf("exit code is %d, want %d, the log ends with:\n%s", code, want, m.Tail())
+	}
+}
+
+// awaitLog waits for a text in the log.
+func (m *manager) awaitLog(t *testing.T, text string) {
+	t.Helper()
+	if err := m.WaitLog(within(t), text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// logged returns the lines of the log with a text.
+func (m *manager) logged(t *testing.T, text string) []string {
+	t.Helper()
+	log, err := m.Log()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, text) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// page returns a page of the process's server as the admin sees it.
+func (m *manager) page(ctx context.Context, path string) (string, error) {
+	return m.Get(ctx, m.cluster.RESTConfig(), path)
+}
+
+// metric adds up the samples of a metric that have all the labels, each written
+// as name="value".
+func (m *manager) metric(ctx context.Context, name string, labels ...string) (float64, error) {
+	page, err := m.page(ctx, "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	var sum float64
+	lines := bufio.NewScanner(strings.NewReader(page))
+	for lines.Scan() {
+		sample, value, ok := strings.Cut(lines.Text(), " ")
+		series, _, _ := strings.Cut(sample, "{")
+		if !ok || series != name || !hasAll(sample, labels) {
+			continue
+		}
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read metric %s: %w", name, err)
+		}
+		sum += number
+	}
+	return sum, lines.Err()
+}
+
+func hasAll(sample string, labels []string) bool {
+	for _, label := range labels {
+		if !strings.Contains(sample, label) {
+			return false
+		}
+	}
+	return true
+}
+
+// awaitMetric waits until a metric has a value.
+func (m *manager) awaitMetric(t *testing.T, want float64, name string, labels ...string) {
+	t.Helper()
+	await(t, fmt.Sprintf("metric %s to be %v", name, want), func(ctx context.Context) error {
+		value, err := m.metric(ctx, name, labels...)
+		if err == nil && value != want {
+			err = fmt.Errorf("it is %v", value)
+		}
+		return err
+	})
+}
+
+// awaitPasses waits until the lifecycle controller has judged all nodes n times
+// more, from the beginning.
+func (m *manager) awaitPasses(t *testing.T, n int) {
+	t.Helper()
+	const passes = "cloud_node_lifecycle_controller_monitor_nodes_duration_seconds_count"
+	before, err := m.metric(within(t), passes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, fmt.Sprintf("%d passes over the nodes", n), func(ctx context.Context) error {
+		now, err := m.metric(ctx, passes)
+		if err == nil && now < before+float64(n)+1 { // the first one may have begun before
+			err = fmt.Errorf("%v passes have ended since", now-before)
+		}
+		return err
+	})
+}
+
+// write puts a cloud-config in place, whole.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	fresh := path + ".new"
+	if err := os.WriteFile(fresh, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(fresh, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeConfig writes a cloud-config for a test and returns its path.
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cloud.conf")
+	write(t, path, text)
+	return path
+}

@@ -1,0 +1,174 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+)
+
+// outage is one way for a vCenter to be of no use.
+type outage struct {
+	reason     string
+	begin, end func(vc *vsphere.VCenter) error
+	// noticed waits until the process is aware of it.
+	noticed func(t *testing.T, m *manager)
+}
+
+func outages() map[string]outage {
+	disconnected := func(t *testing.T, m *manager) { m.awaitMetric(t, 0, "multicloud_ccm_connected") }
+	password := ""
+	return map[string]outage{
+		"down": {
+			reason:  "nothing listens: an error is not an answer",
+			begin:   func(vc *vsphere.VCenter) error { vc.Down(); return nil },
+			end:     (*vsphere.VCenter).Up,
+			noticed: disconnected,
+		},
+		"hanging": {
+			reason:  "connections open and nothing answers: weakness 4 of vsphere §16",
+			begin:   func(vc *vsphere.VCenter) error { vc.Hang(); return nil },
+			end:     (*vsphere.VCenter).Up,
+			noticed: disconnected,
+		},
+		"refusing the login": {
+			reason: "the password was changed and all sessions ended: bad credentials are errors",
+			begin: func(vc *vsphere.VCenter) error {
+				password = vc.Password()
+				vc.SetPassword("another one")
+				vc.TerminateSessions()
+				return nil
+			},
+			end: func(vc *vsphere.VCenter) error { vc.SetPassword(password); return nil },
+			noticed: func(t *testing.T, m *manager) {
+				await(t, "the login to be refused", func(ctx context.Context) error {
+					refused, err := m.metric(ctx, "multicloud_ccm_logins_total", `code="denied"`)
+					if err == nil && refused == 0 {
+						err = errors.New("it was not")
+					}
+					return err
+				})
+			},
+		},
+	}
+}
+
+// design "Nodes" and "Seeing what it does", vsphere §6 InstanceExists: while the
+// vCenter is of no use no Node is deleted and the process lives; afterwards it
+// carries on by itself.
+func TestOutageDeletesNothing(t *testing.T) {
+	t.Parallel()
+	for name, o := range outages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			t.Log(o.reason)
+			testOutage(t, o)
+		})
+	}
+}
+
+func testOutage(t *testing.T, o outage) {
+	c := startCluster(t)
+	cloud := startCloud(t, smallVCenter("vc", "there", "gone"))
+	vc := cloud.VCenter("vc")
+	m := c.run(t, writeConfig(t, vsphereConfig(vc)))
+	c.join(t, controlplane.NodeSpec{Name: "there"}, controlplane.NodeSpec{Name: "gone"})
+	c.awaitInitialised(t, "there", "gone")
+	// A second one, whose VM never was: the process knows nothing of it.
+	c.join(t, controlplane.NodeSpec{Name: "unknown", ProviderID: "vsphere://00000000-0000-4000-8000-00000000dead"})
+	c.initialiseByHand(t, "unknown")
+	all := []string{"there", "gone", "unknown"}
+
+	if err := o.begin(vc); err != nil {
+		t.Fatal(err)
+	}
+	if err := cloud.VM("gone").Destroy(); err != nil {
+		t.Fatal(err)
+	}
+	late := vsphere.VMSpec{Name: "late", NICs: []vsphere.NIC{{IPs: []string{"10.1.0.9"}}}}
+	if _, err := vc.AddVM("dc-vc", late); err != nil {
+		t.Fatal(err)
+	}
+	c.join(t, controlplane.NodeSpec{Name: "late"})
+	c.setReady(t, v1.ConditionUnknown, all...)
+	o.noticed(t, m)
+	c.age(t, all...)
+	m.awaitPasses(t, 3)
+	for _, name := range all {
+		c.node(t, name)
+	}
+	if err := tainted(uninitialized)(c.node(t, "late")); err != nil {
+		t.Errorf("node late was initialised by a vCenter that is out of reach: %v", err)
+	}
+	if err := m.WaitHealthy(within(t)); err != nil {
+		t.Errorf("an outage of the cloud is no reason for a restart: %v", err)
+	}
+
+	if err := o.end(vc); err != nil {
+		t.Fatal(err)
+	}
+	c.awaitInitialised(t, "late")
+	c.awaitGone(t, "gone")
+	c.awaitGone(t, "unknown")
+	m.awaitPasses(t, 2)
+	c.node(t, "there")
+	m.terminate(t)
+	wantNoSessions(t, vc)
+}
+
+// vsphere §16.4 and design "Nodes": a vCenter that was dead from the start
+// stalls no other one, and what it may have is not gone.
+func TestDeadVCenterDelaysOnlyItsOwn(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	cloud := startCloud(t, smallVCenter("dead", "lost", "late"), smallVCenter("alive", "a", "b", "c"))
+	dead, alive := cloud.VCenter("dead"), cloud.VCenter("alive")
+	dead.Hang()
+	c.join(t,
+		controlplane.NodeSpec{Name: "lost", ProviderID: "vsphere://" + cloud.VM("lost").UUID()},
+		controlplane.NodeSpec{Name: "unknown", ProviderID: "vsphere://00000000-0000-4000-8000-00000000dead"})
+	old := []string{"lost", "unknown"}
+	for _, name := range old {
+		c.initialiseByHand(t, name)
+	}
+	c.setReady(t, v1.ConditionUnknown, old...)
+	c.age(t, old...)
+
+	m := c.run(t, writeConfig(t, vsphereConfig(dead, alive)))
+	c.join(t, controlplane.NodeSpec{Name: "late"}, controlplane.NodeSpec{Name: "a"}, controlplane.NodeSpec{Name: "b"}, controlplane.NodeSpec{Name: "c"})
+	c.awaitInitialised(t, "a", "b", "c")
+	if n := dead.Total(); n != 0 {
+		t.Fatalf("the dead vCenter has answered %d calls", n)
+	}
+	m.awaitPasses(t, 3)
+	for _, name := range append(old, "late") {
+		c.node(t, name)
+	}
+
+	if err := dead.Up(); err != nil {
+		t.Fatal(err)
+	}
+	c.awaitInitialised(t, "late")
+	c.awaitGone(t, "unknown")
+	m.awaitPasses(t, 2)
+	c.node(t, "lost")
+}
+
+// design "Choosing": close is bounded, whatever the vCenter does.
+func TestStopWhileVCenterHangs(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	vc := startCloud(t, smallVCenter("vc", "a")).VCenter("vc")
+	m := c.run(t, writeConfig(t, vsphereConfig(vc)))
+	c.join(t, controlplane.NodeSpec{Name: "a"})
+	c.awaitInitialised(t, "a")
+	vc.Hang()
+	m.terminate(t)
+	if len(m.logged(t, "Closing the cloud provider left something behind")) != 1 {
+		t.Error("the log does not say that a session could not be ended")
+	}
+}

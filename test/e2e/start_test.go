@@ -1,0 +1,203 @@
+package e2e
+
+import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+)
+
+// execute runs the binary to its end, in a directory with the files, and
+// returns its exit code and all it printed.
+func execute(t *testing.T, files map[string]string, args ...string) (int, string) {
+	t.Helper()
+	binary, err := ccm.Locate(binaryPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), text)
+	}
+	command := exec.CommandContext(within(t), binary, args...)
+	command.Dir, command.Env = dir, []string{"HOME=" + dir}
+	output, err := command.CombinedOutput()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return command.ProcessState.ExitCode(), string(output)
+}
+
+// vcenterConfig is a cloud-config for vSphere that needs no vCenter to be read.
+const vcenterConfig = `[Global]
+provider = vsphere
+user = somebody
+password = "s3cr3t-in-file"
+
+[VirtualCenter "127.0.0.1"]
+port = 8443
+`
+
+// framework §2 and §3, design "Choosing": whatever is wrong with the command
+// line or the file ends the process before it talks to anybody.
+func TestWrongStart(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		file   string
+		args   []string
+		want   []string
+	}{
+		"KeyAndFlagDisagree": {
+			reason: "both are named, and where the key stands",
+			file:   vcenterConfig,
+			args:   []string{"--cloud-provider=static"},
+			want:   []string{`cloud.conf:2:1: [Global] provider is "vsphere" but --cloud-provider is "static"`},
+		},
+		"UnknownKey": {
+			reason: "a typo gets the known names and the nearest one",
+			file:   "[Global]\nprovider = vshpere\n",
+			want:   []string{`cloud.conf:2:1`, `unknown provider "vshpere", known are: static, vsphere, did you mean "vsphere"?`},
+		},
+		"UnknownFlag": {
+			reason: "the same for the flag",
+			file:   "[Foo]\na = b\n",
+			args:   []string{"--cloud-provider=Vsphere"},
+			want:   []string{`--cloud-provider: unknown provider "Vsphere"`, `did you mean "vsphere"?`},
+		},
+		"ExternalKey":  {reason: "external is no provider", file: "[Global]\nprovider = external\n", want: []string{`unknown provider "external"`, "is no provider"}},
+		"ExternalFlag": {reason: "external is no provider", file: "[Foo]\na = b\n", args: []string{"--cloud-provider=external"}, want: []string{`unknown provider "external"`, "is no provider"}},
+		"Paravirtual": {
+			reason: "vsphere §1: a name that users of the existing binary may bring",
+			file:   "[Global]\nprovider = vsphere-paravirtual\n",
+			want:   []string{`unknown provider "vsphere-paravirtual"`, "is not"},
+		},
+		"NoProvider": {reason: "the names to choose from", file: "[Foo]\na = b\n", want: []string{"no cloud provider chosen: set [Global] provider in cloud.conf to one of: static, vsphere"}},
+		"EmptyFile":  {reason: "an empty file is said to be one", want: []string{"no cloud provider chosen: cloud.conf is empty"}},
+		"EmptyFileWithFlag": {
+			reason: "vsphere §1: never a nil-reader panic",
+			args:   []string{"--cloud-provider=vsphere"},
+			want:   []string{"cloud.conf: no vSphere cloud provider config file given"},
+		},
+		"MissingFile": {reason: "the path that was tried", args: []string{"--cloud-config=missing.conf"}, want: []string{"missing.conf: no such file or directory"}},
+		"UnreadableFile": {
+			reason: "a directory in the place of the file, as a mount of a missing key makes it",
+			args:   []string{"--cloud-config=.", "--cloud-provider=vsphere"},
+			want:   []string{"is a directory"},
+		},
+		"NeitherFormat": {
+			reason: "both causes, with their places",
+			file:   "[Global\nprovider = vsphere\n",
+			want:   []string{"as gcfg: cloud.conf:1:8:", "as YAML: cloud.conf:2:"},
+		},
+		"BrokenYAML": {
+			reason: "the same the other way round",
+			file:   "global:\n  provider: vsphere\n bad: [\n",
+			want:   []string{"as gcfg: cloud.conf:1:1:", "as YAML: cloud.conf:2:"},
+		},
+		"ProviderRefuses": {
+			reason: "vsphere §2.1: the provider's own errors stop the start, too",
+			file:   "[Global]\nprovider = vsphere\n[VirtualCenter \"vc\"]\nuser = somebody\n",
+			want:   []string{`cloud.conf:3:1: [VirtualCenter "vc"]`, "Password is missing"},
+		},
+		"NoWorkersByFlag": {reason: "framework §2: no node would ever be initialised", file: staticConfig, args: []string{"--concurrent-node-syncs=0"}, want: []string{"--concurrent-node-syncs must be more than zero, got 0"}},
+		"NoWorkersByKey":  {reason: "the same in the file", file: "[Controllers]\nconcurrent-node-syncs = 0\n" + staticConfig, want: []string{"cloud.conf:2:1: [Controllers] concurrent-node-syncs: must be a number above zero"}},
+		"StrictTypo":      {reason: "design Strictness: a typo is an error on request", file: "[Multicloud]\nstrict = true\n[Nodee \"x\"]\n" + staticConfig, want: []string{"cloud.conf:3:1: unknown section", "did you mean [Node]?"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, output := execute(t, map[string]string{"cloud.conf": tc.file}, append([]string{"--cloud-config=cloud.conf"}, tc.args...)...)
+			if code != 1 {
+				t.Errorf("%s: exit code is %d, want 1", tc.reason, code)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(strings.ReplaceAll(output, `\"`, `"`), want) { // the log quotes the error
+					t.Errorf("%s: want %s, got:\n%s", tc.reason, want, output)
+				}
+			}
+			if strings.Contains(output, "goroutine ") {
+				t.Errorf("goroutines were dumped:\n%s", output)
+			}
+		})
+	}
+}
+
+// issue 2 §2: subcommands work offline.
+func TestOfflineCommands(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"good.conf":  vcenterConfig,
+		"typo.conf":  vcenterConfig + "prot = 1\n",
+		"wrong.conf": "[Global]\nprovider = vsphere\n[VirtualCenter \"vc\"]\nport = 99999\nuser = u\npassword = \"s3cr3t-in-file\n\n",
+	}
+	cases := map[string]struct {
+		reason string
+		args   []string
+		code   int
+		want   []string
+	}{
+		"Version":         {reason: "needs no config", args: []string{"--version"}, want: []string{"Kubernetes v"}},
+		"Providers":       {reason: "what is registered and what it supports", args: []string{"providers"}, want: []string{"vsphere ", "instances ", "NSX-T load balancers and routes are not supported yet", "static "}},
+		"Validate":        {reason: "the chosen provider", args: []string{"config", "validate", "--cloud-config=good.conf"}, want: []string{"good.conf: valid for provider vsphere"}},
+		"ValidateTypo":    {reason: "a warning at start is an error here", args: []string{"config", "validate", "--cloud-config=typo.conf"}, code: 1, want: []string{"error: typo.conf:8:1:", "did you mean", "is not valid for provider vsphere"}},
+		"ValidateWrong":   {reason: "all errors, none with a secret", args: []string{"config", "validate", "--cloud-config=wrong.conf"}, code: 1, want: []string{"wrong.conf:"}},
+		"ValidateNothing": {reason: "a file is needed", args: []string{"config", "validate"}, code: 1, want: []string{"--cloud-config is missing"}},
+		"ValidateFlag":    {reason: "the flag must agree here, too", args: []string{"config", "validate", "--cloud-config=good.conf", "--cloud-provider=static"}, code: 1, want: []string{"remove one or make them agree"}},
+		"Explain": {
+			reason: "each key with its place or default, secrets redacted",
+			args:   []string{"config", "explain", "--cloud-config=good.conf"},
+			want:   []string{"good.conf:2:1", "<redacted>", `[VirtualCenter "127.0.0.1"] port`, "8443", "inherited from [Global] at good.conf:3:1", "default"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, output := execute(t, files, tc.args...)
+			if code != tc.code {
+				t.Errorf("%s: exit code is %d, want %d", tc.reason, code, tc.code)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(output, want) {
+					t.Errorf("%s: want %q, got:\n%s", tc.reason, want, output)
+				}
+			}
+			if strings.Contains(output, "s3cr3t") {
+				t.Errorf("%s: the password is shown:\n%s", tc.reason, output)
+			}
+		})
+	}
+}
+
+// design "Strictness" and framework §2: what is odd but harmless is told once,
+// with its place, and does not keep the process from starting.
+func TestWarningsAtStart(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	path := writeConfig(t, vcenterConfig+"prot = 1\n\n[LoadBalancer]\nsize = SMALL\n\n[NSXT]\nhost = nsx\n\n[Workspace]\nserver = x\n")
+	m := c.run(t, path)
+	m.awaitLog(t, "Cloud provider chosen")
+	for _, want := range []string{
+		path + ":8:1",  // prot
+		path + ":10:1", // [LoadBalancer]
+		path + ":13:1", // [NSXT]
+		path + ":16:1", // [Workspace]
+		"Routes are off",
+	} {
+		if lines := m.logged(t, want); len(lines) != 1 {
+			t.Errorf("want %q once in the log, it is there %d times: %q", want, len(lines), lines)
+		}
+	}
+	page, err := m.page(t.Context(), "/configz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"Name":"vsphere"`, `"ConfigureCloudRoutes":false`, `"ConcurrentNodeSyncs":20`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("want %s in /configz: %s", want, page)
+		}
+	}
+}
