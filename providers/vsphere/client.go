@@ -59,10 +59,8 @@ var sessionMetrics = sync.OnceValue(func() *session.Metrics {
 
 // observer shows in the metrics how current the inventory of a vCenter is.
 func observer(vcenter string) func(inventory.Status) {
-	recorder := metrics.New(ProviderName)
-	snapshot := recorder.Snapshot(vcenter)
+	snapshot := metrics.New(ProviderName).Snapshot(vcenter)
 	return func(status inventory.Status) {
-		recorder.Connected(vcenter, status.Connected)
 		if status.Connected {
 			snapshot.Refreshed(status.LastAnswer)
 		}
