@@ -174,7 +174,7 @@ func (i *Inventory) read(ctx context.Context, refs []Ref) ([]*VM, error) {
 	for _, r := range refs {
 		objects = append(objects, types.ObjectSpec{Obj: r})
 	}
-	spec := types.PropertyFilterSpec{ObjectSet: objects, PropSet: []types.PropertySpec{vmSpec()}}
+	spec := types.PropertyFilterSpec{ObjectSet: objects, PropSet: []types.PropertySpec{i.vmSpec()}}
 
 	var contents []types.ObjectContent
 	err := i.call(ctx, func(ctx context.Context, c *vim25.Client) error {

@@ -235,8 +235,20 @@ func (f *feed) create(ctx context.Context, c *vim25.Client) error {
 	}
 	f.view = view.Returnval
 
+	return f.createFilter(ctx, c)
+}
+
+// createFilter asks for the changes. A vCenter that does not take the path of
+// one element of an array is asked again without: what cloud-init was told is
+// the least of what we want to know.
+func (f *feed) createFilter(ctx context.Context, c *vim25.Client) error {
 	// Without partial updates a change comes under the path we asked for.
-	_, err = methods.CreateFilter(ctx, c, &types.CreateFilter{This: f.collector, Spec: filterSpec(f.view)})
+	_, err := methods.CreateFilter(ctx, c, &types.CreateFilter{This: f.collector, Spec: filterSpec(f.view, f.vmSpec())})
+	if fault.Is(err, &types.InvalidProperty{}) && f.noMetadata.CompareAndSwap(false, true) {
+		klog.FromContext(ctx).Info("vCenter does not tell guestinfo of VMs, doing without", "err", err)
+
+		return f.createFilter(ctx, c)
+	}
 	if err != nil {
 		return fmt.Errorf("create property filter: %w", err)
 	}

@@ -351,6 +351,24 @@ func TestRunClearsUp(t *testing.T) {
 	}
 }
 
+// A vCenter that does not take the paths of guestinfo is followed without them.
+func TestDoesWithoutMetadata(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{})
+	v.Break("CreateFilter", front.First(1), cloudsim.Fault(&types.InvalidProperty{Name: extraConfig(metadataKey)}))
+	i, _ := start(t, v, Config{})
+	waitSynced(t, i)
+	if made := v.Count("CreateFilter"); made != 2 {
+		t.Errorf("%d filters were asked for, want 2", made)
+	}
+	if vms, err := i.Find(Query{Names: []string{"web-0"}}); err != nil || len(vms) != 1 {
+		t.Errorf("Find(web-0) = %v, %v, want one VM", vms, err)
+	}
+	if paths := i.vmSpec().PathSet; slices.Contains(paths, extraConfig(metadataKey)) {
+		t.Errorf("still asks for %s", extraConfig(metadataKey))
+	}
+}
+
 // A vCenter that answers nothing does not hold up the end.
 func TestRunEndsWithoutAnswer(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,8 @@
 package inventory
 
 import (
+	"slices"
+
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -10,7 +12,7 @@ var viewTypes = []string{typeVM, "HostSystem", "ComputeResource", "ResourcePool"
 
 // filterSpec asks for the properties we know what to do with, of every object
 // in the view.
-func filterSpec(view Ref) types.PropertyFilterSpec {
+func filterSpec(view Ref, vms types.PropertySpec) types.PropertyFilterSpec {
 	return types.PropertyFilterSpec{
 		ObjectSet: []types.ObjectSpec{{
 			Obj:  view,
@@ -20,7 +22,7 @@ func filterSpec(view Ref) types.PropertyFilterSpec {
 			},
 		}},
 		PropSet: append([]types.PropertySpec{
-			vmSpec(),
+			vms,
 			// A vApp is a resource pool as well, so it has two specs. Ours names
 			// everything, to be right whichever of the two counts.
 			{Type: "VirtualApp", PathSet: []string{"name", "parent", "parentFolder", "parentVApp"}},
@@ -28,8 +30,16 @@ func filterSpec(view Ref) types.PropertyFilterSpec {
 	}
 }
 
-func vmSpec() types.PropertySpec {
-	return types.PropertySpec{Type: typeVM, PathSet: vmPaths()}
+// vmSpec asks for all we want to know of VMs, as far as the vCenter tells it.
+func (i *Inventory) vmSpec() types.PropertySpec {
+	paths := vmPaths()
+	if i.noMetadata.Load() {
+		paths = slices.DeleteFunc(paths, func(path string) bool {
+			return path == extraConfig(metadataKey) || path == extraConfig(metadataEncodedAs)
+		})
+	}
+
+	return types.PropertySpec{Type: typeVM, PathSet: paths}
 }
 
 func placeSpecs(kinds ...string) []types.PropertySpec {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vmware/govmomi/vapi/rest"
@@ -97,6 +98,8 @@ type Inventory struct {
 	store  *store
 	tags   *tagger
 	health *health
+	// noMetadata is set once the vCenter has refused to tell guestinfo.
+	noMetadata atomic.Bool
 }
 
 // New makes an Inventory that knows nothing yet. It makes no call.
