@@ -231,10 +231,10 @@ func TestDecodeProblems(t *testing.T) {
 		},
 		"did you mean": {
 			reason: "a section once, each key by itself, with the nearest known name",
-			text:   "[Glob]\nname = a\nfoo = b\n[Global]\nnmae = a\nsomething-else = b\n[VirtualCenter \"x\"]\nserverr = c\n[glob]\n[Completely \"other\"]\n",
+			text:   "[Glob]\nname = a\nfoo = b\n[Global]\nnam = a\nsomething-else = b\n[VirtualCenter \"x\"]\nserverr = c\n[glob]\n[Completely \"other\"]\n",
 			want: []string{
 				"warning: cloud.conf:1:1: unknown section [Glob], did you mean [Global]?",
-				"warning: cloud.conf:5:1: unknown key [Global] nmae, did you mean name?",
+				"warning: cloud.conf:5:1: unknown key [Global] nam, did you mean name?",
 				"warning: cloud.conf:6:1: unknown key [Global] something-else",
 				`warning: cloud.conf:8:1: unknown key [VirtualCenter "x"] serverr, did you mean server?`,
 				`warning: cloud.conf:10:1: unknown section [Completely "other"]`,
@@ -412,7 +412,7 @@ func TestSet(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	problems := parse(t, "[Glob]\n[Workspace]\n[LoadBalancer]\n[Global]\nnmae = a\n").Decode(schema(), new(cloud))
+	problems := parse(t, "[Glob]\n[Workspace]\n[LoadBalancer]\n[Global]\nnam = a\n").Decode(schema(), new(cloud))
 	if err := problems.Err(); err != nil {
 		t.Errorf("warnings and notes keep nobody from starting, got: %v", err)
 	}
@@ -420,7 +420,7 @@ func TestProblems(t *testing.T) {
 		"error: cloud.conf:1:1: unknown section [Glob], did you mean [Global]?",
 		"note: cloud.conf:2:1: [Workspace] is ignored: the in-tree provider reads it",
 		"warning: cloud.conf:3:1: [LoadBalancer] is not supported yet",
-		"error: cloud.conf:5:1: unknown key [Global] nmae, did you mean name?",
+		"error: cloud.conf:5:1: unknown key [Global] nam, did you mean name?",
 	}, describe(problems.Strict()))
 	if problems[0].Severity != config.Warning {
 		t.Error("Strict changed the problems it was called on")
@@ -431,7 +431,7 @@ func TestProblems(t *testing.T) {
 	}
 	compare(t, "one line for each error", []string{
 		"cloud.conf:1:1: unknown section [Glob], did you mean [Global]?",
-		"cloud.conf:5:1: unknown key [Global] nmae, did you mean name?",
+		"cloud.conf:5:1: unknown key [Global] nam, did you mean name?",
 	}, strings.Split(err.Error(), "\n"))
 
 	var own config.Problems

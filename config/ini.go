@@ -45,6 +45,7 @@ func iniEntries(path string, text []byte) []entry {
 				e.literal, e.blank = reader.text, false
 			}
 			entries = append(entries, e)
+		default: // between entries there are only ends of lines
 		}
 		reader.next()
 	}

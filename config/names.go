@@ -84,8 +84,8 @@ func sectionKinds(targets []any) map[string]bool {
 	kinds := map[string]bool{}
 	for _, target := range targets {
 		t := reflect.TypeOf(target).Elem()
-		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() {
+		for f := range t.Fields() {
+			if f.IsExported() {
 				kinds[gcfgName(f)] = f.Type.Kind() == reflect.Map
 			}
 		}

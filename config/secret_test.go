@@ -45,7 +45,7 @@ func mustNotShow(t *testing.T, how, text string) {
 	t.Helper()
 	forms := map[string]string{
 		"plain":        password,
-		"quoted bytes": strings.Trim(fmt.Sprint([]byte(password)), "[]"),
+		"quoted bytes": strings.Trim(fmt.Sprintf("%d", []byte(password)), "[]"),
 		"hex":          hex.EncodeToString([]byte(password)),
 		"base64":       base64.RawStdEncoding.EncodeToString([]byte(password))[:16],
 	}
