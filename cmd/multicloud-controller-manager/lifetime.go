@@ -27,9 +27,10 @@ type lifetime struct {
 	ctx  context.Context //nolint:containedctx // it is the lifetime of the process
 	stop context.CancelFunc
 
-	mu     sync.Mutex
-	cloud  provider.Closer
-	closed bool
+	mu    sync.Mutex
+	cloud provider.Closer
+	// closed is made by the first who closes the cloud, and closed by it.
+	closed chan struct{}
 }
 
 // newLifetime takes over SIGTERM, SIGINT and klog's way out. A second signal
@@ -71,15 +72,31 @@ func (l *lifetime) exit(code int) {
 	os.Exit(code)
 }
 
-// closeCloud logs out of the cloud, once.
+// closeCloud logs out of the cloud, once. Whoever comes second waits for the
+// first, or the process would be gone before it is logged out.
 func (l *lifetime) closeCloud() {
 	l.mu.Lock()
-	cloud, first := l.cloud, !l.closed
-	l.closed = true
+	cloud, closed := l.cloud, l.closed
+	first := closed == nil
+	if first {
+		closed = make(chan struct{})
+		l.closed = closed
+	}
 	l.mu.Unlock()
-	if cloud == nil || !first {
+	if !first {
+		select {
+		case <-closed:
+		case <-time.After(closeTimeout):
+		}
 		return
 	}
+	defer close(closed)
+	if cloud != nil {
+		logOut(cloud)
+	}
+}
+
+func logOut(cloud provider.Closer) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if err := cloud.Close(ctx); err != nil {

@@ -25,7 +25,7 @@ func newProvidersCommand(providers []provider.Descriptor) *cobra.Command {
 func printProviders(w io.Writer, providers []provider.Descriptor) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, p := range providers {
-		fmt.Fprintf(table, "%s\t%s\t\n", p.Name, p.Summary) //nolint:errcheck // Flush tells
+		fmt.Fprintf(table, "%s\t%s\n", p.Name, p.Summary) //nolint:errcheck // Flush tells
 		for _, c := range p.Capabilities {
 			supported := "yes"
 			if !c.Supported {

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/cloud-provider/app"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+)
+
+func TestPrintProviders(t *testing.T) {
+	t.Parallel()
+	var printed bytes.Buffer
+	if err := printProviders(&printed, testProviders()); err != nil {
+		t.Fatal(err)
+	}
+	wantGolden(t, "providers.golden", &printed, "")
+}
+
+// The commands print what they found to the right place, secrets excepted.
+// Commands share the flags of the process, so such tests run alone.
+func TestConfigCommands(t *testing.T) {
+	const good = "[Global]\nprovider = plain\n\n[Place]\ncity = Ulm\npassword = s3cr3t\n"
+	cases := map[string]struct {
+		reason  string
+		command string
+		file    string
+		err     string
+	}{
+		"explain":        {reason: "every key with its source", command: "explain", file: good},
+		"validate":       {reason: "the chosen provider", command: "validate", file: good},
+		"validate-typo":  {reason: "a warning at start is an error here", command: "validate", file: good + "[Old]\n[Plaze]\n", err: "is not valid for provider plain"},
+		"validate-wrong": {reason: "all that is wrong", command: "validate", file: good + "city = Atlantis\n[Controllers]\nkube-api-qps = -1\n", err: "is not valid for provider plain"},
+		"explain-broken": {reason: "nothing to explain", command: "explain", file: "[Global\n", err: "as gcfg"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			path := configFile(t, tc.file)
+			cmd := newConfigCommand(testProviders())
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			var out, problems bytes.Buffer
+			cmd.SetOut(&out)
+			cmd.SetErr(&problems)
+			cmd.SetArgs([]string{tc.command, "--cloud-config=" + path})
+			wantError(t, tc.err, cmd.ExecuteContext(t.Context()))
+			if strings.Contains(out.String()+problems.String(), "s3cr3t") {
+				t.Errorf("%s: the password is shown", tc.reason)
+			}
+			out.WriteString("--- problems\n")
+			out.Write(problems.Bytes())
+			wantGolden(t, name+".golden", &out, path)
+		})
+	}
+}
+
+func TestConfigCommandNeedsAFile(t *testing.T) {
+	cmd := newConfigCommand(testProviders())
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs([]string{"validate"})
+	wantError(t, "--cloud-config is missing", cmd.ExecuteContext(t.Context()))
+}
+
+// The command is the framework's with our defaults, flags and subcommands.
+func TestNewCommand(t *testing.T) {
+	life := &lifetime{ctx: t.Context(), stop: func() {}}
+	cmd, err := newCommand(descriptors(), life)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for flag, value := range map[string]string{"concurrent-node-syncs": "20", "node-labels": "", "cloud-provider": ""} {
+		if f := cmd.Flags().Lookup(flag); f == nil || f.DefValue != value {
+			t.Errorf("--%s is %+v, want the default %q", flag, f, value)
+		}
+	}
+	var subcommands []string
+	for _, sub := range cmd.Commands() {
+		subcommands = append(subcommands, sub.Name())
+	}
+	for _, want := range []string{"config", "providers"} {
+		if !slices.Contains(subcommands, want) {
+			t.Errorf("there is no command %s among %q", want, subcommands)
+		}
+	}
+}
+
+// framework §1: the framework's map of controllers is shared and stays as it is.
+func TestControllers(t *testing.T) {
+	t.Parallel()
+	before := maps.Clone(app.DefaultInitFuncConstructors)
+	own := map[string]app.ControllerInitFuncConstructor{"tagging": {}}
+	made := controllers([]provider.Descriptor{{Name: plainName, Controllers: own}})
+	if len(made) != len(before)+1 || len(app.DefaultInitFuncConstructors) != len(before) {
+		t.Errorf("%d controllers, %d of the framework, %d before", len(made), len(app.DefaultInitFuncConstructors), len(before))
+	}
+	if _, ok := made["tagging"]; !ok {
+		t.Error("the provider's own controller is missing")
+	}
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cloud-provider/options"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+)
+
+// effective are the options that [Controllers] has a say in.
+type effective struct {
+	nodes, status, lifecycle, services, burst int32
+	qps                                       float32
+}
+
+func effectiveIn(opts *options.CloudControllerManagerOptions) effective {
+	return effective{
+		nodes:     opts.NodeController.ConcurrentNodeSyncs,
+		status:    opts.NodeController.ConcurrentNodeStatusUpdates,
+		lifecycle: opts.NodeLifecycleController.ConcurrentNodeLifecycleSyncs,
+		services:  opts.ServiceController.ConcurrentServiceSyncs,
+		qps:       opts.Generic.ClientConnection.QPS,
+		burst:     opts.Generic.ClientConnection.Burst,
+	}
+}
+
+// design "Defaults of ours": flag > [Controllers] > ours.
+func TestApplyControllers(t *testing.T) {
+	t.Parallel()
+	ours := effective{nodes: 20, status: 20, lifecycle: 10, services: 10, qps: 100, burst: 200}
+	file := config.Controllers{
+		ConcurrentNodeSyncs: new(int32(1)), ConcurrentNodeStatusUpdates: new(int32(2)), ConcurrentNodeLifecycleSyncs: new(int32(3)),
+		ConcurrentServiceSyncs: new(int32(4)), KubeAPIQPS: new(float32(5)), KubeAPIBurst: new(int32(6)),
+	}
+	all := []string{
+		"--concurrent-node-syncs=11", "--concurrent-node-status-updates=12", "--concurrent-node-lifecycle-syncs=13",
+		"--concurrent-service-syncs=14", "--kube-api-qps=15", "--kube-api-burst=16",
+	}
+	cases := map[string]struct {
+		reason string
+		file   config.Controllers
+		args   []string
+		want   effective
+	}{
+		"Ours":  {reason: "nothing is given", file: config.NewSettings().Controllers, want: ours},
+		"File":  {reason: "the file wins over ours", file: file, want: effective{nodes: 1, status: 2, lifecycle: 3, services: 4, qps: 5, burst: 6}},
+		"Flags": {reason: "flags win over the file", file: file, args: all, want: effective{nodes: 11, status: 12, lifecycle: 13, services: 14, qps: 15, burst: 16}},
+		"OneFlag": {
+			reason: "each flag for itself; status updates follow node syncs, as upstream",
+			file:   file, args: all[:1],
+			want: effective{nodes: 11, status: 0, lifecycle: 3, services: 4, qps: 5, burst: 6},
+		},
+		"DefaultAsFlag": {
+			reason: "a flag counts even if it says what holds anyway",
+			file:   file, args: []string{"--concurrent-node-lifecycle-syncs=10"},
+			want: effective{nodes: 1, status: 2, lifecycle: 10, services: 4, qps: 5, burst: 6},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, cmd := newStarter(t)
+			if err := cmd.Flags().Parse(tc.args); err != nil {
+				t.Fatal(err)
+			}
+			applyControllers(s.options, tc.file, cmd.Flags().Changed)
+			if diff := cmp.Diff(tc.want, effectiveIn(s.options), cmp.AllowUnexported(effective{})); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Our defaults are those that --help shows, and none of them counts as given.
+func TestSetDefaults(t *testing.T) {
+	t.Parallel()
+	_, cmd := newStarter(t)
+	for flag, want := range map[string]string{"concurrent-node-syncs": "20", "kube-api-qps": "100"} {
+		if got := cmd.Flags().Lookup(flag); got.DefValue != want || got.Changed {
+			t.Errorf("--%s: default %s, given %t; want %s", flag, got.DefValue, got.Changed, want)
+		}
+	}
+}
+
+// framework §2: --concurrent-node-syncs=0 is accepted upstream, and no node is
+// ever initialised.
+func TestCheckConcurrency(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		args []string
+		err  string
+	}{
+		"Defaults":          {nil, ""},
+		"NoNodeSyncs":       {[]string{"--concurrent-node-syncs=0"}, "--concurrent-node-syncs must be more than zero, got 0"},
+		"NegativeLifecycle": {[]string{"--concurrent-node-lifecycle-syncs=-1"}, "--concurrent-node-lifecycle-syncs must be more than zero, got -1"},
+		"NoServiceSyncs":    {[]string{"--concurrent-service-syncs=0"}, "--concurrent-service-syncs must be more than zero"},
+		"StatusFollows":     {[]string{"--concurrent-node-status-updates=0"}, ""},
+		"NegativeStatus":    {[]string{"--concurrent-node-status-updates=-1"}, "--concurrent-node-status-updates must not be negative"},
+		"AllAtOnce":         {[]string{"--concurrent-node-syncs=0", "--concurrent-service-syncs=0"}, "got 0\n--concurrent-service-syncs"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, cmd := newStarter(t)
+			if err := cmd.Flags().Parse(tc.args); err != nil {
+				t.Fatal(err)
+			}
+			wantError(t, tc.err, checkConcurrency(s.options))
+		})
+	}
+}
+
+// framework §2: config-only switching needs neutral flags.
+func TestRoutesOff(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		args   []string
+		on     bool
+		told   bool
+	}{
+		"Neither":     {reason: "nobody asked for routes", told: true},
+		"CIDR":        {reason: "a CIDR asks for routes", args: []string{"--cluster-cidr=10.0.0.0/8"}, on: true},
+		"On":          {reason: "the user's word, though it cannot work everywhere", args: []string{"--configure-cloud-routes"}, on: true},
+		"Off":         {reason: "the user's word", args: []string{"--configure-cloud-routes=false"}},
+		"OffWithCIDR": {reason: "the user's word", args: []string{"--configure-cloud-routes=false", "--cluster-cidr=10.0.0.0/8"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, cmd := newStarter(t)
+			if err := cmd.Flags().Parse(tc.args); err != nil {
+				t.Fatal(err)
+			}
+			if told := routesOff(s.options, cmd.Flags()); told != tc.told {
+				t.Errorf("%s: turned off %t, want %t", tc.reason, told, tc.told)
+			}
+			if on := s.options.KubeCloudShared.ConfigureCloudRoutes; on != tc.on {
+				t.Errorf("%s: routes are on: %t, want %t", tc.reason, on, tc.on)
+			}
+		})
+	}
+}
