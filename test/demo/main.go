@@ -1,0 +1,110 @@
+// Command demo shows the main job from the outside, on one machine and without
+// any account: nodes of a simulated cloud join a real control plane and are
+// initialised by the real binary; then a machine is switched off, and the cloud
+// goes away for a while.
+//
+//	demo -provider vsphere -binary bin/multicloud-controller-manager
+//
+// KEEP=1 in the environment leaves everything running until Ctrl-C. Whatever
+// happens, no process is left behind.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+	"github.com/multicloud-ccm/multicloud-ccm/test/scenario"
+)
+
+// interrupted is the exit code of a process that a Ctrl-C ended.
+const interrupted = 130
+
+func main() {
+	providerName := flag.String("provider", "vsphere", "the `name` of the provider to show")
+	binary := flag.String("binary", "bin/"+ccm.Name, "the `path` of the controller manager")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	code := run(ctx, scenario.NewPrinter(os.Stdout), options{
+		provider: *providerName,
+		binary:   *binary,
+		keep:     keep(os.Getenv("KEEP")),
+	})
+	os.Exit(code)
+}
+
+// keep reads the environment variable KEEP.
+func keep(value string) bool { return value != "" && value != "0" }
+
+type options struct {
+	provider, binary string
+	keep             bool
+}
+
+// run plays the demo and clears up; its result is the exit code.
+func run(ctx context.Context, out *scenario.Printer, opts options) int {
+	began := time.Now()
+	err := play(ctx, out, opts)
+	switch {
+	case err == nil:
+		out.Line("Done after %.0f s. KEEP=1 in the environment leaves everything running to look around.", time.Since(began).Seconds())
+		return 0
+	case ctx.Err() != nil:
+		return interrupted
+	}
+	out.Failure(err)
+	return 1
+}
+
+// play sets the stage, shows everything, and clears the stage whatever happens.
+func play(ctx context.Context, out *scenario.Printer, opts options) (err error) {
+	provider, err := scenario.Find(opts.provider)
+	if err != nil {
+		return err
+	}
+	if opts.binary, err = locate(opts.binary); err != nil {
+		return err
+	}
+	stage, err := scenario.NewStage()
+	if err != nil {
+		return err
+	}
+	show := &show{Stage: stage, out: out, provider: provider, binary: opts.binary}
+	defer func() {
+		failed := err != nil && ctx.Err() == nil
+		closed := out.Step("Stopping everything", func() error { return stage.Close(failed) })
+		if failed {
+			out.Note("all logs are kept in %s", stage.Dir())
+		}
+		if ctx.Err() != nil && closed != nil {
+			out.Failure(closed) // nobody else tells after a Ctrl-C
+		}
+		err = errors.Join(err, closed)
+	}()
+	if err := show.all(ctx); err != nil {
+		return err
+	}
+	if opts.keep {
+		return show.keep(ctx)
+	}
+	return nil
+}
+
+// locate makes the path of the binary absolute: it runs in another directory.
+func locate(binary string) (string, error) {
+	info, err := os.Stat(binary)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is not there, run: make build", binary)
+	}
+	return filepath.Abs(binary)
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+	"github.com/multicloud-ccm/multicloud-ccm/test/scenario"
+)
+
+const (
+	// patience bounds every wait: on two busy cores each takes a few seconds.
+	patience = 90 * time.Second
+	// monitorPeriod is how often the binary looks at nodes that are not ready.
+	// The default of 5 s is long to watch.
+	monitorPeriod = "1s"
+	// looks is how many times it looks while the cloud is away.
+	looks = 3
+)
+
+// show is the demo while it is played.
+type show struct {
+	*scenario.Stage
+
+	out      *scenario.Printer
+	provider scenario.Provider
+	binary   string
+	process  *ccm.CCM
+}
+
+// all plays every act.
+func (s *show) all(ctx context.Context) error {
+	for _, act := range []func(context.Context) error{s.prepare, s.initialise, s.powerOff, s.outage} {
+		if err := act(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare sets the stage: a cluster whose nodes wait for their cloud.
+func (s *show) prepare(ctx context.Context) error {
+	s.out.Title("A cluster whose nodes wait for their cloud (%s)", s.provider.Name)
+	err := s.out.Step("Starting etcd and kube-apiserver "+controlplane.KubernetesVersion, func() error { return s.StartControlPlane(ctx) })
+	if err != nil {
+		return err
+	}
+	err = s.out.Step("Starting a simulated cloud", func() error { return s.StartCloud(s.provider.Demo) })
+	if err != nil {
+		return err
+	}
+	s.out.Note("%s", s.Cloud.Description())
+	err = s.out.Step(fmt.Sprintf("Registering %d nodes as their kubelets would", len(s.Cloud.Machines())), func() error { return s.Register(ctx) })
+	if err != nil {
+		return err
+	}
+	return s.table(ctx)
+}
+
+// initialise is the main job.
+func (s *show) initialise(ctx context.Context) error {
+	s.out.Title("The cloud-config names the provider, and the nodes are initialised")
+	s.out.Line("%s (the password is the simulated cloud's own):", filepath.Base(s.ConfigPath()))
+	s.out.Text(s.Cloud.Config())
+
+	s.out.Line("%s --cloud-config=%s --node-monitor-period=%s", filepath.Base(s.binary), filepath.Base(s.ConfigPath()), monitorPeriod)
+	err := s.out.Step("Starting it, until every node has what the cloud knows of it", func() error {
+		var err error
+		if s.process, err = s.Run(ccm.Name, s.binary, "--v=2", "--node-monitor-period="+monitorPeriod); err != nil {
+			return err
+		}
+		return s.await(ctx, func(nodes scenario.Nodes) error {
+			return errors.Join(s.Initialised(nodes), s.Check(nodes))
+		})
+	})
+	if err != nil {
+		return err
+	}
+	calls := s.Cloud.Calls()
+	s.out.Note("%d calls to the cloud, however many nodes there are, and %d long polls that wait for changes: %s",
+		calls.Total(), calls.TotalPolls(), calls)
+	return s.table(ctx)
+}
+
+// powerOff shows what becomes of a node whose machine is switched off.
+func (s *show) powerOff(ctx context.Context) error {
+	name := s.machine(2)
+	s.out.Title("A machine is switched off")
+	err := s.out.Step(fmt.Sprintf("%s goes off: its node gets the shutdown taint", name), func() error {
+		return errors.Join(s.setPower(ctx, name, false), s.awaitTaint(ctx, name, true))
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.table(ctx, name); err != nil {
+		return err
+	}
+	s.out.Line("")
+	return s.out.Step(fmt.Sprintf("%s comes back: the taint goes", name), func() error {
+		return errors.Join(s.setPower(ctx, name, true), s.awaitTaint(ctx, name, false))
+	})
+}
+
+// outage shows that a cloud that is away deletes nothing.
+func (s *show) outage(ctx context.Context) error {
+	kept, lost := s.machine(3), s.machine(4)
+	s.out.Title("The cloud's API goes away while two nodes are not ready")
+	err := s.out.Step(fmt.Sprintf("%s and %s fall silent, nobody can say why: %d looks", kept, lost, looks), func() error {
+		if err := errors.Join(s.Cloud.SetReachable(false), s.Cloud.SetPower(lost, false)); err != nil {
+			return err
+		}
+		return errors.Join(s.setReady(ctx, kept, v1.ConditionUnknown), s.setReady(ctx, lost, v1.ConditionUnknown),
+			s.awaitPasses(ctx))
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.countNodes(ctx); err != nil {
+		return err
+	}
+	err = s.out.Step(fmt.Sprintf("The API is back: %s turns out to be switched off", lost), func() error {
+		return errors.Join(s.Cloud.SetReachable(true), s.awaitTaint(ctx, lost, true))
+	})
+	if err != nil {
+		return err
+	}
+	s.out.Note("the same process went on all the time: it was not restarted, and needed no help")
+	if err := s.table(ctx); err != nil {
+		return err
+	}
+	s.out.Line("")
+	return nil
+}
+
+// keep leaves everything running until the context ends.
+func (s *show) keep(ctx context.Context) error {
+	kubectl, err := controlplane.Locate("kubectl")
+	if err != nil {
+		return err
+	}
+	s.out.Title("Everything is left running until Ctrl-C")
+	s.out.Line("export KUBECONFIG=%s", s.ControlPlane.Kubeconfig())
+	s.out.Line("%s get nodes -o wide -L topology.kubernetes.io/zone", kubectl)
+	s.out.Line("%s get events -A", kubectl)
+	s.out.Line("less %s", s.process.LogPath())
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.process.Ended():
+		return s.process.Failure()
+	}
+}
+
+// machine is the name of the ith machine, or of the last one.
+func (s *show) machine(i int) string {
+	machines := s.Cloud.Machines()
+	return machines[min(i, len(machines)-1)].Node.Name
+}
+
+// setPower switches a machine; its kubelet falls silent, or comes back, with it.
+func (s *show) setPower(ctx context.Context, name string, on bool) error {
+	status := v1.ConditionUnknown
+	if on {
+		status = v1.ConditionTrue
+	}
+	return errors.Join(s.Cloud.SetPower(name, on), s.setReady(ctx, name, status))
+}
+
+func (s *show) setReady(ctx context.Context, name string, status v1.ConditionStatus) error {
+	return controlplane.SetReady(ctx, s.ControlPlane.Client(), name, status)
+}
+
+// await waits for the nodes, not for ever.
+func (s *show) await(ctx context.Context, wrong func(scenario.Nodes) error) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	return s.Await(ctx, s.process, wrong)
+}
+
+func (s *show) awaitPasses(ctx context.Context) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	return s.AwaitPasses(ctx, s.process, looks)
+}
+
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, patience, fmt.Errorf("not done after %v", patience))
+}
+
+// awaitTaint waits until a node has the shutdown taint, or has it no more.
+func (s *show) awaitTaint(ctx context.Context, name string, want bool) error {
+	return s.await(ctx, func(nodes scenario.Nodes) error {
+		node := nodes[name]
+		if node == nil {
+			return fmt.Errorf("node %s is not there", name)
+		}
+		got := false
+		for _, taint := range node.Spec.Taints {
+			got = got || taint.Key == cloudproviderapi.TaintNodeShutdown
+		}
+		if got != want {
+			return fmt.Errorf("shutdown taint of node %s: %t, want %t", name, got, want)
+		}
+		return nil
+	})
+}
+
+// countNodes proves that no node was deleted.
+func (s *show) countNodes(ctx context.Context) error {
+	list, err := s.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	want := len(s.Cloud.Machines())
+	if len(list) != want {
+		return fmt.Errorf("%d of %d nodes are left: the others were deleted while nothing was known about them", len(list), want)
+	}
+	s.out.Note("%d of %d nodes are still there, with the taints they had: what is not known is not gone", len(list), want)
+	return nil
+}
+
+// table prints all nodes, or those of the given names.
+func (s *show) table(ctx context.Context, names ...string) error {
+	nodes, err := s.nodes(ctx, names...)
+	if err != nil {
+		return err
+	}
+	s.out.Line("\n%s", strings.TrimSuffix(nodeTable(nodes), "\n"))
+	return nil
+}
+
+// nodes reads all nodes in the order of their names, or those of the given
+// names.
+func (s *show) nodes(ctx context.Context, names ...string) ([]v1.Node, error) {
+	list, err := s.ControlPlane.Client().CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	return pick(list.Items, names), nil
+}

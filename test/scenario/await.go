@@ -1,0 +1,183 @@
+package scenario
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+)
+
+const (
+	// passes is how many times the process has looked at all nodes that are not
+	// ready.
+	passes = "cloud_node_lifecycle_controller_monitor_nodes_duration_seconds_count"
+	// metricPeriod is how often a metric is looked at that has to change.
+	metricPeriod = 100 * time.Millisecond
+)
+
+// Nodes are nodes by name.
+type Nodes map[string]*v1.Node
+
+// Await watches the nodes until nothing is wrong with them any more. It gives
+// up when the process ends or ctx does; the error then has what was wrong last.
+func (s *Stage) Await(ctx context.Context, process *ccm.CCM, wrong func(Nodes) error) error {
+	ctx, cancel := whileRunning(ctx, process)
+	defer cancel()
+
+	nodes := Nodes{}
+	last := errors.New("no node was seen")
+	client := s.ControlPlane.Client().CoreV1().RESTClient()
+	source := cache.NewListWatchFromClient(client, "nodes", "", fields.Everything())
+	_, err := watchtools.UntilWithSync(ctx, source, &v1.Node{}, nil, func(event watch.Event) (bool, error) {
+		node, ok := event.Object.(*v1.Node)
+		if !ok {
+			return false, nil // a bookmark or the end of a watch
+		}
+		nodes[node.Name] = node
+		if event.Type == watch.Deleted {
+			delete(nodes, node.Name)
+		}
+		last = wrong(nodes)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for nodes: %w: %w", context.Cause(ctx), errors.Join(last, hint(process)))
+	}
+	return nil
+}
+
+// whileRunning ends with the process, whose failure is then the cause.
+func whileRunning(ctx context.Context, process *ccm.CCM) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-process.Ended():
+			cancel(process.Failure())
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// hint is what the log of a process ends with while it runs; a failure has it
+// already.
+func hint(process *ccm.CCM) error {
+	if process.Failure() != nil {
+		return nil
+	}
+	return fmt.Errorf("the log of %s ends with:\n%s", ccm.Name, process.Tail())
+}
+
+// Uninitialised tells whether a node still waits for its cloud.
+func Uninitialised(node *v1.Node) bool {
+	for _, taint := range node.Spec.Taints {
+		if taint.Key == cloudproviderapi.TaintExternalCloudProvider {
+			return true
+		}
+	}
+	return false
+}
+
+// Initialised complains about the first machine without an initialised node.
+func (s *Stage) Initialised(nodes Nodes) error {
+	for _, m := range s.Cloud.Machines() {
+		switch node := nodes[m.Node.Name]; {
+		case node == nil:
+			return fmt.Errorf("node %s is not there", m.Node.Name)
+		case Uninitialised(node):
+			return fmt.Errorf("node %s is not initialised", m.Node.Name)
+		}
+	}
+	return nil
+}
+
+// Check complains about all nodes that are not what their machines are.
+func (s *Stage) Check(nodes Nodes) error {
+	var errs []error
+	for _, m := range s.Cloud.Machines() {
+		node := nodes[m.Node.Name]
+		if node == nil {
+			errs = append(errs, fmt.Errorf("node %s is not there", m.Node.Name))
+			continue
+		}
+		errs = append(errs, m.Check(node))
+	}
+	return errors.Join(errs...)
+}
+
+// Passes returns how many times a process has looked at all nodes that are not
+// ready.
+func (s *Stage) Passes(ctx context.Context, process *ccm.CCM) (int, error) {
+	return s.Metric(ctx, process, passes)
+}
+
+// AwaitPasses returns when a process has looked n times more, from beginning to
+// end.
+func (s *Stage) AwaitPasses(ctx context.Context, process *ccm.CCM, n int) error {
+	ctx, cancel := whileRunning(ctx, process)
+	defer cancel()
+	before, err := s.Passes(ctx, process)
+	if err != nil {
+		return err
+	}
+	for now := before; now < before+n+1; { // the first one may have begun before
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %d passes over the nodes: %w: saw %d", n, context.Cause(ctx), now-before)
+		case <-time.After(metricPeriod):
+		}
+		if now, err = s.Passes(ctx, process); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Metric adds up the samples of a metric that have all labels, each written as
+// name="value".
+func (s *Stage) Metric(ctx context.Context, process *ccm.CCM, name string, labels ...string) (int, error) {
+	page, err := process.Get(ctx, s.ControlPlane.RESTConfig(), "/metrics")
+	if err != nil {
+		return 0, fmt.Errorf("read metric %s: %w", name, err)
+	}
+	return sumSamples(page, name, labels)
+}
+
+func sumSamples(page, name string, labels []string) (int, error) {
+	var total float64
+	lines := bufio.NewScanner(strings.NewReader(page))
+	for lines.Scan() {
+		sample, value, ok := strings.Cut(lines.Text(), " ")
+		series, _, _ := strings.Cut(sample, "{")
+		if !ok || series != name || !containsAll(sample, labels) {
+			continue
+		}
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read metric %s: %w", name, err)
+		}
+		total += number
+	}
+	return int(total), lines.Err()
+}
+
+func containsAll(text string, parts []string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}

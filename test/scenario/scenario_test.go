@@ -1,0 +1,169 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+)
+
+// descriptors are those of the providers that have a scenario.
+func descriptors() map[string]provider.Descriptor {
+	return map[string]provider.Descriptor{"vsphere": vsphere.Descriptor()}
+}
+
+func TestFindNamesThoseThatThereAre(t *testing.T) {
+	t.Parallel()
+	for _, p := range Providers() {
+		found, err := Find(p.Name)
+		if err != nil || found.Name != p.Name {
+			t.Errorf("Find(%q) = %q, %v", p.Name, found.Name, err)
+		}
+	}
+	_, err := Find("vcenter")
+	if err == nil || !strings.Contains(err.Error(), "vsphere") {
+		t.Errorf("Find(vcenter): want an error that lists the names, got %v", err)
+	}
+}
+
+// Each cloud comes up, its cloud-config is one that the provider has nothing to
+// say against, and no machine is like another.
+func TestClouds(t *testing.T) {
+	t.Parallel()
+	const fleet = 10
+	for _, p := range Providers() {
+		starts := map[string]struct {
+			reason string
+			start  func() (Cloud, error)
+			want   int
+		}{
+			"demo":  {reason: "five nodes fit on a screen", start: p.Demo, want: 5},
+			"fleet": {reason: "a fleet has the size asked for", start: func() (Cloud, error) { return p.Fleet(fleet, time.Millisecond) }, want: fleet},
+		}
+		for name, tc := range starts {
+			t.Run(p.Name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				cloud, err := tc.start()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() {
+					if err := cloud.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+				checkConfig(t, p.Name, cloud.Config())
+				checkMachines(t, cloud.Machines())
+				if got := len(cloud.Machines()); got != tc.want {
+					t.Errorf("%s: got %d machines, want %d", tc.reason, got, tc.want)
+				}
+				if calls := cloud.Calls(); calls.Total() != 0 {
+					t.Errorf("calls before anybody called: %s", calls)
+				}
+			})
+		}
+	}
+}
+
+func checkConfig(t *testing.T, name, text string) {
+	t.Helper()
+	file, err := config.ReadFrom(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range descriptors()[name].Decode(file) {
+		t.Errorf("cloud-config: %s", problem)
+	}
+}
+
+func checkMachines(t *testing.T, machines []Machine) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, m := range machines {
+		for _, unique := range []string{m.Node.Name, m.Node.SystemUUID, m.ProviderID, m.Address} {
+			if unique == "" || seen[unique] {
+				t.Errorf("machine %+v: %q is empty or not its own", m, unique)
+			}
+			seen[unique] = true
+		}
+		if m.Zone == "" || m.Region == "" {
+			t.Errorf("machine %+v has no zone or region", m)
+		}
+	}
+}
+
+func TestMachineCheckNamesEverything(t *testing.T) {
+	t.Parallel()
+	m := Machine{Node: controlplane.NodeSpec{Name: "a"}, ProviderID: "x://1", Zone: "z", Region: "r", Address: "10.0.0.1"}
+	good := &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{v1.LabelTopologyZone: "z", v1.LabelTopologyRegion: "r"}},
+		Spec:       v1.NodeSpec{ProviderID: "x://1"},
+		Status:     v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}}},
+	}
+	if err := m.Check(good); err != nil {
+		t.Errorf("a node that has everything: %v", err)
+	}
+	err := m.Check(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+	for _, want := range []string{"node a", "providerID", "zone", "region", "InternalIP 10.0.0.1"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a node that has nothing: %v does not tell of %s", err, want)
+		}
+	}
+}
+
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	earlier := Calls{Counted: map[string]int{"Login": 1, "ListTag": 2}, Polls: map[string]int{"Wait": 1}}
+	now := Calls{Counted: map[string]int{"Login": 1, "ListTag": 5, "GetTag": 1}, Polls: map[string]int{"Wait": 4}}
+	got := now.Since(earlier)
+	want := Calls{Counted: map[string]int{"ListTag": 3, "GetTag": 1}, Polls: map[string]int{"Wait": 3}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Since (-want +got):\n%s", diff)
+	}
+	if got.Total() != 4 || got.TotalPolls() != 3 {
+		t.Errorf("Total() = %d, TotalPolls() = %d, want 4 and 3", got.Total(), got.TotalPolls())
+	}
+	if got, want := got.String(), "GetTag 1, ListTag 3"; got != want {
+		t.Errorf("String() = %q, want %q", got, want)
+	}
+}
+
+func TestSumSamples(t *testing.T) {
+	t.Parallel()
+	const page = `# TYPE calls_total counter
+calls_total{operation="exists",result="success"} 7
+calls_total{operation="exists",result="error"} 1
+calls_total{operation="shutdown",result="success"} 3
+calls_total_other 100
+passes_count 12
+`
+	cases := map[string]struct {
+		reason string
+		name   string
+		labels []string
+		want   int
+	}{
+		"all":       {reason: "series of one name add up", name: "calls_total", want: 11},
+		"labels":    {reason: "only those with the label count", name: "calls_total", labels: []string{`operation="exists"`}, want: 8},
+		"both":      {reason: "all labels have to fit", name: "calls_total", labels: []string{`operation="exists"`, `result="error"`}, want: 1},
+		"bare":      {reason: "a series can be without labels", name: "passes_count", want: 12},
+		"not there": {reason: "what never happened has no series yet", name: "nothing_total", want: 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := sumSamples(page, tc.name, tc.labels)
+			if err != nil || got != tc.want {
+				t.Errorf("%s: got %d, %v, want %d", tc.reason, got, err, tc.want)
+			}
+		})
+	}
+}

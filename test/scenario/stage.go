@@ -1,0 +1,112 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+)
+
+// closeTimeout bounds clearing the stage.
+const closeTimeout = time.Minute
+
+// Stage is a control plane, a simulated cloud, and the processes between them.
+// It belongs to one goroutine. Whatever was started is ended by Close.
+type Stage struct {
+	ControlPlane *controlplane.ControlPlane
+	Cloud        Cloud
+
+	dir    string
+	config string
+	ccms   []*ccm.CCM
+}
+
+// NewStage makes an empty stage with a directory for logs and configuration.
+func NewStage() (*Stage, error) {
+	dir, err := os.MkdirTemp("", "multicloud-ccm-")
+	if err != nil {
+		return nil, fmt.Errorf("set the stage: %w", err)
+	}
+	return &Stage{dir: dir, config: filepath.Join(dir, "cloud.conf")}, nil
+}
+
+// Dir is where logs go.
+func (s *Stage) Dir() string { return s.dir }
+
+// ConfigPath is the cloud-config of the cloud that was started.
+func (s *Stage) ConfigPath() string { return s.config }
+
+// StartControlPlane starts etcd and kube-apiserver.
+func (s *Stage) StartControlPlane(ctx context.Context) error {
+	var err error
+	s.ControlPlane, err = controlplane.Start(ctx, controlplane.Options{Dir: filepath.Join(s.dir, "controlplane")})
+	return err
+}
+
+// StartCloud starts a cloud and writes its cloud-config.
+func (s *Stage) StartCloud(start func() (Cloud, error)) error {
+	var err error
+	if s.Cloud, err = start(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.config, []byte(s.Cloud.Config()), 0o600); err != nil {
+		return fmt.Errorf("write cloud-config: %w", err)
+	}
+	return nil
+}
+
+// Register lets all machines of the cloud join as nodes.
+func (s *Stage) Register(ctx context.Context) error {
+	machines := s.Cloud.Machines()
+	specs := make([]controlplane.NodeSpec, len(machines))
+	for i, m := range machines {
+		specs[i] = m.Node
+	}
+	return controlplane.RegisterNodes(ctx, s.ControlPlane.Client(), specs)
+}
+
+// Run starts the binary for the cloud and returns at once.
+func (s *Stage) Run(name, binary string, args ...string) (*ccm.CCM, error) {
+	process, err := ccm.Start(ccm.Options{
+		Binary: binary, Dir: s.dir, Name: name, Args: args,
+		Kubeconfig: s.ControlPlane.Kubeconfig(), CloudConfig: s.config,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.ccms = append(s.ccms, process)
+	return process, nil
+}
+
+// Stop ends a process of Run.
+func (s *Stage) Stop(ctx context.Context, process *ccm.CCM) error {
+	s.ccms = slices.DeleteFunc(s.ccms, func(c *ccm.CCM) bool { return c == process })
+	return process.Stop(ctx)
+}
+
+// Close ends everything, the latest first, and removes the directory unless
+// keepLogs asks for what is in there.
+func (s *Stage) Close(keepLogs bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	var errs []error
+	for _, process := range slices.Backward(slices.Clone(s.ccms)) {
+		errs = append(errs, s.Stop(ctx, process))
+	}
+	if s.Cloud != nil {
+		errs = append(errs, s.Cloud.Close())
+	}
+	if s.ControlPlane != nil {
+		errs = append(errs, s.ControlPlane.Stop(ctx))
+	}
+	if !keepLogs {
+		errs = append(errs, os.RemoveAll(s.dir))
+	}
+	return errors.Join(errs...)
+}

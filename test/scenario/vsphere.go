@@ -1,0 +1,181 @@
+package scenario
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+)
+
+func vsphereProvider() Provider {
+	return Provider{
+		Name:   "vsphere",
+		Demo:   func() (Cloud, error) { return startVSphere(vsphereDemo(), 0) },
+		Fleet:  func(n int, latency time.Duration) (Cloud, error) { return startVSphere(vsphereFleet(n), latency) },
+		Budget: Budget{Initialise: 20, Steady: 10, Lifecycle: 1},
+	}
+}
+
+const (
+	zoneCategory   = "k8s-zone"
+	regionCategory = "k8s-region"
+)
+
+// site is a cluster, which is a zone, in a datacenter, which is a region.
+type site struct {
+	datacenter, region, cluster, zone string
+}
+
+// sites are two datacenters with three zones.
+func sites() []site {
+	return []site{
+		{datacenter: "frankfurt", region: "eu", cluster: "frankfurt-1", zone: "eu-1"},
+		{datacenter: "frankfurt", region: "eu", cluster: "frankfurt-2", zone: "eu-2"},
+		{datacenter: "dallas", region: "us", cluster: "dallas-1", zone: "us-1"},
+	}
+}
+
+// vsphereDemo lists the VMs of each site.
+func vsphereDemo() [][]vsphere.VMSpec {
+	vm := func(name, ip string, cpus, gigabytes int, guest string) vsphere.VMSpec {
+		return vsphere.VMSpec{
+			Name: name, CPUs: cpus, MemoryMB: gigabytes << 10, Guest: guest,
+			NICs: []vsphere.NIC{{IPs: []string{ip}}},
+		}
+	}
+	return [][]vsphere.VMSpec{
+		{vm("control-1", "10.10.1.11", 2, 4, "ubuntu64Guest"), vm("worker-1", "10.10.1.21", 4, 16, "ubuntu64Guest")},
+		{vm("worker-2", "10.10.2.22", 4, 16, "vmwarePhoton64Guest")},
+		{vm("worker-3", "10.20.1.23", 8, 32, "rhel9_64Guest"), vm("worker-4", "10.20.1.24", 8, 32, "rhel9_64Guest")},
+	}
+}
+
+// vsphereFleet spreads n VMs over the sites.
+func vsphereFleet(n int) [][]vsphere.VMSpec {
+	bySite := make([][]vsphere.VMSpec, len(sites()))
+	for i, vm := range vsphere.Fleet("node", n) {
+		bySite[i%len(bySite)] = append(bySite[i%len(bySite)], vm)
+	}
+	return bySite
+}
+
+// vsphereCloud is one simulated vCenter.
+type vsphereCloud struct {
+	cloud    *vsphere.Cloud
+	vcenter  *vsphere.VCenter
+	machines []Machine
+}
+
+var _ Cloud = (*vsphereCloud)(nil)
+
+func startVSphere(vms [][]vsphere.VMSpec, latency time.Duration) (Cloud, error) {
+	spec := vsphere.VCenterSpec{
+		Name: "vcenter", User: "demo@vsphere.local", Password: "only-a-demo",
+		Datacenters: datacenters(vms),
+	}
+	cloud, err := vsphere.Start(vsphere.Spec{VCenters: []vsphere.VCenterSpec{spec}})
+	if err != nil {
+		return nil, fmt.Errorf("start simulated vCenter: %w", err)
+	}
+	c := &vsphereCloud{cloud: cloud, vcenter: cloud.VCenters()[0]}
+	c.vcenter.SetLatency(latency)
+	c.machines = c.list(vms)
+	return c, nil
+}
+
+func datacenters(vms [][]vsphere.VMSpec) []vsphere.DatacenterSpec {
+	var list []vsphere.DatacenterSpec
+	for i, s := range sites() {
+		if len(list) == 0 || list[len(list)-1].Name != s.datacenter {
+			list = append(list, vsphere.DatacenterSpec{Name: s.datacenter, Tags: vsphere.Tags{regionCategory: {s.region}}})
+		}
+		dc := &list[len(list)-1]
+		dc.Clusters = append(dc.Clusters, vsphere.ClusterSpec{Name: s.cluster, Tags: vsphere.Tags{zoneCategory: {s.zone}}})
+		for _, vm := range vms[i] {
+			vm.Pool = s.cluster
+			dc.VMs = append(dc.VMs, vm)
+		}
+	}
+	return list
+}
+
+func (c *vsphereCloud) list(vms [][]vsphere.VMSpec) []Machine {
+	uuids := map[string]string{}
+	for _, vm := range c.vcenter.VMs() {
+		uuids[vm.Name()] = vm.UUID()
+	}
+	var machines []Machine
+	for i, s := range sites() {
+		for _, vm := range vms[i] {
+			machines = append(machines, Machine{
+				Node:       controlplane.NodeSpec{Name: vm.Name, SystemUUID: firmwareUUID(uuids[vm.Name])},
+				ProviderID: "vsphere://" + uuids[vm.Name],
+				Zone:       s.zone,
+				Region:     s.region,
+				Address:    vm.NICs[0].IPs[0],
+			})
+		}
+	}
+	return machines
+}
+
+// firmwareUUID is what the firmware shows of a VM's UUID to its guest: the
+// first three fields are the other way round.
+func firmwareUUID(u string) string {
+	return u[6:8] + u[4:6] + u[2:4] + u[0:2] + "-" + u[11:13] + u[9:11] + "-" + u[16:18] + u[14:16] + u[18:]
+}
+
+func (c *vsphereCloud) Description() string {
+	dcs, zones := map[string]bool{}, map[string]bool{}
+	for _, s := range sites() {
+		dcs[s.datacenter], zones[s.zone] = true, true
+	}
+	return fmt.Sprintf("vCenter at %s with %d datacenters, %d zones told by tags, %d VMs",
+		c.vcenter.Address(), len(dcs), len(zones), len(c.machines))
+}
+
+func (c *vsphereCloud) Config() string {
+	host, port, err := net.SplitHostPort(c.vcenter.Address())
+	if err != nil {
+		panic(err) // it listens there
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "[Global]\nprovider = vsphere\n\n")
+	fmt.Fprintf(&b, "[VirtualCenter %q]\nport = %s\nuser = %q\npassword = %q\nca-file = %q\n\n",
+		host, port, c.vcenter.User(), c.vcenter.Password(), c.vcenter.CAFile())
+	fmt.Fprintf(&b, "[Labels]\nzone = %s\nregion = %s\n", zoneCategory, regionCategory)
+	return b.String()
+}
+
+func (c *vsphereCloud) Machines() []Machine { return c.machines }
+
+// Calls sets the long polls of the change feed apart.
+func (c *vsphereCloud) Calls() Calls {
+	const poll = "WaitForUpdatesEx"
+	calls := Calls{Counted: c.vcenter.Calls(), Polls: map[string]int{}}
+	if n, ok := calls.Counted[poll]; ok {
+		calls.Polls[poll] = n
+		delete(calls.Counted, poll)
+	}
+	return calls
+}
+
+func (c *vsphereCloud) SetPower(name string, on bool) error {
+	if on {
+		return c.vcenter.VM(name).PowerOn()
+	}
+	return c.vcenter.VM(name).PowerOff()
+}
+
+func (c *vsphereCloud) SetReachable(reachable bool) error {
+	if reachable {
+		return c.vcenter.Up()
+	}
+	c.vcenter.Down()
+	return nil
+}
+
+func (c *vsphereCloud) Close() error { return c.cloud.Close() }
