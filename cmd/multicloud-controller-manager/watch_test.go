@@ -78,7 +78,7 @@ func (w *watched) becomes(t *testing.T, text string) {
 	} else {
 		replace(t, w.path, text)
 	}
-	time.Sleep(3*watchPeriod + 1)
+	time.Sleep(3 * watchPeriod)
 	synctest.Wait()
 }
 
@@ -147,7 +147,7 @@ func TestWatchConfig(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := watch(t)
 				defer w.life.stop()
-				time.Sleep(1)
+				synctest.Wait()
 				for i, s := range tc.steps {
 					w.becomes(t, s.text)
 					if invalid := w.invalid(t); invalid != s.invalid || w.stopped() != s.stopped {

@@ -49,10 +49,7 @@ func TestSwitchProvider(t *testing.T) {
 // wantChosen checks what the process says of itself.
 func wantChosen(t *testing.T, m *manager, provider string) {
 	t.Helper()
-	page, err := m.page(t.Context(), "/configz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := m.page(t, "/configz")
 	if want := `"Name":"` + provider + `"`; !strings.Contains(page, want) {
 		t.Errorf("want %s in /configz: %s", want, page)
 	}

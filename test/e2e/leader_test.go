@@ -3,6 +3,8 @@ package e2e
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
@@ -16,16 +18,19 @@ func TestStandbyTakesOver(t *testing.T) {
 	leader := c.run(t, config)
 	c.join(t, controlplane.NodeSpec{Name: "before"})
 	c.awaitInitialised(t, "before")
-	logins, holder := vc.Count("Login"), *c.lease(t).Spec.HolderIdentity
+	logins, sessions, holder := vc.Count("Login"), vc.Sessions(), *c.lease(t).Spec.HolderIdentity
 
-	standby := c.launch(t, "standby", config)
-	standby.awaitLog(t, "Attempting to acquire leader lease")
-	if err := standby.WaitHealthy(within(t)); err != nil {
-		t.Fatal(err)
+	standby, spare := c.launch(t, "standby", config), c.launch(t, "spare", config)
+	for _, m := range []*manager{standby, spare} {
+		m.awaitLog(t, "Attempting to acquire leader lease")
+		if err := m.WaitHealthy(within(t)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if n := vc.Count("Login"); n != logins || len(vc.Sessions()) > 2 {
-		t.Errorf("the standby logged in: %d logins, %d before, sessions: %+v", n, logins, vc.Sessions())
+	if diff := cmp.Diff(sessions, vc.Sessions()); diff != "" || vc.Count("Login") != logins {
+		t.Errorf("a standby logged in: %d logins, %d before, sessions (-before +now):\n%s", vc.Count("Login"), logins, diff)
 	}
+	spare.terminate(t)
 
 	if err := leader.Kill(); err != nil {
 		t.Fatal(err)

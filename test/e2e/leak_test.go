@@ -36,7 +36,7 @@ func leaks(text, secret string) []string {
 		dumped.WriteString(strings.ReplaceAll(line[1], " ", ""))
 	}
 	note("hex dump", strings.Contains(dumped.String(), digits))
-	note("list of bytes", strings.Contains(text, strings.Trim(fmt.Sprint([]byte(secret)), "[]")))
+	note("list of bytes", strings.Contains(text, strings.Trim(fmt.Sprintf("%d", []byte(secret)), "[]")))
 	note("list of bytes in Go", strings.Contains(text, strings.Trim(strings.TrimPrefix(fmt.Sprintf("%#v", []byte(secret)), "[]byte"), "{}")))
 	return found
 }
@@ -65,7 +65,7 @@ func TestLeaksAreFound(t *testing.T) {
 		"Hexadecimal":     {fmt.Sprintf("%X", "before "+secret+" after"), "hexadecimal"},
 		"HexDump":         {hex.Dump([]byte(strings.Repeat("x", 11) + secret + "after")), "hex dump"},
 		"HexDumpIndented": {"\t" + strings.ReplaceAll(hex.Dump([]byte("x"+secret)), "\n", "\n\t"), "hex dump"},
-		"Bytes":           {fmt.Sprint([]byte("x" + secret + "y")), "list of bytes"},
+		"Bytes":           {fmt.Sprintf("%v", []byte("x"+secret+"y")), "list of bytes"},
 		"GoBytes":         {fmt.Sprintf("%#v", []byte("x"+secret+"y")), "list of bytes in Go"},
 	}
 	for name, tc := range cases {

@@ -2,13 +2,20 @@ package e2e
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +37,9 @@ type vault struct {
 	cloud     *vsphere.Cloud
 	directory string
 	config    string
-	secrets   map[string]string // what it is → the secret
+	// certificate and key are another way to log in.
+	certificate, key string
+	secrets          map[string]string // what it is → the secret
 }
 
 // The vCenters of a vault, by where their credentials are. Each has an address
@@ -40,6 +49,7 @@ const (
 	inSecret  = "secret"
 	inFiles   = "directory"
 	byManager = "manager"
+	byKey     = "certificate"
 	refused   = "refused"
 )
 
@@ -50,7 +60,7 @@ func openVault(t *testing.T) *vault {
 		t.Fatal(err)
 	}
 	var specs []vsphere.VCenterSpec
-	for i, name := range []string{inline, inSecret, inFiles, byManager, refused} {
+	for i, name := range []string{inline, inSecret, inFiles, byManager, byKey, refused} {
 		spec := smallVCenter(name, "vm-"+name)
 		spec.Listen = fmt.Sprintf("127.0.0.%d:0", i+1)
 		spec.Password = "Zq7" + name + "-pa55w0rd"
@@ -59,11 +69,34 @@ func openVault(t *testing.T) *vault {
 	}
 	specs[3].SessionManagerToken = "Zq7manager-t0ken"
 	v.secrets["token of the session manager"] = specs[3].SessionManagerToken
+	v.certificate, v.key = clientCertificate(t)
+	v.secrets["key of the certificate"] = strings.Split(v.key, "\n")[1]
 	v.cloud = startCloud(t, specs...)
 	v.putSecret(t, v.cloud.VCenter(inSecret).Password())
 	v.putFiles(t, v.cloud.VCenter(inFiles).Password())
 	v.config = v.configText()
 	return v
+}
+
+// clientCertificate makes a certificate and its key, both as PEM.
+func clientCertificate(t *testing.T) (certificate, key string) {
+	t.Helper()
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: "controller"},
+		NotAfter:     time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	key = string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)}))
+	return certificate, key
 }
 
 func server(vc *vsphere.VCenter) string { return vc.URL().Hostname() }
@@ -80,7 +113,7 @@ func (v *vault) configText() string {
 			fmt.Fprintf(&b, "user = %q\npassword = %q\n", vc.User(), vc.Password())
 		case refused:
 			fmt.Fprintf(&b, "user = %q\npassword = %q\n", vc.User(), wrong)
-		case inSecret, byManager:
+		case inSecret, byManager, byKey:
 			fmt.Fprintf(&b, "secret-name = %s\nsecret-namespace = %s\n", secretName, secretNamespace)
 		}
 	}
@@ -90,10 +123,12 @@ func (v *vault) configText() string {
 // putSecret creates or updates the Secret, with a password for one vCenter.
 func (v *vault) putSecret(t *testing.T, password string) {
 	t.Helper()
-	vc, manager := v.cloud.VCenter(inSecret), v.cloud.VCenter(byManager)
+	vc, manager, keyed := v.cloud.VCenter(inSecret), v.cloud.VCenter(byManager), v.cloud.VCenter(byKey)
 	secret := &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName}, StringData: map[string]string{
 		server(vc) + ".username":                      vc.User(),
 		server(vc) + ".password":                      password,
+		server(keyed) + ".username":                   v.certificate,
+		server(keyed) + ".password":                   v.key,
 		server(manager) + ".vc-session-manager-url":   manager.SharedSessionURL().String(),
 		server(manager) + ".vc-session-manager-token": v.secrets["token of the session manager"],
 	}}
@@ -160,7 +195,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	v := openVault(t)
 	path := writeConfig(t, v.config)
 	m := v.run(t, path, "--v=10")
-	names := []string{"vm-" + inline, "vm-" + inSecret, "vm-" + inFiles, "vm-" + byManager}
+	names := []string{"vm-" + inline, "vm-" + inSecret, "vm-" + inFiles, "vm-" + byManager, "vm-" + byKey}
 	for _, name := range names {
 		v.join(t, controlplane.NodeSpec{Name: name})
 	}
@@ -204,11 +239,7 @@ func (v *vault) everything(t *testing.T, m *manager, config string) map[string]s
 	t.Helper()
 	shown := map[string]string{}
 	for _, path := range []string{"/metrics", "/configz", "/healthz?verbose", "/debug/pprof/goroutine?debug=2"} {
-		page, err := m.page(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shown[path] = page
+		shown[path] = m.page(t, path)
 	}
 	for _, command := range []string{"explain", "validate"} {
 		code, output := execute(t, nil, "config", command, "--cloud-config="+config)

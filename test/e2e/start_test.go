@@ -191,10 +191,7 @@ func TestWarningsAtStart(t *testing.T) {
 			t.Errorf("want %q once in the log, it is there %d times: %q", want, len(lines), lines)
 		}
 	}
-	page, err := m.page(t.Context(), "/configz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := m.page(t, "/configz")
 	for _, want := range []string{`"Name":"vsphere"`, `"ConfigureCloudRoutes":false`, `"ConcurrentNodeSyncs":20`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("want %s in /configz: %s", want, page)

@@ -95,13 +95,19 @@ var _ cloudprovider.Interface = (*cloud)(nil)
 
 func (c *cloud) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
 func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool)                  { return nil, false }
-func (c *cloud) Instances() (cloudprovider.Instances, bool)                        { return nil, false }
-func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool)                    { return c.instances, true }
-func (c *cloud) Zones() (cloudprovider.Zones, bool)                                { return nil, false }
-func (c *cloud) Clusters() (cloudprovider.Clusters, bool)                          { return nil, false }
-func (c *cloud) Routes() (cloudprovider.Routes, bool)                              { return nil, false }
-func (c *cloud) ProviderName() string                                              { return ProviderName }
-func (c *cloud) HasClusterID() bool                                                { return true }
+
+func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }
+
+func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return c.instances, true }
+
+func (c *cloud) Zones() (cloudprovider.Zones, bool) { return nil, false }
+
+func (c *cloud) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
+
+func (c *cloud) Routes() (cloudprovider.Routes, bool) { return nil, false }
+
+func (c *cloud) ProviderName() string { return ProviderName }
+func (c *cloud) HasClusterID() bool   { return true }
 
 // machine is a node of the cloud-config.
 type machine struct {
@@ -143,7 +149,10 @@ func (s source) Confirm(_ context.Context, ref instance.Ref) instance.Result {
 }
 
 func (s source) Metadata(_ context.Context, _ *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
-	m := found.(machine) //nolint:errcheck,forcetypeassert // it only ever makes machines
+	m, ok := found.(machine)
+	if !ok {
+		return nil, fmt.Errorf("instance is a %T, not a machine", found)
+	}
 	return &cloudprovider.InstanceMetadata{
 		ProviderID:   m.ProviderID(),
 		InstanceType: "static",
