@@ -243,7 +243,7 @@ func (f *Families) UnmarshalText(text []byte) error {
 	}
 	families, err := address.ParseFamilies(names...)
 	if err != nil {
-		return fmt.Errorf("Invalid IP Family type: %w", err) //nolint:revive,staticcheck // a text that users know
+		return fmt.Errorf("Invalid IP Family type: %w", err) //nolint:staticcheck // a text that users know
 	}
 	*f = families
 	return nil
