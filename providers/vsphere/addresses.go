@@ -18,8 +18,8 @@ import (
 // What keeps a Node from having addresses. The texts are those that users of
 // the existing controller manager know.
 var (
-	errNoHostName = errors.New("VM Guest hostname is empty") //nolint:staticcheck // a text that users know
-	errNoNIC      = errors.New("VM GuestNicInfo is empty")   //nolint:staticcheck // a text that users know
+	errNoHostName = errors.New("VM Guest hostname is empty")
+	errNoNIC      = errors.New("VM GuestNicInfo is empty")
 	errNoAddress  = errors.New("unable to find suitable IP address for node")
 )
 
