@@ -157,7 +157,7 @@ func (l *lab) Break(t testing.TB, failure conformance.Failure) {
 	case conformance.Hanging:
 		l.vcenter.Hang()
 	case conformance.Refusing:
-		l.vcenter.Gate.Break("Login", front.Always(), sim.Fault(&types.InvalidLogin{}))
+		l.vcenter.Break("Login", front.Always(), sim.Fault(&types.InvalidLogin{}))
 		l.vcenter.TerminateSessions()
 	case conformance.Throttling:
 		t.Fatal("a vCenter does not throttle")

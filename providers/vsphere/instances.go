@@ -270,7 +270,7 @@ func (v vm) addresses(ctx context.Context, node *v1.Node) ([]v1.NodeAddress, err
 	if err != nil {
 		return nil, instance.WithReason(instance.ReasonNoAddress, err)
 	}
-	static, err := staticAddresses(v.VM.Metadata, v.MetadataEncoding)
+	static, err := staticAddresses(v.Metadata, v.MetadataEncoding)
 	if err != nil {
 		klog.FromContext(ctx).Info("Ignoring network settings of VM that cannot be read", "node", klog.KObj(node), "vm", v.Name, "err", err)
 	}

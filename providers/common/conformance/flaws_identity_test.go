@@ -36,7 +36,7 @@ func identityFlaws() map[string]flaw {
 			[]string{"a node is initialised as kubelet registers it", "an instance made later is found"},
 		},
 		"writes its own spelling": {
-			describing(func(node *v1.Node, m *cloudprovider.InstanceMetadata) {
+			describing(func(_ *v1.Node, m *cloudprovider.InstanceMetadata) {
 				m.ProviderID = "sim://" + strings.TrimPrefix(m.ProviderID, "sim://")
 			}), "providerID is", []string{"a providerID is echoed as written"},
 		},

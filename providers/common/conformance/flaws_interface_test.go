@@ -52,13 +52,15 @@ func objectFlaws() map[string]flaw {
 		},
 		"old interface offered": {
 			object(func(p *providerWith) { p.instances = struct{ cloudprovider.Instances }{} }),
-			"Instances is offered", []string{"only InstancesV2 is offered for nodes"},
+			"Instances is offered",
+			[]string{"only InstancesV2 is offered for nodes"},
 		},
 		"getter rebuilds": {
 			object(func(p *providerWith) {
 				p.nodes = func() cloudprovider.InstancesV2 { return &nodesWith{InstancesV2: p.simProvider.nodes} }
 			}),
-			"InstancesV2 changed", []string{constant},
+			"InstancesV2 changed",
+			[]string{constant},
 		},
 		"getter calls": {
 			object(func(p *providerWith) {
@@ -68,22 +70,26 @@ func objectFlaws() map[string]flaw {
 					return p.simProvider.nodes
 				}
 			}),
-			"getters cost", []string{constant},
+			"getters cost",
+			[]string{constant},
 		},
 		"session left": {
 			object(func(p *providerWith) { p.close = func(context.Context) error { return nil } }),
-			"sessions are open", []string{"Close ends the sessions for good"},
+			"sessions are open",
+			[]string{"Close ends the sessions for good"},
 		},
 		"logs in after Close": {
 			simBuild{client: func(c *simClient) { c.sleepless = true }},
-			"sessions are open", []string{"Close ends the sessions for good"},
+			"sessions are open",
+			[]string{"Close ends the sessions for good"},
 		},
 		"Close waits for ever": {
 			object(func(p *providerWith) {
 				end := p.close
 				p.close = func(ctx context.Context) error { return end(context.WithoutCancel(ctx)) }
 			}),
-			"did not return at its deadline", []string{"Close of a hanging cloud returns"},
+			"did not return at its deadline",
+			[]string{"Close of a hanging cloud returns"},
 		},
 	}
 }

@@ -48,11 +48,13 @@ func lifecycleFlaws() map[string]flaw {
 			[]string{"a running instance exists and is not shut down", gone},
 		},
 		"gone while young": {
-			simBuild{options: func(o *instance.Options) { o.MinAge = 1 }}, "the node is gone",
+			simBuild{options: func(o *instance.Options) { o.MinAge = 1 }},
+			"the node is gone",
 			[]string{"a deleted instance makes a young node an error"},
 		},
 		"gone by name": {
-			simBuild{options: func(o *instance.Options) { o.DeleteByName = true }}, "the node is gone",
+			simBuild{options: func(o *instance.Options) { o.DeleteByName = true }},
+			"the node is gone",
 			[]string{"a node without providerID is never gone"},
 		},
 		"error for ever": {

@@ -47,7 +47,8 @@ func outageFlaws() map[string]flaw {
 			}), "is no error", failing("from the start"),
 		},
 		"never tries again": {
-			simBuild{client: func(c *simClient) { c.obstinate = true }}, "never works again",
+			simBuild{client: func(c *simClient) { c.obstinate = true }},
+			"never works again",
 			append(failing("from the start"), failing("later")...),
 		},
 		"never logs in again": {

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"maps"
 	"context"
 	"fmt"
 	"strings"
@@ -107,9 +108,7 @@ func failing(when string, failures ...Failure) []string {
 func flaws() map[string]flaw {
 	all := map[string]flaw{}
 	for _, group := range []map[string]flaw{objectFlaws(), identityFlaws(), metadataFlaws(), lifecycleFlaws(), ownershipFlaws(), outageFlaws(), costFlaws()} {
-		for name, f := range group {
-			all[name] = f
-		}
+		maps.Copy(all, group)
 	}
 
 	return all

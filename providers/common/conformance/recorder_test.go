@@ -49,7 +49,8 @@ func (r *recorder) Cleanup(f func())  { r.cleanups = append(r.cleanups, f) }
 func (r *recorder) Log(args ...any)   { r.write(false, fmt.Sprint(args...)) }
 func (r *recorder) Error(args ...any) { r.write(true, fmt.Sprint(args...)) }
 
-func (r *recorder) Logf(format string, args ...any)   { r.write(false, fmt.Sprintf(format, args...)) }
+func (r *recorder) Logf(format string, args ...any) { r.write(false, fmt.Sprintf(format, args...)) }
+
 func (r *recorder) Errorf(format string, args ...any) { r.write(true, fmt.Sprintf(format, args...)) }
 
 func (r *recorder) Fatal(args ...any) {

@@ -250,13 +250,20 @@ var _ cloudprovider.Interface = (*simProvider)(nil)
 
 func (p *simProvider) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
 func (p *simProvider) LoadBalancer() (cloudprovider.LoadBalancer, bool)                  { return nil, false }
-func (p *simProvider) Instances() (cloudprovider.Instances, bool)                        { return nil, false }
-func (p *simProvider) InstancesV2() (cloudprovider.InstancesV2, bool)                    { return p.nodes, true }
-func (p *simProvider) Zones() (cloudprovider.Zones, bool)                                { return nil, false }
-func (p *simProvider) Clusters() (cloudprovider.Clusters, bool)                          { return nil, false }
-func (p *simProvider) Routes() (cloudprovider.Routes, bool)                              { return nil, false }
-func (p *simProvider) ProviderName() string                                              { return "sim" }
-func (p *simProvider) HasClusterID() bool                                                { return true }
+
+func (p *simProvider) Instances() (cloudprovider.Instances, bool) { return nil, false }
+
+func (p *simProvider) InstancesV2() (cloudprovider.InstancesV2, bool) { return p.nodes, true }
+
+func (p *simProvider) Zones() (cloudprovider.Zones, bool) { return nil, false }
+
+func (p *simProvider) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
+
+func (p *simProvider) Routes() (cloudprovider.Routes, bool) { return nil, false }
+
+func (p *simProvider) ProviderName() string { return "sim" }
+
+func (p *simProvider) HasClusterID() bool { return true }
 
 // Close logs out and refuses to log in again.
 func (p *simProvider) Close(ctx context.Context) error {
