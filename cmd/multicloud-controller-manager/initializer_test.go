@@ -15,18 +15,20 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
-// framework §2 "Rules for selectProvider", design "Choosing the provider".
-func TestChoose(t *testing.T) {
-	t.Parallel()
-	const missing = "missing"
-	cases := map[string]struct {
-		reason   string
-		file     string // missing: there is none; empty: no --cloud-config
-		flag     config.Flag
-		want     string
-		problems []string
-		err      string
-	}{
+// missing is the content of a file that is not there.
+const missing = "missing"
+
+type choiceCase struct {
+	reason   string
+	file     string // missing: there is none; empty: no --cloud-config
+	flag     config.Flag
+	want     string
+	problems []string
+	err      string
+}
+
+func choiceCases() map[string]choiceCase {
+	return map[string]choiceCase{
 		"Key":  {reason: "the key alone", file: "[Global]\nprovider = plain\n", want: plainName},
 		"Flag": {reason: "the flag alone", file: "[Place]\ncity = Ulm\n", flag: config.Flag{Value: plainName, Set: true}, want: plainName},
 		"FlagWithoutFile": {
@@ -71,7 +73,12 @@ func TestChoose(t *testing.T) {
 			err: "unknown key [Place] citty",
 		},
 	}
-	for name, tc := range cases {
+}
+
+// framework §2 "Rules for selectProvider", design "Choosing the provider".
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	for name, tc := range choiceCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := ""

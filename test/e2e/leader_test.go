@@ -49,16 +49,33 @@ func TestStandbyTakesOver(t *testing.T) {
 // design "Choosing": logged out of the cloud on a lost lease, too.
 func TestLostLeaseEndsTheSession(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t)
-	vc := startCloud(t, smallVCenter("vc", "a")).VCenter("vc")
-	m := c.run(t, writeConfig(t, vsphereConfig(vc)))
-	c.join(t, controlplane.NodeSpec{Name: "a"})
-	c.awaitInitialised(t, "a")
-	if len(vc.Sessions()) == 0 {
-		t.Fatal("there is no session to end")
+	cases := map[string]struct {
+		reason string
+		lose   func(*testing.T, *cluster)
+	}{
+		"stolen": {"somebody else holds it", func(t *testing.T, c *cluster) { await(t, "the lease to be stolen", c.stealLease) }},
+		"silent": {"the API server does not answer any more", func(t *testing.T, c *cluster) {
+			if err := c.PauseAPIServer(); err != nil {
+				t.Fatal(err)
+			}
+		}},
 	}
-
-	await(t, "the lease to be stolen", c.stealLease)
-	m.awaitExit(t, 1)
-	wantNoSessions(t, vc)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startCluster(t)
+			vc := startCloud(t, smallVCenter("vc", "a")).VCenter("vc")
+			m := c.run(t, writeConfig(t, vsphereConfig(vc)))
+			c.join(t, controlplane.NodeSpec{Name: "a"})
+			c.awaitInitialised(t, "a")
+			if len(vc.Sessions()) == 0 {
+				t.Fatal("there is no session to end")
+			}
+			tc.lose(t, c)
+			m.awaitExit(t, 1)
+			for _, session := range vc.Sessions() {
+				t.Errorf("%s: a session is left: %+v", tc.reason, session)
+			}
+		})
+	}
 }

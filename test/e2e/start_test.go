@@ -41,16 +41,15 @@ password = "s3cr3t-in-file"
 port = 8443
 `
 
-// framework §2 and §3, design "Choosing": whatever is wrong with the command
-// line or the file ends the process before it talks to anybody.
-func TestWrongStart(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		file   string
-		args   []string
-		want   []string
-	}{
+type wrongStart struct {
+	reason string
+	file   string
+	args   []string
+	want   []string
+}
+
+func wrongStarts() map[string]wrongStart {
+	return map[string]wrongStart{
 		"KeyAndFlagDisagree": {
 			reason: "both are named, and where the key stands",
 			file:   vcenterConfig,
@@ -107,7 +106,13 @@ func TestWrongStart(t *testing.T) {
 		"NoWorkersByKey":  {reason: "the same in the file", file: "[Controllers]\nconcurrent-node-syncs = 0\n" + staticConfig, want: []string{"cloud.conf:2:1: [Controllers] concurrent-node-syncs: must be a number above zero"}},
 		"StrictTypo":      {reason: "design Strictness: a typo is an error on request", file: "[Multicloud]\nstrict = true\n[Nodee \"x\"]\n" + staticConfig, want: []string{"cloud.conf:3:1: unknown section", "did you mean [Node]?"}},
 	}
-	for name, tc := range cases {
+}
+
+// framework §2 and §3, design "Choosing": whatever is wrong with the command
+// line or the file ends the process before it talks to anybody.
+func TestWrongStart(t *testing.T) {
+	t.Parallel()
+	for name, tc := range wrongStarts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code, output := execute(t, map[string]string{"cloud.conf": tc.file}, append([]string{"--cloud-config=cloud.conf"}, tc.args...)...)
