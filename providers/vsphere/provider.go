@@ -54,8 +54,9 @@ func Descriptor() provider.Descriptor {
 			{Name: "load balancers", Note: nsxt},
 			{Name: "routes", Note: nsxt},
 		},
-		Decode:  decodeProblems,
-		Explain: explain,
+		Decode:    decodeProblems,
+		Explain:   explain,
+		Reference: reference(),
 		AddFlags: func(fs *pflag.FlagSet) {
 			fs.StringVar(&flags.nodeLabels, "node-labels", "", "Labels to give every node when it is initialised, as key=value,key=value. Existing labels are kept.")
 		},

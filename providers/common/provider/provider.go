@@ -37,6 +37,9 @@ type Descriptor struct {
 	Controllers map[string]app.ControllerInitFuncConstructor
 	// ControllersOffByDefault names those of them that run only on request.
 	ControllersOffByDefault []string
+
+	// Reference is for the generated reference pages.
+	Reference Reference
 }
 
 // Capability is one thing a provider can or cannot do.

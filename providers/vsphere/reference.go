@@ -1,0 +1,41 @@
+package vsphere
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+)
+
+// reference is what the reference pages tell of this provider.
+func reference() provider.Reference {
+	return provider.Reference{
+		Config:      new(Config),
+		Schema:      schema(),
+		YAML:        true,
+		Environment: environmentReference(),
+		Metrics:     session.AllMetrics(),
+	}
+}
+
+// environmentReference lists the variables that applyEnvironment looks at.
+func environmentReference() []provider.Variable {
+	var list []provider.Variable
+	for _, v := range variables() {
+		list = append(list, provider.Variable{Name: v.name, Sets: config.Name{Section: v.section, Key: v.key}})
+	}
+	list = append(list, provider.Variable{
+		Name: entryPrefix + "<id>",
+		Help: "Adds a vCenter, in place of one of that name in the file. The value is its address, or any name where " +
+			"VCENTER_<id>_SERVER has the address. The ID is yours to choose and joins the variables below to this one.",
+	})
+	for _, end := range slices.Sorted(maps.Keys(companions())) {
+		list = append(list, provider.Variable{Name: "VCENTER_<id>_" + end, Sets: entryName("name", companions()[end])})
+	}
+	return append(list, provider.Variable{
+		Name: "SKIP_NODE_DELETION",
+		Help: "No Node is deleted: that a VM is gone is an error. Any value counts, even an empty one.",
+	})
+}
