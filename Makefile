@@ -6,9 +6,11 @@ SHELL := bash
 PROVIDER ?= vsphere
 N ?= 300
 BINARY := multicloud-controller-manager
+IMAGE ?= localhost/$(BINARY)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
 PROGRESS := tools/progress
+REFERENCE := docs/reference/config.md docs/reference/metrics.md docs/reference/command-line.md
 
 export KEEP
 
@@ -32,7 +34,7 @@ tools: ## Build kube-apiserver, kubectl and etcd, once per machine
 test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 	@$(PROGRESS) "compiling the tests" go vet ./...
 	go test -race ./...
-	go test ./tools/...
+	cd tools/image && go test -race ./...
 
 e2e: tools bin/e2e/$(BINARY) ## Run the end-to-end tests alone
 	go test -race -count=1 -v ./test/e2e/...
@@ -40,14 +42,18 @@ e2e: tools bin/e2e/$(BINARY) ## Run the end-to-end tests alone
 lint: ## Run the linters
 	@tools/build golangci-lint
 	@$(PROGRESS) "linting" "$$(tools/build --path golangci-lint)" run ./...
+	@lint="$$(tools/build --path golangci-lint)"; cd tools/image && "$$lint" run ./...
 
 generate: ## Write the generated reference pages
-	go run ./tools/reference
+	@$(PROGRESS) "writing the reference pages" go run -race ./docs/reference/generate
 
 verify: generate ## Check that generated files, formatting and go.mod are up to date
 	@go mod tidy -diff
+	@cd tools/image && go mod tidy -diff
 	@"$$(tools/build golangci-lint)" fmt --diff ./...
-	@git diff --exit-code -- docs/reference || { echo "docs/reference is out of date: run 'make generate' and commit the result"; exit 1; }
+	@stale=$$(git status --porcelain -- $(REFERENCE)); if [ -n "$$stale" ]; then \
+		git --no-pager diff HEAD -- $(REFERENCE); \
+		printf '%s\n' "$$stale" "these pages are out of date: run 'make generate' and commit the result" >&2; exit 1; fi
 
 demo: tools bin/$(BINARY) ## Watch nodes being initialised; PROVIDER=vsphere, KEEP=1 leaves it running
 	@$(PROGRESS) "building the demo" go build -o bin/demo ./test/demo
@@ -57,9 +63,10 @@ bench: tools bin/$(BINARY) ## Measure the budgets with N nodes
 	@$(PROGRESS) "building the benchmark" go build -o bin/bench ./test/bench
 	@bin/bench -provider $(PROVIDER) -nodes $(N) -binary bin/$(BINARY)
 
-image: ## Pack the binary and the CA certificates into bin/image.tar, an image without a base
-	@$(MAKE) --no-print-directory bin/$(BINARY)
-	@tools/image bin/$(BINARY) $(VERSION) bin/image.tar
+image: bin/$(BINARY) ## Pack the binary and the CA certificates into bin/image.tar, an image without a base
+	@cd tools/image && GOOS= GOARCH= SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct 2>/dev/null)" ../progress "packing the image" go run . \
+		-repository $(IMAGE) -version '$(VERSION)' -revision "$$(git rev-parse HEAD 2>/dev/null)" \
+		-binary "$(CURDIR)/bin/$(BINARY)" -output "$(CURDIR)/bin/image.tar"
 
 clean: ## Remove bin/
 	rm -rf bin
