@@ -21,12 +21,13 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// quick are times that let a test see several outages in seconds.
+// quick are times that let a test see several outages in seconds, and a busy
+// machine keep up.
 var quick = tuning{
-	instances: instance.Options{Timeout: 2 * time.Second, NegativeTTL: time.Second},
-	session:   session.Options{CallTimeout: time.Second, LoginTimeout: 2 * time.Second},
+	instances: instance.Options{Timeout: 3 * time.Second, NegativeTTL: time.Second},
+	session:   session.Options{CallTimeout: 3 * time.Second, LoginTimeout: 4 * time.Second},
 	inventory: inventory.Config{
-		MaxWait: time.Second, Margin: time.Second, CallTimeout: time.Second,
+		MaxWait: time.Second, Margin: 4 * time.Second, CallTimeout: 3 * time.Second,
 		MinBackoff: 50 * time.Millisecond, MaxBackoff: 500 * time.Millisecond,
 	},
 }
@@ -41,10 +42,11 @@ func TestConformance(t *testing.T) {
 			uuid := strings.TrimPrefix(id, "vsphere://")
 			return []string{"vsphere://" + strings.ToUpper(uuid), "vsphere:// " + uuid + " ", uuid, "vsphere://" + swapUUID(uuid)}
 		},
-		Without: conformance.Capabilities{Throttling: true}, // a vCenter has no such answer
-		Budget:  conformance.Budget{Initialise: 20, Steady: 0, Lifecycle: 0},
-		Timeout: quick.instances.Timeout,
-		Memory:  3 * time.Second,
+		Without:  conformance.Capabilities{Throttling: true}, // a vCenter has no such answer
+		Budget:   conformance.Budget{Initialise: 20, Steady: 0, Lifecycle: 0},
+		Timeout:  quick.instances.Timeout,
+		Memory:   6 * time.Second, // until a feed that was cut off notices
+		Patience: time.Minute,
 	})
 }
 
