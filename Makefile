@@ -7,10 +7,14 @@ PROVIDER ?= vsphere
 N ?= 300
 BINARY := multicloud-controller-manager
 IMAGE ?= localhost/$(BINARY)
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo v0.0.0-$$(git rev-parse --short HEAD 2>/dev/null || echo unknown))
 LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
 PROGRESS := tools/progress
 REFERENCE := docs/reference/config.md docs/reference/metrics.md docs/reference/command-line.md
+# Two ways of compiling, so that each dependency is compiled at most twice:
+# what ships and what is shown, and whatever checks it.
+RELEASE := env CGO_ENABLED=0 go build -trimpath
+CHECK := -race
 
 export KEEP
 
@@ -22,30 +26,30 @@ help: ## Show this list
 build: bin/$(BINARY) ## Build the binary into bin/
 
 bin/$(BINARY): FORCE
-	@$(PROGRESS) "building $(BINARY)" env CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(BINARY)
+	@$(PROGRESS) "building $(BINARY)" $(RELEASE) -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(BINARY)
 
 # The binary of the end-to-end tests: race detector on, and a second provider linked in.
 bin/e2e/$(BINARY): FORCE
-	@$(PROGRESS) "building $(BINARY) for the end-to-end tests" go build -race -tags e2e -o $@ ./cmd/$(BINARY)
+	@$(PROGRESS) "building $(BINARY) for the end-to-end tests" go build $(CHECK) -tags e2e -o $@ ./cmd/$(BINARY)
 
 tools: ## Build kube-apiserver, kubectl and etcd, once per machine
 	@tools/build kube-apiserver kubectl etcd
 
 test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
-	@$(PROGRESS) "compiling the tests" go vet ./...
-	go test -race ./...
-	cd tools/image && go test -race ./...
+	@$(PROGRESS) "compiling" go build $(CHECK) ./...
+	go test $(CHECK) ./...
+	cd tools/image && go test $(CHECK) ./...
 
 e2e: tools bin/e2e/$(BINARY) ## Run the end-to-end tests alone
-	go test -race -count=1 -v ./test/e2e/...
+	go test $(CHECK) -count=1 -v ./test/e2e/...
 
 lint: ## Run the linters
 	@tools/build golangci-lint
-	@$(PROGRESS) "linting" "$$(tools/build --path golangci-lint)" run ./...
+	@$(PROGRESS) "linting" env GOFLAGS="$$(go env GOFLAGS) $(CHECK)" "$$(tools/build --path golangci-lint)" run ./...
 	@lint="$$(tools/build --path golangci-lint)"; cd tools/image && "$$lint" run ./...
 
 generate: ## Write the generated reference pages
-	@$(PROGRESS) "writing the reference pages" go run -race ./docs/reference/generate
+	@$(PROGRESS) "writing the reference pages" go run $(CHECK) ./docs/reference/generate
 
 verify: generate ## Check that generated files, formatting and go.mod are up to date
 	@go mod tidy -diff
@@ -56,11 +60,11 @@ verify: generate ## Check that generated files, formatting and go.mod are up to 
 		printf '%s\n' "$$stale" "these pages are out of date: run 'make generate' and commit the result" >&2; exit 1; fi
 
 demo: tools bin/$(BINARY) ## Watch nodes being initialised; PROVIDER=vsphere, KEEP=1 leaves it running
-	@$(PROGRESS) "building the demo" go build -o bin/demo ./test/demo
+	@$(PROGRESS) "building the demo" $(RELEASE) -o bin/demo ./test/demo
 	@bin/demo -provider $(PROVIDER) -binary bin/$(BINARY)
 
 bench: tools bin/$(BINARY) ## Measure the budgets with N nodes
-	@$(PROGRESS) "building the benchmark" go build -o bin/bench ./test/bench
+	@$(PROGRESS) "building the benchmark" $(RELEASE) -o bin/bench ./test/bench
 	@bin/bench -provider $(PROVIDER) -nodes $(N) -binary bin/$(BINARY)
 
 image: bin/$(BINARY) ## Pack the binary and the CA certificates into bin/image.tar, an image without a base
