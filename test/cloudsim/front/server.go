@@ -1,6 +1,8 @@
 package front
 
 import (
+	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -10,6 +12,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/loopback"
 )
 
 // headerTimeout bounds how long a client may take to send a request's header.
@@ -30,7 +34,7 @@ type Config struct {
 type Server struct {
 	identity *identity // nil without TLS
 	tls      *tls.Config
-	port     *reservation
+	port     *loopback.Port
 	http     *http.Server
 	serving  sync.WaitGroup // accept loops
 	calls    sync.WaitGroup // handlers at work
@@ -49,14 +53,14 @@ type Server struct {
 func Start(config Config, handler http.Handler) (*Server, error) {
 	s := &Server{conns: make(map[*conn]struct{}), gate: make(chan struct{})}
 	close(s.gate)
-	port, err := reserve(config.Address)
+	port, err := loopback.Reserve(cmp.Or(config.Address, loopback.Any))
 	if err != nil {
 		return nil, err
 	}
 	s.port = port
 	if !config.Plain {
-		if s.identity, err = newIdentity(config.Certificate, port.addr.IP); err != nil {
-			return nil, errors.Join(err, port.close())
+		if s.identity, err = newIdentity(config.Certificate, port.IP()); err != nil {
+			return nil, errors.Join(err, port.Release())
 		}
 		s.tls = &tls.Config{
 			Certificates: []tls.Certificate{s.identity.certificate},
@@ -70,7 +74,7 @@ func Start(config Config, handler http.Handler) (*Server, error) {
 		ErrorLog:          log.New(io.Discard, "", 0), // clients hang up in every test
 	}
 	if err := s.Up(); err != nil {
-		return nil, errors.Join(err, port.close())
+		return nil, errors.Join(err, port.Release())
 	}
 	return s, nil
 }
@@ -91,7 +95,7 @@ func (s *Server) counted(handler http.Handler) http.Handler {
 }
 
 // Address returns the host and port, with brackets around IPv6.
-func (s *Server) Address() string { return s.port.addr.String() }
+func (s *Server) Address() string { return s.port.String() }
 
 // Scheme returns "https", or "http" without TLS.
 func (s *Server) Scheme() string {
@@ -168,9 +172,9 @@ func (s *Server) Up() error {
 	if s.closed || s.listener != nil {
 		return nil
 	}
-	listener, err := s.port.listen()
+	listener, err := s.port.Listen(context.Background())
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", s.port.addr, err)
+		return fmt.Errorf("listen on %s: %w", s.port, err)
 	}
 	s.listener = listener
 	var accept net.Listener = &gatedListener{Listener: listener, server: s}
@@ -195,7 +199,7 @@ func (s *Server) Close() error {
 	s.down()
 	err := s.http.Close()
 	s.calls.Wait()
-	return errors.Join(err, s.port.close())
+	return errors.Join(err, s.port.Release())
 }
 
 func (s *Server) cut() {
