@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"runtime"
 	"strconv"
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// hopeless is a complaint that waiting will not change.
+type hopeless struct{ error }
+
 // await returns when check has nothing to complain about any more.
 func await(t *testing.T, what string, check func(ctx context.Context) error) {
 	t.Helper()
@@ -40,6 +44,9 @@ func await(t *testing.T, what string, check func(ctx context.Context) error) {
 		err := check(ctx)
 		if err == nil {
 			return
+		}
+		if _, ok := errors.AsType[hopeless](err); ok {
+			t.Fatalf("wait for %s: %v", what, err)
 		}
 		select {
 		case <-ctx.Done():

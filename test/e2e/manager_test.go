@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -153,12 +154,24 @@ func (m *manager) logged(t *testing.T, text string) []string {
 	return lines
 }
 
+// await is like the function of that name, and gives up when the process has
+// ended.
+func (m *manager) await(t *testing.T, what string, check func(ctx context.Context) error) {
+	t.Helper()
+	await(t, what, func(ctx context.Context) error {
+		if failure := m.Failure(); failure != nil {
+			return hopeless{failure}
+		}
+		return check(ctx)
+	})
+}
+
 // page returns a page of the process's server as the admin sees it. The server
 // is up a moment before it knows whom to trust.
 func (m *manager) page(t *testing.T, path string) string {
 	t.Helper()
 	var page string
-	await(t, "page "+path, func(ctx context.Context) error {
+	m.await(t, "page "+path, func(ctx context.Context) error {
 		var err error
 		page, err = m.Get(ctx, m.cluster.RESTConfig(), path)
 		return err
@@ -202,7 +215,7 @@ func hasAll(sample string, labels []string) bool {
 // awaitMetric waits until a metric has a value.
 func (m *manager) awaitMetric(t *testing.T, want float64, name string, labels ...string) {
 	t.Helper()
-	await(t, fmt.Sprintf("metric %s to be %v", name, want), func(ctx context.Context) error {
+	m.await(t, fmt.Sprintf("metric %s to be %v", name, want), func(ctx context.Context) error {
 		value, err := m.metric(ctx, name, labels...)
 		if err == nil && value != want {
 			err = fmt.Errorf("it is %v", value)
@@ -217,7 +230,7 @@ func (m *manager) awaitPasses(t *testing.T, n int) {
 	t.Helper()
 	const passes = "cloud_node_lifecycle_controller_monitor_nodes_duration_seconds_count"
 	before := -1.0
-	await(t, fmt.Sprintf("%d passes over the nodes", n), func(ctx context.Context) error {
+	m.await(t, fmt.Sprintf("%d passes over the nodes", n), func(ctx context.Context) error {
 		now, err := m.metric(ctx, passes)
 		if err == nil && before < 0 {
 			before = now
@@ -247,4 +260,24 @@ func writeConfig(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "cloud.conf")
 	write(t, path, text)
 	return path
+}
+
+// awaitUndecided waits until the lifecycle controller has asked from now on
+// whether each node exists, and got an error. Those that only put the question
+// off, for a node that is young or was asked for a moment ago, do not count.
+func (m *manager) awaitUndecided(t *testing.T, nodes ...string) {
+	t.Helper()
+	for _, node := range nodes {
+		asked := fmt.Sprintf("error checking if node %s exists", node)
+		before := len(m.logged(t, asked))
+		m.await(t, "a judgement of node "+node, func(context.Context) error {
+			lines := m.logged(t, asked)[before:]
+			if slices.ContainsFunc(lines, func(line string) bool {
+				return !strings.Contains(line, "younger than") && !strings.Contains(line, "moments ago")
+			}) {
+				return nil
+			}
+			return fmt.Errorf("the log has %q", lines)
+		})
+	}
 }

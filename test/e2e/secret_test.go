@@ -201,7 +201,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	}
 	v.join(t, controlplane.NodeSpec{Name: "vm-" + refused})
 	v.awaitInitialised(t, names...)
-	await(t, "a refused login", func(ctx context.Context) error {
+	m.await(t, "a refused login", func(ctx context.Context) error {
 		n, err := m.metric(ctx, "multicloud_ccm_logins_total", `code="denied"`)
 		if err == nil && n == 0 {
 			err = errors.New("there is none")
