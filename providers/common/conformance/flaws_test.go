@@ -1,9 +1,9 @@
 package conformance
 
 import (
-	"maps"
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
