@@ -211,15 +211,15 @@ func (s *Session) find(ctx context.Context, api api, refused *conn) (*conn, *att
 	return nil, s.attempt, nil
 }
 
-// drop forgets a session that vCenter no longer knows. It is called with the
-// lock held.
+// drop gives up a session that vCenter has refused. That does not prove that it
+// is gone, so it is logged out before the next login. It is called with the lock
+// held.
 func (s *Session) drop(c *conn) {
 	s.set(c.api, nil)
-	c.closeIdle()
+	s.stray = append(s.stray, c)
 	switch {
 	case c.parent != nil && c.parent == s.conns[apiSOAP]:
-		// A shared session is one for both APIs, but whether the other one would
-		// be refused too is not known: it is logged out before the next login.
+		// A shared session is one for both APIs.
 		s.set(apiSOAP, nil)
 		s.stray = append(s.stray, c.parent)
 	case c.parent != nil:

@@ -250,6 +250,33 @@ func TestBriefSessions(t *testing.T) {
 	}
 }
 
+// A session whose calls are refused may be alive all the same: it is ended (vsphere
+// §3 "Logout").
+func TestRefusedSessionsAreEnded(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	b.Break("FindByUuid", front.Always(), vsphere.Fault(&types.NotAuthenticated{}))
+	b.Break("ListCategories", front.Always(), front.Status(http.StatusUnauthorized))
+
+	for range 3 {
+		if s.SOAP(ctx, find) == nil || s.REST(ctx, list) == nil {
+			t.Fatal("call = nil, want an error")
+		}
+	}
+	soap, rest := b.ids()
+	if len(soap) > 1 || len(rest) > 1 {
+		t.Errorf("sessions = %v and %v, want one of each API at most", soap, rest)
+	}
+	if err := s.Close(ctx); err != nil {
+		t.Errorf("Close() = %v", err)
+	}
+	if left := b.Sessions(); len(left) > 0 {
+		t.Errorf("sessions after Close: %v", left)
+	}
+}
+
 // vsphere §16.4: a vCenter that never answers costs a call its deadline, and a
 // caller no more than its patience.
 func TestHang(t *testing.T) {
