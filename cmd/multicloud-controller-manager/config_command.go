@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,9 @@ func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
 			chosen, err := examine(cmd)
 			if err != nil {
 				return err
+			}
+			if hasWarnings(chosen.problems) {
+				return fmt.Errorf("%s works for provider %s, but not all of it: see the warnings", path, chosen.provider.Name)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: valid for provider %s\n", path, chosen.provider.Name)
 			return err
@@ -70,6 +74,10 @@ func examineConfig(w io.Writer, providers []provider.Descriptor, path string, fl
 		return chosen, fmt.Errorf("%s is not valid for provider %s", path, chosen.provider.Name)
 	}
 	return chosen, nil
+}
+
+func hasWarnings(problems config.Problems) bool {
+	return slices.ContainsFunc(problems, func(p config.Problem) bool { return p.Severity == config.Warning })
 }
 
 func printSettings(w io.Writer, providerName string, settings []config.Setting) error {

@@ -32,12 +32,12 @@ func applyControllers(opts *options.CloudControllerManagerOptions, c config.Cont
 	set("concurrent-service-syncs", func() { opts.ServiceController.ConcurrentServiceSyncs = *c.ConcurrentServiceSyncs })
 	set("kube-api-qps", func() { opts.Generic.ClientConnection.QPS = *c.KubeAPIQPS })
 	set("kube-api-burst", func() { opts.Generic.ClientConnection.Burst = *c.KubeAPIBurst })
-	// Zero means "as many as --concurrent-node-syncs", which is what someone
-	// who gave only that flag has always got.
 	set("concurrent-node-status-updates", func() {
-		opts.NodeController.ConcurrentNodeStatusUpdates = 0
-		if !given("concurrent-node-syncs") {
-			opts.NodeController.ConcurrentNodeStatusUpdates = *c.ConcurrentNodeStatusUpdates
+		opts.NodeController.ConcurrentNodeStatusUpdates = *c.ConcurrentNodeStatusUpdates
+		if ours := config.NewSettings().Controllers; given("concurrent-node-syncs") && *c.ConcurrentNodeStatusUpdates == *ours.ConcurrentNodeStatusUpdates {
+			// As many as --concurrent-node-syncs: what someone who gave only
+			// that flag has always got.
+			opts.NodeController.ConcurrentNodeStatusUpdates = 0
 		}
 	})
 }

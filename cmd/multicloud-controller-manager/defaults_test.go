@@ -48,9 +48,14 @@ func TestApplyControllers(t *testing.T) {
 		"File":  {reason: "the file wins over ours", file: file, want: effective{nodes: 1, status: 2, lifecycle: 3, services: 4, qps: 5, burst: 6}},
 		"Flags": {reason: "flags win over the file", file: file, args: all, want: effective{nodes: 11, status: 12, lifecycle: 13, services: 14, qps: 15, burst: 16}},
 		"OneFlag": {
-			reason: "each flag for itself; status updates follow node syncs, as upstream",
-			file:   file, args: all[:1],
-			want: effective{nodes: 11, status: 0, lifecycle: 3, services: 4, qps: 5, burst: 6},
+			reason: "each flag for itself, the file for what no flag gives",
+			file:   file, args: []string{"--concurrent-node-syncs=11"},
+			want: effective{nodes: 11, status: 2, lifecycle: 3, services: 4, qps: 5, burst: 6},
+		},
+		"StatusFollowsFlag": {
+			reason: "status updates follow the flag for node syncs where nothing sets them, as upstream",
+			file:   config.NewSettings().Controllers, args: []string{"--concurrent-node-syncs=11"},
+			want: func() effective { e := ours; e.nodes, e.status = 11, 0; return e }(),
 		},
 		"DefaultAsFlag": {
 			reason: "a flag counts even if it says what holds anyway",

@@ -37,11 +37,12 @@ type lifetime struct {
 // kills.
 func newLifetime() *lifetime {
 	l := &lifetime{}
-	l.ctx, l.stop = signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	signalled, unregister := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	l.ctx, l.stop = context.WithCancel(signalled)
 	// klog leaves through here on a lost lease and on every fatal error.
 	klog.OsExit = l.exit
+	context.AfterFunc(signalled, unregister)
 	context.AfterFunc(l.ctx, func() {
-		l.stop()
 		time.AfterFunc(stopTimeout, func() {
 			klog.ErrorS(nil, "Stopping took too long", "timeout", stopTimeout)
 			l.exit(1)

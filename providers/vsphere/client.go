@@ -2,7 +2,6 @@ package vsphere
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,8 +26,9 @@ type vcenter struct {
 
 // find looks VMs up in memory.
 func (vc *vcenter) find(q inventory.Query) ([]vm, error) {
+	current := vc.inventory.Current() == nil
 	found, err := vc.inventory.Find(q)
-	return vc.own(found, vc.inventory.Current() == nil), err
+	return vc.own(found, current), err
 }
 
 // confirm asks the vCenter itself.
@@ -95,16 +95,6 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 		})
 	}
 	return vcenters, credentials.runners, nil
-}
-
-// checkEndpoints reports what can be known to be wrong without a connection,
-// such as a CA file that is none.
-func (c *Config) checkEndpoints() error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(c.VirtualCenter)) {
-		errs = append(errs, endpoint(name, c.VirtualCenter[name]).Validate())
-	}
-	return errors.Join(errs...)
 }
 
 func endpoint(name string, entry *VirtualCenter) session.Endpoint {

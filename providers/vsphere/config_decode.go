@@ -196,6 +196,7 @@ func (r *resolver) completeEntries() {
 		r.setDefaults(entryName(name, ""), &entry.Connection)
 		if r.checkServer(name, entry) {
 			r.checkCredentials(name, entry)
+			r.checkEndpoint(name, entry)
 		}
 	}
 }
@@ -225,6 +226,16 @@ func (r *resolver) checkCredentials(name string, entry *VirtualCenter) {
 		r.errorf(place, textNoUser)
 	case entry.Password == "":
 		r.errorf(place, textNoPassword)
+	}
+}
+
+// checkEndpoint reports a CA file that cannot be used.
+func (r *resolver) checkEndpoint(name string, entry *VirtualCenter) {
+	if r.env.checkEndpoint == nil {
+		return
+	}
+	if err := r.env.checkEndpoint(endpoint(name, entry)); err != nil {
+		r.errorf(entryName(name, "ca-file"), "%v", err)
 	}
 }
 

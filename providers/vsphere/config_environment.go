@@ -7,12 +7,16 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 )
 
 // environment is what a process finds beside its cloud-config.
 type environment struct {
 	variables    map[string]string
 	hasDirectory func(path string) bool
+	// checkEndpoint reports what can be known to be wrong with a vCenter's
+	// settings by looking at the files they name. Nil looks at none.
+	checkEndpoint func(session.Endpoint) error
 }
 
 func processEnvironment() environment {
@@ -21,10 +25,14 @@ func processEnvironment() environment {
 		name, value, _ := strings.Cut(variable, "=")
 		variables[name] = value
 	}
-	return environment{variables: variables, hasDirectory: func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && info.IsDir()
-	}}
+	return environment{
+		variables: variables,
+		hasDirectory: func(path string) bool {
+			info, err := os.Stat(path)
+			return err == nil && info.IsDir()
+		},
+		checkEndpoint: session.Endpoint.Validate,
+	}
 }
 
 // variable is an environment variable and the key that it sets.

@@ -53,7 +53,7 @@ func (s *source) start(vcenters []*vcenter) {
 
 // places are the vCenters to ask. Before there are any, nothing is known.
 func (s *source) places() ([]*vcenter, error) {
-	if started := s.started.Load(); started != nil {
+	if started := s.started.Load(); started != nil && len(started.vcenters) > 0 {
 		return started.vcenters, nil
 	}
 	return nil, fmt.Errorf("the vSphere provider has not started: %w", apierr.ErrUnavailable)
@@ -68,7 +68,7 @@ type vm struct {
 	current bool
 }
 
-// ProviderID is empty for a VM that never told its UUID; such a VM is not used.
+// ProviderID is empty for a VM that never told its UUID; no Node gets such a VM.
 func (v vm) ProviderID() string { return formatProviderID(v.UUID) }
 
 // State is Unknown unless the vCenter sees the VM: one whose host or storage is
@@ -209,10 +209,24 @@ func choose(found []vm, ref instance.Ref, q inventory.Query) instance.Result {
 		}
 		found = named
 	}
+	if len(q.UUIDs) == 0 && contradicts(ref.SystemUUID, found[0].UUID) {
+		return instance.Failed(instance.WithReason(instance.ReasonAmbiguousInstance, fmt.Errorf(
+			"%s has the name of the Node but another UUID than its system UUID %s; if it is the right one, start the kubelet with --provider-id=%s: %w",
+			describe(found), ref.SystemUUID, found[0].ProviderID(), apierr.ErrConflict)))
+	}
 	if found[0].UUID == "" && ref.ProviderID == "" {
 		return instance.Failed(fmt.Errorf("VM %q in vCenter %s reports no UUID: %w", found[0].Name, found[0].vcenter.name, apierr.ErrUnavailable))
 	}
 	return instance.Found(found[0])
+}
+
+// contradicts tells whether a Node's system UUID says that a VM found by name is
+// another machine. A kubelet that cannot read the UUID of its hardware reports
+// something else in its place, which says nothing.
+func contradicts(systemUUID, uuid string) bool {
+	const length = len("00000000-0000-0000-0000-000000000000")
+	system := strings.ToLower(strings.TrimSpace(systemUUID))
+	return len(system) == length && uuid != "" && uuid != system && uuid != swapUUID(system)
 }
 
 // sameHost compares host names without regard to case, and without the domain
@@ -243,6 +257,10 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 		return nil, fmt.Errorf("instance is a %T, not a VM", found)
 	}
 	initialised := instance.Initialised(node)
+	if !initialised && !v.current {
+		// Labels are written once and never corrected.
+		return nil, fmt.Errorf("what is known of VM %q is out of date, vCenter %s does not answer: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable)
+	}
 	metadata := &cloudprovider.InstanceMetadata{
 		ProviderID:       v.ProviderID(),
 		InstanceType:     instanceType(v.VM),
@@ -272,7 +290,7 @@ func (v vm) addresses(ctx context.Context, node *v1.Node) ([]v1.NodeAddress, err
 	}
 	static, err := staticAddresses(v.Metadata, v.MetadataEncoding)
 	if err != nil {
-		klog.FromContext(ctx).Info("Ignoring network settings of VM that cannot be read", "node", klog.KObj(node), "vm", v.Name, "err", err)
+		klog.FromContext(ctx).V(4).Info("Ignoring network settings of VM that cannot be read", "node", klog.KObj(node), "vm", v.Name, "err", err)
 	}
 	g := guest{id: v.UUID, hostName: v.HostName, static: static, nodeIPs: nodeIPs}
 	for _, n := range v.NICs {

@@ -3,6 +3,9 @@ package vsphere
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +198,73 @@ func zoneHash(t *testing.T, b bed) string {
 		t.Fatalf("zone is %q, want zone-a- and a hash", metadata.Zone)
 	}
 	return hash
+}
+
+// TestNameAgainstUUID: a name alone does not make a VM the machine of a Node
+// whose hardware says that it is another one.
+func TestNameAgainstUUID(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	err := b.wantError(kubetest.Node("node-1", kubetest.Tainted(), kubetest.SystemUUID("11111111-2222-4333-8444-555555555555")), "another UUID")
+	if got := instance.ReasonOf(err); got != instance.ReasonAmbiguousInstance {
+		t.Errorf("reason %q, want %q", got, instance.ReasonAmbiguousInstance)
+	}
+	// vsphere §4: a kubelet without access to the UUID reports its machine ID.
+	b.describe(kubetest.Node("node-1", kubetest.Tainted(), kubetest.SystemUUID("0123456789abcdef0123456789abcdef")))
+}
+
+// TestStaleInventoryInitialisesNothing: labels are written once, so they must
+// not come from before an outage; addresses may.
+func TestStaleInventoryInitialisesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	providerID := kubetest.ProviderID(id(b.fleet.VM("node-1")))
+	b.describe(kubetest.Node("node-1", kubetest.Tainted(), providerID))
+	b.fleet.VCenter("vc").Down()
+	b.wantError(kubetest.Node("node-1", kubetest.Tainted(), providerID), "out of date")
+	b.describe(kubetest.Node("node-1", providerID, old))
+	if err := b.fleet.VCenter("vc").Up(); err != nil {
+		t.Fatal(err)
+	}
+	b.describe(kubetest.Node("node-1", kubetest.Tainted(), providerID))
+}
+
+// TestFactory: vsphere §1, §2, §3: what can be known offline ends in an error
+// with the key's place, and a cloud that talks to nobody otherwise.
+func TestFactory(t *testing.T) {
+	t.Parallel()
+	const good = "[VirtualCenter \"10.0.0.1\"]\nuser = u\npassword = p\n"
+	notPEM := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(notPEM, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason string
+		config io.Reader
+		err    string
+	}{
+		"Good":     {reason: "a file of the existing controller manager", config: strings.NewReader(good)},
+		"Nil":      {reason: "§1: no file at all, which is a nil reader", err: "no vSphere cloud provider config file given"},
+		"Empty":    {reason: "§1: an empty file", config: strings.NewReader(""), err: "no vSphere cloud provider config file given"},
+		"Other":    {reason: "framework §2: a file for another provider", config: strings.NewReader("[Global]\nprovider = aws\n" + good), err: "aws"},
+		"NoCAFile": {reason: "§3: a CA file that is not there", config: strings.NewReader(good + "ca-file = /nowhere/ca.pem\n"), err: "cloud-config:4:1: [VirtualCenter \"10.0.0.1\"] ca-file: "},
+		"NoPEM":    {reason: "§3: a CA file without a certificate", config: strings.NewReader(good + "ca-file = " + notPEM + "\n"), err: "ca-file: "},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cloud, err := newCloud(tc.config)
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Fatalf("%s: error is %v, want %q", tc.reason, err, tc.err)
+				}
+				return
+			}
+			if err != nil || !cloud.HasClusterID() || cloud.ProviderName() != ProviderName {
+				t.Fatalf("%s: %v, %v", tc.reason, cloud, err)
+			}
+		})
+	}
 }
 
 func TestClonesShareUUID(t *testing.T) {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
@@ -31,6 +33,9 @@ const (
 	// eventClientName is the account that the node controllers use, which may
 	// write events also with --use-service-account-credentials.
 	eventClientName = "node-controller"
+	// connectPeriod is how often the start is tried again, for a Kubernetes API
+	// that did not give us a client.
+	connectPeriod = 5 * time.Second
 )
 
 func init() {
@@ -100,9 +105,6 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cfg.checkEndpoints(); err != nil {
-		return nil, err
-	}
 	return newCloudFrom(cfg, labels, tuning{}), nil
 }
 
@@ -136,10 +138,18 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 			}
 		}()
 		c.recordEvents(builder)
-		if err := c.connect(builder); err != nil {
-			// Nodes stay as they are, and every question about them gets an error.
-			klog.ErrorS(err, "Starting the vSphere provider failed")
+		c.background.Go(func() { c.keepTrying(builder) })
+	})
+}
+
+// keepTrying connects. Until it has, every question about Nodes gets an error.
+func (c *cloud) keepTrying(builder cloudprovider.ControllerClientBuilder) {
+	_ = wait.PollUntilContextCancel(c.running, connectPeriod, true, func(context.Context) (bool, error) {
+		err := c.connect(builder)
+		if err != nil {
+			klog.ErrorS(err, "Starting the vSphere provider failed, trying again", "after", connectPeriod)
 		}
+		return err == nil, nil
 	})
 }
 
