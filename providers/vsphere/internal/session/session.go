@@ -217,19 +217,20 @@ func (s *Session) find(ctx context.Context, api api, refused *conn) (*conn, *att
 func (s *Session) drop(c *conn) {
 	s.set(c.api, nil)
 	s.stray = append(s.stray, c)
-	switch {
-	case c.parent != nil && c.parent == s.conns[apiSOAP]:
-		// A shared session is one for both APIs.
-		s.set(apiSOAP, nil)
-		s.stray = append(s.stray, c.parent)
-	case c.parent != nil:
-	case s.options.Clock.Since(c.since) >= briefSession:
+	if c.parent != nil && c.parent != s.conns[apiSOAP] {
+		return // the SOAP session under it is gone, and counted
+	}
+	if s.options.Clock.Since(c.since) >= briefSession {
 		s.brief = 0
 		s.gate.forgetBrief()
-	default:
-		if s.brief++; s.brief > briefAllowed {
-			s.gate.recordBrief()
-		}
+	} else if s.brief++; s.brief > briefAllowed {
+		s.gate.recordBrief()
+	}
+	if c.parent != nil && (s.brief <= briefAllowed || s.options.Clock.Since(c.parent.since) >= refusedMax) {
+		// A shared session is one for both APIs. Where the REST API goes on
+		// refusing new ones too, the SOAP API keeps the last one for a while.
+		s.set(apiSOAP, nil)
+		s.stray = append(s.stray, c.parent)
 	}
 }
 
