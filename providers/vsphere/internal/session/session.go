@@ -196,6 +196,9 @@ func (s *Session) find(ctx context.Context, api api, refused *conn) (*conn, *att
 	if s.closed {
 		return nil, nil, ErrClosed
 	}
+	if ctx.Err() != nil {
+		return nil, nil, fmt.Errorf("wait for login: %w", context.Cause(ctx))
+	}
 	if refused != nil && s.conns[api] == refused {
 		s.drop(refused)
 	}

@@ -445,6 +445,26 @@ func TestPoll(t *testing.T) {
 	}
 }
 
+// Nobody logs in for a caller who has left before (vsphere §16.4).
+func TestNoLoginForNobody(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{})
+	left, leave := context.WithCancel(bounded(t))
+	leave()
+	for name, err := range map[string]error{"SOAP": s.SOAP(left, find), "REST": s.REST(left, list)} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s() = %v, want %v", name, err, context.Canceled)
+		}
+	}
+	if err := s.Close(bounded(t)); err != nil { // waits for a login under way
+		t.Errorf("Close() = %v", err)
+	}
+	if n := b.Count("RetrieveServiceContent") + b.Count("Login") + b.Count("RESTLogin"); n != 0 {
+		t.Errorf("%d calls, want none", n)
+	}
+}
+
 // vsphere §3, "Logout": every session is ended, and none is made afterwards.
 func TestClose(t *testing.T) {
 	t.Parallel()
