@@ -41,7 +41,8 @@ type Config struct {
 	MaxWait time.Duration
 	// Margin is how much later than MaxWait the answer may arrive. Default 10 s.
 	Margin time.Duration
-	// CallTimeout bounds all other calls. Default 30 s.
+	// CallTimeout bounds all other calls; a question about tags gets half of it.
+	// Default 30 s.
 	CallTimeout time.Duration
 	// StaleAfter is the age at which the inventory is not current any more.
 	// Default twice MaxWait and a half of it.
@@ -56,6 +57,9 @@ type Config struct {
 	// TagNameTTL is how old the names of tags and categories may be. Default
 	// 10 min.
 	TagNameTTL time.Duration
+	// TagErrorTTL is how long a failure to read tags answers for all who ask
+	// after it. Default 10 s.
+	TagErrorTTL time.Duration
 
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -74,6 +78,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.MaxBackoff, 30*time.Second)
 	setDefault(&c.TagTTL, time.Minute)
 	setDefault(&c.TagNameTTL, 10*time.Minute)
+	setDefault(&c.TagErrorTTL, 10*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

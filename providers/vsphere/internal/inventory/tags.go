@@ -2,10 +2,13 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
@@ -44,17 +47,40 @@ func newTagger(client Client, cfg Config) *tagger {
 			t.categories = append(t.categories, name)
 		}
 	}
+	// The failure of a fetch that all callers have left is not kept, so it must
+	// come before their patience ends, which can be as short as ours.
+	timeout := cfg.CallTimeout / 2
+	keep := keepError(timeout, cfg.TagErrorTTL)
 	t.catalogues = cache.New(t.fetchCatalogue, cache.Options[*catalogue]{
-		TTL: cfg.TagNameTTL, Timeout: cfg.CallTimeout,
+		TTL: cfg.TagNameTTL, Timeout: timeout, KeepError: keep,
 	})
 	t.attached = cache.New(t.fetchAttachments, cache.Options[attachments]{
-		TTL: cfg.TagTTL, Timeout: cfg.CallTimeout, Size: 2,
+		TTL: cfg.TagTTL, Timeout: timeout, KeepError: keep, Size: 2,
 	})
 	t.names = cache.New(t.fetchName, cache.Options[string]{
-		TTL: cfg.TagNameTTL, Timeout: cfg.CallTimeout,
+		TTL: cfg.TagNameTTL, Timeout: timeout, KeepError: keep,
 	})
 
 	return t
+}
+
+// keepError keeps errors for ttl. A cache counts from the moment it asked, so
+// the time that was spent on waiting comes on top.
+func keepError(timeout, ttl time.Duration) func(error) time.Duration {
+	return func(err error) time.Duration {
+		if timedOut(err) {
+			return timeout + ttl
+		}
+
+		return ttl
+	}
+}
+
+// timedOut says that an error is about time, and nothing else.
+func timedOut(err error) bool {
+	netErr, ok := errors.AsType[net.Error](err)
+
+	return errors.Is(err, context.DeadlineExceeded) || ok && netErr.Timeout()
 }
 
 // fetchCatalogue finds the categories by name and lists their tags. A category
@@ -132,8 +158,10 @@ func (t *tagger) fetchAttachments(ctx context.Context, of *catalogue) (attachmen
 		return nil
 	})
 	if err != nil {
-		// A tag can have been deleted since the catalogue was made.
-		t.catalogues.Forget(struct{}{})
+		if !timedOut(err) {
+			// A tag can have been deleted since the catalogue was made.
+			t.catalogues.Forget(struct{}{})
+		}
 
 		return nil, err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -370,7 +372,7 @@ func TestTagServiceFailureIsNotAMissingTag(t *testing.T) {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
 			v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
-			i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region"})
+			i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region", TagErrorTTL: time.Nanosecond})
 			vm := one(t, i, byName("web"))
 			broken := v.Break(op, front.Always(), front.Status(http.StatusServiceUnavailable))
 			if _, _, err := i.Zones(t.Context(), vm); err == nil || errors.Is(err, ErrNoTag) || !refers(err, "503") {
@@ -378,9 +380,58 @@ func TestTagServiceFailureIsNotAMissingTag(t *testing.T) {
 			}
 			broken.Remove()
 			if _, _, err := i.Zones(t.Context(), vm); !errors.Is(err, ErrNoTag) {
-				t.Errorf("Zones() = %v, want no tag: a failure must not be remembered", err)
+				t.Errorf("Zones() = %v, want no tag: a failure must not be remembered for long", err)
 			}
 		})
+	}
+}
+
+// vsphere §16.4: when the tag service hangs, one question waits for all that
+// come soon after.
+func TestHangingTagServiceIsRemembered(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"ListCategories", "GetCategory", "ListTagsForCategory", "ListAttachedObjectsOnTags", "GetTag"} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
+			i := watch(t, v, Config{ZoneCategory: "k8s-zone", CallTimeout: 4 * time.Second, TagErrorTTL: time.Hour})
+			vm := one(t, i, byName("web"))
+			hold := front.NewHold()
+			defer hold.Release()
+			v.Break(op, front.Always(), hold.Before)
+			if _, _, err := i.Zones(t.Context(), vm); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNoTag) {
+				t.Errorf("Zones() = %v, want the deadline", err)
+			}
+			before := calls(v)
+			for range 10 {
+				if _, _, err := i.Zones(t.Context(), vm); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Zones() = %v, want the deadline", err)
+				}
+			}
+			if diff := cmp.Diff(before, calls(v)); diff != "" {
+				t.Errorf("asked again (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// How long an error is kept counts from the question, not from the failure.
+func TestKeepErrorAddsTheWaiting(t *testing.T) {
+	t.Parallel()
+	keep := keepError(15*time.Second, 10*time.Second)
+	cases := map[string]struct {
+		err  error
+		want time.Duration
+	}{
+		"quick failure": {errors.New("503"), 10 * time.Second},
+		"deadline":      {fmt.Errorf("get tag: %w", context.DeadlineExceeded), 25 * time.Second},
+		"dial timeout":  {fmt.Errorf("get tag: %w", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}), 25 * time.Second},
+		"dial refused":  {fmt.Errorf("get tag: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), 10 * time.Second},
+	}
+	for name, tc := range cases {
+		if got := keep(tc.err); got != tc.want {
+			t.Errorf("%s: kept for %s, want %s", name, got, tc.want)
+		}
 	}
 }
 
