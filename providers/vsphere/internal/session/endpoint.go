@@ -40,8 +40,21 @@ type Endpoint struct {
 	RoundTrips int
 }
 
-// Validate reports what can be known to be wrong without a connection.
+// Validate reports what can be known to be wrong without a connection, which
+// includes a CA file that cannot be read now.
 func (e Endpoint) Validate() error {
+	problems := e.problems()
+	if e.CAFile != "" {
+		if err := soap.NewClient(&url.URL{}, false).SetRootCAs(e.CAFile); err != nil {
+			problems = append(problems, fmt.Errorf("read ca file: %w", err))
+		}
+	}
+
+	return e.invalid(problems)
+}
+
+// problems are those that do not heal.
+func (e Endpoint) problems() []error {
 	var problems []error
 	if e.Server == "" {
 		problems = append(problems, errors.New("no server"))
@@ -55,11 +68,11 @@ func (e Endpoint) Validate() error {
 	if _, err := canonicalThumbprint(e.Thumbprint); err != nil {
 		problems = append(problems, err)
 	}
-	if e.CAFile != "" {
-		if err := soap.NewClient(&url.URL{}, false).SetRootCAs(e.CAFile); err != nil {
-			problems = append(problems, fmt.Errorf("read ca file: %w", err))
-		}
-	}
+
+	return problems
+}
+
+func (e Endpoint) invalid(problems []error) error {
 	if err := errors.Join(problems...); err != nil {
 		return fmt.Errorf("check vCenter %s: %w", e.name(), err)
 	}

@@ -137,6 +137,20 @@ func TestCAFileIsReadAgain(t *testing.T) {
 	}
 }
 
+// A CA file that is missing for a while fails logins and nothing else (vsphere §3).
+func TestCAFileAppears(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	b.endpoint.CAFile = filepath.Join(t.TempDir(), "ca.pem")
+	s := b.open(t, session.Options{Clock: b.clock})
+	if err := s.SOAP(bounded(t), find); err == nil || !strings.Contains(err.Error(), b.endpoint.CAFile) {
+		t.Errorf("SOAP() = %v, want it to name %s", err, b.endpoint.CAFile)
+	}
+	must(t, os.WriteFile(b.endpoint.CAFile, b.CertificatePEM(), 0o600))
+	b.clock.Step(downMax)
+	must(t, s.SOAP(bounded(t), find))
+}
+
 // What can be known without a vCenter is said at once (vsphere §3 "TLS").
 func TestValidate(t *testing.T) {
 	t.Parallel()
@@ -161,9 +175,14 @@ func TestValidate(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := session.New(tc.endpoint, []session.Source{session.Inline(session.Credentials{})}, session.Options{})
+			err := tc.endpoint.Validate()
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("New() = %v, want %q", err, tc.want)
+				t.Errorf("Validate() = %v, want %q", err, tc.want)
+			}
+			heals := tc.endpoint.CAFile != ""
+			_, newErr := session.New(tc.endpoint, []session.Source{session.Inline(session.Credentials{})}, session.Options{})
+			if got := newErr == nil; got != (err == nil || heals) {
+				t.Errorf("New() = %v where Validate() = %v", newErr, err)
 			}
 		})
 	}

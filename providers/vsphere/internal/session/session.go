@@ -86,9 +86,10 @@ type Session struct {
 }
 
 // New makes a session that logs in when it is first needed, with what the first
-// source has that has anything. It talks to nobody.
+// source has that has anything. It talks to nobody and reads nothing: a CA file
+// that is missing now may be there for the login.
 func New(endpoint Endpoint, sources []Source, options Options) (*Session, error) {
-	if err := endpoint.Validate(); err != nil {
+	if err := endpoint.invalid(endpoint.problems()); err != nil {
 		return nil, err
 	}
 	if len(sources) == 0 {
