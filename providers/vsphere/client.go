@@ -11,6 +11,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
@@ -19,6 +20,7 @@ import (
 // vcenter is one configured vCenter: the session with it, and what it has.
 type vcenter struct {
 	name      string
+	snapshot  *metrics.Snapshot
 	rules     addressRules
 	session   *session.Session
 	inventory *inventory.Inventory
@@ -28,11 +30,15 @@ type vcenter struct {
 func (vc *vcenter) find(q inventory.Query) ([]vm, error) {
 	current := vc.inventory.Current() == nil
 	found, err := vc.inventory.Find(q)
+	if len(found) > 0 {
+		vc.snapshot.Observe(cache.Hit)
+	}
 	return vc.own(found, current), err
 }
 
 // confirm asks the vCenter itself.
 func (vc *vcenter) confirm(ctx context.Context, q inventory.Query) ([]vm, error) {
+	vc.snapshot.Observe(cache.Miss)
 	found, err := vc.inventory.Confirm(ctx, q)
 	return vc.own(found, true), err
 }
@@ -57,16 +63,6 @@ var sessionMetrics = sync.OnceValue(func() *session.Metrics {
 	return m
 })
 
-// observer shows in the metrics how current the inventory of a vCenter is.
-func observer(vcenter string) func(inventory.Status) {
-	snapshot := metrics.New(ProviderName).Snapshot(vcenter)
-	return func(status inventory.Status) {
-		if status.Connected {
-			snapshot.Refreshed(status.LastAnswer)
-		}
-	}
-}
-
 // newVCenters makes the configured vCenters, and what watches their
 // credentials. Nobody is talked to yet.
 func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder) ([]*vcenter, []runner, error) {
@@ -86,9 +82,15 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 		watch := t.inventory
 		watch.Name, watch.Datacenters = name, entry.Datacenters
 		watch.ZoneCategory, watch.RegionCategory = cfg.Labels.Zone, cfg.Labels.Region
-		watch.Observe = observer(name)
+		snapshot := metrics.New(ProviderName).Snapshot(name)
+		watch.Observe = func(status inventory.Status) {
+			if status.Connected {
+				snapshot.Refreshed(status.LastAnswer)
+			}
+		}
 		vcenters = append(vcenters, &vcenter{
 			name:      name,
+			snapshot:  snapshot,
 			rules:     addressRules{nodes: cfg.Nodes, families: entry.IPFamily},
 			session:   s,
 			inventory: inventory.New(s, watch),

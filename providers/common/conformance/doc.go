@@ -29,7 +29,7 @@
 //
 //	// Connect makes the provider the way the binary does.
 //	func (l *lab) Connect(t testing.TB) cloudprovider.Interface {
-//		cloud, err := vsphere.New(configFor(l.sim, 2*time.Second))
+//		cloud, err := newCloudFor(l.sim, 2*time.Second)
 //		if err != nil {
 //			t.Fatal(err)
 //		}
