@@ -77,7 +77,7 @@ func searches(q Query) []finder {
 		out = append(out, byDNSName(normal(name)))
 	}
 	for _, name := range q.Names {
-		if short := shortName(normal(name)); short != normal(name) && canonicalIP(name) == "" {
+		if short := shortName(normal(name)); short != normal(name) {
 			out = append(out, byDNSName(short))
 		}
 	}

@@ -164,6 +164,21 @@ func TestFind(t *testing.T) {
 			read:   []types.ObjectUpdate{host("vm-1", "web"), host("vm-2", "db")},
 			query:  byName("10.0.0.2"), want: "vm-2",
 		},
+		"address is no host name": {
+			reason: "the first number of an address is not the short name of a machine",
+			read:   []types.ObjectUpdate{host("vm-1", "10")},
+			query:  byName("10.0.0.9"),
+		},
+		"host name is an address": {
+			reason: "the same, the other way round",
+			read:   []types.ObjectUpdate{host("vm-1", "10.0.0.9")},
+			query:  byName("10"),
+		},
+		"address of another name": {
+			reason: "a machine with an address for a name can only be that one",
+			read:   []types.ObjectUpdate{vm("10.0.0.9", north, "summary.config.uuid", uuid)},
+			query:  byName("10.0.0.1"),
+		},
 		"by IPv6 address": {
 			reason: "an address has many spellings",
 			read:   []types.ObjectUpdate{vm("vm-1", north, "guest.hostName", "web", "guest.ipAddress", "FD00:0::1", "summary.config.uuid", uuid)},

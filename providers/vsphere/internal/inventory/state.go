@@ -209,8 +209,11 @@ func (s *state) settle(refs iter.Seq[Ref]) {
 	}
 }
 
-// shortName is the first label of a host name.
+// shortName is the first label of a host name. An address has no labels.
 func shortName(host string) string {
+	if canonicalIP(host) != "" {
+		return host
+	}
 	short, _, _ := strings.Cut(host, ".")
 
 	return short
