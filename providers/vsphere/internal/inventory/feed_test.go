@@ -409,10 +409,10 @@ func TestInaccessibleFromTheStart(t *testing.T) {
 	ok(t, vm.SetConnectionState(types.VirtualMachineConnectionStateInaccessible))
 	i := watch(t, v, Config{})
 	for _, q := range []Query{byID(vm.UUID()), byID("unknown")} {
-		if vms, err := i.Find(q); len(vms) != 0 || !refers(err, `VM "web-0"`) || !refers(err, "inaccessible") {
+		if vms, err := i.Find(q); len(vms) != 0 || !refers(err, `VM "web-0"`) || !refers(err, "inaccessible") || !errors.Is(err, ErrUnreadableVM) {
 			t.Errorf("Find(%s) = %s, %v, want a doubt", q, names(vms), err)
 		}
-		if vms, err := i.Confirm(t.Context(), q); len(vms) != 0 || !refers(err, "does not tell its UUID") {
+		if vms, err := i.Confirm(t.Context(), q); len(vms) != 0 || !refers(err, "does not tell its UUID") || !errors.Is(err, ErrUnreadableVM) {
 			t.Errorf("Confirm(%s) = %s, %v, want a doubt", q, names(vms), err)
 		}
 	}

@@ -47,6 +47,11 @@ func (i *Inventory) Find(q Query) ([]*VM, error) {
 // if something else was not found.
 func unknown(err error) error { return apierr.Mark(apierr.ErrUnavailable, err) }
 
+// ErrUnreadableVM marks an error of [Inventory.Find] and [Inventory.Confirm]
+// whose reason is one other VM: it could be the wanted one, but cannot be read
+// well enough to tell. The text names it.
+var ErrUnreadableVM = errors.New("VM cannot be read")
+
 var (
 	errNotSynced    = errors.New("inventory has not been read yet")
 	errNoDatacenter = errors.New("no datacenter can be read")
@@ -154,7 +159,7 @@ func (s *store) doubt(q Query) error {
 func (s *store) doubtUUID(uuid string) error {
 	for _, r := range s.live.byUUID[uuid] {
 		if rec := s.live.vms[r]; !rec.placed {
-			return fmt.Errorf("VM %q (%s) has UUID %s but its datacenter cannot be read", rec.vm.Name, r.Value, uuid)
+			return unreadable(rec.vm, fmt.Sprintf("has UUID %s but its datacenter cannot be read", uuid))
 		}
 	}
 	var left uint64
@@ -163,11 +168,16 @@ func (s *store) doubtUUID(uuid string) error {
 	}
 	for r := range s.live.unnamed {
 		if rec := s.live.vms[r]; (rec.inScope || !rec.placed) && rec.since >= left {
-			return fmt.Errorf("VM %q (%s) does not tell its UUID: it is %s", rec.vm.Name, r.Value, cmp.Or(rec.vm.Connection, "unknown"))
+			return unreadable(rec.vm, fmt.Sprintf("does not tell its UUID: it is %s", cmp.Or(rec.vm.Connection, "unknown")))
 		}
 	}
 
 	return nil
+}
+
+// unreadable blames a VM that cannot be told from the wanted one.
+func unreadable(vm *VM, why string) error {
+	return apierr.Mark(ErrUnreadableVM, fmt.Errorf("VM %q (%s) %s", vm.Name, vm.Ref.Value, why))
 }
 
 // doubtName finds a VM of that name whose guest reports no host name.
