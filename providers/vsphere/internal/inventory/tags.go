@@ -8,17 +8,22 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25/mo"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 )
 
 // tagsPerCall is how many tags one call asks about.
 const tagsPerCall = 500
+
+// categoriesAtOnce is how many categories are asked for at the same time.
+const categoriesAtOnce = 8
 
 // tagger knows which objects have a tag of the categories we care about. It
 // asks by tag and not by object: two categories have a few tags, so one call
@@ -94,16 +99,8 @@ func (t *tagger) fetchCatalogue(ctx context.Context, _ struct{}) (*catalogue, er
 		if err != nil {
 			return fmt.Errorf("list tag categories: %w", err)
 		}
-		for _, id := range ids {
-			if len(found.tags) == len(t.categories) {
-				break
-			}
-			if err := t.addCategory(ctx, m, id, found); err != nil {
-				return err
-			}
-		}
 
-		return nil
+		return t.addCategories(ctx, m, ids, found)
 	})
 	if err != nil {
 		return nil, err
@@ -112,25 +109,55 @@ func (t *tagger) fetchCatalogue(ctx context.Context, _ struct{}) (*catalogue, er
 	return found, nil
 }
 
-// addCategory looks at one category, and at its tags if it is one of ours.
-func (t *tagger) addCategory(ctx context.Context, m *tags.Manager, id string, to *catalogue) error {
+// addCategories looks at categories, a few at a time, until all of ours are
+// found.
+func (t *tagger) addCategories(ctx context.Context, m *tags.Manager, ids []string, to *catalogue) error {
+	var mu sync.Mutex
+	complete := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+
+		return len(to.tags) == len(t.categories)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(categoriesAtOnce)
+	for _, id := range ids {
+		group.Go(func() error {
+			if complete() {
+				return nil
+			}
+			name, tagIDs, err := t.category(ctx, m, id)
+			if name != "" {
+				mu.Lock()
+				defer mu.Unlock()
+				to.tags[name] = tagIDs
+			}
+
+			return err
+		})
+	}
+
+	return group.Wait() //nolint:wrapcheck // says which category
+}
+
+// category gives the name of one category and its tags if it is one of ours.
+func (t *tagger) category(ctx context.Context, m *tags.Manager, id string) (name string, tagIDs []string, err error) {
 	category, err := m.GetCategory(ctx, id)
 	if rest.IsStatusError(err, http.StatusNotFound) {
-		return nil // deleted since it was listed
+		return "", nil, nil // deleted since it was listed
 	}
 	if err != nil {
-		return fmt.Errorf("get tag category %s: %w", id, err)
+		return "", nil, fmt.Errorf("get tag category %s: %w", id, err)
 	}
 	if !slices.Contains(t.categories, category.Name) {
-		return nil
+		return "", nil, nil
 	}
-	ids, err := m.ListTagsForCategory(ctx, id)
+	tagIDs, err = m.ListTagsForCategory(ctx, id)
 	if err != nil {
-		return fmt.Errorf("list tags of category %s: %w", category.Name, err)
+		return "", nil, fmt.Errorf("list tags of category %s: %w", category.Name, err)
 	}
-	to.tags[category.Name] = ids
 
-	return nil
+	return category.Name, tagIDs, nil
 }
 
 // fetchAttachments lists the objects that have one of the tags. Those that we

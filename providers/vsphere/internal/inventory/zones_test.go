@@ -435,6 +435,38 @@ func TestKeepErrorAddsTheWaiting(t *testing.T) {
 	}
 }
 
+// Many categories of others are looked at several at a time: the last of a batch
+// is asked for while the first has no answer yet.
+func TestCategoriesAreReadInParallel(t *testing.T) {
+	t.Parallel()
+	wanted := zone("a")
+	for n := range 2 * categoriesAtOnce {
+		wanted[fmt.Sprintf("other-%d", n)] = []string{"x"}
+	}
+	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": wanted}))
+	i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "missing", CallTimeout: patience})
+	vm := one(t, i, byName("web"))
+	hold := front.NewHold()
+	defer hold.Release()
+	v.Break("GetCategory", front.Always(), hold.Before)
+	answer := make(chan error, 1)
+	go func() {
+		_, _, err := i.Zones(t.Context(), vm)
+		answer <- err
+	}()
+	ok(t, v.WaitFor(t.Context(), "GetCategory", categoriesAtOnce))
+	if got := v.Count("GetCategory"); got != categoriesAtOnce {
+		t.Errorf("%d categories at once, want %d", got, categoriesAtOnce)
+	}
+	hold.Release()
+	if err := <-answer; !errors.Is(err, ErrNoTag) || !refers(err, "missing") {
+		t.Errorf("Zones() = %v, want no tag of the missing category", err)
+	}
+	if got := v.Count("GetCategory"); got != len(wanted) {
+		t.Errorf("GetCategory was called %d times, want %d", got, len(wanted))
+	}
+}
+
 // A tag that was deleted is a reason to ask for the tags again.
 func TestDeletedTag(t *testing.T) {
 	t.Parallel()
