@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -208,7 +209,7 @@ func (f *feed) open(ctx context.Context) error {
 
 	return f.client.SOAP(ctx, func(ctx context.Context, c *vim25.Client) error {
 		if err := f.clear(ctx, c); err != nil {
-			return err
+			klog.FromContext(ctx).V(2).Info("Left a property collector behind, it ends with the session", "err", err)
 		}
 
 		return f.create(ctx, c)
@@ -256,25 +257,26 @@ func (f *feed) createFilter(ctx context.Context, c *vim25.Client) error {
 	return nil
 }
 
-// clear removes what we made in the vCenter. What is not there any more, such
-// as after a new login, is as good.
+// clear removes what we made in the vCenter, or forgets it if that fails. What
+// is not there any more, such as after a new login, is as good as removed.
 func (f *feed) clear(ctx context.Context, c *vim25.Client) error {
-	if f.collector != (Ref{}) {
-		_, err := methods.DestroyPropertyCollector(ctx, c, &types.DestroyPropertyCollector{This: f.collector})
+	collector, view := f.collector, f.view
+	f.collector, f.view = Ref{}, Ref{}
+	var failed []error
+	if collector != (Ref{}) {
+		_, err := methods.DestroyPropertyCollector(ctx, c, &types.DestroyPropertyCollector{This: collector})
 		if err != nil && !isGone(err) {
-			return fmt.Errorf("destroy property collector: %w", err)
+			failed = append(failed, fmt.Errorf("destroy property collector: %w", err))
 		}
-		f.collector = Ref{}
 	}
-	if f.view != (Ref{}) {
-		_, err := methods.DestroyView(ctx, c, &types.DestroyView{This: f.view})
+	if view != (Ref{}) {
+		_, err := methods.DestroyView(ctx, c, &types.DestroyView{This: view})
 		if err != nil && !isGone(err) {
-			return fmt.Errorf("destroy container view: %w", err)
+			failed = append(failed, fmt.Errorf("destroy container view: %w", err))
 		}
-		f.view = Ref{}
 	}
 
-	return nil
+	return errors.Join(failed...)
 }
 
 // close clears up when ctx has ended.

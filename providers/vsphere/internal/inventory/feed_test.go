@@ -351,6 +351,25 @@ func TestRunClearsUp(t *testing.T) {
 	}
 }
 
+// What cannot be removed does not keep the feed from starting over.
+func TestReopensWithoutClearingUp(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{})
+	v.Break("WaitForUpdatesEx", front.First(1), cloudsim.Fault(&types.InvalidCollectorVersion{}))
+	for _, op := range []string{"DestroyPropertyCollector", "DestroyView"} {
+		v.Break(op, front.Always(), cloudsim.Fault(&types.NoPermission{}))
+	}
+	i, _ := start(t, v, Config{})
+	waitSynced(t, i)
+	want := map[string]int{
+		"CreatePropertyCollector": 2, "CreateContainerView": 2, "CreateFilter": 2,
+		"DestroyPropertyCollector": 1, "DestroyView": 1,
+	}
+	if diff := cmp.Diff(want, calls(v)); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
 // A vCenter that does not take the paths of guestinfo is followed without them.
 func TestDoesWithoutMetadata(t *testing.T) {
 	t.Parallel()
