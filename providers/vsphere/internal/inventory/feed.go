@@ -18,6 +18,10 @@ import (
 // closeTimeout bounds the clearing up in the vCenter when the feed ends.
 const closeTimeout = 5 * time.Second
 
+// maxObjectUpdates is how many objects one answer may tell of, so that it arrives
+// in time.
+const maxObjectUpdates = 500
+
 // feed follows the changes of one vCenter. It belongs to one goroutine.
 type feed struct {
 	*Inventory
@@ -182,7 +186,10 @@ func (f *feed) wait(ctx context.Context, version string) (*types.UpdateSet, erro
 	req := &types.WaitForUpdatesEx{
 		This:    f.collector,
 		Version: version,
-		Options: &types.WaitOptions{MaxWaitSeconds: new(int32(f.cfg.MaxWait / time.Second))},
+		Options: &types.WaitOptions{
+			MaxWaitSeconds:   new(int32(f.cfg.MaxWait / time.Second)),
+			MaxObjectUpdates: maxObjectUpdates,
+		},
 	}
 	var set *types.UpdateSet
 	err := f.client.SOAP(ctx, func(ctx context.Context, c *vim25.Client) error {

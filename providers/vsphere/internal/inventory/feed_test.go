@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
@@ -367,6 +371,46 @@ func TestReopensWithoutClearingUp(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, calls(v)); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// recorder keeps the last request, and answers none.
+type recorder struct{ last any }
+
+var errRecorded = errors.New("recorded")
+
+func (r *recorder) RoundTrip(_ context.Context, req, _ soap.HasFault) error {
+	r.last = req
+
+	return errRecorded
+}
+
+func (r *recorder) SOAP(ctx context.Context, fn func(context.Context, *vim25.Client) error) error {
+	return fn(ctx, &vim25.Client{RoundTripper: r})
+}
+
+func (r *recorder) REST(context.Context, func(context.Context, *rest.Client) error) error {
+	return errRecorded
+}
+
+// vsphere §16.4: neither the wait nor the size of an answer is without bounds.
+func TestAnswersOfTheFeedAreBounded(t *testing.T) {
+	t.Parallel()
+	r := &recorder{}
+	f := &feed{Inventory: New(r, Config{MaxWait: 7 * time.Second}), collector: Ref{Type: "PropertyCollector", Value: "session-1"}}
+	if _, err := f.wait(t.Context(), "3"); !errors.Is(err, errRecorded) {
+		t.Fatalf("wait() = %v, want %v", err, errRecorded)
+	}
+	want := &types.WaitForUpdatesEx{
+		This: f.collector, Version: "3",
+		Options: &types.WaitOptions{MaxWaitSeconds: new(int32(7)), MaxObjectUpdates: 500},
+	}
+	body, ok := r.last.(*methods.WaitForUpdatesExBody)
+	if !ok {
+		t.Fatalf("asked %T", r.last)
+	}
+	if diff := cmp.Diff(want, body.Req); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
 	}
 }
 
