@@ -183,12 +183,6 @@ func (s *Session) logInWith(ctx context.Context, api api, source Source, credent
 // tryLogin makes a session and puts it in the place of the one there is. It does
 // not try credentials that were refused a short while ago, and says so.
 func (s *Session) tryLogin(ctx context.Context, api api, source Source, credentials Credentials) (bool, error) {
-	s.mu.Lock()
-	err := s.gate.refusal(api, credentials)
-	s.mu.Unlock()
-	if err != nil {
-		return false, err
-	}
 	if api == apiREST && credentials.shared() {
 		// The REST API is used with the SOAP session, so that has to be there.
 		if c := s.current(apiSOAP); c == nil || c.credentials != credentials {
@@ -199,6 +193,12 @@ func (s *Session) tryLogin(ctx context.Context, api api, source Source, credenti
 		c, err := s.ride(credentials)
 
 		return false, s.settle(ctx, api, credentials, c, err)
+	}
+	s.mu.Lock()
+	err := s.gate.refusal(api, credentials)
+	s.mu.Unlock()
+	if err != nil {
+		return false, err
 	}
 	done := s.options.Metrics.Operation("login")
 	c, err := s.open(ctx, api, credentials)

@@ -23,10 +23,13 @@ const (
 type gate struct {
 	clock clock.PassiveClock
 
-	// refused counts failures of these credentials, of both APIs together since
-	// they are accounts of one directory. Others start anew.
-	credentials Credentials
-	refused     pause
+	// own is what refusals of these sessions alone count in, common that of
+	// accounts, which other vCenters may know too.
+	own, common *Lockout
+	// refused is what was refused here last, by either API since they are
+	// accounts of one directory, and refusedUntil the end of the pause after it.
+	refused      Credentials
+	refusedUntil time.Time
 	// worked is what an API has taken last. Until it refuses that itself, what
 	// the other one says does not keep it from being asked.
 	worked [apiCount]Credentials
@@ -71,28 +74,36 @@ func (g *gate) unavailable() error {
 	return g.down.closed(g.clock.Now())
 }
 
+// lockout is where refusals of these credentials count.
+func (g *gate) lockout(credentials Credentials) *Lockout {
+	if credentials.shared() {
+		return g.own
+	}
+
+	return g.common
+}
+
 // refusal returns the cause if these credentials may not be tried now.
 func (g *gate) refusal(api api, credentials Credentials) error {
-	if credentials != g.credentials || credentials == g.worked[api] {
+	if credentials == g.worked[api] {
 		return nil
 	}
 
-	return g.refused.closed(g.clock.Now())
+	return g.lockout(credentials).admit(credentials, g.clock.Now(), credentials == g.refused)
 }
 
 // record takes note of how a login went.
 func (g *gate) record(api api, credentials Credentials, err error) {
 	switch {
 	case err == nil:
-		g.refused, g.down = pause{}, pause{}
+		g.lockout(credentials).forget(credentials)
+		g.refused, g.refusedUntil, g.down = Credentials{}, time.Time{}, pause{}
 		g.worked[api] = credentials
 	case errors.Is(err, apierr.ErrDenied):
-		if credentials != g.credentials {
-			g.credentials, g.refused = credentials, pause{}
-		}
 		g.worked[api] = Credentials{}
 		g.down = pause{}
-		g.refused.fail(g.clock.Now(), refusedFirst, refusedMax, err)
+		g.refused = credentials
+		g.refusedUntil = g.lockout(credentials).fail(credentials, g.clock.Now(), err)
 	default:
 		g.recordDown(err)
 	}
@@ -117,9 +128,9 @@ func (g *gate) forgetDown() { g.down = pause{} }
 
 // next is when something may be tried again.
 func (g *gate) next() time.Time {
-	if g.down.until.After(g.refused.until) {
+	if g.down.until.After(g.refusedUntil) {
 		return g.down.until
 	}
 
-	return g.refused.until
+	return g.refusedUntil
 }

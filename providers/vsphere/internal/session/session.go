@@ -31,6 +31,9 @@ const (
 type Options struct {
 	// Metrics count calls and logins. Default: nothing is counted.
 	Metrics *Metrics
+	// Lockout counts refused logins together with the other sessions that have
+	// the same one. Default: one of its own.
+	Lockout *Lockout
 	// Clock times the pauses between logins. Default: the real one.
 	Clock clock.Clock
 	// UserAgent is sent with each call. Default: [UserAgent].
@@ -98,6 +101,9 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 	if options.Metrics == nil {
 		options.Metrics = NewMetrics(nobody{})
 	}
+	if options.Lockout == nil {
+		options.Lockout = NewLockout()
+	}
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
@@ -111,7 +117,7 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 		sources:  slices.Clone(sources),
 		options:  options,
 		closing:  make(chan struct{}),
-		gate:     gate{clock: options.Clock},
+		gate:     gate{clock: options.Clock, own: NewLockout(), common: options.Lockout},
 	}
 	s.report()
 	for _, source := range s.sources {

@@ -172,6 +172,44 @@ func TestWrongPassword(t *testing.T) {
 	}
 }
 
+// Linked vCenters have one directory: their failures count together, and stay below
+// the five in three minutes that lock an account (vsphere §3 [B]).
+func TestLockoutIsShared(t *testing.T) {
+	t.Parallel()
+	first, second := newBed(t, vsphere.VCenterSpec{}), newBed(t, vsphere.VCenterSpec{})
+	wrong := first.right()
+	wrong.Password = "wrong"
+	options := session.Options{Clock: first.clock, Lockout: session.NewLockout()}
+	sessions := []*session.Session{
+		first.open(t, options, session.Inline(wrong)), second.open(t, options, session.Inline(wrong)),
+	}
+	ctx := bounded(t)
+	failures := func() int {
+		for _, s := range sessions {
+			if err := errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)); !errors.Is(err, apierr.ErrDenied) {
+				t.Errorf("call = %v, want %v", err, apierr.ErrDenied)
+			}
+		}
+
+		return first.Count("Login") + second.Count("Login") + first.Count("RESTLogin") + second.Count("RESTLogin")
+	}
+	if n := failures(); n != 2 {
+		t.Errorf("%d failures at first, want one at each vCenter", n)
+	}
+	for range 179 {
+		first.clock.Step(time.Second)
+		failures()
+	}
+	if n := failures(); n != 4 {
+		t.Errorf("%d failures in three minutes, want 4", n)
+	}
+	// Another version of the credentials has a count of its own.
+	right := first.open(t, options)
+	if err := right.SOAP(ctx, find); err != nil {
+		t.Errorf("SOAP() = %v", err)
+	}
+}
+
 // What one API refuses does not keep the other from a session whose credentials it
 // has taken before (vsphere §3 [B]).
 func TestRefusedByOneAPI(t *testing.T) {
