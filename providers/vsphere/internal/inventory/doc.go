@@ -20,6 +20,7 @@
 //     call has a deadline, so that a vCenter that stopped answering is noticed.
 //   - No lock is held during a call. Whatever is handed out is never changed
 //     again, and must not be changed by the receiver either.
-//   - Memory is bounded by the size of the vCenter's inventory, and a fixed
-//     number of VMs that are remembered after they left it.
+//   - Memory is bounded by the size of the vCenter's inventory, in which no
+//     metadata of a VM counts for more than 64 KiB, and a fixed number of VMs
+//     that are remembered after they left it.
 package inventory

@@ -96,6 +96,7 @@ func (f *feed) follow(ctx context.Context) (synced bool, err error) {
 			return synced, err
 		}
 		updates, now := updatesOf(set), f.cfg.Now()
+		logUnbounded(ctx, updates)
 		if synced {
 			f.store.apply(updates, now)
 		} else {
@@ -140,6 +141,18 @@ func updatesOf(set *types.UpdateSet) []types.ObjectUpdate {
 	}
 
 	return updates
+}
+
+// logUnbounded tells of metadata that is too long to be kept.
+func logUnbounded(ctx context.Context, updates []types.ObjectUpdate) {
+	log := klog.FromContext(ctx).V(2)
+	for _, u := range updates {
+		for _, c := range u.ChangeSet {
+			if size := len(option(c.Val)); size > maxMetadata {
+				log.Info("Metadata of VM is too long, doing without", "ref", u.Obj.Value, "property", c.Name, "bytes", size)
+			}
+		}
+	}
 }
 
 // usable is an error if a set says that our view is gone or that we are not

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2"
 	"pgregory.net/rapid"
 
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
@@ -360,6 +362,32 @@ func TestFoundVMsAreImmutable(t *testing.T) {
 	}, time.Now())
 	if diff := cmp.Diff(before, *found); diff != "" {
 		t.Errorf("the VM changed (-before +after):\n%s", diff)
+	}
+}
+
+// Metadata that is too long is not kept, and does not leave the previous one in
+// its place.
+func TestLongMetadataIsDropped(t *testing.T) {
+	t.Parallel()
+	path := extraConfig(metadataKey)
+	text := func(size int) types.OptionValue {
+		return types.OptionValue{Key: metadataKey, Value: strings.Repeat("a", size)}
+	}
+	i := stored(nil, append(twoDatacenters(), vm("vm-1", north, "summary.config.uuid", uuid, path, text(maxMetadata))))
+	if got := len(one(t, i, byID(uuid)).Metadata); got != maxMetadata {
+		t.Errorf("%d bytes are kept, want %d", got, maxMetadata)
+	}
+	long := modify(typeVM, "vm-1", path, text(maxMetadata+1))
+	i.store.apply([]types.ObjectUpdate{long}, time.Now())
+	if got := len(one(t, i, byID(uuid)).Metadata); got != 0 {
+		t.Errorf("%d bytes are kept, want none", got)
+	}
+
+	var lines []string
+	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: 2})
+	logUnbounded(klog.NewContext(t.Context(), log), []types.ObjectUpdate{long, modify(typeVM, "vm-2", path, text(1))})
+	if len(lines) != 1 || !strings.Contains(lines[0], `"ref"="vm-1"`) || !strings.Contains(lines[0], `"bytes"=65537`) {
+		t.Errorf("logged %q, want one line about vm-1", lines)
 	}
 }
 

@@ -34,7 +34,7 @@ type VM struct {
 	Connection types.VirtualMachineConnectionState
 
 	// Metadata is guestinfo.metadata as it was written, MetadataEncoding says
-	// how it is encoded.
+	// how it is encoded. Either is empty if it is longer than 64 KiB.
 	Metadata         string
 	MetadataEncoding string
 
@@ -78,14 +78,26 @@ var vmProperties = map[string]func(vm *VM, val any){
 	"guest.hostName":               func(vm *VM, val any) { vm.HostName = as[string](val) },
 	"guest.ipAddress":              func(vm *VM, val any) { vm.IPAddress = as[string](val) },
 	"guest.net":                    func(vm *VM, val any) { vm.NICs = nics(as[types.ArrayOfGuestNicInfo](val).GuestNicInfo) },
-	extraConfig(metadataKey):       func(vm *VM, val any) { vm.Metadata = option(val) },
-	extraConfig(metadataEncodedAs): func(vm *VM, val any) { vm.MetadataEncoding = option(val) },
+	extraConfig(metadataKey):       func(vm *VM, val any) { vm.Metadata = bounded(option(val)) },
+	extraConfig(metadataEncodedAs): func(vm *VM, val any) { vm.MetadataEncoding = bounded(option(val)) },
 }
 
 const (
 	metadataKey       = "guestinfo.metadata"
 	metadataEncodedAs = "guestinfo.metadata.encoding"
+	// maxMetadata is the longest value that is kept, in bytes: whoever may
+	// configure a VM decides how long it is.
+	maxMetadata = 64 << 10
 )
+
+// bounded is a text that is short enough to be kept.
+func bounded(text string) string {
+	if len(text) > maxMetadata {
+		return ""
+	}
+
+	return text
+}
 
 // extraConfig is the path of one element of an array that is keyed by name.
 func extraConfig(key string) string { return `config.extraConfig["` + key + `"]` }
