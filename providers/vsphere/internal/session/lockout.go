@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -9,6 +10,9 @@ import (
 // has not seen that itself to try them all the same: where vCenters have a
 // directory of their own, one that refuses them says nothing about the other.
 const freeTries = 2
+
+// forgetAfter is how long after its end a pause still makes the next one longer.
+const forgetAfter = time.Hour
 
 // Lockout counts how often credentials were refused, for all sessions that are
 // made with it. Linked vCenters have one directory, which locks an account for the
@@ -41,11 +45,12 @@ func (l *Lockout) admit(credentials Credentials, now time.Time, seen bool) error
 	return nil
 }
 
-// fail takes note of a refusal.
+// fail takes note of a refusal and returns the end of the pause after it.
 func (l *Lockout) fail(credentials Credentials, now time.Time, cause error) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
+	maps.DeleteFunc(l.refused, func(_ Credentials, p *pause) bool { return now.Sub(p.until) > forgetAfter })
 	p := l.refused[credentials]
 	if p == nil {
 		p = &pause{}
