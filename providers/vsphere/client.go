@@ -67,6 +67,8 @@ var sessionMetrics = sync.OnceValue(func() *session.Metrics {
 // credentials. Nobody is talked to yet.
 func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder) ([]*vcenter, []runner, error) {
 	credentials := &credentialSources{builder: builder, shared: map[secretSource]session.Source{}}
+	t.session.Metrics = sessionMetrics()
+	t.session.Lockout = session.NewLockout()
 	var vcenters []*vcenter
 	for _, name := range slices.Sorted(maps.Keys(cfg.VirtualCenter)) {
 		entry := cfg.VirtualCenter[name]
@@ -74,7 +76,6 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 		if err != nil {
 			return nil, nil, err
 		}
-		t.session.Metrics = sessionMetrics()
 		s, err := session.New(endpoint(name, entry), sources, t.session)
 		if err != nil {
 			return nil, nil, err

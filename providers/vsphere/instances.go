@@ -159,6 +159,8 @@ func search(vcenters []*vcenter, ref instance.Ref, ask func(*vcenter, inventory.
 		switch {
 		case len(found) > 0:
 			return choose(found, ref, q)
+		case errors.Is(err, inventory.ErrUnreadableVM):
+			return instance.Failed(instance.WithReason(instance.ReasonInstanceNotFound, err))
 		case err != nil:
 			return instance.Failed(err)
 		}
