@@ -33,7 +33,6 @@ func main() {
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, scenario.NewPrinter(os.Stdout), options{
 		provider: *providerName,
@@ -57,7 +56,10 @@ func run(ctx context.Context, out *scenario.Printer, opts options) int {
 	err := play(ctx, out, opts)
 	switch {
 	case err == nil:
-		out.Line("Done after %.0f s. KEEP=1 in the environment leaves everything running to look around.", time.Since(began).Seconds())
+		out.Line("Done after %.0f s.", time.Since(began).Seconds())
+		if !opts.keep {
+			out.Line("KEEP=1 in the environment leaves everything running, to look around.")
+		}
 		return 0
 	case ctx.Err() != nil:
 		return interrupted
@@ -81,8 +83,8 @@ func play(ctx context.Context, out *scenario.Printer, opts options) (err error) 
 	}
 	show := &show{Stage: stage, out: out, provider: provider, binary: opts.binary}
 	defer func() {
-		failed := err != nil && ctx.Err() == nil
-		closed := out.Step("Stopping everything", func() error { return stage.Close(failed) })
+		failed := err != nil && ctx.Err() == nil && stage.ControlPlane != nil
+		closed := out.Step("Stopping everything", func() error { return stage.Close(ctx, failed) })
 		if failed {
 			out.Note("all logs are kept in %s", stage.Dir())
 		}

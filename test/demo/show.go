@@ -78,9 +78,10 @@ func (s *show) initialise(ctx context.Context) error {
 		if s.process, err = s.Run(ccm.Name, s.binary, "--v=2", "--node-monitor-period="+monitorPeriod); err != nil {
 			return err
 		}
-		return s.await(ctx, func(nodes scenario.Nodes) error {
-			return errors.Join(s.Initialised(nodes), s.Check(nodes))
-		})
+		ctx, cancel := bounded(ctx)
+		defer cancel()
+		_, err = s.AwaitInitialised(ctx, s.process)
+		return err
 	})
 	if err != nil {
 		return err
@@ -96,7 +97,10 @@ func (s *show) powerOff(ctx context.Context) error {
 	name := s.machine(2)
 	s.out.Title("A machine is switched off")
 	err := s.out.Step(fmt.Sprintf("%s goes off: its node gets the shutdown taint", name), func() error {
-		return errors.Join(s.setPower(ctx, name, false), s.awaitTaint(ctx, name, true))
+		if err := s.setPower(ctx, name, false); err != nil {
+			return err
+		}
+		return s.awaitTaint(ctx, name, true)
 	})
 	if err != nil {
 		return err
@@ -106,7 +110,10 @@ func (s *show) powerOff(ctx context.Context) error {
 	}
 	s.out.Line("")
 	return s.out.Step(fmt.Sprintf("%s comes back: the taint goes", name), func() error {
-		return errors.Join(s.setPower(ctx, name, true), s.awaitTaint(ctx, name, false))
+		if err := s.setPower(ctx, name, true); err != nil {
+			return err
+		}
+		return s.awaitTaint(ctx, name, false)
 	})
 }
 
@@ -115,11 +122,11 @@ func (s *show) outage(ctx context.Context) error {
 	kept, lost := s.machine(3), s.machine(4)
 	s.out.Title("The cloud's API goes away while two nodes are not ready")
 	err := s.out.Step(fmt.Sprintf("%s and %s fall silent, nobody can say why: %d looks", kept, lost, looks), func() error {
-		if err := errors.Join(s.Cloud.SetReachable(false), s.Cloud.SetPower(lost, false)); err != nil {
+		err := errors.Join(s.Cloud.SetReachable(false), s.setPower(ctx, lost, false), s.setReady(ctx, kept, v1.ConditionUnknown))
+		if err != nil {
 			return err
 		}
-		return errors.Join(s.setReady(ctx, kept, v1.ConditionUnknown), s.setReady(ctx, lost, v1.ConditionUnknown),
-			s.awaitPasses(ctx))
+		return s.awaitPasses(ctx)
 	})
 	if err != nil {
 		return err
@@ -128,7 +135,10 @@ func (s *show) outage(ctx context.Context) error {
 		return err
 	}
 	err = s.out.Step(fmt.Sprintf("The API is back: %s turns out to be switched off", lost), func() error {
-		return errors.Join(s.Cloud.SetReachable(true), s.awaitTaint(ctx, lost, true))
+		if err := s.Cloud.SetReachable(true); err != nil {
+			return err
+		}
+		return s.awaitTaint(ctx, lost, true)
 	})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,47 +75,58 @@ func whileRunning(ctx context.Context, process *ccm.CCM) (context.Context, conte
 // hint is what the log of a process ends with while it runs; a failure has it
 // already.
 func hint(process *ccm.CCM) error {
-	if process.Failure() != nil {
+	select {
+	case <-process.Ended():
 		return nil
+	default:
 	}
 	return fmt.Errorf("the log of %s ends with:\n%s", ccm.Name, process.Tail())
 }
 
-// Uninitialised tells whether a node still waits for its cloud.
-func Uninitialised(node *v1.Node) bool {
-	for _, taint := range node.Spec.Taints {
-		if taint.Key == cloudproviderapi.TaintExternalCloudProvider {
+// AwaitInitialised returns when every node is initialised and has all that its
+// machine has, and tells when the first one was. The taint goes a moment before
+// the addresses come.
+func (s *Stage) AwaitInitialised(ctx context.Context, process *ccm.CCM) (first time.Time, err error) {
+	rest := s.Cloud.Machines()
+	err = s.Await(ctx, process, func(nodes Nodes) error {
+		if first.IsZero() && anyInitialised(nodes) {
+			first = time.Now()
+		}
+		for ; len(rest) > 0; rest = rest[1:] {
+			if err := rest[0].initialised(nodes); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return first, err
+}
+
+func (m Machine) initialised(nodes Nodes) error {
+	switch node := nodes[m.Node.Name]; {
+	case node == nil:
+		return fmt.Errorf("node %s is not there", m.Node.Name)
+	case uninitialised(node):
+		return fmt.Errorf("node %s is not initialised", m.Node.Name)
+	default:
+		return m.Check(node)
+	}
+}
+
+func anyInitialised(nodes Nodes) bool {
+	for _, node := range nodes {
+		if !uninitialised(node) {
 			return true
 		}
 	}
 	return false
 }
 
-// Initialised complains about the first machine without an initialised node.
-func (s *Stage) Initialised(nodes Nodes) error {
-	for _, m := range s.Cloud.Machines() {
-		switch node := nodes[m.Node.Name]; {
-		case node == nil:
-			return fmt.Errorf("node %s is not there", m.Node.Name)
-		case Uninitialised(node):
-			return fmt.Errorf("node %s is not initialised", m.Node.Name)
-		}
-	}
-	return nil
-}
-
-// Check complains about all nodes that are not what their machines are.
-func (s *Stage) Check(nodes Nodes) error {
-	var errs []error
-	for _, m := range s.Cloud.Machines() {
-		node := nodes[m.Node.Name]
-		if node == nil {
-			errs = append(errs, fmt.Errorf("node %s is not there", m.Node.Name))
-			continue
-		}
-		errs = append(errs, m.Check(node))
-	}
-	return errors.Join(errs...)
+// uninitialised tells whether a node still waits for its cloud.
+func uninitialised(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(taint v1.Taint) bool {
+		return taint.Key == cloudproviderapi.TaintExternalCloudProvider
+	})
 }
 
 // Passes returns how many times a process has looked at all nodes that are not

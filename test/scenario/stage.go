@@ -90,10 +90,10 @@ func (s *Stage) Stop(ctx context.Context, process *ccm.CCM) error {
 	return process.Stop(ctx)
 }
 
-// Close ends everything, the latest first, and removes the directory unless
-// keepLogs asks for what is in there.
-func (s *Stage) Close(keepLogs bool) error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+// Close ends everything, the latest first, also when the context has ended, and
+// removes the directory unless keepLogs asks for what is in there.
+func (s *Stage) Close(ctx context.Context, keepLogs bool) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	var errs []error
 	for _, process := range slices.Backward(slices.Clone(s.ccms)) {

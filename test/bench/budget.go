@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// The budgets that all providers have in common.
+const (
+	maxAllNodes  = 10 * time.Second // for up to timedNodes
+	timedNodes   = 300
+	maxFirstNode = 3 * time.Second
+	maxPeakRSS   = 120 << 20
+	maxBinary    = 110_000_000
+)
+
+// verdict is what a budget says about a measurement.
+type verdict string
+
+const (
+	fits      verdict = "ok"
+	over      verdict = "over"
+	notJudged verdict = "-"
+)
+
+// row is a line of the report.
+type row struct {
+	What, Measured, Budget string
+	Verdict                verdict
+	// Count tells a number of calls, which depends on nothing but the code, from
+	// a time or a size, which depends on the machine too.
+	Count bool
+}
+
+// judge compares a result with the budgets.
+func judge(r result) []row {
+	budget := r.provider.Budget
+	perLook := ceilDiv(r.lifecycle.Total(), r.lookedCount)
+	rows := []row{
+		count(fmt.Sprintf("cloud calls to initialise %d nodes", r.nodes), r.initialise.Total(), budget.Initialise),
+		count("cloud calls in a steady "+steadyPeriod(r.steady), r.steadyCalls.Total(), budget.Steady),
+		count(fmt.Sprintf("cloud calls of a look at %d nodes that are not ready", r.notReady), perLook, budget.Lifecycle),
+		duration(fmt.Sprintf("time to initialise %d nodes", r.nodes), r.allNodes, maxAllNodes),
+		duration("time from start to the first initialised node", r.firstNode, maxFirstNode),
+		size("peak memory", r.peakRSS, maxPeakRSS, 1<<20, "MiB"),
+		size("size of the binary", r.binarySize, maxBinary, 1_000_000, "MB"),
+	}
+	if r.nodes > timedNodes {
+		rows[3].Budget, rows[3].Verdict = none, notJudged
+	}
+	return rows
+}
+
+// none stands where there is no budget.
+const none = "-"
+
+// broken tells whether there are too many calls.
+func broken(rows []row) bool {
+	for _, r := range rows {
+		if r.Count && r.Verdict == over {
+			return true
+		}
+	}
+	return false
+}
+
+func count(what string, measured, budget int) row {
+	return row{What: what, Measured: fmt.Sprint(measured), Budget: fmt.Sprintf("≤ %d", budget), Verdict: judged(measured <= budget), Count: true}
+}
+
+func duration(what string, measured, budget time.Duration) row {
+	return row{
+		What: what, Measured: fmt.Sprintf("%.1f s", measured.Seconds()), Budget: fmt.Sprintf("≤ %.0f s", budget.Seconds()),
+		Verdict: judged(measured <= budget),
+	}
+}
+
+func size(what string, measured, budget, unit int64, name string) row {
+	return row{
+		What: what, Measured: fmt.Sprintf("%.1f %s", float64(measured)/float64(unit), name), Budget: fmt.Sprintf("≤ %d %s", budget/unit, name),
+		Verdict: judged(measured <= budget),
+	}
+}
+
+func judged(good bool) verdict {
+	if good {
+		return fits
+	}
+	return over
+}
+
+// steadyPeriod says what the steady period was, if it was not the real one.
+func steadyPeriod(d time.Duration) string {
+	if d == budgetPeriod {
+		return "5 min"
+	}
+	return fmt.Sprintf("5 min, done in %.0f s", d.Seconds())
+}
+
+// ceilDiv rounds up, so that nothing is lost; without looks nothing was asked.
+func ceilDiv(n, by int) int {
+	if by == 0 {
+		return 0
+	}
+	return (n + by - 1) / by
+}

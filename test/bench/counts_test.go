@@ -1,0 +1,68 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+	"github.com/multicloud-ccm/multicloud-ccm/test/scenario"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// promised is what providers keep to beyond their budgets. vSphere has its
+// change feed: beside that, a steady period and a look at nodes that are not
+// ready cost nothing at all.
+var promised = map[string]scenario.Budget{
+	"vsphere": {Initialise: 20, Steady: 0, Lifecycle: 0},
+}
+
+// The budgets of calls hold for every provider. Times are not looked at.
+func TestBudgetsOfCalls(t *testing.T) {
+	binary, err := ccm.Locate("bin/e2e/" + ccm.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range scenario.Providers() {
+		if budget, ok := promised[p.Name]; ok {
+			p.Budget = budget
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			r, err := measure(t.Context(), scenario.PlainPrinter(t.Output()), plan{
+				provider: p, binary: binary, nodes: 100, notReady: 100,
+				latency: time.Millisecond, steady: 6 * time.Second,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range judge(r) {
+				if row.Count && row.Verdict != fits {
+					t.Errorf("%s: %s, want %s", row.What, row.Measured, row.Budget)
+				}
+			}
+			checkNothingWasLeftOut(t, r)
+			if t.Failed() {
+				t.Log(callTable(r).text())
+			}
+		})
+	}
+}
+
+// checkNothingWasLeftOut makes sure that the counts are of work that was done.
+func checkNothingWasLeftOut(t *testing.T, r result) {
+	t.Helper()
+	if r.initialise.Total() == 0 {
+		t.Error("nodes were initialised without any call: calls are not counted")
+	}
+	if r.nodeUpdates < 1 || r.steadyLooks < 1 {
+		t.Errorf("in the steady period there were %d updates and %d looks, want some", r.nodeUpdates, r.steadyLooks)
+	}
+	if want := r.notReady * lifecycleLooks; r.questions < want {
+		t.Errorf("%d nodes were not ready, and it was asked %d times whether a machine exists, want %d at least", r.notReady, r.questions, want)
+	}
+	if r.firstNode <= 0 || r.allNodes < r.firstNode || r.peakRSS <= 0 || r.binarySize <= 0 {
+		t.Errorf("something was not measured: %+v", r)
+	}
+}

@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+	"github.com/multicloud-ccm/multicloud-ccm/test/scenario"
+)
+
+const (
+	// budgetPeriod is what budgets call a steady period, and what the binary's
+	// defaults make of it: one update of every node, and 60 looks at those that
+	// are not ready.
+	budgetPeriod = 5 * time.Minute
+	looks        = 60
+	// lifecycleLooks is how many looks at nodes that are not ready are counted.
+	lifecycleLooks = 3
+	// patience bounds each wait, on top of the time that is measured.
+	patience = 5 * time.Minute
+	// logPeriod is how often a log is read again.
+	logPeriod = 200 * time.Millisecond
+	// quiet is how long no call comes once a start is over.
+	quiet = 2 * time.Second
+)
+
+// plan says what to measure.
+type plan struct {
+	provider scenario.Provider
+	binary   string
+	// nodes join the cluster, notReady of them fall silent later.
+	nodes, notReady int
+	// latency of each call to the cloud.
+	latency time.Duration
+	// steady is how long a steady period of five minutes takes here. The binary
+	// goes through all nodes as often as in five minutes; what comes by the clock
+	// alone, such as long polls, comes less often.
+	steady time.Duration
+}
+
+// result is what was measured.
+type result struct {
+	plan
+
+	// firstNode and allNodes are initialised so long after the process started.
+	firstNode, allNodes time.Duration
+	initialise          scenario.Calls
+
+	steadyTook  time.Duration
+	steadyCalls scenario.Calls
+	nodeUpdates int
+	steadyLooks int
+	lifecycle   scenario.Calls
+	questions   int // how often it was asked whether a node's machine exists
+	lookedCount int
+	peakRSS     int64
+	binarySize  int64
+}
+
+// bench is a measurement while it runs.
+type bench struct {
+	*scenario.Stage
+
+	out *scenario.Printer
+	result
+}
+
+// measure carries out a plan. It is an error if any node does not get what its
+// machine has, or is deleted.
+func measure(ctx context.Context, out *scenario.Printer, p plan) (r result, err error) {
+	p.notReady = min(p.notReady, p.nodes)
+	info, err := os.Stat(p.binary)
+	if err != nil {
+		return result{}, fmt.Errorf("measure: %w, run: make build", err)
+	}
+	stage, err := scenario.NewStage()
+	if err != nil {
+		return result{}, err
+	}
+	defer func() { err = errors.Join(err, stage.Close(ctx, false)) }()
+	b := &bench{Stage: stage, out: out, result: result{plan: p, binarySize: info.Size()}}
+	for _, part := range []func(context.Context) error{b.prepare, b.measureStart, b.measureSteady} {
+		if err := part(ctx); err != nil {
+			return result{}, err
+		}
+	}
+	return b.result, nil
+}
+
+func (b *bench) prepare(ctx context.Context) error {
+	err := b.out.Step("Starting etcd and kube-apiserver "+controlplane.KubernetesVersion, func() error { return b.StartControlPlane(ctx) })
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("Starting a simulated cloud that takes %v for each call", b.latency)
+	err = b.out.Step(what, func() error {
+		return b.StartCloud(func() (scenario.Cloud, error) { return b.provider.Fleet(b.nodes, b.latency) })
+	})
+	if err != nil {
+		return err
+	}
+	b.out.Note("%s", b.Cloud.Description())
+	return b.out.Step(fmt.Sprintf("Registering %d nodes", b.nodes), func() error { return b.Register(ctx) })
+}
+
+// measureStart measures a first process with default flags, from its start until
+// all nodes are initialised.
+func (b *bench) measureStart(ctx context.Context) error {
+	var process *ccm.CCM
+	err := b.out.Step("Starting the binary, until all nodes are initialised", func() error {
+		ctx, cancel := bounded(ctx, patience)
+		defer cancel()
+		began := time.Now()
+		var err error
+		if process, err = b.Run("initialise", b.binary); err != nil {
+			return err
+		}
+		first, err := b.AwaitInitialised(ctx, process)
+		b.firstNode, b.allNodes = first.Sub(began), time.Since(began)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.initialise = b.Cloud.Calls()
+	return b.end(ctx, process)
+}
+
+// measureSteady measures a second process: what it does while nothing happens,
+// and then while many nodes are silent.
+func (b *bench) measureSteady(ctx context.Context) error {
+	process, err := b.Run("steady", b.binary, "--v=2", "--leader-elect=false",
+		"--node-status-update-frequency="+b.steady.String(), "--node-monitor-period="+(b.steady/looks).String())
+	if err != nil {
+		return err
+	}
+	err = b.out.Step("Starting it again, until it has updated every node once", func() error {
+		return errors.Join(b.awaitUpdates(ctx, process, 1), b.awaitQuiet(ctx, process))
+	})
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("Letting nothing happen, for the work of %v in %v", budgetPeriod, b.steady)
+	if err := b.out.Step(what, func() error { return b.measureSilence(ctx, process) }); err != nil {
+		return err
+	}
+	what = fmt.Sprintf("Letting %d nodes be not ready", b.notReady)
+	if err := b.out.Step(what, func() error { return b.measureLifecycle(ctx, process) }); err != nil {
+		return err
+	}
+	if err := b.countNodes(ctx); err != nil {
+		return err
+	}
+	return b.end(ctx, process)
+}
+
+func (b *bench) measureSilence(ctx context.Context, process *ccm.CCM) error {
+	log, err := process.Log()
+	if err != nil {
+		return err
+	}
+	updates := countUpdates(log)
+	looked, err := b.Passes(ctx, process)
+	if err != nil {
+		return err
+	}
+	began, before := time.Now(), b.Cloud.Calls()
+	if err := errors.Join(wait(ctx, b.steady), b.awaitUpdates(ctx, process, updates+1)); err != nil {
+		return err
+	}
+	b.steadyCalls, b.steadyTook = b.Cloud.Calls().Since(before), time.Since(began)
+	if b.nodeUpdates, err = updatesOf(process); err != nil {
+		return err
+	}
+	b.nodeUpdates -= updates
+	b.steadyLooks, err = b.Passes(ctx, process)
+	b.steadyLooks -= looked
+	return errors.Join(err, updatesFailed(process, len(log)))
+}
+
+func (b *bench) measureLifecycle(ctx context.Context, process *ccm.CCM) error {
+	ctx, cancel := bounded(ctx, patience)
+	defer cancel()
+	before := b.Cloud.Calls()
+	if err := b.silence(ctx); err != nil {
+		return err
+	}
+	looked, err := b.Passes(ctx, process)
+	if err != nil {
+		return err
+	}
+	asked, err := b.asked(ctx, process)
+	if err != nil {
+		return err
+	}
+	if err := b.AwaitPasses(ctx, process, lifecycleLooks); err != nil {
+		return err
+	}
+	b.lifecycle = b.Cloud.Calls().Since(before)
+	if b.questions, err = b.asked(ctx, process); err != nil {
+		return err
+	}
+	b.questions -= asked
+	b.lookedCount, err = b.Passes(ctx, process)
+	b.lookedCount -= looked
+	return err
+}
+
+// silence makes nodes look as if their kubelets had died.
+func (b *bench) silence(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(16)
+	for _, m := range b.Cloud.Machines()[:b.notReady] {
+		group.Go(func() error {
+			return controlplane.SetReady(ctx, b.ControlPlane.Client(), m.Node.Name, v1.ConditionUnknown)
+		})
+	}
+	return group.Wait()
+}
+
+// asked is how often the framework has asked whether a machine exists.
+func (b *bench) asked(ctx context.Context, process *ccm.CCM) (int, error) {
+	return b.Metric(ctx, process, "cloud_node_lifecycle_controller_cloud_provider_calls_total", `operation="instance_exists"`)
+}
+
+// countNodes makes sure that none was deleted.
+func (b *bench) countNodes(ctx context.Context) error {
+	list, err := b.ControlPlane.Client().CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list nodes: %w", err)
+	}
+	if len(list.Items) != b.nodes {
+		return fmt.Errorf("%d of %d nodes are left although all their machines exist", len(list.Items), b.nodes)
+	}
+	return nil
+}
+
+// end stops a process and remembers how much memory it took.
+func (b *bench) end(ctx context.Context, process *ccm.CCM) error {
+	peak, err := peakRSS(process.PID())
+	if err != nil {
+		return err
+	}
+	b.peakRSS = max(b.peakRSS, peak)
+	return b.Stop(ctx, process)
+}
+
+// awaitUpdates waits until all nodes have been updated n times in all.
+func (b *bench) awaitUpdates(ctx context.Context, process *ccm.CCM, n int) error {
+	ctx, cancel := bounded(ctx, b.steady+patience)
+	defer cancel()
+	for {
+		updates, err := updatesOf(process)
+		if err != nil || updates >= n {
+			return err
+		}
+		select {
+		case <-process.Ended():
+			return process.Failure()
+		case <-ctx.Done():
+			return fmt.Errorf("wait for nodes to be updated: %w, the log ends with:\n%s", context.Cause(ctx), process.Tail())
+		case <-time.After(logPeriod):
+		}
+	}
+}
+
+// wait lets time pass.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// awaitQuiet waits until a process that has started makes no more calls.
+func (b *bench) awaitQuiet(ctx context.Context, process *ccm.CCM) error {
+	ctx, cancel := bounded(ctx, patience)
+	defer cancel()
+	for last := -1; ; {
+		now := b.Cloud.Calls().Total()
+		if now == last {
+			return nil
+		}
+		last = now
+		select {
+		case <-process.Ended():
+			return process.Failure()
+		case <-ctx.Done():
+			return fmt.Errorf("wait for no more calls: %w, the last were %s", context.Cause(ctx), b.Cloud.Calls())
+		case <-time.After(quiet):
+		}
+	}
+}
+
+// updatesOf counts how many times a process has updated all nodes. Only its log
+// tells.
+func updatesOf(process *ccm.CCM) (int, error) {
+	log, err := process.Log()
+	return countUpdates(log), err
+}
+
+func countUpdates(log string) int { return strings.Count(log, "nodes status took") }
+
+// updatesFailed is an error if a log tells of nodes that could not be updated,
+// from an offset on: such updates cost no calls, but are worth nothing.
+func updatesFailed(process *ccm.CCM, offset int) error {
+	log, err := process.Log()
+	if err != nil {
+		return err
+	}
+	if n := strings.Count(log[offset:], "Error getting instance metadata"); n > 0 {
+		return fmt.Errorf("%d updates of a node failed, the log ends with:\n%s", n, process.Tail())
+	}
+	return nil
+}
+
+func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit))
+}
