@@ -33,7 +33,7 @@ bin/e2e/$(BINARY): FORCE
 	@$(PROGRESS) "building $(BINARY) for the end-to-end tests" go build $(CHECK) -tags e2e -o $@ ./cmd/$(BINARY)
 
 tools: ## Build kube-apiserver, kubectl and etcd, once per machine
-	@tools/build kube-apiserver kubectl etcd
+	@tools/build kube-apiserver kubectl etcd >/dev/null
 
 test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
@@ -44,7 +44,7 @@ e2e: tools bin/e2e/$(BINARY) ## Run the end-to-end tests alone
 	go test $(CHECK) -count=1 -v ./test/e2e/...
 
 lint: ## Run the linters
-	@tools/build golangci-lint
+	@tools/build golangci-lint >/dev/null
 	@$(PROGRESS) "linting" env GOFLAGS="$$(go env GOFLAGS) $(CHECK)" "$$(tools/build --path golangci-lint)" run ./...
 	@lint="$$(tools/build --path golangci-lint)"; cd tools/image && "$$lint" run ./...
 
