@@ -112,19 +112,6 @@ func (p *Process) Ended() <-chan struct{} { return p.ended }
 // it.
 func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
 
-// PeakRSS is the most memory the child held at once, in bytes, once it has
-// ended.
-func (p *Process) PeakRSS() int64 {
-	usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
-	}
-	if runtime.GOOS == "darwin" {
-		return usage.Maxrss
-	}
-	return usage.Maxrss * 1024
-}
-
 // Failure describes a child that ended although nobody asked it to. It is nil
 // while the child runs.
 func (p *Process) Failure() error {

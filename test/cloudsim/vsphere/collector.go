@@ -1,6 +1,7 @@
 package vsphere
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"time"
@@ -128,7 +129,9 @@ func (c *collector) wait(ctx *simulator.Context, version string, options *types.
 	if again, fault := c.acknowledge(version); again != nil || fault != nil {
 		return again, fault
 	}
-	limit, deadline := waitLimits(options)
+	limit := updateLimit(options)
+	deadline, stop := waitLimit(options)
+	defer stop()
 	calling, cancel := c.v.calling, make(chan struct{})
 	c.cancel = cancel
 	defer func() {
@@ -158,7 +161,7 @@ func (c *collector) wait(ctx *simulator.Context, version string, options *types.
 }
 
 // sleep lets other calls run until one of the events happens.
-func (c *collector) sleep(session string, wake <-chan struct{}, deadline <-chan time.Time, cancel, gone <-chan struct{}) {
+func (c *collector) sleep(session string, wake <-chan struct{}, deadline, cancel, gone <-chan struct{}) {
 	c.v.sessions.polling[session]++
 	c.v.mu.Unlock()
 	select {
@@ -233,18 +236,20 @@ func (c *collector) answer(limit int) *types.UpdateSet {
 	return set
 }
 
-// waitLimits returns how many objects an answer may hold, and when the wait is
+// updateLimit returns how many objects an answer may hold.
+func updateLimit(options *types.WaitOptions) int {
+	if options == nil || options.MaxObjectUpdates <= 0 {
+		return maxUpdates
+	}
+	return min(maxUpdates, int(options.MaxObjectUpdates))
+}
+
+// waitLimit returns a channel that is closed, and stays closed, when the wait is
 // over: never, or after MaxWaitSeconds, which may be at once.
-func waitLimits(options *types.WaitOptions) (int, <-chan time.Time) {
-	limit := maxUpdates
-	if options == nil {
-		return limit, nil
+func waitLimit(options *types.WaitOptions) (<-chan struct{}, context.CancelFunc) {
+	if options == nil || options.MaxWaitSeconds == nil {
+		return nil, func() {}
 	}
-	if n := int(options.MaxObjectUpdates); n > 0 {
-		limit = min(limit, n)
-	}
-	if options.MaxWaitSeconds == nil {
-		return limit, nil
-	}
-	return limit, time.After(time.Duration(*options.MaxWaitSeconds) * time.Second)
+	limit, stop := context.WithTimeout(context.Background(), time.Duration(*options.MaxWaitSeconds)*time.Second)
+	return limit.Done(), stop
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/property"
@@ -206,6 +207,11 @@ func TestFeedWaits(t *testing.T) {
 	set, err := w.ask(t.Context(), 0)
 	if set != nil || err != nil {
 		t.Errorf("without waiting: %v, %v", set, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if set, err = w.ask(ctx, 1); set != nil || err != nil {
+		t.Errorf("an idle wait of a second: %v, %v, want no answer and no error", set, err)
 	}
 	waiting := func(end func()) error {
 		v.Reset()
