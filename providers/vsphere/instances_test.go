@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/types"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -439,14 +440,64 @@ func TestGone(t *testing.T) {
 	})
 }
 
-// TestSkipNodeDeletion: vsphere §2.2, §6: with SKIP_NODE_DELETION a missing VM is
-// an error, even when nothing is set to it.
+// TestSkipNodeDeletion: vsphere §2.2, §6: with SKIP_NODE_DELETION a VM that is
+// gone is an error, and its Node stays.
 func TestSkipNodeDeletion(t *testing.T) {
 	t.Parallel()
+	b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	keeping := b.tuning.instances
+	keeping.KeepMissing = true
+	keeper := instance.New(b.source, keeping)
+	vm := b.fleet.VM("node-1")
+	node := kubetest.Node("node-1", kubetest.ProviderID(id(vm)), old)
+	b.wantExists(node, true)
+	if err := vm.Destroy(); err != nil {
+		t.Fatal(err)
+	}
+	b.wantExists(node, false)
+	if exists, err := keeper.InstanceExists(t.Context(), node); exists || err == nil {
+		t.Errorf("InstanceExists is %t, %v, want false and an error", exists, err)
+	}
 	cfg := &Config{skipNodeDeletion: true}
-	c := newCloudFrom(cfg, nil, quick)
-	if !c.tuning.instances.KeepMissing {
-		t.Error("KeepMissing is false, want true")
+	if c := newCloudFrom(cfg, nil, quick); !c.tuning.instances.KeepMissing {
+		t.Error("the environment variable does not reach the judgement of Nodes")
+	}
+}
+
+// TestSeveralOfOneName: vsphere §4: two VMs whose guests have the Node's name
+// are an error that says so, also as an Event (§14).
+func TestSeveralOfOneName(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "", one(
+		sim.VMSpec{Name: "a", Hostname: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}},
+		sim.VMSpec{Name: "b", Hostname: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.6"}}}},
+	))
+	events := record.NewFakeRecorder(100)
+	b.instances.SetRecorder(events)
+	b.wantError(kubetest.Node("node-1", kubetest.Tainted()), "2 VMs fit node-1")
+	want := "Warning " + string(instance.ReasonAmbiguousInstance)
+	for event := range events.Events {
+		if strings.HasPrefix(event, want) {
+			return
+		}
+		if len(events.Events) == 0 {
+			t.Fatalf("last Event is %q, want %q", event, want)
+		}
+	}
+}
+
+// TestNoZone: vsphere §6, §7: a Node without the zone that the configuration
+// asks for is not initialised, and hears of it (§14). Once it is, a missing zone
+// does not keep its addresses from being refreshed (§16.13).
+func TestNoZone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "[Labels]\nzone = k8s-zone\n", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	err := b.wantError(kubetest.Node("node-1", kubetest.Tainted()), "vSphere zone category k8s-zone does not match any tags for mo")
+	if got := instance.ReasonOf(err); got != instance.ReasonNoZone {
+		t.Errorf("reason %q, want %q", got, instance.ReasonNoZone)
+	}
+	if m := b.describe(kubetest.Node("node-1", kubetest.ProviderID(id(b.fleet.VM("node-1"))))); len(m.NodeAddresses) == 0 {
+		t.Error("an initialised Node gets no addresses")
 	}
 }
 
