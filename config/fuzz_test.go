@@ -133,7 +133,7 @@ func FuzzSecretNeverShown(f *testing.F) {
 	const marker = "hunter2marker"
 	f.Fuzz(func(t *testing.T, before, after string) {
 		if strings.ContainsAny(before+after, "\n\r\u0085\u2028\u2029") {
-			t.Skip("it is no longer the value of that key")
+			return // it is no longer the value of that key
 		}
 		value := before + marker + after
 		for _, text := range []string{
