@@ -1,0 +1,84 @@
+// Package cluster tells which things in an AWS account belong to this cluster.
+// It is pure.
+//
+// What it promises: the tags that it writes and the meaning that it reads into
+// tags are those of all AWS cloud controller managers, so that clusters which
+// share an account leave each other alone.
+package cluster
+
+import "strings"
+
+// The tags that tell whose a thing is.
+const (
+	// TagPrefix begins the tag of a cluster; the cluster ID follows.
+	TagPrefix = "kubernetes.io/cluster/"
+	// LegacyTag is the tag that older versions wrote, with the cluster ID as
+	// its value.
+	LegacyTag = "KubernetesCluster"
+	// ServiceNameTag names the Service that a thing was made for.
+	ServiceNameTag = "kubernetes.io/service-name"
+
+	owned = "owned"
+)
+
+// ID is what tells this cluster from others. The zero value is a cluster
+// without an ID, which everything belongs to.
+type ID struct {
+	Name string
+	// Legacy has the legacy tag written beside the other.
+	Legacy bool
+}
+
+// Tag is the key of the cluster's tag, empty without a cluster ID.
+func (id ID) Tag() string {
+	if id.Name == "" {
+		return ""
+	}
+	return TagPrefix + id.Name
+}
+
+// Tags are what is written on a new thing that is the cluster's own.
+func (id ID) Tags() map[string]string {
+	tags := map[string]string{}
+	if id.Name == "" {
+		return tags
+	}
+	tags[id.Tag()] = owned
+	if id.Legacy {
+		tags[LegacyTag] = id.Name
+	}
+	return tags
+}
+
+// Member says whether a thing is there for this cluster, maybe among others.
+func (id ID) Member(tags map[string]string) bool {
+	if id.Name == "" {
+		return true
+	}
+	_, tagged := tags[id.Tag()]
+	return tagged || tags[LegacyTag] == id.Name
+}
+
+// Owns says whether a thing is this cluster's alone, to be deleted with what it
+// was made for.
+func (id ID) Owns(tags map[string]string) bool {
+	if id.Name == "" {
+		return true
+	}
+	return tags[id.Tag()] == owned || tags[LegacyTag] == id.Name
+}
+
+// Foreign says whether a thing carries tags of other clusters and none of this.
+func (id ID) Foreign(tags map[string]string) bool {
+	return !id.Member(tags) && Tagged(tags)
+}
+
+// Tagged says whether a thing is there for any cluster at all.
+func Tagged(tags map[string]string) bool {
+	for key := range tags {
+		if strings.HasPrefix(key, TagPrefix) || key == LegacyTag {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"fmt"
+	"sync"
+)
+
+// IDs holds what steps learn: the ID that the cloud gave to a thing, under the
+// key that the plan calls it. The zero value is empty. It is safe for concurrent
+// use.
+type IDs struct {
+	mu  sync.Mutex
+	ids map[string]string
+}
+
+// Learn notes the ID of a thing.
+func (i *IDs) Learn(key, id string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.ids == nil {
+		i.ids = map[string]string{}
+	}
+	i.ids[key] = id
+}
+
+// Get gives the ID of a thing. That no step has learned it is an error: the plan
+// is in the wrong order.
+func (i *IDs) Get(key string) (string, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	id, ok := i.ids[key]
+	if !ok {
+		return "", fmt.Errorf("the ID of %s is not known yet", key)
+	}
+	return id, nil
+}
+
+// Ref names a thing by its ID, or by its key until a step has learned the ID.
+type Ref struct {
+	ID, Key string
+}
+
+// String is the ID if it is known, or else the key in angle brackets.
+func (r Ref) String() string {
+	if r.ID != "" {
+		return r.ID
+	}
+	return "<" + r.Key + ">"
+}
+
+// Resolve gives the ID behind a Ref.
+func (i *IDs) Resolve(r Ref) (string, error) {
+	if r.ID != "" {
+		return r.ID, nil
+	}
+	return i.Get(r.Key)
+}

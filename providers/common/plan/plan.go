@@ -1,0 +1,53 @@
+// Package plan turns the difference between what is wanted and what is there
+// into an ordered list of writes.
+//
+// What it promises: making a plan changes nothing and needs no cloud; a plan
+// prints as text, one line for each step, the same for the same input; steps run
+// in order and the first that fails ends the run, with its text in the error.
+package plan
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Step is one write. E is what it is applied with: clients, and the IDs that
+// earlier steps have learned.
+type Step[E any] interface {
+	// Kind is the operation, such as "CreateListener", for metrics.
+	Kind() string
+	// String says what the step does to what, with all settings that matter.
+	String() string
+	// Apply does it. That it was done before, as a whole or in part, is no
+	// error: a step may run again after a crash.
+	Apply(ctx context.Context, env E) error
+}
+
+// Plan is a list of steps in the order in which they run.
+type Plan[E any] []Step[E]
+
+// String lists the steps, one in a line. An empty plan is an empty text.
+func (p Plan[E]) String() string {
+	var text strings.Builder
+	for _, step := range p {
+		text.WriteString(step.String())
+		text.WriteByte('\n')
+	}
+	return text.String()
+}
+
+// Apply runs the steps until one fails. Observe is told of every step that ran,
+// with its error, and may be nil.
+func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err error)) error {
+	for _, step := range p {
+		err := step.Apply(ctx, env)
+		if observe != nil {
+			observe(step.Kind(), err)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", step, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,19 @@
+package service
+
+import "fmt"
+
+// Reason is one word that says on an Event what is wrong. Users write alerts on
+// it, so it never changes.
+type Reason string
+
+// Warning is something that a user asked for and cannot have, or should know
+// about, while the rest of the Service is served.
+type Warning struct {
+	Reason  Reason
+	Message string
+}
+
+// Warn makes a Warning.
+func Warn(reason Reason, format string, args ...any) Warning {
+	return Warning{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
