@@ -1,0 +1,215 @@
+package aws
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// Options say what kind of region to simulate. The zero value is us-west-2 with
+// AWS's own limits, on a free loopback port.
+type Options struct {
+	// Address is where to listen; port 0 is a free one.
+	Address string
+	// Region names the region; default us-west-2.
+	Region string
+	// Zones are the availability zones. By default a, b and c of the region and
+	// one local zone.
+	Zones []Zone
+	// AccountID owns everything; default 123456789012.
+	AccountID string
+	// PageSize makes the pages of all paged answers smaller than AWS's limits.
+	PageSize int
+	// AnyScope accepts signatures made for any region and service name, as a
+	// compatible service behind an endpoint override does.
+	AnyScope bool
+	// Limits are the quotas of the account.
+	Limits Limits
+	// Clock tells the time; default the real one.
+	Clock clock.PassiveClock
+}
+
+// Limits are the quotas of an account. Zero fields are AWS's defaults.
+type Limits struct {
+	// RulesPerSecurityGroup bounds the inbound rules of a group, counted for
+	// IPv4 and IPv6 apart; default 60.
+	RulesPerSecurityGroup int
+	// SecurityGroupsPerVPC bounds the groups of a VPC; default 2500.
+	SecurityGroupsPerVPC int
+	// RoutesPerTable bounds the routes of a table; default 500.
+	RoutesPerTable int
+}
+
+func (o Options) complete() Options {
+	o.Region = cmp.Or(o.Region, "us-west-2")
+	o.AccountID = cmp.Or(o.AccountID, "123456789012")
+	if o.Zones == nil {
+		o.Zones = defaultZones(o.Region)
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	o.Limits.RulesPerSecurityGroup = cmp.Or(o.Limits.RulesPerSecurityGroup, 60)
+	o.Limits.SecurityGroupsPerVPC = cmp.Or(o.Limits.SecurityGroupsPerVPC, 2500)
+	o.Limits.RoutesPerTable = cmp.Or(o.Limits.RoutesPerTable, 500)
+	return o
+}
+
+// Cloud is a running simulated region. All its methods may be used from several
+// goroutines at once, and each API call is atomic.
+type Cloud struct {
+	opts    Options
+	server  *front.Server
+	gate    front.Gate
+	apis    []*api
+	journal journal
+
+	mu        sync.Mutex // held while an operation runs
+	now       int        // number of the running operation
+	ids       map[string]int
+	pending   []pending
+	keys      map[string]credential
+	role      string // whose credentials are required; empty for any
+	assumed   []AssumedRole
+	throttle  map[string]*bucket
+	lag       Consistency
+	sparse    bool
+	metadata  metadataService
+	ec2       ec2State
+	balancers balancers
+}
+
+// pending is something that happens once the clock has passed a time.
+type pending struct {
+	due time.Time
+	do  func()
+}
+
+// Start makes a region without any resource and listens. Close ends it.
+func Start(opts Options) (*Cloud, error) {
+	c := &Cloud{
+		opts: opts.complete(),
+		ids:  make(map[string]int), keys: make(map[string]credential), throttle: make(map[string]*bucket),
+		ec2: newEC2State(), balancers: newBalancers(),
+	}
+	c.metadata = newMetadataService()
+	c.keys[staticKey] = credential{secret: staticSecret}
+	c.apis = c.allAPIs()
+	server, err := front.Start(front.Config{Address: opts.Address, Plain: true}, c)
+	if err != nil {
+		return nil, fmt.Errorf("start simulated region %s: %w", c.opts.Region, err)
+	}
+	c.server = server
+	return c, nil
+}
+
+// Close stops listening and waits for the calls in progress.
+func (c *Cloud) Close() error { return c.server.Close() }
+
+// URL returns the endpoint that serves all APIs and the instance metadata.
+func (c *Cloud) URL() string { return c.server.Scheme() + "://" + c.server.Address() }
+
+// Region returns the region's name.
+func (c *Cloud) Region() string { return c.opts.Region }
+
+// AccountID returns the account that owns everything.
+func (c *Cloud) AccountID() string { return c.opts.AccountID }
+
+// Server returns what can go down or hang.
+func (c *Cloud) Server() *front.Server { return c.server }
+
+// Gate returns what counts, delays and breaks calls.
+func (c *Cloud) Gate() *front.Gate { return &c.gate }
+
+// Environment returns the variables that lead the SDK and the aws command line
+// here, in the form NAME=value.
+func (c *Cloud) Environment() []string {
+	return []string{
+		"AWS_ENDPOINT_URL=" + c.URL(),
+		"AWS_EC2_METADATA_SERVICE_ENDPOINT=" + c.URL(),
+		"AWS_ACCESS_KEY_ID=" + staticKey,
+		"AWS_SECRET_ACCESS_KEY=" + staticSecret,
+		"AWS_REGION=" + c.opts.Region,
+	}
+}
+
+// Writes returns the number of calls that may change something, by operation,
+// whatever became of them. It follows the gate's log.
+func (c *Cloud) Writes() map[string]int {
+	writes := c.gate.Calls()
+	for op := range writes {
+		if !Mutating(op) {
+			delete(writes, op)
+		}
+	}
+	return writes
+}
+
+// Mutating tells whether the operation, by its name in the gate's log, may
+// change anything.
+func Mutating(op string) bool {
+	group, action, found := strings.Cut(op, ".")
+	if !found {
+		action = op
+	}
+	if group == groupIMDS || action == "" || action[0] < 'A' || action[0] > 'Z' || strings.Contains(action, " ") {
+		return false
+	}
+	for _, reading := range []string{"Describe", "Get", "Assume", "List"} {
+		if strings.HasPrefix(action, reading) {
+			return false
+		}
+	}
+	return true
+}
+
+// after runs do at the first operation or inspection when d has passed. The
+// caller holds mu, and so does do. It runs at once when d is not positive.
+func (c *Cloud) after(d time.Duration, do func()) {
+	if d <= 0 {
+		do()
+		return
+	}
+	c.pending = append(c.pending, pending{c.opts.Clock.Now().Add(d), do})
+}
+
+// settle does what is due. The caller holds mu.
+func (c *Cloud) settle() {
+	now := c.opts.Clock.Now()
+	waiting := c.pending
+	c.pending = nil
+	for _, p := range waiting {
+		if p.due.After(now) {
+			c.pending = append(c.pending, p)
+		} else {
+			p.do()
+		}
+	}
+}
+
+// inspect runs f with the state as the next operation would find it.
+func (c *Cloud) inspect(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle()
+	f()
+}
+
+// newHex returns digits hex digits that look random, never come twice for a
+// kind of thing, and are the same in every run.
+func (c *Cloud) newHex(kind string, digits int) string {
+	c.ids[kind]++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", kind, c.ids[kind]))
+	return hex.EncodeToString(sum[:])[:digits]
+}
+
+// newID returns an EC2 resource ID such as sg-0123456789abcdef0.
+func (c *Cloud) newID(prefix string) string { return prefix + "-0" + c.newHex(prefix, 16) }

@@ -1,0 +1,312 @@
+package aws
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// ec2State is everything EC2 knows. It is guarded by the cloud's mu.
+type ec2State struct {
+	vpcs        store[*vpc]
+	subnets     store[*subnet]
+	tables      store[*routeTable]
+	groups      store[*securityGroup]
+	instances   store[*instance]
+	interfaces  store[*networkInterface]
+	allocations store[*allocation]
+	topology    topologyState
+}
+
+func newEC2State() ec2State { return ec2State{topology: newTopologyState()} }
+
+// store keeps things by ID and lists them in the order of their IDs.
+type store[T any] struct {
+	byID  map[string]T
+	order []string // nil when it has to be made again
+}
+
+func (s *store[T]) get(id string) T { return s.byID[id] }
+
+func (s *store[T]) put(id string, thing T) {
+	if s.byID == nil {
+		s.byID = make(map[string]T)
+	}
+	s.byID[id] = thing
+	s.order = nil
+}
+
+func (s *store[T]) remove(id string) {
+	delete(s.byID, id)
+	s.order = nil
+}
+
+// all returns everything in the order of the IDs.
+func (s *store[T]) all() []T {
+	if s.order == nil {
+		s.order = slices.Sorted(maps.Keys(s.byID))
+	}
+	things := make([]T, len(s.order))
+	for i, id := range s.order {
+		things[i] = s.byID[id]
+	}
+	return things
+}
+
+// tagged is what has tags: those that the builder gave and those of now.
+type tagged struct{ tags, given map[string]string }
+
+func newTagged(tags map[string]string, given bool) tagged {
+	t := tagged{tags: maps.Clone(tags)}
+	if t.tags == nil {
+		t.tags = make(map[string]string)
+	}
+	if given {
+		t.given = maps.Clone(tags)
+	}
+	return t
+}
+
+type vpc struct {
+	tagged
+	id        string
+	cidr      netip.Prefix
+	ipv6      netip.Prefix // zero without
+	isDefault bool
+}
+
+type subnet struct {
+	tagged
+	birth
+	id, vpc, zone string
+	cidr          netip.Prefix
+	ipv6          netip.Prefix // zero without
+	used          map[netip.Addr]bool
+	next, next6   netip.Addr
+	publicIPs     bool
+}
+
+// reserved is the number of addresses that AWS keeps in a subnet.
+const reserved = 5
+
+// free returns the number of IPv4 addresses that are left.
+func (s *subnet) free() int { return max(0, 1<<(32-s.cidr.Bits())-reserved-len(s.used)) }
+
+// take returns the next free IPv4 address and whether there is one.
+func (s *subnet) take() (netip.Addr, bool) {
+	if s.free() == 0 {
+		return netip.Addr{}, false
+	}
+	for {
+		addr := s.next
+		s.next = addr.Next()
+		if !s.cidr.Contains(s.next.Next()) { // the last address is for broadcasts
+			s.next = first(s.cidr)
+		}
+		if !s.used[addr] {
+			s.used[addr] = true
+			return addr, true
+		}
+	}
+}
+
+// claim takes the address and tells whether it was free.
+func (s *subnet) claim(addr netip.Addr) bool {
+	if !s.cidr.Contains(addr) || s.used[addr] {
+		return false
+	}
+	s.used[addr] = true
+	return true
+}
+
+func (s *subnet) release(addr netip.Addr) { delete(s.used, addr) }
+
+// take6 returns the next IPv6 address, which there always is.
+func (s *subnet) take6() netip.Addr {
+	addr := s.next6
+	s.next6 = addr.Next()
+	return addr
+}
+
+// first returns the first address of a subnet that is not AWS's own.
+func first(cidr netip.Prefix) netip.Addr {
+	addr := cidr.Masked().Addr()
+	for range reserved - 1 {
+		addr = addr.Next()
+	}
+	return addr
+}
+
+// networkInterface is an ENI.
+type networkInterface struct {
+	tagged
+	birth
+	id, subnet, vpc, zone string
+	description, kind     string // kind: interface, network_load_balancer
+	mac                   string
+	status                string // available, in-use
+	groups                []string
+	addrs                 []netip.Addr // primary first
+	addrs6                []netip.Addr
+	privateDNS            string
+	publicIP              netip.Addr
+	publicDNS             string
+	allocation            string
+	sourceDestCheck       bool
+	attachment            *attachment // nil when available
+	user                  string      // who holds it, such as a load balancer; empty for instances
+	requester             string
+}
+
+type attachment struct {
+	id, instance, status string // instance empty for interfaces of AWS services
+	device, card         int32
+	owner                string
+	at                   time.Time
+}
+
+// allocation is an Elastic IP address.
+type allocation struct {
+	tagged
+	id               string
+	publicIP         netip.Addr
+	association      string
+	networkInterface string
+}
+
+// subnet, group, instance and allocation return what has the ID, or nil. The
+// caller holds mu.
+func (c *Cloud) subnet(id string) *subnet         { return c.ec2.subnets.get(id) }
+func (c *Cloud) group(id string) *securityGroup   { return c.ec2.groups.get(id) }
+func (c *Cloud) instance(id string) *instance     { return c.ec2.instances.get(id) }
+func (c *Cloud) allocation(id string) *allocation { return c.ec2.allocations.get(id) }
+func (c *Cloud) vpc(id string) *vpc               { return c.ec2.vpcs.get(id) }
+
+// interfacesOf returns the network interfaces of an instance in the order of
+// their device index.
+func (c *Cloud) interfacesOf(i *instance) []*networkInterface {
+	found := make([]*networkInterface, 0, len(i.interfaces))
+	for _, id := range i.interfaces {
+		if eni := c.ec2.interfaces.get(id); eni != nil {
+			found = append(found, eni)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *networkInterface) int {
+		return cmp.Or(cmp.Compare(a.attachment.device, b.attachment.device), cmp.Compare(a.attachment.card, b.attachment.card))
+	})
+	return found
+}
+
+// groupsOf returns the IDs of an instance's security groups: those of its
+// primary network interface.
+func (c *Cloud) groupsOf(i *instance) []string {
+	for _, eni := range c.interfacesOf(i) {
+		return eni.groups
+	}
+	return nil
+}
+
+// lbInterface describes a network interface of a load balancer.
+type lbInterface struct {
+	user        string // key for detach, such as the ARN of the load balancer
+	description string // "ELB my-name", "ELB net/my-name/50dc6c495c0c9188"
+	kind        string // "interface" or "network_load_balancer"
+	subnet      string
+	groups      []string
+	allocation  string     // Elastic IP to associate, or empty
+	privateIP   netip.Addr // wanted address, or zero
+	public      bool       // gets a public address without allocation
+}
+
+// attach makes a network interface for a load balancer; the groups are in use
+// until detach. Subnet, groups and allocation must exist. The caller holds mu.
+func (c *Cloud) attach(want lbInterface) (*networkInterface, error) {
+	s := c.subnet(want.subnet)
+	addr := want.privateIP
+	if addr.IsValid() {
+		if !s.claim(addr) {
+			return nil, fail("InvalidConfigurationRequest", "The private IPv4 address '%s' is not available in subnet '%s'", addr, s.id)
+		}
+	} else {
+		var ok bool
+		if addr, ok = s.take(); !ok {
+			return nil, fail("InvalidSubnet", "Not enough IP space available in %s.", s.id)
+		}
+	}
+	eni := c.newInterface(s, []netip.Addr{addr}, want.groups)
+	eni.user, eni.description, eni.kind = want.user, want.description, cmp.Or(want.kind, "interface")
+	eni.requester, eni.status = "amazon-elb", "in-use"
+	eni.attachment = &attachment{id: c.newID("ela-attach"), status: "attached", device: 1, owner: "amazon-elb", at: c.opts.Clock.Now()}
+	if a := c.allocation(want.allocation); a != nil {
+		a.association, a.networkInterface = c.newID("eipassoc"), eni.id
+		eni.publicIP, eni.allocation = a.publicIP, a.id
+	} else if want.public {
+		eni.publicIP = c.newPublicIP()
+	}
+	return eni, nil
+}
+
+// interfacesFor returns the network interfaces that attach made for a user.
+func (c *Cloud) interfacesFor(user string) []*networkInterface {
+	var found []*networkInterface
+	for _, eni := range c.ec2.interfaces.all() {
+		if eni.user == user && user != "" {
+			found = append(found, eni)
+		}
+	}
+	return found
+}
+
+// regroup sets the security groups of a user's network interfaces.
+func (c *Cloud) regroup(user string, groups []string) {
+	for _, eni := range c.interfacesFor(user) {
+		eni.groups = slices.Clone(groups)
+	}
+}
+
+// detach removes a user's network interfaces, those in one of the subnets only
+// if any are given.
+func (c *Cloud) detach(user string, subnets ...string) {
+	for _, eni := range c.interfacesFor(user) {
+		if len(subnets) == 0 || slices.Contains(subnets, eni.subnet) {
+			c.dropInterface(eni)
+		}
+	}
+}
+
+// newInterface makes a network interface that nothing is attached to.
+func (c *Cloud) newInterface(s *subnet, addrs []netip.Addr, groups []string) *networkInterface {
+	eni := &networkInterface{
+		tagged: newTagged(nil, true), birth: c.born(),
+		id: c.newID("eni"), subnet: s.id, vpc: s.vpc, zone: s.zone, kind: "interface",
+		mac: c.newMAC(), status: "available", groups: slices.Clone(groups), addrs: addrs, sourceDestCheck: true,
+	}
+	c.ec2.interfaces.put(eni.id, eni)
+	return eni
+}
+
+// dropInterface removes a network interface and frees what it held.
+func (c *Cloud) dropInterface(eni *networkInterface) {
+	s := c.subnet(eni.subnet)
+	for _, addr := range eni.addrs {
+		s.release(addr)
+	}
+	if a := c.allocation(eni.allocation); a != nil {
+		a.association, a.networkInterface = "", ""
+	}
+	c.ec2.interfaces.remove(eni.id)
+}
+
+func (c *Cloud) newMAC() string {
+	h := c.newHex("mac", 10)
+	return "02:" + h[:2] + ":" + h[2:4] + ":" + h[4:6] + ":" + h[6:8] + ":" + h[8:10]
+}
+
+// newPublicIP returns an address of 100.64.0.0/10, which nobody else uses.
+func (c *Cloud) newPublicIP() netip.Addr {
+	c.ids["public"]++
+	n := c.ids["public"]
+	return netip.AddrFrom4([4]byte{100, 64 + byte(n>>16&0x3f), byte(n >> 8), byte(n)})
+}

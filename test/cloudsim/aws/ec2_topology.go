@@ -1,0 +1,5 @@
+package aws
+
+type topologyState struct{ unsupported bool }
+
+func newTopologyState() topologyState { return topologyState{} }

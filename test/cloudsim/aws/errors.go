@@ -1,0 +1,76 @@
+package aws
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// apiError is an error answer.
+type apiError struct {
+	Status  int
+	Code    string
+	Message string
+}
+
+// Error implements error.
+func (e *apiError) Error() string { return e.Code + ": " + e.Message }
+
+// internal is the answer to what should not happen.
+func internal(err error) *apiError {
+	return &apiError{http.StatusInternalServerError, "InternalFailure", err.Error()}
+}
+
+func asAPIError(err error) *apiError {
+	if e, ok := errors.AsType[*apiError](err); ok {
+		return e
+	}
+	return internal(err)
+}
+
+// Error is the effect that answers with an error in the dialect of the called
+// API; nothing is applied.
+func Error(status int, code, message string) front.Effect {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		answerError(w, r, &apiError{status, code, message})
+	}
+}
+
+// Throttled is the effect that answers as the called API does when it is called
+// too often: RequestLimitExceeded of EC2, Throttling of the others.
+func Throttled() front.Effect {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		problem := &apiError{http.StatusTooManyRequests, "Throttling", "Rate exceeded"}
+		if service := serviceOf(r); service != nil {
+			problem = service.throttled
+		}
+		answerError(w, r, problem)
+	}
+}
+
+// Denied is the effect that answers as the called API does when the caller's
+// policy lacks the action.
+func Denied() front.Effect {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		problem := &apiError{http.StatusForbidden, "UnauthorizedOperation", "You are not authorized to perform this operation."}
+		if service := serviceOf(r); service == nil || service.query {
+			problem = &apiError{http.StatusForbidden, "AccessDenied", "User is not authorized to perform this action."}
+		}
+		answerError(w, r, problem)
+	}
+}
+
+func serviceOf(r *http.Request) *api {
+	service, _ := r.Context().Value(dialect{}).(*api)
+	return service
+}
+
+// answerError answers in the API's dialect, or plainly for instance metadata.
+func answerError(w http.ResponseWriter, r *http.Request, problem *apiError) {
+	if service := serviceOf(r); service != nil {
+		service.renderError(w, problem)
+		return
+	}
+	http.Error(w, problem.Message, problem.Status)
+}

@@ -1,0 +1,151 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// Groups of operations in the gate's log.
+const (
+	groupEC2   = "ec2"
+	groupSTS   = "sts"
+	groupELB   = "elb"
+	groupELBv2 = "elbv2"
+	groupIMDS  = "imds"
+)
+
+// maxBody bounds a request; thousands of parameters stay far below.
+const maxBody = 16 << 20
+
+// operation does the work of one action, with mu held. What it returns is
+// rendered as XML; an *apiError becomes the error answer of the API.
+type operation func(p params) (any, error)
+
+// api is one of the services behind the endpoint.
+type api struct {
+	group      string // name in the gate's log
+	prefix     string // of its operations in the gate's log
+	version    string // tells the API of a request
+	namespace  string
+	scope      string // service name in signatures
+	query      bool   // AWS Query protocol, otherwise EC2 Query
+	throttled  *apiError
+	operations map[string]operation
+}
+
+func (c *Cloud) allAPIs() []*api {
+	tooFast := &apiError{http.StatusBadRequest, "Throttling", "Rate exceeded"}
+	return []*api{
+		{
+			group: groupEC2, version: "2016-11-15", scope: "ec2", namespace: "http://ec2.amazonaws.com/doc/2016-11-15/",
+			throttled:  &apiError{http.StatusServiceUnavailable, "RequestLimitExceeded", "Request limit exceeded."},
+			operations: c.ec2Operations(),
+		},
+		{
+			group: groupSTS, version: "2011-06-15", scope: "sts", namespace: "https://sts.amazonaws.com/doc/2011-06-15/",
+			query: true, throttled: tooFast, operations: c.stsOperations(),
+		},
+		{
+			group: groupELB, prefix: "elb.", version: "2012-06-01", scope: "elasticloadbalancing",
+			namespace: "http://elasticloadbalancing.amazonaws.com/doc/2012-06-01/",
+			query:     true, throttled: tooFast, operations: c.elbOperations(),
+		},
+		{
+			group: groupELBv2, prefix: "elbv2.", version: "2015-12-01", scope: "elasticloadbalancing",
+			namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
+			query:     true, throttled: tooFast, operations: c.elbv2Operations(),
+		},
+	}
+}
+
+// dialect is the context key of the api that a request speaks to.
+type dialect struct{}
+
+// ServeHTTP takes the calls of clients: it names and counts them, lets the rules
+// have their way, and answers.
+func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, metadataRoot) {
+		c.serveMetadata(w, r)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+		return
+	}
+	form, err := parseForm(r, body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	service := c.find(form.Get("Version"))
+	if service == nil {
+		c.gate.Serve(w, r, front.Call{Op: r.Method + " " + r.URL.Path}, http.NotFoundHandler())
+		return
+	}
+	request := newRequest(r, service, form)
+	c.journal.add(request)
+	r = r.WithContext(context.WithValue(r.Context(), dialect{}, service))
+	call := front.Call{Op: request.Op, Group: service.group}
+	c.gate.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		result, err := c.run(r, body, service, request)
+		if err != nil {
+			service.renderError(w, err)
+			return
+		}
+		service.render(w, form.Get("Action"), result)
+	}))
+}
+
+func parseForm(r *http.Request, body []byte) (url.Values, error) {
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, err
+	}
+	for key, values := range r.URL.Query() {
+		form[key] = append(form[key], values...)
+	}
+	return form, nil
+}
+
+func (c *Cloud) find(version string) *api {
+	for _, service := range c.apis {
+		if service.version == version {
+			return service
+		}
+	}
+	return nil
+}
+
+// run checks who calls and how often, and does the work.
+func (c *Cloud) run(r *http.Request, body []byte, service *api, request Request) (any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now++
+	c.settle()
+	action := request.Form.Get("Action")
+	do := service.operations[action]
+	if do == nil {
+		return nil, &apiError{http.StatusBadRequest, "InvalidAction", "The action " + action + " is not valid for this web service."}
+	}
+	if action != unsignedAction {
+		if err := c.authenticate(r, body, service); err != nil {
+			return nil, err
+		}
+	}
+	if c.tooFast(service, request.Op) {
+		return nil, service.throttled
+	}
+	p := newParams(service, request.Form)
+	p.header = r.Header
+	if dry, err := p.bool("DryRun"); err != nil || (dry != nil && *dry) {
+		return nil, errors.Join(err, fail("DryRunOperation", "Request would have succeeded, but DryRun flag is set."))
+	}
+	return do(p)
+}
