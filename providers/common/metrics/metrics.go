@@ -53,11 +53,11 @@ type Set struct {
 	clock clock.PassiveClock
 	ages  *ages
 
-	requests, throttled, snapshotRequests, logins             *kmetrics.CounterVec
+	requests, throttled, snapshotRequests, logins, planSteps  *kmetrics.CounterVec
 	inFlight, lastSuccess, connected, sessions, configInvalid *kmetrics.GaugeVec
 	duration                                                  *kmetrics.HistogramVec
 
-	operations, sources, endpoints *limit
+	operations, sources, endpoints, kinds *limit
 }
 
 // NewSet registers the metrics. It panics if the registry has them already:
@@ -75,12 +75,14 @@ func NewSet(registry Registry, clk clock.PassiveClock) *Set {
 		connected:        newGauge(connected),
 		sessions:         newGauge(sessions),
 		configInvalid:    newGauge(configInvalid),
+		planSteps:        newCounter(planSteps),
 		duration:         newHistogram(duration),
 		operations:       newLimit(maxOperations),
 		sources:          newLimit(maxPlaces),
 		endpoints:        newLimit(maxPlaces),
+		kinds:            newLimit(maxOperations),
 	}
-	registry.MustRegister(s.requests, s.throttled, s.snapshotRequests, s.logins,
+	registry.MustRegister(s.requests, s.throttled, s.snapshotRequests, s.logins, s.planSteps,
 		s.inFlight, s.lastSuccess, s.connected, s.sessions, s.configInvalid, s.duration)
 	registry.CustomMustRegister(s.ages)
 
@@ -147,6 +149,11 @@ func (r *Recorder) Login(endpoint string, err error) {
 // ConfigInvalid notes whether the cloud-config file is one to be refused.
 func (r *Recorder) ConfigInvalid(yes bool) {
 	r.set.configInvalid.WithLabelValues(r.provider).Set(truth(yes))
+}
+
+// Step counts a step of a plan that has run. It fits plan.Plan.Apply.
+func (r *Recorder) Step(kind string, err error) {
+	r.set.planSteps.WithLabelValues(r.provider, r.set.kinds.of(kind), apierr.Code(err)).Inc()
 }
 
 // Snapshot gives the Snapshot of a source, whose age counts from now until it

@@ -234,6 +234,23 @@ multicloud_ccm_snapshot_requests_total{outcome="shared",provider="vsphere",sourc
 	})...)
 }
 
+func TestStep(t *testing.T) {
+	t.Parallel()
+	b := newBed()
+	r := b.set.Recorder("aws")
+	r.Step("CreateListener", nil)
+	r.Step("CreateListener", nil)
+	r.Step("CreateListener", apierr.ErrConflict)
+	r.Step("DeleteSecurityGroup", nil)
+	b.want(t, `
+# HELP multicloud_ccm_plan_steps_total [ALPHA] Steps of plans that have run, each a write to the cloud, by what came of them.
+# TYPE multicloud_ccm_plan_steps_total counter
+multicloud_ccm_plan_steps_total{code="conflict",kind="CreateListener",provider="aws"} 1
+multicloud_ccm_plan_steps_total{code="ok",kind="CreateListener",provider="aws"} 2
+multicloud_ccm_plan_steps_total{code="ok",kind="DeleteSecurityGroup",provider="aws"} 1
+`, "multicloud_ccm_plan_steps_total")
+}
+
 // However many and however odd the names: the number of series is bounded and
 // nothing panics.
 func TestSeriesAreBounded(t *testing.T) {
@@ -245,6 +262,7 @@ func TestSeriesAreBounded(t *testing.T) {
 		r.Call(odd, odd)(nil)
 		r.Sessions(odd, 1)
 		r.Snapshot(odd).Observe(cache.Hit)
+		r.Step(odd, nil)
 	}
 	for name, most := range map[string]int{
 		"multicloud_ccm_cloud_requests_total":     257,
@@ -252,6 +270,7 @@ func TestSeriesAreBounded(t *testing.T) {
 		"multicloud_ccm_sessions":                 65,
 		"multicloud_ccm_snapshot_age_seconds":     65,
 		"multicloud_ccm_snapshot_requests_total":  65,
+		"multicloud_ccm_plan_steps_total":         257,
 	} {
 		if got := b.series(t, name); got != most {
 			t.Errorf("%s has %d series, want %d", name, got, most)
@@ -298,6 +317,7 @@ func TestTableIsComplete(t *testing.T) {
 	r.Login("e", nil)
 	r.ConfigInvalid(false)
 	r.Snapshot("s").Observe(cache.Hit)
+	r.Step("k", nil)
 
 	families, err := b.registry.Gather()
 	if err != nil {

@@ -80,13 +80,18 @@ var (
 		[]string{"provider"},
 		"1 while the cloud-config file has changed to something that this process refuses, otherwise 0.",
 	}
+	planSteps = Metric{
+		"multicloud_ccm_plan_steps_total", Counter,
+		[]string{"provider", "kind", "code"},
+		"Steps of plans that have run, each a write to the cloud, by what came of them.",
+	}
 )
 
 // All lists the metrics of this package, by name.
 func All() []Metric {
 	all := []Metric{
 		requests, duration, throttled, inFlight, lastSuccess,
-		snapshotAge, snapshotRequests, connected, sessions, logins, configInvalid,
+		snapshotAge, snapshotRequests, connected, sessions, logins, configInvalid, planSteps,
 	}
 	slices.SortFunc(all, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
 

@@ -1,0 +1,114 @@
+package plan_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// note is a step that notes that it ran.
+type note struct {
+	text string
+	err  error
+}
+
+func (n note) Kind() string   { return strings.Fields(n.text)[0] }
+func (n note) String() string { return n.text }
+
+func (n note) Apply(_ context.Context, ran *[]string) error {
+	*ran = append(*ran, n.text)
+	return n.err
+}
+
+func TestPlanString(t *testing.T) {
+	t.Parallel()
+	if got := (plan.Plan[*[]string]{}).String(); got != "" {
+		t.Errorf("an empty plan prints %q", got)
+	}
+	got := plan.Plan[*[]string]{note{text: "CreateGroup a"}, note{text: "DeleteGroup b"}}.String()
+	if want := "CreateGroup a\nDeleteGroup b\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestPlanApply(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("in use")
+	steps := plan.Plan[*[]string]{
+		note{text: "CreateGroup a"}, note{text: "DeleteGroup b", err: broken}, note{text: "CreateGroup c"},
+	}
+	var ran, seen []string
+	err := steps.Apply(t.Context(), &ran, func(kind string, err error) {
+		if err != nil {
+			kind += ": " + err.Error()
+		}
+		seen = append(seen, kind)
+	})
+	if !errors.Is(err, broken) || err.Error() != "DeleteGroup b: in use" {
+		t.Errorf("the error must name the step: %v", err)
+	}
+	if diff := cmp.Diff([]string{"CreateGroup a", "DeleteGroup b"}, ran); diff != "" {
+		t.Errorf("steps run in order until one fails: %s", diff)
+	}
+	if diff := cmp.Diff([]string{"CreateGroup", "DeleteGroup: in use"}, seen); diff != "" {
+		t.Errorf("every step that ran is told: %s", diff)
+	}
+
+	ran = nil
+	if err := slices.Delete(steps, 1, 2).Apply(t.Context(), &ran, nil); err != nil || len(ran) != 2 {
+		t.Errorf("ran %q: %v", ran, err)
+	}
+}
+
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	var ids plan.IDs
+	if _, err := ids.Get("group a"); err == nil || !strings.Contains(err.Error(), "group a") {
+		t.Errorf("an ID that is not known is an error which names the thing: %v", err)
+	}
+	ids.Learn("group a", "sg-1")
+	ids.Learn("group a", "sg-2")
+	for name, test := range map[string]struct {
+		reason     string
+		ref        plan.Ref
+		id, prints string
+		fails      bool
+	}{
+		"by ID":   {reason: "the ID is known from the start", ref: plan.Ref{ID: "sg-9", Key: "group a"}, id: "sg-9", prints: "sg-9"},
+		"by key":  {reason: "the last that was learned counts", ref: plan.Ref{Key: "group a"}, id: "sg-2", prints: "<group a>"},
+		"unknown": {reason: "no step has made it", ref: plan.Ref{Key: "group b"}, prints: "<group b>", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id, err := ids.Resolve(test.ref)
+			if id != test.id || (err != nil) != test.fails {
+				t.Errorf("%s: got %q, %v", test.reason, id, err)
+			}
+			if got := test.ref.String(); got != test.prints {
+				t.Errorf("%s: it prints %q", test.reason, got)
+			}
+		})
+	}
+}
+
+func TestIDsConcurrently(t *testing.T) {
+	t.Parallel()
+	var ids plan.IDs
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			ids.Learn("group a", "sg-1")
+			if id, err := ids.Get("group a"); err != nil || id != "sg-1" {
+				t.Errorf("got %q, %v", id, err)
+			}
+		})
+	}
+	wg.Wait()
+}
