@@ -1,0 +1,131 @@
+package request
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+// The values of [AnnotationType] that mean something. They are compared as they
+// are.
+const (
+	typeNetwork  = "nlb"
+	typeIPs      = "nlb-ip"
+	typeExternal = "external"
+)
+
+// KindOf is the kind of load balancer that a Service asks for.
+func KindOf(svc *v1.Service) Kind {
+	switch text(svc, AnnotationType) {
+	case typeNetwork:
+		return Network
+	case typeIPs, typeExternal:
+		return Elsewhere
+	default:
+		return Classic
+	}
+}
+
+// New reads what a Service asks for. The first of these mistakes is the error:
+// a security group or target group annotation on the wrong kind, session
+// affinity, ports, source ranges, protocols, a fixed address; then all mistakes
+// in other annotations at once. Every error means apierr.ErrInvalid. What is
+// ignored or left out is a warning. Of a Service that is not ours only the names
+// are read.
+func New(svc *v1.Service, nodes []*v1.Node, config Config) (*Request, []service.Warning, error) {
+	r := &Request{
+		Service: types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name},
+		UID:     svc.UID,
+		Name:    lbname.ByUID(svc),
+		Kind:    KindOf(svc),
+	}
+	if r.Kind == Elsewhere {
+		return r, nil, nil
+	}
+	warnings, err := r.readSpec(svc)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Kind == Network && config.BadNetworkSetting != nil {
+		return nil, nil, config.BadNetworkSetting
+	}
+	ignored, err := r.readAnnotations(svc, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	var skipped []service.Warning
+	r.Targets, skipped = targets(nodes, keyValues(svc, AnnotationTargetNodeLabels))
+	return r, append(append(warnings, ignored...), skipped...), nil
+}
+
+// readSpec checks the Service in the documented order, and reads its spec.
+func (r *Request) readSpec(svc *v1.Service) ([]service.Warning, error) {
+	if r.Kind == Network && AnnotationExtraSecurityGroups.IsSet(svc) {
+		return nil, invalid("annotation %s cannot be used with a network load balancer", AnnotationExtraSecurityGroups)
+	}
+	if err := r.readTargetGroupAttributes(svc); err != nil {
+		return nil, err
+	}
+	if affinity := svc.Spec.SessionAffinity; affinity != "" && affinity != v1.ServiceAffinityNone {
+		return nil, invalid("session affinity %s cannot be had with a load balancer of AWS", affinity)
+	}
+	if err := oneProtocol(svc.Spec.Ports); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.SourceRanges, err = sourceRanges(svc); err != nil {
+		return nil, err
+	}
+	warnings, err := r.readPorts(svc.Spec.Ports)
+	if err != nil {
+		return nil, err
+	}
+	if svc.Spec.LoadBalancerIP != "" {
+		return nil, invalid("spec.loadBalancerIP %s cannot be had with a load balancer of AWS", svc.Spec.LoadBalancerIP)
+	}
+	if len(r.Ports) == 0 {
+		return nil, invalid("no port has a node port")
+	}
+	if svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
+		r.LocalTraffic, r.HealthCheckNodePort = true, svc.Spec.HealthCheckNodePort
+	}
+	return warnings, nil
+}
+
+// readAnnotations reads the annotations that the checks of the spec do not need.
+func (r *Request) readAnnotations(svc *v1.Service, config Config) ([]service.Warning, error) {
+	v := &values{obj: svc}
+	internal := text(svc, AnnotationInternal)
+	r.Internal = internal != "" && internal != "false"
+	r.Subnets = list(svc, AnnotationSubnets)
+	r.Tags = keyValues(svc, AnnotationAdditionalTags)
+	r.ExtraSecurityGroups = list(svc, AnnotationExtraSecurityGroups)
+	if r.usesSecurityGroups(config) {
+		r.SecurityGroups = list(svc, AnnotationSecurityGroups)
+	}
+	r.TLS = TLS{Certificate: text(svc, AnnotationSSLCert), Policy: text(svc, AnnotationSSLPolicy)}
+	if text(svc, AnnotationSSLPorts) != everyPort {
+		r.TLS.Ports = list(svc, AnnotationSSLPorts)
+	}
+	r.BackendProtocol = text(svc, AnnotationBackendProtocol)
+	r.readHealthCheck(v)
+	r.readAttributes(v)
+	if r.Kind == Classic {
+		r.readProxyProtocol(v)
+	} else {
+		r.readAddresses(v)
+	}
+	if AnnotationSubnets.IsSet(svc) && strings.TrimSpace(text(svc, AnnotationSubnets)) != "" && len(r.Subnets) == 0 {
+		v.refuse(AnnotationSubnets, "a list of subnets")
+	}
+	return r.ignored(svc, config), v.err()
+}
+
+// usesSecurityGroups says whether the annotation has a meaning.
+func (r *Request) usesSecurityGroups(config Config) bool {
+	return r.Kind == Classic || config.ManagedNetworkGroups
+}

@@ -1,0 +1,153 @@
+package request
+
+import (
+	"net/netip"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// Kind is the kind of a load balancer.
+type Kind string
+
+// The kinds of load balancers.
+const (
+	Classic Kind = "classic"
+	Network Kind = "network"
+	// Elsewhere is a load balancer that another controller takes care of.
+	Elsewhere Kind = "elsewhere"
+)
+
+// Config is the part of the cloud-config that load balancers depend on.
+type Config struct {
+	Cluster cluster.ID
+	// ClusterName is the flag --cluster-name.
+	ClusterName string
+	VPC         string
+	// LeaveNodeSecurityGroups is DisableSecurityGroupIngress.
+	LeaveNodeSecurityGroups bool
+	// ClassicSecurityGroup is ElbSecurityGroup.
+	ClassicSecurityGroup string
+	// ManagedNetworkGroups is NLBSecurityGroupMode = Managed.
+	ManagedNetworkGroups bool
+	// SharedProbe is ClusterServiceLoadBalancerHealthProbeMode = Shared, with
+	// port and path as they count.
+	SharedProbe     bool
+	SharedProbePort int32
+	SharedProbePath string
+	// BadNetworkSetting is what is wrong with the settings for network load
+	// balancers; a Service that needs one gets it as an error (W30).
+	BadNetworkSetting error
+}
+
+// Request is what a Service and its Nodes ask for, checked. It is the same for
+// the same input: lists are in the order of the Service, or sorted.
+type Request struct {
+	Service types.NamespacedName
+	UID     types.UID
+	// Name is that of the load balancer, in either API.
+	Name     string
+	Kind     Kind
+	Internal bool
+	// Ports are those that can be served, in the order of the Service.
+	Ports []Port
+	// SourceRanges are sorted and without repetition.
+	SourceRanges []netip.Prefix
+	// LocalTraffic is externalTrafficPolicy Local, with its health check port.
+	LocalTraffic        bool
+	HealthCheckNodePort int32
+
+	// Subnets are the IDs and names of the annotation, nil without it.
+	Subnets []string
+	// Tags are the additional ones of the annotation.
+	Tags map[string]string
+	// SecurityGroups and ExtraSecurityGroups are those of the annotations.
+	SecurityGroups      []string
+	ExtraSecurityGroups []string
+
+	TLS             TLS
+	BackendProtocol string
+	// ProxyProtocol is for all backends of a classic load balancer.
+	ProxyProtocol bool
+	HealthCheck   HealthCheck
+	Attributes    Attributes
+	// TargetGroupAttributes are those of the annotation.
+	TargetGroupAttributes map[string]string
+	// EIPAllocations and PrivateIPv4Addresses go with the subnets, by position.
+	EIPAllocations       []string
+	PrivateIPv4Addresses []string
+
+	// Targets are the Nodes behind the load balancer, by instance ID.
+	Targets []Target
+}
+
+// Port is a port of the Service.
+type Port struct {
+	Name     string
+	Protocol v1.Protocol
+	Port     int32
+	NodePort int32
+}
+
+// TLS says which ports have TLS, and how.
+type TLS struct {
+	// Certificate is an ARN; without one there is no TLS.
+	Certificate string
+	// Policy is the name of a security policy, empty for that of AWS.
+	Policy string
+	// Ports are numbers and names; empty means all.
+	Ports []string
+}
+
+// Selects says whether a port is to have TLS.
+func (t TLS) Selects(p Port) bool { return t.Certificate != "" && t.selects(p) }
+
+// HealthCheck is what annotations say about the health check. What is nil is not
+// annotated.
+type HealthCheck struct {
+	Protocol *string
+	// Port is a number, or "traffic-port".
+	Port               *string
+	Path               *string
+	Interval           *int32
+	Timeout            *int32
+	HealthyThreshold   *int32
+	UnhealthyThreshold *int32
+}
+
+// Attributes are those of the load balancer. What is nil is not annotated.
+type Attributes struct {
+	AccessLogEnabled      *bool
+	AccessLogEmitInterval *int32
+	AccessLogBucket       *string
+	AccessLogPrefix       *string
+	DrainingEnabled       *bool
+	DrainingTimeout       *int32
+	IdleTimeout           *int32
+	CrossZone             *bool
+}
+
+// Target is a Node behind the load balancer.
+type Target struct {
+	NodeName   string
+	InstanceID string
+}
+
+// Facts are what a model depends on beside the Request: what was read from AWS,
+// and what was chosen from it.
+type Facts struct {
+	Config Config
+	// Subnets are those chosen for the load balancer, in order.
+	Subnets []vpc.Subnet
+	// SecurityGroups are those that the load balancer is to have, the primary
+	// one first. Nil leaves those of an existing network load balancer alone.
+	SecurityGroups []plan.Ref
+	// Targets are the instances of Request.Targets that can be registered, by
+	// ID.
+	Targets map[string]*inventory.Instance
+}

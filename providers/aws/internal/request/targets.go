@@ -1,0 +1,87 @@
+package request
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/providerid"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+// shownNodes is how many Nodes a warning names.
+const shownNodes = 5
+
+// targets are the Nodes with all of the labels that are EC2 instances, sorted by
+// instance ID. Fargate pods are Nodes that no load balancer can reach, without a
+// warning, as nobody can do anything about it.
+func targets(nodes []*v1.Node, labels map[string]string) ([]Target, []service.Warning) {
+	var found []Target
+	var unreadable []string
+	for _, node := range nodes {
+		if !hasLabels(node, labels) {
+			continue
+		}
+		id, err := providerid.Parse(node.Spec.ProviderID)
+		switch {
+		case err != nil:
+			unreadable = append(unreadable, node.Name)
+		case !providerid.IsFargate(id):
+			found = append(found, Target{NodeName: node.Name, InstanceID: id})
+		}
+	}
+	slices.SortFunc(found, func(a, b Target) int {
+		return cmp.Or(cmp.Compare(a.InstanceID, b.InstanceID), cmp.Compare(a.NodeName, b.NodeName))
+	})
+	sameInstance := func(a, b Target) bool { return a.InstanceID == b.InstanceID }
+	return slices.CompactFunc(found, sameInstance), skipped(unreadable, "their providerID names no EC2 instance")
+}
+
+// hasLabels says whether the Node has every label. One without a value may have
+// any.
+func hasLabels(node *v1.Node, labels map[string]string) bool {
+	for key, want := range labels {
+		got, ok := node.Labels[key]
+		if !ok || want != "" && got != want {
+			return false
+		}
+	}
+	return true
+}
+
+// Registrable are the IDs of the targets that can be registered, sorted: those
+// that EC2 knows, that are of this cluster, and whose state may be. The others
+// are warnings.
+func (r *Request) Registrable(facts Facts, may func(types.InstanceStateName) bool) ([]string, []service.Warning) {
+	var ids, unknown, unfit []string
+	for _, target := range r.Targets {
+		instance := facts.Targets[target.InstanceID]
+		switch {
+		case instance == nil || !facts.Config.Cluster.Member(instance.Tags):
+			unknown = append(unknown, target.NodeName)
+		case !may(instance.State):
+			unfit = append(unfit, target.NodeName)
+		default:
+			ids = append(ids, target.InstanceID)
+		}
+	}
+	warnings := skipped(unknown, "EC2 has no instance of this cluster for them")
+	return ids, append(warnings, skipped(unfit, "the state of their instances does not allow it")...)
+}
+
+// skipped is the warning about Nodes that get no traffic, none without Nodes.
+func skipped(nodes []string, why string) []service.Warning {
+	if len(nodes) == 0 {
+		return nil
+	}
+	slices.Sort(nodes)
+	names := strings.Join(nodes[:min(len(nodes), shownNodes)], ", ")
+	if more := len(nodes) - shownNodes; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return []service.Warning{service.Warn(NodeSkipped, "nodes are not behind the load balancer, because %s: %s", why, names)}
+}
