@@ -6,7 +6,12 @@
 // share an account leave each other alone.
 package cluster
 
-import "strings"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // The tags that tell whose a thing is.
 const (
@@ -27,6 +32,29 @@ type ID struct {
 	Name string
 	// Legacy has the legacy tag written beside the other.
 	Legacy bool
+}
+
+// Discover reads the ID of the cluster out of the tags of one of its instances.
+// An instance without any gives the zero value; one with tags of several
+// clusters is an error.
+func Discover(tags map[string]string) (ID, error) {
+	id := ID{Name: tags[LegacyTag], Legacy: tags[LegacyTag] != ""}
+	names := map[string]bool{}
+	for key := range tags {
+		if name, ok := strings.CutPrefix(key, TagPrefix); ok && name != "" {
+			names[name] = true
+		}
+	}
+	found := slices.Sorted(maps.Keys(names))
+	switch {
+	case len(found) > 1:
+		return ID{}, fmt.Errorf("tell the cluster from tags: there are several: %s%s", TagPrefix, strings.Join(found, ", "+TagPrefix))
+	case len(found) == 1 && id.Legacy && id.Name != found[0]:
+		return ID{}, fmt.Errorf("tell the cluster from tags: %s%s and %s = %s contradict each other", TagPrefix, found[0], LegacyTag, id.Name)
+	case len(found) == 1:
+		id.Name = found[0]
+	}
+	return id, nil
 }
 
 // Tag is the key of the cluster's tag, empty without a cluster ID.

@@ -1,0 +1,187 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/middleware"
+	"k8s.io/component-base/version"
+	"k8s.io/utils/clock"
+)
+
+// Options say as whom and how to call AWS. The zero value is what the SDK finds
+// by itself.
+type Options struct {
+	// RoleARN is the role to assume for every call, with SourceARN as the
+	// resource that it is assumed for.
+	RoleARN, SourceARN string
+	// Overrides are endpoints to be used in place of those of AWS.
+	Overrides []Override
+	// Metrics count the calls. Nil counts nothing.
+	Metrics *Metrics
+	// Tuning is for tests.
+	Tuning Tuning
+}
+
+// Tuning are the times that tests shorten. The zero value is what production
+// uses.
+type Tuning struct {
+	// Timeout bounds one attempt of a call; 30 s.
+	Timeout time.Duration
+	// MaxBackoff bounds the pause before the next attempt; 20 s.
+	MaxBackoff time.Duration
+	// ThrottleDelay is how long a call would wait if AWS throttled all of them;
+	// 60 s. Below one second none waits.
+	ThrottleDelay time.Duration
+	// Clock tells the time for throttling; the real one.
+	Clock clock.Clock
+}
+
+func (t Tuning) withDefaults() Tuning {
+	t.Timeout = cmp.Or(t.Timeout, 30*time.Second)
+	t.MaxBackoff = cmp.Or(t.MaxBackoff, retry.DefaultMaxBackoff)
+	t.ThrottleDelay = cmp.Or(t.ThrottleDelay, 60*time.Second)
+	if t.Clock == nil {
+		t.Clock = clock.RealClock{}
+	}
+
+	return t
+}
+
+// Base is what the clients have in common before it is known which region they
+// are for.
+type Base struct {
+	options Options
+	config  aws.Config
+	http    *http.Client
+	imds    *IMDS
+}
+
+// Clients are the clients of one region. They are safe for concurrent use.
+type Clients struct {
+	Region string
+	EC2    EC2
+	ELB    ELB
+	ELBV2  ELBV2
+
+	http *http.Client
+}
+
+// Close ends connections that are not in use.
+func (c *Clients) Close() { c.http.CloseIdleConnections() }
+
+// Load reads what the environment and the shared configuration files say. It
+// calls nobody.
+func Load(ctx context.Context, o Options) (*Base, error) {
+	o.Tuning = o.Tuning.withDefaults()
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(nobody{})
+	}
+	b := &Base{options: o}
+	var err error
+	if b.config, err = config.LoadDefaultConfig(ctx, b.settings()...); err != nil {
+		return nil, fmt.Errorf("load the AWS configuration of the environment: %w", err)
+	}
+	b.http = share(b.config.HTTPClient, o.Tuning.Timeout)
+	b.imds = b.newIMDS(true)
+
+	return b, nil
+}
+
+// settings are those of the SDK that are the same everywhere.
+func (b *Base) settings() []func(*config.LoadOptions) error {
+	return []func(*config.LoadOptions) error{
+		config.WithDefaultsMode(aws.DefaultsModeInRegion),
+		config.WithHTTPClient(buildable(b.options.Tuning.Timeout)),
+		config.WithRetryer(func() aws.Retryer { return newRetryer(b.options.Tuning) }),
+		config.WithAPIOptions([]func(*middleware.Stack) error{
+			awsmiddleware.AddUserAgentKeyValue("kubernetes", version.Get().GitVersion),
+		}),
+	}
+}
+
+// IMDS is the instance metadata service of this instance.
+func (b *Base) IMDS() *IMDS { return b.imds }
+
+// In makes the clients of a region. It calls nobody: credentials are asked for
+// by the first call.
+func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
+	governor := newGovernor(b.options.Tuning.Clock, b.options.Tuning.ThrottleDelay)
+	cfg, err := b.regional(ctx, region, governor)
+	if err != nil {
+		return nil, err
+	}
+	stack := func(service Service) []func(*middleware.Stack) error {
+		return b.middleware(service, governor, true)
+	}
+
+	return &Clients{
+		Region: region,
+		EC2: ec2.NewFromConfig(cfg, func(o *ec2.Options) {
+			o.APIOptions = append(o.APIOptions, stack(ServiceEC2)...)
+			if r, ok := overridden[ec2.EndpointParameters](b.options.Overrides, ServiceEC2, region); ok {
+				o.EndpointResolverV2 = r
+			}
+		}),
+		ELB: elb.NewFromConfig(cfg, func(o *elb.Options) {
+			o.APIOptions = append(o.APIOptions, stack(ServiceELB)...)
+			if r, ok := overridden[elb.EndpointParameters](b.options.Overrides, ServiceELB, region); ok {
+				o.EndpointResolverV2 = r
+			}
+		}),
+		ELBV2: elbv2.NewFromConfig(cfg, func(o *elbv2.Options) {
+			o.APIOptions = append(o.APIOptions, stack(ServiceELBV2)...)
+			if r, ok := overridden[elbv2.EndpointParameters](b.options.Overrides, ServiceELBV2, region); ok {
+				o.EndpointResolverV2 = r
+			}
+		}),
+		http: b.http,
+	}, nil
+}
+
+// regional is the configuration of all clients of a region, with credentials.
+func (b *Base) regional(ctx context.Context, region string, g *governor) (aws.Config, error) {
+	anonymous := b.config.Copy()
+	anonymous.Region, anonymous.HTTPClient, anonymous.Credentials = region, b.http, aws.AnonymousCredentials{}
+	cfg, err := config.LoadDefaultConfig(ctx, append(b.settings(),
+		config.WithRegion(region),
+		config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = b.newIMDS(false).client }),
+		config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) { o.Client = b.newSTS(anonymous, g) }),
+	)...)
+	if err != nil {
+		return cfg, fmt.Errorf("load the AWS configuration for region %s: %w", region, err)
+	}
+	cfg.HTTPClient = b.http
+	if b.options.RoleARN != "" {
+		role := stscreds.NewAssumeRoleProvider(b.newSTS(cfg, g, b.confusedDeputy()...), b.options.RoleARN)
+		cfg.Credentials = aws.NewCredentialsCache(role)
+	}
+	cfg.Credentials = credentials{cfg.Credentials}
+
+	return cfg, nil
+}
+
+// newSTS makes a client that gets credentials. Its errors reach nobody but
+// through the clients that need the credentials, which say what they mean.
+func (b *Base) newSTS(cfg aws.Config, g *governor, more ...func(*middleware.Stack) error) *sts.Client {
+	return sts.NewFromConfig(cfg, func(o *sts.Options) {
+		o.APIOptions = append(o.APIOptions, b.middleware(ServiceSTS, g, false)...)
+		o.APIOptions = append(o.APIOptions, more...)
+		if r, ok := overridden[sts.EndpointParameters](b.options.Overrides, ServiceSTS, cfg.Region); ok {
+			o.EndpointResolverV2 = r
+		}
+	})
+}

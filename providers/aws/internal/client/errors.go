@@ -1,0 +1,222 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// Code is the error code of the AWS API, such as InvalidInstanceID.NotFound, or
+// empty if no API answered.
+func Code(err error) string {
+	if api, ok := errors.AsType[smithy.APIError](err); ok && !isCredentials(err) {
+		return api.ErrorCode()
+	}
+
+	return ""
+}
+
+// unknownCode is what the SDK calls an answer without an error code.
+const unknownCode = "UnknownError"
+
+// codeMeanings says what error codes mean whose names do not tell, or would
+// tell wrongly.
+var codeMeanings = map[string]error{
+	"AuthFailure":                 apierr.ErrDenied,
+	"AccessDenied":                apierr.ErrDenied,
+	"AccessDeniedException":       apierr.ErrDenied,
+	"Blocked":                     apierr.ErrDenied,
+	"ExpiredToken":                apierr.ErrDenied,
+	"ExpiredTokenException":       apierr.ErrDenied,
+	"IncompleteSignature":         apierr.ErrDenied,
+	"InvalidAccessKeyId":          apierr.ErrDenied,
+	"InvalidClientTokenId":        apierr.ErrDenied,
+	"InvalidSignatureException":   apierr.ErrDenied,
+	"InvalidIdentityToken":        apierr.ErrDenied,
+	"IDPRejectedClaim":            apierr.ErrDenied,
+	"MissingAuthenticationToken":  apierr.ErrDenied,
+	"NotAuthorized":               apierr.ErrDenied,
+	"OptInRequired":               apierr.ErrDenied,
+	"PendingVerification":         apierr.ErrDenied,
+	"RegionDisabledException":     apierr.ErrDenied,
+	"RequestExpired":              apierr.ErrDenied,
+	"RequestTimeTooSkewed":        apierr.ErrDenied,
+	"SignatureDoesNotMatch":       apierr.ErrDenied,
+	"SubscriptionRequired":        apierr.ErrDenied,
+	"UnauthorizedOperation":       apierr.ErrDenied,
+	"UnauthorizedAccess":          apierr.ErrDenied,
+	"UnrecognizedClientException": apierr.ErrDenied,
+
+	"IDPCommunicationError":       apierr.ErrUnavailable,
+	"InternalError":               apierr.ErrUnavailable,
+	"InternalFailure":             apierr.ErrUnavailable,
+	"InternalServiceError":        apierr.ErrUnavailable,
+	"RequestTimeout":              apierr.ErrUnavailable,
+	"RequestTimeoutException":     apierr.ErrUnavailable,
+	"ServiceUnavailable":          apierr.ErrUnavailable,
+	"ServiceUnavailableException": apierr.ErrUnavailable,
+	"Unavailable":                 apierr.ErrUnavailable,
+	unknownCode:                   nil, // its status tells
+
+	"AllocationIdNotFound": apierr.ErrNotFound,
+
+	"ConcurrentModification":            apierr.ErrConflict,
+	"DependencyThrottle":                apierr.ErrThrottled,
+	"DependencyViolation":               apierr.ErrConflict,
+	"IdempotentParameterMismatch":       apierr.ErrConflict,
+	"IncorrectInstanceState":            apierr.ErrConflict,
+	"IncorrectState":                    apierr.ErrConflict,
+	"InsufficientFreeAddressesInSubnet": apierr.ErrConflict,
+	"InvalidState":                      apierr.ErrConflict,
+	"OperationInProgress":               apierr.ErrConflict,
+	"OperationNotPermitted":             apierr.ErrConflict, // deletion protection, the main route
+	"Resource.AlreadyAssociated":        apierr.ErrConflict,
+	"TargetGroupAssociationLimit":       apierr.ErrConflict,
+
+	"DuplicateTagKeys":      apierr.ErrInvalid,
+	"FilterLimitExceeded":   apierr.ErrInvalid,
+	"IncompatibleProtocols": apierr.ErrInvalid,
+	"InvalidInstanceID":     apierr.ErrInvalid,
+	"OutOfService":          apierr.ErrInvalid,
+	"UnknownParameter":      apierr.ErrInvalid,
+	"VPCIdNotSpecified":     apierr.ErrInvalid,
+	"ValidationError":       apierr.ErrInvalid,
+	"ValidationException":   apierr.ErrInvalid,
+}
+
+// codeRules says what the names of error codes mean, the first that fits.
+var codeRules = []struct {
+	fits    func(code string) bool
+	meaning error
+}{
+	{ends("NotFound", "NotFoundException"), apierr.ErrNotFound},
+	{ends("Duplicate", "AlreadyExists", "InUse"), apierr.ErrConflict},
+	{starts("Duplicate"), apierr.ErrConflict},
+	// Quotas: something has to go before there can be more.
+	{starts("TooMany"), apierr.ErrConflict},
+	{ends("LimitExceeded", "QuotaExceeded"), apierr.ErrConflict},
+	{starts("Invalid", "Malformed", "Missing", "Unsupported"), apierr.ErrInvalid},
+}
+
+func ends(suffixes ...string) func(string) bool {
+	return func(code string) bool {
+		for _, suffix := range suffixes {
+			if strings.HasSuffix(code, suffix) {
+				return true
+			}
+		}
+
+		return false
+	}
+}
+
+func starts(prefixes ...string) func(string) bool {
+	return func(code string) bool {
+		for _, prefix := range prefixes {
+			if strings.HasPrefix(code, prefix) {
+				return true
+			}
+		}
+
+		return false
+	}
+}
+
+// classify gives an error of the SDK its meaning. Errors of a caller that gave
+// up, and those nobody knows, stay as they are.
+func classify(service Service, err error) error {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, apierr.ErrThrottled):
+		return err
+	case errors.Is(err, context.DeadlineExceeded):
+		return apierr.Mark(apierr.ErrUnavailable, err)
+	case isCredentials(err):
+		return apierr.Mark(meaningOfCredentials(err), err)
+	case throttled(err):
+		return apierr.Mark(apierr.ErrThrottled, err)
+	}
+	if meaning := meaningOf(service, err); meaning != nil {
+		return apierr.Mark(meaning, err)
+	}
+
+	return err
+}
+
+// meaningOfCredentials says why there are no credentials: nobody answered, or
+// nobody would give them.
+func meaningOfCredentials(err error) error {
+	if status(err) >= http.StatusInternalServerError || status(err) == 0 && isNetwork(err) {
+		return apierr.ErrUnavailable
+	}
+
+	return apierr.ErrDenied
+}
+
+func meaningOf(service Service, err error) error {
+	code := Code(err)
+	if meaning := codeMeanings[code]; meaning != nil {
+		return meaning
+	}
+	number := status(err)
+	if number >= http.StatusInternalServerError {
+		return apierr.ErrUnavailable
+	}
+	if code != unknownCode {
+		for _, rule := range codeRules {
+			if rule.fits(code) {
+				return rule.meaning
+			}
+		}
+	}
+	if number != 0 {
+		return meaningOfStatus(service, number, code)
+	}
+	if _, ok := errors.AsType[smithy.InvalidParamsError](err); ok {
+		return apierr.ErrInvalid
+	}
+	if isNetwork(err) {
+		return apierr.ErrUnavailable
+	}
+
+	return nil
+}
+
+// meaningOfStatus is for answers whose code says nothing.
+func meaningOfStatus(service Service, number int, code string) error {
+	switch {
+	case number == http.StatusUnauthorized, number == http.StatusForbidden:
+		return apierr.ErrDenied
+	case service == ServiceIMDS && number == http.StatusNotFound:
+		return apierr.ErrNotFound
+	case number == http.StatusConflict:
+		return apierr.ErrConflict
+	case number >= http.StatusBadRequest && code != "" && code != unknownCode:
+		return apierr.ErrInvalid
+	default:
+		// Something in between answered: it says nothing about what exists.
+		return apierr.ErrUnavailable
+	}
+}
+
+// isNetwork says whether no usable answer came.
+func isNetwork(err error) bool {
+	if _, ok := errors.AsType[*smithyhttp.RequestSendError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*smithy.DeserializationError](err); ok {
+		return true // half an answer, or the page of a proxy
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}

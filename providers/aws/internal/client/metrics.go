@@ -1,0 +1,132 @@
+package client
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	kmetrics "k8s.io/component-base/metrics"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+)
+
+// Recorder counts what all providers count alike. That of package metrics is one.
+type Recorder interface {
+	// Call notes a call; what it returns notes its end.
+	Call(service, operation string) func(err error)
+}
+
+var _ Recorder = (*metrics.Recorder)(nil)
+
+// The metrics that the existing AWS controller manager documents.
+var (
+	requestDuration = metrics.Metric{
+		Name: "cloudprovider_aws_api_request_duration_seconds", Type: metrics.Histogram, Labels: []string{"request"},
+		Help: "How long calls to EC2 that succeeded took, for the six requests that always had this metric.",
+	}
+	requestErrors = metrics.Metric{
+		Name: "cloudprovider_aws_api_request_errors", Type: metrics.Counter, Labels: []string{"request"},
+		Help: "Calls to EC2 that failed, for the same requests.",
+	}
+	throttledRequests = metrics.Metric{
+		Name: "cloudprovider_aws_api_throttled_requests_total", Type: metrics.Counter, Labels: []string{"operation_name"},
+		Help: "Attempts of calls that AWS refused because there were too many.",
+	}
+	responseStatus = metrics.Metric{
+		Name: "cloudprovider_aws_api_response_status_total", Type: metrics.Counter, Labels: []string{"service", "operation", "status_code"},
+		Help: "Calls that ended with an HTTP status of 400 or more, after all attempts.",
+	}
+)
+
+// requestNames are the values of the label request, by operation of EC2. All
+// other calls are not counted there.
+var requestNames = map[string]string{
+	"DescribeInstances":         "describe_instance",
+	"DescribeNetworkInterfaces": "describe_network_interfaces",
+	"DescribeSecurityGroups":    "describe_security_groups",
+	"DescribeRouteTables":       "describe_route_tables",
+	"CreateTags":                "create_tags",
+	"DeleteTags":                "delete_tags",
+}
+
+// serviceNames are what services are called in metrics of all providers: as in
+// host names and policies.
+var serviceNames = map[Service]string{
+	ServiceEC2:   "ec2",
+	ServiceELB:   "elasticloadbalancing",
+	ServiceELBV2: "elasticloadbalancingv2",
+	ServiceSTS:   "sts",
+	ServiceIMDS:  "imds",
+}
+
+// AllMetrics lists the metrics of this package, by name.
+func AllMetrics() []metrics.Metric {
+	return []metrics.Metric{requestDuration, requestErrors, responseStatus, throttledRequests}
+}
+
+// Metrics counts the calls of all clients of the process.
+type Metrics struct {
+	recorder Recorder
+
+	requestDuration                                  *kmetrics.HistogramVec
+	requestErrors, responseStatus, throttledRequests *kmetrics.CounterVec
+}
+
+// NewMetrics makes the metrics of this package, which count once they are
+// registered, beside a recorder that is told of every call.
+func NewMetrics(recorder Recorder) *Metrics {
+	return &Metrics{
+		recorder: recorder,
+		requestDuration: kmetrics.NewHistogramVec(&kmetrics.HistogramOpts{
+			Name: requestDuration.Name, Help: requestDuration.Help,
+			Buckets:        slices.Concat(kmetrics.ExponentialBuckets(0.005, 2, 12), []float64{30, 60}),
+			StabilityLevel: kmetrics.ALPHA,
+		}, requestDuration.Labels),
+		requestErrors:     newCounter(requestErrors),
+		responseStatus:    newCounter(responseStatus),
+		throttledRequests: newCounter(throttledRequests),
+	}
+}
+
+func newCounter(m metrics.Metric) *kmetrics.CounterVec {
+	return kmetrics.NewCounterVec(&kmetrics.CounterOpts{
+		Name: m.Name, Help: m.Help, StabilityLevel: kmetrics.ALPHA,
+	}, m.Labels)
+}
+
+// Register hands the metrics to a registry, such as that of legacyregistry.
+func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) {
+	mustRegister(m.requestDuration, m.requestErrors, m.responseStatus, m.throttledRequests)
+}
+
+// call counts a call with all its attempts. What it returns is called with the
+// error, marked.
+func (m *Metrics) call(service Service, operation string) func(err error) {
+	record := m.recorder.Call(serviceNames[service], operation)
+	began := time.Now()
+
+	return func(err error) {
+		record(err)
+		if code := status(err); code >= 400 && !isCredentials(err) {
+			m.responseStatus.WithLabelValues(string(service), operation, strconv.Itoa(code)).Inc()
+		}
+		request, ok := requestNames[operation]
+		switch {
+		case !ok || service != ServiceEC2:
+		case err != nil:
+			m.requestErrors.WithLabelValues(request).Inc()
+		default:
+			m.requestDuration.WithLabelValues(request).Observe(time.Since(began).Seconds())
+		}
+	}
+}
+
+// throttled counts an attempt that was.
+func (m *Metrics) throttled(operation string) {
+	m.throttledRequests.WithLabelValues(operation).Inc()
+}
+
+// nobody is told of every call and remembers none.
+type nobody struct{}
+
+func (nobody) Call(string, string) func(error) { return func(error) {} }

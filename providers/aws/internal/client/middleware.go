@@ -1,0 +1,83 @@
+package client
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go/middleware"
+	"k8s.io/klog/v2"
+)
+
+// middleware is what every call of a service goes through: once for the call as
+// a whole, and, with a governor, before and after each of its attempts.
+func (b *Base) middleware(service Service, g *governor, marks bool) []func(*middleware.Stack) error {
+	around := []func(*middleware.Stack) error{func(s *middleware.Stack) error {
+		whole := &wholeCall{service: service, operation: s.ID(), metrics: b.options.Metrics, marks: marks}
+
+		return s.Initialize.Add(whole, middleware.Before)
+	}}
+	if g != nil {
+		around = append(around, func(s *middleware.Stack) error {
+			each := &attempt{service: service, operation: s.ID(), metrics: b.options.Metrics, governor: g}
+
+			return s.Finalize.Insert(each, (*retry.Attempt)(nil).ID(), middleware.After)
+		})
+	}
+
+	return around
+}
+
+// wholeCall counts a call with all its attempts and says what its error means.
+type wholeCall struct {
+	service   Service
+	operation string
+	metrics   *Metrics
+	// marks says whether the caller learns what the error means.
+	marks bool
+}
+
+// ID implements middleware.InitializeMiddleware.
+func (*wholeCall) ID() string { return "multicloud-ccm/call" }
+
+// HandleInitialize implements middleware.InitializeMiddleware.
+func (c *wholeCall) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	middleware.InitializeOutput, middleware.Metadata, error,
+) {
+	end := c.metrics.call(c.service, c.operation)
+	out, metadata, err := next.HandleInitialize(ctx, in)
+	marked := classify(c.service, err)
+	end(marked)
+	if c.marks {
+		err = marked
+	}
+
+	return out, metadata, err
+}
+
+// attempt makes each attempt of a call wait while AWS throttles.
+type attempt struct {
+	service   Service
+	operation string
+	metrics   *Metrics
+	governor  *governor
+}
+
+// ID implements middleware.FinalizeMiddleware.
+func (*attempt) ID() string { return "multicloud-ccm/attempt" }
+
+// HandleFinalize implements middleware.FinalizeMiddleware.
+func (a *attempt) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
+	out middleware.FinalizeOutput, metadata middleware.Metadata, err error,
+) {
+	if err := a.governor.wait(ctx); err != nil {
+		return out, metadata, err
+	}
+	out, metadata, err = next.HandleFinalize(ctx, in)
+	if throttled(err) {
+		a.governor.throttled()
+		a.metrics.throttled(a.operation)
+		klog.FromContext(ctx).V(4).Info("AWS throttled a call", "service", a.service, "operation", a.operation, "code", Code(err))
+	}
+
+	return out, metadata, err
+}

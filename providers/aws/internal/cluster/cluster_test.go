@@ -1,0 +1,116 @@
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+)
+
+type tags = map[string]string
+
+func TestDiscover(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		tags   tags
+		want   cluster.ID
+		err    string
+	}{
+		"none":      {reason: "§3, W26: no tag is no ID and no error", tags: tags{"Name": "node-1"}},
+		"no tags":   {reason: "§3, W26", tags: nil},
+		"owned":     {reason: "§3: the key says which cluster", tags: tags{"kubernetes.io/cluster/demo": "owned"}, want: cluster.ID{Name: "demo"}},
+		"any value": {reason: "§3: whatever the value", tags: tags{"kubernetes.io/cluster/demo": ""}, want: cluster.ID{Name: "demo"}},
+		"legacy":    {reason: "§3: the legacy tag is then written, too", tags: tags{"KubernetesCluster": "old"}, want: cluster.ID{Name: "old", Legacy: true}},
+		"both":      {reason: "§3: agreeing", tags: tags{"KubernetesCluster": "demo", "kubernetes.io/cluster/demo": "shared"}, want: cluster.ID{Name: "demo", Legacy: true}},
+		"two": {
+			reason: "§3: two clusters are an error",
+			tags:   tags{"kubernetes.io/cluster/b": "owned", "kubernetes.io/cluster/a": "shared"},
+			err:    "kubernetes.io/cluster/a, kubernetes.io/cluster/b",
+		},
+		"contradiction": {
+			reason: "§3: a legacy value that is another one is an error",
+			tags:   tags{"kubernetes.io/cluster/a": "owned", "KubernetesCluster": "b"},
+			err:    "kubernetes.io/cluster/a and KubernetesCluster = b",
+		},
+		"nameless": {reason: "a prefix alone names no cluster", tags: tags{"kubernetes.io/cluster/": "owned"}},
+		"empty":    {reason: "an empty legacy tag names no cluster", tags: tags{"KubernetesCluster": "", "kubernetes.io/cluster/a": "owned"}, want: cluster.ID{Name: "a"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := cluster.Discover(tc.tags)
+			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+				t.Fatalf("%s: error %v, want %q", tc.reason, err, tc.err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestMeaning is the table of §3: what tags on a thing mean to cluster demo.
+func TestMeaning(t *testing.T) {
+	t.Parallel()
+	demo, none := cluster.ID{Name: "demo"}, cluster.ID{}
+	cases := map[string]struct {
+		reason                        string
+		id                            cluster.ID
+		tags                          tags
+		member, owns, foreign, tagged bool
+	}{
+		"owned":        {reason: "§3: deletable", id: demo, tags: tags{"kubernetes.io/cluster/demo": "owned"}, member: true, owns: true, tagged: true},
+		"shared":       {reason: "§3: member by the key alone", id: demo, tags: tags{"kubernetes.io/cluster/demo": "shared"}, member: true, tagged: true},
+		"no value":     {reason: "§3: any value", id: demo, tags: tags{"kubernetes.io/cluster/demo": ""}, member: true, tagged: true},
+		"other case":   {reason: "§3: exactly owned", id: demo, tags: tags{"kubernetes.io/cluster/demo": "Owned"}, member: true, tagged: true},
+		"legacy":       {reason: "§3: membership and ownership", id: demo, tags: tags{"KubernetesCluster": "demo"}, member: true, owns: true, tagged: true},
+		"legacy other": {reason: "W8: another cluster's", id: demo, tags: tags{"KubernetesCluster": "other"}, foreign: true, tagged: true},
+		"other":        {reason: "W8: another cluster's", id: demo, tags: tags{"kubernetes.io/cluster/other": "owned"}, foreign: true, tagged: true},
+		"longer name":  {reason: "an ID is no prefix", id: demo, tags: tags{"kubernetes.io/cluster/demo2": "owned"}, foreign: true, tagged: true},
+		"both":         {reason: "W8: ours among others is not foreign", id: demo, tags: tags{"kubernetes.io/cluster/other": "shared", "kubernetes.io/cluster/demo": "shared"}, member: true, tagged: true},
+		"untagged":     {reason: "nobody's", id: demo, tags: tags{"Name": "x"}},
+		"no ID":        {reason: "§3: everything is a member", id: none, tags: tags{"Name": "x"}, member: true, owns: true},
+		"no ID, other": {reason: "§3: everything is a member", id: none, tags: tags{"kubernetes.io/cluster/other": "owned"}, member: true, owns: true, tagged: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := []bool{tc.member, tc.owns, tc.foreign, tc.tagged}
+			got := []bool{tc.id.Member(tc.tags), tc.id.Owns(tc.tags), tc.id.Foreign(tc.tags), cluster.Tagged(tc.tags)}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: Member, Owns, Foreign, Tagged (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestTags(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		id     cluster.ID
+		tag    string
+		want   tags
+	}{
+		"plain":  {reason: "§3", id: cluster.ID{Name: "demo"}, tag: "kubernetes.io/cluster/demo", want: tags{"kubernetes.io/cluster/demo": "owned"}},
+		"legacy": {reason: "§3: the legacy tag beside it", id: cluster.ID{Name: "demo", Legacy: true}, tag: "kubernetes.io/cluster/demo", want: tags{"kubernetes.io/cluster/demo": "owned", "KubernetesCluster": "demo"}},
+		"none":   {reason: "§3: without an ID nothing gets a tag", want: tags{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := tc.id.Tag(); got != tc.tag {
+				t.Errorf("%s: Tag() = %q, want %q", tc.reason, got, tc.tag)
+			}
+			if diff := cmp.Diff(tc.want, tc.id.Tags()); diff != "" {
+				t.Errorf("%s: Tags() (-want +got):\n%s", tc.reason, diff)
+			}
+			if !tc.id.Owns(tc.id.Tags()) || tc.id.Foreign(tc.id.Tags()) {
+				t.Errorf("%s: what the cluster writes must be its own", tc.reason)
+			}
+		})
+	}
+}
