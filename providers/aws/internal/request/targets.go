@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/providerid"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -26,11 +26,11 @@ func targets(nodes []*v1.Node, labels map[string]string) ([]Target, []service.Wa
 		if !hasLabels(node, labels) {
 			continue
 		}
-		id, err := providerid.Parse(node.Spec.ProviderID)
+		id, err := inventory.ParseProviderID(node.Spec.ProviderID)
 		switch {
 		case err != nil:
 			unreadable = append(unreadable, node.Name)
-		case !providerid.IsFargate(id):
+		case !inventory.IsFargate(id):
 			found = append(found, Target{NodeName: node.Name, InstanceID: id})
 		}
 	}

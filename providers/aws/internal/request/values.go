@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-
 )
 
 // The attributes of target groups that can be set.
@@ -125,4 +124,3 @@ func isNotIPv4(text string) bool {
 func isBackendProtocol(value string) bool {
 	return slices.Contains([]string{"http", "https", "ssl", "tcp"}, strings.ToLower(value))
 }
-
