@@ -77,16 +77,21 @@ func (l *library) of(pkg string) (comments, error) {
 	if known, ok := l.packages[pkg]; ok {
 		return known, nil
 	}
-	module := strings.TrimSuffix(reflect.TypeFor[config.Settings]().PkgPath(), "config")
-	dir, ok := strings.CutPrefix(pkg, module)
-	if !ok {
-		return nil, fmt.Errorf("read comments of %s: not a package of this module", pkg)
-	}
-	files, err := filepath.Glob(filepath.Join(l.root, dir, "*.go"))
+	files, err := l.files(pkg)
 	if err != nil {
 		return nil, fmt.Errorf("read comments of %s: %w", pkg, err)
 	}
-	files = slices.DeleteFunc(files, func(path string) bool { return strings.HasSuffix(path, "_test.go") })
 	l.packages[pkg] = comments{}
 	return l.packages[pkg], l.packages[pkg].read(files...)
+}
+
+// files are those of a package of this module, without its tests.
+func (l *library) files(pkg string) ([]string, error) {
+	module := strings.TrimSuffix(reflect.TypeFor[config.Settings]().PkgPath(), "config")
+	dir, ok := strings.CutPrefix(pkg, module)
+	if !ok {
+		return nil, fmt.Errorf("%s is not a package of this module", pkg)
+	}
+	files, err := filepath.Glob(filepath.Join(l.root, dir, "*.go"))
+	return slices.DeleteFunc(files, func(path string) bool { return strings.HasSuffix(path, "_test.go") }), err
 }

@@ -43,6 +43,7 @@ func main() {
 // run writes all pages of the repository at root into dir.
 func run(root, dir string) error {
 	pages := map[string]func(*library) (string, error){
+		"annotations.md":  annotationsPage,
 		"config.md":       configPage,
 		"metrics.md":      metricsPage,
 		"command-line.md": commandLinePage,

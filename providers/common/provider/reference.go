@@ -17,6 +17,10 @@ type Reference struct {
 	// Environment lists the environment variables that count, in the order
 	// they are shown.
 	Environment []Variable
+	// Annotations is the import path of the package whose constants of type
+	// annotation.Name are the annotations on Services that count. The comments
+	// on them become the text. Empty means that there are none.
+	Annotations string
 	// Metrics lists the metrics of the provider's own, beside those that all
 	// providers have.
 	Metrics []metrics.Metric

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+)
+
+// annotationsPage lists every annotation that counts.
+func annotationsPage(l *library) (string, error) {
+	var b strings.Builder
+	for _, d := range providers() {
+		if d.Reference.Annotations == "" {
+			continue
+		}
+		files, err := l.files(d.Reference.Annotations)
+		if err != nil {
+			return "", err
+		}
+		groups, err := readAnnotations(files...)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "\n## %s\n", d.Summary)
+		for _, g := range groups {
+			g.write(&b)
+		}
+	}
+	return b.String(), nil
+}
+
+// annotationGroup is one const declaration.
+type annotationGroup struct {
+	title string
+	list  []annotationText
+}
+
+type annotationText struct {
+	name, text, kind, fallback, appliesTo string
+}
+
+func (g annotationGroup) write(b *strings.Builder) {
+	fmt.Fprintf(b, "\n### %s\n\n| Annotation | Value | Default | Applies to | Meaning |\n|---|---|---|---|---|\n", g.title)
+	for _, a := range g.list {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", a.name, prose(a.kind), prose(a.fallback), prose(a.appliesTo), prose(a.text))
+	}
+}
+
+// readAnnotations finds the constants of type annotation.Name in the files of a
+// package, by declaration.
+func readAnnotations(files ...string) ([]annotationGroup, error) {
+	values := map[string]string{}
+	var declarations []*ast.GenDecl
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, fmt.Errorf("read annotations: %w", err)
+		}
+		for _, declaration := range file.Decls {
+			if consts, ok := declaration.(*ast.GenDecl); ok && consts.Tok == token.CONST {
+				declarations = append(declarations, consts)
+				plainStrings(consts, values)
+			}
+		}
+	}
+	var groups []annotationGroup
+	for _, declaration := range declarations {
+		list, err := annotationsIn(declaration, values)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			groups = append(groups, annotationGroup{title: strings.TrimSuffix(strings.TrimSpace(declaration.Doc.Text()), "."), list: list})
+		}
+	}
+	return groups, nil
+}
+
+// plainStrings adds the constants that are nothing but a string.
+func plainStrings(declaration *ast.GenDecl, values map[string]string) {
+	for _, spec := range declaration.Specs {
+		value := spec.(*ast.ValueSpec)
+		for i, name := range value.Names {
+			if i < len(value.Values) {
+				if text, err := evaluate(value.Values[i], values); err == nil {
+					values[name.Name] = text
+				}
+			}
+		}
+	}
+}
+
+func annotationsIn(declaration *ast.GenDecl, values map[string]string) ([]annotationText, error) {
+	var list []annotationText
+	for _, spec := range declaration.Specs {
+		value := spec.(*ast.ValueSpec)
+		if !isAnnotation(value.Type) {
+			continue
+		}
+		name, err := evaluate(value.Values[0], values)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", value.Names[0].Name, err)
+		}
+		a, err := describeAnnotation(value.Names[0].Name, value.Doc.Text())
+		if err != nil {
+			return nil, err
+		}
+		a.name = name
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// isAnnotation says whether a type is annotation.Name.
+func isAnnotation(t ast.Expr) bool {
+	selector, ok := t.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	pkg, ok := selector.X.(*ast.Ident)
+	return ok && pkg.Name == "annotation" && selector.Sel.Name == "Name"
+}
+
+// evaluate gives the value of strings and named strings with + between them.
+func evaluate(expression ast.Expr, values map[string]string) (string, error) {
+	switch e := expression.(type) {
+	case *ast.BasicLit:
+		return strconv.Unquote(e.Value)
+	case *ast.Ident:
+		if text, ok := values[e.Name]; ok {
+			return text, nil
+		}
+	case *ast.BinaryExpr:
+		left, err := evaluate(e.X, values)
+		if err != nil {
+			return "", err
+		}
+		right, err := evaluate(e.Y, values)
+		return left + right, err
+	}
+	return "", errors.New("not a string, nor strings with + between them")
+}
+
+// describeAnnotation takes a comment apart: the text, and the lines that begin
+// with a word and a colon.
+func describeAnnotation(name, comment string) (annotationText, error) {
+	var a annotationText
+	parts := map[string]*string{"Type:": &a.kind, "Default:": &a.fallback, "Applies to:": &a.appliesTo}
+	part := &a.text
+	for line := range strings.Lines(strings.TrimPrefix(comment, name+" ")) {
+		for label, target := range parts {
+			if rest, ok := strings.CutPrefix(line, label); ok {
+				part, line = target, rest
+			}
+		}
+		*part = strings.TrimSpace(*part + " " + strings.TrimSpace(line))
+	}
+	if a.text == "" || a.kind == "" || a.fallback == "" {
+		return a, fmt.Errorf("%s: its comment needs a text, and lines that begin with Type: and Default:", name)
+	}
+	a.text = strings.ToUpper(a.text[:1]) + a.text[1:]
+	return a, nil
+}
