@@ -1,0 +1,122 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+)
+
+// What EC2 allows.
+const (
+	// maxIDs is how many values the filters of a call may have together.
+	maxIDs = 200
+	// maxNames leaves room for the other filter of a question by name.
+	maxNames = 150
+	pageSize = 1000
+)
+
+// CodeNotFound is what EC2 says of an instance that is not there.
+const CodeNotFound = "InvalidInstanceID.NotFound"
+
+// living is the filter for instances that are not terminated.
+func living() types.Filter {
+	return filter("instance-state-name",
+		string(types.InstanceStateNamePending), string(types.InstanceStateNameRunning), string(types.InstanceStateNameShuttingDown),
+		string(types.InstanceStateNameStopping), string(types.InstanceStateNameStopped))
+}
+
+func filter(name string, values ...string) types.Filter {
+	return types.Filter{Name: aws.String(name), Values: values}
+}
+
+// describeCluster lists the living instances of the cluster.
+func (i *Inventory) describeCluster(ctx context.Context) ([]*Instance, error) {
+	var all []*Instance
+	for _, scope := range i.scopes() {
+		found, err := i.describe(ctx, &ec2.DescribeInstancesInput{Filters: append(scope, living()), MaxResults: aws.Int32(pageSize)})
+		if err != nil {
+			return nil, fmt.Errorf("list the instances of the cluster: %w", err)
+		}
+		all = append(all, i.members(found)...)
+	}
+	return all, nil
+}
+
+// scopes are the filters for instances of the cluster. No filter means "this tag
+// or that one", so that each tag needs a list of its own.
+func (i *Inventory) scopes() [][]types.Filter {
+	id := i.config.Cluster
+	switch {
+	case id.Name != "" && id.Legacy:
+		return [][]types.Filter{{filter("tag-key", id.Tag())}, {filter("tag:"+cluster.LegacyTag, id.Name)}}
+	case id.Name != "":
+		return [][]types.Filter{{filter("tag-key", id.Tag())}}
+	case i.config.VPC != "":
+		return [][]types.Filter{{filter("vpc-id", i.config.VPC)}}
+	}
+	return [][]types.Filter{nil}
+}
+
+// describeIDs gives those of the instances that exist. As a filter, the ID of one
+// that does not exist is no error.
+func (i *Inventory) describeIDs(ctx context.Context, ids []string) ([]*Instance, error) {
+	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{Filters: []types.Filter{filter("instance-id", ids...)}, MaxResults: aws.Int32(pageSize)})
+	if err != nil {
+		return nil, fmt.Errorf("describe %d instances: %w", len(ids), err)
+	}
+	return found, nil
+}
+
+// describeNames gives the living instances with one of these private DNS names,
+// of this cluster or not.
+func (i *Inventory) describeNames(ctx context.Context, names []string) ([]*Instance, error) {
+	filters := []types.Filter{filter("private-dns-name", names...), living()}
+	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{Filters: filters, MaxResults: aws.Int32(pageSize)})
+	if err != nil {
+		return nil, fmt.Errorf("describe %d instances by name: %w", len(names), err)
+	}
+	return found, nil
+}
+
+// describeOne asks for an instance in the one way in which EC2 says whether its
+// ID is well formed.
+func (i *Inventory) describeOne(ctx context.Context, id string) (*Instance, error) {
+	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
+	if client.Code(err) == CodeNotFound {
+		return nil, ErrAbsent
+	}
+	if err != nil {
+		return nil, fmt.Errorf("describe instance %s: %w", id, err)
+	}
+	for _, one := range found {
+		if one.ID == id {
+			return one, nil
+		}
+	}
+	return nil, ErrAbsent
+}
+
+// describe reads all pages of an answer. Some pages are no answer.
+func (i *Inventory) describe(ctx context.Context, input *ec2.DescribeInstancesInput) ([]*Instance, error) {
+	var all []*Instance
+	for pages := ec2.NewDescribeInstancesPaginator(i.api, input); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, reservation := range page.Reservations {
+			for k := range reservation.Instances {
+				if one := toInstance(&reservation.Instances[k]); one.ID != "" {
+					all = append(all, one)
+				}
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,214 @@
+package inventory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+)
+
+// few is how many instances can be asked for in several calls before the whole
+// cluster is listed instead.
+const few = 5
+
+// crowd counts questions, so that a pass over many nodes is noticed.
+type crowd struct {
+	span  time.Duration
+	calls []call
+}
+
+type call struct {
+	at   time.Time
+	size int
+}
+
+// tooMany tells whether one more call about so many instances is not to be made,
+// because the list of all is cheaper: it comes after others, as those of a loop
+// with a few workers do, or it would be several calls.
+func (c *crowd) tooMany(size int, now time.Time) bool {
+	c.calls = slices.DeleteFunc(c.calls, func(before call) bool { return !fresh(before.at, now, c.span) })
+	sum := size
+	for _, before := range c.calls {
+		sum += before.size
+	}
+	if size > maxIDs || len(c.calls) > 0 && sum > few {
+		c.calls = nil
+		return true
+	}
+	c.calls = append(c.calls, call{now, size})
+	return false
+}
+
+// takeTurn waits until nobody else asks EC2. What others ask meanwhile is often
+// an answer to the own question, too.
+func (i *Inventory) takeTurn(ctx context.Context) (release func(), err error) {
+	select {
+	case i.turn <- struct{}{}:
+		return func() { <-i.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// batchIDs answers the single questions that came at about the same time.
+func (i *Inventory) batchIDs(ctx context.Context, ids []string) (map[string]batch.Result[*Instance], error) {
+	answers, err := i.learn(ctx, ids)
+	return results(answers), err
+}
+
+func (i *Inventory) batchNames(ctx context.Context, names []string) (map[string]batch.Result[[]*Instance], error) {
+	answers, err := i.learnNames(ctx, names)
+	return results(answers), err
+}
+
+func results[T any](answers map[string]T) map[string]batch.Result[T] {
+	given := make(map[string]batch.Result[T], len(answers))
+	for key, value := range answers {
+		given[key] = batch.Result[T]{Value: value}
+	}
+	return given
+}
+
+// learn gives an answer for each ID, nil for one that does not exist.
+func (i *Inventory) learn(ctx context.Context, ids []string) (map[string]*Instance, error) {
+	start := i.now()
+	answers := make(map[string]*Instance, len(ids))
+	unknown := collect(answers, ids, start, i.memory.lookUp)
+	if len(unknown) == 0 {
+		i.count(cache.Hit, len(ids))
+		return answers, nil
+	}
+	release, err := i.takeTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := i.listIfCrowded(ctx, func() int {
+		unknown = collect(answers, unknown, start, i.memory.lookUp)
+		return len(unknown)
+	}); err != nil {
+		return nil, err
+	}
+	for chunk := range slices.Chunk(unknown, maxIDs) {
+		if err := i.fetch(ctx, chunk, answers); err != nil {
+			return nil, err
+		}
+	}
+	i.countAsked(len(ids), len(unknown))
+	return answers, nil
+}
+
+// learnNames gives the instances with each name.
+func (i *Inventory) learnNames(ctx context.Context, names []string) (map[string][]*Instance, error) {
+	start := i.now()
+	answers := make(map[string][]*Instance, len(names))
+	release, err := i.takeTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	unknown := names
+	if err := i.listIfCrowded(ctx, func() int {
+		unknown = collect(answers, unknown, start, i.memory.lookUpName)
+		return len(unknown)
+	}); err != nil {
+		return nil, err
+	}
+	for chunk := range slices.Chunk(unknown, maxNames) {
+		if err := i.fetchNames(ctx, chunk, answers); err != nil {
+			return nil, err
+		}
+	}
+	i.countAsked(len(names), len(unknown))
+	return answers, nil
+}
+
+// collect takes the answers out of memory, and gives the keys without one.
+func collect[T any](answers map[string]T, keys []string, now time.Time, lookUp func(string, time.Time) (T, bool)) []string {
+	var unknown []string
+	for _, key := range keys {
+		if value, known := lookUp(key, now); known {
+			answers[key] = value
+		} else if !slices.Contains(unknown, key) {
+			unknown = append(unknown, key)
+		}
+	}
+	return unknown
+}
+
+// listIfCrowded lists the whole cluster if many instances are asked for and that
+// was not done just now. It leaves the keys that are still unknown with collect.
+func (i *Inventory) listIfCrowded(ctx context.Context, collect func() int) error {
+	unknown := collect()
+	now := i.now()
+	if unknown == 0 || i.memory.listed(now) || !i.crowd.tooMany(unknown, now) {
+		return nil
+	}
+	all, err := i.describeCluster(ctx)
+	if err != nil {
+		return err
+	}
+	i.memory.storeList(all, now)
+	if i.config.Metrics != nil {
+		i.config.Metrics.Refreshed(now)
+	}
+	collect()
+	return nil
+}
+
+// fetch asks EC2 for instances by ID, along with those that will be asked for
+// next because no list has them.
+func (i *Inventory) fetch(ctx context.Context, ids []string, answers map[string]*Instance) error {
+	now := i.now()
+	asked := ids
+	if i.memory.listed(now) {
+		asked = slices.Concat(ids, i.memory.wanted(maxIDs-len(ids), sets.New(ids...), now))
+	}
+	found, err := i.describeIDs(ctx, asked)
+	if err != nil {
+		return err
+	}
+	i.memory.store(asked, found, now, i.now())
+	for _, id := range ids {
+		answers[id] = nil
+	}
+	for _, one := range found {
+		if _, wanted := answers[one.ID]; wanted {
+			answers[one.ID] = one
+		}
+	}
+	return nil
+}
+
+// fetchNames asks EC2 for instances by name.
+func (i *Inventory) fetchNames(ctx context.Context, names []string, answers map[string][]*Instance) error {
+	now := i.now()
+	all, err := i.describeNames(ctx, names)
+	if err != nil {
+		return err
+	}
+	all = i.members(all)
+	for _, name := range names {
+		answers[name] = named(all, name)
+		i.memory.storeName(name, answers[name], now, i.now())
+	}
+	return nil
+}
+
+// countAsked counts questions that EC2 was asked about: the first of them made
+// the call, the others shared it.
+func (i *Inventory) countAsked(all, unknown int) {
+	own := min(unknown, 1)
+	i.count(cache.Miss, own)
+	i.count(cache.Shared, all-own)
+}
+
+func (i *Inventory) count(outcome cache.Outcome, n int) {
+	for range n {
+		i.observe(outcome)
+	}
+}

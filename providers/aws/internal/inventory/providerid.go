@@ -1,0 +1,53 @@
+package inventory
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
+)
+
+// Scheme is the scheme of the provider IDs of AWS.
+const Scheme = "aws"
+
+const fargatePrefix = "fargate-"
+
+// instancePattern is the last part of an instance's provider ID. It is wide: EC2
+// has the last word on which IDs are well formed. What it leaves out are
+// characters that EC2 would read as a wildcard.
+var instancePattern = regexp.MustCompile(`^i-[0-9A-Za-z_-]+$`)
+
+// ParseProviderID gives what a provider ID names: the ID of an EC2 instance, or
+// the name of a Fargate node, which [IsFargate] tells apart.
+//
+//	aws:///us-east-1a/i-0abc      i-0abc
+//	aws:////i-0abc                i-0abc
+//	aws://account/zone/i-0abc/    i-0abc
+//	i-0abc                        i-0abc
+//	aws:///zone/x/fargate-ip-…    fargate-ip-…
+//
+// Everything else is an error, another scheme above all: looking for it would
+// find nothing, and a Node whose instance is not found is deleted.
+func ParseProviderID(text string) (id string, err error) {
+	if providerid.Classify(Scheme, text) == providerid.Foreign {
+		return "", fmt.Errorf("provider ID %q is not of %s", text, Scheme)
+	}
+	rest := strings.TrimRight(providerid.Rest(text), "/")
+	id = rest[strings.LastIndexByte(rest, '/')+1:]
+	if strings.Contains(rest, "://") || !instancePattern.MatchString(id) && !IsFargate(id) {
+		return "", fmt.Errorf("provider ID %q is not %s", text, FormatProviderID("<zone>", "<instance>"))
+	}
+	return id, nil
+}
+
+// FormatProviderID makes the provider ID of an instance.
+func FormatProviderID(zone, id string) string {
+	return providerid.Format(Scheme, "/"+zone+"/"+id)
+}
+
+// IsFargate tells whether what a provider ID names is a Fargate node.
+func IsFargate(id string) bool { return strings.HasPrefix(id, fargatePrefix) }
+
+// IsInstanceID tells whether a text can be the ID of an EC2 instance.
+func IsInstanceID(id string) bool { return instancePattern.MatchString(id) }
