@@ -160,7 +160,7 @@ func describeAnnotation(name, comment string) (annotationText, error) {
 		*part = strings.TrimSpace(*part + " " + strings.TrimSpace(line))
 	}
 	if a.text == "" || a.kind == "" || a.fallback == "" {
-		return a, fmt.Errorf("%s: its comment needs a text, and lines that begin with Type: and Default:", name)
+		return a, fmt.Errorf("%s: its comment needs a text, and lines that begin with Type: and Default: in it", name)
 	}
 	a.text = strings.ToUpper(a.text[:1]) + a.text[1:]
 	return a, nil

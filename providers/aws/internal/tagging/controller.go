@@ -1,0 +1,183 @@
+package tagging
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	v1 "k8s.io/api/core/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+)
+
+const (
+	// Label is on Nodes whose instance has the tags; its value tells which.
+	Label = "k8s.io/cloud-provider-aws"
+
+	maxRequeues  = 9
+	firstBackoff = 5 * time.Millisecond
+	maxBackoff   = 1000 * time.Second
+	// young is the age up to which an instance that EC2 does not know may still
+	// appear.
+	young = 5 * time.Minute
+)
+
+// Config is what a Controller works with.
+type Config struct {
+	Options Options
+	EC2     client.Tags
+	Client  kubernetes.Interface
+	Nodes   coreinformers.NodeInformer
+	// InstanceID gives the EC2 instance behind a provider ID, or false for one
+	// that has none, such as a Fargate node.
+	InstanceID func(providerID string) (string, bool)
+	Metrics    *Metrics
+	// Clock tells the time; by default it is the real one.
+	Clock clock.PassiveClock
+}
+
+// action is what is to be done to an instance.
+type action string
+
+const (
+	tag   action = "tag"
+	untag action = "untag"
+)
+
+// item is a piece of work. Equal ones are one.
+type item struct {
+	node       string
+	providerID string
+	action     action
+}
+
+// Controller tags the instances of Nodes.
+type Controller struct {
+	config   Config
+	writer   writer
+	expected string
+	limiter  *rate.Limiter
+	queue    workqueue.TypedRateLimitingInterface[item]
+	handler  cache.ResourceEventHandlerRegistration
+
+	// created holds when the Nodes that wait for their first tags came to be.
+	mu      sync.Mutex
+	created map[item]time.Time
+}
+
+// New makes a controller and lets it see the Nodes. Run starts its work.
+func New(config Config) (*Controller, error) {
+	if err := config.Options.Validate(); err != nil {
+		return nil, err
+	}
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
+	}
+	c := &Controller{
+		config:   config,
+		writer:   newWriter(config.EC2, config.Options, batches()),
+		expected: fingerprint(config.Options.Tags),
+		limiter:  limiter(&config.Options),
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstBackoff, maxBackoff),
+			workqueue.TypedRateLimitingQueueConfig[item]{Name: Name}),
+		created: map[item]time.Time{},
+	}
+	var err error
+	c.handler, err = config.Nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { c.present(obj) },
+		UpdateFunc: func(_, obj any) { c.present(obj) },
+		DeleteFunc: func(obj any) { c.deleted(obj) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch Nodes: %w", err)
+	}
+	return c, nil
+}
+
+// limiter spreads the work over time, where there is a limit.
+func limiter(o *Options) *rate.Limiter {
+	if o.RateLimit > 0 && o.BurstLimit > 0 {
+		return rate.NewLimiter(rate.Limit(o.RateLimit), o.BurstLimit)
+	}
+	return rate.NewLimiter(rate.Inf, 0)
+}
+
+// Run works until the context ends.
+func (c *Controller) Run(ctx context.Context) {
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	defer c.writer.close()
+	defer c.queue.ShutDown()
+	defer func() { _ = c.config.Nodes.Informer().RemoveEventHandler(c.handler) }()
+	if !cache.WaitForNamedCacheSyncWithContext(ctx, c.handler.HasSynced) {
+		return
+	}
+	for range c.config.Options.ConcurrentNodeSyncs {
+		workers.Go(func() {
+			for c.next(ctx) {
+			}
+		})
+	}
+	<-ctx.Done()
+}
+
+// present is told of every Node there is, and of each of its changes.
+func (c *Controller) present(obj any) {
+	node, ok := obj.(*v1.Node)
+	if !ok || node.Labels[Label] == c.expected || !c.hasInstance(node) {
+		return
+	}
+	work := item{node.Name, node.Spec.ProviderID, tag}
+	if _, tagged := node.Labels[Label]; !tagged {
+		c.remember(work, node.CreationTimestamp.Time)
+	}
+	c.queue.Add(work)
+}
+
+// deleted is told of every Node that is gone, late if the watch was interrupted.
+func (c *Controller) deleted(obj any) {
+	if late, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = late.Obj
+	}
+	node, ok := obj.(*v1.Node)
+	if !ok || !c.hasInstance(node) {
+		return
+	}
+	c.forget(item{node.Name, node.Spec.ProviderID, tag})
+	c.queue.Add(item{node.Name, node.Spec.ProviderID, untag})
+}
+
+// hasInstance says whether there is an EC2 instance behind a Node. One without a
+// provider ID comes again when it has one.
+func (c *Controller) hasInstance(node *v1.Node) bool {
+	_, ok := c.config.InstanceID(node.Spec.ProviderID)
+	if !ok {
+		klog.V(4).InfoS("Node has no EC2 instance to tag", "node", klog.KObj(node), "providerID", node.Spec.ProviderID)
+	}
+	return ok
+}
+
+func (c *Controller) remember(work item, created time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.created[work] = created
+}
+
+// forget gives the time when the Node of a piece of work came to be, if it waits
+// for its first tags, and no longer knows it.
+func (c *Controller) forget(work item) (created time.Time, first bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	created, first = c.created[work]
+	delete(c.created, work)
+	return created, first
+}

@@ -1,0 +1,404 @@
+package tagging
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	kmetrics "k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/testutil"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+const (
+	subnetCIDR = "10.0.0.0/16"
+	patience   = 20 * time.Second
+)
+
+// bed is a controller between a simulated region and an API server's cache.
+type bed struct {
+	t          *testing.T
+	cloud      *aws.Cloud
+	subnet     string
+	kube       *fake.Clientset
+	controller *Controller
+	registry   kmetrics.KubeRegistry
+}
+
+func newBed(t *testing.T, adjust func(*Options)) *bed {
+	t.Helper()
+	cloud, err := aws.Start(aws.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cloud.Close() })
+	vpc := cloud.AddVPC(aws.VPCSpec{CIDR: subnetCIDR})
+	b := &bed{
+		t: t, cloud: cloud, kube: fake.NewClientset(), registry: kmetrics.NewKubeRegistry(),
+		subnet: cloud.AddSubnet(aws.SubnetSpec{VPC: vpc, CIDR: subnetCIDR, Zone: "us-west-2a"}),
+	}
+	key, secret := cloud.AccessKey()
+	options := Options{Tags: map[string]string{"team": "blue", "cost": "42"}, Resources: []string{instances}, ConcurrentNodeSyncs: 1}
+	if adjust != nil {
+		adjust(&options)
+	}
+	factory := informers.NewSharedInformerFactory(b.kube, 0)
+	counted := NewMetrics()
+	counted.Register(b.registry.MustRegister)
+	b.controller, err = New(Config{
+		Options: options,
+		EC2: ec2.New(ec2.Options{
+			BaseEndpoint: awssdk.String(cloud.URL()), Region: cloud.Region(), Retryer: awssdk.NopRetryer{},
+			Credentials: credentials.NewStaticCredentialsProvider(key, secret, ""),
+		}),
+		Client: b.kube, Nodes: factory.Core().V1().Nodes(), InstanceID: instanceID, Metrics: counted,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(t.Context().Done())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.controller.Run(t.Context())
+	}()
+	t.Cleanup(func() { <-done })
+	return b
+}
+
+func instanceID(providerID string) (string, bool) {
+	id := providerID[strings.LastIndexByte(providerID, '/')+1:]
+	return id, strings.HasPrefix(id, "i-")
+}
+
+// node adds an instance and its Node.
+func (b *bed) node(name string, options ...kubetest.NodeOption) string {
+	b.t.Helper()
+	id := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
+	b.add(name, "aws:///us-west-2a/"+id, options...)
+	return id
+}
+
+func (b *bed) add(name, providerID string, options ...kubetest.NodeOption) {
+	b.t.Helper()
+	node := kubetest.Node(name, append(options, kubetest.ProviderID(providerID))...)
+	if _, err := b.kube.CoreV1().Nodes().Create(b.t.Context(), node, metav1.CreateOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bed) remove(name string) {
+	b.t.Helper()
+	if err := b.kube.CoreV1().Nodes().Delete(b.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// await waits until something holds, and says what when it never does.
+func (b *bed) await(what string, holds func() bool) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			b.t.Fatalf("waited in vain until %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func (b *bed) label(name string) string {
+	node, err := b.kube.CoreV1().Nodes().Get(b.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return node.Labels[Label]
+}
+
+// idle tells that there is nothing to do, now or later.
+func (b *bed) idle(calls string, n int) func() bool {
+	return func() bool { return b.cloud.Gate().Count(calls) == n && b.controller.queue.Len() == 0 }
+}
+
+// TestTagsAndLabels is §14: CreateTags, then the label with the fingerprint; a
+// deleted Node takes the tags with it.
+func TestTagsAndLabels(t *testing.T) {
+	t.Parallel()
+	for name, batching := range map[string]bool{"one by one": false, "§14 batching": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, func(o *Options) { o.Batching = batching })
+			id := b.node("n1")
+			// md5sum of cost=42,team=blue
+			const want = "3938873af5a99b4f128377e37561f597"
+			b.await("the Node has its label", func() bool { return b.label("n1") != "" })
+			if got := b.label("n1"); got != want {
+				t.Errorf("label = %q, want %q", got, want)
+			}
+			if diff := cmp.Diff(map[string]string{"team": "blue", "cost": "42"}, b.cloud.Tags(id)); diff != "" {
+				t.Errorf("tags: -want, +got:\n%s", diff)
+			}
+			b.remove("n1")
+			b.await("the tags are gone", func() bool { return len(b.cloud.Tags(id)) == 0 })
+			if diff := cmp.Diff(map[string]int{"CreateTags": 1, "DeleteTags": 1}, b.cloud.Writes()); diff != "" {
+				t.Errorf("writes: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestOnlyOnce is §14: a Node whose label tells of the same tags costs nothing;
+// one with another label is tagged again.
+func TestOnlyOnce(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.node("done", kubetest.Labelled(Label, b.controller.expected))
+	b.node("stale", kubetest.Labelled(Label, "0123"))
+	b.await("the stale Node is tagged", func() bool { return b.label("stale") == b.controller.expected })
+	if got := b.cloud.Gate().Count("CreateTags"); got != 1 {
+		t.Errorf("%d calls of CreateTags, want 1", got)
+	}
+}
+
+// TestBatching is §14, §15: equal tags for up to 50 instances are one call.
+func TestBatching(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	gather := batch.Options{Window: time.Hour, MaxSize: batches().MaxSize}
+	w := newWriter(b.controller.config.EC2, Options{Tags: map[string]string{"k": "v"}, Batching: true}, gather)
+	defer w.close()
+	const calls = 2
+	var all sync.WaitGroup
+	for range calls * gather.MaxSize {
+		id := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
+		all.Go(func() {
+			if err := w.tag(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := b.cloud.Gate().Count("CreateTags"); got != calls {
+		t.Errorf("%d calls of CreateTags for %d instances, want %d", got, calls*gather.MaxSize, calls)
+	}
+}
+
+// TestBatchWithWrongInstance is W33: the instance that EC2 refuses fails alone,
+// and the others are sent once more, together.
+func TestBatchWithWrongInstance(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		reason    string
+		instances []string
+		wrong     string
+		calls     [][]string
+	}{
+		"none":    {"one call is enough", []string{"i-1", "i-2"}, "", [][]string{{"i-1", "i-2"}}},
+		"one":     {"the others go together", []string{"i-1", "i-2", "i-3"}, "i-2", [][]string{{"i-1", "i-2", "i-3"}, {"i-1", "i-3"}}},
+		"nothing": {"no call without instances", []string{"i-2"}, "i-2", [][]string{{"i-2"}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, nil)
+			ids := map[string]string{}
+			for _, id := range test.instances {
+				if id != test.wrong {
+					b.cloud.AddInstance(aws.InstanceSpec{ID: id + "0000000000000000", InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
+				}
+				ids[id+"0000000000000000"] = id
+			}
+			var calls [][]string
+			w := newWriter(b.controller.config.EC2, Options{Tags: map[string]string{"k": "v"}, Batching: true},
+				batch.Options{Window: time.Hour, MaxSize: len(ids)})
+			defer w.close()
+			errs := make(chan error, len(ids))
+			for _, id := range slices.Sorted(maps.Keys(ids)) {
+				go func() {
+					err := w.tag(t.Context(), id)
+					if wrong := ids[id] == test.wrong; wrong != (code(err) == codeNotFound) {
+						errs <- fmt.Errorf("%s: %w", id, err)
+						return
+					}
+					errs <- nil
+				}()
+			}
+			for range ids {
+				if err := <-errs; err != nil {
+					t.Error(err)
+				}
+			}
+			for _, r := range b.cloud.Requests("CreateTags") {
+				var resources []string
+				for i := 1; r.Form.Get(fmt.Sprintf("ResourceId.%d", i)) != ""; i++ {
+					resources = append(resources, ids[r.Form.Get(fmt.Sprintf("ResourceId.%d", i))])
+				}
+				calls = append(calls, resources)
+			}
+			if len(calls) != len(test.calls) {
+				t.Fatalf("%s: calls %v, want %v", test.reason, calls, test.calls)
+			}
+			for i := range calls {
+				if diff := cmp.Diff(setOf(test.calls[i]), setOf(calls[i])); diff != "" {
+					t.Errorf("%s: call %d: -want, +got:\n%s", test.reason, i+1, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestNothingToTag is §14 and W40: Fargate Nodes and Nodes without a provider ID
+// cost nothing, and a Node that gets its provider ID later is tagged then.
+func TestNothingToTag(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.add("fargate", "aws:///us-west-2a/fargate-ip-10-0-0-9")
+	b.add("early", "")
+	id := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
+	node := kubetest.Node("early", kubetest.ProviderID("aws:///us-west-2a/"+id))
+	if _, err := b.kube.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.await("the Node is tagged", func() bool { return b.label("early") != "" })
+	if got := b.label("fargate"); got != "" {
+		t.Errorf("the Fargate Node has the label %q", got)
+	}
+	if got := b.cloud.Gate().Count("CreateTags"); got != 1 {
+		t.Errorf("%d calls of CreateTags, want 1", got)
+	}
+}
+
+// TestTombstone is W40: a Node whose deletion was missed by the watch arrives as
+// a tombstone.
+func TestTombstone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	id := b.cloud.AddInstance(aws.InstanceSpec{Tags: map[string]string{"team": "blue"}, InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
+	b.controller.deleted(cache.DeletedFinalStateUnknown{Key: "n1", Obj: kubetest.Node("n1", kubetest.ProviderID("aws:///us-west-2a/"+id))})
+	b.controller.deleted(cache.DeletedFinalStateUnknown{Key: "n2", Obj: &v1.Pod{}})
+	b.await("the tags are gone", func() bool { return len(b.cloud.Tags(id)) == 0 })
+}
+
+// TestUnknownInstances is §14: an instance that EC2 does not know is waited for
+// while its Node is young, and left alone afterwards; an unusable ID at once.
+func TestUnknownInstances(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		reason string
+		id     string
+		age    time.Duration
+		calls  int
+		errors int
+	}{
+		"young":     {"it may appear: every attempt counts", "i-0000000000000dead", time.Minute, 1 + maxRequeues, 1 + maxRequeues},
+		"old":       {"it will not appear any more", "i-0000000000000dead", 10 * time.Minute, 1, 0},
+		"malformed": {"no age makes it an instance", "i-zzz", time.Minute, 1, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, nil)
+			b.add("n1", "aws:///us-west-2a/"+test.id, kubetest.CreatedAt(time.Now().Add(-test.age)))
+			b.await(test.reason, b.idle("CreateTags", test.calls))
+			if b.label("n1") != "" {
+				t.Errorf("%s: the Node has a label", test.reason)
+			}
+			b.await("failures are counted", func() bool { return b.failures(errorsTotal, test.id) == test.errors })
+			b.remove("n1")
+			b.await("nothing to untag is no failure", b.idle("DeleteTags", 1))
+		})
+	}
+}
+
+// TestFailures is §14: at most 9 requeues, then a failure of its own kind, and a
+// change of the Node begins anew.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.cloud.Gate().Break("CreateTags", front.Always(), aws.Denied())
+	id := b.node("n1")
+	b.await("the work is given up", func() bool { return b.failures(errorsExhausted, id) == 1 })
+	if got := b.cloud.Gate().Count("CreateTags"); got != 1+maxRequeues {
+		t.Errorf("%d attempts, want %d", got, 1+maxRequeues)
+	}
+	b.cloud.Gate().Mend()
+	node := kubetest.Node("n1", kubetest.ProviderID("aws:///us-west-2a/"+id), kubetest.Labelled("changed", "yes"))
+	if _, err := b.kube.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.await("the Node is tagged", func() bool { return b.label("n1") != "" })
+}
+
+// failures is the value of the counter for an instance.
+func (b *bed) failures(kind, instance string) int {
+	value, err := testutil.GetCounterMetricValue(b.controller.config.Metrics.errors.WithLabelValues(kind, instance))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return int(value)
+}
+
+// TestInstanceLabelIsBounded is W40.
+func TestInstanceLabelIsBounded(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics()
+	labels := map[string]struct{}{}
+	for i := range 3 * maxInstances {
+		labels[m.label(fmt.Sprintf("i-%d", i))] = struct{}{}
+	}
+	if len(labels) != maxInstances+1 {
+		t.Errorf("%d values of instance_id for %d instances", len(labels), 3*maxInstances)
+	}
+}
+
+// TestDelayIsMeasuredOnce is §17: the delay is that of first tags alone.
+func TestDelayIsMeasuredOnce(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.node("new", kubetest.CreatedAt(time.Now().Add(-time.Minute)))
+	b.node("again", kubetest.Labelled(Label, "0123"))
+	b.await("both are tagged", func() bool {
+		return b.label("new") == b.controller.expected && b.label("again") == b.controller.expected
+	})
+	b.await("the delay is counted", func() bool {
+		families, err := b.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			if family.GetName() == taggingDelay.Name {
+				return family.GetMetric()[0].GetHistogram().GetSampleCount() == 1
+			}
+		}
+		return false
+	})
+}
+
+func setOf(list []string) map[string]bool {
+	set := map[string]bool{}
+	for _, item := range list {
+		set[item] = true
+	}
+	return set
+}

@@ -1,0 +1,8 @@
+// Package tagging is the tagging controller: it puts configured tags on the
+// instances of Nodes, and takes them away when a Node goes.
+//
+// What it promises: an instance is tagged once for a set of tags, which a label
+// on the Node remembers; a tag that cannot be written is tried again a bounded
+// number of times, with growing pauses; a Node that has no instance here costs
+// nothing; several questions for the same thing are one.
+package tagging

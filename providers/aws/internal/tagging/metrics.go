@@ -1,0 +1,83 @@
+package tagging
+
+import (
+	"sync"
+	"time"
+
+	kmetrics "k8s.io/component-base/metrics"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+)
+
+// The values of the label error_type.
+const (
+	errorsTotal     = "total_errors"
+	errorsExhausted = "errors_after_retries_exhausted"
+)
+
+// maxInstances is how many instances have a series of their own.
+const maxInstances = 100
+
+// The metrics that the existing AWS controller manager documents, in its
+// spelling.
+var (
+	workItemErrors = metrics.Metric{
+		Name: "cloudprovider_aws_tagging_controller_work_item_errors_total", Type: metrics.Counter,
+		Labels: []string{"error_type", "instance_id"},
+		Help:   "Failures of the tagging controller, by instance up to 100 of them.",
+	}
+	taggingDelay = metrics.Metric{
+		Name: "tagging_controller_inital_node_tagging_delay_seconds", Type: metrics.Histogram, //nolint:misspell // that is its name
+		Help: "How long after its creation a Node's instance got its first tags.",
+	}
+)
+
+// AllMetrics lists the metrics of this package, by name.
+func AllMetrics() []metrics.Metric { return []metrics.Metric{workItemErrors, taggingDelay} }
+
+// Metrics counts what the controller does. They count once they are registered.
+type Metrics struct {
+	errors *kmetrics.CounterVec
+	delay  *kmetrics.Histogram
+
+	mu        sync.Mutex
+	instances map[string]struct{}
+}
+
+// NewMetrics makes the metrics of a controller.
+func NewMetrics() *Metrics {
+	return &Metrics{
+		errors: kmetrics.NewCounterVec(&kmetrics.CounterOpts{
+			Name: workItemErrors.Name, Help: workItemErrors.Help, StabilityLevel: kmetrics.ALPHA,
+		}, workItemErrors.Labels),
+		delay: kmetrics.NewHistogram(&kmetrics.HistogramOpts{
+			Name: taggingDelay.Name, Help: taggingDelay.Help, StabilityLevel: kmetrics.ALPHA,
+			Buckets: kmetrics.ExponentialBuckets(1, 4, 7),
+		}),
+		instances: map[string]struct{}{},
+	}
+}
+
+// Register hands the metrics to a registry, such as that of legacyregistry.
+func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) {
+	mustRegister(m.errors, m.delay)
+}
+
+func (m *Metrics) tagged(after time.Duration) { m.delay.Observe(after.Seconds()) }
+
+func (m *Metrics) failed(instance, kind string) {
+	m.errors.WithLabelValues(kind, m.label(instance)).Inc()
+}
+
+// label is the ID of an instance, as long as there are not too many.
+func (m *Metrics) label(id string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.instances[id]; !known {
+		if len(m.instances) >= maxInstances {
+			return metrics.Other
+		}
+		m.instances[id] = struct{}{}
+	}
+	return id
+}

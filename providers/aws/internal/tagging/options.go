@@ -1,0 +1,108 @@
+package tagging
+
+import (
+	"crypto/md5" //nolint:gosec // a fingerprint that existing Nodes carry, not a secret
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Name is what --controllers calls the controller.
+const Name = "tagging"
+
+// instances is the only kind of resource that can be tagged.
+const instances = "instance"
+
+// The flags of the controller.
+const (
+	flagTags       = "tags"
+	flagResources  = "resources"
+	flagRateLimit  = "tagging-controller-rate-limit"
+	flagBurstLimit = "tagging-controller-burst-limit"
+	flagSyncs      = "tagging-controller-concurrent-node-syncs"
+	flagBatching   = "tagging-controller-enable-batching"
+)
+
+// Options are what the command line says.
+type Options struct {
+	Tags      map[string]string
+	Resources []string
+	// RateLimit is how many Nodes a second are worked on, and BurstLimit how
+	// many at once after a pause. They count when both are set.
+	RateLimit           float64
+	BurstLimit          int
+	ConcurrentNodeSyncs int
+	// Batching puts several instances into one call.
+	Batching bool
+}
+
+// AddFlags adds the flags with their defaults.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringToStringVar(&o.Tags, flagTags, nil, "Tags that the tagging controller puts on resources, as key=value,key=value. Required by it.")
+	flags.StringArrayVar(&o.Resources, flagResources, nil, "Kind of resource that the tagging controller tags: instance. Required by it.")
+	flags.Float64Var(&o.RateLimit, flagRateLimit, 0, "Nodes that the tagging controller works on in a second. It counts together with --"+flagBurstLimit+"; 0 means no limit.")
+	flags.IntVar(&o.BurstLimit, flagBurstLimit, 0, "Nodes that the tagging controller works on at once after a pause. It counts together with --"+flagRateLimit+".")
+	flags.IntVar(&o.ConcurrentNodeSyncs, flagSyncs, 1, "Nodes that the tagging controller works on at the same time.")
+	flags.BoolVar(&o.Batching, flagBatching, false, "Put several instances into one call of the tagging controller.")
+}
+
+// Validate checks the options of a controller that is to run. It reports
+// everything at once.
+func (o *Options) Validate() error {
+	var errs []error
+	if len(o.Tags) == 0 {
+		errs = append(errs, fmt.Errorf("--%s is required by the %s controller", flagTags, Name))
+	}
+	for key, value := range o.Tags {
+		errs = append(errs, validateTag(key, value))
+	}
+	if len(o.Resources) == 0 {
+		errs = append(errs, fmt.Errorf("--%s is required by the %s controller: the only kind is %q", flagResources, Name, instances))
+	}
+	for _, kind := range o.Resources {
+		if kind != instances {
+			errs = append(errs, fmt.Errorf("--%s=%s: the only kind is %q", flagResources, kind, instances))
+		}
+	}
+	if o.RateLimit < 0 {
+		errs = append(errs, fmt.Errorf("--%s=%v: must not be negative", flagRateLimit, o.RateLimit))
+	}
+	if o.BurstLimit < 0 {
+		errs = append(errs, fmt.Errorf("--%s=%d: must not be negative", flagBurstLimit, o.BurstLimit))
+	}
+	if o.ConcurrentNodeSyncs < 1 {
+		errs = append(errs, fmt.Errorf("--%s=%d: must be at least 1", flagSyncs, o.ConcurrentNodeSyncs))
+	}
+	return errors.Join(errs...)
+}
+
+// validateTag checks what EC2 would refuse for every instance.
+func validateTag(key, value string) error {
+	const maxKey, maxValue = 128, 256
+	switch {
+	case key == "":
+		return fmt.Errorf("--%s: a tag needs a key", flagTags)
+	case strings.HasPrefix(strings.ToLower(key), "aws:"):
+		return fmt.Errorf("--%s: %q: keys that begin with aws: are reserved", flagTags, key)
+	case len([]rune(key)) > maxKey:
+		return fmt.Errorf("--%s: %q: a key has at most %d characters", flagTags, key, maxKey)
+	case len([]rune(value)) > maxValue:
+		return fmt.Errorf("--%s: %q: a value has at most %d characters", flagTags, key, maxValue)
+	}
+	return nil
+}
+
+// fingerprint is the value of the label on a Node whose instance has the tags.
+func fingerprint(tags map[string]string) string {
+	list := make([]string, 0, len(tags))
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		list = append(list, key+"="+tags[key])
+	}
+	sum := md5.Sum([]byte(strings.Join(list, ","))) //nolint:gosec // see the import
+	return hex.EncodeToString(sum[:])
+}

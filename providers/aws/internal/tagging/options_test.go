@@ -1,0 +1,57 @@
+package tagging
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	const good = "--tags=a=b --resources=instance "
+	tests := map[string]struct {
+		reason string
+		args   string
+		want   []string
+	}{
+		"good":            {"§14 both are there", good, nil},
+		"several":         {"§14 a list of tags", "--tags=a=b,c=d --tags=e= --resources=instance", nil},
+		"nothing":         {"§14 required when enabled", "", []string{"--tags is required", "--resources is required"}},
+		"other resource":  {"§14 only instance", "--tags=a=b --resources=volume", []string{`--resources=volume: the only kind is "instance"`}},
+		"negative limits": {"§14 negative is fatal", good + "--tagging-controller-rate-limit=-1 --tagging-controller-burst-limit=-2", []string{"--tagging-controller-rate-limit=-1", "--tagging-controller-burst-limit=-2"}},
+		"no workers":      {"§14 at least 1", good + "--tagging-controller-concurrent-node-syncs=0", []string{"must be at least 1"}},
+		"reserved key":    {"EC2 refuses it", "--tags=aws:x=y --resources=instance", []string{"reserved"}},
+		"long":            {"EC2 refuses it", "--resources=instance --tags=" + strings.Repeat("k", 129) + "=v,a=" + strings.Repeat("v", 257), []string{"at most 128", "at most 256"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var o Options
+			flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+			o.AddFlags(flags)
+			if err := flags.Parse(strings.Fields(test.args)); err != nil {
+				t.Fatal(err)
+			}
+			err := o.Validate()
+			if (err == nil) != (len(test.want) == 0) {
+				t.Fatalf("%s: %v", test.reason, err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %q is not in: %v", test.reason, want, err)
+				}
+			}
+		})
+	}
+}
+
+// TestFingerprint is §14: the MD5 of the sorted pairs, which is on existing
+// Nodes.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	const want = "9dc867b7f2bf1e40160f90e46628512e" // md5sum of a=1,b=2
+	if got := fingerprint(map[string]string{"b": "2", "a": "1"}); got != want {
+		t.Errorf("fingerprint = %q, want %q", got, want)
+	}
+}
