@@ -1,6 +1,13 @@
 package aws
 
-import "time"
+import (
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Instance states.
 const (
@@ -23,5 +30,160 @@ type instance struct {
 	interfaces            []string
 	privateDNS            string
 	launched              time.Time
+	reservation           string
 	nodes                 []string // topology, outermost first
+}
+
+// up tells whether the instance runs or is about to.
+func (i *instance) up() bool { return i.state == Running || i.state == Pending }
+
+// gone tells whether the instance only lives on in answers.
+func (i *instance) gone() bool { return i.state == Terminated || i.state == ShuttingDown }
+
+// primary returns the network interface with device index 0, or nil.
+func (c *Cloud) primary(i *instance) *networkInterface {
+	for _, eni := range c.interfacesOf(i) {
+		return eni
+	}
+	return nil
+}
+
+var (
+	instanceID     = regexp.MustCompile(`^i-[0-9a-f]{1,17}$`)
+	instanceFields = instanceFilters()
+)
+
+// findInstances returns the instances of the IDs in the order of all IDs, or the
+// error that names the malformed or missing ones.
+func (c *Cloud) findInstances(ids []string, find func(*birth) bool) ([]*instance, error) {
+	var found []*instance
+	var missing []string
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		if !instanceID.MatchString(id) {
+			return nil, fail("InvalidInstanceID.Malformed", "Invalid id: \"%s\"", id)
+		}
+		if i := c.instance(id); i != nil && find(&i.birth) {
+			found = append(found, i)
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	switch len(missing) {
+	case 0:
+		return found, nil
+	case 1:
+		return nil, fail("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist", missing[0])
+	}
+	return nil, fail("InvalidInstanceID.NotFound", "The instance IDs '%s' do not exist", strings.Join(missing, ", "))
+}
+
+// describeInstances implements DescribeInstances.
+func (c *Cloud) describeInstances(p params) (any, error) {
+	ids := p.list("InstanceId")
+	if len(ids) > 0 && (p.has("MaxResults") || p.has("NextToken")) {
+		return nil, fail("InvalidParameterCombination", "The parameter instancesSet cannot be used with the parameter maxResults")
+	}
+	filters, err := parseFilters(p)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.candidates(ids, filters)
+	if err != nil {
+		return nil, err
+	}
+	if found, err = keep(c, found, filters, instanceFields); err != nil {
+		return nil, err
+	}
+	found, next, err := page(c, p, ec2Pager, found, func(i *instance) string { return i.id })
+	if err != nil {
+		return nil, err
+	}
+	return &describeInstancesResult{Reservations: c.reservations(found), NextToken: next}, nil
+}
+
+// candidates returns the visible instances that the IDs or a filter on the IDs
+// leave over.
+func (c *Cloud) candidates(ids []string, filters []filter) ([]*instance, error) {
+	if len(ids) > 0 {
+		return c.findInstances(ids, c.visible)
+	}
+	for _, f := range filters {
+		if f.name == "instance-id" && len(f.patterns) == 0 {
+			var found []*instance
+			for _, id := range slices.Sorted(maps.Keys(f.exact)) {
+				if i := c.instance(id); i != nil && c.visible(&i.birth) {
+					found = append(found, i)
+				}
+			}
+			return found, nil
+		}
+	}
+	return slices.DeleteFunc(c.ec2.instances.all(), func(i *instance) bool { return !c.visible(&i.birth) }), nil
+}
+
+func instanceFilters() fieldsOf[*instance] {
+	fields := fieldsOf[*instance]{
+		"availability-zone":   func(_ *Cloud, i *instance) []string { return one(i.zone) },
+		"instance-id":         func(_ *Cloud, i *instance) []string { return one(i.id) },
+		"instance-state-code": func(_ *Cloud, i *instance) []string { return one(itoa(stateCodes[i.state])) },
+		"instance-state-name": func(_ *Cloud, i *instance) []string { return one(i.state) },
+		"instance-type":       func(_ *Cloud, i *instance) []string { return one(i.kind) },
+		"owner-id":            func(c *Cloud, _ *instance) []string { return one(c.opts.AccountID) },
+		"private-dns-name":    func(_ *Cloud, i *instance) []string { return one(i.privateDNS) },
+		"reservation-id":      func(_ *Cloud, i *instance) []string { return one(i.reservation) },
+		"subnet-id":           func(_ *Cloud, i *instance) []string { return one(i.subnet) },
+		"vpc-id":              func(_ *Cloud, i *instance) []string { return one(i.vpc) },
+		"instance.group-id":   func(c *Cloud, i *instance) []string { return c.groupsOf(i) },
+		"instance.group-name": func(c *Cloud, i *instance) []string { return c.groupNames(c.groupsOf(i)) },
+		"private-ip-address": func(c *Cloud, i *instance) []string {
+			if eni := c.primary(i); eni != nil {
+				return one(eni.addrs[0].String())
+			}
+			return nil
+		},
+		"ip-address": func(c *Cloud, i *instance) []string {
+			if eni := c.primary(i); eni != nil && eni.publicIP.IsValid() {
+				return one(eni.publicIP.String())
+			}
+			return nil
+		},
+	}
+	for name, get := range interfaceFields {
+		fields["network-interface."+name] = func(c *Cloud, i *instance) []string {
+			var values []string
+			for _, eni := range c.interfacesOf(i) {
+				values = append(values, get(c, eni)...)
+			}
+			return values
+		}
+	}
+	return fields
+}
+
+func (c *Cloud) groupNames(ids []string) []string {
+	names := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if g := c.group(id); g != nil {
+			names = append(names, g.name)
+		}
+	}
+	return names
+}
+
+// setState moves an instance to a state, with all that follows from it.
+func (c *Cloud) setState(i *instance, state string) {
+	i.state = state
+	for _, eni := range c.interfacesOf(i) {
+		switch {
+		case state == Terminated:
+			c.dropInterface(eni)
+		case !i.up() && eni.allocation == "": // an address that is not elastic ends with the run
+			eni.publicIP, eni.publicDNS = netip.Addr{}, ""
+		case i.up() && eni.wantsPublic && !eni.publicIP.IsValid():
+			c.givePublicIP(eni, c.newPublicIP())
+		}
+	}
+	if state == Terminated {
+		i.interfaces, i.privateDNS, i.subnet, i.vpc = nil, "", "", ""
+	}
 }

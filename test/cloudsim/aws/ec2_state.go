@@ -71,6 +71,7 @@ func newTagged(tags map[string]string, given bool) tagged {
 
 type vpc struct {
 	tagged
+	birth
 	id        string
 	cidr      netip.Prefix
 	ipv6      netip.Prefix // zero without
@@ -155,6 +156,8 @@ type networkInterface struct {
 	publicDNS             string
 	allocation            string
 	sourceDestCheck       bool
+	wantsPublic           bool        // gets a public address whenever its instance runs
+	hideAttachment        bool        // in answers
 	attachment            *attachment // nil when available
 	user                  string      // who holds it, such as a load balancer; empty for instances
 	requester             string
@@ -170,6 +173,7 @@ type attachment struct {
 // allocation is an Elastic IP address.
 type allocation struct {
 	tagged
+	birth
 	id               string
 	publicIP         netip.Addr
 	association      string
@@ -241,9 +245,10 @@ func (c *Cloud) attach(want lbInterface) (*networkInterface, error) {
 	eni.attachment = &attachment{id: c.newID("ela-attach"), status: "attached", device: 1, owner: "amazon-elb", at: c.opts.Clock.Now()}
 	if a := c.allocation(want.allocation); a != nil {
 		a.association, a.networkInterface = c.newID("eipassoc"), eni.id
-		eni.publicIP, eni.allocation = a.publicIP, a.id
+		eni.allocation = a.id
+		c.givePublicIP(eni, a.publicIP)
 	} else if want.public {
-		eni.publicIP = c.newPublicIP()
+		c.givePublicIP(eni, c.newPublicIP())
 	}
 	return eni, nil
 }

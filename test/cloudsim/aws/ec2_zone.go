@@ -1,5 +1,10 @@
 package aws
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Zone is an availability zone or something like it.
 type Zone struct {
 	// Name is the zone's name in this account, such as us-west-2a.
@@ -10,7 +15,15 @@ type Zone struct {
 	Type string
 	// Parent is the availability zone that a local zone belongs to.
 	Parent string
+	// OptedOut hides the zone from those who do not ask for all zones.
+	OptedOut bool
 }
+
+const availabilityZone = "availability-zone"
+
+func (z Zone) kind() string { return cmp.Or(z.Type, availabilityZone) }
+
+func (z Zone) tagMap() map[string]string { return nil }
 
 func defaultZones(region string) []Zone {
 	return []Zone{
@@ -25,9 +38,101 @@ func defaultZones(region string) []Zone {
 func zoneID(region, rest string) string {
 	short := make([]byte, 0, len(region))
 	for i := range len(region) {
-		if i < 2 || region[i-1] == '-' {
+		if region[i] != '-' && (i < 2 || region[i-1] == '-') {
 			short = append(short, region[i])
 		}
 	}
 	return string(short) + "-" + rest
+}
+
+// AddZone makes one more zone known, as if AWS had opened it.
+func (c *Cloud) AddZone(z Zone) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opts.Zones = append(slices.Clone(c.opts.Zones), z)
+}
+
+func (c *Cloud) zone(name string) (Zone, bool) {
+	i := slices.IndexFunc(c.opts.Zones, func(z Zone) bool { return z.Name == name })
+	if i < 0 {
+		return Zone{}, false
+	}
+	return c.opts.Zones[i], true
+}
+
+func (c *Cloud) zoneIDOf(name string) string {
+	z, _ := c.zone(name)
+	return z.ID
+}
+
+func (c *Cloud) optIn(z Zone) string {
+	switch {
+	case z.kind() == availabilityZone:
+		return "opt-in-not-required"
+	case z.OptedOut:
+		return "not-opted-in"
+	}
+	return "opted-in"
+}
+
+var zoneFields = fieldsOf[Zone]{
+	"opt-in-status": func(c *Cloud, z Zone) []string { return one(c.optIn(z)) },
+	"region-name":   func(c *Cloud, _ Zone) []string { return one(c.opts.Region) },
+	"state":         func(*Cloud, Zone) []string { return one("available") },
+	"zone-id":       func(_ *Cloud, z Zone) []string { return one(z.ID) },
+	"zone-name":     func(_ *Cloud, z Zone) []string { return one(z.Name) },
+	"zone-type":     func(_ *Cloud, z Zone) []string { return one(z.kind()) },
+}
+
+// describeAvailabilityZones implements DescribeAvailabilityZones.
+func (c *Cloud) describeAvailabilityZones(p params) (any, error) {
+	filters, err := parseFilters(p)
+	if err != nil {
+		return nil, err
+	}
+	every, err := p.bool("AllAvailabilityZones")
+	if err != nil {
+		return nil, err
+	}
+	names, ids := p.list("ZoneName"), p.list("ZoneId")
+	for _, name := range names {
+		if _, ok := c.zone(name); !ok {
+			return nil, fail("InvalidParameterValue", "Invalid availability zone: [%s]", name)
+		}
+	}
+	zones := slices.DeleteFunc(slices.Clone(c.opts.Zones), func(z Zone) bool {
+		return z.OptedOut && (every == nil || !*every) ||
+			len(names) > 0 && !slices.Contains(names, z.Name) || len(ids) > 0 && !slices.Contains(ids, z.ID)
+	})
+	if zones, err = keep(c, zones, filters, zoneFields); err != nil {
+		return nil, err
+	}
+	return c.renderZones(zones), nil
+}
+
+type describeZonesResult struct {
+	Zones []zoneXML `xml:"availabilityZoneInfo>item"`
+}
+
+type zoneXML struct {
+	Name   string `xml:"zoneName"`
+	ID     string `xml:"zoneId"`
+	Type   string `xml:"zoneType"`
+	State  string `xml:"zoneState"`
+	Region string `xml:"regionName"`
+	OptIn  string `xml:"optInStatus"`
+	Group  string `xml:"groupName"`
+	Border string `xml:"networkBorderGroup"`
+	Parent string `xml:"parentZoneName,omitempty"`
+}
+
+func (c *Cloud) renderZones(zones []Zone) *describeZonesResult {
+	var result describeZonesResult
+	for _, z := range zones {
+		result.Zones = append(result.Zones, zoneXML{
+			Name: z.Name, ID: z.ID, Type: z.kind(), State: "available", Region: c.opts.Region, OptIn: c.optIn(z),
+			Group: c.opts.Region, Border: c.opts.Region, Parent: z.Parent,
+		})
+	}
+	return &result
 }

@@ -4,7 +4,10 @@ import "net/http"
 
 const metadataRoot = "/latest/"
 
-type metadataService struct{ disabled bool }
+type metadataService struct {
+	disabled bool
+	self     string
+}
 
 func newMetadataService() metadataService { return metadataService{} }
 

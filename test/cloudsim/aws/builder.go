@@ -1,0 +1,202 @@
+package aws
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// VPCSpec describes a VPC.
+type VPCSpec struct {
+	// ID is made up when empty.
+	ID string
+	// CIDR is its IPv4 range; default 10.0.0.0/16.
+	CIDR string
+	// IPv6CIDR is its IPv6 range, if it has one.
+	IPv6CIDR string
+	// Default makes it the region's default VPC.
+	Default bool
+	// Tags are its tags.
+	Tags map[string]string
+}
+
+// SubnetSpec describes a subnet.
+type SubnetSpec struct {
+	// ID is made up when empty.
+	ID string
+	// VPC is the ID of its VPC.
+	VPC string
+	// Zone is the name of its availability zone.
+	Zone string
+	// CIDR and IPv6CIDR are its ranges; the latter may be empty.
+	CIDR, IPv6CIDR string
+	// PublicIPs gives instances public addresses.
+	PublicIPs bool
+	// Tags are its tags.
+	Tags map[string]string
+}
+
+// must panics: whoever builds a cloud knows what is in it.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(fmt.Sprintf("build simulated cloud: %v", err))
+	}
+	return value
+}
+
+func wrong(format string, args ...any) { must(0, fmt.Errorf(format, args...)) }
+
+func parseOptional(cidr string) netip.Prefix {
+	if cidr == "" {
+		return netip.Prefix{}
+	}
+	return must(netip.ParsePrefix(cidr)).Masked()
+}
+
+// orNew returns the wanted ID, if it is free, or a new one.
+func orNew[T any](c *Cloud, s *store[T], wanted, prefix string) string {
+	if wanted == "" {
+		return c.newID(prefix)
+	}
+	if _, taken := s.byID[wanted]; taken {
+		wrong("%s exists already", wanted)
+	}
+	return wanted
+}
+
+// AddVPC makes a VPC with a main route table and a default security group, and
+// returns its ID. Like all methods that build, it panics when the spec makes no
+// sense.
+func (c *Cloud) AddVPC(spec VPCSpec) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if spec.CIDR == "" {
+		spec.CIDR = "10.0.0.0/16"
+	}
+	v := &vpc{
+		tagged: newTagged(spec.Tags, true), birth: c.born(), id: orNew(c, &c.ec2.vpcs, spec.ID, "vpc"),
+		cidr: parseOptional(spec.CIDR), ipv6: parseOptional(spec.IPv6CIDR), isDefault: spec.Default,
+	}
+	c.ec2.vpcs.put(v.id, v)
+	c.addTable(&routeTable{vpc: v.id, main: true}, RouteTableSpec{})
+	c.addGroup(SecurityGroupSpec{VPC: v.id, Name: defaultGroup, Description: "default VPC security group"})
+	return v.id
+}
+
+// AddSubnet makes a subnet and returns its ID.
+func (c *Cloud) AddSubnet(spec SubnetSpec) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := c.vpc(spec.VPC)
+	if v == nil {
+		wrong("no VPC %q", spec.VPC)
+	}
+	if _, ok := c.zone(spec.Zone); !ok {
+		wrong("no zone %q", spec.Zone)
+	}
+	s := &subnet{
+		tagged: newTagged(spec.Tags, true), birth: c.born(), id: orNew(c, &c.ec2.subnets, spec.ID, "subnet"),
+		vpc: spec.VPC, zone: spec.Zone, cidr: parseOptional(spec.CIDR), ipv6: parseOptional(spec.IPv6CIDR),
+		used: make(map[netip.Addr]bool), publicIPs: spec.PublicIPs,
+	}
+	if !s.cidr.IsValid() || !v.cidr.Overlaps(s.cidr) || s.cidr.Bits() < v.cidr.Bits() {
+		wrong("subnet range %q is not within %s", spec.CIDR, v.cidr)
+	}
+	s.next = first(s.cidr)
+	if s.ipv6.IsValid() {
+		s.next6 = first(s.ipv6)
+	}
+	c.ec2.subnets.put(s.id, s)
+	return s.id
+}
+
+// AddAllocation makes an Elastic IP address and returns its allocation ID and
+// the address.
+func (c *Cloud) AddAllocation() (id, publicIP string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := &allocation{tagged: newTagged(nil, true), birth: c.born(), id: c.newID("eipalloc"), publicIP: c.newPublicIP()}
+	c.ec2.allocations.put(a.id, a)
+	return a.id, a.publicIP.String()
+}
+
+// SetTags gives an instance, subnet, security group or another thing with an ID
+// tags instead of those it has, as somebody else would.
+func (c *Cloud) SetTags(id string, tags map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.taggedBy(id)
+	if t == nil {
+		wrong("nothing has the ID %q", id)
+	}
+	*t = newTagged(tags, true)
+}
+
+// Tags returns the tags of the thing with the ID, nil when there is none.
+func (c *Cloud) Tags(id string) map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.taggedBy(id); t != nil {
+		return maps.Clone(t.tags)
+	}
+	return nil
+}
+
+// taggedBy returns the tags of the thing with the ID, or nil.
+func (c *Cloud) taggedBy(id string) *tagged {
+	if t, _ := c.taggable(id); t != nil {
+		return t
+	}
+	return nil
+}
+
+func (c *Cloud) mustInstance(id string) *instance {
+	i := c.instance(id)
+	if i == nil {
+		wrong("no instance %q", id)
+	}
+	return i
+}
+
+// checkGroups panics unless the groups exist in the VPC.
+func (c *Cloud) checkGroups(vpc string, ids []string) {
+	for _, id := range ids {
+		if g := c.group(id); g == nil || g.vpc != vpc {
+			wrong("no security group %q in %s", id, vpc)
+		}
+	}
+}
+
+// claimAll takes the addresses in the subnet, or the next free one for none.
+func (s *subnet) claimAll(wanted []string) []netip.Addr {
+	if len(wanted) == 0 {
+		addr, ok := s.take()
+		if !ok {
+			wrong("no free address in %s", s.id)
+		}
+		return []netip.Addr{addr}
+	}
+	addrs := make([]netip.Addr, 0, len(wanted))
+	for _, text := range wanted {
+		addr := must(netip.ParseAddr(text))
+		if !s.claim(addr) {
+			wrong("address %s is not free in %s", addr, s.id)
+		}
+		addrs = append(addrs, addr)
+	}
+	return addrs
+}
+
+func parseAddrs(wanted []string) []netip.Addr {
+	addrs := make([]netip.Addr, 0, len(wanted))
+	for _, text := range wanted {
+		addrs = append(addrs, must(netip.ParseAddr(text)))
+	}
+	return slices.Clip(addrs)
+}
+
+// launchTime is when instances were launched that the builder makes; it lies in
+// the past whatever the clock says.
+func (c *Cloud) launchTime() time.Time { return c.opts.Clock.Now().Add(-time.Hour) }

@@ -1,0 +1,50 @@
+package aws
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// kindOf says how a kind of thing is described.
+type kindOf[T withTags] struct {
+	things *store[T]
+	ids    string // parameter
+	noun   string // in "The <noun> 'x' does not exist"
+	code   string // of errors, without the part after the dot
+	most   int    // largest page, if it is not 1000
+	fields fieldsOf[T]
+	id     func(T) string
+	birth  func(T) *birth
+}
+
+// describe returns the page of things that a Describe operation asks for.
+func describe[T withTags](c *Cloud, p params, kind kindOf[T]) ([]T, *string, error) {
+	ids := p.list(kind.ids)
+	if len(ids) > 0 && p.has("MaxResults") {
+		return nil, nil, fail("InvalidParameterCombination", "The parameter %s cannot be used with the parameter maxResults", kind.ids)
+	}
+	filters, err := parseFilters(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	var found []T
+	if len(ids) == 0 {
+		found = slices.DeleteFunc(kind.things.all(), func(thing T) bool { return !c.visible(kind.birth(thing)) })
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		thing, ok := kind.things.byID[id]
+		if !ok || !c.visible(kind.birth(thing)) {
+			return nil, nil, fail(kind.code+".NotFound", "The %s '%s' does not exist", kind.noun, id)
+		}
+		found = append(found, thing)
+	}
+	if found, err = keep(c, found, filters, kind.fields); err != nil {
+		return nil, nil, err
+	}
+	by := ec2Pager
+	by.high = cmp.Or(kind.most, by.high)
+	return page(c, p, by, found, kind.id)
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

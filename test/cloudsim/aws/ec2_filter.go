@@ -1,0 +1,137 @@
+package aws
+
+import (
+	"slices"
+	"strings"
+)
+
+// filterValueLimit bounds the values of all filters of a call together.
+const filterValueLimit = 200
+
+// filter is one condition: a field that has one of the values.
+type filter struct {
+	name     string
+	exact    map[string]bool
+	patterns []string // values with * or ?
+}
+
+// fieldsOf are the filters of a kind of thing, and the values of a thing that
+// each of them looks at. Filters on tags are added to all of them.
+type fieldsOf[T any] map[string]func(c *Cloud, thing T) []string
+
+// withTags is what filters on tags work with.
+type withTags interface{ tagMap() map[string]string }
+
+func (t *tagged) tagMap() map[string]string { return t.tags }
+
+func parseFilters(p params) ([]filter, error) {
+	var filters []filter
+	count := 0
+	for _, item := range p.structs("Filter") {
+		f := filter{name: item.str("Name"), exact: make(map[string]bool)}
+		values := item.list("Value")
+		count += len(values)
+		switch {
+		case f.name == "":
+			return nil, fail("MissingParameter", "The request must contain the parameter %sName", item.prefix)
+		case len(values) == 0:
+			return nil, fail("InvalidParameterValue", "The filter '%s' has no values", f.name)
+		case count > filterValueLimit:
+			return nil, fail("FilterLimitExceeded", "The maximum number of filter values specified on a single call is %d", filterValueLimit)
+		}
+		for _, value := range values {
+			if strings.ContainsAny(value, `*?\`) {
+				f.patterns = append(f.patterns, value)
+			} else {
+				f.exact[value] = true
+			}
+		}
+		filters = append(filters, f)
+	}
+	return filters, nil
+}
+
+func (f filter) match(values []string) bool {
+	return slices.ContainsFunc(values, func(value string) bool {
+		return f.exact[value] || slices.ContainsFunc(f.patterns, func(pattern string) bool { return wildcard(pattern, value) })
+	})
+}
+
+// wildcard matches * with anything and ? with any byte; a backslash takes the
+// next byte as it is.
+func wildcard(pattern, s string) bool {
+	for pattern != "" {
+		if pattern[0] == '*' {
+			return slices.ContainsFunc(tails(s), func(tail string) bool { return wildcard(pattern[1:], tail) })
+		}
+		anything := pattern[0] == '?'
+		if pattern[0] == '\\' && len(pattern) > 1 {
+			pattern = pattern[1:]
+		}
+		if s == "" || (pattern[0] != s[0] && !anything) {
+			return false
+		}
+		pattern, s = pattern[1:], s[1:]
+	}
+	return s == ""
+}
+
+func tails(s string) []string {
+	out := make([]string, 0, len(s)+1)
+	for i := range len(s) + 1 {
+		out = append(out, s[i:])
+	}
+	return out
+}
+
+// keep returns the things that meet all filters, in their order.
+func keep[T withTags](c *Cloud, things []T, filters []filter, fields fieldsOf[T]) ([]T, error) {
+	for _, f := range filters {
+		if fields[f.name] == nil && f.name != "tag-key" && f.name != "tag-value" && !strings.HasPrefix(f.name, "tag:") {
+			return nil, fail("InvalidParameterValue", "The filter '%s' is invalid", f.name)
+		}
+	}
+	if len(filters) == 0 {
+		return things, nil
+	}
+	kept := make([]T, 0, len(things))
+	for _, thing := range things {
+		if !slices.ContainsFunc(filters, func(f filter) bool { return !f.match(valuesOf(c, thing, f.name, fields)) }) {
+			kept = append(kept, thing)
+		}
+	}
+	return kept, nil
+}
+
+func valuesOf[T withTags](c *Cloud, thing T, name string, fields fieldsOf[T]) []string {
+	if get := fields[name]; get != nil {
+		return get(c, thing)
+	}
+	var values []string
+	for key, value := range thing.tagMap() {
+		switch name {
+		case "tag-key":
+			values = append(values, key)
+		case "tag-value", "tag:" + key:
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// one returns a field's value as filters see it.
+func one(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// texts returns the texts of some values.
+func texts[T interface{ String() string }](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = v.String()
+	}
+	return out
+}
