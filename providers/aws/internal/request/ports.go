@@ -30,7 +30,7 @@ func (r *Request) readPorts(ports []v1.ServicePort) ([]service.Warning, error) {
 			return nil, invalid("port %d: protocol %s cannot be had with a %s load balancer", port.Port, protocolOf(port), r.Kind)
 		}
 		if port.NodePort == 0 {
-			warnings = append(warnings, service.Warn(PortSkipped, "port %d is not served: it has no node port", port.Port))
+			warnings = append(warnings, service.Warn(PortSkipped, "Port %d is not served: it has no node port", port.Port))
 			continue
 		}
 		r.Ports = append(r.Ports, Port{Name: port.Name, Protocol: protocolOf(port), Port: port.Port, NodePort: port.NodePort})

@@ -13,17 +13,14 @@ import (
 
 // The reasons of the warnings about load balancers.
 const (
-	// AnnotationIgnored is an annotation without effect on this Service.
-	AnnotationIgnored service.Reason = "AnnotationIgnored"
-	// AnnotationUnknown is an annotation with the prefix of ours that is none.
-	AnnotationUnknown service.Reason = "AnnotationUnknown"
+	// IgnoredAnnotation is an annotation without effect on this Service.
+	IgnoredAnnotation service.Reason = "IgnoredAnnotation"
+	// UnknownAnnotation is an annotation with the prefix of ours that is none.
+	UnknownAnnotation service.Reason = "UnknownAnnotation"
 	// PortSkipped is a port that is not served.
 	PortSkipped service.Reason = "PortSkipped"
 	// NodeSkipped is a Node that gets no traffic from the load balancer.
 	NodeSkipped service.Reason = "NodeSkipped"
-	// SchemeUnchanged is a load balancer that cannot become internal, or
-	// internet-facing, as asked for now.
-	SchemeUnchanged service.Reason = "SchemeUnchanged"
 )
 
 // ignored tells of the annotations that have no effect, sorted by kind of
@@ -31,7 +28,7 @@ const (
 func (r *Request) ignored(svc *v1.Service, config Config) []service.Warning {
 	warnings := r.misplaced(svc)
 	ignore := func(name annotation.Name, why string) {
-		warnings = append(warnings, service.Warn(AnnotationIgnored, "annotation %s is ignored: %s", name, why))
+		warnings = append(warnings, service.Warn(IgnoredAnnotation, "Annotation %s is ignored: %s", name, why))
 	}
 	if !r.usesSecurityGroups(config) && AnnotationSecurityGroups.IsSet(svc) {
 		ignore(AnnotationSecurityGroups, "a network load balancer needs NLBSecurityGroupMode = Managed for it")
@@ -62,10 +59,10 @@ func (r *Request) misplaced(svc *v1.Service) []service.Warning {
 		use, known := scopes[annotation.Name(key)]
 		switch {
 		case !known:
-			warnings = append(warnings, service.Warn(AnnotationUnknown, "annotation %s is ignored: there is none of this name", key))
+			warnings = append(warnings, service.Warn(UnknownAnnotation, "Annotation %s is ignored: there is none of this name", key))
 		case r.Kind == Classic && !use.classic, r.Kind == Network && !use.network:
-			warnings = append(warnings, service.Warn(AnnotationIgnored,
-				"annotation %s is ignored: it has no meaning for a %s load balancer", key, r.Kind))
+			warnings = append(warnings, service.Warn(IgnoredAnnotation,
+				"Annotation %s is ignored: it has no meaning for a %s load balancer", key, r.Kind))
 		}
 	}
 	return warnings

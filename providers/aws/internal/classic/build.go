@@ -1,0 +1,130 @@
+package classic
+
+import (
+	"maps"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+const (
+	protocolTCP   = "TCP"
+	protocolSSL   = "SSL"
+	protocolHTTP  = "HTTP"
+	protocolHTTPS = "HTTPS"
+)
+
+// protocols are the two sides of a listener.
+type protocols struct{ front, back string }
+
+// withTLS are the listeners with a certificate, by the annotated protocol of the
+// backends, as it is written.
+var withTLS = map[string]protocols{
+	"":      {protocolSSL, protocolTCP},
+	"tcp":   {protocolSSL, protocolTCP},
+	"ssl":   {protocolSSL, protocolSSL},
+	"http":  {protocolHTTPS, protocolHTTP},
+	"https": {protocolHTTPS, protocolHTTPS},
+}
+
+// Build makes the load balancer that the Service asks for.
+func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, error) {
+	listeners, err := listeners(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	check, warnings, err := healthCheck(r, f.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	instances, skipped := r.Registrable(f, notTerminated)
+	return &Model{
+		Name:           r.Name,
+		Cluster:        f.Config.Cluster,
+		Internal:       r.Internal,
+		Listeners:      listeners,
+		Subnets:        subnets(f),
+		SecurityGroups: f.SecurityGroups,
+		Tags:           tags(r, f.Config.Cluster),
+		HealthCheck:    check,
+		Attributes:     attributes(r.Attributes),
+		ProxyProtocol:  r.ProxyProtocol,
+		Instances:      instances,
+	}, append(warnings, skipped...), nil
+}
+
+// listeners makes one listener of every port.
+func listeners(r *request.Request) ([]Listener, error) {
+	list := make([]Listener, 0, len(r.Ports))
+	for _, port := range r.Ports {
+		listener := Listener{Port: port.Port, InstancePort: port.NodePort, Protocol: protocolTCP, InstanceProtocol: protocolTCP}
+		if r.TLS.Selects(port) {
+			sides, known := withTLS[r.BackendProtocol]
+			if !known {
+				return nil, &annotation.Error{
+					Name: request.AnnotationBackendProtocol, Value: r.BackendProtocol, Want: "one of http, https, ssl, tcp",
+				}
+			}
+			listener.Protocol, listener.InstanceProtocol = sides.front, sides.back
+			listener.Certificate = r.TLS.Certificate
+			if r.TLS.Policy != "" {
+				listener.Policies = []string{negotiationPrefix + r.TLS.Policy}
+			}
+		} else if r.BackendProtocol == "http" {
+			listener.Protocol, listener.InstanceProtocol = protocolHTTP, protocolHTTP
+		}
+		list = append(list, listener)
+	}
+	return list, nil
+}
+
+func subnets(f request.Facts) []Subnet {
+	list := make([]Subnet, 0, len(f.Subnets))
+	for _, subnet := range f.Subnets {
+		list = append(list, Subnet{ID: subnet.ID, Zone: subnet.AvailabilityZone})
+	}
+	return list
+}
+
+// tags are those of the annotation, and over them those that tell whose a thing
+// is.
+func tags(r *request.Request, id cluster.ID) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, r.Tags)
+	maps.Copy(all, id.Tags())
+	all[cluster.ServiceNameTag] = r.Service.String()
+	return all
+}
+
+// attributes are all that a load balancer has, annotated or not.
+func attributes(a request.Attributes) Attributes {
+	return Attributes{
+		CrossZone:         value(a.CrossZone),
+		IdleTimeout:       value(a.IdleTimeout),
+		Draining:          value(a.DrainingEnabled),
+		DrainingTimeout:   value(a.DrainingTimeout),
+		AccessLog:         value(a.AccessLogEnabled),
+		AccessLogInterval: value(a.AccessLogEmitInterval),
+		AccessLogBucket:   value(a.AccessLogBucket),
+		AccessLogPrefix:   value(a.AccessLogPrefix),
+	}.normal()
+}
+
+// value is what a pointer points to, or zero.
+func value[T any](pointer *T) T {
+	if pointer == nil {
+		var zero T
+		return zero
+	}
+	return *pointer
+}
+
+// notTerminated lets instances be registered that are there. AWS refuses all of
+// a list for one that is gone.
+func notTerminated(state types.InstanceStateName) bool {
+	return state != types.InstanceStateNameTerminated
+}

@@ -1,0 +1,155 @@
+package classic
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// Observe reads the load balancer of a name, with all that a Model says, for the
+// cluster. The answer is nil if there is none. It changes nothing.
+func Observe(ctx context.Context, api client.ELB, name string, id cluster.ID) (*LoadBalancer, error) {
+	lb, err := observe(ctx, api, name, id)
+	if errors.Is(err, apierr.ErrNotFound) {
+		return nil, nil //nolint:nilnil // that there is none is an answer
+	}
+	return lb, err
+}
+
+func observe(ctx context.Context, api client.ELB, name string, id cluster.ID) (*LoadBalancer, error) {
+	out, err := api.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{LoadBalancerNames: []string{name}})
+	if err != nil {
+		return nil, fmt.Errorf("describe load balancer %s: %w", name, err)
+	}
+	for i := range out.LoadBalancerDescriptions {
+		found := &out.LoadBalancerDescriptions[i]
+		if aws.ToString(found.LoadBalancerName) != name {
+			continue
+		}
+		lb := toLoadBalancer(found)
+		lb.Cluster = id
+		if lb.Tags, err = readTags(ctx, api, name); err != nil {
+			return nil, err
+		}
+		// What belongs to others is not looked at any further.
+		if lb.Refusal() == nil {
+			lb.Attributes, err = readAttributes(ctx, api, name)
+		}
+		return lb, err
+	}
+	return nil, nil //nolint:nilnil // as above
+}
+
+// readTags reads the tags of a load balancer. They are nil if that is not
+// allowed: policies made for other cloud controller managers leave it out.
+func readTags(ctx context.Context, api client.ELB, name string) (map[string]string, error) {
+	out, err := api.DescribeTags(ctx, &elb.DescribeTagsInput{LoadBalancerNames: []string{name}})
+	if errors.Is(err, apierr.ErrDenied) {
+		klog.FromContext(ctx).V(4).Info("Tags may not be read", "loadBalancer", name, "err", err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("describe tags of load balancer %s: %w", name, err)
+	}
+	tags := map[string]string{}
+	for _, thing := range out.TagDescriptions {
+		for _, tag := range thing.Tags {
+			tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
+		}
+	}
+	return tags, nil
+}
+
+func readAttributes(ctx context.Context, api client.ELB, name string) (Attributes, error) {
+	out, err := api.DescribeLoadBalancerAttributes(ctx, &elb.DescribeLoadBalancerAttributesInput{LoadBalancerName: &name})
+	if err != nil {
+		return Attributes{}, fmt.Errorf("describe attributes of load balancer %s: %w", name, err)
+	}
+	var a Attributes
+	if in := out.LoadBalancerAttributes; in != nil {
+		if in.CrossZoneLoadBalancing != nil {
+			a.CrossZone = in.CrossZoneLoadBalancing.Enabled
+		}
+		if in.ConnectionSettings != nil {
+			a.IdleTimeout = aws.ToInt32(in.ConnectionSettings.IdleTimeout)
+		}
+		if draining := in.ConnectionDraining; draining != nil {
+			a.Draining, a.DrainingTimeout = draining.Enabled, aws.ToInt32(draining.Timeout)
+		}
+		if log := in.AccessLog; log != nil {
+			a.AccessLog, a.AccessLogInterval = log.Enabled, aws.ToInt32(log.EmitInterval)
+			a.AccessLogBucket, a.AccessLogPrefix = aws.ToString(log.S3BucketName), aws.ToString(log.S3BucketPrefix)
+		}
+	}
+	return a.normal(), nil
+}
+
+func toLoadBalancer(in *types.LoadBalancerDescription) *LoadBalancer {
+	lb := &LoadBalancer{
+		Name:            aws.ToString(in.LoadBalancerName),
+		DNSName:         aws.ToString(in.DNSName),
+		VPC:             aws.ToString(in.VPCId),
+		Scheme:          aws.ToString(in.Scheme),
+		Subnets:         in.Subnets,
+		Zones:           in.AvailabilityZones,
+		SecurityGroups:  in.SecurityGroups,
+		BackendPolicies: map[int32][]string{},
+	}
+	for _, listener := range in.ListenerDescriptions {
+		if listener.Listener != nil {
+			lb.Listeners = append(lb.Listeners, toListener(listener.Listener, listener.PolicyNames))
+			lb.Policies = append(lb.Policies, listener.PolicyNames...)
+		}
+	}
+	slices.SortFunc(lb.Listeners, func(a, b Listener) int { return cmp.Compare(a.Port, b.Port) })
+	for _, backend := range in.BackendServerDescriptions {
+		if len(backend.PolicyNames) > 0 {
+			lb.BackendPolicies[aws.ToInt32(backend.InstancePort)] = backend.PolicyNames
+			lb.Policies = append(lb.Policies, backend.PolicyNames...)
+		}
+	}
+	if in.Policies != nil {
+		lb.Policies = append(lb.Policies, in.Policies.OtherPolicies...)
+	}
+	lb.Policies = slices.Compact(slices.Sorted(slices.Values(lb.Policies)))
+	for _, instance := range in.Instances {
+		lb.Instances = append(lb.Instances, aws.ToString(instance.InstanceId))
+	}
+	slices.Sort(lb.Instances)
+	if check := in.HealthCheck; check != nil {
+		lb.HealthCheck = HealthCheck{
+			Target:             aws.ToString(check.Target),
+			Interval:           aws.ToInt32(check.Interval),
+			Timeout:            aws.ToInt32(check.Timeout),
+			HealthyThreshold:   aws.ToInt32(check.HealthyThreshold),
+			UnhealthyThreshold: aws.ToInt32(check.UnhealthyThreshold),
+		}
+	}
+	return lb
+}
+
+// toListener reads a listener. Instances are spoken to as the front is, if AWS
+// does not say.
+func toListener(in *types.Listener, policies []string) Listener {
+	front := strings.ToUpper(aws.ToString(in.Protocol))
+	return Listener{
+		Port:             in.LoadBalancerPort,
+		Protocol:         front,
+		InstancePort:     aws.ToInt32(in.InstancePort),
+		InstanceProtocol: cmp.Or(strings.ToUpper(aws.ToString(in.InstanceProtocol)), front),
+		Certificate:      aws.ToString(in.SSLCertificateId),
+		Policies:         policies,
+	}
+}

@@ -1,0 +1,98 @@
+package classic
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+// LoadBalancer is a load balancer as AWS describes it. It has the name of ours,
+// which need not mean that it is. Whatever AWS did not say is empty.
+type LoadBalancer struct {
+	Name string
+	// Cluster is the one that asks.
+	Cluster   cluster.ID
+	DNSName   string
+	VPC       string
+	Scheme    string
+	Listeners []Listener // by port
+	Subnets   []string
+	Zones     []string
+	// SecurityGroups are IDs.
+	SecurityGroups []string
+	HealthCheck    HealthCheck
+	Attributes     Attributes
+	// Tags are nil if they could not be read.
+	Tags      map[string]string
+	Instances []string
+	// Policies are the names of those that are there, used or not.
+	Policies []string
+	// BackendPolicies are the names of those in use, by instance port.
+	BackendPolicies map[int32][]string
+}
+
+// internal is the scheme of a load balancer inside the VPC.
+const internal = "internal"
+
+// Refusal says why the load balancer with our name must not be touched: it is
+// that of another cluster. Otherwise it is nil.
+func (lb *LoadBalancer) Refusal() error {
+	if lb == nil || !lb.Cluster.Foreign(lb.Tags) {
+		return nil
+	}
+	return apierr.Mark(apierr.ErrConflict, fmt.Errorf("load balancer %s belongs to another cluster: its tag is %s, not %s",
+		lb.Name, strings.Join(owners(lb.Tags), ", "), lb.Cluster.Tag()))
+}
+
+// owners are the tags that name clusters.
+func owners(tags map[string]string) []string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		switch {
+		case strings.HasPrefix(key, cluster.TagPrefix):
+			list = append(list, key)
+		case key == cluster.LegacyTag:
+			list = append(list, key+"="+tags[key])
+		}
+	}
+	return list
+}
+
+// Hostname is what the Service is reached under. It is empty if there is no load
+// balancer of ours.
+func (lb *LoadBalancer) Hostname() string {
+	if lb == nil || lb.Refusal() != nil {
+		return ""
+	}
+	return lb.DNSName
+}
+
+// The reasons of warnings about what AWS does not change in a load balancer.
+const (
+	SchemeFixed  service.Reason = "LoadBalancerSchemeFixed"
+	SubnetsFixed service.Reason = "LoadBalancerSubnetsFixed"
+)
+
+// Fixed warns of what the Service asks for and an existing load balancer cannot
+// become.
+func Fixed(m *Model, lb *LoadBalancer) []service.Warning {
+	if m == nil || lb == nil || lb.Refusal() != nil {
+		return nil
+	}
+	var warnings []service.Warning
+	if lb.Scheme != "" && (lb.Scheme == internal) != m.Internal {
+		warnings = append(warnings, service.Warn(SchemeFixed,
+			"Load balancer %s is %s and stays so; to change that, delete and create the Service", lb.Name, lb.Scheme))
+	}
+	if _, possible := m.move(lb); !possible {
+		warnings = append(warnings, service.Warn(SubnetsFixed,
+			"Load balancer %s stays in subnets %s: all are to be replaced, and AWS needs one that stays or one in another zone",
+			lb.Name, strings.Join(lb.Subnets, ", ")))
+	}
+	return warnings
+}

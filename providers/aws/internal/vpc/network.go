@@ -1,0 +1,147 @@
+package vpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+)
+
+const (
+	// keepFor is how long subnets and route tables are not read again. Many
+	// Services that sync at once share one read; new tags count soon.
+	keepFor = time.Minute
+	// fresh is the age of an answer that was asked for now.
+	fresh = 0
+)
+
+// Zoner tells about availability zones by name. Zones that it does not know are
+// left out.
+type Zoner interface {
+	Zones(ctx context.Context, names []string) (map[string]Zone, error)
+}
+
+// Network reads the subnets and route tables of one VPC. It is safe for
+// concurrent use; what it hands out is shared and must not be changed.
+type Network struct {
+	api     client.Network
+	id      string
+	zones   Zoner
+	subnets *cache.Value[[]Subnet]
+	tables  *cache.Value[[]RouteTable]
+}
+
+// NewNetwork reads the VPC with this ID. Nothing is read before it is needed.
+func NewNetwork(api client.Network, id string, zones Zoner) *Network {
+	n := &Network{api: api, id: id, zones: zones}
+	n.subnets = cache.NewValue(n.readSubnets, cache.Options[[]Subnet]{TTL: keepFor})
+	n.tables = cache.NewValue(n.readTables, cache.Options[[]RouteTable]{TTL: keepFor})
+	return n
+}
+
+// Discover chooses the subnets of a load balancer that names none: see [Choose].
+// When what was read before gives no choice, it is read again.
+func (n *Network) Discover(ctx context.Context, wish Wish) ([]Subnet, error) {
+	chosen, err := n.discover(ctx, wish, keepFor)
+	if errors.Is(err, errNoChoice) {
+		return n.discover(ctx, wish, fresh)
+	}
+	return chosen, err
+}
+
+func (n *Network) discover(ctx context.Context, wish Wish, maxAge time.Duration) ([]Subnet, error) {
+	subnets, err := n.candidates(ctx, wish, maxAge)
+	if err != nil {
+		return nil, err
+	}
+	// Whether subnets are public makes no difference to an internal load balancer.
+	var tables []RouteTable
+	if !wish.Internal {
+		if tables, err = n.tables.GetWithin(ctx, maxAge); err != nil {
+			return nil, err
+		}
+	}
+	names := make([]string, 0, len(subnets))
+	for _, subnet := range subnets {
+		names = append(names, subnet.AvailabilityZone)
+	}
+	slices.Sort(names)
+	zones, err := n.zones.Zones(ctx, slices.Compact(names))
+	// Without the permission all zones count as usual ones (W42).
+	if err != nil && !errors.Is(err, apierr.ErrDenied) {
+		return nil, fmt.Errorf("read availability zones: %w", err)
+	}
+	chosen, err := Choose(subnets, tables, zones, wish)
+	if err != nil {
+		return nil, fmt.Errorf("choose subnets in %s: %w", n.id, err)
+	}
+	return chosen, nil
+}
+
+// candidates are the subnets of the VPC that the cluster may use, or the one
+// that it falls back to.
+func (n *Network) candidates(ctx context.Context, wish Wish, maxAge time.Duration) ([]Subnet, error) {
+	all, err := n.subnets.GetWithin(ctx, maxAge)
+	if err != nil {
+		return nil, err
+	}
+	usable := Usable(all, wish.Cluster)
+	if len(usable) > 0 || wish.Fallback == "" {
+		return usable, nil
+	}
+	return n.byID(ctx, []string{wish.Fallback}, maxAge)
+}
+
+// Named finds subnets by ID, if they begin with "subnet-", or else by the tag
+// Name: first those with an ID, then the others, each in the order given. That
+// not every one of them is found exactly once is an error. What was read before
+// is enough if they are all there.
+func (n *Network) Named(ctx context.Context, wanted []string) ([]Subnet, error) {
+	known, err := n.subnets.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if picked, err := Pick(known, wanted); err == nil {
+		return picked, nil
+	}
+	asked, err := n.ask(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	return Pick(asked, wanted)
+}
+
+// ByID finds subnets by ID. That one of them is missing is an error.
+func (n *Network) ByID(ctx context.Context, ids []string) ([]Subnet, error) {
+	return n.byID(ctx, ids, keepFor)
+}
+
+func (n *Network) byID(ctx context.Context, ids []string, maxAge time.Duration) ([]Subnet, error) {
+	known, err := n.subnets.GetWithin(ctx, maxAge)
+	if err != nil {
+		return nil, err
+	}
+	if picked, err := Pick(known, ids); err == nil {
+		return picked, nil
+	}
+	asked, err := n.readSubnetsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	return Pick(asked, ids)
+}
+
+// Wish is what a load balancer without the subnets annotation wants.
+type Wish struct {
+	Cluster  cluster.ID
+	Internal bool
+	// Fallback is the ID of a subnet to take when the cluster may use none. It
+	// can be empty.
+	Fallback string
+}

@@ -1,0 +1,47 @@
+package vpc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+// internetGatewayPrefix begins the IDs of internet gateways.
+const internetGatewayPrefix = "igw"
+
+// readTables reads all route tables of the VPC.
+func (n *Network) readTables(ctx context.Context) ([]RouteTable, error) {
+	var tables []RouteTable
+	pages := ec2.NewDescribeRouteTablesPaginator(n.api, &ec2.DescribeRouteTablesInput{
+		Filters: []types.Filter{where(filterVPC, n.id)},
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("describe route tables: %w", err)
+		}
+		for i := range page.RouteTables {
+			tables = append(tables, toTable(&page.RouteTables[i]))
+		}
+	}
+	return tables, nil
+}
+
+func toTable(from *types.RouteTable) RouteTable {
+	table := RouteTable{ID: aws.ToString(from.RouteTableId)}
+	for _, association := range from.Associations {
+		table.Main = table.Main || aws.ToBool(association.Main)
+		if id := aws.ToString(association.SubnetId); id != "" {
+			table.Subnets = append(table.Subnets, id)
+		}
+	}
+	table.Public = slices.ContainsFunc(from.Routes, func(route types.Route) bool {
+		return strings.HasPrefix(aws.ToString(route.GatewayId), internetGatewayPrefix)
+	})
+	return table
+}

@@ -1,0 +1,36 @@
+// Package vpc knows the network that the cluster is in: subnets, route tables
+// and availability zones.
+//
+// What it promises: what load balancers and nodes need of it is read with few,
+// filtered and paged calls and kept for a short time; which subnets a load
+// balancer gets is decided by pure functions.
+package vpc
+
+import "net/netip"
+
+// Subnet is a subnet of the VPC.
+type Subnet struct {
+	ID               string
+	AvailabilityZone string
+	CIDR             netip.Prefix
+	Tags             map[string]string
+}
+
+// RouteTable tells which subnets are public: those with a route to an internet
+// gateway.
+type RouteTable struct {
+	ID string
+	// Main is the table of all subnets that no other table names.
+	Main    bool
+	Subnets []string
+	Public  bool
+}
+
+// Zone is an availability zone, a local zone or a wavelength zone.
+type Zone struct {
+	Name string
+	ID   string
+	// Type is "availability-zone", "local-zone" or "wavelength-zone", empty
+	// where AWS does not say.
+	Type string
+}
