@@ -1,0 +1,291 @@
+package network
+
+import (
+	"flag"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestMain gives the SDK the keys of the simulated cloud, and nothing else of
+// what the machine has.
+func TestMain(m *testing.M) {
+	id, secret := new(sim.Cloud).AccessKey()
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// golden compares a text with a file in testdata, or rewrites the file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: -want +got (-update rewrites it):\n%s", path, diff)
+	}
+}
+
+// The Service that most tests are about, as its UID and the cluster ID name
+// things.
+const (
+	clusterID = "demo"
+	uid       = "0f0e0d0c-1111-2222-3333-444455556666"
+	lbName    = "a0f0e0d0c11112222333344445555666"
+)
+
+// web is a Service for a network load balancer, with the ports 80 and 443 unless
+// it is given others.
+func web(options ...kubetest.ServiceOption) *v1.Service {
+	options = append([]kubetest.ServiceOption{
+		kubetest.ServiceUID(uid), annotated(request.AnnotationType, "nlb"),
+	}, options...)
+	svc := kubetest.Service("default", "web", options...)
+	if len(svc.Spec.Ports) == 1 && svc.Spec.Ports[0].Port == 80 {
+		kubetest.Port(v1.ProtocolTCP, 443)(svc)
+	}
+	return svc
+}
+
+func annotated(name annotation.Name, value string) kubetest.ServiceOption {
+	return kubetest.ServiceAnnotated(string(name), value)
+}
+
+// bed is a simulated cloud with a cluster of three nodes.
+type bed struct {
+	*sim.Cloud
+	t      testing.TB
+	api    client.ELBV2
+	seed   *sim.Seed
+	nodes  []string
+	config request.Config
+	// groups are the security groups that load balancers are to have.
+	groups []plan.Ref
+}
+
+func newBed(t testing.TB, options sim.Options) *bed {
+	t.Helper()
+	cloud, err := sim.Start(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	base, err := client.Load(t.Context(), client.Options{
+		Overrides: []client.Override{{Service: client.ServiceELBV2, Region: cloud.Region(), URL: cloud.URL()}},
+		Tuning:    client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients, err := base.In(t.Context(), cloud.Region())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(clients.Close)
+	seed := cloud.Seed(clusterID)
+	return &bed{
+		Cloud: cloud, t: t, api: clients.ELBV2, seed: seed, nodes: seed.AddNodes(3),
+		config: request.Config{Cluster: cluster.ID{Name: clusterID}, ClusterName: "kubernetes", VPC: seed.VPC},
+	}
+}
+
+// query is what to look for behind a Service.
+func (b *bed) query(svc *v1.Service) Query {
+	r := b.request(svc)
+	return Query{
+		Name: r.Name, Service: r.Service, Cluster: b.config.Cluster, VPC: b.config.VPC,
+		Attributes: r.TargetGroupAttributes != nil,
+	}
+}
+
+func (b *bed) request(svc *v1.Service) *request.Request {
+	b.t.Helper()
+	var nodes []*v1.Node
+	for _, id := range b.nodes {
+		nodes = append(nodes, kubetest.Node("node-"+id, kubetest.ProviderID("aws:///us-west-2a/"+id)))
+	}
+	r, _, err := request.New(svc, nodes, b.config)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+// facts are what is known of the cloud: public subnets, and running instances.
+func (b *bed) facts() request.Facts {
+	f := request.Facts{Config: b.config, SecurityGroups: b.groups, Targets: running(b.nodes...)}
+	for _, zone := range b.seed.Zones {
+		f.Subnets = append(f.Subnets, vpc.Subnet{ID: b.seed.Public[zone], AvailabilityZone: zone, CIDR: netip.Prefix{}})
+	}
+	return f
+}
+
+func running(ids ...string) map[string]*inventory.Instance {
+	instances := map[string]*inventory.Instance{}
+	for _, id := range ids {
+		instances[id] = &inventory.Instance{ID: id, State: types.InstanceStateNameRunning}
+	}
+	return instances
+}
+
+func (b *bed) observe(svc *v1.Service) *Observed {
+	b.t.Helper()
+	seen, err := Observe(b.t.Context(), b.api, b.query(svc))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return seen
+}
+
+func (b *bed) model(svc *v1.Service) (*Model, []service.Warning) {
+	b.t.Helper()
+	model, warnings, err := Build(b.request(svc), b.facts())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return model, warnings
+}
+
+// tryEnsure observes, builds, compares and applies. A nil Service is the wish to
+// have nothing.
+func (b *bed) tryEnsure(svc *v1.Service) (*change.Env, error) {
+	b.t.Helper()
+	env := &change.Env{ELBV2: b.api}
+	seen, err := Observe(b.t.Context(), b.api, b.query(svc))
+	if err != nil {
+		return env, err
+	}
+	model, _ := b.model(svc)
+	return env, Diff(model, seen).Apply(b.t.Context(), env, nil)
+}
+
+func (b *bed) ensure(svc *v1.Service) *change.Env {
+	b.t.Helper()
+	env, err := b.tryEnsure(svc)
+	if err != nil {
+		b.t.Fatalf("ensure %s: %v", svc.Name, err)
+	}
+	return env
+}
+
+func (b *bed) tryRemove(svc *v1.Service) error {
+	b.t.Helper()
+	query := b.query(svc)
+	query.Brief = true
+	seen, err := Observe(b.t.Context(), b.api, query)
+	if err != nil {
+		return err
+	}
+	return Diff(nil, seen).Apply(b.t.Context(), &change.Env{ELBV2: b.api}, nil)
+}
+
+func (b *bed) remove(svc *v1.Service) {
+	b.t.Helper()
+	if err := b.tryRemove(svc); err != nil {
+		b.t.Fatalf("remove %s: %v", svc.Name, err)
+	}
+}
+
+// settled checks that nothing is left to do.
+func (b *bed) settled(svc *v1.Service) {
+	b.t.Helper()
+	model, _ := b.model(svc)
+	if steps := Diff(model, b.observe(svc)); len(steps) > 0 {
+		b.t.Errorf("there is more to do:\n%s", steps)
+	}
+}
+
+// network is the load balancer of the Service, which must be there.
+func (b *bed) network() sim.NetworkLoadBalancer {
+	b.t.Helper()
+	balancer, ok := b.Network(lbName)
+	if !ok {
+		b.t.Fatalf("there is no load balancer %s", lbName)
+	}
+	return balancer
+}
+
+// empty checks that no load balancer and no target group is there.
+func (b *bed) empty() {
+	b.t.Helper()
+	_, balancers := b.LoadBalancers()
+	if groups := b.TargetGroups(); len(balancers)+len(groups) > 0 {
+		b.t.Errorf("left over: load balancers %v, target groups %v", balancers, groups)
+	}
+}
+
+// calls checks how often each operation was called since the log was cleared.
+func (b *bed) calls(want map[string]int) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, b.Gate().Calls()); diff != "" {
+		b.t.Errorf("calls, -want +got:\n%s", diff)
+	}
+}
+
+// nothing checks that there were no writes since the log was cleared.
+func (b *bed) nothing() {
+	b.t.Helper()
+	if writes := b.Writes(); len(writes) > 0 {
+		b.t.Errorf("writes: %v", writes)
+	}
+}
+
+// reasons are the reasons of warnings, sorted.
+func reasons(warnings []service.Warning) []string {
+	var list []string
+	for _, warning := range warnings {
+		list = append(list, string(warning.Reason))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// tagged are the tags of a thing of ours with some more.
+func tagged(more map[string]string) map[string]string {
+	tags := map[string]string{
+		"kubernetes.io/cluster/" + clusterID: "owned",
+		"kubernetes.io/service-name":         "default/web",
+	}
+	maps.Copy(tags, more)
+	return tags
+}

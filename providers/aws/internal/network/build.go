@@ -1,0 +1,188 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+// Attributes of load balancers.
+const (
+	crossZone       = "load_balancing.cross_zone.enabled"
+	accessLog       = "access_logs.s3.enabled"
+	accessLogBucket = "access_logs.s3.bucket"
+	accessLogPrefix = "access_logs.s3.prefix"
+)
+
+// backendTLS is the backend protocol that has targets speak TLS.
+const backendTLS = "ssl"
+
+// Build makes the load balancer that the Service asks for.
+func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, error) {
+	if f.Config.BadNetworkSetting != nil {
+		return nil, nil, f.Config.BadNetworkSetting
+	}
+	check, err := healthCheck(r, f.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	mappings, err := mappings(r, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	model := &Model{
+		Name:     r.Name,
+		Service:  r.Service,
+		Cluster:  f.Config.Cluster,
+		VPC:      f.Config.VPC,
+		Internal: r.Internal,
+		Mappings: mappings,
+		Annotated: Annotated{
+			Subnets:              r.Subnets != nil,
+			EIPAllocations:       len(r.EIPAllocations) > 0,
+			PrivateIPv4Addresses: len(r.PrivateIPv4Addresses) > 0,
+			SecurityGroups:       f.Config.ManagedNetworkGroups && len(r.SecurityGroups) > 0,
+		},
+		SecurityGroups: f.SecurityGroups,
+		Tags:           tags(r, f.Config.Cluster),
+		Attributes:     attributes(r.Attributes),
+		Listeners:      listeners(r, f.Config.Cluster, check),
+		Targets:        targets(r, f),
+	}
+	return model, model.unfit(), nil
+}
+
+// mappings puts addresses to subnets, by position.
+func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
+	if err := errors.Join(
+		matches("elastic IP allocations", r.EIPAllocations, f.Subnets),
+		matches("private IPv4 addresses", r.PrivateIPv4Addresses, f.Subnets),
+	); err != nil {
+		return nil, apierr.Mark(apierr.ErrInvalid, err)
+	}
+	list := make([]Mapping, len(f.Subnets))
+	for i, subnet := range f.Subnets {
+		list[i].Subnet = subnet.ID
+		if len(r.EIPAllocations) > 0 {
+			list[i].Allocation = r.EIPAllocations[i]
+		}
+		if len(r.PrivateIPv4Addresses) > 0 {
+			list[i].PrivateIPv4 = r.PrivateIPv4Addresses[i]
+		}
+	}
+	return list, nil
+}
+
+// matches says whether there is one address for each subnet, or none at all.
+// Subnets that nobody chose are of no use: the load balancer has its own.
+func matches(name string, addresses []string, subnets []vpc.Subnet) error {
+	if len(addresses) == 0 || len(subnets) == 0 || len(addresses) == len(subnets) {
+		return nil
+	}
+	return fmt.Errorf("%d %s do not match %d subnets", len(addresses), name, len(subnets))
+}
+
+// tags are those of the annotation, and over them those that tell whose a thing
+// is.
+func tags(r *request.Request, id cluster.ID) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, r.Tags)
+	maps.Copy(all, id.Tags())
+	all[cluster.ServiceNameTag] = r.Service.String()
+	return all
+}
+
+// attributes are those of the load balancer that count. What is off says nothing
+// about its bucket.
+func attributes(annotated request.Attributes) map[string]string {
+	all := map[string]string{
+		crossZone: strconv.FormatBool(isTrue(annotated.CrossZone)),
+		accessLog: strconv.FormatBool(isTrue(annotated.AccessLogEnabled)),
+	}
+	if !isTrue(annotated.AccessLogEnabled) {
+		return all
+	}
+	if annotated.AccessLogBucket != nil {
+		all[accessLogBucket] = *annotated.AccessLogBucket
+	}
+	if annotated.AccessLogPrefix != nil {
+		all[accessLogPrefix] = *annotated.AccessLogPrefix
+	}
+	return all
+}
+
+func isTrue(value *bool) bool { return value != nil && *value }
+
+// listeners makes one listener with one target group of every port.
+func listeners(r *request.Request, id cluster.ID, check HealthCheck) []Listener {
+	list := make([]Listener, 0, len(r.Ports))
+	for _, port := range r.Ports {
+		protocol := elbv2types.ProtocolEnum(port.Protocol)
+		listener := Listener{Port: port.Port, Protocol: protocol}
+		group := TargetGroup{
+			Protocol:    protocol,
+			Port:        port.NodePort,
+			HealthCheck: check,
+			Attributes:  r.TargetGroupAttributes,
+		}
+		if port.Protocol != v1.ProtocolUDP && r.TLS.Selects(port) {
+			listener.Protocol = elbv2types.ProtocolEnumTls
+			listener.Certificate = r.TLS.Certificate
+			listener.Policy = r.TLS.Policy
+			if r.BackendProtocol == backendTLS {
+				group.Protocol = elbv2types.ProtocolEnumTls
+			}
+		}
+		group.Name = targetGroupName(id, r.Service, port.Port, group)
+		group.Spare = spareName(id, r.Service, port.Port, group)
+		listener.TargetGroup = group
+		list = append(list, listener)
+	}
+	return list
+}
+
+// targets are the instances that can be registered: one that is not running has
+// AWS refuse all others with it.
+func targets(r *request.Request, f request.Facts) []string {
+	ids := make([]string, 0, len(r.Targets))
+	for _, target := range r.Targets {
+		instance := f.Targets[target.InstanceID]
+		if instance != nil && instance.State == types.InstanceStateNameRunning {
+			ids = append(ids, target.InstanceID)
+		}
+	}
+	return sorted(ids)
+}
+
+// UnfitHealthCheck is the reason of the warning about probes that cannot pass.
+const UnfitHealthCheck service.Reason = "UnfitHealthCheck"
+
+// unfit warns of health checks that ask a UDP port for a TCP connection.
+func (m *Model) unfit() []service.Warning {
+	var ports []string
+	for _, listener := range m.Listeners {
+		group := listener.TargetGroup
+		if listener.Protocol == elbv2types.ProtocolEnumUdp && group.probed() == group.Port {
+			ports = append(ports, strconv.Itoa(int(listener.Port)))
+		}
+	}
+	if len(ports) == 0 {
+		return nil
+	}
+	return []service.Warning{service.Warn(UnfitHealthCheck,
+		"The %s health check of UDP port %s goes to its node port, where nothing answers over TCP; "+
+			"annotate a health check port that does, or use externalTrafficPolicy Local",
+		m.Listeners[0].TargetGroup.HealthCheck.Protocol, strings.Join(ports, ", "))}
+}

@@ -1,0 +1,509 @@
+package network
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	v1 "k8s.io/api/core/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+func TestNamesOfTargetGroups(t *testing.T) {
+	t.Parallel()
+	group := TargetGroup{
+		Protocol: "TCP", Port: 30080,
+		HealthCheck: HealthCheck{Protocol: "TCP", Port: request.TrafficPort, Interval: 30},
+	}
+	for name, c := range map[string]struct {
+		reason  string
+		service apitypes.NamespacedName
+		want    string
+	}{
+		"vector": {
+			reason:  "§11 gives this one; existing target groups are found by it",
+			service: apitypes.NamespacedName{Namespace: "default", Name: "web"}, want: "k8s-default-web-96c77b45aa",
+		},
+		"cut": {
+			reason:  "§11: eight letters and digits of each",
+			service: apitypes.NamespacedName{Namespace: "team-a-production", Name: "web-0.frontend"},
+			want:    "k8s-teamapro-web0fron-",
+		},
+		"short": {
+			reason:  "§11: dashes do not count",
+			service: apitypes.NamespacedName{Namespace: "a-b", Name: "c-d"}, want: "k8s-ab-cd-",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := targetGroupName(cluster.ID{Name: clusterID}, c.service, 80, group)
+			if !strings.HasPrefix(got, c.want) || len(got) > 32 {
+				t.Errorf("name is %s, want %s: %s", got, c.want, c.reason)
+			}
+			if !strings.HasPrefix(got, TargetGroupPrefix(c.service)) {
+				t.Errorf("name %s does not begin with %s", got, TargetGroupPrefix(c.service))
+			}
+			if spare := spareName(cluster.ID{Name: clusterID}, c.service, 80, group); spare == got || len(spare) != len(got) {
+				t.Errorf("spare name %s beside %s", spare, got)
+			}
+		})
+	}
+}
+
+func TestHealthCheck(t *testing.T) {
+	t.Parallel()
+	shared := request.Config{SharedProbe: true, SharedProbePort: 10256, SharedProbePath: "/healthz"}
+	local := request.Request{LocalTraffic: true, HealthCheckNodePort: 32000}
+	for name, c := range map[string]struct {
+		reason    string
+		request   request.Request
+		annotated request.HealthCheck
+		config    request.Config
+		want      HealthCheck
+	}{
+		"cluster": {
+			reason: "§11 (a): externalTrafficPolicy Cluster",
+			want:   HealthCheck{"TCP", "traffic-port", "", 30, nil, 3, 3},
+		},
+		"local": {
+			reason:  "§11 (a): externalTrafficPolicy Local",
+			request: local,
+			want:    HealthCheck{"HTTP", "32000", "/healthz", 10, nil, 2, 2},
+		},
+		"protocol": {
+			reason:    "§11 (b): any case, / without a path",
+			annotated: request.HealthCheck{Protocol: new("https")},
+			want:      HealthCheck{"HTTPS", "traffic-port", "/", 30, nil, 3, 3},
+		},
+		"protocol and path": {
+			reason:    "§11 (b)",
+			annotated: request.HealthCheck{Protocol: new("HTTP"), Path: new("/ready")},
+			want:      HealthCheck{"HTTP", "traffic-port", "/ready", 30, nil, 3, 3},
+		},
+		"path alone": {
+			reason:    "§8: a path is only for HTTP and HTTPS",
+			annotated: request.HealthCheck{Path: new("/ready")},
+			want:      HealthCheck{"TCP", "traffic-port", "", 30, nil, 3, 3},
+		},
+		"local over TCP": {
+			reason:    "§11 (b): TCP has no path",
+			request:   local,
+			annotated: request.HealthCheck{Protocol: new("TCP")},
+			want:      HealthCheck{"TCP", "32000", "", 10, nil, 2, 2},
+		},
+		"local with HTTPS": {
+			reason:    "§11 (b): the path stays that of the base",
+			request:   local,
+			annotated: request.HealthCheck{Protocol: new("HTTPS")},
+			want:      HealthCheck{"HTTPS", "32000", "/healthz", 10, nil, 2, 2},
+		},
+		"local with another path": {
+			reason:    "§11 (b): its base speaks HTTP, so a path has a meaning",
+			request:   local,
+			annotated: request.HealthCheck{Path: new("/ready")},
+			want:      HealthCheck{"HTTP", "32000", "/ready", 10, nil, 2, 2},
+		},
+		"port": {
+			reason:    "§11 (c)",
+			request:   local,
+			annotated: request.HealthCheck{Port: new("8080")},
+			want:      HealthCheck{"HTTP", "8080", "/healthz", 10, nil, 2, 2},
+		},
+		"traffic port": {
+			reason:    "§11 (c)",
+			request:   local,
+			annotated: request.HealthCheck{Port: new("traffic-port")},
+			want:      HealthCheck{"HTTP", "traffic-port", "/healthz", 10, nil, 2, 2},
+		},
+		"shared": {
+			reason:    "§11 (d): overrides protocol, path and port",
+			annotated: request.HealthCheck{Protocol: new("HTTPS"), Path: new("/ready"), Port: new("8080")},
+			config:    shared,
+			want:      HealthCheck{"HTTP", "10256", "/healthz", 30, nil, 3, 3},
+		},
+		"shared with other settings": {
+			reason: "§1: port and path can be configured",
+			config: request.Config{SharedProbe: true, SharedProbePort: 10356, SharedProbePath: "/live"},
+			want:   HealthCheck{"HTTP", "10356", "/live", 30, nil, 3, 3},
+		},
+		"shared and local": {
+			reason:  "§11 (d): not with externalTrafficPolicy Local",
+			request: local, config: shared,
+			want: HealthCheck{"HTTP", "32000", "/healthz", 10, nil, 2, 2},
+		},
+		"times": {
+			reason: "§11 (e), W16: also with Shared mode; thresholds need not be equal",
+			annotated: request.HealthCheck{
+				Interval: new(int32(15)), Timeout: new(int32(7)), HealthyThreshold: new(int32(4)), UnhealthyThreshold: new(int32(5)),
+			},
+			config: shared,
+			want:   HealthCheck{"HTTP", "10256", "/healthz", 15, new(int32(7)), 4, 5},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.request.HealthCheck = c.annotated
+			got, err := healthCheck(&c.request, c.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+	_, err := healthCheck(&request.Request{HealthCheck: request.HealthCheck{Protocol: new("udp")}}, request.Config{})
+	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), `"UDP"`) {
+		t.Errorf("§8: a protocol that there is not gives %v", err)
+	}
+}
+
+// The request that Build is asked for, if a test does not change it.
+func baseRequest() *request.Request {
+	return &request.Request{
+		Service: apitypes.NamespacedName{Namespace: "default", Name: "web"},
+		Name:    lbName, Kind: request.Network,
+		Ports: []request.Port{
+			{Name: "http", Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080},
+			{Name: "https", Protocol: v1.ProtocolTCP, Port: 443, NodePort: 30443},
+		},
+		Targets: []request.Target{{NodeName: "b", InstanceID: "i-2"}, {NodeName: "a", InstanceID: "i-1"}},
+	}
+}
+
+func baseFacts() request.Facts {
+	return request.Facts{
+		Config:  request.Config{Cluster: cluster.ID{Name: clusterID}, VPC: "vpc-1"},
+		Subnets: []vpc.Subnet{{ID: "subnet-a"}, {ID: "subnet-b"}},
+		Targets: running("i-1", "i-2"),
+	}
+}
+
+func TestBuildListeners(t *testing.T) {
+	t.Parallel()
+	type listener struct{ Front, Group elbv2types.ProtocolEnum }
+	for name, c := range map[string]struct {
+		reason  string
+		change  func(*request.Request)
+		want    []listener
+		udp     string
+		certify bool
+	}{
+		"TCP": {
+			reason: "§11: protocol of the port",
+			change: func(*request.Request) {}, want: []listener{{"TCP", "TCP"}, {"TCP", "TCP"}}, udp: "tcp",
+		},
+		"all with TLS": {
+			reason: "§11: certificate and no list of ports; W9: on the wire it is TCP",
+			change: func(r *request.Request) { r.TLS = request.TLS{Certificate: "arn:cert"} },
+			want:   []listener{{"TLS", "TCP"}, {"TLS", "TCP"}}, udp: "tcp",
+		},
+		"one with TLS": {
+			reason: "§8: ports by number or name",
+			change: func(r *request.Request) { r.TLS = request.TLS{Certificate: "arn:cert", Ports: []string{"https"}} },
+			want:   []listener{{"TCP", "TCP"}, {"TLS", "TCP"}}, udp: "tcp",
+		},
+		"TLS to the end": {
+			reason: "§11: backend protocol ssl, only where there is TLS",
+			change: func(r *request.Request) {
+				r.TLS = request.TLS{Certificate: "arn:cert", Ports: []string{"443"}}
+				r.BackendProtocol = "ssl"
+			},
+			want: []listener{{"TCP", "TCP"}, {"TLS", "TLS"}}, udp: "tcp",
+		},
+		"other backends": {
+			reason: "§8: of the backend protocols only ssl matters",
+			change: func(r *request.Request) {
+				r.TLS = request.TLS{Certificate: "arn:cert"}
+				r.BackendProtocol = "https"
+			},
+			want: []listener{{"TLS", "TCP"}, {"TLS", "TCP"}}, udp: "tcp",
+		},
+		"UDP": {
+			reason: "§11: no TLS for UDP",
+			change: func(r *request.Request) {
+				r.TLS = request.TLS{Certificate: "arn:cert"}
+				r.Ports[0].Protocol, r.Ports[1].Protocol = v1.ProtocolUDP, v1.ProtocolUDP
+			},
+			want: []listener{{"UDP", "UDP"}, {"UDP", "UDP"}}, udp: "udp",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := baseRequest()
+			c.change(r)
+			m, _, err := Build(r, baseFacts())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []listener
+			for _, l := range m.Listeners {
+				got = append(got, listener{l.Protocol, l.TargetGroup.Protocol})
+				if l.Transport() != c.udp {
+					t.Errorf("transport of %d is %s, want %s", l.Port, l.Transport(), c.udp)
+				}
+				if (l.Certificate != "") != (l.Protocol == elbv2types.ProtocolEnumTls) {
+					t.Errorf("listener %d/%s has the certificate %q", l.Port, l.Protocol, l.Certificate)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestBuildModel(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason  string
+		change  func(*request.Request, *request.Facts)
+		want    func(*Model)
+		warning []string
+	}{
+		"base": {
+			reason: "§3 tags, §11 attributes",
+			change: func(*request.Request, *request.Facts) {},
+			want:   func(*Model) {},
+		},
+		"tags": {
+			reason: "§8: additional tags never replace those that tell whose a thing is; §3: legacy tag",
+			change: func(r *request.Request, f *request.Facts) {
+				r.Tags = map[string]string{"team": "edge", "kubernetes.io/service-name": "mine"}
+				f.Config.Cluster.Legacy = true
+			},
+			want: func(m *Model) {
+				m.Cluster.Legacy = true
+				m.Tags = tagged(map[string]string{"team": "edge", "KubernetesCluster": clusterID})
+			},
+		},
+		"no cluster": {
+			reason: "§3: without a cluster ID nothing gets a cluster tag",
+			change: func(_ *request.Request, f *request.Facts) { f.Config.Cluster = cluster.ID{} },
+			want: func(m *Model) {
+				m.Cluster = cluster.ID{}
+				m.Tags = map[string]string{"kubernetes.io/service-name": "default/web"}
+			},
+		},
+		"addresses": {
+			reason: "§8: one for each subnet, by position",
+			change: func(r *request.Request, _ *request.Facts) {
+				r.EIPAllocations = []string{"eipalloc-1", "eipalloc-2"}
+				r.PrivateIPv4Addresses = []string{"10.0.0.4", "10.0.1.4"}
+				r.Subnets = []string{"subnet-a", "subnet-b"}
+			},
+			want: func(m *Model) {
+				m.Mappings = []Mapping{{"subnet-a", "eipalloc-1", "10.0.0.4"}, {"subnet-b", "eipalloc-2", "10.0.1.4"}}
+				m.Annotated = Annotated{Subnets: true, EIPAllocations: true, PrivateIPv4Addresses: true}
+			},
+		},
+		"attributes": {
+			reason: "§11: bucket and prefix only while access logs are on",
+			change: func(r *request.Request, _ *request.Facts) {
+				r.Attributes = request.Attributes{
+					CrossZone: new(true), AccessLogEnabled: new(true), AccessLogBucket: new("logs"), AccessLogPrefix: new("web"),
+				}
+			},
+			want: func(m *Model) {
+				m.Attributes = map[string]string{
+					"load_balancing.cross_zone.enabled": "true", "access_logs.s3.enabled": "true",
+					"access_logs.s3.bucket": "logs", "access_logs.s3.prefix": "web",
+				}
+			},
+		},
+		"bucket without logs": {
+			reason: "§8: bucket and prefix are sent only when access logs are on",
+			change: func(r *request.Request, _ *request.Facts) {
+				r.Attributes = request.Attributes{AccessLogEnabled: new(false), AccessLogBucket: new("logs")}
+			},
+			want: func(*Model) {},
+		},
+		"security groups": {
+			reason: "§11: those of the facts",
+			change: func(r *request.Request, f *request.Facts) {
+				f.Config.ManagedNetworkGroups = true
+				f.SecurityGroups = []plan.Ref{{ID: "sg-1"}}
+				r.SecurityGroups = []string{"sg-1"}
+			},
+			want: func(m *Model) {
+				m.SecurityGroups = []plan.Ref{{ID: "sg-1"}}
+				m.Annotated.SecurityGroups = true
+			},
+		},
+		"targets": {
+			reason: "W12: only what runs is registered, once",
+			change: func(r *request.Request, f *request.Facts) {
+				for _, id := range []string{"i-1", "i-stopped", "i-unknown"} {
+					r.Targets = append(r.Targets, request.Target{InstanceID: id})
+				}
+				f.Targets["i-stopped"] = &inventory.Instance{ID: "i-stopped", State: types.InstanceStateNameStopped}
+			},
+			want: func(*Model) {},
+		},
+		"internal": {
+			reason: "§8",
+			change: func(r *request.Request, _ *request.Facts) { r.Internal = true },
+			want:   func(m *Model) { m.Internal = true },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, f := baseRequest(), baseFacts()
+			c.change(r, &f)
+			want := &Model{
+				Name: lbName, Service: r.Service, Cluster: cluster.ID{Name: clusterID}, VPC: "vpc-1",
+				Mappings:   []Mapping{{Subnet: "subnet-a"}, {Subnet: "subnet-b"}},
+				Tags:       tagged(nil),
+				Attributes: map[string]string{"load_balancing.cross_zone.enabled": "false", "access_logs.s3.enabled": "false"},
+				Targets:    []string{"i-1", "i-2"},
+			}
+			c.want(want)
+			got, warnings, err := Build(r, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Model{}, "Listeners")); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+			if len(warnings) > 0 {
+				t.Errorf("%s: warnings %v", c.reason, warnings)
+			}
+		})
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	t.Parallel()
+	bad := errors.New("NLBSecurityGroupMode: Manged is not Managed")
+	for name, c := range map[string]struct {
+		reason string
+		change func(*request.Request, *request.Facts)
+		text   string
+	}{
+		"elastic IPs": {
+			reason: "§8: the count must be that of the subnets",
+			change: func(r *request.Request, _ *request.Facts) { r.EIPAllocations = []string{"eipalloc-1"} },
+			text:   "1 elastic IP allocations do not match 2 subnets",
+		},
+		"private addresses": {
+			reason: "§8: the count must be that of the subnets",
+			change: func(r *request.Request, _ *request.Facts) { r.PrivateIPv4Addresses = []string{"10.0.0.4"} },
+			text:   "1 private IPv4 addresses do not match 2 subnets",
+		},
+		"settings": {
+			reason: "W30: settings that make no sense are an error of every Service that needs them",
+			change: func(_ *request.Request, f *request.Facts) { f.Config.BadNetworkSetting = bad },
+			text:   bad.Error(),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, f := baseRequest(), baseFacts()
+			c.change(r, &f)
+			if m, _, err := Build(r, f); err == nil || err.Error() != c.text || m != nil {
+				t.Errorf("%s: model %v, error %v, want %q", c.reason, m, err, c.text)
+			}
+		})
+	}
+}
+
+func TestBuildWarnsOfUDP(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason string
+		change func(*request.Request, *request.Facts)
+		want   []string
+	}{
+		"traffic port": {
+			reason: "W17: nothing answers TCP on the node port of a UDP port",
+			change: func(*request.Request, *request.Facts) {}, want: []string{string(UnfitHealthCheck)},
+		},
+		"the same port by number": {
+			reason: "W17: a number can be the node port too",
+			change: func(r *request.Request, _ *request.Facts) { r.HealthCheck.Port = new("30443") },
+			want:   []string{string(UnfitHealthCheck)},
+		},
+		"another port": {
+			reason: "W17: the user took care of it",
+			change: func(r *request.Request, _ *request.Facts) { r.HealthCheck.Port = new("8080") },
+		},
+		"local": {
+			reason: "W17: kube-proxy answers",
+			change: func(r *request.Request, _ *request.Facts) { r.LocalTraffic, r.HealthCheckNodePort = true, 32000 },
+		},
+		"shared": {
+			reason: "W17: kube-proxy answers",
+			change: func(_ *request.Request, f *request.Facts) {
+				f.Config.SharedProbe, f.Config.SharedProbePort, f.Config.SharedProbePath = true, 10256, "/healthz"
+			},
+		},
+		"TCP": {
+			reason: "W17 is about UDP",
+			change: func(r *request.Request, _ *request.Facts) {
+				r.Ports[0].Protocol, r.Ports[1].Protocol = v1.ProtocolTCP, v1.ProtocolTCP
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, f := baseRequest(), baseFacts()
+			r.Ports[0].Protocol, r.Ports[1].Protocol = v1.ProtocolUDP, v1.ProtocolUDP
+			c.change(r, &f)
+			_, warnings, err := Build(r, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, reasons(warnings)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPorts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason string
+		change func(*request.Request)
+		checks []int32
+	}{
+		"traffic port": {
+			reason: "§12: the health rules are for the node ports then",
+			change: func(*request.Request) {}, checks: []int32{30080, 30443},
+		},
+		"local": {
+			reason: "§12: one port for all, once",
+			change: func(r *request.Request) { r.LocalTraffic, r.HealthCheckNodePort = true, 32000 }, checks: []int32{32000},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := baseRequest()
+			c.change(r)
+			m, _, err := Build(r, baseFacts())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.checks, m.HealthCheckPorts()); diff != "" {
+				t.Errorf("health check ports, %s: -want +got:\n%s", c.reason, diff)
+			}
+			if diff := cmp.Diff([]int32{30080, 30443}, m.NodePorts()); diff != "" {
+				t.Errorf("node ports: -want +got:\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{"subnet-a", "subnet-b"}, m.Subnets()); diff != "" {
+				t.Errorf("subnets: -want +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package network
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// Values of attributes.
+const (
+	on  = "true"
+	off = "false"
+)
+
+// targetPage is the most targets in one call.
+const targetPage = 100
+
+// targetGroup plans for the target group behind a listener to be there as
+// wanted, and tells which it is. It is the first of these that can be kept:
+//
+//  1. the one that the listener forwards to
+//  2. the one with the wanted name, which an earlier run may have left
+//  3. the one with the spare name
+//  4. a new one
+func (d *differ) targetGroup(listener Listener) (plan.Ref, string) {
+	want := listener.TargetGroup
+	if seen, ok := d.keepable(listener); ok {
+		d.kept[seen.Name] = true
+		d.repair(want, seen)
+		return plan.Ref{ID: seen.ARN}, seen.Name
+	}
+	name := want.Name
+	if seen, taken := d.byName[name]; taken && seen.Attached {
+		name = want.Spare
+	}
+	if seen, taken := d.byName[name]; taken && seen.Owned {
+		d.add(deleteTargetGroup{name: seen.Name, arn: seen.ARN})
+		delete(d.byName, name)
+		delete(d.byARN, seen.ARN)
+	}
+	return d.create(want, name), name
+}
+
+// keepable finds the target group that a listener can go on with.
+func (d *differ) keepable(listener Listener) (GroupState, bool) {
+	want := listener.TargetGroup
+	current := d.listeners[frontend{listener.Port, listener.Protocol}]
+	if seen, ok := d.byARN[current.TargetGroup]; ok && seen.Owned && d.fits(want, seen) {
+		return seen, true
+	}
+	for _, name := range []string{want.Name, want.Spare} {
+		// One whose tags cannot be read is known by its name alone.
+		if seen, ok := d.byName[name]; ok && (seen.Owned || seen.Tags == nil) && d.fits(want, seen) {
+			return seen, true
+		}
+	}
+	return GroupState{}, false
+}
+
+// fits says whether a target group has all that cannot be changed about it, and
+// is not another listener's already.
+func (d *differ) fits(want TargetGroup, seen GroupState) bool {
+	return !d.kept[seen.Name] &&
+		seen.Protocol == want.Protocol &&
+		seen.Port == want.Port &&
+		(seen.Type == "" || seen.Type == elbv2types.TargetTypeEnumInstance) &&
+		seen.HealthCheck.Protocol == want.HealthCheck.Protocol &&
+		seen.HealthCheck.Interval == want.HealthCheck.Interval
+}
+
+// create plans a new target group with its targets.
+func (d *differ) create(want TargetGroup, name string) plan.Ref {
+	d.kept[name] = true
+	ref := plan.Ref{Key: targetGroupKey(name)}
+	want.Name = name
+	d.add(createTargetGroup{
+		group: want, vpc: d.model.VPC, tags: d.model.Tags,
+		service: d.model.Service, cluster: d.model.Cluster, balancer: d.ref,
+	})
+	d.groupAttributes(name, ref, want.Attributes, newAttributes())
+	d.register(name, ref, d.wanted(want.Port))
+	return ref
+}
+
+// newAttributes are those of a target group for instances that was just made.
+func newAttributes() map[string]string {
+	return map[string]string{request.PreserveClientIP: on, request.ProxyProtocolV2: off}
+}
+
+// repair plans to change what differs about a target group that stays.
+func (d *differ) repair(want TargetGroup, seen GroupState) {
+	ref := plan.Ref{ID: seen.ARN}
+	if !want.HealthCheck.same(seen.HealthCheck) {
+		d.add(modifyTargetGroup{name: seen.Name, arn: seen.ARN, check: want.HealthCheck})
+	}
+	d.groupAttributes(seen.Name, ref, want.Attributes, seen.Attributes)
+	d.tag("target group "+seen.Name, seen.ARN, seen.Tags)
+
+	wanted := d.wanted(want.Port)
+	for chunk := range slices.Chunk(without(seen.Targets, wanted), targetPage) {
+		d.add(deregisterTargets{group: seen.Name, arn: seen.ARN, targets: chunk})
+	}
+	d.register(seen.Name, ref, without(wanted, seen.Targets))
+}
+
+// same says whether a health check is as wanted, as far as it can be changed. A
+// timeout that nobody asked for is as wanted.
+func (h HealthCheck) same(seen HealthCheck) bool {
+	return h.Port == seen.Port &&
+		(!h.http() || h.Path == seen.Path) &&
+		h.HealthyThreshold == seen.HealthyThreshold &&
+		h.UnhealthyThreshold == seen.UnhealthyThreshold &&
+		(h.Timeout == nil || seen.Timeout != nil && *h.Timeout == *seen.Timeout)
+}
+
+func (d *differ) groupAttributes(name string, ref plan.Ref, want, have map[string]string) {
+	if changed := different(want, have); len(changed) > 0 {
+		d.add(modifyGroupAttributes{name: name, ref: ref, values: changed})
+	}
+}
+
+func (d *differ) register(name string, ref plan.Ref, targets []Target) {
+	for chunk := range slices.Chunk(targets, targetPage) {
+		d.add(registerTargets{group: name, ref: ref, targets: chunk})
+	}
+}
+
+// wanted are the targets on a node port.
+func (d *differ) wanted(port int32) []Target {
+	targets := make([]Target, 0, len(d.model.Targets))
+	for _, id := range d.model.Targets {
+		targets = append(targets, Target{ID: id, Port: port})
+	}
+	return targets
+}
+
+// without are the targets of the first list that the second does not have.
+func without(targets, others []Target) []Target {
+	known := make(map[Target]bool, len(others))
+	for _, target := range others {
+		known[target] = true
+	}
+	return slices.DeleteFunc(slices.Clone(targets), func(target Target) bool { return known[target] })
+}
+
+func compareTargets(a, b Target) int {
+	return cmp.Or(strings.Compare(a.ID, b.ID), cmp.Compare(a.Port, b.Port))
+}
+
+// removeGroups plans to delete the target groups of the Service that no listener
+// needs any more, whether they are in use or left over.
+func (d *differ) removeGroups() {
+	for _, group := range d.seen.TargetGroups {
+		if _, there := d.byARN[group.ARN]; there && group.Owned && !d.kept[group.Name] {
+			d.add(deleteTargetGroup{name: group.Name, arn: group.ARN})
+		}
+	}
+}

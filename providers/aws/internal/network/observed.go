@@ -1,0 +1,156 @@
+package network
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// Observed is what there is of the network load balancer of a Service.
+type Observed struct {
+	Name    string
+	Service types.NamespacedName
+	Cluster cluster.ID
+	// LoadBalancer has the name of ours, which need not mean that it is. It is
+	// nil if there is none.
+	LoadBalancer *LoadBalancer
+	// TargetGroups are those of the Service, by name, used or not.
+	TargetGroups []GroupState
+}
+
+// LoadBalancer is a load balancer as AWS describes it. Whatever AWS did not say
+// is empty.
+type LoadBalancer struct {
+	ARN            string
+	DNSName        string
+	Type           elbv2types.LoadBalancerTypeEnum
+	Scheme         elbv2types.LoadBalancerSchemeEnum
+	State          elbv2types.LoadBalancerStateEnum
+	SecurityGroups []string
+	Mappings       []Mapping
+	Attributes     map[string]string
+	// Tags are nil if they could not be read.
+	Tags      map[string]string
+	Listeners []ListenerState
+}
+
+// ListenerState is a listener as AWS describes it.
+type ListenerState struct {
+	ARN         string
+	Port        int32
+	Protocol    elbv2types.ProtocolEnum
+	Certificate string
+	Policy      string
+	// TargetGroup is the ARN of the only one that the listener forwards to.
+	TargetGroup string
+	Tags        map[string]string
+}
+
+// GroupState is a target group as AWS describes it.
+type GroupState struct {
+	Name        string
+	ARN         string
+	Protocol    elbv2types.ProtocolEnum
+	Port        int32
+	Type        elbv2types.TargetTypeEnum
+	HealthCheck HealthCheck
+	// Attached is that our load balancer uses it.
+	Attached bool
+	// Owned is that it was made for this Service. What could not be told is
+	// not owned.
+	Owned bool
+	// Attributes are read only if they matter.
+	Attributes map[string]string
+	// Tags are nil if they could not be read.
+	Tags map[string]string
+	// Targets are those that are not on their way out, by ID and port.
+	Targets []Target
+}
+
+// Target is an instance with the port that it gets traffic on.
+type Target struct {
+	ID   string
+	Port int32
+}
+
+// String is ID and port.
+func (t Target) String() string { return fmt.Sprintf("%s:%d", t.ID, t.Port) }
+
+// Left says whether anything is there that was made for the Service.
+func (o *Observed) Left() bool {
+	return o.LoadBalancer != nil && o.Refusal() == nil ||
+		slices.ContainsFunc(o.TargetGroups, func(group GroupState) bool { return group.Owned })
+}
+
+// Refusal says why the load balancer with our name must not be touched: it is
+// that of another cluster, or of another kind. Otherwise it is nil.
+func (o *Observed) Refusal() error {
+	switch {
+	case o.LoadBalancer == nil:
+		return nil
+	case o.LoadBalancer.Type != "" && o.LoadBalancer.Type != elbv2types.LoadBalancerTypeEnumNetwork:
+		return apierr.Mark(apierr.ErrConflict,
+			fmt.Errorf("the %s load balancer %s is in the way: it is no network load balancer", o.LoadBalancer.Type, o.Name))
+	default:
+		return refusal("load balancer "+o.Name, o.Cluster, o.LoadBalancer.Tags)
+	}
+}
+
+// refusal is an error if a thing belongs to other clusters only.
+func refusal(thing string, id cluster.ID, tags map[string]string) error {
+	if !id.Foreign(tags) {
+		return nil
+	}
+	return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
+		"%s belongs to another cluster: its tag is %s, not %s", thing, strings.Join(owners(tags), ", "), id.Tag()))
+}
+
+// owners are the tags that name clusters.
+func owners(tags map[string]string) []string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		switch {
+		case strings.HasPrefix(key, cluster.TagPrefix):
+			list = append(list, key)
+		case key == cluster.LegacyTag:
+			list = append(list, key+"="+tags[key])
+		}
+	}
+	return list
+}
+
+// Hostname is what the Service is reached under. It is empty if there is no load
+// balancer of ours, or none that works.
+func (o *Observed) Hostname() string {
+	if o.LoadBalancer == nil || o.Refusal() != nil || o.LoadBalancer.State == elbv2types.LoadBalancerStateEnumFailed {
+		return ""
+	}
+	return o.LoadBalancer.DNSName
+}
+
+// Subnets are the IDs of the subnets that the load balancer is in.
+func (o *Observed) Subnets() []string {
+	if o.LoadBalancer == nil {
+		return nil
+	}
+	ids := make([]string, 0, len(o.LoadBalancer.Mappings))
+	for _, mapping := range o.LoadBalancer.Mappings {
+		ids = append(ids, mapping.Subnet)
+	}
+	return sorted(ids)
+}
+
+// SecurityGroups are the IDs of the security groups that the load balancer has.
+func (o *Observed) SecurityGroups() []string {
+	if o.LoadBalancer == nil {
+		return nil
+	}
+	return o.LoadBalancer.SecurityGroups
+}

@@ -1,0 +1,85 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// allTags reads the tags of things by ARN. A thing without tags has an empty map,
+// one that is gone has nil. All of it is nil if tags may not be read: policies
+// made for other cloud controller managers do not allow it.
+func (r reader) allTags(ctx context.Context, arns []string) (map[string]map[string]string, error) {
+	all := map[string]map[string]string{}
+	for chunk := range slices.Chunk(arns, tagPage) {
+		err := r.someTags(ctx, chunk, all)
+		if errors.Is(err, apierr.ErrDenied) {
+			klog.FromContext(ctx).V(4).Info("Tags may not be read", "loadBalancer", r.query.Name, "err", err)
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("describe tags for %s: %w", r.query.Name, err)
+		}
+	}
+	return all, nil
+}
+
+// someTags reads the tags of one chunk. Things of other Services can go away
+// meanwhile, so what AWS does not find is looked for by halves.
+func (r reader) someTags(ctx context.Context, arns []string, all map[string]map[string]string) error {
+	out, err := r.api.DescribeTags(ctx, &elbv2.DescribeTagsInput{ResourceArns: arns})
+	if errors.Is(err, apierr.ErrNotFound) {
+		half := len(arns) / 2
+		if half == 0 {
+			return nil
+		}
+		return errors.Join(r.someTags(ctx, arns[:half], all), r.someTags(ctx, arns[half:], all))
+	}
+	if err != nil {
+		return err
+	}
+	for _, thing := range out.TagDescriptions {
+		tags := map[string]string{}
+		for _, tag := range thing.Tags {
+			tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
+		}
+		all[aws.ToString(thing.ResourceArn)] = tags
+	}
+	return nil
+}
+
+// missingTags are those to add. Who owns a thing is added if nothing is said
+// about it, and never changed. Nothing is added to what could not be read.
+func missingTags(want, have map[string]string, id cluster.ID) map[string]string {
+	if have == nil {
+		return nil
+	}
+	missing := map[string]string{}
+	for key, value := range want {
+		present, ok := have[key]
+		fixed := key == id.Tag() || key == cluster.LegacyTag
+		if !ok || present != value && !fixed {
+			missing[key] = value
+		}
+	}
+	return missing
+}
+
+// toTags turns tags into those of the SDK, in the order of their keys.
+func toTags(tags map[string]string) []elbv2types.Tag {
+	list := make([]elbv2types.Tag, 0, len(tags))
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		list = append(list, elbv2types.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
+	}
+	return list
+}

@@ -1,0 +1,81 @@
+package network
+
+import (
+	"slices"
+	"strings"
+
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+// The reasons of warnings about what AWS does not change in a load balancer,
+// beside request.SchemeUnchanged.
+const (
+	SubnetsUnchanged        service.Reason = "SubnetsUnchanged"
+	AddressesUnchanged      service.Reason = "AddressesUnchanged"
+	SecurityGroupsUnchanged service.Reason = "SecurityGroupsUnchanged"
+)
+
+// Fixed warns of what the Service asks for and an existing load balancer cannot
+// become.
+func Fixed(m *Model, o *Observed) []service.Warning {
+	if m == nil || o.LoadBalancer == nil || o.Refusal() != nil {
+		return nil
+	}
+	seen := o.LoadBalancer
+	var warnings []service.Warning
+	if internal := seen.Scheme == elbv2types.LoadBalancerSchemeEnumInternal; seen.Scheme != "" && internal != m.Internal {
+		warnings = append(warnings, service.Warn(request.SchemeUnchanged,
+			"Load balancer %s is %s and stays so; to change that, delete and create the Service", o.Name, seen.Scheme))
+	}
+	subnet := func(mapping Mapping) string { return mapping.Subnet }
+	if have, differ := compare(m.Mappings, seen.Mappings, subnet); m.Annotated.Subnets && differ {
+		warnings = append(warnings, service.Warn(SubnetsUnchanged,
+			"Load balancer %s stays in subnets %s; to change that, delete and create the Service", o.Name, have))
+	}
+	allocation := func(mapping Mapping) string { return mapping.Allocation }
+	if have, differ := compare(m.Mappings, seen.Mappings, allocation); m.Annotated.EIPAllocations && differ {
+		warnings = append(warnings, service.Warn(AddressesUnchanged,
+			"Load balancer %s keeps its elastic IP allocations (%s); to change that, delete and create the Service",
+			o.Name, have))
+	}
+	private := func(mapping Mapping) string { return mapping.PrivateIPv4 }
+	if have, differ := compare(m.Mappings, seen.Mappings, private); m.Annotated.PrivateIPv4Addresses && differ {
+		warnings = append(warnings, service.Warn(AddressesUnchanged,
+			"Load balancer %s keeps its private IPv4 addresses (%s); to change that, delete and create the Service",
+			o.Name, have))
+	}
+	if m.Annotated.SecurityGroups && len(seen.SecurityGroups) == 0 {
+		warnings = append(warnings, service.Warn(SecurityGroupsUnchanged,
+			"Load balancer %s was made without security groups and cannot get any; "+
+				"to change that, delete and create the Service", o.Name))
+	}
+	return warnings
+}
+
+// compare looks at one part of the mappings. It tells what there is, and whether
+// that differs from what is wanted.
+func compare(want, have []Mapping, part func(Mapping) string) (text string, differ bool) {
+	wanted, seen := parts(want, part), parts(have, part)
+	if len(wanted) == 0 {
+		return "", false
+	}
+	text = strings.Join(seen, ", ")
+	if text == "" {
+		text = "none"
+	}
+	return text, !slices.Equal(wanted, seen)
+}
+
+// parts are the values of one part of the mappings, sorted.
+func parts(mappings []Mapping, part func(Mapping) string) []string {
+	var values []string
+	for _, mapping := range mappings {
+		if value := part(mapping); value != "" {
+			values = append(values, value)
+		}
+	}
+	return sorted(values)
+}
