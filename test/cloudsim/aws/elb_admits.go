@@ -1,0 +1,174 @@
+package aws
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// traffic is what must get through to one port.
+type traffic struct {
+	protocol string // tcp or udp
+	port     int32
+	purpose  string
+}
+
+// Admits tells which traffic the security groups keep from getting through the
+// load balancers of a name: from clients to the load balancer, from the load
+// balancer or through it to the registered instances, and its health checks.
+// Clients are CIDRs; without any it is enough that somebody is let in. The
+// answer is empty when everything gets through, sorted, and without IDs.
+func (c *Cloud) Admits(name string, clients ...string) (missing []string) {
+	prefixes := make([]netip.Prefix, 0, len(clients))
+	for _, client := range clients {
+		prefixes = append(prefixes, must(netip.ParsePrefix(client)))
+	}
+	c.inspect(func() {
+		if b := c.balancers.classics[name]; b != nil {
+			missing = append(missing, c.classicBlocked(b, prefixes)...)
+		}
+		if n := c.networkByName(name); n != nil {
+			missing = append(missing, c.networkBlocked(n, prefixes)...)
+		}
+	})
+	slices.Sort(missing)
+	return slices.Compact(missing)
+}
+
+func (t traffic) blocked(at, from string) string {
+	return fmt.Sprintf("%s: %s %s %d from %s", at, t.purpose, t.protocol, t.port, from)
+}
+
+// classicBlocked: clients talk to the load balancer, it talks to the instances.
+func (c *Cloud) classicBlocked(b *classicBalancer, clients []netip.Prefix) []string {
+	var missing []string
+	var wanted []traffic
+	for _, l := range b.Listeners {
+		missing = append(missing, c.blockedClients(b.SecurityGroups, nil, clients, traffic{"tcp", l.Port, "traffic"}, "load balancer")...)
+		wanted = append(wanted, traffic{"tcp", l.InstancePort, "traffic"})
+	}
+	if port, err := probePort(b.HealthCheck.Target); err == nil {
+		wanted = append(wanted, traffic{"tcp", port, "health check"})
+	}
+	for _, id := range b.Instances {
+		for _, t := range wanted {
+			missing = append(missing, c.blockedBalancer(id, b.user, b.SecurityGroups, t)...)
+		}
+	}
+	return missing
+}
+
+// networkBlocked: health checks come from the load balancer, and so does traffic
+// when the target group does not preserve the address of the client.
+func (c *Cloud) networkBlocked(n *network, clients []netip.Prefix) []string {
+	var missing []string
+	for _, l := range c.listenersOf(n.arn) {
+		g := c.balancers.groups[l.group]
+		protocols := transport(l.protocol)
+		for _, protocol := range protocols {
+			if n.grouped {
+				missing = append(missing, c.blockedClients(n.groups, nil, clients, traffic{protocol, l.port, "traffic"}, "load balancer")...)
+			}
+		}
+		for target, r := range g.targets {
+			if r.draining {
+				continue
+			}
+			probe := traffic{"tcp", target.Port, "health check"}
+			if g.check.Port != "traffic-port" {
+				_, _ = fmt.Sscan(g.check.Port, &probe.port) // checked when it was set
+			}
+			missing = append(missing, c.blockedBalancer(target.ID, n.arn, n.groups, probe)...)
+			for _, protocol := range protocols {
+				t := traffic{protocol, target.Port, "traffic"}
+				if g.attributes["preserve_client_ip.enabled"] == "false" {
+					missing = append(missing, c.blockedBalancer(target.ID, n.arn, n.groups, t)...)
+				} else {
+					missing = append(missing, c.blockedClients(c.nodeGroups(target.ID), n.groups, clients, t, c.label(target.ID))...)
+				}
+			}
+		}
+	}
+	return missing
+}
+
+// transport returns the protocols of rules that let a listener's traffic in.
+func transport(listener string) []string {
+	switch listener {
+	case "UDP":
+		return []string{"udp"}
+	case "TCP_UDP":
+		return []string{"tcp", "udp"}
+	}
+	return []string{"tcp"}
+}
+
+func (c *Cloud) nodeGroups(id string) []string {
+	if i := c.instance(id); i != nil {
+		return c.groupsOf(i)
+	}
+	return nil
+}
+
+// blockedClients tells which clients the groups keep out. Rules that name one of
+// the groups via let all in that come through these.
+func (c *Cloud) blockedClients(groups, via []string, clients []netip.Prefix, t traffic, at string) []string {
+	if len(clients) == 0 {
+		if c.letIn(groups, t, func(r *rule) bool { return r.kind != fromGroup || r.names(via) }) {
+			return nil
+		}
+		return []string{t.blocked(at, "anybody")}
+	}
+	var missing []string
+	for _, client := range clients {
+		if !c.letIn(groups, t, func(r *rule) bool { return r.covers(client) || r.names(via) }) {
+			missing = append(missing, t.blocked(at, client.String()))
+		}
+	}
+	return missing
+}
+
+// blockedBalancer tells whether the groups of an instance keep out what comes
+// from the network interfaces of a load balancer.
+func (c *Cloud) blockedBalancer(id, user string, via []string, t traffic) []string {
+	groups := c.nodeGroups(id)
+	for _, eni := range c.interfacesFor(user) {
+		from := netip.PrefixFrom(eni.addrs[0], eni.addrs[0].BitLen())
+		if !c.letIn(groups, t, func(r *rule) bool { return r.covers(from) || r.names(via) }) {
+			return []string{t.blocked(c.label(id), "load balancer")}
+		}
+	}
+	return nil
+}
+
+// letIn tells whether a rule of the groups admits the traffic of a source.
+func (c *Cloud) letIn(groups []string, t traffic, source func(*rule) bool) bool {
+	for _, id := range groups {
+		g := c.group(id)
+		if g != nil && slices.ContainsFunc(g.rules, func(r *rule) bool { return r.opens(t) && source(r) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *rule) opens(t traffic) bool {
+	if r.protocol == "-1" {
+		return true
+	}
+	return strings.EqualFold(r.protocol, t.protocol) && r.from <= t.port && t.port <= r.to
+}
+
+// covers tells whether all of a source's addresses are in the rule's range.
+func (r *rule) covers(source netip.Prefix) bool {
+	if r.kind != fromIPv4 && r.kind != fromIPv6 {
+		return false
+	}
+	own, err := netip.ParsePrefix(r.source)
+	return err == nil && own.Bits() <= source.Bits() && own.Contains(source.Addr())
+}
+
+func (r *rule) names(groups []string) bool {
+	return r.kind == fromGroup && slices.Contains(groups, r.source)
+}

@@ -1,0 +1,159 @@
+package aws
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// classicListeners is how many listeners a classic load balancer may have.
+const classicListeners = 100
+
+// defaultSecurityPolicy is what a listener gets that terminates TLS and names no
+// policy, in both APIs.
+const defaultSecurityPolicy = "ELBSecurityPolicy-2016-08"
+
+// createClassicListeners is CreateLoadBalancerListeners.
+func (c *Cloud) createClassicListeners(p params) (any, error) {
+	b, err := c.classicOf(p)
+	if err != nil {
+		return nil, err
+	}
+	listeners := p.structs("Listeners.member")
+	if len(listeners) == 0 {
+		return nil, invalid("Listeners must not be empty")
+	}
+	return nil, b.listen(listeners)
+}
+
+// deleteClassicListeners is DeleteLoadBalancerListeners. Ports without a
+// listener are none of its business.
+func (c *Cloud) deleteClassicListeners(p params) (any, error) {
+	b, err := c.classicOf(p)
+	if err != nil {
+		return nil, err
+	}
+	ports := p.list("LoadBalancerPorts.member")
+	if len(ports) == 0 {
+		return nil, invalid("LoadBalancerPorts must not be empty")
+	}
+	b.Listeners = slices.DeleteFunc(b.Listeners, func(l ClassicListener) bool { return slices.Contains(ports, itoa(int(l.Port))) })
+	return nil, nil
+}
+
+// setClassicCertificate is SetLoadBalancerListenerSSLCertificate.
+func (c *Cloud) setClassicCertificate(p params) (any, error) {
+	b, err := c.classicOf(p)
+	if err != nil {
+		return nil, err
+	}
+	l, err := b.listenerOf(p)
+	if err != nil {
+		return nil, err
+	}
+	changed := *l
+	changed.Certificate = p.str("SSLCertificateId")
+	if err := changed.check(); err != nil {
+		return nil, err
+	}
+	l.Certificate = changed.Certificate
+	return nil, nil
+}
+
+// listenerOf returns the listener that the request is about.
+func (b *classicBalancer) listenerOf(p params) (*ClassicListener, error) {
+	port, err := portOf(p, "LoadBalancerPort")
+	if err != nil {
+		return nil, err
+	}
+	if l := b.listener(port); l != nil {
+		return l, nil
+	}
+	return nil, fail("ListenerNotFound", "There is no listener with port %d for load balancer '%s'", port, b.Name)
+}
+
+// portOf returns a port that has to be there.
+func portOf(p params, name string) (int32, error) {
+	if err := p.require(name); err != nil {
+		return 0, err
+	}
+	return number(p, name, 0, 1, 65535)
+}
+
+// listen adds listeners: all of them or, when one cannot be, none. One that
+// exists as it is asked for stays.
+func (b *ClassicLoadBalancer) listen(requests []params) error {
+	listeners := cloneListeners(b.Listeners)
+	for _, request := range requests {
+		l, err := readListener(request)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(listeners, func(other ClassicListener) bool { return other.Port == l.Port })
+		if i >= 0 {
+			if !listeners[i].sameAs(l) {
+				return fail("DuplicateListener", "A listener already exists for %s with LoadBalancerPort %d, but with a different InstancePort, Protocol, or SSLCertificateId", b.Name, l.Port)
+			}
+			continue
+		}
+		for _, other := range listeners {
+			if other.InstancePort == l.InstancePort && encrypted(other.InstanceProtocol) != encrypted(l.InstanceProtocol) {
+				return conflict("Listeners with InstancePort %d must agree on whether the InstanceProtocol is secure", l.InstancePort)
+			}
+		}
+		if encrypted(l.Protocol) {
+			l.Policies = []string{defaultSecurityPolicy}
+		}
+		listeners = append(listeners, l)
+	}
+	if len(listeners) > classicListeners {
+		return conflict("A load balancer cannot have more than %d listeners", classicListeners)
+	}
+	slices.SortFunc(listeners, func(a, b ClassicListener) int { return cmp.Compare(a.Port, b.Port) })
+	b.Listeners = listeners
+	if slices.ContainsFunc(listeners, func(l ClassicListener) bool { return slices.Contains(l.Policies, defaultSecurityPolicy) }) {
+		b.Policies[defaultSecurityPolicy] = samplePolicy(defaultSecurityPolicy)
+	}
+	return nil
+}
+
+func readListener(p params) (ClassicListener, error) {
+	l := ClassicListener{Protocol: strings.ToUpper(p.str("Protocol")), Certificate: p.str("SSLCertificateId")}
+	l.InstanceProtocol = strings.ToUpper(cmp.Or(p.str("InstanceProtocol"), l.Protocol))
+	var err error
+	if l.Port, err = portOf(p, "LoadBalancerPort"); err != nil {
+		return l, err
+	}
+	if l.InstancePort, err = portOf(p, "InstancePort"); err != nil {
+		return l, err
+	}
+	return l, l.check()
+}
+
+// check tells what is wrong with a listener on its own.
+func (l ClassicListener) check() error {
+	for _, protocol := range []string{l.Protocol, l.InstanceProtocol} {
+		if !slices.Contains([]string{"HTTP", "HTTPS", "TCP", "SSL"}, protocol) {
+			return fail("UnsupportedProtocol", "Protocol %s is not supported; it must be one of HTTP, HTTPS, TCP and SSL", protocol)
+		}
+	}
+	if strings.HasPrefix(l.Protocol, "HTTP") != strings.HasPrefix(l.InstanceProtocol, "HTTP") {
+		return conflict("Protocol %s and InstanceProtocol %s must both be at the application layer or both at the transport layer", l.Protocol, l.InstanceProtocol)
+	}
+	switch {
+	case encrypted(l.Protocol) && !certificateARN.MatchString(l.Certificate):
+		return fail("CertificateNotFound", "Server Certificate not found for the key: %s", l.Certificate)
+	case !encrypted(l.Protocol) && l.Certificate != "":
+		return conflict("SSLCertificateId cannot be specified for a listener with Protocol %s", l.Protocol)
+	}
+	return nil
+}
+
+// sameAs compares what a request can say about a listener.
+func (l ClassicListener) sameAs(other ClassicListener) bool {
+	return l.Port == other.Port && l.Protocol == other.Protocol && l.InstancePort == other.InstancePort &&
+		l.InstanceProtocol == other.InstanceProtocol && l.Certificate == other.Certificate
+}
+
+// encrypted tells whether a protocol of the classic API is secure.
+func encrypted(protocol string) bool { return protocol == "HTTPS" || protocol == "SSL" }

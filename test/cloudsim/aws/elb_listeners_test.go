@@ -1,0 +1,214 @@
+package aws
+
+import (
+	"context"
+	"testing"
+
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestClassicListeners(t *testing.T) {
+	t.Parallel()
+	plain := func(protocol, instanceProtocol string, port int32) elbtypes.Listener {
+		return elbtypes.Listener{Protocol: new(protocol), InstanceProtocol: new(instanceProtocol), LoadBalancerPort: port, InstancePort: new(int32(30443))}
+	}
+	certified := func(l elbtypes.Listener, certificate string) elbtypes.Listener {
+		l.SSLCertificateId = new(certificate)
+		return l
+	}
+	cases := map[string]struct {
+		reason string
+		add    elbtypes.Listener
+		code   string
+	}{
+		"ssl to tcp":              {"§10: certificate, no backend protocol", tlsListener(443), ""},
+		"https to http":           {"§10", certified(plain("https", "http", 443), testCertificate), ""},
+		"https to https":          {"§10", certified(plain("HTTPS", "HTTPS", 443), testCertificate), ""},
+		"ssl to ssl":              {"§10", certified(plain("ssl", "ssl", 443), testCertificate), ""},
+		"http to http":            {"§10", plain("http", "http", 443), ""},
+		"IAM certificate":         {"", certified(plain("ssl", "tcp", 443), "arn:aws-cn:iam::123456789012:server-certificate/path/name"), ""},
+		"as it is":                {"an answer that got lost can be asked for again", elbtypes.Listener{Protocol: new("TCP"), LoadBalancerPort: 80, InstancePort: new(int32(30080))}, ""},
+		"port in use":             {"", plain("tcp", "tcp", 80), "DuplicateListener"},
+		"no certificate":          {"", plain("ssl", "tcp", 443), "CertificateNotFound"},
+		"no ARN":                  {"", certified(plain("ssl", "tcp", 443), "my-certificate"), "CertificateNotFound"},
+		"superfluous certificate": {"", certified(plain("tcp", "tcp", 443), testCertificate), "InvalidConfigurationRequest"},
+		"mixed layers":            {"", plain("tcp", "http", 443), "InvalidConfigurationRequest"},
+		"udp":                     {"§8: TCP only", plain("udp", "udp", 443), "UnsupportedProtocol"},
+		"port 0":                  {"", plain("tcp", "tcp", 0), "ValidationError"},
+		"two ways to a backend": {"", elbtypes.Listener{
+			Protocol: new("SSL"), InstanceProtocol: new("SSL"), LoadBalancerPort: 443, InstancePort: new(int32(30080)), SSLCertificateId: new(testCertificate),
+		}, "InvalidConfigurationRequest"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := startBalancing(t, Options{})
+			k.createWeb(nil)
+			_, err := k.elb.CreateLoadBalancerListeners(t.Context(), &elb.CreateLoadBalancerListenersInput{
+				LoadBalancerName: new("web"), Listeners: []elbtypes.Listener{tc.add},
+			})
+			if got := code(err); got != tc.code {
+				t.Fatalf("error code %q, want %q (%s)", got, tc.code, tc.reason)
+			}
+			b, _ := k.Classic("web")
+			want := 1
+			if err == nil && tc.add.LoadBalancerPort != 80 {
+				want = 2
+			}
+			if len(b.Listeners) != want {
+				t.Errorf("listeners %+v, want %d", b.Listeners, want)
+			}
+		})
+	}
+}
+
+func TestClassicListenersAreAllOrNothing(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	k.createWeb(nil)
+	before := k.Dump()
+	_, err := k.elb.CreateLoadBalancerListeners(t.Context(), &elb.CreateLoadBalancerListenersInput{
+		LoadBalancerName: new("web"), Listeners: []elbtypes.Listener{tlsListener(443), {Protocol: new("udp"), LoadBalancerPort: 53, InstancePort: new(int32(30053))}},
+	})
+	if code(err) != "UnsupportedProtocol" {
+		t.Fatalf("got %v", err)
+	}
+	if diff := cmp.Diff(before, k.Dump()); diff != "" {
+		t.Errorf("a refused call changed something:\n%s", diff)
+	}
+}
+
+func TestClassicListenerChanges(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	k.createWeb(func(in *elb.CreateLoadBalancerInput) { in.Listeners = append(in.Listeners, tlsListener(443)) })
+	other := testCertificate + "6"
+	ok(k, func(ctx context.Context) (*elb.SetLoadBalancerListenerSSLCertificateOutput, error) {
+		return k.elb.SetLoadBalancerListenerSSLCertificate(ctx, &elb.SetLoadBalancerListenerSSLCertificateInput{
+			LoadBalancerName: new("web"), LoadBalancerPort: 443, SSLCertificateId: new(other),
+		})
+	})
+	ok(k, func(ctx context.Context) (*elb.DeleteLoadBalancerListenersOutput, error) {
+		return k.elb.DeleteLoadBalancerListeners(ctx, &elb.DeleteLoadBalancerListenersInput{LoadBalancerName: new("web"), LoadBalancerPorts: []int32{80, 81}})
+	})
+	b, _ := k.Classic("web")
+	if len(b.Listeners) != 1 || b.Listeners[0].Certificate != other {
+		t.Errorf("listeners %+v, want 443 with the other certificate", b.Listeners)
+	}
+	_, err := k.elb.SetLoadBalancerListenerSSLCertificate(t.Context(), &elb.SetLoadBalancerListenerSSLCertificateInput{
+		LoadBalancerName: new("web"), LoadBalancerPort: 80, SSLCertificateId: new(other),
+	})
+	if code(err) != "ListenerNotFound" {
+		t.Errorf("certificate of no listener: %v", err)
+	}
+}
+
+func TestClassicPolicies(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	k.createWeb(func(in *elb.CreateLoadBalancerInput) { in.Listeners = append(in.Listeners, tlsListener(443)) })
+	create := func(name, kind, key, value string) error {
+		_, err := k.elb.CreateLoadBalancerPolicy(t.Context(), &elb.CreateLoadBalancerPolicyInput{
+			LoadBalancerName: new("web"), PolicyName: new(name), PolicyTypeName: new(kind),
+			PolicyAttributes: []elbtypes.PolicyAttribute{{AttributeName: new(key), AttributeValue: new(value)}},
+		})
+		return err
+	}
+	onListener := func(port int32, names ...string) error {
+		_, err := k.elb.SetLoadBalancerPoliciesOfListener(t.Context(), &elb.SetLoadBalancerPoliciesOfListenerInput{
+			LoadBalancerName: new("web"), LoadBalancerPort: port, PolicyNames: append([]string{}, names...),
+		})
+		return err
+	}
+	onBackend := func(port int32, names ...string) error {
+		_, err := k.elb.SetLoadBalancerPoliciesForBackendServer(t.Context(), &elb.SetLoadBalancerPoliciesForBackendServerInput{
+			LoadBalancerName: new("web"), InstancePort: new(port), PolicyNames: append([]string{}, names...),
+		})
+		return err
+	}
+	remove := func(name string) error {
+		_, err := k.elb.DeleteLoadBalancerPolicy(t.Context(), &elb.DeleteLoadBalancerPolicyInput{LoadBalancerName: new("web"), PolicyName: new(name)})
+		return err
+	}
+	const proxy, tls = "k8s-proxyprotocol-enabled", "k8s-SSLNegotiationPolicy-x"
+	for _, step := range []struct {
+		what string
+		err  error
+		code string
+	}{
+		{"§10: proxy protocol policy", create(proxy, "ProxyProtocolPolicyType", "ProxyProtocol", "true"), ""},
+		{"twice", create(proxy, "ProxyProtocolPolicyType", "ProxyProtocol", "true"), "DuplicatePolicyName"},
+		{"§10: negotiation policy", create(tls, "SSLNegotiationPolicyType", "Reference-Security-Policy", "ELBSecurityPolicy-TLS-1-2-2017-01"), ""},
+		{"unknown reference", create("other", "SSLNegotiationPolicyType", "Reference-Security-Policy", "x"), "InvalidConfigurationRequest"},
+		{"custom protocols", create("own", "SSLNegotiationPolicyType", "Protocol-TLSv1.2", "true"), ""},
+		{"no protocol", create("empty", "SSLNegotiationPolicyType", "AES128-SHA", "true"), "InvalidConfigurationRequest"},
+		{"odd attribute", create("odd", "ProxyProtocolPolicyType", "ProxyProtocol", "yes"), "InvalidConfigurationRequest"},
+		{"unknown type", create("odd", "StickinessType", "a", "b"), "PolicyTypeNotFound"},
+		{"listener", onListener(443, tls), ""},
+		{"no listener", onListener(8443, tls), "ListenerNotFound"},
+		{"unknown policy", onListener(443, "nothing"), "PolicyNotFound"},
+		{"wrong type for a listener", onListener(443, proxy), "InvalidConfigurationRequest"},
+		{"listener without TLS", onListener(80, tls), "InvalidConfigurationRequest"},
+		{"backend", onBackend(30080, proxy), ""},
+		{"backend of nobody", onBackend(31000, proxy), "InvalidConfigurationRequest"},
+		{"wrong type for a backend", onBackend(30080, tls), "InvalidConfigurationRequest"},
+		{"in use by a listener", remove(tls), "InvalidConfigurationRequest"},
+		{"in use by a backend", remove(proxy), "InvalidConfigurationRequest"},
+		{"not in use", remove("own"), ""},
+	} {
+		if got := code(step.err); got != step.code {
+			t.Errorf("%s: error code %q, want %q", step.what, got, step.code)
+		}
+	}
+	b, _ := k.Classic("web")
+	if diff := cmp.Diff(map[int32][]string{30080: {proxy}}, b.BackendPolicies); diff != "" {
+		t.Errorf("backends, -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{tls}, b.Listeners[1].Policies); diff != "" {
+		t.Errorf("policies of 443, -want +got:\n%s", diff)
+	}
+
+	ok(k, func(ctx context.Context) (*elb.DeleteLoadBalancerListenersOutput, error) {
+		return k.elb.DeleteLoadBalancerListeners(ctx, &elb.DeleteLoadBalancerListenersInput{LoadBalancerName: new("web"), LoadBalancerPorts: []int32{80}})
+	})
+	if wire := describeWeb(k); len(wire.BackendServerDescriptions) != 1 || *wire.BackendServerDescriptions[0].InstancePort != 30080 {
+		t.Errorf("§10: backends stay when their listener goes, got %+v", wire.BackendServerDescriptions)
+	}
+	if err := onBackend(30080); err != nil {
+		t.Errorf("§10: clear a backend that is no longer listed: %v", err)
+	}
+	if wire := describeWeb(k); len(wire.BackendServerDescriptions) != 0 {
+		t.Errorf("backends %+v, want none", wire.BackendServerDescriptions)
+	}
+}
+
+func TestDescribeClassicPolicies(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	k.createWeb(nil)
+	describe := func(balancer *string, names ...string) (int, error) {
+		out, err := k.elb.DescribeLoadBalancerPolicies(t.Context(), &elb.DescribeLoadBalancerPoliciesInput{LoadBalancerName: balancer, PolicyNames: names})
+		if err != nil {
+			return 0, err
+		}
+		return len(out.PolicyDescriptions), nil
+	}
+	for what, tc := range map[string]struct {
+		balancer *string
+		names    []string
+		count    int
+		code     string
+	}{
+		"samples":          {nil, nil, len(samplePolicies), ""},
+		"one sample":       {nil, []string{"ELBSecurityPolicy-2016-08"}, 1, ""},
+		"of the balancer":  {new("web"), nil, 0, ""},
+		"unknown":          {new("web"), []string{"k8s-SSLNegotiationPolicy-x"}, 0, "PolicyNotFound"},
+		"unknown balancer": {new("nothing"), nil, 0, "LoadBalancerNotFound"},
+	} {
+		if count, err := describe(tc.balancer, tc.names...); count != tc.count || code(err) != tc.code {
+			t.Errorf("%s: %d policies and %v, want %d and %q", what, count, err, tc.count, tc.code)
+		}
+	}
+}

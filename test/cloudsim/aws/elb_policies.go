@@ -1,0 +1,247 @@
+package aws
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Types of policies of the classic API.
+const (
+	policyNegotiation = "SSLNegotiationPolicyType"
+	policyProxy       = "ProxyProtocolPolicyType"
+	policyPublicKey   = "PublicKeyPolicyType"
+	policyBackendAuth = "BackendServerAuthenticationPolicyType"
+
+	attributeReference = "Reference-Security-Policy"
+)
+
+// samplePolicies are the policies that everybody has.
+var samplePolicies = []string{
+	"ELBSample-ELBDefaultCipherPolicy",
+	"ELBSample-OpenSSLDefaultCipherPolicy",
+	"ELBSecurityPolicy-2011-08",
+	"ELBSecurityPolicy-2014-01",
+	"ELBSecurityPolicy-2014-10",
+	"ELBSecurityPolicy-2015-02",
+	"ELBSecurityPolicy-2015-03",
+	"ELBSecurityPolicy-2015-05",
+	"ELBSecurityPolicy-2016-08",
+	"ELBSecurityPolicy-TLS-1-1-2017-01",
+	"ELBSecurityPolicy-TLS-1-2-2017-01",
+}
+
+// samplePolicy returns one of samplePolicies.
+func samplePolicy(name string) ClassicPolicy {
+	return ClassicPolicy{Type: policyNegotiation, Attributes: map[string]string{attributeReference: name}}
+}
+
+type lbPoliciesXML struct {
+	Descriptions []lbPolicyXML `xml:"PolicyDescriptions>member"`
+}
+
+type lbPolicyXML struct {
+	PolicyName     string
+	PolicyTypeName string
+	Attributes     []lbPolicyAttributeXML `xml:"PolicyAttributeDescriptions>member"`
+}
+
+type lbPolicyAttributeXML struct {
+	AttributeName  string
+	AttributeValue string
+}
+
+func (p ClassicPolicy) wire(name string) lbPolicyXML {
+	out := lbPolicyXML{PolicyName: name, PolicyTypeName: p.Type}
+	for _, key := range slices.Sorted(maps.Keys(p.Attributes)) {
+		out.Attributes = append(out.Attributes, lbPolicyAttributeXML{key, p.Attributes[key]})
+	}
+	return out
+}
+
+// describeClassicPolicies is DescribeLoadBalancerPolicies: those of a load
+// balancer, or the samples.
+func (c *Cloud) describeClassicPolicies(p params) (any, error) {
+	policies := make(map[string]ClassicPolicy)
+	if name := p.str("LoadBalancerName"); name != "" {
+		b := c.balancers.classics[name]
+		if b == nil || !c.visible(&b.birth) {
+			return nil, noClassic(name)
+		}
+		policies = b.Policies
+	} else {
+		for _, sample := range samplePolicies {
+			policies[sample] = samplePolicy(sample)
+		}
+	}
+	names := p.list("PolicyNames.member")
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(policies))
+	}
+	var out lbPoliciesXML
+	for _, name := range names {
+		policy, found := policies[name]
+		if !found {
+			return nil, noPolicy(name)
+		}
+		out.Descriptions = append(out.Descriptions, policy.wire(name))
+	}
+	return out, nil
+}
+
+func noPolicy(name string) error {
+	return fail("PolicyNotFound", "There is no policy with name '%s'", name)
+}
+
+// createClassicPolicy is CreateLoadBalancerPolicy.
+func (c *Cloud) createClassicPolicy(p params) (any, error) {
+	b, err := c.classicOf(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.require("PolicyName", "PolicyTypeName"); err != nil {
+		return nil, err
+	}
+	name := p.str("PolicyName")
+	if _, exists := b.Policies[name]; exists {
+		return nil, fail("DuplicatePolicyName", "Policy with name '%s' already exists for load balancer '%s'", name, b.Name)
+	}
+	policy := ClassicPolicy{Type: p.str("PolicyTypeName"), Attributes: make(map[string]string)}
+	for _, attribute := range p.structs("PolicyAttributes.member") {
+		policy.Attributes[attribute.str("AttributeName")] = attribute.str("AttributeValue")
+	}
+	if err := policy.check(); err != nil {
+		return nil, err
+	}
+	b.Policies[name] = policy
+	return nil, nil
+}
+
+// check tells what is wrong with a policy on its own.
+func (p ClassicPolicy) check() error {
+	switch p.Type {
+	case policyNegotiation:
+		return p.checkNegotiation()
+	case policyProxy:
+		if v := p.Attributes["ProxyProtocol"]; len(p.Attributes) != 1 || (v != "true" && v != "false") {
+			return conflict("A policy of type %s needs exactly the attribute ProxyProtocol, either true or false", p.Type)
+		}
+	case policyPublicKey:
+		if p.Attributes["PublicKey"] == "" {
+			return conflict("A policy of type %s needs the attribute PublicKey", p.Type)
+		}
+	case policyBackendAuth:
+		if p.Attributes["PublicKeyPolicyName"] == "" {
+			return conflict("A policy of type %s needs the attribute PublicKeyPolicyName", p.Type)
+		}
+	default:
+		return fail("PolicyTypeNotFound", "There is no policy type with name '%s'", p.Type)
+	}
+	return nil
+}
+
+func (p ClassicPolicy) checkNegotiation() error {
+	reference, referring := p.Attributes[attributeReference]
+	if referring {
+		if !slices.Contains(samplePolicies, reference) {
+			return conflict("'%s' is not a valid value for the attribute %s", reference, attributeReference)
+		}
+		if len(p.Attributes) > 1 {
+			return conflict("The attribute %s cannot be combined with others", attributeReference)
+		}
+		return nil
+	}
+	for name, value := range p.Attributes {
+		if value != "true" && value != "false" {
+			return conflict("'%s' is not a valid value for the attribute %s", value, name)
+		}
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(p.Attributes)), func(name string) bool { return strings.HasPrefix(name, "Protocol-") }) {
+		return conflict("A policy of type %s needs at least one protocol", p.Type)
+	}
+	return nil
+}
+
+// deleteClassicPolicy is DeleteLoadBalancerPolicy.
+func (c *Cloud) deleteClassicPolicy(p params) (any, error) {
+	b, err := c.classicOf(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.require("PolicyName"); err != nil {
+		return nil, err
+	}
+	name := p.str("PolicyName")
+	used := slices.ContainsFunc(b.Listeners, func(l ClassicListener) bool { return slices.Contains(l.Policies, name) })
+	for _, names := range b.BackendPolicies {
+		used = used || slices.Contains(names, name)
+	}
+	if used {
+		return nil, conflict("Policy '%s' is in use by load balancer '%s'", name, b.Name)
+	}
+	delete(b.Policies, name)
+	return nil, nil
+}
+
+// policiesOf returns the wanted policies, which must be of the load balancer and
+// of one of the types.
+func (b *classicBalancer) policiesOf(p params, types ...string) ([]string, error) {
+	names := p.list("PolicyNames.member")
+	for _, name := range names {
+		policy, found := b.Policies[name]
+		if !found {
+			return nil, noPolicy(name)
+		}
+		if !slices.Contains(types, policy.Type) {
+			return nil, conflict("%s cannot be enabled", name)
+		}
+	}
+	return names, nil
+}
+
+// setListenerPolicies is SetLoadBalancerPoliciesOfListener.
+func (c *Cloud) setListenerPolicies(p params) (any, error) {
+	b, err := c.classicOf(p)
+	if err != nil {
+		return nil, err
+	}
+	l, err := b.listenerOf(p)
+	if err != nil {
+		return nil, err
+	}
+	names, err := b.policiesOf(p, policyNegotiation)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 1 || (len(names) == 1 && !encrypted(l.Protocol)) {
+		return nil, conflict("Only one policy of type %s can be enabled, and only for a listener with SSL or HTTPS", policyNegotiation)
+	}
+	l.Policies = names
+	return nil, nil
+}
+
+// setBackendPolicies is SetLoadBalancerPoliciesForBackendServer. Policies of a
+// port whose listener went away can still be taken off.
+func (c *Cloud) setBackendPolicies(p params) (any, error) {
+	b, err := c.classicOf(p)
+	if err != nil {
+		return nil, err
+	}
+	port, err := portOf(p, "InstancePort")
+	if err != nil {
+		return nil, err
+	}
+	names, err := b.policiesOf(p, policyProxy, policyBackendAuth)
+	if err != nil {
+		return nil, err
+	}
+	if _, known := b.BackendPolicies[port]; !known && !b.backs(port) {
+		return nil, conflict("Load balancer '%s' has no listener with InstancePort %d", b.Name, port)
+	}
+	if len(names) == 0 {
+		delete(b.BackendPolicies, port)
+	} else {
+		b.BackendPolicies[port] = names
+	}
+	return nil, nil
+}

@@ -1,0 +1,165 @@
+package aws
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// balancerPage is the largest page of every list of load balancer things.
+	balancerPage = 400
+	// tagNames is how many load balancers one DescribeTags may name.
+	tagNames = 20
+	// tagLimit is how many tags a thing may have.
+	tagLimit = 50
+	// freeAddresses is what a subnet must have left for a load balancer.
+	freeAddresses = 8
+	// groupLimit is how many security groups a load balancer may have.
+	groupLimit = 5
+)
+
+// markerPager is what all lists of load balancer things do.
+var markerPager = pager{
+	token: "Marker", size: "PageSize", low: 1, high: balancerPage, standard: balancerPage,
+	badToken: "ValidationError", badSize: "ValidationError",
+}
+
+// Quotas bounds how many load balancer things there may be. Zero fields are
+// AWS's defaults.
+type Quotas struct {
+	// ClassicLoadBalancers bounds the classic load balancers; default 20.
+	ClassicLoadBalancers int
+	// NetworkLoadBalancers bounds the network load balancers; default 50.
+	NetworkLoadBalancers int
+	// TargetGroups bounds the target groups; default 3000.
+	TargetGroups int
+	// Listeners bounds the listeners of a network load balancer; default 50.
+	Listeners int
+	// Targets bounds the targets of a target group; default 500.
+	Targets int
+}
+
+// balancers is the state of both load balancer APIs. Cloud.mu guards it.
+type balancers struct {
+	classics  map[string]*classicBalancer // by name
+	networks  map[string]*network         // by ARN, and so on
+	listeners map[string]*listener
+	groups    map[string]*targetGroup
+	quotas    Quotas
+
+	provisioning, deletion, registration time.Duration
+	draining                             *time.Duration // nil: as the target group says
+}
+
+func newBalancers() balancers {
+	return balancers{
+		classics:  make(map[string]*classicBalancer),
+		networks:  make(map[string]*network),
+		listeners: make(map[string]*listener),
+		groups:    make(map[string]*targetGroup),
+	}
+}
+
+// SetQuotas bounds how many load balancer things there may be from now on.
+func (c *Cloud) SetQuotas(quotas Quotas) {
+	c.inspect(func() { c.balancers.quotas = quotas })
+}
+
+// SetProvisioningDelay sets how long a network load balancer that is created
+// from now on is provisioning before it is active. By default it is active at
+// once.
+func (c *Cloud) SetProvisioningDelay(d time.Duration) {
+	c.inspect(func() { c.balancers.provisioning = d })
+}
+
+// SetDeletionDelay sets how long the network interfaces of a load balancer, and
+// with them the use of its security groups, outlive it. The default is 0.
+func (c *Cloud) SetDeletionDelay(d time.Duration) {
+	c.inspect(func() { c.balancers.deletion = d })
+}
+
+// SetRegistrationDelay sets how long targets and instances are not healthy yet
+// after their registration. The default is 0.
+func (c *Cloud) SetRegistrationDelay(d time.Duration) {
+	c.inspect(func() { c.balancers.registration = d })
+}
+
+// SetDrainingDelay sets how long deregistered targets are listed as draining,
+// whatever the attribute deregistration_delay.timeout_seconds of their group says.
+func (c *Cloud) SetDrainingDelay(d time.Duration) {
+	c.inspect(func() { c.balancers.draining = &d })
+}
+
+// conflict is how the classic API answers to an impossible configuration.
+func conflict(format string, args ...any) error {
+	return &apiError{http.StatusConflict, "InvalidConfigurationRequest", fmt.Sprintf(format, args...)}
+}
+
+// invalid answers to a request that is wrong whatever the state.
+func invalid(format string, args ...any) error { return fail("ValidationError", format, args...) }
+
+var balancerName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?$`)
+
+// checkName checks the name of a load balancer or a target group.
+func checkName(kind, name string) error {
+	if len(name) > 32 {
+		return invalid("%s name '%s' cannot be longer than '32' characters", kind, name)
+	}
+	if !balancerName.MatchString(name) {
+		return invalid("%s name '%s' can only contain alphanumeric characters and hyphens, and cannot begin or end with a hyphen", kind, name)
+	}
+	return nil
+}
+
+// certificateARN is a certificate of ACM or IAM, in any partition.
+var certificateARN = regexp.MustCompile(
+	`^arn:aws[a-z-]*:(?:acm:[a-z0-9-]+:\d{12}:certificate/|iam::\d{12}:server-certificate/)[\w/+=,.@-]+$`)
+
+// partition returns the partition of a region and the domain of its names.
+func partition(region string) (name, domain string) {
+	switch {
+	case strings.HasPrefix(region, "cn-"):
+		return "aws-cn", "amazonaws.com.cn"
+	case strings.HasPrefix(region, "us-gov-"):
+		return "aws-us-gov", "amazonaws.com"
+	}
+	return "aws", "amazonaws.com"
+}
+
+// quota fails when count things are as many as there may be.
+func quota(count, bound, byDefault int, code, things string) error {
+	if bound = cmp.Or(bound, byDefault); count >= bound {
+		return fail(code, "The maximum number of %s has been reached: %d", things, bound)
+	}
+	return nil
+}
+
+// sortedValues returns the values of m in the order of their keys.
+func sortedValues[V any](m map[string]V) []V {
+	out := make([]V, 0, len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, m[key])
+	}
+	return out
+}
+
+// number returns a parameter within bounds, or the fallback when it was not sent.
+func number(p params, name string, fallback, low, high int32) (int32, error) {
+	n, err := p.int32(name)
+	if err != nil {
+		return 0, err
+	}
+	if n == nil {
+		return fallback, nil
+	}
+	if *n < low || *n > high {
+		return 0, invalid("%s must be between %d and %d, not %d", name, low, high, *n)
+	}
+	return *n, nil
+}

@@ -1,0 +1,115 @@
+package aws
+
+// tagsOf returns the tags of what an ARN names, and when it came to be.
+func (c *Cloud) tagsOf(arn string) (map[string]string, *birth, error) {
+	switch c.kindOf(arn) {
+	case "loadbalancer":
+		if n := c.balancers.networks[arn]; n != nil {
+			return n.tags, &n.birth, nil
+		}
+		return nil, nil, noNetwork(arn)
+	case "targetgroup":
+		if g := c.balancers.groups[arn]; g != nil {
+			return g.tags, &g.birth, nil
+		}
+		return nil, nil, noTargetGroup(arn)
+	case "listener":
+		if l := c.balancers.listeners[arn]; l != nil {
+			return l.tags, &l.birth, nil
+		}
+		return nil, nil, noListener(arn)
+	}
+	return nil, nil, invalid("'%s' is not a valid ARN of a load balancer, target group or listener", arn)
+}
+
+// taggedThings returns the tags of the things that a call names.
+func (c *Cloud) taggedThings(p params, sees func(*birth) bool) ([]map[string]string, []string, error) {
+	arns := p.list("ResourceArns.member")
+	if len(arns) == 0 || len(arns) > tagNames {
+		return nil, nil, invalid("Between 1 and %d resources can be specified, not %d", tagNames, len(arns))
+	}
+	var all []map[string]string
+	for _, arn := range arns {
+		tags, born, err := c.tagsOf(arn)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !sees(born) {
+			return nil, nil, c.unseen(arn)
+		}
+		all = append(all, tags)
+	}
+	return all, arns, nil
+}
+
+// unseen answers as if the thing were not there.
+func (c *Cloud) unseen(arn string) error {
+	switch c.kindOf(arn) {
+	case "loadbalancer":
+		return noNetwork(arn)
+	case "targetgroup":
+		return noTargetGroup(arn)
+	}
+	return noListener(arn)
+}
+
+// networkAddTags is AddTags: to all of the things or to none.
+func (c *Cloud) networkAddTags(p params) (any, error) {
+	things, _, err := c.taggedThings(p, c.changeable)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := readTags(p, "Tags.member")
+	if err != nil {
+		return nil, err
+	}
+	if len(tags) == 0 {
+		return nil, invalid("Tags must not be empty")
+	}
+	for _, into := range things {
+		if err := merge(into, tags); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// networkRemoveTags is RemoveTags.
+func (c *Cloud) networkRemoveTags(p params) (any, error) {
+	things, _, err := c.taggedThings(p, c.changeable)
+	if err != nil {
+		return nil, err
+	}
+	keys := p.list("TagKeys.member")
+	if len(keys) == 0 {
+		return nil, invalid("TagKeys must not be empty")
+	}
+	for _, tags := range things {
+		for _, key := range keys {
+			delete(tags, key)
+		}
+	}
+	return nil, nil
+}
+
+type lbNetworkTagsXML struct {
+	Descriptions []networkTagDescription `xml:"TagDescriptions>member"`
+}
+
+type networkTagDescription struct {
+	ResourceArn string
+	Tags        []lbPairXML `xml:"Tags>member"`
+}
+
+// networkDescribeTags is DescribeTags.
+func (c *Cloud) networkDescribeTags(p params) (any, error) {
+	things, arns, err := c.taggedThings(p, c.visible)
+	if err != nil {
+		return nil, err
+	}
+	var out lbNetworkTagsXML
+	for i, tags := range things {
+		out.Descriptions = append(out.Descriptions, networkTagDescription{arns[i], tagList(tags)})
+	}
+	return out, nil
+}
