@@ -1,15 +1,27 @@
-// Package aws is the AWS provider.
+// Package aws is the cloud provider for clusters on Amazon EC2.
+//
+// What it does: it initialises Nodes (provider ID, addresses of both families,
+// instance type, zone, region, network topology), those of Fargate too, taints
+// those whose instance is stopped and lets Nodes go whose instance was
+// terminated; it makes classic and network load balancers for Services, and
+// routes to the pod networks of Nodes.
+//
+// What it does not do: application load balancers, load balancers for IP
+// targets, and Services with a load balancer class: the AWS Load Balancer
+// Controller is there for them.
+//
+// # What is where
+//
+//	config      the keys of a cloud-config, and what is wrong with one
+//	identity    the region, VPC and cluster that this process works for
+//	client      clients of the AWS APIs: credentials, retries, throttling, errors
+//	cluster     whose a thing is, by its tags
+//	inventory   the instances of the cluster
+//	vpc         subnets, route tables and zones
+//	request     what a Service asks for
+//	classic, network, securitygroup
+//	            load balancers: observe, build, diff, apply
+//
+// Everything that this provider creates carries the tags of the cluster; what
+// does not carry them is left alone.
 package aws
-
-import (
-	_ "github.com/aws/aws-sdk-go-v2/aws"
-	_ "github.com/aws/aws-sdk-go-v2/config"
-	_ "github.com/aws/aws-sdk-go-v2/credentials"
-	_ "github.com/aws/aws-sdk-go-v2/credentials/stscreds"
-	_ "github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
-	_ "github.com/aws/aws-sdk-go-v2/service/ec2"
-	_ "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
-	_ "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-	_ "github.com/aws/aws-sdk-go-v2/service/sts"
-	_ "github.com/aws/smithy-go"
-)

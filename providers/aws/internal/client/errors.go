@@ -153,7 +153,7 @@ func classify(service Service, err error) error {
 // meaningOfCredentials says why there are no credentials: nobody answered, or
 // nobody would give them.
 func meaningOfCredentials(err error) error {
-	if status(err) >= http.StatusInternalServerError || status(err) == 0 && isNetwork(err) {
+	if saysThrottled(err) || status(err) >= http.StatusInternalServerError || status(err) == 0 && isNetwork(err) {
 		return apierr.ErrUnavailable
 	}
 

@@ -1,0 +1,228 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/spf13/pflag"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+)
+
+const (
+	// ProviderName is the registered name and the scheme of provider IDs.
+	ProviderName = "aws"
+	// clientName is what the Kubernetes client calls itself, and the source of
+	// Events.
+	clientName = "aws-cloud-provider"
+)
+
+func init() {
+	cloudprovider.RegisterCloudProvider(ProviderName, newCloud)
+}
+
+// Descriptor describes the provider to the binary that links it.
+func Descriptor() provider.Descriptor {
+	return provider.Descriptor{
+		Name:    ProviderName,
+		Summary: "Amazon EC2",
+		Capabilities: []provider.Capability{
+			{Name: "instances", Supported: true, Note: "dual stack, network topology, Fargate"},
+			{Name: "load balancers", Supported: true, Note: "classic and network"},
+			{Name: "routes", Supported: true, Note: "in the route table of the cluster"},
+		},
+		Decode:    decodeProblems,
+		Explain:   explain,
+		Reference: reference(),
+		AddFlags:  func(*pflag.FlagSet) {},
+	}
+}
+
+// cloud is the provider as the framework sees it.
+type cloud struct {
+	config   *Config
+	identity identity
+	clients  *client.Clients
+	tuning   cloudTuning
+
+	instances    *instance.V2
+	loadBalancer cloudprovider.LoadBalancer
+	routes       cloudprovider.Routes
+
+	initialize sync.Once
+	// running is cancelled by Close; background counts what it ends.
+	running    context.Context //nolint:containedctx // Initialize has none to pass on
+	cancel     context.CancelFunc
+	background sync.WaitGroup
+}
+
+var (
+	_ cloudprovider.Interface = (*cloud)(nil)
+	_ provider.Closer         = (*cloud)(nil)
+)
+
+// newCloud is the factory. Without a cloud-config, which is nil then, all is as
+// by default. It asks AWS at most who we are.
+func newCloud(r io.Reader) (cloudprovider.Interface, error) {
+	var file *config.File
+	if r != nil {
+		var err error
+		if file, err = config.ReadFrom(r); err != nil {
+			return nil, err
+		}
+	}
+	cfg, _, problems := decode(file)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), identityTimeout)
+	defer cancel()
+	c, err := newCloudFrom(ctx, cfg, cloudTuning{})
+	if err != nil {
+		return nil, err // not a nil *cloud in an interface
+	}
+	return c, nil
+}
+
+// cloudTuning are the times of all parts that tests shorten. The zero value is
+// what production uses.
+type cloudTuning struct {
+	instances instance.Options
+	client    client.Tuning
+}
+
+// apiMetrics counts the calls of the process.
+var apiMetrics = sync.OnceValue(func() *client.Metrics {
+	m := client.NewMetrics(metrics.New(ProviderName))
+	m.Register(legacyregistry.MustRegister)
+	return m
+})
+
+// newCloudFrom makes the clients, finds out who we are, and makes the parts of
+// the provider.
+func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, error) {
+	base, err := client.Load(ctx, client.Options{
+		RoleARN:   string(cfg.Global.RoleARN),
+		SourceARN: cfg.Global.SourceARN,
+		Overrides: cfg.overrides,
+		Metrics:   apiMetrics(),
+		Tuning:    t.client,
+	})
+	if err != nil {
+		return nil, err
+	}
+	region, err := findRegion(ctx, cfg, base.IMDS())
+	if err != nil {
+		return nil, err
+	}
+	clients, err := base.In(ctx, region)
+	if err != nil {
+		return nil, err
+	}
+	id, err := identify(ctx, cfg, base.IMDS(), clients)
+	if err != nil {
+		clients.Close()
+		return nil, err
+	}
+	klog.FromContext(ctx).Info("AWS provider knows who it works for",
+		"region", id.Region, "vpc", id.VPC, "cluster", id.Cluster.Name, "instance", id.InstanceID)
+	c := &cloud{config: cfg, identity: id, clients: clients, tuning: t}
+	c.running, c.cancel = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// Initialize starts what works in the background and returns. With leader
+// migration it is called twice.
+func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
+	c.initialize.Do(func() {
+		c.background.Go(func() {
+			select {
+			case <-stop:
+				c.cancel()
+			case <-c.running.Done():
+			}
+		})
+		if recorder := c.newRecorder(builder); recorder != nil {
+			c.record(recorder)
+		}
+	})
+}
+
+// newRecorder makes Events until Close. Without a client there is none.
+func (c *cloud) newRecorder(builder cloudprovider.ControllerClientBuilder) record.EventRecorder {
+	kube, err := builder.Client(clientName)
+	if err != nil {
+		klog.ErrorS(err, "No client for Events, Nodes and Services will have none of this provider")
+		return nil
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(c.running))
+	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: kube.CoreV1().Events("")})
+	context.AfterFunc(c.running, broadcaster.Shutdown)
+	return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: clientName})
+}
+
+// record gives the recorder to whoever has something to tell.
+func (c *cloud) record(recorder record.EventRecorder) {
+	if c.instances != nil {
+		c.instances.SetRecorder(recorder)
+	}
+}
+
+// Close ends what works in the background, and its calls to AWS.
+func (c *cloud) Close(ctx context.Context) error {
+	c.cancel()
+	defer c.clients.Close()
+	done := make(chan struct{})
+	go func() {
+		c.background.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop the AWS provider: %w", ctx.Err())
+	}
+}
+
+// InstancesV2 implements cloudprovider.Interface.
+func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) {
+	return c.instances, c.instances != nil
+}
+
+// LoadBalancer implements cloudprovider.Interface.
+func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
+	return c.loadBalancer, c.loadBalancer != nil
+}
+
+// Routes implements cloudprovider.Interface.
+func (c *cloud) Routes() (cloudprovider.Routes, bool) { return c.routes, c.routes != nil }
+
+// Instances is not offered: InstancesV2 replaces it.
+func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }
+
+// Zones is not offered: InstancesV2 replaces it.
+func (c *cloud) Zones() (cloudprovider.Zones, bool) { return nil, false }
+
+// Clusters is not offered: nobody asks for it.
+func (c *cloud) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
+
+// ProviderName implements cloudprovider.Interface.
+func (c *cloud) ProviderName() string { return ProviderName }
+
+// HasClusterID says whether things of several clusters can be told apart. Where
+// it is false the process starts with --allow-untagged-cloud only.
+func (c *cloud) HasClusterID() bool { return c.identity.Cluster.Name != "" }
