@@ -1,0 +1,276 @@
+package request_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+const (
+	uid    = "0f0e0d0c-1111-2222-3333-444455556666"
+	lbName = "a0f0e0d0c11112222333344445555666"
+	arn    = "arn:aws:acm:us-west-2:123456789012:certificate/c"
+)
+
+// web is a Service with the UID of the vectors.
+func web(options ...kubetest.ServiceOption) *v1.Service {
+	return kubetest.Service("default", "web", append([]kubetest.ServiceOption{kubetest.ServiceUID(uid)}, options...)...)
+}
+
+// with annotates.
+func with(name annotation.Name, value string) kubetest.ServiceOption {
+	return kubetest.ServiceAnnotated(string(name), value)
+}
+
+// nlb asks for a network load balancer.
+func nlb() kubetest.ServiceOption { return with(request.AnnotationType, "nlb") }
+
+// change changes anything in a Service.
+func change(f func(*v1.Service)) kubetest.ServiceOption { return f }
+
+// must reads a Service that is right.
+func must(t *testing.T, svc *v1.Service, config request.Config, nodes ...*v1.Node) (*request.Request, []service.Warning) {
+	t.Helper()
+	r, warnings, err := request.New(svc, nodes, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, warnings
+}
+
+func TestKindOf(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]request.Kind{
+		"": request.Classic, "nlb": request.Network, "nlb-ip": request.Elsewhere, "external": request.Elsewhere,
+		"NLB": request.Classic, "nlb ": request.Classic, "clb": request.Classic,
+	}
+	for value, want := range cases {
+		if got := request.KindOf(web(with(request.AnnotationType, value))); got != want {
+			t.Errorf("§8: type %q is %s, want %s", value, got, want)
+		}
+	}
+	if got := request.KindOf(web()); got != request.Classic {
+		t.Errorf("§8: no type is %s", got)
+	}
+}
+
+func TestElsewhereIsNotChecked(t *testing.T) {
+	t.Parallel()
+
+	broken := change(func(svc *v1.Service) { svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP })
+	r, warnings := must(t, web(broken, with(request.AnnotationType, "external")), request.Config{})
+	want := &request.Request{
+		Service: types.NamespacedName{Namespace: "default", Name: "web"}, UID: uid, Name: lbName, Kind: request.Elsewhere,
+	}
+	if diff := cmp.Diff(want, r); diff != "" || len(warnings) > 0 {
+		t.Errorf("§8: what is not ours is left alone: %s, %v", diff, warnings)
+	}
+}
+
+// mistake is one thing that is wrong with a Service, and what the error says.
+type mistake struct {
+	reason string
+	make   kubetest.ServiceOption
+	says   string
+}
+
+// TestOrderOfMistakes makes all mistakes at once, and mends them one by one: the
+// error is always about the first.
+func TestOrderOfMistakes(t *testing.T) {
+	t.Parallel()
+
+	port := func(change func(*v1.ServicePort)) kubetest.ServiceOption {
+		return func(svc *v1.Service) { change(&svc.Spec.Ports[0]) }
+	}
+	both := []mistake{
+		{"§8 (4)", func(svc *v1.Service) { svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP }, "session affinity ClientIP"},
+		{"§8 (6)", kubetest.Port(v1.ProtocolUDP, 53), "different protocols (TCP, UDP)"},
+		{"§8 (7)", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0"} }, "source ranges"},
+		{"§8 (8)", func(svc *v1.Service) {
+			for i := range svc.Spec.Ports {
+				svc.Spec.Ports[i].Protocol = v1.ProtocolSCTP
+			}
+		}, "protocol SCTP"},
+		{"§8 (9)", func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "192.0.2.1" }, "spec.loadBalancerIP 192.0.2.1"},
+		{"W18", port(func(p *v1.ServicePort) { p.NodePort = 0 }), "no port has a node port"},
+		{"§8 annotations", with(request.AnnotationHealthCheckInterval, "soon"), `"soon" is not a whole number`},
+	}
+	network := append([]mistake{
+		{"§8 (2)", with(request.AnnotationExtraSecurityGroups, ""), "extra-security-groups cannot be used"},
+		{"§8 (3)", with(request.AnnotationTargetGroupAttributes, "speed=high"), `attribute "speed"`},
+	}, both...)
+	classic := append([]mistake{
+		{"§8 (3)", with(request.AnnotationTargetGroupAttributes, ""), "needs a network load balancer"},
+	}, both...)
+	for kind, mistakes := range map[string][]mistake{"nlb": network, "clb": classic} {
+		for i := range mistakes {
+			options := []kubetest.ServiceOption{with(request.AnnotationType, kind), kubetest.Port(v1.ProtocolTCP, 80)}
+			for _, m := range mistakes[i:] {
+				// With all protocols the same there is nothing different, so the
+				// earlier mistake hides the later one only while it is there.
+				if m.reason == "§8 (8)" && mistakes[i].reason != "§8 (8)" {
+					continue
+				}
+				options = append(options, m.make)
+			}
+			_, _, err := request.New(web(options...), nil, request.Config{})
+			if err == nil || !strings.Contains(err.Error(), mistakes[i].says) {
+				t.Errorf("%s %s: got %v, want it to say %q", kind, mistakes[i].reason, err, mistakes[i].says)
+			}
+			if !errors.Is(err, apierr.ErrInvalid) {
+				t.Errorf("%s %s: %v must mean that the request is invalid", kind, mistakes[i].reason, err)
+			}
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+
+	const tga = request.AnnotationTargetGroupAttributes
+	cases := map[string]struct {
+		reason  string
+		options []kubetest.ServiceOption
+		says    string
+	}{
+		"UDPOnClassic":      {"§8 (8)", []kubetest.ServiceOption{kubetest.Port(v1.ProtocolUDP, 53)}, "protocol UDP cannot be had with a classic"},
+		"EmptyAttribute":    {"§8 target-group-attributes", []kubetest.ServiceOption{nlb(), with(tga, request.ProxyProtocolV2)}, `value ""`},
+		"CapitalAttribute":  {"§8 exactly true or false", []kubetest.ServiceOption{nlb(), with(tga, request.ProxyProtocolV2+"=True")}, `value "True"`},
+		"ClientIPOverUDP":   {"§8 preserve_client_ip", []kubetest.ServiceOption{nlb(), kubetest.Port(v1.ProtocolUDP, 53), with(tga, request.PreserveClientIP+"=false")}, "UDP"},
+		"BoolNamesValue":    {"§8 names key and value", []kubetest.ServiceOption{with(request.AnnotationAccessLogEnabled, "yes")}, `access-log-enabled: "yes"`},
+		"IntNamesValue":     {"§8 names key and value", []kubetest.ServiceOption{with(request.AnnotationIdleTimeout, "1m")}, `connection-idle-timeout: "1m"`},
+		"ProxyProtocol":     {"§8 only *", []kubetest.ServiceOption{with(request.AnnotationProxyProtocol, "true")}, "proxy-protocol"},
+		"HealthCheckPort":   {"§8 non-int", []kubetest.ServiceOption{with(request.AnnotationHealthCheckPort, "http")}, "healthcheck-port"},
+		"HealthCheckRange":  {"§8 no port", []kubetest.ServiceOption{with(request.AnnotationHealthCheckPort, "65536")}, "healthcheck-port"},
+		"HealthCheckNoSSL":  {"§8 NLB other", []kubetest.ServiceOption{nlb(), with(request.AnnotationHealthCheckProtocol, "ssl")}, "healthcheck-protocol"},
+		"HealthCheckUDP":    {"§8 CLB other", []kubetest.ServiceOption{with(request.AnnotationHealthCheckProtocol, "udp")}, "healthcheck-protocol"},
+		"PrivateAddresses":  {"§8 IPv4", []kubetest.ServiceOption{nlb(), with(request.AnnotationPrivateIPv4Addresses, "10.0.0.1, ::1")}, "private-ipv4-addresses"},
+		"SubnetsOnlyCommas": {"§8 none left", []kubetest.ServiceOption{with(request.AnnotationSubnets, " , ")}, "subnets"},
+		"SourceAnnotation":  {"§8 bad CIDR", []kubetest.ServiceOption{with(request.AnnotationSourceRanges, "10.0.0.0/33")}, "source ranges"},
+		"AllAtOnce": {"§8 all that is wrong with annotations", []kubetest.ServiceOption{
+			with(request.AnnotationHealthCheckInterval, "x"), with(request.AnnotationCrossZone, "y"),
+		}, "cross-zone"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			_, _, err := request.New(web(tc.options...), nil, request.Config{})
+			if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%s: got %v, want it to say %q", tc.reason, err, tc.says)
+			}
+		})
+	}
+}
+
+func TestNoPorts(t *testing.T) {
+	t.Parallel()
+
+	svc := web()
+	svc.Spec.Ports = nil
+	_, _, err := request.New(svc, nil, request.Config{})
+	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), "has no ports") {
+		t.Errorf("§8 (5): got %v", err)
+	}
+}
+
+func TestBadNetworkSetting(t *testing.T) {
+	t.Parallel()
+
+	bad := errors.New("mode is not known")
+	config := request.Config{BadNetworkSetting: bad}
+	if _, _, err := request.New(web(nlb()), nil, config); !errors.Is(err, bad) {
+		t.Errorf("W30: a network load balancer needs the setting, got %v", err)
+	}
+	if _, _, err := request.New(web(), nil, config); err != nil {
+		t.Errorf("§1: a classic load balancer does not, got %v", err)
+	}
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+
+	got, warnings := must(t, web(
+		kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.LocalTraffic(31000),
+		with(request.AnnotationInternal, "0.0.0.0/0"),
+		with(request.AnnotationSubnets, "subnet-1, blue ,"),
+		with(request.AnnotationAdditionalTags, "a=b=c, d ,=e,f=1,f=2"),
+		with(request.AnnotationSecurityGroups, "sg-1,sg-2"),
+		with(request.AnnotationExtraSecurityGroups, "sg-3"),
+		with(request.AnnotationSSLCert, arn), with(request.AnnotationSSLPorts, "443"), with(request.AnnotationSSLPolicy, "P"),
+		with(request.AnnotationBackendProtocol, "https"), with(request.AnnotationProxyProtocol, "*"),
+		with(request.AnnotationHealthCheckProtocol, "https"), with(request.AnnotationHealthCheckPort, "traffic-port"),
+		with(request.AnnotationHealthCheckPath, "/live"), with(request.AnnotationHealthCheckInterval, "7"),
+		with(request.AnnotationHealthCheckTimeout, "3"), with(request.AnnotationHealthyThreshold, "4"),
+		with(request.AnnotationUnhealthyThreshold, "5"),
+		with(request.AnnotationAccessLogEnabled, "T"), with(request.AnnotationAccessLogEmitInterval, "5"),
+		with(request.AnnotationAccessLogBucket, "bucket"), with(request.AnnotationAccessLogPrefix, "prefix"),
+		with(request.AnnotationDrainingEnabled, "1"), with(request.AnnotationDrainingTimeout, "20"),
+		with(request.AnnotationIdleTimeout, "30"), with(request.AnnotationCrossZone, "true"),
+	), request.Config{})
+	want := &request.Request{
+		Service: types.NamespacedName{Namespace: "default", Name: "web"}, UID: uid, Name: lbName,
+		Kind: request.Classic, Internal: true,
+		Ports: []request.Port{
+			{Name: "tcp-80", Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080},
+			{Name: "tcp-443", Protocol: v1.ProtocolTCP, Port: 443, NodePort: 30443},
+		},
+		SourceRanges: prefixes("0.0.0.0/0"), LocalTraffic: true, HealthCheckNodePort: 31000,
+		Subnets:        []string{"subnet-1", "blue"},
+		Tags:           map[string]string{"a": "b", "d": "", "f": "2"},
+		SecurityGroups: []string{"sg-1", "sg-2"}, ExtraSecurityGroups: []string{"sg-3"},
+		TLS:             request.TLS{Certificate: arn, Policy: "P", Ports: []string{"443"}},
+		BackendProtocol: "https", ProxyProtocol: true,
+		HealthCheck: request.HealthCheck{
+			Protocol: new("HTTPS"), Port: new("traffic-port"), Path: new("/live"), Interval: new(int32(7)), Timeout: new(int32(3)),
+			HealthyThreshold: new(int32(4)), UnhealthyThreshold: new(int32(5)),
+		},
+		Attributes: request.Attributes{
+			AccessLogEnabled: new(true), AccessLogEmitInterval: new(int32(5)), AccessLogBucket: new("bucket"), AccessLogPrefix: new("prefix"),
+			DrainingEnabled: new(true), DrainingTimeout: new(int32(20)), IdleTimeout: new(int32(30)), CrossZone: new(true),
+		},
+	}
+	if diff := cmp.Diff(want, got, comparePrefixes); diff != "" || len(warnings) > 0 {
+		t.Errorf("§8: -want +got:\n%s\nwarnings: %v", diff, warnings)
+	}
+}
+
+func TestNewNetwork(t *testing.T) {
+	t.Parallel()
+
+	options := []kubetest.ServiceOption{
+		nlb(),
+		with(request.AnnotationInternal, "false"), with(request.AnnotationSecurityGroups, "sg-1"),
+		with(request.AnnotationTargetGroupAttributes, " proxy_protocol_v2.enabled=true ,preserve_client_ip.enabled=false"),
+		with(request.AnnotationEIPAllocations, "eipalloc-1 , eipalloc-2"),
+		with(request.AnnotationPrivateIPv4Addresses, "10.0.0.1, 10.0.1.1"),
+		with(request.AnnotationIdleTimeout, "not read"), with(request.AnnotationCrossZone, ""),
+	}
+	got, _ := must(t, web(options...), request.Config{ManagedNetworkGroups: true})
+	want := &request.Request{
+		Service: types.NamespacedName{Namespace: "default", Name: "web"}, UID: uid, Name: lbName, Kind: request.Network,
+		Ports:                 []request.Port{{Name: "tcp-80", Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080}},
+		SourceRanges:          prefixes("0.0.0.0/0"),
+		SecurityGroups:        []string{"sg-1"},
+		TargetGroupAttributes: map[string]string{request.ProxyProtocolV2: "true", request.PreserveClientIP: "false"},
+		EIPAllocations:        []string{"eipalloc-1", "eipalloc-2"},
+		PrivateIPv4Addresses:  []string{"10.0.0.1", "10.0.1.1"},
+	}
+	if diff := cmp.Diff(want, got, comparePrefixes); diff != "" {
+		t.Errorf("§8, W19: -want +got:\n%s", diff)
+	}
+	if got, _ := must(t, web(options...), request.Config{}); got.SecurityGroups != nil {
+		t.Errorf("§11: security groups are for the managed mode, got %v", got.SecurityGroups)
+	}
+}

@@ -1,0 +1,323 @@
+package request_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/netip"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+var comparePrefixes = cmpopts.EquateComparable(netip.Prefix{})
+
+func prefixes(texts ...string) []netip.Prefix {
+	var list []netip.Prefix
+	for _, text := range texts {
+		list = append(list, netip.MustParsePrefix(text))
+	}
+	return list
+}
+
+func TestSourceRanges(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason     string
+		spec       []string
+		annotation string
+		want       []netip.Prefix
+	}{
+		"Default":     {reason: "§8 everything in IPv4", want: prefixes("0.0.0.0/0")},
+		"Spec":        {reason: "§8 the spec wins", spec: []string{"10.1.0.0/16"}, annotation: "10.2.0.0/16", want: prefixes("10.1.0.0/16")},
+		"Annotation":  {reason: "§8 comma list with blanks", annotation: " 10.2.0.0/16, 10.1.0.0/16 ", want: prefixes("10.1.0.0/16", "10.2.0.0/16")},
+		"Blank":       {reason: "§8 nothing written is nothing said", annotation: "  ", want: prefixes("0.0.0.0/0")},
+		"Masked":      {reason: "§8 the same range once", spec: []string{"10.1.2.3/16", "10.1.0.0/16"}, want: prefixes("10.1.0.0/16")},
+		"BothKinds":   {reason: "W11 IPv6 is kept apart, behind IPv4", spec: []string{"2001:db8::/32", "10.0.0.0/8"}, want: prefixes("10.0.0.0/8", "2001:db8::/32")},
+		"MappedRange": {reason: "W11 IPv4 written as IPv6 is IPv4", spec: []string{"::ffff:10.0.0.0/104"}, want: prefixes("10.0.0.0/8")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			svc := web(change(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = tc.spec }))
+			if tc.annotation != "" {
+				svc.Annotations[string(request.AnnotationSourceRanges)] = tc.annotation
+			}
+			got, _ := must(t, svc, request.Config{})
+			if diff := cmp.Diff(tc.want, got.SourceRanges, comparePrefixes); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestTLSSelects(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		cert   string
+		ports  string
+		want   []int32
+	}{
+		"NoCertificate": {"§8 no TLS", "", "*", nil},
+		"All":           {"§8 no list is all", arn, "", []int32{80, 443, 8443}},
+		"Star":          {"§8 * is all", arn, "*", []int32{80, 443, 8443}},
+		"Numbers":       {"W19 blanks do not count", arn, "443 , 8443", []int32{443, 8443}},
+		"Name":          {"§8 names", arn, "tcp-80", []int32{80}},
+		"Nothing":       {"§8 no such port", arn, "9", nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			svc := web(
+				kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8443),
+				with(request.AnnotationSSLCert, tc.cert), with(request.AnnotationSSLPorts, tc.ports),
+			)
+			r, _ := must(t, svc, request.Config{})
+			var got []int32
+			for _, port := range r.Ports {
+				if r.TLS.Selects(port) {
+					got = append(got, port.Port)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestTargets(t *testing.T) {
+	t.Parallel()
+
+	nodes := []*v1.Node{
+		kubetest.Node("c", kubetest.ProviderID("aws:///z/i-3"), kubetest.Labelled("pool", "blue"), kubetest.Labelled("disk", "ssd")),
+		kubetest.Node("a", kubetest.ProviderID("aws:///z/i-1"), kubetest.Labelled("pool", "blue")),
+		kubetest.Node("again", kubetest.ProviderID("i-1"), kubetest.Labelled("pool", "blue")),
+		kubetest.Node("b", kubetest.ProviderID("i-2"), kubetest.Labelled("pool", "red"), kubetest.Labelled("disk", "")),
+		kubetest.Node("fargate", kubetest.ProviderID("aws:///z/x/fargate-10.0.0.1")),
+		kubetest.Node("new"),
+		kubetest.Node("elsewhere", kubetest.ProviderID("vsphere://1")),
+	}
+	a := request.Target{NodeName: "a", InstanceID: "i-1"}
+	b := request.Target{NodeName: "b", InstanceID: "i-2"}
+	c := request.Target{NodeName: "c", InstanceID: "i-3"}
+	cases := map[string]struct {
+		reason   string
+		labels   string
+		want     []request.Target
+		warnings int
+	}{
+		"All":      {"§8 no annotation, all nodes; W43 those without an instance are a warning", "", []request.Target{a, b, c}, 1},
+		"Value":    {"§8 the value counts", "pool=blue", []request.Target{a, c}, 0},
+		"AnyValue": {"§8 an empty value matches any", "disk", []request.Target{b, c}, 0},
+		"AllKeys":  {"§8 all keys", "pool=blue,disk=ssd", []request.Target{c}, 0},
+		"Nobody":   {"§8 no node", "pool=green", nil, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r, warnings := must(t, web(with(request.AnnotationTargetNodeLabels, tc.labels)), request.Config{}, nodes...)
+			if diff := cmp.Diff(tc.want, r.Targets); diff != "" || len(warnings) != tc.warnings {
+				t.Errorf("%s: -want +got:\n%s\nwarnings: %v", tc.reason, diff, warnings)
+			}
+		})
+	}
+	_, warnings := must(t, web(), request.Config{}, nodes...)
+	if want := "Nodes are not behind the load balancer, because their providerID names no EC2 instance: elsewhere, new"; warnings[0].Message != want {
+		t.Errorf("W43: got %q, want %q", warnings[0].Message, want)
+	}
+}
+
+func TestRegistrable(t *testing.T) {
+	t.Parallel()
+
+	id := cluster.ID{Name: "demo"}
+	instance := func(state types.InstanceStateName, tags map[string]string) *inventory.Instance {
+		return &inventory.Instance{State: state, Tags: tags}
+	}
+	var nodes []*v1.Node
+	facts := request.Facts{Config: request.Config{Cluster: id}, Targets: map[string]*inventory.Instance{
+		"i-1": instance("running", id.Tags()),
+		"i-2": instance("stopped", id.Tags()),
+		"i-3": instance("running", map[string]string{"kubernetes.io/cluster/other": "owned"}),
+		"i-5": instance("running", map[string]string{"kubernetes.io/cluster/demo": "shared"}),
+	}}
+	for _, i := range []string{"1", "2", "3", "4", "5"} {
+		nodes = append(nodes, kubetest.Node("n"+i, kubetest.ProviderID("aws:///z/i-"+i)))
+	}
+	r, _ := must(t, web(), request.Config{}, nodes...)
+	got, warnings := r.Registrable(facts, func(state types.InstanceStateName) bool { return state == "running" })
+	if diff := cmp.Diff([]string{"i-1", "i-5"}, got); diff != "" {
+		t.Errorf("§8 targets: -want +got:\n%s", diff)
+	}
+	want := []service.Warning{
+		{Reason: request.NodeSkipped, Message: "Nodes are not behind the load balancer, because EC2 has no instance of this cluster for them: n3, n4"},
+		{Reason: request.NodeSkipped, Message: "Nodes are not behind the load balancer, because the state of their instances does not allow it: n2"},
+	}
+	if diff := cmp.Diff(want, warnings); diff != "" {
+		t.Errorf("W12, W43: -want +got:\n%s", diff)
+	}
+}
+
+func TestWarningsAreBounded(t *testing.T) {
+	t.Parallel()
+
+	var nodes []*v1.Node
+	for _, name := range strings.Split("h,g,f,e,d,c,b,a", ",") {
+		nodes = append(nodes, kubetest.Node(name))
+	}
+	_, warnings := must(t, web(), request.Config{}, nodes...)
+	if len(warnings) != 1 || !strings.HasSuffix(warnings[0].Message, ": a, b, c, d, e and 3 more") {
+		t.Errorf("W43: an Event names a few nodes, got %v", warnings)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+
+	noNodePort := change(func(svc *v1.Service) {
+		svc.Spec.Ports = append(svc.Spec.Ports, v1.ServicePort{Port: 81, Protocol: v1.ProtocolTCP})
+	})
+	tcp := kubetest.Port(v1.ProtocolTCP, 80)
+	prefix := "service.beta.kubernetes.io/aws-load-balancer-"
+	cases := map[string]struct {
+		reason  string
+		options []kubetest.ServiceOption
+		config  request.Config
+		want    []service.Warning
+	}{
+		"None": {reason: "W43 nothing to say", options: []kubetest.ServiceOption{with("example.com/x", "y")}},
+		"NoNodePort": {
+			reason: "W18", options: []kubetest.ServiceOption{tcp, noNodePort},
+			want: []service.Warning{service.Warn(request.PortSkipped, "Port 81 is not served: it has no node port")},
+		},
+		"ClassicOnly": {
+			reason: "W43 of the other kind", options: []kubetest.ServiceOption{nlb(), with(request.AnnotationProxyProtocol, "*"), with(request.AnnotationIdleTimeout, "3")},
+			want: []service.Warning{
+				service.Warn(request.IgnoredAnnotation, "Annotation %sconnection-idle-timeout is ignored: it has no meaning for a network load balancer", prefix),
+				service.Warn(request.IgnoredAnnotation, "Annotation %sproxy-protocol is ignored: it has no meaning for a network load balancer", prefix),
+			},
+		},
+		"NetworkOnly": {
+			reason: "W43 of the other kind", options: []kubetest.ServiceOption{with(request.AnnotationEIPAllocations, "e")},
+			want: []service.Warning{service.Warn(request.IgnoredAnnotation,
+				"Annotation %seip-allocations is ignored: it has no meaning for a classic load balancer", prefix)},
+		},
+		"Unknown": {
+			reason: "W43 a typing mistake", options: []kubetest.ServiceOption{with(request.AnnotationType+"s", "nlb")},
+			want: []service.Warning{service.Warn(request.UnknownAnnotation, "Annotation %stypes is ignored: there is none of this name", prefix)},
+		},
+		"Unmanaged": {
+			reason: "W43, §11 security groups need the managed mode", options: []kubetest.ServiceOption{nlb(), with(request.AnnotationSecurityGroups, "sg-1")},
+			want: []service.Warning{service.Warn(request.IgnoredAnnotation,
+				"Annotation %ssecurity-groups is ignored: a network load balancer needs NLBSecurityGroupMode = Managed for it", prefix)},
+		},
+		"Managed": {
+			reason: "§11 the managed mode", options: []kubetest.ServiceOption{nlb(), with(request.AnnotationSecurityGroups, "sg-1")},
+			config: request.Config{ManagedNetworkGroups: true},
+		},
+		"NoTLS": {
+			reason: "W43 nothing to apply to", options: []kubetest.ServiceOption{with(request.AnnotationSSLPolicy, "P")},
+			want: []service.Warning{service.Warn(request.IgnoredAnnotation,
+				"Annotation %sssl-negotiation-policy is ignored: there is no TLS without %sssl-cert", prefix, prefix)},
+		},
+		"NoSuchPort": {
+			reason: "W43 the list names no port", options: []kubetest.ServiceOption{with(request.AnnotationSSLCert, arn), with(request.AnnotationSSLPorts, "80,https")},
+			want: []service.Warning{service.Warn(request.IgnoredAnnotation, "Annotation %sssl-ports is ignored: no port is called https", prefix)},
+		},
+		"NoSuchProtocol": {
+			reason: "§10 other is TCP; W43 and told", options: []kubetest.ServiceOption{with(request.AnnotationBackendProtocol, "grpc")},
+			want: []service.Warning{service.Warn(request.IgnoredAnnotation,
+				"Annotation %sbackend-protocol is ignored: grpc is not one of http, https, ssl, tcp", prefix)},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			_, got := must(t, web(tc.options...), tc.config)
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+var (
+	documented = regexp.MustCompile(`(?s)^Annotation\w+ .+\n\nType: .+\nDefault: .+\nApplies to: (CLB, NLB|CLB|NLB)\n$`)
+	ignored    = regexp.MustCompile(`is ignored: (there is none|it has no meaning)`)
+)
+
+// TestAnnotationsAreDocumented reads the comments that the reference page is made
+// of, and compares them with what happens.
+func TestAnnotationsAreDocumented(t *testing.T) {
+	t.Parallel()
+
+	file, err := parser.ParseFile(token.NewFileSet(), "annotations.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, decl := range file.Decls {
+		group, ok := decl.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range group.Specs {
+			value := spec.(*ast.ValueSpec)
+			sum, ok := value.Values[0].(*ast.BinaryExpr)
+			if !ok {
+				continue // the prefix, and the one without it
+			}
+			count++
+			doc := documented.FindStringSubmatch(value.Doc.Text())
+			if doc == nil {
+				t.Errorf("§8: %s is not documented: %q", value.Names[0], value.Doc.Text())
+				continue
+			}
+			suffix := strings.Trim(sum.Y.(*ast.BasicLit).Value, `"`)
+			checkScope(t, suffix, doc[1])
+		}
+	}
+	if count < 30 {
+		t.Errorf("§8: the table has at least 30 annotations, found %d", count)
+	}
+}
+
+// checkScope says whether the annotation is ignored exactly where it is
+// documented to be.
+func checkScope(t *testing.T, suffix, applies string) {
+	t.Helper()
+	if suffix == "type" || suffix == "extra-security-groups" || suffix == "target-group-attributes" {
+		return // an error on the other kind
+	}
+	for kind, name := range map[string]string{"clb": "CLB", "nlb": "NLB"} {
+		svc := web(with(request.AnnotationType, kind))
+		svc.Annotations["service.beta.kubernetes.io/aws-load-balancer-"+suffix] = ""
+		_, warnings, err := request.New(svc, nil, request.Config{ManagedNetworkGroups: true})
+		if err != nil {
+			continue // an empty number is read, and wrong
+		}
+		got := len(warnings) > 0 && ignored.MatchString(warnings[0].Message)
+		if want := !strings.Contains(applies, name); got != want {
+			t.Errorf("§8: %s applies to %s; ignored for %s: %t", suffix, applies, name, got)
+		}
+	}
+}
