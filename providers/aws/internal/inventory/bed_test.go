@@ -1,0 +1,114 @@
+package inventory
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"go.uber.org/goleak"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+const (
+	clusterID = "demo"
+	describe  = "DescribeInstances"
+)
+
+// bed is a simulated region with a cluster, and the inventory of it.
+type bed struct {
+	*Inventory
+
+	t     *testing.T
+	cloud *aws.Cloud
+	seed  *aws.Seed
+	clock *clocktesting.FakePassiveClock
+}
+
+func newBed(t *testing.T, options aws.Options, change ...func(*Config)) *bed {
+	t.Helper()
+	cloud, err := aws.Start(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b := &bed{t: t, cloud: cloud, seed: cloud.Seed(clusterID), clock: clocktesting.NewFakePassiveClock(time.Now())}
+	config := Config{Cluster: cluster.ID{Name: clusterID}, VPC: b.seed.VPC, Clock: b.clock, Window: 100 * time.Millisecond}
+	for _, f := range change {
+		f(&config)
+	}
+	b.Inventory = New(newClient(t, cloud), config)
+	return b
+}
+
+// newClient makes an SDK client that tries once.
+func newClient(t *testing.T, cloud *aws.Cloud) *ec2.Client {
+	t.Helper()
+	config := cloud.Config()
+	config.Retryer = func() awssdk.Retryer { return awssdk.NopRetryer{} }
+	t.Cleanup(config.HTTPClient.(*http.Client).CloseIdleConnections)
+	return ec2.NewFromConfig(config)
+}
+
+// calls is how many calls f makes.
+func (b *bed) calls(f func()) int {
+	before := b.cloud.Gate().Total()
+	f()
+	return b.cloud.Gate().Total() - before
+}
+
+// sleep lets time pass.
+func (b *bed) sleep(d time.Duration) { b.clock.SetTime(b.clock.Now().Add(d)) }
+
+// forms are the parameters of the calls so far.
+func (b *bed) forms() []aws.Request { return b.cloud.Requests(describe) }
+
+// untagged makes instances that do not carry the cluster's tag.
+func (b *bed) untagged(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.seed.Private[b.seed.Zones[0]]}})
+	}
+	return ids
+}
+
+// workers do the work for all keys, several at a time.
+func workers(n int, keys []string, work func(key string)) {
+	next := make(chan string)
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			for key := range next {
+				work(key)
+			}
+		})
+	}
+	for _, key := range keys {
+		next <- key
+	}
+	close(next)
+	wg.Wait()
+}
+
+// pass looks every ID up, as a loop over nodes does.
+func (b *bed) pass(n int, ids []string) {
+	b.t.Helper()
+	workers(n, ids, func(id string) {
+		if found, err := b.Find(b.t.Context(), id); err != nil || found.ID != id {
+			b.t.Errorf("find %s: %v, %v", id, found, err)
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// TestPassCost counts the calls of passes over many nodes (W31).
+func TestPassCost(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason         string
+		nodes, workers int
+		first, later   int
+	}{
+		"one node":                {"W31: a question by ID", 1, 1, 1, 1},
+		"few nodes":               {"W31: one question by ID for all", 5, 5, 1, 1},
+		"many nodes":              {"W31: at most two questions by ID, then the list", 100, 10, 3, 3},
+		"as many as workers":      {"W31: all wait in one batch", 20, 20, 2, 2},
+		"a thousand nodes":        {"W31, §15: the list has 1000 on a page", 1000, 20, 3, 3},
+		"more than a page":        {"§15: two pages", 1200, 20, 4, 4},
+		"one after the other":     {"W31: after the fifth the list", 20, 1, 6, 6},
+		"fewer than the list has": {"W31: no list for a small batch", 3, 3, 1, 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, aws.Options{}, func(c *Config) { c.Window = 20 * time.Millisecond })
+			ids := b.seed.AddNodes(tc.nodes)
+			if got := b.calls(func() { b.pass(tc.workers, ids) }); got > tc.first {
+				t.Errorf("%s: the first pass cost %d calls, want at most %d", tc.reason, got, tc.first)
+			}
+			if got := b.calls(func() { b.pass(tc.workers, ids) }); got != 0 {
+				t.Errorf("%s: a pass soon after cost %d calls", tc.reason, got)
+			}
+			b.sleep(DefaultMaxAge)
+			if got := b.calls(func() { b.pass(tc.workers, ids) }); got > tc.later {
+				t.Errorf("%s: a pass later cost %d calls, want at most %d", tc.reason, got, tc.later)
+			}
+		})
+	}
+}
+
+// TestUntaggedPassCost: no list has instances without the cluster's tag (§3).
+// They are asked for by ID, along with those that will be asked for next (W31).
+func TestUntaggedPassCost(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{}, func(c *Config) { c.Window = 20 * time.Millisecond })
+	ids := b.untagged(450)
+	b.pass(20, ids)
+	b.sleep(DefaultMaxAge)
+	// one by ID, the list, and all the rest
+	if got := b.calls(func() { b.pass(20, ids) }); got > 2+3+1 {
+		t.Errorf("a pass over 450 untagged instances cost %d calls", got)
+	}
+	b.sleep(interest)
+	if got := b.calls(func() { b.pass(1, ids[:1]) }); got != 1 {
+		t.Fatalf("a question cost %d calls", got)
+	}
+	forms := b.forms()
+	if n := len(values(forms[len(forms)-1], "instance-id")); n != 1 {
+		t.Errorf("%d instances are asked for that nobody wants any more", n-1)
+	}
+}
+
+// TestDeadInBatch: one dead ID does not fail the batch (W32).
+func TestDeadInBatch(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{})
+	ids := append(b.seed.AddNodes(4), "i-0dead000000000000")
+	got := b.calls(func() {
+		workers(len(ids), ids, func(id string) {
+			_, err := b.Find(t.Context(), id)
+			if (err == nil) == (id == ids[4]) {
+				t.Errorf("find %s: %v", id, err)
+			}
+			if id == ids[4] && !errors.Is(err, ErrAbsent) {
+				t.Errorf("want ErrAbsent, got %v", err)
+			}
+		})
+	})
+	if got != 1 {
+		t.Errorf("W32: want 1 call, got %d", got)
+	}
+	if request := b.forms()[0]; len(values(request, "instance-id")) != 5 || request.Form.Get("InstanceId.1") != "" {
+		t.Errorf("W32: want a filter with 5 IDs, got %v", request.Form)
+	}
+}
+
+// TestGetMissing: instances that are not there are not asked for at each sync
+// (W34), and come when they are there.
+func TestGetMissing(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{})
+	ids := append(b.seed.AddNodes(300), "i-0dead000000000000")
+	sync := func(want int) {
+		t.Helper()
+		found, err := b.Get(t.Context(), ids)
+		if err != nil || len(found) != want || found["i-0dead000000000000"] != nil && want == 300 {
+			t.Fatalf("got %d instances, %v", len(found), err)
+		}
+	}
+	if got := b.calls(func() { sync(300) }); got != 2 {
+		t.Errorf("W34: want the list and one question by ID, got %d calls", got)
+	}
+	for range 5 {
+		if got := b.calls(func() { sync(300) }); got != 0 {
+			t.Errorf("W34: a sync soon after cost %d calls", got)
+		}
+	}
+	b.sleep(DefaultMaxAge)
+	if got := b.calls(func() { sync(300) }); got != 1 {
+		t.Errorf("W34: want the list alone while it is known who is missing, got %d calls", got)
+	}
+	b.seed.AddNode(aws.InstanceSpec{ID: "i-0dead000000000000"})
+	b.sleep(DefaultMissingAge)
+	sync(301)
+}
+
+// TestListFilters: lists are filtered by EC2 (W34, §15).
+func TestListFilters(t *testing.T) {
+	t.Parallel()
+	states := []string{"pending", "running", "shutting-down", "stopping", "stopped"}
+	cases := map[string]struct {
+		reason  string
+		cluster cluster.ID
+		want    []map[string][]string
+	}{
+		"cluster ID": {
+			"W34: by the tag", cluster.ID{Name: clusterID},
+			[]map[string][]string{{"tag-key": {"kubernetes.io/cluster/demo"}, "instance-state-name": states}},
+		},
+		"legacy": {
+			"§3: the legacy tag counts, too", cluster.ID{Name: clusterID, Legacy: true},
+			[]map[string][]string{
+				{"tag-key": {"kubernetes.io/cluster/demo"}, "instance-state-name": states},
+				{"tag:KubernetesCluster": {clusterID}, "instance-state-name": states},
+			},
+		},
+		"no cluster ID": {
+			"W34: by the VPC", cluster.ID{},
+			[]map[string][]string{{"vpc-id": {"VPC"}, "instance-state-name": states}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, aws.Options{}, func(c *Config) { c.Cluster = tc.cluster })
+			ids := b.seed.AddNodes(201)
+			if found, err := b.Get(t.Context(), ids); err != nil || len(found) != len(ids) {
+				t.Fatalf("got %d instances, %v", len(found), err)
+			}
+			var got []map[string][]string
+			for _, request := range b.forms() {
+				if request.Form.Get("MaxResults") != "1000" {
+					t.Errorf("§15: want pages of 1000, got %v", request.Form)
+				}
+				got = append(got, filters(request))
+			}
+			for _, want := range tc.want {
+				if want["vpc-id"] != nil {
+					want["vpc-id"] = []string{b.seed.VPC}
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestLegacyMembers: an instance with the legacy tag alone is of the cluster, one
+// of another cluster is not (§3).
+func TestLegacyMembers(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{}, func(c *Config) { c.Cluster.Legacy = true })
+	subnet := b.seed.Private[b.seed.Zones[0]]
+	for i, tags := range []map[string]string{{"KubernetesCluster": clusterID}, {"KubernetesCluster": "other"}, {aws.ClusterTag(clusterID): ""}} {
+		b.cloud.AddInstance(aws.InstanceSpec{
+			Tags: tags, PrivateDNSName: fmt.Sprintf("host-%d", i), InterfaceSpec: aws.InterfaceSpec{Subnet: subnet},
+		})
+	}
+	for i, want := range []error{nil, ErrAbsent, nil} {
+		if _, err := b.FindByName(t.Context(), fmt.Sprintf("host-%d", i)); !errors.Is(err, want) {
+			t.Errorf("§3: instance %d: want %v, got %v", i, want, err)
+		}
+	}
+	if _, err := b.Get(t.Context(), b.seed.AddNodes(201)); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(b.Seen(time.Minute)); got != 203 {
+		t.Errorf("§3: want 203 instances in the list, got %d", got)
+	}
+}

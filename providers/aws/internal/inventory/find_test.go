@@ -1,0 +1,256 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// filters are those of a request, by name.
+func filters(request aws.Request) map[string][]string {
+	all := map[string][]string{}
+	for i := 1; request.Form.Has(fmt.Sprintf("Filter.%d.Name", i)); i++ {
+		name := request.Form.Get(fmt.Sprintf("Filter.%d.Name", i))
+		for k := 1; request.Form.Has(fmt.Sprintf("Filter.%d.Value.%d", i, k)); k++ {
+			all[name] = append(all[name], request.Form.Get(fmt.Sprintf("Filter.%d.Value.%d", i, k)))
+		}
+	}
+	return all
+}
+
+func values(request aws.Request, filter string) []string { return filters(request)[filter] }
+
+// TestNewNode: a name costs one call, and the ID that it leads to none (W39).
+func TestNewNode(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{})
+	id := b.seed.AddNode(aws.InstanceSpec{PrivateDNSName: "node-1.example"})
+	got := b.calls(func() {
+		found, err := b.FindByName(t.Context(), "node-1.example")
+		if err != nil || found.ID != id {
+			t.Fatalf("got %v, %v", found, err)
+		}
+		b.pass(1, []string{id})
+	})
+	if got != 1 {
+		t.Errorf("W39: want 1 call, got %d", got)
+	}
+	if got := values(b.forms()[0], "instance-state-name"); slices.Contains(got, "terminated") || len(got) != 5 {
+		t.Errorf("§4: want the states of living instances, got %v", got)
+	}
+}
+
+// TestNamesCost: names go together as IDs do (W31), 150 at most (§15).
+func TestNamesCost(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{}, func(c *Config) { c.Window = 20 * time.Millisecond })
+	names := make([]string, 400)
+	for i := range names {
+		names[i] = "node-" + strconv.Itoa(i)
+		b.seed.AddNode(aws.InstanceSpec{PrivateDNSName: names[i]})
+	}
+	pass := func() {
+		workers(20, names, func(name string) {
+			if found, err := b.FindByName(t.Context(), name); err != nil || found.PrivateDNSName != name {
+				t.Errorf("find %s: %v, %v", name, found, err)
+			}
+		})
+	}
+	if got := b.calls(pass); got > 3 {
+		t.Errorf("W31: 400 names cost %d calls", got)
+	}
+	missing := make([]string, 200)
+	for i := range missing {
+		missing[i] = "missing-" + strconv.Itoa(i)
+	}
+	answers, err := b.learnNames(t.Context(), missing)
+	if err != nil || len(answers) != 200 || answers["missing-7"] != nil {
+		t.Errorf("got %d answers, %v", len(answers), err)
+	}
+	for _, request := range b.forms() {
+		if n := len(values(request, "private-dns-name")); n > 150 {
+			t.Errorf("§15: %d names in one call", n)
+		}
+	}
+}
+
+// TestNames goes through the rules for names of §4, as asked for one by one, out
+// of the list, and confirmed.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason        string
+		name          string
+		find, confirm error
+	}{
+		"one":              {"§4: the instance", "single", nil, nil},
+		"none":             {"§4: 0 is not found", "nobody", ErrAbsent, ErrAbsent},
+		"two":              {"§4: more than one is an error", "twin", ErrAmbiguous, ErrAmbiguous},
+		"untagged":         {"§3: invisible by name; but it is there, so not gone", "stranger", ErrAbsent, ErrUntagged},
+		"tagged, untagged": {"§4: only those with the tag count", "mixed", nil, nil},
+		"terminated":       {"§4: not among the states", "dead", ErrAbsent, ErrAbsent},
+	}
+	b := newBed(t, aws.Options{})
+	zone := b.seed.Private[b.seed.Zones[0]]
+	for _, name := range []string{"single", "twin", "twin", "mixed", "dead"} {
+		id := b.seed.AddNode(aws.InstanceSpec{PrivateDNSName: name})
+		if name == "dead" {
+			b.cloud.Terminate(id)
+		}
+	}
+	for _, name := range []string{"stranger", "mixed"} {
+		b.cloud.AddInstance(aws.InstanceSpec{PrivateDNSName: name, InterfaceSpec: aws.InterfaceSpec{Subnet: zone}})
+	}
+	check := func(t *testing.T, what, reason, name string, want error, ask func(context.Context, string) (*Instance, error)) {
+		t.Helper()
+		found, err := ask(t.Context(), name)
+		if !errors.Is(err, want) || (err == nil) != (found != nil) {
+			t.Errorf("%s: %s %s: want %v, got %v, %v", reason, what, name, want, found, err)
+		}
+		if conflict := errors.Is(want, ErrAmbiguous) || errors.Is(want, ErrUntagged); errors.Is(err, apierr.ErrConflict) != conflict {
+			t.Errorf("%s: %s %s: want a conflict: %t, got %v", reason, what, name, conflict, err)
+		}
+	}
+	for _, round := range []string{"alone", "in memory", "in the list"} {
+		for name, tc := range cases {
+			t.Run(name+" "+round, func(t *testing.T) {
+				check(t, "find", tc.reason, tc.name, tc.find, b.FindByName)
+				check(t, "confirm", tc.reason, tc.name, tc.confirm, b.ConfirmByName)
+			})
+		}
+		if round == "in memory" {
+			b.sleep(DefaultMissingAge)
+			if _, err := b.Get(t.Context(), b.seed.AddNodes(201)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, request := range b.forms() {
+		if len(values(request, "private-dns-name")) > 0 && (values(request, "tag-key") != nil || len(filters(request)) != 2) {
+			t.Errorf("design.md: want no tag filter beside a name, got %v", request.Form)
+		}
+	}
+}
+
+// TestConfirm: EC2 is asked, whatever is known (design.md), by the parameter that
+// tells a malformed ID from a missing one (§5).
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{})
+	id := b.seed.AddNodes(1)[0]
+	b.pass(1, []string{id})
+	b.cloud.Remove(id)
+	b.pass(1, []string{id}) // still in memory
+	if _, err := b.Confirm(t.Context(), id); !errors.Is(err, ErrAbsent) {
+		t.Errorf("a removed instance: want ErrAbsent, got %v", err)
+	}
+	if _, err := b.Find(t.Context(), id); !errors.Is(err, ErrAbsent) {
+		t.Errorf("what Confirm learns is not known: got %v", err)
+	}
+	b.seed.AddNode(aws.InstanceSpec{ID: id})
+	if got := b.calls(func() {
+		if found, err := b.Confirm(t.Context(), id); err != nil || found.ID != id {
+			t.Errorf("got %v, %v", found, err)
+		}
+		b.pass(1, []string{id})
+	}); got != 1 {
+		t.Errorf("want 1 call, got %d", got)
+	}
+	if _, err := b.Confirm(t.Context(), "i-no-id"); err == nil || errors.Is(err, ErrAbsent) || client.Code(err) != "InvalidInstanceID.Malformed" {
+		t.Errorf("§5: a malformed ID is an error, never missing: got %v", err)
+	}
+	b.cloud.Terminate(id)
+	if found, err := b.Confirm(t.Context(), id); err != nil || found.State != "terminated" {
+		t.Errorf("§5: a terminated instance is described: got %v, %v", found, err)
+	}
+	for _, request := range b.forms() {
+		if request.Form.Get("InstanceId.1") != "" && (request.Form.Has("MaxResults") || request.Form.Has("InstanceId.2")) {
+			t.Errorf("§15: want one ID without MaxResults, got %v", request.Form)
+		}
+	}
+}
+
+// TestFailures: a failure is an error for all who asked, it is not asked again one
+// by one (§15), and says nothing about what exists.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{PageSize: 100})
+	ids := b.seed.AddNodes(20)
+	b.cloud.Gate().Break(describe, front.Always(), aws.Throttled())
+	var failed atomic.Int32
+	if got := b.calls(func() {
+		workers(20, ids, func(id string) {
+			if _, err := b.Find(t.Context(), id); err != nil && !errors.Is(err, ErrAbsent) && client.Code(err) == "RequestLimitExceeded" {
+				failed.Add(1)
+			}
+		})
+	}); got > 3 || failed.Load() != 20 {
+		t.Errorf("§15: %d calls failed %d of 20 questions", got, failed.Load())
+	}
+	b.cloud.Gate().Mend()
+	b.cloud.Gate().Break(describe, front.Nth(2), aws.Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred"))
+	more := b.seed.AddNodes(250)
+	if found, err := b.Get(t.Context(), more); err == nil {
+		t.Errorf("a list without its second page is no answer: got %d instances", len(found))
+	}
+	if b.Seen(time.Hour) != nil {
+		t.Error("half a list is kept")
+	}
+	if found, err := b.Get(t.Context(), more); err != nil || len(found) != 250 {
+		t.Errorf("§15: NextToken is followed: got %d instances, %v", len(found), err)
+	}
+}
+
+// TestCallerGivesUp: each waits as long as it wants, and disturbs nobody (W33).
+func TestCallerGivesUp(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{})
+	ids := b.seed.AddNodes(2)
+	hold := front.NewHold()
+	b.cloud.Gate().Break(describe, front.Always(), hold.Before)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := b.Find(ctx, ids[0]); !errors.Is(err, context.Canceled) {
+			t.Errorf("want context.Canceled, got %v", err)
+		}
+	})
+	wg.Go(func() { b.pass(1, ids[1:]) })
+	if err := b.cloud.Gate().WaitFor(t.Context(), describe, 1); err != nil {
+		t.Fatal(err)
+	}
+	late, cancelLate := context.WithCancel(t.Context())
+	wg.Go(func() {
+		if _, err := b.Get(late, []string{"i-0dead000000000000"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("waiting for its turn: want context.Canceled, got %v", err)
+		}
+	})
+	cancelLate()
+	cancel()
+	hold.Release()
+	wg.Wait()
+}
+
+// TestSparse: answers that lack what they should have are no panic (W41).
+func TestSparse(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{})
+	b.cloud.SetSparse(true)
+	id := b.seed.AddNodes(1)[0]
+	found, err := b.Find(t.Context(), id)
+	if err != nil || found.State != "" || found.AvailabilityZone != "" {
+		t.Errorf("W41: got %+v, %v", found, err)
+	}
+}

@@ -1,0 +1,76 @@
+package inventory
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
+)
+
+// TestParseProviderID goes through §4.
+func TestParseProviderID(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ reason, id, want string }{
+		"as emitted":         {"§4", "aws:///us-east-1a/i-0abc", "i-0abc"},
+		"no zone":            {"§4", "aws:////i-0abc", "i-0abc"},
+		"no zone, no slash":  {"§4", "aws:///i-0abc", "i-0abc"},
+		"account":            {"§4", "aws://123456789012/us-east-1a/i-0abc", "i-0abc"},
+		"slash at the end":   {"§4", "aws:///us-east-1a/i-0abc/", "i-0abc"},
+		"bare":               {"§4", "i-0abc", "i-0abc"},
+		"fargate":            {"§4, §6", "aws:///us-east-1a/0123abc/fargate-ip-10-0-0-1.ec2.internal", "fargate-ip-10-0-0-1.ec2.internal"},
+		"fargate address":    {"§6", "aws:///us-east-1a/0123abc/fargate-10.0.0.1", "fargate-10.0.0.1"},
+		"scheme in capitals": {"schemes have no case", "AWS:///us-east-1a/i-0abc", "i-0abc"},
+		"empty":              {"§4: an error", "", ""},
+		"scheme alone":       {"§4: an error", "aws://", ""},
+		"volume":             {"§4: an error", "aws:///us-east-1a/vol-0abc", ""},
+		"zone alone":         {"§4: an error", "aws:///us-east-1a/", ""},
+		"name":               {"§4: an error", "node-1", ""},
+		"prefix alone":       {"EC2 has no such ID", "aws:///us-east-1a/i-", ""},
+		"wildcard":           {"EC2 reads it as any instance", "aws:///us-east-1a/i-*", ""},
+		"blank":              {"EC2 has no such ID", "aws:///us-east-1a/i-0 abc", ""},
+		"another cloud":      {"W27: rejected", "gce://project/zone/i-0abc", ""},
+		"another cloud, two": {"W27: rejected", "openstack:///i-0abc", ""},
+		"no scheme":          {"W27: rejected", "://us-east-1a/i-0abc", ""},
+		"two schemes":        {"W27: rejected", "aws:///gce://project/i-0abc", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := ParseProviderID(tc.id)
+			if got != tc.want || (err == nil) != (tc.want != "") {
+				t.Errorf("%s: want %q, got %q, %v", tc.reason, tc.want, got, err)
+			}
+			if IsFargate(got) != strings.Contains(tc.want, "fargate") {
+				t.Errorf("%s: IsFargate(%q) is %t", tc.reason, got, IsFargate(got))
+			}
+		})
+	}
+}
+
+// FuzzProviderID: what is accepted names one thing, which is written and read
+// back as itself, and is never of another cloud (W27).
+func FuzzProviderID(f *testing.F) {
+	for _, seed := range []string{"", "aws://", "aws:///us-east-1a/i-0abc", "i-0abc", "gce://p/z/i-1", "://i-0abc", "aws:///z/x/fargate-ip-10-0-0-1", "AWS:////i-1//", "aws:///i-*"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		id, err := ParseProviderID(text)
+		if err != nil {
+			if id != "" {
+				t.Fatalf("%q: got %q together with %v", text, id, err)
+			}
+			return
+		}
+		if providerid.Classify(Scheme, text) == providerid.Foreign {
+			t.Fatalf("%q is foreign", text)
+		}
+		if strings.Contains(id, "/") || !IsFargate(id) && !IsInstanceID(id) || !strings.HasSuffix(strings.TrimRight(text, "/"), id) {
+			t.Fatalf("%q: got %q", text, id)
+		}
+		for _, form := range []string{FormatProviderID("us-east-1a", id), FormatProviderID("", id), id} {
+			if again, err := ParseProviderID(form); again != id || err != nil {
+				t.Fatalf("%q: got %q, %v", form, again, err)
+			}
+		}
+	})
+}
