@@ -14,7 +14,8 @@ type securityGroup struct {
 	birth
 	id, name, description, vpc string
 	rules                      []*rule
-	given                      bool // by the builder
+	original                   []*rule // those of the builder
+	given                      bool    // by the builder
 }
 
 var (
@@ -175,6 +176,9 @@ func (c *Cloud) deleteSecurityGroup(p params) (any, error) {
 		return nil, fail("DependencyViolation", "resource %s has a dependent object", g.id)
 	}
 	c.ec2.groups.remove(g.id)
+	if g.given {
+		c.ec2.lost = append(c.ec2.lost, "lost security-group "+g.name)
+	}
 	return &struct {
 		Return bool   `xml:"return"`
 		ID     string `xml:"groupId"`

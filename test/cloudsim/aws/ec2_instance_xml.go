@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// imageID is the image of all instances.
+const imageID = "ami-0c2b8ca1dad447f8a"
+
 const wireTime = "2006-01-02T15:04:05.000Z"
 
 func stamp(t time.Time) string { return t.UTC().Format(wireTime) }
@@ -87,7 +90,7 @@ func (c *Cloud) reservations(instances []*instance) []*reservationXML {
 
 func (c *Cloud) renderInstance(i *instance) instanceXML {
 	out := instanceXML{
-		ID: i.id, ImageID: "ami-0c2b8ca1dad447f8a", PrivateDNSName: i.privateDNS, Type: i.kind, Launched: stamp(i.launched),
+		ID: i.id, ImageID: imageID, PrivateDNSName: i.privateDNS, Type: i.kind, Launched: stamp(i.launched),
 		SubnetID: i.subnet, VPCID: i.vpc, Architecture: "x86_64", Tags: renderTags(i.tags),
 	}
 	if !c.sparse {

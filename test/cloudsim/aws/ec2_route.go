@@ -10,10 +10,11 @@ import (
 type routeTable struct {
 	tagged
 	birth
-	id, vpc string
-	main    bool
-	subnets []string // explicit associations
-	routes  []*route
+	id, vpc  string
+	main     bool
+	subnets  []string // explicit associations
+	routes   []*route
+	original []netip.Prefix // destinations of the builder's routes
 }
 
 type route struct {
@@ -119,6 +120,7 @@ func (c *Cloud) addRoute(t *routeTable, spec RouteSpec) {
 		wrong("route to %s exists already in %s", r.destination, t.id)
 	}
 	t.routes = append(t.routes, r)
+	t.original = append(t.original, r.destination)
 }
 
 // routeTo returns the route of the table with exactly that destination.

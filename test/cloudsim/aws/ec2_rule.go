@@ -52,6 +52,7 @@ func (c *Cloud) addRule(g *securityGroup, want Rule) {
 		}
 	}
 	g.rules = append(g.rules, r)
+	g.original = append(g.original, r)
 }
 
 // Rules returns the inbound rules of a security group, sorted.

@@ -18,6 +18,7 @@ type ec2State struct {
 	interfaces  store[*networkInterface]
 	allocations store[*allocation]
 	topology    topologyState
+	lost        []string // what the builder made and clients deleted
 }
 
 func newEC2State() ec2State { return ec2State{topology: newTopologyState()} }

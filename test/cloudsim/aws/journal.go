@@ -16,6 +16,8 @@ type Request struct {
 	Op string
 	// Form holds the parameters, Action and Version included.
 	Form url.Values
+	// Path is the path of a call of the metadata service.
+	Path string
 	// Header is the request's header.
 	Header http.Header
 	// AccessKeyID, SigningRegion and SigningName are what the signature names.
