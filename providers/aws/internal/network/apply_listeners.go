@@ -34,7 +34,7 @@ type createListener struct {
 func (s createListener) Kind() string { return "CreateListener" }
 
 func (s createListener) String() string {
-	text := fmt.Sprintf("create listener %s to %s", front(s.balancer, s.listener.Port, s.listener.Protocol), s.groupName)
+	text := fmt.Sprintf("create listener %s to %s", listenerName(s.balancer, s.listener.Port, s.listener.Protocol), s.groupName)
 	return text + tlsText(s.listener.Certificate, s.listener.Policy) + ", tags " + pairs(s.tags)
 }
 
@@ -107,7 +107,7 @@ func (s modifyListener) changes() bool {
 func (s modifyListener) Kind() string { return "ModifyListener" }
 
 func (s modifyListener) String() string {
-	text := "modify listener " + front(s.balancer, s.port, s.protocol)
+	text := "modify listener " + listenerName(s.balancer, s.port, s.protocol)
 	if s.groupName != "" {
 		text += " to " + s.groupName
 	}
@@ -140,7 +140,7 @@ type deleteListener struct {
 func (s deleteListener) Kind() string { return "DeleteListener" }
 
 func (s deleteListener) String() string {
-	return "delete listener " + front(s.balancer, s.listener.Port, s.listener.Protocol)
+	return "delete listener " + listenerName(s.balancer, s.listener.Port, s.listener.Protocol)
 }
 
 func (s deleteListener) Apply(ctx context.Context, env *change.Env) error {
@@ -148,8 +148,8 @@ func (s deleteListener) Apply(ctx context.Context, env *change.Env) error {
 	return ignoreNotFound(err)
 }
 
-// front is what a listener is called.
-func front(balancer string, port int32, protocol elbv2types.ProtocolEnum) string {
+// listenerName is what a listener is called.
+func listenerName(balancer string, port int32, protocol elbv2types.ProtocolEnum) string {
 	return fmt.Sprintf("%d/%s of %s", port, protocol, balancer)
 }
 

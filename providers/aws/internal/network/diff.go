@@ -191,7 +191,7 @@ func (d *differ) listener(want Listener, name string, group plan.Ref) {
 	if step.changes() {
 		d.add(step)
 	}
-	d.tag("listener "+front(d.model.Name, want.Port, want.Protocol), seen.ARN, seen.Tags)
+	d.tag("listener "+listenerName(d.model.Name, want.Port, want.Protocol), seen.ARN, seen.Tags)
 }
 
 // attributes plans to change those attributes of the load balancer that differ.

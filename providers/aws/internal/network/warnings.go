@@ -6,16 +6,15 @@ import (
 
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// The reasons of warnings about what AWS does not change in a load balancer,
-// beside request.SchemeUnchanged.
+// The reasons of warnings about what AWS does not change in a load balancer.
 const (
-	SubnetsUnchanged        service.Reason = "SubnetsUnchanged"
-	AddressesUnchanged      service.Reason = "AddressesUnchanged"
-	SecurityGroupsUnchanged service.Reason = "SecurityGroupsUnchanged"
+	SchemeFixed         service.Reason = "LoadBalancerSchemeFixed"
+	SubnetsFixed        service.Reason = "LoadBalancerSubnetsFixed"
+	AddressesFixed      service.Reason = "LoadBalancerAddressesFixed"
+	SecurityGroupsFixed service.Reason = "LoadBalancerSecurityGroupsFixed"
 )
 
 // Fixed warns of what the Service asks for and an existing load balancer cannot
@@ -27,28 +26,28 @@ func Fixed(m *Model, o *Observed) []service.Warning {
 	seen := o.LoadBalancer
 	var warnings []service.Warning
 	if internal := seen.Scheme == elbv2types.LoadBalancerSchemeEnumInternal; seen.Scheme != "" && internal != m.Internal {
-		warnings = append(warnings, service.Warn(request.SchemeUnchanged,
+		warnings = append(warnings, service.Warn(SchemeFixed,
 			"Load balancer %s is %s and stays so; to change that, delete and create the Service", o.Name, seen.Scheme))
 	}
 	subnet := func(mapping Mapping) string { return mapping.Subnet }
 	if have, differ := compare(m.Mappings, seen.Mappings, subnet); m.Annotated.Subnets && differ {
-		warnings = append(warnings, service.Warn(SubnetsUnchanged,
+		warnings = append(warnings, service.Warn(SubnetsFixed,
 			"Load balancer %s stays in subnets %s; to change that, delete and create the Service", o.Name, have))
 	}
 	allocation := func(mapping Mapping) string { return mapping.Allocation }
 	if have, differ := compare(m.Mappings, seen.Mappings, allocation); m.Annotated.EIPAllocations && differ {
-		warnings = append(warnings, service.Warn(AddressesUnchanged,
+		warnings = append(warnings, service.Warn(AddressesFixed,
 			"Load balancer %s keeps its elastic IP allocations (%s); to change that, delete and create the Service",
 			o.Name, have))
 	}
 	private := func(mapping Mapping) string { return mapping.PrivateIPv4 }
 	if have, differ := compare(m.Mappings, seen.Mappings, private); m.Annotated.PrivateIPv4Addresses && differ {
-		warnings = append(warnings, service.Warn(AddressesUnchanged,
+		warnings = append(warnings, service.Warn(AddressesFixed,
 			"Load balancer %s keeps its private IPv4 addresses (%s); to change that, delete and create the Service",
 			o.Name, have))
 	}
 	if m.Annotated.SecurityGroups && len(seen.SecurityGroups) == 0 {
-		warnings = append(warnings, service.Warn(SecurityGroupsUnchanged,
+		warnings = append(warnings, service.Warn(SecurityGroupsFixed,
 			"Load balancer %s was made without security groups and cannot get any; "+
 				"to change that, delete and create the Service", o.Name))
 	}

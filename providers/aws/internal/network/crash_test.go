@@ -1,0 +1,175 @@
+package network
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// The ways in which a call can fail for good: before it does anything, and after.
+var crashes = map[string]func() front.Effect{
+	"before": front.Drop,
+	"after":  front.DropAnswer,
+}
+
+// TestCrashes ends a run at every one of its writes, in both ways. The next run
+// has to come to the same end as one that nothing disturbed, and deleting has to
+// leave nothing.
+func TestCrashes(t *testing.T) {
+	t.Parallel()
+	tls := []kubetest.ServiceOption{
+		annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443"),
+		annotated(request.AnnotationCrossZone, "true"),
+		annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true"),
+	}
+	for name, c := range map[string]struct {
+		reason        string
+		before, after *v1.Service
+	}{
+		"create": {reason: "§11, W6: creating", after: web(tls...)},
+		"change": {
+			reason: "§11: new target groups, other listeners, one port less",
+			before: web(kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8080)),
+			after:  web(append(tls, kubetest.LocalTraffic(32000))...),
+		},
+		"protocol": {
+			reason: "§11: a port that changes hands",
+			before: web(kubetest.Port(v1.ProtocolTCP, 53)), after: web(kubetest.Port(v1.ProtocolUDP, 53)),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, writes := undisturbed(t, c.before, c.after)
+			for kind, crash := range crashes {
+				for _, n := range writes {
+					t.Run(fmt.Sprintf("%s call %d", kind, n), func(t *testing.T) {
+						t.Parallel()
+						b := newBed(t, sim.Options{})
+						if c.before != nil {
+							b.ensure(c.before)
+						}
+						b.Gate().Break(front.Any, front.From(n), crash())
+						if _, err := b.tryEnsure(c.after); err == nil {
+							t.Fatal("nothing broke")
+						}
+						b.Gate().Mend()
+						b.ensure(c.after)
+						b.settled(c.after)
+						if diff := cmp.Diff(want, b.Dump()); diff != "" {
+							t.Errorf("%s: -undisturbed +disturbed:\n%s", c.reason, diff)
+						}
+						b.remove(c.after)
+						b.empty()
+					})
+				}
+			}
+		})
+	}
+}
+
+// undisturbed is the state after a run, and which of its calls are writes.
+func undisturbed(t *testing.T, before, after *v1.Service) (state string, writes []int) {
+	t.Helper()
+	b := newBed(t, sim.Options{})
+	if before != nil {
+		b.ensure(before)
+	}
+	b.Gate().Reset()
+	b.ensure(after)
+	for i, call := range b.Gate().History() {
+		if sim.Mutating(call.Op) {
+			writes = append(writes, i+1)
+		}
+	}
+	return b.Dump(), writes
+}
+
+// TestCrashedDelete ends a deletion at every one of its calls. Something is left
+// as long as not all is done, and the next deletion leaves nothing.
+func TestCrashedDelete(t *testing.T) {
+	t.Parallel()
+	for kind, crash := range crashes {
+		for n := 1; n <= 6; n++ {
+			t.Run(fmt.Sprintf("%s call %d", kind, n), func(t *testing.T) {
+				t.Parallel()
+				b := newBed(t, sim.Options{})
+				svc := web()
+				b.ensure(svc)
+				b.Gate().Break(front.Any, front.From(n), crash())
+				if err := b.tryRemove(svc); err == nil {
+					t.Fatal("nothing broke")
+				}
+				b.Gate().Mend()
+				left := len(b.TargetGroups()) > 0
+				if got := b.observe(svc).Left(); got != left {
+					t.Errorf("W1: something left is %v, want %v", got, left)
+				}
+				b.remove(svc)
+				b.empty()
+				if b.observe(svc).Left() {
+					t.Error("W1: something is left of nothing")
+				}
+			})
+		}
+	}
+}
+
+// TestCrashThenDelete ends a creation at every one of its calls. Deleting then
+// leaves nothing, without another creation.
+func TestCrashThenDelete(t *testing.T) {
+	t.Parallel()
+	for kind, crash := range crashes {
+		for n := 3; n <= 9; n++ {
+			t.Run(fmt.Sprintf("%s call %d", kind, n), func(t *testing.T) {
+				t.Parallel()
+				b := newBed(t, sim.Options{})
+				svc := web()
+				b.Gate().Break(front.Any, front.From(n), crash())
+				if _, err := b.tryEnsure(svc); err == nil {
+					t.Fatal("nothing broke")
+				}
+				b.Gate().Mend()
+				b.remove(svc)
+				b.empty()
+			})
+		}
+	}
+}
+
+// TestHidden has new things stay unseen for a while, as AWS does, and the process
+// die meanwhile.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	want, writes := undisturbed(t, nil, web())
+	for _, n := range writes {
+		t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			b.SetConsistency(sim.Consistency{Reads: 2})
+			b.Gate().Break(front.Any, front.From(n), front.DropAnswer())
+			if _, err := b.tryEnsure(web()); err == nil {
+				t.Fatal("nothing broke")
+			}
+			b.Gate().Mend()
+			b.SetConsistency(sim.Consistency{})
+			model, _ := b.model(web())
+			for try := 0; len(Diff(model, b.observe(web()))) > 0; try++ {
+				if _, err := b.tryEnsure(web()); try == 10 {
+					t.Fatalf("§11: after %d tries: error %v, state\n%s", try, err, b.Dump())
+				}
+			}
+			if diff := cmp.Diff(want, b.Dump()); diff != "" {
+				t.Errorf("§11: -undisturbed +disturbed:\n%s", diff)
+			}
+			b.remove(web())
+			b.empty()
+		})
+	}
+}

@@ -1,0 +1,380 @@
+package network
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// What a resync of a Service with two ports asks for.
+var resyncCalls = map[string]int{
+	"elbv2.DescribeLoadBalancers":          1,
+	"elbv2.DescribeTargetGroups":           1,
+	"elbv2.DescribeListeners":              1,
+	"elbv2.DescribeLoadBalancerAttributes": 1,
+	"elbv2.DescribeTags":                   1,
+	"elbv2.DescribeTargetHealth":           2,
+}
+
+func TestCreateCosts(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web()
+	env := b.ensure(svc)
+	// The budget of §15 is twelve, with what security groups and the other API
+	// take of it.
+	b.calls(map[string]int{
+		"elbv2.DescribeLoadBalancers": 1,
+		"elbv2.DescribeTargetGroups":  1,
+		"elbv2.CreateLoadBalancer":    1,
+		"elbv2.CreateTargetGroup":     2,
+		"elbv2.RegisterTargets":       2,
+		"elbv2.CreateListener":        2,
+	})
+	if host, err := env.IDs.Get(HostnameKey(lbName)); err != nil || host != b.network().DNSName {
+		t.Errorf("learned the DNS name %q, error %v, want %s", host, err, b.network().DNSName)
+	}
+
+	b.Gate().Reset()
+	b.ensure(svc)
+	b.calls(resyncCalls)
+	b.nothing()
+
+	b.Gate().Reset()
+	b.remove(svc)
+	b.calls(map[string]int{
+		"elbv2.DescribeLoadBalancers": 1,
+		"elbv2.DescribeTargetGroups":  1,
+		"elbv2.DescribeTags":          1,
+		"elbv2.DeleteLoadBalancer":    1,
+		"elbv2.DeleteTargetGroup":     2,
+	})
+	b.empty()
+
+	b.Gate().Reset()
+	b.remove(svc) // §13: absent is success
+	b.calls(map[string]int{"elbv2.DescribeLoadBalancers": 1, "elbv2.DescribeTargetGroups": 1})
+}
+
+func TestCreates(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web(
+		annotated(request.AnnotationSSLCert, certificate),
+		annotated(request.AnnotationSSLPorts, "443"),
+		annotated(request.AnnotationSSLPolicy, "ELBSecurityPolicy-TLS13-1-2-2021-06"),
+		annotated(request.AnnotationBackendProtocol, "ssl"),
+		annotated(request.AnnotationAdditionalTags, "team=edge"),
+		annotated(request.AnnotationCrossZone, "true"),
+		annotated(request.AnnotationAccessLogEnabled, "true"),
+		annotated(request.AnnotationAccessLogBucket, "logs"),
+		annotated(request.AnnotationHealthCheckTimeout, "4"),
+		annotated(request.AnnotationTargetGroupAttributes, "preserve_client_ip.enabled=false,proxy_protocol_v2.enabled=false"),
+		kubetest.LocalTraffic(32000),
+	)
+	b.ensure(svc)
+	b.settled(svc)
+
+	got := b.network()
+	check := sim.TargetHealthCheck{
+		Protocol: "HTTP", Port: "32000", Path: "/healthz", Matcher: "200-399",
+		Interval: 10, Timeout: 4, HealthyThreshold: 2, UnhealthyThreshold: 2,
+	}
+	tags := tagged(map[string]string{"team": "edge"})
+	want := sim.NetworkLoadBalancer{
+		Name: lbName, Scheme: "internet-facing", VPC: b.seed.VPC, Tags: tags,
+		Listeners: []sim.NetworkListener{
+			{Port: 80, Protocol: "TCP", Tags: tags},
+			{
+				Port: 443, Protocol: "TLS", Certificates: []string{certificate},
+				Policy: "ELBSecurityPolicy-TLS13-1-2-2021-06", Tags: tags,
+			},
+		},
+	}
+	if diff := cmp.Diff(want, got,
+		cmpopts.IgnoreFields(sim.NetworkLoadBalancer{}, "ARN", "DNSName", "State", "Mappings", "TargetGroups", "Attributes"),
+		cmpopts.IgnoreFields(sim.NetworkListener{}, "ARN", "TargetGroup")); diff != "" {
+		t.Errorf("load balancer, §11: -want +got:\n%s", diff)
+	}
+	for key, value := range map[string]string{
+		"load_balancing.cross_zone.enabled": "true", "access_logs.s3.enabled": "true", "access_logs.s3.bucket": "logs",
+	} {
+		if got.Attributes[key] != value {
+			t.Errorf("§11: attribute %s is %q, want %q", key, got.Attributes[key], value)
+		}
+	}
+	if len(got.Mappings) != len(b.seed.Zones) {
+		t.Errorf("§11: load balancer is in %v, want one subnet for each of %v", got.Mappings, b.seed.Zones)
+	}
+	b.checkGroups(map[int32]string{30080: "TCP", 30443: "TLS"}, check, tags)
+	// Only what differs from the defaults of AWS is sent.
+	for _, r := range b.Requests("elbv2.ModifyTargetGroupAttributes") {
+		if len(r.Form["Attributes.member.2.Key"]) > 0 {
+			t.Errorf("§8: only changed attributes are sent, not %v", r.Form)
+		}
+	}
+}
+
+// checkGroups checks the target groups by node port and protocol.
+func (b *bed) checkGroups(want map[int32]string, check sim.TargetHealthCheck, tags map[string]string) {
+	b.t.Helper()
+	groups := b.TargetGroups()
+	if len(groups) != len(want) {
+		b.t.Errorf("there are %d target groups, want %d", len(groups), len(want))
+	}
+	for _, group := range groups {
+		if group.Protocol != want[group.Port] || group.TargetType != "instance" {
+			b.t.Errorf("§11: target group for %s %d of type %s, want %s", group.Protocol, group.Port, group.TargetType, want[group.Port])
+		}
+		if diff := cmp.Diff(check, group.HealthCheck); diff != "" {
+			b.t.Errorf("§11: health check of %s: -want +got:\n%s", group.Name, diff)
+		}
+		if diff := cmp.Diff(tags, group.Tags); diff != "" {
+			b.t.Errorf("§3: tags of %s: -want +got:\n%s", group.Name, diff)
+		}
+		if group.Attributes[request.PreserveClientIP] != off {
+			b.t.Errorf("§8: target group %s has the attributes %v", group.Name, group.Attributes)
+		}
+		var ids []string
+		for _, target := range group.Targets {
+			ids = append(ids, target.ID)
+			if target.Port != group.Port {
+				b.t.Errorf("§11: target %s of %s has port %d", target.ID, group.Name, target.Port)
+			}
+		}
+		slices.Sort(ids)
+		if diff := cmp.Diff(slices.Sorted(slices.Values(b.nodes)), ids); diff != "" {
+			b.t.Errorf("§11: targets of %s: -want +got:\n%s", group.Name, diff)
+		}
+	}
+}
+
+const (
+	certificate  = "arn:aws:acm:us-west-2:123456789012:certificate/0001"
+	certificate2 = "arn:aws:acm:us-west-2:123456789012:certificate/0002"
+)
+
+// TestUnchanged is about what looked different at every sync.
+func TestUnchanged(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason string
+		svc    *v1.Service
+		more   map[string]int
+	}{
+		"HTTP": {
+			reason: "W35: a health check with a path",
+			svc:    web(annotated(request.AnnotationHealthCheckProtocol, "http")),
+		},
+		"local": {reason: "W35: a health check with a path", svc: web(kubetest.LocalTraffic(32000))},
+		"TLS": {
+			reason: "W35: TLS without a policy has that of AWS",
+			svc:    web(annotated(request.AnnotationSSLCert, certificate)),
+		},
+		"UDP": {
+			reason: "§11",
+			svc:    web(kubetest.Port(v1.ProtocolUDP, 53), kubetest.Port(v1.ProtocolUDP, 123)),
+		},
+		"attributes": {
+			reason: "§8: read only if annotated",
+			svc:    web(annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true")),
+			more:   map[string]int{"elbv2.DescribeTargetGroupAttributes": 2},
+		},
+		"access log": {
+			reason: "§11: bucket and prefix",
+			svc: web(annotated(request.AnnotationAccessLogEnabled, "true"),
+				annotated(request.AnnotationAccessLogBucket, "logs"), annotated(request.AnnotationAccessLogPrefix, "p")),
+		},
+		"timeout": {reason: "W16", svc: web(annotated(request.AnnotationHealthCheckTimeout, "5"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			b.ensure(c.svc)
+			b.Gate().Reset()
+			b.ensure(c.svc)
+			b.nothing()
+			want := map[string]int{}
+			for _, calls := range []map[string]int{resyncCalls, c.more} {
+				for op, n := range calls {
+					want[op] = n
+				}
+			}
+			b.calls(want)
+		})
+	}
+}
+
+func TestReconciles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason        string
+		before, after *v1.Service
+		writes        map[string]int
+		check         func(*testing.T, *bed)
+	}{
+		"unhealthy threshold": {
+			reason: "W16: alone it was ignored",
+			before: web(), after: web(annotated(request.AnnotationUnhealthyThreshold, "7")),
+			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
+			check: func(t *testing.T, b *bed) {
+				if got := b.TargetGroups()[0].HealthCheck.UnhealthyThreshold; got != 7 {
+					t.Errorf("unhealthy threshold is %d, want 7", got)
+				}
+			},
+		},
+		"timeout": {
+			reason: "W16: it was never sent",
+			before: web(), after: web(annotated(request.AnnotationHealthCheckTimeout, "5")),
+			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
+			check: func(t *testing.T, b *bed) {
+				if got := b.TargetGroups()[0].HealthCheck.Timeout; got != 5 {
+					t.Errorf("timeout is %d, want 5", got)
+				}
+			},
+		},
+		"timeout no more": {
+			reason: "W16: without the annotation it stays as it is",
+			before: web(annotated(request.AnnotationHealthCheckTimeout, "5")), after: web(),
+		},
+		"path": {
+			reason: "§11: the target group stays",
+			before: web(kubetest.LocalTraffic(32000)),
+			after:  web(kubetest.LocalTraffic(32000), annotated(request.AnnotationHealthCheckPath, "/ready")),
+			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
+		},
+		"interval": {
+			reason: "§11: a new target group takes the place of the old one",
+			before: web(), after: web(annotated(request.AnnotationHealthCheckInterval, "15")),
+			writes: map[string]int{
+				"elbv2.CreateTargetGroup": 2, "elbv2.RegisterTargets": 2,
+				"elbv2.ModifyListener": 2, "elbv2.DeleteTargetGroup": 2,
+			},
+		},
+		"health check protocol": {
+			reason: "§11: a new target group takes the place of the old one",
+			before: web(), after: web(annotated(request.AnnotationHealthCheckProtocol, "https")),
+			writes: map[string]int{
+				"elbv2.CreateTargetGroup": 2, "elbv2.RegisterTargets": 2,
+				"elbv2.ModifyListener": 2, "elbv2.DeleteTargetGroup": 2,
+			},
+		},
+		"one port less": {
+			reason: "§11: the listener goes, and its target group",
+			before: web(), after: web(kubetest.Port(v1.ProtocolTCP, 443)),
+			writes: map[string]int{"elbv2.DeleteListener": 1, "elbv2.DeleteTargetGroup": 1},
+		},
+		"one port more": {
+			reason: "§11: as on create",
+			before: web(kubetest.Port(v1.ProtocolTCP, 443)), after: web(),
+			writes: map[string]int{"elbv2.CreateTargetGroup": 1, "elbv2.RegisterTargets": 1, "elbv2.CreateListener": 1},
+		},
+		"TCP to TLS": {
+			reason: "§11: another protocol is another listener; AWS has one for each port",
+			before: web(), after: web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443")),
+			writes: map[string]int{"elbv2.DeleteListener": 1, "elbv2.CreateListener": 1},
+		},
+		"TCP to UDP": {
+			reason: "§11: the target group cannot stay either",
+			before: web(kubetest.Port(v1.ProtocolTCP, 53)), after: web(kubetest.Port(v1.ProtocolUDP, 53)),
+			writes: map[string]int{
+				"elbv2.CreateTargetGroup": 1, "elbv2.RegisterTargets": 1, "elbv2.DeleteListener": 1,
+				"elbv2.CreateListener": 1, "elbv2.DeleteTargetGroup": 1,
+			},
+		},
+		"TLS to the end": {
+			reason: "§11: the protocol of the target group differs",
+			before: web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443")),
+			after: web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443"),
+				annotated(request.AnnotationBackendProtocol, "ssl")),
+			writes: map[string]int{
+				"elbv2.CreateTargetGroup": 1, "elbv2.RegisterTargets": 1,
+				"elbv2.ModifyListener": 1, "elbv2.DeleteTargetGroup": 1,
+			},
+		},
+		"certificate and policy": {
+			reason: "§11: in one call for each listener",
+			before: web(annotated(request.AnnotationSSLCert, certificate)),
+			after: web(annotated(request.AnnotationSSLCert, certificate2),
+				annotated(request.AnnotationSSLPolicy, "ELBSecurityPolicy-TLS13-1-3-2021-06")),
+			writes: map[string]int{"elbv2.ModifyListener": 2},
+			check: func(t *testing.T, b *bed) {
+				l := b.network().Listeners[0]
+				if l.Policy != "ELBSecurityPolicy-TLS13-1-3-2021-06" || l.Certificates[0] != certificate2 {
+					t.Errorf("listener has %s, %v", l.Policy, l.Certificates)
+				}
+			},
+		},
+		"cross zone": {
+			reason: "§11: changed keys only",
+			before: web(), after: web(annotated(request.AnnotationCrossZone, "true")),
+			writes: map[string]int{"elbv2.ModifyLoadBalancerAttributes": 1},
+		},
+		"cross zone no more": {
+			reason: "§11: without the annotation it is off",
+			before: web(annotated(request.AnnotationCrossZone, "true")), after: web(),
+			writes: map[string]int{"elbv2.ModifyLoadBalancerAttributes": 1},
+		},
+		"target group attributes": {
+			reason: "§8: only those that differ",
+			before: web(),
+			after: web(annotated(request.AnnotationTargetGroupAttributes,
+				"proxy_protocol_v2.enabled=true,preserve_client_ip.enabled=true")),
+			writes: map[string]int{"elbv2.ModifyTargetGroupAttributes": 2},
+		},
+		"target group attributes no more": {
+			reason: "§8: without the annotation they keep their last values",
+			before: web(annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true")), after: web(),
+		},
+		"tags": {
+			reason: "W20: added to the load balancer, the listeners and the target groups",
+			before: web(annotated(request.AnnotationAdditionalTags, "team=edge")),
+			after:  web(annotated(request.AnnotationAdditionalTags, "team=core,stage=live")),
+			writes: map[string]int{"elbv2.AddTags": 5},
+			check: func(t *testing.T, b *bed) {
+				want := tagged(map[string]string{"team": "core", "stage": "live"})
+				for _, got := range []map[string]string{b.network().Tags, b.network().Listeners[0].Tags, b.TargetGroups()[0].Tags} {
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("tags: -want +got:\n%s", diff)
+					}
+				}
+			},
+		},
+		"tags no more": {
+			reason: "W20: never removed",
+			before: web(annotated(request.AnnotationAdditionalTags, "team=edge")), after: web(),
+		},
+		"scheme": {
+			reason: "W20: AWS does not change it, so there is a warning",
+			before: web(), after: web(annotated(request.AnnotationInternal, "true")),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			b.ensure(c.before)
+			b.Gate().Reset()
+			b.ensure(c.after)
+			want := c.writes
+			if want == nil {
+				want = map[string]int{}
+			}
+			if diff := cmp.Diff(want, b.Writes()); diff != "" {
+				t.Errorf("writes, %s: -want +got:\n%s", c.reason, diff)
+			}
+			if c.check != nil {
+				c.check(t, b)
+			}
+			b.settled(c.after)
+			b.remove(c.after)
+			b.empty()
+		})
+	}
+}

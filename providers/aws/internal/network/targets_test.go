@@ -1,0 +1,168 @@
+package network
+
+import (
+	"slices"
+	"testing"
+
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	b.ensure(svc)
+	gone, stays := b.nodes[0], slices.Clone(b.nodes[1:])
+	b.nodes = append(stays, b.seed.AddNodes(1)...)
+	b.Gate().Reset()
+	b.ensure(svc)
+	order := []string{"elbv2.DeregisterTargets", "elbv2.RegisterTargets"}
+	if diff := cmp.Diff(order, b.writeOrder()); diff != "" {
+		t.Errorf("§11: what goes is taken out first; -want +got:\n%s", diff)
+	}
+
+	// The one that is on its way out is still described.
+	b.Gate().Reset()
+	b.ensure(svc)
+	b.nothing()
+
+	b.nodes = append(b.nodes, gone)
+	b.ensure(svc)
+	if group := b.TargetGroups()[0]; len(group.Targets) != 4 || len(group.Draining) != 0 {
+		t.Errorf("§11: one on its way out can come back: targets %v, draining %v", group.Targets, group.Draining)
+	}
+}
+
+// writeOrder are the writes since the log was cleared, in order.
+func (b *bed) writeOrder() []string {
+	var ops []string
+	for _, call := range b.Gate().History() {
+		if sim.Mutating(call.Op) {
+			ops = append(ops, call.Op)
+		}
+	}
+	return ops
+}
+
+func TestTargetsAreKnownByIDAndPort(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	b.ensure(svc)
+	group := b.TargetGroups()[0]
+	_, err := b.api.RegisterTargets(t.Context(), &elbv2.RegisterTargetsInput{
+		TargetGroupArn: &group.ARN, Targets: toTargets([]Target{{ID: b.nodes[0], Port: 8080}}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.ensure(svc)
+	for _, target := range b.TargetGroups()[0].Targets {
+		if target.Port != 30443 {
+			t.Errorf("§11: target %v is not ours to have", target)
+		}
+	}
+	if got := len(b.TargetGroups()[0].Targets); got != 3 {
+		t.Errorf("§11: %d targets, want 3", got)
+	}
+}
+
+func TestManyTargets(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.nodes = append(b.nodes, b.seed.AddNodes(201)...)
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	b.ensure(svc)
+	if got := b.Gate().Count("elbv2.RegisterTargets"); got != 3 {
+		t.Errorf("§11: %d calls for 204 targets, want 3 with at most 100", got)
+	}
+	b.nodes = b.nodes[:2]
+	b.ensure(svc)
+	if got := b.Gate().Count("elbv2.DeregisterTargets"); got != 3 {
+		t.Errorf("§11: %d calls to take out 202 targets, want 3 with at most 100", got)
+	}
+	b.settled(svc)
+}
+
+// TestStoppedNode shows that AWS refuses all targets for one that is stopped, and
+// that none is sent.
+func TestStoppedNode(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.SetState(b.nodes[1], sim.Stopped)
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	if _, err := b.tryEnsure(svc); err == nil {
+		t.Fatal("W12: the simulated cloud takes a stopped instance, so that this test shows nothing")
+	}
+	b.nodes = []string{b.nodes[0], b.nodes[2]}
+	b.ensure(svc)
+	if got := b.TargetGroups()[0].Targets; len(got) != 2 {
+		t.Errorf("W12: targets are %v, want the two that run", got)
+	}
+}
+
+func TestSparseAnswers(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.SetSparse(true)
+	svc := web()
+	b.ensure(svc)
+	seen := b.observe(svc)
+	if got := seen.Hostname(); got == "" || got != b.network().DNSName {
+		t.Errorf("W41: without a state the host name is %q, want %q", got, b.network().DNSName)
+	}
+	b.settled(svc)
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{PageSize: 1})
+	var ports []kubetest.ServiceOption
+	for port := range int32(4) {
+		ports = append(ports, kubetest.Port(v1.ProtocolTCP, 8000+port))
+	}
+	svc := web(ports...)
+	b.ensure(svc)
+	b.settled(svc)
+	if got := len(b.observe(svc).LoadBalancer.Listeners); got != 4 {
+		t.Errorf("W37: %d listeners, want 4", got)
+	}
+	b.remove(svc)
+	b.empty()
+}
+
+func TestHostname(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web()
+	if seen := b.observe(svc); seen.Hostname() != "" || seen.Left() || seen.Subnets() != nil || seen.SecurityGroups() != nil {
+		t.Errorf("§8: there is nothing, but %+v", seen)
+	}
+	b.ensure(svc)
+	want := b.network().DNSName
+	if got := b.observe(svc).Hostname(); got != want {
+		t.Errorf("§8: host name is %q, want %q", got, want)
+	}
+	b.Impair(lbName, true)
+	if got := b.observe(svc).Hostname(); got != want {
+		t.Errorf("W21: host name of an impaired load balancer is %q, want %q", got, want)
+	}
+	seen := b.observe(svc)
+	seen.LoadBalancer.State = "failed"
+	if got := seen.Hostname(); got != "" {
+		t.Errorf("§8: host name of a failed load balancer is %q", got)
+	}
+	subnets := []string{}
+	for _, zone := range b.seed.Zones {
+		subnets = append(subnets, b.seed.Public[zone])
+	}
+	slices.Sort(subnets)
+	if diff := cmp.Diff(subnets, seen.Subnets()); diff != "" {
+		t.Errorf("§12: subnets for the health rules: -want +got:\n%s", diff)
+	}
+}
