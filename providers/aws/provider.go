@@ -58,6 +58,7 @@ type cloud struct {
 	clients  *client.Clients
 	tuning   cloudTuning
 
+	nodeParts
 	instances    *instance.V2
 	loadBalancer cloudprovider.LoadBalancer
 	routes       cloudprovider.Routes
@@ -101,6 +102,7 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 // what production uses.
 type cloudTuning struct {
 	instances instance.Options
+	source    tuning
 	client    client.Tuning
 }
 
@@ -141,6 +143,7 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 		"region", id.Region, "vpc", id.VPC, "cluster", id.Cluster.Name, "instance", id.InstanceID)
 	c := &cloud{config: cfg, identity: id, clients: clients, tuning: t}
 	c.running, c.cancel = context.WithCancel(context.Background())
+	c.serveNodes()
 	return c, nil
 }
 

@@ -1,0 +1,196 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+)
+
+// maxPods is how many Fargate nodes one call asks for: the filters of a call can
+// have 200 values together.
+const maxPods = 150
+
+// errNoInterface means that EC2 has answered: a Fargate node is not there.
+var errNoInterface = apierr.Mark(apierr.ErrNotFound, errors.New("no network interface has the node's address"))
+
+// pod is a Fargate node: a machine of which only the network interface shows.
+// It is shared and not changed once handed out.
+type pod struct {
+	zone       string
+	ipv4, ipv6 netip.Addr
+	dnsName    string
+}
+
+// fargate finds Fargate nodes by the address in their provider ID.
+type fargate struct {
+	api   client.Instances
+	vpc   string
+	pods  *cache.Cache[netip.Addr, *pod]
+	batch *batch.Batcher[netip.Addr, *pod]
+}
+
+func newFargate(api client.Instances, vpc string, t tuning) *fargate {
+	f := &fargate{api: api, vpc: vpc}
+	f.batch = batch.New(f.describe, batch.Options{Window: t.Window, MaxSize: maxPods, Timeout: t.Timeout})
+	f.pods = cache.New(f.batch.Get, cache.Options[*pod]{
+		TTL:     t.MaxAge,
+		Timeout: t.Window + t.Timeout,
+		KeepError: func(err error) time.Duration {
+			if errors.Is(err, errNoInterface) {
+				return t.MissingAge
+			}
+			return 0
+		},
+	})
+	return f
+}
+
+// find gives a Fargate node from what is known, or errNoInterface.
+func (f *fargate) find(ctx context.Context, name string) (*pod, error) {
+	addr, err := fargateAddress(name)
+	if err != nil {
+		return nil, err
+	}
+	found, err := f.pods.Get(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("find network interface of %s: %w", name, err)
+	}
+	return found, nil
+}
+
+// confirm asks EC2 itself about one Fargate node.
+func (f *fargate) confirm(ctx context.Context, name string) (*pod, error) {
+	addr, err := fargateAddress(name)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := f.describe(ctx, []netip.Addr{addr})
+	if err == nil {
+		err = answers[addr].Err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("confirm network interface of %s: %w", name, err)
+	}
+	f.pods.Forget(addr) // it may be remembered as missing
+	return answers[addr].Value, nil
+}
+
+// fargateAddress reads the address in the name of a Fargate node:
+//
+//	fargate-10.0.1.2
+//	fargate-ip-10-0-1-2.ec2.internal
+func fargateAddress(name string) (netip.Addr, error) {
+	text := strings.TrimPrefix(name, "fargate-")
+	if host, ok := strings.CutPrefix(text, "ip-"); ok {
+		host, _, _ = strings.Cut(host, ".")
+		text = strings.ReplaceAll(host, "-", ".")
+	}
+	addr, err := address.Parse(text)
+	if err != nil || !addr.Is4() {
+		return netip.Addr{}, fmt.Errorf("%q does not name a Fargate node: no IPv4 address in it", name)
+	}
+	return addr, nil
+}
+
+// describe asks EC2 for network interfaces by their private address.
+func (f *fargate) describe(ctx context.Context, addrs []netip.Addr) (map[netip.Addr]batch.Result[*pod], error) {
+	found := make(map[netip.Addr][]*pod, len(addrs))
+	for pages := ec2.NewDescribeNetworkInterfacesPaginator(f.api, f.question(addrs)); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("describe network interfaces: %w", err)
+		}
+		for k := range page.NetworkInterfaces {
+			p := toPod(&page.NetworkInterfaces[k])
+			found[p.ipv4] = append(found[p.ipv4], p)
+		}
+	}
+	answers := make(map[netip.Addr]batch.Result[*pod], len(addrs))
+	for _, addr := range addrs {
+		answers[addr] = onlyPod(addr, found[addr])
+	}
+	return answers, nil
+}
+
+func (f *fargate) question(addrs []netip.Addr) *ec2.DescribeNetworkInterfacesInput {
+	values := make([]string, len(addrs))
+	for i, addr := range addrs {
+		values[i] = addr.String()
+	}
+	filters := []types.Filter{
+		{Name: aws.String("attachment.status"), Values: []string{string(types.AttachmentStatusAttached)}},
+		{Name: aws.String("private-ip-address"), Values: values},
+	}
+	if f.vpc != "" {
+		filters = append(filters, types.Filter{Name: aws.String("vpc-id"), Values: []string{f.vpc}})
+	}
+	return &ec2.DescribeNetworkInterfacesInput{Filters: filters}
+}
+
+func onlyPod(addr netip.Addr, found []*pod) batch.Result[*pod] {
+	switch len(found) {
+	case 0:
+		return batch.Result[*pod]{Err: errNoInterface}
+	case 1:
+		return batch.Result[*pod]{Value: found[0]}
+	}
+	return batch.Result[*pod]{Err: fmt.Errorf("%d network interfaces have the address %s: %w", len(found), addr, apierr.ErrConflict)}
+}
+
+func toPod(in *types.NetworkInterface) *pod {
+	p := &pod{zone: aws.ToString(in.AvailabilityZone), dnsName: aws.ToString(in.PrivateDnsName)}
+	p.ipv4, _ = address.Parse(aws.ToString(in.PrivateIpAddress)) // what has none is not asked for
+	for _, ip := range in.Ipv6Addresses {
+		if p.ipv6, _ = address.Parse(aws.ToString(ip.Ipv6Address)); p.ipv6.IsValid() {
+			break
+		}
+	}
+	return p
+}
+
+// addresses are the addresses of the Node, family by family.
+func (p *pod) addresses(families []address.Family) []v1.NodeAddress {
+	var addresses []v1.NodeAddress
+	for _, family := range families {
+		addr := p.ipv4
+		if family == address.IPv6 {
+			addr = p.ipv6
+		}
+		if addr.IsValid() {
+			addresses = append(addresses, address.Node(v1.NodeInternalIP, addr))
+			addresses = appendName(addresses, v1.NodeInternalDNS, p.dnsName)
+		}
+	}
+	return addresses
+}
+
+// fargateNode is a pod with the provider ID that it was found by.
+type fargateNode struct {
+	*pod
+	providerID string
+}
+
+// ProviderID implements instance.Instance.
+func (n fargateNode) ProviderID() string { return n.providerID }
+
+// State implements instance.Instance. A Fargate node runs as long as it is there.
+func (n fargateNode) State() instance.State { return instance.Running }
+
+func (n fargateNode) facts(families []address.Family) (facts, error) {
+	return facts{zone: n.zone, addresses: n.addresses(families)}, nil
+}

@@ -1,0 +1,254 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+)
+
+// sourceConfig is the part of the configuration that Nodes depend on.
+type sourceConfig struct {
+	Region string
+	VPC    string
+	// Families are those of the addresses that Nodes get, in this order.
+	Families []address.Family
+	// TopologyTypes are the instance types that must have a place in the
+	// network topology.
+	TopologyTypes *regexp.Regexp
+	// SelfName and SelfID are the Node that this process runs on and its
+	// instance. Both are empty where that is not known.
+	SelfName, SelfID string
+	Tuning           tuning
+}
+
+// tuning are the times that tests shorten. What is zero is as in production.
+type tuning struct {
+	// MaxAge, MissingAge, Window and Timeout are those of inventory.Config.
+	MaxAge, MissingAge, Window, Timeout time.Duration
+}
+
+func (t tuning) withDefaults() tuning {
+	return tuning{
+		MaxAge:     cmp.Or(t.MaxAge, inventory.DefaultMaxAge),
+		MissingAge: cmp.Or(t.MissingAge, inventory.DefaultMissingAge),
+		Window:     cmp.Or(t.Window, inventory.DefaultWindow),
+		Timeout:    cmp.Or(t.Timeout, inventory.DefaultTimeout),
+	}
+}
+
+// source answers for EC2 instances and Fargate nodes.
+type source struct {
+	config    sourceConfig
+	inventory *inventory.Inventory
+	fargate   *fargate
+	zones     *vpc.Zones
+	topology  *topology
+	// nodes is set once there are informers.
+	nodes atomic.Pointer[nodeIndex]
+}
+
+var _ instance.Source = (*source)(nil)
+
+// newSource makes a source. The inventory and the zones are shared with others.
+func newSource(config sourceConfig, api client.Instances, instances *inventory.Inventory, zones *vpc.Zones) *source {
+	config.Tuning = config.Tuning.withDefaults()
+	return &source{
+		config:    config,
+		inventory: instances,
+		fargate:   newFargate(api, config.VPC, config.Tuning),
+		zones:     zones,
+		topology:  newTopology(api, config.TopologyTypes, instances, config.Tuning),
+	}
+}
+
+// setNodes lets the source know the provider IDs of Nodes by their names.
+func (s *source) setNodes(nodes *nodeIndex) { s.nodes.Store(nodes) }
+
+// facts are what is said about a Node's instance.
+type facts struct {
+	id, kind, zone string
+	addresses      []v1.NodeAddress
+}
+
+// subject is an instance that has facts.
+type subject interface {
+	instance.Instance
+	facts(families []address.Family) (facts, error)
+}
+
+// machine is an EC2 instance.
+type machine struct{ *inventory.Instance }
+
+// ProviderID implements instance.Instance.
+func (m machine) ProviderID() string { return inventory.FormatProviderID(m.AvailabilityZone, m.ID) }
+
+// State implements instance.Instance. An instance on its way up or down is not
+// stopped: it may still run.
+func (m machine) State() instance.State {
+	switch m.Instance.State {
+	case types.InstanceStateNameTerminated:
+		return instance.Terminated
+	case types.InstanceStateNameStopped:
+		return instance.Stopped
+	case types.InstanceStateNamePending, types.InstanceStateNameRunning,
+		types.InstanceStateNameShuttingDown, types.InstanceStateNameStopping:
+		return instance.Running
+	}
+	return instance.Unknown
+}
+
+func (m machine) facts(families []address.Family) (facts, error) {
+	addresses, err := nodeAddresses(m.Instance, families)
+	return facts{id: m.ID, kind: m.Type, zone: m.AvailabilityZone, addresses: addresses}, err
+}
+
+// Accepts implements instance.Source.
+func (s *source) Accepts(providerID string) error {
+	_, err := inventory.ParseProviderID(providerID)
+	return err
+}
+
+// Lookup implements instance.Source from the inventory, which gathers what is
+// asked at the same time.
+func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
+	results := make([]instance.Result, len(refs))
+	var all sync.WaitGroup
+	for i, ref := range refs {
+		all.Go(func() {
+			results[i] = s.answer(ctx, ref, questions{s.inventory.Find, s.inventory.FindByName, s.fargate.find})
+		})
+	}
+	all.Wait()
+	return results
+}
+
+// Confirm implements instance.Source by asking EC2.
+func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+	return s.answer(ctx, ref, questions{s.inventory.Confirm, s.inventory.ConfirmByName, s.fargate.confirm})
+}
+
+// questions are the three ways to ask for a Node's instance.
+type questions struct {
+	byID, byName func(ctx context.Context, key string) (*inventory.Instance, error)
+	fargate      func(ctx context.Context, name string) (*pod, error)
+}
+
+// answer puts the one question that fits the Ref.
+func (s *source) answer(ctx context.Context, ref instance.Ref, ask questions) instance.Result {
+	id, err := s.identify(ref)
+	switch {
+	case err != nil:
+		return instance.Failed(err)
+	case inventory.IsFargate(id):
+		found, err := ask.fargate(ctx, id)
+		return result(fargateNode{found, ref.ProviderID}, err)
+	case id != "":
+		found, err := ask.byID(ctx, id)
+		return result(machine{found}, err)
+	}
+	found, err := ask.byName(ctx, ref.NodeName)
+	return result(machine{found}, err)
+}
+
+// identify gives what names a Ref's instance: its provider ID, or what is known
+// of its name. It is empty where EC2 has to be asked for the name.
+func (s *source) identify(ref instance.Ref) (id string, err error) {
+	if ref.ProviderID != "" {
+		return inventory.ParseProviderID(ref.ProviderID)
+	}
+	return s.identifyName(ref.NodeName)
+}
+
+// identifyName gives the ID of a Node's instance as far as it is known without
+// EC2, otherwise nothing.
+func (s *source) identifyName(nodeName string) (id string, err error) {
+	switch {
+	case nodeName == "":
+		return "", errors.New("the node has neither a provider ID nor a name")
+	case nodeName == s.config.SelfName && s.config.SelfID != "":
+		return s.config.SelfID, nil
+	case isResourceName(nodeName):
+		return resourceID(nodeName)
+	}
+	if providerID := s.nodes.Load().providerID(nodeName); providerID != "" {
+		return inventory.ParseProviderID(providerID)
+	}
+	return "", nil
+}
+
+// result makes an answer of what was found.
+func result(found instance.Instance, err error) instance.Result {
+	switch {
+	case err == nil:
+		return instance.Found(found)
+	case errors.Is(err, inventory.ErrAbsent), errors.Is(err, errNoInterface):
+		return instance.Absent()
+	case errors.Is(err, inventory.ErrUntagged):
+		return instance.Failed(instance.WithReason(instance.ReasonInstanceNotFound, err))
+	case errors.Is(err, apierr.ErrConflict):
+		return instance.Failed(instance.WithReason(instance.ReasonAmbiguousInstance, err))
+	}
+	return instance.Failed(err)
+}
+
+// Metadata implements instance.Source. Labels are written only when a Node is
+// initialised; afterwards nothing but the addresses counts, which cost no call.
+func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
+	known, ok := found.(subject)
+	if !ok {
+		return nil, fmt.Errorf("instance is a %T, not one of EC2", found)
+	}
+	f, err := known.facts(s.config.Families)
+	if err != nil {
+		return nil, err
+	}
+	metadata := &cloudprovider.InstanceMetadata{
+		ProviderID:    found.ProviderID(),
+		InstanceType:  f.kind,
+		Zone:          f.zone,
+		Region:        s.config.Region,
+		NodeAddresses: f.addresses,
+	}
+	if instance.Initialised(node) {
+		return metadata, nil
+	}
+	if metadata.AdditionalLabels, err = s.labels(ctx, node, f); err != nil {
+		return nil, err
+	}
+	return metadata, nil
+}
+
+// labels are those that a new Node gets beside the ones of the framework. They
+// are written once and never corrected.
+func (s *source) labels(ctx context.Context, node *v1.Node, f facts) (map[string]string, error) {
+	if f.zone == "" {
+		return nil, fmt.Errorf("EC2 does not tell the availability zone now: %w", apierr.ErrUnavailable)
+	}
+	labels, err := zoneLabels(ctx, s.zones, node, f.zone)
+	if err != nil {
+		return nil, err
+	}
+	places, err := s.topology.labels(ctx, node, f)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(labels, places)
+	return labels, nil
+}

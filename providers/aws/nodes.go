@@ -1,0 +1,53 @@
+package aws
+
+import (
+	"k8s.io/client-go/informers"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+)
+
+var _ cloudprovider.InformerUser = (*cloud)(nil)
+
+// nodeParts are what serves Nodes, and what load balancers share with it.
+type nodeParts struct {
+	inventory *inventory.Inventory
+	zones     *vpc.Zones
+	source    *source
+}
+
+// serveNodes makes the parts that serve Nodes and routes to them.
+func (c *cloud) serveNodes() {
+	id, times, api := c.identity, c.tuning.source.withDefaults(), c.clients.EC2
+	c.inventory = inventory.New(api, inventory.Config{
+		Cluster: id.Cluster, VPC: id.VPC,
+		MaxAge: times.MaxAge, MissingAge: times.MissingAge, Window: times.Window, Timeout: times.Timeout,
+		Metrics: metrics.New(ProviderName).Snapshot("instances"),
+	})
+	c.zones = vpc.NewZones(api)
+	c.source = newSource(sourceConfig{
+		Region: id.Region, VPC: id.VPC,
+		Families: c.config.families, TopologyTypes: c.config.topologyTypes,
+		SelfName: id.NodeName, SelfID: id.InstanceID,
+		Tuning: times,
+	}, api, c.inventory, c.zones)
+	options := c.tuning.instances
+	options.Provider, options.DeleteByName = ProviderName, c.config.deleteByName
+	c.instances = instance.New(c.source, options)
+	c.routes = newRoutes(routesConfig{Cluster: id.Cluster, VPC: id.VPC, TableID: c.config.Global.RouteTableID}, api, c.source)
+}
+
+// SetInformers lets Nodes be found by the instance they are on. It is called
+// before the informers start.
+func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
+	nodes, err := newNodeIndex(factory.Core().V1().Nodes().Informer())
+	if err != nil {
+		klog.ErrorS(err, "Nodes are not found by their instances, no routes are made")
+		return
+	}
+	c.source.setNodes(nodes)
+}

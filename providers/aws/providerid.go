@@ -1,0 +1,28 @@
+package aws
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+)
+
+// ec2InstanceID gives the EC2 instance that a provider ID names, or false for
+// whatever else it names.
+func ec2InstanceID(providerID string) (id string, ok bool) {
+	id, err := inventory.ParseProviderID(providerID)
+	return id, err == nil && !inventory.IsFargate(id)
+}
+
+// isResourceName tells whether a host has the ID of its instance in its name.
+func isResourceName(nodeName string) bool { return strings.HasPrefix(nodeName, "i-") }
+
+// resourceID gives the ID of the instance whose host has it in its name, with or
+// without a domain.
+func resourceID(nodeName string) (string, error) {
+	id, _, _ := strings.Cut(nodeName, ".")
+	if !inventory.IsInstanceID(id) {
+		return "", fmt.Errorf("node name %q does not begin with the ID of an instance", nodeName)
+	}
+	return id, nil
+}

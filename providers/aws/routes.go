@@ -1,0 +1,272 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	v1 "k8s.io/api/core/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/keymutex"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+)
+
+// routeTimeout bounds listing, making or deleting routes.
+const routeTimeout = time.Minute
+
+// routesConfig is the part of the configuration that routes depend on.
+type routesConfig struct {
+	Cluster cluster.ID
+	VPC     string
+	// TableID is the route table; without it, it is the one of the cluster.
+	TableID string
+}
+
+// routes are the routes to the pods of Nodes in the route table of the cluster.
+type routes struct {
+	config routesConfig
+	api    routesAPI
+	source *source
+	table  *cache.Value[*types.RouteTable]
+	// cidrs has a lock for each destination: the framework creates and deletes
+	// at the same time.
+	cidrs keymutex.KeyMutex
+
+	mu sync.Mutex
+	// made are the destinations that got a route since routes were listed, and
+	// forwarding the network interfaces that were told to forward.
+	made, forwarding sets.Set[string]
+}
+
+// routesAPI are the calls in use for routes.
+type routesAPI interface {
+	client.Network
+	client.Routes
+}
+
+var _ cloudprovider.Routes = (*routes)(nil)
+
+// newRoutes makes the routes. They find Nodes and instances where the source does.
+func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
+	r := &routes{config: config, api: api, source: source, cidrs: keymutex.NewHashed(0), made: sets.New[string](), forwarding: sets.New[string]()}
+	r.table = cache.NewValue(r.readTable, cache.Options[*types.RouteTable]{TTL: tableAge})
+	return r
+}
+
+// ListRoutes gives the routes of the table that lead to instances or nowhere.
+//
+//	the route leads to                      listed as
+//	an instance with a Node                 a route to the Node, even while it is stopped
+//	another instance                        a route to the instance's ID
+//	an instance that is gone, nowhere       a black hole
+//	a gateway or the like                   -
+//
+// So that nothing is deleted for want of knowledge, it is an error before the
+// Nodes are known.
+func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudprovider.Route, error) {
+	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
+	defer cancel()
+	nodes := r.source.nodes.Load()
+	if !nodes.ready() {
+		return nil, fmt.Errorf("list routes: the nodes are not known yet: %w", apierr.ErrUnavailable)
+	}
+	table, err := r.table.GetWithin(ctx, 0)
+	if err != nil {
+		return nil, fmt.Errorf("list routes: %w", err)
+	}
+	r.begin()
+	names, err := r.namesWithoutID(ctx, nodes, table)
+	if err != nil {
+		return nil, fmt.Errorf("list routes: %w", err)
+	}
+	var list []*cloudprovider.Route
+	for i := range table.Routes {
+		entry := &table.Routes[i]
+		cidr, ok := destination(entry)
+		if !ok {
+			continue
+		}
+		route := &cloudprovider.Route{Name: clusterName + "-" + cidr.String(), DestinationCIDR: cidr.String()}
+		id := aws.ToString(entry.InstanceId)
+		name := cmp.Or(nodeOn(nodes, id, cidr), names[id])
+		switch {
+		case name != "":
+			route.TargetNode = apitypes.NodeName(name)
+		case entry.State == types.RouteStateBlackhole:
+			route.Blackhole = true
+		case id != "":
+			route.TargetNode = apitypes.NodeName(id)
+		default:
+			continue
+		}
+		list = append(list, route)
+	}
+	return list, nil
+}
+
+// begin forgets what was done since routes were last listed.
+func (r *routes) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made.Clear()
+	r.forwarding.Clear()
+}
+
+// nodeOn is the name of the Node on an instance. Of several, which should not
+// be, it is the one that has the route's destination, or the first by name.
+func nodeOn(nodes *nodeIndex, instanceID string, cidr netip.Prefix) string {
+	if instanceID == "" {
+		return ""
+	}
+	on := nodes.on(instanceID)
+	if len(on) == 0 {
+		return ""
+	}
+	slices.SortFunc(on, func(a, b *v1.Node) int {
+		if mine, other := hasPods(a, cidr), hasPods(b, cidr); mine != other {
+			return map[bool]int{true: -1, false: 1}[mine]
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	return on[0].Name
+}
+
+// hasPods tells whether the pods of a Node have addresses of this range.
+func hasPods(node *v1.Node, cidr netip.Prefix) bool {
+	return slices.ContainsFunc(node.Spec.PodCIDRs, func(text string) bool {
+		mine, err := netip.ParsePrefix(text)
+		return err == nil && mine.Masked() == cidr
+	})
+}
+
+// namesWithoutID gives, by instance ID, the names of Nodes that have pods and no
+// provider ID yet. Only EC2 can tell which instance they are on; it is asked
+// where a route may be one of theirs.
+func (r *routes) namesWithoutID(ctx context.Context, nodes *nodeIndex, table *types.RouteTable) (map[string]string, error) {
+	waiting := nodes.withoutID()
+	var unknown []string
+	for i := range table.Routes {
+		if id := aws.ToString(table.Routes[i].InstanceId); id != "" && len(nodes.on(id)) == 0 {
+			unknown = append(unknown, id)
+		}
+	}
+	if len(waiting) == 0 || len(unknown) == 0 {
+		return nil, nil
+	}
+	found, err := r.source.inventory.Get(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(found))
+	for id, i := range found {
+		name := i.PrivateDNSName
+		if id == r.source.config.SelfID {
+			name = r.source.config.SelfName
+		}
+		if waiting.Has(name) {
+			names[id] = name
+		}
+	}
+	return names, nil
+}
+
+// CreateRoute leads a destination to a Node's instance. A route to another
+// instance, or to one that is gone, is led there instead.
+func (r *routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
+	if err := r.create(ctx, route); err != nil {
+		return fmt.Errorf("create route to %s on node %s: %w", route.DestinationCIDR, route.TargetNode, err)
+	}
+	return nil
+}
+
+func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
+	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
+	defer cancel()
+	cidr, err := netip.ParsePrefix(route.DestinationCIDR)
+	if err != nil {
+		return apierr.Mark(apierr.ErrInvalid, err)
+	}
+	i, err := r.source.instanceOf(ctx, string(route.TargetNode))
+	if err != nil {
+		return err
+	}
+	to := hopTo(i)
+	if err := r.forward(ctx, to); err != nil {
+		return err
+	}
+	defer r.lock(cidr)()
+	if err := r.lead(ctx, cidr, to); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made.Insert(cidr.Masked().String())
+	return nil
+}
+
+// DeleteRoute deletes a route that was listed. One that is gone is deleted; one
+// that was led elsewhere since it was listed is another one, and stays.
+func (r *routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
+	if err := r.remove(ctx, route); err != nil {
+		return fmt.Errorf("delete route to %s: %w", route.DestinationCIDR, err)
+	}
+	return nil
+}
+
+func (r *routes) remove(ctx context.Context, route *cloudprovider.Route) error {
+	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
+	defer cancel()
+	cidr, err := netip.ParsePrefix(route.DestinationCIDR)
+	if err != nil {
+		return apierr.Mark(apierr.ErrInvalid, err)
+	}
+	table, err := r.table.Get(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.lock(cidr)()
+	r.mu.Lock()
+	replaced := r.made.Has(cidr.Masked().String())
+	r.mu.Unlock()
+	if replaced {
+		klog.FromContext(ctx).V(4).Info("Route is not deleted: it leads elsewhere by now", "destination", cidr, "node", route.TargetNode)
+		return nil
+	}
+	return r.deleteRoute(ctx, aws.ToString(table.RouteTableId), cidr)
+}
+
+// lock holds everybody else off a destination until the answer is called.
+func (r *routes) lock(cidr netip.Prefix) (unlock func()) {
+	key := cidr.Masked().String()
+	r.cidrs.LockKey(key)
+	return func() { _ = r.cidrs.UnlockKey(key) } // it never fails
+}
+
+// instanceOf gives the EC2 instance of a Node, by name.
+func (s *source) instanceOf(ctx context.Context, nodeName string) (*inventory.Instance, error) {
+	id, err := s.identifyName(nodeName)
+	switch {
+	case err != nil:
+		return nil, err
+	case inventory.IsFargate(id):
+		return nil, errors.New("a Fargate node has no EC2 instance")
+	case id != "":
+		return s.inventory.Find(ctx, id)
+	}
+	return s.inventory.FindByName(ctx, nodeName)
+}

@@ -1,0 +1,245 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// tableAge is how long the route table is known to writes. Lists read it anew.
+const tableAge = time.Minute
+
+// hop is what a route leads to: the primary network interface of an instance, or
+// the instance where that is not known.
+type hop struct {
+	instance, eni string
+	forwards      bool
+}
+
+// hopTo is the way to an instance. By the ID of the instance EC2 finds it only
+// if it has one network interface.
+func hopTo(i *inventory.Instance) hop {
+	if primary, ok := i.Primary(); ok {
+		return hop{instance: i.ID, eni: primary.ID, forwards: !primary.SourceDestCheck}
+	}
+	return hop{instance: i.ID}
+}
+
+// is tells whether a route leads there.
+func (h hop) is(route *types.Route) bool {
+	if h.eni != "" {
+		return aws.ToString(route.NetworkInterfaceId) == h.eni
+	}
+	return aws.ToString(route.InstanceId) == h.instance
+}
+
+// target gives the parameters of a write, of which one is set.
+func (h hop) target() (instance, eni *string) {
+	if h.eni != "" {
+		return nil, aws.String(h.eni)
+	}
+	return aws.String(h.instance), nil
+}
+
+// destinations gives the parameters of a write, of which one is set.
+func destinations(cidr netip.Prefix) (ipv4, ipv6 *string) {
+	if cidr.Addr().Is4() {
+		return aws.String(cidr.String()), nil
+	}
+	return nil, aws.String(cidr.String())
+}
+
+// destination is the range of addresses that a route is for, or false where it
+// is for something else.
+func destination(route *types.Route) (netip.Prefix, bool) {
+	text := aws.ToString(route.DestinationCidrBlock)
+	if text == "" {
+		text = aws.ToString(route.DestinationIpv6CidrBlock)
+	}
+	cidr, err := netip.ParsePrefix(text)
+	return cidr.Masked(), err == nil
+}
+
+// readTable reads the one table that routes are in.
+func (r *routes) readTable(ctx context.Context) (*types.RouteTable, error) {
+	input, what := r.question()
+	var found []types.RouteTable
+	for pages := ec2.NewDescribeRouteTablesPaginator(r.api, input); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("describe route tables %s: %w", what, err)
+		}
+		for _, table := range page.RouteTables {
+			if r.config.TableID != "" || r.config.Cluster.Member(tagMap(table.Tags)) {
+				found = append(found, table)
+			}
+		}
+	}
+	if len(found) != 1 {
+		ids := make([]string, len(found))
+		for i := range found {
+			ids[i] = aws.ToString(found[i].RouteTableId)
+		}
+		slices.Sort(ids)
+		return nil, fmt.Errorf("there are %d route tables %s, one is needed: [%s]", len(found), what, strings.Join(ids, ", "))
+	}
+	return &found[0], nil
+}
+
+// question is what finds the route table, also in words.
+func (r *routes) question() (*ec2.DescribeRouteTablesInput, string) {
+	if r.config.TableID != "" {
+		return &ec2.DescribeRouteTablesInput{RouteTableIds: []string{r.config.TableID}}, "with the ID " + r.config.TableID
+	}
+	input, what := &ec2.DescribeRouteTablesInput{}, "of the cluster"
+	if tag := r.config.Cluster.Tag(); tag != "" {
+		input.Filters = append(input.Filters, types.Filter{Name: aws.String("tag-key"), Values: []string{tag, cluster.LegacyTag}})
+		what = "with the tag " + tag
+	}
+	if r.config.VPC != "" {
+		input.Filters = append(input.Filters, types.Filter{Name: aws.String("vpc-id"), Values: []string{r.config.VPC}})
+		what += " in " + r.config.VPC
+	}
+	return input, what
+}
+
+func tagMap(tags []types.Tag) map[string]string {
+	m := make(map[string]string, len(tags))
+	for _, tag := range tags {
+		m[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
+	}
+	return m
+}
+
+// forward lets an instance forward packets that are not for itself. Who may not
+// write network interfaces may write the instance, if it has only one of them.
+func (r *routes) forward(ctx context.Context, to hop) error {
+	r.mu.Lock()
+	done := to.forwards || r.forwarding.Has(to.instance)
+	r.mu.Unlock()
+	if done {
+		return nil
+	}
+	off := &types.AttributeBooleanValue{Value: aws.Bool(false)}
+	err := apierr.ErrDenied
+	if to.eni != "" {
+		_, err = r.api.ModifyNetworkInterfaceAttribute(ctx, &ec2.ModifyNetworkInterfaceAttributeInput{NetworkInterfaceId: aws.String(to.eni), SourceDestCheck: off})
+	}
+	if errors.Is(err, apierr.ErrDenied) {
+		_, err = r.api.ModifyInstanceAttribute(ctx, &ec2.ModifyInstanceAttributeInput{InstanceId: aws.String(to.instance), SourceDestCheck: off})
+	}
+	if err != nil {
+		return fmt.Errorf("let instance %s forward packets: %w", to.instance, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forwarding.Insert(to.instance)
+	return nil
+}
+
+// lead makes a route, or leads one that is in its place elsewhere.
+func (r *routes) lead(ctx context.Context, cidr netip.Prefix, to hop) error {
+	table, err := r.table.Get(ctx)
+	if err != nil {
+		return err
+	}
+	id := aws.ToString(table.RouteTableId)
+	err = r.createRoute(ctx, id, cidr, to)
+	if client.Code(err) != "RouteAlreadyExists" {
+		return err
+	}
+	existing := routeTo(table, cidr)
+	if existing == nil {
+		if table, err = r.table.GetWithin(ctx, 0); err != nil {
+			return err
+		}
+		existing = routeTo(table, cidr)
+	}
+	switch {
+	case existing == nil:
+		return r.createRoute(ctx, id, cidr, to)
+	case to.is(existing):
+		return nil
+	case !movable(existing):
+		return fmt.Errorf("table %s has a route there that leads to no instance: %w", id, apierr.ErrConflict)
+	}
+	return r.replaceRoute(ctx, id, cidr, to)
+}
+
+// routeTo is the route with exactly that destination, or nil.
+func routeTo(table *types.RouteTable, cidr netip.Prefix) *types.Route {
+	for i := range table.Routes {
+		if d, ok := destination(&table.Routes[i]); ok && d == cidr.Masked() {
+			return &table.Routes[i]
+		}
+	}
+	return nil
+}
+
+// movable tells whether a route is one of ours or useless. A gateway for the pods
+// of a Node is somebody else's.
+func movable(route *types.Route) bool {
+	return route.State == types.RouteStateBlackhole || route.InstanceId != nil || route.NetworkInterfaceId != nil
+}
+
+func (r *routes) createRoute(ctx context.Context, table string, cidr netip.Prefix, to hop) error {
+	input := &ec2.CreateRouteInput{RouteTableId: aws.String(table)}
+	input.DestinationCidrBlock, input.DestinationIpv6CidrBlock = destinations(cidr)
+	input.InstanceId, input.NetworkInterfaceId = to.target()
+	if _, err := r.api.CreateRoute(ctx, input); err != nil {
+		return fmt.Errorf("create route to instance %s: %w", to.instance, err)
+	}
+	klog.FromContext(ctx).V(2).Info("Created route", "table", table, "destination", cidr, "instance", to.instance)
+	return nil
+}
+
+// replaceRoute leads a route elsewhere. Who may not replace can delete and create.
+func (r *routes) replaceRoute(ctx context.Context, table string, cidr netip.Prefix, to hop) error {
+	input := &ec2.ReplaceRouteInput{RouteTableId: aws.String(table)}
+	input.DestinationCidrBlock, input.DestinationIpv6CidrBlock = destinations(cidr)
+	input.InstanceId, input.NetworkInterfaceId = to.target()
+	_, err := r.api.ReplaceRoute(ctx, input)
+	switch {
+	case errors.Is(err, apierr.ErrDenied):
+		if err := r.deleteRoute(ctx, table, cidr); err != nil {
+			return err
+		}
+		return r.createRoute(ctx, table, cidr, to)
+	case isNoRoute(err):
+		return r.createRoute(ctx, table, cidr, to)
+	case err != nil:
+		return fmt.Errorf("replace route with one to instance %s: %w", to.instance, err)
+	}
+	klog.FromContext(ctx).V(2).Info("Replaced route", "table", table, "destination", cidr, "instance", to.instance)
+	return nil
+}
+
+// deleteRoute deletes a route. One that is not there is deleted.
+func (r *routes) deleteRoute(ctx context.Context, table string, cidr netip.Prefix) error {
+	input := &ec2.DeleteRouteInput{RouteTableId: aws.String(table)}
+	input.DestinationCidrBlock, input.DestinationIpv6CidrBlock = destinations(cidr)
+	_, err := r.api.DeleteRoute(ctx, input)
+	if err != nil && !isNoRoute(err) {
+		return fmt.Errorf("delete route: %w", err)
+	}
+	klog.FromContext(ctx).V(2).Info("Deleted route", "table", table, "destination", cidr)
+	return nil
+}
+
+// isNoRoute tells whether there is no such route. A table that is missing is
+// another error.
+func isNoRoute(err error) bool { return client.Code(err) == "InvalidRoute.NotFound" }
