@@ -17,8 +17,10 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 	"github.com/aws/smithy-go/middleware"
 	"k8s.io/component-base/version"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 )
 
@@ -107,10 +109,21 @@ func (b *Base) settings() []func(*config.LoadOptions) error {
 		config.WithDefaultsMode(aws.DefaultsModeInRegion),
 		config.WithHTTPClient(buildable(b.options.Tuning.Timeout)),
 		config.WithRetryer(func() aws.Retryer { return newRetryer(b.options.Tuning) }),
+		config.WithLogger(logging.LoggerFunc(logSDK)),
 		config.WithAPIOptions([]func(*middleware.Stack) error{
 			awsmiddleware.AddUserAgentKeyValue("kubernetes", version.Get().GitVersion),
 		}),
 	}
+}
+
+// logSDK passes on what the SDK has to say, such as that it falls back to an old
+// version of the instance metadata.
+func logSDK(class logging.Classification, format string, args ...any) {
+	level := klog.Level(4)
+	if class == logging.Warn {
+		level = 2
+	}
+	klog.V(level).InfoS("AWS SDK has something to say", "class", string(class), "text", fmt.Sprintf(format, args...))
 }
 
 // IMDS is the instance metadata service of this instance.

@@ -1,6 +1,10 @@
 package client
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -40,8 +44,32 @@ func share(complete aws.HTTPClient, timeout time.Duration) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	if b, ok := complete.(*awshttp.BuildableClient); ok {
-		client.Transport = b.GetTransport()
+		client.Transport = wholeBodies{b.GetTransport()}
 	}
 
 	return client
 }
+
+// wholeBodies has requests with their body in memory. The SDK closes a body once
+// the header of the answer is there; a transport that has sent all of it, and
+// only looks whether it goes on, takes that for a failure and ends the
+// connection before the answer is read.
+type wholeBodies struct{ transport *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (w wholeBodies) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return w.transport.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err := errors.Join(err, r.Body.Close()); err != nil {
+		return nil, fmt.Errorf("read the body of the request: %w", err)
+	}
+	whole := r.Clone(r.Context())
+	whole.Body, whole.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+
+	return w.transport.RoundTrip(whole)
+}
+
+// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
+func (w wholeBodies) CloseIdleConnections() { w.transport.CloseIdleConnections() }

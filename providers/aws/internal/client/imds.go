@@ -4,9 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 )
+
+// maxMetadataBackoff bounds the pause before the metadata are asked again: they
+// are near, and asked while somebody waits. It is what the SDK does by itself.
+const maxMetadataBackoff = time.Second
 
 // maxMetadata bounds what is read of an answer of the instance metadata; an
 // instance ID is shorter by far.
@@ -17,7 +22,11 @@ const maxMetadata = 1 << 10
 type IMDS struct{ client *imds.Client }
 
 func (b *Base) newIMDS(marks bool) *IMDS {
+	tuning := b.options.Tuning
+	tuning.MaxBackoff = min(tuning.MaxBackoff, maxMetadataBackoff)
+
 	return &IMDS{imds.NewFromConfig(b.config, func(o *imds.Options) {
+		o.Retryer, o.DisableDefaultMaxBackoff = newRetryer(tuning), true
 		o.APIOptions = append(o.APIOptions, b.middleware(ServiceIMDS, nil, marks)...)
 		if override, ok := find(b.options.Overrides, ServiceIMDS, ""); ok {
 			o.Endpoint = override.URL

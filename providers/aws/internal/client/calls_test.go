@@ -1,0 +1,308 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
+	"github.com/aws/smithy-go"
+	"github.com/google/go-cmp/cmp"
+	kmetrics "k8s.io/component-base/metrics"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+var always = front.Always()
+
+// TestFailures breaks calls on the wire: what they mean, and how often they are
+// tried (§2: three attempts).
+func TestFailures(t *testing.T) {
+	hold := front.NewHold()
+	t.Cleanup(hold.Release)
+	cases := map[string]struct {
+		reason   string
+		when     front.When
+		effect   front.Effect
+		want     string
+		code     string
+		attempts int
+	}{
+		"well":              {"", front.Nth(9), front.Drop(), apierr.CodeOK, "", 1},
+		"throttled twice":   {"§15: the third attempt succeeds", front.First(2), sim.Throttled(), apierr.CodeOK, "", 3},
+		"throttled":         {"§15", always, sim.Throttled(), apierr.CodeThrottled, "RequestLimitExceeded", 3},
+		"Throttling":        {"W38", always, sim.Error(400, "Throttling", "no"), apierr.CodeThrottled, "Throttling", 3},
+		"TooManyRequests":   {"W38", always, sim.Error(400, "TooManyRequests", "no"), apierr.CodeThrottled, "TooManyRequests", 3},
+		"ThrottlingExcepti": {"W38", always, sim.Error(400, "ThrottlingException", "no"), apierr.CodeThrottled, "ThrottlingException", 3},
+		"denied":            {"not again", always, sim.Denied(), apierr.CodeDenied, "UnauthorizedOperation", 1},
+		"not found":         {"not again", always, sim.Error(400, "InvalidInstanceID.NotFound", "no"), apierr.CodeNotFound, "InvalidInstanceID.NotFound", 1},
+		"500":               {"again", always, sim.Error(500, "InternalError", "no"), apierr.CodeUnavailable, "InternalError", 3},
+		"proxy":             {"an answer of no API", always, front.Status(502), apierr.CodeUnavailable, "UnknownError", 3},
+		"dropped":           {"again", always, front.Drop(), apierr.CodeUnavailable, "", 3},
+		"silent":            {"§2: every attempt is bounded", always, hold.Before, apierr.CodeTimeout, "", 3},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cloud, _ := start(t, sim.Options{})
+			keys(t, cloud)
+			tuning := quick()
+			if name == "silent" {
+				tuning.Timeout = 50 * time.Millisecond
+			}
+			_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: tuning})
+			cloud.Gate().Break("DescribeInstances", tc.when, tc.effect)
+			_, err := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
+			if apierr.Code(err) != tc.want || client.Code(err) != tc.code {
+				t.Errorf("%s: %q with code %q, want %q with %q: %v", tc.reason, apierr.Code(err), client.Code(err), tc.want, tc.code, err)
+			}
+			if _, ok := errors.AsType[smithy.APIError](err); ok != (tc.code != "") {
+				t.Errorf("%s: the SDK's error must stay: %v", tc.reason, err)
+			}
+			if tc.want == apierr.CodeTimeout && !errors.Is(err, apierr.ErrUnavailable) {
+				t.Errorf("%s: must mean unavailable: %v", tc.reason, err)
+			}
+			if got := cloud.Gate().Count("DescribeInstances"); got != tc.attempts {
+				t.Errorf("%s: %d attempts, want %d", tc.reason, got, tc.attempts)
+			}
+		})
+	}
+}
+
+// TestGovernorOverTheWire proves §15: what one API throttles slows the clients
+// of all down, and who gives up waiting is not tried again.
+func TestGovernorOverTheWire(t *testing.T) {
+	cloud, _ := start(t, sim.Options{})
+	keys(t, cloud)
+	fake := clocktesting.NewFakeClock(time.Now())
+	waits := &waits{FakeClock: fake, seen: make(chan time.Duration, 1)}
+	_, clients := connect(t, client.Options{
+		Overrides: overrides(cloud), Tuning: client.Tuning{MaxBackoff: time.Millisecond, Clock: waits},
+	})
+	call := func(ctx context.Context) <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			_, err := clients.ELB.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{})
+			done <- err
+		}()
+
+		return done
+	}
+
+	cloud.Gate().Break("DescribeInstances", front.First(1), sim.Throttled())
+	first := make(chan error, 1)
+	go func() {
+		_, err := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
+		first <- err
+	}()
+	if pause := <-waits.seen; pause != 10*time.Second {
+		t.Errorf("§15: the second attempt waits %s, want 10s", pause)
+	}
+	fake.Step(10 * time.Second)
+	if err := <-first; err != nil {
+		t.Fatalf("§15: %v", err)
+	}
+
+	other := call(t.Context())
+	if pause := <-waits.seen; pause < time.Second {
+		t.Errorf("§15: another API waits %s, want some seconds", pause)
+	}
+	if got := cloud.Gate().Count("elb.DescribeLoadBalancers"); got != 0 {
+		t.Errorf("§15: %d calls before the delay is over", got)
+	}
+	fake.Step(time.Minute)
+	if err := <-other; err != nil {
+		t.Fatalf("§15: %v", err)
+	}
+
+	cloud.Gate().Break("DescribeInstances", always, sim.Throttled())
+	fake.Step(time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		_, err := clients.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{})
+		first <- err
+	}()
+	<-waits.seen
+	before := cloud.Gate().Count("DescribeInstances")
+	cancel()
+	if err := <-first; apierr.Code(err) != apierr.CodeCanceled {
+		t.Errorf("§15: given up: %v", err)
+	}
+	if got := cloud.Gate().Count("DescribeInstances"); got != before {
+		t.Errorf("§15: who gives up is not retried, got %d more calls", got-before)
+	}
+}
+
+// waits is a clock that tells what is waited for.
+type waits struct {
+	*clocktesting.FakeClock
+	seen chan time.Duration
+}
+
+func (w *waits) NewTimer(d time.Duration) clock.Timer {
+	timer := w.FakeClock.NewTimer(d)
+	w.seen <- d
+
+	return timer
+}
+
+// recorder remembers calls.
+type recorder struct {
+	mu    sync.Mutex
+	calls []string
+}
+
+func (r *recorder) Call(service, operation string) func(error) {
+	return func(err error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.calls = append(r.calls, service+" "+operation+" "+apierr.Code(err))
+	}
+}
+
+// TestMetrics proves §17: what is counted, once for a call with all its
+// attempts.
+func TestMetrics(t *testing.T) {
+	cloud, _ := start(t, sim.Options{})
+	keys(t, cloud)
+	calls := &recorder{}
+	m := client.NewMetrics(calls)
+	registry := kmetrics.NewKubeRegistry()
+	m.Register(registry.MustRegister)
+	base, clients := connect(t, client.Options{RoleARN: role, Overrides: overrides(cloud), Metrics: m, Tuning: quick()})
+	ctx := t.Context()
+
+	gate := cloud.Gate()
+	gate.Break("DescribeInstances", front.First(2), sim.Throttled())
+	gate.Break("DescribeRouteTables", always, sim.Throttled())
+	gate.Break("DescribeSubnets", always, sim.Denied())
+	gate.Break("CreateTags", always, sim.Error(http.StatusBadRequest, "InvalidID", "no"))
+	gate.Break("elb.DescribeLoadBalancers", always, front.Drop())
+	var errs []error
+	note := func(_ any, err error) { errs = append(errs, err) }
+	note(clients.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{}))
+	note(clients.EC2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{}))
+	note(clients.EC2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{}))
+	note(clients.EC2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{"x"}, Tags: []types.Tag{{}}}))
+	note(clients.ELB.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{}))
+	note(base.IMDS().InstanceID(ctx))
+	if errs[0] != nil || errs[5] != nil {
+		t.Fatalf("%v, %v", errs[0], errs[5])
+	}
+
+	want := []string{
+		"sts AssumeRole ok", "ec2 DescribeInstances ok", "ec2 DescribeRouteTables throttled", "ec2 DescribeSubnets denied",
+		"ec2 CreateTags invalid", "elasticloadbalancing DescribeLoadBalancers unavailable", "imds getToken ok", "imds GetMetadata ok",
+	}
+	if diff := cmp.Diff(want, calls.calls); diff != "" {
+		t.Errorf("design, Seeing what it does (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string][]string{
+		"cloudprovider_aws_api_request_duration_seconds": {"describe_instance 1"},
+		"cloudprovider_aws_api_request_errors":           {"create_tags 1", "describe_route_tables 1"},
+		"cloudprovider_aws_api_response_status_total":    {"CreateTags,EC2,400 1", "DescribeRouteTables,EC2,503 1", "DescribeSubnets,EC2,403 1"},
+		"cloudprovider_aws_api_throttled_requests_total": {"DescribeInstances 2", "DescribeRouteTables 3"},
+	} {
+		if diff := cmp.Diff(want, counted(t, registry, name)); diff != "" {
+			t.Errorf("§17, %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// counted is one line for each series of a metric: the values of its labels, and
+// the count, or the number of observations.
+func counted(t *testing.T, registry kmetrics.KubeRegistry, name string) []string {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, label := range m.GetLabel() {
+				labels = append(labels, label.GetValue())
+			}
+			count := int(m.GetCounter().GetValue()) + int(m.GetHistogram().GetSampleCount())
+			lines = append(lines, strings.Join(labels, ",")+" "+strconv.Itoa(count))
+		}
+	}
+	slices.Sort(lines)
+
+	return lines
+}
+
+// TestAllMetrics proves §17: the names and labels that dashboards know.
+func TestAllMetrics(t *testing.T) {
+	t.Parallel()
+	want := map[string][]string{
+		"cloudprovider_aws_api_request_duration_seconds": {"request"},
+		"cloudprovider_aws_api_request_errors":           {"request"},
+		"cloudprovider_aws_api_throttled_requests_total": {"operation_name"},
+		"cloudprovider_aws_api_response_status_total":    {"service", "operation", "status_code"},
+	}
+	got := map[string][]string{}
+	for _, m := range client.AllMetrics() {
+		got[m.Name] = m.Labels
+		if m.Help == "" || m.Type == metrics.Gauge {
+			t.Errorf("%s: help %q, type %s", m.Name, m.Help, m.Type)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("§17 (-want +got):\n%s", diff)
+	}
+}
+
+// TestIMDS proves what the instance metadata is asked for, and what its failures
+// mean.
+func TestIMDS(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		hurt   func(*sim.Cloud)
+		want   string
+	}{
+		"well":        {"§2", func(*sim.Cloud) {}, apierr.CodeOK},
+		"off":         {"§2: version 1 does not help", func(c *sim.Cloud) { c.SetMetadata(false) }, apierr.CodeDenied},
+		"no instance": {"§2", func(c *sim.Cloud) { c.SetSelf("") }, apierr.CodeNotFound},
+		"down":        {"§2", func(c *sim.Cloud) { c.Gate().Break("imds", always, front.Status(503)) }, apierr.CodeUnavailable},
+		"gone":        {"§2", func(c *sim.Cloud) { c.Gate().Break("imds", always, front.Drop()) }, apierr.CodeUnavailable},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cloud, self := start(t, sim.Options{})
+			tc.hurt(cloud)
+			base, err := client.Load(t.Context(), client.Options{Overrides: overrides(cloud), Tuning: quick()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, idErr := base.IMDS().InstanceID(t.Context())
+			got, regionErr := base.IMDS().Region(t.Context())
+			if apierr.Code(idErr) != tc.want || apierr.Code(regionErr) != tc.want {
+				t.Errorf("%s: %q and %q, want %q: %v, %v", tc.reason, apierr.Code(idErr), apierr.Code(regionErr), tc.want, idErr, regionErr)
+			}
+			if tc.want == apierr.CodeOK && (id != self || got != region) {
+				t.Errorf("%s: instance %q in %q, want %q in %q", tc.reason, id, got, self, region)
+			}
+		})
+	}
+}
