@@ -18,7 +18,7 @@ func (c *Cloud) createClassic(p params) (any, error) {
 		if !b.isAs(want) {
 			return nil, fail("DuplicateLoadBalancerName", "Load Balancer named '%s' already exists and it is configured with different parameters.", want.Name)
 		}
-		return lbDnsNameXML{b.DNSName}, nil
+		return lbDNSNameXML{b.DNSName}, nil
 	}
 	if err := quota(len(c.balancers.classics), c.balancers.quotas.ClassicLoadBalancers, 20, "TooManyLoadBalancers", "classic load balancers"); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (c *Cloud) createClassic(p params) (any, error) {
 		b.DNSName = "internal-" + b.DNSName
 	}
 	c.balancers.classics[b.Name] = b
-	return lbDnsNameXML{b.DNSName}, nil
+	return lbDNSNameXML{b.DNSName}, nil
 }
 
 // readClassic reads a complete load balancer and checks it.
@@ -71,7 +71,7 @@ func (c *Cloud) readClassic(p params) (ClassicLoadBalancer, error) {
 	if len(b.SecurityGroups) == 0 {
 		b.SecurityGroups = c.defaultGroup(b.VPC)
 	}
-	if b.Tags, err = readTags(p, "Tags.member"); err != nil {
+	if b.Tags, err = readTags(p); err != nil {
 		return b, err
 	}
 	if err := b.listen(listeners); err != nil {

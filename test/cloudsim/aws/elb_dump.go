@@ -91,7 +91,7 @@ func (c *Cloud) dumpNetwork(n *network) []string {
 	out := lines{about: "load-balancer network " + n.name}
 	out.add("%s", n.scheme)
 	for _, m := range n.mappings {
-		out.add("subnet %s allocation %q address %q", c.label(m.Subnet), m.Allocation, m.PrivateIPv4)
+		out.add("subnet %s allocation %q address %q", c.label(m.Subnet), c.label(m.Allocation), m.PrivateIPv4)
 	}
 	out.add("security groups %s", c.labels(n.groups))
 	byDefault := defaultNetworkAttributes(n.scheme)
@@ -149,6 +149,9 @@ func (c *Cloud) dumpGroups() []string {
 func (c *Cloud) label(id string) string {
 	if g := c.group(id); g != nil {
 		return g.name
+	}
+	if a := c.allocation(id); a != nil {
+		return a.publicIP.String()
 	}
 	var tags map[string]string
 	if i := c.instance(id); i != nil {

@@ -179,7 +179,7 @@ func (k *balancing) deregister(group string, ids ...string) error {
 // refusal is a call that AWS does not accept.
 type refusal struct {
 	reason string
-	call   func(context.Context, *balancing) error
+	call   func(*balancing) error
 	code   string
 }
 
@@ -189,7 +189,7 @@ func refused(t *testing.T, cases map[string]refusal) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := startBalancing(t, Options{})
-			if got := code(tc.call(t.Context(), k)); got != tc.code {
+			if got := code(tc.call(k)); got != tc.code {
 				t.Errorf("got error code %q, want %q (%s)", got, tc.code, tc.reason)
 			}
 		})

@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -113,6 +112,3 @@ func sameSet(a, b []string) bool {
 func (c *Cloud) leave(user string, subnets ...string) {
 	c.after(c.balancers.deletion, func() { c.detach(user, subnets...) })
 }
-
-// sameTags tells whether two things have the same tags.
-func sameTags(a, b map[string]string) bool { return maps.Equal(a, b) }

@@ -22,9 +22,9 @@ func tagList(tags map[string]string) []lbPairXML {
 }
 
 // readTags returns the tags of a request.
-func readTags(p params, name string) (map[string]string, error) {
+func readTags(p params) (map[string]string, error) {
 	tags := make(map[string]string)
-	for _, tag := range p.structs(name) {
+	for _, tag := range p.structs("Tags.member") {
 		key, value := tag.str("Key"), tag.str("Value")
 		switch {
 		case key == "" || utf8.RuneCountInString(key) > 128:
@@ -95,7 +95,7 @@ func (c *Cloud) taggedClassic(p params) (*classicBalancer, map[string]string, er
 	if err != nil {
 		return nil, nil, err
 	}
-	tags, err := readTags(p, "Tags.member")
+	tags, err := readTags(p)
 	return b, tags, err
 }
 

@@ -258,43 +258,43 @@ func TestClassicOperationRefusals(t *testing.T) {
 	t.Parallel()
 	none := new("nothing")
 	refused(t, map[string]refusal{
-		"listeners of nothing": {"", func(ctx context.Context, k *balancing) error {
-			_, err := k.elb.CreateLoadBalancerListeners(ctx, &elb.CreateLoadBalancerListenersInput{LoadBalancerName: none, Listeners: k.web().Listeners})
+		"listeners of nothing": {"", func(k *balancing) error {
+			_, err := k.elb.CreateLoadBalancerListeners(k.t.Context(), &elb.CreateLoadBalancerListenersInput{LoadBalancerName: none, Listeners: k.web().Listeners})
 			return err
 		}, "LoadBalancerNotFound"},
-		"attributes of nothing": {"", func(ctx context.Context, k *balancing) error {
-			_, err := k.elb.DescribeLoadBalancerAttributes(ctx, &elb.DescribeLoadBalancerAttributesInput{LoadBalancerName: none})
+		"attributes of nothing": {"", func(k *balancing) error {
+			_, err := k.elb.DescribeLoadBalancerAttributes(k.t.Context(), &elb.DescribeLoadBalancerAttributesInput{LoadBalancerName: none})
 			return err
 		}, "LoadBalancerNotFound"},
-		"tags of nothing": {"", func(ctx context.Context, k *balancing) error {
-			_, err := k.elb.DescribeTags(ctx, &elb.DescribeTagsInput{LoadBalancerNames: []string{"nothing"}})
+		"tags of nothing": {"", func(k *balancing) error {
+			_, err := k.elb.DescribeTags(k.t.Context(), &elb.DescribeTagsInput{LoadBalancerNames: []string{"nothing"}})
 			return err
 		}, "LoadBalancerNotFound"},
-		"tags of 21": {"20 names at once", func(ctx context.Context, k *balancing) error {
-			_, err := k.elb.DescribeTags(ctx, &elb.DescribeTagsInput{LoadBalancerNames: make([]string, 21)})
+		"tags of 21": {"20 names at once", func(k *balancing) error {
+			_, err := k.elb.DescribeTags(k.t.Context(), &elb.DescribeTagsInput{LoadBalancerNames: make([]string, 21)})
 			return err
 		}, "ValidationError"},
-		"tag two": {"AddTags takes one name", func(ctx context.Context, k *balancing) error {
+		"tag two": {"AddTags takes one name", func(k *balancing) error {
 			k.createWeb(nil)
-			_, err := k.elb.AddTags(ctx, &elb.AddTagsInput{LoadBalancerNames: []string{"web", "web"}, Tags: k.web().Tags})
+			_, err := k.elb.AddTags(k.t.Context(), &elb.AddTagsInput{LoadBalancerNames: []string{"web", "web"}, Tags: k.web().Tags})
 			return err
 		}, "ValidationError"},
-		"delete nothing": {"§13: absent is success", func(ctx context.Context, k *balancing) error {
-			_, err := k.elb.DeleteLoadBalancer(ctx, &elb.DeleteLoadBalancerInput{LoadBalancerName: none})
+		"delete nothing": {"§13: absent is success", func(k *balancing) error {
+			_, err := k.elb.DeleteLoadBalancer(k.t.Context(), &elb.DeleteLoadBalancerInput{LoadBalancerName: none})
 			return err
 		}, ""},
-		"groups empty": {"", func(ctx context.Context, k *balancing) error {
+		"groups empty": {"", func(k *balancing) error {
 			k.createWeb(nil)
-			_, err := k.elb.ApplySecurityGroupsToLoadBalancer(ctx, &elb.ApplySecurityGroupsToLoadBalancerInput{LoadBalancerName: new("web"), SecurityGroups: []string{}})
+			_, err := k.elb.ApplySecurityGroupsToLoadBalancer(k.t.Context(), &elb.ApplySecurityGroupsToLoadBalancerInput{LoadBalancerName: new("web"), SecurityGroups: []string{}})
 			return err
 		}, "ValidationError"},
-		"group unknown": {"", func(ctx context.Context, k *balancing) error {
+		"group unknown": {"", func(k *balancing) error {
 			k.createWeb(nil)
-			_, err := k.elb.ApplySecurityGroupsToLoadBalancer(ctx, &elb.ApplySecurityGroupsToLoadBalancerInput{LoadBalancerName: new("web"), SecurityGroups: []string{"sg-0"}})
+			_, err := k.elb.ApplySecurityGroupsToLoadBalancer(k.t.Context(), &elb.ApplySecurityGroupsToLoadBalancerInput{LoadBalancerName: new("web"), SecurityGroups: []string{"sg-0"}})
 			return err
 		}, "InvalidSecurityGroup"},
-		"unknown action": {"", func(ctx context.Context, k *balancing) error {
-			_, err := k.elb.DescribeAccountLimits(ctx, &elb.DescribeAccountLimitsInput{})
+		"unknown action": {"", func(k *balancing) error {
+			_, err := k.elb.DescribeAccountLimits(k.t.Context(), &elb.DescribeAccountLimitsInput{})
 			return err
 		}, "InvalidAction"},
 	})

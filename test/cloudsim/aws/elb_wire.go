@@ -79,7 +79,7 @@ type lbGroupsXML struct {
 	SecurityGroups []string `xml:"SecurityGroups>member"`
 }
 
-type lbDnsNameXML struct {
+type lbDNSNameXML struct {
 	DNSName string
 }
 

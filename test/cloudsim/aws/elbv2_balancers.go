@@ -73,7 +73,7 @@ func (c *Cloud) readNetwork(p params) (network, error) {
 	if err := c.validGroups(n.groups, n.vpc, networkRefusals); err != nil {
 		return n, err
 	}
-	n.tags, err = readTags(p, "Tags.member")
+	n.tags, err = readTags(p)
 	return n, err
 }
 

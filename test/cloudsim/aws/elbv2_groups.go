@@ -60,7 +60,7 @@ func (c *Cloud) readTargetGroup(p params) (targetGroup, error) {
 	if g.check, err = readHealthCheck(p, g.check); err != nil {
 		return g, err
 	}
-	g.tags, err = readTags(p, "Tags.member")
+	g.tags, err = readTags(p)
 	return g, err
 }
 

@@ -47,7 +47,7 @@ func (c *Cloud) createListener(p params) (any, error) {
 		return nil, err
 	}
 	l := &listener{birth: c.born(), balancer: n.arn}
-	if l.tags, err = readTags(p, "Tags.member"); err != nil {
+	if l.tags, err = readTags(p); err != nil {
 		return nil, err
 	}
 	if err := c.readNetworkListener(p, l); err != nil {

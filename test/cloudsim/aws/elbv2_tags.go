@@ -59,7 +59,7 @@ func (c *Cloud) networkAddTags(p params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tags, err := readTags(p, "Tags.member")
+	tags, err := readTags(p)
 	if err != nil {
 		return nil, err
 	}

@@ -147,7 +147,7 @@ func TestNetworkCreateRefusals(t *testing.T) {
 		"two subnets in a zone": {"§9", func(k *balancing, in *elbv2.CreateLoadBalancerInput) {
 			in.SubnetMappings = append(in.SubnetMappings, elbv2types.SubnetMapping{SubnetId: new(k.seed.Private["us-west-2a"])})
 		}, "InvalidConfigurationRequest"},
-		"unknown allocation": {"", func(k *balancing, in *elbv2.CreateLoadBalancerInput) {
+		"unknown allocation": {"", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) {
 			in.SubnetMappings = in.SubnetMappings[:1]
 			in.SubnetMappings[0].AllocationId = new("eipalloc-0")
 		}, "AllocationIdNotFound"},

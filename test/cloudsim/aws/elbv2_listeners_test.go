@@ -1,0 +1,210 @@
+package aws
+
+import (
+	"context"
+	"testing"
+
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+func secured(in *elbv2.CreateListenerInput) {
+	in.Protocol, in.Certificates = elbv2types.ProtocolEnumTls, []elbv2types.Certificate{{CertificateArn: new(testCertificate)}}
+}
+
+func TestListenerCreate(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	balancer, group := k.createNet(nil), k.createGroup("group", nil)
+	in := listenerInput(balancer, group, 443)
+	secured(in)
+	in.Tags = []elbv2types.Tag{{Key: new("a"), Value: new("b")}}
+	out := ok(k, func(ctx context.Context) (*elbv2.CreateListenerOutput, error) { return k.v2.CreateListener(ctx, in) })
+	wire := out.Listeners[0]
+	if *wire.LoadBalancerArn != balancer || *wire.Port != 443 || wire.Protocol != elbv2types.ProtocolEnumTls ||
+		*wire.Certificates[0].CertificateArn != testCertificate || *wire.SslPolicy != "ELBSecurityPolicy-2016-08" ||
+		wire.DefaultActions[0].Type != elbv2types.ActionTypeEnumForward || *wire.DefaultActions[0].TargetGroupArn != group {
+		t.Errorf("§11: answer is %+v", wire)
+	}
+	n, _ := k.Network("net")
+	want := []NetworkListener{{
+		ARN: *wire.ListenerArn, Port: 443, Protocol: "TLS", TargetGroup: "group", Certificates: []string{testCertificate},
+		Policy: "ELBSecurityPolicy-2016-08", Tags: map[string]string{"a": "b"},
+	}}
+	if diff := cmp.Diff(want, n.Listeners); diff != "" {
+		t.Errorf("§11: listeners, -want +got:\n%s", diff)
+	}
+	if len(n.TargetGroups) != 1 || n.TargetGroups[0].ARN != group {
+		t.Errorf("target groups of the load balancer %+v", n.TargetGroups)
+	}
+}
+
+func TestListenerCreateCases(t *testing.T) {
+	t.Parallel()
+	forward := func(arn string) []elbv2types.Action {
+		return []elbv2types.Action{{Type: elbv2types.ActionTypeEnumForward, TargetGroupArn: new(arn)}}
+	}
+	cases := map[string]struct {
+		reason string
+		change func(*balancing, *elbv2.CreateListenerInput)
+		code   string
+	}{
+		"again":      {"an answer that got lost can be asked for again", func(_ *balancing, in *elbv2.CreateListenerInput) { in.Port = new(int32(80)) }, ""},
+		"other port": {"", func(*balancing, *elbv2.CreateListenerInput) {}, ""},
+		"port in use": {"", func(k *balancing, in *elbv2.CreateListenerInput) {
+			in.Port, in.DefaultActions = new(int32(80)), forward(k.createGroup("other", nil))
+		}, "DuplicateListener"},
+		"udp on a tcp port": {"a port has one listener", func(k *balancing, in *elbv2.CreateListenerInput) {
+			in.Port, in.Protocol = new(int32(80)), elbv2types.ProtocolEnumUdp
+			in.DefaultActions = forward(k.createGroup("udp", func(in *elbv2.CreateTargetGroupInput) { in.Protocol = elbv2types.ProtocolEnumUdp }))
+		}, "DuplicateListener"},
+		"tls to tls": {"§11: backend-protocol ssl", func(k *balancing, in *elbv2.CreateListenerInput) {
+			secured(in)
+			in.DefaultActions = forward(k.createGroup("tls", func(in *elbv2.CreateTargetGroupInput) { in.Protocol = elbv2types.ProtocolEnumTls }))
+		}, ""},
+		"tcp to tls": {"", func(k *balancing, in *elbv2.CreateListenerInput) {
+			in.DefaultActions = forward(k.createGroup("tls", func(in *elbv2.CreateTargetGroupInput) { in.Protocol = elbv2types.ProtocolEnumTls }))
+		}, "IncompatibleProtocols"},
+		"udp to tcp": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
+			in.Protocol = elbv2types.ProtocolEnumUdp
+		}, "IncompatibleProtocols"},
+		"http": {"", func(_ *balancing, in *elbv2.CreateListenerInput) { in.Protocol = elbv2types.ProtocolEnumHttp }, "ValidationError"},
+		"policy": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
+			secured(in)
+			in.SslPolicy = new("ELBSecurityPolicy-TLS13-1-2-2021-06")
+		}, ""},
+		"odd policy": {"", func(_ *balancing, in *elbv2.CreateListenerInput) { secured(in); in.SslPolicy = new("x") }, "SSLPolicyNotFound"},
+		"alpn": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
+			secured(in)
+			in.AlpnPolicy = []string{"HTTP2Preferred"}
+		}, ""},
+		"odd alpn":                {"", func(_ *balancing, in *elbv2.CreateListenerInput) { secured(in); in.AlpnPolicy = []string{"x"} }, "ALPNPolicyNotFound"},
+		"tls without certificate": {"", func(_ *balancing, in *elbv2.CreateListenerInput) { in.Protocol = elbv2types.ProtocolEnumTls }, "ValidationError"},
+		"odd certificate": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
+			secured(in)
+			in.Certificates[0].CertificateArn = new("cert")
+		}, "CertificateNotFound"},
+		"tcp with certificate": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
+			secured(in)
+			in.Protocol = elbv2types.ProtocolEnumTcp
+		}, "InvalidConfigurationRequest"},
+		"two certificates": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
+			secured(in)
+			in.Certificates = append(in.Certificates, in.Certificates[0])
+		}, "TooManyCertificates"},
+		"unknown group": {"", func(k *balancing, in *elbv2.CreateListenerInput) {
+			in.DefaultActions = forward(k.balancerARN("targetgroup/x/0"))
+		}, "TargetGroupNotFound"},
+		"group of another VPC": {"", func(k *balancing, in *elbv2.CreateListenerInput) {
+			vpc := k.Seed("other").VPC
+			in.DefaultActions = forward(k.createGroup("far", func(in *elbv2.CreateTargetGroupInput) { in.VpcId = new(vpc) }))
+		}, "InvalidConfigurationRequest"},
+		"group of another balancer": {"", func(k *balancing, in *elbv2.CreateListenerInput) {
+			in.LoadBalancerArn = new(k.createNet(func(in *elbv2.CreateLoadBalancerInput) { in.Name = new("second") }))
+		}, "TargetGroupAssociationLimit"},
+		"unknown balancer": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
+			in.LoadBalancerArn = new(*in.LoadBalancerArn + "0")
+		}, "LoadBalancerNotFound"},
+		"redirect": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
+			in.DefaultActions[0].Type = elbv2types.ActionTypeEnumRedirect
+		}, "InvalidLoadBalancerAction"},
+		"quota": {"", func(k *balancing, _ *elbv2.CreateListenerInput) { k.SetQuotas(Quotas{Listeners: 1}) }, "TooManyListeners"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := startBalancing(t, Options{})
+			balancer, group := k.createNet(nil), k.createGroup("group", nil)
+			k.listen(balancer, group, 80)
+			in := listenerInput(balancer, group, 8080)
+			tc.change(k, in)
+			before := k.Dump()
+			_, err := k.v2.CreateListener(t.Context(), in)
+			if got := code(err); got != tc.code {
+				t.Fatalf("%v, want %q (%s)", err, tc.code, tc.reason)
+			}
+			if diff := cmp.Diff(before, k.Dump()); diff != "" && err != nil {
+				t.Errorf("a refused call changed something:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestListenerModify(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	balancer, group, other := k.createNet(nil), k.createGroup("group", nil), k.createGroup("other", nil)
+	arn := k.listen(balancer, group, 80)
+	second := k.listen(balancer, group, 81)
+	modify := func(in elbv2.ModifyListenerInput) error {
+		in.ListenerArn = new(arn)
+		_, err := k.v2.ModifyListener(t.Context(), &in)
+		return err
+	}
+	expect := func(what string, want NetworkListener) {
+		t.Helper()
+		n, _ := k.Network("net")
+		want.ARN, want.Tags = arn, map[string]string{}
+		if diff := cmp.Diff(want, n.Listeners[0]); diff != "" {
+			t.Errorf("%s, -want +got:\n%s", what, diff)
+		}
+	}
+	wantCode(t, modify(elbv2.ModifyListenerInput{DefaultActions: listenerInput(balancer, other, 80).DefaultActions}), "")
+	expect("§11: another target group", NetworkListener{Port: 80, Protocol: "TCP", TargetGroup: "other"})
+	wantCode(t, modify(elbv2.ModifyListenerInput{Port: new(int32(81))}), "DuplicateListener")
+	wantCode(t, modify(elbv2.ModifyListenerInput{Protocol: elbv2types.ProtocolEnumTls}), "ValidationError", "certificate")
+	wantCode(t, modify(elbv2.ModifyListenerInput{Protocol: elbv2types.ProtocolEnumUdp}), "IncompatibleProtocols")
+	expect("after refused changes", NetworkListener{Port: 80, Protocol: "TCP", TargetGroup: "other"})
+	wantCode(t, modify(elbv2.ModifyListenerInput{
+		Protocol: elbv2types.ProtocolEnumTls, Certificates: []elbv2types.Certificate{{CertificateArn: new(testCertificate)}},
+		SslPolicy: new("ELBSecurityPolicy-TLS-1-2-2017-01"),
+	}), "")
+	wantCode(t, modify(elbv2.ModifyListenerInput{Certificates: []elbv2types.Certificate{{CertificateArn: new(testCertificate + "9")}}}), "")
+	expect("§11: another certificate, the policy stays", NetworkListener{
+		Port: 80, Protocol: "TLS", TargetGroup: "other", Certificates: []string{testCertificate + "9"}, Policy: "ELBSecurityPolicy-TLS-1-2-2017-01",
+	})
+	wantCode(t, modify(elbv2.ModifyListenerInput{Protocol: elbv2types.ProtocolEnumTcp}), "")
+	expect("without TLS the certificate goes", NetworkListener{Port: 80, Protocol: "TCP", TargetGroup: "other"})
+
+	ok(k, func(ctx context.Context) (*elbv2.DeleteListenerOutput, error) {
+		return k.v2.DeleteListener(ctx, &elbv2.DeleteListenerInput{ListenerArn: new(second)})
+	})
+	_, err := k.v2.DeleteListener(t.Context(), &elbv2.DeleteListenerInput{ListenerArn: new(second)})
+	wantCode(t, err, "ListenerNotFound")
+	arn = second
+	wantCode(t, modify(elbv2.ModifyListenerInput{}), "ListenerNotFound")
+}
+
+func TestListenerDescribe(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{PageSize: 2})
+	balancer, group := k.createNet(nil), k.createGroup("group", nil)
+	var arns []string
+	for port := range int32(5) {
+		arns = append(arns, k.listen(balancer, group, 80+port))
+	}
+	ports := make(map[int32]bool)
+	for p := elbv2.NewDescribeListenersPaginator(k.v2, &elbv2.DescribeListenersInput{LoadBalancerArn: new(balancer)}); p.HasMorePages(); {
+		page := ok(k, func(ctx context.Context) (*elbv2.DescribeListenersOutput, error) { return p.NextPage(ctx) })
+		for _, l := range page.Listeners {
+			ports[*l.Port] = true
+		}
+	}
+	if len(ports) != 5 {
+		t.Errorf("W37: listeners on %v, want five ports", ports)
+	}
+	for what, tc := range map[string]struct {
+		in   elbv2.DescribeListenersInput
+		code string
+	}{
+		"arns":             {elbv2.DescribeListenersInput{ListenerArns: arns[:2]}, ""},
+		"unknown arn":      {elbv2.DescribeListenersInput{ListenerArns: []string{arns[0] + "0"}}, "ListenerNotFound"},
+		"unknown balancer": {elbv2.DescribeListenersInput{LoadBalancerArn: new(balancer + "0")}, "LoadBalancerNotFound"},
+		"nothing":          {elbv2.DescribeListenersInput{}, "ValidationError"},
+	} {
+		if _, err := k.v2.DescribeListeners(t.Context(), &tc.in); code(err) != tc.code {
+			t.Errorf("%s: %v, want %q", what, err, tc.code)
+		}
+	}
+}
