@@ -14,11 +14,14 @@ import (
 // internetGatewayPrefix begins the IDs of internet gateways.
 const internetGatewayPrefix = "igw"
 
+// tablePage is how many route tables EC2 gives at a time at most.
+const tablePage = 100
+
 // readTables reads all route tables of the VPC.
 func (n *Network) readTables(ctx context.Context) ([]RouteTable, error) {
 	var tables []RouteTable
 	pages := ec2.NewDescribeRouteTablesPaginator(n.api, &ec2.DescribeRouteTablesInput{
-		Filters: []types.Filter{where(filterVPC, n.id)},
+		Filters: []types.Filter{where(filterVPC, n.id)}, MaxResults: aws.Int32(tablePage),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)

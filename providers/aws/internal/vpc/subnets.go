@@ -14,6 +14,9 @@ import (
 // maxFilterValues is how many values EC2 takes in one filter.
 const maxFilterValues = 200
 
+// subnetPage is how many subnets EC2 gives at a time at most.
+const subnetPage = 1000
+
 const (
 	filterVPC    = "vpc-id"
 	filterSubnet = "subnet-id"
@@ -59,7 +62,9 @@ func (n *Network) ask(ctx context.Context, wanted []string) ([]Subnet, error) {
 
 func (n *Network) describeSubnets(ctx context.Context, filters ...types.Filter) ([]Subnet, error) {
 	var subnets []Subnet
-	pages := ec2.NewDescribeSubnetsPaginator(n.api, &ec2.DescribeSubnetsInput{Filters: filters})
+	pages := ec2.NewDescribeSubnetsPaginator(n.api, &ec2.DescribeSubnetsInput{
+		Filters: filters, MaxResults: aws.Int32(subnetPage),
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

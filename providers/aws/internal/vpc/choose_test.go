@@ -1,0 +1,159 @@
+package vpc_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+var demo = cluster.ID{Name: "demo"}
+
+const (
+	ours   = "kubernetes.io/cluster/demo"
+	theirs = "kubernetes.io/cluster/other"
+)
+
+// subnet is in a zone of one letter, and has tags without values.
+func subnet(id, zone string, tags ...string) vpc.Subnet {
+	s := vpc.Subnet{ID: "subnet-" + id, AvailabilityZone: zone, Tags: map[string]string{}}
+	for _, tag := range tags {
+		key, value, _ := strings.Cut(tag, "=")
+		s.Tags[key] = value
+	}
+	return s
+}
+
+func ids(subnets []vpc.Subnet) string {
+	var list []string
+	for _, s := range subnets {
+		list = append(list, strings.TrimPrefix(s.ID, "subnet-"))
+	}
+	return strings.Join(list, " ")
+}
+
+func TestUsable(t *testing.T) {
+	t.Parallel()
+
+	subnets := []vpc.Subnet{
+		subnet("1", "a", ours), subnet("2", "a"), subnet("3", "a", theirs), subnet("4", "a", theirs, ours+"=shared"),
+		subnet("5", "a", "KubernetesCluster=demo", theirs), subnet("6", "a", "KubernetesCluster=other"),
+	}
+	if got, want := ids(vpc.Usable(subnets, demo)), "1 2 4 5 6"; got != want {
+		t.Errorf("§9 (1): got %s, want %s", got, want)
+	}
+	if got, want := ids(vpc.Usable(subnets, cluster.ID{})), "1 2 3 4 5 6"; got != want {
+		t.Errorf("§3 without a cluster ID all is ours: got %s, want %s", got, want)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	t.Parallel()
+
+	public := []vpc.RouteTable{{ID: "main", Main: true, Public: true}}
+	mixed := []vpc.RouteTable{{ID: "main", Main: true}, {ID: "public", Public: true, Subnets: []string{"subnet-2", "subnet-4"}}}
+	zones := map[string]vpc.Zone{"a": {Type: "availability-zone"}, "l": {Type: "local-zone"}, "w": {Type: "wavelength-zone"}}
+	cases := map[string]struct {
+		reason  string
+		subnets []vpc.Subnet
+		tables  []vpc.RouteTable
+		wish    vpc.Wish
+		want    string
+		says    string
+	}{
+		"OnePerZone":      {reason: "§9 (4) smallest ID, (5) zones in order", subnets: []vpc.Subnet{subnet("3", "b"), subnet("2", "a"), subnet("1", "a")}, tables: public, want: "1 3"},
+		"Public":          {reason: "§9 (3) private ones are dropped", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a"), subnet("3", "b"), subnet("4", "c")}, tables: mixed, want: "2 4"},
+		"Internal":        {reason: "§9 (3) internal: all, tables do not matter", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a"), subnet("3", "b")}, wish: vpc.Wish{Internal: true}, want: "1 3"},
+		"Role":            {reason: "§9 (4) the role before the cluster", subnets: []vpc.Subnet{subnet("1", "a", ours), subnet("2", "a", vpc.RoleTag)}, tables: public, want: "2"},
+		"RoleOfKind":      {reason: "§9 (4) the role of the kind", subnets: []vpc.Subnet{subnet("1", "a", vpc.RoleTag), subnet("2", "a", vpc.InternalRoleTag+"=0")}, wish: vpc.Wish{Internal: true}, want: "2"},
+		"OtherRole":       {reason: "§9 (4) the other role does not count", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a", vpc.InternalRoleTag)}, tables: public, want: "1"},
+		"Cluster":         {reason: "§9 (4) the cluster before the ID", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a", ours)}, tables: public, want: "2"},
+		"LocalZones":      {reason: "§9 (5) zones known to be others are dropped, unknown ones stay", subnets: []vpc.Subnet{subnet("1", "l"), subnet("2", "w"), subnet("3", "a"), subnet("4", "x")}, tables: public, want: "3 4"},
+		"NoSubnets":       {reason: "§9 empty is an error", tables: public, says: "other clusters"},
+		"OnlyPrivate":     {reason: "§9 empty is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed, says: "internet gateway"},
+		"OnlyLocal":       {reason: "§9 empty is an error", subnets: []vpc.Subnet{subnet("1", "l")}, tables: public, says: "local"},
+		"NoTable":         {reason: "§9 (2) no table is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed[1:], says: "subnet-1 has no route table"},
+		"ExplicitPrivate": {reason: "§9 (2) its own table before the main one", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a")}, tables: []vpc.RouteTable{{Main: true, Public: true}, {Subnets: []string{"subnet-1"}}}, want: "2"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			tc.wish.Cluster = demo
+			got, err := vpc.Choose(tc.subnets, tc.tables, zones, tc.wish)
+			if ids(got) != tc.want {
+				t.Errorf("%s: got %q, want %q", tc.reason, ids(got), tc.want)
+			}
+			if wantErr := tc.says != ""; wantErr != (err != nil) || wantErr && (!strings.Contains(err.Error(), tc.says) || !errors.Is(err, apierr.ErrInvalid)) {
+				t.Errorf("%s: got error %v, want it to say %q", tc.reason, err, tc.says)
+			}
+		})
+	}
+}
+
+// TestChoiceIsStable draws subnets in any order: the choice is the same, with one
+// subnet in each zone.
+func TestChoiceIsStable(t *testing.T) {
+	t.Parallel()
+
+	rapid.Check(t, func(t *rapid.T) {
+		subnets := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) vpc.Subnet {
+			tags := rapid.SliceOf(rapid.SampledFrom([]string{ours, vpc.RoleTag, vpc.InternalRoleTag})).Draw(t, "tags")
+			return subnet(rapid.StringMatching("[0-9]{2}").Draw(t, "id"), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "zone"), tags...)
+		}), 1, 8, func(s vpc.Subnet) string { return s.ID }).Draw(t, "subnets")
+		tables := []vpc.RouteTable{{Main: true, Public: true}}
+		wish := vpc.Wish{Cluster: demo, Internal: rapid.Bool().Draw(t, "internal")}
+		one, err := vpc.Choose(subnets, tables, nil, wish)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := vpc.Choose(rapid.Permutation(subnets).Draw(t, "shuffled"), tables, nil, wish)
+		if err != nil || ids(one) != ids(other) {
+			t.Fatalf("§9: %s and %s, %v", ids(one), ids(other), err)
+		}
+		for i := range one[1:] {
+			if one[i].AvailabilityZone >= one[i+1].AvailabilityZone {
+				t.Fatalf("§9 (4, 5): zones of %v are not in order, each once", one)
+			}
+		}
+	})
+}
+
+func TestPick(t *testing.T) {
+	t.Parallel()
+
+	subnets := []vpc.Subnet{
+		subnet("1", "a", "Name=blue"), subnet("2", "b", "Name=red"), subnet("3", "c", "Name=red"), subnet("4", "d", "Name=subnet-9"),
+	}
+	cases := map[string]struct {
+		reason string
+		wanted []string
+		want   string
+		says   string
+	}{
+		"IDsThenNames": {reason: "§9 IDs come first", wanted: []string{"blue", "subnet-3", "subnet-2"}, want: "3 2 1"},
+		"Missing":      {reason: "§9 count mismatch", wanted: []string{"subnet-1", "subnet-5"}, says: "subnet-5 (0 found)"},
+		"Ambiguous":    {reason: "§9 count mismatch", wanted: []string{"red"}, says: "red (2 found)"},
+		"NotAName":     {reason: "§8 what looks like an ID is one", wanted: []string{"subnet-9"}, says: "subnet-9 (0 found)"},
+		"Twice":        {reason: "§9 count mismatch", wanted: []string{"subnet-1", "blue"}, says: "blue (listed twice)"},
+		"None":         {reason: "§8 none left", says: "none are named"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got, err := vpc.Pick(subnets, tc.wanted)
+			if ids(got) != tc.want {
+				t.Errorf("%s: got %q, want %q", tc.reason, ids(got), tc.want)
+			}
+			if wantErr := tc.says != ""; wantErr != (err != nil) || wantErr && !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%s: got error %v, want it to say %q", tc.reason, err, tc.says)
+			}
+		})
+	}
+}

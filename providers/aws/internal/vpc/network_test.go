@@ -1,0 +1,255 @@
+package vpc_test
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// TestMain gives the SDK the keys of the simulated cloud, and nothing else of
+// what the machine has.
+func TestMain(m *testing.M) {
+	id, secret := new(sim.Cloud).AccessKey()
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// bed is a simulated region with the VPC of a cluster.
+type bed struct {
+	*sim.Cloud
+	t    *testing.T
+	seed *sim.Seed
+	api  client.EC2
+	net  *vpc.Network
+}
+
+func newBed(t *testing.T, options sim.Options) *bed {
+	t.Helper()
+	cloud, err := sim.Start(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	base, err := client.Load(t.Context(), client.Options{
+		Overrides: []client.Override{{Service: client.ServiceEC2, Region: cloud.Region(), URL: cloud.URL()}},
+		Tuning:    client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients, err := base.In(t.Context(), cloud.Region())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(clients.Close)
+	seed := cloud.Seed("demo")
+	cloud.Seed("other")
+	return &bed{
+		Cloud: cloud, t: t, seed: seed, api: clients.EC2,
+		net: vpc.NewNetwork(clients.EC2, seed.VPC, vpc.NewZones(clients.EC2)),
+	}
+}
+
+// calls checks the calls since the last time, and forgets them.
+func (b *bed) calls(reason string, want map[string]int) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, b.Gate().Calls()); diff != "" {
+		b.t.Errorf("%s: calls, -want +got:\n%s", reason, diff)
+	}
+	b.Gate().Reset()
+}
+
+// discover chooses, and gives the subnets by zone.
+func (b *bed) discover(wish vpc.Wish) map[string]string {
+	b.t.Helper()
+	wish.Cluster = demo
+	chosen, err := b.net.Discover(b.t.Context(), wish)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	subnets := map[string]string{}
+	for _, subnet := range chosen {
+		subnets[subnet.AvailabilityZone] = subnet.ID
+		if !subnet.CIDR.IsValid() {
+			b.t.Errorf("subnet %s has no CIDR", subnet.ID)
+		}
+	}
+	return subnets
+}
+
+var allReads = map[string]int{"DescribeSubnets": 1, "DescribeRouteTables": 1, "DescribeAvailabilityZones": 1}
+
+func TestDiscover(t *testing.T) {
+	t.Parallel()
+
+	b := newBed(t, sim.Options{})
+	want := map[string]string{}
+	for _, zone := range b.seed.Zones {
+		want[zone] = b.seed.Public[zone]
+	}
+	if diff := cmp.Diff(want, b.discover(vpc.Wish{})); diff != "" {
+		t.Errorf("§9: public subnets, -want +got:\n%s", diff)
+	}
+	b.calls("§9 one read of each", allReads)
+	want = maps.Clone(b.seed.Private)
+	if diff := cmp.Diff(want, b.discover(vpc.Wish{Internal: true})); diff != "" {
+		t.Errorf("§9: internal subnets, -want +got:\n%s", diff)
+	}
+	b.calls("W34 kept for a while", map[string]int{})
+	for _, op := range []string{"DescribeSubnets", "DescribeRouteTables"} {
+		for _, request := range b.Requests(op) {
+			if request.Form.Get("Filter.1.Name") != "vpc-id" || request.Form.Get("Filter.1.Value.1") != b.seed.VPC {
+				t.Errorf("W34: %s is not filtered: %v", op, request.Form)
+			}
+		}
+	}
+}
+
+func TestDiscoverPages(t *testing.T) {
+	t.Parallel()
+
+	b := newBed(t, sim.Options{PageSize: 2})
+	if got := b.discover(vpc.Wish{}); len(got) != len(b.seed.Zones) {
+		t.Errorf("W37: all pages count, got %v", got)
+	}
+	if calls := b.Gate().Calls(); calls["DescribeSubnets"] < 3 || calls["DescribeRouteTables"] < 2 {
+		t.Errorf("W37: want several pages, got %v", calls)
+	}
+}
+
+func TestDiscoverAgain(t *testing.T) {
+	t.Parallel()
+
+	b := newBed(t, sim.Options{})
+	tags := map[string]map[string]string{}
+	for _, subnet := range b.seed.Public {
+		tags[subnet] = b.Tags(subnet)
+		b.SetTags(subnet, map[string]string{sim.ClusterTag("other"): "owned"})
+	}
+	_, err := b.net.Discover(t.Context(), vpc.Wish{Cluster: demo})
+	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), "internet gateway") {
+		t.Errorf("§9: nothing public is an error, got %v", err)
+	}
+	b.Gate().Reset()
+	for subnet, tags := range tags {
+		b.SetTags(subnet, tags)
+	}
+	if got := b.discover(vpc.Wish{}); len(got) != len(b.seed.Zones) {
+		t.Errorf("§9: new tags count at once if there was no choice, got %v", got)
+	}
+	b.calls("§9 asked again once", map[string]int{"DescribeSubnets": 1, "DescribeRouteTables": 1})
+}
+
+func TestFallback(t *testing.T) {
+	t.Parallel()
+
+	b := newBed(t, sim.Options{})
+	for _, subnets := range []map[string]string{b.seed.Public, b.seed.Private} {
+		for _, subnet := range subnets {
+			b.SetTags(subnet, map[string]string{sim.ClusterTag("other"): "owned"})
+		}
+	}
+	zone := b.seed.Zones[1]
+	got := b.discover(vpc.Wish{Fallback: b.seed.Public[zone]})
+	if diff := cmp.Diff(map[string]string{zone: b.seed.Public[zone]}, got); diff != "" {
+		t.Errorf("§9 (1): the subnet of the controller is left, -want +got:\n%s", diff)
+	}
+	if _, err := b.net.Discover(t.Context(), vpc.Wish{Cluster: demo}); !errors.Is(err, apierr.ErrInvalid) {
+		t.Errorf("§9: nothing is an error, got %v", err)
+	}
+}
+
+func TestZonesDenied(t *testing.T) {
+	t.Parallel()
+
+	b := newBed(t, sim.Options{})
+	b.Gate().Break("DescribeAvailabilityZones", front.Always(), sim.Denied())
+	if got := b.discover(vpc.Wish{}); len(got) < len(b.seed.Zones) {
+		t.Errorf("W42: without the permission zones do not count, got %v", got)
+	}
+}
+
+func TestDiscoverFails(t *testing.T) {
+	t.Parallel()
+
+	for _, op := range []string{"DescribeSubnets", "DescribeRouteTables"} {
+		b := newBed(t, sim.Options{})
+		b.Gate().Break(op, front.Always(), sim.Denied())
+		if _, err := b.net.Discover(t.Context(), vpc.Wish{Cluster: demo}); !errors.Is(err, apierr.ErrDenied) {
+			t.Errorf("%s: got %v, want the error of AWS", op, err)
+		}
+		if got := b.Gate().Count(op); got != 1 {
+			t.Errorf("§9: a failed read is no failed choice; %s was called %d times", op, got)
+		}
+	}
+}
+
+func TestNamed(t *testing.T) {
+	t.Parallel()
+
+	b := newBed(t, sim.Options{})
+	zone := b.seed.Zones[0]
+	one, two := b.seed.Private[zone], b.seed.Public[b.seed.Zones[1]]
+	wanted := []string{"public-" + b.seed.Zones[1], one}
+	named := func(wanted []string) string {
+		t.Helper()
+		found, err := b.net.Named(t.Context(), wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids(found)
+	}
+	want := strings.ReplaceAll(one+" "+two, "subnet-", "")
+	if got := named(wanted); got != want {
+		t.Errorf("§9: IDs come first: got %s, want %s", got, want)
+	}
+	b.calls("§9 all subnets of the VPC", map[string]int{"DescribeSubnets": 1})
+
+	added := b.AddSubnet(sim.SubnetSpec{VPC: b.seed.VPC, Zone: zone, CIDR: "10.0.48.0/24", Tags: map[string]string{"Name": "new"}})
+	if got := named([]string{"new"}); "subnet-"+got != added {
+		t.Errorf("§9: got %s, want %s", got, added)
+	}
+	b.calls("§9 what is not known is asked for by name", map[string]int{"DescribeSubnets": 1})
+
+	_, err := b.net.Named(t.Context(), []string{"subnet-0", "new", "old"})
+	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), "subnet-0 (0 found), old (0 found)") {
+		t.Errorf("§9: count mismatch, got %v", err)
+	}
+	b.calls("§9 by ID and by name", map[string]int{"DescribeSubnets": 2})
+}
+
+func TestByID(t *testing.T) {
+	t.Parallel()
+
+	b := newBed(t, sim.Options{})
+	id := b.seed.Public[b.seed.Zones[0]]
+	got, err := b.net.ByID(t.Context(), []string{id})
+	if err != nil || len(got) != 1 || got[0].ID != id || got[0].CIDR.Bits() != 22 {
+		t.Errorf("§12: got %v, %v", got, err)
+	}
+	if _, err := b.net.ByID(t.Context(), []string{id, "subnet-0"}); err == nil {
+		t.Error("§12: half of the subnets would be half of the rules")
+	}
+}
