@@ -17,6 +17,8 @@ type Env struct {
 	ELB   client.ELB
 	ELBV2 client.ELBV2
 	IDs   plan.IDs
+	// Wait is for steps that wait for a state.
+	Wait Wait
 }
 
 type (

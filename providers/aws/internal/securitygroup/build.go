@@ -1,0 +1,147 @@
+package securitygroup
+
+import (
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// Choice is which groups a load balancer is to have.
+type Choice struct {
+	// Groups are in order, the primary one first. Nil leaves those that a network
+	// load balancer has.
+	Groups []plan.Ref
+	// Managed is the one among them that is made and kept up here, nil if users
+	// bring them all.
+	Managed *Managed
+}
+
+// Managed is a group as it is to be.
+type Managed struct {
+	Name, Description string
+	// Tags are for creation.
+	Tags  map[string]string
+	Rules Rules
+	// Existing is the group as it is, nil if it is not there.
+	Existing *Group
+}
+
+// ref names the group in a plan.
+func (m *Managed) ref() plan.Ref {
+	ref := plan.Ref{Key: change.SecurityGroupKey(m.Name)}
+	if m.Existing != nil {
+		ref.ID = m.Existing.ID
+	}
+	return ref
+}
+
+// ForClassic chooses the groups of a classic load balancer:
+//
+//	annotation security-groups    those
+//	or ElbSecurityGroup           that
+//	or                            one that is made
+//	and extra-security-groups     after it
+func ForClassic(r *request.Request, c request.Config, groups Groups) Choice {
+	choice := Choice{}
+	switch {
+	case len(r.SecurityGroups) > 0:
+		choice.Groups = refs(r.SecurityGroups)
+	case c.ClassicSecurityGroup != "":
+		choice.Groups = refs([]string{c.ClassicSecurityGroup})
+	default:
+		choice.Managed = managed(r, c, groups.Named(request.ClassicGroupName(r.Name)))
+		choice.Managed.Name = request.ClassicGroupName(r.Name)
+		choice.Managed.Description = classicDescription(r)
+		choice.Groups = []plan.Ref{choice.Managed.ref()}
+	}
+	for _, extra := range refs(r.ExtraSecurityGroups) {
+		if !slices.ContainsFunc(choice.Groups, func(ref plan.Ref) bool { return ref.ID == extra.ID }) {
+			choice.Groups = append(choice.Groups, extra)
+		}
+	}
+	return choice
+}
+
+// ForNetwork chooses the groups of a network load balancer. Attached are those
+// that it has, nil if there is no load balancer yet:
+//
+//	mode         load balancer       groups
+//	not Managed                      as they are, none at first
+//	Managed      without groups      none: AWS cannot add the first one later
+//	Managed      otherwise           those of the annotation security-groups
+//	Managed      otherwise           or one that is made
+func ForNetwork(r *request.Request, c request.Config, attached []string, groups Groups) Choice {
+	switch {
+	case !c.ManagedNetworkGroups, attached != nil && len(attached) == 0:
+		return Choice{}
+	case len(r.SecurityGroups) > 0:
+		return Choice{Groups: refs(r.SecurityGroups)}
+	}
+	name := request.NetworkGroupName(c.ClusterName, r.Service, r.UID)
+	existing := groups.Named(name)
+	if existing == nil {
+		existing = earlier(Owned(groups, r, c, attached), attached)
+	}
+	m := managed(r, c, existing)
+	m.Name, m.Description = name, networkDescription
+	if existing != nil {
+		m.Name = existing.Name
+	}
+	return Choice{Groups: []plan.Ref{m.ref()}, Managed: m}
+}
+
+// earlier is the group that was made for the load balancer when the cluster had
+// another name. It is used further, so that none is ever in the way of another.
+func earlier(owned []*Group, attached []string) *Group {
+	for _, group := range owned {
+		if group.Description == networkDescription && slices.Contains(attached, group.ID) {
+			return group
+		}
+	}
+	return nil
+}
+
+func managed(r *request.Request, c request.Config, existing *Group) *Managed {
+	tags := map[string]string{}
+	maps.Copy(tags, r.Tags)
+	maps.Copy(tags, c.Cluster.Tags())
+	return &Managed{Tags: tags, Rules: frontRules(r), Existing: existing}
+}
+
+// frontRules let clients in: each port from each source range, and the messages
+// that path MTU discovery needs.
+func frontRules(r *request.Request) Rules {
+	rules := Rules{}
+	for _, cidr := range r.SourceRanges {
+		source := prefix(cidr)
+		for _, port := range r.Ports {
+			rules[Rule{Protocol: transport(port.Protocol), From: port.Port, To: port.Port, Source: source}] = ""
+		}
+		rules[mtuRule(source)] = ""
+	}
+	return rules
+}
+
+// transport is the protocol of a port as EC2 calls it. TLS is TCP to it.
+func transport(protocol v1.Protocol) string {
+	if protocol == v1.ProtocolUDP {
+		return udp
+	}
+	return tcp
+}
+
+// refs names groups by ID, without empty ones and repetition.
+func refs(ids []string) []plan.Ref {
+	list := make([]plan.Ref, 0, len(ids))
+	for _, id := range ids {
+		if ref := (plan.Ref{ID: id}); id != "" && !slices.Contains(list, ref) {
+			list = append(list, ref)
+		}
+	}
+	return list
+}

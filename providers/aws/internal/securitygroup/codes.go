@@ -1,0 +1,21 @@
+package securitygroup
+
+import (
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+)
+
+// The error codes of EC2 that decide what a step does next. Sentinels do not
+// tell a thing that exists from one that is in use.
+const (
+	codeGroupExists  = "InvalidGroup.Duplicate"
+	codeGroupMissing = "InvalidGroup.NotFound"
+	codeRuleExists   = "InvalidPermission.Duplicate"
+	codeRuleMissing  = "InvalidPermission.NotFound"
+	codeInUse        = "DependencyViolation"
+)
+
+func hasCode(err error, codes ...string) bool {
+	return err != nil && slices.Contains(codes, client.Code(err))
+}

@@ -1,0 +1,89 @@
+package securitygroup
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// Diff plans how the managed group of a load balancer becomes what it is to be:
+// first what is missing, then what is too much. Without one there is nothing to
+// do.
+func Diff(m *Managed, vpc string, id cluster.ID) (change.Plan, error) {
+	if m == nil {
+		return nil, nil
+	}
+	if m.Existing == nil {
+		return change.Plan{
+			create{managed: m, vpc: vpc, cluster: id},
+			authorize{group: m.ref(), rules: m.Rules, fresh: true},
+		}, nil
+	}
+	missing, err := missingTags(m.Existing, id)
+	if err != nil {
+		return nil, err
+	}
+	var steps change.Plan
+	if len(missing) > 0 {
+		steps = append(steps, tag{group: m.ref(), tags: missing})
+	}
+	if rules := m.Rules.without(m.Existing.Rules); len(rules) > 0 {
+		steps = append(steps, authorize{group: m.ref(), rules: rules})
+	}
+	if rules := m.Existing.Rules.without(m.Rules); len(rules) > 0 {
+		steps = append(steps, revoke{group: m.ref(), rules: rules})
+	}
+	return steps, nil
+}
+
+// missingTags are the tags by which a group that has the name of ours is known as
+// ours. A group that another cluster has tagged is none.
+func missingTags(group *Group, id cluster.ID) (map[string]string, error) {
+	wanted := id.Tags()
+	missing := map[string]string{}
+	for key, value := range wanted {
+		switch group.Tags[key] {
+		case value:
+		case "":
+			missing[key] = value
+		default:
+			return nil, otherCluster(group, key)
+		}
+	}
+	if id.Foreign(group.Tags) {
+		return nil, otherCluster(group, "")
+	}
+	return missing, nil
+}
+
+func otherCluster(group *Group, key string) error {
+	text := fmt.Sprintf("security group %s (%s) belongs to another cluster", group.ID, group.Name)
+	if key != "" {
+		text += fmt.Sprintf(" by its tag %s=%s", key, group.Tags[key])
+	}
+	return apierr.Mark(apierr.ErrConflict, fmt.Errorf("%s: remove the tag or the group", text))
+}
+
+// Delete plans the end of groups.
+func Delete(groups []*Group) change.Plan {
+	var steps change.Plan
+	for _, group := range groups {
+		steps = append(steps, remove{id: group.ID, name: group.Name})
+	}
+	return steps
+}
+
+// Detached are the groups that a load balancer has and is not to have.
+func Detached(attached []string, wanted []plan.Ref) []string {
+	var ids []string
+	for _, id := range attached {
+		if !slices.ContainsFunc(wanted, func(ref plan.Ref) bool { return ref.ID == id }) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,84 @@
+package securitygroup
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+)
+
+// Group is a security group with its inbound rules.
+type Group struct {
+	ID, Name, Description string
+	Tags                  map[string]string
+	Rules                 Rules
+}
+
+// Groups are security groups by ID.
+type Groups map[string]*Group
+
+// Sorted lists the groups in the order of their IDs.
+func (g Groups) Sorted() []*Group {
+	list := make([]*Group, 0, len(g))
+	for _, id := range slices.Sorted(maps.Keys(g)) {
+		list = append(list, g[id])
+	}
+	return list
+}
+
+// Named finds the group of a name, or nil. Names are unique within a VPC.
+func (g Groups) Named(name string) *Group {
+	for _, group := range g.Sorted() {
+		if group.Name == name {
+			return group
+		}
+	}
+	return nil
+}
+
+// networkDescription is the description of the group that is made for a network
+// load balancer.
+const networkDescription = "[k8s] Managed SecurityGroup for LoadBalancer"
+
+// classicDescription is the description of the group that is made for a classic
+// load balancer.
+func classicDescription(r *request.Request) string {
+	return "Security group for Kubernetes ELB " + r.Name + " (" + r.Service.String() + ")"
+}
+
+// Owned are the groups that were made for the load balancers of a Service, and
+// are to go with them. Attached are the IDs of the groups that they have now.
+// Groups that an annotation or the configuration names are never among them.
+func Owned(groups Groups, r *request.Request, c request.Config, attached []string) []*Group {
+	spared := append(append([]string{c.ClassicSecurityGroup}, r.SecurityGroups...), r.ExtraSecurityGroups...)
+	var list []*Group
+	for _, group := range groups.Sorted() {
+		if ours(group, r, c, slices.Contains(attached, group.ID)) && !slices.Contains(spared, group.ID) {
+			list = append(list, group)
+		}
+	}
+	return list
+}
+
+// ours says whether a group was made for the Service. A group that goes by its
+// description alone, since the name of the cluster is another one now, must be in
+// use by the Service and have the part of the name that does not change.
+func ours(group *Group, r *request.Request, c request.Config, attached bool) bool {
+	if !c.Cluster.Owns(group.Tags) {
+		return false
+	}
+	network := request.NetworkGroupName(c.ClusterName, r.Service, r.UID)
+	switch group.Name {
+	case request.ClassicGroupName(r.Name), network:
+		return true
+	}
+	switch group.Description {
+	case classicDescription(r):
+		return attached
+	case networkDescription:
+		return attached && strings.HasPrefix(group.Name, network[:strings.LastIndexByte(network, '-')+1])
+	default:
+		return false
+	}
+}

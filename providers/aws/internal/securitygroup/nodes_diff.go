@@ -1,0 +1,190 @@
+package securitygroup
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// NodeDiff is what a load balancer's needs change in the groups of nodes.
+type NodeDiff struct {
+	needs  Needs
+	groups []nodeGroup
+}
+
+// nodeGroup is the change of one group.
+type nodeGroup struct {
+	*Group
+	missing Rules
+	// renamed are rules with their new descriptions.
+	renamed Rules
+	// stale are rules of the load balancer's own that it does not need any more.
+	stale Rules
+	// touched says that a network load balancer had or gets rules here.
+	touched bool
+}
+
+// DiffNodes compares what a load balancer needs with the groups of the VPC.
+// Groups holds all that may have a rule of it.
+func DiffNodes(n Needs, groups Groups, id cluster.ID) NodeDiff {
+	diff := NodeDiff{needs: n}
+	for _, group := range groups.Sorted() {
+		wanted := Rules{}
+		if slices.Contains(n.Groups, group.ID) {
+			wanted = n.Rules
+		}
+		own := n.own(group, id)
+		stale := own.without(wanted)
+		renamed := Rules{}
+		for rule, description := range wanted {
+			if before, ok := own[rule]; ok && before != description {
+				renamed[rule] = description
+			}
+		}
+		diff.groups = append(diff.groups, nodeGroup{
+			Group: group, missing: wanted.without(group.Rules), renamed: renamed, stale: stale,
+			touched: own.described() || wanted.described(),
+		})
+	}
+	return diff
+}
+
+// own are the rules in a group that were made for the load balancer. A group
+// that refers to itself was made so by somebody else: nodes that way talk to each
+// other.
+func (n Needs) own(group *Group, id cluster.ID) Rules {
+	own := Rules{}
+	for rule, description := range group.Rules {
+		from := rule.Source.Value
+		switch {
+		case description == clientPrefix+n.LoadBalancer, description == healthPrefix+n.LoadBalancer:
+			own[rule] = description
+		case rule != FromEverything(from) || !slices.Contains(n.Sources, from) || from == group.ID:
+		case id.Member(group.Tags), slices.Contains(n.Ending, from):
+			own[rule] = description
+		}
+	}
+	return own
+}
+
+// LetsIn says whether another group lets in everything from a group.
+func LetsIn(groups Groups, id string) bool {
+	for _, group := range groups {
+		if _, ok := group.Rules[FromEverything(id)]; ok && group.ID != id {
+			return true
+		}
+	}
+	return false
+}
+
+// described says whether there are rules with descriptions, which those for
+// network load balancers have.
+func (r Rules) described() bool {
+	for _, description := range r {
+		if description != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Named says whether a rule in one of the groups names the load balancer.
+func Named(groups Groups, loadBalancer string) bool {
+	for _, group := range groups {
+		for _, description := range group.Rules {
+			if description == clientPrefix+loadBalancer || description == healthPrefix+loadBalancer {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Stale are the rules that would be taken away. Others may need them.
+func (d NodeDiff) Stale() []Rule {
+	all := Rules{}
+	for _, group := range d.groups {
+		for rule, description := range group.stale {
+			all[rule] = description
+		}
+	}
+	return all.sorted()
+}
+
+// Heirs says which other load balancer needs a rule, by name.
+type Heirs map[Rule]string
+
+// Plan lists the writes: what is missing comes first, then what goes to another
+// load balancer, then what goes away. Rules that others need stay.
+func (d NodeDiff) Plan(heirs Heirs) change.Plan {
+	var steps change.Plan
+	for _, group := range d.groups {
+		group.inherit(heirs)
+		group.tune()
+		ref := plan.Ref{ID: group.ID}
+		if len(group.missing) > 0 {
+			steps = append(steps, authorize{group: ref, rules: group.missing})
+		}
+		if len(group.renamed) > 0 {
+			steps = append(steps, describeRules{group: ref, rules: group.renamed})
+		}
+		if len(group.stale) > 0 {
+			steps = append(steps, revoke{group: ref, rules: group.stale})
+		}
+	}
+	return steps
+}
+
+// inherit keeps the rules that others need, under the name of one of them.
+func (g *nodeGroup) inherit(heirs Heirs) {
+	stale := Rules{}
+	renamed := Rules{}
+	for rule, description := range g.renamed {
+		renamed[rule] = description
+	}
+	for rule, description := range g.stale {
+		heir, needed := heirs[rule]
+		switch {
+		case !needed:
+			stale[rule] = description
+		case rule.Source.Kind != FromGroup:
+			renamed[rule] = healthPrefix + heir
+		}
+	}
+	g.stale, g.renamed = stale, renamed
+}
+
+// tune has the messages for path MTU discovery come in from where clients do,
+// those of other load balancers too.
+func (g *nodeGroup) tune() {
+	if !g.touched {
+		return
+	}
+	wanted := Rules{}
+	for _, rules := range []Rules{g.Rules.without(g.stale).without(g.renamed), g.renamed, g.missing} {
+		for rule, description := range rules {
+			if strings.HasPrefix(description, clientPrefix) {
+				wanted[mtuRule(rule.Source)] = mtuDescription
+			}
+		}
+	}
+	missing, stale := Rules{}, Rules{}
+	for rule, description := range g.missing {
+		missing[rule] = description
+	}
+	for rule, description := range wanted.without(g.Rules) {
+		missing[rule] = description
+	}
+	for rule, description := range g.stale {
+		stale[rule] = description
+	}
+	for rule, description := range g.Rules.without(wanted) {
+		if description == mtuDescription {
+			stale[rule] = description
+		}
+	}
+	g.missing, g.stale = missing, stale
+}

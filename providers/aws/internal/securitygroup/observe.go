@@ -1,0 +1,126 @@
+package securitygroup
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+)
+
+const (
+	// pageSize is the most groups that EC2 gives at once.
+	pageSize = 1000
+	// filterValues is how many values go into one filter; EC2 takes 200.
+	filterValues = 150
+)
+
+// Observe reads the groups of the VPC that are there for the cluster; those of a
+// cluster without an ID are all.
+func Observe(ctx context.Context, api client.SecurityGroups, vpc string, id cluster.ID) (Groups, error) {
+	filters := []types.Filter{filter("vpc-id", vpc)}
+	if id.Name != "" {
+		filters = append(filters, filter("tag-key", id.Tag(), cluster.LegacyTag))
+	}
+	groups, err := describe(ctx, api, filters)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(groups, func(_ string, group *Group) bool { return !id.Member(group.Tags) })
+	return groups, nil
+}
+
+// ObserveIDs reads groups by their IDs, whoever they are there for. IDs that do
+// not exist are left out.
+func ObserveIDs(ctx context.Context, api client.SecurityGroups, vpc string, ids []string) (Groups, error) {
+	return observeBy(ctx, api, vpc, "group-id", ids)
+}
+
+// ObserveReferring reads the groups with a rule whose source is one of the groups
+// with these IDs, whoever they are there for.
+func ObserveReferring(ctx context.Context, api client.SecurityGroups, vpc string, ids []string) (Groups, error) {
+	return observeBy(ctx, api, vpc, "ip-permission.group-id", ids)
+}
+
+// ObservePorts reads the groups with a rule that begins at one of the ports,
+// whoever they are there for.
+func ObservePorts(ctx context.Context, api client.SecurityGroups, vpc string, ports []int32) (Groups, error) {
+	values := make([]string, 0, len(ports))
+	for _, port := range ports {
+		values = append(values, strconv.Itoa(int(port)))
+	}
+	return observeBy(ctx, api, vpc, "ip-permission.from-port", values)
+}
+
+// observeNamed reads the group of a name, nil if there is none.
+func observeNamed(ctx context.Context, api client.SecurityGroups, vpc, name string) (*Group, error) {
+	groups, err := describe(ctx, api, []types.Filter{filter("vpc-id", vpc), filter("group-name", name)})
+	if err != nil {
+		return nil, err
+	}
+	return groups.Named(name), nil
+}
+
+func observeBy(ctx context.Context, api client.SecurityGroups, vpc, name string, values []string) (Groups, error) {
+	found := Groups{}
+	for chunk := range slices.Chunk(values, filterValues) {
+		groups, err := describe(ctx, api, []types.Filter{filter("vpc-id", vpc), filter(name, chunk...)})
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(found, groups)
+	}
+	return found, nil
+}
+
+func describe(ctx context.Context, api client.SecurityGroups, filters []types.Filter) (Groups, error) {
+	groups := Groups{}
+	pages := ec2.NewDescribeSecurityGroupsPaginator(api, &ec2.DescribeSecurityGroupsInput{
+		Filters: filters, MaxResults: aws.Int32(pageSize),
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("describe security groups by %s: %w", names(filters), err)
+		}
+		for i := range page.SecurityGroups {
+			group := toGroup(&page.SecurityGroups[i])
+			groups[group.ID] = group
+		}
+	}
+	return groups, nil
+}
+
+func toGroup(seen *types.SecurityGroup) *Group {
+	group := &Group{
+		ID:          aws.ToString(seen.GroupId),
+		Name:        aws.ToString(seen.GroupName),
+		Description: aws.ToString(seen.Description),
+		Tags:        make(map[string]string, len(seen.Tags)),
+		Rules:       rulesOf(seen.IpPermissions),
+	}
+	for _, tag := range seen.Tags {
+		group.Tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
+	}
+	return group
+}
+
+func filter(name string, values ...string) types.Filter {
+	return types.Filter{Name: aws.String(name), Values: values}
+}
+
+func names(filters []types.Filter) string {
+	list := make([]string, 0, len(filters))
+	for _, f := range filters {
+		list = append(list, aws.ToString(f.Name))
+	}
+	return strings.Join(list, " and ")
+}

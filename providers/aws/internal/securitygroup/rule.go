@@ -1,0 +1,134 @@
+package securitygroup
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// SourceKind is a way to say where traffic comes from.
+type SourceKind int
+
+// The kinds of sources.
+const (
+	FromIPv4 SourceKind = iota
+	FromIPv6
+	FromPrefixList
+	FromGroup
+)
+
+// Source is where a rule lets traffic in from: a CIDR, or the ID of a prefix
+// list or a security group.
+type Source struct {
+	Kind  SourceKind
+	Value string
+}
+
+// The protocols that have names. All others are numbers.
+const (
+	tcp    = "tcp"
+	udp    = "udp"
+	icmp   = "icmp"
+	icmpV6 = "icmpv6"
+	// everything is all protocols with all their ports.
+	everything = "-1"
+)
+
+// all is a port, or a type or code of ICMP, that stands for all of them.
+const all = -1
+
+// Rule is what EC2 takes for the identity of an inbound rule. Its description is
+// no part of it.
+type Rule struct {
+	Protocol string
+	// From and To are the first and last port, or type and code of ICMP.
+	From, To int32
+	Source   Source
+}
+
+// Rules holds the description of each rule.
+type Rules map[Rule]string
+
+// prefix is the source of packets from a CIDR.
+func prefix(p netip.Prefix) Source {
+	p = p.Masked()
+	if p.Addr().Is4() {
+		return Source{Kind: FromIPv4, Value: p.String()}
+	}
+	return Source{Kind: FromIPv6, Value: p.String()}
+}
+
+// FromEverything is the rule that lets a classic load balancer in, by its group.
+func FromEverything(group string) Rule {
+	return Rule{Protocol: everything, From: all, To: all, Source: Source{Kind: FromGroup, Value: group}}
+}
+
+// mtuRule lets the messages in that path MTU discovery needs: "fragmentation
+// needed" for IPv4, "packet too big" for IPv6.
+func mtuRule(source Source) Rule {
+	if source.Kind == FromIPv6 {
+		return Rule{Protocol: icmpV6, From: 2, To: 0, Source: source}
+	}
+	return Rule{Protocol: icmp, From: 3, To: 4, Source: source}
+}
+
+// String says what the rule lets in, such as "tcp 80 from 10.0.0.0/8".
+func (r Rule) String() string {
+	return fmt.Sprintf("%s from %s", r.traffic(), r.Source.Value)
+}
+
+func (r Rule) traffic() string {
+	switch {
+	case r.Protocol == everything:
+		return "everything"
+	case r.From == all && r.To == all:
+		return r.Protocol
+	case r.Protocol == icmp, r.Protocol == icmpV6:
+		return fmt.Sprintf("%s %d/%d", r.Protocol, r.From, r.To)
+	case r.From == r.To:
+		return r.Protocol + " " + strconv.Itoa(int(r.From))
+	default:
+		return fmt.Sprintf("%s %d-%d", r.Protocol, r.From, r.To)
+	}
+}
+
+func compare(a, b Rule) int {
+	return cmp.Or(
+		cmp.Compare(a.Protocol, b.Protocol),
+		cmp.Compare(a.From, b.From),
+		cmp.Compare(a.To, b.To),
+		cmp.Compare(a.Source.Kind, b.Source.Kind),
+		cmp.Compare(a.Source.Value, b.Source.Value),
+	)
+}
+
+// sorted lists the rules in a fixed order.
+func (r Rules) sorted() []Rule { return slices.SortedFunc(maps.Keys(r), compare) }
+
+// without are the rules that others has not got, whatever their descriptions.
+func (r Rules) without(others Rules) Rules {
+	left := Rules{}
+	for rule, description := range r {
+		if _, there := others[rule]; !there {
+			left[rule] = description
+		}
+	}
+	return left
+}
+
+// String lists the rules with their descriptions.
+func (r Rules) String() string {
+	texts := make([]string, 0, len(r))
+	for _, rule := range r.sorted() {
+		text := rule.String()
+		if description := r[rule]; description != "" {
+			text += " (" + description + ")"
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
