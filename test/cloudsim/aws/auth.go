@@ -22,7 +22,7 @@ const signingAlgorithm = "AWS4-HMAC-SHA256"
 // credential is what the simulated cloud knows of an access key.
 type credential struct {
 	secret, token string
-	role          string    // ARN, empty for the static key
+	role, session string    // ARN and session name, empty for the static key
 	expires       time.Time // zero for never
 }
 

@@ -143,12 +143,12 @@ func (c *Cloud) createTags(p params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.require("Tag.1.Key"); err != nil {
-		return nil, err
-	}
 	tags, err := parseTags(p)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(tags) == 0:
+		return nil, fail("MissingParameter", "The request must contain the parameter Tag")
 	}
 	for _, t := range all {
 		merged := maps.Clone(t.tags)

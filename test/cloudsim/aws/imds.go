@@ -203,7 +203,7 @@ func (c *Cloud) profileCredentials(role string) (string, error) {
 		return "", status(http.StatusNotFound)
 	}
 	now := c.opts.Clock.Now()
-	id, made := c.issue(c.roleARN(role), now.Add(metadataLife))
+	id, made := c.issue(c.roleARN(role), c.metadata.self, now.Add(metadataLife))
 	document, err := json.Marshal(map[string]string{
 		"Code": "Success", "Type": "AWS-HMAC", "LastUpdated": now.UTC().Format(time.RFC3339),
 		"AccessKeyId": id, "SecretAccessKey": made.secret, "Token": made.token, "Expiration": made.expires.UTC().Format(time.RFC3339),

@@ -60,9 +60,9 @@ func (c *Cloud) roleARN(name string) string {
 }
 
 // issue makes credentials of a role.
-func (c *Cloud) issue(role string, expires time.Time) (id string, made credential) {
+func (c *Cloud) issue(role, session string, expires time.Time) (id string, made credential) {
 	id = "ASIA" + strings.ToUpper(c.newHex("access key", 16))
-	made = credential{secret: c.newHex("secret", 40), token: c.newHex("session token", 64), role: role, expires: expires}
+	made = credential{secret: c.newHex("secret", 40), token: c.newHex("session token", 64), role: role, session: session, expires: expires}
 	c.keys[id] = made
 	return id, made
 }
@@ -104,7 +104,7 @@ func (c *Cloud) assumeRole(p params) (any, error) {
 		return nil, fail("ValidationError", "The requested DurationSeconds is out of range")
 	}
 	expires := c.opts.Clock.Now().Add(time.Duration(*duration) * time.Second)
-	id, made := c.issue(role, expires)
+	id, made := c.issue(role, session, expires)
 	c.assumed = append(c.assumed, AssumedRole{
 		RoleARN: role, SessionName: session, AccessKeyID: id, WebIdentityToken: p.str("WebIdentityToken"),
 		SourceAccount: p.header.Get("x-amz-source-account"), SourceARN: p.header.Get("x-amz-source-arn"),
@@ -130,13 +130,13 @@ func (c *Cloud) getCallerIdentity(p params) (any, error) {
 		return nil, &apiError{http.StatusForbidden, "MissingAuthenticationToken", "Request is missing Authentication Token"}
 	}
 	part, _ := partition(c.opts.Region)
-	arn := "arn:" + part + ":iam::" + c.opts.AccountID + ":user/cluster"
-	if role := c.keys[s.key].role; role != "" {
-		arn = sessionARN(role, s.key)
+	account, arn := c.opts.AccountID, "arn:"+part+":iam::"+c.opts.AccountID+":user/cluster"
+	if known := c.keys[s.key]; known.role != "" {
+		account, arn = roleARN.FindStringSubmatch(known.role)[1], sessionARN(known.role, known.session)
 	}
 	return &struct {
 		ARN     string `xml:"Arn"`
 		UserID  string `xml:"UserId"`
 		Account string `xml:"Account"`
-	}{arn, s.key, c.opts.AccountID}, nil
+	}{arn, s.key, account}, nil
 }

@@ -1,0 +1,96 @@
+package aws
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+func tag(key, value string) types.Tag { return types.Tag{Key: &key, Value: &value} }
+
+func TestTags(t *testing.T) {
+	t.Parallel()
+	c := start(t, Options{})
+	seed := c.Seed("demo")
+	ids := seed.AddNodes(2)
+	api := ec2Client(t, c)
+	if _, err := api.CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: ids, Tags: []types.Tag{tag("a", "1"), tag("b", ""), tag("Name", "x")}}); err != nil {
+		t.Fatal(err)
+	}
+	if leaks := c.Leaks(); len(leaks) != 6 {
+		t.Errorf("§14: tags left behind: %v", leaks)
+	}
+	_, err := api.DeleteTags(t.Context(), &ec2.DeleteTagsInput{Resources: ids, Tags: []types.Tag{tag("a", "2"), tag("b", ""), {Key: new("Name")}, tag("no", "no")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{ClusterTag("demo"): "owned", "a": "1"}
+	for _, id := range ids {
+		if diff := cmp.Diff(want, c.Tags(id)); diff != "" {
+			t.Errorf("§14: a value must fit (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestTagRefusals(t *testing.T) {
+	t.Parallel()
+	c := start(t, Options{})
+	seed := c.Seed("demo")
+	id := seed.AddNodes(1)[0]
+	api := ec2Client(t, c)
+	many := make([]types.Tag, 49)
+	for n := range many {
+		many[n] = tag("k"+itoa(n), "v")
+	}
+	tests := map[string]struct {
+		reason string
+		ids    []string
+		tags   []types.Tag
+		want   string
+		texts  []string
+	}{
+		"missing":   {"§14", []string{id, "i-0dead"}, []types.Tag{tag("a", "b")}, "InvalidInstanceID.NotFound", []string{"i-0dead"}},
+		"nonsense":  {"§14", []string{"what"}, []types.Tag{tag("a", "b")}, "InvalidID", []string{"The ID 'what' is not valid"}},
+		"malformed": {"§14", []string{"i-node"}, []types.Tag{tag("a", "b")}, "InvalidID", nil},
+		"group":     {"", []string{"sg-0dead"}, []types.Tag{tag("a", "b")}, "InvalidGroup.NotFound", nil},
+		"subnet":    {"", []string{"subnet-0dead"}, []types.Tag{tag("a", "b")}, "InvalidSubnetID.NotFound", nil},
+		"limit":     {"2 tags are there", []string{id}, many, "TagLimitExceeded", nil},
+		"key":       {"", []string{id}, []types.Tag{tag(strings.Repeat("k", 129), "b")}, "InvalidParameterValue", []string{"128"}},
+		"value":     {"", []string{id}, []types.Tag{tag("a", strings.Repeat("v", 257))}, "InvalidParameterValue", []string{"256"}},
+		"reserved":  {"", []string{id}, []types.Tag{tag("aws:a", "b")}, "InvalidParameterValue", []string{"reserved"}},
+		"empty":     {"", []string{id}, []types.Tag{tag("", "b")}, "InvalidParameterValue", nil},
+		"twice":     {"", []string{id}, []types.Tag{tag("a", "b"), tag("a", "c")}, "InvalidParameterValue", []string{"Duplicate"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := api.CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: tc.ids, Tags: tc.tags})
+			wantCode(t, err, tc.want, tc.texts...)
+		})
+	}
+	t.Cleanup(func() {
+		if leaks := c.Leaks(); len(leaks) != 0 {
+			t.Errorf("refused calls left %v", leaks)
+		}
+	})
+}
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	c := start(t, Options{})
+	id, public := c.AddAllocation()
+	c.AddAllocation()
+	api := ec2Client(t, c)
+	out, err := api.DescribeAddresses(t.Context(), &ec2.DescribeAddressesInput{AllocationIds: []string{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Addresses) != 1 || *out.Addresses[0].PublicIp != public || out.Addresses[0].AssociationId != nil {
+		t.Errorf("addresses are %v", out.Addresses)
+	}
+	_, err = api.DescribeAddresses(t.Context(), &ec2.DescribeAddressesInput{AllocationIds: []string{"eipalloc-0"}})
+	wantCode(t, err, "InvalidAllocationID.NotFound")
+}
