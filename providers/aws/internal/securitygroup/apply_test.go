@@ -1,0 +1,287 @@
+package securitygroup
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	r := web(request.Classic, "10.0.0.0/8", "2001:db8::/32")
+	r.Tags = map[string]string{"team": "web"}
+	var steps change.Plan
+	calls := b.calls(func() { steps = b.ensure(r) })
+	want := "create security group k8s-elb-" + lbName + " in " + b.seed.VPC + ", description \"Security group for Kubernetes ELB " + lbName + " (default/web)\", tags kubernetes.io/cluster/demo=owned team=web\n" +
+		"add to security group <security-group k8s-elb-" + lbName + "> the rules icmp 3/4 from 10.0.0.0/8, icmpv6 2/0 from 2001:db8::/32, tcp 80 from 10.0.0.0/8, tcp 80 from 2001:db8::/32, tcp 443 from 10.0.0.0/8, tcp 443 from 2001:db8::/32\n"
+	if diff := cmp.Diff(want, steps.String()); diff != "" {
+		t.Errorf("§12: the name, tags in the call, the rules, W11: IPv6 too: %s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"DescribeSecurityGroups": 1, "CreateSecurityGroup": 1, "AuthorizeSecurityGroupIngress": 1}, calls); diff != "" {
+		t.Errorf("one call for each step: %s", diff)
+	}
+	if steps := b.ensure(r); len(steps) != 0 {
+		t.Errorf("unchanged: %s", steps)
+	}
+
+	// Somebody edits the rules, and the ranges change.
+	id := b.SecurityGroupIDs(classicName)[0]
+	b.AddRule(id, sim.Rule{Protocol: "tcp", From: 22, To: 22, Source: "pl-1"})
+	r.SourceRanges = prefixes("10.0.0.0/8")
+	r.Ports = r.Ports[:1]
+	r.Ports[0].Port = 8080
+	want = "add to security group " + id + " the rules tcp 8080 from 10.0.0.0/8\n" +
+		"remove from security group " + id + " the rules icmpv6 2/0 from 2001:db8::/32, tcp 22 from pl-1, tcp 80 from 10.0.0.0/8, tcp 80 from 2001:db8::/32, tcp 443 from 10.0.0.0/8, tcp 443 from 2001:db8::/32\n"
+	if diff := cmp.Diff(want, b.ensure(r).String()); diff != "" {
+		t.Errorf("§12: exactly these, first what is missing; W11: all sources count: %s", diff)
+	}
+	if steps := b.ensure(r); len(steps) != 0 {
+		t.Errorf("unchanged: %s", steps)
+	}
+}
+
+// A group that has the name but was not seen is adopted: §12 InvalidGroup.Duplicate,
+// §3 read-repair.
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason string
+		tags   map[string]string
+		rules  []sim.Rule
+		err    string
+	}{
+		"untagged":      {reason: "§3: the missing tag is added"},
+		"empty tag":     {reason: "§3: an empty one is filled in", tags: map[string]string{"kubernetes.io/cluster/demo": ""}},
+		"with rules":    {reason: "§12: rules that are there are taken over, surplus ones go", rules: []sim.Rule{{Protocol: "tcp", From: 80, To: 80, Source: "0.0.0.0/0"}, {Protocol: "tcp", From: 22, To: 22, Source: "0.0.0.0/0"}}},
+		"other cluster": {reason: "W8: a group of another cluster is not taken", tags: map[string]string{"kubernetes.io/cluster/prod": "owned"}, err: "belongs to another cluster"},
+		"shared":        {reason: "§3: another value is another's", tags: map[string]string{"kubernetes.io/cluster/demo": "shared"}, err: "belongs to another cluster by its tag kubernetes.io/cluster/demo=shared"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: classicName, Tags: test.tags, Rules: test.rules})
+			r := web(request.Classic)
+			choice := ForClassic(r, b.config, nil) // as if it could not be seen
+			steps, err := Diff(choice.Managed, b.config.VPC, b.config.Cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = steps.Apply(t.Context(), b.env, nil)
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) || !errors.Is(err, apierr.ErrConflict) {
+					t.Errorf("%s: got %v", test.reason, err)
+				}
+				if diff := cmp.Diff(test.tags, b.Tags(id)); diff != "" || len(b.Rules(id)) != 0 {
+					t.Errorf("%s: it was changed: %s", test.reason, diff)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", test.reason, err)
+			}
+			if got, err := b.env.IDs.Resolve(choice.Groups[0]); err != nil || got != id {
+				t.Errorf("%s: the ID is %q, %v", test.reason, got, err)
+			}
+			if diff := cmp.Diff(ownedTags(), b.Tags(id)); diff != "" {
+				t.Errorf("%s: %s", test.reason, diff)
+			}
+			if steps := b.ensure(r); len(steps) != 0 {
+				t.Errorf("%s: left to do: %s", test.reason, steps)
+			}
+		})
+	}
+}
+
+// §3: a group that is seen and misses a tag gets it, and only it.
+func TestRepairTags(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.config.Cluster.Legacy = true
+	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: classicName, Tags: map[string]string{"KubernetesCluster": "demo", "a": "b"}})
+	if got, want := b.ensure(web(request.Classic))[0].String(), "add to security group "+id+" the tags kubernetes.io/cluster/demo=owned"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if diff := cmp.Diff(map[string]string{"KubernetesCluster": "demo", "kubernetes.io/cluster/demo": "owned", "a": "b"}, b.Tags(id)); diff != "" {
+		t.Error(diff)
+	}
+	b.SetTags(id, map[string]string{"KubernetesCluster": "demo", "kubernetes.io/cluster/demo": "shared"})
+	choice := ForClassic(web(request.Classic), b.config, b.observe())
+	if _, err := Diff(choice.Managed, b.config.VPC, b.config.Cluster); !errors.Is(err, apierr.ErrConflict) {
+		t.Errorf("§3: a different value is an error: %v", err)
+	}
+}
+
+// Rules that are there already, or gone already, are no errors; the rest of the
+// same call is done all the same.
+func TestWritesMayBeDoneAlready(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})}
+	b.AddRule(group.ID, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8", Description: "theirs"})
+	rules := Rules{rule("tcp", 80, 80, "10.0.0.0/8"): "", rule("tcp", 443, 443, "10.0.0.0/8"): "mine", rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
+	b.apply(change.Plan{authorize{group: group, rules: rules}})
+	if got := b.Rules(group.ID); len(got) != 3 {
+		t.Errorf("all are there: %v", got)
+	}
+	rules[rule("tcp", 8080, 8080, "10.0.0.0/8")] = ""
+	b.apply(change.Plan{revoke{group: group, rules: rules}})
+	if got := b.Rules(group.ID); len(got) != 0 {
+		t.Errorf("all are gone: %v", got)
+	}
+	gone := plan.Ref{ID: "sg-0123456789abcdef0"}
+	b.apply(change.Plan{revoke{group: gone, rules: rules}, remove{id: gone.ID, name: "gone"}})
+}
+
+// Where one by one is needed, a crash in the middle leaves rules that name the
+// load balancer for last.
+func TestRevokeTakesNamelessRulesFirst(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})}
+	rules := Rules{rule("tcp", 30080, 30080, "10.0.0.0/8"): myClient, rule("udp", 30080, 30080, "10.0.0.0/8"): myClient, rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
+	b.apply(change.Plan{authorize{group: group, rules: rules}})
+	rules[rule("tcp", 1, 1, "10.0.0.0/8")] = myClient // not there
+	b.Gate().Break("RevokeSecurityGroupIngress", front.From(3), sim.Denied())
+	if err := (revoke{group: group, rules: rules}).Apply(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) {
+		t.Errorf("got %v", err)
+	}
+	for _, left := range b.Rules(group.ID) {
+		if left.Description != myClient {
+			t.Errorf("left: %v", left)
+		}
+	}
+}
+
+func TestDescribeRules(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason string
+		breaks func(*bed, string)
+		calls  map[string]int
+	}{
+		"allowed": {
+			reason: "W3: the description alone changes", breaks: func(*bed, string) {},
+			calls: map[string]int{"UpdateSecurityGroupRuleDescriptionsIngress": 1},
+		},
+		"denied": {
+			reason: "W3 §16: a policy made for others may not allow it",
+			breaks: func(b *bed, _ string) {
+				b.Gate().Break("UpdateSecurityGroupRuleDescriptionsIngress", front.Always(), sim.Denied())
+			},
+			calls: map[string]int{"UpdateSecurityGroupRuleDescriptionsIngress": 1, "RevokeSecurityGroupIngress": 1, "AuthorizeSecurityGroupIngress": 1},
+		},
+		"gone": {
+			reason: "W3: it is made again", breaks: func(b *bed, id string) {
+				b.apply(change.Plan{revoke{group: plan.Ref{ID: id}, rules: Rules{rule("tcp", 10256, 10256, "10.0.0.0/22"): ""}}})
+			},
+			calls: map[string]int{"UpdateSecurityGroupRuleDescriptionsIngress": 1, "RevokeSecurityGroupIngress": 2, "AuthorizeSecurityGroupIngress": 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "nodes"})}
+			health := rule("tcp", 10256, 10256, "10.0.0.0/22")
+			b.apply(change.Plan{authorize{group: group, rules: Rules{health: myHealth}}})
+			test.breaks(b, group.ID)
+			calls := b.calls(func() { b.apply(change.Plan{describeRules{group: group, rules: Rules{health: otherHealth}}}) })
+			if diff := cmp.Diff(test.calls, calls); diff != "" {
+				t.Errorf("%s: %s", test.reason, diff)
+			}
+			want := []sim.Rule{{Protocol: "tcp", From: 10256, To: 10256, Source: "10.0.0.0/22", Description: otherHealth}}
+			if diff := cmp.Diff(want, b.Rules(group.ID)); diff != "" {
+				t.Errorf("%s: %s", test.reason, diff)
+			}
+		})
+	}
+}
+
+// W7: a group in use is waited for, not for long, and what is left is an error
+// that says so.
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})
+	step := change.Plan{remove{id: id, name: "web"}}
+	b.Gate().Break("DeleteSecurityGroup", front.First(2), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
+	calls := b.calls(func() { b.apply(step) })
+	if calls["DeleteSecurityGroup"] != 3 || len(b.SecurityGroupIDs("web")) != 0 {
+		t.Errorf("W7: waited with %v", calls)
+	}
+	b.apply(step) // not found is done
+
+	used := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "used"})
+	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: used})
+	b.env.Wait.Limit = 5 * time.Millisecond
+	err := change.Plan{remove{id: used, name: "used"}}.Apply(t.Context(), b.env, nil)
+	if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), "delete security group "+used) {
+		t.Errorf("W7: got %v", err)
+	}
+	b.Gate().Reset()
+	b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Denied())
+	if err := (remove{id: used}).Apply(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) || b.Gate().Count("DeleteSecurityGroup") != 1 {
+		t.Errorf("§13: any other error ends it: %v", err)
+	}
+}
+
+// A group that was just made may be unknown for a moment to those who write it.
+func TestFreshGroupIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.config.ManagedNetworkGroups = true
+	b.SetConsistency(sim.Consistency{Reads: 2, Writes: true})
+	b.ensure(web(request.Network))
+	if got := b.Rules(b.SecurityGroupIDs(networkName)[0]); len(got) != 3 {
+		t.Errorf("got %v", got)
+	}
+	if calls := b.Gate().Calls(); calls["AuthorizeSecurityGroupIngress"] != 3 {
+		t.Errorf("got %v", calls)
+	}
+}
+
+// W34 W37: one filtered question, in as many pages as it needs.
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{PageSize: 2})
+	b.Seed("prod")
+	for name, tags := range map[string]map[string]string{
+		"a": ownedTags(), "b": {"kubernetes.io/cluster/demo": "shared"}, "c": {"KubernetesCluster": "demo"}, "d": {"KubernetesCluster": "prod"}, "e": nil,
+	} {
+		b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: name, Tags: tags})
+	}
+	named := func(all Groups) []string {
+		var list []string
+		for _, name := range []string{"a", "b", "c", "d", "e", "default", "nodes.demo", "nodes.prod"} {
+			if all.Named(name) != nil {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c", "nodes.demo"}, named(b.observe())); diff != "" {
+		t.Errorf("§3: membership by either tag: %s", diff)
+	}
+	first := b.Requests("DescribeSecurityGroups")[0].Form
+	if first.Get("Filter.1.Value.1") != b.seed.VPC || first.Get("Filter.2.Name") != "tag-key" {
+		t.Errorf("W34: EC2 filters: %v", first)
+	}
+	b.config.Cluster.Name = ""
+	if diff := cmp.Diff([]string{"a", "b", "c", "d", "e", "default", "nodes.demo"}, named(b.observe())); diff != "" {
+		t.Errorf("§3: without a cluster ID everything in the VPC counts: %s", diff)
+	}
+	none, err := ObserveIDs(t.Context(), b.clients.EC2, b.seed.VPC, []string{"sg-0123456789abcdef0"})
+	if err != nil || len(none) != 0 {
+		t.Errorf("an ID that does not exist is left out: %v, %v", none, err)
+	}
+}
