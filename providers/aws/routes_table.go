@@ -219,7 +219,7 @@ func (r *routes) replaceRoute(ctx context.Context, table string, cidr netip.Pref
 			return err
 		}
 		return r.createRoute(ctx, table, cidr, to)
-	case isNoRoute(err):
+	case isNoRoute(err) || client.Code(err) == "InvalidParameterValue": // that is how EC2 says it here
 		return r.createRoute(ctx, table, cidr, to)
 	case err != nil:
 		return fmt.Errorf("replace route with one to instance %s: %w", to.instance, err)

@@ -1,0 +1,191 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// TestMain gives the SDK the keys of the simulated cloud, and nothing else of
+// what the machine has.
+func TestMain(m *testing.M) {
+	id, secret := new(sim.Cloud).AccessKey()
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret,
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+const demo = "demo"
+
+// region is a simulated region with the VPC of a cluster.
+type region struct {
+	*sim.Cloud
+
+	t    testing.TB
+	seed *sim.Seed
+}
+
+func newRegion(t testing.TB, options sim.Options) *region {
+	t.Helper()
+	cloud, err := sim.Start(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &region{Cloud: cloud, t: t, seed: cloud.Seed(demo)}
+}
+
+// impatient is how clients behave that give up soon.
+var impatient = client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond}
+
+// connect makes the provider and starts it as the binary does. Each line is one
+// more of the section [Global].
+func (r *region) connect(t cloudTuning, lines ...string) *cloud {
+	r.t.Helper()
+	return r.connectFile(t, r.file(lines...))
+}
+
+// file is a cloud-config with which the provider asks nobody who it is.
+func (r *region) file(lines ...string) string {
+	return fmt.Sprintf(`[Global]
+Region = %[1]s
+VPC = %[2]s
+KubernetesClusterID = %[3]s
+%[4]s
+[ServiceOverride "ec2"]
+Service = EC2
+Region = %[1]s
+URL = %[5]s
+SigningRegion = %[1]s
+`, r.Region(), r.seed.VPC, demo, strings.Join(lines, "\n"), r.URL())
+}
+
+func (r *region) connectFile(t cloudTuning, text string) *cloud {
+	r.t.Helper()
+	file, err := config.Parse("cloud.conf", []byte(text))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	cfg, _, problems := decode(file)
+	if err := problems.Err(); err != nil {
+		r.t.Fatal(err)
+	}
+	if t.client == (client.Tuning{}) {
+		t.client = impatient
+	}
+	c, err := newCloudFrom(context.Background(), cfg, t)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	c.Initialize(builder{}, stop)
+	r.t.Cleanup(func() {
+		close(stop)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := c.Close(ctx); err != nil {
+			r.t.Error(err)
+		}
+	})
+	return c
+}
+
+// builder gives the provider a Kubernetes API for its Events.
+type builder struct {
+	cloudprovider.ControllerClientBuilder
+}
+
+func (builder) Client(string) (kubernetes.Interface, error) { return fake.NewClientset(), nil }
+
+// know gives the provider an informer with these Nodes.
+func (r *region) know(c *cloud, nodes ...*v1.Node) *nodeIndex {
+	r.t.Helper()
+	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	c.SetInformers(factory)
+	index := c.source.nodes.Load()
+	for _, node := range nodes {
+		if err := index.indexer.Add(node); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	index.synced = func() bool { return true }
+	return index
+}
+
+// calls are the calls that f makes, by operation.
+func (r *region) calls(f func()) map[string]int {
+	before := r.Gate().Calls()
+	f()
+	made := map[string]int{}
+	for op, n := range r.Gate().Calls() {
+		if n != before[op] {
+			made[op] = n - before[op]
+		}
+	}
+	return made
+}
+
+func total(calls map[string]int) int {
+	sum := 0
+	for n := range maps.Values(calls) {
+		sum += n
+	}
+	return sum
+}
+
+// node is the Node of an instance, an hour old.
+func node(id string, options ...kubetest.NodeOption) *v1.Node {
+	old := []kubetest.NodeOption{kubetest.ProviderID("aws:///us-west-2a/" + id), kubetest.CreatedAt(time.Now().Add(-time.Hour))}
+	return kubetest.Node("node-"+id, append(old, options...)...)
+}
+
+// parallel does the work for every item, several at a time.
+func parallel[T any](workers int, items []T, work func(T)) {
+	next := make(chan T)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for item := range next {
+				work(item)
+			}
+		})
+	}
+	for _, item := range items {
+		next <- item
+	}
+	close(next)
+	wg.Wait()
+}
+
+// quickly are times that let a test see what is forgotten.
+var quickly = cloudTuning{
+	instances: instance.Options{NegativeTTL: time.Nanosecond},
+	source:    tuning{MaxAge: time.Nanosecond, MissingAge: time.Nanosecond, Window: time.Nanosecond},
+}

@@ -1,0 +1,291 @@
+package aws
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// TestStates goes through the states of §5.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(quickly)
+	cases := map[string]struct {
+		reason           string
+		state            string
+		exists, shutdown bool
+	}{
+		"pending":       {"§5", sim.Pending, true, false},
+		"running":       {"§5", sim.Running, true, false},
+		"stopping":      {"§5: not shut down yet", sim.Stopping, true, false},
+		"stopped":       {"§5: the only state that is shut down", sim.Stopped, true, true},
+		"shutting-down": {"§5: exists", sim.ShuttingDown, true, false},
+		"terminated":    {"§5: gone", sim.Terminated, false, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			n := node(r.seed.AddNode(sim.InstanceSpec{State: tc.state}))
+			if exists, err := c.instances.InstanceExists(t.Context(), n); exists != tc.exists || err != nil {
+				t.Errorf("%s: InstanceExists is %t, %v", tc.reason, exists, err)
+			}
+			shutdown, err := c.instances.InstanceShutdown(t.Context(), n)
+			if shutdown != tc.shutdown || (err == nil) != tc.exists {
+				t.Errorf("%s: InstanceShutdown is %t, %v", tc.reason, shutdown, err)
+			}
+		})
+	}
+}
+
+// TestGone: what makes a Node gone, and what does not (§5, design.md "Nodes").
+func TestGone(t *testing.T) {
+	t.Parallel()
+	const dead = "i-0123456789abcdef0"
+	cases := map[string]struct {
+		reason string
+		node   *v1.Node
+		fault  front.Effect
+		gone   bool
+		err    bool
+	}{
+		"no such instance":  {"§5: InvalidInstanceID.NotFound", node(dead), nil, true, false},
+		"malformed":         {"§5: InvalidInstanceID.Malformed is an error", node("i-malformed"), nil, false, true},
+		"throttled":         {"§5: throttling is an error", node(dead), sim.Throttled(), false, true},
+		"denied":            {"§5: auth is an error", node(dead), sim.Denied(), false, true},
+		"bad credentials":   {"§5: auth is an error", node(dead), sim.Error(401, "AuthFailure", "AWS was not able to validate the provided access credentials"), false, true},
+		"no EC2 there":      {"design.md: no answer says nothing", node(dead), front.Drop(), false, true},
+		"wrong page":        {"design.md: a proxy's page says nothing", node(dead), front.Status(404), false, true},
+		"young":             {"design.md: younger than 5 minutes", node(dead, kubetest.CreatedAt(time.Now())), nil, false, true},
+		"no providerID":     {"§5 [B]: an error", kubetest.Node("nobody", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, true},
+		"another cloud":     {"W27: left alone", node(dead, kubetest.ProviderID("gce://p/z/"+dead)), nil, false, false},
+		"volume":            {"§4: a parse error is an error", node("vol-1"), nil, false, true},
+		"resource name":     {"§4: no providerID is an error", kubetest.Node(dead+".ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, true},
+		"bad resource name": {"§4: no instance ID in it", kubetest.Node("i-.ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{})
+			c := r.connect(quickly)
+			if tc.fault != nil {
+				r.Gate().Break(front.Any, front.Always(), tc.fault)
+			}
+			exists, err := c.instances.InstanceExists(t.Context(), tc.node)
+			if (err != nil) != tc.err || (!exists && err == nil) != tc.gone {
+				t.Errorf("%s: InstanceExists is %t, %v", tc.reason, exists, err)
+			}
+		})
+	}
+}
+
+// TestGoneByName: with [NodeDeletion] by-name a Node without providerID is gone
+// when no instance at all has its name (§5 [B]).
+func TestGoneByName(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "tagged"})
+	r.AddInstance(sim.InstanceSpec{PrivateDNSName: "untagged", InterfaceSpec: sim.InterfaceSpec{Subnet: r.seed.Private["us-west-2a"]}})
+	c := r.connectFile(quickly, r.file()+"[NodeDeletion]\nby-name = true\n")
+	cases := map[string]struct {
+		reason string
+		exists bool
+		err    bool
+	}{
+		"nobody":              {"§5 [B]: gone", false, false},
+		"tagged":              {"§4: exists", true, false},
+		"untagged":            {"design.md: looked up without the tag filter, so it is not gone", false, true},
+		"i-0123456789abcdef0": {"§4: the ID in the name is gone", false, false},
+		"i-web":               {"§4: a name that EC2 takes for no ID is not gone", false, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			exists, err := c.instances.InstanceExists(t.Context(), kubetest.Node(name, kubetest.CreatedAt(time.Unix(1, 0))))
+			if exists != tc.exists || (err != nil) != tc.err {
+				t.Errorf("%s: InstanceExists is %t, %v", tc.reason, exists, err)
+			}
+		})
+	}
+}
+
+// TestMetadata goes through InstanceMetadata of §5.
+func TestMetadata(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	id := r.seed.AddNode(sim.InstanceSpec{
+		Type: "p4d.24xlarge", NetworkNodes: []string{"nn-1", "nn-2", "nn-3"},
+		InterfaceSpec: sim.InterfaceSpec{PrivateIPs: []string{"10.0.64.10", "10.0.64.11"}, IPv6s: []string{"2001:db8::a"}, Public: true},
+	})
+	described := r.description(id)
+	want := &cloudprovider.InstanceMetadata{
+		ProviderID: "aws:///us-west-2a/" + id, InstanceType: "p4d.24xlarge", Zone: "us-west-2a", Region: "us-west-2",
+		NodeAddresses: []v1.NodeAddress{
+			{Type: v1.NodeInternalIP, Address: "2001:db8::a"},
+			{Type: v1.NodeInternalIP, Address: "10.0.64.10"}, {Type: v1.NodeInternalIP, Address: "10.0.64.11"},
+			{Type: v1.NodeExternalIP, Address: described.PublicIP},
+			{Type: v1.NodeInternalDNS, Address: "ip-10-0-64-10.us-west-2.compute.internal"},
+			{Type: v1.NodeHostName, Address: "ip-10-0-64-10.us-west-2.compute.internal"},
+			{Type: v1.NodeExternalDNS, Address: described.PublicDNSName},
+		},
+		AdditionalLabels: map[string]string{
+			"topology.k8s.aws/zone-id":              "usw2-az2",
+			"topology.k8s.aws/network-node-layer-1": "nn-1",
+			"topology.k8s.aws/network-node-layer-2": "nn-2",
+			"topology.k8s.aws/network-node-layer-3": "nn-3",
+		},
+	}
+	c := r.connect(cloudTuning{}, "NodeIPFamilies = ipv6", "NodeIPFamilies = ipv4")
+	cases := map[string]struct {
+		reason string
+		node   *v1.Node
+		want   func(m *cloudprovider.InstanceMetadata)
+	}{
+		"by ID":       {"§5", node(id, kubetest.Tainted()), nil},
+		"by name":     {"§4: by the private DNS name", kubetest.Node("ip-10-0-64-10.us-west-2.compute.internal", kubetest.Tainted()), nil},
+		"initialised": {"only the addresses count", node(id), func(m *cloudprovider.InstanceMetadata) { m.AdditionalLabels = nil }},
+		"bare ID": {
+			"§5: the provider ID as given", kubetest.Node("x", kubetest.Tainted(), kubetest.ProviderID(id)),
+			func(m *cloudprovider.InstanceMetadata) { m.ProviderID = id },
+		},
+		"labelled zone": {
+			"§5: not if the Node has it", node(id, kubetest.Tainted(), kubetest.Labelled("topology.k8s.aws/zone-id", "mine")),
+			func(m *cloudprovider.InstanceMetadata) { delete(m.AdditionalLabels, "topology.k8s.aws/zone-id") },
+		},
+		"labelled layer": {
+			"§5: not if the Node has layer 1", node(id, kubetest.Tainted(), kubetest.Labelled("topology.k8s.aws/network-node-layer-1", "mine")),
+			func(m *cloudprovider.InstanceMetadata) {
+				m.AdditionalLabels = map[string]string{"topology.k8s.aws/zone-id": "usw2-az2"}
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := *want
+			want.AdditionalLabels = map[string]string{}
+			for key, value := range map[string]string{
+				"topology.k8s.aws/zone-id": "usw2-az2", "topology.k8s.aws/network-node-layer-1": "nn-1",
+				"topology.k8s.aws/network-node-layer-2": "nn-2", "topology.k8s.aws/network-node-layer-3": "nn-3",
+			} {
+				want.AdditionalLabels[key] = value
+			}
+			if tc.want != nil {
+				tc.want(&want)
+			}
+			got, err := c.instances.InstanceMetadata(t.Context(), tc.node)
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(&want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// description is an instance as EC2 describes it.
+func (r *region) description(id string) *inventory.Instance {
+	r.t.Helper()
+	found, err := r.connect(cloudTuning{}).inventory.Confirm(r.t.Context(), id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return found
+}
+
+// TestMetadataOfMissing: the framework knows the error by its name (§5).
+func TestMetadataOfMissing(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(quickly)
+	for _, n := range []*v1.Node{node("i-0123456789abcdef0", kubetest.Tainted()), kubetest.Node("nobody", kubetest.Tainted())} {
+		if _, err := c.instances.InstanceMetadata(t.Context(), n); !errors.Is(err, cloudprovider.InstanceNotFound) {
+			t.Errorf("§5: node %s: want InstanceNotFound, got %v", n.Name, err)
+		}
+	}
+}
+
+// TestIdentify goes through the order of §4 for Nodes without providerID. None of
+// these needs EC2 to find the instance.
+func TestIdentify(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(cloudTuning{})
+	c.source.config.SelfName, c.source.config.SelfID = "self", "i-05e1f"
+	r.know(c, kubetest.Node("known", kubetest.ProviderID("aws:///us-west-2a/i-0abc")), kubetest.Node("i-0def.local", kubetest.ProviderID("aws:///us-west-2a/i-0abc")),
+		kubetest.Node("foreign", kubetest.ProviderID("gce://p/z/i-0abc")), kubetest.Node("new"))
+	cases := map[string]struct {
+		reason string
+		ref    instance.Ref
+		want   string
+		err    bool
+	}{
+		"provider ID":      {"§4", instance.Ref{ProviderID: "aws:///z/i-0123", NodeName: "self"}, "i-0123", false},
+		"self":             {"§4: the own node", instance.Ref{NodeName: "self"}, "i-05e1f", false},
+		"resource name":    {"§4: before the first dot", instance.Ref{NodeName: "i-0abc.us-west-2.compute.internal"}, "i-0abc", false},
+		"in the informer":  {"§4: the provider ID of the Node", instance.Ref{NodeName: "known"}, "i-0abc", false},
+		"name before that": {"§4: the name comes first", instance.Ref{NodeName: "i-0def.local"}, "i-0def", false},
+		"foreign":          {"W27: rejected", instance.Ref{NodeName: "foreign"}, "", true},
+		"new":              {"§4: EC2 has to be asked", instance.Ref{NodeName: "new"}, "", false},
+		"unknown":          {"§4: EC2 has to be asked", instance.Ref{NodeName: "unknown"}, "", false},
+		"nothing":          {"nothing to ask for", instance.Ref{}, "", true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := c.source.identify(tc.ref)
+			if got != tc.want || (err != nil) != tc.err {
+				t.Errorf("%s: got %q, %v", tc.reason, got, err)
+			}
+		})
+	}
+	if calls := r.Gate().Total(); calls != 0 {
+		t.Errorf("§4: it cost %d calls", calls)
+	}
+}
+
+// TestTwins: two instances with one name are an error that the user hears of (§4).
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	for range 2 {
+		r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "twin"})
+	}
+	c := r.connect(quickly)
+	_, err := c.instances.InstanceMetadata(t.Context(), kubetest.Node("twin", kubetest.Tainted()))
+	if err == nil || instance.ReasonOf(err) != instance.ReasonAmbiguousInstance {
+		t.Errorf("§4: want an error with the reason %s, got %v", instance.ReasonAmbiguousInstance, err)
+	}
+}
+
+// TestSparseAnswers: an instance without state and placement exists, and no more
+// is said of it (W41).
+func TestSparseAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	n := node(r.seed.AddNodes(1)[0], kubetest.Tainted())
+	r.SetSparse(true)
+	c := r.connect(quickly)
+	if exists, err := c.instances.InstanceExists(t.Context(), n); !exists || err != nil {
+		t.Errorf("W41: InstanceExists is %t, %v", exists, err)
+	}
+	if shutdown, err := c.instances.InstanceShutdown(t.Context(), n); shutdown || err == nil {
+		t.Errorf("W41: a state that is not known is no shutdown: got %t, %v", shutdown, err)
+	}
+	if got, err := c.instances.InstanceMetadata(t.Context(), n); err == nil {
+		t.Errorf("W41: labels without a zone would stay for ever: got %v", got)
+	}
+	initialised := node(n.Spec.ProviderID[len("aws:///us-west-2a/"):])
+	if got, err := c.instances.InstanceMetadata(t.Context(), initialised); err != nil || len(got.NodeAddresses) == 0 {
+		t.Errorf("W41: the addresses are known: got %v, %v", got, err)
+	}
+}
