@@ -104,6 +104,21 @@ func TestAdmitsNetwork(t *testing.T) {
 	}
 }
 
+func TestAdmitsUDP(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	group := k.createGroup("dns", func(in *elbv2.CreateTargetGroupInput) { in.Protocol = elbv2types.ProtocolEnumTcpUdp })
+	in := listenerInput(k.createNet(nil), group, 53)
+	in.Protocol = elbv2types.ProtocolEnumUdp
+	ok(k, func(ctx context.Context) (*elbv2.CreateListenerOutput, error) { return k.v2.CreateListener(ctx, in) })
+	wantCode(t, k.register(group, k.nodes[0]), "")
+	k.AddRule(k.seed.NodeGroup, Rule{Protocol: "udp", From: 30080, To: 30080, Source: "0.0.0.0/0"})
+	want := []string{"node-1: health check tcp 30080 from load balancer"}
+	if diff := cmp.Diff(want, k.Admits("net", "0.0.0.0/0")); diff != "" {
+		t.Errorf("W17: a TCP probe of a UDP port, -want +got:\n%s", diff)
+	}
+}
+
 func TestAdmitsNetworkWithGroups(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})

@@ -116,6 +116,21 @@ func TestBalancersAreEventuallyConsistent(t *testing.T) {
 	}
 }
 
+func TestBalancersAreSparse(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	everyKind(k)
+	k.SetSparse(true)
+	n := describeNet(k)
+	listeners := ok(k, func(ctx context.Context) (*elbv2.DescribeListenersOutput, error) {
+		return k.v2.DescribeListeners(ctx, &elbv2.DescribeListenersInput{LoadBalancerArn: n.LoadBalancerArn})
+	})
+	web := describeWeb(k)
+	if n.State != nil || len(listeners.Listeners[0].DefaultActions) != 0 || web.HealthCheck != nil || web.SourceSecurityGroup != nil {
+		t.Errorf("W41: got %+v, %+v and %+v", n, listeners, web)
+	}
+}
+
 func TestBalancersAreThrottled(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})

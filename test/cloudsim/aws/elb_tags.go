@@ -49,14 +49,13 @@ func tooManyBalancerTags() error {
 	return fail("TooManyTags", "The maximum number of tags for a load balancing resource is %d", tagLimit)
 }
 
-// merge adds tags to those of a thing.
-func merge(into, tags map[string]string) error {
+// fits tells whether a thing can have more tags.
+func fits(into, tags map[string]string) error {
 	all := maps.Clone(into)
 	maps.Copy(all, tags)
 	if len(all) > tagLimit {
 		return tooManyBalancerTags()
 	}
-	maps.Copy(into, tags)
 	return nil
 }
 
@@ -69,7 +68,11 @@ func (c *Cloud) classicAddTags(p params) (any, error) {
 	if len(tags) == 0 {
 		return nil, invalid("Tags must not be empty")
 	}
-	return nil, merge(b.Tags, tags)
+	if err := fits(b.Tags, tags); err != nil {
+		return nil, err
+	}
+	maps.Copy(b.Tags, tags)
+	return nil, nil
 }
 
 // classicRemoveTags is RemoveTags.

@@ -20,14 +20,14 @@ type lbClassicXML struct {
 	CanonicalHostedZoneNameID string
 	ListenerDescriptions      []lbListenerDescriptionXML `xml:"ListenerDescriptions>member"`
 	Policies                  lbClassicPoliciesXML
-	BackendServerDescriptions []lbBackendXML  `xml:"BackendServerDescriptions>member"`
-	AvailabilityZones         []string        `xml:"AvailabilityZones>member"`
-	Subnets                   []string        `xml:"Subnets>member"`
-	VPC                       string          `xml:"VPCId"`
-	Instances                 []lbInstanceXML `xml:"Instances>member"`
-	HealthCheck               ClassicHealthCheck
-	SourceSecurityGroup       *lbSourceGroupXML
-	SecurityGroups            []string `xml:"SecurityGroups>member"`
+	BackendServerDescriptions []lbBackendXML      `xml:"BackendServerDescriptions>member"`
+	AvailabilityZones         []string            `xml:"AvailabilityZones>member"`
+	Subnets                   []string            `xml:"Subnets>member"`
+	VPC                       string              `xml:"VPCId"`
+	Instances                 []lbInstanceXML     `xml:"Instances>member"`
+	HealthCheck               *ClassicHealthCheck `xml:",omitempty"`
+	SourceSecurityGroup       *lbSourceGroupXML   `xml:",omitempty"`
+	SecurityGroups            []string            `xml:"SecurityGroups>member"`
 	CreatedTime               string
 	Scheme                    string
 }
@@ -91,7 +91,7 @@ func (c *Cloud) classicWire(b *classicBalancer) lbClassicXML {
 	out := lbClassicXML{
 		LoadBalancerName: b.Name, DNSName: b.DNSName, CanonicalHostedZoneNameID: "Z1H1FL5HABSF5",
 		AvailabilityZones: b.Zones, Subnets: b.Subnets, VPC: b.VPC, SecurityGroups: b.SecurityGroups,
-		Instances: instanceList(b.Instances), HealthCheck: b.HealthCheck,
+		Instances:   instanceList(b.Instances),
 		CreatedTime: timeXML(b.at), Scheme: b.Scheme,
 		Policies: lbClassicPoliciesXML{slices.Sorted(maps.Keys(b.Policies))},
 	}
@@ -107,6 +107,10 @@ func (c *Cloud) classicWire(b *classicBalancer) lbClassicXML {
 	for _, port := range slices.Sorted(maps.Keys(b.BackendPolicies)) {
 		out.BackendServerDescriptions = append(out.BackendServerDescriptions, lbBackendXML{port, b.BackendPolicies[port]})
 	}
+	if c.sparse {
+		return out
+	}
+	out.HealthCheck = &b.HealthCheck
 	if len(b.SecurityGroups) > 0 {
 		if g := c.group(b.SecurityGroups[0]); g != nil {
 			out.SourceSecurityGroup = &lbSourceGroupXML{OwnerAlias: c.opts.AccountID, GroupName: g.name}

@@ -58,14 +58,14 @@ func (c *Cloud) createListener(p params) (any, error) {
 		if !others[i].isAs(l) {
 			return nil, portTaken(n.arn)
 		}
-		return lbListenersXML{Listeners: []lbNetworkListenerXML{others[i].wire()}}, nil
+		return lbListenersXML{Listeners: []lbNetworkListenerXML{c.listenerWire(others[i])}}, nil
 	}
 	if err := quota(len(others), c.balancers.quotas.Listeners, 50, "TooManyListeners", "listeners of a load balancer"); err != nil {
 		return nil, err
 	}
 	l.arn = c.balancerARN("listener/" + strings.TrimPrefix(n.arn, c.balancerARN("loadbalancer/")) + "/" + c.newHex("listener", 16))
 	c.balancers.listeners[l.arn] = l
-	return lbListenersXML{Listeners: []lbNetworkListenerXML{l.wire()}}, nil
+	return lbListenersXML{Listeners: []lbNetworkListenerXML{c.listenerWire(l)}}, nil
 }
 
 func portTaken(balancer string) error {
@@ -92,7 +92,7 @@ func (c *Cloud) modifyListener(p params) (any, error) {
 		return nil, portTaken(l.balancer)
 	}
 	*old = *l
-	return lbListenersXML{Listeners: []lbNetworkListenerXML{l.wire()}}, nil
+	return lbListenersXML{Listeners: []lbNetworkListenerXML{c.listenerWire(l)}}, nil
 }
 
 // readNetworkListener changes a listener as the request says.
@@ -239,7 +239,7 @@ func (c *Cloud) describeListeners(p params) (any, error) {
 	}
 	out := lbListenersXML{NextMarker: next}
 	for _, l := range found {
-		out.Listeners = append(out.Listeners, l.wire())
+		out.Listeners = append(out.Listeners, c.listenerWire(l))
 	}
 	return out, nil
 }

@@ -1,5 +1,7 @@
 package aws
 
+import "maps"
+
 // tagsOf returns the tags of what an ARN names, and when it came to be.
 func (c *Cloud) tagsOf(arn string) (map[string]string, *birth, error) {
 	switch c.kindOf(arn) {
@@ -67,9 +69,12 @@ func (c *Cloud) networkAddTags(p params) (any, error) {
 		return nil, invalid("Tags must not be empty")
 	}
 	for _, into := range things {
-		if err := merge(into, tags); err != nil {
+		if err := fits(into, tags); err != nil {
 			return nil, err
 		}
+	}
+	for _, into := range things {
+		maps.Copy(into, tags)
 	}
 	return nil, nil
 }

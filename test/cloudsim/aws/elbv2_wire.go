@@ -196,12 +196,14 @@ func (c *Cloud) groupWire(g *targetGroup) lbTargetGroupXML {
 	return out
 }
 
-func (l *listener) wire() lbNetworkListenerXML {
+func (c *Cloud) listenerWire(l *listener) lbNetworkListenerXML {
 	out := lbNetworkListenerXML{
 		ListenerArn: l.arn, LoadBalancerArn: l.balancer, Port: l.port, Protocol: l.protocol, SslPolicy: l.policy, AlpnPolicy: l.alpn,
-		DefaultActions: []lbActionXML{{
+	}
+	if !c.sparse {
+		out.DefaultActions = []lbActionXML{{
 			Type: "forward", TargetGroupArn: l.group, ForwardConfig: lbForwardXML{[]lbGroupTupleXML{{l.group}}},
-		}},
+		}}
 	}
 	for _, arn := range l.certificates {
 		out.Certificates = append(out.Certificates, lbCertificateXML{arn})
