@@ -24,23 +24,23 @@ var crashes = map[string]func() front.Effect{
 // leave nothing.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
-	tls := []kubetest.ServiceOption{
-		annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443"),
-		annotated(request.AnnotationCrossZone, "true"),
-		annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true"),
-	}
 	for name, c := range map[string]struct {
 		reason        string
 		before, after *v1.Service
 	}{
-		"create": {reason: "§11, W6: creating", after: web(tls...)},
+		"create": {
+			reason: "§11, W6: creating",
+			after: web(annotated(request.AnnotationCrossZone, "true"),
+				annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true")),
+		},
 		"change": {
-			reason: "§11: new target groups, other listeners, one port less",
-			before: web(kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8080)),
-			after:  web(append(tls, kubetest.LocalTraffic(32000))...),
+			reason: "§11: another target group, a port that changes hands, one port less",
+			before: web(kubetest.Port(v1.ProtocolTCP, 53), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8080)),
+			after: web(kubetest.Port(v1.ProtocolTCP, 53), kubetest.Port(v1.ProtocolTCP, 443), kubetest.LocalTraffic(32000),
+				annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443")),
 		},
 		"protocol": {
-			reason: "§11: a port that changes hands",
+			reason: "§11: neither the listener nor the target group can stay",
 			before: web(kubetest.Port(v1.ProtocolTCP, 53)), after: web(kubetest.Port(v1.ProtocolUDP, 53)),
 		},
 	} {

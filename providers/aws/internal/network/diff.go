@@ -195,11 +195,11 @@ func (d *differ) listener(want Listener, name string, group plan.Ref) {
 }
 
 // attributes plans to change those attributes of the load balancer that differ.
-// A new one has everything off.
 func (d *differ) attributes() {
+	// What AWS does not speak of is off, as everything about a new one.
 	have := map[string]string{crossZone: off, accessLog: off}
 	if d.seen.LoadBalancer != nil {
-		have = d.seen.LoadBalancer.Attributes
+		maps.Copy(have, d.seen.LoadBalancer.Attributes)
 	}
 	if changed := different(d.model.Attributes, have); len(changed) > 0 {
 		d.add(modifyAttributes{name: d.model.Name, ref: d.ref, values: changed})

@@ -2,6 +2,7 @@ package network
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -82,14 +83,9 @@ func (d *differ) create(want TargetGroup, name string) plan.Ref {
 		group: want, vpc: d.model.VPC, tags: d.model.Tags,
 		service: d.model.Service, cluster: d.model.Cluster, balancer: d.ref,
 	})
-	d.groupAttributes(name, ref, want.Attributes, newAttributes())
+	d.groupAttributes(name, ref, want.Attributes, nil)
 	d.register(name, ref, d.wanted(want.Port))
 	return ref
-}
-
-// newAttributes are those of a target group for instances that was just made.
-func newAttributes() map[string]string {
-	return map[string]string{request.PreserveClientIP: on, request.ProxyProtocolV2: off}
 }
 
 // repair plans to change what differs about a target group that stays.
@@ -118,7 +114,11 @@ func (h HealthCheck) same(seen HealthCheck) bool {
 		(h.Timeout == nil || seen.Timeout != nil && *h.Timeout == *seen.Timeout)
 }
 
-func (d *differ) groupAttributes(name string, ref plan.Ref, want, have map[string]string) {
+// groupAttributes plans to change those attributes of a target group that
+// differ. What is not known is as AWS makes it.
+func (d *differ) groupAttributes(name string, ref plan.Ref, want, seen map[string]string) {
+	have := map[string]string{request.PreserveClientIP: on, request.ProxyProtocolV2: off}
+	maps.Copy(have, seen)
 	if changed := different(want, have); len(changed) > 0 {
 		d.add(modifyGroupAttributes{name: name, ref: ref, values: changed})
 	}

@@ -116,7 +116,13 @@ func TestSparseAnswers(t *testing.T) {
 	if got := seen.Hostname(); got == "" || got != b.network().DNSName {
 		t.Errorf("W41: without a state the host name is %q, want %q", got, b.network().DNSName)
 	}
-	b.settled(svc)
+	before := b.Dump()
+	b.ensure(svc)
+	if diff := cmp.Diff(before, b.Dump()); diff != "" {
+		t.Errorf("W41: what is not said is made as wanted; -before +after:\n%s", diff)
+	}
+	b.remove(svc)
+	b.empty()
 }
 
 func TestPages(t *testing.T) {

@@ -1,0 +1,176 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// inUse answers like AWS while a deleted load balancer still holds its target
+// groups: without a network, so that time can be simulated.
+type inUse struct {
+	calls, refusals int
+}
+
+// Do implements the HTTP client of the SDK.
+func (u *inUse) Do(*http.Request) (*http.Response, error) {
+	u.calls++
+	status, body := http.StatusOK, `<DeleteTargetGroupResponse><DeleteTargetGroupResult/></DeleteTargetGroupResponse>`
+	if u.calls <= u.refusals {
+		status = http.StatusBadRequest
+		body = `<ErrorResponse><Error><Code>ResourceInUse</Code><Message>in use by a listener</Message></Error></ErrorResponse>`
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+func TestDeletingWhatIsInUse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason   string
+		refusals int
+		calls    int
+		waits    time.Duration
+		conflict bool
+	}{
+		"free":     {reason: "§13", refusals: 0, calls: 1},
+		"draining": {reason: "§13: soon free", refusals: 2, calls: 3, waits: 1500 * time.Millisecond},
+		"held":     {reason: "§13: the worker is given back, and the next run goes on", refusals: 99, calls: 5, waits: 7500 * time.Millisecond, conflict: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				answers := &inUse{refusals: c.refusals}
+				env := &change.Env{ELBV2: elbv2.New(elbv2.Options{
+					Region: "us-west-2", HTTPClient: answers, Credentials: aws.AnonymousCredentials{},
+				})}
+				start := time.Now()
+				err := deleteTargetGroup{name: "group", arn: "arn"}.Apply(t.Context(), env)
+				if errors.Is(err, apierr.ErrConflict) != c.conflict || (err != nil) != c.conflict {
+					t.Errorf("%s: error is %v", c.reason, err)
+				}
+				if answers.calls != c.calls || time.Since(start) != c.waits {
+					t.Errorf("%s: %d calls in %s, want %d in %s", c.reason, answers.calls, time.Since(start), c.calls, c.waits)
+				}
+			})
+		})
+	}
+}
+
+func TestGivingUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		env := &change.Env{ELBV2: elbv2.New(elbv2.Options{
+			Region: "us-west-2", HTTPClient: &inUse{refusals: 99}, Credentials: aws.AnonymousCredentials{},
+		})}
+		start := time.Now()
+		err := deleteTargetGroup{name: "group", arn: "arn"}.Apply(ctx, env)
+		if err == nil || time.Since(start) > time.Second {
+			t.Errorf("waiting ends with the context: error %v after %s", err, time.Since(start))
+		}
+	})
+}
+
+// TestGone deletes what others have deleted meanwhile.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.ensure(web())
+	seen := b.observe(web())
+	steps := Diff(nil, seen)
+	for _, listener := range seen.LoadBalancer.Listeners {
+		steps = append(change.Plan{deleteListener{balancer: lbName, listener: listener}}, steps...)
+	}
+	for range 2 {
+		if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.api}, nil); err != nil {
+			t.Errorf("§13: deleting twice: %v", err)
+		}
+	}
+	b.empty()
+	b.Gate().Break("elbv2", front.Always(), sim.Error(http.StatusBadRequest, "LoadBalancerNotFound", "gone"))
+	if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.api}, nil); err != nil {
+		t.Errorf("§13: not found is done: %v", err)
+	}
+}
+
+// TestUnlearned applies steps in the wrong order.
+func TestUnlearned(t *testing.T) {
+	t.Parallel()
+	missing := plan.Ref{Key: "nothing"}
+	for _, step := range []change.Step{
+		createLoadBalancer{groups: []plan.Ref{missing}},
+		setSecurityGroups{ref: missing},
+		setSecurityGroups{ref: plan.Ref{ID: "arn"}, groups: []plan.Ref{missing}},
+		modifyAttributes{ref: missing},
+		createListener{ref: missing},
+		createListener{ref: plan.Ref{ID: "arn"}, group: missing},
+		modifyListener{groupName: "group", group: missing},
+		createTargetGroup{balancer: missing},
+		modifyGroupAttributes{ref: missing},
+		registerTargets{ref: missing},
+	} {
+		if err := step.Apply(t.Context(), &change.Env{}); err == nil || !strings.Contains(err.Error(), "nothing") {
+			t.Errorf("%s without what it needs: %v", step.Kind(), err)
+		}
+	}
+}
+
+// TestErrors has every call of a run be refused. The error says what was being
+// done, and means what AWS said.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{
+		"DescribeLoadBalancers", "DescribeTargetGroups", "DescribeListeners", "DescribeLoadBalancerAttributes",
+		"DescribeTargetHealth", "DescribeTargetGroupAttributes", "CreateTargetGroup", "RegisterTargets", "ModifyListener",
+		"DeleteTargetGroup", "AddTags", "ModifyLoadBalancerAttributes", "CreateListener", "DeleteListener",
+		"ModifyTargetGroup", "ModifyTargetGroupAttributes", "DeregisterTargets",
+	} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			b.ensure(changedBefore())
+			b.nodes = append(b.nodes[1:], b.seed.AddNodes(1)...)
+			b.Gate().Break("elbv2."+op, front.Always(), sim.Denied())
+			_, err := b.tryEnsure(changedAfter())
+			if !errors.Is(err, apierr.ErrDenied) {
+				t.Errorf("§15: %s is denied, and the error is %v", op, err)
+			}
+			b.Gate().Mend()
+			b.ensure(changedAfter())
+			b.settled(changedAfter())
+		})
+	}
+}
+
+// changedBefore and changedAfter are Services between which there is every kind
+// of change.
+func changedBefore() *v1.Service {
+	return web(kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8080))
+}
+
+func changedAfter() *v1.Service {
+	svc := web(kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8443),
+		kubetest.ServiceAnnotated("service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled", "true"),
+		kubetest.ServiceAnnotated("service.beta.kubernetes.io/aws-load-balancer-additional-resource-tags", "team=edge"),
+		kubetest.ServiceAnnotated("service.beta.kubernetes.io/aws-load-balancer-healthcheck-unhealthy-threshold", "5"),
+		kubetest.ServiceAnnotated("service.beta.kubernetes.io/aws-load-balancer-target-group-attributes", "proxy_protocol_v2.enabled=true"))
+	svc.Spec.Ports[1].NodePort = 31443
+	return svc
+}

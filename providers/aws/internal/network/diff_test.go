@@ -1,0 +1,198 @@
+package network
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+// TestPlans makes the plan for what a Service asks for (service.yaml, none to
+// have nothing) over what there is (observed.yaml), with two subnets and the
+// nodes i-1 and i-2.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason string
+		change func(*request.Facts)
+	}{
+		"create":         {reason: "§11: in this order"},
+		"create-managed": {reason: "§11: with a security group that is made in the same run", change: managed(plan.Ref{Key: "security-group k8s-default-web-050727a58f"})},
+		"create-addressed": {
+			reason: "§8: addresses by position, only the internal scheme is sent, all kinds of settings",
+		},
+		"resync":          {reason: "W35: nothing to do"},
+		"resync-local":    {reason: "W35: HTTP health check, TLS without a policy"},
+		"crashed":         {reason: "W6: made in part: the rest, and what is stale"},
+		"change":          {reason: "§11: node port, interval, attributes, tags, targets at once"},
+		"protocol":        {reason: "§11: a port changes from TCP to TLS, another to nothing"},
+		"other-targets":   {reason: "§11: out first, then in, known by ID and port"},
+		"groups":          {reason: "§11: the wanted set differs", change: managed(plan.Ref{ID: "sg-2"}, plan.Ref{ID: "sg-1"})},
+		"groups-same":     {reason: "§11: the order does not matter", change: managed(plan.Ref{ID: "sg-2"}, plan.Ref{ID: "sg-1"})},
+		"groups-none":     {reason: "§11: made without, stays without", change: managed(plan.Ref{ID: "sg-1"})},
+		"groups-left":     {reason: "§11: not Managed leaves what there is"},
+		"taken-in-use":    {reason: "W6: the name is taken by one in use with another interval"},
+		"taken-unused":    {reason: "W6: the name is taken by one not in use with another protocol"},
+		"sparse":          {reason: "W41: AWS leaves out what it can"},
+		"foreign":         {reason: "W8: another cluster's is not touched"},
+		"delete":          {reason: "§13: load balancer, then target groups, used or not"},
+		"delete-leftover": {reason: "W1: the load balancer is gone already"},
+		"delete-foreign":  {reason: "W8: another cluster's is not touched, ours goes"},
+		"delete-nothing":  {reason: "§13: absent is success"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen Observed
+			load(t, filepath.Join("plan", name, "observed.yaml"), &seen)
+			golden(t, filepath.Join("plan", name, "plan.golden"), Diff(planned(t, name, c.change), &seen).String())
+			if t.Failed() {
+				t.Log(c.reason)
+			}
+		})
+	}
+}
+
+func managed(groups ...plan.Ref) func(*request.Facts) {
+	return func(f *request.Facts) {
+		f.Config.ManagedNetworkGroups = true
+		f.SecurityGroups = groups
+	}
+}
+
+// planned is the model of a case, nil without a Service.
+func planned(t *testing.T, name string, change func(*request.Facts)) *Model {
+	t.Helper()
+	path := filepath.Join("plan", name, "service.yaml")
+	if _, err := os.Stat(filepath.Join("testdata", path)); os.IsNotExist(err) {
+		return nil
+	}
+	var svc v1.Service
+	load(t, path, &svc)
+	facts := baseFacts()
+	if change != nil {
+		change(&facts)
+	}
+	var nodes []*v1.Node
+	for _, id := range []string{"i-1", "i-2"} {
+		nodes = append(nodes, kubetest.Node(id, kubetest.ProviderID("aws:///us-west-2a/"+id)))
+	}
+	r, _, err := request.New(&svc, nodes, facts.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, _, err := Build(r, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model
+}
+
+// load reads a file in testdata.
+func load(t *testing.T, name string, into any) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(content, into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+func TestFixed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason string
+		change func(*Model, *LoadBalancer)
+		want   []service.Reason
+	}{
+		"the same": {reason: "W20", change: func(*Model, *LoadBalancer) {}},
+		"scheme": {
+			reason: "W20: a change of the scheme was ignored silently",
+			change: func(m *Model, _ *LoadBalancer) { m.Internal = true },
+			want:   []service.Reason{SchemeFixed},
+		},
+		"scheme unknown": {
+			reason: "W41", change: func(m *Model, lb *LoadBalancer) { m.Internal, lb.Scheme = true, "" },
+		},
+		"subnets": {
+			reason: "§11: not reconciled",
+			change: func(m *Model, _ *LoadBalancer) { m.Annotated.Subnets, m.Mappings[0].Subnet = true, "subnet-c" },
+			want:   []service.Reason{SubnetsFixed},
+		},
+		"subnets in another order": {
+			reason: "§11: AWS sorts them",
+			change: func(m *Model, _ *LoadBalancer) {
+				m.Annotated.Subnets = true
+				m.Mappings[0], m.Mappings[1] = m.Mappings[1], m.Mappings[0]
+			},
+		},
+		"discovered subnets": {
+			reason: "§9: nobody asked for these",
+			change: func(m *Model, _ *LoadBalancer) { m.Mappings[0].Subnet = "subnet-c" },
+		},
+		"subnets that were not chosen": {
+			reason: "§11: a load balancer that is there needs none",
+			change: func(m *Model, _ *LoadBalancer) { m.Annotated.Subnets, m.Mappings = true, nil },
+		},
+		"elastic IPs": {
+			reason: "§11: not reconciled",
+			change: func(m *Model, lb *LoadBalancer) {
+				m.Annotated.EIPAllocations = true
+				m.Mappings[0].Allocation, m.Mappings[1].Allocation = "eipalloc-1", "eipalloc-2"
+				lb.Mappings[0].Allocation, lb.Mappings[1].Allocation = "eipalloc-1", "eipalloc-3"
+			},
+			want: []service.Reason{AddressesFixed},
+		},
+		"private addresses": {
+			reason: "§11: not reconciled",
+			change: func(m *Model, _ *LoadBalancer) {
+				m.Annotated.PrivateIPv4Addresses = true
+				m.Mappings[0].PrivateIPv4 = "10.0.0.4"
+			},
+			want: []service.Reason{AddressesFixed},
+		},
+		"security groups": {
+			reason: "§11: AWS cannot add them later",
+			change: func(m *Model, _ *LoadBalancer) { m.Annotated.SecurityGroups = true },
+			want:   []service.Reason{SecurityGroupsFixed},
+		},
+		"foreign": {
+			reason: "W8: that is another error",
+			change: func(m *Model, lb *LoadBalancer) {
+				m.Internal = true
+				lb.Tags = map[string]string{"kubernetes.io/cluster/other": "owned"}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model, _, err := Build(baseRequest(), baseFacts())
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := &Observed{Name: lbName, Cluster: model.Cluster, LoadBalancer: &LoadBalancer{
+				Scheme: "internet-facing", Mappings: []Mapping{{Subnet: "subnet-a"}, {Subnet: "subnet-b"}},
+			}}
+			c.change(model, seen.LoadBalancer)
+			var got []service.Reason
+			for _, warning := range Fixed(model, seen) {
+				got = append(got, warning.Reason)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+	if warnings := Fixed(nil, &Observed{}); warnings != nil {
+		t.Errorf("nothing wanted gives %v", warnings)
+	}
+}
