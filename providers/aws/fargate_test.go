@@ -1,0 +1,173 @@
+package aws
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// fargateID is the provider ID of a Fargate node, whose name has the address.
+func fargateID(f sim.Fargate) string {
+	return "aws:///" + f.Zone + "/0123abcd/fargate-ip-" + strings.ReplaceAll(f.PrivateIP, ".", "-") + "." + "us-west-2.compute.internal"
+}
+
+func fargateOf(f sim.Fargate, options ...kubetest.NodeOption) *v1.Node {
+	return node("", append([]kubetest.NodeOption{kubetest.ProviderID(fargateID(f))}, options...)...)
+}
+
+// TestFargate goes through §6.
+func TestFargate(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	full := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2b"], IPv6: true})
+	bare := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2b"], NoDNS: true})
+	c := r.connect(cloudTuning{}, "NodeIPFamilies = ipv4", "NodeIPFamilies = ipv6")
+	internal := func(kind v1.NodeAddressType, address string) v1.NodeAddress {
+		return v1.NodeAddress{Type: kind, Address: address}
+	}
+	cases := map[string]struct {
+		reason string
+		pod    sim.Fargate
+		want   []v1.NodeAddress
+	}{
+		"both families": {"§6: no Hostname; the name once, as the API server wants it", full, []v1.NodeAddress{
+			internal(v1.NodeInternalIP, full.PrivateIP), internal(v1.NodeInternalDNS, full.PrivateDNSName), internal(v1.NodeInternalIP, full.IPv6),
+		}},
+		"no name, no ipv6": {"§6: skipped if there is none", bare, []v1.NodeAddress{internal(v1.NodeInternalIP, bare.PrivateIP)}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := fargateOf(tc.pod, kubetest.Tainted())
+			want := &cloudprovider.InstanceMetadata{
+				ProviderID: n.Spec.ProviderID, Zone: "us-west-2b", Region: "us-west-2", NodeAddresses: tc.want,
+				AdditionalLabels: map[string]string{labelZoneID: "usw2-az1"},
+			}
+			got, err := c.instances.InstanceMetadata(t.Context(), n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if exists, err := c.instances.InstanceExists(t.Context(), n); !exists || err != nil {
+				t.Errorf("§6: InstanceExists is %t, %v", exists, err)
+			}
+			if shutdown, err := c.instances.InstanceShutdown(t.Context(), n); shutdown || err != nil {
+				t.Errorf("W29: InstanceShutdown of a live node is %t, %v", shutdown, err)
+			}
+		})
+	}
+	if n := r.Gate().Count(describeTopology); n != 0 {
+		t.Errorf("§6: a Fargate node has no type, and %d calls ask for its place", n)
+	}
+}
+
+// TestFargateGone: without its network interface a Fargate node is gone (§6).
+func TestFargateGone(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	pod := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"]})
+	c := r.connect(quickly)
+	n := fargateOf(pod)
+	exists := func(reason string, want, wantErr bool) {
+		t.Helper()
+		if got, err := c.instances.InstanceExists(t.Context(), n); got != want || (err != nil) != wantErr {
+			t.Errorf("%s: InstanceExists is %t, %v", reason, got, err)
+		}
+	}
+	exists("§6", true, false)
+	r.Gate().Break("DescribeNetworkInterfaces", front.Always(), sim.Throttled())
+	exists("a failure says nothing", false, true)
+	r.Gate().Mend()
+	r.RemoveInterface(pod.InterfaceID)
+	exists("§6: no network interface", false, false)
+	if _, err := c.instances.InstanceShutdown(t.Context(), n); err == nil {
+		t.Error("§6: a node that is not there is no answer")
+	}
+	back := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"], PrivateIP: pod.PrivateIP})
+	if back.PrivateIP != pod.PrivateIP {
+		t.Fatal("the address is not the same")
+	}
+	if _, err := c.instances.InstanceMetadata(t.Context(), n); err != nil {
+		t.Errorf("a missing node is remembered for ever: %v", err)
+	}
+}
+
+// TestFargateTwins: two network interfaces with the address are an error (§6);
+// one in another VPC does not count.
+func TestFargateTwins(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	other := r.AddVPC(sim.VPCSpec{CIDR: "10.0.0.0/16"})
+	subnet := r.AddSubnet(sim.SubnetSpec{VPC: other, Zone: "us-west-2a", CIDR: "10.0.64.0/18"})
+	pod := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"], PrivateIP: "10.0.64.20"})
+	twin := r.AddFargate(sim.FargateSpec{Subnet: subnet, PrivateIP: "10.0.64.20"})
+	c := r.connect(quickly)
+	if exists, err := c.instances.InstanceExists(t.Context(), fargateOf(pod)); !exists || err != nil {
+		t.Errorf("§6: InstanceExists is %t, %v", exists, err)
+	}
+	c.source.fargate.vpc = ""
+	_, err := c.instances.InstanceExists(t.Context(), fargateOf(pod))
+	if err == nil || instance.ReasonOf(err) != instance.ReasonAmbiguousInstance {
+		t.Errorf("§6: two network interfaces, %s and %s: got %v", pod.InterfaceID, twin.InterfaceID, err)
+	}
+}
+
+// TestFargateBatch: many Fargate nodes cost one call (W31).
+func TestFargateBatch(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	var pods []sim.Fargate
+	for range 20 {
+		pods = append(pods, r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"]}))
+	}
+	c := r.connect(cloudTuning{source: tuning{Window: 500 * time.Millisecond}})
+	calls := r.calls(func() {
+		for range 2 {
+			parallel(20, pods, func(pod sim.Fargate) {
+				if exists, err := c.instances.InstanceExists(t.Context(), fargateOf(pod)); !exists || err != nil {
+					t.Errorf("InstanceExists is %t, %v", exists, err)
+				}
+			})
+		}
+	})
+	if diff := cmp.Diff(map[string]int{"DescribeNetworkInterfaces": 1}, calls); diff != "" {
+		t.Errorf("W31 (-want +got):\n%s", diff)
+	}
+}
+
+func TestFargateAddress(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ reason, name, want string }{
+		"address":      {"§6", "fargate-10.0.1.2", "10.0.1.2"},
+		"host name":    {"§6", "fargate-ip-10-0-1-2.ec2.internal", "10.0.1.2"},
+		"short":        {"§6: the domain is optional", "fargate-ip-10-0-1-2", "10.0.1.2"},
+		"nothing":      {"§6: no address", "fargate-", ""},
+		"no address":   {"§6: no address", "fargate-0123abcd", ""},
+		"three groups": {"§6: no address", "fargate-ip-10-0-1.ec2.internal", ""},
+		"ipv6":         {"§6: IPv4 alone", "fargate-2001:db8::1", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := fargateAddress(tc.name)
+			if (err == nil) != (tc.want != "") || err == nil && got.String() != tc.want {
+				t.Errorf("%s: got %s, %v", tc.reason, got, err)
+			}
+			if errors.Is(err, errNoInterface) {
+				t.Errorf("%s: a bad name says nothing about what is there", tc.reason)
+			}
+		})
+	}
+}

@@ -1,0 +1,251 @@
+package aws
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	expiring "k8s.io/apimachinery/pkg/util/cache"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+const (
+	describeTopology = "DescribeInstanceTopology"
+	// mustHave is a type that matches the default pattern, mayHave one that
+	// does not.
+	mustHave, mayHave = "p5.48xlarge", "g6.xlarge"
+)
+
+// topologyClock makes a provider's memory of the topology go by a clock.
+func topologyClock(c *cloud) *clocktesting.FakeClock {
+	clock := clocktesting.NewFakeClock(time.Now())
+	o := c.source.topology
+	o.places = expiring.NewLRUExpireCacheWithClock(placeMemory, clock)
+	o.types = expiring.NewLRUExpireCacheWithClock(typeMemory, clock)
+	o.region = expiring.NewLRUExpireCacheWithClock(1, clock)
+	return clock
+}
+
+// layers are the topology labels that a new Node gets.
+func (r *region) layers(c *cloud, id string) ([]string, error) {
+	m, err := c.instances.InstanceMetadata(r.t.Context(), node(id, kubetest.Tainted()))
+	if err != nil {
+		return nil, err
+	}
+	var layers []string
+	for i := 1; m.AdditionalLabels[fmt.Sprintf("%s%d", labelLayer, i)] != ""; i++ {
+		layers = append(layers, m.AdditionalLabels[fmt.Sprintf("%s%d", labelLayer, i)])
+	}
+	return layers, nil
+}
+
+// TestTopologyErrors goes through what becomes of failures (§5).
+func TestTopologyErrors(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		effect front.Effect
+		// must is whether a Node whose type matches the pattern is initialised.
+		must bool
+		// again is when EC2 is asked again.
+		again time.Duration
+	}{
+		"unsupported": {"§5: no labels, for 24 h", sim.Error(400, "UnsupportedOperation", "The functionality you requested is not available in this region."), true, 24 * time.Hour},
+		"denied":      {"§5: no labels, for 24 h", sim.Denied(), true, 24 * time.Hour},
+		"throttled":   {"§5: fails if the type matches, else goes on; W36: backs off", sim.Throttled(), false, failedAge},
+		"other":       {"§5: fails if the type matches, else goes on; W36: backs off", sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No."), false, failedAge},
+		"credentials": {"§5: only UnauthorizedOperation is for 24 h", sim.Error(http.StatusUnauthorized, "AuthFailure", "No."), false, failedAge},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{})
+			must := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a", "b"}})
+			may := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"a", "b"}})
+			c := r.connect(cloudTuning{})
+			clock := topologyClock(c)
+			r.Gate().Break(describeTopology, front.Always(), tc.effect)
+			for range 3 {
+				if layers, err := r.layers(c, must); (err == nil) != tc.must || layers != nil {
+					t.Errorf("%s: a type that must have a place: %v, %v", tc.reason, layers, err)
+				}
+				if layers, err := r.layers(c, may); err != nil || layers != nil {
+					t.Errorf("%s: a type that may have a place: %v, %v", tc.reason, layers, err)
+				}
+			}
+			r.Gate().Mend()
+			clock.Step(tc.again - time.Second)
+			if calls := r.calls(func() { _, _ = r.layers(c, must) }); calls[describeTopology] != 0 {
+				t.Errorf("%s: asked again too early", tc.reason)
+			}
+			clock.Step(2 * time.Second)
+			if layers, err := r.layers(c, must); err != nil || !slices.Equal(layers, []string{"a", "b"}) {
+				t.Errorf("%s: not asked again: %v, %v", tc.reason, layers, err)
+			}
+		})
+	}
+}
+
+// TestTopologyMemory: an empty answer counts for 24 h, for the instance where the
+// type matches the pattern, for the type otherwise (§5).
+func TestTopologyMemory(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(cloudTuning{})
+	clock := topologyClock(c)
+	ask := func(reason string, want int, ids ...string) {
+		t.Helper()
+		calls := r.calls(func() {
+			for _, id := range ids {
+				if layers, err := r.layers(c, id); err != nil || layers != nil {
+					t.Errorf("%s: %v, %v", reason, layers, err)
+				}
+			}
+		})
+		if calls[describeTopology] != want {
+			t.Errorf("%s: want %d calls, got %d", reason, want, calls[describeTopology])
+		}
+	}
+	add := func(kind string) string { return r.seed.AddNode(sim.InstanceSpec{Type: kind}) }
+	first, second := add(mustHave), add(mustHave)
+	ask("§5: by instance", 1, first, first)
+	ask("§5: another instance is asked for", 1, second)
+	third, fourth := add("m5.large"), add("m5.large")
+	ask("§5: by type", 1, third, third, fourth)
+	clock.Step(unsupportedAge - time.Second)
+	ask("§5: for 24 h", 0, first, second, third, fourth, add("m5.large"))
+	clock.Step(2 * time.Second)
+	ask("§5: for no more than 24 h", 2, third, first)
+}
+
+// TestTopologyOfMixedType: one instance that has no place yet says nothing about
+// the others of its type.
+func TestTopologyOfMixedType(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(cloudTuning{source: tuning{Window: 100 * time.Millisecond}})
+	with := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"a"}})
+	without := r.seed.AddNode(sim.InstanceSpec{Type: mayHave})
+	got := map[string][]string{}
+	answers, err := c.source.topology.ask(t.Context(), []placed{{with, mayHave}, {without, mayHave}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, answer := range answers {
+		got[p.id] = answer.Value
+	}
+	later := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"b"}})
+	if got[later], err = r.layers(c, later); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string][]string{with: {"a"}, without: nil, later: {"b"}}, got); diff != "" {
+		t.Errorf("§5 (-want +got):\n%s", diff)
+	}
+}
+
+// TestTopologyBatches: many instances cost few calls, of 100 each at most (W36).
+func TestTopologyBatches(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(cloudTuning{})
+	want := map[string][]string{}
+	for i := range 250 {
+		layers := []string{fmt.Sprintf("row-%d", i%5), fmt.Sprintf("rack-%d", i)}
+		want[r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: layers})] = layers
+	}
+	if _, err := c.inventory.Get(t.Context(), slices.Collect(maps.Keys(want))); err != nil {
+		t.Fatal(err)
+	}
+	calls := r.calls(func() {
+		parallel(20, slices.Collect(maps.Keys(want)), func(id string) {
+			if layers, err := r.layers(c, id); err != nil || !slices.Equal(layers, want[id]) {
+				t.Errorf("%s: want %v, got %v, %v", id, want[id], layers, err)
+			}
+		})
+	})
+	if calls[describeTopology] > 4 {
+		t.Errorf("W36: 250 instances cost %d calls", calls[describeTopology])
+	}
+	for _, request := range r.Requests(describeTopology) {
+		if request.Form.Has("InstanceId.101") || request.Form.Has("MaxResults") || !request.Form.Has("InstanceId.1") {
+			t.Errorf("W36: want 1 to 100 IDs, got %v", request.Form)
+		}
+	}
+}
+
+// TestTopologyOfDead: an instance that is gone does not fail the others (W36, W32).
+func TestTopologyOfDead(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(cloudTuning{})
+	alive := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
+	gone := r.seed.AddNodes(3)
+	asked := []placed{{alive, mustHave}}
+	for _, id := range gone {
+		asked = append(asked, placed{id, mustHave})
+		r.Remove(id)
+	}
+	calls := r.calls(func() {
+		answers, err := c.source.topology.ask(t.Context(), asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := answers[asked[0]]; got.Err != nil || !slices.Equal(got.Value, []string{"a"}) {
+			t.Errorf("W32: got %v, %v", got.Value, got.Err)
+		}
+		for _, p := range asked[1:] {
+			if answers[p].Err == nil {
+				t.Errorf("W32: instance %s is gone, and that is no error", p.id)
+			}
+		}
+	})
+	if calls[describeTopology] > maxDead {
+		t.Errorf("W36: %d calls", calls[describeTopology])
+	}
+	answers, err := c.source.topology.ask(t.Context(), asked[1:])
+	if err != nil || len(answers) != 3 {
+		t.Errorf("W32: only dead ones: got %v, %v", answers, err)
+	}
+}
+
+// TestTopologySkipped: without a type nothing is asked (§5).
+func TestTopologySkipped(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(cloudTuning{})
+	labels, err := c.source.topology.labels(t.Context(), kubetest.Node("n"), facts{id: "i-0abc"})
+	if err != nil || len(labels) != 0 || r.Gate().Total() != 0 {
+		t.Errorf("§5: got %v, %v, %d calls", labels, err, r.Gate().Total())
+	}
+}
+
+// TestTopologyPattern: the pattern is the one of the cloud-config (§1).
+func TestTopologyPattern(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	r.Gate().Break(describeTopology, front.Always(), sim.Throttled())
+	c := r.connect(cloudTuning{}, `SupportedTopologyInstanceTypePattern = "^g6[.]"`)
+	if _, err := r.layers(c, r.seed.AddNode(sim.InstanceSpec{Type: mayHave})); err == nil {
+		t.Error("§1: the type matches the pattern, and its place is not known")
+	}
+	if _, err := r.layers(c, r.seed.AddNode(sim.InstanceSpec{Type: mustHave})); err != nil {
+		t.Errorf("§1: the type does not match the pattern: %v", err)
+	}
+}
+
+// TestNotFound reads the instances out of EC2's words.
+func TestNotFound(t *testing.T) {
+	t.Parallel()
+	if got := notFound(errors.New("the instance ID 'i-0abc' does not exist")); len(got) != 0 {
+		t.Errorf("an error of somebody else names %v", got)
+	}
+}

@@ -1,0 +1,94 @@
+package aws
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+const describeZones = "DescribeAvailabilityZones"
+
+// TestZoneFailures: what may not be read is left out, the rest is tried again
+// (W42).
+func TestZoneFailures(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		when   front.When
+		effect front.Effect
+		label  string
+		err    bool
+	}{
+		"works":        {"§5", front.Nth(99), sim.Denied(), "usw2-az2", false},
+		"denied":       {"W42: no label, and the Node is initialised", front.Always(), sim.Denied(), "", false},
+		"blip":         {"W42: tried again at once", front.First(1), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "usw2-az2", false},
+		"broken":       {"W42: the Node is tried again", front.Always(), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "", true},
+		"throttled":    {"W42: the Node is tried again", front.Always(), sim.Throttled(), "", true},
+		"nothing read": {"W42: no answer is no denial", front.Always(), front.Drop(), "", true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{})
+			ids := r.seed.AddNodes(1)
+			r.Gate().Break(describeZones, tc.when, tc.effect)
+			c := r.connect(cloudTuning{})
+			got, err := c.instances.InstanceMetadata(t.Context(), node(ids[0], kubetest.Tainted()))
+			if (err != nil) != tc.err || err == nil && got.AdditionalLabels[labelZoneID] != tc.label {
+				t.Errorf("%s: got %v, %v", tc.reason, got, err)
+			}
+			if got, err := c.instances.InstanceMetadata(t.Context(), node(ids[0])); err != nil || len(got.NodeAddresses) == 0 {
+				t.Errorf("%s: an initialised Node: %v, %v", tc.reason, got, err)
+			}
+		})
+	}
+}
+
+// TestZonesOnce: zones are read once; a denial is not asked for by each Node
+// (§15, W42).
+func TestZonesOnce(t *testing.T) {
+	t.Parallel()
+	for name, effect := range map[string]front.Effect{"allowed": nil, "denied": sim.Denied()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{})
+			ids := r.seed.AddNodes(30)
+			if effect != nil {
+				r.Gate().Break(describeZones, front.Always(), effect)
+			}
+			c := r.connect(cloudTuning{})
+			calls := r.calls(func() {
+				parallel(10, ids, func(id string) {
+					if _, err := c.instances.InstanceMetadata(t.Context(), node(id, kubetest.Tainted())); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+			if calls[describeZones] != 1 {
+				t.Errorf("§15, W42: want zones to be read once, got %d calls", calls[describeZones])
+			}
+		})
+	}
+}
+
+// TestUnknownZone: a zone that AWS does not list is an error that the user hears
+// of (§5).
+func TestUnknownZone(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(cloudTuning{})
+	_, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "mars-1a")
+	if err == nil || instance.ReasonOf(err) != instance.ReasonNoZone {
+		t.Errorf("§5: want an error with the reason %s, got %v", instance.ReasonNoZone, err)
+	}
+	if _, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "mars-1a"); err == nil || r.Gate().Count(describeZones) != 1 {
+		t.Errorf("§15: want zones not to be read again at once, got %v, %d calls", err, r.Gate().Count(describeZones))
+	}
+	if labels, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "us-west-2a"); err != nil || labels[labelZoneID] != "usw2-az2" {
+		t.Errorf("§5: another zone: got %v, %v", labels, err)
+	}
+}
