@@ -159,6 +159,3 @@ func policyNamed(name string) policy {
 		attribute: "Reference-Security-Policy", value: strings.TrimPrefix(name, negotiationPrefix),
 	}
 }
-
-// usesTLS says whether the front of the listener speaks TLS.
-func (l Listener) usesTLS() bool { return l.Protocol == protocolSSL || l.Protocol == protocolHTTPS }

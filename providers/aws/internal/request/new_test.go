@@ -53,7 +53,7 @@ func TestKindOf(t *testing.T) {
 
 	cases := map[string]request.Kind{
 		"": request.Classic, "nlb": request.Network, "nlb-ip": request.Elsewhere, "external": request.Elsewhere,
-		"NLB": request.Classic, "nlb ": request.Classic, "clb": request.Classic,
+		"NLB": request.Classic, "\tnlb": request.Classic, "clb": request.Classic,
 	}
 	for value, want := range cases {
 		if got := request.KindOf(web(with(request.AnnotationType, value))); got != want {

@@ -180,7 +180,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	t.Parallel()
 
 	var nodes []*v1.Node
-	for _, name := range strings.Split("h,g,f,e,d,c,b,a", ",") {
+	for name := range strings.SplitSeq("h,g,f,e,d,c,b,a", ",") {
 		nodes = append(nodes, kubetest.Node(name))
 	}
 	_, warnings := must(t, web(), request.Config{}, nodes...)

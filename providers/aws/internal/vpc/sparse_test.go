@@ -1,12 +1,12 @@
 package vpc
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"net/netip"
 )
 
 // TestSparse reads answers that leave out all that can be left out (W41).

@@ -1,0 +1,275 @@
+package classic
+
+import (
+	"context"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestMain gives the SDK the keys of the simulated cloud, and nothing else of
+// what the machine has.
+func TestMain(m *testing.M) {
+	id, secret := new(sim.Cloud).AccessKey()
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// golden compares a text with a file, or rewrites the file.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: -want +got (-update rewrites it):\n%s", path, diff)
+	}
+}
+
+// The Service that most tests are about, as its UID and the cluster ID name
+// things.
+const (
+	clusterID   = "demo"
+	uid         = "0f0e0d0c-1111-2222-3333-444455556666"
+	lbName      = "a0f0e0d0c11112222333344445555666"
+	certificate = "arn:aws:acm:us-west-2:123456789012:certificate/0a1b2c3d-0000-1111-2222-333344445555"
+	tlsPolicy   = "ELBSecurityPolicy-TLS-1-2-2017-01"
+)
+
+// web is a Service with the ports 80 and 443 unless it is given others.
+func web(options ...kubetest.ServiceOption) *v1.Service {
+	svc := kubetest.Service("default", "web", append([]kubetest.ServiceOption{kubetest.ServiceUID(uid)}, options...)...)
+	if len(svc.Spec.Ports) == 1 && svc.Spec.Ports[0].Port == 80 {
+		kubetest.Port(v1.ProtocolTCP, 443)(svc)
+	}
+	return svc
+}
+
+func annotated(name annotation.Name, value string) kubetest.ServiceOption {
+	return kubetest.ServiceAnnotated(string(name), value)
+}
+
+// everything asks for all that a classic load balancer has.
+func everything() *v1.Service {
+	return web(
+		annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443"),
+		annotated(request.AnnotationSSLPolicy, tlsPolicy), annotated(request.AnnotationProxyProtocol, "*"),
+		annotated(request.AnnotationInternal, "true"), annotated(request.AnnotationAdditionalTags, "team=edge"),
+		annotated(request.AnnotationCrossZone, "true"), annotated(request.AnnotationIdleTimeout, "30"),
+		annotated(request.AnnotationDrainingEnabled, "true"), annotated(request.AnnotationDrainingTimeout, "20"),
+		annotated(request.AnnotationAccessLogEnabled, "true"), annotated(request.AnnotationAccessLogEmitInterval, "5"),
+		annotated(request.AnnotationAccessLogBucket, "logs"), annotated(request.AnnotationAccessLogPrefix, "web"),
+		annotated(request.AnnotationHealthCheckProtocol, "http"), annotated(request.AnnotationHealthCheckPath, "/live"),
+	)
+}
+
+// bed is a simulated cloud with a cluster of three nodes.
+type bed struct {
+	*sim.Cloud
+	t      testing.TB
+	api    client.ELB
+	seed   *sim.Seed
+	nodes  []string
+	states map[string]types.InstanceStateName
+	config request.Config
+	// subnets and groups are what load balancers are to have.
+	subnets []vpc.Subnet
+	groups  []plan.Ref
+	// learned is what steps before those of the load balancer know.
+	learned map[string]string
+}
+
+func newBed(t testing.TB) *bed {
+	t.Helper()
+	cloud, err := sim.Start(sim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	base, err := client.Load(t.Context(), client.Options{
+		Overrides: []client.Override{{Service: client.ServiceELB, Region: cloud.Region(), URL: cloud.URL()}},
+		Tuning:    client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients, err := base.In(t.Context(), cloud.Region())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(clients.Close)
+	b := &bed{Cloud: cloud, t: t, api: clients.ELB, seed: cloud.Seed(clusterID), states: map[string]types.InstanceStateName{}}
+	b.nodes = b.seed.AddNodes(3)
+	b.config = request.Config{Cluster: cluster.ID{Name: clusterID}, ClusterName: "kubernetes", VPC: b.seed.VPC}
+	for _, zone := range b.seed.Zones {
+		b.subnets = append(b.subnets, vpc.Subnet{ID: b.seed.Public[zone], AvailabilityZone: zone})
+	}
+	key := change.SecurityGroupKey(request.ClassicGroupName(lbName))
+	b.groups = []plan.Ref{{Key: key}}
+	b.learned = map[string]string{key: b.group("web")}
+	return b
+}
+
+// group makes a security group.
+func (b *bed) group(name string) string {
+	return b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: name, Description: name})
+}
+
+// settle has later plans name the security groups by ID.
+func (b *bed) settle() {
+	for i, ref := range b.groups {
+		if ref.ID == "" {
+			b.groups[i] = plan.Ref{ID: b.learned[ref.Key]}
+		}
+	}
+}
+
+func (b *bed) facts() request.Facts {
+	f := request.Facts{Config: b.config, Subnets: b.subnets, SecurityGroups: b.groups, Targets: map[string]*inventory.Instance{}}
+	for _, id := range b.nodes {
+		state := types.InstanceStateNameRunning
+		if b.states[id] != "" {
+			state = b.states[id]
+		}
+		f.Targets[id] = &inventory.Instance{ID: id, State: state, Tags: b.config.Cluster.Tags()}
+	}
+	return f
+}
+
+func (b *bed) model(svc *v1.Service) *Model {
+	b.t.Helper()
+	var nodes []*v1.Node
+	for _, id := range b.nodes {
+		nodes = append(nodes, kubetest.Node("node-"+id, kubetest.ProviderID("aws:///us-west-2a/"+id)))
+	}
+	r, _, err := request.New(svc, nodes, b.config)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	model, _, err := Build(r, b.facts())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return model
+}
+
+func (b *bed) observe() *LoadBalancer {
+	b.t.Helper()
+	lb, err := Observe(b.t.Context(), b.api, lbName, b.config.Cluster)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return lb
+}
+
+func (b *bed) env() *change.Env {
+	env := &change.Env{ELB: b.api}
+	for key, id := range b.learned {
+		env.IDs.Learn(key, id)
+	}
+	return env
+}
+
+// try observes, compares and applies. A nil Service is the wish to have nothing.
+func (b *bed) try(ctx context.Context, svc *v1.Service) (*change.Env, error) {
+	b.t.Helper()
+	env := b.env()
+	lb, err := Observe(ctx, b.api, lbName, b.config.Cluster)
+	if err != nil {
+		return env, err
+	}
+	var model *Model
+	if svc != nil {
+		model = b.model(svc)
+	}
+	return env, Diff(model, lb).Apply(ctx, env, nil)
+}
+
+func (b *bed) ensure(svc *v1.Service) *change.Env {
+	b.t.Helper()
+	env, err := b.try(b.t.Context(), svc)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return env
+}
+
+// settled checks that nothing is left to do.
+func (b *bed) settled(svc *v1.Service) {
+	b.t.Helper()
+	b.settle()
+	if steps := Diff(b.model(svc), b.observe()); len(steps) > 0 {
+		b.t.Errorf("there is more to do:\n%s", steps)
+	}
+}
+
+// classic is the load balancer in the cloud, which must be there.
+func (b *bed) classic() sim.ClassicLoadBalancer {
+	b.t.Helper()
+	lb, ok := b.Classic(lbName)
+	if !ok {
+		b.t.Fatalf("there is no load balancer %s", lbName)
+	}
+	return lb
+}
+
+// empty checks that no load balancer is there.
+func (b *bed) empty() {
+	b.t.Helper()
+	if classic, _ := b.LoadBalancers(); len(classic) > 0 {
+		b.t.Errorf("left over: %v", classic)
+	}
+}
+
+// calls checks the calls since the last time, and forgets them.
+func (b *bed) calls(reason string, want map[string]int) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, b.Gate().Calls()); diff != "" {
+		b.t.Errorf("%s: calls, -want +got:\n%s", reason, diff)
+	}
+	b.Gate().Reset()
+}
+
+// tagged are the tags of a load balancer of ours with some more.
+func tagged(more map[string]string) map[string]string {
+	tags := map[string]string{sim.ClusterTag(clusterID): "owned", cluster.ServiceNameTag: "default/web"}
+	maps.Copy(tags, more)
+	return tags
+}

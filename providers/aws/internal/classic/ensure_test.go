@@ -1,0 +1,454 @@
+package classic
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// What reading a load balancer costs.
+var resyncCalls = map[string]int{
+	"elb.DescribeLoadBalancers": 1, "elb.DescribeTags": 1, "elb.DescribeLoadBalancerAttributes": 1,
+}
+
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	svc := web()
+	env := b.ensure(svc)
+	b.calls("§15 five of the twelve calls; what AWS has by itself is not set", map[string]int{
+		"elb.DescribeLoadBalancers": 1, "elb.CreateLoadBalancer": 1, "elb.DescribeTags": 1,
+		"elb.ConfigureHealthCheck": 1, "elb.RegisterInstancesWithLoadBalancer": 1,
+	})
+	if host, err := env.IDs.Get(HostnameKey(lbName)); err != nil || host != b.classic().DNSName {
+		t.Errorf("§8: learned the DNS name %q, error %v, want %s", host, err, b.classic().DNSName)
+	}
+	b.settle()
+	b.ensure(svc)
+	b.calls("W35: an unchanged resync writes nothing", resyncCalls)
+
+	b.ensure(nil)
+	b.calls("§13", map[string]int{
+		"elb.DescribeLoadBalancers": 1, "elb.DescribeTags": 1, "elb.DescribeLoadBalancerAttributes": 1, "elb.DeleteLoadBalancer": 1,
+	})
+	b.empty()
+	b.ensure(nil)
+	b.calls("§13: absent is success", map[string]int{"elb.DescribeLoadBalancers": 1})
+}
+
+func TestCreates(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	svc := everything()
+	b.ensure(svc)
+	b.settled(svc)
+	b.Gate().Reset()
+	b.ensure(svc)
+	b.calls("W35: an unchanged resync writes nothing, whatever is annotated", resyncCalls)
+
+	subnets := make([]string, 0, len(b.subnets))
+	for _, subnet := range b.subnets {
+		subnets = append(subnets, subnet.ID)
+	}
+	proxy := []string{"k8s-proxyprotocol-enabled"}
+	tls := "k8s-SSLNegotiationPolicy-" + tlsPolicy
+	want := sim.ClassicLoadBalancer{
+		Name: lbName, Scheme: "internal", VPC: b.seed.VPC, Subnets: subnets, Zones: b.seed.Zones,
+		SecurityGroups: []string{b.groups[0].ID},
+		Listeners: []sim.ClassicListener{
+			{Port: 80, Protocol: "TCP", InstancePort: 30080, InstanceProtocol: "TCP"},
+			{Port: 443, Protocol: "SSL", InstancePort: 30443, InstanceProtocol: "TCP", Certificate: certificate, Policies: []string{tls}},
+		},
+		HealthCheck: sim.ClassicHealthCheck{Target: "HTTP:30080/live", Interval: 10, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 6},
+		Attributes: sim.ClassicAttributes{
+			CrossZone: true, IdleTimeout: 30, Draining: true, DrainingTimeout: 20, AccessLog: true,
+			AccessLogInterval: 5, AccessLogBucket: "logs", AccessLogPrefix: "web", DesyncMitigation: "defensive",
+		},
+		Instances:       slices.Sorted(slices.Values(b.nodes)),
+		BackendPolicies: map[int32][]string{30080: proxy, 30443: proxy},
+		Tags:            tagged(map[string]string{"team": "edge"}),
+		Policies: map[string]sim.ClassicPolicy{
+			proxy[0]: {Type: "ProxyProtocolPolicyType", Attributes: map[string]string{"ProxyProtocol": "true"}},
+			tls:      {Type: "SSLNegotiationPolicyType", Attributes: map[string]string{"Reference-Security-Policy": tlsPolicy}},
+			// AWS gives this one to the listener until it is told otherwise.
+			"ELBSecurityPolicy-2016-08": {
+				Type: "SSLNegotiationPolicyType", Attributes: map[string]string{"Reference-Security-Policy": "ELBSecurityPolicy-2016-08"},
+			},
+		},
+	}
+	got := b.classic()
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(sim.ClassicLoadBalancer{}, "DNSName"),
+		cmpopts.IgnoreUnexported(sim.ClassicLoadBalancer{}), cmpopts.EquateEmpty(),
+		cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
+		t.Errorf("§10: -want +got:\n%s", diff)
+	}
+}
+
+// TestChanges goes from any of these Services to any other.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	services := map[string]*v1.Service{
+		"plain":      web(),
+		"everything": everything(),
+		"other ports": web(kubetest.Port(v1.ProtocolTCP, 8080), kubetest.Port(v1.ProtocolTCP, 443), kubetest.LocalTraffic(31000),
+			annotated(request.AnnotationBackendProtocol, "http"), annotated(request.AnnotationProxyProtocol, "*")),
+		"all TLS": web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationBackendProtocol, "https"),
+			annotated(request.AnnotationSSLPolicy, "ELBSecurityPolicy-2016-08")),
+	}
+	fresh := map[string]sim.ClassicLoadBalancer{}
+	for name, svc := range services {
+		b := newBed(t)
+		b.ensure(svc)
+		fresh[name] = b.classic()
+	}
+	for from, before := range services {
+		for to, after := range services {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				t.Parallel()
+				b := newBed(t)
+				b.ensure(before)
+				b.settle()
+				b.ensure(after)
+				b.settled(after)
+				if diff := cmp.Diff(fresh[to], b.classic(), cmpopts.IgnoreFields(sim.ClassicLoadBalancer{},
+					// Its DNS name and scheme stay, and tags and policies are never taken away.
+					"DNSName", "Scheme", "VPC", "Tags", "Policies",
+					// Both clouds name things in their own way.
+					"Subnets", "SecurityGroups", "Instances"),
+					cmpopts.IgnoreFields(sim.ClassicAttributes{}, "DrainingTimeout", "AccessLogInterval", "AccessLogBucket", "AccessLogPrefix"),
+					cmpopts.IgnoreUnexported(sim.ClassicLoadBalancer{}), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("§10: after the change it is not as if made anew, -want +got:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestEveryCrash loses every call once, before or after it was applied: the next
+// run converges.
+func TestEveryCrash(t *testing.T) {
+	t.Parallel()
+	effects := map[string]struct {
+		effect front.Effect
+		when   func(int) front.When
+		fails  bool
+	}{
+		"before":         {front.Drop(), front.From, true},
+		"after":          {front.DropAnswer(), front.From, false},
+		"after, retried": {front.DropAnswer(), front.Nth, false},
+	}
+	for when, loss := range effects {
+		for _, start := range []string{"nothing", "plain"} {
+			t.Run(when+" from "+start, func(t *testing.T) {
+				t.Parallel()
+				b := newBed(t)
+				svc := everything()
+				broken := 0
+				for n := 1; ; n++ {
+					b.ensure(nil)
+					if start == "plain" {
+						b.ensure(web())
+					}
+					rule := b.Gate().Break("elb", loss.when(n), loss.effect)
+					_, err := b.try(t.Context(), svc)
+					hits := rule.Hits()
+					rule.Remove()
+					if hits == 0 {
+						break
+					}
+					broken++
+					if err == nil && loss.fails {
+						t.Errorf("call %d was lost for good, and nobody noticed", n)
+					}
+					if err != nil && when == "after, retried" {
+						t.Errorf("call %d is not repeatable: %v", n, err)
+					}
+					b.ensure(svc)
+					b.settledUnchanged(svc)
+				}
+				if broken < 8 {
+					t.Errorf("design: only %d calls were broken", broken)
+				}
+				b.ensure(nil)
+				b.empty()
+			})
+		}
+	}
+}
+
+// settledUnchanged is settled, without naming security groups by ID.
+func (b *bed) settledUnchanged(svc *v1.Service) {
+	b.t.Helper()
+	model := b.model(svc)
+	for i, ref := range model.SecurityGroups {
+		model.SecurityGroups = slices.Clone(model.SecurityGroups)
+		model.SecurityGroups[i] = plan.Ref{ID: b.learned[ref.Key]}
+	}
+	if steps := Diff(model, b.observe()); len(steps) > 0 {
+		b.t.Errorf("there is more to do:\n%s", steps)
+	}
+}
+
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.config.Cluster.Name = "other"
+	b.ensure(web())
+	before := b.Dump()
+	b.config.Cluster.Name = clusterID
+	b.Gate().Reset()
+
+	for name, svc := range map[string]*v1.Service{"ensure": web(), "delete": nil} {
+		if _, err := b.try(t.Context(), svc); !errors.Is(err, apierr.ErrConflict) {
+			t.Errorf("W8: %s of what carries only the tag of another cluster: got %v", name, err)
+		}
+	}
+	if diff := cmp.Diff(before, b.Dump()); diff != "" {
+		t.Errorf("W8: what belongs to another cluster was changed: %s", diff)
+	}
+	if host := b.observe().Hostname(); host != "" {
+		t.Errorf("W8: it has no DNS name for us, got %s", host)
+	}
+	b.calls("W8: its attributes do not matter", map[string]int{"elb.DescribeLoadBalancers": 3, "elb.DescribeTags": 3})
+}
+
+// TestAdopts creates what is there already, but could not be seen.
+func TestAdopts(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		cluster string
+		there   *v1.Service
+		foreign bool
+	}{
+		"same":            {"the answer got lost", clusterID, everything(), false},
+		"different":       {"DuplicateLoadBalancerName", clusterID, web(), false},
+		"foreign":         {"W8", "other", everything(), true},
+		"foreign, likely": {"W8", "other", web(), true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.config.Cluster.Name = tc.cluster
+			b.ensure(tc.there)
+			b.config.Cluster.Name = clusterID
+			before := b.Dump()
+
+			svc := everything()
+			env := b.env()
+			err := Diff(b.model(svc), nil).Apply(t.Context(), env, nil)
+			if tc.foreign {
+				if !errors.Is(err, apierr.ErrConflict) || b.Dump() != before {
+					t.Errorf("%s: got %v, changed: %s", tc.reason, err, cmp.Diff(before, b.Dump()))
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			b.settled(svc)
+			if host, err := env.IDs.Get(HostnameKey(lbName)); err != nil || host != b.classic().DNSName {
+				t.Errorf("%s: learned the DNS name %q, error %v", tc.reason, host, err)
+			}
+		})
+	}
+}
+
+// TestConfirms has AWS answer to a creation as if the load balancer of another
+// cluster were new, which it may if tags do not count for being the same.
+func TestConfirms(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	model := b.model(web())
+	b.Gate().Break("elb.DescribeTags", front.Always(), foreignTags)
+	err := Diff(model, nil).Apply(t.Context(), b.env(), nil)
+	if !errors.Is(err, apierr.ErrConflict) {
+		t.Errorf("W8: got %v", err)
+	}
+	if writes := b.Writes(); writes["elb.ConfigureHealthCheck"]+writes["elb.RegisterInstancesWithLoadBalancer"] > 0 {
+		t.Errorf("W8: it was changed: %v", writes)
+	}
+}
+
+// foreignTags answers that a load balancer has the tag of another cluster.
+func foreignTags(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+	_, _ = io.WriteString(w, `<DescribeTagsResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2012-06-01/">
+<DescribeTagsResult><TagDescriptions><member><LoadBalancerName>`+lbName+`</LoadBalancerName><Tags>
+<member><Key>kubernetes.io/cluster/other</Key><Value>owned</Value></member>
+</Tags></member></TagDescriptions></DescribeTagsResult></DescribeTagsResponse>`)
+}
+
+func TestHiddenLoadBalancer(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.SetConsistency(sim.Consistency{Reads: 2})
+	b.ensure(web())
+	b.settle()
+	b.SetConsistency(sim.Consistency{})
+	b.ensure(web())
+	b.settled(web())
+}
+
+func TestTagsDenied(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.Gate().Break("elb.DescribeTags", front.Always(), sim.Denied())
+	b.ensure(web())
+	b.settle()
+	b.Gate().Reset()
+	b.ensure(web(annotated(request.AnnotationAdditionalTags, "a=b")))
+	b.calls("§16: without the permission it works, and writes nothing blindly", resyncCalls)
+}
+
+func TestAttributesDenied(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.ensure(web())
+	b.Gate().Break("elb.DescribeLoadBalancerAttributes", front.Always(), sim.Denied())
+	if _, err := b.try(t.Context(), web()); !errors.Is(err, apierr.ErrDenied) {
+		t.Errorf("§16: got %v", err)
+	}
+}
+
+func TestInstances(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.nodes = append(b.nodes, b.seed.AddNodes(3)...)
+	stopped, terminated, gone := b.nodes[3], b.nodes[4], b.nodes[5]
+	b.ensure(web())
+	b.settle()
+	b.SetState(stopped, sim.Stopped)
+	b.states[stopped] = types.InstanceStateNameStopped
+	b.Terminate(terminated)
+	b.states[terminated] = types.InstanceStateNameTerminated
+	b.nodes = slices.DeleteFunc(b.nodes, func(id string) bool { return id == gone })
+	b.nodes = append(b.nodes, b.seed.AddNodes(1)...)
+	b.ensure(web())
+	b.settled(web())
+	want := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(b.nodes), func(id string) bool { return id == terminated })))
+	if diff := cmp.Diff(want, b.classic().Instances); diff != "" {
+		t.Errorf("W12: stopped instances stay, terminated ones go: -want +got:\n%s", diff)
+	}
+}
+
+func TestSubnets(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	zones := b.seed.Zones
+	in := func(zone int, subnets map[string]string) vpc.Subnet {
+		return vpc.Subnet{ID: subnets[zones[zone]], AvailabilityZone: zones[zone]}
+	}
+	public, private := b.seed.Public, b.seed.Private
+	b.subnets = []vpc.Subnet{in(0, public)}
+	svc := web(annotated(request.AnnotationInternal, "true"))
+	b.ensure(svc)
+	b.settle()
+	for _, change := range []struct {
+		reason  string
+		subnets []vpc.Subnet
+	}{
+		{"§10 added", []vpc.Subnet{in(0, public), in(1, public)}},
+		{"§10 replaced in the same zone", []vpc.Subnet{in(0, public), in(1, private)}},
+		{"§10 all replaced, one in a new zone", []vpc.Subnet{in(0, private), in(1, public), in(2, private)}},
+		{"§10 removed", []vpc.Subnet{in(2, private)}},
+		{"§10 all replaced, all in new zones", []vpc.Subnet{in(0, private), in(1, private)}},
+	} {
+		b.subnets = change.subnets
+		if _, err := b.try(t.Context(), svc); err != nil {
+			t.Fatalf("%s: %v", change.reason, err)
+		}
+		b.settled(svc)
+	}
+
+	b.subnets = []vpc.Subnet{in(0, public), in(1, public)}
+	b.Gate().Reset()
+	b.ensure(svc)
+	b.calls("§10: what AWS cannot do is not tried", resyncCalls)
+	if warnings := Fixed(b.model(svc), b.observe()); len(warnings) != 1 || warnings[0].Reason != SubnetsFixed {
+		t.Errorf("W43: it is told, got %v", warnings)
+	}
+}
+
+// TestSecurityGroups replaces them, and has a step before learn the ID of one.
+func TestSecurityGroups(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.ensure(web())
+	b.settle()
+	b.learned["extra"] = b.group("extra")
+	b.groups = append(b.groups, plan.Ref{Key: "extra"})
+	b.ensure(web())
+	b.settled(web())
+	b.groups = []plan.Ref{b.groups[1], b.groups[0]}
+	b.Gate().Reset()
+	b.ensure(web())
+	b.calls("W35: their order does not count", resyncCalls)
+
+	b.groups = []plan.Ref{{Key: "nobody learned this"}}
+	if _, err := b.try(t.Context(), web()); err == nil {
+		t.Error("design: a plan in the wrong order is an error")
+	}
+}
+
+// TestPolicyExists makes a policy that is there already, used by nobody.
+func TestPolicyExists(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.ensure(web())
+	b.settle()
+	svc := web(annotated(request.AnnotationProxyProtocol, "*"))
+	lb := b.observe()
+	step := createPolicy{balancer: lbName, policy: policyNamed(proxyPolicy)}
+	for range 2 {
+		if err := step.Apply(t.Context(), b.env()); err != nil {
+			t.Fatalf("§10: a policy that exists is done: %v", err)
+		}
+	}
+	if err := Diff(b.model(svc), lb).Apply(t.Context(), b.env(), nil); err != nil {
+		t.Fatalf("§10: %v", err)
+	}
+	b.settled(svc)
+	b.ensure(web())
+	b.Gate().Reset()
+	b.ensure(svc)
+	calls := b.Gate().Calls()
+	if calls["elb.CreateLoadBalancerPolicy"] != 0 || calls["elb.SetLoadBalancerPoliciesForBackendServer"] != 2 {
+		t.Errorf("W35: the policy is still there: %v", calls)
+	}
+}
+
+// TestVanishes has the load balancer go between two reads.
+func TestVanishes(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.ensure(web())
+	b.Gate().Break("elb.DescribeTags", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		if err := (deleteLoadBalancer{name: lbName}).Apply(r.Context(), b.env()); err != nil {
+			t.Error(err)
+		}
+		apply.ServeHTTP(w, r)
+	})
+	if lb := b.observe(); lb != nil {
+		t.Errorf("§13: what is gone meanwhile is absent, got %v", lb)
+	}
+	b.empty()
+	if err := (deleteLoadBalancer{name: lbName}).Apply(t.Context(), b.env()); err != nil {
+		t.Errorf("§13: deleting again is done: %v", err)
+	}
+}
