@@ -227,17 +227,17 @@ type lbInterface struct {
 
 // attach makes a network interface for a load balancer; the groups are in use
 // until detach. Subnet, groups and allocation must exist. The caller holds mu.
-func (c *Cloud) attach(want lbInterface) (*networkInterface, error) {
+func (c *Cloud) attach(want lbInterface) error {
 	s := c.subnet(want.subnet)
 	addr := want.privateIP
 	if addr.IsValid() {
 		if !s.claim(addr) {
-			return nil, fail("InvalidConfigurationRequest", "The private IPv4 address '%s' is not available in subnet '%s'", addr, s.id)
+			return fail("InvalidConfigurationRequest", "The private IPv4 address '%s' is not available in subnet '%s'", addr, s.id)
 		}
 	} else {
 		var ok bool
 		if addr, ok = s.take(); !ok {
-			return nil, fail("InvalidSubnet", "Not enough IP space available in %s.", s.id)
+			return fail("InvalidSubnet", "Not enough IP space available in %s.", s.id)
 		}
 	}
 	eni := c.newInterface(s, []netip.Addr{addr}, want.groups)
@@ -251,7 +251,7 @@ func (c *Cloud) attach(want lbInterface) (*networkInterface, error) {
 	} else if want.public {
 		c.givePublicIP(eni, c.newPublicIP())
 	}
-	return eni, nil
+	return nil
 }
 
 // interfacesFor returns the network interfaces that attach made for a user.

@@ -103,7 +103,7 @@ func (b *classicBalancer) isAs(want ClassicLoadBalancer) bool {
 // moveIn makes the network interfaces in new subnets.
 func (c *Cloud) moveIn(b *classicBalancer, subnets []string) error {
 	for i, id := range subnets {
-		_, err := c.attach(lbInterface{
+		err := c.attach(lbInterface{
 			user: b.user, description: "ELB " + b.Name, subnet: id, groups: b.SecurityGroups, public: b.Scheme == SchemeInternetFacing,
 		})
 		if err != nil {

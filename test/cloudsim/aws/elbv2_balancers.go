@@ -152,7 +152,7 @@ func (n *network) isAs(want network) bool {
 func (c *Cloud) settleIn(n *network, mappings []SubnetMapping) error {
 	for i, m := range mappings {
 		addr, _ := netip.ParseAddr(m.PrivateIPv4) // checked before; zero when there is none
-		_, err := c.attach(lbInterface{
+		err := c.attach(lbInterface{
 			user: n.arn, description: "ELB " + strings.TrimPrefix(n.arn, c.balancerARN("loadbalancer/")), kind: "network_load_balancer",
 			subnet: m.Subnet, groups: n.groups, allocation: m.Allocation, privateIP: addr, public: n.scheme == SchemeInternetFacing,
 		})
