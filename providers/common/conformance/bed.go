@@ -34,6 +34,7 @@ type bed struct {
 	provider cloudprovider.Interface
 	nodes    cloudprovider.InstancesV2
 	machines int
+	services int
 }
 
 // newBed makes the test cloud of one case.
@@ -97,33 +98,43 @@ func (b *bed) answerBound() time.Duration { return 2*b.suite.Timeout + 10*time.S
 // it may take by itself, so that the two are told apart.
 func (b *bed) cancelBound() time.Duration { return b.suite.Timeout / 2 }
 
-// answer waits for one question to be answered. However the cloud is, an
-// answer must come, and the Node must be as it was.
-func answer[T any](b *bed, what string, node *v1.Node, question func(context.Context, *v1.Node) (T, error)) (T, error) {
+// bounded waits for the answer to one call. However the cloud is, an answer must
+// come.
+func bounded[T any](b *bed, what string, call func(context.Context) (T, error)) (T, error) {
 	b.t.Helper()
 	type result struct {
 		value T
 		err   error
 	}
-	before := node.DeepCopy()
 	done := make(chan result, 1)
 	go func() {
-		value, err := question(b.t.Context(), node)
+		value, err := call(b.t.Context())
 		done <- result{value, err}
 	}()
 	select {
 	case r := <-done:
-		if !equality.Semantic.DeepEqual(before, node) { // a diff is slow
-			b.t.Errorf("%s changed the Node (-before +after):\n%s", what, cmp.Diff(before, node))
-		}
-
 		return r.value, r.err
 	case <-time.After(b.answerBound()):
-		b.t.Errorf("%s of node %s did not return, though one call may take %s", what, node.Name, b.suite.Timeout)
+		b.t.Errorf("%s did not return, though one call may take %s", what, b.suite.Timeout)
 		var none T
 
 		return none, errNoAnswer
 	}
+}
+
+// answer waits for one question to be answered. The Node must be as it was.
+func answer[T any](b *bed, what string, node *v1.Node, question func(context.Context, *v1.Node) (T, error)) (T, error) {
+	b.t.Helper()
+	before := node.DeepCopy()
+	value, err := bounded(b, what+" of node "+node.Name, func(ctx context.Context) (T, error) { return question(ctx, node) })
+	if errors.Is(err, errNoAnswer) {
+		return value, err // the call has the Node still
+	}
+	if !equality.Semantic.DeepEqual(before, node) { // a diff is slow
+		b.t.Errorf("%s changed the Node (-before +after):\n%s", what, cmp.Diff(before, node))
+	}
+
+	return value, err
 }
 
 // exists asks whether the node's instance exists.

@@ -4,32 +4,43 @@ import (
 	"testing"
 )
 
-// testCase is one statement about a provider.
-type testCase struct {
+// testCase is one statement about a provider. W is what decides whether it is
+// left out, B what it works with.
+type testCase[W, B any] struct {
 	name string
 	// leftOut says that the case needs something declared absent; nil is never.
-	leftOut func(without Capabilities) bool
-	run     func(b *bed)
+	leftOut func(without W) bool
+	run     func(b B)
+}
+
+// The cases by subject.
+type (
+	nodeCase     = testCase[Capabilities, *bed]
+	balancerCase = testCase[LoadBalancerSuite, *balancerBed]
+	routeCase    = testCase[RouteCapabilities, *routeBed]
+)
+
+// runner is how the cases of a suite are run.
+type runner[W, B any] struct {
+	without W
+	serial  bool
+	newBed  func(t testing.TB) B
 }
 
 // runAll runs the cases as subtests of t.
-func runAll(t *testing.T, suite Suite, cases []testCase) {
+func (r runner[W, B]) runAll(t *testing.T, cases []testCase[W, B]) {
 	t.Helper()
-	suite, err := suite.prepare()
-	if err != nil {
-		t.Fatalf("conformance suite: %v", err)
-	}
 	for _, c := range cases {
-		if c.leftOut != nil && c.leftOut(suite.Without) {
+		if c.leftOut != nil && c.leftOut(r.without) {
 			t.Logf("left out: %s", c.name)
 
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			if !suite.Serial {
+			if !r.serial {
 				t.Parallel()
 			}
-			c.run(newBed(t, suite))
+			c.run(r.newBed(t))
 		})
 	}
 }

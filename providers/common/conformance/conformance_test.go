@@ -23,12 +23,17 @@ func TestWholeProviderPassesSlowly(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				if said, failed := record(t, c, prepared(t, simBuild{})); failed {
+				if said, failed := record(t, caseOf(c, prepared(t, simBuild{}))); failed {
 					t.Errorf("a whole provider fails:\n%s", said)
 				}
 			})
 		})
 	}
+}
+
+// caseOf is a case over a suite that is prepared.
+func caseOf(c nodeCase, suite Suite) func(testing.TB) {
+	return func(t testing.TB) { c.run(newBed(t, suite)) }
 }
 
 // prepared is the suite of a provider built slowly.
@@ -48,7 +53,7 @@ func prepared(t *testing.T, build simBuild) Suite {
 func TestSuiteBites(t *testing.T) {
 	t.Parallel()
 
-	cases := map[string]testCase{}
+	cases := map[string]nodeCase{}
 	bites := map[string]bool{}
 	for _, c := range nodeCases() {
 		cases[c.name] = c
@@ -63,7 +68,7 @@ func TestSuiteBites(t *testing.T) {
 			t.Run(name+"/"+caught, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					said, failed := record(t, c, prepared(t, f.build))
+					said, failed := record(t, caseOf(c, prepared(t, f.build)))
 					if !failed || !strings.Contains(said, f.says) {
 						t.Errorf("the case should fail with %q, and said:\n%s", f.says, said)
 					}
@@ -138,12 +143,22 @@ func TestPrepare(t *testing.T) {
 func TestCaseNames(t *testing.T) {
 	t.Parallel()
 
-	seen := map[string]bool{}
+	var names []string
 	for _, c := range nodeCases() {
-		if seen[c.name] || c.name == "" {
-			t.Errorf("the name %q is there twice", c.name)
+		names = append(names, c.name)
+	}
+	for _, c := range balancerCases() {
+		names = append(names, c.name)
+	}
+	for _, c := range routeCases() {
+		names = append(names, c.name)
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] || name == "" {
+			t.Errorf("the name %q is there twice", name)
 		}
-		seen[c.name] = true
+		seen[name] = true
 	}
 }
 

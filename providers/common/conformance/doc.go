@@ -51,6 +51,31 @@
 // several of them; what decides about nodes (the age of a young node above all)
 // must be left as it is in production.
 //
-// There is one file per subject: nodes.go now, load balancers and routes as
-// they come.
+// There are three subjects, each with a function, a suite and a test cloud of its
+// own: [Nodes], [LoadBalancers] and [Routes]. The test clouds of the last two can
+// do what that of nodes can, and more: see [MutableCloud], which counts writes,
+// lists what is left over and disturbs calls by their number. A provider with
+// several kinds of load balancer runs that suite once for each of them:
+//
+//	conformance.LoadBalancers(t, conformance.LoadBalancerSuite{
+//		Provider:    "aws",
+//		NewCloud:    newLab,
+//		Malformed:   []string{"aws:///us-west-2a/vol-1"},
+//		Annotations: map[string]string{typeKey: "nlb"},
+//		Internal:    map[string]string{internalKey: "true"},
+//		Edited:      []map[string]string{nil}, // the type was removed
+//		Refused:     []map[string]string{{healthCheckPortKey: "http"}},
+//		Elsewhere:   []map[string]string{{typeKey: "external"}},
+//		Protocols:   []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP},
+//		Without:     conformance.LoadBalancerCapabilities{MixedProtocols: true, Affinity: true, RequestedIP: true},
+//		Budget:      conformance.LoadBalancerBudget{Create: 12, Resync: 3},
+//		Timeout:     2 * time.Second,
+//	})
+//
+// Work on load balancers and routes may end at any call. The suite does each
+// piece of work once in peace, and then once for each of its calls and each
+// [Fault] in a new test cloud; what is there after the next provider's turn must
+// be what is there when nothing had happened. That is many short lives of
+// clouds and providers: both should start in milliseconds, and retries of the
+// provider's client should wait no longer.
 package conformance

@@ -14,8 +14,8 @@ import (
 const workers = 20
 
 // costCases are about many nodes at a time.
-func costCases() []testCase {
-	return []testCase{
+func costCases() []nodeCase {
+	return []nodeCase{
 		{name: "initialising many nodes costs a constant number of calls", run: initialiseCost},
 		{name: "a steady pass over many nodes costs a constant number of calls", run: steadyCost},
 		{name: "a lifecycle pass over many nodes costs a constant number of calls", run: lifecycleCost},

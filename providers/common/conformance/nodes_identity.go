@@ -13,8 +13,8 @@ import (
 )
 
 // identityCases are about finding a node's instance and describing it.
-func identityCases() []testCase {
-	return []testCase{
+func identityCases() []nodeCase {
+	return []nodeCase{
 		{name: "a node is initialised by its providerID", run: initialisedByID},
 		{name: "a node is initialised as kubelet registers it", run: initialisedAsRegistered},
 		{

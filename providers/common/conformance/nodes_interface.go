@@ -10,10 +10,10 @@ import (
 )
 
 // interfaceCases are about the provider as an object.
-func interfaceCases() []testCase {
+func interfaceCases() []nodeCase {
 	noSessions := func(without Capabilities) bool { return without.Sessions }
 
-	return []testCase{
+	return []nodeCase{
 		{name: "the provider tells its name", run: tellsItsName},
 		{name: "a cluster ID is there", run: hasClusterID},
 		{name: "only InstancesV2 is offered for nodes", run: offersInstancesV2Only},

@@ -8,8 +8,8 @@ import (
 )
 
 // lifecycleCases are about instances that stop, start and go.
-func lifecycleCases() []testCase {
-	return []testCase{
+func lifecycleCases() []nodeCase {
+	return []nodeCase{
 		{name: "a running instance exists and is not shut down", run: runningExists},
 		{name: "a stopped instance exists and is shut down until it starts", run: stoppedIsShutDown},
 		{

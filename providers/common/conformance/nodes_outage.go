@@ -11,17 +11,17 @@ import (
 
 // outageCases are about clouds that do not answer as they should. Nothing may
 // be concluded from that, and nobody needs to help afterwards.
-func outageCases() []testCase {
-	var cases []testCase
+func outageCases() []nodeCase {
+	var cases []nodeCase
 	for _, failure := range []Failure{Unreachable, Hanging, Refusing, Throttling} {
 		noThrottling := func(without Capabilities) bool { return failure == Throttling && without.Throttling }
 		cases = append(cases,
-			testCase{
+			nodeCase{
 				name:    fmt.Sprintf("a cloud %s from the start is an error, then recovers", failure),
 				leftOut: func(without Capabilities) bool { return without.ColdStart || noThrottling(without) },
 				run:     func(b *bed) { brokenFromStart(b, failure) },
 			},
-			testCase{
+			nodeCase{
 				name:    fmt.Sprintf("a cloud %s later says nothing, then recovers", failure),
 				leftOut: noThrottling,
 				run:     func(b *bed) { brokenLater(b, failure) },
@@ -29,7 +29,7 @@ func outageCases() []testCase {
 		)
 	}
 
-	return append(cases, testCase{name: "a caller that gives up is let go", run: callerGivesUp})
+	return append(cases, nodeCase{name: "a caller that gives up is let go", run: callerGivesUp})
 }
 
 // brokenFromStart: nothing is known, so every answer is an error.

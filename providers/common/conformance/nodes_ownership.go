@@ -20,8 +20,8 @@ var clouds = []string{
 }
 
 // ownershipCases are about nodes that are not this cloud's.
-func ownershipCases() []testCase {
-	return []testCase{
+func ownershipCases() []nodeCase {
+	return []nodeCase{
 		{name: "a node of another cloud costs nothing and is left alone", run: foreignIsLeftAlone},
 		{name: "a node of another cloud is left alone in an outage", run: foreignInOutage},
 		{name: "a malformed providerID is an error", run: malformedIsError},

@@ -21,14 +21,14 @@ type recorder struct {
 
 // record runs the case to its end and gives what it said, and whether it
 // failed.
-func record(t *testing.T, c testCase, suite Suite) (said string, failed bool) {
+func record(t *testing.T, run func(t testing.TB)) (said string, failed bool) {
 	t.Helper()
 	r := &recorder{TB: t}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer r.cleanUp()
-		c.run(newBed(r, suite))
+		run(r)
 	}()
 	<-done
 	r.mu.Lock()

@@ -44,6 +44,8 @@ type simCloud struct {
 	open     map[int]bool
 	failure  Failure
 	broken   chan struct{} // closed by Heal; nil while the cloud is whole
+
+	simWrites
 }
 
 var (
@@ -58,6 +60,7 @@ var (
 func newSimCloud(t testing.TB, build simBuild) *simCloud {
 	t.Helper()
 	c := &simCloud{build: build, open: map[int]bool{}}
+	c.notes = map[string]string{}
 	t.Cleanup(func() { c.Heal(t) })
 
 	return c
@@ -128,6 +131,7 @@ func (c *simCloud) Break(t testing.TB, failure Failure) {
 func (c *simCloud) Heal(testing.TB) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.disturbed = nil
 	if c.broken != nil {
 		close(c.broken)
 		c.broken = nil
@@ -243,4 +247,11 @@ type simBuild struct {
 	source   func(*simSource) instance.Source
 	nodes    func(cloudprovider.InstancesV2, *simSource) cloudprovider.InstancesV2
 	cloud    func(*simProvider) cloudprovider.Interface
+
+	sparse    bool // the provider serves TCP alone and nothing special
+	patient   bool // the provider asks to be called again
+	sloppy    func(*simBalancers)
+	balancers func(*simBalancers) cloudprovider.LoadBalancer
+	careless  func(*simRoutes)
+	routes    func(*simRoutes) cloudprovider.Routes
 }

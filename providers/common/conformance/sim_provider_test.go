@@ -38,7 +38,7 @@ func (b simBuild) connect(t testing.TB, c *simCloud) cloudprovider.Interface {
 	if b.nodes != nil {
 		nodes = b.nodes(nodes, s)
 	}
-	provider := &simProvider{nodes: nodes, client: client}
+	provider := &simProvider{nodes: nodes, client: client, balancers: b.newBalancers(c), routes: b.newRoutes(c)}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), b.timeout)
 		defer cancel()
@@ -242,14 +242,17 @@ func metadataOf(m *simMachine) *cloudprovider.InstanceMetadata {
 
 // simProvider is the cloud provider over the client.
 type simProvider struct {
-	nodes  cloudprovider.InstancesV2
-	client *simClient
+	nodes     cloudprovider.InstancesV2
+	client    *simClient
+	balancers cloudprovider.LoadBalancer
+	routes    cloudprovider.Routes
 }
 
 var _ cloudprovider.Interface = (*simProvider)(nil)
 
 func (p *simProvider) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
-func (p *simProvider) LoadBalancer() (cloudprovider.LoadBalancer, bool)                  { return nil, false }
+
+func (p *simProvider) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return p.balancers, true }
 
 func (p *simProvider) Instances() (cloudprovider.Instances, bool) { return nil, false }
 
@@ -259,7 +262,7 @@ func (p *simProvider) Zones() (cloudprovider.Zones, bool) { return nil, false }
 
 func (p *simProvider) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
 
-func (p *simProvider) Routes() (cloudprovider.Routes, bool) { return nil, false }
+func (p *simProvider) Routes() (cloudprovider.Routes, bool) { return p.routes, true }
 
 func (p *simProvider) ProviderName() string { return "sim" }
 

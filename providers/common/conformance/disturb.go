@@ -1,0 +1,86 @@
+package conformance
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// stage is a test cloud, prepared for one piece of work.
+type stage struct {
+	cloud MutableCloud
+	// act is the work, which is disturbed.
+	act func() error
+	// repair does what must put things right afterwards, with a provider that
+	// knows nothing of what happened.
+	repair func()
+	// state describes what there is.
+	state func() []string
+}
+
+// disturbances are the ways in which work is disturbed; First is filled in.
+func disturbances() []Disturbance {
+	return []Disturbance{
+		{Fault: Throttled},
+		{Fault: Failed},
+		{Fault: Dropped},
+		{Fault: Lost},
+		{Fault: Failed, Only: true},
+		{Fault: Lost, Only: true},
+	}
+}
+
+// describe is a disturbance as part of a case's name.
+func describe(d Disturbance) string {
+	if d.Only {
+		return "any one call is " + d.Fault.String()
+	}
+
+	return "all calls from any on are " + d.Fault.String()
+}
+
+// disturbEach does the work once in peace, and then once for each of its calls
+// with that call disturbed, always on a stage of its own. Work that says it is
+// done must be, and repairing must end in the same state as if nothing had
+// happened.
+func disturbEach(t testing.TB, how Disturbance, prepare func(t testing.TB) stage) {
+	t.Helper()
+	var acted, repaired []string
+	calls := 0
+	inScope(t, "undisturbed", func(t testing.TB) {
+		s := prepare(t)
+		before := s.cloud.Calls()
+		if err := s.act(); err != nil {
+			t.Fatalf("it fails: %v", err)
+		}
+		calls = s.cloud.Calls() - before
+		acted = s.state()
+		s.repair()
+		repaired = s.state()
+	})
+	if calls == 0 {
+		t.Fatal("the work costs no calls, so there is nothing to disturb")
+	}
+	for first := range calls {
+		d := how
+		d.First = first + 1
+		inScope(t, d.String(), func(t testing.TB) { disturbOne(t, d, prepare(t), acted, repaired) })
+	}
+	t.Logf("%d calls, each of them disturbed", calls)
+}
+
+// disturbOne does the work once with the disturbance.
+func disturbOne(t testing.TB, d Disturbance, s stage, acted, repaired []string) {
+	t.Helper()
+	s.cloud.Disturb(t, d)
+	err := s.act()
+	s.cloud.Heal(t)
+	if state := s.state(); err == nil && !slices.Equal(acted, state) {
+		t.Errorf("it says it is done and is not (-undisturbed +disturbed):\n%s", cmp.Diff(acted, state))
+	}
+	s.repair()
+	if diff := cmp.Diff(repaired, s.state()); diff != "" {
+		t.Errorf("it is not put right, after %v (-undisturbed +disturbed):\n%s", err, diff)
+	}
+}

@@ -1,0 +1,29 @@
+package conformance
+
+import (
+	"slices"
+	"testing"
+)
+
+// LoadBalancers proves that the provider serves Services of type LoadBalancer as
+// the framework and design.md need it.
+func LoadBalancers(t *testing.T, suite LoadBalancerSuite) {
+	t.Helper()
+	suite, err := suite.prepare()
+	if err != nil {
+		t.Fatalf("conformance suite: %v", err)
+	}
+	runner[LoadBalancerSuite, *balancerBed]{
+		without: suite,
+		serial:  suite.Serial,
+		newBed:  func(t testing.TB) *balancerBed { return newBalancerBed(t, suite) },
+	}.runAll(t, balancerCases())
+}
+
+// balancerCases are all cases about load balancers.
+func balancerCases() []balancerCase {
+	return slices.Concat(
+		balancerCreateCases(), balancerKindCases(), balancerChangeCases(), balancerNodeCases(), balancerDeleteCases(),
+		balancerRefusalCases(), balancerOwnershipCases(), balancerLoadCases(), balancerOutageCases(), balancerDisturbedCases(),
+	)
+}
