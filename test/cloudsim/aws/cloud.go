@@ -138,6 +138,7 @@ func (c *Cloud) Environment() []string {
 		"AWS_ACCESS_KEY_ID=" + staticKey,
 		"AWS_SECRET_ACCESS_KEY=" + staticSecret,
 		"AWS_REGION=" + c.opts.Region,
+		"AWS_DEFAULT_REGION=" + c.opts.Region, // for the command line
 	}
 }
 

@@ -1,3 +1,77 @@
-// Package aws simulates a region of AWS: EC2, classic and network load
-// balancing, STS and instance metadata, over plain HTTP on loopback.
+// Package aws simulates a region of AWS over plain HTTP on loopback: EC2,
+// classic and network load balancing, STS and instance metadata. Tests of the
+// AWS provider, the demo and the benchmark run against it with the SDK they use
+// in production; the aws command line works too.
+//
+//	cloud, err := aws.Start(aws.Options{})
+//	defer cloud.Close()
+//	seed := cloud.Seed("demo")                  // a cluster's VPC: zones, subnets, tables, node group
+//	ids := seed.AddNodes(3)                     // or AddNode, AddInstance, AddFargate for special ones
+//	client := ec2.NewFromConfig(cloud.Config()) // or cloud.Environment() for another process
+//
+//	cloud.SetState(ids[0], aws.Stopped); cloud.Terminate(ids[1]); cloud.Remove(ids[2])
+//	cloud.AddRule(seed.NodeGroup, aws.Rule{Protocol: "tcp", From: 22, To: 22, Source: "10.0.0.0/8"})
+//	cloud.Gate().Calls()["DescribeInstances"]   // what clients did: see front.Log
+//	cloud.Requests("DescribeInstances")[0].Form // and with which parameters
+//	cloud.Writes()                              // only what may change something
+//	cloud.Classic("a0f0e"); cloud.Network("a0f0e") // load balancers with all they have
+//	cloud.Admits("a0f0e", "0.0.0.0/0")          // what its security groups keep out
+//	cloud.Leaks(); cloud.Dump()                 // what they left behind, and how it looks
+//	cloud.Gate().Break("CreateTags", front.Nth(2), aws.Throttled())
+//	cloud.Gate().Break("elbv2", front.First(3), aws.Error(500, "InternalError", "try later"))
+//	cloud.Gate().SetLatency(30 * time.Millisecond)
+//	cloud.SetThrottle("DescribeInstances", 20, 100)
+//	cloud.SetConsistency(aws.Consistency{Reads: 2})
+//	cloud.Server().Down(); cloud.Server().Hang(); cloud.Server().Up()
+//
+// # Operations
+//
+// Calls of EC2 and STS are counted by action: DescribeInstances, AssumeRole.
+// Those of classic load balancing have the prefix "elb.", of network load
+// balancing "elbv2."; instance metadata is imds.GetToken and imds.GetMetadata.
+// Their groups are ec2, sts, elb, elbv2 and imds. An API is known by the Version
+// parameter of its requests, so all of them share one endpoint. An action that is
+// not there fails with InvalidAction.
+//
+// # What is as in AWS
+//
+//   - Signatures (version 4) are computed and compared, with the region and the
+//     service in their scope. Keys of assumed roles and of the instance profile
+//     expire, and can be demanded with [Cloud.RequireRole].
+//   - What AWS refuses is refused with AWS's error code, in the dialect of the
+//     API: malformed and unknown IDs, filters with more than 200 values, pages of
+//     a wrong size, IDs together with MaxResults, too many tags, rules, routes.
+//   - Rules of a security group are a set. Descriptions are no part of a rule;
+//     ranges are stored in canonical form; answers merge the rules with the same
+//     protocol and ports into one permission. A call that adds a rule twice or
+//     revokes a missing one changes nothing. A group that a network interface
+//     holds, or that a rule of another group names, cannot be deleted.
+//   - A terminated instance has no network interfaces, names and addresses, but
+//     is described until [Cloud.Remove]. Routes to it, and to a stopped instance,
+//     are black holes. Operations by instance ID are refused when there are
+//     several network interfaces.
+//   - Creating a load balancer, target group or listener again with the same
+//     settings, tags included, answers as the first time; with others it is a
+//     duplicate. Deleting an absent load balancer or target group succeeds, a
+//     target group in use stays.
+//   - Load balancers have a network interface in every subnet, which takes an
+//     address there, holds their security groups and can outlive them:
+//     [Cloud.SetDeletionDelay]. Network load balancers made without groups never
+//     get any. Deregistered targets drain, see [Cloud.SetDrainingDelay].
+//   - Traffic is not simulated, but [Cloud.Admits] tells what the security groups
+//     would keep out: clients, health checks, and the load balancer itself.
+//   - A thing that was changed between two pages of an answer is neither missing
+//     nor there twice.
+//
+// # What it does not do
+//
+//   - Instances, subnets, gateways and the like are made by the builder, not by
+//     RunInstances and its kin. Builders panic when a spec makes no sense.
+//   - Of security groups only inbound rules exist. The existence of prefix lists,
+//     gateways and certificates is not checked.
+//   - There are no policies; use [Denied]. DryRun always says that the request
+//     would have succeeded.
+//   - Load balancers are classic or network ones, with IPv4 addresses; targets are
+//     instances. Instances that run are taken to be healthy.
+//   - IDs may be shorter than AWS's: i-0a is fine.
 package aws

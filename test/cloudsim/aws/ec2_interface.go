@@ -94,6 +94,9 @@ func (c *Cloud) modifyNetworkInterfaceAttribute(p params) (any, error) {
 	if n == nil || !c.changeable(&n.birth) {
 		return nil, fail("InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '%s' does not exist", id)
 	}
+	if n.requester != "" {
+		return nil, fail("AuthFailure", "You do not have permission to access the specified resource.")
+	}
 	check, err := p.bool("SourceDestCheck.Value")
 	if err != nil {
 		return nil, err

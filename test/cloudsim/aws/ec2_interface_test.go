@@ -30,6 +30,10 @@ func TestFargateInterface(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("§6: interface (-want +got):\n%s", diff)
 	}
+	_, err = ec2Client(t, c).ModifyNetworkInterfaceAttribute(t.Context(), &ec2.ModifyNetworkInterfaceAttributeInput{
+		NetworkInterfaceId: &pod.InterfaceID, Groups: []string{seed.NodeGroup},
+	})
+	wantCode(t, err, "AuthFailure", "do not have permission")
 	c.RemoveInterface(pod.InterfaceID)
 	_, err = ec2Client(t, c).DescribeNetworkInterfaces(t.Context(), &ec2.DescribeNetworkInterfacesInput{NetworkInterfaceIds: []string{pod.InterfaceID}})
 	wantCode(t, err, "InvalidNetworkInterfaceID.NotFound", pod.InterfaceID)

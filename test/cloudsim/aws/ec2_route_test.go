@@ -91,7 +91,8 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("W15: replaced route (-want +got):\n%s", diff)
 	}
 	for _, in := range []ec2.DeleteRouteInput{
-		{DestinationCidrBlock: new("100.96.1.0/24")}, {DestinationCidrBlock: new("100.96.2.0/24")},
+		{DestinationCidrBlock: new("100.96.1.0/24")},
+		{DestinationCidrBlock: new("100.96.2.0/24")},
 		{DestinationIpv6CidrBlock: new("2001:db8:ffff:1::/80")},
 	} {
 		in.RouteTableId = &r.table

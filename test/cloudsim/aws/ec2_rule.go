@@ -193,26 +193,35 @@ type revokeResult struct {
 }
 
 type ruleXML struct {
-	ID          string `xml:"securityGroupRuleId"`
-	GroupID     string `xml:"groupId"`
-	Owner       string `xml:"groupOwnerId"`
-	Egress      bool   `xml:"isEgress"`
-	Protocol    string `xml:"ipProtocol"`
-	From        int32  `xml:"fromPort"`
-	To          int32  `xml:"toPort"`
-	IPv4        string `xml:"cidrIpv4,omitempty"`
-	IPv6        string `xml:"cidrIpv6,omitempty"`
-	PrefixList  string `xml:"prefixListId,omitempty"`
-	Source      string `xml:"referencedGroupInfo>groupId,omitempty"`
-	Description string `xml:"description,omitempty"`
+	ID          string           `xml:"securityGroupRuleId"`
+	GroupID     string           `xml:"groupId"`
+	Owner       string           `xml:"groupOwnerId"`
+	Egress      bool             `xml:"isEgress"`
+	Protocol    string           `xml:"ipProtocol"`
+	From        int32            `xml:"fromPort"`
+	To          int32            `xml:"toPort"`
+	IPv4        string           `xml:"cidrIpv4,omitempty"`
+	IPv6        string           `xml:"cidrIpv6,omitempty"`
+	PrefixList  string           `xml:"prefixListId,omitempty"`
+	Source      *referencedGroup `xml:"referencedGroupInfo"`
+	Description string           `xml:"description,omitempty"`
+}
+
+type referencedGroup struct {
+	ID    string `xml:"groupId"`
+	Owner string `xml:"userId"`
 }
 
 func (c *Cloud) renderRule(g *securityGroup, r *rule) ruleXML {
-	return ruleXML{
+	out := ruleXML{
 		ID: r.id, GroupID: g.id, Owner: c.opts.AccountID, Protocol: r.protocol, From: r.from, To: r.to,
 		IPv4: r.sourceOf(fromIPv4), IPv6: r.sourceOf(fromIPv6), PrefixList: r.sourceOf(fromPrefixList),
-		Source: r.sourceOf(fromGroup), Description: r.description,
+		Description: r.description,
 	}
+	if r.kind == fromGroup {
+		out.Source = &referencedGroup{r.source, c.opts.AccountID}
+	}
+	return out
 }
 
 // permissionXML is all rules for the same protocol and ports.

@@ -88,6 +88,7 @@ func (impatient) MaxAttempts() int                             { return 2 }
 func (impatient) IsErrorRetryable(err error) bool              { return code(err) == "no answer" }
 func (impatient) RetryDelay(int, error) (time.Duration, error) { return 0, nil }
 func (impatient) GetInitialToken() func(error) error           { return func(error) error { return nil } }
+
 func (impatient) GetRetryToken(context.Context, error) (func(error) error, error) {
 	return func(error) error { return nil }, nil
 }

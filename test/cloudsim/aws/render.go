@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/xml"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 )
@@ -79,10 +78,10 @@ func fields(result any) ([]byte, error) {
 	return bytes.TrimSuffix(inner, []byte("</"+outer+">")), nil
 }
 
-func writeElement(w io.Writer, name, text string) {
-	fmt.Fprintf(w, "<%s>", name)
-	_ = xml.EscapeText(w, []byte(text)) // a buffer takes everything
-	fmt.Fprintf(w, "</%s>", name)
+func writeElement(out *bytes.Buffer, name, text string) {
+	out.WriteString("<" + name + ">")
+	_ = xml.EscapeText(out, []byte(text)) // a buffer takes everything
+	out.WriteString("</" + name + ">")
 }
 
 func send(w http.ResponseWriter, status int, id string, body []byte) {
