@@ -261,13 +261,16 @@ const (
 	AnnotationUnhealthyThreshold annotation.Name = annotationPrefix + "healthcheck-unhealthy-threshold"
 )
 
-// AnnotationSourceRanges lists who may connect. It counts if
-// spec.loadBalancerSourceRanges is empty.
-//
-// Type: list of CIDRs
-// Default: 0.0.0.0/0
-// Applies to: CLB, NLB
-const AnnotationSourceRanges annotation.Name = "service.beta.kubernetes.io/load-balancer-source-ranges"
+// Who may connect.
+const (
+	// AnnotationSourceRanges lists who may connect. It counts if
+	// spec.loadBalancerSourceRanges is empty.
+	//
+	// Type: list of CIDRs
+	// Default: 0.0.0.0/0
+	// Applies to: CLB, NLB
+	AnnotationSourceRanges annotation.Name = "service.beta.kubernetes.io/load-balancer-source-ranges"
+)
 
 // scope says which kinds of load balancers an annotation has a meaning for.
 type scope struct{ classic, network bool }

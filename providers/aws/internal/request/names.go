@@ -18,9 +18,9 @@ const (
 	classicGroupPrefix = "k8s-elb-"
 )
 
-// namePrefix begins the names of things that are made for a Service with a
+// NamePrefix begins the names of things that are made for a Service with a
 // network load balancer.
-func namePrefix(service types.NamespacedName) string {
+func NamePrefix(service types.NamespacedName) string {
 	return "k8s-" + shorten(service.Namespace) + "-" + shorten(service.Name) + "-"
 }
 
@@ -28,7 +28,7 @@ func namePrefix(service types.NamespacedName) string {
 // load balancer. ClusterName is the flag --cluster-name.
 func NetworkGroupName(clusterName string, service types.NamespacedName, uid types.UID) string {
 	sum := sha256.Sum256([]byte(clusterName + service.Name + service.Namespace + string(uid)))
-	return namePrefix(service) + hex.EncodeToString(sum[:])[:hashPart]
+	return NamePrefix(service) + hex.EncodeToString(sum[:])[:hashPart]
 }
 
 // ClassicGroupName is the name of the security group that is made for a classic
