@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere"
 )
@@ -12,6 +13,7 @@ import (
 // the names stand here too.
 func descriptors() []provider.Descriptor {
 	return slices.Concat([]provider.Descriptor{
+		aws.Descriptor(),
 		vsphere.Descriptor(),
 	}, extraDescriptors())
 }

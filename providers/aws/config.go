@@ -33,7 +33,7 @@ type Config struct {
 	// Global holds everything but endpoints.
 	Global Global
 	// ServiceOverride is one section for each endpoint to be used in place of
-	// that of AWS, with any name in quotes.
+	// that of AWS, with any name in quotes. It needs all keys but the last two.
 	ServiceOverride map[string]*ServiceOverride
 
 	// families are the usable ones of NodeIPFamilies.
@@ -62,8 +62,8 @@ type Global struct {
 	// lets the controller run where no instance metadata is.
 	// Default: that of the instance the controller runs on
 	VPC string
-	// SubnetID is the subnet for load balancers where no subnet has the tags of
-	// the cluster, nor is without the tags of any.
+	// SubnetID is the subnet for load balancers where all subnets of the VPC have
+	// tags of other clusters.
 	// Default: that of the instance the controller runs on
 	SubnetID string
 	// RouteTableID is the route table that gets the routes to Nodes.
@@ -107,9 +107,9 @@ type Global struct {
 	// network is known.
 	// Default: those for machine learning and high performance computing
 	SupportedTopologyInstanceTypePattern Pattern
-	// NLBSecurityGroupMode is Managed for network load balancers with security
-	// groups. Those that exist without any stay without. Without it none gets a
-	// security group, and those that have some keep them.
+	// NLBSecurityGroupMode is Managed to give network load balancers security
+	// groups; one that was made without cannot get any. Without Managed new ones
+	// get none, and those that have some keep them.
 	NLBSecurityGroupMode string
 }
 

@@ -146,6 +146,7 @@ var plain = regexp.MustCompile(`^[\w.:/,-]+$`)
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
+		"aws":     "[Global]\n[ServiceOverride \"name\"]\nService = EC2\nRegion = r\nURL = https://ec2.example.com\nSigningRegion = r\n",
 		"vsphere": "[Global]\nuser = u\npassword = p\n[VirtualCenter \"name\"]\n",
 	}
 	l := newLibrary(root)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere"
 )
@@ -30,7 +31,7 @@ var introductions embed.FS
 
 // providers are all of them, as in the binary.
 func providers() []provider.Descriptor {
-	return []provider.Descriptor{vsphere.Descriptor()}
+	return []provider.Descriptor{aws.Descriptor(), vsphere.Descriptor()}
 }
 
 func main() {
