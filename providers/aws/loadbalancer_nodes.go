@@ -109,7 +109,7 @@ func (l *loadBalancer) compareNodes(ctx context.Context, s *step, groups securit
 		return work, nil
 	}
 	needs := securitygroup.Needs{LoadBalancer: s.request.Name, Ending: idsOf(work.doomed)}
-	needs.Groups, work.warnings, work.ambiguous = securitygroup.ChooseNodeGroups(nodesBehind(s.request, s.facts),
+	needs.Groups, work.warnings, work.ambiguous = securitygroup.ChooseNodeGroups(nodesBehind(s.facts),
 		func(id string) bool { return groups[id] != nil })
 	if groups, err = l.complete(ctx, s, groups, needs); err != nil {
 		return work, err
@@ -198,21 +198,11 @@ func (l *loadBalancer) cidrs(ctx context.Context, ids []string) (map[string]neti
 	return cidrs, nil
 }
 
-// nodesBehind are the instances whose security groups count: those of the targets
-// that are there for the cluster. One that is stopped may run again at any time,
-// so its group keeps its rules.
-func nodesBehind(r *request.Request, f request.Facts) map[string]*inventory.Instance {
-	nodes := map[string]*inventory.Instance{}
-	for _, target := range r.Targets {
-		instance := f.Targets[target.InstanceID]
-		switch {
-		case instance == nil, !f.Config.Cluster.Member(instance.Tags):
-		case instance.State == types.InstanceStateNameTerminated:
-		case instance.VPC != "" && instance.VPC != f.Config.VPC:
-		default:
-			nodes[instance.ID] = instance
-		}
-	}
+// nodesBehind are the instances whose security groups count. One that is stopped
+// may run again at any time, so its group keeps its rules.
+func nodesBehind(f request.Facts) map[string]*inventory.Instance {
+	nodes := maps.Clone(f.Targets)
+	maps.DeleteFunc(nodes, func(_ string, i *inventory.Instance) bool { return i.State == types.InstanceStateNameTerminated })
 	return nodes
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/classic"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
@@ -213,8 +215,17 @@ func (l *loadBalancer) facts(ctx context.Context, t task, o observed) (request.F
 	for _, target := range t.request.Targets {
 		ids = append(ids, target.InstanceID)
 	}
-	f.Targets, err = l.Instances.Get(ctx, ids)
-	return f, err
+	if f.Targets, err = l.Instances.Get(ctx, ids); err != nil {
+		return f, err
+	}
+	maps.DeleteFunc(f.Targets, func(_ string, instance *inventory.Instance) bool { return !inReach(f.Config, instance) })
+	return f, nil
+}
+
+// inReach says whether an instance can be behind a load balancer: it is there for
+// the cluster, and in the same VPC. AWS refuses all with one that is not.
+func inReach(c request.Config, instance *inventory.Instance) bool {
+	return c.Cluster.Member(instance.Tags) && (instance.VPC == "" || instance.VPC == c.VPC)
 }
 
 // subnets chooses those of the load balancer. A network load balancer that is

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/classic"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
@@ -54,7 +56,8 @@ func planNetwork(r *request.Request, f request.Facts, o observed) (change.Plan, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return network.Diff(model, o.Network), append(warnings, network.Fixed(model, o.Network)...), nil
+	_, skipped := r.Registrable(f, func(state types.InstanceStateName) bool { return state == types.InstanceStateNameRunning })
+	return network.Diff(model, o.Network), slices.Concat(warnings, network.Fixed(model, o.Network), skipped), nil
 }
 
 // obstacle is a load balancer that keeps the Service from having its own: one of

@@ -68,16 +68,15 @@ func ours(group *Group, r *request.Request, c request.Config, attached bool) boo
 	if !c.Cluster.Owns(group.Tags) {
 		return false
 	}
-	network := request.NetworkGroupName(c.ClusterName, r.Service, r.UID)
 	switch group.Name {
-	case request.ClassicGroupName(r.Name), network:
+	case request.ClassicGroupName(r.Name), request.NetworkGroupName(c.ClusterName, r.Service, r.UID):
 		return true
 	}
 	switch group.Description {
 	case classicDescription(r):
 		return attached
 	case networkDescription:
-		return attached && strings.HasPrefix(group.Name, network[:strings.LastIndexByte(network, '-')+1])
+		return attached && strings.HasPrefix(group.Name, request.NamePrefix(r.Service))
 	default:
 		return false
 	}

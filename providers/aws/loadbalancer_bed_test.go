@@ -1,0 +1,227 @@
+package aws
+
+import (
+	"context"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// The Service of the documented examples.
+const (
+	webUID  = "0f0e0d0c-1111-2222-3333-444455556666"
+	webName = "a0f0e0d0c11112222333344445555666"
+	flagged = "kubernetes" // --cluster-name
+	webNLB  = "k8s-default-web-050727a58f"
+)
+
+// balanced is a region with a cluster of three nodes, whose Services get load
+// balancers.
+type balanced struct {
+	*region
+
+	lb     *loadBalancer
+	nodes  []*v1.Node
+	ids    []string
+	events *record.FakeRecorder
+}
+
+// balance makes the region, with settings that differ from the usual ones.
+func balance(t testing.TB, settings ...func(*loadBalancerConfig)) *balanced {
+	t.Helper()
+	b := &balanced{region: newRegion(t, sim.Options{}), events: record.NewFakeRecorder(100)}
+	b.ids = b.seed.AddNodes(3)
+	b.nodes = nodesOf(b.ids...)
+	b.lb = b.controller(settings...)
+	return b
+}
+
+// controller makes a load balancer controller that knows nothing yet, as after a
+// restart.
+func (b *balanced) controller(settings ...func(*loadBalancerConfig)) *loadBalancer {
+	b.t.Helper()
+	var overrides []client.Override
+	for _, service := range []client.Service{client.ServiceEC2, client.ServiceELB, client.ServiceELBV2} {
+		overrides = append(overrides, client.Override{Service: service, Region: b.Region(), URL: b.URL()})
+	}
+	base, err := client.Load(context.Background(), client.Options{Overrides: overrides, Tuning: impatient})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	clients, err := base.In(context.Background(), b.Region())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(clients.Close)
+	id := cluster.ID{Name: demo}
+	config := loadBalancerConfig{
+		Settings: request.Config{Cluster: id, VPC: b.seed.VPC, SharedProbePort: 10256, SharedProbePath: "/healthz"},
+		EC2:      clients.EC2, ELB: clients.ELB, ELBV2: clients.ELBV2,
+		Network:   vpc.NewNetwork(clients.EC2, b.seed.VPC, vpc.NewZones(clients.EC2)),
+		Instances: inventory.New(clients.EC2, inventory.Config{Cluster: id, VPC: b.seed.VPC, Window: time.Nanosecond}),
+		Tuning:    loadBalancerTuning{Wait: change.Wait{Interval: time.Millisecond, Limit: 100 * time.Millisecond}},
+	}
+	for _, set := range settings {
+		set(&config)
+	}
+	lb := newLoadBalancer(config)
+	lb.setRecorder(b.events)
+	return lb
+}
+
+// The settings that tests are about.
+func managedGroups(c *loadBalancerConfig) { c.Settings.ManagedNetworkGroups = true }
+func leaveNodes(c *loadBalancerConfig)    { c.Settings.LeaveNodeSecurityGroups = true }
+func sharedProbe(c *loadBalancerConfig)   { c.Settings.SharedProbe = true }
+
+func configuredGroup(id string) func(*loadBalancerConfig) {
+	return func(c *loadBalancerConfig) { c.Settings.ClassicSecurityGroup = id }
+}
+
+func nodesOf(ids ...string) []*v1.Node {
+	var nodes []*v1.Node
+	for _, id := range ids {
+		nodes = append(nodes, node(id))
+	}
+	return nodes
+}
+
+// web is the Service with the TCP ports 80 and 443.
+func web(options ...kubetest.ServiceOption) *v1.Service {
+	return kubetest.Service("default", "web", append([]kubetest.ServiceOption{
+		kubetest.ServiceUID(webUID), kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443),
+	}, options...)...)
+}
+
+// apiService is another Service, with the TCP port 8080.
+func apiService(options ...kubetest.ServiceOption) *v1.Service {
+	return kubetest.Service("default", "api", append([]kubetest.ServiceOption{
+		kubetest.ServiceUID("aaaaaaaa-1111-2222-3333-444455556666"), kubetest.Port(v1.ProtocolTCP, 8080),
+	}, options...)...)
+}
+
+func annotate(name annotation.Name, value string) kubetest.ServiceOption {
+	return kubetest.ServiceAnnotated(string(name), value)
+}
+
+// nlb asks for a network load balancer.
+func nlb() kubetest.ServiceOption { return annotate(request.AnnotationType, "nlb") }
+
+func from(ranges ...string) kubetest.ServiceOption {
+	return func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = ranges }
+}
+
+// group makes a security group as a user would.
+func (b *balanced) group(name string, tags map[string]string) string {
+	return b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: name, Tags: tags})
+}
+
+// ensure makes the load balancer, which must not fail, and gives the hostname.
+func (b *balanced) ensure(svc *v1.Service) string {
+	b.t.Helper()
+	status, err := b.lb.EnsureLoadBalancer(b.t.Context(), flagged, svc, b.nodes)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if len(status.Ingress) != 1 || status.Ingress[0].Hostname == "" {
+		b.t.Fatalf("§8: one ingress with a hostname: %v", status)
+	}
+	if diff := cmp.Diff(v1.LoadBalancerIngress{Hostname: status.Ingress[0].Hostname}, status.Ingress[0]); diff != "" {
+		b.t.Errorf("§8: nothing but a hostname: %s", diff)
+	}
+	svc.Status.LoadBalancer = *status
+	return status.Ingress[0].Hostname
+}
+
+func (b *balanced) remove(svc *v1.Service) {
+	b.t.Helper()
+	if err := b.lb.EnsureLoadBalancerDeleted(b.t.Context(), flagged, svc); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// exists is what the service controller asks before it deletes.
+func (b *balanced) exists(svc *v1.Service) bool {
+	b.t.Helper()
+	_, exists, err := b.lb.GetLoadBalancer(b.t.Context(), flagged, svc)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return exists
+}
+
+// writes are the writes that f makes, by operation.
+func (b *balanced) writes(f func()) map[string]int {
+	b.t.Helper()
+	calls := b.calls(f)
+	maps.DeleteFunc(calls, func(op string, _ int) bool { return !sim.Mutating(op) })
+	return calls
+}
+
+// quiet demands that a sync without a change writes nothing and describes every
+// load balancer once at most. Groups without the cluster's tag cost a question of
+// their own.
+func (b *balanced) quiet(svc *v1.Service) {
+	b.t.Helper()
+	calls := b.calls(func() { b.ensure(svc) })
+	for op, n := range calls {
+		if sim.Mutating(op) {
+			b.t.Errorf("W35: a sync without a change writes: %d × %s", n, op)
+		}
+	}
+	if calls["elb.DescribeLoadBalancers"] > 1 || calls["elbv2.DescribeLoadBalancers"] > 1 || calls["DescribeSecurityGroups"] > 2 {
+		b.t.Errorf("W35: a sync without a change asks once: %v", calls)
+	}
+}
+
+// admitted demands that all traffic gets through.
+func (b *balanced) admitted(name string, clients ...string) {
+	b.t.Helper()
+	if missing := b.Admits(name, clients...); len(missing) > 0 {
+		b.t.Errorf("§12: kept out by security groups: %v", missing)
+	}
+}
+
+// same demands that nothing was left behind since before.
+func (b *balanced) same(before []string) {
+	b.t.Helper()
+	if diff := cmp.Diff(before, b.Leaks()); diff != "" {
+		b.t.Errorf("left behind: -before +after\n%s", diff)
+	}
+}
+
+// told are the Events since the last look.
+func (b *balanced) told() []string {
+	var all []string
+	for {
+		select {
+		case event := <-b.events.Events:
+			all = append(all, event)
+		default:
+			return all
+		}
+	}
+}
+
+// rules are the rules of a group, one text each.
+func (b *balanced) rules(group string) []string {
+	var texts []string
+	for _, rule := range b.Rules(group) {
+		texts = append(texts, ruleText(rule))
+	}
+	return texts
+}

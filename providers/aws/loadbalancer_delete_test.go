@@ -1,0 +1,237 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// W1: as long as any piece is left there is a load balancer, and deleting goes on
+// where it was interrupted, also after a restart, and when the load balancer
+// itself is long gone.
+func TestDeleteGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason  string
+		options []kubetest.ServiceOption
+		fails   string
+	}{
+		"classic, rules":       {reason: "the rule of the nodes is left", fails: "RevokeSecurityGroupIngress"},
+		"classic, balancer":    {reason: "the load balancer is left", fails: "elb.DeleteLoadBalancer"},
+		"classic, group":       {reason: "the security group is left", fails: "DeleteSecurityGroup"},
+		"network, rules":       {reason: "the rules of the nodes are left", options: []kubetest.ServiceOption{nlb()}, fails: "RevokeSecurityGroupIngress"},
+		"network, balancer":    {reason: "the load balancer is left", options: []kubetest.ServiceOption{nlb()}, fails: "elbv2.DeleteLoadBalancer"},
+		"network, first group": {reason: "all target groups are left", options: []kubetest.ServiceOption{nlb()}, fails: "elbv2.DeleteTargetGroup"},
+		"network, group":       {reason: "the security group is left", options: []kubetest.ServiceOption{nlb()}, fails: "DeleteSecurityGroup"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, managedGroups)
+			before := b.Leaks()
+			svc := web(test.options...)
+			b.ensure(svc)
+			rule := b.Gate().Break(test.fails, front.Always(), sim.Denied())
+			if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrDenied) {
+				t.Errorf("%s: got %v", test.reason, err)
+			}
+			rule.Remove()
+			b.lb = b.controller(managedGroups)
+			if !b.exists(svc) {
+				t.Errorf("W1: %s, but Get says that nothing is there", test.reason)
+			}
+			b.remove(svc)
+			b.same(before)
+			if b.exists(svc) {
+				t.Error("Get says that something is there")
+			}
+		})
+	}
+}
+
+// W1: what somebody else deleted in part is deleted to the end.
+func TestDeleteWhatOthersBegan(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason string
+		rule   sim.Rule
+		group  string
+	}{
+		"rules": {
+			reason: "a rule of the nodes that names the load balancer",
+			rule:   sim.Rule{Protocol: "tcp", From: 30080, To: 30080, Source: "0.0.0.0/0", Description: "kubernetes.io/rule/nlb/client=" + webName},
+		},
+		"classic group": {reason: "a security group by its derived name", group: "k8s-elb-" + webName},
+		"network group": {reason: "a security group by its derived name", group: webNLB},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			svc := web()
+			if test.group != "" {
+				b.group(test.group, map[string]string{sim.ClusterTag(demo): "owned"})
+			} else {
+				b.AddRule(b.seed.NodeGroup, test.rule)
+			}
+			if !b.exists(svc) {
+				t.Errorf("W1: %s is left, but Get says that nothing is there", test.reason)
+			}
+			b.remove(svc)
+			if b.exists(svc) {
+				t.Errorf("W1: %s is still left", test.reason)
+			}
+		})
+	}
+}
+
+// §12: groups of users are not deleted, whatever their names and tags.
+func TestDeleteSparesGroups(t *testing.T) {
+	t.Parallel()
+	owned := map[string]string{sim.ClusterTag(demo): "owned"}
+	for name, test := range map[string]struct {
+		reason   string
+		group    string
+		tags     map[string]string
+		service  func(id string) *v1.Service
+		settings func(id string) func(*loadBalancerConfig)
+	}{
+		"annotated": {
+			reason: "one of security-groups", group: "byo", tags: owned,
+			service: func(id string) *v1.Service { return web(annotate(request.AnnotationSecurityGroups, id)) },
+		},
+		"annotated with the name of ours": {
+			reason: "one of security-groups", group: "k8s-elb-" + webName, tags: owned,
+			service: func(id string) *v1.Service { return web(annotate(request.AnnotationSecurityGroups, " "+id+" ")) },
+		},
+		"extra": {
+			reason: "one of extra-security-groups", group: "byo", tags: owned,
+			service: func(id string) *v1.Service { return web(annotate(request.AnnotationExtraSecurityGroups, id)) },
+		},
+		"configured": {
+			reason: "ElbSecurityGroup", group: "byo", tags: owned,
+			service: func(string) *v1.Service { return web() }, settings: configuredGroup,
+		},
+		"no longer annotated": {
+			reason: "one that was in security-groups once", group: "byo", tags: owned,
+			service: func(id string) *v1.Service { return web(annotate(request.AnnotationSecurityGroups, id)) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			id := b.group(test.group, test.tags)
+			if test.settings != nil {
+				b.lb = b.controller(test.settings(id))
+			}
+			before := b.Leaks()
+			svc := test.service(id)
+			b.ensure(svc)
+			if strings.HasPrefix(name, "no longer") {
+				svc.Annotations = nil
+			}
+			b.remove(svc)
+			b.same(before)
+			if len(b.SecurityGroupIDs(test.group)) != 1 {
+				t.Errorf("§12: %s is gone", test.reason)
+			}
+		})
+	}
+}
+
+// W7: a group that stays in use for longer than a worker can wait makes the
+// service controller come back; once it is free the rest goes.
+func TestDeleteWaitsInBounds(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	b.lb.Tuning.Wait.Limit = 10 * time.Millisecond
+	before := b.Leaks()
+	svc := web()
+	b.ensure(svc)
+	in := b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
+	if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrConflict) {
+		t.Errorf("W7: got %v", err)
+	}
+	if classic, _ := b.LoadBalancers(); len(classic) != 0 || !b.exists(svc) {
+		t.Errorf("W7: load balancers %v, and Get must say that something is left", classic)
+	}
+	in.Remove()
+	b.remove(svc)
+	b.same(before)
+
+	// What is free soon needs no second call.
+	b.lb.Tuning.Wait.Limit = 10 * time.Second
+	b.ensure(svc)
+	b.SetDeletionDelay(20 * time.Millisecond)
+	b.remove(svc)
+	b.same(before)
+}
+
+// §13: that other load balancers may not be read is no obstacle to those who have
+// none, but Services with one must not lose it from sight.
+func TestOtherKindDenied(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	before := b.Leaks()
+	denied := b.Gate().Break("elbv2", front.Always(), sim.Denied())
+	svc := web()
+	b.ensure(svc)
+	b.quiet(svc)
+	if !b.exists(svc) {
+		t.Error("Get must find it")
+	}
+	b.remove(svc)
+	b.same(before)
+	if b.exists(svc) {
+		t.Error("Get must not find it")
+	}
+	denied.Remove()
+
+	svc = web(nlb())
+	b.ensure(svc)
+	delete(svc.Annotations, string(request.AnnotationType))
+	b.Gate().Break("elbv2", front.Always(), sim.Denied())
+	if _, _, err := b.lb.GetLoadBalancer(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrDenied) {
+		t.Errorf("W5: its status tells of a network load balancer: %v", err)
+	}
+	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrDenied) {
+		t.Errorf("W10: its status tells of a network load balancer: %v", err)
+	}
+}
+
+// Calls for one Service wait for each other, with their own patience, and those
+// for different Services do not.
+func TestCallsForOneServiceExclude(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	before := b.Leaks()
+	hold := front.NewHold()
+	rule := b.Gate().Break("elb.CreateLoadBalancer", front.First(1), hold.Before)
+	var wg sync.WaitGroup
+	wg.Go(func() { b.ensure(web()) })
+	if err := b.Gate().WaitFor(t.Context(), "elb.CreateLoadBalancer", 1); err != nil {
+		t.Fatal(err)
+	}
+	rule.Remove()
+	impatientCtx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.lb.EnsureLoadBalancerDeleted(impatientCtx, flagged, web()); !errors.Is(err, context.Canceled) {
+		t.Errorf("the wait ends with its own context: %v", err)
+	}
+	b.ensure(apiService())
+	b.remove(apiService())
+	wg.Go(func() { b.remove(web()) })
+	hold.Release()
+	wg.Wait()
+	b.remove(web())
+	b.same(before)
+}

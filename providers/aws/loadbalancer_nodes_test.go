@@ -1,0 +1,448 @@
+package aws
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// apiName is the name of the load balancer of the other Service.
+const apiName = "aaaaaaaaa11112222333344445555666"
+
+// two are two Services of a kind that share something.
+func two(options ...kubetest.ServiceOption) (first, second *v1.Service) {
+	return web(options...), apiService(options...)
+}
+
+// W2: the rule for a group that two classic load balancers have stays until the
+// last of them goes.
+func TestSharedGroup(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	id := b.group("byo", nil)
+	b.AddRule(id, sim.Rule{Protocol: "-1", Source: "0.0.0.0/0"})
+	before := b.Leaks()
+	first, second := two(annotate(request.AnnotationSecurityGroups, id))
+	b.ensure(first)
+	b.ensure(second)
+	b.remove(first)
+	b.admitted(apiName)
+	b.quiet(second)
+	b.remove(second)
+	b.same(before)
+}
+
+// W2: of two that go at the same time one takes the rule along.
+func TestSharedGroupGoesWithBoth(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]kubetest.ServiceOption{
+		"classic": nil,
+		"network": {nlb(), annotate(request.AnnotationHealthCheckPort, "10256")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			id := b.group("byo", nil)
+			if options == nil {
+				options = []kubetest.ServiceOption{annotate(request.AnnotationSecurityGroups, id)}
+			}
+			before := b.Leaks()
+			first, second := two(options...)
+			b.ensure(first)
+			b.ensure(second)
+			// The first has looked for others, and is about to delete.
+			op := "elb.DeleteLoadBalancer"
+			if name == "network" {
+				op = "elbv2.DeleteLoadBalancer"
+			}
+			hold := front.NewHold()
+			b.Gate().Break(op, front.First(1), hold.Before)
+			var wg sync.WaitGroup
+			wg.Go(func() { b.remove(first) })
+			if err := b.Gate().WaitFor(t.Context(), op, 1); err != nil {
+				t.Fatal(err)
+			}
+			b.remove(second)
+			hold.Release()
+			wg.Wait()
+			b.same(before)
+		})
+	}
+}
+
+// W2: a load balancer of another cluster, or one that is not for a Service, keeps
+// no rule of ours alive.
+func TestSharedGroupWithStrangers(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	id := b.group("byo", nil)
+	before := b.Leaks()
+	svc := web(annotate(request.AnnotationSecurityGroups, id))
+	b.ensure(svc)
+	stranger := b.lb
+	b.lb = b.controller(leaveNodes, func(c *loadBalancerConfig) { c.Settings.Cluster.Name = "prod" })
+	b.nodes = nil
+	other := apiService(annotate(request.AnnotationSecurityGroups, id), annotate(request.AnnotationSubnets, b.seed.Public[b.seed.Zones[0]]))
+	b.ensure(other)
+	b.lb, stranger = stranger, b.lb
+	b.remove(svc)
+	b.lb = stranger
+	b.remove(other)
+	b.same(before)
+}
+
+// W3: a health check port that two network load balancers share stays open until
+// the last of them goes; the rule is handed over.
+func TestSharedHealthRule(t *testing.T) {
+	t.Parallel()
+	port := annotate(request.AnnotationHealthCheckPort, "10256")
+	for name, test := range map[string]struct {
+		settings []func(*loadBalancerConfig)
+		options  []kubetest.ServiceOption
+		denied   bool
+	}{
+		"shared mode":        {settings: []func(*loadBalancerConfig){sharedProbe}, options: []kubetest.ServiceOption{nlb()}},
+		"annotated":          {options: []kubetest.ServiceOption{nlb(), port}},
+		"description denied": {options: []kubetest.ServiceOption{nlb(), port}, denied: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, test.settings...)
+			if test.denied {
+				b.Gate().Break("UpdateSecurityGroupRuleDescriptionsIngress", front.Always(), sim.Denied())
+			}
+			before := b.Leaks()
+			first, second := two(test.options...)
+			b.ensure(first)
+			b.ensure(second)
+			b.admitted(webName)
+			b.admitted(apiName)
+			b.remove(first)
+			b.admitted(apiName)
+			for _, rule := range b.rules(b.seed.NodeGroup) {
+				if strings.Contains(rule, webName) {
+					t.Errorf("W3: a rule names the load balancer that is gone: %s", rule)
+				}
+			}
+			b.quiet(second)
+			b.remove(second)
+			b.same(before)
+		})
+	}
+}
+
+// W3: a health check that moves to another port takes only its own rule along.
+func TestSharedHealthRuleMoves(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	before := b.Leaks()
+	first, second := two(nlb(), annotate(request.AnnotationHealthCheckPort, "10256"))
+	b.ensure(first)
+	b.ensure(second)
+	first.Annotations[string(request.AnnotationHealthCheckPort)] = "10257"
+	b.ensure(first)
+	b.admitted(webName)
+	b.admitted(apiName)
+	b.quiet(first)
+	b.quiet(second)
+	b.remove(second)
+	b.admitted(webName)
+	b.remove(first)
+	b.same(before)
+}
+
+// W4: rules of users survive whatever is done to the group that they name.
+func TestRulesOfUsersStay(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	byo, other := b.group("byo", nil), b.group("other", nil)
+	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 9100, To: 9100, Source: byo, Description: "metrics"})
+	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 0, To: 65535, Source: byo})
+	before := b.Leaks()
+	svc := web(annotate(request.AnnotationSecurityGroups, byo))
+	b.ensure(svc)
+	svc.Annotations[string(request.AnnotationSecurityGroups)] = other
+	b.ensure(svc)
+	b.quiet(svc)
+	delete(svc.Annotations, string(request.AnnotationSecurityGroups))
+	b.ensure(svc)
+	b.admitted(webName)
+	b.remove(svc)
+	b.same(before)
+}
+
+// W4: where the nodes' own group is that of the load balancer, the rule by which
+// nodes talk to each other is no rule of ours.
+func TestNodesGoOnTalking(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{string(request.AnnotationSecurityGroups), string(request.AnnotationExtraSecurityGroups)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			before := b.Leaks()
+			svc := web(kubetest.ServiceAnnotated(name, b.seed.NodeGroup))
+			b.ensure(svc)
+			b.quiet(svc)
+			delete(svc.Annotations, name)
+			b.ensure(svc)
+			b.remove(svc)
+			b.same(before)
+		})
+	}
+}
+
+// §12: groups change in both directions, and traffic is let in all the time. A
+// classic load balancer keeps a group until no rule of the nodes names it, so
+// that none is forgotten.
+func TestGroupsChange(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		options  []kubetest.ServiceOption
+		settings []func(*loadBalancerConfig)
+		key      string
+	}{
+		"classic":       {key: string(request.AnnotationSecurityGroups)},
+		"classic extra": {key: string(request.AnnotationExtraSecurityGroups)},
+		"network":       {options: []kubetest.ServiceOption{nlb()}, settings: []func(*loadBalancerConfig){managedGroups}, key: string(request.AnnotationSecurityGroups)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, test.settings...)
+			one, two := b.group("one", nil), b.group("two", map[string]string{sim.ClusterTag(demo): "owned"})
+			for _, id := range []string{one, two} {
+				b.AddRule(id, sim.Rule{Protocol: "-1", Source: "0.0.0.0/0"})
+			}
+			before := b.Leaks()
+			svc := web(test.options...)
+			for _, groups := range []string{"", one, two, one + "," + two, two + ", " + one, ""} {
+				svc.Annotations[test.key] = groups
+				b.ensure(svc)
+				b.admitted(webName)
+				b.quiet(svc)
+			}
+			if len(b.SecurityGroupIDs("one")) != 1 || len(b.SecurityGroupIDs("two")) != 1 {
+				t.Error("§12: a group of a user is gone")
+			}
+			svc.Annotations[test.key] = one
+			b.ensure(svc)
+			if name != "classic extra" && len(b.SecurityGroupIDs("k8s-elb-"+webName))+len(b.SecurityGroupIDs(webNLB)) != 0 {
+				t.Error("§12: the group that was made is not needed any more")
+			}
+			b.remove(svc)
+			b.same(before)
+		})
+	}
+}
+
+// The change of groups may be interrupted at any write.
+func TestGroupsChangeInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, fails := range []string{"ApplySecurityGroupsToLoadBalancer", "RevokeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "DeleteSecurityGroup"} {
+		for n := 1; n <= 2; n++ {
+			t.Run(fails, func(t *testing.T) {
+				t.Parallel()
+				b := balance(t)
+				one, two := b.group("one", nil), b.group("two", nil)
+				before := b.Leaks()
+				svc := web()
+				for _, groups := range []string{"", one, two} {
+					svc.Annotations[string(request.AnnotationSecurityGroups)] = groups
+					op := fails
+					if op == "ApplySecurityGroupsToLoadBalancer" {
+						op = "elb." + op
+					}
+					rule := b.Gate().Break(op, front.Nth(n), sim.Denied())
+					_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
+					if err != nil && !errors.Is(err, apierr.ErrDenied) {
+						t.Fatal(err)
+					}
+					rule.Remove()
+					b.lb = b.controller()
+					b.ensure(svc)
+					b.quiet(svc)
+				}
+				b.remove(svc)
+				b.same(before)
+			})
+		}
+	}
+}
+
+// W17: packets that come from the load balancer itself are let in to the node
+// port; W22: health rules go when nobody needs them.
+func TestHealthRules(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	before := b.Leaks()
+	svc := web(nlb(), from("192.0.2.0/24"), kubetest.LocalTraffic(32000), annotate(request.AnnotationTargetGroupAttributes, "preserve_client_ip.enabled=false"))
+	b.ensure(svc)
+	b.admitted(webName, "192.0.2.0/24")
+	b.quiet(svc)
+
+	svc = web(nlb(), from("192.0.2.0/24"))
+	svc.Annotations[string(request.AnnotationTargetGroupAttributes)] = "preserve_client_ip.enabled=true"
+	b.ensure(svc)
+	b.admitted(webName, "192.0.2.0/24")
+	svc.Spec.LoadBalancerSourceRanges = nil
+	b.ensure(svc)
+	b.admitted(webName, "0.0.0.0/0")
+	want := []string{
+		"-1 -1--1 " + b.seed.NodeGroup + " nodes among themselves",
+		"icmp 3-4 0.0.0.0/0 kubernetes.io/rule/nlb/mtu",
+		"tcp 30080-30080 0.0.0.0/0 kubernetes.io/rule/nlb/client=" + webName,
+		"tcp 30443-30443 0.0.0.0/0 kubernetes.io/rule/nlb/client=" + webName,
+	}
+	if diff := cmp.Diff(want, b.rules(b.seed.NodeGroup)); diff != "" {
+		t.Errorf("W22: %s", diff)
+	}
+	b.remove(svc)
+	b.same(before)
+}
+
+// W11: IPv6 ranges reach EC2 as such, for both kinds.
+func TestIPv6Ranges(t *testing.T) {
+	t.Parallel()
+	b := balance(t, managedGroups)
+	before := b.Leaks()
+	for _, options := range [][]kubetest.ServiceOption{{from("2001:db8:9::/48")}, {nlb(), from("2001:db8:9::/48")}} {
+		svc := web(options...)
+		b.ensure(svc)
+		b.admitted(webName, "2001:db8:9::/48")
+		b.quiet(svc)
+		b.remove(svc)
+		b.same(before)
+	}
+}
+
+// W9: a TLS listener is tcp to EC2.
+func TestTLSListenerIsTCP(t *testing.T) {
+	t.Parallel()
+	b := balance(t, managedGroups)
+	svc := web(nlb(), annotate(request.AnnotationSSLCert, "arn:aws:acm:us-west-2:123456789012:certificate/12345678-1234-1234-1234-123456789012"))
+	b.ensure(svc)
+	b.admitted(webName, "0.0.0.0/0")
+	want := []string{"icmp 3-4 0.0.0.0/0", "tcp 80-80 0.0.0.0/0", "tcp 443-443 0.0.0.0/0"}
+	if diff := cmp.Diff(want, b.rules(b.SecurityGroupIDs(webNLB)[0])); diff != "" {
+		t.Errorf("W9: %s", diff)
+	}
+	b.quiet(svc)
+}
+
+// W43: a node whose groups tell nothing is an Event and an error, and the other
+// nodes serve.
+func TestAmbiguousGroups(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	second := b.group("second", map[string]string{sim.ClusterTag(demo): "owned"})
+	b.SetInstanceGroups(b.ids[0], b.seed.NodeGroup, second)
+	before := b.Leaks()
+	svc := web()
+	for range 2 {
+		if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), b.ids[0]) {
+			t.Errorf("§12: got %v", err)
+		}
+	}
+	if told := b.told(); len(told) != 1 || !strings.HasPrefix(told[0], "Warning AmbiguousNodeSecurityGroup ") {
+		t.Errorf("W43: one Event: %v", told)
+	}
+	b.SetInstanceGroups(b.ids[0], b.seed.NodeGroup)
+	b.lb = b.controller()
+	b.ensure(svc)
+	b.admitted(webName)
+	b.remove(svc)
+	b.same(before)
+}
+
+// §12: nodes in several groups, some of which lose their last node.
+func TestNodesMove(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			second := b.group("second", map[string]string{sim.ClusterTag(demo): "owned"})
+			moved := b.seed.AddNode(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Groups: []string{second}}})
+			before := b.Leaks()
+			svc := web(options...)
+			all := nodesOf(append(b.ids, moved)...)
+			b.nodes = all
+			b.ensure(svc)
+			b.admitted(webName)
+			b.nodes = all[:3]
+			b.ensure(svc)
+			if rules := b.rules(second); len(rules) != 0 {
+				t.Errorf("§12: rules stay where no node is: %v", rules)
+			}
+			b.quiet(svc)
+			b.nodes = all[3:]
+			b.ensure(svc)
+			b.admitted(webName)
+			b.remove(svc)
+			b.same(before)
+		})
+	}
+}
+
+// W43: what is ignored and who is left out is told, once; W12: who cannot be
+// registered keeps nobody else from it.
+func TestWarningsAreEvents(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			foreign, elsewhere := b.AddInstance(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Subnet: b.seed.Private[b.seed.Zones[0]]}}), b.Seed("demo").AddNodes(1)
+			terminated := b.seed.AddNode(sim.InstanceSpec{State: sim.Terminated})
+			b.nodes = append(b.nodes, nodesOf(foreign, elsewhere[0], terminated, "i-0123456789abcdef0")...)
+			svc := web(append(options, annotate("service.beta.kubernetes.io/aws-load-balancer-colour", "blue"))...)
+			b.ensure(svc)
+			b.admitted(webName)
+			b.quiet(svc)
+			told := strings.Join(b.told(), "\n")
+			if strings.Count(told, "Warning "+string(request.NodeSkipped)) != 2 || strings.Count(told, "Warning "+string(request.UnknownAnnotation)) != 1 {
+				t.Errorf("W43: got %s", told)
+			}
+			for _, id := range []string{foreign, elsewhere[0], terminated, "i-0123456789abcdef0"} {
+				if strings.Count(told, "node-"+id) != 1 {
+					t.Errorf("W43: %s is not told about once: %s", id, told)
+				}
+			}
+		})
+	}
+}
+
+// Services that change at the same time share the groups of the nodes, and lose
+// no rule to each other.
+func TestManyServicesAtOnce(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	before := b.Leaks()
+	var services []*v1.Service
+	for i := range 6 {
+		svc := kubetest.Service("many", fmt.Sprintf("s%d", i),
+			kubetest.ServiceUID(fmt.Sprintf("%d0000000-1111-2222-3333-444455556666", i)),
+			kubetest.Port(v1.ProtocolTCP, int32(80+i)), annotate(request.AnnotationHealthCheckPort, "10256"))
+		if i%2 == 0 {
+			nlb()(svc)
+		}
+		services = append(services, svc)
+	}
+	parallel(4, services, func(svc *v1.Service) { b.ensure(svc) })
+	for _, svc := range services {
+		b.admitted(b.lb.GetLoadBalancerName(t.Context(), flagged, svc))
+	}
+	parallel(4, services, func(svc *v1.Service) { b.ensure(svc) })
+	parallel(4, services, b.remove)
+	b.same(before)
+}

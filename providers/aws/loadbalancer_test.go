@@ -1,0 +1,303 @@
+package aws
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// ruleText is a rule in a few words.
+func ruleText(r sim.Rule) string {
+	text := fmt.Sprintf("%s %d-%d %s", r.Protocol, r.From, r.To, r.Source)
+	if r.Description != "" {
+		text += " " + r.Description
+	}
+	return text
+}
+
+// A load balancer comes, stays, changes and goes in every mode of security
+// groups, and leaves nothing behind.
+func TestLoadBalancerLife(t *testing.T) {
+	t.Parallel()
+	byo := func(b *balanced) string { return b.SecurityGroupIDs("byo")[0] }
+	for name, test := range map[string]struct {
+		reason   string
+		settings []func(*loadBalancerConfig)
+		service  func(*balanced) *v1.Service
+		// untagged nodes are in one group that the cluster has not tagged.
+		untagged bool
+		// created bounds the calls for a new load balancer.
+		created int
+		// closed nodes let nobody in.
+		closed bool
+	}{
+		"classic": {
+			reason: "§10: with a group of its own", created: 12,
+			service: func(*balanced) *v1.Service { return web() },
+		},
+		"classic, configured group": {
+			reason: "§1: with ElbSecurityGroup", created: 12, settings: []func(*loadBalancerConfig){func(c *loadBalancerConfig) { c.Settings.ClassicSecurityGroup = "byo" }},
+			service: func(*balanced) *v1.Service { return web() },
+		},
+		"classic, annotated groups": {
+			reason: "§8: with groups of the user", created: 12,
+			service: func(b *balanced) *v1.Service { return web(annotate(request.AnnotationSecurityGroups, byo(b))) },
+		},
+		"classic, extra groups": {
+			reason: "§8: with a group of its own and one of the user", created: 12,
+			service: func(b *balanced) *v1.Service {
+				return web(annotate(request.AnnotationExtraSecurityGroups, byo(b)))
+			},
+		},
+		"classic, nodes left alone": {
+			reason: "§1: DisableSecurityGroupIngress", created: 12, settings: []func(*loadBalancerConfig){leaveNodes}, closed: true,
+			service: func(*balanced) *v1.Service { return web() },
+		},
+		"classic, untagged nodes": {
+			reason: "§12: the single untagged group", untagged: true, created: 14,
+			service: func(*balanced) *v1.Service { return web() },
+		},
+		"network": {
+			reason: "§11: without groups", created: 12,
+			service: func(*balanced) *v1.Service { return web(nlb()) },
+		},
+		"network, some clients": {
+			reason: "§12: with health rules", created: 12,
+			service: func(*balanced) *v1.Service { return web(nlb(), from("192.0.2.0/24", "2001:db8::/32")) },
+		},
+		"network, managed group": {
+			reason: "§11: with a group of its own", created: 15, settings: []func(*loadBalancerConfig){managedGroups},
+			service: func(*balanced) *v1.Service { return web(nlb()) },
+		},
+		"network, annotated groups": {
+			reason: "§11: with groups of the user", created: 13, settings: []func(*loadBalancerConfig){managedGroups},
+			service: func(b *balanced) *v1.Service { return web(nlb(), annotate(request.AnnotationSecurityGroups, byo(b))) },
+		},
+		"network, shared probe": {
+			reason: "§11: one health check port for all", created: 12, settings: []func(*loadBalancerConfig){sharedProbe},
+			service: func(*balanced) *v1.Service { return web(nlb()) },
+		},
+		"network, local traffic": {
+			reason: "§11: a health check port of its own", created: 12,
+			service: func(*balanced) *v1.Service { return web(nlb(), kubetest.LocalTraffic(32000)) },
+		},
+		"network, nodes left alone": {
+			reason: "§1: DisableSecurityGroupIngress", created: 12, settings: []func(*loadBalancerConfig){leaveNodes, managedGroups}, closed: true,
+			service: func(b *balanced) *v1.Service { return web(nlb(), annotate(request.AnnotationSecurityGroups, byo(b))) },
+		},
+		"network, untagged nodes": {
+			reason: "§12: the single untagged group", untagged: true, created: 13,
+			service: func(*balanced) *v1.Service { return web(nlb()) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, test.settings...)
+			id := b.group("byo", nil)
+			b.AddRule(id, sim.Rule{Protocol: "-1", Source: "0.0.0.0/0"})
+			if b.lb.Settings.ClassicSecurityGroup != "" {
+				b.lb.Settings.ClassicSecurityGroup = id
+			}
+			if test.untagged {
+				group := b.group("plain", nil)
+				for _, node := range b.ids {
+					b.SetInstanceGroups(node, group)
+				}
+			}
+			svc := test.service(b)
+			b.warm()
+			before := b.Leaks()
+
+			hostname := ""
+			calls := b.calls(func() { hostname = b.ensure(svc) })
+			if total(calls) > test.created {
+				t.Errorf("%s: %d calls to create it: %v", test.reason, total(calls), calls)
+			}
+			if !test.closed {
+				b.admitted(webName)
+			}
+			b.quiet(svc)
+			status, exists, err := b.lb.GetLoadBalancer(t.Context(), flagged, svc)
+			if err != nil || !exists || status.Ingress[0].Hostname != hostname {
+				t.Errorf("Get: %v, %t, %v", status, exists, err)
+			}
+
+			// A node comes, another goes, a port changes.
+			b.nodes = nodesOf(append(b.ids[1:], b.seed.AddNodes(1)...)...)
+			if err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, b.nodes); err != nil {
+				t.Errorf("Update: %v", err)
+			}
+			svc.Spec.Ports[1].Port, svc.Spec.Ports[1].NodePort = 8443, 31443
+			b.ensure(svc)
+			if !test.closed && !test.untagged {
+				b.admitted(webName)
+			}
+			b.quiet(svc)
+
+			b.remove(svc)
+			b.same(before)
+			if b.exists(svc) {
+				t.Error("it exists after it was deleted")
+			}
+			if writes := b.writes(func() { b.remove(svc) }); len(writes) > 0 {
+				t.Errorf("deleting twice writes: %v", writes)
+			}
+			if told := b.told(); len(told) > 0 {
+				t.Errorf("Events: %v", told)
+			}
+		})
+	}
+}
+
+// warm makes a load balancer that knows the VPC and the instances.
+func (b *balanced) warm() {
+	b.t.Helper()
+	svc := kubetest.Service("warm", "up", kubetest.ServiceUID("99999999-1111-2222-3333-444455556666"), kubetest.Port(v1.ProtocolTCP, 81))
+	b.ensure(svc)
+	b.remove(svc)
+	b.told()
+}
+
+func TestGetLoadBalancerName(t *testing.T) {
+	t.Parallel()
+	lb := newLoadBalancer(loadBalancerConfig{})
+	if got := lb.GetLoadBalancerName(t.Context(), flagged, web()); got != webName {
+		t.Errorf("§8: got %s, want %s", got, webName)
+	}
+}
+
+// §8: types of others are not ours in any call, and cost none.
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"external", "nlb-ip"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			svc := web()
+			b.ensure(svc)
+			svc.Annotations[string(request.AnnotationType)] = kind
+			calls := b.calls(func() {
+				if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); err != cloudprovider.ImplementedElsewhere { //nolint:errorlint // upstream compares like this
+					t.Errorf("Ensure: %v", err)
+				}
+				if err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, b.nodes); err != cloudprovider.ImplementedElsewhere { //nolint:errorlint // as above
+					t.Errorf("Update: %v", err)
+				}
+				if b.exists(svc) {
+					t.Error("Get: it exists")
+				}
+				b.remove(svc)
+			})
+			if len(calls) > 0 {
+				t.Errorf("calls: %v", calls)
+			}
+			if classic, _ := b.LoadBalancers(); len(classic) != 1 {
+				t.Error("the documented way to keep a load balancer deleted it")
+			}
+		})
+	}
+}
+
+// A late Update does not bring anything back.
+func TestUpdateMakesNothing(t *testing.T) {
+	t.Parallel()
+	for name, option := range map[string]kubetest.ServiceOption{"classic": annotate(request.AnnotationInternal, "false"), "network": nlb()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			svc := web(option)
+			before := b.Leaks()
+			b.ensure(svc)
+			b.remove(svc)
+			writes := b.writes(func() {
+				if err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrNotFound) {
+					t.Errorf("§11: missing is an error: %v", err)
+				}
+			})
+			if len(writes) > 0 {
+				t.Errorf("framework §5: writes: %v", writes)
+			}
+			b.same(before)
+		})
+	}
+}
+
+// W10: whether the kind changes is decided by what is there, not by the hostname.
+func TestKindCannotChange(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][2]kubetest.ServiceOption{
+		"to network": {annotate(request.AnnotationInternal, ""), nlb()},
+		"to classic": {nlb(), annotate(request.AnnotationType, "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			before := b.Leaks()
+			b.ensure(web(options[0]))
+			svc := web(options[1]) // with a status that tells nothing
+			writes := b.writes(func() {
+				_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
+				if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), string(request.AnnotationType)) {
+					t.Errorf("W10: got %v", err)
+				}
+			})
+			if len(writes) > 0 {
+				t.Errorf("W10: writes %v", writes)
+			}
+			// W5: deleting finds the load balancer all the same.
+			if !b.exists(svc) {
+				t.Error("W5: it does not exist")
+			}
+			b.remove(svc)
+			b.same(before)
+		})
+	}
+	t.Run("misleading hostname", func(t *testing.T) {
+		t.Parallel()
+		b := balance(t)
+		svc := web(nlb())
+		b.ensure(svc)
+		svc.Status.LoadBalancer.Ingress[0].Hostname = "web-1.us-west-2.elb.amazonaws.com"
+		b.quiet(svc)
+	})
+}
+
+// W8: a load balancer of another cluster under the same name is neither changed
+// nor deleted, and nothing is made beside it.
+func TestOtherClusters(t *testing.T) {
+	t.Parallel()
+	for name, option := range map[string]kubetest.ServiceOption{"classic": annotate(request.AnnotationInternal, ""), "network": nlb()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			b.lb = b.controller(managedGroups)
+			other := b.controller(managedGroups, func(c *loadBalancerConfig) { c.Settings.Cluster.Name = "prod" })
+			b.lb, other = other, b.lb
+			b.nodes = nil
+			b.ensure(web(option, annotate(request.AnnotationSubnets, b.seed.Public[b.seed.Zones[0]])))
+			b.lb, b.nodes = other, nodesOf(b.ids...)
+			before := b.Dump()
+			if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, web(option), b.nodes); !errors.Is(err, apierr.ErrConflict) {
+				t.Errorf("W8: got %v", err)
+			}
+			if b.exists(web(option)) {
+				t.Error("W8: Get says that it is ours")
+			}
+			b.remove(web(option))
+			if diff := cmp.Diff(before, b.Dump()); diff != "" {
+				t.Errorf("W8: changed: %s", diff)
+			}
+		})
+	}
+}
