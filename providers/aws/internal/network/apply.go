@@ -236,13 +236,11 @@ func toMappings(mappings []Mapping) []elbv2types.SubnetMapping {
 
 // String is the subnet, with the address if it is chosen.
 func (m Mapping) String() string {
-	text := m.Subnet
-	for _, address := range []string{m.Allocation, m.PrivateIPv4} {
-		if address != "" {
-			text += "(" + address + ")"
-		}
+	address := strings.TrimSpace(m.Allocation + " " + m.PrivateIPv4)
+	if address == "" {
+		return m.Subnet
 	}
-	return text
+	return m.Subnet + "(" + address + ")"
 }
 
 // refs lists references in a line.

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -201,12 +202,8 @@ func TestUnchanged(t *testing.T) {
 			b.Gate().Reset()
 			b.ensure(c.svc)
 			b.nothing()
-			want := map[string]int{}
-			for _, calls := range []map[string]int{resyncCalls, c.more} {
-				for op, n := range calls {
-					want[op] = n
-				}
-			}
+			want := maps.Clone(resyncCalls)
+			maps.Copy(want, c.more)
 			b.calls(want)
 		})
 	}

@@ -36,7 +36,7 @@ func (d *differ) targetGroup(listener Listener) (plan.Ref, string) {
 		return plan.Ref{ID: seen.ARN}, seen.Name
 	}
 	name := want.Name
-	if seen, taken := d.byName[name]; taken && seen.Attached {
+	if seen, taken := d.byName[name]; taken && (seen.Attached || !seen.Owned) {
 		name = want.Spare
 	}
 	if seen, taken := d.byName[name]; taken && seen.Owned {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
@@ -120,7 +121,7 @@ func toLoadBalancer(in elbv2types.LoadBalancer) *LoadBalancer {
 // targetGroups lists the target groups that can be ours: those that the load
 // balancer uses, and those that nobody uses and that are named like ours.
 func (r reader) targetGroups(ctx context.Context, balancer *LoadBalancer) ([]GroupState, error) {
-	prefix := TargetGroupPrefix(r.query.Service)
+	prefix := request.NamePrefix(r.query.Service)
 	var groups []GroupState
 	pages := elbv2.NewDescribeTargetGroupsPaginator(r.api, &elbv2.DescribeTargetGroupsInput{PageSize: aws.Int32(pageSize)})
 	for pages.HasMorePages() {

@@ -17,8 +17,8 @@ func TestTargets(t *testing.T) {
 	b := newBed(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
-	gone, stays := b.nodes[0], slices.Clone(b.nodes[1:])
-	b.nodes = append(stays, b.seed.AddNodes(1)...)
+	gone := b.nodes[0]
+	b.nodes = slices.Concat(b.nodes[1:], b.seed.AddNodes(1))
 	b.Gate().Reset()
 	b.ensure(svc)
 	order := []string{"elbv2.DeregisterTargets", "elbv2.RegisterTargets"}

@@ -1,0 +1,220 @@
+package network
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// group makes a target group as somebody else would.
+func (b *bed) group(name string, tags map[string]string, change func(*elbv2.CreateTargetGroupInput)) string {
+	b.t.Helper()
+	input := &elbv2.CreateTargetGroupInput{
+		Name: &name, VpcId: &b.seed.VPC, Protocol: "TCP", Port: aws.Int32(30443), TargetType: "instance",
+		HealthCheckProtocol: "TCP", HealthCheckIntervalSeconds: aws.Int32(30),
+		HealthyThresholdCount: aws.Int32(3), UnhealthyThresholdCount: aws.Int32(3), Tags: toTags(tags),
+	}
+	if change != nil {
+		change(input)
+	}
+	out, err := b.api.CreateTargetGroup(b.t.Context(), input)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return *out.TargetGroups[0].TargetGroupArn
+}
+
+// TestLeftTargetGroups is about target groups that no load balancer uses.
+func TestLeftTargetGroups(t *testing.T) {
+	t.Parallel()
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	for name, c := range map[string]struct {
+		reason string
+		tags   map[string]string
+		change func(*elbv2.CreateTargetGroupInput)
+		// other is that the group has another name than the one wanted.
+		other string
+		// stays is that neither a sync nor deleting removes it.
+		stays bool
+	}{
+		"as wanted": {reason: "W6: used", tags: tagged(nil)},
+		"other thresholds": {
+			reason: "W6: used, and made as wanted", tags: tagged(nil),
+			change: func(in *elbv2.CreateTargetGroupInput) { in.UnhealthyThresholdCount = aws.Int32(5) },
+		},
+		"fewer tags": {
+			reason: "W6, W20", tags: map[string]string{"KubernetesCluster": clusterID, "kubernetes.io/service-name": "default/web"},
+		},
+		"another interval": {
+			reason: "W6: made anew", tags: tagged(nil),
+			change: func(in *elbv2.CreateTargetGroupInput) { in.HealthCheckIntervalSeconds = aws.Int32(60) },
+		},
+		"another protocol": {
+			reason: "W6: made anew", tags: tagged(nil),
+			change: func(in *elbv2.CreateTargetGroupInput) { in.Protocol = "UDP" },
+		},
+		"stale": {reason: "W1, W6: removed by the next sync", tags: tagged(nil), other: "k8s-default-web-0123456789"},
+		"another Service": {
+			reason: "§3: names are cut, tags are not", tags: tagged(map[string]string{"kubernetes.io/service-name": "default/w-e-b"}),
+			other: "k8s-default-web-0123456789", stays: true,
+		},
+		"another cluster": {
+			reason: "§3", tags: map[string]string{"kubernetes.io/cluster/other": "owned", "kubernetes.io/service-name": "default/web"},
+			other: "k8s-default-web-0123456789", stays: true,
+		},
+		"no Service": {
+			reason: "§3: the tag of the cluster alone says nothing of the Service",
+			tags:   map[string]string{"kubernetes.io/cluster/demo": "owned"},
+			other:  "k8s-default-web-0123456789", stays: true,
+		},
+		"another name": {reason: "§11: not one that we make", tags: tagged(nil), other: "mine", stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			model, _ := b.model(svc)
+			wanted := model.Listeners[0].TargetGroup.Name
+			made := wanted
+			if c.other != "" {
+				made = c.other
+			}
+			b.group(made, c.tags, c.change)
+			if got := b.observe(svc).Left(); got == c.stays {
+				t.Errorf("W1, %s: something left is %v", c.reason, got)
+			}
+			b.ensure(svc)
+			b.settled(svc)
+			want := []string{wanted}
+			if c.stays {
+				want = append(want, made)
+			}
+			var got []string
+			for _, group := range b.TargetGroups() {
+				got = append(got, group.Name)
+			}
+			slices.Sort(want)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+			b.remove(svc)
+			if groups := b.TargetGroups(); len(groups) > 1 || (len(groups) == 1) != c.stays {
+				t.Errorf("%s: left after deleting: %v", c.reason, groups)
+			}
+		})
+	}
+}
+
+// TestWrongTargetGroup has a listener forward to something else.
+func TestWrongTargetGroup(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	b.ensure(svc)
+	want := b.Dump()
+	foreign := b.group("mine", nil, nil)
+	_, err := b.api.ModifyListener(t.Context(), &elbv2.ModifyListenerInput{
+		ListenerArn: &b.network().Listeners[0].ARN, DefaultActions: forward(foreign),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.ensure(svc)
+	b.settled(svc)
+	if got := b.network().Listeners[0].TargetGroup; got == "mine" {
+		t.Error("§11: the listener stays with a target group that is not ours")
+	}
+	if _, err := b.api.DeleteTargetGroup(t.Context(), &elbv2.DeleteTargetGroupInput{TargetGroupArn: &foreign}); err != nil {
+		t.Fatalf("§3: the target group of somebody else is gone: %v", err)
+	}
+	if diff := cmp.Diff(want, b.Dump()); diff != "" {
+		t.Errorf("§11: -want +got:\n%s", diff)
+	}
+}
+
+// TestTakenName changes by hand what cannot be kept about a target group in use:
+// a new one takes its place, under the spare name, and nothing is interrupted.
+func TestTakenName(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	b.ensure(svc)
+	model, _ := b.model(svc)
+	for _, want := range []string{model.Listeners[0].TargetGroup.Spare, model.Listeners[0].TargetGroup.Name} {
+		_, err := b.api.ModifyTargetGroup(t.Context(), &elbv2.ModifyTargetGroupInput{
+			TargetGroupArn: &b.TargetGroups()[0].ARN, HealthCheckIntervalSeconds: aws.Int32(60),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Gate().Reset()
+		b.ensure(svc)
+		if b.Gate().Count("elbv2.DeleteListener") > 0 {
+			t.Error("W6: the listener was deleted on the way")
+		}
+		b.settled(svc)
+		if groups := b.TargetGroups(); len(groups) != 1 || groups[0].Name != want || groups[0].HealthCheck.Interval != 30 {
+			t.Errorf("W6: target groups are %+v, want %s alone", groups, want)
+		}
+	}
+	b.remove(svc)
+	b.empty()
+}
+
+// TestNameOfOthers has a target group of somebody else carry the name that we
+// need.
+func TestNameOfOthers(t *testing.T) {
+	t.Parallel()
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	for name, c := range map[string]struct {
+		reason string
+		tags   map[string]string
+		used   bool
+		text   string
+	}{
+		"of another cluster": {
+			reason: "W6: the error says whose it is",
+			tags:   map[string]string{"kubernetes.io/cluster/other": "owned"}, text: "kubernetes.io/cluster/other=owned",
+		},
+		"of another load balancer": {
+			reason: "W6: the error says whose it is", tags: tagged(nil), used: true, text: "belongs to load balancer",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			model, _ := b.model(svc)
+			group := b.group(model.Listeners[0].TargetGroup.Name, c.tags, nil)
+			if c.used {
+				other := createLoadBalancer{name: "other", mappings: model.Mappings}
+				env := &change.Env{ELBV2: b.api}
+				steps := change.Plan{other, createListener{
+					balancer: "other", ref: plan.Ref{Key: LoadBalancerKey("other")},
+					listener: Listener{Port: 443, Protocol: "TCP"}, group: plan.Ref{ID: group},
+				}}
+				if err := steps.Apply(t.Context(), env, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := b.tryEnsure(svc)
+			if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("%s: error is %v", c.reason, err)
+			}
+			b.remove(svc)
+			if groups := b.TargetGroups(); len(groups) != 1 {
+				t.Errorf("%s: target groups are %v after deleting", c.reason, groups)
+			}
+		})
+	}
+}
