@@ -67,6 +67,11 @@ func identify(ctx context.Context, cfg *Config, imds *client.IMDS, clients *clie
 	id := identity{
 		Region: clients.Region, VPC: cfg.Global.VPC, Subnet: cfg.Global.SubnetID, Cluster: cfg.clusterID(),
 	}
+	for _, o := range cfg.overrides {
+		if o.Service != client.ServiceIMDS && o.Region != id.Region {
+			klog.FromContext(ctx).Info("Service override is for another region, it does nothing", "service", o.Service, "region", o.Region, "ours", id.Region)
+		}
+	}
 	if id.VPC != "" && id.Cluster.Name != "" {
 		return id, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
@@ -42,6 +43,8 @@ type sourceConfig struct {
 type tuning struct {
 	// MaxAge, MissingAge, Window and Timeout are those of inventory.Config.
 	MaxAge, MissingAge, Window, Timeout time.Duration
+	// Clock is that of the inventory.
+	Clock clock.PassiveClock
 }
 
 func (t tuning) withDefaults() tuning {
@@ -50,6 +53,7 @@ func (t tuning) withDefaults() tuning {
 		MissingAge: cmp.Or(t.MissingAge, inventory.DefaultMissingAge),
 		Window:     cmp.Or(t.Window, inventory.DefaultWindow),
 		Timeout:    cmp.Or(t.Timeout, inventory.DefaultTimeout),
+		Clock:      t.Clock,
 	}
 }
 

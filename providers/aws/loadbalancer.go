@@ -14,6 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -66,6 +67,21 @@ func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 		reporter:           service.NewReporter(),
 		leaving:            leaving{names: sets.New[string]()},
 	}
+}
+
+// serveServices makes the part that serves Services of type LoadBalancer.
+func (c *cloud) serveServices() {
+	c.loadBalancer = newLoadBalancer(loadBalancerConfig{
+		Settings:  c.config.balancing(c.identity),
+		Subnet:    c.identity.Subnet,
+		EC2:       c.clients.EC2,
+		ELB:       c.clients.ELB,
+		ELBV2:     c.clients.ELBV2,
+		Network:   vpc.NewNetwork(c.clients.EC2, c.identity.VPC, c.zones),
+		Instances: c.inventory,
+		Step:      metrics.New(ProviderName).Step,
+		Tuning:    c.tuning.balancing,
+	})
 }
 
 // setRecorder gives what Events are recorded with.

@@ -25,7 +25,7 @@ func (c *cloud) serveNodes() {
 	id, times, api := c.identity, c.tuning.source.withDefaults(), c.clients.EC2
 	c.inventory = inventory.New(api, inventory.Config{
 		Cluster: id.Cluster, VPC: id.VPC,
-		MaxAge: times.MaxAge, MissingAge: times.MissingAge, Window: times.Window, Timeout: times.Timeout,
+		MaxAge: times.MaxAge, MissingAge: times.MissingAge, Window: times.Window, Timeout: times.Timeout, Clock: times.Clock,
 		Metrics: metrics.New(ProviderName).Snapshot("instances"),
 	})
 	c.zones = vpc.NewZones(api)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/tagging"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
@@ -47,7 +48,10 @@ func Descriptor() provider.Descriptor {
 		Decode:    decodeProblems,
 		Explain:   explain,
 		Reference: reference(),
-		AddFlags:  func(*pflag.FlagSet) {},
+		AddFlags:  func(fs *pflag.FlagSet) { flags.tagging.AddFlags(fs) },
+
+		Controllers:             controllers(),
+		ControllersOffByDefault: []string{tagging.Name},
 	}
 }
 
@@ -60,7 +64,7 @@ type cloud struct {
 
 	nodeParts
 	instances    *instance.V2
-	loadBalancer cloudprovider.LoadBalancer
+	loadBalancer *loadBalancer
 	routes       cloudprovider.Routes
 
 	initialize sync.Once
@@ -104,6 +108,7 @@ type cloudTuning struct {
 	instances instance.Options
 	source    tuning
 	client    client.Tuning
+	balancing loadBalancerTuning
 }
 
 // apiMetrics counts the calls of the process.
@@ -144,6 +149,7 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 	c := &cloud{config: cfg, identity: id, clients: clients, tuning: t}
 	c.running, c.cancel = context.WithCancel(context.Background())
 	c.serveNodes()
+	c.serveServices()
 	return c, nil
 }
 
@@ -181,6 +187,9 @@ func (c *cloud) newRecorder(builder cloudprovider.ControllerClientBuilder) recor
 func (c *cloud) record(recorder record.EventRecorder) {
 	if c.instances != nil {
 		c.instances.SetRecorder(recorder)
+	}
+	if c.loadBalancer != nil {
+		c.loadBalancer.setRecorder(recorder)
 	}
 }
 

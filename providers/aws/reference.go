@@ -1,15 +1,21 @@
 package aws
 
 import (
+	"reflect"
+	"slices"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/tagging"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
 // reference is what the reference pages tell of this provider.
 func reference() provider.Reference {
 	return provider.Reference{
-		Config:  new(Config),
-		Schema:  schema(),
-		Metrics: client.AllMetrics(),
+		Config:      new(Config),
+		Schema:      schema(),
+		Annotations: reflect.TypeFor[request.Request]().PkgPath(),
+		Metrics:     slices.Concat(client.AllMetrics(), tagging.AllMetrics()),
 	}
 }

@@ -29,6 +29,8 @@ import (
 // routeTimeout bounds listing, making or deleting routes.
 const routeTimeout = time.Minute
 
+var errFargateRoute = errors.New("a Fargate node has no EC2 instance")
+
 // routesConfig is the part of the configuration that routes depend on.
 type routesConfig struct {
 	Cluster cluster.ID
@@ -264,7 +266,7 @@ func (s *source) instanceOf(ctx context.Context, nodeName string) (*inventory.In
 	case err != nil:
 		return nil, err
 	case inventory.IsFargate(id):
-		return nil, errors.New("a Fargate node has no EC2 instance")
+		return nil, errFargateRoute
 	case id != "":
 		return s.inventory.Find(ctx, id)
 	}

@@ -21,7 +21,7 @@ import (
 
 // Defaults of [Config].
 const (
-	DefaultMaxAge     = 10 * time.Second
+	DefaultMaxAge     = 15 * time.Second
 	DefaultMissingAge = 30 * time.Second
 	DefaultWindow     = 50 * time.Millisecond
 	DefaultTimeout    = 20 * time.Second

@@ -140,12 +140,12 @@ func collect[T any](answers map[string]T, keys []string, now time.Time, lookUp f
 	return unknown
 }
 
-// listIfCrowded lists the whole cluster if many instances are asked for and that
-// was not done just now. It leaves the keys that are still unknown with collect.
+// listIfCrowded lists the whole cluster if many instances are asked for and the
+// list is out of date. It leaves the keys that are still unknown with collect.
 func (i *Inventory) listIfCrowded(ctx context.Context, collect func() int) error {
 	unknown := collect()
 	now := i.now()
-	if unknown == 0 || i.memory.listed(now) || !i.crowd.tooMany(unknown, now) {
+	if unknown == 0 || i.memory.listed(now) || !i.memory.busy(now) && !i.crowd.tooMany(unknown, now) {
 		return nil
 	}
 	all, err := i.describeCluster(ctx)

@@ -16,6 +16,8 @@ const (
 	// interest is how long after its last question an instance counts as one
 	// that will be asked for again.
 	interest = 10 * time.Minute
+	// muchUsed is how many answers a list gives while a pass over nodes goes on.
+	muchUsed = 50
 )
 
 // answer is what EC2 said of one ID, nil for nothing, or of one name.
@@ -31,6 +33,8 @@ type list struct {
 	byID   map[string]*Instance
 	byName map[string][]*Instance
 	at     time.Time
+	// served is how many questions it has answered.
+	served int
 }
 
 // memory keeps answers. It is safe for concurrent use.
@@ -59,6 +63,14 @@ func (m *memory) listed(now time.Time) bool {
 	return fresh(m.list.at, now, m.maxAge)
 }
 
+// busy tells whether the list has just gone out of date and was much used: it
+// will be again.
+func (m *memory) busy(now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.list.served > muchUsed && fresh(m.list.at, now, 2*m.maxAge)
+}
+
 // lookUp gives an instance, nil if there is none, and whether that is known.
 func (m *memory) lookUp(id string, now time.Time) (found *Instance, known bool) {
 	m.mu.Lock()
@@ -70,6 +82,7 @@ func (m *memory) lookUp(id string, now time.Time) (found *Instance, known bool) 
 	}
 	inList := m.list.byID[id]
 	if inList != nil && fresh(m.list.at, now, m.maxAge) && !a.at.After(m.list.at) {
+		m.list.served++
 		return inList, true
 	}
 	return a.instance, told && fresh(a.at, now, m.ageOf(a.instance != nil))
@@ -82,6 +95,7 @@ func (m *memory) lookUpName(name string, now time.Time) (found []*Instance, know
 	a, told := m.names[name]
 	inList := m.list.byName[name]
 	if len(inList) > 0 && fresh(m.list.at, now, m.maxAge) && !a.at.After(m.list.at) {
+		m.list.served++
 		return inList, true
 	}
 	return a.named, told && fresh(a.at, now, m.ageOf(len(a.named) > 0))

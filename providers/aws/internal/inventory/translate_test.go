@@ -25,7 +25,8 @@ func TestToInstance(t *testing.T) {
 		want   Instance
 	}{
 		"nothing": {
-			"W41: whatever is missing is empty", types.Instance{},
+			"W41: whatever is missing is empty",
+			types.Instance{},
 			Instance{Tags: map[string]string{}},
 		},
 		"empty parts": {
@@ -42,7 +43,8 @@ func TestToInstance(t *testing.T) {
 		"tags": {
 			"§3: those that tell whose it is",
 			types.Instance{Tags: []types.Tag{
-				{Key: aws.String("Name"), Value: aws.String("node")}, {Key: aws.String("KubernetesCluster"), Value: aws.String("a")},
+				{Key: aws.String("Name"), Value: aws.String("node")},
+				{Key: aws.String("KubernetesCluster"), Value: aws.String("a")},
 				{Key: aws.String("kubernetes.io/cluster/b")},
 			}},
 			Instance{Tags: map[string]string{"KubernetesCluster": "a", "kubernetes.io/cluster/b": ""}},
