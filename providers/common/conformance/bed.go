@@ -80,14 +80,21 @@ func (b *bed) create() machine {
 // createNamed makes an instance with this name and an address of its own.
 func (b *bed) createNamed(name string) machine {
 	b.t.Helper()
+
+	return b.createOf(Machine{Name: name})
+}
+
+// createOf makes an instance with an IPv4 address of its own.
+func (b *bed) createOf(m Machine) machine {
+	b.t.Helper()
 	b.machines++
-	ips := []string{fmt.Sprintf("10.9.%d.%d", b.machines/200, b.machines%200+10)}
-	ref := b.cloud.Create(b.t, Machine{Name: name, IPs: ips})
+	m.IPs = []string{fmt.Sprintf("10.9.%d.%d", b.machines/200, b.machines%200+10)}
+	ref := b.cloud.Create(b.t, m)
 	if ref.ProviderID == "" || ref.SystemUUID == "" || ref.NodeName == "" {
 		b.t.Fatalf("the test cloud made an instance without identity: %+v", ref)
 	}
 
-	return machine{Ref: ref, ips: ips}
+	return machine{Ref: ref, ips: append(m.IPs, m.IPv6...)}
 }
 
 // answerBound is when an answer that must come has not come, even on a machine

@@ -19,7 +19,7 @@ func TestWholeBalancersPass(t *testing.T) {
 func TestWholeBalancersPassSlowly(t *testing.T) {
 	t.Parallel()
 	ran := map[string]bool{}
-	for name, build := range map[string]simBuild{"Rich": {}, "Sparse": {sparse: true}, "Patient": {patient: true}} {
+	for name, build := range map[string]simBuild{"Rich": {}, "Sparse": {sparse: true}, "Patient": {patient: true}, "Noting": {noting: true}} {
 		suite := preparedBalancers(t, build)
 		for _, c := range balancerCases() {
 			if c.leftOut != nil && c.leftOut(suite) {

@@ -41,10 +41,11 @@ func describe(d Disturbance) string {
 }
 
 // disturbEach does the work once in peace, and then once for each of its calls
-// with that call disturbed, always on a stage of its own. Work that says it is
+// with that call disturbed, always on a stage of its own; of more calls than
+// points, unless that is 0, only some are. Work that says it is
 // done must be, and repairing must end in the same state as if nothing had
 // happened.
-func disturbEach(t testing.TB, how Disturbance, prepare func(t testing.TB) stage) {
+func disturbEach(t testing.TB, how Disturbance, points int, prepare func(t testing.TB) stage) {
 	t.Helper()
 	var acted, repaired []string
 	calls := 0
@@ -62,12 +63,27 @@ func disturbEach(t testing.TB, how Disturbance, prepare func(t testing.TB) stage
 	if calls == 0 {
 		t.Fatal("the work costs no calls, so there is nothing to disturb")
 	}
-	for first := range calls {
+	picked := spread(calls, points)
+	for _, first := range picked {
 		d := how
-		d.First = first + 1
+		d.First = first
 		inScope(t, d.String(), func(t testing.TB) { disturbOne(t, d, prepare(t), acted, repaired) })
 	}
-	t.Logf("%d calls, each of them disturbed", calls)
+	t.Logf("%d calls, of which %d are disturbed, each in its turn", calls, len(picked))
+}
+
+// spread picks as many of the numbers from 1 to n as there are points, the first
+// and the last among them, or all if that is 0.
+func spread(n, points int) []int {
+	if points <= 0 || points > n {
+		points = n
+	}
+	picked := make([]int, points)
+	for i := range picked {
+		picked[i] = 1 + i*(n-1)/max(points-1, 1)
+	}
+
+	return picked
 }
 
 // disturbOne does the work once with the disturbance.

@@ -228,8 +228,8 @@ func refusalFlaws() map[string]flaw {
 	agreeable := balancing(func(w *balancersWith, whole *simBalancers) {
 		w.ensure = func(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 			status, err := whole.EnsureLoadBalancer(ctx, cluster, service, nodes)
-			if err != nil {
-				return &v1.LoadBalancerStatus{}, nil
+			if status == nil || err != nil {
+				status = &v1.LoadBalancerStatus{}
 			}
 
 			return status, nil

@@ -81,15 +81,18 @@ func createFlaws() map[string]flaw {
 		"another address": {telling(nowhere), "elsewhere.example", []string{tells, exactly}},
 		"Get tells another address": {
 			getting(func(_ *v1.LoadBalancerStatus, exists bool) (*v1.LoadBalancerStatus, bool) { return nowhere, exists }),
-			"tells another status", []string{tells},
+			"tells another status",
+			[]string{tells},
 		},
 		"Get knows nothing": {
 			getting(func(*v1.LoadBalancerStatus, bool) (*v1.LoadBalancerStatus, bool) { return nil, false }),
-			"", []string{knows, tells, "deleting one of two Services leaves the other reachable"},
+			"",
+			[]string{knows, tells, "deleting one of two Services leaves the other reachable"},
 		},
 		"Get knows everything": {
 			getting(func(status *v1.LoadBalancerStatus, _ bool) (*v1.LoadBalancerStatus, bool) { return status, true }),
-			"knows a Service that never was", []string{knows},
+			"knows a Service that never was",
+			[]string{knows},
 		},
 		"Get writes": {balancing(func(w *balancersWith, whole *simBalancers) {
 			w.get = func(ctx context.Context, cluster string, service *v1.Service) (*v1.LoadBalancerStatus, bool, error) {

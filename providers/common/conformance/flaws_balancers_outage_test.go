@@ -39,7 +39,7 @@ func byName() simBuild {
 		w.get = func(ctx context.Context, cluster string, service *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
 			return whole.GetLoadBalancer(ctx, cluster, named(service))
 		}
-		w.ensure = func(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
+		w.ensure = func(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 			return whole.EnsureLoadBalancer(ctx, ourCluster, named(service), nodes)
 		}
 	})

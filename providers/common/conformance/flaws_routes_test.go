@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -88,9 +89,7 @@ func deleting(remove func(ctx context.Context, whole *simRoutes, route *cloudpro
 func routeFlaws() map[string]flaw {
 	all := map[string]flaw{}
 	for _, group := range []map[string]flaw{routeLifeFlaws(), routeStaleFlaws(), routeOutageFlaws(), routeDisturbedFlaws()} {
-		for name, f := range group {
-			all[name] = f
-		}
+		maps.Copy(all, group)
 	}
 
 	return all
@@ -197,7 +196,8 @@ func lossy() simBuild {
 		whole.cloud.mu.Lock()
 		defer whole.cloud.mu.Unlock()
 		made := whole.cloud.routes[len(whole.cloud.routes)-1]
-		whole.cloud.routes = append(table, made)
+		table = append(table, made)
+		whole.cloud.routes = table
 
 		return nil
 	})

@@ -193,7 +193,7 @@ func (b *balancerBed) name(service *v1.Service) string {
 func (b *balancerBed) store(service *v1.Service) {
 	b.t.Helper()
 	if store, ok := b.cloud.(ServiceStore); ok {
-		service.Annotations = store.Store(b.t, service).Annotations
+		service.Annotations = store.Store(b.t, b.cluster, service).Annotations
 	}
 }
 

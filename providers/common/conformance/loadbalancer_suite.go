@@ -49,6 +49,9 @@ type LoadBalancerSuite struct {
 	Timeout  time.Duration
 	Patience time.Duration
 	Serial   bool
+	// Points limits how many calls of a piece of work are disturbed, spread over
+	// all of them. 0 disturbs every one.
+	Points int
 }
 
 // LoadBalancerCapabilities are the parts of the suite that not every cloud can
@@ -112,9 +115,10 @@ type LoadBalancerCloud interface {
 
 // ServiceStore is a test cloud whose provider writes into Services.
 type ServiceStore interface {
-	// Store makes the Service known to the Kubernetes API of all providers, as
-	// it is now, and gives it as it is there: with what they have written.
-	Store(t testing.TB, service *v1.Service) *v1.Service
+	// Store makes the Service known to the Kubernetes API of a cluster, as it is
+	// now, and gives it as it is there: with what the cluster's providers have
+	// written into the Service of this UID.
+	Store(t testing.TB, cluster string, service *v1.Service) *v1.Service
 }
 
 // LoadBalancer is a load balancer as clients see it.

@@ -66,7 +66,7 @@ func balancerDisturbedCases() []balancerCase {
 					return s.Without.Disturbance || how.Fault == Throttled && s.Without.Throttling
 				},
 				run: func(b *balancerBed) {
-					disturbEach(b.t, how, func(t testing.TB) stage { return w.stage(newBalancerBed(t, b.suite)) })
+					disturbEach(b.t, how, b.suite.Points, func(t testing.TB) stage { return w.stage(newBalancerBed(t, b.suite)) })
 				},
 			})
 		}

@@ -56,8 +56,8 @@ func oneAtOnce(b *balancerBed) {
 	b.start()
 	m := b.createMany(4)
 	service := b.service("web")
-	b.store(service)
 	for round := range rounds {
+		b.store(service)
 		all, some := nodesOf(m...), nodesOf(m[round%2:2]...)
 		edited := service.DeepCopy()
 		edited.Spec.Ports = edited.Spec.Ports[:1]

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,11 +24,13 @@ func TestBalancersLeftOut(t *testing.T) {
 	}{
 		"Affinity": {
 			without(LoadBalancerCapabilities{Affinity: true, RequestedIP: true}),
-			[]string{"clients are kept at their node"}, []string{"refused: session affinity"},
+			[]string{"clients are kept at their node"},
+			[]string{"refused: session affinity"},
 		},
 		"MixedProtocols": {
 			without(LoadBalancerCapabilities{MixedProtocols: true, RequestedIP: true}),
-			[]string{"ports of several protocols are balanced"}, []string{"refused: ports of several protocols"},
+			[]string{"ports of several protocols are balanced"},
+			[]string{"refused: ports of several protocols"},
 		},
 		"RequestedIP": {without(LoadBalancerCapabilities{}), []string{"refused: a requested address"}, nil},
 		"SourceRanges": {
@@ -36,7 +39,8 @@ func TestBalancersLeftOut(t *testing.T) {
 		},
 		"LocalTraffic": {
 			without(LoadBalancerCapabilities{LocalTraffic: true, RequestedIP: true}),
-			[]string{"the healthCheckNodePort is asked when traffic is local"}, nil,
+			[]string{"the healthCheckNodePort is asked when traffic is local"},
+			nil,
 		},
 		"ColdStart": {
 			without(LoadBalancerCapabilities{ColdStart: true, RequestedIP: true}), balancerNames(balancerOutageCases(), "from the start"), nil,
@@ -53,7 +57,8 @@ func TestBalancersLeftOut(t *testing.T) {
 		"Elsewhere": {func(s *LoadBalancerSuite) { s.Elsewhere = nil }, []string{"a Service left to another controller is left alone"}, nil},
 		"SCTP": {
 			func(s *LoadBalancerSuite) { s.Protocols = []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP} },
-			[]string{"SCTP is balanced"}, []string{"refused: ports of protocol SCTP"},
+			[]string{"SCTP is balanced"},
+			[]string{"refused: ports of protocol SCTP"},
 		},
 	}
 	left := func(s LoadBalancerSuite) map[string]bool {
@@ -196,5 +201,25 @@ func TestScope(t *testing.T) {
 	said, _ = record(t, func(t testing.TB) { inScope(t, "four", func(t testing.TB) { t.Fatal("wrong", 4) }) })
 	if said != "four: wrong4" {
 		t.Errorf("said %q", said)
+	}
+}
+
+// TestSpread proves which calls are disturbed.
+func TestSpread(t *testing.T) {
+	t.Parallel()
+
+	for name, tc := range map[string]struct {
+		n, points int
+		want      []int
+	}{
+		"All":      {3, 0, []int{1, 2, 3}},
+		"Enough":   {3, 9, []int{1, 2, 3}},
+		"Some":     {9, 3, []int{1, 5, 9}},
+		"One":      {9, 1, []int{1}},
+		"One call": {1, 4, []int{1}},
+	} {
+		if got := spread(tc.n, tc.points); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
 	}
 }

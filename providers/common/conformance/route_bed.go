@@ -78,16 +78,21 @@ func ipv6(n int) string { return fmt.Sprintf("fd00:244:%x::/64", n) }
 func (b *routeBed) join(count int, families ...family) []*v1.Node {
 	b.t.Helper()
 	var joined []*v1.Node
-	for _, m := range b.createMany(count) {
-		node := nodesOf(m)[0]
-		node.Status.Addresses = append(node.Status.Addresses, v1.NodeAddress{
-			Type: v1.NodeInternalIP, Address: fmt.Sprintf("fd00:9::%x", len(b.owners)+1),
-		})
+	for range count {
+		number := len(b.owners) + 1
+		m := Machine{Name: fmt.Sprintf("node-%d", number)}
 		for _, family := range families {
-			node.Spec.PodCIDRs = append(node.Spec.PodCIDRs, family(len(b.owners)+1))
+			if strings.Contains(family(number), ":") {
+				m.IPv6 = append(m.IPv6, fmt.Sprintf("fd00:9::%x", number))
+			}
+		}
+		owner := b.createOf(m)
+		node := nodesOf(owner)[0]
+		for _, family := range families {
+			node.Spec.PodCIDRs = append(node.Spec.PodCIDRs, family(number))
 		}
 		node.Spec.PodCIDR = node.Spec.PodCIDRs[0]
-		b.owners[node.Name] = m
+		b.owners[node.Name] = owner
 		joined = append(joined, node)
 	}
 	b.setNodes(append(slices.Clone(b.nodes), joined...))

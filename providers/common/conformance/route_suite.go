@@ -19,10 +19,12 @@ type RouteSuite struct {
 	Without RouteCapabilities
 	// Budget limits the number of cloud calls.
 	Budget RouteBudget
-	// Timeout, Patience and Serial are as in Suite.
+	// Timeout, Patience and Serial are as in Suite, Points as in
+	// LoadBalancerSuite.
 	Timeout  time.Duration
 	Patience time.Duration
 	Serial   bool
+	Points   int
 }
 
 // RouteCapabilities are the parts of the suite that not every cloud can take.
@@ -59,7 +61,8 @@ type RouteCloud interface {
 	Routes() []CloudRoute
 	// Plant makes routes that are none of the provider's business, of users and
 	// of the cloud itself, where the provider must pass over them: to gateways,
-	// and to instances that are no Nodes. They are no Leftovers. The function
+	// and to instances that are no Nodes, none of them in 10.244.0.0/16 and
+	// fd00:244::/32, where pods are. They are no Leftovers. The function
 	// describes them, or what is left of them, as they are now.
 	Plant(t testing.TB) (describe func() []string)
 }

@@ -111,7 +111,7 @@ func routeDisturbedCases() []routeCase {
 			cases = append(cases, routeCase{
 				name: name + " is put right when " + describe(how), leftOut: leftOut,
 				run: func(b *routeBed) {
-					disturbEach(b.t, how, func(t testing.TB) stage { return prepare(newRouteBed(t, b.suite)) })
+					disturbEach(b.t, how, b.suite.Points, func(t testing.TB) stage { return prepare(newRouteBed(t, b.suite)) })
 				},
 			})
 		}

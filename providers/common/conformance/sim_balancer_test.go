@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/api"
 
@@ -22,6 +23,7 @@ const (
 	simClass    = "sim.example/class"
 	simInternal = "sim.example/internal"
 	simRefused  = "sim.example/refused"
+	simNote     = "sim.example/note" // written by a provider that notes what it makes
 )
 
 // sloppiness is what can be wrong inside of simBalancers.
@@ -55,6 +57,7 @@ type simBalancers struct {
 	timeout time.Duration
 	sparse  bool // serves TCP alone and nothing special
 	patient bool // asks to be called again after each write of a balancer
+	noting  bool // writes a note into a Service, and knows only balancers that have one
 	want    func(*simWanted)
 
 	mu    sync.Mutex
@@ -206,6 +209,9 @@ func (s *simBalancers) apply(
 		return nil, err
 	}
 	lb := s.recall(want.name, seen.balancer)
+	if err := s.note(cluster, service, lb); err != nil {
+		return nil, err
+	}
 	if lb == nil {
 		if !create {
 			return nil, apierr.Mark(apierr.ErrNotFound, errMissing)
@@ -235,6 +241,26 @@ func (s *simBalancers) presumed(want *simWanted) bool {
 	s.cloud.notes[want.name] = text
 
 	return done
+}
+
+// note writes into a Service that it has a balancer, and must find that there
+// when it has.
+func (s *simBalancers) note(cluster string, service *v1.Service, lb *simBalancer) error {
+	if !s.noting {
+		return nil
+	}
+	if lb != nil && service.Annotations[simNote] == "" {
+		return errors.New("the Service does not say that it has a load balancer")
+	}
+	s.cloud.mu.Lock()
+	defer s.cloud.mu.Unlock()
+	stored := s.cloud.stored[cluster+"/"+service.Name]
+	if stored == nil || stored.UID != service.UID {
+		return errors.New("the Kubernetes API does not have the Service")
+	}
+	metav1.SetMetaDataAnnotation(&stored.ObjectMeta, simNote, "yes")
+
+	return nil
 }
 
 // recall gives the balancer that was seen, or by a forgetful provider the one

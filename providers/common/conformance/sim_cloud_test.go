@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -60,7 +61,7 @@ var (
 func newSimCloud(t testing.TB, build simBuild) *simCloud {
 	t.Helper()
 	c := &simCloud{build: build, open: map[int]bool{}}
-	c.notes = map[string]string{}
+	c.notes, c.stored = map[string]string{}, map[string]*v1.Service{}
 	t.Cleanup(func() { c.Heal(t) })
 
 	return c
@@ -250,6 +251,7 @@ type simBuild struct {
 
 	sparse    bool // the provider serves TCP alone and nothing special
 	patient   bool // the provider asks to be called again
+	noting    bool // the provider writes into Services
 	sloppy    func(*simBalancers)
 	balancers func(*simBalancers) cloudprovider.LoadBalancer
 	careless  func(*simRoutes)

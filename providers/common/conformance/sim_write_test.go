@@ -20,13 +20,13 @@ type simWrites struct {
 	disturbed *Disturbance
 	seen      int // calls since it was disturbed
 	writes    int
-	made      int // addresses given away
 	nodes     []*v1.Node
 	balancers []*simBalancer
 	rules     []simRule
 	routes    []simRoute
 	planted   []string // names of balancers, owners of rules, ranges of routes
 	notes     map[string]string
+	stored    map[string]*v1.Service // by cluster and name
 }
 
 var (

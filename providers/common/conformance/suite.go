@@ -119,6 +119,8 @@ type Machine struct {
 	Name string
 	// IPs are the addresses in the instance's network, IPv4.
 	IPs []string
+	// IPv6 are further addresses there, which only cases about IPv6 routes need.
+	IPv6 []string
 }
 
 // Power is what runs of an instance.
