@@ -17,6 +17,7 @@
 //	cloud.Classic("a0f0e"); cloud.Network("a0f0e") // load balancers with all they have
 //	cloud.Admits("a0f0e", "0.0.0.0/0")          // what its security groups keep out
 //	cloud.Leaks(); cloud.Dump()                 // what they left behind, and how it looks
+//	state := cloud.Snapshot(); cloud.Restore(state)  // as if nothing had happened since
 //	cloud.Gate().Break("CreateTags", front.Nth(2), aws.Throttled())
 //	cloud.Gate().Break("elbv2", front.First(3), aws.Error(500, "InternalError", "try later"))
 //	cloud.Gate().SetLatency(30 * time.Millisecond)

@@ -1,0 +1,113 @@
+package aws
+
+import (
+	"maps"
+	"slices"
+)
+
+// Snapshot is a state of the cloud, with everything that exists in it and what is
+// about to happen. It stays as it is, and can be restored any number of times.
+type Snapshot struct {
+	ids       map[string]int
+	pending   []pending
+	ec2       ec2State
+	balancers balancers
+}
+
+// Snapshot remembers the state of the moment. Dials such as delays and quotas of
+// load balancers are part of it; credentials, throttling, the gate with its rules
+// and its log are not.
+func (c *Cloud) Snapshot() *Snapshot {
+	var s *Snapshot
+	c.inspect(func() {
+		s = &Snapshot{
+			ids: maps.Clone(c.ids), pending: slices.Clone(c.pending),
+			ec2: c.ec2.clone(), balancers: c.balancers.clone(),
+		}
+	})
+	return s
+}
+
+// Restore brings a state of this cloud back. What happens then is the same each
+// time, IDs of new things included.
+func (c *Cloud) Restore(s *Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ids, c.pending = maps.Clone(s.ids), slices.Clone(s.pending)
+	c.ec2, c.balancers = s.ec2.clone(), s.balancers.clone()
+}
+
+func (s *ec2State) clone() ec2State {
+	out := *s
+	out.vpcs = cloneStore(s.vpcs, func(v *vpc) { v.tagged = v.tagged.clone() })
+	out.subnets = cloneStore(s.subnets, func(s *subnet) {
+		s.tagged, s.used = s.tagged.clone(), maps.Clone(s.used)
+	})
+	out.tables = cloneStore(s.tables, func(t *routeTable) {
+		t.tagged, t.subnets, t.original = t.tagged.clone(), slices.Clone(t.subnets), slices.Clone(t.original)
+		t.routes = clones(t.routes)
+	})
+	out.groups = cloneStore(s.groups, func(g *securityGroup) {
+		g.tagged, g.rules, g.original = g.tagged.clone(), clones(g.rules), clones(g.original)
+	})
+	out.instances = cloneStore(s.instances, func(i *instance) {
+		i.tagged, i.interfaces, i.nodes = i.tagged.clone(), slices.Clone(i.interfaces), slices.Clone(i.nodes)
+	})
+	out.interfaces = cloneStore(s.interfaces, func(eni *networkInterface) {
+		eni.tagged, eni.groups = eni.tagged.clone(), slices.Clone(eni.groups)
+		eni.addrs, eni.addrs6 = slices.Clone(eni.addrs), slices.Clone(eni.addrs6)
+		if eni.attachment != nil {
+			eni.attachment = new(*eni.attachment)
+		}
+	})
+	out.allocations = cloneStore(s.allocations, func(a *allocation) { a.tagged = a.tagged.clone() })
+	out.lost = slices.Clone(s.lost)
+	return out
+}
+
+func (b *balancers) clone() balancers {
+	out := *b
+	out.classics = cloneMap(b.classics, func(b *classicBalancer) {
+		b.ClassicLoadBalancer, b.registered = b.clone(), maps.Clone(b.registered)
+	})
+	out.networks = cloneMap(b.networks, func(n *network) {
+		n.mappings, n.groups = slices.Clone(n.mappings), slices.Clone(n.groups)
+		n.attributes, n.tags = maps.Clone(n.attributes), maps.Clone(n.tags)
+	})
+	out.listeners = cloneMap(b.listeners, func(l *listener) { *l = *l.clone() })
+	out.groups = cloneMap(b.groups, func(g *targetGroup) {
+		g.attributes, g.tags = maps.Clone(g.attributes), maps.Clone(g.tags)
+		g.targets = cloneMap(g.targets, func(*registration) {})
+	})
+	if b.draining != nil {
+		out.draining = new(*b.draining)
+	}
+	return out
+}
+
+func (t tagged) clone() tagged {
+	return tagged{tags: maps.Clone(t.tags), given: maps.Clone(t.given)}
+}
+
+// cloneStore copies a store. Own makes the copy of a thing independent.
+func cloneStore[T any](s store[*T], own func(*T)) store[*T] {
+	return store[*T]{byID: cloneMap(s.byID, own), order: slices.Clone(s.order)}
+}
+
+func cloneMap[K comparable, T any](things map[K]*T, own func(*T)) map[K]*T {
+	out := maps.Clone(things)
+	for key, thing := range out {
+		out[key] = new(*thing)
+		own(out[key])
+	}
+	return out
+}
+
+// clones copies things that nothing else points to.
+func clones[T any](things []*T) []*T {
+	out := slices.Clone(things)
+	for i, thing := range out {
+		out[i] = new(*thing)
+	}
+	return out
+}

@@ -1,0 +1,175 @@
+package aws
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+// bind is a call with its input.
+func bind[I, O, P any](call func(context.Context, *I, ...P) (*O, error), in *I) func(context.Context) (*O, error) {
+	return func(ctx context.Context) (*O, error) { return call(ctx, in) }
+}
+
+// populate makes one of everything that a load balancer can have.
+func populate(k *balancing) {
+	k.t.Helper()
+	group := k.group("front")
+	k.AddRule(group, Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8"})
+	ok(k, bind(k.elb.CreateLoadBalancer, k.web()))
+	ok(k, bind(k.elb.RegisterInstancesWithLoadBalancer, &elb.RegisterInstancesWithLoadBalancerInput{
+		LoadBalancerName: new("web"), Instances: []elbtypes.Instance{{InstanceId: &k.nodes[0]}, {InstanceId: &k.nodes[1]}},
+	}))
+	made := ok(k, bind(k.v2.CreateLoadBalancer, &elbv2.CreateLoadBalancerInput{
+		Name: new("net"), Type: elbv2types.LoadBalancerTypeEnumNetwork, Subnets: k.public(), SecurityGroups: []string{group},
+	}))
+	targets := ok(k, bind(k.v2.CreateTargetGroup, &elbv2.CreateTargetGroupInput{
+		Name: new("targets"), VpcId: &k.seed.VPC, Protocol: elbv2types.ProtocolEnumTcp, Port: new(int32(30080)),
+		TargetType: elbv2types.TargetTypeEnumInstance,
+	}))
+	arn := targets.TargetGroups[0].TargetGroupArn
+	ok(k, bind(k.v2.RegisterTargets, &elbv2.RegisterTargetsInput{
+		TargetGroupArn: arn, Targets: []elbv2types.TargetDescription{{Id: &k.nodes[0]}},
+	}))
+	ok(k, bind(k.v2.CreateListener, &elbv2.CreateListenerInput{
+		LoadBalancerArn: made.LoadBalancers[0].LoadBalancerArn, Port: new(int32(80)), Protocol: elbv2types.ProtocolEnumTcp,
+		DefaultActions: []elbv2types.Action{{Type: elbv2types.ActionTypeEnumForward, TargetGroupArn: arn}},
+	}))
+}
+
+// destroy changes all that populate made.
+func destroy(k *balancing) {
+	k.t.Helper()
+	net, _ := k.Network("net")
+	ok(k, bind(k.elb.DeleteLoadBalancer, &elb.DeleteLoadBalancerInput{LoadBalancerName: new("web")}))
+	ok(k, bind(k.v2.DeleteLoadBalancer, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &net.ARN}))
+	ok(k, bind(k.v2.DeleteTargetGroup, &elbv2.DeleteTargetGroupInput{TargetGroupArn: &net.TargetGroups[0].ARN}))
+	group := k.SecurityGroupIDs("front")[0]
+	ok(k, bind(k.ec2.RevokeSecurityGroupIngress, &ec2.RevokeSecurityGroupIngressInput{
+		GroupId: &group, IpPermissions: []ec2types.IpPermission{{
+			IpProtocol: new("tcp"), FromPort: new(int32(80)), ToPort: new(int32(80)),
+			IpRanges: []ec2types.IpRange{{CidrIp: new("10.0.0.0/8")}},
+		}},
+	}))
+	ok(k, bind(k.ec2.CreateTags, &ec2.CreateTagsInput{
+		Resources: []string{k.nodes[1], k.seed.NodeGroup}, Tags: []ec2types.Tag{{Key: new("a"), Value: new("b")}},
+	}))
+	k.Terminate(k.nodes[2])
+}
+
+// A state comes back as often as one likes, and goes on in the same way.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	populate(k)
+	k.SetDeletionDelay(time.Minute)
+	before, leaks := k.Dump(), k.Leaks()
+	snapshot := k.Snapshot()
+	var ends []string
+	for range 3 {
+		destroy(k)
+		ends = append(ends, k.group("late"))
+		if k.Dump() == before {
+			t.Error("nothing has changed")
+		}
+		k.Restore(snapshot)
+		if diff := cmp.Diff(before, k.Dump()); diff != "" {
+			t.Errorf("-before +restored:\n%s", diff)
+		}
+		if diff := cmp.Diff(leaks, k.Leaks()); diff != "" {
+			t.Errorf("-before +restored:\n%s", diff)
+		}
+	}
+	if ends[0] != ends[1] || ends[1] != ends[2] {
+		t.Errorf("new things have other IDs each time: %v", ends)
+	}
+}
+
+// What is about to happen belongs to the state.
+func TestSnapshotKeepsPending(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	populate(k)
+	k.SetDeletionDelay(time.Minute)
+	held := len(k.Cloud.ec2.interfaces.byID)
+	ok(k, bind(k.elb.DeleteLoadBalancer, &elb.DeleteLoadBalancerInput{LoadBalancerName: new("web")}))
+	snapshot := k.Snapshot()
+	for range 2 {
+		k.sleep(time.Minute)
+		k.Leaks()
+		if now := len(k.Cloud.ec2.interfaces.byID); now >= held {
+			t.Errorf("%d network interfaces are left of %d", now, held)
+		}
+		k.Restore(snapshot)
+		if now := len(k.Cloud.ec2.interfaces.byID); now != held {
+			t.Errorf("%d network interfaces of %d are back", now, held)
+		}
+	}
+}
+
+// A copy has nothing in common with what it was made of, so that neither changes
+// with the other.
+func TestSnapshotSharesNothing(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	populate(k)
+	k.SetDrainingDelay(time.Second)
+	k.AddFargate(FargateSpec{Subnet: k.seed.Private[k.seed.Zones[0]], Groups: []string{k.seed.NodeGroup}})
+	k.AddAllocation()
+	snapshot := k.Snapshot()
+	parts := map[uintptr]string{}
+	walk(reflect.ValueOf(k.Cloud.ec2), "ec2", func(at uintptr, path string) { parts[at] = path })
+	walk(reflect.ValueOf(k.Cloud.balancers), "balancers", func(at uintptr, path string) { parts[at] = path })
+	if len(parts) < 50 {
+		t.Fatalf("only %d parts found", len(parts))
+	}
+	shared := func(at uintptr, path string) {
+		if of, ok := parts[at]; ok {
+			t.Errorf("%s of the snapshot is %s of the cloud", path, of)
+		}
+	}
+	walk(reflect.ValueOf(snapshot.ec2), "ec2", shared)
+	walk(reflect.ValueOf(snapshot.balancers), "balancers", shared)
+}
+
+// walk visits whatever a value refers to and can be changed.
+func walk(v reflect.Value, path string, visit func(at uintptr, path string)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() && v.Type().Elem().PkgPath() == reflect.TypeFor[Cloud]().PkgPath() {
+			visit(v.Pointer(), path)
+			walk(v.Elem(), path, visit)
+		}
+	case reflect.Slice:
+		if v.Len() > 0 {
+			visit(v.Pointer(), path)
+		}
+		for i := range v.Len() {
+			walk(v.Index(i), path+"[]", visit)
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			visit(v.Pointer(), path)
+		}
+		for each := v.MapRange(); each.Next(); {
+			walk(each.Value(), path+"{}", visit)
+		}
+	case reflect.Struct:
+		if v.Type().PkgPath() != reflect.TypeFor[Cloud]().PkgPath() {
+			return // such as time.Time, which nobody changes
+		}
+		for i := range v.NumField() {
+			walk(v.Field(i), path+"."+v.Type().Field(i).Name, visit)
+		}
+	default: // a plain value
+	}
+}
