@@ -18,7 +18,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-func parseConfig(t *testing.T, text string) *config.File {
+func parseConfig(t testing.TB, text string) *config.File {
 	t.Helper()
 	file, err := config.Parse("aws.conf", []byte(text))
 	if err != nil {

@@ -26,9 +26,11 @@ import (
 const (
 	// ProviderName is the registered name and the scheme of provider IDs.
 	ProviderName = "aws"
-	// clientName is what the Kubernetes client calls itself, and the source of
-	// Events.
-	clientName = "aws-cloud-provider"
+	// eventSource is where Events say they come from.
+	eventSource = "aws-cloud-provider"
+	// eventClientName is the account that the node controllers use, which may
+	// write Events also with --use-service-account-credentials.
+	eventClientName = "node-controller"
 )
 
 func init() {
@@ -172,7 +174,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 
 // newRecorder makes Events until Close. Without a client there is none.
 func (c *cloud) newRecorder(builder cloudprovider.ControllerClientBuilder) record.EventRecorder {
-	kube, err := builder.Client(clientName)
+	kube, err := builder.Client(eventClientName)
 	if err != nil {
 		klog.ErrorS(err, "No client for Events, Nodes and Services will have none of this provider")
 		return nil
@@ -180,7 +182,7 @@ func (c *cloud) newRecorder(builder cloudprovider.ControllerClientBuilder) recor
 	broadcaster := record.NewBroadcaster(record.WithContext(c.running))
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: kube.CoreV1().Events("")})
 	context.AfterFunc(c.running, broadcaster.Shutdown)
-	return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: clientName})
+	return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: eventSource})
 }
 
 // record gives the recorder to whoever has something to tell.

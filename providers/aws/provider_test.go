@@ -1,0 +1,116 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// namedBuilder remembers what clients call themselves.
+type namedBuilder struct {
+	cloudprovider.ControllerClientBuilder
+
+	client *fake.Clientset
+	err    error
+	mu     sync.Mutex
+	names  []string
+}
+
+func (b *namedBuilder) Client(name string) (kubernetes.Interface, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.names = append(b.names, name)
+	return b.client, b.err
+}
+
+// TestInitialize proves §2: the source of Events is aws-cloud-provider, and a
+// second call, as with leader migration, does nothing. Events are written by an
+// account that may.
+func TestInitialize(t *testing.T) {
+	t.Parallel()
+	c := newRegion(t, sim.Options{}).connectOnly(cloudTuning{})
+	b := &namedBuilder{client: fake.NewClientset()}
+	written, err := b.client.CoreV1().Events("").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer written.Stop()
+	stop := make(chan struct{})
+	c.Initialize(b, stop)
+	c.Initialize(b, stop)
+	if !slices.Equal(b.names, []string{eventClientName}) {
+		t.Errorf("§2: clients %v", b.names)
+	}
+	recorder := c.newRecorder(b)
+	recorder.Event(kubetest.Node("node-1"), v1.EventTypeWarning, "Test", "text")
+	select {
+	case got := <-written.ResultChan():
+		if event, ok := got.Object.(*v1.Event); !ok || event.Source.Component != "aws-cloud-provider" {
+			t.Errorf("§2: event %+v", got.Object)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("§2: no Event was written")
+	}
+	close(stop)
+	<-c.running.Done()
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInitializeWithoutClient proves that only Events are missing then.
+func TestInitializeWithoutClient(t *testing.T) {
+	t.Parallel()
+	c := newRegion(t, sim.Options{}).connectOnly(cloudTuning{})
+	c.Initialize(&namedBuilder{err: errors.New("no")}, make(chan struct{}))
+	if _, ok := c.InstancesV2(); !ok {
+		t.Error("nodes must be served")
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCloseEndsWithItsContext proves that what does not end is told.
+func TestCloseEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	c := newRegion(t, sim.Options{}).connectOnly(cloudTuning{})
+	stuck := make(chan struct{})
+	c.background.Go(func() { <-stuck })
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Close(late); !errors.Is(err, context.Canceled) {
+		t.Errorf("something still runs, and Close says %v", err)
+	}
+	close(stuck)
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// connectOnly makes the provider and does not start it.
+func (r *region) connectOnly(t cloudTuning, lines ...string) *cloud {
+	r.t.Helper()
+	cfg, _, problems := decode(parseConfig(r.t, r.file(lines...)))
+	if err := problems.Err(); err != nil {
+		r.t.Fatal(err)
+	}
+	t.client = impatient
+	c, err := newCloudFrom(context.Background(), cfg, t)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c
+}
