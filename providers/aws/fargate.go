@@ -190,7 +190,3 @@ func (n fargateNode) ProviderID() string { return n.providerID }
 
 // State implements instance.Instance. A Fargate node runs as long as it is there.
 func (n fargateNode) State() instance.State { return instance.Running }
-
-func (n fargateNode) facts(families []address.Family) (facts, error) {
-	return facts{zone: n.zone, addresses: n.addresses(families)}, nil
-}

@@ -91,10 +91,16 @@ type facts struct {
 	addresses      []v1.NodeAddress
 }
 
-// subject is an instance that has facts.
-type subject interface {
-	instance.Instance
-	facts(families []address.Family) (facts, error)
+// factsOf gives the facts about an instance that was found.
+func factsOf(found instance.Instance, families []address.Family) (facts, error) {
+	switch n := found.(type) {
+	case machine:
+		addresses, err := nodeAddresses(n.Instance, families)
+		return facts{id: n.ID, kind: n.Type, zone: n.AvailabilityZone, addresses: addresses}, err
+	case fargateNode:
+		return facts{zone: n.zone, addresses: n.addresses(families)}, nil
+	}
+	return facts{}, fmt.Errorf("instance is a %T, not one of EC2", found)
 }
 
 // machine is an EC2 instance.
@@ -116,11 +122,6 @@ func (m machine) State() instance.State {
 		return instance.Running
 	}
 	return instance.Unknown
-}
-
-func (m machine) facts(families []address.Family) (facts, error) {
-	addresses, err := nodeAddresses(m.Instance, families)
-	return facts{id: m.ID, kind: m.Type, zone: m.AvailabilityZone, addresses: addresses}, err
 }
 
 // Accepts implements instance.Source.
@@ -215,11 +216,7 @@ func result(found instance.Instance, err error) instance.Result {
 // Metadata implements instance.Source. Labels are written only when a Node is
 // initialised; afterwards nothing but the addresses counts, which cost no call.
 func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
-	known, ok := found.(subject)
-	if !ok {
-		return nil, fmt.Errorf("instance is a %T, not one of EC2", found)
-	}
-	f, err := known.facts(s.config.Families)
+	f, err := factsOf(found, s.config.Families)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -130,7 +131,8 @@ func TestMetadata(t *testing.T) {
 		ProviderID: "aws:///us-west-2a/" + id, InstanceType: "p4d.24xlarge", Zone: "us-west-2a", Region: "us-west-2",
 		NodeAddresses: []v1.NodeAddress{
 			{Type: v1.NodeInternalIP, Address: "2001:db8::a"},
-			{Type: v1.NodeInternalIP, Address: "10.0.64.10"}, {Type: v1.NodeInternalIP, Address: "10.0.64.11"},
+			{Type: v1.NodeInternalIP, Address: "10.0.64.10"},
+			{Type: v1.NodeInternalIP, Address: "10.0.64.11"},
 			{Type: v1.NodeExternalIP, Address: described.PublicIP},
 			{Type: v1.NodeInternalDNS, Address: "ip-10-0-64-10.us-west-2.compute.internal"},
 			{Type: v1.NodeHostName, Address: "ip-10-0-64-10.us-west-2.compute.internal"},
@@ -171,13 +173,7 @@ func TestMetadata(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := *want
-			want.AdditionalLabels = map[string]string{}
-			for key, value := range map[string]string{
-				"topology.k8s.aws/zone-id": "usw2-az2", "topology.k8s.aws/network-node-layer-1": "nn-1",
-				"topology.k8s.aws/network-node-layer-2": "nn-2", "topology.k8s.aws/network-node-layer-3": "nn-3",
-			} {
-				want.AdditionalLabels[key] = value
-			}
+			want.AdditionalLabels = maps.Clone(want.AdditionalLabels)
 			if tc.want != nil {
 				tc.want(&want)
 			}

@@ -1,0 +1,84 @@
+package aws
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// TestBudget counts the calls for a thousand Nodes as the binary serves them by
+// default, and holds them against the budgets of design.md. Every second Node has
+// no providerID yet, and all of them have a place in the network topology, which
+// is the dearest case (W31, W36, W39). The clock goes as fast as kube-apiserver
+// takes what is found out: 30 Nodes a second.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	const (
+		nodes, workers             = 1000, 20
+		notReady, lifecycleWorkers = 100, 10
+		perNode, steady            = time.Second / 30, 5 * time.Minute
+	)
+	r := newRegion(t, sim.Options{})
+	tainted, initialised := make([]*v1.Node, nodes), make([]*v1.Node, nodes)
+	for i := range nodes {
+		name := fmt.Sprintf("node-%d", i)
+		id := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, PrivateDNSName: name, NetworkNodes: []string{"a", name}})
+		initialised[i] = node(id)
+		initialised[i].Name = name
+		tainted[i] = initialised[i].DeepCopy()
+		kubetest.Tainted()(tainted[i])
+		if i%2 == 0 {
+			tainted[i].Spec.ProviderID = ""
+		}
+	}
+	clock := clocktesting.NewFakeClock(time.Now())
+	before := r.Gate().Calls()
+	c := r.connect(cloudTuning{source: tuning{Clock: clock}})
+	parallel(workers, tainted, func(n *v1.Node) {
+		m, err := c.instances.InstanceMetadata(t.Context(), n)
+		if err != nil || m.AdditionalLabels[labelLayer+"2"] != n.Name || m.AdditionalLabels[labelZoneID] == "" {
+			t.Errorf("initialise %s: %v, %v", n.Name, m, err)
+		}
+		clock.Step(perNode)
+	})
+	check := func(what string, budget int) {
+		t.Helper()
+		now := r.Gate().Calls()
+		made := maps.Clone(now)
+		for op, n := range before {
+			made[op] -= n
+		}
+		t.Logf("%s: %v, the budget is %d", what, made, budget)
+		if total(made) > budget {
+			t.Errorf("design.md, %s: %v, the budget is %d", what, made, budget)
+		}
+		before = now
+	}
+	check("initialise 1000 nodes", 20)
+
+	clock.Step(steady)
+	parallel(workers, initialised, func(n *v1.Node) {
+		if m, err := c.instances.InstanceMetadata(t.Context(), n); err != nil || len(m.NodeAddresses) == 0 {
+			t.Errorf("update %s: %v, %v", n.Name, m, err)
+		}
+	})
+	check("steady 5 minutes of 1000 nodes", 10)
+
+	clock.Step(steady)
+	parallel(lifecycleWorkers, initialised[:notReady], func(n *v1.Node) {
+		if exists, err := c.instances.InstanceExists(t.Context(), n); !exists || err != nil {
+			t.Errorf("InstanceExists of %s is %t, %v", n.Name, exists, err)
+		}
+		if shutdown, err := c.instances.InstanceShutdown(t.Context(), n); shutdown || err != nil {
+			t.Errorf("InstanceShutdown of %s is %t, %v", n.Name, shutdown, err)
+		}
+	})
+	check("lifecycle pass over 100 nodes", 2)
+}

@@ -1,0 +1,463 @@
+package aws
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// pods is the destination of the nth Node.
+func pods(n int) string { return fmt.Sprintf("172.20.%d.0/24", n) }
+
+// podCIDRs gives a Node its pods.
+func podCIDRs(cidrs ...string) kubetest.NodeOption {
+	return func(n *v1.Node) { n.Spec.PodCIDRs = cidrs }
+}
+
+// named gives a Node another name.
+func named(name string) kubetest.NodeOption { return func(n *v1.Node) { n.Name = name } }
+
+// listed are the routes as the framework gets them, as "destination -> node", or
+// "destination black hole".
+func listed(t *testing.T, c *cloud) []string {
+	t.Helper()
+	list, err := c.routes.ListRoutes(t.Context(), "kubernetes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, route := range list {
+		if route.Name != "kubernetes-"+route.DestinationCIDR {
+			t.Errorf("§7: the name is %q", route.Name)
+		}
+		line := route.DestinationCIDR + " -> " + string(route.TargetNode)
+		if route.Blackhole {
+			line = route.DestinationCIDR + " black hole" + string(route.TargetNode)
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// made are the routes in the table of the cluster but those to gateways.
+func (r *region) made() []string {
+	return slices.DeleteFunc(r.Routes(r.seed.PrivateTable), func(line string) bool { return strings.HasPrefix(line, "0.0.0.0/0") })
+}
+
+func to(name, cidr string) *cloudprovider.Route {
+	return &cloudprovider.Route{TargetNode: types.NodeName(name), DestinationCIDR: cidr}
+}
+
+// TestListRoutes goes through what routes are listed as (§7, W13 to W15).
+func TestListRoutes(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	running, stopped, deleted, unknown, waiting := r.seed.AddNode(sim.InstanceSpec{}), r.seed.AddNode(sim.InstanceSpec{}), r.seed.AddNode(sim.InstanceSpec{}),
+		r.untagged(), r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "waiting"})
+	stoppedUnknown := r.untagged()
+	for i, id := range []string{running, stopped, deleted, unknown, waiting, stoppedUnknown} {
+		r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(i), Instance: id})
+	}
+	r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: "fd00:1::/64", Instance: running})
+	r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: "192.0.2.0/24", Gateway: "igw-0123456789abcdef0"})
+	r.SetState(stopped, sim.Stopped)
+	r.SetState(stoppedUnknown, sim.Stopped)
+	r.Remove(deleted)
+	c := r.connect(cloudTuning{})
+	r.know(c, node(running, named("running")), node(stopped, named("stopped")), node(deleted, named("deleted")),
+		kubetest.Node("waiting", podCIDRs(pods(4))))
+	var got []string
+	calls := r.calls(func() { got = listed(t, c) })
+	want := []string{
+		pods(0) + " -> running",    // §7
+		pods(1) + " -> stopped",    // W15: no flapping
+		pods(2) + " black hole",    // §7
+		pods(3) + " -> " + unknown, // W13
+		pods(4) + " -> waiting",    // §4: by its name, until it has a provider ID
+		pods(5) + " black hole",    // §7: of no Node
+		"fd00:1::/64 -> running",   // W14
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("§7 (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"DescribeRouteTables": 1, "DescribeInstances": 1}, calls); diff != "" {
+		t.Errorf("W31: calls (-want +got):\n%s", diff)
+	}
+	r.know(c, node(waiting, named("waiting")))
+	if diff := cmp.Diff(map[string]int{"DescribeRouteTables": 1}, r.calls(func() { listed(t, c) })); diff != "" {
+		t.Errorf("W31: calls once all Nodes have a provider ID (-want +got):\n%s", diff)
+	}
+	for _, request := range r.Requests("DescribeRouteTables") {
+		if request.Form.Get("Filter.1.Name") != "tag-key" || request.Form.Get("Filter.2.Name") != "vpc-id" {
+			t.Errorf("W34: want filters by tag and VPC, got %v", request.Form)
+		}
+	}
+}
+
+// untagged makes an instance that is not of the cluster.
+func (r *region) untagged() string {
+	return r.AddInstance(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Subnet: r.seed.Private["us-west-2a"]}})
+}
+
+// TestListRoutesFails: what is not known makes the list an error. Without a list
+// nothing is deleted (framework.md §5).
+func TestListRoutesFails(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		spoil  func(r *region, c *cloud)
+	}{
+		"no Nodes":    {"the informer has not synced", func(r *region, c *cloud) { r.know(c).synced = func() bool { return false } }},
+		"no informer": {"nobody told of the informer", func(_ *region, c *cloud) { c.source.nodes.Store(nil) }},
+		"denied":      {"§16", func(r *region, _ *cloud) { r.Gate().Break("DescribeRouteTables", front.Always(), sim.Denied()) }},
+		"throttled names": {"a Node without provider ID may have the route", func(r *region, c *cloud) {
+			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: r.untagged()})
+			r.know(c, kubetest.Node("waiting", podCIDRs(pods(1))))
+			r.Gate().Break("DescribeInstances", front.Always(), sim.Throttled())
+		}},
+		"two tables": {"§7: exactly one", func(r *region, _ *cloud) {
+			r.AddRouteTable(sim.RouteTableSpec{VPC: r.seed.VPC, Tags: map[string]string{sim.ClusterTag(demo): "shared"}})
+		}},
+		"no table": {"§7: exactly one", func(r *region, _ *cloud) {
+			r.SetTags(r.seed.PrivateTable, map[string]string{sim.ClusterTag(demo + "2"): ""})
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{})
+			c := r.connect(cloudTuning{})
+			r.know(c)
+			tc.spoil(r, c)
+			if list, err := c.routes.ListRoutes(t.Context(), "kubernetes"); err == nil {
+				t.Errorf("%s: want an error, got %v", tc.reason, list)
+			}
+		})
+	}
+}
+
+// TestRouteTables goes through the tables that are found (§7).
+func TestRouteTables(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		lines  func(r *region) []string
+		want   func(r *region) string
+	}{
+		"tag":   {"§7: the one with the tag", func(*region) []string { return nil }, func(r *region) string { return r.seed.PrivateTable }},
+		"by ID": {"§1: RouteTableID", func(r *region) []string { return []string{"RouteTableID = " + r.seed.MainTable} }, func(r *region) string { return r.seed.MainTable }},
+		"legacy": {"§3: the legacy tag counts", func(r *region) []string {
+			r.SetTags(r.seed.PrivateTable, map[string]string{"KubernetesCluster": "other"})
+			return nil
+		}, func(r *region) string {
+			return r.AddRouteTable(sim.RouteTableSpec{VPC: r.seed.VPC, Tags: map[string]string{"KubernetesCluster": demo}})
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{})
+			lines := tc.lines(r)
+			want := tc.want(r)
+			c := r.connect(cloudTuning{}, lines...)
+			id := r.seed.AddNodes(1)[0]
+			r.know(c, node(id, named("n")))
+			if err := c.routes.CreateRoute(t.Context(), "", "", to("n", pods(1))); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Contains(r.Routes(want), pods(1)+" "+id+" active") {
+				t.Errorf("%s: got %v", tc.reason, r.Routes(want))
+			}
+		})
+	}
+}
+
+// TestCreateRoute goes through what is in the way of a route (§7, W14, W15).
+func TestCreateRoute(t *testing.T) {
+	t.Parallel()
+	const forward, create, replace, remove, table = "ModifyNetworkInterfaceAttribute", "CreateRoute", "ReplaceRoute", "DeleteRoute", "DescribeRouteTables"
+	cases := map[string]struct {
+		reason string
+		cidr   string
+		before func(r *region, own, other string)
+		// want are the routes, with own and other for the instances.
+		want  []string
+		calls map[string]int
+		err   error
+	}{
+		"nothing": {"§7: one route", pods(1), func(*region, string, string) {}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1}, nil},
+		"ipv6":    {"W14", "fd00:1::/64", func(*region, string, string) {}, []string{"fd00:1::/64 own active"}, map[string]int{forward: 1, create: 1}, nil},
+		"the same": {"W15: done", pods(1), func(r *region, own, _ string) {
+			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: own})
+		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1}, nil},
+		"another instance": {"W15: replaced", pods(1), func(r *region, _, other string) {
+			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: other})
+		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1, replace: 1}, nil},
+		"another instance, ipv6": {"W14, W15: replaced", "fd00:1::/64", func(r *region, _, other string) {
+			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: "fd00:1::/64", Instance: other})
+		}, []string{"fd00:1::/64 own active"}, map[string]int{forward: 1, create: 1, replace: 1}, nil},
+		"black hole": {"§7, W15: replaced", pods(1), func(r *region, _, other string) {
+			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: other})
+			r.Remove(other)
+		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1, replace: 1}, nil},
+		"gateway": {"a route of somebody else stays", pods(1), func(r *region, _, _ string) {
+			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Gateway: "igw-0123456789abcdef0"})
+		}, []string{pods(1) + " igw-0123456789abcdef0 active"}, map[string]int{forward: 1, create: 1}, apierr.ErrConflict},
+		"stopped": {"W15: no flapping: the route is there when it starts", pods(1), func(r *region, own, _ string) {
+			r.SetState(own, sim.Stopped)
+		}, []string{pods(1) + " own blackhole"}, map[string]int{forward: 1, create: 1}, nil},
+		"may not replace": {"§16: degrades to deleting and creating", pods(1), func(r *region, _, other string) {
+			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: other})
+			r.Gate().Break(replace, front.Always(), sim.Denied())
+		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 2, replace: 1, remove: 1}, nil},
+		"gone meanwhile": {"W15: replacing finds nothing", pods(1), func(r *region, own, _ string) {
+			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: own})
+			r.Gate().Break(create, front.First(1), sim.Error(400, "RouteAlreadyExists", "The route exists already."))
+		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1}, nil},
+		"may not write interfaces": {"§16: degrades to writing the instance", pods(1), func(r *region, _, _ string) {
+			r.Gate().Break(forward, front.Always(), sim.Denied())
+		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, "ModifyInstanceAttribute": 1, create: 1}, nil},
+		"may write nothing": {"§16: without that packets are dropped", pods(1), func(r *region, _, _ string) {
+			r.Gate().Break(forward, front.Always(), sim.Denied())
+			r.Gate().Break("ModifyInstanceAttribute", front.Always(), sim.Denied())
+		}, nil, map[string]int{forward: 1, "ModifyInstanceAttribute": 1}, apierr.ErrDenied},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{})
+			own, other := r.seed.AddNode(sim.InstanceSpec{}), r.seed.AddNode(sim.InstanceSpec{})
+			c := r.connect(cloudTuning{})
+			r.know(c, node(own, named("own")))
+			listed(t, c) // as the framework does first
+			tc.before(r, own, other)
+			calls := r.calls(func() {
+				if err := c.routes.CreateRoute(t.Context(), "kubernetes", "hint", to("own", tc.cidr)); !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) {
+					t.Errorf("%s: want %v, got %v", tc.reason, tc.err, err)
+				}
+			})
+			delete(calls, "DescribeInstances")
+			delete(calls, table)
+			if diff := cmp.Diff(tc.calls, calls); diff != "" {
+				t.Errorf("%s: calls (-want +got):\n%s", tc.reason, diff)
+			}
+			var got []string
+			for _, line := range r.made() {
+				got = append(got, strings.NewReplacer(own, "own", other, "other").Replace(line))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if tc.err == nil && name != "may not write interfaces" && r.description(own).Interfaces[0].SourceDestCheck {
+				t.Errorf("§7: %s checks where packets are for", own)
+			}
+		})
+	}
+}
+
+// TestSeveralInterfaces: by the ID of the instance EC2 does not find the one that
+// is meant (W15).
+func TestSeveralInterfaces(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	subnet := r.seed.Private["us-west-2a"]
+	id := r.seed.AddNode(sim.InstanceSpec{Interfaces: []sim.InterfaceSpec{{Subnet: subnet, Device: 1}, {Subnet: subnet}}})
+	c := r.connect(cloudTuning{})
+	r.know(c, node(id, named("n")))
+	for _, cidr := range []string{pods(1), "fd00:1::/64"} {
+		if err := c.routes.CreateRoute(t.Context(), "", "", to("n", cidr)); err != nil {
+			t.Errorf("W15: %v", err)
+		}
+	}
+	primary, _ := r.description(id).Primary()
+	for _, request := range r.Requests("CreateRoute") {
+		if request.Form.Get("NetworkInterfaceId") != primary.ID || request.Form.Has("InstanceId") {
+			t.Errorf("W15: want a route to %s, got %v", primary.ID, request.Form)
+		}
+	}
+	if primary.SourceDestCheck {
+		t.Error("W15: the primary interface does not forward")
+	}
+	if n := r.Gate().Count("ModifyNetworkInterfaceAttribute"); n != 1 {
+		t.Errorf("§7: it was told to forward %d times", n)
+	}
+	if diff := cmp.Diff([]string{pods(1) + " -> n", "fd00:1::/64 -> n"}, listed(t, c)); diff != "" {
+		t.Errorf("W15 (-want +got):\n%s", diff)
+	}
+}
+
+// TestDeleteRoute: by destination; one that is gone is deleted (§7, W15).
+func TestDeleteRoute(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	id := r.seed.AddNodes(1)[0]
+	c := r.connect(cloudTuning{})
+	r.know(c, node(id, named("n")))
+	for _, cidr := range []string{pods(1), "fd00:1::/64"} {
+		r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: cidr, Instance: id})
+		for range 2 {
+			if err := c.routes.DeleteRoute(t.Context(), "kubernetes", to("n", cidr)); err != nil {
+				t.Errorf("§7, W14, W15: %v", err)
+			}
+		}
+	}
+	if got := r.made(); len(got) != 0 {
+		t.Errorf("§7: left over: %v", got)
+	}
+	if err := c.routes.DeleteRoute(t.Context(), "", to("n", "10.0.0.0")); !errors.Is(err, apierr.ErrInvalid) {
+		t.Errorf("want ErrInvalid, got %v", err)
+	}
+	r.Gate().Break("DeleteRoute", front.Always(), sim.Error(400, "InvalidRouteTableID.NotFound", "The routeTable ID does not exist"))
+	if err := c.routes.DeleteRoute(t.Context(), "", to("n", pods(1))); err == nil {
+		t.Error("W15: a missing table is no missing route")
+	}
+}
+
+// TestReusedDestination: the framework deletes the route to the old Node and
+// makes that to the new one at the same time. Whichever comes first, the new one
+// is there afterwards (W15).
+func TestReusedDestination(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"create", "delete", "both"} {
+		t.Run(first, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{})
+			ids := r.seed.AddNodes(2)
+			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: ids[0]})
+			c := r.connect(cloudTuning{})
+			r.know(c, node(ids[1], named("new")))
+			old := listed(t, c)
+			if len(old) != 1 || old[0] != pods(1)+" -> "+ids[0] {
+				t.Fatalf("W13: got %v", old)
+			}
+			create := func() {
+				if err := c.routes.CreateRoute(t.Context(), "", "", to("new", pods(1))); err != nil {
+					t.Error(err)
+				}
+			}
+			remove := func() {
+				if err := c.routes.DeleteRoute(t.Context(), "", to(ids[0], pods(1))); err != nil {
+					t.Error(err)
+				}
+			}
+			switch first {
+			case "create":
+				create()
+				remove()
+			case "delete":
+				remove()
+				create()
+			default:
+				var wg sync.WaitGroup
+				wg.Go(create)
+				wg.Go(remove)
+				wg.Wait()
+			}
+			if diff := cmp.Diff([]string{pods(1) + " " + ids[1] + " active"}, r.made()); diff != "" {
+				t.Errorf("W15 (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{pods(1) + " -> new"}, listed(t, c)); diff != "" {
+				t.Errorf("W15 (-want +got):\n%s", diff)
+			}
+			remove = func() {
+				if err := c.routes.DeleteRoute(t.Context(), "", to("new", pods(1))); err != nil {
+					t.Error(err)
+				}
+			}
+			if remove(); len(r.made()) != 0 {
+				t.Errorf("a route listed since is not deleted: %v", r.made())
+			}
+		})
+	}
+}
+
+// TestCreateRoutes counts what many routes cost that are made at once.
+func TestCreateRoutes(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(cloudTuning{})
+	var nodes []*v1.Node
+	for i, id := range r.seed.AddNodes(100) {
+		nodes = append(nodes, node(id, podCIDRs(pods(i))))
+	}
+	r.know(c, nodes...)
+	listed(t, c)
+	calls := r.calls(func() {
+		parallel(100, nodes, func(n *v1.Node) {
+			if err := c.routes.CreateRoute(t.Context(), "", "", to(n.Name, n.Spec.PodCIDRs[0])); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	if calls["DescribeInstances"] > 2 || calls["DescribeRouteTables"] > 1 || calls["CreateRoute"] != 100 {
+		t.Errorf("W31: 100 routes cost %v", calls)
+	}
+	var want []string
+	for i, n := range nodes {
+		want = append(want, pods(i)+" -> "+n.Name)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, listed(t, c)); diff != "" {
+		t.Errorf("§7 (-want +got):\n%s", diff)
+	}
+}
+
+// TestRouteToWhom: a route is made to EC2 instances that are known (§7).
+func TestRouteToWhom(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	id := r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "by-name"})
+	c := r.connect(cloudTuning{})
+	r.know(c, kubetest.Node("fargate", kubetest.ProviderID("aws:///us-west-2a/x/fargate-10.0.0.1")), node("i-0123456789abcdef0", named("gone")))
+	cases := map[string]struct {
+		reason, name, cidr string
+		err                error
+	}{
+		"by name":  {"§4: a Node without provider ID", "by-name", pods(1), nil},
+		"nobody":   {"§7", "nobody", pods(2), inventory.ErrAbsent},
+		"gone":     {"§7", "gone", pods(3), inventory.ErrAbsent},
+		"fargate":  {"§6: there is nothing to lead to", "fargate", pods(4), errFargateRoute},
+		"bad CIDR": {"§7", "by-name", "10.0.0.0", apierr.ErrInvalid},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if err := c.routes.CreateRoute(t.Context(), "", "", to(tc.name, tc.cidr)); !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) {
+				t.Errorf("%s: want %v, got %v", tc.reason, tc.err, err)
+			}
+		})
+	}
+	if diff := cmp.Diff([]string{pods(1) + " " + id + " active"}, r.made()); diff != "" {
+		t.Errorf("§7 (-want +got):\n%s", diff)
+	}
+}
+
+// TestNodeOn: should several Nodes be on one instance, the route is that of the
+// Node whose pods it leads to (§4).
+func TestNodeOn(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	id := r.seed.AddNodes(1)[0]
+	for i := range 3 {
+		r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(i), Instance: id})
+	}
+	c := r.connect(cloudTuning{})
+	r.know(c, node(id, named("b"), podCIDRs(pods(1))), node(id, named("a"), podCIDRs(pods(0))))
+	if diff := cmp.Diff([]string{pods(0) + " -> a", pods(1) + " -> b", pods(2) + " -> a"}, listed(t, c)); diff != "" {
+		t.Errorf("§4 (-want +got):\n%s", diff)
+	}
+}
