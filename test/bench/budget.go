@@ -10,8 +10,12 @@ const (
 	maxAllNodes  = 10 * time.Second // for up to timedNodes
 	timedNodes   = 300
 	maxFirstNode = 3 * time.Second
+	maxServices  = 100 * time.Second // for up to timedServices that take the cloud 5 s each
 	maxPeakRSS   = 120 << 20
 	maxBinary    = 110_000_000
+
+	timedServices     = 100
+	timedProvisioning = 5 * time.Second
 )
 
 // verdict is what a budget says about a measurement.
@@ -40,15 +44,46 @@ func judge(r result) []row {
 		count(fmt.Sprintf("cloud calls to initialise %d nodes", r.nodes), r.initialise.Total(), budget.Initialise),
 		count("cloud calls in a steady "+steadyPeriod(r.steady), r.steadyCalls.Total(), budget.Steady),
 		count(fmt.Sprintf("cloud calls of a look at %d nodes that are not ready", r.notReady), perLook, budget.Lifecycle),
-		duration(fmt.Sprintf("time to initialise %d nodes", r.nodes), r.allNodes, maxAllNodes),
-		duration("time from start to the first initialised node", r.firstNode, maxFirstNode),
-		size("peak memory", r.peakRSS, maxPeakRSS, 1<<20, "MiB"),
-		size("size of the binary", r.binarySize, maxBinary, 1_000_000, "MB"),
 	}
+	rows = append(rows, judgeBalancers(r)...)
+	nodes := duration(fmt.Sprintf("time to initialise %d nodes", r.nodes), r.allNodes, maxAllNodes)
 	if r.nodes > timedNodes {
-		rows[3].Budget, rows[3].Verdict = none, notJudged
+		nodes = unjudged(nodes)
 	}
-	return rows
+	memory := "peak memory"
+	if r.hasBalancers() {
+		memory = fmt.Sprintf("peak memory with %d Services", r.services)
+	}
+	return append(rows, nodes,
+		duration("time from start to the first initialised node", r.firstNode, maxFirstNode),
+		size(memory, r.peakRSS, maxPeakRSS, 1<<20, "MiB"),
+		size("size of the binary", r.binarySize, maxBinary, 1_000_000, "MB"),
+	)
+}
+
+// hasBalancers says whether the cloud has load balancers.
+func (r result) hasBalancers() bool { return len(r.balancers.creations) > 0 }
+
+// judgeBalancers compares load balancers with the budgets.
+func judgeBalancers(r result) []row {
+	var rows []row
+	for _, c := range r.balancers.creations {
+		rows = append(rows, count(fmt.Sprintf("cloud calls to create a %s load balancer, 2 ports, %d nodes", c.kind.Name, min(targets, r.nodes)), c.calls.Total(), c.kind.Create))
+	}
+	if !r.hasBalancers() {
+		return nil
+	}
+	all := duration(fmt.Sprintf("time to create %d load balancers at once, %v each", r.services, r.provisioning), r.balancers.took, maxServices)
+	if r.services > timedServices || r.provisioning > timedProvisioning {
+		all = unjudged(all)
+	}
+	return append(rows, count(fmt.Sprintf("writes of a restart with %d load balancers", r.services), r.balancers.writes.Total(), 0), all)
+}
+
+// unjudged is a row for which there is no budget.
+func unjudged(r row) row {
+	r.Budget, r.Verdict = none, notJudged
+	return r
 }
 
 // none stands where there is no budget.
@@ -65,7 +100,11 @@ func broken(rows []row) bool {
 }
 
 func count(what string, measured, budget int) row {
-	return row{What: what, Measured: fmt.Sprint(measured), Budget: fmt.Sprintf("≤ %d", budget), Verdict: judged(measured <= budget), Count: true}
+	most := fmt.Sprintf("≤ %d", budget)
+	if budget == 0 {
+		most = "0"
+	}
+	return row{What: what, Measured: fmt.Sprint(measured), Budget: most, Verdict: judged(measured <= budget), Count: true}
 }
 
 func duration(what string, measured, budget time.Duration) row {

@@ -33,6 +33,7 @@ func TestBudgetsOfCalls(t *testing.T) {
 			r, err := measure(t.Context(), scenario.PlainPrinter(t.Output()), plan{
 				provider: p, binary: binary, nodes: 100, notReady: 100,
 				latency: time.Millisecond, steady: 6 * time.Second,
+				services: 100, provisioning: 10 * time.Millisecond,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -61,6 +62,17 @@ func checkNothingWasLeftOut(t *testing.T, r result) {
 	}
 	if want := r.notReady * lifecycleLooks; r.questions < want {
 		t.Errorf("%d nodes were not ready, and it was asked %d times whether a machine exists, want %d at least", r.notReady, r.questions, want)
+	}
+	for _, c := range r.balancers.creations {
+		if c.calls.Total() == 0 {
+			t.Errorf("a %s load balancer was made without any call", c.kind.Name)
+		}
+	}
+	if want := len(r.provider.LoadBalancers); len(r.balancers.creations) != want {
+		t.Errorf("%d kinds of load balancers were made, want %d", len(r.balancers.creations), want)
+	}
+	if r.hasBalancers() && (r.balancers.resync.Total() < r.services || r.balancers.all.Total() < r.services) {
+		t.Errorf("%d Services were made by %d calls and seen to by %d", r.services, r.balancers.all.Total(), r.balancers.resync.Total())
 	}
 	if r.firstNode <= 0 || r.allNodes < r.firstNode || r.peakRSS <= 0 || r.binarySize <= 0 {
 		t.Errorf("something was not measured: %+v", r)

@@ -36,6 +36,8 @@ func main() {
 	flag.IntVar(&p.nodes, "nodes", 300, "how many nodes join the cluster")
 	flag.IntVar(&p.notReady, "not-ready", 100, "how many of them fall silent")
 	flag.DurationVar(&p.latency, "latency", 30*time.Millisecond, "how long each call to the cloud takes")
+	flag.IntVar(&p.services, "services", 100, "how many Services get load balancers at once, where the cloud has any")
+	flag.DurationVar(&p.provisioning, "provisioning", 5*time.Second, "how long the cloud takes to create each of these")
 	flag.DurationVar(&p.steady, "steady", 90*time.Second, "how long a steady period takes; 5m is with the binary's own periods, in less time all nodes are looked at more often")
 	flag.Parse()
 
@@ -95,8 +97,10 @@ func (p plan) check() error {
 	switch {
 	case p.nodes < 1 || p.notReady < 1:
 		return fmt.Errorf("-nodes=%d -not-ready=%d: both must be more than zero", p.nodes, p.notReady)
-	case p.latency < 0:
-		return fmt.Errorf("-latency=%v must not be negative", p.latency)
+	case p.latency < 0 || p.provisioning < 0:
+		return fmt.Errorf("-latency=%v -provisioning=%v: both must not be negative", p.latency, p.provisioning)
+	case p.services < 1:
+		return fmt.Errorf("-services=%d must be more than zero", p.services)
 	case p.steady < time.Second || p.steady > budgetPeriod:
 		return fmt.Errorf("-steady=%v must be from 1s to %v", p.steady, budgetPeriod)
 	}

@@ -45,6 +45,10 @@ type plan struct {
 	// goes through all nodes as often as in five minutes; what comes by the clock
 	// alone, such as long polls, comes less often.
 	steady time.Duration
+	// services get load balancers at once, each of which the cloud takes that
+	// long to create.
+	services     int
+	provisioning time.Duration
 }
 
 // result is what was measured.
@@ -62,6 +66,7 @@ type result struct {
 	lifecycle   scenario.Calls
 	questions   int // how often it was asked whether a node's machine exists
 	lookedCount int
+	balancers   balancers
 	peakRSS     int64
 	binarySize  int64
 }
@@ -88,7 +93,7 @@ func measure(ctx context.Context, out *scenario.Printer, p plan) (r result, err 
 	}
 	defer func() { err = errors.Join(err, stage.Close(ctx, false)) }()
 	b := &bench{Stage: stage, out: out, result: result{plan: p, binarySize: info.Size()}}
-	for _, part := range []func(context.Context) error{b.prepare, b.measureStart, b.measureSteady} {
+	for _, part := range []func(context.Context) error{b.prepare, b.measureBalancers, b.measureStart, b.measureSteady, b.measureServices} {
 		if err := part(ctx); err != nil {
 			return result{}, err
 		}
@@ -109,14 +114,19 @@ func (b *bench) prepare(ctx context.Context) error {
 		return err
 	}
 	b.out.Note("%s", b.Cloud.Description())
-	return b.out.Step(fmt.Sprintf("Registering %d nodes", b.nodes), func() error { return b.Register(ctx) })
+	return nil
 }
 
-// measureStart measures a first process with default flags, from its start until
-// all nodes are initialised.
+// measureStart measures a process with default flags, from its start until all
+// nodes are initialised.
 func (b *bench) measureStart(ctx context.Context) error {
+	err := b.out.Step(fmt.Sprintf("Registering %d nodes", b.nodes), func() error { return b.Register(ctx, b.Cloud.Machines()) })
+	if err != nil {
+		return err
+	}
 	var process *ccm.CCM
-	err := b.out.Step("Starting the binary, until all nodes are initialised", func() error {
+	before := b.Cloud.Calls()
+	err = b.out.Step("Starting the binary, until all nodes are initialised", func() error {
 		ctx, cancel := bounded(ctx, patience)
 		defer cancel()
 		began := time.Now()
@@ -124,18 +134,18 @@ func (b *bench) measureStart(ctx context.Context) error {
 		if process, err = b.Run("initialise", b.binary); err != nil {
 			return err
 		}
-		first, err := b.AwaitInitialised(ctx, process)
+		first, err := b.AwaitInitialised(ctx, process, b.Cloud.Machines())
 		b.firstNode, b.allNodes = first.Sub(began), time.Since(began)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	b.initialise = b.Cloud.Calls()
+	b.initialise = b.Cloud.Calls().Since(before)
 	return b.end(ctx, process)
 }
 
-// measureSteady measures a second process: what it does while nothing happens,
+// measureSteady measures the next process: what it does while nothing happens,
 // and then while many nodes are silent.
 func (b *bench) measureSteady(ctx context.Context) error {
 	process, err := b.Run("steady", b.binary, "--v=2", "--leader-elect=false",

@@ -22,29 +22,52 @@ func budgetTable(rows []row) table {
 	return t
 }
 
+// phase is a part of the measurement that made calls.
+type phase struct {
+	name  string
+	calls scenario.Calls
+}
+
+func (r result) phases() []phase {
+	phases := []phase{
+		{"initialise", r.initialise},
+		{"steady", r.steadyCalls},
+		{fmt.Sprintf("%d looks", r.lookedCount), r.lifecycle},
+	}
+	for _, c := range r.balancers.creations {
+		phases = append(phases, phase{"one " + c.kind.Name, c.calls})
+	}
+	if r.hasBalancers() {
+		phases = append(phases, phase{fmt.Sprintf("%d Services", r.services), r.balancers.all}, phase{"restart", r.balancers.resync})
+	}
+	return phases
+}
+
 // callTable lists the calls by operation, those that wait for changes last.
 func callTable(r result) table {
-	t := table{{"operation", "initialise", "steady", fmt.Sprintf("%d looks", r.lookedCount)}}
+	head := []string{"operation"}
+	for _, p := range r.phases() {
+		head = append(head, p.name)
+	}
 	counted := func(c scenario.Calls) map[string]int { return c.Counted }
 	polls := func(c scenario.Calls) map[string]int { return c.Polls }
-	t = append(t, operations("", r, counted)...)
+	t := append(table{head}, operations("", r, counted)...)
 	return append(t, operations(" (long poll)", r, polls)...)
 }
 
 // operations lists those that were called in any phase.
 func operations(suffix string, r result, pick func(scenario.Calls) map[string]int) table {
-	phases := []map[string]int{pick(r.initialise), pick(r.steadyCalls), pick(r.lifecycle)}
 	called := map[string]bool{}
-	for _, phase := range phases {
-		for op := range phase {
+	for _, phase := range r.phases() {
+		for op := range pick(phase.calls) {
 			called[op] = true
 		}
 	}
 	var t table
 	for _, op := range slices.Sorted(maps.Keys(called)) {
 		cells := []string{op + suffix}
-		for _, phase := range phases {
-			cells = append(cells, fmt.Sprint(phase[op]))
+		for _, phase := range r.phases() {
+			cells = append(cells, fmt.Sprint(pick(phase.calls)[op]))
 		}
 		t = append(t, cells)
 	}
@@ -83,6 +106,11 @@ func explanation(r result) string {
 			r.steadyTook.Seconds(), r.nodeUpdates, r.steadyLooks),
 		fmt.Sprintf("Then %d nodes fell silent: %d looks at them asked %d times whether a machine exists, and all nodes were kept.",
 			r.notReady, r.lookedCount, r.questions),
+	}
+	if r.hasBalancers() {
+		sentences = append(sentences,
+			fmt.Sprintf("The calls for one load balancer are those of a Service that is not the first, with %d nodes.", min(targets, r.nodes)),
+			fmt.Sprintf("Then %d Services of all kinds in turn were created at once, with all nodes as targets, and the binary was started again.", r.services))
 	}
 	if r.steady < budgetPeriod {
 		sentences = append(sentences, "Long polls, and whatever else comes by the clock, are fewer in a steady period that is done in less than 5 min.")

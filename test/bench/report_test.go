@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ func sample() result {
 		plan: plan{
 			provider: scenario.Provider{Name: "cloud", Budget: scenario.Budget{Initialise: 20, Steady: 10, Lifecycle: 1}},
 			nodes:    300, notReady: 100, latency: 30 * time.Millisecond, steady: 30 * time.Second,
+			services: 100, provisioning: 5 * time.Second,
 		},
 		firstNode: 1234 * time.Millisecond, allNodes: 12 * time.Second,
 		initialise:  calls(map[string]int{"Login": 1, "List": 7}, 4),
@@ -34,13 +36,36 @@ func sample() result {
 	}
 }
 
+// balanced is a sample with load balancers.
+func balanced() result {
+	r := sample()
+	calls := func(counted map[string]int) scenario.Calls { return scenario.Calls{Counted: counted} }
+	r.balancers = balancers{
+		creations: []creation{
+			{kind: scenario.LoadBalancer{Name: "small", Create: 10}, calls: calls(map[string]int{"List": 1, "Create": 3})},
+			{kind: scenario.LoadBalancer{Name: "large", Create: 10}, calls: calls(map[string]int{"List": 2, "Create": 9})},
+		},
+		took: time.Minute, all: calls(map[string]int{"List": 150, "Create": 600}),
+		resync: calls(map[string]int{"List": 100}), writes: calls(nil),
+	}
+	return r
+}
+
 func TestReport(t *testing.T) {
 	t.Parallel()
-	r := sample()
+	for name, r := range map[string]result{"nodes": sample(), "services": balanced()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testReport(t, name, r)
+		})
+	}
+}
+
+func testReport(t *testing.T, name string, r result) {
 	rows := judge(r)
 	got := explanation(r) + "\n\n" + budgetTable(rows).text() + "\n" + callTable(r).text() + "\n" +
 		budgetTable(rows).markdown() + "\n" + callTable(r).markdown()
-	golden := filepath.Join("testdata", "report.golden")
+	golden := filepath.Join("testdata", name+".golden")
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
@@ -69,7 +94,18 @@ func TestOnlyCallsBreakTheBench(t *testing.T) {
 		"many polls":    {reason: "polls are not part of the budget", change: func(r *result) { r.steadyCalls.Polls["Wait"] = 100 }, want: false},
 		"call per look": {reason: "one call a look is allowed", change: func(r *result) { r.lifecycle.Counted = map[string]int{"List": 4} }, want: false},
 		"more per look": {reason: "five calls in four looks are not", change: func(r *result) { r.lifecycle.Counted = map[string]int{"List": 5} }, want: true},
-		"memory":        {reason: "memory depends on the machine", change: func(r *result) { r.peakRSS = 1 << 30 }, want: false},
+		"one service":   {reason: "calls for a Service are counted", change: func(r *result) { r.balancers = balanced().balancers }, want: true},
+		"write": {reason: "a restart changes nothing", change: func(r *result) {
+			r.balancers = balanced().balancers
+			r.balancers.creations[1].kind.Create = 11
+			r.balancers.writes.Counted = map[string]int{"Create": 1}
+		}, want: true},
+		"slow services": {reason: "time depends on the machine", change: func(r *result) {
+			r.balancers = balanced().balancers
+			r.balancers.creations[1].kind.Create = 11
+			r.balancers.took = time.Hour
+		}, want: false},
+		"memory": {reason: "memory depends on the machine", change: func(r *result) { r.peakRSS = 1 << 30 }, want: false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -83,21 +119,28 @@ func TestOnlyCallsBreakTheBench(t *testing.T) {
 	}
 }
 
-// The budget of time is for 300 nodes: more of them may take longer.
-func TestTimeIsJudgedUpTo300Nodes(t *testing.T) {
+// The budgets of time are for 300 nodes and 100 Services: more may take longer.
+func TestTimesOfMoreAreNotJudged(t *testing.T) {
 	t.Parallel()
-	r := sample()
-	r.nodes = timedNodes + 1
+	r := balanced()
+	r.nodes, r.services = timedNodes+1, timedServices+1
+	times := 0
 	for _, row := range judge(r) {
-		if row.What == "time to initialise 301 nodes" && row.Verdict != notJudged {
-			t.Errorf("verdict is %q, want none", row.Verdict)
+		if strings.HasPrefix(row.What, "time to ") {
+			times++
+			if row.Verdict != notJudged {
+				t.Errorf("%s: verdict is %q, want none", row.What, row.Verdict)
+			}
 		}
+	}
+	if times != 2 {
+		t.Errorf("there are %d rows with times of all, want 2", times)
 	}
 }
 
 func TestPlanCheck(t *testing.T) {
 	t.Parallel()
-	good := plan{nodes: 1, notReady: 1, steady: time.Second}
+	good := plan{nodes: 1, notReady: 1, services: 1, steady: time.Second}
 	if err := good.check(); err != nil {
 		t.Errorf("the least that can be measured: %v", err)
 	}
@@ -105,6 +148,8 @@ func TestPlanCheck(t *testing.T) {
 		"no nodes":         func(p *plan) { p.nodes = 0 },
 		"none not ready":   func(p *plan) { p.notReady = 0 },
 		"negative latency": func(p *plan) { p.latency = -1 },
+		"negative work":    func(p *plan) { p.provisioning = -1 },
+		"no services":      func(p *plan) { p.services = 0 },
 		"too short":        func(p *plan) { p.steady = time.Millisecond },
 		"too long":         func(p *plan) { p.steady = time.Hour },
 	}

@@ -34,7 +34,14 @@ func TestDemo(t *testing.T) {
 			if code != 0 {
 				t.Errorf("exit code %d, want 0", code)
 			}
-			for _, want := range []string{"provider = " + p.Name, "uninitialized", "shutdown", p.Name + "://", "export KUBECONFIG=", "5 of 5 nodes are still there"} {
+			wants := []string{"provider = " + p.Name, "uninitialized", "shutdown", p.Name + "://", "export KUBECONFIG=", "5 of 5 nodes are still there"}
+			if len(p.LoadBalancers) > 0 {
+				wants = append(wants, "What is in the cloud for them:", "what is in the cloud for them now: nothing")
+			}
+			for _, kind := range p.LoadBalancers {
+				wants = append(wants, kind.Name+"  80:")
+			}
+			for _, want := range wants {
 				if !strings.Contains(out.String(), want) {
 					t.Errorf("output lacks %q", want)
 				}

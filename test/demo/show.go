@@ -39,7 +39,7 @@ type show struct {
 
 // all plays every act.
 func (s *show) all(ctx context.Context) error {
-	for _, act := range []func(context.Context) error{s.prepare, s.initialise, s.powerOff, s.outage} {
+	for _, act := range []func(context.Context) error{s.prepare, s.initialise, s.services, s.powerOff, s.outage} {
 		if err := act(ctx); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (s *show) prepare(ctx context.Context) error {
 		return err
 	}
 	s.out.Note("%s", s.Cloud.Description())
-	err = s.out.Step(fmt.Sprintf("Registering %d nodes as their kubelets would", len(s.Cloud.Machines())), func() error { return s.Register(ctx) })
+	err = s.out.Step(fmt.Sprintf("Registering %d nodes as their kubelets would", len(s.Cloud.Machines())), func() error { return s.Register(ctx, s.Cloud.Machines()) })
 	if err != nil {
 		return err
 	}
@@ -69,8 +69,12 @@ func (s *show) prepare(ctx context.Context) error {
 // initialise is the main job.
 func (s *show) initialise(ctx context.Context) error {
 	s.out.Title("The cloud-config names the provider, and the nodes are initialised")
-	s.out.Line("%s (the password is the simulated cloud's own):", filepath.Base(s.ConfigPath()))
+	s.out.Line("%s (what is secret here is so in the simulated cloud alone):", filepath.Base(s.ConfigPath()))
 	s.out.Text(s.Cloud.Config())
+	if environment := s.Cloud.Environment(); len(environment) > 0 {
+		s.out.Line("the environment, which leads to the simulated cloud:")
+		s.out.Text(strings.Join(environment, "\n"))
+	}
 
 	s.out.Line("%s --cloud-config=%s --node-monitor-period=%s", filepath.Base(s.binary), filepath.Base(s.ConfigPath()), monitorPeriod)
 	err := s.out.Step("Starting it, until every node has what the cloud knows of it", func() error {
@@ -80,16 +84,23 @@ func (s *show) initialise(ctx context.Context) error {
 		}
 		ctx, cancel := bounded(ctx)
 		defer cancel()
-		_, err = s.AwaitInitialised(ctx, s.process)
+		_, err = s.AwaitInitialised(ctx, s.process, s.Cloud.Machines())
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	calls := s.Cloud.Calls()
-	s.out.Note("%d calls to the cloud, however many nodes there are, and %d long polls that wait for changes: %s",
-		calls.Total(), calls.TotalPolls(), calls)
+	s.out.Note("%s to the cloud, however many nodes there are: %s", howMany(calls), calls)
 	return s.table(ctx)
+}
+
+// howMany says how many calls there were.
+func howMany(calls scenario.Calls) string {
+	if polls := calls.TotalPolls(); polls > 0 {
+		return fmt.Sprintf("%d calls, and %d long polls that wait for changes,", calls.Total(), polls)
+	}
+	return fmt.Sprintf("%d calls", calls.Total())
 }
 
 // powerOff shows what becomes of a node whose machine is switched off.
@@ -161,6 +172,9 @@ func (s *show) keep(ctx context.Context) error {
 	s.out.Line("export KUBECONFIG=%s", s.ControlPlane.Kubeconfig())
 	s.out.Line("%s get nodes -o wide -L topology.kubernetes.io/zone", kubectl)
 	s.out.Line("%s get events -A", kubectl)
+	if len(s.provider.LoadBalancers) > 0 {
+		s.out.Line("%s create service loadbalancer web --tcp=80:8080", kubectl)
+	}
 	s.out.Line("less %s", s.process.LogPath())
 	select {
 	case <-ctx.Done():

@@ -12,6 +12,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
@@ -29,32 +30,60 @@ const (
 )
 
 // Nodes are nodes by name.
-type Nodes map[string]*v1.Node
+type Nodes = map[string]*v1.Node
 
 // Await watches the nodes until nothing is wrong with them any more. It gives
 // up when the process ends or ctx does; the error then has what was wrong last.
 func (s *Stage) Await(ctx context.Context, process *ccm.CCM, wrong func(Nodes) error) error {
+	nodes := watched[*v1.Node]{stage: s, resource: "nodes", example: &v1.Node{}}
+	return nodes.until(ctx, process, wrong)
+}
+
+// object is what can be watched.
+type object interface {
+	runtime.Object
+	GetName() string
+}
+
+// watched are all objects of a kind, in a namespace if the kind has any.
+type watched[T object] struct {
+	stage               *Stage
+	resource, namespace string
+	example             T
+}
+
+// until returns when nothing is wrong with the objects, by name, any more.
+func (w watched[T]) until(ctx context.Context, process *ccm.CCM, wrong func(map[string]T) error) error {
 	ctx, cancel := whileRunning(ctx, process)
 	defer cancel()
 
-	nodes := Nodes{}
-	last := errors.New("no node was seen")
-	client := s.ControlPlane.Client().CoreV1().RESTClient()
-	source := cache.NewListWatchFromClient(client, "nodes", "", fields.Everything())
-	_, err := watchtools.UntilWithSync(ctx, source, &v1.Node{}, nil, func(event watch.Event) (bool, error) {
-		node, ok := event.Object.(*v1.Node)
+	objects := map[string]T{}
+	last := errors.New("nothing was seen")
+	client := w.stage.ControlPlane.Client().CoreV1().RESTClient()
+	source := cache.NewListWatchFromClient(client, w.resource, w.namespace, fields.Everything())
+	synced := func(store cache.Store) (bool, error) {
+		for _, item := range store.List() {
+			if found, ok := item.(T); ok {
+				objects[found.GetName()] = found
+			}
+		}
+		last = wrong(objects)
+		return last == nil, nil
+	}
+	_, err := watchtools.UntilWithSync(ctx, source, w.example, synced, func(event watch.Event) (bool, error) {
+		found, ok := event.Object.(T)
 		if !ok {
 			return false, nil // a bookmark or the end of a watch
 		}
-		nodes[node.Name] = node
+		objects[found.GetName()] = found
 		if event.Type == watch.Deleted {
-			delete(nodes, node.Name)
+			delete(objects, found.GetName())
 		}
-		last = wrong(nodes)
+		last = wrong(objects)
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait for nodes: %w: %w", context.Cause(ctx), errors.Join(last, hint(process)))
+		return fmt.Errorf("wait for %s: %w: %w", w.resource, context.Cause(ctx), errors.Join(last, hint(process)))
 	}
 	return nil
 }
@@ -83,11 +112,11 @@ func hint(process *ccm.CCM) error {
 	return fmt.Errorf("the log of %s ends with:\n%s", ccm.Name, process.Tail())
 }
 
-// AwaitInitialised returns when every node is initialised and has all that its
-// machine has, and tells when the first one was. The taint goes a moment before
-// the addresses come.
-func (s *Stage) AwaitInitialised(ctx context.Context, process *ccm.CCM) (first time.Time, err error) {
-	rest := s.Cloud.Machines()
+// AwaitInitialised returns when the nodes of all these machines are initialised
+// and have what their machines have, and tells when the first one was. The taint
+// goes a moment before the addresses come.
+func (s *Stage) AwaitInitialised(ctx context.Context, process *ccm.CCM, machines []Machine) (first time.Time, err error) {
+	rest := machines
 	err = s.Await(ctx, process, func(nodes Nodes) error {
 		if first.IsZero() && anyInitialised(nodes) {
 			first = time.Now()

@@ -29,6 +29,20 @@ type Provider struct {
 	Fleet func(n int, latency time.Duration) (Cloud, error)
 	// Budget is what nodes may cost.
 	Budget Budget
+	// LoadBalancers are the kinds that a Service can ask for, the usual one
+	// first. Where there are any, the clouds are each a [ServiceCloud].
+	LoadBalancers []LoadBalancer
+}
+
+// LoadBalancer is a kind of load balancer.
+type LoadBalancer struct {
+	// Name is what people call the kind, in one word.
+	Name string
+	// Annotations are what a Service asks for it with.
+	Annotations map[string]string
+	// Create is how many calls one with two ports and three nodes may cost, once
+	// there has been another.
+	Create int
 }
 
 // Budget is how many calls to one cloud are allowed, long polls not counted.
@@ -48,6 +62,8 @@ type Cloud interface {
 	Description() string
 	// Config is the cloud-config that leads here.
 	Config() string
+	// Environment has the variables, as NAME=value, that are needed besides.
+	Environment() []string
 	// Machines lists all machines.
 	Machines() []Machine
 	// Calls counts the calls since the start.
@@ -61,6 +77,18 @@ type Cloud interface {
 	Close() error
 }
 
+// ServiceCloud is a Cloud that has load balancers for Services.
+type ServiceCloud interface {
+	Cloud
+	// Made lists what clients have made there and not taken away again, a line
+	// for each thing.
+	Made() []string
+	// Writes counts the calls since the start that may change something.
+	Writes() Calls
+	// SetProvisioning makes every load balancer take so long to be created.
+	SetProvisioning(d time.Duration)
+}
+
 // Machine is a machine of a simulated cloud.
 type Machine struct {
 	// Node is how its kubelet registers it.
@@ -71,7 +99,7 @@ type Machine struct {
 
 // Providers lists the providers that have a simulated cloud.
 func Providers() []Provider {
-	return []Provider{vsphereProvider()}
+	return []Provider{awsProvider(), vsphereProvider()}
 }
 
 // Find returns a provider by name. The error lists the names.

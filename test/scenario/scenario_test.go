@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
@@ -17,7 +18,7 @@ import (
 
 // descriptors are those of the providers that have a scenario.
 func descriptors() map[string]provider.Descriptor {
-	return map[string]provider.Descriptor{"vsphere": vsphere.Descriptor()}
+	return map[string]provider.Descriptor{"aws": aws.Descriptor(), "vsphere": vsphere.Descriptor()}
 }
 
 func TestFindNamesThoseThatThereAre(t *testing.T) {
@@ -65,6 +66,7 @@ func TestClouds(t *testing.T) {
 				if got := len(cloud.Machines()); got != tc.want {
 					t.Errorf("%s: got %d machines, want %d", tc.reason, got, tc.want)
 				}
+				checkServices(t, p, cloud)
 				if calls := cloud.Calls(); calls.Total() != 0 {
 					t.Errorf("calls before anybody called: %s", calls)
 				}
@@ -81,6 +83,28 @@ func checkConfig(t *testing.T, name, text string) {
 	}
 	for _, problem := range descriptors()[name].Decode(file) {
 		t.Errorf("cloud-config: %s", problem)
+	}
+}
+
+// checkServices makes sure that a provider with kinds of load balancers has a
+// cloud for them, in which nothing was made yet.
+func checkServices(t *testing.T, p Provider, cloud Cloud) {
+	t.Helper()
+	services, ok := cloud.(ServiceCloud)
+	if ok != (len(p.LoadBalancers) > 0) {
+		t.Fatalf("there are %d kinds of load balancers, and a cloud for them: %t", len(p.LoadBalancers), ok)
+	}
+	if !ok {
+		return
+	}
+	if made, writes := services.Made(), services.Writes(); len(made) > 0 || writes.Total() > 0 {
+		t.Errorf("somebody has been there: %q, %s", made, writes)
+	}
+	for _, kind := range p.LoadBalancers {
+		service := kind.Service("web")
+		if len(service.Spec.Ports) != 2 || service.Spec.Type != v1.ServiceTypeLoadBalancer {
+			t.Errorf("%s: want a Service with a load balancer and two ports: %+v", kind.Name, service.Spec)
+		}
 	}
 }
 

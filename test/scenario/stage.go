@@ -61,9 +61,8 @@ func (s *Stage) StartCloud(start func() (Cloud, error)) error {
 	return nil
 }
 
-// Register lets all machines of the cloud join as nodes.
-func (s *Stage) Register(ctx context.Context) error {
-	machines := s.Cloud.Machines()
+// Register lets machines of the cloud join as nodes.
+func (s *Stage) Register(ctx context.Context, machines []Machine) error {
 	specs := make([]controlplane.NodeSpec, len(machines))
 	for i, m := range machines {
 		specs[i] = m.Node
@@ -74,7 +73,7 @@ func (s *Stage) Register(ctx context.Context) error {
 // Run starts the binary for the cloud and returns at once.
 func (s *Stage) Run(name, binary string, args ...string) (*ccm.CCM, error) {
 	process, err := ccm.Start(ccm.Options{
-		Binary: binary, Dir: s.dir, Name: name, Args: args,
+		Binary: binary, Dir: s.dir, Name: name, Args: args, Env: s.Cloud.Environment(),
 		Kubeconfig: s.ControlPlane.Kubeconfig(), CloudConfig: s.config,
 	})
 	if err != nil {

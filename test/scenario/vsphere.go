@@ -150,6 +150,9 @@ func (c *vsphereCloud) Config() string {
 	return b.String()
 }
 
+// Environment is empty: a cloud-config says it all.
+func (c *vsphereCloud) Environment() []string { return nil }
+
 func (c *vsphereCloud) Machines() []Machine { return c.machines }
 
 // Calls sets the long polls of the change feed apart.

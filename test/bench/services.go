@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+	"github.com/multicloud-ccm/multicloud-ccm/test/scenario"
+)
+
+// targets is how many nodes there are where the calls for a single Service are
+// counted.
+const targets = 3
+
+// balancers is what was measured of load balancers.
+type balancers struct {
+	// creations is one Service of each kind, with two ports and three nodes.
+	creations []creation
+	// took is how long all Services together took, and all are their calls.
+	took time.Duration
+	all  scenario.Calls
+	// resync are the calls of the next process until it has seen to all of them,
+	// writes those among them that may change something.
+	resync, writes scenario.Calls
+}
+
+// creation is one Service that got a load balancer.
+type creation struct {
+	kind  scenario.LoadBalancer
+	calls scenario.Calls
+}
+
+// serviceCloud is the cloud if it has load balancers.
+func (b *bench) serviceCloud() (scenario.ServiceCloud, bool) {
+	cloud, ok := b.Cloud.(scenario.ServiceCloud)
+	return cloud, ok
+}
+
+// measureBalancers counts the calls for single Services, in a cluster of a few
+// nodes that are gone afterwards.
+func (b *bench) measureBalancers(ctx context.Context) error {
+	cloud, ok := b.serviceCloud()
+	if !ok {
+		return nil
+	}
+	machines := cloud.Machines()[:min(targets, b.nodes)]
+	what := fmt.Sprintf("Creating a Service of each kind, in a cluster of %d nodes", len(machines))
+	return b.out.Step(what, func() error {
+		ctx, cancel := bounded(ctx, patience)
+		defer cancel()
+		if err := b.Register(ctx, machines); err != nil {
+			return err
+		}
+		process, err := b.Run("balancers", b.binary, "--v=2", "--leader-elect=false")
+		if err != nil {
+			return err
+		}
+		if _, err := b.AwaitInitialised(ctx, process, machines); err != nil {
+			return err
+		}
+		if err := b.createEach(ctx, process); err != nil {
+			return err
+		}
+		if left := cloud.Made(); len(left) > 0 {
+			return fmt.Errorf("the Services are gone, but the cloud still has:\n%s", strings.Join(left, "\n"))
+		}
+		return errors.Join(b.end(ctx, process), b.forget(ctx, machines))
+	})
+}
+
+// createEach creates Services one by one, the first of which is not counted: it
+// finds out what is true for all.
+func (b *bench) createEach(ctx context.Context, process *ccm.CCM) error {
+	kinds := b.provider.LoadBalancers
+	services := []*v1.Service{kinds[0].Service("first")}
+	for _, kind := range kinds {
+		services = append(services, kind.Service(kind.Name))
+	}
+	for i, service := range services {
+		if err := b.awaitQuiet(ctx, process); err != nil {
+			return err
+		}
+		before, one := b.Cloud.Calls(), []*v1.Service{service}
+		err := errors.Join(b.CreateServices(ctx, one), b.AwaitServed(ctx, process, one), b.awaitQuiet(ctx, process))
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			b.balancers.creations = append(b.balancers.creations, creation{kinds[i-1], b.Cloud.Calls().Since(before)})
+		}
+	}
+	return b.DeleteServices(ctx, process, services)
+}
+
+// forget deletes the nodes of machines.
+func (b *bench) forget(ctx context.Context, machines []scenario.Machine) error {
+	var errs []error
+	for _, m := range machines {
+		errs = append(errs, b.ControlPlane.Client().CoreV1().Nodes().Delete(ctx, m.Node.Name, metav1.DeleteOptions{}))
+	}
+	return errors.Join(errs...)
+}
+
+// measureServices creates many Services at once, of all kinds in turn, and then
+// lets another process find them as they are to be.
+func (b *bench) measureServices(ctx context.Context) error {
+	cloud, ok := b.serviceCloud()
+	if !ok {
+		return nil
+	}
+	var services []*v1.Service
+	for i := range b.services {
+		kind := b.provider.LoadBalancers[i%len(b.provider.LoadBalancers)]
+		services = append(services, kind.Service(fmt.Sprintf("%s-%d", kind.Name, i)))
+	}
+	what := fmt.Sprintf("Creating %d Services, each of which takes the cloud %v", b.services, b.provisioning)
+	err := b.out.Step(what, func() error { return b.createAll(ctx, cloud, services) })
+	if err != nil {
+		return err
+	}
+	return b.out.Step("Starting it again, until it has seen to all of them", func() error { return b.resyncAll(ctx, cloud) })
+}
+
+func (b *bench) createAll(ctx context.Context, cloud scenario.ServiceCloud, services []*v1.Service) error {
+	ctx, cancel := bounded(ctx, patience+time.Duration(b.services)*b.provisioning)
+	defer cancel()
+	process, err := b.Run("services", b.binary, "--v=2", "--leader-elect=false")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(process.WaitHealthy(ctx), b.awaitQuiet(ctx, process)); err != nil {
+		return err
+	}
+	cloud.SetProvisioning(b.provisioning)
+	defer cloud.SetProvisioning(0)
+	before, began := cloud.Calls(), time.Now()
+	if err := errors.Join(b.CreateServices(ctx, services), b.AwaitServed(ctx, process, services)); err != nil {
+		return err
+	}
+	b.balancers.took, b.balancers.all = time.Since(began), cloud.Calls().Since(before)
+	return b.end(ctx, process)
+}
+
+// resyncAll runs a process that knows nothing until it has looked at every
+// Service.
+func (b *bench) resyncAll(ctx context.Context, cloud scenario.ServiceCloud) error {
+	ctx, cancel := bounded(ctx, patience)
+	defer cancel()
+	before, writes := cloud.Calls(), cloud.Writes()
+	process, err := b.Run("resync", b.binary, "--v=2", "--leader-elect=false")
+	if err != nil {
+		return err
+	}
+	if err := b.awaitEnsured(ctx, process); err != nil {
+		return err
+	}
+	b.balancers.resync, b.balancers.writes = cloud.Calls().Since(before), cloud.Writes().Since(writes)
+	return b.end(ctx, process)
+}
+
+// awaitEnsured returns when a process has begun with every Service and makes no
+// more calls. Only its log tells.
+func (b *bench) awaitEnsured(ctx context.Context, process *ccm.CCM) error {
+	const begun, failed = "Ensuring load balancer for service ", "error processing service"
+	for {
+		log, err := process.Log()
+		switch {
+		case err != nil:
+			return err
+		case strings.Contains(log, failed):
+			return fmt.Errorf("a Service could not be served, the log ends with:\n%s", process.Tail())
+		case strings.Count(log, begun) >= b.services:
+			return b.awaitQuiet(ctx, process)
+		}
+		select {
+		case <-process.Ended():
+			return process.Failure()
+		case <-ctx.Done():
+			return fmt.Errorf("wait for all Services: %w, the log ends with:\n%s", context.Cause(ctx), process.Tail())
+		case <-time.After(logPeriod):
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/scenario"
+)
+
+// services shows a Service with each kind of load balancer from its beginning to
+// its end, where the cloud has any.
+func (s *show) services(ctx context.Context) error {
+	cloud, ok := s.Cloud.(scenario.ServiceCloud)
+	if !ok {
+		return nil
+	}
+	kinds := s.provider.LoadBalancers
+	var services []*v1.Service
+	for _, kind := range kinds {
+		services = append(services, kind.Service(kind.Name))
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+
+	s.out.Title("Services get load balancers")
+	var served []*v1.Service
+	err := s.out.Step(fmt.Sprintf("Creating %d Services, until each has its address", len(services)), func() error {
+		if err := s.CreateServices(ctx, services); err != nil {
+			return err
+		}
+		var err error
+		served, err = s.served(ctx, services)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.out.Line("\n%s", serviceTable(kinds, served))
+	s.out.Line("What is in the cloud for them:")
+	s.out.Text(strings.Join(cloud.Made(), "\n"))
+
+	err = s.out.Step("Deleting the Services, until their finalizers are gone", func() error {
+		return s.DeleteServices(ctx, s.process, services)
+	})
+	if err != nil {
+		return err
+	}
+	if left := cloud.Made(); len(left) > 0 {
+		return fmt.Errorf("the Services are gone, but the cloud still has:\n%s", strings.Join(left, "\n"))
+	}
+	s.out.Note("what is in the cloud for them now: nothing. It has %d machines, and %s since the start",
+		len(s.Cloud.Machines()), howMany(s.Cloud.Calls()))
+	return nil
+}
+
+// served waits until the Services have addresses and returns them as they are
+// then.
+func (s *show) served(ctx context.Context, services []*v1.Service) ([]*v1.Service, error) {
+	var served []*v1.Service
+	err := s.AwaitServices(ctx, s.process, func(found scenario.Services) error {
+		served = nil
+		for _, service := range services {
+			now := found[service.Name]
+			if now == nil || scenario.Address(now) == "" {
+				return fmt.Errorf("service %s has no address", service.Name)
+			}
+			served = append(served, now)
+		}
+		return nil
+	})
+	return served, err
+}
+
+// serviceTable shows Services with the kinds of their load balancers.
+func serviceTable(kinds []scenario.LoadBalancer, services []*v1.Service) string {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tPORTS\tLOAD BALANCER\tADDRESS") //nolint:errcheck // into memory
+	for i, service := range services {
+		var ports []string
+		for _, port := range service.Spec.Ports {
+			ports = append(ports, fmt.Sprintf("%d:%d/%s", port.Port, port.NodePort, port.Protocol))
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", service.Name, strings.Join(ports, ","), kinds[i].Name, scenario.Address(service)) //nolint:errcheck // into memory
+	}
+	_ = table.Flush() // into memory
+	return b.String()
+}
