@@ -166,7 +166,7 @@ func (m *memory) prune(answers map[string]answer, now time.Time) {
 	}
 	maps.DeleteFunc(answers, func(_ string, a answer) bool { return !fresh(a.asked, now, interest) })
 	for key := range answers {
-		if len(answers) < memorySize {
+		if len(answers) < memorySize*3/4 {
 			return
 		}
 		delete(answers, key)
