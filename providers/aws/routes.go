@@ -50,9 +50,10 @@ type routes struct {
 	cidrs keymutex.KeyMutex
 
 	mu sync.Mutex
-	// made are the destinations that got a route since routes were listed, and
-	// forwarding the network interfaces that were told to forward.
-	made, forwarding sets.Set[string]
+	// made are the Nodes that got a route since routes were listed, by
+	// destination, and forwarding the instances that were told to forward.
+	made       map[netip.Prefix]apitypes.NodeName
+	forwarding sets.Set[string]
 }
 
 // routesAPI are the calls in use for routes.
@@ -65,7 +66,10 @@ var _ cloudprovider.Routes = (*routes)(nil)
 
 // newRoutes makes the routes. They find Nodes and instances where the source does.
 func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
-	r := &routes{config: config, api: api, source: source, cidrs: keymutex.NewHashed(0), made: sets.New[string](), forwarding: sets.New[string]()}
+	r := &routes{
+		config: config, api: api, source: source, cidrs: keymutex.NewHashed(0),
+		made: map[netip.Prefix]apitypes.NodeName{}, forwarding: sets.New[string](),
+	}
 	r.table = cache.NewValue(r.readTable, cache.Options[*types.RouteTable]{TTL: tableAge})
 	return r
 }
@@ -125,7 +129,7 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 func (r *routes) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.made.Clear()
+	clear(r.made)
 	r.forwarding.Clear()
 }
 
@@ -217,7 +221,7 @@ func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.made.Insert(cidr.Masked().String())
+	r.made[cidr.Masked()] = route.TargetNode
 	return nil
 }
 
@@ -243,10 +247,10 @@ func (r *routes) remove(ctx context.Context, route *cloudprovider.Route) error {
 	}
 	defer r.lock(cidr)()
 	r.mu.Lock()
-	replaced := r.made.Has(cidr.Masked().String())
+	to, made := r.made[cidr.Masked()]
 	r.mu.Unlock()
-	if replaced {
-		klog.FromContext(ctx).V(4).Info("Route is not deleted: it leads elsewhere by now", "destination", cidr, "node", route.TargetNode)
+	if made && to != route.TargetNode {
+		klog.FromContext(ctx).V(4).Info("Route is not deleted: it leads elsewhere by now", "destination", cidr, "node", to)
 		return nil
 	}
 	return r.deleteRoute(ctx, aws.ToString(table.RouteTableId), cidr)

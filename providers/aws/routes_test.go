@@ -328,6 +328,21 @@ func TestDeleteRoute(t *testing.T) {
 	}
 }
 
+// TestDeleteMade: what was made is deleted at once, listed or not.
+func TestDeleteMade(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	id := r.seed.AddNodes(1)[0]
+	c := r.connect(cloudTuning{})
+	r.know(c, node(id, named("n")))
+	if err := c.routes.CreateRoute(t.Context(), "", "", to("n", pods(1))); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.routes.DeleteRoute(t.Context(), "", to("n", pods(1))); err != nil || len(r.made()) != 0 {
+		t.Errorf("§7: got %v, left %v", err, r.made())
+	}
+}
+
 // TestReusedDestination: the framework deletes the route to the old Node and
 // makes that to the new one at the same time. Whichever comes first, the new one
 // is there afterwards (W15).
