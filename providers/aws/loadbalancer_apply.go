@@ -149,7 +149,7 @@ func (l *loadBalancer) round(ctx context.Context, t task, create, settled bool) 
 	if err != nil {
 		return nil, err
 	}
-	s.warnings = append(warnings, work.warnings...)
+	s.warnings = append(s.warnings, work.warnings...)
 	if err := l.clear(ctx, s, work.doomed); err != nil {
 		return nil, err
 	}
@@ -230,12 +230,9 @@ func (l *loadBalancer) expel(ctx context.Context, t task, o observed, env *chang
 	if err != nil {
 		return nil, err
 	}
-	doomed := securitygroup.Owned(groups, t.request, t.config, o.groups())
+	needs, doomed := t.parting(o, groups)
 	if t.config.LeaveNodeSecurityGroups {
 		return doomed, nil
-	}
-	needs := securitygroup.Needs{
-		LoadBalancer: t.request.Name, Sources: freeSources(t, o, doomed), Ending: idsOf(doomed),
 	}
 	referring, err := securitygroup.ObserveReferring(ctx, l.EC2, t.config.VPC, needs.Ending)
 	if err != nil {

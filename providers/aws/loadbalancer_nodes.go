@@ -16,6 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -103,27 +104,55 @@ func (l *loadBalancer) compareNodes(ctx context.Context, s *step, groups securit
 	if err != nil {
 		return nodeWork{}, err
 	}
-	work := nodeWork{doomed: securitygroup.Owned(groups, s.request, s.config, s.seen.groups())}
-	work.doomed = slices.DeleteFunc(work.doomed, func(g *securitygroup.Group) bool { return slices.Contains(wanted, g.ID) })
+	work, needs := s.audience(groups, wanted)
 	if s.config.LeaveNodeSecurityGroups {
 		return work, nil
 	}
-	needs := securitygroup.Needs{LoadBalancer: s.request.Name, Ending: idsOf(work.doomed)}
-	needs.Groups, work.warnings, work.ambiguous = securitygroup.ChooseNodeGroups(nodesBehind(s.facts),
-		func(id string) bool { return groups[id] != nil })
 	if groups, err = l.complete(ctx, s, groups, needs); err != nil {
 		return work, err
 	}
+	subnets := s.facts.Subnets
+	if s.seen.hasNetwork() {
+		if subnets, err = l.Network.ByID(ctx, s.seen.Network.Subnets()); err != nil {
+			return work, err
+		}
+	}
+	if err := s.ask(&needs, wanted, subnets); err != nil {
+		return work, err
+	}
+	work.diff = securitygroup.DiffNodes(needs, groups, s.config.Cluster)
+	return work, nil
+}
+
+// audience chooses the groups of the nodes that are to let the load balancer in,
+// and those that it has lost. Groups are those of the cluster.
+func (s *step) audience(groups securitygroup.Groups, wanted []string) (nodeWork, securitygroup.Needs) {
+	work := nodeWork{doomed: securitygroup.Owned(groups, s.request, s.config, s.seen.groups())}
+	work.doomed = slices.DeleteFunc(work.doomed, func(g *securitygroup.Group) bool { return slices.Contains(wanted, g.ID) })
+	needs := securitygroup.Needs{LoadBalancer: s.request.Name, Ending: idsOf(work.doomed)}
+	if s.config.LeaveNodeSecurityGroups {
+		return work, needs
+	}
+	needs.Groups, work.warnings, work.ambiguous = securitygroup.ChooseNodeGroups(nodesBehind(s.facts),
+		func(id string) bool { return groups[id] != nil })
+	return work, needs
+}
+
+// ask says what the load balancer needs of these groups. Subnets are those that
+// it is in.
+func (s *step) ask(needs *securitygroup.Needs, wanted []string, subnets []vpc.Subnet) error {
 	if s.request.Kind == request.Network {
-		needs.Rules, err = l.networkRules(ctx, s)
-	} else if len(wanted) > 0 {
+		var err error
+		needs.Rules, err = s.networkRules(subnets)
+		return err
+	}
+	if len(wanted) > 0 {
 		needs.Rules = securitygroup.ForClassicNodes(wanted[0])
 		needs.Sources = slices.Concat(wanted[:1], s.detached(), needs.Ending)
 		// By the groups of nodes it is nodes that are let in.
 		needs.Sources = slices.DeleteFunc(needs.Sources, func(id string) bool { return slices.Contains(needs.Groups, id) })
 	}
-	work.diff = securitygroup.DiffNodes(needs, groups, s.config.Cluster)
-	return work, err
+	return nil
 }
 
 // complete adds to the groups of the cluster those that do not have its tag, and
@@ -139,7 +168,7 @@ func (l *loadBalancer) complete(ctx context.Context, s *step, groups securitygro
 }
 
 // networkRules are the rules that a network load balancer needs.
-func (l *loadBalancer) networkRules(ctx context.Context, s *step) (securitygroup.Rules, error) {
+func (s *step) networkRules(subnets []vpc.Subnet) (securitygroup.Rules, error) {
 	model, _, err := network.Build(s.request, s.facts)
 	if err != nil {
 		return nil, err
@@ -151,12 +180,6 @@ func (l *loadBalancer) networkRules(ctx context.Context, s *step) (securitygroup
 		HealthCheckPorts: model.HealthCheckPorts(),
 		Clients:          s.request.SourceRanges,
 		HidesClients:     s.request.TargetGroupAttributes[request.PreserveClientIP] == "false",
-	}
-	subnets := s.facts.Subnets
-	if s.seen.hasNetwork() {
-		if subnets, err = l.Network.ByID(ctx, s.seen.Network.Subnets()); err != nil {
-			return nil, err
-		}
 	}
 	for _, subnet := range subnets {
 		if subnet.CIDR.IsValid() {
@@ -224,6 +247,15 @@ func idsOf(groups []*securitygroup.Group) []string {
 		ids = append(ids, group.ID)
 	}
 	return ids
+}
+
+// parting is what to take away from the nodes when the load balancers of a
+// Service go, and the groups to be deleted after them.
+func (t task) parting(o observed, groups securitygroup.Groups) (securitygroup.Needs, []*securitygroup.Group) {
+	doomed := securitygroup.Owned(groups, t.request, t.config, o.groups())
+	return securitygroup.Needs{
+		LoadBalancer: t.request.Name, Sources: freeSources(t, o, doomed), Ending: idsOf(doomed),
+	}, doomed
 }
 
 // freeSources are the groups by which nodes let a classic load balancer in that

@@ -228,17 +228,14 @@ func inReach(c request.Config, instance *inventory.Instance) bool {
 	return c.Cluster.Member(instance.Tags) && (instance.VPC == "" || instance.VPC == c.VPC)
 }
 
-// subnets chooses those of the load balancer. A network load balancer that is
-// there keeps its own; one of either kind keeps its scheme.
+// subnets chooses those of the load balancer.
 func (l *loadBalancer) subnets(ctx context.Context, r *request.Request, o observed) ([]vpc.Subnet, error) {
-	internal := r.Internal
-	switch {
-	case len(r.Subnets) > 0:
+	if len(r.Subnets) > 0 {
 		return l.Network.Named(ctx, r.Subnets)
-	case r.Kind == request.Network && o.hasNetwork():
+	}
+	internal, needed := discovery(r, o)
+	if !needed {
 		return nil, nil
-	case r.Kind == request.Classic && o.hasClassic() && o.Classic.Scheme != "":
-		internal = o.Classic.Scheme == "internal"
 	}
 	return l.Network.Discover(ctx, vpc.Wish{Cluster: l.Settings.Cluster, Internal: internal, Fallback: l.Subnet})
 }

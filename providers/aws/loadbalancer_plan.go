@@ -32,7 +32,7 @@ func planLoadBalancer(r *request.Request, f request.Facts, o observed) (change.P
 	if err != nil {
 		return nil, nil, err
 	}
-	f.SecurityGroups = append(choice.Groups, lingering(r, f.Config, o)...)
+	f.SecurityGroups = slices.Concat(choice.Groups, lingering(r, f.Config, o))
 	var more change.Plan
 	var warnings []service.Warning
 	if r.Kind == request.Network {
@@ -58,6 +58,20 @@ func planNetwork(r *request.Request, f request.Facts, o observed) (change.Plan, 
 	}
 	_, skipped := r.Registrable(f, func(state types.InstanceStateName) bool { return state == types.InstanceStateNameRunning })
 	return network.Diff(model, o.Network), slices.Concat(warnings, network.Fixed(model, o.Network), skipped), nil
+}
+
+// discovery says for which scheme subnets are discovered that no annotation
+// names, and whether they are. A network load balancer that is there keeps its
+// own; one of either kind keeps its scheme.
+func discovery(r *request.Request, o observed) (internal, needed bool) {
+	switch {
+	case r.Kind == request.Network && o.hasNetwork():
+		return false, false
+	case r.Kind == request.Classic && o.hasClassic() && o.Classic.Scheme != "":
+		return o.Classic.Scheme == "internal", true
+	default:
+		return r.Internal, true
+	}
 }
 
 // obstacle is a load balancer that keeps the Service from having its own: one of
