@@ -28,9 +28,9 @@ build: bin/$(BINARY) ## Build the binary into bin/
 bin/$(BINARY): FORCE
 	@$(PROGRESS) "building $(BINARY)" $(RELEASE) -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(BINARY)
 
-# The binary of the end-to-end tests: race detector on, and a second provider linked in.
+# The binary of the end-to-end tests: race detector on.
 bin/e2e/$(BINARY): FORCE
-	@$(PROGRESS) "building $(BINARY) for the end-to-end tests" go build $(CHECK) -tags e2e -o $@ ./cmd/$(BINARY)
+	@$(PROGRESS) "building $(BINARY) for the end-to-end tests" go build $(CHECK) -o $@ ./cmd/$(BINARY)
 
 tools: ## Build kube-apiserver, kubectl and etcd, once per machine
 	@tools/build kube-apiserver kubectl etcd >/dev/null
@@ -59,11 +59,11 @@ verify: generate ## Check that generated files, formatting and go.mod are up to 
 		git --no-pager diff HEAD -- $(REFERENCE); \
 		printf '%s\n' "$$stale" "these pages are out of date: run 'make generate' and commit the result" >&2; exit 1; fi
 
-demo: tools bin/$(BINARY) ## Watch nodes being initialised; PROVIDER=vsphere, KEEP=1 leaves it running
+demo: tools bin/$(BINARY) ## Watch nodes being initialised; PROVIDER=aws or vsphere, KEEP=1 leaves it running
 	@$(PROGRESS) "building the demo" $(RELEASE) -o bin/demo ./test/demo
 	@bin/demo -provider $(PROVIDER) -binary bin/$(BINARY)
 
-bench: tools bin/$(BINARY) ## Measure the budgets with N nodes
+bench: tools bin/$(BINARY) ## Measure the budgets of PROVIDER with N nodes
 	@$(PROGRESS) "building the benchmark" $(RELEASE) -o bin/bench ./test/bench
 	@bin/bench -provider $(PROVIDER) -nodes $(N) -binary bin/$(BINARY)
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere"
@@ -12,8 +10,8 @@ import (
 // package registers its factory; the framework's registry cannot be listed, so
 // the names stand here too.
 func descriptors() []provider.Descriptor {
-	return slices.Concat([]provider.Descriptor{
+	return []provider.Descriptor{
 		aws.Descriptor(),
 		vsphere.Descriptor(),
-	}, extraDescriptors())
+	}
 }

@@ -9,40 +9,64 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// design "Choosing" and "Changes at run time": one line of the cloud-config
-// switches the provider, with the same command line.
+// design "Choosing" and "Changes at run time": the cloud-config alone switches the
+// provider, there and back, with the same command line and environment.
 func TestSwitchProvider(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
-	vc := startCloud(t, smallVCenter("vc", "vm-1")).VCenter("vc")
+	r := c.startRegion(t)
+	instance := r.add(1)[0]
+	vc := startCloud(t, smallVCenter("vc", "vm-1", "vm-2")).VCenter("vc")
 	path := writeConfig(t, vsphereConfig(vc))
 	first := c.run(t, path)
 	c.join(t, controlplane.NodeSpec{Name: "vm-1"})
 	c.awaitInitialised(t, "vm-1")
 	wantChosen(t, first, "vsphere")
+	if n := r.Gate().Total(); n != 0 {
+		t.Errorf("AWS was called %d times: %v", n, r.Gate().Calls())
+	}
 	virtual := c.node(t, "vm-1")
 
-	write(t, path, staticConfig)
+	write(t, path, awsConfig)
 	first.awaitExit(t, 0)
 	wantNoSessions(t, vc)
 	calls := vc.Total()
-
 	c.freeLease(t)
 	second := c.run(t, path)
-	c.join(t, controlplane.NodeSpec{Name: "static-1"})
-	c.awaitInitialised(t, "static-1")
-	wantChosen(t, second, "static")
-	if id := c.node(t, "static-1").Spec.ProviderID; id != "static://static-1" {
+	c.join(t, controlplane.NodeSpec{Name: instance.name})
+	c.awaitInitialised(t, instance.name)
+	wantChosen(t, second, "aws")
+	if id := c.node(t, instance.name).Spec.ProviderID; id != r.ProviderID(instance.id) {
 		t.Errorf("the new node's providerID is %q", id)
 	}
-	if now := c.node(t, "vm-1"); now.ResourceVersion != virtual.ResourceVersion {
-		t.Errorf("the other provider's node was changed: %+v", now)
-	}
+	c.wantUnchanged(t, virtual)
 	if n := vc.Total() - calls; n != 0 {
 		t.Errorf("the vCenter was called %d times: %v", n, vc.History())
+	}
+
+	elastic, total := c.node(t, instance.name), 0
+	write(t, path, vsphereConfig(vc))
+	second.awaitExit(t, 0)
+	total = r.Gate().Total()
+	c.freeLease(t)
+	c.run(t, path)
+	c.join(t, controlplane.NodeSpec{Name: "vm-2"})
+	c.awaitInitialised(t, "vm-2")
+	c.wantUnchanged(t, elastic)
+	if n := r.Gate().Total() - total; n != 0 {
+		t.Errorf("AWS was called %d times: %v", n, r.Gate().Calls())
+	}
+}
+
+// wantUnchanged checks that nobody has touched a node.
+func (c *cluster) wantUnchanged(t *testing.T, before *v1.Node) {
+	t.Helper()
+	if now := c.node(t, before.Name); now.ResourceVersion != before.ResourceVersion {
+		t.Errorf("node %s was changed:\n%+v\nbefore:\n%+v", before.Name, now, before)
 	}
 }
 
@@ -59,35 +83,44 @@ func wantChosen(t *testing.T, m *manager, provider string) {
 // content that can ends the process well.
 func TestChangedConfig(t *testing.T) {
 	t.Parallel()
-	const invalid = "multicloud_ccm_config_file_invalid"
+	const (
+		invalid = "multicloud_ccm_config_file_invalid"
+		both    = awsConfig + "NodeIPFamilies = ipv4\nNodeIPFamilies = ipv6\n"
+	)
 	c := startCluster(t)
-	path := writeConfig(t, staticConfig)
+	r := c.startRegion(t)
+	instance := r.seed.AddNode(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{IPv6s: []string{"2001:db8::6"}}})
+	name := r.PrivateDNSName(instance)
+	path := writeConfig(t, awsConfig)
 	m := c.run(t, path)
-	c.join(t, controlplane.NodeSpec{Name: "static-1"})
-	c.awaitInitialised(t, "static-1")
+	c.join(t, controlplane.NodeSpec{Name: name})
+	c.awaitInitialised(t, name)
+	if hasAddress(v1.NodeInternalIP, "2001:db8::6")(c.node(t, name)) == nil {
+		t.Error("nobody has asked for an IPv6 address yet")
+	}
 	m.awaitMetric(t, 0, invalid)
 
-	write(t, path, staticConfig+"[Node \"static-2\"]\naddress = nowhere\n")
+	write(t, path, awsConfig+"RoleARN = nobody\n")
 	m.awaitMetric(t, 1, invalid)
-	m.awaitLog(t, path+":7:1")
+	m.awaitLog(t, path+":3:1")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	m.awaitLog(t, "no such file or directory")
 	m.awaitMetric(t, 1, invalid)
-	write(t, path, staticConfig)
+	write(t, path, awsConfig)
 	m.awaitMetric(t, 0, invalid)
-	for _, cause := range []string{path + ":7:1", "no such file or directory"} {
+	for _, cause := range []string{path + ":3:1", "no such file or directory"} {
 		if lines := m.logged(t, cause); len(lines) != 1 {
 			t.Errorf("want %q once in the log, it is there %d times: %q", cause, len(lines), lines)
 		}
 	}
 
-	write(t, path, strings.ReplaceAll(staticConfig, "10.0.0.1", "10.0.0.2"))
+	write(t, path, both)
 	m.awaitExit(t, 0)
 	c.freeLease(t)
 	c.run(t, path)
-	c.awaitNode(t, "static-1", "to have its new address", hasAddress(v1.NodeInternalIP, "10.0.0.2"))
+	c.awaitNode(t, name, "to have its new address", hasAddress(v1.NodeInternalIP, "2001:db8::6"))
 }
 
 // design "Choosing": what was checked is what the provider is made of.
@@ -99,9 +132,9 @@ func TestConfigChangesWhileStarting(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := c.launch(t, "starting", path)
-	offer(t, path, staticConfig)
+	offer(t, path, awsConfig)
 	m.awaitLog(t, "FLAG: --cloud-config") // it has been read once, and whole
-	offer(t, path, strings.ReplaceAll(staticConfig, "10.0.0.1", "10.0.0.2"))
+	offer(t, path, awsConfig+"Region = us-east-1\n")
 	m.awaitExit(t, 1)
 	if want := "cloud-config " + path + " changed while starting"; len(m.logged(t, want)) != 1 {
 		t.Errorf("want %q once in the log", want)

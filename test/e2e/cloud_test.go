@@ -9,14 +9,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// staticConfig chooses the provider without a cloud.
-const staticConfig = `[Global]
-provider = static
-
-[Node "static-1"]
-address = 10.0.0.1
-`
-
 // startCloud runs simulated vCenters until the test has ended.
 func startCloud(t *testing.T, vcenters ...vsphere.VCenterSpec) *vsphere.Cloud {
 	t.Helper()
@@ -60,7 +52,7 @@ func section(vc *vsphere.VCenter) string {
 	return fmt.Sprintf("[VirtualCenter %q]\nserver = %q\nport = %s\nca-file = %q\n", vc.Name(), host, port, vc.CAFile())
 }
 
-// awaitSessions waits until that many sessions are open at a vCenter.
+// wantNoSessions checks that a vCenter has no session left.
 func wantNoSessions(t *testing.T, vc *vsphere.VCenter) {
 	t.Helper()
 	for _, session := range vc.Sessions() {

@@ -32,6 +32,8 @@ type cluster struct {
 
 	// kubeconfig is the ServiceAccount's.
 	kubeconfig string
+	// environment has the variables of processes, as NAME=value.
+	environment []string
 }
 
 // startCluster runs a control plane until the test has ended. It stores objects
@@ -183,7 +185,7 @@ type nodeState struct {
 }
 
 // addressTypes is the order in which addresses are compared.
-var addressTypes = []v1.NodeAddressType{v1.NodeHostName, v1.NodeInternalIP, v1.NodeExternalIP}
+var addressTypes = []v1.NodeAddressType{v1.NodeHostName, v1.NodeInternalIP, v1.NodeExternalIP, v1.NodeInternalDNS, v1.NodeExternalDNS}
 
 func stateOf(node *v1.Node) nodeState {
 	state := nodeState{ProviderID: node.Spec.ProviderID, Labels: map[string]string{}, Addresses: slices.Clone(node.Status.Addresses)}

@@ -161,7 +161,7 @@ func TestNodesAreInitialised(t *testing.T) {
 	config := vsphereConfig(cloud.VCenters()...) + "ip-family = ipv6, ipv4\n\n[Labels]\nzone = k8s-zone\nregion = k8s-region\n"
 	c := startCluster(t)
 	c.join(t, nodes...)
-	m := c.run(t, writeConfig(t, config), "--node-labels=team=blue")
+	m := c.run(t, writeConfig(t, config), append([]string{"--node-labels=team=blue"}, taggingArgs...)...)
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -174,6 +174,9 @@ func TestNodesAreInitialised(t *testing.T) {
 		})
 	}
 	t.Run("Counted", func(t *testing.T) { testCalls(t, m, cloud) })
+	if len(m.logged(t, "The tagging controller is for AWS alone, not starting it")) != 1 {
+		t.Error("aws §14: the flags of the tagging controller are for every provider, but it works for one alone and the log says so")
+	}
 	m.terminate(t)
 	for _, vc := range cloud.VCenters() {
 		wantNoSessions(t, vc)
@@ -218,7 +221,8 @@ subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := c.run(t, writeConfig(t, staticConfig))
+	c.startRegion(t).add(1)
+	m := c.run(t, writeConfig(t, awsConfig))
 	page, err := m.Get(t.Context(), c.as(t, v1.NamespaceDefault, "reader"), "/metrics")
 	if err != nil || !strings.Contains(page, "multicloud_ccm_") {
 		t.Errorf("reader got %d bytes, %v", len(page), err)

@@ -40,7 +40,7 @@ func (c *cluster) launch(t *testing.T, name, cloudConfig string, args ...string)
 	}
 	process, err := ccm.Start(ccm.Options{
 		Binary: binary, Dir: t.TempDir(), Name: name, Kubeconfig: c.kubeconfig, CloudConfig: cloudConfig,
-		Args: append([]string{"--v=2", "--node-monitor-period=500ms"}, args...),
+		Env: c.environment, Args: append([]string{"--v=2", "--node-monitor-period=500ms"}, args...),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -53,13 +53,13 @@ func wrongStarts() map[string]wrongStart {
 		"KeyAndFlagDisagree": {
 			reason: "both are named, and where the key stands",
 			file:   vcenterConfig,
-			args:   []string{"--cloud-provider=static"},
-			want:   []string{`cloud.conf:2:1: [Global] provider is "vsphere" but --cloud-provider is "static"`},
+			args:   []string{"--cloud-provider=aws"},
+			want:   []string{`cloud.conf:2:1: [Global] provider is "vsphere" but --cloud-provider is "aws"`},
 		},
 		"UnknownKey": {
 			reason: "a typo gets the known names and the nearest one",
 			file:   "[Global]\nprovider = vshpere\n",
-			want:   []string{`cloud.conf:2:1`, `unknown provider "vshpere", known are: static, vsphere, did you mean "vsphere"?`},
+			want:   []string{`cloud.conf:2:1`, `unknown provider "vshpere", known are: aws, vsphere, did you mean "vsphere"?`},
 		},
 		"UnknownFlag": {
 			reason: "the same for the flag",
@@ -74,7 +74,7 @@ func wrongStarts() map[string]wrongStart {
 			file:   "[Global]\nprovider = vsphere-paravirtual\n",
 			want:   []string{`unknown provider "vsphere-paravirtual"`, "is not"},
 		},
-		"NoProvider": {reason: "the names to choose from", file: "[Foo]\na = b\n", want: []string{"no cloud provider chosen: set [Global] provider in cloud.conf to one of: static, vsphere"}},
+		"NoProvider": {reason: "the names to choose from", file: "[Foo]\na = b\n", want: []string{"no cloud provider chosen: set [Global] provider in cloud.conf to one of: aws, vsphere"}},
 		"EmptyFile":  {reason: "an empty file is said to be one", want: []string{"no cloud provider chosen: cloud.conf is empty"}},
 		"EmptyFileWithFlag": {
 			reason: "vsphere §1: never a nil-reader panic",
@@ -102,9 +102,9 @@ func wrongStarts() map[string]wrongStart {
 			file:   "[Global]\nprovider = vsphere\n[VirtualCenter \"vc\"]\nuser = somebody\n",
 			want:   []string{`cloud.conf:3:1: [VirtualCenter "vc"]`, "Password is missing"},
 		},
-		"NoWorkersByFlag": {reason: "framework §2: no node would ever be initialised", file: staticConfig, args: []string{"--concurrent-node-syncs=0"}, want: []string{"--concurrent-node-syncs must be more than zero, got 0"}},
-		"NoWorkersByKey":  {reason: "the same in the file", file: "[Controllers]\nconcurrent-node-syncs = 0\n" + staticConfig, want: []string{"cloud.conf:2:1: [Controllers] concurrent-node-syncs: must be a number above zero"}},
-		"StrictTypo":      {reason: "design Strictness: a typo is an error on request", file: "[Multicloud]\nstrict = true\n[Nodee \"x\"]\n" + staticConfig, want: []string{"cloud.conf:3:1: unknown section", "did you mean [Node]?"}},
+		"NoWorkersByFlag": {reason: "framework §2: no node would ever be initialised", file: awsConfig, args: []string{"--concurrent-node-syncs=0"}, want: []string{"--concurrent-node-syncs must be more than zero, got 0"}},
+		"NoWorkersByKey":  {reason: "the same in the file", file: "[Controllers]\nconcurrent-node-syncs = 0\n" + awsConfig, want: []string{"cloud.conf:2:1: [Controllers] concurrent-node-syncs: must be a number above zero"}},
+		"StrictTypo":      {reason: "design Strictness: a typo is an error on request", file: "[Multicloud]\nstrict = true\n[ServiceOverrid \"x\"]\n" + awsConfig, want: []string{"cloud.conf:3:1: unknown section", "did you mean [ServiceOverride]?"}},
 	}
 }
 
@@ -146,12 +146,12 @@ func TestOfflineCommands(t *testing.T) {
 		want   []string
 	}{
 		"Version":         {reason: "needs no config", args: []string{"--version"}, want: []string{"Kubernetes v"}},
-		"Providers":       {reason: "what is registered and what it supports", args: []string{"providers"}, want: []string{"vsphere ", "instances ", "NSX-T load balancers and routes are not supported yet", "static "}},
+		"Providers":       {reason: "what is registered and what it supports", args: []string{"providers"}, want: []string{"vsphere ", "instances ", "NSX-T load balancers and routes are not supported yet", "aws ", "classic and network", "in the route table of the cluster"}},
 		"Validate":        {reason: "the chosen provider", args: []string{"config", "validate", "--cloud-config=good.conf"}, want: []string{"good.conf: valid for provider vsphere"}},
 		"ValidateTypo":    {reason: "a warning at start is an error here", args: []string{"config", "validate", "--cloud-config=typo.conf"}, code: 1, want: []string{"error: typo.conf:8:1:", "did you mean", "is not valid for provider vsphere"}},
 		"ValidateWrong":   {reason: "all errors, none with a secret", args: []string{"config", "validate", "--cloud-config=wrong.conf"}, code: 1, want: []string{"wrong.conf:"}},
 		"ValidateNothing": {reason: "a file is needed", args: []string{"config", "validate"}, code: 1, want: []string{"--cloud-config is missing"}},
-		"ValidateFlag":    {reason: "the flag must agree here, too", args: []string{"config", "validate", "--cloud-config=good.conf", "--cloud-provider=static"}, code: 1, want: []string{"remove one or make them agree"}},
+		"ValidateFlag":    {reason: "the flag must agree here, too", args: []string{"config", "validate", "--cloud-config=good.conf", "--cloud-provider=aws"}, code: 1, want: []string{"remove one or make them agree"}},
 		"Explain": {
 			reason: "each key with its place or default, secrets redacted",
 			args:   []string{"config", "explain", "--cloud-config=good.conf"},

@@ -1,0 +1,140 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+)
+
+// fleet is a cluster of AWS whose nodes meet different ends.
+type fleet struct {
+	*cluster
+	*region
+
+	manager *manager
+	// The instances by what becomes of them.
+	on, off, ended, forgotten machine
+}
+
+// all are the nodes of all instances.
+func (f *fleet) all() []string {
+	return names([]machine{f.on, f.off, f.ended, f.forgotten})
+}
+
+// routes are the destinations of the routes to nodes.
+func (f *fleet) routes() []string {
+	var found []string
+	for _, route := range f.Routes(f.seed.PrivateTable) {
+		destination, _, _ := strings.Cut(route, " ")
+		if strings.HasPrefix(destination, "10.244.") {
+			found = append(found, destination)
+		}
+	}
+	return found
+}
+
+func (f *fleet) awaitRoutes(t *testing.T, want ...string) {
+	t.Helper()
+	await(t, "the routes to be as the nodes are", func(context.Context) error {
+		if got := f.routes(); !slices.Equal(got, want) {
+			return fmt.Errorf("they go to %q, want %q", got, want)
+		}
+		return nil
+	})
+}
+
+// aws §5 InstanceExists and InstanceShutdown, §7, framework §6
+// cloud-node-lifecycle and route, design "Nodes": what becomes of the nodes of
+// instances that were stopped, terminated or forgotten, and of the routes to
+// them.
+func TestInstancesComeToTheirEnd(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	t.Run("Routed", f.testRoutes)
+	t.Run("Stopped", f.testStopped)
+	t.Run("Gone", f.testGone)
+}
+
+func startFleet(t *testing.T) *fleet {
+	t.Helper()
+	c := startCluster(t)
+	r := c.startRegion(t)
+	machines := r.add(4)
+	f := &fleet{cluster: c, region: r, on: machines[0], off: machines[1], ended: machines[2], forgotten: machines[3]}
+	c.joinAll(t, machines)
+	for i, name := range names(machines) {
+		cidr := fmt.Sprintf("10.244.%d.0/24", i+1)
+		patch := fmt.Appendf(nil, `{"spec":{"podCIDR":%q,"podCIDRs":[%q]}}`, cidr, cidr)
+		if _, err := c.Client().CoreV1().Nodes().Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.manager = c.run(t, writeConfig(t, awsConfig), "--configure-cloud-routes", "--cluster-cidr=10.244.0.0/16")
+	c.awaitInitialised(t, f.all()...)
+	return f
+}
+
+func (f *fleet) testRoutes(t *testing.T) {
+	f.awaitRoutes(t, "10.244.1.0/24", "10.244.2.0/24", "10.244.3.0/24", "10.244.4.0/24")
+	for _, m := range []machine{f.on, f.off, f.ended, f.forgotten} {
+		if f.SourceDestCheck(f.Interfaces(m.id)[0]) {
+			t.Errorf("aws §7: %s drops what is not for itself", m.id)
+		}
+		f.awaitNode(t, m.name, "to have its network", func(node *v1.Node) error {
+			for _, condition := range node.Status.Conditions {
+				if condition.Type == v1.NodeNetworkUnavailable && condition.Reason == "RouteCreated" {
+					return nil
+				}
+			}
+			return fmt.Errorf("its conditions are %+v", node.Status.Conditions)
+		})
+	}
+}
+
+func (f *fleet) testStopped(t *testing.T) {
+	f.SetState(f.off.id, aws.Stopped)
+	f.setReady(t, v1.ConditionUnknown, f.on.name, f.off.name)
+	f.awaitNode(t, f.off.name, "to be tainted", tainted(shutdown))
+	if err := untainted(shutdown)(f.node(t, f.on.name)); err != nil {
+		t.Errorf("the instance of node %s runs, but %v", f.on.name, err)
+	}
+	f.SetState(f.off.id, aws.Running)
+	f.setReady(t, v1.ConditionTrue, f.on.name, f.off.name)
+	f.awaitNode(t, f.off.name, "to lose its taint", untainted(shutdown))
+}
+
+func (f *fleet) testGone(t *testing.T) {
+	const foreign, nameless = "foreign", "nameless"
+	f.join(t, controlplane.NodeSpec{Name: nameless}, // no instance has its name, and it has no providerID
+		controlplane.NodeSpec{Name: foreign, ProviderID: "vsphere://56492e42-22ad-3911-6d72-59cc8f26bc90"})
+	f.initialiseByHand(t, foreign)
+	f.Terminate(f.ended.id)
+	f.Remove(f.forgotten.id)
+	everybody := append(f.all(), nameless, foreign)
+	f.setReady(t, v1.ConditionUnknown, everybody...)
+	for _, m := range []machine{f.ended, f.forgotten} {
+		id := f.node(t, m.name).Spec.ProviderID
+		f.manager.awaitLog(t, "error checking if node "+m.name+" exists: find instance "+id+": not visible yet: the node is younger than 5m")
+	}
+	f.manager.awaitLog(t, fmt.Sprintf(`Node belongs to another cloud and is left alone" node=%q`, foreign))
+
+	f.age(t, everybody...)
+	stranger := f.node(t, foreign)
+	f.awaitGone(t, f.ended.name)
+	f.awaitGone(t, f.forgotten.name)
+	f.awaitRoutes(t, "10.244.1.0/24", "10.244.2.0/24")
+	f.manager.awaitPasses(t, 2)
+	for _, name := range []string{f.on.name, f.off.name, nameless} {
+		f.node(t, name)
+	}
+	f.wantUnchanged(t, stranger)
+}

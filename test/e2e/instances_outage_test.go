@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+)
+
+// regionOutage is one way for AWS to be of no use.
+type regionOutage struct {
+	reason string
+	begin  func(r *region)
+	end    func(r *region) error
+	// code is what failed calls are counted under.
+	code string
+}
+
+func regionOutages() map[string]regionOutage {
+	up := func(r *region) error { return r.Server().Up() }
+	mend := func(r *region) error { r.Gate().Mend(); return nil }
+	return map[string]regionOutage{
+		"down":    {reason: "nothing listens", begin: func(r *region) { r.Server().Down() }, end: up, code: "unavailable"},
+		"hanging": {reason: "connections open and nothing answers", begin: func(r *region) { r.Server().Hang() }, end: up, code: "timeout"},
+		"throttling": {
+			reason: "W38: too many calls are no answer about any instance",
+			begin:  func(r *region) { r.Gate().Break("ec2", front.Always(), aws.Throttled()) }, end: mend, code: "throttled",
+		},
+		"refusing": {
+			reason: "the policy of the role was taken away: what may not be seen is not gone",
+			begin:  func(r *region) { r.Gate().Break("ec2", front.Always(), aws.Denied()) }, end: mend, code: "denied",
+		},
+	}
+}
+
+// design "Nodes" and "Seeing what it does", aws §5 InstanceExists: while AWS is of
+// no use no Node is deleted and the process lives; afterwards it carries on by
+// itself.
+func TestRegionOutageDeletesNothing(t *testing.T) {
+	t.Parallel()
+	for name, o := range regionOutages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			t.Log(o.reason)
+			testRegionOutage(t, o)
+		})
+	}
+}
+
+func testRegionOutage(t *testing.T, o regionOutage) {
+	c := startCluster(t)
+	r := c.startRegion(t)
+	machines := r.add(2)
+	there, gone := machines[0].name, machines[1].name
+	m := c.run(t, writeConfig(t, awsConfig))
+	c.joinAll(t, machines)
+	c.awaitInitialised(t, there, gone)
+	// A third one, whose instance never was: the process knows nothing of it.
+	c.join(t, controlplane.NodeSpec{Name: "unknown", ProviderID: "aws:///us-west-2a/i-0dead0dead0dead00"})
+	c.initialiseByHand(t, "unknown")
+	all := []string{there, gone, "unknown"}
+
+	o.begin(r)
+	r.Remove(machines[1].id)
+	late := r.add(1)
+	c.joinAll(t, late)
+	c.setReady(t, v1.ConditionUnknown, all...)
+	m.await(t, "calls to fail", func(ctx context.Context) error {
+		failed, err := m.metric(ctx, "multicloud_ccm_cloud_requests_total", fmt.Sprintf("code=%q", o.code))
+		if err == nil && failed == 0 {
+			err = errors.New("none has")
+		}
+		return err
+	})
+	c.age(t, all...)
+	m.awaitUndecided(t, "unknown")
+	m.awaitPasses(t, 2)
+	for _, name := range all {
+		c.node(t, name)
+	}
+	if err := tainted(uninitialized)(c.node(t, late[0].name)); err != nil {
+		t.Errorf("node %s was initialised by a cloud that is out of reach: %v", late[0].name, err)
+	}
+	if err := m.WaitHealthy(within(t)); err != nil {
+		t.Errorf("an outage of the cloud is no reason for a restart: %v", err)
+	}
+
+	if err := o.end(r); err != nil {
+		t.Fatal(err)
+	}
+	c.awaitInitialised(t, late[0].name)
+	c.awaitGone(t, gone)
+	c.awaitGone(t, "unknown")
+	m.awaitPasses(t, 2)
+	c.node(t, there)
+}
