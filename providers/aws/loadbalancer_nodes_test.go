@@ -36,6 +36,7 @@ func TestSharedGroup(t *testing.T) {
 	first, second := two(annotate(request.AnnotationSecurityGroups, id))
 	b.ensure(first)
 	b.ensure(second)
+	b.Gate().Break("elb.DescribeTags", front.Always(), sim.Denied())
 	b.remove(first)
 	b.admitted(apiName)
 	b.quiet(second)
@@ -110,24 +111,25 @@ func TestSharedHealthRule(t *testing.T) {
 	for name, test := range map[string]struct {
 		settings []func(*loadBalancerConfig)
 		options  []kubetest.ServiceOption
-		denied   bool
+		denied   string
 	}{
 		"shared mode":        {settings: []func(*loadBalancerConfig){sharedProbe}, options: []kubetest.ServiceOption{nlb()}},
 		"annotated":          {options: []kubetest.ServiceOption{nlb(), port}},
-		"description denied": {options: []kubetest.ServiceOption{nlb(), port}, denied: true},
+		"description denied": {options: []kubetest.ServiceOption{nlb(), port}, denied: "UpdateSecurityGroupRuleDescriptionsIngress"},
+		"tags denied":        {options: []kubetest.ServiceOption{nlb(), port}, denied: "elbv2.DescribeTags"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := balance(t, test.settings...)
-			if test.denied {
-				b.Gate().Break("UpdateSecurityGroupRuleDescriptionsIngress", front.Always(), sim.Denied())
-			}
 			before := b.Leaks()
 			first, second := two(test.options...)
 			b.ensure(first)
 			b.ensure(second)
 			b.admitted(webName)
 			b.admitted(apiName)
+			if test.denied != "" {
+				b.Gate().Break(test.denied, front.Always(), sim.Denied())
+			}
 			b.remove(first)
 			b.admitted(apiName)
 			for _, rule := range b.rules(b.seed.NodeGroup) {

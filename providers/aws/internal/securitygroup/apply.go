@@ -236,7 +236,7 @@ func (s describeRules) Apply(ctx context.Context, env *change.Env) error {
 	case errors.Is(err, apierr.ErrDenied), hasCode(err, codeRuleMissing):
 		// The action is not among those that IAM policies are known to allow. A
 		// rule that has no description of its own any more is made anew.
-		if err := (revoke{group: s.group, rules: s.rules}).Apply(ctx, env); err != nil {
+		if err := revoke(s).Apply(ctx, env); err != nil {
 			return err
 		}
 		return authorize{group: s.group, rules: s.rules}.Apply(ctx, env)

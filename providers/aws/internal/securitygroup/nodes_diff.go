@@ -1,6 +1,7 @@
 package securitygroup
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -107,9 +108,7 @@ func Named(groups Groups, loadBalancer string) bool {
 func (d NodeDiff) Stale() []Rule {
 	all := Rules{}
 	for _, group := range d.groups {
-		for rule, description := range group.stale {
-			all[rule] = description
-		}
+		maps.Copy(all, group.stale)
 	}
 	return all.sorted()
 }
@@ -141,10 +140,7 @@ func (d NodeDiff) Plan(heirs Heirs) change.Plan {
 // inherit keeps the rules that others need, under the name of one of them.
 func (g *nodeGroup) inherit(heirs Heirs) {
 	stale := Rules{}
-	renamed := Rules{}
-	for rule, description := range g.renamed {
-		renamed[rule] = description
-	}
+	renamed := maps.Clone(g.renamed)
 	for rule, description := range g.stale {
 		heir, needed := heirs[rule]
 		switch {
@@ -171,16 +167,8 @@ func (g *nodeGroup) tune() {
 			}
 		}
 	}
-	missing, stale := Rules{}, Rules{}
-	for rule, description := range g.missing {
-		missing[rule] = description
-	}
-	for rule, description := range wanted.without(g.Rules) {
-		missing[rule] = description
-	}
-	for rule, description := range g.stale {
-		stale[rule] = description
-	}
+	missing, stale := maps.Clone(g.missing), maps.Clone(g.stale)
+	maps.Copy(missing, wanted.without(g.Rules))
 	for rule, description := range g.Rules.without(wanted) {
 		if description == mtuDescription {
 			stale[rule] = description

@@ -3,6 +3,7 @@ package securitygroup
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // tagChunk is how many load balancers either API tells the tags of at once.
@@ -105,13 +107,14 @@ func (o Others) classicHeirs(ctx context.Context, rules []Rule, heirs Heirs) err
 	return nil
 }
 
-// classicMembers are those of the load balancers that are there for the cluster.
+// classicMembers are those of the load balancers that are there for the cluster,
+// all of them if tags may not be read.
 func (o Others) classicMembers(ctx context.Context, names []string) ([]string, error) {
 	var members []string
-	for chunk := range slices.Chunk(names, tagChunk) {
-		answer, err := o.Classic.DescribeTags(ctx, &elb.DescribeTagsInput{LoadBalancerNames: chunk})
+	err := halve(names, func(some []string) error {
+		answer, err := o.Classic.DescribeTags(ctx, &elb.DescribeTagsInput{LoadBalancerNames: some})
 		if err != nil {
-			return nil, fmt.Errorf("describe the tags of classic load balancers that share a security group: %w", err)
+			return err
 		}
 		for i := range answer.TagDescriptions {
 			seen := &answer.TagDescriptions[i]
@@ -119,8 +122,37 @@ func (o Others) classicMembers(ctx context.Context, names []string) ([]string, e
 				members = append(members, aws.ToString(seen.LoadBalancerName))
 			}
 		}
+		return nil
+	})
+	if errors.Is(err, apierr.ErrDenied) {
+		return names, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("describe the tags of classic load balancers that share a security group: %w", err)
 	}
 	return members, nil
+}
+
+// halve asks about things by the page, and about half of them where one is not
+// found: others go away meanwhile.
+func halve[T any](things []T, ask func([]T) error) error {
+	for chunk := range slices.Chunk(things, tagChunk) {
+		err := ask(chunk)
+		if !errors.Is(err, apierr.ErrNotFound) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		half := len(chunk) / 2
+		if half == 0 {
+			continue
+		}
+		if err := errors.Join(halve(chunk[:half], ask), halve(chunk[half:], ask)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o Others) member(list []elbtypes.Tag) bool {
@@ -157,19 +189,13 @@ func (o Others) networkHeirs(ctx context.Context, rules []Rule, heirs Heirs) err
 		return err
 	}
 	candidates = slices.DeleteFunc(candidates, func(p *probing) bool { return !slices.ContainsFunc(rules, p.needs) })
-	for chunk := range slices.Chunk(candidates, tagChunk) {
-		members, err := o.networkMembers(ctx, chunk)
-		if err != nil {
-			return err
-		}
-		for _, rule := range rules {
-			i := slices.IndexFunc(members, func(p *probing) bool { return p.needs(rule) })
-			if _, found := heirs[rule]; !found && i >= 0 {
-				heirs[rule] = members[i].name
-			}
-		}
-		if !slices.ContainsFunc(rules, func(r Rule) bool { return heirs[r] == "" }) {
-			break
+	members, err := o.networkMembers(ctx, candidates)
+	if err != nil {
+		return err
+	}
+	for _, rule := range rules {
+		if i := slices.IndexFunc(members, func(p *probing) bool { return p.needs(rule) }); i >= 0 {
+			heirs[rule] = members[i].name
 		}
 	}
 	return nil
@@ -261,25 +287,35 @@ func (o Others) place(ctx context.Context, candidates []*probing) error {
 	return nil
 }
 
-// networkMembers are those of the load balancers that are there for the cluster.
+// networkMembers are those of the load balancers that are there for the cluster,
+// all of them if tags may not be read.
 func (o Others) networkMembers(ctx context.Context, candidates []*probing) ([]*probing, error) {
-	arns := make([]string, 0, len(candidates))
-	for _, p := range candidates {
-		arns = append(arns, p.arn)
+	members := sets.New[string]()
+	err := halve(candidates, func(some []*probing) error {
+		var arns []string
+		for _, p := range some {
+			arns = append(arns, p.arn)
+		}
+		answer, err := o.Network.DescribeTags(ctx, &elbv2.DescribeTagsInput{ResourceArns: arns})
+		if err != nil {
+			return err
+		}
+		for i := range answer.TagDescriptions {
+			tags := map[string]string{}
+			for _, tag := range answer.TagDescriptions[i].Tags {
+				tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
+			}
+			if o.Cluster.Member(tags) {
+				members.Insert(aws.ToString(answer.TagDescriptions[i].ResourceArn))
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, apierr.ErrDenied) {
+		return candidates, nil
 	}
-	answer, err := o.Network.DescribeTags(ctx, &elbv2.DescribeTagsInput{ResourceArns: arns})
 	if err != nil {
 		return nil, fmt.Errorf("describe the tags of network load balancers that share a health check port: %w", err)
 	}
-	members := sets.New[string]()
-	for i := range answer.TagDescriptions {
-		tags := map[string]string{}
-		for _, tag := range answer.TagDescriptions[i].Tags {
-			tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
-		}
-		if o.Cluster.Member(tags) {
-			members.Insert(aws.ToString(answer.TagDescriptions[i].ResourceArn))
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(candidates), func(p *probing) bool { return !members.Has(p.arn) }), nil
+	return slices.DeleteFunc(candidates, func(p *probing) bool { return !members.Has(p.arn) }), nil
 }
