@@ -108,7 +108,7 @@ func (r *Request) readAnnotations(svc *v1.Service, config Config) ([]service.War
 		r.SecurityGroups = list(svc, AnnotationSecurityGroups)
 	}
 	r.TLS = TLS{Certificate: text(svc, AnnotationSSLCert), Policy: text(svc, AnnotationSSLPolicy)}
-	if text(svc, AnnotationSSLPorts) != everyPort {
+	if strings.TrimSpace(text(svc, AnnotationSSLPorts)) != everyPort {
 		r.TLS.Ports = list(svc, AnnotationSSLPorts)
 	}
 	r.BackendProtocol = text(svc, AnnotationBackendProtocol)

@@ -33,19 +33,71 @@ func (r *Request) ignored(svc *v1.Service, config Config) []service.Warning {
 	if !r.usesSecurityGroups(config) && AnnotationSecurityGroups.IsSet(svc) {
 		ignore(AnnotationSecurityGroups, "a network load balancer needs NLBSecurityGroupMode = Managed for it")
 	}
-	if r.TLS.Certificate == "" {
-		for _, name := range []annotation.Name{AnnotationSSLPorts, AnnotationSSLPolicy} {
-			if text(svc, name) != "" {
-				ignore(name, "there is no TLS without "+string(AnnotationSSLCert))
-			}
+	for _, useless := range slices.Concat(r.uselessTLS(), r.uselessBackend(), r.uselessAttributes()) {
+		if text(svc, useless.name) != "" {
+			ignore(useless.name, useless.why)
 		}
-	} else if unknown := r.unknownPorts(); len(unknown) > 0 {
-		ignore(AnnotationSSLPorts, "no port is called "+strings.Join(unknown, ", "))
-	}
-	if r.BackendProtocol != "" && !isBackendProtocol(r.BackendProtocol) {
-		ignore(AnnotationBackendProtocol, r.BackendProtocol+" is not one of http, https, ssl, tcp")
 	}
 	return warnings
+}
+
+// uselessness is why an annotation has no effect if it is set.
+type uselessness struct {
+	name annotation.Name
+	why  string
+}
+
+// uselessTLS are the annotations about TLS that have no effect.
+func (r *Request) uselessTLS() []uselessness {
+	without := "there is no TLS without " + string(AnnotationSSLCert)
+	switch unknown := r.unknownPorts(); {
+	case r.TLS.Certificate == "":
+		return []uselessness{{AnnotationSSLPorts, without}, {AnnotationSSLPolicy, without}}
+	case r.overUDP():
+		return []uselessness{{AnnotationSSLCert, noTLS}, {AnnotationSSLPorts, noTLS}, {AnnotationSSLPolicy, noTLS}}
+	case len(unknown) > 0:
+		return []uselessness{{AnnotationSSLPorts, "no port is called " + strings.Join(unknown, ", ")}}
+	default:
+		return nil
+	}
+}
+
+const noTLS = "UDP ports have no TLS"
+
+func (r *Request) overUDP() bool {
+	return slices.ContainsFunc(r.Ports, func(p Port) bool { return p.Protocol == v1.ProtocolUDP })
+}
+
+// uselessBackend is the protocol of the backends if it has no effect: it is none,
+// or means nothing to a network load balancer.
+func (r *Request) uselessBackend() []uselessness {
+	protocol := strings.ToLower(r.BackendProtocol)
+	switch {
+	case !isBackendProtocol(protocol):
+		return []uselessness{{AnnotationBackendProtocol, r.BackendProtocol + " is not one of http, https, ssl, tcp"}}
+	case r.Kind == Classic, protocol == "tcp", r.BackendProtocol == "ssl" && r.TLS.Certificate != "" && !r.overUDP():
+		return nil
+	default:
+		return []uselessness{{AnnotationBackendProtocol, "a network load balancer knows ssl alone, on ports with TLS"}}
+	}
+}
+
+// uselessAttributes are the annotations about what is off.
+func (r *Request) uselessAttributes() []uselessness {
+	var list []uselessness
+	if a := r.Attributes.AccessLogEnabled; a == nil || !*a {
+		off := "there are no access logs without " + string(AnnotationAccessLogEnabled) + "=true"
+		list = append(list, uselessness{AnnotationAccessLogBucket, off}, uselessness{AnnotationAccessLogPrefix, off})
+		if r.Kind == Classic {
+			list = append(list, uselessness{AnnotationAccessLogEmitInterval, off})
+		}
+	}
+	if a := r.Attributes.DrainingEnabled; r.Kind == Classic && (a == nil || !*a) {
+		list = append(list, uselessness{
+			AnnotationDrainingTimeout, "connections are not drained without " + string(AnnotationDrainingEnabled) + "=true",
+		})
+	}
+	return list
 }
 
 // misplaced tells of annotations that are made for the other kind of load
