@@ -61,10 +61,11 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 		Listeners:      listeners(r, f.Config.Cluster, check),
 		Targets:        targets(r, f),
 	}
-	return model, model.unfit(), nil
+	return model, append(useless(r, f.Config, check), model.unfit()...), nil
 }
 
-// mappings puts addresses to subnets, by position.
+// mappings puts addresses to subnets, by position. Where nobody chose subnets the
+// load balancer has its own, and the addresses are told alone.
 func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
 	if err := errors.Join(
 		matches("elastic IP allocations", r.EIPAllocations, f.Subnets),
@@ -72,15 +73,15 @@ func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
 	); err != nil {
 		return nil, apierr.Mark(apierr.ErrInvalid, err)
 	}
-	list := make([]Mapping, len(f.Subnets))
+	list := make([]Mapping, max(len(f.Subnets), len(r.EIPAllocations), len(r.PrivateIPv4Addresses)))
 	for i, subnet := range f.Subnets {
 		list[i].Subnet = subnet.ID
-		if len(r.EIPAllocations) > 0 {
-			list[i].Allocation = r.EIPAllocations[i]
-		}
-		if len(r.PrivateIPv4Addresses) > 0 {
-			list[i].PrivateIPv4 = r.PrivateIPv4Addresses[i]
-		}
+	}
+	for i, allocation := range r.EIPAllocations {
+		list[i].Allocation = allocation
+	}
+	for i, address := range r.PrivateIPv4Addresses {
+		list[i].PrivateIPv4 = address
 	}
 	return list, nil
 }

@@ -8,7 +8,9 @@ import (
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
 // Paths that are probed unless an annotation names another.
@@ -38,6 +40,27 @@ func healthCheck(r *request.Request, c request.Config) (HealthCheck, error) {
 	override(&check.UnhealthyThreshold, r.HealthCheck.UnhealthyThreshold)
 	check.Timeout = r.HealthCheck.Timeout
 	return check, nil
+}
+
+// useless warns of annotations that the health check does without: those that
+// Shared mode overrides, and a path where none is asked for.
+func useless(r *request.Request, c request.Config, check HealthCheck) []service.Warning {
+	var warnings []service.Warning
+	ignore := func(name annotation.Name, set bool, why string) {
+		if set {
+			warnings = append(warnings, service.Warn(request.IgnoredAnnotation, "Annotation %s is ignored: %s", name, why))
+		}
+	}
+	a := r.HealthCheck
+	if c.SharedProbe && !r.LocalTraffic {
+		const shared = "ClusterServiceLoadBalancerHealthProbeMode = Shared has one probe for all"
+		ignore(request.AnnotationHealthCheckProtocol, a.Protocol != nil, shared)
+		ignore(request.AnnotationHealthCheckPort, a.Port != nil, shared)
+		ignore(request.AnnotationHealthCheckPath, a.Path != nil, shared)
+		return warnings
+	}
+	ignore(request.AnnotationHealthCheckPath, a.Path != nil && !check.http(), "a health check over "+string(check.Protocol)+" has no path")
+	return warnings
 }
 
 // baseCheck is the health check without annotations, and the path that it has if

@@ -31,8 +31,8 @@ type Query struct {
 	Service types.NamespacedName
 	Cluster cluster.ID
 	VPC     string
-	// Attributes has the attributes of target groups read too, which matter
-	// only to a Service that asks for some.
+	// Attributes has the attributes of target groups read too, which mostly do
+	// not matter.
 	Attributes bool
 	// Brief leaves out whatever deleting does not need: listeners, attributes
 	// and targets.

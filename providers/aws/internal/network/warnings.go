@@ -65,7 +65,19 @@ func compare(want, have []Mapping, part func(Mapping) string) (text string, diff
 	if text == "" {
 		text = "none"
 	}
-	return text, !slices.Equal(wanted, seen)
+	return text, !slices.Equal(wanted, seen) || moved(want, have, part)
+}
+
+// moved says whether a part is wanted in a subnet that has another one.
+func moved(want, have []Mapping, part func(Mapping) string) bool {
+	wanted := make(map[string]string, len(want))
+	for _, mapping := range want {
+		wanted[mapping.Subnet] = part(mapping)
+	}
+	return slices.ContainsFunc(have, func(mapping Mapping) bool {
+		value, ok := wanted[mapping.Subnet]
+		return ok && mapping.Subnet != "" && value != part(mapping)
+	})
 }
 
 // parts are the values of one part of the mappings, sorted.
