@@ -42,7 +42,7 @@ type task struct {
 func (t task) query(brief bool) network.Query {
 	return network.Query{
 		Name: t.request.Name, Service: t.request.Service, Cluster: t.config.Cluster, VPC: t.config.VPC,
-		Attributes: len(t.request.TargetGroupAttributes) > 0, Brief: brief,
+		Attributes: attributesMatter(t.request, t.config), Brief: brief,
 	}
 }
 

@@ -179,7 +179,7 @@ func (s *step) networkRules(subnets []vpc.Subnet) (securitygroup.Rules, error) {
 		NodePorts:        model.NodePorts(),
 		HealthCheckPorts: model.HealthCheckPorts(),
 		Clients:          s.request.SourceRanges,
-		HidesClients:     s.request.TargetGroupAttributes[request.PreserveClientIP] == "false",
+		HidesClients:     hidesClients(s.request, model, s.seen),
 	}
 	for _, subnet := range subnets {
 		if subnet.CIDR.IsValid() {

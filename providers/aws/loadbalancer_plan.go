@@ -2,6 +2,7 @@ package aws
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 
@@ -99,6 +100,28 @@ func groupsMatter(r *request.Request, c request.Config, o observed) bool {
 	choice := chooseGroups(r, c, o)
 	return choice.Managed != nil || len(securitygroup.Detached(o.classicGroups(), choice.Groups)) > 0 ||
 		r.Kind == request.Network && c.ManagedNetworkGroups
+}
+
+// attributesMatter says whether planning needs the attributes of target groups:
+// the Service asks for some, or nodes must let in the load balancer itself if its
+// clients are hidden, which neither everybody's rules nor health checks do.
+func attributesMatter(r *request.Request, c request.Config) bool {
+	everybody := slices.ContainsFunc(r.SourceRanges, func(cidr netip.Prefix) bool { return cidr.Bits() == 0 && cidr.Addr().Is4() })
+	elsewhere := r.LocalTraffic || r.HealthCheck.Port != nil || c.SharedProbe
+	return len(r.TargetGroupAttributes) > 0 || r.Kind == request.Network && elsewhere && !everybody
+}
+
+// hidesClients says whether packets come to nodes from the load balancer, not
+// from its clients. Without the annotation target groups keep what they have.
+func hidesClients(r *request.Request, m *network.Model, o observed) bool {
+	if preserve, annotated := r.TargetGroupAttributes[request.PreserveClientIP]; annotated || o.Network == nil {
+		return preserve == "false"
+	}
+	return slices.ContainsFunc(o.Network.TargetGroups, func(group network.GroupState) bool {
+		return group.Attributes[request.PreserveClientIP] == "false" && slices.ContainsFunc(m.Listeners, func(l network.Listener) bool {
+			return group.Name == l.TargetGroup.Name || group.Name == l.TargetGroup.Spare
+		})
+	})
 }
 
 // chooseGroups chooses the security groups of the load balancer.
