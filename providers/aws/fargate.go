@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
@@ -114,6 +115,9 @@ func (f *fargate) describe(ctx context.Context, addrs []netip.Addr) (map[netip.A
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("describe network interfaces: %w", err)
+		}
+		if page.NetworkInterfaces == nil {
+			return nil, fmt.Errorf("describe network interfaces: %w", inventory.ErrNoList)
 		}
 		for k := range page.NetworkInterfaces {
 			p := toPod(&page.NetworkInterfaces[k])

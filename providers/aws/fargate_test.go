@@ -90,6 +90,9 @@ func TestFargateGone(t *testing.T) {
 	r.Gate().Break("DescribeNetworkInterfaces", front.Always(), sim.Throttled())
 	exists("a failure says nothing", false, true)
 	r.Gate().Mend()
+	r.Gate().Break("DescribeNetworkInterfaces", front.Always(), loginPage)
+	exists("a proxy's page says nothing", false, true)
+	r.Gate().Mend()
 	r.RemoveInterface(pod.InterfaceID)
 	exists("§6: no network interface", false, false)
 	if _, err := c.instances.InstanceShutdown(t.Context(), n); err == nil {
@@ -101,6 +104,27 @@ func TestFargateGone(t *testing.T) {
 	}
 	if _, err := c.instances.InstanceMetadata(t.Context(), n); err != nil {
 		t.Errorf("a missing node is remembered for ever: %v", err)
+	}
+}
+
+// TestFargateConfirmed: what Confirm finds, the next look-up knows.
+func TestFargateConfirmed(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(cloudTuning{})
+	ref := instance.Ref{ProviderID: fargateID(sim.Fargate{Zone: "us-west-2a", PrivateIP: "10.0.64.20"})}
+	lookUp := func() instance.Result { return c.source.Lookup(t.Context(), []instance.Ref{ref})[0] }
+	if got := lookUp(); !got.IsAbsent() {
+		t.Errorf("§6: want absent, got %s", got)
+	}
+	r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"], PrivateIP: "10.0.64.20"})
+	if n := total(r.calls(func() { lookUp() })); n != 0 {
+		t.Errorf("W34: a node that is missing is asked for again at once")
+	}
+	for _, got := range []instance.Result{c.source.Confirm(t.Context(), ref), lookUp()} {
+		if _, err := got.Get(); err != nil {
+			t.Errorf("§6: %v", err)
+		}
 	}
 }
 

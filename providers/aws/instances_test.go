@@ -2,7 +2,9 @@ package aws
 
 import (
 	"errors"
+	"io"
 	"maps"
+	"net/http"
 	"testing"
 	"time"
 
@@ -66,6 +68,7 @@ func TestGone(t *testing.T) {
 		"bad credentials":   {"§5: auth is an error", node(dead), sim.Error(401, "AuthFailure", "AWS was not able to validate the provided access credentials"), false, true},
 		"no EC2 there":      {"design.md: no answer says nothing", node(dead), front.Drop(), false, true},
 		"wrong page":        {"design.md: a proxy's page says nothing", node(dead), front.Status(404), false, true},
+		"login page":        {"design.md: nor does one that is well-formed", node(dead), loginPage, false, true},
 		"young":             {"design.md: younger than 5 minutes", node(dead, kubetest.CreatedAt(time.Now())), nil, false, true},
 		"no providerID":     {"§5 [B]: an error", kubetest.Node("nobody", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, true},
 		"another cloud":     {"W27: left alone", node(dead, kubetest.ProviderID("gce://p/z/"+dead)), nil, false, false},
@@ -87,6 +90,11 @@ func TestGone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// loginPage is what a proxy answers that wants to know who is there. It is XML.
+func loginPage(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+	_, _ = io.WriteString(w, "<html><body>Please log in</body></html>")
 }
 
 // TestGoneByName: with [NodeDeletion] by-name a Node without providerID is gone
@@ -113,6 +121,9 @@ func TestGoneByName(t *testing.T) {
 			exists, err := c.instances.InstanceExists(t.Context(), kubetest.Node(name, kubetest.CreatedAt(time.Unix(1, 0))))
 			if exists != tc.exists || (err != nil) != tc.err {
 				t.Errorf("%s: InstanceExists is %t, %v", tc.reason, exists, err)
+			}
+			if reason := instance.ReasonOf(err); (reason == instance.ReasonInstanceNotFound) != (name == "untagged") {
+				t.Errorf("%s: the user hears of %q", tc.reason, reason)
 			}
 		})
 	}

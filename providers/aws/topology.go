@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/smithy-go"
 	v1 "k8s.io/api/core/v1"
 	expiring "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -258,14 +257,10 @@ func isUnsupported(err error) bool {
 	return code == "UnsupportedOperation" || code == "UnauthorizedOperation"
 }
 
-var instanceIDs = regexp.MustCompile(`i-[0-9a-f]+`)
-
-// notFound gives the instances that EC2 did not find, which it names in the text
-// of its error alone.
+// notFound gives the instances that EC2 did not find.
 func notFound(err error) sets.Set[string] {
-	api, ok := errors.AsType[smithy.APIError](err)
-	if !ok || client.Code(err) != inventory.CodeNotFound {
+	if client.Code(err) != inventory.CodeNotFound {
 		return nil
 	}
-	return sets.New(instanceIDs.FindAllString(api.ErrorMessage(), -1)...)
+	return inventory.Named(err)
 }

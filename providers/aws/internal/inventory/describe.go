@@ -2,14 +2,19 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // What EC2 allows.
@@ -23,6 +28,10 @@ const (
 
 // CodeNotFound is what EC2 says of an instance that is not there.
 const CodeNotFound = "InvalidInstanceID.NotFound"
+
+// ErrNoList means that an answer has no list in it, not even an empty one: it is
+// not from EC2, and says nothing about what exists.
+var ErrNoList = apierr.Mark(apierr.ErrUnavailable, errors.New("the answer is not one of EC2: it has no list in it"))
 
 // living is the filter for instances that are not terminated.
 func living() types.Filter {
@@ -110,6 +119,9 @@ func (i *Inventory) describe(ctx context.Context, input *ec2.DescribeInstancesIn
 		if err != nil {
 			return nil, err
 		}
+		if page.Reservations == nil {
+			return nil, ErrNoList
+		}
 		for _, reservation := range page.Reservations {
 			for k := range reservation.Instances {
 				if one := toInstance(&reservation.Instances[k]); one.ID != "" {
@@ -119,4 +131,17 @@ func (i *Inventory) describe(ctx context.Context, input *ec2.DescribeInstancesIn
 		}
 	}
 	return all, nil
+}
+
+// instanceIDs finds IDs in a text.
+var instanceIDs = regexp.MustCompile(`\bi-[0-9A-Za-z_-]+`)
+
+// Named gives the instances that EC2 names in the text of an error, which is the
+// only place where it says which of several it means.
+func Named(err error) sets.Set[string] {
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return nil
+	}
+	return sets.New(instanceIDs.FindAllString(api.ErrorMessage(), -1)...)
 }
