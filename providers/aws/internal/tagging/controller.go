@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
 const (
@@ -67,6 +68,8 @@ type Controller struct {
 	limiter  *rate.Limiter
 	queue    workqueue.TypedRateLimitingInterface[item]
 	handler  cache.ResourceEventHandlerRegistration
+	// busy has a lock for each instance that is worked on.
+	busy service.Locks
 
 	// created holds when the Nodes that wait for their first tags came to be.
 	mu      sync.Mutex

@@ -2,11 +2,10 @@ package tagging
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,13 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	kmetrics "k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
@@ -181,93 +181,6 @@ func TestOnlyOnce(t *testing.T) {
 	}
 }
 
-// TestBatching is §14, §15: equal tags for up to 50 instances are one call.
-func TestBatching(t *testing.T) {
-	t.Parallel()
-	b := newBed(t, nil)
-	gather := batch.Options{Window: time.Hour, MaxSize: batches().MaxSize}
-	w := newWriter(b.controller.config.EC2, Options{Tags: map[string]string{"k": "v"}, Batching: true}, gather)
-	defer w.close()
-	const calls = 2
-	var all sync.WaitGroup
-	for range calls * gather.MaxSize {
-		id := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
-		all.Go(func() {
-			if err := w.tag(t.Context(), id); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	if got := b.cloud.Gate().Count("CreateTags"); got != calls {
-		t.Errorf("%d calls of CreateTags for %d instances, want %d", got, calls*gather.MaxSize, calls)
-	}
-}
-
-// TestBatchWithWrongInstance is W33: the instance that EC2 refuses fails alone,
-// and the others are sent once more, together.
-func TestBatchWithWrongInstance(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		reason    string
-		instances []string
-		wrong     string
-		calls     [][]string
-	}{
-		"none":    {"one call is enough", []string{"i-1", "i-2"}, "", [][]string{{"i-1", "i-2"}}},
-		"one":     {"the others go together", []string{"i-1", "i-2", "i-3"}, "i-2", [][]string{{"i-1", "i-2", "i-3"}, {"i-1", "i-3"}}},
-		"nothing": {"no call without instances", []string{"i-2"}, "i-2", [][]string{{"i-2"}}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBed(t, nil)
-			ids := map[string]string{}
-			for _, id := range test.instances {
-				if id != test.wrong {
-					b.cloud.AddInstance(aws.InstanceSpec{ID: id + "0000000000000000", InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
-				}
-				ids[id+"0000000000000000"] = id
-			}
-			var calls [][]string
-			w := newWriter(b.controller.config.EC2, Options{Tags: map[string]string{"k": "v"}, Batching: true},
-				batch.Options{Window: time.Hour, MaxSize: len(ids)})
-			defer w.close()
-			errs := make(chan error, len(ids))
-			for _, id := range slices.Sorted(maps.Keys(ids)) {
-				go func() {
-					err := w.tag(t.Context(), id)
-					if wrong := ids[id] == test.wrong; wrong != (code(err) == codeNotFound) {
-						errs <- fmt.Errorf("%s: %w", id, err)
-						return
-					}
-					errs <- nil
-				}()
-			}
-			for range ids {
-				if err := <-errs; err != nil {
-					t.Error(err)
-				}
-			}
-			for _, r := range b.cloud.Requests("CreateTags") {
-				var resources []string
-				for i := 1; r.Form.Get(fmt.Sprintf("ResourceId.%d", i)) != ""; i++ {
-					resources = append(resources, ids[r.Form.Get(fmt.Sprintf("ResourceId.%d", i))])
-				}
-				calls = append(calls, resources)
-			}
-			if len(calls) != len(test.calls) {
-				t.Fatalf("%s: calls %v, want %v", test.reason, calls, test.calls)
-			}
-			for i := range calls {
-				if diff := cmp.Diff(setOf(test.calls[i]), setOf(calls[i])); diff != "" {
-					t.Errorf("%s: call %d: -want, +got:\n%s", test.reason, i+1, diff)
-				}
-			}
-		})
-	}
-}
-
 // TestNothingToTag is §14 and W40: Fargate Nodes and Nodes without a provider ID
 // cost nothing, and a Node that gets its provider ID later is tagged then.
 func TestNothingToTag(t *testing.T) {
@@ -298,6 +211,77 @@ func TestTombstone(t *testing.T) {
 	b.controller.deleted(cache.DeletedFinalStateUnknown{Key: "n1", Obj: kubetest.Node("n1", kubetest.ProviderID("aws:///us-west-2a/"+id))})
 	b.controller.deleted(cache.DeletedFinalStateUnknown{Key: "n2", Obj: &v1.Pod{}})
 	b.await("the tags are gone", func() bool { return len(b.cloud.Tags(id)) == 0 })
+}
+
+// TestUntagOnlyWithoutNode: an instance that has a Node, again or under another
+// name, keeps its tags: the Node's label says that they are there.
+func TestUntagOnlyWithoutNode(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	id := b.node("now")
+	b.await("the Node is tagged", func() bool { return b.label("now") != "" })
+	for _, name := range []string{"now", "before"} {
+		if err := b.controller.do(t.Context(), item{name, "aws:///us-west-2a/" + id, untag}); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"team": "blue", "cost": "42"}, b.cloud.Tags(id)); diff != "" {
+		t.Errorf("tags: -want, +got:\n%s", diff)
+	}
+}
+
+// TestOneThingAtATime: an instance is not tagged while its tags are being taken
+// away, and the work ends with its context.
+func TestOneThingAtATime(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	id := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
+	held := front.NewHold()
+	b.cloud.Gate().Break("DeleteTags", front.Always(), held.Before)
+	work := item{"n1", "aws:///us-west-2a/" + id, untag}
+	untagged := make(chan error, 1)
+	go func() { untagged <- b.controller.do(t.Context(), work) }()
+	b.await("the tags are being taken away", func() bool { return b.cloud.Gate().Count("DeleteTags") == 1 })
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	work.action = tag
+	if err := b.controller.do(soon, work); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("tagged meanwhile: %v", err)
+	}
+	held.Release()
+	if err := <-untagged; err != nil {
+		t.Error(err)
+	}
+	if err := b.controller.do(t.Context(), work); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLabelIsForOneNode: a Node that has taken another's name does not get its
+// label. The API server compares the UID.
+func TestLabelIsForOneNode(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	patches := make(chan []byte, 1)
+	b.kube.PrependReactor("patch", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if patch, ok := a.(clienttesting.PatchAction); ok {
+			patches <- patch.GetPatch()
+		}
+		return false, nil, nil
+	})
+	b.node("n1", func(n *v1.Node) { n.UID = "uid-1" })
+	var patch v1.Node
+	select {
+	case body := <-patches:
+		if err := json.Unmarshal(body, &patch); err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("no patch came")
+	}
+	if patch.UID != "uid-1" || patch.Labels[Label] != b.controller.expected {
+		t.Errorf("patch %+v", patch.ObjectMeta)
+	}
 }
 
 // TestUnknownInstances is §14: an instance that EC2 does not know is waited for
@@ -393,12 +377,4 @@ func TestDelayIsMeasuredOnce(t *testing.T) {
 		}
 		return false
 	})
-}
-
-func setOf(list []string) map[string]bool {
-	set := map[string]bool{}
-	for _, item := range list {
-		set[item] = true
-	}
-	return set
 }

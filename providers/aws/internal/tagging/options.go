@@ -48,7 +48,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.Float64Var(&o.RateLimit, flagRateLimit, 0, "Nodes that the tagging controller works on in a second. It counts together with --"+flagBurstLimit+"; 0 means no limit.")
 	flags.IntVar(&o.BurstLimit, flagBurstLimit, 0, "Nodes that the tagging controller works on at once after a pause. It counts together with --"+flagRateLimit+".")
 	flags.IntVar(&o.ConcurrentNodeSyncs, flagSyncs, 1, "Nodes that the tagging controller works on at the same time.")
-	flags.BoolVar(&o.Batching, flagBatching, false, "Put several instances into one call of the tagging controller.")
+	flags.BoolVar(&o.Batching, flagBatching, false, "Put the instances that the tagging controller works on at the same time into one call. It helps together with --"+flagSyncs+".")
 }
 
 // Validate checks the options of a controller that is to run. It reports
@@ -58,8 +58,8 @@ func (o *Options) Validate() error {
 	if len(o.Tags) == 0 {
 		errs = append(errs, fmt.Errorf("--%s is required by the %s controller", flagTags, Name))
 	}
-	for key, value := range o.Tags {
-		errs = append(errs, validateTag(key, value))
+	for _, key := range slices.Sorted(maps.Keys(o.Tags)) {
+		errs = append(errs, validateTag(key, o.Tags[key]))
 	}
 	if len(o.Resources) == 0 {
 		errs = append(errs, fmt.Errorf("--%s is required by the %s controller: the only kind is %q", flagResources, Name, instances))
@@ -100,9 +100,10 @@ func validateTag(key, value string) error {
 // fingerprint is the value of the label on a Node whose instance has the tags.
 func fingerprint(tags map[string]string) string {
 	list := make([]string, 0, len(tags))
-	for _, key := range slices.Sorted(maps.Keys(tags)) {
-		list = append(list, key+"="+tags[key])
+	for key, value := range tags {
+		list = append(list, key+"="+value)
 	}
+	slices.Sort(list)                               // not the keys alone: "a-b=" comes before "a="
 	sum := md5.Sum([]byte(strings.Join(list, ","))) //nolint:gosec // see the import
 	return hex.EncodeToString(sum[:])
 }

@@ -47,11 +47,24 @@ func TestValidate(t *testing.T) {
 }
 
 // TestFingerprint is §14: the MD5 of the sorted pairs, which is on existing
-// Nodes.
+// Nodes. The sums are those of md5sum.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
-	const want = "9dc867b7f2bf1e40160f90e46628512e" // md5sum of a=1,b=2
-	if got := fingerprint(map[string]string{"b": "2", "a": "1"}); got != want {
-		t.Errorf("fingerprint = %q, want %q", got, want)
+	tests := map[string]struct {
+		reason string
+		tags   map[string]string
+		want   string
+	}{
+		"pairs":  {"a=1,b=2", map[string]string{"b": "2", "a": "1"}, "9dc867b7f2bf1e40160f90e46628512e"},
+		"prefix": {"team-lead=ann,team=blue: pairs are sorted, not keys", map[string]string{"team": "blue", "team-lead": "ann"}, "09e9824bb11a253834162d6866d791d3"},
+		"empty":  {"a=", map[string]string{"a": ""}, "5ba758f9b6f95cbaf66a64bc24859213"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := fingerprint(test.tags); got != test.want {
+				t.Errorf("%s: fingerprint = %q, want %q", test.reason, got, test.want)
+			}
+		})
 	}
 }

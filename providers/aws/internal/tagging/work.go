@@ -6,21 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
-	"github.com/aws/smithy-go"
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 )
 
-// The codes that EC2 answers with for an instance that it does not know, and for
-// one that can be none.
-const (
-	codeNotFound  = "InvalidInstanceID.NotFound"
-	codeInvalid   = "InvalidID"
-	codeMalformed = "InvalidInstanceID.Malformed"
-)
+// workTimeout bounds a piece of work, with all its calls and their retries.
+const workTimeout = time.Minute
 
 // next does one piece of work. It is false when there will be no more.
 func (c *Controller) next(ctx context.Context) bool {
@@ -56,20 +56,47 @@ func (c *Controller) count(work item, kind string) {
 	c.config.Metrics.failed(instance, kind)
 }
 
-// do does a piece of work. An error means that trying again can help.
+// do does a piece of work. An error means that trying again can help. One thing
+// at a time is done to an instance: tags that are taken away while its Node comes
+// back would stay away, as the Node's label says that they are there.
 func (c *Controller) do(ctx context.Context, work item) error {
 	instance, ok := c.config.InstanceID(work.providerID)
 	if !ok {
 		return nil
 	}
-	if work.action == untag {
-		err := c.writer.untag(ctx, instance)
-		if refuses(code(err)) {
-			return nil // there is no instance, and no tags on it
-		}
+	ctx, cancel := context.WithTimeout(ctx, workTimeout)
+	defer cancel()
+	unlock, err := c.busy.Lock(ctx, instance)
+	if err != nil {
 		return err
 	}
+	defer unlock()
+	if work.action == untag {
+		return c.untagInstance(ctx, work, instance)
+	}
 	return c.tagNode(ctx, work, instance)
+}
+
+// untagInstance takes the tags from an instance, unless there is a Node for it
+// again, which has them by right.
+func (c *Controller) untagInstance(ctx context.Context, work item, instance string) error {
+	nodes, err := c.config.Nodes.Lister().List(labels.Everything())
+	if err != nil {
+		return fmt.Errorf("list Nodes: %w", err)
+	}
+	if slices.ContainsFunc(nodes, func(n *v1.Node) bool { return n.Spec.ProviderID == work.providerID }) {
+		klog.FromContext(ctx).V(4).Info("Instance keeps its tags: there is a Node for it again")
+		return nil
+	}
+	err = c.writer.untag(ctx, instance)
+	if _, refused := errors.AsType[*refusedError](err); refused {
+		return nil // there is no instance, and no tags on it
+	}
+	if err != nil {
+		return err
+	}
+	klog.FromContext(ctx).V(2).Info("Untagged instance")
+	return nil
 }
 
 // tagNode tags an instance and notes that on its Node. What the Node is now
@@ -86,15 +113,16 @@ func (c *Controller) tagNode(ctx context.Context, work item, instance string) er
 		return nil
 	}
 	err = c.writer.tag(ctx, instance)
-	mayAppear := code(err) == codeNotFound && c.config.Clock.Since(node.CreationTimestamp.Time) < young
-	if refuses(code(err)) && !mayAppear {
+	_, refused := errors.AsType[*refusedError](err)
+	mayAppear := client.Code(err) == inventory.CodeNotFound && c.config.Clock.Since(node.CreationTimestamp.Time) < young
+	if refused && !mayAppear {
 		klog.FromContext(ctx).Info("Instance cannot be tagged, leaving it", "err", err)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := c.label(ctx, work.node); err != nil {
+	if err := c.label(ctx, node); err != nil {
 		return err
 	}
 	klog.FromContext(ctx).V(2).Info("Tagged instance")
@@ -104,31 +132,21 @@ func (c *Controller) tagNode(ctx context.Context, work item, instance string) er
 	return nil
 }
 
-// label notes on a Node which tags its instance has.
-func (c *Controller) label(ctx context.Context, node string) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]string{Label: c.expected}}})
+// label notes on a Node which tags its instance has. Another Node that has taken
+// its name meanwhile is a conflict.
+func (c *Controller) label(ctx context.Context, node *v1.Node) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": node.UID, "labels": map[string]string{Label: c.expected},
+	}})
 	if err != nil {
-		return fmt.Errorf("write the patch of Node %s: %w", node, err)
+		return fmt.Errorf("write the patch of Node %s: %w", node.Name, err)
 	}
-	_, err = c.config.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = c.config.Client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("label Node %s: %w", node, err)
+		return fmt.Errorf("label Node %s: %w", node.Name, err)
 	}
 	return nil
-}
-
-// refuses says whether a code means that EC2 has no such instance.
-func refuses(code string) bool {
-	return slices.Contains([]string{codeNotFound, codeInvalid, codeMalformed}, code)
-}
-
-// code is that of an error of EC2, or empty.
-func code(err error) string {
-	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		return api.ErrorCode()
-	}
-	return ""
 }
