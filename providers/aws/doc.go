@@ -4,7 +4,7 @@
 // instance type, zone, region, network topology), those of Fargate too, taints
 // those whose instance is stopped and lets Nodes go whose instance was
 // terminated; it makes classic and network load balancers for Services, and
-// routes to the pod networks of Nodes.
+// routes to the pod networks of Nodes. On request it tags the instances of Nodes.
 //
 // What it does not do: application load balancers, load balancers for IP
 // targets, and Services with a load balancer class: the AWS Load Balancer
@@ -21,6 +21,8 @@
 //	request     what a Service asks for
 //	classic, network, securitygroup
 //	            load balancers: observe, build, diff, apply
+//	change      the steps that load balancers are changed in
+//	tagging     the tagging controller
 //
 // Everything that this provider creates carries the tags of the cluster; what
 // does not carry them is left alone.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/spf13/pflag"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -37,8 +36,10 @@ func init() {
 	cloudprovider.RegisterCloudProvider(ProviderName, newCloud)
 }
 
-// Descriptor describes the provider to the binary that links it.
+// Descriptor describes the provider to the binary that links it. The controllers
+// of a Descriptor read the flags of the same one.
 func Descriptor() provider.Descriptor {
+	var flags tagging.Options
 	return provider.Descriptor{
 		Name:    ProviderName,
 		Summary: "Amazon EC2",
@@ -50,9 +51,9 @@ func Descriptor() provider.Descriptor {
 		Decode:    decodeProblems,
 		Explain:   explain,
 		Reference: reference(),
-		AddFlags:  func(fs *pflag.FlagSet) { flags.tagging.AddFlags(fs) },
+		AddFlags:  flags.AddFlags,
 
-		Controllers:             controllers(),
+		Controllers:             controllers(&flags),
 		ControllersOffByDefault: []string{tagging.Name},
 	}
 }
@@ -70,10 +71,12 @@ type cloud struct {
 	routes       cloudprovider.Routes
 
 	initialize sync.Once
-	// running is cancelled by Close; background counts what it ends.
+	// running is cancelled by Close; background counts what it ends. Starting
+	// holds off Close while something is added to it.
 	running    context.Context //nolint:containedctx // Initialize has none to pass on
 	cancel     context.CancelFunc
 	background sync.WaitGroup
+	starting   sync.Mutex
 }
 
 var (
@@ -159,17 +162,26 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 // migration it is called twice.
 func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
 	c.initialize.Do(func() {
-		c.background.Go(func() {
+		c.start(func(running context.Context) {
 			select {
 			case <-stop:
 				c.cancel()
-			case <-c.running.Done():
+			case <-running.Done():
 			}
 		})
 		if recorder := c.newRecorder(builder); recorder != nil {
 			c.record(recorder)
 		}
 	})
+}
+
+// start runs something in the background until Close, unless that came first.
+func (c *cloud) start(run func(running context.Context)) {
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	if c.running.Err() == nil {
+		c.background.Go(func() { run(c.running) })
+	}
 }
 
 // newRecorder makes Events until Close. Without a client there is none.
@@ -197,7 +209,9 @@ func (c *cloud) record(recorder record.EventRecorder) {
 
 // Close ends what works in the background, and its calls to AWS.
 func (c *cloud) Close(ctx context.Context) error {
+	c.starting.Lock()
 	c.cancel()
+	c.starting.Unlock()
 	defer c.clients.Close()
 	done := make(chan struct{})
 	go func() {

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	cloudprovider "k8s.io/cloud-provider"
@@ -18,17 +19,14 @@ import (
 // taggingClientName is what the controller's Kubernetes client calls itself.
 const taggingClientName = "tagging-controller"
 
-// flags are the command-line flags of this provider.
-var flags struct {
-	tagging tagging.Options
-}
-
 // controllers are those that this provider brings. They run on request.
-func controllers() map[string]app.ControllerInitFuncConstructor {
+func controllers(flags *tagging.Options) map[string]app.ControllerInitFuncConstructor {
 	return map[string]app.ControllerInitFuncConstructor{
 		tagging.Name: {
 			InitContext: app.ControllerInitContext{ClientName: taggingClientName},
-			Constructor: newTagging,
+			Constructor: func(initial app.ControllerInitContext, completed *ccmconfig.CompletedConfig, chosen cloudprovider.Interface) app.InitFunc {
+				return newTagging(initial, completed, chosen, flags)
+			},
 		},
 	}
 }
@@ -40,9 +38,10 @@ var taggingMetrics = sync.OnceValue(func() *tagging.Metrics {
 	return m
 })
 
-// newTagging makes the function that starts the tagging controller. Under
-// another provider that does nothing, without an error.
-func newTagging(initial app.ControllerInitContext, completed *ccmconfig.CompletedConfig, chosen cloudprovider.Interface) app.InitFunc {
+// newTagging makes the function that starts the tagging controller, which the
+// framework calls if the controller is asked for. Only then the flags matter.
+// Under another provider nothing starts, and that is no error.
+func newTagging(initial app.ControllerInitContext, completed *ccmconfig.CompletedConfig, chosen cloudprovider.Interface, flags *tagging.Options) app.InitFunc {
 	return func(ctx context.Context, _ genericcontrollermanager.ControllerContext) (controller.Interface, bool, error) {
 		c, ok := chosen.(*cloud)
 		if !ok {
@@ -51,10 +50,10 @@ func newTagging(initial app.ControllerInitContext, completed *ccmconfig.Complete
 		}
 		client, err := completed.ClientBuilder.Client(initial.ClientName)
 		if err != nil {
-			return nil, false, err
+			return nil, false, fmt.Errorf("make a Kubernetes client for the %s controller: %w", tagging.Name, err)
 		}
 		tags, err := tagging.New(tagging.Config{
-			Options:    flags.tagging,
+			Options:    *flags,
 			EC2:        c.clients.EC2,
 			Client:     client,
 			Nodes:      completed.SharedInformers.Core().V1().Nodes(),
@@ -62,12 +61,15 @@ func newTagging(initial app.ControllerInitContext, completed *ccmconfig.Complete
 			Metrics:    taggingMetrics(),
 		})
 		if err != nil {
-			return nil, false, err
+			return nil, false, fmt.Errorf("make the %s controller: %w", tagging.Name, err)
 		}
-		// The framework's context outlives the cloud.
-		ctx, cancel := context.WithCancel(ctx)
-		context.AfterFunc(c.running, cancel)
-		c.background.Go(func() { tags.Run(ctx) })
+		c.start(func(running context.Context) {
+			// The framework's context outlives the cloud.
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(running, cancel)()
+			tags.Run(ctx)
+		})
 		return nil, true, nil
 	}
 }
