@@ -17,13 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/keymutex"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
 // routeTimeout bounds listing, making or deleting routes.
@@ -47,7 +47,7 @@ type routes struct {
 	table  *cache.Value[*types.RouteTable]
 	// cidrs has a lock for each destination: the framework creates and deletes
 	// at the same time.
-	cidrs keymutex.KeyMutex
+	cidrs service.Locks
 
 	mu sync.Mutex
 	// made are the Nodes that got a route since routes were listed, by
@@ -67,7 +67,7 @@ var _ cloudprovider.Routes = (*routes)(nil)
 // newRoutes makes the routes. They find Nodes and instances where the source does.
 func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 	r := &routes{
-		config: config, api: api, source: source, cidrs: keymutex.NewHashed(0),
+		config: config, api: api, source: source,
 		made: map[netip.Prefix]apitypes.NodeName{}, forwarding: sets.New[string](),
 	}
 	r.table = cache.NewValue(r.readTable, cache.Options[*types.RouteTable]{TTL: tableAge})
@@ -215,7 +215,11 @@ func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
 	if err := r.forward(ctx, to); err != nil {
 		return err
 	}
-	defer r.lock(cidr)()
+	unlock, err := r.cidrs.Lock(ctx, cidr.Masked().String())
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := r.lead(ctx, cidr, to); err != nil {
 		return err
 	}
@@ -245,7 +249,11 @@ func (r *routes) remove(ctx context.Context, route *cloudprovider.Route) error {
 	if err != nil {
 		return err
 	}
-	defer r.lock(cidr)()
+	unlock, err := r.cidrs.Lock(ctx, cidr.Masked().String())
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	r.mu.Lock()
 	to, made := r.made[cidr.Masked()]
 	r.mu.Unlock()
@@ -254,13 +262,6 @@ func (r *routes) remove(ctx context.Context, route *cloudprovider.Route) error {
 		return nil
 	}
 	return r.deleteRoute(ctx, aws.ToString(table.RouteTableId), cidr)
-}
-
-// lock holds everybody else off a destination until the answer is called.
-func (r *routes) lock(cidr netip.Prefix) (unlock func()) {
-	key := cidr.Masked().String()
-	r.cidrs.LockKey(key)
-	return func() { _ = r.cidrs.UnlockKey(key) } // it never fails
 }
 
 // instanceOf gives the EC2 instance of a Node, by name.

@@ -1,12 +1,14 @@
 package aws
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -474,5 +476,45 @@ func TestNodeOn(t *testing.T) {
 	r.know(c, node(id, named("b"), podCIDRs(pods(1))), node(id, named("a"), podCIDRs(pods(0))))
 	if diff := cmp.Diff([]string{pods(0) + " -> a", pods(1) + " -> b", pods(2) + " -> a"}, listed(t, c)); diff != "" {
 		t.Errorf("§4 (-want +got):\n%s", diff)
+	}
+}
+
+// TestRoutesTogether: routes to different destinations do not wait for each
+// other, and one that waits gives up with its context (§7).
+func TestRoutesTogether(t *testing.T) {
+	t.Parallel()
+	const together = 20
+	r := newRegion(t, sim.Options{})
+	c := r.connect(cloudTuning{})
+	var nodes []*v1.Node
+	for i, id := range r.seed.AddNodes(together) {
+		nodes = append(nodes, node(id, named(fmt.Sprintf("node-%d", i))))
+	}
+	r.know(c, nodes...)
+	held := front.NewHold()
+	t.Cleanup(held.Release)
+	r.Gate().Break("CreateRoute", front.Always(), held.Before)
+	var all sync.WaitGroup
+	for i := range together {
+		all.Go(func() {
+			if err := c.routes.CreateRoute(t.Context(), "", "", to(fmt.Sprintf("node-%d", i), pods(i))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := r.Gate().WaitFor(ctx, "CreateRoute", together); err != nil {
+		t.Errorf("§7: %d of %d routes are being made: %v", r.Gate().Count("CreateRoute"), together, err)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := c.routes.DeleteRoute(soon, "", to("node-0", pods(0))); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("§7: deleted while it is being made: %v", err)
+	}
+	held.Release()
+	all.Wait()
+	if got := len(r.made()); got != together {
+		t.Errorf("§7: %d routes", got)
 	}
 }
