@@ -182,6 +182,31 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
+// TestNewerThanTheList: what was learned after the list goes before it.
+func TestNewerThanTheList(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{})
+	ids := b.seed.AddNodes(201)
+	if _, err := b.Get(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+	b.sleep(time.Second)
+	b.cloud.SetState(ids[0], aws.Stopped)
+	b.cloud.Remove(ids[1])
+	for i, want := range []error{nil, ErrAbsent} {
+		if _, err := b.Confirm(t.Context(), ids[i]); !errors.Is(err, want) {
+			t.Errorf("confirm: want %v, got %v", want, err)
+		}
+		found, err := b.Find(t.Context(), ids[i])
+		if !errors.Is(err, want) || err == nil && found.State != "stopped" {
+			t.Errorf("find: want what was confirmed, got %v, %v", found, err)
+		}
+	}
+	if n := b.cloud.Gate().Total(); n != 3 {
+		t.Errorf("want 3 calls, got %d", n)
+	}
+}
+
 // TestFailures: a failure is an error for all who asked, it is not asked again one
 // by one (§15), and says nothing about what exists.
 func TestFailures(t *testing.T) {
