@@ -41,6 +41,25 @@ password = "s3cr3t-in-file"
 port = 8443
 `
 
+// upstreamConfig is a cloud-config as the existing AWS controller manager has
+// them: it does not name the provider.
+const upstreamConfig = `[Global]
+Zone = us-west-2-lax-1a
+VPC = vpc-0123
+SubnetID = subnet-0123
+KubernetesClusterID = demo
+DisableSecurityGroupIngress
+NodeIPFamilies = ipv6
+NodeIPFamilies = ipv4
+DisableStrictZoneCheck = true
+
+[ServiceOverride "1"]
+Service = EC2
+Region = us-west-2
+URL = https://ec2.example.com
+SigningRegion = us-west-2
+`
+
 type wrongStart struct {
 	reason string
 	file   string
@@ -102,6 +121,24 @@ func wrongStarts() map[string]wrongStart {
 			file:   "[Global]\nprovider = vsphere\n[VirtualCenter \"vc\"]\nuser = somebody\n",
 			want:   []string{`cloud.conf:3:1: [VirtualCenter "vc"]`, "Password is missing"},
 		},
+		"BadZone": {
+			reason: "aws §1: a zone names its region",
+			file:   awsConfig + "Zone = nowhere\n",
+			want:   []string{`cloud.conf:3:1: [Global] Zone: "nowhere" is not an availability zone`},
+		},
+		"BadRole": {reason: "aws §1: a role is an ARN", file: awsConfig + "RoleARN = nobody\n", want: []string{`cloud.conf:3:1`, `"nobody" is not an ARN`}},
+		"TwoClusterIDs": {
+			reason: "aws §1: both keys say the same, or nothing",
+			file:   awsConfig + "KubernetesClusterTag = a\nKubernetesClusterID = b\n",
+			want:   []string{`cloud.conf:4:1: [Global] KubernetesClusterID: "b" is not the same as KubernetesClusterTag, which is "a"`},
+		},
+		"BadTopologyPattern": {reason: "W30: no panic", file: awsConfig + "SupportedTopologyInstanceTypePattern = (\n", want: []string{"cloud.conf:3:1", "is not a regular expression"}},
+		"NoIPFamily":         {reason: "W30: no node could ever have an address", file: awsConfig + "NodeIPFamilies = ipv5\n", want: []string{"cloud.conf:3:1: [Global] NodeIPFamilies: no family is left"}},
+		"IncompleteOverride": {
+			reason: "aws §1: what is missing, and where",
+			file:   awsConfig + "[ServiceOverride \"1\"]\nService = EC2\nRegion = us-west-2\n",
+			want:   []string{`cloud.conf:3:1`, `[ServiceOverride "1"]`, "URL", "SigningRegion"},
+		},
 		"NoWorkersByFlag": {reason: "framework §2: no node would ever be initialised", file: awsConfig, args: []string{"--concurrent-node-syncs=0"}, want: []string{"--concurrent-node-syncs must be more than zero, got 0"}},
 		"NoWorkersByKey":  {reason: "the same in the file", file: "[Controllers]\nconcurrent-node-syncs = 0\n" + awsConfig, want: []string{"cloud.conf:2:1: [Controllers] concurrent-node-syncs: must be a number above zero"}},
 		"StrictTypo":      {reason: "design Strictness: a typo is an error on request", file: "[Multicloud]\nstrict = true\n[ServiceOverrid \"x\"]\n" + awsConfig, want: []string{"cloud.conf:3:1: unknown section", "did you mean [ServiceOverride]?"}},
@@ -135,9 +172,10 @@ func TestWrongStart(t *testing.T) {
 func TestOfflineCommands(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		"good.conf":  vcenterConfig,
-		"typo.conf":  vcenterConfig + "prot = 1\n",
-		"wrong.conf": "[Global]\nprovider = vsphere\n[VirtualCenter \"vc\"]\nport = 99999\nuser = u\npassword = \"s3cr3t-in-file\n\n",
+		"good.conf":     vcenterConfig,
+		"typo.conf":     vcenterConfig + "prot = 1\n",
+		"upstream.conf": upstreamConfig,
+		"wrong.conf":    "[Global]\nprovider = vsphere\n[VirtualCenter \"vc\"]\nport = 99999\nuser = u\npassword = \"s3cr3t-in-file\n\n",
 	}
 	cases := map[string]struct {
 		reason string
@@ -152,6 +190,16 @@ func TestOfflineCommands(t *testing.T) {
 		"ValidateWrong":   {reason: "all errors, none with a secret", args: []string{"config", "validate", "--cloud-config=wrong.conf"}, code: 1, want: []string{"wrong.conf:"}},
 		"ValidateNothing": {reason: "a file is needed", args: []string{"config", "validate"}, code: 1, want: []string{"--cloud-config is missing"}},
 		"ValidateFlag":    {reason: "the flag must agree here, too", args: []string{"config", "validate", "--cloud-config=good.conf", "--cloud-provider=aws"}, code: 1, want: []string{"remove one or make them agree"}},
+		"ValidateUpstream": {
+			reason: "a file of the existing AWS controller manager is good as it is",
+			args:   []string{"config", "validate", "--cloud-config=upstream.conf", "--cloud-provider=aws"},
+			want:   []string{"upstream.conf: valid for provider aws"},
+		},
+		"ExplainUpstream": {
+			reason: "aws §1: the region is that of the zone",
+			args:   []string{"config", "explain", "--cloud-config=upstream.conf", "--cloud-provider=aws"},
+			want:   []string{"that of Zone at upstream.conf:2:1", "ipv6,ipv4", "upstream.conf:8:1", "https://ec2.example.com", "upstream.conf:14:1", "DisableStrictZoneCheck is ignored"},
+		},
 		"Explain": {
 			reason: "each key with its place or default, secrets redacted",
 			args:   []string{"config", "explain", "--cloud-config=good.conf"},
