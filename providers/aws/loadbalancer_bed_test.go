@@ -43,7 +43,13 @@ type balanced struct {
 // balance makes the region, with settings that differ from the usual ones.
 func balance(t testing.TB, settings ...func(*loadBalancerConfig)) *balanced {
 	t.Helper()
-	b := &balanced{region: newRegion(t, sim.Options{}), events: record.NewFakeRecorder(100)}
+	return balanceIn(newRegion(t, sim.Options{}), settings...)
+}
+
+// balanceIn adds the cluster to a region.
+func balanceIn(r *region, settings ...func(*loadBalancerConfig)) *balanced {
+	r.t.Helper()
+	b := &balanced{region: r, events: record.NewFakeRecorder(100)}
 	b.ids = b.seed.AddNodes(3)
 	b.nodes = nodesOf(b.ids...)
 	b.lb = b.controller(settings...)

@@ -1,0 +1,95 @@
+package aws
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/classic"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// What a Service asks for and cannot have is one Event, changes nothing, and
+// keeps nothing else from being as it should be.
+func TestWhatCannotBeHadIsTold(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		item    string
+		options []kubetest.ServiceOption
+		later   kubetest.ServiceOption
+		reason  service.Reason
+	}{
+		"classic scheme":  {item: "W20", later: annotate(request.AnnotationInternal, "true"), reason: classic.SchemeFixed},
+		"network scheme":  {item: "W20", options: []kubetest.ServiceOption{nlb()}, later: annotate(request.AnnotationInternal, "true"), reason: network.SchemeFixed},
+		"network address": {item: "W43", options: []kubetest.ServiceOption{nlb()}, later: annotate(request.AnnotationEIPAllocations, "eipalloc-1"), reason: network.AddressesFixed},
+		"classic port":    {item: "W18", later: unserved, reason: request.PortSkipped},
+		"network port":    {item: "W18", options: []kubetest.ServiceOption{nlb()}, later: unserved, reason: request.PortSkipped},
+		"udp probe": {
+			item: "W17", options: []kubetest.ServiceOption{nlb(), overUDP, kubetest.LocalTraffic(32000)},
+			later:  annotate(request.AnnotationHealthCheckPort, request.TrafficPort),
+			reason: network.UnfitHealthCheck,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			before := b.Leaks()
+			svc := web(test.options...)
+			b.ensure(svc)
+			if told := b.told(); len(told) > 0 {
+				t.Fatalf("%s: told of what can be had: %v", test.item, told)
+			}
+			test.later(svc)
+			for range 2 {
+				b.ensure(svc)
+			}
+			if told := b.told(); len(told) != 1 || !strings.HasPrefix(told[0], "Warning "+string(test.reason)+" ") {
+				t.Errorf("%s: want one Event %s, got %v", test.item, test.reason, told)
+			}
+			b.quiet(svc)
+			b.admitted(webName)
+			b.remove(svc)
+			b.same(before)
+		})
+	}
+}
+
+// unserved adds a port that has no node port.
+func unserved(svc *v1.Service) {
+	svc.Spec.Ports = append(svc.Spec.Ports, v1.ServicePort{Name: "none", Port: 81, Protocol: svc.Spec.Ports[0].Protocol})
+}
+
+func overUDP(svc *v1.Service) {
+	for i := range svc.Spec.Ports {
+		svc.Spec.Ports[i].Protocol = v1.ProtocolUDP
+	}
+}
+
+// W12: a node that has stopped keeps no other from being registered, and comes
+// back when it runs.
+func TestStoppedNodeDisturbsNobody(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	b.SetState(b.ids[0], sim.Stopped)
+	svc := web(nlb())
+	b.ensure(svc)
+	registered := func() (n int) { return len(b.TargetGroups()[0].Targets) }
+	if registered() != 2 {
+		t.Errorf("W12: %d of the two nodes that run are registered", registered())
+	}
+	if told := b.told(); len(told) != 1 || !strings.Contains(told[0], "node-"+b.ids[0]) {
+		t.Errorf("W43: want one Event about the node, got %v", told)
+	}
+	b.SetState(b.ids[0], sim.Running)
+	b.lb = b.controller()
+	b.ensure(svc)
+	if registered() != 3 {
+		t.Errorf("W12: %d nodes are registered, all three run", registered())
+	}
+	b.admitted(webName)
+}
