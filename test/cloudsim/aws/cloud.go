@@ -90,7 +90,7 @@ type Cloud struct {
 // pending is something that happens once the clock has passed a time.
 type pending struct {
 	due time.Time
-	do  func()
+	do  func(*Cloud)
 }
 
 // Start makes a region without any resource and listens. Close ends it.
@@ -174,9 +174,9 @@ func Mutating(op string) bool {
 
 // after runs do at the first operation or inspection when d has passed. The
 // caller holds mu, and so does do. It runs at once when d is not positive.
-func (c *Cloud) after(d time.Duration, do func()) {
+func (c *Cloud) after(d time.Duration, do func(*Cloud)) {
 	if d <= 0 {
-		do()
+		do(c)
 		return
 	}
 	c.pending = append(c.pending, pending{c.opts.Clock.Now().Add(d), do})
@@ -191,7 +191,7 @@ func (c *Cloud) settle() {
 		if p.due.After(now) {
 			c.pending = append(c.pending, p)
 		} else {
-			p.do()
+			p.do(c)
 		}
 	}
 }

@@ -110,5 +110,5 @@ func sameSet(a, b []string) bool {
 // leave gives the network interfaces of a user back when the deletion delay has
 // passed: all of them, or those in the subnets.
 func (c *Cloud) leave(user string, subnets ...string) {
-	c.after(c.balancers.deletion, func() { c.detach(user, subnets...) })
+	c.after(c.balancers.deletion, func(c *Cloud) { c.detach(user, subnets...) })
 }

@@ -28,8 +28,8 @@ func (c *Cloud) Snapshot() *Snapshot {
 	return s
 }
 
-// Restore brings a state of this cloud back. What happens then is the same each
-// time, IDs of new things included.
+// Restore brings a state back, of this cloud or of another one with the same
+// options. What happens then is the same each time, IDs of new things included.
 func (c *Cloud) Restore(s *Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,28 +39,28 @@ func (c *Cloud) Restore(s *Snapshot) {
 
 func (s *ec2State) clone() ec2State {
 	out := *s
-	out.vpcs = cloneStore(s.vpcs, func(v *vpc) { v.tagged = v.tagged.clone() })
+	out.vpcs = cloneStore(s.vpcs, func(v *vpc) { v.tagged = v.clone() })
 	out.subnets = cloneStore(s.subnets, func(s *subnet) {
-		s.tagged, s.used = s.tagged.clone(), maps.Clone(s.used)
+		s.tagged, s.used = s.clone(), maps.Clone(s.used)
 	})
 	out.tables = cloneStore(s.tables, func(t *routeTable) {
-		t.tagged, t.subnets, t.original = t.tagged.clone(), slices.Clone(t.subnets), slices.Clone(t.original)
+		t.tagged, t.subnets, t.original = t.clone(), slices.Clone(t.subnets), slices.Clone(t.original)
 		t.routes = clones(t.routes)
 	})
 	out.groups = cloneStore(s.groups, func(g *securityGroup) {
-		g.tagged, g.rules, g.original = g.tagged.clone(), clones(g.rules), clones(g.original)
+		g.tagged, g.rules, g.original = g.clone(), clones(g.rules), clones(g.original)
 	})
 	out.instances = cloneStore(s.instances, func(i *instance) {
-		i.tagged, i.interfaces, i.nodes = i.tagged.clone(), slices.Clone(i.interfaces), slices.Clone(i.nodes)
+		i.tagged, i.interfaces, i.nodes = i.clone(), slices.Clone(i.interfaces), slices.Clone(i.nodes)
 	})
 	out.interfaces = cloneStore(s.interfaces, func(eni *networkInterface) {
-		eni.tagged, eni.groups = eni.tagged.clone(), slices.Clone(eni.groups)
+		eni.tagged, eni.groups = eni.clone(), slices.Clone(eni.groups)
 		eni.addrs, eni.addrs6 = slices.Clone(eni.addrs), slices.Clone(eni.addrs6)
 		if eni.attachment != nil {
 			eni.attachment = new(*eni.attachment)
 		}
 	})
-	out.allocations = cloneStore(s.allocations, func(a *allocation) { a.tagged = a.tagged.clone() })
+	out.allocations = cloneStore(s.allocations, func(a *allocation) { a.tagged = a.clone() })
 	out.lost = slices.Clone(s.lost)
 	return out
 }

@@ -89,7 +89,14 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("-before +restored:\n%s", diff)
 		}
 	}
-	if ends[0] != ends[1] || ends[1] != ends[2] {
+	other := startBalancing(t, Options{})
+	other.Restore(snapshot)
+	if diff := cmp.Diff(before, other.Dump()); diff != "" {
+		t.Errorf("-before +restored elsewhere:\n%s", diff)
+	}
+	destroy(&balancing{Cloud: other.Cloud, t: t, seed: k.seed, nodes: k.nodes, elb: other.elb, v2: other.v2, ec2: other.ec2})
+	ends = append(ends, other.group("late"))
+	if ends[0] != ends[1] || ends[1] != ends[2] || ends[2] != ends[3] {
 		t.Errorf("new things have other IDs each time: %v", ends)
 	}
 }
@@ -128,7 +135,7 @@ func TestSnapshotSharesNothing(t *testing.T) {
 	snapshot := k.Snapshot()
 	parts := map[uintptr]string{}
 	walk(reflect.ValueOf(k.Cloud.ec2), "ec2", func(at uintptr, path string) { parts[at] = path })
-	walk(reflect.ValueOf(k.Cloud.balancers), "balancers", func(at uintptr, path string) { parts[at] = path })
+	walk(reflect.ValueOf(k.balancers), "balancers", func(at uintptr, path string) { parts[at] = path })
 	if len(parts) < 50 {
 		t.Fatalf("only %d parts found", len(parts))
 	}
