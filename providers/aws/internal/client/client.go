@@ -48,6 +48,8 @@ type Tuning struct {
 	// ThrottleDelay is how long a call would wait if AWS throttled all of them;
 	// 60 s. Below one second none waits.
 	ThrottleDelay time.Duration
+	// FileAge is how long keys are known that were read from a file; 1 minute.
+	FileAge time.Duration
 	// Clock tells the time for throttling; the real one.
 	Clock clock.Clock
 }
@@ -56,6 +58,7 @@ func (t Tuning) withDefaults() Tuning {
 	t.Timeout = cmp.Or(t.Timeout, 30*time.Second)
 	t.MaxBackoff = cmp.Or(t.MaxBackoff, retry.DefaultMaxBackoff)
 	t.ThrottleDelay = cmp.Or(t.ThrottleDelay, 60*time.Second)
+	t.FileAge = cmp.Or(t.FileAge, time.Minute)
 	if t.Clock == nil {
 		t.Clock = clock.RealClock{}
 	}
@@ -169,15 +172,19 @@ func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
 func (b *Base) regional(ctx context.Context, region string, g *governor) (aws.Config, error) {
 	anonymous := b.config.Copy()
 	anonymous.Region, anonymous.HTTPClient, anonymous.Credentials = region, b.http, aws.AnonymousCredentials{}
-	cfg, err := config.LoadDefaultConfig(ctx, append(b.settings(),
-		config.WithRegion(region),
-		config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = b.newIMDS(false).client }),
-		config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) { o.Client = b.newSTS(anonymous, g) }),
-	)...)
+	load := func(ctx context.Context) (aws.Config, error) {
+		return config.LoadDefaultConfig(ctx, append(b.settings(),
+			config.WithRegion(region),
+			config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = b.newIMDS(false).client }),
+			config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) { o.Client = b.newSTS(anonymous, g) }),
+		)...)
+	}
+	cfg, err := load(ctx)
 	if err != nil {
 		return cfg, fmt.Errorf("load the AWS configuration for region %s: %w", region, err)
 	}
 	cfg.HTTPClient = b.http
+	cfg.Credentials = newRereading(cfg.Credentials, b.options.Tuning.FileAge, load)
 	if b.options.RoleARN != "" {
 		role := stscreds.NewAssumeRoleProvider(b.newSTS(cfg, g, b.confusedDeputy()...), b.options.RoleARN)
 		cfg.Credentials = aws.NewCredentialsCache(role)

@@ -1,0 +1,78 @@
+package client_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// TestCredentialsInFile proves §2 and "Changes at run time" of design.md: keys in
+// a file count as they are now, also as those that a role is assumed with. What
+// cannot be read changes nothing.
+func TestCredentialsInFile(t *testing.T) {
+	for name, assumed := range map[string]string{"keys": "", "keys for a role": role} {
+		t.Run(name, func(t *testing.T) {
+			cloud, _ := start(t, sim.Options{})
+			file := filepath.Join(t.TempDir(), "credentials")
+			t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
+			write := func(text string) {
+				t.Helper()
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			const profile = "[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n"
+			write(fmt.Sprintf(profile, "AKIAOLD", "old"))
+			tuning := quick()
+			tuning.FileAge = time.Nanosecond
+			_, clients := connect(t, client.Options{RoleARN: assumed, Overrides: overrides(cloud), Tuning: tuning})
+			call := func(reason, want string) {
+				t.Helper()
+				_, err := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
+				if got := apierr.Code(err); got != want {
+					t.Errorf("%s: %q, want %q: %v", reason, got, want, err)
+				}
+			}
+			call("§2: these keys are unknown", apierr.CodeDenied)
+			id, secret := cloud.AccessKey()
+			write(fmt.Sprintf(profile, id, secret))
+			call("design.md: the new keys", apierr.CodeOK)
+			write("[default\naws_access")
+			call("design.md: half a file", apierr.CodeOK)
+			for _, request := range cloud.Requests("DescribeInstances") {
+				if assumed == "" && request.AccessKeyID != id && request.AccessKeyID != "AKIAOLD" {
+					t.Errorf("the call is signed with %s, which is in no file", request.AccessKeyID)
+				}
+			}
+		})
+	}
+}
+
+// TestCredentialsInFileAreKept proves that the file is not read for every call.
+func TestCredentialsInFileAreKept(t *testing.T) {
+	cloud, _ := start(t, sim.Options{})
+	file := filepath.Join(t.TempDir(), "credentials")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
+	id, secret := cloud.AccessKey()
+	text := fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", id, secret)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: quick()})
+	for range 2 {
+		if _, err := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
