@@ -122,11 +122,7 @@ func (id *identity) take(self types.Instance) error {
 	if id.Cluster.Name != "" {
 		return nil
 	}
-	tags := map[string]string{}
-	for _, tag := range self.Tags {
-		tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
-	}
-	found, err := cluster.Discover(tags)
+	found, err := cluster.Discover(tagMap(self.Tags))
 	if err != nil {
 		return fmt.Errorf("instance %s: %w", id.InstanceID, err)
 	}
