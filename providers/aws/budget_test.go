@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
@@ -40,7 +41,14 @@ func TestBudget(t *testing.T) {
 	}
 	clock := clocktesting.NewFakeClock(time.Now())
 	before := r.Gate().Calls()
-	c := r.connect(cloudTuning{source: tuning{Clock: clock}})
+	// Calls count, not how long they take here: one that timed out would be made
+	// again.
+	patient := impatient
+	patient.Timeout = 2 * time.Minute
+	c := r.connect(cloudTuning{
+		client: patient, instances: instance.Options{Timeout: patient.Timeout},
+		source: tuning{Clock: clock, Timeout: patient.Timeout},
+	})
 	parallel(workers, tainted, func(n *v1.Node) {
 		m, err := c.instances.InstanceMetadata(t.Context(), n)
 		if err != nil || m.AdditionalLabels[labelLayer+"2"] != n.Name || m.AdditionalLabels[labelZoneID] == "" {
