@@ -42,6 +42,7 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 	if err != nil {
 		return nil, nil, err
 	}
+	running, resting := targets(r, f)
 	model := &Model{
 		Name:     r.Name,
 		Service:  r.Service,
@@ -59,7 +60,8 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 		Tags:           tags(r, f.Config.Cluster),
 		Attributes:     attributes(r.Attributes),
 		Listeners:      listeners(r, f.Config.Cluster, check),
-		Targets:        targets(r, f),
+		Targets:        running,
+		Resting:        resting,
 	}
 	return model, append(useless(r, f.Config, check), model.unfit()...), nil
 }
@@ -155,16 +157,22 @@ func listeners(r *request.Request, id cluster.ID, check HealthCheck) []Listener 
 }
 
 // targets are the instances that can be registered: one that is not running has
-// AWS refuse all others with it.
-func targets(r *request.Request, f request.Facts) []string {
-	ids := make([]string, 0, len(r.Targets))
+// AWS refuse all others with it. Resting ones may run again.
+func targets(r *request.Request, f request.Facts) (running, resting []string) {
 	for _, target := range r.Targets {
 		instance := f.Targets[target.InstanceID]
-		if instance != nil && instance.State == types.InstanceStateNameRunning {
-			ids = append(ids, target.InstanceID)
+		if instance == nil {
+			continue
+		}
+		switch instance.State {
+		case types.InstanceStateNameRunning:
+			running = append(running, target.InstanceID)
+		case types.InstanceStateNameShuttingDown, types.InstanceStateNameTerminated:
+		default:
+			resting = append(resting, target.InstanceID)
 		}
 	}
-	return sorted(ids)
+	return sorted(running), sorted(resting)
 }
 
 // UnfitHealthCheck is the reason of the warning about probes that cannot pass.

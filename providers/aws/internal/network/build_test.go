@@ -198,7 +198,7 @@ func TestBuildModel(t *testing.T) {
 				}
 				f.Targets["i-stopped"] = &inventory.Instance{ID: "i-stopped", State: types.InstanceStateNameStopped}
 			},
-			want: func(*Model) {},
+			want: func(m *Model) { m.Resting = []string{"i-stopped"} },
 		},
 		"internal": {
 			reason: "§8",

@@ -84,7 +84,7 @@ func (d *differ) create(want TargetGroup, name string) plan.Ref {
 		service: d.model.Service, cluster: d.model.Cluster, balancer: d.ref,
 	})
 	d.groupAttributes(name, ref, want.Attributes, nil)
-	d.register(name, ref, d.wanted(want.Port))
+	d.register(name, ref, targetsOn(want.Port, d.model.Targets))
 	return ref
 }
 
@@ -97,8 +97,8 @@ func (d *differ) repair(want TargetGroup, seen GroupState) {
 	d.groupAttributes(seen.Name, ref, want.Attributes, seen.Attributes)
 	d.tag("target group "+seen.Name, seen.ARN, seen.Tags)
 
-	wanted := d.wanted(want.Port)
-	for chunk := range slices.Chunk(without(seen.Targets, wanted), targetPage) {
+	wanted, resting := targetsOn(want.Port, d.model.Targets), targetsOn(want.Port, d.model.Resting)
+	for chunk := range slices.Chunk(without(without(seen.Targets, wanted), resting), targetPage) {
 		d.add(deregisterTargets{group: seen.Name, arn: seen.ARN, targets: chunk})
 	}
 	d.register(seen.Name, ref, without(wanted, seen.Targets))
@@ -130,10 +130,10 @@ func (d *differ) register(name string, ref plan.Ref, targets []Target) {
 	}
 }
 
-// wanted are the targets on a node port.
-func (d *differ) wanted(port int32) []Target {
-	targets := make([]Target, 0, len(d.model.Targets))
-	for _, id := range d.model.Targets {
+// targetsOn are instances as targets on a node port.
+func targetsOn(port int32, ids []string) []Target {
+	targets := make([]Target, 0, len(ids))
+	for _, id := range ids {
 		targets = append(targets, Target{ID: id, Port: port})
 	}
 	return targets

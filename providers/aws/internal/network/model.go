@@ -34,8 +34,10 @@ type Model struct {
 	Attributes map[string]string
 	// Listeners are in the order of the Service ports.
 	Listeners []Listener
-	// Targets are the IDs of the instances behind all listeners, sorted.
-	Targets []string
+	// Targets are the IDs of the instances behind all listeners, sorted. Resting
+	// are those that AWS would not take now, but that stay if it has them: one
+	// that stops and starts again is not told to us.
+	Targets, Resting []string
 }
 
 // Mapping is the place of the load balancer in one zone.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -103,6 +104,29 @@ func TestStoppedNode(t *testing.T) {
 	b.ensure(svc)
 	if got := b.TargetGroups()[0].Targets; len(got) != 2 {
 		t.Errorf("W12: targets are %v, want the two that run", got)
+	}
+}
+
+// TestRestingNode shows that a target stays while its instance stops and starts
+// again, as nothing brings it back: the service controller does not look at that.
+func TestRestingNode(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	b.ensure(svc)
+	for state, want := range map[types.InstanceStateName]int{
+		types.InstanceStateNameStopping: 0, types.InstanceStateNameStopped: 0, types.InstanceStateNamePending: 0, "": 0,
+		types.InstanceStateNameShuttingDown: 1, types.InstanceStateNameTerminated: 1,
+	} {
+		f := b.facts()
+		f.Targets[b.nodes[1]].State = state
+		model, _, err := Build(b.request(svc), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if steps := Diff(model, b.observe(svc)); len(steps) != want || want > 0 && steps[0].Kind() != "DeregisterTargets" {
+			t.Errorf("W12: a registered instance becomes %q, and the plan is %q, want %d steps", state, steps, want)
+		}
 	}
 }
 
