@@ -254,7 +254,7 @@ func idsOf(groups []*securitygroup.Group) []string {
 func (t task) parting(o observed, groups securitygroup.Groups) (securitygroup.Needs, []*securitygroup.Group) {
 	doomed := securitygroup.Owned(groups, t.request, t.config, o.groups())
 	return securitygroup.Needs{
-		LoadBalancer: t.request.Name, Sources: freeSources(t, o, doomed), Ending: idsOf(doomed),
+		LoadBalancer: t.named(o), Sources: freeSources(t, o, doomed), Ending: idsOf(doomed),
 	}, doomed
 }
 

@@ -189,7 +189,7 @@ func (l *loadBalancer) look(ctx context.Context, t task) (hostname string, exist
 	if err != nil {
 		return "", false, err
 	}
-	named := !t.config.LeaveNodeSecurityGroups && securitygroup.Named(groups, t.request.Name)
+	named := !t.config.LeaveNodeSecurityGroups && securitygroup.Named(groups, t.named(o))
 	return "", named || len(securitygroup.Owned(groups, t.request, t.config, nil)) > 0, nil
 }
 
@@ -202,6 +202,16 @@ func (l *loadBalancer) groupsLeft(ctx context.Context, t task, o observed) (secu
 	}
 	more, err := securitygroup.ObservePorts(ctx, l.EC2, t.config.VPC, t.networkPorts(o))
 	return merge(groups, more), err
+}
+
+// named is the name in descriptions of rules that were made for the Service. It
+// is empty where a load balancer of another cluster has the name, whose they are
+// then (W8).
+func (t task) named(o observed) string {
+	if o.Network != nil && o.Network.Refusal() != nil {
+		return ""
+	}
+	return t.request.Name
 }
 
 // facts reads what else a load balancer depends on.

@@ -300,3 +300,25 @@ func TestOtherClusters(t *testing.T) {
 		})
 	}
 }
+
+// W8: nor are the rules of nodes that both clusters have, which name the load
+// balancer.
+func TestOtherClustersWithTheSameNodes(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	ours := b.lb
+	b.lb = b.controller(func(c *loadBalancerConfig) { c.Settings.Cluster.Name = "prod" })
+	for _, id := range append([]string{b.seed.NodeGroup}, b.ids...) {
+		b.SetTags(id, map[string]string{sim.ClusterTag(demo): "owned", sim.ClusterTag("prod"): "owned"})
+	}
+	b.ensure(web(nlb(), annotate(request.AnnotationSubnets, b.seed.Public[b.seed.Zones[0]])))
+	b.lb = ours
+	before := b.Dump()
+	if b.exists(web(nlb())) {
+		t.Error("W8: Get takes the rules for ours")
+	}
+	b.remove(web(nlb()))
+	if diff := cmp.Diff(before, b.Dump()); diff != "" {
+		t.Errorf("W8: changed: %s", diff)
+	}
+}

@@ -31,6 +31,8 @@ const (
 
 // Needs is what one load balancer needs of the nodes behind it.
 type Needs struct {
+	// LoadBalancer is the name that descriptions of rules have. Without it no
+	// rule with a description is its own.
 	LoadBalancer string
 	// Groups are the IDs of the groups of the nodes that it sends to. Without
 	// any, all that it had is given back.

@@ -61,7 +61,7 @@ func (n Needs) own(group *Group, id cluster.ID) Rules {
 	for rule, description := range group.Rules {
 		from := rule.Source.Value
 		switch {
-		case description == clientPrefix+n.LoadBalancer, description == healthPrefix+n.LoadBalancer:
+		case n.names(description):
 			own[rule] = description
 		case rule != FromEverything(from) || !slices.Contains(n.Sources, from) || from == group.ID:
 		case id.Member(group.Tags), slices.Contains(n.Ending, from):
@@ -69,6 +69,11 @@ func (n Needs) own(group *Group, id cluster.ID) Rules {
 		}
 	}
 	return own
+}
+
+// names says whether a description names the load balancer.
+func (n Needs) names(description string) bool {
+	return n.LoadBalancer != "" && (description == clientPrefix+n.LoadBalancer || description == healthPrefix+n.LoadBalancer)
 }
 
 // LetsIn says whether another group lets in everything from a group.
@@ -92,11 +97,13 @@ func (r Rules) described() bool {
 	return false
 }
 
-// Named says whether a rule in one of the groups names the load balancer.
+// Named says whether a rule in one of the groups names the load balancer. An
+// empty name is that of none.
 func Named(groups Groups, loadBalancer string) bool {
+	n := Needs{LoadBalancer: loadBalancer}
 	for _, group := range groups {
 		for _, description := range group.Rules {
-			if description == clientPrefix+loadBalancer || description == healthPrefix+loadBalancer {
+			if n.names(description) {
 				return true
 			}
 		}
