@@ -3,7 +3,8 @@
 //
 // What it promises: making a plan changes nothing and needs no cloud; a plan
 // prints as text, one line for each step, the same for the same input; steps run
-// in order and the first that fails ends the run, with its text in the error.
+// in order and the first that fails ends the run, with its text in the error, cut
+// if it is long.
 package plan
 
 import (
@@ -46,8 +47,20 @@ func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err
 			observe(step.Kind(), err)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", step, err)
+			return fmt.Errorf("%s: %w", brief(step.String()), err)
 		}
 	}
 	return nil
+}
+
+// shown is how many bytes of a step are in an error. A step can have hundreds of
+// rules or instances, and what went wrong comes after it.
+const shown = 300
+
+// brief is the beginning of a long text.
+func brief(text string) string {
+	if len(text) <= shown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:shown], "") + "…"
 }

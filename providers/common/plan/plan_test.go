@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -64,6 +65,18 @@ func TestPlanApply(t *testing.T) {
 	ran = nil
 	if err := slices.Delete(steps, 1, 2).Apply(t.Context(), &ran, nil); err != nil || len(ran) != 2 {
 		t.Errorf("ran %q: %v", ran, err)
+	}
+}
+
+// The cause is read by users in an Event, after what the step was.
+func TestPlanApplyLongStep(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("in use")
+	step := note{text: "RegisterInstances " + strings.Repeat("ä", 1000), err: broken}
+	err := plan.Plan[*[]string]{step}.Apply(t.Context(), new([]string), nil)
+	if !errors.Is(err, broken) || !utf8.ValidString(err.Error()) || len(err.Error()) > 320 ||
+		!strings.HasPrefix(err.Error(), "RegisterInstances ä") || !strings.HasSuffix(err.Error(), "ä…: in use") {
+		t.Errorf("the error must be short and say why: %v", err)
 	}
 }
 
