@@ -41,11 +41,10 @@ func describe(d Disturbance) string {
 }
 
 // disturbEach does the work once in peace, and then once for each of its calls
-// with that call disturbed, always on a stage of its own; of more calls than
-// points, unless that is 0, only some are. Work that says it is
-// done must be, and repairing must end in the same state as if nothing had
-// happened.
-func disturbEach(t testing.TB, how Disturbance, points int, prepare func(t testing.TB) stage) {
+// that is picked with that call disturbed, always on a stage of its own. Work that
+// says it is done must be, and repairing must end in the same state as if nothing
+// had happened.
+func disturbEach(t testing.TB, how Disturbance, pick picks, prepare func(t testing.TB) stage) {
 	t.Helper()
 	var acted, repaired []string
 	calls := 0
@@ -63,7 +62,7 @@ func disturbEach(t testing.TB, how Disturbance, points int, prepare func(t testi
 	if calls == 0 {
 		t.Fatal("the work costs no calls, so there is nothing to disturb")
 	}
-	picked := spread(calls, points)
+	picked := pick.of(calls)
 	for _, first := range picked {
 		d := how
 		d.First = first
@@ -72,15 +71,24 @@ func disturbEach(t testing.TB, how Disturbance, points int, prepare func(t testi
 	t.Logf("%d calls, of which %d are disturbed, each in its turn", calls, len(picked))
 }
 
-// spread picks as many of the numbers from 1 to n as there are points, the first
-// and the last among them, or all if that is 0.
-func spread(n, points int) []int {
+// picks says which calls of a piece of work are disturbed.
+type picks struct {
+	// points is how many are, all if it is 0.
+	points int
+	// turn is the number of the way in which they are disturbed. Each way has
+	// other calls, as far as there are enough, so that together they come to most.
+	turn int
+}
+
+// of picks some of the numbers from 1 to n, spread over all of them.
+func (p picks) of(n int) []int {
+	points, turns := p.points, len(disturbances())
 	if points <= 0 || points > n {
 		points = n
 	}
 	picked := make([]int, points)
 	for i := range picked {
-		picked[i] = 1 + i*(n-1)/max(points-1, 1)
+		picked[i] = 1 + (i*turns+p.turn)*n/(points*turns)
 	}
 
 	return picked

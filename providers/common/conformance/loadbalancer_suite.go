@@ -49,8 +49,8 @@ type LoadBalancerSuite struct {
 	Timeout  time.Duration
 	Patience time.Duration
 	Serial   bool
-	// Points limits how many calls of a piece of work are disturbed, spread over
-	// all of them. 0 disturbs every one.
+	// Points limits how many calls of a piece of work are disturbed in each way,
+	// spread over all of them. 0 disturbs every one.
 	Points int
 }
 

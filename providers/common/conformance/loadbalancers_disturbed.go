@@ -59,14 +59,14 @@ func works() []work {
 func balancerDisturbedCases() []balancerCase {
 	var cases []balancerCase
 	for _, w := range works() {
-		for _, how := range disturbances() {
+		for turn, how := range disturbances() {
 			cases = append(cases, balancerCase{
 				name: w.name + " is put right when " + describe(how),
 				leftOut: func(s LoadBalancerSuite) bool {
 					return s.Without.Disturbance || how.Fault == Throttled && s.Without.Throttling
 				},
 				run: func(b *balancerBed) {
-					disturbEach(b.t, how, b.suite.Points, func(t testing.TB) stage { return w.stage(newBalancerBed(t, b.suite)) })
+					disturbEach(b.t, how, picks{b.suite.Points, turn}, func(t testing.TB) stage { return w.stage(newBalancerBed(t, b.suite)) })
 				},
 			})
 		}

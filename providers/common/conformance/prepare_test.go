@@ -204,21 +204,26 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// TestSpread proves which calls are disturbed.
-func TestSpread(t *testing.T) {
+// TestPicks proves which calls are disturbed.
+func TestPicks(t *testing.T) {
 	t.Parallel()
 
 	for name, tc := range map[string]struct {
-		n, points int
-		want      []int
+		picks picks
+		n     int
+		want  []int
 	}{
-		"All":      {3, 0, []int{1, 2, 3}},
-		"Enough":   {3, 9, []int{1, 2, 3}},
-		"Some":     {9, 3, []int{1, 5, 9}},
-		"One":      {9, 1, []int{1}},
-		"One call": {1, 4, []int{1}},
+		"All":       {picks{0, 0}, 3, []int{1, 2, 3}},
+		"All later": {picks{0, 5}, 3, []int{1, 2, 3}},
+		"Enough":    {picks{9, 2}, 3, []int{1, 2, 3}},
+		"Some":      {picks{3, 0}, 9, []int{1, 4, 7}},
+		"Others":    {picks{3, 5}, 9, []int{3, 6, 9}},
+		"One":       {picks{1, 0}, 12, []int{1}},
+		"Next one":  {picks{1, 1}, 12, []int{3}},
+		"Last one":  {picks{1, 5}, 12, []int{11}},
+		"One call":  {picks{4, 5}, 1, []int{1}},
 	} {
-		if got := spread(tc.n, tc.points); !slices.Equal(got, tc.want) {
+		if got := tc.picks.of(tc.n); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}

@@ -103,7 +103,7 @@ func routeCallerGivesUp(b *routeBed) {
 // The next provider knows only the cloud and the Nodes.
 func routeDisturbedCases() []routeCase {
 	var cases []routeCase
-	for _, how := range disturbances() {
+	for turn, how := range disturbances() {
 		leftOut := func(without RouteCapabilities) bool {
 			return without.Disturbance || how.Fault == Throttled && without.Throttling
 		}
@@ -111,7 +111,7 @@ func routeDisturbedCases() []routeCase {
 			cases = append(cases, routeCase{
 				name: name + " is put right when " + describe(how), leftOut: leftOut,
 				run: func(b *routeBed) {
-					disturbEach(b.t, how, b.suite.Points, func(t testing.TB) stage { return prepare(newRouteBed(t, b.suite)) })
+					disturbEach(b.t, how, picks{b.suite.Points, turn}, func(t testing.TB) stage { return prepare(newRouteBed(t, b.suite)) })
 				},
 			})
 		}
