@@ -171,6 +171,7 @@ func TestRulesOfUsersStay(t *testing.T) {
 	byo, other := b.group("byo", nil), b.group("other", nil)
 	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 9100, To: 9100, Source: byo, Description: "metrics"})
 	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 0, To: 65535, Source: byo})
+	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "-1", From: -1, To: -1, Source: other, Description: "bastion"})
 	before := b.Leaks()
 	svc := web(annotate(request.AnnotationSecurityGroups, byo))
 	b.ensure(svc)

@@ -53,9 +53,10 @@ func DiffNodes(n Needs, groups Groups, id cluster.ID) NodeDiff {
 	return diff
 }
 
-// own are the rules in a group that were made for the load balancer. A group
-// that refers to itself was made so by somebody else: nodes that way talk to each
-// other.
+// own are the rules in a group that were made for the load balancer. Those for a
+// classic one have no description; one that has was made by somebody else, and
+// goes only if its source does. So was one in the group that it names: nodes that
+// way talk to each other.
 func (n Needs) own(group *Group, id cluster.ID) Rules {
 	own := Rules{}
 	for rule, description := range group.Rules {
@@ -64,7 +65,7 @@ func (n Needs) own(group *Group, id cluster.ID) Rules {
 		case n.names(description):
 			own[rule] = description
 		case rule != FromEverything(from) || !slices.Contains(n.Sources, from) || from == group.ID:
-		case id.Member(group.Tags), slices.Contains(n.Ending, from):
+		case id.Member(group.Tags) && description == "", slices.Contains(n.Ending, from):
 			own[rule] = description
 		}
 	}
@@ -76,10 +77,10 @@ func (n Needs) names(description string) bool {
 	return n.LoadBalancer != "" && (description == clientPrefix+n.LoadBalancer || description == healthPrefix+n.LoadBalancer)
 }
 
-// LetsIn says whether another group lets in everything from a group.
+// LetsIn says whether another group lets in a classic load balancer by a group.
 func LetsIn(groups Groups, id string) bool {
 	for _, group := range groups {
-		if _, ok := group.Rules[FromEverything(id)]; ok && group.ID != id {
+		if description, ok := group.Rules[FromEverything(id)]; ok && description == "" && group.ID != id {
 			return true
 		}
 	}

@@ -247,6 +247,16 @@ func TestDiffNodes(t *testing.T) {
 			groups: groups(untagged("sg-u", Rules{FromEverything("sg-lb"): ""})),
 			want:   "remove from security group sg-u the rules everything from sg-lb\n",
 		},
+		"classic, of a user": {
+			reason: "W4: a rule with a description is that of a user, who lets in the same", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-byo"}},
+			groups: groups(tagged("sg-n", Rules{FromEverything("sg-byo"): "bastion"})),
+		},
+		"classic, of a user, group ends": {
+			reason: "§12: nothing may refer to a group that is deleted",
+			needs:  Needs{LoadBalancer: lbName, Sources: []string{"sg-lb"}, Ending: []string{"sg-lb"}},
+			groups: groups(tagged("sg-n", Rules{FromEverything("sg-lb"): "mine"})),
+			want:   "remove from security group sg-n the rules everything from sg-lb (mine)\n",
+		},
 		"classic, group of the nodes": {
 			reason: "W4: nodes that let in each other go on doing so", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-n"}},
 			groups: groups(tagged("sg-n", Rules{FromEverything("sg-n"): ""})),
