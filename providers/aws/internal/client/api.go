@@ -144,7 +144,7 @@ type (
 )
 
 var (
-	_ EC2   = (*ec2.Client)(nil)
+	_ EC2   = (*narrowEC2)(nil)
 	_ ELB   = (*elb.Client)(nil)
 	_ ELBV2 = (*elbv2.Client)(nil)
 )

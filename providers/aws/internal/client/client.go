@@ -36,6 +36,8 @@ type Options struct {
 	Metrics *Metrics
 	// Tuning is for tests.
 	Tuning Tuning
+	// Middleware is for tests, too: it is added to every call, after all other.
+	Middleware []func(*middleware.Stack) error
 }
 
 // Tuning are the times that tests shorten. The zero value is what production
@@ -146,12 +148,12 @@ func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
 
 	return &Clients{
 		Region: region,
-		EC2: ec2.NewFromConfig(cfg, func(o *ec2.Options) {
+		EC2: narrow(ec2.NewFromConfig(cfg, func(o *ec2.Options) {
 			o.APIOptions = append(o.APIOptions, stack(ServiceEC2)...)
 			if r, ok := overridden[ec2.EndpointParameters](b.options.Overrides, ServiceEC2, region); ok {
 				o.EndpointResolverV2 = r
 			}
-		}),
+		})),
 		ELB: elb.NewFromConfig(cfg, func(o *elb.Options) {
 			o.APIOptions = append(o.APIOptions, stack(ServiceELB)...)
 			if r, ok := overridden[elb.EndpointParameters](b.options.Overrides, ServiceELB, region); ok {

@@ -24,7 +24,7 @@ func (b *Base) middleware(service Service, g *governor, marks bool) []func(*midd
 		})
 	}
 
-	return around
+	return append(around, b.options.Middleware...)
 }
 
 // wholeCall counts a call with all its attempts and says what its error means.

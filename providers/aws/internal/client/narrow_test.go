@@ -1,0 +1,26 @@
+package client_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// TestEC2IsNarrow keeps the binary small (design, budgets): nothing that can be
+// reached from the interface EC2 has more methods than are in use.
+func TestEC2IsNarrow(t *testing.T) {
+	cloud, _ := start(t, sim.Options{})
+	keys(t, cloud)
+	_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: quick()})
+	narrow := reflect.TypeOf(clients.EC2)
+	if got, want := narrow.NumMethod(), reflect.TypeFor[client.EC2]().NumMethod(); got != want {
+		t.Errorf("it has %d methods, %d are in use", got, want)
+	}
+	for i := range narrow.Elem().NumField() {
+		if field := narrow.Elem().Field(i); field.Type.Kind() != reflect.Func {
+			t.Errorf("%s is a %s, which tells of its methods: the linker keeps them all", field.Name, field.Type)
+		}
+	}
+}
