@@ -119,9 +119,9 @@ func TestSettingsOfTheSDK(t *testing.T) {
 	_, clients := connect(t, client.Options{Tuning: quick(), Overrides: []client.Override{
 		{Service: client.ServiceELB, Region: region, URL: server.URL, SigningRegion: region},
 	}})
-	plain, ok := clients.EC2.(*ec2.Client)
+	plain, ok := clients.ELBV2.(*elbv2.Client)
 	if !ok {
-		t.Fatalf("EC2 is a %T", clients.EC2)
+		t.Fatalf("ELBV2 is a %T", clients.ELBV2)
 	}
 	if o := plain.Options().EndpointOptions; o.UseFIPSEndpoint != aws.FIPSEndpointStateEnabled || o.UseDualStackEndpoint != aws.DualStackEndpointStateEnabled {
 		t.Errorf("§2: FIPS %v, dual stack %v", o.UseFIPSEndpoint, o.UseDualStackEndpoint)
