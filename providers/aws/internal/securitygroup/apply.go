@@ -132,10 +132,7 @@ func (s authorize) Apply(ctx context.Context, env *change.Env) error {
 	}
 	return env.Wait.Poll(ctx, askForGroup, patience, func() (done bool, err error) {
 		err = authorizeAll(ctx, env, id, s.rules)
-		if s.fresh && hasCode(err, codeGroupMissing) {
-			return false, nil
-		}
-		return true, err
+		return !s.fresh || !hasCode(err, codeGroupMissing), err
 	})
 }
 
@@ -253,7 +250,7 @@ func (remove) Kind() string { return "DeleteSecurityGroup" }
 func (s remove) String() string { return fmt.Sprintf("delete security group %s (%s)", s.id, s.name) }
 
 func (s remove) Apply(ctx context.Context, env *change.Env) error {
-	return env.Wait.Poll(ctx, askWhileInUse, patience, func() (done bool, err error) {
+	err := env.Wait.Poll(ctx, askWhileInUse, patience, func() (done bool, err error) {
 		_, err = env.EC2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: aws.String(s.id)})
 		switch {
 		case hasCode(err, codeGroupMissing):
@@ -264,6 +261,21 @@ func (s remove) Apply(ctx context.Context, env *change.Env) error {
 			return true, err
 		}
 	})
+	if hasCode(err, codeInUse) {
+		return s.explain(ctx, env, err)
+	}
+	return err
+}
+
+// explain adds to an error which groups have rules that refer to the group: those
+// of users only they can take away.
+func (s remove) explain(ctx context.Context, env *change.Env, cause error) error {
+	referring, err := describe(ctx, env.EC2, []types.Filter{filter(filterReferring, s.id)})
+	delete(referring, s.id) // its own rules go with it
+	if err != nil || len(referring) == 0 {
+		return cause
+	}
+	return fmt.Errorf("%w; it is named by rules of %s", cause, strings.Join(slices.Sorted(maps.Keys(referring)), ", "))
 }
 
 // each writes rules one by one, in order.

@@ -225,8 +225,9 @@ func TestRemove(t *testing.T) {
 	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: used})
 	b.env.Wait.Limit = 5 * time.Millisecond
 	err := change.Plan{remove{id: used, name: "used"}}.Apply(t.Context(), b.env, nil)
-	if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), "delete security group "+used) {
-		t.Errorf("W7: got %v", err)
+	if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), "delete security group "+used) ||
+		!strings.HasSuffix(err.Error(), "it is named by rules of "+b.seed.NodeGroup) {
+		t.Errorf("W7: it must say what is in the way: %v", err)
 	}
 	b.Gate().Reset()
 	b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Denied())

@@ -21,6 +21,8 @@ const (
 	pageSize = 1000
 	// filterValues is how many values go into one filter; EC2 takes 200.
 	filterValues = 150
+	// filterReferring finds groups by the sources of their rules.
+	filterReferring = "ip-permission.group-id"
 )
 
 // Observe reads the groups of the VPC that are there for the cluster; those of a
@@ -47,13 +49,18 @@ func ObserveIDs(ctx context.Context, api client.SecurityGroups, vpc string, ids 
 // ObserveReferring reads the groups with a rule whose source is one of the groups
 // with these IDs, whoever they are there for.
 func ObserveReferring(ctx context.Context, api client.SecurityGroups, vpc string, ids []string) (Groups, error) {
-	return observeBy(ctx, api, vpc, "ip-permission.group-id", ids)
+	return observeBy(ctx, api, vpc, filterReferring, ids)
 }
 
 // ObservePorts reads the groups with a rule that begins at one of the ports,
-// whoever they are there for.
+// whoever they are there for. Network load balancers may have had other ports
+// once, but wherever they have rules there are those for path MTU discovery, too:
+// these count as ports of any of them. Without ports nothing is read.
 func ObservePorts(ctx context.Context, api client.SecurityGroups, vpc string, ports []int32) (Groups, error) {
-	values := make([]string, 0, len(ports))
+	if len(ports) == 0 {
+		return Groups{}, nil
+	}
+	values := []string{strconv.Itoa(packetTooBig), strconv.Itoa(unreachable)}
 	for _, port := range ports {
 		values = append(values, strconv.Itoa(int(port)))
 	}

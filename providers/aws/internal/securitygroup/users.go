@@ -273,6 +273,9 @@ func (o Others) place(ctx context.Context, candidates []*probing) error {
 	for _, p := range candidates {
 		all.Insert(subnets[p.arn]...)
 	}
+	if all.Len() == 0 {
+		return nil // they have gone meanwhile
+	}
 	cidrs, err := o.CIDRs(ctx, sets.List(all))
 	if err != nil {
 		return err
