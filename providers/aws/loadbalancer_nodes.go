@@ -60,17 +60,16 @@ type nodeWork struct {
 func (w nodeWork) done() bool { return len(w.diff.Plan(nil)) == 0 && len(w.doomed) == 0 }
 
 // admit has the nodes let the load balancer in. When nothing else had to be
-// changed, a look without the lock mostly shows that nothing has to be here.
+// changed, a look without the lock mostly shows that nothing has to be here. Where
+// nodes are left alone, the look is for groups that the load balancer has lost.
 func (l *loadBalancer) admit(ctx context.Context, s *step) (nodeWork, error) {
-	if s.config.LeaveNodeSecurityGroups {
-		return l.compareNodes(ctx, s, s.seen.Groups)
-	}
-	if s.calm {
+	if s.calm || s.config.LeaveNodeSecurityGroups {
 		groups, err := l.groupsSeen(ctx, s)
 		if err != nil {
 			return nodeWork{}, err
 		}
-		if work, err := l.compareNodes(ctx, s, groups); err != nil || work.done() {
+		work, err := l.compareNodes(ctx, s, groups)
+		if err != nil || work.done() || s.config.LeaveNodeSecurityGroups {
 			return work, err
 		}
 	}

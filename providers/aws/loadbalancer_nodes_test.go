@@ -7,8 +7,10 @@ import (
 	"sync"
 	"testing"
 
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -164,6 +166,33 @@ func TestSharedHealthRuleMoves(t *testing.T) {
 	b.same(before)
 }
 
+// W3: one that might need a rule, and is deleted by somebody else while it is asked
+// about, disturbs nobody.
+func TestSharedHealthRuleOfOneThatGoes(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	before := b.Leaks()
+	first, second := two(nlb(), annotate(request.AnnotationHealthCheckPort, "10256"))
+	b.ensure(first)
+	b.ensure(second)
+	balancer, _ := b.Network(apiName)
+	hold := front.NewHold()
+	b.Gate().Reset()
+	b.Gate().Break("elbv2.DescribeLoadBalancers", front.Nth(2), hold.Before)
+	var wg sync.WaitGroup
+	wg.Go(func() { b.remove(first) })
+	if err := b.Gate().WaitFor(t.Context(), "elbv2.DescribeLoadBalancers", 2); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.lb.ELBV2.DeleteLoadBalancer(t.Context(), &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &balancer.ARN}); err != nil {
+		t.Error(err)
+	}
+	hold.Release()
+	wg.Wait()
+	b.remove(second)
+	b.same(before)
+}
+
 // W4: rules of users survive whatever is done to the group that they name.
 func TestRulesOfUsersStay(t *testing.T) {
 	t.Parallel()
@@ -279,6 +308,36 @@ func TestGroupsChangeInterrupted(t *testing.T) {
 				b.same(before)
 			})
 		}
+	}
+}
+
+// W7: a group that the load balancer has lost, and that is in use for too long, is
+// deleted by a later sync, also where nodes are left alone.
+func TestLostGroupGoesLater(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string][]func(*loadBalancerConfig){"usual": nil, "nodes left alone": {leaveNodes}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, settings...)
+			byo := b.group("byo", nil)
+			before := b.Leaks()
+			svc := web()
+			b.ensure(svc)
+			svc.Annotations[string(request.AnnotationSecurityGroups)] = byo
+			rule := b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
+			_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
+			if _, retry := errors.AsType[*api.RetryError](err); !retry {
+				t.Errorf("W7: got %v", err)
+			}
+			rule.Remove()
+			b.ensure(svc)
+			if left := b.SecurityGroupIDs("k8s-elb-" + webName); len(left) > 0 {
+				t.Errorf("W7: %v is left", left)
+			}
+			b.quiet(svc)
+			b.remove(svc)
+			b.same(before)
+		})
 	}
 }
 
