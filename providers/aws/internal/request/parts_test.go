@@ -140,7 +140,7 @@ func TestTargets(t *testing.T) {
 		})
 	}
 	_, warnings := must(t, web(), request.Config{}, nodes...)
-	if want := "Nodes are not behind the load balancer, because their providerID names no EC2 instance: elsewhere, new"; warnings[0].Message != want {
+	if want := "Nodes get nothing from the load balancer, because their providerID names no EC2 instance: elsewhere, new"; warnings[0].Message != want {
 		t.Errorf("W43: got %q, want %q", warnings[0].Message, want)
 	}
 }
@@ -168,8 +168,8 @@ func TestRegistrable(t *testing.T) {
 		t.Errorf("§8 targets: -want +got:\n%s", diff)
 	}
 	want := []service.Warning{
-		{Reason: request.NodeSkipped, Message: "Nodes are not behind the load balancer, because EC2 has no instance of this cluster for them: n3, n4"},
-		{Reason: request.NodeSkipped, Message: "Nodes are not behind the load balancer, because the state of their instances does not allow it: n2"},
+		{Reason: request.NodeSkipped, Message: "Nodes get nothing from the load balancer, because EC2 has no instance of this cluster for them: n3, n4"},
+		{Reason: request.NodeSkipped, Message: "Nodes get nothing from the load balancer, because the state of their instances does not allow it: n2"},
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("W12, W43: -want +got:\n%s", diff)

@@ -83,5 +83,5 @@ func skipped(nodes []string, why string) []service.Warning {
 	if more := len(nodes) - shownNodes; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return []service.Warning{service.Warn(NodeSkipped, "Nodes are not behind the load balancer, because %s: %s", why, names)}
+	return []service.Warning{service.Warn(NodeSkipped, "Nodes get nothing from the load balancer, because %s: %s", why, names)}
 }
