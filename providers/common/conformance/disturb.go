@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,71 +41,107 @@ func describe(d Disturbance) string {
 	return "all calls from any on are " + d.Fault.String()
 }
 
-// disturbEach does the work once in peace, and then once for each of its calls
-// that is picked with that call disturbed, always on a stage of its own. Work that
-// says it is done must be, and repairing must end in the same state as if nothing
-// had happened.
-func disturbEach(t testing.TB, how Disturbance, pick picks, prepare func(t testing.TB) stage) {
-	t.Helper()
-	var acted, repaired []string
-	calls := 0
-	inScope(t, "undisturbed", func(t testing.TB) {
-		s := prepare(t)
-		before := s.cloud.Calls()
-		if err := s.act(); err != nil {
-			t.Fatalf("it fails: %v", err)
-		}
-		calls = s.cloud.Calls() - before
-		acted = s.state()
-		s.repair()
-		repaired = s.state()
-	})
-	if calls == 0 {
-		t.Fatal("the work costs no calls, so there is nothing to disturb")
-	}
-	picked := pick.of(calls)
-	for _, first := range picked {
-		d := how
-		d.First = first
-		inScope(t, d.String(), func(t testing.TB) { disturbOne(t, d, prepare(t), acted, repaired) })
-	}
-	t.Logf("%d calls, of which %d are disturbed, each in its turn", calls, len(picked))
+// rehearsal is a piece of work done in peace, once for all ways of disturbing it.
+type rehearsal struct {
+	once sync.Once
+	// calls is what the work costs, 0 if it failed.
+	calls int
+	// acted and repaired are the states after the work, and after repairing what
+	// needs no repair.
+	acted, repaired []string
 }
 
-// picks says which calls of a piece of work are disturbed.
-type picks struct {
-	// points is how many are, all if it is 0.
+// play does the work in peace, unless that was done.
+func (r *rehearsal) play(t testing.TB, prepare func(t testing.TB) stage) {
+	t.Helper()
+	r.once.Do(func() {
+		inScope(t, "undisturbed", func(t testing.TB) {
+			s := prepare(t)
+			before := s.cloud.Calls()
+			if err := s.act(); err != nil {
+				t.Fatalf("it fails: %v", err)
+			}
+			calls := s.cloud.Calls() - before
+			r.acted = s.state()
+			s.repair()
+			r.repaired, r.calls = s.state(), calls
+		})
+	})
+	if r.calls == 0 {
+		t.Fatal("the work fails in peace or costs no calls, so there is nothing to disturb")
+	}
+}
+
+// rehearsals are those of a suite, by the name of the work.
+type rehearsals struct {
+	mu     sync.Mutex
+	byName map[string]*rehearsal
+}
+
+// of is that of a piece of work.
+func (r *rehearsals) of(name string) *rehearsal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byName == nil {
+		r.byName = map[string]*rehearsal{}
+	}
+	if r.byName[name] == nil {
+		r.byName[name] = &rehearsal{}
+	}
+
+	return r.byName[name]
+}
+
+// series is a way to disturb a piece of work at some of its calls.
+type series struct {
+	how Disturbance
+	// points is how many calls are disturbed, all if it is 0.
 	points int
-	// turn is the number of the way in which they are disturbed. Each way has
-	// other calls, as far as there are enough, so that together they come to most.
+	// turn is the number of the way. Each way has other calls, as far as there
+	// are enough, so that together they come to most.
 	turn int
 }
 
-// of picks some of the numbers from 1 to n, spread over all of them.
-func (p picks) of(n int) []int {
-	points, turns := p.points, len(disturbances())
+// picks are some of the numbers from 1 to n, spread over all of them.
+func (s series) picks(n int) []int {
+	points, turns := s.points, len(disturbances())
 	if points <= 0 || points > n {
 		points = n
 	}
 	picked := make([]int, points)
 	for i := range picked {
-		picked[i] = 1 + (i*turns+p.turn)*n/(points*turns)
+		picked[i] = 1 + (i*turns+s.turn)*n/(points*turns)
 	}
 
 	return picked
 }
 
+// disturbEach does the work once for each of its calls that is picked with that
+// call disturbed, always on a stage of its own. Work that says it is done must be,
+// and repairing must end in the same state as if nothing had happened.
+func disturbEach(t testing.TB, s series, peace *rehearsal, prepare func(t testing.TB) stage) {
+	t.Helper()
+	peace.play(t, prepare)
+	picked := s.picks(peace.calls)
+	for _, first := range picked {
+		d := s.how
+		d.First = first
+		inScope(t, d.String(), func(t testing.TB) { disturbOne(t, d, prepare(t), peace) })
+	}
+	t.Logf("%d calls, of which %d are disturbed, each in its turn", peace.calls, len(picked))
+}
+
 // disturbOne does the work once with the disturbance.
-func disturbOne(t testing.TB, d Disturbance, s stage, acted, repaired []string) {
+func disturbOne(t testing.TB, d Disturbance, s stage, peace *rehearsal) {
 	t.Helper()
 	s.cloud.Disturb(t, d)
 	err := s.act()
 	s.cloud.Heal(t)
-	if state := s.state(); err == nil && !slices.Equal(acted, state) {
-		t.Errorf("it says it is done and is not (-undisturbed +disturbed):\n%s", cmp.Diff(acted, state))
+	if state := s.state(); err == nil && !slices.Equal(peace.acted, state) {
+		t.Errorf("it says it is done and is not (-undisturbed +disturbed):\n%s", cmp.Diff(peace.acted, state))
 	}
 	s.repair()
-	if diff := cmp.Diff(repaired, s.state()); diff != "" {
+	if diff := cmp.Diff(peace.repaired, s.state()); diff != "" {
 		t.Errorf("it is not put right, after %v (-undisturbed +disturbed):\n%s", err, diff)
 	}
 }

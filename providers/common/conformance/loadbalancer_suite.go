@@ -52,6 +52,8 @@ type LoadBalancerSuite struct {
 	// Points limits how many calls of a piece of work are disturbed in each way,
 	// spread over all of them. 0 disturbs every one.
 	Points int
+
+	rehearsals *rehearsals
 }
 
 // LoadBalancerCapabilities are the parts of the suite that not every cloud can
@@ -182,6 +184,7 @@ func (s LoadBalancerSuite) prepare() (LoadBalancerSuite, error) {
 	if s.Budget.Services == 0 {
 		s.Budget.Services = defaultServices
 	}
+	s.rehearsals = &rehearsals{}
 
 	return s, nil
 }

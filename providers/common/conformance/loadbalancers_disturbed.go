@@ -66,7 +66,8 @@ func balancerDisturbedCases() []balancerCase {
 					return s.Without.Disturbance || how.Fault == Throttled && s.Without.Throttling
 				},
 				run: func(b *balancerBed) {
-					disturbEach(b.t, how, picks{b.suite.Points, turn}, func(t testing.TB) stage { return w.stage(newBalancerBed(t, b.suite)) })
+					disturbEach(b.t, series{how, b.suite.Points, turn}, b.suite.rehearsals.of(w.name),
+						func(t testing.TB) stage { return w.stage(newBalancerBed(t, b.suite)) })
 				},
 			})
 		}

@@ -209,21 +209,21 @@ func TestPicks(t *testing.T) {
 	t.Parallel()
 
 	for name, tc := range map[string]struct {
-		picks picks
-		n     int
-		want  []int
+		series series
+		n      int
+		want   []int
 	}{
-		"All":       {picks{0, 0}, 3, []int{1, 2, 3}},
-		"All later": {picks{0, 5}, 3, []int{1, 2, 3}},
-		"Enough":    {picks{9, 2}, 3, []int{1, 2, 3}},
-		"Some":      {picks{3, 0}, 9, []int{1, 4, 7}},
-		"Others":    {picks{3, 5}, 9, []int{3, 6, 9}},
-		"One":       {picks{1, 0}, 12, []int{1}},
-		"Next one":  {picks{1, 1}, 12, []int{3}},
-		"Last one":  {picks{1, 5}, 12, []int{11}},
-		"One call":  {picks{4, 5}, 1, []int{1}},
+		"All":       {series{points: 0, turn: 0}, 3, []int{1, 2, 3}},
+		"All later": {series{points: 0, turn: 5}, 3, []int{1, 2, 3}},
+		"Enough":    {series{points: 9, turn: 2}, 3, []int{1, 2, 3}},
+		"Some":      {series{points: 3, turn: 0}, 9, []int{1, 4, 7}},
+		"Others":    {series{points: 3, turn: 5}, 9, []int{3, 6, 9}},
+		"One":       {series{points: 1, turn: 0}, 12, []int{1}},
+		"Next one":  {series{points: 1, turn: 1}, 12, []int{3}},
+		"Last one":  {series{points: 1, turn: 5}, 12, []int{11}},
+		"One call":  {series{points: 4, turn: 5}, 1, []int{1}},
 	} {
-		if got := tc.picks.of(tc.n); !slices.Equal(got, tc.want) {
+		if got := tc.series.picks(tc.n); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}

@@ -25,6 +25,8 @@ type RouteSuite struct {
 	Patience time.Duration
 	Serial   bool
 	Points   int
+
+	rehearsals *rehearsals
 }
 
 // RouteCapabilities are the parts of the suite that not every cloud can take.
@@ -98,6 +100,7 @@ func (s RouteSuite) prepare() (RouteSuite, error) {
 	if s.Budget.Routes == 0 {
 		s.Budget.Routes = defaultRoutes
 	}
+	s.rehearsals = &rehearsals{}
 
 	return s, nil
 }

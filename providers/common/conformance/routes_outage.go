@@ -111,7 +111,8 @@ func routeDisturbedCases() []routeCase {
 			cases = append(cases, routeCase{
 				name: name + " is put right when " + describe(how), leftOut: leftOut,
 				run: func(b *routeBed) {
-					disturbEach(b.t, how, picks{b.suite.Points, turn}, func(t testing.TB) stage { return prepare(newRouteBed(t, b.suite)) })
+					disturbEach(b.t, series{how, b.suite.Points, turn}, b.suite.rehearsals.of(name),
+						func(t testing.TB) stage { return prepare(newRouteBed(t, b.suite)) })
 				},
 			})
 		}
