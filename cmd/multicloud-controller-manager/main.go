@@ -33,6 +33,7 @@ lines that have it and must agree.
 )
 
 func main() {
+	saveMemory(os.Getenv("GOGC"))
 	os.Exit(run(descriptors()))
 }
 
