@@ -202,21 +202,22 @@ const (
 	AnnotationCrossZone annotation.Name = annotationPrefix + "cross-zone-load-balancing-enabled"
 )
 
-// The health check. Without annotations it asks the node port of the first port
-// over TCP, or /healthz of the health check node port over HTTP if
-// externalTrafficPolicy is Local.
+// The health check.
 const (
-	// AnnotationHealthCheckProtocol is the protocol of the health check.
+	// AnnotationHealthCheckProtocol is the protocol of the health check. On a
+	// network load balancer this, the port and the path have no effect where
+	// ClusterServiceLoadBalancerHealthProbeMode is Shared, unless
+	// externalTrafficPolicy is Local.
 	//
 	// Type: tcp, http, https; on a CLB also ssl; in small or capital letters
-	// Default: tcp; http if externalTrafficPolicy is Local
+	// Default: tcp, or on a CLB ssl if backend-protocol is https or ssl; http if externalTrafficPolicy is Local or the mode is Shared
 	// Applies to: CLB, NLB
 	AnnotationHealthCheckProtocol annotation.Name = annotationPrefix + "healthcheck-protocol"
 
 	// AnnotationHealthCheckPort is the port of the health check on the Node.
 	//
-	// Type: int, or traffic-port for the node port
-	// Default: traffic-port; the health check node port if externalTrafficPolicy is Local
+	// Type: int, or traffic-port for the node port, on a CLB that of the first port
+	// Default: traffic-port; the health check node port if externalTrafficPolicy is Local; the shared one if the mode is Shared
 	// Applies to: CLB, NLB
 	AnnotationHealthCheckPort annotation.Name = annotationPrefix + "healthcheck-port"
 
@@ -224,7 +225,7 @@ const (
 	// HTTPS. With other protocols it has no effect.
 	//
 	// Type: string
-	// Default: /; /healthz if externalTrafficPolicy is Local
+	// Default: /; /healthz if externalTrafficPolicy is Local; the shared one if the mode is Shared
 	// Applies to: CLB, NLB
 	AnnotationHealthCheckPath annotation.Name = annotationPrefix + "healthcheck-path"
 
