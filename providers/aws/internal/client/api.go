@@ -65,7 +65,6 @@ type (
 	ClassicReads interface {
 		DescribeLoadBalancers(context.Context, *elb.DescribeLoadBalancersInput, ...func(*elb.Options)) (*elb.DescribeLoadBalancersOutput, error)
 		DescribeLoadBalancerAttributes(context.Context, *elb.DescribeLoadBalancerAttributesInput, ...func(*elb.Options)) (*elb.DescribeLoadBalancerAttributesOutput, error)
-		DescribeLoadBalancerPolicies(context.Context, *elb.DescribeLoadBalancerPoliciesInput, ...func(*elb.Options)) (*elb.DescribeLoadBalancerPoliciesOutput, error)
 		DescribeTags(context.Context, *elb.DescribeTagsInput, ...func(*elb.Options)) (*elb.DescribeTagsOutput, error)
 	}
 
