@@ -67,13 +67,20 @@ func FromEverything(group string) Rule {
 	return Rule{Protocol: everything, From: all, To: all, Source: Source{Kind: FromGroup, Value: group}}
 }
 
+// The types of the ICMP messages of path MTU discovery, IPv4 and IPv6. EC2 takes
+// them for the first port of a rule.
+const (
+	unreachable  = 3
+	packetTooBig = 2
+)
+
 // mtuRule lets the messages in that path MTU discovery needs: "fragmentation
 // needed" for IPv4, "packet too big" for IPv6.
 func mtuRule(source Source) Rule {
 	if source.Kind == FromIPv6 {
-		return Rule{Protocol: icmpV6, From: 2, To: 0, Source: source}
+		return Rule{Protocol: icmpV6, From: packetTooBig, To: 0, Source: source}
 	}
-	return Rule{Protocol: icmp, From: 3, To: 4, Source: source}
+	return Rule{Protocol: icmp, From: unreachable, To: 4, Source: source}
 }
 
 // String says what the rule lets in, such as "tcp 80 from 10.0.0.0/8".
