@@ -14,6 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
@@ -70,8 +71,8 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 // load balancer has its own, and the addresses are told alone.
 func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
 	if err := errors.Join(
-		matches("elastic IP allocations", r.EIPAllocations, f.Subnets),
-		matches("private IPv4 addresses", r.PrivateIPv4Addresses, f.Subnets),
+		matches(request.AnnotationEIPAllocations, r.EIPAllocations, f.Subnets),
+		matches(request.AnnotationPrivateIPv4Addresses, r.PrivateIPv4Addresses, f.Subnets),
 	); err != nil {
 		return nil, apierr.Mark(apierr.ErrInvalid, err)
 	}
@@ -90,11 +91,11 @@ func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
 
 // matches says whether there is one address for each subnet, or none at all.
 // Subnets that nobody chose are of no use: the load balancer has its own.
-func matches(name string, addresses []string, subnets []vpc.Subnet) error {
+func matches(name annotation.Name, addresses []string, subnets []vpc.Subnet) error {
 	if len(addresses) == 0 || len(subnets) == 0 || len(addresses) == len(subnets) {
 		return nil
 	}
-	return fmt.Errorf("%d %s do not match %d subnets", len(addresses), name, len(subnets))
+	return fmt.Errorf("annotation %s lists %d for %d subnets", name, len(addresses), len(subnets))
 }
 
 // tags are those of the annotation, and over them those that tell whose a thing

@@ -243,12 +243,12 @@ func TestBuildRefuses(t *testing.T) {
 		"elastic IPs": {
 			reason: "§8: the count must be that of the subnets",
 			change: func(r *request.Request, _ *request.Facts) { r.EIPAllocations = []string{"eipalloc-1"} },
-			text:   "1 elastic IP allocations do not match 2 subnets",
+			text:   "annotation service.beta.kubernetes.io/aws-load-balancer-eip-allocations lists 1 for 2 subnets",
 		},
 		"private addresses": {
 			reason: "§8: the count must be that of the subnets",
 			change: func(r *request.Request, _ *request.Facts) { r.PrivateIPv4Addresses = []string{"10.0.0.4"} },
-			text:   "1 private IPv4 addresses do not match 2 subnets",
+			text:   "annotation service.beta.kubernetes.io/aws-load-balancer-private-ipv4-addresses lists 1 for 2 subnets",
 		},
 		"settings": {
 			reason: "W30: settings that make no sense are an error of every Service that needs them",
