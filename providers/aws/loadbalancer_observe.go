@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -225,11 +226,30 @@ func (l *loadBalancer) facts(ctx context.Context, t task, o observed) (request.F
 	for _, target := range t.request.Targets {
 		ids = append(ids, target.InstanceID)
 	}
-	if f.Targets, err = l.Instances.Get(ctx, ids); err != nil {
+	if f.Targets, err = l.instances(ctx, ids); err != nil {
 		return f, err
 	}
 	maps.DeleteFunc(f.Targets, func(_ string, instance *inventory.Instance) bool { return !inReach(f.Config, instance) })
 	return f, nil
+}
+
+// instances reads those with these IDs, and once more those that were starting: no
+// other call comes when they run.
+func (l *loadBalancer) instances(ctx context.Context, ids []string) (map[string]*inventory.Instance, error) {
+	found, err := l.Instances.Get(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var starting []string
+	for id, instance := range found {
+		if instance.State == ec2types.InstanceStateNamePending {
+			starting = append(starting, id)
+			delete(found, id)
+		}
+	}
+	renewed, err := l.Instances.Renew(ctx, starting)
+	maps.Copy(found, renewed)
+	return found, err
 }
 
 // inReach says whether an instance can be behind a load balancer: it is there for

@@ -93,3 +93,34 @@ func TestStoppedNodeDisturbsNobody(t *testing.T) {
 	}
 	b.admitted(webName)
 }
+
+// W12: a node that was starting when its instance was last read is registered as
+// soon as it runs, since no other call comes for it.
+func TestStartingNodeIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			svc := web(options...)
+			b.ensure(svc)
+			starting := b.seed.AddNode(sim.InstanceSpec{State: sim.Pending})
+			if _, err := b.lb.Instances.Get(t.Context(), []string{starting}); err != nil {
+				t.Fatal(err)
+			}
+			b.SetState(starting, sim.Running)
+			b.nodes = append(b.nodes, nodesOf(starting)...)
+			if err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, b.nodes); err != nil {
+				t.Fatal(err)
+			}
+			b.admitted(webName)
+			if told := b.told(); len(told) > 0 {
+				t.Errorf("W12: it is not behind the load balancer: %v", told)
+			}
+			calls := b.calls(func() { b.ensure(svc) })
+			if calls["DescribeInstances"] > 0 {
+				t.Errorf("W34: what runs is not asked about again: %v", calls)
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -139,12 +140,25 @@ func (i *Inventory) Get(ctx context.Context, ids []string) (map[string]*Instance
 	if err != nil {
 		return nil, fmt.Errorf("get %d instances: %w", len(ids), err)
 	}
-	for id, found := range answers {
-		if found == nil {
-			delete(answers, id)
-		}
+	return present(answers), nil
+}
+
+// Renew asks EC2 about these IDs, whatever is known, and answers like Get: for
+// instances that are about to change their state.
+func (i *Inventory) Renew(ctx context.Context, ids []string) (map[string]*Instance, error) {
+	ctx, cancel := context.WithTimeout(ctx, i.config.Timeout)
+	defer cancel()
+	answers, err := i.ask(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("renew %d instances: %w", len(ids), err)
 	}
-	return answers, nil
+	return present(answers), nil
+}
+
+// present drops the answers that an instance is not there.
+func present(answers map[string]*Instance) map[string]*Instance {
+	maps.DeleteFunc(answers, func(_ string, found *Instance) bool { return found == nil })
+	return answers
 }
 
 // Confirm asks EC2 itself about an ID, alone and past everything that is known.

@@ -102,6 +102,26 @@ func (i *Inventory) learn(ctx context.Context, ids []string) (map[string]*Instan
 	return answers, nil
 }
 
+// ask gives an answer of EC2's own for each ID, nil for one that does not exist.
+func (i *Inventory) ask(ctx context.Context, ids []string) (map[string]*Instance, error) {
+	answers := make(map[string]*Instance, len(ids))
+	if len(ids) == 0 {
+		return answers, nil
+	}
+	release, err := i.takeTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	for chunk := range slices.Chunk(ids, maxIDs) {
+		if err := i.fetch(ctx, chunk, answers); err != nil {
+			return nil, err
+		}
+	}
+	i.countAsked(len(ids), len(ids))
+	return answers, nil
+}
+
 // learnNames gives the instances with each name.
 func (i *Inventory) learnNames(ctx context.Context, names []string) (map[string][]*Instance, error) {
 	start := i.now()
