@@ -13,7 +13,6 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
@@ -251,8 +250,12 @@ func list(targets []Target) string {
 	return text
 }
 
-// patience is how long a deleted load balancer may hold its target groups.
-var patience = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Steps: 5}
+// How long a deleted load balancer may hold its target groups, and how often to
+// ask.
+const (
+	patience      = 9 * time.Second
+	askWhileInUse = 2 * time.Second
+)
 
 // deleteTargetGroup deletes a target group, as soon as nothing uses it.
 type deleteTargetGroup struct{ name, arn string }
@@ -261,18 +264,11 @@ func (s deleteTargetGroup) Kind() string   { return "DeleteTargetGroup" }
 func (s deleteTargetGroup) String() string { return "delete target group " + s.name }
 
 func (s deleteTargetGroup) Apply(ctx context.Context, env *change.Env) error {
-	var inUse error
-	err := wait.ExponentialBackoffWithContext(ctx, patience, func(ctx context.Context) (bool, error) {
-		_, err := env.ELBV2.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: &s.arn})
+	return env.Wait.Poll(ctx, askWhileInUse, patience, func() (done bool, err error) {
+		_, err = env.ELBV2.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: &s.arn})
 		if _, used := errors.AsType[*elbv2types.ResourceInUseException](err); used {
-			inUse = err
-			return false, nil
+			return false, apierr.Mark(apierr.ErrConflict, err)
 		}
-		inUse = nil
 		return true, ignoreNotFound(err)
 	})
-	if inUse != nil && wait.Interrupted(err) {
-		return apierr.Mark(apierr.ErrConflict, inUse)
-	}
-	return err
 }

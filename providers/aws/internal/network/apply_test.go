@@ -49,8 +49,8 @@ func TestDeletingWhatIsInUse(t *testing.T) {
 		conflict bool
 	}{
 		"free":     {reason: "§13", refusals: 0, calls: 1},
-		"draining": {reason: "§13: soon free", refusals: 2, calls: 3, waits: 1500 * time.Millisecond},
-		"held":     {reason: "§13: the worker is given back, and the next run goes on", refusals: 99, calls: 5, waits: 7500 * time.Millisecond, conflict: true},
+		"draining": {reason: "§13: soon free", refusals: 2, calls: 3, waits: 4 * time.Second},
+		"held":     {reason: "§13: the worker is given back, and the next run goes on", refusals: 99, calls: 5, waits: 9 * time.Second, conflict: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
