@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -10,8 +9,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"k8s.io/utils/clock"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 const (
@@ -69,8 +66,8 @@ func (g *governor) throttled() {
 // wait returns when the call may be made. A caller that gives up meanwhile gets
 // an error that is not retried.
 func (g *governor) wait(ctx context.Context) error {
-	pause := g.next()
-	if pause == 0 {
+	pause := affordable(ctx, g.next())
+	if pause <= 0 {
 		return nil
 	}
 	timer := g.clock.NewTimer(pause)
@@ -79,11 +76,17 @@ func (g *governor) wait(ctx context.Context) error {
 	case <-timer.C():
 		return nil
 	case <-ctx.Done():
-		err := fmt.Errorf("wait %s because AWS throttles calls: %w", pause, ctx.Err())
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = apierr.Mark(apierr.ErrThrottled, err)
-		}
-
-		return &aws.RequestCanceledError{Err: err}
+		return &aws.RequestCanceledError{Err: fmt.Errorf("wait %s because AWS throttles calls: %w", pause, ctx.Err())}
 	}
+}
+
+// affordable shortens a pause to half of the time that a caller has left. One
+// that waited longer could only fail: if all callers did, nobody would ever find
+// out that AWS throttles no more.
+func affordable(ctx context.Context, pause time.Duration) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return pause
+	}
+	return min(pause, time.Until(deadline)/2)
 }
