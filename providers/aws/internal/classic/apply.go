@@ -19,7 +19,6 @@ import (
 
 // The steps about the load balancer itself.
 var (
-	_ change.Step = refuse{}
 	_ change.Step = createLoadBalancer{}
 	_ change.Step = deleteLoadBalancer{}
 	_ change.Step = attachSubnets{}
@@ -28,14 +27,6 @@ var (
 	_ change.Step = addTags{}
 	_ change.Step = modifyAttributes{}
 )
-
-// refuse ends the run: what is in the way is not ours.
-type refuse struct{ err error }
-
-func (s refuse) Kind() string   { return "Refuse" }
-func (s refuse) String() string { return "refuse: " + s.err.Error() }
-
-func (s refuse) Apply(context.Context, *change.Env) error { return s.err }
 
 // createLoadBalancer makes the load balancer with its listeners and tags, and
 // learns its DNS name.
@@ -55,7 +46,7 @@ func (s createLoadBalancer) String() string {
 
 func (s createLoadBalancer) Apply(ctx context.Context, env *change.Env) error {
 	m := s.model
-	groups, err := resolve(env, m.SecurityGroups)
+	groups, err := env.Resolve(m.SecurityGroups)
 	if err != nil {
 		return err
 	}
@@ -109,7 +100,7 @@ func (s createLoadBalancer) adopt(ctx context.Context, env *change.Env) error {
 	}
 	env.IDs.Learn(HostnameKey(lb.Name), lb.DNSName)
 	wanted := *s.model
-	groups, err := resolve(env, wanted.SecurityGroups)
+	groups, err := env.Resolve(wanted.SecurityGroups)
 	if err != nil {
 		return err
 	}
@@ -186,7 +177,7 @@ func (s applySecurityGroups) String() string {
 }
 
 func (s applySecurityGroups) Apply(ctx context.Context, env *change.Env) error {
-	groups, err := resolve(env, s.groups)
+	groups, err := env.Resolve(s.groups)
 	if err != nil {
 		return err
 	}
@@ -245,19 +236,6 @@ func (s modifyAttributes) Apply(ctx context.Context, env *change.Env) error {
 		LoadBalancerName: &s.name, LoadBalancerAttributes: attributes,
 	})
 	return err
-}
-
-// resolve gives the IDs behind references.
-func resolve(env *change.Env, refs []plan.Ref) ([]string, error) {
-	var ids []string
-	for _, ref := range refs {
-		id, err := env.IDs.Resolve(ref)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
 }
 
 func subnetIDs(subnets []Subnet) []string {

@@ -1,11 +1,8 @@
 package classic
 
 import (
-	"maps"
-
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
@@ -49,7 +46,7 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 		Listeners:      listeners,
 		Subnets:        subnets(f),
 		SecurityGroups: f.SecurityGroups,
-		Tags:           tags(r, f.Config.Cluster),
+		Tags:           r.AllTags(f.Config.Cluster),
 		HealthCheck:    check,
 		Attributes:     attributes(r.Attributes),
 		ProxyProtocol:  r.ProxyProtocol,
@@ -88,16 +85,6 @@ func subnets(f request.Facts) []Subnet {
 		list = append(list, Subnet{ID: subnet.ID, Zone: subnet.AvailabilityZone})
 	}
 	return list
-}
-
-// tags are those of the annotation, and over them those that tell whose a thing
-// is.
-func tags(r *request.Request, id cluster.ID) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, r.Tags)
-	maps.Copy(all, id.Tags())
-	all[cluster.ServiceNameTag] = r.Service.String()
-	return all
 }
 
 // attributes are all that a load balancer has, annotated or not.

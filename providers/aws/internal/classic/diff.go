@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -18,7 +17,7 @@ import (
 // check, instances).
 func Diff(m *Model, lb *LoadBalancer) change.Plan {
 	if err := lb.Refusal(); err != nil {
-		return change.Plan{refuse{err}}
+		return change.Plan{change.Refuse{Err: err}}
 	}
 	switch {
 	case m == nil && lb == nil:
@@ -29,11 +28,11 @@ func Diff(m *Model, lb *LoadBalancer) change.Plan {
 		return m.settings(change.Plan{createLoadBalancer{model: m}}, m.born())
 	}
 	steps, _ := m.move(lb)
-	if len(m.SecurityGroups) > 0 && !sameGroups(m.SecurityGroups, lb.SecurityGroups) {
+	if len(m.SecurityGroups) > 0 && !change.SameGroups(m.SecurityGroups, lb.SecurityGroups) {
 		steps = append(steps, applySecurityGroups{name: m.Name, groups: m.SecurityGroups})
 	}
 	steps, listeners := m.listeners(steps, lb)
-	if missing := missingTags(m.Tags, lb.Tags, m.Cluster); len(missing) > 0 {
+	if missing := m.Cluster.Missing(m.Tags, lb.Tags); len(missing) > 0 {
 		steps = append(steps, addTags{name: m.Name, tags: missing})
 	}
 	changed := *lb
@@ -95,16 +94,6 @@ func (m *Model) move(lb *LoadBalancer) (steps change.Plan, possible bool) {
 	return steps, true
 }
 
-// sameGroups compares security groups without regard to their order. One that is
-// not made yet is different.
-func sameGroups(want []plan.Ref, have []string) bool {
-	ids := make([]string, 0, len(want))
-	for _, ref := range want {
-		ids = append(ids, ref.ID)
-	}
-	return slices.Equal(sorted(ids), sorted(have))
-}
-
 // listeners plans to delete those that are not wanted as they are, then to create
 // what is missing. It gives those that are there then.
 func (m *Model) listeners(steps change.Plan, lb *LoadBalancer) (change.Plan, []Listener) {
@@ -142,21 +131,4 @@ func (m *Model) listeners(steps change.Plan, lb *LoadBalancer) (change.Plan, []L
 		have[listener.Port] = listener
 	}
 	return steps, slices.Collect(maps.Values(have))
-}
-
-// missingTags are those to add. Whose a thing is is added if nothing is said
-// about it, and never changed. Nothing is added to what could not be read.
-func missingTags(want, have map[string]string, id cluster.ID) map[string]string {
-	if have == nil {
-		return nil
-	}
-	missing := map[string]string{}
-	for key, value := range want {
-		present, ok := have[key]
-		fixed := key == id.Tag() || key == cluster.LegacyTag
-		if !ok || present != value && !fixed {
-			missing[key] = value
-		}
-	}
-	return missing
 }

@@ -1,13 +1,9 @@
 package classic
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -42,25 +38,10 @@ const internal = "internal"
 // Refusal says why the load balancer with our name must not be touched: it is
 // that of another cluster. Otherwise it is nil.
 func (lb *LoadBalancer) Refusal() error {
-	if lb == nil || !lb.Cluster.Foreign(lb.Tags) {
+	if lb == nil {
 		return nil
 	}
-	return apierr.Mark(apierr.ErrConflict, fmt.Errorf("load balancer %s belongs to another cluster: its tag is %s, not %s",
-		lb.Name, strings.Join(owners(lb.Tags), ", "), lb.Cluster.Tag()))
-}
-
-// owners are the tags that name clusters.
-func owners(tags map[string]string) []string {
-	var list []string
-	for _, key := range slices.Sorted(maps.Keys(tags)) {
-		switch {
-		case strings.HasPrefix(key, cluster.TagPrefix):
-			list = append(list, key)
-		case key == cluster.LegacyTag:
-			list = append(list, key+"="+tags[key])
-		}
-	}
-	return list
+	return lb.Cluster.Refusal("load balancer "+lb.Name, lb.Tags)
 }
 
 // Hostname is what the Service is reached under. It is empty if there is no load

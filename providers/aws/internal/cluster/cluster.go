@@ -11,6 +11,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // The tags that tell whose a thing is.
@@ -99,6 +101,48 @@ func (id ID) Owns(tags map[string]string) bool {
 // Foreign says whether a thing carries tags of other clusters and none of this.
 func (id ID) Foreign(tags map[string]string) bool {
 	return !id.Member(tags) && Tagged(tags)
+}
+
+// Refusal says why a thing must not be touched: it carries tags of other clusters
+// and none of this. Otherwise it is nil.
+func (id ID) Refusal(thing string, tags map[string]string) error {
+	if !id.Foreign(tags) {
+		return nil
+	}
+	return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
+		"%s belongs to another cluster: its tag is %s, not %s", thing, strings.Join(owners(tags), ", "), id.Tag()))
+}
+
+// owners are the tags that name clusters.
+func owners(tags map[string]string) []string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		switch {
+		case strings.HasPrefix(key, TagPrefix):
+			list = append(list, key)
+		case key == LegacyTag:
+			list = append(list, key+"="+tags[key])
+		}
+	}
+	return list
+}
+
+// Missing are those of the wanted tags that are to be added to a thing. Whose it
+// is is added if nothing is said about it, and never changed. Nothing is added to
+// what could not be read, which is nil.
+func (id ID) Missing(want, have map[string]string) map[string]string {
+	if have == nil {
+		return nil
+	}
+	missing := map[string]string{}
+	for key, value := range want {
+		present, ok := have[key]
+		fixed := key == id.Tag() || key == LegacyTag
+		if !ok || present != value && !fixed {
+			missing[key] = value
+		}
+	}
+	return missing
 }
 
 // Tagged says whether a thing is there for any cluster at all.

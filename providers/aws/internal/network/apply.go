@@ -20,21 +20,12 @@ import (
 
 // The steps about the load balancer itself.
 var (
-	_ change.Step = refuse{}
 	_ change.Step = createLoadBalancer{}
 	_ change.Step = setSecurityGroups{}
 	_ change.Step = addTags{}
 	_ change.Step = modifyAttributes{}
 	_ change.Step = deleteLoadBalancer{}
 )
-
-// refuse ends the run: what is in the way is not ours.
-type refuse struct{ err error }
-
-func (s refuse) Kind() string   { return "Refuse" }
-func (s refuse) String() string { return "refuse: " + s.err.Error() }
-
-func (s refuse) Apply(context.Context, *change.Env) error { return s.err }
 
 // createLoadBalancer makes the load balancer, and learns its ARN and DNS name.
 type createLoadBalancer struct {
@@ -65,7 +56,7 @@ func (s createLoadBalancer) scheme() elbv2types.LoadBalancerSchemeEnum {
 }
 
 func (s createLoadBalancer) Apply(ctx context.Context, env *change.Env) error {
-	groups, err := resolve(env, s.groups)
+	groups, err := env.Resolve(s.groups)
 	if err != nil {
 		return err
 	}
@@ -136,7 +127,7 @@ func (s setSecurityGroups) Apply(ctx context.Context, env *change.Env) error {
 	if err != nil {
 		return err
 	}
-	groups, err := resolve(env, s.groups)
+	groups, err := env.Resolve(s.groups)
 	if err != nil {
 		return err
 	}
@@ -204,19 +195,6 @@ func ignoreNotFound(err error) error {
 		return nil
 	}
 	return err
-}
-
-// resolve gives the IDs behind references.
-func resolve(env *change.Env, refs []plan.Ref) ([]string, error) {
-	ids := make([]string, 0, len(refs))
-	for _, ref := range refs {
-		id, err := env.IDs.Resolve(ref)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
 }
 
 func toMappings(mappings []Mapping) []elbv2types.SubnetMapping {

@@ -3,7 +3,6 @@ package network
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -58,7 +57,7 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 			SecurityGroups:       f.Config.ManagedNetworkGroups && len(r.SecurityGroups) > 0,
 		},
 		SecurityGroups: f.SecurityGroups,
-		Tags:           tags(r, f.Config.Cluster),
+		Tags:           r.AllTags(f.Config.Cluster),
 		Attributes:     attributes(r.Attributes),
 		Listeners:      listeners(r, f.Config.Cluster, check),
 		Targets:        running,
@@ -96,16 +95,6 @@ func matches(name annotation.Name, addresses []string, subnets []vpc.Subnet) err
 		return nil
 	}
 	return fmt.Errorf("annotation %s lists %d for %d subnets", name, len(addresses), len(subnets))
-}
-
-// tags are those of the annotation, and over them those that tell whose a thing
-// is.
-func tags(r *request.Request, id cluster.ID) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, r.Tags)
-	maps.Copy(all, id.Tags())
-	all[cluster.ServiceNameTag] = r.Service.String()
-	return all
 }
 
 // attributes are those of the load balancer that count. What is off says nothing

@@ -23,7 +23,7 @@ func Diff(m *Model, o *Observed) change.Plan {
 		return deletion(o)
 	}
 	if err := o.Refusal(); err != nil {
-		return change.Plan{refuse{err}}
+		return change.Plan{change.Refuse{Err: err}}
 	}
 	d := newDiffer(m, o)
 	d.balancer()
@@ -54,7 +54,7 @@ func deletion(o *Observed) change.Plan {
 		}
 	}
 	if refusal != nil {
-		steps = append(steps, refuse{refusal})
+		steps = append(steps, change.Refuse{Err: refusal})
 	}
 	return steps
 }
@@ -117,25 +117,15 @@ func (d *differ) balancer() {
 	}
 	// AWS adds none to a load balancer that was made without, and does not take
 	// away the last.
-	if len(m.SecurityGroups) > 0 && len(seen.SecurityGroups) > 0 && !sameGroups(m.SecurityGroups, seen.SecurityGroups) {
+	if len(m.SecurityGroups) > 0 && len(seen.SecurityGroups) > 0 && !change.SameGroups(m.SecurityGroups, seen.SecurityGroups) {
 		d.add(setSecurityGroups{name: m.Name, ref: d.ref, groups: m.SecurityGroups})
 	}
 	d.tag("load balancer "+m.Name, d.ref.ID, seen.Tags)
 }
 
-// sameGroups compares security groups without regard to their order. One that is
-// not made yet is different.
-func sameGroups(want []plan.Ref, have []string) bool {
-	ids := make([]string, 0, len(want))
-	for _, ref := range want {
-		ids = append(ids, ref.ID)
-	}
-	return slices.Equal(sorted(ids), sorted(have))
-}
-
 // tag plans to add the tags that something lacks.
 func (d *differ) tag(thing, arn string, have map[string]string) {
-	if missing := missingTags(d.model.Tags, have, d.model.Cluster); len(missing) > 0 {
+	if missing := d.model.Cluster.Missing(d.model.Tags, have); len(missing) > 0 {
 		d.add(addTags{thing: thing, arn: arn, tags: missing})
 	}
 }

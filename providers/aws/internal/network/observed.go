@@ -2,9 +2,7 @@ package network
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"k8s.io/apimachinery/pkg/types"
@@ -99,31 +97,8 @@ func (o *Observed) Refusal() error {
 		return apierr.Mark(apierr.ErrConflict,
 			fmt.Errorf("the %s load balancer %s is in the way: it is no network load balancer", o.LoadBalancer.Type, o.Name))
 	default:
-		return refusal("load balancer "+o.Name, o.Cluster, o.LoadBalancer.Tags)
+		return o.Cluster.Refusal("load balancer "+o.Name, o.LoadBalancer.Tags)
 	}
-}
-
-// refusal is an error if a thing belongs to other clusters only.
-func refusal(thing string, id cluster.ID, tags map[string]string) error {
-	if !id.Foreign(tags) {
-		return nil
-	}
-	return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
-		"%s belongs to another cluster: its tag is %s, not %s", thing, strings.Join(owners(tags), ", "), id.Tag()))
-}
-
-// owners are the tags that name clusters.
-func owners(tags map[string]string) []string {
-	var list []string
-	for _, key := range slices.Sorted(maps.Keys(tags)) {
-		switch {
-		case strings.HasPrefix(key, cluster.TagPrefix):
-			list = append(list, key)
-		case key == cluster.LegacyTag:
-			list = append(list, key+"="+tags[key])
-		}
-	}
-	return list
 }
 
 // Hostname is what the Service is reached under. It is empty if there is no load

@@ -12,7 +12,6 @@ import (
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"k8s.io/klog/v2"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
@@ -56,23 +55,6 @@ func (r reader) someTags(ctx context.Context, arns []string, all map[string]map[
 		all[aws.ToString(thing.ResourceArn)] = tags
 	}
 	return nil
-}
-
-// missingTags are those to add. Who owns a thing is added if nothing is said
-// about it, and never changed. Nothing is added to what could not be read.
-func missingTags(want, have map[string]string, id cluster.ID) map[string]string {
-	if have == nil {
-		return nil
-	}
-	missing := map[string]string{}
-	for key, value := range want {
-		present, ok := have[key]
-		fixed := key == id.Tag() || key == cluster.LegacyTag
-		if !ok || present != value && !fixed {
-			missing[key] = value
-		}
-	}
-	return missing
 }
 
 // toTags turns tags into those of the SDK, in the order of their keys.

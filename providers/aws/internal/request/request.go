@@ -1,6 +1,7 @@
 package request
 
 import (
+	"maps"
 	"net/netip"
 
 	v1 "k8s.io/api/core/v1"
@@ -84,6 +85,15 @@ type Request struct {
 
 	// Targets are the Nodes behind the load balancer, by instance ID.
 	Targets []Target
+}
+
+// AllTags are the additional tags, and over them those that tell whose a thing is.
+func (r *Request) AllTags(id cluster.ID) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, r.Tags)
+	maps.Copy(all, id.Tags())
+	all[cluster.ServiceNameTag] = r.Service.String()
+	return all
 }
 
 // Port is a port of the Service.
