@@ -82,7 +82,8 @@ type Global struct {
 	// Default: from the tags of the instance the controller runs on
 	KubernetesClusterID string
 	// DisableSecurityGroupIngress leaves the security groups of Nodes alone.
-	// They must let load balancers through by themselves then.
+	// They must let load balancers through by themselves then. Rules that were
+	// made before stay, and keep the groups that they name from being deleted.
 	DisableSecurityGroupIngress bool
 	// ElbSecurityGroup is a security group for all classic load balancers, in
 	// place of one for each. It is never changed.

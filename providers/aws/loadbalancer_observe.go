@@ -261,7 +261,11 @@ func inReach(c request.Config, instance *inventory.Instance) bool {
 // subnets chooses those of the load balancer.
 func (l *loadBalancer) subnets(ctx context.Context, r *request.Request, o observed) ([]vpc.Subnet, error) {
 	if len(r.Subnets) > 0 {
-		return l.Network.Named(ctx, r.Subnets)
+		named, err := l.Network.Named(ctx, r.Subnets)
+		if err != nil {
+			return nil, fmt.Errorf("find the subnets of annotation %s: %w", request.AnnotationSubnets, err)
+		}
+		return named, nil
 	}
 	internal, needed := discovery(r, o)
 	if !needed {

@@ -322,3 +322,29 @@ func TestOtherClustersWithTheSameNodes(t *testing.T) {
 		t.Errorf("W8: changed: %s", diff)
 	}
 }
+
+// §8: subnets that are not there are an error that says which, and who wants them.
+func TestSubnetsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	for name, option := range map[string]kubetest.ServiceOption{"classic": annotate(request.AnnotationInternal, ""), "network": nlb()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			svc := web(option, annotate(request.AnnotationSubnets, "subnet-0123456789abcdef0, elsewhere"))
+			writes := b.writes(func() {
+				_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
+				if !errors.Is(err, apierr.ErrInvalid) {
+					t.Fatalf("§8: got %v", err)
+				}
+				for _, part := range []string{string(request.AnnotationSubnets), "subnet-0123456789abcdef0", "elsewhere"} {
+					if !strings.Contains(err.Error(), part) {
+						t.Errorf("§8: the error does not tell of %s: %v", part, err)
+					}
+				}
+			})
+			if len(writes) > 0 {
+				t.Errorf("§8: writes: %v", writes)
+			}
+		})
+	}
+}
