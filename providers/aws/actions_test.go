@@ -27,8 +27,8 @@ func TestActions(t *testing.T) {
 	t.Parallel()
 	can := sets.New[string]()
 	for _, api := range []reflect.Type{reflect.TypeFor[client.EC2](), reflect.TypeFor[client.ELB](), reflect.TypeFor[client.ELBV2]()} {
-		for i := range api.NumMethod() {
-			can.Insert(api.Method(i).Name)
+		for method := range api.Methods() {
+			can.Insert(method.Name)
 		}
 	}
 	code := ownCode(t)

@@ -126,15 +126,19 @@ func (l *loadBalancer) networkIfAny(ctx context.Context, t task) (*network.Obser
 // observeAll reads whatever there may be of a Service that has come to its end.
 func (l *loadBalancer) observeAll(ctx context.Context, t task) (observed, error) {
 	o := observed{}
-	var classicErr, networkErr error
-	o.Classic, classicErr = classic.Observe(ctx, l.ELB, t.request.Name, t.config.Cluster)
-	o.Network, networkErr = network.Observe(ctx, l.ELBV2, t.query(true))
+	var err error
+	o.Classic, err = classic.Observe(ctx, l.ELB, t.request.Name, t.config.Cluster)
 	if t.request.Kind == request.Network {
-		classicErr = t.tolerate(ctx, request.Classic, classicErr)
-	} else {
-		networkErr = t.tolerate(ctx, request.Network, networkErr)
+		err = t.tolerate(ctx, request.Classic, err)
 	}
-	return o, errors.Join(classicErr, networkErr)
+	if err != nil {
+		return o, err
+	}
+	o.Network, err = network.Observe(ctx, l.ELBV2, t.query(true))
+	if t.request.Kind != request.Network {
+		err = t.tolerate(ctx, request.Network, err)
+	}
+	return o, err
 }
 
 func otherThan(kind request.Kind) request.Kind {

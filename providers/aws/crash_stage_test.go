@@ -1,0 +1,268 @@
+package aws
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/smithy-go/middleware"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// The security groups that users bring: two for load balancers, one for
+// ElbSecurityGroup, and one that has nothing to do with any.
+const (
+	broughtGroup   = "sg-0b01"
+	otherGroup     = "sg-0b02"
+	settledGroup   = "sg-0b03"
+	unrelatedGroup = "sg-0b04"
+)
+
+// neighbour is another cluster in the VPC. Its ID begins like ours.
+const neighbour = demo + "2"
+
+// dbName is the name of the classic load balancer of a third Service.
+const dbName = "abbbbbbbb11112222333344445555666"
+
+// dials are the settings of the cloud-config that scenarios differ in.
+type dials struct {
+	managed, leave bool
+	classicGroup   string
+}
+
+func (d dials) set(c *loadBalancerConfig) {
+	c.Settings.ManagedNetworkGroups, c.Settings.LeaveNodeSecurityGroups = d.managed, d.leave
+	c.Settings.ClassicSecurityGroup = d.classicGroup
+}
+
+// stage is a region in which runs end early. Beside the Service that they are
+// about there are two more with load balancers, which share nodes, a security
+// group and a health check port with it, those of another cluster with names that
+// are much alike, and rules that users made. None of these may ever change.
+type stage struct {
+	*region
+
+	options client.Options
+	dials   dials
+	// nodes are two in the group of the seed, one each in two more groups of the
+	// cluster, and one in a group without its tag.
+	nodes []*v1.Node
+	// constants are the answers that never change.
+	constants tape
+}
+
+// hasty is how clients behave that do not wait before they try again.
+var hasty = client.Tuning{Timeout: 20 * time.Second, MaxBackoff: time.Nanosecond, ThrottleDelay: time.Millisecond}
+
+// region of two zones; small answers are read sooner.
+var small = sim.Options{Zones: []sim.Zone{{Name: "us-west-2a", ID: "usw2-az2"}, {Name: "us-west-2b", ID: "usw2-az1"}}}
+
+// newStage makes a stage with everything but the Service and its two peers.
+func newStage(t testing.TB, d dials) *stage {
+	t.Helper()
+	s := &stage{region: newRegion(t, small), dials: d}
+	s.connect()
+	ours := map[string]string{sim.ClusterTag(demo): "owned"}
+	ids := s.seed.AddNodes(2)
+	for _, name := range []string{"workers", "gpus", "plain"} {
+		tags := ours
+		if name == "plain" {
+			tags = nil
+		}
+		group := s.AddSecurityGroup(sim.SecurityGroupSpec{VPC: s.seed.VPC, Name: name, Tags: tags})
+		ids = append(ids, s.seed.AddNode(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Groups: []string{group}}}))
+	}
+	s.nodes = nodesOf(ids...)
+	s.addUsers()
+	s.addNeighbour()
+	return s
+}
+
+// connect says how clients find the region.
+func (s *stage) connect() {
+	s.options.Tuning = hasty
+	for _, service := range []client.Service{client.ServiceEC2, client.ServiceELB, client.ServiceELBV2} {
+		s.options.Overrides = append(s.options.Overrides, client.Override{Service: service, Region: s.Region(), URL: s.URL()})
+	}
+}
+
+// props are stages to begin with, by their dials.
+type props struct {
+	mu  sync.Mutex
+	all map[dials]func() *prop
+}
+
+// prop is a stage with the states that scenarios begin in: without the peers,
+// and with them.
+type prop struct {
+	stage        *stage
+	alone, whole *sim.Snapshot
+}
+
+// stage makes a stage that is like all others with the same dials.
+func (p *props) stage(t testing.TB, d dials) (s *stage, from *prop) {
+	t.Helper()
+	p.mu.Lock()
+	if p.all == nil {
+		p.all = map[dials]func() *prop{}
+	}
+	if p.all[d] == nil {
+		p.all[d] = sync.OnceValue(func() *prop {
+			first := newStage(t, d)
+			made := &prop{stage: first, alone: first.Snapshot()}
+			first.addPeers()
+			made.whole = first.Snapshot()
+			return made
+		})
+	}
+	get := p.all[d]
+	p.mu.Unlock()
+	from = get()
+	cloud, err := sim.Start(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = &stage{region: &region{Cloud: cloud, t: t, seed: from.stage.seed}, dials: d, nodes: from.stage.nodes}
+	t.Cleanup(func() { s.must(cloud.Close()) })
+	s.connect()
+	s.Restore(from.whole)
+	return s, from
+}
+
+// addUsers adds what users have made.
+func (s *stage) addUsers() {
+	everybody := []sim.Rule{{Protocol: "-1", Source: "0.0.0.0/0"}}
+	for id, name := range map[string]string{broughtGroup: "brought", otherGroup: "other", settledGroup: "settled", unrelatedGroup: "unrelated"} {
+		s.AddSecurityGroup(sim.SecurityGroupSpec{ID: id, VPC: s.seed.VPC, Name: name, Rules: everybody})
+	}
+	for _, rule := range []sim.Rule{
+		{Protocol: "tcp", From: 22, To: 22, Source: "10.0.0.0/8", Description: "administration"},
+		{Protocol: "tcp", From: 9100, To: 9100, Source: broughtGroup, Description: "metrics"},
+		{Protocol: "tcp", From: 30443, To: 30443, Source: "0.0.0.0/0", Description: "for tests of web"},
+		{Protocol: "-1", Source: unrelatedGroup},
+	} {
+		s.AddRule(s.seed.NodeGroup, rule)
+	}
+}
+
+// addNeighbour makes load balancers of another cluster, for Services with the
+// names of ours.
+func (s *stage) addNeighbour() {
+	theirs := map[string]string{sim.ClusterTag(neighbour): "owned"}
+	group := s.AddSecurityGroup(sim.SecurityGroupSpec{VPC: s.seed.VPC, Name: "nodes." + neighbour, Tags: theirs})
+	id := s.AddInstance(sim.InstanceSpec{Tags: theirs, InterfaceSpec: sim.InterfaceSpec{
+		Subnet: s.seed.Private[s.seed.Zones[0]], Groups: []string{group},
+	}})
+	lb := s.provider(nil, managedGroups, func(c *loadBalancerConfig) { c.Settings.Cluster.Name = neighbour })
+	common := annotate(request.AnnotationSubnets, "public-us-west-2a,public-us-west-2b")
+	nodes := nodesOf(id)
+	s.must(ensured(lb, web(kubetest.ServiceUID(webUID[:34]+"aa"), common, nlb(), annotate(request.AnnotationHealthCheckPort, "10256")), nodes))
+	s.must(ensured(lb, web(kubetest.ServiceUID(webUID[:34]+"bb"), common, annotate(request.AnnotationSecurityGroups, broughtGroup)), nodes))
+	s.must(ensured(lb, apiService(kubetest.ServiceUID(webUID[:34]+"cc"), common), nodes))
+}
+
+// addPeers makes load balancers for two more Services of the cluster.
+func (s *stage) addPeers() {
+	lb := s.provider(nil)
+	s.must(ensured(lb, apiService(nlb(), annotate(request.AnnotationHealthCheckPort, "10256")), s.nodes))
+	s.must(ensured(lb, kubetest.Service("default", "db",
+		kubetest.ServiceUID("bbbbbbbb-1111-2222-3333-444455556666"), kubetest.Port(v1.ProtocolTCP, 5432),
+		annotate(request.AnnotationSecurityGroups, broughtGroup)), s.nodes))
+}
+
+func ensured(lb *loadBalancer, svc *v1.Service, nodes []*v1.Node) error {
+	_, err := lb.EnsureLoadBalancer(context.Background(), flagged, svc, nodes)
+	return err
+}
+
+func (s *stage) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// provider makes the load balancers of a process that has just started: it knows
+// nothing of what another one did. Its calls pass the projector, if there is one.
+func (s *stage) provider(p *projector, settings ...func(*loadBalancerConfig)) *loadBalancer {
+	s.t.Helper()
+	options := s.options
+	if p != nil {
+		p.stage = s
+		options.Middleware = []func(*middleware.Stack) error{func(s *middleware.Stack) error {
+			return s.Initialize.Add(p, middleware.After)
+		}}
+	}
+	base, err := client.Load(context.Background(), options)
+	s.must(err)
+	clients, err := base.In(context.Background(), s.Region())
+	s.must(err)
+	s.t.Cleanup(clients.Close)
+	id := cluster.ID{Name: demo}
+	config := loadBalancerConfig{
+		Settings: request.Config{Cluster: id, VPC: s.seed.VPC, SharedProbePort: 10256, SharedProbePath: "/healthz"},
+		EC2:      clients.EC2, ELB: clients.ELB, ELBV2: clients.ELBV2,
+		Network: vpc.NewNetwork(clients.EC2, s.seed.VPC, vpc.NewZones(clients.EC2)),
+		Tuning:  loadBalancerTuning{Wait: change.Wait{Interval: time.Millisecond, Limit: 200 * time.Millisecond}},
+	}
+	for _, set := range append([]func(*loadBalancerConfig){s.dials.set}, settings...) {
+		set(&config)
+	}
+	config.Instances = inventory.New(clients.EC2, inventory.Config{
+		Cluster: config.Settings.Cluster, VPC: s.seed.VPC, Window: time.Nanosecond,
+	})
+	lb := newLoadBalancer(config)
+	lb.setRecorder(&record.FakeRecorder{})
+	return lb
+}
+
+// pick gives nodes by number.
+func (s *stage) pick(numbers []int) []*v1.Node {
+	var nodes []*v1.Node
+	for _, n := range numbers {
+		nodes = append(nodes, s.nodes[n])
+	}
+	return nodes
+}
+
+// state is all that there is.
+type state struct {
+	dump  string
+	leaks string
+}
+
+func (s *stage) state() state { return state{s.Dump(), strings.Join(s.Leaks(), "\n")} }
+
+// lost are the lines of a state that are not in another one.
+func (s state) lost(later state) []string {
+	there := map[string]bool{}
+	for line := range strings.Lines(later.dump) {
+		there[line] = true
+	}
+	gone := map[string]bool{}
+	for line := range strings.Lines(s.dump) {
+		if !there[line] {
+			gone[line] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(gone))
+}
+
+// blocked is what does not get through any load balancer of the cluster.
+func (s *stage) blocked() []string {
+	return slices.Concat(s.Admits(webName), s.Admits(apiName), s.Admits(dbName))
+}

@@ -1,0 +1,85 @@
+package aws
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// TestManyServices has a hundred Services come at once, stay, and go at once, as
+// when another replica takes over and when a namespace ends. Half of them have a
+// network load balancer. Staying costs no write at all (W35, budgets of
+// design.md), and at the end nothing is left.
+func TestManyServices(t *testing.T) {
+	t.Parallel()
+	const each, workers = 50, 10
+	r := newRegion(t, sim.Options{
+		Zones:  small.Zones,
+		Limits: sim.Limits{RulesPerSecurityGroup: 1000},
+	})
+	r.SetQuotas(sim.Quotas{ClassicLoadBalancers: each})
+	b := balanceIn(r)
+	before := b.Leaks()
+	var services []*v1.Service
+	for i := range 2 * each {
+		options := []kubetest.ServiceOption{
+			kubetest.ServiceUID(fmt.Sprintf("%08d-1111-2222-3333-444455556666", i)),
+			kubetest.Port(v1.ProtocolTCP, 1000+int32(i)),
+		}
+		if i%2 == 0 {
+			options = append(options, nlb(), annotate(request.AnnotationHealthCheckPort, "10256"))
+		}
+		services = append(services, kubetest.Service("default", fmt.Sprintf("web-%d", i), options...))
+	}
+
+	parallel(workers, services, func(svc *v1.Service) {
+		if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); err != nil {
+			t.Errorf("ensure %s: %v", svc.Name, err)
+		}
+	})
+	classic, network := b.LoadBalancers()
+	if len(classic) != each || len(network) != each {
+		t.Fatalf("%d classic and %d network load balancers", len(classic), len(network))
+	}
+	for _, name := range slices.Concat(classic, network) {
+		b.admitted(name)
+	}
+
+	b.lb = b.controller()
+	b.Gate().Reset()
+	parallel(workers, services, func(svc *v1.Service) {
+		if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); err != nil {
+			t.Errorf("ensure %s again: %v", svc.Name, err)
+		}
+	})
+	if writes := b.Writes(); len(writes) > 0 {
+		t.Errorf("W35: a resync without a change writes: %v", writes)
+	}
+	// What all of them depend on is read once, not once for each.
+	calls := b.Gate().Calls()
+	for _, op := range []string{"DescribeSubnets", "DescribeRouteTables", "DescribeAvailabilityZones", "DescribeInstances"} {
+		if calls[op] > 2 {
+			t.Errorf("W34: %d × %s for %d Services", calls[op], op, len(services))
+		}
+	}
+	for _, op := range []string{"elb.DescribeLoadBalancers", "elbv2.DescribeLoadBalancers"} {
+		if calls[op] > 2*each {
+			t.Errorf("W35: %d × %s for %d Services", calls[op], op, len(services))
+		}
+	}
+	t.Logf("a resync of %d Services: %d calls, %v", len(services), total(calls), slices.Sorted(maps.Keys(calls)))
+
+	parallel(workers, services, func(svc *v1.Service) {
+		if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); err != nil {
+			t.Errorf("delete %s: %v", svc.Name, err)
+		}
+	})
+	b.same(before)
+}
