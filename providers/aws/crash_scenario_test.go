@@ -1,8 +1,8 @@
 package aws
 
 import (
-	"maps"
 	"context"
+	"maps"
 
 	v1 "k8s.io/api/core/v1"
 
