@@ -79,8 +79,7 @@ func testRegionOutage(t *testing.T, o regionOutage) {
 		return err
 	})
 	c.age(t, all...)
-	m.awaitUndecided(t, "unknown")
-	m.awaitPasses(t, 2)
+	m.awaitUndecided(t, gone, "unknown")
 	for _, name := range all {
 		c.node(t, name)
 	}

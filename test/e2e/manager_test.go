@@ -306,11 +306,16 @@ func writeConfig(t *testing.T, text string) string {
 // off, for a node that is young or was asked for a moment ago, do not count.
 func (m *manager) awaitUndecided(t *testing.T, nodes ...string) {
 	t.Helper()
+	asked := func(node string) []string {
+		return m.logged(t, fmt.Sprintf("error checking if node %s exists", node))
+	}
+	before := map[string]int{}
 	for _, node := range nodes {
-		asked := fmt.Sprintf("error checking if node %s exists", node)
-		before := len(m.logged(t, asked))
+		before[node] = len(asked(node))
+	}
+	for _, node := range nodes {
 		m.await(t, "a judgement of node "+node, func(context.Context) error {
-			lines := m.logged(t, asked)[before:]
+			lines := asked(node)[before[node]:]
 			if slices.ContainsFunc(lines, func(line string) bool {
 				return !strings.Contains(line, "younger than") && !strings.Contains(line, "moments ago")
 			}) {
