@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -64,7 +65,7 @@ func TestServicesGetLoadBalancers(t *testing.T) {
 	if slow, fast := r.LoadBalancers(); len(slow) != 1 || len(fast) != 1 {
 		t.Errorf("there are the load balancers %q and %q, want one of each kind", slow, fast)
 	}
-	all := append(both, elsewhere...)
+	all := slices.Concat(both, elsewhere)
 	c.remove(t, all...)
 	c.awaitRemoved(t, all...)
 	r.wantNoLeaks(t)

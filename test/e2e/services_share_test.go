@@ -29,8 +29,7 @@ func TestClustersShareAVPC(t *testing.T) {
 		},
 	})
 	second, others := r.secondCluster(t)
-	made := []string{"classic", "network"}
-	all := append(made, "grouped")
+	all := []string{"classic", "network", "grouped"}
 
 	adopt(t, first, r, nodes)
 	first.create(t, grouped(byo))

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,13 +91,11 @@ func (s *Stage) DeleteServices(ctx context.Context, process *ccm.CCM, services [
 // Address is what the load balancer of a Service is reached by, empty as long as
 // there is none.
 func Address(service *v1.Service) string {
-	for _, ingress := range service.Status.LoadBalancer.Ingress {
-		if ingress.Hostname != "" {
-			return ingress.Hostname
-		}
-		return ingress.IP
+	if len(service.Status.LoadBalancer.Ingress) == 0 {
+		return ""
 	}
-	return ""
+	first := service.Status.LoadBalancer.Ingress[0]
+	return cmp.Or(first.Hostname, first.IP)
 }
 
 // each calls f for every Service, several at once, and stops at an error.

@@ -18,8 +18,8 @@ func TestEC2IsNarrow(t *testing.T) {
 	if got, want := narrow.NumMethod(), reflect.TypeFor[client.EC2]().NumMethod(); got != want {
 		t.Errorf("it has %d methods, %d are in use", got, want)
 	}
-	for i := range narrow.Elem().NumField() {
-		if field := narrow.Elem().Field(i); field.Type.Kind() != reflect.Func {
+	for field := range narrow.Elem().Fields() {
+		if field.Type.Kind() != reflect.Func {
 			t.Errorf("%s is a %s, which tells of its methods: the linker keeps them all", field.Name, field.Type)
 		}
 	}
