@@ -56,8 +56,10 @@ func (d dials) set(c *loadBalancerConfig) {
 type stage struct {
 	*region
 
-	options client.Options
-	dials   dials
+	base  *client.Base
+	dials dials
+	// projector is what the calls of now pass, if there is one.
+	projector *projector
 	// nodes are two in the group of the seed, one each in two more groups of the
 	// cluster, and one in a group without its tag.
 	nodes []*v1.Node
@@ -75,7 +77,7 @@ var small = sim.Options{Zones: []sim.Zone{{Name: "us-west-2a", ID: "usw2-az2"}, 
 func newStage(t testing.TB, d dials) *stage {
 	t.Helper()
 	s := &stage{region: newRegion(t, small), dials: d}
-	s.connect()
+	s.reach()
 	ours := map[string]string{sim.ClusterTag(demo): "owned"}
 	ids := s.seed.AddNodes(2)
 	for _, name := range []string{"workers", "gpus", "plain"} {
@@ -92,12 +94,31 @@ func newStage(t testing.TB, d dials) *stage {
 	return s
 }
 
-// connect says how clients find the region.
-func (s *stage) connect() {
-	s.options.Tuning = hasty
+// reach makes what clients are made from.
+func (s *stage) reach() {
+	s.t.Helper()
+	options := client.Options{Tuning: hasty, Middleware: []func(*middleware.Stack) error{func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("projector", s.project), middleware.After)
+	}}}
 	for _, service := range []client.Service{client.ServiceEC2, client.ServiceELB, client.ServiceELBV2} {
-		s.options.Overrides = append(s.options.Overrides, client.Override{Service: service, Region: s.Region(), URL: s.URL()})
+		options.Overrides = append(options.Overrides, client.Override{Service: service, Region: s.Region(), URL: s.URL()})
 	}
+	var err error
+	s.base, err = client.Load(context.Background(), options)
+	s.must(err)
+	clients, err := s.base.In(context.Background(), s.Region())
+	s.must(err)
+	s.t.Cleanup(clients.Close) // which have all connections in common
+}
+
+// project has a call pass the projector.
+func (s *stage) project(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	middleware.InitializeOutput, middleware.Metadata, error,
+) {
+	if s.projector == nil {
+		return next.HandleInitialize(ctx, in)
+	}
+	return s.projector.handle(ctx, s, in, next)
 }
 
 // props are stages to begin with, by their dials.
@@ -138,7 +159,7 @@ func (p *props) stage(t testing.TB, d dials) (s *stage, from *prop) {
 	}
 	s = &stage{region: &region{Cloud: cloud, t: t, seed: from.stage.seed}, dials: d, nodes: from.stage.nodes}
 	t.Cleanup(func() { s.must(cloud.Close()) })
-	s.connect()
+	s.reach()
 	s.Restore(from.whole)
 	return s, from
 }
@@ -200,18 +221,9 @@ func (s *stage) must(err error) {
 // nothing of what another one did. Its calls pass the projector, if there is one.
 func (s *stage) provider(p *projector, settings ...func(*loadBalancerConfig)) *loadBalancer {
 	s.t.Helper()
-	options := s.options
-	if p != nil {
-		p.stage = s
-		options.Middleware = []func(*middleware.Stack) error{func(s *middleware.Stack) error {
-			return s.Initialize.Add(p, middleware.After)
-		}}
-	}
-	base, err := client.Load(context.Background(), options)
+	s.projector = p
+	clients, err := s.base.In(context.Background(), s.Region())
 	s.must(err)
-	clients, err := base.In(context.Background(), s.Region())
-	s.must(err)
-	s.t.Cleanup(clients.Close)
 	id := cluster.ID{Name: demo}
 	config := loadBalancerConfig{
 		Settings: request.Config{Cluster: id, VPC: s.seed.VPC, SharedProbePort: 10256, SharedProbePath: "/healthz"},

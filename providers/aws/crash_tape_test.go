@@ -57,7 +57,6 @@ func (t *tape) altered() []string {
 // projector stands in the SDK, before anything is sent. It may record calls, or
 // answer from tapes.
 type projector struct {
-	stage *stage
 	// record gets all calls that are made.
 	record *tape
 	// replay is what happens first, in this order.
@@ -66,11 +65,8 @@ type projector struct {
 	constant bool
 }
 
-// ID implements middleware.InitializeMiddleware.
-func (*projector) ID() string { return "multicloud-ccm/projector" }
-
-// HandleInitialize implements middleware.InitializeMiddleware.
-func (p *projector) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+// handle answers a call, or has it made.
+func (p *projector) handle(ctx context.Context, s *stage, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	out middleware.InitializeOutput, metadata middleware.Metadata, err error,
 ) {
 	op := middleware.GetOperationName(ctx)
@@ -78,7 +74,7 @@ func (p *projector) HandleInitialize(ctx context.Context, in middleware.Initiali
 		one := p.replay[0]
 		p.replay = p.replay[1:]
 		if one.op != op || !reflect.DeepEqual(one.input, in.Parameters) {
-			p.stage.t.Errorf("a run is not like the last one, -then %s +now %s:\n%s", one.op, op, cmp.Diff(one.input, in.Parameters))
+			s.t.Errorf("a run is not like the last one, -then %s +now %s:\n%s", one.op, op, cmp.Diff(one.input, in.Parameters))
 		}
 		return middleware.InitializeOutput{Result: one.result}, metadata, one.err
 	}
@@ -86,7 +82,7 @@ func (p *projector) HandleInitialize(ctx context.Context, in middleware.Initiali
 		"DescribeSubnets", "DescribeRouteTables", "DescribeAvailabilityZones", "DescribeInstances",
 	}, op)
 	if fixed {
-		for _, one := range p.stage.constants.takes {
+		for _, one := range s.constants.takes {
 			if one.op == op && reflect.DeepEqual(one.input, in.Parameters) {
 				return middleware.InitializeOutput{Result: one.result}, metadata, nil
 			}
@@ -94,11 +90,11 @@ func (p *projector) HandleInitialize(ctx context.Context, in middleware.Initiali
 	}
 	out, metadata, err = next.HandleInitialize(ctx, in)
 	if fixed && err == nil {
-		p.stage.constants.takes = append(p.stage.constants.takes, newTake(op, in.Parameters, out.Result, nil))
+		s.constants.takes = append(s.constants.takes, newTake(op, in.Parameters, out.Result, nil))
 	}
 	if p.record != nil {
 		one := newTake(op, in.Parameters, out.Result, err)
-		one.outcome = p.stage.Snapshot()
+		one.outcome = s.Snapshot()
 		p.record.takes = append(p.record.takes, one)
 	}
 	return out, metadata, err

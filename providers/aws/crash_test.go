@@ -130,9 +130,11 @@ func (p *play) fresh() *loadBalancer { return p.provider(&projector{constant: tr
 func (p *play) end(k int, f fault) (what string, err error) {
 	p.t.Helper()
 	before := &projector{replay: p.tape.takes[:k-1]}
-	if p.Restore(p.start); k > 1 {
-		p.Restore(p.tape.takes[k-2].outcome)
+	begin := p.start
+	if k > 1 {
+		begin = p.tape.takes[k-2].outcome
 	}
+	p.Restore(begin)
 	ctx, kill := context.WithCancel(p.t.Context())
 	defer kill()
 	rule := p.Gate().Break(front.Any, front.Always(), f.effect(kill))
