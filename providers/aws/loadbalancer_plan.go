@@ -95,12 +95,11 @@ func (o observed) obstacle(r *request.Request) error {
 }
 
 // groupsMatter says whether planning needs the security groups of the cluster:
-// one of them is made for the load balancer, it loses some, or it may have lost
-// one that is still there and that nobody looks for later.
+// one of them is made for the load balancer, or it loses some.
 func groupsMatter(r *request.Request, c request.Config, o observed) bool {
 	choice := chooseGroups(r, c, o)
 	return choice.Managed != nil || len(securitygroup.Detached(o.classicGroups(), choice.Groups)) > 0 ||
-		r.Kind == request.Network && c.ManagedNetworkGroups || r.Kind == request.Classic && c.LeaveNodeSecurityGroups
+		r.Kind == request.Network && c.ManagedNetworkGroups
 }
 
 // attributesMatter says whether planning needs the attributes of target groups:
