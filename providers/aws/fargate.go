@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
@@ -137,11 +138,11 @@ func (f *fargate) question(addrs []netip.Addr) *ec2.DescribeNetworkInterfacesInp
 		values[i] = addr.String()
 	}
 	filters := []types.Filter{
-		{Name: aws.String("attachment.status"), Values: []string{string(types.AttachmentStatusAttached)}},
-		{Name: aws.String("private-ip-address"), Values: values},
+		awstype.Filter("attachment.status", string(types.AttachmentStatusAttached)),
+		awstype.Filter("private-ip-address", values...),
 	}
 	if f.vpc != "" {
-		filters = append(filters, types.Filter{Name: aws.String("vpc-id"), Values: []string{f.vpc}})
+		filters = append(filters, awstype.Filter("vpc-id", f.vpc))
 	}
 	return &ec2.DescribeNetworkInterfacesInput{Filters: filters}
 }

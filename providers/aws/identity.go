@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 )
@@ -122,7 +123,7 @@ func (id *identity) take(self types.Instance) error {
 	if id.Cluster.Name != "" {
 		return nil
 	}
-	found, err := cluster.Discover(tagMap(self.Tags))
+	found, err := cluster.Discover(awstype.FromEC2Tags(self.Tags))
 	if err != nil {
 		return fmt.Errorf("instance %s: %w", id.InstanceID, err)
 	}

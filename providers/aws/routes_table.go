@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
@@ -84,7 +85,7 @@ func (r *routes) readTable(ctx context.Context) (*types.RouteTable, error) {
 			return nil, fmt.Errorf("describe route tables %s: %w", what, err)
 		}
 		for _, table := range page.RouteTables {
-			if r.config.TableID != "" || r.config.Cluster.Member(tagMap(table.Tags)) {
+			if r.config.TableID != "" || r.config.Cluster.Member(awstype.FromEC2Tags(table.Tags)) {
 				found = append(found, table)
 			}
 		}
@@ -107,22 +108,14 @@ func (r *routes) question() (*ec2.DescribeRouteTablesInput, string) {
 	}
 	input, what := &ec2.DescribeRouteTablesInput{}, "of the cluster"
 	if tag := r.config.Cluster.Tag(); tag != "" {
-		input.Filters = append(input.Filters, types.Filter{Name: aws.String("tag-key"), Values: []string{tag, cluster.LegacyTag}})
+		input.Filters = append(input.Filters, awstype.Filter("tag-key", tag, cluster.LegacyTag))
 		what = "with the tag " + tag
 	}
 	if r.config.VPC != "" {
-		input.Filters = append(input.Filters, types.Filter{Name: aws.String("vpc-id"), Values: []string{r.config.VPC}})
+		input.Filters = append(input.Filters, awstype.Filter("vpc-id", r.config.VPC))
 		what += " in " + r.config.VPC
 	}
 	return input, what
-}
-
-func tagMap(tags []types.Tag) map[string]string {
-	m := make(map[string]string, len(tags))
-	for _, tag := range tags {
-		m[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
-	}
-	return m
 }
 
 // forward lets an instance forward packets that are not for itself. Who may not

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -65,9 +67,7 @@ func readTags(ctx context.Context, api client.ELB, name string) (map[string]stri
 	}
 	tags := map[string]string{}
 	for _, thing := range out.TagDescriptions {
-		for _, tag := range thing.Tags {
-			tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
-		}
+		maps.Copy(tags, awstype.FromELBTags(thing.Tags))
 	}
 	return tags, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -35,13 +36,9 @@ var ErrNoList = apierr.Mark(apierr.ErrUnavailable, errors.New("the answer is not
 
 // living is the filter for instances that are not terminated.
 func living() types.Filter {
-	return filter("instance-state-name",
+	return awstype.Filter("instance-state-name",
 		string(types.InstanceStateNamePending), string(types.InstanceStateNameRunning), string(types.InstanceStateNameShuttingDown),
 		string(types.InstanceStateNameStopping), string(types.InstanceStateNameStopped))
-}
-
-func filter(name string, values ...string) types.Filter {
-	return types.Filter{Name: aws.String(name), Values: values}
 }
 
 // describeCluster lists the living instances of the cluster.
@@ -63,11 +60,11 @@ func (i *Inventory) scopes() [][]types.Filter {
 	id := i.config.Cluster
 	switch {
 	case id.Name != "" && id.Legacy:
-		return [][]types.Filter{{filter("tag-key", id.Tag())}, {filter("tag:"+cluster.LegacyTag, id.Name)}}
+		return [][]types.Filter{{awstype.Filter("tag-key", id.Tag())}, {awstype.Filter("tag:"+cluster.LegacyTag, id.Name)}}
 	case id.Name != "":
-		return [][]types.Filter{{filter("tag-key", id.Tag())}}
+		return [][]types.Filter{{awstype.Filter("tag-key", id.Tag())}}
 	case i.config.VPC != "":
-		return [][]types.Filter{{filter("vpc-id", i.config.VPC)}}
+		return [][]types.Filter{{awstype.Filter("vpc-id", i.config.VPC)}}
 	}
 	return [][]types.Filter{nil}
 }
@@ -75,7 +72,7 @@ func (i *Inventory) scopes() [][]types.Filter {
 // describeIDs gives those of the instances that exist. As a filter, the ID of one
 // that does not exist is no error.
 func (i *Inventory) describeIDs(ctx context.Context, ids []string) ([]*Instance, error) {
-	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{Filters: []types.Filter{filter("instance-id", ids...)}, MaxResults: aws.Int32(pageSize)})
+	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{Filters: []types.Filter{awstype.Filter("instance-id", ids...)}, MaxResults: aws.Int32(pageSize)})
 	if err != nil {
 		return nil, fmt.Errorf("describe %d instances: %w", len(ids), err)
 	}
@@ -85,7 +82,7 @@ func (i *Inventory) describeIDs(ctx context.Context, ids []string) ([]*Instance,
 // describeNames gives the living instances with one of these private DNS names,
 // of this cluster or not.
 func (i *Inventory) describeNames(ctx context.Context, names []string) ([]*Instance, error) {
-	filters := []types.Filter{filter("private-dns-name", names...), living()}
+	filters := []types.Filter{awstype.Filter("private-dns-name", names...), living()}
 	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{Filters: filters, MaxResults: aws.Int32(pageSize)})
 	if err != nil {
 		return nil, fmt.Errorf("describe %d instances by name: %w", len(names), err)

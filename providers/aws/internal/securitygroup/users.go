@@ -13,11 +13,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
-	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -118,7 +118,7 @@ func (o Others) classicMembers(ctx context.Context, names []string) ([]string, e
 		}
 		for i := range answer.TagDescriptions {
 			seen := &answer.TagDescriptions[i]
-			if o.member(seen.Tags) {
+			if o.Cluster.Member(awstype.FromELBTags(seen.Tags)) {
 				members = append(members, aws.ToString(seen.LoadBalancerName))
 			}
 		}
@@ -153,14 +153,6 @@ func halve[T any](things []T, ask func([]T) error) error {
 		}
 	}
 	return nil
-}
-
-func (o Others) member(list []elbtypes.Tag) bool {
-	tags := make(map[string]string, len(list))
-	for _, tag := range list {
-		tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
-	}
-	return o.Cluster.Member(tags)
 }
 
 // probing is a network load balancer that probes the port of a rule.
@@ -304,12 +296,9 @@ func (o Others) networkMembers(ctx context.Context, candidates []*probing) ([]*p
 			return err
 		}
 		for i := range answer.TagDescriptions {
-			tags := map[string]string{}
-			for _, tag := range answer.TagDescriptions[i].Tags {
-				tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
-			}
-			if o.Cluster.Member(tags) {
-				members.Insert(aws.ToString(answer.TagDescriptions[i].ResourceArn))
+			seen := &answer.TagDescriptions[i]
+			if o.Cluster.Member(awstype.FromELBV2Tags(seen.Tags)) {
+				members.Insert(aws.ToString(seen.ResourceArn))
 			}
 		}
 		return nil

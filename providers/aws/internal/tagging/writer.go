@@ -3,14 +3,13 @@ package tagging
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
@@ -39,7 +38,7 @@ type writer struct {
 
 // newWriter makes a writer. With batching, instances share calls.
 func newWriter(api client.Tags, o Options, gather batch.Options) writer {
-	pairs := ec2Tags(o.Tags)
+	pairs := awstype.EC2Tags(o.Tags)
 	tag := func(ctx context.Context, instances []string) error {
 		_, err := api.CreateTags(ctx, &ec2.CreateTagsInput{Resources: instances, Tags: pairs})
 		return wrap("tag", instances, err)
@@ -143,12 +142,4 @@ func wrap(verb string, instances []string, err error) error {
 		return fmt.Errorf("%s instance %s: %w", verb, instances[0], err)
 	}
 	return fmt.Errorf("%s %d instances: %w", verb, len(instances), err)
-}
-
-func ec2Tags(tags map[string]string) []types.Tag {
-	list := make([]types.Tag, 0, len(tags))
-	for _, key := range slices.Sorted(maps.Keys(tags)) {
-		list = append(list, types.Tag{Key: new(key), Value: new(tags[key])})
-	}
-	return list
 }

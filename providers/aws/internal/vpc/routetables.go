@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 )
 
 // internetGatewayPrefix begins the IDs of internet gateways.
@@ -21,7 +23,7 @@ const tablePage = 100
 func (n *Network) readTables(ctx context.Context) ([]RouteTable, error) {
 	var tables []RouteTable
 	pages := ec2.NewDescribeRouteTablesPaginator(n.api, &ec2.DescribeRouteTablesInput{
-		Filters: []types.Filter{where(filterVPC, n.id)}, MaxResults: aws.Int32(tablePage),
+		Filters: []types.Filter{awstype.Filter(filterVPC, n.id)}, MaxResults: aws.Int32(tablePage),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)

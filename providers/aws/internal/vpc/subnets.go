@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 )
 
 // maxFilterValues is how many values EC2 takes in one filter.
@@ -25,7 +27,7 @@ const (
 
 // readSubnets reads all subnets of the VPC.
 func (n *Network) readSubnets(ctx context.Context) ([]Subnet, error) {
-	return n.describeSubnets(ctx, where(filterVPC, n.id))
+	return n.describeSubnets(ctx, awstype.Filter(filterVPC, n.id))
 }
 
 // readSubnetsByID reads the subnets with these IDs. Those that do not exist are
@@ -33,7 +35,7 @@ func (n *Network) readSubnets(ctx context.Context) ([]Subnet, error) {
 func (n *Network) readSubnetsByID(ctx context.Context, ids []string) ([]Subnet, error) {
 	var all []Subnet
 	for chunk := range slices.Chunk(ids, maxFilterValues) {
-		subnets, err := n.describeSubnets(ctx, where(filterSubnet, chunk...))
+		subnets, err := n.describeSubnets(ctx, awstype.Filter(filterSubnet, chunk...))
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +52,7 @@ func (n *Network) ask(ctx context.Context, wanted []string) ([]Subnet, error) {
 		return nil, err
 	}
 	for chunk := range slices.Chunk(names, maxFilterValues) {
-		subnets, err := n.describeSubnets(ctx, where(filterName, chunk...), where(filterVPC, n.id))
+		subnets, err := n.describeSubnets(ctx, awstype.Filter(filterName, chunk...), awstype.Filter(filterVPC, n.id))
 		if err != nil {
 			return nil, err
 		}
@@ -80,15 +82,11 @@ func (n *Network) describeSubnets(ctx context.Context, filters ...types.Filter) 
 // toSubnet keeps what counts. A CIDR that cannot be read is as good as none.
 func toSubnet(from *types.Subnet) Subnet {
 	cidr, _ := netip.ParsePrefix(aws.ToString(from.CidrBlock))
-	tags := make(map[string]string, len(from.Tags))
-	for _, tag := range from.Tags {
-		tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
-	}
 	return Subnet{
 		ID:               aws.ToString(from.SubnetId),
 		AvailabilityZone: aws.ToString(from.AvailabilityZone),
 		CIDR:             cidr,
-		Tags:             tags,
+		Tags:             awstype.FromEC2Tags(from.Tags),
 	}
 }
 
@@ -100,8 +98,4 @@ func distinct(subnets []Subnet) []Subnet {
 		seen[s.ID] = true
 		return first
 	})
-}
-
-func where(name string, values ...string) types.Filter {
-	return types.Filter{Name: new(name), Values: values}
 }
