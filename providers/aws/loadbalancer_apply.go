@@ -78,7 +78,7 @@ func (s *step) wantedGroups() ([]string, error) {
 // detached are the IDs of the groups that a classic load balancer has or had, and
 // is not to have.
 func (s *step) detached() []string {
-	return securitygroup.Detached(s.seen.classicGroups(), chooseGroups(s.request, s.config, s.seen).Groups)
+	return change.Detached(s.seen.classicGroups(), chooseGroups(s.request, s.config, s.seen).Groups)
 }
 
 // hostname is that of the load balancer, which may be new.

@@ -98,7 +98,7 @@ func (o observed) obstacle(r *request.Request) error {
 // one of them is made for the load balancer, or it loses some.
 func groupsMatter(r *request.Request, c request.Config, o observed) bool {
 	choice := chooseGroups(r, c, o)
-	return choice.Managed != nil || len(securitygroup.Detached(o.classicGroups(), choice.Groups)) > 0 ||
+	return choice.Managed != nil || len(change.Detached(o.classicGroups(), choice.Groups)) > 0 ||
 		r.Kind == request.Network && c.ManagedNetworkGroups
 }
 
@@ -141,7 +141,7 @@ func lingering(r *request.Request, c request.Config, o observed) []plan.Ref {
 	}
 	choice := chooseGroups(r, c, o)
 	var refs []plan.Ref
-	for _, id := range securitygroup.Detached(o.classicGroups(), choice.Groups) {
+	for _, id := range change.Detached(o.classicGroups(), choice.Groups) {
 		if securitygroup.LetsIn(o.Groups, id) && len(choice.Groups)+len(refs) < mostGroups {
 			refs = append(refs, plan.Ref{ID: id})
 		}

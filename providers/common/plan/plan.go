@@ -13,18 +13,6 @@ import (
 	"strings"
 )
 
-// Step is one write. E is what it is applied with: clients, and the IDs that
-// earlier steps have learned.
-type Step[E any] interface {
-	// Kind is the operation, such as "CreateListener", for metrics.
-	Kind() string
-	// String says what the step does to what, with all settings that matter.
-	String() string
-	// Apply does it. That it was done before, as a whole or in part, is no
-	// error: a step may run again after a crash.
-	Apply(ctx context.Context, env E) error
-}
-
 // Plan is a list of steps in the order in which they run.
 type Plan[E any] []Step[E]
 
@@ -32,22 +20,22 @@ type Plan[E any] []Step[E]
 func (p Plan[E]) String() string {
 	var text strings.Builder
 	for _, step := range p {
-		text.WriteString(step.String())
+		text.WriteString(step.Text)
 		text.WriteByte('\n')
 	}
 	return text.String()
 }
 
-// Apply runs the steps until one fails. Observe is told of every step that ran,
-// with its error, and may be nil.
+// Apply runs the steps until one fails. Observe is called after every step that
+// ran, with its error, and may be nil.
 func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err error)) error {
 	for _, step := range p {
-		err := step.Apply(ctx, env)
+		err := step.Do(ctx, env)
 		if observe != nil {
-			observe(step.Kind(), err)
+			observe(step.Kind, err)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", brief(step.String()), err)
+			return fmt.Errorf("%s: %w", brief(step.Text), err)
 		}
 	}
 	return nil

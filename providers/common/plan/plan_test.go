@@ -14,18 +14,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// note is a step that notes that it ran.
-type note struct {
-	text string
-	err  error
-}
-
-func (n note) Kind() string   { return strings.Fields(n.text)[0] }
-func (n note) String() string { return n.text }
-
-func (n note) Apply(_ context.Context, ran *[]string) error {
-	*ran = append(*ran, n.text)
-	return n.err
+// note returns a step that notes that it ran, and returns the error.
+func note(text string, err error) plan.Step[*[]string] {
+	return plan.NewStep(strings.Fields(text)[0], text, func(_ context.Context, ran *[]string) error {
+		*ran = append(*ran, text)
+		return err
+	})
 }
 
 func TestPlanString(t *testing.T) {
@@ -33,7 +27,7 @@ func TestPlanString(t *testing.T) {
 	if got := (plan.Plan[*[]string]{}).String(); got != "" {
 		t.Errorf("an empty plan prints %q", got)
 	}
-	got := plan.Plan[*[]string]{note{text: "CreateGroup a"}, note{text: "DeleteGroup b"}}.String()
+	got := plan.Plan[*[]string]{note("CreateGroup a", nil), note("DeleteGroup b", nil)}.String()
 	if want := "CreateGroup a\nDeleteGroup b\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -43,7 +37,7 @@ func TestPlanApply(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("in use")
 	steps := plan.Plan[*[]string]{
-		note{text: "CreateGroup a"}, note{text: "DeleteGroup b", err: broken}, note{text: "CreateGroup c"},
+		note("CreateGroup a", nil), note("DeleteGroup b", broken), note("CreateGroup c", nil),
 	}
 	var ran, seen []string
 	err := steps.Apply(t.Context(), &ran, func(kind string, err error) {
@@ -72,11 +66,21 @@ func TestPlanApply(t *testing.T) {
 func TestPlanApplyLongStep(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("in use")
-	step := note{text: "RegisterInstances " + strings.Repeat("ä", 1000), err: broken}
+	step := note("RegisterInstances "+strings.Repeat("ä", 1000), broken)
 	err := plan.Plan[*[]string]{step}.Apply(t.Context(), new([]string), nil)
 	if !errors.Is(err, broken) || !utf8.ValidString(err.Error()) || len(err.Error()) > 320 ||
 		!strings.HasPrefix(err.Error(), "RegisterInstances ä") || !strings.HasSuffix(err.Error(), "ä…: in use") {
 		t.Errorf("the error must be short and say why: %v", err)
+	}
+}
+
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("not ours")
+	var ran []string
+	err := plan.Plan[*[]string]{plan.Refuse[*[]string](refused), note("CreateGroup a", nil)}.Apply(t.Context(), &ran, nil)
+	if !errors.Is(err, refused) || err.Error() != "refuse: not ours: not ours" || len(ran) > 0 {
+		t.Errorf("it ends the run before %q: %v", ran, err)
 	}
 }
 

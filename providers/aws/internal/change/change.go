@@ -6,15 +6,14 @@
 package change
 
 import (
-	"context"
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// Env is what steps are applied with. IDs holds what they learn about each
-// other.
+// Env is what steps are applied with. IDs holds those that earlier steps have
+// stored for later ones.
 type Env struct {
 	EC2   client.EC2
 	ELB   client.ELB
@@ -29,22 +28,14 @@ type (
 	Step = plan.Step[*Env]
 	// Plan is a list of writes to AWS.
 	Plan = plan.Plan[*Env]
+	// Wait shortens how steps wait for a state, for tests.
+	Wait = plan.Wait
 )
 
-// Refuse is a step that ends the run: what is in the way is not ours.
-type Refuse struct{ Err error }
+// Refuse returns a step that ends the run: what is in the way is not ours.
+func Refuse(err error) Step { return plan.Refuse[*Env](err) }
 
-var _ Step = Refuse{}
-
-// Kind implements plan.Step.
-func (s Refuse) Kind() string { return "Refuse" }
-
-func (s Refuse) String() string { return "refuse: " + s.Err.Error() }
-
-// Apply implements plan.Step.
-func (s Refuse) Apply(context.Context, *Env) error { return s.Err }
-
-// Resolve gives the IDs behind references, nil without any.
+// Resolve returns the IDs behind references, nil without any.
 func (e *Env) Resolve(refs []plan.Ref) ([]string, error) {
 	var ids []string
 	for _, ref := range refs {
@@ -57,19 +48,28 @@ func (e *Env) Resolve(refs []plan.Ref) ([]string, error) {
 	return ids, nil
 }
 
-// SameGroups compares security groups without regard to their order. One that is
-// not made yet is different.
+// SameGroups reports whether two lists have the same security groups, without
+// regard to their order. One that does not exist yet is different.
 func SameGroups(want []plan.Ref, have []string) bool {
 	ids := make([]string, 0, len(want))
 	for _, ref := range want {
 		ids = append(ids, ref.ID)
 	}
-	return slices.Equal(sorted(ids), sorted(have))
+	return slices.Equal(plan.Sorted(ids), plan.Sorted(have))
 }
 
-// sorted is a copy of list in order and without repetition.
-func sorted(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
+// Detached returns the security groups that a load balancer has and is not to
+// have.
+func Detached(attached []string, wanted []plan.Ref) []string {
+	var ids []string
+	for _, id := range attached {
+		if !slices.ContainsFunc(wanted, func(ref plan.Ref) bool { return ref.ID == id }) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
 
-// SecurityGroupKey is the key under which a step learns the ID of a security
+// SecurityGroupKey is the key under which a step stores the ID of a security
 // group.
 func SecurityGroupKey(name string) string { return "security-group " + name }

@@ -10,190 +10,121 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
-)
-
-// The steps about listeners, policies and instances.
-var (
-	_ change.Step = deleteListeners{}
-	_ change.Step = createListeners{}
-	_ change.Step = createPolicy{}
-	_ change.Step = setBackendPolicies{}
-	_ change.Step = setListenerPolicies{}
-	_ change.Step = configureHealthCheck{}
-	_ change.Step = registerInstances{}
-	_ change.Step = deregisterInstances{}
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 // deleteListeners removes listeners by their front ports. AWS takes it for done
 // where there is none.
-type deleteListeners struct {
-	name  string
-	ports []int32
+func deleteListeners(name string, ports []int32) change.Step {
+	text := fmt.Sprintf("delete listeners of load balancer %s: %s", name, plan.Words(ports))
+	return plan.NewStep("DeleteLoadBalancerListeners", text, func(ctx context.Context, env *change.Env) error {
+		_, err := env.ELB.DeleteLoadBalancerListeners(ctx, &elb.DeleteLoadBalancerListenersInput{
+			LoadBalancerName: &name, LoadBalancerPorts: ports,
+		})
+		return err
+	}).Removal()
 }
 
-func (s deleteListeners) Kind() string { return "DeleteLoadBalancerListeners" }
-
-func (s deleteListeners) String() string {
-	return fmt.Sprintf("delete listeners of load balancer %s: %s", s.name, words(s.ports))
-}
-
-func (s deleteListeners) Apply(ctx context.Context, env *change.Env) error {
-	_, err := env.ELB.DeleteLoadBalancerListeners(ctx, &elb.DeleteLoadBalancerListenersInput{
-		LoadBalancerName: &s.name, LoadBalancerPorts: s.ports,
-	})
-	return err
-}
+// createsListeners is the kind of the step that creates listeners.
+const createsListeners = "CreateLoadBalancerListeners"
 
 // createListeners adds listeners. AWS takes it for done where there is the same.
-type createListeners struct {
-	name      string
-	listeners []Listener
-}
-
-func (s createListeners) Kind() string { return "CreateLoadBalancerListeners" }
-
-func (s createListeners) String() string {
-	return fmt.Sprintf("create listeners of load balancer %s: %s", s.name, commas(s.listeners))
-}
-
-func (s createListeners) Apply(ctx context.Context, env *change.Env) error {
-	_, err := env.ELB.CreateLoadBalancerListeners(ctx, &elb.CreateLoadBalancerListenersInput{
-		LoadBalancerName: &s.name, Listeners: toListeners(s.listeners),
+func createListeners(name string, listeners []Listener) change.Step {
+	text := fmt.Sprintf("create listeners of load balancer %s: %s", name, plan.Commas(listeners))
+	return plan.NewStep(createsListeners, text, func(ctx context.Context, env *change.Env) error {
+		_, err := env.ELB.CreateLoadBalancerListeners(ctx, &elb.CreateLoadBalancerListenersInput{
+			LoadBalancerName: &name, Listeners: toListeners(listeners),
+		})
+		return err
 	})
-	return err
 }
 
-// createPolicy makes a policy for the load balancer, which nothing uses yet. The
-// name says what is in it, so that one that exists is as good.
-type createPolicy struct {
-	balancer string
-	policy   policy
-}
-
-func (s createPolicy) Kind() string { return "CreateLoadBalancerPolicy" }
-
-func (s createPolicy) String() string {
-	return fmt.Sprintf("create policy %s of load balancer %s: %s=%s", s.policy.name, s.balancer, s.policy.attribute, s.policy.value)
-}
-
-func (s createPolicy) Apply(ctx context.Context, env *change.Env) error {
-	_, err := env.ELB.CreateLoadBalancerPolicy(ctx, &elb.CreateLoadBalancerPolicyInput{
-		LoadBalancerName: &s.balancer,
-		PolicyName:       &s.policy.name,
-		PolicyTypeName:   &s.policy.kind,
-		PolicyAttributes: []types.PolicyAttribute{{AttributeName: &s.policy.attribute, AttributeValue: &s.policy.value}},
+// createPolicy creates a policy for the load balancer, which nothing uses yet.
+// The name tells what is in it, so that one that exists is as good.
+func createPolicy(balancer string, p policy) change.Step {
+	text := fmt.Sprintf("create policy %s of load balancer %s: %s=%s", p.name, balancer, p.attribute, p.value)
+	return plan.NewStep("CreateLoadBalancerPolicy", text, func(ctx context.Context, env *change.Env) error {
+		_, err := env.ELB.CreateLoadBalancerPolicy(ctx, &elb.CreateLoadBalancerPolicyInput{
+			LoadBalancerName: &balancer,
+			PolicyName:       &p.name,
+			PolicyTypeName:   &p.kind,
+			PolicyAttributes: []types.PolicyAttribute{{AttributeName: &p.attribute, AttributeValue: &p.value}},
+		})
+		if _, exists := errors.AsType[*types.DuplicatePolicyNameException](err); exists {
+			return nil
+		}
+		return err
 	})
-	if _, exists := errors.AsType[*types.DuplicatePolicyNameException](err); exists {
-		return nil
-	}
-	return err
 }
 
-// setBackendPolicies replaces the policies of an instance port.
-type setBackendPolicies struct {
-	name     string
-	port     int32
-	policies []string
-}
-
-func (s setBackendPolicies) Kind() string { return "SetLoadBalancerPoliciesForBackendServer" }
-
-func (s setBackendPolicies) String() string {
-	return fmt.Sprintf("set policies of instance port %d of load balancer %s: %s", s.port, s.name, words(s.policies))
-}
-
-func (s setBackendPolicies) Apply(ctx context.Context, env *change.Env) error {
-	_, err := env.ELB.SetLoadBalancerPoliciesForBackendServer(ctx, &elb.SetLoadBalancerPoliciesForBackendServerInput{
-		LoadBalancerName: &s.name, InstancePort: &s.port, PolicyNames: all(s.policies),
+// setBackendPolicies replaces the policies of an instance port. Have are those
+// before.
+func setBackendPolicies(name string, port int32, policies, have []string) change.Step {
+	text := fmt.Sprintf("set policies of instance port %d of load balancer %s: %s", port, name, plan.Words(policies))
+	step := plan.NewStep("SetLoadBalancerPoliciesForBackendServer", text, func(ctx context.Context, env *change.Env) error {
+		_, err := env.ELB.SetLoadBalancerPoliciesForBackendServer(ctx, &elb.SetLoadBalancerPoliciesForBackendServerInput{
+			LoadBalancerName: &name, InstancePort: &port, PolicyNames: all(policies),
+		})
+		return err
 	})
-	return err
+	step.Removes = len(missing(have, policies)) > 0
+	return step
 }
 
-// setListenerPolicies replaces the policies of a listener.
-type setListenerPolicies struct {
-	name     string
-	port     int32
-	policies []string
-}
-
-func (s setListenerPolicies) Kind() string { return "SetLoadBalancerPoliciesOfListener" }
-
-func (s setListenerPolicies) String() string {
-	return fmt.Sprintf("set policies of listener %d of load balancer %s: %s", s.port, s.name, words(s.policies))
-}
-
-func (s setListenerPolicies) Apply(ctx context.Context, env *change.Env) error {
-	_, err := env.ELB.SetLoadBalancerPoliciesOfListener(ctx, &elb.SetLoadBalancerPoliciesOfListenerInput{
-		LoadBalancerName: &s.name, LoadBalancerPort: s.port, PolicyNames: all(s.policies),
+// setListenerPolicies replaces the policies of a listener. Have are those before.
+func setListenerPolicies(name string, port int32, policies, have []string) change.Step {
+	text := fmt.Sprintf("set policies of listener %d of load balancer %s: %s", port, name, plan.Words(policies))
+	step := plan.NewStep("SetLoadBalancerPoliciesOfListener", text, func(ctx context.Context, env *change.Env) error {
+		_, err := env.ELB.SetLoadBalancerPoliciesOfListener(ctx, &elb.SetLoadBalancerPoliciesOfListenerInput{
+			LoadBalancerName: &name, LoadBalancerPort: port, PolicyNames: all(policies),
+		})
+		return err
 	})
-	return err
+	step.Removes = len(missing(have, policies)) > 0
+	return step
 }
 
 // all is a list that is sent even if it is empty, which nil is not.
 func all(list []string) []string { return append([]string{}, list...) }
 
 // configureHealthCheck sets the health check.
-type configureHealthCheck struct {
-	name  string
-	check HealthCheck
-}
-
-func (s configureHealthCheck) Kind() string { return "ConfigureHealthCheck" }
-
-func (s configureHealthCheck) String() string {
-	return fmt.Sprintf("configure health check of load balancer %s: %s", s.name, s.check)
-}
-
-func (s configureHealthCheck) Apply(ctx context.Context, env *change.Env) error {
-	_, err := env.ELB.ConfigureHealthCheck(ctx, &elb.ConfigureHealthCheckInput{
-		LoadBalancerName: &s.name,
-		HealthCheck: &types.HealthCheck{
-			Target:             &s.check.Target,
-			Interval:           &s.check.Interval,
-			Timeout:            &s.check.Timeout,
-			HealthyThreshold:   &s.check.HealthyThreshold,
-			UnhealthyThreshold: &s.check.UnhealthyThreshold,
-		},
+func configureHealthCheck(name string, check HealthCheck) change.Step {
+	text := fmt.Sprintf("configure health check of load balancer %s: %s", name, check)
+	return plan.NewStep("ConfigureHealthCheck", text, func(ctx context.Context, env *change.Env) error {
+		_, err := env.ELB.ConfigureHealthCheck(ctx, &elb.ConfigureHealthCheckInput{
+			LoadBalancerName: &name,
+			HealthCheck: &types.HealthCheck{
+				Target:             &check.Target,
+				Interval:           &check.Interval,
+				Timeout:            &check.Timeout,
+				HealthyThreshold:   &check.HealthyThreshold,
+				UnhealthyThreshold: &check.UnhealthyThreshold,
+			},
+		})
+		return err
 	})
-	return err
 }
 
 // registerInstances adds instances.
-type registerInstances struct {
-	name      string
-	instances []string
-}
-
-func (s registerInstances) Kind() string { return "RegisterInstancesWithLoadBalancer" }
-
-func (s registerInstances) String() string {
-	return fmt.Sprintf("register with load balancer %s: %s", s.name, words(s.instances))
-}
-
-func (s registerInstances) Apply(ctx context.Context, env *change.Env) error {
-	_, err := env.ELB.RegisterInstancesWithLoadBalancer(ctx, &elb.RegisterInstancesWithLoadBalancerInput{
-		LoadBalancerName: &s.name, Instances: toInstances(s.instances),
+func registerInstances(name string, instances []string) change.Step {
+	text := fmt.Sprintf("register with load balancer %s: %s", name, plan.Words(instances))
+	return plan.NewStep("RegisterInstancesWithLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
+		_, err := env.ELB.RegisterInstancesWithLoadBalancer(ctx, &elb.RegisterInstancesWithLoadBalancerInput{
+			LoadBalancerName: &name, Instances: toInstances(instances),
+		})
+		return err
 	})
-	return err
 }
 
 // deregisterInstances removes instances.
-type deregisterInstances struct {
-	name      string
-	instances []string
-}
-
-func (s deregisterInstances) Kind() string { return "DeregisterInstancesFromLoadBalancer" }
-
-func (s deregisterInstances) String() string {
-	return fmt.Sprintf("deregister from load balancer %s: %s", s.name, words(s.instances))
-}
-
-func (s deregisterInstances) Apply(ctx context.Context, env *change.Env) error {
-	_, err := env.ELB.DeregisterInstancesFromLoadBalancer(ctx, &elb.DeregisterInstancesFromLoadBalancerInput{
-		LoadBalancerName: &s.name, Instances: toInstances(s.instances),
-	})
-	return err
+func deregisterInstances(name string, instances []string) change.Step {
+	text := fmt.Sprintf("deregister from load balancer %s: %s", name, plan.Words(instances))
+	return plan.NewStep("DeregisterInstancesFromLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
+		_, err := env.ELB.DeregisterInstancesFromLoadBalancer(ctx, &elb.DeregisterInstancesFromLoadBalancerInput{
+			LoadBalancerName: &name, Instances: toInstances(instances),
+		})
+		return err
+	}).Removal()
 }
 
 func toListeners(listeners []Listener) []types.Listener {

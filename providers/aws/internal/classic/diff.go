@@ -17,23 +17,23 @@ import (
 // check, instances).
 func Diff(m *Model, lb *LoadBalancer) change.Plan {
 	if err := lb.Refusal(); err != nil {
-		return change.Plan{change.Refuse{Err: err}}
+		return change.Plan{change.Refuse(err)}
 	}
 	switch {
 	case m == nil && lb == nil:
 		return nil
 	case m == nil:
-		return change.Plan{deleteLoadBalancer{name: lb.Name}}
+		return change.Plan{deleteLoadBalancer(lb.Name)}
 	case lb == nil:
-		return m.settings(change.Plan{createLoadBalancer{model: m}}, m.born())
+		return m.settings(change.Plan{createLoadBalancer(m)}, m.born())
 	}
 	steps, _ := m.move(lb)
 	if len(m.SecurityGroups) > 0 && !change.SameGroups(m.SecurityGroups, lb.SecurityGroups) {
-		steps = append(steps, applySecurityGroups{name: m.Name, groups: m.SecurityGroups})
+		steps = append(steps, applySecurityGroups(m.Name, m.SecurityGroups, lb.SecurityGroups))
 	}
 	steps, listeners := m.listeners(steps, lb)
 	if missing := m.Cluster.Missing(m.Tags, lb.Tags); len(missing) > 0 {
-		steps = append(steps, addTags{name: m.Name, tags: missing})
+		steps = append(steps, addTags(m.Name, missing))
 	}
 	changed := *lb
 	changed.Listeners = listeners
@@ -60,6 +60,7 @@ func (m *Model) move(lb *LoadBalancer) (steps change.Plan, possible bool) {
 		return nil, true
 	}
 	var added, removed, first []string
+	occupied := false // a zone must be freed first
 	wanted := map[string]bool{}
 	for _, subnet := range m.Subnets {
 		wanted[subnet.ID] = true
@@ -67,7 +68,9 @@ func (m *Model) move(lb *LoadBalancer) (steps change.Plan, possible bool) {
 			continue
 		}
 		added = append(added, subnet.ID)
-		if !slices.Contains(lb.Zones, subnet.Zone) {
+		if slices.Contains(lb.Zones, subnet.Zone) {
+			occupied = true
+		} else {
 			first = append(first, subnet.ID)
 		}
 	}
@@ -83,13 +86,15 @@ func (m *Model) move(lb *LoadBalancer) (steps change.Plan, possible bool) {
 	}
 	rest := slices.DeleteFunc(added, func(id string) bool { return slices.Contains(first, id) })
 	if len(first) > 0 {
-		steps = append(steps, attachSubnets{name: m.Name, subnets: first})
+		steps = append(steps, attachSubnets(m.Name, first))
 	}
 	if len(removed) > 0 {
-		steps = append(steps, detachSubnets{name: m.Name, subnets: removed})
+		steps = append(steps, detachSubnets(m.Name, removed))
 	}
 	if len(rest) > 0 {
-		steps = append(steps, attachSubnets{name: m.Name, subnets: rest})
+		step := attachSubnets(m.Name, rest)
+		step.Removes = occupied && len(removed) > 0
+		steps = append(steps, step)
 	}
 	return steps, true
 }
@@ -118,10 +123,12 @@ func (m *Model) listeners(steps change.Plan, lb *LoadBalancer) (change.Plan, []L
 		missing = append(missing, entry.Value)
 	}
 	if len(stale) > 0 {
-		steps = append(steps, deleteListeners{name: m.Name, ports: sorted(stale)})
+		steps = append(steps, deleteListeners(m.Name, plan.Sorted(stale)))
 	}
 	if len(missing) > 0 {
-		steps = append(steps, createListeners{name: m.Name, listeners: missing})
+		step := createListeners(m.Name, missing)
+		step.Removes = len(set.Change) > 0 // AWS refuses a second listener on a port
+		steps = append(steps, step)
 	}
 	for _, port := range stale {
 		delete(have, port)

@@ -5,23 +5,24 @@ import (
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 // settings plans everything that comes after a load balancer has its listeners.
 func (m *Model) settings(steps change.Plan, lb *LoadBalancer) change.Plan {
 	steps = m.backendPolicies(steps, lb)
 	if m.Attributes != lb.Attributes {
-		steps = append(steps, modifyAttributes{name: m.Name, attributes: m.Attributes})
+		steps = append(steps, modifyAttributes(m.Name, m.Attributes))
 	}
 	steps = m.listenerPolicies(steps, lb)
 	if m.HealthCheck != lb.HealthCheck {
-		steps = append(steps, configureHealthCheck{name: m.Name, check: m.HealthCheck})
+		steps = append(steps, configureHealthCheck(m.Name, m.HealthCheck))
 	}
 	if added := missing(m.Instances, lb.Instances); len(added) > 0 {
-		steps = append(steps, registerInstances{name: m.Name, instances: added})
+		steps = append(steps, registerInstances(m.Name, added))
 	}
 	if removed := missing(lb.Instances, m.Instances); len(removed) > 0 {
-		steps = append(steps, deregisterInstances{name: m.Name, instances: removed})
+		steps = append(steps, deregisterInstances(m.Name, removed))
 	}
 	return steps
 }
@@ -34,7 +35,7 @@ func (m *Model) backendPolicies(steps change.Plan, lb *LoadBalancer) change.Plan
 	for _, listener := range m.Listeners {
 		ports = append(ports, listener.InstancePort)
 	}
-	ports = sorted(ports)
+	ports = plan.Sorted(ports)
 	created := slices.Contains(lb.Policies, proxyPolicy)
 	for _, port := range ports {
 		have := lb.BackendPolicies[port]
@@ -45,14 +46,14 @@ func (m *Model) backendPolicies(steps change.Plan, lb *LoadBalancer) change.Plan
 		if m.ProxyProtocol {
 			want = append(want, proxyPolicy)
 			if !created {
-				created, steps = true, append(steps, createPolicy{balancer: m.Name, policy: policyNamed(proxyPolicy)})
+				created, steps = true, append(steps, createPolicy(m.Name, policyNamed(proxyPolicy)))
 			}
 		}
-		steps = append(steps, setBackendPolicies{name: m.Name, port: port, policies: want})
+		steps = append(steps, onListener(setBackendPolicies(m.Name, port, want, have), steps))
 	}
 	for _, port := range slices.Sorted(maps.Keys(lb.BackendPolicies)) {
 		if !slices.Contains(ports, port) {
-			steps = append(steps, setBackendPolicies{name: m.Name, port: port})
+			steps = append(steps, setBackendPolicies(m.Name, port, nil, lb.BackendPolicies[port]))
 		}
 	}
 	return steps
@@ -66,24 +67,28 @@ func (m *Model) listenerPolicies(steps change.Plan, lb *LoadBalancer) change.Pla
 		have[listener.Port] = listener.Policies
 	}
 	for _, listener := range m.Listeners {
-		if listener.Policies == nil || slices.Equal(sorted(listener.Policies), sorted(have[listener.Port])) {
+		if listener.Policies == nil || slices.Equal(plan.Sorted(listener.Policies), plan.Sorted(have[listener.Port])) {
 			continue
 		}
 		for _, name := range missing(listener.Policies, created) {
 			created = append(created, name)
-			steps = append(steps, createPolicy{balancer: m.Name, policy: policyNamed(name)})
+			steps = append(steps, createPolicy(m.Name, policyNamed(name)))
 		}
-		steps = append(steps, setListenerPolicies{name: m.Name, port: listener.Port, policies: listener.Policies})
+		steps = append(steps, onListener(setListenerPolicies(m.Name, listener.Port, listener.Policies, have[listener.Port]), steps))
 	}
 	return steps
+}
+
+// onListener marks a step that needs a listener, if an earlier step creates
+// listeners only after others are deleted.
+func onListener(step change.Step, earlier change.Plan) change.Step {
+	step.Removes = step.Removes || slices.ContainsFunc(earlier, func(other change.Step) bool {
+		return other.Removes && other.Kind == createsListeners
+	})
+	return step
 }
 
 // missing are the items of want that are not in have.
 func missing(want, have []string) []string {
 	return slices.DeleteFunc(slices.Clone(want), func(item string) bool { return slices.Contains(have, item) })
-}
-
-// sorted is a copy of list in order and without repetition.
-func sorted[T int32 | string](list []T) []T {
-	return slices.Compact(slices.Sorted(slices.Values(list)))
 }

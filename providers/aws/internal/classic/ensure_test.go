@@ -414,9 +414,9 @@ func TestPolicyExists(t *testing.T) {
 	b.settle()
 	svc := web(annotated(request.AnnotationProxyProtocol, "*"))
 	lb := b.observe()
-	step := createPolicy{balancer: lbName, policy: policyNamed(proxyPolicy)}
+	step := createPolicy(lbName, policyNamed(proxyPolicy))
 	for range 2 {
-		if err := step.Apply(t.Context(), b.env()); err != nil {
+		if err := step.Do(t.Context(), b.env()); err != nil {
 			t.Fatalf("§10: a policy that exists is done: %v", err)
 		}
 	}
@@ -439,7 +439,7 @@ func TestVanishes(t *testing.T) {
 	b := newBed(t)
 	b.ensure(web())
 	b.Gate().Break("elb.DescribeTags", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
-		if err := (deleteLoadBalancer{name: lbName}).Apply(r.Context(), b.env()); err != nil {
+		if err := deleteLoadBalancer(lbName).Do(r.Context(), b.env()); err != nil {
 			t.Error(err)
 		}
 		apply.ServeHTTP(w, r)
@@ -448,7 +448,7 @@ func TestVanishes(t *testing.T) {
 		t.Errorf("§13: what is gone meanwhile is absent, got %v", lb)
 	}
 	b.empty()
-	if err := (deleteLoadBalancer{name: lbName}).Apply(t.Context(), b.env()); err != nil {
+	if err := deleteLoadBalancer(lbName).Do(t.Context(), b.env()); err != nil {
 		t.Errorf("§13: deleting again is done: %v", err)
 	}
 }

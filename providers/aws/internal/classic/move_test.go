@@ -3,12 +3,37 @@ package classic
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 )
+
+// moved returns the subnets after steps, each of which AWS must accept.
+func moved(t *rapid.T, subnets []string, steps change.Plan) []string {
+	have := slices.Clone(subnets)
+	for _, step := range steps {
+		_, text, _ := strings.Cut(step.Text, " subnets ")
+		switch ids := strings.Fields(text); step.Kind {
+		case "AttachLoadBalancerToSubnets":
+			have = append(have, ids...)
+		case "DetachLoadBalancerFromSubnets":
+			have = missing(have, ids)
+		}
+		zones := map[byte]bool{}
+		for _, id := range have {
+			zones[id[0]] = true
+		}
+		if len(have) == 0 || len(zones) != len(have) {
+			t.Fatalf("AWS refuses %s: it would be in %v", step, have)
+		}
+	}
+	return have
+}
 
 // TestMove draws subnets before and after: every step is one that AWS does (§10),
 // and at the end the load balancer is where it is to be, or all of it would have
@@ -29,22 +54,7 @@ func TestMove(t *testing.T) {
 		model := &Model{Subnets: slices.Collect(maps.Values(after))}
 		steps, possible := model.move(lb)
 
-		have := slices.Clone(lb.Subnets)
-		for _, step := range steps {
-			switch s := step.(type) {
-			case attachSubnets:
-				have = append(have, s.subnets...)
-			case detachSubnets:
-				have = missing(have, s.subnets)
-			}
-			zones := map[byte]bool{}
-			for _, id := range have {
-				zones[id[0]] = true
-			}
-			if len(have) == 0 || len(zones) != len(have) {
-				t.Fatalf("AWS refuses %s: it would be in %v", step, have)
-			}
-		}
+		have := moved(t, lb.Subnets, steps)
 		want := subnetIDs(model.Subnets)
 		if len(want) == 0 || !possible {
 			want = lb.Subnets

@@ -122,7 +122,7 @@ func (c planCase) facts() request.Facts {
 	if c.Subnets == nil {
 		c.Subnets = map[string]string{"subnet-a": "us-west-2a", "subnet-b": "us-west-2b"}
 	}
-	for _, id := range sorted(keys(c.Subnets)) {
+	for _, id := range plan.Sorted(keys(c.Subnets)) {
 		f.Subnets = append(f.Subnets, vpc.Subnet{ID: id, AvailabilityZone: c.Subnets[id]})
 	}
 	for _, id := range c.Groups {

@@ -6,58 +6,40 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
-	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// The steps about target groups.
-var (
-	_ change.Step = createTargetGroup{}
-	_ change.Step = modifyTargetGroup{}
-	_ change.Step = modifyGroupAttributes{}
-	_ change.Step = deregisterTargets{}
-	_ change.Step = registerTargets{}
-	_ change.Step = deleteTargetGroup{}
-)
-
-// createTargetGroup makes a target group and learns its ARN.
-type createTargetGroup struct {
-	group    TargetGroup
-	vpc      string
-	tags     map[string]string
-	service  types.NamespacedName
-	cluster  cluster.ID
-	balancer plan.Ref
+// createTargetGroup creates a target group of a model for a load balancer, and
+// stores its ARN.
+func createTargetGroup(m *Model, group TargetGroup, balancer plan.Ref) change.Step {
+	text := fmt.Sprintf("create target group %s for %s port %d, health check %s, tags %s",
+		group.Name, group.Protocol, group.Port, group.HealthCheck, plan.Pairs(m.Tags))
+	return plan.NewStep("CreateTargetGroup", text, func(ctx context.Context, env *change.Env) error {
+		return makeTargetGroup(ctx, env, m, group, balancer)
+	})
 }
 
-func (s createTargetGroup) Kind() string { return "CreateTargetGroup" }
-
-func (s createTargetGroup) String() string {
-	return fmt.Sprintf("create target group %s for %s port %d, health check %s, tags %s",
-		s.group.Name, s.group.Protocol, s.group.Port, s.group.HealthCheck, pairs(s.tags))
-}
-
-func (s createTargetGroup) Apply(ctx context.Context, env *change.Env) error {
-	balancer, err := env.IDs.Resolve(s.balancer)
+func makeTargetGroup(ctx context.Context, env *change.Env, m *Model, group TargetGroup, ref plan.Ref) error {
+	balancer, err := env.IDs.Resolve(ref)
 	if err != nil {
 		return err
 	}
-	out, err := env.ELBV2.CreateTargetGroup(ctx, s.input())
+	input := toTargetGroup(m, group)
+	out, err := env.ELBV2.CreateTargetGroup(ctx, input)
 	if _, exists := errors.AsType[*elbv2types.DuplicateTargetGroupNameException](err); exists {
-		if err := s.clear(ctx, env, balancer); err != nil {
+		if err := clearName(ctx, env, m, group.Name, balancer); err != nil {
 			return err
 		}
-		out, err = env.ELBV2.CreateTargetGroup(ctx, s.input())
+		out, err = env.ELBV2.CreateTargetGroup(ctx, input)
 	}
 	if err != nil {
 		return err
@@ -67,20 +49,20 @@ func (s createTargetGroup) Apply(ctx context.Context, env *change.Env) error {
 	}
 	// One with the same settings is as good as new, unless it is in use.
 	made := out.TargetGroups[0]
-	if err := s.free(made.LoadBalancerArns, balancer); err != nil {
+	if err := unused(made.LoadBalancerArns, balancer); err != nil {
 		return err
 	}
-	env.IDs.Learn(targetGroupKey(s.group.Name), aws.ToString(made.TargetGroupArn))
+	env.IDs.Learn(targetGroupKey(group.Name), aws.ToString(made.TargetGroupArn))
 	return nil
 }
 
-func (s createTargetGroup) input() *elbv2.CreateTargetGroupInput {
-	check := s.group.HealthCheck
+func toTargetGroup(m *Model, group TargetGroup) *elbv2.CreateTargetGroupInput {
+	check := group.HealthCheck
 	return &elbv2.CreateTargetGroupInput{
-		Name:                       aws.String(s.group.Name),
-		VpcId:                      aws.String(s.vpc),
-		Protocol:                   s.group.Protocol,
-		Port:                       aws.Int32(s.group.Port),
+		Name:                       aws.String(group.Name),
+		VpcId:                      aws.String(m.VPC),
+		Protocol:                   group.Protocol,
+		Port:                       aws.Int32(group.Port),
 		TargetType:                 elbv2types.TargetTypeEnumInstance,
 		HealthCheckProtocol:        check.Protocol,
 		HealthCheckPort:            aws.String(check.Port),
@@ -89,20 +71,20 @@ func (s createTargetGroup) input() *elbv2.CreateTargetGroupInput {
 		HealthCheckTimeoutSeconds:  check.Timeout,
 		HealthyThresholdCount:      aws.Int32(check.HealthyThreshold),
 		UnhealthyThresholdCount:    aws.Int32(check.UnhealthyThreshold),
-		Tags:                       toTags(s.tags),
+		Tags:                       awstype.ELBV2Tags(m.Tags),
 	}
 }
 
-// clear deletes a target group of ours that has the name and other settings.
-func (s createTargetGroup) clear(ctx context.Context, env *change.Env, balancer string) error {
-	out, err := env.ELBV2.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: []string{s.group.Name}})
+// clearName deletes a target group of ours that has the name and other settings.
+func clearName(ctx context.Context, env *change.Env, m *Model, name, balancer string) error {
+	out, err := env.ELBV2.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: []string{name}})
 	if err != nil {
 		return ignoreNotFound(err)
 	}
-	reader := reader{api: env.ELBV2, query: Query{Service: s.service, Cluster: s.cluster}}
+	reader := reader{api: env.ELBV2, query: Query{Service: m.Service, Cluster: m.Cluster}}
 	for _, in := range out.TargetGroups {
 		seen := toGroup(in)
-		if err := s.free(in.LoadBalancerArns, balancer); err != nil {
+		if err := unused(in.LoadBalancerArns, balancer); err != nil {
 			return err
 		}
 		tags, err := reader.allTags(ctx, []string{seen.ARN})
@@ -114,17 +96,17 @@ func (s createTargetGroup) clear(ctx context.Context, env *change.Env, balancer 
 		case seen.Attached:
 			return apierr.Mark(apierr.ErrConflict, errors.New("it exists already with other settings and is in use"))
 		case !reader.owned(seen):
-			return apierr.Mark(apierr.ErrConflict, fmt.Errorf("it exists already and is not ours: its tags are %s", pairs(seen.Tags)))
+			return apierr.Mark(apierr.ErrConflict, fmt.Errorf("it exists already and is not ours: its tags are %s", plan.Pairs(seen.Tags)))
 		}
-		if err := (deleteTargetGroup{name: seen.Name, arn: seen.ARN}).Apply(ctx, env); err != nil {
+		if err := dropTargetGroup(ctx, env, seen.ARN); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// free is an error if another load balancer uses a target group.
-func (s createTargetGroup) free(users []string, balancer string) error {
+// unused returns an error if another load balancer uses a target group.
+func unused(users []string, balancer string) error {
 	for _, user := range users {
 		if user != balancer {
 			return apierr.Mark(apierr.ErrConflict, fmt.Errorf("it exists already and belongs to load balancer %s", user))
@@ -134,97 +116,63 @@ func (s createTargetGroup) free(users []string, balancer string) error {
 }
 
 // modifyTargetGroup changes the health check, as far as it can be changed.
-type modifyTargetGroup struct {
-	name, arn string
-	check     HealthCheck
-}
-
-func (s modifyTargetGroup) Kind() string { return "ModifyTargetGroup" }
-
-func (s modifyTargetGroup) String() string {
-	return fmt.Sprintf("modify target group %s: health check %s", s.name, s.check)
-}
-
-func (s modifyTargetGroup) Apply(ctx context.Context, env *change.Env) error {
-	_, err := env.ELBV2.ModifyTargetGroup(ctx, &elbv2.ModifyTargetGroupInput{
-		TargetGroupArn:            &s.arn,
-		HealthCheckPort:           aws.String(s.check.Port),
-		HealthCheckPath:           optional(s.check.Path),
-		HealthCheckTimeoutSeconds: s.check.Timeout,
-		HealthyThresholdCount:     aws.Int32(s.check.HealthyThreshold),
-		UnhealthyThresholdCount:   aws.Int32(s.check.UnhealthyThreshold),
+func modifyTargetGroup(name, arn string, check HealthCheck) change.Step {
+	text := fmt.Sprintf("modify target group %s: health check %s", name, check)
+	return plan.NewStep("ModifyTargetGroup", text, func(ctx context.Context, env *change.Env) error {
+		_, err := env.ELBV2.ModifyTargetGroup(ctx, &elbv2.ModifyTargetGroupInput{
+			TargetGroupArn:            &arn,
+			HealthCheckPort:           aws.String(check.Port),
+			HealthCheckPath:           optional(check.Path),
+			HealthCheckTimeoutSeconds: check.Timeout,
+			HealthyThresholdCount:     aws.Int32(check.HealthyThreshold),
+			UnhealthyThresholdCount:   aws.Int32(check.UnhealthyThreshold),
+		})
+		return err
 	})
-	return err
 }
 
 // modifyGroupAttributes changes attributes of a target group.
-type modifyGroupAttributes struct {
-	name   string
-	ref    plan.Ref
-	values map[string]string
-}
-
-func (s modifyGroupAttributes) Kind() string { return "ModifyTargetGroupAttributes" }
-
-func (s modifyGroupAttributes) String() string {
-	return fmt.Sprintf("modify attributes of target group %s: %s", s.name, pairs(s.values))
-}
-
-func (s modifyGroupAttributes) Apply(ctx context.Context, env *change.Env) error {
-	group, err := env.IDs.Resolve(s.ref)
-	if err != nil {
+func modifyGroupAttributes(group named, values map[string]string) change.Step {
+	text := fmt.Sprintf("modify attributes of target group %s: %s", group.name, plan.Pairs(values))
+	return plan.NewStep("ModifyTargetGroupAttributes", text, func(ctx context.Context, env *change.Env) error {
+		arn, err := env.IDs.Resolve(group.ref)
+		if err != nil {
+			return err
+		}
+		input := &elbv2.ModifyTargetGroupAttributesInput{TargetGroupArn: &arn}
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			input.Attributes = append(input.Attributes,
+				elbv2types.TargetGroupAttribute{Key: aws.String(key), Value: aws.String(values[key])})
+		}
+		_, err = env.ELBV2.ModifyTargetGroupAttributes(ctx, input)
 		return err
-	}
-	input := &elbv2.ModifyTargetGroupAttributesInput{TargetGroupArn: &group}
-	for _, key := range slices.Sorted(maps.Keys(s.values)) {
-		input.Attributes = append(input.Attributes,
-			elbv2types.TargetGroupAttribute{Key: aws.String(key), Value: aws.String(s.values[key])})
-	}
-	_, err = env.ELBV2.ModifyTargetGroupAttributes(ctx, input)
-	return err
-}
-
-// deregisterTargets takes targets out of a target group.
-type deregisterTargets struct {
-	group, arn string
-	targets    []Target
-}
-
-func (s deregisterTargets) Kind() string { return "DeregisterTargets" }
-
-func (s deregisterTargets) String() string {
-	return fmt.Sprintf("deregister from %s %s", s.group, list(s.targets))
-}
-
-func (s deregisterTargets) Apply(ctx context.Context, env *change.Env) error {
-	_, err := env.ELBV2.DeregisterTargets(ctx, &elbv2.DeregisterTargetsInput{
-		TargetGroupArn: &s.arn, Targets: toTargets(s.targets),
 	})
-	return err
 }
 
-// registerTargets puts targets into a target group.
-type registerTargets struct {
-	group   string
-	ref     plan.Ref
-	targets []Target
-}
-
-func (s registerTargets) Kind() string { return "RegisterTargets" }
-
-func (s registerTargets) String() string {
-	return fmt.Sprintf("register at %s %s", s.group, list(s.targets))
-}
-
-func (s registerTargets) Apply(ctx context.Context, env *change.Env) error {
-	group, err := env.IDs.Resolve(s.ref)
-	if err != nil {
+// deregisterTargets removes targets from a target group.
+func deregisterTargets(group, arn string, targets []Target) change.Step {
+	text := fmt.Sprintf("deregister from %s %s", group, list(targets))
+	return plan.NewStep("DeregisterTargets", text, func(ctx context.Context, env *change.Env) error {
+		_, err := env.ELBV2.DeregisterTargets(ctx, &elbv2.DeregisterTargetsInput{
+			TargetGroupArn: &arn, Targets: toTargets(targets),
+		})
 		return err
-	}
-	_, err = env.ELBV2.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{
-		TargetGroupArn: &group, Targets: toTargets(s.targets),
+	}).Removal()
+}
+
+// registerTargets adds targets to a target group.
+func registerTargets(group named, targets []Target) change.Step {
+	text := fmt.Sprintf("register at %s %s", group.name, list(targets))
+	return plan.NewStep("RegisterTargets", text, func(ctx context.Context, env *change.Env) error {
+		arn, err := env.IDs.Resolve(group.ref)
+		if err != nil {
+			return err
+		}
+		_, err = env.ELBV2.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{
+			TargetGroupArn: &arn, Targets: toTargets(targets),
+		})
+		return err
 	})
-	return err
 }
 
 func toTargets(targets []Target) []elbv2types.TargetDescription {
@@ -239,11 +187,7 @@ func toTargets(targets []Target) []elbv2types.TargetDescription {
 const listed = 5
 
 func list(targets []Target) string {
-	words := make([]string, 0, listed)
-	for _, target := range targets[:min(len(targets), listed)] {
-		words = append(words, target.String())
-	}
-	text := strings.Join(words, " ")
+	text := plan.Words(targets[:min(len(targets), listed)])
 	if more := len(targets) - listed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
@@ -251,21 +195,22 @@ func list(targets []Target) string {
 }
 
 // How long a deleted load balancer may hold its target groups, and how often to
-// ask.
+// try again.
 const (
 	patience      = 9 * time.Second
 	askWhileInUse = 2 * time.Second
 )
 
 // deleteTargetGroup deletes a target group, as soon as nothing uses it.
-type deleteTargetGroup struct{ name, arn string }
+func deleteTargetGroup(name, arn string) change.Step {
+	return plan.NewStep("DeleteTargetGroup", "delete target group "+name, func(ctx context.Context, env *change.Env) error {
+		return dropTargetGroup(ctx, env, arn)
+	}).Removal()
+}
 
-func (s deleteTargetGroup) Kind() string   { return "DeleteTargetGroup" }
-func (s deleteTargetGroup) String() string { return "delete target group " + s.name }
-
-func (s deleteTargetGroup) Apply(ctx context.Context, env *change.Env) error {
+func dropTargetGroup(ctx context.Context, env *change.Env, arn string) error {
 	return env.Wait.Poll(ctx, askWhileInUse, patience, func() (done bool, err error) {
-		_, err = env.ELBV2.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: &s.arn})
+		_, err = env.ELBV2.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: &arn})
 		if _, used := errors.AsType[*elbv2types.ResourceInUseException](err); used {
 			return false, apierr.Mark(apierr.ErrConflict, err)
 		}

@@ -10,77 +10,72 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// The steps about listeners.
-var (
-	_ change.Step = createListener{}
-	_ change.Step = modifyListener{}
-	_ change.Step = deleteListener{}
-)
-
-// createListener makes a listener.
-type createListener struct {
-	balancer  string
-	ref       plan.Ref
-	listener  Listener
-	groupName string
-	group     plan.Ref
-	tags      map[string]string
+// named is a load balancer or target group with the name that texts use.
+type named struct {
+	name string
+	ref  plan.Ref
 }
 
-func (s createListener) Kind() string { return "CreateListener" }
-
-func (s createListener) String() string {
-	text := fmt.Sprintf("create listener %s to %s", listenerName(s.balancer, s.listener.Port, s.listener.Protocol), s.groupName)
-	return text + tlsText(s.listener.Certificate, s.listener.Policy) + ", tags " + pairs(s.tags)
+// connected is a listener with the load balancer it is on and the target group
+// it forwards to.
+type connected struct {
+	Listener
+	balancer, group named
 }
 
-func (s createListener) Apply(ctx context.Context, env *change.Env) error {
-	balancer, err := env.IDs.Resolve(s.ref)
+// createListener creates a listener with tags.
+func createListener(l connected, tags map[string]string) change.Step {
+	text := fmt.Sprintf("create listener %s to %s%s, tags %s",
+		listenerName(l.balancer.name, l.Port, l.Protocol), l.group.name, l.tls(), plan.Pairs(tags))
+	return plan.NewStep("CreateListener", text, func(ctx context.Context, env *change.Env) error {
+		return makeListener(ctx, env, l, tags)
+	})
+}
+
+func makeListener(ctx context.Context, env *change.Env, l connected, tags map[string]string) error {
+	balancer, err := env.IDs.Resolve(l.balancer.ref)
 	if err != nil {
 		return err
 	}
-	group, err := env.IDs.Resolve(s.group)
+	group, err := env.IDs.Resolve(l.group.ref)
 	if err != nil {
 		return err
 	}
 	input := &elbv2.CreateListenerInput{
 		LoadBalancerArn: &balancer,
-		Port:            aws.Int32(s.listener.Port),
-		Protocol:        s.listener.Protocol,
+		Port:            aws.Int32(l.Port),
+		Protocol:        l.Protocol,
 		DefaultActions:  forward(group),
-		Certificates:    certificates(s.listener.Certificate),
-		SslPolicy:       optional(s.listener.Policy),
-		Tags:            toTags(s.tags),
+		Certificates:    certificates(l.Certificate),
+		SslPolicy:       optional(l.Policy),
+		Tags:            awstype.ELBV2Tags(tags),
 	}
 	_, err = env.ELBV2.CreateListener(ctx, input)
 	if _, exists := errors.AsType[*elbv2types.DuplicateListenerException](err); !exists {
 		return err
 	}
-	return s.replace(ctx, env, input)
+	return replaceListener(ctx, env, l, input)
 }
 
-// replace makes room for a listener on a port that has one already, or goes on
-// with that one.
-func (s createListener) replace(ctx context.Context, env *change.Env, input *elbv2.CreateListenerInput) error {
+// replaceListener makes room for a listener on a port that has one already, or
+// goes on with that one.
+func replaceListener(ctx context.Context, env *change.Env, l connected, input *elbv2.CreateListenerInput) error {
 	balancer := &LoadBalancer{ARN: *input.LoadBalancerArn}
-	if err := (reader{api: env.ELBV2, query: Query{Name: s.balancer}}).listeners(ctx, balancer); err != nil {
+	if err := (reader{api: env.ELBV2, query: Query{Name: l.balancer.name}}).listeners(ctx, balancer); err != nil {
 		return err
 	}
 	for _, seen := range balancer.Listeners {
 		switch {
-		case seen.Port != s.listener.Port:
-		case seen.Protocol == s.listener.Protocol:
-			return modifyListener{
-				balancer: s.balancer, arn: seen.ARN, port: seen.Port, protocol: seen.Protocol,
-				groupName: s.groupName, group: s.group,
-				certificate: s.listener.Certificate, policy: s.listener.Policy,
-			}.Apply(ctx, env)
+		case seen.Port != l.Port:
+		case seen.Protocol == l.Protocol:
+			return changeListener(ctx, env, seen.ARN, l)
 		default:
-			if err := (deleteListener{balancer: s.balancer, listener: seen}).Apply(ctx, env); err != nil {
+			if err := dropListener(ctx, env, seen.ARN); err != nil {
 				return err
 			}
 		}
@@ -89,39 +84,26 @@ func (s createListener) replace(ctx context.Context, env *change.Env, input *elb
 	return err
 }
 
-// modifyListener changes what is not empty.
-type modifyListener struct {
-	balancer, arn       string
-	port                int32
-	protocol            elbv2types.ProtocolEnum
-	groupName           string
-	group               plan.Ref
-	certificate, policy string
-}
-
-// changes says whether there is anything to change.
-func (s modifyListener) changes() bool {
-	return s.groupName != "" || s.certificate != "" || s.policy != ""
-}
-
-func (s modifyListener) Kind() string { return "ModifyListener" }
-
-func (s modifyListener) String() string {
-	text := "modify listener " + listenerName(s.balancer, s.port, s.protocol)
-	if s.groupName != "" {
-		text += " to " + s.groupName
+// modifyListener changes the certificate, the policy and the target group of a
+// listener. What is empty stays.
+func modifyListener(arn string, l connected) change.Step {
+	text := "modify listener " + listenerName(l.balancer.name, l.Port, l.Protocol)
+	if l.group.name != "" {
+		text += " to " + l.group.name
 	}
-	return text + tlsText(s.certificate, s.policy)
+	return plan.NewStep("ModifyListener", text+l.tls(), func(ctx context.Context, env *change.Env) error {
+		return changeListener(ctx, env, arn, l)
+	})
 }
 
-func (s modifyListener) Apply(ctx context.Context, env *change.Env) error {
+func changeListener(ctx context.Context, env *change.Env, arn string, l connected) error {
 	input := &elbv2.ModifyListenerInput{
-		ListenerArn:  &s.arn,
-		Certificates: certificates(s.certificate),
-		SslPolicy:    optional(s.policy),
+		ListenerArn:  &arn,
+		Certificates: certificates(l.Certificate),
+		SslPolicy:    optional(l.Policy),
 	}
-	if s.groupName != "" {
-		group, err := env.IDs.Resolve(s.group)
+	if l.group.name != "" {
+		group, err := env.IDs.Resolve(l.group.ref)
 		if err != nil {
 			return err
 		}
@@ -132,19 +114,15 @@ func (s modifyListener) Apply(ctx context.Context, env *change.Env) error {
 }
 
 // deleteListener deletes a listener, and leaves its target group.
-type deleteListener struct {
-	balancer string
-	listener ListenerState
+func deleteListener(balancer string, seen ListenerState) change.Step {
+	text := "delete listener " + listenerName(balancer, seen.Port, seen.Protocol)
+	return plan.NewStep("DeleteListener", text, func(ctx context.Context, env *change.Env) error {
+		return dropListener(ctx, env, seen.ARN)
+	}).Removal()
 }
 
-func (s deleteListener) Kind() string { return "DeleteListener" }
-
-func (s deleteListener) String() string {
-	return "delete listener " + listenerName(s.balancer, s.listener.Port, s.listener.Protocol)
-}
-
-func (s deleteListener) Apply(ctx context.Context, env *change.Env) error {
-	_, err := env.ELBV2.DeleteListener(ctx, &elbv2.DeleteListenerInput{ListenerArn: &s.listener.ARN})
+func dropListener(ctx context.Context, env *change.Env, arn string) error {
+	_, err := env.ELBV2.DeleteListener(ctx, &elbv2.DeleteListenerInput{ListenerArn: &arn})
 	return ignoreNotFound(err)
 }
 
@@ -153,13 +131,13 @@ func listenerName(balancer string, port int32, protocol elbv2types.ProtocolEnum)
 	return fmt.Sprintf("%d/%s of %s", port, protocol, balancer)
 }
 
-func tlsText(certificate, policy string) string {
+func (l Listener) tls() string {
 	var text strings.Builder
-	if certificate != "" {
-		text.WriteString(", certificate " + certificate)
+	if l.Certificate != "" {
+		text.WriteString(", certificate " + l.Certificate)
 	}
-	if policy != "" {
-		text.WriteString(", policy " + policy)
+	if l.Policy != "" {
+		text.WriteString(", policy " + l.Policy)
 	}
 	return text.String()
 }

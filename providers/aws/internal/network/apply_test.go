@@ -60,7 +60,7 @@ func TestDeletingWhatIsInUse(t *testing.T) {
 					Region: "us-west-2", HTTPClient: answers, Credentials: aws.AnonymousCredentials{},
 				})}
 				start := time.Now()
-				err := deleteTargetGroup{name: "group", arn: "arn"}.Apply(t.Context(), env)
+				err := deleteTargetGroup("group", "arn").Do(t.Context(), env)
 				if errors.Is(err, apierr.ErrConflict) != c.conflict || (err != nil) != c.conflict {
 					t.Errorf("%s: error is %v", c.reason, err)
 				}
@@ -81,7 +81,7 @@ func TestGivingUp(t *testing.T) {
 			Region: "us-west-2", HTTPClient: &inUse{refusals: 99}, Credentials: aws.AnonymousCredentials{},
 		})}
 		start := time.Now()
-		err := deleteTargetGroup{name: "group", arn: "arn"}.Apply(ctx, env)
+		err := deleteTargetGroup("group", "arn").Do(ctx, env)
 		if err == nil || time.Since(start) > time.Second {
 			t.Errorf("waiting ends with the context: error %v after %s", err, time.Since(start))
 		}
@@ -96,7 +96,7 @@ func TestGone(t *testing.T) {
 	seen := b.observe(web())
 	steps := Diff(nil, seen)
 	for _, listener := range seen.LoadBalancer.Listeners {
-		steps = append(change.Plan{deleteListener{balancer: lbName, listener: listener}}, steps...)
+		steps = append(change.Plan{deleteListener(lbName, listener)}, steps...)
 	}
 	for range 2 {
 		if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.api}, nil); err != nil {
@@ -114,20 +114,21 @@ func TestGone(t *testing.T) {
 func TestUnlearned(t *testing.T) {
 	t.Parallel()
 	missing := plan.Ref{Key: "nothing"}
+	unknown, known := named{name: "unknown", ref: missing}, named{name: "known", ref: plan.Ref{ID: "arn"}}
 	for _, step := range []change.Step{
-		createLoadBalancer{groups: []plan.Ref{missing}},
-		setSecurityGroups{ref: missing},
-		setSecurityGroups{ref: plan.Ref{ID: "arn"}, groups: []plan.Ref{missing}},
-		modifyAttributes{ref: missing},
-		createListener{ref: missing},
-		createListener{ref: plan.Ref{ID: "arn"}, group: missing},
-		modifyListener{groupName: "group", group: missing},
-		createTargetGroup{balancer: missing},
-		modifyGroupAttributes{ref: missing},
-		registerTargets{ref: missing},
+		createLoadBalancer(&Model{SecurityGroups: []plan.Ref{missing}}),
+		setSecurityGroups(unknown, nil, nil),
+		setSecurityGroups(known, []plan.Ref{missing}, nil),
+		modifyAttributes(unknown, nil),
+		createListener(connected{balancer: unknown}, nil),
+		createListener(connected{balancer: known, group: unknown}, nil),
+		modifyListener("arn", connected{group: unknown}),
+		createTargetGroup(&Model{}, TargetGroup{}, missing),
+		modifyGroupAttributes(unknown, nil),
+		registerTargets(unknown, nil),
 	} {
-		if err := step.Apply(t.Context(), &change.Env{}); err == nil || !strings.Contains(err.Error(), "nothing") {
-			t.Errorf("%s without what it needs: %v", step.Kind(), err)
+		if err := step.Do(t.Context(), &change.Env{}); err == nil || !strings.Contains(err.Error(), "nothing") {
+			t.Errorf("%s without what it needs: %v", step.Kind, err)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -162,7 +163,7 @@ func targets(r *request.Request, f request.Facts) (running, resting []string) {
 			resting = append(resting, target.InstanceID)
 		}
 	}
-	return sorted(running), sorted(resting)
+	return plan.Sorted(running), plan.Sorted(resting)
 }
 
 // UnfitHealthCheck is the reason of the warning about probes that cannot pass.

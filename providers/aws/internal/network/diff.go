@@ -23,17 +23,18 @@ func Diff(m *Model, o *Observed) change.Plan {
 		return deletion(o)
 	}
 	if err := o.Refusal(); err != nil {
-		return change.Plan{change.Refuse{Err: err}}
+		return change.Plan{change.Refuse(err)}
 	}
 	d := newDiffer(m, o)
 	d.balancer()
 	stale := d.staleListeners()
 	for _, listener := range m.Listeners {
-		ref, name := d.targetGroup(listener)
-		if seen, ok := stale[listener.Port]; ok {
-			d.add(deleteListener{balancer: m.Name, listener: seen})
+		group := d.targetGroup(listener)
+		seen, replaces := stale[listener.Port]
+		if replaces {
+			d.add(deleteListener(m.Name, seen))
 		}
-		d.listener(listener, name, ref)
+		d.listener(listener, group, replaces)
 	}
 	d.attributes()
 	d.removeGroups()
@@ -45,16 +46,16 @@ func deletion(o *Observed) change.Plan {
 	var steps change.Plan
 	refusal := o.Refusal()
 	if o.LoadBalancer != nil && refusal == nil {
-		steps = append(steps, deleteLoadBalancer{name: o.Name, arn: o.LoadBalancer.ARN})
+		steps = append(steps, deleteLoadBalancer(o.Name, o.LoadBalancer.ARN))
 	}
 	for _, group := range o.TargetGroups {
 		// What a load balancer uses that is not ours is in use.
 		if group.Owned && (refusal == nil || !group.Attached) {
-			steps = append(steps, deleteTargetGroup{name: group.Name, arn: group.ARN})
+			steps = append(steps, deleteTargetGroup(group.Name, group.ARN))
 		}
 	}
 	if refusal != nil {
-		steps = append(steps, change.Refuse{Err: refusal})
+		steps = append(steps, change.Refuse(refusal))
 	}
 	return steps
 }
@@ -63,8 +64,8 @@ func deletion(o *Observed) change.Plan {
 type differ struct {
 	model *Model
 	seen  *Observed
-	// ref is the load balancer.
-	ref plan.Ref
+	// self is the load balancer.
+	self named
 	// listeners are those that are there, by port and protocol.
 	listeners map[frontend]ListenerState
 	byARN     map[string]GroupState
@@ -83,7 +84,7 @@ type frontend struct {
 func newDiffer(m *Model, o *Observed) *differ {
 	d := &differ{
 		model: m, seen: o,
-		ref:       plan.Ref{Key: LoadBalancerKey(m.Name)},
+		self:      named{name: m.Name, ref: plan.Ref{Key: LoadBalancerKey(m.Name)}},
 		listeners: map[frontend]ListenerState{},
 		byARN:     map[string]GroupState{},
 		byName:    map[string]GroupState{},
@@ -94,7 +95,7 @@ func newDiffer(m *Model, o *Observed) *differ {
 		d.byARN[group.ARN] = group
 	}
 	if o.LoadBalancer != nil {
-		d.ref.ID = o.LoadBalancer.ARN
+		d.self.ref.ID = o.LoadBalancer.ARN
 		for _, listener := range o.LoadBalancer.Listeners {
 			d.listeners[frontend{listener.Port, listener.Protocol}] = listener
 		}
@@ -109,24 +110,21 @@ func (d *differ) add(step change.Step) { d.plan = append(d.plan, step) }
 func (d *differ) balancer() {
 	m, seen := d.model, d.seen.LoadBalancer
 	if seen == nil {
-		d.add(createLoadBalancer{
-			name: m.Name, cluster: m.Cluster, internal: m.Internal, mappings: m.Mappings,
-			groups: m.SecurityGroups, tags: m.Tags,
-		})
+		d.add(createLoadBalancer(m))
 		return
 	}
 	// AWS adds none to a load balancer that was made without, and does not take
 	// away the last.
 	if len(m.SecurityGroups) > 0 && len(seen.SecurityGroups) > 0 && !change.SameGroups(m.SecurityGroups, seen.SecurityGroups) {
-		d.add(setSecurityGroups{name: m.Name, ref: d.ref, groups: m.SecurityGroups})
+		d.add(setSecurityGroups(d.self, m.SecurityGroups, seen.SecurityGroups))
 	}
-	d.tag("load balancer "+m.Name, d.ref.ID, seen.Tags)
+	d.tag("load balancer "+m.Name, d.self.ref.ID, seen.Tags)
 }
 
 // tag plans to add the tags that something lacks.
 func (d *differ) tag(thing, arn string, have map[string]string) {
 	if missing := d.model.Cluster.Missing(d.model.Tags, have); len(missing) > 0 {
-		d.add(addTags{thing: thing, arn: arn, tags: missing})
+		d.add(addTags(thing, arn, missing))
 	}
 }
 
@@ -147,7 +145,7 @@ func (d *differ) staleListeners() map[int32]ListenerState {
 		case ports[key.port]:
 			replaced[key.port] = seen
 		default:
-			d.add(deleteListener{balancer: d.model.Name, listener: seen})
+			d.add(deleteListener(d.model.Name, seen))
 		}
 	}
 	return replaced
@@ -157,29 +155,29 @@ func compareFrontends(a, b frontend) int {
 	return cmp.Or(cmp.Compare(a.port, b.port), cmp.Compare(a.protocol, b.protocol))
 }
 
-// listener plans to create a listener, or to have it forward to the target group
-// with the wanted certificate and policy.
-func (d *differ) listener(want Listener, name string, group plan.Ref) {
+// listener plans to create a listener, maybe in place of another one on its port,
+// or to have it forward to the target group with the wanted certificate and
+// policy.
+func (d *differ) listener(want Listener, group named, replaces bool) {
 	seen, ok := d.listeners[frontend{want.Port, want.Protocol}]
 	if !ok {
-		d.add(createListener{
-			balancer: d.model.Name, ref: d.ref, listener: want,
-			groupName: name, group: group, tags: d.model.Tags,
-		})
+		step := createListener(connected{Listener: want, balancer: d.self, group: group}, d.model.Tags)
+		step.Removes = replaces // AWS refuses a second listener on a port
+		d.add(step)
 		return
 	}
-	step := modifyListener{balancer: d.model.Name, arn: seen.ARN, port: want.Port, protocol: want.Protocol}
-	if group.ID == "" || seen.TargetGroup != group.ID {
-		step.groupName, step.group = name, group
+	changed := connected{Listener: Listener{Port: want.Port, Protocol: want.Protocol}, balancer: d.self}
+	if group.ref.ID == "" || seen.TargetGroup != group.ref.ID {
+		changed.group = group
 	}
 	if want.Certificate != seen.Certificate {
-		step.certificate = want.Certificate
+		changed.Certificate = want.Certificate
 	}
 	if want.Policy != "" && want.Policy != seen.Policy {
-		step.policy = want.Policy
+		changed.Policy = want.Policy
 	}
-	if step.changes() {
-		d.add(step)
+	if changed.group.name != "" || changed.Certificate != "" || changed.Policy != "" {
+		d.add(modifyListener(seen.ARN, changed))
 	}
 	d.tag("listener "+listenerName(d.model.Name, want.Port, want.Protocol), seen.ARN, seen.Tags)
 }
@@ -192,7 +190,7 @@ func (d *differ) attributes() {
 		maps.Copy(have, d.seen.LoadBalancer.Attributes)
 	}
 	if changed := different(d.model.Attributes, have); len(changed) > 0 {
-		d.add(modifyAttributes{name: d.model.Name, ref: d.ref, values: changed})
+		d.add(modifyAttributes(d.self, changed))
 	}
 }
 

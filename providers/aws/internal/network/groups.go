@@ -22,29 +22,29 @@ const (
 const targetPage = 100
 
 // targetGroup plans for the target group behind a listener to be there as
-// wanted, and tells which it is. It is the first of these that can be kept:
+// wanted, and returns it. It is the first of these that can be kept:
 //
 //  1. the one that the listener forwards to
 //  2. the one with the wanted name, which an earlier run may have left
 //  3. the one with the spare name
 //  4. a new one
-func (d *differ) targetGroup(listener Listener) (plan.Ref, string) {
+func (d *differ) targetGroup(listener Listener) named {
 	want := listener.TargetGroup
 	if seen, ok := d.keepable(listener); ok {
 		d.kept[seen.Name] = true
 		d.repair(want, seen)
-		return plan.Ref{ID: seen.ARN}, seen.Name
+		return named{seen.Name, plan.Ref{ID: seen.ARN}}
 	}
 	name := want.Name
 	if seen, taken := d.byName[name]; taken && (seen.Attached || !seen.Owned) {
 		name = want.Spare
 	}
 	if seen, taken := d.byName[name]; taken && seen.Owned {
-		d.add(deleteTargetGroup{name: seen.Name, arn: seen.ARN})
+		d.add(deleteTargetGroup(seen.Name, seen.ARN))
 		delete(d.byName, name)
 		delete(d.byARN, seen.ARN)
 	}
-	return d.create(want, name), name
+	return d.create(want, name)
 }
 
 // keepable finds the target group that a listener can go on with.
@@ -75,33 +75,30 @@ func (d *differ) fits(want TargetGroup, seen GroupState) bool {
 }
 
 // create plans a new target group with its targets.
-func (d *differ) create(want TargetGroup, name string) plan.Ref {
+func (d *differ) create(want TargetGroup, name string) named {
 	d.kept[name] = true
-	ref := plan.Ref{Key: targetGroupKey(name)}
+	group := named{name, plan.Ref{Key: targetGroupKey(name)}}
 	want.Name = name
-	d.add(createTargetGroup{
-		group: want, vpc: d.model.VPC, tags: d.model.Tags,
-		service: d.model.Service, cluster: d.model.Cluster, balancer: d.ref,
-	})
-	d.groupAttributes(name, ref, want.Attributes, nil)
-	d.register(name, ref, targetsOn(want.Port, d.model.Targets))
-	return ref
+	d.add(createTargetGroup(d.model, want, d.self.ref))
+	d.groupAttributes(group, want.Attributes, nil)
+	d.register(group, targetsOn(want.Port, d.model.Targets))
+	return group
 }
 
 // repair plans to change what differs about a target group that stays.
 func (d *differ) repair(want TargetGroup, seen GroupState) {
-	ref := plan.Ref{ID: seen.ARN}
+	group := named{seen.Name, plan.Ref{ID: seen.ARN}}
 	if !want.HealthCheck.same(seen.HealthCheck) {
-		d.add(modifyTargetGroup{name: seen.Name, arn: seen.ARN, check: want.HealthCheck})
+		d.add(modifyTargetGroup(seen.Name, seen.ARN, want.HealthCheck))
 	}
-	d.groupAttributes(seen.Name, ref, want.Attributes, seen.Attributes)
+	d.groupAttributes(group, want.Attributes, seen.Attributes)
 	d.tag("target group "+seen.Name, seen.ARN, seen.Tags)
 
 	wanted, resting := targetsOn(want.Port, d.model.Targets), targetsOn(want.Port, d.model.Resting)
 	for chunk := range slices.Chunk(without(without(seen.Targets, wanted), resting), targetPage) {
-		d.add(deregisterTargets{group: seen.Name, arn: seen.ARN, targets: chunk})
+		d.add(deregisterTargets(seen.Name, seen.ARN, chunk))
 	}
-	d.register(seen.Name, ref, without(wanted, seen.Targets))
+	d.register(group, without(wanted, seen.Targets))
 }
 
 // same says whether a health check is as wanted, as far as it can be changed. A
@@ -116,17 +113,17 @@ func (h HealthCheck) same(seen HealthCheck) bool {
 
 // groupAttributes plans to change those attributes of a target group that
 // differ. What is not known is as AWS makes it.
-func (d *differ) groupAttributes(name string, ref plan.Ref, want, seen map[string]string) {
+func (d *differ) groupAttributes(group named, want, seen map[string]string) {
 	have := map[string]string{request.PreserveClientIP: on, request.ProxyProtocolV2: off}
 	maps.Copy(have, seen)
 	if changed := different(want, have); len(changed) > 0 {
-		d.add(modifyGroupAttributes{name: name, ref: ref, values: changed})
+		d.add(modifyGroupAttributes(group, changed))
 	}
 }
 
-func (d *differ) register(name string, ref plan.Ref, targets []Target) {
+func (d *differ) register(group named, targets []Target) {
 	for chunk := range slices.Chunk(targets, targetPage) {
-		d.add(registerTargets{group: name, ref: ref, targets: chunk})
+		d.add(registerTargets(group, chunk))
 	}
 }
 
@@ -157,7 +154,7 @@ func compareTargets(a, b Target) int {
 func (d *differ) removeGroups() {
 	for _, group := range d.seen.TargetGroups {
 		if _, there := d.byARN[group.ARN]; there && group.Owned && !d.kept[group.Name] {
-			d.add(deleteTargetGroup{name: group.Name, arn: group.ARN})
+			d.add(deleteTargetGroup(group.Name, group.ARN))
 		}
 	}
 }

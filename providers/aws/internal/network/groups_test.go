@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -24,7 +25,7 @@ func (b *bed) group(name string, tags map[string]string, change func(*elbv2.Crea
 	input := &elbv2.CreateTargetGroupInput{
 		Name: &name, VpcId: &b.seed.VPC, Protocol: "TCP", Port: aws.Int32(30443), TargetType: "instance",
 		HealthCheckProtocol: "TCP", HealthCheckIntervalSeconds: aws.Int32(30),
-		HealthyThresholdCount: aws.Int32(3), UnhealthyThresholdCount: aws.Int32(3), Tags: toTags(tags),
+		HealthyThresholdCount: aws.Int32(3), UnhealthyThresholdCount: aws.Int32(3), Tags: awstype.ELBV2Tags(tags),
 	}
 	if change != nil {
 		change(input)
@@ -197,12 +198,11 @@ func TestNameOfOthers(t *testing.T) {
 			model, _ := b.model(svc)
 			group := b.group(model.Listeners[0].TargetGroup.Name, c.tags, nil)
 			if c.used {
-				other := createLoadBalancer{name: "other", mappings: model.Mappings}
 				env := &change.Env{ELBV2: b.api}
-				steps := change.Plan{other, createListener{
-					balancer: "other", ref: plan.Ref{Key: LoadBalancerKey("other")},
-					listener: Listener{Port: 443, Protocol: "TCP"}, group: plan.Ref{ID: group},
-				}}
+				steps := change.Plan{createLoadBalancer(&Model{Name: "other", Mappings: model.Mappings}), createListener(connected{
+					Listener: Listener{Port: 443, Protocol: "TCP"},
+					balancer: named{"other", plan.Ref{Key: LoadBalancerKey("other")}}, group: named{ref: plan.Ref{ID: group}},
+				}, nil)}
 				if err := steps.Apply(t.Context(), env, nil); err != nil {
 					t.Fatal(err)
 				}

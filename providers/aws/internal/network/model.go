@@ -1,7 +1,6 @@
 package network
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -107,7 +106,7 @@ func (m *Model) NodePorts() []int32 {
 	for _, listener := range m.Listeners {
 		ports = append(ports, listener.TargetGroup.Port)
 	}
-	return sorted(ports)
+	return plan.Sorted(ports)
 }
 
 // HealthCheckPorts are the ports that nodes are probed on, sorted.
@@ -116,7 +115,7 @@ func (m *Model) HealthCheckPorts() []int32 {
 	for _, listener := range m.Listeners {
 		ports = append(ports, listener.TargetGroup.probed())
 	}
-	return sorted(ports)
+	return plan.Sorted(ports)
 }
 
 // probed is the port that the health check goes to.
@@ -134,11 +133,6 @@ func (m *Model) Subnets() []string {
 		ids = append(ids, mapping.Subnet)
 	}
 	return ids
-}
-
-// sorted is a copy of list in order and without repetition.
-func sorted[T int32 | string](list []T) []T {
-	return slices.Compact(slices.Sorted(slices.Values(list)))
 }
 
 // http says whether the probe asks for a path.

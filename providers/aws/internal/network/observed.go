@@ -9,6 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 // Observed is what there is of the network load balancer of a Service.
@@ -119,7 +120,7 @@ func (o *Observed) Subnets() []string {
 	for _, mapping := range o.LoadBalancer.Mappings {
 		ids = append(ids, mapping.Subnet)
 	}
-	return sorted(ids)
+	return plan.Sorted(ids)
 }
 
 // SecurityGroups are the IDs of the security groups that the load balancer has.

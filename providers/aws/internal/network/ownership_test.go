@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
@@ -39,7 +40,7 @@ func (b *bed) retag(arn string, tags map[string]string) {
 	if len(tags) == 0 {
 		return
 	}
-	if _, err := api.AddTags(ctx, &elbv2.AddTagsInput{ResourceArns: []string{arn}, Tags: toTags(tags)}); err != nil {
+	if _, err := api.AddTags(ctx, &elbv2.AddTagsInput{ResourceArns: []string{arn}, Tags: awstype.ELBV2Tags(tags)}); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -55,7 +55,7 @@ func TestSecurityGroups(t *testing.T) {
 				want = append(want, ids[name])
 			}
 			got := slices.Sorted(slices.Values(b.observe(web()).SecurityGroups()))
-			if diff := cmp.Diff(sorted(want), got); diff != "" {
+			if diff := cmp.Diff(plan.Sorted(want), got); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
 			}
 			b.settled(web())

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
@@ -48,20 +47,7 @@ func (r reader) someTags(ctx context.Context, arns []string, all map[string]map[
 		return err
 	}
 	for _, thing := range out.TagDescriptions {
-		tags := map[string]string{}
-		for _, tag := range thing.Tags {
-			tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
-		}
-		all[aws.ToString(thing.ResourceArn)] = tags
+		all[aws.ToString(thing.ResourceArn)] = awstype.FromELBV2Tags(thing.Tags)
 	}
 	return nil
-}
-
-// toTags turns tags into those of the SDK, in the order of their keys.
-func toTags(tags map[string]string) []elbv2types.Tag {
-	list := make([]elbv2types.Tag, 0, len(tags))
-	for _, key := range slices.Sorted(maps.Keys(tags)) {
-		list = append(list, elbv2types.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
-	}
-	return list
 }

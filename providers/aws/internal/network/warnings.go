@@ -6,6 +6,7 @@ import (
 
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -88,5 +89,5 @@ func parts(mappings []Mapping, part func(Mapping) string) []string {
 			values = append(values, value)
 		}
 	}
-	return sorted(values)
+	return plan.Sorted(values)
 }

@@ -130,17 +130,17 @@ func TestWritesMayBeDoneAlready(t *testing.T) {
 	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})}
 	b.AddRule(group.ID, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8", Description: "theirs"})
 	rules := Rules{rule("tcp", 80, 80, "10.0.0.0/8"): "", rule("tcp", 443, 443, "10.0.0.0/8"): "mine", rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
-	b.apply(change.Plan{authorize{group: group, rules: rules}})
+	b.apply(change.Plan{authorize(group, rules)})
 	if got := b.Rules(group.ID); len(got) != 3 {
 		t.Errorf("all are there: %v", got)
 	}
 	rules[rule("tcp", 8080, 8080, "10.0.0.0/8")] = ""
-	b.apply(change.Plan{revoke{group: group, rules: rules}})
+	b.apply(change.Plan{revoke(group, rules)})
 	if got := b.Rules(group.ID); len(got) != 0 {
 		t.Errorf("all are gone: %v", got)
 	}
 	gone := plan.Ref{ID: "sg-0123456789abcdef0"}
-	b.apply(change.Plan{revoke{group: gone, rules: rules}, remove{id: gone.ID, name: "gone"}})
+	b.apply(change.Plan{revoke(gone, rules), remove(gone.ID, "gone")})
 }
 
 // Where one by one is needed, a crash in the middle leaves rules that name the
@@ -150,10 +150,10 @@ func TestRevokeTakesNamelessRulesFirst(t *testing.T) {
 	b := newBed(t, sim.Options{})
 	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})}
 	rules := Rules{rule("tcp", 30080, 30080, "10.0.0.0/8"): myClient, rule("udp", 30080, 30080, "10.0.0.0/8"): myClient, rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
-	b.apply(change.Plan{authorize{group: group, rules: rules}})
+	b.apply(change.Plan{authorize(group, rules)})
 	rules[rule("tcp", 1, 1, "10.0.0.0/8")] = myClient // not there
 	b.Gate().Break("RevokeSecurityGroupIngress", front.From(3), sim.Denied())
-	if err := (revoke{group: group, rules: rules}).Apply(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) {
+	if err := revoke(group, rules).Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("got %v", err)
 	}
 	for _, left := range b.Rules(group.ID) {
@@ -183,7 +183,7 @@ func TestDescribeRules(t *testing.T) {
 		},
 		"gone": {
 			reason: "W3: it is made again", breaks: func(b *bed, id string) {
-				b.apply(change.Plan{revoke{group: plan.Ref{ID: id}, rules: Rules{rule("tcp", 10256, 10256, "10.0.0.0/22"): ""}}})
+				b.apply(change.Plan{revoke(plan.Ref{ID: id}, Rules{rule("tcp", 10256, 10256, "10.0.0.0/22"): ""})})
 			},
 			calls: map[string]int{"UpdateSecurityGroupRuleDescriptionsIngress": 1, "RevokeSecurityGroupIngress": 2, "AuthorizeSecurityGroupIngress": 1},
 		},
@@ -193,9 +193,9 @@ func TestDescribeRules(t *testing.T) {
 			b := newBed(t, sim.Options{})
 			group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "nodes"})}
 			health := rule("tcp", 10256, 10256, "10.0.0.0/22")
-			b.apply(change.Plan{authorize{group: group, rules: Rules{health: myHealth}}})
+			b.apply(change.Plan{authorize(group, Rules{health: myHealth})})
 			test.breaks(b, group.ID)
-			calls := b.calls(func() { b.apply(change.Plan{describeRules{group: group, rules: Rules{health: otherHealth}}}) })
+			calls := b.calls(func() { b.apply(change.Plan{describeRules(group, Rules{health: otherHealth})}) })
 			if diff := cmp.Diff(test.calls, calls); diff != "" {
 				t.Errorf("%s: %s", test.reason, diff)
 			}
@@ -213,7 +213,7 @@ func TestRemove(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, sim.Options{})
 	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})
-	step := change.Plan{remove{id: id, name: "web"}}
+	step := change.Plan{remove(id, "web")}
 	b.Gate().Break("DeleteSecurityGroup", front.First(2), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
 	calls := b.calls(func() { b.apply(step) })
 	if calls["DeleteSecurityGroup"] != 3 || len(b.SecurityGroupIDs("web")) != 0 {
@@ -224,14 +224,14 @@ func TestRemove(t *testing.T) {
 	used := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "used"})
 	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: used})
 	b.env.Wait.Limit = 5 * time.Millisecond
-	err := change.Plan{remove{id: used, name: "used"}}.Apply(t.Context(), b.env, nil)
+	err := change.Plan{remove(used, "used")}.Apply(t.Context(), b.env, nil)
 	if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), "delete security group "+used) ||
 		!strings.HasSuffix(err.Error(), "it is named by rules of "+b.seed.NodeGroup) {
 		t.Errorf("W7: it must say what is in the way: %v", err)
 	}
 	b.Gate().Reset()
 	b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Denied())
-	if err := (remove{id: used}).Apply(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) || b.Gate().Count("DeleteSecurityGroup") != 1 {
+	if err := remove(used, "used").Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) || b.Gate().Count("DeleteSecurityGroup") != 1 {
 		t.Errorf("§13: any other error ends it: %v", err)
 	}
 }

@@ -2,12 +2,10 @@ package securitygroup
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 // Diff plans how the managed group of a load balancer becomes what it is to be:
@@ -19,8 +17,8 @@ func Diff(m *Managed, vpc string, id cluster.ID) (change.Plan, error) {
 	}
 	if m.Existing == nil {
 		return change.Plan{
-			create{managed: m, vpc: vpc, cluster: id},
-			authorize{group: m.ref(), rules: m.Rules, fresh: true},
+			create(m, vpc, id),
+			authorize(m.ref(), m.Rules),
 		}, nil
 	}
 	missing, err := missingTags(m.Existing, id)
@@ -29,13 +27,13 @@ func Diff(m *Managed, vpc string, id cluster.ID) (change.Plan, error) {
 	}
 	var steps change.Plan
 	if len(missing) > 0 {
-		steps = append(steps, tag{group: m.ref(), tags: missing})
+		steps = append(steps, tag(m.ref(), missing))
 	}
 	if rules := m.Rules.without(m.Existing.Rules); len(rules) > 0 {
-		steps = append(steps, authorize{group: m.ref(), rules: rules})
+		steps = append(steps, authorize(m.ref(), rules))
 	}
 	if rules := m.Existing.Rules.without(m.Rules); len(rules) > 0 {
-		steps = append(steps, revoke{group: m.ref(), rules: rules})
+		steps = append(steps, revoke(m.ref(), rules))
 	}
 	return steps, nil
 }
@@ -72,18 +70,7 @@ func otherCluster(group *Group, key string) error {
 func Delete(groups []*Group) change.Plan {
 	var steps change.Plan
 	for _, group := range groups {
-		steps = append(steps, remove{id: group.ID, name: group.Name})
+		steps = append(steps, remove(group.ID, group.Name))
 	}
 	return steps
-}
-
-// Detached are the groups that a load balancer has and is not to have.
-func Detached(attached []string, wanted []plan.Ref) []string {
-	var ids []string
-	for _, id := range attached {
-		if !slices.ContainsFunc(wanted, func(ref plan.Ref) bool { return ref.ID == id }) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }

@@ -133,13 +133,13 @@ func (d NodeDiff) Plan(heirs Heirs) change.Plan {
 		group.tune()
 		ref := plan.Ref{ID: group.ID}
 		if len(group.missing) > 0 {
-			steps = append(steps, authorize{group: ref, rules: group.missing})
+			steps = append(steps, authorize(ref, group.missing))
 		}
 		if len(group.renamed) > 0 {
-			steps = append(steps, describeRules{group: ref, rules: group.renamed})
+			steps = append(steps, describeRules(ref, group.renamed))
 		}
 		if len(group.stale) > 0 {
-			steps = append(steps, revoke{group: ref, rules: group.stale})
+			steps = append(steps, revoke(ref, group.stale))
 		}
 	}
 	return steps

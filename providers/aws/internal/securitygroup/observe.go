@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 )
@@ -28,9 +29,9 @@ const (
 // Observe reads the groups of the VPC that are there for the cluster; those of a
 // cluster without an ID are all.
 func Observe(ctx context.Context, api client.SecurityGroups, vpc string, id cluster.ID) (Groups, error) {
-	filters := []types.Filter{filter("vpc-id", vpc)}
+	filters := []types.Filter{awstype.Filter("vpc-id", vpc)}
 	if id.Name != "" {
-		filters = append(filters, filter("tag-key", id.Tag(), cluster.LegacyTag))
+		filters = append(filters, awstype.Filter("tag-key", id.Tag(), cluster.LegacyTag))
 	}
 	groups, err := describe(ctx, api, filters)
 	if err != nil {
@@ -69,7 +70,7 @@ func ObservePorts(ctx context.Context, api client.SecurityGroups, vpc string, po
 
 // observeNamed reads the group of a name, nil if there is none.
 func observeNamed(ctx context.Context, api client.SecurityGroups, vpc, name string) (*Group, error) {
-	groups, err := describe(ctx, api, []types.Filter{filter("vpc-id", vpc), filter("group-name", name)})
+	groups, err := describe(ctx, api, []types.Filter{awstype.Filter("vpc-id", vpc), awstype.Filter("group-name", name)})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func observeNamed(ctx context.Context, api client.SecurityGroups, vpc, name stri
 func observeBy(ctx context.Context, api client.SecurityGroups, vpc, name string, values []string) (Groups, error) {
 	found := Groups{}
 	for chunk := range slices.Chunk(values, filterValues) {
-		groups, err := describe(ctx, api, []types.Filter{filter("vpc-id", vpc), filter(name, chunk...)})
+		groups, err := describe(ctx, api, []types.Filter{awstype.Filter("vpc-id", vpc), awstype.Filter(name, chunk...)})
 		if err != nil {
 			return nil, err
 		}
@@ -107,21 +108,13 @@ func describe(ctx context.Context, api client.SecurityGroups, filters []types.Fi
 }
 
 func toGroup(seen *types.SecurityGroup) *Group {
-	group := &Group{
+	return &Group{
 		ID:          aws.ToString(seen.GroupId),
 		Name:        aws.ToString(seen.GroupName),
 		Description: aws.ToString(seen.Description),
-		Tags:        make(map[string]string, len(seen.Tags)),
+		Tags:        awstype.FromEC2Tags(seen.Tags),
 		Rules:       rulesOf(seen.IpPermissions),
 	}
-	for _, tag := range seen.Tags {
-		group.Tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
-	}
-	return group
-}
-
-func filter(name string, values ...string) types.Filter {
-	return types.Filter{Name: aws.String(name), Values: values}
 }
 
 func names(filters []types.Filter) string {

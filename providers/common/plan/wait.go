@@ -1,4 +1,4 @@
-package change
+package plan
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 // Wait shortens how steps wait for a state, for tests. The zero value leaves
 // each step its own times.
 type Wait struct {
-	// Interval is how often a step asks, Limit for how long.
+	// Interval is how often a step checks the state, Limit for how long.
 	Interval, Limit time.Duration
 }
 
-// Poll asks at once and then again and again until the answer is done, or an
-// error that is done. It gives up after the limit, with the last error if there
-// is one, and when ctx ends. What is asked is not cut short by the limit.
-func (w Wait) Poll(ctx context.Context, interval, limit time.Duration, ask func() (done bool, err error)) error {
+// Poll calls check at once and then at every interval until it is done, and
+// returns its last error. It gives up after the limit, with the last error if
+// there is one, and when ctx ends. A call of check is not cut short by the limit.
+func (w Wait) Poll(ctx context.Context, interval, limit time.Duration, check func() (done bool, err error)) error {
 	if w.Interval > 0 {
 		interval = w.Interval
 	}
@@ -28,7 +28,7 @@ func (w Wait) Poll(ctx context.Context, interval, limit time.Duration, ask func(
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, interval, limit, true, func(context.Context) (bool, error) {
 		var done bool
-		done, last = ask()
+		done, last = check()
 		return done, nil
 	})
 	switch {

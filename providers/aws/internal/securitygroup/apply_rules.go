@@ -1,0 +1,145 @@
+package securitygroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// authorize adds rules.
+func authorize(group plan.Ref, rules Rules) change.Step {
+	text := fmt.Sprintf("add to security group %s the rules %s", group, rules)
+	return plan.NewStep("AuthorizeSecurityGroupIngress", text, func(ctx context.Context, env *change.Env) error {
+		return authorizeRules(ctx, env, group, rules)
+	})
+}
+
+func authorizeRules(ctx context.Context, env *change.Env, group plan.Ref, rules Rules) error {
+	id, err := env.IDs.Resolve(group)
+	if err != nil {
+		return err
+	}
+	// An earlier step has created it, and EC2 may not know it everywhere yet.
+	fresh := group.ID == ""
+	return env.Wait.Poll(ctx, askForGroup, patience, func() (done bool, err error) {
+		err = authorizeAll(ctx, env, id, rules)
+		return !fresh || !hasCode(err, codeGroupMissing), err
+	})
+}
+
+// authorizeAll adds all rules, or else each of them: EC2 refuses all if one
+// exists already.
+func authorizeAll(ctx context.Context, env *change.Env, group string, rules Rules) error {
+	err := authorizeCall(ctx, env, group, rules)
+	if !hasCode(err, codeRuleExists) {
+		return err
+	}
+	return each(rules, rules.sorted(), func(one Rules) error {
+		err := authorizeCall(ctx, env, group, one)
+		if hasCode(err, codeRuleExists) {
+			return nil
+		}
+		return err
+	})
+}
+
+func authorizeCall(ctx context.Context, env *change.Env, group string, rules Rules) error {
+	_, err := env.EC2.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{
+		GroupId: aws.String(group), IpPermissions: rules.permissions(true),
+	})
+	return err
+}
+
+// revoke removes rules.
+func revoke(group plan.Ref, rules Rules) change.Step {
+	text := fmt.Sprintf("remove from security group %s the rules %s", group, rules)
+	return plan.NewStep("RevokeSecurityGroupIngress", text, func(ctx context.Context, env *change.Env) error {
+		return revokeRules(ctx, env, group, rules)
+	}).Removal()
+}
+
+// revokeRules removes all rules, or else each of them: EC2 refuses all if one
+// does not exist. Then those that name no load balancer go first: as long as one
+// is named, a later run comes back for the rest.
+func revokeRules(ctx context.Context, env *change.Env, group plan.Ref, rules Rules) error {
+	id, err := env.IDs.Resolve(group)
+	if err != nil {
+		return err
+	}
+	err = revokeCall(ctx, env, id, rules)
+	if !hasCode(err, codeRuleMissing) {
+		return gone(err)
+	}
+	order := rules.sorted()
+	slices.SortStableFunc(order, func(a, b Rule) int { return rank(rules[a]) - rank(rules[b]) })
+	return each(rules, order, func(one Rules) error { return gone(revokeCall(ctx, env, id, one)) })
+}
+
+func rank(description string) int {
+	if description == mtuDescription {
+		return 0
+	}
+	return 1
+}
+
+func revokeCall(ctx context.Context, env *change.Env, group string, rules Rules) error {
+	_, err := env.EC2.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{
+		GroupId: aws.String(group), IpPermissions: rules.permissions(false),
+	})
+	return err
+}
+
+// gone takes what does not exist for what has been removed.
+func gone(err error) error {
+	if hasCode(err, codeRuleMissing, codeGroupMissing) {
+		return nil
+	}
+	return err
+}
+
+// describeRules changes the descriptions of rules, which tell what they are for.
+func describeRules(group plan.Ref, rules Rules) change.Step {
+	text := fmt.Sprintf("describe in security group %s the rules %s", group, rules)
+	return plan.NewStep("UpdateSecurityGroupRuleDescriptionsIngress", text, func(ctx context.Context, env *change.Env) error {
+		return updateDescriptions(ctx, env, group, rules)
+	})
+}
+
+func updateDescriptions(ctx context.Context, env *change.Env, group plan.Ref, rules Rules) error {
+	id, err := env.IDs.Resolve(group)
+	if err != nil {
+		return err
+	}
+	_, err = env.EC2.UpdateSecurityGroupRuleDescriptionsIngress(ctx, &ec2.UpdateSecurityGroupRuleDescriptionsIngressInput{
+		GroupId: aws.String(id), IpPermissions: rules.permissions(true),
+	})
+	switch {
+	case errors.Is(err, apierr.ErrDenied), hasCode(err, codeRuleMissing):
+		// The action is not among those that IAM policies are known to allow. A
+		// rule that has no description of its own any more is created again.
+		if err := revokeRules(ctx, env, group, rules); err != nil {
+			return err
+		}
+		return authorizeRules(ctx, env, group, rules)
+	default:
+		return err
+	}
+}
+
+// each writes rules one by one, in order.
+func each(rules Rules, order []Rule, write func(Rules) error) error {
+	for _, rule := range order {
+		if err := write(Rules{rule: rules[rule]}); err != nil {
+			return fmt.Errorf("%s: %w", rule, err)
+		}
+	}
+	return nil
+}

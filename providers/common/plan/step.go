@@ -1,0 +1,37 @@
+package plan
+
+import "context"
+
+// Step is one write. E is what it is applied with: clients, and the IDs that
+// earlier steps have stored.
+type Step[E any] struct {
+	// Kind is the operation, such as "CreateListener", for metrics.
+	Kind string
+	// Text describes what the step does to what, with all settings that matter.
+	Text string
+	// Do runs the step. It is not an error if that was done before, as a whole
+	// or in part: a step may run again after a crash.
+	Do func(ctx context.Context, env E) error
+	// Removes reports whether the step takes something away from what exists or
+	// serves, or works only after a step that does.
+	Removes bool
+}
+
+// NewStep returns a step that removes nothing.
+func NewStep[E any](kind, text string, do func(ctx context.Context, env E) error) Step[E] {
+	return Step[E]{Kind: kind, Text: text, Do: do}
+}
+
+// Refuse returns a step that ends the run with an error, which it prints as well.
+func Refuse[E any](err error) Step[E] {
+	return NewStep("Refuse", "refuse: "+err.Error(), func(context.Context, E) error { return err })
+}
+
+// Removal returns the step as one that removes.
+func (s Step[E]) Removal() Step[E] {
+	s.Removes = true
+	return s
+}
+
+// String returns the text of the step.
+func (s Step[E]) String() string { return s.Text }
