@@ -10,6 +10,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,14 @@ func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err
 		}
 	}
 	return nil
+}
+
+// Additions returns the plan without the steps that remove, in the same order. It
+// is for a run that could not determine everything that is wanted: what seems to
+// be superfluous may be needed, but what is known to be missing can be added.
+// Steps that refuse stay. The plan itself is not changed.
+func (p Plan[E]) Additions() Plan[E] {
+	return slices.DeleteFunc(slices.Clone(p), func(step Step[E]) bool { return step.Removes })
 }
 
 // shown is how many bytes of a step are in an error. A step can have hundreds of

@@ -74,6 +74,25 @@ func TestPlanApplyLongStep(t *testing.T) {
 	}
 }
 
+func TestAdditions(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("not ours")
+	steps := plan.Plan[*[]string]{
+		note("DeleteListener 80", nil).Removal(), note("CreateListener 443", nil),
+		note("CreateListener 80", nil).Removal(), plan.Refuse[*[]string](refused), note("CreateGroup a", nil),
+	}
+	before := steps.String()
+	if diff := cmp.Diff("CreateListener 443\nrefuse: not ours\nCreateGroup a\n", steps.Additions().String()); diff != "" {
+		t.Errorf("what removes goes, the rest stays in order: %s", diff)
+	}
+	if diff := cmp.Diff(before, steps.String()); diff != "" {
+		t.Errorf("the plan itself was changed: %s", diff)
+	}
+	if got := (plan.Plan[*[]string])(nil).Additions(); len(got) != 0 {
+		t.Errorf("an empty plan has additions: %s", got)
+	}
+}
+
 func TestRefuse(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("not ours")

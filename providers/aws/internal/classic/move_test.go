@@ -55,6 +55,9 @@ func TestMove(t *testing.T) {
 		steps, possible := model.move(lb)
 
 		have := moved(t, lb.Subnets, steps)
+		if left := missing(lb.Subnets, moved(t, lb.Subnets, steps.Additions())); len(left) > 0 {
+			t.Fatalf("the additions of %s leave %v", steps, left)
+		}
 		want := subnetIDs(model.Subnets)
 		if len(want) == 0 || !possible {
 			want = lb.Subnets
