@@ -1,0 +1,18 @@
+// Package snapshot answers the reads about network load balancers that many
+// Services need from shared lists, so that what one Service costs does not
+// depend on how many load balancers and target groups others have.
+//
+// What it promises:
+//
+//   - A load balancer or target group that is returned was read at most
+//     [Options.MaxAge] ago, and after the last write to it through the same
+//     Snapshot.
+//   - A single read asks AWS for one load balancer. Many reads within a short
+//     time share one paged list of all.
+//   - That a load balancer is absent is only returned when AWS was asked for it
+//     by name: absence lets a Service be forgotten.
+//   - Attributes and tags are kept for [Options.KnownAge], or until they are
+//     written through the same Snapshot.
+//   - A write whose outcome is not known invalidates what it may have changed.
+//   - No lock is held during a call to AWS.
+package snapshot

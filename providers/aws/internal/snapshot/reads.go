@@ -1,0 +1,112 @@
+package snapshot
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+)
+
+// reads counts single reads, so that many of them become one list.
+type reads struct {
+	mu sync.Mutex
+	at []time.Time
+}
+
+// more counts one more read, and reports whether there are more than limit
+// within span.
+func (r *reads) more(limit int, span time.Duration, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at = slices.DeleteFunc(r.at, func(at time.Time) bool { return now.Sub(at) >= span })
+	if len(r.at) >= limit {
+		return true
+	}
+	r.at = append(r.at, now)
+	return false
+}
+
+// listAge returns how old the list may be from which a key is read. It reports
+// false if the key is to be read alone:
+//
+//	no list yet                               list
+//	written after the last list               alone
+//	last list younger than MaxAge             list
+//	few single reads within MaxAge            alone
+//	many                                      list
+func (s *Snapshot) listAge(r *reads, key string, listed time.Time) (time.Duration, bool) {
+	now := time.Now()
+	switch written, ok := s.writtenAt(key); {
+	case listed.IsZero():
+		return s.options.MaxAge, true
+	case ok && !written.Before(listed):
+		return 0, false
+	case now.Sub(listed) < s.options.MaxAge:
+		return s.options.MaxAge, true
+	default:
+		return s.options.MaxAge, r.more(s.options.Direct, s.options.MaxAge, now)
+	}
+}
+
+func (s *Snapshot) writtenAt(key string) (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.written[key]
+	return at, ok
+}
+
+// knownAge is how old the list of target groups may be when leftovers are looked
+// for: younger than a creation whose outcome is not known.
+func (s *Snapshot) knownAge() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unclear.IsZero() {
+		return s.options.KnownAge
+	}
+	return min(s.options.KnownAge, time.Since(s.unclear))
+}
+
+// usedBy returns the target groups that a load balancer uses, by name.
+func (l groupList) usedBy(balancer string) []types.TargetGroup {
+	var groups []types.TargetGroup
+	for _, group := range l {
+		if slices.Contains(group.LoadBalancerArns, balancer) {
+			groups = append(groups, group)
+		}
+	}
+	return sortGroups(groups)
+}
+
+// sinceThen returns the target groups of a list that fit, with what was written
+// after it.
+func (s *Snapshot) sinceThen(list groupList, fits func(types.TargetGroup) bool) []types.TargetGroup {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[string]types.TargetGroup{}
+	for _, groups := range []map[string]types.TargetGroup{list, s.created} {
+		for arn, group := range groups {
+			if !s.deleted[arn] && fits(group) {
+				all[arn] = group
+			}
+		}
+	}
+	return sortGroups(slices.Collect(maps.Values(all)))
+}
+
+func hasPrefix(prefix string) func(types.TargetGroup) bool {
+	return func(group types.TargetGroup) bool {
+		return strings.HasPrefix(aws.ToString(group.TargetGroupName), prefix)
+	}
+}
+
+func sortGroups(groups []types.TargetGroup) []types.TargetGroup {
+	slices.SortFunc(groups, func(a, b types.TargetGroup) int {
+		return cmp.Compare(aws.ToString(a.TargetGroupName), aws.ToString(b.TargetGroupName))
+	})
+	return groups
+}

@@ -1,0 +1,106 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// tagPage is the most ARNs in one call for tags:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_DescribeTags.html
+const tagPage = 20
+
+// serviceName is the form of the names of load balancers that are created for
+// Services.
+var serviceName = regexp.MustCompile(`^a[0-9a-f]{31}$`)
+
+// Tags returns tags by ARN. What has no tags has an empty map, what AWS does not
+// find has none. All of it is nil if tags may not be read: IAM policies made for
+// other cloud controller managers do not allow it. A call that has room for more
+// also reads the tags of listed load balancers that may be needed next.
+func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[string]string, error) {
+	select {
+	case s.tagTurn <- struct{}{}:
+		defer func() { <-s.tagTurn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	var missing []string
+	for _, arn := range arns {
+		if _, ok := s.tags.get(arn, s.options.KnownAge); !ok && !slices.Contains(missing, arn) {
+			missing = append(missing, arn)
+		}
+	}
+	for chunk := range slices.Chunk(missing, tagPage) {
+		err := s.readTags(ctx, append(slices.Clone(chunk), s.neighbors(chunk)...))
+		if errors.Is(err, apierr.ErrDenied) {
+			klog.FromContext(ctx).V(4).Info("Reading tags of load balancers is not allowed", "err", err)
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("describe tags of load balancers: %w", err)
+		}
+	}
+	all := map[string]map[string]string{}
+	for _, arn := range arns {
+		if values, ok := s.tags.get(arn, s.options.KnownAge); ok {
+			all[arn] = values
+		}
+	}
+	return all, nil
+}
+
+// neighbors returns ARNs that fill a call up: listed load balancers of Services
+// whose tags are not known.
+func (s *Snapshot) neighbors(chunk []string) []string {
+	list, _, _ := s.balancers.Peek()
+	var arns []string
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if len(chunk)+len(arns) == tagPage {
+			break
+		}
+		arn := aws.ToString(list[name].LoadBalancerArn)
+		if _, ok := s.tags.get(arn, s.options.KnownAge); ok || !serviceName.MatchString(name) || slices.Contains(chunk, arn) {
+			continue
+		}
+		if written, ok := s.writtenAt(arn); !ok || time.Since(written) > s.options.MaxAge {
+			arns = append(arns, arn)
+		}
+	}
+	return arns
+}
+
+// readTags reads the tags of one page of ARNs. AWS refuses all of them if one is
+// not found, which is then looked for by halves.
+func (s *Snapshot) readTags(ctx context.Context, arns []string) error {
+	start := time.Now()
+	out, err := s.DescribeTags(ctx, &elbv2.DescribeTagsInput{ResourceArns: arns})
+	if errors.Is(err, apierr.ErrNotFound) {
+		if len(arns) == 1 {
+			return nil
+		}
+		half := len(arns) / 2
+		return errors.Join(s.readTags(ctx, arns[:half]), s.readTags(ctx, arns[half:]))
+	}
+	if err != nil {
+		return err
+	}
+	for _, thing := range out.TagDescriptions {
+		tags := map[string]string{}
+		for _, tag := range thing.Tags {
+			tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
+		}
+		s.tags.put(aws.ToString(thing.ResourceArn), tags, start, s.options.KnownAge)
+	}
+	return nil
+}
