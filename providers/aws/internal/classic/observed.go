@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -68,7 +69,8 @@ func Fixed(m *Model, lb *LoadBalancer) []service.Warning {
 	var warnings []service.Warning
 	if lb.Scheme != "" && (lb.Scheme == internal) != m.Internal {
 		warnings = append(warnings, service.Warn(SchemeFixed,
-			"Load balancer %s is %s and stays so; to change that, delete and create the Service", lb.Name, lb.Scheme))
+			"Load balancer %s stays %s: AWS does not change the scheme of a load balancer; for annotation %s to take effect, delete and create the Service",
+			lb.Name, lb.Scheme, request.AnnotationInternal))
 	}
 	if _, possible := m.move(lb); !possible {
 		warnings = append(warnings, service.Warn(SubnetsFixed,

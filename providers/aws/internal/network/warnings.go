@@ -6,6 +6,7 @@ import (
 
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
@@ -28,7 +29,8 @@ func Fixed(m *Model, o *Observed) []service.Warning {
 	var warnings []service.Warning
 	if internal := seen.Scheme == elbv2types.LoadBalancerSchemeEnumInternal; seen.Scheme != "" && internal != m.Internal {
 		warnings = append(warnings, service.Warn(SchemeFixed,
-			"Load balancer %s is %s and stays so; to change that, delete and create the Service", o.Name, seen.Scheme))
+			"Load balancer %s stays %s: AWS does not change the scheme of a load balancer; for annotation %s to take effect, delete and create the Service",
+			o.Name, seen.Scheme, request.AnnotationInternal))
 	}
 	subnet := func(mapping Mapping) string { return mapping.Subnet }
 	if have, differ := compare(m.Mappings, seen.Mappings, subnet); m.Annotated.Subnets && differ {
