@@ -114,3 +114,43 @@ func TestTags(t *testing.T) {
 		})
 	}
 }
+
+// TestMissing covers which tags are added to a resource that exists already.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	legacy := cluster.ID{Name: "demo", Legacy: true}
+	want := legacy.Tags()
+	want["team"] = "blue"
+	cases := map[string]struct {
+		reason     string
+		have, want tags
+	}{
+		"complete":         {reason: "nothing is written twice", have: want, want: tags{}},
+		"untagged":         {reason: "everything is added", have: tags{}, want: want},
+		"unreadable":       {reason: "nothing is added to tags that could not be read", have: nil},
+		"user tag changed": {reason: "a tag of the user follows the Service", have: tags{"kubernetes.io/cluster/demo": "owned", "KubernetesCluster": "demo", "team": "red"}, want: tags{"team": "blue"}},
+		"shared": {
+			reason: "shared is a decision of the user and is never made owned",
+			have:   tags{"kubernetes.io/cluster/demo": "shared", "KubernetesCluster": "demo", "team": "blue"},
+			want:   tags{},
+		},
+		"legacy tag of another cluster": {
+			reason: "the ownership that another cluster claims is never overwritten",
+			have:   tags{"kubernetes.io/cluster/demo": "owned", "KubernetesCluster": "other", "team": "red"},
+			want:   tags{"team": "blue"},
+		},
+		"only the legacy tag of another cluster": {
+			reason: "the tag of this cluster is added, and the other one stays",
+			have:   tags{"KubernetesCluster": "other", "team": "blue"},
+			want:   tags{"kubernetes.io/cluster/demo": "owned"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, legacy.Missing(want, tc.have)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
