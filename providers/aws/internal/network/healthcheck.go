@@ -1,6 +1,7 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,11 +36,80 @@ func healthCheck(r *request.Request, c request.Config) (HealthCheck, error) {
 		check.Port = strconv.Itoa(int(c.SharedProbePort))
 		check.Path = c.SharedProbePath
 	}
+	if err := validateTimes(check, r.HealthCheck); err != nil {
+		return HealthCheck{}, err
+	}
 	override(&check.Interval, r.HealthCheck.Interval)
 	override(&check.HealthyThreshold, r.HealthCheck.HealthyThreshold)
 	override(&check.UnhealthyThreshold, r.HealthCheck.UnhealthyThreshold)
 	check.Timeout = r.HealthCheck.Timeout
 	return check, nil
+}
+
+// What AWS accepts, in seconds and as a number of health checks.
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateTargetGroup.html
+const (
+	minInterval, maxInterval   = 5, 300
+	minTimeout, maxTimeout     = 2, 120
+	minThreshold, maxThreshold = 2, 10
+)
+
+// validateTimes checks the annotated times and thresholds, because AWS refuses a
+// target group with wrong ones after the load balancer was created.
+func validateTimes(base HealthCheck, annotated request.HealthCheck) error {
+	var errs []error
+	for _, number := range []struct {
+		name     annotation.Name
+		value    *int32
+		min, max int32
+	}{
+		{request.AnnotationHealthCheckInterval, annotated.Interval, minInterval, maxInterval},
+		{request.AnnotationHealthCheckTimeout, annotated.Timeout, minTimeout, maxTimeout},
+		{request.AnnotationHealthyThreshold, annotated.HealthyThreshold, minThreshold, maxThreshold},
+		{request.AnnotationUnhealthyThreshold, annotated.UnhealthyThreshold, minThreshold, maxThreshold},
+	} {
+		if number.value != nil && (*number.value < number.min || *number.value > number.max) {
+			errs = append(errs, &annotation.Error{
+				Name: number.name, Value: strconv.Itoa(int(*number.value)), Want: fmt.Sprintf("a number from %d to %d", number.min, number.max),
+			})
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	return validateTimeout(base, annotated)
+}
+
+// validateTimeout compares the timeout with the interval. Network load balancers
+// accept equal ones, such as 10 seconds for TCP with the default timeout.
+func validateTimeout(base HealthCheck, annotated request.HealthCheck) error {
+	interval, timeout := base.Interval, defaultTimeout(base.Protocol)
+	override(&interval, annotated.Interval)
+	override(&timeout, annotated.Timeout)
+	if timeout <= interval {
+		return nil
+	}
+	return apierr.Mark(apierr.ErrInvalid, fmt.Errorf(
+		"the health check timeout of %ds (%s) is greater than the interval of %ds (%s)",
+		timeout, origin(request.AnnotationHealthCheckTimeout, annotated.Timeout, base.Protocol),
+		interval, origin(request.AnnotationHealthCheckInterval, annotated.Interval, base.Protocol)))
+}
+
+// defaultTimeout is the timeout that AWS uses for a health check without one.
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/target-group-health-checks.html
+func defaultTimeout(protocol elbv2types.ProtocolEnum) int32 {
+	if protocol == elbv2types.ProtocolEnumHttp {
+		return 6
+	}
+	return 10
+}
+
+// origin describes where the value of a setting comes from.
+func origin(name annotation.Name, annotated *int32, protocol elbv2types.ProtocolEnum) string {
+	if annotated != nil {
+		return "annotation " + string(name)
+	}
+	return fmt.Sprintf("the default over %s without annotation %s", protocol, name)
 }
 
 // useless warns of annotations that the health check does without: those that
