@@ -28,7 +28,8 @@ const (
 
 	// AnnotationSubnets lists the subnets of the load balancer and replaces their
 	// discovery. An item that begins with "subnet-" is an ID, others are values of
-	// the tag Name. All of them must be found. On a network load balancer it counts
+	// the tag Name. All of them must be found; a value of blanks and commas alone is
+	// an error, an empty one is no annotation. On a network load balancer it counts
 	// at creation only.
 	//
 	// Type: list of IDs and names
@@ -232,7 +233,7 @@ const (
 	// AnnotationHealthCheckInterval is the number of seconds between two health
 	// checks.
 	//
-	// Type: int, at least 5 on a CLB
+	// Type: int, at least 5; on a CLB greater than the timeout, on an NLB at least the timeout
 	// Default: 10; 30 on an NLB if externalTrafficPolicy is Cluster
 	// Applies to: CLB, NLB
 	AnnotationHealthCheckInterval annotation.Name = annotationPrefix + "healthcheck-interval"
@@ -240,15 +241,15 @@ const (
 	// AnnotationHealthCheckTimeout is after how many seconds without an answer a
 	// health check has failed.
 	//
-	// Type: int, at least 2 on a CLB
-	// Default: 5 on a CLB, that of AWS on an NLB
+	// Type: int, at least 2
+	// Default: 5 on a CLB; on an NLB 6 over HTTP, 10 over TCP and HTTPS
 	// Applies to: CLB, NLB
 	AnnotationHealthCheckTimeout annotation.Name = annotationPrefix + "healthcheck-timeout"
 
 	// AnnotationHealthyThreshold is how many health checks in a row must pass until
 	// a Node gets traffic.
 	//
-	// Type: int, at least 2 on a CLB
+	// Type: int, at least 2
 	// Default: 2; 3 on an NLB if externalTrafficPolicy is Cluster
 	// Applies to: CLB, NLB
 	AnnotationHealthyThreshold annotation.Name = annotationPrefix + "healthcheck-healthy-threshold"
@@ -256,7 +257,7 @@ const (
 	// AnnotationUnhealthyThreshold is how many health checks in a row must fail
 	// until a Node gets no traffic.
 	//
-	// Type: int, at least 2 on a CLB
+	// Type: int, at least 2
 	// Default: 6 on a CLB; 2 on an NLB, 3 if externalTrafficPolicy is Cluster
 	// Applies to: CLB, NLB
 	AnnotationUnhealthyThreshold annotation.Name = annotationPrefix + "healthcheck-unhealthy-threshold"

@@ -119,7 +119,7 @@ func (r *Request) readAnnotations(svc *v1.Service, config Config) ([]service.War
 	} else {
 		r.readAddresses(v)
 	}
-	if AnnotationSubnets.IsSet(svc) && strings.TrimSpace(text(svc, AnnotationSubnets)) != "" && len(r.Subnets) == 0 {
+	if text(svc, AnnotationSubnets) != "" && len(r.Subnets) == 0 { // an empty value is no annotation
 		v.refuse(AnnotationSubnets, "a list of subnets")
 	}
 	return r.ignored(svc, config), v.err()

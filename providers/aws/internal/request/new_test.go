@@ -157,6 +157,7 @@ func TestMistakes(t *testing.T) {
 		"HealthCheckUDP":    {"§8 CLB other", []kubetest.ServiceOption{with(request.AnnotationHealthCheckProtocol, "udp")}, "healthcheck-protocol"},
 		"PrivateAddresses":  {"§8 IPv4", []kubetest.ServiceOption{nlb(), with(request.AnnotationPrivateIPv4Addresses, "10.0.0.1, ::1")}, "private-ipv4-addresses"},
 		"SubnetsOnlyCommas": {"§8 none left", []kubetest.ServiceOption{with(request.AnnotationSubnets, " , ")}, "subnets"},
+		"SubnetsOnlyBlanks": {"blanks are a value with no subnet in it", []kubetest.ServiceOption{with(request.AnnotationSubnets, " ")}, "subnets"},
 		"SourceAnnotation":  {"§8 bad CIDR", []kubetest.ServiceOption{with(request.AnnotationSourceRanges, "10.0.0.0/33")}, "source ranges"},
 		"AllAtOnce": {"§8 all that is wrong with annotations", []kubetest.ServiceOption{
 			with(request.AnnotationHealthCheckInterval, "x"), with(request.AnnotationCrossZone, "y"),
@@ -272,5 +273,16 @@ func TestNewNetwork(t *testing.T) {
 	}
 	if got, _ := must(t, web(options...), request.Config{}); got.SecurityGroups != nil {
 		t.Errorf("§11: security groups are for the managed mode, got %v", got.SecurityGroups)
+	}
+}
+
+// TestEmptySubnets: a template that leaves the value empty asks for nothing, like
+// one without the annotation.
+func TestEmptySubnets(t *testing.T) {
+	t.Parallel()
+
+	r, warnings := must(t, web(with(request.AnnotationSubnets, "")), request.Config{})
+	if len(r.Subnets) != 0 || len(warnings) != 0 {
+		t.Errorf("got subnets %v, warnings %v", r.Subnets, warnings)
 	}
 }

@@ -113,6 +113,9 @@ func TestTargets(t *testing.T) {
 		kubetest.Node("fargate", kubetest.ProviderID("aws:///z/x/fargate-10.0.0.1")),
 		kubetest.Node("new"),
 		kubetest.Node("elsewhere", kubetest.ProviderID("vsphere://1")),
+		kubetest.Node("hybrid", kubetest.ProviderID("eks-hybrid:///us-west-2/demo/mi-0123456789abcdef0")),
+		kubetest.Node("volume", kubetest.ProviderID("aws:///us-west-2a/vol-1")),
+		kubetest.Node("bare", kubetest.ProviderID("machine-7")),
 	}
 	a := request.Target{NodeName: "a", InstanceID: "i-1"}
 	b := request.Target{NodeName: "b", InstanceID: "i-2"}
@@ -123,7 +126,7 @@ func TestTargets(t *testing.T) {
 		want     []request.Target
 		warnings int
 	}{
-		"All":      {"§8 no annotation, all nodes; W43 those without an instance are a warning", "", []request.Target{a, b, c}, 1},
+		"All":      {"§8 no annotation, all nodes; W43 those whose providerID cannot be read are a warning", "", []request.Target{a, b, c}, 1},
 		"Value":    {"§8 the value counts", "pool=blue", []request.Target{a, c}, 0},
 		"AnyValue": {"§8 an empty value matches any", "disk", []request.Target{b, c}, 0},
 		"AllKeys":  {"§8 all keys", "pool=blue,disk=ssd", []request.Target{c}, 0},
@@ -140,7 +143,7 @@ func TestTargets(t *testing.T) {
 		})
 	}
 	_, warnings := must(t, web(), request.Config{}, nodes...)
-	if want := "Nodes get nothing from the load balancer, because their providerID names no EC2 instance: elsewhere, new"; warnings[0].Message != want {
+	if want := "Nodes get nothing from the load balancer, because their providerID names no EC2 instance: bare, volume"; warnings[0].Message != want {
 		t.Errorf("W43: got %q, want %q", warnings[0].Message, want)
 	}
 }
@@ -181,11 +184,37 @@ func TestWarningsAreBounded(t *testing.T) {
 
 	var nodes []*v1.Node
 	for name := range strings.SplitSeq("h,g,f,e,d,c,b,a", ",") {
-		nodes = append(nodes, kubetest.Node(name))
+		nodes = append(nodes, kubetest.Node(name, kubetest.ProviderID("aws:///us-west-2a/vol-1")))
 	}
 	_, warnings := must(t, web(), request.Config{}, nodes...)
 	if len(warnings) != 1 || !strings.HasSuffix(warnings[0].Message, ": a, b, c, d, e and 3 more") {
 		t.Errorf("W43: an Event names a few nodes, got %v", warnings)
+	}
+}
+
+// TestJoiningNodeIsNoWarning: the service controller syncs every Service when a
+// Node is added, which is before it has a providerID.
+func TestJoiningNodeIsNoWarning(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason     string
+		providerID string
+	}{
+		"New":     {"the providerID is written soon", ""},
+		"Foreign": {"another cloud's Node is not ours to warn of", "gce://project/zone/i-6"},
+		"Hybrid":  {"a Node outside of EC2 by intention", "eks-hybrid:///us-west-2/demo/mi-0123456789abcdef0"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			nodes := []*v1.Node{kubetest.Node("a", kubetest.ProviderID("aws:///z/i-1")), kubetest.Node("joining", kubetest.ProviderID(tc.providerID))}
+			r, warnings := must(t, web(), request.Config{}, nodes...)
+			if diff := cmp.Diff([]request.Target{{NodeName: "a", InstanceID: "i-1"}}, r.Targets); diff != "" || len(warnings) != 0 {
+				t.Errorf("%s: -want +got:\n%s\nwarnings: %v", tc.reason, diff, warnings)
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -17,13 +18,23 @@ import (
 const shownNodes = 5
 
 // targets are the Nodes with all of the labels that are EC2 instances, sorted by
-// instance ID. Fargate pods are Nodes that no load balancer can reach, without a
-// warning, as nobody can do anything about it.
+// instance ID:
+//
+//	providerID                 target   warning
+//	of an EC2 instance         yes
+//	none yet                   -        -, the Node comes again once it has one
+//	of another cloud           -        -, its load balancers are elsewhere
+//	of a Fargate node          -        -, no load balancer can reach it
+//	anything else              -        yes, a user must fix it
 func targets(nodes []*v1.Node, labels map[string]string) ([]Target, []service.Warning) {
 	var found []Target
 	var unreadable []string
 	for _, node := range nodes {
 		if !hasLabels(node, labels) {
+			continue
+		}
+		kind := providerid.Classify(inventory.Scheme, node.Spec.ProviderID)
+		if kind == providerid.Empty || kind == providerid.Foreign {
 			continue
 		}
 		id, err := inventory.ParseProviderID(node.Spec.ProviderID)
