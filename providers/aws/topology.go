@@ -33,9 +33,11 @@ const (
 	// topologyTimeout leaves time to go on without an answer.
 	topologyTimeout = 10 * time.Second
 	// unsupportedAge is how long it counts that a region, a type or an instance
-	// has no topology; placeAge is how long a place in it does, and failedAge a
-	// failure.
+	// has no topology; deniedAge is how long a missing permission does, which an
+	// administrator may add at any time; placeAge is how long a place in the
+	// topology does, and failedAge a failure.
 	unsupportedAge = 24 * time.Hour
+	deniedAge      = 5 * time.Minute
 	placeAge       = 10 * time.Minute
 	failedAge      = 10 * time.Second
 	// placeMemory and typeMemory bound what is remembered.
@@ -192,9 +194,9 @@ func (o *topology) describe(ctx context.Context, all []placed) (found map[string
 			return nil, dead, nil
 		}
 	}
-	if isUnsupported(err) {
-		klog.FromContext(ctx).Info("Nodes get no labels for their place in the network", "reason", err.Error())
-		o.region.Add("", nil, unsupportedAge)
+	if age := withoutTopology(err); age > 0 {
+		klog.FromContext(ctx).Info("Nodes get no labels for their place in the network", "reason", err.Error(), "for", age)
+		o.region.Add("", nil, age)
 		return nil, dead, nil
 	}
 	if err != nil {
@@ -251,10 +253,19 @@ func (o *topology) remember(all []placed, found map[string][]string) {
 	}
 }
 
-// isUnsupported tells whether EC2 has no topology here, or not for us.
-func isUnsupported(err error) bool {
-	code := client.Code(err)
-	return code == "UnsupportedOperation" || code == "UnauthorizedOperation"
+// withoutTopology returns for how long Nodes are initialized without labels after
+// an error, or 0 for an error that is none of these:
+//
+//	EC2 has no topology in this region   unsupportedAge
+//	the permission is missing            deniedAge
+func withoutTopology(err error) time.Duration {
+	switch client.Code(err) {
+	case "UnsupportedOperation":
+		return unsupportedAge
+	case "UnauthorizedOperation":
+		return deniedAge
+	}
+	return 0
 }
 
 // notFound gives the instances that EC2 did not find.

@@ -60,10 +60,10 @@ func TestTopologyErrors(t *testing.T) {
 		again time.Duration
 	}{
 		"unsupported": {"§5: no labels, for 24 h", sim.Error(400, "UnsupportedOperation", "The functionality you requested is not available in this region."), true, 24 * time.Hour},
-		"denied":      {"§5: no labels, for 24 h", sim.Denied(), true, 24 * time.Hour},
+		"denied":      {"§5: no labels, until the permission may have been added", sim.Denied(), true, deniedAge},
 		"throttled":   {"§5: fails if the type matches, else goes on; W36: backs off", sim.Throttled(), false, failedAge},
 		"other":       {"§5: fails if the type matches, else goes on; W36: backs off", sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No."), false, failedAge},
-		"credentials": {"§5: only UnauthorizedOperation is for 24 h", sim.Error(http.StatusUnauthorized, "AuthFailure", "No."), false, failedAge},
+		"credentials": {"§5: only UnauthorizedOperation means a missing permission", sim.Error(http.StatusUnauthorized, "AuthFailure", "No."), false, failedAge},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -92,6 +92,34 @@ func TestTopologyErrors(t *testing.T) {
 				t.Errorf("%s: not asked again: %v, %v", tc.reason, layers, err)
 			}
 		})
+	}
+}
+
+// TestTopologyAfterPermission: Nodes that join some minutes after the permission
+// was added get their labels, without a restart.
+func TestTopologyAfterPermission(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(cloudTuning{})
+	clock := topologyClock(c)
+	r.Gate().Break(describeTopology, front.Always(), sim.Denied())
+	add := func() string {
+		return r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
+	}
+	calls := r.calls(func() {
+		for range 5 {
+			if layers, err := r.layers(c, add()); err != nil || layers != nil {
+				t.Errorf("without the permission: %v, %v", layers, err)
+			}
+		}
+	})
+	if calls[describeTopology] != 1 {
+		t.Errorf("5 Nodes cost %d calls that are denied, want 1", calls[describeTopology])
+	}
+	r.Gate().Mend()
+	clock.Step(10 * time.Minute)
+	if layers, err := r.layers(c, add()); err != nil || !slices.Equal(layers, []string{"a"}) {
+		t.Errorf("with the permission: %v, %v", layers, err)
 	}
 }
 
