@@ -45,6 +45,8 @@ type routes struct {
 	api    routesAPI
 	source *source
 	table  *cache.Value[*types.RouteTable]
+	// attachments has the instances of routes that are described without.
+	attachments *attachments
 	// cidrs has a lock for each destination: the framework creates and deletes
 	// at the same time.
 	cidrs service.Locks
@@ -58,6 +60,7 @@ type routes struct {
 
 // routesAPI are the calls in use for routes.
 type routesAPI interface {
+	client.Instances
 	client.Network
 	client.Routes
 }
@@ -68,7 +71,8 @@ var _ cloudprovider.Routes = (*routes)(nil)
 func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 	r := &routes{
 		config: config, api: api, source: source,
-		made: map[netip.Prefix]apitypes.NodeName{}, forwarding: sets.New[string](),
+		attachments: newAttachments(api, source.inventory.Seen),
+		made:        map[netip.Prefix]apitypes.NodeName{}, forwarding: sets.New[string](),
 	}
 	r.table = cache.NewValue(r.readTable, cache.Options[*types.RouteTable]{TTL: tableAge})
 	return r
@@ -80,7 +84,10 @@ func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 //	an instance with a Node                 a route to the Node, even while it is stopped
 //	another instance                        a route to the instance's ID
 //	an instance that is gone, nowhere       a black hole
-//	a gateway or the like                   -
+//	a gateway, an interface of no instance  -
+//
+// The instance is the one that EC2 returns with the route, or the one that the
+// route's network interface is attached to.
 //
 // So that nothing is deleted for want of knowledge, it is an error before the
 // Nodes are known.
@@ -96,7 +103,11 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
 	r.begin()
-	names, err := r.namesWithoutID(ctx, nodes, table)
+	ids, err := r.instanceIDs(ctx, table)
+	if err != nil {
+		return nil, fmt.Errorf("list routes: %w", err)
+	}
+	names, err := r.namesWithoutID(ctx, nodes, ids)
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
@@ -108,7 +119,7 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 			continue
 		}
 		route := &cloudprovider.Route{Name: clusterName + "-" + cidr.String(), DestinationCIDR: cidr.String()}
-		id := aws.ToString(entry.InstanceId)
+		id := ids[i]
 		name := cmp.Or(nodeOn(nodes, id, cidr), names[id])
 		switch {
 		case name != "":
@@ -161,13 +172,13 @@ func hasPods(node *v1.Node, cidr netip.Prefix) bool {
 }
 
 // namesWithoutID gives, by instance ID, the names of Nodes that have pods and no
-// provider ID yet. Only EC2 can tell which instance they are on; it is asked
-// where a route may be one of theirs.
-func (r *routes) namesWithoutID(ctx context.Context, nodes *nodeIndex, table *types.RouteTable) (map[string]string, error) {
+// provider ID yet. Only EC2 can tell which instance they are on; it is queried
+// where one of the instances that routes lead to may be theirs.
+func (r *routes) namesWithoutID(ctx context.Context, nodes *nodeIndex, ids []string) (map[string]string, error) {
 	waiting := nodes.withoutID()
 	var unknown []string
-	for i := range table.Routes {
-		if id := aws.ToString(table.Routes[i].InstanceId); id != "" && len(nodes.on(id)) == 0 {
+	for _, id := range ids {
+		if id != "" && len(nodes.on(id)) == 0 {
 			unknown = append(unknown, id)
 		}
 	}
@@ -222,6 +233,9 @@ func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
 	defer unlock()
 	if err := r.lead(ctx, cidr, to); err != nil {
 		return err
+	}
+	if to.eni != "" {
+		r.attachments.keep(map[string]string{to.eni: to.instance})
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -287,6 +287,9 @@ func (c *Cloud) renderRoutes(t *routeTable) []routeXML {
 		if out.Instance, out.State = c.routeState(r); out.Instance != "" {
 			out.Owner = c.opts.AccountID
 		}
+		if c.ec2.hideRouteInstances {
+			out.Instance, out.Owner = "", ""
+		}
 		if r.destination.Addr().Is4() {
 			out.IPv4 = r.destination.String()
 		} else {

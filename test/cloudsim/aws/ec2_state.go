@@ -19,6 +19,8 @@ type ec2State struct {
 	allocations store[*allocation]
 	topology    topologyState
 	lost        []string // what the builder made and clients deleted
+
+	hideRouteInstances bool // see SetRouteInstances
 }
 
 func newEC2State() ec2State { return ec2State{topology: newTopologyState()} }
