@@ -92,6 +92,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request := newRequest(r, service, form)
 	c.journal.add(request)
 	r = r.WithContext(context.WithValue(r.Context(), dialect{}, service))
+	r.Form = form // for effects
 	call := front.Call{Op: request.Op, Group: service.group}
 	c.gate.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		result, err := c.run(r, body, service, request)

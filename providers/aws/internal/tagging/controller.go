@@ -26,6 +26,9 @@ const (
 	maxRequeues  = 9
 	firstBackoff = 5 * time.Millisecond
 	maxBackoff   = 1000 * time.Second
+	// undecidedBackoff is how long an instance waits that may have failed because
+	// of another one.
+	undecidedBackoff = time.Second
 	// young is the age up to which an instance that EC2 does not know may still
 	// appear.
 	young = 5 * time.Minute
@@ -69,7 +72,8 @@ type Controller struct {
 	queue    workqueue.TypedRateLimitingInterface[item]
 	handler  cache.ResourceEventHandlerRegistration
 	// busy has a lock for each instance that is worked on.
-	busy service.Locks
+	busy             service.Locks
+	undecidedBackoff time.Duration
 
 	// created holds when the Nodes that wait for their first tags came to be.
 	mu      sync.Mutex
@@ -92,7 +96,8 @@ func New(config Config) (*Controller, error) {
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstBackoff, maxBackoff),
 			workqueue.TypedRateLimitingQueueConfig[item]{Name: Name}),
-		created: map[item]time.Time{},
+		undecidedBackoff: undecidedBackoff,
+		created:          map[item]time.Time{},
 	}
 	var err error
 	c.handler, err = config.Nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{

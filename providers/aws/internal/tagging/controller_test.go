@@ -41,9 +41,19 @@ type bed struct {
 	kube       *fake.Clientset
 	controller *Controller
 	registry   kmetrics.KubeRegistry
+	factory    informers.SharedInformerFactory
 }
 
+// newBed returns a bed with the controller at work.
 func newBed(t *testing.T, adjust func(*Options)) *bed {
+	t.Helper()
+	b := prepareBed(t, adjust)
+	b.start()
+	return b
+}
+
+// prepareBed returns a bed whose controller does not work before start.
+func prepareBed(t *testing.T, adjust func(*Options)) *bed {
 	t.Helper()
 	cloud, err := aws.Start(aws.Options{})
 	if err != nil {
@@ -60,7 +70,7 @@ func newBed(t *testing.T, adjust func(*Options)) *bed {
 	if adjust != nil {
 		adjust(&options)
 	}
-	factory := informers.NewSharedInformerFactory(b.kube, 0)
+	b.factory = informers.NewSharedInformerFactory(b.kube, 0)
 	counted := NewMetrics()
 	counted.Register(b.registry.MustRegister)
 	b.controller, err = New(Config{
@@ -69,19 +79,22 @@ func newBed(t *testing.T, adjust func(*Options)) *bed {
 			BaseEndpoint: awssdk.String(cloud.URL()), Region: cloud.Region(), Retryer: awssdk.NopRetryer{},
 			Credentials: credentials.NewStaticCredentialsProvider(key, secret, ""),
 		}),
-		Client: b.kube, Nodes: factory.Core().V1().Nodes(), InstanceID: instanceID, Metrics: counted,
+		Client: b.kube, Nodes: b.factory.Core().V1().Nodes(), InstanceID: instanceID, Metrics: counted,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	factory.Start(t.Context().Done())
+	return b
+}
+
+func (b *bed) start() {
+	b.factory.Start(b.t.Context().Done())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		b.controller.Run(t.Context())
+		b.controller.Run(b.t.Context())
 	}()
-	t.Cleanup(func() { <-done })
-	return b
+	b.t.Cleanup(func() { <-done })
 }
 
 func instanceID(providerID string) (string, bool) {

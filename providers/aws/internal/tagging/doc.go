@@ -4,5 +4,6 @@
 // What it promises: an instance is tagged once for a set of tags, which a label
 // on the Node remembers; a tag that cannot be written is tried again a bounded
 // number of times, with growing pauses; a Node that has no instance here costs
-// nothing; several questions for the same thing are one.
+// nothing; several questions for the same thing are one. An instance that EC2
+// refuses costs the others of its call a few more calls, and none of their retries.
 package tagging

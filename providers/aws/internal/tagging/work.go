@@ -34,10 +34,14 @@ func (c *Controller) next(ctx context.Context) bool {
 	}
 	logger := klog.FromContext(ctx).WithValues("node", work.node, "providerID", work.providerID, "action", work.action)
 	err := c.do(klog.NewContext(ctx, logger), work)
+	_, undecided := errors.AsType[*undecidedError](err)
 	switch {
 	case err == nil:
 		c.queue.Forget(work)
 	case ctx.Err() != nil:
+	case undecided:
+		logger.V(4).Info("Tags were not changed because of another instance, trying again", "err", err)
+		c.queue.AddAfter(work, c.undecidedBackoff)
 	case c.queue.NumRequeues(work) < maxRequeues:
 		c.count(work, errorsTotal)
 		logger.V(2).Info("Tags could not be changed, trying again", "err", err)

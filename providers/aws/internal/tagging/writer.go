@@ -7,22 +7,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
-)
-
-// maxCalls is how many calls a batch may take because instances in it are
-// refused.
-const maxCalls = 5
-
-// The codes that EC2 answers with for what can be no instance.
-const (
-	codeInvalid   = "InvalidID"
-	codeMalformed = "InvalidInstanceID.Malformed"
 )
 
 // batches are up to 50 instances, of which the first waits for the others.
@@ -35,6 +23,9 @@ type writer struct {
 	tag, untag func(ctx context.Context, instance string) error
 	close      func()
 }
+
+// writeFunc writes the tags of instances in one call: of all of them or of none.
+type writeFunc func(ctx context.Context, instances []string) error
 
 // newWriter makes a writer. With batching, instances share calls.
 func newWriter(api client.Tags, o Options, gather batch.Options) writer {
@@ -61,13 +52,9 @@ func newWriter(api client.Tags, o Options, gather batch.Options) writer {
 	}
 }
 
-func single(write func(context.Context, []string) error) func(context.Context, string) error {
+func single(write writeFunc) func(context.Context, string) error {
 	return func(ctx context.Context, instance string) error {
-		err := write(ctx, []string{instance})
-		if refuses(err) {
-			return &refusedError{err}
-		}
-		return err
+		return own(write(ctx, []string{instance}))
 	}
 }
 
@@ -78,60 +65,11 @@ func gathered(b *batch.Batcher[string, struct{}]) func(context.Context, string) 
 	}
 }
 
-// refusedError says that EC2 has no such instance. For another instance of the
-// same call the same answer says nothing.
-type refusedError struct{ err error }
-
-func (e *refusedError) Error() string { return e.err.Error() }
-
-// Unwrap is for those who want to know the code.
-func (e *refusedError) Unwrap() error { return e.err }
-
-// newBatcher gathers instances into calls. EC2 changes nothing in a call in which
-// it refuses an instance: those that it names have failed, and the others are
-// sent again without them, all together.
-func newBatcher(write func(context.Context, []string) error, gather batch.Options) *batch.Batcher[string, struct{}] {
-	call := func(ctx context.Context, instances []string) (map[string]batch.Result[struct{}], error) {
-		results := make(map[string]batch.Result[struct{}], len(instances))
-		rest := slices.Clone(instances)
-		var err error
-		for range maxCalls {
-			err = write(ctx, rest)
-			named := refused(err)
-			before := len(rest)
-			rest = slices.DeleteFunc(rest, func(instance string) bool {
-				if named.Has(instance) {
-					results[instance] = batch.Result[struct{}]{Err: &refusedError{err}}
-				}
-				return named.Has(instance)
-			})
-			if len(rest) == before || len(rest) == 0 {
-				break
-			}
-		}
-		for _, instance := range rest {
-			results[instance] = batch.Result[struct{}]{Err: err}
-		}
-		return results, nil
-	}
-	return batch.New(call, gather)
-}
-
-// refused gives the instances that an error names because EC2 has none such.
-func refused(err error) sets.Set[string] {
-	if !refuses(err) {
-		return nil
-	}
-	return inventory.Named(err)
-}
-
-// refuses says whether EC2 has no such instance, or one of several.
-func refuses(err error) bool {
-	switch client.Code(err) {
-	case inventory.CodeNotFound, codeInvalid, codeMalformed:
-		return true
-	}
-	return false
+// newBatcher gathers instances into calls.
+func newBatcher(write writeFunc, gather batch.Options) *batch.Batcher[string, struct{}] {
+	return batch.New(func(ctx context.Context, instances []string) (map[string]batch.Result[struct{}], error) {
+		return writeAll(ctx, write, instances), nil
+	}, gather)
 }
 
 func wrap(verb string, instances []string, err error) error {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -12,11 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
 // TestBatching is §14, §15: equal tags for up to 50 instances are one call.
@@ -109,19 +105,6 @@ func TestBatchWithWrongInstance(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestBatchWithoutNames is W33: an answer that does not say which instance it is
-// about is about none of them. They are tried again, and not given up as missing.
-func TestBatchWithoutNames(t *testing.T) {
-	t.Parallel()
-	b := newBed(t, func(o *Options) { o.Batching, o.ConcurrentNodeSyncs = true, 2 })
-	b.cloud.Gate().Break("CreateTags", front.First(3), aws.Error(http.StatusBadRequest, inventory.CodeNotFound, "Some of the instances do not exist"))
-	old := kubetest.CreatedAt(time.Now().Add(-time.Hour))
-	for _, name := range []string{"n1", "n2"} {
-		b.node(name, old)
-	}
-	b.await("both Nodes are tagged", func() bool { return b.label("n1") != "" && b.label("n2") != "" })
 }
 
 func setOf(list []string) map[string]bool {
