@@ -207,7 +207,7 @@ func TestInterfacesCannotBeRead(t *testing.T) {
 		queries int
 		again   time.Duration
 	}{
-		"denied":    {"asking at each list would be denied each time", sim.Denied(), nil, 1, deniedAge},
+		"denied":    {"a query at each list would be denied each time", sim.Denied(), nil, 1, deniedAge},
 		"throttled": {"a failure that passes", sim.Error(503, "RequestLimitExceeded", "Request limit exceeded."), apierr.ErrThrottled, 2, 0},
 	}
 	for name, tc := range cases {
