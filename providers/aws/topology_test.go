@@ -60,10 +60,10 @@ func TestTopologyErrors(t *testing.T) {
 		again time.Duration
 	}{
 		"unsupported": {"§5: no labels, for 24 h", sim.Error(400, "UnsupportedOperation", "The functionality you requested is not available in this region."), true, 24 * time.Hour},
-		"denied":      {"§5: no labels, until the permission may have been added", sim.Denied(), true, deniedAge},
+		"denied":      {"no labels, until the permission may have been added", sim.Denied(), true, deniedAge},
 		"throttled":   {"§5: fails if the type matches, else goes on; W36: backs off", sim.Throttled(), false, failedAge},
 		"other":       {"§5: fails if the type matches, else goes on; W36: backs off", sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No."), false, failedAge},
-		"credentials": {"§5: only UnauthorizedOperation means a missing permission", sim.Error(http.StatusUnauthorized, "AuthFailure", "No."), false, failedAge},
+		"credentials": {"only UnauthorizedOperation means a missing permission", sim.Error(http.StatusUnauthorized, "AuthFailure", "No."), false, failedAge},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

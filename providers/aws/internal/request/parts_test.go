@@ -126,7 +126,7 @@ func TestTargets(t *testing.T) {
 		want     []request.Target
 		warnings int
 	}{
-		"All":      {"§8 no annotation, all nodes; W43 those whose providerID cannot be read are a warning", "", []request.Target{a, b, c}, 1},
+		"All":      {"no annotation, all nodes; those whose providerID cannot be read are a warning", "", []request.Target{a, b, c}, 1},
 		"Value":    {"§8 the value counts", "pool=blue", []request.Target{a, c}, 0},
 		"AnyValue": {"§8 an empty value matches any", "disk", []request.Target{b, c}, 0},
 		"AllKeys":  {"§8 all keys", "pool=blue,disk=ssd", []request.Target{c}, 0},
