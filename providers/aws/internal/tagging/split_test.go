@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -21,7 +22,7 @@ import (
 
 // createTags writes a tag with the client of the bed.
 func (b *bed) createTags(ctx context.Context, instances []string) error {
-	_, err := b.controller.config.EC2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: instances, Tags: ec2Tags(map[string]string{"k": "v"})})
+	_, err := b.controller.config.EC2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: instances, Tags: awstype.EC2Tags(map[string]string{"k": "v"})})
 	return err
 }
 

@@ -3,7 +3,6 @@ package tagging
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
