@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 	kmetrics "k8s.io/component-base/metrics"
@@ -82,9 +83,9 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestGovernorOverTheWire proves §15: what one API throttles slows the clients
-// of all down, and who gives up waiting is not tried again.
-func TestGovernorOverTheWire(t *testing.T) {
+// TestThrottlingOverTheWire proves that what one API throttles slows that class
+// of its operations only, and that a caller that gives up is not tried again.
+func TestThrottlingOverTheWire(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
 	keys(t, cloud)
 	fake := clocktesting.NewFakeClock(time.Now())
@@ -92,58 +93,76 @@ func TestGovernorOverTheWire(t *testing.T) {
 	_, clients := connect(t, client.Options{
 		Overrides: overrides(cloud), Tuning: client.Tuning{MaxBackoff: time.Millisecond, Clock: waits},
 	})
-	call := func(ctx context.Context) <-chan error {
+	describe := func(ctx context.Context) <-chan error {
 		done := make(chan error, 1)
 		go func() {
-			_, err := clients.ELB.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{})
+			_, err := clients.ELBV2.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{})
 			done <- err
 		}()
 
 		return done
 	}
 
-	cloud.Gate().Break("DescribeInstances", front.First(1), sim.Throttled())
-	first := make(chan error, 1)
-	go func() {
-		_, err := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
-		first <- err
-	}()
-	if pause := <-waits.seen; pause != 10*time.Second {
-		t.Errorf("§15: the second attempt waits %s, want 10s", pause)
+	cloud.Gate().Break("elbv2.DescribeLoadBalancers", front.First(1), sim.Throttled())
+	first := describe(t.Context())
+	if pause := <-waits.seen; pause > 100*time.Millisecond {
+		t.Errorf("the pause before the second attempt is %s", pause)
 	}
-	fake.Step(10 * time.Second)
+	_, instances := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
+	_, classic := clients.ELB.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{})
+	_, writes := clients.ELBV2.DeleteTargetGroup(t.Context(), &elbv2.DeleteTargetGroupInput{TargetGroupArn: new("none")})
+	if err := errors.Join(instances, classic); err != nil || apierr.Code(writes) == apierr.CodeThrottled || len(waits.seen) != 0 {
+		t.Errorf("%d calls of other classes waited: %v, %v", len(waits.seen), err, writes)
+	}
+	fake.Step(100 * time.Millisecond)
+	if pause := <-waits.seen; pause > 500*time.Millisecond {
+		t.Errorf("the wait for a token is %s, longer than AWS needs", pause)
+	}
+	fake.Step(500 * time.Millisecond)
 	if err := <-first; err != nil {
-		t.Fatalf("§15: %v", err)
+		t.Fatal(err)
+	}
+	if got := cloud.Gate().Count("elbv2.DescribeLoadBalancers"); got != 2 {
+		t.Errorf("%d attempts, want 2", got)
 	}
 
-	other := call(t.Context())
-	if pause := <-waits.seen; pause < time.Second {
-		t.Errorf("§15: another API waits %s, want some seconds", pause)
-	}
-	if got := cloud.Gate().Count("elb.DescribeLoadBalancers"); got != 0 {
-		t.Errorf("§15: %d calls before the delay is over", got)
-	}
 	fake.Step(time.Minute)
-	if err := <-other; err != nil {
-		t.Fatalf("§15: %v", err)
-	}
-
-	cloud.Gate().Break("DescribeInstances", always, sim.Throttled())
-	fake.Step(time.Second)
+	cloud.Gate().Break("elbv2.DescribeLoadBalancers", always, sim.Throttled())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go func() {
-		_, err := clients.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{})
-		first <- err
-	}()
+	second := describe(ctx)
 	<-waits.seen
-	before := cloud.Gate().Count("DescribeInstances")
+	before := cloud.Gate().Count("elbv2.DescribeLoadBalancers")
 	cancel()
-	if err := <-first; apierr.Code(err) != apierr.CodeCanceled {
-		t.Errorf("§15: given up: %v", err)
+	if err := <-second; apierr.Code(err) != apierr.CodeCanceled {
+		t.Errorf("given up: %v", err)
 	}
-	if got := cloud.Gate().Count("DescribeInstances"); got != before {
-		t.Errorf("§15: who gives up is not retried, got %d more calls", got-before)
+	if got := cloud.Gate().Count("elbv2.DescribeLoadBalancers"); got != before {
+		t.Errorf("a call that is given up is not retried, got %d more attempts", got-before)
+	}
+}
+
+// TestThrottledCreationsOverTheWire proves that calls that are refused more often
+// than the SDK tries by itself succeed nevertheless.
+func TestThrottledCreationsOverTheWire(t *testing.T) {
+	cloud, _ := start(t, sim.Options{})
+	keys(t, cloud)
+	_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: client.Tuning{Speed: 100}})
+	cloud.Gate().Break("elb.DescribeLoadBalancers", front.First(12), sim.Throttled())
+	errs := make(chan error, 4)
+	for range cap(errs) {
+		go func() {
+			_, err := clients.ELB.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{})
+			errs <- err
+		}()
+	}
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := cloud.Gate().Count("elb.DescribeLoadBalancers"); got != 16 {
+		t.Errorf("%d attempts, want 16", got)
 	}
 }
 
@@ -216,6 +235,11 @@ func TestMetrics(t *testing.T) {
 		"cloudprovider_aws_api_request_errors":           {"create_tags 1", "describe_route_tables 1"},
 		"cloudprovider_aws_api_response_status_total":    {"CreateTags,EC2,400 1", "DescribeRouteTables,EC2,503 1", "DescribeSubnets,EC2,403 1"},
 		"cloudprovider_aws_api_throttled_requests_total": {"DescribeInstances 2", "DescribeRouteTables 3"},
+		"multicloud_ccm_aws_throttled_attempts_total":    {"DescribeInstances,ec2 2", "DescribeRouteTables,ec2 3"},
+		"multicloud_ccm_aws_rate_limiter_duration_seconds": {
+			"AssumeRole,sts 1", "CreateTags,ec2 1", "DescribeInstances,ec2 3", "DescribeLoadBalancers,elasticloadbalancing 3",
+			"DescribeRouteTables,ec2 3", "DescribeSubnets,ec2 1",
+		},
 	} {
 		if diff := cmp.Diff(want, counted(t, registry, name)); diff != "" {
 			t.Errorf("§17, %s (-want +got):\n%s", name, diff)
@@ -258,6 +282,9 @@ func TestAllMetrics(t *testing.T) {
 		"cloudprovider_aws_api_request_errors":           {"request"},
 		"cloudprovider_aws_api_throttled_requests_total": {"operation_name"},
 		"cloudprovider_aws_api_response_status_total":    {"service", "operation", "status_code"},
+
+		"multicloud_ccm_aws_rate_limiter_duration_seconds": {"service", "operation"},
+		"multicloud_ccm_aws_throttled_attempts_total":      {"service", "operation"},
 	}
 	got := map[string][]string{}
 	for _, m := range client.AllMetrics() {

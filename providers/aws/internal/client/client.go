@@ -1,15 +1,12 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
@@ -21,7 +18,6 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 )
 
 // Options say as whom and how to call AWS. The zero value is what the SDK finds
@@ -38,34 +34,6 @@ type Options struct {
 	Tuning Tuning
 	// Middleware is for tests, too: it is added to every call, after all other.
 	Middleware []func(*middleware.Stack) error
-}
-
-// Tuning are the times that tests shorten. The zero value is what production
-// uses.
-type Tuning struct {
-	// Timeout bounds one attempt of a call; 30 s.
-	Timeout time.Duration
-	// MaxBackoff bounds the pause before the next attempt; 20 s.
-	MaxBackoff time.Duration
-	// ThrottleDelay is how long a call would wait if AWS throttled all of them;
-	// 60 s. Below one second none waits.
-	ThrottleDelay time.Duration
-	// FileAge is how long keys are known that were read from a file; 1 minute.
-	FileAge time.Duration
-	// Clock tells the time for throttling; the real one.
-	Clock clock.Clock
-}
-
-func (t Tuning) withDefaults() Tuning {
-	t.Timeout = cmp.Or(t.Timeout, 30*time.Second)
-	t.MaxBackoff = cmp.Or(t.MaxBackoff, retry.DefaultMaxBackoff)
-	t.ThrottleDelay = cmp.Or(t.ThrottleDelay, 60*time.Second)
-	t.FileAge = cmp.Or(t.FileAge, time.Minute)
-	if t.Clock == nil {
-		t.Clock = clock.RealClock{}
-	}
-
-	return t
 }
 
 // Base is what the clients have in common before it is known which region they
@@ -121,29 +89,28 @@ func (b *Base) settings() []func(*config.LoadOptions) error {
 	}
 }
 
-// logSDK passes on what the SDK has to say, such as that it falls back to an old
-// version of the instance metadata.
+// logSDK passes on the log messages of the SDK, such as that it falls back to an
+// old version of the instance metadata.
 func logSDK(class logging.Classification, format string, args ...any) {
 	level := klog.Level(4)
 	if class == logging.Warn {
 		level = 2
 	}
-	klog.V(level).InfoS("AWS SDK has something to say", "class", string(class), "text", fmt.Sprintf(format, args...))
+	klog.V(level).InfoS("Log message of the AWS SDK", "class", string(class), "text", fmt.Sprintf(format, args...))
 }
 
 // IMDS is the instance metadata service of this instance.
 func (b *Base) IMDS() *IMDS { return b.imds }
 
-// In makes the clients of a region. It calls nobody: credentials are asked for
-// by the first call.
+// In makes the clients of a region, with rate limiters of their own. It calls
+// nobody: the first call fetches the credentials.
 func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
-	governor := newGovernor(b.options.Tuning.Clock, b.options.Tuning.ThrottleDelay)
-	cfg, err := b.regional(ctx, region, governor)
+	cfg, err := b.regional(ctx, region)
 	if err != nil {
 		return nil, err
 	}
 	stack := func(service Service) []func(*middleware.Stack) error {
-		return b.middleware(service, governor, true)
+		return b.middleware(service, newLimiters(service, b.options.Tuning), true)
 	}
 
 	return &Clients{
@@ -171,24 +138,26 @@ func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
 }
 
 // regional is the configuration of all clients of a region, with credentials.
-func (b *Base) regional(ctx context.Context, region string, g *governor) (aws.Config, error) {
+func (b *Base) regional(ctx context.Context, region string) (aws.Config, error) {
 	anonymous := b.config.Copy()
 	anonymous.Region, anonymous.HTTPClient, anonymous.Credentials = region, b.http, aws.AnonymousCredentials{}
+	anonymous.Retryer = b.pacedRetryer
+	limits := newLimiters(ServiceSTS, b.options.Tuning)
 	load := func(ctx context.Context) (aws.Config, error) {
 		return config.LoadDefaultConfig(ctx, append(b.settings(),
 			config.WithRegion(region),
 			config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = b.newIMDS(false).client }),
-			config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) { o.Client = b.newSTS(anonymous, g) }),
+			config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) { o.Client = b.newSTS(anonymous, limits) }),
 		)...)
 	}
 	cfg, err := load(ctx)
 	if err != nil {
 		return cfg, fmt.Errorf("load the AWS configuration for region %s: %w", region, err)
 	}
-	cfg.HTTPClient = b.http
+	cfg.HTTPClient, cfg.Retryer = b.http, b.pacedRetryer
 	cfg.Credentials = newRereading(cfg.Credentials, b.options.Tuning.FileAge, load)
 	if b.options.RoleARN != "" {
-		role := stscreds.NewAssumeRoleProvider(b.newSTS(cfg, g, b.confusedDeputy()...), b.options.RoleARN)
+		role := stscreds.NewAssumeRoleProvider(b.newSTS(cfg, limits, b.confusedDeputy()...), b.options.RoleARN)
 		cfg.Credentials = aws.NewCredentialsCache(role)
 	}
 	cfg.Credentials = credentials{cfg.Credentials}
@@ -198,9 +167,9 @@ func (b *Base) regional(ctx context.Context, region string, g *governor) (aws.Co
 
 // newSTS makes a client that gets credentials. Its errors reach nobody but
 // through the clients that need the credentials, which say what they mean.
-func (b *Base) newSTS(cfg aws.Config, g *governor, more ...func(*middleware.Stack) error) *sts.Client {
+func (b *Base) newSTS(cfg aws.Config, limits *limiters, more ...func(*middleware.Stack) error) *sts.Client {
 	return sts.NewFromConfig(cfg, func(o *sts.Options) {
-		o.APIOptions = append(o.APIOptions, b.middleware(ServiceSTS, g, false)...)
+		o.APIOptions = append(o.APIOptions, b.middleware(ServiceSTS, limits, false)...)
 		o.APIOptions = append(o.APIOptions, more...)
 		if r, ok := overridden[sts.EndpointParameters](b.options.Overrides, ServiceSTS, cfg.Region); ok {
 			o.EndpointResolverV2 = r

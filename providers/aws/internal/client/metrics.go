@@ -38,6 +38,18 @@ var (
 	}
 )
 
+// The metrics of our own.
+var (
+	limiterDuration = metrics.Metric{
+		Name: "multicloud_ccm_aws_rate_limiter_duration_seconds", Type: metrics.Histogram, Labels: []string{"service", "operation"},
+		Help: "How long attempts of calls waited before they were sent, so that AWS does not throttle them.",
+	}
+	throttledAttempts = metrics.Metric{
+		Name: "multicloud_ccm_aws_throttled_attempts_total", Type: metrics.Counter, Labels: []string{"service", "operation"},
+		Help: "Attempts of calls that AWS throttled.",
+	}
+)
+
 // requestNames are the values of the label request, by operation of EC2. All
 // other calls are not counted there.
 var requestNames = map[string]string{
@@ -61,31 +73,39 @@ var serviceNames = map[Service]string{
 
 // AllMetrics lists the metrics of this package, by name.
 func AllMetrics() []metrics.Metric {
-	return []metrics.Metric{requestDuration, requestErrors, responseStatus, throttledRequests}
+	return []metrics.Metric{
+		requestDuration, requestErrors, responseStatus, throttledRequests, limiterDuration, throttledAttempts,
+	}
 }
 
 // Metrics counts the calls of all clients of the process.
 type Metrics struct {
 	recorder Recorder
 
-	requestDuration                                  *kmetrics.HistogramVec
-	requestErrors, responseStatus, throttledRequests *kmetrics.CounterVec
+	requestDuration, limiterDuration                                    *kmetrics.HistogramVec
+	requestErrors, responseStatus, throttledRequests, throttledAttempts *kmetrics.CounterVec
 }
 
 // NewMetrics makes the metrics of this package, which count once they are
 // registered, beside a recorder that is told of every call.
 func NewMetrics(recorder Recorder) *Metrics {
 	return &Metrics{
-		recorder: recorder,
-		requestDuration: kmetrics.NewHistogramVec(&kmetrics.HistogramOpts{
-			Name: requestDuration.Name, Help: requestDuration.Help,
-			Buckets:        slices.Concat(kmetrics.ExponentialBuckets(0.005, 2, 12), []float64{30, 60}),
-			StabilityLevel: kmetrics.ALPHA,
-		}, requestDuration.Labels),
+		recorder:          recorder,
+		requestDuration:   newHistogram(requestDuration),
+		limiterDuration:   newHistogram(limiterDuration),
 		requestErrors:     newCounter(requestErrors),
 		responseStatus:    newCounter(responseStatus),
 		throttledRequests: newCounter(throttledRequests),
+		throttledAttempts: newCounter(throttledAttempts),
 	}
+}
+
+func newHistogram(m metrics.Metric) *kmetrics.HistogramVec {
+	return kmetrics.NewHistogramVec(&kmetrics.HistogramOpts{
+		Name: m.Name, Help: m.Help,
+		Buckets:        slices.Concat(kmetrics.ExponentialBuckets(0.005, 2, 12), []float64{30, 60}),
+		StabilityLevel: kmetrics.ALPHA,
+	}, m.Labels)
 }
 
 func newCounter(m metrics.Metric) *kmetrics.CounterVec {
@@ -96,7 +116,7 @@ func newCounter(m metrics.Metric) *kmetrics.CounterVec {
 
 // Register hands the metrics to a registry, such as that of legacyregistry.
 func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) {
-	mustRegister(m.requestDuration, m.requestErrors, m.responseStatus, m.throttledRequests)
+	mustRegister(m.requestDuration, m.requestErrors, m.responseStatus, m.throttledRequests, m.limiterDuration, m.throttledAttempts)
 }
 
 // call counts a call with all its attempts. What it returns is called with the
@@ -122,8 +142,14 @@ func (m *Metrics) call(service Service, operation string) func(err error) {
 }
 
 // throttled counts an attempt that was.
-func (m *Metrics) throttled(operation string) {
+func (m *Metrics) throttled(service Service, operation string) {
 	m.throttledRequests.WithLabelValues(operation).Inc()
+	m.throttledAttempts.WithLabelValues(serviceNames[service], operation).Inc()
+}
+
+// waited notes how long an attempt waited for the rate limiter.
+func (m *Metrics) waited(service Service, operation string, d time.Duration) {
+	m.limiterDuration.WithLabelValues(serviceNames[service], operation).Observe(d.Seconds())
 }
 
 // nobody is told of every call and remembers none.

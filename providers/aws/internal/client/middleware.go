@@ -9,16 +9,18 @@ import (
 )
 
 // middleware is what every call of a service goes through: once for the call as
-// a whole, and, with a governor, before and after each of its attempts.
-func (b *Base) middleware(service Service, g *governor, marks bool) []func(*middleware.Stack) error {
+// a whole, and, with limiters, before and after each of its attempts.
+func (b *Base) middleware(service Service, limits *limiters, marks bool) []func(*middleware.Stack) error {
 	around := []func(*middleware.Stack) error{func(s *middleware.Stack) error {
-		whole := &wholeCall{service: service, operation: s.ID(), metrics: b.options.Metrics, marks: marks}
+		whole := &wholeCall{
+			service: service, operation: s.ID(), metrics: b.options.Metrics, marks: marks, limits: limits, tuning: b.options.Tuning,
+		}
 
 		return s.Initialize.Add(whole, middleware.Before)
 	}}
-	if g != nil {
+	if limits != nil {
 		around = append(around, func(s *middleware.Stack) error {
-			each := &attempt{service: service, operation: s.ID(), metrics: b.options.Metrics, governor: g}
+			each := &attempt{service: service, operation: s.ID(), metrics: b.options.Metrics}
 
 			return s.Finalize.Insert(each, (*retry.Attempt)(nil).ID(), middleware.After)
 		})
@@ -34,6 +36,9 @@ type wholeCall struct {
 	metrics   *Metrics
 	// marks says whether the caller learns what the error means.
 	marks bool
+	// limits has the limiter of the call; nil where calls are not limited.
+	limits *limiters
+	tuning Tuning
 }
 
 // ID implements middleware.InitializeMiddleware.
@@ -44,6 +49,9 @@ func (c *wholeCall) HandleInitialize(ctx context.Context, in middleware.Initiali
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
 	end := c.metrics.call(c.service, c.operation)
+	if c.limits != nil {
+		ctx = newPacing(ctx, c.limits.of(c.operation, in.Parameters), c.tuning).into(ctx)
+	}
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	marked := classify(c.service, err)
 	end(marked)
@@ -54,12 +62,11 @@ func (c *wholeCall) HandleInitialize(ctx context.Context, in middleware.Initiali
 	return out, metadata, err
 }
 
-// attempt makes each attempt of a call wait while AWS throttles.
+// attempt makes each attempt of a call wait for the rate limiter of its class.
 type attempt struct {
 	service   Service
 	operation string
 	metrics   *Metrics
-	governor  *governor
 }
 
 // ID implements middleware.FinalizeMiddleware.
@@ -69,15 +76,19 @@ func (*attempt) ID() string { return "multicloud-ccm/attempt" }
 func (a *attempt) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
 	out middleware.FinalizeOutput, metadata middleware.Metadata, err error,
 ) {
-	if err := a.governor.wait(ctx); err != nil {
+	p := pacingOf(ctx)
+	began := p.now()
+	err = p.wait(ctx)
+	sent := p.now()
+	a.metrics.waited(a.service, a.operation, sent.Sub(began))
+	if err != nil {
 		return out, metadata, err
 	}
 	out, metadata, err = next.HandleFinalize(ctx, in)
 	if throttled(err) {
-		a.governor.throttled()
-		a.metrics.throttled(a.operation)
+		a.metrics.throttled(a.service, a.operation)
 		klog.FromContext(ctx).V(4).Info("AWS throttled a call", "service", a.service, "operation", a.operation, "code", Code(err))
 	}
 
-	return out, metadata, err
+	return out, metadata, p.after(sent, err)
 }

@@ -1,0 +1,110 @@
+package client
+
+import (
+	"path"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+)
+
+// bucket is a token bucket of AWS, and which operations take their tokens from
+// it. An account has each of them once per region.
+type bucket struct {
+	class string
+	// burst is how many tokens it holds, rate how many it gets in a second.
+	burst int
+	rate  float64
+	// each means that every operation of the class has such a bucket of its own.
+	each bool
+	// operations are patterns for path.Match.
+	operations []string
+	// inputs reports whether the input of an operation belongs to the class. Nil
+	// means that every input does.
+	inputs func(input any) bool
+}
+
+// buckets are those of a service; the first that an operation fits counts.
+var buckets = map[Service][]bucket{
+	// docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html: the size
+	// comes from the category of an action, but each action is limited by itself.
+	ServiceEC2: {
+		{class: "topology", burst: 1, rate: 1, operations: []string{"DescribeInstanceTopology"}},
+		{class: "tags", burst: 100, rate: 10, each: true, operations: []string{"CreateTags", "DeleteTags"}},
+		{class: "interface-attributes", burst: 100, rate: 5, operations: []string{"ModifyNetworkInterfaceAttribute"}},
+		{
+			class: "resource-intensive", burst: 50, rate: 5, each: true,
+			operations: []string{"AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"},
+		},
+		{
+			class: "unfiltered", burst: 50, rate: 10, each: true, inputs: isUnfiltered,
+			operations: []string{"DescribeInstances", "DescribeNetworkInterfaces", "DescribeSecurityGroups"},
+		},
+		{class: "non-mutating", burst: 100, rate: 20, each: true, operations: []string{"Describe*"}},
+		{class: "mutating", burst: 50, rate: 5, each: true, operations: []string{"*"}},
+	},
+	// docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html:
+	// each version of the API has buckets of its own, one for each category.
+	ServiceELB: {
+		{class: "registration", burst: 20, rate: 4, operations: []string{"RegisterInstances*", "DeregisterInstances*"}},
+		{class: "resource-intensive", burst: 10, rate: 10, operations: []string{"CreateLoadBalancer"}},
+		{class: "non-mutating", burst: 40, rate: 10, operations: []string{"Describe*"}},
+		{class: "mutating", burst: 40, rate: 10, operations: []string{"*"}},
+	},
+	ServiceELBV2: {
+		{class: "registration", burst: 20, rate: 4, operations: []string{"RegisterTargets", "DeregisterTargets"}},
+		{class: "resource-intensive", burst: 10, rate: 10, operations: []string{"CreateLoadBalancer"}},
+		{class: "non-mutating", burst: 40, rate: 10, operations: []string{"Describe*"}},
+		{class: "mutating", burst: 40, rate: 10, operations: []string{"*"}},
+	},
+	// docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html: 600
+	// requests a second, for most actions together.
+	ServiceSTS: {
+		{class: "requests", burst: 600, rate: 600, operations: []string{"*"}},
+	},
+}
+
+// bucketOf returns the bucket that an operation takes its tokens from. The last
+// one of a service takes all that no other does.
+func bucketOf(service Service, operation string, input any) bucket {
+	all := buckets[service]
+	for _, b := range all {
+		if b.fits(operation) && (b.inputs == nil || b.inputs(input)) {
+			return b
+		}
+	}
+
+	return all[len(all)-1]
+}
+
+func (b bucket) fits(operation string) bool {
+	for _, pattern := range b.operations {
+		if ok, err := path.Match(pattern, operation); ok && err == nil {
+			return true
+		}
+	}
+
+	return false
+}
+
+// key tells the buckets of a service apart.
+func (b bucket) key(operation string) string {
+	if b.each {
+		return b.class + "/" + operation
+	}
+
+	return b.class
+}
+
+// isUnfiltered reports whether a query has neither a filter nor a page size. IDs
+// are no filter.
+func isUnfiltered(input any) bool {
+	switch in := input.(type) {
+	case *ec2.DescribeInstancesInput:
+		return len(in.Filters) == 0 && in.MaxResults == nil && in.NextToken == nil
+	case *ec2.DescribeNetworkInterfacesInput:
+		return len(in.Filters) == 0 && in.MaxResults == nil && in.NextToken == nil
+	case *ec2.DescribeSecurityGroupsInput:
+		return len(in.Filters) == 0 && in.MaxResults == nil && in.NextToken == nil
+	default:
+		return false
+	}
+}

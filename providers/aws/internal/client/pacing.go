@@ -1,0 +1,123 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+const (
+	// firstPause is what a call waits after its first throttled response, before
+	// it queues for a token again; it doubles up to longestPause.
+	firstPause   = 50 * time.Millisecond
+	longestPause = time.Second
+	// mostAttempts bounds the attempts of a call. Its patience ends before.
+	mostAttempts = 60
+)
+
+// pacing is what the attempts of one call share: how long they may wait, and
+// when there is no further one. A call uses it one attempt at a time.
+type pacing struct {
+	tuning  Tuning
+	limiter *limiter
+	// until is when the call waits no longer.
+	until time.Time
+	pause wait.Backoff
+
+	// throttles and failures count the attempts that were throttled, and those
+	// that failed otherwise. next is the pause before the next attempt, and last
+	// the error of the one before, if it was throttled.
+	throttles, failures int
+	next                time.Duration
+	last                error
+}
+
+// pacingKey is the context key of the pacing of a call.
+type pacingKey struct{}
+
+func newPacing(ctx context.Context, l *limiter, t Tuning) *pacing {
+	return &pacing{
+		tuning: t, limiter: l, until: t.Clock.Now().Add(t.patience(ctx)),
+		pause: wait.Backoff{
+			Duration: time.Duration(float64(firstPause) / t.Speed), Cap: time.Duration(float64(longestPause) / t.Speed),
+			Factor: 2, Jitter: 0.5, Steps: mostAttempts,
+		},
+	}
+}
+
+func (p *pacing) into(ctx context.Context) context.Context {
+	return context.WithValue(ctx, pacingKey{}, p)
+}
+
+// pacingOf returns the pacing of the call that a context belongs to, which must
+// have one.
+func pacingOf(ctx context.Context) *pacing {
+	return ctx.Value(pacingKey{}).(*pacing)
+}
+
+func (p *pacing) now() time.Time { return p.tuning.Clock.Now() }
+
+// wait returns when an attempt may be made. The error of a caller that gives up,
+// or whose patience ends, is not retried.
+func (p *pacing) wait(ctx context.Context) error {
+	if !p.tuning.paced() {
+		return nil
+	}
+	err := sleep(ctx, p.tuning.Clock, p.next)
+	if err == nil {
+		err = p.limiter.take(ctx, p.until)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, errNoToken):
+		return &aws.RequestCanceledError{Err: fmt.Errorf("wait for the rate limiter: %w", err)}
+	case p.last != nil:
+		return p.giveUp(p.last)
+	default:
+		return apierr.Mark(apierr.ErrThrottled, err)
+	}
+}
+
+// after takes note of the end of an attempt. The error that it returns is not
+// retried if there is no time or no attempt left.
+func (p *pacing) after(sent time.Time, err error) error {
+	p.last, p.next = nil, 0
+	switch {
+	case err == nil:
+		p.limiter.accepted(sent)
+
+		return nil
+	case throttled(err):
+		p.throttles++
+		p.last, p.next = err, p.pause.Step()
+		p.limiter.throttled(sent)
+		if p.throttles >= retry.DefaultMaxAttempts && p.now().Add(p.next).After(p.until) {
+			return p.giveUp(err)
+		}
+
+		return err
+	}
+	p.failures++
+	if code := status(err); code != 0 && code < http.StatusInternalServerError && !isCredentials(err) {
+		p.limiter.accepted(sent)
+	}
+	if p.failures >= retry.DefaultMaxAttempts {
+		return p.giveUp(err)
+	}
+
+	return err
+}
+
+// giveUp makes an error the last of the call.
+func (p *pacing) giveUp(err error) error {
+	return &retry.MaxAttemptsError{Attempt: p.throttles + p.failures, Err: err}
+}

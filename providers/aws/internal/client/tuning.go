@@ -1,0 +1,60 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"k8s.io/utils/clock"
+)
+
+// paceable is the shortest ThrottleDelay with which calls wait for the rate
+// limiters.
+const paceable = time.Second
+
+// Tuning are the times that tests shorten. The zero value is what production
+// uses.
+type Tuning struct {
+	// Timeout bounds one attempt of a call; 30 s.
+	Timeout time.Duration
+	// MaxBackoff bounds the pause before the next attempt; 20 s.
+	MaxBackoff time.Duration
+	// ThrottleDelay bounds how long the attempts of one call wait for the rate
+	// limiters, all together; 30 s, and half of the time until the deadline of a
+	// caller that has one. Below one second none waits.
+	ThrottleDelay time.Duration
+	// Speed is how many times faster than the buckets of AWS the rate limiters
+	// fill; 1.
+	Speed float64
+	// FileAge is how long keys are known that were read from a file; 1 minute.
+	FileAge time.Duration
+	// Clock tells the time for the rate limiters; the real one.
+	Clock clock.Clock
+}
+
+func (t Tuning) withDefaults() Tuning {
+	t.Timeout = cmp.Or(t.Timeout, 30*time.Second)
+	t.MaxBackoff = cmp.Or(t.MaxBackoff, retry.DefaultMaxBackoff)
+	t.ThrottleDelay = cmp.Or(t.ThrottleDelay, 30*time.Second)
+	t.Speed = cmp.Or(t.Speed, 1)
+	t.FileAge = cmp.Or(t.FileAge, time.Minute)
+	if t.Clock == nil {
+		t.Clock = clock.RealClock{}
+	}
+
+	return t
+}
+
+// paced reports whether calls wait for the rate limiters.
+func (t Tuning) paced() bool { return t.ThrottleDelay >= paceable }
+
+// patience is how long a call may wait for the rate limiters. Half of its time
+// stays for the call itself.
+func (t Tuning) patience(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(t.ThrottleDelay, time.Until(deadline)/2)
+	}
+
+	return t.ThrottleDelay
+}

@@ -1,0 +1,154 @@
+package client
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// virtualCloud is the far end of the HTTP transport of the SDK's clients inside a
+// synctest bubble, where a connection would stop the clock. It knows nothing but
+// token buckets.
+type virtualCloud struct {
+	// latency bounds how long a request is under way before it counts.
+	latency time.Duration
+	// refuses throttles a request whatever the buckets hold; nil throttles none.
+	refuses func(service Service, action string) bool
+
+	mu                  sync.Mutex
+	random              *rand.Rand
+	buckets             map[string]*rate.Limiter
+	accepted, throttled map[Service]int
+}
+
+func newVirtualCloud() *virtualCloud {
+	return &virtualCloud{
+		random: rand.New(rand.NewPCG(1, 2)), buckets: map[string]*rate.Limiter{},
+		accepted: map[Service]int{}, throttled: map[Service]int{},
+	}
+}
+
+// clients returns clients that call the cloud, with the tuning of production.
+func (v *virtualCloud) clients(t *testing.T, tuning Tuning) *Clients {
+	t.Helper()
+	base, err := Load(t.Context(), Options{Tuning: tuning})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base.http = &http.Client{Transport: v}
+	clients, err := base.In(t.Context(), "us-west-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return clients
+}
+
+// RoundTrip implements http.RoundTripper.
+func (v *virtualCloud) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, err
+	}
+	service := map[string]Service{
+		"2016-11-15": ServiceEC2, "2012-06-01": ServiceELB, "2015-12-01": ServiceELBV2, "2011-06-15": ServiceSTS,
+	}[form.Get("Version")]
+	if err := v.travel(r.Context()); err != nil {
+		return nil, err
+	}
+	response := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: http.NoBody}
+	if v.take(service, form.Get("Action")) {
+		return response, nil
+	}
+	response.StatusCode = http.StatusBadRequest
+	text := "<ErrorResponse><Error><Code>Throttling</Code><Message>Rate exceeded</Message></Error></ErrorResponse>"
+	if service == ServiceEC2 {
+		response.StatusCode = http.StatusServiceUnavailable
+		text = "<Response><Errors><Error><Code>RequestLimitExceeded</Code><Message>no</Message></Error></Errors></Response>"
+	}
+	response.Body = io.NopCloser(strings.NewReader(text))
+
+	return response, nil
+}
+
+// travel takes the time of a request on its way.
+func (v *virtualCloud) travel(ctx context.Context) error {
+	if v.latency == 0 {
+		return nil
+	}
+	v.mu.Lock()
+	d := time.Duration(v.random.Int64N(int64(v.latency)))
+	v.mu.Unlock()
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// take takes a token for a request and reports whether there was one. The sizes
+// are those of the documentation of AWS.
+func (v *virtualCloud) take(service Service, action string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.refuses != nil && v.refuses(service, action) || !v.bucket(service, action).Allow() {
+		v.throttled[service]++
+
+		return false
+	}
+	v.accepted[service]++
+
+	return true
+}
+
+func (v *virtualCloud) bucket(service Service, action string) *rate.Limiter {
+	key, limit, burst := string(service)+" "+action, rate.Limit(20), 100
+	if strings.HasPrefix(action, "Describe") && service != ServiceEC2 {
+		key, limit, burst = string(service), 10, 40
+	}
+	if v.buckets[key] == nil {
+		v.buckets[key] = rate.NewLimiter(limit, burst)
+	}
+
+	return v.buckets[key]
+}
+
+// counts returns how many requests of a service were accepted and throttled.
+func (v *virtualCloud) counts(service Service) (accepted, throttled int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+
+	return v.accepted[service], v.throttled[service]
+}
+
+// virtualKeys has the SDK find a key pair.
+func virtualKeys(t *testing.T) {
+	t.Helper()
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIAVIRTUAL")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+}
+
+// load takes tokens for reads of load balancers, as another process of the same
+// account does: at random times, so many a second.
+func (v *virtualCloud) load(ctx context.Context, perSecond float64) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for ctx.Err() == nil {
+		time.Sleep(time.Duration(random.ExpFloat64() / perSecond * float64(time.Second)))
+		v.mu.Lock()
+		v.bucket(ServiceELBV2, "Describe").Allow()
+		v.mu.Unlock()
+	}
+}
