@@ -45,21 +45,31 @@ var buckets = map[Service][]bucket{
 	// each version of the API has buckets of its own, one for each category.
 	ServiceELB: {
 		{class: "registration", burst: 20, rate: 4, operations: []string{"RegisterInstances*", "DeregisterInstances*"}},
-		{class: "resource-intensive", burst: 10, rate: 10, operations: []string{"CreateLoadBalancer"}},
+		{
+			class: "resource-intensive", burst: 10, rate: 0.2,
+			operations: []string{"CreateLoadBalancer", "AttachLoadBalancerToSubnets", "DetachLoadBalancerFromSubnets"},
+		},
 		{class: "non-mutating", burst: 40, rate: 10, operations: []string{"Describe*"}},
-		{class: "mutating", burst: 40, rate: 10, operations: []string{"*"}},
+		{class: "mutating", burst: 20, rate: 3, operations: []string{"*"}},
 	},
 	ServiceELBV2: {
 		{class: "registration", burst: 20, rate: 4, operations: []string{"RegisterTargets", "DeregisterTargets"}},
-		{class: "resource-intensive", burst: 10, rate: 10, operations: []string{"CreateLoadBalancer"}},
+		{class: "resource-intensive", burst: 10, rate: 0.2, operations: []string{"CreateLoadBalancer"}},
 		{class: "non-mutating", burst: 40, rate: 10, operations: []string{"Describe*"}},
-		{class: "mutating", burst: 40, rate: 10, operations: []string{"*"}},
+		{class: "mutating", burst: 20, rate: 3, operations: []string{"*"}},
 	},
 	// docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html: 600
 	// requests a second, for most actions together.
 	ServiceSTS: {
 		{class: "requests", burst: 600, rate: 600, operations: []string{"*"}},
 	},
+}
+
+// sharedBuckets are those that every operation of a service takes a token from,
+// too. docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
+var sharedBuckets = map[Service]bucket{
+	ServiceELB:   {class: "account", burst: 40, rate: 10},
+	ServiceELBV2: {class: "account", burst: 40, rate: 10},
 }
 
 // bucketOf returns the bucket that an operation takes its tokens from. The last

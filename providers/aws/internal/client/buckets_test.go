@@ -39,11 +39,12 @@ func TestBucketOf(t *testing.T) {
 		"interface":         {ServiceEC2, "ModifyNetworkInterfaceAttribute", nil, "interface-attributes", 100, 5},
 		"classic read":      {ServiceELB, "DescribeTags", nil, "non-mutating", 40, 10},
 		"classic instances": {ServiceELB, "DeregisterInstancesFromLoadBalancer", nil, "registration", 20, 4},
-		"classic creation":  {ServiceELB, "CreateLoadBalancer", nil, "resource-intensive", 10, 10},
-		"classic listeners": {ServiceELB, "CreateLoadBalancerListeners", nil, "mutating", 40, 10},
+		"classic creation":  {ServiceELB, "CreateLoadBalancer", nil, "resource-intensive", 10, 0.2},
+		"classic subnets":   {ServiceELB, "DetachLoadBalancerFromSubnets", nil, "resource-intensive", 10, 0.2},
+		"classic listeners": {ServiceELB, "CreateLoadBalancerListeners", nil, "mutating", 20, 3},
 		"network read":      {ServiceELBV2, "DescribeTargetHealth", nil, "non-mutating", 40, 10},
 		"network targets":   {ServiceELBV2, "RegisterTargets", nil, "registration", 20, 4},
-		"network write":     {ServiceELBV2, "ModifyTargetGroupAttributes", nil, "mutating", 40, 10},
+		"network write":     {ServiceELBV2, "ModifyTargetGroupAttributes", nil, "mutating", 20, 3},
 		"role":              {ServiceSTS, "AssumeRole", nil, "requests", 600, 600},
 	}
 	for name, tc := range cases {

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -17,78 +18,171 @@ const (
 	burstShare = 0.9
 	rateShare  = 0.95
 
-	// slower is what remains of the rate after a throttled response, faster what
-	// a response of any other kind makes of a lowered rate.
+	// slower is what remains of the pace after a throttled response, faster what
+	// a response of any other kind makes of it.
 	slower = 0.7
 	faster = 1.25
-	// lowestShare and lowestRate bound how far the rate goes down. However many
-	// responses are throttled, the next attempt is at most half a second away, or
-	// as long as AWS itself needs for the next token.
+	// lowestShare and lowestPace bound how slow it gets: however many responses
+	// are throttled, there are a quarter of the usual attempts, and three in a
+	// second unless AWS allows fewer.
 	lowestShare = 0.25
-	lowestRate  = 2
+	lowestPace  = 3
+	// slowPace is the highest pace of a bucket that fills slower than that.
+	slowPace = 5
 )
 
 // errNoToken is the end of a call for which there is no token in time.
 var errNoToken = errors.New("no token of the rate limiter in time")
 
-// limiter paces the calls of one operation class as AWS does, so that few are
-// throttled, and paces them slower while some are: another process may use the
-// same account. It is safe for concurrent use.
+// limiter limits the calls of one operation class as AWS does, so that few are
+// throttled, and slows them down while some are: another process may use the same
+// account. It is safe for concurrent use.
 //
 // The adaptive mode of the SDK's retryer does not fit. It has one rate for all
-// operations of a client, starts to pace only after the first throttled response,
-// from whatever rate it then measures, and waits for a token without bound.
+// operations of a client, limits nothing before the first throttled response,
+// starts from whatever rate it measures then, and waits for a token without bound.
 type limiter struct {
 	clock clock.Clock
-	// highest is the rate without throttled responses, lowest that with nothing
-	// else.
-	highest, lowest rate.Limit
-	tokens          *rate.Limiter
-	// turn is held by the caller that waits for the next token. The others queue
-	// behind it, so that a changed rate counts for all of them.
+	// tokens are ours of the bucket of the class. shared are those of a bucket
+	// that other classes use, too; nil without one.
+	tokens, shared *rate.Limiter
+	// pace is what throttled responses slow down, from highest to lowest. It is
+	// tokens, unless the bucket fills so slowly that attempts that take no token
+	// from AWS would wait for nothing; then it is rate.Inf until the first of them.
+	pace            *rate.Limiter
+	lowest, highest rate.Limit
+	// turn is held by the caller that is next. The others queue behind it, so that
+	// a changed pace counts for all of them.
 	turn chan struct{}
 
 	mu sync.Mutex
-	// lowered is when the rate went down last.
-	lowered time.Time
+	// slowed is when the pace was lowered last.
+	slowed time.Time
+	// returned are tokens that calls had taken and AWS had not.
+	returned int
 }
 
 // newLimiter returns a limiter for a bucket that fills faster than that of AWS by
 // a factor.
-func newLimiter(clk clock.Clock, b bucket, speed float64) *limiter {
-	highest := rate.Limit(b.rate * rateShare * speed)
-
-	return &limiter{
-		clock:   clk,
-		highest: highest,
-		lowest:  min(highest, max(highest*lowestShare, rate.Limit(lowestRate*speed))),
-		tokens:  rate.NewLimiter(highest, max(1, int(float64(b.burst)*burstShare))),
-		turn:    make(chan struct{}, 1),
+func newLimiter(clk clock.Clock, b bucket, shared *rate.Limiter, speed float64) *limiter {
+	tokens := newTokens(b, speed)
+	l := &limiter{
+		clock: clk, tokens: tokens, shared: shared, pace: tokens, highest: tokens.Limit(), turn: make(chan struct{}, 1),
 	}
+	if b.rate < lowestPace {
+		l.pace, l.highest = rate.NewLimiter(rate.Inf, 1), rate.Limit(slowPace*speed)
+	}
+	l.lowest = min(l.highest, max(l.highest*lowestShare, rate.Limit(lowestPace*speed)))
+
+	return l
 }
 
-// take waits for a token. A caller that gives up, or for which there is none
-// until the given time, leaves the queue without one.
-func (l *limiter) take(ctx context.Context, until time.Time) error {
+// isSlow reports whether attempts have a pace of their own.
+func (l *limiter) isSlow() bool { return l.pace != l.tokens }
+
+// newTokens returns our part of a bucket, full.
+func newTokens(b bucket, speed float64) *rate.Limiter {
+	return rate.NewLimiter(rate.Limit(b.rate*rateShare*speed), max(1, int(float64(b.burst)*burstShare)))
+}
+
+// take waits until an attempt may be made. The one after a throttled attempt
+// needs no second token of a slow bucket, because AWS took none, and does not queue
+// behind those that do. A caller that gives up, or for which there is no token
+// until the given time, leaves the queue and has taken none.
+func (l *limiter) take(ctx context.Context, until time.Time, again bool) error {
+	if again && l.isSlow() {
+		return l.spend(ctx, until, l.pace)
+	}
 	if err := l.queue(ctx, until); err != nil {
 		return err
 	}
 	defer func() { <-l.turn }()
-	now := l.clock.Now()
-	token := l.tokens.ReserveN(now, 1)
-	delay := token.DelayFrom(now)
-	if delay > 0 && now.Add(delay).After(until) {
-		token.CancelAt(now)
-
-		return errNoToken
+	if !l.reuse() {
+		return l.spend(ctx, until, l.needed()...)
 	}
-	if err := sleep(ctx, l.clock, delay); err != nil {
-		token.CancelAt(l.clock.Now())
-
-		return err
+	err := l.spend(ctx, until, l.pace)
+	if err != nil {
+		l.giveBack()
 	}
 
-	return nil
+	return err
+}
+
+// spend waits until each of the buckets has a token, and takes them.
+func (l *limiter) spend(ctx context.Context, until time.Time, needed ...*rate.Limiter) error {
+	for {
+		now := l.clock.Now()
+		delay := missing(now, needed)
+		switch {
+		case delay == 0 && allow(now, needed):
+			return nil
+		case delay > 0 && now.Add(delay).After(until):
+			return errNoToken
+		}
+		if err := sleep(ctx, l.clock, delay); err != nil {
+			return err
+		}
+	}
+}
+
+// needed are the buckets that a first attempt takes a token from.
+func (l *limiter) needed() []*rate.Limiter {
+	all := []*rate.Limiter{l.tokens}
+	if l.isSlow() {
+		all = append(all, l.pace)
+	}
+	if l.shared != nil {
+		all = append(all, l.shared)
+	}
+
+	return all
+}
+
+// giveBack returns the token of a call whose last attempt was throttled. A bucket
+// that fills soon does not need it.
+func (l *limiter) giveBack() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.isSlow() {
+		l.returned = min(l.returned+1, l.tokens.Burst())
+	}
+}
+
+// reuse takes a token that was given back and reports whether there was one.
+func (l *limiter) reuse() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.returned == 0 {
+		return false
+	}
+	l.returned--
+
+	return true
+}
+
+// missing returns how long it takes until each of the buckets has a token.
+func missing(now time.Time, buckets []*rate.Limiter) time.Duration {
+	var longest time.Duration
+	for _, b := range buckets {
+		if tokens := b.TokensAt(now); tokens < 1 && b.Limit() != rate.Inf {
+			seconds := (1 - tokens) / float64(b.Limit())
+			longest = max(longest, time.Duration(math.Ceil(seconds*float64(time.Second))))
+		}
+	}
+
+	return longest
+}
+
+// allow takes a token from each of the buckets, the shared one first: another
+// class may have been faster there.
+func allow(now time.Time, buckets []*rate.Limiter) bool {
+	for i := len(buckets) - 1; i >= 0; i-- {
+		if !buckets[i].AllowN(now, 1) {
+			return false
+		}
+	}
+
+	return true
 }
 
 // queue waits for the caller's turn.
@@ -110,30 +204,41 @@ func (l *limiter) queue(ctx context.Context, until time.Time) error {
 	}
 }
 
-// throttled lowers the rate after a throttled response to an attempt that was
-// made at a time. The bucket of AWS is empty then, so ours is emptied, too. The
-// attempts that were under way together count once.
+// throttled lowers the pace after a throttled response to an attempt that was
+// made at a time. The bucket of AWS is empty then, so ours is emptied, too, unless
+// it is slow: its tokens would not come back for long. The attempts that were
+// under way together count once.
 func (l *limiter) throttled(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if sent.Before(l.lowered) {
+	if sent.Before(l.slowed) {
 		return
 	}
 	now := l.clock.Now()
-	l.lowered = now
-	l.tokens.SetLimitAt(now, max(l.tokens.Limit()*slower, l.lowest))
-	if n := int(l.tokens.TokensAt(now)); n > 0 {
-		l.tokens.AllowN(now, n)
-	}
+	l.slowed = now
+	l.pace.SetLimitAt(now, max(min(l.pace.Limit(), l.highest)*slower, l.lowest))
+	empty(now, l.pace)
 }
 
-// accepted raises a lowered rate after a response to an attempt that was made at
+// accepted raises a lowered pace after a response to an attempt that was made at
 // a time.
 func (l *limiter) accepted(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if limit := l.tokens.Limit(); limit < l.highest && !sent.Before(l.lowered) {
-		l.tokens.SetLimitAt(l.clock.Now(), min(limit*faster, l.highest))
+	limit := l.pace.Limit()
+	if limit == rate.Inf || limit == l.highest || sent.Before(l.slowed) {
+		return
+	}
+	if limit = min(limit*faster, l.highest); limit == l.highest && l.isSlow() {
+		limit = rate.Inf
+	}
+	l.pace.SetLimitAt(l.clock.Now(), limit)
+}
+
+// empty takes all tokens from a bucket.
+func empty(now time.Time, b *rate.Limiter) {
+	if n := int(b.TokensAt(now)); n > 0 {
+		b.AllowN(now, n)
 	}
 }
 
@@ -150,32 +255,4 @@ func sleep(ctx context.Context, clk clock.Clock, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// limiters are those of one service in one region, one for each bucket. They are
-// safe for concurrent use.
-type limiters struct {
-	service Service
-	clock   clock.Clock
-	speed   float64
-
-	mu    sync.Mutex
-	byKey map[string]*limiter
-}
-
-func newLimiters(service Service, t Tuning) *limiters {
-	return &limiters{service: service, clock: t.Clock, speed: t.Speed, byKey: map[string]*limiter{}}
-}
-
-// of returns the limiter for an operation.
-func (l *limiters) of(operation string, input any) *limiter {
-	b := bucketOf(l.service, operation, input)
-	key := b.key(operation)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.byKey[key] == nil {
-		l.byKey[key] = newLimiter(l.clock, b, l.speed)
-	}
-
-	return l.byKey[key]
 }

@@ -50,7 +50,9 @@ func (c *wholeCall) HandleInitialize(ctx context.Context, in middleware.Initiali
 ) {
 	end := c.metrics.call(c.service, c.operation)
 	if c.limits != nil {
-		ctx = newPacing(ctx, c.limits.of(c.operation, in.Parameters), c.tuning).into(ctx)
+		p := newPacing(ctx, c.limits.of(c.operation, in.Parameters), c.tuning)
+		defer p.end()
+		ctx = p.into(ctx)
 	}
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	marked := classify(c.service, err)

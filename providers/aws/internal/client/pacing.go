@@ -73,7 +73,7 @@ func (p *pacing) wait(ctx context.Context) error {
 	}
 	err := sleep(ctx, p.tuning.Clock, p.next)
 	if err == nil {
-		err = p.limiter.take(ctx, p.until)
+		err = p.limiter.take(ctx, p.until, p.last != nil)
 	}
 	switch {
 	case err == nil:
@@ -115,6 +115,13 @@ func (p *pacing) after(sent time.Time, err error) error {
 	}
 
 	return err
+}
+
+// end returns the token that AWS did not take.
+func (p *pacing) end() {
+	if p.last != nil {
+		p.limiter.giveBack()
+	}
 }
 
 // giveUp makes an error the last of the call.

@@ -14,9 +14,6 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-	"golang.org/x/time/rate"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // workers runs a function that many times at once and waits for all of them.
@@ -105,9 +102,10 @@ func TestStormIsOverSoonAfterItsEnd(t *testing.T) {
 				cloud.refuses = func(Service, string) bool { return time.Since(began) < storm }
 				clients := cloud.clients(t, Tuning{})
 				workers(callers, func(int) {
-					for i, pause := 0, 5*time.Second; i < 5; {
-						if err := errors.Join(describeGroups(t.Context(), clients), createClassic(t.Context(), clients)); err == nil {
-							i++
+					calls := []func(context.Context, *Clients) error{describeGroups, createClassic, describeGroups, describeGroups}
+					for pause := 5 * time.Second; len(calls) > 0; {
+						if err := calls[0](t.Context(), clients); err == nil {
+							calls = calls[1:]
 							continue
 						}
 						time.Sleep(pause)
@@ -117,8 +115,8 @@ func TestStormIsOverSoonAfterItsEnd(t *testing.T) {
 				if took := time.Since(began) - storm; took > 10*time.Second {
 					t.Errorf("the calls were done %s after the storm, want at most 10s", took)
 				}
-				if _, throttled := cloud.counts(ServiceELBV2); throttled > 3*int(storm/time.Second) {
-					t.Errorf("%d requests were throttled, want at most 3 a second", throttled)
+				if _, throttled := cloud.counts(ServiceELBV2); throttled > 4*int(storm/time.Second) {
+					t.Errorf("%d requests were throttled, want at most 4 a second", throttled)
 				}
 			})
 		})
@@ -200,111 +198,4 @@ func TestForeignLoadStarvesNoCall(t *testing.T) {
 			})
 		})
 	}
-}
-
-// However long AWS throttles, a call ends within half of its caller's time, or
-// half a minute, and says why.
-func TestWaitingIsBounded(t *testing.T) {
-	virtualKeys(t)
-	cases := map[string]struct {
-		reason  string
-		timeout time.Duration
-		least   time.Duration
-		most    time.Duration
-	}{
-		"no deadline":   {"the bound of its own", 0, 25 * time.Second, 32 * time.Second},
-		"far deadline":  {"the bound of its own", 10 * time.Minute, 25 * time.Second, 32 * time.Second},
-		"20 s":          {"half of the time", 20 * time.Second, 7 * time.Second, 10 * time.Second},
-		"near deadline": {"three attempts and their pauses", time.Second, 0, time.Second},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cloud := newVirtualCloud()
-				cloud.refuses = func(Service, string) bool { return true }
-				clients := cloud.clients(t, Tuning{})
-				ctx := t.Context()
-				if tc.timeout > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, tc.timeout)
-					defer cancel()
-				}
-				began := time.Now()
-				err := createClassic(ctx, clients)
-				if !errors.Is(err, apierr.ErrThrottled) || Code(err) != "Throttling" {
-					t.Errorf("%s: code %q: %v", tc.reason, Code(err), err)
-				}
-				if took := time.Since(began); took < tc.least || took > tc.most {
-					t.Errorf("%s: took %s, want between %s and %s", tc.reason, took, tc.least, tc.most)
-				}
-				if _, throttled := cloud.counts(ServiceELB); throttled < 3 || throttled > mostAttempts {
-					t.Errorf("%s: %d attempts", tc.reason, throttled)
-				}
-			})
-		})
-	}
-}
-
-// Callers for whom the bucket has no token in time fail without a request: those
-// that are sent are not throttled.
-func TestCallersWithoutATokenSendNothing(t *testing.T) {
-	virtualKeys(t)
-	synctest.Test(t, func(t *testing.T) {
-		cloud := newVirtualCloud()
-		clients := cloud.clients(t, Tuning{})
-		began := time.Now()
-		var failed atomic.Int64
-		workers(500, func(int) {
-			if err := describeGroups(t.Context(), clients); err != nil {
-				failed.Add(1)
-				if !errors.Is(err, apierr.ErrThrottled) || Code(err) != "" {
-					t.Errorf("code %q: %v", Code(err), err)
-				}
-			}
-		})
-		if took := time.Since(began); took > 30*time.Second {
-			t.Errorf("took %s, want at most 30s", took)
-		}
-		accepted, throttled := cloud.counts(ServiceELBV2)
-		if accepted+int(failed.Load()) != 500 || accepted < 300 || throttled != 0 {
-			t.Errorf("%d requests were accepted, %d throttled, and %d calls failed", accepted, throttled, failed.Load())
-		}
-	})
-}
-
-// Tests of other packages make thousands of calls and have no time to wait.
-func TestPacingIsOffBelowASecond(t *testing.T) {
-	virtualKeys(t)
-	synctest.Test(t, func(t *testing.T) {
-		cloud := newVirtualCloud()
-		clients := cloud.clients(t, Tuning{MaxBackoff: time.Nanosecond, ThrottleDelay: time.Millisecond})
-		began, throttled := time.Now(), 0
-		for range 100 {
-			if err := describeGroups(t.Context(), clients); errors.Is(err, apierr.ErrThrottled) {
-				throttled++
-			}
-		}
-		if _, attempts := cloud.counts(ServiceELBV2); throttled != 60 || attempts != 3*60 || time.Since(began) != 0 {
-			t.Errorf("%d of 100 calls were throttled, in %d attempts, in %s, want 60 with 3 each and no time", throttled, attempts, time.Since(began))
-		}
-	})
-}
-
-// Scale tests run faster than real time.
-func TestSpeedScalesTheBuckets(t *testing.T) {
-	virtualKeys(t)
-	synctest.Test(t, func(t *testing.T) {
-		cloud := newVirtualCloud()
-		cloud.buckets[string(ServiceELBV2)] = rate.NewLimiter(1000, 40)
-		clients := cloud.clients(t, Tuning{Speed: 100})
-		began := time.Now()
-		for range 480 {
-			if err := describeGroups(t.Context(), clients); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, throttled := cloud.counts(ServiceELBV2); throttled != 0 || time.Since(began) > 600*time.Millisecond {
-			t.Errorf("%d requests were throttled in %s, want 0 in at most 600ms", throttled, time.Since(began))
-		}
-	})
 }

@@ -20,6 +20,8 @@ import (
 type virtualCloud struct {
 	// latency bounds how long a request is under way before it counts.
 	latency time.Duration
+	// speed is how many times faster its buckets fill.
+	speed float64
 	// refuses throttles a request whatever the buckets hold; nil throttles none.
 	refuses func(service Service, action string) bool
 
@@ -31,7 +33,7 @@ type virtualCloud struct {
 
 func newVirtualCloud() *virtualCloud {
 	return &virtualCloud{
-		random: rand.New(rand.NewPCG(1, 2)), buckets: map[string]*rate.Limiter{},
+		speed: 1, random: rand.New(rand.NewPCG(1, 2)), buckets: map[string]*rate.Limiter{},
 		accepted: map[Service]int{}, throttled: map[Service]int{},
 	}
 }
@@ -99,28 +101,46 @@ func (v *virtualCloud) travel(ctx context.Context) error {
 	}
 }
 
-// take takes a token for a request and reports whether there was one. The sizes
-// are those of the documentation of AWS.
+// take takes the tokens for a request and reports whether there were any.
 func (v *virtualCloud) take(service Service, action string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.refuses != nil && v.refuses(service, action) || !v.bucket(service, action).Allow() {
+	needed, enough := v.needed(service, action), v.refuses == nil || !v.refuses(service, action)
+	for _, b := range needed {
+		enough = enough && b.Tokens() >= 1
+	}
+	if !enough {
 		v.throttled[service]++
 
 		return false
+	}
+	for _, b := range needed {
+		b.Allow()
 	}
 	v.accepted[service]++
 
 	return true
 }
 
-func (v *virtualCloud) bucket(service Service, action string) *rate.Limiter {
-	key, limit, burst := string(service)+" "+action, rate.Limit(20), 100
-	if strings.HasPrefix(action, "Describe") && service != ServiceEC2 {
-		key, limit, burst = string(service), 10, 40
+// needed are the buckets of a request, with the sizes of the documentation of
+// AWS.
+func (v *virtualCloud) needed(service Service, action string) []*rate.Limiter {
+	switch {
+	case service == ServiceEC2:
+		return []*rate.Limiter{v.bucket(service, action, 5, 50)}
+	case strings.HasPrefix(action, "Describe"):
+		return []*rate.Limiter{v.bucket(service, "account", 10, 40), v.bucket(service, "reads", 10, 40)}
+	case action == "CreateLoadBalancer":
+		return []*rate.Limiter{v.bucket(service, "account", 10, 40), v.bucket(service, "creations", 0.2, 10)}
+	default:
+		return []*rate.Limiter{v.bucket(service, "account", 10, 40), v.bucket(service, "writes", 3, 20)}
 	}
+}
+
+func (v *virtualCloud) bucket(service Service, class string, limit rate.Limit, burst int) *rate.Limiter {
+	key := string(service) + " " + class
 	if v.buckets[key] == nil {
-		v.buckets[key] = rate.NewLimiter(limit, burst)
+		v.buckets[key] = rate.NewLimiter(limit*rate.Limit(v.speed), burst)
 	}
 
 	return v.buckets[key]
@@ -148,7 +168,9 @@ func (v *virtualCloud) load(ctx context.Context, perSecond float64) {
 	for ctx.Err() == nil {
 		time.Sleep(time.Duration(random.ExpFloat64() / perSecond * float64(time.Second)))
 		v.mu.Lock()
-		v.bucket(ServiceELBV2, "Describe").Allow()
+		for _, b := range v.needed(ServiceELBV2, "DescribeTargetGroups") {
+			b.Allow()
+		}
 		v.mu.Unlock()
 	}
 }

@@ -1,0 +1,120 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// However long AWS throttles, a call ends within half of its caller's time, or
+// half a minute, and says why.
+func TestWaitingIsBounded(t *testing.T) {
+	virtualKeys(t)
+	cases := map[string]struct {
+		reason   string
+		timeout  time.Duration
+		least    time.Duration
+		most     time.Duration
+		attempts int
+	}{
+		"no deadline":   {"the bound of its own", 0, 25 * time.Second, 32 * time.Second, 20},
+		"far deadline":  {"the bound of its own", 10 * time.Minute, 25 * time.Second, 32 * time.Second, 20},
+		"20 s":          {"half of the time", 20 * time.Second, 7 * time.Second, 10 * time.Second, 7},
+		"near deadline": {"half of the time", time.Second, 0, 500 * time.Millisecond, 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cloud := newVirtualCloud()
+				cloud.refuses = func(Service, string) bool { return true }
+				clients := cloud.clients(t, Tuning{})
+				ctx := t.Context()
+				if tc.timeout > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, tc.timeout)
+					defer cancel()
+				}
+				began := time.Now()
+				err := createClassic(ctx, clients)
+				if !errors.Is(err, apierr.ErrThrottled) || Code(err) != "Throttling" {
+					t.Errorf("%s: code %q: %v", tc.reason, Code(err), err)
+				}
+				if took := time.Since(began); took < tc.least || took > tc.most {
+					t.Errorf("%s: took %s, want between %s and %s", tc.reason, took, tc.least, tc.most)
+				}
+				if _, throttled := cloud.counts(ServiceELB); throttled < tc.attempts || throttled > mostAttempts {
+					t.Errorf("%s: %d attempts", tc.reason, throttled)
+				}
+			})
+		})
+	}
+}
+
+// Callers for whom the bucket has no token in time fail without a request: those
+// that are sent are not throttled.
+func TestCallersWithoutATokenSendNothing(t *testing.T) {
+	virtualKeys(t)
+	synctest.Test(t, func(t *testing.T) {
+		cloud := newVirtualCloud()
+		clients := cloud.clients(t, Tuning{})
+		began := time.Now()
+		var failed atomic.Int64
+		workers(500, func(int) {
+			if err := describeGroups(t.Context(), clients); err != nil {
+				failed.Add(1)
+				if !errors.Is(err, apierr.ErrThrottled) || Code(err) != "" {
+					t.Errorf("code %q: %v", Code(err), err)
+				}
+			}
+		})
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("took %s, want at most 30s", took)
+		}
+		accepted, throttled := cloud.counts(ServiceELBV2)
+		if accepted+int(failed.Load()) != 500 || accepted < 300 || throttled != 0 {
+			t.Errorf("%d requests were accepted, %d throttled, and %d calls failed", accepted, throttled, failed.Load())
+		}
+	})
+}
+
+// Tests of other packages make thousands of calls and have no time to wait.
+func TestPacingIsOffBelowASecond(t *testing.T) {
+	virtualKeys(t)
+	synctest.Test(t, func(t *testing.T) {
+		cloud := newVirtualCloud()
+		clients := cloud.clients(t, Tuning{MaxBackoff: time.Nanosecond, ThrottleDelay: time.Millisecond})
+		began, throttled := time.Now(), 0
+		for range 100 {
+			if err := describeGroups(t.Context(), clients); errors.Is(err, apierr.ErrThrottled) {
+				throttled++
+			}
+		}
+		if _, attempts := cloud.counts(ServiceELBV2); throttled != 60 || attempts != 3*60 || time.Since(began) != 0 {
+			t.Errorf("%d of 100 calls were throttled, in %d attempts, in %s, want 60 with 3 each and no time", throttled, attempts, time.Since(began))
+		}
+	})
+}
+
+// Scale tests run faster than real time.
+func TestSpeedScalesTheBuckets(t *testing.T) {
+	virtualKeys(t)
+	synctest.Test(t, func(t *testing.T) {
+		cloud := newVirtualCloud()
+		cloud.speed = 100
+		clients := cloud.clients(t, Tuning{Speed: 100})
+		began := time.Now()
+		for range 480 {
+			if err := describeGroups(t.Context(), clients); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, throttled := cloud.counts(ServiceELBV2); throttled != 0 || time.Since(began) > 600*time.Millisecond {
+			t.Errorf("%d requests were throttled in %s, want 0 in at most 600ms", throttled, time.Since(began))
+		}
+	})
+}
