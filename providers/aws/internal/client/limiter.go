@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -176,8 +177,8 @@ func missing(now time.Time, buckets []*rate.Limiter) time.Duration {
 // allow takes a token from each of the buckets, the shared one first: another
 // class may have been faster there.
 func allow(now time.Time, buckets []*rate.Limiter) bool {
-	for i := len(buckets) - 1; i >= 0; i-- {
-		if !buckets[i].AllowN(now, 1) {
+	for _, b := range slices.Backward(buckets) {
+		if !b.AllowN(now, 1) {
 			return false
 		}
 	}

@@ -19,7 +19,7 @@ const (
 	// it queues for a token again; it doubles up to longestPause.
 	firstPause   = 50 * time.Millisecond
 	longestPause = time.Second
-	// mostAttempts bounds the attempts of a call. Its patience ends before.
+	// mostAttempts bounds the attempts of a call. Its time to wait ends before.
 	mostAttempts = 60
 )
 
@@ -45,7 +45,7 @@ type pacingKey struct{}
 
 func newPacing(ctx context.Context, l *limiter, t Tuning) *pacing {
 	return &pacing{
-		tuning: t, limiter: l, until: t.Clock.Now().Add(t.patience(ctx)),
+		tuning: t, limiter: l, until: t.Clock.Now().Add(t.maxWait(ctx)),
 		pause: wait.Backoff{
 			Duration: time.Duration(float64(firstPause) / t.Speed), Cap: time.Duration(float64(longestPause) / t.Speed),
 			Factor: 2, Jitter: 0.5, Steps: mostAttempts,
@@ -66,7 +66,7 @@ func pacingOf(ctx context.Context) *pacing {
 func (p *pacing) now() time.Time { return p.tuning.Clock.Now() }
 
 // wait returns when an attempt may be made. The error of a caller that gives up,
-// or whose patience ends, is not retried.
+// or whose time to wait is over, is not retried.
 func (p *pacing) wait(ctx context.Context) error {
 	if !p.tuning.paced() {
 		return nil

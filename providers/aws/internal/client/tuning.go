@@ -49,9 +49,9 @@ func (t Tuning) withDefaults() Tuning {
 // paced reports whether calls wait for the rate limiters.
 func (t Tuning) paced() bool { return t.ThrottleDelay >= paceable }
 
-// patience is how long a call may wait for the rate limiters. Half of its time
+// maxWait is how long a call may wait for the rate limiters. Half of its time
 // stays for the call itself.
-func (t Tuning) patience(ctx context.Context) time.Duration {
+func (t Tuning) maxWait(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(t.ThrottleDelay, time.Until(deadline)/2)
 	}

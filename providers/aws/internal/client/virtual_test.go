@@ -14,7 +14,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// virtualCloud is the far end of the HTTP transport of the SDK's clients inside a
+// virtualCloud is the HTTP transport of the SDK's clients inside a
 // synctest bubble, where a connection would stop the clock. It knows nothing but
 // token buckets.
 type virtualCloud struct {
@@ -67,7 +67,7 @@ func (v *virtualCloud) RoundTrip(r *http.Request) (*http.Response, error) {
 	service := map[string]Service{
 		"2016-11-15": ServiceEC2, "2012-06-01": ServiceELB, "2015-12-01": ServiceELBV2, "2011-06-15": ServiceSTS,
 	}[form.Get("Version")]
-	if err := v.travel(r.Context()); err != nil {
+	if err := v.delay(r.Context()); err != nil {
 		return nil, err
 	}
 	response := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: http.NoBody}
@@ -85,8 +85,8 @@ func (v *virtualCloud) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// travel takes the time of a request on its way.
-func (v *virtualCloud) travel(ctx context.Context) error {
+// delay takes the time of a request on its way.
+func (v *virtualCloud) delay(ctx context.Context) error {
 	if v.latency == 0 {
 		return nil
 	}
@@ -162,10 +162,10 @@ func virtualKeys(t *testing.T) {
 }
 
 // load takes tokens for reads of load balancers, as another process of the same
-// account does: at random times, so many a second.
-func (v *virtualCloud) load(ctx context.Context, perSecond float64) {
+// account does: at random times, so many a second, until the end.
+func (v *virtualCloud) load(end time.Time, perSecond float64) {
 	random := rand.New(rand.NewPCG(3, 4))
-	for ctx.Err() == nil {
+	for time.Now().Before(end) {
 		time.Sleep(time.Duration(random.ExpFloat64() / perSecond * float64(time.Second)))
 		v.mu.Lock()
 		for _, b := range v.needed(ServiceELBV2, "DescribeTargetGroups") {
