@@ -112,7 +112,7 @@ func TestPaceAfterResponses(t *testing.T) {
 		"two successes":   {"the first successes end it", 10, []string{throttled, accepted, accepted}, 9.5, 9.5},
 		"a hundred":       {"three attempts a second at least", 10, make100(throttled), 3, 3},
 		"a fast bucket":   {"a quarter of its rate at least", 20, make100(throttled), 4.75, 4.75},
-		"a small bucket":   {"no slower than AWS", 3, make100(throttled), 2.8, 2.9},
+		"a small bucket":  {"no slower than AWS", 3, make100(throttled), 2.8, 2.9},
 		"after a hundred": {"a few successes are enough", 10, append(make100(throttled), six...), 9.5, 9.5},
 		"a slow bucket":   {"its tokens alone limit", 0.2, []string{accepted}, rate.Inf, rate.Inf},
 		"slow throttled":  {"attempts need not wait as long as tokens do", 0.2, make100(throttled), 3, 3},
