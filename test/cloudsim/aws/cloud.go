@@ -33,8 +33,13 @@ type Options struct {
 	AnyScope bool
 	// Limits are the quotas of the account.
 	Limits Limits
-	// Clock tells the time; default the real one.
+	// Clock is the time of the region; default the real one. Token buckets and
+	// delays go by it.
 	Clock clock.PassiveClock
+	// DisableThrottling starts the region without the token buckets that AWS
+	// documents for its APIs. Bounds of [Cloud.SetThrottle] apply nevertheless. A
+	// test that sets it says why.
+	DisableThrottling bool
 }
 
 // Limits are the quotas of an account. Zero fields are AWS's defaults.
@@ -79,7 +84,7 @@ type Cloud struct {
 	keys      map[string]credential
 	role      string // whose credentials are required; empty for any
 	assumed   []AssumedRole
-	throttle  map[string]*bucket
+	throttle  throttle
 	lag       Consistency
 	sparse    bool
 	metadata  metadataService
@@ -97,12 +102,13 @@ type pending struct {
 func Start(opts Options) (*Cloud, error) {
 	c := &Cloud{
 		opts: opts.complete(),
-		ids:  make(map[string]int), keys: make(map[string]credential), throttle: make(map[string]*bucket),
+		ids:  make(map[string]int), keys: make(map[string]credential),
 		ec2: newEC2State(), balancers: newBalancers(),
 	}
 	c.metadata = newMetadataService()
 	c.keys[staticKey] = credential{secret: staticSecret}
 	c.apis = c.allAPIs()
+	c.throttle = c.newThrottle()
 	server, err := front.Start(front.Config{Address: opts.Address, Plain: true}, c)
 	if err != nil {
 		return nil, fmt.Errorf("start simulated region %s: %w", c.opts.Region, err)

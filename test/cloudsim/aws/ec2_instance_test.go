@@ -264,7 +264,8 @@ func TestPages(t *testing.T) {
 
 func TestTopology(t *testing.T) {
 	t.Parallel()
-	c := start(t, Options{PageSize: 2})
+	// Pages are read at once, of which AWS allows one per second.
+	c := start(t, Options{PageSize: 2, DisableThrottling: true})
 	seed := c.Seed("demo")
 	plain := seed.AddNodes(1)[0]
 	ids := make([]string, 0, 3)

@@ -144,7 +144,7 @@ func TestBalancersAreThrottled(t *testing.T) {
 	if classic, network := describe(); classic+network != "" {
 		t.Errorf("the first calls: %q and %q", classic, network)
 	}
-	if classic, network := describe(); classic != "Throttling" || network != "Throttling" {
+	if classic, network := describe(); classic != "Throttling" || network != "ThrottlingException" {
 		t.Errorf("W38: the second calls: %q and %q", classic, network)
 	}
 	k.sleep(time.Second)
@@ -168,7 +168,7 @@ func TestBalancerCallsAreCounted(t *testing.T) {
 	}
 	k.Gate().Break("elbv2.DeleteLoadBalancer", front.Nth(1), Throttled())
 	n, _ := k.Network("net")
-	wantCode(t, k.deleteNet(n.ARN), "Throttling")
+	wantCode(t, k.deleteNet(n.ARN), "ThrottlingException")
 	if _, found := k.Network("net"); !found {
 		t.Error("a broken call was applied")
 	}

@@ -107,7 +107,8 @@ func TestClassicListenerChanges(t *testing.T) {
 
 func TestClassicPolicies(t *testing.T) {
 	t.Parallel()
-	k := startBalancing(t, Options{})
+	// More calls are made while the clock stands still than AWS allows at once.
+	k := startBalancing(t, Options{DisableThrottling: true})
 	k.createWeb(func(in *elb.CreateLoadBalancerInput) { in.Listeners = append(in.Listeners, tlsListener(443)) })
 	create := func(name, kind, key, value string) error {
 		_, err := k.elb.CreateLoadBalancerPolicy(t.Context(), &elb.CreateLoadBalancerPolicyInput{

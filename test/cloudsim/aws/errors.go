@@ -38,7 +38,8 @@ func Error(status int, code, message string) front.Effect {
 }
 
 // Throttled is the effect that answers as the called API does when it is called
-// too often: RequestLimitExceeded of EC2, Throttling of the others.
+// too often: RequestLimitExceeded of EC2, ThrottlingException of network load
+// balancing, Throttling of the others.
 func Throttled() front.Effect {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		problem := &apiError{http.StatusTooManyRequests, "Throttling", "Rate exceeded"}

@@ -41,6 +41,8 @@ type api struct {
 
 func (c *Cloud) allAPIs() []*api {
 	tooFast := &apiError{http.StatusBadRequest, "Throttling", "Rate exceeded"}
+	// https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
+	exception := &apiError{http.StatusBadRequest, "ThrottlingException", "Rate exceeded"}
 	return []*api{
 		{
 			group: groupEC2, version: "2016-11-15", scope: "ec2", namespace: "http://ec2.amazonaws.com/doc/2016-11-15/",
@@ -59,7 +61,7 @@ func (c *Cloud) allAPIs() []*api {
 		{
 			group: groupELBv2, prefix: "elbv2.", version: "2015-12-01", scope: "elasticloadbalancing",
 			namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
-			query:     true, throttled: tooFast, operations: c.elbv2Operations(),
+			query:     true, throttled: exception, operations: c.elbv2Operations(),
 		},
 	}
 }
@@ -140,7 +142,7 @@ func (c *Cloud) run(r *http.Request, body []byte, service *api, request Request)
 			return nil, err
 		}
 	}
-	if c.tooFast(service, request.Op) {
+	if c.tooFast(service, request) {
 		return nil, service.throttled
 	}
 	p := newParams(service, request.Form)

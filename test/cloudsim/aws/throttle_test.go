@@ -1,0 +1,166 @@
+package aws
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/google/go-cmp/cmp"
+)
+
+// passed calls until a call is throttled, and returns how many were not.
+func passed(t *testing.T, throttled string, call func() error) int {
+	t.Helper()
+	for n := range 1000 {
+		err := call()
+		if code(err) == throttled {
+			return n
+		}
+	}
+	t.Fatal("no call is throttled")
+	return 0
+}
+
+func TestDocumentedBuckets(t *testing.T) {
+	t.Parallel()
+	describeClassic := func(k *balancing) error {
+		_, err := k.elb.DescribeLoadBalancers(k.t.Context(), &elb.DescribeLoadBalancersInput{})
+		return err
+	}
+	describeNetwork := func(k *balancing) error {
+		_, err := k.v2.DescribeLoadBalancers(k.t.Context(), &elbv2.DescribeLoadBalancersInput{})
+		return err
+	}
+	type bound struct{ Burst, PerTenSeconds int }
+	tests := map[string]struct {
+		reason string
+		call   func(*balancing) error
+		code   string
+		want   bound
+	}{
+		"classic reads": {"non-mutating: 40 and 10 per second", describeClassic, "Throttling", bound{40, 40}},
+		"network reads": {"the same, another API", describeNetwork, "ThrottlingException", bound{40, 40}},
+		"network creation": {"resource-intensive: 10 and 0.2 per second", func(k *balancing) error {
+			_, err := k.v2.CreateLoadBalancer(k.t.Context(), k.net())
+			return err
+		}, "ThrottlingException", bound{10, 2}},
+		"classic creation": {"resource-intensive: 10 and 0.2 per second", func(k *balancing) error {
+			_, err := k.elb.CreateLoadBalancer(k.t.Context(), k.web())
+			return err
+		}, "Throttling", bound{10, 2}},
+		"registration": {"registration: 20 and 4 per second", func(k *balancing) error {
+			return k.register("arn:aws:nothing", "i-0")
+		}, "ThrottlingException", bound{20, 20}},
+		"classic registration": {"registration: 20 and 4 per second", func(k *balancing) error {
+			_, err := k.elb.DeregisterInstancesFromLoadBalancer(k.t.Context(), &elb.DeregisterInstancesFromLoadBalancerInput{
+				LoadBalancerName: new("none"), Instances: []elbtypes.Instance{{InstanceId: new("i-0")}},
+			})
+			return err
+		}, "Throttling", bound{20, 20}},
+		"deletion": {"mutating: 20 and 3 per second; a bucket never holds more than 20", func(k *balancing) error {
+			_, err := k.v2.DeleteListener(k.t.Context(), &elbv2.DeleteListenerInput{ListenerArn: new("arn:aws:nothing")})
+			return err
+		}, "ThrottlingException", bound{20, 20}},
+		"instances by filter": {"non-mutating: 100 and 20 per second", func(k *balancing) error {
+			_, err := k.ec2.DescribeInstances(k.t.Context(), &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{by("vpc-id", "vpc-1")}})
+			return err
+		}, "RequestLimitExceeded", bound{100, 100}},
+		"instances by ID": {"unfiltered and unpaginated: 50 and 10 per second", func(k *balancing) error {
+			_, err := k.ec2.DescribeInstances(k.t.Context(), &ec2.DescribeInstancesInput{InstanceIds: k.nodes})
+			return err
+		}, "RequestLimitExceeded", bound{50, 50}},
+		"subnets": {"unfiltered calls have a bucket of their own for some operations only", func(k *balancing) error {
+			_, err := k.ec2.DescribeSubnets(k.t.Context(), &ec2.DescribeSubnetsInput{})
+			return err
+		}, "RequestLimitExceeded", bound{100, 100}},
+		"groups": {"mutating: 50 and 5 per second", func(k *balancing) error {
+			_, err := k.ec2.DeleteSecurityGroup(k.t.Context(), &ec2.DeleteSecurityGroupInput{GroupId: new("sg-0")})
+			return err
+		}, "RequestLimitExceeded", bound{50, 50}},
+		"tags": {"uncategorized: 100 and 10 per second", func(k *balancing) error {
+			_, err := k.ec2.CreateTags(k.t.Context(), &ec2.CreateTagsInput{Resources: k.nodes, Tags: []ec2types.Tag{{Key: new("a")}}})
+			return err
+		}, "RequestLimitExceeded", bound{100, 100}},
+		"topology": {"uncategorized: 1 and 1 per second", func(k *balancing) error {
+			_, err := k.ec2.DescribeInstanceTopology(k.t.Context(), &ec2.DescribeInstanceTopologyInput{})
+			return err
+		}, "RequestLimitExceeded", bound{1, 1}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := startBalancing(t, Options{})
+			got := bound{Burst: passed(t, tc.code, func() error { return tc.call(k) })}
+			k.sleep(10 * time.Second)
+			got.PerTenSeconds = passed(t, tc.code, func() error { return tc.call(k) })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			total := 0
+			for _, n := range k.ThrottledCalls() {
+				total += n
+			}
+			if total != 2 {
+				t.Errorf("%d calls are counted as throttled, want 2", total)
+			}
+		})
+	}
+}
+
+func TestBucketRefill(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	read := func() error {
+		_, err := k.v2.DescribeTargetGroups(t.Context(), &elbv2.DescribeTargetGroupsInput{})
+		return err
+	}
+	got := []int{passed(t, "ThrottlingException", read)}
+	for _, d := range []time.Duration{99 * time.Millisecond, time.Millisecond, 300 * time.Millisecond, 4 * time.Second} {
+		k.sleep(d)
+		got = append(got, passed(t, "ThrottlingException", read))
+	}
+	if diff := cmp.Diff([]int{40, 0, 1, 3, 40}, got); diff != "" {
+		t.Errorf("calls that pass (-want +got):\n%s", diff)
+	}
+}
+
+func TestBucketsOfAccountAndAPI(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	for range 30 {
+		_, err := k.v2.DescribeTags(t.Context(), &elbv2.DescribeTagsInput{ResourceArns: []string{"arn:aws:nothing"}})
+		wantCode(t, err, "ValidationError")
+	}
+	n := passed(t, "ThrottlingException", func() error {
+		_, err := k.v2.DeleteListener(t.Context(), &elbv2.DeleteListenerInput{ListenerArn: new("arn:aws:nothing")})
+		return err
+	})
+	if n != 10 {
+		t.Errorf("%d writes pass after 30 reads, want 10: all calls share the account's bucket", n)
+	}
+	_, err := k.elb.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{})
+	wantCode(t, err, "")
+}
+
+func TestBucketRaisedAndDisabled(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	k.SetThrottle("elbv2/account", 100, 200)
+	k.SetThrottle("elbv2/non-mutating", 50, 150)
+	n := passed(t, "ThrottlingException", func() error {
+		_, err := k.v2.DescribeLoadBalancers(t.Context(), &elbv2.DescribeLoadBalancersInput{})
+		return err
+	})
+	if n != 150 {
+		t.Errorf("%d reads pass with a raised bucket, want 150", n)
+	}
+	k = startBalancing(t, Options{DisableThrottling: true})
+	for range 60 {
+		_, err := k.v2.DescribeLoadBalancers(t.Context(), &elbv2.DescribeLoadBalancersInput{})
+		wantCode(t, err, "")
+	}
+}
