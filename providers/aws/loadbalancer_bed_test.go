@@ -40,10 +40,12 @@ type balanced struct {
 	events *record.FakeRecorder
 }
 
-// balance makes the region, with settings that differ from the usual ones.
+// balance makes the region, with settings that differ from the usual ones. It
+// does not throttle: the tests make the calls of minutes at once, with a client
+// that does not wait.
 func balance(t testing.TB, settings ...func(*loadBalancerConfig)) *balanced {
 	t.Helper()
-	return balanceIn(newRegion(t, sim.Options{}), settings...)
+	return balanceIn(newRegion(t, sim.Options{DisableThrottling: true}), settings...)
 }
 
 // balanceIn adds the cluster to a region.

@@ -25,6 +25,10 @@ const (
 	mustHave, mayHave = "p5.48xlarge", "g6.xlarge"
 )
 
+// hurried is for clients that do not wait: AWS allows one DescribeInstanceTopology
+// per second.
+var hurried = sim.Options{DisableThrottling: true}
+
 // topologyClock makes a provider's memory of the topology go by a clock.
 func topologyClock(c *cloud) *clocktesting.FakeClock {
 	clock := clocktesting.NewFakeClock(time.Now())
@@ -68,7 +72,7 @@ func TestTopologyErrors(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRegion(t, sim.Options{})
+			r := newRegion(t, hurried)
 			must := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a", "b"}})
 			may := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"a", "b"}})
 			c := r.connect(cloudTuning{})
@@ -127,7 +131,7 @@ func TestTopologyAfterPermission(t *testing.T) {
 // type matches the pattern, for the type otherwise (§5).
 func TestTopologyMemory(t *testing.T) {
 	t.Parallel()
-	r := newRegion(t, sim.Options{})
+	r := newRegion(t, hurried)
 	c := r.connect(cloudTuning{})
 	clock := topologyClock(c)
 	ask := func(reason string, want int, ids ...string) {
@@ -159,7 +163,7 @@ func TestTopologyMemory(t *testing.T) {
 // the others of its type.
 func TestTopologyOfMixedType(t *testing.T) {
 	t.Parallel()
-	r := newRegion(t, sim.Options{})
+	r := newRegion(t, hurried)
 	c := r.connect(cloudTuning{source: tuning{Window: 100 * time.Millisecond}})
 	with := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"a"}})
 	without := r.seed.AddNode(sim.InstanceSpec{Type: mayHave})
@@ -183,7 +187,7 @@ func TestTopologyOfMixedType(t *testing.T) {
 // TestTopologyBatches: many instances cost few calls, of 100 each at most (W36).
 func TestTopologyBatches(t *testing.T) {
 	t.Parallel()
-	r := newRegion(t, sim.Options{})
+	r := newRegion(t, hurried)
 	c := r.connect(cloudTuning{})
 	want := map[string][]string{}
 	for i := range 250 {
@@ -213,7 +217,7 @@ func TestTopologyBatches(t *testing.T) {
 // TestTopologyOfDead: an instance that is gone does not fail the others (W36, W32).
 func TestTopologyOfDead(t *testing.T) {
 	t.Parallel()
-	r := newRegion(t, sim.Options{})
+	r := newRegion(t, hurried)
 	c := r.connect(cloudTuning{})
 	alive := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
 	gone := r.seed.AddNodes(3)
@@ -248,7 +252,7 @@ func TestTopologyOfDead(t *testing.T) {
 // TestTopologySkipped: without a type nothing is asked (§5).
 func TestTopologySkipped(t *testing.T) {
 	t.Parallel()
-	r := newRegion(t, sim.Options{})
+	r := newRegion(t, hurried)
 	c := r.connect(cloudTuning{})
 	labels, err := c.source.topology.labels(t.Context(), kubetest.Node("n"), facts{id: "i-0abc"})
 	if err != nil || len(labels) != 0 || r.Gate().Total() != 0 {
@@ -259,7 +263,7 @@ func TestTopologySkipped(t *testing.T) {
 // TestTopologyPattern: the pattern is the one of the cloud-config (§1).
 func TestTopologyPattern(t *testing.T) {
 	t.Parallel()
-	r := newRegion(t, sim.Options{})
+	r := newRegion(t, hurried)
 	r.Gate().Break(describeTopology, front.Always(), sim.Throttled())
 	c := r.connect(cloudTuning{}, `SupportedTopologyInstanceTypePattern = "^g6[.]"`)
 	if _, err := r.layers(c, r.seed.AddNode(sim.InstanceSpec{Type: mayHave})); err == nil {

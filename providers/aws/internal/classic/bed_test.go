@@ -114,7 +114,8 @@ type bed struct {
 
 func newBed(t testing.TB) *bed {
 	t.Helper()
-	cloud, err := sim.Start(sim.Options{})
+	// The tests make the calls of minutes at once, with a client that does not wait.
+	cloud, err := sim.Start(sim.Options{DisableThrottling: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,6 +106,8 @@ type bed struct {
 
 func newBed(t *testing.T, options sim.Options) *bed {
 	t.Helper()
+	// The tests make the calls of minutes at once, with a client that does not wait.
+	options.DisableThrottling = true
 	cloud, err := sim.Start(options)
 	if err != nil {
 		t.Fatal(err)
