@@ -67,7 +67,8 @@ type workshop struct {
 // more of each kind for load balancers.
 func newWorkshop(t testing.TB, settings ...string) *workshop {
 	t.Helper()
-	r := newRegion(t, sim.Options{})
+	// The suite makes hundreds of calls at once, with a client that does not wait.
+	r := newRegion(t, sim.Options{DisableThrottling: true})
 	r.seed.VPC = r.AddVPC(sim.VPCSpec{CIDR: "10.9.0.0/16"})
 	subnet := func(zone, name, cidr string, role string) string {
 		tags := ofBoth("shared")

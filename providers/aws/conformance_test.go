@@ -57,7 +57,8 @@ type lab struct {
 const labZone = "us-west-2a"
 
 func newLab(t testing.TB) conformance.Cloud {
-	r := newRegion(t, sim.Options{})
+	// The suite makes hundreds of calls at once, with a client that does not wait.
+	r := newRegion(t, sim.Options{DisableThrottling: true})
 	r.seed.VPC = r.AddVPC(sim.VPCSpec{CIDR: "10.9.0.0/16"}) // where the suite's addresses are
 	subnet := r.AddSubnet(sim.SubnetSpec{VPC: r.seed.VPC, Zone: labZone, CIDR: "10.9.0.0/16"})
 	return &lab{region: r, subnet: subnet}

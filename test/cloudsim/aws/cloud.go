@@ -36,6 +36,10 @@ type Options struct {
 	// Clock is the time of the region; default the real one. Token buckets and
 	// delays go by it.
 	Clock clock.PassiveClock
+	// Delays are how long operations take until they have all their effect. The
+	// default are the [TypicalDelays] when Clock is not the real one, so that a test
+	// pays for none of them, and no delay at all otherwise.
+	Delays *Delays
 	// DisableThrottling starts the region without the token buckets that AWS
 	// documents for its APIs. Bounds of [Cloud.SetThrottle] apply nevertheless. A
 	// test that sets it says why.
@@ -61,6 +65,12 @@ func (o Options) complete() Options {
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
+	}
+	if o.Delays == nil {
+		o.Delays = new(Delays)
+		if simulated(o.Clock) {
+			*o.Delays = TypicalDelays()
+		}
 	}
 	o.Limits.RulesPerSecurityGroup = cmp.Or(o.Limits.RulesPerSecurityGroup, 60)
 	o.Limits.SecurityGroupsPerVPC = cmp.Or(o.Limits.SecurityGroupsPerVPC, 2500)
@@ -100,10 +110,11 @@ type pending struct {
 
 // Start makes a region without any resource and listens. Close ends it.
 func Start(opts Options) (*Cloud, error) {
+	opts = opts.complete()
 	c := &Cloud{
-		opts: opts.complete(),
+		opts: opts,
 		ids:  make(map[string]int), keys: make(map[string]credential),
-		ec2: newEC2State(), balancers: newBalancers(),
+		ec2: newEC2State(), balancers: newBalancers(*opts.Delays),
 	}
 	c.metadata = newMetadataService()
 	c.keys[staticKey] = credential{secret: staticSecret}

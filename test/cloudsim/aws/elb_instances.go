@@ -123,7 +123,7 @@ func (c *Cloud) instanceHealth(b *classicBalancer, i *instance) lbInstanceStateX
 		code, why = "Instance", "Instance is in "+i.state+" state."
 	case !slices.Contains(b.Zones, i.zone):
 		code, why = "ELB", "Instance is in the EC2 Availability Zone for which LoadBalancer is not configured to route traffic to."
-	case c.opts.Clock.Since(since) < c.balancers.registration:
+	case c.opts.Clock.Since(since) < c.balancers.delays.Registration:
 		code, why = "ELB", "Instance registration is still in progress."
 	}
 	state := "InService"

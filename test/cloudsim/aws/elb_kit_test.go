@@ -33,6 +33,9 @@ func startBalancing(t *testing.T, opts Options) *balancing {
 	t.Helper()
 	k := &balancing{t: t, clock: testingclock.NewFakePassiveClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
 	opts.Clock = k.clock
+	if opts.Delays == nil {
+		opts.Delays = new(Delays) // each is tested by itself
+	}
 	k.Cloud = start(t, opts)
 	k.seed = k.Seed("demo")
 	k.nodes = k.seed.AddNodes(3)

@@ -65,7 +65,7 @@ func (c *Cloud) validGroups(ids []string, vpc string, say refusals) error {
 	seen := make(map[string]bool)
 	for _, id := range ids {
 		g := c.group(id)
-		if g == nil || !c.changeable(&g.birth) {
+		if g == nil || !c.changeable(&g.birth) || !c.settled(g) {
 			return fail("InvalidSecurityGroup", "One or more security groups are invalid: the security group '%s' does not exist", id)
 		}
 		if g.vpc != vpc {
@@ -110,5 +110,5 @@ func sameSet(a, b []string) bool {
 // leave gives the network interfaces of a user back when the deletion delay has
 // passed: all of them, or those in the subnets.
 func (c *Cloud) leave(user string, subnets ...string) {
-	c.after(c.balancers.deletion, func(c *Cloud) { c.detach(user, subnets...) })
+	c.after(c.balancers.delays.NetworkInterfaces, func(c *Cloud) { c.detach(user, subnets...) })
 }

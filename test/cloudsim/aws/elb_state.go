@@ -53,12 +53,13 @@ type balancers struct {
 	groups    map[string]*targetGroup
 	quotas    Quotas
 
-	provisioning, deletion, registration time.Duration
-	draining                             *time.Duration // nil: as the target group says
+	delays   Delays
+	draining *time.Duration // nil: as the target group says
 }
 
-func newBalancers() balancers {
+func newBalancers(delays Delays) balancers {
 	return balancers{
+		delays:    delays,
 		classics:  make(map[string]*classicBalancer),
 		networks:  make(map[string]*network),
 		listeners: make(map[string]*listener),
@@ -69,31 +70,6 @@ func newBalancers() balancers {
 // SetQuotas bounds how many load balancer things there may be from now on.
 func (c *Cloud) SetQuotas(quotas Quotas) {
 	c.inspect(func() { c.balancers.quotas = quotas })
-}
-
-// SetProvisioningDelay sets how long a network load balancer that is created
-// from now on is provisioning before it is active. By default it is active at
-// once.
-func (c *Cloud) SetProvisioningDelay(d time.Duration) {
-	c.inspect(func() { c.balancers.provisioning = d })
-}
-
-// SetDeletionDelay sets how long the network interfaces of a load balancer, and
-// with them the use of its security groups, outlive it. The default is 0.
-func (c *Cloud) SetDeletionDelay(d time.Duration) {
-	c.inspect(func() { c.balancers.deletion = d })
-}
-
-// SetRegistrationDelay sets how long targets and instances are not healthy yet
-// after their registration. The default is 0.
-func (c *Cloud) SetRegistrationDelay(d time.Duration) {
-	c.inspect(func() { c.balancers.registration = d })
-}
-
-// SetDrainingDelay sets how long deregistered targets are listed as draining,
-// whatever the attribute deregistration_delay.timeout_seconds of their group says.
-func (c *Cloud) SetDrainingDelay(d time.Duration) {
-	c.inspect(func() { c.balancers.draining = &d })
 }
 
 // conflict is how the classic API answers to an impossible configuration.

@@ -35,7 +35,7 @@ func (c *Cloud) createNetwork(p params) (any, error) {
 	n.birth = c.born()
 	n.arn = c.balancerARN("loadbalancer/net/" + n.name + "/" + id)
 	n.dns = n.name + "-" + id + ".elb." + c.opts.Region + "." + domain
-	n.active = c.opts.Clock.Now().Add(c.balancers.provisioning)
+	n.active = c.opts.Clock.Now().Add(c.balancers.delays.Provisioning)
 	n.attributes = defaultNetworkAttributes(n.scheme)
 	if err := c.settleIn(n, n.mappings); err != nil {
 		return nil, err
@@ -182,6 +182,7 @@ func (c *Cloud) deleteNetwork(p params) (any, error) {
 	}
 	for _, l := range c.listenersOf(arn) {
 		delete(c.balancers.listeners, l.arn)
+		c.release(l.group)
 	}
 	delete(c.balancers.networks, arn)
 	c.leave(arn)

@@ -152,10 +152,11 @@ func (c *Cloud) deleteTargetGroup(p params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(c.balancersOf(arn)) > 0 {
+	g := c.balancers.groups[arn]
+	if len(c.balancersOf(arn)) > 0 || g != nil && c.opts.Clock.Now().Before(g.released) {
 		return nil, fail("ResourceInUse", "Target group '%s' is currently in use by a listener or a rule", arn)
 	}
-	if g := c.balancers.groups[arn]; g != nil && c.changeable(&g.birth) {
+	if g != nil && c.changeable(&g.birth) {
 		delete(c.balancers.groups, arn)
 	}
 	return nil, nil

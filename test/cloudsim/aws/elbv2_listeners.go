@@ -91,6 +91,9 @@ func (c *Cloud) modifyListener(p params) (any, error) {
 	if slices.ContainsFunc(c.listenersOf(l.balancer), func(o *listener) bool { return o.arn != l.arn && o.port == l.port }) {
 		return nil, portTaken(l.balancer)
 	}
+	if old.group != l.group {
+		c.release(old.group)
+	}
 	*old = *l
 	return lbListenersXML{Listeners: []lbNetworkListenerXML{c.listenerWire(l)}}, nil
 }
@@ -210,6 +213,7 @@ func (c *Cloud) deleteListener(p params) (any, error) {
 		return nil, err
 	}
 	delete(c.balancers.listeners, l.arn)
+	c.release(l.group)
 	return nil, nil
 }
 

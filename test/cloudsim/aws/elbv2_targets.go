@@ -158,7 +158,7 @@ func (c *Cloud) targetHealth(g *targetGroup, t Target) lbHealthXML {
 		return lbHealthXML{"unused", "Target.InvalidState", "Target is in the stopped state"}
 	case !c.serves(g, i.zone):
 		return lbHealthXML{"unused", "Target.NotInUse", "Target is in an Availability Zone that is not enabled for the load balancer"}
-	case c.opts.Clock.Since(r.since) < c.balancers.registration:
+	case c.opts.Clock.Since(r.since) < c.balancers.delays.Registration:
 		return lbHealthXML{"initial", "Elb.RegistrationInProgress", "Target registration is in progress"}
 	}
 	return lbHealthXML{State: "healthy"}

@@ -110,6 +110,7 @@ type targetGroup struct {
 	check            TargetHealthCheck
 	attributes, tags map[string]string
 	targets          map[Target]*registration
+	released         time.Time // when it is no longer in use by a listener that is gone
 }
 
 // registration is the state of a target in a group.
