@@ -61,7 +61,11 @@ func startAWS(instances []aws.InstanceSpec, latency time.Duration) (Cloud, error
 	if err != nil {
 		return nil, fmt.Errorf("start simulated region: %w", err)
 	}
-	cloud.SetQuotas(aws.Quotas{ClassicLoadBalancers: 1000, NetworkLoadBalancers: 1000, Targets: 5000})
+	// As many load balancers as are measured, each with every node behind two ports.
+	cloud.SetQuotas(aws.Quotas{
+		ClassicLoadBalancers: 1000, ClassicInstances: 10_000, NetworkLoadBalancers: 1000,
+		Targets: 10_000, LoadBalancerTargets: 20_000, ZoneTargets: 20_000,
+	})
 	c := &awsCloud{Cloud: cloud, seed: cloud.Seed("demo"), ids: map[string]string{}}
 	for _, spec := range instances {
 		c.add(c.seed.AddNode(spec))

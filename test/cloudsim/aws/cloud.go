@@ -97,6 +97,7 @@ type Cloud struct {
 	throttle  throttle
 	lag       Consistency
 	sparse    bool
+	denied    []string
 	metadata  metadataService
 	ec2       ec2State
 	balancers balancers

@@ -20,7 +20,7 @@ func (c *Cloud) createClassic(p params) (any, error) {
 		}
 		return lbDNSNameXML{b.DNSName}, nil
 	}
-	if err := quota(len(c.balancers.classics), c.balancers.quotas.ClassicLoadBalancers, 20, "TooManyLoadBalancers", "classic load balancers"); err != nil {
+	if err := quota(len(c.balancers.classics)+1, c.balancers.quotas.ClassicLoadBalancers, "TooManyLoadBalancers", "classic load balancers"); err != nil {
 		return nil, err
 	}
 	b := &classicBalancer{ClassicLoadBalancer: want, birth: c.born(), registered: make(map[string]time.Time)}
@@ -74,7 +74,7 @@ func (c *Cloud) readClassic(p params) (ClassicLoadBalancer, error) {
 	if b.Tags, err = readTags(p); err != nil {
 		return b, err
 	}
-	if err := b.listen(listeners); err != nil {
+	if err := c.listen(&b, listeners); err != nil {
 		return b, err
 	}
 	b.HealthCheck = ClassicHealthCheck{

@@ -12,14 +12,8 @@ func (c *Cloud) registerInstances(p params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range ids {
-		i := c.instance(id)
-		if i == nil || i.state == Terminated || !c.changeable(&i.birth) {
-			return nil, noInstance(id)
-		}
-		if i.vpc != b.VPC {
-			return nil, fail("InvalidInstance", "EC2 instance %s is not in the same VPC as ELB.", id)
-		}
+	if err := c.checkClassicInstances(b, ids); err != nil {
+		return nil, err
 	}
 	for _, id := range ids {
 		if _, already := b.registered[id]; !already {
@@ -27,6 +21,32 @@ func (c *Cloud) registerInstances(p params) (any, error) {
 		}
 	}
 	return b.members(), nil
+}
+
+// checkClassicInstances fails when an instance cannot be registered, as it is
+// now: it must run in the VPC of the load balancer.
+// https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_RegisterInstancesWithLoadBalancer.html
+func (c *Cloud) checkClassicInstances(b *classicBalancer, ids []string) error {
+	all := make(map[string]bool)
+	for id := range b.registered {
+		all[id] = true
+	}
+	for _, id := range ids {
+		i := c.instance(id)
+		switch {
+		case i == nil || i.state == Terminated || !c.changeable(&i.birth):
+			return noInstance(id)
+		case i.vpc != b.VPC:
+			return fail("InvalidInstance", "EC2 instance %s is not in the same VPC as ELB.", id)
+		case i.state != Running:
+			return fail("InvalidInstance", "EC2 instance %s is not in the running state.", id)
+		}
+		all[id] = true
+	}
+	if most := c.balancers.quotas.ClassicInstances; len(all) > most {
+		return conflict("A load balancer cannot have more than %d instances", most) // AWS documents no code of its own
+	}
+	return nil
 }
 
 // deregisterInstances is DeregisterInstancesFromLoadBalancer.

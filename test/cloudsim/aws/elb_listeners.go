@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// classicListeners is how many listeners a classic load balancer may have.
-const classicListeners = 100
-
 // defaultSecurityPolicy is what a listener gets that terminates TLS and names no
 // policy, in both APIs.
 const defaultSecurityPolicy = "ELBSecurityPolicy-2016-08"
@@ -23,7 +20,7 @@ func (c *Cloud) createClassicListeners(p params) (any, error) {
 	if len(listeners) == 0 {
 		return nil, invalid("Listeners must not be empty")
 	}
-	return nil, b.listen(listeners)
+	return nil, c.listen(&b.ClassicLoadBalancer, listeners)
 }
 
 // deleteClassicListeners is DeleteLoadBalancerListeners. Ports without a
@@ -47,13 +44,16 @@ func (c *Cloud) setClassicCertificate(p params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.require("SSLCertificateId"); err != nil {
+		return nil, err
+	}
 	l, err := b.listenerOf(p)
 	if err != nil {
 		return nil, err
 	}
 	changed := *l
 	changed.Certificate = p.str("SSLCertificateId")
-	if err := changed.check(); err != nil {
+	if err := c.checkListener(changed); err != nil {
 		return nil, err
 	}
 	l.Certificate = changed.Certificate
@@ -82,10 +82,10 @@ func portOf(p params, name string) (int32, error) {
 
 // listen adds listeners: all of them or, when one cannot be, none. One that
 // exists as it is asked for stays.
-func (b *ClassicLoadBalancer) listen(requests []params) error {
+func (c *Cloud) listen(b *ClassicLoadBalancer, requests []params) error {
 	listeners := cloneListeners(b.Listeners)
 	for _, request := range requests {
-		l, err := readListener(request)
+		l, err := c.readListener(request)
 		if err != nil {
 			return err
 		}
@@ -106,8 +106,8 @@ func (b *ClassicLoadBalancer) listen(requests []params) error {
 		}
 		listeners = append(listeners, l)
 	}
-	if len(listeners) > classicListeners {
-		return conflict("A load balancer cannot have more than %d listeners", classicListeners)
+	if most := c.balancers.quotas.ClassicListeners; len(listeners) > most {
+		return conflict("A load balancer cannot have more than %d listeners", most)
 	}
 	slices.SortFunc(listeners, func(a, b ClassicListener) int { return cmp.Compare(a.Port, b.Port) })
 	b.Listeners = listeners
@@ -117,7 +117,7 @@ func (b *ClassicLoadBalancer) listen(requests []params) error {
 	return nil
 }
 
-func readListener(p params) (ClassicListener, error) {
+func (c *Cloud) readListener(p params) (ClassicListener, error) {
 	l := ClassicListener{Protocol: strings.ToUpper(p.str("Protocol")), Certificate: p.str("SSLCertificateId")}
 	l.InstanceProtocol = strings.ToUpper(cmp.Or(p.str("InstanceProtocol"), l.Protocol))
 	var err error
@@ -127,11 +127,11 @@ func readListener(p params) (ClassicListener, error) {
 	if l.InstancePort, err = portOf(p, "InstancePort"); err != nil {
 		return l, err
 	}
-	return l, l.check()
+	return l, c.checkListener(l)
 }
 
-// check tells what is wrong with a listener on its own.
-func (l ClassicListener) check() error {
+// checkListener fails when something is wrong with a listener on its own.
+func (c *Cloud) checkListener(l ClassicListener) error {
 	for _, protocol := range []string{l.Protocol, l.InstanceProtocol} {
 		if !slices.Contains([]string{"HTTP", "HTTPS", "TCP", "SSL"}, protocol) {
 			return fail("UnsupportedProtocol", "Protocol %s is not supported; it must be one of HTTP, HTTPS, TCP and SSL", protocol)
@@ -141,7 +141,7 @@ func (l ClassicListener) check() error {
 		return conflict("Protocol %s and InstanceProtocol %s must both be at the application layer or both at the transport layer", l.Protocol, l.InstanceProtocol)
 	}
 	switch {
-	case encrypted(l.Protocol) && !certificateARN.MatchString(l.Certificate):
+	case encrypted(l.Protocol) && !c.certified(l.Certificate):
 		return fail("CertificateNotFound", "Server Certificate not found for the key: %s", l.Certificate)
 	case !encrypted(l.Protocol) && l.Certificate != "":
 		return conflict("SSLCertificateId cannot be specified for a listener with Protocol %s", l.Protocol)

@@ -59,8 +59,8 @@ func (c *Cloud) hasGateway(vpc string) bool {
 
 // validGroups checks the security groups of a load balancer in a VPC.
 func (c *Cloud) validGroups(ids []string, vpc string, say refusals) error {
-	if len(ids) > groupLimit {
-		return say.configuration("A load balancer cannot have more than %d security groups", groupLimit)
+	if most := c.balancers.quotas.SecurityGroups; len(ids) > most {
+		return say.configuration("A load balancer cannot have more than %d security groups", most)
 	}
 	seen := make(map[string]bool)
 	for _, id := range ids {

@@ -132,7 +132,7 @@ func TestClassicInstances(t *testing.T) {
 		_, err := k.elb.DeregisterInstancesFromLoadBalancer(t.Context(), &elb.DeregisterInstancesFromLoadBalancerInput{LoadBalancerName: new("web"), Instances: instances(ids...)})
 		return err
 	}
-	stopped := k.seed.AddNode(InstanceSpec{State: Stopped})
+	stopped, asleep := k.seed.AddNode(InstanceSpec{}), k.seed.AddNode(InstanceSpec{State: Stopped})
 	dead := k.seed.AddNode(InstanceSpec{})
 	k.Terminate(dead)
 	foreign := k.Seed("other").AddNodes(1)[0]
@@ -144,7 +144,8 @@ func TestClassicInstances(t *testing.T) {
 	}{
 		{"running", register(k.nodes...), ""},
 		{"again", register(k.nodes[0]), ""},
-		{"W12: stopped", register(stopped), ""},
+		{"running, stopped later", register(stopped), ""},
+		{"W12: stopped, with others", register(k.nodes[0], asleep), "InvalidInstance"},
 		{"W12: terminated", register(dead), "InvalidInstance"},
 		{"unknown", register("i-0"), "InvalidInstance"},
 		{"another VPC", register(foreign), "InvalidInstance"},
@@ -157,6 +158,7 @@ func TestClassicInstances(t *testing.T) {
 			t.Errorf("%s: error code %q, want %q", step.what, got, step.code)
 		}
 	}
+	k.SetState(stopped, Stopped)
 	if got := describeWeb(k).Instances; len(got) != 3 {
 		t.Errorf("instances %v, want two nodes and the stopped one", got)
 	}

@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -20,29 +19,12 @@ const (
 	tagLimit = 50
 	// freeAddresses is what a subnet must have left for a load balancer.
 	freeAddresses = 8
-	// groupLimit is how many security groups a load balancer may have.
-	groupLimit = 5
 )
 
 // markerPager is what all lists of load balancer things do.
 var markerPager = pager{
 	token: "Marker", size: "PageSize", low: 1, high: balancerPage, standard: balancerPage,
 	badToken: "ValidationError", badSize: "ValidationError",
-}
-
-// Quotas bounds how many load balancer things there may be. Zero fields are
-// AWS's defaults.
-type Quotas struct {
-	// ClassicLoadBalancers bounds the classic load balancers; default 20.
-	ClassicLoadBalancers int
-	// NetworkLoadBalancers bounds the network load balancers; default 50.
-	NetworkLoadBalancers int
-	// TargetGroups bounds the target groups; default 3000.
-	TargetGroups int
-	// Listeners bounds the listeners of a network load balancer; default 50.
-	Listeners int
-	// Targets bounds the targets of a target group; default 500.
-	Targets int
 }
 
 // balancers is the state of both load balancer APIs. Cloud.mu guards it.
@@ -53,6 +35,8 @@ type balancers struct {
 	groups    map[string]*targetGroup
 	quotas    Quotas
 
+	certificates certificates
+
 	delays   Delays
 	draining *time.Duration // nil: as the target group says
 }
@@ -60,16 +44,12 @@ type balancers struct {
 func newBalancers(delays Delays) balancers {
 	return balancers{
 		delays:    delays,
+		quotas:    Quotas{}.complete(),
 		classics:  make(map[string]*classicBalancer),
 		networks:  make(map[string]*network),
 		listeners: make(map[string]*listener),
 		groups:    make(map[string]*targetGroup),
 	}
-}
-
-// SetQuotas bounds how many load balancer things there may be from now on.
-func (c *Cloud) SetQuotas(quotas Quotas) {
-	c.inspect(func() { c.balancers.quotas = quotas })
 }
 
 // conflict is how the classic API answers to an impossible configuration.
@@ -93,10 +73,6 @@ func checkName(kind, name string) error {
 	return nil
 }
 
-// certificateARN is a certificate of ACM or IAM, in any partition.
-var certificateARN = regexp.MustCompile(
-	`^arn:aws[a-z-]*:(?:acm:[a-z0-9-]+:\d{12}:certificate/|iam::\d{12}:server-certificate/)[\w/+=,.@-]+$`)
-
 // partition returns the partition of a region and the domain of its names.
 func partition(region string) (name, domain string) {
 	switch {
@@ -106,14 +82,6 @@ func partition(region string) (name, domain string) {
 		return "aws-us-gov", "amazonaws.com"
 	}
 	return "aws", "amazonaws.com"
-}
-
-// quota fails when count things are as many as there may be.
-func quota(count, bound, byDefault int, code, things string) error {
-	if bound = cmp.Or(bound, byDefault); count >= bound {
-		return fail(code, "The maximum number of %s has been reached: %d", things, bound)
-	}
-	return nil
 }
 
 // sortedValues returns the values of m in the order of their keys.

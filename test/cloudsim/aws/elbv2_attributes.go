@@ -142,6 +142,9 @@ func (c *Cloud) modifyNetworkAttributes(p params) (any, error) {
 	if all["access_logs.s3.enabled"] == "true" && all["access_logs.s3.bucket"] == "" {
 		return nil, configuration("The value of 'access_logs.s3.bucket' cannot be empty when access logs are enabled")
 	}
+	if err := c.checkTargets(crossZone(all), c.targetsOf(n, "")); err != nil {
+		return nil, configuration("The load balancing cannot be changed: %v", err) // its own code is none of this operation
+	}
 	n.attributes = all
 	return lbAttributesXML{tagList(all)}, nil
 }

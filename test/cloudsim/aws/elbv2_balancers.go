@@ -21,7 +21,7 @@ func (c *Cloud) createNetwork(p params) (any, error) {
 		}
 		return lbNetworksXML{LoadBalancers: []lbNetworkXML{c.networkWire(n)}}, nil
 	}
-	if err := quota(len(c.balancers.networks), c.balancers.quotas.NetworkLoadBalancers, 50, "TooManyLoadBalancers", "network load balancers"); err != nil {
+	if err := quota(len(c.balancers.networks)+1, c.balancers.quotas.NetworkLoadBalancers, "TooManyLoadBalancers", "network load balancers"); err != nil {
 		return nil, err
 	}
 	for _, m := range want.mappings {

@@ -20,7 +20,7 @@ func (c *Cloud) createTargetGroup(p params) (any, error) {
 		}
 		return lbTargetGroupsXML{TargetGroups: []lbTargetGroupXML{c.groupWire(g)}}, nil
 	}
-	if err := quota(len(c.balancers.groups), c.balancers.quotas.TargetGroups, 3000, "TooManyTargetGroups", "target groups"); err != nil {
+	if err := quota(len(c.balancers.groups)+1, c.balancers.quotas.TargetGroups, "TooManyTargetGroups", "target groups"); err != nil {
 		return nil, err
 	}
 	g := &want
@@ -101,6 +101,12 @@ func readHealthCheck(p params, check TargetHealthCheck) (TargetHealthCheck, erro
 	return readHealthCheckTimes(p, check)
 }
 
+// readHealthCheckTimes reads times and thresholds, whose ranges and defaults are
+// those of https://docs.aws.amazon.com/elasticloadbalancing/latest/network/target-group-health-checks.html.
+// A default timeout that is longer than the interval is refused as any other:
+// https://github.com/terraform-linters/tflint-ruleset-aws/issues/404. Target groups
+// of network load balancers may have both equal:
+// https://github.com/aws/aws-cdk/issues/16446.
 func readHealthCheckTimes(p params, check TargetHealthCheck) (TargetHealthCheck, error) {
 	if check.Timeout == 0 {
 		check.Timeout = 10
@@ -123,11 +129,8 @@ func readHealthCheckTimes(p params, check TargetHealthCheck) (TargetHealthCheck,
 			return check, err
 		}
 	}
-	if !p.has("HealthCheckTimeoutSeconds") {
-		check.Timeout = min(check.Timeout, check.Interval)
-	}
 	if check.Timeout > check.Interval {
-		return check, invalid("Health check timeout '%d' must be smaller than or equal to the interval '%d'", check.Timeout, check.Interval)
+		return check, invalid("Health check interval must be greater than the timeout.")
 	}
 	return check, nil
 }

@@ -103,6 +103,19 @@ func TestTargetGroupCreateRefusals(t *testing.T) {
 			local(in)
 			in.HealthCheckTimeoutSeconds = new(int32(11))
 		}, "ValidationError"},
+		"interval below the default timeout of TCP": {func(in *elbv2.CreateTargetGroupInput) {
+			in.HealthCheckIntervalSeconds = new(int32(9))
+		}, "ValidationError"},
+		"interval below the default timeout of HTTPS": {func(in *elbv2.CreateTargetGroupInput) {
+			in.HealthCheckProtocol, in.HealthCheckIntervalSeconds = elbv2types.ProtocolEnumHttps, new(int32(9))
+		}, "ValidationError"},
+		"interval below the default timeout of HTTP": {func(in *elbv2.CreateTargetGroupInput) {
+			in.HealthCheckProtocol, in.HealthCheckIntervalSeconds = elbv2types.ProtocolEnumHttp, new(int32(5))
+		}, "ValidationError"},
+		"short timeout": {func(in *elbv2.CreateTargetGroupInput) { in.HealthCheckTimeoutSeconds = new(int32(1)) }, "ValidationError"},
+		"long timeout": {func(in *elbv2.CreateTargetGroupInput) {
+			in.HealthCheckTimeoutSeconds, in.HealthCheckIntervalSeconds = new(int32(121)), new(int32(300))
+		}, "ValidationError"},
 		"threshold": {func(in *elbv2.CreateTargetGroupInput) { in.HealthyThresholdCount = new(int32(11)) }, "ValidationError"},
 		"quota": {func(*elbv2.CreateTargetGroupInput) {
 			k.createGroup("first", nil)
@@ -111,6 +124,7 @@ func TestTargetGroupCreateRefusals(t *testing.T) {
 	} {
 		in := k.group80("group")
 		tc.change(in)
+		k.sleep(time.Second) // for the rate of calls
 		_, err := k.v2.CreateTargetGroup(t.Context(), in)
 		if got := code(err); got != tc.code && !strings.Contains(fmt.Sprint(err), "missing required field") {
 			t.Errorf("%s: %v, want %q", what, err, tc.code)
@@ -119,6 +133,30 @@ func TestTargetGroupCreateRefusals(t *testing.T) {
 	}
 	if got := k.TargetGroups(); len(got) != 1 || got[0].Name != "first" {
 		t.Errorf("refused calls left target groups: %+v", got)
+	}
+}
+
+func TestHealthCheckIntervalAndTimeout(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	in := k.group80("group")
+	in.HealthCheckIntervalSeconds = new(int32(5))
+	_, err := k.v2.CreateTargetGroup(t.Context(), in)
+	wantCode(t, err, "ValidationError", "Health check interval must be greater than the timeout")
+	in.HealthCheckTimeoutSeconds = new(int32(5))
+	_, err = k.v2.CreateTargetGroup(t.Context(), in)
+	wantCode(t, err, "")
+	arn := k.TargetGroups()[0].ARN
+	_, err = k.v2.ModifyTargetGroup(t.Context(), &elbv2.ModifyTargetGroupInput{
+		TargetGroupArn: new(arn), HealthCheckTimeoutSeconds: new(int32(6)),
+	})
+	wantCode(t, err, "ValidationError", "greater than the timeout")
+	_, err = k.v2.ModifyTargetGroup(t.Context(), &elbv2.ModifyTargetGroupInput{
+		TargetGroupArn: new(arn), HealthCheckTimeoutSeconds: new(int32(6)), HealthCheckIntervalSeconds: new(int32(30)),
+	})
+	wantCode(t, err, "")
+	if got := k.TargetGroups()[0].HealthCheck; got.Interval != 30 || got.Timeout != 6 {
+		t.Errorf("interval and timeout are %d and %d, want 30 and 6", got.Interval, got.Timeout)
 	}
 }
 

@@ -60,7 +60,7 @@ func (c *Cloud) createListener(p params) (any, error) {
 		}
 		return lbListenersXML{Listeners: []lbNetworkListenerXML{c.listenerWire(others[i])}}, nil
 	}
-	if err := quota(len(others), c.balancers.quotas.Listeners, 50, "TooManyListeners", "listeners of a load balancer"); err != nil {
+	if err := quota(len(others)+1, c.balancers.quotas.Listeners, "TooManyListeners", "listeners of a load balancer"); err != nil {
 		return nil, err
 	}
 	l.arn = c.balancerARN("listener/" + strings.TrimPrefix(n.arn, c.balancerARN("loadbalancer/")) + "/" + c.newHex("listener", 16))
@@ -115,7 +115,7 @@ func (c *Cloud) readNetworkListener(p params, l *listener) error {
 			return err
 		}
 	}
-	if err := readSecurity(p, l); err != nil {
+	if err := c.readSecurity(p, l); err != nil {
 		return err
 	}
 	return c.checkForward(l)
@@ -146,7 +146,7 @@ func readAction(p params) (string, error) {
 }
 
 // readSecurity changes what only TLS listeners have. They have one certificate.
-func readSecurity(p params, l *listener) error {
+func (c *Cloud) readSecurity(p params, l *listener) error {
 	certificates := p.structs("Certificates.member")
 	alpn := p.list("AlpnPolicy.member")
 	policy := p.str("SslPolicy")
@@ -162,8 +162,8 @@ func readSecurity(p params, l *listener) error {
 	}
 	for _, certificate := range certificates {
 		arn := certificate.str("CertificateArn")
-		if !certificateARN.MatchString(arn) {
-			return fail("CertificateNotFound", "Certificate ARN '%s' is not valid", arn)
+		if !c.certified(arn) {
+			return fail("CertificateNotFound", "Certificate '%s' not found", arn)
 		}
 		l.certificates = []string{arn}
 	}
@@ -203,7 +203,9 @@ func (c *Cloud) checkForward(l *listener) error {
 	if slices.ContainsFunc(c.balancersOf(g.arn), func(arn string) bool { return arn != l.balancer }) {
 		return fail("TargetGroupAssociationLimit", "The following target groups cannot be associated with more than one load balancer: %s", g.arn)
 	}
-	return nil
+	groups := c.targetsOf(n, l.arn)
+	groups[g.arn] = g.registered()
+	return c.checkTargets(crossZone(n.attributes), groups)
 }
 
 // deleteListener is DeleteListener.

@@ -51,27 +51,25 @@ func (c *Cloud) registerTargets(p params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var asleep []string
-	count := len(g.targets)
-	for _, t := range targets {
-		i := c.instance(t.ID)
-		switch {
-		case i == nil || !c.changeable(&i.birth):
-			return nil, fail("InvalidTarget", "The following targets are not valid instances: '%s'", t.ID)
-		case i.state != Running:
-			asleep = append(asleep, "'"+t.ID+"'")
-		case i.vpc != g.vpc:
-			return nil, fail("InvalidTarget", "The following targets are not in the target group VPC '%s': '%s'", g.vpc, t.ID)
-		}
-		if g.targets[t] == nil {
-			count++
-		}
-	}
-	if len(asleep) > 0 {
-		return nil, fail("InvalidTarget", "The following targets are not in a running state and cannot be registered: %s", strings.Join(asleep, ", "))
-	}
-	if err := quota(count-1, c.balancers.quotas.Targets, 500, "TooManyTargets", "targets of a target group"); err != nil {
+	if err := c.checkInstances(g, targets); err != nil {
 		return nil, err
+	}
+	all := g.registered()
+	for _, t := range targets {
+		if !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	if err := quota(len(all), c.balancers.quotas.Targets, "TooManyTargets", "targets per target group"); err != nil {
+		return nil, err
+	}
+	for _, arn := range c.balancersOf(g.arn) {
+		n := c.balancers.networks[arn]
+		groups := c.targetsOf(n, "")
+		groups[g.arn] = all
+		if err := c.checkTargets(crossZone(n.attributes), groups); err != nil {
+			return nil, err
+		}
 	}
 	for _, t := range targets {
 		if r := g.targets[t]; r == nil || r.draining {
@@ -80,6 +78,67 @@ func (c *Cloud) registerTargets(p params) (any, error) {
 	}
 	return nil, nil
 }
+
+// registered returns the targets that do not drain, in order.
+func (g *targetGroup) registered() []Target {
+	return slices.DeleteFunc(slices.SortedFunc(maps.Keys(g.targets), byPort), func(t Target) bool { return g.targets[t].draining })
+}
+
+// unsupportedTypes are the families of instances that cannot be targets of network
+// load balancers by their ID:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_RegisterTargets.html
+var unsupportedTypes = []string{
+	"c1", "cc1", "cc2", "cg1", "cg2", "cr1", "cs1", "g1", "g2", "hi1", "hs1", "m1", "m2", "m3", "t1",
+}
+
+// checkInstances fails when instances cannot be targets of a group, as they are
+// now. The error names all that are refused for the same reason, in the words of
+// https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3668
+// https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3508
+// https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1099.
+func (c *Cloud) checkInstances(g *targetGroup, targets []Target) error {
+	var unknown, unsupported, asleep, elsewhere []string
+	for _, t := range targets {
+		i := c.instance(t.ID)
+		switch {
+		case !strings.HasPrefix(t.ID, "i-"):
+			return invalid("Instance ID '%s' is not valid", t.ID)
+		case i == nil || !c.changeable(&i.birth):
+			unknown = append(unknown, t.ID)
+		case i.state == Terminated: // it has no VPC any more
+			asleep = append(asleep, t.ID)
+		case i.vpc != g.vpc:
+			elsewhere = append(elsewhere, t.ID)
+		case slices.Contains(unsupportedTypes, family(i.kind)):
+			unsupported = append(unsupported, t.ID)
+		case i.state != Running:
+			asleep = append(asleep, t.ID)
+		}
+	}
+	switch {
+	case len(unknown) > 0:
+		return fail("InvalidTarget", "The following targets are not valid instances: %s", quoted(unknown))
+	case len(elsewhere) > 0:
+		return fail("InvalidTarget", "The following targets are not in the target group VPC '%s': %s", g.vpc, quoted(elsewhere))
+	case len(unsupported) > 0:
+		return fail("InvalidTarget", "Targets {%s} are not supported", strings.Join(unique(unsupported), ", "))
+	case len(asleep) > 0:
+		return fail("InvalidTarget", "The following targets are not in a running state and cannot be registered: %s", quoted(asleep))
+	}
+	return nil
+}
+
+// family returns the family of an instance type: m3 of m3.large.
+func family(kind string) string {
+	name, _, _ := strings.Cut(kind, ".")
+	return name
+}
+
+// quoted lists IDs as messages do.
+func quoted(ids []string) string { return "'" + strings.Join(unique(ids), "', '") + "'" }
+
+// unique returns IDs in order, each once.
+func unique(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
 
 // deregisterTargets is DeregisterTargets. Targets drain while their group is in
 // use; those that are not registered are none of its business.

@@ -145,6 +145,9 @@ func (c *Cloud) run(r *http.Request, body []byte, service *api, request Request)
 	if c.tooFast(service, request) {
 		return nil, service.throttled
 	}
+	if err := c.authorize(service, action); err != nil {
+		return nil, err
+	}
 	p := newParams(service, request.Form)
 	p.header = r.Header
 	if dry, err := p.bool("DryRun"); err != nil || (dry != nil && *dry) {

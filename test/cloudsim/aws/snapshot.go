@@ -79,6 +79,7 @@ func (b *balancers) clone() balancers {
 		g.attributes, g.tags = maps.Clone(g.attributes), maps.Clone(g.tags)
 		g.targets = cloneMap(g.targets, func(*registration) {})
 	})
+	out.certificates = b.certificates.clone()
 	if b.draining != nil {
 		out.draining = new(*b.draining)
 	}

@@ -40,6 +40,15 @@ func Slow(d time.Duration) Effect {
 	}
 }
 
+// Before runs f, then passes the call on: what f does happens after the client
+// has looked and before the call is applied.
+func Before(f func()) Effect {
+	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		f()
+		apply.ServeHTTP(w, r)
+	}
+}
+
 // Hold keeps calls waiting until Release, or until their client gives up. Use
 // NewHold to make one.
 type Hold struct {

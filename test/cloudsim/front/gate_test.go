@@ -237,3 +237,22 @@ func TestLogWaitFor(t *testing.T) {
 		}
 	})
 }
+
+func TestBefore(t *testing.T) {
+	t.Parallel()
+	var gate Gate
+	var order []string
+	gate.Break("Login", Nth(1), Before(func() { order = append(order, "before") }))
+	for range 2 {
+		status := gate.call(t.Context(), "Login", func(w http.ResponseWriter, _ *http.Request) {
+			order = append(order, "applied")
+			w.WriteHeader(http.StatusOK)
+		})
+		if status != http.StatusOK {
+			t.Errorf("status %d", status)
+		}
+	}
+	if diff := cmp.Diff([]string{"before", "applied", "applied"}, order); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,52 @@
+package aws
+
+import (
+	"regexp"
+	"slices"
+)
+
+// certificateARN is a certificate of ACM or IAM, in any partition.
+var certificateARN = regexp.MustCompile(
+	`^arn:aws[a-z-]*:(?:acm:([a-z0-9-]+):(\d{12}):certificate/|iam::(\d{12}):server-certificate/)[\w/+=,.@-]+$`)
+
+// certificates are those that listeners can have. Cloud.mu guards them.
+type certificates struct {
+	only []string // nil for whatever could be one of the account's
+	gone []string
+}
+
+// SetCertificates says which certificates of ACM and IAM there are, by ARN.
+// Without it there are all whose ARN is one of the account, and of the region if
+// it is one of ACM. Listeners that have another one already keep it.
+func (c *Cloud) SetCertificates(arns ...string) {
+	c.inspect(func() { c.balancers.certificates = certificates{only: append([]string{}, arns...)} })
+}
+
+// RemoveCertificate makes a certificate unknown. Listeners that have it already
+// keep it.
+func (c *Cloud) RemoveCertificate(arn string) {
+	c.inspect(func() { c.balancers.certificates.gone = append(c.balancers.certificates.gone, arn) })
+}
+
+// certified reports whether there is a certificate that a listener can have: one
+// of IAM, or of ACM in the region of the load balancer.
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/tls-listener-certificates.html
+func (c *Cloud) certified(arn string) bool {
+	known := c.balancers.certificates
+	if slices.Contains(known.gone, arn) {
+		return false
+	}
+	if known.only != nil {
+		return slices.Contains(known.only, arn)
+	}
+	match := certificateARN.FindStringSubmatch(arn)
+	if match == nil {
+		return false
+	}
+	region, account := match[1], match[2]+match[3]
+	return account == c.opts.AccountID && (region == "" || region == c.opts.Region)
+}
+
+func (c certificates) clone() certificates {
+	return certificates{only: slices.Clone(c.only), gone: slices.Clone(c.gone)}
+}

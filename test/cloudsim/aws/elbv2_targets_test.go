@@ -1,0 +1,52 @@
+package aws
+
+import (
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+func TestTargetsAreRefusedTogether(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		reason string
+		spec   func(*balancing) InstanceSpec
+		text   string
+	}{
+		"type": {"C1, M3 and so on", func(*balancing) InstanceSpec { return InstanceSpec{Type: "m3.large"} }, "} are not supported"},
+		"stopped": {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Stopped} },
+			"The following targets are not in a running state and cannot be registered: '"},
+		"stopping":      {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Stopping} }, "not in a running state"},
+		"shutting down": {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: ShuttingDown} }, "not in a running state"},
+		"terminated":    {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Terminated} }, "not in a running state"},
+		"pending":       {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Pending} }, "not in a running state"},
+		"other VPC": {"a target group has one VPC", func(k *balancing) (spec InstanceSpec) {
+			other := k.Seed("other")
+			spec.Subnet, spec.Groups = other.Private[other.Zones[0]], []string{other.NodeGroup}
+			return spec
+		}, "not in the target group VPC"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := startBalancing(t, Options{})
+			group := k.createGroup("group", nil)
+			spec := tc.spec(k)
+			one, two := k.seed.AddNode(spec), k.seed.AddNode(spec)
+			wantCode(t, k.register(group, k.nodes[0], one, k.nodes[1], two), "InvalidTarget", tc.text, one, two)
+			if got := k.TargetGroups()[0].Targets; len(got) > 0 {
+				t.Errorf("%s: a refused call registers %v", tc.reason, got)
+			}
+			wantCode(t, k.register(group, k.nodes...), "")
+		})
+	}
+}
+
+func TestInstanceThatStopsBeforeItsRegistration(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	group := k.createGroup("group", nil)
+	k.Gate().Break("elbv2.RegisterTargets", front.Nth(1), front.Before(func() { k.Terminate(k.nodes[1]) }))
+	wantCode(t, k.register(group, k.nodes...), "InvalidTarget", "'"+k.nodes[1]+"'")
+	wantCode(t, k.register(group, k.nodes[0], k.nodes[2]), "")
+}
