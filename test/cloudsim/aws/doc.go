@@ -21,7 +21,11 @@
 //	cloud.Gate().Break("CreateTags", front.Nth(2), aws.Throttled())
 //	cloud.Gate().Break("elbv2", front.First(3), aws.Error(500, "InternalError", "try later"))
 //	cloud.Gate().SetLatency(30 * time.Millisecond)
-//	cloud.SetThrottle("DescribeInstances", 20, 100)
+//	cloud.Gate().Break("elbv2.RegisterTargets", front.Nth(1), front.Before(func() { cloud.Terminate(ids[0]) }))
+//	cloud.SetDenied("elasticloadbalancing:DeleteLoadBalancer", "ec2:Describe*")
+//	cloud.SetThrottle("elbv2/resource-intensive", 2, 100); cloud.ThrottledCalls()
+//	cloud.SetQuotas(aws.Quotas{ZoneTargets: 1000})
+//	cloud.SetCertificates(arn); cloud.RemoveCertificate(arn)
 //	cloud.SetConsistency(aws.Consistency{Reads: 2})
 //	cloud.Server().Down(); cloud.Server().Hang(); cloud.Server().Up()
 //
@@ -33,6 +37,28 @@
 // Their groups are ec2, sts, elb, elbv2 and imds. An API is known by the Version
 // parameter of its requests, so all of them share one endpoint. An action that is
 // not there fails with InvalidAction.
+//
+// # Time
+//
+// All delays, token buckets, expiries and drains go by [Options].Clock. With a
+// clock of k8s.io/utils/clock/testing a test steps the time:
+//
+//	clock := testingclock.NewFakePassiveClock(time.Now())
+//	cloud, err := aws.Start(aws.Options{Clock: clock})
+//	clock.SetTime(clock.Now().Add(3 * time.Minute)) // interfaces of deleted load balancers are gone
+//
+// With [ScaledClock] minutes pass in moments. Nothing in the simulated region
+// waits: what is due happens at the next call. Only the latency of the gate and
+// its effects Slow and Hold take real time.
+//
+// With such a clock the [TypicalDelays] of AWS are on, since they cost nothing.
+// With the real clock there are no delays unless [Options].Delays, or one of the
+// methods that set a delay, asks for them: a suite that does not step the time
+// would wait for minutes, and what it tests is not the waiting.
+//
+// The token buckets that AWS documents are always on, with any clock. Tests that
+// make the calls of minutes in milliseconds, such as those that explore every
+// crash, set [Options].DisableThrottling and say why.
 //
 // # What is as in AWS
 //
@@ -56,9 +82,18 @@
 //     duplicate. Deleting an absent load balancer or target group succeeds, a
 //     target group in use stays.
 //   - Load balancers have a network interface in every subnet, which takes an
-//     address there, holds their security groups and can outlive them:
-//     [Cloud.SetDeletionDelay]. Network load balancers made without groups never
-//     get any. Deregistered targets drain, see [Cloud.SetDrainingDelay].
+//     address there, holds their security groups and can outlive them. Network
+//     load balancers made without groups never get any. Deregistered targets
+//     drain, see [Cloud.SetDrainingDelay]. See [Delays] for the others.
+//   - Calls are throttled by the documented token buckets of each API, category
+//     and operation: see [Cloud.SetThrottle].
+//   - The documented quotas of load balancers hold: see [Quotas]. Targets count
+//     once for each of their target groups, per zone and per load balancer.
+//   - Targets are registered together or not at all, as they are when the call
+//     comes: an instance that stopped a moment ago, or whose type is not
+//     supported, refuses the others. The same holds for classic load balancers.
+//   - A health check's interval is not below its timeout, be that the default. A
+//     certificate exists; a protected load balancer stays.
 //   - Traffic is not simulated, but [Cloud.Admits] tells what the security groups
 //     would keep out: clients, health checks, and the load balancer itself.
 //   - A thing that was changed between two pages of an answer is neither missing
@@ -68,10 +103,13 @@
 //
 //   - Instances, subnets, gateways and the like are made by the builder, not by
 //     RunInstances and its kin. Builders panic when a spec makes no sense.
-//   - Of security groups only inbound rules exist. The existence of prefix lists,
-//     gateways and certificates is not checked.
-//   - There are no policies; use [Denied]. DryRun always says that the request
-//     would have succeeded.
+//   - Of security groups only inbound rules exist. The existence of prefix lists
+//     and gateways is not checked. Without [Cloud.SetCertificates] there are all
+//     certificates that could be of the account and the region.
+//   - There are no policies; use [Cloud.SetDenied], or the effect [Denied] for
+//     single calls. DryRun always says that the request would have succeeded.
+//   - A call that is throttled takes no token. Buckets fill continuously, not once
+//     a second.
 //   - Load balancers are classic or network ones, with IPv4 addresses; targets are
 //     instances. Instances that run are taken to be healthy.
 //   - IDs may be shorter than AWS's: i-0a is fine.
