@@ -15,9 +15,9 @@ type certificates struct {
 	gone []string
 }
 
-// SetCertificates says which certificates of ACM and IAM there are, by ARN.
-// Without it there are all whose ARN is one of the account, and of the region if
-// it is one of ACM. Listeners that have another one already keep it.
+// SetCertificates sets the certificates of ACM and IAM that exist, by ARN.
+// Without it, all exist whose ARN is one of the account, and of the region if it
+// is one of ACM. Listeners that have another one already keep it.
 func (c *Cloud) SetCertificates(arns ...string) {
 	c.inspect(func() { c.balancers.certificates = certificates{only: append([]string{}, arns...)} })
 }

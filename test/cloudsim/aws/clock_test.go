@@ -33,8 +33,8 @@ func TestDelaysByClock(t *testing.T) {
 		"real by default": {"suites on the real clock do not wait", Options{}, Delays{}},
 		"real":            {"suites on the real clock do not wait", Options{Clock: clock.RealClock{}}, Delays{}},
 		"simulated":       {"they cost no time", Options{Clock: ScaledClock(1000)}, TypicalDelays()},
-		"real and given":  {"what is asked for", Options{Delays: &own}, own},
-		"given":           {"what is asked for", Options{Clock: ScaledClock(1000), Delays: &own}, own},
+		"real and given":  {"what the test sets", Options{Delays: &own}, own},
+		"given":           {"what the test sets", Options{Clock: ScaledClock(1000), Delays: &own}, own},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

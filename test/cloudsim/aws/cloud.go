@@ -41,8 +41,8 @@ type Options struct {
 	// pays for none of them, and no delay at all otherwise.
 	Delays *Delays
 	// DisableThrottling starts the region without the token buckets that AWS
-	// documents for its APIs. Bounds of [Cloud.SetThrottle] apply nevertheless. A
-	// test that sets it says why.
+	// documents for its APIs. Bounds of [Cloud.SetThrottle] apply nevertheless. Where
+	// a test sets it, a comment has the reason.
 	DisableThrottling bool
 }
 

@@ -53,12 +53,12 @@
 //
 // With such a clock the [TypicalDelays] of AWS are on, since they cost nothing.
 // With the real clock there are no delays unless [Options].Delays, or one of the
-// methods that set a delay, asks for them: a suite that does not step the time
+// methods that set a delay, sets some: a suite that does not step the time
 // would wait for minutes, and what it tests is not the waiting.
 //
 // The token buckets that AWS documents are always on, with any clock. Tests that
 // make the calls of minutes in milliseconds, such as those that explore every
-// crash, set [Options].DisableThrottling and say why.
+// crash, set [Options].DisableThrottling, with a comment why.
 //
 // # What is as in AWS
 //

@@ -283,16 +283,3 @@ func (c *Cloud) setNetworkSubnets(p params) (any, error) {
 	n.mappings = mappings
 	return lbZonesXML{c.zonesWire(n), "ipv4"}, nil
 }
-
-// Impair makes an active network load balancer active_impaired, as AWS does
-// with one that cannot scale, or active again. It panics when there is none of
-// that name.
-func (c *Cloud) Impair(name string, impaired bool) {
-	c.inspect(func() {
-		n := c.networkByName(name)
-		if n == nil {
-			panic("simulated cloud has no network load balancer " + name)
-		}
-		n.impaired = impaired
-	})
-}

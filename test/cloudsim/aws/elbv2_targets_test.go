@@ -42,6 +42,19 @@ func TestTargetsAreRefusedTogether(t *testing.T) {
 	}
 }
 
+func TestProtectedLoadBalancerStays(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	arn := k.createNet(nil)
+	k.Protect("net", true)
+	wantCode(t, k.deleteNet(arn), "OperationNotPermitted", "deletion protection")
+	if _, found := k.Network("net"); !found {
+		t.Error("a protected load balancer is deleted")
+	}
+	k.Protect("net", false)
+	wantCode(t, k.deleteNet(arn), "")
+}
+
 func TestInstanceThatStopsBeforeItsRegistration(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})

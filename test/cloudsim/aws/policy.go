@@ -5,8 +5,8 @@ import (
 	"path"
 )
 
-// SetDenied says which actions no policy of the callers allows, as IAM names them
-// and with its wildcards: elasticloadbalancing:DeleteLoadBalancer, which is one
+// SetDenied sets the actions that no policy of the callers allows, as IAM names
+// them and with its wildcards: elasticloadbalancing:DeleteLoadBalancer, which is one
 // action for both kinds of load balancers, or ec2:Describe*. Those of an earlier
 // call are allowed again.
 func (c *Cloud) SetDenied(actions ...string) {
@@ -26,7 +26,7 @@ func (c *Cloud) authorize(service *api, operation string) error {
 	return nil
 }
 
-// denied is how an API answers to a caller without permission.
+// denied returns the error of an API for a caller without permission.
 func (a *api) denied(account, action string) error {
 	who := "User: arn:aws:iam::" + account + ":user/caller is not authorized to perform: " + action +
 		" because no identity-based policy allows the " + action + " action"

@@ -52,8 +52,8 @@ func (q Quotas) complete() Quotas {
 	return q
 }
 
-// SetQuotas bounds how many load balancer things there may be from now on. A
-// test that raises one of them says why.
+// SetQuotas bounds how many load balancer things there may be from now on. Where a
+// test raises one of them, a comment has the reason.
 func (c *Cloud) SetQuotas(quotas Quotas) {
 	c.inspect(func() { c.balancers.quotas = quotas.complete() })
 }

@@ -15,8 +15,8 @@ type Snapshot struct {
 }
 
 // Snapshot remembers the state of the moment. Dials such as delays and quotas of
-// load balancers are part of it; credentials, throttling, the gate with its rules
-// and its log are not.
+// load balancers are part of it; credentials, denied actions, throttling, the gate
+// with its rules and its log are not.
 func (c *Cloud) Snapshot() *Snapshot {
 	var s *Snapshot
 	c.inspect(func() {

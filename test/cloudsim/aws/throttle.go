@@ -54,7 +54,7 @@ func (b *bucket) take(now time.Time) {
 // resource-intensive, registration, mutating and non-mutating for these
 // categories; ec2/ with the operation, as in ec2/CreateTags, and
 // ec2/DescribeInstances/unfiltered for calls without filter and page size.
-// Setting one of them is what AWS Support does for an account that asks.
+// Setting one of them is what AWS Support does on request.
 func (c *Cloud) SetThrottle(name string, rate float64, burst int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

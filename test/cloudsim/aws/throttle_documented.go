@@ -128,7 +128,7 @@ func balancerCategory(op string) string {
 	return nonMutating
 }
 
-// selective reports whether a call has a filter or asks for a page. IDs are
+// selective reports whether a call has a filter or a page size. IDs are
 // neither.
 func selective(request Request) bool {
 	for name := range request.Form {
