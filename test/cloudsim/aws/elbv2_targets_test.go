@@ -14,8 +14,10 @@ func TestTargetsAreRefusedTogether(t *testing.T) {
 		text   string
 	}{
 		"type": {"C1, M3 and so on", func(*balancing) InstanceSpec { return InstanceSpec{Type: "m3.large"} }, "} are not supported"},
-		"stopped": {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Stopped} },
-			"The following targets are not in a running state and cannot be registered: '"},
+		"stopped": {
+			"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Stopped} },
+			"The following targets are not in a running state and cannot be registered: '",
+		},
 		"stopping":      {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Stopping} }, "not in a running state"},
 		"shutting down": {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: ShuttingDown} }, "not in a running state"},
 		"terminated":    {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Terminated} }, "not in a running state"},
