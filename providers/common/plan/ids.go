@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"fmt"
+	"errors"
 	"sync"
 )
 
@@ -30,9 +30,20 @@ func (i *IDs) Get(key string) (string, error) {
 	defer i.mu.Unlock()
 	id, ok := i.ids[key]
 	if !ok {
-		return "", fmt.Errorf("the ID of %s is not known yet", key)
+		return "", &unknownError{key}
 	}
 	return id, nil
+}
+
+// unknownError is that no step has stored an ID.
+type unknownError struct{ key string }
+
+func (e *unknownError) Error() string { return "the ID of " + e.key + " is not known yet" }
+
+// isUnknown reports whether a step failed because an ID is not known.
+func isUnknown(err error) bool {
+	_, unknown := errors.AsType[*unknownError](err)
+	return unknown
 }
 
 // Ref names a thing by its ID, or by its key until a step has learned the ID.

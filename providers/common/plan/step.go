@@ -15,6 +15,11 @@ type Step[E any] struct {
 	// Removes reports whether the step takes something away from what exists or
 	// serves, or works only after a step that does.
 	Removes bool
+	// Isolated reports whether the step is independent of other steps: its failure
+	// does not end the run, and it runs after another isolated step has failed,
+	// even if it removes. An isolated step that removes must restore what it has
+	// removed if it fails.
+	Isolated bool
 }
 
 // NewStep returns a step that removes nothing.
@@ -30,6 +35,12 @@ func Refuse[E any](err error) Step[E] {
 // Removal returns the step as one that removes.
 func (s Step[E]) Removal() Step[E] {
 	s.Removes = true
+	return s
+}
+
+// Isolate returns the step as one that is independent of other steps.
+func (s Step[E]) Isolate() Step[E] {
+	s.Isolated = true
 	return s
 }
 

@@ -17,6 +17,23 @@ func Words[T any](items []T) string { return join(items, " ") }
 // Commas lists items that contain blanks. An empty list is "none".
 func Commas[T any](items []T) string { return join(items, ", ") }
 
+// most is how many items a short list names.
+const most = 5
+
+// FewWords lists at most five items in a line, separated by blanks, and the number
+// of the others. An empty list is "none".
+func FewWords[T any](items []T) string { return few(items, Words) }
+
+// FewCommas is FewWords with commas.
+func FewCommas[T any](items []T) string { return few(items, Commas) }
+
+func few[T any](items []T, list func([]T) string) string {
+	if len(items) <= most {
+		return list(items)
+	}
+	return fmt.Sprintf("%s and %d more", list(items[:most]), len(items)-most)
+}
+
 func join[T any](items []T, separator string) string {
 	if len(items) == 0 {
 		return none

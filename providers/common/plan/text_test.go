@@ -17,8 +17,14 @@ func TestTexts(t *testing.T) {
 		"words":    {reason: "any type that prints", got: plan.Words([]plan.Ref{{ID: "sg-1"}, {Key: "web"}}), want: "sg-1 <web>"},
 		"no words": {reason: "an empty list is told", got: plan.Words[int](nil), want: "none"},
 		"commas":   {reason: "items contain blanks", got: plan.Commas([]string{"80 to 1", "443 to 2"}), want: "80 to 1, 443 to 2"},
-		"pairs":    {reason: "in the order of the keys", got: plan.Pairs(map[string]string{"b": "2", "a": ""}), want: "a= b=2"},
-		"no pairs": {reason: "an empty map is an empty text", got: plan.Pairs(nil)},
+		"few":      {reason: "five are named", got: plan.FewWords([]int{1, 2, 3, 4, 5}), want: "1 2 3 4 5"},
+		"more":     {reason: "the others are counted", got: plan.FewWords([]int{1, 2, 3, 4, 5, 6, 7}), want: "1 2 3 4 5 and 2 more"},
+		"few, with commas": {
+			reason: "for sentences", got: plan.FewCommas([]int{1, 2, 3, 4, 5, 6}), want: "1, 2, 3, 4, 5 and 1 more",
+		},
+		"few of none": {reason: "as in a long list", got: plan.FewWords[int](nil), want: "none"},
+		"pairs":       {reason: "in the order of the keys", got: plan.Pairs(map[string]string{"b": "2", "a": ""}), want: "a= b=2"},
+		"no pairs":    {reason: "an empty map is an empty text", got: plan.Pairs(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,6 +21,8 @@ type Env struct {
 	IDs   plan.IDs
 	// Wait is for steps that wait for a state.
 	Wait Wait
+
+	warnings warnings
 }
 
 type (
