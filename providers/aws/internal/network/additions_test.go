@@ -49,16 +49,16 @@ func TestAdditionsTakeNothingAway(t *testing.T) {
 	if diff := cmp.Diff(before.SecurityGroups(), seen.SecurityGroups()); diff != "" {
 		t.Errorf("security groups were lost: -want +got:\n%s", diff)
 	}
-	listeners := map[frontend]bool{}
+	listeners := map[int32]bool{}
 	for _, listener := range seen.LoadBalancer.Listeners {
-		listeners[frontend{listener.Port, listener.Protocol}] = true
+		listeners[listener.Port] = true
 	}
 	for _, listener := range before.LoadBalancer.Listeners {
-		if !listeners[frontend{listener.Port, listener.Protocol}] {
+		if !listeners[listener.Port] {
 			t.Errorf("listener %d was lost", listener.Port)
 		}
 	}
-	if !listeners[frontend{8443, "TCP"}] || len(seen.TargetGroups) <= len(before.TargetGroups) {
+	if !listeners[8443] || len(seen.TargetGroups) <= len(before.TargetGroups) {
 		t.Errorf("what is missing was not added: %+v", seen)
 	}
 	b.ensure(after)

@@ -131,7 +131,8 @@ func modifyTargetGroup(name, arn string, check HealthCheck) change.Step {
 	})
 }
 
-// modifyGroupAttributes changes attributes of a target group.
+// modifyGroupAttributes changes attributes of a target group. It stores the ARN
+// once more when that is done, for what must wait for it.
 func modifyGroupAttributes(group named, values map[string]string) change.Step {
 	text := fmt.Sprintf("modify attributes of target group %s: %s", group.name, plan.Pairs(values))
 	return plan.NewStep("ModifyTargetGroupAttributes", text, func(ctx context.Context, env *change.Env) error {
@@ -144,60 +145,18 @@ func modifyGroupAttributes(group named, values map[string]string) change.Step {
 			input.Attributes = append(input.Attributes,
 				elbv2types.TargetGroupAttribute{Key: aws.String(key), Value: aws.String(values[key])})
 		}
-		_, err = env.ELBV2.ModifyTargetGroupAttributes(ctx, input)
-		return err
-	})
-}
-
-// deregisterTargets removes targets from a target group.
-func deregisterTargets(group, arn string, targets []Target) change.Step {
-	text := fmt.Sprintf("deregister from %s %s", group, list(targets))
-	return plan.NewStep("DeregisterTargets", text, func(ctx context.Context, env *change.Env) error {
-		_, err := env.ELBV2.DeregisterTargets(ctx, &elbv2.DeregisterTargetsInput{
-			TargetGroupArn: &arn, Targets: toTargets(targets),
-		})
-		return err
-	}).Removal()
-}
-
-// registerTargets adds targets to a target group.
-func registerTargets(group named, targets []Target) change.Step {
-	text := fmt.Sprintf("register at %s %s", group.name, list(targets))
-	return plan.NewStep("RegisterTargets", text, func(ctx context.Context, env *change.Env) error {
-		arn, err := env.IDs.Resolve(group.ref)
-		if err != nil {
+		if _, err = env.ELBV2.ModifyTargetGroupAttributes(ctx, input); err != nil {
 			return err
 		}
-		_, err = env.ELBV2.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{
-			TargetGroupArn: &arn, Targets: toTargets(targets),
-		})
-		return err
+		env.IDs.Learn(attributesKey(group.name), arn)
+		return nil
 	})
-}
-
-func toTargets(targets []Target) []elbv2types.TargetDescription {
-	list := make([]elbv2types.TargetDescription, 0, len(targets))
-	for _, target := range targets {
-		list = append(list, elbv2types.TargetDescription{Id: aws.String(target.ID), Port: aws.Int32(target.Port)})
-	}
-	return list
-}
-
-// listed is how many targets a text names: it becomes part of errors.
-const listed = 5
-
-func list(targets []Target) string {
-	text := plan.Words(targets[:min(len(targets), listed)])
-	if more := len(targets) - listed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }
 
 // How long a deleted load balancer may hold its target groups, and how often to
 // try again.
 const (
-	patience      = 9 * time.Second
+	patience      = 5 * time.Second
 	askWhileInUse = 2 * time.Second
 )
 

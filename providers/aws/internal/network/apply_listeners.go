@@ -12,6 +12,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -26,6 +27,9 @@ type named struct {
 type connected struct {
 	Listener
 	balancer, group named
+	// needs are what must be stored before the listener may forward to the target
+	// group.
+	needs []plan.Ref
 }
 
 // createListener creates a listener with tags.
@@ -46,6 +50,9 @@ func makeListener(ctx context.Context, env *change.Env, l connected, tags map[st
 	if err != nil {
 		return err
 	}
+	if _, err := env.Resolve(l.needs); err != nil {
+		return err
+	}
 	input := &elbv2.CreateListenerInput{
 		LoadBalancerArn: &balancer,
 		Port:            aws.Int32(l.Port),
@@ -59,48 +66,51 @@ func makeListener(ctx context.Context, env *change.Env, l connected, tags map[st
 	if _, exists := errors.AsType[*elbv2types.DuplicateListenerException](err); !exists {
 		return err
 	}
-	return replaceListener(ctx, env, l, input)
+	return adoptListener(ctx, env, l, balancer)
 }
 
-// replaceListener makes room for a listener on a port that has one already, or
-// goes on with that one.
-func replaceListener(ctx context.Context, env *change.Env, l connected, input *elbv2.CreateListenerInput) error {
-	balancer := &LoadBalancer{ARN: *input.LoadBalancerArn}
+// adoptListener goes on with the listener that is on the port already.
+func adoptListener(ctx context.Context, env *change.Env, l connected, arn string) error {
+	balancer := &LoadBalancer{ARN: arn}
 	if err := (reader{api: env.ELBV2, query: Query{Name: l.balancer.name}}).listeners(ctx, balancer); err != nil {
 		return err
 	}
 	for _, seen := range balancer.Listeners {
-		switch {
-		case seen.Port != l.Port:
-		case seen.Protocol == l.Protocol:
-			return changeListener(ctx, env, seen.ARN, l)
-		default:
-			if err := dropListener(ctx, env, seen.ARN); err != nil {
-				return err
-			}
+		if seen.Port == l.Port {
+			return changeListener(ctx, env, seen, l)
 		}
 	}
-	_, err := env.ELBV2.CreateListener(ctx, input)
-	return err
+	return apierr.Mark(apierr.ErrConflict, errors.New("it exists already, but cannot be seen yet"))
 }
 
-// modifyListener changes the certificate, the policy and the target group of a
-// listener. What is empty stays.
-func modifyListener(arn string, l connected) change.Step {
+// modifyListener changes the protocol, the certificate, the policy and the target
+// group of a listener in one call. What is empty stays.
+func modifyListener(seen ListenerState, l connected) change.Step {
 	text := "modify listener " + listenerName(l.balancer.name, l.Port, l.Protocol)
+	if seen.Protocol != l.Protocol {
+		text += ", which was " + string(seen.Protocol) + ","
+	}
 	if l.group.name != "" {
 		text += " to " + l.group.name
 	}
-	return plan.NewStep("ModifyListener", text+l.tls(), func(ctx context.Context, env *change.Env) error {
-		return changeListener(ctx, env, arn, l)
+	text = strings.TrimSuffix(text, ",") + l.tls()
+	return plan.NewStep("ModifyListener", text, func(ctx context.Context, env *change.Env) error {
+		return changeListener(ctx, env, seen, l)
 	})
 }
 
-func changeListener(ctx context.Context, env *change.Env, arn string, l connected) error {
+func changeListener(ctx context.Context, env *change.Env, seen ListenerState, l connected) error {
+	if _, err := env.Resolve(l.needs); err != nil {
+		return err
+	}
 	input := &elbv2.ModifyListenerInput{
-		ListenerArn:  &arn,
+		ListenerArn:  &seen.ARN,
 		Certificates: certificates(l.Certificate),
 		SslPolicy:    optional(l.Policy),
+	}
+	// AWS takes certificate and policy away with the protocol that needs them.
+	if seen.Protocol != l.Protocol {
+		input.Protocol = l.Protocol
 	}
 	if l.group.name != "" {
 		group, err := env.IDs.Resolve(l.group.ref)

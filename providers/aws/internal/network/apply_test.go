@@ -50,7 +50,7 @@ func TestDeletingWhatIsInUse(t *testing.T) {
 	}{
 		"free":     {reason: "§13", refusals: 0, calls: 1},
 		"draining": {reason: "§13: soon free", refusals: 2, calls: 3, waits: 4 * time.Second},
-		"held":     {reason: "§13: the worker is given back, and the next run goes on", refusals: 99, calls: 5, waits: 9 * time.Second, conflict: true},
+		"held":     {reason: "§13: the worker is given back, and the next run goes on", refusals: 99, calls: 3, waits: 5 * time.Second, conflict: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -122,10 +122,12 @@ func TestUnlearned(t *testing.T) {
 		modifyAttributes(unknown, nil),
 		createListener(connected{balancer: unknown}, nil),
 		createListener(connected{balancer: known, group: unknown}, nil),
-		modifyListener("arn", connected{group: unknown}),
+		createListener(connected{balancer: known, group: known, needs: []plan.Ref{missing}}, nil),
+		modifyListener(ListenerState{}, connected{group: unknown}),
+		modifyListener(ListenerState{}, connected{group: known, needs: []plan.Ref{missing}}),
 		createTargetGroup(&Model{}, TargetGroup{}, missing),
 		modifyGroupAttributes(unknown, nil),
-		registerTargets(unknown, nil),
+		registerTargets("web", unknown, nil, false),
 	} {
 		if err := step.Do(t.Context(), &change.Env{}); err == nil || !strings.Contains(err.Error(), "nothing") {
 			t.Errorf("%s without what it needs: %v", step.Kind, err)

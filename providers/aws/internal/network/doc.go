@@ -17,5 +17,7 @@
 // as long as what cannot be changed about it is right: node port, protocol, and
 // the protocol and interval of its health check, which its name is made of.
 // Otherwise a new one takes its place, and the listener moves before the old one
-// goes.
+// goes. A listener changes its protocol and certificate in place.
+//
+// What AWS refuses about one port or one target costs that port or target alone.
 package network

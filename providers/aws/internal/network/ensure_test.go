@@ -274,16 +274,15 @@ func TestReconciles(t *testing.T) {
 			writes: map[string]int{"elbv2.CreateTargetGroup": 1, "elbv2.RegisterTargets": 1, "elbv2.CreateListener": 1},
 		},
 		"TCP to TLS": {
-			reason: "§11: another protocol is another listener; AWS has one for each port",
+			reason: "the listener changes in place and serves meanwhile",
 			before: web(), after: web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443")),
-			writes: map[string]int{"elbv2.DeleteListener": 1, "elbv2.CreateListener": 1},
+			writes: map[string]int{"elbv2.ModifyListener": 1},
 		},
 		"TCP to UDP": {
-			reason: "§11: the target group cannot stay either",
+			reason: "the target group cannot stay, the listener can",
 			before: web(kubetest.Port(v1.ProtocolTCP, 53)), after: web(kubetest.Port(v1.ProtocolUDP, 53)),
 			writes: map[string]int{
-				"elbv2.CreateTargetGroup": 1, "elbv2.RegisterTargets": 1, "elbv2.DeleteListener": 1,
-				"elbv2.CreateListener": 1, "elbv2.DeleteTargetGroup": 1,
+				"elbv2.CreateTargetGroup": 1, "elbv2.RegisterTargets": 1, "elbv2.ModifyListener": 1, "elbv2.DeleteTargetGroup": 1,
 			},
 		},
 		"TLS to the end": {

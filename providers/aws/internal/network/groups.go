@@ -18,22 +18,19 @@ const (
 	off = "false"
 )
 
-// targetPage is the most targets in one call.
-const targetPage = 100
-
 // targetGroup plans for the target group behind a listener to be there as
-// wanted, and returns it. It is the first of these that can be kept:
+// wanted, but for the targets that it lacks, and returns it. It is the first of
+// these that can be kept:
 //
 //  1. the one that the listener forwards to
 //  2. the one with the wanted name, which an earlier run may have left
 //  3. the one with the spare name
 //  4. a new one
-func (d *differ) targetGroup(listener Listener) named {
+func (d *differ) targetGroup(listener Listener) backend {
 	want := listener.TargetGroup
 	if seen, ok := d.keepable(listener); ok {
 		d.kept[seen.Name] = true
-		d.repair(want, seen)
-		return named{seen.Name, plan.Ref{ID: seen.ARN}}
+		return d.repair(want, seen)
 	}
 	name := want.Name
 	if seen, taken := d.byName[name]; taken && (seen.Attached || !seen.Owned) {
@@ -47,10 +44,10 @@ func (d *differ) targetGroup(listener Listener) named {
 	return d.create(want, name)
 }
 
-// keepable finds the target group that a listener can go on with.
+// keepable returns the target group that a listener can go on with.
 func (d *differ) keepable(listener Listener) (GroupState, bool) {
 	want := listener.TargetGroup
-	current := d.listeners[frontend{listener.Port, listener.Protocol}]
+	current, _ := d.current(listener)
 	if seen, ok := d.byARN[current.TargetGroup]; ok && seen.Owned && d.fits(want, seen) {
 		return seen, true
 	}
@@ -74,31 +71,36 @@ func (d *differ) fits(want TargetGroup, seen GroupState) bool {
 		seen.HealthCheck.Interval == want.HealthCheck.Interval
 }
 
-// create plans a new target group with its targets.
-func (d *differ) create(want TargetGroup, name string) named {
+// create plans a new target group.
+func (d *differ) create(want TargetGroup, name string) backend {
 	d.kept[name] = true
-	group := named{name, plan.Ref{Key: targetGroupKey(name)}}
+	group := backend{
+		named:   named{name, plan.Ref{Key: targetGroupKey(name)}},
+		missing: targetsOn(want.Port, d.model.Targets),
+		empty:   true,
+	}
 	want.Name = name
-	d.add(createTargetGroup(d.model, want, d.self.ref))
-	d.groupAttributes(group, want.Attributes, nil)
-	d.register(group, targetsOn(want.Port, d.model.Targets))
+	d.addIsolated(createTargetGroup(d.model, want, d.self.ref))
+	group.needs = d.groupAttributes(group.named, want.Attributes, nil)
 	return group
 }
 
 // repair plans to change what differs about a target group that stays.
-func (d *differ) repair(want TargetGroup, seen GroupState) {
-	group := named{seen.Name, plan.Ref{ID: seen.ARN}}
+func (d *differ) repair(want TargetGroup, seen GroupState) backend {
+	group := backend{named: named{seen.Name, plan.Ref{ID: seen.ARN}}}
 	if !want.HealthCheck.same(seen.HealthCheck) {
-		d.add(modifyTargetGroup(seen.Name, seen.ARN, want.HealthCheck))
+		d.addIsolated(modifyTargetGroup(seen.Name, seen.ARN, want.HealthCheck))
 	}
-	d.groupAttributes(group, want.Attributes, seen.Attributes)
+	group.needs = d.groupAttributes(group.named, want.Attributes, seen.Attributes)
 	d.tag("target group "+seen.Name, seen.ARN, seen.Tags)
 
 	wanted, resting := targetsOn(want.Port, d.model.Targets), targetsOn(want.Port, d.model.Resting)
-	for chunk := range slices.Chunk(without(without(seen.Targets, wanted), resting), targetPage) {
-		d.add(deregisterTargets(seen.Name, seen.ARN, chunk))
+	if gone := without(without(seen.Targets, wanted), resting); len(gone) > 0 {
+		d.add(deregisterTargets(seen.Name, seen.ARN, gone))
 	}
-	d.register(group, without(wanted, seen.Targets))
+	group.missing = without(wanted, seen.Targets)
+	group.empty = len(group.missing) == len(wanted)
+	return group
 }
 
 // same says whether a health check is as wanted, as far as it can be changed. A
@@ -112,19 +114,27 @@ func (h HealthCheck) same(seen HealthCheck) bool {
 }
 
 // groupAttributes plans to change those attributes of a target group that
-// differ. What is not known is as AWS makes it.
-func (d *differ) groupAttributes(group named, want, seen map[string]string) {
+// differ, and returns what is stored when that is done. What is not known is as
+// AWS makes it.
+func (d *differ) groupAttributes(group named, want, seen map[string]string) []plan.Ref {
 	have := map[string]string{request.PreserveClientIP: on, request.ProxyProtocolV2: off}
 	maps.Copy(have, seen)
-	if changed := different(want, have); len(changed) > 0 {
-		d.add(modifyGroupAttributes(group, changed))
+	changed := different(want, have)
+	if len(changed) == 0 {
+		return nil
 	}
+	d.addIsolated(modifyGroupAttributes(group, changed))
+	return []plan.Ref{{Key: attributesKey(group.name)}}
 }
 
-func (d *differ) register(group named, targets []Target) {
-	for chunk := range slices.Chunk(targets, targetPage) {
-		d.add(registerTargets(group, chunk))
+// register plans to register the targets that a target group lacks, and reports
+// whether there are any. At least one of them must be accepted if some is set.
+func (d *differ) register(group backend, some bool) bool {
+	if len(group.missing) == 0 {
+		return false
 	}
+	d.addIsolated(registerTargets(d.model.Name, group.named, group.missing, some))
+	return true
 }
 
 // targetsOn are instances as targets on a node port.

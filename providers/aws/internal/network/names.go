@@ -22,6 +22,11 @@ func HostnameKey(name string) string { return "hostname " + name }
 // targetGroupKey is the key under which a step learns the ARN of a target group.
 func targetGroupKey(name string) string { return "target-group " + name }
 
+// attributesKey is the key under which a step stores the ARN of a target group
+// that has its attributes, targetsKey of one that has its targets.
+func attributesKey(name string) string { return "target-group with attributes " + name }
+func targetsKey(name string) string    { return "target-group with targets " + name }
+
 // targetGroupName makes the name of a target group. It never changes: existing
 // target groups are found by it.
 func targetGroupName(id cluster.ID, service types.NamespacedName, port int32, group TargetGroup) string {

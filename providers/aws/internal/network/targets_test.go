@@ -90,23 +90,6 @@ func TestManyTargets(t *testing.T) {
 	b.settled(svc)
 }
 
-// TestStoppedNode shows that AWS refuses all targets for one that is stopped, and
-// that none is sent.
-func TestStoppedNode(t *testing.T) {
-	t.Parallel()
-	b := newBed(t, sim.Options{})
-	b.SetState(b.nodes[1], sim.Stopped)
-	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
-	if _, err := b.tryEnsure(svc); err == nil {
-		t.Fatal("W12: the simulated cloud takes a stopped instance, so that this test shows nothing")
-	}
-	b.nodes = []string{b.nodes[0], b.nodes[2]}
-	b.ensure(svc)
-	if got := b.TargetGroups()[0].Targets; len(got) != 2 {
-		t.Errorf("W12: targets are %v, want the two that run", got)
-	}
-}
-
 // TestRestingNode shows that a target stays while its instance stops and starts
 // again, as nothing brings it back: the service controller does not look at that.
 func TestRestingNode(t *testing.T) {

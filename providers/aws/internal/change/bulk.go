@@ -1,0 +1,193 @@
+package change
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+// Bulk is a call about several instances, which AWS makes for all of them or for
+// none.
+type Bulk[T any] struct {
+	// Call makes the call for some of the items.
+	Call func(ctx context.Context, items []T) error
+	// ID returns the ID of the instance that an item is about.
+	ID func(item T) string
+	// Refused are the error codes that are about some of the items alone, Quota
+	// those about the number of items, in addition to what names itself so.
+	Refused, Quota []string
+	// Page is the most items in one call, zero for any number.
+	Page int
+}
+
+// Outcome is what AWS made of the items of a Bulk.
+type Outcome struct {
+	// Accepted is the number of items that AWS accepted.
+	Accepted int
+	// Refused are the IDs of the instances that AWS refuses, by reason.
+	Refused map[string][]string
+	// Excess is the number of items that exceed a quota, QuotaReason what AWS says
+	// about it.
+	Excess      int
+	QuotaReason string
+	// Cause is the last error about items that were refused or exceed a quota.
+	Cause error
+}
+
+// Do makes the call for all items that AWS accepts. Its error is about something
+// else than items and quotas.
+//
+//	AWS refuses        then
+//	named instances    the call is repeated without them
+//	others             the call is made for each half of the items
+//	for a quota        half of the items are tried, then half of what may fit
+func (b Bulk[T]) Do(ctx context.Context, items []T) (Outcome, error) {
+	if len(items) == 0 {
+		return Outcome{}, nil
+	}
+	run := &bulkRun[T]{Bulk: b, out: Outcome{Refused: map[string][]string{}}}
+	for page := range slices.Chunk(items, cmp.Or(b.Page, len(items))) {
+		if err := run.send(ctx, page); err != nil {
+			return run.out, err
+		}
+	}
+	return run.out, nil
+}
+
+// bulkRun is one run of a Bulk.
+type bulkRun[T any] struct {
+	Bulk[T]
+	out Outcome
+	// full is set when not even one item of a page fits into a quota.
+	full bool
+}
+
+func (r *bulkRun[T]) send(ctx context.Context, items []T) error {
+	for len(items) > 0 {
+		if r.full {
+			r.out.Excess += len(items)
+			return nil
+		}
+		err := r.Call(ctx, items)
+		switch {
+		case err == nil:
+			r.out.Accepted += len(items)
+			return nil
+		case r.isQuota(err):
+			return r.fill(ctx, items, err)
+		case !r.isRefusal(err):
+			return err
+		}
+		rest := r.refuse(items, err)
+		if len(rest) == len(items) {
+			half := len(items) / 2
+			if err := r.send(ctx, items[:half]); err != nil {
+				return err
+			}
+			rest = items[half:]
+		}
+		items = rest
+	}
+	return nil
+}
+
+// fill makes the call for as many items as a quota permits. Fewer than bound items
+// fit, so that the number of calls is logarithmic.
+func (r *bulkRun[T]) fill(ctx context.Context, items []T, cause error) error {
+	r.out.Cause, r.out.QuotaReason = cause, message(cause)
+	before := r.out.Accepted
+	for bound := len(items); bound > 1 && len(items) > 0; {
+		n := min(bound/2, len(items))
+		err := r.Call(ctx, items[:n])
+		switch {
+		case err == nil:
+			r.out.Accepted += n
+			items, bound = items[n:], bound-n
+		case r.isRefusal(err):
+			rest := r.refuse(items[:n], err)
+			if len(rest) == n {
+				bound = n
+			}
+			items = slices.Concat(rest, items[n:])
+		case r.isQuota(err):
+			bound = n
+		default:
+			return err
+		}
+	}
+	r.out.Excess += len(items)
+	r.full = r.out.Accepted == before
+	return nil
+}
+
+// refuse takes the items out that an error names, or the only one there is, and
+// returns the others.
+func (r *bulkRun[T]) refuse(items []T, err error) []T {
+	r.out.Cause = err
+	named := instanceIDs.FindAllString(rawMessage(err), -1)
+	reason := message(err)
+	return slices.DeleteFunc(slices.Clone(items), func(item T) bool {
+		refused := len(items) == 1 || slices.Contains(named, r.ID(item))
+		if refused {
+			r.out.Refused[reason] = append(r.out.Refused[reason], r.ID(item))
+		}
+		return refused
+	})
+}
+
+func (r *bulkRun[T]) isRefusal(err error) bool { return slices.Contains(r.Refused, client.Code(err)) }
+
+// isQuota reports whether there are too many items, not calls.
+func (r *bulkRun[T]) isQuota(err error) bool {
+	code := client.Code(err)
+	switch {
+	case errors.Is(err, apierr.ErrThrottled), r.isRefusal(err):
+		return false
+	case slices.Contains(r.Quota, code):
+		return true
+	}
+	return strings.HasPrefix(code, "TooMany") || strings.HasSuffix(code, "LimitExceeded")
+}
+
+// instanceIDs finds the IDs of instances in a text, idList several of them.
+var (
+	instanceIDs = regexp.MustCompile(`\bi-[0-9a-f]+\b`)
+	idList      = regexp.MustCompile(`['"]?\bi-[0-9a-f]+\b['"]?(,? *['"]?\bi-[0-9a-f]+\b['"]?)*`)
+)
+
+// message is what AWS says, without the instances, which are not the same in each
+// run.
+func message(err error) string {
+	return strings.TrimSuffix(strings.TrimSpace(idList.ReplaceAllString(rawMessage(err), "…")), ".")
+}
+
+func rawMessage(err error) string {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		return api.ErrorMessage()
+	}
+	return err.Error()
+}
+
+// Warn warns of the items that were left out. A part of the load balancer is
+// something like " in target group web", or empty.
+func (o Outcome) Warn(env *Env, balancer, part string) {
+	for _, reason := range slices.Sorted(maps.Keys(o.Refused)) {
+		env.Warn(service.Warn(TargetRefused, "Load balancer %s sends nothing to instances that AWS refuses: %s (%s)",
+			balancer, plan.FewCommas(plan.Sorted(o.Refused[reason])), reason))
+	}
+	if o.Excess > 0 {
+		env.Warn(service.Warn(TargetQuotaExceeded, "Load balancer %s sends nothing to %d instances%s, which exceed a quota of AWS (%s)",
+			balancer, o.Excess, part, o.QuotaReason))
+	}
+}

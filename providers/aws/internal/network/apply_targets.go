@@ -1,0 +1,79 @@
+package network
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// targetPage is the most targets in one call.
+const targetPage = 100
+
+// targetRefusals are the error codes about single targets, see
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_RegisterTargets.html
+var targetRefusals = []string{"InvalidTarget", "TooManyRegistrationsForTargetId"}
+
+// deregisterTargets removes targets from a target group. One that AWS does not
+// know is done.
+func deregisterTargets(group, arn string, targets []Target) change.Step {
+	text := fmt.Sprintf("deregister from %s %s", group, plan.FewWords(targets))
+	return plan.NewStep("DeregisterTargets", text, func(ctx context.Context, env *change.Env) error {
+		_, err := bulk(func(ctx context.Context, targets []Target) error {
+			_, err := env.ELBV2.DeregisterTargets(ctx, &elbv2.DeregisterTargetsInput{
+				TargetGroupArn: &arn, Targets: toTargets(targets),
+			})
+			return err
+		}).Do(ctx, targets)
+		return err
+	}).Removal()
+}
+
+// registerTargets adds targets to a target group of a load balancer. It warns of
+// those that AWS does not accept; that none is accepted is an error if some must
+// be. It stores the ARN of the target group once more when it is done, for what
+// must wait for it.
+func registerTargets(balancer string, group named, targets []Target, some bool) change.Step {
+	text := fmt.Sprintf("register at %s %s", group.name, plan.FewWords(targets))
+	return plan.NewStep("RegisterTargets", text, func(ctx context.Context, env *change.Env) error {
+		arn, err := env.IDs.Resolve(group.ref)
+		if err != nil {
+			return err
+		}
+		outcome, err := bulk(func(ctx context.Context, targets []Target) error {
+			_, err := env.ELBV2.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{
+				TargetGroupArn: &arn, Targets: toTargets(targets),
+			})
+			return err
+		}).Do(ctx, targets)
+		outcome.Warn(env, balancer, " in target group "+group.name)
+		if err != nil {
+			return err
+		}
+		if some && outcome.Accepted == 0 {
+			return outcome.Cause
+		}
+		env.IDs.Learn(targetsKey(group.name), arn)
+		return nil
+	})
+}
+
+// bulk makes a call page by page, without the targets that AWS refuses.
+func bulk(call func(ctx context.Context, targets []Target) error) change.Bulk[Target] {
+	return change.Bulk[Target]{
+		Call: call, ID: func(target Target) string { return target.ID }, Refused: targetRefusals, Page: targetPage,
+	}
+}
+
+func toTargets(targets []Target) []elbv2types.TargetDescription {
+	list := make([]elbv2types.TargetDescription, 0, len(targets))
+	for _, target := range targets {
+		list = append(list, elbv2types.TargetDescription{Id: aws.String(target.ID), Port: aws.Int32(target.Port)})
+	}
+	return list
+}

@@ -1,0 +1,117 @@
+package network
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// listenerLimit is how many listeners a load balancer can have by default, see
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-limits.html
+const listenerLimit = 50
+
+// backend is a target group as a listener needs it.
+type backend struct {
+	named
+	// needs are stored when the target group is as wanted. A listener must not
+	// forward to it before that.
+	needs []plan.Ref
+	// missing are the targets to be registered.
+	missing []Target
+	// empty is set if no wanted target is registered yet.
+	empty bool
+}
+
+// port plans for a listener and the target group behind it to be as wanted.
+func (d *differ) port(want Listener) {
+	seen, exists := d.current(want)
+	group := d.targetGroup(want)
+	next := connected{Listener: want, balancer: d.self, group: group.named, needs: group.needs}
+	switch {
+	case !exists:
+		d.addIsolated(createListener(next, d.model.Tags))
+		d.register(group, false)
+	case group.ref.ID == "" || seen.TargetGroup != group.ref.ID:
+		if d.register(group, group.empty) {
+			next.needs = append(next.needs, plan.Ref{Key: targetsKey(group.name)})
+		}
+		d.modify(seen, next)
+	default:
+		d.register(group, false)
+		next.group, next.needs = named{}, nil
+		d.modify(seen, next)
+	}
+}
+
+// current returns the listener that is there on the port of a wanted one, with the
+// same protocol if there are several.
+func (d *differ) current(want Listener) (ListenerState, bool) {
+	var found ListenerState
+	exists := false
+	for _, seen := range d.listeners() {
+		if seen.Port == want.Port && (!exists || seen.Protocol == want.Protocol) {
+			found, exists = seen, true
+		}
+	}
+	return found, exists
+}
+
+// listeners returns the listeners that are there.
+func (d *differ) listeners() []ListenerState {
+	if d.seen.LoadBalancer == nil {
+		return nil
+	}
+	return d.seen.LoadBalancer.Listeners
+}
+
+// modify plans to change what differs about a listener. Its protocol changes in
+// place, together with all that depends on it: the old one serves until AWS accepts
+// the new one. See
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_ModifyListener.html
+func (d *differ) modify(seen ListenerState, next connected) {
+	if seen.Protocol == next.Protocol {
+		if next.Certificate == seen.Certificate {
+			next.Certificate = ""
+		}
+		if next.Policy == seen.Policy {
+			next.Policy = ""
+		}
+	}
+	if seen.Protocol != next.Protocol || next.group.name != "" || next.Certificate != "" || next.Policy != "" {
+		d.addIsolated(modifyListener(seen, next))
+	}
+	d.tag("listener "+listenerName(d.model.Name, next.Port, next.Protocol), seen.ARN, seen.Tags)
+}
+
+// staleListeners returns the listeners that are not wanted, by port.
+func (d *differ) staleListeners() []ListenerState {
+	used := map[string]bool{}
+	for _, want := range d.model.Listeners {
+		if seen, exists := d.current(want); exists {
+			used[seen.ARN] = true
+		}
+	}
+	stale := slices.DeleteFunc(slices.Clone(d.listeners()), func(seen ListenerState) bool { return used[seen.ARN] })
+	slices.SortFunc(stale, func(a, b ListenerState) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol))
+	})
+	return stale
+}
+
+// excess returns how many listeners must be deleted before all new ones fit.
+func (d *differ) excess() int {
+	count := len(d.listeners())
+	for _, want := range d.model.Listeners {
+		if _, exists := d.current(want); !exists {
+			count++
+		}
+	}
+	return max(0, count-listenerLimit)
+}
+
+func (d *differ) deleteListeners(stale []ListenerState) {
+	for _, seen := range stale {
+		d.add(deleteListener(d.model.Name, seen))
+	}
+}

@@ -1,0 +1,409 @@
+package network
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// noCertificate is the ARN of a certificate that does not exist.
+const noCertificate = "arn:aws:acm:us-west-2:123456789012:certificate"
+
+// listener returns the listener on a port, which must be there.
+func (b *bed) listener(port int32) sim.NetworkListener {
+	b.t.Helper()
+	for _, listener := range b.network().Listeners {
+		if listener.Port == port {
+			return listener
+		}
+	}
+	b.t.Fatalf("there is no listener on port %d", port)
+	return sim.NetworkListener{}
+}
+
+// behind returns the IDs of the targets behind a listener, sorted.
+func (b *bed) behind(port int32) []string {
+	b.t.Helper()
+	arn, ids := b.listener(port).TargetGroup, []string{}
+	for _, group := range b.TargetGroups() {
+		if group.ARN != arn && group.Name != arn {
+			continue
+		}
+		for _, target := range group.Targets {
+			ids = append(ids, target.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestBadCertificateKeepsTheListenerServing(t *testing.T) {
+	t.Parallel()
+	tls := func(certificate string) kubetest.ServiceOption {
+		return annotated(request.AnnotationSSLCert, certificate)
+	}
+	only443 := annotated(request.AnnotationSSLPorts, "443")
+	for name, c := range map[string]struct {
+		reason string
+		before *v1.Service
+		want   string
+	}{
+		"TCP to TLS":   {reason: "the protocol stays", before: web(), want: "TCP"},
+		"TLS to TLS":   {reason: "the certificate stays", before: web(tls(certificate), only443), want: "TLS"},
+		"new port":     {reason: "another port is served", before: web(kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 8080))},
+		"from nothing": {reason: "another port is served"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			if c.before != nil {
+				b.ensure(c.before)
+			}
+			b.Gate().Reset()
+			after := web(tls(noCertificate), only443)
+			after.Spec.Ports[0].NodePort = 31080
+			_, err := b.tryEnsure(after)
+			if !errors.Is(err, apierr.ErrNotFound) || !strings.Contains(err.Error(), "443/TLS") || strings.Contains(err.Error(), "not known yet") {
+				t.Errorf("the certificate is the only error: %v", err)
+			}
+			if b.Gate().Count("elbv2.DeleteListener") > 0 {
+				t.Error("a listener was deleted")
+			}
+			if c.want != "" {
+				if got := b.listener(443); got.Protocol != c.want || len(b.behind(443)) != len(b.nodes) {
+					t.Errorf("%s: got %+v with targets %v", c.reason, got, b.behind(443))
+				}
+			}
+			group := b.observe(after).TargetGroups
+			if i := slices.IndexFunc(group, func(g GroupState) bool { return g.Port == 31080 }); i < 0 || !group[i].Attached {
+				t.Errorf("%s: port 80 is not served from its new node port: %+v", c.reason, group)
+			}
+
+			good := web(tls(certificate), only443)
+			good.Spec.Ports[0].NodePort = 31080
+			b.ensure(good)
+			b.settled(good)
+		})
+	}
+}
+
+func TestProtocolChangeModifiesInPlace(t *testing.T) {
+	t.Parallel()
+	tls := []kubetest.ServiceOption{
+		kubetest.Port(v1.ProtocolTCP, 53), annotated(request.AnnotationSSLCert, certificate),
+		annotated(request.AnnotationSSLPolicy, "ELBSecurityPolicy-TLS13-1-3-2021-06"),
+	}
+	services := map[string]*v1.Service{
+		"TCP": web(kubetest.Port(v1.ProtocolTCP, 53)), "UDP": web(kubetest.Port(v1.ProtocolUDP, 53)), "TLS": web(tls...),
+	}
+	for from, before := range services {
+		for to, after := range services {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				t.Parallel()
+				b := newBed(t, sim.Options{})
+				b.ensure(before)
+				arn := b.listener(53).ARN
+				b.Gate().Reset()
+				b.ensure(after)
+				b.settled(after)
+				got := b.listener(53)
+				if got.ARN != arn || got.Protocol != to || (len(got.Certificates) > 0) != (to == "TLS") || (got.Policy != "") != (to == "TLS") {
+					t.Errorf("listener is %+v", got)
+				}
+				want := 1
+				if from == to {
+					want = 0
+				}
+				if got := b.Gate().Count("elbv2.ModifyListener"); got != want || b.Gate().Count("elbv2.DeleteListener") > 0 {
+					t.Errorf("%d calls modify it, want %d: %v", got, want, b.Writes())
+				}
+			})
+		}
+	}
+}
+
+// TestListenerExistsInTheMeantime has a listener appear on the port after it was
+// looked for, with another protocol.
+func TestListenerExistsInTheMeantime(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443), annotated(request.AnnotationSSLCert, certificate))
+	model, _ := b.model(svc)
+	seen := b.observe(svc)
+	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
+	arn := b.listener(443).ARN
+	if err := Diff(model, seen).Apply(t.Context(), &change.Env{ELBV2: b.api}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.listener(443); got.ARN != arn || got.Protocol != "TLS" {
+		t.Errorf("listener is %+v, want it changed in place", got)
+	}
+	b.settled(svc)
+}
+
+// TestNewPortComesBeforeTheOldGoes changes a port of the Service.
+func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
+	after := web(kubetest.Port(v1.ProtocolTCP, 8443))
+	b.Gate().Break("elbv2.CreateListener", front.Always(), sim.Denied())
+	if _, err := b.tryEnsure(after); !errors.Is(err, apierr.ErrDenied) {
+		t.Fatalf("error is %v", err)
+	}
+	if got := b.behind(443); len(got) != len(b.nodes) {
+		t.Errorf("the old port has the targets %v", got)
+	}
+	b.Gate().Mend()
+	b.ensure(after)
+	b.settled(after)
+	if got := len(b.network().Listeners); got != 1 {
+		t.Errorf("%d listeners, want 1", got)
+	}
+}
+
+// TestPortsChangeWhenThereIsNoRoom has as many listeners as AWS permits, all of
+// which are to move to other ports.
+func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
+	t.Parallel()
+	m, o := &Model{Name: lbName}, &Observed{Name: lbName, LoadBalancer: &LoadBalancer{ARN: "arn"}}
+	for port := range int32(listenerLimit) {
+		name := "group-" + strconv.Itoa(int(port))
+		m.Listeners = append(m.Listeners, Listener{Port: 1000 + port, Protocol: "TCP", TargetGroup: TargetGroup{Name: name}})
+		o.LoadBalancer.Listeners = append(o.LoadBalancer.Listeners, ListenerState{ARN: name, Port: 2000 + port, Protocol: "TCP"})
+	}
+	count := listenerLimit
+	for _, step := range Diff(m, o) {
+		switch step.Kind {
+		case "CreateListener":
+			count++
+		case "DeleteListener":
+			count--
+		}
+		if count > listenerLimit {
+			t.Fatalf("AWS refuses: %s", step)
+		}
+	}
+	if count != listenerLimit {
+		t.Errorf("%d listeners in the end", count)
+	}
+	m.Listeners = m.Listeners[:1]
+	steps := Diff(m, &Observed{Name: lbName, LoadBalancer: &LoadBalancer{ARN: "arn", Listeners: o.LoadBalancer.Listeners[:2]}})
+	if last := steps[len(steps)-1]; last.Kind != "DeleteListener" || steps[0].Kind == "DeleteListener" {
+		t.Errorf("with room the old ones go last:\n%s", steps)
+	}
+}
+
+func TestOneTargetGroupForEachListener(t *testing.T) {
+	t.Parallel()
+	group := TargetGroup{Name: "k8s-a", Spare: "k8s-a-spare", Protocol: "TCP", Port: 30080}
+	m := &Model{Name: lbName, Listeners: []Listener{
+		{Port: 80, Protocol: "TCP", TargetGroup: group}, {Port: 443, Protocol: "TCP", TargetGroup: group},
+	}}
+	m.Listeners[1].TargetGroup.Name, m.Listeners[1].TargetGroup.Spare = "k8s-b", "k8s-b-spare"
+	o := &Observed{
+		Name: lbName,
+		LoadBalancer: &LoadBalancer{ARN: "arn", Listeners: []ListenerState{
+			{ARN: "l-80", Port: 80, Protocol: "TCP", TargetGroup: "arn-a"}, {ARN: "l-443", Port: 443, Protocol: "TCP", TargetGroup: "arn-a"},
+		}},
+		TargetGroups: []GroupState{{Name: "k8s-a", ARN: "arn-a", Protocol: "TCP", Port: 30080, Attached: true, Owned: true}},
+	}
+	steps := Diff(m, o).String()
+	if !strings.Contains(steps, "create target group k8s-b ") || !strings.Contains(steps, "modify listener 443/TCP of "+lbName+" to k8s-b") {
+		t.Errorf("both listeners stay with one target group:\n%s", steps)
+	}
+}
+
+// TestOldTargetGroupStaysUntilTheNewOneHasTargets is about a listener that is to
+// forward to another target group.
+func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
+	t.Parallel()
+	refused := sim.Error(http.StatusBadRequest, "InvalidTarget", "The following targets are not supported")
+	for name, c := range map[string]struct {
+		reason string
+		op     string
+		effect front.Effect
+		option kubetest.ServiceOption
+	}{
+		"registering is denied": {reason: "no target is registered", op: "elbv2.RegisterTargets", effect: sim.Denied()},
+		"all are refused":       {reason: "no target is accepted", op: "elbv2.RegisterTargets", effect: refused},
+		"attributes are denied": {
+			reason: "targets expect other packets", op: "elbv2.ModifyTargetGroupAttributes", effect: sim.Denied(),
+			option: annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			before := web(kubetest.Port(v1.ProtocolTCP, 443))
+			b.ensure(before)
+			want := b.listener(443).TargetGroup
+			options := []kubetest.ServiceOption{kubetest.Port(v1.ProtocolTCP, 443)}
+			if c.option != nil {
+				options = append(options, c.option)
+			}
+			after := web(options...)
+			after.Spec.Ports[0].NodePort = 31443
+			b.Gate().Break(c.op, front.Always(), c.effect)
+			_, err := b.tryEnsure(after)
+			if err == nil || strings.Contains(err.Error(), "not known yet") {
+				t.Errorf("error is %v", err)
+			}
+			if got := b.listener(443).TargetGroup; got != want || len(b.behind(443)) != len(b.nodes) {
+				t.Errorf("%s, and the listener forwards to %s with %v", c.reason, got, b.behind(443))
+			}
+			b.Gate().Mend()
+			b.ensure(after)
+			b.settled(after)
+			if got := b.listener(443).TargetGroup; got == want || len(b.behind(443)) != len(b.nodes) {
+				t.Errorf("after that the listener forwards to %s with %v", got, b.behind(443))
+			}
+		})
+	}
+}
+
+// TestListenersComeWithoutTargets has no target be registered.
+func TestListenersComeWithoutTargets(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.Gate().Break("elbv2.RegisterTargets", front.Always(), sim.Denied())
+	if _, err := b.tryEnsure(web()); !errors.Is(err, apierr.ErrDenied) {
+		t.Fatalf("error is %v", err)
+	}
+	if got := len(b.network().Listeners); got != 2 {
+		t.Errorf("%d listeners, want 2", got)
+	}
+	b.Gate().Mend()
+	b.ensure(web())
+	b.settled(web())
+}
+
+// TestDeregisteringUnknownTargets has AWS not know a target that is to go.
+func TestDeregisteringUnknownTargets(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	b.ensure(svc)
+	gone := b.nodes[0]
+	b.Gate().Break("elbv2.DeregisterTargets", front.First(1),
+		sim.Error(http.StatusBadRequest, "InvalidTarget", "The following targets are not valid instances: '"+gone+"'"))
+	b.nodes = b.nodes[2:]
+	b.ensure(svc)
+	want := slices.Sorted(slices.Values([]string{gone, b.nodes[0]}))
+	if diff := cmp.Diff(want, b.behind(443)); diff != "" {
+		t.Errorf("the other target goes, and the unknown one counts as gone: -want +got:\n%s", diff)
+	}
+	if got := b.Gate().Count("elbv2.DeregisterTargets"); got != 2 {
+		t.Errorf("%d calls, want 2", got)
+	}
+}
+
+func TestRefusedTargetCostsItselfAlone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
+	asleep := slices.Sorted(slices.Values(b.nodes[1:8]))
+	for _, id := range asleep {
+		b.SetState(id, sim.Stopped) // after its state was read
+	}
+	env := b.ensure(web())
+	want := slices.Sorted(slices.Values(append(slices.Clone(b.nodes[:1]), b.nodes[8:]...)))
+	for _, port := range []int32{80, 443} {
+		if diff := cmp.Diff(want, b.behind(port)); diff != "" {
+			t.Errorf("port %d: -want +got:\n%s", port, diff)
+		}
+	}
+	if got := b.Gate().Count("elbv2.RegisterTargets"); got != 4 {
+		t.Errorf("%d calls for two target groups, want one more for each", got)
+	}
+	warnings := env.Warnings()
+	if len(warnings) != 1 || warnings[0].Reason != change.TargetRefused || !strings.Contains(warnings[0].Message, asleep[0]) ||
+		!strings.Contains(warnings[0].Message, " and 2 more") || !strings.Contains(warnings[0].Message, "not in a running state") {
+		t.Errorf("one warning names five of the refused targets and the reason: %v", warnings)
+	}
+	again, err := b.tryEnsure(web())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(warnings, again.Warnings()); diff != "" {
+		t.Errorf("the warning is the same in the next run: %s", diff)
+	}
+	for _, id := range asleep {
+		b.SetState(id, sim.Running)
+	}
+	b.ensure(web())
+	b.settled(web())
+}
+
+func TestQuotaFillsUpToWhatFits(t *testing.T) {
+	t.Parallel()
+	for _, quota := range []int{1, 99, 100, 101, 137, 199} {
+		t.Run(strconv.Itoa(quota), func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			b.nodes = append(b.nodes, b.seed.AddNodes(197)...)
+			b.SetQuotas(sim.Quotas{Targets: quota})
+			svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+			env := b.ensure(svc)
+			if got := len(b.behind(443)); got != quota {
+				t.Errorf("%d targets, want %d", got, quota)
+			}
+			warnings := env.Warnings()
+			if len(warnings) != 1 || warnings[0].Reason != change.TargetQuotaExceeded ||
+				!strings.Contains(warnings[0].Message, " "+strconv.Itoa(200-quota)+" instances") {
+				t.Errorf("one warning counts those that are left out: %v", warnings)
+			}
+			if got := b.Gate().Count("elbv2.RegisterTargets"); got > 17 {
+				t.Errorf("%d calls, want at most 8 for a page that does not fit, and 1 otherwise", got)
+			}
+			b.SetQuotas(sim.Quotas{})
+			b.ensure(svc)
+			b.settled(svc)
+		})
+	}
+}
+
+// TestListenerNeedsItsTargetGroup has one target group be refused.
+func TestListenerNeedsItsTargetGroup(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.Gate().Break("elbv2.CreateTargetGroup", front.Nth(1), sim.Denied())
+	_, err := b.tryEnsure(web())
+	if !errors.Is(err, apierr.ErrDenied) || strings.Count(err.Error(), "\n") > 0 {
+		t.Errorf("the target group is the only error: %v", err)
+	}
+	if got := b.behind(443); len(b.network().Listeners) != 1 || len(got) != len(b.nodes) {
+		t.Errorf("the other port has the targets %v", got)
+	}
+	b.ensure(web())
+	b.settled(web())
+}
+
+// TestAdoptedListenerIsGone has a listener be gone when it is looked for.
+func TestAdoptedListenerIsGone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
+	b.Gate().Break("elbv2.CreateListener", front.Always(), sim.Error(http.StatusBadRequest, "DuplicateListener", "a listener exists"))
+	step := createListener(connected{
+		Listener: Listener{Port: 80, Protocol: "TCP"},
+		balancer: named{lbName, plan.Ref{ID: b.network().ARN}}, group: named{"web", plan.Ref{ID: b.TargetGroups()[0].ARN}},
+	}, nil)
+	if err := step.Do(t.Context(), &change.Env{ELBV2: b.api}); !errors.Is(err, apierr.ErrConflict) {
+		t.Errorf("error is %v, want a conflict that the next run solves", err)
+	}
+}
