@@ -13,7 +13,7 @@ import (
 //
 //	step fails                      the following steps
 //	not isolated                    do not run
-//	isolated                        run, unless they only remove
+//	isolated, or in part            run, unless they only remove
 //	isolated, the cloud throttles   do not run
 //	isolated, the cloud is down     do not run
 //
@@ -39,7 +39,7 @@ func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err
 			continue
 		}
 		failures = append(failures, fmt.Errorf("%s: %w", brief(step.Text), err))
-		if !step.Isolated || ctx.Err() != nil || concernsAll(err) {
+		if !step.Isolated && !isPartial(err) || ctx.Err() != nil || concernsAll(err) {
 			break
 		}
 	}
@@ -62,4 +62,22 @@ func brief(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:shown], "") + "…"
+}
+
+// Partial marks the error of a step that did what others depend on, but not all of
+// its work: it does not end the run. A nil error stays nil.
+func Partial(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &partialError{err}
+}
+
+type partialError struct{ error }
+
+func (e *partialError) Unwrap() error { return e.error }
+
+func isPartial(err error) bool {
+	_, partial := errors.AsType[*partialError](err)
+	return partial
 }

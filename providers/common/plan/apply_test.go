@@ -96,6 +96,11 @@ func TestIsolatedSteps(t *testing.T) {
 			steps:  plan.Plan[*cloud]{does("create a", errRefused).Isolate(), does("create b", errRefused), does("create c", nil)},
 			ran:    []string{"create a", "create b"}, err: "create a: refused\ncreate b: refused",
 		},
+		"in part": {
+			reason: "the load balancer is there, one of its listeners is not",
+			steps:  plan.Plan[*cloud]{does("create a", plan.Partial(errRefused)), does("delete b", nil).Removal(), does("create c", nil)},
+			ran:    []string{"create a", "create c"}, err: "create a: refused",
+		},
 		"throttled": {
 			reason: "the next step would be throttled, too",
 			steps:  plan.Plan[*cloud]{does("create a", throttled).Isolate(), does("create b", nil)},
@@ -130,6 +135,16 @@ func errorText(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+func TestPartial(t *testing.T) {
+	t.Parallel()
+	if err := plan.Partial(nil); err != nil {
+		t.Errorf("no error becomes %v", err)
+	}
+	if err := plan.Partial(errRefused); !errors.Is(err, errRefused) {
+		t.Errorf("the cause is lost: %v", err)
+	}
 }
 
 func TestCanceledRunEnds(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
@@ -11,12 +12,14 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 // createLoadBalancer creates the load balancer with its listeners and tags, and
-// stores its DNS name.
+// stores its DNS name. If AWS refuses one of the listeners, it creates the load
+// balancer with the others.
 func createLoadBalancer(m *Model) change.Step {
 	scheme := "internet-facing"
 	if m.Internal {
@@ -30,13 +33,39 @@ func createLoadBalancer(m *Model) change.Step {
 }
 
 func makeLoadBalancer(ctx context.Context, env *change.Env, m *Model) error {
+	err := makeWith(ctx, env, m, m.Listeners)
+	if len(m.Listeners) < 2 || !concernsListener(err) {
+		return err
+	}
+	var failures []error
+	for i, listener := range m.Listeners {
+		err := makeWith(ctx, env, m, []Listener{listener})
+		if err == nil {
+			failures = append(failures, makeEach(ctx, env, m.Name, m.Listeners[i+1:]))
+			return plan.Partial(errors.Join(failures...))
+		}
+		failures = append(failures, fmt.Errorf("listener %s: %w", listener, err))
+		if !concernsListener(err) {
+			break
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// concernsListener reports whether an error is about one of several listeners.
+func concernsListener(err error) bool {
+	return slices.Contains([]string{"CertificateNotFound", "UnsupportedProtocol"}, client.Code(err))
+}
+
+// makeWith creates the load balancer with some of its listeners.
+func makeWith(ctx context.Context, env *change.Env, m *Model, listeners []Listener) error {
 	groups, err := env.Resolve(m.SecurityGroups)
 	if err != nil {
 		return err
 	}
 	input := &elb.CreateLoadBalancerInput{
 		LoadBalancerName: aws.String(m.Name),
-		Listeners:        toListeners(m.Listeners),
+		Listeners:        toListeners(listeners),
 		Subnets:          subnetIDs(m.Subnets),
 		SecurityGroups:   groups,
 		Tags:             awstype.ELBTags(m.Tags),
@@ -55,6 +84,7 @@ func makeLoadBalancer(ctx context.Context, env *change.Env, m *Model) error {
 		return err
 	}
 	env.IDs.Learn(HostnameKey(m.Name), aws.ToString(out.DNSName))
+	storeListeners(env, m.Name, listeners)
 	return nil
 }
 
@@ -92,7 +122,11 @@ func adopt(ctx context.Context, env *change.Env, m *Model) error {
 	for _, id := range groups {
 		wanted.SecurityGroups = append(wanted.SecurityGroups, plan.Ref{ID: id})
 	}
-	return Diff(&wanted, lb).Apply(ctx, env, nil)
+	if err := Diff(&wanted, lb).Apply(ctx, env, nil); err != nil {
+		return err
+	}
+	storeListeners(env, m.Name, m.Listeners)
+	return nil
 }
 
 // deleteLoadBalancer deletes the load balancer with its listeners and policies.

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -18,113 +19,65 @@ import (
 func deleteListeners(name string, ports []int32) change.Step {
 	text := fmt.Sprintf("delete listeners of load balancer %s: %s", name, plan.Words(ports))
 	return plan.NewStep("DeleteLoadBalancerListeners", text, func(ctx context.Context, env *change.Env) error {
-		_, err := env.ELB.DeleteLoadBalancerListeners(ctx, &elb.DeleteLoadBalancerListenersInput{
-			LoadBalancerName: &name, LoadBalancerPorts: ports,
-		})
-		return err
+		return dropListeners(ctx, env, name, ports)
 	}).Removal()
 }
 
-// createsListeners is the kind of the step that creates listeners.
-const createsListeners = "CreateLoadBalancerListeners"
+func dropListeners(ctx context.Context, env *change.Env, name string, ports []int32) error {
+	_, err := env.ELB.DeleteLoadBalancerListeners(ctx, &elb.DeleteLoadBalancerListenersInput{
+		LoadBalancerName: &name, LoadBalancerPorts: ports,
+	})
+	return err
+}
 
 // createListeners adds listeners. AWS takes it for done where there is the same.
+// If AWS refuses all of them because of one, each is created alone.
 func createListeners(name string, listeners []Listener) change.Step {
 	text := fmt.Sprintf("create listeners of load balancer %s: %s", name, plan.Commas(listeners))
-	return plan.NewStep(createsListeners, text, func(ctx context.Context, env *change.Env) error {
-		_, err := env.ELB.CreateLoadBalancerListeners(ctx, &elb.CreateLoadBalancerListenersInput{
-			LoadBalancerName: &name, Listeners: toListeners(listeners),
-		})
-		return err
-	})
-}
-
-// createPolicy creates a policy for the load balancer, which nothing uses yet.
-// The name tells what is in it, so that one that exists is as good.
-func createPolicy(balancer string, p policy) change.Step {
-	text := fmt.Sprintf("create policy %s of load balancer %s: %s=%s", p.name, balancer, p.attribute, p.value)
-	return plan.NewStep("CreateLoadBalancerPolicy", text, func(ctx context.Context, env *change.Env) error {
-		_, err := env.ELB.CreateLoadBalancerPolicy(ctx, &elb.CreateLoadBalancerPolicyInput{
-			LoadBalancerName: &balancer,
-			PolicyName:       &p.name,
-			PolicyTypeName:   &p.kind,
-			PolicyAttributes: []types.PolicyAttribute{{AttributeName: &p.attribute, AttributeValue: &p.value}},
-		})
-		if _, exists := errors.AsType[*types.DuplicatePolicyNameException](err); exists {
-			return nil
+	return plan.NewStep("CreateLoadBalancerListeners", text, func(ctx context.Context, env *change.Env) error {
+		err := makeListeners(ctx, env, name, listeners)
+		if len(listeners) == 1 || !isRefusal(err) {
+			return err
 		}
-		return err
+		return makeEach(ctx, env, name, listeners)
 	})
 }
 
-// setBackendPolicies replaces the policies of an instance port. Have are those
-// before.
-func setBackendPolicies(name string, port int32, policies, have []string) change.Step {
-	text := fmt.Sprintf("set policies of instance port %d of load balancer %s: %s", port, name, plan.Words(policies))
-	step := plan.NewStep("SetLoadBalancerPoliciesForBackendServer", text, func(ctx context.Context, env *change.Env) error {
-		_, err := env.ELB.SetLoadBalancerPoliciesForBackendServer(ctx, &elb.SetLoadBalancerPoliciesForBackendServerInput{
-			LoadBalancerName: &name, InstancePort: &port, PolicyNames: all(policies),
-		})
-		return err
-	})
-	step.Removes = len(missing(have, policies)) > 0
-	return step
+// isRefusal reports whether an error is about what was asked for.
+func isRefusal(err error) bool {
+	return err != nil && !errors.Is(err, apierr.ErrDenied) && !errors.Is(err, apierr.ErrThrottled) &&
+		!errors.Is(err, apierr.ErrUnavailable) && !errors.Is(err, context.Canceled)
 }
 
-// setListenerPolicies replaces the policies of a listener. Have are those before.
-func setListenerPolicies(name string, port int32, policies, have []string) change.Step {
-	text := fmt.Sprintf("set policies of listener %d of load balancer %s: %s", port, name, plan.Words(policies))
-	step := plan.NewStep("SetLoadBalancerPoliciesOfListener", text, func(ctx context.Context, env *change.Env) error {
-		_, err := env.ELB.SetLoadBalancerPoliciesOfListener(ctx, &elb.SetLoadBalancerPoliciesOfListenerInput{
-			LoadBalancerName: &name, LoadBalancerPort: port, PolicyNames: all(policies),
-		})
-		return err
-	})
-	step.Removes = len(missing(have, policies)) > 0
-	return step
+// makeEach creates listeners one by one, and returns the errors of all.
+func makeEach(ctx context.Context, env *change.Env, name string, listeners []Listener) error {
+	var failures []error
+	for _, listener := range listeners {
+		if err := makeListeners(ctx, env, name, []Listener{listener}); err != nil {
+			failures = append(failures, fmt.Errorf("listener %s: %w", listener, err))
+		}
+	}
+	return errors.Join(failures...)
 }
 
-// all is a list that is sent even if it is empty, which nil is not.
-func all(list []string) []string { return append([]string{}, list...) }
-
-// configureHealthCheck sets the health check.
-func configureHealthCheck(name string, check HealthCheck) change.Step {
-	text := fmt.Sprintf("configure health check of load balancer %s: %s", name, check)
-	return plan.NewStep("ConfigureHealthCheck", text, func(ctx context.Context, env *change.Env) error {
-		_, err := env.ELB.ConfigureHealthCheck(ctx, &elb.ConfigureHealthCheckInput{
-			LoadBalancerName: &name,
-			HealthCheck: &types.HealthCheck{
-				Target:             &check.Target,
-				Interval:           &check.Interval,
-				Timeout:            &check.Timeout,
-				HealthyThreshold:   &check.HealthyThreshold,
-				UnhealthyThreshold: &check.UnhealthyThreshold,
-			},
-		})
-		return err
+// makeListeners creates listeners, all of them or none, and stores that they are
+// there.
+func makeListeners(ctx context.Context, env *change.Env, name string, listeners []Listener) error {
+	_, err := env.ELB.CreateLoadBalancerListeners(ctx, &elb.CreateLoadBalancerListenersInput{
+		LoadBalancerName: &name, Listeners: toListeners(listeners),
 	})
+	if err == nil {
+		storeListeners(env, name, listeners)
+	}
+	return err
 }
 
-// registerInstances adds instances.
-func registerInstances(name string, instances []string) change.Step {
-	text := fmt.Sprintf("register with load balancer %s: %s", name, plan.Words(instances))
-	return plan.NewStep("RegisterInstancesWithLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
-		_, err := env.ELB.RegisterInstancesWithLoadBalancer(ctx, &elb.RegisterInstancesWithLoadBalancerInput{
-			LoadBalancerName: &name, Instances: toInstances(instances),
-		})
-		return err
-	})
-}
-
-// deregisterInstances removes instances.
-func deregisterInstances(name string, instances []string) change.Step {
-	text := fmt.Sprintf("deregister from load balancer %s: %s", name, plan.Words(instances))
-	return plan.NewStep("DeregisterInstancesFromLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
-		_, err := env.ELB.DeregisterInstancesFromLoadBalancer(ctx, &elb.DeregisterInstancesFromLoadBalancerInput{
-			LoadBalancerName: &name, Instances: toInstances(instances),
-		})
-		return err
-	}).Removal()
+// storeListeners keeps which listeners were made, for the steps that need them.
+func storeListeners(env *change.Env, name string, listeners []Listener) {
+	for _, listener := range listeners {
+		key := listenerKey(name, listener.Port)
+		env.IDs.Learn(key, key)
+	}
 }
 
 func toListeners(listeners []Listener) []types.Listener {
@@ -140,14 +93,6 @@ func toListeners(listeners []Listener) []types.Listener {
 			out.SSLCertificateId = aws.String(listener.Certificate)
 		}
 		list = append(list, out)
-	}
-	return list
-}
-
-func toInstances(ids []string) []types.Instance {
-	list := make([]types.Instance, 0, len(ids))
-	for _, id := range ids {
-		list = append(list, types.Instance{InstanceId: aws.String(id)})
 	}
 	return list
 }

@@ -1,11 +1,9 @@
 package classic
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 // Diff plans what turns the observed into the wanted load balancer. A nil Model
@@ -14,7 +12,8 @@ import (
 //
 // In this order: what a new load balancer is made with (subnets, security groups,
 // listeners, tags), then what comes after that (policies, attributes, health
-// check, instances).
+// check, instances). Listeners, and what comes after them, are isolated from each
+// other.
 func Diff(m *Model, lb *LoadBalancer) change.Plan {
 	if err := lb.Refusal(); err != nil {
 		return change.Plan{change.Refuse(err)}
@@ -25,19 +24,20 @@ func Diff(m *Model, lb *LoadBalancer) change.Plan {
 	case m == nil:
 		return change.Plan{deleteLoadBalancer(lb.Name)}
 	case lb == nil:
-		return m.settings(change.Plan{createLoadBalancer(m)}, m.born())
+		return m.settings(change.Plan{createLoadBalancer(m)}, m.born(), m.made())
 	}
 	steps, _ := m.move(lb)
 	if len(m.SecurityGroups) > 0 && !change.SameGroups(m.SecurityGroups, lb.SecurityGroups) {
 		steps = append(steps, applySecurityGroups(m.Name, m.SecurityGroups, lb.SecurityGroups))
 	}
-	steps, listeners := m.listeners(steps, lb)
+	listeners := m.listeners(lb)
+	steps = append(steps, listeners.steps...)
 	if missing := m.Cluster.Missing(m.Tags, lb.Tags); len(missing) > 0 {
 		steps = append(steps, addTags(m.Name, missing))
 	}
 	changed := *lb
-	changed.Listeners = listeners
-	return m.settings(steps, &changed)
+	changed.Listeners = listeners.there
+	return m.settings(steps, &changed, listeners.made)
 }
 
 // born is what the creating call leaves to be set. Its health check is never
@@ -97,45 +97,4 @@ func (m *Model) move(lb *LoadBalancer) (steps change.Plan, possible bool) {
 		steps = append(steps, step)
 	}
 	return steps, true
-}
-
-// listeners plans to delete those that are not wanted as they are, then to create
-// what is missing. It gives those that are there then.
-func (m *Model) listeners(steps change.Plan, lb *LoadBalancer) (change.Plan, []Listener) {
-	byPort := func(list []Listener) map[int32]Listener {
-		ports := map[int32]Listener{}
-		for _, listener := range list {
-			ports[listener.Port] = listener
-		}
-		return ports
-	}
-	have := byPort(lb.Listeners)
-	set := plan.Diff(byPort(m.Listeners), have, Listener.same)
-	var stale []int32
-	var missing []Listener
-	for _, pair := range set.Change {
-		stale, missing = append(stale, pair.Key), append(missing, pair.Desired)
-	}
-	for _, entry := range set.Delete {
-		stale = append(stale, entry.Key)
-	}
-	for _, entry := range set.Create {
-		missing = append(missing, entry.Value)
-	}
-	if len(stale) > 0 {
-		steps = append(steps, deleteListeners(m.Name, plan.Sorted(stale)))
-	}
-	if len(missing) > 0 {
-		step := createListeners(m.Name, missing)
-		step.Removes = len(set.Change) > 0 // AWS refuses a second listener on a port
-		steps = append(steps, step)
-	}
-	for _, port := range stale {
-		delete(have, port)
-	}
-	for _, listener := range missing {
-		listener.Policies = nil
-		have[listener.Port] = listener
-	}
-	return steps, slices.Collect(maps.Values(have))
 }

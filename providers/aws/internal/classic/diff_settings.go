@@ -1,6 +1,7 @@
 package classic
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -8,18 +9,19 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// settings plans everything that comes after a load balancer has its listeners.
-func (m *Model) settings(steps change.Plan, lb *LoadBalancer) change.Plan {
-	steps = m.backendPolicies(steps, lb)
+// settings plans everything that comes after a load balancer has its listeners,
+// some of which were made just before.
+func (m *Model) settings(steps change.Plan, lb *LoadBalancer, made made) change.Plan {
+	steps = append(steps, m.backendPolicies(lb, made)...)
 	if m.Attributes != lb.Attributes {
-		steps = append(steps, modifyAttributes(m.Name, m.Attributes))
+		steps = append(steps, modifyAttributes(m.Name, m.Attributes).Isolate())
 	}
-	steps = m.listenerPolicies(steps, lb)
+	steps = append(steps, m.listenerPolicies(lb, made)...)
 	if m.HealthCheck != lb.HealthCheck {
-		steps = append(steps, configureHealthCheck(m.Name, m.HealthCheck))
+		steps = append(steps, configureHealthCheck(m.Name, m.HealthCheck).Isolate())
 	}
 	if added := missing(m.Instances, lb.Instances); len(added) > 0 {
-		steps = append(steps, registerInstances(m.Name, added))
+		steps = append(steps, registerInstances(m.Name, added).Isolate())
 	}
 	if removed := missing(lb.Instances, m.Instances); len(removed) > 0 {
 		steps = append(steps, deregisterInstances(m.Name, removed))
@@ -30,61 +32,94 @@ func (m *Model) settings(steps change.Plan, lb *LoadBalancer) change.Plan {
 // backendPolicies plans to switch the PROXY protocol on or off where it is not
 // as wanted, without regard to other policies, and to clear the policies of ports
 // that nothing is sent to any more.
-func (m *Model) backendPolicies(steps change.Plan, lb *LoadBalancer) change.Plan {
-	var ports []int32
-	for _, listener := range m.Listeners {
-		ports = append(ports, listener.InstancePort)
-	}
-	ports = plan.Sorted(ports)
+func (m *Model) backendPolicies(lb *LoadBalancer, made made) change.Plan {
+	var steps change.Plan
 	created := slices.Contains(lb.Policies, proxyPolicy)
-	for _, port := range ports {
+	users := m.byInstancePort()
+	for _, port := range slices.Sorted(maps.Keys(users)) {
 		have := lb.BackendPolicies[port]
 		if slices.Contains(have, proxyPolicy) == m.ProxyProtocol {
 			continue
 		}
+		var needs []plan.Ref
 		want := slices.DeleteFunc(slices.Clone(have), func(name string) bool { return name == proxyPolicy })
 		if m.ProxyProtocol {
 			want = append(want, proxyPolicy)
+			if !slices.Contains(lb.Policies, proxyPolicy) {
+				needs = append(needs, plan.Ref{Key: policyKey(m.Name, proxyPolicy)})
+			}
 			if !created {
-				created, steps = true, append(steps, createPolicy(m.Name, policyNamed(proxyPolicy)))
+				created, steps = true, append(steps, createPolicy(m.Name, policyNamed(proxyPolicy)).Isolate())
 			}
 		}
-		steps = append(steps, onListener(setBackendPolicies(m.Name, port, want, have), steps))
+		step := setBackendPolicies(m.Name, port, want, have).Isolate()
+		for _, user := range users[port] {
+			step, needs = made.onListener(step, m.Name, user, needs)
+		}
+		steps = append(steps, after(step, needs))
 	}
 	for _, port := range slices.Sorted(maps.Keys(lb.BackendPolicies)) {
-		if !slices.Contains(ports, port) {
+		if len(users[port]) == 0 {
 			steps = append(steps, setBackendPolicies(m.Name, port, nil, lb.BackendPolicies[port]))
 		}
 	}
 	return steps
 }
 
-// listenerPolicies plans to give listeners the policies that are asked for.
-func (m *Model) listenerPolicies(steps change.Plan, lb *LoadBalancer) change.Plan {
-	created := slices.Clone(lb.Policies)
-	have := map[int32][]string{}
-	for _, listener := range lb.Listeners {
-		have[listener.Port] = listener.Policies
-	}
+// byInstancePort returns the front ports by the instance ports that they send to.
+func (m *Model) byInstancePort() map[int32][]int32 {
+	users := map[int32][]int32{}
 	for _, listener := range m.Listeners {
-		if listener.Policies == nil || slices.Equal(plan.Sorted(listener.Policies), plan.Sorted(have[listener.Port])) {
+		users[listener.InstancePort] = append(users[listener.InstancePort], listener.Port)
+	}
+	return users
+}
+
+// listenerPolicies plans to give listeners the policies that are asked for.
+func (m *Model) listenerPolicies(lb *LoadBalancer, made made) change.Plan {
+	var steps change.Plan
+	created := slices.Clone(lb.Policies)
+	have := byPort(lb.Listeners)
+	for _, listener := range m.Listeners {
+		policies := have[listener.Port].Policies
+		if listener.Policies == nil || slices.Equal(plan.Sorted(listener.Policies), plan.Sorted(policies)) {
 			continue
+		}
+		var needs []plan.Ref
+		for _, name := range missing(listener.Policies, lb.Policies) {
+			needs = append(needs, plan.Ref{Key: policyKey(m.Name, name)})
 		}
 		for _, name := range missing(listener.Policies, created) {
 			created = append(created, name)
-			steps = append(steps, createPolicy(m.Name, policyNamed(name)))
+			steps = append(steps, createPolicy(m.Name, policyNamed(name)).Isolate())
 		}
-		steps = append(steps, onListener(setListenerPolicies(m.Name, listener.Port, listener.Policies, have[listener.Port]), steps))
+		step := setListenerPolicies(m.Name, listener.Port, listener.Policies, policies).Isolate()
+		step, needs = made.onListener(step, m.Name, listener.Port, needs)
+		steps = append(steps, after(step, needs))
 	}
 	return steps
 }
 
-// onListener marks a step that needs a listener, if an earlier step creates
-// listeners only after others are deleted.
-func onListener(step change.Step, earlier change.Plan) change.Step {
-	step.Removes = step.Removes || slices.ContainsFunc(earlier, func(other change.Step) bool {
-		return other.Removes && other.Kind == createsListeners
-	})
+// onListener returns a step as one that needs the listener on a front port, and
+// what it needs.
+func (p made) onListener(step change.Step, balancer string, port int32, needs []plan.Ref) (change.Step, []plan.Ref) {
+	replaces, made := p[port]
+	if !made {
+		return step, needs
+	}
+	step.Removes = step.Removes || replaces
+	return step, append(needs, plan.Ref{Key: listenerKey(balancer, port)})
+}
+
+// after returns a step that runs if earlier ones have stored what it needs.
+func after(step change.Step, needs []plan.Ref) change.Step {
+	do := step.Do
+	step.Do = func(ctx context.Context, env *change.Env) error {
+		if _, err := env.Resolve(needs); err != nil {
+			return err
+		}
+		return do(ctx, env)
+	}
 	return step
 }
 

@@ -138,6 +138,13 @@ func (a Attributes) String() string {
 // balancer that it made.
 func HostnameKey(name string) string { return "hostname " + name }
 
+// listenerKey is the key under which a step stores that a listener was made,
+// policyKey the one for a policy.
+func listenerKey(balancer string, port int32) string {
+	return fmt.Sprintf("listener %d of %s", port, balancer)
+}
+func policyKey(balancer, name string) string { return "policy " + name + " of " + balancer }
+
 // The policies that are made for a load balancer. Their names never change.
 const (
 	proxyPolicy       = "k8s-proxyprotocol-enabled"

@@ -85,6 +85,7 @@ type (
 	ClassicListeners interface {
 		CreateLoadBalancerListeners(context.Context, *elb.CreateLoadBalancerListenersInput, ...func(*elb.Options)) (*elb.CreateLoadBalancerListenersOutput, error)
 		DeleteLoadBalancerListeners(context.Context, *elb.DeleteLoadBalancerListenersInput, ...func(*elb.Options)) (*elb.DeleteLoadBalancerListenersOutput, error)
+		SetLoadBalancerListenerSSLCertificate(context.Context, *elb.SetLoadBalancerListenerSSLCertificateInput, ...func(*elb.Options)) (*elb.SetLoadBalancerListenerSSLCertificateOutput, error)
 		CreateLoadBalancerPolicy(context.Context, *elb.CreateLoadBalancerPolicyInput, ...func(*elb.Options)) (*elb.CreateLoadBalancerPolicyOutput, error)
 		SetLoadBalancerPoliciesOfListener(context.Context, *elb.SetLoadBalancerPoliciesOfListenerInput, ...func(*elb.Options)) (*elb.SetLoadBalancerPoliciesOfListenerOutput, error)
 		SetLoadBalancerPoliciesForBackendServer(context.Context, *elb.SetLoadBalancerPoliciesForBackendServerInput, ...func(*elb.Options)) (*elb.SetLoadBalancerPoliciesForBackendServerOutput, error)

@@ -1,0 +1,78 @@
+package classic
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// configureHealthCheck sets the health check.
+func configureHealthCheck(name string, check HealthCheck) change.Step {
+	text := fmt.Sprintf("configure health check of load balancer %s: %s", name, check)
+	return plan.NewStep("ConfigureHealthCheck", text, func(ctx context.Context, env *change.Env) error {
+		_, err := env.ELB.ConfigureHealthCheck(ctx, &elb.ConfigureHealthCheckInput{
+			LoadBalancerName: &name,
+			HealthCheck: &types.HealthCheck{
+				Target:             &check.Target,
+				Interval:           &check.Interval,
+				Timeout:            &check.Timeout,
+				HealthyThreshold:   &check.HealthyThreshold,
+				UnhealthyThreshold: &check.UnhealthyThreshold,
+			},
+		})
+		return err
+	})
+}
+
+// registerInstances adds instances. It warns of those that AWS does not accept.
+func registerInstances(name string, instances []string) change.Step {
+	text := fmt.Sprintf("register with load balancer %s: %s", name, plan.FewWords(instances))
+	return plan.NewStep("RegisterInstancesWithLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
+		outcome, err := bulk(func(ctx context.Context, ids []string) error {
+			_, err := env.ELB.RegisterInstancesWithLoadBalancer(ctx, &elb.RegisterInstancesWithLoadBalancerInput{
+				LoadBalancerName: &name, Instances: toInstances(ids),
+			})
+			return err
+		}).Do(ctx, instances)
+		outcome.Warn(env, name, "")
+		return err
+	})
+}
+
+// deregisterInstances removes instances. One that AWS does not know is done.
+func deregisterInstances(name string, instances []string) change.Step {
+	text := fmt.Sprintf("deregister from load balancer %s: %s", name, plan.FewWords(instances))
+	return plan.NewStep("DeregisterInstancesFromLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
+		_, err := bulk(func(ctx context.Context, ids []string) error {
+			_, err := env.ELB.DeregisterInstancesFromLoadBalancer(ctx, &elb.DeregisterInstancesFromLoadBalancerInput{
+				LoadBalancerName: &name, Instances: toInstances(ids),
+			})
+			return err
+		}).Do(ctx, instances)
+		return err
+	}).Removal()
+}
+
+// bulk makes a call without the instances that AWS refuses. AWS documents no code
+// for the quota of instances, see
+// https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_RegisterInstancesWithLoadBalancer.html
+func bulk(call func(ctx context.Context, ids []string) error) change.Bulk[string] {
+	return change.Bulk[string]{
+		Call: call, ID: func(id string) string { return id },
+		Refused: []string{"InvalidInstance", "InvalidEndPoint"}, Quota: []string{"InvalidConfigurationRequest"},
+	}
+}
+
+func toInstances(ids []string) []types.Instance {
+	list := make([]types.Instance, 0, len(ids))
+	for _, id := range ids {
+		list = append(list, types.Instance{InstanceId: aws.String(id)})
+	}
+	return list
+}

@@ -1,0 +1,165 @@
+package classic
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// listenerLimit is how many listeners a load balancer can have by default, see
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/elb-limits.html
+const listenerLimit = 100
+
+// listenerPlan is how the listeners become the wanted ones.
+type listenerPlan struct {
+	steps change.Plan
+	// there are the listeners after the steps.
+	there []Listener
+	made  made
+}
+
+// made are the front ports of listeners that are made in a run. The value is
+// whether another listener must be deleted first.
+type made map[int32]bool
+
+// made returns the ports of a new load balancer.
+func (m *Model) made() made {
+	ports := made{}
+	for _, listener := range m.Listeners {
+		ports[listener.Port] = false
+	}
+	return ports
+}
+
+// listeners plans to make the listeners the wanted ones. AWS accepts one for each
+// front port, of which only the certificate can be changed:
+//
+//	another certificate       set in place
+//	another protocol or port  deleted and created in one step, which restores the
+//	of the instances          old one if the new one is refused
+//	new                       created
+//	not wanted                deleted, after all others are there
+func (m *Model) listeners(lb *LoadBalancer) listenerPlan {
+	have := byPort(lb.Listeners)
+	set := plan.Diff(byPort(m.Listeners), have, Listener.same)
+	out := listenerPlan{made: made{}}
+	var swaps []swap
+	for _, pair := range set.Change {
+		next := pair.Desired
+		next.Policies = nil
+		if pair.Observed.differsInCertificate(next) {
+			next.Policies = pair.Observed.Policies
+			out.steps = append(out.steps, setCertificate(m.Name, pair.Observed, next).Isolate())
+		} else {
+			swaps = append(swaps, swap{name: m.Name, old: []Listener{pair.Observed}, new: []Listener{next}})
+			out.made[pair.Key] = true
+		}
+		have[pair.Key] = next
+	}
+	var stale, missing []Listener
+	for _, entry := range set.Delete {
+		stale = append(stale, entry.Value)
+		delete(have, entry.Key)
+	}
+	for _, entry := range set.Create {
+		next := entry.Value
+		next.Policies = nil
+		missing = append(missing, next)
+		have[entry.Key], out.made[entry.Key] = next, false
+	}
+	missing, stale, swaps = out.exchange(m.Name, missing, stale, swaps)
+	for _, s := range merge(swaps) {
+		s.backend = lb.BackendPolicies
+		out.steps = append(out.steps, s.step().Removal().Isolate())
+	}
+	out.steps = append(out.steps, m.renew(missing, stale, len(lb.Listeners))...)
+	out.there = slices.Collect(maps.Values(have))
+	return out
+}
+
+func byPort(list []Listener) map[int32]Listener {
+	ports := map[int32]Listener{}
+	for _, listener := range list {
+		ports[listener.Port] = listener
+	}
+	return ports
+}
+
+// renew plans to create the listeners that are missing, and then to delete those
+// that are stale; in the other order if there is no room for both.
+func (m *Model) renew(missing, stale []Listener, count int) change.Plan {
+	var create, remove change.Plan
+	if len(missing) > 0 {
+		create = change.Plan{createListeners(m.Name, missing).Isolate()}
+	}
+	if len(stale) > 0 {
+		remove = change.Plan{deleteListeners(m.Name, ports(stale))}
+	}
+	if count+len(missing) > listenerLimit {
+		return append(remove, create...)
+	}
+	return append(create, remove...)
+}
+
+// ports are the front ports of listeners, sorted.
+func ports(listeners []Listener) []int32 {
+	list := make([]int32, 0, len(listeners))
+	for _, listener := range listeners {
+		list = append(list, listener.Port)
+	}
+	return plan.Sorted(list)
+}
+
+// exchange has a missing listener replace a stale one that it cannot be beside. It
+// returns the others.
+func (p *listenerPlan) exchange(name string, missing, stale []Listener, swaps []swap) (_, _ []Listener, _ []swap) {
+	var rest []Listener
+	for _, next := range missing {
+		i := slices.IndexFunc(stale, next.excludes)
+		if i < 0 {
+			rest = append(rest, next)
+			continue
+		}
+		swaps = append(swaps, swap{name: name, old: []Listener{stale[i]}, new: []Listener{next}})
+		stale = slices.Delete(stale, i, i+1)
+		p.made[next.Port] = true
+	}
+	return rest, stale, swaps
+}
+
+// merge makes one of swaps that cannot be made one after the other.
+func merge(swaps []swap) []swap {
+	for i, one := range swaps {
+		for j, other := range swaps {
+			if i == j || !slices.ContainsFunc(one.new, func(l Listener) bool { return slices.ContainsFunc(other.old, l.excludes) }) {
+				continue
+			}
+			one.old, one.new = slices.Concat(one.old, other.old), slices.Concat(one.new, other.new)
+			rest := slices.Clone(swaps)
+			rest[i] = one
+			return merge(slices.Delete(rest, j, j+1))
+		}
+	}
+	return swaps
+}
+
+// excludes reports whether two listeners cannot be at the same time: AWS wants all
+// that send to an instance port to agree on whether they encrypt, see
+// https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_Listener.html
+func (l Listener) excludes(o Listener) bool {
+	return l.InstancePort == o.InstancePort && encrypted(l.InstanceProtocol) != encrypted(o.InstanceProtocol)
+}
+
+func encrypted(protocol string) bool { return protocol == protocolHTTPS || protocol == protocolSSL }
+
+// differsInCertificate reports whether a listener of TLS is another one only by
+// its certificate.
+func (l Listener) differsInCertificate(o Listener) bool {
+	if l.Certificate == "" || o.Certificate == "" {
+		return false
+	}
+	l.Certificate = o.Certificate
+	return l.same(o)
+}
