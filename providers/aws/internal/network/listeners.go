@@ -33,15 +33,40 @@ func (d *differ) port(want Listener) {
 		d.addIsolated(createListener(next, d.model.Tags))
 		d.register(group, false)
 	case group.ref.ID == "" || seen.TargetGroup != group.ref.ID:
-		if d.register(group, group.empty) {
+		first, rest := d.inheriting(group.missing, seen)
+		if group.missing = first; d.register(group, group.empty) {
 			next.needs = append(next.needs, plan.Ref{Key: targetsKey(group.name)})
 		}
 		d.modify(seen, next)
+		group.missing = rest
+		d.register(group, false)
 	default:
 		d.register(group, false)
 		next.group, next.needs = named{}, nil
 		d.modify(seen, next)
 	}
+}
+
+// inheriting splits targets into those whose instances the listener sends to now,
+// and the others. As many as there are now fit into the quota of the load balancer,
+// for which targets count as soon as a listener forwards to their group. Without
+// any such targets all come first.
+func (d *differ) inheriting(targets []Target, seen ListenerState) (first, rest []Target) {
+	now := map[string]bool{}
+	for _, target := range d.byARN[seen.TargetGroup].Targets {
+		now[target.ID] = true
+	}
+	for _, target := range targets {
+		if now[target.ID] {
+			first = append(first, target)
+		} else {
+			rest = append(rest, target)
+		}
+	}
+	if len(first) == 0 {
+		return rest, nil
+	}
+	return first, rest
 }
 
 // current returns the listener that is there on the port of a wanted one, with the

@@ -377,6 +377,49 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 	}
 }
 
+// TestQuotaOfTheLoadBalancer has two ports share a quota. Targets count as soon as
+// a listener forwards to them, so that a new node port must not need more of it.
+func TestQuotaOfTheLoadBalancer(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
+	b.SetQuotas(sim.Quotas{LoadBalancerTargets: 16})
+	svc := web()
+	env := b.ensure(svc)
+	check := func(when string) {
+		t.Helper()
+		if first, second := len(b.behind(80)), len(b.behind(443)); first != 10 || second != 6 {
+			t.Errorf("%s %d and %d targets, want 10 and 6", when, first, second)
+		}
+	}
+	check("at first")
+	if warnings := env.Warnings(); len(warnings) != 1 || !strings.Contains(warnings[0].Message, " 4 instances in target group") {
+		t.Errorf("warnings are %v", warnings)
+	}
+	svc.Spec.Ports[1].NodePort = 31443
+	b.ensure(svc)
+	check("with another node port")
+	b.SetQuotas(sim.Quotas{})
+	b.ensure(svc)
+	b.settled(svc)
+}
+
+// TestUnsupportedInstanceType has an instance that AWS never accepts.
+func TestUnsupportedInstanceType(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	old := b.seed.AddNode(sim.InstanceSpec{Type: "m3.large"})
+	b.nodes = append(b.nodes, old)
+	env := b.ensure(web())
+	if got := len(b.behind(80)); got != 3 || len(b.behind(443)) != 3 {
+		t.Errorf("%d targets, want the others", got)
+	}
+	warnings := env.Warnings()
+	if len(warnings) != 1 || !strings.HasSuffix(warnings[0].Message, "refuses: "+old+" (Targets {…} are not supported)") {
+		t.Errorf("warnings are %v", warnings)
+	}
+}
+
 // TestListenerNeedsItsTargetGroup has one target group be refused.
 func TestListenerNeedsItsTargetGroup(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,388 @@
+package classic
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+const (
+	// noCertificate is the ARN of a certificate that does not exist.
+	noCertificate = "arn:aws:acm:us-west-2:123456789012:certificate"
+	certificate2  = certificate + "-2"
+)
+
+// tls are the annotations for TLS on port 443.
+func tls(certificate string) kubetest.ServiceOption {
+	return func(svc *v1.Service) {
+		annotated(request.AnnotationSSLCert, certificate)(svc)
+		annotated(request.AnnotationSSLPorts, "443")(svc)
+	}
+}
+
+// listener returns the listener on a port, which must be there.
+func (b *bed) listener(port int32) sim.ClassicListener {
+	b.t.Helper()
+	for _, listener := range b.classic().Listeners {
+		if listener.Port == port {
+			return listener
+		}
+	}
+	b.t.Fatalf("there is no listener on port %d", port)
+	return sim.ClassicListener{}
+}
+
+func TestBadCertificateKeepsTheListenerServing(t *testing.T) {
+	t.Parallel()
+	proxy := annotated(request.AnnotationProxyProtocol, "*")
+	for name, c := range map[string]struct {
+		reason string
+		before *v1.Service
+		// serves is whether port 443 serves before.
+		serves bool
+	}{
+		"TCP to SSL":             {reason: "the old listener is restored", before: web(), serves: true},
+		"TCP to SSL, with proxy": {reason: "the policies of its instance port are as before", before: web(proxy), serves: true},
+		"SSL to SSL":             {reason: "the certificate stays", before: web(tls(certificate)), serves: true},
+		"SSL to SSL, with policy": {
+			reason: "the policy of the listener stays", serves: true,
+			before: web(tls(certificate), annotated(request.AnnotationSSLPolicy, tlsPolicy)),
+		},
+		"new port":          {reason: "the other new port is served", before: web(kubetest.Port(v1.ProtocolTCP, 8080))},
+		"new load balancer": {reason: "the other port is served"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			var before sim.ClassicListener
+			var backend []string
+			if c.before != nil {
+				b.ensure(c.before)
+				b.settle()
+			}
+			if c.serves {
+				before, backend = b.listener(443), b.classic().BackendPolicies[30443]
+			}
+			b.nodes = append(b.nodes, b.seed.AddNodes(1)...)
+			after := web(tls(noCertificate))
+			if c.before != nil && c.before.Annotations[string(request.AnnotationProxyProtocol)] != "" {
+				proxy(after)
+			}
+			after.Spec.Ports[0].NodePort = 31080
+			_, err := b.try(t.Context(), after)
+			if !errors.Is(err, apierr.ErrNotFound) || strings.Contains(err.Error(), "not known yet") || strings.Contains(err.Error(), "restore") {
+				t.Errorf("the certificate is the only error: %v", err)
+			}
+			if c.serves {
+				if diff := cmp.Diff(before, b.listener(443)); diff != "" {
+					t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+				}
+				if diff := cmp.Diff(backend, b.classic().BackendPolicies[30443]); diff != "" {
+					t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+				}
+			}
+			if got := b.listener(80); got.InstancePort != 31080 {
+				t.Errorf("%s: port 80 is %+v", c.reason, got)
+			}
+			if got := len(b.classic().Instances); got != len(b.nodes) {
+				t.Errorf("%d instances, want %d", got, len(b.nodes))
+			}
+			b.settle()
+			after.Annotations[string(request.AnnotationSSLCert)] = certificate2
+			b.ensure(after)
+			b.settled(after)
+		})
+	}
+}
+
+// TestAllListenersOfANewLoadBalancerAreRefused has nothing be created.
+func TestAllListenersOfANewLoadBalancerAreRefused(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	_, err := b.try(t.Context(), web(annotated(request.AnnotationSSLCert, noCertificate)))
+	if !errors.Is(err, apierr.ErrNotFound) || !strings.Contains(err.Error(), "80/SSL") || !strings.Contains(err.Error(), "443/SSL") {
+		t.Errorf("error is %v, want one for each listener", err)
+	}
+	if writes := b.Writes(); len(writes) > 0 && writes["elb.CreateLoadBalancer"] != 3 {
+		t.Errorf("calls after a load balancer could not be created: %v", writes)
+	}
+	b.empty()
+}
+
+func TestCertificateChangesInPlace(t *testing.T) {
+	t.Parallel()
+	before := []kubetest.ServiceOption{tls(certificate), annotated(request.AnnotationSSLPolicy, tlsPolicy)}
+	after := []kubetest.ServiceOption{tls(certificate2), annotated(request.AnnotationSSLPolicy, tlsPolicy)}
+	for name, c := range map[string]struct {
+		reason string
+		refuse front.Effect
+		writes map[string]int
+	}{
+		"allowed": {
+			reason: "one call, and the listener stays",
+			writes: map[string]int{"elb.SetLoadBalancerListenerSSLCertificate": 1},
+		},
+		"denied": {
+			reason: "policies made for other cloud controller managers leave it out", refuse: sim.Denied(),
+			writes: map[string]int{
+				"elb.SetLoadBalancerListenerSSLCertificate": 1, "elb.DeleteLoadBalancerListeners": 1,
+				"elb.CreateLoadBalancerListeners": 1, "elb.SetLoadBalancerPoliciesOfListener": 1,
+			},
+		},
+		"unknown action": {
+			reason: "other implementations of the API leave it out",
+			refuse: sim.Error(http.StatusBadRequest, "InvalidAction", "no such action"),
+			writes: map[string]int{
+				"elb.SetLoadBalancerListenerSSLCertificate": 1, "elb.DeleteLoadBalancerListeners": 1,
+				"elb.CreateLoadBalancerListeners": 1, "elb.SetLoadBalancerPoliciesOfListener": 1,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.ensure(web(before...))
+			b.settle()
+			want := b.listener(443)
+			want.Certificate = certificate2
+			if c.refuse != nil {
+				b.Gate().Break("elb.SetLoadBalancerListenerSSLCertificate", front.Always(), c.refuse)
+			}
+			b.Gate().Reset()
+			b.ensure(web(after...))
+			if diff := cmp.Diff(c.writes, b.Writes()); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+			if diff := cmp.Diff(want, b.listener(443)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+			b.settled(web(after...))
+		})
+	}
+}
+
+// TestRestoringFails has AWS refuse both listeners: the error tells of both.
+func TestRestoringFails(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.ensure(web())
+	b.settle()
+	b.Gate().Break("elb.CreateLoadBalancerListeners", front.Always(), sim.Denied())
+	_, err := b.try(t.Context(), web(tls(certificate)))
+	if !errors.Is(err, apierr.ErrDenied) || !strings.Contains(err.Error(), "restore listeners 443/TCP") {
+		t.Errorf("error is %v", err)
+	}
+	b.Gate().Mend()
+	b.ensure(web(tls(certificate)))
+	b.settled(web(tls(certificate)))
+}
+
+// TestReplacementsAreIsolated has AWS refuse one of two.
+func TestReplacementsAreIsolated(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.ensure(web())
+	b.settle()
+	after := web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPolicy, tlsPolicy))
+	b.Gate().Break("elb.CreateLoadBalancerListeners", front.Nth(1), sim.Denied())
+	_, err := b.try(t.Context(), after)
+	if !errors.Is(err, apierr.ErrDenied) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error is %v, want one", err)
+	}
+	if first, second := b.listener(80), b.listener(443); first.Protocol != "TCP" || second.Protocol != "SSL" ||
+		!slices.Contains(second.Policies, negotiationPrefix+tlsPolicy) {
+		t.Errorf("listeners are %+v and %+v", first, second)
+	}
+	b.ensure(after)
+	b.settled(after)
+}
+
+// TestListenersThatExcludeEachOther changes which front port sends to an instance
+// port, and whether it encrypts, at once.
+func TestListenersThatExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	encrypts := annotated(request.AnnotationBackendProtocol, "ssl")
+	exchanged := web(tls(certificate), encrypts)
+	exchanged.Spec.Ports[0].NodePort, exchanged.Spec.Ports[1].NodePort = 30443, 30080
+	moved := web(kubetest.Port(v1.ProtocolTCP, 8443), annotated(request.AnnotationSSLCert, certificate), encrypts)
+	moved.Spec.Ports[0].NodePort = 30443
+	for name, c := range map[string]struct {
+		reason        string
+		before, after *v1.Service
+	}{
+		"exchanged": {reason: "both listeners are replaced in one step", before: web(tls(certificate), encrypts), after: exchanged},
+		"moved":     {reason: "the new listener replaces the one on another port", before: web(kubetest.Port(v1.ProtocolTCP, 443)), after: moved},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.ensure(c.before)
+			b.settle()
+			before := b.classic().Listeners
+			b.Gate().Break("elb.CreateLoadBalancerListeners", front.Nth(1), sim.Denied())
+			if _, err := b.try(t.Context(), c.after); !errors.Is(err, apierr.ErrDenied) {
+				t.Errorf("error is %v", err)
+			}
+			if diff := cmp.Diff(before, b.classic().Listeners); diff != "" {
+				t.Errorf("%s: refused, -want +got:\n%s", c.reason, diff)
+			}
+			b.ensure(c.after)
+			b.settled(c.after)
+		})
+	}
+}
+
+func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
+	b.settle()
+	after := web(kubetest.Port(v1.ProtocolTCP, 8443))
+	b.Gate().Break("elb.CreateLoadBalancerListeners", front.Always(), sim.Denied())
+	if _, err := b.try(t.Context(), after); !errors.Is(err, apierr.ErrDenied) {
+		t.Errorf("error is %v", err)
+	}
+	if got := b.listener(443); got.InstancePort != 30443 {
+		t.Errorf("the old listener is %+v", got)
+	}
+	b.Gate().Mend()
+	b.ensure(after)
+	b.settled(after)
+}
+
+func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
+	t.Parallel()
+	m, lb := &Model{Name: lbName}, &LoadBalancer{Name: lbName}
+	for port := range int32(listenerLimit) {
+		m.Listeners = append(m.Listeners, Listener{Port: 1000 + port, Protocol: "TCP", InstanceProtocol: "TCP", InstancePort: 31000 + port})
+		lb.Listeners = append(lb.Listeners, Listener{Port: 2000 + port, Protocol: "TCP", InstanceProtocol: "TCP", InstancePort: 32000 + port})
+	}
+	if steps := Diff(m, lb); steps[0].Kind != "DeleteLoadBalancerListeners" {
+		t.Errorf("AWS refuses more listeners: %s", steps[0])
+	}
+	m.Listeners = m.Listeners[:1]
+	lb.Listeners = lb.Listeners[:2]
+	if steps := Diff(m, lb); steps[0].Kind != "CreateLoadBalancerListeners" || steps[1].Kind != "DeleteLoadBalancerListeners" {
+		t.Errorf("with room the old ones go last:\n%s", steps)
+	}
+}
+
+func TestRefusedInstanceCostsItselfAlone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
+	gone := slices.Sorted(slices.Values(b.nodes[1:8]))
+	for _, id := range gone {
+		b.Terminate(id) // after its state was read
+	}
+	env := b.ensure(web())
+	want := slices.Sorted(slices.Values(append(slices.Clone(b.nodes[:1]), b.nodes[8:]...)))
+	if diff := cmp.Diff(want, b.classic().Instances); diff != "" {
+		t.Errorf("instances: -want +got:\n%s", diff)
+	}
+	warnings := env.Warnings()
+	if len(warnings) != 1 || warnings[0].Reason != change.TargetRefused ||
+		!strings.Contains(warnings[0].Message, gone[0]) || !strings.Contains(warnings[0].Message, " and 2 more") {
+		t.Errorf("one warning names five of the refused instances: %v", warnings)
+	}
+	if got := b.Gate().Count("elb.RegisterInstancesWithLoadBalancer"); got > len(gone)+1 {
+		t.Errorf("%d calls, want at most one more for each refused instance", got)
+	}
+}
+
+// TestRefusedInstancesWithoutNames has AWS not say which instance it refuses.
+func TestRefusedInstancesWithoutNames(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.nodes = append(b.nodes, b.seed.AddNodes(13)...)
+	bad := b.nodes[5]
+	b.Gate().Break("elb.RegisterInstancesWithLoadBalancer", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		requests := b.Requests("elb.RegisterInstancesWithLoadBalancer")
+		for _, values := range requests[len(requests)-1].Form {
+			if slices.Contains(values, bad) {
+				sim.Error(http.StatusBadRequest, "InvalidInstance", "an instance is not valid")(w, r, apply)
+				return
+			}
+		}
+		apply.ServeHTTP(w, r)
+	})
+	env := b.ensure(web())
+	want := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(b.nodes), func(id string) bool { return id == bad })))
+	if diff := cmp.Diff(want, b.classic().Instances); diff != "" {
+		t.Errorf("instances: -want +got:\n%s", diff)
+	}
+	if warnings := env.Warnings(); len(warnings) != 1 || !strings.Contains(warnings[0].Message, bad) {
+		t.Errorf("warnings are %v", warnings)
+	}
+	if got := b.Gate().Count("elb.RegisterInstancesWithLoadBalancer"); got > 9 {
+		t.Errorf("%d calls for 16 instances, want at most two for each halving", got)
+	}
+}
+
+func TestDeregisteringUnknownInstances(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.ensure(web())
+	b.settle()
+	b.Gate().Break("elb.DeregisterInstancesFromLoadBalancer", front.First(1),
+		sim.Error(http.StatusBadRequest, "InvalidInstance", fmt.Sprintf("Could not find EC2 instance %s.", b.nodes[0])))
+	gone := b.nodes[0]
+	b.nodes = b.nodes[2:]
+	b.ensure(web())
+	want := slices.Sorted(slices.Values([]string{gone, b.nodes[0]}))
+	if diff := cmp.Diff(want, b.classic().Instances); diff != "" {
+		t.Errorf("the other one goes: -want +got:\n%s", diff)
+	}
+}
+
+func TestQuotaFillsUpToWhatFits(t *testing.T) {
+	t.Parallel()
+	for _, quota := range []int{1, 20, 31} {
+		t.Run(strconv.Itoa(quota), func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.nodes = append(b.nodes, b.seed.AddNodes(29)...)
+			b.SetQuotas(sim.Quotas{ClassicInstances: quota})
+			env := b.ensure(web())
+			if got := len(b.classic().Instances); got != quota {
+				t.Errorf("%d instances, want %d", got, quota)
+			}
+			warnings := env.Warnings()
+			if len(warnings) != 1 || warnings[0].Reason != change.TargetQuotaExceeded ||
+				!strings.Contains(warnings[0].Message, fmt.Sprintf(" %d instances", 32-quota)) {
+				t.Errorf("one warning counts those that are left out: %v", warnings)
+			}
+			if got := b.Gate().Count("elb.RegisterInstancesWithLoadBalancer"); got > 6 {
+				t.Errorf("%d calls for 32 instances, want at most 6", got)
+			}
+			b.SetQuotas(sim.Quotas{})
+			b.settle()
+			b.ensure(web())
+			b.settled(web())
+		})
+	}
+}
+
+func TestPlanNamesFewInstances(t *testing.T) {
+	t.Parallel()
+	ids := []string{"i-1", "i-2", "i-3", "i-4", "i-5", "i-6", "i-7"}
+	for _, step := range []change.Step{registerInstances("web", ids), deregisterInstances("web", ids)} {
+		if !strings.HasSuffix(step.Text, "web: i-1 i-2 i-3 i-4 i-5 and 2 more") {
+			t.Errorf("it is %q", step)
+		}
+	}
+}
