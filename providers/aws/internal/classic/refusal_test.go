@@ -2,17 +2,14 @@ package classic
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -278,111 +275,5 @@ func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 	lb.Listeners = lb.Listeners[:2]
 	if steps := Diff(m, lb); steps[0].Kind != "CreateLoadBalancerListeners" || steps[1].Kind != "DeleteLoadBalancerListeners" {
 		t.Errorf("with room the old ones go last:\n%s", steps)
-	}
-}
-
-func TestRefusedInstanceCostsItselfAlone(t *testing.T) {
-	t.Parallel()
-	b := newBed(t)
-	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
-	gone := slices.Sorted(slices.Values(b.nodes[1:8]))
-	for _, id := range gone {
-		b.Terminate(id) // after its state was read
-	}
-	env := b.ensure(web())
-	want := slices.Sorted(slices.Values(append(slices.Clone(b.nodes[:1]), b.nodes[8:]...)))
-	if diff := cmp.Diff(want, b.classic().Instances); diff != "" {
-		t.Errorf("instances: -want +got:\n%s", diff)
-	}
-	warnings := env.Warnings()
-	if len(warnings) != 1 || warnings[0].Reason != change.TargetRefused ||
-		!strings.Contains(warnings[0].Message, gone[0]) || !strings.Contains(warnings[0].Message, " and 2 more") {
-		t.Errorf("one warning names five of the refused instances: %v", warnings)
-	}
-	if got := b.Gate().Count("elb.RegisterInstancesWithLoadBalancer"); got > len(gone)+1 {
-		t.Errorf("%d calls, want at most one more for each refused instance", got)
-	}
-}
-
-// TestRefusedInstancesWithoutNames has AWS not say which instance it refuses.
-func TestRefusedInstancesWithoutNames(t *testing.T) {
-	t.Parallel()
-	b := newBed(t)
-	b.nodes = append(b.nodes, b.seed.AddNodes(13)...)
-	bad := b.nodes[5]
-	b.Gate().Break("elb.RegisterInstancesWithLoadBalancer", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
-		requests := b.Requests("elb.RegisterInstancesWithLoadBalancer")
-		for _, values := range requests[len(requests)-1].Form {
-			if slices.Contains(values, bad) {
-				sim.Error(http.StatusBadRequest, "InvalidInstance", "an instance is not valid")(w, r, apply)
-				return
-			}
-		}
-		apply.ServeHTTP(w, r)
-	})
-	env := b.ensure(web())
-	want := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(b.nodes), func(id string) bool { return id == bad })))
-	if diff := cmp.Diff(want, b.classic().Instances); diff != "" {
-		t.Errorf("instances: -want +got:\n%s", diff)
-	}
-	if warnings := env.Warnings(); len(warnings) != 1 || !strings.Contains(warnings[0].Message, bad) {
-		t.Errorf("warnings are %v", warnings)
-	}
-	if got := b.Gate().Count("elb.RegisterInstancesWithLoadBalancer"); got > 9 {
-		t.Errorf("%d calls for 16 instances, want at most two for each halving", got)
-	}
-}
-
-func TestDeregisteringUnknownInstances(t *testing.T) {
-	t.Parallel()
-	b := newBed(t)
-	b.ensure(web())
-	b.settle()
-	b.Gate().Break("elb.DeregisterInstancesFromLoadBalancer", front.First(1),
-		sim.Error(http.StatusBadRequest, "InvalidInstance", fmt.Sprintf("Could not find EC2 instance %s.", b.nodes[0])))
-	gone := b.nodes[0]
-	b.nodes = b.nodes[2:]
-	b.ensure(web())
-	want := slices.Sorted(slices.Values([]string{gone, b.nodes[0]}))
-	if diff := cmp.Diff(want, b.classic().Instances); diff != "" {
-		t.Errorf("the other one goes: -want +got:\n%s", diff)
-	}
-}
-
-func TestQuotaFillsUpToWhatFits(t *testing.T) {
-	t.Parallel()
-	for _, quota := range []int{1, 20, 31} {
-		t.Run(strconv.Itoa(quota), func(t *testing.T) {
-			t.Parallel()
-			b := newBed(t)
-			b.nodes = append(b.nodes, b.seed.AddNodes(29)...)
-			b.SetQuotas(sim.Quotas{ClassicInstances: quota})
-			env := b.ensure(web())
-			if got := len(b.classic().Instances); got != quota {
-				t.Errorf("%d instances, want %d", got, quota)
-			}
-			warnings := env.Warnings()
-			if len(warnings) != 1 || warnings[0].Reason != change.TargetQuotaExceeded ||
-				!strings.Contains(warnings[0].Message, fmt.Sprintf(" %d instances", 32-quota)) {
-				t.Errorf("one warning counts those that are left out: %v", warnings)
-			}
-			if got := b.Gate().Count("elb.RegisterInstancesWithLoadBalancer"); got > 6 {
-				t.Errorf("%d calls for 32 instances, want at most 6", got)
-			}
-			b.SetQuotas(sim.Quotas{})
-			b.settle()
-			b.ensure(web())
-			b.settled(web())
-		})
-	}
-}
-
-func TestPlanNamesFewInstances(t *testing.T) {
-	t.Parallel()
-	ids := []string{"i-1", "i-2", "i-3", "i-4", "i-5", "i-6", "i-7"}
-	for _, step := range []change.Step{registerInstances("web", ids), deregisterInstances("web", ids)} {
-		if !strings.HasSuffix(step.Text, "web: i-1 i-2 i-3 i-4 i-5 and 2 more") {
-			t.Errorf("it is %q", step)
-		}
 	}
 }

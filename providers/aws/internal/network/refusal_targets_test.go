@@ -1,0 +1,212 @@
+package network
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// TestOldTargetGroupStaysUntilTheNewOneHasTargets is about a listener that is to
+// forward to another target group.
+func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
+	t.Parallel()
+	refused := sim.Error(http.StatusBadRequest, "InvalidTarget", "The following targets are not supported")
+	for name, c := range map[string]struct {
+		reason string
+		op     string
+		effect front.Effect
+		option kubetest.ServiceOption
+	}{
+		"registering is denied": {reason: "no target is registered", op: "elbv2.RegisterTargets", effect: sim.Denied()},
+		"all are refused":       {reason: "no target is accepted", op: "elbv2.RegisterTargets", effect: refused},
+		"attributes are denied": {
+			reason: "targets expect other packets", op: "elbv2.ModifyTargetGroupAttributes", effect: sim.Denied(),
+			option: annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			before := web(kubetest.Port(v1.ProtocolTCP, 443))
+			b.ensure(before)
+			want := b.listener(443).TargetGroup
+			options := []kubetest.ServiceOption{kubetest.Port(v1.ProtocolTCP, 443)}
+			if c.option != nil {
+				options = append(options, c.option)
+			}
+			after := web(options...)
+			after.Spec.Ports[0].NodePort = 31443
+			b.Gate().Break(c.op, front.Always(), c.effect)
+			_, err := b.tryEnsure(after)
+			if err == nil || strings.Contains(err.Error(), "not known yet") {
+				t.Errorf("error is %v", err)
+			}
+			if got := b.listener(443).TargetGroup; got != want || len(b.behind(443)) != len(b.nodes) {
+				t.Errorf("%s, and the listener forwards to %s with %v", c.reason, got, b.behind(443))
+			}
+			b.Gate().Mend()
+			b.ensure(after)
+			b.settled(after)
+			if got := b.listener(443).TargetGroup; got == want || len(b.behind(443)) != len(b.nodes) {
+				t.Errorf("after that the listener forwards to %s with %v", got, b.behind(443))
+			}
+		})
+	}
+}
+
+// TestListenersComeWithoutTargets has no target be registered.
+func TestListenersComeWithoutTargets(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.Gate().Break("elbv2.RegisterTargets", front.Always(), sim.Denied())
+	if _, err := b.tryEnsure(web()); !errors.Is(err, apierr.ErrDenied) {
+		t.Fatalf("error is %v", err)
+	}
+	if got := len(b.network().Listeners); got != 2 {
+		t.Errorf("%d listeners, want 2", got)
+	}
+	b.Gate().Mend()
+	b.ensure(web())
+	b.settled(web())
+}
+
+// TestDeregisteringUnknownTargets has AWS not know a target that is to go.
+func TestDeregisteringUnknownTargets(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	b.ensure(svc)
+	gone := b.nodes[0]
+	b.Gate().Break("elbv2.DeregisterTargets", front.First(1),
+		sim.Error(http.StatusBadRequest, "InvalidTarget", "The following targets are not valid instances: '"+gone+"'"))
+	b.nodes = b.nodes[2:]
+	b.ensure(svc)
+	want := slices.Sorted(slices.Values([]string{gone, b.nodes[0]}))
+	if diff := cmp.Diff(want, b.behind(443)); diff != "" {
+		t.Errorf("the other target goes, and the unknown one counts as gone: -want +got:\n%s", diff)
+	}
+	if got := b.Gate().Count("elbv2.DeregisterTargets"); got != 2 {
+		t.Errorf("%d calls, want 2", got)
+	}
+}
+
+func TestRefusedTargetCostsItselfAlone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
+	asleep := slices.Sorted(slices.Values(b.nodes[1:8]))
+	for _, id := range asleep {
+		b.SetState(id, sim.Stopped) // after its state was read
+	}
+	env := b.ensure(web())
+	want := slices.Sorted(slices.Values(append(slices.Clone(b.nodes[:1]), b.nodes[8:]...)))
+	for _, port := range []int32{80, 443} {
+		if diff := cmp.Diff(want, b.behind(port)); diff != "" {
+			t.Errorf("port %d: -want +got:\n%s", port, diff)
+		}
+	}
+	if got := b.Gate().Count("elbv2.RegisterTargets"); got != 4 {
+		t.Errorf("%d calls for two target groups, want one more for each", got)
+	}
+	warnings := env.Warnings()
+	if len(warnings) != 1 || warnings[0].Reason != change.TargetRefused || !strings.Contains(warnings[0].Message, asleep[0]) ||
+		!strings.Contains(warnings[0].Message, " and 2 more") || !strings.Contains(warnings[0].Message, "not in a running state") {
+		t.Errorf("one warning names five of the refused targets and the reason: %v", warnings)
+	}
+	again, err := b.tryEnsure(web())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(warnings, again.Warnings()); diff != "" {
+		t.Errorf("the warning is the same in the next run: %s", diff)
+	}
+	for _, id := range asleep {
+		b.SetState(id, sim.Running)
+	}
+	b.ensure(web())
+	b.settled(web())
+}
+
+func TestQuotaFillsUpToWhatFits(t *testing.T) {
+	t.Parallel()
+	for _, quota := range []int{1, 99, 100, 101, 137, 199} {
+		t.Run(strconv.Itoa(quota), func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			b.nodes = append(b.nodes, b.seed.AddNodes(197)...)
+			b.SetQuotas(sim.Quotas{Targets: quota})
+			svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+			env := b.ensure(svc)
+			if got := len(b.behind(443)); got != quota {
+				t.Errorf("%d targets, want %d", got, quota)
+			}
+			warnings := env.Warnings()
+			if len(warnings) != 1 || warnings[0].Reason != change.TargetQuotaExceeded ||
+				!strings.Contains(warnings[0].Message, " "+strconv.Itoa(200-quota)+" instances") {
+				t.Errorf("one warning counts those that are left out: %v", warnings)
+			}
+			if got := b.Gate().Count("elbv2.RegisterTargets"); got > 17 {
+				t.Errorf("%d calls, want at most 8 for a page that does not fit, and 1 otherwise", got)
+			}
+			b.SetQuotas(sim.Quotas{})
+			b.ensure(svc)
+			b.settled(svc)
+		})
+	}
+}
+
+// TestQuotaOfTheLoadBalancer has two ports share a quota. Targets count as soon as
+// a listener forwards to them, so that a new node port must not need more of it.
+func TestQuotaOfTheLoadBalancer(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
+	b.SetQuotas(sim.Quotas{LoadBalancerTargets: 16})
+	svc := web()
+	env := b.ensure(svc)
+	check := func(when string) {
+		t.Helper()
+		if first, second := len(b.behind(80)), len(b.behind(443)); first != 10 || second != 6 {
+			t.Errorf("%s %d and %d targets, want 10 and 6", when, first, second)
+		}
+	}
+	check("at first")
+	if warnings := env.Warnings(); len(warnings) != 1 || !strings.Contains(warnings[0].Message, " 4 instances in target group") {
+		t.Errorf("warnings are %v", warnings)
+	}
+	svc.Spec.Ports[1].NodePort = 31443
+	b.ensure(svc)
+	check("with another node port")
+	b.SetQuotas(sim.Quotas{})
+	b.ensure(svc)
+	b.settled(svc)
+}
+
+// TestUnsupportedInstanceType has an instance that AWS never accepts.
+func TestUnsupportedInstanceType(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	old := b.seed.AddNode(sim.InstanceSpec{Type: "m3.large"})
+	b.nodes = append(b.nodes, old)
+	env := b.ensure(web())
+	if got := len(b.behind(80)); got != 3 || len(b.behind(443)) != 3 {
+		t.Errorf("%d targets, want the others", got)
+	}
+	warnings := env.Warnings()
+	if len(warnings) != 1 || !strings.HasSuffix(warnings[0].Message, "refuses: "+old+" (Targets {…} are not supported)") {
+		t.Errorf("warnings are %v", warnings)
+	}
+}
