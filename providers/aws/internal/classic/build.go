@@ -38,7 +38,8 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	instances, skipped := r.Registrable(f, notTerminated)
+	instances, skipped := r.Registrable(f, running)
+	resting, _ := r.Registrable(f, mayRunAgain)
 	return &Model{
 		Name:           r.Name,
 		Cluster:        f.Config.Cluster,
@@ -51,6 +52,7 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 		Attributes:     attributes(r.Attributes),
 		ProxyProtocol:  r.ProxyProtocol,
 		Instances:      instances,
+		Resting:        resting,
 	}, append(warnings, skipped...), nil
 }
 
@@ -110,8 +112,18 @@ func value[T any](pointer *T) T {
 	return *pointer
 }
 
-// notTerminated lets instances be registered that are there. AWS refuses all of
-// a list for one that is gone.
-func notTerminated(state types.InstanceStateName) bool {
-	return state != types.InstanceStateNameTerminated
+// running reports whether an instance can be registered. AWS refuses all of a list
+// for one that does not run, see
+// https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_RegisterInstancesWithLoadBalancer.html
+func running(state types.InstanceStateName) bool { return state == types.InstanceStateNameRunning }
+
+// mayRunAgain reports whether an instance stays if it is registered: nothing
+// brings it back when it runs again.
+func mayRunAgain(state types.InstanceStateName) bool {
+	switch state {
+	case types.InstanceStateNameRunning, types.InstanceStateNameShuttingDown, types.InstanceStateNameTerminated:
+		return false
+	default:
+		return true
+	}
 }

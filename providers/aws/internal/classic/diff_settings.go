@@ -23,7 +23,7 @@ func (m *Model) settings(steps change.Plan, lb *LoadBalancer, made made) change.
 	if added := missing(m.Instances, lb.Instances); len(added) > 0 {
 		steps = append(steps, registerInstances(m.Name, added).Isolate())
 	}
-	if removed := missing(lb.Instances, m.Instances); len(removed) > 0 {
+	if removed := missing(missing(lb.Instances, m.Instances), m.Resting); len(removed) > 0 {
 		steps = append(steps, deregisterInstances(m.Name, removed))
 	}
 	return steps

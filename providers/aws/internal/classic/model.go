@@ -23,8 +23,9 @@ type Model struct {
 	Attributes     Attributes
 	// ProxyProtocol is spoken to all instance ports.
 	ProxyProtocol bool
-	// Instances are the IDs of the instances behind all listeners, sorted.
-	Instances []string
+	// Instances are the IDs of the instances behind all listeners, sorted. Resting
+	// are those that AWS would not accept now, but that stay if it has them.
+	Instances, Resting []string
 }
 
 // Subnet is where a load balancer is in one zone.

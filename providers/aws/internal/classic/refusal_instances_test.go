@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
@@ -36,6 +37,25 @@ func TestRefusedInstanceCostsItselfAlone(t *testing.T) {
 	if got := b.Gate().Count("elb.RegisterInstancesWithLoadBalancer"); got > len(gone)+1 {
 		t.Errorf("%d calls, want at most one more for each refused instance", got)
 	}
+}
+
+// TestStoppedInstance shows that an instance that does not run is not sent, and
+// comes when it runs.
+func TestStoppedInstance(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	stopped := b.nodes[1]
+	b.SetState(stopped, sim.Stopped)
+	b.states[stopped] = types.InstanceStateNameStopped
+	env := b.ensure(web())
+	if got := b.classic().Instances; len(got) != 2 || slices.Contains(got, stopped) || len(env.Warnings()) > 0 {
+		t.Errorf("instances are %v, warnings %v", got, env.Warnings())
+	}
+	b.settled(web())
+	b.SetState(stopped, sim.Running)
+	delete(b.states, stopped)
+	b.ensure(web())
+	b.settled(web())
 }
 
 // TestRefusedInstancesWithoutNames has AWS not say which instance it refuses.
