@@ -105,7 +105,9 @@ func rehearse(t *testing.T, shared *props, s scenario) *play {
 		p.Restore(from.alone)
 	}
 	if s.before != nil {
-		p.must(ensured(p.fresh(), s.before, p.pick(s.beforehand)))
+		status, err := p.fresh().EnsureLoadBalancer(t.Context(), flagged, s.before, p.pick(s.beforehand))
+		p.must(err)
+		p.service.Status.LoadBalancer = *status
 	}
 	if s.last {
 		p.addPeers()

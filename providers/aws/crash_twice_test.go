@@ -10,7 +10,7 @@ import (
 )
 
 // pairs is how many times two runs in a row are disturbed in each scenario.
-const pairs = 6
+const pairs = 8
 
 // twice ends the operation early, and then the run of the next process, too, at
 // any calls and in any ways. The second run may be that of a deletion.

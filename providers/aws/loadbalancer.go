@@ -7,11 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
@@ -42,30 +45,38 @@ type loadBalancerConfig struct {
 type loadBalancerTuning struct {
 	// Wait is how steps wait for a state.
 	Wait change.Wait
+	// Snapshot is how old shared reads may be.
+	Snapshot snapshot.Options
 }
 
 // loadBalancer is the load balancers of Services, classic and network ones.
 //
-// Every change is made the same way: observe, plan, apply, and then the same once
-// more for the security groups of the nodes, which Services share. All of it may
-// end at any point and be begun anew.
+// Every operation goes the same way: observe reads, build decides what is wanted,
+// diff plans, ensure or remove applies. It may end at any call, and is safe to run
+// again.
 type loadBalancer struct {
 	loadBalancerConfig
+	// NLB and Groups share what many Services read.
+	NLB      *snapshot.Snapshot
+	Groups   *securitygroup.Reader
 	reporter *service.Reporter
 	// services has a lock for each Service, vpcs one for each VPC, which is for
 	// the rules of nodes and is taken second.
 	services, vpcs service.Locks
-	leaving        leaving
+	deleting       deleting
+	synced         synced
 }
 
 var _ cloudprovider.LoadBalancer = (*loadBalancer)(nil)
 
-// newLoadBalancer talks to nobody yet.
+// newLoadBalancer calls no API yet.
 func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 	return &loadBalancer{
 		loadBalancerConfig: c,
+		NLB:                snapshot.New(c.ELBV2, c.Tuning.Snapshot),
+		Groups:             securitygroup.NewReader(c.EC2, c.Settings.VPC, c.Settings.Cluster),
 		reporter:           service.NewReporter(),
-		leaving:            leaving{names: sets.New[string]()},
+		deleting:           deleting{names: sets.New[string]()},
 	}
 }
 
@@ -93,12 +104,14 @@ func (l *loadBalancer) GetLoadBalancerName(_ context.Context, _ string, svc *v1.
 }
 
 // GetLoadBalancer implements cloudprovider.LoadBalancer. There is a load balancer
-// as long as any piece of it is there, since deleting ends when there is none.
+// as long as any piece of it is left, since deletion ends when there is none.
 func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
 	if request.KindOf(svc) == request.Elsewhere {
 		return nil, false, nil
 	}
-	hostname, exists, err := l.look(ctx, l.outline(clusterName, svc))
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	hostname, exists, err := l.look(ctx, l.identify(clusterName, svc))
 	if err != nil || !exists {
 		return nil, false, err
 	}
@@ -110,20 +123,20 @@ func (l *loadBalancer) EnsureLoadBalancer(ctx context.Context, clusterName strin
 	if request.KindOf(svc) == request.Elsewhere {
 		return nil, cloudprovider.ImplementedElsewhere
 	}
-	hostname, err := l.sync(ctx, order{cluster: clusterName, service: svc, nodes: nodes, create: true})
+	hostname, err := l.sync(ctx, task{config: l.settings(clusterName), service: svc, create: true}, nodes)
 	if err != nil {
 		return nil, err
 	}
 	return statusOf(hostname), nil
 }
 
-// UpdateLoadBalancer implements cloudprovider.LoadBalancer. It makes no load
-// balancer: that there is none is an error.
+// UpdateLoadBalancer implements cloudprovider.LoadBalancer. It creates no load
+// balancer: it is an error if there is none.
 func (l *loadBalancer) UpdateLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service, nodes []*v1.Node) error {
 	if request.KindOf(svc) == request.Elsewhere {
 		return cloudprovider.ImplementedElsewhere
 	}
-	_, err := l.sync(ctx, order{cluster: clusterName, service: svc, nodes: nodes})
+	_, err := l.sync(ctx, task{config: l.settings(clusterName), service: svc}, nodes)
 	return err
 }
 
@@ -132,7 +145,56 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 	if request.KindOf(svc) == request.Elsewhere {
 		return nil
 	}
-	return l.remove(ctx, clusterName, svc)
+	ctx, unlock, err := l.begin(ctx, svc)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	t := l.identify(clusterName, svc)
+	if err := l.remove(ctx, t); err != nil {
+		return err
+	}
+	l.synced.forget(t.request.Name)
+	return nil
+}
+
+// sync turns the load balancer of a Service into what it asks for, and returns its
+// hostname.
+func (l *loadBalancer) sync(ctx context.Context, t task, nodes []*v1.Node) (string, error) {
+	ctx, unlock, err := l.begin(ctx, t.service)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	var warnings []service.Warning
+	if t.request, warnings, err = request.New(t.service, nodes, t.config); err != nil {
+		return "", err
+	}
+	if !t.create {
+		if done, err := l.updateTargets(ctx, t, warnings); done || err != nil {
+			return "", err
+		}
+	}
+	return l.ensure(ctx, t, warnings)
+}
+
+// begin takes the lock of a Service, and bounds an operation on it.
+func (l *loadBalancer) begin(ctx context.Context, svc *v1.Service) (bounded context.Context, end func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	unlock, err := l.services.Lock(ctx, klog.KObj(svc).String())
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	return ctx, func() { unlock(); cancel() }, nil
+}
+
+// settings returns those of the cloud-config with the name of the cluster, which
+// comes with each call.
+func (l *loadBalancer) settings(clusterName string) request.Config {
+	config := l.Settings
+	config.ClusterName = clusterName
+	return config
 }
 
 // statusOf is the status of a Service. A load balancer that does not work has no

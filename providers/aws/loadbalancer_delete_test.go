@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -148,30 +147,25 @@ func TestDeleteSparesGroups(t *testing.T) {
 	}
 }
 
-// W7: a group that stays in use for longer than a worker can wait makes the
-// service controller come back; once it is free the rest goes.
-func TestDeleteWaitsInBounds(t *testing.T) {
+// A group that is in use makes the service controller come back, without holding
+// its worker; once it is free the rest is deleted.
+func TestDeletionDoesNotWaitForGroups(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
-	b.lb.Tuning.Wait.Limit = 10 * time.Millisecond
 	before := b.Leaks()
 	svc := web()
 	b.ensure(svc)
 	in := b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
 	if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrConflict) {
-		t.Errorf("W7: got %v", err)
+		t.Errorf("got %v", err)
+	}
+	if n := b.Gate().Count("DeleteSecurityGroup"); n != 1 {
+		t.Errorf("it asked %d times", n)
 	}
 	if classic, _ := b.LoadBalancers(); len(classic) != 0 || !b.exists(svc) {
-		t.Errorf("W7: load balancers %v, and Get must say that something is left", classic)
+		t.Errorf("load balancers %v, and Get must report that something is left", classic)
 	}
 	in.Remove()
-	b.remove(svc)
-	b.same(before)
-
-	// What is free soon needs no second call.
-	b.lb.Tuning.Wait.Limit = 10 * time.Second
-	b.ensure(svc)
-	b.SetDeletionDelay(20 * time.Millisecond)
 	b.remove(svc)
 	b.same(before)
 }

@@ -17,11 +17,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
 // planCases lists the golden cases: directories named after the kind of load
@@ -54,9 +52,8 @@ func readService(t *testing.T, dir string) *v1.Service {
 }
 
 // TestPlans compares plans with golden files. A case is service.yaml, and
-// observed.yaml as [scene] tells; plan.golden has the reason, the warnings and the
-// steps: first those for the load balancer, then those for the security groups of
-// nodes, last those that wait for these. The whole of it may be an error.
+// observed.yaml as [scene] describes; plan.golden has the reason, the warnings and
+// the steps in their order. The whole of it may be an error.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	for _, dir := range planCases(t) {
@@ -85,24 +82,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// script is what a plan prints as.
-type script struct {
-	strings.Builder
-}
-
-func (s *script) warn(warnings []service.Warning) {
-	for _, warning := range warnings {
-		fmt.Fprintf(s, "warning %s: %s\n", warning.Reason, warning.Message)
-	}
-}
-
-func (s *script) steps(title string, steps change.Plan) {
-	if len(steps) > 0 {
-		s.WriteString(title + ":\n" + steps.String())
-	}
-}
-
-// play is all that comes of a Service in a scene, as text.
+// play returns all that comes of a Service in a scene, as text.
 func (s *scene) play(t *testing.T, svc *v1.Service) string {
 	t.Helper()
 	s.Config.BadNetworkSetting = nil
@@ -113,10 +93,10 @@ func (s *scene) play(t *testing.T, svc *v1.Service) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &script{}
+	out := &strings.Builder{}
 	out.WriteString("# " + s.Reason + "\n")
 	if s.Delete {
-		s.farewell(out, svc, all)
+		s.remove(out, svc, all)
 		return out.String()
 	}
 	if err := s.ensure(out, svc, all, members); err != nil {
@@ -125,8 +105,8 @@ func (s *scene) play(t *testing.T, svc *v1.Service) string {
 	return out.String()
 }
 
-// ensure does what a sync does, without asking anybody.
-func (s *scene) ensure(out *script, svc *v1.Service, all, members securitygroup.Groups) error {
+// ensure does what a sync does, without a cloud.
+func (s *scene) ensure(out *strings.Builder, svc *v1.Service, all, members securitygroup.Groups) error {
 	r, warnings, err := request.New(svc, s.nodes(), s.Config)
 	if err != nil {
 		return err
@@ -135,78 +115,46 @@ func (s *scene) ensure(out *script, svc *v1.Service, all, members securitygroup.
 		out.WriteString("left to another controller\n")
 		return nil
 	}
-	st := &step{task: task{config: s.Config, service: svc, request: r}, seen: s.observed(r), env: &change.Env{}}
-	if err := st.seen.obstacle(r); err != nil {
+	t := task{config: s.Config, service: svc, request: r, create: true}
+	o := s.observed(r)
+	if err := o.conflict(r); err != nil {
 		return err
 	}
-	if groupsMatter(r, s.Config, st.seen) {
-		st.seen.Groups = members
-	}
-	st.facts = request.Facts{Config: s.Config, Targets: s.targets(r)}
-	if st.facts.Subnets, err = s.subnets(r, st.seen); err != nil {
+	o.Groups, o.Facts = all, request.Facts{Config: s.Config, Targets: s.targets(r)}
+	if o.Facts.Subnets, err = s.subnets(r, o); err != nil {
 		return err
 	}
-	steps, more, err := planLoadBalancer(r, st.facts, st.seen)
-	if err != nil {
-		return err
-	}
-	work, err := s.nodeWork(st, all, members)
-	if err != nil {
-		return err
-	}
-	out.warn(slices.Concat(warnings, more, work.warnings))
-	out.steps("load balancer", steps)
-	out.steps("nodes", work.diff.Plan(nil))
-	if len(lingering(r, s.Config, st.seen)) > 0 {
-		out.WriteString("and once more\n")
-	} else {
-		out.steps("afterwards", securitygroup.Delete(work.doomed))
-	}
-	return work.ambiguous
-}
-
-// nodeWork is what comes after the load balancer. A group that is made has the ID
-// sg-new by then.
-func (s *scene) nodeWork(st *step, all, members securitygroup.Groups) (nodeWork, error) {
-	for _, name := range []string{
-		request.ClassicGroupName(st.request.Name),
-		request.NetworkGroupName(s.Config.ClusterName, st.request.Service, st.request.UID),
-	} {
-		st.env.IDs.Learn(change.SecurityGroupKey(name), "sg-new")
-	}
-	wanted, err := st.wantedGroups()
-	if err != nil {
-		return nodeWork{}, err
-	}
-	work, needs := st.audience(members, wanted)
-	if s.Config.LeaveNodeSecurityGroups {
-		return work, nil
-	}
-	subnets := st.facts.Subnets
-	if st.seen.hasNetwork() {
-		subnets = nil
-		for _, id := range st.seen.Network.Subnets() {
-			subnets = append(subnets, vpc.Subnet{ID: id, CIDR: s.Subnets[id].CIDR})
+	if o.hasNetwork() {
+		for _, id := range o.Network.Subnets() {
+			o.Placed = append(o.Placed, vpc.Subnet{ID: id, CIDR: s.Subnets[id].CIDR})
 		}
 	}
-	if err := st.ask(&needs, wanted, subnets); err != nil {
-		return work, err
+	o.Selection = selectGroups(t, o, members)
+	d, err := build(t, o)
+	if err != nil {
+		return err
 	}
-	work.diff = securitygroup.DiffNodes(needs, all, s.Config.Cluster)
-	return work, nil
+	steps, err := diff(t, o, d, nil)
+	if err != nil {
+		return err
+	}
+	if d.Incomplete != nil {
+		steps = steps.Additions()
+	}
+	for _, warning := range slices.Concat(warnings, d.Warnings) {
+		fmt.Fprintf(out, "warning %s: %s\n", warning.Reason, warning.Message)
+	}
+	out.WriteString(steps.String())
+	return d.Incomplete
 }
 
-// farewell does what deleting does, without asking anybody.
-func (s *scene) farewell(out *script, svc *v1.Service, all securitygroup.Groups) {
+// remove does what deletion does, without a cloud.
+func (s *scene) remove(out *strings.Builder, svc *v1.Service, all securitygroup.Groups) {
 	lb := newLoadBalancer(loadBalancerConfig{Settings: s.Config})
-	t := lb.outline(s.Config.ClusterName, svc)
+	t := lb.identify(s.Config.ClusterName, svc)
 	o := s.observed(t.request)
-	needs, doomed := t.parting(o, all)
-	if !s.Config.LeaveNodeSecurityGroups {
-		out.steps("nodes", securitygroup.DiffNodes(needs, all, s.Config.Cluster).Plan(nil))
-	}
-	out.steps("load balancer", removal(o))
-	out.steps("afterwards", securitygroup.Delete(doomed))
+	o.Groups = all
+	out.WriteString(diffDeletion(t, o, buildDeletion(t, o), nil).String())
 }
 
 // row is a row of the annotation table, as the source of package request has it.

@@ -40,14 +40,23 @@ func planConfig() request.Config {
 	}
 }
 
-// planFor plans for a Service.
-func planFor(svc *v1.Service, o observed) (change.Plan, error) {
-	r, _, err := request.New(svc, nodesOf("i-1"), planConfig())
+// planFor returns the plan of a Service.
+func planFor(svc *v1.Service, o *observed) (change.Plan, error) {
+	t := task{config: planConfig(), service: svc, create: true}
+	var err error
+	if t.request, _, err = request.New(svc, nodesOf("i-1"), t.config); err != nil {
+		return nil, err
+	}
+	if err := o.conflict(t.request); err != nil {
+		return nil, err
+	}
+	o.Facts = knownFacts()
+	o.Selection = selectGroups(t, o, o.Groups)
+	d, err := build(t, o)
 	if err != nil {
 		return nil, err
 	}
-	steps, _, err := planLoadBalancer(r, knownFacts(), o)
-	return steps, err
+	return diff(t, o, d, nil)
 }
 
 func existingClassic(tags map[string]string) *classic.LoadBalancer {
@@ -70,14 +79,14 @@ func TestPlanLoadBalancerRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason  string
 		options []kubetest.ServiceOption
-		seen    observed
+		seen    *observed
 		want    string
 	}{
-		"other kind":         {reason: "W10", options: []kubetest.ServiceOption{nlb()}, seen: observed{Classic: existingClassic(ownTags()), Network: none}, want: "has the classic load balancer"},
-		"other kind too":     {reason: "W10", seen: observed{Network: existingNetwork(ownTags())}, want: "has the network load balancer"},
-		"foreign classic":    {reason: "W8", seen: observed{Classic: existingClassic(foreign)}, want: "belongs to another cluster"},
-		"foreign network":    {reason: "W8", options: []kubetest.ServiceOption{nlb()}, seen: observed{Network: existingNetwork(foreign)}, want: "belongs to another cluster"},
-		"group is not owned": {reason: "§3", seen: observed{Groups: shared}, want: "belongs to another cluster by its tag"},
+		"other kind":         {reason: "W10", options: []kubetest.ServiceOption{nlb()}, seen: &observed{Classic: existingClassic(ownTags()), Network: none}, want: "has the classic load balancer"},
+		"other kind too":     {reason: "W10", seen: &observed{Network: existingNetwork(ownTags())}, want: "has the network load balancer"},
+		"foreign classic":    {reason: "W8", seen: &observed{Classic: existingClassic(foreign)}, want: "belongs to another cluster"},
+		"foreign network":    {reason: "W8", options: []kubetest.ServiceOption{nlb()}, seen: &observed{Network: existingNetwork(foreign)}, want: "belongs to another cluster"},
+		"group is not owned": {reason: "§3", seen: &observed{Groups: shared}, want: "belongs to another cluster by its tag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,7 +96,7 @@ func TestPlanLoadBalancerRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := planFor(web(nlb()), observed{Classic: existingClassic(foreign), Network: none}); err != nil {
+	if _, err := planFor(web(nlb()), &observed{Classic: existingClassic(foreign), Network: none}); err != nil {
 		t.Errorf("W8: what is another cluster's is no load balancer of the other kind: %v", err)
 	}
 }

@@ -39,8 +39,6 @@ type scene struct {
 	From   []string
 	// Delete is that the Service goes away.
 	Delete bool
-	// Settled is that nodes let in no group any more that the load balancer loses.
-	Settled bool
 
 	Config request.Config
 	// BadNetworkSetting is the text of Config.BadNetworkSetting.
@@ -179,7 +177,7 @@ func (s *scene) targets(r *request.Request) map[string]*inventory.Instance {
 }
 
 // subnets chooses those of the load balancer, as the VPC does it.
-func (s *scene) subnets(r *request.Request, o observed) ([]vpc.Subnet, error) {
+func (s *scene) subnets(r *request.Request, o *observed) ([]vpc.Subnet, error) {
 	var all []vpc.Subnet
 	for _, id := range slices.Sorted(maps.Keys(s.Subnets)) {
 		subnet := s.Subnets[id]
@@ -248,8 +246,8 @@ func parseRule(text string) (rule securitygroup.Rule, description string, err er
 }
 
 // observed is what there is of the load balancers.
-func (s *scene) observed(r *request.Request) observed {
-	o := observed{Settled: s.Settled}
+func (s *scene) observed(r *request.Request) *observed {
+	o := &observed{}
 	if s.Classic != nil {
 		lb := s.Classic.LoadBalancer
 		lb.Name, lb.Cluster = r.Name, s.Config.Cluster

@@ -9,15 +9,17 @@ import (
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 // Env is what steps are applied with. IDs holds those that earlier steps have
 // stored for later ones.
 type Env struct {
-	EC2   client.EC2
-	ELB   client.ELB
-	ELBV2 client.ELBV2
+	EC2 client.EC2
+	ELB client.ELB
+	// ELBV2 takes the writes of steps into account in what is read later.
+	ELBV2 *snapshot.Snapshot
 	IDs   plan.IDs
 	// Wait is for steps that wait for a state.
 	Wait Wait

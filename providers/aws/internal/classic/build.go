@@ -1,8 +1,6 @@
 package classic
 
 import (
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
@@ -38,8 +36,7 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	instances, skipped := r.Registrable(f, running)
-	resting, _ := r.Registrable(f, mayRunAgain)
+	instances, skipped := r.Instances(f)
 	return &Model{
 		Name:           r.Name,
 		Cluster:        f.Config.Cluster,
@@ -51,8 +48,8 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 		HealthCheck:    check,
 		Attributes:     attributes(r.Attributes),
 		ProxyProtocol:  r.ProxyProtocol,
-		Instances:      instances,
-		Resting:        resting,
+		Instances:      instances.Registered,
+		Resting:        instances.Kept,
 	}, append(warnings, skipped...), nil
 }
 
@@ -110,20 +107,4 @@ func value[T any](pointer *T) T {
 		return zero
 	}
 	return *pointer
-}
-
-// running reports whether an instance can be registered. AWS refuses all of a list
-// for one that does not run, see
-// https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_RegisterInstancesWithLoadBalancer.html
-func running(state types.InstanceStateName) bool { return state == types.InstanceStateNameRunning }
-
-// mayRunAgain reports whether an instance stays if it is registered: nothing
-// brings it back when it runs again.
-func mayRunAgain(state types.InstanceStateName) bool {
-	switch state {
-	case types.InstanceStateNameRunning, types.InstanceStateNameShuttingDown, types.InstanceStateNameTerminated:
-		return false
-	default:
-		return true
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -20,11 +21,17 @@ func (m *Model) settings(steps change.Plan, lb *LoadBalancer, made made) change.
 	if m.HealthCheck != lb.HealthCheck {
 		steps = append(steps, configureHealthCheck(m.Name, m.HealthCheck).Isolate())
 	}
-	if added := missing(m.Instances, lb.Instances); len(added) > 0 {
-		steps = append(steps, registerInstances(m.Name, added).Isolate())
+	return append(steps, DiffInstances(request.Instances{Registered: m.Instances, Kept: m.Resting}, lb)...)
+}
+
+// DiffInstances plans nothing but the instances of a load balancer.
+func DiffInstances(list request.Instances, lb *LoadBalancer) change.Plan {
+	var steps change.Plan
+	if added := missing(list.Registered, lb.Instances); len(added) > 0 {
+		steps = append(steps, registerInstances(lb.Name, added).Isolate())
 	}
-	if removed := missing(missing(lb.Instances, m.Instances), m.Resting); len(removed) > 0 {
-		steps = append(steps, deregisterInstances(m.Name, removed))
+	if removed := missing(missing(lb.Instances, list.Registered), list.Kept); len(removed) > 0 {
+		steps = append(steps, deregisterInstances(lb.Name, removed))
 	}
 	return steps
 }

@@ -20,36 +20,49 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// Observe reads the load balancer of a name, with all that a Model says, for the
-// cluster. The answer is nil if there is none. It changes nothing.
+// Observe reads the load balancer of a name, with all that a Model has, for the
+// cluster. It returns nil if there is none. It changes nothing.
 func Observe(ctx context.Context, api client.ELB, name string, id cluster.ID) (*LoadBalancer, error) {
-	lb, err := observe(ctx, api, name, id)
+	lb, err := describeOne(ctx, api, name, id)
+	if err == nil && lb != nil {
+		lb.Tags, err = readTags(ctx, api, name)
+	}
+	// What belongs to another cluster is not read any further.
+	if err == nil && lb != nil && lb.Refusal() == nil {
+		lb.Attributes, err = readAttributes(ctx, api, name)
+	}
 	if errors.Is(err, apierr.ErrNotFound) {
-		return nil, nil //nolint:nilnil // that there is none is an answer
+		return nil, nil //nolint:nilnil // absence is a result
 	}
 	return lb, err
 }
 
-func observe(ctx context.Context, api client.ELB, name string, id cluster.ID) (*LoadBalancer, error) {
+// Identify reads what deletion needs of the load balancer of a name, nil if there
+// is none. Its tags are read unless it is known to be ours.
+func Identify(ctx context.Context, api client.ELB, name string, id cluster.ID, ours bool) (*LoadBalancer, error) {
+	lb, err := describeOne(ctx, api, name, id)
+	if err == nil && lb != nil && !ours {
+		lb.Tags, err = readTags(ctx, api, name)
+	}
+	if errors.Is(err, apierr.ErrNotFound) {
+		return nil, nil //nolint:nilnil // absence is a result
+	}
+	return lb, err
+}
+
+// describeOne reads the load balancer of a name without tags and attributes, nil
+// if there is none.
+func describeOne(ctx context.Context, api client.ELB, name string, id cluster.ID) (*LoadBalancer, error) {
 	out, err := api.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{LoadBalancerNames: []string{name}})
 	if err != nil {
 		return nil, fmt.Errorf("describe load balancer %s: %w", name, err)
 	}
 	for i := range out.LoadBalancerDescriptions {
-		found := &out.LoadBalancerDescriptions[i]
-		if aws.ToString(found.LoadBalancerName) != name {
-			continue
+		if found := &out.LoadBalancerDescriptions[i]; aws.ToString(found.LoadBalancerName) == name {
+			lb := toLoadBalancer(found)
+			lb.Cluster = id
+			return lb, nil
 		}
-		lb := toLoadBalancer(found)
-		lb.Cluster = id
-		if lb.Tags, err = readTags(ctx, api, name); err != nil {
-			return nil, err
-		}
-		// What belongs to others is not looked at any further.
-		if lb.Refusal() == nil {
-			lb.Attributes, err = readAttributes(ctx, api, name)
-		}
-		return lb, err
 	}
 	return nil, nil //nolint:nilnil // as above
 }

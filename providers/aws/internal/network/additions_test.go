@@ -36,7 +36,7 @@ func TestAdditionsTakeNothingAway(t *testing.T) {
 	model, _ := b.model(after)
 	steps := Diff(model, before)
 	b.Gate().Reset()
-	if err := steps.Additions().Apply(t.Context(), &change.Env{ELBV2: b.api}, nil); err != nil {
+	if err := steps.Additions().Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err != nil {
 		t.Fatalf("the additions of\n%s: %v", steps, err)
 	}
 	for call := range b.Writes() {

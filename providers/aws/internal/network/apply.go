@@ -72,7 +72,7 @@ func store(env *change.Env, name string, balancer *LoadBalancer) {
 // adopt goes on with a load balancer that could not be seen before, if it is
 // ours.
 func adopt(ctx context.Context, env *change.Env, m *Model, groups []string) error {
-	seen, err := Observe(ctx, env.ELBV2, Query{Name: m.Name, Cluster: m.Cluster, Brief: true})
+	seen, err := Identify(ctx, env.ELBV2, m.Name, m.Cluster)
 	if err != nil {
 		return err
 	}

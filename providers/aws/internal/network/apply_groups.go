@@ -87,7 +87,7 @@ func clearName(ctx context.Context, env *change.Env, m *Model, name, balancer st
 		if err := unused(in.LoadBalancerArns, balancer); err != nil {
 			return err
 		}
-		tags, err := reader.allTags(ctx, []string{seen.ARN})
+		tags, err := env.ELBV2.Tags(ctx, []string{seen.ARN})
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
@@ -56,9 +57,8 @@ func TestDeletingWhatIsInUse(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				answers := &inUse{refusals: c.refusals}
-				env := &change.Env{ELBV2: elbv2.New(elbv2.Options{
-					Region: "us-west-2", HTTPClient: answers, Credentials: aws.AnonymousCredentials{},
-				})}
+				api := elbv2.New(elbv2.Options{Region: "us-west-2", HTTPClient: answers, Credentials: aws.AnonymousCredentials{}})
+				env := &change.Env{ELBV2: snapshot.New(api, snapshot.Options{})}
 				start := time.Now()
 				err := deleteTargetGroup("group", "arn").Do(t.Context(), env)
 				if errors.Is(err, apierr.ErrConflict) != c.conflict || (err != nil) != c.conflict {
@@ -77,9 +77,8 @@ func TestGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		env := &change.Env{ELBV2: elbv2.New(elbv2.Options{
-			Region: "us-west-2", HTTPClient: &inUse{refusals: 99}, Credentials: aws.AnonymousCredentials{},
-		})}
+		api := elbv2.New(elbv2.Options{Region: "us-west-2", HTTPClient: &inUse{refusals: 99}, Credentials: aws.AnonymousCredentials{}})
+		env := &change.Env{ELBV2: snapshot.New(api, snapshot.Options{})}
 		start := time.Now()
 		err := deleteTargetGroup("group", "arn").Do(ctx, env)
 		if err == nil || time.Since(start) > time.Second {
@@ -99,13 +98,13 @@ func TestGone(t *testing.T) {
 		steps = append(change.Plan{deleteListener(lbName, listener)}, steps...)
 	}
 	for range 2 {
-		if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.api}, nil); err != nil {
+		if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err != nil {
 			t.Errorf("§13: deleting twice: %v", err)
 		}
 	}
 	b.empty()
 	b.Gate().Break("elbv2", front.Always(), sim.Error(http.StatusBadRequest, "LoadBalancerNotFound", "gone"))
-	if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.api}, nil); err != nil {
+	if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err != nil {
 		t.Errorf("§13: not found is done: %v", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -100,6 +101,9 @@ type bed struct {
 	groups []plan.Ref
 }
 
+// shared returns what a process that starts reads and writes with.
+func (b *bed) shared() *snapshot.Snapshot { return snapshot.New(b.api, snapshot.Options{}) }
+
 func newBed(t testing.TB, options sim.Options) *bed {
 	t.Helper()
 	// The tests make the calls of minutes at once, with a client that does not wait.
@@ -173,7 +177,7 @@ func running(ids ...string) map[string]*inventory.Instance {
 
 func (b *bed) observe(svc *v1.Service) *Observed {
 	b.t.Helper()
-	seen, err := Observe(b.t.Context(), b.api, b.query(svc))
+	seen, err := Observe(b.t.Context(), b.shared(), b.query(svc))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -193,8 +197,8 @@ func (b *bed) model(svc *v1.Service) (*Model, []service.Warning) {
 // have nothing.
 func (b *bed) tryEnsure(svc *v1.Service) (*change.Env, error) {
 	b.t.Helper()
-	env := &change.Env{ELBV2: b.api}
-	seen, err := Observe(b.t.Context(), b.api, b.query(svc))
+	env := &change.Env{ELBV2: b.shared()}
+	seen, err := Observe(b.t.Context(), b.shared(), b.query(svc))
 	if err != nil {
 		return env, err
 	}
@@ -215,11 +219,11 @@ func (b *bed) tryRemove(svc *v1.Service) error {
 	b.t.Helper()
 	query := b.query(svc)
 	query.Brief = true
-	seen, err := Observe(b.t.Context(), b.api, query)
+	seen, err := Observe(b.t.Context(), b.shared(), query)
 	if err != nil {
 		return err
 	}
-	return Diff(nil, seen).Apply(b.t.Context(), &change.Env{ELBV2: b.api}, nil)
+	return Diff(nil, seen).Apply(b.t.Context(), &change.Env{ELBV2: b.shared()}, nil)
 }
 
 func (b *bed) remove(svc *v1.Service) {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	v1 "k8s.io/api/core/v1"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -43,7 +41,7 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	running, resting := targets(r, f)
+	instances, _ := r.Instances(f)
 	model := &Model{
 		Name:     r.Name,
 		Service:  r.Service,
@@ -61,8 +59,8 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 		Tags:           r.AllTags(f.Config.Cluster),
 		Attributes:     attributes(r.Attributes),
 		Listeners:      listeners(r, f.Config.Cluster, check),
-		Targets:        running,
-		Resting:        resting,
+		Targets:        instances.Registered,
+		Resting:        instances.Kept,
 	}
 	return model, append(useless(r, f.Config, check), model.unfit()...), nil
 }
@@ -145,25 +143,6 @@ func listeners(r *request.Request, id cluster.ID, check HealthCheck) []Listener 
 		list = append(list, listener)
 	}
 	return list
-}
-
-// targets are the instances that can be registered: one that is not running has
-// AWS refuse all others with it. Resting ones may run again.
-func targets(r *request.Request, f request.Facts) (running, resting []string) {
-	for _, target := range r.Targets {
-		instance := f.Targets[target.InstanceID]
-		if instance == nil {
-			continue
-		}
-		switch instance.State {
-		case types.InstanceStateNameRunning:
-			running = append(running, target.InstanceID)
-		case types.InstanceStateNameShuttingDown, types.InstanceStateNameTerminated:
-		default:
-			resting = append(resting, target.InstanceID)
-		}
-	}
-	return plan.Sorted(running), plan.Sorted(resting)
 }
 
 // UnfitHealthCheck is the reason of the warning about probes that cannot pass.

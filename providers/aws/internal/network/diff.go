@@ -36,6 +36,7 @@ func Diff(m *Model, o *Observed) change.Plan {
 	d.deleteListeners(stale[without:])
 	d.attributes()
 	d.removeGroups()
+	d.tagBalancer()
 	return d.plan
 }
 
@@ -107,7 +108,18 @@ func (d *differ) balancer() {
 	if len(m.SecurityGroups) > 0 && len(seen.SecurityGroups) > 0 && !change.SameGroups(m.SecurityGroups, seen.SecurityGroups) {
 		d.add(setSecurityGroups(d.self, m.SecurityGroups, seen.SecurityGroups))
 	}
-	d.tag("load balancer "+m.Name, d.self.ref.ID, seen.Tags)
+}
+
+// tagBalancer plans to add the tags that the load balancer lacks. That comes last,
+// and only if all else succeeds: what belongs to the load balancer counts as
+// tagged if it is.
+func (d *differ) tagBalancer() {
+	if d.seen.LoadBalancer == nil {
+		return
+	}
+	if missing := d.model.Cluster.Missing(d.model.Tags, d.seen.LoadBalancer.Tags); len(missing) > 0 {
+		d.add(addTags("load balancer "+d.model.Name, d.self.ref.ID, missing).Removal())
+	}
 }
 
 // tag plans to add the tags that something lacks.

@@ -30,9 +30,10 @@ func TestCreateCosts(t *testing.T) {
 	svc := web()
 	env := b.ensure(svc)
 	// The budget of §15 is twelve, with what security groups and the other API
-	// take of it.
+	// take of it. A process that starts lists all load balancers, and asks for
+	// one that the list does not have by name.
 	b.calls(map[string]int{
-		"elbv2.DescribeLoadBalancers": 1,
+		"elbv2.DescribeLoadBalancers": 2,
 		"elbv2.DescribeTargetGroups":  1,
 		"elbv2.CreateLoadBalancer":    1,
 		"elbv2.CreateTargetGroup":     2,
@@ -61,7 +62,7 @@ func TestCreateCosts(t *testing.T) {
 
 	b.Gate().Reset()
 	b.remove(svc) // §13: absent is success
-	b.calls(map[string]int{"elbv2.DescribeLoadBalancers": 1, "elbv2.DescribeTargetGroups": 1})
+	b.calls(map[string]int{"elbv2.DescribeLoadBalancers": 2, "elbv2.DescribeTargetGroups": 1})
 }
 
 func TestCreates(t *testing.T) {

@@ -198,7 +198,7 @@ func TestNameOfOthers(t *testing.T) {
 			model, _ := b.model(svc)
 			group := b.group(model.Listeners[0].TargetGroup.Name, c.tags, nil)
 			if c.used {
-				env := &change.Env{ELBV2: b.api}
+				env := &change.Env{ELBV2: b.shared()}
 				steps := change.Plan{createLoadBalancer(&Model{Name: "other", Mappings: model.Mappings}), createListener(connected{
 					Listener: Listener{Port: 443, Protocol: "TCP"},
 					balancer: named{"other", plan.Ref{Key: LoadBalancerKey("other")}}, group: named{ref: plan.Ref{ID: group}},

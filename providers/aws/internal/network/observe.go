@@ -15,15 +15,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-const (
-	// pageSize is the most that a describing call answers with.
-	pageSize = 400
-	// tagPage is the most ARNs in one call for tags.
-	tagPage = 20
-)
+// pageSize is the most that one page holds.
+const pageSize = 400
 
 // Query says what to look for.
 type Query struct {
@@ -37,15 +34,22 @@ type Query struct {
 	// Brief leaves out whatever deleting does not need: listeners, attributes
 	// and targets.
 	Brief bool
+	// Unknown is set if target groups may have been created that this process does
+	// not know of: without a load balancer, they are listed for this very call.
+	Unknown bool
 }
 
 // Observe reads the load balancer of a Service, and all target groups that were
-// made for it. It changes nothing.
-func Observe(ctx context.Context, api client.ELBV2, q Query) (*Observed, error) {
+// created for it. It changes nothing.
+func Observe(ctx context.Context, api *snapshot.Snapshot, q Query) (*Observed, error) {
 	reader := reader{api: api, query: q}
-	balancer, err := reader.loadBalancer(ctx)
+	found, err := api.LoadBalancer(ctx, q.Name)
 	if err != nil {
 		return nil, err
+	}
+	var balancer *LoadBalancer
+	if found != nil {
+		balancer = toLoadBalancer(*found)
 	}
 	groups, err := reader.targetGroups(ctx, balancer)
 	if err != nil {
@@ -55,15 +59,15 @@ func Observe(ctx context.Context, api client.ELBV2, q Query) (*Observed, error) 
 		if err := reader.listeners(ctx, balancer); err != nil {
 			return nil, err
 		}
-		if err := reader.attributes(ctx, balancer); err != nil {
+		if balancer.Attributes, err = api.Attributes(ctx, balancer.ARN); err != nil {
 			return nil, err
 		}
 	}
-	if groups, err = reader.tell(ctx, balancer, groups); err != nil {
+	if groups, err = reader.readTags(ctx, balancer, groups); err != nil {
 		return nil, err
 	}
 	if !q.Brief {
-		if err := reader.contents(ctx, groups); err != nil {
+		if groups, err = reader.contents(ctx, groups); err != nil {
 			return nil, err
 		}
 	}
@@ -73,27 +77,24 @@ func Observe(ctx context.Context, api client.ELBV2, q Query) (*Observed, error) 
 	}, nil
 }
 
-// reader reads what a query asks for.
-type reader struct {
-	api   client.ELBV2
-	query Query
+// Identify reads the load balancer of a name with its tags, and nothing of
+// what belongs to it.
+func Identify(ctx context.Context, api *snapshot.Snapshot, name string, id cluster.ID) (*Observed, error) {
+	o := &Observed{Name: name, Cluster: id}
+	found, err := api.LoadBalancer(ctx, name)
+	if err != nil || found == nil {
+		return o, err
+	}
+	o.LoadBalancer = toLoadBalancer(*found)
+	tags, err := api.Tags(ctx, []string{o.LoadBalancer.ARN})
+	o.LoadBalancer.Tags = tags[o.LoadBalancer.ARN]
+	return o, err
 }
 
-// loadBalancer reads the load balancer by name, nil if there is none.
-func (r reader) loadBalancer(ctx context.Context) (*LoadBalancer, error) {
-	out, err := r.api.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{r.query.Name}})
-	if errors.Is(err, apierr.ErrNotFound) {
-		return nil, nil //nolint:nilnil // that there is none is an answer
-	}
-	if err != nil {
-		return nil, fmt.Errorf("describe load balancer %s: %w", r.query.Name, err)
-	}
-	for _, balancer := range out.LoadBalancers {
-		if aws.ToString(balancer.LoadBalancerName) == r.query.Name {
-			return toLoadBalancer(balancer), nil
-		}
-	}
-	return nil, nil //nolint:nilnil // as above
+// reader reads what a query asks for.
+type reader struct {
+	api   *snapshot.Snapshot
+	query Query
 }
 
 func toLoadBalancer(in elbv2types.LoadBalancer) *LoadBalancer {
@@ -118,29 +119,41 @@ func toLoadBalancer(in elbv2types.LoadBalancer) *LoadBalancer {
 	return out
 }
 
-// targetGroups lists the target groups that can be ours: those that the load
-// balancer uses, and those that nobody uses and that are named like ours.
+// targetGroups returns the target groups that can be those of the Service: those
+// that the load balancer uses, and those that no other one uses and that are named
+// like them.
 func (r reader) targetGroups(ctx context.Context, balancer *LoadBalancer) ([]GroupState, error) {
-	prefix := request.NamePrefix(r.query.Service)
 	var groups []GroupState
-	pages := elbv2.NewDescribeTargetGroupsPaginator(r.api, &elbv2.DescribeTargetGroupsInput{PageSize: aws.Int32(pageSize)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	used := map[string]bool{}
+	if balancer != nil {
+		list, err := r.api.TargetGroupsOf(ctx, balancer.ARN)
 		if err != nil {
-			return nil, fmt.Errorf("describe target groups: %w", err)
+			return nil, err
 		}
-		for _, in := range page.TargetGroups {
+		for _, in := range list {
 			group := toGroup(in)
-			group.Attached = balancer != nil && slices.Contains(in.LoadBalancerArns, balancer.ARN)
-			free := len(in.LoadBalancerArns) == 0 && strings.HasPrefix(group.Name, prefix) &&
-				(r.query.VPC == "" || aws.ToString(in.VpcId) == r.query.VPC)
-			if group.Attached || free {
-				groups = append(groups, group)
-			}
+			group.Attached, used[group.ARN] = true, true
+			groups = append(groups, group)
+		}
+	}
+	named, err := r.api.TargetGroupsNamed(ctx, request.NamePrefix(r.query.Service), balancer == nil && r.query.Unknown)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range named {
+		if group := toGroup(in); !used[group.ARN] && r.unused(in) {
+			groups = append(groups, group)
 		}
 	}
 	slices.SortFunc(groups, func(a, b GroupState) int { return strings.Compare(a.Name, b.Name) })
 	return groups, nil
+}
+
+// unused reports whether no other load balancer uses a target group in the VPC.
+func (r reader) unused(group elbv2types.TargetGroup) bool {
+	other := func(balancer string) bool { return snapshot.NameOf(balancer) != r.query.Name }
+	return !slices.ContainsFunc(group.LoadBalancerArns, other) &&
+		(r.query.VPC == "" || aws.ToString(group.VpcId) == r.query.VPC)
 }
 
 func toGroup(in elbv2types.TargetGroup) GroupState {
@@ -180,20 +193,6 @@ func (r reader) listeners(ctx context.Context, balancer *LoadBalancer) error {
 	return nil
 }
 
-// attributes reads the attributes of the load balancer.
-func (r reader) attributes(ctx context.Context, balancer *LoadBalancer) error {
-	out, err := r.api.DescribeLoadBalancerAttributes(ctx,
-		&elbv2.DescribeLoadBalancerAttributesInput{LoadBalancerArn: &balancer.ARN})
-	if err != nil {
-		return fmt.Errorf("describe attributes of %s: %w", r.query.Name, err)
-	}
-	balancer.Attributes = map[string]string{}
-	for _, attribute := range out.Attributes {
-		balancer.Attributes[aws.ToString(attribute.Key)] = aws.ToString(attribute.Value)
-	}
-	return nil
-}
-
 func toListener(in elbv2types.Listener) ListenerState {
 	out := ListenerState{
 		ARN:      aws.ToString(in.ListenerArn),
@@ -221,33 +220,35 @@ func forwardsTo(action elbv2types.Action) string {
 	return ""
 }
 
-// contents reads what is in the target groups.
-func (r reader) contents(ctx context.Context, groups []GroupState) error {
-	for i := range groups {
-		group := &groups[i]
-		var err error
-		if group.Targets, err = r.targets(ctx, *group); err != nil {
-			return err
-		}
-		if !r.query.Attributes {
+// contents reads what is in the target groups. One that is gone meanwhile, and
+// that no listener uses, is left out.
+func (r reader) contents(ctx context.Context, groups []GroupState) ([]GroupState, error) {
+	kept := groups[:0]
+	for _, group := range groups {
+		err := r.content(ctx, &group)
+		if errors.Is(err, apierr.ErrNotFound) && !group.Attached {
 			continue
 		}
-		out, err := r.api.DescribeTargetGroupAttributes(ctx,
-			&elbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: &group.ARN})
 		if err != nil {
-			return fmt.Errorf("describe attributes of target group %s: %w", group.Name, err)
+			return nil, err
 		}
-		group.Attributes = map[string]string{}
-		for _, attribute := range out.Attributes {
-			group.Attributes[aws.ToString(attribute.Key)] = aws.ToString(attribute.Value)
-		}
+		kept = append(kept, group)
 	}
-	return nil
+	return kept, nil
 }
 
-// targets reads the targets in a group that are not on their way out.
-func (r reader) targets(ctx context.Context, group GroupState) ([]Target, error) {
-	out, err := r.api.DescribeTargetHealth(ctx, &elbv2.DescribeTargetHealthInput{TargetGroupArn: &group.ARN})
+func (r reader) content(ctx context.Context, group *GroupState) error {
+	var err error
+	if group.Targets, err = ObserveTargets(ctx, r.api, *group); err != nil || !r.query.Attributes {
+		return err
+	}
+	group.Attributes, err = r.api.TargetGroupAttributes(ctx, group.ARN)
+	return err
+}
+
+// ObserveTargets reads the targets in a group that are not being deregistered.
+func ObserveTargets(ctx context.Context, api client.NetworkReads, group GroupState) ([]Target, error) {
+	out, err := api.DescribeTargetHealth(ctx, &elbv2.DescribeTargetHealthInput{TargetGroupArn: &group.ARN})
 	if err != nil {
 		return nil, fmt.Errorf("describe targets of %s: %w", group.Name, err)
 	}
@@ -267,42 +268,47 @@ func (r reader) targets(ctx context.Context, group GroupState) ([]Target, error)
 	return targets, nil
 }
 
-// tell reads tags and leaves only those target groups that are the Service's, or
-// that may be.
-func (r reader) tell(ctx context.Context, balancer *LoadBalancer, groups []GroupState) ([]GroupState, error) {
+// readTags reads tags, and leaves only those target groups that are the
+// Service's, or that may be. What belongs to the load balancer has its tags: they
+// are written together, those of the load balancer last.
+func (r reader) readTags(ctx context.Context, balancer *LoadBalancer, groups []GroupState) ([]GroupState, error) {
+	prefix := request.NamePrefix(r.query.Service)
+	part := func(group GroupState) bool { return group.Attached && strings.HasPrefix(group.Name, prefix) }
 	var arns []string
 	if balancer != nil {
 		arns = append(arns, balancer.ARN)
-		for _, listener := range balancer.Listeners {
-			arns = append(arns, listener.ARN)
-		}
 	}
 	for _, group := range groups {
-		arns = append(arns, group.ARN)
+		if !part(group) {
+			arns = append(arns, group.ARN)
+		}
 	}
-	all, err := r.allTags(ctx, arns)
+	all, err := r.api.Tags(ctx, arns)
 	if err != nil {
 		return nil, err
 	}
 	if balancer != nil {
 		balancer.Tags = all[balancer.ARN]
 		for i := range balancer.Listeners {
-			balancer.Listeners[i].Tags = all[balancer.Listeners[i].ARN]
+			balancer.Listeners[i].Tags = balancer.Tags
 		}
 	}
 	kept := groups[:0]
 	for _, group := range groups {
-		tags, there := all[group.ARN]
+		tags, found := all[group.ARN]
+		if part(group) {
+			tags, found = balancer.Tags, true
+		}
 		group.Tags = tags
 		group.Owned = r.owned(group)
-		if all == nil || there && group.Owned {
+		if all == nil || found && group.Owned {
 			kept = append(kept, group)
 		}
 	}
 	return kept, nil
 }
 
-// owned says whether a target group was made for the Service.
+// owned reports whether a target group was created for the Service.
 func (r reader) owned(group GroupState) bool {
 	if group.Tags == nil {
 		return group.Attached

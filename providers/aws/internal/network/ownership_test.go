@@ -141,7 +141,7 @@ func TestAdopts(t *testing.T) {
 			if c.tags != nil {
 				b.retag(b.network().ARN, c.tags)
 			}
-			err := steps.Apply(t.Context(), &change.Env{ELBV2: b.api}, nil)
+			err := steps.Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil)
 			if c.text != "" {
 				if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), c.text) {
 					t.Errorf("%s: error is %v", c.reason, err)

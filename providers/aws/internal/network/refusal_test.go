@@ -145,7 +145,7 @@ func TestListenerExistsInTheMeantime(t *testing.T) {
 	seen := b.observe(svc)
 	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
 	arn := b.listener(443).ARN
-	if err := Diff(model, seen).Apply(t.Context(), &change.Env{ELBV2: b.api}, nil); err != nil {
+	if err := Diff(model, seen).Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.listener(443); got.ARN != arn || got.Protocol != "TLS" {
@@ -253,7 +253,7 @@ func TestAdoptedListenerIsGone(t *testing.T) {
 		Listener: Listener{Port: 80, Protocol: "TCP"},
 		balancer: named{lbName, plan.Ref{ID: b.network().ARN}}, group: named{"web", plan.Ref{ID: b.TargetGroups()[0].ARN}},
 	}, nil)
-	if err := step.Do(t.Context(), &change.Env{ELBV2: b.api}); !errors.Is(err, apierr.ErrConflict) {
+	if err := step.Do(t.Context(), &change.Env{ELBV2: b.shared()}); !errors.Is(err, apierr.ErrConflict) {
 		t.Errorf("error is %v, want a conflict that the next run solves", err)
 	}
 }

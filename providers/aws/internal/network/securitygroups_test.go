@@ -77,7 +77,7 @@ func TestSecurityGroupMadeInTheRun(t *testing.T) {
 		}
 		b.groups = []plan.Ref{{Key: key}}
 		model, _ := b.model(web())
-		env := &change.Env{ELBV2: b.api}
+		env := &change.Env{ELBV2: b.shared()}
 		env.IDs.Learn(key, made)
 		if err := Diff(model, b.observe(web())).Apply(t.Context(), env, nil); err != nil {
 			t.Fatal(err)

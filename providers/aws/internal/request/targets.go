@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
@@ -62,6 +63,42 @@ func hasLabels(node *v1.Node, labels map[string]string) bool {
 		}
 	}
 	return true
+}
+
+// Instances are those behind a load balancer, by sorted ID.
+type Instances struct {
+	// Registered are those that are to be registered. Kept are those that AWS
+	// would not take now, but that stay if they are registered: no event tells
+	// when one that stopped runs again.
+	Registered, Kept []string
+}
+
+// Equal reports whether two lists of instances are the same.
+func (i Instances) Equal(other Instances) bool {
+	return slices.Equal(i.Registered, other.Registered) && slices.Equal(i.Kept, other.Kept)
+}
+
+// Instances returns the instances behind the load balancer. AWS refuses all of a
+// list for one that is not running. Nodes whose instances are not registered are
+// warnings.
+func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
+	var list Instances
+	for _, target := range r.Targets {
+		instance := facts.Targets[target.InstanceID]
+		if instance == nil {
+			continue
+		}
+		switch instance.State {
+		case types.InstanceStateNameRunning:
+			list.Registered = append(list.Registered, target.InstanceID)
+		case types.InstanceStateNameShuttingDown, types.InstanceStateNameTerminated:
+		default:
+			list.Kept = append(list.Kept, target.InstanceID)
+		}
+	}
+	list.Registered, list.Kept = plan.Sorted(list.Registered), plan.Sorted(list.Kept)
+	_, skipped := r.Registrable(facts, func(state types.InstanceStateName) bool { return state == types.InstanceStateNameRunning })
+	return list, skipped
 }
 
 // Registrable are the IDs of the targets that can be registered, sorted: those

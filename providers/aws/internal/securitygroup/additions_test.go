@@ -2,6 +2,7 @@ package securitygroup
 
 import (
 	"testing"
+	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
@@ -24,7 +25,7 @@ func TestAdditions(t *testing.T) {
 		"authorize": {reason: "the rules are missing", step: authorize(group, rules), stays: true},
 		"describe":  {reason: "the rules stay", step: describeRules(group, rules), stays: true},
 		"revoke":    {reason: "the rules may be needed", step: revoke(group, rules)},
-		"remove":    {reason: "the group may be needed", step: remove("sg-1", "web")},
+		"remove":    {reason: "the group may be needed", step: remove("sg-1", "web", time.Time{})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,9 +3,6 @@ package securitygroup
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,9 +17,8 @@ import (
 
 // How long steps wait for a state, and how often they check it.
 const (
-	patience      = 30 * time.Second
-	askForGroup   = time.Second
-	askWhileInUse = 5 * time.Second
+	patience    = 30 * time.Second
+	askForGroup = time.Second
 )
 
 // create creates a group, or takes the one that exists under its name.
@@ -98,41 +94,4 @@ func addTags(ctx context.Context, env *change.Env, group plan.Ref, tags map[stri
 	}
 	_, err = env.EC2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: awstype.EC2Tags(tags)})
 	return err
-}
-
-// remove deletes a group as soon as nothing uses it, if that is soon.
-func remove(id, name string) change.Step {
-	text := fmt.Sprintf("delete security group %s (%s)", id, name)
-	return plan.NewStep("DeleteSecurityGroup", text, func(ctx context.Context, env *change.Env) error {
-		return deleteGroup(ctx, env, id)
-	}).Removal()
-}
-
-func deleteGroup(ctx context.Context, env *change.Env, id string) error {
-	err := env.Wait.Poll(ctx, askWhileInUse, patience, func() (done bool, err error) {
-		_, err = env.EC2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: aws.String(id)})
-		switch {
-		case hasCode(err, codeGroupMissing):
-			return true, nil
-		case hasCode(err, codeInUse):
-			return false, err
-		default:
-			return true, err
-		}
-	})
-	if hasCode(err, codeInUse) {
-		return explain(ctx, env, id, err)
-	}
-	return err
-}
-
-// explain adds to an error which groups have rules that refer to the group: those
-// of users only they can remove.
-func explain(ctx context.Context, env *change.Env, id string, cause error) error {
-	referring, err := describe(ctx, env.EC2, []types.Filter{awstype.Filter(filterReferring, id)})
-	delete(referring, id) // its own rules go with it
-	if err != nil || len(referring) == 0 {
-		return cause
-	}
-	return fmt.Errorf("%w; it is named by rules of %s", cause, strings.Join(slices.Sorted(maps.Keys(referring)), ", "))
 }

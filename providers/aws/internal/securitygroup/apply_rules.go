@@ -14,10 +14,16 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
+// authorizes is the kind of the steps that add rules.
+const authorizes = "AuthorizeSecurityGroupIngress"
+
+// Adds reports whether a step adds rules.
+func Adds(step change.Step) bool { return step.Kind == authorizes }
+
 // authorize adds rules.
 func authorize(group plan.Ref, rules Rules) change.Step {
 	text := fmt.Sprintf("add to security group %s the rules %s", group, rules)
-	return plan.NewStep("AuthorizeSecurityGroupIngress", text, func(ctx context.Context, env *change.Env) error {
+	return plan.NewStep(authorizes, text, func(ctx context.Context, env *change.Env) error {
 		return authorizeRules(ctx, env, group, rules)
 	})
 }

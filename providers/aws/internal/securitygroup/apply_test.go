@@ -140,7 +140,7 @@ func TestWritesMayBeDoneAlready(t *testing.T) {
 		t.Errorf("all are gone: %v", got)
 	}
 	gone := plan.Ref{ID: "sg-0123456789abcdef0"}
-	b.apply(change.Plan{revoke(gone, rules), remove(gone.ID, "gone")})
+	b.apply(change.Plan{revoke(gone, rules), remove(gone.ID, "gone", time.Time{})})
 }
 
 // Where one by one is needed, a crash in the middle leaves rules that name the
@@ -207,32 +207,55 @@ func TestDescribeRules(t *testing.T) {
 	}
 }
 
-// W7: a group in use is waited for, not for long, and what is left is an error
-// that says so.
-func TestRemove(t *testing.T) {
+// A worker does not wait for a group that is in use, which AWS takes minutes for.
+func TestGroupInUseIsAnErrorAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, sim.Options{})
 	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})
-	step := change.Plan{remove(id, "web")}
-	b.Gate().Break("DeleteSecurityGroup", front.First(2), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
-	calls := b.calls(func() { b.apply(step) })
-	if calls["DeleteSecurityGroup"] != 3 || len(b.SecurityGroupIDs("web")) != 0 {
-		t.Errorf("W7: waited with %v", calls)
+	step := change.Plan{remove(id, "web", time.Time{})}
+	b.Gate().Break("DeleteSecurityGroup", front.First(1), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
+	if err := step.Apply(t.Context(), b.env, nil); !errors.Is(err, ErrInUse) || !errors.Is(err, apierr.ErrConflict) || b.Gate().Count("DeleteSecurityGroup") != 1 {
+		t.Errorf("got %v", err)
+	}
+	b.apply(step)
+	if left := b.SecurityGroupIDs("web"); len(left) != 0 {
+		t.Errorf("%v are left", left)
 	}
 	b.apply(step) // not found is done
 
-	used := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "used"})
-	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: used})
-	b.env.Wait.Limit = 5 * time.Millisecond
-	err := change.Plan{remove(used, "used")}.Apply(t.Context(), b.env, nil)
-	if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), "delete security group "+used) ||
-		!strings.HasSuffix(err.Error(), "it is named by rules of "+b.seed.NodeGroup) {
-		t.Errorf("W7: it must say what is in the way: %v", err)
-	}
+	other := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "other"})
 	b.Gate().Reset()
 	b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Denied())
-	if err := remove(used, "used").Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) || b.Gate().Count("DeleteSecurityGroup") != 1 {
-		t.Errorf("§13: any other error ends it: %v", err)
+	if err := remove(other, "other", time.Time{}).Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) || b.Gate().Count("DeleteSecurityGroup") != 1 {
+		t.Errorf("any other error ends it: %v", err)
+	}
+}
+
+// A group that rules of users name keeps the deletion of a Service for some
+// minutes, and is left then with a warning.
+func TestGroupThatUsersReferToIsLeft(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	used := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "used"})
+	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: used})
+	for name, deletedAt := range map[string]time.Time{
+		"not being deleted": {}, "just now": time.Now(), "some minutes ago": time.Now().Add(-9 * time.Minute),
+	} {
+		err := change.Plan{remove(used, "used", deletedAt)}.Apply(t.Context(), b.env, nil)
+		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "delete security group "+used) || !strings.HasSuffix(err.Error(), "by rules of "+b.seed.NodeGroup) {
+			t.Errorf("%s: the error must name what refers to the group: %v", name, err)
+		}
+	}
+	if warnings := b.env.Warnings(); len(warnings) != 0 {
+		t.Errorf("got %v", warnings)
+	}
+	b.apply(change.Plan{remove(used, "used", time.Now().Add(-11*time.Minute))})
+	warnings := b.env.Warnings()
+	if len(warnings) != 1 || warnings[0].Reason != GroupLeft || !strings.Contains(warnings[0].Message, b.seed.NodeGroup) {
+		t.Errorf("got %v", warnings)
+	}
+	if left := b.SecurityGroupIDs("used"); len(left) != 1 {
+		t.Errorf("the group is in use: %v", left)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
@@ -136,7 +137,7 @@ func newBed(t *testing.T, options sim.Options) *bed {
 	b := &bed{Cloud: cloud, t: t, seed: cloud.Seed(clusterID), clients: clients, config: config()}
 	b.config.VPC = b.seed.VPC
 	b.env = &change.Env{
-		EC2: clients.EC2, ELB: clients.ELB, ELBV2: clients.ELBV2,
+		EC2: clients.EC2, ELB: clients.ELB, ELBV2: snapshot.New(clients.ELBV2, snapshot.Options{}),
 		Wait: change.Wait{Interval: time.Millisecond, Limit: 200 * time.Millisecond},
 	}
 	return b

@@ -2,6 +2,7 @@ package securitygroup
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
@@ -66,11 +67,12 @@ func otherCluster(group *Group, key string) error {
 	return apierr.Mark(apierr.ErrConflict, fmt.Errorf("%s: remove the tag or the group", text))
 }
 
-// Delete plans the end of groups.
-func Delete(groups []*Group) change.Plan {
+// Delete plans to delete groups. DeletedAt is when deletion of the Service was
+// requested, zero if it was not.
+func Delete(groups []*Group, deletedAt time.Time) change.Plan {
 	var steps change.Plan
 	for _, group := range groups {
-		steps = append(steps, remove(group.ID, group.Name))
+		steps = append(steps, remove(group.ID, group.Name, deletedAt))
 	}
 	return steps
 }

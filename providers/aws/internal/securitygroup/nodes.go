@@ -9,6 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -31,26 +32,52 @@ const (
 
 // Needs is what one load balancer needs of the nodes behind it.
 type Needs struct {
-	// LoadBalancer is the name that descriptions of rules have. Without it no
-	// rule with a description is its own.
+	// LoadBalancer is the name in the descriptions of its rules. If it is empty,
+	// no rule with a description is its own.
 	LoadBalancer string
-	// Groups are the IDs of the groups of the nodes that it sends to. Without
-	// any, all that it had is given back.
+	// Groups are the IDs of the groups of the nodes that it sends to. If there
+	// are none, all that it had is removed.
 	Groups []string
-	// Rules are what each of those is to have.
+	// Rules are what each of those is to have, for a network load balancer.
 	Rules Rules
+	// Primary is the first group of a classic load balancer, which every node is
+	// to let in.
+	Primary plan.Ref
 	// Sources are the IDs of groups by which a classic load balancer is, or was,
 	// let in. Rules with these sources, in the form of [FromEverything], are its
 	// own.
 	Sources []string
 	// Ending are those of Sources that are about to be deleted: nothing may refer
-	// to them any more, whoever the referring groups are there for.
+	// to them any more, whichever load balancer the referring groups are for.
 	Ending []string
+	// AddOnly is set if it is not known what all nodes need: nothing is removed.
+	AddOnly bool
 }
 
-// ForClassicNodes are the rules that let a classic load balancer in, by its
-// primary group.
-func ForClassicNodes(primary string) Rules { return Rules{FromEverything(primary): ""} }
+// Resolve returns the needs with the ID of the primary group, which an earlier
+// step may have created.
+func (n Needs) Resolve(ids *plan.IDs) (Needs, error) {
+	if n.Primary == (plan.Ref{}) {
+		return n, nil
+	}
+	id, err := ids.Resolve(n.Primary)
+	n.Primary = plan.Ref{ID: id}
+	return n, err
+}
+
+// wanted returns the rules that a group of nodes is to have.
+func (n Needs) wanted() Rules {
+	if n.Primary == (plan.Ref{}) {
+		return n.Rules
+	}
+	return Rules{FromEverything(n.Primary.String()): ""}
+}
+
+// source reports whether nodes let the load balancer in by a group. By the groups
+// of nodes, nodes let each other in.
+func (n Needs) source(id string) bool {
+	return (id == n.Primary.ID || slices.Contains(n.Sources, id)) && !slices.Contains(n.Groups, id)
+}
 
 // Traffic is what a network load balancer sends to nodes.
 type Traffic struct {
@@ -72,14 +99,16 @@ type Traffic struct {
 //	client   each node port, from each source range
 //	health   each health check port, from each subnet, unless everybody may
 //	         connect to all of them as a client
-//	health   each node port, from each subnet, if clients are hidden
+//	health   each node port, from each subnet, if clients are hidden, unless
+//	         clients from there may connect to it anyway
 func ForNetworkNodes(t Traffic) Rules {
 	rules := Rules{}
 	if !t.healthCovered() {
 		t.add(rules, healthPrefix, tcp, t.HealthCheckPorts, t.Subnets)
 	}
 	if t.HidesClients {
-		t.add(rules, healthPrefix, t.Transport, t.NodePorts, t.Subnets)
+		hidden := slices.DeleteFunc(slices.Clone(t.Subnets), t.fromClients)
+		t.add(rules, healthPrefix, t.Transport, t.NodePorts, hidden)
 	}
 	// EC2 takes a rule for the clients and one for health checks for the same
 	// where ports and sources are. It is for the clients then, since the rules
@@ -96,24 +125,39 @@ func (t Traffic) add(rules Rules, kind, transport string, ports []int32, sources
 	}
 }
 
-// healthCovered says whether health checks come in by the rules for the clients.
+// fromClients reports whether the source ranges include a whole subnet.
+func (t Traffic) fromClients(subnet netip.Prefix) bool {
+	return slices.ContainsFunc(t.Clients, func(clients netip.Prefix) bool {
+		return clients.Bits() <= subnet.Bits() && clients.Contains(subnet.Addr())
+	})
+}
+
+// healthCovered reports whether health checks come in by the rules for the clients.
 func (t Traffic) healthCovered() bool {
 	return t.Transport == tcp && slices.Equal(t.HealthCheckPorts, t.NodePorts) &&
 		len(t.Clients) == 1 && t.Clients[0].Addr().Is4() && t.Clients[0].Bits() == 0
 }
 
+// NodeGroups is which groups of nodes let load balancers in.
+type NodeGroups struct {
+	// IDs are those of the groups, sorted.
+	IDs []string
+	// Warnings are about instances without a group, and ambiguous ones.
+	Warnings []service.Warning
+	// Err is set if there are instances whose group is ambiguous. It is also
+	// apierr.ErrInvalid.
+	Err error
+}
+
 // ChooseNodeGroups chooses of each instance the group that lets load balancers
 // in, of those that the instance is in:
 //
-//	one that is there for the cluster    that
-//	several such                         cannot be told
-//	none such, one other                 that
-//	none such, several others            cannot be told
-//	none at all                          the instance is left out
-//
-// Instances of which it cannot be told are an error beside what was chosen for
-// the others.
-func ChooseNodeGroups(instances map[string]*inventory.Instance, member func(group string) bool) ([]string, []service.Warning, error) {
+//	one tagged for the cluster            that
+//	several such                          ambiguous
+//	none such, one other                  that
+//	none such, several others             ambiguous
+//	none at all                           the instance is left out
+func ChooseNodeGroups(instances map[string]*inventory.Instance, member func(group string) bool) NodeGroups {
 	chosen := map[string]bool{}
 	var without, ambiguous []string
 	for _, id := range slices.Sorted(maps.Keys(instances)) {
@@ -131,17 +175,17 @@ func ChooseNodeGroups(instances map[string]*inventory.Instance, member func(grou
 			ambiguous = append(ambiguous, id+" ("+strings.Join(groups, ", ")+")")
 		}
 	}
-	var warnings []service.Warning
+	result := NodeGroups{IDs: slices.Sorted(maps.Keys(chosen))}
 	if len(without) > 0 {
-		warnings = append(warnings, service.Warn(NoGroup,
+		result.Warnings = append(result.Warnings, service.Warn(NoGroup,
 			"Instances without a security group get no rules for the load balancer: %s", strings.Join(without, ", ")))
 	}
-	if len(ambiguous) == 0 {
-		return slices.Sorted(maps.Keys(chosen)), warnings, nil
+	if len(ambiguous) > 0 {
+		list := strings.Join(ambiguous, ", ")
+		result.Warnings = append(result.Warnings, service.Warn(AmbiguousGroup,
+			"Tag exactly one of the security groups of each instance for the cluster: %s", list))
+		result.Err = apierr.Mark(apierr.ErrInvalid, fmt.Errorf(
+			"choose the security group of instances %s: tag exactly one of the groups of each for the cluster", list))
 	}
-	err := fmt.Errorf("choose the security group of instances %s: tag exactly one of the groups of each for the cluster",
-		strings.Join(ambiguous, ", "))
-	warnings = append(warnings, service.Warn(AmbiguousGroup,
-		"Tag exactly one of the security groups of each instance for the cluster: %s", strings.Join(ambiguous, ", ")))
-	return slices.Sorted(maps.Keys(chosen)), warnings, apierr.Mark(apierr.ErrInvalid, err)
+	return result
 }

@@ -35,15 +35,17 @@ func DiffNodes(n Needs, groups Groups, id cluster.ID) NodeDiff {
 	for _, group := range groups.Sorted() {
 		wanted := Rules{}
 		if slices.Contains(n.Groups, group.ID) {
-			wanted = n.Rules
+			wanted = n.wanted()
 		}
 		own := n.own(group, id)
-		stale := own.without(wanted)
-		renamed := Rules{}
+		stale, renamed := own.without(wanted), Rules{}
 		for rule, description := range wanted {
 			if before, ok := own[rule]; ok && before != description {
 				renamed[rule] = description
 			}
+		}
+		if n.AddOnly {
+			stale, renamed = Rules{}, Rules{}
 		}
 		diff.groups = append(diff.groups, nodeGroup{
 			Group: group, missing: wanted.without(group.Rules), renamed: renamed, stale: stale,
@@ -53,10 +55,10 @@ func DiffNodes(n Needs, groups Groups, id cluster.ID) NodeDiff {
 	return diff
 }
 
-// own are the rules in a group that were made for the load balancer. Those for a
-// classic one have no description; one that has was made by somebody else, and
-// goes only if its source does. So was one in the group that it names: nodes that
-// way talk to each other.
+// own returns the rules in a group that were created for the load balancer. Those
+// for a classic one have no description; one with a description is the user's, and
+// is removed only with its source. A rule whose source is its own group is the
+// user's, too: it lets the nodes reach each other.
 func (n Needs) own(group *Group, id cluster.ID) Rules {
 	own := Rules{}
 	for rule, description := range group.Rules {
@@ -64,7 +66,7 @@ func (n Needs) own(group *Group, id cluster.ID) Rules {
 		switch {
 		case n.names(description):
 			own[rule] = description
-		case rule != FromEverything(from) || !slices.Contains(n.Sources, from) || from == group.ID:
+		case rule != FromEverything(from) || !n.source(from) || from == group.ID:
 		case id.Member(group.Tags) && description == "", slices.Contains(n.Ending, from):
 			own[rule] = description
 		}
@@ -112,25 +114,39 @@ func Named(groups Groups, loadBalancer string) bool {
 	return false
 }
 
-// Stale are the rules that would be taken away. Others may need them.
+// Groups returns the IDs of the groups that the load balancer has to do with: those
+// of its nodes, and those that are to change.
+func (d NodeDiff) Groups() []string {
+	ids := slices.Clone(d.needs.Groups)
+	for _, group := range d.groups {
+		if group.touched || len(group.missing)+len(group.stale)+len(group.renamed) > 0 {
+			ids = append(ids, group.ID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Stale returns the rules that would be removed if no other load balancer needs
+// them. Those that name a group that is about to be deleted must go anyway.
 func (d NodeDiff) Stale() []Rule {
 	all := Rules{}
 	for _, group := range d.groups {
 		maps.Copy(all, group.stale)
 	}
-	return all.sorted()
+	return slices.DeleteFunc(all.sorted(), func(rule Rule) bool {
+		return rule.Source.Kind == FromGroup && slices.Contains(d.needs.Ending, rule.Source.Value)
+	})
 }
 
-// Heirs says which other load balancer needs a rule, by name.
-type Heirs map[Rule]string
-
 // Plan lists the writes: what is missing comes first, then what goes to another
-// load balancer, then what goes away. Rules that others need stay.
-func (d NodeDiff) Plan(heirs Heirs) change.Plan {
+// load balancer, then what is removed. Rules that others need stay. Without users
+// it is what there would be to do if there were no others.
+func (d NodeDiff) Plan(users RuleUsers) change.Plan {
 	var steps change.Plan
 	for _, group := range d.groups {
-		group.inherit(heirs)
-		group.tune()
+		group.keepShared(users)
+		group.addPathMTURules(d.needs.AddOnly)
 		ref := plan.Ref{ID: group.ID}
 		if len(group.missing) > 0 {
 			steps = append(steps, authorize(ref, group.missing))
@@ -145,25 +161,26 @@ func (d NodeDiff) Plan(heirs Heirs) change.Plan {
 	return steps
 }
 
-// inherit keeps the rules that others need, under the name of one of them.
-func (g *nodeGroup) inherit(heirs Heirs) {
+// keepShared keeps the rules that others need, under the name of one of them.
+func (g *nodeGroup) keepShared(users RuleUsers) {
 	stale := Rules{}
 	renamed := maps.Clone(g.renamed)
 	for rule, description := range g.stale {
-		heir, needed := heirs[rule]
+		user := users.of(rule, g.ID)
 		switch {
-		case !needed:
+		case user == "":
 			stale[rule] = description
 		case rule.Source.Kind != FromGroup:
-			renamed[rule] = healthPrefix + heir
+			renamed[rule] = healthPrefix + user
 		}
 	}
 	g.stale, g.renamed = stale, renamed
 }
 
-// tune has the messages for path MTU discovery come in from where clients do,
-// those of other load balancers too.
-func (g *nodeGroup) tune() {
+// addPathMTURules lets the messages for path MTU discovery in from where clients
+// come from, those of other load balancers too, and removes those that have none,
+// unless nothing is to be removed.
+func (g *nodeGroup) addPathMTURules(addOnly bool) {
 	if !g.touched {
 		return
 	}
@@ -178,7 +195,7 @@ func (g *nodeGroup) tune() {
 	missing, stale := maps.Clone(g.missing), maps.Clone(g.stale)
 	maps.Copy(missing, wanted.without(g.Rules))
 	for rule, description := range g.Rules.without(wanted) {
-		if description == mtuDescription {
+		if description == mtuDescription && !addOnly {
 			stale[rule] = description
 		}
 	}

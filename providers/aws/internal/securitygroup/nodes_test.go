@@ -9,6 +9,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -104,7 +105,8 @@ func TestChooseNodeGroups(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, warnings, err := ChooseNodeGroups(test.instances, func(id string) bool { return id[0] == 't' })
+			chosen := ChooseNodeGroups(test.instances, func(id string) bool { return id[0] == 't' })
+			got, warnings, err := chosen.IDs, chosen.Warnings, chosen.Err
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("%s: %s", test.reason, diff)
 			}
@@ -140,13 +142,13 @@ func TestDiffNodes(t *testing.T) {
 		return Needs{LoadBalancer: lbName, Groups: groups, Rules: Rules{client: myClient, health: myHealth}}
 	}
 	classic := func(groups ...string) Needs {
-		return Needs{LoadBalancer: lbName, Groups: groups, Rules: ForClassicNodes("sg-lb"), Sources: []string{"sg-lb", "sg-old"}}
+		return Needs{LoadBalancer: lbName, Groups: groups, Primary: plan.Ref{ID: "sg-lb"}, Sources: []string{"sg-lb", "sg-old"}}
 	}
 	for name, test := range map[string]struct {
 		reason string
 		needs  Needs
 		groups Groups
-		heirs  Heirs
+		users  map[Rule][]string
 		want   string
 	}{
 		"network, new": {
@@ -199,7 +201,7 @@ func TestDiffNodes(t *testing.T) {
 		},
 		"network, handed over": {
 			reason: "W3: a rule goes to the other load balancer that needs it", needs: Needs{LoadBalancer: lbName},
-			groups: groups(tagged("sg-n", Rules{client: myClient, health: myHealth, mtu: mtuDescription})), heirs: Heirs{health: otherName},
+			groups: groups(tagged("sg-n", Rules{client: myClient, health: myHealth, mtu: mtuDescription})), users: map[Rule][]string{health: {otherName}},
 			want: "describe in security group sg-n the rules tcp 10256 from 10.0.0.0/22 (" + otherHealth + ")\n" +
 				"remove from security group sg-n the rules icmp 3/4 from 0.0.0.0/0 (kubernetes.io/rule/nlb/mtu), tcp 30080 from 0.0.0.0/0 (" + myClient + ")\n",
 		},
@@ -240,7 +242,7 @@ func TestDiffNodes(t *testing.T) {
 		},
 		"classic, another needs it": {
 			reason: "W2: the rule stays, as it is", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-byo"}},
-			groups: groups(tagged("sg-n", Rules{FromEverything("sg-byo"): ""})), heirs: Heirs{FromEverything("sg-byo"): otherName},
+			groups: groups(tagged("sg-n", Rules{FromEverything("sg-byo"): ""})), users: map[Rule][]string{FromEverything("sg-byo"): {otherName}},
 		},
 		"classic, group ends": {
 			reason: "§12: from untagged groups too when the group itself is deleted", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-lb"}, Ending: []string{"sg-lb"}},
@@ -261,6 +263,22 @@ func TestDiffNodes(t *testing.T) {
 			reason: "W4: nodes that let in each other go on doing so", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-n"}},
 			groups: groups(tagged("sg-n", Rules{FromEverything("sg-n"): ""})),
 		},
+		"network, not known of all nodes": {
+			reason: "rules that work stay, what is missing is added",
+			needs:  Needs{LoadBalancer: lbName, Groups: []string{"sg-n"}, Rules: Rules{client: myClient}, AddOnly: true},
+			groups: groups(tagged("sg-n", nil), tagged("sg-m", Rules{client: myClient, health: myHealth, mtu: mtuDescription, rule("icmp", 3, 4, subnet): mtuDescription})),
+			want:   "add to security group sg-n the rules icmp 3/4 from 0.0.0.0/0 (kubernetes.io/rule/nlb/mtu), tcp 30080 from 0.0.0.0/0 (" + myClient + ")\n",
+		},
+		"classic, not known of all nodes": {
+			reason: "rules that work stay",
+			needs:  Needs{LoadBalancer: lbName, Primary: plan.Ref{ID: "sg-lb"}, Sources: []string{"sg-old"}, AddOnly: true},
+			groups: groups(tagged("sg-n", Rules{FromEverything("sg-lb"): "", FromEverything("sg-old"): ""})),
+		},
+		"classic, group is not created yet": {
+			reason: "the plan names the group", needs: Needs{LoadBalancer: lbName, Groups: []string{"sg-n"}, Primary: plan.Ref{Key: "web"}},
+			groups: groups(tagged("sg-n", nil)),
+			want:   "add to security group sg-n the rules everything from <web>\n",
+		},
 		"classic, beside network": {
 			reason: "§12: rules of network load balancers are none of its business", needs: classic("sg-n"),
 			groups: groups(tagged("sg-n", Rules{FromEverything("sg-lb"): "", rule("tcp", 30081, 30081, everybody): otherClient})),
@@ -269,10 +287,11 @@ func TestDiffNodes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			diff := DiffNodes(test.needs, test.groups, cluster.ID{Name: clusterID})
-			if d := cmp.Diff(test.want, diff.Plan(test.heirs).String()); d != "" {
+			users := RuleUsers{candidates: test.users, inGroup: func(string, string) (bool, bool) { return true, true }}
+			if d := cmp.Diff(test.want, diff.Plan(users).String()); d != "" {
 				t.Errorf("%s: -want +got\n%s", test.reason, d)
 			}
-			for rule := range test.heirs {
+			for rule := range test.users {
 				if stale := diff.Stale(); len(stale) == 0 {
 					t.Errorf("%s: %s is not among what others are asked about: %v", test.reason, rule, stale)
 				}

@@ -84,7 +84,7 @@ func (s *Snapshot) Attributes(ctx context.Context, balancer string) (map[string]
 	return s.settings(balancer, func() (map[string]string, error) {
 		out, err := s.DescribeLoadBalancerAttributes(ctx, &elbv2.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(balancer)})
 		if err != nil {
-			return nil, fmt.Errorf("describe attributes of load balancer %s: %w", nameOf(balancer), err)
+			return nil, fmt.Errorf("describe attributes of load balancer %s: %w", NameOf(balancer), err)
 		}
 		values := map[string]string{}
 		for _, attribute := range out.Attributes {

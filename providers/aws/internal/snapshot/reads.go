@@ -71,6 +71,16 @@ func (s *Snapshot) knownAge() time.Duration {
 	return min(s.options.KnownAge, time.Since(s.unclear))
 }
 
+// grownAge is how old a list may be in which everything of ours is to be.
+func (s *Snapshot) grownAge() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.grown.IsZero() {
+		return s.options.MaxAge
+	}
+	return min(s.options.MaxAge, time.Since(s.grown))
+}
+
 // usedBy returns the target groups that a load balancer uses, by name.
 func (l groupList) usedBy(balancer string) []types.TargetGroup {
 	var groups []types.TargetGroup

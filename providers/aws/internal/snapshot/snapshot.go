@@ -73,12 +73,15 @@ type Snapshot struct {
 	// by ARN.
 	created map[string]types.TargetGroup
 	deleted map[string]bool
-	// unclear is the time of the last creation of a target group whose outcome
-	// is not known.
-	unclear time.Time
+	// grown is the time of the last write after which a list has more in it, or
+	// something else; unclear that of the last creation of a target group whose
+	// outcome is not known.
+	grown, unclear time.Time
 
 	balancerReads, groupReads reads
 	attributes, tags          known
+	// alone are load balancers that were read by name.
+	alone map[string]aloneBalancer
 }
 
 // New returns a Snapshot that has not read anything yet.
@@ -90,6 +93,7 @@ func New(api client.ELBV2, options Options) *Snapshot {
 		written: map[string]time.Time{},
 		created: map[string]types.TargetGroup{},
 		deleted: map[string]bool{},
+		alone:   map[string]aloneBalancer{},
 	}
 	s.balancers = cache.NewValue(s.listBalancers, cache.Options[balancerList]{TTL: s.options.KnownAge, Timeout: s.options.Timeout})
 	s.groups = cache.NewValue(s.listGroups, cache.Options[groupList]{TTL: s.options.KnownAge, Timeout: s.options.Timeout})
@@ -155,6 +159,46 @@ func (s *Snapshot) LoadBalancer(ctx context.Context, name string) (*types.LoadBa
 			return found, nil
 		}
 	}
+	return s.readAlone(ctx, name)
+}
+
+// aloneBalancer is a load balancer that was read by name.
+type aloneBalancer struct {
+	found *types.LoadBalancer
+	at    time.Time
+}
+
+// readAlone reads a load balancer by name, unless that was done a short time ago
+// and it exists.
+func (s *Snapshot) readAlone(ctx context.Context, name string) (*types.LoadBalancer, error) {
+	start := time.Now()
+	if known := s.recent(name, start); known != nil {
+		return known, nil
+	}
+	found, err := s.describeOne(ctx, name)
+	if err == nil && found != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		maps.DeleteFunc(s.alone, func(_ string, one aloneBalancer) bool { return start.Sub(one.at) >= s.options.MaxAge })
+		s.alone[name] = aloneBalancer{found: found, at: start}
+	}
+	return found, err
+}
+
+// recent returns a load balancer that was read alone within MaxAge, and was not
+// written since.
+func (s *Snapshot) recent(name string, now time.Time) *types.LoadBalancer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.alone[name]
+	if !ok || now.Sub(one.at) >= s.options.MaxAge || !s.written[name].Before(one.at) {
+		return nil
+	}
+	return one.found
+}
+
+// describeOne reads a load balancer by name, nil if there is none.
+func (s *Snapshot) describeOne(ctx context.Context, name string) (*types.LoadBalancer, error) {
 	out, err := s.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{name}})
 	if errors.Is(err, apierr.ErrNotFound) {
 		return nil, nil //nolint:nilnil // absence is a result
@@ -170,9 +214,10 @@ func (s *Snapshot) LoadBalancer(ctx context.Context, name string) (*types.LoadBa
 	return nil, nil //nolint:nilnil // as above
 }
 
-// LoadBalancers returns all load balancers of the account, by name.
+// LoadBalancers returns all load balancers of the account, by name. Those that
+// were created through this Snapshot are among them.
 func (s *Snapshot) LoadBalancers(ctx context.Context) (map[string]*types.LoadBalancer, error) {
-	return s.balancers.GetWithin(ctx, s.options.MaxAge)
+	return s.balancers.GetWithin(ctx, s.grownAge())
 }
 
 // TargetGroupsOf returns the target groups that a load balancer forwards to.
@@ -199,9 +244,10 @@ func (s *Snapshot) TargetGroupsOf(ctx context.Context, balancer string) ([]types
 	return groups, nil
 }
 
-// TargetGroups returns all target groups of the account.
+// TargetGroups returns all target groups of the account. Those that were created
+// or changed through this Snapshot are as they are now.
 func (s *Snapshot) TargetGroups(ctx context.Context) ([]types.TargetGroup, error) {
-	list, err := s.groups.GetWithin(ctx, s.options.MaxAge)
+	list, err := s.groups.GetWithin(ctx, s.grownAge())
 	if err != nil {
 		return nil, err
 	}
@@ -211,9 +257,14 @@ func (s *Snapshot) TargetGroups(ctx context.Context) ([]types.TargetGroup, error
 // TargetGroupsNamed returns the target groups whose names begin with a prefix,
 // as they were listed last, at most KnownAge ago. Those that were created or
 // deleted through this Snapshot since then are taken into account; load
-// balancers that use them may have come or gone.
-func (s *Snapshot) TargetGroupsNamed(ctx context.Context, prefix string) ([]types.TargetGroup, error) {
-	list, err := s.groups.GetWithin(ctx, s.knownAge())
+// balancers that use them may have come or gone. With now they are listed for this
+// very call.
+func (s *Snapshot) TargetGroupsNamed(ctx context.Context, prefix string, now bool) ([]types.TargetGroup, error) {
+	age := s.knownAge()
+	if now {
+		age = 0
+	}
+	list, err := s.groups.GetWithin(ctx, age)
 	if err != nil {
 		return nil, err
 	}

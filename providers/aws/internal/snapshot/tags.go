@@ -13,6 +13,7 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
@@ -96,11 +97,7 @@ func (s *Snapshot) readTags(ctx context.Context, arns []string) error {
 		return err
 	}
 	for _, thing := range out.TagDescriptions {
-		tags := map[string]string{}
-		for _, tag := range thing.Tags {
-			tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
-		}
-		s.tags.put(aws.ToString(thing.ResourceArn), tags, start, s.options.KnownAge)
+		s.tags.put(aws.ToString(thing.ResourceArn), awstype.FromELBV2Tags(thing.Tags), start, s.options.KnownAge)
 	}
 	return nil
 }

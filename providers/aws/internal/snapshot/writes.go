@@ -21,11 +21,19 @@ func (s *Snapshot) write(keys ...string) {
 	}
 }
 
+// grow notes a write after which a list has more in it, or something else.
+func (s *Snapshot) grow(keys ...string) {
+	s.write(keys...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grown = time.Now()
+}
+
 // CreateLoadBalancer implements client.NetworkWrites.
 func (s *Snapshot) CreateLoadBalancer(
 	ctx context.Context, in *elbv2.CreateLoadBalancerInput, options ...func(*elbv2.Options),
 ) (*elbv2.CreateLoadBalancerOutput, error) {
-	defer s.write(aws.ToString(in.Name))
+	defer s.grow(aws.ToString(in.Name))
 	return s.ELBV2.CreateLoadBalancer(ctx, in, options...)
 }
 
@@ -63,7 +71,7 @@ func (s *Snapshot) AddTags(ctx context.Context, in *elbv2.AddTagsInput, options 
 func (s *Snapshot) CreateListener(
 	ctx context.Context, in *elbv2.CreateListenerInput, options ...func(*elbv2.Options),
 ) (*elbv2.CreateListenerOutput, error) {
-	defer s.write(aws.ToString(in.LoadBalancerArn))
+	defer s.grow(aws.ToString(in.LoadBalancerArn))
 	return s.ELBV2.CreateListener(ctx, in, options...)
 }
 
@@ -71,7 +79,7 @@ func (s *Snapshot) CreateListener(
 func (s *Snapshot) ModifyListener(
 	ctx context.Context, in *elbv2.ModifyListenerInput, options ...func(*elbv2.Options),
 ) (*elbv2.ModifyListenerOutput, error) {
-	defer s.write(balancerOf(aws.ToString(in.ListenerArn)))
+	defer s.grow(balancerOf(aws.ToString(in.ListenerArn)))
 	return s.ELBV2.ModifyListener(ctx, in, options...)
 }
 
@@ -107,6 +115,7 @@ func (s *Snapshot) CreateTargetGroup(
 func (s *Snapshot) ModifyTargetGroup(
 	ctx context.Context, in *elbv2.ModifyTargetGroupInput, options ...func(*elbv2.Options),
 ) (*elbv2.ModifyTargetGroupOutput, error) {
+	defer s.grow()
 	defer s.forgetGroup(aws.ToString(in.TargetGroupArn))
 	return s.ELBV2.ModifyTargetGroup(ctx, in, options...)
 }
@@ -147,7 +156,7 @@ func refused(err error) bool {
 
 // forgetBalancer drops what is known of a load balancer.
 func (s *Snapshot) forgetBalancer(arn string) {
-	s.write(arn, nameOf(arn))
+	s.write(arn, NameOf(arn))
 	s.attributes.forget(arn)
 	s.tags.forget(arn)
 }
@@ -172,10 +181,10 @@ func balancerOf(listener string) string {
 	return balancer
 }
 
-// nameOf returns the name in the ARN of a load balancer, such as
+// NameOf returns the name in the ARN of a load balancer, such as
 // arn:aws:elasticloadbalancing:eu-west-1:111122223333:loadbalancer/net/a1/50dc.
 // Other implementations of the API write other types than net.
-func nameOf(balancer string) string {
+func NameOf(balancer string) string {
 	_, rest, _ := strings.Cut(balancer, ":loadbalancer/")
 	_, rest, _ = strings.Cut(rest, "/")
 	name, _, _ := strings.Cut(rest, "/")

@@ -274,7 +274,7 @@ func TestOneThingAtATime(t *testing.T) {
 // label. The API server compares the UID.
 func TestLabelIsForOneNode(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, nil)
+	b := prepareBed(t, nil)
 	patches := make(chan []byte, 1)
 	b.kube.PrependReactor("patch", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if patch, ok := a.(clienttesting.PatchAction); ok {
@@ -282,6 +282,7 @@ func TestLabelIsForOneNode(t *testing.T) {
 		}
 		return false, nil, nil
 	})
+	b.start() // which reads the reactors
 	b.node("n1", func(n *v1.Node) { n.UID = "uid-1" })
 	var patch v1.Node
 	select {

@@ -1,0 +1,16 @@
+package classic
+
+import (
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// DetachSecurityGroups returns the step that takes groups from a load balancer that
+// it kept for some time beside those of its model.
+func DetachSecurityGroups(m *Model, kept []plan.Ref) change.Step {
+	ids := make([]string, 0, len(kept))
+	for _, ref := range kept {
+		ids = append(ids, ref.ID)
+	}
+	return applySecurityGroups(m.Name, m.SecurityGroups, ids)
+}

@@ -1,0 +1,71 @@
+package securitygroup
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+)
+
+// maxAge is the age at which groups are read again that were not written.
+const maxAge = 15 * time.Second
+
+// Reader reads security groups that many Services need, and shares what it reads
+// for a short time, until a group is written. It is safe for concurrent use; what
+// it returns is shared and must not be changed.
+type Reader struct {
+	cluster *cache.Value[Groups]
+	byID    *cache.Cache[idsKey, Groups]
+	writes  atomic.Int64
+}
+
+// idsKey is a list of IDs, and the number of writes when they were read.
+type idsKey struct {
+	ids    string
+	writes int64
+}
+
+// NewReader returns a Reader for the groups of a VPC.
+func NewReader(api client.SecurityGroups, vpc string, id cluster.ID) *Reader {
+	return &Reader{
+		cluster: cache.NewValue(func(ctx context.Context) (Groups, error) {
+			return Observe(ctx, api, vpc, id)
+		}, cache.Options[Groups]{TTL: maxAge}),
+		byID: cache.New(func(ctx context.Context, key idsKey) (Groups, error) {
+			return ObserveIDs(ctx, api, vpc, strings.Split(key.ids, " "))
+		}, cache.Options[Groups]{TTL: maxAge, Size: 32}),
+	}
+}
+
+// OfCluster returns the groups that are for the cluster.
+func (r *Reader) OfCluster(ctx context.Context) (Groups, error) { return r.cluster.Get(ctx) }
+
+// OfClusterNow is like OfCluster, but reads for this very call: what is not found
+// is taken for deleted.
+func (r *Reader) OfClusterNow(ctx context.Context) (Groups, error) {
+	return r.cluster.GetWithin(ctx, 0)
+}
+
+// ByID returns groups by their IDs, whichever cluster they are for. IDs that do
+// not exist are left out.
+func (r *Reader) ByID(ctx context.Context, ids []string) (Groups, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return r.byID.Get(ctx, idsKey{strings.Join(slices.Sorted(slices.Values(ids)), " "), r.Writes()})
+}
+
+// Writes returns a number that is another one once groups have been written: what
+// was read before may be out of date.
+func (r *Reader) Writes() int64 { return r.writes.Load() }
+
+// Written is to be called after groups were written, or may have been.
+func (r *Reader) Written() {
+	r.writes.Add(1)
+	r.cluster.Forget()
+}

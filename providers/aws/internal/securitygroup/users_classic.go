@@ -1,0 +1,108 @@
+package securitygroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+const (
+	// tagPage is the most load balancers in one call for tags:
+	// https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_DescribeTags.html
+	tagPage = 20
+	// classicPage bounds a page, which also has all instances of each load
+	// balancer.
+	classicPage = 50
+)
+
+// findClassic finds classic load balancers that have the group which a rule lets
+// in.
+func (u Users) findClassic(ctx context.Context, rules []Rule, found map[Rule][]string) error {
+	if len(rules) == 0 {
+		return nil
+	}
+	groups := map[string][]string{} // by load balancer
+	pages := elb.NewDescribeLoadBalancersPaginator(u.Classic, &elb.DescribeLoadBalancersInput{PageSize: aws.Int32(classicPage)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return fmt.Errorf("describe the classic load balancers that share a security group: %w", err)
+		}
+		for i := range page.LoadBalancerDescriptions {
+			lb := &page.LoadBalancerDescriptions[i]
+			uses := slices.ContainsFunc(rules, func(r Rule) bool { return slices.Contains(lb.SecurityGroups, r.Source.Value) })
+			if name := aws.ToString(lb.LoadBalancerName); uses && u.other(name) {
+				groups[name] = lb.SecurityGroups
+			}
+		}
+	}
+	members, err := u.classicMembers(ctx, sets.List(sets.KeySet(groups)))
+	if err != nil {
+		return err
+	}
+	for _, rule := range rules {
+		for _, name := range members {
+			if slices.Contains(groups[name], rule.Source.Value) {
+				found[rule] = append(found[rule], name)
+			}
+		}
+	}
+	return nil
+}
+
+// classicMembers returns those of the load balancers that are for the cluster,
+// all of them if tags may not be read.
+func (u Users) classicMembers(ctx context.Context, names []string) ([]string, error) {
+	var members []string
+	err := inHalves(names, func(some []string) error {
+		out, err := u.Classic.DescribeTags(ctx, &elb.DescribeTagsInput{LoadBalancerNames: some})
+		if err != nil {
+			return err
+		}
+		for i := range out.TagDescriptions {
+			seen := &out.TagDescriptions[i]
+			if u.Cluster.Member(awstype.FromELBTags(seen.Tags)) {
+				members = append(members, aws.ToString(seen.LoadBalancerName))
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, apierr.ErrDenied) {
+		return names, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("describe the tags of classic load balancers that share a security group: %w", err)
+	}
+	slices.Sort(members)
+	return members, nil
+}
+
+// inHalves calls query with a page of things at a time, and with half of them if
+// one is not found: others are deleted meanwhile.
+func inHalves[T any](things []T, query func([]T) error) error {
+	for page := range slices.Chunk(things, tagPage) {
+		err := query(page)
+		if !errors.Is(err, apierr.ErrNotFound) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		half := len(page) / 2
+		if half == 0 {
+			continue
+		}
+		if err := errors.Join(inHalves(page[:half], query), inHalves(page[half:], query)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

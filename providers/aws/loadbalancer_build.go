@@ -1,0 +1,183 @@
+package aws
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/classic"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// mostGroups is how many security groups AWS lets a classic load balancer have.
+const mostGroups = 5
+
+// conflict returns why the Service cannot have its load balancer: one of another
+// cluster has the name, or the Service has one of the other kind. The kind cannot
+// be changed while there is one.
+func (o *observed) conflict(r *request.Request) error {
+	other := otherThan(r.Kind)
+	switch {
+	case r.Kind == request.Network && o.Network != nil && o.Network.Refusal() != nil:
+		return o.Network.Refusal()
+	case r.Kind == request.Classic && o.Classic.Refusal() != nil:
+		return o.Classic.Refusal()
+	case !o.has(r.Kind) && o.has(other):
+		return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
+			"the service has the %s load balancer %s, which cannot become a %s one: undo the change of annotation %s, or delete and create the service",
+			other, r.Name, r.Kind, request.AnnotationType))
+	default:
+		return nil
+	}
+}
+
+// selectGroups selects the security groups of a load balancer and of its nodes.
+// Groups are those of the cluster.
+func selectGroups(t task, o *observed, groups securitygroup.Groups) selection {
+	s := selection{Nodes: securitygroup.NodeGroups{}}
+	if t.request.Kind == request.Network {
+		s.Own = securitygroup.ForNetwork(t.request, t.config, o.networkGroups(), groups)
+	} else {
+		s.Own = securitygroup.ForClassic(t.request, t.config, groups)
+	}
+	keepsAll := t.request.Kind == request.Network && s.Own.Groups == nil
+	for _, group := range securitygroup.Owned(groups, t.request, t.config, o.groups()) {
+		kept := keepsAll && slices.Contains(o.networkGroups(), group.ID)
+		if !kept && !slices.ContainsFunc(s.Own.Groups, func(ref plan.Ref) bool { return ref.ID == group.ID }) {
+			s.Surplus = append(s.Surplus, group)
+		}
+	}
+	if !t.config.LeaveNodeSecurityGroups {
+		s.Nodes = securitygroup.ChooseNodeGroups(nodesBehind(o.Facts), func(id string) bool { return groups[id] != nil })
+	}
+	return s
+}
+
+// build returns everything that the Service is to have. It is pure.
+func build(t task, o *observed) (*desired, error) {
+	d := &desired{
+		Managed:    o.Selection.Own.Managed,
+		Surplus:    o.Selection.Surplus,
+		Warnings:   o.Selection.Nodes.Warnings,
+		Incomplete: o.Selection.Nodes.Err,
+		Nodes: securitygroup.Needs{
+			LoadBalancer: t.request.Name,
+			Groups:       o.Selection.Nodes.IDs,
+			Ending:       idsOf(o.Selection.Surplus),
+		},
+	}
+	f := o.Facts
+	f.SecurityGroups = o.Selection.Own.Groups
+	if t.request.Kind == request.Network {
+		return d, d.buildNetwork(t, o, f)
+	}
+	return d, d.buildClassic(t, o, f)
+}
+
+func (d *desired) buildClassic(t task, o *observed, f request.Facts) error {
+	model, warnings, err := classic.Build(t.request, f)
+	if err != nil {
+		return err
+	}
+	d.Classic = model
+	d.Warnings = slices.Concat(warnings, classic.Fixed(model, o.Classic), d.Warnings)
+	detached := change.Detached(o.classicGroups(), model.SecurityGroups)
+	if !t.config.LeaveNodeSecurityGroups {
+		for _, id := range detached {
+			if securitygroup.LetsIn(o.Groups, id) && len(model.SecurityGroups)+len(d.Detaching) < mostGroups {
+				d.Detaching = append(d.Detaching, plan.Ref{ID: id})
+			}
+		}
+	}
+	if len(model.SecurityGroups) > 0 {
+		d.Nodes.Primary = model.SecurityGroups[0]
+		d.Nodes.Sources = slices.Concat(detached, d.Nodes.Ending)
+	}
+	return nil
+}
+
+func (d *desired) buildNetwork(t task, o *observed, f request.Facts) error {
+	model, warnings, err := network.Build(t.request, f)
+	if err != nil {
+		return err
+	}
+	d.Network = model
+	_, skipped := t.request.Instances(f)
+	d.Warnings = slices.Concat(warnings, network.Fixed(model, o.Network), skipped, d.Warnings)
+	traffic := securitygroup.Traffic{
+		LoadBalancer:     t.request.Name,
+		Transport:        model.Listeners[0].Transport(),
+		NodePorts:        model.NodePorts(),
+		HealthCheckPorts: model.HealthCheckPorts(),
+		Clients:          t.request.SourceRanges,
+		HidesClients:     hidesClients(t.request, model, o),
+	}
+	subnets := o.Placed
+	if !o.hasNetwork() {
+		subnets = f.Subnets
+	}
+	for _, subnet := range subnets {
+		if subnet.CIDR.IsValid() {
+			traffic.Subnets = append(traffic.Subnets, subnet.CIDR)
+		}
+	}
+	d.Nodes.Rules = securitygroup.ForNetworkNodes(traffic)
+	return nil
+}
+
+// hidesClients reports whether packets come to nodes from the load balancer, not
+// from its clients. Without the annotation target groups keep what they have.
+func hidesClients(r *request.Request, m *network.Model, o *observed) bool {
+	if preserve, annotated := r.TargetGroupAttributes[request.PreserveClientIP]; annotated || o.Network == nil {
+		return preserve == "false"
+	}
+	return slices.ContainsFunc(o.Network.TargetGroups, func(group network.GroupState) bool {
+		return group.Attributes[request.PreserveClientIP] == "false" && slices.ContainsFunc(m.Listeners, func(l network.Listener) bool {
+			return group.Name == l.TargetGroup.Name || group.Name == l.TargetGroup.Spare
+		})
+	})
+}
+
+// openToAll reports whether clients may come from any IPv4 address.
+func openToAll(r *request.Request) bool {
+	return slices.ContainsFunc(r.SourceRanges, func(cidr netip.Prefix) bool { return cidr.Bits() == 0 && cidr.Addr().Is4() })
+}
+
+// probesElsewhere reports whether health checks may go to other ports than the
+// traffic.
+func probesElsewhere(r *request.Request, c request.Config) bool {
+	return r.LocalTraffic || r.HealthCheck.Port != nil || c.SharedProbe
+}
+
+// attributesMatter reports whether planning needs the attributes of target
+// groups: the Service asks for some, or nodes must let in the load balancer itself
+// if its clients are hidden, which the rules for clients do not.
+func attributesMatter(r *request.Request, c request.Config) bool {
+	return len(r.TargetGroupAttributes) > 0 || r.Kind == request.Network && probesElsewhere(r, c) && !openToAll(r)
+}
+
+// placeMatters reports whether planning needs the CIDRs of the subnets that a
+// network load balancer is in, from where it probes nodes.
+func placeMatters(r *request.Request, c request.Config) bool {
+	return !c.LeaveNodeSecurityGroups &&
+		(probesElsewhere(r, c) || !openToAll(r) || len(r.SourceRanges) > 1 || r.Ports[0].Protocol == "UDP")
+}
+
+// discovery reports whether subnets are discovered that no annotation names, and
+// for which scheme. A network load balancer that exists keeps its own; one of
+// either kind keeps its scheme.
+func discovery(r *request.Request, o *observed) (internal, needed bool) {
+	switch {
+	case r.Kind == request.Network && o.hasNetwork():
+		return false, false
+	case r.Kind == request.Classic && o.hasClassic() && o.Classic.Scheme != "":
+		return o.Classic.Scheme == "internal", true
+	default:
+		return r.Internal, true
+	}
+}

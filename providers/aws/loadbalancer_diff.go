@@ -1,0 +1,98 @@
+package aws
+
+import (
+	"context"
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/classic"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// syncNodes writes what a load balancer needs in the security groups of nodes.
+type syncNodes func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error
+
+// diff returns the plan that turns the observed load balancer of a Service into
+// the desired one. It is pure. In this order: the security group of the load
+// balancer, the load balancer, the rules of the nodes, and then what nothing
+// refers to any more.
+func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, error) {
+	steps, err := securitygroup.Diff(d.Managed, t.config.VPC, t.config.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if d.Network != nil {
+		steps = append(steps, network.Diff(d.Network, o.Network)...)
+	} else {
+		model := *d.Classic
+		model.SecurityGroups = append(model.SecurityGroups[:len(model.SecurityGroups):len(model.SecurityGroups)], d.Detaching...)
+		steps = append(steps, classic.Diff(&model, o.Classic)...)
+	}
+	steps = append(steps, nodeSteps(t, o, d.Nodes, sync)...)
+	if len(d.Detaching) > 0 {
+		steps = append(steps, classic.DetachSecurityGroups(d.Classic, d.Detaching))
+	}
+	return append(steps, securitygroup.Delete(d.Surplus, t.deletedAt())...), nil
+}
+
+// diffDeletion returns the plan that deletes all that was created for a Service.
+// It is pure. The load balancer goes first, as it may be refused; target groups,
+// whose ports the rules of the nodes are found by, go after these. What belongs to
+// another cluster is left alone.
+func diffDeletion(t task, o *observed, d *desired, sync syncNodes) change.Plan {
+	steps := nodeSteps(t, o, d.Before, sync)
+	if o.hasClassic() {
+		steps = append(steps, classic.Diff(nil, o.Classic)...)
+	}
+	if o.hasNetwork() {
+		balancer := *o.Network
+		balancer.TargetGroups = nil
+		steps = append(steps, network.Diff(nil, &balancer)...)
+	}
+	steps = append(steps, nodeSteps(t, o, d.Nodes, sync)...)
+	if o.Network != nil {
+		groups := *o.Network
+		groups.LoadBalancer, groups.TargetGroups = nil, nil
+		for _, group := range o.Network.TargetGroups {
+			if !group.Attached || o.hasNetwork() {
+				groups.TargetGroups = append(groups.TargetGroups, group)
+			}
+		}
+		steps = append(steps, network.Diff(nil, &groups)...)
+	}
+	return append(steps, securitygroup.Delete(d.Surplus, t.deletedAt())...)
+}
+
+// nodeSteps returns the two steps that write the rules of the nodes, with all of
+// their writes as they are expected now: one that adds, and one that removes or
+// hands over, which is skipped like every removal if anything failed before. A step
+// without writes is left out.
+func nodeSteps(t task, o *observed, needs securitygroup.Needs, sync syncNodes) change.Plan {
+	if t.config.LeaveNodeSecurityGroups {
+		return nil
+	}
+	adding := needs
+	adding.AddOnly = true
+	additions := securitygroup.DiffNodes(adding, o.Groups, t.config.Cluster).Plan(securitygroup.RuleUsers{})
+	all := securitygroup.DiffNodes(needs, o.Groups, t.config.Cluster).Plan(securitygroup.RuleUsers{})
+	removals := slices.DeleteFunc(slices.Clone(all), securitygroup.Adds)
+	var steps change.Plan
+	if len(additions) > 0 {
+		steps = append(steps, nodeStep("add rules to node security groups for "+t.request.Name, additions, adding, sync))
+	}
+	if len(removals) > 0 {
+		steps = append(steps, nodeStep("remove rules from node security groups for "+t.request.Name, removals, needs, sync).Removal())
+	}
+	return steps
+}
+
+func nodeStep(text string, expected change.Plan, needs securitygroup.Needs, sync syncNodes) change.Step {
+	for _, step := range expected {
+		text += "\n  " + step.Text
+	}
+	return plan.NewStep("SyncNodeSecurityGroups", text, func(ctx context.Context, env *change.Env) error {
+		return sync(ctx, env, needs)
+	})
+}

@@ -1,0 +1,123 @@
+package aws
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+// synced is what this process knows of load balancers that it has brought up to
+// date, by name. What is not known is read from AWS. The zero value is empty.
+type synced struct {
+	mu  sync.Mutex
+	all map[string]*syncedState
+}
+
+// syncedState is a load balancer that is up to date. It is not changed once it is
+// kept.
+type syncedState struct {
+	request *request.Request
+	cluster string // --cluster-name
+	// nodeGroups are the security groups of its nodes that let it in, members
+	// those of the groups of nodes that are for the cluster, or not.
+	nodeGroups []string
+	members    map[string]bool
+	// groups are the target groups of a network load balancer.
+	groups []network.GroupState
+	// instances are those that are registered, or stay if they are.
+	instances request.Instances
+	// warnings are those that do not depend on the nodes.
+	warnings []service.Warning
+}
+
+// put keeps the state of a load balancer after its plan was applied.
+func (s *synced) put(t task, o *observed, d *desired, env *change.Env) {
+	state := &syncedState{
+		request:    t.request,
+		cluster:    t.config.ClusterName,
+		nodeGroups: d.Nodes.Groups,
+		members:    o.members(),
+		instances:  d.instances(),
+	}
+	if d.Network != nil {
+		state.groups = network.Routed(d.Network, o.Network, &env.IDs)
+	}
+	for _, warning := range d.Warnings {
+		if warning.Reason != request.NodeSkipped {
+			state.warnings = append(state.warnings, warning)
+		}
+	}
+	s.keep(t.request.Name, state)
+}
+
+func (s *synced) keep(name string, state *syncedState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[string]*syncedState{}
+	}
+	s.all[name] = state
+}
+
+// forget drops what is known of a load balancer.
+func (s *synced) forget(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, name)
+}
+
+// get returns what is known of a load balancer, nil if nothing is.
+func (s *synced) get(name string) *syncedState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[name]
+}
+
+// is reports whether a load balancer of this kind is known.
+func (s *synced) is(name string, kind request.Kind) bool {
+	known := s.get(name)
+	return known != nil && known.request.Kind == kind
+}
+
+// inGroup reports whether a load balancer has nodes in a security group, and
+// whether that is known.
+func (s *synced) inGroup(name, group string) (in, known bool) {
+	state := s.get(name)
+	if state == nil {
+		return false, false
+	}
+	return slices.Contains(state.nodeGroups, group), true
+}
+
+// members returns which security groups of the nodes are for the cluster.
+func (o *observed) members() map[string]bool {
+	members := map[string]bool{}
+	for _, instance := range o.Facts.Targets {
+		for _, id := range instance.SecurityGroups {
+			group := o.Groups[id]
+			members[id] = group != nil && o.Facts.Config.Cluster.Member(group.Tags)
+		}
+	}
+	return members
+}
+
+// instances returns those of the load balancer.
+func (d *desired) instances() request.Instances {
+	if d.Network != nil {
+		return request.Instances{Registered: d.Network.Targets, Kept: d.Network.Resting}
+	}
+	return request.Instances{Registered: d.Classic.Instances, Kept: d.Classic.Resting}
+}
+
+// asksForTheSame reports whether a Service asks for what it asked for before, but
+// for its nodes.
+func (s *syncedState) asksForTheSame(t task) bool {
+	before, now := *s.request, *t.request
+	before.Targets, now.Targets = nil, nil
+	return s.cluster == t.config.ClusterName && reflect.DeepEqual(before, now)
+}

@@ -1,0 +1,94 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/classic"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+// updateTargets registers and deregisters instances of a load balancer that this
+// process has brought up to date, and reports whether that is all there is to do.
+// A node that joins or leaves costs one read and one write for each target group,
+// and nothing as long as its instance is not known.
+func (l *loadBalancer) updateTargets(ctx context.Context, t task, warnings []service.Warning) (done bool, err error) {
+	known := l.synced.get(t.request.Name)
+	if known == nil || !known.asksForTheSame(t) {
+		return false, nil
+	}
+	f := request.Facts{Config: t.config}
+	if f.Targets, err = l.targets(ctx, t); err != nil {
+		return false, err
+	}
+	if !t.config.LeaveNodeSecurityGroups && !known.sameNodeGroups(f) {
+		return false, nil
+	}
+	next, skipped := t.request.Instances(f)
+	env := l.env()
+	if !next.Equal(known.instances) {
+		steps, err := l.planTargets(ctx, t, known, next)
+		if err == nil {
+			err = l.run(ctx, t, env, steps)
+		}
+		if errors.Is(err, apierr.ErrNotFound) {
+			return false, nil // what this process knows is out of date
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	l.reporter.Report(t.service, slices.Concat(warnings, known.warnings, skipped, env.Warnings()))
+	state := *known
+	state.request, state.instances = t.request, next
+	if len(env.Warnings()) == 0 {
+		l.synced.keep(t.request.Name, &state)
+	} else {
+		l.synced.forget(t.request.Name)
+	}
+	return true, nil
+}
+
+// sameNodeGroups reports whether nodes let load balancers in by the same security
+// groups as before.
+func (s *syncedState) sameNodeGroups(f request.Facts) bool {
+	known := true
+	chosen := securitygroup.ChooseNodeGroups(nodesBehind(f), func(id string) bool {
+		member, ok := s.members[id]
+		known = known && ok
+		return member
+	})
+	return known && chosen.Err == nil && slices.Equal(chosen.IDs, s.nodeGroups)
+}
+
+// planTargets returns the plan that changes nothing but instances.
+func (l *loadBalancer) planTargets(ctx context.Context, t task, known *syncedState, next request.Instances) (change.Plan, error) {
+	if t.request.Kind != request.Network {
+		lb, err := classic.Identify(ctx, l.ELB, t.request.Name, t.config.Cluster, true)
+		if err != nil {
+			return nil, err
+		}
+		if lb == nil {
+			return nil, apierr.ErrNotFound
+		}
+		return classic.DiffInstances(next, lb), nil
+	}
+	if len(known.groups) == 0 {
+		return nil, apierr.ErrNotFound
+	}
+	var steps change.Plan
+	for _, group := range known.groups {
+		var err error
+		if group.Targets, err = network.ObserveTargets(ctx, l.NLB, group); err != nil {
+			return nil, err
+		}
+		steps = append(steps, network.DiffTargets(t.request.Name, next, group)...)
+	}
+	return steps, nil
+}
