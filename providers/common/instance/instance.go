@@ -18,20 +18,28 @@
 //	found, Running     true                 false             Source.Metadata
 //	found, Stopped     true                 true              Source.Metadata
 //	found, Unknown     true                 error             Source.Metadata
-//	Terminated/absent  see below            error             see below
+//	Terminated/absent  see below            false             see below
 //	error              error                error             error
 //
 // An absent instance makes InstanceMetadata ask Confirm: found is as above,
 // absent again is [cloudprovider.InstanceNotFound]. For InstanceExists the first
 // line that fits decides:
 //
-//	the Node has no providerID, Options.DeleteByName is off   error
-//	the Node is younger than Options.MinAge                   error
-//	Options.KeepMissing                                       error
-//	Confirm was asked less than Options.NegativeTTL ago       error
+//	the Node has no providerID, Options.DeleteByName is off   true
+//	Options.KeepMissing                                       true
 //	Confirm finds it, in any living state                     true
 //	Confirm fails                                             error
+//	the cloud does not list it as Terminated, and the Node
+//	is younger than Options.MinAge                            true
+//	no instance of any Node was found since the start         error
 //	Confirm says absent or Terminated                         gone
+//
+// A Node that is kept although its instance is missing is logged once, and gets
+// an Event where a user can act. One result of Confirm serves all callers while
+// it is younger than Options.NegativeTTL.
+//
+// As long as not one instance of a Node was found, a missing instance proves
+// nothing: the region, the account or the server may be the wrong one.
 package instance
 
 import (
@@ -94,6 +102,10 @@ func (r Ref) String() string {
 		return r.ProviderID
 	}
 
+	if r.SystemUUID == "" {
+		return fmt.Sprintf("of node %q", r.NodeName)
+	}
+
 	return fmt.Sprintf("of node %q with system UUID %q", r.NodeName, r.SystemUUID)
 }
 
@@ -124,8 +136,9 @@ type Source interface {
 
 	// Confirm answers one Ref from the cloud itself, past every cache and
 	// batch. Absent means that every place where the instance could be has
-	// answered, and that no filter can have hidden it. What it finds, the next
-	// Lookup should know.
+	// answered, and that no filter can have hidden it. An instance in state
+	// [Terminated] is gone for certain, even one of a Node that has just been
+	// registered. What it finds, the next Lookup should know.
 	Confirm(ctx context.Context, ref Ref) Result
 
 	// Metadata describes an instance that Lookup or Confirm found. It may make

@@ -18,6 +18,13 @@ const (
 	// ReasonNoZone means that the zone or region that the configuration asks
 	// for cannot be told.
 	ReasonNoZone Reason = "NoZone"
+	// ReasonNoInstanceFound means that the instance is missing and that no
+	// instance of any Node was found since the start, so that the cloud may be
+	// the wrong one.
+	ReasonNoInstanceFound Reason = "NoInstanceFound"
+	// ReasonOtherRegion means that spec.providerID names a place that the
+	// configured region does not contain.
+	ReasonOtherRegion Reason = "InstanceInOtherRegion"
 	// ReasonInvalidProviderID means that spec.providerID is none of this cloud
 	// nor of another one.
 	ReasonInvalidProviderID Reason = "InvalidProviderID"

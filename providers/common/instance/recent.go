@@ -32,17 +32,3 @@ func (r *recent[K]) claim(key K, now, until time.Time) bool {
 
 	return true
 }
-
-// keep remembers the key until the given moment, whatever was known of it.
-func (r *recent[K]) keep(key K, until time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.until.Add(key, until)
-}
-
-// drop forgets the key.
-func (r *recent[K]) drop(key K) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.until.Remove(key)
-}

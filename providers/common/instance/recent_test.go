@@ -23,14 +23,6 @@ func TestRecentEnds(t *testing.T) {
 			t.Errorf("step %d: got %t", i, got)
 		}
 	}
-	r.drop("a")
-	if !r.claim("a", now, now.Add(time.Minute)) {
-		t.Error("a dropped key is not free")
-	}
-	r.keep("a", now.Add(-time.Minute))
-	if !r.claim("a", now, now.Add(time.Minute)) {
-		t.Error("a key kept shorter is not free")
-	}
 }
 
 // TestRecentIsBounded proves that old keys make room.

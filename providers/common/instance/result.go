@@ -20,7 +20,10 @@ var (
 type Result struct {
 	instance Instance
 	absent   bool
-	err      error
+	// terminated tells an absent instance that the cloud lists as terminated
+	// from one that it does not know.
+	terminated bool
+	err        error
 }
 
 // Found answers with an instance. Without one it is an error.
@@ -69,7 +72,7 @@ func (r Result) String() string {
 // living is the answer with a terminated instance counted as absent.
 func (r Result) living() Result {
 	if found, err := r.Get(); err == nil && found.State() == Terminated {
-		return Absent()
+		return Result{absent: true, terminated: true}
 	}
 
 	return r

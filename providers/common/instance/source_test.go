@@ -131,6 +131,20 @@ func taint(node *v1.Node) *v1.Node {
 	return node
 }
 
+// prove lets V2 find the instance of another node, without which no missing one
+// is gone.
+func prove(t *testing.T, v2 *instance.V2, s *source) {
+	t.Helper()
+	lookup := s.lookup
+	defer func() { s.lookup = lookup }()
+	s.lookup = func(context.Context, []instance.Ref) []instance.Result {
+		return []instance.Result{instance.Found(machine{id: "sim://other", state: instance.Running})}
+	}
+	if exists, err := v2.InstanceExists(t.Context(), newNode("sim://other")); !exists || err != nil {
+		t.Fatalf("another instance exists %t, %v", exists, err)
+	}
+}
+
 // quiet is the test's context without a log.
 func quiet(t *testing.T) context.Context {
 	t.Helper()

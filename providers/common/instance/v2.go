@@ -2,15 +2,15 @@ package instance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
 // Defaults of [Options].
@@ -31,18 +31,22 @@ type Options struct {
 	// DeleteByName lets a Node without providerID be reported gone. The
 	// Source's Confirm then looks for its name and system UUID.
 	DeleteByName bool
-	// KeepMissing makes a missing instance an error, always: no Node is ever
-	// reported gone.
+	// KeepMissing makes every Node exist, also one whose instance is missing.
 	KeepMissing bool
-	// MinAge is the age below which a Node is never reported gone, because its
-	// instance may not be visible yet. A Node without an age counts as young.
+	// MinAge is the age below which a Node is not reported gone, because its
+	// instance may not be visible yet, unless the cloud lists it as terminated.
+	// A Node without an age counts as young.
 	MinAge time.Duration
 	// Timeout bounds one call of the framework, with all that the Source does
 	// for it.
 	Timeout time.Duration
-	// NegativeTTL is how long after a Confirm without success the same Ref is
-	// not confirmed again; it is an error meanwhile, never gone.
+	// NegativeTTL is how long after a Confirm that found nothing the same Ref
+	// is not confirmed again; its result serves all callers meanwhile. A failed
+	// Confirm counts for half of it.
 	NegativeTTL time.Duration
+	// Metrics reports whether an instance of a Node was found. Nil means no
+	// metric.
+	Metrics *metrics.Recorder
 	// Clock tells the time; by default it is the real one.
 	Clock clock.PassiveClock
 }
@@ -67,11 +71,14 @@ func (o Options) withDefaults() Options {
 
 // V2 is the InstancesV2 of every provider. It is safe for concurrent use.
 type V2 struct {
-	source  Source
-	opts    Options
-	events  *events
-	asked   *recent[Ref]
-	foreign *recent[nodeKey]
+	source    Source
+	opts      Options
+	events    *events
+	confirmed *confirmations
+	foreign   *recent[nodeKey]
+	kept      *recent[keptKey]
+	found     evidence
+	waiting   *waiting
 }
 
 var _ cloudprovider.InstancesV2 = (*V2)(nil)
@@ -79,14 +86,19 @@ var _ cloudprovider.InstancesV2 = (*V2)(nil)
 // New makes the InstancesV2 over a provider's Source.
 func New(source Source, opts Options) *V2 {
 	opts = opts.withDefaults()
-
-	return &V2{
-		source:  source,
-		opts:    opts,
-		events:  newEvents(opts.Clock),
-		asked:   newRecent[Ref](memorySize),
-		foreign: newRecent[nodeKey](memorySize),
+	v := &V2{
+		source:    source,
+		opts:      opts,
+		events:    newEvents(opts.Clock),
+		confirmed: newConfirmations(source, opts),
+		foreign:   newRecent[nodeKey](memorySize),
+		kept:      newRecent[keptKey](memorySize),
+		found:     evidence{metrics: opts.Metrics},
+		waiting:   newWaiting(),
 	}
+	v.found.begin()
+
+	return v
 }
 
 // SetRecorder gives V2 the recorder for its warnings on Nodes, which is known
@@ -107,19 +119,21 @@ func (v *V2) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.opts.Timeout)
 	defer cancel()
 
-	answer := v.lookup(ctx, ref)
-	if answer.IsAbsent() {
-		if err := v.mayBeGone(node, ref); err != nil {
-			return false, v.report(node, err)
-		}
-		answer = v.confirm(ctx, ref)
-	}
-	if answer.IsAbsent() {
-		klog.FromContext(ctx).V(2).Info("Instance of node is gone", "node", klog.KObj(node), "instance", ref)
+	result := v.lookup(ctx, ref)
+	terminated := result.terminated
+	if result.IsAbsent() {
+		if err := v.alwaysKept(ref); err != nil {
+			v.keep(ctx, node, ref, err)
 
-		return false, nil
+			return true, nil
+		}
+		result = v.confirm(ctx, ref)
+		terminated = terminated || result.terminated
 	}
-	if _, err := answer.Get(); err != nil {
+	if result.IsAbsent() {
+		return v.existsMissing(ctx, node, ref, terminated)
+	}
+	if _, err := result.Get(); err != nil {
 		return false, v.report(node, fmt.Errorf("find instance %s: %w", ref, err))
 	}
 
@@ -127,7 +141,7 @@ func (v *V2) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 }
 
 // InstanceShutdown is true only where the cloud says that the instance is
-// stopped. Nodes of other clouds are not shut down.
+// stopped. A missing instance is not, and Nodes of other clouds are not.
 func (v *V2) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	ref, ours, err := v.identify(ctx, node)
 	if err != nil || !ours {
@@ -136,7 +150,11 @@ func (v *V2) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) 
 	ctx, cancel := context.WithTimeout(ctx, v.opts.Timeout)
 	defer cancel()
 
-	found, err := v.lookup(ctx, ref).Get()
+	result := v.lookup(ctx, ref)
+	if result.IsAbsent() {
+		return false, nil
+	}
+	found, err := result.Get()
 	if err != nil {
 		return false, v.report(node, fmt.Errorf("find instance %s: %w", ref, err))
 	}
@@ -149,8 +167,9 @@ func (v *V2) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) 
 }
 
 // InstanceMetadata describes the Node's instance. For a Node of another cloud
-// the answer makes the framework do nothing: nil while it is not initialised,
-// and empty afterwards.
+// the result makes the framework do nothing: nil while it is not initialised,
+// and empty afterwards. A Node that cannot be initialised because the cloud does
+// not answer is queued again once it does, see [V2.Run].
 func (v *V2) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	ref, ours, err := v.identify(ctx, node)
 	if err != nil {
@@ -162,20 +181,35 @@ func (v *V2) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovide
 	ctx, cancel := context.WithTimeout(ctx, v.opts.Timeout)
 	defer cancel()
 
-	answer := v.lookup(ctx, ref)
-	if answer.IsAbsent() {
-		answer = v.confirm(ctx, ref)
+	result := v.lookup(ctx, ref)
+	_, lookupErr := result.Get()
+	metadata, err := v.metadataOf(ctx, node, ref, result)
+	if !Initialised(node) {
+		v.waiting.note(node, ref, err, result.IsAbsent() || lookupErr == nil)
 	}
-	found, err := answer.Get()
-	if answer.IsAbsent() {
+	if err != nil {
+		return nil, v.report(node, err)
+	}
+
+	return metadata, nil
+}
+
+// metadataOf describes the instance that a Lookup found, or a Confirm where the
+// Lookup did not.
+func (v *V2) metadataOf(ctx context.Context, node *v1.Node, ref Ref, result Result) (*cloudprovider.InstanceMetadata, error) {
+	if result.IsAbsent() {
+		result = v.confirm(ctx, ref)
+	}
+	found, err := result.Get()
+	if result.IsAbsent() {
 		err = WithReason(ReasonInstanceNotFound, err)
 	}
 	if err != nil {
-		return nil, v.report(node, fmt.Errorf("find instance %s: %w", ref, err))
+		return nil, fmt.Errorf("find instance %s: %w", ref, err)
 	}
 	metadata, err := v.describe(ctx, node, found)
 	if err != nil {
-		return nil, v.report(node, fmt.Errorf("describe instance %s: %w", found.ProviderID(), err))
+		return nil, fmt.Errorf("describe instance %s: %w", found.ProviderID(), err)
 	}
 
 	return metadata, nil
@@ -183,57 +217,18 @@ func (v *V2) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovide
 
 // lookup asks the Source's shared knowledge about one Ref.
 func (v *V2) lookup(ctx context.Context, ref Ref) Result {
-	answers := v.source.Lookup(ctx, []Ref{ref})
-	if len(answers) != 1 {
-		return Failed(fmt.Errorf("the provider gave %d answers to one question", len(answers)))
+	results := v.source.Lookup(ctx, []Ref{ref})
+	if len(results) != 1 {
+		return Failed(fmt.Errorf("the provider gave %d answers to one question", len(results)))
 	}
 
-	return answers[0].living()
+	return v.found.note(results[0])
 }
 
-// confirm asks the cloud itself about one Ref, unless it did so a moment ago
-// in vain or is doing it now.
+// confirm asks the cloud itself about one Ref, or returns what it said moments
+// ago.
 func (v *V2) confirm(ctx context.Context, ref Ref) Result {
-	now := v.opts.Clock.Now()
-	if !v.asked.claim(ref, now, now.Add(v.opts.Timeout+v.opts.NegativeTTL)) {
-		return Failed(errAskedRecently)
-	}
-	answer := v.source.Confirm(ctx, ref).living()
-	if _, err := answer.Get(); err == nil {
-		v.asked.drop(ref)
-	} else {
-		v.asked.keep(ref, v.opts.Clock.Now().Add(v.opts.NegativeTTL))
-	}
-
-	return answer
-}
-
-// Why a missing instance is no reason to ask whether it is gone.
-var (
-	errAskedRecently = errors.New("not in the last list, and asked for by itself only moments ago")
-	errNoProviderID  = WithReason(ReasonInstanceNotFound, errors.New(
-		"no instance fits the name or system UUID of this Node. Without spec.providerID it is kept: delete it if its machine is gone"))
-	errKeepMissing = WithReason(ReasonInstanceNotFound, errors.New(
-		"the instance is missing. The Node is kept because deleting nodes is switched off"))
-)
-
-// mayBeGone is nil if the Node may be reported gone once its instance is
-// certain to be.
-func (v *V2) mayBeGone(node *v1.Node, ref Ref) error {
-	var err error
-	age := v.opts.Clock.Since(node.CreationTimestamp.Time)
-	switch {
-	case ref.ProviderID == "" && !v.opts.DeleteByName:
-		err = errNoProviderID
-	case node.CreationTimestamp.IsZero() || age < v.opts.MinAge:
-		err = fmt.Errorf("not visible yet: the node is younger than %s", v.opts.MinAge)
-	case v.opts.KeepMissing:
-		err = errKeepMissing
-	default:
-		return nil
-	}
-
-	return fmt.Errorf("find instance %s: %w", ref, err)
+	return v.found.note(v.confirmed.get(ctx, ref))
 }
 
 // report tells the Node's user of an error that was marked for that, and

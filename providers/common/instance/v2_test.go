@@ -130,52 +130,6 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestConfirmOncePerTTL proves that a missing instance costs one call of its
-// own per TTL, however often and by whomever it is asked for.
-func TestConfirmOncePerTTL(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newSource(instance.Absent(), instance.Absent())
-		s.confirm = func(context.Context, instance.Ref) instance.Result {
-			time.Sleep(15 * time.Second) // longer than the TTL
-
-			return instance.Absent()
-		}
-		v2 := instance.New(s, instance.Options{Provider: provider})
-		node := newNode(ownID)
-		node.CreationTimestamp.Time = time.Now().Add(-time.Hour)
-
-		var wg sync.WaitGroup
-		var gone, failed int
-		var mu sync.Mutex
-		start := time.Now()
-		for range 10 { // every second for 10 s, both questions
-			wg.Go(func() {
-				exists, err := v2.InstanceExists(t.Context(), node)
-				mu.Lock()
-				defer mu.Unlock()
-				if err != nil {
-					failed++
-				} else if !exists {
-					gone++
-				}
-			})
-			time.Sleep(time.Second)
-			if _, err := v2.InstanceMetadata(t.Context(), node); err == nil || errors.Is(err, apierr.ErrNotFound) {
-				t.Errorf("metadata after %s: %v", time.Since(start), err)
-			}
-		}
-		wg.Wait()
-		if gone != 1 || failed != 9 || s.confirms.Load() != 1 {
-			t.Errorf("%d times gone, %d errors, %d confirms", gone, failed, s.confirms.Load())
-		}
-		time.Sleep(instance.DefaultNegativeTTL)
-		if exists, err := v2.InstanceExists(t.Context(), node); exists || err != nil || s.confirms.Load() != 2 {
-			t.Errorf("after the TTL: exists %t, %v, %d confirms", exists, err, s.confirms.Load())
-		}
-	})
-}
-
 // TestFoundByConfirmIsNotSlowed proves that only misses are.
 func TestFoundByConfirmIsNotSlowed(t *testing.T) {
 	t.Parallel()
@@ -197,7 +151,9 @@ func TestFoundByConfirmIsNotSlowed(t *testing.T) {
 func TestSlowedOneByOne(t *testing.T) {
 	t.Parallel()
 
-	v2 := newV2(newSource(instance.Absent(), instance.Absent()))
+	s := newSource(instance.Absent(), instance.Absent())
+	v2 := newV2(s)
+	prove(t, v2, s)
 	for i := range 5 {
 		if exists, err := v2.InstanceExists(t.Context(), newNode(fmt.Sprintf("sim://%d", i))); exists || err != nil {
 			t.Errorf("node %d: exists %t, %v", i, exists, err)
@@ -232,6 +188,10 @@ func TestErrors(t *testing.T) {
 			"without an ID the names are shown", newSource(instance.Absent(), instance.Absent()), "",
 			apierr.ErrNotFound, `find instance of node "node-1" with system UUID "4237": instance not found`,
 		},
+		"MissingWithoutUUID": {
+			"what is not known is not shown", newSource(instance.Absent(), instance.Absent()), "no UUID",
+			apierr.ErrNotFound, `find instance of node "node-1": instance not found`,
+		},
 		"Terminated": {
 			"a terminated instance is not there", newSource(found(instance.Terminated), found(instance.Terminated)), ownID,
 			cloudprovider.InstanceNotFound, "find instance sim://one: instance not found",
@@ -240,7 +200,11 @@ func TestErrors(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := newV2(tc.source).InstanceMetadata(t.Context(), newNode(tc.id))
+			node := newNode(tc.id)
+			if tc.id == "no UUID" {
+				node.Spec.ProviderID, node.Status.NodeInfo.SystemUUID = "", ""
+			}
+			got, err := newV2(tc.source).InstanceMetadata(t.Context(), node)
 			if got != nil || !errors.Is(err, tc.want) || err.Error() != tc.text {
 				t.Errorf("%s: got %v, %v", tc.reason, got, err)
 			}

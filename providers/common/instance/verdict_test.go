@@ -111,6 +111,7 @@ type combination struct {
 	age               ageCase
 	asked             askedCase
 	byName, keep, new bool // new: the node is tainted uninitialized
+	unproven          bool // no instance of any node was found before
 }
 
 // fewAges is for what age must not matter to.
@@ -127,7 +128,15 @@ func each(ages []ageCase, visit func(combination)) {
 						for _, byName := range bools {
 							for _, keep := range bools {
 								for _, fresh := range bools {
-									visit(combination{lookup, confirm, node, age, ask, byName, keep, fresh})
+									if !node.ours && (ask.ago != 0 || byName || keep) {
+										continue // decided before any of them counts
+									}
+									c := combination{lookup, confirm, node, age, ask, byName, keep, fresh, false}
+									visit(c)
+									if age.old && ask.ago == 0 {
+										c.unproven = true
+										visit(c)
+									}
 								}
 							}
 						}
@@ -139,8 +148,8 @@ func each(ages []ageCase, visit func(combination)) {
 }
 
 func (c combination) String() string {
-	return fmt.Sprintf("lookup %s, confirm %s, %s, %s, %s, byName %t, keep %t, new %t",
-		c.lookup.name, c.confirm.name, c.node.name, c.age.name, c.asked.name, c.byName, c.keep, c.new)
+	return fmt.Sprintf("lookup %s, confirm %s, %s, %s, %s, byName %t, keep %t, new %t, unproven %t",
+		c.lookup.name, c.confirm.name, c.node.name, c.age.name, c.asked.name, c.byName, c.keep, c.new, c.unproven)
 }
 
 // build makes the V2 and the node of the combination, with the Confirm of the
@@ -148,8 +157,14 @@ func (c combination) String() string {
 func (c combination) build(t *testing.T) (*instance.V2, *source, *v1.Node) {
 	t.Helper()
 	clk := clocktesting.NewFakePassiveClock(epoch.Add(-c.asked.ago))
-	s := newSource(instance.Absent(), instance.Absent())
+	s := newSource(found(instance.Running), instance.Absent())
 	v2 := instance.New(s, instance.Options{Provider: provider, DeleteByName: c.byName, KeepMissing: c.keep, Clock: clk})
+	if !c.unproven {
+		if exists, err := v2.InstanceExists(quiet(t), newNode("sim://other")); !exists || err != nil {
+			t.Fatalf("%s: another instance exists %t, %v", c, exists, err)
+		}
+	}
+	s.answer(instance.Absent(), instance.Absent())
 	node := newNode(c.node.id)
 	node.CreationTimestamp = metav1.NewTime(c.age.created)
 	if c.new {
@@ -170,13 +185,34 @@ func (c combination) build(t *testing.T) (*instance.V2, *source, *v1.Node) {
 	return v2, s, node
 }
 
-// mayAsk says that InstanceExists may ask the cloud itself.
-func (c combination) mayAsk() bool {
-	return c.node.ours && c.lookup.missing && (c.node.hasID || c.byName) && c.age.old && !c.keep && !c.asked.live
+// kept says that a missing instance never makes the node gone.
+func (c combination) kept() bool { return c.keep || !c.node.hasID && !c.byName }
+
+// confirmed is what a Confirm says, or said moments ago.
+func (c combination) confirmed() answerCase {
+	if c.asked.live {
+		return answerCase{name: "absent", missing: true}
+	}
+
+	return c.confirm
+}
+
+// proven says that an instance of some node was found.
+func (c combination) proven() bool {
+	return !c.unproven || c.lookup.name == "terminated" || c.confirm.name == "terminated"
+}
+
+// missing says that InstanceExists learns from the cloud itself that the
+// instance is missing, and certain that this is not because it is new.
+func (c combination) missing() (missing, certain bool) {
+	said := c.confirmed()
+	terminated := c.lookup.name == "terminated" || said.name == "terminated"
+
+	return said.missing, terminated || c.age.old
 }
 
 // TestGoneOnlyWhenCertain walks every combination of what can be known, and
-// finds "gone" only where all of it says so (design.md, Nodes).
+// finds "gone" only where all of it says so.
 func TestGoneOnlyWhenCertain(t *testing.T) {
 	t.Parallel()
 
@@ -187,15 +223,20 @@ func TestGoneOnlyWhenCertain(t *testing.T) {
 		exists, err := v2.InstanceExists(quiet(t), node)
 
 		isGone := !exists && err == nil
-		wantGone := c.mayAsk() && c.confirm.missing
+		mustConfirm := c.node.ours && c.lookup.missing && !c.kept()
+		missing, certain := c.missing()
+		wantGone := mustConfirm && missing && certain && c.proven()
 		wantExists := !c.node.ours && !c.node.tossed ||
-			c.node.ours && c.lookup.living ||
-			c.mayAsk() && c.confirm.living
+			c.node.ours && (c.lookup.living || c.lookup.missing && c.kept()) ||
+			mustConfirm && (c.confirmed().living || missing && !certain)
 		if isGone != wantGone || exists != wantExists {
 			t.Errorf("%s: exists %t, %v", c, exists, err)
 		}
+		if unproven := mustConfirm && missing && certain && !c.proven(); unproven != (instance.ReasonOf(err) == instance.ReasonNoInstanceFound) {
+			t.Errorf("%s: the reason of %v is %q", c, err, instance.ReasonOf(err))
+		}
 		wantConfirms := int64(0)
-		if c.mayAsk() {
+		if mustConfirm && !c.asked.live {
 			wantConfirms = 1
 		}
 		if got := s.confirms.Load(); got != wantConfirms {
@@ -225,7 +266,7 @@ func TestShutdownOnlyWhenSaid(t *testing.T) {
 		v2, s, node := c.build(t)
 		shutdown, err := v2.InstanceShutdown(quiet(t), node)
 
-		known := c.lookup.name == "running" || c.lookup.name == "stopped"
+		known := c.lookup.name == "running" || c.lookup.name == "stopped" || c.lookup.missing
 		wantErr := c.node.tossed || c.node.ours && !known
 		if (err != nil) != wantErr || shutdown != (c.node.ours && c.lookup.name == "stopped") {
 			t.Errorf("%s: shutdown %t, %v", c, shutdown, err)
@@ -249,19 +290,19 @@ func TestMetadataOfEveryAnswer(t *testing.T) {
 		got, err := v2.InstanceMetadata(quiet(t), node)
 
 		foreign := !c.node.ours && !c.node.tossed
-		ask := c.node.ours && c.lookup.missing && !c.asked.live
-		want := foreign || c.node.ours && c.lookup.living || ask && c.confirm.living
+		ask := c.node.ours && c.lookup.missing
+		want := foreign || c.node.ours && c.lookup.living || ask && c.confirmed().living
 		if (err == nil) != want {
 			t.Fatalf("%s: error %v", c, err)
 		}
 		if (got == nil) != (err != nil || foreign && c.new) {
 			t.Errorf("%s: metadata %v, %v", c, got, err)
 		}
-		if isMissing := errors.Is(err, apierr.ErrNotFound); ask && c.confirm.missing && !isMissing {
+		if isMissing := errors.Is(err, apierr.ErrNotFound); ask && c.confirmed().missing && !isMissing {
 			t.Errorf("%s: error is not ErrNotFound: %v", c, err)
 		}
 		wantConfirms := int64(0)
-		if ask {
+		if ask && !c.asked.live {
 			wantConfirms = 1
 		}
 		if s.confirms.Load() != wantConfirms || !c.node.ours && s.calls() != 0 {

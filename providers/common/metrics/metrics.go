@@ -55,6 +55,7 @@ type Set struct {
 
 	requests, throttled, snapshotRequests, logins, planSteps  *kmetrics.CounterVec
 	inFlight, lastSuccess, connected, sessions, configInvalid *kmetrics.GaugeVec
+	nodeInstanceFound                                         *kmetrics.GaugeVec
 	duration                                                  *kmetrics.HistogramVec
 
 	operations, sources, endpoints, kinds *limit
@@ -64,26 +65,27 @@ type Set struct {
 // providers use [New].
 func NewSet(registry Registry, clk clock.PassiveClock) *Set {
 	s := &Set{
-		clock:            clk,
-		ages:             newAges(clk),
-		requests:         newCounter(requests),
-		throttled:        newCounter(throttled),
-		snapshotRequests: newCounter(snapshotRequests),
-		logins:           newCounter(logins),
-		inFlight:         newGauge(inFlight),
-		lastSuccess:      newGauge(lastSuccess),
-		connected:        newGauge(connected),
-		sessions:         newGauge(sessions),
-		configInvalid:    newGauge(configInvalid),
-		planSteps:        newCounter(planSteps),
-		duration:         newHistogram(duration),
-		operations:       newLimit(maxOperations),
-		sources:          newLimit(maxPlaces),
-		endpoints:        newLimit(maxPlaces),
-		kinds:            newLimit(maxOperations),
+		clock:             clk,
+		ages:              newAges(clk),
+		requests:          newCounter(requests),
+		throttled:         newCounter(throttled),
+		snapshotRequests:  newCounter(snapshotRequests),
+		logins:            newCounter(logins),
+		inFlight:          newGauge(inFlight),
+		lastSuccess:       newGauge(lastSuccess),
+		connected:         newGauge(connected),
+		sessions:          newGauge(sessions),
+		configInvalid:     newGauge(configInvalid),
+		nodeInstanceFound: newGauge(nodeInstanceFound),
+		planSteps:         newCounter(planSteps),
+		duration:          newHistogram(duration),
+		operations:        newLimit(maxOperations),
+		sources:           newLimit(maxPlaces),
+		endpoints:         newLimit(maxPlaces),
+		kinds:             newLimit(maxOperations),
 	}
 	registry.MustRegister(s.requests, s.throttled, s.snapshotRequests, s.logins, s.planSteps,
-		s.inFlight, s.lastSuccess, s.connected, s.sessions, s.configInvalid, s.duration)
+		s.inFlight, s.lastSuccess, s.connected, s.sessions, s.configInvalid, s.nodeInstanceFound, s.duration)
 	registry.CustomMustRegister(s.ages)
 
 	return s
@@ -149,6 +151,11 @@ func (r *Recorder) Login(endpoint string, err error) {
 // ConfigInvalid notes whether the cloud-config file is one to be refused.
 func (r *Recorder) ConfigInvalid(yes bool) {
 	r.set.configInvalid.WithLabelValues(r.provider).Set(truth(yes))
+}
+
+// NodeInstanceFound records whether the instance of any Node was found.
+func (r *Recorder) NodeInstanceFound(yes bool) {
+	r.set.nodeInstanceFound.WithLabelValues(r.provider).Set(truth(yes))
 }
 
 // Step counts a step of a plan that has run. It fits plan.Plan.Apply.

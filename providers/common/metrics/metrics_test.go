@@ -316,6 +316,7 @@ func TestTableIsComplete(t *testing.T) {
 	r.Sessions("e", 1)
 	r.Login("e", nil)
 	r.ConfigInvalid(false)
+	r.NodeInstanceFound(true)
 	r.Snapshot("s").Observe(cache.Hit)
 	r.Step("k", nil)
 

@@ -80,6 +80,11 @@ var (
 		[]string{"provider"},
 		"1 while the cloud-config file has changed to something that this process refuses, otherwise 0.",
 	}
+	nodeInstanceFound = Metric{
+		"multicloud_ccm_node_instance_found", Gauge,
+		[]string{"provider"},
+		"1 once the instance of at least one Node was found since the start, otherwise 0. While it is 0, a missing instance deletes no Node: the region, account or server may be the wrong one.",
+	}
 	planSteps = Metric{
 		"multicloud_ccm_plan_steps_total", Counter,
 		[]string{"provider", "kind", "code"},
@@ -91,7 +96,7 @@ var (
 func All() []Metric {
 	all := []Metric{
 		requests, duration, throttled, inFlight, lastSuccess,
-		snapshotAge, snapshotRequests, connected, sessions, logins, configInvalid, planSteps,
+		snapshotAge, snapshotRequests, connected, sessions, logins, configInvalid, nodeInstanceFound, planSteps,
 	}
 	slices.SortFunc(all, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
 
