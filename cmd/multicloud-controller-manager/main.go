@@ -83,9 +83,13 @@ func addSubcommands(root *cobra.Command, subs ...*cobra.Command) {
 	}
 }
 
-// controllers are the framework's controllers and those that providers bring.
+// controllers are the framework's controllers, the one for Nodes with our start,
+// and those that providers bring.
 func controllers(providers []provider.Descriptor) map[string]app.ControllerInitFuncConstructor {
 	constructors := maps.Clone(app.DefaultInitFuncConstructors)
+	initNodes := constructors[names.CloudNodeController]
+	initNodes.Constructor = nodeController
+	constructors[names.CloudNodeController] = initNodes
 	for _, p := range providers {
 		maps.Copy(constructors, p.Controllers)
 		app.ControllersDisabledByDefault.Insert(p.ControllersOffByDefault...)

@@ -37,9 +37,13 @@ func (c *cloud) serveNodes() {
 	}, api, c.inventory, c.zones)
 	options := c.tuning.instances
 	options.Provider, options.DeleteByName = ProviderName, c.config.deleteByName
+	options.Metrics = metrics.New(ProviderName)
 	c.instances = instance.New(c.source, options)
 	c.routes = newRoutes(routesConfig{Cluster: id.Cluster, VPC: id.VPC, TableID: c.config.Global.RouteTableID}, api, c.source)
 }
+
+// SetNodeRequeue implements provider.NodeRequeuer.
+func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetRequeue(requeue) }
 
 // SetInformers lets Nodes be found by the instance they are on. It is called
 // before the informers start.

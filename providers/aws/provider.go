@@ -82,6 +82,7 @@ type cloud struct {
 var (
 	_ cloudprovider.Interface = (*cloud)(nil)
 	_ provider.Closer         = (*cloud)(nil)
+	_ provider.NodeRequeuer   = (*cloud)(nil)
 )
 
 // newCloud is the factory. Without a cloud-config, which is nil then, all is as
@@ -169,6 +170,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 			case <-running.Done():
 			}
 		})
+		c.start(c.instances.Run)
 		if recorder := c.newRecorder(builder); recorder != nil {
 			c.record(recorder)
 		}

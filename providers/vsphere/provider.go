@@ -19,6 +19,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/topology"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
@@ -85,6 +86,7 @@ type cloud struct {
 var (
 	_ cloudprovider.Interface = (*cloud)(nil)
 	_ provider.Closer         = (*cloud)(nil)
+	_ provider.NodeRequeuer   = (*cloud)(nil)
 )
 
 // newCloud is the factory. It checks everything that can be known offline and
@@ -120,6 +122,7 @@ func newCloudFrom(cfg *Config, labels map[string]string, t tuning) *cloud {
 	t.instances.Provider = ProviderName
 	t.instances.DeleteByName = cfg.deleteByName
 	t.instances.KeepMissing = cfg.skipNodeDeletion
+	t.instances.Metrics = metrics.New(ProviderName)
 	c := &cloud{config: cfg, tuning: t, source: newSource(cfg, labels)}
 	c.running, c.cancel = context.WithCancel(context.Background())
 	c.instances = instance.New(c.source, t.instances)
@@ -139,8 +142,12 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 		}()
 		c.recordEvents(builder)
 		c.background.Go(func() { c.keepTrying(builder) })
+		c.background.Go(func() { c.instances.Run(c.running) })
 	})
 }
+
+// SetNodeRequeue implements provider.NodeRequeuer.
+func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetRequeue(requeue) }
 
 // keepTrying connects. Until it has, every question about Nodes gets an error.
 func (c *cloud) keepTrying(builder cloudprovider.ControllerClientBuilder) {

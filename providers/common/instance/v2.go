@@ -178,15 +178,17 @@ func (v *V2) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovide
 	if !ours {
 		return untouched(node), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, v.opts.Timeout)
+	timeout, err := v.waiting.begin(node, v.opts.Timeout)
+	if err != nil {
+		return nil, v.report(node, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
 	result := v.lookup(ctx, ref)
 	_, lookupErr := result.Get()
 	metadata, err := v.metadataOf(ctx, node, ref, result)
-	if !Initialised(node) {
-		v.waiting.note(node, ref, err, result.IsAbsent() || lookupErr == nil)
-	}
+	v.waiting.end(node, ref, err, result.IsAbsent() || lookupErr == nil)
 	if err != nil {
 		return nil, v.report(node, err)
 	}

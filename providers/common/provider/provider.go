@@ -55,3 +55,11 @@ type Capability struct {
 type Closer interface {
 	Close(ctx context.Context) error
 }
+
+// NodeRequeuer is a cloud that notices when Nodes can be initialized which it
+// could not describe before. SetNodeRequeue gives it the function that queues a
+// Node of this name for initialization at once; it returns without waiting. It
+// is called before the controllers start, and again with leader migration.
+type NodeRequeuer interface {
+	SetNodeRequeue(requeue func(nodeName string))
+}

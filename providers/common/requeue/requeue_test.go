@@ -1,0 +1,299 @@
+package requeue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/controllers/node"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/requeue"
+)
+
+func TestMain(m *testing.M) {
+	utilruntime.ErrorHandlers = nil // they measure the time between errors of all tests
+	klog.SetLogger(klog.Logger{})
+	m.Run()
+}
+
+const provider = "sim"
+
+// machine is an instance in one of several places.
+type machine struct{ id string }
+
+func (m machine) ProviderID() string    { return m.id }
+func (m machine) State() instance.State { return instance.Running }
+
+// source answers for places, such as vCenters, that fail one by one.
+type source struct {
+	mu sync.Mutex
+	// failing are the places that fail, by name. An error of nil means that the
+	// place never answers.
+	failing map[string]error
+	// late makes the place fail only when an instance is described.
+	late    bool
+	lookups int
+}
+
+func (s *source) set(place string, err error, fails bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.failing, place)
+	if fails {
+		s.failing[place] = err
+	}
+}
+
+// count returns the number of Lookups so far.
+func (s *source) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.lookups
+}
+
+// ask returns the error of the place that has the instance.
+func (s *source) ask(ctx context.Context, id string) error {
+	place, _, _ := strings.Cut(strings.TrimPrefix(id, provider+"://"), "-")
+	s.mu.Lock()
+	err, fails := s.failing[place]
+	s.mu.Unlock()
+	if fails && err == nil {
+		<-ctx.Done()
+		err = ctx.Err()
+	}
+
+	return err
+}
+
+func (s *source) Accepts(string) error { return nil }
+
+func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
+	s.mu.Lock()
+	s.lookups++
+	s.mu.Unlock()
+	results := make([]instance.Result, len(refs))
+	var all sync.WaitGroup
+	for i, ref := range refs {
+		all.Go(func() {
+			results[i] = instance.Found(machine{ref.ProviderID})
+			if err := s.ask(ctx, ref.ProviderID); err != nil && !s.late {
+				results[i] = instance.Failed(fmt.Errorf("look %s up: %w", ref, err))
+			}
+		})
+	}
+	all.Wait()
+
+	return results
+}
+
+func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+	return s.Lookup(ctx, []instance.Ref{ref})[0]
+}
+
+func (s *source) Metadata(ctx context.Context, _ *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
+	return &cloudprovider.InstanceMetadata{InstanceType: "small"}, s.ask(ctx, found.ProviderID())
+}
+
+// cloud is a provider with nothing but Nodes.
+type cloud struct {
+	cloudprovider.Interface
+
+	nodes *instance.V2
+}
+
+func (c cloud) Instances() (cloudprovider.Instances, bool)     { return nil, false }
+func (c cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return c.nodes, true }
+
+// fixture is the framework's controller on a fake API, with the source.
+type fixture struct {
+	t      *testing.T
+	source *source
+	client *fake.Clientset
+	nodes  []string
+}
+
+// run starts the controller as the binary does, in a bubble, and calls the test.
+func run(t *testing.T, s *source, test func(f *fixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		f := &fixture{t: t, source: s, client: fake.NewClientset()}
+		s.failing = map[string]error{}
+		factory := informers.NewSharedInformerFactory(f.client, 0)
+		nodes := requeue.New(factory.Core().V1().Nodes())
+		v2 := instance.New(s, instance.Options{Provider: provider})
+		controller, err := node.NewCloudNodeController(nodes, f.client, cloud{nodes: v2}, 5*time.Minute, 20, 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v2.SetRequeue(nodes.Requeue)
+		var all sync.WaitGroup
+		all.Go(func() { v2.Run(ctx) })
+		all.Go(func() { controller.RunWithContext(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
+		factory.Start(ctx.Done())
+		cache.WaitForCacheSync(ctx.Done(), nodes.Informer().HasSynced)
+		test(f)
+		time.Sleep(time.Second) // let Events be written
+		cancel()
+		all.Wait()
+		factory.Shutdown()
+		time.Sleep(time.Hour) // let the queue's delayed items and tickers end
+	})
+}
+
+// join registers Nodes in a place.
+func (f *fixture) join(place string, n int) {
+	f.t.Helper()
+	for range n {
+		name := fmt.Sprintf("%s-%d", place, len(f.nodes))
+		f.nodes = append(f.nodes, name)
+		object := kubetest.Node(name, kubetest.Tainted(), kubetest.ProviderID(provider+"://"+name), kubetest.CreatedAt(time.Now()))
+		if err := f.client.Tracker().Add(object); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// uninitialized counts the Nodes of a place that carry the taint.
+func (f *fixture) uninitialized(place string) int {
+	f.t.Helper()
+	n := 0
+	for _, name := range f.nodes {
+		object, err := f.client.Tracker().Get(v1.SchemeGroupVersion.WithResource("nodes"), "", name)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if strings.HasPrefix(name, place) && !instance.Initialised(object.(*v1.Node)) {
+			n++
+		}
+	}
+
+	return n
+}
+
+// within waits until all Nodes of a place are initialized.
+func (f *fixture) within(place string, limit time.Duration) {
+	f.t.Helper()
+	begun := time.Now()
+	for f.uninitialized(place) > 0 {
+		if time.Since(begun) > limit {
+			f.t.Fatalf("%d nodes of %s are not initialized after %s", f.uninitialized(place), place, limit)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// TestRecovery: however long an outage was, the Nodes that waited through it are
+// initialized soon after its end, and it costs no more than one Lookup for all
+// of them every five seconds.
+func TestRecovery(t *testing.T) {
+	t.Parallel()
+
+	failures := map[string]error{
+		"unavailable": apierr.ErrUnavailable, "throttled": apierr.ErrThrottled, "denied": apierr.ErrDenied, "hanging": nil,
+	}
+	for name, failure := range failures {
+		for _, outage := range []time.Duration{10 * time.Second, 100 * time.Second, 30 * time.Minute} {
+			for _, late := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s for %s, late %t", name, outage, late), func(t *testing.T) {
+					t.Parallel()
+					run(t, &source{late: late}, func(f *fixture) {
+						f.source.set("a", failure, true)
+						f.join("a", 30)
+						time.Sleep(outage)
+						if got := f.uninitialized("a"); got != 30 {
+							t.Fatalf("%d nodes wait", got)
+						}
+						f.source.set("a", nil, false)
+						f.within("a", 15*time.Second)
+						each, rounds := 30*2, int(outage/(5*time.Second))+3
+						if got := f.source.count(); got > each+rounds {
+							t.Errorf("%d lookups", got)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestHealthyPlaceIsNotSlowed: while one of two places is down, Nodes of the
+// other one are initialized as ever.
+func TestHealthyPlaceIsNotSlowed(t *testing.T) {
+	t.Parallel()
+
+	for name, failure := range map[string]error{"unavailable": apierr.ErrUnavailable, "hanging": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, &source{}, func(f *fixture) {
+				f.source.set("b", failure, true)
+				f.join("b", 100)
+				time.Sleep(time.Minute)
+				for range 30 {
+					f.join("a", 3)
+					f.within("a", 2*time.Second)
+					time.Sleep(20 * time.Second)
+				}
+				if got := f.uninitialized("b"); got != 100 {
+					t.Errorf("%d nodes of b wait", got)
+				}
+				f.source.set("b", nil, false)
+				f.within("b", 15*time.Second)
+			})
+		})
+	}
+}
+
+// TestOtherFailuresAreNotRepeated: what the cloud has answered is left to the
+// backoff of the queue.
+func TestOtherFailuresAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	run(t, &source{}, func(f *fixture) {
+		f.source.set("a", errors.New("not tagged"), true)
+		f.join("a", 1)
+		time.Sleep(30 * time.Minute)
+		if got := f.source.count(); got > 25 { // 5 ms doubling to 1000 s
+			t.Errorf("%d lookups", got)
+		}
+		f.source.set("a", nil, false)
+		f.within("a", 20*time.Minute)
+	})
+}
+
+// TestDeletedNodeIsNotQueued: a Node that went away while it waited is forgotten
+// at the end of the outage.
+func TestDeletedNodeIsNotQueued(t *testing.T) {
+	t.Parallel()
+	run(t, &source{}, func(f *fixture) {
+		f.source.set("a", apierr.ErrUnavailable, true)
+		f.join("a", 1)
+		time.Sleep(time.Minute)
+		if err := f.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("nodes"), "", f.nodes[0]); err != nil {
+			t.Fatal(err)
+		}
+		f.source.set("a", nil, false)
+		time.Sleep(time.Minute)
+		before := f.source.count()
+		time.Sleep(time.Minute)
+		if got := f.source.count() - before; got != 0 {
+			t.Errorf("%d lookups for a node that is gone", got)
+		}
+	})
+}
