@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	restclient "k8s.io/client-go/rest"
+	cloudprovider "k8s.io/cloud-provider"
+	ccmconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/cloud-provider/names"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+	controllermanager "k8s.io/controller-manager/app"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+)
+
+// nodeCloud is a cloud that leaves its Nodes alone.
+type nodeCloud struct {
+	fakeCloud
+
+	asked   chan string
+	requeue func(nodeName string)
+}
+
+var _ provider.NodeRequeuer = (*nodeCloud)(nil)
+
+func (c *nodeCloud) Instances() (cloudprovider.Instances, bool) { return nil, false }
+func (c *nodeCloud) InstancesV2() (cloudprovider.InstancesV2, bool) {
+	return nodeInstances{nil, c.asked}, true
+}
+func (c *nodeCloud) SetNodeRequeue(requeue func(nodeName string)) { c.requeue = requeue }
+
+// nodeInstances reports each Node that it is asked about.
+type nodeInstances struct {
+	cloudprovider.InstancesV2
+
+	asked chan<- string
+}
+
+func (n nodeInstances) InstanceMetadata(_ context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	n.asked <- node.Name
+	return nil, nil //nolint:nilnil // it leaves the Node alone
+}
+
+// clients gives every controller the same client.
+type clients struct {
+	cloudprovider.ControllerClientBuilder
+
+	client kubernetes.Interface
+}
+
+func (c clients) ClientOrDie(string) kubernetes.Interface { return c.client }
+
+// TestNodeControllerRequeues: the controller that is started for Nodes gives the
+// provider a function that works.
+func TestNodeControllerRequeues(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset(kubetest.Node("one", kubetest.Tainted()))
+	config := ccmconfig.Config{
+		LoopbackClientConfig: &restclient.Config{},
+		ClientBuilder:        clients{client: client},
+		SharedInformers:      informers.NewSharedInformerFactory(client, 0),
+	}
+	config.ComponentConfig.NodeStatusUpdateFrequency.Duration = time.Hour
+	config.ComponentConfig.NodeController.ConcurrentNodeSyncs = 1
+	config.ComponentConfig.NodeController.ConcurrentNodeStatusUpdates = 1
+	cloud := &nodeCloud{asked: make(chan string, 100)}
+
+	constructor := controllers(nil)[names.CloudNodeController]
+	start := constructor.Constructor(constructor.InitContext, config.Complete(), cloud)
+	_, started, err := start(t.Context(), controllermanager.ControllerContext{
+		ControllerManagerMetrics: controllersmetrics.NewControllerManagerMetrics("test"),
+	})
+	if !started || err != nil {
+		t.Fatalf("started %t, %v", started, err)
+	}
+	config.SharedInformers.Start(t.Context().Done())
+	await := func(what string) {
+		t.Helper()
+		select {
+		case <-cloud.asked:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s: the Node is not handled", what)
+		}
+	}
+	await("at the start")
+	cloud.requeue("one")
+	await("queued again")
+	cloud.requeue("nobody")
+}
