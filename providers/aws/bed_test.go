@@ -166,6 +166,15 @@ func node(id string, options ...kubetest.NodeOption) *v1.Node {
 	return kubetest.Node("node-"+id, append(old, options...)...)
 }
 
+// prove lets the provider find an instance, without which no missing one is gone.
+func (r *region) prove(c *cloud) {
+	r.t.Helper()
+	n := node(r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "prover"}))
+	if exists, err := c.instances.InstanceExists(r.t.Context(), n); !exists || err != nil {
+		r.t.Fatalf("InstanceExists of an instance is %t, %v", exists, err)
+	}
+}
+
 // parallel does the work for every item, several at a time.
 func parallel[T any](workers int, items []T, work func(T)) {
 	next := make(chan T)

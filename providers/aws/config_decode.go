@@ -8,14 +8,11 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
-
-// regionOfZone is the part of an availability zone's name, or of a local zone's,
-// that names the region.
-var regionOfZone = regexp.MustCompile(`^([a-zA-Z]+-)+\d+`)
 
 // decodeProblems tells all that is wrong with a cloud-config.
 func decodeProblems(file *config.File) config.Problems {
@@ -107,7 +104,7 @@ func (r *resolver) chooseRegion() {
 	if g.Zone == "" {
 		return
 	}
-	region := regionOfZone.FindString(g.Zone)
+	region := inventory.RegionOfZone(g.Zone)
 	switch {
 	case region == "":
 		r.errorf("Zone", "%q is not an availability zone such as us-west-2a", g.Zone)
@@ -150,7 +147,7 @@ func (r *resolver) chooseFamilies() {
 		}
 	}
 	if len(r.config.families) == 0 {
-		r.errorf("NodeIPFamilies", "no family is left for node addresses: there are ipv4 and ipv6")
+		r.errorf("NodeIPFamilies", "no family is left for node addresses in %q: a line can say ipv4 or ipv6", []string(g.NodeIPFamilies))
 	}
 }
 

@@ -181,7 +181,7 @@ func TestProblems(t *testing.T) {
 		}},
 		"no family": {"W30: no usable family", "[Global]\nNodeIPFamilies = ipv4,ipv6", []string{
 			`warning: aws.conf:2:1: [Global] NodeIPFamilies: "ipv4,ipv6" is ignored: a line can say ipv4 or ipv6`,
-			`error: aws.conf:2:1: [Global] NodeIPFamilies: no family is left for node addresses: there are ipv4 and ipv6`,
+			`error: aws.conf:2:1: [Global] NodeIPFamilies: no family is left for node addresses in ["ipv4,ipv6"]: a line can say ipv4 or ipv6`,
 		}},
 		"family twice": {"§1", "[Global]\nNodeIPFamilies = ipv4\nNodeIPFamilies = ipv4", []string{
 			`warning: aws.conf:3:1: [Global] NodeIPFamilies: ipv4 is there twice`,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,12 +28,18 @@ import (
 // have 200 values together.
 const maxPods = 150
 
-// errNoInterface means that EC2 has answered: a Fargate node is not there.
-var errNoInterface = apierr.Mark(apierr.ErrNotFound, errors.New("no network interface has the node's address"))
+var (
+	// errNoInterface means that EC2 has answered: a Fargate node is not there.
+	errNoInterface = apierr.Mark(apierr.ErrNotFound, errors.New("no network interface in use has the node's address"))
+	// errPodGone means that there is not even an interface on its way to be
+	// attached: what has been a Node is gone for good.
+	errPodGone = apierr.Mark(apierr.ErrNotFound, errors.New("no network interface has the node's address"))
+)
 
 // pod is a Fargate node: a machine of which only the network interface shows.
 // It is shared and not changed once handed out.
 type pod struct {
+	attached   bool
 	zone       string
 	ipv4, ipv6 netip.Addr
 	dnsName    string
@@ -75,21 +82,26 @@ func (f *fargate) find(ctx context.Context, name string) (*pod, error) {
 	return found, nil
 }
 
-// confirm asks EC2 itself about one Fargate node.
+// confirm asks EC2 itself about one Fargate node. It looks at interfaces in any
+// state, so that errPodGone is certain.
 func (f *fargate) confirm(ctx context.Context, name string) (*pod, error) {
 	addr, err := fargateAddress(name)
 	if err != nil {
 		return nil, err
 	}
-	answers, err := f.describe(ctx, []netip.Addr{addr})
-	if err == nil {
-		err = answers[addr].Err
-	}
+	found, err := f.list(ctx, f.filters(addr))
 	if err != nil {
 		return nil, fmt.Errorf("confirm network interface of %s: %w", name, err)
 	}
-	f.pods.Forget(addr) // it may be remembered as missing
-	return answers[addr].Value, nil
+	if len(found[addr]) == 0 {
+		return nil, fmt.Errorf("confirm network interface of %s: %w", name, errPodGone)
+	}
+	only := onlyPod(addr, slices.DeleteFunc(found[addr], func(p *pod) bool { return !p.attached }))
+	if only.Err != nil {
+		return nil, fmt.Errorf("confirm network interface of %s: %w", name, only.Err)
+	}
+	f.pods.Forget(addr) // it may be kept as missing
+	return only.Value, nil
 }
 
 // fargateAddress reads the address in the name of a Fargate node:
@@ -109,10 +121,25 @@ func fargateAddress(name string) (netip.Addr, error) {
 	return addr, nil
 }
 
-// describe asks EC2 for network interfaces by their private address.
+// describe asks EC2 for attached network interfaces by their private address.
 func (f *fargate) describe(ctx context.Context, addrs []netip.Addr) (map[netip.Addr]batch.Result[*pod], error) {
-	found := make(map[netip.Addr][]*pod, len(addrs))
-	for pages := ec2.NewDescribeNetworkInterfacesPaginator(f.api, f.question(addrs)); pages.HasMorePages(); {
+	attached := types.Filter{Name: aws.String("attachment.status"), Values: []string{string(types.AttachmentStatusAttached)}}
+	found, err := f.list(ctx, append([]types.Filter{attached}, f.filters(addrs...)...))
+	if err != nil {
+		return nil, err
+	}
+	results := make(map[netip.Addr]batch.Result[*pod], len(addrs))
+	for _, addr := range addrs {
+		results[addr] = onlyPod(addr, found[addr])
+	}
+	return results, nil
+}
+
+// list asks EC2 for network interfaces, by their private address.
+func (f *fargate) list(ctx context.Context, filters []types.Filter) (map[netip.Addr][]*pod, error) {
+	found := map[netip.Addr][]*pod{}
+	input := &ec2.DescribeNetworkInterfacesInput{Filters: filters}
+	for pages := ec2.NewDescribeNetworkInterfacesPaginator(f.api, input); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("describe network interfaces: %w", err)
@@ -125,26 +152,20 @@ func (f *fargate) describe(ctx context.Context, addrs []netip.Addr) (map[netip.A
 			found[p.ipv4] = append(found[p.ipv4], p)
 		}
 	}
-	answers := make(map[netip.Addr]batch.Result[*pod], len(addrs))
-	for _, addr := range addrs {
-		answers[addr] = onlyPod(addr, found[addr])
-	}
-	return answers, nil
+	return found, nil
 }
 
-func (f *fargate) question(addrs []netip.Addr) *ec2.DescribeNetworkInterfacesInput {
+// filters are those for interfaces with one of these addresses.
+func (f *fargate) filters(addrs ...netip.Addr) []types.Filter {
 	values := make([]string, len(addrs))
 	for i, addr := range addrs {
 		values[i] = addr.String()
 	}
-	filters := []types.Filter{
-		awstype.Filter("attachment.status", string(types.AttachmentStatusAttached)),
-		awstype.Filter("private-ip-address", values...),
-	}
+	filters := []types.Filter{awstype.Filter("private-ip-address", values...)}
 	if f.vpc != "" {
 		filters = append(filters, awstype.Filter("vpc-id", f.vpc))
 	}
-	return &ec2.DescribeNetworkInterfacesInput{Filters: filters}
+	return filters
 }
 
 func onlyPod(addr netip.Addr, found []*pod) batch.Result[*pod] {
@@ -159,6 +180,7 @@ func onlyPod(addr netip.Addr, found []*pod) batch.Result[*pod] {
 
 func toPod(in *types.NetworkInterface) *pod {
 	p := &pod{zone: aws.ToString(in.AvailabilityZone), dnsName: aws.ToString(in.PrivateDnsName)}
+	p.attached = in.Attachment != nil && in.Attachment.Status == types.AttachmentStatusAttached
 	p.ipv4, _ = address.Parse(aws.ToString(in.PrivateIpAddress)) // what has none is not asked for
 	for _, ip := range in.Ipv6Addresses {
 		if p.ipv6, _ = address.Parse(aws.ToString(ip.Ipv6Address)); p.ipv6.IsValid() {

@@ -95,8 +95,8 @@ func TestFargateGone(t *testing.T) {
 	r.Gate().Mend()
 	r.RemoveInterface(pod.InterfaceID)
 	exists("§6: no network interface", false, false)
-	if _, err := c.instances.InstanceShutdown(t.Context(), n); err == nil {
-		t.Error("§6: a node that is not there is no answer")
+	if shutdown, err := c.instances.InstanceShutdown(t.Context(), n); shutdown || err != nil {
+		t.Errorf("a node that is not there is not shut down: %t, %v", shutdown, err)
 	}
 	back := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"], PrivateIP: pod.PrivateIP})
 	if back.PrivateIP != pod.PrivateIP {
@@ -104,6 +104,33 @@ func TestFargateGone(t *testing.T) {
 	}
 	if _, err := c.instances.InstanceMetadata(t.Context(), n); err != nil {
 		t.Errorf("a missing node is remembered for ever: %v", err)
+	}
+}
+
+// TestFargateGoneWhileYoung: without any network interface of its address a
+// Fargate node is gone whatever its age. One that is not attached, yet or any
+// more, makes only an old one gone.
+func TestFargateGoneWhileYoung(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(quickly)
+	r.prove(c)
+	gone := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"]})
+	loose := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"], Attachment: "detaching"})
+	r.RemoveInterface(gone.InterfaceID)
+	for name, tc := range map[string]struct {
+		node   *v1.Node
+		age    time.Duration
+		exists bool
+	}{
+		"no interface":       {fargateOf(gone), time.Minute, false},
+		"not attached":       {fargateOf(loose), time.Minute, true},
+		"not attached later": {fargateOf(loose), time.Hour, false},
+	} {
+		tc.node.CreationTimestamp.Time = time.Now().Add(-tc.age)
+		if exists, err := c.instances.InstanceExists(t.Context(), tc.node); exists != tc.exists || err != nil {
+			t.Errorf("%s: InstanceExists is %t, %v", name, exists, err)
+		}
 	}
 }
 

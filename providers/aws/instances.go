@@ -173,12 +173,17 @@ func (s *source) answer(ctx context.Context, ref instance.Ref, ask questions) in
 }
 
 // identify gives what names a Ref's instance: its provider ID, or what is known
-// of its name. It is empty where EC2 has to be asked for the name.
+// of its name. It is empty where EC2 has to be asked for the name. A provider ID
+// of another region is an error: the configured one knows nothing about it.
 func (s *source) identify(ref instance.Ref) (id string, err error) {
-	if ref.ProviderID != "" {
-		return inventory.ParseProviderID(ref.ProviderID)
+	if ref.ProviderID == "" {
+		return s.identifyName(ref.NodeName)
 	}
-	return s.identifyName(ref.NodeName)
+	if region := inventory.RegionOf(ref.ProviderID); region != "" && region != s.config.Region {
+		return "", instance.WithReason(instance.ReasonOtherRegion, fmt.Errorf(
+			"provider ID %q is in region %s, and the cloud-config is for %s, whose EC2 does not know it", ref.ProviderID, region, s.config.Region))
+	}
+	return inventory.ParseProviderID(ref.ProviderID)
 }
 
 // identifyName gives the ID of a Node's instance as far as it is known without
@@ -203,6 +208,8 @@ func result(found instance.Instance, err error) instance.Result {
 	switch {
 	case err == nil:
 		return instance.Found(found)
+	case errors.Is(err, errPodGone):
+		return instance.Gone()
 	case errors.Is(err, inventory.ErrAbsent), errors.Is(err, errNoInterface):
 		return instance.Absent()
 	case errors.Is(err, inventory.ErrUntagged):

@@ -5,11 +5,13 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
@@ -43,14 +45,19 @@ func TestStates(t *testing.T) {
 				t.Errorf("%s: InstanceExists is %t, %v", tc.reason, exists, err)
 			}
 			shutdown, err := c.instances.InstanceShutdown(t.Context(), n)
-			if shutdown != tc.shutdown || (err == nil) != tc.exists {
+			if shutdown != tc.shutdown || err != nil {
 				t.Errorf("%s: InstanceShutdown is %t, %v", tc.reason, shutdown, err)
 			}
 		})
 	}
 }
 
-// TestGone: what makes a Node gone, and what does not (§5, design.md "Nodes").
+// old is a Node that was registered long ago.
+func old(providerID string) *v1.Node {
+	return kubetest.Node("x", kubetest.ProviderID(providerID), kubetest.CreatedAt(time.Unix(1, 0)))
+}
+
+// TestGone: what makes a Node gone, and what does not.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	const dead = "i-0123456789abcdef0"
@@ -69,11 +76,16 @@ func TestGone(t *testing.T) {
 		"no EC2 there":      {"design.md: no answer says nothing", node(dead), front.Drop(), false, true},
 		"wrong page":        {"design.md: a proxy's page says nothing", node(dead), front.Status(404), false, true},
 		"login page":        {"design.md: nor does one that is well-formed", node(dead), loginPage, false, true},
-		"young":             {"design.md: younger than 5 minutes", node(dead, kubetest.CreatedAt(time.Now())), nil, false, true},
-		"no providerID":     {"§5 [B]: an error", kubetest.Node("nobody", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, true},
+		"young":             {"it may not be visible yet", node(dead, kubetest.CreatedAt(time.Now())), nil, false, false},
+		"no providerID":     {"kept, without an error at each pass", kubetest.Node("nobody", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
+		"other region":      {"our region knows nothing about it", kubetest.Node("x", kubetest.ProviderID("aws:///eu-central-1a/"+dead)), nil, false, true},
+		"other local zone":  {"it belongs to another region", kubetest.Node("x", kubetest.ProviderID("aws:///us-east-1-bos-1a/"+dead)), nil, false, true},
+		"local zone":        {"it belongs to the region", old("aws:///us-west-2-lax-1a/" + dead), nil, true, false},
+		"wavelength zone":   {"it belongs to the region", old("aws:///us-west-2-wl1-sfo-wlz-1/" + dead), nil, true, false},
+		"no zone":           {"the ID does not tell the region", old("aws:////" + dead), nil, true, false},
 		"another cloud":     {"W27: left alone", node(dead, kubetest.ProviderID("gce://p/z/"+dead)), nil, false, false},
 		"volume":            {"§4: a parse error is an error", node("vol-1"), nil, false, true},
-		"resource name":     {"§4: no providerID is an error", kubetest.Node(dead+".ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, true},
+		"resource name":     {"kept like any without a providerID", kubetest.Node(dead+".ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
 		"bad resource name": {"§4: no instance ID in it", kubetest.Node("i-.ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, true},
 	}
 	for name, tc := range cases {
@@ -81,6 +93,7 @@ func TestGone(t *testing.T) {
 			t.Parallel()
 			r := newRegion(t, sim.Options{})
 			c := r.connect(quickly)
+			r.prove(c)
 			if tc.fault != nil {
 				r.Gate().Break(front.Any, front.Always(), tc.fault)
 			}
@@ -89,6 +102,44 @@ func TestGone(t *testing.T) {
 				t.Errorf("%s: InstanceExists is %t, %v", tc.reason, exists, err)
 			}
 		})
+	}
+}
+
+// TestOtherRegion: the Nodes of a copied configuration, or of one with the wrong
+// region, are kept, and their user hears why.
+func TestOtherRegion(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(quickly)
+	recorder := record.NewFakeRecorder(10)
+	c.instances.SetRecorder(recorder)
+	for name, tc := range map[string]struct {
+		node   *v1.Node
+		reason instance.Reason
+	}{
+		"another region": {old("aws:///eu-central-1a/i-0123456789abcdef0"), instance.ReasonOtherRegion},
+		"Fargate":        {old("aws:///eu-central-1a/x/fargate-ip-10-0-1-2.ec2.internal"), instance.ReasonOtherRegion},
+		"nothing found":  {old("aws:///us-west-2a/i-0123456789abcdef0"), instance.ReasonNoInstanceFound},
+	} {
+		exists, err := c.instances.InstanceExists(t.Context(), tc.node)
+		if exists || instance.ReasonOf(err) != tc.reason {
+			t.Errorf("%s: InstanceExists is %t, %v", name, exists, err)
+		}
+		if event := <-recorder.Events; !strings.Contains(event, "Warning "+string(tc.reason)) {
+			t.Errorf("%s: the event is %q", name, event)
+		}
+	}
+}
+
+// TestTerminatedYoungIsGone: EC2 lists a terminated instance for a while, which
+// says more than that it is not visible yet.
+func TestTerminatedYoungIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	c := r.connect(quickly)
+	n := node(r.seed.AddNode(sim.InstanceSpec{State: sim.Terminated}), kubetest.CreatedAt(time.Now()), kubetest.Tainted())
+	if exists, err := c.instances.InstanceExists(t.Context(), n); exists || err != nil {
+		t.Errorf("InstanceExists is %t, %v", exists, err)
 	}
 }
 
@@ -105,6 +156,7 @@ func TestGoneByName(t *testing.T) {
 	r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "tagged"})
 	r.AddInstance(sim.InstanceSpec{PrivateDNSName: "untagged", InterfaceSpec: sim.InterfaceSpec{Subnet: r.seed.Private["us-west-2a"]}})
 	c := r.connectFile(quickly, r.file()+"[NodeDeletion]\nby-name = true\n")
+	r.prove(c)
 	cases := map[string]struct {
 		reason string
 		exists bool

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -24,7 +25,7 @@ func lifecycleFlaws() map[string]flaw {
 		},
 		"never shut down": {
 			constant(false), "it is",
-			[]string{stopped, "a suspended instance exists and is shut down", "a deleted instance is not shut down"},
+			[]string{stopped, "a suspended instance exists and is shut down"},
 		},
 		"stopped is gone": {
 			answering(func(n *nodesWith, whole cloudprovider.InstancesV2, _ *simSource) {
@@ -39,7 +40,7 @@ func lifecycleFlaws() map[string]flaw {
 			answering(func(n *nodesWith, _ cloudprovider.InstancesV2, _ *simSource) {
 				n.exists = func(context.Context, *v1.Node) (bool, error) { return true, nil }
 			}), "it exists",
-			[]string{gone, "a deleted instance makes a young node an error", "a successor of the same name is another instance"},
+			[]string{gone, "a successor of the same name is another instance"},
 		},
 		"never exists": {
 			answering(func(n *nodesWith, _ cloudprovider.InstancesV2, _ *simSource) {
@@ -50,15 +51,28 @@ func lifecycleFlaws() map[string]flaw {
 		"gone while young": {
 			simBuild{options: func(o *instance.Options) { o.MinAge = 1 }},
 			"the node is gone",
-			[]string{"a deleted instance makes a young node an error"},
+			[]string{"a deleted instance keeps a young node"},
 		},
 		"gone by name": {
 			simBuild{options: func(o *instance.Options) { o.DeleteByName = true }},
 			"the node is gone",
 			[]string{"a node without providerID is never gone"},
 		},
-		"error for ever": {
-			simBuild{options: func(o *instance.Options) { o.KeepMissing = true }}, "the instance is missing", []string{gone},
+		"kept for ever": {
+			simBuild{options: func(o *instance.Options) { o.KeepMissing = true }}, "it exists", []string{gone},
+		},
+		"kept with an error": {
+			answering(func(n *nodesWith, whole cloudprovider.InstancesV2, _ *simSource) {
+				n.exists = func(ctx context.Context, node *v1.Node) (bool, error) {
+					exists, err := whole.InstanceExists(ctx, node)
+					if _, missing := whole.InstanceMetadata(ctx, node); exists && errors.Is(missing, cloudprovider.InstanceNotFound) {
+						return false, missing
+					}
+
+					return exists, err
+				}
+			}), "a node that is not gone is kept without an error",
+			[]string{"a deleted instance keeps a young node", "a node without providerID is never gone"},
 		},
 		"name before ID": {
 			sourcing(func(s *simSource) {

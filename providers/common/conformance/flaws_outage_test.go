@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -26,7 +27,8 @@ func outageFlaws() map[string]flaw {
 			}), "InstanceExists of node", failing("from the start"),
 		},
 		"miss is gone": {
-			simBuild{source: func(s *simSource) instance.Source { return &hasty{simSource: s} }}, "is gone", failing("later"),
+			simBuild{source: func(s *simSource) instance.Source { return &hasty{simSource: s} }}, "is gone",
+			failing("later", Unreachable, Refusing, Throttling), // a hanging one is given up before it fails
 		},
 		"error is shut down": {
 			answering(func(n *nodesWith, whole cloudprovider.InstancesV2, _ *simSource) {
@@ -55,10 +57,14 @@ func outageFlaws() map[string]flaw {
 			simBuild{client: func(c *simClient) { c.stubborn = true }}, "no session", failing("later", Refusing),
 		},
 		"deaf to its caller": {
-			simBuild{client: func(c *simClient) { c.deaf = true }}, "goes on after", []string{"a caller that gives up is let go"},
+			answering(func(n *nodesWith, whole cloudprovider.InstancesV2, _ *simSource) {
+				n.exists = func(ctx context.Context, node *v1.Node) (bool, error) {
+					return whole.InstanceExists(context.WithoutCancel(ctx), node)
+				}
+			}), "goes on after", []string{"a caller that gives up is let go"},
 		},
 		"deaf to its own deadline": {
-			simBuild{client: func(c *simClient) { c.deaf = true }}, "did not return", failing("later", Hanging),
+			simBuild{options: func(o *instance.Options) { o.Timeout = time.Hour }}, "did not return", failing("later", Hanging),
 		},
 	}
 }

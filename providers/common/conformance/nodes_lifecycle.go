@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
 )
 
 // lifecycleCases are about instances that stop, start and go.
@@ -17,7 +18,7 @@ func lifecycleCases() []nodeCase {
 			leftOut: func(without Capabilities) bool { return without.Suspend },
 		},
 		{name: "a deleted instance makes an old node gone", run: deletedIsGone},
-		{name: "a deleted instance makes a young node an error", run: deletedYoungIsError},
+		{name: "a deleted instance keeps a young node", run: deletedYoungIsKept},
 		{name: "a node without providerID is never gone", run: withoutIDIsNeverGone},
 		{name: "a deleted instance is not shut down", run: deletedIsNotShutDown},
 		{name: "a successor of the same name is another instance", run: successorIsAnother},
@@ -102,11 +103,12 @@ func deletedIsGone(b *bed) {
 	}
 }
 
-// neverGone waits until it is known that the node's instance is missing, which
-// must be an error, and then looks that the node is not gone later.
+// neverGone waits until it is known that the node's instance is missing, and
+// then checks that the node is kept without an error: the framework logs one at
+// each of its passes.
 func (b *bed) neverGone(node *v1.Node) {
 	b.t.Helper()
-	notGone := func() error {
+	kept := func() error {
 		exists, err := b.exists(node)
 		if !exists && err == nil {
 			b.t.Fatal("the node is gone")
@@ -114,18 +116,25 @@ func (b *bed) neverGone(node *v1.Node) {
 
 		return err
 	}
-	b.eventually("InstanceExists of a deleted instance is an error", func() error {
-		if notGone() == nil {
-			return errors.New("it exists")
+	b.eventually("InstanceMetadata of a deleted instance is not found", func() error {
+		_ = kept()
+		if _, err := b.metadata(node); !errors.Is(err, cloudprovider.InstanceNotFound) {
+			return fmt.Errorf("it is %w", err)
 		}
 
 		return nil
 	})
-	b.always(func() { _ = notGone() })
+	b.eventually("a node that is not gone is kept without an error", kept)
+	b.always(func() {
+		_ = kept()
+		if shutdown, _ := b.shutdown(node); shutdown {
+			b.t.Error("the node is shut down")
+		}
+	})
 }
 
-// deletedYoungIsError: a node may be faster than the cloud's listing.
-func deletedYoungIsError(b *bed) {
+// deletedYoungIsKept: a node may be faster than the cloud's listing.
+func deletedYoungIsKept(b *bed) {
 	m := b.create()
 	b.connect()
 	b.initialise(m)
@@ -150,17 +159,20 @@ func deletedIsNotShutDown(b *bed) {
 	b.initialise(m)
 	b.cloud.Delete(b.t, m.Ref)
 	node := newNode(m.Ref)
-	b.eventually("InstanceShutdown of a deleted instance is an error", func() error {
-		shutdown, err := b.shutdown(node)
-		if shutdown {
+	notShutDown := func() {
+		if shutdown, _ := b.shutdown(node); shutdown {
 			b.t.Fatal("InstanceShutdown of a deleted instance is true")
 		}
-		if err == nil {
-			return errors.New("it is not shut down")
+	}
+	b.eventually("InstanceMetadata of a deleted instance is not found", func() error {
+		notShutDown()
+		if _, err := b.metadata(node); !errors.Is(err, cloudprovider.InstanceNotFound) {
+			return fmt.Errorf("it is %w", err)
 		}
 
 		return nil
 	})
+	b.always(notShutDown)
 }
 
 // successorIsAnother: a name used again must neither keep the old node nor give

@@ -110,7 +110,7 @@ func (o *outage) check(node *v1.Node, r replies, forgotten bool) error {
 		return errors.New("it is gone")
 	case r.shutdown && (forgotten || node.Name != o.stopped.NodeName):
 		return errors.New("it is shut down")
-	case node.Name == o.earlier.NodeName && (r.existsErr == nil || r.metadataErr == nil):
+	case node.Name == o.earlier.NodeName && (r.existsErr == nil && node.Spec.ProviderID != "" || r.metadataErr == nil):
 		return fmt.Errorf("it was deleted before and is no error: exists %t, metadata %v", r.exists, r.metadata)
 	case node.Name == o.running.NodeName && r.metadata != nil:
 		return checkMetadata(r.metadata, o.running.ProviderID, o.running)

@@ -55,7 +55,6 @@ func (b simBuild) connect(t testing.TB, c *simCloud) cloudprovider.Interface {
 type simClient struct {
 	cloud *simCloud
 	// What can be wrong with it.
-	deaf      bool // does not hear that its caller gave up
 	stubborn  bool // never logs in again
 	sleepless bool // logs in although it was closed
 	broken    bool // set by the first failure of an obstinate client
@@ -118,9 +117,6 @@ func (c *simClient) ready(ctx context.Context) (int, error) {
 
 // read asks the cloud for machines.
 func (c *simClient) read(ctx context.Context, about func(*simMachine) bool) ([]*simMachine, error) {
-	if c.deaf {
-		ctx = context.WithoutCancel(ctx)
-	}
 	session, err := c.ready(ctx)
 	if err != nil {
 		return nil, err

@@ -29,8 +29,8 @@
 //	Options.KeepMissing                                       true
 //	Confirm finds it, in any living state                     true
 //	Confirm fails                                             error
-//	the cloud does not list it as Terminated, and the Node
-//	is younger than Options.MinAge                            true
+//	it is neither Terminated nor Gone, and the Node is
+//	younger than Options.MinAge                               true
 //	no instance of any Node was found since the start         error
 //	Confirm says absent or Terminated                         gone
 //
@@ -137,8 +137,8 @@ type Source interface {
 	// Confirm answers one Ref from the cloud itself, past every cache and
 	// batch. Absent means that every place where the instance could be has
 	// answered, and that no filter can have hidden it. An instance in state
-	// [Terminated] is gone for certain, even one of a Node that has just been
-	// registered. What it finds, the next Lookup should know.
+	// [Terminated] and the result [Gone] are certain even for a Node that has
+	// just been registered. What it finds, the next Lookup should know.
 	Confirm(ctx context.Context, ref Ref) Result
 
 	// Metadata describes an instance that Lookup or Confirm found. It may make

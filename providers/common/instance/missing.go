@@ -45,9 +45,9 @@ func (v *V2) alwaysKept(ref Ref) error {
 }
 
 // existsMissing decides about a Node whose instance the cloud has just confirmed
-// to be missing.
-func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, terminated bool) (bool, error) {
-	if !terminated && v.young(node) {
+// to be missing. Gone says that it is not one that is not visible yet.
+func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, gone bool) (bool, error) {
+	if !gone && v.young(node) {
 		v.keep(ctx, node, ref, errYoung)
 
 		return true, nil
@@ -55,7 +55,7 @@ func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, terminat
 	if !v.found.seen.Load() {
 		return false, v.report(node, fmt.Errorf("find instance %s: %w", ref, errNothingFound))
 	}
-	klog.FromContext(ctx).V(2).Info("Instance of node is gone", "node", klog.KObj(node), "instance", ref, "terminated", terminated)
+	klog.FromContext(ctx).V(2).Info("Instance of node is gone", "node", klog.KObj(node), "instance", ref)
 
 	return false, nil
 }

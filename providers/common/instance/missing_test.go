@@ -79,10 +79,12 @@ func TestTerminatedIsGoneAtAnyAge(t *testing.T) {
 		"both":           newSource(terminated, terminated),
 		"then forgotten": newSource(terminated, instance.Absent()),
 		"only confirmed": newSource(instance.Absent(), terminated),
+		"certainly gone": newSource(instance.Absent(), instance.Gone()),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v2 := newV2(s)
+			prove(t, v2, s)
 			node := taint(newNode(ownID))
 			node.CreationTimestamp.Time = epoch
 			if exists, err := v2.InstanceExists(quiet(t), node); exists || err != nil {
@@ -154,7 +156,10 @@ func TestFailedProvesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	s.lookup = func(context.Context, []instance.Ref) []instance.Result { return one(instance.Absent()) }
-	if exists, err := v2.InstanceExists(quiet(t), newNode(ownID)); exists || err == nil {
-		t.Errorf("exists %t, %v", exists, err)
+	for _, missing := range []instance.Result{instance.Absent(), instance.Gone()} {
+		s.confirm = func(context.Context, instance.Ref) instance.Result { return missing }
+		if exists, err := v2.InstanceExists(quiet(t), newNode("sim://"+missing.String())); exists || err == nil {
+			t.Errorf("exists %t, %v", exists, err)
+		}
 	}
 }

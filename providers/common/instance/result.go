@@ -20,10 +20,10 @@ var (
 type Result struct {
 	instance Instance
 	absent   bool
-	// terminated tells an absent instance that the cloud lists as terminated
-	// from one that it does not know.
-	terminated bool
-	err        error
+	// gone tells an absent instance that cannot be a new one from one that the
+	// cloud may not know yet.
+	gone bool
+	err  error
 }
 
 // Found answers with an instance. Without one it is an error.
@@ -33,11 +33,15 @@ func Found(i Instance) Result { return Result{instance: i} }
 // and does not have it.
 func Absent() Result { return Result{absent: true} }
 
+// Gone is [Absent] for an instance that is certainly not just invisible because
+// it is new. The Node may then be removed whatever its age.
+func Gone() Result { return Result{absent: true, gone: true} }
+
 // Failed answers that it is not known whether there is an instance, whatever
 // err means by itself: even a not-found error is a failure here.
 func Failed(err error) Result { return Result{err: err} }
 
-// IsAbsent says whether the answer is Absent. It is the only way to tell: the
+// IsAbsent says whether the answer is Absent or Gone. It is the only way to tell: the
 // error of Get may look the same for a Failed answer.
 func (r Result) IsAbsent() bool { return r.absent }
 
@@ -72,7 +76,7 @@ func (r Result) String() string {
 // living is the answer with a terminated instance counted as absent.
 func (r Result) living() Result {
 	if found, err := r.Get(); err == nil && found.State() == Terminated {
-		return Result{absent: true, terminated: true}
+		return Gone()
 	}
 
 	return r

@@ -34,7 +34,7 @@ type Options struct {
 	// KeepMissing makes every Node exist, also one whose instance is missing.
 	KeepMissing bool
 	// MinAge is the age below which a Node is not reported gone, because its
-	// instance may not be visible yet, unless the cloud lists it as terminated.
+	// instance may not be visible yet, unless the instance is certainly gone.
 	// A Node without an age counts as young.
 	MinAge time.Duration
 	// Timeout bounds one call of the framework, with all that the Source does
@@ -120,7 +120,7 @@ func (v *V2) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	defer cancel()
 
 	result := v.lookup(ctx, ref)
-	terminated := result.terminated
+	gone := result.gone
 	if result.IsAbsent() {
 		if err := v.alwaysKept(ref); err != nil {
 			v.keep(ctx, node, ref, err)
@@ -128,10 +128,10 @@ func (v *V2) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 			return true, nil
 		}
 		result = v.confirm(ctx, ref)
-		terminated = terminated || result.terminated
+		gone = gone || result.gone
 	}
 	if result.IsAbsent() {
-		return v.existsMissing(ctx, node, ref, terminated)
+		return v.existsMissing(ctx, node, ref, gone)
 	}
 	if _, err := result.Get(); err != nil {
 		return false, v.report(node, fmt.Errorf("find instance %s: %w", ref, err))

@@ -70,6 +70,8 @@ type FargateSpec struct {
 	IPv6 bool
 	// NoDNS leaves out the private DNS name.
 	NoDNS bool
+	// Attachment is the status of the attachment, by default "attached".
+	Attachment string
 }
 
 // Fargate is the network interface of a Fargate pod.
@@ -164,7 +166,7 @@ func (c *Cloud) AddFargate(spec FargateSpec) Fargate {
 	eni := c.newInterface(s, s.claimAll(wanted), spec.Groups)
 	eni.status, eni.requester = "in-use", "578734482556"
 	eni.description = c.arn("ecs", "attachment/"+c.newHex("fargate", 32))
-	eni.attachment = &attachment{id: c.newID("eni-attach"), status: "attached", device: 1, owner: "348936374612", at: c.launchTime()}
+	eni.attachment = &attachment{id: c.newID("eni-attach"), status: cmp.Or(spec.Attachment, "attached"), device: 1, owner: "348936374612", at: c.launchTime()}
 	if spec.IPv6 {
 		eni.addrs6 = []netip.Addr{s.take6()}
 	}

@@ -41,6 +41,28 @@ func ParseProviderID(text string) (id string, err error) {
 	return id, nil
 }
 
+// zoneRegion is the part of the name of an availability zone that names its
+// region. A local zone and a Wavelength zone have that of their parent region
+// in front (us-west-2-lax-1a, us-east-1-wl1-bos-wlz-1), see
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-regions-availability-zones.html
+var zoneRegion = regexp.MustCompile(`^([a-zA-Z]+-)+\d+`)
+
+// RegionOfZone returns the region of an availability zone, of a local zone or of
+// a Wavelength zone. It is empty if the name does not tell.
+func RegionOfZone(zone string) string { return zoneRegion.FindString(zone) }
+
+// RegionOf returns the region of what a provider ID names, by the zone in it. It
+// is empty if the provider ID does not tell.
+func RegionOf(providerID string) string {
+	parts := strings.Split(strings.TrimRight(providerid.Rest(providerID), "/"), "/")
+	for _, part := range parts[:len(parts)-1] {
+		if region := RegionOfZone(part); region != "" {
+			return region
+		}
+	}
+	return ""
+}
+
 // FormatProviderID makes the provider ID of an instance.
 func FormatProviderID(zone, id string) string {
 	return providerid.Format(Scheme, "/"+zone+"/"+id)

@@ -74,3 +74,25 @@ func FuzzProviderID(f *testing.F) {
 		}
 	})
 }
+
+// TestRegionOf: the zone in a provider ID tells its region, where there is one.
+func TestRegionOf(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"aws:///us-west-2a/i-0abc":                         "us-west-2",
+		"aws:///us-west-2-lax-1a/i-0abc":                   "us-west-2",
+		"aws:///us-east-1-wl1-bos-wlz-1/i-0abc":            "us-east-1",
+		"aws:///us-gov-west-1b/i-0abc/":                    "us-gov-west-1",
+		"aws://123456789012/eu-central-1a/i-0abc":          "eu-central-1",
+		"aws:///us-west-2a/x/fargate-ip-10-0-1-2.internal": "us-west-2",
+		"aws:////i-0abc":                                   "",
+		"i-0abc":                                           "",
+		"aws:///nova/i-0abc":                               "",
+		"aws:///usw2-az1/i-0abc":                           "",
+		"aws:///x/fargate-ip-10-0-1-2.us-east-1.internal":  "",
+	} {
+		if got := RegionOf(id); got != want {
+			t.Errorf("%s is in %q, want %q", id, got, want)
+		}
+	}
+}
