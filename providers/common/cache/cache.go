@@ -4,7 +4,8 @@
 //
 //   - A value is handed out only while it is younger than the caller allows,
 //     and never because asking again failed. Its age counts from the moment it
-//     was asked for.
+//     was asked for. Only the caller who began a fetch, or who came before it,
+//     gets its value however long the fetch took.
 //   - Callers who want the same key at the same time share one fetch, if that
 //     began recently enough for each of them. Each waits no longer than its
 //     own context allows; the fetch has a context and a deadline of its own and
@@ -91,11 +92,12 @@ type inflight[V any] struct {
 	at   time.Time
 }
 
-// answer is what a caller gets: at once, or from a call.
+// answer is what a caller gets: at once, or from a call that began at a moment.
 type answer[V any] struct {
 	value V
 	err   error
 	call  *flight.Call[V]
+	at    time.Time
 }
 
 func (a answer[V]) wait(ctx context.Context) (V, error) {
@@ -137,16 +139,27 @@ func (c *Cache[K, V]) GetWithin(ctx context.Context, key K, maxAge time.Duration
 	if err := ctx.Err(); err != nil {
 		return zero, err
 	}
+	called := time.Now()
 	found, how := c.find(key, maxAge)
+	value, err := found.wait(ctx)
+	if found.expired(called, min(maxAge, c.opts.TTL)) && ctx.Err() == nil {
+		found, how = c.find(key, maxAge) // a fetch that began after this call
+		value, err = found.wait(ctx)
+	}
 	if c.opts.Observe != nil {
 		c.opts.Observe(how)
 	}
-	value, err := found.wait(ctx)
 	if err != nil {
 		return zero, err
 	}
 
 	return c.clone(value), nil
+}
+
+// expired reports whether the result of a fetch that began before the caller
+// came is too old for it by now.
+func (a answer[V]) expired(called time.Time, maxAge time.Duration) bool {
+	return a.call != nil && a.at.Before(called) && time.Since(a.at) >= maxAge
 }
 
 // Peek gives the last value of key and the moment it was asked for, however
@@ -184,14 +197,15 @@ func (c *Cache[K, V]) find(key K, maxAge time.Duration) (answer[V], Outcome) {
 		return answer[V]{err: k.what}, Hit
 	}
 	if f, ok := c.flights[key]; ok && time.Since(f.at) < min(maxAge, c.opts.TTL) && f.call.Join() {
-		return answer[V]{call: f.call}, Shared
+		return answer[V]{call: f.call, at: f.at}, Shared
 	}
+	f := c.begin(key)
 
-	return answer[V]{call: c.begin(key)}, Miss
+	return answer[V]{call: f.call, at: f.at}, Miss
 }
 
 // begin starts a fetch. Callers hold the lock.
-func (c *Cache[K, V]) begin(key K) *flight.Call[V] {
+func (c *Cache[K, V]) begin(key K) *inflight[V] {
 	f := &inflight[V]{at: time.Now()}
 	c.flights[key] = f
 	f.call = flight.Start(c.opts.Timeout, func(ctx context.Context) (V, error) {
@@ -206,7 +220,7 @@ func (c *Cache[K, V]) begin(key K) *flight.Call[V] {
 		return value, err
 	})
 
-	return f.call
+	return f
 }
 
 // keepValue remembers a value, unless a later fetch or a Forget overtook it.

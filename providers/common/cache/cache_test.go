@@ -139,6 +139,52 @@ func TestOldFetchIsNotShared(t *testing.T) {
 	})
 }
 
+// A fetch older than the TTL is not shared, whatever age a caller allows: it
+// would wait for a value that is too old when it comes.
+func TestFetchOlderThanTTLIsNotShared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{takes: 25 * time.Second}
+		c := cache.New(world.fetch, cache.Options[string]{TTL: 10 * time.Second})
+		var wg sync.WaitGroup
+		wg.Go(func() { want(t, c.GetWithin, "a", time.Hour, "a#1", nil) })
+		time.Sleep(10 * time.Second)
+		world.set(time.Second, nil)
+		begun := time.Now()
+		wg.Go(func() {
+			want(t, c.GetWithin, "a", time.Hour, "a#2", nil)
+			if took := time.Since(begun); took != time.Second {
+				t.Errorf("the caller waited %s", took)
+			}
+		})
+		synctest.Wait()
+		if got := world.calls("a"); got != 2 {
+			t.Errorf("%d fetches", got)
+		}
+		wg.Wait()
+	})
+}
+
+// A fetch that was young when a caller joined it, and too old when it ended,
+// does not count for that caller. It does for the one who began it.
+func TestSlowFetchIsTooOldForWhoJoined(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world := &cloud{takes: 25 * time.Second}
+		c := cache.New(world.fetch, cache.Options[string]{TTL: 10 * time.Second})
+		var wg sync.WaitGroup
+		wg.Go(func() { want(t, c.GetWithin, "a", time.Hour, "a#1", nil) })
+		time.Sleep(5 * time.Second)
+		for range 10 {
+			wg.Go(func() { want(t, c.GetWithin, "a", time.Hour, "a#2", nil) })
+		}
+		wg.Wait()
+		if got := world.calls("a"); got != 2 {
+			t.Errorf("%d fetches", got)
+		}
+	})
+}
+
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
