@@ -76,6 +76,78 @@ func TestUntaggedPassCost(t *testing.T) {
 	}
 }
 
+// TestListsWhileNodesJoin: Nodes join, each is asked about by the controllers for
+// Nodes until it is Ready, each makes all Services ask for all instances, and now
+// and then there is a pass over all. The cluster is listed twice a minute at most.
+func TestListsWhileNodesJoin(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{}, func(c *Config) { c.Window = time.Nanosecond })
+	ids := b.seed.AddNodes(60)
+	var lists []time.Time
+	counted := 0
+	count := func() {
+		for _, request := range b.forms()[counted:] {
+			counted++
+			if filters(request)["tag-key"] != nil && request.Form.Get("NextToken") == "" {
+				lists = append(lists, b.clock.Now())
+			}
+		}
+	}
+	for second := range 180 {
+		if second%5 == 0 {
+			ids = append(ids, b.seed.AddNodes(1)...)
+			for range 2 { // before and after the Node has its provider ID
+				if _, err := b.Get(t.Context(), ids); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		b.pass(1, ids[len(ids)-min(len(ids), 8):]) // those not Ready yet
+		if second%120 == 0 {
+			b.pass(20, ids)
+		}
+		count()
+		b.sleep(time.Second)
+	}
+	for k := 2; k < len(lists); k++ {
+		if within := lists[k].Sub(lists[k-2]); within < time.Minute {
+			t.Fatalf("3 lists within %s", within)
+		}
+	}
+	if len(lists) == 0 {
+		t.Error("nothing was listed")
+	}
+}
+
+// TestCollect: every key once, in order, and each is looked up once for each
+// time that it is there.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	lookups := 0
+	answers := map[string]int{}
+	got := collect(answers, []string{"c", "a", "b", "c", "b", "a"}, time.Time{}, func(key string, _ time.Time) (int, bool) {
+		lookups++
+		return 7, key == "a"
+	})
+	if diff := cmp.Diff([]string{"c", "b"}, got); diff != "" || lookups != 6 || answers["a"] != 7 || len(answers) != 1 {
+		t.Errorf("%d look-ups, found %v, unknown (-want +got):\n%s", lookups, answers, diff)
+	}
+}
+
+// BenchmarkCollect is one look-up of 10,000 instances of which none is known.
+func BenchmarkCollect(b *testing.B) {
+	ids := make([]string, 10_000)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("i-%017x", i)
+	}
+	m := newMemory(time.Second, time.Second)
+	for b.Loop() {
+		if got := collect(map[string]*Instance{}, ids, time.Unix(1000, 0), m.lookUp); len(got) != len(ids) {
+			b.Fatal(len(got))
+		}
+	}
+}
+
 // TestDeadInBatch: one dead ID does not fail the batch (W32).
 func TestDeadInBatch(t *testing.T) {
 	t.Parallel()
@@ -122,8 +194,8 @@ func TestGetMissing(t *testing.T) {
 		}
 	}
 	b.sleep(DefaultMaxAge)
-	if got := b.calls(func() { sync(300) }); got != 1 {
-		t.Errorf("W34: want the list alone while it is known who is missing, got %d calls", got)
+	if got := b.calls(func() { sync(300) }); got != 2 {
+		t.Errorf("want the list and one question by ID once both are out of date, got %d calls", got)
 	}
 	b.seed.AddNode(aws.InstanceSpec{ID: "i-0dead000000000000"})
 	b.sleep(DefaultMissingAge)

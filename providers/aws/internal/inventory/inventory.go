@@ -20,9 +20,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
-// Defaults of [Config].
+// Defaults of [Config]. The list of a cluster is fetched again when it is older
+// than DefaultMaxAge, so at most twice a minute. That is less than the time
+// after which a Node whose kubelet is silent counts as not Ready
+// (--node-monitor-grace-period of kube-controller-manager, 40 seconds or more):
+// when such a Node is asked about, the list is younger than the silence.
 const (
-	DefaultMaxAge     = 15 * time.Second
+	DefaultMaxAge     = 30 * time.Second
 	DefaultMissingAge = 30 * time.Second
 	DefaultWindow     = 50 * time.Millisecond
 	DefaultTimeout    = 20 * time.Second
@@ -78,7 +82,7 @@ type Inventory struct {
 	config Config
 	memory *memory
 	// turn is held by the one who asks EC2, crowd is guarded by it.
-	turn  chan struct{}
+	turn  *turn
 	crowd crowd
 	ids   *batch.Batcher[string, *Instance]
 	names *batch.Batcher[string, []*Instance]
@@ -91,7 +95,7 @@ func New(api client.Instances, config Config) *Inventory {
 		api:    api,
 		config: config,
 		memory: newMemory(config.MaxAge, config.MissingAge),
-		turn:   make(chan struct{}, 1),
+		turn:   newTurn(config.Clock, config.Timeout),
 		crowd:  crowd{span: config.MaxAge},
 	}
 	i.ids = batch.New(i.batchIDs, batch.Options{Window: config.Window, MaxSize: maxIDs, Timeout: config.Timeout})

@@ -43,17 +43,6 @@ func (c *crowd) tooMany(size int, now time.Time) bool {
 	return false
 }
 
-// takeTurn waits until nobody else asks EC2. What others ask meanwhile is often
-// an answer to the own question, too.
-func (i *Inventory) takeTurn(ctx context.Context) (release func(), err error) {
-	select {
-	case i.turn <- struct{}{}:
-		return func() { <-i.turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // batchIDs answers the single questions that came at about the same time.
 func (i *Inventory) batchIDs(ctx context.Context, ids []string) (map[string]batch.Result[*Instance], error) {
 	answers, err := i.learn(ctx, ids)
@@ -82,24 +71,30 @@ func (i *Inventory) learn(ctx context.Context, ids []string) (map[string]*Instan
 		i.count(cache.Hit, len(ids))
 		return answers, nil
 	}
-	release, err := i.takeTurn(ctx)
+	err := i.turn.do(ctx, func() error {
+		if err := i.listIfCrowded(ctx, func() int {
+			unknown = collect(answers, unknown, start, i.memory.lookUp)
+			return len(unknown)
+		}); err != nil {
+			return err
+		}
+		return i.fetchAll(ctx, unknown, answers)
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	if err := i.listIfCrowded(ctx, func() int {
-		unknown = collect(answers, unknown, start, i.memory.lookUp)
-		return len(unknown)
-	}); err != nil {
-		return nil, err
-	}
-	for chunk := range slices.Chunk(unknown, maxIDs) {
-		if err := i.fetch(ctx, chunk, answers); err != nil {
-			return nil, err
-		}
-	}
 	i.countAsked(len(ids), len(unknown))
 	return answers, nil
+}
+
+// fetchAll asks EC2 for instances by ID, in as many calls as it takes.
+func (i *Inventory) fetchAll(ctx context.Context, ids []string, answers map[string]*Instance) error {
+	for chunk := range slices.Chunk(ids, maxIDs) {
+		if err := i.fetch(ctx, chunk, answers); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ask gives an answer of EC2's own for each ID, nil for one that does not exist.
@@ -108,15 +103,8 @@ func (i *Inventory) ask(ctx context.Context, ids []string) (map[string]*Instance
 	if len(ids) == 0 {
 		return answers, nil
 	}
-	release, err := i.takeTurn(ctx)
-	if err != nil {
+	if err := i.turn.do(ctx, func() error { return i.fetchAll(ctx, ids, answers) }); err != nil {
 		return nil, err
-	}
-	defer release()
-	for chunk := range slices.Chunk(ids, maxIDs) {
-		if err := i.fetch(ctx, chunk, answers); err != nil {
-			return nil, err
-		}
 	}
 	i.countAsked(len(ids), len(ids))
 	return answers, nil
@@ -126,34 +114,38 @@ func (i *Inventory) ask(ctx context.Context, ids []string) (map[string]*Instance
 func (i *Inventory) learnNames(ctx context.Context, names []string) (map[string][]*Instance, error) {
 	start := i.now()
 	answers := make(map[string][]*Instance, len(names))
-	release, err := i.takeTurn(ctx)
+	unknown := names
+	err := i.turn.do(ctx, func() error {
+		if err := i.listIfCrowded(ctx, func() int {
+			unknown = collect(answers, unknown, start, i.memory.lookUpName)
+			return len(unknown)
+		}); err != nil {
+			return err
+		}
+		for chunk := range slices.Chunk(unknown, maxNames) {
+			if err := i.fetchNames(ctx, chunk, answers); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer release()
-	unknown := names
-	if err := i.listIfCrowded(ctx, func() int {
-		unknown = collect(answers, unknown, start, i.memory.lookUpName)
-		return len(unknown)
-	}); err != nil {
-		return nil, err
-	}
-	for chunk := range slices.Chunk(unknown, maxNames) {
-		if err := i.fetchNames(ctx, chunk, answers); err != nil {
-			return nil, err
-		}
 	}
 	i.countAsked(len(names), len(unknown))
 	return answers, nil
 }
 
-// collect takes the answers out of memory, and gives the keys without one.
+// collect takes the answers out of memory, and gives the keys without one, each
+// once and in order.
 func collect[T any](answers map[string]T, keys []string, now time.Time, lookUp func(string, time.Time) (T, bool)) []string {
 	var unknown []string
+	seen := sets.Set[string]{}
 	for _, key := range keys {
 		if value, known := lookUp(key, now); known {
 			answers[key] = value
-		} else if !slices.Contains(unknown, key) {
+		} else if !seen.Has(key) {
+			seen.Insert(key)
 			unknown = append(unknown, key)
 		}
 	}

@@ -99,6 +99,29 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestReadAlongIsNoInterest: an instance that is only read along with others
+// stops being one that will be asked for, some time after it was last.
+func TestReadAlongIsNoInterest(t *testing.T) {
+	t.Parallel()
+	m := newMemory(time.Second, time.Second)
+	one, start := []*Instance{{ID: "i-1"}}, time.Unix(1000, 0)
+	m.store([]string{"i-1"}, one, start, start)
+	for at := start; at.Before(start.Add(interest)); at = at.Add(time.Minute) {
+		m.store([]string{"i-1"}, one, at, at) // with others that are asked for
+	}
+	almost, over := start.Add(interest-time.Nanosecond), start.Add(interest)
+	if got := m.wanted(10, nil, almost); len(got) != 1 {
+		t.Errorf("just before: %q", got)
+	}
+	if got := m.wanted(10, nil, over); len(got) != 0 {
+		t.Errorf("%q is read along for ever", got)
+	}
+	m.lookUp("i-1", over)
+	if got := m.wanted(10, nil, over.Add(time.Minute)); len(got) != 1 {
+		t.Errorf("asked for again: %q", got)
+	}
+}
+
 // TestMetrics counts how questions were answered.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
