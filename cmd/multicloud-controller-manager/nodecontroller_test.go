@@ -45,7 +45,7 @@ type nodeInstances struct {
 
 func (n nodeInstances) InstanceMetadata(_ context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	n.asked <- node.Name
-	return nil, nil //nolint:nilnil // it leaves the Node alone
+	return nil, nil // it leaves the Node alone
 }
 
 // clients gives every controller the same client.

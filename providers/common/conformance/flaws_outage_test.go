@@ -53,6 +53,17 @@ func outageFlaws() map[string]flaw {
 			"never works again",
 			append(failing("from the start"), failing("later")...),
 		},
+		"queues nothing again": {
+			simBuild{cloud: func(p *simProvider) cloudprovider.Interface {
+				p.requeue = func(func(nodeName string)) {}
+
+				return p
+			}}, "is not queued",
+			[]string{
+				"a new node of a cloud unreachable is queued again afterwards",
+				"a new node of a cloud refusing the login is queued again afterwards",
+			},
+		},
 		"never logs in again": {
 			simBuild{client: func(c *simClient) { c.stubborn = true }}, "no session", failing("later", Refusing),
 		},

@@ -29,6 +29,13 @@ func outageCases() []nodeCase {
 		)
 	}
 
+	for _, failure := range []Failure{Unreachable, Refusing} {
+		cases = append(cases, nodeCase{
+			name: fmt.Sprintf("a new node of a cloud %s is queued again afterwards", failure),
+			run:  func(b *bed) { queuedAfterOutage(b, failure) },
+		})
+	}
+
 	return append(cases, nodeCase{name: "a caller that gives up is let go", run: callerGivesUp})
 }
 
@@ -117,6 +124,49 @@ func (o *outage) check(node *v1.Node, r replies, forgotten bool) error {
 	}
 
 	return nil
+}
+
+// requeuer is a provider that queues Nodes again.
+type requeuer interface {
+	SetNodeRequeue(requeue func(nodeName string))
+}
+
+// queuedAfterOutage: the framework's queue backs off for longer than an outage
+// takes, so the provider must say when the cloud answers again.
+func queuedAfterOutage(b *bed, failure Failure) {
+	b.connect()
+	b.initialise(b.create())
+	provider, ok := b.provider.(requeuer)
+	if !ok {
+		b.t.Fatal("the provider has no SetNodeRequeue(func(nodeName string))")
+	}
+	queued := make(chan string, 1)
+	provider.SetNodeRequeue(func(nodeName string) {
+		select {
+		case queued <- nodeName:
+		default:
+		}
+	})
+	b.breakCloud(failure)
+	m := b.create()
+	node := newNode(m.Ref, young, tainted)
+	b.eventually("InstanceMetadata of a new node fails", func() error {
+		if _, err := b.metadata(node); err == nil {
+			return errors.New("it works")
+		}
+
+		return nil
+	})
+	b.cloud.Heal(b.t)
+	select {
+	case got := <-queued:
+		if got != node.Name {
+			b.t.Errorf("node %q is queued, want %q", got, node.Name)
+		}
+	case <-time.After(b.suite.Patience):
+		b.t.Fatalf("the node is not queued within %s", b.suite.Patience)
+	}
+	b.initialise(m)
 }
 
 // callerGivesUp: the framework cancels its calls when it is stopped.

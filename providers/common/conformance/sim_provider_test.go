@@ -34,15 +34,21 @@ func (b simBuild) connect(t testing.TB, c *simCloud) cloudprovider.Interface {
 	if b.options != nil {
 		b.options(&options)
 	}
-	var nodes cloudprovider.InstancesV2 = instance.New(source, options)
+	v2 := instance.New(source, options)
+	running, stop := context.WithCancel(context.Background())
+	var background sync.WaitGroup
+	background.Go(func() { v2.Run(running) })
+	var nodes cloudprovider.InstancesV2 = v2
 	if b.nodes != nil {
 		nodes = b.nodes(nodes, s)
 	}
-	provider := &simProvider{nodes: nodes, client: client, balancers: b.newBalancers(c), routes: b.newRoutes(c)}
+	provider := &simProvider{nodes: nodes, requeue: v2.SetRequeue, client: client, balancers: b.newBalancers(c), routes: b.newRoutes(c)}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), b.timeout)
 		defer cancel()
 		_ = provider.Close(ctx)
+		stop()
+		background.Wait()
 	})
 	if b.cloud != nil {
 		return b.cloud(provider)
@@ -239,6 +245,7 @@ func metadataOf(m *simMachine) *cloudprovider.InstanceMetadata {
 // simProvider is the cloud provider over the client.
 type simProvider struct {
 	nodes     cloudprovider.InstancesV2
+	requeue   func(func(nodeName string))
 	client    *simClient
 	balancers cloudprovider.LoadBalancer
 	routes    cloudprovider.Routes
@@ -263,6 +270,8 @@ func (p *simProvider) Routes() (cloudprovider.Routes, bool) { return p.routes, t
 func (p *simProvider) ProviderName() string { return "sim" }
 
 func (p *simProvider) HasClusterID() bool { return true }
+
+func (p *simProvider) SetNodeRequeue(requeue func(nodeName string)) { p.requeue(requeue) }
 
 // Close logs out and refuses to log in again.
 func (p *simProvider) Close(ctx context.Context) error {
