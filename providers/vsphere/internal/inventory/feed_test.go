@@ -550,7 +550,7 @@ func TestBackoffGrowsWithinBounds(t *testing.T) {
 	t.Parallel()
 	i := New(nil, Config{})
 	for attempt, want := range map[int]time.Duration{
-		0: time.Second, 1: 2 * time.Second, 4: 16 * time.Second, 5: 30 * time.Second, 1000: 30 * time.Second,
+		0: time.Second, 1: 2 * time.Second, 2: 4 * time.Second, 3: 5 * time.Second, 1000: 5 * time.Second,
 	} {
 		for range 100 {
 			if got := i.backoff(attempt); got < want/2 || got > want {

@@ -48,7 +48,7 @@ type Config struct {
 	// Default twice MaxWait and a half of it.
 	StaleAfter time.Duration
 	// MinBackoff and MaxBackoff bound the time between two attempts to follow
-	// the changes. Defaults 1 s and 30 s.
+	// the changes. Defaults 1 s and 5 s.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 	// TagTTL is how old the knowledge may be which object has which tag, and
@@ -75,7 +75,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.CallTimeout, 30*time.Second)
 	setDefault(&c.StaleAfter, 5*c.MaxWait/2)
 	setDefault(&c.MinBackoff, time.Second)
-	setDefault(&c.MaxBackoff, 30*time.Second)
+	setDefault(&c.MaxBackoff, 5*time.Second)
 	setDefault(&c.TagTTL, time.Minute)
 	setDefault(&c.TagNameTTL, 10*time.Minute)
 	setDefault(&c.TagErrorTTL, 10*time.Second)

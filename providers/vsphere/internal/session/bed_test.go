@@ -151,4 +151,4 @@ func eventually(t *testing.T, what string, is func() bool) {
 const shortly = 200 * time.Millisecond
 
 // downMax is the longest pause after network errors.
-const downMax = 30 * time.Second
+const downMax = 5 * time.Second

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
@@ -149,6 +150,25 @@ func TestCAFileAppears(t *testing.T) {
 	must(t, os.WriteFile(b.endpoint.CAFile, b.CertificatePEM(), 0o600))
 	b.clock.Step(downMax)
 	must(t, s.SOAP(bounded(t), find))
+}
+
+// However long nothing worked, it is tried again a few seconds later: Nodes wait.
+func TestLongOutageEndsSoon(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	b.endpoint.CAFile = filepath.Join(t.TempDir(), "ca.pem")
+	s := b.open(t, session.Options{Clock: b.clock})
+	for range 20 {
+		b.clock.Step(time.Minute)
+		if err := s.SOAP(bounded(t), find); err == nil {
+			t.Error("it works without a CA file")
+		}
+	}
+	must(t, os.WriteFile(b.endpoint.CAFile, b.CertificatePEM(), 0o600))
+	b.clock.Step(downMax)
+	if err := s.SOAP(bounded(t), find); err != nil {
+		t.Errorf("SOAP() = %v", err)
+	}
 }
 
 // What can be known without a vCenter is said at once (vsphere §3 "TLS").

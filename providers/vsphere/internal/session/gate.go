@@ -11,11 +11,14 @@ import (
 
 // How long logins pause. A vCenter locks an account after five failures in
 // three minutes by default: 0 s, 15 s, 45 s and 105 s are four.
+// What is down is tried often, so that Nodes which wait for it are initialized
+// soon after its end.
 const (
 	refusedFirst = 15 * time.Second
 	refusedMax   = 5 * time.Minute
 	downFirst    = time.Second
-	downMax      = 30 * time.Second
+	downMax      = 5 * time.Second
+	briefMax     = 30 * time.Second
 )
 
 // gate decides when a login may be tried again. It is guarded by the lock of its
@@ -116,7 +119,7 @@ func (g *gate) recordDown(err error) {
 
 // recordBrief takes note of one session too many that ended at once.
 func (g *gate) recordBrief() {
-	g.brief.fail(g.clock.Now(), downFirst, downMax, errBriefSession)
+	g.brief.fail(g.clock.Now(), downFirst, briefMax, errBriefSession)
 }
 
 // forgetBrief takes note of a session that lasted.
