@@ -38,7 +38,7 @@ func newTurn(clk clock.PassiveClock, timeout time.Duration) *turn {
 	return &turn{clock: clk, timeout: timeout, held: make(chan struct{}, 1)}
 }
 
-// do runs ask while nobody else does, or returns the failure of another caller.
+// do runs ask while no other caller does, or returns the failure of another caller.
 func (t *turn) do(ctx context.Context, ask func() error) error {
 	before := t.failures.Load()
 	t.waiting.Add(1)
