@@ -27,7 +27,7 @@ func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, error) 
 		steps = append(steps, network.Diff(d.Network, o.Network)...)
 	} else {
 		model := *d.Classic
-		model.SecurityGroups = append(model.SecurityGroups[:len(model.SecurityGroups):len(model.SecurityGroups)], d.Detaching...)
+		model.SecurityGroups = append(slices.Clip(model.SecurityGroups), d.Detaching...)
 		steps = append(steps, classic.Diff(&model, o.Classic)...)
 	}
 	steps = append(steps, nodeSteps(t, o, d.Nodes, sync)...)

@@ -27,7 +27,8 @@ func outageFlaws() map[string]flaw {
 			}), "InstanceExists of node", failing("from the start"),
 		},
 		"miss is gone": {
-			simBuild{source: func(s *simSource) instance.Source { return &hasty{simSource: s} }}, "is gone",
+			simBuild{source: func(s *simSource) instance.Source { return &hasty{simSource: s} }},
+			"is gone",
 			failing("later", Unreachable, Refusing, Throttling), // a hanging one is given up before it fails
 		},
 		"error is shut down": {
@@ -58,7 +59,8 @@ func outageFlaws() map[string]flaw {
 				p.requeue = func(func(nodeName string)) {}
 
 				return p
-			}}, "is not queued",
+			}},
+			"is not queued",
 			[]string{
 				"a new node of a cloud unreachable is queued again afterwards",
 				"a new node of a cloud refusing the login is queued again afterwards",

@@ -45,7 +45,7 @@ func newConfirmations(source Source, opts Options) *confirmations {
 // get returns the result of a Confirm that runs, or that began less than the TTL
 // ago, or of a new one.
 func (c *confirmations) get(ctx context.Context, ref Ref) Result {
-	result, err := c.join(ref).Wait(ctx)
+	result, err := c.join(ref).Wait(ctx) //nolint:contextcheck // the call has a context of its own, since several callers wait for it
 	if err != nil {
 		return Failed(err)
 	}

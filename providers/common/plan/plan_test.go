@@ -88,7 +88,7 @@ func TestAdditions(t *testing.T) {
 	if diff := cmp.Diff(before, steps.String()); diff != "" {
 		t.Errorf("the plan itself was changed: %s", diff)
 	}
-	if got := (plan.Plan[*[]string])(nil).Additions(); len(got) != 0 {
+	if got := plan.Plan[*[]string](nil).Additions(); len(got) != 0 {
 		t.Errorf("an empty plan has additions: %s", got)
 	}
 }

@@ -8,6 +8,7 @@
 package requeue
 
 import (
+	"slices"
 	"sync"
 
 	coreinformers "k8s.io/client-go/informers/core/v1"
@@ -74,5 +75,5 @@ func (r *recorder) list() []cache.ResourceEventHandler {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.handlers[:len(r.handlers):len(r.handlers)]
+	return slices.Clip(r.handlers)
 }
