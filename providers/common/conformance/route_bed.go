@@ -225,16 +225,14 @@ func (b *routeBed) listed(cidr string) *cloudprovider.Route {
 // cluster's ranges, are not exactly those of the nodes.
 func (b *routeBed) check(nodes ...*v1.Node) {
 	b.t.Helper()
-	var want []CloudRoute
+	if err := b.compare(nodes...); err != nil {
+		b.t.Error(err)
+	}
 	targets := map[string]string{}
 	for _, node := range nodes {
 		for _, cidr := range node.Spec.PodCIDRs {
-			want = append(want, CloudRoute{cidr, b.owners[node.Name].ProviderID})
 			targets[cidr] = node.Name
 		}
-	}
-	if diff := gocmp.Diff(ordered(want), ordered(b.cloud.Routes())); diff != "" {
-		b.t.Errorf("the routes in the cloud are not as wanted (-want +got):\n%s", diff)
 	}
 	got := map[string]string{}
 	for _, route := range b.mustList() {
@@ -274,6 +272,21 @@ func responsible(route *cloudprovider.Route) bool {
 // routeKey is what the framework knows a route by.
 func routeKey(route *cloudprovider.Route) string {
 	return string(route.TargetNode) + " " + route.DestinationCIDR
+}
+
+// compare returns an error if the routes in the cloud are not those of the Nodes.
+func (b *routeBed) compare(nodes ...*v1.Node) error {
+	var want []CloudRoute
+	for _, node := range nodes {
+		for _, cidr := range node.Spec.PodCIDRs {
+			want = append(want, CloudRoute{cidr, b.owners[node.Name].ProviderID})
+		}
+	}
+	if diff := gocmp.Diff(ordered(want), ordered(b.cloud.Routes())); diff != "" {
+		return fmt.Errorf("the routes in the cloud are not as wanted (-want +got):\n%s", diff)
+	}
+
+	return nil
 }
 
 // pass does what the framework's controller does: deletes what is no node's,

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,7 +53,8 @@ func routesBroken(b *routeBed, failure Failure, fromStart bool) {
 		b.blind(nodes)
 	}
 	b.cloud.Heal(b.t)
-	b.eventually("a pass after the outage", b.pass)
+	// A call that hung may be applied now, after its caller has given up.
+	b.eventually("the routes after the outage", func() error { return errors.Join(b.pass(), b.compare(nodes...)) })
 	b.check(nodes...)
 	b.leave(kept...)
 	b.settle()
