@@ -15,5 +15,6 @@
 //
 // EC2 takes two rules that differ in their description alone for the same, so
 // load balancers share rules. They are therefore compared and written under one
-// lock for each VPC, from groups that were read under it; see [Nodes].
+// lock for each VPC, from groups that nobody has written since they were read; see
+// [NodeDiff] and [Reader].
 package securitygroup
