@@ -162,3 +162,29 @@ func TestCanceledRunEnds(t *testing.T) {
 		t.Errorf("error is %v, and %q ran after it", err, c.ran)
 	}
 }
+
+// A dispensable step does not end the run, but keeps what removes from running.
+func TestDispensableSteps(t *testing.T) {
+	t.Parallel()
+	var ran []string
+	note := func(text string, err error) plan.Step[*[]string] {
+		return plan.NewStep("Step", text, func(_ context.Context, ran *[]string) error {
+			*ran = append(*ran, text)
+			return err
+		})
+	}
+	refused := errors.New("refused")
+	err := plan.Plan[*[]string]{
+		note("setting", refused).Dispensable(),
+		note("addition", nil),
+		note("removal", nil).Removal(),
+		note("removal that nothing depends on", nil).Removal().Dispensable(),
+		note("last addition", nil),
+	}.Apply(t.Context(), &ran, nil)
+	if diff := cmp.Diff([]string{"setting", "addition", "last addition"}, ran); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if !errors.Is(err, refused) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -44,5 +44,14 @@ func (s Step[E]) Isolate() Step[E] {
 	return s
 }
 
+// Dispensable returns the step as one that no other step depends on: its failure
+// does not end the run. Unlike an isolated step, one that removes is itself skipped
+// after a failure.
+func (s Step[E]) Dispensable() Step[E] {
+	do := s.Do
+	s.Do = func(ctx context.Context, env E) error { return Partial(do(ctx, env)) }
+	return s
+}
+
 // String returns the text of the step.
 func (s Step[E]) String() string { return s.Text }

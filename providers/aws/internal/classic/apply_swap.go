@@ -41,13 +41,17 @@ func (s swap) apply(ctx context.Context, env *change.Env) error {
 	if err := dropListeners(ctx, env, s.name, ports(s.old)); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), swapLimit)
+	// A port without a listener is not left because the caller gives up, and what
+	// creating takes is not taken from restoring.
+	creating, cancel := context.WithTimeout(context.WithoutCancel(ctx), swapLimit)
 	defer cancel()
-	err := makeListeners(ctx, env, s.name, s.new)
+	err := makeListeners(creating, env, s.name, s.new)
 	if err == nil {
-		return usePolicies(ctx, env, s.name, s.new)
+		return usePolicies(creating, env, s.name, s.new)
 	}
-	if undo := s.restore(ctx, env); undo != nil {
+	restoring, cancel := context.WithTimeout(context.WithoutCancel(ctx), swapLimit)
+	defer cancel()
+	if undo := s.restore(restoring, env); undo != nil {
 		return errors.Join(err, fmt.Errorf("restore listeners %s: %w", plan.Commas(s.old), undo))
 	}
 	return err

@@ -28,12 +28,12 @@ func Diff(m *Model, lb *LoadBalancer) change.Plan {
 	}
 	steps, _ := m.move(lb)
 	if len(m.SecurityGroups) > 0 && !change.SameGroups(m.SecurityGroups, lb.SecurityGroups) {
-		steps = append(steps, applySecurityGroups(m.Name, m.SecurityGroups, lb.SecurityGroups))
+		steps = append(steps, applySecurityGroups(m.Name, m.SecurityGroups, lb.SecurityGroups).Dispensable())
 	}
 	listeners := m.listeners(lb)
 	steps = append(steps, listeners.steps...)
 	if missing := m.Cluster.Missing(m.Tags, lb.Tags); len(missing) > 0 {
-		steps = append(steps, addTags(m.Name, missing))
+		steps = append(steps, addTags(m.Name, missing).Isolate())
 	}
 	changed := *lb
 	changed.Listeners = listeners.there
@@ -86,15 +86,15 @@ func (m *Model) move(lb *LoadBalancer) (steps change.Plan, possible bool) {
 	}
 	rest := slices.DeleteFunc(added, func(id string) bool { return slices.Contains(first, id) })
 	if len(first) > 0 {
-		steps = append(steps, attachSubnets(m.Name, first))
+		steps = append(steps, attachSubnets(m.Name, first).Dispensable())
 	}
 	if len(removed) > 0 {
-		steps = append(steps, detachSubnets(m.Name, removed))
+		steps = append(steps, detachSubnets(m.Name, removed).Dispensable())
 	}
 	if len(rest) > 0 {
 		step := attachSubnets(m.Name, rest)
 		step.Removes = occupied && len(removed) > 0
-		steps = append(steps, step)
+		steps = append(steps, step.Dispensable())
 	}
 	return steps, true
 }

@@ -31,7 +31,7 @@ func DiffInstances(list request.Instances, lb *LoadBalancer) change.Plan {
 		steps = append(steps, registerInstances(lb.Name, added).Isolate())
 	}
 	if removed := missing(missing(lb.Instances, list.Registered), list.Kept); len(removed) > 0 {
-		steps = append(steps, deregisterInstances(lb.Name, removed))
+		steps = append(steps, deregisterInstances(lb.Name, removed).Dispensable())
 	}
 	return steps
 }
@@ -67,7 +67,7 @@ func (m *Model) backendPolicies(lb *LoadBalancer, made made) change.Plan {
 	}
 	for _, port := range slices.Sorted(maps.Keys(lb.BackendPolicies)) {
 		if len(users[port]) == 0 {
-			steps = append(steps, setBackendPolicies(m.Name, port, nil, lb.BackendPolicies[port]))
+			steps = append(steps, setBackendPolicies(m.Name, port, nil, lb.BackendPolicies[port]).Dispensable())
 		}
 	}
 	return steps

@@ -106,7 +106,7 @@ func (d *differ) balancer() {
 	// AWS adds none to a load balancer that was made without, and does not take
 	// away the last.
 	if len(m.SecurityGroups) > 0 && len(seen.SecurityGroups) > 0 && !change.SameGroups(m.SecurityGroups, seen.SecurityGroups) {
-		d.add(setSecurityGroups(d.self, m.SecurityGroups, seen.SecurityGroups))
+		d.add(setSecurityGroups(d.self, m.SecurityGroups, seen.SecurityGroups).Dispensable())
 	}
 }
 
@@ -137,7 +137,7 @@ func (d *differ) attributes() {
 		maps.Copy(have, d.seen.LoadBalancer.Attributes)
 	}
 	if changed := different(d.model.Attributes, have); len(changed) > 0 {
-		d.add(modifyAttributes(d.self, changed))
+		d.addIsolated(modifyAttributes(d.self, changed))
 	}
 }
 

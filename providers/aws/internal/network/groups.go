@@ -37,7 +37,7 @@ func (d *differ) targetGroup(listener Listener) backend {
 		name = want.Spare
 	}
 	if seen, taken := d.byName[name]; taken && seen.Owned {
-		d.add(deleteTargetGroup(seen.Name, seen.ARN))
+		d.add(deleteTargetGroup(seen.Name, seen.ARN).Dispensable())
 		delete(d.byName, name)
 		delete(d.byARN, seen.ARN)
 	}
@@ -95,9 +95,7 @@ func (d *differ) repair(want TargetGroup, seen GroupState) backend {
 	d.tag("target group "+seen.Name, seen.ARN, seen.Tags)
 
 	wanted, resting := targetsOn(want.Port, d.model.Targets), targetsOn(want.Port, d.model.Resting)
-	if gone := without(without(seen.Targets, wanted), resting); len(gone) > 0 {
-		d.add(deregisterTargets(seen.Name, seen.ARN, gone))
-	}
+	group.surplus = without(without(seen.Targets, wanted), resting)
 	group.missing = without(wanted, seen.Targets)
 	group.empty = len(group.missing) == len(wanted)
 	return group
@@ -164,7 +162,7 @@ func compareTargets(a, b Target) int {
 func (d *differ) removeGroups() {
 	for _, group := range d.seen.TargetGroups {
 		if _, there := d.byARN[group.ARN]; there && group.Owned && !d.kept[group.Name] {
-			d.add(deleteTargetGroup(group.Name, group.ARN))
+			d.add(deleteTargetGroup(group.Name, group.ARN).Dispensable())
 		}
 	}
 }

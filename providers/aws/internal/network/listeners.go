@@ -17,8 +17,9 @@ type backend struct {
 	// needs are stored when the target group is as wanted. A listener must not
 	// forward to it before that.
 	needs []plan.Ref
-	// missing are the targets to be registered.
-	missing []Target
+	// missing are the targets to be registered, surplus those to be deregistered
+	// after that.
+	missing, surplus []Target
 	// empty is set if no wanted target is registered yet.
 	empty bool
 }
@@ -44,6 +45,9 @@ func (d *differ) port(want Listener) {
 		d.register(group, false)
 		next.group, next.needs = named{}, nil
 		d.modify(seen, next)
+	}
+	if len(group.surplus) > 0 {
+		d.add(deregisterTargets(group.name, group.ref.ID, group.surplus).Dispensable())
 	}
 }
 
@@ -137,6 +141,6 @@ func (d *differ) excess() int {
 
 func (d *differ) deleteListeners(stale []ListenerState) {
 	for _, seen := range stale {
-		d.add(deleteListener(d.model.Name, seen))
+		d.add(deleteListener(d.model.Name, seen).Dispensable())
 	}
 }

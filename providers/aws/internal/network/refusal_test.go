@@ -1,6 +1,7 @@
 package network
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
@@ -255,5 +257,49 @@ func TestAdoptedListenerIsGone(t *testing.T) {
 	}, nil)
 	if err := step.Do(t.Context(), &change.Env{ELBV2: b.shared()}); !errors.Is(err, apierr.ErrConflict) {
 		t.Errorf("error is %v, want a conflict that the next run solves", err)
+	}
+}
+
+// Targets that serve stay while their replacements are not accepted.
+func TestTargetsStayWhileRegisteringFails(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	b.ensure(svc)
+	served := b.TargetGroups()[0].Targets
+	b.nodes = b.seed.AddNodes(3)
+	rule := b.Gate().Break("elbv2.RegisterTargets", front.Always(), sim.Denied())
+	model, _ := b.model(svc)
+	if err := Diff(model, b.observe(svc)).Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); !errors.Is(err, apierr.ErrDenied) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(served, b.TargetGroups()[0].Targets); diff != "" {
+		t.Errorf("targets were lost: -want +got:\n%s", diff)
+	}
+	rule.Remove()
+	b.ensure(svc)
+	if diff := cmp.Diff(len(b.nodes), len(b.TargetGroups()[0].Targets)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A setting that AWS refuses keeps neither targets nor listeners from being as
+// wanted.
+func TestRefusedSettingCostsItselfAlone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443), annotated(request.AnnotationCrossZone, "true"))
+	b.Gate().Break("elbv2.ModifyLoadBalancerAttributes", front.Always(),
+		sim.Error(400, "InvalidConfigurationRequest", "Access Denied for bucket: logs"))
+	model, _ := b.model(svc)
+	steps := append(Diff(model, b.observe(svc)), change.Step{Kind: "After", Text: "after", Do: func(context.Context, *change.Env) error {
+		b.nodes = nil
+		return nil
+	}})
+	if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err == nil {
+		t.Error("the refusal must be an error")
+	}
+	if b.nodes != nil {
+		t.Error("the steps that follow did not run")
 	}
 }

@@ -22,9 +22,9 @@ func TestTargets(t *testing.T) {
 	b.nodes = slices.Concat(b.nodes[1:], b.seed.AddNodes(1))
 	b.Gate().Reset()
 	b.ensure(svc)
-	order := []string{"elbv2.DeregisterTargets", "elbv2.RegisterTargets"}
+	order := []string{"elbv2.RegisterTargets", "elbv2.DeregisterTargets"}
 	if diff := cmp.Diff(order, b.writeOrder()); diff != "" {
-		t.Errorf("§11: what goes is taken out first; -want +got:\n%s", diff)
+		t.Errorf("targets are removed once their replacements are accepted; -want +got:\n%s", diff)
 	}
 
 	// The one that is on its way out is still described.

@@ -53,11 +53,11 @@ func routed(listener Listener, o *Observed, ids *plan.IDs) GroupState {
 func DiffTargets(balancer string, list request.Instances, group GroupState) change.Plan {
 	var steps change.Plan
 	wanted, kept := targetsOn(group.Port, list.Registered), targetsOn(group.Port, list.Kept)
-	if gone := without(without(group.Targets, wanted), kept); len(gone) > 0 {
-		steps = append(steps, deregisterTargets(group.Name, group.ARN, gone))
-	}
 	if missing := without(wanted, group.Targets); len(missing) > 0 {
 		steps = append(steps, registerTargets(balancer, named{group.Name, plan.Ref{ID: group.ARN}}, missing, false).Isolate())
+	}
+	if gone := without(without(group.Targets, wanted), kept); len(gone) > 0 {
+		steps = append(steps, deregisterTargets(group.Name, group.ARN, gone).Dispensable())
 	}
 	return steps
 }
