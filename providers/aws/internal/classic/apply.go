@@ -59,21 +59,21 @@ func concernsListener(err error) bool {
 
 // makeWith creates the load balancer with some of its listeners.
 func makeWith(ctx context.Context, env *change.Env, m *Model, listeners []Listener) error {
-	groups, err := env.Resolve(m.SecurityGroups)
-	if err != nil {
-		return err
-	}
 	input := &elb.CreateLoadBalancerInput{
 		LoadBalancerName: aws.String(m.Name),
 		Listeners:        toListeners(listeners),
 		Subnets:          subnetIDs(m.Subnets),
-		SecurityGroups:   groups,
 		Tags:             awstype.ELBTags(m.Tags),
 	}
 	if m.Internal {
 		input.Scheme = aws.String(internal)
 	}
-	out, err := env.ELB.CreateLoadBalancer(ctx, input)
+	var out *elb.CreateLoadBalancerOutput
+	err := env.WithGroups(ctx, m.SecurityGroups, func(ids []string) (err error) {
+		input.SecurityGroups = ids
+		out, err = env.ELB.CreateLoadBalancer(ctx, input)
+		return err
+	})
 	if _, exists := errors.AsType[*types.DuplicateAccessPointNameException](err); exists {
 		return adopt(ctx, env, m)
 	}
@@ -134,10 +134,7 @@ func adopt(ctx context.Context, env *change.Env, m *Model) error {
 func deleteLoadBalancer(name string) change.Step {
 	return plan.NewStep("DeleteLoadBalancer", "delete classic load balancer "+name, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELB.DeleteLoadBalancer(ctx, &elb.DeleteLoadBalancerInput{LoadBalancerName: &name})
-		if errors.Is(err, apierr.ErrNotFound) {
-			return nil
-		}
-		return err
+		return change.DeletionError(err)
 	}).Removal()
 }
 
@@ -167,14 +164,12 @@ func detachSubnets(name string, subnets []string) change.Step {
 func applySecurityGroups(name string, groups []plan.Ref, have []string) change.Step {
 	text := fmt.Sprintf("apply security groups %s to load balancer %s", plan.Words(groups), name)
 	step := plan.NewStep("ApplySecurityGroupsToLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
-		ids, err := env.Resolve(groups)
-		if err != nil {
+		return env.WithGroups(ctx, groups, func(ids []string) error {
+			_, err := env.ELB.ApplySecurityGroupsToLoadBalancer(ctx, &elb.ApplySecurityGroupsToLoadBalancerInput{
+				LoadBalancerName: &name, SecurityGroups: ids,
+			})
 			return err
-		}
-		_, err = env.ELB.ApplySecurityGroupsToLoadBalancer(ctx, &elb.ApplySecurityGroupsToLoadBalancerInput{
-			LoadBalancerName: &name, SecurityGroups: ids,
 		})
-		return err
 	})
 	step.Removes = len(change.Detached(have, groups)) > 0
 	return step

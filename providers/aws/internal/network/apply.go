@@ -35,23 +35,23 @@ func (m *Model) scheme() elbv2types.LoadBalancerSchemeEnum {
 }
 
 func makeLoadBalancer(ctx context.Context, env *change.Env, m *Model) error {
-	groups, err := env.Resolve(m.SecurityGroups)
-	if err != nil {
-		return err
-	}
 	input := &elbv2.CreateLoadBalancerInput{
 		Name:           aws.String(m.Name),
 		Type:           elbv2types.LoadBalancerTypeEnumNetwork,
-		SecurityGroups: groups,
 		SubnetMappings: toMappings(m.Mappings),
 		Tags:           awstype.ELBV2Tags(m.Tags),
 	}
 	if m.Internal {
 		input.Scheme = elbv2types.LoadBalancerSchemeEnumInternal
 	}
-	out, err := env.ELBV2.CreateLoadBalancer(ctx, input)
+	var out *elbv2.CreateLoadBalancerOutput
+	err := env.WithGroups(ctx, m.SecurityGroups, func(ids []string) (err error) {
+		input.SecurityGroups = ids
+		out, err = env.ELBV2.CreateLoadBalancer(ctx, input)
+		return err
+	})
 	if _, exists := errors.AsType[*elbv2types.DuplicateLoadBalancerNameException](err); exists {
-		return adopt(ctx, env, m, groups)
+		return adopt(ctx, env, m, input.SecurityGroups)
 	}
 	if err != nil {
 		return err
@@ -106,12 +106,10 @@ func replaceSecurityGroups(ctx context.Context, env *change.Env, balancer plan.R
 	if err != nil {
 		return err
 	}
-	ids, err := env.Resolve(groups)
-	if err != nil {
+	return env.WithGroups(ctx, groups, func(ids []string) error {
+		_, err := env.ELBV2.SetSecurityGroups(ctx, &elbv2.SetSecurityGroupsInput{LoadBalancerArn: &arn, SecurityGroups: ids})
 		return err
-	}
-	_, err = env.ELBV2.SetSecurityGroups(ctx, &elbv2.SetSecurityGroupsInput{LoadBalancerArn: &arn, SecurityGroups: ids})
-	return err
+	})
 }
 
 // addTags adds tags to one thing.
@@ -145,7 +143,7 @@ func modifyAttributes(balancer named, values map[string]string) change.Step {
 func deleteLoadBalancer(name, arn string) change.Step {
 	return plan.NewStep("DeleteLoadBalancer", "delete load balancer "+name, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELBV2.DeleteLoadBalancer(ctx, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &arn})
-		return ignoreNotFound(err)
+		return change.DeletionError(err)
 	}).Removal()
 }
 
