@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -65,6 +66,12 @@ type loadBalancer struct {
 	services, vpcs service.Locks
 	deleting       deleting
 	synced         synced
+	// needs is what load balancers need in the security groups of nodes, lost what
+	// they need and was removed there.
+	needs securitygroup.KnownNeeds
+	lost  lostRules
+	// nodeWrites is how many Services are writing rules of nodes.
+	nodeWrites atomic.Int32
 }
 
 var _ cloudprovider.LoadBalancer = (*loadBalancer)(nil)

@@ -63,6 +63,8 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 	if err != nil {
 		return "", err
 	}
+	d.Nodes.Lost = l.lost.of(t.request.Name, o.Groups)
+	l.needs.Put(d.Nodes, d.Incomplete == nil)
 	steps, err := diff(t, o, d, l.nodeSync(t, o))
 	if err != nil {
 		return "", err
@@ -70,6 +72,7 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 	if d.Incomplete != nil {
 		steps = steps.Additions()
 	}
+	steps = append(steps, l.recheck(t, o, d)...)
 	env := l.env()
 	err = errors.Join(l.run(ctx, t, env, steps), d.Incomplete)
 	warnings = slices.Concat(warnings, d.Warnings, env.Warnings())
@@ -103,8 +106,12 @@ func (l *loadBalancer) remove(ctx context.Context, t task) error {
 	if err != nil {
 		return err
 	}
+	d := buildDeletion(t, o)
+	d.Nodes.Lost = l.lost.of(t.request.Name, o.Groups)
+	l.needs.Forget(t.request.Name)
+	l.lost.forget(t.request.Name)
 	env := l.env()
-	err = l.run(ctx, t, env, diffDeletion(t, o, buildDeletion(t, o), l.nodeSync(t, o)))
+	err = l.run(ctx, t, env, diffDeletion(t, o, d, l.nodeSync(t, o)))
 	l.reporter.Report(t.service, env.Warnings())
 	return err
 }

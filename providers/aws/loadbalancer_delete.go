@@ -56,6 +56,7 @@ func (l *loadBalancer) look(ctx context.Context, t task) (hostname string, exist
 		return "", false, err
 	}
 	d := buildDeletion(t, o)
+	d.Nodes.Lost = l.lost.of(t.request.Name, o.Groups)
 	if len(d.Surplus) > 0 {
 		return "", true, nil
 	}

@@ -100,12 +100,29 @@ func (l *loadBalancer) writeNodes(ctx context.Context, t task, env *change.Env, 
 			return w.groups, w.writes, false, nil
 		}
 	}
+	l.nodeWrites.Add(1)
+	defer l.nodeWrites.Add(-1)
 	steps := d.Plan(w.users)
 	if len(steps) == 0 {
 		return w.groups, w.writes, true, nil
 	}
 	defer l.Groups.Written()
-	return w.groups, w.writes, true, steps.Apply(ctx, env, l.Step)
+	err = steps.Apply(ctx, env, l.Step)
+	l.lost.update(t.request.Name, err)
+	return w.groups, w.writes, true, err
+}
+
+// recheck returns a step that compares the rules of the nodes once more if any
+// were written since they were observed, or are being written: another Service may
+// have removed what this one needs before it was known to need it.
+func (l *loadBalancer) recheck(t task, o *observed, d *desired) change.Plan {
+	unchanged := l.nodeWrites.Load() == 0 && l.Groups.Writes() == o.Writes
+	if t.config.LeaveNodeSecurityGroups || unchanged {
+		return nil
+	}
+	needs := d.Nodes
+	needs.AddOnly = true
+	return change.Plan{nodeStep("compare rules of node security groups again for "+t.request.Name, nil, needs, l.nodeSync(t, o))}
 }
 
 // reread reads some of the groups again. One that is gone is left out.
@@ -125,7 +142,7 @@ func (l *loadBalancer) reread(ctx context.Context, t task, groups securitygroup.
 func (l *loadBalancer) users(ctx context.Context, t task, rules []securitygroup.Rule) (securitygroup.RuleUsers, error) {
 	search := securitygroup.Users{
 		Classic: l.ELB, Network: l.NLB, Cluster: t.config.Cluster, VPC: t.config.VPC,
-		LoadBalancer: t.request.Name, Deleting: l.deleting.has, InGroup: l.synced.inGroup, CIDRs: l.cidrs,
+		LoadBalancer: t.request.Name, Deleting: l.deleting.has, Known: &l.needs, CIDRs: l.cidrs,
 	}
 	users, err := search.Find(ctx, rules)
 	if err != nil {

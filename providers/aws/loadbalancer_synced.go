@@ -2,7 +2,6 @@ package aws
 
 import (
 	"reflect"
-	"slices"
 	"sync"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
@@ -82,16 +81,6 @@ func (s *synced) get(name string) *syncedState {
 func (s *synced) is(name string, kind request.Kind) bool {
 	known := s.get(name)
 	return known != nil && known.request.Kind == kind
-}
-
-// inGroup reports whether a load balancer has nodes in a security group, and
-// whether that is known.
-func (s *synced) inGroup(name, group string) (in, known bool) {
-	state := s.get(name)
-	if state == nil {
-		return false, false
-	}
-	return slices.Contains(state.nodeGroups, group), true
 }
 
 // members returns which security groups of the nodes are for the cluster.

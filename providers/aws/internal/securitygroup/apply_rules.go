@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -127,17 +128,56 @@ func updateDescriptions(ctx context.Context, env *change.Env, group plan.Ref, ru
 	_, err = env.EC2.UpdateSecurityGroupRuleDescriptionsIngress(ctx, &ec2.UpdateSecurityGroupRuleDescriptionsIngressInput{
 		GroupId: aws.String(id), IpPermissions: rules.permissions(true),
 	})
-	switch {
-	case errors.Is(err, apierr.ErrDenied), hasCode(err, codeRuleMissing):
+	if errors.Is(err, apierr.ErrDenied) || hasCode(err, codeRuleMissing) {
 		// The action is not among those that IAM policies are known to allow. A
 		// rule that has no description of its own any more is created again.
-		if err := revokeRules(ctx, env, group, rules); err != nil {
-			return err
-		}
-		return authorizeRules(ctx, env, group, rules)
-	default:
-		return err
+		return recreateRules(ctx, env, id, rules)
 	}
+	return err
+}
+
+// How long, and how often, rules are added again that were removed only to change
+// their descriptions.
+const (
+	restoreLimit    = 10 * time.Second
+	restoreInterval = time.Second
+)
+
+// LostRulesError means that rules were removed that another load balancer needs,
+// and could not be added again.
+type LostRulesError struct {
+	// Group is the ID of the security group that lacks the rules.
+	Group string
+	Rules Rules
+	// Err is why they could not be added.
+	Err error
+}
+
+// Error implements error.
+func (e *LostRulesError) Error() string {
+	return fmt.Sprintf("add the rules %s to security group %s again: %v", e.Rules, e.Group, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *LostRulesError) Unwrap() error { return e.Err }
+
+// recreateRules removes rules and adds them again with other descriptions. Once
+// they are removed, adding them is repeated for a short time, also if ctx has
+// ended: other load balancers need them.
+func recreateRules(ctx context.Context, env *change.Env, group string, rules Rules) error {
+	ref := plan.Ref{ID: group}
+	revoked := revokeRules(ctx, env, ref, rules)
+	restoring, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreLimit)
+	defer cancel()
+	added := env.Wait.Poll(restoring, restoreInterval, restoreLimit, func() (done bool, err error) {
+		err = authorizeRules(restoring, env, ref, rules)
+		final := errors.Is(err, apierr.ErrDenied) || errors.Is(err, apierr.ErrInvalid) || hasCode(err, codeGroupMissing)
+		return err == nil || final, err
+	})
+	if added != nil && !hasCode(added, codeGroupMissing) {
+		added = &LostRulesError{Group: group, Rules: rules, Err: added}
+	}
+	return errors.Join(revoked, added)
 }
 
 // each writes rules one by one, in order.

@@ -50,6 +50,9 @@ type Needs struct {
 	// Ending are those of Sources that are about to be deleted: nothing may refer
 	// to them any more, whichever load balancer the referring groups are for.
 	Ending []string
+	// Lost are rules, by the IDs of their groups, that other load balancers need
+	// and that were removed on behalf of this one. They are added again.
+	Lost map[string]Rules
 	// AddOnly is set if it is not known what all nodes need: nothing is removed.
 	AddOnly bool
 }

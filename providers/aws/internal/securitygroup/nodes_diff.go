@@ -47,8 +47,10 @@ func DiffNodes(n Needs, groups Groups, id cluster.ID) NodeDiff {
 		if n.AddOnly {
 			stale, renamed = Rules{}, Rules{}
 		}
+		missing := wanted.without(group.Rules)
+		maps.Copy(missing, n.Lost[group.ID].without(group.Rules).without(missing))
 		diff.groups = append(diff.groups, nodeGroup{
-			Group: group, missing: wanted.without(group.Rules), renamed: renamed, stale: stale,
+			Group: group, missing: missing, renamed: renamed, stale: stale,
 			touched: own.described() || wanted.described(),
 		})
 	}
@@ -166,12 +168,12 @@ func (g *nodeGroup) keepShared(users RuleUsers) {
 	stale := Rules{}
 	renamed := maps.Clone(g.renamed)
 	for rule, description := range g.stale {
-		user := users.of(rule, g.ID)
+		user, theirs := users.of(rule, g.ID)
 		switch {
 		case user == "":
 			stale[rule] = description
 		case rule.Source.Kind != FromGroup:
-			renamed[rule] = healthPrefix + user
+			renamed[rule] = theirs
 		}
 	}
 	g.stale, g.renamed = stale, renamed

@@ -2,6 +2,8 @@ package securitygroup
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -287,7 +289,12 @@ func TestDiffNodes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			diff := DiffNodes(test.needs, test.groups, cluster.ID{Name: clusterID})
-			users := RuleUsers{candidates: test.users, inGroup: func(string, string) (bool, bool) { return true, true }}
+			users := RuleUsers{candidates: test.users, known: &KnownNeeds{}}
+			for _, names := range test.users {
+				for _, name := range names {
+					users.known.Put(Needs{LoadBalancer: name, Groups: slices.Collect(maps.Keys(test.groups))}, true)
+				}
+			}
 			if d := cmp.Diff(test.want, diff.Plan(users).String()); d != "" {
 				t.Errorf("%s: -want +got\n%s", test.reason, d)
 			}

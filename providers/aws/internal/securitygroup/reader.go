@@ -66,6 +66,7 @@ func (r *Reader) Writes() int64 { return r.writes.Load() }
 
 // Written is to be called after groups were written, or may have been.
 func (r *Reader) Written() {
-	r.writes.Add(1)
+	// In this order, what is read after the number is never older than it.
 	r.cluster.Forget()
+	r.writes.Add(1)
 }

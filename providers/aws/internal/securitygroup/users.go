@@ -24,9 +24,8 @@ type Users struct {
 	// reports which others are being deleted, too.
 	LoadBalancer string
 	Deleting     func(loadBalancer string) bool
-	// InGroup reports whether a load balancer has nodes in a security group, and
-	// whether that is known.
-	InGroup func(loadBalancer, group string) (in, known bool)
+	// Known is what is known of other load balancers without a query.
+	Known *KnownNeeds
 	// CIDRs returns the CIDRs of subnets by ID.
 	CIDRs func(ctx context.Context, subnets []string) (map[string]netip.Prefix, error)
 }
@@ -37,24 +36,33 @@ type RuleUsers struct {
 	// candidates are the load balancers that need a rule wherever they have
 	// nodes, by name.
 	candidates map[Rule][]string
-	inGroup    func(loadBalancer, group string) (in, known bool)
+	// loadBalancer is the one that does not need the rules any more.
+	loadBalancer string
+	known        *KnownNeeds
 }
 
-// of returns the load balancer that needs a rule in a group, or none. One of
-// which it is not known whether it has nodes in the group is taken if there is no
-// other: its own next run removes the rule if it does not.
-func (u RuleUsers) of(rule Rule, group string) string {
-	unknown := ""
-	for _, name := range u.candidates[rule] {
-		in, known := u.inGroup(name, group)
+// of returns the load balancer that needs a rule in a group, or none, and the
+// description of the rule then. One of which it is not known whether it has nodes
+// in the group is taken if there is no other: its own next run removes the rule if
+// it does not.
+func (u RuleUsers) of(rule Rule, group string) (user, description string) {
+	candidates, searched := u.candidates[rule]
+	if !searched {
+		return "", ""
+	}
+	if user, description = u.known.userOf(rule, group, u.loadBalancer); user != "" {
+		return user, description
+	}
+	for _, name := range candidates {
+		in, known := u.known.inGroup(name, group)
 		switch {
 		case in:
-			return name
-		case !known && unknown == "":
-			unknown = name
+			return name, healthPrefix + name
+		case !known && user == "":
+			user = name
 		}
 	}
-	return unknown
+	return user, healthPrefix + user
 }
 
 // Covers reports whether it was looked for users of all these rules.
@@ -70,7 +78,7 @@ func (u RuleUsers) Covers(rules []Rule) bool {
 // Find looks for the load balancers that need rules. It reads only the kinds of
 // load balancers that such rules are for.
 func (u Users) Find(ctx context.Context, rules []Rule) (RuleUsers, error) {
-	found := RuleUsers{candidates: map[Rule][]string{}, inGroup: u.InGroup}
+	found := RuleUsers{candidates: map[Rule][]string{}, loadBalancer: u.LoadBalancer, known: u.Known}
 	var classic, network []Rule
 	for _, rule := range rules {
 		found.candidates[rule] = nil

@@ -1,0 +1,80 @@
+package securitygroup
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// KnownNeeds is what load balancers need of the nodes behind them, by name, as far
+// as this process has determined it. AWS may not show yet that a load balancer
+// which is being created needs a rule: it is known here before its rules are
+// compared with those that exist. The zero value is empty, and so is nil. It is
+// safe for concurrent use.
+type KnownNeeds struct {
+	mu  sync.Mutex
+	all map[string]knownNeed
+}
+
+// knownNeed is what one load balancer needs. Complete is false if there may be
+// more groups.
+type knownNeed struct {
+	groups   []string
+	rules    Rules
+	complete bool
+}
+
+// Put stores what a load balancer needs. A primary group that has no ID yet is
+// used by no other load balancer. Complete reports whether all groups of its nodes
+// are known.
+func (k *KnownNeeds) Put(n Needs, complete bool) {
+	need := knownNeed{groups: slices.Clone(n.Groups), rules: maps.Clone(n.Rules), complete: complete}
+	if n.Primary != (plan.Ref{}) {
+		need.rules = n.wanted()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.all == nil {
+		k.all = map[string]knownNeed{}
+	}
+	k.all[n.LoadBalancer] = need
+}
+
+// Forget drops a load balancer that needs nothing any more.
+func (k *KnownNeeds) Forget(loadBalancer string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.all, loadBalancer)
+}
+
+// userOf returns another load balancer that needs a rule in a group, empty if none
+// is known, and the description of its rule.
+func (k *KnownNeeds) userOf(rule Rule, group, except string) (user, description string) {
+	if k == nil {
+		return "", ""
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for name, need := range k.all {
+		theirs, needed := need.rules[rule]
+		if needed && name != except && slices.Contains(need.groups, group) && (user == "" || name < user) {
+			user, description = name, theirs
+		}
+	}
+	return user, description
+}
+
+// inGroup reports whether a load balancer has nodes in a group, and whether that is
+// known.
+func (k *KnownNeeds) inGroup(loadBalancer, group string) (in, known bool) {
+	if k == nil {
+		return false, false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	need, ok := k.all[loadBalancer]
+	in = slices.Contains(need.groups, group)
+	return in, ok && (in || need.complete)
+}
