@@ -1,0 +1,270 @@
+package aws
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// uncached has every call read instances again.
+func uncached(c *loadBalancerConfig) {
+	c.Instances = inventory.New(c.EC2, inventory.Config{
+		Cluster: c.Settings.Cluster, VPC: c.Settings.VPC,
+		Window: time.Nanosecond, MaxAge: time.Nanosecond, MissingAge: time.Nanosecond,
+	})
+}
+
+// removing returns the calls of f that take something away.
+func (b *balanced) removing(f func()) map[string]int {
+	b.t.Helper()
+	calls := map[string]int{}
+	for op, n := range b.writes(f) {
+		for _, word := range []string{"Revoke", "Deregister", "Delete", "Detach", "UpdateSecurityGroupRuleDescriptions"} {
+			if strings.Contains(op, word) {
+				calls[op] = n
+			}
+		}
+	}
+	return calls
+}
+
+// registered returns the instances behind the load balancer of a name.
+func (b *balanced) registered(name string) []string {
+	if classic, ok := b.Classic(name); ok {
+		return classic.Instances
+	}
+	var ids []string
+	network, _ := b.Network(name)
+	for _, group := range network.TargetGroups {
+		for _, target := range group.Targets {
+			ids = append(ids, target.ID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// kinds are Services of both kinds of load balancers.
+func kinds() map[string][]kubetest.ServiceOption {
+	return map[string][]kubetest.ServiceOption{
+		"classic":              nil,
+		"network":              {nlb()},
+		"network, shared port": {nlb(), annotate(request.AnnotationHealthCheckPort, "10256")},
+	}
+}
+
+// A second security group of the instances gets the tag of the cluster while load
+// balancers serve: they go on serving all nodes, nodes of other groups join, and
+// everything converges when the tag is gone.
+func TestAmbiguousNodeGroupsKeepLoadBalancersServing(t *testing.T) {
+	t.Parallel()
+	for kind, options := range kinds() {
+		for _, fresh := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, first sync %t", kind, fresh), func(t *testing.T) {
+				t.Parallel()
+				testAmbiguousNodeGroups(t, fresh, options)
+			})
+		}
+	}
+}
+
+func testAmbiguousNodeGroups(t *testing.T, fresh bool, options []kubetest.ServiceOption) {
+	b := balance(t, uncached)
+	other, pool := b.group("other", nil), b.group("pool", nil)
+	joined := b.seed.AddNode(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Groups: []string{pool}}})
+	before := b.Leaks()
+	first, second := two(options...)
+	b.ensure(first)
+	b.ensure(second)
+	rules := b.rules(b.seed.NodeGroup)
+
+	// The other group is ambiguous, and a node joins that is in a third one alone.
+	for _, id := range []string{other, pool} {
+		b.SetTags(id, map[string]string{sim.ClusterTag(demo): "owned"})
+	}
+	for _, id := range b.ids {
+		b.SetInstanceGroups(id, b.seed.NodeGroup, other)
+	}
+	if fresh {
+		b.lb = b.controller(uncached)
+	}
+	b.lb.Groups.Written() // as after the age at which groups are read again
+	b.nodes = nodesOf(append(b.ids[1:], joined)...)
+	b.told()
+	removing := b.removing(func() {
+		for _, svc := range []*v1.Service{first, second} {
+			_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
+			if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), b.ids[1]) {
+				t.Errorf("Ensure returns %v", err)
+			}
+			if err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrInvalid) {
+				t.Errorf("Update returns %v", err)
+			}
+		}
+	})
+	if len(removing) > 0 {
+		t.Errorf("something was taken away: %v", removing)
+	}
+	if events := strings.Join(b.told(), "\n"); strings.Count(events, "Warning AmbiguousNodeSecurityGroup ") != 2 {
+		t.Errorf("want an Event for each Service, got %s", events)
+	}
+	if diff := cmp.Diff(rules, b.rules(b.seed.NodeGroup)); diff != "" {
+		t.Errorf("the rules of the nodes: -before +after\n%s", diff)
+	}
+	for _, name := range []string{webName, apiName} {
+		b.admitted(name)
+		if ids := b.registered(name); len(ids) != 4 {
+			t.Errorf("want the three nodes of before and the new one behind %s, got %v", name, ids)
+		}
+	}
+
+	b.SetTags(other, map[string]string{})
+	b.lb.Groups.Written()
+	for _, svc := range []*v1.Service{first, second} {
+		b.ensure(svc)
+		b.admitted(b.lb.GetLoadBalancerName(t.Context(), flagged, svc))
+		if diff := cmp.Diff(slices.Sorted(slices.Values(append(b.ids[1:], joined))), b.registered(b.lb.GetLoadBalancerName(t.Context(), flagged, svc))); diff != "" {
+			t.Errorf("the node that left: -want +got\n%s", diff)
+		}
+	}
+	// Without nodes in the third group its rules go.
+	b.nodes = nodesOf(b.ids...)
+	for range 2 {
+		b.ensure(first)
+		b.ensure(second)
+	}
+	if rules := b.rules(pool); len(rules) > 0 {
+		t.Errorf("rules stay where no node is: %v", rules)
+	}
+	b.remove(first)
+	b.remove(second)
+	b.SetTags(pool, map[string]string{})
+	b.same(before)
+}
+
+// A load balancer that cannot be deleted keeps serving, and the error tells what
+// to do about it.
+func TestLoadBalancerThatCannotBeDeletedKeepsServing(t *testing.T) {
+	t.Parallel()
+	brought := func(name string) func(*balanced, *v1.Service) {
+		return func(b *balanced, svc *v1.Service) {
+			id := b.group("brought", nil)
+			b.AddRule(id, sim.Rule{Protocol: "-1", Source: "0.0.0.0/0"})
+			if name == "" {
+				b.lb = b.controller(configuredGroup(id))
+			} else {
+				svc.Annotations[name] = id
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		options  []kubetest.ServiceOption
+		settings []func(*loadBalancerConfig)
+		prepare  func(*balanced, *v1.Service)
+	}{
+		"classic":                   {},
+		"classic, annotated group":  {prepare: brought(string(request.AnnotationSecurityGroups))},
+		"classic, configured group": {prepare: brought("")},
+		"classic, extra group":      {prepare: brought(string(request.AnnotationExtraSecurityGroups))},
+		"network":                   {options: []kubetest.ServiceOption{nlb()}},
+		"network, managed group":    {options: []kubetest.ServiceOption{nlb()}, settings: []func(*loadBalancerConfig){managedGroups}},
+		"network, local traffic":    {options: []kubetest.ServiceOption{nlb(), kubetest.LocalTraffic(32000)}},
+	} {
+		for refusal, by := range refusals() {
+			if by.network && len(test.options) == 0 {
+				continue
+			}
+			t.Run(name+", "+refusal, func(t *testing.T) {
+				t.Parallel()
+				b := balance(t, test.settings...)
+				svc := web(test.options...)
+				if svc.Annotations == nil {
+					svc.Annotations = map[string]string{}
+				}
+				before := b.Leaks()
+				if test.prepare != nil {
+					test.prepare(b, svc)
+					before = b.Leaks()
+				}
+				b.ensure(svc)
+				serving := b.Dump()
+				allow := by.refuse(b)
+				serving = by.dump(b, serving)
+				err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc)
+				if !errors.Is(err, by.class) || !strings.Contains(err.Error(), by.text) {
+					t.Errorf("want an error about %q, got %v", by.text, err)
+				}
+				if diff := cmp.Diff(serving, b.Dump()); diff != "" {
+					t.Errorf("-before +after\n%s", diff)
+				}
+				b.admitted(webName)
+				allow()
+				b.remove(svc)
+				b.same(before)
+			})
+		}
+	}
+}
+
+// refusal is why a load balancer cannot be deleted.
+type refusal struct {
+	refuse func(*balanced) (allow func())
+	// network is set if only network load balancers have it.
+	network bool
+	class   error
+	text    string
+}
+
+// dump returns what there is before the deletion.
+func (r refusal) dump(b *balanced, before string) string {
+	if r.network {
+		return b.Dump() // with the attribute
+	}
+	return before
+}
+
+func refusals() map[string]refusal {
+	return map[string]refusal{
+		"protected": {
+			network: true, class: apierr.ErrConflict, text: "deletion_protection.enabled is set to false",
+			refuse: func(b *balanced) func() {
+				b.Protect(webName, true)
+				return func() { b.Protect(webName, false) }
+			},
+		},
+		"denied": {
+			class: apierr.ErrDenied, text: "elasticloadbalancing:DeleteLoadBalancer is allowed",
+			refuse: func(b *balanced) func() {
+				b.SetDenied("elasticloadbalancing:DeleteLoadBalancer")
+				return func() { b.SetDenied() }
+			},
+		},
+		"unavailable": {
+			class: apierr.ErrUnavailable, text: "delete ",
+			refuse: func(b *balanced) func() {
+				var rules []interface{ Remove() }
+				for _, op := range []string{"elb.DeleteLoadBalancer", "elbv2.DeleteLoadBalancer"} {
+					rules = append(rules, b.Gate().Break(op, front.Always(), sim.Error(503, "ServiceUnavailable", "try again")))
+				}
+				return func() {
+					for _, rule := range rules {
+						rule.Remove()
+					}
+				}
+			},
+		},
+	}
+}
