@@ -2,12 +2,14 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/classic"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -44,7 +46,8 @@ func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, error) 
 func diffDeletion(t task, o *observed, d *desired, sync syncNodes) change.Plan {
 	steps := nodeSteps(t, o, d.Before, sync)
 	if o.hasClassic() {
-		steps = append(steps, classic.Diff(nil, o.Classic)...)
+		before := securitygroup.DiffNodes(d.Before, o.Groups, t.config.Cluster)
+		steps = append(steps, restoring(classic.Diff(nil, o.Classic), before.Restore())...)
 	}
 	if o.hasNetwork() {
 		balancer := *o.Network
@@ -63,6 +66,26 @@ func diffDeletion(t task, o *observed, d *desired, sync syncNodes) change.Plan {
 		steps = append(steps, network.Diff(nil, &groups)...)
 	}
 	return append(steps, securitygroup.Delete(d.Surplus, t.deletedAt())...)
+}
+
+// restoring returns the steps so that a plan undoes what was done before them if AWS
+// refuses one: the load balancer goes on serving. After any other error it may be
+// gone.
+func restoring(steps, undo change.Plan) change.Plan {
+	if len(undo) == 0 {
+		return steps
+	}
+	steps = slices.Clone(steps)
+	for i, step := range steps {
+		steps[i].Do = func(ctx context.Context, env *change.Env) error {
+			err := step.Do(ctx, env)
+			if errors.Is(err, apierr.ErrDenied) || errors.Is(err, apierr.ErrConflict) || errors.Is(err, apierr.ErrThrottled) || errors.Is(err, apierr.ErrInvalid) {
+				err = errors.Join(err, undo.Apply(ctx, env, nil))
+			}
+			return err
+		}
+	}
+	return steps
 }
 
 // nodeSteps returns the two steps that write the rules of the nodes, with all of

@@ -163,6 +163,18 @@ func (d NodeDiff) Plan(users RuleUsers) change.Plan {
 	return steps
 }
 
+// Restore lists the writes that add again what would be removed if no other load
+// balancer needs it.
+func (d NodeDiff) Restore() change.Plan {
+	var steps change.Plan
+	for _, group := range d.groups {
+		if len(group.stale) > 0 {
+			steps = append(steps, authorize(plan.Ref{ID: group.ID}, group.stale))
+		}
+	}
+	return steps
+}
+
 // keepShared keeps the rules that others need, under the name of one of them.
 func (g *nodeGroup) keepShared(users RuleUsers) {
 	stale := Rules{}
