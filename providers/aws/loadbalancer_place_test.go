@@ -1,0 +1,115 @@
+package aws
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+)
+
+// drawNetworkTask draws a Service with a network load balancer, and settings.
+func drawNetworkTask(t *rapid.T) task {
+	protocol := v1.ProtocolTCP
+	if rapid.Bool().Draw(t, "udp") {
+		protocol = v1.ProtocolUDP
+	}
+	options := []kubetest.ServiceOption{nlb(), kubetest.ServiceUID(webUID), kubetest.Port(protocol, 80), kubetest.Port(protocol, 443)}
+	if rapid.Bool().Draw(t, "local") {
+		options = append(options, kubetest.LocalTraffic(32000))
+	}
+	optional := func(name string, values ...string) string {
+		return rapid.SampledFrom(append(values, "")).Draw(t, name)
+	}
+	if port := optional("health check port", request.TrafficPort, "10256", "30080"); port != "" {
+		options = append(options, annotate(request.AnnotationHealthCheckPort, port))
+	}
+	if value := optional("attributes", "preserve_client_ip.enabled=true", "preserve_client_ip.enabled=false", "proxy_protocol_v2.enabled=true"); value != "" {
+		options = append(options, annotate(request.AnnotationTargetGroupAttributes, value))
+	}
+	ranges := []string{"0.0.0.0/0", "10.0.0.0/8", "10.0.0.0/22", "192.0.2.0/24", "::/0", "2001:db8::/32"}
+	svc := kubetest.Service("default", "web", options...)
+	svc.Spec.LoadBalancerSourceRanges = rapid.SliceOfNDistinct(rapid.SampledFrom(ranges), 0, 3, rapid.ID).Draw(t, "ranges")
+	config := request.Config{
+		Cluster: cluster.ID{Name: demo}, VPC: "vpc-1", SharedProbePort: 10256, SharedProbePath: "/healthz",
+		SharedProbe: rapid.Bool().Draw(t, "shared"),
+	}
+	r, _, err := request.New(svc, nil, config)
+	if err != nil {
+		t.Skip(err)
+	}
+	return task{config: config, service: svc, request: r}
+}
+
+// What is not read about a network load balancer changes nothing about the rules of
+// the nodes.
+func TestRulesOfNodesNeedOnlyWhatIsRead(t *testing.T) {
+	t.Parallel()
+	placed := []vpc.Subnet{
+		{ID: "subnet-1", CIDR: netip.MustParsePrefix("10.0.0.0/22")},
+		{ID: "subnet-2", CIDR: netip.MustParsePrefix("172.16.0.0/20")},
+	}
+	read, unread := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		task := drawNetworkTask(t)
+		facts := request.Facts{Config: task.config, Subnets: placed}
+		model, _, err := network.Build(task.request, facts)
+		if err != nil {
+			t.Skip(err)
+		}
+		full := &observed{Facts: facts, Placed: placed, Network: &network.Observed{
+			Name: task.request.Name, Service: task.request.Service, Cluster: task.config.Cluster,
+			LoadBalancer: &network.LoadBalancer{ARN: "arn", Type: elbv2types.LoadBalancerTypeEnumNetwork, Tags: task.request.AllTags(task.config.Cluster)},
+		}}
+		for i := range model.Listeners {
+			full.Network.TargetGroups = append(full.Network.TargetGroups, network.GroupState{
+				Name:       model.Listeners[i].TargetGroup.Name,
+				Attributes: map[string]string{request.PreserveClientIP: rapid.SampledFrom([]string{"true", "false"}).Draw(t, "preserved")},
+			})
+		}
+		if !full.hasNetwork() {
+			t.Fatal("the load balancer is not that of the Service")
+		}
+		seen := *full
+		if !placeMatters(task.request, task.config) {
+			seen.Placed = nil
+		}
+		if !attributesMatter(task.request, task.config) {
+			without := *full.Network
+			without.TargetGroups = slices.Clone(without.TargetGroups)
+			for i := range without.TargetGroups {
+				without.TargetGroups[i].Attributes = nil
+			}
+			seen.Network = &without
+		}
+		if seen.Placed == nil {
+			unread++
+		} else {
+			read++
+		}
+		if diff := cmp.Diff(rulesOf(t, task, full), rulesOf(t, task, &seen)); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+	})
+	if read == 0 || unread == 0 {
+		t.Errorf("%d load balancers whose subnets are read, and %d others", read, unread)
+	}
+}
+
+func rulesOf(t *rapid.T, task task, o *observed) securitygroup.Rules {
+	d := &desired{}
+	if err := d.buildNetwork(task, o, o.Facts); err != nil {
+		t.Fatal(err)
+	}
+	return d.Nodes.Rules
+}
