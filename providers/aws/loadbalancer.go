@@ -118,9 +118,15 @@ func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	hostname, exists, err := l.look(ctx, l.identify(clusterName, svc))
-	if err != nil || !exists {
+	t := l.identify(clusterName, svc)
+	hostname, exists, err := l.look(ctx, t)
+	if err != nil {
 		return nil, false, err
+	}
+	if !exists {
+		// The Service may be deleted without another call.
+		l.forget(t)
+		return nil, false, nil
 	}
 	return statusOf(hostname), true, nil
 }
@@ -161,8 +167,15 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 	if err := l.remove(ctx, t); err != nil {
 		return err
 	}
-	l.synced.forget(t.request.Name)
+	l.forget(t)
 	return nil
+}
+
+// forget drops what is known of a load balancer that does not exist any more.
+func (l *loadBalancer) forget(t task) {
+	l.synced.forget(t.request.Name)
+	l.needs.Forget(t.request.Name)
+	l.lost.forget(t.request.Name)
 }
 
 // sync turns the load balancer of a Service into what it asks for, and returns its

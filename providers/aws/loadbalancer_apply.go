@@ -72,7 +72,7 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 	if d.Incomplete != nil {
 		steps = steps.Additions()
 	}
-	steps = append(steps, l.recheck(t, o, d)...)
+	steps = append(steps, l.recheck(t, o, d, steps)...)
 	env := l.env()
 	err = errors.Join(l.run(ctx, t, env, steps), d.Incomplete)
 	warnings = slices.Concat(warnings, d.Warnings, env.Warnings())

@@ -13,6 +13,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
+// syncsNodes is the kind of the steps that write rules of nodes.
+const syncsNodes = "SyncNodeSecurityGroups"
+
 // syncNodes writes what a load balancer needs in the security groups of nodes.
 type syncNodes func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error
 
@@ -115,7 +118,7 @@ func nodeStep(text string, expected change.Plan, needs securitygroup.Needs, sync
 	for _, step := range expected {
 		text += "\n  " + step.Text
 	}
-	return plan.NewStep("SyncNodeSecurityGroups", text, func(ctx context.Context, env *change.Env) error {
+	return plan.NewStep(syncsNodes, text, func(ctx context.Context, env *change.Env) error {
 		return sync(ctx, env, needs)
 	})
 }

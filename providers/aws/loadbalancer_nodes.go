@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -114,10 +115,12 @@ func (l *loadBalancer) writeNodes(ctx context.Context, t task, env *change.Env, 
 
 // recheck returns a step that compares the rules of the nodes once more if any
 // were written since they were observed, or are being written: another Service may
-// have removed what this one needs before it was known to need it.
-func (l *loadBalancer) recheck(t task, o *observed, d *desired) change.Plan {
+// have removed what this one needs before it was known to need it. A plan that adds
+// rules anyway compares them then.
+func (l *loadBalancer) recheck(t task, o *observed, d *desired, steps change.Plan) change.Plan {
 	unchanged := l.nodeWrites.Load() == 0 && l.Groups.Writes() == o.Writes
-	if t.config.LeaveNodeSecurityGroups || unchanged {
+	compares := slices.ContainsFunc(steps, func(step change.Step) bool { return step.Kind == syncsNodes && !step.Removes })
+	if t.config.LeaveNodeSecurityGroups || unchanged || compares {
 		return nil
 	}
 	needs := d.Nodes

@@ -333,3 +333,29 @@ func TestLoadBalancerIsCreatedWithItsNewGroup(t *testing.T) {
 		})
 	}
 }
+
+// A Service whose load balancer was never created keeps no rule of others.
+func TestServiceWithoutLoadBalancerKeepsNoRules(t *testing.T) {
+	t.Parallel()
+	for _, order := range []string{"first", "last"} {
+		t.Run(order, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			before := b.Leaks()
+			first, second := two(sharedPort()...)
+			b.ensure(first)
+			b.SetDenied("elasticloadbalancing:CreateLoadBalancer")
+			if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, second, b.nodes); !errors.Is(err, apierr.ErrDenied) {
+				t.Errorf("got %v", err)
+			}
+			if order == "first" && b.exists(second) {
+				t.Error("Get reports that something is left")
+			}
+			b.remove(first)
+			if order == "last" && b.exists(second) {
+				b.remove(second)
+			}
+			b.same(before)
+		})
+	}
+}
