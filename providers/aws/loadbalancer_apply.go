@@ -99,19 +99,23 @@ func (t task) hostname(o *observed, env *change.Env) string {
 	return hostname
 }
 
-// remove deletes all that was created for a Service.
+// remove deletes all that was created for a Service. Its load balancer counts as
+// deleted, for others that need the same rules, once AWS has accepted that.
 func (l *loadBalancer) remove(ctx context.Context, t task) error {
-	defer l.deleting.add(t.request.Name)()
 	o, err := l.observeAll(ctx, t)
 	if err != nil {
 		return err
 	}
 	d := buildDeletion(t, o)
 	d.Nodes.Lost = l.lost.of(t.request.Name, o.Groups)
-	l.needs.Forget(t.request.Name)
-	l.lost.forget(t.request.Name)
-	env := l.env()
-	err = l.run(ctx, t, env, diffDeletion(t, o, d, l.nodeSync(t, o)))
+	env, sync := l.env(), l.nodeSync(t, o)
+	afterwards := func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error {
+		defer l.deleting.add(t.request.Name)()
+		l.needs.Forget(t.request.Name)
+		l.lost.forget(t.request.Name)
+		return sync(ctx, env, needs)
+	}
+	err = l.run(ctx, t, env, diffDeletion(t, o, d, sync, afterwards))
 	l.reporter.Report(t.service, env.Warnings())
 	return err
 }

@@ -20,33 +20,44 @@ const syncsNodes = "SyncNodeSecurityGroups"
 type syncNodes func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error
 
 // diff returns the plan that turns the observed load balancer of a Service into
-// the desired one. It is pure. In this order: the security group of the load
-// balancer, the load balancer, the rules of the nodes, and then what nothing
-// refers to any more.
+// the desired one. It is pure. In this order: what lets packets in, on both sides of
+// a load balancer that exists; the load balancer; what lets packets in to a new one;
+// and then what nothing needs any more.
 func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, error) {
-	steps, err := securitygroup.Diff(d.Managed, t.config.VPC, t.config.Cluster)
+	own, err := securitygroup.Diff(d.Managed, t.config.VPC, t.config.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if d.Network != nil {
-		steps = append(steps, network.Diff(d.Network, o.Network)...)
+	nodes := nodeSteps(t, o, d.Nodes, sync)
+	steps := own.Additions()
+	if o.has(t.request.Kind) && d.Nodes.Known() {
+		steps = slices.Concat(steps, nodes.Additions(), diffBalancer(o, d))
 	} else {
-		model := *d.Classic
-		model.SecurityGroups = append(slices.Clip(model.SecurityGroups), d.Detaching...)
-		steps = append(steps, classic.Diff(&model, o.Classic)...)
+		steps = slices.Concat(steps, diffBalancer(o, d), nodes.Additions())
 	}
-	steps = append(steps, nodeSteps(t, o, d.Nodes, sync)...)
+	steps = slices.Concat(steps, own.Removals(), nodes.Removals())
 	if len(d.Detaching) > 0 {
 		steps = append(steps, classic.DetachSecurityGroups(d.Classic, d.Detaching))
 	}
 	return append(steps, securitygroup.Delete(d.Surplus, t.deletedAt())...), nil
 }
 
+// diffBalancer returns the part of the plan that is about the load balancer itself.
+func diffBalancer(o *observed, d *desired) change.Plan {
+	if d.Network != nil {
+		return network.Diff(d.Network, o.Network)
+	}
+	model := *d.Classic
+	model.SecurityGroups = append(slices.Clip(model.SecurityGroups), d.Detaching...)
+	return classic.Diff(&model, o.Classic)
+}
+
 // diffDeletion returns the plan that deletes all that was created for a Service.
 // It is pure. The load balancer goes first, as it may be refused; target groups,
 // whose ports the rules of the nodes are found by, go after these. What belongs to
-// another cluster is left alone.
-func diffDeletion(t task, o *observed, d *desired, sync syncNodes) change.Plan {
+// another cluster is left alone. Afterwards writes the rules of the nodes once the
+// load balancer is deleted, sync before that.
+func diffDeletion(t task, o *observed, d *desired, sync, afterwards syncNodes) change.Plan {
 	steps := nodeSteps(t, o, d.Before, sync)
 	if o.hasClassic() {
 		before := securitygroup.DiffNodes(d.Before, o.Groups, t.config.Cluster)
@@ -57,7 +68,7 @@ func diffDeletion(t task, o *observed, d *desired, sync syncNodes) change.Plan {
 		balancer.TargetGroups = nil
 		steps = append(steps, network.Diff(nil, &balancer)...)
 	}
-	steps = append(steps, nodeSteps(t, o, d.Nodes, sync)...)
+	steps = append(steps, nodeSteps(t, o, d.Nodes, afterwards)...)
 	if o.Network != nil {
 		groups := *o.Network
 		groups.LoadBalancer, groups.TargetGroups = nil, nil

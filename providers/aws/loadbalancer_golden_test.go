@@ -154,7 +154,7 @@ func (s *scene) remove(out *strings.Builder, svc *v1.Service, all securitygroup.
 	t := lb.identify(s.Config.ClusterName, svc)
 	o := s.observed(t.request)
 	o.Groups = all
-	out.WriteString(diffDeletion(t, o, buildDeletion(t, o), nil).String())
+	out.WriteString(diffDeletion(t, o, buildDeletion(t, o), nil, nil).String())
 }
 
 // row is a row of the annotation table, as the source of package request has it.

@@ -15,6 +15,11 @@ import (
 // Plan is a list of steps in the order in which they run.
 type Plan[E any] []Step[E]
 
+// Removals returns the steps that Additions leaves out, in the same order.
+func (p Plan[E]) Removals() Plan[E] {
+	return slices.DeleteFunc(slices.Clone(p), func(step Step[E]) bool { return !step.Removes })
+}
+
 // String lists the steps, one in a line. An empty plan is an empty text.
 func (p Plan[E]) String() string {
 	var text strings.Builder

@@ -57,6 +57,9 @@ type Needs struct {
 	AddOnly bool
 }
 
+// Known reports whether the ID of the primary group is known, if there is to be one.
+func (n Needs) Known() bool { return n.Primary.Key == "" || n.Primary.ID != "" }
+
 // Resolve returns the needs with the ID of the primary group, which an earlier
 // step may have created.
 func (n Needs) Resolve(ids *plan.IDs) (Needs, error) {

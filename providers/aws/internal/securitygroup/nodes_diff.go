@@ -102,20 +102,6 @@ func (r Rules) described() bool {
 	return false
 }
 
-// Named says whether a rule in one of the groups names the load balancer. An
-// empty name is that of none.
-func Named(groups Groups, loadBalancer string) bool {
-	n := Needs{LoadBalancer: loadBalancer}
-	for _, group := range groups {
-		for _, description := range group.Rules {
-			if n.names(description) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // Groups returns the IDs of the groups that the load balancer has to do with: those
 // of its nodes, and those that are to change.
 func (d NodeDiff) Groups() []string {
