@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"syscall"
 
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -12,7 +14,8 @@ import (
 
 // ServeDirectly has an SDK client call the cloud without a connection. Everything
 // else is as over the wire: requests are signed, counted, delayed, throttled and
-// broken in the same way, except by effects that cut the connection.
+// broken in the same way. An effect that cuts the connection is an error of the
+// transport.
 //
 // A connection keeps the time of a testing/synctest bubble from passing. With
 // ServeDirectly, token buckets, delays and the latency of the gate go by the time
@@ -26,14 +29,31 @@ func (c *Cloud) ServeDirectly(stack *middleware.Stack) error {
 		if !ok {
 			return out, metadata, fmt.Errorf("a request of type %T", in.Request)
 		}
-		if err := ctx.Err(); err != nil {
+		response, err := c.serve(request.Build(ctx))
+		if err != nil {
 			return out, metadata, &smithyhttp.RequestSendError{Err: err}
 		}
-		call := request.Build(ctx)
-		call.Host = cmp.Or(call.Host, call.URL.Host) // as a server has it
-		response := httptest.NewRecorder()
-		c.ServeHTTP(response, call)
-		out.RawResponse = &smithyhttp.Response{Response: response.Result()}
+		out.RawResponse = &smithyhttp.Response{Response: response}
 		return out, metadata, nil
 	}), middleware.After)
+}
+
+// serve returns the response to a request.
+func (c *Cloud) serve(request *http.Request) (response *http.Response, err error) {
+	if err := request.Context().Err(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		switch cut := recover(); cut {
+		case nil:
+		case http.ErrAbortHandler:
+			response, err = nil, cmp.Or(request.Context().Err(), error(syscall.ECONNRESET))
+		default:
+			panic(cut)
+		}
+	}()
+	request.Host = cmp.Or(request.Host, request.URL.Host) // as a server has it
+	recorder := httptest.NewRecorder()
+	c.ServeHTTP(recorder, request)
+	return recorder.Result(), nil
 }

@@ -7,8 +7,8 @@
 //   - A load balancer or target group that is returned was read at most
 //     [Options.MaxAge] ago, and after the last write to it through the same
 //     Snapshot.
-//   - A single read asks AWS for one load balancer. Many reads within a short
-//     time share one paged list of all.
+//   - A single read asks AWS for one load balancer. As soon as there are more of
+//     them within a short time than a list has pages, they share one list.
 //   - That a load balancer is absent is only returned when AWS was asked for it
 //     by name: absence lets a Service be forgotten.
 //   - Attributes and tags are kept for [Options.KnownAge], or until they are

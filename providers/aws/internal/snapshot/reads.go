@@ -31,15 +31,16 @@ func (r *reads) more(limit int, span time.Duration, now time.Time) bool {
 	return false
 }
 
-// listAge returns how old the list may be from which a key is read. It reports
-// false if the key is to be read alone:
+// listAge returns how old the list may be from which a key is read, if it takes
+// that many calls. It reports false if the key is to be read alone:
 //
 //	no list yet                               list
 //	written after the last list               alone
 //	last list younger than MaxAge             list
-//	few single reads within MaxAge            alone
-//	many                                      list
-func (s *Snapshot) listAge(r *reads, key string, listed time.Time) (time.Duration, bool) {
+//	fewer single reads within MaxAge than
+//	the list has pages                        alone
+//	more                                      list
+func (s *Snapshot) listAge(r *reads, key string, listed time.Time, pages int) (time.Duration, bool) {
 	now := time.Now()
 	switch written, ok := s.writtenAt(key); {
 	case listed.IsZero():
@@ -49,7 +50,7 @@ func (s *Snapshot) listAge(r *reads, key string, listed time.Time) (time.Duratio
 	case now.Sub(listed) < s.options.MaxAge:
 		return s.options.MaxAge, true
 	default:
-		return s.options.MaxAge, r.more(s.options.Direct, s.options.MaxAge, now)
+		return s.options.MaxAge, r.more(pages, s.options.MaxAge, now)
 	}
 }
 
@@ -60,15 +61,15 @@ func (s *Snapshot) writtenAt(key string) (time.Time, bool) {
 	return at, ok
 }
 
-// knownAge is how old the list of target groups may be when leftovers are looked
+// leftoverAge is how old the list of target groups may be when leftovers are looked
 // for: younger than a creation whose outcome is not known.
-func (s *Snapshot) knownAge() time.Duration {
+func (s *Snapshot) leftoverAge() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.unclear.IsZero() {
-		return s.options.KnownAge
+		return s.options.LeftoverAge
 	}
-	return min(s.options.KnownAge, time.Since(s.unclear))
+	return min(s.options.LeftoverAge, time.Since(s.unclear))
 }
 
 // grownAge is how old a list may be in which everything of ours is to be.

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -14,16 +13,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 )
 
 // Defaults of [Options].
 const (
-	DefaultMaxAge   = 15 * time.Second
-	DefaultKnownAge = 10 * time.Minute
-	DefaultDirect   = 3
-	DefaultTimeout  = 30 * time.Second
+	DefaultMaxAge      = 15 * time.Second
+	DefaultKnownAge    = 10 * time.Minute
+	DefaultLeftoverAge = 24 * time.Hour
+	DefaultTimeout     = 30 * time.Second
 )
 
 // pageSize is the most that one page of a list holds:
@@ -35,22 +33,22 @@ type Options struct {
 	// MaxAge is the age at which load balancers and target groups are read
 	// again.
 	MaxAge time.Duration
-	// KnownAge is the age at which attributes and tags are read again, and the
-	// list in which leftover target groups are looked for.
+	// KnownAge is the age at which attributes and tags are read again.
 	KnownAge time.Duration
-	// Direct is how many single reads there may be within MaxAge before all are
-	// listed instead.
-	Direct int
+	// LeftoverAge is the age at which target groups are listed again to look for
+	// leftover ones. Those of this process are known without a list, and no other
+	// process creates any while this one runs.
+	LeftoverAge time.Duration
 	// Timeout bounds a list with all its pages.
 	Timeout time.Duration
 }
 
 func (o Options) withDefaults() Options {
 	return Options{
-		MaxAge:   cmp.Or(o.MaxAge, DefaultMaxAge),
-		KnownAge: cmp.Or(o.KnownAge, DefaultKnownAge),
-		Direct:   cmp.Or(o.Direct, DefaultDirect),
-		Timeout:  cmp.Or(o.Timeout, DefaultTimeout),
+		MaxAge:      cmp.Or(o.MaxAge, DefaultMaxAge),
+		KnownAge:    cmp.Or(o.KnownAge, DefaultKnownAge),
+		LeftoverAge: cmp.Or(o.LeftoverAge, DefaultLeftoverAge),
+		Timeout:     cmp.Or(o.Timeout, DefaultTimeout),
 	}
 }
 
@@ -69,7 +67,8 @@ type Snapshot struct {
 	mu sync.Mutex
 	// written has the time of the last write by name or ARN.
 	written map[string]time.Time
-	// created and deleted are the target groups of writes since the last list,
+	// created and deleted are the target groups that were created or modified, and
+	// deleted, since the last list,
 	// by ARN.
 	created map[string]types.TargetGroup
 	deleted map[string]bool
@@ -80,8 +79,10 @@ type Snapshot struct {
 
 	balancerReads, groupReads reads
 	attributes, tags          known
-	// alone are load balancers that were read by name.
-	alone map[string]aloneBalancer
+	// alone are load balancers that were read by name, aloneGroups the target
+	// groups of one that were read by its ARN.
+	alone       map[string]aloneBalancer
+	aloneGroups map[string]aloneGroups
 }
 
 // New returns a Snapshot that has not read anything yet.
@@ -94,9 +95,11 @@ func New(api client.ELBV2, options Options) *Snapshot {
 		created: map[string]types.TargetGroup{},
 		deleted: map[string]bool{},
 		alone:   map[string]aloneBalancer{},
+
+		aloneGroups: map[string]aloneGroups{},
 	}
 	s.balancers = cache.NewValue(s.listBalancers, cache.Options[balancerList]{TTL: s.options.KnownAge, Timeout: s.options.Timeout})
-	s.groups = cache.NewValue(s.listGroups, cache.Options[groupList]{TTL: s.options.KnownAge, Timeout: s.options.Timeout})
+	s.groups = cache.NewValue(s.listGroups, cache.Options[groupList]{TTL: s.options.LeftoverAge, Timeout: s.options.Timeout})
 	return s
 }
 
@@ -147,10 +150,16 @@ func (s *Snapshot) settle(start time.Time) {
 	maps.DeleteFunc(s.written, func(_ string, at time.Time) bool { return start.Sub(at) > s.options.KnownAge })
 }
 
+// pages returns how many calls a list takes.
+func pages(items int) int { return max(1, (items+pageSize-1)/pageSize) }
+
 // LoadBalancer returns the load balancer of a name, nil if there is none.
 func (s *Snapshot) LoadBalancer(ctx context.Context, name string) (*types.LoadBalancer, error) {
-	_, listed, _ := s.balancers.Peek()
-	if age, ok := s.listAge(&s.balancerReads, name, listed); ok {
+	if recent := s.recent(name, time.Now()); recent != nil {
+		return recent, nil
+	}
+	known, listed, _ := s.balancers.Peek()
+	if age, ok := s.listAge(&s.balancerReads, name, listed, pages(len(known))); ok {
 		list, err := s.balancers.GetWithin(ctx, age)
 		if err != nil {
 			return nil, err
@@ -162,58 +171,6 @@ func (s *Snapshot) LoadBalancer(ctx context.Context, name string) (*types.LoadBa
 	return s.readAlone(ctx, name)
 }
 
-// aloneBalancer is a load balancer that was read by name.
-type aloneBalancer struct {
-	found *types.LoadBalancer
-	at    time.Time
-}
-
-// readAlone reads a load balancer by name, unless that was done a short time ago
-// and it exists.
-func (s *Snapshot) readAlone(ctx context.Context, name string) (*types.LoadBalancer, error) {
-	start := time.Now()
-	if known := s.recent(name, start); known != nil {
-		return known, nil
-	}
-	found, err := s.describeOne(ctx, name)
-	if err == nil && found != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		maps.DeleteFunc(s.alone, func(_ string, one aloneBalancer) bool { return start.Sub(one.at) >= s.options.MaxAge })
-		s.alone[name] = aloneBalancer{found: found, at: start}
-	}
-	return found, err
-}
-
-// recent returns a load balancer that was read alone within MaxAge, and was not
-// written since.
-func (s *Snapshot) recent(name string, now time.Time) *types.LoadBalancer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one, ok := s.alone[name]
-	if !ok || now.Sub(one.at) >= s.options.MaxAge || !s.written[name].Before(one.at) {
-		return nil
-	}
-	return one.found
-}
-
-// describeOne reads a load balancer by name, nil if there is none.
-func (s *Snapshot) describeOne(ctx context.Context, name string) (*types.LoadBalancer, error) {
-	out, err := s.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{name}})
-	if errors.Is(err, apierr.ErrNotFound) {
-		return nil, nil //nolint:nilnil // absence is a result
-	}
-	if err != nil {
-		return nil, fmt.Errorf("describe load balancer %s: %w", name, err)
-	}
-	for i := range out.LoadBalancers {
-		if aws.ToString(out.LoadBalancers[i].LoadBalancerName) == name {
-			return &out.LoadBalancers[i], nil
-		}
-	}
-	return nil, nil //nolint:nilnil // as above
-}
-
 // LoadBalancers returns all load balancers of the account, by name. Those that
 // were created through this Snapshot are among them.
 func (s *Snapshot) LoadBalancers(ctx context.Context) (map[string]*types.LoadBalancer, error) {
@@ -222,26 +179,18 @@ func (s *Snapshot) LoadBalancers(ctx context.Context) (map[string]*types.LoadBal
 
 // TargetGroupsOf returns the target groups that a load balancer forwards to.
 func (s *Snapshot) TargetGroupsOf(ctx context.Context, balancer string) ([]types.TargetGroup, error) {
-	_, listed, _ := s.groups.Peek()
-	if age, ok := s.listAge(&s.groupReads, balancer, listed); ok {
+	if recent, ok := s.recentGroups(balancer, time.Now()); ok {
+		return recent, nil
+	}
+	known, listed, _ := s.groups.Peek()
+	if age, ok := s.listAge(&s.groupReads, balancer, listed, pages(len(known))); ok {
 		list, err := s.groups.GetWithin(ctx, age)
 		if err != nil {
 			return nil, err
 		}
 		return list.usedBy(balancer), nil
 	}
-	var groups []types.TargetGroup
-	pages := elbv2.NewDescribeTargetGroupsPaginator(s.ELBV2, &elbv2.DescribeTargetGroupsInput{
-		LoadBalancerArn: aws.String(balancer), PageSize: aws.Int32(pageSize),
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("describe the target groups of %s: %w", balancer, err)
-		}
-		groups = append(groups, page.TargetGroups...)
-	}
-	return groups, nil
+	return s.readGroupsAlone(ctx, balancer)
 }
 
 // TargetGroups returns all target groups of the account. Those that were created
@@ -255,12 +204,12 @@ func (s *Snapshot) TargetGroups(ctx context.Context) ([]types.TargetGroup, error
 }
 
 // TargetGroupsNamed returns the target groups whose names begin with a prefix,
-// as they were listed last, at most KnownAge ago. Those that were created or
+// as they were listed last, at most LeftoverAge ago. Those that were created or
 // deleted through this Snapshot since then are taken into account; load
 // balancers that use them may have come or gone. With now they are listed for this
 // very call.
 func (s *Snapshot) TargetGroupsNamed(ctx context.Context, prefix string, now bool) ([]types.TargetGroup, error) {
-	age := s.knownAge()
+	age := s.leftoverAge()
 	if now {
 		age = 0
 	}

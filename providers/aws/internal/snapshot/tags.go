@@ -36,14 +36,17 @@ func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[stri
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	all := map[string]map[string]string{}
 	var missing []string
 	for _, arn := range arns {
-		if _, ok := s.tags.get(arn, s.options.KnownAge); !ok && !slices.Contains(missing, arn) {
+		if values, ok := s.tags.get(arn, s.options.KnownAge); ok {
+			all[arn] = values
+		} else if !slices.Contains(missing, arn) {
 			missing = append(missing, arn)
 		}
 	}
 	for chunk := range slices.Chunk(missing, tagPage) {
-		err := s.readTags(ctx, append(slices.Clone(chunk), s.neighbors(chunk)...))
+		read, err := s.readTags(ctx, append(slices.Clone(chunk), s.neighbors(chunk)...))
 		if errors.Is(err, apierr.ErrDenied) {
 			klog.FromContext(ctx).V(4).Info("Reading tags of load balancers is not allowed", "err", err)
 			return nil, nil
@@ -51,13 +54,9 @@ func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[stri
 		if err != nil {
 			return nil, fmt.Errorf("describe tags of load balancers: %w", err)
 		}
+		maps.Copy(all, read)
 	}
-	all := map[string]map[string]string{}
-	for _, arn := range arns {
-		if values, ok := s.tags.get(arn, s.options.KnownAge); ok {
-			all[arn] = values
-		}
-	}
+	maps.DeleteFunc(all, func(arn string, _ map[string]string) bool { return !slices.Contains(arns, arn) })
 	return all, nil
 }
 
@@ -82,22 +81,39 @@ func (s *Snapshot) neighbors(chunk []string) []string {
 }
 
 // readTags reads the tags of one page of ARNs. AWS refuses all of them if one is
-// not found, which is then looked for by halves.
-func (s *Snapshot) readTags(ctx context.Context, arns []string) error {
+// not found, which is then looked for by halves. What was written meanwhile is
+// returned, but not kept.
+func (s *Snapshot) readTags(ctx context.Context, arns []string) (map[string]map[string]string, error) {
 	start := time.Now()
 	out, err := s.DescribeTags(ctx, &elbv2.DescribeTagsInput{ResourceArns: arns})
 	if errors.Is(err, apierr.ErrNotFound) {
-		if len(arns) == 1 {
-			return nil
-		}
-		half := len(arns) / 2
-		return errors.Join(s.readTags(ctx, arns[:half]), s.readTags(ctx, arns[half:]))
+		return s.readHalves(ctx, arns)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
+	all := make(map[string]map[string]string, len(out.TagDescriptions))
 	for _, thing := range out.TagDescriptions {
-		s.tags.put(aws.ToString(thing.ResourceArn), awstype.FromELBV2Tags(thing.Tags), start, s.options.KnownAge)
+		arn := aws.ToString(thing.ResourceArn)
+		all[arn] = awstype.FromELBV2Tags(thing.Tags)
+		s.tags.put(arn, all[arn], start, s.options.KnownAge)
 	}
-	return nil
+	return all, nil
+}
+
+// readHalves reads the tags of ARNs of which AWS does not find at least one.
+func (s *Snapshot) readHalves(ctx context.Context, arns []string) (map[string]map[string]string, error) {
+	all := map[string]map[string]string{}
+	if len(arns) == 1 {
+		return all, nil
+	}
+	half := len(arns) / 2
+	first, err := s.readTags(ctx, arns[:half])
+	if err != nil {
+		return nil, err
+	}
+	second, err := s.readTags(ctx, arns[half:])
+	maps.Copy(all, first)
+	maps.Copy(all, second)
+	return all, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
@@ -96,19 +97,27 @@ func (s *Snapshot) CreateTargetGroup(
 	ctx context.Context, in *elbv2.CreateTargetGroupInput, options ...func(*elbv2.Options),
 ) (*elbv2.CreateTargetGroupOutput, error) {
 	out, err := s.ELBV2.CreateTargetGroup(ctx, in, options...)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch {
 	case err == nil:
-		for _, group := range out.TargetGroups {
-			arn := aws.ToString(group.TargetGroupArn)
-			s.created[arn], s.written[arn] = group, time.Now()
-			delete(s.deleted, arn)
-		}
+		s.replace(out.TargetGroups)
 	case !refused(err):
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.unclear = time.Now()
 	}
 	return out, err
+}
+
+// replace keeps target groups as they are after a write, until they are listed
+// again.
+func (s *Snapshot) replace(groups []types.TargetGroup) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, group := range groups {
+		arn := aws.ToString(group.TargetGroupArn)
+		s.created[arn], s.written[arn] = group, time.Now()
+		delete(s.deleted, arn)
+	}
 }
 
 // ModifyTargetGroup implements client.TargetGroups.
@@ -117,7 +126,11 @@ func (s *Snapshot) ModifyTargetGroup(
 ) (*elbv2.ModifyTargetGroupOutput, error) {
 	defer s.grow()
 	defer s.forgetGroup(aws.ToString(in.TargetGroupArn))
-	return s.ELBV2.ModifyTargetGroup(ctx, in, options...)
+	out, err := s.ELBV2.ModifyTargetGroup(ctx, in, options...)
+	if err == nil {
+		s.replace(out.TargetGroups)
+	}
+	return out, err
 }
 
 // ModifyTargetGroupAttributes implements client.TargetGroups.

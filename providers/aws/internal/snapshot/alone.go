@@ -1,0 +1,115 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// aloneBalancer is a load balancer that was read by name.
+type aloneBalancer struct {
+	found *types.LoadBalancer
+	at    time.Time
+}
+
+// readAlone reads a load balancer by name.
+func (s *Snapshot) readAlone(ctx context.Context, name string) (*types.LoadBalancer, error) {
+	start := time.Now()
+	found, err := s.describeOne(ctx, name)
+	if err == nil && found != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		maps.DeleteFunc(s.alone, func(_ string, one aloneBalancer) bool { return start.Sub(one.at) >= s.options.MaxAge })
+		s.alone[name] = aloneBalancer{found: found, at: start}
+	}
+	return found, err
+}
+
+// recent returns a load balancer that was read alone within MaxAge, and was not
+// written since.
+func (s *Snapshot) recent(name string, now time.Time) *types.LoadBalancer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.alone[name]
+	if !ok || now.Sub(one.at) >= s.options.MaxAge || s.writtenSince(name, one.at) {
+		return nil
+	}
+	return one.found
+}
+
+// describeOne reads a load balancer by name, nil if there is none.
+func (s *Snapshot) describeOne(ctx context.Context, name string) (*types.LoadBalancer, error) {
+	out, err := s.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{name}})
+	if errors.Is(err, apierr.ErrNotFound) {
+		return nil, nil //nolint:nilnil // absence is a result
+	}
+	if err != nil {
+		return nil, fmt.Errorf("describe load balancer %s: %w", name, err)
+	}
+	for i := range out.LoadBalancers {
+		if aws.ToString(out.LoadBalancers[i].LoadBalancerName) == name {
+			return &out.LoadBalancers[i], nil
+		}
+	}
+	return nil, nil //nolint:nilnil // as above
+}
+
+// aloneGroups are the target groups of a load balancer that were read by its ARN.
+type aloneGroups struct {
+	found []types.TargetGroup
+	at    time.Time
+}
+
+// readGroupsAlone reads the target groups of a load balancer by its ARN.
+func (s *Snapshot) readGroupsAlone(ctx context.Context, balancer string) ([]types.TargetGroup, error) {
+	start := time.Now()
+	var groups []types.TargetGroup
+	pages := elbv2.NewDescribeTargetGroupsPaginator(s.ELBV2, &elbv2.DescribeTargetGroupsInput{
+		LoadBalancerArn: aws.String(balancer), PageSize: aws.Int32(pageSize),
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("describe the target groups of %s: %w", balancer, err)
+		}
+		groups = append(groups, page.TargetGroups...)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.aloneGroups, func(_ string, one aloneGroups) bool { return start.Sub(one.at) >= s.options.MaxAge })
+	s.aloneGroups[balancer] = aloneGroups{found: groups, at: start}
+	return groups, nil
+}
+
+// recentGroups returns the target groups of a load balancer that were read alone
+// within MaxAge, if neither it nor they were written since.
+func (s *Snapshot) recentGroups(balancer string, now time.Time) ([]types.TargetGroup, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.aloneGroups[balancer]
+	if !ok || now.Sub(one.at) >= s.options.MaxAge || s.writtenSince(balancer, one.at) {
+		return nil, false
+	}
+	for _, group := range one.found {
+		if s.writtenSince(aws.ToString(group.TargetGroupArn), one.at) {
+			return nil, false
+		}
+	}
+	return slices.Clone(one.found), true
+}
+
+// writtenSince reports whether a name or an ARN was written since then. The
+// caller holds mu.
+func (s *Snapshot) writtenSince(key string, then time.Time) bool {
+	at, ok := s.written[key]
+	return ok && !at.Before(then)
+}

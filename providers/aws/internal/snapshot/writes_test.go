@@ -1,0 +1,107 @@
+package snapshot
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// TestOwnWritesAreSeen writes after everything was read, listed and alone, and
+// reads again at once.
+func TestOwnWritesAreSeen(t *testing.T) {
+	t.Parallel()
+	run(t, func(f *fixture) {
+		ctx := f.t.Context()
+		check := func(_ any, err error) {
+			t.Helper()
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		same(f, "nothing yet", "", f.balancer(name(1)))
+		arn := f.addBalancer(f.Snapshot, name(1), nil)
+		same(f, "a load balancer was created", arn, f.balancer(name(1)))
+		all := must[map[string]*types.LoadBalancer](f)(f.LoadBalancers(ctx))
+		same(f, "it is among all", arn, aws.ToString(all[name(1)].LoadBalancerArn))
+
+		same(f, "it has no target groups", nil, f.groupsOf(arn))
+		one, two := f.addGroup(f.Snapshot, "one"), f.addGroup(f.Snapshot, "two")
+		listener := f.addListener(f.Snapshot, arn, one, 80)
+		same(f, "a listener was created", []string{"one"}, f.groupsOf(arn))
+		check(f.ModifyListener(ctx, &elbv2.ModifyListenerInput{ListenerArn: &listener, DefaultActions: forwardTo(two)}))
+		same(f, "a listener was modified", []string{"two"}, f.groupsOf(arn))
+		check(f.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: &one}))
+		groups := must[[]types.TargetGroup](f)(f.TargetGroups(ctx))
+		same(f, "a target group was deleted", []string{"two"}, names(groups))
+
+		check(f.ModifyTargetGroup(ctx, &elbv2.ModifyTargetGroupInput{TargetGroupArn: &two, HealthCheckIntervalSeconds: aws.Int32(10)}))
+		groups = must[[]types.TargetGroup](f)(f.TargetGroupsOf(ctx, arn))
+		same(f, "a target group was modified", 10, aws.ToInt32(groups[0].HealthCheckIntervalSeconds))
+		groups = must[[]types.TargetGroup](f)(f.TargetGroups(ctx))
+		same(f, "a target group was modified", 10, aws.ToInt32(groups[0].HealthCheckIntervalSeconds))
+
+		check(f.DeleteListener(ctx, &elbv2.DeleteListenerInput{ListenerArn: &listener}))
+		same(f, "a listener was deleted", nil, f.groupsOf(arn))
+		check(f.DeleteLoadBalancer(ctx, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &arn}))
+		same(f, "a load balancer was deleted", "", f.balancer(name(1)))
+	})
+}
+
+// TestOwnSettingsAreSeen writes attributes, tags and security groups after they
+// were read.
+func TestOwnSettingsAreSeen(t *testing.T) {
+	t.Parallel()
+	run(t, func(f *fixture) {
+		ctx := f.t.Context()
+		const crossZone, drain = "load_balancing.cross_zone.enabled", "deregistration_delay.timeout_seconds"
+		arn := f.addBalancer(f.Snapshot, name(1), map[string]string{"a": "1"})
+		group := f.addGroup(f.Snapshot, "one")
+		read := func() []string {
+			attributes := must[map[string]string](f)(f.Attributes(ctx, arn))
+			ofGroup := must[map[string]string](f)(f.TargetGroupAttributes(ctx, group))
+			tags := must[map[string]map[string]string](f)(f.Tags(ctx, []string{arn, group}))
+			return []string{attributes[crossZone], ofGroup[drain], tags[arn]["a"], tags[group]["a"]}
+		}
+		same(f, "as created", []string{"false", "300", "1", ""}, read())
+		_, err1 := f.ModifyLoadBalancerAttributes(ctx, &elbv2.ModifyLoadBalancerAttributesInput{
+			LoadBalancerArn: &arn, Attributes: []types.LoadBalancerAttribute{{Key: aws.String(crossZone), Value: aws.String("true")}},
+		})
+		_, err2 := f.ModifyTargetGroupAttributes(ctx, &elbv2.ModifyTargetGroupAttributesInput{
+			TargetGroupArn: &group, Attributes: []types.TargetGroupAttribute{{Key: aws.String(drain), Value: aws.String("10")}},
+		})
+		_, err3 := f.AddTags(ctx, &elbv2.AddTagsInput{
+			ResourceArns: []string{arn, group}, Tags: []types.Tag{{Key: aws.String("a"), Value: aws.String("2")}},
+		})
+		same(f, "no errors", []error{nil, nil, nil}, []error{err1, err2, err3})
+		same(f, "as written", []string{"true", "10", "2", "2"}, read())
+	})
+}
+
+// TestSecurityGroupsAreSeen sets the security groups of a load balancer after it
+// was read.
+func TestSecurityGroupsAreSeen(t *testing.T) {
+	t.Parallel()
+	run(t, func(f *fixture) {
+		out, err := f.CreateLoadBalancer(f.t.Context(), &elbv2.CreateLoadBalancerInput{
+			Name: aws.String(name(1)), Type: types.LoadBalancerTypeEnumNetwork,
+			Subnets: []string{f.seed.Public[f.seed.Zones[0]]}, SecurityGroups: []string{f.seed.NodeGroup},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := f.cloud.AddSecurityGroup(sim.SecurityGroupSpec{VPC: f.seed.VPC, Name: "other"})
+		f.balancer(name(1))
+		_, err = f.SetSecurityGroups(f.t.Context(), &elbv2.SetSecurityGroupsInput{
+			LoadBalancerArn: out.LoadBalancers[0].LoadBalancerArn, SecurityGroups: []string{other},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := must[*types.LoadBalancer](f)(f.LoadBalancer(f.t.Context(), name(1)))
+		same(f, "as written", []string{other}, found.SecurityGroups)
+	})
+}
