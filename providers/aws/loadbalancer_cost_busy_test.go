@@ -1,11 +1,68 @@
 package aws
 
 import (
+	"errors"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
+
+// TestCostOfManyDeletions deletes many Services with classic load balancers, whose
+// network interfaces hold their security groups for minutes. No attempt waits for
+// that, and a Service that is created meanwhile costs what it costs at any time.
+func TestCostOfManyDeletions(t *testing.T) {
+	t.Parallel()
+	const count = 20 // each attempt reads the groups of all, which takes the simulated region its time
+	account{nodes: 3, services: count}.test(t, func(b *balanced) {
+		b.SetDeletionDelay(sim.TypicalDelays().NetworkInterfaces)
+		services, created := twoPorts(0, count), twoPorts(count, 1)
+		b.ensureAll(services)
+		b.pause()
+		if refused := b.deleteAll(services); refused != count {
+			b.t.Errorf("%d of %d deletions end although their groups are in use", count-refused, count)
+		}
+		b.measure("create meanwhile", func() { b.ensureAll(created) }).atMost(12+4, 1) // with what all share
+		if len(created[0].Status.LoadBalancer.Ingress) == 0 {
+			b.t.Error("the new Service has no hostname")
+		}
+		b.deleteAll(services)
+		time.Sleep(3 * time.Minute)
+		if refused := b.deleteAll(services); refused != 0 {
+			b.t.Errorf("%d deletions fail although nothing uses their groups", refused)
+		}
+		if left, _ := b.LoadBalancers(); len(left) != 1 {
+			b.t.Errorf("load balancers %v are left, want that of the new Service", left)
+		}
+		b.notThrottled()
+	})
+}
+
+// deleteAll makes one attempt at each deletion, and returns how many of them were
+// refused because a security group is in use. Each tries to delete its group once.
+func (b *balanced) deleteAll(services []*v1.Service) (refused int) {
+	b.t.Helper()
+	var inUse atomic.Int32
+	attempts := b.measure("delete", func() {
+		parallel(serviceWorkers, services, func(svc *v1.Service) {
+			switch err := b.deleteOnce(svc); {
+			case errors.Is(err, securitygroup.ErrInUse):
+				inUse.Add(1)
+			case err != nil:
+				b.t.Errorf("delete %s: %v", svc.Name, err)
+			}
+		})
+	}).atMost(9*len(services), len(services))
+	if n := attempts.calls["DeleteSecurityGroup"]; n > len(services) {
+		b.t.Errorf("%d calls of DeleteSecurityGroup in %d attempts", n, len(services))
+	}
+	return int(inUse.Load())
+}
 
 // TestThrottledCreations creates four classic load balancers while AWS throttles
 // the creation: no call fails.
