@@ -41,20 +41,25 @@ var buckets = map[Service][]bucket{
 		{class: "non-mutating", burst: 100, rate: 20, each: true, operations: []string{"Describe*"}},
 		{class: "mutating", burst: 50, rate: 5, each: true, operations: []string{"*"}},
 	},
-	// docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html:
-	// each version of the API has buckets of its own, one for each category.
+	// docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html,
+	// "Request token bucket sizes and refill rates": each version of the API has
+	// buckets of its own, one for each category. These are the defaults; an account
+	// with other limits is found by its throttled responses.
 	ServiceELB: {
 		{class: "registration", burst: 20, rate: 4, operations: []string{"RegisterInstances*", "DeregisterInstances*"}},
 		{
 			class: "resource-intensive", burst: 10, rate: 0.2,
-			operations: []string{"CreateLoadBalancer", "AttachLoadBalancerToSubnets", "DetachLoadBalancerFromSubnets"},
+			operations: []string{
+				"CreateLoadBalancer", "AttachLoadBalancerToSubnets", "DetachLoadBalancerFromSubnets",
+				"EnableAvailabilityZonesForLoadBalancer", "DisableAvailabilityZonesForLoadBalancer",
+			},
 		},
 		{class: "non-mutating", burst: 40, rate: 10, operations: []string{"Describe*"}},
 		{class: "mutating", burst: 20, rate: 3, operations: []string{"*"}},
 	},
 	ServiceELBV2: {
 		{class: "registration", burst: 20, rate: 4, operations: []string{"RegisterTargets", "DeregisterTargets"}},
-		{class: "resource-intensive", burst: 10, rate: 0.2, operations: []string{"CreateLoadBalancer"}},
+		{class: "resource-intensive", burst: 10, rate: 0.2, operations: []string{"CreateLoadBalancer", "SetSubnets"}},
 		{class: "non-mutating", burst: 40, rate: 10, operations: []string{"Describe*"}},
 		{class: "mutating", burst: 20, rate: 3, operations: []string{"*"}},
 	},
@@ -66,7 +71,8 @@ var buckets = map[Service][]bucket{
 }
 
 // sharedBuckets are those that every operation of a service takes a token from,
-// too. docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
+// too. docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html,
+// "Request rate limiting": there is a limit of the account for all operations.
 var sharedBuckets = map[Service]bucket{
 	ServiceELB:   {class: "account", burst: 40, rate: 10},
 	ServiceELBV2: {class: "account", burst: 40, rate: 10},

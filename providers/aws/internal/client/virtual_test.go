@@ -22,6 +22,8 @@ type virtualCloud struct {
 	latency time.Duration
 	// speed is how many times faster its buckets fill.
 	speed float64
+	// share is the part of the documented buckets that the account has.
+	share float64
 	// refuses throttles a request whatever the buckets hold; nil throttles none.
 	refuses func(service Service, action string) bool
 
@@ -33,7 +35,7 @@ type virtualCloud struct {
 
 func newVirtualCloud() *virtualCloud {
 	return &virtualCloud{
-		speed: 1, random: rand.New(rand.NewPCG(1, 2)), buckets: map[string]*rate.Limiter{},
+		speed: 1, share: 1, random: rand.New(rand.NewPCG(1, 2)), buckets: map[string]*rate.Limiter{},
 		accepted: map[Service]int{}, throttled: map[Service]int{},
 	}
 }
@@ -126,6 +128,8 @@ func (v *virtualCloud) take(service Service, action string) bool {
 // AWS.
 func (v *virtualCloud) needed(service Service, action string) []*rate.Limiter {
 	switch {
+	case action == "DescribeInstanceTopology":
+		return []*rate.Limiter{v.bucket(service, action, 1, 1)}
 	case service == ServiceEC2:
 		return []*rate.Limiter{v.bucket(service, action, 5, 50)}
 	case strings.HasPrefix(action, "Describe"):
@@ -140,7 +144,7 @@ func (v *virtualCloud) needed(service Service, action string) []*rate.Limiter {
 func (v *virtualCloud) bucket(service Service, class string, limit rate.Limit, burst int) *rate.Limiter {
 	key := string(service) + " " + class
 	if v.buckets[key] == nil {
-		v.buckets[key] = rate.NewLimiter(limit*rate.Limit(v.speed), burst)
+		v.buckets[key] = rate.NewLimiter(limit*rate.Limit(v.speed*v.share), max(1, int(float64(burst)*v.share)))
 	}
 
 	return v.buckets[key]
