@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -190,12 +191,23 @@ func (l *loadBalancer) sync(ctx context.Context, t task, nodes []*v1.Node) (stri
 	if t.request, warnings, err = request.New(t.service, nodes, t.config); err != nil {
 		return "", err
 	}
+	t.nodes = namesOf(nodes)
 	if !t.create {
 		if done, err := l.updateTargets(ctx, t, warnings); done || err != nil {
 			return "", err
 		}
 	}
 	return l.ensure(ctx, t, warnings)
+}
+
+// namesOf returns the names of Nodes, sorted.
+func namesOf(nodes []*v1.Node) []string {
+	names := make([]string, 0, len(nodes))
+	for _, node := range nodes {
+		names = append(names, node.Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // begin takes the lock of a Service, and bounds an operation on it.

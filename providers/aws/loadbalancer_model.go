@@ -20,6 +20,8 @@ type task struct {
 	config  request.Config
 	service *v1.Service
 	request *request.Request
+	// nodes are the names of the Nodes of the call, sorted.
+	nodes []string
 	// create reports whether a missing load balancer is created.
 	create bool
 }

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
@@ -21,6 +22,7 @@ type synced struct {
 // kept.
 type syncedState struct {
 	request *request.Request
+	nodes   []string
 	cluster string // --cluster-name
 	// nodeGroups are the security groups of its nodes that let it in, members
 	// those of the groups of nodes that are for the cluster, or not.
@@ -38,6 +40,7 @@ type syncedState struct {
 func (s *synced) put(t task, o *observed, d *desired, env *change.Env) {
 	state := &syncedState{
 		request:    t.request,
+		nodes:      t.nodes,
 		cluster:    t.config.ClusterName,
 		nodeGroups: d.Nodes.Groups,
 		members:    o.members(),
@@ -101,6 +104,11 @@ func (d *desired) instances() request.Instances {
 		return request.Instances{Registered: d.Network.Targets, Kept: d.Network.Resting}
 	}
 	return request.Instances{Registered: d.Classic.Instances, Kept: d.Classic.Resting}
+}
+
+// isRepeated reports whether the Nodes are those of the last call, too.
+func (s *syncedState) isRepeated(t task) bool {
+	return slices.Equal(s.nodes, t.nodes) && reflect.DeepEqual(s.request.Targets, t.request.Targets)
 }
 
 // asksForTheSame reports whether a Service asks for what it asked for before, but

@@ -16,12 +16,12 @@ import (
 
 // updateTargets registers and deregisters instances of a load balancer that this
 // process has brought up to date, and reports whether that is all there is to do.
-// A node that joins or leaves costs one read and one write for each target group
-// and, unless others are updated at the same time, one to see that the load
-// balancer exists.
+// A node that joins or leaves costs one read and one write for each target group,
+// and nothing as long as its instance is not known. A call for the same Nodes looks
+// at everything: something is wrong.
 func (l *loadBalancer) updateTargets(ctx context.Context, t task, warnings []service.Warning) (done bool, err error) {
 	known := l.synced.get(t.request.Name)
-	if known == nil || !known.asksForTheSame(t) {
+	if known == nil || !known.asksForTheSame(t) || known.isRepeated(t) {
 		return false, nil
 	}
 	f := request.Facts{Config: t.config}
@@ -32,13 +32,9 @@ func (l *loadBalancer) updateTargets(ctx context.Context, t task, warnings []ser
 		return false, nil
 	}
 	next, skipped := t.request.Instances(f)
-	lb, exists, err := l.exists(ctx, t)
-	if err != nil || !exists {
-		return false, err
-	}
 	env := l.env()
 	if !next.Equal(known.instances) {
-		steps, err := l.planTargets(ctx, t, known, next, lb)
+		steps, err := l.planTargets(ctx, t, known, next)
 		if err == nil {
 			err = l.run(ctx, t, env, steps)
 		}
@@ -51,7 +47,7 @@ func (l *loadBalancer) updateTargets(ctx context.Context, t task, warnings []ser
 	}
 	l.reporter.Report(t.service, slices.Concat(warnings, known.warnings, skipped, env.Warnings()))
 	state := *known
-	state.request, state.instances = t.request, next
+	state.request, state.nodes, state.instances = t.request, t.nodes, next
 	if len(env.Warnings()) == 0 {
 		l.synced.keep(t.request.Name, &state)
 	} else {
@@ -72,23 +68,16 @@ func (s *syncedState) sameNodeGroups(f request.Facts) bool {
 	return known && chosen.Err == nil && slices.Equal(chosen.IDs, s.nodeGroups)
 }
 
-// exists reports whether the load balancer of a Service exists. The result has its
-// instances if it is a classic one.
-func (l *loadBalancer) exists(ctx context.Context, t task) (*classic.LoadBalancer, bool, error) {
-	if t.request.Kind == request.Network {
-		found, err := l.NLB.LoadBalancer(ctx, t.request.Name)
-		return nil, found != nil, err
-	}
-	lb, err := classic.Identify(ctx, l.ELB, t.request.Name, t.config.Cluster, true)
-	return lb, lb != nil, err
-}
-
-// planTargets returns the plan that changes nothing but instances. Lb is the load
-// balancer if it is a classic one.
-func (l *loadBalancer) planTargets(
-	ctx context.Context, t task, known *syncedState, next request.Instances, lb *classic.LoadBalancer,
-) (change.Plan, error) {
-	if lb != nil {
+// planTargets returns the plan that changes nothing but instances.
+func (l *loadBalancer) planTargets(ctx context.Context, t task, known *syncedState, next request.Instances) (change.Plan, error) {
+	if t.request.Kind != request.Network {
+		lb, err := classic.Identify(ctx, l.ELB, t.request.Name, t.config.Cluster, true)
+		if err != nil {
+			return nil, err
+		}
+		if lb == nil {
+			return nil, apierr.ErrNotFound
+		}
 		return classic.DiffInstances(next, lb), nil
 	}
 	if len(known.groups) == 0 {
