@@ -23,7 +23,8 @@ type limit struct {
 
 // balancerLimits are the token buckets of each of the two load balancer APIs.
 // Every call takes a token from the one of the account and from the one of its
-// category.
+// category. The sections "Request rate limiting" and "Request token bucket sizes
+// and refill rates" state them, as defaults that AWS Support may raise.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
 var balancerLimits = map[string]limit{
 	accountCalls:      {10, 40},

@@ -146,6 +146,27 @@ func TestBucketsOfAccountAndAPI(t *testing.T) {
 	wantCode(t, err, "")
 }
 
+func TestBucketLowered(t *testing.T) {
+	t.Parallel()
+	k := startBalancing(t, Options{})
+	k.SetThrottle("elbv2/resource-intensive", 0.1, 2)
+	create := func() error {
+		_, err := k.v2.CreateLoadBalancer(t.Context(), k.net())
+		return err
+	}
+	got := []int{passed(t, "ThrottlingException", create)}
+	k.sleep(10 * time.Second)
+	got = append(got, passed(t, "ThrottlingException", create))
+	if diff := cmp.Diff([]int{2, 1}, got); diff != "" {
+		t.Errorf("creations that pass (-want +got):\n%s", diff)
+	}
+	if n := k.Throttles("elbv2/resource-intensive"); n != 2 {
+		t.Errorf("the bucket refused %d calls, want 2", n)
+	}
+	_, err := k.v2.DescribeLoadBalancers(t.Context(), &elbv2.DescribeLoadBalancersInput{})
+	wantCode(t, err, "")
+}
+
 func TestBucketRaisedAndDisabled(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})
