@@ -26,9 +26,7 @@ func TestBudget(t *testing.T) {
 		notReady, lifecycleWorkers = 100, 10
 		perNode, steady            = time.Second / 30, 5 * time.Minute
 	)
-	// Calls are counted here, and those of half a minute are made at once by a
-	// client that does not wait.
-	r := newRegion(t, sim.Options{DisableThrottling: true})
+	r := throttling(t)
 	tainted, initialised := make([]*v1.Node, nodes), make([]*v1.Node, nodes)
 	for i := range nodes {
 		name := fmt.Sprintf("node-%d", i)
@@ -45,7 +43,7 @@ func TestBudget(t *testing.T) {
 	before := r.Gate().Calls()
 	// Calls count, not how long they take here: one that timed out would be made
 	// again.
-	patient := impatient
+	patient := paced
 	patient.Timeout = 2 * time.Minute
 	c := r.connect(cloudTuning{
 		client: patient, instances: instance.Options{Timeout: patient.Timeout},
@@ -91,4 +89,5 @@ func TestBudget(t *testing.T) {
 		}
 	})
 	check("lifecycle pass over 100 nodes", 2)
+	r.noneThrottled()
 }

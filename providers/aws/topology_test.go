@@ -13,6 +13,7 @@ import (
 	expiring "k8s.io/apimachinery/pkg/util/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
@@ -25,9 +26,28 @@ const (
 	mustHave, mayHave = "p5.48xlarge", "g6.xlarge"
 )
 
-// hurried is for clients that do not wait: AWS allows one DescribeInstanceTopology
-// per second.
+// hurried is for clients that do not wait, and whose calls fail as long as a test
+// wants: AWS allows one DescribeInstanceTopology per second.
 var hurried = sim.Options{DisableThrottling: true}
+
+// throttling returns a region that throttles as AWS does, ten times faster.
+func throttling(t *testing.T) *region {
+	t.Helper()
+	return newRegion(t, sim.Options{Clock: sim.ScaledClock(10), Delays: &sim.Delays{}})
+}
+
+// paced is how clients behave that wait for the buckets of AWS. They have a
+// third of the rates of such a region, so that no call is throttled because a
+// busy machine delayed the one before.
+var paced = client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, Speed: 3}
+
+// noneThrottled fails the test if calls were too many.
+func (r *region) noneThrottled() {
+	r.t.Helper()
+	if got := r.ThrottledCalls(); len(got) > 0 {
+		r.t.Errorf("calls were throttled: %v", got)
+	}
+}
 
 // topologyClock makes a provider's memory of the topology go by a clock.
 func topologyClock(c *cloud) *clocktesting.FakeClock {
@@ -131,8 +151,8 @@ func TestTopologyAfterPermission(t *testing.T) {
 // type matches the pattern, for the type otherwise (§5).
 func TestTopologyMemory(t *testing.T) {
 	t.Parallel()
-	r := newRegion(t, hurried)
-	c := r.connect(cloudTuning{})
+	r := throttling(t)
+	c := r.connect(cloudTuning{client: paced})
 	clock := topologyClock(c)
 	ask := func(reason string, want int, ids ...string) {
 		t.Helper()
@@ -157,14 +177,15 @@ func TestTopologyMemory(t *testing.T) {
 	ask("§5: for 24 h", 0, first, second, third, fourth, add("m5.large"))
 	clock.Step(2 * time.Second)
 	ask("§5: for no more than 24 h", 2, third, first)
+	r.noneThrottled()
 }
 
 // TestTopologyOfMixedType: one instance that has no place yet says nothing about
 // the others of its type.
 func TestTopologyOfMixedType(t *testing.T) {
 	t.Parallel()
-	r := newRegion(t, hurried)
-	c := r.connect(cloudTuning{source: tuning{Window: 100 * time.Millisecond}})
+	r := throttling(t)
+	c := r.connect(cloudTuning{client: paced, source: tuning{Window: 100 * time.Millisecond}})
 	with := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"a"}})
 	without := r.seed.AddNode(sim.InstanceSpec{Type: mayHave})
 	got := map[string][]string{}
@@ -182,13 +203,14 @@ func TestTopologyOfMixedType(t *testing.T) {
 	if diff := cmp.Diff(map[string][]string{with: {"a"}, without: nil, later: {"b"}}, got); diff != "" {
 		t.Errorf("§5 (-want +got):\n%s", diff)
 	}
+	r.noneThrottled()
 }
 
 // TestTopologyBatches: many instances cost few calls, of 100 each at most (W36).
 func TestTopologyBatches(t *testing.T) {
 	t.Parallel()
-	r := newRegion(t, hurried)
-	c := r.connect(cloudTuning{})
+	r := throttling(t)
+	c := r.connect(cloudTuning{client: paced})
 	want := map[string][]string{}
 	for i := range 250 {
 		layers := []string{fmt.Sprintf("row-%d", i%5), fmt.Sprintf("rack-%d", i)}
@@ -212,13 +234,14 @@ func TestTopologyBatches(t *testing.T) {
 			t.Errorf("W36: want 1 to 100 IDs, got %v", request.Form)
 		}
 	}
+	r.noneThrottled()
 }
 
 // TestTopologyOfDead: an instance that is gone does not fail the others (W36, W32).
 func TestTopologyOfDead(t *testing.T) {
 	t.Parallel()
-	r := newRegion(t, hurried)
-	c := r.connect(cloudTuning{})
+	r := throttling(t)
+	c := r.connect(cloudTuning{client: paced})
 	alive := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
 	gone := r.seed.AddNodes(3)
 	asked := []placed{{alive, mustHave}}
@@ -247,6 +270,7 @@ func TestTopologyOfDead(t *testing.T) {
 	if err != nil || len(answers) != 3 {
 		t.Errorf("W32: only dead ones: got %v, %v", answers, err)
 	}
+	r.noneThrottled()
 }
 
 // TestTopologySkipped: without a type nothing is asked (§5).
