@@ -15,6 +15,9 @@ REFERENCE := docs/reference/annotations.md docs/reference/config.md docs/referen
 # what ships and what is shown, and whatever checks it.
 RELEASE := env CGO_ENABLED=0 go build -trimpath
 CHECK := -race
+# What is too much for the race detector, which gets a sample of it. Without a
+# list of packages the closing lines of the tests are printed.
+EXHAUSTIVE := env CGO_ENABLED=0 go test -C providers/aws -trimpath
 
 export KEEP
 
@@ -38,6 +41,7 @@ tools: ## Build kube-apiserver, kubectl and etcd, once per machine
 test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
 	go test $(CHECK) -timeout 30m ./...
+	@$(PROGRESS) "exploring every crash of a load balancer" $(EXHAUSTIVE) -timeout 30m -run '^TestCrash'
 	cd tools/image && go test $(CHECK) ./...
 
 e2e: tools bin/e2e/$(BINARY) ## Run the end-to-end tests alone

@@ -26,7 +26,7 @@ func TestCrashInSlowCloud(t *testing.T) {
 	all := scenarios()
 	for name, slow := range map[string]func(*sim.Cloud){
 		"provisioning": func(c *sim.Cloud) { c.SetProvisioningDelay(time.Hour) },
-		"deletion":     func(c *sim.Cloud) { c.SetDeletionDelay(20 * time.Millisecond) },
+		"deletion":     func(c *sim.Cloud) { c.SetDeletionDelay(10 * time.Minute) },
 		"unseen":       func(c *sim.Cloud) { c.SetConsistency(sim.Consistency{Reads: 3}) },
 		"unknown":      func(c *sim.Cloud) { c.SetConsistency(sim.Consistency{Reads: 2, Writes: true}) },
 	} {
@@ -36,13 +36,22 @@ func TestCrashInSlowCloud(t *testing.T) {
 		} {
 			t.Run(name+", "+what, func(t *testing.T) {
 				t.Parallel()
+				sampler := newSampler(t)
 				p := rehearse(t, &shared, all[what])
+				type ending struct {
+					k int
+					f fault
+				}
+				var endings []ending
 				for k, op := range p.calls {
 					for _, f := range faults {
 						if sim.Mutating(op) && f.applies {
-							p.slowly(slow, k+1, f)
+							endings = append(endings, ending{k + 1, f})
 						}
 					}
+				}
+				for _, n := range sampler.of(len(endings)) {
+					p.slowly(slow, endings[n].k, endings[n].f)
 				}
 			})
 		}
@@ -53,22 +62,22 @@ func TestCrashInSlowCloud(t *testing.T) {
 func (p *play) slowly(slow func(*sim.Cloud), k int, f fault) {
 	p.t.Helper()
 	what := fmt.Sprintf("%s at call %d", f.name, k)
-	p.Restore(p.start)
+	p.load(p.start)
 	slow(p.Cloud)
 	ctx, kill := context.WithCancel(p.t.Context())
 	rule := p.Gate().Break(front.Any, front.From(k), f.effect(kill))
-	err := p.do(ctx, p.fresh(), p.service, p.pick(p.behind))
+	err := p.operate(ctx, p.fresh())
 	rule.Remove()
 	kill()
 	if rule.Hits() > 0 && err == nil {
 		p.t.Fatalf("%s: %d calls broke, and it is no error", what, rule.Hits())
 	}
-	left := p.Snapshot()
+	left := p.save()
 	if p.want != p.empty {
 		p.persist(what, p.want, func(lb *loadBalancer) error {
 			return p.do(p.t.Context(), lb, p.service, p.pick(p.behind))
 		})
-		p.Restore(left)
+		p.load(left)
 	}
 	p.persist(what+", delete", p.empty, func(lb *loadBalancer) error {
 		if _, exists, err := lb.GetLoadBalancer(p.t.Context(), flagged, p.service); err != nil || !exists {
@@ -88,6 +97,7 @@ func (p *play) persist(what string, want state, call func(*loadBalancer) error) 
 		if err = call(lb); err == nil && p.state().dump == want.dump {
 			return
 		}
+		p.clock.Step(30 * time.Second)
 	}
 	p.t.Fatalf("%s: the last error is %v, the state -want +got:\n%s", what, err, cmp.Diff(want.dump, p.Dump()))
 }

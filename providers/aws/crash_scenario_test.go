@@ -37,8 +37,17 @@ type scenario struct {
 	service    *v1.Service
 	behind     []int
 	// last says that the Service had its load balancer before the other ones had
-	// theirs, which therefore lean on its rules.
-	last bool
+	// theirs, which therefore lean on its rules. With alone these do not exist.
+	last, alone bool
+	// same says that the process has brought the load balancer of before up to
+	// date itself. It goes on after faults that do not end it.
+	same bool
+	// arrange changes the region once the load balancer of before is there.
+	arrange func(*stage)
+	// refusal is the error of the operation although nothing breaks, and refuse
+	// has the region refuse it, or no longer.
+	refusal error
+	refuse  func(s *stage, on bool)
 }
 
 // mode is one way to have security groups.
@@ -165,6 +174,7 @@ func scenarios() map[string]scenario {
 		}
 	}
 	maps.Copy(all, leaning())
+	maps.Copy(all, moreScenarios())
 	return all
 }
 

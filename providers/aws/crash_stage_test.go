@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
@@ -56,12 +57,14 @@ func (d dials) set(c *loadBalancerConfig) {
 type stage struct {
 	*region
 
+	clock *clocktesting.FakeClock
 	base  *client.Base
 	dials dials
 	// projector is what the calls of now pass, if there is one.
 	projector *projector
 	// nodes are two in the group of the seed, one each in two more groups of the
-	// cluster, and one in a group without its tag.
+	// cluster, one in a group without its tag, and one in several groups of the
+	// cluster, which none of the other Services has.
 	nodes []*v1.Node
 	// constants are the answers that never change.
 	constants tape
@@ -80,10 +83,12 @@ var small = sim.Options{
 // newStage makes a stage with everything but the Service and its two peers.
 func newStage(t testing.TB, d dials) *stage {
 	t.Helper()
-	s := &stage{region: newRegion(t, small), dials: d}
+	s := &stage{clock: newClock(), dials: d}
+	s.region = newRegion(t, s.options())
 	s.reach()
 	ours := map[string]string{sim.ClusterTag(demo): "owned"}
 	ids := s.seed.AddNodes(2)
+	var groups []string
 	for _, name := range []string{"workers", "gpus", "plain"} {
 		tags := ours
 		if name == "plain" {
@@ -91,11 +96,24 @@ func newStage(t testing.TB, d dials) *stage {
 		}
 		group := s.AddSecurityGroup(sim.SecurityGroupSpec{VPC: s.seed.VPC, Name: name, Tags: tags})
 		ids = append(ids, s.seed.AddNode(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Groups: []string{group}}}))
+		groups = append(groups, group)
 	}
+	ids = append(ids, s.seed.AddNode(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Groups: groups[:2]}}))
 	s.nodes = nodesOf(ids...)
 	s.addUsers()
 	s.addNeighbour()
 	return s
+}
+
+// options are those of the region. The delays of AWS are on, by a clock that
+// passes with each call, so that they cost no real time.
+func (s *stage) options() sim.Options {
+	options := small
+	options.Clock = s.clock
+	delays := sim.TypicalDelays()
+	delays.SecurityGroups = 0 // the creation of a load balancer does not wait for its group
+	options.Delays = &delays
+	return options
 }
 
 // reach makes what clients are made from.
@@ -120,6 +138,7 @@ func (s *stage) project(ctx context.Context, in middleware.InitializeInput, next
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
 	if s.projector == nil {
+		s.clock.Step(callTime)
 		return next.HandleInitialize(ctx, in)
 	}
 	return s.projector.handle(ctx, s, in, next)
@@ -135,7 +154,7 @@ type props struct {
 // and with them.
 type prop struct {
 	stage        *stage
-	alone, whole *sim.Snapshot
+	alone, whole moment
 }
 
 // stage makes a stage that is like all others with the same dials.
@@ -148,23 +167,24 @@ func (p *props) stage(t testing.TB, d dials) (s *stage, from *prop) {
 	if p.all[d] == nil {
 		p.all[d] = sync.OnceValue(func() *prop {
 			first := newStage(t, d)
-			made := &prop{stage: first, alone: first.Snapshot()}
+			made := &prop{stage: first, alone: first.save()}
 			first.addPeers()
-			made.whole = first.Snapshot()
+			made.whole = first.save()
 			return made
 		})
 	}
 	get := p.all[d]
 	p.mu.Unlock()
 	from = get()
-	cloud, err := sim.Start(small)
+	s = &stage{clock: newClock(), dials: d, nodes: from.stage.nodes}
+	cloud, err := sim.Start(s.options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = &stage{region: &region{Cloud: cloud, t: t, seed: from.stage.seed}, dials: d, nodes: from.stage.nodes}
+	s.region = &region{Cloud: cloud, t: t, seed: from.stage.seed}
 	t.Cleanup(func() { s.must(cloud.Close()) })
 	s.reach()
-	s.Restore(from.whole)
+	s.load(from.whole)
 	return s, from
 }
 
@@ -203,10 +223,10 @@ func (s *stage) addNeighbour() {
 // addPeers makes load balancers for two more Services of the cluster.
 func (s *stage) addPeers() {
 	lb := s.provider(nil)
-	s.must(ensured(lb, apiService(nlb(), annotate(request.AnnotationHealthCheckPort, "10256")), s.nodes))
+	s.must(ensured(lb, apiService(nlb(), annotate(request.AnnotationHealthCheckPort, "10256")), s.nodes[:5]))
 	s.must(ensured(lb, kubetest.Service("default", "db",
 		kubetest.ServiceUID("bbbbbbbb-1111-2222-3333-444455556666"), kubetest.Port(v1.ProtocolTCP, 5432),
-		annotate(request.AnnotationSecurityGroups, broughtGroup)), s.nodes))
+		annotate(request.AnnotationSecurityGroups, broughtGroup)), s.nodes[:5]))
 }
 
 func ensured(lb *loadBalancer, svc *v1.Service, nodes []*v1.Node) error {
@@ -233,13 +253,13 @@ func (s *stage) provider(p *projector, settings ...func(*loadBalancerConfig)) *l
 		Settings: request.Config{Cluster: id, VPC: s.seed.VPC, SharedProbePort: 10256, SharedProbePath: "/healthz"},
 		EC2:      clients.EC2, ELB: clients.ELB, ELBV2: clients.ELBV2,
 		Network: vpc.NewNetwork(clients.EC2, s.seed.VPC, vpc.NewZones(clients.EC2)),
-		Tuning:  loadBalancerTuning{Wait: change.Wait{Interval: time.Millisecond, Limit: 200 * time.Millisecond}},
+		Tuning:  loadBalancerTuning{Wait: change.Wait{Interval: 4 * time.Millisecond, Limit: 200 * time.Millisecond}},
 	}
 	for _, set := range append([]func(*loadBalancerConfig){s.dials.set}, settings...) {
 		set(&config)
 	}
 	config.Instances = inventory.New(clients.EC2, inventory.Config{
-		Cluster: config.Settings.Cluster, VPC: s.seed.VPC, Window: time.Nanosecond,
+		Cluster: config.Settings.Cluster, VPC: s.seed.VPC, Window: time.Nanosecond, Clock: s.clock,
 	})
 	lb := newLoadBalancer(config)
 	lb.setRecorder(&record.FakeRecorder{})

@@ -8,8 +8,6 @@ import (
 
 	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
-
-	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
 // take is a call with its answer, as the SDK had it from the cloud, and the state
@@ -20,7 +18,7 @@ type take struct {
 	result  any
 	text    string // the result as it was
 	err     error
-	outcome *sim.Snapshot
+	outcome moment
 }
 
 func newTake(op string, input, result any, err error) take {
@@ -73,11 +71,13 @@ func (p *projector) handle(ctx context.Context, s *stage, in middleware.Initiali
 	if len(p.replay) > 0 {
 		one := p.replay[0]
 		p.replay = p.replay[1:]
+		s.clock.SetTime(one.outcome.at)
 		if one.op != op || !reflect.DeepEqual(one.input, in.Parameters) {
 			s.t.Errorf("a run is not like the last one, -then %s +now %s:\n%s", one.op, op, cmp.Diff(one.input, in.Parameters))
 		}
 		return middleware.InitializeOutput{Result: one.result}, metadata, one.err
 	}
+	s.clock.Step(callTime)
 	fixed := p.constant && slices.Contains([]string{
 		"DescribeSubnets", "DescribeRouteTables", "DescribeAvailabilityZones", "DescribeInstances",
 	}, op)
@@ -94,7 +94,7 @@ func (p *projector) handle(ctx context.Context, s *stage, in middleware.Initiali
 	}
 	if p.record != nil {
 		one := newTake(op, in.Parameters, out.Result, err)
-		one.outcome = s.Snapshot()
+		one.outcome = s.save()
 		p.record.takes = append(p.record.takes, one)
 	}
 	return out, metadata, err

@@ -2,11 +2,13 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -45,33 +47,46 @@ var faults = []fault{
 	}, applies: true},
 }
 
+// leastCases and leastPairs are how many cases there are at least with one fault
+// and with two.
+const (
+	leastCases = 12000
+	leastPairs = 1000
+)
+
 // TestCrash ends every operation on load balancers at every one of its calls, in
 // every way. A process that starts then has to come to the same end as one that
-// nothing disturbed, or has to find all that there is to delete.
+// nothing disturbed, or has to find all that there is to delete. With the race
+// detector a sample of the cases runs.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	var cases, doubles, ends atomic.Int64
+	began := time.Now()
+	all := scenarios()
+	var ran, cases, doubles, ends atomic.Int64
 	t.Run("all", func(t *testing.T) {
 		var shared props
-		for name, s := range scenarios() {
+		for name, s := range all {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
+				sampler := newSampler(t)
 				p := rehearse(t, &shared, s)
-				for k := 1; k <= len(p.calls)+1; k++ {
-					for _, f := range faults {
-						p.disturb(k, f)
-						cases.Add(1)
-					}
+				for _, n := range sampler.of((len(p.calls) - p.primed + 1) * len(faults)) {
+					p.disturb(p.primed+1+n/len(faults), faults[n%len(faults)])
+					cases.Add(1)
 				}
-				doubles.Add(int64(p.twice(name)))
+				doubles.Add(int64(p.twice(name, sampler)))
 				p.unaltered()
 				ends.Add(int64(len(p.seen)))
+				ran.Add(1)
 			})
 		}
 	})
-	t.Logf("%d cases of operation × call × fault in %d scenarios, %d with two faults, %d different outcomes",
-		cases.Load(), len(scenarios()), doubles.Load(), ends.Load())
-	if cases.Load() < 6000 || doubles.Load() < 400 {
+	report(t, "%d cases of operation, call and fault in %d scenarios, %d with two faults, %d different outcomes, in %s",
+		cases.Load(), ran.Load(), doubles.Load(), ends.Load(), time.Since(began).Round(time.Second))
+	if raceDetector || int(ran.Load()) < len(all) {
+		return // a sample, or scenarios selected with -run
+	}
+	if cases.Load() < leastCases || doubles.Load() < leastPairs {
 		t.Errorf("only %d cases, and %d with two faults", cases.Load(), doubles.Load())
 	}
 }
@@ -84,11 +99,15 @@ type play struct {
 	// empty is the state without the Service, and start with the Service as it
 	// was, from where each run begins.
 	empty state
-	start *sim.Snapshot
-	// want is the end, and the tape what leads to it.
-	want  state
-	tape  tape
-	calls []string
+	start moment
+	// want is the end, and the tape what leads to it. Its first calls bring the
+	// load balancer of before up to date, in scenarios with same.
+	want   state
+	tape   tape
+	calls  []string
+	primed int
+	// shut is what does not get through in the end.
+	shut []string
 	// seen are the states that runs ended in, and what comes of them is known. So
 	// are the states after so many calls that are known.
 	seen  map[outcome]bool
@@ -100,9 +119,12 @@ func rehearse(t *testing.T, shared *props, s scenario) *play {
 	t.Helper()
 	stage, from := shared.stage(t, s.dials)
 	p := &play{stage: stage, scenario: s, seen: map[outcome]bool{}, known: map[int]bool{}}
+	if s.alone {
+		p.load(from.alone)
+	}
 	p.empty = p.state()
 	if s.last {
-		p.Restore(from.alone)
+		p.load(from.alone)
 	}
 	if s.before != nil {
 		status, err := p.fresh().EnsureLoadBalancer(t.Context(), flagged, s.before, p.pick(s.beforehand))
@@ -112,12 +134,26 @@ func rehearse(t *testing.T, shared *props, s scenario) *play {
 	if s.last {
 		p.addPeers()
 	}
-	p.start = p.Snapshot()
-	p.must(s.do(t.Context(), p.provider(&projector{record: &p.tape}), s.service, p.pick(s.behind)))
+	if s.arrange != nil {
+		s.arrange(p.stage)
+	}
+	p.start = p.save()
+	lb := p.provider(&projector{record: &p.tape})
+	p.prime(lb)
+	p.primed = len(p.tape.takes)
+	err := p.operate(t.Context(), lb)
+	if !errors.Is(err, s.refusal) {
+		t.Fatalf("got error %v, want %v", err, s.refusal)
+	}
 	p.calls = p.tape.calls()
 	p.want = p.state()
-	p.settled("undisturbed")
-	p.remove("undisturbed")
+	if p.shut = p.blocked(); s.refusal == nil && !s.dials.leave && len(p.shut) > 0 {
+		t.Errorf("undisturbed: does not get through: %q", p.shut)
+	}
+	lb = p.remove("undisturbed")
+	if _, exists, err := lb.GetLoadBalancer(t.Context(), flagged, p.service); err != nil || exists {
+		t.Errorf("undisturbed: Get says %t, %v of what was deleted", exists, err)
+	}
 	if t.Failed() {
 		t.FailNow()
 	}
@@ -127,8 +163,31 @@ func rehearse(t *testing.T, shared *props, s scenario) *play {
 // fresh is a process that starts. What never changes it need not ask the cloud.
 func (p *play) fresh() *loadBalancer { return p.provider(&projector{constant: true}) }
 
+// prime has a process bring the load balancer up to date, if the operation is one
+// of a process that did.
+func (p *play) prime(lb *loadBalancer) {
+	p.t.Helper()
+	if p.same {
+		_, err := lb.EnsureLoadBalancer(p.t.Context(), flagged, p.before, p.pick(p.beforehand))
+		p.must(err)
+	}
+}
+
+// operate has a process run the operation.
+func (p *play) operate(ctx context.Context, lb *loadBalancer) error {
+	p.hinder(true)
+	return p.again(func() error { return p.do(ctx, lb, p.service, p.pick(p.behind)) })
+}
+
+// hinder has the region refuse the operation, or no longer.
+func (p *play) hinder(on bool) {
+	if p.refuse != nil {
+		p.refuse(p.stage, on)
+	}
+}
+
 // end runs the operation once from the start, with a fault from the kth call on,
-// and says what that was.
+// and says what that was. A process that can go on after that has to.
 func (p *play) end(k int, f fault) (what string, err error) {
 	p.t.Helper()
 	before := &projector{replay: p.tape.takes[:k-1]}
@@ -136,18 +195,28 @@ func (p *play) end(k int, f fault) (what string, err error) {
 	if k > 1 {
 		begin = p.tape.takes[k-2].outcome
 	}
-	p.Restore(begin)
+	p.load(begin)
 	ctx, kill := context.WithCancel(p.t.Context())
 	defer kill()
+	lb := p.provider(before)
+	p.prime(lb)
 	rule := p.Gate().Break(front.Any, front.Always(), f.effect(kill))
-	err = p.do(ctx, p.provider(before), p.service, p.pick(p.behind))
+	err = p.operate(ctx, lb)
 	rule.Remove()
 	what = f.name + " at the end"
 	if k <= len(p.calls) {
 		what = fmt.Sprintf("%s at call %d, %s", f.name, k, p.calls[k-1])
 	}
-	if broken := rule.Hits() > 0; broken != (k <= len(p.calls)) || (err != nil) != broken {
+	broken := rule.Hits() > 0
+	if broken != (k <= len(p.calls)) || (err != nil) != (broken || p.refusal != nil) {
 		p.t.Fatalf("%s of %d: %d calls broke, the error is %v", what, len(p.calls), rule.Hits(), err)
+	}
+	if p.same && ctx.Err() == nil {
+		left := p.save()
+		p.clock.Step(retryTime)
+		p.done(what, p.operate(ctx, lb))
+		p.settled(what + ", the same process")
+		p.load(left)
 	}
 	return what, err
 }
@@ -185,11 +254,11 @@ func (p *play) goOn(what string, deleting bool) {
 	if lost := p.empty.lost(end.state); len(lost) > 0 && !p.last {
 		p.t.Errorf("%s: others have lost %q", what, lost)
 	}
-	left := p.Snapshot()
+	left := p.save()
 	if !end.deleting {
-		p.done(what, p.do(p.t.Context(), p.fresh(), p.service, p.pick(p.behind)))
+		p.done(what, p.operate(p.t.Context(), p.fresh()))
 		p.settled(what)
-		p.Restore(left)
+		p.load(left)
 	}
 	p.remove(what)
 	if p.t.Failed() {
@@ -197,11 +266,11 @@ func (p *play) goOn(what string, deleting bool) {
 	}
 }
 
-// done demands that a run went well.
+// done demands that a run went as well as it can.
 func (p *play) done(what string, err error) {
 	p.t.Helper()
-	if err != nil {
-		p.t.Fatalf("%s, and then: %v", what, err)
+	if !errors.Is(err, p.refusal) {
+		p.t.Fatalf("%s, and then: %v, want %v", what, err, p.refusal)
 	}
 }
 
@@ -211,28 +280,27 @@ func (p *play) settled(what string) {
 	if diff := cmp.Diff(p.want.dump, p.Dump()); diff != "" {
 		p.t.Errorf("%s: -undisturbed +then:\n%s", what, diff)
 	}
-	if blocked := p.blocked(); len(blocked) > 0 && !p.stage.dials.leave {
-		p.t.Errorf("%s: does not get through: %q", what, blocked)
+	if diff := cmp.Diff(p.shut, p.blocked()); diff != "" {
+		p.t.Errorf("%s: what does not get through, -undisturbed +then:\n%s", what, diff)
 	}
 }
 
 // remove deletes what is there as the service controller does, which asks first.
 // Nothing may be left.
-func (p *play) remove(what string) {
+func (p *play) remove(what string) *loadBalancer {
 	p.t.Helper()
+	p.hinder(false)
 	lb := p.fresh()
 	_, exists, err := lb.GetLoadBalancer(p.t.Context(), flagged, p.service)
-	p.done(what, err)
+	p.must(err)
 	if p.state() != p.empty && !exists {
 		p.t.Errorf("%s, W1: Get says that nothing is there", what)
 	}
-	p.done(what, deleteDeed(p.t.Context(), lb, p.service, nil))
+	p.must(p.again(func() error { return deleteDeed(p.t.Context(), lb, p.service, nil) }))
 	if diff := cmp.Diff(p.empty, p.state(), cmp.AllowUnexported(state{})); diff != "" {
 		p.t.Errorf("%s: -before +deleted:\n%s", what, diff)
 	}
-	if _, exists, err := lb.GetLoadBalancer(p.t.Context(), flagged, p.service); err != nil || exists {
-		p.t.Errorf("%s: Get says %t, %v of what was deleted", what, exists, err)
-	}
+	return lb
 }
 
 // unaltered demands that nobody has written to answers of the SDK that are

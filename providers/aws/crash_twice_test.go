@@ -2,8 +2,8 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
@@ -14,18 +14,16 @@ const pairs = 8
 
 // twice ends the operation early, and then the run of the next process, too, at
 // any calls and in any ways. The second run may be that of a deletion.
-func (p *play) twice(name string) int {
+func (p *play) twice(name string, s *sampler) int {
 	p.t.Helper()
-	seed := fnv.New64a()
-	_, _ = seed.Write([]byte(name)) // never fails
-	random := rand.New(rand.NewPCG(seed.Sum64(), pairs))
+	random := s.random
+	if random == nil {
+		random = rand.New(rand.NewPCG(hashOf(name), pairs))
+	}
 	any := func() fault { return faults[random.IntN(len(faults))] }
-	for range pairs {
-		k, first := 1+random.IntN(len(p.calls)), any()
-		end, err := p.end(k, first)
-		if err == nil {
-			p.t.Fatalf("%s at call %d: nothing broke", first.name, k)
-		}
+	for range s.pairs {
+		k, first := p.primed+1+random.IntN(len(p.calls)-p.primed), any()
+		end, _ := p.end(k, first)
 		second, do := any(), p.do
 		deleting := random.IntN(2) == 0
 		if deleting {
@@ -34,13 +32,15 @@ func (p *play) twice(name string) int {
 		ctx, kill := context.WithCancel(p.t.Context())
 		n := 1 + random.IntN(len(p.calls))
 		rule := p.Gate().Break(front.Any, front.From(n), second.effect(kill))
-		err = do(ctx, p.fresh(), p.service, p.pick(p.behind))
+		lb := p.fresh()
+		p.hinder(true)
+		err := p.again(func() error { return do(ctx, lb, p.service, p.pick(p.behind)) })
 		rule.Remove()
 		kill()
-		if broken := rule.Hits() > 0; broken != (err != nil) {
+		if broken := rule.Hits() > 0; broken != (err != nil) && !(p.refusal != nil && errors.Is(err, p.refusal)) {
 			p.t.Fatalf("%s, then %s at call %d: %d calls broke, the error is %v", end, second.name, n, rule.Hits(), err)
 		}
 		p.goOn(fmt.Sprintf("%s, then %s at call %d", end, second.name, n), deleting)
 	}
-	return pairs
+	return s.pairs
 }
