@@ -94,7 +94,7 @@ func (f *fargate) confirm(ctx context.Context, name string) (*pod, error) {
 		return nil, fmt.Errorf("confirm network interface of %s: %w", name, err)
 	}
 	if len(found[addr]) == 0 {
-		return nil, fmt.Errorf("confirm network interface of %s: %w", name, errPodGone)
+		return nil, fmt.Errorf("confirm network interface of %s: %w", name, f.goneAnywhere(ctx, addr))
 	}
 	only := onlyPod(addr, slices.DeleteFunc(found[addr], func(p *pod) bool { return !p.attached }))
 	if only.Err != nil {
@@ -102,6 +102,23 @@ func (f *fargate) confirm(ctx context.Context, name string) (*pod, error) {
 	}
 	f.pods.Forget(addr) // it may be kept as missing
 	return only.Value, nil
+}
+
+// goneAnywhere returns errPodGone if no interface in any VPC of the region has an
+// address: the VPC of the cloud-config may be another one than that of the Node.
+func (f *fargate) goneAnywhere(ctx context.Context, addr netip.Addr) error {
+	if f.vpc == "" {
+		return errPodGone
+	}
+	found, err := f.list(ctx, []types.Filter{awstype.Filter("private-ip-address", addr.String())})
+	switch {
+	case err != nil:
+		return err
+	case len(found[addr]) > 0:
+		return errNoInterface
+	default:
+		return errPodGone
+	}
 }
 
 // fargateAddress reads the address in the name of a Fargate node:

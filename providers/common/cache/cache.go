@@ -142,7 +142,7 @@ func (c *Cache[K, V]) GetWithin(ctx context.Context, key K, maxAge time.Duration
 	called := time.Now()
 	found, how := c.find(key, maxAge)
 	value, err := found.wait(ctx)
-	if found.expired(called, min(maxAge, c.opts.TTL)) && ctx.Err() == nil {
+	if err == nil && found.expired(called, min(maxAge, c.opts.TTL)) && ctx.Err() == nil {
 		found, how = c.find(key, maxAge) // a fetch that began after this call
 		value, err = found.wait(ctx)
 	}

@@ -55,7 +55,11 @@ func RegionOfZone(zone string) string { return zoneRegion.FindString(zone) }
 // is empty if the provider ID does not tell.
 func RegionOf(providerID string) string {
 	parts := strings.Split(strings.TrimRight(providerid.Rest(providerID), "/"), "/")
-	for _, part := range parts[:len(parts)-1] {
+	id, before := parts[len(parts)-1], parts[:len(parts)-1]
+	if !IsFargate(id) && len(before) > 0 {
+		before = before[len(before)-1:] // what comes before the zone may be any account
+	}
+	for _, part := range before {
 		if region := RegionOfZone(part); region != "" {
 			return region
 		}

@@ -84,6 +84,7 @@ func TestRegionOf(t *testing.T) {
 		"aws:///us-east-1-wl1-bos-wlz-1/i-0abc":            "us-east-1",
 		"aws:///us-gov-west-1b/i-0abc/":                    "us-gov-west-1",
 		"aws://123456789012/eu-central-1a/i-0abc":          "eu-central-1",
+		"aws://prod-1/eu-central-1a/i-0abc":                "eu-central-1",
 		"aws:///us-west-2a/x/fargate-ip-10-0-1-2.internal": "us-west-2",
 		"aws:////i-0abc":                                   "",
 		"i-0abc":                                           "",
