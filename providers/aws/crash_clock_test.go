@@ -4,9 +4,8 @@ import (
 	"errors"
 	"time"
 
-	clocktesting "k8s.io/utils/clock/testing"
-
 	"k8s.io/cloud-provider/api"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"

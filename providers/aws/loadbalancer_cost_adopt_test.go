@@ -35,15 +35,21 @@ func TestAdoptionWritesNothing(t *testing.T) {
 		"clients hidden, range":  {"the same range, named", []kubetest.ServiceOption{hidden, from("0.0.0.0/0")}, false, anywhere},
 		"clients hidden by user": {"what the Service does not ask for stays", nil, true, anywhere},
 		"clients hidden, local": {
-			"health checks have a port of their own", []kubetest.ServiceOption{hidden, kubetest.LocalTraffic(32000)}, false,
+			"health checks have a port of their own",
+			[]kubetest.ServiceOption{hidden, kubetest.LocalTraffic(32000)},
+			false,
 			map[string]int{"client": 2, "mtu": 1, "health": subnets},
 		},
 		"local traffic": {
-			"health checks have a port of their own", []kubetest.ServiceOption{kubetest.LocalTraffic(32000)}, false,
+			"health checks have a port of their own",
+			[]kubetest.ServiceOption{kubetest.LocalTraffic(32000)},
+			false,
 			map[string]int{"client": 2, "mtu": 1, "health": subnets},
 		},
 		"source ranges": {
-			"health checks come from elsewhere", []kubetest.ServiceOption{from("192.0.2.0/24", "198.51.100.0/24")}, false,
+			"health checks come from elsewhere",
+			[]kubetest.ServiceOption{from("192.0.2.0/24", "198.51.100.0/24")},
+			false,
 			map[string]int{"client": 4, "mtu": 2, "health": 2 * subnets},
 		},
 	} {
