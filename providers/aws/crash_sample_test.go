@@ -14,10 +14,12 @@ import (
 const seedVariable = "CRASH_SEED"
 
 // sampleSize is how many cases of each scenario run with the race detector, and
-// samplePairs how many with two faults. All cases run without it.
+// samplePairs how many with two faults, in one of so many scenarios. All cases run
+// without it.
 const (
-	sampleSize  = 4
-	samplePairs = 1
+	sampleSize      = 4
+	samplePairs     = 1
+	sampleScenarios = 4
 )
 
 // sampleSeed returns the seed of all samples of the process.
@@ -34,8 +36,8 @@ type sampler struct {
 	pairs  int
 }
 
-// newSampler returns the sampler of a scenario. With the race detector a failure
-// is followed by the command that repeats it.
+// newSampler returns the sampler of a scenario, nil if the scenario does not run.
+// With the race detector a failure is followed by the command that repeats it.
 func newSampler(t *testing.T) *sampler {
 	t.Helper()
 	if !raceDetector {
@@ -45,12 +47,16 @@ func newSampler(t *testing.T) *sampler {
 	if err != nil {
 		t.Fatalf("%s: %v", seedVariable, err)
 	}
+	random := rand.New(rand.NewPCG(seed, hashOf(t.Name())))
+	if random.IntN(sampleScenarios) > 0 {
+		return nil
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("Repeat it with: %s=%d go test -race -run '^TestCrash' ./providers/aws", seedVariable, seed)
 		}
 	})
-	return &sampler{random: rand.New(rand.NewPCG(seed, hashOf(t.Name()))), pairs: samplePairs}
+	return &sampler{random: random, pairs: samplePairs}
 }
 
 // of returns the numbers of the cases that run, of so many, in order.

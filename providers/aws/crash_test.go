@@ -69,6 +69,9 @@ func TestCrash(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				sampler := newSampler(t)
+				if sampler == nil {
+					return
+				}
 				p := rehearse(t, &shared, s)
 				for _, n := range sampler.of((len(p.calls) - p.primed + 1) * len(faults)) {
 					p.disturb(p.primed+1+n/len(faults), faults[n%len(faults)])
