@@ -295,11 +295,15 @@ func (p *play) remove(what string) *loadBalancer {
 	p.hinder(false)
 	lb := p.fresh()
 	_, exists, err := lb.GetLoadBalancer(p.t.Context(), flagged, p.service)
-	p.must(err)
+	if err != nil {
+		p.t.Fatalf("%s, and then Get: %v", what, err)
+	}
 	if p.state() != p.empty && !exists {
 		p.t.Errorf("%s, W1: Get says that nothing is there", what)
 	}
-	p.must(p.again(func() error { return deleteDeed(p.t.Context(), lb, p.service, nil) }))
+	if err := p.again(func() error { return deleteDeed(p.t.Context(), lb, p.service, nil) }); err != nil {
+		p.t.Fatalf("%s, and then delete: %v", what, err)
+	}
 	if diff := cmp.Diff(p.empty, p.state(), cmp.AllowUnexported(state{})); diff != "" {
 		p.t.Errorf("%s: -before +deleted:\n%s", what, diff)
 	}
