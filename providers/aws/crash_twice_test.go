@@ -37,7 +37,7 @@ func (p *play) twice(name string, s *sampler) int {
 		err := p.again(func() error { return do(ctx, lb, p.service, p.pick(p.behind)) })
 		rule.Remove()
 		kill()
-		if broken := rule.Hits() > 0; broken != (err != nil) && !(p.refusal != nil && errors.Is(err, p.refusal)) {
+		if broken := rule.Hits() > 0; broken != (err != nil) && (p.refusal == nil || !errors.Is(err, p.refusal)) {
 			p.t.Fatalf("%s, then %s at call %d: %d calls broke, the error is %v", end, second.name, n, rule.Hits(), err)
 		}
 		p.goOn(fmt.Sprintf("%s, then %s at call %d", end, second.name, n), deleting)

@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -101,8 +102,8 @@ func (b *balanced) joinNode(services []*v1.Service) {
 	incomplete := joined.DeepCopy()
 	incomplete.Spec.ProviderID = ""
 	before := b.nodes
-	b.nodes = append(before[:len(before):len(before)], incomplete)
+	b.nodes = slices.Concat(before, []*v1.Node{incomplete})
 	b.updateAll(services)
-	b.nodes = append(before[:len(before):len(before)], joined)
+	b.nodes = slices.Concat(before, []*v1.Node{joined})
 	b.updateAll(services)
 }

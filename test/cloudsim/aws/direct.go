@@ -29,7 +29,7 @@ func (c *Cloud) ServeDirectly(stack *middleware.Stack) error {
 		if !ok {
 			return out, metadata, fmt.Errorf("a request of type %T", in.Request)
 		}
-		response, err := c.serve(request.Build(ctx))
+		response, err := c.serve(request.Build(ctx)) //nolint:bodyclose // the SDK closes the body of the response it is given
 		if err != nil {
 			return out, metadata, &smithyhttp.RequestSendError{Err: err}
 		}
