@@ -20,6 +20,11 @@ var promised = map[string]scenario.Budget{
 	"vsphere": {Initialise: 20, Steady: 0, Lifecycle: 0},
 }
 
+// atOnce is how many Services get load balancers, half of each kind. AWS lets an
+// account create ten of a kind at once, and one more every five seconds then:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
+const atOnce = 18
+
 // The budgets of calls hold for every provider. Times are not looked at.
 func TestBudgetsOfCalls(t *testing.T) {
 	binary, err := ccm.Locate("bin/e2e/" + ccm.Name)
@@ -34,7 +39,7 @@ func TestBudgetsOfCalls(t *testing.T) {
 			r, err := measure(t.Context(), scenario.PlainPrinter(t.Output()), plan{
 				provider: p, binary: binary, nodes: 100, notReady: 100,
 				latency: time.Millisecond, steady: 6 * time.Second,
-				services: 100, provisioning: 10 * time.Millisecond,
+				services: atOnce, provisioning: 10 * time.Millisecond,
 			})
 			if err != nil {
 				t.Fatal(err)
