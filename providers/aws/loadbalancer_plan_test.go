@@ -86,7 +86,7 @@ func TestPlanLoadBalancerRefuses(t *testing.T) {
 		"other kind too":     {reason: "W10", seen: &observed{Network: existingNetwork(ownTags())}, want: "has the network load balancer"},
 		"foreign classic":    {reason: "W8", seen: &observed{Classic: existingClassic(foreign)}, want: "belongs to another cluster"},
 		"foreign network":    {reason: "W8", options: []kubetest.ServiceOption{nlb()}, seen: &observed{Network: existingNetwork(foreign)}, want: "belongs to another cluster"},
-		"group is not owned": {reason: "§3", seen: &observed{Groups: shared}, want: "belongs to another cluster by its tag"},
+		"group is not owned": {reason: "groups of other clusters are left alone", seen: &observed{Groups: shared}, want: "belongs to another cluster by its tag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
