@@ -77,6 +77,8 @@ type cloud struct {
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 	starting   sync.Mutex
+	// recorder records Events; nil before Initialize, and without a client.
+	recorder record.EventRecorder
 }
 
 var (
@@ -201,12 +203,22 @@ func (c *cloud) newRecorder(builder cloudprovider.ControllerClientBuilder) recor
 
 // record gives the recorder to whoever has something to tell.
 func (c *cloud) record(recorder record.EventRecorder) {
+	c.starting.Lock()
+	c.recorder = recorder
+	c.starting.Unlock()
 	if c.instances != nil {
 		c.instances.SetRecorder(recorder)
 	}
 	if c.loadBalancer != nil {
 		c.loadBalancer.setRecorder(recorder)
 	}
+}
+
+// eventRecorder returns the recorder of Events, or nil where there is none.
+func (c *cloud) eventRecorder() record.EventRecorder {
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	return c.recorder
 }
 
 // Close ends what works in the background, and its calls to AWS.

@@ -59,6 +59,7 @@ func newTagging(initial app.ControllerInitContext, completed *ccmconfig.Complete
 			Nodes:      completed.SharedInformers.Core().V1().Nodes(),
 			InstanceID: ec2InstanceID,
 			Metrics:    taggingMetrics(),
+			Events:     c.eventRecorder(),
 		})
 		if err != nil {
 			return nil, false, fmt.Errorf("make the %s controller: %w", tagging.Name, err)

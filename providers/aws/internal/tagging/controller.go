@@ -11,6 +11,7 @@ import (
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -44,6 +45,8 @@ type Config struct {
 	// that has none, such as a Fargate node.
 	InstanceID func(providerID string) (string, bool)
 	Metrics    *Metrics
+	// Events records Events on Nodes; nil records none.
+	Events record.EventRecorder
 	// Clock tells the time; by default it is the real one.
 	Clock clock.PassiveClock
 }
@@ -74,6 +77,7 @@ type Controller struct {
 	// busy has a lock for each instance that is worked on.
 	busy             service.Locks
 	undecidedBackoff time.Duration
+	refusals         *refusals
 
 	// created holds when the Nodes that wait for their first tags came to be.
 	mu      sync.Mutex
@@ -99,6 +103,7 @@ func New(config Config) (*Controller, error) {
 		undecidedBackoff: undecidedBackoff,
 		created:          map[item]time.Time{},
 	}
+	c.refusals = newRefusals(c.queue.AddAfter)
 	var err error
 	c.handler, err = config.Nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { c.present(obj) },
@@ -161,6 +166,7 @@ func (c *Controller) deleted(obj any) {
 		return
 	}
 	c.forget(item{node.Name, node.Spec.ProviderID, tag})
+	c.refusals.forget(item{node.Name, node.Spec.ProviderID, tag})
 	c.queue.Add(item{node.Name, node.Spec.ProviderID, untag})
 }
 

@@ -20,9 +20,11 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 	kmetrics "k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
@@ -41,6 +43,7 @@ type bed struct {
 	kube       *fake.Clientset
 	controller *Controller
 	registry   kmetrics.KubeRegistry
+	events     *record.FakeRecorder
 	factory    informers.SharedInformerFactory
 }
 
@@ -57,36 +60,47 @@ func prepareBed(t *testing.T, adjust func(*Options)) *bed {
 	t.Helper()
 	// The client of these tests does not wait for tokens, and some make hundreds of
 	// calls at once.
-	cloud, err := aws.Start(aws.Options{DisableThrottling: true})
+	b := startRegion(t, aws.Options{DisableThrottling: true})
+	key, secret := b.cloud.AccessKey()
+	b.prepare(ec2.New(ec2.Options{
+		BaseEndpoint: awssdk.String(b.cloud.URL()), Region: b.cloud.Region(), Retryer: awssdk.NopRetryer{},
+		Credentials: credentials.NewStaticCredentialsProvider(key, secret, ""),
+	}), adjust)
+	return b
+}
+
+// startRegion returns a bed with nothing but a region.
+func startRegion(t *testing.T, options aws.Options) *bed {
+	t.Helper()
+	cloud, err := aws.Start(options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cloud.Close() })
 	vpc := cloud.AddVPC(aws.VPCSpec{CIDR: subnetCIDR})
-	b := &bed{
-		t: t, cloud: cloud, kube: fake.NewClientset(), registry: kmetrics.NewKubeRegistry(),
-		subnet: cloud.AddSubnet(aws.SubnetSpec{VPC: vpc, CIDR: subnetCIDR, Zone: "us-west-2a"}),
-	}
-	key, secret := cloud.AccessKey()
+	return &bed{t: t, cloud: cloud, subnet: cloud.AddSubnet(aws.SubnetSpec{VPC: vpc, CIDR: subnetCIDR, Zone: "us-west-2a"})}
+}
+
+// prepare adds an API server's cache and a controller, which does not work before
+// start.
+func (b *bed) prepare(api client.Tags, adjust func(*Options)) {
+	b.t.Helper()
 	options := Options{Tags: map[string]string{"team": "blue", "cost": "42"}, Resources: []string{instances}, ConcurrentNodeSyncs: 1}
 	if adjust != nil {
 		adjust(&options)
 	}
+	b.kube, b.registry, b.events = fake.NewClientset(), kmetrics.NewKubeRegistry(), record.NewFakeRecorder(100)
 	b.factory = informers.NewSharedInformerFactory(b.kube, 0)
 	counted := NewMetrics()
 	counted.Register(b.registry.MustRegister)
+	var err error
 	b.controller, err = New(Config{
-		Options: options,
-		EC2: ec2.New(ec2.Options{
-			BaseEndpoint: awssdk.String(cloud.URL()), Region: cloud.Region(), Retryer: awssdk.NopRetryer{},
-			Credentials: credentials.NewStaticCredentialsProvider(key, secret, ""),
-		}),
-		Client: b.kube, Nodes: b.factory.Core().V1().Nodes(), InstanceID: instanceID, Metrics: counted,
+		Options: options, EC2: api,
+		Client: b.kube, Nodes: b.factory.Core().V1().Nodes(), InstanceID: instanceID, Metrics: counted, Events: b.events,
 	})
 	if err != nil {
-		t.Fatal(err)
+		b.t.Fatal(err)
 	}
-	return b
 }
 
 func (b *bed) start() {
@@ -102,6 +116,15 @@ func (b *bed) start() {
 func instanceID(providerID string) (string, bool) {
 	id := providerID[strings.LastIndexByte(providerID, '/')+1:]
 	return id, strings.HasPrefix(id, "i-")
+}
+
+// eventTexts returns the Events that were recorded since the last call.
+func (b *bed) eventTexts() []string {
+	var texts []string
+	for len(b.events.Events) > 0 {
+		texts = append(texts, <-b.events.Events)
+	}
+	return texts
 }
 
 // node adds an instance and its Node.

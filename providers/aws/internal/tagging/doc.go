@@ -5,5 +5,7 @@
 // on the Node remembers; a tag that cannot be written is tried again a bounded
 // number of times, with growing pauses; a Node that has no instance here costs
 // nothing; several questions for the same thing are one. An instance that EC2
-// refuses costs the others of its call a few more calls, and none of their retries.
+// refuses costs the others of its call a few more calls, and none of their retries. If EC2 refuses one
+// instance after another, the tags are the likely cause: one instance at a time is
+// tried until EC2 accepts them.
 package tagging

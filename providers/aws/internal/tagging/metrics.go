@@ -13,6 +13,7 @@ import (
 const (
 	errorsTotal     = "total_errors"
 	errorsExhausted = "errors_after_retries_exhausted"
+	errorsRefused   = "tags_refused"
 )
 
 // maxInstances is how many instances have a series of their own.
@@ -24,7 +25,7 @@ var (
 	workItemErrors = metrics.Metric{
 		Name: "cloudprovider_aws_tagging_controller_work_item_errors_total", Type: metrics.Counter,
 		Labels: []string{"error_type", "instance_id"},
-		Help:   "Failures of the tagging controller, by instance up to 100 of them.",
+		Help:   "Failures of the tagging controller, by instance up to 100 of them. Those of the type tags_refused are of no instance: EC2 refuses the tags.",
 	}
 	taggingDelay = metrics.Metric{
 		Name: "tagging_controller_inital_node_tagging_delay_seconds", Type: metrics.Histogram, //nolint:misspell // that is its name
@@ -68,6 +69,9 @@ func (m *Metrics) tagged(after time.Duration) { m.delay.Observe(after.Seconds())
 func (m *Metrics) failed(instance, kind string) {
 	m.errors.WithLabelValues(kind, m.label(instance)).Inc()
 }
+
+// refused counts a refusal of the tags, which is of no instance.
+func (m *Metrics) refused() { m.errors.WithLabelValues(errorsRefused, "").Inc() }
 
 // label is the ID of an instance, as long as there are not too many.
 func (m *Metrics) label(id string) string {

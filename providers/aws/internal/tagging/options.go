@@ -18,6 +18,10 @@ const Name = "tagging"
 // instances is the only kind of resource that can be tagged.
 const instances = "instance"
 
+// maxTags is how many tags a resource can have:
+// docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html, "Tag restrictions".
+const maxTags = 50
+
 // The flags of the controller.
 const (
 	flagTags       = "tags"
@@ -57,6 +61,9 @@ func (o *Options) Validate() error {
 	var errs []error
 	if len(o.Tags) == 0 {
 		errs = append(errs, fmt.Errorf("--%s is required by the %s controller", flagTags, Name))
+	}
+	if len(o.Tags) > maxTags {
+		errs = append(errs, fmt.Errorf("--%s: %d tags, a resource has at most %d", flagTags, len(o.Tags), maxTags))
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.Tags)) {
 		errs = append(errs, validateTag(key, o.Tags[key]))

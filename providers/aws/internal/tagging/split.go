@@ -73,12 +73,17 @@ func maxCalls(instances int) int { return 1 + 2*bits.Len(uint(max(instances, 1)-
 //	it names none                  the instances are halved
 //	an instance is alone           it has failed
 //	there are no calls left        it is not known which instances have failed
+//	it refuses one after another   the same: the tags may be the cause
 //	it is of no instance           all of the call have failed
 type batchWrite struct {
-	write   writeFunc
-	left    int // calls
-	last    error
-	results map[string]batch.Result[struct{}]
+	write writeFunc
+	left  int // calls
+	last  error
+	// accepted reports whether a call has succeeded, alone counts the instances
+	// that were refused alone and without being named.
+	accepted bool
+	alone    int
+	results  map[string]batch.Result[struct{}]
 }
 
 // writeAll writes the tags of a batch, and returns a result for each instance.
@@ -90,19 +95,24 @@ func writeAll(ctx context.Context, write writeFunc, instances []string) map[stri
 
 // send writes the tags of some instances, and reports whether all have them.
 func (b *batchWrite) send(ctx context.Context, instances []string) bool {
-	if b.left == 0 {
+	if b.left == 0 || !b.accepted && b.alone >= suspicious {
 		b.settle(instances, b.undecided())
 		return false
 	}
 	b.left--
 	err := b.write(ctx, instances)
 	if err == nil || !perInstance(err) {
+		b.accepted = b.accepted || err == nil
 		b.settle(instances, err)
 		return err == nil
 	}
 	b.last = err
 	if len(instances) == 1 {
-		b.settle(instances, own(err))
+		err = own(err)
+		if isRefusal(instances[0], err) {
+			b.alone++
+		}
+		b.settle(instances, err)
 		return false
 	}
 	named := inventory.Named(err)

@@ -269,7 +269,8 @@ func TestRefusedNeighborCostsNoRetries(t *testing.T) {
 }
 
 // TestManyRefusedNeighbors: where many instances of a batch are refused, those that
-// there is no call left for wait, and that is no failure of theirs.
+// there is no call left for wait, and that is no failure of theirs. The refused ones
+// that are left in the end are tried one at a time.
 func TestManyRefusedNeighbors(t *testing.T) {
 	t.Parallel()
 	const all, each = 12, 2 // every second one is refused
@@ -287,7 +288,6 @@ func TestManyRefusedNeighbors(t *testing.T) {
 	b.start()
 	for i, id := range ids {
 		if i%each == 0 {
-			b.await("instance "+id+" is given up", func() bool { return b.failures(errorsExhausted, id) == 1 })
 			continue
 		}
 		b.await("node of "+id+" is tagged", func() bool { return b.label(fmt.Sprintf("n%d", i)) != "" })
@@ -295,10 +295,9 @@ func TestManyRefusedNeighbors(t *testing.T) {
 			t.Errorf("%s has %d failures", id, n)
 		}
 	}
+	b.await("all others wait for tags that EC2 accepts", func() bool { return b.failures(errorsRefused, "") > 0 })
 	// Alone in its call, each of the refused instances would take 10.
-	if calls := b.cloud.Gate().Count("CreateTags"); calls > 3*10*all/each {
+	if calls := b.cloud.Gate().Count("CreateTags"); calls > 10*all/each {
 		t.Errorf("%d calls", calls)
-	} else {
-		t.Logf("%d calls", calls)
 	}
 }

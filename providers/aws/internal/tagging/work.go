@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/aws/smithy-go"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +21,10 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 )
 
+// ReasonTagsRefused is the reason of the Event on a Node when EC2 refuses the tags of
+// several instances in a row.
+const ReasonTagsRefused = "TagsRefused"
+
 // workTimeout bounds a piece of work, with all its calls and their retries.
 const workTimeout = time.Minute
 
@@ -29,6 +35,9 @@ func (c *Controller) next(ctx context.Context) bool {
 		return false
 	}
 	defer c.queue.Done(work)
+	if work.action == tag && c.refusals.holds(work) {
+		return true
+	}
 	if c.limiter.Wait(ctx) != nil {
 		return false
 	}
@@ -39,6 +48,8 @@ func (c *Controller) next(ctx context.Context) bool {
 	case err == nil:
 		c.queue.Forget(work)
 	case ctx.Err() != nil:
+	case c.waitsForTags(logger, work, err):
+		c.queue.Forget(work)
 	case undecided:
 		logger.V(4).Info("Tags were not changed because of another instance, trying again", "err", err)
 		c.queue.AddAfter(work, c.undecidedBackoff)
@@ -53,6 +64,40 @@ func (c *Controller) next(ctx context.Context) bool {
 		c.queue.Forget(work)
 	}
 	return true
+}
+
+// waitsForTags reports whether work failed because EC2 refuses the tags, as it seems.
+// It waits with all other work then.
+func (c *Controller) waitsForTags(logger klog.Logger, work item, err error) bool {
+	instance, _ := c.config.InstanceID(work.providerID)
+	if work.action != tag || !isRefusal(instance, err) {
+		return false
+	}
+	waits, begins := c.refusals.refused(work, instance, err)
+	if !waits {
+		return false
+	}
+	c.config.Metrics.refused()
+	if !begins {
+		logger.V(2).Info("Tags are still refused", "err", err)
+		return true
+	}
+	logger.Error(err, "EC2 refused the tags of several instances in a row, trying one instance at a time until it accepts them")
+	node, getErr := c.config.Nodes.Lister().Get(work.node)
+	if api, ok := errors.AsType[smithy.APIError](err); ok && getErr == nil && c.config.Events != nil {
+		message, _, _ := strings.Cut(api.ErrorMessage(), " Encoded authorization failure") // differs each time
+		c.config.Events.Eventf(node, v1.EventTypeWarning, ReasonTagsRefused,
+			"EC2 refused the tags of %d instances in a row. One instance at a time is tried until EC2 accepts them: %s: %s",
+			suspicious, api.ErrorCode(), message)
+	}
+	return true
+}
+
+// release ends the wait for tags that EC2 refused.
+func (c *Controller) release(tagged item) {
+	for _, work := range c.refusals.accepted(tagged) {
+		c.queue.Add(work)
+	}
 }
 
 func (c *Controller) count(work item, kind string) {
@@ -117,6 +162,9 @@ func (c *Controller) tagNode(ctx context.Context, work item, instance string) er
 		return nil
 	}
 	err = c.writer.tag(ctx, instance)
+	if err == nil {
+		c.release(work)
+	}
 	_, refused := errors.AsType[*refusedError](err)
 	mayAppear := client.Code(err) == inventory.CodeNotFound && c.config.Clock.Since(node.CreationTimestamp.Time) < young
 	if refused && !mayAppear {
