@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -46,7 +45,8 @@ type limiter struct {
 	clock clock.Clock
 	// tokens are ours of the bucket of the class. shared are those of a bucket
 	// that other classes use, too; nil without one.
-	tokens, shared *rate.Limiter
+	tokens *rate.Limiter
+	shared *sharedTokens
 	// pace is what throttled responses slow down, from highest to lowest. It is
 	// tokens, unless the bucket fills so slowly that attempts that take no token
 	// from AWS would wait for nothing; then it is rate.Inf until the first of them.
@@ -63,9 +63,16 @@ type limiter struct {
 	returned int
 }
 
+// sharedTokens are those of a bucket that several classes use. The lock is held
+// while a call takes a token from each of its buckets, after that of its limiter.
+type sharedTokens struct {
+	sync.Mutex
+	*rate.Limiter
+}
+
 // newLimiter returns a limiter for a bucket that fills faster than that of AWS by
 // a factor.
-func newLimiter(clk clock.Clock, b bucket, shared *rate.Limiter, speed float64) *limiter {
+func newLimiter(clk clock.Clock, b bucket, shared *sharedTokens, speed float64) *limiter {
 	tokens := newTokens(b, speed)
 	l := &limiter{
 		clock: clk, tokens: tokens, shared: shared, pace: tokens, highest: tokens.Limit(), turn: make(chan struct{}, 1),
@@ -111,19 +118,40 @@ func (l *limiter) take(ctx context.Context, until time.Time, again bool) error {
 
 // spend waits until each of the buckets has a token, and takes them.
 func (l *limiter) spend(ctx context.Context, until time.Time, needed ...*rate.Limiter) error {
-	for {
-		now := l.clock.Now()
-		delay := missing(now, needed)
+	for ctx.Err() == nil {
+		delay := l.allow(needed)
 		switch {
-		case delay == 0 && allow(now, needed):
+		case delay == 0:
 			return nil
-		case delay > 0 && now.Add(delay).After(until):
+		case l.clock.Now().Add(delay).After(until):
 			return errNoToken
 		}
 		if err := sleep(ctx, l.clock, delay); err != nil {
 			return err
 		}
 	}
+
+	return ctx.Err()
+}
+
+// allow takes a token from each of the buckets if all of them have one. Otherwise
+// it takes none and returns how long that takes.
+func (l *limiter) allow(needed []*rate.Limiter) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shared != nil {
+		l.shared.Lock()
+		defer l.shared.Unlock()
+	}
+	now := l.clock.Now()
+	delay := missing(now, needed)
+	if delay == 0 {
+		for _, b := range needed {
+			b.AllowN(now, 1)
+		}
+	}
+
+	return delay
 }
 
 // needed are the buckets that a first attempt takes a token from.
@@ -133,7 +161,7 @@ func (l *limiter) needed() []*rate.Limiter {
 		all = append(all, l.pace)
 	}
 	if l.shared != nil {
-		all = append(all, l.shared)
+		all = append(all, l.shared.Limiter)
 	}
 
 	return all
@@ -172,18 +200,6 @@ func missing(now time.Time, buckets []*rate.Limiter) time.Duration {
 	}
 
 	return longest
-}
-
-// allow takes a token from each of the buckets, the shared one first: another
-// class may have been faster there.
-func allow(now time.Time, buckets []*rate.Limiter) bool {
-	for _, b := range slices.Backward(buckets) {
-		if !b.AllowN(now, 1) {
-			return false
-		}
-	}
-
-	return true
 }
 
 // queue waits for the caller's turn.

@@ -3,7 +3,6 @@ package client
 import (
 	"sync"
 
-	"golang.org/x/time/rate"
 	"k8s.io/utils/clock"
 )
 
@@ -14,7 +13,7 @@ type limiters struct {
 	clock   clock.Clock
 	speed   float64
 	// shared is what all of them take tokens from, too; nil without such a bucket.
-	shared *rate.Limiter
+	shared *sharedTokens
 
 	mu    sync.Mutex
 	byKey map[string]*limiter
@@ -23,7 +22,7 @@ type limiters struct {
 func newLimiters(service Service, t Tuning) *limiters {
 	l := &limiters{service: service, clock: t.Clock, speed: t.Speed, byKey: map[string]*limiter{}}
 	if b, ok := sharedBuckets[service]; ok {
-		l.shared = newTokens(b, t.Speed)
+		l.shared = &sharedTokens{Limiter: newTokens(b, t.Speed)}
 	}
 
 	return l
