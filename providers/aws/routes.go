@@ -84,7 +84,8 @@ func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 //	an instance with a Node                 a route to the Node, even while it is stopped
 //	another instance                        a route to the instance's ID
 //	an instance that is gone, nowhere       a black hole
-//	a gateway, an interface of no instance  -
+//	a gateway, even one that is gone        -
+//	an interface of no instance             -
 //
 // The instance is the one that EC2 returns with the route, or the one that the
 // route's network interface is attached to.
@@ -124,6 +125,8 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 		switch {
 		case name != "":
 			route.TargetNode = apitypes.NodeName(name)
+		case leadsToGateway(entry):
+			continue
 		case entry.State == types.RouteStateBlackhole:
 			route.Blackhole = true
 		case id != "":

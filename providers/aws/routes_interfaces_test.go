@@ -259,6 +259,7 @@ func TestMovable(t *testing.T) {
 		"NAT gateway":                {"of others", types.Route{NatGatewayId: some("nat-1")}, false},
 		"NAT gateway and interface":  {"of others", types.Route{NatGatewayId: some("nat-1"), NetworkInterfaceId: some("eni-1")}, false},
 		"transit gateway, interface": {"of others", types.Route{TransitGatewayId: some("tgw-1"), NetworkInterfaceId: some("eni-1")}, false},
+		"peering, gone":              {"of others", types.Route{VpcPeeringConnectionId: some("pcx-1"), State: types.RouteStateBlackhole}, false},
 		"peering":                    {"of others", types.Route{VpcPeeringConnectionId: some("pcx-1")}, false},
 	}
 	for name, tc := range cases {

@@ -183,10 +183,10 @@ func routeTo(table *types.RouteTable, cidr netip.Prefix) *types.Route {
 	return nil
 }
 
-// movable reports whether a route is one of ours or useless. A gateway for the pods
-// of a Node is somebody else's.
+// movable reports whether a route is one of ours or leads nowhere. A gateway for the
+// pods of a Node is of others, even if it is gone.
 func movable(route *types.Route) bool {
-	return route.State == types.RouteStateBlackhole || !leadsToGateway(route) && (route.InstanceId != nil || route.NetworkInterfaceId != nil)
+	return !leadsToGateway(route) && (route.State == types.RouteStateBlackhole || route.InstanceId != nil || route.NetworkInterfaceId != nil)
 }
 
 func (r *routes) createRoute(ctx context.Context, table string, cidr netip.Prefix, to hop) error {

@@ -77,6 +77,7 @@ func TestListRoutes(t *testing.T) {
 	}
 	r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: "fd00:1::/64", Instance: running})
 	r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: "192.0.2.0/24", Gateway: "igw-0123456789abcdef0"})
+	r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(6), Gateway: "nat-0123456789abcdef0", Gone: true}) // of others
 	r.SetState(stopped, sim.Stopped)
 	r.SetState(stoppedUnknown, sim.Stopped)
 	r.Remove(deleted)

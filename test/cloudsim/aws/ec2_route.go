@@ -21,6 +21,7 @@ type route struct {
 	destination netip.Prefix
 	gateway     string // igw-…, vgw-… or nat-…
 	eni         string
+	gone        bool // the gateway was deleted
 	given       bool // by the builder
 }
 
@@ -47,6 +48,9 @@ type RouteSpec struct {
 	Destination string
 	// Gateway is the ID of an internet or NAT gateway: igw-…, nat-….
 	Gateway string
+	// Gone has the gateway deleted, so that the route is a black hole:
+	// docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Route.html, "state".
+	Gone bool
 	// Interface is the ID of a network interface.
 	Interface string
 	// Instance is the ID of an instance; its primary interface is the target.
@@ -112,7 +116,7 @@ func (c *Cloud) AddRoute(table string, spec RouteSpec) {
 }
 
 func (c *Cloud) addRoute(t *routeTable, spec RouteSpec) {
-	r := &route{destination: must(netip.ParsePrefix(spec.Destination)).Masked(), gateway: spec.Gateway, eni: spec.Interface, given: true}
+	r := &route{destination: must(netip.ParsePrefix(spec.Destination)).Masked(), gateway: spec.Gateway, gone: spec.Gone, eni: spec.Interface, given: true}
 	if spec.Instance != "" {
 		r.eni = c.primary(c.mustInstance(spec.Instance)).id
 	}
@@ -163,8 +167,12 @@ func (c *Cloud) routeText(r *route) string {
 }
 
 // routeState returns the instance that a route leads to, and its state. Routes
-// to stopped instances, and to network interfaces that are gone, are black holes.
+// to stopped instances, and to gateways and network interfaces that are gone, are
+// black holes.
 func (c *Cloud) routeState(r *route) (instance, state string) {
+	if r.gone {
+		return "", "blackhole"
+	}
 	if r.eni == "" {
 		return "", "active"
 	}
