@@ -2,8 +2,8 @@
 // its test cloud, so that all clouds behave alike towards the framework.
 //
 // What it promises: a provider that passes answers the framework's questions as
-// design.md and the interface contract of k8s.io/cloud-provider want it, in good
-// and in bad times, within the stated budget of cloud calls; nothing of it
+// the interface contract of k8s.io/cloud-provider wants it, in good and in bad
+// times, within the stated budget of cloud calls; nothing of it
 // depends on how fast the machine is. Each case is small, has a name, and is
 // itself proven to fail for a provider that does it wrong. A case is left out
 // only for what the provider declares absent.

@@ -6,7 +6,7 @@ import (
 )
 
 // LoadBalancers proves that the provider serves Services of type LoadBalancer as
-// the framework and design.md need it.
+// the framework needs it.
 func LoadBalancers(t *testing.T, suite LoadBalancerSuite) {
 	t.Helper()
 	suite, err := suite.prepare()

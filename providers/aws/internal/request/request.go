@@ -42,7 +42,7 @@ type Config struct {
 	SharedProbePort int32
 	SharedProbePath string
 	// BadNetworkSetting is what is wrong with the settings for network load
-	// balancers; a Service that needs one gets it as an error (W30).
+	// balancers; a Service that needs one gets it as an error.
 	BadNetworkSetting error
 }
 

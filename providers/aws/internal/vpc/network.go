@@ -73,7 +73,7 @@ func (n *Network) discover(ctx context.Context, wish Wish, maxAge time.Duration)
 	}
 	slices.Sort(names)
 	zones, err := n.zones.Zones(ctx, slices.Compact(names))
-	// Without the permission all zones count as usual ones (W42).
+	// Without the permission all zones count as usual ones.
 	if err != nil && !errors.Is(err, apierr.ErrDenied) {
 		return nil, fmt.Errorf("read availability zones: %w", err)
 	}
