@@ -10,6 +10,7 @@ package requeue
 import (
 	"slices"
 	"sync"
+	"time"
 
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -54,26 +55,67 @@ type recorder struct {
 	cache.SharedIndexInformer
 
 	mu       sync.Mutex
-	handlers []cache.ResourceEventHandler
+	handlers []registered
 }
 
-// AddEventHandler implements cache.SharedInformer. It is the method that the
-// controller uses.
+// registered is a handler with its registration.
+type registered struct {
+	cache.ResourceEventHandler
+
+	registration cache.ResourceEventHandlerRegistration
+}
+
+// AddEventHandler implements cache.SharedInformer.
 func (r *recorder) AddEventHandler(handler cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 	registration, err := r.SharedIndexInformer.AddEventHandler(handler)
+
+	return r.record(handler, registration, err)
+}
+
+// AddEventHandlerWithResyncPeriod implements cache.SharedInformer.
+func (r *recorder) AddEventHandlerWithResyncPeriod(
+	handler cache.ResourceEventHandler, resyncPeriod time.Duration,
+) (cache.ResourceEventHandlerRegistration, error) {
+	registration, err := r.SharedIndexInformer.AddEventHandlerWithResyncPeriod(handler, resyncPeriod)
+
+	return r.record(handler, registration, err)
+}
+
+// AddEventHandlerWithOptions implements cache.SharedInformer.
+func (r *recorder) AddEventHandlerWithOptions(
+	handler cache.ResourceEventHandler, options cache.HandlerOptions,
+) (cache.ResourceEventHandlerRegistration, error) {
+	registration, err := r.SharedIndexInformer.AddEventHandlerWithOptions(handler, options)
+
+	return r.record(handler, registration, err)
+}
+
+// RemoveEventHandler implements cache.SharedInformer.
+func (r *recorder) RemoveEventHandler(registration cache.ResourceEventHandlerRegistration) error {
+	r.mu.Lock()
+	r.handlers = slices.DeleteFunc(r.handlers, func(h registered) bool { return h.registration == registration })
+	r.mu.Unlock()
+
+	return r.SharedIndexInformer.RemoveEventHandler(registration) //nolint:wrapcheck // it stands in for the informer
+}
+
+// record records a handler that was added, and returns what adding it returned.
+func (r *recorder) record(
+	handler cache.ResourceEventHandler, registration cache.ResourceEventHandlerRegistration, err error,
+) (cache.ResourceEventHandlerRegistration, error) {
 	if err == nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.handlers = append(r.handlers, handler)
+		r.handlers = append(r.handlers, registered{handler, registration})
 	}
 
 	return registration, err
 }
 
-// list returns the handlers recorded so far.
-func (r *recorder) list() []cache.ResourceEventHandler {
+// list returns the handlers that are registered.
+func (r *recorder) list() []registered {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return slices.Clip(r.handlers)
+	return slices.Clone(r.handlers)
 }
