@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
@@ -9,14 +10,14 @@ import (
 	"k8s.io/cloud-provider/controllers/node"
 	controllermanager "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/controller"
-	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/requeue"
 )
 
 // nodeController starts the framework's controller that initializes Nodes, as
-// the framework itself does, except that the provider can queue Nodes again.
+// the framework itself does, except that the provider can queue Nodes again, and that a failure ends the
+// process: without this controller no Node is ever initialized.
 func nodeController(initContext app.ControllerInitContext, completed *ccmconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 	return func(ctx context.Context, controllerContext controllermanager.ControllerContext) (controller.Interface, bool, error) {
 		nodes := requeue.New(completed.SharedInformers.Core().V1().Nodes())
@@ -30,8 +31,7 @@ func nodeController(initContext app.ControllerInitContext, completed *ccmconfig.
 			settings.NodeController.ConcurrentNodeStatusUpdates,
 		)
 		if err != nil {
-			klog.FromContext(ctx).Info("Nodes are not initialized", "reason", err)
-			return nil, false, nil
+			return nil, false, fmt.Errorf("make the controller that initializes Nodes: %w", err)
 		}
 		if requeuer, ok := cloud.(provider.NodeRequeuer); ok {
 			requeuer.SetNodeRequeue(nodes.Requeue)

@@ -94,3 +94,28 @@ func TestNodeControllerRequeues(t *testing.T) {
 	await("queued again")
 	cloud.requeue("nobody")
 }
+
+// noInstances is a cloud without Nodes.
+type noInstances struct{ fakeCloud }
+
+func (*noInstances) Instances() (cloudprovider.Instances, bool)     { return nil, false }
+func (*noInstances) InstancesV2() (cloudprovider.InstancesV2, bool) { return nil, false }
+
+// TestNodeControllerFailsToStart: the framework gets the error, which ends the
+// process.
+func TestNodeControllerFailsToStart(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset()
+	config := ccmconfig.Config{
+		LoopbackClientConfig: &restclient.Config{},
+		ClientBuilder:        clients{client: client},
+		SharedInformers:      informers.NewSharedInformerFactory(client, 0),
+	}
+	constructor := controllers(nil)[names.CloudNodeController]
+	start := constructor.Constructor(constructor.InitContext, config.Complete(), &noInstances{})
+	_, started, err := start(t.Context(), controllermanager.ControllerContext{})
+	if started {
+		t.Error("the controller started")
+	}
+	wantError(t, "does not support instances", err)
+}
