@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -12,6 +13,50 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/topology"
 )
+
+// metadataNow describes the instance of a Node within the time of one call of the
+// framework.
+func (v *V2) metadataNow(ctx context.Context, node *v1.Node, ref Ref) (*cloudprovider.InstanceMetadata, error) {
+	ctx, cancel := context.WithTimeout(ctx, v.opts.Timeout)
+	defer cancel()
+
+	return v.metadataOf(ctx, node, ref, v.opts.Timeout)
+}
+
+// metadataOf describes the instance that a Lookup finds, or a Confirm where the
+// Lookup does not. Each of these calls may take as long as step.
+func (v *V2) metadataOf(ctx context.Context, node *v1.Node, ref Ref, step time.Duration) (*cloudprovider.InstanceMetadata, error) {
+	result := within(ctx, step, func(ctx context.Context) Result { return v.lookup(ctx, ref) })
+	if result.IsAbsent() {
+		result = within(ctx, step, func(ctx context.Context) Result { return v.confirm(ctx, ref) })
+	}
+	found, err := result.Get()
+	if result.IsAbsent() {
+		err = WithReason(ReasonInstanceNotFound, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find instance %s: %w", ref, err)
+	}
+	var metadata *cloudprovider.InstanceMetadata
+	err = within(ctx, step, func(ctx context.Context) (err error) {
+		metadata, err = v.describe(ctx, node, found)
+
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("describe instance %s: %w", found.ProviderID(), err)
+	}
+
+	return metadata, nil
+}
+
+// within calls a function that may take as long as the timeout.
+func within[T any](ctx context.Context, timeout time.Duration, call func(context.Context) T) T {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	return call(ctx)
+}
 
 // describe gets the instance's metadata from the Source, in a copy that the
 // framework may append to and the API server accepts: one bad label value, one

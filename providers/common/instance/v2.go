@@ -94,7 +94,7 @@ func New(source Source, opts Options) *V2 {
 		foreign:   newRecent[nodeKey](memorySize),
 		kept:      newRecent[keptKey](memorySize),
 		found:     evidence{metrics: opts.Metrics},
-		waiting:   newWaiting(),
+		waiting:   newWaiting(opts.Clock),
 	}
 	v.found.begin()
 
@@ -169,7 +169,7 @@ func (v *V2) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) 
 // InstanceMetadata describes the Node's instance. For a Node of another cloud
 // the result makes the framework do nothing: nil while it is not initialised,
 // and empty afterwards. A Node that cannot be initialised because the cloud does
-// not answer is queued again once it does, see [V2.Run].
+// not respond is queued again once it does, see [V2.Run].
 func (v *V2) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	ref, ours, err := v.identify(ctx, node)
 	if err != nil {
@@ -178,40 +178,14 @@ func (v *V2) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovide
 	if !ours {
 		return untouched(node), nil
 	}
-	timeout, err := v.waiting.begin(node, v.opts.Timeout)
+	var metadata *cloudprovider.InstanceMetadata
+	if Initialised(node) {
+		metadata, err = v.metadataNow(ctx, node, ref)
+	} else {
+		metadata, err = v.uninitializedMetadata(ctx, node, ref)
+	}
 	if err != nil {
 		return nil, v.report(node, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-
-	result := v.lookup(ctx, ref)
-	_, lookupErr := result.Get()
-	metadata, err := v.metadataOf(ctx, node, ref, result)
-	v.waiting.end(node, ref, err, result.IsAbsent() || lookupErr == nil)
-	if err != nil {
-		return nil, v.report(node, err)
-	}
-
-	return metadata, nil
-}
-
-// metadataOf describes the instance that a Lookup found, or a Confirm where the
-// Lookup did not.
-func (v *V2) metadataOf(ctx context.Context, node *v1.Node, ref Ref, result Result) (*cloudprovider.InstanceMetadata, error) {
-	if result.IsAbsent() {
-		result = v.confirm(ctx, ref)
-	}
-	found, err := result.Get()
-	if result.IsAbsent() {
-		err = WithReason(ReasonInstanceNotFound, err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find instance %s: %w", ref, err)
-	}
-	metadata, err := v.describe(ctx, node, found)
-	if err != nil {
-		return nil, fmt.Errorf("describe instance %s: %w", found.ProviderID(), err)
 	}
 
 	return metadata, nil

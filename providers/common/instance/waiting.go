@@ -1,146 +1,74 @@
 package instance
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 const (
-	// probePeriod is how often the cloud is asked about waiting Nodes. Rounds
-	// overlap: one that hangs must not delay the next, which may be the first
-	// that is answered.
-	probePeriod = 5 * time.Second
-	// probeWorkers is how many waiting Nodes a round describes at the same time.
-	probeWorkers = 8
-	// attemptTimeout bounds the first InstanceMetadata of an uninitialized Node,
-	// so that it is one of the waiting Nodes soon.
-	attemptTimeout = 10 * time.Second
-	// releasedAge is how long a Node is known to have been queued again.
-	releasedAge = 10 * time.Minute
+	// outcomeAge is how long the outcome for a Node that was queued again is
+	// kept. A Node that comes later is described anew.
+	outcomeAge = time.Minute
+	// silence is how long a cloud that did not respond for a Node makes callers
+	// wait less. It is longer than the time between two attempts.
+	silence = 30 * time.Second
 )
 
-// waiting are the uninitialized Nodes whose InstanceMetadata failed because the
-// cloud did not answer. It is safe for concurrent use.
+// errPending is the error of a Node whose first attempt still runs.
+var errPending = apierr.Mark(apierr.ErrUnavailable,
+	errors.New("the cloud has not responded yet, the node is queued again when it does"))
+
+// waiting are the uninitialized Nodes that are described in the background. It is
+// safe for concurrent use.
 type waiting struct {
-	// wake holds a token while Nodes may wait.
-	wake chan struct{}
+	clock clock.PassiveClock
+	// added holds a token when a Node was added.
+	added chan struct{}
 
 	mu      sync.Mutex
 	requeue func(nodeName string)
+	// running counts the calls of Run.
 	running int
-	nodes   map[string]waitingNode
+	nodes   map[string]*waitingNode
+	// silent is when the cloud last did not respond for a Node.
+	silent time.Time
 }
 
-// waitingNode is a Node that waits for the cloud.
+// waitingNode is a Node from its first InstanceMetadata until the controller has
+// the outcome. Its fields but the first three are guarded by the lock of waiting.
 type waitingNode struct {
 	node *v1.Node
 	ref  Ref
-	// lookedUp says that the Lookup worked and a later call failed.
-	lookedUp bool
+	// attempted is closed when the first attempt has ended.
+	attempted chan struct{}
+
+	// started says that there was an attempt, running that one runs now.
+	started, running bool
+	// waits says that the controller got an error and must queue the Node again.
+	waits bool
 	// err is what the last attempt failed with.
 	err error
-	// released is when the Node was queued again. It is zero while it waits.
-	released time.Time
+	// outcome is set by the attempt that the cloud responded to.
+	outcome *outcome
+}
+
+// outcome is what InstanceMetadata returns for a Node.
+type outcome struct {
+	metadata *cloudprovider.InstanceMetadata
+	err      error
+	at       time.Time
 }
 
 // newWaiting returns an empty waiting.
-func newWaiting() *waiting {
-	return &waiting{wake: make(chan struct{}, 1), nodes: map[string]waitingNode{}}
-}
-
-// SetRequeue gives V2 the function that puts a Node back into the queue of the
-// controller that initializes Nodes. It must return at once. Without one, Nodes
-// wait for the queue's own backoff.
-func (v *V2) SetRequeue(requeue func(nodeName string)) {
-	v.waiting.mu.Lock()
-	defer v.waiting.mu.Unlock()
-	v.waiting.requeue = requeue
-}
-
-// Run queues uninitialized Nodes again once the cloud answers for them, until
-// ctx ends. The queue of the framework backs off up to 1000 seconds for each
-// Node, so that a Node which waited through an outage would stay uninitialized
-// long after its end. While Nodes wait, one Lookup for all of them is made every
-// five seconds, and InstanceMetadata fails for them at once: workers must not
-// wait for a cloud that does not answer while others do.
-func (v *V2) Run(ctx context.Context) {
-	v.waiting.run(1)
-	defer v.waiting.run(-1)
-	var probes sync.WaitGroup
-	defer probes.Wait()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-v.waiting.wake:
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(probePeriod):
-		}
-		if nodes := v.waiting.list(); len(nodes) > 0 {
-			probes.Go(func() { v.probe(ctx, nodes) }) // it ends at its deadline
-			v.waiting.signal()
-		}
-	}
-}
-
-// probe requeues those of the Nodes for which the cloud answers again.
-func (v *V2) probe(ctx context.Context, nodes []waitingNode) {
-	ctx, cancel := context.WithTimeout(ctx, v.opts.Timeout)
-	defer cancel()
-	refs := make([]Ref, len(nodes))
-	for i, n := range nodes {
-		refs[i] = n.ref
-	}
-	results := v.source.Lookup(ctx, refs)
-	if len(results) != len(nodes) {
-		return
-	}
-	workqueue.ParallelizeUntil(ctx, probeWorkers, len(nodes), func(i int) {
-		if v.isAnswered(ctx, nodes[i], results[i]) {
-			klog.FromContext(ctx).V(4).Info("Cloud answers again, queue node", "node", klog.KObj(nodes[i].node))
-			v.waiting.release(nodes[i])
-		}
-	})
-}
-
-// isAnswered reports whether what failed for the Node is answered now. A Node
-// that failed after its Lookup is described for that.
-func (v *V2) isAnswered(ctx context.Context, n waitingNode, result Result) bool {
-	result = v.found.note(result)
-	if n.lookedUp && result.IsAbsent() {
-		result = v.confirm(ctx, n.ref)
-	}
-	found, err := result.Get()
-	if n.lookedUp && err == nil {
-		_, err = v.source.Metadata(ctx, n.node, found)
-	}
-
-	return !unanswered(err)
-}
-
-// unanswered reports whether an error means that the cloud did not answer, or
-// not to us.
-func unanswered(err error) bool {
-	if errors.Is(err, context.Canceled) {
-		return true
-	}
-	switch apierr.Code(err) {
-	case apierr.CodeUnavailable, apierr.CodeThrottled, apierr.CodeDenied, apierr.CodeTimeout:
-		return true
-	}
-
-	return false
+func newWaiting(clock clock.PassiveClock) *waiting {
+	return &waiting{clock: clock, added: make(chan struct{}, 1), nodes: map[string]*waitingNode{}}
 }
 
 // run counts the callers of Run.
@@ -150,43 +78,103 @@ func (w *waiting) run(n int) {
 	w.running += n
 }
 
-// begin returns the last error of a Node that waits, which is not to be asked for
-// by itself now, or else how long its InstanceMetadata may take.
-func (w *waiting) begin(node *v1.Node, timeout time.Duration) (time.Duration, error) {
-	if Initialised(node) {
-		return timeout, nil
-	}
+// add returns the entry of a Node, which is a new one unless the same Node waits
+// already, and how long its caller may wait for the first attempt. Without an
+// entry the caller must do everything itself: nothing queues Nodes again, or too
+// many wait.
+func (w *waiting) add(node *v1.Node, ref Ref) (*waitingNode, time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n, known := w.nodes[node.Name]
-	switch {
-	case w.running == 0 || w.requeue == nil, known && !n.released.IsZero():
-		return timeout, nil
-	case known && n.node.UID == node.UID:
-		return 0, n.err
+	if w.running == 0 || w.requeue == nil {
+		return nil, 0
+	}
+	known := w.nodes[node.Name]
+	if known != nil && known.node.UID == node.UID && known.ref == ref && !w.expired(known) {
+		return known, 0
+	}
+	if known == nil && len(w.nodes) >= memorySize {
+		return nil, 0
+	}
+	patience := firstPatience
+	if !w.silent.IsZero() && w.clock.Since(w.silent) < silence {
+		patience = laterPatience
+	}
+	n := &waitingNode{node: slim(node), ref: ref, attempted: make(chan struct{}), err: errPending}
+	w.nodes[node.Name] = n
+	select {
+	case w.added <- struct{}{}:
+	default:
 	}
 
-	return min(timeout, attemptTimeout), nil
+	return n, patience
 }
 
-// end records how the InstanceMetadata of a Node ended. LookedUp says that its
-// Lookup worked.
-func (w *waiting) end(node *v1.Node, ref Ref, err error, lookedUp bool) {
-	if Initialised(node) {
-		return
-	}
+// expired reports whether a Node has an outcome that is too old. Callers hold the
+// lock.
+func (w *waiting) expired(n *waitingNode) bool {
+	return n.outcome != nil && w.clock.Since(n.outcome.at) > outcomeAge
+}
+
+// take removes a Node that has an outcome and returns that. Otherwise the Node is
+// queued again once it has one, and the last error is returned.
+func (w *waiting) take(n *waitingNode) (*cloudprovider.InstanceMetadata, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !unanswered(err) {
-		delete(w.nodes, node.Name)
+	if n.outcome == nil {
+		n.waits = true
+		w.silent = w.clock.Now()
 
-		return
+		return nil, n.err
 	}
-	if _, known := w.nodes[node.Name]; w.requeue == nil || !known && len(w.nodes) >= memorySize {
-		return
+	if w.nodes[n.node.Name] != n {
+		return nil, errPending // another caller has it
 	}
-	w.nodes[node.Name] = waitingNode{node: slim(node), ref: ref, lookedUp: lookedUp, err: err}
-	w.signal()
+	delete(w.nodes, n.node.Name)
+
+	return n.outcome.metadata, n.outcome.err
+}
+
+// begin returns the Nodes that are to be attempted now: the new ones, or all that
+// have no outcome. A Node whose last attempt still runs is left out.
+func (w *waiting) begin(onlyNew bool) []*waitingNode {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var nodes []*waitingNode
+	for name, n := range w.nodes {
+		if w.expired(n) {
+			delete(w.nodes, name) // the Node went away meanwhile
+		}
+		if n.outcome != nil || n.running || onlyNew && n.started {
+			continue
+		}
+		n.started, n.running = true, true
+		nodes = append(nodes, n)
+	}
+
+	return nodes
+}
+
+// end records how an attempt ended, and queues the Node again if that is an
+// outcome and the controller no longer waits for it.
+func (w *waiting) end(n *waitingNode, metadata *cloudprovider.InstanceMetadata, err error) {
+	w.mu.Lock()
+	n.running, n.err = false, err
+	if unanswered(err) {
+		w.silent = w.clock.Now()
+	} else {
+		n.outcome = &outcome{metadata: metadata, err: err, at: w.clock.Now()}
+	}
+	select {
+	case <-n.attempted:
+	default:
+		close(n.attempted)
+	}
+	requeue := w.requeue
+	queued := n.waits && n.outcome != nil && w.nodes[n.node.Name] == n
+	w.mu.Unlock()
+	if queued {
+		requeue(n.node.Name)
+	}
 }
 
 // slim returns the Node without the parts that are large and that no provider
@@ -196,45 +184,4 @@ func slim(node *v1.Node) *v1.Node {
 	kept.ManagedFields, kept.Status.Images = nil, nil
 
 	return &kept
-}
-
-// list returns the Nodes that wait.
-func (w *waiting) list() []waitingNode {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	nodes := make([]waitingNode, 0, len(w.nodes))
-	for name, n := range w.nodes {
-		switch {
-		case n.released.IsZero():
-			nodes = append(nodes, n)
-		case time.Since(n.released) > releasedAge:
-			delete(w.nodes, name) // the Node went away meanwhile
-		}
-	}
-
-	return nodes
-}
-
-// release queues a Node, which no longer waits then. If it fails once more it
-// waits again.
-func (w *waiting) release(n waitingNode) {
-	w.mu.Lock()
-	requeue, now := w.requeue, w.nodes[n.node.Name]
-	waits := now.node == n.node && now.released.IsZero() // and is not the one of a later failure
-	if waits {
-		now.released = time.Now()
-		w.nodes[n.node.Name] = now
-	}
-	w.mu.Unlock()
-	if waits && requeue != nil {
-		requeue(n.node.Name)
-	}
-}
-
-// signal makes Run look for Nodes that wait.
-func (w *waiting) signal() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
 }

@@ -11,13 +11,16 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// newcomer is an uninitialized Node.
-func newcomer(name string) *v1.Node {
+// uninitialized returns a Node with the taint of the cloud.
+func uninitialized(name string) *v1.Node {
 	return &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ManagedFields: []metav1.ManagedFieldsEntry{{}}},
 		Spec:       v1.NodeSpec{Taints: []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider}}},
@@ -25,17 +28,20 @@ func newcomer(name string) *v1.Node {
 	}
 }
 
-// started is a waiting with a Run and a function to requeue.
-func started() *waiting {
-	w := newWaiting()
-	w.requeue = func(string) {}
+// started returns a waiting with a Run and a function that counts what it
+// requeues.
+func started() (*waiting, map[string]int) {
+	requeued := map[string]int{}
+	w := newWaiting(clock.RealClock{})
+	w.requeue = func(nodeName string) { requeued[nodeName]++ }
 	w.run(1)
 
-	return w
+	return w, requeued
 }
 
-// TestWhatWaits: only what the cloud did not answer makes a Node wait, and what
-// it answered ends that.
+// TestWhatWaits: only an error that means that the cloud did not respond makes a
+// Node wait. Anything else is the outcome, which queues the Node again and is
+// returned once.
 func TestWhatWaits(t *testing.T) {
 	t.Parallel()
 
@@ -52,80 +58,128 @@ func TestWhatWaits(t *testing.T) {
 		"throttled":   {apierr.ErrThrottled, true},
 		"denied":      {apierr.ErrDenied, true},
 		"deadline":    {context.DeadlineExceeded, true},
+		"canceled":    {context.Canceled, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := started()
-			w.end(newcomer("a"), Ref{}, apierr.ErrUnavailable, false)
-			w.end(newcomer("a"), Ref{}, tc.err, false)
-			if got := len(w.list()) == 1; got != tc.waits {
+			w, requeued := started()
+			n, _ := w.add(uninitialized("a"), Ref{})
+			if got, err := w.take(n); got != nil || !errors.Is(err, errPending) {
+				t.Errorf("before the first attempt has ended: %v, %v", got, err)
+			}
+			w.begin(true)
+			metadata := &cloudprovider.InstanceMetadata{}
+			w.end(n, metadata, tc.err)
+			if got := len(w.begin(false)) == 1; got != tc.waits {
+				t.Errorf("it is attempted again: %t", got)
+			}
+			if got := requeued["a"] == 0; got != tc.waits {
 				t.Errorf("it waits: %t", got)
 			}
-			if _, err := w.begin(newcomer("a"), time.Minute); (err != nil) != tc.waits || tc.waits && !errors.Is(err, tc.err) {
-				t.Errorf("the next attempt is refused with %v", err)
+			if got, err := w.take(n); !errors.Is(err, tc.err) || (got == metadata) == tc.waits {
+				t.Errorf("the next InstanceMetadata returns %v, %v", got, err)
+			}
+			if got := len(w.nodes) == 1; got != tc.waits {
+				t.Errorf("it is kept: %t", got)
 			}
 		})
 	}
 }
 
-// TestWhoMayAsk: the first attempt is short, that of a Node that waits is
-// refused, and that of one that was queued again may take its time, as may
-// everything where nothing queues Nodes again.
-func TestWhoMayAsk(t *testing.T) {
+// TestHowLongCallersWait: the first Node is waited for, others only for a moment
+// while that one waits, and a Node that waits itself not at all.
+func TestHowLongCallersWait(t *testing.T) {
 	t.Parallel()
 
-	w := started()
-	want := func(reason string, node *v1.Node, limit time.Duration, refused bool) {
+	w, _ := started()
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	w.clock = now
+	want := func(reason string, node *v1.Node, ref Ref, patience time.Duration) *waitingNode {
 		t.Helper()
-		got, err := w.begin(node, time.Minute)
-		if (err != nil) != refused || got != limit {
-			t.Errorf("%s: %s, %v", reason, got, err)
+		n, got := w.add(node, ref)
+		if n == nil || got != patience {
+			t.Errorf("%s: %v, %s", reason, n, got)
 		}
-	}
-	want("the first attempt", newcomer("a"), attemptTimeout, false)
-	w.end(newcomer("a"), Ref{}, apierr.ErrUnavailable, false)
-	want("it waits", newcomer("a"), 0, true)
-	successor := newcomer("a")
-	successor.UID = "another"
-	want("another Node of that name", successor, attemptTimeout, false)
-	initialised := newcomer("a")
-	initialised.Spec.Taints = nil
-	want("an initialised Node", initialised, time.Minute, false)
 
-	n := w.list()[0]
-	w.release(n)
-	want("it was queued again", newcomer("a"), time.Minute, false)
-	w.end(newcomer("a"), Ref{}, apierr.ErrUnavailable, false)
-	want("it failed again", newcomer("a"), 0, true)
-	w.release(n)
-	want("an older round found it answered", newcomer("a"), 0, true)
+		return n
+	}
+	a := want("the first Node", uninitialized("a"), Ref{}, firstPatience)
+	want("another one at the same time", uninitialized("b"), Ref{}, firstPatience)
+	_, _ = w.take(a)
+	want("it waits", uninitialized("a"), Ref{}, 0)
+	want("another one while it waits", uninitialized("c"), Ref{}, laterPatience)
+	successor := uninitialized("a")
+	successor.UID = "another"
+	want("another Node of that name", successor, Ref{}, laterPatience)
+	want("it has a provider ID now", successor, Ref{ProviderID: "sim://a"}, laterPatience)
+	w.begin(true)
+	now.SetTime(now.Now().Add(silence))
+	want("the cloud has responded since", uninitialized("d"), Ref{}, firstPatience)
+	w.end(a, nil, apierr.ErrThrottled)
+	want("an attempt failed", uninitialized("e"), Ref{}, laterPatience)
 
 	w.run(-1)
-	want("nothing runs", newcomer("a"), time.Minute, false)
+	if n, _ := w.add(uninitialized("a"), Ref{}); n != nil {
+		t.Error("it waits although nothing runs")
+	}
 }
 
-// TestWaitingIsBounded: too many Nodes are left to the queue's backoff, none
-// brings what is large, and one that went away is forgotten.
+// TestAttemptsOfANode: a Node is attempted when it is new and in each round, but
+// not while an attempt runs. The outcome for a Node that was replaced is dropped.
+func TestAttemptsOfANode(t *testing.T) {
+	t.Parallel()
+
+	w, requeued := started()
+	n, _ := w.add(uninitialized("a"), Ref{})
+	_, _ = w.take(n)
+	want := func(reason string, onlyNew, attempted bool) {
+		t.Helper()
+		if got := len(w.begin(onlyNew)) == 1; got != attempted {
+			t.Errorf("%s: attempted %t", reason, got)
+		}
+	}
+	want("it is new", true, true)
+	want("an attempt runs", false, false)
+	w.end(n, nil, apierr.ErrUnavailable)
+	want("another Node is new", true, false)
+	want("the next round", false, true)
+
+	successor := uninitialized("a")
+	successor.UID = "another"
+	next, _ := w.add(successor, Ref{})
+	_, _ = w.take(next)
+	w.end(n, nil, nil)
+	if requeued["a"] != 0 {
+		t.Error("the attempt of the replaced Node queued its successor")
+	}
+	want("the successor is new", true, true)
+	w.end(next, nil, nil)
+	if requeued["a"] != 1 {
+		t.Errorf("the successor was queued %d times", requeued["a"])
+	}
+}
+
+// TestWaitingIsBounded: too many Nodes are left to the queue's backoff, none is
+// kept with its large parts, and the outcome for one that went away is dropped.
 func TestWaitingIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := started()
+		w, _ := started()
 		for i := range memorySize + 10 {
-			w.end(newcomer(fmt.Sprintf("node-%d", i)), Ref{}, apierr.ErrUnavailable, false)
+			n, _ := w.add(uninitialized(fmt.Sprintf("node-%d", i)), Ref{})
+			if (n == nil) != (i >= memorySize) {
+				t.Fatalf("node %d: %v", i, n)
+			}
 		}
-		nodes := w.list()
-		if len(nodes) != memorySize {
-			t.Errorf("%d nodes wait", len(nodes))
-		}
-		for _, n := range nodes {
+		for _, n := range w.begin(true) {
 			if len(n.node.ManagedFields)+len(n.node.Status.Images) > 0 {
 				t.Fatal("large parts are kept")
 			}
-			w.release(n)
+			w.end(n, nil, nil)
 		}
-		time.Sleep(releasedAge + time.Nanosecond)
-		if got := len(w.list()); got != 0 || len(w.nodes) != 0 {
-			t.Errorf("%d nodes wait, %d are kept", got, len(w.nodes))
+		time.Sleep(outcomeAge + time.Nanosecond)
+		if got := len(w.begin(false)); got != 0 || len(w.nodes) != 0 {
+			t.Errorf("%d nodes are attempted, %d are kept", got, len(w.nodes))
 		}
 	})
 }

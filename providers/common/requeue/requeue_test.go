@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/requeue"
@@ -40,15 +41,22 @@ type machine struct{ id string }
 func (m machine) ProviderID() string    { return m.id }
 func (m machine) State() instance.State { return instance.Running }
 
-// source answers for places, such as vCenters, that fail one by one.
+// window is how long a lookup waits for others of its place.
+const window = 50 * time.Millisecond
+
+// source looks instances up in places, such as vCenters, that fail one by one.
+// Lookups of one place at about the same time are one call.
 type source struct {
 	mu sync.Mutex
 	// failing are the places that fail, by name. An error of nil means that the
-	// place never answers.
+	// calls of the place never return, not even after its recovery.
 	failing map[string]error
 	// late makes the place fail only when an instance is described.
-	late    bool
-	lookups int
+	late bool
+	// batches gather the lookups of each place, calls counts what they make of
+	// them.
+	batches map[string]*batch.Batcher[string, machine]
+	calls   map[string]int
 }
 
 func (s *source) set(place string, err error, fails bool) {
@@ -60,17 +68,23 @@ func (s *source) set(place string, err error, fails bool) {
 	}
 }
 
-// count returns the number of Lookups so far.
-func (s *source) count() int {
+// count returns the number of lookup calls in a place so far.
+func (s *source) count(place string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.lookups
+	return s.calls[place]
 }
 
-// ask returns the error of the place that has the instance.
-func (s *source) ask(ctx context.Context, id string) error {
+// placeOf returns the place that has an instance.
+func placeOf(id string) string {
 	place, _, _ := strings.Cut(strings.TrimPrefix(id, provider+"://"), "-")
+
+	return place
+}
+
+// ask returns the error of a place.
+func (s *source) ask(ctx context.Context, place string) error {
 	s.mu.Lock()
 	err, fails := s.failing[place]
 	s.mu.Unlock()
@@ -82,18 +96,54 @@ func (s *source) ask(ctx context.Context, id string) error {
 	return err
 }
 
+// batch returns what gathers the lookups of a place.
+func (s *source) batch(place string) *batch.Batcher[string, machine] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.batches[place] == nil {
+		s.batches[place] = batch.New(func(ctx context.Context, ids []string) (map[string]batch.Result[machine], error) {
+			return s.list(ctx, place, ids)
+		}, batch.Options{Window: window})
+	}
+
+	return s.batches[place]
+}
+
+// list is one call that looks instances of a place up.
+func (s *source) list(ctx context.Context, place string, ids []string) (map[string]batch.Result[machine], error) {
+	s.mu.Lock()
+	s.calls[place]++
+	s.mu.Unlock()
+	if err := s.ask(ctx, place); err != nil && !s.late {
+		return nil, err
+	}
+	found := map[string]batch.Result[machine]{}
+	for _, id := range ids {
+		found[id] = batch.Result[machine]{Value: machine{id}}
+	}
+
+	return found, nil
+}
+
+// close ends the calls that run.
+func (s *source) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.batches {
+		b.Close()
+	}
+}
+
 func (s *source) Accepts(string) error { return nil }
 
 func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
-	s.mu.Lock()
-	s.lookups++
-	s.mu.Unlock()
 	results := make([]instance.Result, len(refs))
 	var all sync.WaitGroup
 	for i, ref := range refs {
 		all.Go(func() {
-			results[i] = instance.Found(machine{ref.ProviderID})
-			if err := s.ask(ctx, ref.ProviderID); err != nil && !s.late {
+			found, err := s.batch(placeOf(ref.ProviderID)).Get(ctx, ref.ProviderID)
+			results[i] = instance.Found(found)
+			if err != nil {
 				results[i] = instance.Failed(fmt.Errorf("look %s up: %w", ref, err))
 			}
 		})
@@ -108,7 +158,7 @@ func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result 
 }
 
 func (s *source) Metadata(ctx context.Context, _ *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
-	return &cloudprovider.InstanceMetadata{InstanceType: "small"}, s.ask(ctx, found.ProviderID())
+	return &cloudprovider.InstanceMetadata{InstanceType: "small"}, s.ask(ctx, placeOf(found.ProviderID()))
 }
 
 // cloud is a provider with nothing but Nodes.
@@ -135,7 +185,8 @@ func run(t *testing.T, s *source, test func(f *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		f := &fixture{t: t, source: s, client: fake.NewClientset()}
-		s.failing = map[string]error{}
+		s.failing, s.calls = map[string]error{}, map[string]int{}
+		s.batches = map[string]*batch.Batcher[string, machine]{}
 		factory := informers.NewSharedInformerFactory(f.client, 0)
 		nodes := requeue.New(factory.Core().V1().Nodes())
 		v2 := instance.New(s, instance.Options{Provider: provider})
@@ -152,6 +203,7 @@ func run(t *testing.T, s *source, test func(f *fixture)) {
 		test(f)
 		time.Sleep(time.Second) // let Events be written
 		cancel()
+		s.close()
 		all.Wait()
 		factory.Shutdown()
 		time.Sleep(time.Hour) // let the queue's delayed items and tickers end
@@ -168,6 +220,7 @@ func (f *fixture) join(place string, n int) {
 		if err := f.client.Tracker().Add(object); err != nil {
 			f.t.Fatal(err)
 		}
+		synctest.Wait() // the watch of the fake API holds 100 events
 	}
 }
 
@@ -200,15 +253,20 @@ func (f *fixture) within(place string, limit time.Duration) {
 	}
 }
 
+// limit is how soon Nodes are initialized after the end of an outage.
+const limit = 15 * time.Second
+
+// failures are the errors of a place that is down. Nil means that it hangs.
+var failures = map[string]error{
+	"unavailable": apierr.ErrUnavailable, "throttled": apierr.ErrThrottled, "denied": apierr.ErrDenied, "hanging": nil,
+}
+
 // TestRecovery: however long an outage was, the Nodes that waited through it are
 // initialized soon after its end, and it costs no more than one Lookup for all
 // of them every five seconds.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 
-	failures := map[string]error{
-		"unavailable": apierr.ErrUnavailable, "throttled": apierr.ErrThrottled, "denied": apierr.ErrDenied, "hanging": nil,
-	}
 	for name, failure := range failures {
 		for _, outage := range []time.Duration{10 * time.Second, 100 * time.Second, 30 * time.Minute} {
 			for _, late := range []bool{false, true} {
@@ -222,9 +280,9 @@ func TestRecovery(t *testing.T) {
 							t.Fatalf("%d nodes wait", got)
 						}
 						f.source.set("a", nil, false)
-						f.within("a", 15*time.Second)
+						f.within("a", limit)
 						each, rounds := 30*2, int(outage/(5*time.Second))+3
-						if got := f.source.count(); got > each+rounds {
+						if got := f.source.count("a"); got > each+rounds {
 							t.Errorf("%d lookups", got)
 						}
 					})
@@ -235,29 +293,61 @@ func TestRecovery(t *testing.T) {
 }
 
 // TestHealthyPlaceIsNotSlowed: while one of two places is down, Nodes of the
-// other one are initialized as ever.
+// other one are initialized within 15 seconds if they join together with more
+// Nodes of the place that is down than there are workers, and at once later.
 func TestHealthyPlaceIsNotSlowed(t *testing.T) {
 	t.Parallel()
 
 	for name, failure := range map[string]error{"unavailable": apierr.ErrUnavailable, "hanging": nil} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run(t, &source{}, func(f *fixture) {
-				f.source.set("b", failure, true)
-				f.join("b", 100)
-				time.Sleep(time.Minute)
-				for range 30 {
-					f.join("a", 3)
-					f.within("a", 2*time.Second)
-					time.Sleep(20 * time.Second)
-				}
-				if got := f.uninitialized("b"); got != 100 {
-					t.Errorf("%d nodes of b wait", got)
-				}
-				f.source.set("b", nil, false)
-				f.within("b", 15*time.Second)
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, late %t", name, late), func(t *testing.T) {
+				t.Parallel()
+				run(t, &source{late: late}, func(f *fixture) {
+					f.source.set("b", failure, true)
+					f.join("b", 100)
+					f.join("a", 10)
+					f.within("a", limit)
+					for range 10 {
+						f.join("a", 3)
+						f.within("a", 2*time.Second)
+						time.Sleep(20 * time.Second)
+					}
+					if got := f.uninitialized("b"); got != 100 {
+						t.Errorf("%d nodes of b wait", got)
+					}
+					f.source.set("b", nil, false)
+					f.within("b", limit)
+				})
 			})
-		})
+		}
+	}
+}
+
+// TestRecoveryWhileAnotherPlaceHangs: the Nodes of a place that recovers do not
+// wait for another place that hangs, neither early in the outage nor late.
+func TestRecoveryWhileAnotherPlaceHangs(t *testing.T) {
+	t.Parallel()
+
+	for name, failure := range map[string]error{"unavailable": apierr.ErrUnavailable, "hanging": nil} {
+		for _, outage := range []time.Duration{2 * time.Second, 12 * time.Second, 3 * time.Minute} {
+			for _, late := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s for %s, late %t", name, outage, late), func(t *testing.T) {
+					t.Parallel()
+					run(t, &source{late: late}, func(f *fixture) {
+						f.source.set("a", failure, true)
+						f.source.set("b", nil, true)
+						f.join("b", 100)
+						f.join("a", 10)
+						time.Sleep(outage)
+						f.source.set("a", nil, false)
+						f.within("a", limit)
+						if got := f.uninitialized("b"); got != 100 {
+							t.Errorf("%d nodes of b wait", got)
+						}
+					})
+				})
+			}
+		}
 	}
 }
 
@@ -269,7 +359,7 @@ func TestOtherFailuresAreNotRepeated(t *testing.T) {
 		f.source.set("a", errors.New("not tagged"), true)
 		f.join("a", 1)
 		time.Sleep(30 * time.Minute)
-		if got := f.source.count(); got > 25 { // 5 ms doubling to 1000 s
+		if got := f.source.count("a"); got > 25 { // 5 ms doubling to 1000 s
 			t.Errorf("%d lookups", got)
 		}
 		f.source.set("a", nil, false)
@@ -290,9 +380,9 @@ func TestDeletedNodeIsNotQueued(t *testing.T) {
 		}
 		f.source.set("a", nil, false)
 		time.Sleep(time.Minute)
-		before := f.source.count()
+		before := f.source.count("a")
 		time.Sleep(time.Minute)
-		if got := f.source.count() - before; got != 0 {
+		if got := f.source.count("a") - before; got != 0 {
 			t.Errorf("%d lookups for a node that is gone", got)
 		}
 	})
