@@ -97,9 +97,9 @@ func TestLeftOut(t *testing.T) {
 		"NodeName":   {Capabilities{NodeName: true}, 2},
 		"Twins":      {Capabilities{Twins: true}, 1},
 		"ColdStart":  {Capabilities{ColdStart: true}, 4},
-		"Throttling": {Capabilities{Throttling: true}, 2},
+		"Throttling": {Capabilities{Throttling: true}, 3},
 		"Sessions":   {Capabilities{Sessions: true}, 2},
-		"All":        {Capabilities{true, true, true, true, true, true, true}, 11},
+		"All":        {Capabilities{true, true, true, true, true, true, true}, 12},
 	}
 	for name, tc := range want {
 		left := 0

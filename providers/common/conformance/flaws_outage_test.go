@@ -60,11 +60,8 @@ func outageFlaws() map[string]flaw {
 
 				return p
 			}},
-			"is not queued",
-			[]string{
-				"a new node of a cloud unreachable is queued again afterwards",
-				"a new node of a cloud refusing the login is queued again afterwards",
-			},
+			"not queued",
+			append(failing("are queued again"), "new nodes cost a constant number of calls after an outage"),
 		},
 		"never logs in again": {
 			simBuild{client: func(c *simClient) { c.stubborn = true }}, "no session", failing("later", Refusing),
@@ -102,6 +99,7 @@ func costFlaws() map[string]flaw {
 			"initialising many nodes costs a constant number of calls",
 			"a steady pass over many nodes costs a constant number of calls",
 			"a lifecycle pass over many nodes costs a constant number of calls",
+			"new nodes cost a constant number of calls after an outage",
 		}},
 		"mixes up callers": {mixed(), "want", []string{
 			"answers under load are those of the node that was asked for",

@@ -26,17 +26,18 @@ func outageCases() []nodeCase {
 				leftOut: noThrottling,
 				run:     func(b *bed) { brokenLater(b, failure) },
 			},
+			nodeCase{
+				name:    fmt.Sprintf("new nodes of a cloud %s are queued again afterwards", failure),
+				leftOut: noThrottling,
+				run:     func(b *bed) { queuedAfterOutage(b, failure) },
+			},
 		)
 	}
 
-	for _, failure := range []Failure{Unreachable, Refusing} {
-		cases = append(cases, nodeCase{
-			name: fmt.Sprintf("a new node of a cloud %s is queued again afterwards", failure),
-			run:  func(b *bed) { queuedAfterOutage(b, failure) },
-		})
-	}
-
-	return append(cases, nodeCase{name: "a caller that gives up is let go", run: callerGivesUp})
+	return append(cases,
+		nodeCase{name: "new nodes cost a constant number of calls after an outage", run: outageCost},
+		nodeCase{name: "a caller that gives up is let go", run: callerGivesUp},
+	)
 }
 
 // brokenFromStart: nothing is known, so every answer is an error.
@@ -131,42 +132,94 @@ type requeuer interface {
 	SetNodeRequeue(requeue func(nodeName string))
 }
 
+// queueLimit is how soon Nodes are queued again once the cloud responds.
+const queueLimit = 15 * time.Second
+
 // queuedAfterOutage: the framework's queue backs off for longer than an outage
-// takes, so the provider must say when the cloud answers again.
+// takes, so the provider must queue new Nodes again when the cloud responds.
 func queuedAfterOutage(b *bed, failure Failure) {
 	b.connect()
 	b.initialise(b.create())
+	queued := b.requeues()
+	b.breakCloud(failure)
+	machines := b.createMany(3)
+	b.failToInitialise(machines)
+	b.cloud.Heal(b.t)
+	b.initialiseQueued(machines, queued)
+}
+
+// outageCost: the calls for Nodes that waited through an outage do not grow with
+// their number.
+func outageCost(b *bed) {
+	b.connect()
+	b.initialise(b.create())
+	queued := b.requeues()
+	b.breakCloud(Unreachable)
+	machines := b.createMany(b.suite.Budget.Nodes)
+	b.failToInitialise(machines)
+	before := b.cloud.Calls()
+	b.cloud.Heal(b.t)
+	b.initialiseQueued(machines, queued)
+	b.within(b.suite.Budget.Initialise, before, "initialising after an outage")
+}
+
+// requeues returns a channel with the names of the Nodes that the provider queues
+// again.
+func (b *bed) requeues() <-chan string {
+	b.t.Helper()
 	provider, ok := b.provider.(requeuer)
 	if !ok {
 		b.t.Fatal("the provider has no SetNodeRequeue(func(nodeName string))")
 	}
-	queued := make(chan string, 1)
+	queued := make(chan string, 2*b.suite.Budget.Nodes)
 	provider.SetNodeRequeue(func(nodeName string) {
 		select {
 		case queued <- nodeName:
 		default:
 		}
 	})
-	b.breakCloud(failure)
-	m := b.create()
-	node := newNode(m.Ref, young, tainted)
-	b.eventually("InstanceMetadata of a new node fails", func() error {
-		if _, err := b.metadata(node); err == nil {
-			return errors.New("it works")
-		}
 
-		return nil
+	return queued
+}
+
+// failToInitialise waits until no new Node of these machines can be initialised.
+func (b *bed) failToInitialise(machines []machine) {
+	b.t.Helper()
+	parallel(len(machines), func(i int) {
+		b.eventually("InstanceMetadata of a new node fails", func() error {
+			if _, err := b.metadata(newNode(machines[i].Ref, young, tainted)); err == nil {
+				return errors.New("it works")
+			}
+
+			return nil
+		})
 	})
-	b.cloud.Heal(b.t)
-	select {
-	case got := <-queued:
-		if got != node.Name {
-			b.t.Errorf("node %q is queued, want %q", got, node.Name)
-		}
-	case <-time.After(b.suite.Patience):
-		b.t.Fatalf("the node is not queued within %s", b.suite.Patience)
+}
+
+// initialiseQueued waits until the Nodes of the machines are queued, and
+// initialises them.
+func (b *bed) initialiseQueued(machines []machine, queued <-chan string) {
+	b.t.Helper()
+	missing := map[string]machine{}
+	for _, m := range machines {
+		missing[m.NodeName] = m
 	}
-	b.initialise(m)
+	deadline := time.After(queueLimit)
+	for len(missing) > 0 {
+		select {
+		case name := <-queued:
+			m, ok := missing[name]
+			if !ok {
+				b.t.Errorf("node %q is queued, which did not wait", name)
+
+				continue
+			}
+			delete(missing, name)
+			b.initialise(m)
+		case <-deadline:
+			b.t.Fatalf("%d nodes are not queued within %s", len(missing), queueLimit)
+		}
+	}
 }
 
 // callerGivesUp: the framework cancels its calls when it is stopped.
