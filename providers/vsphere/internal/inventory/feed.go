@@ -15,6 +15,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
+// openTimeout bounds the calls that ask a vCenter to report its changes. It is
+// less than CallTimeout, because a vCenter that hung can
+// respond again while the attempt still waits for it.
+const openTimeout = 8 * time.Second
+
 // closeTimeout bounds the clearing up in the vCenter when the feed ends.
 const closeTimeout = 5 * time.Second
 
@@ -42,6 +47,7 @@ func (i *Inventory) Run(ctx context.Context) {
 	defer f.close(ctx)
 
 	for attempt := 0; ; attempt++ {
+		begun := time.Now()
 		synced, err := f.follow(ctx)
 		if ctx.Err() != nil {
 			i.health.lost(ctx.Err())
@@ -53,6 +59,9 @@ func (i *Inventory) Run(ctx context.Context) {
 			attempt = 0
 		}
 		delay := i.backoff(attempt)
+		if !synced {
+			delay = max(0, delay-time.Since(begun)) // a vCenter that hung was waited for already
+		}
 		log.Info("Change feed of vCenter is interrupted", "err", err, "retryIn", delay)
 		if !sleep(ctx, delay) {
 			return
@@ -224,7 +233,7 @@ func (f *feed) wait(ctx context.Context, version string) (*types.UpdateSet, erro
 // open makes a new collector with one filter, over a view of everything we want
 // to know, and removes the previous one.
 func (f *feed) open(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, f.cfg.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, min(openTimeout, f.cfg.CallTimeout))
 	defer cancel()
 
 	return f.client.SOAP(ctx, func(ctx context.Context, c *vim25.Client) error {

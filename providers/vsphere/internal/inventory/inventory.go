@@ -41,7 +41,8 @@ type Config struct {
 	MaxWait time.Duration
 	// Margin is how much later than MaxWait the answer may arrive. Default 10 s.
 	Margin time.Duration
-	// CallTimeout bounds all other calls; a question about tags gets half of it.
+	// CallTimeout bounds all other calls. The attempt to follow the changes gets
+	// 8 s of it at most, a question about tags half of it and 7 s at most.
 	// Default 30 s.
 	CallTimeout time.Duration
 	// StaleAfter is the age at which the inventory is not current any more.
@@ -58,7 +59,7 @@ type Config struct {
 	// 10 min.
 	TagNameTTL time.Duration
 	// TagErrorTTL is how long a failure to read tags answers for all who ask
-	// after it. Default 10 s.
+	// after it. Default 2 s.
 	TagErrorTTL time.Duration
 
 	// Now is the clock; nil means time.Now.
@@ -78,7 +79,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.MaxBackoff, 5*time.Second)
 	setDefault(&c.TagTTL, time.Minute)
 	setDefault(&c.TagNameTTL, 10*time.Minute)
-	setDefault(&c.TagErrorTTL, 10*time.Second)
+	setDefault(&c.TagErrorTTL, 2*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

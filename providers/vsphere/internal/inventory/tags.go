@@ -22,6 +22,10 @@ import (
 // tagsPerCall is how many tags one call asks about.
 const tagsPerCall = 500
 
+// tagTimeout bounds a question about tags. It is less than an attempt to describe
+// a new Node waits for one.
+const tagTimeout = 7 * time.Second
+
 // categoriesAtOnce is how many categories are asked for at the same time.
 const categoriesAtOnce = 8
 
@@ -54,7 +58,7 @@ func newTagger(client Client, cfg Config) *tagger {
 	}
 	// The failure of a fetch that all callers have left is not kept, so it must
 	// come before their patience ends, which can be as short as ours.
-	timeout := cfg.CallTimeout / 2
+	timeout := min(cfg.CallTimeout/2, tagTimeout)
 	keep := keepError(timeout, cfg.TagErrorTTL)
 	t.catalogues = cache.New(t.fetchCatalogue, cache.Options[*catalogue]{
 		TTL: cfg.TagNameTTL, Timeout: timeout, KeepError: keep,
