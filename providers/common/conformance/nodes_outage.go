@@ -132,7 +132,8 @@ type requeuer interface {
 	SetNodeRequeue(requeue func(nodeName string))
 }
 
-// queueLimit is how soon Nodes are queued again once the cloud responds.
+// queueLimit is how soon Nodes are queued again once the cloud responds. Refused
+// credentials may have a pause that is longer, so that no account is locked.
 const queueLimit = 15 * time.Second
 
 // queuedAfterOutage: the framework's queue backs off for longer than an outage
@@ -145,7 +146,11 @@ func queuedAfterOutage(b *bed, failure Failure) {
 	machines := b.createMany(3)
 	b.failToInitialise(machines)
 	b.cloud.Heal(b.t)
-	b.initialiseQueued(machines, queued)
+	limit := queueLimit
+	if failure == Refusing {
+		limit = b.suite.Patience
+	}
+	b.initialiseQueued(machines, queued, limit)
 }
 
 // outageCost: the calls for Nodes that waited through an outage do not grow with
@@ -159,7 +164,7 @@ func outageCost(b *bed) {
 	b.failToInitialise(machines)
 	before := b.cloud.Calls()
 	b.cloud.Heal(b.t)
-	b.initialiseQueued(machines, queued)
+	b.initialiseQueued(machines, queued, queueLimit)
 	b.within(b.suite.Budget.Initialise, before, "initialising after an outage")
 }
 
@@ -196,15 +201,15 @@ func (b *bed) failToInitialise(machines []machine) {
 	})
 }
 
-// initialiseQueued waits until the Nodes of the machines are queued, and
-// initialises them.
-func (b *bed) initialiseQueued(machines []machine, queued <-chan string) {
+// initialiseQueued waits until the Nodes of the machines are queued, which must
+// happen within the limit, and initialises them.
+func (b *bed) initialiseQueued(machines []machine, queued <-chan string, limit time.Duration) {
 	b.t.Helper()
 	missing := map[string]machine{}
 	for _, m := range machines {
 		missing[m.NodeName] = m
 	}
-	deadline := time.After(queueLimit)
+	deadline := time.After(limit)
 	for len(missing) > 0 {
 		select {
 		case name := <-queued:
@@ -217,7 +222,7 @@ func (b *bed) initialiseQueued(machines []machine, queued <-chan string) {
 			delete(missing, name)
 			b.initialise(m)
 		case <-deadline:
-			b.t.Fatalf("%d nodes are not queued within %s", len(missing), queueLimit)
+			b.t.Fatalf("%d nodes are not queued within %s", len(missing), limit)
 		}
 	}
 }
