@@ -131,7 +131,8 @@ type Source interface {
 	// cache, a batched call. An absent answer may be out of date: it is
 	// confirmed before anything is concluded from it. A failure of one place
 	// makes only those Refs an error that might have been there. A Ref's
-	// ProviderID is empty or accepted.
+	// ProviderID is empty or accepted. Lookups at about the same time should
+	// share calls: each waiting Node makes one of its own.
 	Lookup(ctx context.Context, refs []Ref) []Result
 
 	// Confirm answers one Ref from the cloud itself, past every cache and

@@ -53,6 +53,8 @@ type source struct {
 	failing map[string]error
 	// late makes the place fail only when an instance is described.
 	late bool
+	// missing makes a Lookup find nothing, so that instances must be confirmed.
+	missing bool
 	// batches gather the lookups of each place, calls counts what they make of
 	// them.
 	batches map[string]*batch.Batcher[string, machine]
@@ -114,8 +116,10 @@ func (s *source) list(ctx context.Context, place string, ids []string) (map[stri
 	s.mu.Lock()
 	s.calls[place]++
 	s.mu.Unlock()
-	if err := s.ask(ctx, place); err != nil && !s.late {
-		return nil, err
+	if !s.late {
+		if err := s.ask(ctx, place); err != nil {
+			return nil, err
+		}
 	}
 	found := map[string]batch.Result[machine]{}
 	for _, id := range ids {
@@ -146,6 +150,9 @@ func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Res
 			if err != nil {
 				results[i] = instance.Failed(fmt.Errorf("look %s up: %w", ref, err))
 			}
+			if s.missing {
+				results[i] = instance.Absent()
+			}
 		})
 	}
 	all.Wait()
@@ -154,7 +161,11 @@ func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Res
 }
 
 func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
-	return s.Lookup(ctx, []instance.Ref{ref})[0]
+	if err := s.ask(ctx, placeOf(ref.ProviderID)); err != nil {
+		return instance.Failed(fmt.Errorf("confirm %s: %w", ref, err))
+	}
+
+	return instance.Found(machine{ref.ProviderID})
 }
 
 func (s *source) Metadata(ctx context.Context, _ *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
@@ -289,6 +300,25 @@ func TestRecovery(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestRecoveryOfConfirm: a Node whose instance the Lookup does not find yet, and
+// whose Confirm fails, is initialized soon after the end of the outage, too.
+func TestRecoveryOfConfirm(t *testing.T) {
+	t.Parallel()
+
+	for name, failure := range failures {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, &source{late: true, missing: true}, func(f *fixture) {
+				f.source.set("a", failure, true)
+				f.join("a", 10)
+				time.Sleep(97 * time.Second)
+				f.source.set("a", nil, false)
+				f.within("a", limit)
+			})
+		})
 	}
 }
 
