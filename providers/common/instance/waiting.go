@@ -67,8 +67,8 @@ type outcome struct {
 }
 
 // newWaiting returns an empty waiting.
-func newWaiting(clock clock.PassiveClock) *waiting {
-	return &waiting{clock: clock, added: make(chan struct{}, 1), nodes: map[string]*waitingNode{}}
+func newWaiting(clk clock.PassiveClock) *waiting {
+	return &waiting{clock: clk, added: make(chan struct{}, 1), nodes: map[string]*waitingNode{}}
 }
 
 // run counts the callers of Run.
@@ -172,7 +172,7 @@ func (w *waiting) end(n *waitingNode, metadata *cloudprovider.InstanceMetadata, 
 	requeue := w.requeue
 	queued := n.waits && n.outcome != nil && w.nodes[n.node.Name] == n
 	w.mu.Unlock()
-	if queued {
+	if queued && requeue != nil {
 		requeue(n.node.Name)
 	}
 }
