@@ -46,6 +46,7 @@ func (v *V2) SetRequeue(requeue func(nodeName string)) {
 // returns the outcome without a call: no worker of the controller waits for a
 // cloud that does not respond while others do.
 func (v *V2) Run(ctx context.Context) {
+	v.found.begin()
 	v.waiting.run(1)
 	defer v.waiting.run(-1)
 	var attempts sync.WaitGroup

@@ -31,15 +31,16 @@
 //	Confirm fails                                             error
 //	it is neither Terminated nor Gone, and the Node is
 //	younger than Options.MinAge                               true
-//	no instance of any Node was found since the start         error
+//	no instance of any Node was found by its ID               true
 //	Confirm says absent or Terminated                         gone
 //
 // A Node that is kept although its instance is missing is logged once, and gets
 // an Event where a user can act. One result of Confirm serves all callers while
 // it is younger than Options.NegativeTTL.
 //
-// As long as not one instance of a Node was found, a missing instance proves
-// nothing: the region, the account or the server may be the wrong one.
+// As long as not one instance of a Node was found by its ID, a missing instance
+// proves nothing: the region, the account or the server may be the wrong one.
+// Confirm is then called once in four minutes for each Node.
 package instance
 
 import (

@@ -3,15 +3,11 @@ package instance
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
 // Why a Node is kept although its instance is missing.
@@ -22,9 +18,14 @@ var (
 		"the instance is missing. The Node is kept because deleting nodes is switched off"))
 	errYoung        = errors.New("the node is new, the instance may not be visible yet")
 	errNothingFound = WithReason(ReasonNoInstanceFound, errors.New(
-		"the instance is missing, and no instance of any Node has been found since the start. The Node is kept until one is found: "+
+		"the instance is missing, and no instance of any Node has been found by its ID since the start. The Node is kept until one is found: "+
 			"check that the cloud-config names the region, account or server of this cluster"))
 )
+
+// unprovenPeriod is how often the missing instance of a Node is confirmed while
+// there is no evidence. It is as long as an Event is not repeated, so that each
+// Event tells of a Confirm.
+const unprovenPeriod = eventInterval
 
 // keptKey is one reason to keep one Node.
 type keptKey struct {
@@ -32,7 +33,7 @@ type keptKey struct {
 	reason error
 }
 
-// alwaysKept is why the Node is kept whatever the cloud says, or nil.
+// alwaysKept is why the Node is kept whatever the cloud returns, or nil.
 func (v *V2) alwaysKept(ref Ref) error {
 	switch {
 	case ref.ProviderID == "" && !v.opts.DeleteByName:
@@ -44,20 +45,42 @@ func (v *V2) alwaysKept(ref Ref) error {
 	return nil
 }
 
+// keptUnconfirmed reports whether a Node whose instance a Lookup did not find is
+// kept without a Confirm, since that could not make the Node gone. Gone is as for
+// existsMissing.
+func (v *V2) keptUnconfirmed(ctx context.Context, node *v1.Node, ref Ref, gone bool) bool {
+	reason := v.alwaysKept(ref)
+	switch {
+	case reason == nil:
+		return !v.found.proven() && v.unproven.holds(keyOf(node), v.opts.Clock.Now())
+	case !gone && v.young(node):
+		reason = errYoung
+	}
+	v.keep(ctx, node, ref, reason)
+
+	return true
+}
+
 // existsMissing decides about a Node whose instance the cloud has just confirmed
 // to be missing. Gone says that it is not one that is not visible yet.
-func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, gone bool) (bool, error) {
-	if !gone && v.young(node) {
+func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, gone bool) bool {
+	proven := v.found.proven()
+	if !proven {
+		now := v.opts.Clock.Now()
+		v.unproven.claim(keyOf(node), now, now.Add(unprovenPeriod))
+	}
+	switch {
+	case !gone && v.young(node):
 		v.keep(ctx, node, ref, errYoung)
+	case !proven:
+		v.keep(ctx, node, ref, errNothingFound)
+	default:
+		klog.FromContext(ctx).V(2).Info("Instance of node is gone", "node", klog.KObj(node), "instance", ref)
 
-		return true, nil
+		return false
 	}
-	if !v.found.seen.Load() {
-		return false, v.report(node, fmt.Errorf("find instance %s: %w", ref, errNothingFound))
-	}
-	klog.FromContext(ctx).V(2).Info("Instance of node is gone", "node", klog.KObj(node), "instance", ref)
 
-	return false, nil
+	return true
 }
 
 // young reports whether the Node's instance may not be visible yet.
@@ -73,28 +96,4 @@ func (v *V2) keep(ctx context.Context, node *v1.Node, ref Ref, reason error) {
 			"node", klog.KObj(node), "instance", ref, "reason", reason)
 	}
 	v.events.warn(node, reason)
-}
-
-// evidence is whether an instance of any Node was found since the start, in
-// whatever state. Without it a missing instance proves nothing.
-type evidence struct {
-	seen    atomic.Bool
-	metrics *metrics.Recorder
-}
-
-// begin reports that nothing was found yet.
-func (e *evidence) begin() {
-	if e.metrics != nil {
-		e.metrics.NodeInstanceFound(false)
-	}
-}
-
-// note takes a result as evidence, and returns it with a terminated instance
-// counted as absent.
-func (e *evidence) note(r Result) Result {
-	if _, err := r.Get(); err == nil && e.seen.CompareAndSwap(false, true) && e.metrics != nil {
-		e.metrics.NodeInstanceFound(true)
-	}
-
-	return r.living()
 }

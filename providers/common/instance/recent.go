@@ -32,3 +32,12 @@ func (r *recent[K]) claim(key K, now, until time.Time) bool {
 
 	return true
 }
+
+// holds reports whether the key is remembered still.
+func (r *recent[K]) holds(key K, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.until.Get(key)
+
+	return ok && now.Before(known.(time.Time))
+}

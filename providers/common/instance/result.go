@@ -23,11 +23,18 @@ type Result struct {
 	// gone tells an absent instance that cannot be a new one from one that the
 	// cloud may not know yet.
 	gone bool
-	err  error
+	// byName tells an instance that was not found by its ID.
+	byName bool
+	err    error
 }
 
 // Found answers with an instance. Without one it is an error.
 func Found(i Instance) Result { return Result{instance: i} }
+
+// FoundByName is [Found] for an instance that matches a name or an IP address,
+// which an instance of another account or server may have as well. It is no
+// evidence that the configuration names the right one.
+func FoundByName(i Instance) Result { return Result{instance: i, byName: true} }
 
 // Absent answers that every place where the instance could be has been asked
 // and does not have it.

@@ -44,6 +44,11 @@ type Options struct {
 	// is not confirmed again; its result serves all callers meanwhile. A failed
 	// Confirm counts for half of it.
 	NegativeTTL time.Duration
+	// EvidenceSince returns the time since which every Lookup tells of the
+	// present account or server. An instance that was found earlier is no
+	// evidence that the configuration names the right one. It must return at
+	// once. Nil is for a provider whose account or server never changes.
+	EvidenceSince func() time.Time
 	// Metrics reports whether an instance of a Node was found. Nil means no
 	// metric.
 	Metrics *metrics.Recorder
@@ -77,8 +82,10 @@ type V2 struct {
 	confirmed *confirmations
 	foreign   *recent[nodeKey]
 	kept      *recent[keptKey]
-	found     evidence
-	waiting   *waiting
+	found     *evidence
+	// unproven has the Nodes that were kept moments ago for want of evidence.
+	unproven *recent[nodeKey]
+	waiting  *waiting
 }
 
 var _ cloudprovider.InstancesV2 = (*V2)(nil)
@@ -86,19 +93,18 @@ var _ cloudprovider.InstancesV2 = (*V2)(nil)
 // New makes the InstancesV2 over a provider's Source.
 func New(source Source, opts Options) *V2 {
 	opts = opts.withDefaults()
-	v := &V2{
+
+	return &V2{
 		source:    source,
 		opts:      opts,
 		events:    newEvents(opts.Clock),
 		confirmed: newConfirmations(source, opts),
 		foreign:   newRecent[nodeKey](memorySize),
 		kept:      newRecent[keptKey](memorySize),
-		found:     evidence{metrics: opts.Metrics},
+		found:     newEvidence(opts),
+		unproven:  newRecent[nodeKey](memorySize),
 		waiting:   newWaiting(opts.Clock),
 	}
-	v.found.begin()
-
-	return v
 }
 
 // SetRecorder gives V2 the recorder for its warnings on Nodes, which is known
@@ -122,16 +128,14 @@ func (v *V2) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	result := v.lookup(ctx, ref)
 	gone := result.gone
 	if result.IsAbsent() {
-		if err := v.alwaysKept(ref); err != nil {
-			v.keep(ctx, node, ref, err)
-
+		if v.keptUnconfirmed(ctx, node, ref, gone) {
 			return true, nil
 		}
 		result = v.confirm(ctx, ref)
 		gone = gone || result.gone
 	}
 	if result.IsAbsent() {
-		return v.existsMissing(ctx, node, ref, gone)
+		return v.existsMissing(ctx, node, ref, gone), nil
 	}
 	if _, err := result.Get(); err != nil {
 		return false, v.report(node, fmt.Errorf("find instance %s: %w", ref, err))

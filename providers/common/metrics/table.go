@@ -83,7 +83,7 @@ var (
 	nodeInstanceFound = Metric{
 		"multicloud_ccm_node_instance_found", Gauge,
 		[]string{"provider"},
-		"1 once the instance of at least one Node was found since the start, otherwise 0. While it is 0, a missing instance deletes no Node: the region, account or server may be the wrong one.",
+		"1 once the instance of at least one Node was found by its ID, otherwise 0. While it is 0, a missing instance deletes no Node: the region, account or server may be the wrong one. Only the leader reports it.",
 	}
 	planSteps = Metric{
 		"multicloud_ccm_plan_steps_total", Counter,
