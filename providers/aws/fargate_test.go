@@ -79,6 +79,7 @@ func TestFargateGone(t *testing.T) {
 	r := newRegion(t, sim.Options{})
 	pod := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"]})
 	c := r.connect(quickly)
+	r.prove(c)
 	n := fargateOf(pod)
 	exists := func(reason string, want, wantErr bool) {
 		t.Helper()

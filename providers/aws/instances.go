@@ -163,13 +163,16 @@ func (s *source) answer(ctx context.Context, ref instance.Ref, ask questions) in
 		return instance.Failed(err)
 	case inventory.IsFargate(id):
 		found, err := ask.fargate(ctx, id)
-		return result(fargateNode{found, ref.ProviderID}, err)
-	case id != "":
-		found, err := ask.byID(ctx, id)
-		return result(machine{found}, err)
+		return result(instance.FoundByName(fargateNode{found, ref.ProviderID}), err) // by its IP address
+	case id == "":
+		found, err := ask.byName(ctx, ref.NodeName)
+		return result(instance.FoundByName(machine{found}), err)
 	}
-	found, err := ask.byName(ctx, ref.NodeName)
-	return result(machine{found}, err)
+	found, err := ask.byID(ctx, id)
+	if ref.ProviderID == "" && id == s.config.SelfID { // the Node has the name of the one that this process runs on
+		return result(instance.FoundByName(machine{found}), err)
+	}
+	return result(instance.Found(machine{found}), err)
 }
 
 // identify gives what names a Ref's instance: its provider ID, or what is known
@@ -203,11 +206,11 @@ func (s *source) identifyName(nodeName string) (id string, err error) {
 	return "", nil
 }
 
-// result makes an answer of what was found.
-func result(found instance.Instance, err error) instance.Result {
+// result returns what was found, or what an error means.
+func result(found instance.Result, err error) instance.Result {
 	switch {
 	case err == nil:
-		return instance.Found(found)
+		return found
 	case errors.Is(err, errPodGone):
 		return instance.Gone()
 	case errors.Is(err, inventory.ErrAbsent), errors.Is(err, errNoInterface):

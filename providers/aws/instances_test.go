@@ -116,18 +116,74 @@ func TestOtherRegion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		node   *v1.Node
 		reason instance.Reason
+		err    bool
 	}{
-		"another region": {old("aws:///eu-central-1a/i-0123456789abcdef0"), instance.ReasonOtherRegion},
-		"Fargate":        {old("aws:///eu-central-1a/x/fargate-ip-10-0-1-2.ec2.internal"), instance.ReasonOtherRegion},
-		"nothing found":  {old("aws:///us-west-2a/i-0123456789abcdef0"), instance.ReasonNoInstanceFound},
+		"another region": {old("aws:///eu-central-1a/i-0123456789abcdef0"), instance.ReasonOtherRegion, true},
+		"Fargate":        {old("aws:///eu-central-1a/x/fargate-ip-10-0-1-2.ec2.internal"), instance.ReasonOtherRegion, true},
+		"nothing found":  {old("aws:///us-west-2a/i-0123456789abcdef0"), instance.ReasonNoInstanceFound, false},
 	} {
 		exists, err := c.instances.InstanceExists(t.Context(), tc.node)
-		if exists || instance.ReasonOf(err) != tc.reason {
+		if exists == tc.err || tc.err && instance.ReasonOf(err) != tc.reason {
 			t.Errorf("%s: InstanceExists is %t, %v", name, exists, err)
 		}
 		if event := <-recorder.Events; !strings.Contains(event, "Warning "+string(tc.reason)) {
 			t.Errorf("%s: the event is %q", name, event)
 		}
+	}
+}
+
+// TestEvidence: what another account may have as well does not show that the
+// cloud-config names the account of this cluster.
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	const name = "ip-10-0-0-9.us-west-2.compute.internal"
+	cases := map[string]struct {
+		reason string
+		node   func(r *region) *v1.Node
+		gone   bool
+	}{
+		"instance ID": {"no other instance has it", func(r *region) *v1.Node { return node(r.seed.AddNode(sim.InstanceSpec{})) }, true},
+		"terminated":  {"it was in this account", func(r *region) *v1.Node { return node(r.seed.AddNode(sim.InstanceSpec{State: sim.Terminated})) }, true},
+		"resource name": {"it is the instance ID", func(r *region) *v1.Node {
+			return kubetest.Node(r.seed.AddNode(sim.InstanceSpec{})+".us-west-2.compute.internal", kubetest.Tainted())
+		}, true},
+		"private DNS name": {"each VPC may have it", func(r *region) *v1.Node {
+			r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: name})
+			return kubetest.Node(name, kubetest.Tainted())
+		}, false},
+		"IP address": {"each VPC may have it", func(r *region) *v1.Node {
+			return fargateOf(r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"]}))
+		}, false},
+		"nothing": {"the instance is missing", func(*region) *v1.Node { return node("i-0123456789abcdef1") }, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{})
+			c := r.connect(quickly)
+			n := tc.node(r)
+			if _, err := c.instances.InstanceMetadata(t.Context(), n); err != nil && name != "nothing" && name != "terminated" {
+				t.Fatal(err)
+			}
+			exists, err := c.instances.InstanceExists(t.Context(), node("i-0123456789abcdef0"))
+			if exists == tc.gone || err != nil {
+				t.Errorf("%s: a missing instance exists %t, %v", tc.reason, exists, err)
+			}
+		})
+	}
+}
+
+// TestEvidenceSince: after the credentials changed to ones that may be of another
+// account, the inventory has instances of the old one for a while.
+func TestEvidenceSince(t *testing.T) {
+	t.Parallel()
+	times := tuning{MaxAge: 30 * time.Second, Timeout: 20 * time.Second}
+	changed := time.Now()
+	if got := evidenceSince(changed, times).Sub(changed); got != 50*time.Second {
+		t.Errorf("instances are evidence %s after the change", got)
+	}
+	if got := evidenceSince(time.Time{}, times); !got.IsZero() {
+		t.Errorf("without a change instances are evidence since %s", got)
 	}
 }
 

@@ -1,6 +1,8 @@
 package aws
 
 import (
+	"time"
+
 	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
@@ -37,9 +39,19 @@ func (c *cloud) serveNodes() {
 	}, api, c.inventory, c.zones)
 	options := c.tuning.instances
 	options.Provider, options.DeleteByName = ProviderName, c.config.deleteByName
+	options.EvidenceSince = func() time.Time { return evidenceSince(c.clients.OwnerChanged(), times) }
 	options.Metrics = metrics.New(ProviderName)
 	c.instances = instance.New(c.source, options)
 	c.routes = newRoutes(routesConfig{Cluster: id.Cluster, VPC: id.VPC, TableID: c.config.Global.RouteTableID}, api, c.source)
+}
+
+// evidenceSince returns the time since which no Lookup tells of the account before
+// the last change: until then the inventory may have its instances.
+func evidenceSince(changed time.Time, t tuning) time.Time {
+	if changed.IsZero() {
+		return changed
+	}
+	return changed.Add(t.MaxAge + t.Timeout)
 }
 
 // SetNodeRequeue implements provider.NodeRequeuer.

@@ -219,6 +219,9 @@ func choose(found []vm, ref instance.Ref, q inventory.Query) instance.Result {
 	if found[0].UUID == "" && ref.ProviderID == "" {
 		return instance.Failed(fmt.Errorf("VM %q in vCenter %s reports no UUID: %w", found[0].Name, found[0].vcenter.name, apierr.ErrUnavailable))
 	}
+	if len(q.UUIDs) == 0 {
+		return instance.FoundByName(found[0])
+	}
 	return instance.Found(found[0])
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
@@ -52,8 +53,13 @@ type Clients struct {
 	ELB    ELB
 	ELBV2  ELBV2
 
-	http *http.Client
+	http  *http.Client
+	owner *owner
 }
+
+// OwnerChanged is when the credentials last changed to ones that may be of another
+// account. It is zero if they never did.
+func (c *Clients) OwnerChanged() time.Time { return c.owner.changedAt() }
 
 // Close ends connections that are not in use.
 func (c *Clients) Close() { c.http.CloseIdleConnections() }
@@ -109,6 +115,8 @@ func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
 	if err != nil {
 		return nil, err
 	}
+	owner := &owner{clock: b.options.Tuning.Clock}
+	cfg.Credentials = credentials{cfg.Credentials, owner}
 	stack := func(service Service) []func(*middleware.Stack) error {
 		return b.middleware(service, newLimiters(service, b.options.Tuning), true)
 	}
@@ -133,7 +141,8 @@ func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
 				o.EndpointResolverV2 = r
 			}
 		}),
-		http: b.http,
+		http:  b.http,
+		owner: owner,
 	}, nil
 }
 
@@ -160,7 +169,6 @@ func (b *Base) regional(ctx context.Context, region string) (aws.Config, error) 
 		role := stscreds.NewAssumeRoleProvider(b.newSTS(cfg, limits, b.confusedDeputy()...), b.options.RoleARN)
 		cfg.Credentials = aws.NewCredentialsCache(role)
 	}
-	cfg.Credentials = credentials{cfg.Credentials}
 
 	return cfg, nil
 }

@@ -25,7 +25,10 @@ func (e *credentialsError) Unwrap() error { return e.err }
 
 // credentials are those of a provider, with errors that say that they are about
 // credentials.
-type credentials struct{ provider aws.CredentialsProvider }
+type credentials struct {
+	provider aws.CredentialsProvider
+	owner    *owner
+}
 
 // Retrieve implements aws.CredentialsProvider.
 func (c credentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
@@ -33,6 +36,7 @@ func (c credentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	if err != nil {
 		return got, &credentialsError{err}
 	}
+	c.owner.note(got)
 
 	return got, nil
 }

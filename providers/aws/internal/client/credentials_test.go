@@ -76,3 +76,52 @@ func TestCredentialsInFileAreKept(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnerChanged: another key in a file may be one of another account. Keys of
+// a role change by themselves, and the role does not.
+func TestOwnerChanged(t *testing.T) {
+	for name, tc := range map[string]struct {
+		assumed string
+		changes bool
+	}{"keys": {"", true}, "keys for a role": {role, false}} {
+		t.Run(name, func(t *testing.T) {
+			cloud, _ := start(t, sim.Options{})
+			file := filepath.Join(t.TempDir(), "credentials")
+			t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
+			id, secret := cloud.AccessKey()
+			tuning := quick()
+			tuning.FileAge = time.Nanosecond
+			var clients *client.Clients
+			for i, key := range []string{id, id, "AKIAOTHER"} {
+				text := fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", key, secret)
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if clients == nil {
+					_, clients = connect(t, client.Options{RoleARN: tc.assumed, Overrides: overrides(cloud), Tuning: tuning})
+				}
+				_, _ = clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{}) // the last key is unknown
+				if changed := !clients.OwnerChanged().IsZero(); changed != (tc.changes && i == 2) {
+					t.Errorf("after call %d with key %s: changed %t", i, key, changed)
+				}
+			}
+		})
+	}
+}
+
+// TestOwnerOfEnvironmentNeverChanges: with keys in the environment there is one
+// owner for the life of the process.
+func TestOwnerOfEnvironmentNeverChanges(t *testing.T) {
+	cloud, _ := start(t, sim.Options{})
+	keys(t, cloud)
+	_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: quick()})
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIAOTHER")
+	for range 2 {
+		if _, err := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if at := clients.OwnerChanged(); !at.IsZero() {
+		t.Errorf("the owner changed at %s", at)
+	}
+}
