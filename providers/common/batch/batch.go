@@ -23,7 +23,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/internal/flight"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/flight"
 )
 
 // Errors of a Batcher itself.

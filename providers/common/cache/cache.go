@@ -24,7 +24,7 @@ import (
 
 	"k8s.io/utils/lru"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/internal/flight"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/flight"
 )
 
 // Defaults for what [Options] leaves out.

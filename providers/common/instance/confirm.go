@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/internal/flight"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/flight"
 )
 
 // confirmations run Source.Confirm, one call at a time for each Ref. Callers

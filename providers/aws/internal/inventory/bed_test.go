@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -59,8 +58,7 @@ func newClient(t *testing.T, cloud *aws.Cloud) *ec2.Client {
 	t.Helper()
 	config := cloud.Config()
 	config.Retryer = func() awssdk.Retryer { return awssdk.NopRetryer{} }
-	t.Cleanup(config.HTTPClient.(*http.Client).CloseIdleConnections)
-	return ec2.NewFromConfig(config)
+	return ec2.NewFromConfig(config, func(o *ec2.Options) { o.APIOptions = append(o.APIOptions, cloud.ServeDirectly) })
 }
 
 // calls is how many calls f makes.
@@ -68,6 +66,20 @@ func (b *bed) calls(f func()) int {
 	before := b.cloud.Gate().Total()
 	f()
 	return b.cloud.Gate().Total() - before
+}
+
+// list has the inventory list the cluster: a few instances are fetched by ID, and
+// more right after them.
+func (b *bed) list(ids []string) {
+	b.t.Helper()
+	for _, some := range [][]string{ids[:1], ids} {
+		if found, err := b.Get(b.t.Context(), some); err != nil || len(found) != len(some) {
+			b.t.Fatalf("got %d instances of %d, %v", len(found), len(some), err)
+		}
+	}
+	if b.Seen(time.Minute) == nil {
+		b.t.Fatal("the cluster is not listed")
+	}
 }
 
 // sleep lets time pass.

@@ -24,17 +24,18 @@ func TestPassCost(t *testing.T) {
 	}{
 		"one node":                {"W31: a question by ID", 1, 1, 1},
 		"few nodes":               {"W31: one question by ID for all", 5, 5, 1},
-		"many nodes":              {"W31: at most two questions by ID, then the list", 100, 10, 3},
+		"many nodes":              {"W31: at most two questions by ID, then the list", 35, 10, 3},
 		"as many as workers":      {"W31: all wait in one batch", 20, 20, 2},
-		"a thousand nodes":        {"W31, §15: the list has 1000 on a page", 1000, 20, 3},
-		"more than a page":        {"§15: two pages", 1200, 20, 4},
+		"a full page":             {"the list is one page", 40, 20, 3},
+		"more than a page":        {"the list is two pages", 50, 20, 4},
 		"one after the other":     {"W31: after the fifth the list", 20, 1, 6},
 		"fewer than the list has": {"W31: no list for a small batch", 3, 3, 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, aws.Options{}, func(c *Config) { c.Window = 20 * time.Millisecond })
+			const page = 40
+			b := newBed(t, aws.Options{PageSize: page}, func(c *Config) { c.Window = 20 * time.Millisecond })
 			ids := b.seed.AddNodes(tc.nodes)
 			if got := b.calls(func() { b.pass(tc.workers, ids) }); got > tc.calls {
 				t.Errorf("%s: the first pass cost %d calls, want at most %d", tc.reason, got, tc.calls)
@@ -43,7 +44,7 @@ func TestPassCost(t *testing.T) {
 				t.Errorf("%s: a pass soon after cost %d calls", tc.reason, got)
 			}
 			b.sleep(DefaultMaxAge)
-			if got := b.calls(func() { b.pass(tc.workers, ids) }); got > tc.calls || tc.nodes >= 100 && got != (tc.nodes+999)/1000 {
+			if got := b.calls(func() { b.pass(tc.workers, ids) }); got > tc.calls || tc.nodes > 20 && got != (tc.nodes+page-1)/page {
 				t.Errorf("%s: the next pass cost %d calls", tc.reason, got)
 			}
 			b.sleep(5 * time.Minute)
@@ -59,12 +60,12 @@ func TestPassCost(t *testing.T) {
 func TestUntaggedPassCost(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, aws.Options{}, func(c *Config) { c.Window = 20 * time.Millisecond })
-	ids := b.untagged(450)
+	ids := b.untagged(maxIDs + 50)
 	b.pass(20, ids)
 	b.sleep(DefaultMaxAge)
 	// one by ID, the list, and all the rest
-	if got := b.calls(func() { b.pass(20, ids) }); got > 2+3+1 {
-		t.Errorf("a pass over 450 untagged instances cost %d calls", got)
+	if got := b.calls(func() { b.pass(20, ids) }); got > 2+2+1 {
+		t.Errorf("a pass over 250 untagged instances cost %d calls", got)
 	}
 	b.sleep(interest)
 	if got := b.calls(func() { b.pass(1, ids[:1]) }); got != 1 {
@@ -177,29 +178,29 @@ func TestDeadInBatch(t *testing.T) {
 func TestGetMissing(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, aws.Options{})
-	ids := append(b.seed.AddNodes(300), "i-0dead000000000000")
+	ids := append(b.seed.AddNodes(maxIDs+1), "i-0dead000000000000")
 	sync := func(want int) {
 		t.Helper()
 		found, err := b.Get(t.Context(), ids)
-		if err != nil || len(found) != want || found["i-0dead000000000000"] != nil && want == 300 {
+		if err != nil || len(found) != want || found["i-0dead000000000000"] != nil && want == 201 {
 			t.Fatalf("got %d instances, %v", len(found), err)
 		}
 	}
-	if got := b.calls(func() { sync(300) }); got != 2 {
+	if got := b.calls(func() { sync(201) }); got != 2 {
 		t.Errorf("W34: want the list and one question by ID, got %d calls", got)
 	}
 	for range 5 {
-		if got := b.calls(func() { sync(300) }); got != 0 {
+		if got := b.calls(func() { sync(201) }); got != 0 {
 			t.Errorf("W34: a sync soon after cost %d calls", got)
 		}
 	}
 	b.sleep(DefaultMaxAge)
-	if got := b.calls(func() { sync(300) }); got != 2 {
+	if got := b.calls(func() { sync(201) }); got != 2 {
 		t.Errorf("want the list and one question by ID once both are out of date, got %d calls", got)
 	}
 	b.seed.AddNode(aws.InstanceSpec{ID: "i-0dead000000000000"})
 	b.sleep(DefaultMissingAge)
-	sync(301)
+	sync(202)
 }
 
 // TestListFilters: lists are filtered by EC2 (W34, §15).
@@ -234,12 +235,9 @@ func TestListFilters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, aws.Options{}, func(c *Config) { c.Cluster = tc.cluster })
-			ids := b.seed.AddNodes(201)
-			if found, err := b.Get(t.Context(), ids); err != nil || len(found) != len(ids) {
-				t.Fatalf("got %d instances, %v", len(found), err)
-			}
+			b.list(b.seed.AddNodes(few + 2))
 			var got []map[string][]string
-			for _, request := range b.forms() {
+			for _, request := range b.forms()[1:] { // the first is by ID
 				if request.Form.Get("MaxResults") != "1000" {
 					t.Errorf("§15: want pages of 1000, got %v", request.Form)
 				}
@@ -273,10 +271,8 @@ func TestLegacyMembers(t *testing.T) {
 			t.Errorf("§3: instance %d: want %v, got %v", i, want, err)
 		}
 	}
-	if _, err := b.Get(t.Context(), b.seed.AddNodes(201)); err != nil {
-		t.Fatal(err)
-	}
-	if got := len(b.Seen(time.Minute)); got != 203 {
-		t.Errorf("§3: want 203 instances in the list, got %d", got)
+	b.list(b.seed.AddNodes(few + 2))
+	if got := len(b.Seen(time.Minute)); got != few+4 {
+		t.Errorf("§3: want %d instances in the list, got %d", few+4, got)
 	}
 }

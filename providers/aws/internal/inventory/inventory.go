@@ -95,7 +95,7 @@ func New(api client.Instances, config Config) *Inventory {
 		api:    api,
 		config: config,
 		memory: newMemory(config.MaxAge, config.MissingAge),
-		turn:   newTurn(config.Clock, config.Timeout),
+		turn:   newTurn(config.Timeout),
 		crowd:  crowd{span: config.MaxAge},
 	}
 	i.ids = batch.New(i.batchIDs, batch.Options{Window: config.Window, MaxSize: maxIDs, Timeout: config.Timeout})

@@ -71,7 +71,7 @@ func (i *Inventory) learn(ctx context.Context, ids []string) (map[string]*Instan
 		i.count(cache.Hit, len(ids))
 		return answers, nil
 	}
-	err := i.turn.do(ctx, func() error {
+	err := i.turn.do(ctx, func(ctx context.Context) error {
 		if err := i.listIfCrowded(ctx, func() int {
 			unknown = collect(answers, unknown, start, i.memory.lookUp)
 			return len(unknown)
@@ -103,7 +103,7 @@ func (i *Inventory) ask(ctx context.Context, ids []string) (map[string]*Instance
 	if len(ids) == 0 {
 		return answers, nil
 	}
-	if err := i.turn.do(ctx, func() error { return i.fetchAll(ctx, ids, answers) }); err != nil {
+	if err := i.turn.do(ctx, func(ctx context.Context) error { return i.fetchAll(ctx, ids, answers) }); err != nil {
 		return nil, err
 	}
 	i.countAsked(len(ids), len(ids))
@@ -115,7 +115,7 @@ func (i *Inventory) learnNames(ctx context.Context, names []string) (map[string]
 	start := i.now()
 	answers := make(map[string][]*Instance, len(names))
 	unknown := names
-	err := i.turn.do(ctx, func() error {
+	err := i.turn.do(ctx, func(ctx context.Context) error {
 		if err := i.listIfCrowded(ctx, func() int {
 			unknown = collect(answers, unknown, start, i.memory.lookUpName)
 			return len(unknown)

@@ -2,74 +2,65 @@ package inventory
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"time"
 
-	"k8s.io/utils/clock"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/flight"
 )
 
-// A call that failed after a while is not repeated for a part of that time, and
-// no longer than maxPause.
-const (
-	pausePart = 4
-	maxPause  = 5 * time.Second
-)
-
-// turn lets one caller at a time ask EC2: what others ask meanwhile is often the
-// answer to the own question, too. So is a failure. Callers that waited while a
-// call failed share its error, or each would hang as long as the first when EC2
-// does not answer.
+// turn lets one caller at a time fetch from EC2: what others fetch meanwhile is
+// often the result for the own keys, too. So is a failure: callers that waited
+// while a call failed share its error, or each would hang as long as the first
+// when EC2 does not answer. A call has a deadline of its own and is not ended by
+// that of the caller that began it, as long as another one waits.
 type turn struct {
-	clock   clock.PassiveClock
 	timeout time.Duration
-	held    chan struct{}
-	// failures counts the failures to share, waiting the callers that wait.
-	failures, waiting atomic.Int64
+	// held keeps a call that every caller left, and that has not returned yet,
+	// from running beside the next one.
+	held chan struct{}
 
-	// Guarded by held: the last failure, and until when nothing is asked.
-	failure     error
-	pausedUntil time.Time
+	mu      sync.Mutex
+	running *flight.Call[struct{}]
 }
 
 // newTurn returns a turn for calls with a timeout.
-func newTurn(clk clock.PassiveClock, timeout time.Duration) *turn {
-	return &turn{clock: clk, timeout: timeout, held: make(chan struct{}, 1)}
+func newTurn(timeout time.Duration) *turn {
+	return &turn{timeout: timeout, held: make(chan struct{}, 1)}
 }
 
-// do runs ask while no other caller does, or returns the failure of another caller.
-func (t *turn) do(ctx context.Context, ask func() error) error {
-	before := t.failures.Load()
-	t.waiting.Add(1)
-	select {
-	case t.held <- struct{}{}:
-		t.waiting.Add(-1)
-		defer func() { <-t.held }()
-	case <-ctx.Done():
-		t.waiting.Add(-1)
-		return ctx.Err()
+// do runs fetch while no other caller does, or returns the failure of another
+// caller. If ctx ends before, fetch may still run.
+func (t *turn) do(ctx context.Context, fetch func(context.Context) error) error {
+	for {
+		call, own := t.join(fetch)
+		_, err := call.Wait(ctx)
+		switch {
+		case ctx.Err() != nil && err != nil:
+			return ctx.Err()
+		case own:
+			return err
+		case err != nil:
+			return fmt.Errorf("no call of its own, the one before failed: %w", err)
+		}
 	}
-	begun := t.clock.Now()
-	if t.failures.Load() != before || begun.Before(t.pausedUntil) {
-		return fmt.Errorf("not asked, the last call failed: %w", t.failure)
-	}
-	err := ask()
-	if took := t.clock.Since(begun); t.shared(err, took) {
-		t.failure, t.pausedUntil = err, t.clock.Now().Add(min(took/pausePart, maxPause))
-		t.failures.Add(1)
-	}
-	return err
 }
 
-// shared reports whether a failure tells others something about EC2. A caller
-// that gave up early does not.
-func (t *turn) shared(err error, took time.Duration) bool {
-	switch {
-	case err == nil, errors.Is(err, context.Canceled):
-		return false
-	case errors.Is(err, context.DeadlineExceeded):
-		return took >= t.timeout/2
+// join returns the running call, or starts one for fetch.
+func (t *turn) join(fetch func(context.Context) error) (call *flight.Call[struct{}], own bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.running != nil && t.running.Join() {
+		return t.running, false
 	}
-	return true
+	t.running = flight.Start(t.timeout, func(ctx context.Context) (struct{}, error) {
+		select {
+		case t.held <- struct{}{}:
+			defer func() { <-t.held }()
+			return struct{}{}, fetch(ctx)
+		case <-ctx.Done():
+			return struct{}{}, ctx.Err()
+		}
+	})
+	return t.running, true
 }

@@ -3,12 +3,12 @@ package inventory
 import (
 	"context"
 	"errors"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
@@ -17,138 +17,183 @@ import (
 
 var errBroken = errors.New("broken")
 
-// TestTurnSharesFailures: a call that hangs and fails costs those who waited for
-// it no call of their own, and there is a short pause before the next one.
-func TestTurnSharesFailures(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		turns := newTurn(clock.RealClock{}, 20*time.Second)
-		asked := 0
-		hang := func() error {
-			asked++
-			time.Sleep(20 * time.Second)
-			return context.DeadlineExceeded
+// takes returns a fetch that takes some time and then returns err.
+func takes(d time.Duration, err error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-time.After(d):
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		var all sync.WaitGroup
-		begun := time.Now()
-		for range 10 {
-			all.Go(func() {
-				if err := turns.do(t.Context(), hang); !errors.Is(err, context.DeadlineExceeded) {
-					t.Error(err)
-				}
-			})
-			time.Sleep(time.Second)
-		}
-		all.Wait()
-		if took := time.Since(begun); asked != 1 || took != 20*time.Second {
-			t.Errorf("%d calls, the last caller waited until %s", asked, took)
-		}
-		works := func() error { asked++; return nil }
-		time.Sleep(maxPause - time.Nanosecond)
-		if err := turns.do(t.Context(), works); !errors.Is(err, context.DeadlineExceeded) || asked != 1 {
-			t.Errorf("in the pause: %d calls, %v", asked, err)
-		}
-		time.Sleep(time.Nanosecond)
-		if err := turns.do(t.Context(), works); err != nil || asked != 2 {
-			t.Errorf("after the pause: %d calls, %v", asked, err)
-		}
-	})
+	}
 }
 
-// TestTurnOfCallersThatGiveUp: what ends a caller early is not shared, and a
-// failure that comes at once makes no pause.
-func TestTurnOfCallersThatGiveUp(t *testing.T) {
+// TestTurnSharesFailures: a call that hangs and fails costs those who waited for
+// it no call of their own. The next caller does not wait.
+func TestTurnSharesFailures(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		err    error
-		takes  time.Duration
-		shared bool
+	for name, tc := range map[string]struct {
+		fetch func(context.Context) error
+		want  error
+		after time.Duration
 	}{
-		"canceled":       {"the caller went away", context.Canceled, 15 * time.Second, false},
-		"early deadline": {"the caller was in a hurry", context.DeadlineExceeded, 9 * time.Second, false},
-		"late deadline":  {"EC2 does not answer", context.DeadlineExceeded, 10 * time.Second, true},
-		"refused":        {"EC2 said so", errBroken, time.Millisecond, true},
-	}
-	for name, tc := range cases {
+		"hangs": {takes(time.Hour, nil), context.DeadlineExceeded, 20 * time.Second},
+		"fails": {takes(15*time.Second, errBroken), errBroken, 15 * time.Second},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				turns := newTurn(clock.RealClock{}, 20*time.Second)
+				turns := newTurn(20 * time.Second)
+				calls := 0
+				fetch := func(ctx context.Context) error { calls++; return tc.fetch(ctx) }
 				var all sync.WaitGroup
-				all.Go(func() {
-					_ = turns.do(t.Context(), func() error {
-						time.Sleep(tc.takes)
-						return tc.err
+				begun := time.Now()
+				for range 10 {
+					all.Go(func() {
+						if err := turns.do(t.Context(), fetch); !errors.Is(err, tc.want) {
+							t.Error(err)
+						}
 					})
-				})
-				synctest.Wait()
-				err := turns.do(t.Context(), func() error { return nil })
-				if (err != nil) != tc.shared {
-					t.Errorf("%s: who waited got %v", tc.reason, err)
+					time.Sleep(time.Second)
 				}
 				all.Wait()
-				time.Sleep(tc.takes / pausePart)
-				if err := turns.do(t.Context(), func() error { return nil }); err != nil {
-					t.Errorf("%s: who came later got %v", tc.reason, err)
+				if took := time.Since(begun); calls != 1 || took != tc.after {
+					t.Errorf("%d calls, the last caller waited until %s", calls, took)
+				}
+				if err := turns.do(t.Context(), takes(0, nil)); err != nil {
+					t.Errorf("right afterwards: %v", err)
 				}
 			})
 		})
 	}
 }
 
-// slow is an EC2 client whose first call ends only when it is told to.
-type slow struct {
-	*ec2.Client
+// TestTurnOfCallersThatGiveUp: the deadline of a caller ends neither the call that
+// it began nor the wait of others, but a call that nobody waits for is canceled.
+func TestTurnOfCallersThatGiveUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurn(20 * time.Second)
+		short, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := turns.do(short, takes(15*time.Second, nil)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the caller with the short deadline: %v", err)
+			}
+		})
+		synctest.Wait()
+		all.Go(func() {
+			begun := time.Now()
+			if err := turns.do(t.Context(), takes(0, nil)); err != nil || time.Since(begun) != 15*time.Second {
+				t.Errorf("the caller that waited: %v after %s", err, time.Since(begun))
+			}
+		})
+		all.Wait()
 
-	first  sync.Once
-	begun  chan struct{}
-	resume chan struct{}
-}
-
-func (s *slow) DescribeInstances(ctx context.Context, in *ec2.DescribeInstancesInput, opts ...func(*ec2.Options)) (*ec2.DescribeInstancesOutput, error) {
-	s.first.Do(func() {
-		close(s.begun)
-		<-s.resume
+		alone, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := turns.do(alone, takes(15*time.Second, nil)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		begun := time.Now()
+		if err := turns.do(t.Context(), takes(0, nil)); err != nil || time.Since(begun) != 0 {
+			t.Errorf("after a call that nobody waits for: %v, %s later", err, time.Since(begun))
+		}
 	})
-	return s.Client.DescribeInstances(ctx, in, opts...)
 }
 
-// TestFailureIsSharedByWaiters: of many questions that wait for one that fails
+// TestTurnRunsOneAtATime: also beside a call that was canceled and does not end.
+func TestTurnRunsOneAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurn(20 * time.Second)
+		running, most := 0, 0
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%3+1)*time.Second)
+				defer cancel()
+				_ = turns.do(ctx, func(context.Context) error {
+					running++
+					most = max(most, running)
+					time.Sleep(1500 * time.Millisecond)
+					running--
+					return nil
+				})
+			})
+		}
+		all.Wait()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if most != 1 || running != 0 {
+			t.Errorf("%d at a time, %d never end", most, running)
+		}
+	})
+}
+
+// TestDeadlineOfACallerIsItsOwn: of two callers that want the same instances, the
+// one that came first gives up before EC2 answers.
+func TestDeadlineOfACallerIsItsOwn(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, aws.Options{}, realTime)
+	ids := b.seed.AddNodes(2)
+	synctest.Test(t, func(t *testing.T) {
+		inventory := New(newClient(t, b.cloud), b.config)
+		b.cloud.Gate().Break(describe, front.First(1), front.Slow(15*time.Second))
+		var all sync.WaitGroup
+		all.Go(func() {
+			short, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+			defer cancel()
+			if _, err := inventory.Get(short, ids); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the first caller: %v", err)
+			}
+		})
+		synctest.Wait()
+		all.Go(func() {
+			if found, err := inventory.Get(t.Context(), ids); err != nil || len(found) != 2 {
+				t.Errorf("the second caller: %d instances, %v", len(found), err)
+			}
+		})
+		all.Wait()
+	})
+	if got := len(b.forms()); got != 1 {
+		t.Errorf("%d calls", got)
+	}
+}
+
+// TestFailureIsSharedByWaiters: of many callers that wait for a call that fails
 // none costs a call.
 func TestFailureIsSharedByWaiters(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{})
+	b := newBed(t, aws.Options{}, realTime)
 	ids := b.seed.AddNodes(10)
-	api := &slow{Client: newClient(t, b.cloud), begun: make(chan struct{}), resume: make(chan struct{})}
-	inventory := New(api, b.config)
-	b.cloud.Gate().Break(describe, front.Always(), aws.Denied())
-	before := b.cloud.Gate().Total()
-	var all sync.WaitGroup
-	ask := func(id string) {
-		all.Go(func() {
-			if _, err := inventory.Get(t.Context(), []string{id}); err == nil {
-				t.Error("no error")
-			}
+	synctest.Test(t, func(t *testing.T) {
+		inventory := New(newClient(t, b.cloud), b.config)
+		b.cloud.Gate().Break(describe, front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+			time.Sleep(time.Second)
+			aws.Denied()(w, r, apply)
 		})
-	}
-	ask(ids[0])
-	<-api.begun
-	for _, id := range ids[1:] {
-		ask(id)
-	}
-	for deadline := time.Now().Add(10 * time.Second); inventory.turn.waiting.Load() < int64(len(ids)-1); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the others do not wait")
+		before := b.cloud.Gate().Total()
+		var all sync.WaitGroup
+		for _, id := range ids {
+			all.Go(func() {
+				if _, err := inventory.Get(t.Context(), []string{id}); err == nil {
+					t.Error("no error")
+				}
+			})
 		}
-	}
-	close(api.resume)
-	all.Wait()
-	if got := b.cloud.Gate().Total() - before; got != 1 {
-		t.Errorf("%d calls", got)
-	}
-	b.cloud.Gate().Mend()
-	if found, err := inventory.Get(t.Context(), ids); err != nil || len(found) != len(ids) {
-		t.Errorf("afterwards: %d instances, %v", len(found), err)
-	}
+		all.Wait()
+		if got := b.cloud.Gate().Total() - before; got != 1 {
+			t.Errorf("%d calls", got)
+		}
+		b.cloud.Gate().Mend()
+		if found, err := inventory.Get(t.Context(), ids); err != nil || len(found) != len(ids) {
+			t.Errorf("afterwards: %d instances, %v", len(found), err)
+		}
+	})
 }
+
+// realTime lets an inventory go by the time of a bubble of testing/synctest.
+func realTime(c *Config) { c.Clock = clock.RealClock{} }

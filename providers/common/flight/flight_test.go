@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 	"k8s.io/klog/v2"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/internal/flight"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/flight"
 )
 
 func TestMain(m *testing.M) {
