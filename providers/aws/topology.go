@@ -39,7 +39,7 @@ const (
 	unsupportedAge = 24 * time.Hour
 	deniedAge      = 5 * time.Minute
 	placeAge       = 10 * time.Minute
-	failedAge      = 10 * time.Second
+	failedAge      = 5 * time.Second
 	// placeMemory and typeMemory bound what is remembered.
 	placeMemory = 1 << 14
 	typeMemory  = 1 << 10

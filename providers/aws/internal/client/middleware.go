@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go/middleware"
@@ -20,7 +22,9 @@ func (b *Base) middleware(service Service, limits *limiters, marks bool) []func(
 	}}
 	if limits != nil {
 		around = append(around, func(s *middleware.Stack) error {
-			each := &attempt{service: service, operation: s.ID(), metrics: b.options.Metrics}
+			each := &attempt{
+				service: service, operation: s.ID(), metrics: b.options.Metrics, timeout: b.options.Tuning.attemptTimeout(service, s.ID()),
+			}
 
 			return s.Finalize.Insert(each, (*retry.Attempt)(nil).ID(), middleware.After)
 		})
@@ -64,11 +68,13 @@ func (c *wholeCall) HandleInitialize(ctx context.Context, in middleware.Initiali
 	return out, metadata, err
 }
 
-// attempt makes each attempt of a call wait for the rate limiter of its class.
+// attempt makes each attempt of a call wait for the rate limiter of its class, and
+// bounds it.
 type attempt struct {
 	service   Service
 	operation string
 	metrics   *Metrics
+	timeout   time.Duration
 }
 
 // ID implements middleware.FinalizeMiddleware.
@@ -86,7 +92,7 @@ func (a *attempt) HandleFinalize(ctx context.Context, in middleware.FinalizeInpu
 	if err != nil {
 		return out, metadata, err
 	}
-	out, metadata, err = next.HandleFinalize(ctx, in)
+	out, metadata, err = a.send(ctx, in, next)
 	if throttled(err) {
 		a.metrics.throttled(a.service, a.operation)
 		klog.FromContext(ctx).V(4).Info("AWS throttled a call", "service", a.service, "operation", a.operation, "code", Code(err))
@@ -94,3 +100,31 @@ func (a *attempt) HandleFinalize(ctx context.Context, in middleware.FinalizeInpu
 
 	return out, metadata, p.after(sent, err)
 }
+
+// send makes one attempt.
+func (a *attempt) send(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
+	middleware.FinalizeOutput, middleware.Metadata, error,
+) {
+	bounded, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	out, metadata, err := next.HandleFinalize(bounded, in)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		err = &attemptTimeoutError{a.timeout}
+	}
+
+	return out, metadata, err
+}
+
+// attemptTimeoutError means that an attempt took too long. The SDK takes the error
+// of an ended context for the wish of the caller, and does not try again.
+type attemptTimeoutError struct{ after time.Duration }
+
+func (e *attemptTimeoutError) Error() string {
+	return fmt.Sprintf("no response within %s", e.after)
+}
+
+// RetryableError has the retryer of the SDK try again.
+func (*attemptTimeoutError) RetryableError() bool { return true }
+
+// Unwrap makes it a timeout to others, too.
+func (*attemptTimeoutError) Unwrap() error { return context.DeadlineExceeded }

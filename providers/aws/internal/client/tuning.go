@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -18,6 +19,11 @@ const paceable = time.Second
 type Tuning struct {
 	// Timeout bounds one attempt of a call; 30 s.
 	Timeout time.Duration
+	// ReadTimeout bounds one attempt of a call that describes something in EC2,
+	// or that gets credentials, if it is shorter than Timeout; 6 s. A page of 1000
+	// instances takes a second or two. An attempt that hung when the cloud did
+	// not answer is so soon made again once it does.
+	ReadTimeout time.Duration
 	// MaxBackoff bounds the pause before the next attempt; 20 s.
 	MaxBackoff time.Duration
 	// ThrottleDelay bounds how long the attempts of one call wait for the rate
@@ -35,6 +41,7 @@ type Tuning struct {
 
 func (t Tuning) withDefaults() Tuning {
 	t.Timeout = cmp.Or(t.Timeout, 30*time.Second)
+	t.ReadTimeout = min(t.Timeout, cmp.Or(t.ReadTimeout, 6*time.Second))
 	t.MaxBackoff = cmp.Or(t.MaxBackoff, retry.DefaultMaxBackoff)
 	t.ThrottleDelay = cmp.Or(t.ThrottleDelay, 30*time.Second)
 	t.Speed = cmp.Or(t.Speed, 1)
@@ -44,6 +51,16 @@ func (t Tuning) withDefaults() Tuning {
 	}
 
 	return t
+}
+
+// attemptTimeout bounds one attempt of an operation. What changes something keeps
+// the long one: an attempt that is given up may have been carried out.
+func (t Tuning) attemptTimeout(service Service, operation string) time.Duration {
+	if service == ServiceSTS || service == ServiceEC2 && strings.HasPrefix(operation, "Describe") {
+		return t.ReadTimeout
+	}
+
+	return t.Timeout
 }
 
 // paced reports whether calls wait for the rate limiters.

@@ -40,14 +40,15 @@ func newVirtualCloud() *virtualCloud {
 	}
 }
 
-// clients returns clients that call the cloud, with the tuning of production.
-func (v *virtualCloud) clients(t *testing.T, tuning Tuning) *Clients {
+// clients returns clients that call the cloud, or the transport that is given in
+// its place, with the tuning of production.
+func (v *virtualCloud) clients(t *testing.T, tuning Tuning, transport ...http.RoundTripper) *Clients {
 	t.Helper()
 	base, err := Load(t.Context(), Options{Tuning: tuning})
 	if err != nil {
 		t.Fatal(err)
 	}
-	base.http = &http.Client{Transport: v}
+	base.http = &http.Client{Transport: append(transport, v)[0]}
 	clients, err := base.In(t.Context(), "us-west-2")
 	if err != nil {
 		t.Fatal(err)

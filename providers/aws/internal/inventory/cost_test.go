@@ -79,18 +79,31 @@ func TestUntaggedPassCost(t *testing.T) {
 
 // TestListsWhileNodesJoin: Nodes join, each is asked about by the controllers for
 // Nodes until it is Ready, each makes all Services ask for all instances, and now
-// and then there is a pass over all. The cluster is listed twice a minute at most.
+// and then there is a pass over all. The cluster is listed twice a minute at most,
+// and each time by one query for each of its tags.
 func TestListsWhileNodesJoin(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{}, func(c *Config) { c.Window = time.Nanosecond })
+	for name, legacy := range map[string]bool{"one tag": false, "legacy tag": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testListsWhileNodesJoin(t, legacy)
+		})
+	}
+}
+
+func testListsWhileNodesJoin(t *testing.T, legacy bool) {
+	t.Helper()
+	b := newBed(t, aws.Options{}, func(c *Config) { c.Window, c.Cluster.Legacy = time.Nanosecond, legacy })
 	ids := b.seed.AddNodes(60)
-	var lists []time.Time
+	lists := map[string][]time.Time{}
 	counted := 0
 	count := func() {
 		for _, request := range b.forms()[counted:] {
 			counted++
-			if filters(request)["tag-key"] != nil && request.Form.Get("NextToken") == "" {
-				lists = append(lists, b.clock.Now())
+			for _, tag := range []string{"tag-key", "tag:KubernetesCluster"} {
+				if filters(request)[tag] != nil && request.Form.Get("NextToken") == "" {
+					lists[tag] = append(lists[tag], b.clock.Now())
+				}
 			}
 		}
 	}
@@ -110,13 +123,15 @@ func TestListsWhileNodesJoin(t *testing.T) {
 		count()
 		b.sleep(time.Second)
 	}
-	for k := 2; k < len(lists); k++ {
-		if within := lists[k].Sub(lists[k-2]); within < time.Minute {
-			t.Fatalf("3 lists within %s", within)
+	for tag, times := range lists {
+		for k := 2; k < len(times); k++ {
+			if within := times[k].Sub(times[k-2]); within < time.Minute {
+				t.Fatalf("3 lists by %s within %s", tag, within)
+			}
 		}
 	}
-	if len(lists) == 0 {
-		t.Error("nothing was listed")
+	if want := map[bool]int{false: 1, true: 2}[legacy]; len(lists) != want {
+		t.Errorf("the cluster is listed by %d tags, want %d", len(lists), want)
 	}
 }
 

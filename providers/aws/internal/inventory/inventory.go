@@ -21,7 +21,8 @@ import (
 )
 
 // Defaults of [Config]. The list of a cluster is fetched again when it is older
-// than DefaultMaxAge, so at most twice a minute. That is less than the time
+// than DefaultMaxAge, so at most twice a minute; with the legacy tag it is fetched
+// by two queries each time. That is less than the time
 // after which a Node whose kubelet is silent counts as not Ready
 // (--node-monitor-grace-period of kube-controller-manager, 40 seconds or more):
 // when such a Node is asked about, the list is younger than the silence.
