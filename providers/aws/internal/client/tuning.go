@@ -20,9 +20,9 @@ type Tuning struct {
 	// Timeout bounds one attempt of a call; 30 s.
 	Timeout time.Duration
 	// ReadTimeout bounds one attempt of a call that describes something in EC2,
-	// or that gets credentials, if it is shorter than Timeout; 6 s. A page of 1000
-	// instances takes a second or two. An attempt that hung when the cloud did
-	// not answer is so soon made again once it does.
+	// or that gets credentials; Timeout if that is set, otherwise 6 s. A page of
+	// 1000 instances takes a second or two. An attempt that hung when the cloud
+	// did not answer is so soon made again once it does.
 	ReadTimeout time.Duration
 	// MaxBackoff bounds the pause before the next attempt; 20 s.
 	MaxBackoff time.Duration
@@ -40,8 +40,8 @@ type Tuning struct {
 }
 
 func (t Tuning) withDefaults() Tuning {
+	t.ReadTimeout = cmp.Or(t.ReadTimeout, t.Timeout, 6*time.Second)
 	t.Timeout = cmp.Or(t.Timeout, 30*time.Second)
-	t.ReadTimeout = min(t.Timeout, cmp.Or(t.ReadTimeout, 6*time.Second))
 	t.MaxBackoff = cmp.Or(t.MaxBackoff, retry.DefaultMaxBackoff)
 	t.ThrottleDelay = cmp.Or(t.ThrottleDelay, 30*time.Second)
 	t.Speed = cmp.Or(t.Speed, 1)
