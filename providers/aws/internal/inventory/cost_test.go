@@ -24,7 +24,7 @@ func TestPassCost(t *testing.T) {
 	}{
 		"one node":                {"W31: a question by ID", 1, 1, 1},
 		"few nodes":               {"W31: one question by ID for all", 5, 5, 1},
-		"many nodes":              {"W31: at most two questions by ID, then the list", 35, 10, 3},
+		"many nodes":              {"at most two calls by ID, then the list", 35, 10, 3},
 		"as many as workers":      {"W31: all wait in one batch", 20, 20, 2},
 		"a full page":             {"the list is one page", 40, 20, 3},
 		"more than a page":        {"the list is two pages", 50, 20, 4},
@@ -288,6 +288,6 @@ func TestLegacyMembers(t *testing.T) {
 	}
 	b.list(b.seed.AddNodes(few + 2))
 	if got := len(b.Seen(time.Minute)); got != few+4 {
-		t.Errorf("§3: want %d instances in the list, got %d", few+4, got)
+		t.Errorf("want %d instances in the list, got %d", few+4, got)
 	}
 }

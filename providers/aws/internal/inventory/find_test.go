@@ -69,7 +69,7 @@ func TestNamesCost(t *testing.T) {
 		})
 	}
 	if got := b.calls(pass); got > 3 {
-		t.Errorf("W31: 160 names cost %d calls", got)
+		t.Errorf("160 names cost %d calls", got)
 	}
 	missing := make([]string, 200)
 	for i := range missing {
