@@ -203,3 +203,23 @@ func TestNothingIsHeldDuringCalls(t *testing.T) {
 		same(f, "the read that was held", nil, <-held)
 	})
 }
+
+// Tags that are known are returned while others are read.
+func TestKnownTagsDoNotWaitForOthers(t *testing.T) {
+	t.Parallel()
+	run(t, func(f *fixture) {
+		ctx := f.t.Context()
+		known, other := f.addGroup(f.others, "known"), f.addGroup(f.others, "other")
+		read := func(arn string) map[string]map[string]string {
+			return must[map[string]map[string]string](f)(f.Tags(ctx, []string{arn}))
+		}
+		want := read(known)
+		var wg sync.WaitGroup
+		wg.Go(func() { read(other) })
+		synctest.Wait()
+		start := time.Now()
+		f.calls("known tags need no call", map[string]int{}, func() { same(f, "known tags", want, read(known)) })
+		same(f, "time that known tags take", 0, time.Since(start))
+		wg.Wait()
+	})
+}

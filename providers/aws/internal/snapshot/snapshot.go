@@ -61,7 +61,8 @@ type Snapshot struct {
 	options   Options
 	balancers *cache.Value[balancerList]
 	groups    *cache.Value[groupList]
-	// tagTurn is held while tags are read.
+	// tagTurn is held while tags are read from AWS, so that one call reads those of
+	// several callers.
 	tagTurn chan struct{}
 
 	mu sync.Mutex

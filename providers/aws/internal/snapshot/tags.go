@@ -30,21 +30,17 @@ var serviceName = regexp.MustCompile(`^a[0-9a-f]{31}$`)
 // other cloud controller managers do not allow it. A call that has room for more
 // also reads the tags of listed load balancers that may be needed next.
 func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[string]string, error) {
+	all, missing := s.knownTags(arns)
+	if len(missing) == 0 {
+		return all, nil
+	}
 	select {
 	case s.tagTurn <- struct{}{}:
 		defer func() { <-s.tagTurn }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	all := map[string]map[string]string{}
-	var missing []string
-	for _, arn := range arns {
-		if values, ok := s.tags.get(arn, s.options.KnownAge); ok {
-			all[arn] = values
-		} else if !slices.Contains(missing, arn) {
-			missing = append(missing, arn)
-		}
-	}
+	all, missing = s.knownTags(arns) // the last turn may have read them
 	for chunk := range slices.Chunk(missing, tagPage) {
 		read, err := s.readTags(ctx, append(slices.Clone(chunk), s.neighbors(chunk)...))
 		if errors.Is(err, apierr.ErrDenied) {
@@ -58,6 +54,19 @@ func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[stri
 	}
 	maps.DeleteFunc(all, func(arn string, _ map[string]string) bool { return !slices.Contains(arns, arn) })
 	return all, nil
+}
+
+// knownTags returns the tags that are known, and the ARNs of which they are not.
+func (s *Snapshot) knownTags(arns []string) (all map[string]map[string]string, missing []string) {
+	all = map[string]map[string]string{}
+	for _, arn := range arns {
+		if values, ok := s.tags.get(arn, s.options.KnownAge); ok {
+			all[arn] = values
+		} else if !slices.Contains(missing, arn) {
+			missing = append(missing, arn)
+		}
+	}
+	return all, missing
 }
 
 // neighbors returns ARNs that fill a call up: listed load balancers of Services
