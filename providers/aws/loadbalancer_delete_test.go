@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -228,4 +229,37 @@ func TestCallsForOneServiceExclude(t *testing.T) {
 	wg.Wait()
 	b.remove(web())
 	b.same(before)
+}
+
+// If tags may not be read, target groups that AWS reports to be in use after their
+// load balancer was deleted are deleted by the next call, as long as there are any.
+func TestTargetGroupsAreNotLeftBehindWithoutTags(t *testing.T) {
+	t.Parallel()
+	for name, restart := range map[string]bool{"same process": false, "restart": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			before := b.Leaks()
+			svc := web(nlb())
+			b.ensure(svc)
+			b.Gate().Break("elbv2.DescribeTags", front.Always(), sim.Denied())
+			rule := b.Gate().Break("elbv2.DeleteTargetGroup", front.Always(),
+				sim.Error(http.StatusBadRequest, "ResourceInUse", "the target group is in use"))
+			if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrConflict) {
+				t.Errorf("got %v", err)
+			}
+			rule.Remove()
+			if restart {
+				b.lb = b.controller()
+			}
+			if !b.exists(svc) {
+				t.Error("target groups are left, but Get says that nothing is there")
+			}
+			b.remove(svc)
+			b.same(before)
+			if b.exists(svc) {
+				t.Error("Get says that something is there")
+			}
+		})
+	}
 }

@@ -81,7 +81,7 @@ func clearName(ctx context.Context, env *change.Env, m *Model, name, balancer st
 	if err != nil {
 		return ignoreNotFound(err)
 	}
-	reader := reader{api: env.ELBV2, query: Query{Service: m.Service, Cluster: m.Cluster}}
+	reader := reader{api: env.ELBV2, query: Query{Name: m.Name, Service: m.Service, Cluster: m.Cluster}}
 	for _, in := range out.TargetGroups {
 		seen := toGroup(in)
 		if err := unused(in.LoadBalancerArns, balancer); err != nil {

@@ -1,10 +1,15 @@
 package network
 
 import (
+	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
@@ -33,16 +38,52 @@ func targetGroupName(id cluster.ID, service types.NamespacedName, port int32, gr
 	return request.NamePrefix(service) + digest(id, service, port, group, "")
 }
 
+// spareSalt is what makes the second name different.
+const spareSalt = "spare"
+
 // spareName makes the second name of a target group.
 func spareName(id cluster.ID, service types.NamespacedName, port int32, group TargetGroup) string {
-	return request.NamePrefix(service) + digest(id, service, port, group, "spare")
+	return request.NamePrefix(service) + digest(id, service, port, group, spareSalt)
 }
 
+// digestSize is how many bytes of a digest are in a name.
+const digestSize = 5
+
 func digest(id cluster.ID, service types.NamespacedName, port int32, group TargetGroup, salt string) string {
-	check := group.HealthCheck
-	text := id.Name + service.Namespace + service.Name +
-		fmt.Sprintf("%d%d%sinstance%s%d", port, group.Port, group.Protocol, check.Protocol, check.Interval) + salt
+	text := owner(id, service) + strconv.Itoa(int(port)) + settings(group.Protocol, group.Port, group.HealthCheck) + salt
 	// It protects nothing: the names of existing target groups are made with it.
 	sum := sha1.Sum([]byte(text))
-	return hex.EncodeToString(sum[:])[:10]
+	return hex.EncodeToString(sum[:digestSize])
+}
+
+// owner and settings are the two parts of a name that do not depend on the port of
+// the listener.
+func owner(id cluster.ID, service types.NamespacedName) string {
+	return id.Name + service.Namespace + service.Name
+}
+
+func settings(protocol elbv2types.ProtocolEnum, port int32, check HealthCheck) string {
+	return fmt.Sprintf("%d%sinstance%s%d", port, protocol, check.Protocol, check.Interval)
+}
+
+// madeFor reports whether a target group has a name that is only given to target
+// groups of this Service in this cluster with its settings. The port of the
+// listener, which is in the name as well, can be any.
+func madeFor(id cluster.ID, service types.NamespacedName, group GroupState) bool {
+	text, ok := strings.CutPrefix(group.Name, request.NamePrefix(service))
+	want, err := hex.DecodeString(text)
+	if !ok || err != nil || len(want) != digestSize || id.Name == "" || group.Type != elbv2types.TargetTypeEnumInstance {
+		return false
+	}
+	input := []byte(owner(id, service))
+	start, end := len(input), settings(group.Protocol, group.Port, group.HealthCheck)
+	for port := range int64(math.MaxUint16) {
+		input = append(strconv.AppendInt(input[:start], port+1, 10), end...)
+		sum := sha1.Sum(input)
+		spare := sha1.Sum(append(input, spareSalt...))
+		if bytes.HasPrefix(sum[:], want) || bytes.HasPrefix(spare[:], want) {
+			return true
+		}
+	}
+	return false
 }

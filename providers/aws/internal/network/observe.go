@@ -308,10 +308,11 @@ func (r reader) readTags(ctx context.Context, balancer *LoadBalancer, groups []G
 	return kept, nil
 }
 
-// owned reports whether a target group was created for the Service.
+// owned reports whether a target group was created for the Service. If its tags
+// cannot be read, the load balancer that uses it or did so tells, or its name.
 func (r reader) owned(group GroupState) bool {
 	if group.Tags == nil {
-		return group.Attached
+		return group.Attached || r.api.LastUser(group.ARN) == r.query.Name || madeFor(r.query.Cluster, r.query.Service, group)
 	}
 	name, named := group.Tags[cluster.ServiceNameTag]
 	if named {

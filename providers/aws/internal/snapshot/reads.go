@@ -106,7 +106,7 @@ func (s *Snapshot) sinceThen(list groupList, fits func(types.TargetGroup) bool) 
 			}
 		}
 	}
-	return sortGroups(slices.Collect(maps.Values(all)))
+	return s.attachments.update(sortGroups(slices.Collect(maps.Values(all))))
 }
 
 func hasPrefix(prefix string) func(types.TargetGroup) bool {

@@ -80,6 +80,7 @@ type Snapshot struct {
 
 	balancerReads, groupReads reads
 	attributes, tags          known
+	attachments               attachments
 	// alone are load balancers that were read by name, aloneGroups the target
 	// groups of one that were read by its ARN.
 	alone       map[string]aloneBalancer
@@ -139,6 +140,7 @@ func (s *Snapshot) listGroups(ctx context.Context) (groupList, error) {
 		}
 	}
 	s.settle(start)
+	s.attachments.settle(start, list)
 	return list, nil
 }
 
@@ -180,6 +182,12 @@ func (s *Snapshot) LoadBalancers(ctx context.Context) (map[string]*types.LoadBal
 
 // TargetGroupsOf returns the target groups that a load balancer forwards to.
 func (s *Snapshot) TargetGroupsOf(ctx context.Context, balancer string) ([]types.TargetGroup, error) {
+	groups, err := s.groupsOf(ctx, balancer)
+	s.attachments.seen(balancer, groups)
+	return groups, err
+}
+
+func (s *Snapshot) groupsOf(ctx context.Context, balancer string) ([]types.TargetGroup, error) {
 	if recent, ok := s.recentGroups(balancer, time.Now()); ok {
 		return recent, nil
 	}
@@ -205,10 +213,9 @@ func (s *Snapshot) TargetGroups(ctx context.Context) ([]types.TargetGroup, error
 }
 
 // TargetGroupsNamed returns the target groups whose names begin with a prefix,
-// as they were listed last, at most LeftoverAge ago. Those that were created or
-// deleted through this Snapshot since then are taken into account; load
-// balancers that use them may have come or gone. With now they are listed for this
-// very call.
+// as they were listed last, at most LeftoverAge ago. What was written through this
+// Snapshot since then is taken into account, in the load balancers that use them
+// as well. With now they are listed for this very call.
 func (s *Snapshot) TargetGroupsNamed(ctx context.Context, prefix string, now bool) ([]types.TargetGroup, error) {
 	age := s.leftoverAge()
 	if now {

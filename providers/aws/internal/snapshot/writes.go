@@ -42,8 +42,13 @@ func (s *Snapshot) CreateLoadBalancer(
 func (s *Snapshot) DeleteLoadBalancer(
 	ctx context.Context, in *elbv2.DeleteLoadBalancerInput, options ...func(*elbv2.Options),
 ) (*elbv2.DeleteLoadBalancerOutput, error) {
-	defer s.forgetBalancer(aws.ToString(in.LoadBalancerArn))
-	return s.ELBV2.DeleteLoadBalancer(ctx, in, options...)
+	arn := aws.ToString(in.LoadBalancerArn)
+	defer s.forgetBalancer(arn)
+	out, err := s.ELBV2.DeleteLoadBalancer(ctx, in, options...)
+	if err == nil || errors.Is(err, apierr.ErrNotFound) {
+		s.attachments.end(arn)
+	}
+	return out, err
 }
 
 // SetSecurityGroups implements client.NetworkWrites.
@@ -72,16 +77,26 @@ func (s *Snapshot) AddTags(ctx context.Context, in *elbv2.AddTagsInput, options 
 func (s *Snapshot) CreateListener(
 	ctx context.Context, in *elbv2.CreateListenerInput, options ...func(*elbv2.Options),
 ) (*elbv2.CreateListenerOutput, error) {
-	defer s.grow(aws.ToString(in.LoadBalancerArn))
-	return s.ELBV2.CreateListener(ctx, in, options...)
+	balancer := aws.ToString(in.LoadBalancerArn)
+	defer s.grow(balancer)
+	out, err := s.ELBV2.CreateListener(ctx, in, options...)
+	if !refused(err) {
+		s.attachments.attach(balancer, in.DefaultActions)
+	}
+	return out, err
 }
 
 // ModifyListener implements client.NetworkWrites.
 func (s *Snapshot) ModifyListener(
 	ctx context.Context, in *elbv2.ModifyListenerInput, options ...func(*elbv2.Options),
 ) (*elbv2.ModifyListenerOutput, error) {
-	defer s.grow(balancerOf(aws.ToString(in.ListenerArn)))
-	return s.ELBV2.ModifyListener(ctx, in, options...)
+	balancer := balancerOf(aws.ToString(in.ListenerArn))
+	defer s.grow(balancer)
+	out, err := s.ELBV2.ModifyListener(ctx, in, options...)
+	if !refused(err) {
+		s.attachments.attach(balancer, in.DefaultActions)
+	}
+	return out, err
 }
 
 // DeleteListener implements client.NetworkWrites.
@@ -153,6 +168,7 @@ func (s *Snapshot) DeleteTargetGroup(
 		defer s.mu.Unlock()
 		s.deleted[arn], s.written[arn] = true, time.Now()
 		delete(s.created, arn)
+		s.attachments.forget(arn)
 	}
 	return out, err
 }

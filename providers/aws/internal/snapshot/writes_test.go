@@ -105,3 +105,44 @@ func TestSecurityGroupsAreSeen(t *testing.T) {
 		same(f, "as written", []string{other}, found.SecurityGroups)
 	})
 }
+
+// Which load balancers use a target group is as own writes have left it, though
+// the list that it is taken from is old.
+func TestOwnAttachmentsAreSeenInAnOldList(t *testing.T) {
+	t.Parallel()
+	run(t, func(f *fixture) {
+		ctx := f.t.Context()
+		arn, other := f.addBalancer(f.others, name(1), nil), f.addBalancer(f.others, name(2), nil)
+		one, two := f.addGroup(f.others, "k8s-one"), f.addGroup(f.others, "k8s-two")
+		f.addListener(f.others, other, two, 80)
+		users := func() map[string][]string {
+			all := map[string][]string{}
+			for _, group := range must[[]types.TargetGroup](f)(f.TargetGroupsNamed(ctx, "k8s-", false)) {
+				for _, balancer := range group.LoadBalancerArns {
+					all[aws.ToString(group.TargetGroupName)] = append(all[aws.ToString(group.TargetGroupName)], NameOf(balancer))
+				}
+			}
+			return all
+		}
+		same(f, "as listed", map[string][]string{"k8s-two": {name(2)}}, users())
+		listener := f.addListener(f.Snapshot, arn, one, 80)
+		same(f, "a listener was created", map[string][]string{"k8s-one": {name(1)}, "k8s-two": {name(2)}}, users())
+		_, err := f.DeleteLoadBalancer(ctx, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &other})
+		same(f, "no error", nil, err)
+		_, err = f.ModifyListener(ctx, &elbv2.ModifyListenerInput{ListenerArn: &listener, DefaultActions: []types.Action{{
+			Type:          types.ActionTypeEnumForward,
+			ForwardConfig: &types.ForwardActionConfig{TargetGroups: []types.TargetGroupTuple{{TargetGroupArn: &two}}},
+		}}})
+		same(f, "no error", nil, err)
+		same(f, "a load balancer was deleted and a listener modified",
+			map[string][]string{"k8s-one": {name(1)}, "k8s-two": {name(1)}}, users())
+		_, err = f.DeleteLoadBalancer(ctx, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &arn})
+		same(f, "no error", nil, err)
+		same(f, "no load balancer is left", map[string][]string{}, users())
+		same(f, "the last user", []string{name(1), name(1), ""}, []string{f.LastUser(one), f.LastUser(two), f.LastUser("none")})
+		_, err = f.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: &one})
+		same(f, "no error", nil, err)
+		must[[]types.TargetGroup](f)(f.TargetGroupsNamed(ctx, "k8s-", true))
+		same(f, "the last user of what is deleted", []string{"", name(1)}, []string{f.LastUser(one), f.LastUser(two)})
+	})
+}

@@ -1,0 +1,134 @@
+package snapshot
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+)
+
+// attachments is what own writes and reads tell about which load balancers use
+// which target groups. The zero value is empty.
+type attachments struct {
+	mu sync.Mutex
+	// made has the time at which a listener was made to forward to a target group,
+	// ended that at which a load balancer was deleted, by ARN, since the last list.
+	made  map[attachment]time.Time
+	ended map[string]time.Time
+	// users are the names of the load balancers that were last known to use a target
+	// group, by its ARN, until it is deleted.
+	users map[string]string
+}
+
+// attachment is that a load balancer uses a target group.
+type attachment struct{ balancer, group string }
+
+// attach notes the target groups that a listener of a load balancer forwards to.
+func (a *attachments) attach(balancer string, actions []types.Action) {
+	for _, action := range actions {
+		a.use(balancer, aws.ToString(action.TargetGroupArn))
+		if action.ForwardConfig == nil {
+			continue
+		}
+		for _, group := range action.ForwardConfig.TargetGroups {
+			a.use(balancer, aws.ToString(group.TargetGroupArn))
+		}
+	}
+}
+
+func (a *attachments) use(balancer, group string) {
+	if group == "" {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.made == nil {
+		a.made = map[attachment]time.Time{}
+	}
+	a.made[attachment{balancer, group}] = time.Now()
+	a.remember(balancer, group)
+}
+
+// seen notes the target groups that a load balancer was read to use.
+func (a *attachments) seen(balancer string, groups []types.TargetGroup) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, group := range groups {
+		a.remember(balancer, aws.ToString(group.TargetGroupArn))
+	}
+}
+
+// remember keeps the user of a target group. The caller holds mu.
+func (a *attachments) remember(balancer, group string) {
+	if a.users == nil {
+		a.users = map[string]string{}
+	}
+	a.users[group] = NameOf(balancer)
+}
+
+// end notes that a load balancer was deleted.
+func (a *attachments) end(balancer string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ended == nil {
+		a.ended = map[string]time.Time{}
+	}
+	a.ended[balancer] = time.Now()
+	maps.DeleteFunc(a.made, func(one attachment, _ time.Time) bool { return one.balancer == balancer })
+}
+
+// forget drops what is known of a target group that was deleted.
+func (a *attachments) forget(group string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.users, group)
+	maps.DeleteFunc(a.made, func(one attachment, _ time.Time) bool { return one.group == group })
+}
+
+// settle drops what a list from start on has seen, and target groups that are
+// not in it.
+func (a *attachments) settle(start time.Time, list groupList) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.made, func(_ attachment, at time.Time) bool { return at.Before(start) })
+	maps.DeleteFunc(a.ended, func(_ string, at time.Time) bool { return at.Before(start) })
+	recent := map[string]bool{}
+	for one := range a.made {
+		recent[one.group] = true
+	}
+	maps.DeleteFunc(a.users, func(group, _ string) bool {
+		_, listed := list[group]
+		return !listed && !recent[group]
+	})
+}
+
+// update returns target groups with the load balancers that use them now.
+func (a *attachments) update(groups []types.TargetGroup) []types.TargetGroup {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	made := map[string][]string{}
+	for one := range a.made {
+		made[one.group] = append(made[one.group], one.balancer)
+	}
+	for i := range groups {
+		arn := aws.ToString(groups[i].TargetGroupArn)
+		users := slices.Concat(groups[i].LoadBalancerArns, made[arn])
+		slices.Sort(users)
+		groups[i].LoadBalancerArns = slices.DeleteFunc(slices.Compact(users), func(balancer string) bool {
+			_, ended := a.ended[balancer]
+			return ended
+		})
+	}
+	return groups
+}
+
+// LastUser returns the name of the load balancer that a target group was last
+// known to be used by, empty if this process has not seen any. It may be deleted.
+func (s *Snapshot) LastUser(group string) string {
+	s.attachments.mu.Lock()
+	defer s.attachments.mu.Unlock()
+	return s.attachments.users[group]
+}
