@@ -77,7 +77,7 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 	err = errors.Join(l.run(ctx, t, env, steps), d.Incomplete)
 	warnings = slices.Concat(warnings, d.Warnings, env.Warnings())
 	l.reporter.Report(t.service, warnings)
-	if err == nil && len(env.Warnings()) == 0 {
+	if err == nil && env.Complete() {
 		l.synced.put(t, o, d, env)
 	}
 	if errors.Is(err, securitygroup.ErrInUse) {

@@ -32,6 +32,8 @@ type syncedState struct {
 	groups []network.GroupState
 	// instances are those that are registered, or stay if they are.
 	instances request.Instances
+	// refused are those that AWS did not accept.
+	refused refused
 	// warnings are those that do not depend on the nodes.
 	warnings []service.Warning
 }
@@ -45,6 +47,7 @@ func (s *synced) put(t task, o *observed, d *desired, env *change.Env) {
 		nodeGroups: d.Nodes.Groups,
 		members:    o.members(),
 		instances:  d.instances(),
+		refused:    refused{}.add(env.Refusals()),
 	}
 	if d.Network != nil {
 		state.groups = network.Routed(d.Network, o.Network, &env.IDs)

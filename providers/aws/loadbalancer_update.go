@@ -32,28 +32,44 @@ func (l *loadBalancer) updateTargets(ctx context.Context, t task, warnings []ser
 		return false, nil
 	}
 	next, skipped := t.request.Instances(f)
-	env := l.env()
-	if !next.Equal(known.instances) {
-		steps, err := l.planTargets(ctx, t, known, next)
-		if err == nil {
-			err = l.run(ctx, t, env, steps)
-		}
-		if errors.Is(err, apierr.ErrNotFound) {
-			return false, nil // what this process knows is out of date
-		}
-		if err != nil {
-			return false, err
-		}
+	refused, err := l.syncTargets(ctx, t, known, next)
+	if errors.Is(err, apierr.ErrNotFound) {
+		return false, nil // what this process knows is out of date
 	}
-	l.reporter.Report(t.service, slices.Concat(warnings, known.warnings, skipped, env.Warnings()))
-	state := *known
-	state.request, state.nodes, state.instances = t.request, t.nodes, next
-	if len(env.Warnings()) == 0 {
-		l.synced.keep(t.request.Name, &state)
-	} else {
-		l.synced.forget(t.request.Name)
+	if err != nil {
+		return false, err
 	}
+	l.reporter.Report(t.service, slices.Concat(warnings, known.warnings, skipped, refused.warnings()))
+	l.synced.keep(t.request.Name, known.updated(t, next, refused))
 	return true, nil
+}
+
+// syncTargets changes the instances of a load balancer to the next ones, and
+// returns those that AWS does not accept. They are tried again after a while.
+func (l *loadBalancer) syncTargets(ctx context.Context, t task, known *syncedState, next request.Instances) (refused, error) {
+	left := known.refused.recent().among(next.Registered)
+	if next.Equal(known.instances) && len(left.list) == len(known.refused.list) {
+		return left, nil
+	}
+	steps, err := l.planTargets(ctx, t, known, next, left)
+	if err != nil {
+		return left, err
+	}
+	env := l.env()
+	err = l.run(ctx, t, env, steps)
+	return left.add(env.Refusals()), err
+}
+
+// updated returns the state with the next instances. One that has left makes room
+// for those that exceed a quota.
+func (s *syncedState) updated(t task, next request.Instances, refused refused) *syncedState {
+	state := *s
+	state.request, state.nodes, state.instances, state.refused = t.request, t.nodes, next, refused
+	left := func(id string) bool { return !has(next.Registered, id) }
+	if slices.ContainsFunc(s.instances.Registered, left) {
+		state.refused = refused.withoutQuota()
+	}
+	return &state
 }
 
 // sameNodeGroups reports whether nodes let load balancers in by the same security
@@ -68,8 +84,11 @@ func (s *syncedState) sameNodeGroups(f request.Facts) bool {
 	return known && chosen.Err == nil && slices.Equal(chosen.IDs, s.nodeGroups)
 }
 
-// planTargets returns the plan that changes nothing but instances.
-func (l *loadBalancer) planTargets(ctx context.Context, t task, known *syncedState, next request.Instances) (change.Plan, error) {
+// planTargets returns the plan that changes nothing but instances, without those
+// that were refused.
+func (l *loadBalancer) planTargets(
+	ctx context.Context, t task, known *syncedState, next request.Instances, refused refused,
+) (change.Plan, error) {
 	if t.request.Kind != request.Network {
 		lb, err := classic.Identify(ctx, l.ELB, t.request.Name, t.config.Cluster, true)
 		if err != nil {
@@ -78,7 +97,7 @@ func (l *loadBalancer) planTargets(ctx context.Context, t task, known *syncedSta
 		if lb == nil {
 			return nil, apierr.ErrNotFound
 		}
-		return classic.DiffInstances(next, lb), nil
+		return classic.DiffInstances(refused.leaveOut(next, ""), lb), nil
 	}
 	if len(known.groups) == 0 {
 		return nil, apierr.ErrNotFound
@@ -89,7 +108,7 @@ func (l *loadBalancer) planTargets(ctx context.Context, t task, known *syncedSta
 		if group.Targets, err = network.ObserveTargets(ctx, l.NLB, group); err != nil {
 			return nil, err
 		}
-		steps = append(steps, network.DiffTargets(t.request.Name, next, group)...)
+		steps = append(steps, network.DiffTargets(t.request.Name, refused.leaveOut(next, group.Name), group)...)
 	}
 	return steps, nil
 }

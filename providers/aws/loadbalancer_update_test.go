@@ -3,8 +3,10 @@ package aws
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -198,7 +200,7 @@ func TestUpdateOfADeletedLoadBalancerIsAnError(t *testing.T) {
 }
 
 // A target that AWS refuses is an Event, costs no other target, and is tried again
-// by every update.
+// by an update for the same nodes.
 func TestRefusedTargetIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -221,5 +223,108 @@ func TestRefusedTargetIsTriedAgain(t *testing.T) {
 	}
 	if events := b.told(); len(events) != 1 || !strings.HasPrefix(events[0], "Warning TargetRefused ") || !strings.Contains(events[0], refused) {
 		t.Errorf("want one Event, got %v", events)
+	}
+}
+
+// An instance that AWS refuses, or that exceeds a quota, is not tried again by each
+// change of the nodes, which costs what it costs without it.
+func TestRefusedTargetDoesNotCostCallsForEachNodeEvent(t *testing.T) {
+	t.Parallel()
+	network := map[string]int{"elbv2.DescribeTargetHealth": 2, "elbv2.RegisterTargets": 2}
+	for name, test := range map[string]struct {
+		reason     string
+		options    []kubetest.ServiceOption
+		refuse     func(b *balanced) string
+		warning    string
+		join       map[string]int
+		registered int
+	}{
+		"network, unsupported": {
+			reason:  "AWS does not support the type of the instance",
+			options: []kubetest.ServiceOption{nlb()},
+			refuse:  func(b *balanced) string { return b.seed.AddNode(sim.InstanceSpec{Type: "t1.micro"}) },
+			warning: "Warning TargetRefused ", join: network, registered: 5,
+		},
+		"network, quota": {
+			reason:  "there are as many targets as the quota permits",
+			options: []kubetest.ServiceOption{nlb()},
+			refuse:  overQuota, warning: "Warning TargetQuotaExceeded ", join: network, registered: 3,
+		},
+		"classic, quota": {
+			reason: "there are as many instances as the quota permits",
+			refuse: overQuota, warning: "Warning TargetQuotaExceeded ",
+			join:       map[string]int{"elb.DescribeLoadBalancers": 1, "elb.RegisterInstancesWithLoadBalancer": 1},
+			registered: 3,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			svc := web(test.options...)
+			refused := test.refuse(b)
+			b.nodes = append(b.nodes, nodesOf(refused)...)
+			b.ensure(svc)
+			for range 2 {
+				b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(1)...)...)
+				calls := b.balancing(func() {
+					if err := b.update(svc); err != nil {
+						t.Error(err)
+					}
+				})
+				if diff := cmp.Diff(test.join, calls); diff != "" {
+					t.Errorf("%s: -want +got\n%s", test.reason, diff)
+				}
+			}
+			if got := len(b.registered(webName)); got != test.registered {
+				t.Errorf("%s: %d instances are registered, want %d", test.reason, got, test.registered)
+			}
+			if events := b.told(); len(events) == 0 || !strings.HasPrefix(events[0], test.warning) {
+				t.Errorf("%s: Events are %v", test.reason, events)
+			}
+
+			b.SetQuotas(sim.Quotas{})
+			b.lb.synced.get(webName).refused.since = time.Now().Add(-refusalAge)
+			b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(1)...)...)
+			calls := b.balancing(func() {
+				if err := b.update(svc); err != nil {
+					t.Error(err)
+				}
+			})
+			if want := 6; len(b.registered(webName)) < want {
+				t.Errorf("after some minutes %d instances are registered, want at least %d; calls are %v", len(b.registered(webName)), want, calls)
+			}
+		})
+	}
+}
+
+// overQuota lowers quotas to three instances, and adds one more.
+func overQuota(b *balanced) string {
+	b.SetQuotas(sim.Quotas{Targets: 3, ClassicInstances: 3})
+	return b.seed.AddNodes(1)[0]
+}
+
+// An instance that leaves makes room for one that exceeds a quota.
+func TestQuotaIsFilledAfterANodeLeaves(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			svc := web(options...)
+			b.nodes = append(b.nodes, nodesOf(overQuota(b))...)
+			b.ensure(svc)
+			kept := slices.DeleteFunc(slices.Clone(b.nodes), func(n *v1.Node) bool {
+				return strings.HasSuffix(n.Spec.ProviderID, b.registered(webName)[0])
+			})
+			for _, nodes := range [][]*v1.Node{kept, append(slices.Clone(kept), nodesOf(b.seed.AddNodes(1)...)...)} {
+				b.nodes = nodes
+				if err := b.update(svc); err != nil {
+					t.Error(err)
+				}
+			}
+			if got := b.registered(webName); len(got) != 3 {
+				t.Errorf("registered are %v, want as many as the quota permits", got)
+			}
+		})
 	}
 }

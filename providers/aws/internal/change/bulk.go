@@ -13,8 +13,6 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
 // Bulk is a call about several instances, which AWS makes for all of them or for
@@ -37,9 +35,9 @@ type Outcome struct {
 	Accepted int
 	// Refused are the IDs of the instances that AWS refuses, by reason.
 	Refused map[string][]string
-	// Excess is the number of items that exceed a quota, QuotaReason what AWS says
-	// about it.
-	Excess      int
+	// Excess are the IDs of the instances that exceed a quota, QuotaReason is what AWS
+	// says about it.
+	Excess      []string
 	QuotaReason string
 	// Cause is the last error about items that were refused or exceed a quota.
 	Cause error
@@ -76,7 +74,7 @@ type bulkRun[T any] struct {
 func (r *bulkRun[T]) send(ctx context.Context, items []T) error {
 	for len(items) > 0 {
 		if r.full {
-			r.out.Excess += len(items)
+			r.exceed(items)
 			return nil
 		}
 		err := r.Call(ctx, items)
@@ -126,9 +124,16 @@ func (r *bulkRun[T]) fill(ctx context.Context, items []T, cause error) error {
 			return err
 		}
 	}
-	r.out.Excess += len(items)
+	r.exceed(items)
 	r.full = r.out.Accepted == before
 	return nil
+}
+
+// exceed leaves items out because of a quota.
+func (r *bulkRun[T]) exceed(items []T) {
+	for _, item := range items {
+		r.out.Excess = append(r.out.Excess, r.ID(item))
+	}
 }
 
 // refuse takes the items out that an error names, or the only one there is, and
@@ -179,15 +184,15 @@ func rawMessage(err error) string {
 	return err.Error()
 }
 
-// Warn warns of the items that were left out. A part of the load balancer is
-// something like " in target group web", or empty.
-func (o Outcome) Warn(env *Env, balancer, part string) {
+// Refusals returns the instances that were left out. The name of a target group is
+// empty for a load balancer without any.
+func (o Outcome) Refusals(balancer, group string) []Refusal {
+	var list []Refusal
 	for _, reason := range slices.Sorted(maps.Keys(o.Refused)) {
-		env.Warn(service.Warn(TargetRefused, "Load balancer %s sends nothing to instances that AWS refuses: %s (%s)",
-			balancer, plan.FewCommas(plan.Sorted(o.Refused[reason])), reason))
+		list = append(list, Refusal{LoadBalancer: balancer, TargetGroup: group, IDs: o.Refused[reason], Reason: reason})
 	}
-	if o.Excess > 0 {
-		env.Warn(service.Warn(TargetQuotaExceeded, "Load balancer %s sends nothing to %d instances%s, which exceed a quota of AWS (%s)",
-			balancer, o.Excess, part, o.QuotaReason))
+	if len(o.Excess) > 0 {
+		list = append(list, Refusal{LoadBalancer: balancer, TargetGroup: group, IDs: o.Excess, Quota: true, Reason: o.QuotaReason})
 	}
+	return list
 }

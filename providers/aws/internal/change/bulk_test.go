@@ -56,8 +56,8 @@ func TestBulkAcceptsAllButTheRefused(t *testing.T) {
 		want := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return bad[id] })
 		slices.Sort(want)
 		slices.Sort(accepted)
-		if !slices.Equal(want, accepted) || out.Accepted != len(want) || out.Excess != 0 {
-			t.Fatalf("accepted %q (%d, excess %d), want %q", accepted, out.Accepted, out.Excess, want)
+		if !slices.Equal(want, accepted) || out.Accepted != len(want) || len(out.Excess) != 0 {
+			t.Fatalf("accepted %q (%d, excess %d), want %q", accepted, out.Accepted, len(out.Excess), want)
 		}
 		count := 0
 		for _, refused := range out.Refused {
@@ -88,8 +88,8 @@ func TestBulkFillsAQuota(t *testing.T) {
 			return nil
 		}).Do(t.Context(), ids)
 		want := min(quota, len(ids))
-		if err != nil || out.Accepted != want || count != want || out.Excess != len(ids)-want {
-			t.Fatalf("%d are accepted, %d left out (error %v), want %d of %d", count, out.Excess, err, want, len(ids))
+		if err != nil || out.Accepted != want || count != want || len(out.Excess) != len(ids)-want {
+			t.Fatalf("%d are accepted, %d left out (error %v), want %d of %d", count, len(out.Excess), err, want, len(ids))
 		}
 		if pages := (len(ids) + 9) / 10; calls > pages+2*4 {
 			t.Fatalf("%d calls for %d pages", calls, pages)
@@ -111,7 +111,7 @@ func TestBulkReturnsOtherErrors(t *testing.T) {
 			t.Parallel()
 			calls := 0
 			out, err := bulk(func([]string) error { calls++; return c.err }).Do(t.Context(), []string{"i-1", "i-2"})
-			if !errors.Is(err, c.err) || calls != 1 || out.Accepted+out.Excess > 0 {
+			if !errors.Is(err, c.err) || calls != 1 || out.Accepted+len(out.Excess) > 0 {
 				t.Errorf("%s: got %v and %+v after %d calls", c.reason, err, out, calls)
 			}
 		})
@@ -122,12 +122,12 @@ func TestWarnings(t *testing.T) {
 	t.Parallel()
 	env := &change.Env{}
 	for _, ids := range [][]string{{"i-2", "i-1"}, {"i-1", "i-2"}} {
-		out := change.Outcome{Refused: map[string][]string{"not running": ids}, Excess: 7, QuotaReason: "the maximum is 3"}
-		out.Warn(env, "web", " in target group a")
+		out := change.Outcome{Refused: map[string][]string{"not running": ids}, Excess: []string{"i-3", "i-4"}, QuotaReason: "the maximum is 3"}
+		env.Refuse(out.Refusals("web", "a")...)
 	}
 	want := []service.Warning{
 		{Reason: change.TargetRefused, Message: "Load balancer web sends nothing to instances that AWS refuses: i-1, i-2 (not running)"},
-		{Reason: change.TargetQuotaExceeded, Message: "Load balancer web sends nothing to 7 instances in target group a, which exceed a quota of AWS (the maximum is 3)"},
+		{Reason: change.TargetQuotaExceeded, Message: "Load balancer web sends nothing to 2 instances in target group a, which exceed a quota of AWS (the maximum is 3)"},
 	}
 	if diff := cmp.Diff(want, env.Warnings()); diff != "" {
 		t.Errorf("each is told once: -want +got:\n%s", diff)

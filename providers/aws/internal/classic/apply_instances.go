@@ -40,7 +40,7 @@ func registerInstances(name string, instances []string) change.Step {
 			})
 			return err
 		}).Do(ctx, instances)
-		outcome.Warn(env, name, "")
+		env.Refuse(outcome.Refusals(name, "")...)
 		return err
 	})
 }

@@ -51,7 +51,7 @@ func registerTargets(balancer string, group named, targets []Target, some bool) 
 			})
 			return err
 		}).Do(ctx, targets)
-		outcome.Warn(env, balancer, " in target group "+group.name)
+		env.Refuse(outcome.Refusals(balancer, group.name)...)
 		if err != nil {
 			return err
 		}

@@ -78,6 +78,25 @@ func (i Instances) Equal(other Instances) bool {
 	return slices.Equal(i.Registered, other.Registered) && slices.Equal(i.Kept, other.Kept)
 }
 
+// Keep returns the instances with some of them not to be registered, but to stay if
+// they are.
+func (i Instances) Keep(ids []string) Instances {
+	kept := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		kept[id] = true
+	}
+	out := Instances{Kept: slices.Clone(i.Kept)}
+	for _, id := range i.Registered {
+		if kept[id] {
+			out.Kept = append(out.Kept, id)
+		} else {
+			out.Registered = append(out.Registered, id)
+		}
+	}
+	out.Kept = plan.Sorted(out.Kept)
+	return out
+}
+
 // Instances returns the instances behind the load balancer. AWS refuses all of a
 // list for one that is not running. Nodes whose instances are not registered are
 // warnings.

@@ -1,0 +1,60 @@
+package change
+
+import (
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+// The reasons of warnings about instances that AWS does not accept.
+const (
+	// TargetRefused is an instance that AWS does not let a load balancer send to.
+	TargetRefused service.Reason = "TargetRefused"
+	// TargetQuotaExceeded is that there are more instances than AWS lets a load
+	// balancer send to.
+	TargetQuotaExceeded service.Reason = "TargetQuotaExceeded"
+)
+
+// Refusal is instances that a load balancer cannot send to, because AWS does not
+// accept them.
+type Refusal struct {
+	// LoadBalancer is the name of the load balancer, TargetGroup that of its target
+	// group if it has any.
+	LoadBalancer, TargetGroup string
+	// IDs are those of the instances.
+	IDs []string
+	// Quota is set if AWS refuses not these instances but more of them.
+	Quota bool
+	// Reason is what AWS says.
+	Reason string
+}
+
+// Warning returns the warning for the user.
+func (r Refusal) Warning() service.Warning {
+	if !r.Quota {
+		return service.Warn(TargetRefused, "Load balancer %s sends nothing to instances that AWS refuses: %s (%s)",
+			r.LoadBalancer, plan.FewCommas(plan.Sorted(r.IDs)), r.Reason)
+	}
+	part := ""
+	if r.TargetGroup != "" {
+		part = " in target group " + r.TargetGroup
+	}
+	return service.Warn(TargetQuotaExceeded, "Load balancer %s sends nothing to %d instances%s, which exceed a quota of AWS (%s)",
+		r.LoadBalancer, len(r.IDs), part, r.Reason)
+}
+
+// Refuse keeps instances that AWS does not accept. Each is a warning for the user.
+func (e *Env) Refuse(refusals ...Refusal) {
+	e.warnings.mu.Lock()
+	defer e.warnings.mu.Unlock()
+	e.warnings.refusals = append(e.warnings.refusals, refusals...)
+}
+
+// Refusals returns the instances that AWS did not accept while the plan was
+// applied.
+func (e *Env) Refusals() []Refusal {
+	e.warnings.mu.Lock()
+	defer e.warnings.mu.Unlock()
+	return slices.Clone(e.warnings.refusals)
+}
