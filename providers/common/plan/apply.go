@@ -25,8 +25,12 @@ import (
 func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err error)) error {
 	var failures []error
 	for _, step := range p {
-		if len(failures) > 0 && step.Removes && !step.Isolated {
-			continue
+		if len(failures) > 0 && !step.Isolated {
+			addition, ok := step.addition()
+			if !ok {
+				continue
+			}
+			step = addition
 		}
 		err := step.Do(ctx, env)
 		if len(failures) > 0 && isUnknown(err) {

@@ -15,7 +15,7 @@ import (
 // Plan is a list of steps in the order in which they run.
 type Plan[E any] []Step[E]
 
-// Removals returns the steps that Additions leaves out, in the same order.
+// Removals returns the steps that remove, in the same order.
 func (p Plan[E]) Removals() Plan[E] {
 	return slices.DeleteFunc(slices.Clone(p), func(step Step[E]) bool { return !step.Removes })
 }
@@ -30,10 +30,16 @@ func (p Plan[E]) String() string {
 	return text.String()
 }
 
-// Additions returns the plan without the steps that remove, in the same order. It
-// is for a run that could not determine everything that is wanted: what seems to
+// Additions returns the plan without the steps that remove, but for what they can
+// do without that, in the same order. It is for a run that could not determine everything that is wanted: what seems to
 // be superfluous may be needed, but what is known to be missing can be added.
 // Steps that refuse stay. The plan itself is not changed.
 func (p Plan[E]) Additions() Plan[E] {
-	return slices.DeleteFunc(slices.Clone(p), func(step Step[E]) bool { return step.Removes })
+	var steps Plan[E]
+	for _, step := range p {
+		if addition, ok := step.addition(); ok {
+			steps = append(steps, addition)
+		}
+	}
+	return steps
 }

@@ -148,3 +148,37 @@ func TestIDsConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// A step that removes only if need be does the rest where nothing may be removed.
+func TestStepThatMayRemove(t *testing.T) {
+	t.Parallel()
+	fails := note("refuse", errRefused)
+	may := func() plan.Step[*[]string] {
+		return note("set in place", nil).OrRemove(note("replace", nil).Do)
+	}
+	for name, c := range map[string]struct {
+		reason string
+		steps  plan.Plan[*[]string]
+		want   []string
+	}{
+		"all":             {reason: "it may remove", steps: plan.Plan[*[]string]{may()}, want: []string{"replace"}},
+		"additions":       {reason: "it may not", steps: plan.Plan[*[]string]{may()}.Additions(), want: []string{"set in place"}},
+		"after a failure": {reason: "it may not", steps: plan.Plan[*[]string]{fails.Isolate(), may()}, want: []string{"refuse", "set in place"}},
+		"isolated":        {reason: "it does not depend on others", steps: plan.Plan[*[]string]{fails.Isolate(), may().Isolate()}, want: []string{"refuse", "replace"}},
+		"dispensable":     {reason: "it may not", steps: plan.Plan[*[]string]{may().Dispensable()}.Additions(), want: []string{"set in place"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var ran []string
+			if err := c.steps.Apply(t.Context(), &ran, nil); err != nil && !errors.Is(err, errRefused) {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(c.want, ran); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+			if got := c.steps.Additions().Removals(); len(got) > 0 {
+				t.Errorf("additions that remove: %v", got)
+			}
+		})
+	}
+}

@@ -15,6 +15,9 @@ type Step[E any] struct {
 	// Removes reports whether the step takes something away from what exists or
 	// serves, or works only after a step that does.
 	Removes bool
+	// Additive is what a step that removes does instead of Do where nothing may be
+	// removed. Without it such a step is left out.
+	Additive func(ctx context.Context, env E) error
 	// Isolated reports whether the step is independent of other steps: its failure
 	// does not end the run, and it runs after another isolated step has failed,
 	// even if it removes. An isolated step that removes must restore what it has
@@ -38,6 +41,25 @@ func (s Step[E]) Removal() Step[E] {
 	return s
 }
 
+// OrRemove returns the step as one that removes, if need be: it runs do, and what it
+// did so far where nothing may be removed.
+func (s Step[E]) OrRemove(do func(ctx context.Context, env E) error) Step[E] {
+	s.Additive, s.Do = s.Do, do
+	return s.Removal()
+}
+
+// addition returns the part of the step that removes nothing, and reports whether
+// there is any.
+func (s Step[E]) addition() (Step[E], bool) {
+	if s.Removes && s.Additive == nil {
+		return s, false
+	}
+	if s.Removes {
+		s.Do, s.Additive, s.Removes = s.Additive, nil, false
+	}
+	return s, true
+}
+
 // Isolate returns the step as one that is independent of other steps.
 func (s Step[E]) Isolate() Step[E] {
 	s.Isolated = true
@@ -48,8 +70,11 @@ func (s Step[E]) Isolate() Step[E] {
 // does not end the run. Unlike an isolated step, one that removes is itself skipped
 // after a failure.
 func (s Step[E]) Dispensable() Step[E] {
-	do := s.Do
+	do, additive := s.Do, s.Additive
 	s.Do = func(ctx context.Context, env E) error { return Partial(do(ctx, env)) }
+	if additive != nil {
+		s.Additive = func(ctx context.Context, env E) error { return Partial(additive(ctx, env)) }
+	}
 	return s
 }
 

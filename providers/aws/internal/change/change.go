@@ -6,10 +6,12 @@
 package change
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -35,6 +37,10 @@ type (
 	// Wait shortens how steps wait for a state, for tests.
 	Wait = plan.Wait
 )
+
+// ErrNotAsWanted is that something which was to be created exists already, and has
+// what is not wanted. The next run observes it, and removes that.
+var ErrNotAsWanted = apierr.Mark(apierr.ErrConflict, errors.New("it exists already and is not as wanted"))
 
 // Refuse returns a step that ends the run: what is in the way is not ours.
 func Refuse(err error) Step { return plan.Refuse[*Env](err) }

@@ -103,7 +103,7 @@ func confirm(ctx context.Context, env *change.Env, m *Model) error {
 }
 
 // adopt goes on with a load balancer that could not be seen before, if it is
-// ours: it is made what is wanted.
+// ours: it gets what it lacks. What it has too much is left to the next run.
 func adopt(ctx context.Context, env *change.Env, m *Model) error {
 	lb, err := Observe(ctx, env.ELB, m.Name, m.Cluster)
 	if err != nil {
@@ -122,10 +122,17 @@ func adopt(ctx context.Context, env *change.Env, m *Model) error {
 	for _, id := range groups {
 		wanted.SecurityGroups = append(wanted.SecurityGroups, plan.Ref{ID: id})
 	}
-	if err := Diff(&wanted, lb).Apply(ctx, env, nil); err != nil {
+	steps := Diff(&wanted, lb)
+	if err := steps.Additions().Apply(ctx, env, nil); err != nil {
 		return err
 	}
-	storeListeners(env, m.Name, m.Listeners)
+	have := byPort(lb.Listeners)
+	storeListeners(env, m.Name, slices.DeleteFunc(slices.Clone(m.Listeners), func(l Listener) bool {
+		return !have[l.Port].same(l) && !have[l.Port].differsInCertificate(l)
+	}))
+	if len(steps.Removals()) > 0 {
+		return plan.Partial(change.ErrNotAsWanted)
+	}
 	return nil
 }
 

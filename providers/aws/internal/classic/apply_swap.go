@@ -90,16 +90,20 @@ func usePolicies(ctx context.Context, env *change.Env, name string, listeners []
 	return nil
 }
 
-// setCertificate changes the certificate of a listener in place, or replaces the
-// listener where that is not allowed.
-func setCertificate(name string, old, next Listener) change.Step {
+// setCertificate changes the certificate of a listener in place. Where that is not
+// allowed, it replaces the listener, unless nothing may be removed.
+func setCertificate(name string, old, next Listener, backend map[int32][]string) change.Step {
 	text := fmt.Sprintf("set certificate of listener %d of load balancer %s: %s", next.Port, name, next.Certificate)
-	return plan.NewStep("SetLoadBalancerListenerSSLCertificate", text, func(ctx context.Context, env *change.Env) error {
+	set := func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELB.SetLoadBalancerListenerSSLCertificate(ctx, &elb.SetLoadBalancerListenerSSLCertificateInput{
 			LoadBalancerName: &name, LoadBalancerPort: next.Port, SSLCertificateId: &next.Certificate,
 		})
+		return err
+	}
+	return plan.NewStep("SetLoadBalancerListenerSSLCertificate", text, set).OrRemove(func(ctx context.Context, env *change.Env) error {
+		err := set(ctx, env)
 		if errors.Is(err, apierr.ErrDenied) || client.Code(err) == "InvalidAction" {
-			return swap{name: name, old: []Listener{old}, new: []Listener{next}}.apply(ctx, env)
+			return swap{name: name, old: []Listener{old}, new: []Listener{next}, backend: backend}.apply(ctx, env)
 		}
 		return err
 	})

@@ -51,7 +51,7 @@ func (m *Model) listeners(lb *LoadBalancer) listenerPlan {
 		next.Policies = nil
 		if pair.Observed.differsInCertificate(next) {
 			next.Policies = pair.Observed.Policies
-			out.steps = append(out.steps, setCertificate(m.Name, pair.Observed, next).Isolate())
+			out.steps = append(out.steps, setCertificate(m.Name, pair.Observed, next, lb.BackendPolicies).Isolate())
 		} else {
 			swaps = append(swaps, swap{name: m.Name, old: []Listener{pair.Observed}, new: []Listener{next}})
 			out.made[pair.Key] = true

@@ -70,7 +70,8 @@ func store(env *change.Env, name string, balancer *LoadBalancer) {
 }
 
 // adopt goes on with a load balancer that could not be seen before, if it is
-// ours.
+// ours. It gets the security groups that it lacks, and keeps those that it has until
+// the next run.
 func adopt(ctx context.Context, env *change.Env, m *Model, groups []string) error {
 	seen, err := Identify(ctx, env.ELBV2, m.Name, m.Cluster)
 	if err != nil {
@@ -87,7 +88,15 @@ func adopt(ctx context.Context, env *change.Env, m *Model, groups []string) erro
 	if len(groups) == 0 || len(have) == 0 || slices.Equal(plan.Sorted(groups), plan.Sorted(have)) {
 		return nil
 	}
-	return replaceSecurityGroups(ctx, env, plan.Ref{ID: seen.LoadBalancer.ARN}, m.SecurityGroups)
+	extra := slices.DeleteFunc(slices.Clone(have), func(id string) bool { return slices.Contains(groups, id) })
+	all := slices.Clone(m.SecurityGroups)
+	for _, id := range extra {
+		all = append(all, plan.Ref{ID: id})
+	}
+	if err := replaceSecurityGroups(ctx, env, plan.Ref{ID: seen.LoadBalancer.ARN}, all); err != nil || len(extra) == 0 {
+		return err
+	}
+	return plan.Partial(change.ErrNotAsWanted)
 }
 
 // setSecurityGroups replaces the security groups of the load balancer. Have are

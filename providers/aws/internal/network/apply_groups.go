@@ -19,7 +19,8 @@ import (
 )
 
 // createTargetGroup creates a target group of a model for a load balancer, and
-// stores its ARN.
+// stores its ARN. If there is one with the name and other settings, the next run
+// observes it.
 func createTargetGroup(m *Model, group TargetGroup, balancer plan.Ref) change.Step {
 	text := fmt.Sprintf("create target group %s for %s port %d, health check %s, tags %s",
 		group.Name, group.Protocol, group.Port, group.HealthCheck, plan.Pairs(m.Tags))
@@ -33,13 +34,9 @@ func makeTargetGroup(ctx context.Context, env *change.Env, m *Model, group Targe
 	if err != nil {
 		return err
 	}
-	input := toTargetGroup(m, group)
-	out, err := env.ELBV2.CreateTargetGroup(ctx, input)
+	out, err := env.ELBV2.CreateTargetGroup(ctx, toTargetGroup(m, group))
 	if _, exists := errors.AsType[*elbv2types.DuplicateTargetGroupNameException](err); exists {
-		if err := clearName(ctx, env, m, group.Name, balancer); err != nil {
-			return err
-		}
-		out, err = env.ELBV2.CreateTargetGroup(ctx, input)
+		return errors.Join(err, whose(ctx, env, group.Name, balancer))
 	}
 	if err != nil {
 		return err
@@ -75,34 +72,23 @@ func toTargetGroup(m *Model, group TargetGroup) *elbv2.CreateTargetGroupInput {
 	}
 }
 
-// clearName deletes a target group of ours that has the name and other settings.
-func clearName(ctx context.Context, env *change.Env, m *Model, name, balancer string) error {
+// whose returns an error that tells to whom a target group belongs that exists with
+// other settings.
+func whose(ctx context.Context, env *change.Env, name, balancer string) error {
 	out, err := env.ELBV2.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: []string{name}})
-	if err != nil {
+	if err != nil || len(out.TargetGroups) == 0 {
 		return ignoreNotFound(err)
 	}
-	reader := reader{api: env.ELBV2, query: Query{Name: m.Name, Service: m.Service, Cluster: m.Cluster}}
-	for _, in := range out.TargetGroups {
-		seen := toGroup(in)
-		if err := unused(in.LoadBalancerArns, balancer); err != nil {
-			return err
-		}
-		tags, err := env.ELBV2.Tags(ctx, []string{seen.ARN})
-		if err != nil {
-			return err
-		}
-		seen.Tags, seen.Attached = tags[seen.ARN], len(in.LoadBalancerArns) > 0
-		switch {
-		case seen.Attached:
-			return apierr.Mark(apierr.ErrConflict, errors.New("it exists already with other settings and is in use"))
-		case !reader.owned(seen):
-			return apierr.Mark(apierr.ErrConflict, fmt.Errorf("it exists already and is not ours: its tags are %s", plan.Pairs(seen.Tags)))
-		}
-		if err := dropTargetGroup(ctx, env, seen.ARN); err != nil {
-			return err
-		}
+	seen := out.TargetGroups[0]
+	if err := unused(seen.LoadBalancerArns, balancer); err != nil {
+		return err
 	}
-	return nil
+	arn := aws.ToString(seen.TargetGroupArn)
+	tags, err := env.ELBV2.Tags(ctx, []string{arn})
+	if err != nil {
+		return err
+	}
+	return apierr.Mark(apierr.ErrConflict, fmt.Errorf("it exists already with other settings: its tags are %s", plan.Pairs(tags[arn])))
 }
 
 // unused returns an error if another load balancer uses a target group.

@@ -75,7 +75,7 @@ type Snapshot struct {
 	deleted map[string]bool
 	// grown is the time of the last write after which a list has more in it, or
 	// something else; unclear that of the last creation of a target group whose
-	// outcome is not known.
+	// outcome is not known, or which is not in the last list.
 	grown, unclear time.Time
 
 	balancerReads, groupReads reads

@@ -112,10 +112,11 @@ func (s *Snapshot) CreateTargetGroup(
 	ctx context.Context, in *elbv2.CreateTargetGroupInput, options ...func(*elbv2.Options),
 ) (*elbv2.CreateTargetGroupOutput, error) {
 	out, err := s.ELBV2.CreateTargetGroup(ctx, in, options...)
+	_, exists := errors.AsType[*types.DuplicateTargetGroupNameException](err)
 	switch {
 	case err == nil:
 		s.replace(out.TargetGroups)
-	case !refused(err):
+	case exists, !refused(err):
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.unclear = time.Now()

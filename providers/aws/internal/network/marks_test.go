@@ -1,0 +1,125 @@
+package network
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// stepKind finds the kinds of the steps that a source file has constructors for.
+var stepKind = regexp.MustCompile(`plan\.NewStep\("(\w+)"`)
+
+// stepKinds returns the kinds of all steps of this package.
+func stepKinds(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range stepKind.FindAllStringSubmatch(string(source), -1) {
+			kinds = append(kinds, match[1])
+		}
+	}
+	return kinds
+}
+
+// runMarked runs steps one by one, and checks that those that take something away
+// are marked. It returns the kinds of the steps that ran.
+func (b *bed) runMarked(steps change.Plan, tolerant bool) map[string]bool {
+	b.t.Helper()
+	kinds := map[string]bool{}
+	env := &change.Env{ELBV2: b.shared()}
+	for _, step := range steps {
+		b.Gate().Reset()
+		if err := step.Do(b.t.Context(), env); err != nil && !tolerant {
+			b.t.Errorf("%s: %v", step, err)
+		}
+		kinds[step.Kind] = true
+		for call := range b.Writes() {
+			if removal(call) && !step.Removes {
+				b.t.Errorf("%s is made by a step that is not marked as one that removes: %s", call, step)
+			}
+		}
+	}
+	return kinds
+}
+
+// TestStepsThatRemoveAreMarked runs steps of every kind, also those that find
+// something else than what was observed.
+func TestStepsThatRemoveAreMarked(t *testing.T) {
+	t.Parallel()
+	covered := map[string]bool{}
+	run := func(b *bed, steps change.Plan, tolerant bool) {
+		t.Helper()
+		for kind := range b.runMarked(steps, tolerant) {
+			covered[kind] = true
+		}
+	}
+	b := newBed(t, sim.Options{})
+	one := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "one", Description: "one"})
+	two := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "two", Description: "two"})
+	b.groups = []plan.Ref{{ID: one}, {ID: two}}
+	model, _ := b.model(changedBefore())
+	before := b.observe(changedBefore())
+	run(b, Diff(model, before), false)
+
+	b.groups = []plan.Ref{{ID: one}}
+	b.nodes = append(b.nodes[1:], b.seed.AddNodes(1)...)
+	model, _ = b.model(changedAfter())
+	run(b, Diff(model, b.observe(changedAfter())), false)
+
+	other, _ := b.model(web(kubetest.LocalTraffic(32000), annotated(request.AnnotationAdditionalTags, "a=b"),
+		annotated(request.AnnotationSSLCert, certificate)))
+	b.group(other.Listeners[0].TargetGroup.Name, tagged(nil), nil)
+	run(b, Diff(other, before), true) // as if nothing existed
+	run(b, Diff(nil, b.observe(changedAfter())), false)
+
+	for _, kind := range stepKinds(t) {
+		if !covered[kind] {
+			t.Errorf("no step of kind %s ran", kind)
+		}
+	}
+}
+
+// A load balancer that exists with more security groups than its creation asks
+// for keeps them, as creating removes nothing.
+func TestAdoptedLoadBalancerKeepsItsSecurityGroups(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	one := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "one", Description: "one"})
+	two := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "two", Description: "two"})
+	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
+	b.groups = []plan.Ref{{ID: two}}
+	model, _ := b.model(svc)
+	steps := Diff(model, b.observe(svc))
+	b.groups = []plan.Ref{{ID: one}}
+	b.ensure(svc)
+	if err := steps.Additions().Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err == nil {
+		t.Error("there is no error, so that nothing removes the other security group")
+	}
+	if got := b.observe(svc).SecurityGroups(); len(got) != 2 {
+		t.Errorf("security groups are %v, want both", got)
+	}
+	b.groups = []plan.Ref{{ID: two}}
+	b.ensure(svc)
+	b.settled(svc)
+}
