@@ -153,16 +153,15 @@ func (r *bulkRun[T]) refuse(items []T, err error) []T {
 
 func (r *bulkRun[T]) isRefusal(err error) bool { return slices.Contains(r.Refused, client.Code(err)) }
 
-// isQuota reports whether there are too many items, not calls.
+// isQuota reports whether there are too many items.
 func (r *bulkRun[T]) isQuota(err error) bool {
+	return !r.isRefusal(err) && (slices.Contains(r.Quota, client.Code(err)) || isQuota(err))
+}
+
+// isQuota reports whether an error is about a quota for things, not for calls.
+func isQuota(err error) bool {
 	code := client.Code(err)
-	switch {
-	case errors.Is(err, apierr.ErrThrottled), r.isRefusal(err):
-		return false
-	case slices.Contains(r.Quota, code):
-		return true
-	}
-	return strings.HasPrefix(code, "TooMany") || strings.HasSuffix(code, "LimitExceeded")
+	return !errors.Is(err, apierr.ErrThrottled) && (strings.HasPrefix(code, "TooMany") || strings.HasSuffix(code, "LimitExceeded"))
 }
 
 // instanceIDs finds the IDs of instances in a text, idList several of them.

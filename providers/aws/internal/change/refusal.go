@@ -3,6 +3,7 @@ package change
 import (
 	"slices"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
@@ -15,6 +16,20 @@ const (
 	// balancer send to.
 	TargetQuotaExceeded service.Reason = "TargetQuotaExceeded"
 )
+
+// QuotaExceeded is the reason of warnings about parts of a load balancer that a
+// quota of AWS leaves no room for.
+const QuotaExceeded service.Reason = "LoadBalancerQuotaExceeded"
+
+// WarnOfQuota warns the user of a part of a load balancer that it does not get, if
+// an error is about a quota. It returns the error.
+func (e *Env) WarnOfQuota(balancer, part string, err error) error {
+	if isQuota(err) {
+		e.Warn(service.Warn(QuotaExceeded, "Load balancer %s has no %s, which exceeds a quota of AWS (%s: %s)",
+			balancer, part, client.Code(err), message(err)))
+	}
+	return err
+}
 
 // Refusal is instances that a load balancer cannot send to, because AWS does not
 // accept them.

@@ -8,7 +8,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// listenerLimit is how many listeners a load balancer can have by default, see
+// listenerLimit is how many listeners a load balancer can have in each account. Some
+// can have more, see
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/elb-limits.html
 const listenerLimit = 100
 
@@ -74,7 +75,7 @@ func (m *Model) listeners(lb *LoadBalancer) listenerPlan {
 		s.backend = lb.BackendPolicies
 		out.steps = append(out.steps, s.step().Removal().Isolate())
 	}
-	out.steps = append(out.steps, m.renew(missing, stale, len(lb.Listeners))...)
+	out.steps = append(out.steps, m.renew(missing, stale, lb)...)
 	out.there = slices.Collect(maps.Values(have))
 	return out
 }
@@ -88,19 +89,21 @@ func byPort(list []Listener) map[int32]Listener {
 }
 
 // renew plans to create the listeners that are missing, and then to delete those
-// that are stale; in the other order if there is no room for both.
-func (m *Model) renew(missing, stale []Listener, count int) change.Plan {
-	var create, remove change.Plan
+// that are stale. If there may be no room for both, AWS decides: what it refuses
+// takes the place of the stale ones.
+func (m *Model) renew(missing, stale []Listener, lb *LoadBalancer) change.Plan {
+	var steps change.Plan
 	if len(missing) > 0 {
-		create = change.Plan{createListeners(m.Name, missing).Isolate()}
+		create := createListeners(m.Name, missing)
+		if len(stale) > 0 && len(lb.Listeners)+len(missing) > listenerLimit {
+			create = inPlaceOf(swap{name: m.Name, old: stale, new: missing, backend: lb.BackendPolicies}, create)
+		}
+		steps = append(steps, create.Isolate())
 	}
 	if len(stale) > 0 {
-		remove = change.Plan{deleteListeners(m.Name, ports(stale))}
+		steps = append(steps, deleteListeners(m.Name, ports(stale)))
 	}
-	if count+len(missing) > listenerLimit {
-		return append(remove, create...)
-	}
-	return append(create, remove...)
+	return steps
 }
 
 // ports are the front ports of listeners, sorted.

@@ -261,19 +261,54 @@ func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
 	b.settled(after)
 }
 
+// TestPortsChangeWhenThereIsNoRoom has more listeners than every account can have,
+// before and after.
 func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 	t.Parallel()
-	m, lb := &Model{Name: lbName}, &LoadBalancer{Name: lbName}
-	for port := range int32(listenerLimit) {
-		m.Listeners = append(m.Listeners, Listener{Port: 1000 + port, Protocol: "TCP", InstanceProtocol: "TCP", InstancePort: 31000 + port})
-		lb.Listeners = append(lb.Listeners, Listener{Port: 2000 + port, Protocol: "TCP", InstanceProtocol: "TCP", InstancePort: 32000 + port})
+	for name, c := range map[string]struct {
+		reason string
+		quota  int
+		writes []string
+	}{
+		"default quota": {
+			reason: "the new ones take the place of the old ones",
+			writes: []string{
+				"elb.CreateLoadBalancerListeners", "elb.DeleteLoadBalancerListeners",
+				"elb.CreateLoadBalancerListeners", "elb.DeleteLoadBalancerListeners", "elb.ConfigureHealthCheck",
+			},
+		},
+		"raised quota": {
+			reason: "the new ones come first", quota: 2 * listenerLimit,
+			writes: []string{"elb.CreateLoadBalancerListeners", "elb.DeleteLoadBalancerListeners", "elb.ConfigureHealthCheck"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.ensure(many(1000))
+			b.settle()
+			b.SetQuotas(sim.Quotas{ClassicListeners: c.quota})
+			b.Gate().Reset()
+			b.ensure(many(2000))
+			var writes []string
+			for _, call := range b.Gate().History() {
+				if sim.Mutating(call.Op) {
+					writes = append(writes, call.Op)
+				}
+			}
+			if diff := cmp.Diff(c.writes, writes); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+			b.settled(many(2000))
+		})
 	}
-	if steps := Diff(m, lb); steps[0].Kind != "DeleteLoadBalancerListeners" {
-		t.Errorf("AWS refuses more listeners: %s", steps[0])
+}
+
+// many is a Service with as many ports as every account can have.
+func many(first int32) *v1.Service {
+	options := make([]kubetest.ServiceOption, 0, listenerLimit)
+	for i := range int32(listenerLimit) {
+		options = append(options, kubetest.Port(v1.ProtocolTCP, first+i))
 	}
-	m.Listeners = m.Listeners[:1]
-	lb.Listeners = lb.Listeners[:2]
-	if steps := Diff(m, lb); steps[0].Kind != "CreateLoadBalancerListeners" || steps[1].Kind != "DeleteLoadBalancerListeners" {
-		t.Errorf("with room the old ones go last:\n%s", steps)
-	}
+	return web(options...)
 }

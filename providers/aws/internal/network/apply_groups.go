@@ -25,7 +25,8 @@ func createTargetGroup(m *Model, group TargetGroup, balancer plan.Ref) change.St
 	text := fmt.Sprintf("create target group %s for %s port %d, health check %s, tags %s",
 		group.Name, group.Protocol, group.Port, group.HealthCheck, plan.Pairs(m.Tags))
 	return plan.NewStep("CreateTargetGroup", text, func(ctx context.Context, env *change.Env) error {
-		return makeTargetGroup(ctx, env, m, group, balancer)
+		part := fmt.Sprintf("target group for node port %d", group.Port)
+		return env.WarnOfQuota(m.Name, part, makeTargetGroup(ctx, env, m, group, balancer))
 	})
 }
 

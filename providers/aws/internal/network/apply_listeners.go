@@ -37,9 +37,12 @@ func createListener(l connected, tags map[string]string) change.Step {
 	text := fmt.Sprintf("create listener %s to %s%s, tags %s",
 		listenerName(l.balancer.name, l.Port, l.Protocol), l.group.name, l.tls(), plan.Pairs(tags))
 	return plan.NewStep("CreateListener", text, func(ctx context.Context, env *change.Env) error {
-		return makeListener(ctx, env, l, tags)
+		return env.WarnOfQuota(l.balancer.name, l.title(), makeListener(ctx, env, l, tags))
 	})
 }
+
+// title is what warnings call a listener.
+func (l connected) title() string { return fmt.Sprintf("listener %d/%s", l.Port, l.Protocol) }
 
 func makeListener(ctx context.Context, env *change.Env, l connected, tags map[string]string) error {
 	balancer, err := env.IDs.Resolve(l.balancer.ref)

@@ -2,6 +2,7 @@ package network
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
@@ -28,12 +29,11 @@ func Diff(m *Model, o *Observed) change.Plan {
 	d := newDiffer(m, o)
 	d.balancer()
 	stale := d.staleListeners()
-	without := min(d.excess(), len(stale))
-	d.deleteListeners(stale[:without])
+	d.stale = slices.Clone(stale)
 	for _, listener := range m.Listeners {
 		d.port(listener)
 	}
-	d.deleteListeners(stale[without:])
+	d.deleteListeners(stale)
 	d.attributes()
 	d.removeGroups()
 	d.tagBalancer()
@@ -69,7 +69,10 @@ type differ struct {
 	byName map[string]GroupState
 	// kept are the names of target groups that stay.
 	kept map[string]bool
-	plan change.Plan
+	// stale are the listeners that are not wanted, and in whose place none of the
+	// new ones is to come yet.
+	stale []ListenerState
+	plan  change.Plan
 }
 
 func newDiffer(m *Model, o *Observed) *differ {

@@ -7,10 +7,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// listenerLimit is how many listeners a load balancer can have by default, see
-// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-limits.html
-const listenerLimit = 50
-
 // backend is a target group as a listener needs it.
 type backend struct {
 	named
@@ -31,7 +27,7 @@ func (d *differ) port(want Listener) {
 	next := connected{Listener: want, balancer: d.self, group: group.named, needs: group.needs}
 	switch {
 	case !exists:
-		d.addIsolated(createListener(next, d.model.Tags))
+		d.createListener(next)
 		d.register(group, false)
 	case group.ref.ID == "" || seen.TargetGroup != group.ref.ID:
 		first, rest := d.inheriting(group.missing, seen)
@@ -128,16 +124,19 @@ func (d *differ) staleListeners() []ListenerState {
 	return stale
 }
 
-// excess returns how many listeners must be deleted before all new ones fit.
-func (d *differ) excess() int {
-	count := len(d.listeners())
-	for _, want := range d.model.Listeners {
-		if _, exists := d.current(want); !exists {
-			count++
-		}
+// createListener plans to create a listener. If there is no room for it, it takes
+// the place of one that is not wanted, each of another one.
+func (d *differ) createListener(next connected) {
+	step := createListener(next, d.model.Tags)
+	if i := slices.IndexFunc(d.stale, ListenerState.restorable); i >= 0 {
+		step = inPlaceOf(d.stale[i], step, next, d.model.Tags)
+		d.stale = slices.Delete(d.stale, i, i+1)
 	}
-	return max(0, count-listenerLimit)
+	d.addIsolated(step)
 }
+
+// restorable reports whether all is known that a listener is created with.
+func (s ListenerState) restorable() bool { return s.TargetGroup != "" }
 
 func (d *differ) deleteListeners(stale []ListenerState) {
 	for _, seen := range stale {

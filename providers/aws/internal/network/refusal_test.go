@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -174,38 +173,6 @@ func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
 	b.settled(after)
 	if got := len(b.network().Listeners); got != 1 {
 		t.Errorf("%d listeners, want 1", got)
-	}
-}
-
-// TestPortsChangeWhenThereIsNoRoom has as many listeners as AWS permits, all of
-// which are to move to other ports.
-func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
-	t.Parallel()
-	m, o := &Model{Name: lbName}, &Observed{Name: lbName, LoadBalancer: &LoadBalancer{ARN: "arn"}}
-	for port := range int32(listenerLimit) {
-		name := "group-" + strconv.Itoa(int(port))
-		m.Listeners = append(m.Listeners, Listener{Port: 1000 + port, Protocol: "TCP", TargetGroup: TargetGroup{Name: name}})
-		o.LoadBalancer.Listeners = append(o.LoadBalancer.Listeners, ListenerState{ARN: name, Port: 2000 + port, Protocol: "TCP"})
-	}
-	count := listenerLimit
-	for _, step := range Diff(m, o) {
-		switch step.Kind {
-		case "CreateListener":
-			count++
-		case "DeleteListener":
-			count--
-		}
-		if count > listenerLimit {
-			t.Fatalf("AWS refuses: %s", step)
-		}
-	}
-	if count != listenerLimit {
-		t.Errorf("%d listeners in the end", count)
-	}
-	m.Listeners = m.Listeners[:1]
-	steps := Diff(m, &Observed{Name: lbName, LoadBalancer: &LoadBalancer{ARN: "arn", Listeners: o.LoadBalancer.Listeners[:2]}})
-	if last := steps[len(steps)-1]; last.Kind != "DeleteListener" || steps[0].Kind == "DeleteListener" {
-		t.Errorf("with room the old ones go last:\n%s", steps)
 	}
 }
 

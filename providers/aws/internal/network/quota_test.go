@@ -1,0 +1,158 @@
+package network
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// ofListeners returns the calls that create and delete listeners, in order.
+func (b *bed) ofListeners() []string {
+	var calls []string
+	for _, call := range b.Gate().History() {
+		if call.Op == "elbv2.CreateListener" || call.Op == "elbv2.DeleteListener" {
+			calls = append(calls, strings.TrimPrefix(call.Op, "elbv2."))
+		}
+	}
+	return calls
+}
+
+func ports(list ...int32) *v1.Service {
+	options := make([]kubetest.ServiceOption, 0, len(list))
+	for _, port := range list {
+		options = append(options, kubetest.Port(v1.ProtocolTCP, port))
+	}
+	return web(options...)
+}
+
+// Whether there is room for new listeners is only known when AWS refuses one. Then
+// they take the place of those that are not wanted, and of no other.
+func TestPortsChangeAtTheQuotaOfListeners(t *testing.T) {
+	t.Parallel()
+	create, remove := "CreateListener", "DeleteListener"
+	for name, c := range map[string]struct {
+		reason        string
+		quota         int
+		before, after *v1.Service
+		calls         []string
+	}{
+		"room for all": {
+			reason: "the new ones come first", quota: 4, before: ports(81, 443), after: ports(8080, 8443),
+			calls: []string{create, create, remove, remove},
+		},
+		"room for one": {
+			reason: "only the last one takes the place of another", quota: 3, before: ports(81, 443), after: ports(8080, 8443),
+			calls: []string{create, create, remove, create, remove, remove},
+		},
+		"no room": {
+			reason: "each one takes the place of another", quota: 2, before: ports(81, 443), after: ports(8080, 8443),
+			calls: []string{create, remove, create, create, remove, create, remove, remove},
+		},
+		"no room for one": {
+			reason: "the wanted one stays", quota: 2, before: ports(81, 443), after: ports(443, 8443),
+			calls: []string{create, remove, create, remove},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			b.ensure(c.before)
+			kept := b.listener(443).ARN
+			b.SetQuotas(sim.Quotas{Listeners: c.quota})
+			b.Gate().Reset()
+			env := b.ensure(c.after)
+			if diff := cmp.Diff(c.calls, b.ofListeners()); diff != "" {
+				t.Errorf("%s: calls, -want +got:\n%s", c.reason, diff)
+			}
+			if warnings := env.Warnings(); len(warnings) > 0 {
+				t.Errorf("warnings are %v", warnings)
+			}
+			b.settled(c.after)
+			if c.after.Spec.Ports[0].Port == 443 && b.listener(443).ARN != kept {
+				t.Error("a wanted listener was created again")
+			}
+		})
+	}
+}
+
+// A listener that AWS refuses after another one made room for it leaves that one
+// serving.
+func TestListenerThatMadeRoomIsRestored(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.ensure(ports(443))
+	b.SetQuotas(sim.Quotas{Listeners: 1})
+	b.Gate().Break("elbv2.CreateListener", front.Nth(2), sim.Error(http.StatusBadRequest, "CertificateNotFound", "there is none"))
+	if _, err := b.tryEnsure(ports(8443)); err == nil || !strings.Contains(err.Error(), "CertificateNotFound") {
+		t.Errorf("error is %v", err)
+	}
+	if got := b.behind(443); len(got) != len(b.nodes) {
+		t.Errorf("the old port has the targets %v", got)
+	}
+	b.ensure(ports(8443))
+	b.settled(ports(8443))
+}
+
+// No listener is deleted to make room in a run that must not remove anything.
+func TestAdditionsMakeNoRoom(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, sim.Options{})
+	b.ensure(ports(443))
+	b.SetQuotas(sim.Quotas{Listeners: 1})
+	model, _ := b.model(ports(8443))
+	env := &change.Env{ELBV2: b.shared()}
+	if err := Diff(model, b.observe(ports(8443))).Additions().Apply(t.Context(), env, nil); err == nil {
+		t.Error("there is no error")
+	}
+	if got := b.behind(443); len(got) != len(b.nodes) {
+		t.Errorf("the old port has the targets %v", got)
+	}
+}
+
+// A quota leaves out what exceeds it, with a warning that names it.
+func TestQuotasLeaveOutWhatExceedsThem(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		quotas sim.Quotas
+		code   string
+		part   string
+	}{
+		"listeners":     {quotas: sim.Quotas{Listeners: 2}, code: "TooManyListeners", part: "listener 8443/TCP"},
+		"target groups": {quotas: sim.Quotas{TargetGroups: 2}, code: "TooManyTargetGroups", part: "target group for node port 38443"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, sim.Options{})
+			b.SetQuotas(c.quotas)
+			svc := ports(81, 443, 8443)
+			env, err := b.tryEnsure(svc)
+			if err == nil || !strings.Contains(err.Error(), c.code) {
+				t.Errorf("error is %v", err)
+			}
+			warnings := env.Warnings()
+			if len(warnings) != 1 || warnings[0].Reason != change.QuotaExceeded ||
+				!strings.Contains(warnings[0].Message, c.part) || !strings.Contains(warnings[0].Message, c.code) {
+				t.Errorf("one warning names the quota and what exceeds it: %v", warnings)
+			}
+			for _, port := range []int32{81, 443} {
+				if got := b.behind(port); len(got) != len(b.nodes) {
+					t.Errorf("port %d has the targets %v", port, got)
+				}
+			}
+			b.SetQuotas(sim.Quotas{})
+			b.ensure(svc)
+			b.settled(svc)
+			if got := len(b.network().Listeners); got != 3 {
+				t.Errorf("%d listeners after the quota was raised, want 3", got)
+			}
+		})
+	}
+}
