@@ -107,8 +107,7 @@ func (d *desired) buildNetwork(t task, o *observed, f request.Facts) error {
 		return err
 	}
 	d.Network = model
-	_, skipped := t.request.Instances(f)
-	d.Warnings = slices.Concat(warnings, network.Fixed(model, o.Network), skipped, d.Warnings)
+	d.Warnings = slices.Concat(warnings, network.Fixed(model, o.Network), d.Warnings)
 	traffic := securitygroup.Traffic{
 		LoadBalancer:     t.request.Name,
 		Transport:        model.Listeners[0].Transport(),

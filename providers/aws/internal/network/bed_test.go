@@ -170,7 +170,7 @@ func (b *bed) facts() request.Facts {
 func running(ids ...string) map[string]*inventory.Instance {
 	instances := map[string]*inventory.Instance{}
 	for _, id := range ids {
-		instances[id] = &inventory.Instance{ID: id, State: types.InstanceStateNameRunning}
+		instances[id] = &inventory.Instance{ID: id, State: types.InstanceStateNameRunning, Tags: cluster.ID{Name: clusterID}.Tags()}
 	}
 	return instances
 }

@@ -3,6 +3,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +42,7 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	instances, _ := r.Instances(f)
+	instances, skipped := r.Instances(f)
 	model := &Model{
 		Name:     r.Name,
 		Service:  r.Service,
@@ -62,7 +63,7 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 		Targets:        instances.Registered,
 		Resting:        instances.Kept,
 	}
-	return model, append(useless(r, f.Config, check), model.unfit()...), nil
+	return model, slices.Concat(useless(r, f.Config, check), model.unfit(), skipped), nil
 }
 
 // mappings puts addresses to subnets, by position. Where nobody chose subnets the

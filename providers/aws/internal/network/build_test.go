@@ -116,10 +116,12 @@ func TestBuildListeners(t *testing.T) {
 func TestBuildModel(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		reason  string
-		change  func(*request.Request, *request.Facts)
-		want    func(*Model)
-		warning []string
+		reason string
+		change func(*request.Request, *request.Facts)
+		want   func(*Model)
+		// warnings are the reasons of warnings.
+		warnings []string
+		warning  []string
 	}{
 		"base": {
 			reason: "§3 tags, §11 attributes",
@@ -196,9 +198,12 @@ func TestBuildModel(t *testing.T) {
 				for _, id := range []string{"i-1", "i-stopped", "i-unknown"} {
 					r.Targets = append(r.Targets, request.Target{InstanceID: id})
 				}
-				f.Targets["i-stopped"] = &inventory.Instance{ID: "i-stopped", State: types.InstanceStateNameStopped}
+				f.Targets["i-stopped"] = &inventory.Instance{
+					ID: "i-stopped", State: types.InstanceStateNameStopped, Tags: f.Config.Cluster.Tags(),
+				}
 			},
-			want: func(m *Model) { m.Resting = []string{"i-stopped"} },
+			want:     func(m *Model) { m.Resting = []string{"i-stopped"} },
+			warnings: []string{string(request.NodeSkipped), string(request.NodeSkipped)},
 		},
 		"internal": {
 			reason: "§8",
@@ -225,8 +230,8 @@ func TestBuildModel(t *testing.T) {
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Model{}, "Listeners")); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
 			}
-			if len(warnings) > 0 {
-				t.Errorf("%s: warnings %v", c.reason, warnings)
+			if diff := cmp.Diff(c.warnings, reasons(warnings)); diff != "" {
+				t.Errorf("%s: warnings, -want +got:\n%s", c.reason, diff)
 			}
 		})
 	}

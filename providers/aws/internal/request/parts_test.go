@@ -148,7 +148,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-func TestRegistrable(t *testing.T) {
+func TestInstances(t *testing.T) {
 	t.Parallel()
 
 	id := cluster.ID{Name: "demo"}
@@ -166,8 +166,8 @@ func TestRegistrable(t *testing.T) {
 		nodes = append(nodes, kubetest.Node("n"+i, kubetest.ProviderID("aws:///z/i-"+i)))
 	}
 	r, _ := must(t, web(), request.Config{}, nodes...)
-	got, warnings := r.Registrable(facts, func(state types.InstanceStateName) bool { return state == "running" })
-	if diff := cmp.Diff([]string{"i-1", "i-5"}, got); diff != "" {
+	got, warnings := r.Instances(facts)
+	if diff := cmp.Diff(request.Instances{Registered: []string{"i-1", "i-5"}, Kept: []string{"i-2"}}, got); diff != "" {
 		t.Errorf("§8 targets: -want +got:\n%s", diff)
 	}
 	want := []service.Warning{

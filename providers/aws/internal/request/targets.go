@@ -97,47 +97,31 @@ func (i Instances) Keep(ids []string) Instances {
 	return out
 }
 
-// Instances returns the instances behind the load balancer. AWS refuses all of a
-// list for one that is not running. Nodes whose instances are not registered are
-// warnings.
+// Instances returns the instances behind the load balancer: those that EC2 knows and
+// that are of this cluster. AWS refuses all of a list for one that is not running.
+// Nodes whose instances are not registered are warnings.
 func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
 	var list Instances
+	var unknown, unfit []string
 	for _, target := range r.Targets {
 		instance := facts.Targets[target.InstanceID]
-		if instance == nil {
+		if instance == nil || !facts.Config.Cluster.Member(instance.Tags) {
+			unknown = append(unknown, target.NodeName)
 			continue
 		}
 		switch instance.State {
 		case types.InstanceStateNameRunning:
 			list.Registered = append(list.Registered, target.InstanceID)
+			continue
 		case types.InstanceStateNameShuttingDown, types.InstanceStateNameTerminated:
 		default:
 			list.Kept = append(list.Kept, target.InstanceID)
 		}
+		unfit = append(unfit, target.NodeName)
 	}
 	list.Registered, list.Kept = plan.Sorted(list.Registered), plan.Sorted(list.Kept)
-	_, skipped := r.Registrable(facts, func(state types.InstanceStateName) bool { return state == types.InstanceStateNameRunning })
-	return list, skipped
-}
-
-// Registrable are the IDs of the targets that can be registered, sorted: those
-// that EC2 knows, that are of this cluster, and whose state may be. The others
-// are warnings.
-func (r *Request) Registrable(facts Facts, may func(types.InstanceStateName) bool) ([]string, []service.Warning) {
-	var ids, unknown, unfit []string
-	for _, target := range r.Targets {
-		instance := facts.Targets[target.InstanceID]
-		switch {
-		case instance == nil || !facts.Config.Cluster.Member(instance.Tags):
-			unknown = append(unknown, target.NodeName)
-		case !may(instance.State):
-			unfit = append(unfit, target.NodeName)
-		default:
-			ids = append(ids, target.InstanceID)
-		}
-	}
 	warnings := skipped(unknown, "EC2 has no instance of this cluster for them")
-	return ids, append(warnings, skipped(unfit, "the state of their instances does not allow it")...)
+	return list, append(warnings, skipped(unfit, "the state of their instances does not allow it")...)
 }
 
 // skipped is the warning about Nodes that get no traffic, none without Nodes.
