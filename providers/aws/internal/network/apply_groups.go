@@ -143,7 +143,7 @@ func modifyGroupAttributes(group named, values map[string]string) change.Step {
 // How long a deleted load balancer may hold its target groups, and how often to
 // try again.
 const (
-	patience      = 5 * time.Second
+	patience      = 10 * time.Second
 	askWhileInUse = 2 * time.Second
 )
 
