@@ -68,6 +68,8 @@ type stage struct {
 	nodes []*v1.Node
 	// constants are the answers that never change.
 	constants tape
+	// decoded are the responses that were decoded before.
+	decoded responses
 }
 
 // hasty is how clients behave that do not wait before they try again.
@@ -110,27 +112,22 @@ func newStage(t testing.TB, d dials) *stage {
 func (s *stage) options() sim.Options {
 	options := small
 	options.Clock = s.clock
-	delays := sim.TypicalDelays()
-	delays.SecurityGroups = 0 // the creation of a load balancer does not wait for its group
-	options.Delays = &delays
 	return options
 }
 
 // reach makes what clients are made from.
 func (s *stage) reach() {
 	s.t.Helper()
-	options := client.Options{Tuning: hasty, Middleware: []func(*middleware.Stack) error{func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("projector", s.project), middleware.After)
-	}}}
-	for _, service := range []client.Service{client.ServiceEC2, client.ServiceELB, client.ServiceELBV2} {
-		options.Overrides = append(options.Overrides, client.Override{Service: service, Region: s.Region(), URL: s.URL()})
-	}
+	options := client.Options{Tuning: hasty, Middleware: []func(*middleware.Stack) error{
+		s.ServeDirectly, // connections are much of the CPU time of a call
+		s.decoded.add,
+		func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("projector", s.project), middleware.After)
+		},
+	}}
 	var err error
 	s.base, err = client.Load(context.Background(), options)
 	s.must(err)
-	clients, err := s.base.In(context.Background(), s.Region())
-	s.must(err)
-	s.t.Cleanup(clients.Close) // which have all connections in common
 }
 
 // project has a call pass the projector.
@@ -253,7 +250,9 @@ func (s *stage) provider(p *projector, settings ...func(*loadBalancerConfig)) *l
 		Settings: request.Config{Cluster: id, VPC: s.seed.VPC, SharedProbePort: 10256, SharedProbePath: "/healthz"},
 		EC2:      clients.EC2, ELB: clients.ELB, ELBV2: clients.ELBV2,
 		Network: vpc.NewNetwork(clients.EC2, s.seed.VPC, vpc.NewZones(clients.EC2)),
-		Tuning:  loadBalancerTuning{Wait: change.Wait{Interval: 4 * time.Millisecond, Limit: 200 * time.Millisecond}},
+		// Each poll takes a second of the region's clock. The limit is for a machine
+		// that is busy otherwise.
+		Tuning: loadBalancerTuning{Wait: change.Wait{Interval: time.Millisecond, Limit: 20 * time.Second}},
 	}
 	for _, set := range append([]func(*loadBalancerConfig){s.dials.set}, settings...) {
 		set(&config)

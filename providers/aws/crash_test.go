@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -314,7 +315,7 @@ func (p *play) remove(what string) *loadBalancer {
 // shared.
 func (p *play) unaltered() {
 	p.t.Helper()
-	if names := append(p.tape.altered(), p.constants.altered()...); len(names) > 0 {
+	if names := slices.Concat(p.tape.altered(), p.constants.altered(), p.decoded.altered()); len(names) > 0 {
 		p.t.Errorf("somebody writes to answers of %v", names)
 	}
 }
