@@ -4,8 +4,10 @@ import (
 	"context"
 	"maps"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
@@ -38,6 +40,8 @@ type balanced struct {
 	nodes  []*v1.Node
 	ids    []string
 	events *record.FakeRecorder
+	// slow is that operations take their time, which is virtual.
+	slow bool
 }
 
 // balance makes the region, with settings that differ from the usual ones. It
@@ -58,15 +62,25 @@ func balanceIn(r *region, settings ...func(*loadBalancerConfig)) *balanced {
 	return b
 }
 
+// inSlowRegion runs a test in virtual time, in a region whose operations take as
+// long as on AWS until they have all their effect.
+func inSlowRegion(t *testing.T, test func(*balanced), settings ...func(*loadBalancerConfig)) {
+	t.Helper()
+	r := newRegion(t, sim.Options{DisableThrottling: true, Delays: new(sim.TypicalDelays())})
+	synctest.Test(t, func(t *testing.T) {
+		b := balanceIn(r.in(t), append(settings, productionWaits)...)
+		b.slow = true
+		test(b)
+	})
+}
+
 // controller makes a load balancer controller that knows nothing yet, as after a
 // restart.
 func (b *balanced) controller(settings ...func(*loadBalancerConfig)) *loadBalancer {
 	b.t.Helper()
-	var overrides []client.Override
-	for _, service := range []client.Service{client.ServiceEC2, client.ServiceELB, client.ServiceELBV2} {
-		overrides = append(overrides, client.Override{Service: service, Region: b.Region(), URL: b.URL()})
-	}
-	base, err := client.Load(context.Background(), client.Options{Overrides: overrides, Tuning: impatient})
+	base, err := client.Load(context.Background(), client.Options{
+		Tuning: impatient, Middleware: []func(*middleware.Stack) error{b.ServeDirectly},
+	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -74,7 +88,6 @@ func (b *balanced) controller(settings ...func(*loadBalancerConfig)) *loadBalanc
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.t.Cleanup(clients.Close)
 	id := cluster.ID{Name: demo}
 	config := loadBalancerConfig{
 		Settings: request.Config{Cluster: id, VPC: b.seed.VPC, SharedProbePort: 10256, SharedProbePath: "/healthz"},
@@ -92,9 +105,10 @@ func (b *balanced) controller(settings ...func(*loadBalancerConfig)) *loadBalanc
 }
 
 // The settings that tests are about.
-func managedGroups(c *loadBalancerConfig) { c.Settings.ManagedNetworkGroups = true }
-func leaveNodes(c *loadBalancerConfig)    { c.Settings.LeaveNodeSecurityGroups = true }
-func sharedProbe(c *loadBalancerConfig)   { c.Settings.SharedProbe = true }
+func managedGroups(c *loadBalancerConfig)   { c.Settings.ManagedNetworkGroups = true }
+func leaveNodes(c *loadBalancerConfig)      { c.Settings.LeaveNodeSecurityGroups = true }
+func sharedProbe(c *loadBalancerConfig)     { c.Settings.SharedProbe = true }
+func productionWaits(c *loadBalancerConfig) { c.Tuning = loadBalancerTuning{} }
 
 func configuredGroup(id string) func(*loadBalancerConfig) {
 	return func(c *loadBalancerConfig) { c.Settings.ClassicSecurityGroup = id }
@@ -155,9 +169,19 @@ func (b *balanced) ensure(svc *v1.Service) string {
 	return status.Ingress[0].Hostname
 }
 
+// remove deletes the load balancer as the service controller does, which tries
+// again later if something is in use.
 func (b *balanced) remove(svc *v1.Service) {
 	b.t.Helper()
-	if err := b.lb.EnsureLoadBalancerDeleted(b.t.Context(), flagged, svc); err != nil {
+	err := b.lb.EnsureLoadBalancerDeleted(b.t.Context(), flagged, svc)
+	for range 3 {
+		if !b.slow || !notReady(err) {
+			break
+		}
+		time.Sleep(retryTime)
+		err = b.lb.EnsureLoadBalancerDeleted(b.t.Context(), flagged, svc)
+	}
+	if err != nil {
 		b.t.Fatal(err)
 	}
 }
