@@ -17,7 +17,7 @@ RELEASE := env CGO_ENABLED=0 go build -trimpath
 CHECK := -race
 # What is too much for the race detector, which gets a sample of it. Without a
 # list of packages the closing lines of the tests are printed.
-EXHAUSTIVE := env CGO_ENABLED=0 go test -C providers/aws -trimpath
+EXHAUSTIVE := env CGO_ENABLED=0 go test -C providers/aws -trimpath -timeout 30m -run '^TestCrash|^TestCostOf(Many|500)'
 
 export KEEP
 
@@ -41,7 +41,7 @@ tools: ## Build kube-apiserver, kubectl and etcd, once per machine
 test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
 	go test $(CHECK) -timeout 30m ./...
-	@$(PROGRESS) "exploring every crash of a load balancer" $(EXHAUSTIVE) -timeout 30m -run '^TestCrash'
+	@$(PROGRESS) "exploring every crash and the cost of many load balancers" $(EXHAUSTIVE)
 	cd tools/image && go test $(CHECK) ./...
 
 e2e: tools bin/e2e/$(BINARY) ## Run the end-to-end tests alone

@@ -3,10 +3,13 @@ package aws
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +38,27 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	// Encoding requests and responses makes much garbage; memory is cheaper here.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	status := m.Run()
+	if err := printCPUTime(os.Stdout); err != nil {
+		panic(err)
+	}
+	os.Exit(status)
+}
+
+// printCPUTime prints what the tests cost. Go shows it without -v if the tests run
+// without a list of packages.
+func printCPUTime(w io.Writer) error {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return err
+	}
+	cpu := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	_, err := fmt.Fprintf(w, "CPU time of the tests of this package: %s\n", cpu.Round(time.Second))
+	return err
 }
 
 const demo = "demo"
