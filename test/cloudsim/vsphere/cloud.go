@@ -1,8 +1,11 @@
 package vsphere
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+
+	"k8s.io/utils/clock"
 )
 
 // Cloud is a running fleet of simulated vCenters.
@@ -16,14 +19,34 @@ func Start(spec Spec) (*Cloud, error) {
 		return nil, err
 	}
 	cloud := &Cloud{}
+	directories := spec.directories()
 	for i := range spec.VCenters {
-		v, err := startVCenter(spec.VCenters[i])
+		v, err := startVCenter(spec.VCenters[i], directories[spec.VCenters[i].Name])
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("start vcenter %q: %w", spec.VCenters[i].Name, err), cloud.Close())
 		}
 		cloud.vcenters = append(cloud.vcenters, v)
 	}
 	return cloud, nil
+}
+
+// directories returns the directory of each vCenter by its name.
+func (s *Spec) directories() map[string]*directory {
+	var c clock.PassiveClock = clock.RealClock{}
+	if s.Clock != nil {
+		c = s.Clock
+	}
+	byName := make(map[string]*directory)
+	for i := range s.VCenters {
+		v := &s.VCenters[i]
+		byName[v.Name] = newDirectory(cmp.Or(v.User, defaultUser), cmp.Or(v.Password, defaultPassword), c)
+	}
+	for _, group := range s.Linked {
+		for _, name := range group {
+			byName[name] = byName[group[0]]
+		}
+	}
+	return byName
 }
 
 // Close stops all vCenters and waits for the calls in progress.

@@ -49,7 +49,12 @@
 //   - Wrong credentials are refused, idle sessions end (a long poll keeps its
 //     session busy), and all sessions with their collectors, filters and views can
 //     be listed.
-//   - Several vCenters share nothing. Managed object references repeat from one
+//   - Five logins with a wrong password within three minutes lock the account for
+//     five minutes, for every client: see [VCenter.Lockouts].
+//   - The REST API goes down and up by itself ([VCenter.RESTDown]), has an idle
+//     timeout of its own, and refuses the 551st session of the account.
+//   - Several vCenters share nothing, except the directory of those in
+//     [Spec.Linked]. Managed object references repeat from one
 //     to the next, as they do in life; UUIDs do not.
 //   - Every call is atomic, the tasks it starts included.
 //

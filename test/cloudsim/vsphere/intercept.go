@@ -62,7 +62,7 @@ func (v *VCenter) detach(ctx *simulator.Context) {
 	clone := *ctx.Session
 	clone.Registry = simulator.NewRegistry()
 	if clone.UserName == "" { // asked for by the shared session endpoint
-		clone.UserName, clone.FullName = v.user, v.user
+		clone.UserName, clone.FullName = v.directory.user, v.directory.user
 	}
 	ctx.Session = &clone
 }

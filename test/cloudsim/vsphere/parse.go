@@ -66,10 +66,30 @@ func (s *Spec) Validate() error {
 			problems = append(problems, fmt.Errorf("vcenter %q: %w", vc.Name, err))
 		}
 	}
+	problems = append(problems, s.validateLinked(seen))
 	if err := errors.Join(problems...); err != nil {
 		return fmt.Errorf("check vSphere spec: %w", err)
 	}
 	return nil
+}
+
+// validateLinked reports groups of one or none, and names that do not exist or
+// are linked twice.
+func (s *Spec) validateLinked(vcenters names) error {
+	var problems []error
+	linked := make(names)
+	for _, group := range s.Linked {
+		if len(group) < 2 {
+			problems = append(problems, fmt.Errorf("linked %q: want two vcenters or more", group))
+		}
+		for _, name := range group {
+			if _, ok := vcenters[name]; !ok {
+				problems = append(problems, fmt.Errorf("linked vcenter %q does not exist", name))
+			}
+			problems = append(problems, linked.add("linked vcenter", name))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 func (v *VCenterSpec) validate() error {
@@ -77,8 +97,8 @@ func (v *VCenterSpec) validate() error {
 	if (v.CertFile == "") != (v.KeyFile == "") {
 		problems = append(problems, errors.New("certFile and keyFile need each other"))
 	}
-	if v.SessionTimeout < 0 || v.Latency < 0 {
-		problems = append(problems, errors.New("sessionTimeout and latency must not be negative"))
+	if v.SessionTimeout < 0 || v.RESTSessionTimeout < 0 || v.Latency < 0 {
+		problems = append(problems, errors.New("sessionTimeout, restSessionTimeout and latency must not be negative"))
 	}
 	seen := make(names)
 	for i := range v.Datacenters {

@@ -60,6 +60,9 @@ func (v *VCenter) apply(r *http.Request, call front.Call) *httptest.ResponseReco
 		v.sessions.share(r)
 	}
 	answer := httptest.NewRecorder()
+	if v.refuseREST(answer, r, call) {
+		return answer
+	}
 	v.mux.ServeHTTP(answer, r)
 	v.feed.finishTasks()
 	v.sessions.after(call, answer)

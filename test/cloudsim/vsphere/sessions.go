@@ -79,7 +79,7 @@ func restSessions(handler http.Handler) map[string]*rest.Session {
 
 // validLogin is vcsim's hook for SOAP and REST logins. It runs inside a call.
 func (s *sessions) validLogin(login *types.Login) bool {
-	return strings.EqualFold(login.UserName, s.v.user) && login.Password == s.v.password
+	return s.v.directory.authenticate(login.UserName, login.Password)
 }
 
 // soap returns vcsim's SOAP sessions, without tickets.
@@ -126,8 +126,9 @@ func (s *sessions) expire() {
 		return s.polling[u.Key] == 0 && now.Sub(u.LastActiveTime) > s.timeout
 	})
 	for id, u := range s.rest {
-		if now.Sub(u.LastAccessed) > s.timeout {
+		if now.Sub(u.LastAccessed) > s.v.restEndpoint.timeout {
 			delete(s.rest, id)
+			delete(s.borrows, id)
 		}
 	}
 }

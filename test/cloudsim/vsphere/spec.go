@@ -2,6 +2,8 @@ package vsphere
 
 import (
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 // Spec describes a fleet of simulated vCenters. It is written in Go or as YAML
@@ -9,6 +11,13 @@ import (
 // every run.
 type Spec struct {
 	VCenters []VCenterSpec `yaml:"vcenters"`
+	// Linked lists groups of vCenters, by name, that have one directory, as in
+	// Enhanced Linked Mode: one account with one password, which failures at any
+	// of them lock. The first vCenter of a group names the account. Each of the
+	// others has a directory of its own.
+	Linked [][]string `yaml:"linked"`
+	// Clock times the lockout of accounts. Default: the real one.
+	Clock clock.PassiveClock `yaml:"-"`
 }
 
 // VCenterSpec describes one vCenter and its inventory.
@@ -28,6 +37,8 @@ type VCenterSpec struct {
 	KeyFile  string `yaml:"keyFile"`
 	// SessionTimeout ends idle SOAP and REST sessions. Default: 30m.
 	SessionTimeout time.Duration `yaml:"sessionTimeout"`
+	// RESTSessionTimeout ends idle REST sessions. Default: SessionTimeout.
+	RESTSessionTimeout time.Duration `yaml:"restSessionTimeout"`
 	// Latency is added to every call.
 	Latency time.Duration `yaml:"latency"`
 	// SessionManagerToken turns on the shared session endpoint, which wants

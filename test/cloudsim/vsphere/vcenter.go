@@ -30,35 +30,38 @@ const (
 type VCenter struct {
 	front.Gate
 
-	name   string
-	user   string
-	server *front.Server
-	shared *front.Server // the shared session endpoint, nil without one
-	caFile string
-	mux    *http.ServeMux
-	feed   *feed
+	name      string
+	directory *directory
+	server    *front.Server
+	shared    *front.Server // the shared session endpoint, nil without one
+	caFile    string
+	mux       *http.ServeMux
+	feed      *feed
 
 	// mu makes every call and every change atomic. Long polls give it up while
 	// they wait. All that follows is guarded by it.
 	mu       sync.Mutex
-	password string
 	service  *simulator.Service
 	registry *simulator.Registry
 	context  *simulator.Context
 	tags     *tagStore
 	sessions *sessions
+
+	restEndpoint restEndpoint
+
 	dcs      []*datacenter
 	vms      map[types.ManagedObjectReference]*machine
 	numbered int             // VMs made so far
 	calling  context.Context // of the call that holds mu
 }
 
-func startVCenter(spec VCenterSpec) (*VCenter, error) {
+func startVCenter(spec VCenterSpec, accounts *directory) (*VCenter, error) {
+	timeout := cmp.Or(spec.SessionTimeout, defaultSessionTimeout)
 	v := &VCenter{
-		name:     spec.Name,
-		user:     cmp.Or(spec.User, defaultUser),
-		password: cmp.Or(spec.Password, defaultPassword),
-		vms:      make(map[types.ManagedObjectReference]*machine),
+		name:         spec.Name,
+		directory:    accounts,
+		restEndpoint: restEndpoint{timeout: cmp.Or(spec.RESTSessionTimeout, timeout)},
+		vms:          make(map[types.ManagedObjectReference]*machine),
 	}
 	v.SetLatency(spec.Latency)
 	config := front.Config{Address: spec.Listen, Plain: spec.Plain}
@@ -69,7 +72,7 @@ func startVCenter(spec VCenterSpec) (*VCenter, error) {
 		}
 		config.Certificate = &pair
 	}
-	v.newService(cmp.Or(spec.SessionTimeout, defaultSessionTimeout))
+	v.newService(timeout)
 	if err := v.build(spec); err != nil {
 		return nil, err
 	}
@@ -107,7 +110,7 @@ func (v *VCenter) newService(timeout time.Duration) {
 	ctx, instance := simulator.NewServiceInstance(simulator.NewContext(), content, root)
 	v.context, v.registry = ctx, ctx.Map
 	v.service = simulator.New(ctx, instance)
-	v.service.Listen = &url.URL{Scheme: "https", Path: vim25.Path, User: url.UserPassword(v.user, v.password)}
+	v.service.Listen = &url.URL{Scheme: "https", Path: vim25.Path, User: url.UserPassword(v.directory.user, v.directory.password)}
 	options := v.registry.OptionManager()
 	options.Setting = nil
 	for _, setting := range vpx.Setting {
@@ -193,21 +196,7 @@ func (v *VCenter) ThumbprintSHA256() string {
 }
 
 // User returns the name of the only account.
-func (v *VCenter) User() string { return v.user }
-
-// Password returns the password that works now.
-func (v *VCenter) Password() string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.password
-}
-
-// SetPassword changes the password. Sessions live on, as they do in a vCenter.
-func (v *VCenter) SetPassword(password string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.password = password
-}
+func (v *VCenter) User() string { return v.directory.user }
 
 // Down refuses connections and cuts the existing ones until Up.
 func (v *VCenter) Down() { v.server.Down() }
