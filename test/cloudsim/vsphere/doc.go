@@ -51,6 +51,8 @@
 //     be listed.
 //   - Five logins with a wrong password within three minutes lock the account for
 //     five minutes, for every client: see [VCenter.Lockouts].
+//   - A login by token whose SOAPAction announces a newer API than that of the
+//     vCenter is refused.
 //   - The REST API goes down and up by itself ([VCenter.RESTDown]), has an idle
 //     timeout of its own, and refuses the 551st session of the account.
 //   - Several vCenters share nothing, except the directory of those in

@@ -60,7 +60,7 @@ func (v *VCenter) apply(r *http.Request, call front.Call) *httptest.ResponseReco
 		v.sessions.share(r)
 	}
 	answer := httptest.NewRecorder()
-	if v.refuseREST(answer, r, call) {
+	if v.refuseREST(answer, r, call) || v.refuseVersion(answer, r, call) {
 		return answer
 	}
 	v.mux.ServeHTTP(answer, r)

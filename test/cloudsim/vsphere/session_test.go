@@ -309,6 +309,7 @@ func TestLoginByCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Version = c.ServiceContent.About.ApiVersion
 	manager := session.NewManager(c)
 	if err := manager.LoginByToken(c.WithHeader(t.Context(), soap.Header{Security: signer})); err != nil {
 		t.Fatal(err)

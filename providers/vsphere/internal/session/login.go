@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
@@ -201,8 +202,22 @@ func (s *Session) connect(ctx context.Context) (*vim25.Client, error) {
 
 		return nil, err
 	}
+	transport.Version = commonVersion(client.ServiceContent.About.ApiVersion)
 
 	return client, nil
+}
+
+// commonVersion is the API version to announce to a vCenter: its own, unless that
+// is newer than what the SDK knows. A login by token fails with any that the
+// vCenter does not know:
+// https://github.com/vmware/govmomi/blob/v0.56.0/cli/session/login.go.
+func commonVersion(theirs string) string {
+	own := version.MustParseGeneric(vim25.Version)
+	if v, err := version.ParseGeneric(theirs); err != nil || own.LessThan(v) {
+		return vim25.Version
+	}
+
+	return theirs
 }
 
 // caller counts, bounds and repeats the calls of a SOAP client.
