@@ -122,7 +122,7 @@ func (s *Session) replace(ctx context.Context, seen int) error {
 	source, credentials, err := s.lookup(ctx)
 	for api := apiSOAP; err == nil && api < apiCount; api++ {
 		if c := s.current(api); c != nil && c.credentials != credentials {
-			err = s.logInWith(ctx, api, source, credentials)
+			err = s.logIn(ctx, api, source, credentials)
 		}
 	}
 	s.mu.Lock()
@@ -132,38 +132,46 @@ func (s *Session) replace(ctx context.Context, seen int) error {
 
 		return nil
 	}
-	s.retryAt = s.gate.next()
-	if soon := s.options.Clock.Now().Add(downFirst); s.retryAt.Before(soon) {
-		s.retryAt = soon
+	s.retryAt = s.options.Clock.Now().Add(downFirst)
+	if held, ok := errors.AsType[*heldError](err); ok && held.until.After(s.retryAt) {
+		s.retryAt = held.until
 	}
 
 	return err
 }
 
-// logIn makes a session where there is none.
-func (s *Session) logIn(ctx context.Context, api api) error {
-	s.mu.Lock()
-	err := s.gate.unavailable()
-	s.mu.Unlock()
-	if err != nil {
+// logInAnew makes a session where there is none.
+func (s *Session) logInAnew(ctx context.Context, api api) error {
+	if err := s.unavailable(api); err != nil {
 		return err
 	}
 	source, credentials, err := s.lookup(ctx)
 	if err != nil {
 		s.mu.Lock()
-		s.gate.recordDown(err)
+		s.gate.recordDown(api, err)
 		s.mu.Unlock()
 
 		return err
 	}
 
-	return s.logInWith(ctx, api, source, credentials)
+	return s.logIn(ctx, api, source, credentials)
 }
 
-// logInWith makes a session with the credentials of a source. If vCenter refuses
+// unavailable returns the cause if no login to an API may be tried now.
+func (s *Session) unavailable(api api) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.gate.unavailable(api)
+}
+
+// logIn makes a session with the credentials of a source. If vCenter refuses
 // them the source is read again, in case nobody has told of a change; what it has
 // then is tried too.
-func (s *Session) logInWith(ctx context.Context, api api, source Source, credentials Credentials) error {
+func (s *Session) logIn(ctx context.Context, api api, source Source, credentials Credentials) error {
+	if err := s.unavailable(api); err != nil {
+		return err
+	}
 	tried, err := s.tryLogin(ctx, api, source, credentials)
 	if !tried || !errors.Is(err, apierr.ErrDenied) {
 		return err
@@ -186,6 +194,9 @@ func (s *Session) tryLogin(ctx context.Context, api api, source Source, credenti
 	if api == apiREST && credentials.shared() {
 		// The REST API is used with the SOAP session, so that has to be there.
 		if c := s.current(apiSOAP); c == nil || c.credentials != credentials {
+			if err := s.unavailable(apiSOAP); err != nil {
+				return false, err
+			}
 			if tried, err := s.tryLogin(ctx, apiSOAP, source, credentials); err != nil {
 				return tried, err
 			}
@@ -194,16 +205,19 @@ func (s *Session) tryLogin(ctx context.Context, api api, source Source, credenti
 
 		return false, s.settle(ctx, api, credentials, c, err)
 	}
+	done := s.options.Metrics.Operation("login")
 	s.mu.Lock()
 	err := s.gate.refusal(api, credentials)
 	s.mu.Unlock()
-	if err != nil {
-		return false, err
+	var c *conn
+	if err == nil {
+		c, err = s.open(ctx, api, credentials)
 	}
-	done := s.options.Metrics.Operation("login")
-	c, err := s.open(ctx, api, credentials)
 	if err != nil {
 		err = fmt.Errorf("log in with %s of %s: %w", credentials, source, classify(err))
+	}
+	if _, held := errors.AsType[*heldError](err); held {
+		return false, err
 	}
 	done(err)
 	s.options.Metrics.recorder.Login(s.endpoint.name(), err)

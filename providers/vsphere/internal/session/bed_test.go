@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strconv"
 	"sync"
@@ -45,9 +46,32 @@ type bed struct {
 // newBed starts a vCenter that is trusted by its CA file.
 func newBed(t *testing.T, spec vsphere.VCenterSpec) *bed {
 	t.Helper()
-	spec.Name = "vc1"
+
+	return newBeds(t, spec)[0]
+}
+
+// newLinked starts vCenters that have one directory.
+func newLinked(t *testing.T, count int) []*bed {
+	t.Helper()
+
+	return newBeds(t, make([]vsphere.VCenterSpec, count)...)
+}
+
+// newBeds starts vCenters with one directory and one clock.
+func newBeds(t *testing.T, specs ...vsphere.VCenterSpec) []*bed {
+	t.Helper()
+	clock := clocktesting.NewFakeClock(time.Now())
+	spec := vsphere.Spec{VCenters: specs, Clock: clock}
+	var names []string
+	for i := range specs {
+		specs[i].Name = fmt.Sprintf("vc%d", i+1)
+		names = append(names, specs[i].Name)
+	}
+	if len(names) > 1 {
+		spec.Linked = [][]string{names}
+	}
 	starting.Lock()
-	cloud, err := vsphere.Start(vsphere.Spec{VCenters: []vsphere.VCenterSpec{spec}})
+	cloud, err := vsphere.Start(spec)
 	starting.Unlock()
 	if err != nil {
 		t.Fatalf("Start() = %v", err)
@@ -57,21 +81,21 @@ func newBed(t *testing.T, spec vsphere.VCenterSpec) *bed {
 			t.Errorf("Close() of the simulated cloud = %v", err)
 		}
 	})
-	vc := cloud.VCenter("vc1")
-	host, port, err := net.SplitHostPort(vc.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
+	var beds []*bed
+	for _, vc := range cloud.VCenters() {
+		host, port, err := net.SplitHostPort(vc.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, err := strconv.Atoi(port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		endpoint := session.Endpoint{Name: vc.Name(), Server: host, Port: number, CAFile: vc.CAFile()}
+		beds = append(beds, &bed{VCenter: vc, endpoint: endpoint, clock: clock})
 	}
 
-	return &bed{
-		VCenter:  vc,
-		endpoint: session.Endpoint{Name: "vc1", Server: host, Port: number, CAFile: vc.CAFile()},
-		clock:    clocktesting.NewFakeClock(time.Now()),
-	}
+	return beds
 }
 
 // right are the credentials that work.

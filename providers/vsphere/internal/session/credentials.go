@@ -51,6 +51,9 @@ func (c Credentials) certificate() bool {
 	return block != nil
 }
 
+// password says whether vCenter is sent a password, which may lock the account.
+func (c Credentials) password() bool { return !c.shared() && !c.certificate() }
+
 // check says whether there is enough to log in with.
 func (c Credentials) check() error {
 	if !c.shared() && (c.User == "" || c.Password == "") {

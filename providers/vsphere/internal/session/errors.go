@@ -11,6 +11,7 @@ import (
 
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
 
@@ -195,6 +196,32 @@ func isNetwork(err error) bool {
 	}
 
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// isWrongPassword reports whether vCenter refused a login because of the password,
+// which it says of a locked account too. Other reasons, such as a missing
+// permission, lock no account.
+func isWrongPassword(err error) bool {
+	status, ok := errors.AsType[*statusError](err)
+
+	return fault.Is(err, &types.InvalidLogin{}) || restStatus(err) == http.StatusUnauthorized ||
+		ok && status.code == http.StatusUnauthorized
+}
+
+// mayBeApplied reports whether a call that failed may have been received all the
+// same: it was sent, and there was no response.
+func mayBeApplied(err error) bool {
+	if !errors.Is(classify(err), apierr.ErrUnavailable) || isTrust(err) {
+		return false
+	}
+	responded := restStatus(err) != 0
+	walk(err, func(err error) {
+		_, isStatus := err.(*statusError) //nolint:errorlint // walk unwraps
+		dial, isNet := err.(*net.OpError) //nolint:errorlint // walk unwraps
+		responded = responded || isStatus || soap.IsSoapFault(err) || isNet && dial.Op == "dial"
+	})
+
+	return !responded
 }
 
 // ended says whether vCenter no longer knows the session of a call.

@@ -9,35 +9,50 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// How long logins pause. A vCenter locks an account after five failures in
-// three minutes by default: 0 s, 15 s, 45 s and 105 s are four.
-// What is down is tried often, so that Nodes which wait for it are initialized
-// soon after its end.
+// How long logins pause. What was refused is tried with growing pauses, within
+// the limits of [Lockout]. What is down is tried often, so that Nodes which wait
+// for it are initialized soon after its end.
 const (
 	refusedFirst = 15 * time.Second
 	refusedMax   = 5 * time.Minute
-	downFirst    = time.Second
-	downMax      = 5 * time.Second
-	briefMax     = 30 * time.Second
+	// refusedAgain is the longest pause of credentials that worked before: they
+	// may be right, and the directory behind the vCenter not reachable.
+	refusedAgain = time.Minute
+
+	downFirst = time.Second
+	downMax   = 5 * time.Second
+	briefMax  = 30 * time.Second
 )
 
-// gate decides when a login may be tried again. It is guarded by the lock of its
-// session.
+// gate decides when a login to one vCenter may be tried again. It is guarded by
+// the lock of its session.
 type gate struct {
-	clock clock.PassiveClock
+	clock   clock.PassiveClock
+	lockout *Lockout
 
-	// own is what refusals of these sessions alone count in, common that of
-	// accounts, which other vCenters may know too.
-	own, common *Lockout
-	// refused is what was refused here last, by either API since they are
-	// accounts of one directory, and refusedUntil the end of the pause after it.
-	refused      Credentials
-	refusedUntil time.Time
-	// worked is what an API has taken last. Until it refuses that itself, what
-	// the other one says does not keep it from being asked.
-	worked [apiCount]Credentials
+	// refused are the credentials whose password was refused here last, by either
+	// API since they have one directory.
+	refused Credentials
+	// accepted are the credentials that worked here last.
+	accepted Credentials
+	apis     [apiCount]apiGate
+}
+
+// apiGate is what a gate knows of one API. Each has pauses of its own, because
+// they are separate services in a vCenter.
+type apiGate struct {
+	// worked is what the API accepted last. Until it refuses that itself, the
+	// pause after a refusal by the other one does not apply to it.
+	worked Credentials
+	// denied is the pause after a login with these credentials that failed for
+	// another reason than a wrong password, such as a missing permission.
+	denied            pause
+	deniedCredentials Credentials
 	// down counts failures that say nothing about credentials.
 	down pause
+	// lost reports whether the last login may have been refused, but its answer
+	// was lost.
+	lost bool
 	// brief counts sessions that ended right after their login. Unlike the
 	// others it outlives a login that worked.
 	brief pause
@@ -68,72 +83,74 @@ func (p *pause) fail(now time.Time, first, most time.Duration, cause error) {
 	p.until, p.cause = now.Add(wait), cause
 }
 
-// unavailable returns the cause if no login at all may be tried now.
-func (g *gate) unavailable() error {
-	if err := g.brief.closed(g.clock.Now()); err != nil {
+// unavailable returns the cause if no login to an API may be tried now.
+func (g *gate) unavailable(api api) error {
+	now := g.clock.Now()
+	if err := g.apis[api].brief.closed(now); err != nil {
 		return err
 	}
 
-	return g.down.closed(g.clock.Now())
-}
-
-// lockout is where refusals of these credentials count.
-func (g *gate) lockout(credentials Credentials) *Lockout {
-	if credentials.shared() {
-		return g.own
-	}
-
-	return g.common
+	return g.apis[api].down.closed(now)
 }
 
 // refusal returns the cause if these credentials may not be tried now.
 func (g *gate) refusal(api api, credentials Credentials) error {
-	if credentials == g.worked[api] {
+	a, now := &g.apis[api], g.clock.Now()
+	if err := a.denied.closed(now); err != nil && a.deniedCredentials == credentials {
+		return &heldError{until: a.denied.until, cause: err}
+	}
+	if !credentials.password() {
 		return nil
 	}
 
-	return g.lockout(credentials).admit(credentials, g.clock.Now(), credentials == g.refused)
+	return g.lockout.held(credentials, now, g.sawRefusal(api, credentials))
+}
+
+// sawRefusal reports whether the pause of refused credentials applies to a login.
+func (g *gate) sawRefusal(api api, credentials Credentials) bool {
+	return credentials == g.refused && credentials != g.apis[api].worked
 }
 
 // record takes note of how a login went.
 func (g *gate) record(api api, credentials Credentials, err error) {
+	a := &g.apis[api]
+	a.lost = false
 	switch {
 	case err == nil:
-		g.lockout(credentials).forget(credentials)
-		g.refused, g.refusedUntil, g.down = Credentials{}, time.Time{}, pause{}
-		g.worked[api] = credentials
-	case errors.Is(err, apierr.ErrDenied):
-		g.worked[api] = Credentials{}
-		g.down = pause{}
+		g.refused, g.accepted = Credentials{}, credentials
+		*a = apiGate{worked: credentials, brief: a.brief}
+	case credentials.password() && isWrongPassword(err):
 		g.refused = credentials
-		g.refusedUntil = g.lockout(credentials).fail(credentials, g.clock.Now(), err)
+		*a = apiGate{brief: a.brief}
+	case errors.Is(err, apierr.ErrDenied):
+		a.down = pause{}
+		if a.deniedCredentials != credentials {
+			a.deniedCredentials, a.denied = credentials, pause{}
+		}
+		a.denied.fail(g.clock.Now(), refusedFirst, refusedMax, err)
 	default:
-		g.recordDown(err)
+		g.recordDown(api, err)
+		a.lost = mayBeApplied(err)
 	}
 }
 
 // recordDown takes note of a failure that says nothing about credentials.
-func (g *gate) recordDown(err error) {
-	g.down.fail(g.clock.Now(), downFirst, downMax, err)
+func (g *gate) recordDown(api api, err error) {
+	g.apis[api].down.fail(g.clock.Now(), downFirst, downMax, err)
 }
 
 // recordBrief takes note of one session too many that ended at once.
-func (g *gate) recordBrief() {
-	g.brief.fail(g.clock.Now(), downFirst, briefMax, errBriefSession)
+func (g *gate) recordBrief(api api) {
+	g.apis[api].brief.fail(g.clock.Now(), downFirst, briefMax, errBriefSession)
 }
 
 // forgetBrief takes note of a session that lasted.
-func (g *gate) forgetBrief() { g.brief = pause{} }
+func (g *gate) forgetBrief(api api) { g.apis[api].brief = pause{} }
 
 // forgetDown lets the next login happen at once, because what failed may have
 // changed.
-func (g *gate) forgetDown() { g.down = pause{} }
-
-// next is when something may be tried again.
-func (g *gate) next() time.Time {
-	if g.down.until.After(g.refusedUntil) {
-		return g.down.until
+func (g *gate) forgetDown() {
+	for api := range g.apis {
+		g.apis[api].down = pause{}
 	}
-
-	return g.refusedUntil
 }

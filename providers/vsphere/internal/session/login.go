@@ -86,13 +86,37 @@ func (s *Session) openSOAP(ctx context.Context, credentials Credentials) (*vim25
 
 		return nil, err
 	}
-	if err := send(context.WithoutCancel(ctx)); err != nil {
+	if err := s.inTurn(ctx, apiSOAP, credentials, send); err != nil {
 		s.abandon(ctx, client, err)
 
 		return nil, err
 	}
 
 	return client, nil
+}
+
+// inTurn sends credentials once it is their turn. It ends with ctx before that,
+// and with the call afterwards.
+func (s *Session) inTurn(
+	ctx context.Context, api api, credentials Credentials, send func(context.Context) error,
+) error {
+	if !credentials.password() {
+		return send(context.WithoutCancel(ctx))
+	}
+	s.mu.Lock()
+	t := ticket{
+		vcenter: s.endpoint.name(), credentials: credentials, clock: s.options.Clock,
+		sawRefusal: s.gate.sawRefusal(api, credentials), worked: s.gate.accepted == credentials,
+	}
+	s.mu.Unlock()
+	done, err := s.options.Lockout.reserve(ctx, t)
+	if err != nil {
+		return err
+	}
+	err = classify(send(context.WithoutCancel(ctx)))
+	done(err)
+
+	return err
 }
 
 // proof returns the one call that makes a session out of the credentials, once
@@ -133,8 +157,13 @@ func (s *Session) openREST(ctx context.Context, credentials Credentials) (*rest.
 			return nil, err
 		}
 		client := s.newREST(&vim25.Client{Client: transport})
+		if err = s.probe(ctx, client); err == nil {
+			err = s.inTurn(ctx, apiREST, credentials, func(ctx context.Context) error {
+				return client.Login(ctx, userinfo(credentials))
+			})
+		}
 
-		return client, closeOnError(client, client.Login(context.WithoutCancel(ctx), userinfo(credentials)))
+		return client, closeOnError(client, err)
 	}
 	vim, err := s.connect(ctx)
 	if err != nil {
@@ -147,6 +176,23 @@ func (s *Session) openREST(ctx context.Context, credentials Credentials) (*rest.
 	}
 
 	return client, closeOnError(client, err)
+}
+
+// probe finds out whether the REST API responds, without credentials, if it did
+// not respond to the last login: each password that may have been received may
+// have been refused. The SOAP API is always called without credentials first.
+func (s *Session) probe(ctx context.Context, client *rest.Client) error {
+	s.mu.Lock()
+	lost := s.gate.apis[apiREST].lost
+	s.mu.Unlock()
+	if !lost {
+		return nil
+	}
+	if _, err := client.Session(ctx); err != nil {
+		return fmt.Errorf("call REST API without credentials: %w", err)
+	}
+
+	return nil
 }
 
 // closeOnError gives up the connections of a client that is of no use.

@@ -31,7 +31,7 @@ const (
 type Options struct {
 	// Metrics count calls and logins. Default: nothing is counted.
 	Metrics *Metrics
-	// Lockout counts refused logins together with the other sessions that have
+	// Lockout limits refused logins together with the other sessions that have
 	// the same one. Default: one of its own.
 	Lockout *Lockout
 	// Clock times the pauses between logins. Default: the real one.
@@ -81,7 +81,7 @@ type Session struct {
 	stray   []*conn         // given up, perhaps still alive
 	attempt *attempt        // the login under way, one at a time
 	gate    gate
-	brief   int // sessions in a row that ended right after the login
+	brief   [apiCount]int // sessions in a row that ended right after the login
 	// changes counts what sources have told, applied is how much of that the
 	// sessions reflect, and retryAt when it may be tried again to close the gap.
 	changes, applied int
@@ -117,7 +117,7 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 		sources:  slices.Clone(sources),
 		options:  options,
 		closing:  make(chan struct{}),
-		gate:     gate{clock: options.Clock, own: NewLockout(), common: options.Lockout},
+		gate:     gate{clock: options.Clock, lockout: options.Lockout},
 	}
 	s.report()
 	for _, source := range s.sources {
@@ -215,7 +215,7 @@ func (s *Session) find(ctx context.Context, api api, refused *conn) (*conn, *att
 		return c, nil, nil
 	}
 	if s.attempt == nil {
-		s.begin(ctx, forAPI(api), func(ctx context.Context) error { return s.logIn(ctx, api) })
+		s.begin(ctx, forAPI(api), func(ctx context.Context) error { return s.logInAnew(ctx, api) })
 	}
 
 	return nil, s.attempt, nil
@@ -231,12 +231,12 @@ func (s *Session) drop(c *conn) {
 		return // the SOAP session under it is gone, and counted
 	}
 	if s.options.Clock.Since(c.since) >= briefSession {
-		s.brief = 0
-		s.gate.forgetBrief()
-	} else if s.brief++; s.brief > briefAllowed {
-		s.gate.recordBrief()
+		s.brief[c.api] = 0
+		s.gate.forgetBrief(c.api)
+	} else if s.brief[c.api]++; s.brief[c.api] > briefAllowed {
+		s.gate.recordBrief(c.api)
 	}
-	if c.parent != nil && (s.brief <= briefAllowed || s.options.Clock.Since(c.parent.since) >= refusedMax) {
+	if c.parent != nil && (s.brief[c.api] <= briefAllowed || s.options.Clock.Since(c.parent.since) >= refusedMax) {
 		// A shared session is one for both APIs. Where the REST API goes on
 		// refusing new ones too, the SOAP API keeps the last one for a while.
 		s.set(apiSOAP, nil)

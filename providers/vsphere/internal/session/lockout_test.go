@@ -1,0 +1,316 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+// lockoutInterval is the time in which failures add up to a lockout.
+const lockoutInterval = 180 * time.Second
+
+// fleet are sessions with vCenters that have one directory.
+type fleet struct {
+	beds     []*bed
+	sessions []*session.Session
+}
+
+// newFleet makes a session with each of a number of linked vCenters, as one
+// process does.
+func newFleet(t *testing.T, count int, source func(*bed) session.Source) *fleet {
+	t.Helper()
+	f := &fleet{beds: newLinked(t, count)}
+	options := session.Options{Clock: f.beds[0].clock, Lockout: session.NewLockout()}
+	for _, b := range f.beds {
+		f.sessions = append(f.sessions, b.open(t, options, source(b)))
+	}
+
+	return f
+}
+
+// call makes a SOAP and a REST call to each vCenter at the same time, and
+// returns how many succeeded.
+func (f *fleet) call(ctx context.Context) int {
+	results := make([]error, 2*len(f.sessions))
+	var calls sync.WaitGroup
+	for i, s := range f.sessions {
+		calls.Go(func() { results[2*i] = s.SOAP(ctx, find) })
+		calls.Go(func() { results[2*i+1] = s.REST(ctx, list) })
+	}
+	calls.Wait()
+
+	return len(slices.DeleteFunc(results, func(err error) bool { return err != nil }))
+}
+
+// succeed calls each second until everything works.
+func (f *fleet) succeed(ctx context.Context, t *testing.T, within time.Duration) {
+	t.Helper()
+	for range int(within / time.Second) {
+		if f.call(ctx) == 2*len(f.sessions) {
+			return
+		}
+		f.beds[0].clock.Step(time.Second)
+	}
+	t.Errorf("not all calls work after %v", within)
+}
+
+// checkRefusals reports more than two refused logins in any lockout interval.
+func (f *fleet) checkRefusals(t *testing.T) {
+	t.Helper()
+	if n := mostIn(lockoutInterval, f.beds[0].RefusedLogins()); n != 2 {
+		t.Errorf("%d refused logins within %v, want 2", n, lockoutInterval)
+	}
+	if n := f.beds[0].Lockouts(); n != 0 {
+		t.Errorf("%d lockouts, want none", n)
+	}
+}
+
+// mostIn returns how many of the times are at most an interval apart.
+func mostIn(interval time.Duration, times []time.Time) int {
+	most := 0
+	for i, first := range times {
+		n := 0
+		for _, at := range times[i:] {
+			if at.Sub(first) <= interval {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+
+	return most
+}
+
+// However many vCenters share an account, a wrong password is refused twice in
+// three minutes at most: five times lock the account, also for other programs.
+func TestWrongPasswordNeverLocksTheAccount(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{1, 2, 6} {
+		t.Run(fmt.Sprintf("%d vCenters", count), func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, count, func(b *bed) session.Source {
+				wrong := b.right()
+				wrong.Password = "wrong"
+
+				return session.Inline(wrong)
+			})
+			ctx := bounded(t)
+			for range 600 {
+				if n := f.call(ctx); n != 0 {
+					t.Fatalf("%d calls succeeded, want none", n)
+				}
+				f.beds[0].clock.Step(time.Second)
+			}
+			f.checkRefusals(t)
+		})
+	}
+}
+
+// The same holds where the password worked and was changed under way, when all
+// sessions end at once. The one that works again is found without a restart.
+func TestChangedPasswordNeverLocksTheAccount(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{1, 2, 6} {
+		t.Run(fmt.Sprintf("%d vCenters", count), func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, count, func(b *bed) session.Source { return session.Inline(b.right()) })
+			ctx := bounded(t)
+			f.succeed(ctx, t, time.Second)
+			vc := f.beds[0]
+			before := vc.Password()
+			vc.SetPassword("changed")
+			for _, b := range f.beds {
+				b.TerminateSessions()
+			}
+			for i := range 400 {
+				if n := f.call(ctx); n != 0 {
+					t.Fatalf("%d calls succeeded, want none", n)
+				}
+				if i%100 == 99 {
+					logInAsAnother(t, f.beds[len(f.beds)-1])
+				}
+				vc.clock.Step(time.Second)
+			}
+			vc.SetPassword(before)
+			f.succeed(ctx, t, 4*time.Minute)
+			f.checkRefusals(t)
+		})
+	}
+}
+
+// logInAsAnother is another program that uses the account.
+func logInAsAnother(t *testing.T, b *bed) {
+	t.Helper()
+	u := b.URL()
+	u.User = url.UserPassword(b.User(), b.Password())
+	c, err := govmomi.NewClient(t.Context(), u, true)
+	if err != nil {
+		t.Errorf("login of another program = %v", err)
+
+		return
+	}
+	defer c.CloseIdleConnections()
+	must(t, c.Logout(t.Context()))
+}
+
+// The spellings of a user name that vCenter takes for one account count together.
+func TestSpellingsOfAUserAreOneAccount(t *testing.T) {
+	t.Parallel()
+	users := []string{"administrator@vsphere.local", "Administrator@VSPHERE.LOCAL", `VSPHERE.LOCAL\Administrator`}
+	next := 0
+	f := newFleet(t, len(users), func(*bed) session.Source {
+		next++
+
+		return session.Inline(session.Credentials{User: users[next-1], Password: "wrong"})
+	})
+	for range 400 {
+		f.call(bounded(t))
+		f.beds[0].clock.Step(time.Second)
+	}
+	f.checkRefusals(t)
+}
+
+// The first login with a password goes alone, since all others would be refused
+// with it. They wait for its result no longer than their callers do.
+func TestFirstLoginGoesAlone(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 6, func(b *bed) session.Source { return session.Inline(b.right()) })
+	ctx := bounded(t)
+	hold := front.NewHold()
+	defer hold.Release()
+	for _, b := range f.beds {
+		b.Break("Login", front.Always(), hold.Before)
+		b.Break("RESTLogin", front.Always(), hold.Before)
+	}
+	logins := func() (n int) {
+		for _, b := range f.beds {
+			n += b.Count("Login") + b.Count("RESTLogin")
+		}
+
+		return n
+	}
+	called := make(chan int)
+	go func() { called <- f.call(ctx) }()
+	eventually(t, "first login", func() bool { return logins() == 1 })
+	short, cancel := context.WithTimeout(ctx, shortly)
+	defer cancel()
+	if n := f.call(short); n != 0 || logins() != 1 {
+		t.Errorf("%d calls succeeded during the first login, %d logins, want 0 and 1", n, logins())
+	}
+	hold.Release()
+	if n := <-called; n != 12 || logins() != 12 {
+		t.Errorf("%d calls succeeded, %d logins, want 12 and 12", n, logins())
+	}
+}
+
+// A login that waits for another one says which, once it has waited long enough.
+func TestWaitForLoginIsBounded(t *testing.T) {
+	t.Parallel()
+	beds := newLinked(t, 2)
+	hold := front.NewHold()
+	defer hold.Release()
+	beds[0].Break("Login", front.Always(), hold.Before)
+	options := session.Options{Clock: beds[0].clock, Lockout: session.NewLockout()}
+	first := beds[0].open(t, options)
+	options.LoginTimeout = shortly
+	second := beds[1].open(t, options)
+	ctx := bounded(t)
+	called := make(chan error)
+	go func() { called <- first.SOAP(ctx, find) }()
+	must(t, beds[0].WaitFor(ctx, "Login", 1))
+	err := second.SOAP(ctx, find)
+	if !errors.Is(err, apierr.ErrUnavailable) || !strings.Contains(err.Error(), "vCenter vc1") {
+		t.Errorf("SOAP() = %v, want %v that names vCenter vc1", err, apierr.ErrUnavailable)
+	}
+	if n := beds[1].Count("Login"); n != 0 {
+		t.Errorf("%d logins, want none", n)
+	}
+	hold.Release()
+	must(t, <-called)
+	must(t, second.SOAP(ctx, find))
+}
+
+// A vCenter that has a directory of its own is not kept from its first login by
+// another one that refuses the same credentials.
+func TestOtherDirectoryIsTriedAtOnce(t *testing.T) {
+	t.Parallel()
+	wrong, well := newBed(t, vsphere.VCenterSpec{Password: "another"}), newBed(t, vsphere.VCenterSpec{})
+	options := session.Options{Clock: wrong.clock, Lockout: session.NewLockout()}
+	source := session.Inline(well.right())
+	first, second := wrong.open(t, options, source), well.open(t, options, source)
+	ctx := bounded(t)
+	if err := first.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
+		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrDenied)
+	}
+	must(t, second.SOAP(ctx, find))
+	for range 600 {
+		wrong.clock.Step(time.Second)
+		_ = first.SOAP(ctx, find)
+	}
+	well.TerminateSessions()
+	must(t, second.SOAP(ctx, find))
+	if n := mostIn(lockoutInterval, wrong.RefusedLogins()); n > 2 {
+		t.Errorf("%d refused logins within %v, want 2 at most", n, lockoutInterval)
+	}
+}
+
+// A login whose answer is lost may have been refused, so it counts as if it had
+// been: otherwise lost answers lead to any number of refusals.
+func TestLostAnswersCountAsRefusals(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"Login", "RESTLogin"} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, 2, func(b *bed) session.Source {
+				wrong := b.right()
+				wrong.Password = "wrong"
+
+				return session.Inline(wrong)
+			})
+			for _, b := range f.beds {
+				b.Break(op, front.Always(), front.DropAnswer())
+			}
+			for range 400 {
+				f.call(bounded(t))
+				f.beds[0].clock.Step(time.Second)
+			}
+			f.checkRefusals(t)
+		})
+	}
+}
+
+// Each new password is tried at once, as long as that cannot lock the account.
+func TestManyWrongPasswordsNeverLockTheAccount(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	m := newMount(t, b.dotted("wrong 0")...)
+	source := session.NewDirectory(m.path)
+	s := b.open(t, session.Options{Clock: b.clock}, source)
+	ctx := bounded(t)
+	for i := range 8 {
+		for range 30 {
+			if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
+				t.Fatalf("SOAP() = %v, want %v", err, apierr.ErrDenied)
+			}
+			b.clock.Step(time.Second)
+		}
+		m.turn(t, b.dotted(fmt.Sprintf("wrong %d", i+1))...)
+		must(t, source.Refresh(ctx))
+	}
+	if n := mostIn(lockoutInterval, b.RefusedLogins()); n != 3 || b.Lockouts() != 0 {
+		t.Errorf("%d refused logins within %v, %d lockouts, want 3 and none", n, lockoutInterval, b.Lockouts())
+	}
+}

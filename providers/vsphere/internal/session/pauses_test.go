@@ -1,0 +1,144 @@
+package session_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+// A REST API that does not respond is sent no password before it does again, so
+// that the end of the outage is noticed within seconds.
+func TestRESTIsProbedAfterALostLogin(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	rule := b.Break(vsphere.GroupREST, front.Always(), front.Drop())
+	for range 60 {
+		if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrUnavailable) {
+			t.Fatalf("REST() = %v, want %v", err, apierr.ErrUnavailable)
+		}
+		b.clock.Step(time.Second)
+	}
+	if n := b.Count("RESTLogin"); n != 1 {
+		t.Errorf("%d REST logins, want 1", n)
+	}
+	rule.Remove()
+	b.clock.Step(downMax)
+	must(t, s.REST(ctx, list))
+}
+
+// A directory that cannot be reached makes vCenter refuse what is right. It is
+// tried again about once in a minute, if it worked before, as far as the limit of
+// refused logins allows.
+func TestRefusedAlthoughRight(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	must(t, s.SOAP(ctx, find))
+	rule := b.Break("Login", front.Always(), vsphere.Fault(&types.InvalidLogin{}))
+	b.TerminateSessions()
+	var tried []time.Time
+	for range 1800 {
+		hits := rule.Hits()
+		if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
+			t.Fatalf("SOAP() = %v, want %v", err, apierr.ErrDenied)
+		}
+		if rule.Hits() > hits {
+			tried = append(tried, b.clock.Now())
+		}
+		b.clock.Step(time.Second)
+	}
+	if n := mostIn(lockoutInterval, tried); n != 2 {
+		t.Errorf("%d logins within %v, want 2", n, lockoutInterval)
+	}
+	if n := len(tried); n < 19 {
+		t.Errorf("%d logins within half an hour, want two in each three minutes", n)
+	}
+	rule.Remove()
+	for range 125 {
+		if s.SOAP(ctx, find) == nil {
+			return
+		}
+		b.clock.Step(time.Second)
+	}
+	t.Error("SOAP() fails two minutes after the directory is back")
+}
+
+// An account without the right to log in is no wrong password: it does not keep
+// the other API waiting, nor other vCenters.
+func TestNoPermissionIsNoWrongPassword(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 2, func(b *bed) session.Source { return session.Inline(b.right()) })
+	ctx := bounded(t)
+	soap := f.beds[0].Break("Login", front.Always(), vsphere.Fault(&types.NoPermission{}))
+	rest := f.beds[0].Break("RESTLogin", front.Always(), front.Status(http.StatusForbidden))
+	for range 60 {
+		for _, err := range []error{f.sessions[0].SOAP(ctx, find), f.sessions[0].REST(ctx, list)} {
+			if !errors.Is(err, apierr.ErrDenied) {
+				t.Fatalf("call = %v, want %v", err, apierr.ErrDenied)
+			}
+		}
+		must(t, f.sessions[1].SOAP(ctx, find))
+		must(t, f.sessions[1].REST(ctx, list))
+		f.beds[0].clock.Step(time.Second)
+	}
+	if got, want := [2]int{soap.Hits(), rest.Hits()}, [2]int{3, 3}; got != want {
+		t.Errorf("logins = %v, want %v: after 0, 15 and 45 seconds", got, want)
+	}
+}
+
+// The REST API of a vCenter may be down for long while the SOAP API works. It
+// costs SOAP neither a login nor its error.
+func TestRESTDownLeavesSOAPAlone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	b.RESTDown()
+	for i := range 120 {
+		if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrUnavailable) {
+			t.Fatalf("REST() = %v, want %v", err, apierr.ErrUnavailable)
+		}
+		if i%20 == 0 {
+			b.TerminateSessions()
+		}
+		must(t, s.SOAP(ctx, find))
+		b.clock.Step(time.Second)
+	}
+	if n := b.Count("Login"); n != 6 {
+		t.Errorf("%d SOAP logins, want 6: one for each session that ended", n)
+	}
+	if n := b.Count("RESTLogin"); n > 30 {
+		t.Errorf("%d REST logins within 2 minutes, want one in five seconds", n)
+	}
+	b.RESTUp()
+	b.clock.Step(downMax)
+	must(t, s.REST(ctx, list))
+}
+
+// A SOAP API that does not respond to logins, either, leaves REST alone.
+func TestSOAPDownLeavesRESTAlone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	b.endpoint.RoundTrips = 1
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	b.Break(vsphere.GroupSOAP, front.Always(), front.Status(http.StatusServiceUnavailable))
+	for range 3 {
+		if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) {
+			t.Fatalf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
+		}
+		must(t, s.REST(ctx, list))
+		b.TerminateSessions()
+	}
+}
