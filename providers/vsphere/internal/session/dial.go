@@ -30,9 +30,18 @@ func (e Endpoint) newClient(userAgent string) (*soap.Client, error) {
 		return nil, err
 	}
 	client.SetThumbprint(e.hostPort(), thumbprint)
+	transport := client.DefaultTransport()
+	transport.TLSClientConfig.MinVersion = tls.VersionTLS12
 	// The SDK's own dialer ignores contexts: a vCenter that accepts a
 	// connection and says nothing would hold it forever.
-	client.DefaultTransport().DialTLSContext = dialTLS(client)
+	transport.DialTLSContext = dialTLS(client, transport.TLSClientConfig.Clone())
+	if thumbprint != "" && !e.Insecure {
+		// That function is not called for connections through a proxy:
+		// https://pkg.go.dev/net/http#Transport.
+		pin := proxiedPin{endpoint: e, thumbprint: thumbprint, roots: transport.TLSClientConfig.RootCAs}
+		transport.TLSClientConfig.InsecureSkipVerify = true // replaced by what follows
+		transport.TLSClientConfig.VerifyConnection = pin.verify
+	}
 
 	return client, nil
 }
@@ -40,11 +49,11 @@ func (e Endpoint) newClient(userAgent string) (*soap.Client, error) {
 // dialTLS connects and checks the certificate by the rules of [Endpoint]. Other
 // hosts, such as that of a token service, are held to the thumbprints that the
 // client has learnt for them.
-func dialTLS(client *soap.Client) func(context.Context, string, string) (net.Conn, error) {
+func dialTLS(client *soap.Client, config *tls.Config) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()
-		dialer := tls.Dialer{Config: client.DefaultTransport().TLSClientConfig}
+		dialer := tls.Dialer{Config: config}
 		conn, err := dialer.DialContext(ctx, network, addr)
 		thumbprint := client.Thumbprint(addr)
 		if err == nil || thumbprint == "" || !soap.IsCertificateUntrusted(err) {
@@ -60,6 +69,40 @@ func dialTLS(client *soap.Client) func(context.Context, string, string) (net.Con
 
 		return dialer.DialContext(ctx, network, addr)
 	}
+}
+
+// proxiedPin checks the certificates of connections through a proxy.
+type proxiedPin struct {
+	endpoint   Endpoint
+	thumbprint string
+	roots      *x509.CertPool // nil for those of the system
+}
+
+// verify applies the rules of [Endpoint]: a chain that is trusted, and where only
+// trust is missing, the thumbprint, which is that of the endpoint alone.
+func (p proxiedPin) verify(state tls.ConnectionState) error {
+	chain := state.PeerCertificates
+	if len(chain) == 0 {
+		return errors.New("no certificate")
+	}
+	// TLS does not tell the server name where that is an IP address.
+	name := state.ServerName
+	if name == "" {
+		name = p.endpoint.host()
+	}
+	options := x509.VerifyOptions{Roots: p.roots, DNSName: name, Intermediates: x509.NewCertPool()}
+	for _, c := range chain[1:] {
+		options.Intermediates.AddCert(c)
+	}
+	_, err := chain[0].Verify(options)
+	if err == nil {
+		return nil
+	}
+	if name != p.endpoint.host() || !soap.IsCertificateUntrusted(err) {
+		return &tls.CertificateVerificationError{UnverifiedCertificates: chain, Err: err}
+	}
+
+	return checkThumbprint(chain, p.endpoint.hostPort(), p.thumbprint)
 }
 
 func checkThumbprint(chain []*x509.Certificate, addr, thumbprint string) error {

@@ -94,9 +94,13 @@ func (e Endpoint) hostPort() string {
 	if port == 0 {
 		port = defaultPort
 	}
-	host := strings.TrimSuffix(strings.TrimPrefix(e.Server, "["), "]")
 
-	return net.JoinHostPort(host, strconv.Itoa(port))
+	return net.JoinHostPort(e.host(), strconv.Itoa(port))
+}
+
+// host is the server without brackets.
+func (e Endpoint) host() string {
+	return strings.TrimSuffix(strings.TrimPrefix(e.Server, "["), "]")
 }
 
 func (e Endpoint) url() *url.URL {
