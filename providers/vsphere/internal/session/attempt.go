@@ -253,7 +253,8 @@ func (s *Session) settle(ctx context.Context, api api, credentials Credentials, 
 	return nil
 }
 
-// lookup returns the credentials of the first source that has any.
+// lookup returns the credentials of the first source that has any. It fails if
+// one has a part of them before: the next may be for another vCenter.
 func (s *Session) lookup(ctx context.Context) (Source, Credentials, error) {
 	var problems []error
 	for _, source := range s.sources {
@@ -262,6 +263,9 @@ func (s *Session) lookup(ctx context.Context) (Source, Credentials, error) {
 			return source, credentials, nil
 		}
 		problems = append(problems, err)
+		if hasPart(err, s.endpoint.Server) {
+			break
+		}
 	}
 
 	return nil, Credentials{}, fmt.Errorf("get credentials: %w", errors.Join(problems...))

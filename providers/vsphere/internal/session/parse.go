@@ -34,35 +34,79 @@ const (
 //	suffixed  server_<id>, username_<id>, password_<id>
 //
 // One newline at the end of a value is cut off; where both forms speak of one
-// server, the suffixed one wins. The error tells everything that is wrong,
-// joined; servers that are whole are returned beside it. It names keys, never
-// values.
+// server, the suffixed one wins. What belongs together has the same server or
+// the same id: a user of one set never gets the password of another. The error
+// tells everything that is wrong, joined; servers that are whole are returned
+// beside it. It names keys, never values.
 func Parse(data map[string][]byte) (map[string]Credentials, error) {
 	if len(data) == 0 {
 		return nil, ErrMissing
 	}
-	p := parser{data: data, found: map[string]Credentials{}, keys: map[string]string{}}
-	var rest []string
+	p := parser{data: data, dotted: map[string]*keySet{}, suffixed: map[string]*keySet{}}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
-		if !p.takeDotted(key) {
-			rest = append(rest, key)
-		}
-	}
-	for _, key := range rest {
-		if !p.takeSuffixed(key) {
+		if !p.takeDotted(key) && !p.takeSuffixed(key) {
 			p.problems = append(p.problems, fmt.Errorf("%w %q", ErrUnknownKey, key))
 		}
 	}
-	p.dropUnusable()
+	found, partial := map[string]Credentials{}, map[string]bool{}
+	for _, sets := range []map[string]*keySet{p.dotted, p.suffixed} {
+		for _, name := range slices.Sorted(maps.Keys(sets)) {
+			s := sets[name]
+			found[s.server] = s.credentials
+			if err := s.problem(); err != nil {
+				p.problems = append(p.problems, err)
+				partial[s.server] = true
+			}
+		}
+	}
+	maps.DeleteFunc(found, func(server string, _ Credentials) bool { return partial[server] })
 
-	return p.found, errors.Join(p.problems...)
+	return found, errors.Join(p.problems...)
+}
+
+// keySet is what belongs together: the keys of one server, or of one id.
+type keySet struct {
+	server      string
+	credentials Credentials
+	key         string // one of them
+}
+
+// problem returns an error if the set is not enough to log in with.
+func (s *keySet) problem() error {
+	if err := s.credentials.check(); err != nil {
+		return &partialError{server: s.server, err: fmt.Errorf("%w for the server of %q", err, s.key)}
+	}
+
+	return nil
 }
 
 type parser struct {
 	data     map[string][]byte
-	found    map[string]Credentials
-	keys     map[string]string // of a server that was found: a key to name it by
+	dotted   map[string]*keySet // by server
+	suffixed map[string]*keySet // by id
 	problems []error
+}
+
+// partialError means that a server has a part of the credentials that it takes
+// to log in. What the user meant is not known, so nothing else is tried.
+type partialError struct {
+	server string // empty if it is not known
+	err    error
+}
+
+func (e *partialError) Error() string { return e.err.Error() }
+func (e *partialError) Unwrap() error { return e.err }
+
+// hasPart reports whether the result of Parse has a part of the credentials of a
+// server, or of a server that is not named.
+func hasPart(problem error, server string) bool {
+	found := false
+	walk(problem, func(err error) {
+		part, ok := err.(*partialError) //nolint:errorlint // walk unwraps
+		found = found || ok && (part.server == "" || part.server == server)
+	})
+
+	return found
 }
 
 // value is what stands under a key.
@@ -74,7 +118,8 @@ func (p *parser) value(key string) string {
 func (p *parser) takeDotted(key string) bool {
 	for _, end := range []string{dotUsername, dotPassword, dotManagerURL, dotManagerToken} {
 		if server, ok := strings.CutSuffix(key, end); ok && server != "" {
-			p.set(server, key, end)
+			p.set(p.dotted, server, key, end).server = server
+
 			return true
 		}
 	}
@@ -89,10 +134,12 @@ func (p *parser) takeSuffixed(key string) bool {
 		if !ok || id == "" {
 			continue
 		}
-		if server := p.value(serverUnder + id); server != "" {
-			p.set(server, key, end)
+		server := p.value(serverUnder + id)
+		if server == "" {
+			err := fmt.Errorf("%w: %q has no %q", ErrIncomplete, key, serverUnder+id)
+			p.problems = append(p.problems, &partialError{err: err})
 		} else {
-			p.problems = append(p.problems, fmt.Errorf("%w: %q has no %q", ErrIncomplete, key, serverUnder+id))
+			p.set(p.suffixed, id, key, end).server = server
 		}
 
 		return true
@@ -101,30 +148,25 @@ func (p *parser) takeSuffixed(key string) bool {
 	return false
 }
 
-// set stores the value of a key as the part of a server's credentials that the
-// end stands for. Without an end it only notes that the server was named.
-func (p *parser) set(server, key, end string) {
-	c, value := p.found[server], p.value(key)
-	switch end {
+// set stores the value of a key as the part of the credentials that the end
+// stands for. Without an end it only notes that the server was named.
+func (p *parser) set(sets map[string]*keySet, name, key, end string) *keySet {
+	s := sets[name]
+	if s == nil {
+		s = &keySet{}
+		sets[name] = s
+	}
+	s.key = key
+	switch value := p.value(key); end {
 	case dotUsername:
-		c.User = value
+		s.credentials.User = value
 	case dotPassword:
-		c.Password = config.Secret(value)
+		s.credentials.Password = config.Secret(value)
 	case dotManagerURL:
-		c.ManagerURL = value
+		s.credentials.ManagerURL = value
 	case dotManagerToken:
-		c.ManagerToken = config.Secret(value)
+		s.credentials.ManagerToken = config.Secret(value)
 	}
-	p.found[server] = c
-	p.keys[server] = key
-}
 
-// dropUnusable reports the servers that nobody could log in to.
-func (p *parser) dropUnusable() {
-	for _, server := range slices.Sorted(maps.Keys(p.found)) {
-		if err := p.found[server].check(); err != nil {
-			p.problems = append(p.problems, fmt.Errorf("%w for the server of %q", err, p.keys[server]))
-			delete(p.found, server)
-		}
-	}
+	return s
 }

@@ -133,6 +133,26 @@ func TestParse(t *testing.T) {
 			data:   values("password_a", "s3cret"),
 			want:   want{err: session.ErrIncomplete},
 		},
+		"PartsOfTwoForms": {
+			reason: "the user of one set does not get the password of another",
+			data:   values("vc1.username", u, "server_a", "vc1", "password_a", "s3cret"),
+			want:   want{err: session.ErrMissing},
+		},
+		"PartsOfTwoIDs": {
+			reason: "nor does that of another id",
+			data:   values("server_a", "vc1", "username_a", u, "server_b", "vc1", "password_b", "s3cret"),
+			want:   want{err: session.ErrMissing},
+		},
+		"WholeAndPart": {
+			reason: "nobody knows which of both is meant",
+			data:   values("vc1.username", u, "vc1.password", "s3cret", "server_a", "vc1", "password_a", "other"),
+			want:   want{err: session.ErrMissing},
+		},
+		"PartAndWhole": {
+			reason: "whichever of both comes first",
+			data:   values("vc1.username", u, "server_a", "vc1", "username_a", u, "password_a", "other"),
+			want:   want{err: session.ErrMissing},
+		},
 		"OneBadAmongGood": {
 			reason: "a mistake about one server does not take the others away",
 			data:   values("vc1.username", u, "vc1.password", "s3cret", "vc2.username", u, "README", "x"),
