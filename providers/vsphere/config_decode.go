@@ -211,7 +211,23 @@ func (r *resolver) checkServer(name string, entry *VirtualCenter) bool {
 		r.errorf(entryName(name, ""), textNoAddress)
 		return false
 	}
+	if problem := serverProblem(entry.Server); problem != "" {
+		r.errorf(r.serverPlace(name), "%s", problem)
+		return false
+	}
 	return true
+}
+
+// serverPlace is the key that says where a vCenter is.
+func (r *resolver) serverPlace(name string) config.Name {
+	key := entryName(name, "server")
+	if place, ok := r.places[name]; ok && place.Section == "Global" {
+		return place
+	}
+	if r.origins[key] == "the name of the section" {
+		key.Key = ""
+	}
+	return key
 }
 
 // checkCredentials reports a vCenter that nobody can log in to.
