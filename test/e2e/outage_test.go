@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,7 +23,6 @@ type outage struct {
 
 func outages() map[string]outage {
 	disconnected := func(t *testing.T, m *manager) { m.awaitMetric(t, 0, "multicloud_ccm_connected") }
-	password := ""
 	return map[string]outage{
 		"down": {
 			reason:  "nothing listens: an error is not an answer",
@@ -38,12 +39,13 @@ func outages() map[string]outage {
 		"refusing the login": {
 			reason: "the password was changed and all sessions ended: bad credentials are errors",
 			begin: func(vc *vsphere.VCenter) error {
-				password = vc.Password()
 				vc.SetPassword("another one")
 				vc.TerminateSessions()
 				return nil
 			},
-			end: func(vc *vsphere.VCenter) error { vc.SetPassword(password); return nil },
+			// The new password is used at once; the old one would be tried again
+			// after up to three minutes, so that the account is not locked.
+			end: func(*vsphere.VCenter) error { return nil },
 			noticed: func(t *testing.T, m *manager) {
 				m.await(t, "the login to be refused", func(ctx context.Context) error {
 					refused, err := m.metric(ctx, "multicloud_ccm_logins_total", `code="denied"`)
@@ -75,7 +77,9 @@ func testOutage(t *testing.T, o outage) {
 	c := startCluster(t)
 	cloud := startCloud(t, smallVCenter("vc", "there", "gone"))
 	vc := cloud.VCenter("vc")
-	m := c.run(t, writeConfig(t, vsphereConfig(vc)))
+	credentials := t.TempDir()
+	writeCredentials(t, credentials, vc)
+	m := c.run(t, writeConfig(t, fmt.Sprintf("[Global]\nprovider = vsphere\nsecrets-directory = %q\n\n%s", credentials, section(vc))))
 	c.join(t, controlplane.NodeSpec{Name: "there"}, controlplane.NodeSpec{Name: "gone"})
 	c.awaitInitialised(t, "there", "gone")
 	// A second one, whose VM never was: the process knows nothing of it.
@@ -112,6 +116,7 @@ func testOutage(t *testing.T, o outage) {
 	if err := o.end(vc); err != nil {
 		t.Fatal(err)
 	}
+	writeCredentials(t, credentials, vc)
 	c.awaitInitialised(t, "late")
 	c.awaitGone(t, "gone")
 	c.awaitGone(t, "unknown")
@@ -119,6 +124,13 @@ func testOutage(t *testing.T, o outage) {
 	c.node(t, "there")
 	m.terminate(t)
 	wantNoSessions(t, vc)
+}
+
+// writeCredentials writes a directory with the account of a vCenter.
+func writeCredentials(t *testing.T, directory string, vc *vsphere.VCenter) {
+	t.Helper()
+	write(t, filepath.Join(directory, server(vc)+".username"), vc.User())
+	write(t, filepath.Join(directory, server(vc)+".password"), vc.Password())
 }
 
 // vsphere §16.4 and design "Nodes": a vCenter that was dead from the start
