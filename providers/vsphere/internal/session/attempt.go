@@ -25,6 +25,7 @@ const (
 	forSOAP purpose = iota
 	forREST
 	forChanges // new credentials for sessions that still work
+	purposeCount
 )
 
 func forAPI(api api) purpose {
@@ -42,11 +43,12 @@ type attempt struct {
 	err     error
 }
 
-// begin starts an attempt. It is called with the lock held and none under way.
+// begin starts an attempt. It is called with the lock held, and none under way that
+// is made for the same.
 func (s *Session) begin(ctx context.Context, purpose purpose, work func(context.Context) error) {
 	ctx, cancel := s.untilClosed(context.WithoutCancel(ctx), s.options.LoginTimeout)
 	a := &attempt{purpose: purpose, done: make(chan struct{})}
-	s.attempt = a
+	s.attempts[purpose] = a
 	go func() {
 		defer cancel()
 		s.endStray(ctx)
@@ -57,7 +59,7 @@ func (s *Session) begin(ctx context.Context, purpose purpose, work func(context.
 			err = ErrClosed
 		}
 		a.err = err
-		s.attempt = nil
+		s.attempts[purpose] = nil
 		s.applyChanges(ctx)
 		s.mu.Unlock()
 		close(a.done)
@@ -105,7 +107,7 @@ func (s *Session) credentialsChanged(ctx context.Context) {
 // credentials, unless there is nothing to do or it is not the time. It is called
 // with the lock held.
 func (s *Session) applyChanges(ctx context.Context) {
-	if s.closed || s.attempt != nil || s.applied == s.changes || s.options.Clock.Now().Before(s.retryAt) {
+	if s.closed || s.attempts != [purposeCount]*attempt{} || s.applied == s.changes || s.options.Clock.Now().Before(s.retryAt) {
 		return
 	}
 	if s.conns[apiSOAP] == nil && s.conns[apiREST] == nil {
@@ -204,6 +206,18 @@ func (s *Session) tryLogin(ctx context.Context, api api, source Source, credenti
 		c, err := s.ride(credentials)
 
 		return false, s.settle(ctx, api, credentials, c, err)
+	}
+	if api == apiSOAP {
+		// The REST API may need a SOAP session at the same time.
+		select {
+		case s.soapLogin <- struct{}{}:
+			defer func() { <-s.soapLogin }()
+		case <-ctx.Done():
+			return false, fmt.Errorf("wait for login: %w", context.Cause(ctx))
+		}
+		if c := s.current(apiSOAP); c != nil && c.credentials == credentials {
+			return false, nil
+		}
 	}
 	done := s.options.Metrics.Operation("login")
 	s.mu.Lock()

@@ -126,6 +126,25 @@ func TestRESTDownLeavesSOAPAlone(t *testing.T) {
 	must(t, s.REST(ctx, list))
 }
 
+// A REST API that does not respond to a login does not delay the SOAP login.
+func TestHangingRESTLoginLeavesSOAPAlone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	must(t, s.SOAP(ctx, find))
+	hold := front.NewHold()
+	defer hold.Release()
+	b.Break("RESTLogin", front.Always(), hold.Before)
+	called := make(chan error)
+	go func() { called <- s.REST(ctx, list) }()
+	must(t, b.WaitFor(ctx, "RESTLogin", 1))
+	b.TerminateSessions()
+	must(t, s.SOAP(ctx, find))
+	hold.Release()
+	must(t, <-called)
+}
+
 // A SOAP API that does not respond to logins, either, leaves REST alone.
 func TestSOAPDownLeavesRESTAlone(t *testing.T) {
 	t.Parallel()

@@ -74,12 +74,15 @@ type Session struct {
 
 	closing chan struct{} // closed by Close
 	silent  atomic.Bool   // whether the last SOAP call had no answer
+	// soapLogin holds a value during a SOAP login.
+	soapLogin chan struct{}
 
 	mu      sync.Mutex
 	closed  bool
 	conns   [apiCount]*conn // nil where there is no session
 	stray   []*conn         // given up, perhaps still alive
-	attempt *attempt        // the login under way, one at a time
+	// attempts are the logins under way. One for changes is for both APIs.
+	attempts [purposeCount]*attempt
 	gate    gate
 	brief   [apiCount]int // sessions in a row that ended right after the login
 	// changes counts what sources have told, applied is how much of that the
@@ -117,6 +120,8 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 		sources:  slices.Clone(sources),
 		options:  options,
 		closing:  make(chan struct{}),
+
+		soapLogin: make(chan struct{}, 1),
 		gate:     gate{clock: options.Clock, lockout: options.Lockout},
 	}
 	s.report()
@@ -214,11 +219,14 @@ func (s *Session) find(ctx context.Context, api api, refused *conn) (*conn, *att
 
 		return c, nil, nil
 	}
-	if s.attempt == nil {
+	if a := s.attempts[forChanges]; a != nil {
+		return nil, a, nil
+	}
+	if s.attempts[forAPI(api)] == nil {
 		s.begin(ctx, forAPI(api), func(ctx context.Context) error { return s.logInAnew(ctx, api) })
 	}
 
-	return nil, s.attempt, nil
+	return nil, s.attempts[forAPI(api)], nil
 }
 
 // drop gives up a session that vCenter has refused. That does not prove that it
@@ -294,23 +302,26 @@ func (s *Session) Close(ctx context.Context) error {
 	for api := range apiCount {
 		s.set(api, nil)
 	}
-	a := s.attempt
+	attempts := s.attempts
 	s.mu.Unlock()
 
-	problems := make([]error, len(open)+1)
+	problems, waits := make([]error, len(open)), make([]error, len(attempts))
 	var logouts sync.WaitGroup
 	for i, c := range open {
 		logouts.Go(func() { problems[i] = c.end(ctx) })
 	}
-	if a != nil {
+	for i, a := range attempts {
+		if a == nil {
+			continue
+		}
 		select {
 		case <-a.done:
 		case <-ctx.Done():
-			problems[len(open)] = fmt.Errorf("wait for login under way: %w", context.Cause(ctx))
+			waits[i] = fmt.Errorf("wait for login under way: %w", context.Cause(ctx))
 		}
 	}
 	logouts.Wait()
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(append(problems, waits...)...); err != nil {
 		return s.explain(fmt.Errorf("close session: %w", err))
 	}
 
