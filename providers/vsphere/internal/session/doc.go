@@ -8,6 +8,9 @@
 //   - Never a storm: any number of callers share one login; credentials that
 //     were refused are tried again only after a growing pause, and at once when
 //     they change; until then calls fail with the last cause and do not wait.
+//   - No account is locked: see [Lockout].
+//   - The SOAP and REST APIs do not wait for each other, except that a shared
+//     session needs the SOAP API.
 //   - Each caller waits no longer than its own context allows, and each call has
 //     a deadline even if its caller set none. No lock is held during a call.
 //   - New credentials replace a session that still works only once they have

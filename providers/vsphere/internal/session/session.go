@@ -77,14 +77,14 @@ type Session struct {
 	// soapLogin holds a value during a SOAP login.
 	soapLogin chan struct{}
 
-	mu      sync.Mutex
-	closed  bool
-	conns   [apiCount]*conn // nil where there is no session
-	stray   []*conn         // given up, perhaps still alive
+	mu     sync.Mutex
+	closed bool
+	conns  [apiCount]*conn // nil where there is no session
+	stray  []*conn         // given up, perhaps still alive
 	// attempts are the logins under way. One for changes is for both APIs.
 	attempts [purposeCount]*attempt
-	gate    gate
-	brief   [apiCount]int // sessions in a row that ended right after the login
+	gate     gate
+	brief    [apiCount]int // sessions in a row that ended right after the login
 	// changes counts what sources have told, applied is how much of that the
 	// sessions reflect, and retryAt when it may be tried again to close the gap.
 	changes, applied int
@@ -122,7 +122,7 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 		closing:  make(chan struct{}),
 
 		soapLogin: make(chan struct{}, 1),
-		gate:     gate{clock: options.Clock, lockout: options.Lockout},
+		gate:      gate{clock: options.Clock, lockout: options.Lockout},
 	}
 	s.report()
 	for _, source := range s.sources {
