@@ -15,8 +15,11 @@ import (
 const maxRESTSessions = 550
 
 // restEndpoint is the service behind the REST API. In a vCenter it is a process
-// of its own: it starts later than the one behind the SOAP API, and holds its
-// sessions itself. It is guarded by VCenter.mu.
+// of its own, the vAPI endpoint of the page at [maxRESTSessions]: it starts later
+// than the one behind the SOAP API and, before 8.0 U3, holds its sessions itself,
+// each until it is idle for too long:
+// https://developer.vmware.com/apis/vsphere-automation/latest/cis. It is guarded by
+// VCenter.mu.
 type restEndpoint struct {
 	down    bool
 	timeout time.Duration

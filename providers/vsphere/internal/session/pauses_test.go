@@ -126,6 +126,24 @@ func TestRESTDownLeavesSOAPAlone(t *testing.T) {
 	must(t, s.REST(ctx, list))
 }
 
+// A REST API that ends each of its sessions at once pauses by itself.
+func TestBriefRESTSessionsLeaveSOAPAlone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	b.Break("ListCategories", front.Always(), front.Status(http.StatusUnauthorized))
+	for range 10 {
+		if err := s.REST(ctx, list); err == nil {
+			t.Fatal("REST() = nil, want an error")
+		}
+	}
+	if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrUnavailable) {
+		t.Errorf("REST() = %v, want %v", err, apierr.ErrUnavailable)
+	}
+	must(t, s.SOAP(ctx, find))
+}
+
 // A REST API that does not respond to a login does not delay the SOAP login.
 func TestHangingRESTLoginLeavesSOAPAlone(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,104 @@
+package session_test
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
+)
+
+// lockoutInterval is the time in which failures add up to a lockout.
+const lockoutInterval = 180 * time.Second
+
+// fleet are sessions with vCenters that have one directory.
+type fleet struct {
+	beds     []*bed
+	sessions []*session.Session
+}
+
+// newFleet makes a session with each of a number of linked vCenters, as one
+// process does.
+func newFleet(t *testing.T, count int, source func(*bed) session.Source) *fleet {
+	t.Helper()
+	f := &fleet{beds: newLinked(t, count)}
+	options := session.Options{Clock: f.beds[0].clock, Lockout: session.NewLockout()}
+	for _, b := range f.beds {
+		f.sessions = append(f.sessions, b.open(t, options, source(b)))
+	}
+
+	return f
+}
+
+// call makes a SOAP and a REST call to each vCenter at the same time, and
+// returns how many succeeded.
+func (f *fleet) call(ctx context.Context) int {
+	results := make([]error, 2*len(f.sessions))
+	var calls sync.WaitGroup
+	for i, s := range f.sessions {
+		calls.Go(func() { results[2*i] = s.SOAP(ctx, find) })
+		calls.Go(func() { results[2*i+1] = s.REST(ctx, list) })
+	}
+	calls.Wait()
+
+	return len(slices.DeleteFunc(results, func(err error) bool { return err != nil }))
+}
+
+// succeed calls each second until everything works.
+func (f *fleet) succeed(ctx context.Context, t *testing.T, within time.Duration) {
+	t.Helper()
+	for range int(within / time.Second) {
+		if f.call(ctx) == 2*len(f.sessions) {
+			return
+		}
+		f.beds[0].clock.Step(time.Second)
+	}
+	t.Errorf("not all calls work after %v", within)
+}
+
+// checkRefusals reports more than two refused logins in any lockout interval.
+func (f *fleet) checkRefusals(t *testing.T) {
+	t.Helper()
+	if n := mostIn(lockoutInterval, f.beds[0].RefusedLogins()); n != 2 {
+		t.Errorf("%d refused logins within %v, want 2", n, lockoutInterval)
+	}
+	if n := f.beds[0].Lockouts(); n != 0 {
+		t.Errorf("%d lockouts, want none", n)
+	}
+}
+
+// mostIn returns how many of the times are at most an interval apart.
+func mostIn(interval time.Duration, times []time.Time) int {
+	most := 0
+	for i, first := range times {
+		n := 0
+		for _, at := range times[i:] {
+			if at.Sub(first) <= interval {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+
+	return most
+}
+
+// logInAsAnother is another program that uses the account.
+func logInAsAnother(t *testing.T, b *bed) {
+	t.Helper()
+	u := b.URL()
+	u.User = url.UserPassword(b.User(), b.Password())
+	c, err := govmomi.NewClient(t.Context(), u, true)
+	if err != nil {
+		t.Errorf("login of another program = %v", err)
+
+		return
+	}
+	defer c.CloseIdleConnections()
+	must(t, c.Logout(t.Context()))
+}
