@@ -51,6 +51,9 @@ type Limits struct {
 	// RulesPerSecurityGroup bounds the inbound rules of a group, counted for
 	// IPv4 and IPv6 apart; default 60.
 	RulesPerSecurityGroup int
+	// PrefixListEntries is the maximum number of entries of each prefix list;
+	// default 1. A rule that names one counts as so many rules.
+	PrefixListEntries int
 	// SecurityGroupsPerVPC bounds the groups of a VPC; default 2500.
 	SecurityGroupsPerVPC int
 	// RoutesPerTable bounds the routes of a table; default 500.
@@ -73,6 +76,7 @@ func (o Options) complete() Options {
 		}
 	}
 	o.Limits.RulesPerSecurityGroup = cmp.Or(o.Limits.RulesPerSecurityGroup, 60)
+	o.Limits.PrefixListEntries = cmp.Or(o.Limits.PrefixListEntries, 1)
 	o.Limits.SecurityGroupsPerVPC = cmp.Or(o.Limits.SecurityGroupsPerVPC, 2500)
 	o.Limits.RoutesPerTable = cmp.Or(o.Limits.RoutesPerTable, 500)
 	return o

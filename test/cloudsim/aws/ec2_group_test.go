@@ -183,6 +183,19 @@ func TestRuleLimit(t *testing.T) {
 	wantCode(t, g.authorize(t, p), "RulesPerSecurityGroupLimitExceeded")
 }
 
+// TestRuleLimitCountsEntriesOfPrefixLists checks what rules that name prefix lists
+// count for.
+func TestRuleLimitCountsEntriesOfPrefixLists(t *testing.T) {
+	t.Parallel()
+	g := startGroups(t, Options{Limits: Limits{PrefixListEntries: 59}})
+	g.AddRule(g.group, Rule{Protocol: "tcp", From: 22, To: 22, Source: "pl-1"})
+	if err := g.authorize(t, allow("tcp", 80, "10.0.0.0/8"), allow6("tcp", 80, "2001:db8::/32")); err != nil {
+		t.Errorf("one rule of each family fits: %v", err)
+	}
+	wantCode(t, g.authorize(t, allow("tcp", 81, "10.0.0.0/8")), "RulesPerSecurityGroupLimitExceeded")
+	wantCode(t, g.authorize(t, allow6("tcp", 81, "2001:db8::/32")), "RulesPerSecurityGroupLimitExceeded")
+}
+
 func TestRuleDescriptions(t *testing.T) {
 	t.Parallel()
 	g := startGroups(t, Options{})

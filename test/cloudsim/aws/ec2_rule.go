@@ -103,7 +103,7 @@ func (c *Cloud) authorizeIngress(p params) (any, error) {
 		}
 	}
 	wanted := slices.Concat(g.rules, rules)
-	if most := c.opts.Limits.RulesPerSecurityGroup; countFor(wanted, fromIPv4) > most || countFor(wanted, fromIPv6) > most {
+	if most := c.opts.Limits.RulesPerSecurityGroup; c.countFor(wanted, fromIPv4) > most || c.countFor(wanted, fromIPv6) > most {
 		return nil, fail("RulesPerSecurityGroupLimitExceeded", "The maximum number of rules per security group has been reached.")
 	}
 	result := &authorizeResult{Return: true}
@@ -115,13 +115,19 @@ func (c *Cloud) authorizeIngress(p params) (any, error) {
 	return result, nil
 }
 
-// countFor returns the number of rules that count for an address family. Rules
-// that name groups and prefix lists count for both.
-func countFor(rules []*rule, family sourceKind) int {
+// countFor returns the number of rules that count for an address family. The quota
+// holds for IPv4 and IPv6 rules apart, and a rule that names a prefix list counts
+// as many as the list can have entries:
+// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
+// One that names a group is for both families, and counts once for each of them.
+func (c *Cloud) countFor(rules []*rule, family sourceKind) int {
 	n := 0
 	for _, r := range rules {
-		if r.kind == family || r.kind == fromGroup || r.kind == fromPrefixList {
+		switch r.kind {
+		case family, fromGroup:
 			n++
+		case fromPrefixList:
+			n += c.opts.Limits.PrefixListEntries
 		}
 	}
 	return n
