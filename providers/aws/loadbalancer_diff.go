@@ -104,8 +104,8 @@ func restoring(steps, undo change.Plan) change.Plan {
 
 // nodeSteps returns the two steps that write the rules of the nodes, with all of
 // their writes as they are expected now: one that adds, and one that removes or
-// hands over, which is skipped like every removal if anything failed before. A step
-// without writes is left out.
+// hands over, which is skipped like every removal if anything failed before. The
+// load balancer does not depend on them. A step without writes is left out.
 func nodeSteps(t task, o *observed, needs securitygroup.Needs, sync syncNodes) change.Plan {
 	if t.config.LeaveNodeSecurityGroups {
 		return nil
@@ -117,7 +117,7 @@ func nodeSteps(t task, o *observed, needs securitygroup.Needs, sync syncNodes) c
 	removals := slices.DeleteFunc(slices.Clone(all), securitygroup.Adds)
 	var steps change.Plan
 	if len(additions) > 0 {
-		steps = append(steps, nodeStep("add rules to node security groups for "+t.request.Name, additions, adding, sync))
+		steps = append(steps, nodeStep("add rules to node security groups for "+t.request.Name, additions, adding, sync).Dispensable())
 	}
 	if len(removals) > 0 {
 		steps = append(steps, nodeStep("remove rules from node security groups for "+t.request.Name, removals, needs, sync).Removal())

@@ -28,6 +28,21 @@ func (c *Cloud) AddRule(group string, r Rule) {
 	c.addRule(g, r)
 }
 
+// RemoveRule removes an inbound rule from a security group, as somebody else would.
+// Its description does not matter.
+func (c *Cloud) RemoveRule(group string, r Rule) {
+	c.inspect(func() {
+		g := c.group(group)
+		if g == nil {
+			wrong("no security group %q", group)
+		}
+		protocol := must(parseProtocol(r.Protocol))
+		g.rules = slices.DeleteFunc(slices.Clone(g.rules), func(have *rule) bool {
+			return have.protocol == protocol && have.from == r.From && have.to == r.To && have.source == r.Source
+		})
+	})
+}
+
 func (c *Cloud) addRule(g *securityGroup, want Rule) {
 	r := &rule{
 		id: c.newID("sgr"), protocol: must(parseProtocol(want.Protocol)), from: want.From, to: want.To, source: want.Source,

@@ -24,7 +24,7 @@ func TestAdditions(t *testing.T) {
 		"tag":       {reason: "the tag is missing", step: tag(group, map[string]string{"a": "b"}), stays: true},
 		"authorize": {reason: "the rules are missing", step: authorize(group, rules), stays: true},
 		"describe":  {reason: "the rules stay", step: describeRules(group, rules), stays: true},
-		"revoke":    {reason: "the rules may be needed", step: revoke(group, rules)},
+		"revoke":    {reason: "the rules may be needed", step: revoke(group, rules, nil)},
 		"remove":    {reason: "the group may be needed", step: remove("sg-1", "web", time.Time{})},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,7 +21,7 @@ const authorizes = "AuthorizeSecurityGroupIngress"
 // Adds reports whether a step adds rules.
 func Adds(step change.Step) bool { return step.Kind == authorizes }
 
-// authorize adds rules.
+// authorize adds rules, or as many as the group has room for.
 func authorize(group plan.Ref, rules Rules) change.Step {
 	text := fmt.Sprintf("add to security group %s the rules %s", group, rules)
 	return plan.NewStep(authorizes, text, func(ctx context.Context, env *change.Env) error {
@@ -37,7 +37,7 @@ func authorizeRules(ctx context.Context, env *change.Env, group plan.Ref, rules 
 	// An earlier step has created it, and EC2 may not know it everywhere yet.
 	fresh := group.ID == ""
 	return env.Wait.Poll(ctx, askForGroup, patience, func() (done bool, err error) {
-		err = authorizeAll(ctx, env, id, rules)
+		err = fill(ctx, env, id, rules)
 		return !fresh || !hasCode(err, codeGroupMissing), err
 	})
 }
@@ -65,11 +65,20 @@ func authorizeCall(ctx context.Context, env *change.Env, group string, rules Rul
 	return err
 }
 
-// revoke removes rules.
-func revoke(group plan.Ref, rules Rules) change.Step {
+// revoke removes rules, and adds the missing ones for which there was no room
+// before.
+func revoke(group plan.Ref, rules, missing Rules) change.Step {
 	text := fmt.Sprintf("remove from security group %s the rules %s", group, rules)
 	return plan.NewStep("RevokeSecurityGroupIngress", text, func(ctx context.Context, env *change.Env) error {
-		return revokeRules(ctx, env, group, rules)
+		if err := revokeRules(ctx, env, group, rules); err != nil {
+			return err
+		}
+		id, err := env.IDs.Resolve(group)
+		if err != nil || !env.HasWarning(quotaOf(id)) {
+			return err
+		}
+		env.ClearWarning(quotaOf(id))
+		return authorizeRules(ctx, env, group, missing)
 	}).Removal()
 }
 
@@ -170,7 +179,7 @@ func recreateRules(ctx context.Context, env *change.Env, group string, rules Rul
 	restoring, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreLimit)
 	defer cancel()
 	added := env.Wait.Poll(restoring, restoreInterval, restoreLimit, func() (done bool, err error) {
-		err = authorizeRules(restoring, env, ref, rules)
+		err = authorizeAll(restoring, env, group, rules)
 		final := errors.Is(err, apierr.ErrDenied) || errors.Is(err, apierr.ErrInvalid) || hasCode(err, codeGroupMissing)
 		return err == nil || final, err
 	})

@@ -135,12 +135,12 @@ func TestWritesMayBeDoneAlready(t *testing.T) {
 		t.Errorf("all are there: %v", got)
 	}
 	rules[rule("tcp", 8080, 8080, "10.0.0.0/8")] = ""
-	b.apply(change.Plan{revoke(group, rules)})
+	b.apply(change.Plan{revoke(group, rules, nil)})
 	if got := b.Rules(group.ID); len(got) != 0 {
 		t.Errorf("all are gone: %v", got)
 	}
 	gone := plan.Ref{ID: "sg-0123456789abcdef0"}
-	b.apply(change.Plan{revoke(gone, rules), remove(gone.ID, "gone", time.Time{})})
+	b.apply(change.Plan{revoke(gone, rules, nil), remove(gone.ID, "gone", time.Time{})})
 }
 
 // Where one by one is needed, a crash in the middle leaves rules that name the
@@ -153,7 +153,7 @@ func TestRevokeTakesNamelessRulesFirst(t *testing.T) {
 	b.apply(change.Plan{authorize(group, rules)})
 	rules[rule("tcp", 1, 1, "10.0.0.0/8")] = myClient // not there
 	b.Gate().Break("RevokeSecurityGroupIngress", front.From(3), sim.Denied())
-	if err := revoke(group, rules).Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) {
+	if err := revoke(group, rules, nil).Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("got %v", err)
 	}
 	for _, left := range b.Rules(group.ID) {
@@ -183,7 +183,7 @@ func TestDescribeRules(t *testing.T) {
 		},
 		"gone": {
 			reason: "W3: it is made again", breaks: func(b *bed, id string) {
-				b.apply(change.Plan{revoke(plan.Ref{ID: id}, Rules{rule("tcp", 10256, 10256, "10.0.0.0/22"): ""})})
+				b.apply(change.Plan{revoke(plan.Ref{ID: id}, Rules{rule("tcp", 10256, 10256, "10.0.0.0/22"): ""}, nil)})
 			},
 			calls: map[string]int{"UpdateSecurityGroupRuleDescriptionsIngress": 1, "RevokeSecurityGroupIngress": 2, "AuthorizeSecurityGroupIngress": 1},
 		},

@@ -14,6 +14,7 @@ const (
 	codeRuleExists   = "InvalidPermission.Duplicate"
 	codeRuleMissing  = "InvalidPermission.NotFound"
 	codeInUse        = "DependencyViolation"
+	codeRuleLimit    = "RulesPerSecurityGroupLimitExceeded"
 )
 
 func hasCode(err error, codes ...string) bool {

@@ -10,8 +10,8 @@ import (
 )
 
 // Diff plans how the managed group of a load balancer becomes what it is to be:
-// first what is missing, then what is too much. Without one there is nothing to
-// do.
+// first what is missing, then what is too much. A failure to add rules does not
+// end the plan. Without a managed group there is nothing to do.
 func Diff(m *Managed, vpc string, id cluster.ID) (change.Plan, error) {
 	if m == nil {
 		return nil, nil
@@ -19,7 +19,7 @@ func Diff(m *Managed, vpc string, id cluster.ID) (change.Plan, error) {
 	if m.Existing == nil {
 		return change.Plan{
 			create(m, vpc, id),
-			authorize(m.ref(), m.Rules),
+			authorize(m.ref(), m.Rules).Isolate(),
 		}, nil
 	}
 	missing, err := missingTags(m.Existing, id)
@@ -30,11 +30,12 @@ func Diff(m *Managed, vpc string, id cluster.ID) (change.Plan, error) {
 	if len(missing) > 0 {
 		steps = append(steps, tag(m.ref(), missing))
 	}
-	if rules := m.Rules.without(m.Existing.Rules); len(rules) > 0 {
-		steps = append(steps, authorize(m.ref(), rules))
+	rules := m.Rules.without(m.Existing.Rules)
+	if len(rules) > 0 {
+		steps = append(steps, authorize(m.ref(), rules).Isolate())
 	}
-	if rules := m.Existing.Rules.without(m.Rules); len(rules) > 0 {
-		steps = append(steps, revoke(m.ref(), rules))
+	if surplus := m.Existing.Rules.without(m.Rules); len(surplus) > 0 {
+		steps = append(steps, revoke(m.ref(), surplus, rules))
 	}
 	return steps, nil
 }

@@ -137,13 +137,13 @@ func (d NodeDiff) Plan(users RuleUsers) change.Plan {
 		group.addPathMTURules(d.needs.AddOnly)
 		ref := plan.Ref{ID: group.ID}
 		if len(group.missing) > 0 {
-			steps = append(steps, authorize(ref, group.missing))
+			steps = append(steps, authorize(ref, group.missing).Isolate())
 		}
 		if len(group.renamed) > 0 {
 			steps = append(steps, describeRules(ref, group.renamed))
 		}
 		if len(group.stale) > 0 {
-			steps = append(steps, revoke(ref, group.stale))
+			steps = append(steps, revoke(ref, group.stale, group.missing))
 		}
 	}
 	return steps
