@@ -39,7 +39,7 @@ func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, error) 
 	if len(d.Detaching) > 0 {
 		steps = append(steps, classic.DetachSecurityGroups(d.Classic, d.Detaching))
 	}
-	return append(steps, securitygroup.Delete(d.Surplus, t.deletedAt())...), nil
+	return append(steps, securitygroup.Delete(d.Surplus, t.request.Service, t.deletedAt())...), nil
 }
 
 // diffBalancer returns the part of the plan that is about the load balancer itself.
@@ -79,7 +79,7 @@ func diffDeletion(t task, o *observed, d *desired, sync, afterwards syncNodes) c
 		}
 		steps = append(steps, network.Diff(nil, &groups)...)
 	}
-	return append(steps, securitygroup.Delete(d.Surplus, t.deletedAt())...)
+	return append(steps, securitygroup.Delete(d.Surplus, t.request.Service, t.deletedAt())...)
 }
 
 // restoring returns the steps so that a plan undoes what was done before them if AWS

@@ -142,6 +142,87 @@ func TestRuleOfAUserEndsWithAnEvent(t *testing.T) {
 	}
 }
 
+// A security group that a load balancer has lost, and that rules of users name, is
+// left with an Event: the Service works. A later sync deletes it, or the deletion
+// of the Service, also after a restart and where its name is that of an earlier
+// cluster.
+func TestLostGroupThatUsersReferToIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		options []kubetest.ServiceOption
+		cluster string // the name of the cluster when the group was created
+		deleted bool   // the Service is deleted before the rule
+	}{
+		"classic":                         {cluster: flagged},
+		"network":                         {options: []kubetest.ServiceOption{nlb()}, cluster: flagged},
+		"network, renamed":                {options: []kubetest.ServiceOption{nlb()}, cluster: "former"},
+		"network, renamed, then deletion": {options: []kubetest.ServiceOption{nlb()}, cluster: "former", deleted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, managedGroups)
+			byo, database := b.group("byo", nil), b.group("database", nil)
+			b.AddRule(byo, sim.Rule{Protocol: "-1", Source: "0.0.0.0/0"})
+			before := b.Leaks()
+			svc := web(append(test.options, from("0.0.0.0/0"))...)
+			if _, err := b.lb.EnsureLoadBalancer(t.Context(), test.cluster, svc, b.nodes); err != nil {
+				t.Fatal(err)
+			}
+			own := b.ownGroup()
+			rule := sim.Rule{Protocol: "tcp", From: 5432, To: 5432, Source: own}
+			b.AddRule(database, rule)
+			if svc.Annotations == nil {
+				svc.Annotations = map[string]string{}
+			}
+			svc.Annotations[string(request.AnnotationSecurityGroups)] = byo
+			b.told()
+			for range 2 {
+				calls := b.calls(func() { b.ensure(svc) })
+				if calls["DeleteSecurityGroup"] != 1 {
+					t.Errorf("want one attempt in each sync, got %v", calls)
+				}
+				b.lb = b.controller(managedGroups)
+			}
+			b.admitted(webName)
+			for _, event := range b.told() {
+				for _, part := range []string{"Warning SecurityGroupLeft ", own, database} {
+					if !strings.Contains(event, part) {
+						t.Errorf("the Event lacks %q: %s", part, event)
+					}
+				}
+			}
+			if test.deleted {
+				svc.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+				if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrConflict) || !b.exists(svc) {
+					t.Errorf("got %v", err)
+				}
+			}
+			b.RemoveRule(database, rule)
+			if !test.deleted {
+				b.ensure(svc)
+				b.quiet(svc)
+			}
+			b.remove(svc)
+			b.same(before)
+		})
+	}
+}
+
+// ownGroup returns the security group that was created for a load balancer.
+func (b *balanced) ownGroup() string {
+	b.t.Helper()
+	for _, balancer := range []func(string) ([]string, bool){
+		func(name string) ([]string, bool) { lb, ok := b.Classic(name); return lb.SecurityGroups, ok },
+		func(name string) ([]string, bool) { lb, ok := b.Network(name); return lb.SecurityGroups, ok },
+	} {
+		if groups, ok := balancer(webName); ok && len(groups) == 1 {
+			return groups[0]
+		}
+	}
+	b.t.Fatal("the load balancer has not one security group")
+	return ""
+}
+
 // Every operation on a load balancer has a deadline, whatever its caller has.
 func TestOperationsHaveADeadline(t *testing.T) {
 	t.Parallel()

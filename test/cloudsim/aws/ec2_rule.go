@@ -37,9 +37,11 @@ func (c *Cloud) RemoveRule(group string, r Rule) {
 			wrong("no security group %q", group)
 		}
 		protocol := must(parseProtocol(r.Protocol))
-		g.rules = slices.DeleteFunc(slices.Clone(g.rules), func(have *rule) bool {
+		named := func(have *rule) bool {
 			return have.protocol == protocol && have.from == r.From && have.to == r.To && have.source == r.Source
-		})
+		}
+		g.rules = slices.DeleteFunc(slices.Clone(g.rules), named)
+		g.original = slices.DeleteFunc(slices.Clone(g.original), named)
 	})
 }
 

@@ -2,7 +2,6 @@ package securitygroup
 
 import (
 	"testing"
-	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
@@ -25,7 +24,7 @@ func TestAdditions(t *testing.T) {
 		"authorize": {reason: "the rules are missing", step: authorize(group, rules), stays: true},
 		"describe":  {reason: "the rules stay", step: describeRules(group, rules), stays: true},
 		"revoke":    {reason: "the rules may be needed", step: revoke(group, rules, nil)},
-		"remove":    {reason: "the group may be needed", step: remove("sg-1", "web", time.Time{})},
+		"remove":    {reason: "the group may be needed", step: removal{id: "sg-1", name: "web"}.step()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
@@ -35,39 +36,74 @@ const GroupLeft service.Reason = "SecurityGroupLeft"
 // apierr.ErrConflict.
 var ErrInUse = apierr.Mark(apierr.ErrConflict, errors.New("the security group is in use"))
 
-// remove deletes a group. One that is in use is an error at once: AWS needs
+// removal is the deletion of a group that was created for a Service.
+type removal struct {
+	id, name string
+	// service is the namespace and name of the Service, deletedAt when its deletion
+	// was requested, zero if it was not.
+	service   string
+	deletedAt time.Time
+	// tagged reports whether the group has a tag that names the Service.
+	tagged bool
+}
+
+// step deletes the group. One that is in use is an error at once: AWS needs
 // minutes, and others are waiting.
-func remove(id, name string, deletedAt time.Time) change.Step {
-	text := fmt.Sprintf("delete security group %s (%s)", id, name)
+func (r removal) step() change.Step {
+	text := fmt.Sprintf("delete security group %s (%s)", r.id, r.name)
 	return plan.NewStep("DeleteSecurityGroup", text, func(ctx context.Context, env *change.Env) error {
-		_, err := env.EC2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: aws.String(id)})
+		_, err := env.EC2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: aws.String(r.id)})
 		switch {
 		case hasCode(err, codeGroupMissing):
 			return nil
 		case hasCode(err, codeInUse):
-			return inUse(ctx, env, id, name, deletedAt)
+			return r.inUse(ctx, env)
 		default:
 			return err
 		}
 	}).Removal()
 }
 
-// inUse returns an error that names the groups with rules that refer to the group.
-// Once the deletion of the Service has waited long enough, the group is left with
-// a warning instead.
-func inUse(ctx context.Context, env *change.Env, id, name string, deletedAt time.Time) error {
-	referring, err := describe(ctx, env.EC2, []types.Filter{awstype.Filter(filterReferring, id)})
-	delete(referring, id) // its own rules go with it
+// inUse returns an error, or leaves the group with a warning that names the groups
+// with rules that refer to it:
+//
+//	in use by           Service         then
+//	rules of users      stays           the group is left, and each sync tries again
+//	rules of users      is deleted      an error for [waitForRules], then it is left
+//	network interfaces  stays           an error
+//	network interfaces  is deleted      an error for [waitForInterfaces], then it is left
+func (r removal) inUse(ctx context.Context, env *change.Env) error {
+	referring, err := describe(ctx, env.EC2, []types.Filter{awstype.Filter(filterReferring, r.id)})
 	if err != nil {
 		return fmt.Errorf("%w; find the rules that name it: %w", ErrInUse, err)
 	}
+	delete(referring, r.id) // its own rules go with it
 	why, limit := "network interfaces of the load balancer, which AWS removes some minutes after it", waitForInterfaces
 	if len(referring) > 0 {
 		why, limit = "rules of "+strings.Join(slices.Sorted(maps.Keys(referring)), ", "), waitForRules
 	}
-	if deletedAt.IsZero() || time.Since(deletedAt) < limit {
+	stays := r.deletedAt.IsZero()
+	switch {
+	case stays && len(referring) > 0:
+		env.Warn(service.Warn(GroupLeft, "Security group %s (%s) is not deleted because it is in use by %s; remove these rules", r.id, r.name, why))
+		return r.tag(ctx, env)
+	case stays, time.Since(r.deletedAt) < limit:
 		return fmt.Errorf("%w by %s", ErrInUse, why)
 	}
-	env.Warn(service.Warn(GroupLeft, "Security group %s (%s) is not deleted because it is in use by %s; delete it when it is not", id, name, why))
+	env.Warn(service.Warn(GroupLeft, "Security group %s (%s) is not deleted because it is in use by %s; delete it when it is not", r.id, r.name, why))
 	return nil
+}
+
+// tag adds the tag that names the Service, by which a later run finds the group
+// though no load balancer has it any more. Without the permission, it is found by
+// its name.
+func (r removal) tag(ctx context.Context, env *change.Env) error {
+	if r.tagged {
+		return nil
+	}
+	err := addTags(ctx, env, plan.Ref{ID: r.id}, map[string]string{cluster.ServiceNameTag: r.service})
+	if errors.Is(err, apierr.ErrDenied) {
+		return nil
+	}
+	return err
 }

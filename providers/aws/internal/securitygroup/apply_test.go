@@ -140,7 +140,7 @@ func TestWritesMayBeDoneAlready(t *testing.T) {
 		t.Errorf("all are gone: %v", got)
 	}
 	gone := plan.Ref{ID: "sg-0123456789abcdef0"}
-	b.apply(change.Plan{revoke(gone, rules, nil), remove(gone.ID, "gone", time.Time{})})
+	b.apply(change.Plan{revoke(gone, rules, nil), removal{id: gone.ID, name: "gone"}.step()})
 }
 
 // Where one by one is needed, a crash in the middle leaves rules that name the
@@ -212,7 +212,7 @@ func TestGroupInUseIsAnErrorAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, sim.Options{})
 	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})
-	step := change.Plan{remove(id, "web", time.Time{})}
+	step := change.Plan{removal{id: id, name: "web"}.step()}
 	b.Gate().Break("DeleteSecurityGroup", front.First(1), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
 	if err := step.Apply(t.Context(), b.env, nil); !errors.Is(err, ErrInUse) || !errors.Is(err, apierr.ErrConflict) || b.Gate().Count("DeleteSecurityGroup") != 1 {
 		t.Errorf("got %v", err)
@@ -226,7 +226,7 @@ func TestGroupInUseIsAnErrorAtOnce(t *testing.T) {
 	other := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "other"})
 	b.Gate().Reset()
 	b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Denied())
-	if err := remove(other, "other", time.Time{}).Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) || b.Gate().Count("DeleteSecurityGroup") != 1 {
+	if err := (removal{id: other, name: "other"}).step().Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) || b.Gate().Count("DeleteSecurityGroup") != 1 {
 		t.Errorf("any other error ends it: %v", err)
 	}
 }
@@ -239,9 +239,9 @@ func TestGroupThatUsersReferToIsLeft(t *testing.T) {
 	used := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "used"})
 	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: used})
 	for name, deletedAt := range map[string]time.Time{
-		"not being deleted": {}, "just now": time.Now(), "some minutes ago": time.Now().Add(-9 * time.Minute),
+		"just now": time.Now(), "some minutes ago": time.Now().Add(-9 * time.Minute),
 	} {
-		err := change.Plan{remove(used, "used", deletedAt)}.Apply(t.Context(), b.env, nil)
+		err := change.Plan{removal{id: used, name: "used", deletedAt: deletedAt}.step()}.Apply(t.Context(), b.env, nil)
 		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "delete security group "+used) || !strings.HasSuffix(err.Error(), "by rules of "+b.seed.NodeGroup) {
 			t.Errorf("%s: the error must name what refers to the group: %v", name, err)
 		}
@@ -249,7 +249,13 @@ func TestGroupThatUsersReferToIsLeft(t *testing.T) {
 	if warnings := b.env.Warnings(); len(warnings) != 0 {
 		t.Errorf("got %v", warnings)
 	}
-	b.apply(change.Plan{remove(used, "used", time.Now().Add(-11*time.Minute))})
+	b.SetDenied("ec2:CreateTags")
+	b.apply(change.Plan{removal{id: used, name: "used"}.step()})
+	if warnings := b.env.Warnings(); len(warnings) != 1 || !strings.Contains(warnings[0].Message, b.seed.NodeGroup) {
+		t.Errorf("while the Service stays: got %v", warnings)
+	}
+	b.env = &change.Env{EC2: b.env.EC2, Wait: b.env.Wait}
+	b.apply(change.Plan{removal{id: used, name: "used", deletedAt: time.Now().Add(-11 * time.Minute)}.step()})
 	warnings := b.env.Warnings()
 	if len(warnings) != 1 || warnings[0].Reason != GroupLeft || !strings.Contains(warnings[0].Message, b.seed.NodeGroup) {
 		t.Errorf("got %v", warnings)

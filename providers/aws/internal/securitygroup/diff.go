@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -68,12 +70,15 @@ func otherCluster(group *Group, key string) error {
 	return apierr.Mark(apierr.ErrConflict, fmt.Errorf("%s: remove the tag or the group", text))
 }
 
-// Delete plans to delete groups. DeletedAt is when deletion of the Service was
-// requested, zero if it was not.
-func Delete(groups []*Group, deletedAt time.Time) change.Plan {
+// Delete plans to delete groups that were created for a Service. DeletedAt is when
+// deletion of the Service was requested, zero if it was not.
+func Delete(groups []*Group, svc types.NamespacedName, deletedAt time.Time) change.Plan {
 	var steps change.Plan
 	for _, group := range groups {
-		steps = append(steps, remove(group.ID, group.Name, deletedAt))
+		steps = append(steps, removal{
+			id: group.ID, name: group.Name, service: svc.String(), deletedAt: deletedAt,
+			tagged: group.Tags[cluster.ServiceNameTag] == svc.String(),
+		}.step())
 	}
 	return steps
 }

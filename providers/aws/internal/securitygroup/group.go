@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 )
 
@@ -61,9 +62,10 @@ func Owned(groups Groups, r *request.Request, c request.Config, attached []strin
 	return list
 }
 
-// ours says whether a group was made for the Service. A group that goes by its
+// ours reports whether a group was made for the Service. A group that goes by its
 // description alone, since the name of the cluster is another one now, must be in
-// use by the Service and have the part of the name that does not change.
+// use by the Service, or tagged for it, and have the part of the name that does not
+// change.
 func ours(group *Group, r *request.Request, c request.Config, attached bool) bool {
 	if !c.Cluster.Owns(group.Tags) {
 		return false
@@ -72,6 +74,7 @@ func ours(group *Group, r *request.Request, c request.Config, attached bool) boo
 	case request.ClassicGroupName(r.Name), request.NetworkGroupName(c.ClusterName, r.Service, r.UID):
 		return true
 	}
+	attached = attached || group.Tags[cluster.ServiceNameTag] == r.Service.String()
 	switch group.Description {
 	case classicDescription(r):
 		return attached
