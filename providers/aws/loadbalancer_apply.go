@@ -64,12 +64,14 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 		return "", err
 	}
 	d.Nodes.Lost = l.lost.of(t.request.Name, o.Groups)
-	l.needs.Put(d.Nodes, d.Incomplete == nil)
+	withheld := d.withhold(t, o)
+	l.needs.Put(d.Nodes, d.Incomplete == nil && !d.Nodes.AddOnly)
 	steps, err := diff(t, o, d, l.nodeSync(t, o))
 	if err != nil {
 		return "", err
 	}
-	if d.Incomplete != nil {
+	if d.Incomplete != nil || nothingKnown(t, o.Unknown) {
+		withheld = withheld || len(steps.Removals()) > 0
 		steps = steps.Additions()
 	}
 	steps = append(steps, l.recheck(t, o, d, steps)...)
@@ -77,7 +79,7 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 	err = errors.Join(l.run(ctx, t, env, steps), d.Incomplete)
 	warnings = slices.Concat(warnings, d.Warnings, env.Warnings())
 	l.reporter.Report(t.service, warnings)
-	if err == nil && env.Complete() {
+	if err == nil && !withheld && env.Complete() {
 		l.synced.put(t, o, d, env)
 	}
 	if errors.Is(err, securitygroup.ErrInUse) {

@@ -36,7 +36,7 @@ func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, error) 
 		steps = slices.Concat(steps, diffBalancer(o, d), nodes.Additions())
 	}
 	steps = slices.Concat(steps, own.Removals(), nodes.Removals())
-	if len(d.Detaching) > 0 {
+	if len(d.Detaching) > 0 && !d.Nodes.AddOnly {
 		steps = append(steps, classic.DetachSecurityGroups(d.Classic, d.Detaching))
 	}
 	return append(steps, securitygroup.Delete(d.Surplus, t.request.Service, t.deletedAt())...), nil

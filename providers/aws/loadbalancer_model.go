@@ -39,6 +39,8 @@ type observed struct {
 	Writes int64
 	// Facts are the subnets and instances.
 	Facts request.Facts
+	// Unknown are the IDs of instances of Nodes that EC2 does not know.
+	Unknown []string
 	// Placed are the subnets that a network load balancer is in, if their CIDRs
 	// are needed.
 	Placed []vpc.Subnet

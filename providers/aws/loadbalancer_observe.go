@@ -135,23 +135,23 @@ func (l *loadBalancer) observeFacts(ctx context.Context, t task, o *observed) er
 			return err
 		}
 	}
-	o.Facts.Targets, err = l.targets(ctx, t)
+	o.Facts.Targets, o.Unknown, err = l.targets(ctx, t)
 	return err
 }
 
 // targets reads the instances of the Nodes that can be behind a load balancer, by
-// ID.
-func (l *loadBalancer) targets(ctx context.Context, t task) (map[string]*inventory.Instance, error) {
+// ID. It also returns of which Nodes EC2 knows no instance.
+func (l *loadBalancer) targets(ctx context.Context, t task) (found map[string]*inventory.Instance, unknown []string, err error) {
 	ids := make([]string, 0, len(t.request.Targets))
 	for _, target := range t.request.Targets {
 		ids = append(ids, target.InstanceID)
 	}
-	found, err := l.instances(ctx, ids)
-	if err != nil {
-		return nil, err
+	if found, err = l.instances(ctx, ids); err != nil {
+		return nil, nil, err
 	}
+	unknown = slices.DeleteFunc(ids, func(id string) bool { return found[id] != nil })
 	maps.DeleteFunc(found, func(_ string, instance *inventory.Instance) bool { return !inReach(t.config, instance) })
-	return found, nil
+	return found, unknown, nil
 }
 
 // instances reads those with these IDs, and once more those that were starting: no

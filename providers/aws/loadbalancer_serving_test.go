@@ -3,6 +3,8 @@ package aws
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -153,6 +155,103 @@ func testAmbiguousNodeGroups(t *testing.T, fresh bool, options []kubetest.Servic
 	b.remove(second)
 	b.SetTags(pool, map[string]string{})
 	b.same(before)
+}
+
+// Instances that EC2 does not know for some time, or knows without a security group,
+// cost no rule of the nodes: neither theirs nor those for other ports, and not the
+// group of a classic load balancer that the rules name. If EC2 knows none of the
+// instances, they also stay registered.
+func TestUnknownInstancesKeepTheRulesOfNodes(t *testing.T) {
+	t.Parallel()
+	for kind, options := range kinds() {
+		for name, lose := range map[string]func(b *balanced) (lost int){
+			"one is unknown":   func(b *balanced) int { b.hide(b.ids[0]); return 1 },
+			"all are unknown":  func(b *balanced) int { b.hide(b.ids...); return 3 },
+			"one has no group": func(b *balanced) int { b.SetInstanceGroups(b.ids[0]); return 0 },
+			"none of them has groups": func(b *balanced) int {
+				for _, id := range b.ids {
+					b.SetInstanceGroups(id)
+				}
+				return 0
+			},
+		} {
+			for _, changed := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, changed Service %t", kind, name, changed), func(t *testing.T) {
+					t.Parallel()
+					testUnknownInstances(t, options, lose, changed)
+				})
+			}
+		}
+	}
+}
+
+func testUnknownInstances(t *testing.T, options []kubetest.ServiceOption, lose func(*balanced) int, changed bool) {
+	b := balance(t, uncached)
+	pool, byo := b.group("pool", map[string]string{sim.ClusterTag(demo): "owned"}), b.group("byo", nil)
+	b.AddRule(byo, sim.Rule{Protocol: "-1", Source: "0.0.0.0/0"})
+	b.SetInstanceGroups(b.ids[0], pool)
+	before := b.Leaks()
+	svc := web(options...)
+	b.ensure(svc)
+	rules := append(b.rules(pool), b.rules(b.seed.NodeGroup)...)
+
+	lost := lose(b)
+	if changed {
+		svc.Spec.Ports[0].NodePort++
+		if svc.Annotations == nil {
+			svc.Annotations = map[string]string{}
+		}
+		svc.Annotations[string(request.AnnotationSecurityGroups)] = byo
+	}
+	removing := b.removing(func() {
+		b.ensure(svc)
+		if err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, b.nodes); err != nil {
+			t.Error(err)
+		}
+	})
+	for op, n := range removing {
+		// The load balancer itself is no matter of the nodes.
+		if strings.Contains(op, "SecurityGroup") || lost == 3 && !changed {
+			t.Errorf("%d calls of %s", n, op)
+		}
+	}
+	left := append(b.rules(pool), b.rules(b.seed.NodeGroup)...)
+	for _, rule := range rules {
+		if !slices.Contains(left, rule) {
+			t.Errorf("%s was removed", rule)
+		}
+	}
+	if lost == 3 && !changed && len(b.registered(webName)) != 3 {
+		t.Errorf("registered are %v", b.registered(webName))
+	}
+
+	b.Gate().Mend()
+	b.SetInstanceGroups(b.ids[0], pool)
+	for _, id := range b.ids[1:] {
+		b.SetInstanceGroups(id, b.seed.NodeGroup)
+	}
+	b.ensure(svc)
+	b.ensure(svc) // deletes the former group of a classic load balancer
+	b.admitted(webName)
+	b.quiet(svc)
+	b.remove(svc)
+	b.same(before)
+}
+
+// hide has EC2 not know instances, until the gate is mended.
+func (b *balanced) hide(ids ...string) {
+	b.Gate().Break("DescribeInstances", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		response := httptest.NewRecorder()
+		apply.ServeHTTP(response, r)
+		body := response.Body.String()
+		for _, id := range ids {
+			body = strings.ReplaceAll(body, "<instanceId>"+id+"</instanceId>", "<instanceId>i-0000000000000dead</instanceId>")
+		}
+		response.Body.Reset()
+		response.Body.WriteString(body)
+		response.Header().Del("Content-Length")
+		front.Replay(w, response)
+	})
 }
 
 // A load balancer that cannot be deleted keeps serving, and the error tells what

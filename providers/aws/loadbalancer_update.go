@@ -25,8 +25,12 @@ func (l *loadBalancer) updateTargets(ctx context.Context, t task, warnings []ser
 		return false, nil
 	}
 	f := request.Facts{Config: t.config}
-	if f.Targets, err = l.targets(ctx, t); err != nil {
+	var unknown []string
+	if f.Targets, unknown, err = l.targets(ctx, t); err != nil {
 		return false, err
+	}
+	if nothingKnown(t, unknown) {
+		return false, nil
 	}
 	if !t.config.LeaveNodeSecurityGroups && !known.sameNodeGroups(f) {
 		return false, nil

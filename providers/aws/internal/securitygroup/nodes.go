@@ -153,6 +153,8 @@ type NodeGroups struct {
 	// Err is set if there are instances whose group is ambiguous. It is also
 	// apierr.ErrInvalid.
 	Err error
+	// Without are the IDs of the instances without a group, which may get one.
+	Without []string
 }
 
 // ChooseNodeGroups chooses of each instance the group that lets load balancers
@@ -181,7 +183,7 @@ func ChooseNodeGroups(instances map[string]*inventory.Instance, member func(grou
 			ambiguous = append(ambiguous, id+" ("+strings.Join(groups, ", ")+")")
 		}
 	}
-	result := NodeGroups{IDs: slices.Sorted(maps.Keys(chosen))}
+	result := NodeGroups{IDs: slices.Sorted(maps.Keys(chosen)), Without: without}
 	if len(without) > 0 {
 		result.Warnings = append(result.Warnings, service.Warn(NoGroup,
 			"Instances without a security group get no rules for the load balancer: %s", strings.Join(without, ", ")))
