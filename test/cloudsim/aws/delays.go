@@ -16,13 +16,18 @@ type Delays struct {
 	// SecurityGroups is how long a new security group is unknown to the load
 	// balancer APIs.
 	SecurityGroups time.Duration
+	// SecurityGroupRules is how long reads show the rules of a security group as they
+	// were before a write. Writes are checked against those that there are:
+	// https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
+	SecurityGroupRules time.Duration
 	// TargetGroups is how long a target group is in use after the last listener
 	// that forwards to it is gone.
 	TargetGroups time.Duration
 }
 
 // TypicalDelays returns delays as they are common on AWS, which documents that
-// there are such delays, and hardly how long they are:
+// there are such delays, and hardly how long they are. That reads lag behind the
+// writes of rules is rare, and not among them:
 //
 //   - A network load balancer is provisioning at first, and the registration of
 //     a target takes a few minutes:
@@ -69,6 +74,31 @@ func (c *Cloud) SetDeletionDelay(d time.Duration) {
 // whatever the attribute deregistration_delay.timeout_seconds of their group says.
 func (c *Cloud) SetDrainingDelay(d time.Duration) {
 	c.inspect(func() { c.balancers.draining = &d })
+}
+
+// ruleState is rules that a security group had.
+type ruleState struct {
+	rules    []*rule
+	replaced time.Time
+}
+
+// setRules replaces the rules of a security group by what an operation has written.
+func (c *Cloud) setRules(g *securityGroup, rules []*rule) {
+	if c.balancers.delays.SecurityGroupRules > 0 {
+		g.earlier = append(g.earlier, ruleState{g.rules, c.opts.Clock.Now()})
+	}
+	g.rules = rules
+}
+
+// visibleRules returns the rules of a security group as reads show them.
+func (c *Cloud) visibleRules(g *securityGroup) []*rule {
+	lag := c.balancers.delays.SecurityGroupRules
+	for _, state := range g.earlier {
+		if c.opts.Clock.Now().Before(state.replaced.Add(lag)) {
+			return state.rules
+		}
+	}
+	return g.rules
 }
 
 // settled reports whether the load balancer APIs know a security group.

@@ -9,6 +9,8 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/google/go-cmp/cmp"
+	testingclock "k8s.io/utils/clock/testing"
 )
 
 // startSlow is a region whose operations take as long as on AWS.
@@ -137,5 +139,37 @@ func TestTargetGroupIsInUseAfterItsListener(t *testing.T) {
 				t.Errorf("%s, but the target group stays in use: %v", tc.reason, err)
 			}
 		})
+	}
+}
+
+// TestReadsLagBehindWritesOfRules checks what reads and writes see of rules for
+// some time after a write.
+func TestReadsLagBehindWritesOfRules(t *testing.T) {
+	t.Parallel()
+	clock := testingclock.NewFakePassiveClock(time.Unix(1_700_000_000, 0))
+	g := startGroups(t, Options{Clock: clock, Delays: &Delays{SecurityGroupRules: 5 * time.Second}})
+	seen := func() (ports []int32) {
+		out, err := g.api.DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{g.group}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, permission := range out.SecurityGroups[0].IpPermissions {
+			ports = append(ports, *permission.FromPort)
+		}
+		return ports
+	}
+	later := func(d time.Duration) []int32 {
+		clock.SetTime(clock.Now().Add(d))
+		return seen()
+	}
+	wantCode(t, g.authorize(t, allow("tcp", 80, "10.0.0.0/8")), "")
+	got := [][]int32{seen()}
+	wantCode(t, g.authorize(t, allow("tcp", 80, "10.0.0.0/8")), "InvalidPermission.Duplicate")
+	got = append(got, later(3*time.Second))
+	wantCode(t, g.revoke(t, allow("tcp", 80, "10.0.0.0/8")), "")
+	wantCode(t, g.revoke(t, allow("tcp", 80, "10.0.0.0/8")), "InvalidPermission.NotFound")
+	got = append(got, seen(), later(2*time.Second), later(3*time.Second))
+	if diff := cmp.Diff([][]int32{nil, nil, nil, {80}, nil}, got); diff != "" {
+		t.Errorf("ports (-want +got):\n%s", diff)
 	}
 }

@@ -14,8 +14,9 @@ type securityGroup struct {
 	birth
 	id, name, description, vpc string
 	rules                      []*rule
-	original                   []*rule // those of the builder
-	given                      bool    // by the builder
+	original                   []*rule     // those of the builder
+	earlier                    []ruleState // those before, oldest first; see Delays
+	given                      bool        // by the builder
 }
 
 var (
@@ -229,7 +230,7 @@ func groupFilters() fieldsOf[*securityGroup] {
 	for name, get := range rules {
 		fields["ip-permission."+name] = func(c *Cloud, g *securityGroup) []string {
 			var values []string
-			for _, r := range g.rules {
+			for _, r := range c.visibleRules(g) {
 				values = append(values, one(get(c, r))...)
 			}
 			return values
@@ -265,7 +266,7 @@ func (c *Cloud) describeSecurityGroups(p params) (any, error) {
 	for _, g := range found {
 		result.Groups = append(result.Groups, securityGroupXML{
 			ID: g.id, ARN: c.arn("ec2", "security-group/"+g.id), Name: g.name, Description: g.description, VPCID: g.vpc,
-			Owner: c.opts.AccountID, Permissions: c.renderPermissions(g.rules), Egress: c.renderPermissions(everywhere()),
+			Owner: c.opts.AccountID, Permissions: c.renderPermissions(c.visibleRules(g)), Egress: c.renderPermissions(everywhere()),
 			Tags: renderTags(g.tags),
 		})
 	}

@@ -128,7 +128,7 @@ func (c *Cloud) authorizeIngress(p params) (any, error) {
 		r.id = c.newID("sgr")
 		result.Rules = append(result.Rules, c.renderRule(g, r))
 	}
-	g.rules = wanted
+	c.setRules(g, wanted)
 	return result, nil
 }
 
@@ -179,7 +179,7 @@ func (c *Cloud) revokeIngress(p params) (any, error) {
 	if len(unknown) > 0 && !c.vpc(g.vpc).isDefault {
 		return nil, fail("InvalidPermission.NotFound", "The specified rule does not exist in this security group.")
 	}
-	g.rules = slices.DeleteFunc(slices.Clone(g.rules), func(r *rule) bool { return slices.ContainsFunc(rules, r.same) })
+	c.setRules(g, slices.DeleteFunc(slices.Clone(g.rules), func(r *rule) bool { return slices.ContainsFunc(rules, r.same) }))
 	result.Unknown = c.renderPermissions(unknown)
 	return result, nil
 }
@@ -199,9 +199,11 @@ func (c *Cloud) describeIngress(p params) (any, error) {
 			return nil, fail("InvalidPermission.NotFound", "The specified rule does not exist in this security group.")
 		}
 	}
+	changed := clones(g.rules)
 	for _, r := range rules {
-		g.rules[slices.IndexFunc(g.rules, r.same)].description = r.description
+		changed[slices.IndexFunc(changed, r.same)].description = r.description
 	}
+	c.setRules(g, changed)
 	return &done{true}, nil
 }
 

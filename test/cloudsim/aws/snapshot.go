@@ -49,6 +49,7 @@ func (s *ec2State) clone() ec2State {
 	})
 	out.groups = cloneStore(s.groups, func(g *securityGroup) {
 		g.tagged, g.rules, g.original = g.clone(), clones(g.rules), clones(g.original)
+		g.earlier = slices.Clone(g.earlier)
 	})
 	out.instances = cloneStore(s.instances, func(i *instance) {
 		i.tagged, i.interfaces, i.nodes = i.clone(), slices.Clone(i.interfaces), slices.Clone(i.nodes)
