@@ -79,10 +79,12 @@ var _ cloudprovider.LoadBalancer = (*loadBalancer)(nil)
 
 // newLoadBalancer calls no API yet.
 func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
+	groups := securitygroup.NewReader(c.EC2, c.Settings.VPC, c.Settings.Cluster)
+	c.EC2 = groups.Client()
 	return &loadBalancer{
 		loadBalancerConfig: c,
 		NLB:                snapshot.New(c.ELBV2, c.Tuning.Snapshot),
-		Groups:             securitygroup.NewReader(c.EC2, c.Settings.VPC, c.Settings.Cluster),
+		Groups:             groups,
 		reporter:           service.NewReporter(),
 		deleting:           deleting{names: sets.New[string]()},
 	}

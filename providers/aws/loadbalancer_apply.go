@@ -46,7 +46,6 @@ func (l *loadBalancer) run(ctx context.Context, t task, env *change.Env, steps c
 		return nil
 	}
 	logger.V(2).Info("Changing load balancer", "plan", steps.String())
-	defer l.Groups.Written()
 	return steps.Apply(ctx, env, l.Step)
 }
 

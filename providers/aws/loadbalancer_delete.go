@@ -101,7 +101,7 @@ func (l *loadBalancer) observeKind(ctx context.Context, t task, kind request.Kin
 
 // observeLeftGroups reads the security groups that may have to do with a Service:
 // those of the cluster, and any with a rule for its ports or for groups that were
-// created for it.
+// created for it, or whose rules were written lately.
 func (l *loadBalancer) observeLeftGroups(ctx context.Context, t task, o *observed) error {
 	o.Writes = l.Groups.Writes()
 	groups, err := l.Groups.OfClusterNow(ctx)
@@ -113,9 +113,14 @@ func (l *loadBalancer) observeLeftGroups(ctx context.Context, t task, o *observe
 	if err != nil {
 		return err
 	}
+	recent := slices.DeleteFunc(l.Groups.Recent(), func(id string) bool { return groups[id] != nil || more[id] != nil })
+	written, err := securitygroup.ObserveIDs(ctx, l.EC2, t.config.VPC, recent)
+	if err != nil {
+		return err
+	}
 	ending := idsOf(securitygroup.Owned(groups, t.request, t.config, o.groups()))
 	referring, err := securitygroup.ObserveReferring(ctx, l.EC2, t.config.VPC, ending)
-	o.Groups = merge(groups, more, referring)
+	o.Groups = merge(groups, more, written, referring)
 	return err
 }
 

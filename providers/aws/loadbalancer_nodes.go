@@ -107,7 +107,6 @@ func (l *loadBalancer) writeNodes(ctx context.Context, t task, env *change.Env, 
 	if len(steps) == 0 {
 		return w.groups, w.writes, true, nil
 	}
-	defer l.Groups.Written()
 	err = steps.Apply(ctx, env, l.Step)
 	l.lost.update(t.request.Name, err)
 	return w.groups, w.writes, true, err

@@ -78,6 +78,8 @@ func (r removal) inUse(ctx context.Context, env *change.Env) error {
 		return fmt.Errorf("%w; find the rules that name it: %w", ErrInUse, err)
 	}
 	delete(referring, r.id) // its own rules go with it
+	// The filter may find rules that were removed a moment ago.
+	maps.DeleteFunc(referring, func(_ string, group *Group) bool { return !group.Rules.refersTo(r.id) })
 	why, limit := "network interfaces of the load balancer, which AWS removes some minutes after it", waitForInterfaces
 	if len(referring) > 0 {
 		why, limit = "rules of "+strings.Join(slices.Sorted(maps.Keys(referring)), ", "), waitForRules

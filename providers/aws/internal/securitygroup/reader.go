@@ -16,9 +16,10 @@ import (
 const maxAge = 15 * time.Second
 
 // Reader reads security groups that many Services need, and shares what it reads
-// for a short time, until a group is written. It is safe for concurrent use; what
-// it returns is shared and must not be changed.
+// for a short time, until a group is written through its client. It is safe for
+// concurrent use; what it returns is shared and must not be changed.
 type Reader struct {
+	client  *tracked
 	cluster *cache.Value[Groups]
 	byID    *cache.Cache[idsKey, Groups]
 	writes  atomic.Int64
@@ -31,16 +32,25 @@ type idsKey struct {
 }
 
 // NewReader returns a Reader for the groups of a VPC.
-func NewReader(api client.SecurityGroups, vpc string, id cluster.ID) *Reader {
-	return &Reader{
-		cluster: cache.NewValue(func(ctx context.Context) (Groups, error) {
-			return Observe(ctx, api, vpc, id)
-		}, cache.Options[Groups]{TTL: maxAge}),
-		byID: cache.New(func(ctx context.Context, key idsKey) (Groups, error) {
-			return ObserveIDs(ctx, api, vpc, strings.Split(key.ids, " "))
-		}, cache.Options[Groups]{TTL: maxAge, Size: 32}),
-	}
+func NewReader(api client.EC2, vpc string, id cluster.ID) *Reader {
+	r := &Reader{}
+	r.client = &tracked{EC2: api, written: r.Written, rules: map[string]map[Rule]ruleWrite{}}
+	r.cluster = cache.NewValue(func(ctx context.Context) (Groups, error) {
+		return Observe(ctx, r.client, vpc, id)
+	}, cache.Options[Groups]{TTL: maxAge})
+	r.byID = cache.New(func(ctx context.Context, key idsKey) (Groups, error) {
+		return ObserveIDs(ctx, r.client, vpc, strings.Split(key.ids, " "))
+	}, cache.Options[Groups]{TTL: maxAge, Size: 32})
+	return r
 }
+
+// Client returns the client to write groups with. Writes through it are taken into
+// account in what it and the Reader read.
+func (r *Reader) Client() client.EC2 { return r.client }
+
+// Recent returns the IDs of the groups whose rules were written lately. A filter on
+// rules may not find them yet.
+func (r *Reader) Recent() []string { return r.client.recent() }
 
 // OfCluster returns the groups that are for the cluster.
 func (r *Reader) OfCluster(ctx context.Context) (Groups, error) { return r.cluster.Get(ctx) }
@@ -64,7 +74,8 @@ func (r *Reader) ByID(ctx context.Context, ids []string) (Groups, error) {
 // was read before may be out of date.
 func (r *Reader) Writes() int64 { return r.writes.Load() }
 
-// Written is to be called after groups were written, or may have been.
+// Written drops what was read. It is called after groups were written, or may have
+// been.
 func (r *Reader) Written() {
 	// In this order, what is read after the number is never older than it.
 	r.cluster.Forget()

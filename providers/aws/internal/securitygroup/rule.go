@@ -116,6 +116,16 @@ func compare(a, b Rule) int {
 // sorted lists the rules in a fixed order.
 func (r Rules) sorted() []Rule { return slices.SortedFunc(maps.Keys(r), compare) }
 
+// refersTo reports whether a rule names a group.
+func (r Rules) refersTo(group string) bool {
+	for rule := range r {
+		if rule.Source == (Source{FromGroup, group}) {
+			return true
+		}
+	}
+	return false
+}
+
 // without are the rules that others has not got, whatever their descriptions.
 func (r Rules) without(others Rules) Rules {
 	left := Rules{}

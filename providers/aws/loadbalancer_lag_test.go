@@ -1,0 +1,130 @@
+package aws
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// lagging has all reads show the rules of security groups as they are now.
+func (b *balanced) lagging() { b.SetDelays(sim.Delays{SecurityGroupRules: time.Hour}) }
+
+// While reads of rules lag behind writes, load balancers come and go, and nodes
+// join, as if they did not: no rule is missing, and none is left.
+func TestReadsOfRulesThatLagBehindWrites(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		options  []kubetest.ServiceOption
+		settings []func(*loadBalancerConfig)
+		shared   bool // both load balancers have a security group of users
+		untagged bool // the security group of the nodes is not tagged for the cluster
+	}{
+		"classic":                  {},
+		"classic, shared group":    {shared: true},
+		"network":                  {options: []kubetest.ServiceOption{nlb()}},
+		"network, one range":       {options: []kubetest.ServiceOption{nlb(), from("192.0.2.0/24")}},
+		"network, shared port":     {options: sharedPort()},
+		"network, managed group":   {options: []kubetest.ServiceOption{nlb()}, settings: []func(*loadBalancerConfig){managedGroups}},
+		"network, untagged group":  {options: []kubetest.ServiceOption{nlb()}, untagged: true},
+		"classic, untagged group":  {untagged: true},
+		"network, shared, no tags": {options: sharedPort(), untagged: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, test.settings...)
+			pool := b.group("pool", map[string]string{sim.ClusterTag(demo): "owned"})
+			if test.untagged {
+				b.SetTags(b.seed.NodeGroup, nil)
+				b.SetTags(pool, nil)
+			}
+			first, second := two(test.options...)
+			if test.shared {
+				id := b.group("byo", nil)
+				b.AddRule(id, sim.Rule{Protocol: "-1", Source: "0.0.0.0/0"})
+				first, second = two(annotate(request.AnnotationSecurityGroups, id))
+			}
+			before := b.Leaks()
+			b.lagging()
+			services := map[string]*v1.Service{webName: first, apiName: second}
+			b.serve(services)
+
+			b.nodes = append(b.nodes, nodesOf(b.seed.AddNode(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Groups: []string{pool}}}))...)
+			b.serve(services)
+
+			b.remove(first)
+			delete(services, webName)
+			b.serve(services)
+
+			b.remove(second)
+			if b.exists(second) {
+				t.Error("something is left")
+			}
+			for _, group := range []string{pool, b.seed.NodeGroup} {
+				if rules := strings.Join(b.rules(group), "\n"); strings.Contains(rules, "kubernetes.io/rule/nlb") {
+					t.Errorf("rules are left in %s:\n%s", group, rules)
+				}
+			}
+			// The rules that were there a moment ago seem to be there still.
+			services = map[string]*v1.Service{webName: first}
+			b.serve(services)
+			b.remove(first)
+			b.nodes = b.nodes[:3]
+			b.same(before)
+		})
+	}
+}
+
+// serve makes load balancers, twice, and fails the test if their traffic does not
+// get through, or the second round changes anything.
+func (b *balanced) serve(services map[string]*v1.Service) {
+	b.t.Helper()
+	for _, svc := range services {
+		b.ensure(svc)
+	}
+	for name, svc := range services {
+		b.quiet(svc)
+		ranges := svc.Spec.LoadBalancerSourceRanges
+		b.admitted(name, ranges...)
+		if svc.Annotations[string(request.AnnotationType)] == "" {
+			continue
+		}
+		source := strings.Join(append(ranges, "0.0.0.0/0")[:1], "")
+		if rules := strings.Join(b.rules(b.seed.NodeGroup), "\n"); !strings.Contains(rules, "icmp 3-4 "+source) {
+			b.t.Errorf("messages of path MTU discovery for %s are kept out:\n%s", name, rules)
+		}
+	}
+}
+
+// Only writes of security groups have them read again: many Services that change
+// otherwise share a read.
+func TestChangesShareTheReadOfSecurityGroups(t *testing.T) {
+	t.Parallel()
+	const many = 10
+	for kind, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			account{nodes: 3, services: many, options: options}.test(t, func(b *balanced) {
+				services := twoPorts(0, many, options...)
+				b.ensureAll(services)
+				b.pause()
+				for i, svc := range services {
+					if svc.Annotations == nil {
+						svc.Annotations = map[string]string{}
+					}
+					svc.Annotations[string(request.AnnotationHealthCheckInterval)] = fmt.Sprint(20 + i)
+				}
+				changed := b.measure("changed", func() { b.ensureAll(services) })
+				if n := changed.calls["DescribeSecurityGroups"]; n > 2 || len(changed.writes()) == 0 {
+					t.Errorf("%d reads of security groups; calls: %v", n, changed.calls)
+				}
+			})
+		})
+	}
+}
