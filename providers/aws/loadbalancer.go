@@ -58,9 +58,10 @@ type loadBalancerTuning struct {
 // again.
 type loadBalancer struct {
 	loadBalancerConfig
-	// NLB and Groups share what many Services read.
+	// NLB, Groups and Classic share what many Services read.
 	NLB      *snapshot.Snapshot
 	Groups   *securitygroup.Reader
+	Classic  *securitygroup.Classic
 	reporter *service.Reporter
 	// services has a lock for each Service, vpcs one for each VPC, which is for
 	// the rules of nodes and is taken second.
@@ -80,11 +81,13 @@ var _ cloudprovider.LoadBalancer = (*loadBalancer)(nil)
 // newLoadBalancer calls no API yet.
 func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 	groups := securitygroup.NewReader(c.EC2, c.Settings.VPC, c.Settings.Cluster)
-	c.EC2 = groups.Client()
+	classic := securitygroup.NewClassic(c.ELB)
+	c.EC2, c.ELB = groups.Client(), classic
 	return &loadBalancer{
 		loadBalancerConfig: c,
 		NLB:                snapshot.New(c.ELBV2, c.Tuning.Snapshot),
 		Groups:             groups,
+		Classic:            classic,
 		reporter:           service.NewReporter(),
 		deleting:           deleting{names: sets.New[string]()},
 	}

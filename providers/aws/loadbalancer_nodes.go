@@ -143,7 +143,7 @@ func (l *loadBalancer) reread(ctx context.Context, t task, groups securitygroup.
 // users finds the other load balancers that need rules.
 func (l *loadBalancer) users(ctx context.Context, t task, rules []securitygroup.Rule) (securitygroup.RuleUsers, error) {
 	search := securitygroup.Users{
-		Classic: l.ELB, Network: l.NLB, Cluster: t.config.Cluster, VPC: t.config.VPC,
+		Classic: l.Classic, Network: l.NLB, Cluster: t.config.Cluster, VPC: t.config.VPC,
 		LoadBalancer: t.request.Name, Deleting: l.deleting.has, Known: &l.needs, CIDRs: l.cidrs,
 	}
 	users, err := search.Find(ctx, rules)

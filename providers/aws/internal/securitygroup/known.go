@@ -49,6 +49,17 @@ func (k *KnownNeeds) Forget(loadBalancer string) {
 	delete(k.all, loadBalancer)
 }
 
+// has reports whether it is known what a load balancer needs.
+func (k *KnownNeeds) has(loadBalancer string) bool {
+	if k == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, known := k.all[loadBalancer]
+	return known
+}
+
 // userOf returns another load balancer that needs a rule in a group, empty if none
 // is known, and the description of its rule.
 func (k *KnownNeeds) userOf(rule Rule, group, except string) (user, description string) {

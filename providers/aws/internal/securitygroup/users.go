@@ -2,12 +2,13 @@ package securitygroup
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"regexp"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // serviceName is the form of the names of load balancers that are created for
@@ -16,7 +17,7 @@ var serviceName = regexp.MustCompile(`^a[0-9a-f]{31}$`)
 
 // Users finds out which other load balancers of the cluster need a rule.
 type Users struct {
-	Classic client.ClassicReads
+	Classic *Classic
 	Network *snapshot.Snapshot
 	Cluster cluster.ID
 	VPC     string
@@ -112,4 +113,12 @@ func (r Rule) fromSubnet() bool {
 // other reports whether a name is that of another load balancer, one that stays.
 func (u Users) other(name string) bool {
 	return serviceName.MatchString(name) && name != u.LoadBalancer && !u.Deleting(name)
+}
+
+// changing returns the error about a load balancer of which reads contradict each
+// other: it was created or deleted a moment ago. Nothing may be concluded from that;
+// a later run finds out.
+func changing(name string) error {
+	return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
+		"it cannot be told now what load balancer %s needs, which was created or deleted a moment ago", name))
 }

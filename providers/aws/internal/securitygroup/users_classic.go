@@ -14,14 +14,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-const (
-	// tagPage is the most load balancers in one call for tags:
-	// https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_DescribeTags.html
-	tagPage = 20
-	// classicPage bounds a page, which also has all instances of each load
-	// balancer.
-	classicPage = 50
-)
+// tagPage is the most load balancers in one call for tags:
+// https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_DescribeTags.html
+const tagPage = 20
 
 // findClassic finds classic load balancers that have the group which a rule lets
 // in.
@@ -29,19 +24,15 @@ func (u Users) findClassic(ctx context.Context, rules []Rule, found map[Rule][]s
 	if len(rules) == 0 {
 		return nil
 	}
+	all, err := u.Classic.Groups(ctx)
+	if err != nil {
+		return fmt.Errorf("find the classic load balancers that share a security group: %w", err)
+	}
 	groups := map[string][]string{} // by load balancer
-	pages := elb.NewDescribeLoadBalancersPaginator(u.Classic, &elb.DescribeLoadBalancersInput{PageSize: aws.Int32(classicPage)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return fmt.Errorf("describe the classic load balancers that share a security group: %w", err)
-		}
-		for i := range page.LoadBalancerDescriptions {
-			lb := &page.LoadBalancerDescriptions[i]
-			uses := slices.ContainsFunc(rules, func(r Rule) bool { return slices.Contains(lb.SecurityGroups, r.Source.Value) })
-			if name := aws.ToString(lb.LoadBalancerName); uses && u.other(name) {
-				groups[name] = lb.SecurityGroups
-			}
+	for name, have := range all {
+		uses := slices.ContainsFunc(rules, func(r Rule) bool { return slices.Contains(have, r.Source.Value) })
+		if uses && u.other(name) {
+			groups[name] = have
 		}
 	}
 	members, err := u.classicMembers(ctx, sets.List(sets.KeySet(groups)))
@@ -85,9 +76,9 @@ func (u Users) classicMembers(ctx context.Context, names []string) ([]string, er
 	return members, nil
 }
 
-// inHalves calls query with a page of things at a time, and with half of them if
+// inHalves calls query with a page of names at a time, and with half of them if
 // one is not found: others are deleted meanwhile.
-func inHalves[T any](things []T, query func([]T) error) error {
+func inHalves(things []string, query func([]string) error) error {
 	for page := range slices.Chunk(things, tagPage) {
 		err := query(page)
 		if !errors.Is(err, apierr.ErrNotFound) {

@@ -96,7 +96,8 @@ func probedPort(group *elbv2types.TargetGroup) int32 {
 	return aws.ToInt32(group.Port)
 }
 
-// place finds out which subnets the load balancers are in.
+// place finds out which subnets the load balancers are in. It is an error if one
+// does not exist, unless it is known what it needs.
 func (u Users) place(ctx context.Context, probers []*prober) error {
 	balancers, err := u.Network.LoadBalancers(ctx)
 	if err != nil {
@@ -105,15 +106,19 @@ func (u Users) place(ctx context.Context, probers []*prober) error {
 	subnets := map[string][]string{} // by name
 	all := sets.New[string]()
 	for _, p := range probers {
-		if lb := balancers[p.name]; lb != nil && aws.ToString(lb.LoadBalancerArn) == p.arn {
+		lb := balancers[p.name]
+		switch {
+		case lb != nil && aws.ToString(lb.LoadBalancerArn) == p.arn:
 			for _, zone := range lb.AvailabilityZones {
 				subnets[p.name] = append(subnets[p.name], aws.ToString(zone.SubnetId))
 			}
+		case !u.Known.has(p.name):
+			return changing(p.name)
 		}
 		all.Insert(subnets[p.name]...)
 	}
 	if all.Len() == 0 {
-		return nil // they were deleted meanwhile
+		return nil
 	}
 	cidrs, err := u.CIDRs(ctx, sets.List(all))
 	if err != nil {
