@@ -12,6 +12,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	listersv1 "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
@@ -32,6 +34,8 @@ type source struct {
 	labels map[string]string
 	// started holds the vCenters, from when there are any.
 	started atomic.Pointer[start]
+	// nodes lists the Nodes of the cluster, from when the informer is known.
+	nodes atomic.Pointer[listersv1.NodeLister]
 }
 
 var _ instance.Source = (*source)(nil)
@@ -44,6 +48,33 @@ type start struct {
 
 func newSource(cfg *Config, labels map[string]string) *source {
 	return &source{zones: cfg.Labels.Zone != "" || cfg.Labels.Region != "", labels: labels}
+}
+
+// setNodes gives the source the Nodes of the cluster.
+func (s *source) setNodes(nodes listersv1.NodeLister) { s.nodes.Store(&nodes) }
+
+// wanted lists the queries that find the VMs of all Nodes: what one Node's VM is
+// read for is read for all of them in the same call.
+func (s *source) wanted() []inventory.Query {
+	lister := s.nodes.Load()
+	if lister == nil {
+		return nil
+	}
+	nodes, err := (*lister).List(labels.Everything())
+	if err != nil {
+		return nil // each Node still has its own turn
+	}
+	var wanted []inventory.Query
+	for _, node := range nodes {
+		list, err := queries(instance.Ref{
+			ProviderID: node.Spec.ProviderID, SystemUUID: node.Status.NodeInfo.SystemUUID, NodeName: node.Name,
+		})
+		if err != nil {
+			continue // a Node of another provider
+		}
+		wanted = append(wanted, list...)
+	}
+	return wanted
 }
 
 // start gives the source its vCenters.
@@ -266,17 +297,20 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 		// Labels are written once and never corrected.
 		return nil, fmt.Errorf("what is known of VM %q is out of date, vCenter %s does not answer: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable)
 	}
+	details, err := v.vcenter.inventory.Details(ctx, v.VM)
+	if err != nil {
+		return nil, err
+	}
 	metadata := &cloudprovider.InstanceMetadata{
 		ProviderID:       v.ProviderID(),
-		InstanceType:     instanceType(v.VM),
+		InstanceType:     instanceType(details),
 		AdditionalLabels: s.labels,
 	}
 	if initialised && v.Power != types.VirtualMachinePowerStatePoweredOn {
 		// The tools report nothing; the addresses it had stay on the Node.
 		return metadata, nil
 	}
-	var err error
-	if metadata.NodeAddresses, err = v.addresses(ctx, node); err != nil {
+	if metadata.NodeAddresses, err = v.addresses(ctx, node, details); err != nil {
 		return nil, err
 	}
 	if s.zones && !initialised {
@@ -288,17 +322,17 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 }
 
 // addresses are those of the Node, by the rules of the VM's vCenter.
-func (v vm) addresses(ctx context.Context, node *v1.Node) ([]v1.NodeAddress, error) {
+func (v vm) addresses(ctx context.Context, node *v1.Node, details *inventory.Details) ([]v1.NodeAddress, error) {
 	nodeIPs, err := address.ProvidedNodeIPs(node)
 	if err != nil {
 		return nil, instance.WithReason(instance.ReasonNoAddress, err)
 	}
-	static, err := staticAddresses(v.Metadata, v.MetadataEncoding)
+	static, err := staticAddresses(details.Metadata, details.MetadataEncoding)
 	if err != nil {
 		klog.FromContext(ctx).V(4).Info("Ignoring network settings of VM that cannot be read", "node", klog.KObj(node), "vm", v.Name, "err", err)
 	}
 	g := guest{id: v.UUID, hostName: v.HostName, static: static, nodeIPs: nodeIPs}
-	for _, n := range v.NICs {
+	for _, n := range details.NICs {
 		g.nics = append(g.nics, nic{Network: n.Network, Addresses: n.IPs, DeviceConfigID: n.DeviceConfigID})
 	}
 	return nodeAddresses(g, v.vcenter.rules)

@@ -14,7 +14,7 @@ var osNames = shortOSNames()
 
 // instanceType is the type of a VM as a Node's label has it. Memory is rounded
 // down to whole gigabytes.
-func instanceType(vm *inventory.VM) string {
+func instanceType(vm *inventory.Details) string {
 	const megabytes = 1024
 	name, ok := osNames[vm.GuestID]
 	if !ok {

@@ -12,14 +12,14 @@ func TestInstanceType(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		vm     inventory.VM
+		vm     inventory.Details
 		want   string
 	}{
-		"example":         {"vsphere §6.2", inventory.VM{NumCPU: 2, MemoryMB: 4096, GuestID: "ubuntu64Guest"}, "vsphere-vm.cpu-2.mem-4gb.os-ubuntu"},
-		"little memory":   {"vsphere §6.2: 512 MB", inventory.VM{NumCPU: 1, MemoryMB: 512, GuestID: "otherGuest"}, "vsphere-vm.cpu-1.mem-0gb.os-other"},
-		"rounded down":    {"integer division", inventory.VM{NumCPU: 8, MemoryMB: 16383, GuestID: "rhel9_64Guest"}, "vsphere-vm.cpu-8.mem-15gb.os-rhel9"},
-		"windows 2019":    {"vsphere §6.2: unlisted, keep it so", inventory.VM{NumCPU: 4, MemoryMB: 8192, GuestID: "windows2019srv_64Guest"}, "vsphere-vm.cpu-4.mem-8gb.os-unknown"},
-		"no guest system": {"unlisted", inventory.VM{NumCPU: 4, MemoryMB: 8192}, "vsphere-vm.cpu-4.mem-8gb.os-unknown"},
+		"example":         {"vsphere §6.2", inventory.Details{NumCPU: 2, MemoryMB: 4096, GuestID: "ubuntu64Guest"}, "vsphere-vm.cpu-2.mem-4gb.os-ubuntu"},
+		"little memory":   {"vsphere §6.2: 512 MB", inventory.Details{NumCPU: 1, MemoryMB: 512, GuestID: "otherGuest"}, "vsphere-vm.cpu-1.mem-0gb.os-other"},
+		"rounded down":    {"integer division", inventory.Details{NumCPU: 8, MemoryMB: 16383, GuestID: "rhel9_64Guest"}, "vsphere-vm.cpu-8.mem-15gb.os-rhel9"},
+		"windows 2019":    {"vsphere §6.2: unlisted, keep it so", inventory.Details{NumCPU: 4, MemoryMB: 8192, GuestID: "windows2019srv_64Guest"}, "vsphere-vm.cpu-4.mem-8gb.os-unknown"},
+		"no guest system": {"unlisted", inventory.Details{NumCPU: 4, MemoryMB: 8192}, "vsphere-vm.cpu-4.mem-8gb.os-unknown"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -149,13 +149,13 @@ winXPProGuest winXPPro64Guest = winxppro
 	}
 	same(t, "the table", want, shortOSNames())
 	for id, short := range want {
-		vm := inventory.VM{NumCPU: 2, MemoryMB: 4096, GuestID: id}
+		vm := inventory.Details{NumCPU: 2, MemoryMB: 4096, GuestID: id}
 		if got := instanceType(&vm); got != fmt.Sprintf("vsphere-vm.cpu-2.mem-4gb.os-%s", short) {
 			t.Errorf("%s: got %s", id, got)
 		}
 	}
 	for _, id := range []string{"debian11_64Guest", "rhel8Guest", "centos8_64Guest", "ubuntu_64Guest", "UBUNTU64GUEST", "windows7ServerGuest", "coreosGuest", "darwin12Guest", "genericLinux64Guest", "winMe64Guest", "unknown"} {
-		vm := inventory.VM{GuestID: id}
+		vm := inventory.Details{GuestID: id}
 		if got := instanceType(&vm); !strings.HasSuffix(got, ".os-unknown") {
 			t.Errorf("%s is not in the table, got %s", id, got)
 		}

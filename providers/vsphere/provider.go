@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
@@ -87,6 +88,8 @@ var (
 	_ cloudprovider.Interface = (*cloud)(nil)
 	_ provider.Closer         = (*cloud)(nil)
 	_ provider.NodeRequeuer   = (*cloud)(nil)
+
+	_ cloudprovider.InformerUser = (*cloud)(nil)
 )
 
 // newCloud is the factory. It checks everything that can be known offline and
@@ -146,6 +149,12 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 	})
 }
 
+// SetInformers implements cloudprovider.InformerUser: what has to be read of one
+// Node's VM is read for those of all Nodes at once.
+func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
+	c.source.setNodes(factory.Core().V1().Nodes().Lister())
+}
+
 // SetNodeRequeue implements provider.NodeRequeuer.
 func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetRequeue(requeue) }
 
@@ -175,7 +184,9 @@ func (c *cloud) recordEvents(builder cloudprovider.ControllerClientBuilder) {
 
 // connect makes the vCenters and keeps their inventories current until Close.
 func (c *cloud) connect(builder cloudprovider.ControllerClientBuilder) error {
-	vcenters, watchers, err := newVCenters(c.config, c.tuning, builder)
+	t := c.tuning
+	t.inventory.Wanted = c.source.wanted
+	vcenters, watchers, err := newVCenters(c.config, t, builder)
 	if err != nil {
 		return err
 	}

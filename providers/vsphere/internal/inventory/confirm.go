@@ -10,8 +10,9 @@ import (
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // Confirm looks a VM up in the vCenter itself, past everything in memory. Like
@@ -21,6 +22,9 @@ import (
 // and knows none, every VM that once had one of the UUIDs is deleted, and Find
 // would be certain too. Everything else is an error.
 func (i *Inventory) Confirm(ctx context.Context, q Query) ([]*VM, error) {
+	ctx, cancel := context.WithTimeout(ctx, i.cfg.CallTimeout)
+	defer cancel()
+
 	vms, err := i.ask(ctx, q)
 	if len(vms) == 0 && err == nil {
 		err = i.stillFound(q)
@@ -32,17 +36,19 @@ func (i *Inventory) Confirm(ctx context.Context, q Query) ([]*VM, error) {
 	return vms, nil
 }
 
-// ask puts every question of the query to the vCenter, until one is answered.
+// ask searches the whole vCenter by each part of the query, until something that
+// counts is found. One search without a datacenter serves however many of them are
+// configured.
 func (i *Inventory) ask(ctx context.Context, q Query) ([]*VM, error) {
-	within, doubt := i.store.searchable()
-	if errors.Is(doubt, errNotSynced) {
+	incomplete := i.store.searchable()
+	if errors.Is(incomplete, errNotSynced) {
 		return nil, i.Current()
 	}
 	var failed []error
 	for _, find := range searches(q) {
-		refs, err := i.search(ctx, find, within)
-		if len(refs) > 0 {
-			return i.read(ctx, refs)
+		found, err := i.search(ctx, find)
+		if len(found) > 0 {
+			return found, nil
 		}
 		failed = append(failed, err)
 	}
@@ -51,7 +57,7 @@ func (i *Inventory) ask(ctx context.Context, q Query) ([]*VM, error) {
 		return vms, nil
 	}
 
-	return nil, errors.Join(append(failed, err, doubt)...)
+	return nil, errors.Join(append(failed, err, incomplete)...)
 }
 
 // stillFound is an error unless Find is certain that there is no such VM.
@@ -64,8 +70,8 @@ func (i *Inventory) stillFound(q Query) error {
 	return cmp.Or(i.Current(), err)
 }
 
-// finder asks the search index of the vCenter, in one datacenter or in all.
-type finder func(ctx context.Context, c *vim25.Client, datacenter *Ref) ([]Ref, error)
+// finder asks the search index of the vCenter, in all datacenters.
+type finder func(ctx context.Context, c *vim25.Client) ([]Ref, error)
 
 // searches lists the questions to ask for a query, in order of preference.
 func searches(q Query) []finder {
@@ -91,9 +97,9 @@ func searches(q Query) []finder {
 }
 
 func byUUID(uuid string) finder {
-	return func(ctx context.Context, c *vim25.Client, datacenter *Ref) ([]Ref, error) {
+	return func(ctx context.Context, c *vim25.Client) ([]Ref, error) {
 		res, err := methods.FindAllByUuid(ctx, c, &types.FindAllByUuid{
-			This: *c.ServiceContent.SearchIndex, Datacenter: datacenter, Uuid: uuid, VmSearch: true, InstanceUuid: new(false),
+			This: *c.ServiceContent.SearchIndex, Uuid: uuid, VmSearch: true, InstanceUuid: new(false),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("find VMs by UUID %s: %w", uuid, err)
@@ -104,9 +110,9 @@ func byUUID(uuid string) finder {
 }
 
 func byDNSName(name string) finder {
-	return func(ctx context.Context, c *vim25.Client, datacenter *Ref) ([]Ref, error) {
+	return func(ctx context.Context, c *vim25.Client) ([]Ref, error) {
 		res, err := methods.FindAllByDnsName(ctx, c, &types.FindAllByDnsName{
-			This: *c.ServiceContent.SearchIndex, Datacenter: datacenter, DnsName: name, VmSearch: true,
+			This: *c.ServiceContent.SearchIndex, DnsName: name, VmSearch: true,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("find VMs by DNS name %s: %w", name, err)
@@ -117,9 +123,9 @@ func byDNSName(name string) finder {
 }
 
 func byIP(ip string) finder {
-	return func(ctx context.Context, c *vim25.Client, datacenter *Ref) ([]Ref, error) {
+	return func(ctx context.Context, c *vim25.Client) ([]Ref, error) {
 		res, err := methods.FindAllByIp(ctx, c, &types.FindAllByIp{
-			This: *c.ServiceContent.SearchIndex, Datacenter: datacenter, Ip: ip, VmSearch: true,
+			This: *c.ServiceContent.SearchIndex, Ip: ip, VmSearch: true,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("find VMs by IP address %s: %w", ip, err)
@@ -129,25 +135,25 @@ func byIP(ip string) finder {
 	}
 }
 
-// search asks one question everywhere. What is found in one datacenter counts
-// even if another one fails.
-func (i *Inventory) search(ctx context.Context, find finder, within []*Ref) ([]Ref, error) {
-	var found []Ref
-	var failed []error
-	for _, datacenter := range within {
-		err := i.call(ctx, func(ctx context.Context, c *vim25.Client) error {
-			refs, err := find(ctx, c, datacenter)
-			found = append(found, refs...)
+// search returns the VMs that one search finds and that count. An error in what it
+// finds is one of the search.
+func (i *Inventory) search(ctx context.Context, find finder) ([]*VM, error) {
+	var refs []Ref
+	err := i.call(ctx, func(ctx context.Context, c *vim25.Client) error {
+		var err error
+		refs, err = find(ctx, c)
 
-			return err
-		})
-		if err != nil && datacenter != nil {
-			err = fmt.Errorf("in datacenter %s: %w", datacenter.Value, err)
-		}
-		failed = append(failed, err)
+		return err
+	})
+	if err != nil || len(refs) == 0 {
+		return nil, err
+	}
+	vms, err := i.read(ctx, refs)
+	if err != nil {
+		return nil, err
 	}
 
-	return found, errors.Join(failed...)
+	return i.store.counted(vms)
 }
 
 // readKnown asks for the VMs that the memory has for a query, wherever they are
@@ -167,52 +173,27 @@ func (i *Inventory) readKnown(ctx context.Context, q Query) ([]*VM, error) {
 	return vms, errors.Join(failed...)
 }
 
-// read gives the VMs as they are now. A single one that is not there any more
-// fails them all.
+// read returns the VMs as they are now, with what only the store knows. A single
+// one that is not there any more fails them all.
 func (i *Inventory) read(ctx context.Context, refs []Ref) ([]*VM, error) {
-	objects := make([]types.ObjectSpec, 0, len(refs))
-	for _, r := range refs {
-		objects = append(objects, types.ObjectSpec{Obj: r})
-	}
-	spec := types.PropertyFilterSpec{ObjectSet: objects, PropSet: []types.PropertySpec{i.vmSpec()}}
-
-	var contents []types.ObjectContent
-	err := i.call(ctx, func(ctx context.Context, c *vim25.Client) error {
-		var err error
-		contents, err = mo.RetrievePropertiesEx(ctx, c, types.RetrievePropertiesEx{
-			This:    c.ServiceContent.PropertyCollector,
-			SpecSet: []types.PropertyFilterSpec{spec},
-		})
-		for _, content := range contents {
-			err = cmp.Or(err, authenticated(content.MissingSet))
-		}
-
-		return err
-	})
-	if err == nil && len(contents) != len(refs) {
-		err = fmt.Errorf("%d answers", len(contents))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %d VMs, first %s: %w", len(refs), refs[0].Value, err)
-	}
-
-	return i.describe(contents), nil
-}
-
-// describe makes VMs of what was read, with what only the memory knows.
-func (i *Inventory) describe(contents []types.ObjectContent) []*VM {
 	now := i.cfg.Now()
+	contents, err := i.retrieve(ctx, refs, recordPaths())
+	if err != nil {
+		return nil, err
+	}
 	vms := make([]*VM, 0, len(contents))
 	for _, content := range contents {
-		vm := &VM{Ref: ref(content.Obj), Observed: now}
+		rec := &record{value: content.Obj.Value, observed: now}
+		scratch := newTree()
 		for _, p := range content.PropSet {
-			vm.set(p.Name, p.Val)
+			rec.set(scratch, p.Name, p.Val)
 		}
+		vm := rec.snapshot()
 		i.store.complete(vm)
 		vms = append(vms, vm)
 	}
 
-	return vms
+	return vms, nil
 }
 
 // call makes one call with a deadline of its own.
@@ -230,8 +211,8 @@ func (s *store) known(q Query) []Ref {
 	defer s.mu.RUnlock()
 
 	var refs []Ref
-	for _, vm := range s.match(q) {
-		refs = append(refs, vm.Ref)
+	for _, rec := range s.match(q) {
+		refs = append(refs, rec.ref())
 	}
 	for _, uuid := range q.UUIDs {
 		for _, d := range s.memory.of(normal(uuid)) {
@@ -243,14 +224,68 @@ func (s *store) known(q Query) []Ref {
 	return slices.Compact(refs)
 }
 
+// matching lists the VMs that fit a query.
+func (s *store) matching(q Query) []Ref {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+
+	var refs []Ref
+	for _, rec := range s.match(q) {
+		refs = append(refs, rec.ref())
+	}
+
+	return refs
+}
+
+// present lists those of the VMs that are in the inventory.
+func (s *store) present(refs []Ref) []Ref {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+
+	return slices.DeleteFunc(refs, func(r Ref) bool { return s.live.vms[r.Value] == nil })
+}
+
 // complete adds to a VM what the vCenter did not tell just now: where it
 // stands, and its UUID if that cannot be read at the moment.
 func (s *store) complete(vm *VM) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 
-	vm.Datacenter = s.live.tree.datacenter(vm)
-	if rec, ok := s.live.vms[vm.Ref]; ok {
-		vm.UUID = cmp.Or(vm.UUID, rec.vm.UUID)
+	at := s.live.tree.places
+	vm.Datacenter = datacenterOf(&reported{
+		host: at[vm.Host], pool: at[vm.Pool], parent: at[vm.Parent], vApp: at[vm.ParentVApp],
+	}).reference()
+	if rec, ok := s.live.vms[vm.Ref.Value]; ok {
+		vm.UUID = cmp.Or(vm.UUID, rec.uuid)
 	}
+}
+
+// counted returns those of the VMs that count, else those that did so once. A VM
+// whose datacenter is not known may count: it is an error if there is no other.
+func (s *store) counted(vms []*VM) ([]*VM, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+
+	var in, once []*VM
+	var failed []error
+	for _, vm := range vms {
+		rec := s.live.vms[vm.Ref.Value]
+		switch {
+		case s.live.scope.all || s.live.scope.in[vm.Datacenter]:
+			in = append(in, vm)
+		case rec != nil && rec.wasInScope:
+			once = append(once, vm)
+		case vm.Datacenter == (Ref{}):
+			failed = append(failed, apierr.Mark(ErrUnreadableVM,
+				fmt.Errorf("VM %q (%s) was found but its datacenter cannot be read", vm.Name, vm.Ref.Value)))
+		}
+	}
+	if len(in) > 0 {
+		return in, nil
+	}
+	if len(once) > 0 {
+		return once, nil
+	}
+
+	return nil, errors.Join(failed...)
 }

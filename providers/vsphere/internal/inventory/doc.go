@@ -15,12 +15,13 @@
 //     out of reach, is never gone.
 //   - A UUID once seen is kept, even when the vCenter cannot read it any more.
 //   - The first pages of a feed are no inventory: until the last one is there,
-//     the previous inventory stays in force.
+//     nothing that was known before counts as gone.
+//   - [Inventory.Details] reads what only the VM of a Node is needed for: that of
+//     all Nodes in one call, and no more than seconds old.
 //   - After any failure the feed starts over by itself, with back-off. Every
 //     call has a deadline, so that a vCenter that stopped answering is noticed.
 //   - No lock is held during a call. Whatever is handed out is never changed
 //     again, and must not be changed by the receiver either.
-//   - Memory is bounded by the size of the vCenter's inventory, in which no
-//     metadata of a VM counts for more than 64 KiB, and a fixed number of VMs
-//     that are remembered after they left it.
+//   - A VM takes less than 1 KiB, whatever its guest reports, and a fixed number
+//     of VMs are remembered after they left the vCenter.
 package inventory

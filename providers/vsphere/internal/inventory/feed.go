@@ -98,39 +98,36 @@ func (f *feed) follow(ctx context.Context) (synced bool, err error) {
 	if err := f.open(ctx); err != nil {
 		return false, err
 	}
-	next := newState()
+	f.store.beginReading(false)
 	for version := ""; ; {
 		set, err := f.wait(ctx, version)
 		if err != nil {
 			return synced, err
 		}
 		updates, now := updatesOf(set), f.cfg.Now()
-		logUnbounded(ctx, updates)
-		if synced {
-			f.store.apply(updates, now)
-		} else {
-			next.apply(updates, now)
-		}
+		f.store.apply(updates, now)
 		if set != nil {
 			version = set.Version
 		}
 		if set != nil && set.Truncated != nil && *set.Truncated {
 			continue // the rest is to follow at once
 		}
-		if !synced {
-			f.publish(ctx, next)
-			synced, next = true, nil
+		if synced {
+			f.store.endAnswer()
+		} else {
+			f.publish(ctx)
+			synced = true
 		}
 		f.health.answered(now)
 	}
 }
 
-func (f *feed) publish(ctx context.Context, next *state) {
-	f.store.publish(next)
+func (f *feed) publish(ctx context.Context) {
+	f.store.endReading()
 	vms, places := f.store.size()
 	log := klog.FromContext(ctx)
 	log.V(2).Info("Read the inventory of vCenter", "vms", vms, "places", places)
-	if _, err := f.store.searchable(); err != nil {
+	if err := f.store.searchable(); err != nil {
 		log.Error(err, "No VM of vCenter can be reported gone")
 	}
 }
@@ -150,18 +147,6 @@ func updatesOf(set *types.UpdateSet) []types.ObjectUpdate {
 	}
 
 	return updates
-}
-
-// logUnbounded tells of metadata that is too long to be kept.
-func logUnbounded(ctx context.Context, updates []types.ObjectUpdate) {
-	log := klog.FromContext(ctx).V(2)
-	for _, u := range updates {
-		for _, c := range u.ChangeSet {
-			if size := len(option(c.Val)); size > maxMetadata {
-				log.Info("Metadata of VM is too long, doing without", "ref", u.Obj.Value, "property", c.Name, "bytes", size)
-			}
-		}
-	}
 }
 
 // usable is an error if a set says that our view is gone or that we are not
@@ -268,17 +253,9 @@ func (f *feed) create(ctx context.Context, c *vim25.Client) error {
 	return f.createFilter(ctx, c)
 }
 
-// createFilter asks for the changes. A vCenter that does not take the path of
-// one element of an array is asked again without: what cloud-init was told is
-// the least of what we want to know.
 func (f *feed) createFilter(ctx context.Context, c *vim25.Client) error {
 	// Without partial updates a change comes under the path we asked for.
-	_, err := methods.CreateFilter(ctx, c, &types.CreateFilter{This: f.collector, Spec: filterSpec(f.view, f.vmSpec())})
-	if fault.Is(err, &types.InvalidProperty{}) && f.noMetadata.CompareAndSwap(false, true) {
-		klog.FromContext(ctx).Info("vCenter does not tell guestinfo of VMs, doing without", "err", err)
-
-		return f.createFilter(ctx, c)
-	}
+	_, err := methods.CreateFilter(ctx, c, &types.CreateFilter{This: f.collector, Spec: filterSpec(f.view)})
 	if err != nil {
 		return fmt.Errorf("create property filter: %w", err)
 	}

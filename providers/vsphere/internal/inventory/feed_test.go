@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,16 +83,30 @@ func TestVMCarriesWhatTheVCenterTells(t *testing.T) {
 	want := VM{
 		Ref: v.VM("web-0").Reference(), Name: "web-0", UUID: "423740e7-c66e-05e3-9d0b-9e1205b24d43",
 		HostName: "Web-0.example.com", IPAddress: "10.0.0.7",
-		NICs: []NIC{
-			{Network: "VM Network", IPs: []string{"10.0.0.7", "fe80::1"}, DeviceConfigID: 4000},
-			{Network: "bridge", IPs: []string{"172.17.0.1"}, DeviceConfigID: -1},
-		},
-		GuestID: "ubuntu64Guest", NumCPU: 2, MemoryMB: 4096,
 		Power: types.VirtualMachinePowerStatePoweredOn, Connection: types.VirtualMachineConnectionStateConnected,
-		Metadata: "bmV0d29yazoge30=", MetadataEncoding: "base64",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("VM (-want +got):\n%s", diff)
+	}
+	if got := calls(v); len(got) != 0 {
+		t.Errorf("it took calls: %v", got)
+	}
+
+	details, err := i.Details(t.Context(), &got)
+	ok(t, err)
+	wantDetails := &Details{
+		NICs: []NIC{
+			{Network: "VM Network", IPs: []string{"10.0.0.7", "fe80::1"}, DeviceConfigID: 4000},
+			{DeviceConfigID: noDevice},
+		},
+		GuestID: "ubuntu64Guest", NumCPU: 2, MemoryMB: 4096,
+		Metadata: "bmV0d29yazoge30=", MetadataEncoding: "base64", uuid: got.UUID,
+	}
+	if diff := cmp.Diff(wantDetails, details, cmp.AllowUnexported(Details{})); diff != "" {
+		t.Errorf("Details (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"RetrievePropertiesEx": 1}, calls(v)); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
 
@@ -114,24 +127,16 @@ func TestFollowsChanges(t *testing.T) {
 		seen   func(vm *VM) bool
 	}{
 		{"power off", vm.PowerOff, func(vm *VM) bool {
-			return vm.Power == types.VirtualMachinePowerStatePoweredOff && len(vm.NICs) == 0 && vm.HostName == ""
+			return vm.Power == types.VirtualMachinePowerStatePoweredOff && vm.HostName == ""
 		}},
 		{"suspend", vm.Suspend, func(vm *VM) bool { return vm.Power == types.VirtualMachinePowerStateSuspended }},
 		{"power on", vm.PowerOn, func(vm *VM) bool {
-			return vm.Power == types.VirtualMachinePowerStatePoweredOn && len(vm.NICs) == 1 && vm.HostName == "web-0"
+			return vm.Power == types.VirtualMachinePowerStatePoweredOn && vm.HostName == "web-0"
 		}},
 		{"NICs", func() error { return vm.SetNICs(cloudsim.NIC{IPs: []string{"10.1.1.1"}}) }, func(vm *VM) bool {
-			return len(vm.NICs) == 1 && slices.Equal(vm.NICs[0].IPs, []string{"10.1.1.1"}) && vm.IPAddress == "10.1.1.1"
+			return vm.IPAddress == "10.1.1.1"
 		}},
 		{"host name", func() error { return vm.SetHostname("other") }, func(vm *VM) bool { return vm.HostName == "other" }},
-		{
-			"metadata", func() error { return vm.SetExtraConfig(map[string]string{"guestinfo.metadata": "YQ=="}) },
-			func(vm *VM) bool { return vm.Metadata == "YQ==" },
-		},
-		{
-			"metadata gone", func() error { return vm.SetExtraConfig(map[string]string{"guestinfo.metadata": ""}) },
-			func(vm *VM) bool { return vm.Metadata == "" },
-		},
 		{
 			"host", func() error { return vm.Migrate("esx-2") },
 			func(vm *VM) bool { return vm.Host != before.Host && vm.Pool != before.Pool },
@@ -414,24 +419,6 @@ func TestAnswersOfTheFeedAreBounded(t *testing.T) {
 	}
 }
 
-// A vCenter that does not take the paths of guestinfo is followed without them.
-func TestDoesWithoutMetadata(t *testing.T) {
-	t.Parallel()
-	v := simulate(t, cloudsim.VCenterSpec{})
-	v.Break("CreateFilter", front.First(1), cloudsim.Fault(&types.InvalidProperty{Name: extraConfig(metadataKey)}))
-	i, _ := start(t, v, Config{})
-	waitSynced(t, i)
-	if made := v.Count("CreateFilter"); made != 2 {
-		t.Errorf("%d filters were asked for, want 2", made)
-	}
-	if vms, err := i.Find(Query{Names: []string{"web-0"}}); err != nil || len(vms) != 1 {
-		t.Errorf("Find(web-0) = %v, %v, want one VM", vms, err)
-	}
-	if paths := i.vmSpec().PathSet; slices.Contains(paths, extraConfig(metadataKey)) {
-		t.Errorf("still asks for %s", extraConfig(metadataKey))
-	}
-}
-
 // A vCenter that answers nothing does not hold up the end.
 func TestRunEndsWithoutAnswer(t *testing.T) {
 	t.Parallel()
@@ -451,7 +438,7 @@ func TestSilenceIsNotCurrent(t *testing.T) {
 	if err := i.Current(); !errors.Is(err, errNotSynced) {
 		t.Errorf("Current() at the start = %v, want not synced", err)
 	}
-	i.store.publish(newState())
+	resync(i)
 	i.health.answered(now)
 	if err := i.Current(); err != nil {
 		t.Errorf("Current() = %v, want nil", err)

@@ -1,8 +1,6 @@
 package inventory
 
 import (
-	"slices"
-
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -12,7 +10,7 @@ var viewTypes = []string{typeVM, "HostSystem", "ComputeResource", "ResourcePool"
 
 // filterSpec asks for the properties we know what to do with, of every object
 // in the view.
-func filterSpec(view Ref, vms types.PropertySpec) types.PropertyFilterSpec {
+func filterSpec(view Ref) types.PropertyFilterSpec {
 	return types.PropertyFilterSpec{
 		ObjectSet: []types.ObjectSpec{{
 			Obj:  view,
@@ -22,24 +20,12 @@ func filterSpec(view Ref, vms types.PropertySpec) types.PropertyFilterSpec {
 			},
 		}},
 		PropSet: append([]types.PropertySpec{
-			vms,
+			{Type: typeVM, PathSet: recordPaths()},
 			// A vApp is a resource pool as well, so it has two specs. Ours names
 			// everything, to be right whichever of the two counts.
 			{Type: "VirtualApp", PathSet: []string{"name", "parent", "parentFolder", "parentVApp"}},
 		}, placeSpecs("HostSystem", "ComputeResource", "ResourcePool", "Folder", typeDatacenter)...),
 	}
-}
-
-// vmSpec asks for all we want to know of VMs, as far as the vCenter tells it.
-func (i *Inventory) vmSpec() types.PropertySpec {
-	paths := vmPaths()
-	if i.noMetadata.Load() {
-		paths = slices.DeleteFunc(paths, func(path string) bool {
-			return path == extraConfig(metadataKey) || path == extraConfig(metadataEncodedAs)
-		})
-	}
-
-	return types.PropertySpec{Type: typeVM, PathSet: paths}
 }
 
 func placeSpecs(kinds ...string) []types.PropertySpec {

@@ -63,26 +63,27 @@ func (s *store) find(q Query) ([]*VM, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 
-	if s.live == nil {
+	if !s.synced {
 		return nil, errNotSynced
 	}
-	if vms := s.match(q); len(vms) > 0 {
-		return vms, nil
+	if found := s.match(q); len(found) > 0 {
+		return snapshots(found), nil
 	}
 
 	return nil, s.doubt(q)
 }
 
-func (s *store) match(q Query) []*VM {
+// match finds the VMs that fit best.
+func (s *store) match(q Query) []*record {
 	for _, uuid := range q.UUIDs {
-		if vms := s.byUUID(normal(uuid)); len(vms) > 0 {
-			return vms
+		if found := s.byUUID(normal(uuid)); len(found) > 0 {
+			return found
 		}
 	}
-	for _, by := range []func(string) []*VM{s.byHostName, s.byShortName, s.byAddress} {
+	for _, by := range []func(string) []*record{s.byHostName, s.byShortName, s.byAddress} {
 		for _, name := range q.Names {
-			if vms := by(normal(name)); len(vms) > 0 {
-				return vms
+			if found := by(normal(name)); len(found) > 0 {
+				return found
 			}
 		}
 	}
@@ -91,44 +92,55 @@ func (s *store) match(q Query) []*VM {
 }
 
 // byUUID prefers VMs that count to those that did so once.
-func (s *store) byUUID(uuid string) []*VM {
-	refs := s.live.byUUID[uuid]
-	if vms := s.pick(refs, inScope); len(vms) > 0 {
-		return vms
+func (s *store) byUUID(uuid string) []*record {
+	same := s.live.byUUID[uuid]
+	if found := pick(same, inScope); len(found) > 0 {
+		return found
 	}
 
-	return s.pick(refs, func(r *record) bool { return r.wasInScope })
+	return pick(same, func(r *record) bool { return r.wasInScope })
 }
 
-func (s *store) byHostName(host string) []*VM {
-	return s.pick(s.live.byHost[host], inScope)
+func (s *store) byHostName(host string) []*record {
+	return pick(s.live.byShort[shortName(host)], func(r *record) bool {
+		return r.inScope && strings.ToLower(r.hostName) == host
+	})
 }
 
 // byShortName accepts a different form of the same name, never a different
 // domain.
-func (s *store) byShortName(host string) []*VM {
-	return s.pick(s.live.byShort[shortName(host)], func(r *record) bool {
-		return r.inScope && (!strings.Contains(host, ".") || !strings.Contains(r.vm.HostName, "."))
+func (s *store) byShortName(host string) []*record {
+	return pick(s.live.byShort[shortName(host)], func(r *record) bool {
+		return r.inScope && (!strings.Contains(host, ".") || !strings.Contains(r.hostName, "."))
 	})
 }
 
 // byAddress looks at the main address alone: the others are not always unique,
 // think of bridges inside of the guests.
-func (s *store) byAddress(address string) []*VM {
-	return s.pick(s.live.byIP[canonicalIP(address)], inScope)
+func (s *store) byAddress(address string) []*record {
+	return pick(s.live.byIP[canonicalIP(address)], inScope)
 }
 
 func inScope(r *record) bool { return r.inScope }
 
-// pick gives the chosen VMs in a fixed order.
-func (s *store) pick(refs []Ref, choose func(*record) bool) []*VM {
-	var vms []*VM
-	for _, r := range refs {
-		if rec := s.live.vms[r]; choose(rec) {
-			vms = append(vms, rec.vm)
+// pick returns the chosen VMs in a fixed order.
+func pick(from []*record, choose func(*record) bool) []*record {
+	var found []*record
+	for _, rec := range from {
+		if choose(rec) {
+			found = append(found, rec)
 		}
 	}
-	slices.SortFunc(vms, func(a, b *VM) int { return byValue(a.Ref, b.Ref) })
+	slices.SortFunc(found, func(a, b *record) int { return strings.Compare(a.value, b.value) })
+
+	return found
+}
+
+func snapshots(records []*record) []*VM {
+	vms := make([]*VM, len(records))
+	for i, rec := range records {
+		vms[i] = rec.snapshot()
+	}
 
 	return vms
 }
@@ -157,18 +169,18 @@ func (s *store) doubt(q Query) error {
 // latter is somebody else if it was there already while the wanted VM was known
 // to us.
 func (s *store) doubtUUID(uuid string) error {
-	for _, r := range s.live.byUUID[uuid] {
-		if rec := s.live.vms[r]; !rec.placed {
-			return unreadable(rec.vm, fmt.Sprintf("has UUID %s but its datacenter cannot be read", uuid))
+	for _, rec := range s.live.byUUID[uuid] {
+		if !rec.placed {
+			return unreadable(rec, fmt.Sprintf("has UUID %s but its datacenter cannot be read", uuid))
 		}
 	}
 	var left uint64
 	for _, d := range s.memory.of(uuid) {
 		left = max(left, d.at)
 	}
-	for r := range s.live.unnamed {
-		if rec := s.live.vms[r]; (rec.inScope || !rec.placed) && rec.since >= left {
-			return unreadable(rec.vm, fmt.Sprintf("does not tell its UUID: it is %s", cmp.Or(rec.vm.Connection, "unknown")))
+	for rec := range s.live.unnamed {
+		if (rec.inScope || !rec.placed) && rec.since >= left {
+			return unreadable(rec, fmt.Sprintf("does not tell its UUID: it is %s", cmp.Or(rec.connection, "unknown")))
 		}
 	}
 
@@ -176,23 +188,20 @@ func (s *store) doubtUUID(uuid string) error {
 }
 
 // unreadable blames a VM that cannot be told from the wanted one.
-func unreadable(vm *VM, why string) error {
-	return apierr.Mark(ErrUnreadableVM, fmt.Errorf("VM %q (%s) %s", vm.Name, vm.Ref.Value, why))
+func unreadable(rec *record, why string) error {
+	return apierr.Mark(ErrUnreadableVM, fmt.Errorf("VM %q (%s) %s", rec.name, rec.value, why))
 }
 
 // doubtName finds a VM of that name whose guest reports no host name.
 func (s *store) doubtName(name string) error {
-	for r, rec := range s.live.vms {
-		if rec.vm.HostName != "" || rec.placed && !rec.inScope {
+	for _, rec := range s.live.vms {
+		if rec.hostName != "" || rec.placed && !rec.inScope {
 			continue
 		}
-		if n := normal(rec.vm.Name); n == name || shortName(n) == shortName(name) {
-			return fmt.Errorf("VM %q (%s) has that name but its guest reports no host name", rec.vm.Name, r.Value)
+		if n := normal(rec.name); n == name || shortName(n) == shortName(name) {
+			return fmt.Errorf("VM %q (%s) has that name but its guest reports no host name", rec.name, rec.value)
 		}
 	}
 
 	return nil
 }
-
-// normal is the form in which UUIDs and host names are compared.
-func normal(text string) string { return strings.ToLower(strings.TrimSpace(text)) }

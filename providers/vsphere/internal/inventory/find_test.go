@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/types"
-	"k8s.io/klog/v2"
 	"pgregory.net/rapid"
 
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
@@ -74,7 +72,7 @@ func stored(datacenters []string, sets ...[]types.ObjectUpdate) *Inventory {
 		if n == 0 {
 			resync(i, set)
 		} else {
-			i.store.apply(set, time.Now())
+			change(i, set...)
 		}
 	}
 	i.health.answered(time.Now())
@@ -83,9 +81,15 @@ func stored(datacenters []string, sets ...[]types.ObjectUpdate) *Inventory {
 }
 
 func resync(i *Inventory, updates ...[]types.ObjectUpdate) {
-	next := newState()
-	next.apply(slices.Concat(updates...), time.Now())
-	i.store.publish(next)
+	i.store.beginReading(false)
+	i.store.apply(slices.Concat(updates...), time.Now())
+	i.store.endReading()
+}
+
+// change takes over one answer of the change feed.
+func change(i *Inventory, updates ...types.ObjectUpdate) {
+	i.store.apply(updates, time.Now())
+	i.store.endAnswer()
 }
 
 const uuid, swapped = "423740e7-c66e-05e3-9d0b-9e1205b24d43", "e7403742-6ec6-e305-9d0b-9e1205b24d43"
@@ -355,39 +359,13 @@ func TestFoundVMsAreImmutable(t *testing.T) {
 	i := stored(nil, append(twoDatacenters(), withUUID("vm-1", north, uuid)))
 	found := one(t, i, byID(uuid))
 	before := *found
-	i.store.apply([]types.ObjectUpdate{
+	change(i,
 		modify(typeVM, "vm-1", "name", "other", "parent", south),
 		modify(typeDatacenter, "datacenter-1", "name", "west"),
 		leave("Folder", "group-v1"),
-	}, time.Now())
+	)
 	if diff := cmp.Diff(before, *found); diff != "" {
 		t.Errorf("the VM changed (-before +after):\n%s", diff)
-	}
-}
-
-// Metadata that is too long is not kept, and does not leave the previous one in
-// its place.
-func TestLongMetadataIsDropped(t *testing.T) {
-	t.Parallel()
-	path := extraConfig(metadataKey)
-	text := func(size int) types.OptionValue {
-		return types.OptionValue{Key: metadataKey, Value: strings.Repeat("a", size)}
-	}
-	i := stored(nil, append(twoDatacenters(), vm("vm-1", north, "summary.config.uuid", uuid, path, text(maxMetadata))))
-	if got := len(one(t, i, byID(uuid)).Metadata); got != maxMetadata {
-		t.Errorf("%d bytes are kept, want %d", got, maxMetadata)
-	}
-	long := modify(typeVM, "vm-1", path, text(maxMetadata+1))
-	i.store.apply([]types.ObjectUpdate{long}, time.Now())
-	if got := len(one(t, i, byID(uuid)).Metadata); got != 0 {
-		t.Errorf("%d bytes are kept, want none", got)
-	}
-
-	var lines []string
-	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: 2})
-	logUnbounded(klog.NewContext(t.Context(), log), []types.ObjectUpdate{long, modify(typeVM, "vm-2", path, text(1))})
-	if len(lines) != 1 || !strings.Contains(lines[0], `"ref"="vm-1"`) || !strings.Contains(lines[0], `"bytes"=65537`) {
-		t.Errorf("logged %q, want one line about vm-1", lines)
 	}
 }
 
@@ -476,15 +454,15 @@ func TestIndexesAgreeWithTheVMs(t *testing.T) {
 			if rapid.IntRange(0, 9).Draw(t, "resync") == 0 {
 				resync(i, twoDatacenters(), []types.ObjectUpdate{u})
 			} else {
-				i.store.apply([]types.ObjectUpdate{u}, time.Now())
+				change(i, u)
 			}
 			checkIndexes(t, i.store.live)
-			for r, rec := range i.store.live.vms {
-				if rec.inScope && rec.vm.UUID != "" {
-					if known[r.Value] == nil {
-						known[r.Value] = map[string]bool{}
+			for value, rec := range i.store.live.vms {
+				if rec.inScope && rec.uuid != "" {
+					if known[value] == nil {
+						known[value] = map[string]bool{}
 					}
-					known[r.Value][rec.vm.UUID] = true
+					known[value][rec.uuid] = true
 				}
 			}
 		}
@@ -492,7 +470,7 @@ func TestIndexesAgreeWithTheVMs(t *testing.T) {
 			for uuid := range uuids {
 				if !slices.Contains(i.store.known(byID(uuid)), machine(vm)) {
 					fits, err := i.Find(byID(uuid))
-					if !slices.ContainsFunc(fits, func(vm *VM) bool { return i.store.live.vms[vm.Ref].inScope }) {
+					if !slices.ContainsFunc(fits, func(vm *VM) bool { return i.store.live.vms[vm.Ref.Value].inScope }) {
 						t.Fatalf("%s once had UUID %s, nothing leads there any more: %s, %v", vm, uuid, names(fits), err)
 					}
 				}
@@ -523,24 +501,61 @@ func randomUpdate(t *rapid.T, id *rapid.Generator[string]) types.ObjectUpdate {
 	return enter(typeVM, vm, properties...)
 }
 
+// checkIndexes compares what the state keeps beside the VMs with what follows from
+// them.
 func checkIndexes(t *rapid.T, s *state) {
-	want := newState()
+	want := newState(nil)
+	var places int
 	for _, rec := range s.vms {
-		vm := *rec.vm
-		want.putVM(&vm)
-	}
-	for _, x := range []index{s.byUUID, s.byHost, s.byShort, s.byIP, want.byUUID, want.byHost, want.byShort, want.byIP} {
-		for _, refs := range x {
-			slices.SortFunc(refs, byValue)
+		want.eachKey(rec, func(x index, key string) { x.add(key, rec) })
+		if rec.uuid == "" {
+			want.unnamed[rec] = true
+		}
+		if rec.since == 0 || rec.inScope && !rec.wasInScope || rec.inScope && rec.datacenter.ref.Value != "datacenter-1" {
+			t.Fatalf("%s: %+v in %s", rec.value, rec, rec.datacenter.reference().Value)
+		}
+		if rec.datacenter != datacenterOf(&rec.reported) {
+			t.Fatalf("%s has datacenter %v, want %v", rec.value, rec.datacenter.reference(), datacenterOf(&rec.reported).reference())
+		}
+		for _, p := range rec.places() {
+			if p != nil {
+				places++
+			}
+			if p != nil && s.tree.places[p.ref] != p {
+				t.Fatalf("%s refers to %s, which is forgotten", rec.value, p.ref.Value)
+			}
 		}
 	}
-	got := []any{s.byUUID, s.byHost, s.byShort, s.byIP, s.unnamed}
-	if diff := cmp.Diff([]any{want.byUUID, want.byHost, want.byShort, want.byIP, want.unnamed}, got); diff != "" {
-		t.Fatalf("indexes (-want +got):\n%s", diff)
-	}
-	for r, rec := range s.vms {
-		if rec.since == 0 || rec.inScope && !rec.wasInScope || rec.inScope && rec.vm.Datacenter.Value != "datacenter-1" {
-			t.Fatalf("%s: %+v in %s", r.Value, rec, rec.vm.Datacenter.Value)
+	for what, x := range map[string][2]index{
+		"UUIDs": {want.byUUID, s.byUUID}, "host names": {want.byShort, s.byShort}, "addresses": {want.byIP, s.byIP},
+	} {
+		if diff := cmp.Diff(values(x[0]), values(x[1])); diff != "" {
+			t.Fatalf("index of %s (-want +got):\n%s", what, diff)
 		}
 	}
+	if !maps.Equal(want.unnamed, s.unnamed) {
+		t.Fatalf("unnamed VMs are %v, want %v", s.unnamed, want.unnamed)
+	}
+	for r, p := range s.tree.places {
+		places -= len(p.vms)
+		if !p.known && len(p.vms) == 0 && len(p.below) == 0 {
+			t.Fatalf("%s is kept for nothing", r.Value)
+		}
+	}
+	if places != 0 {
+		t.Fatalf("VMs and places disagree in %d references", places)
+	}
+}
+
+// values lists the VMs of an index in a fixed order.
+func values(x index) map[string][]string {
+	out := map[string][]string{}
+	for key, records := range x {
+		for _, rec := range records {
+			out[key] = append(out[key], rec.value)
+		}
+		slices.Sort(out[key])
+	}
+
+	return out
 }

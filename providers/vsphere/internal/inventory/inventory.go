@@ -62,6 +62,16 @@ type Config struct {
 	// after it. Default 2 s.
 	TagErrorTTL time.Duration
 
+	// DetailsTTL is how old the details of a VM may be that were handed out
+	// before. Default 2 s.
+	DetailsTTL time.Duration
+	// DetailsErrorTTL is how long a failure to read details is the answer to
+	// everybody. Default 10 s.
+	DetailsErrorTTL time.Duration
+	// Wanted lists the VMs whose details are likely to be needed soon: those of
+	// all Nodes. Nil means none.
+	Wanted func() []Query
+
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Observe is told how things stand after each answer of the feed and each
@@ -80,6 +90,11 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.TagTTL, time.Minute)
 	setDefault(&c.TagNameTTL, 10*time.Minute)
 	setDefault(&c.TagErrorTTL, 2*time.Second)
+	setDefault(&c.DetailsTTL, 2*time.Second)
+	setDefault(&c.DetailsErrorTTL, 10*time.Second)
+	if c.Wanted == nil {
+		c.Wanted = func() []Query { return nil }
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -99,11 +114,12 @@ func setDefault(d *time.Duration, to time.Duration) {
 // Inventory is what one vCenter has. It is safe for concurrent use; it learns
 // nothing unless [Inventory.Run] is running.
 type Inventory struct {
-	cfg    Config
-	client Client
-	store  *store
-	tags   *tagger
-	health *health
+	cfg     Config
+	client  Client
+	store   *store
+	tags    *tagger
+	details *describer
+	health  *health
 	// noMetadata is set once the vCenter has refused to tell guestinfo.
 	noMetadata atomic.Bool
 }
@@ -112,13 +128,16 @@ type Inventory struct {
 func New(client Client, cfg Config) *Inventory {
 	cfg = cfg.withDefaults()
 
-	return &Inventory{
+	i := &Inventory{
 		cfg:    cfg,
 		client: client,
 		store:  newStore(cfg.Datacenters),
 		tags:   newTagger(client, cfg),
 		health: newHealth(cfg.Observe),
 	}
+	i.details = newDescriber(i)
+
+	return i
 }
 
 // Status is how well the inventory knows its vCenter.
@@ -145,7 +164,7 @@ func (i *Inventory) Status() Status {
 	status := i.health.status()
 	status.VMs, status.Places = i.store.size()
 	if status.Synced {
-		_, status.Incomplete = i.store.searchable()
+		status.Incomplete = i.store.searchable()
 	}
 
 	return status

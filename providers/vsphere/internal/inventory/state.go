@@ -1,8 +1,6 @@
 package inventory
 
 import (
-	"cmp"
-	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -11,52 +9,49 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// record is a VM with what we make of it.
-type record struct {
-	vm *VM
-	// since is the change that brought the VM.
-	since uint64
-	// placed says that we know whether the VM counts, inScope that it does and
-	// wasInScope that it ever did.
-	placed     bool
-	inScope    bool
-	wasInScope bool
-}
-
-// state is a whole inventory. While its first pages arrive it belongs to the
-// feed alone; once it is published, the lock of the store guards it.
+// state is the inventory. The lock of the store guards it.
+//
+// The whole inventory is read into the state that is there: what a reading
+// reports is marked with its number, and what has another number at the end has
+// left. So there is never a second copy of it.
 type state struct {
-	tree  tree
-	vms   map[Ref]*record
-	scope scope
+	datacenters []string // as configured; none means all
+	tree        *tree
+	vms         map[string]*record // by the value of their reference
+	scope       scope
 
 	byUUID  index
-	byHost  index // lower-case host name
-	byShort index // its first label
+	byShort index // first label of the host name, in lower case
 	byIP    index
-	unnamed map[Ref]bool // VMs whose UUID was never told
+	unnamed map[*record]bool // VMs whose UUID was never told
+
+	reading   uint32 // number of the latest reading of the whole inventory
+	verifying bool   // count what that reading corrects
+	corrected int
+	settled   int // counts the VMs that were looked at because something moved
 }
 
-func newState() *state {
+func newState(datacenters []string) *state {
 	return &state{
-		tree:   tree{},
-		vms:    map[Ref]*record{},
-		byUUID: index{}, byHost: index{}, byShort: index{}, byIP: index{},
-		unnamed: map[Ref]bool{},
+		datacenters: datacenters,
+		tree:        newTree(),
+		vms:         map[string]*record{},
+		byUUID:      index{}, byShort: index{}, byIP: index{},
+		unnamed: map[*record]bool{},
 	}
 }
 
 // index finds VMs by a property of theirs.
-type index map[string][]Ref
+type index map[string][]*record
 
-func (x index) add(key string, ref Ref) {
+func (x index) add(key string, rec *record) {
 	if key != "" {
-		x[key] = append(x[key], ref)
+		x[key] = append(x[key], rec)
 	}
 }
 
-func (x index) remove(key string, ref Ref) {
-	rest := slices.DeleteFunc(x[key], func(r Ref) bool { return r == ref })
+func (x index) remove(key string, rec *record) {
+	rest := without(x[key], rec)
 	if len(rest) == 0 {
 		delete(x, key)
 	} else {
@@ -64,11 +59,12 @@ func (x index) remove(key string, ref Ref) {
 	}
 }
 
-// effect is what a change of a state means for the rest of the state.
+// effect is what changes of a state mean for the rest of the state.
 type effect struct {
-	moved bool  // the tree has changed
-	vms   []Ref // VMs that came or changed
-	ended []tie // VMs that are no longer the one with a UUID
+	moved   []*place  // places that stand somewhere else now
+	vms     []*record // VMs that do
+	ended   []tie     // VMs that are no longer the one with a UUID
+	rescope bool      // the configured datacenters can be other ones now
 }
 
 // tie is a VM and its UUID.
@@ -77,75 +73,193 @@ type tie struct {
 	ref  Ref
 }
 
-// apply takes over what the vCenter reported.
-func (s *state) apply(updates []types.ObjectUpdate, now time.Time) effect {
+// apply takes over what the vCenter reported. It returns the VMs that lost the
+// UUID they had. Those that are new came with the given change.
+func (s *state) apply(updates []types.ObjectUpdate, now time.Time, change uint64) []tie {
 	var e effect
 	for _, u := range updates {
 		r := ref(u.Obj)
 		switch {
 		case r.Type != typeVM:
-			s.applyPlace(r, u)
-			e.moved = true
+			s.applyPlace(r, u, &e)
 		case u.Kind == types.ObjectUpdateKindLeave:
-			e.end(s.vms[r], "")
-			s.removeVM(r)
+			s.removeVM(s.vms[r.Value], &e)
 		default:
-			old := s.vms[r]
-			vm := s.changed(r, u)
-			vm.Observed = now
-			e.end(old, vm.UUID)
-			s.putVM(vm)
-			e.vms = append(e.vms, r)
+			s.applyVM(r, u, &e).seen(now, change)
 		}
 	}
+	s.settle(&e)
 
-	return e
+	return e.ended
 }
 
-// end notes that a VM is no longer the one with the UUID it had.
-func (e *effect) end(old *record, uuid string) {
-	if old != nil && old.wasInScope && old.vm.UUID != uuid {
-		e.ended = append(e.ended, tie{uuid: old.vm.UUID, ref: old.vm.Ref})
+// seen notes that the vCenter reported a VM.
+func (r *record) seen(now time.Time, change uint64) {
+	r.observed = now
+	if r.since == 0 {
+		r.since = change
 	}
 }
 
-func (s *state) applyPlace(r Ref, u types.ObjectUpdate) {
+// sweep removes what the latest reading of the whole inventory did not report.
+func (s *state) sweep() []tie {
+	var e effect
+	for _, rec := range s.vms {
+		if rec.reading != s.reading {
+			s.removeVM(rec, &e)
+		}
+	}
+	for _, p := range s.tree.places {
+		if p.known && p.reading != s.reading {
+			s.changePlace(p, links{}, false, &e)
+		}
+	}
+	s.settle(&e)
+
+	return e.ended
+}
+
+// correct counts a difference between the state and a reading that verifies it.
+func (s *state) correct() {
+	if s.verifying {
+		s.corrected++
+	}
+}
+
+func (s *state) applyPlace(r Ref, u types.ObjectUpdate, e *effect) {
+	p := s.tree.at(r)
+	var to links
 	if u.Kind == types.ObjectUpdateKindLeave {
-		delete(s.tree, r)
+		s.changePlace(p, to, false, e)
 
 		return
 	}
-	var p place
-	if u.Kind == types.ObjectUpdateKindModify {
-		p = s.tree[r]
+	if partial(u) {
+		to = p.links
 	}
-	eachProperty(u, p.set)
-	s.tree[r] = p
+	eachProperty(u, func(path string, val any) { to.set(s.tree, path, val) })
+	p.reading = s.reading
+	s.changePlace(p, to, true, e)
 }
 
-// changed is the VM after an update. A UUID that was there before is kept when
-// the vCenter has none to tell: that VM's files are out of reach, no more.
-func (s *state) changed(r Ref, u types.ObjectUpdate) *VM {
-	vm := &VM{Ref: r}
-	uuid := ""
-	if old, ok := s.vms[r]; ok {
-		uuid = old.vm.UUID
-		if u.Kind == types.ObjectUpdateKindModify {
-			*vm = *old.vm
+// changePlace gives a place its links, and says whether it is known.
+func (s *state) changePlace(p *place, to links, known bool, e *effect) {
+	if p.known == known && p.links == to {
+		s.tree.release(p)
+
+		return
+	}
+	s.correct()
+	if p.known != known || p.above() != to.above() {
+		e.moved = append(e.moved, p)
+	}
+	e.rescope = e.rescope || isDatacenter(p.ref) || p.ref.Type == typeFolder
+	s.tree.relink(p, to)
+	s.tree.setKnown(p, known)
+}
+
+func (s *state) applyVM(r Ref, u types.ObjectUpdate, e *effect) *record {
+	rec, ok := s.vms[r.Value]
+	if !ok {
+		rec = &record{value: r.Value}
+		s.vms[r.Value] = rec
+		s.unnamed[rec] = true
+		e.vms = append(e.vms, rec)
+	}
+	to := reported{uuid: rec.uuid}
+	if partial(u) {
+		to = rec.reported
+	}
+	eachProperty(u, func(path string, val any) { to.set(s.tree, path, val) })
+	rec.reading = s.reading
+	if !ok || to != rec.reported {
+		s.correct()
+		s.changeVM(rec, to, e)
+	}
+
+	return rec
+}
+
+// changeVM gives a VM what is reported of it.
+func (s *state) changeVM(rec *record, to reported, e *effect) {
+	if rec.uuid != to.uuid {
+		e.end(rec)
+	}
+	s.eachKey(rec, func(x index, key string) { x.remove(key, rec) })
+	before := rec.places()
+	if before != to.places() {
+		e.vms = append(e.vms, rec)
+	}
+	rec.reported = to
+	s.tree.attach(rec, before)
+	s.eachKey(rec, func(x index, key string) { x.add(key, rec) })
+	if rec.uuid != "" {
+		delete(s.unnamed, rec)
+	}
+}
+
+func (s *state) removeVM(rec *record, e *effect) {
+	if rec == nil {
+		return
+	}
+	s.correct()
+	e.end(rec)
+	s.eachKey(rec, func(x index, key string) { x.remove(key, rec) })
+	before := rec.places()
+	rec.reported = reported{}
+	s.tree.attach(rec, before)
+	delete(s.unnamed, rec)
+	delete(s.vms, rec.value)
+}
+
+// attach moves a VM from the places that it referred to before to those that it
+// refers to now.
+func (t *tree) attach(rec *record, before [4]*place) {
+	for i, p := range rec.places() {
+		if p == before[i] {
+			continue
+		}
+		if p != nil {
+			p.vms = append(p.vms, rec)
+		}
+		if before[i] != nil {
+			before[i].vms = without(before[i].vms, rec)
+			t.release(before[i])
 		}
 	}
-	eachProperty(u, vm.set)
-	vm.UUID = cmp.Or(vm.UUID, uuid)
-	vm.Datacenter = s.tree.datacenter(vm)
-
-	return vm
 }
 
+// end notes that a VM is no longer the one with the UUID it has.
+func (e *effect) end(rec *record) {
+	if rec.wasInScope && rec.uuid != "" {
+		e.ended = append(e.ended, tie{uuid: rec.uuid, ref: rec.ref()})
+	}
+}
+
+// eachKey says under what a VM is found in each index.
+func (s *state) eachKey(rec *record, do func(x index, key string)) {
+	do(s.byUUID, rec.uuid)
+	do(s.byShort, shortName(strings.ToLower(rec.hostName)))
+	do(s.byIP, canonicalIP(rec.ipAddress))
+}
+
+// partial reports whether an update leaves what it does not mention as it was.
+// What cannot be read at the moment is not known to have changed.
+func partial(u types.ObjectUpdate) bool {
+	return u.Kind == types.ObjectUpdateKindModify || len(u.MissingSet) > 0
+}
+
+// perishable are the properties that say nothing once they cannot be read any
+// more.
+var perishable = []string{"runtime.powerState", "runtime.connectionState"}
+
 // eachProperty hands over what an update says of single properties; what is
-// unset or cannot be read is nil.
+// unset is nil.
 func eachProperty(u types.ObjectUpdate, set func(property string, val any)) {
 	for _, missing := range u.MissingSet {
-		set(missing.Path, nil)
+		if slices.Contains(perishable, missing.Path) {
+			set(missing.Path, nil)
+		}
 	}
 	for _, c := range u.ChangeSet {
 		switch c.Op {
@@ -154,58 +268,6 @@ func eachProperty(u types.ObjectUpdate, set func(property string, val any)) {
 		default:
 			set(c.Name, c.Val)
 		}
-	}
-}
-
-func (s *state) putVM(vm *VM) {
-	rec := &record{}
-	if old, ok := s.vms[vm.Ref]; ok {
-		*rec = *old
-		s.removeVM(vm.Ref)
-	}
-	rec.vm = vm
-	s.vms[vm.Ref] = rec
-	s.eachKey(vm, func(x index, key string) { x.add(key, vm.Ref) })
-	if vm.UUID == "" {
-		s.unnamed[vm.Ref] = true
-	}
-}
-
-func (s *state) removeVM(r Ref) {
-	rec, ok := s.vms[r]
-	if !ok {
-		return
-	}
-	s.eachKey(rec.vm, func(x index, key string) { x.remove(key, r) })
-	delete(s.unnamed, r)
-	delete(s.vms, r)
-}
-
-// eachKey says under what a VM is found in each index.
-func (s *state) eachKey(vm *VM, do func(x index, key string)) {
-	host := strings.ToLower(vm.HostName)
-	do(s.byUUID, vm.UUID)
-	do(s.byHost, host)
-	do(s.byShort, shortName(host))
-	do(s.byIP, canonicalIP(vm.IPAddress))
-}
-
-// settle decides for the given VMs whether they count. It must run again for
-// every VM when the tree changes.
-func (s *state) settle(refs iter.Seq[Ref]) {
-	for r := range refs {
-		rec, ok := s.vms[r]
-		if !ok {
-			continue
-		}
-		if dc := s.tree.datacenter(rec.vm); dc != rec.vm.Datacenter {
-			moved := *rec.vm
-			moved.Datacenter = dc
-			rec.vm = &moved
-		}
-		rec.placed = s.scope.all || rec.vm.Datacenter != Ref{}
-		rec.inScope = s.scope.contains(rec.vm.Datacenter)
-		rec.wasInScope = rec.wasInScope || rec.inScope
 	}
 }
 
@@ -225,6 +287,10 @@ func canonicalIP(text string) string {
 	if err != nil {
 		return ""
 	}
+	canonical := ip.Unmap().WithZone("").String()
+	if canonical == text {
+		return text // which is kept anyway
+	}
 
-	return ip.Unmap().WithZone("").String()
+	return canonical
 }

@@ -1,90 +1,75 @@
 package inventory
 
 import (
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// store holds the published inventory. Its lock is held for memory accesses
-// only.
+// store guards the inventory. Its lock is held for memory accesses only.
 type store struct {
-	datacenters []string // as configured; none means all
-
-	mu      sync.RWMutex
-	live    *state // nil until the first inventory is complete
-	memory  *memory
-	changes uint64 // counts them, to tell what came before what
+	mu     sync.RWMutex
+	live   *state
+	synced bool // whether the whole inventory has been read once
+	memory *memory
+	// changes counts the answers of the change feed, to tell what came before
+	// what. The pages of one answer are one change, and so is a reading of the
+	// whole inventory.
+	changes uint64
 }
 
 func newStore(datacenters []string) *store {
-	return &store{datacenters: datacenters, memory: newMemory(maxRemembered)}
+	live := newState(datacenters)
+	live.scope = live.tree.scope(datacenters)
+
+	return &store{live: live, memory: newMemory(maxRemembered), changes: 1}
 }
 
-// publish replaces the inventory by one that was read from scratch. What is not
-// in there any more has left.
-func (s *store) publish(next *state) {
+// beginReading prepares for the whole inventory. Verifying counts how it differs
+// from what is known.
+func (s *store) beginReading(verifying bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	s.changes++
-	if s.live != nil {
-		s.inherit(next)
-	}
-	next.scope = next.tree.scope(s.datacenters)
-	next.settle(maps.Keys(next.vms))
-	s.stamp(next, maps.Keys(next.vms))
-	s.live = next
+	s.live.reading++
+	s.live.verifying, s.live.corrected = verifying, 0
 }
 
-// inherit hands on what only the previous inventory knows.
-func (s *store) inherit(next *state) {
-	for r, old := range s.live.vms {
-		now, ok := next.vms[r]
-		if ok && now.vm.UUID == "" {
-			vm := *now.vm
-			vm.UUID = old.vm.UUID
-			next.putVM(&vm)
-			now = next.vms[r]
-		}
-		if ok {
-			now.since, now.wasInScope = old.since, old.wasInScope
-		}
-		if old.wasInScope && (!ok || now.vm.UUID != old.vm.UUID) {
-			s.memory.add(old.vm.UUID, r, s.changes)
-		}
-	}
+// endReading removes what was there before and was not read again. It returns how
+// many objects were other than known.
+func (s *store) endReading() (corrected int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.remember(s.live.sweep())
+	s.synced, s.live.verifying = true, false
+	s.changes++
+
+	return s.live.corrected
 }
 
-// stamp notes which change brought the VMs that are new.
-func (s *store) stamp(in *state, refs func(func(Ref) bool)) {
-	for r := range refs {
-		if rec, ok := in.vms[r]; ok && rec.since == 0 {
-			rec.since = s.changes
-		}
-	}
-}
-
-// apply takes over changes of the published inventory.
+// apply takes over one page of changes.
 func (s *store) apply(updates []types.ObjectUpdate, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
+	s.remember(s.live.apply(updates, now, s.changes))
+}
+
+// endAnswer says that an answer has no more pages.
+func (s *store) endAnswer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
 	s.changes++
-	e := s.live.apply(updates, now)
-	for _, t := range e.ended {
+}
+
+func (s *store) remember(ended []tie) {
+	for _, t := range ended {
 		s.memory.add(t.uuid, t.ref, s.changes)
 	}
-	if e.moved {
-		s.live.scope = s.live.tree.scope(s.datacenters)
-		s.live.settle(maps.Keys(s.live.vms))
-	} else {
-		s.live.settle(slices.Values(e.vms))
-	}
-	s.stamp(s.live, slices.Values(e.vms))
 }
 
 // chains lists the ways from a VM up to the root folder.
@@ -92,23 +77,19 @@ func (s *store) chains(vm *VM) [][]Ref {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 
-	if s.live == nil {
-		return nil
-	}
-
 	return s.live.tree.chains(vm)
 }
 
-// searchable lists where to search, or says why a search would not be complete.
-func (s *store) searchable() ([]*Ref, error) {
+// searchable says why a search would not be complete.
+func (s *store) searchable() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 
-	if s.live == nil {
-		return nil, errNotSynced
+	if !s.synced {
+		return errNotSynced
 	}
 
-	return s.live.scope.within(), s.live.scope.doubt()
+	return s.live.scope.doubt()
 }
 
 // size counts what is held.
@@ -116,9 +97,9 @@ func (s *store) size() (vms, places int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 
-	if s.live == nil {
+	if !s.synced {
 		return 0, 0
 	}
 
-	return len(s.live.vms), len(s.live.tree)
+	return len(s.live.vms), s.live.tree.known
 }

@@ -1,9 +1,7 @@
 package inventory
 
 import (
-	"fmt"
-	"maps"
-	"path"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,190 +12,218 @@ import (
 // because only half of a move has been reported.
 const maxDepth = 128
 
-// place is where an object that is not a VM stands in the tree.
+// place is an object of the tree that is not a VM. One that was only referred to
+// is not known: that is the root folder, which no view contains, and whatever
+// cannot be read or was not reported yet.
 type place struct {
-	name   string
-	parent Ref
-	folder Ref // of a vApp: the VM folder that holds it
-	vApp   Ref // of a vApp: the vApp that holds it
+	links
+
+	ref   Ref
+	known bool
+	// reading is the reading of the whole inventory that last reported the place.
+	reading uint32
+	// below are the places that refer to this one, vms the VMs that do.
+	below []*place
+	vms   []*record
 }
 
-// placeProperties lists what we ask about the objects of the tree, and where
-// the answer goes.
-var placeProperties = map[string]func(p *place, val any){
-	"name":         func(p *place, val any) { p.name = as[string](val) },
-	"parent":       func(p *place, val any) { p.parent = ref(val) },
-	"parentFolder": func(p *place, val any) { p.folder = ref(val) },
-	"parentVApp":   func(p *place, val any) { p.vApp = ref(val) },
+// links is what the vCenter says of a place.
+type links struct {
+	name   string
+	parent *place
+	folder *place // of a vApp: the VM folder that holds it
+	vApp   *place // of a vApp: the vApp that holds it
+}
+
+// above are the places that a place refers to; each can be nil.
+func (l *links) above() [3]*place { return [...]*place{l.parent, l.folder, l.vApp} }
+
+// placeProperties lists the properties of the objects of the tree that the change
+// feed reports, and where they are kept.
+var placeProperties = map[string]func(l *links, t *tree, val any){
+	"name":         func(l *links, _ *tree, val any) { l.name = as[string](val) },
+	"parent":       func(l *links, t *tree, val any) { l.parent = t.at(ref(val)) },
+	"parentFolder": func(l *links, t *tree, val any) { l.folder = t.at(ref(val)) },
+	"parentVApp":   func(l *links, t *tree, val any) { l.vApp = t.at(ref(val)) },
 }
 
 // set takes over one property. Others than we asked for are left alone.
-func (p *place) set(property string, val any) {
+func (l *links) set(t *tree, property string, val any) {
 	if assign, ok := placeProperties[property]; ok {
-		assign(p, val)
+		assign(l, t, val)
 	}
 }
 
-// tree holds everything that is not a VM. The root folder is not in it, as no
-// view contains its own root.
-type tree map[Ref]place
+// reference is empty for no place.
+func (p *place) reference() Ref {
+	if p == nil {
+		return Ref{}
+	}
 
-// climb lists from and its ancestors, nearest first, as far as they are known:
+	return p.ref
+}
+
+// tree holds everything that is not a VM.
+type tree struct {
+	places      map[Ref]*place
+	known       int
+	datacenters map[*place]bool // that are known
+}
+
+func newTree() *tree {
+	return &tree{places: map[Ref]*place{}, datacenters: map[*place]bool{}}
+}
+
+// at is the place of a reference, which may be an unknown one; nil for none. It
+// must be linked, or released with [tree.release].
+func (t *tree) at(r Ref) *place {
+	if r == (Ref{}) {
+		return nil
+	}
+	p, ok := t.places[r]
+	if !ok {
+		p = &place{ref: r}
+		t.places[r] = p
+	}
+
+	return p
+}
+
+// relink puts new links in the place of those that p has.
+func (t *tree) relink(p *place, to links) {
+	before := p.above()
+	p.links = to
+	for _, up := range to.above() {
+		if up != nil {
+			up.below = append(up.below, p)
+		}
+	}
+	for _, up := range before {
+		if up != nil {
+			up.below = without(up.below, p)
+			t.release(up)
+		}
+	}
+}
+
+// setKnown notes whether the vCenter reports a place.
+func (t *tree) setKnown(p *place, known bool) {
+	if known && !p.known {
+		t.known++
+	}
+	if !known && p.known {
+		t.known--
+	}
+	p.known = known
+	if isDatacenter(p.ref) && known {
+		t.datacenters[p] = true
+	} else {
+		delete(t.datacenters, p)
+	}
+	t.release(p)
+}
+
+// release forgets a place that is not known and that nothing refers to.
+func (t *tree) release(p *place) {
+	if p != nil && !p.known && len(p.below) == 0 && len(p.vms) == 0 {
+		delete(t.places, p.ref)
+	}
+}
+
+// without takes one element out of a list whose order does not matter.
+func without[T comparable](list []T, gone T) []T {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i] == gone {
+			last := len(list) - 1
+			list[i] = list[last]
+			var none T
+			list[last] = none
+
+			return list[:last]
+		}
+	}
+
+	return list
+}
+
+// climb lists a place and its ancestors, nearest first, as far as they are known:
 // all the way to the root folder unless something in between cannot be read.
-// The next object is chosen by up.
-func (t tree) climb(from Ref, up func(place) Ref) []Ref {
-	var chain []Ref
-	for at := from; at != (Ref{}) && len(chain) < maxDepth; {
+// The next place is chosen by up.
+func climb(from *place, up func(*place) *place) []*place {
+	var chain []*place
+	for at := from; at != nil && len(chain) < maxDepth; at = up(at) {
 		chain = append(chain, at)
-		at = up(t[at])
 	}
 
 	return chain
 }
 
 // owner goes up the way that resources are owned: a vApp is a resource pool.
-func owner(p place) Ref { return p.parent }
+func owner(p *place) *place { return p.parent }
 
 // holder goes up the way that VMs are shown in folders: a vApp stands in the
 // vApp or the folder that holds it.
-func holder(p place) Ref {
-	for _, r := range []Ref{p.vApp, p.folder} {
-		if r != (Ref{}) {
-			return r
+func holder(p *place) *place { return cmp.Or(p.vApp, p.folder, p.parent) }
+
+// datacenterAbove is the first datacenter on the way up, or nil.
+func datacenterAbove(from *place, up func(*place) *place) *place {
+	for at, depth := from, 0; at != nil && depth < maxDepth; at, depth = up(at), depth+1 {
+		if isDatacenter(at.ref) {
+			return at
 		}
 	}
 
-	return p.parent
+	return nil
 }
 
-// folders lists the vApps and folders that hold a VM.
-func (t tree) folders(vm *VM) []Ref {
-	if vm.ParentVApp != (Ref{}) {
-		return t.climb(vm.ParentVApp, holder)
-	}
-
-	return t.climb(vm.Parent, holder)
-}
-
-// datacenter is the datacenter of a VM, or nothing when too much of what is
-// above it cannot be read.
-func (t tree) datacenter(vm *VM) Ref {
-	if dc := firstDatacenter(t.folders(vm)); dc != (Ref{}) {
-		return dc
-	}
-
-	return firstDatacenter(slices.Concat(t.climb(vm.Host, owner), t.climb(vm.Pool, owner)))
-}
-
-func firstDatacenter(chain []Ref) Ref {
-	if i := slices.IndexFunc(chain, isDatacenter); i >= 0 {
-		return chain[i]
-	}
-
-	return Ref{}
+// datacenterOf is the datacenter of a VM, or nil when too much of what is above
+// it cannot be read.
+func datacenterOf(r *reported) *place {
+	return cmp.Or(
+		datacenterAbove(cmp.Or(r.vApp, r.parent), holder),
+		datacenterAbove(r.host, owner),
+		datacenterAbove(r.pool, owner),
+	)
 }
 
 // chains lists the ways from a VM up to the root folder in the order in which
 // zones are looked for.
-func (t tree) chains(vm *VM) [][]Ref {
+func (t *tree) chains(vm *VM) [][]Ref {
 	return slices.DeleteFunc([][]Ref{
-		t.climb(vm.Host, owner),
-		t.climb(vm.Pool, owner),
-		append([]Ref{vm.Ref}, t.folders(vm)...),
+		t.chain(vm.Host, owner),
+		t.chain(vm.Pool, owner),
+		append([]Ref{vm.Ref}, t.chain(cmp.Or(vm.ParentVApp, vm.Parent), holder)...),
 	}, func(chain []Ref) bool { return len(chain) == 0 })
 }
 
+// chain lists the references on the way up.
+func (t *tree) chain(from Ref, up func(*place) *place) []Ref {
+	if from == (Ref{}) {
+		return nil
+	}
+	p, ok := t.places[from]
+	if !ok {
+		return []Ref{from}
+	}
+	var refs []Ref
+	for _, above := range climb(p, up) {
+		refs = append(refs, above.ref)
+	}
+
+	return refs
+}
+
 // inventoryPath is the path of a datacenter as users write it: /folder/name.
-func (t tree) inventoryPath(dc Ref) string {
+func inventoryPath(dc *place) string {
 	var names []string
-	for _, r := range t.climb(dc, owner) {
-		if p, ok := t[r]; ok {
+	for _, p := range climb(dc, owner) {
+		if p.known {
 			names = append(names, p.name)
 		}
 	}
 	slices.Reverse(names)
 
 	return "/" + strings.Join(names, "/")
-}
-
-// scope is the set of datacenters whose VMs count.
-type scope struct {
-	all     bool
-	in      map[Ref]bool
-	missing []string // configured, but not there
-}
-
-func (s scope) contains(dc Ref) bool { return s.all || s.in[dc] }
-
-// within lists where to search, in a fixed order: in each datacenter, or once
-// without any if all count.
-func (s scope) within() []*Ref {
-	if s.all {
-		return []*Ref{nil}
-	}
-	var refs []*Ref
-	for _, r := range slices.SortedFunc(maps.Keys(s.in), byValue) {
-		refs = append(refs, &r)
-	}
-
-	return refs
-}
-
-// doubt says why a VM can exist that the scope does not show.
-func (s scope) doubt() error {
-	if len(s.missing) > 0 {
-		return fmt.Errorf("datacenter %s does not exist or cannot be read", strings.Join(s.missing, ", "))
-	}
-	if len(s.in) == 0 {
-		return errNoDatacenter
-	}
-
-	return nil
-}
-
-// scope finds the configured datacenters: each is a name, an inventory path,
-// "Datacenter:" and a managed object ID, or that ID alone. A name can mean
-// several datacenters in different folders, which then all count.
-func (t tree) scope(configured []string) scope {
-	s := scope{all: len(configured) == 0, in: map[Ref]bool{}}
-	for r := range t {
-		if s.all && isDatacenter(r) {
-			s.in[r] = true
-		}
-	}
-	for _, want := range configured {
-		found := t.datacenters(want)
-		if len(found) == 0 {
-			s.missing = append(s.missing, want)
-		}
-		for _, r := range found {
-			s.in[r] = true
-		}
-	}
-
-	return s
-}
-
-// datacenters finds what one configured entry means. A name wins over an ID.
-func (t tree) datacenters(want string) []Ref {
-	var named []Ref
-	for r, p := range t {
-		if !isDatacenter(r) {
-			continue
-		}
-		if p.name == want || strings.Contains(want, "/") && t.inventoryPath(r) == path.Clean("/"+want) {
-			named = append(named, r)
-		}
-	}
-	if len(named) > 0 {
-		return named
-	}
-	byID := Ref{Type: typeDatacenter, Value: strings.TrimPrefix(want, typeDatacenter+":")}
-	if _, ok := t[byID]; ok {
-		return []Ref{byID}
-	}
-
-	return nil
 }
 
 // byValue orders references.
@@ -207,5 +233,6 @@ func isDatacenter(r Ref) bool { return r.Type == typeDatacenter }
 
 const (
 	typeDatacenter = string(types.ManagedObjectTypeDatacenter)
+	typeFolder     = string(types.ManagedObjectTypeFolder)
 	typeVM         = string(types.ManagedObjectTypeVirtualMachine)
 )

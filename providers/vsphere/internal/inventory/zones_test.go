@@ -210,8 +210,8 @@ func chainNames(i *Inventory, vm *VM) []string {
 	for _, chain := range chains {
 		var names []string
 		for _, r := range chain {
-			switch p, ok := i.store.live.tree[r]; {
-			case ok:
+			switch p, ok := i.store.live.tree.places[r]; {
+			case ok && p.known:
 				names = append(names, p.name)
 			case r.Type == typeVM:
 				names = append(names, "VM")
