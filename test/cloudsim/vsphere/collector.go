@@ -12,29 +12,42 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// maxUpdates is a vCenter's own limit of objects in one answer.
+// maxUpdates is a vCenter's own limit of objects in one answer, whatever its client
+// asks for.
+// https://github.com/vmware/govmomi/issues/1893
 const maxUpdates = 100
 
 // collector replaces vcsim's property collector, which reads the whole inventory
 // again for every change and forgets an answer that its client never got. This
-// one reads what changed, and keeps the last answer until the client's next
-// call shows by its version that it has arrived.
+// one reads what changed, and keeps what it answered, so that a client can ask
+// again for what came after any version that was not truncated.
 type collector struct {
 	simulator.PropertyCollector
 
 	v       *VCenter
 	filters []*filter
-	version int              // of the last answer
-	last    *types.UpdateSet // the last answer, until it is acknowledged
-	pending []change         // found and not yet answered
-	cancel  chan struct{}    // closed to end the wait in progress, nil without one
+	version int           // of the last answer
+	sent    []sent        // the answers since the last empty version, the oldest first
+	pending []change      // found and not yet answered
+	cancel  chan struct{} // closed to end the wait in progress, nil without one
 }
 
-// change is one object's update under one filter.
+// change is one object's update under one filter, or that it cannot be read.
 type change struct {
-	filter types.ManagedObjectReference
-	update types.ObjectUpdate
+	filter  types.ManagedObjectReference
+	update  types.ObjectUpdate
+	missing *types.MissingObject
 }
+
+// sent is one answer.
+type sent struct {
+	version   int
+	truncated bool
+	changes   []change
+}
+
+// maxSent is how many answers are kept.
+const maxSent = 1000
 
 func newCollector(v *VCenter) *collector { return &collector{v: v} }
 
@@ -126,12 +139,14 @@ func (c *collector) WaitForUpdatesEx(ctx *simulator.Context, req *types.WaitForU
 // while it sleeps.
 func (c *collector) wait(ctx *simulator.Context, version string, options *types.WaitOptions) (*types.UpdateSet, types.BaseMethodFault) {
 	c.endWait() // a client that comes back has given up its earlier call
-	if again, fault := c.acknowledge(version); again != nil || fault != nil {
-		return again, fault
+	if fault := c.rewind(version); fault != nil {
+		return nil, fault
 	}
 	limit := updateLimit(options)
-	deadline, stop := waitLimit(options)
+	deadline, stop := waitLimit(options, c.v.policy.earlyNull)
 	defer stop()
+	calculated, done := c.v.policy.calculating()
+	defer done()
 	calling, cancel := c.v.calling, make(chan struct{})
 	c.cancel = cancel
 	defer func() {
@@ -142,15 +157,17 @@ func (c *collector) wait(ctx *simulator.Context, version string, options *types.
 	for {
 		moment := c.v.feed.moment()
 		c.collect(ctx, moment)
-		if len(c.pending) > 0 || version == "" {
+		found := len(c.pending) > 0 || version == ""
+		switch {
+		case found && isOver(calculated):
 			return c.answer(limit), nil
-		}
-		select {
-		case <-deadline:
+		case found:
+			c.sleep(ctx.Session.Key, nil, calculated, cancel, calling.Done())
+		case isOver(deadline):
 			return nil, nil
 		default:
+			c.sleep(ctx.Session.Key, moment.wake, deadline, cancel, calling.Done())
 		}
-		c.sleep(ctx.Session.Key, moment.wake, deadline, cancel, calling.Done())
 		switch {
 		case !c.v.sessions.alive(ctx.Session.Key):
 			return nil, new(types.NotAuthenticated)
@@ -184,23 +201,31 @@ func (c *collector) endWait() {
 	}
 }
 
-// acknowledge takes the client's word for what it has got. It returns the last
-// answer once more when the client never got it.
-func (c *collector) acknowledge(version string) (*types.UpdateSet, types.BaseMethodFault) {
-	switch {
-	case version == "":
-		c.pending, c.last = nil, nil
+// rewind makes what came after version pending again. A version is the empty one,
+// that of the last answer, or that of any earlier one that was not truncated.
+// https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/WaitForUpdatesExRequestType
+func (c *collector) rewind(version string) types.BaseMethodFault {
+	switch version {
+	case "":
+		c.pending, c.sent = nil, nil
 		for _, f := range c.filters {
 			f.reset()
 		}
-		return nil, nil
-	case version == strconv.Itoa(c.version):
-		c.last = nil
-		return nil, nil
-	case c.last != nil && version == strconv.Itoa(c.version-1):
-		return c.last, nil
+		return nil
+	case strconv.Itoa(c.version):
+		return nil
 	}
-	return nil, new(types.InvalidCollectorVersion)
+	i := slices.IndexFunc(c.sent, func(s sent) bool { return strconv.Itoa(s.version) == version })
+	if i < 0 || c.sent[i].truncated {
+		return new(types.InvalidCollectorVersion)
+	}
+	var again []change
+	for _, s := range c.sent[i+1:] {
+		again = append(again, s.changes...)
+	}
+	c.pending = append(again, c.pending...)
+	c.sent = c.sent[:i+1]
+	return nil
 }
 
 // collect appends what the filters find to what is pending.
@@ -209,9 +234,7 @@ func (c *collector) collect(ctx *simulator.Context, at moment) {
 		return // pages of an earlier moment go out first
 	}
 	for _, f := range c.filters {
-		for _, update := range f.changes(ctx, at) {
-			c.pending = append(c.pending, change{f.Self, update})
-		}
+		c.pending = append(c.pending, f.changes(ctx, at)...)
 	}
 }
 
@@ -230,9 +253,14 @@ func (c *collector) answer(limit int) *types.UpdateSet {
 			set.FilterSet = append(set.FilterSet, types.PropertyFilterUpdate{Filter: p.filter})
 			n++
 		}
+		if p.missing != nil {
+			set.FilterSet[n-1].MissingSet = append(set.FilterSet[n-1].MissingSet, *p.missing)
+			continue
+		}
 		set.FilterSet[n-1].ObjectSet = append(set.FilterSet[n-1].ObjectSet, p.update)
 	}
-	c.last = set
+	c.sent = append(c.sent, sent{c.version, set.Truncated != nil, page})
+	c.sent = c.sent[max(0, len(c.sent)-maxSent):]
 	return set
 }
 
@@ -245,11 +273,26 @@ func updateLimit(options *types.WaitOptions) int {
 }
 
 // waitLimit returns a channel that is closed, and stays closed, when the wait is
-// over: never, or after MaxWaitSeconds, which may be at once.
-func waitLimit(options *types.WaitOptions) (<-chan struct{}, context.CancelFunc) {
+// over: never, or after MaxWaitSeconds, which may be at once, or after early if
+// that is set and sooner.
+func waitLimit(options *types.WaitOptions, early time.Duration) (<-chan struct{}, context.CancelFunc) {
 	if options == nil || options.MaxWaitSeconds == nil {
 		return nil, func() {}
 	}
-	limit, stop := context.WithTimeout(context.Background(), time.Duration(*options.MaxWaitSeconds)*time.Second)
+	wait := time.Duration(*options.MaxWaitSeconds) * time.Second
+	if early > 0 {
+		wait = min(wait, early)
+	}
+	limit, stop := context.WithTimeout(context.Background(), wait)
 	return limit.Done(), stop
+}
+
+// isOver reports whether a channel is closed.
+func isOver(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

@@ -17,6 +17,8 @@
 //	v.SetLatency(30 * time.Millisecond)         // see front.Gate
 //	v.SetPassword("rotated"); v.TerminateSessions()
 //	v.Down(); v.Hang(); v.Up()                  // see front.Server
+//	v.SetCalculationTime(time.Minute)           // a slow feed; see also SetEarlyNull,
+//	                                            // SetIdleLimit and SetUnreadable
 //
 // # Operations
 //
@@ -33,9 +35,10 @@
 //
 //   - The change feed (WaitForUpdatesEx) compares what it reported with what is,
 //     and reads only what changed: a change among a thousand VMs costs one VM.
-//     Container views follow every arrival, departure and move. An answer that
-//     got lost is given again to a client that asks with the version before; other
-//     versions fault with InvalidCollectorVersion. A wait ends with its session
+//     Container views follow every arrival, departure and move. A client can
+//     ask again for what came after any version that was not truncated, and after a
+//     truncated one only until the next answer; other versions fault with
+//     InvalidCollectorVersion. A wait ends with its session
 //     (NotAuthenticated), with CancelWaitForUpdates or a newer wait on the same
 //     collector (RequestCanceled), and when its client hangs up.
 //   - Unknown property paths fault with InvalidProperty. Paths with keys work in

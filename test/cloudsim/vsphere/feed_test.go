@@ -308,3 +308,58 @@ func TestFeedOfHostView(t *testing.T) {
 		}
 	}
 }
+
+// A version that was not truncated stays good, a truncated one only until the next
+// answer.
+func TestFeedAcceptsEarlierVersions(t *testing.T) {
+	t.Parallel()
+	spec := small()
+	spec.VCenters[0].Datacenters[0].VMs = Fleet("node", maxUpdates)
+	v := start(t, spec).VCenter("vc")
+	w := startWatch(t, login(t, v))
+	truncated := ""
+	for more := true; more; {
+		var err error
+		if _, more, err = w.next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if more {
+			truncated = w.version
+		}
+	}
+	whole := w.version
+	for _, vm := range v.VMs()[:2] {
+		if err := vm.PowerOff(); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := w.next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.version = whole
+	if updates, _, err := w.next(t.Context()); err != nil || len(updates) != 2 {
+		t.Errorf("from an earlier version: %d updates, %v, want 2", len(updates), err)
+	}
+	w.version = truncated
+	if _, _, err := w.next(t.Context()); !isFault(err, &types.InvalidCollectorVersion{}) {
+		t.Errorf("from a truncated version that is not the last: %v", err)
+	}
+}
+
+func TestFeedReportsWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	v := start(t, small()).VCenter("vc")
+	w := startWatch(t, login(t, v))
+	w.pageIn(t)
+	vm := v.VM("one")
+	v.SetUnreadable(vm.Reference(), &types.SystemError{}, "name")
+	updates, _, err := w.next(t.Context())
+	if err != nil || len(updates) != 1 || len(updates[0].MissingSet) != 1 || updates[0].MissingSet[0].Path != "name" {
+		t.Errorf("a property that cannot be read: %+v, %v", updates, err)
+	}
+	v.SetUnreadable(vm.Reference(), nil)
+	updates, _, err = w.next(t.Context())
+	if err != nil || len(updates) != 1 || len(updates[0].ChangeSet) != 1 || updates[0].ChangeSet[0].Val != "one" {
+		t.Errorf("readable again: %+v, %v", updates, err)
+	}
+}

@@ -41,8 +41,8 @@ func (f *filter) reset() {
 }
 
 // changes returns what happened since the last call, up to the moment at.
-func (f *filter) changes(ctx *simulator.Context, at moment) []types.ObjectUpdate {
-	var updates []types.ObjectUpdate
+func (f *filter) changes(ctx *simulator.Context, at moment) []change {
+	var updates []change
 	if !f.shaped || at.shape > f.seen {
 		f.members = f.selected(ctx)
 		f.shaped = true
@@ -65,27 +65,46 @@ func (f *filter) changes(ctx *simulator.Context, at moment) []types.ObjectUpdate
 		return updates
 	}
 	for i, ref := range read {
+		if missing := f.missing(ref); missing != nil {
+			updates = append(updates, change{filter: f.Self, missing: missing})
+			continue
+		}
 		if update, ok := f.compare(ref, f.read(ctx, ref), i < entering); ok {
-			updates = append(updates, update)
+			updates = append(updates, change{filter: f.Self, update: update})
 		}
 	}
 	return updates
 }
 
+// missing returns why an object cannot be read, or nil. What was reported of it
+// stays known.
+func (f *filter) missing(ref types.ManagedObjectReference) *types.MissingObject {
+	fault := f.collector.v.policy.unreadable[ref][wholeObject]
+	if fault == nil {
+		return nil
+	}
+	if f.known[ref] == nil {
+		f.known[ref] = properties{}
+	}
+	return &types.MissingObject{Obj: ref, Fault: types.LocalizedMethodFault{Fault: fault}}
+}
+
 // left forgets the objects that are no longer selected and reports them.
-func (f *filter) left() []types.ObjectUpdate {
+func (f *filter) left() []change {
 	selected := make(map[types.ManagedObjectReference]bool, len(f.members))
 	for _, ref := range f.members {
 		selected[ref] = true
 	}
-	var updates []types.ObjectUpdate
+	var updates []change
 	for ref, reported := range f.known {
 		if selected[ref] {
 			continue
 		}
 		delete(f.known, ref)
 		if reported != nil {
-			updates = append(updates, types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindLeave})
+			updates = append(updates, change{
+				filter: f.Self, update: types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindLeave},
+			})
 		}
 	}
 	return updates
@@ -103,6 +122,12 @@ func (f *filter) compare(ref types.ManagedObjectReference, values map[string]typ
 	for path, value := range values {
 		now[path] = fingerprint(value)
 	}
+	faults := f.collector.v.policy.unreadable[ref]
+	for path := range faults {
+		if _, ok := now[path]; ok {
+			now[path] = unreadableMark
+		}
+	}
 	f.known[ref] = now
 	update := types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindModify}
 	if enter {
@@ -113,13 +138,21 @@ func (f *filter) compare(ref types.ManagedObjectReference, values map[string]typ
 	for _, path := range slices.Compact(paths) {
 		mark, isSet := now[path]
 		old, wasSet := before[path]
+		if fault := faults[path]; fault != nil && mark == unreadableMark {
+			if mark != old {
+				update.MissingSet = append(update.MissingSet, types.MissingProperty{
+					Path: path, Fault: types.LocalizedMethodFault{Fault: fault},
+				})
+			}
+			continue
+		}
 		if isSet != wasSet || mark != old {
 			update.ChangeSet = append(update.ChangeSet, types.PropertyChange{
 				Op: types.PropertyChangeOpAssign, Name: path, Val: values[path],
 			})
 		}
 	}
-	return update, enter || len(update.ChangeSet) > 0
+	return update, enter || len(update.ChangeSet)+len(update.MissingSet) > 0
 }
 
 // read returns the values that the filter asks for and that are set, or nil for

@@ -2,6 +2,7 @@ package vsphere
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -46,7 +47,16 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		front.Replay(w, v.apply(r, call))
+		if limit := v.idleLimit(); limit > 0 {
+			idle, cancel := context.WithTimeout(r.Context(), limit)
+			defer cancel()
+			r = r.WithContext(idle)
+		}
+		answer := v.apply(r, call)
+		if r.Context().Err() != nil {
+			panic(http.ErrAbortHandler) // nobody is there to be answered any more
+		}
+		front.Replay(w, answer)
 	}))
 }
 

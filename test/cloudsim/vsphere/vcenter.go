@@ -46,6 +46,7 @@ type VCenter struct {
 	context  *simulator.Context
 	tags     *tagStore
 	sessions *sessions
+	policy   policy
 
 	restEndpoint restEndpoint
 

@@ -54,10 +54,11 @@ func (m *viewManager) CreateContainerView(ctx *simulator.Context, req *types.Cre
 			return body
 		}
 	}
-	view := &containerView{v: m.v}
+	view := &containerView{v: m.v, manager: m}
 	view.Self.Type = "ContainerView"
 	view.Container, view.Recursive, view.Type = req.Container, req.Recursive, req.Type
 	ctx.Session.Put(view)
+	m.ViewList = append(m.ViewList, view.Self)
 	body.Res = &types.CreateContainerViewResponse{Returnval: view.Self}
 	return body
 }
@@ -65,7 +66,8 @@ func (m *viewManager) CreateContainerView(ctx *simulator.Context, req *types.Cre
 type containerView struct {
 	mo.ContainerView
 
-	v *VCenter
+	v       *VCenter
+	manager *viewManager
 }
 
 // Get returns the view with its present contents. vcsim's property collector
@@ -79,6 +81,7 @@ func (c *containerView) Get() mo.Reference {
 // DestroyView implements the method of that name.
 func (c *containerView) DestroyView(ctx *simulator.Context, req *types.DestroyView) soap.HasFault {
 	ctx.Session.Remove(ctx, req.This)
+	simulator.RemoveReference(&c.manager.ViewList, req.This)
 	return &methods.DestroyViewBody{Res: new(types.DestroyViewResponse)}
 }
 

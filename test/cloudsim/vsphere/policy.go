@@ -1,0 +1,89 @@
+package vsphere
+
+import (
+	"context"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// policy is what a vCenter and what is in between decide about the change feed. It
+// is guarded by VCenter.mu.
+type policy struct {
+	calculation time.Duration
+	earlyNull   time.Duration
+	idleLimit   time.Duration
+	unreadable  map[types.ManagedObjectReference]map[string]types.BaseMethodFault
+}
+
+// wholeObject stands for an object as a whole in the place of a property.
+const wholeObject = ""
+
+// unreadableMark is the fingerprint of a property that cannot be read.
+const unreadableMark = "\x00unreadable"
+
+// calculating returns a channel that is closed, and stays closed, when the changes
+// have been calculated.
+func (p policy) calculating() (<-chan struct{}, context.CancelFunc) {
+	done, stop := context.WithTimeout(context.Background(), p.calculation)
+	return done.Done(), stop
+}
+
+// SetCalculationTime makes every call that reports changes take at least d, which
+// the vCenter does not count as waiting: an answer can come later than
+// maxWaitSeconds.
+// https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/WaitOptions
+func (v *VCenter) SetCalculationTime(d time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.policy.calculation = d
+}
+
+// SetEarlyNull makes the vCenter answer that nothing has changed after d, even if
+// its client is willing to wait for longer; 0 ends it.
+// https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/WaitOptions
+func (v *VCenter) SetEarlyNull(d time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.policy.earlyNull = d
+}
+
+// SetIdleLimit puts something between the vCenter and its clients that cuts a
+// connection on which a call has no answer within d; 0 takes it away. Envoy does so
+// after 15 s unless it is told otherwise.
+// https://www.envoyproxy.io/docs/envoy/latest/api-v3/config/route/v3/route_components.proto
+func (v *VCenter) SetIdleLimit(d time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.policy.idleLimit = d
+}
+
+func (v *VCenter) idleLimit() time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.policy.idleLimit
+}
+
+// SetUnreadable makes the change feed report properties of an object in its
+// missingSet with a fault; without properties, the object as a whole. A nil fault
+// makes everything of the object readable again. Reads are not affected.
+// https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/PropertyFilterUpdate
+func (v *VCenter) SetUnreadable(ref types.ManagedObjectReference, fault types.BaseMethodFault, properties ...string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.policy.unreadable == nil {
+		v.policy.unreadable = make(map[types.ManagedObjectReference]map[string]types.BaseMethodFault)
+	}
+	delete(v.policy.unreadable, ref)
+	if fault != nil {
+		faults := make(map[string]types.BaseMethodFault)
+		if len(properties) == 0 {
+			faults[wholeObject] = fault
+		}
+		for _, property := range properties {
+			faults[property] = fault
+		}
+		v.policy.unreadable[ref] = faults
+	}
+	v.feed.touch(false, ref)
+}
