@@ -63,6 +63,13 @@ var sessionMetrics = sync.OnceValue(func() *session.Metrics {
 	return m
 })
 
+// inventoryMetrics counts for all inventories of the process.
+var inventoryMetrics = sync.OnceValue(func() *inventory.Metrics {
+	m := inventory.NewMetrics()
+	m.Register(legacyregistry.MustRegister)
+	return m
+})
+
 // newVCenters makes the configured vCenters, and what watches their
 // credentials. Nobody is talked to yet.
 func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder) ([]*vcenter, []runner, error) {
@@ -84,6 +91,7 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 		watch.Name, watch.Datacenters = name, entry.Datacenters
 		watch.ZoneCategory, watch.RegionCategory = cfg.Labels.Zone, cfg.Labels.Region
 		snapshot := metrics.New(ProviderName).Snapshot(name)
+		watch.Corrected = inventoryMetrics().Corrected(name)
 		watch.Observe = func(status inventory.Status) {
 			if status.Connected {
 				snapshot.Refreshed(status.LastAnswer)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 )
 
@@ -16,7 +17,7 @@ func reference() provider.Reference {
 		Schema:      schema(),
 		YAML:        true,
 		Environment: environmentReference(),
-		Metrics:     session.AllMetrics(),
+		Metrics:     append(session.AllMetrics(), inventory.AllMetrics()...),
 	}
 }
 

@@ -2,67 +2,55 @@ package inventory
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
-	"github.com/vmware/govmomi/fault"
-	"github.com/vmware/govmomi/vim25"
-	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 )
-
-// openTimeout bounds the calls that ask a vCenter to report its changes. It is
-// less than CallTimeout, because a vCenter that hung can
-// respond again while the attempt still waits for it.
-const openTimeout = 8 * time.Second
-
-// closeTimeout bounds the clearing up in the vCenter when the feed ends.
-const closeTimeout = 5 * time.Second
-
-// maxObjectUpdates is how many objects one answer may tell of, so that it arrives
-// in time.
-const maxObjectUpdates = 500
 
 // feed follows the changes of one vCenter. It belongs to one goroutine.
 type feed struct {
 	*Inventory
 
-	// What we made in the vCenter. Both end with the session, but a session can
-	// live for months.
-	collector Ref
-	view      Ref
+	objects objects
+	poller  poller
+
+	version string // of the latest answer, empty to read the whole inventory
+	reading bool   // the whole inventory is being read
+	rereads rereads
 }
 
-// Run follows the changes of the vCenter until ctx ends, and starts over after
-// every failure. It must run once only. What it made in the vCenter is removed
-// at the end if the vCenter answers within a few seconds.
+func newFeed(i *Inventory) *feed {
+	return &feed{Inventory: i, poller: newPoller(i), rereads: rereads{period: i.cfg.RereadPeriod}}
+}
+
+// Run follows the changes of the vCenter until ctx ends. It must run once only.
+// What it made in the vCenter is removed at the end if the vCenter responds within
+// a few seconds.
+//
+// A call that fails is made again after a short time, and the change feed goes on
+// where it was: no change is lost by that. Where the vCenter has lost the feed, the
+// whole inventory is read again, each time after a longer time unless the feed
+// lasted for some minutes.
 func (i *Inventory) Run(ctx context.Context) {
 	log := klog.FromContext(ctx).WithValues("vCenter", i.cfg.Name)
 	ctx = klog.NewContext(ctx, log)
-	f := &feed{Inventory: i}
+	f := newFeed(i)
 	defer f.close(ctx)
 
-	for attempt := 0; ; attempt++ {
-		begun := time.Now()
-		synced, err := f.follow(ctx)
+	for restarts := 0; ; restarts++ {
+		began := time.Now()
+		err := f.follow(ctx)
+		i.health.lost(err)
 		if ctx.Err() != nil {
-			i.health.lost(ctx.Err())
-
 			return
 		}
-		i.health.lost(err)
-		if synced {
-			attempt = 0
+		if time.Since(began) >= i.cfg.SettledAfter {
+			restarts = 0
 		}
-		delay := i.backoff(attempt)
-		if !synced {
-			delay = max(0, delay-time.Since(begun)) // a vCenter that hung was waited for already
-		}
-		log.Info("Change feed of vCenter is interrupted", "err", err, "retryIn", delay)
+		delay := backoff(restarts, i.cfg.MinBackoff, i.cfg.MaxRestartBackoff)
+		log.Info("Change feed of vCenter starts over", "err", err, "in", delay)
 		if !sleep(ctx, delay) {
 			return
 		}
@@ -71,232 +59,171 @@ func (i *Inventory) Run(ctx context.Context) {
 
 // backoff grows with the number of failures; half of it is chance, so that many
 // controllers do not come back at once.
-func (i *Inventory) backoff(attempt int) time.Duration {
-	delay := i.cfg.MaxBackoff
-	if attempt < 20 {
-		delay = min(delay, i.cfg.MinBackoff<<attempt)
+func backoff(failures int, first, most time.Duration) time.Duration {
+	delay := most
+	if failures < 20 {
+		delay = min(most, first<<failures)
 	}
 
 	return delay/2 + rand.N(delay/2+1)
 }
 
-// sleep answers false when ctx ended it.
+// sleep returns false when ctx ended it.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
+		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// follow reads the whole inventory and then its changes, until something fails.
-// It says whether the whole was there by then.
-func (f *feed) follow(ctx context.Context) (synced bool, err error) {
-	if err := f.open(ctx); err != nil {
-		return false, err
-	}
-	f.store.beginReading(false)
-	for version := ""; ; {
-		set, err := f.wait(ctx, version)
-		if err != nil {
-			return synced, err
+// maxFaults is how often the same changes are asked for of a vCenter that refuses
+// to tell them.
+const maxFaults = 5
+
+// follow reads the whole inventory and then its changes, until the feed has to
+// start over.
+func (f *feed) follow(ctx context.Context) error {
+	f.begin(false)
+	for failures := 0; ; failures++ {
+		began := time.Now()
+		err := f.advance(ctx)
+		switch {
+		case err == nil:
+			failures = -1
+
+			continue
+		case ctx.Err() != nil:
+			return ctx.Err() //nolint:wrapcheck // it is our own
+		case isLost(err), failures >= maxFaults && f.objects.complete() && isFault(err):
+			f.lose(ctx, err)
+
+			return err
 		}
-		updates, now := updatesOf(set), f.cfg.Now()
-		f.store.apply(updates, now)
-		if set != nil {
-			version = set.Version
+		f.health.lost(err)
+		delay := f.retryDelay(failures)
+		delay = max(0, delay-time.Since(began)) // a vCenter that hung was waited for already
+		klog.FromContext(ctx).Info("Change feed of vCenter is interrupted", "err", err, "retryIn", delay)
+		if !sleep(ctx, delay) {
+			return ctx.Err() //nolint:wrapcheck // it is our own
 		}
-		if set != nil && set.Truncated != nil && *set.Truncated {
-			continue // the rest is to follow at once
-		}
-		if synced {
-			f.store.endAnswer()
-		} else {
-			f.publish(ctx)
-			synced = true
-		}
-		f.health.answered(now)
 	}
 }
 
+// retryDelay is short at first: something in between may have cut one connection.
+func (f *feed) retryDelay(failures int) time.Duration {
+	if failures == 0 {
+		return 0
+	}
+
+	return backoff(failures-1, f.cfg.MinBackoff/4, f.cfg.MaxBackoff)
+}
+
+// advance makes what the feed needs in the vCenter, or takes over one page of
+// changes.
+func (f *feed) advance(ctx context.Context) error {
+	if !f.objects.complete() {
+		return f.open(ctx)
+	}
+	set, err := f.poller.next(ctx, f)
+	if err != nil {
+		return err
+	}
+	f.take(ctx, set)
+
+	return nil
+}
+
+// begin reads the whole inventory next.
+func (f *feed) begin(verifying bool) {
+	f.version, f.reading = "", true
+	f.rereads.verifying = verifying
+	f.store.beginReading(verifying)
+}
+
+// take takes over one page of changes. Nothing at all means that nothing has
+// changed.
+func (f *feed) take(ctx context.Context, set *types.UpdateSet) {
+	now := f.cfg.Now()
+	updates, unreadable := updatesOf(set)
+	f.rereads.unreadable = f.rereads.unreadable || unreadable
+	f.store.apply(updates, now)
+	if set != nil {
+		f.version = set.Version
+	}
+	if set != nil && set.Truncated != nil && *set.Truncated {
+		f.poller.pages = true
+
+		return
+	}
+	f.poller.pages = false
+	if f.reading {
+		f.publish(ctx)
+	} else {
+		f.store.endAnswer()
+	}
+	f.health.answered(now)
+	if f.rereads.due(now) {
+		f.poller.relax(f.Inventory)
+		f.begin(true)
+	}
+}
+
+// publish ends a reading of the whole inventory.
 func (f *feed) publish(ctx context.Context) {
-	f.store.endReading()
+	corrected := f.store.endReading()
+	f.reading = false
+	f.rereads.done(f.cfg.Now())
 	vms, places := f.store.size()
 	log := klog.FromContext(ctx)
+	if f.rereads.verifying {
+		f.cfg.Corrected(corrected)
+		log.V(2).Info("Read the inventory of vCenter again", "vms", vms, "places", places, "corrected", corrected)
+
+		return
+	}
 	log.V(2).Info("Read the inventory of vCenter", "vms", vms, "places", places)
 	if err := f.store.searchable(); err != nil {
 		log.Error(err, "No VM of vCenter can be reported gone")
 	}
 }
 
-// updatesOf lists what a set reports. An object that cannot be read is there,
-// but tells nothing.
-func updatesOf(set *types.UpdateSet) []types.ObjectUpdate {
-	if set == nil {
-		return nil // nothing has changed
-	}
-	var updates []types.ObjectUpdate
-	for _, filter := range set.FilterSet {
-		for _, missing := range filter.MissingSet {
-			updates = append(updates, types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: missing.Obj})
-		}
-		updates = append(updates, filter.ObjectSet...)
-	}
-
-	return updates
+// rereads says when the whole inventory is read again. That heals what a feed has
+// lost.
+type rereads struct {
+	period     time.Duration
+	at         time.Time // of the next one
+	verifying  bool      // the reading under way is one of these
+	unreadable bool      // the vCenter could not read something that is there
+	early      time.Duration
 }
 
-// usable is an error if a set says that our view is gone or that we are not
-// logged in: the property collector can report both as something that cannot be
-// read.
-func (f *feed) usable(set *types.UpdateSet) error {
-	if set == nil {
-		return nil
-	}
-	for _, filter := range set.FilterSet {
-		for _, missing := range filter.MissingSet {
-			if ref(missing.Obj) == f.view {
-				return fmt.Errorf("read container view: %w", soap.WrapVimFault(missing.Fault.Fault))
-			}
-		}
-		for _, u := range filter.ObjectSet {
-			if err := authenticated(u.MissingSet); err != nil {
-				return err
-			}
-		}
+// firstEarly is how soon the inventory is read again when the vCenter could not
+// read some of it; the time doubles as long as it cannot.
+const firstEarly = time.Minute
+
+func (r *rereads) due(now time.Time) bool {
+	if r.unreadable && r.early == 0 {
+		r.done(now)
 	}
 
-	return nil
+	return !r.at.IsZero() && !now.Before(r.at)
 }
 
-// authenticated is the fault that says that we are not logged in, if that is
-// why a property is missing.
-func authenticated(missing []types.MissingProperty) error {
-	for _, m := range missing {
-		if _, ok := m.Fault.Fault.(*types.NotAuthenticated); ok {
-			return fmt.Errorf("read property %s: %w", m.Path, soap.WrapVimFault(m.Fault.Fault))
-		}
+// done plans the next one.
+func (r *rereads) done(now time.Time) {
+	if r.unreadable {
+		r.early = min(max(firstEarly, 2*r.early), r.period)
+	} else {
+		r.early = 0
 	}
-
-	return nil
+	wait := r.period
+	if r.early > 0 {
+		wait = r.early
+	}
+	r.unreadable = false
+	r.at = now.Add(wait - wait/20 + rand.N(wait/10+1))
 }
-
-// wait asks for the next changes. The vCenter answers when there are some, or
-// with nothing after MaxWait.
-func (f *feed) wait(ctx context.Context, version string) (*types.UpdateSet, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.cfg.MaxWait+f.cfg.Margin)
-	defer cancel()
-
-	req := &types.WaitForUpdatesEx{
-		This:    f.collector,
-		Version: version,
-		Options: &types.WaitOptions{
-			MaxWaitSeconds:   new(int32(f.cfg.MaxWait / time.Second)),
-			MaxObjectUpdates: maxObjectUpdates,
-		},
-	}
-	var set *types.UpdateSet
-	err := f.client.SOAP(ctx, func(ctx context.Context, c *vim25.Client) error {
-		res, err := methods.WaitForUpdatesEx(ctx, c, req)
-		if err != nil {
-			return err
-		}
-		set = res.Returnval
-
-		return f.usable(set)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("wait for updates: %w", err)
-	}
-
-	return set, nil
-}
-
-// open makes a new collector with one filter, over a view of everything we want
-// to know, and removes the previous one.
-func (f *feed) open(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, min(openTimeout, f.cfg.CallTimeout))
-	defer cancel()
-
-	return f.client.SOAP(ctx, func(ctx context.Context, c *vim25.Client) error {
-		if err := f.clear(ctx, c); err != nil {
-			klog.FromContext(ctx).V(2).Info("Left a property collector behind, it ends with the session", "err", err)
-		}
-
-		return f.create(ctx, c)
-	})
-}
-
-func (f *feed) create(ctx context.Context, c *vim25.Client) error {
-	collector, err := methods.CreatePropertyCollector(ctx, c, &types.CreatePropertyCollector{
-		This: c.ServiceContent.PropertyCollector,
-	})
-	if err != nil {
-		return fmt.Errorf("create property collector: %w", err)
-	}
-	f.collector = collector.Returnval
-
-	view, err := methods.CreateContainerView(ctx, c, &types.CreateContainerView{
-		This:      *c.ServiceContent.ViewManager,
-		Container: c.ServiceContent.RootFolder,
-		Type:      viewTypes,
-		Recursive: true,
-	})
-	if err != nil {
-		return fmt.Errorf("create container view: %w", err)
-	}
-	f.view = view.Returnval
-
-	return f.createFilter(ctx, c)
-}
-
-func (f *feed) createFilter(ctx context.Context, c *vim25.Client) error {
-	// Without partial updates a change comes under the path we asked for.
-	_, err := methods.CreateFilter(ctx, c, &types.CreateFilter{This: f.collector, Spec: filterSpec(f.view)})
-	if err != nil {
-		return fmt.Errorf("create property filter: %w", err)
-	}
-
-	return nil
-}
-
-// clear removes what we made in the vCenter, or forgets it if that fails. What
-// is not there any more, such as after a new login, is as good as removed.
-func (f *feed) clear(ctx context.Context, c *vim25.Client) error {
-	collector, view := f.collector, f.view
-	f.collector, f.view = Ref{}, Ref{}
-	var failed []error
-	if collector != (Ref{}) {
-		_, err := methods.DestroyPropertyCollector(ctx, c, &types.DestroyPropertyCollector{This: collector})
-		if err != nil && !isGone(err) {
-			failed = append(failed, fmt.Errorf("destroy property collector: %w", err))
-		}
-	}
-	if view != (Ref{}) {
-		_, err := methods.DestroyView(ctx, c, &types.DestroyView{This: view})
-		if err != nil && !isGone(err) {
-			failed = append(failed, fmt.Errorf("destroy container view: %w", err))
-		}
-	}
-
-	return errors.Join(failed...)
-}
-
-// close clears up when ctx has ended.
-func (f *feed) close(ctx context.Context) {
-	if f.collector == (Ref{}) && f.view == (Ref{}) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(closeTimeout, f.cfg.CallTimeout))
-	defer cancel()
-
-	if err := f.client.SOAP(ctx, f.clear); err != nil {
-		klog.FromContext(ctx).V(2).Info("Left a property collector behind, it ends with the session", "err", err)
-	}
-}
-
-// isGone says that the vCenter does not know the object it was asked about.
-func isGone(err error) bool { return fault.Is(err, &types.ManagedObjectNotFound{}) }

@@ -238,8 +238,12 @@ func TestReconnects(t *testing.T) {
 			_, err := v.AddVM("dc", cloudsim.VMSpec{Name: "late"})
 			ok(t, err)
 
+			v.Reset()
 			ok(t, v.Up())
 			current(t, i)
+			if n := v.Count("CreatePropertyCollector") + v.Count("CreateFilter"); n != 0 {
+				t.Errorf("%d objects were made, want the same feed to go on", n)
+			}
 			one(t, i, byID(stays.UUID()))
 			one(t, i, byID(v.VM("late").UUID()))
 			if vms, err := i.Find(byID(gone.UUID())); len(vms) != 0 || err != nil {
@@ -322,11 +326,12 @@ func TestPartOfTheInventoryReplacesNothing(t *testing.T) {
 	i := watch(t, v, Config{})
 	hold := front.NewHold()
 	defer hold.Release()
-	v.Down()
-	v.Break("WaitForUpdatesEx", front.From(2), hold.Before)
-	ok(t, v.Up())
 	v.Reset()
-	if err := v.WaitFor(t.Context(), "WaitForUpdatesEx", 2); err != nil {
+	// The first poll of the new session finds out that the collector is gone, and
+	// the second one reads the first page.
+	v.Break("WaitForUpdatesEx", front.From(3), hold.Before)
+	v.TerminateSessions()
+	if err := v.WaitFor(t.Context(), "WaitForUpdatesEx", 3); err != nil {
 		t.Fatal(err)
 	}
 	for _, vm := range v.VMs() {
@@ -350,8 +355,8 @@ func TestRunClearsUp(t *testing.T) {
 	if err := i.Current(); !errors.Is(err, context.Canceled) {
 		t.Errorf("Current() after the end = %v, want canceled", err)
 	}
-	if made := v.Count("CreatePropertyCollector"); made != 3 {
-		t.Errorf("%d property collectors were made, want 3", made)
+	if made := v.Count("CreatePropertyCollector"); made != 1 {
+		t.Errorf("%d property collectors were made, want the same to be used again", made)
 	}
 	for _, s := range v.Sessions() {
 		if s.Collectors+s.Filters+s.Views > 0 {
@@ -364,7 +369,7 @@ func TestRunClearsUp(t *testing.T) {
 func TestReopensWithoutClearingUp(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})
-	v.Break("WaitForUpdatesEx", front.First(1), cloudsim.Fault(&types.InvalidCollectorVersion{}))
+	v.Break("WaitForUpdatesEx", front.First(1), cloudsim.Fault(&types.ManagedObjectNotFound{}))
 	for _, op := range []string{"DestroyPropertyCollector", "DestroyView"} {
 		v.Break(op, front.Always(), cloudsim.Fault(&types.NoPermission{}))
 	}
@@ -402,12 +407,13 @@ func (r *recorder) REST(context.Context, func(context.Context, *rest.Client) err
 func TestAnswersOfTheFeedAreBounded(t *testing.T) {
 	t.Parallel()
 	r := &recorder{}
-	f := &feed{Inventory: New(r, Config{MaxWait: 7 * time.Second}), collector: Ref{Type: "PropertyCollector", Value: "session-1"}}
-	if _, err := f.wait(t.Context(), "3"); !errors.Is(err, errRecorded) {
-		t.Fatalf("wait() = %v, want %v", err, errRecorded)
+	f := newFeed(New(r, Config{MaxWait: 7 * time.Second}))
+	f.objects.collector, f.version = Ref{Type: "PropertyCollector", Value: "session-1"}, "3"
+	if _, err := f.poll(t.Context(), 7*time.Second); !errors.Is(err, errRecorded) {
+		t.Fatalf("poll() = %v, want %v", err, errRecorded)
 	}
 	want := &types.WaitForUpdatesEx{
-		This: f.collector, Version: "3",
+		This: f.objects.collector, Version: "3",
 		Options: &types.WaitOptions{MaxWaitSeconds: new(int32(7)), MaxObjectUpdates: 500},
 	}
 	body, ok := r.last.(*methods.WaitForUpdatesExBody)
@@ -484,7 +490,8 @@ func TestUnreadableVMIsThere(t *testing.T) {
 	set := &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{
 		MissingSet: []types.MissingObject{{Obj: machine("vm-1"), Fault: types.LocalizedMethodFault{Fault: &types.NoPermission{}}}},
 	}}}
-	i := stored(nil, append(twoDatacenters(), updatesOf(set)...))
+	updates, _ := updatesOf(set)
+	i := stored(nil, append(twoDatacenters(), updates...))
 	if vms, err := i.Find(byID(uuid)); len(vms) != 0 || !refers(err, "does not tell its UUID") {
 		t.Errorf("Find = %s, %v, want a doubt", names(vms), err)
 	}
@@ -493,7 +500,7 @@ func TestUnreadableVMIsThere(t *testing.T) {
 // What the property collector can say that makes the feed useless.
 func TestUpdatesThatEndTheFeed(t *testing.T) {
 	t.Parallel()
-	f := &feed{view: Ref{Type: "ContainerView", Value: "view-1"}}
+	f := &feed{objects: objects{view: Ref{Type: "ContainerView", Value: "view-1"}}}
 	lost := types.LocalizedMethodFault{Fault: &types.NotAuthenticated{}}
 	cases := map[string]struct {
 		reason string
@@ -504,7 +511,7 @@ func TestUpdatesThatEndTheFeed(t *testing.T) {
 		"view is gone": {
 			reason: "no change would ever be reported again",
 			set: &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{
-				MissingSet: []types.MissingObject{{Obj: f.view, Fault: types.LocalizedMethodFault{Fault: &types.ManagedObjectNotFound{}}}},
+				MissingSet: []types.MissingObject{{Obj: f.objects.view, Fault: types.LocalizedMethodFault{Fault: &types.ManagedObjectNotFound{}}}},
 			}}},
 			want: "ManagedObjectNotFound",
 		},
@@ -535,13 +542,12 @@ func TestUpdatesThatEndTheFeed(t *testing.T) {
 
 func TestBackoffGrowsWithinBounds(t *testing.T) {
 	t.Parallel()
-	i := New(nil, Config{})
-	for attempt, want := range map[int]time.Duration{
+	for failures, want := range map[int]time.Duration{
 		0: time.Second, 1: 2 * time.Second, 2: 4 * time.Second, 3: 5 * time.Second, 1000: 5 * time.Second,
 	} {
 		for range 100 {
-			if got := i.backoff(attempt); got < want/2 || got > want {
-				t.Fatalf("backoff(%d) = %s, want between %s and %s", attempt, got, want/2, want)
+			if got := backoff(failures, time.Second, 5*time.Second); got < want/2 || got > want {
+				t.Fatalf("backoff(%d) = %s, want between %s and %s", failures, got, want/2, want)
 			}
 		}
 	}

@@ -37,21 +37,38 @@ type Config struct {
 	RegionCategory string
 
 	// MaxWait is how long the vCenter may hold back an answer while nothing
-	// changes, in whole seconds. Default 30 s.
+	// changes, in whole seconds. A vCenter that did not respond for a while is
+	// noticed to be back no later than that and Margin. Default 10 s.
 	MaxWait time.Duration
-	// Margin is how much later than MaxWait the answer may arrive. Default 10 s.
+	// Margin is how much later than MaxWait the answer may arrive. It grows for a
+	// vCenter that takes longer. Default 4 s.
 	Margin time.Duration
+	// PollPeriod is the shortest time from one poll to the next, except while an
+	// answer has more pages. Default 500 ms.
+	PollPeriod time.Duration
 	// CallTimeout bounds all other calls. The attempt to follow the changes gets
-	// 8 s of it at most, a question about tags half of it and 7 s at most.
-	// Default 30 s.
+	// 8 s of it at most, a call about tags half of it and 7 s at most. Default
+	// 30 s.
 	CallTimeout time.Duration
 	// StaleAfter is the age at which the inventory is not current any more.
-	// Default twice MaxWait and a half of it.
+	// Default 75 s.
 	StaleAfter time.Duration
-	// MinBackoff and MaxBackoff bound the time between two attempts to follow
-	// the changes. Defaults 1 s and 5 s.
+	// MinBackoff and MaxBackoff bound the time between two attempts of a call that
+	// failed. Defaults 1 s and 5 s.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
+	// MaxRestartBackoff bounds the time before the whole inventory is read again
+	// because the vCenter has lost the change feed. Default 1 min.
+	MaxRestartBackoff time.Duration
+	// SettledAfter is how long a change feed must last for the next restart to be
+	// a first one. Default 5 min.
+	SettledAfter time.Duration
+	// RereadPeriod is how often the whole inventory is read again, more or less.
+	// Default 1 h.
+	RereadPeriod time.Duration
+	// Corrected is told how many objects such a reading corrected. It must not
+	// block. Nil means nobody.
+	Corrected func(objects int)
 	// TagTTL is how old the knowledge may be which object has which tag, and
 	// that there is no such tag. Default 1 min.
 	TagTTL time.Duration
@@ -66,7 +83,7 @@ type Config struct {
 	// before. Default 2 s.
 	DetailsTTL time.Duration
 	// DetailsErrorTTL is how long a failure to read details is the answer to
-	// everybody. Default 10 s.
+	// everybody. Default 5 s.
 	DetailsErrorTTL time.Duration
 	// Wanted lists the VMs whose details are likely to be needed soon: those of
 	// all Nodes. Nil means none.
@@ -80,20 +97,27 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.MaxWait, 30*time.Second)
+	setDefault(&c.MaxWait, 10*time.Second)
 	c.MaxWait = max(c.MaxWait.Truncate(time.Second), time.Second)
-	setDefault(&c.Margin, 10*time.Second)
+	setDefault(&c.Margin, 4*time.Second)
+	setDefault(&c.PollPeriod, 500*time.Millisecond)
 	setDefault(&c.CallTimeout, 30*time.Second)
-	setDefault(&c.StaleAfter, 5*c.MaxWait/2)
+	setDefault(&c.StaleAfter, 75*time.Second)
 	setDefault(&c.MinBackoff, time.Second)
 	setDefault(&c.MaxBackoff, 5*time.Second)
+	setDefault(&c.MaxRestartBackoff, time.Minute)
+	setDefault(&c.SettledAfter, 5*time.Minute)
+	setDefault(&c.RereadPeriod, time.Hour)
 	setDefault(&c.TagTTL, time.Minute)
 	setDefault(&c.TagNameTTL, 10*time.Minute)
 	setDefault(&c.TagErrorTTL, 2*time.Second)
 	setDefault(&c.DetailsTTL, 2*time.Second)
-	setDefault(&c.DetailsErrorTTL, 10*time.Second)
+	setDefault(&c.DetailsErrorTTL, 5*time.Second)
 	if c.Wanted == nil {
 		c.Wanted = func() []Query { return nil }
+	}
+	if c.Corrected == nil {
+		c.Corrected = func(int) {}
 	}
 	if c.Now == nil {
 		c.Now = time.Now

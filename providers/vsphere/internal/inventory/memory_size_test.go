@@ -79,7 +79,9 @@ func overTheWire(t *testing.T, updates []types.ObjectUpdate) []types.ObjectUpdat
 	decoder.TypeFunc = types.TypeFunc()
 	ok(t, decoder.Decode(&soap.Envelope{Body: got}))
 
-	return updatesOf(got.Res.Returnval)
+	updates, _ = updatesOf(got.Res.Returnval)
+
+	return updates
 }
 
 // liveHeap is the memory that is in use.

@@ -172,6 +172,8 @@ func run(t *testing.T, c Client, cfg Config) (i *Inventory, stop func()) {
 	cfg.Name = "vc"
 	setDefault(&cfg.MinBackoff, 10*time.Millisecond)
 	setDefault(&cfg.MaxBackoff, 50*time.Millisecond)
+	setDefault(&cfg.MaxRestartBackoff, 50*time.Millisecond)
+	setDefault(&cfg.PollPeriod, 5*time.Millisecond)
 	i = New(c, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

@@ -105,9 +105,10 @@ func methodOf(req soap.HasFault) string {
 }
 
 // isRead says whether a method may be sent twice. A page of results may not: it
-// can be fetched only once.
+// can be fetched only once. A poll may, but whoever polls has to know that one was
+// cut, so as not to wait for so long again.
 func isRead(method string) bool {
-	for _, start := range []string{"Retrieve", "Find", "Query", "CurrentTime", "WaitForUpdates"} {
+	for _, start := range []string{"Retrieve", "Find", "Query", "CurrentTime"} {
 		if strings.HasPrefix(method, start) {
 			return true
 		}
@@ -116,16 +117,12 @@ func isRead(method string) bool {
 	return false
 }
 
-// pollTime is how long vCenter itself may take to answer a poll.
+// pollTime is how long vCenter itself may take to answer a poll, on top of the time
+// for a call: to find out what has changed may take longer than the poll is meant
+// to wait. Whoever polls has a deadline of its own.
 func pollTime(req soap.HasFault) time.Duration {
-	switch body := req.(type) {
-	case *methods.WaitForUpdatesExBody:
-		if body.Req == nil || body.Req.Options == nil || body.Req.Options.MaxWaitSeconds == nil {
-			return pollMax
-		}
-
-		return min(time.Duration(*body.Req.Options.MaxWaitSeconds)*time.Second, pollMax)
-	case *methods.WaitForUpdatesBody:
+	switch req.(type) {
+	case *methods.WaitForUpdatesExBody, *methods.WaitForUpdatesBody:
 		return pollMax
 	default:
 		return 0

@@ -1,0 +1,38 @@
+package inventory
+
+import (
+	kmetrics "k8s.io/component-base/metrics"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+)
+
+var corrections = metrics.Metric{
+	Name: "multicloud_ccm_vsphere_inventory_corrections_total", Type: metrics.Counter, Labels: []string{"vcenter"},
+	Help: "VMs and objects around them that were other than the change feed had reported when the whole inventory was read again, " +
+		"which happens once an hour. What changes during that is counted too.",
+}
+
+// AllMetrics lists the metrics of this package, by name.
+func AllMetrics() []metrics.Metric { return []metrics.Metric{corrections} }
+
+// Metrics counts what all inventories of the process correct.
+type Metrics struct {
+	corrections *kmetrics.CounterVec
+}
+
+// NewMetrics returns metrics that count once they are registered.
+func NewMetrics() *Metrics {
+	return &Metrics{corrections: kmetrics.NewCounterVec(&kmetrics.CounterOpts{
+		Name: corrections.Name, Help: corrections.Help, StabilityLevel: kmetrics.ALPHA,
+	}, corrections.Labels)}
+}
+
+// Register hands the metrics to a registry, such as that of legacyregistry.
+func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) { mustRegister(m.corrections) }
+
+// Corrected returns the function that counts the corrections of one vCenter.
+func (m *Metrics) Corrected(vcenter string) func(objects int) {
+	counter := m.corrections.WithLabelValues(vcenter)
+
+	return func(objects int) { counter.Add(float64(objects)) }
+}

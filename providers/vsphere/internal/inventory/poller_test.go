@@ -1,0 +1,305 @@
+package inventory
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+// interruptions counts how often the feed was not connected, from the first time
+// that it was.
+type interruptions struct{ connected, lost atomic.Int32 }
+
+func (n *interruptions) observe(s Status) {
+	switch {
+	case s.Connected:
+		n.connected.Add(1)
+	case s.Synced:
+		n.lost.Add(1)
+	}
+}
+
+// Something in between that cuts calls without an answer costs one poll, and
+// nothing is read again.
+func TestCutPollGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{})
+	v.SetIdleLimit(2 * time.Second)
+	var seen interruptions
+	i := watch(t, v, Config{MaxWait: 3 * time.Second, Observe: seen.observe})
+	eventually(t, func() string {
+		if seen.lost.Load() == 0 {
+			return "no poll was cut"
+		}
+
+		return ""
+	})
+	answers := seen.connected.Load()
+	eventually(t, func() string {
+		if seen.connected.Load() < answers+3 {
+			return "no polls that were answered"
+		}
+
+		return ""
+	})
+	if got := seen.lost.Load(); got != 1 {
+		t.Errorf("%d polls were cut, want 1", got)
+	}
+	if got := calls(v); len(got) != 0 {
+		t.Errorf("it took calls: %v", got)
+	}
+	current(t, i)
+}
+
+// A poll whose connection breaks is made again with the same version: the inventory
+// is not read again, and nothing that changed meanwhile is missed.
+func TestBrokenPollMissesNothing(t *testing.T) {
+	t.Parallel()
+	cases := map[string]front.Effect{"before it is made": front.Drop(), "in its answer": front.DropAnswer()}
+	for name, effect := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := simulate(t, cloudsim.VCenterSpec{})
+			i := watch(t, v, Config{})
+			v.Break("WaitForUpdatesEx", front.First(2), effect)
+			ok(t, v.VM("web-0").SetHostname("first"))
+			ok(t, v.VM("web-1").SetHostname("second"))
+			eventually(t, func() string {
+				for _, host := range []string{"first", "second"} {
+					if vms, err := i.Find(byName(host)); len(vms) != 1 {
+						return host + " was not noticed: " + errorText(err)
+					}
+				}
+
+				return ""
+			})
+			if got := calls(v); len(got) != 0 {
+				t.Errorf("it took calls: %v", got)
+			}
+		})
+	}
+}
+
+// A vCenter that takes longer for its answer than the feed is willing to wait is
+// given more time, until it is read.
+func TestSlowVCenterIsReadInTheEnd(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, cloudsim.VCenterSpec{})
+	v.SetCalculationTime(2 * time.Second)
+	i, _ := start(t, v, Config{MaxWait: time.Second, Margin: 100 * time.Millisecond})
+	waitSynced(t, i)
+	got := calls(v)
+	delete(got, "CurrentTime")
+	want := map[string]int{"CreatePropertyCollector": 1, "CreateContainerView": 1, "CreateFilter": 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// However much changes, there are few polls, and the last change is noticed.
+func TestBurstsOfChangesAreGathered(t *testing.T) {
+	t.Parallel()
+	const period = 200 * time.Millisecond
+	cases := map[string]struct {
+		reason  string
+		prepare func(v *cloudsim.VCenter)
+		change  bool
+	}{
+		"churn":      {"each poll is a calculation in the vCenter", func(*cloudsim.VCenter) {}, true},
+		"early null": {"a vCenter may answer sooner than it is asked to", func(v *cloudsim.VCenter) { v.SetEarlyNull(time.Millisecond) }, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := simulate(t, cloudsim.VCenterSpec{})
+			tc.prepare(v)
+			i := watch(t, v, Config{PollPeriod: period})
+			vm := v.VM("web-0")
+			began := time.Now()
+			v.Reset()
+			for n := 0; time.Since(began) < 5*period; n++ {
+				if tc.change {
+					ok(t, vm.SetHostname([]string{"even", "odd"}[n%2]))
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			ok(t, vm.SetHostname("last"))
+			eventually(t, func() string {
+				if vms, err := i.Find(byName("last")); len(vms) != 1 {
+					return "the last change was not noticed: " + errorText(err)
+				}
+
+				return ""
+			})
+			polls, most := v.Polls(), int(time.Since(began)/period)+2
+			if polls > most {
+				t.Errorf("%s: %d polls, want at most %d", tc.reason, polls, most)
+			}
+		})
+	}
+}
+
+// scripted is a vCenter that makes what it is asked to make, and answers polls by a
+// script.
+type scripted struct {
+	made atomic.Int32
+	// before is called before each call; nil does nothing.
+	before func(ctx context.Context) error
+	poll   func(ctx context.Context, req *types.WaitForUpdatesEx) (*types.UpdateSet, error)
+}
+
+func (s *scripted) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
+	if s.before != nil {
+		if err := s.before(ctx); err != nil {
+			return err
+		}
+	}
+	made := Ref{Type: "PropertyCollector", Value: "made"}
+	switch body := res.(type) {
+	case *methods.CreatePropertyCollectorBody:
+		s.made.Add(1)
+		body.Res = &types.CreatePropertyCollectorResponse{Returnval: made}
+	case *methods.CreateContainerViewBody:
+		body.Res = &types.CreateContainerViewResponse{Returnval: Ref{Type: "ContainerView", Value: "made"}}
+	case *methods.CreateFilterBody:
+		body.Res = &types.CreateFilterResponse{Returnval: Ref{Type: "PropertyFilter", Value: "made"}}
+	case *methods.WaitForUpdatesExBody:
+		set, err := s.poll(ctx, req.(*methods.WaitForUpdatesExBody).Req)
+		body.Res = &types.WaitForUpdatesExResponse{Returnval: set}
+
+		return err
+	case *methods.CurrentTimeBody:
+		body.Res = &types.CurrentTimeResponse{Returnval: time.Now()}
+	case *methods.DestroyPropertyCollectorBody:
+		body.Res = &types.DestroyPropertyCollectorResponse{}
+	case *methods.DestroyViewBody:
+		body.Res = &types.DestroyViewResponse{}
+	}
+
+	return nil
+}
+
+func (s *scripted) SOAP(ctx context.Context, fn func(context.Context, *vim25.Client) error) error {
+	return fn(ctx, &vim25.Client{RoundTripper: s, ServiceContent: types.ServiceContent{ViewManager: &Ref{}}})
+}
+
+func (s *scripted) REST(context.Context, func(context.Context, *rest.Client) error) error {
+	return errRecorded
+}
+
+// follows runs an inventory of a scripted vCenter for a time.
+func follows(s *scripted, cfg Config, d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	New(s, cfg).Run(ctx)
+}
+
+// A vCenter that loses the feed again and again is read less and less often; one
+// that loses it after some minutes is read soon.
+func TestRestartsAreFewerAndFewer(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		lasts    time.Duration // each feed
+		run      time.Duration
+		min, max int32
+	}{
+		"at once":            {0, 10 * time.Minute, 10, 30},
+		"after some minutes": {10 * time.Minute, 10 * time.Hour, 59, 61},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var began time.Time
+				s := &scripted{}
+				s.poll = func(_ context.Context, req *types.WaitForUpdatesEx) (*types.UpdateSet, error) {
+					if req.Version == "" {
+						began = time.Now()
+
+						return &types.UpdateSet{Version: "1"}, nil
+					}
+					time.Sleep(time.Duration(*req.Options.MaxWaitSeconds) * time.Second)
+					if time.Since(began) >= tc.lasts {
+						return nil, soap.WrapVimFault(&types.ManagedObjectNotFound{})
+					}
+
+					return nil, nil
+				}
+				follows(s, Config{RereadPeriod: 24 * time.Hour, Margin: time.Hour}, tc.run)
+				if got := s.made.Load(); got < tc.min || got > tc.max {
+					t.Errorf("%d feeds in %s, want %d to %d", got, tc.run, tc.min, tc.max)
+				}
+			})
+		})
+	}
+}
+
+// A vCenter that hung in the middle of a poll is followed again no later than 15 s
+// after it responds, and nothing is read again.
+func TestHungVCenterIsFollowedSoon(t *testing.T) {
+	t.Parallel()
+	for _, hang := range []time.Duration{5 * time.Second, time.Minute, 10 * time.Minute} {
+		t.Run(hang.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				from := time.Now().Add(time.Minute)
+				until := from.Add(hang)
+				var recovered time.Time
+				s := hanging(from, until)
+				follows(s, Config{Observe: func(status Status) {
+					if recovered.IsZero() && status.Connected && status.LastAnswer.After(until) {
+						recovered = status.LastAnswer
+					}
+				}}, 2*time.Minute+hang)
+				if recovered.IsZero() || recovered.Sub(until) > 15*time.Second {
+					t.Errorf("followed again after %s", recovered.Sub(until))
+				}
+				if got := s.made.Load(); got != 1 {
+					t.Errorf("%d feeds, want the same one", got)
+				}
+			})
+		})
+	}
+}
+
+// hanging is a vCenter that does not respond for a time: calls that it has by then
+// are never answered.
+func hanging(from, until time.Time) *scripted {
+	silence := func(ctx context.Context) error {
+		if now := time.Now(); now.Before(from) || !now.Before(until) {
+			return nil
+		}
+		<-ctx.Done()
+
+		return ctx.Err()
+	}
+	s := &scripted{before: silence}
+	s.poll = func(ctx context.Context, req *types.WaitForUpdatesEx) (*types.UpdateSet, error) {
+		if req.Version == "" {
+			return &types.UpdateSet{Version: "1"}, nil
+		}
+		end := time.Now().Add(time.Duration(*req.Options.MaxWaitSeconds) * time.Second)
+		if time.Now().Before(from) && !end.Before(from) { // it is lost
+			<-ctx.Done()
+
+			return nil, ctx.Err()
+		}
+		time.Sleep(time.Until(end))
+
+		return nil, nil
+	}
+
+	return s
+}
