@@ -96,7 +96,7 @@ func nics(infos []types.GuestNicInfo) []NIC {
 
 const (
 	// gatherWindow is how long the first caller waits for others to share a call.
-	gatherWindow = 50 * time.Millisecond
+	gatherWindow = 100 * time.Millisecond
 	// maxVanished is how many VMs may vanish while they are read.
 	maxVanished = 16
 )
@@ -125,7 +125,7 @@ type description struct {
 
 func newDescriber(i *Inventory) *describer {
 	d := &describer{inventory: i, known: map[Ref]*description{}, asked: map[Ref]time.Time{}}
-	d.batch = batch.New(d.read, batch.Options{Window: gatherWindow, Timeout: i.cfg.CallTimeout / 2})
+	d.batch = batch.New(d.read, batch.Options{Window: gatherWindow, Timeout: i.cfg.CallTimeout})
 
 	return d
 }

@@ -38,7 +38,7 @@ type poller struct {
 
 	began  time.Time // of the latest poll
 	failed bool      // the latest poll failed
-	silent bool      // the vCenter did not respond to anything
+	late   bool      // it had no answer in time
 }
 
 func newPoller(i *Inventory) poller {
@@ -55,11 +55,13 @@ func (p *poller) relax(i *Inventory) {
 // more pages of one answer it makes no more than two polls a second, however much
 // happens: the vCenter gathers the changes meanwhile.
 func (p *poller) next(ctx context.Context, f *feed) (*types.UpdateSet, error) {
-	if p.silent {
+	if p.late {
 		if err := f.probe(ctx); err != nil {
-			return nil, err
+			return nil, err // it does not respond to anything
 		}
-		p.silent = false
+		p.late = false
+		p.margin = min(2*p.margin, max(maxMargin, p.margin))
+		p.objects = max(p.objects/2, minObjectUpdates)
 	}
 	if !p.pages && !f.reading && !p.failed && !sleep(ctx, f.cfg.PollPeriod-time.Since(p.began)) {
 		return nil, ctx.Err() //nolint:wrapcheck // it is our own
@@ -74,7 +76,7 @@ func (p *poller) next(ctx context.Context, f *feed) (*types.UpdateSet, error) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		p.adapt(ctx, f, err)
+		p.adapt(err)
 	case !f.reading && time.Since(p.began) < wait+f.cfg.Margin/2:
 		p.margin = max(p.margin/2, f.cfg.Margin) // it was busy, and is no longer
 	}
@@ -84,17 +86,13 @@ func (p *poller) next(ctx context.Context, f *feed) (*types.UpdateSet, error) {
 
 // adapt changes how to wait after a poll that failed. One that was cut waits half
 // as long the next time. One that had no answer in time has more time and fewer
-// objects if the vCenter responds to anything else; if not, it is of no use to wait
-// for long.
-func (p *poller) adapt(ctx context.Context, f *feed, err error) {
+// objects the next time, once the vCenter responds to anything else.
+func (p *poller) adapt(err error) {
 	waited := time.Since(p.began)
 	switch {
 	case isFault(err):
 	case isTimeout(err):
-		if p.silent = f.probe(ctx) != nil; !p.silent {
-			p.margin = min(2*p.margin, max(maxMargin, p.margin))
-			p.objects = max(p.objects/2, minObjectUpdates)
-		}
+		p.late = true
 	case waited >= shortCut && waited < p.wait+p.margin:
 		p.wait = min(p.wait, max((waited/2).Truncate(time.Second), time.Second))
 	}
