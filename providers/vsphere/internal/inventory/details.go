@@ -161,7 +161,7 @@ func (d *describer) get(ctx context.Context, vm *VM) (*Details, error) {
 }
 
 // recent returns what is known well enough.
-func (d *describer) recent(vm *VM) (*Details, error, bool) { //nolint:revive // the error is a value here
+func (d *describer) recent(vm *VM) (*Details, error, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
