@@ -97,6 +97,8 @@ func nics(infos []types.GuestNicInfo) []NIC {
 const (
 	// gatherWindow is how long the first caller waits for others to share a call.
 	gatherWindow = 100 * time.Millisecond
+	// detailsTimeout bounds the call: one that hangs delays all Nodes.
+	detailsTimeout = 15 * time.Second
 	// maxVanished is how many VMs may vanish while they are read.
 	maxVanished = 16
 )
@@ -125,7 +127,7 @@ type description struct {
 
 func newDescriber(i *Inventory) *describer {
 	d := &describer{inventory: i, known: map[Ref]*description{}, asked: map[Ref]time.Time{}}
-	d.batch = batch.New(d.read, batch.Options{Window: gatherWindow, Timeout: i.cfg.CallTimeout})
+	d.batch = batch.New(d.read, batch.Options{Window: gatherWindow, Timeout: min(i.cfg.CallTimeout, detailsTimeout)})
 
 	return d
 }
