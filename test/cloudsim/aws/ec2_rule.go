@@ -140,11 +140,11 @@ func (c *Cloud) authorizeIngress(p params) (any, error) {
 func (c *Cloud) countFor(rules []*rule, family sourceKind) int {
 	n := 0
 	for _, r := range rules {
-		switch r.kind {
-		case family, fromGroup:
-			n++
-		case fromPrefixList:
+		switch {
+		case r.kind == fromPrefixList:
 			n += c.opts.Limits.PrefixListEntries
+		case r.kind == family, r.kind == fromGroup:
+			n++
 		}
 	}
 	return n
