@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
 	restclient "k8s.io/client-go/rest"
 	cloudprovider "k8s.io/cloud-provider"
 	ccmconfig "k8s.io/cloud-provider/app/config"
@@ -61,7 +60,7 @@ func (c clients) ClientOrDie(string) kubernetes.Interface { return c.client }
 // provider a function that works.
 func TestNodeControllerRequeues(t *testing.T) {
 	t.Parallel()
-	client := fake.NewClientset(kubetest.Node("one", kubetest.Tainted()))
+	client := kubetest.NewClientset(kubetest.Node("one", kubetest.Tainted()))
 	config := ccmconfig.Config{
 		LoopbackClientConfig: &restclient.Config{},
 		ClientBuilder:        clients{client: client},
@@ -105,7 +104,7 @@ func (*noInstances) InstancesV2() (cloudprovider.InstancesV2, bool) { return nil
 // process.
 func TestNodeControllerFailsToStart(t *testing.T) {
 	t.Parallel()
-	client := fake.NewClientset()
+	client := kubetest.NewClientset()
 	config := ccmconfig.Config{
 		LoopbackClientConfig: &restclient.Config{},
 		ClientBuilder:        clients{client: client},

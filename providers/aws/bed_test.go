@@ -16,7 +16,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -145,12 +144,12 @@ type builder struct {
 	cloudprovider.ControllerClientBuilder
 }
 
-func (builder) Client(string) (kubernetes.Interface, error) { return fake.NewClientset(), nil }
+func (builder) Client(string) (kubernetes.Interface, error) { return kubetest.NewClientset(), nil }
 
 // know gives the provider an informer with these Nodes.
 func (r *region) know(c *cloud, nodes ...*v1.Node) *nodeIndex {
 	r.t.Helper()
-	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	factory := informers.NewSharedInformerFactory(kubetest.NewClientset(), 0)
 	c.SetInformers(factory)
 	index := c.source.nodes.Load()
 	for _, node := range nodes {

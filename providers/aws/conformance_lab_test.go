@@ -12,7 +12,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -21,6 +20,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
@@ -105,7 +105,7 @@ func ofBoth(value string) map[string]string {
 }
 
 // kubeAPI is where the providers of all cases write their Events.
-var kubeAPI = sync.OnceValue(func() kubernetes.Interface { return fake.NewClientset() })
+var kubeAPI = sync.OnceValue(func() kubernetes.Interface { return kubetest.NewClientset() })
 
 type kubeBuilder struct{ builder }
 

@@ -11,7 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -22,7 +21,7 @@ import (
 type namedBuilder struct {
 	cloudprovider.ControllerClientBuilder
 
-	client *fake.Clientset
+	client *kubetest.Clientset
 	err    error
 	mu     sync.Mutex
 	names  []string
@@ -41,7 +40,7 @@ func (b *namedBuilder) Client(name string) (kubernetes.Interface, error) {
 func TestInitialize(t *testing.T) {
 	t.Parallel()
 	c := newRegion(t, sim.Options{}).connectOnly(cloudTuning{})
-	b := &namedBuilder{client: fake.NewClientset()}
+	b := &namedBuilder{client: kubetest.NewClientset()}
 	written, err := b.client.CoreV1().Events("").Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
 	cloudprovider "k8s.io/cloud-provider"
 	ccmconfig "k8s.io/cloud-provider/app/config"
 	genericcontrollermanager "k8s.io/controller-manager/app"
@@ -24,13 +23,13 @@ import (
 // manager is what the framework starts controllers with.
 type manager struct {
 	t       *testing.T
-	kube    *fake.Clientset
+	kube    *kubetest.Clientset
 	builder *namedBuilder
 	nodes   informers.SharedInformerFactory
 }
 
 func newManager(t *testing.T) *manager {
-	kube := fake.NewClientset()
+	kube := kubetest.NewClientset()
 	return &manager{t: t, kube: kube, builder: &namedBuilder{client: kube}, nodes: informers.NewSharedInformerFactory(kube, 0)}
 }
 

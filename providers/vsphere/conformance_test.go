@@ -9,12 +9,12 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
@@ -111,7 +111,7 @@ type builder struct {
 	cloudprovider.ControllerClientBuilder
 }
 
-func (builder) Client(string) (kubernetes.Interface, error) { return fake.NewClientset(), nil }
+func (builder) Client(string) (kubernetes.Interface, error) { return kubetest.NewClientset(), nil }
 
 func (l *lab) Create(t testing.TB, m conformance.Machine) instance.Ref {
 	t.Helper()

@@ -1,4 +1,5 @@
-// Package kubetest builds Kubernetes objects for tests.
+// Package kubetest builds Kubernetes objects for tests, and a fake API that stores
+// them.
 //
 // What it promises: what a test does not say is what a healthy object in use
 // has, every builder gives a new object that shares nothing, and the same calls

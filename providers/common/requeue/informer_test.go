@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -31,7 +30,7 @@ func TestRequeueCallsEveryHandler(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shared := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Core().V1().Nodes()
+			shared := informers.NewSharedInformerFactory(kubetest.NewClientset(), 0).Core().V1().Nodes()
 			if err := shared.Informer().GetStore().Add(kubetest.Node("one")); err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +14,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/controllers/node"
@@ -30,6 +30,7 @@ import (
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil // they measure the time between errors of all tests
 	klog.SetLogger(klog.Logger{})
+	debug.SetGCPercent(400)
 	m.Run()
 }
 
@@ -182,11 +183,15 @@ type cloud struct {
 func (c cloud) Instances() (cloudprovider.Instances, bool)     { return nil, false }
 func (c cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return c.nodes, true }
 
+// workers is how many Nodes the controller initializes at once, as the binary
+// does. More than twice as many Nodes that hang keep all of them busy twice.
+const workers, many = 20, 2*workers + 5
+
 // fixture is the framework's controller on a fake API, with the source.
 type fixture struct {
 	t      *testing.T
 	source *source
-	client *fake.Clientset
+	client *kubetest.Clientset
 	nodes  []string
 }
 
@@ -195,13 +200,13 @@ func run(t *testing.T, s *source, test func(f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		f := &fixture{t: t, source: s, client: fake.NewClientset()}
+		f := &fixture{t: t, source: s, client: kubetest.NewClientset()}
 		s.failing, s.calls = map[string]error{}, map[string]int{}
 		s.batches = map[string]*batch.Batcher[string, machine]{}
 		factory := informers.NewSharedInformerFactory(f.client, 0)
 		nodes := requeue.New(factory.Core().V1().Nodes())
 		v2 := instance.New(s, instance.Options{Provider: provider})
-		controller, err := node.NewCloudNodeController(nodes, f.client, cloud{nodes: v2}, 5*time.Minute, 20, 20)
+		controller, err := node.NewCloudNodeController(nodes, f.client, cloud{nodes: v2}, 5*time.Minute, workers, workers)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,14 +290,14 @@ func TestRecovery(t *testing.T) {
 					t.Parallel()
 					run(t, &source{late: late}, func(f *fixture) {
 						f.source.set("a", failure, true)
-						f.join("a", 30)
+						f.join("a", workers+1)
 						time.Sleep(outage)
-						if got := f.uninitialized("a"); got != 30 {
+						if got := f.uninitialized("a"); got != workers+1 {
 							t.Fatalf("%d nodes wait", got)
 						}
 						f.source.set("a", nil, false)
 						f.within("a", limit)
-						each, rounds := 30*2, int(outage/(5*time.Second))+3
+						each, rounds := (workers+1)*2, int(outage/(5*time.Second))+3
 						if got := f.source.count("a"); got > each+rounds {
 							t.Errorf("%d lookups", got)
 						}
@@ -334,7 +339,7 @@ func TestHealthyPlaceIsNotSlowed(t *testing.T) {
 				t.Parallel()
 				run(t, &source{late: late}, func(f *fixture) {
 					f.source.set("b", failure, true)
-					f.join("b", 100)
+					f.join("b", many)
 					f.join("a", 10)
 					f.within("a", limit)
 					for range 10 {
@@ -342,7 +347,7 @@ func TestHealthyPlaceIsNotSlowed(t *testing.T) {
 						f.within("a", 2*time.Second)
 						time.Sleep(20 * time.Second)
 					}
-					if got := f.uninitialized("b"); got != 100 {
+					if got := f.uninitialized("b"); got != many {
 						t.Errorf("%d nodes of b wait", got)
 					}
 					f.source.set("b", nil, false)
@@ -366,12 +371,12 @@ func TestRecoveryWhileAnotherPlaceHangs(t *testing.T) {
 					run(t, &source{late: late}, func(f *fixture) {
 						f.source.set("a", failure, true)
 						f.source.set("b", nil, true)
-						f.join("b", 100)
+						f.join("b", many)
 						f.join("a", 10)
 						time.Sleep(outage)
 						f.source.set("a", nil, false)
 						f.within("a", limit)
-						if got := f.uninitialized("b"); got != 100 {
+						if got := f.uninitialized("b"); got != many {
 							t.Errorf("%d nodes of b wait", got)
 						}
 					})

@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -40,7 +39,7 @@ type bed struct {
 	t          *testing.T
 	cloud      *aws.Cloud
 	subnet     string
-	kube       *fake.Clientset
+	kube       *kubetest.Clientset
 	controller *Controller
 	registry   kmetrics.KubeRegistry
 	events     *record.FakeRecorder
@@ -89,7 +88,7 @@ func (b *bed) prepare(api client.Tags, adjust func(*Options)) {
 	if adjust != nil {
 		adjust(&options)
 	}
-	b.kube, b.registry, b.events = fake.NewClientset(), kmetrics.NewKubeRegistry(), record.NewFakeRecorder(100)
+	b.kube, b.registry, b.events = kubetest.NewClientset(), kmetrics.NewKubeRegistry(), record.NewFakeRecorder(100)
 	b.factory = informers.NewSharedInformerFactory(b.kube, 0)
 	counted := NewMetrics()
 	counted.Register(b.registry.MustRegister)
