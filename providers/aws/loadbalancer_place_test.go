@@ -18,6 +18,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
+// observedSubnets are the subnets of the load balancers of these tests.
+var observedSubnets = []vpc.Subnet{
+	{ID: "subnet-1", CIDR: netip.MustParsePrefix("10.0.0.0/22")},
+	{ID: "subnet-2", CIDR: netip.MustParsePrefix("172.16.0.0/20")},
+}
+
 // drawNetworkTask draws a Service with a network load balancer, and settings.
 func drawNetworkTask(t *rapid.T) task {
 	protocol := v1.ProtocolTCP
@@ -55,31 +61,9 @@ func drawNetworkTask(t *rapid.T) task {
 // the nodes.
 func TestRulesOfNodesNeedOnlyWhatIsRead(t *testing.T) {
 	t.Parallel()
-	placed := []vpc.Subnet{
-		{ID: "subnet-1", CIDR: netip.MustParsePrefix("10.0.0.0/22")},
-		{ID: "subnet-2", CIDR: netip.MustParsePrefix("172.16.0.0/20")},
-	}
-	read, unread := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		task := drawNetworkTask(t)
-		facts := request.Facts{Config: task.config, Subnets: placed}
-		model, _, err := network.Build(task.request, facts)
-		if err != nil {
-			t.Skip(err)
-		}
-		full := &observed{Facts: facts, Placed: placed, Network: &network.Observed{
-			Name: task.request.Name, Service: task.request.Service, Cluster: task.config.Cluster,
-			LoadBalancer: &network.LoadBalancer{ARN: "arn", Type: elbv2types.LoadBalancerTypeEnumNetwork, Tags: task.request.AllTags(task.config.Cluster)},
-		}}
-		for i := range model.Listeners {
-			full.Network.TargetGroups = append(full.Network.TargetGroups, network.GroupState{
-				Name:       model.Listeners[i].TargetGroup.Name,
-				Attributes: map[string]string{request.PreserveClientIP: rapid.SampledFrom([]string{"true", "false"}).Draw(t, "preserved")},
-			})
-		}
-		if !full.hasNetwork() {
-			t.Fatal("the load balancer is not that of the Service")
-		}
+		full := observedFully(t, task)
 		seen := *full
 		if !placeMatters(task.request, task.config) {
 			seen.Placed = nil
@@ -92,18 +76,68 @@ func TestRulesOfNodesNeedOnlyWhatIsRead(t *testing.T) {
 			}
 			seen.Network = &without
 		}
-		if seen.Placed == nil {
-			unread++
-		} else {
-			read++
-		}
 		if diff := cmp.Diff(rulesOf(t, task, full), rulesOf(t, task, &seen)); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	})
-	if read == 0 || unread == 0 {
-		t.Errorf("%d load balancers whose subnets are read, and %d others", read, unread)
+}
+
+// The subnets of a load balancer are read for some Services only.
+func TestSubnetsAreReadWhereTheyMatter(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		reason  string
+		ranges  []string
+		options []kubetest.ServiceOption
+		want    bool
+	}{
+		"OpenToAll":  {"the rule for all clients includes the health checks", nil, []kubetest.ServiceOption{kubetest.Port(v1.ProtocolTCP, 80)}, false},
+		"Restricted": {"health checks come from the subnets", []string{"192.0.2.0/24"}, []kubetest.ServiceOption{kubetest.Port(v1.ProtocolTCP, 80)}, true},
+		"UDP":        {"health checks do not use UDP", nil, []kubetest.ServiceOption{kubetest.Port(v1.ProtocolUDP, 80)}, true},
+		"OtherPort": {
+			"health checks use a port that no client does", nil,
+			[]kubetest.ServiceOption{kubetest.Port(v1.ProtocolTCP, 80), annotate(request.AnnotationHealthCheckPort, "10256")}, true,
+		},
 	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			svc := kubetest.Service("default", "web", append(tc.options, nlb(), kubetest.ServiceUID(webUID))...)
+			svc.Spec.LoadBalancerSourceRanges = tc.ranges
+			config := request.Config{Cluster: cluster.ID{Name: demo}, VPC: "vpc-1"}
+			r, _, err := request.New(svc, nil, config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := placeMatters(r, config); got != tc.want {
+				t.Errorf("%s: subnets are read: %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+// observedFully returns an observation of the load balancer of a Service, with all
+// that can be read about it.
+func observedFully(t *rapid.T, task task) *observed {
+	facts := request.Facts{Config: task.config, Subnets: observedSubnets}
+	model, _, err := network.Build(task.request, facts)
+	if err != nil {
+		t.Skip(err)
+	}
+	full := &observed{Facts: facts, Placed: observedSubnets, Network: &network.Observed{
+		Name: task.request.Name, Service: task.request.Service, Cluster: task.config.Cluster,
+		LoadBalancer: &network.LoadBalancer{ARN: "arn", Type: elbv2types.LoadBalancerTypeEnumNetwork, Tags: task.request.AllTags(task.config.Cluster)},
+	}}
+	for i := range model.Listeners {
+		full.Network.TargetGroups = append(full.Network.TargetGroups, network.GroupState{
+			Name:       model.Listeners[i].TargetGroup.Name,
+			Attributes: map[string]string{request.PreserveClientIP: rapid.SampledFrom([]string{"true", "false"}).Draw(t, "preserved")},
+		})
+	}
+	if !full.hasNetwork() {
+		t.Fatal("the load balancer is not that of the Service")
+	}
+	return full
 }
 
 func rulesOf(t *rapid.T, task task, o *observed) securitygroup.Rules {
