@@ -18,13 +18,8 @@ type done struct {
 	Return bool `xml:"return"`
 }
 
-// render answers with a result: a struct whose fields have xml tags, or nil.
-func (a *api) render(w http.ResponseWriter, action string, result any) {
-	inner, err := fields(result)
-	if err != nil {
-		a.renderError(w, internal(err))
-		return
-	}
+// render writes a response around an encoded result.
+func (a *api) render(w http.ResponseWriter, action string, inner []byte) {
 	id := requestID()
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s<%sResponse xmlns=%q>", xml.Header, action, a.namespace)
@@ -61,7 +56,8 @@ func (a *api) renderError(w http.ResponseWriter, err error) {
 	send(w, problem.Status, id, out.Bytes())
 }
 
-// fields marshals what is inside the result.
+// fields encodes what is inside a result: a struct whose fields have xml tags, or
+// nil.
 func fields(result any) ([]byte, error) {
 	if result == nil {
 		return nil, nil
@@ -69,10 +65,10 @@ func fields(result any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := xml.NewEncoder(&out)
 	if err := encoder.EncodeElement(result, xml.StartElement{Name: xml.Name{Local: outer}}); err != nil {
-		return nil, fmt.Errorf("render %T: %w", result, err)
+		return nil, internal(fmt.Errorf("render %T: %w", result, err))
 	}
 	if err := encoder.Close(); err != nil {
-		return nil, fmt.Errorf("render %T: %w", result, err)
+		return nil, internal(fmt.Errorf("render %T: %w", result, err))
 	}
 	inner := bytes.TrimPrefix(out.Bytes(), []byte("<"+outer+">"))
 	return bytes.TrimSuffix(inner, []byte("</"+outer+">")), nil

@@ -97,12 +97,12 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Form = form // for effects
 	call := front.Call{Op: request.Op, Group: service.group}
 	c.gate.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		result, err := c.run(r, body, service, request)
+		inner, err := c.run(r, body, service, request)
 		if err != nil {
 			service.renderError(w, err)
 			return
 		}
-		service.render(w, form.Get("Action"), result)
+		service.render(w, form.Get("Action"), inner)
 	}))
 }
 
@@ -126,8 +126,9 @@ func (c *Cloud) find(version string) *api {
 	return nil
 }
 
-// run checks who calls and how often, and does the work.
-func (c *Cloud) run(r *http.Request, body []byte, service *api, request Request) (any, error) {
+// run checks who calls and how often, and does the work. It returns the encoded
+// result, which nothing that happens later can change.
+func (c *Cloud) run(r *http.Request, body []byte, service *api, request Request) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now++
@@ -153,5 +154,9 @@ func (c *Cloud) run(r *http.Request, body []byte, service *api, request Request)
 	if dry, err := p.bool("DryRun"); err != nil || (dry != nil && *dry) {
 		return nil, errors.Join(err, fail("DryRunOperation", "Request would have succeeded, but DryRun flag is set."))
 	}
-	return do(p)
+	result, err := do(p)
+	if err != nil {
+		return nil, err
+	}
+	return fields(result)
 }
