@@ -18,6 +18,10 @@ import (
 // binaryPath is where make puts the binary of these tests.
 const binaryPath = "bin/e2e/" + ccm.Name
 
+// raceOptions has a race show in the log alone, and the process end at once: by
+// default it waits for a second, in which other goroutines may race.
+const raceOptions = "GORACE=exitcode=0 atexit_sleep_ms=0"
+
 // alarms must not appear in any log: a right that is missing, a data race, a
 // crash.
 var alarms = regexp.MustCompile(`(?i:forbidden)|WARNING: DATA RACE|^panic:|^fatal error:`)
@@ -78,7 +82,7 @@ func (c *cluster) launch(t *testing.T, name, cloudConfig string, args ...string)
 	}
 	process, err := ccm.Start(ccm.Options{
 		Binary: binary, Dir: t.TempDir(), Name: name, Kubeconfig: c.kubeconfig, CloudConfig: cloudConfig,
-		Env:  append([]string{"GORACE=exitcode=0"}, c.environment...), // a race shows in the log
+		Env:  append([]string{raceOptions}, c.environment...),
 		Args: append([]string{"--v=2", "--node-monitor-period=500ms"}, args...),
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -33,11 +34,15 @@ func TestMain(m *testing.M) {
 	id, secret := new(sim.Cloud).AccessKey()
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_CA_BUNDLE": "",
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}
+	}
+	// Encoding requests and responses makes much garbage; memory is cheaper here.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
 	}
 	os.Exit(m.Run())
 }

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	id, secret := new(sim.Cloud).AccessKey()
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_CA_BUNDLE": "",
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
