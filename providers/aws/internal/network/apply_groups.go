@@ -141,9 +141,9 @@ func modifyGroupAttributes(group named, values map[string]string) change.Step {
 }
 
 // How long a deleted load balancer may hold its target groups, and how often to
-// try again.
+// try again. The time must not end just when another try is due.
 const (
-	patience      = 10 * time.Second
+	patience      = 9 * time.Second
 	askWhileInUse = 2 * time.Second
 )
 

@@ -52,7 +52,7 @@ func TestDeletingWhatIsInUse(t *testing.T) {
 		"free":     {reason: "§13", refusals: 0, calls: 1},
 		"draining": {reason: "§13: soon free", refusals: 2, calls: 3, waits: 4 * time.Second},
 		"released": {reason: "AWS takes some seconds to release it", refusals: 3, calls: 4, waits: 6 * time.Second},
-		"held":     {reason: "the worker is given back, and the next run goes on", refusals: 99, calls: 5, waits: 10 * time.Second, conflict: true},
+		"held":     {reason: "the worker is given back, and the next run goes on", refusals: 99, calls: 5, waits: 9 * time.Second, conflict: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
