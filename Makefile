@@ -20,6 +20,8 @@ CHECK := -race
 EXHAUSTIVE := env CGO_ENABLED=0 go test -C providers/aws -trimpath -timeout 30m -run '^TestCrash|^TestCostOf(Many|500)'
 
 export KEEP
+# By default each process with the race detector sleeps for a second at its end.
+export GORACE ?= atexit_sleep_ms=0
 
 .PHONY: help build test e2e lint generate verify demo bench image tools clean FORCE
 
