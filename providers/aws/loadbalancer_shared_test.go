@@ -106,6 +106,7 @@ func TestRuleIsKeptForAServiceThatIsBeingCreated(t *testing.T) {
 				first, second := two(options...)
 				b.ensure(first)
 				searches := b.calls(func() { b.remove(first) })[test.search]
+				b.lb = b.controller() // which has not read anything yet, as before
 				b.ensure(first)
 
 				hold := front.NewHold()
@@ -152,7 +153,9 @@ func TestNodeRulesDoNotWaitForSearches(t *testing.T) {
 	b.ensure(first)
 	b.ensure(second)
 	searches := b.calls(func() { b.remove(first) })["elb.DescribeLoadBalancers"]
+	b.lb = b.controller() // which has not read anything yet, as before
 	b.ensure(first)
+	b.ensure(second)
 	hold := front.NewHold()
 	b.Gate().Reset()
 	b.Gate().Break("elb.DescribeLoadBalancers", front.Nth(searches), hold.Before)
