@@ -65,7 +65,7 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 	d.Nodes.Lost = l.lost.of(t.request.Name, o.Groups)
 	withheld := d.withhold(t, o)
 	l.needs.Put(d.Nodes, d.Incomplete == nil && !d.Nodes.AddOnly)
-	steps, err := diff(t, o, d, l.nodeSync(t, o))
+	steps, err := diff(t, o, d, l.meetNeeds(t, o))
 	if err != nil {
 		return "", err
 	}

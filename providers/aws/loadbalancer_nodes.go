@@ -72,6 +72,19 @@ func (l *loadBalancer) nodeSync(t task, o *observed) syncNodes {
 	}
 }
 
+// meetNeeds is nodeSync for a load balancer that stays. Once it comes to rules to
+// remove, it has all that it needs: other Services that give up the same security
+// group need not know which of them is the last to detach it.
+func (l *loadBalancer) meetNeeds(t task, o *observed) syncNodes {
+	sync := l.nodeSync(t, o)
+	return func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error {
+		if !needs.AddOnly {
+			l.needs.Met(t.request.Name)
+		}
+		return sync(ctx, env, needs)
+	}
+}
+
 // nodeWrite is what the rules of the nodes are written with.
 type nodeWrite struct {
 	needs securitygroup.Needs

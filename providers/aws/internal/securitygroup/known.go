@@ -19,11 +19,11 @@ type KnownNeeds struct {
 }
 
 // knownNeed is what one load balancer needs. Complete is false if there may be
-// more groups.
+// more groups, met if it has all of it.
 type knownNeed struct {
-	groups   []string
-	rules    Rules
-	complete bool
+	groups        []string
+	rules         Rules
+	complete, met bool
 }
 
 // Put stores what a load balancer needs. A primary group that has no ID yet is
@@ -40,6 +40,18 @@ func (k *KnownNeeds) Put(n Needs, complete bool) {
 		k.all = map[string]knownNeed{}
 	}
 	k.all[n.LoadBalancer] = need
+}
+
+// Met stores that a load balancer has all that it needs, and so does not depend on
+// any other rule. Those of security groups that it is about to lose are removed on
+// behalf of the last load balancer that has them.
+func (k *KnownNeeds) Met(loadBalancer string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if need, known := k.all[loadBalancer]; known {
+		need.met = true
+		k.all[loadBalancer] = need
+	}
 }
 
 // Forget drops a load balancer that needs nothing any more.
@@ -75,6 +87,19 @@ func (k *KnownNeeds) userOf(rule Rule, group, except string) (user, description 
 		}
 	}
 	return user, description
+}
+
+// without reports whether it is known that a load balancer does not need a rule,
+// whatever AWS shows.
+func (k *KnownNeeds) without(rule Rule, loadBalancer string) bool {
+	if k == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	need := k.all[loadBalancer]
+	_, needed := need.rules[rule]
+	return need.met && need.complete && !needed
 }
 
 // inGroup reports whether a load balancer has nodes in a group, and whether that is

@@ -55,6 +55,9 @@ func (u RuleUsers) of(rule Rule, group string) (user, description string) {
 		return user, description
 	}
 	for _, name := range candidates {
+		if u.known.without(rule, name) {
+			continue
+		}
 		in, known := u.known.inGroup(name, group)
 		switch {
 		case in:
