@@ -26,8 +26,7 @@ type Delays struct {
 }
 
 // TypicalDelays returns delays as they are common on AWS, which documents that
-// there are such delays, and hardly how long they are. That reads lag behind the
-// writes of rules is rare, and not among them:
+// there are such delays, and hardly how long they are:
 //
 //   - A network load balancer is provisioning at first, and the registration of
 //     a target takes a few minutes:
@@ -36,17 +35,18 @@ type Delays struct {
 //   - The network interfaces of a deleted load balancer go minutes later, and
 //     until then its security groups have a dependent object:
 //     https://github.com/hashicorp/terraform-provider-aws/issues/40
-//   - What EC2 has created is not known everywhere at once:
+//   - What EC2 has created or changed is not known everywhere at once:
 //     https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
 //   - A target group is in use for some time after its load balancer is gone:
 //     https://github.com/ansible/ansible/issues/49291
 func TypicalDelays() Delays {
 	return Delays{
-		Provisioning:      2 * time.Minute,
-		Registration:      time.Minute,
-		NetworkInterfaces: 3 * time.Minute,
-		SecurityGroups:    3 * time.Second,
-		TargetGroups:      5 * time.Second,
+		Provisioning:       2 * time.Minute,
+		Registration:       time.Minute,
+		NetworkInterfaces:  3 * time.Minute,
+		SecurityGroups:     3 * time.Second,
+		SecurityGroupRules: 5 * time.Second,
+		TargetGroups:       5 * time.Second,
 	}
 }
 
