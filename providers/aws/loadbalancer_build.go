@@ -126,11 +126,19 @@ func (d *desired) buildNetwork(t task, o *observed, f request.Facts) error {
 		}
 	}
 	d.Nodes.Rules = securitygroup.ForNetworkNodes(traffic)
+	if o.Network != nil && o.Network.AttributesDenied {
+		d.Warnings = append(d.Warnings, network.WithoutAttributes(t.request))
+		traffic.HidesClients = true
+		d.Nodes.Optional = securitygroup.ForNetworkNodes(traffic)
+	}
 	return nil
 }
 
 // hidesClients reports whether packets come to nodes from the load balancer, not
-// from its clients. Without the annotation target groups keep what they have.
+// from its clients. Without the annotation target groups keep what they have. If
+// that is not known, it is taken for the default for instances, which is that they
+// see their clients:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
 func hidesClients(r *request.Request, m *network.Model, o *observed) bool {
 	if preserve, annotated := r.TargetGroupAttributes[request.PreserveClientIP]; annotated || o.Network == nil {
 		return preserve == "false"

@@ -93,6 +93,7 @@ func (t task) query(brief bool) network.Query {
 	return network.Query{
 		Name: t.request.Name, Service: t.request.Service, Cluster: t.config.Cluster, VPC: t.config.VPC,
 		Attributes: attributesMatter(t.request, t.config), Brief: brief,
+		AttributesOptional: len(t.request.TargetGroupAttributes) == 0,
 	}
 }
 

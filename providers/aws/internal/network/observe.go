@@ -26,6 +26,9 @@ type Query struct {
 	// Attributes has the attributes of target groups read too, which mostly do
 	// not matter.
 	Attributes bool
+	// AttributesOptional has attributes of target groups left out that may not be
+	// read.
+	AttributesOptional bool
 	// Brief leaves out whatever deleting does not need: listeners, attributes
 	// and targets.
 	Brief bool
@@ -61,15 +64,11 @@ func Observe(ctx context.Context, api *snapshot.Snapshot, q Query) (*Observed, e
 	if groups, err = reader.readTags(ctx, balancer, groups); err != nil {
 		return nil, err
 	}
-	if !q.Brief {
-		if groups, err = reader.contents(ctx, groups); err != nil {
-			return nil, err
-		}
+	o := &Observed{Name: q.Name, Service: q.Service, Cluster: q.Cluster, LoadBalancer: balancer, TargetGroups: groups}
+	if q.Brief {
+		return o, nil
 	}
-	return &Observed{
-		Name: q.Name, Service: q.Service, Cluster: q.Cluster,
-		LoadBalancer: balancer, TargetGroups: groups,
-	}, nil
+	return o, reader.contents(ctx, o)
 }
 
 // Identify reads the load balancer of a name with its tags, and nothing of

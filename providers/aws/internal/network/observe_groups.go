@@ -75,27 +75,34 @@ func toGroup(in elbv2types.TargetGroup) GroupState {
 
 // contents reads what is in the target groups. One that is gone meanwhile, and
 // that no listener uses, is left out.
-func (r reader) contents(ctx context.Context, groups []GroupState) ([]GroupState, error) {
-	kept := groups[:0]
+func (r reader) contents(ctx context.Context, o *Observed) error {
+	groups := o.TargetGroups
+	o.TargetGroups = groups[:0]
 	for _, group := range groups {
-		err := r.content(ctx, &group)
+		err := r.content(ctx, o, &group)
 		if errors.Is(err, apierr.ErrNotFound) && !group.Attached {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		kept = append(kept, group)
+		o.TargetGroups = append(o.TargetGroups, group)
 	}
-	return kept, nil
+	return nil
 }
 
-func (r reader) content(ctx context.Context, group *GroupState) error {
+// content reads the targets of a group, and its attributes if they matter. Those
+// that may not be read are not tried for the next group.
+func (r reader) content(ctx context.Context, o *Observed, group *GroupState) error {
 	var err error
-	if group.Targets, err = ObserveTargets(ctx, r.api, *group); err != nil || !r.query.Attributes {
+	if group.Targets, err = ObserveTargets(ctx, r.api, *group); err != nil || !r.query.Attributes || o.AttributesDenied {
 		return err
 	}
 	group.Attributes, err = r.api.TargetGroupAttributes(ctx, group.ARN)
+	if r.query.AttributesOptional && errors.Is(err, apierr.ErrDenied) {
+		o.AttributesDenied = true
+		return nil
+	}
 	return err
 }
 

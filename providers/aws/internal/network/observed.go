@@ -22,6 +22,9 @@ type Observed struct {
 	LoadBalancer *LoadBalancer
 	// TargetGroups are those of the Service, by name, used or not.
 	TargetGroups []GroupState
+	// AttributesDenied is set if the attributes of target groups matter and may not
+	// be read.
+	AttributesDenied bool
 }
 
 // LoadBalancer is a load balancer as AWS describes it. Whatever AWS did not say

@@ -93,3 +93,14 @@ func parts(mappings []Mapping, part func(Mapping) string) []string {
 	}
 	return plan.Sorted(values)
 }
+
+// PermissionMissing is the reason of the warning about a permission without which
+// the state of a load balancer is not known.
+const PermissionMissing service.Reason = "PermissionMissing"
+
+// WithoutAttributes warns that the attributes of target groups may not be read.
+func WithoutAttributes(r *request.Request) service.Warning {
+	return service.Warn(PermissionMissing,
+		"Load balancer %s is taken to preserve client IP addresses, which is not known: "+
+			"allow elasticloadbalancing:DescribeTargetGroupAttributes", r.Name)
+}

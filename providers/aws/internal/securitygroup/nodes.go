@@ -40,6 +40,9 @@ type Needs struct {
 	Groups []string
 	// Rules are what each of those is to have, for a network load balancer.
 	Rules Rules
+	// Optional are rules of its own that it may need: they are not added, and not
+	// removed where they exist.
+	Optional Rules
 	// Primary is the first group of a classic load balancer, which every node is
 	// to let in.
 	Primary plan.Ref

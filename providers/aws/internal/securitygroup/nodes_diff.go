@@ -33,12 +33,12 @@ type nodeGroup struct {
 func DiffNodes(n Needs, groups Groups, id cluster.ID) NodeDiff {
 	diff := NodeDiff{needs: n}
 	for _, group := range groups.Sorted() {
-		wanted := Rules{}
+		wanted, optional := Rules{}, Rules{}
 		if slices.Contains(n.Groups, group.ID) {
-			wanted = n.wanted()
+			wanted, optional = n.wanted(), n.Optional
 		}
 		own := n.own(group, id)
-		stale, renamed := own.without(wanted), Rules{}
+		stale, renamed := own.without(wanted).without(optional), Rules{}
 		for rule, description := range wanted {
 			if before, ok := own[rule]; ok && before != description {
 				renamed[rule] = description
