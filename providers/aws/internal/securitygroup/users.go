@@ -2,6 +2,7 @@ package securitygroup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -96,10 +97,21 @@ func (u Users) Find(ctx context.Context, rules []Rule) (RuleUsers, error) {
 	if err := u.findClassic(ctx, classic, found.candidates); err != nil {
 		return RuleUsers{}, err
 	}
-	if err := u.findNetwork(ctx, network, found.candidates); err != nil {
+	if err := twice(func() error { return u.findNetwork(ctx, network, found.candidates) }, u.Network.Refresh); err != nil {
 		return RuleUsers{}, err
 	}
 	return found, nil
+}
+
+// twice repeats a search whose reads contradict each other, after what is shared was
+// dropped: a load balancer may have been deleted since it was read.
+func twice(find func() error, refresh func()) error {
+	err := find()
+	if _, contradiction := errors.AsType[*changingError](err); !contradiction {
+		return err
+	}
+	refresh()
+	return find()
 }
 
 // widestSubnet is how many bits the prefix of a subnet has at least:
@@ -118,10 +130,15 @@ func (u Users) other(name string) bool {
 	return serviceName.MatchString(name) && name != u.LoadBalancer && !u.Deleting(name)
 }
 
-// changing returns the error about a load balancer of which reads contradict each
-// other: it was created or deleted a moment ago. Nothing may be concluded from that;
-// a later run finds out.
-func changing(name string) error {
-	return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
-		"it cannot be told now what load balancer %s needs, which was created or deleted a moment ago", name))
+// changingError is about a load balancer of which reads contradict each other: it
+// was created or deleted a moment ago. Nothing may be concluded from that; a later
+// run finds out. It is also apierr.ErrConflict.
+type changingError struct{ name string }
+
+// Error implements error.
+func (e *changingError) Error() string {
+	return fmt.Sprintf("it cannot be told now what load balancer %s needs, which was created or deleted a moment ago", e.name)
 }
+
+// Is makes errors.Is report a conflict.
+func (*changingError) Is(target error) bool { return target == apierr.ErrConflict }

@@ -50,9 +50,11 @@ func (u Users) findClassic(ctx context.Context, rules []Rule, found map[Rule][]s
 }
 
 // classicMembers returns those of the load balancers that are for the cluster,
-// all of them if tags may not be read.
+// all of them if tags may not be read. It is an error if one exists whose tags
+// AWS does not find, unless it is known what it needs.
 func (u Users) classicMembers(ctx context.Context, names []string) ([]string, error) {
 	var members []string
+	found := sets.New[string]()
 	err := inHalves(names, func(some []string) error {
 		out, err := u.Classic.DescribeTags(ctx, &elb.DescribeTagsInput{LoadBalancerNames: some})
 		if err != nil {
@@ -60,6 +62,7 @@ func (u Users) classicMembers(ctx context.Context, names []string) ([]string, er
 		}
 		for i := range out.TagDescriptions {
 			seen := &out.TagDescriptions[i]
+			found.Insert(aws.ToString(seen.LoadBalancerName))
 			if u.Cluster.Member(awstype.FromELBTags(seen.Tags)) {
 				members = append(members, aws.ToString(seen.LoadBalancerName))
 			}
@@ -72,8 +75,32 @@ func (u Users) classicMembers(ctx context.Context, names []string) ([]string, er
 	if err != nil {
 		return nil, fmt.Errorf("describe the tags of classic load balancers that share a security group: %w", err)
 	}
+	for _, name := range names {
+		switch {
+		case found.Has(name):
+		case u.Known.has(name):
+			members = append(members, name)
+		default:
+			if err := u.deletedClassic(ctx, name); err != nil {
+				return nil, err
+			}
+		}
+	}
 	slices.Sort(members)
 	return members, nil
+}
+
+// deletedClassic returns an error unless a load balancer does not exist any more.
+func (u Users) deletedClassic(ctx context.Context, name string) error {
+	_, err := u.Classic.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{LoadBalancerNames: []string{name}})
+	switch {
+	case errors.Is(err, apierr.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("describe classic load balancer %s: %w", name, err)
+	default:
+		return &changingError{name}
+	}
 }
 
 // inHalves calls query with a page of names at a time, and with half of them if

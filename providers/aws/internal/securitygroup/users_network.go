@@ -113,7 +113,7 @@ func (u Users) place(ctx context.Context, probers []*prober) error {
 				subnets[p.name] = append(subnets[p.name], aws.ToString(zone.SubnetId))
 			}
 		case !u.Known.has(p.name):
-			return changing(p.name)
+			return &changingError{p.name}
 		}
 		all.Insert(subnets[p.name]...)
 	}
@@ -135,7 +135,8 @@ func (u Users) place(ctx context.Context, probers []*prober) error {
 }
 
 // networkMembers returns those of the load balancers that are for the cluster,
-// all of them if tags may not be read.
+// all of them if tags may not be read. It is an error if one exists whose tags
+// AWS does not find, unless it is known what it needs.
 func (u Users) networkMembers(ctx context.Context, probers []*prober) ([]*prober, error) {
 	arns := make([]string, 0, len(probers))
 	for _, p := range probers {
@@ -148,8 +149,19 @@ func (u Users) networkMembers(ctx context.Context, probers []*prober) ([]*prober
 	if tags == nil {
 		return probers, nil
 	}
-	return slices.DeleteFunc(probers, func(p *prober) bool {
-		have, ok := tags[p.arn]
-		return !ok || !u.Cluster.Member(have)
-	}), nil
+	var members []*prober
+	for _, p := range probers {
+		have, found := tags[p.arn]
+		switch {
+		case !found && !u.Known.has(p.name):
+			if exists, err := u.Network.Exists(ctx, p.name); err != nil {
+				return nil, err
+			} else if exists {
+				return nil, &changingError{p.name}
+			}
+		case !found, u.Cluster.Member(have):
+			members = append(members, p)
+		}
+	}
+	return members, nil
 }

@@ -46,6 +46,13 @@ func (s *Snapshot) recent(name string, now time.Time) *types.LoadBalancer {
 	return one.found
 }
 
+// Exists reports whether there is a load balancer of a name, which is read for this
+// very call.
+func (s *Snapshot) Exists(ctx context.Context, name string) (bool, error) {
+	found, err := s.describeOne(ctx, name)
+	return found != nil, err
+}
+
 // describeOne reads a load balancer by name, nil if there is none.
 func (s *Snapshot) describeOne(ctx context.Context, name string) (*types.LoadBalancer, error) {
 	out, err := s.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{name}})

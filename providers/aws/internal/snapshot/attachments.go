@@ -10,12 +10,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
+// propagation is how long lists may show a load balancer that was deleted.
+const propagation = time.Minute
+
 // attachments is what own writes and reads tell about which load balancers use
 // which target groups. The zero value is empty.
 type attachments struct {
 	mu sync.Mutex
 	// made has the time at which a listener was made to forward to a target group,
-	// ended that at which a load balancer was deleted, by ARN, since the last list.
+	// by ARN, since the last list; ended that at which a load balancer was deleted,
+	// by ARN, until no list shows it any more.
 	made  map[attachment]time.Time
 	ended map[string]time.Time
 	// users are the names of the load balancers that were last known to use a target
@@ -94,7 +98,7 @@ func (a *attachments) settle(start time.Time, list groupList) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	maps.DeleteFunc(a.made, func(_ attachment, at time.Time) bool { return at.Before(start) })
-	maps.DeleteFunc(a.ended, func(_ string, at time.Time) bool { return at.Before(start) })
+	maps.DeleteFunc(a.ended, func(_ string, at time.Time) bool { return start.Sub(at) >= propagation })
 	recent := map[string]bool{}
 	for one := range a.made {
 		recent[one.group] = true

@@ -30,6 +30,10 @@ func (s *Snapshot) grow(keys ...string) {
 	s.grown = time.Now()
 }
 
+// Refresh has the lists of load balancers and target groups read again when they
+// are needed next: they contradict each other.
+func (s *Snapshot) Refresh() { s.grow() }
+
 // CreateLoadBalancer implements client.NetworkWrites.
 func (s *Snapshot) CreateLoadBalancer(
 	ctx context.Context, in *elbv2.CreateLoadBalancerInput, options ...func(*elbv2.Options),

@@ -1,13 +1,17 @@
 package snapshot
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
 // TestOwnWritesAreSeen writes after everything was read, listed and alone, and
@@ -144,5 +148,35 @@ func TestOwnAttachmentsAreSeenInAnOldList(t *testing.T) {
 		same(f, "no error", nil, err)
 		must[[]types.TargetGroup](f)(f.TargetGroupsNamed(ctx, "k8s-", true))
 		same(f, "the last user of what is deleted", []string{"", name(1)}, []string{f.LastUser(one), f.LastUser(two)})
+	})
+}
+
+// A list that was read after a load balancer was deleted may still show it.
+func TestOwnDeletionIsSeenInALaggingList(t *testing.T) {
+	t.Parallel()
+	run(t, func(f *fixture) {
+		ctx := f.t.Context()
+		arn, group := f.addBalancer(f.Snapshot, name(1), nil), f.addGroup(f.Snapshot, "one")
+		f.addListener(f.Snapshot, arn, group, 80)
+		var earlier *httptest.ResponseRecorder
+		f.cloud.Gate().Break("elbv2.DescribeTargetGroups", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+			if earlier == nil {
+				earlier = httptest.NewRecorder()
+				apply.ServeHTTP(earlier, r)
+			}
+			front.Replay(w, earlier)
+		})
+		users := func() (all []string) {
+			for _, group := range must[[]types.TargetGroup](f)(f.TargetGroups(ctx)) {
+				all = append(all, group.LoadBalancerArns...)
+			}
+			return all
+		}
+		same(f, "before", []string{arn}, users())
+		_, err := f.DeleteLoadBalancer(ctx, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &arn})
+		same(f, "no error", nil, err)
+		time.Sleep(time.Second)
+		f.Refresh()
+		same(f, "listed again", nil, users())
 	})
 }
