@@ -33,7 +33,7 @@ func newTurn(timeout time.Duration) *turn {
 // caller. If ctx ends before, fetch may still run.
 func (t *turn) do(ctx context.Context, fetch func(context.Context) error) error {
 	for {
-		call, own := t.join(fetch)
+		call, own := t.join(fetch) //nolint:contextcheck // the call has a context of its own, since several callers wait for it
 		_, err := call.Wait(ctx)
 		switch {
 		case ctx.Err() != nil && err != nil:
