@@ -65,7 +65,7 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 	d.Nodes.Lost = l.lost.of(t.request.Name, o.Groups)
 	withheld := d.withhold(t, o)
 	l.needs.Put(d.Nodes, d.Incomplete == nil && !d.Nodes.AddOnly)
-	steps, err := diff(t, o, d, l.meetNeeds(t, o))
+	steps, targetGroups, err := diff(t, o, d, l.meetNeeds(t, o))
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +79,7 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 	warnings = slices.Concat(warnings, d.Warnings, env.Warnings())
 	l.reporter.Report(t.service, warnings)
 	if err == nil && !withheld && env.Complete() {
-		l.synced.put(t, o, d, env)
+		l.synced.put(t, o, d, targetGroups, env)
 	}
 	if errors.Is(err, securitygroup.ErrInUse) {
 		err = api.NewRetryError(err.Error(), retryLater)

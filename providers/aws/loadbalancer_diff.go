@@ -20,36 +20,38 @@ const syncsNodes = "SyncNodeSecurityGroups"
 type syncNodes func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error
 
 // diff returns the plan that turns the observed load balancer of a Service into
-// the desired one. It is pure. In this order: what lets packets in, on both sides of
-// a load balancer that exists; the load balancer; what lets packets in to a new one;
-// and then what nothing needs any more.
-func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, error) {
+// the desired one, and the target groups that its listeners forward to afterwards.
+// It is pure. In this order: what lets packets in, on both sides of a load balancer
+// that exists; the load balancer; what lets packets in to a new one; and then what
+// nothing needs any more.
+func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, []network.TargetGroupRef, error) {
 	own, err := securitygroup.Diff(d.Managed, t.config.VPC, t.config.Cluster)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	balancer, targetGroups := diffBalancer(o, d)
 	nodes := nodeSteps(t, o, d.Nodes, sync)
 	steps := own.Additions()
 	if o.has(t.request.Kind) && d.Nodes.Known() {
-		steps = slices.Concat(steps, nodes.Additions(), diffBalancer(o, d))
+		steps = slices.Concat(steps, nodes.Additions(), balancer)
 	} else {
-		steps = slices.Concat(steps, diffBalancer(o, d), nodes.Additions())
+		steps = slices.Concat(steps, balancer, nodes.Additions())
 	}
 	steps = slices.Concat(steps, own.Removals(), nodes.Removals())
 	if len(d.Detaching) > 0 && !d.Nodes.AddOnly {
 		steps = append(steps, classic.DetachSecurityGroups(d.Classic, d.Detaching))
 	}
-	return append(steps, securitygroup.Delete(d.Surplus, t.request.Service, t.deletedAt())...), nil
+	return append(steps, securitygroup.Delete(d.Surplus, t.request.Service, t.deletedAt())...), targetGroups, nil
 }
 
 // diffBalancer returns the part of the plan that is about the load balancer itself.
-func diffBalancer(o *observed, d *desired) change.Plan {
+func diffBalancer(o *observed, d *desired) (change.Plan, []network.TargetGroupRef) {
 	if d.Network != nil {
 		return network.Diff(d.Network, o.Network)
 	}
 	model := *d.Classic
 	model.SecurityGroups = append(slices.Clip(model.SecurityGroups), d.Detaching...)
-	return classic.Diff(&model, o.Classic)
+	return classic.Diff(&model, o.Classic), nil
 }
 
 // diffDeletion returns the plan that deletes all that was created for a Service.
@@ -66,7 +68,7 @@ func diffDeletion(t task, o *observed, d *desired, sync, afterwards syncNodes) c
 	if o.hasNetwork() {
 		balancer := *o.Network
 		balancer.TargetGroups = nil
-		steps = append(steps, network.Diff(nil, &balancer)...)
+		steps = append(steps, network.DiffDeletion(&balancer)...)
 	}
 	steps = append(steps, nodeSteps(t, o, d.Nodes, afterwards)...)
 	if o.Network != nil {
@@ -77,7 +79,7 @@ func diffDeletion(t task, o *observed, d *desired, sync, afterwards syncNodes) c
 				groups.TargetGroups = append(groups.TargetGroups, group)
 			}
 		}
-		steps = append(steps, network.Diff(nil, &groups)...)
+		steps = append(steps, network.DiffDeletion(&groups)...)
 	}
 	return append(steps, securitygroup.Delete(d.Surplus, t.request.Service, t.deletedAt())...)
 }

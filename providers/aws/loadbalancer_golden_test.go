@@ -134,7 +134,7 @@ func (s *scene) ensure(out *strings.Builder, svc *v1.Service, all, members secur
 	if err != nil {
 		return err
 	}
-	steps, err := diff(t, o, d, nil)
+	steps, _, err := diff(t, o, d, nil)
 	if err != nil {
 		return err
 	}

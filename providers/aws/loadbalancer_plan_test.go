@@ -56,7 +56,8 @@ func planFor(svc *v1.Service, o *observed) (change.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return diff(t, o, d, nil)
+	steps, _, err := diff(t, o, d, nil)
+	return steps, err
 }
 
 func existingClassic(tags map[string]string) *classic.LoadBalancer {

@@ -38,8 +38,9 @@ type syncedState struct {
 	warnings []service.Warning
 }
 
-// put keeps the state of a load balancer after its plan was applied.
-func (s *synced) put(t task, o *observed, d *desired, env *change.Env) {
+// put keeps the state of a load balancer after its plan was applied. Target groups
+// are those that its listeners forward to.
+func (s *synced) put(t task, o *observed, d *desired, targetGroups []network.TargetGroupRef, env *change.Env) {
 	state := &syncedState{
 		request:    t.request,
 		nodes:      t.nodes,
@@ -47,10 +48,8 @@ func (s *synced) put(t task, o *observed, d *desired, env *change.Env) {
 		nodeGroups: d.Nodes.Groups,
 		members:    o.members(),
 		instances:  d.instances(),
+		groups:     network.Resolve(targetGroups, &env.IDs),
 		refused:    refused{}.add(env.Refusals()),
-	}
-	if d.Network != nil {
-		state.groups = network.Routed(d.Network, o.Network, &env.IDs)
 	}
 	for _, warning := range d.Warnings {
 		if warning.Reason != request.NodeSkipped {

@@ -34,7 +34,7 @@ func TestAdditionsTakeNothingAway(t *testing.T) {
 	after.Annotations[string(request.AnnotationSSLCert)] = "arn:aws:acm:us-west-2:123456789012:certificate/0a1b2c3d"
 	after.Annotations[string(request.AnnotationSSLPorts)] = "80"
 	model, _ := b.model(after)
-	steps := Diff(model, before)
+	steps := planFor(model, before)
 	b.Gate().Reset()
 	if err := steps.Additions().Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err != nil {
 		t.Fatalf("the additions of\n%s: %v", steps, err)

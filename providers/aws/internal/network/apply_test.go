@@ -94,7 +94,7 @@ func TestGone(t *testing.T) {
 	b := newBed(t, sim.Options{})
 	b.ensure(web())
 	seen := b.observe(web())
-	steps := Diff(nil, seen)
+	steps := DiffDeletion(seen)
 	for _, listener := range seen.LoadBalancer.Listeners {
 		steps = append(change.Plan{deleteListener(lbName, listener)}, steps...)
 	}

@@ -203,7 +203,7 @@ func (b *bed) tryEnsure(svc *v1.Service) (*change.Env, error) {
 		return env, err
 	}
 	model, _ := b.model(svc)
-	return env, Diff(model, seen).Apply(b.t.Context(), env, nil)
+	return env, planFor(model, seen).Apply(b.t.Context(), env, nil)
 }
 
 func (b *bed) ensure(svc *v1.Service) *change.Env {
@@ -223,7 +223,7 @@ func (b *bed) tryRemove(svc *v1.Service) error {
 	if err != nil {
 		return err
 	}
-	return Diff(nil, seen).Apply(b.t.Context(), &change.Env{ELBV2: b.shared()}, nil)
+	return DiffDeletion(seen).Apply(b.t.Context(), &change.Env{ELBV2: b.shared()}, nil)
 }
 
 func (b *bed) remove(svc *v1.Service) {
@@ -233,11 +233,20 @@ func (b *bed) remove(svc *v1.Service) {
 	}
 }
 
+// planFor returns the plan for a model, which is nil if there is to be nothing.
+func planFor(m *Model, o *Observed) change.Plan {
+	if m == nil {
+		return DiffDeletion(o)
+	}
+	steps, _ := Diff(m, o)
+	return steps
+}
+
 // settled checks that nothing is left to do.
 func (b *bed) settled(svc *v1.Service) {
 	b.t.Helper()
 	model, _ := b.model(svc)
-	if steps := Diff(model, b.observe(svc)); len(steps) > 0 {
+	if steps := planFor(model, b.observe(svc)); len(steps) > 0 {
 		b.t.Errorf("there is more to do:\n%s", steps)
 	}
 }

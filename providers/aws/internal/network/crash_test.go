@@ -160,7 +160,7 @@ func TestHidden(t *testing.T) {
 			b.Gate().Mend()
 			b.SetConsistency(sim.Consistency{})
 			model, _ := b.model(web())
-			for try := 0; len(Diff(model, b.observe(web()))) > 0; try++ {
+			for try := 0; len(planFor(model, b.observe(web()))) > 0; try++ {
 				if _, err := b.tryEnsure(web()); try == 10 {
 					t.Fatalf("§11: after %d tries: error %v, state\n%s", try, err, b.Dump())
 				}

@@ -8,9 +8,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// Diff plans what turns the observed into the wanted load balancer. A nil Model
-// wants none. A load balancer with our name that is not ours is refused by the
-// first step, or by the last one if all that is wanted is to have none.
+// Diff plans what turns the observed into the wanted load balancer. A load balancer
+// with our name that is not ours is refused.
 //
 // In this order: the load balancer; then, port by port, the target group, its
 // targets and the listener; then the listeners that are not wanted; then the
@@ -19,12 +18,12 @@ import (
 // that moves to another target group comes after them.
 //
 // The steps of a port are isolated from those of the others.
-func Diff(m *Model, o *Observed) change.Plan {
-	if m == nil {
-		return deletion(o)
-	}
+//
+// It also returns the target groups that the listeners then forward to, in the
+// order of the model.
+func Diff(m *Model, o *Observed) (change.Plan, []TargetGroupRef) {
 	if err := o.Refusal(); err != nil {
-		return change.Plan{change.Refuse(err)}
+		return change.Plan{change.Refuse(err)}, nil
 	}
 	d := newDiffer(m, o)
 	d.balancer()
@@ -37,11 +36,12 @@ func Diff(m *Model, o *Observed) change.Plan {
 	d.attributes()
 	d.removeGroups()
 	d.tagBalancer()
-	return d.plan
+	return d.plan, d.targetGroups
 }
 
-// deletion plans to remove all that is ours.
-func deletion(o *Observed) change.Plan {
+// DiffDeletion plans to delete all that is ours. A load balancer with our name that
+// is not ours is refused by the last step.
+func DiffDeletion(o *Observed) change.Plan {
 	var steps change.Plan
 	refusal := o.Refusal()
 	if o.LoadBalancer != nil && refusal == nil {
@@ -73,6 +73,8 @@ type differ struct {
 	// new ones is to come yet.
 	stale []ListenerState
 	plan  change.Plan
+	// targetGroups are those that the listeners forward to.
+	targetGroups []TargetGroupRef
 }
 
 func newDiffer(m *Model, o *Observed) *differ {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
@@ -52,7 +53,7 @@ func TestPlans(t *testing.T) {
 			t.Parallel()
 			var seen Observed
 			load(t, filepath.Join("plan", name, "observed.yaml"), &seen)
-			golden(t, filepath.Join("plan", name, "plan.golden"), Diff(planned(t, name, c.change), &seen).String())
+			golden(t, filepath.Join("plan", name, "plan.golden"), planFor(planned(t, name, c.change), &seen).String())
 			if t.Failed() {
 				t.Log(c.reason)
 			}
@@ -194,5 +195,64 @@ func TestFixed(t *testing.T) {
 	}
 	if warnings := Fixed(nil, &Observed{}); warnings != nil {
 		t.Errorf("nothing wanted gives %v", warnings)
+	}
+}
+
+// The target groups of Diff are those that its steps leave the listeners with.
+func TestTargetGroupsOfListeners(t *testing.T) {
+	t.Parallel()
+	want := TargetGroup{Name: "k8s-a", Spare: "k8s-a-spare", Protocol: "TCP", Port: 30080}
+	group := func(name string, protocol elbv2types.ProtocolEnum) GroupState {
+		return GroupState{Name: name, ARN: "arn-" + name, Protocol: protocol, Port: 30080, Owned: true}
+	}
+	listener := func(protocol elbv2types.ProtocolEnum, group string) []ListenerState {
+		return []ListenerState{{ARN: "l-443", Port: 443, Protocol: protocol, TargetGroup: "arn-" + group}}
+	}
+	for name, test := range map[string]struct {
+		reason    string
+		listeners []ListenerState
+		groups    []GroupState
+		created   string // by the plan
+		want      []GroupState
+	}{
+		"created": {
+			reason: "there is none yet", created: "k8s-a",
+			want: []GroupState{{Name: "k8s-a", ARN: "arn-new", Port: 30080}},
+		},
+		"current": {
+			reason: "it is kept although another one has the name", listeners: listener("TLS", "old"),
+			groups: []GroupState{group("k8s-a", "TCP"), group("old", "TCP")},
+			want:   []GroupState{{Name: "old", ARN: "arn-old", Port: 30080}},
+		},
+		"current, another protocol of the listener": {
+			reason: "the protocol changes in place, the target group stays", listeners: listener("TCP", "old"),
+			groups: []GroupState{group("k8s-a", "TCP"), group("old", "TCP")},
+			want:   []GroupState{{Name: "old", ARN: "arn-old", Port: 30080}},
+		},
+		"spare": {
+			reason: "an interrupted run has created it", groups: []GroupState{group("k8s-a-spare", "TCP")},
+			want: []GroupState{{Name: "k8s-a-spare", ARN: "arn-k8s-a-spare", Port: 30080}},
+		},
+		"replaced": {
+			reason: "the current one cannot become as wanted", created: "k8s-a", listeners: listener("TLS", "old"),
+			groups: []GroupState{group("old", "TLS")},
+			want:   []GroupState{{Name: "k8s-a", ARN: "arn-new", Port: 30080}},
+		},
+		"not created": {reason: "what is not known is looked for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &Model{Name: lbName, Listeners: []Listener{{Port: 443, Protocol: "TLS", TargetGroup: want}}}
+			_, refs := Diff(m, &Observed{
+				Name: lbName, TargetGroups: test.groups, LoadBalancer: &LoadBalancer{ARN: "arn", Listeners: test.listeners},
+			})
+			var ids plan.IDs
+			if test.created != "" {
+				ids.Learn(targetGroupKey(test.created), "arn-new")
+			}
+			if diff := cmp.Diff(test.want, Resolve(refs, &ids)); diff != "" {
+				t.Errorf("%s: -want +got\n%s", test.reason, diff)
+			}
+		})
 	}
 }

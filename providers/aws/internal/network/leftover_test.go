@@ -98,7 +98,7 @@ func (b *bed) removeWith(api *snapshot.Snapshot, svc *v1.Service) error {
 		return err
 	}
 	env := &change.Env{ELBV2: api, Wait: change.Wait{Interval: 1, Limit: 1}}
-	return Diff(nil, seen).Apply(b.t.Context(), env, nil)
+	return DiffDeletion(seen).Apply(b.t.Context(), env, nil)
 }
 
 // The target groups of a Service that was deleted are no obstacle to one that is

@@ -24,6 +24,7 @@ type backend struct {
 func (d *differ) port(want Listener) {
 	seen, exists := d.current(want)
 	group := d.targetGroup(want)
+	d.targetGroups = append(d.targetGroups, TargetGroupRef{Name: group.name, Port: want.TargetGroup.Port, Ref: group.ref})
 	next := connected{Listener: want, balancer: d.self, group: group.named, needs: group.needs}
 	switch {
 	case !exists:

@@ -80,18 +80,18 @@ func TestStepsThatRemoveAreMarked(t *testing.T) {
 	b.groups = []plan.Ref{{ID: one}, {ID: two}}
 	model, _ := b.model(changedBefore())
 	before := b.observe(changedBefore())
-	run(b, Diff(model, before), false)
+	run(b, planFor(model, before), false)
 
 	b.groups = []plan.Ref{{ID: one}}
 	b.nodes = append(b.nodes[1:], b.seed.AddNodes(1)...)
 	model, _ = b.model(changedAfter())
-	run(b, Diff(model, b.observe(changedAfter())), false)
+	run(b, planFor(model, b.observe(changedAfter())), false)
 
 	other, _ := b.model(web(kubetest.LocalTraffic(32000), annotated(request.AnnotationAdditionalTags, "a=b"),
 		annotated(request.AnnotationSSLCert, certificate)))
 	b.group(other.Listeners[0].TargetGroup.Name, tagged(nil), nil)
-	run(b, Diff(other, before), true) // as if nothing existed
-	run(b, Diff(nil, b.observe(changedAfter())), false)
+	run(b, planFor(other, before), true) // as if nothing existed
+	run(b, DiffDeletion(b.observe(changedAfter())), false)
 
 	for _, kind := range stepKinds(t) {
 		if !covered[kind] {
@@ -110,7 +110,7 @@ func TestAdoptedLoadBalancerKeepsItsSecurityGroups(t *testing.T) {
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.groups = []plan.Ref{{ID: two}}
 	model, _ := b.model(svc)
-	steps := Diff(model, b.observe(svc))
+	steps := planFor(model, b.observe(svc))
 	b.groups = []plan.Ref{{ID: one}}
 	b.ensure(svc)
 	if err := steps.Additions().Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err == nil {

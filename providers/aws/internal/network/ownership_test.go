@@ -136,7 +136,7 @@ func TestAdopts(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, sim.Options{})
 			model, _ := b.model(web())
-			steps := Diff(model, b.observe(web()))
+			steps := planFor(model, b.observe(web()))
 			b.ensure(c.there)
 			if c.tags != nil {
 				b.retag(b.network().ARN, c.tags)

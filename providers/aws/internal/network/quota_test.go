@@ -109,7 +109,7 @@ func TestAdditionsMakeNoRoom(t *testing.T) {
 	b.SetQuotas(sim.Quotas{Listeners: 1})
 	model, _ := b.model(ports(8443))
 	env := &change.Env{ELBV2: b.shared()}
-	if err := Diff(model, b.observe(ports(8443))).Additions().Apply(t.Context(), env, nil); err == nil {
+	if err := planFor(model, b.observe(ports(8443))).Additions().Apply(t.Context(), env, nil); err == nil {
 		t.Error("there is no error")
 	}
 	if got := b.behind(443); len(got) != len(b.nodes) {

@@ -146,7 +146,7 @@ func TestListenerExistsInTheMeantime(t *testing.T) {
 	seen := b.observe(svc)
 	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
 	arn := b.listener(443).ARN
-	if err := Diff(model, seen).Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err != nil {
+	if err := planFor(model, seen).Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.listener(443); got.ARN != arn || got.Protocol != "TLS" {
@@ -190,7 +190,7 @@ func TestOneTargetGroupForEachListener(t *testing.T) {
 		}},
 		TargetGroups: []GroupState{{Name: "k8s-a", ARN: "arn-a", Protocol: "TCP", Port: 30080, Attached: true, Owned: true}},
 	}
-	steps := Diff(m, o).String()
+	steps := planFor(m, o).String()
 	if !strings.Contains(steps, "create target group k8s-b ") || !strings.Contains(steps, "modify listener 443/TCP of "+lbName+" to k8s-b") {
 		t.Errorf("both listeners stay with one target group:\n%s", steps)
 	}
@@ -237,7 +237,7 @@ func TestTargetsStayWhileRegisteringFails(t *testing.T) {
 	b.nodes = b.seed.AddNodes(3)
 	rule := b.Gate().Break("elbv2.RegisterTargets", front.Always(), sim.Denied())
 	model, _ := b.model(svc)
-	if err := Diff(model, b.observe(svc)).Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); !errors.Is(err, apierr.ErrDenied) {
+	if err := planFor(model, b.observe(svc)).Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("got %v", err)
 	}
 	if diff := cmp.Diff(served, b.TargetGroups()[0].Targets); diff != "" {
@@ -259,7 +259,7 @@ func TestRefusedSettingCostsItselfAlone(t *testing.T) {
 	b.Gate().Break("elbv2.ModifyLoadBalancerAttributes", front.Always(),
 		sim.Error(400, "InvalidConfigurationRequest", "Access Denied for bucket: logs"))
 	model, _ := b.model(svc)
-	steps := append(Diff(model, b.observe(svc)), change.Step{Kind: "After", Text: "after", Do: func(context.Context, *change.Env) error {
+	steps := append(planFor(model, b.observe(svc)), change.Step{Kind: "After", Text: "after", Do: func(context.Context, *change.Env) error {
 		b.nodes = nil
 		return nil
 	}})

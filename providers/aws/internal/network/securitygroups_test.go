@@ -79,7 +79,7 @@ func TestSecurityGroupMadeInTheRun(t *testing.T) {
 		model, _ := b.model(web())
 		env := &change.Env{ELBV2: b.shared()}
 		env.IDs.Learn(key, made)
-		if err := Diff(model, b.observe(web())).Apply(t.Context(), env, nil); err != nil {
+		if err := planFor(model, b.observe(web())).Apply(t.Context(), env, nil); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{made}, b.network().SecurityGroups); diff != "" {

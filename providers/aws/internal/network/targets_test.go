@@ -107,7 +107,7 @@ func TestRestingNode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if steps := Diff(model, b.observe(svc)); len(steps) != want || want > 0 && steps[0].Kind != "DeregisterTargets" {
+		if steps := planFor(model, b.observe(svc)); len(steps) != want || want > 0 && steps[0].Kind != "DeregisterTargets" {
 			t.Errorf("W12: a registered instance becomes %q, and the plan is %q, want %d steps", state, steps, want)
 		}
 	}

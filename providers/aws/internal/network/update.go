@@ -1,52 +1,32 @@
 package network
 
 import (
-	"slices"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// Routed returns the target groups that the listeners of a load balancer forward
-// to after the plan of Diff was applied, without their targets. It returns nil if
-// one of them is not known.
-func Routed(m *Model, o *Observed, ids *plan.IDs) []GroupState {
-	var groups []GroupState
-	for _, listener := range m.Listeners {
-		group := routed(listener, o, ids)
-		if group.ARN == "" {
-			return nil
-		}
-		groups = append(groups, group)
-	}
-	return groups
+// TargetGroupRef is the target group that a listener forwards to once a plan was
+// applied.
+type TargetGroupRef struct {
+	Name string
+	// Port is the node port.
+	Port int32
+	Ref  plan.Ref
 }
 
-// routed looks for the target group of a listener: one that was created, or the
-// one that the listener had, or one with its name.
-func routed(listener Listener, o *Observed, ids *plan.IDs) GroupState {
-	want := listener.TargetGroup
-	for _, name := range []string{want.Name, want.Spare} {
-		if arn, err := ids.Get(targetGroupKey(name)); err == nil {
-			return GroupState{Name: name, ARN: arn, Port: want.Port}
+// Resolve returns the target groups behind references, without their targets. It
+// returns nil if one of them is not known.
+func Resolve(refs []TargetGroupRef, ids *plan.IDs) []GroupState {
+	groups := make([]GroupState, 0, len(refs))
+	for _, ref := range refs {
+		arn, err := ids.Resolve(ref.Ref)
+		if err != nil {
+			return nil
 		}
+		groups = append(groups, GroupState{Name: ref.Name, ARN: arn, Port: ref.Port})
 	}
-	current := ""
-	if o.LoadBalancer != nil {
-		for _, seen := range o.LoadBalancer.Listeners {
-			if seen.Port == listener.Port && seen.Protocol == listener.Protocol {
-				current = seen.TargetGroup
-			}
-		}
-	}
-	i := slices.IndexFunc(o.TargetGroups, func(seen GroupState) bool {
-		return seen.Port == want.Port && (seen.ARN == current || current == "" && seen.Name == want.Name)
-	})
-	if i < 0 {
-		return GroupState{}
-	}
-	return GroupState{Name: o.TargetGroups[i].Name, ARN: o.TargetGroups[i].ARN, Port: want.Port}
+	return groups
 }
 
 // DiffTargets plans nothing but the targets of a target group of a load balancer.
