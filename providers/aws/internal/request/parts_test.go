@@ -299,12 +299,16 @@ var (
 func TestAnnotationsAreDocumented(t *testing.T) {
 	t.Parallel()
 
-	file, err := parser.ParseFile(token.NewFileSet(), "annotations.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
+	var declarations []ast.Decl
+	for _, name := range []string{"annotations.go", "annotations_traffic.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		declarations = append(declarations, file.Decls...)
 	}
 	count := 0
-	for _, decl := range file.Decls {
+	for _, decl := range declarations {
 		group, ok := decl.(*ast.GenDecl)
 		if !ok || group.Tok != token.CONST {
 			continue
