@@ -7,10 +7,8 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
@@ -18,31 +16,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
-
-// deleting are the load balancers that are being deleted. They need no rules any
-// more, though they still exist.
-type deleting struct {
-	mu    sync.Mutex
-	names sets.Set[string]
-}
-
-// add adds a name until the returned function is called.
-func (d *deleting) add(name string) (remove func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.names.Insert(name)
-	return func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.names.Delete(name)
-	}
-}
-
-func (d *deleting) has(name string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.names.Has(name)
-}
 
 // attempts is how often the users of rules are looked for, if other Services
 // change the rules meanwhile.
