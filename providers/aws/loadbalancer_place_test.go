@@ -128,10 +128,15 @@ func observedFully(t *rapid.T, task task) *observed {
 		Name: task.request.Name, Service: task.request.Service, Cluster: task.config.Cluster,
 		LoadBalancer: &network.LoadBalancer{ARN: "arn", Type: elbv2types.LoadBalancerTypeEnumNetwork, Tags: task.request.AllTags(task.config.Cluster)},
 	}}
+	preserved := []string{"true", "false"}
+	if model.Listeners[0].Transport() == "udp" {
+		// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
+		preserved = []string{"true"} // it cannot be disabled
+	}
 	for i := range model.Listeners {
 		full.Network.TargetGroups = append(full.Network.TargetGroups, network.GroupState{
 			Name:       model.Listeners[i].TargetGroup.Name,
-			Attributes: map[string]string{request.PreserveClientIP: rapid.SampledFrom([]string{"true", "false"}).Draw(t, "preserved")},
+			Attributes: map[string]string{request.PreserveClientIP: rapid.SampledFrom(preserved).Draw(t, "preserved")},
 		})
 	}
 	if !full.hasNetwork() {
