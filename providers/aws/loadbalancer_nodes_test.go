@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/cloud-provider/api"
@@ -195,6 +196,39 @@ func TestSharedHealthRuleOfOneThatIsNotListed(t *testing.T) {
 	b.lb = b.controller() // as after the age at which load balancers are listed again
 	b.remove(first)
 	b.admitted(apiName)
+	b.remove(second)
+	b.same(before)
+}
+
+// A load balancer that this process deletes while it looks for those that share a
+// health check port needs nothing any more: that is no reason to try again later.
+func TestSharedHealthRuleOfOneThatIsDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	before := b.Leaks()
+	first, second := two(nlb(), annotate(request.AnnotationHealthCheckPort, "10256"))
+	b.ensure(first)
+	b.ensure(second)
+	other, _ := b.Network(apiName)
+	var once sync.Once
+	b.Gate().Break("elbv2.DescribeLoadBalancers", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		if r.FormValue("Names.member.1") != "" {
+			apply.ServeHTTP(w, r)
+			return
+		}
+		once.Do(func() { // after the target groups were read, before the load balancers are
+			if _, err := b.lb.NLB.DeleteLoadBalancer(r.Context(), &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &other.ARN}); err != nil {
+				t.Error(err)
+			}
+			b.lb.needs.Forget(apiName)
+		})
+		apply.ServeHTTP(w, r)
+	})
+	b.remove(first)
+	b.Gate().Mend()
+	if balancer, exists := b.Network(apiName); exists {
+		t.Errorf("the test did not delete %v", balancer)
+	}
 	b.remove(second)
 	b.same(before)
 }
