@@ -58,6 +58,12 @@
 //     vCenter is refused.
 //   - The REST API goes down and up by itself ([VCenter.RESTDown]), has an idle
 //     timeout of its own, and refuses the 551st session of the account.
+//   - The REST API is served at /api and at /rest, or at one of them alone
+//     ([VCenter.SetRESTPaths]). The tag service refuses more than 360 operations a
+//     second.
+//   - Objects and tags without permission for the account are left out of views and
+//     of the answers of the tag service: see [VCenter.SetHidden] and
+//     [VCenter.SetTagHidden].
 //   - Several vCenters share nothing, except the directory of those in
 //     [Spec.Linked]. Managed object references repeat from one
 //     to the next, as they do in life; UUIDs do not.
@@ -70,7 +76,7 @@
 //     reconfigure work over SOAP too.
 //   - PartialUpdates is ignored: a change always carries the whole property that
 //     the filter names.
-//   - There are no privileges; use [Fault] with NoPermission.
+//   - There are no other privileges; use [Fault] with NoPermission.
 //   - Tokens of the security token service are not checked.
 //   - Of vCenter's managers only those for sessions, properties, views, searches,
 //     tasks, events, options and custom fields exist; of REST, sessions and tags.

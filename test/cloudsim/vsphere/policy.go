@@ -14,6 +14,8 @@ type policy struct {
 	earlyNull   time.Duration
 	idleLimit   time.Duration
 	unreadable  map[types.ManagedObjectReference]map[string]types.BaseMethodFault
+	hidden      map[types.ManagedObjectReference]bool
+	hiddenTags  map[string]bool // tags and categories by id
 }
 
 // wholeObject stands for an object as a whole in the place of a property.
@@ -86,4 +88,20 @@ func (v *VCenter) SetUnreadable(ref types.ManagedObjectReference, fault types.Ba
 		v.policy.unreadable[ref] = faults
 	}
 	v.feed.touch(false, ref)
+}
+
+// SetHidden makes a vCenter behave as if the account had no permission on the
+// object at an inventory path, which is not that of a VM: no view contains it and
+// the tag service does not list it, while other objects go on referring to it.
+// What is below is not hidden with it.
+// https://developer.broadcom.com/xapis/vsphere-web-services-api/8.0U3/vim.view.ContainerView.html
+func (v *VCenter) SetHidden(path string, hidden bool) error {
+	return v.atPath(path, func(obj types.ManagedObjectReference) error {
+		if v.policy.hidden == nil {
+			v.policy.hidden = make(map[types.ManagedObjectReference]bool)
+		}
+		v.policy.hidden[obj] = hidden
+		v.feed.touch(true, obj)
+		return nil
+	})
 }

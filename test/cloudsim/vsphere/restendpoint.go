@@ -3,7 +3,6 @@ package vsphere
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
@@ -23,6 +22,8 @@ const maxRESTSessions = 550
 type restEndpoint struct {
 	down    bool
 	timeout time.Duration
+	absent  map[string]bool // paths that are not served
+	calls   map[string]int  // by path
 }
 
 // RESTDown stops the service behind the REST API: its calls get the status 503
@@ -45,10 +46,8 @@ func (v *VCenter) RESTUp() {
 
 // refuseREST answers a REST call that the endpoint does not accept. It is called
 // with mu held and reports whether it did.
-func (v *VCenter) refuseREST(w http.ResponseWriter, r *http.Request, call front.Call) bool {
+func (v *VCenter) refuseREST(w http.ResponseWriter, call front.Call) bool {
 	switch {
-	case !strings.HasPrefix(r.URL.Path, restPrefix):
-		return false
 	case v.restEndpoint.down:
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true

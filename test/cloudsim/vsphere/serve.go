@@ -40,7 +40,12 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	restPath := restPathOf(r)
+	r, _ = legacyCall(r, body)
 	call, known := identify(r, body)
+	if restPath != "" && known {
+		known = v.countRESTPath(restPath)
+	}
 	v.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !known {
 			http.NotFound(w, r)
@@ -52,7 +57,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer cancel()
 			r = r.WithContext(idle)
 		}
-		answer := v.apply(r, call)
+		answer := v.apply(r, call, restPath)
 		if r.Context().Err() != nil {
 			panic(http.ErrAbortHandler) // nobody is there to be answered any more
 		}
@@ -60,8 +65,9 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}))
 }
 
-// apply runs one call, alone unless it is a long poll that waits.
-func (v *VCenter) apply(r *http.Request, call front.Call) *httptest.ResponseRecorder {
+// apply runs one call, alone unless it is a long poll that waits. Of a REST call
+// it is told the path it was made to.
+func (v *VCenter) apply(r *http.Request, call front.Call, restPath string) *httptest.ResponseRecorder {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.calling = r.Context()
@@ -69,8 +75,11 @@ func (v *VCenter) apply(r *http.Request, call front.Call) *httptest.ResponseReco
 	if call.Group != groupSOAP {
 		v.sessions.share(r)
 	}
+	if restPath != "" {
+		return v.serveREST(r, call, restPath)
+	}
 	answer := httptest.NewRecorder()
-	if v.refuseREST(answer, r, call) || v.refuseVersion(answer, r, call) {
+	if v.refuseVersion(answer, r, call) {
 		return answer
 	}
 	v.mux.ServeHTTP(answer, r)

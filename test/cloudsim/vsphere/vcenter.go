@@ -49,6 +49,7 @@ type VCenter struct {
 	policy   policy
 
 	restEndpoint restEndpoint
+	tagRate      tagRate
 
 	dcs      []*datacenter
 	vms      map[types.ManagedObjectReference]*machine

@@ -97,7 +97,7 @@ func (v *VCenter) contents(view mo.ContainerView) []types.ManagedObjectReference
 			continue
 		}
 		seen[ref] = true
-		if includes(view.Type, ref.Type) {
+		if includes(view.Type, ref.Type) && !v.policy.hidden[ref] {
 			out = append(out, ref)
 		}
 		if view.Recursive {
