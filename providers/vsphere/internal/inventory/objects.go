@@ -71,6 +71,7 @@ func (f *feed) open(ctx context.Context) error {
 	defer cancel()
 
 	return f.client.SOAP(ctx, func(ctx context.Context, c *vim25.Client) error {
+		f.store.setRoot(ref(c.ServiceContent.RootFolder))
 		if err := f.remove(ctx, c); err != nil {
 			klog.FromContext(ctx).V(2).Info("Left objects behind in vCenter, they end with the session", "err", err)
 		}

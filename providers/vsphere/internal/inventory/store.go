@@ -17,6 +17,7 @@ type store struct {
 	// what. The pages of one answer are one change, and so is a reading of the
 	// whole inventory.
 	changes uint64
+	root    Ref // the root folder of the vCenter
 }
 
 func newStore(datacenters []string) *store {
@@ -73,11 +74,19 @@ func (s *store) remember(ended []tie) {
 }
 
 // chains lists the ways from a VM up to the root folder.
-func (s *store) chains(vm *VM) [][]Ref {
+func (s *store) chains(vm *VM) []Chain {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 
-	return s.live.tree.chains(vm)
+	return s.live.tree.chains(vm, s.root)
+}
+
+// setRoot notes which folder is the root folder. No view contains it.
+func (s *store) setRoot(root Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.root = root
 }
 
 // searchable says why a search would not be complete.

@@ -210,18 +210,21 @@ func (a attachments) add(category, tag string, objects []mo.Reference) {
 	}
 }
 
-// nearest gives the tags of a category on the first object that has any: chain
-// by chain, each from its near end.
-func (a attachments) nearest(category string, chains [][]Ref) (Ref, []string) {
+// nearest returns the tags of a category on the first object that has any: chain
+// by chain, each from its near end, as far as the first one that is incomplete.
+func (a attachments) nearest(category string, chains []Chain) (Ref, []string, error) {
 	for _, chain := range chains {
-		for _, r := range chain {
+		for _, r := range chain.Refs {
 			if ids := a[category][r]; len(ids) > 0 {
-				return r, ids
+				return r, ids, nil
 			}
+		}
+		if !chain.Complete {
+			return Ref{}, nil, &incompleteChainError{last: chain.Refs[len(chain.Refs)-1]}
 		}
 	}
 
-	return Ref{}, nil
+	return Ref{}, nil, nil
 }
 
 func (t *tagger) fetchName(ctx context.Context, id string) (string, error) {

@@ -188,12 +188,19 @@ func datacenterOf(r *reported) *place {
 
 // chains lists the ways from a VM up to the root folder in the order in which
 // zones are looked for.
-func (t *tree) chains(vm *VM) [][]Ref {
-	return slices.DeleteFunc([][]Ref{
+func (t *tree) chains(vm *VM, root Ref) []Chain {
+	var chains []Chain
+	for _, refs := range [][]Ref{
 		t.chain(vm.Host, owner),
 		t.chain(vm.Pool, owner),
 		append([]Ref{vm.Ref}, t.chain(cmp.Or(vm.ParentVApp, vm.Parent), holder)...),
-	}, func(chain []Ref) bool { return len(chain) == 0 })
+	} {
+		if last := len(refs) - 1; last >= 0 {
+			chains = append(chains, Chain{Refs: refs, Complete: refs[last] == root})
+		}
+	}
+
+	return chains
 }
 
 // chain lists the references on the way up.

@@ -209,7 +209,7 @@ func chainNames(i *Inventory, vm *VM) []string {
 	var out []string
 	for _, chain := range chains {
 		var names []string
-		for _, r := range chain {
+		for _, r := range chain.Refs {
 			switch p, ok := i.store.live.tree.places[r]; {
 			case ok && p.known:
 				names = append(names, p.name)
@@ -218,6 +218,9 @@ func chainNames(i *Inventory, vm *VM) []string {
 			default:
 				names = append(names, "root")
 			}
+		}
+		if !chain.Complete {
+			names = append(names, "...")
 		}
 		out = append(out, strings.Join(names, " "))
 	}
@@ -231,7 +234,7 @@ func TestChainsOfIncompleteTrees(t *testing.T) {
 	t.Parallel()
 	vm := &VM{Ref: machine("vm-1"), Parent: folder("group-v9")}
 	i := stored(nil, twoDatacenters())
-	want := [][]Ref{{machine("vm-1"), folder("group-v9")}}
+	want := []Chain{{Refs: []Ref{machine("vm-1"), folder("group-v9")}}}
 	if diff := cmp.Diff(want, i.Chains(vm)); diff != "" {
 		t.Errorf("chains (-want +got):\n%s", diff)
 	}
@@ -239,9 +242,10 @@ func TestChainsOfIncompleteTrees(t *testing.T) {
 		enter("VirtualApp", "inner", "parent", folder("pool"), "parentVApp", Ref{Type: "VirtualApp", Value: "outer"}),
 		enter("VirtualApp", "outer", "parent", folder("pool"), "parentFolder", north),
 	))
+	nested.store.setRoot(folder("group-d1"))
 	inside := &VM{Ref: machine("vm-1"), ParentVApp: Ref{Type: "VirtualApp", Value: "inner"}}
 	outer, dc := Ref{Type: "VirtualApp", Value: "outer"}, Ref{Type: typeDatacenter, Value: "datacenter-1"}
-	want = [][]Ref{{machine("vm-1"), inside.ParentVApp, outer, north, dc, folder("group-d1")}}
+	want = []Chain{{Refs: []Ref{machine("vm-1"), inside.ParentVApp, outer, north, dc, folder("group-d1")}, Complete: true}}
 	if diff := cmp.Diff(want, nested.Chains(inside)); diff != "" {
 		t.Errorf("chains in nested vApps (-want +got):\n%s", diff)
 	}
@@ -249,9 +253,84 @@ func TestChainsOfIncompleteTrees(t *testing.T) {
 		{enter("Folder", "a", "parent", folder("b")), enter("Folder", "b", "parent", folder("a"))},
 	}...)
 	vm.Parent = folder("a")
-	if got := len(circle.Chains(vm)[0]); got != maxDepth+1 {
+	if got := len(circle.Chains(vm)[0].Refs); got != maxDepth+1 {
 		t.Errorf("a chain that is a circle has %d objects, want %d", got, maxDepth+1)
 	}
+}
+
+// A label is written once and never corrected. So a tag on a farther object does
+// not count while a nearer one can be on an object that cannot be read.
+func TestUnreadableObjectNeverMakesAFartherZone(t *testing.T) {
+	t.Parallel()
+	const host, cluster = "/emea/dc/host/cluster/esx", "/emea/dc/host/cluster"
+	cases := map[string]struct {
+		reason string
+		tags   map[string]cloudsim.Tags
+		hidden []string
+		want   string
+		err    string
+	}{
+		"tag on the cluster and on the datacenter": {
+			reason: "the tag of the cluster would count", hidden: []string{host, cluster + "/Resources/pool"},
+			tags: map[string]cloudsim.Tags{"cluster": zone("near"), "dc": zone("far")},
+			err:  "vSphere zone category k8s-zone: HostSystem host-",
+		},
+		"no tag anywhere else": {
+			reason: "the user must not look for a tag that is there", hidden: []string{host, cluster + "/Resources/pool"},
+			tags: map[string]cloudsim.Tags{"cluster": zone("near")},
+			err:  "check the permissions",
+		},
+		"tag on the pool": {
+			reason: "the host comes before the pool", hidden: []string{cluster},
+			tags: map[string]cloudsim.Tags{"pool": zone("far")},
+			err:  "ClusterComputeResource",
+		},
+		"tag below what is hidden": {
+			reason: "nothing above the host can be nearer", hidden: []string{cluster},
+			tags: map[string]cloudsim.Tags{"esx": zone("near"), "dc": zone("far")},
+			want: "near",
+		},
+		"later chain is incomplete": {
+			reason: "it is not looked at", hidden: []string{cluster + "/Resources/pool", "/emea/dc/vm/k8s"},
+			tags: map[string]cloudsim.Tags{"cluster": zone("near")},
+			want: "near",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := simulate(t, zoned(tc.tags))
+			for _, path := range tc.hidden {
+				ok(t, v.SetHidden(path, true))
+			}
+			i := watch(t, v, Config{ZoneCategory: "k8s-zone"})
+			zone, _, err := i.Zones(t.Context(), one(t, i, byName("web")))
+			if zone != tc.want || (err != nil) != (tc.err != "") || errors.Is(err, ErrNoTag) || tc.err != "" && !refers(err, tc.err) {
+				t.Errorf("%s: Zones() = %q, %v, want %q, %q; chains %q", tc.reason, zone, err, tc.want, tc.err, chainNames(i, one(t, i, byName("web"))))
+			}
+		})
+	}
+}
+
+// What becomes readable while the controller runs makes the zone that counts.
+func TestZoneIsFoundOnceThePermissionIsGranted(t *testing.T) {
+	t.Parallel()
+	const cluster = "/emea/dc/host/cluster"
+	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("near"), "dc": zone("far")}))
+	ok(t, v.SetHidden(cluster, true))
+	i := watch(t, v, Config{ZoneCategory: "k8s-zone", TagTTL: time.Millisecond})
+	vm := one(t, i, byName("web"))
+	if zone, _, err := i.Zones(t.Context(), vm); err == nil || errors.Is(err, ErrNoTag) {
+		t.Fatalf("Zones() = %q, %v, want an error about the cluster", zone, err)
+	}
+	ok(t, v.SetHidden(cluster, false))
+	eventually(t, func() string {
+		if zone, _, err := i.Zones(t.Context(), vm); zone != "near" || err != nil {
+			return fmt.Sprintf("Zones() = %q, %v, want near", zone, err)
+		}
+
+		return ""
+	})
 }
 
 // vsphere §7: without a resource pool the search goes on.
