@@ -48,8 +48,11 @@ type guest struct {
 
 // nic is one network interface as the guest reports it.
 type nic struct {
-	Network        string
-	Addresses      []string
+	Network   string
+	Addresses []string
+	// ShortLived are those of Addresses that the guest is about to give up while it
+	// has others.
+	ShortLived     []string
 	DeviceConfigID int32
 }
 
@@ -92,7 +95,8 @@ func chooseAddresses(g guest, rules addressRules) ([]v1.NodeAddress, error) {
 }
 
 // usable lists the addresses that others can reach, those that cloud-init
-// configured first.
+// configured first. An address that the guest is about to give up counts only if the
+// kubelet was told to use it.
 func usable(g guest, nodes Nodes) ([]candidate, error) {
 	nics := slices.DeleteFunc(slices.Clone(g.nics), func(n nic) bool { return n.DeviceConfigID == noDevice })
 	internal, external := nodes.InternalVMNetworkName, nodes.ExternalVMNetworkName
@@ -104,7 +108,11 @@ func usable(g guest, nodes Nodes) ([]candidate, error) {
 	var candidates []candidate
 	for _, n := range nics {
 		for _, text := range n.Addresses {
-			if addr, err := address.Parse(text); err == nil && address.Usable(addr) {
+			addr, err := address.Parse(text)
+			if err != nil || !address.Usable(addr) {
+				continue
+			}
+			if !slices.Contains(n.ShortLived, text) || slices.Contains(g.nodeIPs, addr) {
 				candidates = append(candidates, candidate{addr: addr, network: n.Network})
 			}
 		}

@@ -240,6 +240,30 @@ func written2(nics []nic) string {
 	return strings.Join(words, " ")
 }
 
+// A privacy address of the guest changes every day, and a Node's must not. Only
+// one that the kubelet was told to use counts.
+func TestShortLivedAddressesMakeNoNodeAddress(t *testing.T) {
+	t.Parallel()
+	g := vm1("a: 2001:db8::a 2001:db8::1", "b: fd00::a fd00::1")
+	g.nics[0].ShortLived, g.nics[1].ShortLived = []string{"2001:db8::a"}, []string{"fd00::a"}
+	cases := map[string]struct {
+		guest guest
+		nodes Nodes
+		want  string
+	}{
+		"first candidate":     {g, Nodes{}, "H:node-1 I:2001:db8::1 E:2001:db8::1"},
+		"of a subnet":         {g, Nodes{InternalNetworkSubnetCIDR: prefixes("fd00::/16")}, "H:node-1 I:fd00::1"},
+		"of a network":        {g, Nodes{ExternalVMNetworkName: "b"}, "H:node-1 E:fd00::1"},
+		"wanted by a kubelet": {g.withNodeIP("fd00::a"), Nodes{}, "H:node-1 I:fd00::a E:fd00::a"},
+	}
+	for name, tc := range cases {
+		addresses, err := nodeAddresses(tc.guest, addressRules{nodes: tc.nodes, families: only6})
+		if got := written(addresses); got != tc.want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, tc.want)
+		}
+	}
+}
+
 // A few addresses, networks and subnets, so that they meet often.
 var (
 	someAddresses = []string{"10.0.0.1", "10.0.0.2", "10.1.0.1", "192.0.2.1", "169.254.0.1", "127.0.0.1", "fd00::1", "fd00::2", "fd01::1", "2001:db8::1", "fe80::1", "junk"}

@@ -333,7 +333,7 @@ func (v vm) addresses(ctx context.Context, node *v1.Node, details *inventory.Det
 	}
 	g := guest{id: v.UUID, hostName: v.HostName, static: static, nodeIPs: nodeIPs}
 	for _, n := range details.NICs {
-		g.nics = append(g.nics, nic{Network: n.Network, Addresses: n.IPs, DeviceConfigID: n.DeviceConfigID})
+		g.nics = append(g.nics, nic{Network: n.Network, Addresses: n.IPs, ShortLived: n.ShortLived, DeviceConfigID: n.DeviceConfigID})
 	}
 	return nodeAddresses(g, v.vcenter.rules)
 }

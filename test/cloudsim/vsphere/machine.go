@@ -241,9 +241,13 @@ func (m *machine) summarize() {
 	}
 }
 
+// maxGuestNICs is how many interfaces VMware Tools report:
+// https://github.com/vmware/open-vm-tools/blob/master/open-vm-tools/lib/guestRpc/nicinfo.x.
+const maxGuestNICs = 16
+
 func guestNICs(nics []NIC) []types.GuestNicInfo {
 	var out []types.GuestNicInfo
-	for _, nic := range nics {
+	for _, nic := range nics[:min(len(nics), maxGuestNICs)] {
 		info := types.GuestNicInfo{
 			Network: nic.Network, IpAddress: slices.Clone(nic.IPs), MacAddress: nic.MAC,
 			Connected: true, DeviceConfigId: *nic.DeviceConfigID,
@@ -252,8 +256,10 @@ func guestNICs(nics []NIC) []types.GuestNicInfo {
 			info.IpConfig = new(types.NetIpConfigInfo)
 		}
 		for _, ip := range nic.IPs {
+			told := nic.IPStates[ip]
 			info.IpConfig.IpAddress = append(info.IpConfig.IpAddress, types.NetIpConfigInfoIpAddress{
-				IpAddress: ip, PrefixLength: prefixLength(ip), State: string(types.NetIpConfigInfoIpAddressStatusPreferred),
+				IpAddress: ip, PrefixLength: prefixLength(ip), Origin: told.Origin,
+				State: cmp.Or(told.State, string(types.NetIpConfigInfoIpAddressStatusPreferred)),
 			})
 		}
 		out = append(out, info)

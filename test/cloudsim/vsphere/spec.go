@@ -136,11 +136,23 @@ type NIC struct {
 	Network string `yaml:"network"`
 	// IPs without prefix length, in the order that the guest reports.
 	IPs []string `yaml:"ips"`
+	// IPStates says more of some of the IPs. Default: preferred, of no known origin.
+	IPStates map[string]IPState `yaml:"ipStates"`
 	// MAC address. Default: derived from the VM's UUID.
 	MAC string `yaml:"mac"`
 	// DeviceConfigID is the key of the virtual device, or -1 for interfaces
 	// that exist in the guest alone. Default: 4000 and up.
 	DeviceConfigID *int32 `yaml:"deviceConfigID"`
+}
+
+// IPState is what the guest reports of an address, in the words of
+// https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/NetIpConfigInfoIpAddress.
+type IPState struct {
+	// State is preferred, deprecated, tentative and so on. Default: preferred.
+	State string `yaml:"state"`
+	// Origin is manual, dhcp, linklayer, random or other. Default: none, as Linux
+	// guests report it.
+	Origin string `yaml:"origin"`
 }
 
 // Power is the power state of a VM.

@@ -37,15 +37,6 @@ type Details struct {
 	uuid string
 }
 
-// NIC is what the tools in the guest report of one network interface.
-type NIC struct {
-	Network string
-	IPs     []string
-	// DeviceConfigID is the key of the virtual device, or -1 if there is none
-	// behind the interface.
-	DeviceConfigID int32
-}
-
 const (
 	metadataKey       = "guestinfo.metadata"
 	metadataEncodedAs = "guestinfo.metadata.encoding"
@@ -71,28 +62,6 @@ func extraConfig(key string) string { return `config.extraConfig["` + key + `"]`
 
 // option is the text of a keyed ExtraConfig element.
 func option(val any) string { return as[string](as[types.OptionValue](val).Value) }
-
-// noDevice is the device of interfaces that the guest made by itself.
-const noDevice = -1
-
-// nics lists network interfaces. Those without a virtual device, of which a Node
-// has one for each of its Pods, are represented by one without addresses: no
-// address of theirs is ever used.
-func nics(infos []types.GuestNicInfo) []NIC {
-	out := make([]NIC, 0, len(infos))
-	virtual := false
-	for _, info := range infos {
-		if info.DeviceConfigId != noDevice {
-			out = append(out, NIC{Network: info.Network, IPs: info.IpAddress, DeviceConfigID: info.DeviceConfigId})
-		}
-		virtual = virtual || info.DeviceConfigId == noDevice
-	}
-	if virtual {
-		out = append(out, NIC{DeviceConfigID: noDevice})
-	}
-
-	return out
-}
 
 const (
 	// gatherWindow is how long the first caller waits for others to share a call.

@@ -180,15 +180,3 @@ func TestLongMetadataIsDropped(t *testing.T) {
 		t.Errorf("logged %q, want one line about vm-1", lines)
 	}
 }
-
-// Interfaces that the guest made by itself, of which a Node has one for each of
-// its Pods, take no memory.
-func TestInterfacesWithoutDeviceHaveNoAddresses(t *testing.T) {
-	t.Parallel()
-	cni := types.GuestNicInfo{Network: "cni", IpAddress: []string{"10.244.0.1"}, DeviceConfigId: noDevice}
-	card := types.GuestNicInfo{Network: "VM Network", IpAddress: []string{"10.0.0.1"}, DeviceConfigId: 4000}
-	want := []NIC{{Network: "VM Network", IPs: []string{"10.0.0.1"}, DeviceConfigID: 4000}, {DeviceConfigID: noDevice}}
-	if diff := cmp.Diff(want, nics([]types.GuestNicInfo{cni, cni, card, cni})); diff != "" {
-		t.Errorf("NICs (-want +got):\n%s", diff)
-	}
-}
