@@ -159,7 +159,7 @@ func (s *Session) openREST(ctx context.Context, credentials Credentials) (*rest.
 		client := s.newREST(&vim25.Client{Client: transport})
 		if err = s.probe(ctx, client); err == nil {
 			err = s.inTurn(ctx, apiREST, credentials, func(ctx context.Context) error {
-				return client.Login(ctx, userinfo(credentials))
+				return s.restPaths.logIn(ctx, client, userinfo(credentials))
 			})
 		}
 
@@ -172,7 +172,7 @@ func (s *Session) openREST(ctx context.Context, credentials Credentials) (*rest.
 	client := s.newREST(vim)
 	signer, err := s.issueToken(ctx, vim, credentials)
 	if err = cmp.Or(err, context.Cause(ctx)); err == nil {
-		err = client.LoginByToken(client.WithSigner(context.WithoutCancel(ctx), signer))
+		err = s.restPaths.logIn(client.WithSigner(context.WithoutCancel(ctx), signer), client, nil)
 	}
 
 	return client, closeOnError(client, err)
@@ -225,7 +225,7 @@ func (s *Session) ride(credentials Credentials) (*conn, error) {
 // newREST makes a REST client with the connections of a SOAP client.
 func (s *Session) newREST(vim *vim25.Client) *rest.Client {
 	client := rest.NewClient(vim)
-	client.Transport = restCounter{base: client.DefaultTransport(), count: s.count}
+	client.Transport = restTransport{base: client.DefaultTransport(), count: s.count, paths: &s.restPaths}
 	client.Timeout = s.options.CallTimeout
 
 	return client

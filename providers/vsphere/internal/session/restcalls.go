@@ -11,16 +11,10 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// restCounter counts the REST calls of one client.
-type restCounter struct {
-	base  http.RoundTripper
-	count countFunc
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (c restCounter) RoundTrip(req *http.Request) (*http.Response, error) {
-	done := c.count(serviceREST, restOperation(req))
-	res, err := c.base.RoundTrip(req)
+// send sends one call and counts it under the name of what the SDK meant.
+func (t restTransport) send(req, meant *http.Request) (*http.Response, error) {
+	done := t.count(serviceREST, restOperation(meant))
+	res, err := t.base.RoundTrip(req)
 	switch {
 	case err != nil:
 		done(classify(err))
@@ -32,13 +26,18 @@ func (c restCounter) RoundTrip(req *http.Request) (*http.Response, error) {
 		done(nil)
 	}
 
-	return res, err
+	return res, err //nolint:wrapcheck // the SDK wraps it
 }
 
 // restOperation names a REST call without the ids in it, as in
-// "GET cis/tagging/tag" or "POST cis/tagging/tag-association list-attached-tags".
+// "GET cis/tagging/tag" or "POST cis/tagging/tag-association list-attached-tags",
+// whichever path it is made at.
 func restOperation(req *http.Request) string {
-	path := strings.TrimPrefix(strings.TrimPrefix(req.URL.Path, rest.Path), "/com/vmware")
+	path := req.URL.Path
+	if path == newSession {
+		path = legacySession
+	}
+	path = strings.TrimPrefix(strings.TrimPrefix(path, rest.Path), "/com/vmware")
 	parts := slices.DeleteFunc(strings.Split(path, "/"), func(part string) bool {
 		return part == "" || strings.Contains(part, ":")
 	})

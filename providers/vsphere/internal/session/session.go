@@ -76,6 +76,7 @@ type Session struct {
 	silent  atomic.Bool   // whether the last SOAP call had no answer
 	// soapLogin holds a value during a SOAP login.
 	soapLogin chan struct{}
+	restPaths restPaths
 
 	mu     sync.Mutex
 	closed bool
