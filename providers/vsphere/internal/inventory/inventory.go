@@ -78,6 +78,10 @@ type Config struct {
 	// TagErrorTTL is how long a failure to read tags answers for all who ask
 	// after it. Default 2 s.
 	TagErrorTTL time.Duration
+	// TagRetryDelay is the time before a call about tags is repeated that the
+	// vCenter refused because of too many calls. The limit is one per second.
+	// Default 1 s.
+	TagRetryDelay time.Duration
 
 	// DetailsTTL is how old the details of a VM may be that were handed out
 	// before. Default 2 s.
@@ -111,6 +115,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.TagTTL, time.Minute)
 	setDefault(&c.TagNameTTL, 10*time.Minute)
 	setDefault(&c.TagErrorTTL, 2*time.Second)
+	setDefault(&c.TagRetryDelay, time.Second)
 	setDefault(&c.DetailsTTL, 2*time.Second)
 	setDefault(&c.DetailsErrorTTL, 5*time.Second)
 	if c.Wanted == nil {

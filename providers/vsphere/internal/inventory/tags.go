@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25/mo"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 )
@@ -26,31 +25,28 @@ const tagsPerCall = 500
 // a new Node waits for one.
 const tagTimeout = 7 * time.Second
 
-// categoriesAtOnce is how many categories are asked for at the same time.
-const categoriesAtOnce = 8
-
 // tagger knows which objects have a tag of the categories we care about. It
 // asks by tag and not by object: two categories have a few tags, so one call
 // tells of all hosts, clusters, folders and VMs, however many there are.
 type tagger struct {
 	client     Client
 	categories []string // names, as configured
+	known      categoryNames
+	retryDelay time.Duration // after a refused call
 
 	catalogues *cache.Cache[struct{}, *catalogue]
 	attached   *cache.Cache[*catalogue, attachments]
 	names      *cache.Cache[string, string]
 }
 
-// catalogue lists the tags of each category by ID. It is never changed.
-type catalogue struct {
-	tags map[string][]string // category name to tag IDs; absent if there is no such category
-}
-
 // attachments lists the tag IDs of each category that an object has.
 type attachments map[string]map[Ref][]string
 
 func newTagger(client Client, cfg Config) *tagger {
-	t := &tagger{client: client}
+	t := &tagger{
+		client: client, retryDelay: cfg.TagRetryDelay,
+		known: categoryNames{ttl: cfg.TagNameTTL, byID: map[string]categoryName{}},
+	}
 	for _, name := range []string{cfg.ZoneCategory, cfg.RegionCategory} {
 		if name != "" && !slices.Contains(t.categories, name) {
 			t.categories = append(t.categories, name)
@@ -74,9 +70,13 @@ func newTagger(client Client, cfg Config) *tagger {
 }
 
 // keepError keeps errors for ttl. A cache counts from the moment it asked, so
-// the time that was spent on waiting comes on top.
+// the time that was spent on waiting comes on top. An attempt that made progress is
+// followed by the next one at once.
 func keepError(timeout, ttl time.Duration) func(error) time.Duration {
 	return func(err error) time.Duration {
+		if _, ok := errors.AsType[*unfinishedError](err); ok {
+			return 0
+		}
 		if timedOut(err) {
 			return timeout + ttl
 		}
@@ -92,76 +92,18 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || ok && netErr.Timeout()
 }
 
-// fetchCatalogue finds the categories by name and lists their tags. A category
-// that does not exist is not an error.
-func (t *tagger) fetchCatalogue(ctx context.Context, _ struct{}) (*catalogue, error) {
-	var found *catalogue
-	err := t.client.REST(ctx, func(ctx context.Context, c *rest.Client) error {
-		m := tags.NewManager(c)
-		found = &catalogue{tags: map[string][]string{}}
-		ids, err := m.ListCategories(ctx)
-		if err != nil {
-			return fmt.Errorf("list tag categories: %w", err)
-		}
-
-		return t.addCategories(ctx, m, ids, found)
-	})
-	if err != nil {
-		return nil, err
+// repeat makes a call, and once more after a short time if the vCenter refused it
+// because of too many calls.
+func (t *tagger) repeat(ctx context.Context, call func() error) error {
+	err := call()
+	if !rest.IsStatusError(err, http.StatusTooManyRequests) && !rest.IsStatusError(err, http.StatusServiceUnavailable) {
+		return err
+	}
+	if !sleep(ctx, t.retryDelay+rand.N(t.retryDelay/2+1)) {
+		return err
 	}
 
-	return found, nil
-}
-
-// addCategories looks at categories, a few at a time, until all of ours are
-// found.
-func (t *tagger) addCategories(ctx context.Context, m *tags.Manager, ids []string, to *catalogue) error {
-	var mu sync.Mutex
-	complete := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-
-		return len(to.tags) == len(t.categories)
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(categoriesAtOnce)
-	for _, id := range ids {
-		group.Go(func() error {
-			if complete() {
-				return nil
-			}
-			name, tagIDs, err := t.category(ctx, m, id)
-			if name != "" {
-				mu.Lock()
-				defer mu.Unlock()
-				to.tags[name] = tagIDs
-			}
-
-			return err
-		})
-	}
-
-	return group.Wait() //nolint:wrapcheck // says which category
-}
-
-// category gives the name of one category and its tags if it is one of ours.
-func (t *tagger) category(ctx context.Context, m *tags.Manager, id string) (name string, tagIDs []string, err error) {
-	category, err := m.GetCategory(ctx, id)
-	if rest.IsStatusError(err, http.StatusNotFound) {
-		return "", nil, nil // deleted since it was listed
-	}
-	if err != nil {
-		return "", nil, fmt.Errorf("get tag category %s: %w", id, err)
-	}
-	if !slices.Contains(t.categories, category.Name) {
-		return "", nil, nil
-	}
-	tagIDs, err = m.ListTagsForCategory(ctx, id)
-	if err != nil {
-		return "", nil, fmt.Errorf("list tags of category %s: %w", category.Name, err)
-	}
-
-	return category.Name, tagIDs, nil
+	return call()
 }
 
 // fetchAttachments lists the objects that have one of the tags. Those that we
@@ -177,7 +119,12 @@ func (t *tagger) fetchAttachments(ctx context.Context, of *catalogue) (attachmen
 	err := t.client.REST(ctx, func(ctx context.Context, c *rest.Client) error {
 		found = attachments{}
 		for batch := range slices.Chunk(slices.Sorted(maps.Keys(categories)), tagsPerCall) {
-			answer, err := tags.NewManager(c).ListAttachedObjectsOnTags(ctx, batch)
+			var answer []tags.AttachedObjects
+			err := t.repeat(ctx, func() (err error) {
+				answer, err = tags.NewManager(c).ListAttachedObjectsOnTags(ctx, batch)
+
+				return err
+			})
 			if err != nil {
 				return fmt.Errorf("list objects with tags: %w", err)
 			}
@@ -230,7 +177,12 @@ func (a attachments) nearest(category string, chains []Chain) (Ref, []string, er
 func (t *tagger) fetchName(ctx context.Context, id string) (string, error) {
 	var name string
 	err := t.client.REST(ctx, func(ctx context.Context, c *rest.Client) error {
-		tag, err := tags.NewManager(c).GetTag(ctx, id)
+		var tag *tags.Tag
+		err := t.repeat(ctx, func() (err error) {
+			tag, err = tags.NewManager(c).GetTag(ctx, id)
+
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("get tag %s: %w", id, err)
 		}

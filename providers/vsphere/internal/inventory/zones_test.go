@@ -451,7 +451,7 @@ func TestTagServiceFailureIsNotAMissingTag(t *testing.T) {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
 			v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
-			i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region", TagErrorTTL: time.Nanosecond})
+			i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region", TagErrorTTL: time.Nanosecond, TagRetryDelay: time.Millisecond})
 			vm := one(t, i, byName("web"))
 			broken := v.Break(op, front.Always(), front.Status(http.StatusServiceUnavailable))
 			if _, _, err := i.Zones(t.Context(), vm); err == nil || errors.Is(err, ErrNoTag) || !refers(err, "503") {
