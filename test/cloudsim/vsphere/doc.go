@@ -46,7 +46,14 @@
 //     that are not set are left out of an enter; when they become unset later, the
 //     feed assigns nothing (Op assign, Val nil), except arrays, which become empty.
 //   - Searches obey the datacenter and find UUIDs in any case.
-//   - A guest that is switched off reports no name and no networks.
+//   - A guest that is switched off reports no networks, and no name unless
+//     [VM.KeepHostname] says so.
+//   - VMs leave and return under another managed object reference: [VM.Unregister],
+//     [VCenter.RemoveHost], [VCenter.Restore], [VM.MigrateTo]; a reference can become
+//     that of another VM, see [VCenter.AddVMAs]. An address can lead to another
+//     vCenter, see [VCenter.SetInstanceUUID].
+//   - VMs share a BIOS UUID: [VM.Clone], [VM.AddSecondary] for Fault Tolerance,
+//     [VM.SetTemplate].
 //   - VMs in a vApp have a parentVApp and no parent.
 //   - The cookie of a SOAP session serves as REST session id.
 //   - Wrong credentials are refused, idle sessions end (a long poll keeps its

@@ -122,6 +122,9 @@ func (v *VCenter) makeFolders(parent *simulator.Folder, path string) (*simulator
 func (v *VCenter) put(parent, child mo.Entity, kind string) types.ManagedObjectReference {
 	child.Entity().Self.Type = kind
 	v.registry.NewEntity(child)
+	if m, ok := child.(*machine); ok && m.reference != "" {
+		m.Self.Value, m.reference = m.reference, ""
+	}
 	v.registry.PutEntity(parent, child)
 	return child.Entity().Self
 }

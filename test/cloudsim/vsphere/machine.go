@@ -34,6 +34,9 @@ type machine struct {
 	pool   *pool
 	guest  guest
 	hidden *types.VirtualMachineConfigInfo // the configuration while it cannot be read
+
+	faultTolerance int32  // role in a Fault Tolerance group, 0 outside of one
+	reference      string // value of the next reference, empty for a new one
 }
 
 // guest is what the guest OS knows, and VMware Tools report while it runs.
@@ -41,6 +44,8 @@ type guest struct {
 	tools    bool
 	hostname string
 	nics     []NIC
+	// keepsHostname says that the host name is reported while the VM is off.
+	keepsHostname bool
 }
 
 // addVM makes a VM and adds it to the inventory.
@@ -215,6 +220,9 @@ func (m *machine) report() {
 		info.Net = guestNICs(m.guest.nics)
 		info.IpAddress = firstIP(m.guest.nics)
 	}
+	if m.guest.tools && m.guest.keepsHostname {
+		info.HostName = m.guest.hostname
+	}
 	m.Guest = info
 	m.summarize()
 }
@@ -238,7 +246,13 @@ func (m *machine) summarize() {
 		GuestId: m.Config.GuestId, GuestFullName: m.Config.GuestFullName,
 		NumCpu: m.Config.Hardware.NumCPU, MemorySizeMB: m.Config.Hardware.MemoryMB,
 		NumEthernetCards: int32(len(m.Config.Hardware.Device)),
+		Template:         m.Config.Template,
 	}
+	m.Config.FtInfo = nil
+	if m.faultTolerance > 0 {
+		m.Config.FtInfo = &types.FaultToleranceConfigInfo{Role: m.faultTolerance, InstanceUuids: []string{m.Config.InstanceUuid}}
+	}
+	m.Summary.Config.FtInfo = m.Config.FtInfo
 }
 
 // maxGuestNICs is how many interfaces VMware Tools report:

@@ -59,17 +59,15 @@ func (v *VCenter) AddVM(datacenter string, spec VMSpec) (*VM, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, d := range v.dcs {
-		if d.name != datacenter {
-			continue
-		}
-		m, err := d.addVM(spec)
-		if err != nil {
-			return nil, err
-		}
-		return &VM{v, m}, nil
+	d := v.datacenter(datacenter)
+	if d == nil {
+		return nil, fmt.Errorf("add vm %q: no datacenter %q", spec.Name, datacenter)
 	}
-	return nil, fmt.Errorf("add vm %q: no datacenter %q", spec.Name, datacenter)
+	m, err := d.addVM(spec)
+	if err != nil {
+		return nil, err
+	}
+	return &VM{v, m}, nil
 }
 
 // change runs f while nothing else happens, and tells the clients.
