@@ -85,12 +85,15 @@ func (c *confirmations) start(ref Ref) *confirmation {
 
 // keep sets when a result expires. A missing instance is evidence from when the
 // call began. An error lasts half as long and from now on, so that a slow
-// failure delays the next call, too. An instance that was found is not kept: the
+// failure delays the next call, too, and so does an instance that is missing for
+// now. An instance that was found is not kept: the
 // next Lookup finds it.
 func (c *confirmations) keep(k *confirmation, result Result, begun time.Time) {
 	var until time.Time
 	result = result.living()
-	if result.IsAbsent() {
+	if result.kept != nil {
+		until = c.clock.Now().Add(c.ttl / 2)
+	} else if result.IsAbsent() {
 		until = begun.Add(c.ttl)
 	} else if _, err := result.Get(); err != nil {
 		until = c.clock.Now().Add(c.ttl / 2)

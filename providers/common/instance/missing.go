@@ -30,7 +30,7 @@ const unprovenPeriod = eventInterval
 // keptKey is one reason to keep one Node.
 type keptKey struct {
 	node   nodeKey
-	reason error
+	reason string
 }
 
 // alwaysKept is why the Node is kept whatever the cloud returns, or nil.
@@ -63,7 +63,7 @@ func (v *V2) keptUnconfirmed(ctx context.Context, node *v1.Node, ref Ref, gone b
 
 // existsMissing decides about a Node whose instance the cloud has just confirmed
 // to be missing. Gone says that it is not one that is not visible yet.
-func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, gone bool) bool {
+func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, gone bool, missing Result) bool {
 	proven := v.found.proven()
 	if !proven {
 		now := v.opts.Clock.Now()
@@ -74,6 +74,8 @@ func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, gone boo
 		v.keep(ctx, node, ref, errYoung)
 	case !proven:
 		v.keep(ctx, node, ref, errNothingFound)
+	case missing.kept != nil:
+		v.keep(ctx, node, ref, missing.kept)
 	default:
 		klog.FromContext(ctx).V(2).Info("Instance of node is gone", "node", klog.KObj(node), "instance", ref)
 
@@ -91,7 +93,7 @@ func (v *V2) young(node *v1.Node) bool {
 // keep logs once why the Node is kept, and warns on it where a user can act.
 func (v *V2) keep(ctx context.Context, node *v1.Node, ref Ref, reason error) {
 	now := v.opts.Clock.Now()
-	if v.kept.claim(keptKey{keyOf(node), reason}, now, now.Add(time.Duration(math.MaxInt64))) {
+	if v.kept.claim(keptKey{keyOf(node), reason.Error()}, now, now.Add(time.Duration(math.MaxInt64))) {
 		klog.FromContext(ctx).Info("Node is kept although its instance is missing",
 			"node", klog.KObj(node), "instance", ref, "reason", reason)
 	}

@@ -113,3 +113,33 @@ func TestFailedProvesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingIsKept: an instance that may come back does not make its Node gone,
+// and the Source is asked again soon.
+func TestMissingIsKept(t *testing.T) {
+	t.Parallel()
+
+	var out bytes.Buffer
+	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
+	clk := clocktesting.NewFakePassiveClock(epoch)
+	s := newSource(instance.Absent(), instance.Absent())
+	v2 := instance.New(s, instance.Options{Provider: provider, Clock: clk})
+	prove(t, v2, s)
+	s.confirm = func(context.Context, instance.Ref) instance.Result {
+		return instance.Missing(errors.New("missing for less than 1m0s"))
+	}
+	node := newNode(ownID)
+	for range 12 {
+		if exists, err := v2.InstanceExists(ctx, node); !exists || err != nil {
+			t.Fatalf("exists %t, %v, want true", exists, err)
+		}
+		clk.SetTime(clk.Now().Add(5 * time.Second))
+	}
+	if lines := strings.Count(out.String(), "missing for less than 1m0s"); lines != 1 {
+		t.Errorf("%d lines, want 1:\n%s", lines, out.String())
+	}
+	s.confirm = func(context.Context, instance.Ref) instance.Result { return instance.Absent() }
+	if exists, err := v2.InstanceExists(ctx, node); exists || err != nil {
+		t.Errorf("exists %t, %v, want false as soon as the result of 5 s ago has expired", exists, err)
+	}
+}

@@ -23,6 +23,8 @@ type Result struct {
 	// gone tells an absent instance that cannot be a new one from one that the
 	// cloud may not know yet.
 	gone bool
+	// kept is why an absent instance does not make its Node gone yet.
+	kept error
 	// byName tells an instance that was not found by its ID.
 	byName bool
 	err    error
@@ -44,11 +46,16 @@ func Absent() Result { return Result{absent: true} }
 // it is new. The Node may then be removed whatever its age.
 func Gone() Result { return Result{absent: true, gone: true} }
 
+// Missing is [Absent] for an instance that may come back: the Node is kept for the
+// given reason, whose text must be the same each time. With [WithReason] the Node
+// has an Event as well.
+func Missing(reason error) Result { return Result{absent: true, kept: reason} }
+
 // Failed answers that it is not known whether there is an instance, whatever
 // err means by itself: even a not-found error is a failure here.
 func Failed(err error) Result { return Result{err: err} }
 
-// IsAbsent says whether the answer is Absent or Gone. It is the only way to tell: the
+// IsAbsent says whether the answer is Absent, Gone or Missing. It is the only way to tell: the
 // error of Get may look the same for a Failed answer.
 func (r Result) IsAbsent() bool { return r.absent }
 

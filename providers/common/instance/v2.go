@@ -135,7 +135,7 @@ func (v *V2) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 		gone = gone || result.gone
 	}
 	if result.IsAbsent() {
-		return v.existsMissing(ctx, node, ref, gone), nil
+		return v.existsMissing(ctx, node, ref, gone, result), nil
 	}
 	if _, err := result.Get(); err != nil {
 		return false, v.report(node, fmt.Errorf("find instance %s: %w", ref, err))
