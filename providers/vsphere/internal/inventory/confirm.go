@@ -25,6 +25,7 @@ func (i *Inventory) Confirm(ctx context.Context, q Query) ([]*VM, error) {
 	ctx, cancel := context.WithTimeout(ctx, i.cfg.CallTimeout)
 	defer cancel()
 
+	i.store.asked.note(q, i.cfg.Now())
 	vms, err := i.ask(ctx, q)
 	if len(vms) == 0 && err == nil {
 		err = i.stillFound(q)
@@ -46,7 +47,7 @@ func (i *Inventory) ask(ctx context.Context, q Query) ([]*VM, error) {
 	}
 	var failed []error
 	for _, find := range searches(q) {
-		found, err := i.search(ctx, find)
+		found, err := i.search(ctx, find, q)
 		if len(found) > 0 {
 			return found, nil
 		}
@@ -137,7 +138,7 @@ func byIP(ip string) finder {
 
 // search returns the VMs that one search finds and that count. An error in what it
 // finds is one of the search.
-func (i *Inventory) search(ctx context.Context, find finder) ([]*VM, error) {
+func (i *Inventory) search(ctx context.Context, find finder, q Query) ([]*VM, error) {
 	var refs []Ref
 	err := i.call(ctx, func(ctx context.Context, c *vim25.Client) error {
 		var err error
@@ -145,6 +146,7 @@ func (i *Inventory) search(ctx context.Context, find finder) ([]*VM, error) {
 
 		return err
 	})
+	refs = slices.DeleteFunc(refs, func(r Ref) bool { return slices.Contains(q.Except, ref(r)) })
 	if err != nil || len(refs) == 0 {
 		return nil, err
 	}
@@ -158,7 +160,8 @@ func (i *Inventory) search(ctx context.Context, find finder) ([]*VM, error) {
 
 // readKnown asks for the VMs that the memory has for a query, wherever they are
 // now. The search index does not know a VM whose files are out of reach, nor
-// one by a part of its host name.
+// one by a part of its host name. A VM that has another UUID now is another one
+// that was given the reference.
 func (i *Inventory) readKnown(ctx context.Context, q Query) ([]*VM, error) {
 	var vms []*VM
 	var failed []error
@@ -167,13 +170,19 @@ func (i *Inventory) readKnown(ctx context.Context, q Query) ([]*VM, error) {
 		if err != nil && !isGone(err) {
 			failed = append(failed, err)
 		}
-		vms = append(vms, found...)
+		vms = append(vms, slices.DeleteFunc(found, q.excludes)...)
 	}
 
 	return vms, errors.Join(failed...)
 }
 
-// read returns the VMs as they are now, with what only the store knows. A single
+// excludes reports whether a VM tells a UUID that is not looked for.
+func (q Query) excludes(vm *VM) bool {
+	return len(q.UUIDs) > 0 && vm.UUID != "" &&
+		!slices.ContainsFunc(q.UUIDs, func(uuid string) bool { return normal(uuid) == vm.UUID })
+}
+
+// read returns the VMs that are machines of their own as they are now, with what only the store knows. A single
 // one that is not there any more fails them all.
 func (i *Inventory) read(ctx context.Context, refs []Ref) ([]*VM, error) {
 	now := i.cfg.Now()
@@ -187,6 +196,9 @@ func (i *Inventory) read(ctx context.Context, refs []Ref) ([]*VM, error) {
 		scratch := newTree()
 		for _, p := range content.PropSet {
 			rec.set(scratch, p.Name, p.Val)
+		}
+		if rec.standsIn() {
+			continue
 		}
 		vm := rec.snapshot()
 		i.store.complete(vm)
@@ -216,7 +228,9 @@ func (s *store) known(q Query) []Ref {
 	}
 	for _, uuid := range q.UUIDs {
 		for _, d := range s.memory.of(normal(uuid)) {
-			refs = append(refs, d.ref)
+			if !slices.Contains(q.Except, d.ref) {
+				refs = append(refs, d.ref)
+			}
 		}
 	}
 	slices.SortFunc(refs, byValue)
@@ -258,6 +272,7 @@ func (s *store) complete(vm *VM) {
 	if rec, ok := s.live.vms[vm.Ref.Value]; ok {
 		vm.UUID = cmp.Or(vm.UUID, rec.uuid)
 	}
+	vm.InScope = s.live.scope.all || s.live.scope.in[vm.Datacenter]
 }
 
 // counted returns those of the VMs that count, else those that did so once. A VM
@@ -271,7 +286,7 @@ func (s *store) counted(vms []*VM) ([]*VM, error) {
 	for _, vm := range vms {
 		rec := s.live.vms[vm.Ref.Value]
 		switch {
-		case s.live.scope.all || s.live.scope.in[vm.Datacenter]:
+		case vm.InScope:
 			in = append(in, vm)
 		case rec != nil && rec.wasInScope:
 			once = append(once, vm)

@@ -205,6 +205,7 @@ func TestConfirmOfDeletedVM(t *testing.T) {
 	v, i := confirming(t, "south")
 	vm := v.VM("db")
 	gone := byID(vm.UUID())
+	one(t, i, gone)
 	ok(t, vm.Destroy())
 	eventually(t, func() string {
 		if vms, _ := i.Find(gone); len(vms) > 0 {

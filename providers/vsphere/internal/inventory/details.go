@@ -165,6 +165,15 @@ const unusedTTL = 30 * time.Second
 // regularly: the Nodes are updated every five minutes.
 const regularly = 15 * time.Minute
 
+// forget forgets everything that was read.
+func (d *describer) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	clear(d.known)
+	clear(d.asked)
+}
+
 func (d *describer) use(r Ref) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -82,7 +82,7 @@ func TestVMCarriesWhatTheVCenterTells(t *testing.T) {
 	got.Host, got.Pool, got.Parent, got.Datacenter, got.Observed = Ref{}, Ref{}, Ref{}, Ref{}, time.Time{}
 	want := VM{
 		Ref: v.VM("web-0").Reference(), Name: "web-0", UUID: "423740e7-c66e-05e3-9d0b-9e1205b24d43",
-		HostName: "Web-0.example.com", IPAddress: "10.0.0.7",
+		HostName: "Web-0.example.com", IPAddress: "10.0.0.7", InScope: true,
 		Power: types.VirtualMachinePowerStatePoweredOn, Connection: types.VirtualMachineConnectionStateConnected,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -19,6 +19,8 @@ type Query struct {
 	// compared with what the guest reports: as they are, then without the
 	// domain if one side has none, then as an address.
 	Names []string
+	// Except lists VMs that are not looked for.
+	Except []Ref
 }
 
 func (q Query) String() string {
@@ -32,8 +34,12 @@ func (q Query) String() string {
 // No VM and no error means that the feed is current and knows none.
 // Found VMs can be as old as [Inventory.Current] says.
 func (i *Inventory) Find(q Query) ([]*VM, error) {
+	i.store.asked.note(q, i.cfg.Now())
 	vms, doubt := i.store.find(q)
 	if len(vms) > 0 {
+		if len(q.UUIDs) > 0 {
+			i.store.prove()
+		}
 		return vms, nil
 	}
 	if err := cmp.Or(i.Current(), doubt); err != nil {
@@ -76,7 +82,7 @@ func (s *store) find(q Query) ([]*VM, error) {
 // match finds the VMs that fit best.
 func (s *store) match(q Query) []*record {
 	for _, uuid := range q.UUIDs {
-		if found := s.byUUID(normal(uuid)); len(found) > 0 {
+		if found := q.other(s.byUUID(normal(uuid))); len(found) > 0 {
 			return found
 		}
 	}
@@ -94,16 +100,16 @@ func (s *store) match(q Query) []*record {
 // byUUID prefers VMs that count to those that did so once.
 func (s *store) byUUID(uuid string) []*record {
 	same := s.live.byUUID[uuid]
-	if found := pick(same, inScope); len(found) > 0 {
+	if found := pick(same, counts); len(found) > 0 {
 		return found
 	}
 
-	return pick(same, func(r *record) bool { return r.wasInScope })
+	return pick(same, func(r *record) bool { return r.wasInScope && !r.standsIn() })
 }
 
 func (s *store) byHostName(host string) []*record {
 	return pick(s.live.byShort[shortName(host)], func(r *record) bool {
-		return r.inScope && strings.ToLower(r.hostName) == host
+		return counts(r) && strings.ToLower(r.hostName) == host
 	})
 }
 
@@ -111,17 +117,23 @@ func (s *store) byHostName(host string) []*record {
 // domain.
 func (s *store) byShortName(host string) []*record {
 	return pick(s.live.byShort[shortName(host)], func(r *record) bool {
-		return r.inScope && (!strings.Contains(host, ".") || !strings.Contains(r.hostName, "."))
+		return counts(r) && (!strings.Contains(host, ".") || !strings.Contains(r.hostName, "."))
 	})
 }
 
 // byAddress looks at the main address alone: the others are not always unique,
 // think of bridges inside of the guests.
 func (s *store) byAddress(address string) []*record {
-	return pick(s.live.byIP[canonicalIP(address)], inScope)
+	return pick(s.live.byIP[canonicalIP(address)], counts)
 }
 
-func inScope(r *record) bool { return r.inScope }
+// counts reports whether a VM can be that of a Node.
+func counts(r *record) bool { return r.inScope && !r.standsIn() }
+
+// other returns the VMs that the query does not leave out.
+func (q Query) other(found []*record) []*record {
+	return slices.DeleteFunc(found, func(r *record) bool { return slices.Contains(q.Except, r.ref()) })
+}
 
 // pick returns the chosen VMs in a fixed order.
 func pick(from []*record, choose func(*record) bool) []*record {
@@ -170,7 +182,7 @@ func (s *store) doubt(q Query) error {
 // to us.
 func (s *store) doubtUUID(uuid string) error {
 	for _, rec := range s.live.byUUID[uuid] {
-		if !rec.placed {
+		if !rec.placed && !rec.standsIn() {
 			return unreadable(rec, fmt.Sprintf("has UUID %s but its datacenter cannot be read", uuid))
 		}
 	}

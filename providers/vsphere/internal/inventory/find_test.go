@@ -68,6 +68,7 @@ func vm(id string, in Ref, properties ...any) types.ObjectUpdate {
 // scratch, the others are changes.
 func stored(datacenters []string, sets ...[]types.ObjectUpdate) *Inventory {
 	i := New(nil, Config{Name: "vc", Datacenters: datacenters})
+	i.store.asked.note(byID(uuid, swapped, "u1", "u2", "u3"), time.Now()) // those of Nodes
 	for n, set := range sets {
 		if n == 0 {
 			resync(i, set)
@@ -428,10 +429,10 @@ func TestMemoryForgetsTheOldest(t *testing.T) {
 	t.Parallel()
 	m := newMemory(3)
 	for at, uuid := range []string{"a", "b", "a", "c", "d"} {
-		m.add(uuid, machine(uuid), uint64(at))
+		m.add(uuid, departed{ref: machine(uuid), at: uint64(at)})
 	}
-	m.add("d", machine("d2"), 9)
-	m.add("", machine("x"), 10)
+	m.add("d", departed{ref: machine("d2"), at: 9})
+	m.add("", departed{ref: machine("x"), at: 10})
 	want := map[string][]departed{
 		"c": {{ref: machine("c"), at: 3}},
 		"d": {{ref: machine("d"), at: 4}, {ref: machine("d2"), at: 9}},

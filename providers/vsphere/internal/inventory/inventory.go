@@ -144,13 +144,14 @@ func setDefault(d *time.Duration, to time.Duration) {
 // nothing unless [Inventory.Run] is running.
 type Inventory struct {
 	cfg     Config
-	client  Client
+	client  *identified
 	store   *store
 	tags    *tagger
 	details *describer
 	health  *health
 	// noMetadata is set once the vCenter has refused to tell guestinfo.
 	noMetadata atomic.Bool
+	replacedAt atomic.Pointer[time.Time]
 }
 
 // New makes an Inventory that knows nothing yet. It makes no call.
@@ -159,11 +160,12 @@ func New(client Client, cfg Config) *Inventory {
 
 	i := &Inventory{
 		cfg:    cfg,
-		client: client,
+		client: &identified{Client: client},
 		store:  newStore(cfg.Datacenters),
 		tags:   newTagger(client, cfg),
 		health: newHealth(cfg.Observe),
 	}
+	i.client.replaced = i.replaced
 	i.details = newDescriber(i)
 
 	return i

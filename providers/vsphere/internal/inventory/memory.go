@@ -1,5 +1,7 @@
 package inventory
 
+import "time"
+
 // maxRemembered is how many VMs are remembered after they left.
 const maxRemembered = 1 << 14
 
@@ -7,6 +9,8 @@ const maxRemembered = 1 << 14
 type departed struct {
 	ref Ref
 	at  uint64 // the change that ended it
+	// when is the time of that change.
+	when time.Time
 }
 
 // memory knows which VMs once had a UUID. The oldest are forgotten first.
@@ -20,20 +24,20 @@ func newMemory(limit int) *memory {
 	return &memory{limit: limit, byUUID: map[string][]departed{}}
 }
 
-// add notes that ref stopped being the VM with this UUID at the given change.
-func (m *memory) add(uuid string, ref Ref, at uint64) {
+// add notes that a VM stopped being the one with this UUID.
+func (m *memory) add(uuid string, d departed) {
 	if uuid == "" {
 		return
 	}
 	entries := m.byUUID[uuid]
 	for i := range entries {
-		if entries[i].ref == ref {
-			entries[i].at = at
+		if entries[i].ref == d.ref {
+			entries[i] = d
 
 			return
 		}
 	}
-	m.byUUID[uuid] = append(entries, departed{ref: ref, at: at})
+	m.byUUID[uuid] = append(entries, d)
 	m.order = append(m.order, uuid)
 	if len(m.order) > m.limit {
 		m.forgetOldest()

@@ -41,6 +41,11 @@ type reported struct {
 	power      types.VirtualMachinePowerState
 	connection types.VirtualMachineConnectionState
 
+	// template and secondary say that the VM is not a machine of its own: it never
+	// runs, or it is the shadow of another VM.
+	template  bool
+	secondary bool
+
 	host   *place
 	pool   *place
 	parent *place
@@ -65,9 +70,14 @@ var recordProperties = map[string]func(r *reported, t *tree, val any){
 	},
 	// The UUID that a VM once told is kept when the vCenter cannot read it any
 	// more: the VM's files are out of reach, no more.
-	"summary.config.uuid": func(r *reported, _ *tree, val any) { r.uuid = cmp.Or(normal(as[string](val)), r.uuid) },
-	"guest.hostName":      func(r *reported, _ *tree, val any) { r.hostName = bounded(as[string](val), maxText) },
-	"guest.ipAddress":     func(r *reported, _ *tree, val any) { r.ipAddress = bounded(as[string](val), maxText) },
+	"summary.config.uuid":     func(r *reported, _ *tree, val any) { r.uuid = cmp.Or(normal(as[string](val)), r.uuid) },
+	"summary.config.template": func(r *reported, _ *tree, val any) { r.template = as[bool](val) },
+	// The primary of a Fault Tolerance group has 1, the others more.
+	// https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/FaultToleranceConfigInfo
+	"summary.config.ftInfo.role": func(r *reported, _ *tree, val any) { r.secondary = as[int32](val) > 1 },
+
+	"guest.hostName":  func(r *reported, _ *tree, val any) { r.hostName = bounded(as[string](val), maxText) },
+	"guest.ipAddress": func(r *reported, _ *tree, val any) { r.ipAddress = bounded(as[string](val), maxText) },
 }
 
 // recordPaths are the properties that the change feed reports of each VM.
@@ -89,6 +99,10 @@ func bounded(text string, limit int) string {
 	return text
 }
 
+// standsIn reports whether a VM is not a machine of its own, although it has the
+// UUID of one: it is a template or the secondary of a Fault Tolerance group.
+func (r *reported) standsIn() bool { return r.template || r.secondary }
+
 func (r *record) ref() Ref { return Ref{Type: typeVM, Value: r.value} }
 
 // places are the places that a VM refers to; each can be nil.
@@ -109,6 +123,7 @@ func (r *record) snapshot() *VM {
 		Parent:     r.parent.reference(),
 		ParentVApp: r.vApp.reference(),
 		Datacenter: r.datacenter.reference(),
+		InScope:    r.inScope,
 		Observed:   r.observed,
 	}
 }

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -18,13 +19,31 @@ type store struct {
 	// whole inventory.
 	changes uint64
 	root    Ref // the root folder of the vCenter
+
+	asked *asked
+	// latest is when the latest page of changes came, completeSince since when the
+	// inventory has been complete and followed without a break.
+	latest, completeSince time.Time
+	// hosted and proven are as in [Absence].
+	hosted, proven atomic.Bool
 }
 
 func newStore(datacenters []string) *store {
 	live := newState(datacenters)
 	live.scope = live.tree.scope(datacenters)
 
-	return &store{live: live, memory: newMemory(maxRemembered), changes: 1}
+	return &store{live: live, memory: newMemory(maxRemembered), changes: 1, asked: newAsked()}
+}
+
+// forget leaves what was asked for, and nothing else.
+func (s *store) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.live = newState(s.live.datacenters)
+	s.live.scope = s.live.tree.scope(s.live.datacenters)
+	s.memory, s.synced, s.completeSince = newMemory(maxRemembered), false, time.Time{}
+	s.proven.Store(false)
 }
 
 // beginReading prepares for the whole inventory. Verifying counts how it differs
@@ -36,6 +55,10 @@ func (s *store) beginReading(verifying bool) {
 	s.changes++
 	s.live.reading++
 	s.live.verifying, s.live.corrected = verifying, 0
+	if !verifying {
+		s.completeSince = time.Time{}
+		s.proven.Store(false)
+	}
 }
 
 // endReading removes what was there before and was not read again. It returns how
@@ -47,6 +70,12 @@ func (s *store) endReading() (corrected int) {
 	s.remember(s.live.sweep())
 	s.synced, s.live.verifying = true, false
 	s.changes++
+	if s.completeSince.IsZero() {
+		s.completeSince = s.latest
+		if s.visible() {
+			s.prove()
+		}
+	}
 
 	return s.live.corrected
 }
@@ -56,6 +85,10 @@ func (s *store) apply(updates []types.ObjectUpdate, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
+	if !s.completeSince.IsZero() && now.Sub(s.latest) > maxSilence {
+		s.completeSince = now
+	}
+	s.latest = now
 	s.remember(s.live.apply(updates, now, s.changes))
 }
 
@@ -67,9 +100,12 @@ func (s *store) endAnswer() {
 	s.changes++
 }
 
+// remember notes which VMs left that were asked for.
 func (s *store) remember(ended []tie) {
 	for _, t := range ended {
-		s.memory.add(t.uuid, t.ref, s.changes)
+		if s.asked.has(t.uuid) {
+			s.memory.add(t.uuid, departed{ref: t.ref, at: s.changes, when: s.latest})
+		}
 	}
 }
 

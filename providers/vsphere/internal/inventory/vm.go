@@ -34,6 +34,8 @@ type VM struct {
 	// Datacenter is missing when too much of what is above the VM cannot be
 	// read.
 	Datacenter Ref
+	// InScope says that the VM is in a configured datacenter now.
+	InScope bool
 
 	// Observed is when the vCenter last reported about this VM. Whether the VM
 	// can have changed since then is for [Inventory.Current] to say.

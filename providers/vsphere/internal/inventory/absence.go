@@ -1,0 +1,120 @@
+package inventory
+
+import (
+	"sync"
+	"time"
+)
+
+// Absence is what an inventory knows of VMs that are not there.
+type Absence struct {
+	// Left is when the last VM with one of the UUIDs left, zero if none was known.
+	Left time.Time
+	// Complete is since when the inventory has been complete and followed without
+	// a break, zero if it is not.
+	Complete time.Time
+	// Visible reports whether there is a VM that was asked for by UUID.
+	Visible bool
+	// Hosted reports whether there ever was one, Proven whether there was one since
+	// the whole inventory was read anew.
+	Hosted, Proven bool
+}
+
+// maxSilence is how long the vCenter may not respond for the inventory to have
+// been followed without a break. It is longer than a poll takes.
+const maxSilence = 30 * time.Second
+
+// Absence tells what is known of the VMs of a query that has no result. It makes
+// no call.
+func (i *Inventory) Absence(q Query) Absence { return i.store.absence(q) }
+
+func (s *store) absence(q Query) Absence {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+
+	a := Absence{Complete: s.completeSince, Visible: s.visible(), Hosted: s.hosted.Load(), Proven: s.proven.Load()}
+	for _, uuid := range q.UUIDs {
+		for _, d := range s.memory.of(normal(uuid)) {
+			if d.when.After(a.Left) {
+				a.Left = d.when
+			}
+		}
+	}
+
+	return a
+}
+
+// visible reports whether there is a VM that was asked for by UUID. That is proof
+// that the vCenter is the one of the cluster. Callers hold the lock.
+func (s *store) visible() bool {
+	return s.asked.any(func(uuid string) bool { return len(pick(s.live.byUUID[uuid], counts)) > 0 })
+}
+
+// prove notes that a VM that was asked for by UUID is there.
+func (s *store) prove() {
+	s.hosted.Store(true)
+	s.proven.Store(true)
+}
+
+const (
+	// maxAsked is how many UUIDs are kept that were asked for: a Node has two, one
+	// in each byte order.
+	maxAsked = 1 << 15
+	// askedFor is how long one is kept at least.
+	askedFor = time.Hour
+)
+
+// asked are the UUIDs of Nodes. Other VMs that leave are not remembered, however
+// many come and go.
+type asked struct {
+	mu sync.Mutex
+	at map[string]time.Time
+}
+
+func newAsked() *asked { return &asked{at: map[string]time.Time{}} }
+
+// note notes that the VMs of a query are asked for.
+func (a *asked) note(q Query, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, uuid := range q.UUIDs {
+		key := normal(uuid)
+		if _, ok := a.at[key]; ok || a.room(now) {
+			a.at[key] = now
+		}
+	}
+}
+
+// room makes room for one more. Callers hold the lock.
+func (a *asked) room(now time.Time) bool {
+	if len(a.at) < maxAsked {
+		return true
+	}
+	for uuid, at := range a.at {
+		if now.Sub(at) > askedFor {
+			delete(a.at, uuid)
+		}
+	}
+
+	return len(a.at) < maxAsked
+}
+
+func (a *asked) has(uuid string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, ok := a.at[uuid]
+
+	return ok
+}
+
+// any reports whether one of them has a property.
+func (a *asked) any(has func(uuid string) bool) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for uuid := range a.at {
+		if has(uuid) {
+			return true
+		}
+	}
+
+	return false
+}
