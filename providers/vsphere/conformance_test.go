@@ -30,6 +30,7 @@ var quick = tuning{
 		MaxWait: time.Second, Margin: 4 * time.Second, CallTimeout: 3 * time.Second,
 		MinBackoff: 50 * time.Millisecond, MaxBackoff: 500 * time.Millisecond,
 	},
+	patience: patience{visible: 200 * time.Millisecond, alone: 400 * time.Millisecond},
 }
 
 func TestConformance(t *testing.T) {

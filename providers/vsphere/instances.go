@@ -36,6 +36,11 @@ type source struct {
 	started atomic.Pointer[start]
 	// nodes lists the Nodes of the cluster, from when the informer is known.
 	nodes atomic.Pointer[listersv1.NodeLister]
+
+	assigned *assignments
+	patience patience
+	// twice has the pairs of sections that were found to be of one vCenter.
+	twice sync.Map
 }
 
 var _ instance.Source = (*source)(nil)
@@ -47,7 +52,7 @@ type start struct {
 }
 
 func newSource(cfg *Config, labels map[string]string) *source {
-	return &source{zones: cfg.Labels.Zone != "" || cfg.Labels.Region != "", labels: labels}
+	return &source{zones: cfg.Labels.Zone != "" || cfg.Labels.Region != "", labels: labels, assigned: newAssignments()}
 }
 
 // setNodes gives the source the Nodes of the cluster.
@@ -97,7 +102,13 @@ type vm struct {
 	// current tells that the power state is not older than a change feed that
 	// works can make it.
 	current bool
+	// ambiguous is why it may be another VM that is off as well, or nil.
+	ambiguous error
 }
+
+// runs reports whether the VM is on, isOff whether it is certainly not.
+func (v vm) runs() bool  { return v.State() == instance.Running }
+func (v vm) isOff() bool { return v.State() == instance.Stopped }
 
 // ProviderID is empty for a VM that never told its UUID; no Node gets such a VM.
 func (v vm) ProviderID() string { return formatProviderID(v.UUID) }
@@ -139,11 +150,11 @@ func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
 		return instance.Failed(err)
 	}
 	inMemory := func(vc *vcenter, q inventory.Query) ([]vm, error) { return vc.find(q) }
-	result := search(vcenters, ref, inMemory)
+	result := s.search(ctx, vcenters, ref, inMemory)
 	if _, err := result.Get(); err == nil || !s.awaitFirstSync(ctx, vcenters) {
 		return result
 	}
-	return search(vcenters, ref, inMemory)
+	return s.search(ctx, vcenters, ref, inMemory)
 }
 
 // awaitFirstSync waits, for a short time after the start, for inventories that
@@ -164,32 +175,47 @@ func (s *source) awaitFirstSync(ctx context.Context, vcenters []*vcenter) bool {
 	return waited
 }
 
-// Confirm implements instance.Source by asking every vCenter.
+// Confirm implements instance.Source by asking every vCenter. A VM that none of
+// them has must have been missing for a while.
 func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
 	vcenters, err := s.places()
 	if err != nil {
 		return instance.Failed(err)
 	}
-	return search(vcenters, ref, func(vc *vcenter, q inventory.Query) ([]vm, error) { return vc.confirm(ctx, q) })
+	questions, err := queries(ref)
+	if err != nil {
+		return instance.Failed(err)
+	}
+	if reason := s.tooEarly(vcenters, questions); reason != nil && !errors.Is(reason, apierr.ErrUnavailable) {
+		return instance.Missing(reason)
+	}
+	result := s.search(ctx, vcenters, ref, func(vc *vcenter, q inventory.Query) ([]vm, error) { return vc.confirm(ctx, q) })
+	if result.IsAbsent() {
+		return s.missing(vcenters, questions)
+	}
+	return result
 }
+
+// asker asks one vCenter.
+type asker func(*vcenter, inventory.Query) ([]vm, error)
 
 // search puts the questions of a Ref to all vCenters, in order of certainty,
 // until one is answered:
 //
-//	found once                          that VM
-//	found several times                 the one whose guest has the Node's name
+//	found                               the VM that choose picks
 //	found nowhere, a vCenter is silent  its error
 //	found nowhere                       the next question; absent after the last
-func search(vcenters []*vcenter, ref instance.Ref, ask func(*vcenter, inventory.Query) ([]vm, error)) instance.Result {
+func (s *source) search(ctx context.Context, vcenters []*vcenter, ref instance.Ref, ask asker) instance.Result {
 	questions, err := queries(ref)
 	if err != nil {
 		return instance.Failed(err)
 	}
 	for _, q := range questions {
-		found, err := askAll(vcenters, q, ask)
+		found, err := s.machines(ctx, vcenters, q, ask)
 		switch {
 		case len(found) > 0:
-			return choose(found, ref, q)
+			s.assigned.found(questions)
+			return s.choose(ctx, found, ref, q)
 		case errors.Is(err, inventory.ErrUnreadableVM):
 			return instance.Failed(instance.WithReason(instance.ReasonInstanceNotFound, err))
 		case err != nil:
@@ -197,6 +223,26 @@ func search(vcenters []*vcenter, ref instance.Ref, ask func(*vcenter, inventory.
 		}
 	}
 	return instance.Absent()
+}
+
+// machines asks for the VMs that can be that of a query, each once.
+func (s *source) machines(ctx context.Context, vcenters []*vcenter, q inventory.Query, ask asker) ([]vm, error) {
+	found, err := askAll(vcenters, q, ask)
+	found = s.merge(ctx, found)
+	machines := s.assigned.get(q).machines(found)
+	if len(machines) > 0 || len(found) == 0 {
+		return machines, err
+	}
+	// Only copies are left. They must not hide what makes the absence uncertain.
+	others, err := askAll(vcenters, q, func(vc *vcenter, q inventory.Query) ([]vm, error) {
+		for _, v := range found {
+			if v.vcenter.id() == vc.id() {
+				q.Except = append(q.Except, v.Ref)
+			}
+		}
+		return ask(vc, q)
+	})
+	return s.merge(ctx, others), err
 }
 
 // queries are the questions that find a Ref's VM. The UUID that a guest reports
@@ -219,7 +265,7 @@ func queries(ref instance.Ref) ([]inventory.Query, error) {
 
 // askAll asks all vCenters at once, so that a slow one delays only what it
 // alone can answer.
-func askAll(vcenters []*vcenter, q inventory.Query, ask func(*vcenter, inventory.Query) ([]vm, error)) ([]vm, error) {
+func askAll(vcenters []*vcenter, q inventory.Query, ask asker) ([]vm, error) {
 	found := make([][]vm, len(vcenters))
 	errs := make([]error, len(vcenters))
 	var all sync.WaitGroup
@@ -230,60 +276,6 @@ func askAll(vcenters []*vcenter, q inventory.Query, ask func(*vcenter, inventory
 	return slices.Concat(found...), errors.Join(errs...)
 }
 
-// choose picks the VM of a Ref among those that answer a question. Clones share
-// a UUID: then the guest's name decides, or nothing does.
-func choose(found []vm, ref instance.Ref, q inventory.Query) instance.Result {
-	if len(found) > 1 {
-		named := slices.DeleteFunc(slices.Clone(found), func(v vm) bool { return !sameHost(v.HostName, ref.NodeName) })
-		if len(named) != 1 {
-			return instance.Failed(instance.WithReason(instance.ReasonAmbiguousInstance, fmt.Errorf(
-				"%d VMs fit %s, and the guest's host name is %q in %d of them: %s: %w",
-				len(found), q, ref.NodeName, len(named), describe(found), apierr.ErrConflict)))
-		}
-		found = named
-	}
-	if len(q.UUIDs) == 0 && contradicts(ref.SystemUUID, found[0].UUID) {
-		return instance.Failed(instance.WithReason(instance.ReasonAmbiguousInstance, fmt.Errorf(
-			"%s has the name of the Node but another UUID than its system UUID %s; if it is the right one, start the kubelet with --provider-id=%s: %w",
-			describe(found), ref.SystemUUID, found[0].ProviderID(), apierr.ErrConflict)))
-	}
-	if found[0].UUID == "" && ref.ProviderID == "" {
-		return instance.Failed(fmt.Errorf("VM %q in vCenter %s reports no UUID: %w", found[0].Name, found[0].vcenter.name, apierr.ErrUnavailable))
-	}
-	if len(q.UUIDs) == 0 {
-		return instance.FoundByName(found[0])
-	}
-	return instance.Found(found[0])
-}
-
-// contradicts tells whether a Node's system UUID says that a VM found by name is
-// another machine. A kubelet that cannot read the UUID of its hardware reports
-// something else in its place, which says nothing.
-func contradicts(systemUUID, uuid string) bool {
-	const length = len("00000000-0000-0000-0000-000000000000")
-	system := strings.ToLower(strings.TrimSpace(systemUUID))
-	return len(system) == length && uuid != "" && uuid != system && uuid != swapUUID(system)
-}
-
-// sameHost compares host names without regard to case, and without the domain
-// where one of them has none.
-func sameHost(a, b string) bool {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	aShort, aDomain, _ := strings.Cut(a, ".")
-	bShort, bDomain, _ := strings.Cut(b, ".")
-	return a == b || aShort != "" && aShort == bShort && (aDomain == "" || bDomain == "")
-}
-
-// describe lists VMs for a message, in a stable order.
-func describe(found []vm) string {
-	names := make([]string, len(found))
-	for i, v := range found {
-		names[i] = fmt.Sprintf("%q (%s) in vCenter %s", v.Name, v.Ref.Value, v.vcenter.name)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}
-
 // Metadata implements instance.Source. Type, zone and region are labels, which
 // the framework writes only when it initialises a Node; afterwards addresses
 // are all that counts, and tags are not asked for.
@@ -291,6 +283,12 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 	v, ok := found.(vm)
 	if !ok {
 		return nil, fmt.Errorf("instance is a %T, not a VM", found)
+	}
+	if v.ambiguous != nil {
+		return nil, v.ambiguous
+	}
+	if v.UUID == "" {
+		return nil, fmt.Errorf("VM %q in vCenter %s reports no UUID, it may be another one: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable)
 	}
 	initialised := instance.Initialised(node)
 	if !initialised && !v.current {

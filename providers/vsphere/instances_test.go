@@ -31,6 +31,13 @@ type bed struct {
 	*cloud
 	t     *testing.T
 	fleet *sim.Cloud
+	text  string // the cloud-config
+}
+
+// restart is another process with the same cloud-config.
+func (b bed) restart() bed {
+	b.cloud = connect(b.t, b.text)
+	return b
 }
 
 // newBed starts vCenters and the provider. extra is appended to the
@@ -52,7 +59,7 @@ func newBed(t *testing.T, extra string, vcenters ...sim.VCenterSpec) bed {
 	for _, vc := range fleet.VCenters() {
 		text.WriteString(section(vc.Name(), vc))
 	}
-	return bed{cloud: connect(t, text.String()+extra), t: t, fleet: fleet}
+	return bed{cloud: connect(t, text.String()+extra), t: t, fleet: fleet, text: text.String() + extra}
 }
 
 // one is a vCenter with one datacenter.

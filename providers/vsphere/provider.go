@@ -119,6 +119,7 @@ type tuning struct {
 	instances instance.Options
 	session   session.Options
 	inventory inventory.Config
+	patience  patience
 }
 
 func newCloudFrom(cfg *Config, labels map[string]string, t tuning) *cloud {
@@ -126,7 +127,10 @@ func newCloudFrom(cfg *Config, labels map[string]string, t tuning) *cloud {
 	t.instances.DeleteByName = cfg.deleteByName
 	t.instances.KeepMissing = cfg.skipNodeDeletion
 	t.instances.Metrics = metrics.New(ProviderName)
-	c := &cloud{config: cfg, tuning: t, source: newSource(cfg, labels)}
+	c := &cloud{config: cfg, source: newSource(cfg, labels)}
+	c.source.patience = t.patience.withDefaults()
+	t.instances.EvidenceSince = c.source.replaced
+	c.tuning = t
 	c.running, c.cancel = context.WithCancel(context.Background())
 	c.instances = instance.New(c.source, t.instances)
 	return c

@@ -31,7 +31,11 @@ func (s *store) absence(q Query) Absence {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 
-	a := Absence{Complete: s.completeSince, Visible: s.visible(), Hosted: s.hosted.Load(), Proven: s.proven.Load()}
+	visible := s.visible()
+	if visible {
+		s.prove()
+	}
+	a := Absence{Complete: s.completeSince, Visible: visible, Hosted: s.hosted.Load(), Proven: s.proven.Load()}
 	for _, uuid := range q.UUIDs {
 		for _, d := range s.memory.of(normal(uuid)) {
 			if d.when.After(a.Left) {
@@ -49,10 +53,13 @@ func (s *store) visible() bool {
 	return s.asked.any(func(uuid string) bool { return len(pick(s.live.byUUID[uuid], counts)) > 0 })
 }
 
-// prove notes that a VM that was asked for by UUID is there.
+// prove notes that a VM that was asked for by UUID is there. While the inventory is
+// read anew, it may have been there before alone. Callers hold the lock.
 func (s *store) prove() {
 	s.hosted.Store(true)
-	s.proven.Store(true)
+	if !s.completeSince.IsZero() {
+		s.proven.Store(true)
+	}
 }
 
 const (

@@ -37,9 +37,6 @@ func (i *Inventory) Find(q Query) ([]*VM, error) {
 	i.store.asked.note(q, i.cfg.Now())
 	vms, doubt := i.store.find(q)
 	if len(vms) > 0 {
-		if len(q.UUIDs) > 0 {
-			i.store.prove()
-		}
 		return vms, nil
 	}
 	if err := cmp.Or(i.Current(), doubt); err != nil {
@@ -73,6 +70,10 @@ func (s *store) find(q Query) ([]*VM, error) {
 		return nil, errNotSynced
 	}
 	if found := s.match(q); len(found) > 0 {
+		if len(q.UUIDs) > 0 {
+			s.prove()
+		}
+
 		return snapshots(found), nil
 	}
 

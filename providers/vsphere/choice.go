@@ -1,0 +1,192 @@
+package vsphere
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
+)
+
+// merge returns each VM once, although a vCenter with two sections finds it twice.
+// The section counts whose datacenters the VM is in.
+func (s *source) merge(ctx context.Context, found []vm) []vm {
+	var merged []vm
+	for _, v := range found {
+		i := slices.IndexFunc(merged, func(m vm) bool { return m.location() == v.location() })
+		if i < 0 {
+			merged = append(merged, v)
+			continue
+		}
+		s.warnTwice(ctx, merged[i].vcenter.name, v.vcenter.name)
+		if v.InScope && !merged[i].InScope {
+			merged[i] = v
+		}
+	}
+	return merged
+}
+
+// warnTwice logs once that two sections are of one vCenter.
+func (s *source) warnTwice(ctx context.Context, one, other string) {
+	if _, warned := s.twice.LoadOrStore([2]string{one, other}, true); !warned {
+		klog.FromContext(ctx).Info("Two sections of the cloud-config are of one vCenter, remove one of them or give them different datacenters",
+			"section", one, "otherSection", other)
+	}
+}
+
+// choose picks the VM of a Ref among those that fit. Copies of a VM have its UUID:
+//
+//	VM that ran as the only one of its UUID   that one
+//	one with the Node's host name             that one; of several, the one that runs
+//	one that runs                             that one, unless its guest has another name
+//	several that run                          the one with an address of the Node
+//	all are off                               any of them, to tell that the Node is shut down
+func (s *source) choose(ctx context.Context, found []vm, ref instance.Ref, q inventory.Query) instance.Result {
+	chosen := found
+	if len(chosen) > 1 && len(q.UUIDs) > 0 {
+		chosen = s.original(ctx, found, ref, q)
+	} else if len(chosen) > 1 {
+		chosen = named(found, ref.NodeName)
+	}
+	if len(chosen) != 1 {
+		if len(q.UUIDs) > 0 && !slices.ContainsFunc(found, func(v vm) bool { return !v.isOff() }) {
+			off := found[0]
+			off.ambiguous = ambiguous(found, ref, q)
+			return instance.Found(off)
+		}
+		return instance.Failed(ambiguous(found, ref, q))
+	}
+	v := chosen[0]
+	if len(q.UUIDs) == 0 && contradicts(ref.SystemUUID, v.UUID) {
+		return instance.Failed(instance.WithReason(instance.ReasonAmbiguousInstance, fmt.Errorf(
+			"%s has the name of the Node but another UUID than its system UUID %s; if it is the right one, start the kubelet with --provider-id=%s: %w",
+			describe(chosen), ref.SystemUUID, v.ProviderID(), apierr.ErrConflict)))
+	}
+	if v.UUID == "" && ref.ProviderID == "" {
+		return instance.Failed(fmt.Errorf("VM %q in vCenter %s reports no UUID: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable))
+	}
+	s.assigned.assign(q, v, slices.DeleteFunc(slices.Clone(found), func(other vm) bool { return other.location() == v.location() }))
+	if len(q.UUIDs) == 0 {
+		return instance.FoundByName(v)
+	}
+	return instance.Found(v)
+}
+
+// ambiguous is the error that several VMs fit a Ref.
+func ambiguous(found []vm, ref instance.Ref, q inventory.Query) error {
+	return instance.WithReason(instance.ReasonAmbiguousInstance, fmt.Errorf(
+		"%d VMs fit %s, and the guest's host name is %q in %d of them: %s: %w",
+		len(found), q, ref.NodeName, len(named(found, ref.NodeName)), describe(found), apierr.ErrConflict))
+}
+
+// original returns the VM among its copies, or those that it can be.
+func (s *source) original(ctx context.Context, found []vm, ref instance.Ref, q inventory.Query) []vm {
+	as := s.assigned.get(q)
+	if as.sure && as.has(found) {
+		return slices.DeleteFunc(slices.Clone(found), func(v vm) bool { return v.location() != as.at })
+	}
+	candidates := slices.DeleteFunc(slices.Clone(found), func(v vm) bool {
+		return v.HostName != "" && !sameHost(v.HostName, ref.NodeName)
+	})
+	if len(candidates) == 0 {
+		candidates = found
+	}
+	for _, narrow := range []func([]vm) []vm{
+		func(from []vm) []vm { return named(from, ref.NodeName) },
+		func(from []vm) []vm {
+			return slices.DeleteFunc(slices.Clone(from), func(v vm) bool { return !v.runs() })
+		},
+		func(from []vm) []vm { return s.withAddress(ctx, from, ref.NodeName) },
+	} {
+		if len(candidates) == 1 {
+			break
+		}
+		if fewer := narrow(candidates); len(fewer) > 0 {
+			candidates = fewer
+		}
+	}
+	return candidates
+}
+
+// named returns the VMs whose guest has a host name.
+func named(found []vm, name string) []vm {
+	return slices.DeleteFunc(slices.Clone(found), func(v vm) bool { return !sameHost(v.HostName, name) })
+}
+
+// withAddress returns the VMs whose guest has an address of the Node.
+func (s *source) withAddress(ctx context.Context, found []vm, nodeName string) []vm {
+	wanted := s.addressesOf(nodeName)
+	if len(wanted) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(v vm) bool {
+		details, err := v.vcenter.inventory.Details(ctx, v.VM)
+		if err != nil {
+			return false // it can be the one
+		}
+		return !slices.ContainsFunc(details.NICs, func(n inventory.NIC) bool {
+			return slices.ContainsFunc(n.IPs, func(ip string) bool {
+				addr, err := address.Parse(ip)
+				return err == nil && slices.Contains(wanted, addr)
+			})
+		})
+	})
+}
+
+// addressesOf returns the addresses that a Node has now.
+func (s *source) addressesOf(nodeName string) []netip.Addr {
+	lister := s.nodes.Load()
+	if lister == nil {
+		return nil
+	}
+	node, err := (*lister).Get(nodeName)
+	if err != nil {
+		return nil
+	}
+	var addrs []netip.Addr
+	for _, a := range node.Status.Addresses {
+		if a.Type != v1.NodeInternalIP && a.Type != v1.NodeExternalIP {
+			continue
+		}
+		if addr, err := address.Parse(a.Address); err == nil {
+			addrs = append(addrs, addr)
+		}
+	}
+	return addrs
+}
+
+// contradicts tells whether a Node's system UUID says that a VM found by name is
+// another machine. A kubelet that cannot read the UUID of its hardware reports
+// something else in its place, which says nothing.
+func contradicts(systemUUID, uuid string) bool {
+	const length = len("00000000-0000-0000-0000-000000000000")
+	system := strings.ToLower(strings.TrimSpace(systemUUID))
+	return len(system) == length && uuid != "" && uuid != system && uuid != swapUUID(system)
+}
+
+// sameHost compares host names without regard to case, and without the domain
+// where one of them has none.
+func sameHost(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	aShort, aDomain, _ := strings.Cut(a, ".")
+	bShort, bDomain, _ := strings.Cut(b, ".")
+	return a == b || aShort != "" && aShort == bShort && (aDomain == "" || bDomain == "")
+}
+
+// describe lists VMs for a message, in a stable order.
+func describe(found []vm) string {
+	names := make([]string, len(found))
+	for i, v := range found {
+		names[i] = fmt.Sprintf("%q (%s) in vCenter %s", v.Name, v.Ref.Value, v.vcenter.name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
