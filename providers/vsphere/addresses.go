@@ -21,6 +21,8 @@ var (
 	errNoHostName = errors.New("VM Guest hostname is empty")
 	errNoNIC      = errors.New("VM GuestNicInfo is empty")
 	errNoAddress  = errors.New("unable to find suitable IP address for node")
+
+	errExcludedNodeIP = errors.New("the kubelet uses an address that exclude-internal-network-subnet-cidr excludes, correct its --node-ip or the cloud-config")
 )
 
 // noDevice marks an interface that has no virtual network card behind it, such
@@ -85,7 +87,10 @@ func chooseAddresses(g guest, rules addressRules) ([]v1.NodeAddress, error) {
 	}
 	addresses := []v1.NodeAddress{{Type: v1.NodeHostName, Address: g.hostName}}
 	for _, family := range rules.families {
-		chosen := choosePair(address.OfFamily(family, candidates, addrOf), g.nodeIPs, rules.nodes)
+		chosen, err := choosePair(address.OfFamily(family, candidates, addrOf), g.nodeIPs, rules.nodes)
+		if err != nil {
+			return nil, fmt.Errorf("VM %s: %w", g.id, err)
+		}
 		if len(chosen) == 0 {
 			return nil, fmt.Errorf("%w %s with IP family %s", errNoAddress, g.id, family)
 		}
@@ -142,12 +147,16 @@ func rank(list []netip.Addr, addr netip.Addr) int {
 //	no         no         the first candidate of each type
 //
 // What the kubelet was told to use becomes the internal address in any case,
-// and the external one in the last: the Node is not initialised without it.
-func choosePair(candidates []candidate, nodeIPs []netip.Addr, nodes Nodes) []v1.NodeAddress {
+// and the external one in the last: the Node is not initialised without it. It is an
+// error if that is excluded, unless it was found to be the external one.
+func choosePair(candidates []candidate, nodeIPs []netip.Addr, nodes Nodes) ([]v1.NodeAddress, error) {
 	internals := address.OutOf(address.Prefixes(nodes.ExcludeInternalNetworkSubnetCIDR), candidates, addrOf)
 	externals := address.OutOf(address.Prefixes(nodes.ExcludeExternalNetworkSubnetCIDR), candidates, addrOf)
 	internal := match(internals, nodes.InternalNetworkSubnetCIDR, nodes.InternalVMNetworkName)
 	external := match(externals, nodes.ExternalNetworkSubnetCIDR, nodes.ExternalVMNetworkName)
+	if wanted := provided(candidates, nodeIPs); wanted.IsValid() && wanted != external && !provided(internals, nodeIPs).IsValid() {
+		return nil, fmt.Errorf("%w: %s", errExcludedNodeIP, wanted)
+	}
 	if !internal.IsValid() && !external.IsValid() {
 		internal, external = first(internals), cmp.Or(provided(externals, nodeIPs), first(externals))
 	}
@@ -159,7 +168,7 @@ func choosePair(candidates []candidate, nodeIPs []netip.Addr, nodes Nodes) []v1.
 	if external.IsValid() {
 		chosen = append(chosen, address.Node(v1.NodeExternalIP, external))
 	}
-	return chosen
+	return chosen, nil
 }
 
 // match finds the address in the first subnet that has any or, failing that,

@@ -116,21 +116,22 @@ func TestNodeAddresses(t *testing.T) {
 		"6 same family twice":      {"exact duplicates dropped", vm1("a: 10.0.0.1"), Nodes{}, []address.Family{address.IPv4, address.IPv4}, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
 		"6 mapped address":         {"an IPv4 address in disguise", vm1("a: ::ffff:10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
 
-		"dual stack ipv4,ipv6":            {"[Hostname, Int4, Ext4, Int6, Ext6]", vm1("a: fd00::1 10.0.0.1"), Nodes{}, both46, "H:node-1 I:10.0.0.1 E:10.0.0.1 I:fd00::1 E:fd00::1", ""},
-		"dual stack ipv6,ipv4":            {"v6 first", vm1("a: 10.0.0.1 fd00::1"), Nodes{}, both64, "H:node-1 I:fd00::1 E:fd00::1 I:10.0.0.1 E:10.0.0.1", ""},
-		"dual stack, each on its own":     {"families select independently: d for one, e for the other", vm1("a: 10.0.0.1 192.0.2.1 fd00::1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8")}, both46, "H:node-1 I:10.0.0.1 I:fd00::1 E:fd00::1", ""},
-		"dual stack, subnets of both":     {"a CIDR of the other family does not count", vm1("a: 10.0.0.1 192.0.2.1 fd00::1 2001:db8::1"), Nodes{InternalNetworkSubnetCIDR: prefixes("fd00::/8", "10.0.0.0/8"), ExternalNetworkSubnetCIDR: prefixes("192.0.2.0/24", "2001:db8::/32")}, both46, "H:node-1 I:10.0.0.1 E:192.0.2.1 I:fd00::1 E:2001:db8::1", ""},
-		"provided-node-ip":                {"[B] becomes both under default selection: §16.8, the VIP is listed first", vm1("a: 10.0.0.100 10.0.0.1").withNodeIP("10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
-		"provided-node-ip before static":  {"it is the user's word about this very node", vm1("a: 10.0.0.100 10.0.0.1").withStatic("10.0.0.100").withNodeIP("10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
-		"provided-node-ip over subnet":    {"[B] becomes the InternalIP; the external side stays as it matched", vm1("a: 10.0.0.100 10.0.0.1 192.0.2.1").withNodeIP("10.0.0.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8"), ExternalNetworkSubnetCIDR: prefixes("192.0.2.0/24")}, only4, "H:node-1 I:10.0.0.1 E:192.0.2.1", ""},
-		"provided-node-ip, no external":   {"internal matched alone: no external is added", vm1("a: 10.0.0.100 10.0.0.1").withNodeIP("10.0.0.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8")}, only4, "H:node-1 I:10.0.0.1", ""},
-		"provided-node-ip, external only": {"it is the InternalIP all the same: the node could not be initialised without it", vm1("a: 10.0.0.1", "b: 192.0.2.1").withNodeIP("10.0.0.1"), Nodes{ExternalVMNetworkName: "b"}, only4, "H:node-1 I:10.0.0.1 E:192.0.2.1", ""},
-		"provided-node-ip on no NIC":      {"not eligible", vm1("a: 10.0.0.1").withNodeIP("10.0.0.7"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
-		"provided-node-ip excluded":       {"not eligible, as the InternalIP", vm1("a: 10.0.0.2 10.0.0.1").withNodeIP("10.0.0.1"), Nodes{ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.1/32")}, only4, "H:node-1 I:10.0.0.2 E:10.0.0.1", ""},
-		"provided-node-ip excluded twice": {"not eligible", vm1("a: 10.0.0.2 10.0.0.1").withNodeIP("10.0.0.1"), Nodes{ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.1/32"), ExcludeExternalNetworkSubnetCIDR: prefixes("10.0.0.1/32")}, only4, "H:node-1 I:10.0.0.2 E:10.0.0.2", ""},
-		"provided-node-ip not reachable":  {"not a candidate", vm1("a: 169.254.0.1 10.0.0.1").withNodeIP("169.254.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
-		"provided-node-ip pair":           {"one of each family", vm1("a: 10.0.0.100 10.0.0.1 fd00::100 fd00::1").withNodeIP("fd00::1", "10.0.0.1"), Nodes{}, both46, "H:node-1 I:10.0.0.1 E:10.0.0.1 I:fd00::1 E:fd00::1", ""},
-		"provided-node-ip of one family":  {"the other is selected as ever", vm1("a: 10.0.0.100 10.0.0.1 fd00::100 fd00::1").withNodeIP("10.0.0.1"), Nodes{}, both46, "H:node-1 I:10.0.0.1 E:10.0.0.1 I:fd00::100 E:fd00::100", ""},
+		"dual stack ipv4,ipv6":                {"[Hostname, Int4, Ext4, Int6, Ext6]", vm1("a: fd00::1 10.0.0.1"), Nodes{}, both46, "H:node-1 I:10.0.0.1 E:10.0.0.1 I:fd00::1 E:fd00::1", ""},
+		"dual stack ipv6,ipv4":                {"v6 first", vm1("a: 10.0.0.1 fd00::1"), Nodes{}, both64, "H:node-1 I:fd00::1 E:fd00::1 I:10.0.0.1 E:10.0.0.1", ""},
+		"dual stack, each on its own":         {"families select independently: d for one, e for the other", vm1("a: 10.0.0.1 192.0.2.1 fd00::1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8")}, both46, "H:node-1 I:10.0.0.1 I:fd00::1 E:fd00::1", ""},
+		"dual stack, subnets of both":         {"a CIDR of the other family does not count", vm1("a: 10.0.0.1 192.0.2.1 fd00::1 2001:db8::1"), Nodes{InternalNetworkSubnetCIDR: prefixes("fd00::/8", "10.0.0.0/8"), ExternalNetworkSubnetCIDR: prefixes("192.0.2.0/24", "2001:db8::/32")}, both46, "H:node-1 I:10.0.0.1 E:192.0.2.1 I:fd00::1 E:2001:db8::1", ""},
+		"provided-node-ip":                    {"[B] becomes both under default selection: §16.8, the VIP is listed first", vm1("a: 10.0.0.100 10.0.0.1").withNodeIP("10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
+		"provided-node-ip before static":      {"it is the user's word about this very node", vm1("a: 10.0.0.100 10.0.0.1").withStatic("10.0.0.100").withNodeIP("10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
+		"provided-node-ip over subnet":        {"[B] becomes the InternalIP; the external side stays as it matched", vm1("a: 10.0.0.100 10.0.0.1 192.0.2.1").withNodeIP("10.0.0.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8"), ExternalNetworkSubnetCIDR: prefixes("192.0.2.0/24")}, only4, "H:node-1 I:10.0.0.1 E:192.0.2.1", ""},
+		"provided-node-ip, no external":       {"internal matched alone: no external is added", vm1("a: 10.0.0.100 10.0.0.1").withNodeIP("10.0.0.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8")}, only4, "H:node-1 I:10.0.0.1", ""},
+		"provided-node-ip, external only":     {"it is the InternalIP all the same: the node could not be initialised without it", vm1("a: 10.0.0.1", "b: 192.0.2.1").withNodeIP("10.0.0.1"), Nodes{ExternalVMNetworkName: "b"}, only4, "H:node-1 I:10.0.0.1 E:192.0.2.1", ""},
+		"provided-node-ip on no NIC":          {"not eligible", vm1("a: 10.0.0.1").withNodeIP("10.0.0.7"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
+		"provided-node-ip excluded":           {"the Node must not be initialized with an address that is excluded", vm1("a: 10.0.0.2 10.0.0.1").withNodeIP("10.0.0.1"), Nodes{ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.1/32")}, only4, "", "the kubelet uses an address that exclude-internal-network-subnet-cidr excludes, correct its --node-ip or the cloud-config: 10.0.0.1"},
+		"provided-node-ip excluded, external": {"it was selected as the external address", vm1("a: 10.0.0.2 10.0.0.1").withNodeIP("10.0.0.1"), Nodes{ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.1/32"), ExternalNetworkSubnetCIDR: prefixes("10.0.0.1/32")}, only4, "H:node-1 E:10.0.0.1", ""},
+		"provided-node-ip excluded twice":     {"as above", vm1("a: 10.0.0.2 10.0.0.1").withNodeIP("10.0.0.1"), Nodes{ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.1/32"), ExcludeExternalNetworkSubnetCIDR: prefixes("10.0.0.1/32")}, only4, "", "excludes"},
+		"provided-node-ip not reachable":      {"not a candidate", vm1("a: 169.254.0.1 10.0.0.1").withNodeIP("169.254.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
+		"provided-node-ip pair":               {"one of each family", vm1("a: 10.0.0.100 10.0.0.1 fd00::100 fd00::1").withNodeIP("fd00::1", "10.0.0.1"), Nodes{}, both46, "H:node-1 I:10.0.0.1 E:10.0.0.1 I:fd00::1 E:fd00::1", ""},
+		"provided-node-ip of one family":      {"the other is selected as ever", vm1("a: 10.0.0.100 10.0.0.1 fd00::100 fd00::1").withNodeIP("10.0.0.1"), Nodes{}, both46, "H:node-1 I:10.0.0.1 E:10.0.0.1 I:fd00::100 E:fd00::100", ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -214,6 +215,10 @@ func checkChosen(t *rapid.T, g guest, rules addressRules, chosen []v1.NodeAddres
 			t.Fatalf("no %s address: %s", family, written(chosen))
 		}
 		for _, wanted := range g.nodeIPs {
+			if reported(g, wanted) && address.Usable(wanted) && address.FamilyOf(wanted) == family && len(g.nodeIPs) == 1 &&
+				address.Prefixes(rules.nodes.ExcludeInternalNetworkSubnetCIDR).Contain(wanted) && external != wanted {
+				t.Fatalf("the kubelet uses %s, which is excluded, got %s", wanted, written(chosen))
+			}
 			eligible := reported(g, wanted) && address.Usable(wanted) && !address.Prefixes(rules.nodes.ExcludeInternalNetworkSubnetCIDR).Contain(wanted)
 			if eligible && address.FamilyOf(wanted) == family && internal != wanted {
 				t.Fatalf("the kubelet wants %s, got %s", wanted, written(chosen))

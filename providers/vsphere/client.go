@@ -24,6 +24,7 @@ type vcenter struct {
 	rules     addressRules
 	session   *session.Session
 	inventory *inventory.Inventory
+	warnings  *warnings
 }
 
 // find looks VMs up in memory.
@@ -72,7 +73,7 @@ var inventoryMetrics = sync.OnceValue(func() *inventory.Metrics {
 
 // newVCenters makes the configured vCenters, and what watches their
 // credentials. Nobody is talked to yet.
-func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder) ([]*vcenter, []runner, error) {
+func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder, w *warnings) ([]*vcenter, []runner, error) {
 	credentials := &credentialSources{builder: builder, shared: map[secretSource]session.Source{}}
 	t.session.Metrics = sessionMetrics()
 	t.session.Lockout = session.NewLockout()
@@ -103,6 +104,7 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 			rules:     addressRules{nodes: cfg.Nodes, families: entry.IPFamily},
 			session:   s,
 			inventory: inventory.New(s, watch),
+			warnings:  w,
 		})
 	}
 	return vcenters, credentials.runners, nil

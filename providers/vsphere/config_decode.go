@@ -189,6 +189,7 @@ func (r *resolver) completeEntries() {
 	if len(r.config.VirtualCenter) == 0 {
 		r.problems.Errorf(config.Position{Path: r.file.Path}, "%s", textNoHosts)
 	}
+	defer r.checkTwice()
 	for _, name := range slices.Sorted(maps.Keys(r.config.VirtualCenter)) {
 		entry := r.config.VirtualCenter[name]
 		r.checkSecret(entryName(name, ""), entry.Connection)

@@ -53,3 +53,38 @@ func TestServerIsAHost(t *testing.T) {
 		})
 	}
 }
+
+// Two sections for one vCenter find each VM twice.
+func TestSectionsOfOneVCenter(t *testing.T) {
+	t.Parallel()
+	const credentials = "user = u\npassword = p\n"
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   []string
+	}{
+		"Twice": {
+			"the server of one is the name of the other",
+			"[VirtualCenter \"VC.example.com\"]\n" + credentials + "[VirtualCenter \"other\"]\nserver = vc.example.com\n" + credentials,
+			[]string{`warning: vsphere.conf:5:1: [VirtualCenter "other"] is the same vCenter as [VirtualCenter "VC.example.com"]: remove one of them or give them different datacenters`},
+		},
+		"Brackets": {
+			"an address has several ways of writing",
+			"[VirtualCenter \"a\"]\nserver = [fd00::1]\n" + credentials + "[VirtualCenter \"b\"]\nserver = fd00:0::1\n" + credentials,
+			[]string{`warning: vsphere.conf:6:1: [VirtualCenter "b"] is the same vCenter as [VirtualCenter "a"]: remove one of them or give them different datacenters`},
+		},
+		"Datacenters": {
+			"each has its own", "[VirtualCenter \"a\"]\nserver = vc\ndatacenters = x\n" + credentials + "[VirtualCenter \"b\"]\nserver = vc\ndatacenters = y\n" + credentials, nil,
+		},
+		"Ports": {"two vCenters behind one address", "[VirtualCenter \"a\"]\nserver = vc\n" + credentials + "[VirtualCenter \"b\"]\nserver = vc\nport = 8443\n" + credentials, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, problems := decode(parse(t, tc.text), in(nil))
+			if diff := cmp.Diff(tc.want, describeProblems(problems)); diff != "" {
+				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -40,7 +39,8 @@ type source struct {
 	assigned *assignments
 	patience patience
 	// twice has the pairs of sections that were found to be of one vCenter.
-	twice sync.Map
+	twice    sync.Map
+	warnings *warnings
 }
 
 var _ instance.Source = (*source)(nil)
@@ -52,7 +52,7 @@ type start struct {
 }
 
 func newSource(cfg *Config, labels map[string]string) *source {
-	return &source{zones: cfg.Labels.Zone != "" || cfg.Labels.Region != "", labels: labels, assigned: newAssignments()}
+	return &source{zones: cfg.Labels.Zone != "" || cfg.Labels.Region != "", labels: labels, assigned: newAssignments(), warnings: newWarnings()}
 }
 
 // setNodes gives the source the Nodes of the cluster.
@@ -327,7 +327,7 @@ func (v vm) addresses(ctx context.Context, node *v1.Node, details *inventory.Det
 	}
 	static, err := staticAddresses(details.Metadata, details.MetadataEncoding)
 	if err != nil {
-		klog.FromContext(ctx).V(4).Info("Ignoring network settings of VM that cannot be read", "node", klog.KObj(node), "vm", v.Name, "err", err)
+		v.vcenter.warnings.metadata(ctx, node, err)
 	}
 	g := guest{id: v.UUID, hostName: v.HostName, static: static, nodeIPs: nodeIPs}
 	for _, n := range details.NICs {

@@ -182,7 +182,9 @@ func (c *cloud) recordEvents(builder cloudprovider.ControllerClientBuilder) {
 	}
 	broadcaster := record.NewBroadcaster(record.WithContext(c.running))
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	c.instances.SetRecorder(broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: clientName}))
+	recorder := broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: clientName})
+	c.instances.SetRecorder(recorder)
+	c.source.warnings.setRecorder(recorder)
 	context.AfterFunc(c.running, broadcaster.Shutdown)
 }
 
@@ -190,7 +192,7 @@ func (c *cloud) recordEvents(builder cloudprovider.ControllerClientBuilder) {
 func (c *cloud) connect(builder cloudprovider.ControllerClientBuilder) error {
 	t := c.tuning
 	t.inventory.Wanted = c.source.wanted
-	vcenters, watchers, err := newVCenters(c.config, t, builder)
+	vcenters, watchers, err := newVCenters(c.config, t, builder, c.source.warnings)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,63 @@
+package vsphere
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+// TestUnreadableMetadataIsAWarning: it is logged by default, once for each Node,
+// and is an Event.
+func TestUnreadableMetadataIsAWarning(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "", one(sim.VMSpec{
+		Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}},
+		ExtraConfig: map[string]string{"guestinfo.metadata": "!", "guestinfo.metadata.encoding": "base64"},
+	}))
+	events := record.NewFakeRecorder(100)
+	b.source.warnings.setRecorder(events)
+	var out bytes.Buffer
+	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
+	node := kubetest.Node("node-1", kubetest.ProviderID(id(b.fleet.VM("node-1"))))
+	b.eventually("the Node has addresses", func() error {
+		_, err := b.instances.InstanceMetadata(ctx, node)
+		return err
+	})
+	for range 3 {
+		if _, err := b.instances.InstanceMetadata(ctx, node); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := strings.Count(out.String(), "Ignoring network settings"); n != 1 {
+		t.Errorf("%d warnings, want 1:\n%s", n, out.String())
+	}
+	if n := len(events.Events); n != 1 {
+		t.Fatalf("%d Events, want 1", n)
+	}
+	if event := <-events.Events; !strings.HasPrefix(event, "Warning InvalidGuestMetadata the addresses in guestinfo.metadata of the VM are ignored: decode") {
+		t.Errorf("Event is %q", event)
+	}
+}
+
+// TestExcludedNodeIP: a Node is not initialized with an address that is excluded,
+// and hears of it.
+func TestExcludedNodeIP(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "[Nodes]\nexclude-internal-network-subnet-cidr = 10.0.0.5/32\n",
+		one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.100", "10.0.0.5"}}}}))
+	node := kubetest.Node("node-1", kubetest.Tainted(), kubetest.ProviderID(id(b.fleet.VM("node-1"))))
+	node.Annotations = map[string]string{"alpha.kubernetes.io/provided-node-ip": "10.0.0.5"}
+	err := b.wantError(node, fmt.Sprintf("%v: 10.0.0.5", errExcludedNodeIP))
+	if got := instance.ReasonOf(err); got != instance.ReasonNoAddress {
+		t.Errorf("reason %q, want %q", got, instance.ReasonNoAddress)
+	}
+}
