@@ -9,11 +9,13 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/lru"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
 
 // reasonInvalidMetadata means that guestinfo.metadata of the VM of a Node cannot be
 // read.
-const reasonInvalidMetadata = "InvalidGuestMetadata"
+const reasonInvalidMetadata instance.Reason = "InvalidGuestMetadata"
 
 // warnings tell, once for each Node, what is wrong with a VM without keeping the
 // Node from being initialized. It is safe for concurrent use.
@@ -42,7 +44,7 @@ func (w *warnings) metadata(ctx context.Context, node *v1.Node, err error) {
 	w.said.Add(key, nil)
 	klog.FromContext(ctx).Info("Ignoring network settings of VM that cannot be read", "node", klog.KObj(node), "err", err)
 	if recorder := w.recorder.Load(); recorder != nil {
-		(*recorder).Eventf(node, v1.EventTypeWarning, reasonInvalidMetadata,
+		(*recorder).Eventf(node, v1.EventTypeWarning, string(reasonInvalidMetadata),
 			"the addresses in guestinfo.metadata of the VM are ignored: %v", err)
 	}
 }

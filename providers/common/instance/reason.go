@@ -19,7 +19,8 @@ const (
 	// for cannot be told.
 	ReasonNoZone Reason = "NoZone"
 	// ReasonNoInstanceFound means that the instance is missing and that no
-	// instance of any Node was found by its ID since the start, so that the
+	// instance of any Node was found by its ID since the start, or since its
+	// server was restarted or replaced, so that the
 	// cloud may be the wrong one.
 	ReasonNoInstanceFound Reason = "NoInstanceFound"
 	// ReasonOtherRegion means that spec.providerID names a place that the

@@ -22,6 +22,10 @@
 //     call has a deadline, so that a vCenter that stopped answering is noticed.
 //   - No lock is held during a call. Whatever is handed out is never changed
 //     again, and must not be changed by the receiver either.
-//   - A VM takes less than 1 KiB, whatever its guest reports, and a fixed number
-//     of VMs are remembered after they left the vCenter.
+//   - [Inventory.Absence] tells since when a VM has been missing, and what proof
+//     there is that the vCenter is the one of the cluster.
+//   - When another vCenter responds at the address, everything is forgotten.
+//   - Templates and the secondaries of Fault Tolerance groups are not found.
+//   - A VM takes less than 1 KiB, whatever its guest reports. Of the VMs that were
+//     asked for by UUID, a fixed number are remembered after they left the vCenter.
 package inventory
