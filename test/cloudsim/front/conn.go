@@ -63,8 +63,11 @@ func (c *conn) Close() error {
 
 // reset closes the connection the way a dead machine does.
 func (c *conn) reset() {
-	if tcp, ok := c.Conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // without it the close is merely polite
+	switch raw := c.Conn.(type) {
+	case *net.TCPConn:
+		_ = raw.SetLinger(0) // without it the close is merely polite
+	case *pipeConn:
+		raw.reset()
 	}
 	_ = c.Close()
 }

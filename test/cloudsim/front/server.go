@@ -28,13 +28,36 @@ type Config struct {
 	Plain bool
 	// Certificate is used instead of a generated one.
 	Certificate *tls.Certificate
+	// InMemory takes no port: only [Server.Dial] connects. Such a server can run
+	// in a testing/synctest bubble. The Address is only a name, 127.0.0.1:443 by
+	// default.
+	InMemory bool
+}
+
+// memoryAddress is the default address of a server without a port.
+const memoryAddress = "127.0.0.1:443"
+
+// place is where a Server listens.
+type place interface {
+	IP() net.IP
+	String() string
+	Listen(ctx context.Context) (net.Listener, error)
+	Release() error
+}
+
+// reserve returns the place that a Config describes.
+func reserve(config Config) (place, error) {
+	if config.InMemory {
+		return newMemory(cmp.Or(config.Address, memoryAddress))
+	}
+	return loopback.Reserve(cmp.Or(config.Address, loopback.Any))
 }
 
 // Server is a loopback HTTP server that can fail like a machine does.
 type Server struct {
 	identity *identity // nil without TLS
 	tls      *tls.Config
-	port     *loopback.Port
+	port     place
 	http     *http.Server
 	serving  sync.WaitGroup // accept loops
 	calls    sync.WaitGroup // handlers at work
@@ -53,7 +76,7 @@ type Server struct {
 func Start(config Config, handler http.Handler) (*Server, error) {
 	s := &Server{conns: make(map[*conn]struct{}), gate: make(chan struct{})}
 	close(s.gate)
-	port, err := loopback.Reserve(cmp.Or(config.Address, loopback.Any))
+	port, err := reserve(config)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +119,16 @@ func (s *Server) counted(handler http.Handler) http.Handler {
 
 // Address returns the host and port, with brackets around IPv6.
 func (s *Server) Address() string { return s.port.String() }
+
+// Dial connects to a server in memory. Its arguments are those of
+// [net.Dialer.DialContext]; there is only one address.
+func (s *Server) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	m, ok := s.port.(*memory)
+	if !ok {
+		return nil, fmt.Errorf("dial %s: this server has a port", s.port)
+	}
+	return m.dial(ctx)
+}
 
 // Scheme returns "https", or "http" without TLS.
 func (s *Server) Scheme() string {

@@ -30,6 +30,10 @@ type VCenterSpec struct {
 	Password string `yaml:"password"`
 	// Listen is a loopback host and port. Default: 127.0.0.1:0.
 	Listen string `yaml:"listen"`
+	// InMemory takes no port: only [VCenter.Dial] connects, and Listen is only a
+	// name. Such a vCenter can be started in a testing/synctest bubble and goes
+	// by its time.
+	InMemory bool `yaml:"-"`
 	// Plain turns TLS off.
 	Plain bool `yaml:"plain"`
 	// CertFile and KeyFile replace the generated certificate.

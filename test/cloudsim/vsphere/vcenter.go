@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -66,7 +67,7 @@ func startVCenter(spec VCenterSpec, accounts *directory) (*VCenter, error) {
 		vms:          make(map[types.ManagedObjectReference]*machine),
 	}
 	v.SetLatency(spec.Latency)
-	config := front.Config{Address: spec.Listen, Plain: spec.Plain}
+	config := front.Config{Address: spec.Listen, Plain: spec.Plain, InMemory: spec.InMemory}
 	if spec.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(spec.CertFile, spec.KeyFile)
 		if err != nil {
@@ -172,6 +173,11 @@ func (v *VCenter) Name() string { return v.name }
 
 // Address returns host and port, with brackets around IPv6.
 func (v *VCenter) Address() string { return v.server.Address() }
+
+// Dial connects to a vCenter that is in memory; see [VCenterSpec.InMemory].
+func (v *VCenter) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return v.server.Dial(ctx, network, address)
+}
 
 // URL returns the address of the SOAP API, without credentials.
 func (v *VCenter) URL() *url.URL {

@@ -15,11 +15,14 @@ import (
 // dialTimeout bounds a connection until its certificate has been checked.
 const dialTimeout = 10 * time.Second
 
+// DialFunc makes connections like [net.Dialer.DialContext].
+type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
 // newClient makes a client without a session, with cookies and connections of
 // its own. It reads the CA file, so that a new one counts from the next login.
-func (e Endpoint) newClient(userAgent string) (*soap.Client, error) {
+func (e Endpoint) newClient(options Options) (*soap.Client, error) {
 	client := soap.NewClient(e.url(), e.Insecure)
-	client.UserAgent = userAgent
+	client.UserAgent = options.UserAgent
 	if e.CAFile != "" {
 		if err := client.SetRootCAs(e.CAFile); err != nil {
 			return nil, fmt.Errorf("read ca file: %w", err)
@@ -34,7 +37,7 @@ func (e Endpoint) newClient(userAgent string) (*soap.Client, error) {
 	transport.TLSClientConfig.MinVersion = tls.VersionTLS12
 	// The SDK's own dialer ignores contexts: a vCenter that accepts a
 	// connection and says nothing would hold it forever.
-	transport.DialTLSContext = dialTLS(client, transport.TLSClientConfig.Clone())
+	transport.DialTLSContext = dialTLS(options.Dial, client, transport.TLSClientConfig.Clone())
 	if thumbprint != "" && !e.Insecure {
 		// That function is not called for connections through a proxy:
 		// https://pkg.go.dev/net/http#Transport.
@@ -49,26 +52,47 @@ func (e Endpoint) newClient(userAgent string) (*soap.Client, error) {
 // dialTLS connects and checks the certificate by the rules of [Endpoint]. Other
 // hosts, such as that of a token service, are held to the thumbprints that the
 // client has learnt for them.
-func dialTLS(client *soap.Client, config *tls.Config) func(context.Context, string, string) (net.Conn, error) {
+func dialTLS(dial DialFunc, client *soap.Client, config *tls.Config) DialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()
-		dialer := tls.Dialer{Config: config}
-		conn, err := dialer.DialContext(ctx, network, addr)
+		conn, err := dial.secure(ctx, network, addr, config)
 		thumbprint := client.Thumbprint(addr)
 		if err == nil || thumbprint == "" || !soap.IsCertificateUntrusted(err) {
 			return conn, err
 		}
-		dialer.Config = &tls.Config{
+
+		return dial.secure(ctx, network, addr, &tls.Config{
 			MinVersion:         tls.VersionTLS12,
 			InsecureSkipVerify: true, // the certificate itself is compared instead
 			VerifyConnection: func(state tls.ConnectionState) error {
 				return checkThumbprint(state.PeerCertificates, addr, thumbprint)
 			},
-		}
-
-		return dialer.DialContext(ctx, network, addr)
+		})
 	}
+}
+
+// secure makes a connection with TLS.
+func (dial DialFunc) secure(ctx context.Context, network, addr string, config *tls.Config) (net.Conn, error) {
+	raw, err := dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if config = config.Clone(); config.ServerName == "" {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, errors.Join(err, raw.Close())
+		}
+		config.ServerName = host
+	}
+	conn := tls.Client(raw, config)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		_ = raw.Close() // it is of no use
+
+		return nil, err
+	}
+
+	return conn, nil
 }
 
 // proxiedPin checks the certificates of connections through a proxy.

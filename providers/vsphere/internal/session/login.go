@@ -152,7 +152,7 @@ func (s *Session) abandon(ctx context.Context, client *vim25.Client, err error) 
 
 func (s *Session) openREST(ctx context.Context, credentials Credentials) (*rest.Client, error) {
 	if !credentials.certificate() {
-		transport, err := s.endpoint.newClient(s.options.UserAgent)
+		transport, err := s.endpoint.newClient(s.options)
 		if err != nil {
 			return nil, err
 		}
@@ -233,7 +233,7 @@ func (s *Session) newREST(vim *vim25.Client) *rest.Client {
 
 // connect finds out that there is a vCenter, without credentials.
 func (s *Session) connect(ctx context.Context) (*vim25.Client, error) {
-	transport, err := s.endpoint.newClient(s.options.UserAgent)
+	transport, err := s.endpoint.newClient(s.options)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -43,6 +44,9 @@ type Options struct {
 	CallTimeout time.Duration
 	// LoginTimeout bounds a login with all its calls. Default: 30 s.
 	LoginTimeout time.Duration
+	// Dial makes the connections with the vCenter. Default: that of a
+	// [net.Dialer].
+	Dial DialFunc
 	// TokenFile holds the token for session managers without one. Default: that
 	// of the pod's service account.
 	TokenFile string
@@ -110,6 +114,9 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 	}
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
+	}
+	if options.Dial == nil {
+		options.Dial = new(net.Dialer).DialContext
 	}
 	options.UserAgent = cmp.Or(options.UserAgent, UserAgent)
 	options.CallTimeout = cmp.Or(options.CallTimeout, defaultCallTimeout)
