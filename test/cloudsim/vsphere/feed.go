@@ -14,8 +14,8 @@ import (
 type feed struct {
 	mu      sync.Mutex
 	now     uint64
-	changed map[types.ManagedObjectReference]uint64
-	shape   uint64 // when objects last came, went or moved
+	changed []types.ManagedObjectReference // at each moment, the first one at index 0
+	shape   uint64                         // when objects last came, went or moved
 	wake    chan struct{}
 	tasks   []*simulator.Task
 }
@@ -23,7 +23,7 @@ type feed struct {
 var _ simulator.RegisterObject = (*feed)(nil)
 
 func newFeed() *feed {
-	return &feed{changed: make(map[types.ManagedObjectReference]uint64), wake: make(chan struct{})}
+	return &feed{wake: make(chan struct{})}
 }
 
 // Reference implements [simulator.RegisterObject].
@@ -62,7 +62,6 @@ func (f *feed) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReferen
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.mark(ref, true)
-	delete(f.changed, ref)
 }
 
 // touch marks objects as changed; moved says that the shape of the inventory
@@ -85,7 +84,7 @@ func (f *feed) rouse() {
 
 func (f *feed) mark(ref types.ManagedObjectReference, moved bool) {
 	f.now++
-	f.changed[ref] = f.now
+	f.changed = append(f.changed, ref)
 	if moved {
 		f.shape = f.now
 	}
@@ -105,13 +104,15 @@ func (f *feed) moment() moment {
 	return moment{f.now, f.shape, f.wake}
 }
 
-// after returns which of refs changed after the moment seen.
-func (f *feed) after(seen uint64, refs []types.ManagedObjectReference) []types.ManagedObjectReference {
+// after returns which of the members changed after the moment seen, each once.
+func (f *feed) after(seen uint64, members map[types.ManagedObjectReference]bool) []types.ManagedObjectReference {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var changed []types.ManagedObjectReference
-	for _, ref := range refs {
-		if f.changed[ref] > seen {
+	found := make(map[types.ManagedObjectReference]bool)
+	for _, ref := range f.changed[min(seen, f.now):] {
+		if members[ref] && !found[ref] {
+			found[ref] = true
 			changed = append(changed, ref)
 		}
 	}

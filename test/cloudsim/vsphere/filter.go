@@ -23,7 +23,7 @@ type filter struct {
 
 	collector *collector
 	known     map[types.ManagedObjectReference]properties
-	members   []types.ManagedObjectReference
+	members   map[types.ManagedObjectReference]bool
 	seen      uint64 // moment of the feed
 	shaped    bool   // members are those of a moment whose shape still holds
 }
@@ -43,16 +43,18 @@ func (f *filter) reset() {
 // changes returns what happened since the last call, up to the moment at.
 func (f *filter) changes(ctx *simulator.Context, at moment) []change {
 	var updates []change
+	var read []types.ManagedObjectReference
 	if !f.shaped || at.shape > f.seen {
-		f.members = f.selected(ctx)
+		selected := f.selected(ctx)
+		f.members = make(map[types.ManagedObjectReference]bool, len(selected))
+		for _, ref := range selected {
+			f.members[ref] = true
+			if _, ok := f.known[ref]; !ok {
+				read = append(read, ref)
+			}
+		}
 		f.shaped = true
 		updates = f.left()
-	}
-	var read []types.ManagedObjectReference
-	for _, ref := range f.members {
-		if _, ok := f.known[ref]; !ok {
-			read = append(read, ref)
-		}
 	}
 	entering := len(read)
 	for _, ref := range f.collector.v.feed.after(f.seen, f.members) {
@@ -91,13 +93,9 @@ func (f *filter) missing(ref types.ManagedObjectReference) *types.MissingObject 
 
 // left forgets the objects that are no longer selected and reports them.
 func (f *filter) left() []change {
-	selected := make(map[types.ManagedObjectReference]bool, len(f.members))
-	for _, ref := range f.members {
-		selected[ref] = true
-	}
 	var updates []change
 	for ref, reported := range f.known {
-		if selected[ref] {
+		if f.members[ref] {
 			continue
 		}
 		delete(f.known, ref)

@@ -36,14 +36,15 @@ func (s *searchIndex) search(dc *types.ManagedObjectReference, vmSearch bool, ma
 }
 
 func byUUID(want string, instance *bool) func(*machine) bool {
+	want = strings.ToLower(want) // as those of VMs are
 	return func(m *machine) bool {
 		if m.Config == nil {
 			return false
 		}
 		if instance != nil && *instance {
-			return strings.EqualFold(m.Config.InstanceUuid, want)
+			return m.Config.InstanceUuid == want
 		}
-		return strings.EqualFold(m.Config.Uuid, want)
+		return m.Config.Uuid == want
 	}
 }
 
