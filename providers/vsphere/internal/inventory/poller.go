@@ -39,6 +39,7 @@ type poller struct {
 	began  time.Time // of the latest poll
 	failed bool      // the latest poll failed
 	late   bool      // it had no answer in time
+	cut    time.Time // when polls were last made to wait shorter, or longer again
 }
 
 func newPoller(i *Inventory) poller {
@@ -66,6 +67,9 @@ func (p *poller) next(ctx context.Context, f *feed) (*types.UpdateSet, error) {
 	if !p.pages && !f.reading && !p.failed && !sleep(ctx, f.cfg.PollPeriod-time.Since(p.began)) {
 		return nil, ctx.Err() //nolint:wrapcheck // it is our own
 	}
+	if p.wait < f.cfg.MaxWait && time.Since(p.cut) >= f.cfg.SettledAfter {
+		p.wait, p.cut = min(2*p.wait, f.cfg.MaxWait), time.Now()
+	}
 	wait := p.wait
 	if p.failed {
 		wait = 0 // to know soon whether all is well again
@@ -85,7 +89,8 @@ func (p *poller) next(ctx context.Context, f *feed) (*types.UpdateSet, error) {
 }
 
 // adapt changes how to wait after a poll that failed. One that was cut waits half
-// as long the next time. One that had no answer in time has more time and fewer
+// as long the next time, and twice as long again after some minutes without a cut:
+// it may have been the vCenter, which has restarted since. One that had no answer in time has more time and fewer
 // objects the next time, once the vCenter responds to anything else.
 func (p *poller) adapt(err error) {
 	waited := time.Since(p.began)
@@ -94,7 +99,7 @@ func (p *poller) adapt(err error) {
 	case isTimeout(err):
 		p.late = true
 	case waited >= shortCut && waited < p.wait+p.margin:
-		p.wait = min(p.wait, max((waited/2).Truncate(time.Second), time.Second))
+		p.wait, p.cut = min(p.wait, max((waited/2).Truncate(time.Second), time.Second)), time.Now()
 	}
 }
 

@@ -246,6 +246,35 @@ func TestRestartsAreFewerAndFewer(t *testing.T) {
 	}
 }
 
+// Polls that wait shorter because connections were cut, as by a restart of the
+// vCenter, wait longer again when nothing cuts them.
+func TestPollsWaitLongerAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		until := time.Now().Add(time.Minute)
+		var wait time.Duration
+		s := &scripted{}
+		s.poll = func(_ context.Context, req *types.WaitForUpdatesEx) (*types.UpdateSet, error) {
+			if req.Version == "" {
+				return &types.UpdateSet{Version: "1"}, nil
+			}
+			wait = time.Duration(*req.Options.MaxWaitSeconds) * time.Second
+			if wait > 0 && time.Now().Before(until) {
+				time.Sleep(min(wait, 3*time.Second))
+
+				return nil, errRecorded
+			}
+			time.Sleep(wait)
+
+			return nil, nil
+		}
+		follows(s, Config{RereadPeriod: 24 * time.Hour}, 30*time.Minute)
+		if wait != 10*time.Second {
+			t.Errorf("polls wait %s half an hour after the last one was cut, want 10 s", wait)
+		}
+	})
+}
+
 // A vCenter that hung in the middle of a poll is followed again no later than 15 s
 // after it responds, and nothing is read again.
 func TestHungVCenterIsFollowedSoon(t *testing.T) {
