@@ -17,7 +17,7 @@ RELEASE := env CGO_ENABLED=0 go build -trimpath
 CHECK := -race
 # What is too much for the race detector, which gets a sample of it. Without a
 # list of packages the closing lines of the tests are printed.
-EXHAUSTIVE := env CGO_ENABLED=0 go test -C providers/aws -trimpath -timeout 30m -run '^TestCrash|^TestCostOf(Many|500)'
+exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath -timeout 30m -run '$(2)'
 
 export KEEP
 # By default each process with the race detector sleeps for a second at its end.
@@ -43,7 +43,8 @@ tools: ## Build kube-apiserver, kubectl and etcd, once per machine
 test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
 	go test $(CHECK) -timeout 30m ./...
-	@$(PROGRESS) "exploring every crash and the cost of many load balancers" $(EXHAUSTIVE)
+	@$(PROGRESS) "exploring every crash and the cost of many load balancers" $(call exhaustive,aws,^TestCrash|^TestCostOf(Many|500))
+	@$(PROGRESS) "simulating a day of a vCenter" $(call exhaustive,vsphere,^TestSoak)
 	cd tools/image && go test $(CHECK) ./...
 
 e2e: tools bin/e2e/$(BINARY) ## Run the end-to-end tests alone
