@@ -51,8 +51,11 @@ func judge(r result) []row {
 		nodes = unjudged(nodes)
 	}
 	memory := "peak memory"
-	if r.hasBalancers() {
+	switch {
+	case r.hasBalancers():
 		memory = fmt.Sprintf("peak memory with %d Services", r.services)
+	case r.foreign > 0:
+		memory = fmt.Sprintf("peak memory with %d machines of others", r.foreign)
 	}
 	return append(rows, nodes,
 		duration("time from start to the first initialised node", r.firstNode, maxFirstNode),

@@ -35,6 +35,7 @@ func main() {
 	flag.StringVar(&p.binary, "binary", "bin/"+ccm.Name, "the `path` of the controller manager")
 	flag.IntVar(&p.nodes, "nodes", 300, "how many nodes join the cluster")
 	flag.IntVar(&p.notReady, "not-ready", 100, "how many of them fall silent")
+	flag.IntVar(&p.foreign, "foreign", 0, "how many machines that are no nodes the cloud has beside, where several clusters can share one")
 	flag.DurationVar(&p.latency, "latency", 30*time.Millisecond, "how long each call to the cloud takes")
 	flag.IntVar(&p.services, "services", 100, "how many Services get load balancers at once, where the cloud has any")
 	flag.DurationVar(&p.provisioning, "provisioning", 5*time.Second, "how long the cloud takes to create each of these")
@@ -97,6 +98,8 @@ func (p plan) check() error {
 	switch {
 	case p.nodes < 1 || p.notReady < 1:
 		return fmt.Errorf("-nodes=%d -not-ready=%d: both must be more than zero", p.nodes, p.notReady)
+	case p.foreign < 0:
+		return fmt.Errorf("-foreign=%d must not be negative", p.foreign)
 	case p.latency < 0 || p.provisioning < 0:
 		return fmt.Errorf("-latency=%v -provisioning=%v: both must not be negative", p.latency, p.provisioning)
 	case p.services < 1:

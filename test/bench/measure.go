@@ -39,6 +39,8 @@ type plan struct {
 	binary   string
 	// nodes join the cluster, notReady of them fall silent later.
 	nodes, notReady int
+	// foreign machines are in the cloud beside those of the nodes.
+	foreign int
 	// latency of each call to the cloud.
 	latency time.Duration
 	// steady is how long a steady period of five minutes takes here. The binary
@@ -113,8 +115,23 @@ func (b *bench) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := b.addForeign(); err != nil {
+		return err
+	}
 	b.out.Note("%s", b.Cloud.Description())
 	return nil
+}
+
+// addForeign adds the machines that are no nodes of the cluster.
+func (b *bench) addForeign() error {
+	if b.foreign == 0 {
+		return nil
+	}
+	shared, ok := b.Cloud.(scenario.Shared)
+	if !ok {
+		return fmt.Errorf("-foreign=%d: the simulated cloud of provider %s has no machines of others", b.foreign, b.provider.Name)
+	}
+	return b.out.Step(fmt.Sprintf("Adding %d machines of others", b.foreign), func() error { return shared.AddForeign(b.foreign) })
 }
 
 // measureStart measures a process with default flags, from its start until all

@@ -77,6 +77,13 @@ type Cloud interface {
 	Close() error
 }
 
+// Shared is a Cloud that several clusters can share.
+type Shared interface {
+	Cloud
+	// AddForeign adds n machines that are no nodes. Machines does not list them.
+	AddForeign(n int) error
+}
+
 // ServiceCloud is a Cloud that has load balancers for Services.
 type ServiceCloud interface {
 	Cloud

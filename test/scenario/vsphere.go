@@ -69,7 +69,10 @@ type vsphereCloud struct {
 	machines []Machine
 }
 
-var _ Cloud = (*vsphereCloud)(nil)
+var (
+	_ Cloud  = (*vsphereCloud)(nil)
+	_ Shared = (*vsphereCloud)(nil)
+)
 
 func startVSphere(vms [][]vsphere.VMSpec, latency time.Duration) (Cloud, error) {
 	spec := vsphere.VCenterSpec{
@@ -154,6 +157,18 @@ func (c *vsphereCloud) Config() string {
 func (c *vsphereCloud) Environment() []string { return nil }
 
 func (c *vsphereCloud) Machines() []Machine { return c.machines }
+
+// AddForeign implements Shared with VMs in the same clusters.
+func (c *vsphereCloud) AddForeign(n int) error {
+	for i, vm := range vsphere.Fleet("foreign", n) {
+		s := sites()[i%len(sites())]
+		vm.Pool = s.cluster
+		if _, err := c.vcenter.AddVM(s.datacenter, vm); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Calls sets the long polls of the change feed apart.
 func (c *vsphereCloud) Calls() Calls {
