@@ -44,7 +44,7 @@ func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, []netwo
 	if d.Network == nil && o.Network != nil && o.Network.LoadBalancer == nil {
 		steps = append(steps, network.DiffDeletion(o.Network)...) // target groups of a former load balancer
 	}
-	return append(steps, securitygroup.Delete(d.Surplus, t.request.Service, t.deletedAt())...), targetGroups, nil
+	return append(steps, securitygroup.Delete(d.Surplus, t.deletedAt())...), targetGroups, nil
 }
 
 // diffBalancer returns the part of the plan that is about the load balancer itself.
@@ -84,7 +84,7 @@ func diffDeletion(t task, o *observed, d *desired, sync, afterwards syncNodes) c
 		}
 		steps = append(steps, network.DiffDeletion(&groups)...)
 	}
-	return append(steps, securitygroup.Delete(d.Surplus, t.request.Service, t.deletedAt())...)
+	return append(steps, securitygroup.Delete(d.Surplus, t.deletedAt())...)
 }
 
 // restoring returns the steps so that a plan undoes what was done before them if AWS

@@ -166,13 +166,9 @@ type row struct {
 // rows reads the constants with their comments.
 func rows(t *testing.T) []row {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("internal", "request", "annotations.go"), nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	const prefix = "service.beta.kubernetes.io/"
 	var list []row
-	prefix := ""
-	ast.Inspect(file, func(n ast.Node) bool {
+	collect := func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok || len(spec.Values) != 1 {
 			return true
@@ -185,10 +181,7 @@ func rows(t *testing.T) []row {
 			text, _ = strconv.Unquote(value.Y.(*ast.BasicLit).Value)
 			text = prefix + text
 		}
-		switch {
-		case spec.Names[0].Name == "annotationPrefix":
-			prefix = text
-		case strings.HasPrefix(spec.Names[0].Name, "Annotation"):
+		if strings.HasPrefix(spec.Names[0].Name, "Annotation") {
 			_, kinds, _ := strings.Cut(spec.Doc.Text(), "Applies to: ")
 			list = append(list, row{annotation: text, applies: map[request.Kind]bool{
 				request.Classic: strings.Contains(kinds, "CLB"),
@@ -196,7 +189,14 @@ func rows(t *testing.T) []row {
 			}})
 		}
 		return true
-	})
+	}
+	for _, name := range []string{"annotations.go", "annotations_traffic.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("internal", "request", name), nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, collect)
+	}
 	return list
 }
 

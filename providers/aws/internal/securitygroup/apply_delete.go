@@ -15,7 +15,6 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
@@ -39,12 +38,8 @@ var ErrInUse = apierr.Mark(apierr.ErrConflict, errors.New("the security group is
 // removal is the deletion of a group that was created for a Service.
 type removal struct {
 	id, name string
-	// service is the namespace and name of the Service, deletedAt when its deletion
-	// was requested, zero if it was not.
-	service   string
+	// deletedAt is when the deletion of the Service was requested, zero if it was not.
 	deletedAt time.Time
-	// tagged reports whether the group has a tag that names the Service.
-	tagged bool
 }
 
 // step deletes the group. One that is in use is an error at once: AWS needs
@@ -88,24 +83,10 @@ func (r removal) inUse(ctx context.Context, env *change.Env) error {
 	switch {
 	case stays && len(referring) > 0:
 		env.Warn(service.Warn(GroupLeft, "Security group %s (%s) is not deleted because it is in use by %s; remove these rules", r.id, r.name, why))
-		return r.tag(ctx, env)
+		return nil
 	case stays, time.Since(r.deletedAt) < limit:
 		return fmt.Errorf("%w by %s", ErrInUse, why)
 	}
 	env.Warn(service.Warn(GroupLeft, "Security group %s (%s) is not deleted because it is in use by %s; delete it when it is not", r.id, r.name, why))
 	return nil
-}
-
-// tag adds the tag that names the Service, by which a later run finds the group
-// though no load balancer has it any more. Without the permission, it is found by
-// its name.
-func (r removal) tag(ctx context.Context, env *change.Env) error {
-	if r.tagged {
-		return nil
-	}
-	err := addTags(ctx, env, plan.Ref{ID: r.id}, map[string]string{cluster.ServiceNameTag: r.service})
-	if errors.Is(err, apierr.ErrDenied) {
-		return nil
-	}
-	return err
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -72,13 +70,10 @@ func otherCluster(group *Group, key string) error {
 
 // Delete plans to delete groups that were created for a Service. DeletedAt is when
 // deletion of the Service was requested, zero if it was not.
-func Delete(groups []*Group, svc types.NamespacedName, deletedAt time.Time) change.Plan {
+func Delete(groups []*Group, deletedAt time.Time) change.Plan {
 	var steps change.Plan
 	for _, group := range groups {
-		steps = append(steps, removal{
-			id: group.ID, name: group.Name, service: svc.String(), deletedAt: deletedAt,
-			tagged: group.Tags[cluster.ServiceNameTag] == svc.String(),
-		}.step())
+		steps = append(steps, removal{id: group.ID, name: group.Name, deletedAt: deletedAt}.step())
 	}
 	return steps
 }

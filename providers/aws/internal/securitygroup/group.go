@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 )
 
@@ -64,8 +63,7 @@ func Owned(groups Groups, r *request.Request, c request.Config, attached []strin
 
 // ours reports whether a group was made for the Service. A group that goes by its
 // description alone, since the name of the cluster is another one now, must be in
-// use by the Service, or tagged for it, and have the part of the name that does not
-// change.
+// use by the Service and have the part of the name that does not change.
 func ours(group *Group, r *request.Request, c request.Config, attached bool) bool {
 	if !c.Cluster.Owns(group.Tags) {
 		return false
@@ -74,7 +72,6 @@ func ours(group *Group, r *request.Request, c request.Config, attached bool) boo
 	case request.ClassicGroupName(r.Name), request.NetworkGroupName(c.ClusterName, r.Service, r.UID):
 		return true
 	}
-	attached = attached || group.Tags[cluster.ServiceNameTag] == r.Service.String()
 	switch group.Description {
 	case classicDescription(r):
 		return attached
