@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
@@ -263,34 +262,4 @@ func TestTargetGroupsAreNotLeftBehindWithoutTags(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A Service whose network load balancer users deleted, and that becomes one with a
-// classic load balancer, leaves no target groups behind.
-func TestTargetGroupsOfTheFormerKindAreDeleted(t *testing.T) {
-	t.Parallel()
-	b := balance(t)
-	before := b.Leaks()
-	svc := web(nlb())
-	b.ensure(svc)
-	balancer, _ := b.Network(webName)
-	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{Hostname: balancer.DNSName}}
-	if _, err := b.lb.ELBV2.DeleteLoadBalancer(t.Context(), &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &balancer.ARN}); err != nil {
-		t.Fatal(err)
-	}
-	b.lb = b.controller() // as after the age at which load balancers are listed again
-	delete(svc.Annotations, string(request.AnnotationType))
-	denied := b.Gate().Break("elbv2.DeleteTargetGroup", front.Always(), sim.Denied())
-	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrDenied) {
-		t.Errorf("got %v", err)
-	}
-	denied.Remove()
-	b.ensure(svc)
-	if left := b.TargetGroups(); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
-	svc.Status.LoadBalancer.Ingress = nil
-	b.quiet(svc)
-	b.remove(svc)
-	b.same(before)
 }

@@ -41,9 +41,6 @@ func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, []netwo
 	if len(d.Detaching) > 0 && !d.Nodes.AddOnly {
 		steps = append(steps, classic.DetachSecurityGroups(d.Classic, d.Detaching))
 	}
-	if d.Network == nil && o.Network != nil && o.Network.LoadBalancer == nil {
-		steps = append(steps, network.DiffDeletion(o.Network)...) // target groups of a former load balancer
-	}
 	return append(steps, securitygroup.Delete(d.Surplus, t.deletedAt())...), targetGroups, nil
 }
 

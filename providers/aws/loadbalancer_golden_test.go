@@ -166,7 +166,7 @@ type row struct {
 // rows reads the constants with their comments.
 func rows(t *testing.T) []row {
 	t.Helper()
-	const prefix = "service.beta.kubernetes.io/"
+	const prefix = "service.beta.kubernetes.io/aws-load-balancer-"
 	var list []row
 	collect := func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)

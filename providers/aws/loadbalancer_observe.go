@@ -52,24 +52,21 @@ func (l *loadBalancer) observeKinds(ctx context.Context, t task, o *observed) er
 		o.Classic, err = classic.Observe(ctx, l.ELB, t.request.Name, t.config.Cluster)
 		return t.tolerate(ctx, request.Classic, err)
 	}
-	had := t.had(request.Network)
-	if o.Classic, err = classic.Observe(ctx, l.ELB, t.request.Name, t.config.Cluster); err != nil || o.Classic != nil && !had {
+	if o.Classic, err = classic.Observe(ctx, l.ELB, t.request.Name, t.config.Cluster); err != nil || o.Classic != nil {
 		return err
 	}
-	o.Network, err = l.networkIfAny(ctx, t, had)
+	o.Network, err = l.networkIfAny(ctx, t)
 	return t.tolerate(ctx, request.Network, err)
 }
 
 // networkIfAny reads the network load balancer and what belongs to it only if it
-// exists, or existed: users may have deleted it, but not its target groups.
-func (l *loadBalancer) networkIfAny(ctx context.Context, t task, existed bool) (*network.Observed, error) {
+// exists.
+func (l *loadBalancer) networkIfAny(ctx context.Context, t task) (*network.Observed, error) {
 	found, err := l.NLB.LoadBalancer(ctx, t.request.Name)
-	if err != nil || found == nil && !existed {
+	if err != nil || found == nil {
 		return nil, err
 	}
-	query := t.query(true)
-	query.Unknown = true
-	return network.Observe(ctx, l.NLB, query)
+	return network.Observe(ctx, l.NLB, t.query(true))
 }
 
 // observeGroups reads the security groups of the cluster, selects those that are
@@ -104,19 +101,13 @@ func (t task) query(brief bool) network.Query {
 // allowed, which those who never had one need not allow; unless the status of the
 // Service tells of one.
 func (t task) tolerate(ctx context.Context, other request.Kind, err error) error {
-	if !errors.Is(err, apierr.ErrDenied) || t.had(other) {
+	if !errors.Is(err, apierr.ErrDenied) || slices.ContainsFunc(t.service.Status.LoadBalancer.Ingress,
+		func(ingress v1.LoadBalancerIngress) bool { return kindOfHost(ingress.Hostname) == other }) {
 		return err
 	}
 	klog.FromContext(ctx).V(4).Info("Load balancers of the other kind may not be looked for",
 		"service", klog.KObj(t.service), "kind", other, "err", err)
 	return nil
-}
-
-// had reports whether the status of the Service has a load balancer of a kind. It is
-// updated after a successful run.
-func (t task) had(kind request.Kind) bool {
-	return slices.ContainsFunc(t.service.Status.LoadBalancer.Ingress,
-		func(ingress v1.LoadBalancerIngress) bool { return kindOfHost(ingress.Hostname) == kind })
 }
 
 // kindOfHost is the kind of load balancer that has such a hostname:
