@@ -144,19 +144,16 @@ func TestRuleOfAUserEndsWithAnEvent(t *testing.T) {
 
 // A security group that a load balancer has lost, and that rules of users name, is
 // left with an Event: the Service works. A later sync deletes it, or the deletion
-// of the Service, also after a restart and where its name is that of an earlier
-// cluster.
+// of the Service, also after a restart.
 func TestLostGroupThatUsersReferToIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		options []kubetest.ServiceOption
-		cluster string // the name of the cluster when the group was created
-		deleted bool   // the Service is deleted before the rule
+		deleted bool // the Service is deleted before the rule
 	}{
-		"classic":                         {cluster: flagged},
-		"network":                         {options: []kubetest.ServiceOption{nlb()}, cluster: flagged},
-		"network, renamed":                {options: []kubetest.ServiceOption{nlb()}, cluster: "former"},
-		"network, renamed, then deletion": {options: []kubetest.ServiceOption{nlb()}, cluster: "former", deleted: true},
+		"classic":                {},
+		"network":                {options: []kubetest.ServiceOption{nlb()}},
+		"network, then deletion": {options: []kubetest.ServiceOption{nlb()}, deleted: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,9 +162,7 @@ func TestLostGroupThatUsersReferToIsLeft(t *testing.T) {
 			b.AddRule(byo, sim.Rule{Protocol: "-1", Source: "0.0.0.0/0"})
 			before := b.Leaks()
 			svc := web(append(test.options, from("0.0.0.0/0"))...)
-			if _, err := b.lb.EnsureLoadBalancer(t.Context(), test.cluster, svc, b.nodes); err != nil {
-				t.Fatal(err)
-			}
+			b.ensure(svc)
 			own := b.ownGroup()
 			rule := sim.Rule{Protocol: "tcp", From: 5432, To: 5432, Source: own}
 			b.AddRule(database, rule)
