@@ -23,7 +23,7 @@ export KEEP
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
-.PHONY: help build test e2e lint generate verify demo bench image tools clean FORCE
+.PHONY: help build test e2e soak lint generate verify demo bench image tools clean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,11 +44,13 @@ test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
 	go test $(CHECK) -timeout 30m ./...
 	@$(PROGRESS) "exploring every crash and the cost of many load balancers" $(call exhaustive,aws,^TestCrash|^TestCostOf(Many|500))
-	@$(PROGRESS) "simulating a day of a vCenter" $(call exhaustive,vsphere,^TestSoak)
 	cd tools/image && go test $(CHECK) ./...
 
 e2e: tools bin/e2e/$(BINARY) ## Run the end-to-end tests alone
 	go test $(CHECK) -timeout 30m -count=1 -v ./test/e2e/...
+
+soak: ## Run the vSphere provider through a simulated day, some minutes of CPU time
+	@$(PROGRESS) "simulating a day of a vCenter" $(call exhaustive,vsphere,^TestSoak) -v -count=1
 
 lint: ## Run the linters
 	@tools/build golangci-lint >/dev/null

@@ -99,6 +99,9 @@ func costFlaws() map[string]flaw {
 			"initialising many nodes costs a constant number of calls",
 			"a steady pass over many nodes costs a constant number of calls",
 			"a lifecycle pass over many nodes costs a constant number of calls",
+		}},
+		// The calls exceed the budget, or take too long.
+		"one call per node after an outage": {perNode, " nodes ", []string{
 			"new nodes cost a constant number of calls after an outage",
 		}},
 		"mixes up callers": {mixed(), "want", []string{

@@ -35,7 +35,7 @@ func TestPassCost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const page = 40
-			b := newBed(t, aws.Options{PageSize: page}, func(c *Config) { c.Window = 20 * time.Millisecond })
+			b := newBed(t, aws.Options{PageSize: page}, func(c *Config) { c.Window = 100 * time.Millisecond })
 			ids := b.seed.AddNodes(tc.nodes)
 			if got := b.calls(func() { b.pass(tc.workers, ids) }); got > tc.calls {
 				t.Errorf("%s: the first pass cost %d calls, want at most %d", tc.reason, got, tc.calls)
@@ -59,7 +59,7 @@ func TestPassCost(t *testing.T) {
 // They are asked for by ID, along with those that will be asked for next (W31).
 func TestUntaggedPassCost(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{}, func(c *Config) { c.Window = 20 * time.Millisecond })
+	b := newBed(t, aws.Options{}, func(c *Config) { c.Window = 100 * time.Millisecond })
 	ids := b.untagged(maxIDs + 50)
 	b.pass(20, ids)
 	b.sleep(DefaultMaxAge)
