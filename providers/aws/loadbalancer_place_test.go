@@ -96,7 +96,8 @@ func TestSubnetsAreReadWhereTheyMatter(t *testing.T) {
 		"UDP":        {"health checks do not use UDP", nil, []kubetest.ServiceOption{kubetest.Port(v1.ProtocolUDP, 80)}, true},
 		"OtherPort": {
 			"health checks use a port that no client does", nil,
-			[]kubetest.ServiceOption{kubetest.Port(v1.ProtocolTCP, 80), annotate(request.AnnotationHealthCheckPort, "10256")}, true,
+			[]kubetest.ServiceOption{kubetest.Port(v1.ProtocolTCP, 80), annotate(request.AnnotationHealthCheckPort, "10256")},
+			true,
 		},
 	}
 	for name, tc := range tests {
