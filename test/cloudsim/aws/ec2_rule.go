@@ -140,10 +140,9 @@ func (c *Cloud) authorizeIngress(p params) (any, error) {
 func (c *Cloud) countFor(rules []*rule, family sourceKind) int {
 	n := 0
 	for _, r := range rules {
-		switch {
-		case r.kind == fromPrefixList:
+		if r.kind == fromPrefixList {
 			n += c.opts.Limits.PrefixListEntries
-		case r.kind == family, r.kind == fromGroup:
+		} else if r.kind == family || r.kind == fromGroup {
 			n++
 		}
 	}
