@@ -140,10 +140,12 @@ func (c *Cloud) authorizeIngress(p params) (any, error) {
 func (c *Cloud) countFor(rules []*rule, family sourceKind) int {
 	n := 0
 	for _, r := range rules {
-		if r.kind == fromPrefixList {
-			n += c.opts.Limits.PrefixListEntries
-		} else if r.kind == family || r.kind == fromGroup {
+		switch r.kind {
+		case family, fromGroup:
 			n++
+		case fromPrefixList:
+			n += c.opts.Limits.PrefixListEntries
+		case fromIPv4, fromIPv6: // of the other family
 		}
 	}
 	return n
