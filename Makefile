@@ -68,7 +68,7 @@ verify: generate ## Check that generated files, formatting and go.mod are up to 
 		git --no-pager diff HEAD -- $(REFERENCE); \
 		printf '%s\n' "$$stale" "these pages are out of date: run 'make generate' and commit the result" >&2; exit 1; fi
 
-demo: tools bin/$(BINARY) ## Watch nodes being initialised; PROVIDER=aws or vsphere, KEEP=1 leaves it running
+demo: tools bin/$(BINARY) ## Watch nodes being initialized; PROVIDER=aws or vsphere, KEEP=1 leaves it running
 	@$(PROGRESS) "building the demo" $(RELEASE) -o bin/demo ./test/demo
 	@bin/demo -provider $(PROVIDER) -binary bin/$(BINARY)
 

@@ -29,7 +29,7 @@ type Settings struct {
 // Controllers sets how much the controllers do at once. A flag on the command
 // line wins over the file, and the file over the built-in default.
 type Controllers struct {
-	// ConcurrentNodeSyncs is how many Nodes are initialised at once.
+	// ConcurrentNodeSyncs is how many Nodes are initialized at once.
 	// Default: 20
 	ConcurrentNodeSyncs *int32 `gcfg:"concurrent-node-syncs"`
 	// ConcurrentNodeStatusUpdates is how many Nodes have their addresses

@@ -15,7 +15,7 @@ func TestSettingsValidate(t *testing.T) {
 	}{
 		"defaults": {"work", "", nil},
 		"all zero": {
-			reason: "framework §2: with 0 workers no node is ever initialised; all are reported",
+			reason: "with 0 workers no node is ever initialized; all are reported",
 			text:   "[Controllers]\nconcurrent-node-syncs = 0\nconcurrent-node-status-updates = -1\nconcurrent-node-lifecycle-syncs = 0\nconcurrent-service-syncs = 0\nkube-api-qps = 0\nkube-api-burst = 0\n",
 			want: []string{
 				"error: cloud.conf:2:1: [Controllers] concurrent-node-syncs: must be a number above zero, got 0",

@@ -43,7 +43,7 @@ func applyControllers(opts *options.CloudControllerManagerOptions, c config.Cont
 }
 
 // checkConcurrency refuses what the framework forgets to: with no workers no
-// node would ever be initialised.
+// node would ever be initialized.
 func checkConcurrency(opts *options.CloudControllerManagerOptions) error {
 	var errs []error
 	positive := func(flag string, value int32) {

@@ -90,7 +90,7 @@ func TestSetDefaults(t *testing.T) {
 }
 
 // framework §2: --concurrent-node-syncs=0 is accepted upstream, and no node is
-// ever initialised.
+// ever initialized.
 func TestCheckConcurrency(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

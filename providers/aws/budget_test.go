@@ -27,13 +27,13 @@ func TestBudget(t *testing.T) {
 		perNode, steady            = time.Second / 30, 5 * time.Minute
 	)
 	r := throttling(t)
-	tainted, initialised := make([]*v1.Node, nodes), make([]*v1.Node, nodes)
+	tainted, initialized := make([]*v1.Node, nodes), make([]*v1.Node, nodes)
 	for i := range nodes {
 		name := fmt.Sprintf("node-%d", i)
 		id := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, PrivateDNSName: name, NetworkNodes: []string{"a", name}})
-		initialised[i] = node(id)
-		initialised[i].Name = name
-		tainted[i] = initialised[i].DeepCopy()
+		initialized[i] = node(id)
+		initialized[i].Name = name
+		tainted[i] = initialized[i].DeepCopy()
 		kubetest.Tainted()(tainted[i])
 		if i%2 == 0 {
 			tainted[i].Spec.ProviderID = ""
@@ -52,7 +52,7 @@ func TestBudget(t *testing.T) {
 	parallel(workers, tainted, func(n *v1.Node) {
 		m, err := c.instances.InstanceMetadata(t.Context(), n)
 		if err != nil || m.AdditionalLabels[labelLayer+"2"] != n.Name || m.AdditionalLabels[labelZoneID] == "" {
-			t.Errorf("initialise %s: %v, %v", n.Name, m, err)
+			t.Errorf("initialize %s: %v, %v", n.Name, m, err)
 		}
 		clock.Step(perNode)
 	})
@@ -69,10 +69,10 @@ func TestBudget(t *testing.T) {
 		}
 		before = now
 	}
-	check("initialise 1000 nodes", 20)
+	check("initialize 1000 nodes", 20)
 
 	clock.Step(steady)
-	parallel(workers, initialised, func(n *v1.Node) {
+	parallel(workers, initialized, func(n *v1.Node) {
 		if m, err := c.instances.InstanceMetadata(t.Context(), n); err != nil || len(m.NodeAddresses) == 0 {
 			t.Errorf("update %s: %v, %v", n.Name, m, err)
 		}
@@ -80,7 +80,7 @@ func TestBudget(t *testing.T) {
 	check("steady 5 minutes of 1000 nodes", 10)
 
 	clock.Step(steady)
-	parallel(lifecycleWorkers, initialised[:notReady], func(n *v1.Node) {
+	parallel(lifecycleWorkers, initialized[:notReady], func(n *v1.Node) {
 		if exists, err := c.instances.InstanceExists(t.Context(), n); !exists || err != nil {
 			t.Errorf("InstanceExists of %s is %t, %v", n.Name, exists, err)
 		}

@@ -104,7 +104,7 @@ type Global struct {
 	// Default: /healthz
 	ClusterServiceSharedLoadBalancerHealthProbePath string
 	// SupportedTopologyInstanceTypePattern is a regular expression for the
-	// instance types whose Nodes are not initialised before their place in the
+	// instance types whose Nodes are not initialized before their place in the
 	// network is known.
 	// Default: those for machine learning and high performance computing
 	SupportedTopologyInstanceTypePattern Pattern

@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 			SystemUUID: true, // EC2 does not know it
 			Sessions:   true, // each call is signed
 		},
-		Budget:   conformance.Budget{Initialise: 10, Steady: 3, Lifecycle: 3},
+		Budget:   conformance.Budget{Initialize: 10, Steady: 3, Lifecycle: 3},
 		Timeout:  quick.instances.Timeout,
 		Memory:   3 * time.Second,
 		Patience: time.Minute,

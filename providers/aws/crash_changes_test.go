@@ -119,7 +119,7 @@ func (w writer) nodes() {
 	w.update("a node joins", []int{0, 2}, []int{0, 1, 2})
 	w.update("a node leaves", []int{0, 1, 2}, []int{0, 2})
 	w.update("nodes move", []int{0, 2}, []int{1, 3})
-	// The last nodes of two groups leave, which nobody else has nodes in.
+	// The last nodes of two groups leave, in which no other Service has nodes.
 	w.add("node pools end", scenario{
 		dials: w.dials, before: w.service(), beforehand: []int{0, 1, 2, 3}, alone: true,
 		do: updateDeed, service: w.service(), behind: []int{0, 1},

@@ -67,7 +67,7 @@ type stage struct {
 	// cluster, which none of the other Services has.
 	nodes []*v1.Node
 	// constants are the answers that never change.
-	constants tape
+	constants recording
 	// decoded are the responses that were decoded before.
 	decoded responses
 }

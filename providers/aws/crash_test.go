@@ -57,7 +57,7 @@ const (
 
 // TestCrash ends every operation on load balancers at every one of its calls, in
 // every way. A process that starts then has to come to the same end as one that
-// nothing disturbed, or has to find all that there is to delete. With the race
+// had no faults, or has to find all that there is to delete. With the race
 // detector a sample of the cases runs.
 func TestCrash(t *testing.T) {
 	t.Parallel()
@@ -104,12 +104,12 @@ type play struct {
 	// was, from where each run begins.
 	empty state
 	start moment
-	// want is the end, and the tape what leads to it. Its first calls bring the
+	// want is the end, and the recording what leads to it. Its first calls bring the
 	// load balancer of before up to date, in scenarios with same.
-	want   state
-	tape   tape
-	calls  []string
-	primed int
+	want      state
+	recording recording
+	calls     []string
+	primed    int
 	// shut is what does not get through in the end.
 	shut []string
 	// seen are the states that runs ended in, and what comes of them is known. So
@@ -118,7 +118,7 @@ type play struct {
 	known map[int]bool
 }
 
-// rehearse plays a scenario once, undisturbed.
+// rehearse plays a scenario once, without faults.
 func rehearse(t *testing.T, shared *props, s scenario) *play {
 	t.Helper()
 	stage, from := shared.stage(t, s.dials)
@@ -142,21 +142,21 @@ func rehearse(t *testing.T, shared *props, s scenario) *play {
 		s.arrange(p.stage)
 	}
 	p.start = p.save()
-	lb := p.provider(&projector{record: &p.tape})
+	lb := p.provider(&projector{record: &p.recording})
 	p.prime(lb)
-	p.primed = len(p.tape.takes)
+	p.primed = len(p.recording.takes)
 	err := p.operate(t.Context(), lb)
 	if !errors.Is(err, s.refusal) {
 		t.Fatalf("got error %v, want %v", err, s.refusal)
 	}
-	p.calls = p.tape.calls()
+	p.calls = p.recording.calls()
 	p.want = p.state()
 	if p.shut = p.blocked(); s.refusal == nil && !s.dials.leave && len(p.shut) > 0 {
-		t.Errorf("undisturbed: does not get through: %q", p.shut)
+		t.Errorf("without faults: does not get through: %q", p.shut)
 	}
-	lb = p.remove("undisturbed")
+	lb = p.remove("without faults")
 	if _, exists, err := lb.GetLoadBalancer(t.Context(), flagged, p.service); err != nil || exists {
-		t.Errorf("undisturbed: Get says %t, %v of what was deleted", exists, err)
+		t.Errorf("without faults: Get says %t, %v of what was deleted", exists, err)
 	}
 	if t.Failed() {
 		t.FailNow()
@@ -194,10 +194,10 @@ func (p *play) hinder(on bool) {
 // and says what that was. A process that can go on after that has to.
 func (p *play) end(k int, f fault) (what string, err error) {
 	p.t.Helper()
-	before := &projector{replay: p.tape.takes[:k-1]}
+	before := &projector{replay: p.recording.takes[:k-1]}
 	begin := p.start
 	if k > 1 {
-		begin = p.tape.takes[k-2].outcome
+		begin = p.recording.takes[k-2].outcome
 	}
 	p.load(begin)
 	ctx, kill := context.WithCancel(p.t.Context())
@@ -282,10 +282,10 @@ func (p *play) done(what string, err error) {
 func (p *play) settled(what string) {
 	p.t.Helper()
 	if diff := cmp.Diff(p.want.dump, p.Dump()); diff != "" {
-		p.t.Errorf("%s: -undisturbed +then:\n%s", what, diff)
+		p.t.Errorf("%s: -without faults +then:\n%s", what, diff)
 	}
 	if diff := cmp.Diff(p.shut, p.blocked()); diff != "" {
-		p.t.Errorf("%s: what does not get through, -undisturbed +then:\n%s", what, diff)
+		p.t.Errorf("%s: what does not get through, -without faults +then:\n%s", what, diff)
 	}
 }
 
@@ -315,7 +315,7 @@ func (p *play) remove(what string) *loadBalancer {
 // shared.
 func (p *play) unaltered() {
 	p.t.Helper()
-	if names := slices.Concat(p.tape.altered(), p.constants.altered(), p.decoded.altered()); len(names) > 0 {
+	if names := slices.Concat(p.recording.altered(), p.constants.altered(), p.decoded.altered()); len(names) > 0 {
 		p.t.Errorf("somebody writes to answers of %v", names)
 	}
 }

@@ -1,6 +1,6 @@
 // Package aws is the cloud provider for clusters on Amazon EC2.
 //
-// What it does: it initialises Nodes (provider ID, addresses of both families,
+// What it does: it initializes Nodes (provider ID, addresses of both families,
 // instance type, zone, region, network topology), those of Fargate too, taints
 // those whose instance is stopped and lets Nodes go whose instance was
 // terminated; it makes classic and network load balancers for Services, and

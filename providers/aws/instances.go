@@ -224,7 +224,7 @@ func result(found instance.Result, err error) instance.Result {
 }
 
 // Metadata implements instance.Source. Labels are written only when a Node is
-// initialised; afterwards nothing but the addresses counts, which cost no call.
+// initialized; afterwards nothing but the addresses counts, which cost no call.
 func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
 	f, err := factsOf(found, s.config.Families)
 	if err != nil {
@@ -237,7 +237,7 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 		Region:        s.config.Region,
 		NodeAddresses: f.addresses,
 	}
-	if instance.Initialised(node) {
+	if instance.Initialized(node) {
 		return metadata, nil
 	}
 	if metadata.AdditionalLabels, err = s.labels(ctx, node, f); err != nil {

@@ -272,7 +272,7 @@ func TestMetadata(t *testing.T) {
 	}{
 		"by ID":       {"§5", node(id, kubetest.Tainted()), nil},
 		"by name":     {"§4: by the private DNS name", kubetest.Node("ip-10-0-64-10.us-west-2.compute.internal", kubetest.Tainted()), nil},
-		"initialised": {"only the addresses count", node(id), func(m *cloudprovider.InstanceMetadata) { m.AdditionalLabels = nil }},
+		"initialized": {"only the addresses count", node(id), func(m *cloudprovider.InstanceMetadata) { m.AdditionalLabels = nil }},
 		"bare ID": {
 			"§5: the provider ID as given", kubetest.Node("x", kubetest.Tainted(), kubetest.ProviderID(id)),
 			func(m *cloudprovider.InstanceMetadata) { m.ProviderID = id },
@@ -399,8 +399,8 @@ func TestSparseAnswers(t *testing.T) {
 	if got, err := c.instances.InstanceMetadata(t.Context(), n); err == nil {
 		t.Errorf("W41: labels without a zone would stay for ever: got %v", got)
 	}
-	initialised := node(n.Spec.ProviderID[len("aws:///us-west-2a/"):])
-	if got, err := c.instances.InstanceMetadata(t.Context(), initialised); err != nil || len(got.NodeAddresses) == 0 {
+	initialized := node(n.Spec.ProviderID[len("aws:///us-west-2a/"):])
+	if got, err := c.instances.InstanceMetadata(t.Context(), initialized); err != nil || len(got.NodeAddresses) == 0 {
 		t.Errorf("W41: the addresses are known: got %v, %v", got, err)
 	}
 }

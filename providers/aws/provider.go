@@ -201,7 +201,7 @@ func (c *cloud) newRecorder(builder cloudprovider.ControllerClientBuilder) recor
 	return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: eventSource})
 }
 
-// record gives the recorder to whoever has something to tell.
+// record gives the recorder to what reports something.
 func (c *cloud) record(recorder record.EventRecorder) {
 	c.starting.Lock()
 	c.recorder = recorder

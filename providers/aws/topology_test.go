@@ -78,7 +78,7 @@ func TestTopologyErrors(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		effect front.Effect
-		// must is whether a Node whose type matches the pattern is initialised.
+		// must is whether a Node whose type matches the pattern is initialized.
 		must bool
 		// again is when EC2 is asked again.
 		again time.Duration

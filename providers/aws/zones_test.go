@@ -24,7 +24,7 @@ func TestZoneFailures(t *testing.T) {
 		err    bool
 	}{
 		"works":        {"§5", front.Nth(99), sim.Denied(), "usw2-az2", false},
-		"denied":       {"W42: no label, and the Node is initialised", front.Always(), sim.Denied(), "", false},
+		"denied":       {"no label, and the Node is initialized", front.Always(), sim.Denied(), "", false},
 		"blip":         {"W42: tried again at once", front.First(1), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "usw2-az2", false},
 		"broken":       {"W42: the Node is tried again", front.Always(), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "", true},
 		"throttled":    {"W42: the Node is tried again", front.Always(), sim.Throttled(), "", true},
@@ -42,7 +42,7 @@ func TestZoneFailures(t *testing.T) {
 				t.Errorf("%s: got %v, %v", tc.reason, got, err)
 			}
 			if got, err := c.instances.InstanceMetadata(t.Context(), node(ids[0])); err != nil || len(got.NodeAddresses) == 0 {
-				t.Errorf("%s: an initialised Node: %v, %v", tc.reason, got, err)
+				t.Errorf("%s: an initialized Node: %v, %v", tc.reason, got, err)
 			}
 		})
 	}

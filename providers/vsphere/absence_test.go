@@ -35,7 +35,7 @@ func nodeOf(vm *sim.VM) *v1.Node {
 }
 
 // awaitMissing waits until no inventory has the VM of a Node.
-func (b bed) awaitMissing(node *v1.Node) {
+func (b fixture) awaitMissing(node *v1.Node) {
 	b.t.Helper()
 	b.eventually("the VM is missing", func() error {
 		result := b.source.Lookup(b.t.Context(), []instance.Ref{{ProviderID: node.Spec.ProviderID, NodeName: node.Name}})[0]
@@ -47,7 +47,7 @@ func (b bed) awaitMissing(node *v1.Node) {
 }
 
 // wantKept asks for a while whether a Node whose VM is missing exists.
-func (b bed) wantKept(node *v1.Node) {
+func (b fixture) wantKept(node *v1.Node) {
 	b.t.Helper()
 	for range 15 {
 		if exists, err := b.instances.InstanceExists(b.t.Context(), node); !exists && err == nil {
@@ -64,20 +64,20 @@ func TestVMThatReturnsIsNotGone(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		leave  func(b bed, vm *sim.VM) (back func() error, err error)
+		leave  func(b fixture, vm *sim.VM) (back func() error, err error)
 	}{
-		"RegisteredAgain": {"an invalid VM is repaired like that", func(_ bed, vm *sim.VM) (func() error, error) {
+		"RegisteredAgain": {"an invalid VM is repaired like that", func(_ fixture, vm *sim.VM) (func() error, error) {
 			return vm.Register, errors.Join(vm.PowerOff(), vm.Unregister())
 		}},
-		"HostAddedAgain": {"its VMs leave with a host", func(b bed, _ *sim.VM) (func() error, error) {
+		"HostAddedAgain": {"its VMs leave with a host", func(b fixture, _ *sim.VM) (func() error, error) {
 			add, err := b.fleet.VCenter("vc").RemoveHost("host-1")
 			return func() error { add(); return nil }, err
 		}},
-		"Restored": {"the vCenter was restored from a backup without it", func(b bed, vm *sim.VM) (func() error, error) {
+		"Restored": {"the vCenter was restored from a backup without it", func(b fixture, vm *sim.VM) (func() error, error) {
 			b.fleet.VCenter("vc").Down()
 			return vm.Register, errors.Join(b.fleet.VCenter("vc").Restore(vm), b.fleet.VCenter("vc").Up())
 		}},
-		"MovedToAnotherVCenter": {"one vCenter does not have it yet and the other no more", func(b bed, vm *sim.VM) (func() error, error) {
+		"MovedToAnotherVCenter": {"one vCenter does not have it yet and the other no more", func(b fixture, vm *sim.VM) (func() error, error) {
 			back := func() error { _, err := vm.Arrive(b.fleet.VCenter("other"), "dc"); return err }
 			return back, errors.Join(vm.PowerOff(), vm.Unregister())
 		}},
@@ -85,7 +85,7 @@ func TestVMThatReturnsIsNotGone(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, "", pair("vc"), sim.VCenterSpec{Name: "other", Datacenters: []sim.DatacenterSpec{{Name: "dc"}}})
+			b := newFixture(t, "", pair("vc"), sim.VCenterSpec{Name: "other", Datacenters: []sim.DatacenterSpec{{Name: "dc"}}})
 			b.source.patience = lengthy
 			vm := b.fleet.VM("node-1")
 			node := nodeOf(vm)
@@ -125,7 +125,7 @@ func TestNoVMOfAnyNodeIsNoProof(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, "", pair("vc"))
+			b := newFixture(t, "", pair("vc"))
 			events := record.NewFakeRecorder(100)
 			b.instances.SetRecorder(events)
 			vc, one, two := b.fleet.VCenter("vc"), b.fleet.VM("node-1"), b.fleet.VM("node-2")
@@ -169,7 +169,7 @@ func TestNoVMOfAnyNodeIsNoProof(t *testing.T) {
 // is that of another VM, whose host name and addresses are not the Node's.
 func TestStrangerWithTheReferenceOfANode(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "", pair("vc"))
+	b := newFixture(t, "", pair("vc"))
 	b.source.patience = lengthy
 	vm := b.fleet.VM("node-1")
 	node := nodeOf(vm)
@@ -195,7 +195,7 @@ func TestStrangerWithTheReferenceOfANode(t *testing.T) {
 // seconds for each Node that is not ready.
 func TestMissingVMIsSearchedOnceAtFirst(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "", pair("vc"))
+	b := newFixture(t, "", pair("vc"))
 	b.source.patience = lengthy
 	vm := b.fleet.VM("node-1")
 	node := nodeOf(vm)

@@ -147,7 +147,7 @@ func rank(list []netip.Addr, addr netip.Addr) int {
 //	no         no         the first candidate of each type
 //
 // What the kubelet was told to use becomes the internal address in any case,
-// and the external one in the last: the Node is not initialised without it. It is an
+// and the external one in the last: the Node is not initialized without it. It is an
 // error if that is excluded, unless it was found to be the external one.
 func choosePair(candidates []candidate, nodeIPs []netip.Addr, nodes Nodes) ([]v1.NodeAddress, error) {
 	internals := address.OutOf(address.Prefixes(nodes.ExcludeInternalNetworkSubnetCIDR), candidates, addrOf)

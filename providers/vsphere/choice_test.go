@@ -22,7 +22,7 @@ import (
 // have it.
 func TestOneVCenterInTwoSections(t *testing.T) {
 	t.Parallel()
-	fleet := newBed(t, "", pair("vc")).fleet
+	fleet := newFixture(t, "", pair("vc")).fleet
 	for name, datacenters := range map[string][2]string{
 		"Whole":      {"", ""},
 		"Datacenter": {"datacenters = elsewhere\n", "datacenters = dc\n"},
@@ -30,7 +30,7 @@ func TestOneVCenterInTwoSections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			vc := fleet.VCenter("vc")
-			b := bed{t: t, fleet: fleet, cloud: connect(t, fmt.Sprintf("[Global]\nuser = %q\npassword = %q\n", vc.User(), vc.Password())+
+			b := fixture{t: t, fleet: fleet, cloud: connect(t, fmt.Sprintf("[Global]\nuser = %q\npassword = %q\n", vc.User(), vc.Password())+
 				section("by-address", vc)+datacenters[0]+section("by-name", vc)+datacenters[1])}
 			var out bytes.Buffer
 			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
@@ -114,7 +114,7 @@ func TestCopiesOfAVM(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, "", pair("vc"))
+			b := newFixture(t, "", pair("vc"))
 			node := nodeOf(b.fleet.VM("node-1"))
 			b.knowAddress(node, "10.0.0.1")
 			b.wantExists(node, true)
@@ -147,7 +147,7 @@ func TestCopiesOfAVM(t *testing.T) {
 func clone(vm *sim.VM) (*sim.VM, error) { return vm.Clone("copy") }
 
 // knowAddress gives the source a Node with an address.
-func (b bed) knowAddress(node *v1.Node, ip string) {
+func (b fixture) knowAddress(node *v1.Node, ip string) {
 	b.t.Helper()
 	node = node.DeepCopy()
 	node.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: ip}}
@@ -159,7 +159,7 @@ func (b bed) knowAddress(node *v1.Node, ip string) {
 }
 
 // awaitKnown waits until the inventory has a VM, and Lookups have seen it.
-func (b bed) awaitKnown(vm *sim.VM) {
+func (b fixture) awaitKnown(vm *sim.VM) {
 	b.t.Helper()
 	vcenters, err := b.source.places()
 	if err != nil {
@@ -176,7 +176,7 @@ func (b bed) awaitKnown(vm *sim.VM) {
 }
 
 // wantVerdict waits for what is said of a Node.
-func (b bed) wantVerdict(reason string, node *v1.Node, exists, shutdown string) {
+func (b fixture) wantVerdict(reason string, node *v1.Node, exists, shutdown string) {
 	b.t.Helper()
 	text := func(value bool, err error) string {
 		if err != nil {
@@ -198,7 +198,7 @@ func (b bed) wantVerdict(reason string, node *v1.Node, exists, shutdown string) 
 // Node is shut down, but not what the Node is.
 func TestNodeIsNotInitializedByAGuess(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "", one(sim.VMSpec{Name: "node-1", Power: sim.Off}))
+	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", Power: sim.Off}))
 	vm := b.fleet.VM("node-1")
 	if _, err := vm.Clone("copy"); err != nil {
 		t.Fatal(err)

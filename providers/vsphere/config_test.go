@@ -405,7 +405,7 @@ func TestDecodeProblems(t *testing.T) {
 		"bool":           {"2 is an error", login + "server = vc\ninsecure-flag = 2\n", []string{"error: vsphere.conf:5:1: [Global] insecure-flag: failed to parse bool `2`"}},
 		"other provider": {"design: a factory refuses a file that names another provider", "[Global]\nprovider = aws\nserver = vc\nuser = u\npassword = p\n", []string{`error: vsphere.conf:2:1: [Global] provider: this file is for provider "aws", not for vsphere`}},
 		"this provider":  {"fine", "[Global]\nprovider = vsphere\nserver = vc\nuser = u\npassword = p\n", nil},
-		"settings":       {"framework §2: 0 workers initialise nothing", login + "server = vc\n[Controllers]\nconcurrent-node-syncs = 0\n", []string{"error: vsphere.conf:6:1: [Controllers] concurrent-node-syncs: must be a number above zero, got 0"}},
+		"settings":       {"0 workers initialize nothing", login + "server = vc\n[Controllers]\nconcurrent-node-syncs = 0\n", []string{"error: vsphere.conf:6:1: [Controllers] concurrent-node-syncs: must be a number above zero, got 0"}},
 		"unknown names": {"[B] warn on unknown keys", login + "server = vc\ninsecure = 1\n[VirtualCentre \"x\"]\n", []string{
 			"warning: vsphere.conf:5:1: unknown key [Global] insecure",
 			`warning: vsphere.conf:6:1: unknown section [VirtualCentre "x"], did you mean [VirtualCenter]?`,

@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 			return []string{"vsphere://" + strings.ToUpper(uuid), "vsphere:// " + uuid + " ", uuid, "vsphere://" + swapUUID(uuid)}
 		},
 		Without:  conformance.Capabilities{Throttling: true}, // a vCenter has no such answer
-		Budget:   conformance.Budget{Initialise: 20, Steady: 10, Lifecycle: 0},
+		Budget:   conformance.Budget{Initialize: 20, Steady: 10, Lifecycle: 0},
 		Timeout:  quick.instances.Timeout,
 		Memory:   6 * time.Second, // until a feed that was cut off notices
 		Patience: time.Minute,

@@ -1,6 +1,6 @@
 // Package vsphere is the cloud provider for VMs of VMware vSphere.
 //
-// What it does: it initialises Nodes (provider ID, addresses, instance type,
+// What it does: it initializes Nodes (provider ID, addresses, instance type,
 // zone and region from tags), taints those whose VM is powered off or
 // suspended, and lets Nodes go whose VM was deleted. Several vCenters and
 // datacenters can serve one cluster, and one that is slow or down delays only
@@ -21,7 +21,7 @@
 //	Node → instance.V2 → source.Lookup → inventories (memory)
 //	                   → source.Confirm → SearchIndex of every vCenter
 //	                   → source.Metadata → addresses, instance type; tags while
-//	                                       the Node is not initialised
+//	                                       the Node is not initialized
 //
 // Nothing is written to vSphere: a read-only role on the VMs and their
 // ancestors is enough.

@@ -16,7 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 )
 
-// Bounds of what guestinfo.metadata can unpack to: it is written by whoever may
+// Bounds of what guestinfo.metadata can unpack to: it is written by those who may
 // configure the VM.
 const (
 	maxMetadata  = 1 << 20

@@ -30,7 +30,7 @@ func TestNodesAreDescribedTogether(t *testing.T) {
 	c.SetInformers(factory)
 	factory.Start(t.Context().Done())
 	factory.WaitForCacheSync(t.Context().Done())
-	b := bed{cloud: c, t: t}
+	b := fixture{cloud: c, t: t}
 	for _, vm := range vcenter.VMs() {
 		b.describe(kubetest.Node(vm.Name(), kubetest.ProviderID(id(vm)), kubetest.Tainted()))
 	}

@@ -45,7 +45,7 @@ type source struct {
 
 var _ instance.Source = (*source)(nil)
 
-// start is what the provider works with once it is initialised.
+// start is what the provider works with once it is initialized.
 type start struct {
 	vcenters []*vcenter
 	at       time.Time
@@ -277,7 +277,7 @@ func askAll(vcenters []*vcenter, q inventory.Query, ask asker) ([]vm, error) {
 }
 
 // Metadata implements instance.Source. Type, zone and region are labels, which
-// the framework writes only when it initialises a Node; afterwards addresses
+// the framework writes only when it initializes a Node; afterwards addresses
 // are all that counts, and tags are not asked for.
 func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
 	v, ok := found.(vm)
@@ -290,8 +290,8 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 	if v.UUID == "" {
 		return nil, fmt.Errorf("VM %q in vCenter %s reports no UUID, it may be another one: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable)
 	}
-	initialised := instance.Initialised(node)
-	if !initialised && !v.current {
+	initialized := instance.Initialized(node)
+	if !initialized && !v.current {
 		// Labels are written once and never corrected.
 		return nil, fmt.Errorf("what is known of VM %q is out of date, vCenter %s does not answer: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable)
 	}
@@ -304,14 +304,14 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 		InstanceType:     instanceType(details),
 		AdditionalLabels: s.labels,
 	}
-	if initialised && v.Power != types.VirtualMachinePowerStatePoweredOn {
+	if initialized && v.Power != types.VirtualMachinePowerStatePoweredOn {
 		// The tools report nothing; the addresses it had stay on the Node.
 		return metadata, nil
 	}
 	if metadata.NodeAddresses, err = v.addresses(ctx, node, details); err != nil {
 		return nil, err
 	}
-	if s.zones && !initialised {
+	if s.zones && !initialized {
 		if metadata.Zone, metadata.Region, err = v.zone(ctx); err != nil {
 			return nil, err
 		}

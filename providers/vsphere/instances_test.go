@@ -26,8 +26,8 @@ import (
 // old is when the Nodes of these tests were made: long enough ago to be deleted.
 var old = kubetest.CreatedAt(time.Now().Add(-time.Hour))
 
-// bed is a provider over a fleet of simulated vCenters.
-type bed struct {
+// fixture is a provider over a fleet of simulated vCenters.
+type fixture struct {
 	*cloud
 	t     *testing.T
 	fleet *sim.Cloud
@@ -35,14 +35,14 @@ type bed struct {
 }
 
 // restart is another process with the same cloud-config.
-func (b bed) restart() bed {
+func (b fixture) restart() fixture {
 	b.cloud = connect(b.t, b.text)
 	return b
 }
 
-// newBed starts vCenters and the provider. extra is appended to the
+// newFixture starts vCenters and the provider. extra is appended to the
 // cloud-config, which has a section for each vCenter.
-func newBed(t *testing.T, extra string, vcenters ...sim.VCenterSpec) bed {
+func newFixture(t *testing.T, extra string, vcenters ...sim.VCenterSpec) fixture {
 	t.Helper()
 	fleet, err := sim.Start(sim.Spec{VCenters: vcenters})
 	if err != nil {
@@ -59,7 +59,7 @@ func newBed(t *testing.T, extra string, vcenters ...sim.VCenterSpec) bed {
 	for _, vc := range fleet.VCenters() {
 		text.WriteString(section(vc.Name(), vc))
 	}
-	return bed{cloud: connect(t, text.String()+extra), t: t, fleet: fleet, text: text.String() + extra}
+	return fixture{cloud: connect(t, text.String()+extra), t: t, fleet: fleet, text: text.String() + extra}
 }
 
 // one is a vCenter with one datacenter.
@@ -68,7 +68,7 @@ func one(vms ...sim.VMSpec) sim.VCenterSpec {
 }
 
 // eventually waits for what a change feed brings.
-func (b bed) eventually(what string, check func() error) {
+func (b fixture) eventually(what string, check func() error) {
 	b.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
@@ -83,7 +83,7 @@ func (b bed) eventually(what string, check func() error) {
 	}
 }
 
-func (b bed) describe(node *v1.Node) *cloudprovider.InstanceMetadata {
+func (b fixture) describe(node *v1.Node) *cloudprovider.InstanceMetadata {
 	b.t.Helper()
 	var metadata *cloudprovider.InstanceMetadata
 	b.eventually("describe "+node.Name, func() (err error) {
@@ -94,7 +94,7 @@ func (b bed) describe(node *v1.Node) *cloudprovider.InstanceMetadata {
 }
 
 // wantError waits until the Node's metadata are an error with that text.
-func (b bed) wantError(node *v1.Node, text string) error {
+func (b fixture) wantError(node *v1.Node, text string) error {
 	b.t.Helper()
 	var got error
 	b.eventually("error for "+node.Name, func() error {
@@ -106,7 +106,7 @@ func (b bed) wantError(node *v1.Node, text string) error {
 	return got
 }
 
-func (b bed) wantExists(node *v1.Node, want bool) {
+func (b fixture) wantExists(node *v1.Node, want bool) {
 	b.t.Helper()
 	b.eventually("existence of "+node.Name, func() error {
 		got, err := b.instances.InstanceExists(b.t.Context(), node)
@@ -121,7 +121,7 @@ func id(vm *sim.VM) string { return "vsphere://" + vm.UUID() }
 
 func TestMetadata(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "[Labels]\nzone = k8s-zone\nregion = k8s-region\n[Nodes]\ninternal-network-subnet-cidr = 10.0.0.0/8\n", sim.VCenterSpec{
+	b := newFixture(t, "[Labels]\nzone = k8s-zone\nregion = k8s-region\n[Nodes]\ninternal-network-subnet-cidr = 10.0.0.0/8\n", sim.VCenterSpec{
 		Name: "vc",
 		Datacenters: []sim.DatacenterSpec{{
 			Name: "dc", Tags: sim.Tags{"k8s-region": {"emea"}},
@@ -174,8 +174,8 @@ func TestMetadata(t *testing.T) {
 			reason: "vsphere §4 [B]: the name without its domain fits too",
 			node:   kubetest.Node("node-1", kubetest.Tainted()),
 		},
-		"Initialised": {
-			reason: "vsphere §6 [B], §13: an initialised Node has labels already, and no tag is asked for",
+		"Initialized": {
+			reason: "an initialized Node has labels already, and no tag is asked for",
 			node:   kubetest.Node("n", kubetest.ProviderID("vsphere://"+uuid)),
 			want:   func(m *cloudprovider.InstanceMetadata) { m.Zone, m.Region = "", "" },
 		},
@@ -198,7 +198,7 @@ func TestMetadata(t *testing.T) {
 
 // zoneHash reads the part of the zone that keeps tags apart which are no label
 // values: it is for package topology to choose.
-func zoneHash(t *testing.T, b bed) string {
+func zoneHash(t *testing.T, b fixture) string {
 	t.Helper()
 	metadata := b.describe(kubetest.Node("n", kubetest.Tainted(), kubetest.ProviderID(id(b.fleet.VM("node-1")))))
 	hash, ok := strings.CutPrefix(metadata.Zone, "zone-a-")
@@ -212,7 +212,7 @@ func zoneHash(t *testing.T, b bed) string {
 // whose hardware says that it is another one.
 func TestNameAgainstUUID(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
 	err := b.wantError(kubetest.Node("node-1", kubetest.Tainted(), kubetest.SystemUUID("11111111-2222-4333-8444-555555555555")), "another UUID")
 	if got := instance.ReasonOf(err); got != instance.ReasonAmbiguousInstance {
 		t.Errorf("reason %q, want %q", got, instance.ReasonAmbiguousInstance)
@@ -221,11 +221,11 @@ func TestNameAgainstUUID(t *testing.T) {
 	b.describe(kubetest.Node("node-1", kubetest.Tainted(), kubetest.SystemUUID("0123456789abcdef0123456789abcdef")))
 }
 
-// TestStaleInventoryInitialisesNothing: labels are written once, so they must
+// TestStaleInventoryInitializesNothing: labels are written once, so they must
 // not come from before an outage; addresses may.
-func TestStaleInventoryInitialisesNothing(t *testing.T) {
+func TestStaleInventoryInitializesNothing(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
 	providerID := kubetest.ProviderID(id(b.fleet.VM("node-1")))
 	b.describe(kubetest.Node("node-1", kubetest.Tainted(), providerID))
 	b.fleet.VCenter("vc").Down()
@@ -277,7 +277,7 @@ func TestFactory(t *testing.T) {
 
 func TestClonesShareUUID(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
 	original := b.fleet.VM("node-1")
 	clone, err := original.Clone("copy")
 	if err != nil {
@@ -335,7 +335,7 @@ func TestStates(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+			b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
 			vm := b.fleet.VM("node-1")
 			node := kubetest.Node("node-1", kubetest.ProviderID(id(vm)), kubetest.NotReady(), old)
 			b.wantExists(node, true)
@@ -354,7 +354,7 @@ func TestStates(t *testing.T) {
 				return nil
 			})
 			b.wantExists(node, true)
-			// An initialised Node keeps its addresses.
+			// An initialized Node keeps its addresses.
 			if m, err := b.instances.InstanceMetadata(t.Context(), node); err == nil && name == "PoweredOff" && m.NodeAddresses != nil {
 				t.Errorf("addresses of a VM that is off: %v, want none", m.NodeAddresses)
 			}
@@ -381,7 +381,7 @@ func TestTwoVCenters(t *testing.T) {
 	for name, breakIt := range breaks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, "",
+			b := newFixture(t, "",
 				sim.VCenterSpec{Name: "east", Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: []sim.VMSpec{{Name: "node-e", NICs: []sim.NIC{{IPs: []string{"10.0.0.1"}}}}}}}},
 				sim.VCenterSpec{Name: "west", Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: []sim.VMSpec{{Name: "node-w", NICs: []sim.NIC{{IPs: []string{"10.0.0.2"}}}}}}}},
 			)
@@ -413,8 +413,8 @@ func TestTwoVCenters(t *testing.T) {
 // TestGone: vsphere §6: a VM that every vCenter says is not there.
 func TestGone(t *testing.T) {
 	t.Parallel()
-	destroyed := func(t *testing.T, extra string) (bed, string) {
-		b := newBed(t, extra, one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	destroyed := func(t *testing.T, extra string) (fixture, string) {
+		b := newFixture(t, extra, one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
 		vm := b.fleet.VM("node-1")
 		providerID := id(vm)
 		b.wantExists(kubetest.Node("node-1", kubetest.ProviderID(providerID), old), true)
@@ -451,7 +451,7 @@ func TestGone(t *testing.T) {
 // stays, without an error at each pass of the framework.
 func TestSkipNodeDeletion(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
 	keeping := b.tuning.instances
 	keeping.KeepMissing = true
 	keeper := instance.New(b.source, keeping)
@@ -475,7 +475,7 @@ func TestSkipNodeDeletion(t *testing.T) {
 // are an error that says so, also as an Event (§14).
 func TestSeveralOfOneName(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "", one(
+	b := newFixture(t, "", one(
 		sim.VMSpec{Name: "a", Hostname: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}},
 		sim.VMSpec{Name: "b", Hostname: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.6"}}}},
 	))
@@ -494,24 +494,24 @@ func TestSeveralOfOneName(t *testing.T) {
 }
 
 // TestNoZone: vsphere §6, §7: a Node without the zone that the configuration
-// asks for is not initialised, and hears of it (§14). Once it is, a missing zone
+// asks for is not initialized, and hears of it. Once it is, a missing zone
 // does not keep its addresses from being refreshed (§16.13).
 func TestNoZone(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "[Labels]\nzone = k8s-zone\n", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	b := newFixture(t, "[Labels]\nzone = k8s-zone\n", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
 	err := b.wantError(kubetest.Node("node-1", kubetest.Tainted()), "vSphere zone category k8s-zone does not match any tags for mo")
 	if got := instance.ReasonOf(err); got != instance.ReasonNoZone {
 		t.Errorf("reason %q, want %q", got, instance.ReasonNoZone)
 	}
 	if m := b.describe(kubetest.Node("node-1", kubetest.ProviderID(id(b.fleet.VM("node-1"))))); len(m.NodeAddresses) == 0 {
-		t.Error("an initialised Node gets no addresses")
+		t.Error("an initialized Node gets no addresses")
 	}
 }
 
-// TestNodeLabels: vsphere §6.3: --node-labels reach Nodes that are initialised.
+// TestNodeLabels: --node-labels reach Nodes that are initialized.
 func TestNodeLabels(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
+	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
 	b.source.labels = map[string]string{"example.org/rack": "r7"}
 	got := b.describe(kubetest.Node("node-1", kubetest.Tainted())).AdditionalLabels
 	if diff := cmp.Diff(map[string]string{"example.org/rack": "r7"}, got); diff != "" {
@@ -519,13 +519,13 @@ func TestNodeLabels(t *testing.T) {
 	}
 }
 
-// TestSteadyStateCostsAFewCalls: vsphere §13 [B], §16.3: once the inventory is
+// TestSteadyStateCostsAFewCalls: once the inventory is
 // known, Nodes cost a call for all of them from time to time, however many there are
 // and whatever is asked.
 func TestSteadyStateCostsAFewCalls(t *testing.T) {
 	t.Parallel()
 	const n = 50
-	b := newBed(t, "", one(sim.Fleet("node", n)...))
+	b := newFixture(t, "", one(sim.Fleet("node", n)...))
 	nodes := make([]*v1.Node, n)
 	for i, vm := range b.fleet.VCenter("vc").VMs() {
 		nodes[i] = kubetest.Node(vm.Name(), kubetest.ProviderID(id(vm)), kubetest.NotReady(), old)

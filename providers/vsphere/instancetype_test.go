@@ -15,10 +15,10 @@ func TestInstanceType(t *testing.T) {
 		vm     inventory.Details
 		want   string
 	}{
-		"example":         {"vsphere §6.2", inventory.Details{NumCPU: 2, MemoryMB: 4096, GuestID: "ubuntu64Guest"}, "vsphere-vm.cpu-2.mem-4gb.os-ubuntu"},
-		"little memory":   {"vsphere §6.2: 512 MB", inventory.Details{NumCPU: 1, MemoryMB: 512, GuestID: "otherGuest"}, "vsphere-vm.cpu-1.mem-0gb.os-other"},
+		"example":         {"CPUs, memory and guest ID of the VM", inventory.Details{NumCPU: 2, MemoryMB: 4096, GuestID: "ubuntu64Guest"}, "vsphere-vm.cpu-2.mem-4gb.os-ubuntu"},
+		"little memory":   {"512 MB", inventory.Details{NumCPU: 1, MemoryMB: 512, GuestID: "otherGuest"}, "vsphere-vm.cpu-1.mem-0gb.os-other"},
 		"rounded down":    {"integer division", inventory.Details{NumCPU: 8, MemoryMB: 16383, GuestID: "rhel9_64Guest"}, "vsphere-vm.cpu-8.mem-15gb.os-rhel9"},
-		"windows 2019":    {"vsphere §6.2: unlisted, keep it so", inventory.Details{NumCPU: 4, MemoryMB: 8192, GuestID: "windows2019srv_64Guest"}, "vsphere-vm.cpu-4.mem-8gb.os-unknown"},
+		"windows 2019":    {"unlisted, keep it so", inventory.Details{NumCPU: 4, MemoryMB: 8192, GuestID: "windows2019srv_64Guest"}, "vsphere-vm.cpu-4.mem-8gb.os-unknown"},
 		"no guest system": {"unlisted", inventory.Details{NumCPU: 4, MemoryMB: 8192}, "vsphere-vm.cpu-4.mem-8gb.os-unknown"},
 	}
 	for name, tc := range cases {

@@ -33,7 +33,7 @@ func TestVCentersDoNotLockTheAccount(t *testing.T) {
 	for _, vc := range fleet.VCenters() {
 		text.WriteString(section(vc.Name(), vc))
 	}
-	b := bed{cloud: connect(t, text.String()), t: t, fleet: fleet}
+	b := fixture{cloud: connect(t, text.String()), t: t, fleet: fleet}
 	b.eventually("the login to each vCenter fails", func() error {
 		vcenters, _ := b.source.places()
 		for _, vc := range vcenters {

@@ -23,7 +23,7 @@ func TestPrivacyAddressNeverBecomesTheInternalIP(t *testing.T) {
 			},
 		}
 	}
-	b := newBed(t, "[Global]\nip-family = ipv6\n", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{nics("2001:db8::a1")}}))
+	b := newFixture(t, "[Global]\nip-family = ipv6\n", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{nics("2001:db8::a1")}}))
 	for _, temporary := range []string{"2001:db8::a1", "2001:db8::a2"} {
 		if err := b.fleet.VM("node-1").SetNICs(nics(temporary)); err != nil {
 			t.Fatal(err)

@@ -70,9 +70,9 @@ func (s *soak) current() bool {
 	return err == nil && vcenters[0].inventory.Current() == nil
 }
 
-// calm reports whether nothing excuses the provider for a time after a Node has
+// unaffected reports whether nothing excuses the provider for a time after a Node has
 // changed. Callers hold the lock.
-func (s *soak) calm(m *member, d time.Duration) bool {
+func (s *soak) unaffected(m *member, d time.Duration) bool {
 	healthy := s.faults.healthy
 	return !healthy.IsZero() && time.Since(healthy) > d && time.Since(m.changed) > d
 }
@@ -88,7 +88,7 @@ func (s *soak) initialize(m *member) {
 			return
 		}
 		rest := s.faults.restHealthy
-		if s.calm(m, 10*time.Second) && !rest.IsZero() && time.Since(rest) > time.Minute && m.absent.IsZero() && m.connected {
+		if s.unaffected(m, 10*time.Second) && !rest.IsZero() && time.Since(rest) > time.Minute && m.absent.IsZero() && m.connected {
 			s.failed("%s is not initialized: %v", m.name, err)
 			s.mu.Unlock()
 			return
@@ -157,7 +157,7 @@ func (s *soak) updateNodes() {
 				defer s.mu.Unlock()
 				s.totals.metadata++
 				switch {
-				case !m.ready() || !s.calm(m, seen):
+				case !m.ready() || !s.unaffected(m, seen):
 				case err != nil:
 					s.failed("describe %s: %v", m.name, err)
 				case metadata.ProviderID != formatProviderID(m.uuid):
@@ -193,7 +193,7 @@ func (s *soak) checkNode(m *member) {
 	s.totals.exists++
 	switch {
 	case err != nil:
-		if m.ready() && s.calm(m, seen) {
+		if m.ready() && s.unaffected(m, seen) {
 			s.failed("%s: %v", m.name, err)
 		}
 	case !exists:
@@ -209,7 +209,7 @@ func (s *soak) checkNode(m *member) {
 	switch {
 	case off && !m.off && time.Since(m.changed) > deletion:
 		s.failed("%s is shut down", m.name)
-	case !off && m.off && m.connected && m.absent.IsZero() && m.copies == 0 && s.calm(m, seen):
+	case !off && m.off && m.connected && m.absent.IsZero() && m.copies == 0 && s.unaffected(m, seen):
 		s.failed("%s is not shut down: %v", m.name, err)
 	}
 }
@@ -241,7 +241,7 @@ func (s *soak) checkOverdue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.members {
-		if m.destroyed && !m.absent.IsZero() && s.calm(m, deletion+checkPeriod) {
+		if m.destroyed && !m.absent.IsZero() && s.unaffected(m, deletion+checkPeriod) {
 			s.failed("%s has not been deleted in %s", m.name, time.Since(m.absent))
 			m.absent = time.Time{}
 		}

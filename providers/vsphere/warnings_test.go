@@ -19,7 +19,7 @@ import (
 // and is an Event.
 func TestUnreadableMetadataIsAWarning(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "", one(sim.VMSpec{
+	b := newFixture(t, "", one(sim.VMSpec{
 		Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}},
 		ExtraConfig: map[string]string{"guestinfo.metadata": "!", "guestinfo.metadata.encoding": "base64"},
 	}))
@@ -52,7 +52,7 @@ func TestUnreadableMetadataIsAWarning(t *testing.T) {
 // and hears of it.
 func TestExcludedNodeIP(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, "[Nodes]\nexclude-internal-network-subnet-cidr = 10.0.0.5/32\n",
+	b := newFixture(t, "[Nodes]\nexclude-internal-network-subnet-cidr = 10.0.0.5/32\n",
 		one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.100", "10.0.0.5"}}}}))
 	node := kubetest.Node("node-1", kubetest.Tainted(), kubetest.ProviderID(id(b.fleet.VM("node-1"))))
 	node.Annotations = map[string]string{"alpha.kubernetes.io/provided-node-ip": "10.0.0.5"}

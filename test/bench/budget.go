@@ -41,12 +41,12 @@ func judge(r result) []row {
 	budget := r.provider.Budget
 	perLook := ceilDiv(r.lifecycle.Total(), r.lookedCount)
 	rows := []row{
-		count(fmt.Sprintf("cloud calls to initialise %d nodes", r.nodes), r.initialise.Total(), budget.Initialise),
+		count(fmt.Sprintf("cloud calls to initialize %d nodes", r.nodes), r.initialize.Total(), budget.Initialize),
 		count("cloud calls in a steady "+steadyPeriod(r.steady), r.steadyCalls.Total(), budget.Steady),
 		count(fmt.Sprintf("cloud calls of a look at %d nodes that are not ready", r.notReady), perLook, budget.Lifecycle),
 	}
 	rows = append(rows, judgeBalancers(r)...)
-	nodes := duration(fmt.Sprintf("time to initialise %d nodes", r.nodes), r.allNodes, maxAllNodes)
+	nodes := duration(fmt.Sprintf("time to initialize %d nodes", r.nodes), r.allNodes, maxAllNodes)
 	if r.nodes > timedNodes {
 		nodes = unjudged(nodes)
 	}
@@ -58,7 +58,7 @@ func judge(r result) []row {
 		memory = fmt.Sprintf("peak memory with %d machines of others", r.foreign)
 	}
 	return append(rows, nodes,
-		duration("time from start to the first initialised node", r.firstNode, maxFirstNode),
+		duration("time from start to the first initialized node", r.firstNode, maxFirstNode),
 		size(memory, r.peakRSS, maxPeakRSS, 1<<20, "MiB"),
 		size("size of the binary", r.binarySize, maxBinary, 1_000_000, "MB"),
 	)

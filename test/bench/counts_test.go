@@ -16,8 +16,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // instances. vSphere has its change feed, by which a look at nodes that are not
 // ready costs nothing, and describes the VMs of all nodes in one call.
 var promised = map[string]scenario.Budget{
-	"aws":     {Initialise: 10, Steady: 3, Lifecycle: 1},
-	"vsphere": {Initialise: 20, Steady: 2, Lifecycle: 0},
+	"aws":     {Initialize: 10, Steady: 3, Lifecycle: 1},
+	"vsphere": {Initialize: 20, Steady: 2, Lifecycle: 0},
 }
 
 // atOnce is how many Services get load balancers, half of each kind. AWS lets an
@@ -60,8 +60,8 @@ func TestBudgetsOfCalls(t *testing.T) {
 // checkNothingWasLeftOut makes sure that the counts are of work that was done.
 func checkNothingWasLeftOut(t *testing.T, r result) {
 	t.Helper()
-	if r.initialise.Total() == 0 {
-		t.Error("nodes were initialised without any call: calls are not counted")
+	if r.initialize.Total() == 0 {
+		t.Error("nodes were initialized without any call: calls are not counted")
 	}
 	if r.nodeUpdates < 1 || r.steadyLooks < 1 {
 		t.Errorf("in the steady period there were %d updates and %d looks, want some", r.nodeUpdates, r.steadyLooks)

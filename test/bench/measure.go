@@ -57,9 +57,9 @@ type plan struct {
 type result struct {
 	plan
 
-	// firstNode and allNodes are initialised so long after the process started.
+	// firstNode and allNodes are initialized so long after the process started.
 	firstNode, allNodes time.Duration
-	initialise          scenario.Calls
+	initialize          scenario.Calls
 
 	steadyTook  time.Duration
 	steadyCalls scenario.Calls
@@ -135,7 +135,7 @@ func (b *bench) addForeign() error {
 }
 
 // measureStart measures a process with default flags, from its start until all
-// nodes are initialised.
+// nodes are initialized.
 func (b *bench) measureStart(ctx context.Context) error {
 	err := b.out.Step(fmt.Sprintf("Registering %d nodes", b.nodes), func() error { return b.Register(ctx, b.Cloud.Machines()) })
 	if err != nil {
@@ -143,22 +143,22 @@ func (b *bench) measureStart(ctx context.Context) error {
 	}
 	var process *ccm.CCM
 	before := b.Cloud.Calls()
-	err = b.out.Step("Starting the binary, until all nodes are initialised", func() error {
+	err = b.out.Step("Starting the binary, until all nodes are initialized", func() error {
 		ctx, cancel := bounded(ctx, patience)
 		defer cancel()
 		began := time.Now()
 		var err error
-		if process, err = b.Run("initialise", b.binary); err != nil {
+		if process, err = b.Run("initialize", b.binary); err != nil {
 			return err
 		}
-		first, err := b.AwaitInitialised(ctx, process, b.Cloud.Machines())
+		first, err := b.AwaitInitialized(ctx, process, b.Cloud.Machines())
 		b.firstNode, b.allNodes = first.Sub(began), time.Since(began)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	b.initialise = b.Cloud.Calls().Since(before)
+	b.initialize = b.Cloud.Calls().Since(before)
 	return b.end(ctx, process)
 }
 

@@ -30,7 +30,7 @@ type phase struct {
 
 func (r result) phases() []phase {
 	phases := []phase{
-		{"initialise", r.initialise},
+		{"initialize", r.initialize},
 		{"steady", r.steadyCalls},
 		{fmt.Sprintf("%d looks", r.lookedCount), r.lifecycle},
 	}
@@ -101,7 +101,7 @@ func (t table) markdown() string {
 func explanation(r result) string {
 	sentences := []string{
 		fmt.Sprintf("Provider %s, %d nodes, %v for each cloud call.", r.provider.Name, r.nodes, r.latency),
-		"Times count from the start of the process, with the binary's default flags; a node is initialised when it has its addresses, too.",
+		"Times count from the start of the process, with the binary's default flags; a node is initialized when it has its addresses, too.",
 		fmt.Sprintf("The steady period took %.0f s and had %d update of every node and %d looks at nodes that are not ready.",
 			r.steadyTook.Seconds(), r.nodeUpdates, r.steadyLooks),
 		fmt.Sprintf("Then %d nodes fell silent: %d looks at them asked %d times whether a machine exists, and all nodes were kept.",

@@ -22,12 +22,12 @@ func sample() result {
 	}
 	return result{
 		plan: plan{
-			provider: scenario.Provider{Name: "cloud", Budget: scenario.Budget{Initialise: 20, Steady: 10, Lifecycle: 1}},
+			provider: scenario.Provider{Name: "cloud", Budget: scenario.Budget{Initialize: 20, Steady: 10, Lifecycle: 1}},
 			nodes:    300, notReady: 100, latency: 30 * time.Millisecond, steady: 30 * time.Second,
 			services: 100, provisioning: 5 * time.Second,
 		},
 		firstNode: 1234 * time.Millisecond, allNodes: 12 * time.Second,
-		initialise:  calls(map[string]int{"Login": 1, "List": 7}, 4),
+		initialize:  calls(map[string]int{"Login": 1, "List": 7}, 4),
 		steadyTook:  30 * time.Second,
 		steadyCalls: calls(map[string]int{"List": 2}, 1),
 		nodeUpdates: 1, steadyLooks: 60,
@@ -88,8 +88,8 @@ func TestOnlyCallsBreakTheBench(t *testing.T) {
 		want   bool
 	}{
 		"as it is":      {reason: "a slow machine is no reason to fail", change: func(*result) {}, want: false},
-		"initialise":    {reason: "21 calls are one too many", change: func(r *result) { r.initialise.Counted["List"] = 20 }, want: true},
-		"just enough":   {reason: "20 calls are allowed", change: func(r *result) { r.initialise.Counted["List"] = 19 }, want: false},
+		"initialize":    {reason: "21 calls are one too many", change: func(r *result) { r.initialize.Counted["List"] = 20 }, want: true},
+		"just enough":   {reason: "20 calls are allowed", change: func(r *result) { r.initialize.Counted["List"] = 19 }, want: false},
 		"steady":        {reason: "11 calls are one too many", change: func(r *result) { r.steadyCalls.Counted["List"] = 11 }, want: true},
 		"many polls":    {reason: "polls are not part of the budget", change: func(r *result) { r.steadyCalls.Polls["Wait"] = 100 }, want: false},
 		"call per look": {reason: "one call a look is allowed", change: func(r *result) { r.lifecycle.Counted = map[string]int{"List": 4} }, want: false},

@@ -1,6 +1,6 @@
 // Command demo shows the main job from the outside, on one machine and without
 // any account: nodes of a simulated cloud join a real control plane and are
-// initialised by the real binary; Services get load balancers, where the cloud
+// initialized by the real binary; Services get load balancers, where the cloud
 // has any; then a machine is switched off, and the cloud goes away for a while.
 //
 //	demo -provider vsphere -binary bin/multicloud-controller-manager

@@ -39,7 +39,7 @@ type show struct {
 
 // all plays every act.
 func (s *show) all(ctx context.Context) error {
-	for _, act := range []func(context.Context) error{s.prepare, s.initialise, s.services, s.powerOff, s.outage} {
+	for _, act := range []func(context.Context) error{s.prepare, s.initialize, s.services, s.powerOff, s.outage} {
 		if err := act(ctx); err != nil {
 			return err
 		}
@@ -66,9 +66,9 @@ func (s *show) prepare(ctx context.Context) error {
 	return s.table(ctx)
 }
 
-// initialise is the main job.
-func (s *show) initialise(ctx context.Context) error {
-	s.out.Title("The cloud-config names the provider, and the nodes are initialised")
+// initialize is the main job.
+func (s *show) initialize(ctx context.Context) error {
+	s.out.Title("The cloud-config names the provider, and the nodes are initialized")
 	s.out.Line("%s (what is secret here is so in the simulated cloud alone):", filepath.Base(s.ConfigPath()))
 	s.out.Text(s.Cloud.Config())
 	if environment := s.Cloud.Environment(); len(environment) > 0 {
@@ -84,7 +84,7 @@ func (s *show) initialise(ctx context.Context) error {
 		}
 		ctx, cancel := bounded(ctx)
 		defer cancel()
-		_, err = s.AwaitInitialised(ctx, s.process, s.Cloud.Machines())
+		_, err = s.AwaitInitialized(ctx, s.process, s.Cloud.Machines())
 		return err
 	})
 	if err != nil {

@@ -33,7 +33,7 @@ func TestUntaggedCloudWithAccounts(t *testing.T) {
 
 	c.run(t, path, "--allow-untagged-cloud", "--use-service-account-credentials")
 	c.joinAll(t, nodes)
-	c.awaitInitialised(t, names(nodes)...)
+	c.awaitInitialized(t, names(nodes)...)
 	c.join(t, controlplane.NodeSpec{Name: "nobody"})
 	c.setReady(t, v1.ConditionUnknown, "nobody")
 	c.awaitEvent(t, "Node", "nobody", "InstanceNotFound")

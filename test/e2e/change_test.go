@@ -24,7 +24,7 @@ func TestSwitchProvider(t *testing.T) {
 	path := writeConfig(t, vsphereConfig(vc))
 	first := c.run(t, path)
 	c.join(t, controlplane.NodeSpec{Name: "vm-1"})
-	c.awaitInitialised(t, "vm-1")
+	c.awaitInitialized(t, "vm-1")
 	wantChosen(t, first, "vsphere")
 	if n := r.Gate().Total(); n != 0 {
 		t.Errorf("AWS was called %d times: %v", n, r.Gate().Calls())
@@ -38,7 +38,7 @@ func TestSwitchProvider(t *testing.T) {
 	c.freeLease(t)
 	second := c.run(t, path)
 	c.join(t, controlplane.NodeSpec{Name: instance.name})
-	c.awaitInitialised(t, instance.name)
+	c.awaitInitialized(t, instance.name)
 	wantChosen(t, second, "aws")
 	if id := c.node(t, instance.name).Spec.ProviderID; id != r.ProviderID(instance.id) {
 		t.Errorf("the new node's providerID is %q", id)
@@ -55,7 +55,7 @@ func TestSwitchProvider(t *testing.T) {
 	c.freeLease(t)
 	c.run(t, path)
 	c.join(t, controlplane.NodeSpec{Name: "vm-2"})
-	c.awaitInitialised(t, "vm-2")
+	c.awaitInitialized(t, "vm-2")
 	c.wantUnchanged(t, elastic)
 	if n := r.Gate().Total() - total; n != 0 {
 		t.Errorf("AWS was called %d times: %v", n, r.Gate().Calls())
@@ -94,7 +94,7 @@ func TestChangedConfig(t *testing.T) {
 	path := writeConfig(t, awsConfig)
 	m := c.run(t, path)
 	c.join(t, controlplane.NodeSpec{Name: name})
-	c.awaitInitialised(t, name)
+	c.awaitInitialized(t, name)
 	if hasAddress(v1.NodeInternalIP, "2001:db8::6")(c.node(t, name)) == nil {
 		t.Error("nobody has asked for an IPv6 address yet")
 	}

@@ -103,11 +103,11 @@ func (c *cluster) awaitNode(t *testing.T, name, what string, check func(*v1.Node
 	})
 }
 
-// awaitInitialised waits until the cloud's part of setting nodes up is done.
-func (c *cluster) awaitInitialised(t *testing.T, names ...string) {
+// awaitInitialized waits until the cloud's part of setting nodes up is done.
+func (c *cluster) awaitInitialized(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		c.awaitNode(t, name, "to be initialised", func(node *v1.Node) error {
+		c.awaitNode(t, name, "to be initialized", func(node *v1.Node) error {
 			switch state := stateOf(node); {
 			case state.has(uninitialized):
 				return errors.New("it has the taint")
@@ -227,8 +227,8 @@ func untainted(taint string) func(*v1.Node) error {
 	}
 }
 
-// initialiseByHand removes the taint as another cloud's controller would.
-func (c *cluster) initialiseByHand(t *testing.T, name string) {
+// initializeByHand removes the taint as another cloud's controller would.
+func (c *cluster) initializeByHand(t *testing.T, name string) {
 	t.Helper()
 	node := c.node(t, name)
 	node.Spec.Taints = nil

@@ -79,7 +79,7 @@ func startFleet(t *testing.T) *fleet {
 		}
 	}
 	f.manager = c.run(t, writeConfig(t, awsConfig), "--configure-cloud-routes", "--cluster-cidr=10.244.0.0/16")
-	c.awaitInitialised(t, f.all()...)
+	c.awaitInitialized(t, f.all()...)
 	return f
 }
 
@@ -116,7 +116,7 @@ func (f *fleet) testGone(t *testing.T) {
 	const foreign, nameless = "foreign", "nameless"
 	f.join(t, controlplane.NodeSpec{Name: nameless}, // no instance has its name, and it has no providerID
 		controlplane.NodeSpec{Name: foreign, ProviderID: "vsphere://56492e42-22ad-3911-6d72-59cc8f26bc90"})
-	f.initialiseByHand(t, foreign)
+	f.initializeByHand(t, foreign)
 	f.Terminate(f.ended.id)
 	f.Remove(f.forgotten.id)
 	f.setReady(t, v1.ConditionUnknown, append(f.all(), nameless, foreign)...)

@@ -60,10 +60,10 @@ func testRegionOutage(t *testing.T, o regionOutage) {
 	there, gone := machines[0].name, machines[1].name
 	m := c.run(t, writeConfig(t, awsConfig))
 	c.joinAll(t, machines)
-	c.awaitInitialised(t, there, gone)
+	c.awaitInitialized(t, there, gone)
 	// A third one, whose instance never was: the process knows nothing of it.
 	c.join(t, controlplane.NodeSpec{Name: "unknown", ProviderID: "aws:///us-west-2a/i-0dead0dead0dead00"})
-	c.initialiseByHand(t, "unknown")
+	c.initializeByHand(t, "unknown")
 	all := []string{there, gone, "unknown"}
 
 	o.begin(r)
@@ -84,7 +84,7 @@ func testRegionOutage(t *testing.T, o regionOutage) {
 		c.node(t, name)
 	}
 	if err := tainted(uninitialized)(c.node(t, late[0].name)); err != nil {
-		t.Errorf("node %s was initialised by a cloud that is out of reach: %v", late[0].name, err)
+		t.Errorf("node %s was initialized by a cloud that is out of reach: %v", late[0].name, err)
 	}
 	if err := m.WaitHealthy(within(t)); err != nil {
 		t.Errorf("an outage of the cloud is no reason for a restart: %v", err)
@@ -93,7 +93,7 @@ func testRegionOutage(t *testing.T, o regionOutage) {
 	if err := o.end(r); err != nil {
 		t.Fatal(err)
 	}
-	c.awaitInitialised(t, late[0].name)
+	c.awaitInitialized(t, late[0].name)
 	c.awaitGone(t, gone)
 	c.awaitGone(t, "unknown")
 	m.awaitPasses(t, 2)

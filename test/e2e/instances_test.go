@@ -25,7 +25,7 @@ const (
 	taggedBlue  = "55235795f7518dcda5dc109eb759e43c"
 )
 
-// elastic are the labels of an initialised node of AWS, those of the tagging
+// elastic are the labels of an initialized node of AWS, those of the tagging
 // controller included: aws §5, §14.
 func elastic(instanceType, zone, zoneID string, more map[string]string) map[string]string {
 	labels := labelled(instanceType, zone, "us-west-2", "")
@@ -134,9 +134,9 @@ func fargateCase(r *region) instanceCase {
 	}
 }
 
-// TestInstancesAreInitialised is for AWS what TestNodesAreInitialised is for
+// TestInstancesAreInitialized is for AWS what TestNodesAreInitialized is for
 // vSphere.
-func TestInstancesAreInitialised(t *testing.T) {
+func TestInstancesAreInitialized(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	r := c.startRegion(t)

@@ -17,7 +17,7 @@ func TestStandbyTakesOver(t *testing.T) {
 	config := writeConfig(t, vsphereConfig(vc))
 	leader := c.run(t, config)
 	c.join(t, controlplane.NodeSpec{Name: "before"})
-	c.awaitInitialised(t, "before")
+	c.awaitInitialized(t, "before")
 	logins, sessions, holder := vc.Count("Login"), vc.Sessions(), *c.lease(t).Spec.HolderIdentity
 
 	standby, spare := c.launch(t, "standby", config), c.launch(t, "spare", config)
@@ -37,7 +37,7 @@ func TestStandbyTakesOver(t *testing.T) {
 	}
 	leader.awaitExit(t, -1)
 	c.join(t, controlplane.NodeSpec{Name: "after"})
-	c.awaitInitialised(t, "after")
+	c.awaitInitialized(t, "after")
 	if now := *c.lease(t).Spec.HolderIdentity; now == holder {
 		t.Errorf("the lease is still held by %s", holder)
 	}
@@ -67,7 +67,7 @@ func TestLostLeaseEndsTheSession(t *testing.T) {
 			vc := startCloud(t, smallVCenter("vc", "a")).VCenter("vc")
 			m := c.run(t, writeConfig(t, vsphereConfig(vc)))
 			c.join(t, controlplane.NodeSpec{Name: "a"})
-			c.awaitInitialised(t, "a")
+			c.awaitInitialized(t, "a")
 			if len(vc.Sessions()) == 0 {
 				t.Fatal("there is no session to end")
 			}

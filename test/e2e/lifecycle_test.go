@@ -20,7 +20,7 @@ func TestPoweredOffNodeIsTainted(t *testing.T) {
 	for _, name := range names {
 		c.join(t, controlplane.NodeSpec{Name: name})
 	}
-	c.awaitInitialised(t, names...)
+	c.awaitInitialized(t, names...)
 
 	for _, change := range []func() error{cloud.VM("off").PowerOff, cloud.VM("suspended").Suspend} {
 		if err := change(); err != nil {
@@ -52,7 +52,7 @@ func TestDeletedVMRemovesItsNode(t *testing.T) {
 	cloud := startCloud(t, smallVCenter("vc", "deleted", "kept"))
 	m := c.run(t, writeConfig(t, vsphereConfig(cloud.VCenters()...)))
 	c.join(t, controlplane.NodeSpec{Name: "deleted"}, controlplane.NodeSpec{Name: "kept"})
-	c.awaitInitialised(t, "deleted", "kept")
+	c.awaitInitialized(t, "deleted", "kept")
 	c.join(t, controlplane.NodeSpec{Name: "nameless"}) // no VM has its name, and it has no providerID
 
 	if err := cloud.VM("deleted").Destroy(); err != nil {
@@ -80,12 +80,12 @@ func TestForeignNodeIsLeftAlone(t *testing.T) {
 	// Addresses are refreshed often: that is where (nil, nil) ends the process.
 	m := c.run(t, writeConfig(t, vsphereConfig(vc)), "--node-status-update-frequency=500ms")
 	c.join(t, controlplane.NodeSpec{Name: "own"})
-	c.awaitInitialised(t, "own")
+	c.awaitInitialized(t, "own")
 	m.awaitPasses(t, 2)
 	calls := callsForNodes(vc)
 
 	c.join(t, controlplane.NodeSpec{Name: "new", ProviderID: providerID}, controlplane.NodeSpec{Name: "done", ProviderID: providerID + "4"})
-	c.initialiseByHand(t, "done")
+	c.initializeByHand(t, "done")
 	foreign := []string{"new", "done"}
 	c.setReady(t, v1.ConditionUnknown, foreign...)
 	c.age(t, foreign...)

@@ -81,10 +81,10 @@ func testOutage(t *testing.T, o outage) {
 	writeCredentials(t, credentials, vc)
 	m := c.run(t, writeConfig(t, fmt.Sprintf("[Global]\nprovider = vsphere\nsecrets-directory = %q\n\n%s", credentials, section(vc))))
 	c.join(t, controlplane.NodeSpec{Name: "there"}, controlplane.NodeSpec{Name: "gone"})
-	c.awaitInitialised(t, "there", "gone")
+	c.awaitInitialized(t, "there", "gone")
 	// A second one, whose VM never was: the process knows nothing of it.
 	c.join(t, controlplane.NodeSpec{Name: "unknown", ProviderID: "vsphere://00000000-0000-4000-8000-00000000dead"})
-	c.initialiseByHand(t, "unknown")
+	c.initializeByHand(t, "unknown")
 	all := []string{"there", "gone", "unknown"}
 
 	if err := o.begin(vc); err != nil {
@@ -107,7 +107,7 @@ func testOutage(t *testing.T, o outage) {
 		c.node(t, name)
 	}
 	if err := tainted(uninitialized)(c.node(t, "late")); err != nil {
-		t.Errorf("node late was initialised by a vCenter that is out of reach: %v", err)
+		t.Errorf("node late was initialized by a vCenter that is out of reach: %v", err)
 	}
 	if err := m.WaitHealthy(within(t)); err != nil {
 		t.Errorf("an outage of the cloud is no reason for a restart: %v", err)
@@ -117,7 +117,7 @@ func testOutage(t *testing.T, o outage) {
 		t.Fatal(err)
 	}
 	writeCredentials(t, credentials, vc)
-	c.awaitInitialised(t, "late")
+	c.awaitInitialized(t, "late")
 	c.awaitGone(t, "gone")
 	c.awaitGone(t, "unknown")
 	m.awaitPasses(t, 2)
@@ -146,14 +146,14 @@ func TestDeadVCenterDelaysOnlyItsOwn(t *testing.T) {
 		controlplane.NodeSpec{Name: "unknown", ProviderID: "vsphere://00000000-0000-4000-8000-00000000dead"})
 	old := []string{"lost", "unknown"}
 	for _, name := range old {
-		c.initialiseByHand(t, name)
+		c.initializeByHand(t, name)
 	}
 	c.setReady(t, v1.ConditionUnknown, old...)
 	c.age(t, old...)
 
 	m := c.run(t, writeConfig(t, vsphereConfig(dead, alive)))
 	c.join(t, controlplane.NodeSpec{Name: "late"}, controlplane.NodeSpec{Name: "a"}, controlplane.NodeSpec{Name: "b"}, controlplane.NodeSpec{Name: "c"})
-	c.awaitInitialised(t, "a", "b", "c")
+	c.awaitInitialized(t, "a", "b", "c")
 	if n := dead.Total(); n != 0 {
 		t.Fatalf("the dead vCenter has answered %d calls", n)
 	}
@@ -166,7 +166,7 @@ func TestDeadVCenterDelaysOnlyItsOwn(t *testing.T) {
 	if err := dead.Up(); err != nil {
 		t.Fatal(err)
 	}
-	c.awaitInitialised(t, "late")
+	c.awaitInitialized(t, "late")
 	m.awaitPasses(t, 2)
 	c.node(t, "lost")
 	c.node(t, "unknown") // its VM may still be registered again: it goes after up to five minutes
@@ -179,7 +179,7 @@ func TestStopWhileVCenterHangs(t *testing.T) {
 	vc := startCloud(t, smallVCenter("vc", "a")).VCenter("vc")
 	m := c.run(t, writeConfig(t, vsphereConfig(vc)))
 	c.join(t, controlplane.NodeSpec{Name: "a"})
-	c.awaitInitialised(t, "a")
+	c.awaitInitialized(t, "a")
 	vc.Hang()
 	m.terminate(t)
 	if len(m.logged(t, "Closing the cloud provider left something behind")) != 1 {

@@ -29,7 +29,7 @@ const (
 	secretName      = "vsphere-credentials"
 )
 
-// vault is a bed with credentials in every place that they can come from, and
+// vault is a fixture with credentials in every place that they can come from, and
 // keeps a list of all that must never be shown.
 type vault struct {
 	*cluster
@@ -150,7 +150,7 @@ func (v *vault) putFiles(t *testing.T, password string) {
 	}
 }
 
-// noteSessions adds the sessions of now to what must never be shown: whoever
+// noteSessions adds the sessions of now to what must never be shown: a client that
 // knows one can use it.
 func (v *vault) noteSessions(t *testing.T) {
 	t.Helper()
@@ -200,7 +200,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 		v.join(t, controlplane.NodeSpec{Name: name})
 	}
 	v.join(t, controlplane.NodeSpec{Name: "vm-" + refused})
-	v.awaitInitialised(t, names...)
+	v.awaitInitialized(t, names...)
 	m.await(t, "a refused login", func(ctx context.Context) error {
 		n, err := m.metric(ctx, "multicloud_ccm_logins_total", `code="denied"`)
 		if err == nil && n == 0 {

@@ -38,7 +38,7 @@ func TestKilledProcessIsSucceeded(t *testing.T) {
 	config := writeConfig(t, awsConfig)
 	m := c.run(t, config, "--leader-elect=false")
 	c.joinAll(t, nodes)
-	c.awaitInitialised(t, names(nodes)...)
+	c.awaitInitialized(t, names(nodes)...)
 	for _, crash := range crashes() {
 		t.Log(crash.reason)
 		name := "web"

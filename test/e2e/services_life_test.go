@@ -20,7 +20,7 @@ func TestServicesGetLoadBalancers(t *testing.T) {
 	nodes := r.add(3)
 	c.run(t, writeConfig(t, awsConfig))
 	c.joinAll(t, nodes)
-	c.awaitInitialised(t, names(nodes)...)
+	c.awaitInitialized(t, names(nodes)...)
 
 	c.create(t, newService(slow, classic, 80, 443), newService(fast, network, 80, 443))
 	for _, kind := range elsewhere {

@@ -38,7 +38,7 @@ func TestClustersShareAVPC(t *testing.T) {
 
 	second.run(t, writeConfig(t, r.configWithoutMetadata("other")))
 	second.joinAll(t, others)
-	second.awaitInitialised(t, names(others)...)
+	second.awaitInitialized(t, names(others)...)
 	second.create(t, newService("classic", classic, 80, 443), newService("network", network, 80, 443), grouped(byo))
 	second.awaitServed(t, r, others, all...)
 	first.awaitServed(t, r, nodes, all...)
@@ -61,7 +61,7 @@ func adopt(t *testing.T, c *cluster, r *region, nodes []machine) {
 	t.Helper()
 	for _, node := range nodes {
 		c.join(t, controlplane.NodeSpec{Name: node.name, ProviderID: r.ProviderID(node.id)})
-		c.initialiseByHand(t, node.name)
+		c.initializeByHand(t, node.name)
 	}
 	services := c.create(t, newService("classic", classic, 80, 443), newService("network", network, 80, 443))
 	made := newUpstream(t, r, nodes)

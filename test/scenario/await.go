@@ -112,17 +112,17 @@ func hint(process *ccm.CCM) error {
 	return fmt.Errorf("the log of %s ends with:\n%s", ccm.Name, process.Tail())
 }
 
-// AwaitInitialised returns when the nodes of all these machines are initialised
+// AwaitInitialized returns when the nodes of all these machines are initialized
 // and have what their machines have, and tells when the first one was. The taint
 // goes a moment before the addresses come.
-func (s *Stage) AwaitInitialised(ctx context.Context, process *ccm.CCM, machines []Machine) (first time.Time, err error) {
+func (s *Stage) AwaitInitialized(ctx context.Context, process *ccm.CCM, machines []Machine) (first time.Time, err error) {
 	rest := machines
 	err = s.Await(ctx, process, func(nodes Nodes) error {
-		if first.IsZero() && anyInitialised(nodes) {
+		if first.IsZero() && anyInitialized(nodes) {
 			first = time.Now()
 		}
 		for ; len(rest) > 0; rest = rest[1:] {
-			if err := rest[0].initialised(nodes); err != nil {
+			if err := rest[0].initialized(nodes); err != nil {
 				return err
 			}
 		}
@@ -131,28 +131,28 @@ func (s *Stage) AwaitInitialised(ctx context.Context, process *ccm.CCM, machines
 	return first, err
 }
 
-func (m Machine) initialised(nodes Nodes) error {
+func (m Machine) initialized(nodes Nodes) error {
 	switch node := nodes[m.Node.Name]; {
 	case node == nil:
 		return fmt.Errorf("node %s is not there", m.Node.Name)
-	case uninitialised(node):
-		return fmt.Errorf("node %s is not initialised", m.Node.Name)
+	case uninitialized(node):
+		return fmt.Errorf("node %s is not initialized", m.Node.Name)
 	default:
 		return m.Check(node)
 	}
 }
 
-func anyInitialised(nodes Nodes) bool {
+func anyInitialized(nodes Nodes) bool {
 	for _, node := range nodes {
-		if !uninitialised(node) {
+		if !uninitialized(node) {
 			return true
 		}
 	}
 	return false
 }
 
-// uninitialised tells whether a node still waits for its cloud.
-func uninitialised(node *v1.Node) bool {
+// uninitialized tells whether a node still waits for its cloud.
+func uninitialized(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(taint v1.Taint) bool {
 		return taint.Key == cloudproviderapi.TaintExternalCloudProvider
 	})

@@ -15,7 +15,7 @@ func awsProvider() Provider {
 		Name:   "aws",
 		Demo:   func() (Cloud, error) { return startAWS(awsDemo(), 0) },
 		Fleet:  func(n int, latency time.Duration) (Cloud, error) { return startAWS(awsFleet(n), latency) },
-		Budget: Budget{Initialise: 20, Steady: 10, Lifecycle: 2},
+		Budget: Budget{Initialize: 20, Steady: 10, Lifecycle: 2},
 		LoadBalancers: []LoadBalancer{
 			{Name: "classic", Create: 12},
 			{

@@ -47,8 +47,8 @@ type LoadBalancer struct {
 
 // Budget is how many calls to one cloud are allowed, long polls not counted.
 type Budget struct {
-	// Initialise 1000 nodes.
-	Initialise int
+	// Initialize 1000 nodes.
+	Initialize int
 	// Steady is for five minutes in which nothing happens to 1000 nodes.
 	Steady int
 	// Lifecycle is for one look at 100 nodes that are not ready and exist.

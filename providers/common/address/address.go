@@ -70,7 +70,7 @@ func Deduplicate(addresses []v1.NodeAddress) []v1.NodeAddress {
 }
 
 // ProvidedNodeIPs gives the addresses that the kubelet was started with
-// (--node-ip): none, one, or one of each family. The framework initialises a
+// (--node-ip): none, one, or one of each family. The framework initializes a
 // Node only if its cloud lists them all.
 func ProvidedNodeIPs(node *v1.Node) ([]netip.Addr, error) {
 	text, ok := node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]

@@ -89,7 +89,7 @@ func New[K comparable, V any](call Func[K, V], opts Options) *Batcher[K, V] {
 	return &Batcher[K, V]{call: call, opts: opts, live: map[*group[K, V]]struct{}{}}
 }
 
-// Get asks for one key, together with whoever else asks at about this time.
+// Get asks for one key, together with others that ask at about this time.
 func (b *Batcher[K, V]) Get(ctx context.Context, key K) (V, error) {
 	var zero V
 	if err := ctx.Err(); err != nil {

@@ -70,7 +70,7 @@ type world struct {
 	broken []string
 }
 
-// Whoever asks for whatever, whenever, and whatever the calls do: everybody
+// Whichever keys are asked for at any time, and whatever the calls do: everybody
 // gets the answer to the own key from a call made after the question, or the
 // error of that call, or the end of the own patience; and nothing is called
 // that nobody asked for.

@@ -163,7 +163,7 @@ func (a answer[V]) expired(called time.Time, maxAge time.Duration) bool {
 }
 
 // Peek gives the last value of key and the moment it was asked for, however
-// old it is: whoever uses it must judge its age. It asks nobody.
+// old it is: the caller must judge its age. It makes no call.
 func (c *Cache[K, V]) Peek(key K) (value V, at time.Time, ok bool) {
 	k, ok := get[V](c.values, key)
 	if !ok {

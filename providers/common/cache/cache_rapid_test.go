@@ -55,7 +55,7 @@ var (
 	})
 )
 
-// Whoever asks whenever, and whatever the fetches do: a value belongs to the
+// Whichever caller asks at any time, and whatever the fetches do: a value belongs to the
 // key, is younger than the caller allows, and comes within the patience.
 func TestPromises(t *testing.T) {
 	t.Parallel()

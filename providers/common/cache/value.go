@@ -30,7 +30,7 @@ func (v *Value[T]) GetWithin(ctx context.Context, maxAge time.Duration) (T, erro
 }
 
 // Peek gives the last value and the moment it was asked for, however old it
-// is: whoever uses it must judge its age. It asks nobody.
+// is: the caller must judge its age. It makes no call.
 func (v *Value[T]) Peek() (value T, at time.Time, ok bool) {
 	return v.cache.Peek(struct{}{})
 }

@@ -15,16 +15,16 @@ type testCase[W, B any] struct {
 
 // The cases by subject.
 type (
-	nodeCase     = testCase[Capabilities, *bed]
-	balancerCase = testCase[LoadBalancerSuite, *balancerBed]
-	routeCase    = testCase[RouteCapabilities, *routeBed]
+	nodeCase     = testCase[Capabilities, *fixture]
+	balancerCase = testCase[LoadBalancerSuite, *balancerFixture]
+	routeCase    = testCase[RouteCapabilities, *routeFixture]
 )
 
 // runner is how the cases of a suite are run.
 type runner[W, B any] struct {
-	without W
-	serial  bool
-	newBed  func(t testing.TB) B
+	without    W
+	serial     bool
+	newFixture func(t testing.TB) B
 }
 
 // runAll runs the cases as subtests of t.
@@ -40,7 +40,7 @@ func (r runner[W, B]) runAll(t *testing.T, cases []testCase[W, B]) {
 			if !r.serial {
 				t.Parallel()
 			}
-			c.run(r.newBed(t))
+			c.run(r.newFixture(t))
 		})
 	}
 }

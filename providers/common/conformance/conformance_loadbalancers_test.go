@@ -55,7 +55,7 @@ func preparedBalancers(t *testing.T, build simBuild) LoadBalancerSuite {
 
 // balancerCaseOf is a case over a suite that is prepared.
 func balancerCaseOf(c balancerCase, suite LoadBalancerSuite) func(testing.TB) {
-	return func(t testing.TB) { c.run(newBalancerBed(t, suite)) }
+	return func(t testing.TB) { c.run(newBalancerFixture(t, suite)) }
 }
 
 // TestBalancerSuiteBites proves that each way of being wrong is caught by the
@@ -82,7 +82,7 @@ func TestBalancerSuiteBites(t *testing.T) {
 				}
 				synctest.Test(t, func(t *testing.T) {
 					said, failed := record(t, balancerCaseOf(c, suite))
-					if !failed || !strings.Contains(said, f.says) || strings.Contains(said, "undisturbed: ") {
+					if !failed || !strings.Contains(said, f.says) || strings.Contains(said, "without faults: ") {
 						t.Errorf("the case should fail with %q, and said:\n%s", f.says, said)
 					}
 				})

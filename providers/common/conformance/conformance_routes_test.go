@@ -34,7 +34,7 @@ func TestWholeRoutesPassSlowly(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				if said, failed := record(t, func(t testing.TB) { c.run(newRouteBed(t, suite)) }); failed {
+				if said, failed := record(t, func(t testing.TB) { c.run(newRouteFixture(t, suite)) }); failed {
 					t.Errorf("a whole provider fails:\n%s", said)
 				}
 			})
@@ -62,8 +62,8 @@ func TestRouteSuiteBites(t *testing.T) {
 				t.Parallel()
 				suite := preparedRoutes(t, f.build)
 				synctest.Test(t, func(t *testing.T) {
-					said, failed := record(t, func(t testing.TB) { c.run(newRouteBed(t, suite)) })
-					if !failed || !strings.Contains(said, f.says) || strings.Contains(said, "undisturbed: ") {
+					said, failed := record(t, func(t testing.TB) { c.run(newRouteFixture(t, suite)) })
+					if !failed || !strings.Contains(said, f.says) || strings.Contains(said, "without faults: ") {
 						t.Errorf("the case should fail with %q, and said:\n%s", f.says, said)
 					}
 				})

@@ -33,7 +33,7 @@ func TestWholeProviderPassesSlowly(t *testing.T) {
 
 // caseOf is a case over a suite that is prepared.
 func caseOf(c nodeCase, suite Suite) func(testing.TB) {
-	return func(t testing.TB) { c.run(newBed(t, suite)) }
+	return func(t testing.TB) { c.run(newFixture(t, suite)) }
 }
 
 // prepared is the suite of a provider built slowly.

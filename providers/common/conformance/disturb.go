@@ -55,7 +55,7 @@ type rehearsal struct {
 func (r *rehearsal) play(t testing.TB, prepare func(t testing.TB) stage) {
 	t.Helper()
 	r.once.Do(func() {
-		inScope(t, "undisturbed", func(t testing.TB) {
+		inScope(t, "without faults", func(t testing.TB) {
 			s := prepare(t)
 			before := s.cloud.Calls()
 			if err := s.act(); err != nil {
@@ -138,10 +138,10 @@ func disturbOne(t testing.TB, d Disturbance, s stage, peace *rehearsal) {
 	err := s.act()
 	s.cloud.Heal(t)
 	if state := s.state(); err == nil && !slices.Equal(peace.acted, state) {
-		t.Errorf("it says it is done and is not (-undisturbed +disturbed):\n%s", cmp.Diff(peace.acted, state))
+		t.Errorf("it says it is done and is not (-without faults +with faults):\n%s", cmp.Diff(peace.acted, state))
 	}
 	s.repair()
 	if diff := cmp.Diff(peace.repaired, s.state()); diff != "" {
-		t.Errorf("it is not put right, after %v (-undisturbed +disturbed):\n%s", err, diff)
+		t.Errorf("it is not put right, after %v (-without faults +with faults):\n%s", err, diff)
 	}
 }

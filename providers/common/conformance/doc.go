@@ -18,7 +18,7 @@
 //			NewCloud:  func(t testing.TB) conformance.Cloud { return &lab{sim: simulator.Start(t)} },
 //			Malformed: []string{"vsphere://", "vsphere://not-a-uuid"},
 //			Respell:   func(id string) []string { return []string{strings.ToUpper(id)} },
-//			Budget:    conformance.Budget{Initialise: 20, Steady: 10, Lifecycle: 1},
+//			Budget:    conformance.Budget{Initialize: 20, Steady: 10, Lifecycle: 1},
 //			Timeout:   2 * time.Second,
 //			Memory:    2 * time.Second,
 //		})

@@ -14,26 +14,26 @@ import (
 )
 
 func identityFlaws() map[string]flaw {
-	const byID, own = "a node is initialised by its providerID", "metadata is the caller's own"
+	const byID, own = "a node is initialized by its providerID", "metadata is the caller's own"
 	byName := func(m *simMachine, ref instance.Ref) bool { return m.ref.NodeName == ref.NodeName }
 
 	return map[string]flaw{
 		"knows names only": {
 			sourcing(func(s *simSource) { s.match = byName }), "not within",
-			[]string{byID, "a node is initialised by its system UUID"},
+			[]string{byID, "a node is initialized by its system UUID"},
 		},
 		"knows IDs only": {
 			sourcing(func(s *simSource) {
 				s.match = func(m *simMachine, ref instance.Ref) bool { return ref.ProviderID != "" && matches(m, ref) }
 			}), "not within",
-			[]string{"a node is initialised as kubelet registers it", "a node is initialised by its name"},
+			[]string{"a node is initialized as kubelet registers it", "a node is initialized by its name"},
 		},
 		"takes any machine": {
 			sourcing(func(s *simSource) {
 				s.match = func(m *simMachine, ref instance.Ref) bool { return ref.ProviderID == "" || matches(m, ref) }
 				s.pick = first
 			}), "want",
-			[]string{"a node is initialised as kubelet registers it", "an instance made later is found"},
+			[]string{"a node is initialized as kubelet registers it", "an instance made later is found"},
 		},
 		"writes its own spelling": {
 			describing(func(_ *v1.Node, m *cloudprovider.InstanceMetadata) {
@@ -67,7 +67,7 @@ func identityFlaws() map[string]flaw {
 
 // metadataFlaws are about what is said of an instance that was found.
 func metadataFlaws() map[string]flaw {
-	const byID = "a node is initialised by its providerID"
+	const byID = "a node is initialized by its providerID"
 
 	return map[string]flaw{
 		"invalid label": {

@@ -96,7 +96,7 @@ func costFlaws() map[string]flaw {
 
 	return map[string]flaw{
 		"one call per node": {perNode, "the budget is", []string{
-			"initialising many nodes costs a constant number of calls",
+			"initializing many nodes costs a constant number of calls",
 			"a steady pass over many nodes costs a constant number of calls",
 			"a lifecycle pass over many nodes costs a constant number of calls",
 		}},
@@ -106,7 +106,7 @@ func costFlaws() map[string]flaw {
 		}},
 		"mixes up callers": {mixed(), "want", []string{
 			"answers under load are those of the node that was asked for",
-			"initialising many nodes costs a constant number of calls",
+			"initializing many nodes costs a constant number of calls",
 		}},
 	}
 }

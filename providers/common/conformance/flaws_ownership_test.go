@@ -78,7 +78,7 @@ func ownershipFlaws() map[string]flaw {
 		"foreign is gone":            {existsFor(isForeign, false, nil), "is gone", both},
 		"foreign is an error":        {existsFor(isForeign, true, errors.New("not mine")), "not mine", both},
 		"foreign is found by name":   {byNameFor(isForeign), "InstanceMetadata of", both},
-		"foreign is always nil":      {metadataFor(isForeign, nil), "initialised node", both},
+		"foreign is always nil":      {metadataFor(isForeign, nil), "initialized node", both},
 		"foreign is always empty":    {metadataFor(isForeign, &cloudprovider.InstanceMetadata{}), "InstanceMetadata of", both},
 		"foreign is described":       {metadataFor(isForeign, &cloudprovider.InstanceMetadata{Zone: "a"}), "InstanceMetadata of", both},
 		"malformed is gone":          {existsFor(isMalformed, false, nil), "is no error", malformed},

@@ -16,7 +16,7 @@ var clients = []netip.Addr{
 }
 
 // find gives the Service's load balancer. Two are one too many.
-func (b *balancerBed) find(service *v1.Service) (LoadBalancer, bool) {
+func (b *balancerFixture) find(service *v1.Service) (LoadBalancer, bool) {
 	b.t.Helper()
 	name := b.name(service)
 	var found []LoadBalancer
@@ -53,7 +53,7 @@ func sorted(lb LoadBalancer) LoadBalancer {
 }
 
 // wanted is what the Service's load balancer must be.
-func (b *balancerBed) wanted(service *v1.Service, machines []machine) LoadBalancer {
+func (b *balancerFixture) wanted(service *v1.Service, machines []machine) LoadBalancer {
 	b.t.Helper()
 	lb := LoadBalancer{
 		Name:     b.name(service),
@@ -79,7 +79,7 @@ func (b *balancerBed) wanted(service *v1.Service, machines []machine) LoadBalanc
 }
 
 // isInternal says that the Service asks for an internal load balancer.
-func (b *balancerBed) isInternal(service *v1.Service) bool {
+func (b *balancerFixture) isInternal(service *v1.Service) bool {
 	for key, value := range b.suite.Internal {
 		if service.Annotations[key] != value {
 			return false
@@ -91,7 +91,7 @@ func (b *balancerBed) isInternal(service *v1.Service) bool {
 
 // check fails the case if the Service's load balancer is not exactly what the
 // Service and its nodes want, or does not let in those that it should.
-func (b *balancerBed) check(service *v1.Service, machines []machine) {
+func (b *balancerFixture) check(service *v1.Service, machines []machine) {
 	b.t.Helper()
 	got, ok := b.find(service)
 	if !ok {
@@ -110,7 +110,7 @@ func (b *balancerBed) check(service *v1.Service, machines []machine) {
 }
 
 // checkReach looks which clients get to the nodes.
-func (b *balancerBed) checkReach(service *v1.Service, machines []machine) {
+func (b *balancerFixture) checkReach(service *v1.Service, machines []machine) {
 	b.t.Helper()
 	var all []string
 	for _, m := range machines {
@@ -167,7 +167,7 @@ func sourceRanges(t fatal, service *v1.Service) []netip.Prefix {
 
 // checkAbsent fails the case if there is still a load balancer, or if it is said
 // that there is one.
-func (b *balancerBed) checkAbsent(service *v1.Service) {
+func (b *balancerFixture) checkAbsent(service *v1.Service) {
 	b.t.Helper()
 	if lb, ok := b.find(service); ok {
 		b.t.Errorf("the load balancer of %s is there: %v", service.Name, lb)
@@ -178,7 +178,7 @@ func (b *balancerBed) checkAbsent(service *v1.Service) {
 }
 
 // nothingLeft fails the case if anything is left of anybody.
-func (b *balancerBed) nothingLeft() {
+func (b *balancerFixture) nothingLeft() {
 	b.t.Helper()
 	if left := b.cloud.Leftovers(); len(left) != 0 {
 		b.t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
@@ -186,7 +186,7 @@ func (b *balancerBed) nothingLeft() {
 }
 
 // unchanged fails the case if the lines are not what they were.
-func (b *balancerBed) unchanged(what string, before, after []string) {
+func (b *balancerFixture) unchanged(what string, before, after []string) {
 	b.t.Helper()
 	if !slices.Equal(before, after) {
 		b.t.Errorf("%s changed (-before +after):\n%s", what, gocmp.Diff(before, after))
@@ -195,7 +195,7 @@ func (b *balancerBed) unchanged(what string, before, after []string) {
 
 // resync ensures what is there already, which must not cost a write, whatever
 // the order of the nodes.
-func (b *balancerBed) resync(service *v1.Service, machines ...machine) {
+func (b *balancerFixture) resync(service *v1.Service, machines ...machine) {
 	b.t.Helper()
 	backwards := reverse(machines)
 	b.writesNothing("a resync of "+service.Name, func() { b.mustEnsure(service.DeepCopy(), backwards...) })

@@ -95,7 +95,7 @@ type LoadBalancerBudget struct {
 type LoadBalancerCloud interface {
 	MutableCloud
 
-	// LoadBalancers are all that exist, whoever made them, but those that are
+	// LoadBalancers are all that exist, made by users as well, but those that are
 	// planted.
 	LoadBalancers() []LoadBalancer
 	// Reach gives the providerIDs of the instances that get the traffic which a

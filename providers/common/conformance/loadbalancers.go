@@ -13,10 +13,10 @@ func LoadBalancers(t *testing.T, suite LoadBalancerSuite) {
 	if err != nil {
 		t.Fatalf("conformance suite: %v", err)
 	}
-	runner[LoadBalancerSuite, *balancerBed]{
-		without: suite,
-		serial:  suite.Serial,
-		newBed:  func(t testing.TB) *balancerBed { return newBalancerBed(t, suite) },
+	runner[LoadBalancerSuite, *balancerFixture]{
+		without:    suite,
+		serial:     suite.Serial,
+		newFixture: func(t testing.TB) *balancerFixture { return newBalancerFixture(t, suite) },
 	}.runAll(t, balancerCases())
 }
 

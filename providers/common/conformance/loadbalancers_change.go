@@ -10,25 +10,25 @@ import (
 // edit is a change of a Service. The Service has the TCP ports 80 and 443.
 type edit struct {
 	name  string
-	apply func(b *balancerBed, service *v1.Service)
+	apply func(b *balancerFixture, service *v1.Service)
 }
 
 // edits are what users do to Services.
 func edits() []edit {
 	return []edit{
-		{"a port more", func(b *balancerBed, s *v1.Service) { s.Spec.Ports = append(s.Spec.Ports, b.port(8080, 2)) }},
-		{"a port less", func(_ *balancerBed, s *v1.Service) { s.Spec.Ports = s.Spec.Ports[1:] }},
-		{"another port", func(_ *balancerBed, s *v1.Service) { s.Spec.Ports[1].Port = 8443 }},
-		{"only other ports", func(b *balancerBed, s *v1.Service) {
+		{"a port more", func(b *balancerFixture, s *v1.Service) { s.Spec.Ports = append(s.Spec.Ports, b.port(8080, 2)) }},
+		{"a port less", func(_ *balancerFixture, s *v1.Service) { s.Spec.Ports = s.Spec.Ports[1:] }},
+		{"another port", func(_ *balancerFixture, s *v1.Service) { s.Spec.Ports[1].Port = 8443 }},
+		{"only other ports", func(b *balancerFixture, s *v1.Service) {
 			s.Spec.Ports = []v1.ServicePort{b.port(8080, 2), b.port(8443, 3), b.port(9443, 4)}
 		}},
-		{"another node port", func(b *balancerBed, s *v1.Service) { s.Spec.Ports[0].NodePort = nodePort(b.services, 5) }},
-		{"node ports swapped", func(_ *balancerBed, s *v1.Service) {
+		{"another node port", func(b *balancerFixture, s *v1.Service) { s.Spec.Ports[0].NodePort = nodePort(b.services, 5) }},
+		{"node ports swapped", func(_ *balancerFixture, s *v1.Service) {
 			p := s.Spec.Ports
 			p[0].NodePort, p[1].NodePort = p[1].NodePort, p[0].NodePort
 		}},
-		{"ports in another order", func(_ *balancerBed, s *v1.Service) { slices.Reverse(s.Spec.Ports) }},
-		{"ports of other names", func(_ *balancerBed, s *v1.Service) {
+		{"ports in another order", func(_ *balancerFixture, s *v1.Service) { slices.Reverse(s.Spec.Ports) }},
+		{"ports of other names", func(_ *balancerFixture, s *v1.Service) {
 			for i := range s.Spec.Ports {
 				s.Spec.Ports[i].Name = "renamed-" + s.Spec.Ports[i].Name
 			}
@@ -37,7 +37,7 @@ func edits() []edit {
 }
 
 // port is one more TCP port of the last Service.
-func (b *balancerBed) port(number int32, i int) v1.ServicePort {
+func (b *balancerFixture) port(number int32, i int) v1.ServicePort {
 	return v1.ServicePort{
 		Name: "more-" + string(rune('a'+i)), Protocol: v1.ProtocolTCP, Port: number,
 		TargetPort: intstr.FromInt32(number), NodePort: nodePort(b.services, i),
@@ -55,7 +55,7 @@ func balancerChangeCases() []balancerCase {
 	for _, e := range edits() {
 		cases = append(cases, balancerCase{
 			name: e.name + " is followed, and back",
-			run:  func(b *balancerBed) { b.follows(e.apply) },
+			run:  func(b *balancerFixture) { b.follows(e.apply) },
 		})
 	}
 
@@ -64,7 +64,7 @@ func balancerChangeCases() []balancerCase {
 
 // follows edits a Service with a load balancer, and takes the edit back. The
 // address must stay, and what is as wanted must need no write.
-func (b *balancerBed) follows(apply func(b *balancerBed, service *v1.Service)) {
+func (b *balancerFixture) follows(apply func(b *balancerFixture, service *v1.Service)) {
 	b.t.Helper()
 	b.start()
 	m := b.createMany(2)
@@ -104,8 +104,8 @@ func ingressText(ingress []v1.LoadBalancerIngress) string {
 	return ingress[0].Hostname + ingress[0].IP
 }
 
-func followsProtocol(b *balancerBed) {
-	b.follows(func(_ *balancerBed, s *v1.Service) {
+func followsProtocol(b *balancerFixture) {
+	b.follows(func(_ *balancerFixture, s *v1.Service) {
 		for i := range s.Spec.Ports {
 			s.Spec.Ports[i].Protocol = v1.ProtocolUDP
 		}

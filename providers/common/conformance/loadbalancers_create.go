@@ -22,7 +22,7 @@ func balancerCreateCases() []balancerCase {
 	}
 }
 
-func createsExactly(b *balancerBed) {
+func createsExactly(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	service := b.service("web")
@@ -38,7 +38,7 @@ func createsExactly(b *balancerBed) {
 }
 
 // statusTellsAddress: clients are told what is written there.
-func statusTellsAddress(b *balancerBed) {
+func statusTellsAddress(b *balancerFixture) {
 	b.start()
 	m := b.createMany(2)
 	service := b.service("web")
@@ -58,13 +58,13 @@ func statusTellsAddress(b *balancerBed) {
 	}
 }
 
-func getKnows(b *balancerBed) {
+func getKnows(b *balancerFixture) {
 	b.start()
 	m := b.createMany(2)
 	service, other := b.service("web"), b.service("web-2")
 	b.checkAbsent(service)
 	b.mustEnsure(service, m...)
-	for _, with := range []*balancerBed{b, b.restart()} {
+	for _, with := range []*balancerFixture{b, b.restart()} {
 		if _, exists, err := with.get(service); !exists || err != nil {
 			b.t.Errorf("GetLoadBalancer of what is there: %t, %v", exists, err)
 		}
@@ -76,8 +76,8 @@ func getKnows(b *balancerBed) {
 	b.restart().checkAbsent(service)
 }
 
-// nameIsConstant: whoever changes it loses all load balancers.
-func nameIsConstant(b *balancerBed) {
+// nameIsConstant: a provider that changes it loses all load balancers.
+func nameIsConstant(b *balancerFixture) {
 	b.start()
 	service, other := b.service("web"), b.service("web-2")
 	calls := b.cloud.Calls()
@@ -100,7 +100,7 @@ func nameIsConstant(b *balancerBed) {
 }
 
 // resyncWritesNothing: every restart and every edit of a label is one.
-func resyncWritesNothing(b *balancerBed) {
+func resyncWritesNothing(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	service := b.service("web")
@@ -118,7 +118,7 @@ func resyncWritesNothing(b *balancerBed) {
 
 // nodesComeLater: that there is no node yet may be an error, but nothing that
 // lasts.
-func nodesComeLater(b *balancerBed) {
+func nodesComeLater(b *balancerFixture) {
 	b.start()
 	m := b.createMany(2)
 	service := b.service("web", kubetest.Port(v1.ProtocolTCP, 80))
@@ -130,7 +130,7 @@ func nodesComeLater(b *balancerBed) {
 	b.nothingLeft()
 }
 
-func madeAgain(b *balancerBed) {
+func madeAgain(b *balancerFixture) {
 	b.start()
 	m := b.createMany(2)
 	service := b.service("web")

@@ -22,14 +22,14 @@ func balancerDeleteCases() []balancerCase {
 	}
 }
 
-func deletesAll(b *balancerBed) {
+func deletesAll(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	service := b.service("web")
 	b.mustEnsure(service, m...)
 	b.mustRemove(service)
 	b.nothingLeft()
-	for _, with := range []*balancerBed{b, b.restart()} {
+	for _, with := range []*balancerFixture{b, b.restart()} {
 		b.writesNothing("deleting again", func() {
 			if err := with.persist(func() error { return with.remove(service) }); err != nil {
 				b.t.Errorf("deleting again: %v", err)
@@ -39,7 +39,7 @@ func deletesAll(b *balancerBed) {
 	b.nothingLeft()
 }
 
-func deletesNothing(b *balancerBed) {
+func deletesNothing(b *balancerFixture) {
 	b.start()
 	other := b.service("web")
 	b.mustEnsure(other, b.create())
@@ -51,7 +51,7 @@ func deletesNothing(b *balancerBed) {
 }
 
 // deletesEdited: what is to be deleted cannot be told from the Service.
-func deletesEdited(b *balancerBed) {
+func deletesEdited(b *balancerFixture) {
 	b.start()
 	for _, e := range edits() {
 		m := b.createMany(2)
@@ -70,7 +70,7 @@ func deletesEdited(b *balancerBed) {
 	b.nothingLeft()
 }
 
-func deletesReannotated(b *balancerBed) {
+func deletesReannotated(b *balancerFixture) {
 	b.start()
 	for i, edited := range b.suite.Edited {
 		service := b.service("web")
@@ -84,7 +84,7 @@ func deletesReannotated(b *balancerBed) {
 }
 
 // deletesRemains: users tidy up, but they do not see everything.
-func deletesRemains(b *balancerBed) {
+func deletesRemains(b *balancerFixture) {
 	b.start()
 	service := b.service("web")
 	b.mustEnsure(service, b.createMany(2)...)
@@ -97,7 +97,7 @@ func deletesRemains(b *balancerBed) {
 	b.nothingLeft()
 }
 
-func livesTwice(b *balancerBed) {
+func livesTwice(b *balancerFixture) {
 	b.start()
 	m := b.createMany(2)
 	service := b.service("web")
@@ -116,7 +116,7 @@ func livesTwice(b *balancerBed) {
 
 // leavesOther: Services share nodes, and with them firewalls. The names are as
 // much alike as names are cut and cleaned.
-func leavesOther(b *balancerBed) {
+func leavesOther(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	for _, names := range [][2]string{{"web", "web-2"}, {"web-a", "weba"}, {"a-very-long-name-1", "a-very-long-name-2"}} {

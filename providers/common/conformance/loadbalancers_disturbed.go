@@ -11,31 +11,31 @@ type work struct {
 	name string
 	// exists says that the load balancer is there before.
 	exists bool
-	act    func(b *balancerBed, service *v1.Service, m []machine) error
+	act    func(b *balancerFixture, service *v1.Service, m []machine) error
 	// repair works with another provider than act.
-	repair func(b *balancerBed, service *v1.Service, m []machine)
+	repair func(b *balancerFixture, service *v1.Service, m []machine)
 }
 
 // works are what can be interrupted, and what must put it right.
 func works() []work {
-	ensure := func(b *balancerBed, service *v1.Service, m []machine) error {
+	ensure := func(b *balancerFixture, service *v1.Service, m []machine) error {
 		return b.tryEnsure(service, nodesOf(m[:2]...))
 	}
-	edit := func(b *balancerBed, service *v1.Service, m []machine) error {
+	edit := func(b *balancerFixture, service *v1.Service, m []machine) error {
 		service.Spec.Ports[0].NodePort += 5
 		service.Spec.Ports[1].Port = 8443
 
 		return b.tryEnsure(service, nodesOf(m[1:]...))
 	}
-	remove := func(b *balancerBed, service *v1.Service, _ []machine) error {
+	remove := func(b *balancerFixture, service *v1.Service, _ []machine) error {
 		return b.persist(func() error { return b.remove(service) })
 	}
-	removed := func(b *balancerBed, service *v1.Service, _ []machine) {
+	removed := func(b *balancerFixture, service *v1.Service, _ []machine) {
 		b.mustRemove(service)
 		b.nothingLeft()
 	}
-	ensured := func(machines func([]machine) []machine) func(b *balancerBed, service *v1.Service, m []machine) {
-		return func(b *balancerBed, service *v1.Service, m []machine) {
+	ensured := func(machines func([]machine) []machine) func(b *balancerFixture, service *v1.Service, m []machine) {
+		return func(b *balancerFixture, service *v1.Service, m []machine) {
 			b.mustEnsure(service, machines(m)...)
 			b.resync(service, machines(m)...)
 		}
@@ -46,7 +46,7 @@ func works() []work {
 		{"a creation that is given up", false, ensure, removed},
 		{"an edit", true, edit, ensured(func(m []machine) []machine { return m[1:] })},
 		{"an edit that is given up", true, edit, removed},
-		{"a change of the nodes", true, func(b *balancerBed, service *v1.Service, m []machine) error {
+		{"a change of the nodes", true, func(b *balancerFixture, service *v1.Service, m []machine) error {
 			return b.persist(func() error { return b.update(service, nodesOf(m[1:]...)) })
 		}, ensured(func(m []machine) []machine { return m[1:] })},
 		{"a deletion", true, remove, removed},
@@ -65,9 +65,9 @@ func balancerDisturbedCases() []balancerCase {
 				leftOut: func(s LoadBalancerSuite) bool {
 					return s.Without.Disturbance || how.Fault == Throttled && s.Without.Throttling
 				},
-				run: func(b *balancerBed) {
+				run: func(b *balancerFixture) {
 					disturbEach(b.t, series{how, b.suite.Points, turn}, b.suite.rehearsals.of(w.name),
-						func(t testing.TB) stage { return w.stage(newBalancerBed(t, b.suite)) })
+						func(t testing.TB) stage { return w.stage(newBalancerFixture(t, b.suite)) })
 				},
 			})
 		}
@@ -77,7 +77,7 @@ func balancerDisturbedCases() []balancerCase {
 }
 
 // stage prepares the work in a cloud of its own.
-func (w work) stage(b *balancerBed) stage {
+func (w work) stage(b *balancerFixture) stage {
 	b.t.Helper()
 	b.start()
 	m := b.createMany(3)

@@ -36,7 +36,7 @@ func balancerKindCases() []balancerCase {
 	for _, protocol := range []v1.Protocol{v1.ProtocolUDP, v1.ProtocolSCTP} {
 		cases = append(cases, balancerCase{
 			name: string(protocol) + " is balanced",
-			run: func(b *balancerBed) {
+			run: func(b *balancerFixture) {
 				b.lives(b.service("web", kubetest.Port(protocol, 5353), kubetest.Port(protocol, 5354)))
 			},
 			leftOut: func(s LoadBalancerSuite) bool { return !slices.Contains(s.Protocols, protocol) },
@@ -47,7 +47,7 @@ func balancerKindCases() []balancerCase {
 }
 
 // lives takes a Service through its whole life.
-func (b *balancerBed) lives(service *v1.Service) {
+func (b *balancerFixture) lives(service *v1.Service) {
 	b.t.Helper()
 	if b.balancers == nil {
 		b.start()
@@ -60,13 +60,13 @@ func (b *balancerBed) lives(service *v1.Service) {
 	b.nothingLeft()
 }
 
-func getsInternal(b *balancerBed) {
+func getsInternal(b *balancerFixture) {
 	service := b.service("web")
 	maps.Copy(service.Annotations, b.suite.Internal)
 	b.lives(service)
 }
 
-func balancesMixed(b *balancerBed) {
+func balancesMixed(b *balancerFixture) {
 	var ports []kubetest.ServiceOption
 	for _, protocol := range b.suite.Protocols {
 		ports = append(ports, kubetest.Port(protocol, 53), kubetest.Port(protocol, 5353))
@@ -74,7 +74,7 @@ func balancesMixed(b *balancerBed) {
 	b.lives(b.service("dns", ports...))
 }
 
-func keepsClients(b *balancerBed) {
+func keepsClients(b *balancerFixture) {
 	b.start()
 	m := b.createMany(2)
 	service := b.service("web")
@@ -89,7 +89,7 @@ func keepsClients(b *balancerBed) {
 	b.mustEnsure(service, m...)
 }
 
-func asksLocalHealth(b *balancerBed) {
+func asksLocalHealth(b *balancerFixture) {
 	b.start()
 	m := b.createMany(2)
 	service := b.service("web")
@@ -122,7 +122,7 @@ func rangesOverTime() [][]string {
 	}
 }
 
-func respectsRanges(b *balancerBed) {
+func respectsRanges(b *balancerFixture) {
 	b.start()
 	m := b.createMany(2)
 	service := b.service("web")
@@ -136,7 +136,7 @@ func respectsRanges(b *balancerBed) {
 	b.nothingLeft()
 }
 
-func respectsAnnotatedRanges(b *balancerBed) {
+func respectsAnnotatedRanges(b *balancerFixture) {
 	b.start()
 	m := b.createMany(2)
 	service := b.service("web")
@@ -150,7 +150,7 @@ func respectsAnnotatedRanges(b *balancerBed) {
 }
 
 // rangesAreApart: the firewalls of the nodes are one for all Services.
-func rangesAreApart(b *balancerBed) {
+func rangesAreApart(b *balancerFixture) {
 	b.start()
 	m := b.createMany(2)
 	narrow, wide, open := b.service("narrow"), b.service("wide"), b.service("open")

@@ -19,7 +19,7 @@ func balancerLoadCases() []balancerCase {
 }
 
 // manyAtOnce is what a new leader does, and the end of a namespace.
-func manyAtOnce(b *balancerBed) {
+func manyAtOnce(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	services := b.createServices(workers, m)
@@ -35,7 +35,7 @@ func manyAtOnce(b *balancerBed) {
 }
 
 // createServices makes Services and their load balancers, several at a time.
-func (b *balancerBed) createServices(n int, m []machine) []*v1.Service {
+func (b *balancerFixture) createServices(n int, m []machine) []*v1.Service {
 	b.t.Helper()
 	services := make([]*v1.Service, n)
 	for i := range services {
@@ -52,7 +52,7 @@ func (b *balancerBed) createServices(n int, m []machine) []*v1.Service {
 
 // oneAtOnce: the sweep over the nodes takes no lock, and a Service may be edited
 // and deleted while its load balancer is made.
-func oneAtOnce(b *balancerBed) {
+func oneAtOnce(b *balancerFixture) {
 	b.start()
 	m := b.createMany(4)
 	service := b.service("web")
@@ -84,7 +84,7 @@ func oneAtOnce(b *balancerBed) {
 }
 
 // updateRacesDelete: whichever comes first, nothing is there in the end.
-func updateRacesDelete(b *balancerBed) {
+func updateRacesDelete(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	service := b.service("web")
@@ -106,7 +106,7 @@ func updateRacesDelete(b *balancerBed) {
 	}
 }
 
-func createCost(b *balancerBed) {
+func createCost(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	b.mustEnsure(b.service("first"), m...)
@@ -124,13 +124,13 @@ func createCost(b *balancerBed) {
 	b.check(service, m)
 }
 
-func resyncCost(b *balancerBed) {
+func resyncCost(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	n := b.suite.Budget.Services
 	services := b.createServices(n, m)
 	before := b.cloud.Leftovers()
-	for _, with := range []*balancerBed{b, b.restart()} {
+	for _, with := range []*balancerFixture{b, b.restart()} {
 		calls := b.cloud.Calls()
 		b.writesNothing("a resync", func() {
 			parallel(n, func(i int) {

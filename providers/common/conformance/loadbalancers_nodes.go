@@ -11,8 +11,8 @@ import (
 // balancerNodeCases are about the nodes behind load balancers.
 func balancerNodeCases() []balancerCase {
 	return []balancerCase{
-		{name: "UpdateLoadBalancer follows the nodes", run: func(b *balancerBed) { followsNodes(b, b.mustUpdate) }},
-		{name: "EnsureLoadBalancer follows the nodes", run: func(b *balancerBed) { followsNodes(b, b.mustEnsure) }},
+		{name: "UpdateLoadBalancer follows the nodes", run: func(b *balancerFixture) { followsNodes(b, b.mustUpdate) }},
+		{name: "EnsureLoadBalancer follows the nodes", run: func(b *balancerFixture) { followsNodes(b, b.mustEnsure) }},
 		{name: "UpdateLoadBalancer of what is not there is an error and makes nothing", run: updateMakesNothing},
 		{name: "nodes that cannot be targets do not keep out the others", run: oddNodes},
 		{name: "nodes whose instances are gone are taken out", run: goneNodes},
@@ -20,7 +20,7 @@ func balancerNodeCases() []balancerCase {
 }
 
 // followsNodes has the nodes of a Service change, down to none.
-func followsNodes(b *balancerBed, follow func(*v1.Service, ...machine)) {
+func followsNodes(b *balancerFixture, follow func(*v1.Service, ...machine)) {
 	b.start()
 	m := b.createMany(4)
 	service := b.service("web")
@@ -45,7 +45,7 @@ func followsNodes(b *balancerBed, follow func(*v1.Service, ...machine)) {
 }
 
 // updateMakesNothing: the Service may have been deleted meanwhile.
-func updateMakesNothing(b *balancerBed) {
+func updateMakesNothing(b *balancerFixture) {
 	b.start()
 	nodes := nodesOf(b.createMany(2)...)
 	service := b.service("web")
@@ -67,7 +67,7 @@ func updateMakesNothing(b *balancerBed) {
 }
 
 // oddNodes: the framework gives all nodes of the cluster, whatever they are.
-func oddNodes(b *balancerBed) {
+func oddNodes(b *balancerFixture) {
 	b.start()
 	good := b.createMany(2)
 	for what, odd := range b.odd() {
@@ -90,7 +90,7 @@ func oddNodes(b *balancerBed) {
 }
 
 // odd are nodes that are no good targets.
-func (b *balancerBed) odd() map[string]*v1.Node {
+func (b *balancerFixture) odd() map[string]*v1.Node {
 	b.t.Helper()
 	stopped, deleted, unknown := b.create(), b.create(), b.create()
 	b.cloud.SetPower(b.t, stopped.Ref, Off)
@@ -112,7 +112,7 @@ func (b *balancerBed) odd() map[string]*v1.Node {
 
 // checkAmong fails the case if a good machine is no target, or something is one
 // that is neither good nor the odd node's.
-func (b *balancerBed) checkAmong(service *v1.Service, good []machine, odd *v1.Node) {
+func (b *balancerFixture) checkAmong(service *v1.Service, good []machine, odd *v1.Node) {
 	b.t.Helper()
 	lb, ok := b.find(service)
 	if !ok || len(lb.Listeners) != len(service.Spec.Ports) {
@@ -139,12 +139,12 @@ func (b *balancerBed) checkAmong(service *v1.Service, good []machine, odd *v1.No
 }
 
 // isOf says that an instance may be taken for the odd node's.
-func (b *balancerBed) isOf(odd *v1.Node, providerID string) bool {
+func (b *balancerFixture) isOf(odd *v1.Node, providerID string) bool {
 	return odd.Spec.ProviderID == "" || odd.Spec.ProviderID == providerID
 }
 
 // goneNodes: an instance may end before its Node.
-func goneNodes(b *balancerBed) {
+func goneNodes(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	service := b.service("web")

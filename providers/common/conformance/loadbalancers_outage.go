@@ -21,12 +21,12 @@ func balancerOutageCases() []balancerCase {
 			balancerCase{
 				name:    fmt.Sprintf("a cloud %s from the start is an error for Services, then recovers", failure),
 				leftOut: func(s LoadBalancerSuite) bool { return s.Without.ColdStart || noThrottling(s) },
-				run:     func(b *balancerBed) { balancersBrokenFromStart(b, failure) },
+				run:     func(b *balancerFixture) { balancersBrokenFromStart(b, failure) },
 			},
 			balancerCase{
 				name:    fmt.Sprintf("a cloud %s later is an error for Services, then recovers", failure),
 				leftOut: noThrottling,
-				run:     func(b *balancerBed) { balancersBrokenLater(b, failure) },
+				run:     func(b *balancerFixture) { balancersBrokenLater(b, failure) },
 			},
 		)
 	}
@@ -39,7 +39,7 @@ func balancerOutageCases() []balancerCase {
 
 // blind fails the case if any of the calls does not fail: nobody can know. Where
 // GetLoadBalancer says that there is nothing, the framework forgets about it.
-func (b *balancerBed) blind(calls map[string]func() error) {
+func (b *balancerFixture) blind(calls map[string]func() error) {
 	b.t.Helper()
 	for range 2 {
 		var wg sync.WaitGroup
@@ -55,7 +55,7 @@ func (b *balancerBed) blind(calls map[string]func() error) {
 }
 
 // balancersBrokenFromStart: the provider starts before the cloud does.
-func balancersBrokenFromStart(b *balancerBed, failure Failure) {
+func balancersBrokenFromStart(b *balancerFixture, failure Failure) {
 	m := b.createMany(2)
 	b.breakCloud(failure)
 	*b = *b.connectAs(ourCluster)
@@ -75,7 +75,7 @@ func balancersBrokenFromStart(b *balancerBed, failure Failure) {
 }
 
 // recovers waits until a load balancer is there, which nobody helps with.
-func (b *balancerBed) recovers(service *v1.Service, m []machine) {
+func (b *balancerFixture) recovers(service *v1.Service, m []machine) {
 	b.t.Helper()
 	b.eventually("EnsureLoadBalancer of "+service.Name, func() error { return b.tryEnsure(service, nodesOf(m...)) })
 	b.check(service, m)
@@ -83,7 +83,7 @@ func (b *balancerBed) recovers(service *v1.Service, m []machine) {
 
 // balancersBrokenLater: there are load balancers already, and work to do on
 // them.
-func balancersBrokenLater(b *balancerBed, failure Failure) {
+func balancersBrokenLater(b *balancerFixture, failure Failure) {
 	b.start()
 	m := b.createMany(3)
 	fresh, edited, swept, doomed := b.service("fresh"), b.service("edited"), b.service("swept"), b.service("doomed")
@@ -123,7 +123,7 @@ func balancersBrokenLater(b *balancerBed, failure Failure) {
 }
 
 // interrupted are the calls for a caller that gives up, by name.
-func (b *balancerBed) interrupted(kept, fresh *v1.Service, nodes []*v1.Node) map[string]func(context.Context) error {
+func (b *balancerFixture) interrupted(kept, fresh *v1.Service, nodes []*v1.Node) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"GetLoadBalancer": func(ctx context.Context) error {
 			_, _, err := b.balancers.GetLoadBalancer(ctx, b.cluster, fresh)
@@ -145,7 +145,7 @@ func (b *balancerBed) interrupted(kept, fresh *v1.Service, nodes []*v1.Node) map
 }
 
 // balancerCallerGivesUp: the framework cancels its calls when it is stopped.
-func balancerCallerGivesUp(b *balancerBed) {
+func balancerCallerGivesUp(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	kept, fresh := b.service("kept"), b.service("fresh")
@@ -163,7 +163,7 @@ func balancerCallerGivesUp(b *balancerBed) {
 
 // letsGo fails the case if the call goes on after its caller gave up, or says
 // that it is done.
-func (b *bed) letsGo(what string, call func(context.Context) error) {
+func (b *fixture) letsGo(what string, call func(context.Context) error) {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(b.t.Context())
 	defer cancel()
@@ -182,7 +182,7 @@ func (b *bed) letsGo(what string, call func(context.Context) error) {
 }
 
 // balancerCallerGaveUp: work that comes too late is not begun.
-func balancerCallerGaveUp(b *balancerBed) {
+func balancerCallerGaveUp(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	kept, fresh := b.service("kept"), b.service("fresh")
@@ -193,7 +193,7 @@ func balancerCallerGaveUp(b *balancerBed) {
 	cancel()
 	calls := b.interrupted(kept, fresh, nodesOf(m...))
 	for _, what := range slices.Sorted(maps.Keys(calls)) {
-		if _, err := bounded(b.bed, what, func(context.Context) (struct{}, error) { return struct{}{}, calls[what](ctx) }); err == nil {
+		if _, err := bounded(b.fixture, what, func(context.Context) (struct{}, error) { return struct{}{}, calls[what](ctx) }); err == nil {
 			b.t.Errorf("%s is no error for a caller that gave up before", what)
 		}
 	}

@@ -15,7 +15,7 @@ func balancerOwnershipCases() []balancerCase {
 }
 
 // leavesPlanted takes a Service through its life among things that look like it.
-func leavesPlanted(b *balancerBed) {
+func leavesPlanted(b *balancerFixture) {
 	b.start()
 	m := b.createMany(3)
 	service := b.service("web")
@@ -46,7 +46,7 @@ func leavesPlanted(b *balancerBed) {
 
 // knowsPlanted: a finalizer that stays for somebody else's load balancer never
 // goes.
-func knowsPlanted(b *balancerBed) {
+func knowsPlanted(b *balancerFixture) {
 	b.start()
 	nodes := nodesOf(b.createMany(2)...)
 	service := b.service("web")
@@ -61,7 +61,7 @@ func knowsPlanted(b *balancerBed) {
 
 // clustersApart: the Services have one name and namespace in both clusters, and
 // the machines are the same ones, which is as close as two clusters can be.
-func clustersApart(b *balancerBed) {
+func clustersApart(b *balancerFixture) {
 	b.start()
 	other := b.startAs(otherCluster)
 	m := b.createMany(2)
@@ -85,7 +85,7 @@ func clustersApart(b *balancerBed) {
 
 // copyApart: a cluster made of another's backup has the same Services, UIDs
 // included. Where names are made of these, the copy may fail, but no more.
-func copyApart(b *balancerBed) {
+func copyApart(b *balancerFixture) {
 	b.start()
 	copied := b.startAs(otherCluster)
 	m := b.createMany(2)

@@ -56,7 +56,7 @@ func balancerRefusalCases() []balancerCase {
 
 // refusal is the case about one thing that cannot be served.
 func refusal(what string, leftOut func(LoadBalancerSuite) bool, spoil func(*v1.Service)) balancerCase {
-	return balancerCase{name: "refused: " + what, leftOut: leftOut, run: func(b *balancerBed) {
+	return balancerCase{name: "refused: " + what, leftOut: leftOut, run: func(b *balancerFixture) {
 		b.start()
 		b.refuses(what, spoil)
 	}}
@@ -64,7 +64,7 @@ func refusal(what string, leftOut func(LoadBalancerSuite) bool, spoil func(*v1.S
 
 // refuses fails the case if a Service that was spoiled is not an error, or
 // changes anything: as a new Service, and in the place of a good one.
-func (b *balancerBed) refuses(what string, spoil func(*v1.Service)) {
+func (b *balancerFixture) refuses(what string, spoil func(*v1.Service)) {
 	b.t.Helper()
 	m := b.createMany(2)
 	spoiled := b.service("web")
@@ -96,14 +96,14 @@ func (b *balancerBed) refuses(what string, spoil func(*v1.Service)) {
 	b.nothingLeft()
 }
 
-func refusesMixed(b *balancerBed) {
+func refusesMixed(b *balancerFixture) {
 	b.start()
 	b.refuses("ports of several protocols", func(s *v1.Service) {
 		kubetest.Port(v1.ProtocolUDP, 5353)(s)
 	})
 }
 
-func refusesAnnotations(b *balancerBed) {
+func refusesAnnotations(b *balancerFixture) {
 	b.start()
 	for i, refused := range b.suite.Refused {
 		b.refuses(fmt.Sprintf("Refused[%d] %v", i, refused), func(s *v1.Service) { maps.Copy(s.Annotations, refused) })
@@ -111,7 +111,7 @@ func refusesAnnotations(b *balancerBed) {
 }
 
 // leavesElsewhere: the framework compares the error with ==.
-func leavesElsewhere(b *balancerBed) {
+func leavesElsewhere(b *balancerFixture) {
 	b.start()
 	nodes := nodesOf(b.createMany(2)...)
 	b.writesNothing("a Service left to another controller", func() {

@@ -18,7 +18,7 @@ const oldAge = time.Hour
 type nodeOption func(*v1.Node)
 
 // newNode is the Node of an instance as it was registered an hour ago, with
-// every detail in ref and initialised since.
+// every detail in ref and initialized since.
 func newNode(ref instance.Ref, options ...nodeOption) *v1.Node {
 	node := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{
@@ -41,7 +41,7 @@ func newNode(ref instance.Ref, options ...nodeOption) *v1.Node {
 	return node
 }
 
-// tainted makes it a node that is not initialised yet.
+// tainted makes it a node that is not initialized yet.
 func tainted(node *v1.Node) {
 	node.Spec.Taints = append(node.Spec.Taints,
 		v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: v1.TaintEffectNoSchedule})

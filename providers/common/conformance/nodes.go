@@ -12,10 +12,10 @@ func Nodes(t *testing.T, suite Suite) {
 	if err != nil {
 		t.Fatalf("conformance suite: %v", err)
 	}
-	runner[Capabilities, *bed]{
-		without: suite.Without,
-		serial:  suite.Serial,
-		newBed:  func(t testing.TB) *bed { return newBed(t, suite) },
+	runner[Capabilities, *fixture]{
+		without:    suite.Without,
+		serial:     suite.Serial,
+		newFixture: func(t testing.TB) *fixture { return newFixture(t, suite) },
 	}.runAll(t, nodeCases())
 }
 

@@ -16,7 +16,7 @@ const workers = 20
 // costCases are about many nodes at a time.
 func costCases() []nodeCase {
 	return []nodeCase{
-		{name: "initialising many nodes costs a constant number of calls", run: initialiseCost},
+		{name: "initializing many nodes costs a constant number of calls", run: initializeCost},
 		{name: "a steady pass over many nodes costs a constant number of calls", run: steadyCost},
 		{name: "a lifecycle pass over many nodes costs a constant number of calls", run: lifecycleCost},
 		{name: "answers under load are those of the node that was asked for", run: mixedLoad},
@@ -42,7 +42,7 @@ func parallel(n int, work func(i int)) {
 }
 
 // within fails the case if more calls were made since than the limit.
-func (b *bed) within(limit, since int, what string) {
+func (b *fixture) within(limit, since int, what string) {
 	b.t.Helper()
 	got := b.cloud.Calls() - since
 	if got > limit {
@@ -52,8 +52,8 @@ func (b *bed) within(limit, since int, what string) {
 }
 
 // cluster makes as many machines as the budget is for, connects the provider and
-// initialises all their nodes, every second one without a providerID.
-func (b *bed) cluster() []machine {
+// initializes all their nodes, every second one without a providerID.
+func (b *fixture) cluster() []machine {
 	b.t.Helper()
 	machines := make([]machine, b.suite.Budget.Nodes)
 	for i := range machines {
@@ -65,7 +65,7 @@ func (b *bed) cluster() []machine {
 		if i%2 == 0 {
 			node.Spec.ProviderID = ""
 		}
-		if err := b.initialiseWithBackOff(machines[i], node); err != nil {
+		if err := b.initializeWithBackOff(machines[i], node); err != nil {
 			b.t.Errorf("node %d: %v", i, err)
 		}
 	})
@@ -73,9 +73,9 @@ func (b *bed) cluster() []machine {
 	return machines
 }
 
-// initialiseWithBackOff asks for the node's metadata as the framework's queue
+// initializeWithBackOff asks for the node's metadata as the framework's queue
 // does: again after a failure, each time later.
-func (b *bed) initialiseWithBackOff(m machine, node *v1.Node) error {
+func (b *fixture) initializeWithBackOff(m machine, node *v1.Node) error {
 	b.t.Helper()
 	deadline := time.Now().Add(b.suite.Patience)
 	for pause := 5 * time.Millisecond; ; pause *= 2 {
@@ -84,19 +84,19 @@ func (b *bed) initialiseWithBackOff(m machine, node *v1.Node) error {
 			return checkMetadata(got, m.ProviderID, m)
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("not initialised within %s: %v, %w", b.suite.Patience, got, err)
+			return fmt.Errorf("not initialized within %s: %v, %w", b.suite.Patience, got, err)
 		}
 		time.Sleep(pause)
 	}
 }
 
-func initialiseCost(b *bed) {
+func initializeCost(b *fixture) {
 	before := b.cloud.Calls()
 	b.cluster()
-	b.within(b.suite.Budget.Initialise, before, "initialising")
+	b.within(b.suite.Budget.Initialize, before, "initializing")
 }
 
-func steadyCost(b *bed) {
+func steadyCost(b *fixture) {
 	machines := b.cluster()
 	before := b.cloud.Calls()
 	parallel(len(machines), func(i int) {
@@ -111,7 +111,7 @@ func steadyCost(b *bed) {
 	b.within(b.suite.Budget.Steady, before, "a steady pass")
 }
 
-func lifecycleCost(b *bed) {
+func lifecycleCost(b *fixture) {
 	machines := b.cluster()
 	before := b.cloud.Calls()
 	parallel(len(machines), func(i int) {
@@ -129,20 +129,20 @@ func lifecycleCost(b *bed) {
 // mixedLoad asks everything about every kind of node at the same time, each Node
 // object by several callers who use their answers as their own. The race
 // detector watches.
-func mixedLoad(b *bed) {
+func mixedLoad(b *fixture) {
 	running, stopped, deleted, foreign := b.createMany(6), b.createMany(3), b.createMany(3), b.createMany(2)
 	for _, m := range stopped {
 		b.cloud.SetPower(b.t, m.Ref, Off)
 	}
 	b.connect()
 	for _, m := range running {
-		b.initialise(m)
+		b.initialize(m)
 	}
 	for _, m := range stopped {
 		b.waitShutdown(newNode(m.Ref), true)
 	}
 	for _, m := range deleted {
-		b.initialise(m)
+		b.initialize(m)
 		b.cloud.Delete(b.t, m.Ref)
 	}
 
@@ -170,7 +170,7 @@ func mixedLoad(b *bed) {
 // askOften asks everything about the node until the answers were complete
 // several times, and uses them up. An error is no answer; a wrong answer is
 // wrong at once.
-func (b *bed) askOften(node *v1.Node, check func(r replies) (complete bool, err error)) {
+func (b *fixture) askOften(node *v1.Node, check func(r replies) (complete bool, err error)) {
 	b.t.Helper()
 	deadline := time.Now().Add(b.suite.Patience)
 	for good := 0; good < rounds; {
@@ -193,7 +193,7 @@ func (b *bed) askOften(node *v1.Node, check func(r replies) (complete bool, err 
 }
 
 // createMany makes instances.
-func (b *bed) createMany(n int) []machine {
+func (b *fixture) createMany(n int) []machine {
 	b.t.Helper()
 	machines := make([]machine, n)
 	for i := range machines {

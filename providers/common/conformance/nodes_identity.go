@@ -15,14 +15,14 @@ import (
 // identityCases are about finding a node's instance and describing it.
 func identityCases() []nodeCase {
 	return []nodeCase{
-		{name: "a node is initialised by its providerID", run: initialisedByID},
-		{name: "a node is initialised as kubelet registers it", run: initialisedAsRegistered},
+		{name: "a node is initialized by its providerID", run: initializedByID},
+		{name: "a node is initialized as kubelet registers it", run: initializedAsRegistered},
 		{
-			name: "a node is initialised by its system UUID", run: initialisedByUUID,
+			name: "a node is initialized by its system UUID", run: initializedByUUID,
 			leftOut: func(without Capabilities) bool { return without.SystemUUID },
 		},
 		{
-			name: "a node is initialised by its name", run: initialisedByName,
+			name: "a node is initialized by its name", run: initializedByName,
 			leftOut: func(without Capabilities) bool { return without.NodeName },
 		},
 		{name: "a providerID is echoed as written", run: echoesProviderID},
@@ -36,8 +36,8 @@ func identityCases() []nodeCase {
 	}
 }
 
-// initialise waits until the machine's Node has metadata, and checks them.
-func (b *bed) initialise(m machine, options ...nodeOption) *cloudprovider.InstanceMetadata {
+// initialize waits until the machine's Node has metadata, and checks them.
+func (b *fixture) initialize(m machine, options ...nodeOption) *cloudprovider.InstanceMetadata {
 	b.t.Helper()
 
 	return b.describe(m, newNode(m.Ref, append([]nodeOption{tainted}, options...)...))
@@ -45,7 +45,7 @@ func (b *bed) initialise(m machine, options ...nodeOption) *cloudprovider.Instan
 
 // describe waits until the node has metadata, and checks that they are those of
 // the machine.
-func (b *bed) describe(m machine, node *v1.Node) *cloudprovider.InstanceMetadata {
+func (b *fixture) describe(m machine, node *v1.Node) *cloudprovider.InstanceMetadata {
 	b.t.Helper()
 	var got *cloudprovider.InstanceMetadata
 	b.eventually("InstanceMetadata of "+m.ProviderID, func() error {
@@ -103,39 +103,39 @@ func checkMetadata(got *cloudprovider.InstanceMetadata, providerID string, m mac
 	return errors.Join(wrong...)
 }
 
-func initialisedByID(b *bed) {
+func initializedByID(b *fixture) {
 	m := b.create()
 	b.connect()
-	b.initialise(m, withName("another-name"), withUUID(""))
+	b.initialize(m, withName("another-name"), withUUID(""))
 }
 
-// initialisedAsRegistered: no providerID, but all that kubelet knows.
-func initialisedAsRegistered(b *bed) {
+// initializedAsRegistered: no providerID, but all that kubelet knows.
+func initializedAsRegistered(b *fixture) {
 	b.create()
 	m := b.create()
 	b.connect()
-	b.initialise(m, withID(""), young)
+	b.initialize(m, withID(""), young)
 }
 
-func initialisedByUUID(b *bed) {
+func initializedByUUID(b *fixture) {
 	b.create()
 	m := b.create()
 	b.connect()
-	b.initialise(m, withID(""), withName("another-name"))
+	b.initialize(m, withID(""), withName("another-name"))
 }
 
-func initialisedByName(b *bed) {
+func initializedByName(b *fixture) {
 	b.create()
 	m := b.create()
 	b.connect()
-	b.initialise(m, withID(""), withUUID(""))
+	b.initialize(m, withID(""), withUUID(""))
 }
 
 // echoesProviderID: the field cannot be changed; the framework relies on it.
-func echoesProviderID(b *bed) {
+func echoesProviderID(b *fixture) {
 	m := b.create()
 	b.connect()
-	b.initialise(m)
+	b.initialize(m)
 	for _, id := range append(b.suite.Respell(m.ProviderID), m.ProviderID) {
 		b.describe(m, newNode(m.Ref, withID(id)))
 		node := newNode(m.Ref, withID(id))
@@ -146,11 +146,11 @@ func echoesProviderID(b *bed) {
 }
 
 // twinsAreAnError: which of them it is would be written down for good.
-func twinsAreAnError(b *bed) {
+func twinsAreAnError(b *fixture) {
 	one, two := b.createNamed("twin"), b.createNamed("twin")
 	b.connect()
-	b.initialise(one)
-	b.initialise(two)
+	b.initialize(one)
+	b.initialize(two)
 	node := newNode(one.Ref, withID(""), withUUID(""), tainted)
 	b.always(func() {
 		r := b.ask(node)[0]
@@ -163,18 +163,18 @@ func twinsAreAnError(b *bed) {
 	})
 }
 
-func findsLaterInstance(b *bed) {
+func findsLaterInstance(b *fixture) {
 	b.connect()
-	b.initialise(b.create())
-	b.initialise(b.create())
-	b.initialise(b.create(), withID(""), young)
+	b.initialize(b.create())
+	b.initialize(b.create())
+	b.initialize(b.create(), withID(""), young)
 }
 
 // metadataIsOwn: the framework appends to the addresses.
-func metadataIsOwn(b *bed) {
+func metadataIsOwn(b *fixture) {
 	m := b.create()
 	b.connect()
-	first := b.initialise(m)
+	first := b.initialize(m)
 	want := *first
 	want.NodeAddresses = slices.Clone(first.NodeAddresses)
 	want.AdditionalLabels = maps.Clone(first.AdditionalLabels)
@@ -186,17 +186,17 @@ func metadataIsOwn(b *bed) {
 	for key := range first.AdditionalLabels {
 		first.AdditionalLabels[key] = "overwritten"
 	}
-	if diff := cmp.Diff(&want, b.initialise(m)); diff != "" {
+	if diff := cmp.Diff(&want, b.initialize(m)); diff != "" {
 		b.t.Errorf("metadata are shared between answers (-first +second):\n%s", diff)
 	}
 }
 
 // missingIsNotFound: the framework knows the error by that name.
-func missingIsNotFound(b *bed) {
+func missingIsNotFound(b *fixture) {
 	m, other := b.create(), b.create()
 	b.cloud.Delete(b.t, m.Ref)
 	b.connect()
-	b.initialise(other)
+	b.initialize(other)
 	node := newNode(m.Ref, tainted)
 	b.eventually("InstanceMetadata of a deleted instance is InstanceNotFound", func() error {
 		got, err := b.metadata(node)

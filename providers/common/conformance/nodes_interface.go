@@ -23,14 +23,14 @@ func interfaceCases() []nodeCase {
 	}
 }
 
-func tellsItsName(b *bed) {
+func tellsItsName(b *fixture) {
 	b.connect()
 	if got := b.provider.ProviderName(); got != b.suite.Provider {
 		b.t.Errorf("ProviderName is %q, want %q", got, b.suite.Provider)
 	}
 }
 
-func hasClusterID(b *bed) {
+func hasClusterID(b *fixture) {
 	b.connect()
 	if !b.provider.HasClusterID() {
 		b.t.Error("HasClusterID is false: the binary would not start")
@@ -39,7 +39,7 @@ func hasClusterID(b *bed) {
 
 // offersInstancesV2Only: the older interfaces would be asked by name, and mix
 // up nodes of several clouds.
-func offersInstancesV2Only(b *bed) {
+func offersInstancesV2Only(b *fixture) {
 	b.connect()
 	if _, ok := b.provider.Instances(); ok {
 		b.t.Error("Instances is offered")
@@ -91,9 +91,9 @@ func same(a, b any) bool {
 }
 
 // constantGetters: the framework calls them for every node.
-func constantGetters(b *bed) {
+func constantGetters(b *fixture) {
 	b.connect()
-	b.initialise(b.create())
+	b.initialize(b.create())
 	calls := b.cloud.Calls()
 	first := getters(b.provider)
 	for range rounds {
@@ -120,7 +120,7 @@ type closer interface {
 
 // sessions gives the provider's Close and the cloud's list, connected and with
 // a session open.
-func (b *bed) sessions() (closer, SessionCounter) {
+func (b *fixture) sessions() (closer, SessionCounter) {
 	b.t.Helper()
 	b.connect()
 	counter, ok := b.cloud.(SessionCounter)
@@ -131,7 +131,7 @@ func (b *bed) sessions() (closer, SessionCounter) {
 	if !ok {
 		b.t.Fatal("the provider has sessions but no Close(context.Context) error")
 	}
-	b.initialise(b.create())
+	b.initialize(b.create())
 	if counter.Sessions() == 0 {
 		b.t.Fatal("the test cloud lists no session of a working provider")
 	}
@@ -140,7 +140,7 @@ func (b *bed) sessions() (closer, SessionCounter) {
 }
 
 // closeEndsSessions: sessions left behind pile up in the cloud.
-func closeEndsSessions(b *bed) {
+func closeEndsSessions(b *fixture) {
 	end, counter := b.sessions()
 	node := newNode(b.create().Ref)
 	none := func() error {
@@ -167,7 +167,7 @@ func closeEndsSessions(b *bed) {
 }
 
 // closeReturns: the process ends when its manager says so.
-func closeReturns(b *bed) {
+func closeReturns(b *fixture) {
 	end, _ := b.sessions()
 	b.breakCloud(Hanging)
 	ctx, cancel := context.WithTimeout(b.t.Context(), b.cancelBound())

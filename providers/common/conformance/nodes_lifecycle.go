@@ -25,10 +25,10 @@ func lifecycleCases() []nodeCase {
 	}
 }
 
-func runningExists(b *bed) {
+func runningExists(b *fixture) {
 	m := b.create()
 	b.connect()
-	b.initialise(m)
+	b.initialize(m)
 	for _, node := range []*v1.Node{newNode(m.Ref), newNode(m.Ref, withID("")), newNode(m.Ref, young, tainted)} {
 		r := b.ask(node)[0]
 		if !r.exists || r.existsErr != nil {
@@ -42,7 +42,7 @@ func runningExists(b *bed) {
 
 // waitShutdown waits until InstanceShutdown is as wanted. The instance exists
 // all the time.
-func (b *bed) waitShutdown(node *v1.Node, want bool) {
+func (b *fixture) waitShutdown(node *v1.Node, want bool) {
 	b.t.Helper()
 	b.eventually(fmt.Sprintf("InstanceShutdown is %t", want), func() error {
 		r := b.ask(node)[0]
@@ -57,10 +57,10 @@ func (b *bed) waitShutdown(node *v1.Node, want bool) {
 	})
 }
 
-func stoppedIsShutDown(b *bed) {
+func stoppedIsShutDown(b *fixture) {
 	m := b.create()
 	b.connect()
-	b.initialise(m)
+	b.initialize(m)
 	node := newNode(m.Ref)
 	b.waitShutdown(node, false)
 	b.cloud.SetPower(b.t, m.Ref, Off)
@@ -70,16 +70,16 @@ func stoppedIsShutDown(b *bed) {
 	b.describe(m, node)
 }
 
-func suspendedIsShutDown(b *bed) {
+func suspendedIsShutDown(b *fixture) {
 	m := b.create()
 	b.connect()
-	b.initialise(m)
+	b.initialize(m)
 	b.cloud.SetPower(b.t, m.Ref, Suspended)
 	b.waitShutdown(newNode(m.Ref), true)
 }
 
 // waitGone waits until the node is gone.
-func (b *bed) waitGone(node *v1.Node) {
+func (b *fixture) waitGone(node *v1.Node) {
 	b.t.Helper()
 	b.eventually("the node of a deleted instance is gone", func() error {
 		exists, err := b.exists(node)
@@ -91,13 +91,13 @@ func (b *bed) waitGone(node *v1.Node) {
 	})
 }
 
-func deletedIsGone(b *bed) {
+func deletedIsGone(b *fixture) {
 	m, other := b.create(), b.create()
 	b.connect()
-	b.initialise(m)
+	b.initialize(m)
 	b.cloud.Delete(b.t, m.Ref)
 	b.waitGone(newNode(m.Ref))
-	b.initialise(other)
+	b.initialize(other)
 	if exists, err := b.exists(newNode(other.Ref)); !exists || err != nil {
 		b.t.Errorf("InstanceExists of another instance is %t, %v", exists, err)
 	}
@@ -106,7 +106,7 @@ func deletedIsGone(b *bed) {
 // neverGone waits until it is known that the node's instance is missing, and
 // then checks that the node is kept without an error: the framework logs one at
 // each of its passes.
-func (b *bed) neverGone(node *v1.Node) {
+func (b *fixture) neverGone(node *v1.Node) {
 	b.t.Helper()
 	kept := func() error {
 		exists, err := b.exists(node)
@@ -134,29 +134,29 @@ func (b *bed) neverGone(node *v1.Node) {
 }
 
 // deletedYoungIsKept: a node may be faster than the cloud's listing.
-func deletedYoungIsKept(b *bed) {
+func deletedYoungIsKept(b *fixture) {
 	m := b.create()
 	b.connect()
-	b.initialise(m)
+	b.initialize(m)
 	b.cloud.Delete(b.t, m.Ref)
 	b.neverGone(newNode(m.Ref, young))
 }
 
 // withoutIDIsNeverGone: a name that is not found says nothing about a machine.
-func withoutIDIsNeverGone(b *bed) {
+func withoutIDIsNeverGone(b *fixture) {
 	m := b.create()
 	b.connect()
-	b.initialise(m)
+	b.initialize(m)
 	b.cloud.Delete(b.t, m.Ref)
 	b.neverGone(newNode(m.Ref, withID("")))
 	b.neverGone(newNode(m.Ref, withID(""), withUUID("")))
 	b.neverGone(newNode(m.Ref, withID(""), withName("never-was"), withUUID("never-was")))
 }
 
-func deletedIsNotShutDown(b *bed) {
+func deletedIsNotShutDown(b *fixture) {
 	m := b.create()
 	b.connect()
-	b.initialise(m)
+	b.initialize(m)
 	b.cloud.Delete(b.t, m.Ref)
 	node := newNode(m.Ref)
 	notShutDown := func() {
@@ -177,12 +177,12 @@ func deletedIsNotShutDown(b *bed) {
 
 // successorIsAnother: a name used again must neither keep the old node nor give
 // the new one the old ID.
-func successorIsAnother(b *bed) {
+func successorIsAnother(b *fixture) {
 	first := b.createNamed("reused")
 	b.connect()
-	b.initialise(first)
+	b.initialize(first)
 	b.cloud.Delete(b.t, first.Ref)
 	second := b.createNamed("reused")
 	b.waitGone(newNode(first.Ref))
-	b.initialise(second, withID(""), young)
+	b.initialize(second, withID(""), young)
 }

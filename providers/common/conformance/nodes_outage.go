@@ -19,17 +19,17 @@ func outageCases() []nodeCase {
 			nodeCase{
 				name:    fmt.Sprintf("a cloud %s from the start is an error, then recovers", failure),
 				leftOut: func(without Capabilities) bool { return without.ColdStart || noThrottling(without) },
-				run:     func(b *bed) { brokenFromStart(b, failure) },
+				run:     func(b *fixture) { brokenFromStart(b, failure) },
 			},
 			nodeCase{
 				name:    fmt.Sprintf("a cloud %s later says nothing, then recovers", failure),
 				leftOut: noThrottling,
-				run:     func(b *bed) { brokenLater(b, failure) },
+				run:     func(b *fixture) { brokenLater(b, failure) },
 			},
 			nodeCase{
 				name:    fmt.Sprintf("new nodes of a cloud %s are queued again afterwards", failure),
 				leftOut: noThrottling,
-				run:     func(b *bed) { queuedAfterOutage(b, failure) },
+				run:     func(b *fixture) { queuedAfterOutage(b, failure) },
 			},
 		)
 	}
@@ -41,7 +41,7 @@ func outageCases() []nodeCase {
 }
 
 // brokenFromStart: nothing is known, so every answer is an error.
-func brokenFromStart(b *bed, failure Failure) {
+func brokenFromStart(b *fixture, failure Failure) {
 	running, stopped, deleted := b.create(), b.create(), b.create()
 	b.cloud.SetPower(b.t, stopped.Ref, Off)
 	b.cloud.Delete(b.t, deleted.Ref)
@@ -65,9 +65,9 @@ func brokenFromStart(b *bed, failure Failure) {
 }
 
 // recovered waits until everything is known again.
-func (b *bed) recovered(running, stopped, deleted machine) {
+func (b *fixture) recovered(running, stopped, deleted machine) {
 	b.t.Helper()
-	b.initialise(running, withID(""))
+	b.initialize(running, withID(""))
 	b.waitShutdown(newNode(running.Ref), false)
 	b.waitShutdown(newNode(stopped.Ref), true)
 	b.waitGone(newNode(deleted.Ref))
@@ -83,7 +83,7 @@ type outage struct {
 // brokenLater: what was known may be said for a while, but nothing new. The
 // instances that are deleted, one before and one during the outage, are not
 // gone: who could have said so?
-func brokenLater(b *bed, failure Failure) {
+func brokenLater(b *fixture, failure Failure) {
 	o := outage{running: b.create(), stopped: b.create(), deleted: b.create(), earlier: b.create()}
 	o.nodes = []*v1.Node{
 		newNode(o.running.Ref), newNode(o.stopped.Ref), newNode(o.deleted.Ref), newNode(o.earlier.Ref),
@@ -92,8 +92,8 @@ func brokenLater(b *bed, failure Failure) {
 	b.cloud.SetPower(b.t, o.stopped.Ref, Off)
 	b.cloud.Delete(b.t, o.earlier.Ref)
 	b.connect()
-	b.initialise(o.running)
-	b.initialise(o.deleted)
+	b.initialize(o.running)
+	b.initialize(o.deleted)
 	b.waitShutdown(newNode(o.stopped.Ref), true)
 
 	b.breakCloud(failure)
@@ -138,39 +138,39 @@ const queueLimit = 15 * time.Second
 
 // queuedAfterOutage: the framework's queue backs off for longer than an outage
 // takes, so the provider must queue new Nodes again when the cloud responds.
-func queuedAfterOutage(b *bed, failure Failure) {
+func queuedAfterOutage(b *fixture, failure Failure) {
 	b.connect()
-	b.initialise(b.create())
+	b.initialize(b.create())
 	queued := b.requeues()
 	b.breakCloud(failure)
 	machines := b.createMany(3)
-	b.failToInitialise(machines)
+	b.failToInitialize(machines)
 	b.cloud.Heal(b.t)
 	limit := queueLimit
 	if failure == Refusing {
 		limit = b.suite.Patience
 	}
-	b.initialiseQueued(machines, queued, limit)
+	b.initializeQueued(machines, queued, limit)
 }
 
 // outageCost: the calls for Nodes that waited through an outage do not grow with
 // their number.
-func outageCost(b *bed) {
+func outageCost(b *fixture) {
 	b.connect()
-	b.initialise(b.create())
+	b.initialize(b.create())
 	queued := b.requeues()
 	b.breakCloud(Unreachable)
 	machines := b.createMany(b.suite.Budget.Nodes)
-	b.failToInitialise(machines)
+	b.failToInitialize(machines)
 	before := b.cloud.Calls()
 	b.cloud.Heal(b.t)
-	b.initialiseQueued(machines, queued, queueLimit)
-	b.within(b.suite.Budget.Initialise, before, "initialising after an outage")
+	b.initializeQueued(machines, queued, queueLimit)
+	b.within(b.suite.Budget.Initialize, before, "initializing after an outage")
 }
 
 // requeues returns a channel with the names of the Nodes that the provider queues
 // again.
-func (b *bed) requeues() <-chan string {
+func (b *fixture) requeues() <-chan string {
 	b.t.Helper()
 	provider, ok := b.provider.(requeuer)
 	if !ok {
@@ -187,8 +187,8 @@ func (b *bed) requeues() <-chan string {
 	return queued
 }
 
-// failToInitialise waits until no new Node of these machines can be initialised.
-func (b *bed) failToInitialise(machines []machine) {
+// failToInitialize waits until no new Node of these machines can be initialized.
+func (b *fixture) failToInitialize(machines []machine) {
 	b.t.Helper()
 	parallel(len(machines), func(i int) {
 		b.eventually("InstanceMetadata of a new node fails", func() error {
@@ -201,9 +201,9 @@ func (b *bed) failToInitialise(machines []machine) {
 	})
 }
 
-// initialiseQueued waits until the Nodes of the machines are queued, which must
-// happen within the limit, and initialises them.
-func (b *bed) initialiseQueued(machines []machine, queued <-chan string, limit time.Duration) {
+// initializeQueued waits until the Nodes of the machines are queued, which must
+// happen within the limit, and initializes them.
+func (b *fixture) initializeQueued(machines []machine, queued <-chan string, limit time.Duration) {
 	b.t.Helper()
 	missing := map[string]machine{}
 	for _, m := range machines {
@@ -220,7 +220,7 @@ func (b *bed) initialiseQueued(machines []machine, queued <-chan string, limit t
 				continue
 			}
 			delete(missing, name)
-			b.initialise(m)
+			b.initialize(m)
 		case <-deadline:
 			b.t.Fatalf("%d nodes are not queued within %s", len(missing), limit)
 		}
@@ -228,11 +228,11 @@ func (b *bed) initialiseQueued(machines []machine, queued <-chan string, limit t
 }
 
 // callerGivesUp: the framework cancels its calls when it is stopped.
-func callerGivesUp(b *bed) {
+func callerGivesUp(b *fixture) {
 	m := b.create()
 	b.cloud.Delete(b.t, m.Ref)
 	b.connect()
-	b.initialise(b.create())
+	b.initialize(b.create())
 	b.breakCloud(Hanging)
 	node := newNode(m.Ref)
 	for name, question := range map[string]func(context.Context){

@@ -30,7 +30,7 @@ func ownershipCases() []nodeCase {
 
 // foreign are the nodes of other clouds that look most like one of ours: all
 // but the providerID is that of our machine.
-func (b *bed) foreign(m machine) []*v1.Node {
+func (b *fixture) foreign(m machine) []*v1.Node {
 	var nodes []*v1.Node
 	for _, id := range clouds {
 		if !strings.HasPrefix(id, b.suite.Provider+"://") {
@@ -42,7 +42,7 @@ func (b *bed) foreign(m machine) []*v1.Node {
 }
 
 // checkForeign asks everything about the nodes and wants to hear nothing.
-func (b *bed) checkForeign(nodes []*v1.Node) {
+func (b *fixture) checkForeign(nodes []*v1.Node) {
 	b.t.Helper()
 	for i, r := range b.ask(nodes...) {
 		node := nodes[i]
@@ -68,10 +68,10 @@ func (b *bed) checkForeign(nodes []*v1.Node) {
 	}
 }
 
-func foreignIsLeftAlone(b *bed) {
+func foreignIsLeftAlone(b *fixture) {
 	m := b.create()
 	b.connect()
-	b.initialise(m)
+	b.initialize(m)
 	b.cloud.SetPower(b.t, m.Ref, Off)
 	b.waitShutdown(newNode(m.Ref), true)
 	calls := b.cloud.Calls()
@@ -81,20 +81,20 @@ func foreignIsLeftAlone(b *bed) {
 	}
 }
 
-func foreignInOutage(b *bed) {
+func foreignInOutage(b *fixture) {
 	m := b.create()
 	b.connect()
-	b.initialise(m)
+	b.initialize(m)
 	b.breakCloud(Unreachable)
 	b.cloud.Delete(b.t, m.Ref)
 	b.always(func() { b.checkForeign(b.foreign(m)) })
 }
 
 // malformedIsError: a typing error must not delete a node.
-func malformedIsError(b *bed) {
+func malformedIsError(b *fixture) {
 	m := b.create()
 	b.connect()
-	b.initialise(m)
+	b.initialize(m)
 	for _, id := range slices.Concat(b.suite.Malformed, []string{"no ID of any cloud", "://" + m.NodeName}) {
 		for _, node := range []*v1.Node{newNode(m.Ref, withID(id)), newNode(m.Ref, withID(id), tainted)} {
 			r := b.ask(node)[0]

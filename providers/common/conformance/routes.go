@@ -12,10 +12,10 @@ func Routes(t *testing.T, suite RouteSuite) {
 	if err != nil {
 		t.Fatalf("conformance suite: %v", err)
 	}
-	runner[RouteCapabilities, *routeBed]{
-		without: suite.Without,
-		serial:  suite.Serial,
-		newBed:  func(t testing.TB) *routeBed { return newRouteBed(t, suite) },
+	runner[RouteCapabilities, *routeFixture]{
+		without:    suite.Without,
+		serial:     suite.Serial,
+		newFixture: func(t testing.TB) *routeFixture { return newRouteFixture(t, suite) },
 	}.runAll(t, routeCases())
 }
 

@@ -14,8 +14,8 @@ func routeLifeCases() []routeCase {
 	noIPv6 := func(without RouteCapabilities) bool { return without.IPv6 }
 
 	return []routeCase{
-		{name: "a route is made, listed and deleted", run: func(b *routeBed) { routeLives(b, ipv4) }},
-		{name: "an IPv6 route is made, listed and deleted", leftOut: noIPv6, run: func(b *routeBed) { routeLives(b, ipv6) }},
+		{name: "a route is made, listed and deleted", run: func(b *routeFixture) { routeLives(b, ipv4) }},
+		{name: "an IPv6 route is made, listed and deleted", leftOut: noIPv6, run: func(b *routeFixture) { routeLives(b, ipv6) }},
 		{name: "routes of both families live together", leftOut: noIPv6, run: bothFamilies},
 		{name: "names of routes never change", run: routeNamesStay},
 		{name: "a route made twice is there once", run: routeTwice},
@@ -28,7 +28,7 @@ func routeLifeCases() []routeCase {
 	}
 }
 
-func routeLives(b *routeBed, family family) {
+func routeLives(b *routeFixture, family family) {
 	nodes := b.join(3, family)
 	b.start()
 	b.check()
@@ -54,7 +54,7 @@ func routeLives(b *routeBed, family family) {
 }
 
 // bothFamilies gives every node a range of each family.
-func bothFamilies(b *routeBed) {
+func bothFamilies(b *routeFixture) {
 	nodes := b.join(3, ipv4, ipv6)
 	b.start()
 	if err := b.pass(); err != nil {
@@ -66,7 +66,7 @@ func bothFamilies(b *routeBed) {
 	b.check(nodes[1:]...)
 }
 
-func routeNamesStay(b *routeBed) {
+func routeNamesStay(b *routeFixture) {
 	nodes := b.join(3, ipv4)
 	b.start()
 	b.mustAdd(nodes...)
@@ -81,7 +81,7 @@ func routeNamesStay(b *routeBed) {
 }
 
 // routeTwice: the answer to the first call may have been lost.
-func routeTwice(b *routeBed) {
+func routeTwice(b *routeFixture) {
 	nodes := b.join(2, ipv4)
 	b.start()
 	b.mustAdd(nodes...)
@@ -92,7 +92,7 @@ func routeTwice(b *routeBed) {
 	b.check(nodes...)
 }
 
-func deletesMissingRoute(b *routeBed) {
+func deletesMissingRoute(b *routeFixture) {
 	nodes := b.join(2, ipv4)
 	b.start()
 	if err := b.remove(routeOf(nodes[0])); err != nil {
@@ -112,7 +112,7 @@ func deletesMissingRoute(b *routeBed) {
 }
 
 // unknownTarget: an instance cannot be guessed.
-func unknownTarget(b *routeBed) {
+func unknownTarget(b *routeFixture) {
 	nodes := b.join(1, ipv4)
 	b.start()
 	for _, target := range []cloudprovider.Route{
@@ -130,7 +130,7 @@ func unknownTarget(b *routeBed) {
 	b.check(nodes...)
 }
 
-func malformedDestination(b *routeBed) {
+func malformedDestination(b *routeFixture) {
 	nodes := b.join(1, ipv4)
 	b.start()
 	for _, cidr := range []string{"", "10.244.1.0", "10.244.1.0/33", "everywhere"} {
@@ -146,7 +146,7 @@ func malformedDestination(b *routeBed) {
 }
 
 // manyRoutes: the framework makes up to 200 calls at once.
-func manyRoutes(b *routeBed) {
+func manyRoutes(b *routeFixture) {
 	nodes := b.join(b.suite.Budget.Routes, ipv4)
 	b.start()
 	calls := b.cloud.Calls()
@@ -183,7 +183,7 @@ func manyRoutes(b *routeBed) {
 	b.nothingLeft()
 }
 
-func listCost(b *routeBed) {
+func listCost(b *routeFixture) {
 	nodes := b.join(b.suite.Budget.Routes, ipv4)
 	b.start()
 	if err := b.pass(); err != nil {
@@ -204,7 +204,7 @@ func listCost(b *routeBed) {
 
 // leavesPlantedRoutes: one odd route must not hide all others, and none is ours
 // to change.
-func leavesPlantedRoutes(b *routeBed) {
+func leavesPlantedRoutes(b *routeFixture) {
 	nodes := b.join(2, ipv4)
 	planted := b.cloud.Plant(b.t)
 	before := planted()

@@ -21,12 +21,12 @@ func routeOutageCases() []routeCase {
 			routeCase{
 				name:    fmt.Sprintf("a cloud %s from the start is an error for routes, then recovers", failure),
 				leftOut: func(without RouteCapabilities) bool { return without.ColdStart || noThrottling(without) },
-				run:     func(b *routeBed) { routesBroken(b, failure, true) },
+				run:     func(b *routeFixture) { routesBroken(b, failure, true) },
 			},
 			routeCase{
 				name:    fmt.Sprintf("a cloud %s later is an error for routes, then recovers", failure),
 				leftOut: noThrottling,
-				run:     func(b *routeBed) { routesBroken(b, failure, false) },
+				run:     func(b *routeFixture) { routesBroken(b, failure, false) },
 			},
 		)
 	}
@@ -36,7 +36,7 @@ func routeOutageCases() []routeCase {
 
 // routesBroken: an empty list would have every route made again, and a deletion
 // that seems to succeed would leave one for ever.
-func routesBroken(b *routeBed, failure Failure, fromStart bool) {
+func routesBroken(b *routeFixture, failure Failure, fromStart bool) {
 	nodes := b.join(3, ipv4)
 	kept := nodes[:0]
 	if fromStart {
@@ -62,7 +62,7 @@ func routesBroken(b *routeBed, failure Failure, fromStart bool) {
 }
 
 // blind fails the case if any call does not fail.
-func (b *routeBed) blind(nodes []*v1.Node) {
+func (b *routeFixture) blind(nodes []*v1.Node) {
 	b.t.Helper()
 	var wg sync.WaitGroup
 	for what, call := range map[string]func() error{
@@ -79,7 +79,7 @@ func (b *routeBed) blind(nodes []*v1.Node) {
 	wg.Wait()
 }
 
-func routeCallerGivesUp(b *routeBed) {
+func routeCallerGivesUp(b *routeFixture) {
 	nodes := b.join(3, ipv4)
 	b.start()
 	b.mustAdd(nodes[:2]...)
@@ -110,12 +110,12 @@ func routeDisturbedCases() []routeCase {
 		leftOut := func(without RouteCapabilities) bool {
 			return without.Disturbance || how.Fault == Throttled && without.Throttling
 		}
-		add := func(name string, prepare func(b *routeBed) stage) {
+		add := func(name string, prepare func(b *routeFixture) stage) {
 			cases = append(cases, routeCase{
 				name: name + " is put right when " + describe(how), leftOut: leftOut,
-				run: func(b *routeBed) {
+				run: func(b *routeFixture) {
 					disturbEach(b.t, series{how, b.suite.Points, turn}, b.suite.rehearsals.of(name),
-						func(t testing.TB) stage { return prepare(newRouteBed(t, b.suite)) })
+						func(t testing.TB) stage { return prepare(newRouteFixture(t, b.suite)) })
 				},
 			})
 		}
@@ -127,7 +127,7 @@ func routeDisturbedCases() []routeCase {
 }
 
 // routeMade prepares a cluster of which one node has no route yet.
-func routeMade(b *routeBed) stage {
+func routeMade(b *routeFixture) stage {
 	nodes := b.join(2, ipv4)
 	b.start()
 	b.mustAdd(nodes[0])
@@ -136,7 +136,7 @@ func routeMade(b *routeBed) stage {
 }
 
 // routeDeleted prepares a cluster of which one node is gone.
-func routeDeleted(b *routeBed) stage {
+func routeDeleted(b *routeFixture) stage {
 	nodes := b.join(2, ipv4)
 	b.start()
 	b.mustAdd(nodes...)
@@ -150,7 +150,7 @@ func routeDeleted(b *routeBed) stage {
 }
 
 // stage is this cloud with work that another provider's passes put right.
-func (b *routeBed) stage(act func() error) stage {
+func (b *routeFixture) stage(act func() error) stage {
 	return stage{
 		cloud: b.cloud, act: act, state: b.cloud.Leftovers,
 		repair: func() {

@@ -20,7 +20,7 @@ func routeStaleCases() []routeCase {
 }
 
 // settle makes passes as the framework does until one has nothing to do.
-func (b *routeBed) settle() {
+func (b *routeFixture) settle() {
 	b.t.Helper()
 	b.eventually("passes settle", func() error {
 		writes := b.cloud.Writes()
@@ -37,7 +37,7 @@ func (b *routeBed) settle() {
 
 // stale fails the case if the route to a range is not listed as one that has to
 // go.
-func (b *routeBed) stale(cidr string) {
+func (b *routeFixture) stale(cidr string) {
 	b.t.Helper()
 	route := b.listed(cidr)
 	if route == nil {
@@ -51,7 +51,7 @@ func (b *routeBed) stale(cidr string) {
 }
 
 // nodeLeft: the Node is gone, its instance is not.
-func nodeLeft(b *routeBed) {
+func nodeLeft(b *routeFixture) {
 	nodes := b.join(3, ipv4)
 	b.start()
 	b.mustAdd(nodes...)
@@ -62,7 +62,7 @@ func nodeLeft(b *routeBed) {
 }
 
 // instanceDeleted: the Node is there still for a while.
-func instanceDeleted(b *routeBed) {
+func instanceDeleted(b *routeFixture) {
 	nodes := b.join(3, ipv4)
 	b.start()
 	b.mustAdd(nodes...)
@@ -76,7 +76,7 @@ func instanceDeleted(b *routeBed) {
 }
 
 // nothingLeftBut fails the case if the nodes leave something when they go.
-func (b *routeBed) nothingLeftBut(nodes []*v1.Node) {
+func (b *routeFixture) nothingLeftBut(nodes []*v1.Node) {
 	b.t.Helper()
 	b.leave(nodes...)
 	b.settle()
@@ -85,7 +85,7 @@ func (b *routeBed) nothingLeftBut(nodes []*v1.Node) {
 }
 
 // give gives the range of a node to another. The Node left with its range.
-func (b *routeBed) give(from, to *v1.Node) *v1.Node {
+func (b *routeFixture) give(from, to *v1.Node) *v1.Node {
 	b.t.Helper()
 	heir := to.DeepCopy()
 	heir.Spec.PodCIDR, heir.Spec.PodCIDRs = from.Spec.PodCIDR, from.Spec.PodCIDRs
@@ -95,7 +95,7 @@ func (b *routeBed) give(from, to *v1.Node) *v1.Node {
 	return heir
 }
 
-func rangeMoves(b *routeBed) {
+func rangeMoves(b *routeFixture) {
 	nodes := b.join(3, ipv4)
 	b.start()
 	b.mustAdd(nodes[0], nodes[2])
@@ -104,7 +104,7 @@ func rangeMoves(b *routeBed) {
 	b.check(heir, nodes[2])
 }
 
-func rangeMovesFromDeleted(b *routeBed) {
+func rangeMovesFromDeleted(b *routeFixture) {
 	nodes := b.join(3, ipv4)
 	b.start()
 	b.mustAdd(nodes[0], nodes[2])
@@ -117,7 +117,7 @@ func rangeMovesFromDeleted(b *routeBed) {
 
 // lateDelete: the framework deletes old routes and makes new ones at the same
 // time, so that either may come first.
-func lateDelete(b *routeBed) {
+func lateDelete(b *routeFixture) {
 	nodes := b.join(2, ipv4)
 	b.start()
 	b.mustAdd(nodes[0])
@@ -135,7 +135,7 @@ func lateDelete(b *routeBed) {
 
 // stoppedSettles: a route that is deleted and made again in every pass would cut
 // off the node when it starts.
-func stoppedSettles(b *routeBed) {
+func stoppedSettles(b *routeFixture) {
 	nodes := b.join(2, ipv4)
 	b.start()
 	b.mustAdd(nodes...)

@@ -231,7 +231,7 @@ func simSuite(build simBuild) Suite {
 		NewCloud:  func(t testing.TB) Cloud { return newSimCloud(t, build) },
 		Malformed: []string{"sim://", "sim://not-a-number"},
 		Respell:   func(id string) []string { return []string{strings.TrimPrefix(id, "sim://")} },
-		Budget:    Budget{Nodes: 60, Initialise: 10, Steady: 5, Lifecycle: 5},
+		Budget:    Budget{Nodes: 60, Initialize: 10, Steady: 5, Lifecycle: 5},
 		Timeout:   build.timeout,
 		Patience:  build.patience,
 		Memory:    build.memory,

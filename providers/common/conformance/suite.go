@@ -69,9 +69,9 @@ type Capabilities struct {
 type Budget struct {
 	// Nodes is their number; the default is 100.
 	Nodes int
-	// Initialise limits connecting to the cloud and describing every node for
+	// Initialize limits connecting to the cloud and describing every node for
 	// the first time, 20 at a time.
-	Initialise int
+	Initialize int
 	// Steady limits describing every node once more.
 	Steady int
 	// Lifecycle limits asking for every node whether it exists and whether it
@@ -181,7 +181,7 @@ func (s Suite) prepare() (Suite, error) {
 		return s, fmt.Errorf("set Suite.NewCloud")
 	case len(s.Malformed) == 0:
 		return s, fmt.Errorf("set Suite.Malformed")
-	case s.Budget.Initialise == 0:
+	case s.Budget.Initialize == 0:
 		return s, fmt.Errorf("set Suite.Budget")
 	}
 	if s.Respell == nil {

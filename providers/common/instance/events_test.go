@@ -44,7 +44,7 @@ func TestEvents(t *testing.T) {
 		want   []string
 	}{
 		"Missing": {
-			reason: "a node that cannot be initialised says why",
+			reason: "a node that cannot be initialized says why",
 			source: newSource(instance.Absent(), instance.Absent()), id: ownID, young: true,
 			want: []string{"Warning InstanceNotFound instance not found"},
 		},

@@ -8,7 +8,7 @@
 //     deleted.
 //   - A Node is reported gone only when every place where its instance could be
 //     has said so, asked alone and uncached. Whatever is not known is an error.
-//   - Nil metadata never reaches an initialised Node.
+//   - Nil metadata never reaches an initialized Node.
 //   - Metadata is the caller's own copy, and none of it can make the API server
 //     refuse the Node's update.
 //
@@ -89,7 +89,7 @@ func (s State) String() string {
 // spec.providerID as written, or empty. The parts are used in the order of
 // the fields: only a Ref without ProviderID is searched by SystemUUID and name.
 // A match by those is as good as one by ID, and what it found becomes the
-// Node's providerID for good when the Node is initialised; so several matches
+// Node's providerID for good when the Node is initialized; so several matches
 // are an error, never a choice.
 type Ref struct {
 	ProviderID string
@@ -144,15 +144,15 @@ type Source interface {
 	Confirm(ctx context.Context, ref Ref) Result
 
 	// Metadata describes an instance that Lookup or Confirm found. It may make
-	// further calls. For a Node that is [Initialised] only addresses matter:
+	// further calls. For a Node that is [Initialized] only addresses matter:
 	// what else fails must not make the call fail then. The answer's ProviderID
 	// is not looked at.
 	Metadata(ctx context.Context, node *v1.Node, found Instance) (*cloudprovider.InstanceMetadata, error)
 }
 
-// Initialised says whether the cloud's part of setting up the Node is done: it
+// Initialized says whether the cloud's part of setting up the Node is done: it
 // no longer carries the taint that kubelet registers it with.
-func Initialised(node *v1.Node) bool {
+func Initialized(node *v1.Node) bool {
 	for i := range node.Spec.Taints {
 		if node.Spec.Taints[i].Key == cloudproviderapi.TaintExternalCloudProvider {
 			return false

@@ -116,7 +116,7 @@ func TestMetadataPasses(t *testing.T) {
 			source: &cloudprovider.InstanceMetadata{},
 			want:   &cloudprovider.InstanceMetadata{ProviderID: ownID},
 		},
-		"Nil":   {reason: "nil ends the process for an initialised node (framework §5)"},
+		"Nil":   {reason: "nil ends the process for an initialized node"},
 		"Error": {reason: "an error is one", source: &cloudprovider.InstanceMetadata{Zone: "half"}, err: errCloud},
 	}
 	for name, tc := range cases {

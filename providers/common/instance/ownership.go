@@ -45,9 +45,9 @@ func (v *V2) noteForeign(ctx context.Context, node *v1.Node) {
 }
 
 // untouched is the metadata that makes the framework leave the Node as it is.
-// For an initialised one nil would end the process.
+// For an initialized one nil would end the process.
 func untouched(node *v1.Node) *cloudprovider.InstanceMetadata {
-	if Initialised(node) {
+	if Initialized(node) {
 		return &cloudprovider.InstanceMetadata{}
 	}
 

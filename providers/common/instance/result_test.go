@@ -23,7 +23,7 @@ func TestResult(t *testing.T) {
 		shown  string
 	}{
 		"Found":      {"an instance", found(instance.Stopped), true, false, nil, "found sim://one, Stopped"},
-		"Terminated": {"still an instance for whoever looks", found(instance.Terminated), true, false, nil, "found sim://one, Terminated"},
+		"Terminated": {"still an instance for callers", found(instance.Terminated), true, false, nil, "found sim://one, Terminated"},
 		"Absent":     {"no instance", instance.Absent(), false, true, cloudprovider.InstanceNotFound, "absent"},
 		"AbsentToo":  {"and in our own words", instance.Absent(), false, true, apierr.ErrNotFound, "absent"},
 		"Failed":     {"not known", instance.Failed(errCloud), false, false, errCloud, "error: the cloud is down"},

@@ -106,7 +106,7 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, i instance.Instanc
 	return s.metadata(ctx, node, i)
 }
 
-// newNode is a node that was made an hour before epoch and is initialised.
+// newNode is a node that was made an hour before epoch and is initialized.
 func newNode(providerID string) *v1.Node {
 	return &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{
@@ -121,7 +121,7 @@ func newNode(providerID string) *v1.Node {
 	}
 }
 
-// taint makes the node one that is not initialised yet.
+// taint makes the node one that is not initialized yet.
 func taint(node *v1.Node) *v1.Node {
 	node.Spec.Taints = append(node.Spec.Taints,
 		v1.Taint{Key: "example.com/busy", Effect: v1.TaintEffectNoSchedule},

@@ -108,7 +108,7 @@ func New(source Source, opts Options) *V2 {
 }
 
 // SetRecorder gives V2 the recorder for its warnings on Nodes, which is known
-// only when the cloud is initialised. Without one, or with nil, none is made.
+// only when the cloud is initialized. Without one, or with nil, none is made.
 func (v *V2) SetRecorder(recorder record.EventRecorder) { v.events.setRecorder(recorder) }
 
 // InstanceExists is false without an error only where it is certain that the
@@ -171,8 +171,8 @@ func (v *V2) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) 
 }
 
 // InstanceMetadata describes the Node's instance. For a Node of another cloud
-// the result makes the framework do nothing: nil while it is not initialised,
-// and empty afterwards. A Node that cannot be initialised because the cloud does
+// the result makes the framework do nothing: nil while it is not initialized,
+// and empty afterwards. A Node that cannot be initialized because the cloud does
 // not respond is queued again once it does, see [V2.Run].
 func (v *V2) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	ref, ours, err := v.identify(ctx, node)
@@ -183,7 +183,7 @@ func (v *V2) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovide
 		return untouched(node), nil
 	}
 	var metadata *cloudprovider.InstanceMetadata
-	if Initialised(node) {
+	if Initialized(node) {
 		metadata, err = v.metadataNow(ctx, node, ref)
 	} else {
 		metadata, err = v.uninitializedMetadata(ctx, node, ref)

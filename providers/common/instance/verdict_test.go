@@ -276,7 +276,7 @@ func TestShutdownOnlyWhenSaid(t *testing.T) {
 }
 
 // TestMetadataOfEveryAnswer walks the same combinations: nil without an error
-// reaches only a foreign node that is not initialised.
+// reaches only a foreign node that is not initialized.
 func TestMetadataOfEveryAnswer(t *testing.T) {
 	t.Parallel()
 

@@ -43,7 +43,7 @@ func TestNode(t *testing.T) {
 
 	plain := kubetest.Node("n1")
 	if len(plain.Spec.Taints) != 0 || plain.Spec.ProviderID != "" || plain.Status.Conditions[0].Status != v1.ConditionTrue {
-		t.Errorf("without options a node is ready and initialised: %+v", plain)
+		t.Errorf("without options a node is ready and initialized: %+v", plain)
 	}
 	plain.Labels["spoiled"], plain.Annotations["spoiled"] = "yes", "yes"
 	if again := kubetest.Node("n1"); len(again.Labels) != 1 || len(again.Annotations) != 0 {

@@ -18,7 +18,7 @@ import (
 // NodeOption changes a Node that is being built.
 type NodeOption func(*v1.Node)
 
-// Node builds a Node that is Ready, initialised and without a providerID.
+// Node builds a Node that is Ready, initialized and without a providerID.
 func Node(name string, options ...NodeOption) *v1.Node {
 	node := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{
@@ -35,7 +35,7 @@ func Node(name string, options ...NodeOption) *v1.Node {
 	return node
 }
 
-// Tainted makes the Node one that its cloud has not initialised yet.
+// Tainted makes the Node one that its cloud has not initialized yet.
 func Tainted() NodeOption {
 	return Taint(v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: v1.TaintEffectNoSchedule})
 }

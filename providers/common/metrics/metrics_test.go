@@ -26,15 +26,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// bed is a registry of its own with a clock that only moves on request.
-type bed struct {
+// fixture is a registry of its own with a clock that only moves on request.
+type fixture struct {
 	registry kmetrics.KubeRegistry
 	clock    *clocktesting.FakePassiveClock
 	set      *metrics.Set
 }
 
-func newBed() *bed {
-	b := &bed{
+func newFixture() *fixture {
+	b := &fixture{
 		registry: kmetrics.NewKubeRegistry(),
 		clock:    clocktesting.NewFakePassiveClock(time.Unix(1_000_000, 0)),
 	}
@@ -43,10 +43,10 @@ func newBed() *bed {
 	return b
 }
 
-func (b *bed) pass(d time.Duration) { b.clock.SetTime(b.clock.Now().Add(d)) }
+func (b *fixture) pass(d time.Duration) { b.clock.SetTime(b.clock.Now().Add(d)) }
 
 // want compares metrics, by name, with their text form.
-func (b *bed) want(t *testing.T, text string, names ...string) {
+func (b *fixture) want(t *testing.T, text string, names ...string) {
 	t.Helper()
 	if err := testutil.GatherAndCompare(b.registry, strings.NewReader(text), names...); err != nil {
 		t.Error(err)
@@ -54,7 +54,7 @@ func (b *bed) want(t *testing.T, text string, names ...string) {
 }
 
 // series counts the series of one metric.
-func (b *bed) series(t *testing.T, name string) int {
+func (b *fixture) series(t *testing.T, name string) int {
 	t.Helper()
 	families, err := b.registry.Gather()
 	if err != nil {
@@ -71,7 +71,7 @@ func (b *bed) series(t *testing.T, name string) int {
 
 func TestCall(t *testing.T) {
 	t.Parallel()
-	b := newBed()
+	b := newFixture()
 	r := b.set.Recorder("aws")
 
 	first := r.Call("ec2", "DescribeSubnets")
@@ -149,7 +149,7 @@ func names(wanted func(metrics.Metric) bool) []string {
 // doing anything; so does one that never spoke.
 func TestAgesGrow(t *testing.T) {
 	t.Parallel()
-	b := newBed()
+	b := newFixture()
 	r := b.set.Recorder("vsphere")
 	dead, silent := r.Snapshot("vc1"), r.Snapshot("vc2")
 	b.pass(time.Minute)
@@ -182,7 +182,7 @@ multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc2"} 0
 // The first refresh counts even if it began before the Snapshot was made.
 func TestFirstRefreshCounts(t *testing.T) {
 	t.Parallel()
-	b := newBed()
+	b := newFixture()
 	begun := b.clock.Now()
 	b.pass(5 * time.Second)
 	b.set.Recorder("aws").Snapshot("instances").Refreshed(begun)
@@ -195,7 +195,7 @@ multicloud_ccm_snapshot_age_seconds{provider="aws",source="instances"} 5
 
 func TestPlaces(t *testing.T) {
 	t.Parallel()
-	b := newBed()
+	b := newFixture()
 	r := b.set.Recorder("vsphere")
 	r.Connected("vc1", true)
 	r.Connected("vc2", true)
@@ -236,7 +236,7 @@ multicloud_ccm_snapshot_requests_total{outcome="shared",provider="vsphere",sourc
 
 func TestStep(t *testing.T) {
 	t.Parallel()
-	b := newBed()
+	b := newFixture()
 	r := b.set.Recorder("aws")
 	r.Step("CreateListener", nil)
 	r.Step("CreateListener", nil)
@@ -255,7 +255,7 @@ multicloud_ccm_plan_steps_total{code="ok",kind="DeleteSecurityGroup",provider="a
 // nothing panics.
 func TestSeriesAreBounded(t *testing.T) {
 	t.Parallel()
-	b := newBed()
+	b := newFixture()
 	r := b.set.Recorder("openstack")
 	for i := range 2000 {
 		odd := fmt.Sprintf("\xff%d", i)
@@ -280,7 +280,7 @@ func TestSeriesAreBounded(t *testing.T) {
 
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
-	b := newBed()
+	b := newFixture()
 	r := b.set.Recorder("aws")
 	var wg sync.WaitGroup
 	for range 8 {
@@ -308,7 +308,7 @@ multicloud_ccm_cloud_requests_total{code="ok",operation="DescribeInstances",prov
 // follow the conventions of Prometheus (which GatherAndCompare checks too).
 func TestTableIsComplete(t *testing.T) {
 	t.Parallel()
-	b := newBed()
+	b := newFixture()
 	r := b.set.Recorder("x")
 	r.Call("s", "o")(apierr.ErrThrottled)
 	r.Call("s", "o")(nil)

@@ -249,7 +249,7 @@ func (f *fixture) uninitialized(place string) int {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		if strings.HasPrefix(name, place) && !instance.Initialised(object.(*v1.Node)) {
+		if strings.HasPrefix(name, place) && !instance.Initialized(object.(*v1.Node)) {
 			n++
 		}
 	}

@@ -13,7 +13,7 @@ type Locks struct {
 	locks map[string]*lock
 }
 
-// lock is held by whoever put a token into its room for one.
+// lock is held by the caller that put a token into its channel.
 type lock struct {
 	room chan struct{}
 	// users hold the lock or wait for it. Guarded by Locks.mu.

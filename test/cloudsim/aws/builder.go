@@ -38,7 +38,7 @@ type SubnetSpec struct {
 	Tags map[string]string
 }
 
-// must panics: whoever builds a cloud knows what is in it.
+// must panics: the test that builds a cloud knows what is in it.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("build simulated cloud: %v", err))

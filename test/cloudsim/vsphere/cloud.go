@@ -61,8 +61,8 @@ func (c *Cloud) Close() error {
 // VCenters returns all vCenters in the order of the spec.
 func (c *Cloud) VCenters() []*VCenter { return c.vcenters }
 
-// VCenter returns a vCenter by name. It panics when there is none: whoever
-// wrote the spec knows its names.
+// VCenter returns a vCenter by name. It panics when there is none: the
+// test wrote the spec and knows its names.
 func (c *Cloud) VCenter(name string) *VCenter {
 	for _, v := range c.vcenters {
 		if v.name == name {

@@ -9,7 +9,7 @@ import (
 )
 
 // feed hears of every change in vcsim's registry and tells the collectors. A
-// number stands for a moment: whoever saw everything up to moment n asks what
+// number stands for a moment: a client that saw everything up to moment n asks what
 // changed after n.
 type feed struct {
 	mu      sync.Mutex

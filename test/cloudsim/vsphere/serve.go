@@ -59,7 +59,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer := v.apply(r, call, restPath)
 		if r.Context().Err() != nil {
-			panic(http.ErrAbortHandler) // nobody is there to be answered any more
+			panic(http.ErrAbortHandler) // the client is gone
 		}
 		front.Replay(w, answer)
 	}))

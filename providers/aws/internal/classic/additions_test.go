@@ -25,7 +25,7 @@ func removal(call string) bool {
 // everything: AWS accepts them, and what there was stays.
 func TestAdditionsTakeNothingAway(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	subnets := b.subnets
 	b.subnets = subnets[:1]
 	first := b.groups[0]

@@ -29,7 +29,7 @@ var resyncCalls = map[string]int{
 
 func TestCosts(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	svc := web()
 	env := b.ensure(svc)
 	b.calls("§15 five of the twelve calls; what AWS has by itself is not set", map[string]int{
@@ -54,7 +54,7 @@ func TestCosts(t *testing.T) {
 
 func TestCreates(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	svc := everything()
 	b.ensure(svc)
 	b.settled(svc)
@@ -113,7 +113,7 @@ func TestChanges(t *testing.T) {
 	}
 	fresh := map[string]sim.ClassicLoadBalancer{}
 	for name, svc := range services {
-		b := newBed(t)
+		b := newFixture(t)
 		b.ensure(svc)
 		fresh[name] = b.classic()
 	}
@@ -121,7 +121,7 @@ func TestChanges(t *testing.T) {
 		for to, after := range services {
 			t.Run(from+" to "+to, func(t *testing.T) {
 				t.Parallel()
-				b := newBed(t)
+				b := newFixture(t)
 				b.ensure(before)
 				b.settle()
 				b.ensure(after)
@@ -157,7 +157,7 @@ func TestEveryCrash(t *testing.T) {
 		for _, start := range []string{"nothing", "plain"} {
 			t.Run(when+" from "+start, func(t *testing.T) {
 				t.Parallel()
-				b := newBed(t)
+				b := newFixture(t)
 				svc := everything()
 				broken := 0
 				for n := 1; ; n++ {
@@ -193,7 +193,7 @@ func TestEveryCrash(t *testing.T) {
 }
 
 // settledUnchanged is settled, without naming security groups by ID.
-func (b *bed) settledUnchanged(svc *v1.Service) {
+func (b *fixture) settledUnchanged(svc *v1.Service) {
 	b.t.Helper()
 	model := b.model(svc)
 	for i, ref := range model.SecurityGroups {
@@ -207,7 +207,7 @@ func (b *bed) settledUnchanged(svc *v1.Service) {
 
 func TestForeign(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.config.Cluster.Name = "other"
 	b.ensure(web())
 	before := b.Dump()
@@ -245,7 +245,7 @@ func TestAdopts(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t)
+			b := newFixture(t)
 			b.config.Cluster.Name = tc.cluster
 			b.ensure(tc.there)
 			b.config.Cluster.Name = clusterID
@@ -279,7 +279,7 @@ func TestAdopts(t *testing.T) {
 // cluster were new, which it may if tags do not count for being the same.
 func TestConfirms(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	model := b.model(web())
 	b.Gate().Break("elb.DescribeTags", front.Always(), foreignTags)
 	err := Diff(model, nil).Apply(t.Context(), b.env(), nil)
@@ -301,7 +301,7 @@ func foreignTags(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 
 func TestHiddenLoadBalancer(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.SetConsistency(sim.Consistency{Reads: 2})
 	b.ensure(web())
 	b.settle()
@@ -312,7 +312,7 @@ func TestHiddenLoadBalancer(t *testing.T) {
 
 func TestTagsDenied(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.Gate().Break("elb.DescribeTags", front.Always(), sim.Denied())
 	b.ensure(web())
 	b.settle()
@@ -323,7 +323,7 @@ func TestTagsDenied(t *testing.T) {
 
 func TestAttributesDenied(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.ensure(web())
 	b.Gate().Break("elb.DescribeLoadBalancerAttributes", front.Always(), sim.Denied())
 	if _, err := b.try(t.Context(), web()); !errors.Is(err, apierr.ErrDenied) {
@@ -333,7 +333,7 @@ func TestAttributesDenied(t *testing.T) {
 
 func TestInstances(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.nodes = append(b.nodes, b.seed.AddNodes(3)...)
 	stopped, terminated, gone := b.nodes[3], b.nodes[4], b.nodes[5]
 	b.ensure(web())
@@ -354,7 +354,7 @@ func TestInstances(t *testing.T) {
 
 func TestSubnets(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	zones := b.seed.Zones
 	in := func(zone int, subnets map[string]string) vpc.Subnet {
 		return vpc.Subnet{ID: subnets[zones[zone]], AvailabilityZone: zones[zone]}
@@ -393,7 +393,7 @@ func TestSubnets(t *testing.T) {
 // TestSecurityGroups replaces them, and has a step before learn the ID of one.
 func TestSecurityGroups(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.ensure(web())
 	b.settle()
 	b.learned["extra"] = b.group("extra")
@@ -414,7 +414,7 @@ func TestSecurityGroups(t *testing.T) {
 // TestPolicyExists makes a policy that is there already, used by nobody.
 func TestPolicyExists(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.ensure(web())
 	b.settle()
 	svc := web(annotated(request.AnnotationProxyProtocol, "*"))
@@ -441,7 +441,7 @@ func TestPolicyExists(t *testing.T) {
 // TestVanishes has the load balancer go between two reads.
 func TestVanishes(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.ensure(web())
 	b.Gate().Break("elb.DescribeTags", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		if err := deleteLoadBalancer(lbName).Do(r.Context(), b.env()); err != nil {

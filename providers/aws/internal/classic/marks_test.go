@@ -49,7 +49,7 @@ func stepKinds(t *testing.T) []string {
 func TestStepsThatRemoveAreMarked(t *testing.T) {
 	t.Parallel()
 	covered := map[string]bool{}
-	b := newBed(t)
+	b := newFixture(t)
 	run := func(steps change.Plan, tolerant bool) {
 		t.Helper()
 		env := b.env()
@@ -114,7 +114,7 @@ func TestCertificateIsOnlySetInPlaceIfNothingMayBeRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t)
+			b := newFixture(t)
 			b.ensure(web(tls(certificate)))
 			b.settle()
 			if c.denied {

@@ -18,7 +18,7 @@ import (
 
 func TestRefusedInstanceCostsItselfAlone(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
 	gone := slices.Sorted(slices.Values(b.nodes[1:8]))
 	for _, id := range gone {
@@ -43,7 +43,7 @@ func TestRefusedInstanceCostsItselfAlone(t *testing.T) {
 // comes when it runs.
 func TestStoppedInstance(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	stopped := b.nodes[1]
 	b.SetState(stopped, sim.Stopped)
 	b.states[stopped] = types.InstanceStateNameStopped
@@ -61,7 +61,7 @@ func TestStoppedInstance(t *testing.T) {
 // TestRefusedInstancesWithoutNames has AWS not say which instance it refuses.
 func TestRefusedInstancesWithoutNames(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.nodes = append(b.nodes, b.seed.AddNodes(13)...)
 	bad := b.nodes[5]
 	b.Gate().Break("elb.RegisterInstancesWithLoadBalancer", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
@@ -89,7 +89,7 @@ func TestRefusedInstancesWithoutNames(t *testing.T) {
 
 func TestDeregisteringUnknownInstances(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.ensure(web())
 	b.settle()
 	b.Gate().Break("elb.DeregisterInstancesFromLoadBalancer", front.First(1),
@@ -108,7 +108,7 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 	for _, quota := range []int{1, 20, 31} {
 		t.Run(strconv.Itoa(quota), func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t)
+			b := newFixture(t)
 			b.nodes = append(b.nodes, b.seed.AddNodes(29)...)
 			b.SetQuotas(sim.Quotas{ClassicInstances: quota})
 			env := b.ensure(web())

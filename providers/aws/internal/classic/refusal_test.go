@@ -32,7 +32,7 @@ func tls(certificate string) kubetest.ServiceOption {
 }
 
 // listener returns the listener on a port, which must be there.
-func (b *bed) listener(port int32) sim.ClassicListener {
+func (b *fixture) listener(port int32) sim.ClassicListener {
 	b.t.Helper()
 	for _, listener := range b.classic().Listeners {
 		if listener.Port == port {
@@ -64,7 +64,7 @@ func TestBadCertificateKeepsTheListenerServing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t)
+			b := newFixture(t)
 			var before sim.ClassicListener
 			var backend []string
 			if c.before != nil {
@@ -109,7 +109,7 @@ func TestBadCertificateKeepsTheListenerServing(t *testing.T) {
 // TestAllListenersOfANewLoadBalancerAreRefused has nothing be created.
 func TestAllListenersOfANewLoadBalancerAreRefused(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	_, err := b.try(t.Context(), web(annotated(request.AnnotationSSLCert, noCertificate)))
 	if !errors.Is(err, apierr.ErrNotFound) || !strings.Contains(err.Error(), "80/SSL") || !strings.Contains(err.Error(), "443/SSL") {
 		t.Errorf("error is %v, want one for each listener", err)
@@ -151,7 +151,7 @@ func TestCertificateChangesInPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t)
+			b := newFixture(t)
 			b.ensure(web(before...))
 			b.settle()
 			want := b.listener(443)
@@ -175,7 +175,7 @@ func TestCertificateChangesInPlace(t *testing.T) {
 // TestRestoringFails has AWS refuse both listeners: the error tells of both.
 func TestRestoringFails(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.ensure(web())
 	b.settle()
 	b.Gate().Break("elb.CreateLoadBalancerListeners", front.Always(), sim.Denied())
@@ -191,7 +191,7 @@ func TestRestoringFails(t *testing.T) {
 // TestReplacementsAreIsolated has AWS refuse one of two.
 func TestReplacementsAreIsolated(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.ensure(web())
 	b.settle()
 	after := web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPolicy, tlsPolicy))
@@ -226,7 +226,7 @@ func TestListenersThatExcludeEachOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t)
+			b := newFixture(t)
 			b.ensure(c.before)
 			b.settle()
 			before := b.classic().Listeners
@@ -245,7 +245,7 @@ func TestListenersThatExcludeEachOther(t *testing.T) {
 
 func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
+	b := newFixture(t)
 	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
 	b.settle()
 	after := web(kubetest.Port(v1.ProtocolTCP, 8443))
@@ -284,7 +284,7 @@ func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t)
+			b := newFixture(t)
 			b.ensure(many(1000))
 			b.settle()
 			b.SetQuotas(sim.Quotas{ClassicListeners: c.quota})

@@ -35,7 +35,7 @@ func TestPassCost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const page = 40
-			b := newBed(t, aws.Options{PageSize: page}, func(c *Config) { c.Window = 100 * time.Millisecond })
+			b := newFixture(t, aws.Options{PageSize: page}, func(c *Config) { c.Window = 100 * time.Millisecond })
 			ids := b.seed.AddNodes(tc.nodes)
 			if got := b.calls(func() { b.pass(tc.workers, ids) }); got > tc.calls {
 				t.Errorf("%s: the first pass cost %d calls, want at most %d", tc.reason, got, tc.calls)
@@ -59,7 +59,7 @@ func TestPassCost(t *testing.T) {
 // They are asked for by ID, along with those that will be asked for next (W31).
 func TestUntaggedPassCost(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{}, func(c *Config) { c.Window = 100 * time.Millisecond })
+	b := newFixture(t, aws.Options{}, func(c *Config) { c.Window = 100 * time.Millisecond })
 	ids := b.untagged(maxIDs + 50)
 	b.pass(20, ids)
 	b.sleep(DefaultMaxAge)
@@ -93,7 +93,7 @@ func TestListsWhileNodesJoin(t *testing.T) {
 
 func testListsWhileNodesJoin(t *testing.T, legacy bool) {
 	t.Helper()
-	b := newBed(t, aws.Options{}, func(c *Config) { c.Window, c.Cluster.Legacy = time.Nanosecond, legacy })
+	b := newFixture(t, aws.Options{}, func(c *Config) { c.Window, c.Cluster.Legacy = time.Nanosecond, legacy })
 	ids := b.seed.AddNodes(60)
 	lists := map[string][]time.Time{}
 	counted := 0
@@ -167,7 +167,7 @@ func BenchmarkCollect(b *testing.B) {
 // TestDeadInBatch: one dead ID does not fail the batch (W32).
 func TestDeadInBatch(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{})
+	b := newFixture(t, aws.Options{})
 	ids := append(b.seed.AddNodes(4), "i-0dead000000000000")
 	got := b.calls(func() {
 		workers(len(ids), ids, func(id string) {
@@ -192,7 +192,7 @@ func TestDeadInBatch(t *testing.T) {
 // (W34), and come when they are there.
 func TestGetMissing(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{})
+	b := newFixture(t, aws.Options{})
 	ids := append(b.seed.AddNodes(maxIDs+1), "i-0dead000000000000")
 	sync := func(want int) {
 		t.Helper()
@@ -249,7 +249,7 @@ func TestListFilters(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, aws.Options{}, func(c *Config) { c.Cluster = tc.cluster })
+			b := newFixture(t, aws.Options{}, func(c *Config) { c.Cluster = tc.cluster })
 			b.list(b.seed.AddNodes(few + 2))
 			var got []map[string][]string
 			for _, request := range b.forms()[1:] { // the first is by ID
@@ -274,7 +274,7 @@ func TestListFilters(t *testing.T) {
 // of another cluster is not (§3).
 func TestLegacyMembers(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{}, func(c *Config) { c.Cluster.Legacy = true })
+	b := newFixture(t, aws.Options{}, func(c *Config) { c.Cluster.Legacy = true })
 	subnet := b.seed.Private[b.seed.Zones[0]]
 	for i, tags := range []map[string]string{{"KubernetesCluster": clusterID}, {"KubernetesCluster": "other"}, {aws.ClusterTag(clusterID): ""}} {
 		b.cloud.AddInstance(aws.InstanceSpec{

@@ -1,6 +1,6 @@
 // Package inventory knows the EC2 instances of the cluster.
 //
-// What it promises: many questions cost few calls, whoever asks them; an answer
+// What it promises: many questions of all callers cost few calls; an answer
 // is never older than the question allows; an instance that is not there is told
 // apart from an answer that did not come; one wrong ID disturbs no other.
 //

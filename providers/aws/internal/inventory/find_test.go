@@ -35,7 +35,7 @@ func values(request aws.Request, filter string) []string { return filters(reques
 // TestNewNode: a name costs one call, and the ID that it leads to none (W39).
 func TestNewNode(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{})
+	b := newFixture(t, aws.Options{})
 	id := b.seed.AddNode(aws.InstanceSpec{PrivateDNSName: "node-1.example"})
 	got := b.calls(func() {
 		found, err := b.FindByName(t.Context(), "node-1.example")
@@ -55,7 +55,7 @@ func TestNewNode(t *testing.T) {
 // TestNamesCost: names go together as IDs do (W31), 150 at most (§15).
 func TestNamesCost(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{}, func(c *Config) { c.Window = 20 * time.Millisecond })
+	b := newFixture(t, aws.Options{}, func(c *Config) { c.Window = 20 * time.Millisecond })
 	names := make([]string, 160)
 	for i := range names {
 		names[i] = "node-" + strconv.Itoa(i)
@@ -102,7 +102,7 @@ func TestNames(t *testing.T) {
 		"tagged, untagged": {"§4: only those with the tag count", "mixed", nil, nil},
 		"terminated":       {"§4: not among the states", "dead", ErrAbsent, ErrAbsent},
 	}
-	b := newBed(t, aws.Options{})
+	b := newFixture(t, aws.Options{})
 	zone := b.seed.Private[b.seed.Zones[0]]
 	for _, name := range []string{"single", "twin", "twin", "mixed", "dead"} {
 		id := b.seed.AddNode(aws.InstanceSpec{PrivateDNSName: name})
@@ -146,7 +146,7 @@ func TestNames(t *testing.T) {
 // tells a malformed ID from a missing one (§5).
 func TestConfirm(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{})
+	b := newFixture(t, aws.Options{})
 	id := b.seed.AddNodes(1)[0]
 	b.pass(1, []string{id})
 	b.cloud.Remove(id)
@@ -183,7 +183,7 @@ func TestConfirm(t *testing.T) {
 // TestNewerThanTheList: what was learned after the list goes before it.
 func TestNewerThanTheList(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{})
+	b := newFixture(t, aws.Options{})
 	ids := b.seed.AddNodes(few + 2)
 	b.list(ids)
 	b.sleep(time.Second)
@@ -207,7 +207,7 @@ func TestNewerThanTheList(t *testing.T) {
 // by one (§15), and says nothing about what exists.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{PageSize: 100})
+	b := newFixture(t, aws.Options{PageSize: 100})
 	ids := b.seed.AddNodes(20)
 	b.cloud.Gate().Break(describe, front.Always(), aws.Throttled())
 	var failed atomic.Int32
@@ -237,7 +237,7 @@ func TestFailures(t *testing.T) {
 // TestCallerGivesUp: each waits as long as it wants, and disturbs nobody (W33).
 func TestCallerGivesUp(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{})
+	b := newFixture(t, aws.Options{})
 	ids := b.seed.AddNodes(2)
 	hold := front.NewHold()
 	b.cloud.Gate().Break(describe, front.Always(), hold.Before)
@@ -267,7 +267,7 @@ func TestCallerGivesUp(t *testing.T) {
 // TestSparse: answers that lack what they should have are no panic (W41).
 func TestSparse(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{})
+	b := newFixture(t, aws.Options{})
 	b.cloud.SetSparse(true)
 	id := b.seed.AddNodes(1)[0]
 	found, err := b.Find(t.Context(), id)

@@ -127,7 +127,7 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	registry := kmetrics.NewKubeRegistry()
 	set := metrics.NewSet(registry, clock.RealClock{})
-	b := newBed(t, aws.Options{}, func(c *Config) { c.Metrics = set.Recorder("aws").Snapshot("instances") })
+	b := newFixture(t, aws.Options{}, func(c *Config) { c.Metrics = set.Recorder("aws").Snapshot("instances") })
 	ids := b.seed.AddNodes(201)
 	for range 2 {
 		if _, err := b.Get(t.Context(), ids); err != nil {

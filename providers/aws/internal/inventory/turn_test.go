@@ -70,7 +70,7 @@ func TestTurnSharesFailures(t *testing.T) {
 }
 
 // TestTurnOfCallersThatGiveUp: the deadline of a caller ends neither the call that
-// it began nor the wait of others, but a call that nobody waits for is canceled.
+// it began nor the wait of others, but a call for which no caller waits is canceled.
 func TestTurnOfCallersThatGiveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestTurnOfCallersThatGiveUp(t *testing.T) {
 		}
 		begun := time.Now()
 		if err := turns.do(t.Context(), takes(0, nil)); err != nil || time.Since(begun) != 0 {
-			t.Errorf("after a call that nobody waits for: %v, %s later", err, time.Since(begun))
+			t.Errorf("after a call for which no caller waits: %v, %s later", err, time.Since(begun))
 		}
 	})
 }
@@ -137,7 +137,7 @@ func TestTurnRunsOneAtATime(t *testing.T) {
 // one that came first gives up before EC2 answers.
 func TestDeadlineOfACallerIsItsOwn(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{}, realTime)
+	b := newFixture(t, aws.Options{}, realTime)
 	ids := b.seed.AddNodes(2)
 	synctest.Test(t, func(t *testing.T) {
 		inventory := New(newClient(t, b.cloud), b.config)
@@ -167,7 +167,7 @@ func TestDeadlineOfACallerIsItsOwn(t *testing.T) {
 // none costs a call.
 func TestFailureIsSharedByWaiters(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, aws.Options{}, realTime)
+	b := newFixture(t, aws.Options{}, realTime)
 	ids := b.seed.AddNodes(10)
 	synctest.Test(t, func(t *testing.T) {
 		inventory := New(newClient(t, b.cloud), b.config)

@@ -21,7 +21,7 @@ func removal(call string) bool {
 // change: AWS accepts them, and what there was stays.
 func TestAdditionsTakeNothingAway(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	one := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "one", Description: "one"})
 	two := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "two", Description: "two"})
 	b.groups = []plan.Ref{{ID: one}, {ID: two}}

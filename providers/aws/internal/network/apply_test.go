@@ -91,7 +91,7 @@ func TestGivingUp(t *testing.T) {
 // TestGone deletes what others have deleted meanwhile.
 func TestGone(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.ensure(web())
 	seen := b.observe(web())
 	steps := DiffDeletion(seen)
@@ -147,7 +147,7 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			b.ensure(changedBefore())
 			b.nodes = append(b.nodes[1:], b.seed.AddNodes(1)...)
 			b.Gate().Break("elbv2."+op, front.Always(), sim.Denied())

@@ -20,7 +20,7 @@ var crashes = map[string]func() front.Effect{
 }
 
 // TestCrashes ends a run at every one of its writes, in both ways. The next run
-// has to come to the same end as one that nothing disturbed, and deleting has to
+// has to come to the same end as one that had no faults, and deleting has to
 // leave nothing.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
@@ -46,12 +46,12 @@ func TestCrashes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want, writes := undisturbed(t, c.before, c.after)
+			want, writes := withoutFaults(t, c.before, c.after)
 			for kind, crash := range crashes {
 				for _, n := range writes {
 					t.Run(fmt.Sprintf("%s call %d", kind, n), func(t *testing.T) {
 						t.Parallel()
-						b := newBed(t, sim.Options{})
+						b := newFixture(t, sim.Options{})
 						if c.before != nil {
 							b.ensure(c.before)
 						}
@@ -63,7 +63,7 @@ func TestCrashes(t *testing.T) {
 						b.ensure(c.after)
 						b.settled(c.after)
 						if diff := cmp.Diff(want, b.Dump()); diff != "" {
-							t.Errorf("%s: -undisturbed +disturbed:\n%s", c.reason, diff)
+							t.Errorf("%s: -without faults +with faults:\n%s", c.reason, diff)
 						}
 						b.remove(c.after)
 						b.empty()
@@ -74,10 +74,10 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// undisturbed is the state after a run, and which of its calls are writes.
-func undisturbed(t *testing.T, before, after *v1.Service) (state string, writes []int) {
+// withoutFaults is the state after a run, and which of its calls are writes.
+func withoutFaults(t *testing.T, before, after *v1.Service) (state string, writes []int) {
 	t.Helper()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	if before != nil {
 		b.ensure(before)
 	}
@@ -99,7 +99,7 @@ func TestCrashedDelete(t *testing.T) {
 		for n := 1; n <= 6; n++ {
 			t.Run(fmt.Sprintf("%s call %d", kind, n), func(t *testing.T) {
 				t.Parallel()
-				b := newBed(t, sim.Options{})
+				b := newFixture(t, sim.Options{})
 				svc := web()
 				b.ensure(svc)
 				b.Gate().Break(front.Any, front.From(n), crash())
@@ -129,7 +129,7 @@ func TestCrashThenDelete(t *testing.T) {
 		for n := 3; n <= 9; n++ {
 			t.Run(fmt.Sprintf("%s call %d", kind, n), func(t *testing.T) {
 				t.Parallel()
-				b := newBed(t, sim.Options{})
+				b := newFixture(t, sim.Options{})
 				svc := web()
 				b.Gate().Break(front.Any, front.From(n), crash())
 				if _, err := b.tryEnsure(svc); err == nil {
@@ -147,11 +147,11 @@ func TestCrashThenDelete(t *testing.T) {
 // die meanwhile.
 func TestHidden(t *testing.T) {
 	t.Parallel()
-	want, writes := undisturbed(t, nil, web())
+	want, writes := withoutFaults(t, nil, web())
 	for _, n := range writes {
 		t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			b.SetConsistency(sim.Consistency{Reads: 2})
 			b.Gate().Break(front.Any, front.From(n), front.DropAnswer())
 			if _, err := b.tryEnsure(web()); err == nil {
@@ -166,7 +166,7 @@ func TestHidden(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(want, b.Dump()); diff != "" {
-				t.Errorf("§11: -undisturbed +disturbed:\n%s", diff)
+				t.Errorf("-without faults +with faults:\n%s", diff)
 			}
 			b.remove(web())
 			b.empty()

@@ -26,7 +26,7 @@ var resyncCalls = map[string]int{
 
 func TestCreateCosts(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web()
 	env := b.ensure(svc)
 	// The budget of §15 is twelve, with what security groups and the other API
@@ -67,7 +67,7 @@ func TestCreateCosts(t *testing.T) {
 
 func TestCreates(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web(
 		annotated(request.AnnotationSSLCert, certificate),
 		annotated(request.AnnotationSSLPorts, "443"),
@@ -125,7 +125,7 @@ func TestCreates(t *testing.T) {
 }
 
 // checkGroups checks the target groups by node port and protocol.
-func (b *bed) checkGroups(want map[int32]string, check sim.TargetHealthCheck, tags map[string]string) {
+func (b *fixture) checkGroups(want map[int32]string, check sim.TargetHealthCheck, tags map[string]string) {
 	b.t.Helper()
 	groups := b.TargetGroups()
 	if len(groups) != len(want) {
@@ -198,7 +198,7 @@ func TestUnchanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			b.ensure(c.svc)
 			b.Gate().Reset()
 			b.ensure(c.svc)
@@ -216,13 +216,13 @@ func TestReconciles(t *testing.T) {
 		reason        string
 		before, after *v1.Service
 		writes        map[string]int
-		check         func(*testing.T, *bed)
+		check         func(*testing.T, *fixture)
 	}{
 		"unhealthy threshold": {
 			reason: "W16: alone it was ignored",
 			before: web(), after: web(annotated(request.AnnotationUnhealthyThreshold, "7")),
 			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
-			check: func(t *testing.T, b *bed) {
+			check: func(t *testing.T, b *fixture) {
 				if got := b.TargetGroups()[0].HealthCheck.UnhealthyThreshold; got != 7 {
 					t.Errorf("unhealthy threshold is %d, want 7", got)
 				}
@@ -232,7 +232,7 @@ func TestReconciles(t *testing.T) {
 			reason: "W16: it was never sent",
 			before: web(), after: web(annotated(request.AnnotationHealthCheckTimeout, "5")),
 			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
-			check: func(t *testing.T, b *bed) {
+			check: func(t *testing.T, b *fixture) {
 				if got := b.TargetGroups()[0].HealthCheck.Timeout; got != 5 {
 					t.Errorf("timeout is %d, want 5", got)
 				}
@@ -302,7 +302,7 @@ func TestReconciles(t *testing.T) {
 			after: web(annotated(request.AnnotationSSLCert, certificate2),
 				annotated(request.AnnotationSSLPolicy, "ELBSecurityPolicy-TLS13-1-3-2021-06")),
 			writes: map[string]int{"elbv2.ModifyListener": 2},
-			check: func(t *testing.T, b *bed) {
+			check: func(t *testing.T, b *fixture) {
 				l := b.network().Listeners[0]
 				if l.Policy != "ELBSecurityPolicy-TLS13-1-3-2021-06" || l.Certificates[0] != certificate2 {
 					t.Errorf("listener has %s, %v", l.Policy, l.Certificates)
@@ -335,7 +335,7 @@ func TestReconciles(t *testing.T) {
 			before: web(annotated(request.AnnotationAdditionalTags, "team=edge")),
 			after:  web(annotated(request.AnnotationAdditionalTags, "team=core,stage=live")),
 			writes: map[string]int{"elbv2.AddTags": 5},
-			check: func(t *testing.T, b *bed) {
+			check: func(t *testing.T, b *fixture) {
 				want := tagged(map[string]string{"team": "core", "stage": "live"})
 				for _, got := range []map[string]string{b.network().Tags, b.network().Listeners[0].Tags, b.TargetGroups()[0].Tags} {
 					if diff := cmp.Diff(want, got); diff != "" {
@@ -355,7 +355,7 @@ func TestReconciles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			b.ensure(c.before)
 			b.Gate().Reset()
 			b.ensure(c.after)

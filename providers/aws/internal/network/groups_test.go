@@ -20,7 +20,7 @@ import (
 )
 
 // group makes a target group as somebody else would.
-func (b *bed) group(name string, tags map[string]string, change func(*elbv2.CreateTargetGroupInput)) string {
+func (b *fixture) group(name string, tags map[string]string, change func(*elbv2.CreateTargetGroupInput)) string {
 	b.t.Helper()
 	input := &elbv2.CreateTargetGroupInput{
 		Name: &name, VpcId: &b.seed.VPC, Protocol: "TCP", Port: aws.Int32(30443), TargetType: "instance",
@@ -84,7 +84,7 @@ func TestLeftTargetGroups(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			model, _ := b.model(svc)
 			wanted := model.Listeners[0].TargetGroup.Name
 			made := wanted
@@ -120,7 +120,7 @@ func TestLeftTargetGroups(t *testing.T) {
 // TestWrongTargetGroup has a listener forward to something else.
 func TestWrongTargetGroup(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	want := b.Dump()
@@ -148,7 +148,7 @@ func TestWrongTargetGroup(t *testing.T) {
 // a new one takes its place, under the spare name, and nothing is interrupted.
 func TestTakenName(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	model, _ := b.model(svc)
@@ -194,7 +194,7 @@ func TestNameOfOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			model, _ := b.model(svc)
 			group := b.group(model.Listeners[0].TargetGroup.Name, c.tags, nil)
 			if c.used {

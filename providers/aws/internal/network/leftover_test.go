@@ -25,7 +25,7 @@ func TestTargetGroupsInUseAreNotLostWithoutTags(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reason  string
-		change  func(b *bed, group string)
+		change  func(b *fixture, group string)
 		restart bool
 		want    bool
 	}{
@@ -40,7 +40,7 @@ func TestTargetGroupsInUseAreNotLostWithoutTags(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			svc := web()
 			b.ensure(svc)
 			if c.change != nil {
@@ -77,7 +77,7 @@ func TestTargetGroupsInUseAreNotLostWithoutTags(t *testing.T) {
 }
 
 // slowProbe changes a setting that the name of a target group is made of.
-func slowProbe(b *bed, group string) {
+func slowProbe(b *fixture, group string) {
 	b.t.Helper()
 	_, err := b.api.ModifyTargetGroup(b.t.Context(), &elbv2.ModifyTargetGroupInput{
 		TargetGroupArn: &group, HealthCheckIntervalSeconds: aws.Int32(60),
@@ -89,7 +89,7 @@ func slowProbe(b *bed, group string) {
 
 // removeWith deletes the load balancer of a Service in a process that has run
 // before.
-func (b *bed) removeWith(api *snapshot.Snapshot, svc *v1.Service) error {
+func (b *fixture) removeWith(api *snapshot.Snapshot, svc *v1.Service) error {
 	b.t.Helper()
 	query := b.query(svc)
 	query.Brief = true
@@ -105,7 +105,7 @@ func (b *bed) removeWith(api *snapshot.Snapshot, svc *v1.Service) error {
 // created with the same name.
 func TestTargetGroupsOfADeletedServiceAreReplaced(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	api := b.shared()
 	former := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(former)
@@ -131,7 +131,7 @@ func TestTargetGroupsOfADeletedServiceAreReplaced(t *testing.T) {
 // The name of a target group tells what it was created for.
 func TestMadeFor(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	model, _ := b.model(web(kubetest.Port(v1.ProtocolTCP, 443)))
 	want := model.Listeners[0].TargetGroup
 	id, service := b.config.Cluster, model.Service

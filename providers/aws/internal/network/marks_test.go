@@ -44,7 +44,7 @@ func stepKinds(t *testing.T) []string {
 
 // runMarked runs steps one by one, and checks that those that take something away
 // are marked. It returns the kinds of the steps that ran.
-func (b *bed) runMarked(steps change.Plan, tolerant bool) map[string]bool {
+func (b *fixture) runMarked(steps change.Plan, tolerant bool) map[string]bool {
 	b.t.Helper()
 	kinds := map[string]bool{}
 	env := &change.Env{ELBV2: b.shared()}
@@ -68,13 +68,13 @@ func (b *bed) runMarked(steps change.Plan, tolerant bool) map[string]bool {
 func TestStepsThatRemoveAreMarked(t *testing.T) {
 	t.Parallel()
 	covered := map[string]bool{}
-	run := func(b *bed, steps change.Plan, tolerant bool) {
+	run := func(b *fixture, steps change.Plan, tolerant bool) {
 		t.Helper()
 		for kind := range b.runMarked(steps, tolerant) {
 			covered[kind] = true
 		}
 	}
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	one := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "one", Description: "one"})
 	two := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "two", Description: "two"})
 	b.groups = []plan.Ref{{ID: one}, {ID: two}}
@@ -104,7 +104,7 @@ func TestStepsThatRemoveAreMarked(t *testing.T) {
 // for keeps them, as creating removes nothing.
 func TestAdoptedLoadBalancerKeepsItsSecurityGroups(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	one := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "one", Description: "one"})
 	two := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "two", Description: "two"})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))

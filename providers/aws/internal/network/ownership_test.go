@@ -22,7 +22,7 @@ import (
 )
 
 // retag has a thing carry exactly these tags.
-func (b *bed) retag(arn string, tags map[string]string) {
+func (b *fixture) retag(arn string, tags map[string]string) {
 	b.t.Helper()
 	ctx := b.t.Context()
 	out, err := b.api.DescribeTags(ctx, &elbv2.DescribeTagsInput{ResourceArns: []string{arn}})
@@ -64,11 +64,11 @@ func TestForeignLoadBalancer(t *testing.T) {
 			reason: "W8: not only another cluster's",
 			tags:   map[string]string{"kubernetes.io/cluster/other": "owned", "kubernetes.io/cluster/demo": "shared"},
 		},
-		"no tags": {reason: "W8: whoever took the tags away, the name is ours"},
+		"no tags": {reason: "without its tags, the name is ours"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			b.ensure(web())
 			b.retag(b.network().ARN, c.tags)
 			if c.refused == "" {
@@ -134,7 +134,7 @@ func TestAdopts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			model, _ := b.model(web())
 			steps := planFor(model, b.observe(web()))
 			b.ensure(c.there)
@@ -185,7 +185,7 @@ func TestTagsDenied(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 			model, _ := b.model(svc)
 			b.group(model.Listeners[0].TargetGroup.Name, tagged(nil), c.change)
@@ -207,7 +207,7 @@ func TestTagsDenied(t *testing.T) {
 // TestVanishing has target groups of others go away between two calls.
 func TestVanishing(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	other := b.group("k8s-default-web-0123456789", tagged(map[string]string{"kubernetes.io/service-name": "default/w-e-b"}), nil)
@@ -227,7 +227,7 @@ func TestVanishing(t *testing.T) {
 // TestOtherNetworks is about clusters that have no ID to tell them apart.
 func TestOtherNetworks(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	second := b.Seed("second")
 	b.config.Cluster = cluster.ID{}
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))

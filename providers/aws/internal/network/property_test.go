@@ -19,7 +19,7 @@ const drawn = 24
 // nothing left to do, and after deleting nothing is left: §11, W6, W35.
 func TestAlwaysSettles(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	services := rapid.Custom(drawService)
 	for seed := range drawn {
 		svc := services.Example(seed)

@@ -15,7 +15,7 @@ import (
 )
 
 // ofListeners returns the calls that create and delete listeners, in order.
-func (b *bed) ofListeners() []string {
+func (b *fixture) ofListeners() []string {
 	var calls []string
 	for _, call := range b.Gate().History() {
 		if call.Op == "elbv2.CreateListener" || call.Op == "elbv2.DeleteListener" {
@@ -63,7 +63,7 @@ func TestPortsChangeAtTheQuotaOfListeners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			b.ensure(c.before)
 			kept := b.listener(443).ARN
 			b.SetQuotas(sim.Quotas{Listeners: c.quota})
@@ -87,7 +87,7 @@ func TestPortsChangeAtTheQuotaOfListeners(t *testing.T) {
 // serving.
 func TestListenerThatMadeRoomIsRestored(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.ensure(ports(443))
 	b.SetQuotas(sim.Quotas{Listeners: 1})
 	b.Gate().Break("elbv2.CreateListener", front.Nth(2), sim.Error(http.StatusBadRequest, "CertificateNotFound", "there is none"))
@@ -104,7 +104,7 @@ func TestListenerThatMadeRoomIsRestored(t *testing.T) {
 // No listener is deleted to make room in a run that must not remove anything.
 func TestAdditionsMakeNoRoom(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.ensure(ports(443))
 	b.SetQuotas(sim.Quotas{Listeners: 1})
 	model, _ := b.model(ports(8443))
@@ -130,7 +130,7 @@ func TestQuotasLeaveOutWhatExceedsThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			b.SetQuotas(c.quotas)
 			svc := ports(81, 443, 8443)
 			env, err := b.tryEnsure(svc)

@@ -39,7 +39,7 @@ func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			before := web(kubetest.Port(v1.ProtocolTCP, 443))
 			b.ensure(before)
 			want := b.listener(443).TargetGroup
@@ -70,7 +70,7 @@ func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
 // TestListenersComeWithoutTargets has no target be registered.
 func TestListenersComeWithoutTargets(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.Gate().Break("elbv2.RegisterTargets", front.Always(), sim.Denied())
 	if _, err := b.tryEnsure(web()); !errors.Is(err, apierr.ErrDenied) {
 		t.Fatalf("error is %v", err)
@@ -86,7 +86,7 @@ func TestListenersComeWithoutTargets(t *testing.T) {
 // TestDeregisteringUnknownTargets has AWS not know a target that is to go.
 func TestDeregisteringUnknownTargets(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	gone := b.nodes[0]
@@ -105,7 +105,7 @@ func TestDeregisteringUnknownTargets(t *testing.T) {
 
 func TestRefusedTargetCostsItselfAlone(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
 	asleep := slices.Sorted(slices.Values(b.nodes[1:8]))
 	for _, id := range asleep {
@@ -145,7 +145,7 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 	for _, quota := range []int{1, 99, 100, 101, 137, 199} {
 		t.Run(strconv.Itoa(quota), func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			b.nodes = append(b.nodes, b.seed.AddNodes(197)...)
 			b.SetQuotas(sim.Quotas{Targets: quota})
 			svc := web(kubetest.Port(v1.ProtocolTCP, 443))
@@ -172,7 +172,7 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 // a listener forwards to them, so that a new node port must not need more of it.
 func TestQuotaOfTheLoadBalancer(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
 	b.SetQuotas(sim.Quotas{LoadBalancerTargets: 16})
 	svc := web()
@@ -198,7 +198,7 @@ func TestQuotaOfTheLoadBalancer(t *testing.T) {
 // TestUnsupportedInstanceType has an instance that AWS never accepts.
 func TestUnsupportedInstanceType(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	old := b.seed.AddNode(sim.InstanceSpec{Type: "m3.large"})
 	b.nodes = append(b.nodes, old)
 	env := b.ensure(web())

@@ -24,7 +24,7 @@ import (
 const noCertificate = "arn:aws:acm:us-west-2:123456789012:certificate"
 
 // listener returns the listener on a port, which must be there.
-func (b *bed) listener(port int32) sim.NetworkListener {
+func (b *fixture) listener(port int32) sim.NetworkListener {
 	b.t.Helper()
 	for _, listener := range b.network().Listeners {
 		if listener.Port == port {
@@ -36,7 +36,7 @@ func (b *bed) listener(port int32) sim.NetworkListener {
 }
 
 // behind returns the IDs of the targets behind a listener, sorted.
-func (b *bed) behind(port int32) []string {
+func (b *fixture) behind(port int32) []string {
 	b.t.Helper()
 	arn, ids := b.listener(port).TargetGroup, []string{}
 	for _, group := range b.TargetGroups() {
@@ -69,7 +69,7 @@ func TestBadCertificateKeepsTheListenerServing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			if c.before != nil {
 				b.ensure(c.before)
 			}
@@ -114,7 +114,7 @@ func TestProtocolChangeModifiesInPlace(t *testing.T) {
 		for to, after := range services {
 			t.Run(from+" to "+to, func(t *testing.T) {
 				t.Parallel()
-				b := newBed(t, sim.Options{})
+				b := newFixture(t, sim.Options{})
 				b.ensure(before)
 				arn := b.listener(53).ARN
 				b.Gate().Reset()
@@ -140,7 +140,7 @@ func TestProtocolChangeModifiesInPlace(t *testing.T) {
 // looked for, with another protocol.
 func TestListenerExistsInTheMeantime(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443), annotated(request.AnnotationSSLCert, certificate))
 	model, _ := b.model(svc)
 	seen := b.observe(svc)
@@ -158,7 +158,7 @@ func TestListenerExistsInTheMeantime(t *testing.T) {
 // TestNewPortComesBeforeTheOldGoes changes a port of the Service.
 func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
 	after := web(kubetest.Port(v1.ProtocolTCP, 8443))
 	b.Gate().Break("elbv2.CreateListener", front.Always(), sim.Denied())
@@ -199,7 +199,7 @@ func TestOneTargetGroupForEachListener(t *testing.T) {
 // TestListenerNeedsItsTargetGroup has one target group be refused.
 func TestListenerNeedsItsTargetGroup(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.Gate().Break("elbv2.CreateTargetGroup", front.Nth(1), sim.Denied())
 	_, err := b.tryEnsure(web())
 	if !errors.Is(err, apierr.ErrDenied) || strings.Count(err.Error(), "\n") > 0 {
@@ -215,7 +215,7 @@ func TestListenerNeedsItsTargetGroup(t *testing.T) {
 // TestAdoptedListenerIsGone has a listener be gone when it is looked for.
 func TestAdoptedListenerIsGone(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
 	b.Gate().Break("elbv2.CreateListener", front.Always(), sim.Error(http.StatusBadRequest, "DuplicateListener", "a listener exists"))
 	step := createListener(connected{
@@ -230,7 +230,7 @@ func TestAdoptedListenerIsGone(t *testing.T) {
 // Targets that serve stay while their replacements are not accepted.
 func TestTargetsStayWhileRegisteringFails(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	served := b.TargetGroups()[0].Targets
@@ -254,7 +254,7 @@ func TestTargetsStayWhileRegisteringFails(t *testing.T) {
 // wanted.
 func TestRefusedSettingCostsItselfAlone(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443), annotated(request.AnnotationCrossZone, "true"))
 	b.Gate().Break("elbv2.ModifyLoadBalancerAttributes", front.Always(),
 		sim.Error(400, "InvalidConfigurationRequest", "Access Denied for bucket: logs"))

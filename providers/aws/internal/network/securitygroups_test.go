@@ -31,7 +31,7 @@ func TestSecurityGroups(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			ids := map[string]string{}
 			for _, name := range []string{"one", "two"} {
 				ids[name] = b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: name, Description: name})
@@ -66,7 +66,7 @@ func TestSecurityGroups(t *testing.T) {
 // TestSecurityGroupMadeInTheRun is about a group that an earlier step makes.
 func TestSecurityGroupMadeInTheRun(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	first := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "one", Description: "one"})
 	made := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "two", Description: "two"})
 	key := change.SecurityGroupKey("two")

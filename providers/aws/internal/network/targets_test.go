@@ -15,7 +15,7 @@ import (
 
 func TestTargets(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	gone := b.nodes[0]
@@ -40,7 +40,7 @@ func TestTargets(t *testing.T) {
 }
 
 // writeOrder are the writes since the log was cleared, in order.
-func (b *bed) writeOrder() []string {
+func (b *fixture) writeOrder() []string {
 	var ops []string
 	for _, call := range b.Gate().History() {
 		if sim.Mutating(call.Op) {
@@ -52,7 +52,7 @@ func (b *bed) writeOrder() []string {
 
 func TestTargetsAreKnownByIDAndPort(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	group := b.TargetGroups()[0]
@@ -75,7 +75,7 @@ func TestTargetsAreKnownByIDAndPort(t *testing.T) {
 
 func TestManyTargets(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.nodes = append(b.nodes, b.seed.AddNodes(201)...)
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
@@ -94,7 +94,7 @@ func TestManyTargets(t *testing.T) {
 // again, as nothing brings it back: the service controller does not look at that.
 func TestRestingNode(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	for state, want := range map[types.InstanceStateName]int{
@@ -115,7 +115,7 @@ func TestRestingNode(t *testing.T) {
 
 func TestSparseAnswers(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.SetSparse(true)
 	svc := web()
 	b.ensure(svc)
@@ -134,7 +134,7 @@ func TestSparseAnswers(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{PageSize: 1})
+	b := newFixture(t, sim.Options{PageSize: 1})
 	var ports []kubetest.ServiceOption
 	for port := range int32(4) {
 		ports = append(ports, kubetest.Port(v1.ProtocolTCP, 8000+port))
@@ -151,7 +151,7 @@ func TestPages(t *testing.T) {
 
 func TestHostname(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	svc := web()
 	if seen := b.observe(svc); seen.Hostname() != "" || seen.Left() || seen.Subnets() != nil || seen.SecurityGroups() != nil {
 		t.Errorf("§8: there is nothing, but %+v", seen)

@@ -18,7 +18,7 @@ import (
 
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	r := web(request.Classic, "10.0.0.0/8", "2001:db8::/32")
 	r.Tags = map[string]string{"team": "web"}
 	var steps change.Plan
@@ -69,7 +69,7 @@ func TestAdopt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: classicName, Tags: test.tags, Rules: test.rules})
 			r := web(request.Classic)
 			choice := ForClassic(r, b.config, nil) // as if it could not be seen
@@ -106,7 +106,7 @@ func TestAdopt(t *testing.T) {
 // §3: a group that is seen and misses a tag gets it, and only it.
 func TestRepairTags(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.config.Cluster.Legacy = true
 	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: classicName, Tags: map[string]string{"KubernetesCluster": "demo", "a": "b"}})
 	if got, want := b.ensure(web(request.Classic))[0].String(), "add to security group "+id+" the tags kubernetes.io/cluster/demo=owned"; got != want {
@@ -126,7 +126,7 @@ func TestRepairTags(t *testing.T) {
 // same call is done all the same.
 func TestWritesMayBeDoneAlready(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})}
 	b.AddRule(group.ID, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8", Description: "theirs"})
 	rules := Rules{rule("tcp", 80, 80, "10.0.0.0/8"): "", rule("tcp", 443, 443, "10.0.0.0/8"): "mine", rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
@@ -147,7 +147,7 @@ func TestWritesMayBeDoneAlready(t *testing.T) {
 // load balancer for last.
 func TestRevokeTakesNamelessRulesFirst(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})}
 	rules := Rules{rule("tcp", 30080, 30080, "10.0.0.0/8"): myClient, rule("udp", 30080, 30080, "10.0.0.0/8"): myClient, rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
 	b.apply(change.Plan{authorize(group, rules)})
@@ -167,22 +167,22 @@ func TestDescribeRules(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		reason string
-		breaks func(*bed, string)
+		breaks func(*fixture, string)
 		calls  map[string]int
 	}{
 		"allowed": {
-			reason: "W3: the description alone changes", breaks: func(*bed, string) {},
+			reason: "the description alone changes", breaks: func(*fixture, string) {},
 			calls: map[string]int{"UpdateSecurityGroupRuleDescriptionsIngress": 1},
 		},
 		"denied": {
 			reason: "W3 §16: a policy made for others may not allow it",
-			breaks: func(b *bed, _ string) {
+			breaks: func(b *fixture, _ string) {
 				b.Gate().Break("UpdateSecurityGroupRuleDescriptionsIngress", front.Always(), sim.Denied())
 			},
 			calls: map[string]int{"UpdateSecurityGroupRuleDescriptionsIngress": 1, "RevokeSecurityGroupIngress": 1, "AuthorizeSecurityGroupIngress": 1},
 		},
 		"gone": {
-			reason: "W3: it is made again", breaks: func(b *bed, id string) {
+			reason: "it is made again", breaks: func(b *fixture, id string) {
 				b.apply(change.Plan{revoke(plan.Ref{ID: id}, Rules{rule("tcp", 10256, 10256, "10.0.0.0/22"): ""}, nil)})
 			},
 			calls: map[string]int{"UpdateSecurityGroupRuleDescriptionsIngress": 1, "RevokeSecurityGroupIngress": 2, "AuthorizeSecurityGroupIngress": 1},
@@ -190,7 +190,7 @@ func TestDescribeRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, sim.Options{})
+			b := newFixture(t, sim.Options{})
 			group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "nodes"})}
 			health := rule("tcp", 10256, 10256, "10.0.0.0/22")
 			b.apply(change.Plan{authorize(group, Rules{health: myHealth})})
@@ -210,7 +210,7 @@ func TestDescribeRules(t *testing.T) {
 // A worker does not wait for a group that is in use, which AWS takes minutes for.
 func TestGroupInUseIsAnErrorAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})
 	step := change.Plan{removal{id: id, name: "web"}.step()}
 	b.Gate().Break("DeleteSecurityGroup", front.First(1), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
@@ -235,7 +235,7 @@ func TestGroupInUseIsAnErrorAtOnce(t *testing.T) {
 // minutes, and is left then with a warning.
 func TestGroupThatUsersReferToIsLeft(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	used := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "used"})
 	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: used})
 	for name, deletedAt := range map[string]time.Time{
@@ -268,7 +268,7 @@ func TestGroupThatUsersReferToIsLeft(t *testing.T) {
 // A group that was just made may be unknown for a moment to those who write it.
 func TestFreshGroupIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.config.ManagedNetworkGroups = true
 	b.SetConsistency(sim.Consistency{Reads: 2, Writes: true})
 	b.ensure(web(request.Network))
@@ -283,7 +283,7 @@ func TestFreshGroupIsWaitedFor(t *testing.T) {
 // W34 W37: one filtered question, in as many pages as it needs.
 func TestObserve(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, sim.Options{PageSize: 2})
+	b := newFixture(t, sim.Options{PageSize: 2})
 	b.Seed("prod")
 	for name, tags := range map[string]map[string]string{
 		"a": ownedTags(), "b": {"kubernetes.io/cluster/demo": "shared"}, "c": {"KubernetesCluster": "demo"}, "d": {"KubernetesCluster": "prod"}, "e": nil,

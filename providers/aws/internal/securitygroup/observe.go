@@ -41,20 +41,20 @@ func Observe(ctx context.Context, api client.SecurityGroups, vpc string, id clus
 	return groups, nil
 }
 
-// ObserveIDs reads groups by their IDs, whoever they are there for. IDs that do
+// ObserveIDs reads groups by their IDs, whatever they are for. IDs that do
 // not exist are left out.
 func ObserveIDs(ctx context.Context, api client.SecurityGroups, vpc string, ids []string) (Groups, error) {
 	return observeBy(ctx, api, vpc, "group-id", ids)
 }
 
 // ObserveReferring reads the groups with a rule whose source is one of the groups
-// with these IDs, whoever they are there for.
+// with these IDs, whatever they are for.
 func ObserveReferring(ctx context.Context, api client.SecurityGroups, vpc string, ids []string) (Groups, error) {
 	return observeBy(ctx, api, vpc, filterReferring, ids)
 }
 
 // ObservePorts reads the groups with a rule that begins at one of the ports,
-// whoever they are there for. Network load balancers may have had other ports
+// whatever they are for. Network load balancers may have had other ports
 // once, but wherever they have rules there are those for path MTU discovery, too:
 // these count as ports of any of them. Without ports nothing is read.
 func ObservePorts(ctx context.Context, api client.SecurityGroups, vpc string, ports []int32) (Groups, error) {

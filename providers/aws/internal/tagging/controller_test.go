@@ -34,8 +34,8 @@ const (
 	patience   = 20 * time.Second
 )
 
-// bed is a controller between a simulated region and an API server's cache.
-type bed struct {
+// fixture is a controller between a simulated region and an API server's cache.
+type fixture struct {
 	t          *testing.T
 	cloud      *aws.Cloud
 	subnet     string
@@ -46,16 +46,16 @@ type bed struct {
 	factory    informers.SharedInformerFactory
 }
 
-// newBed returns a bed with the controller at work.
-func newBed(t *testing.T, adjust func(*Options)) *bed {
+// newFixture returns a fixture with the controller at work.
+func newFixture(t *testing.T, adjust func(*Options)) *fixture {
 	t.Helper()
-	b := prepareBed(t, adjust)
+	b := prepareFixture(t, adjust)
 	b.start()
 	return b
 }
 
-// prepareBed returns a bed whose controller does not work before start.
-func prepareBed(t *testing.T, adjust func(*Options)) *bed {
+// prepareFixture returns a fixture whose controller does not work before start.
+func prepareFixture(t *testing.T, adjust func(*Options)) *fixture {
 	t.Helper()
 	// The client of these tests does not wait for tokens, and some make hundreds of
 	// calls at once.
@@ -68,8 +68,8 @@ func prepareBed(t *testing.T, adjust func(*Options)) *bed {
 	return b
 }
 
-// startRegion returns a bed with nothing but a region.
-func startRegion(t *testing.T, options aws.Options) *bed {
+// startRegion returns a fixture with nothing but a region.
+func startRegion(t *testing.T, options aws.Options) *fixture {
 	t.Helper()
 	cloud, err := aws.Start(options)
 	if err != nil {
@@ -77,12 +77,12 @@ func startRegion(t *testing.T, options aws.Options) *bed {
 	}
 	t.Cleanup(func() { _ = cloud.Close() })
 	vpc := cloud.AddVPC(aws.VPCSpec{CIDR: subnetCIDR})
-	return &bed{t: t, cloud: cloud, subnet: cloud.AddSubnet(aws.SubnetSpec{VPC: vpc, CIDR: subnetCIDR, Zone: "us-west-2a"})}
+	return &fixture{t: t, cloud: cloud, subnet: cloud.AddSubnet(aws.SubnetSpec{VPC: vpc, CIDR: subnetCIDR, Zone: "us-west-2a"})}
 }
 
 // prepare adds an API server's cache and a controller, which does not work before
 // start.
-func (b *bed) prepare(api client.Tags, adjust func(*Options)) {
+func (b *fixture) prepare(api client.Tags, adjust func(*Options)) {
 	b.t.Helper()
 	options := Options{Tags: map[string]string{"team": "blue", "cost": "42"}, Resources: []string{instances}, ConcurrentNodeSyncs: 1}
 	if adjust != nil {
@@ -102,7 +102,7 @@ func (b *bed) prepare(api client.Tags, adjust func(*Options)) {
 	}
 }
 
-func (b *bed) start() {
+func (b *fixture) start() {
 	b.factory.Start(b.t.Context().Done())
 	done := make(chan struct{})
 	go func() {
@@ -118,7 +118,7 @@ func instanceID(providerID string) (string, bool) {
 }
 
 // eventTexts returns the Events that were recorded since the last call.
-func (b *bed) eventTexts() []string {
+func (b *fixture) eventTexts() []string {
 	var texts []string
 	for len(b.events.Events) > 0 {
 		texts = append(texts, <-b.events.Events)
@@ -127,14 +127,14 @@ func (b *bed) eventTexts() []string {
 }
 
 // node adds an instance and its Node.
-func (b *bed) node(name string, options ...kubetest.NodeOption) string {
+func (b *fixture) node(name string, options ...kubetest.NodeOption) string {
 	b.t.Helper()
 	id := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
 	b.add(name, "aws:///us-west-2a/"+id, options...)
 	return id
 }
 
-func (b *bed) add(name, providerID string, options ...kubetest.NodeOption) {
+func (b *fixture) add(name, providerID string, options ...kubetest.NodeOption) {
 	b.t.Helper()
 	node := kubetest.Node(name, append(options, kubetest.ProviderID(providerID))...)
 	if _, err := b.kube.CoreV1().Nodes().Create(b.t.Context(), node, metav1.CreateOptions{}); err != nil {
@@ -142,7 +142,7 @@ func (b *bed) add(name, providerID string, options ...kubetest.NodeOption) {
 	}
 }
 
-func (b *bed) remove(name string) {
+func (b *fixture) remove(name string) {
 	b.t.Helper()
 	if err := b.kube.CoreV1().Nodes().Delete(b.t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		b.t.Fatal(err)
@@ -150,7 +150,7 @@ func (b *bed) remove(name string) {
 }
 
 // await waits until something holds, and says what when it never does.
-func (b *bed) await(what string, holds func() bool) {
+func (b *fixture) await(what string, holds func() bool) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
@@ -165,7 +165,7 @@ func (b *bed) await(what string, holds func() bool) {
 	}
 }
 
-func (b *bed) label(name string) string {
+func (b *fixture) label(name string) string {
 	node, err := b.kube.CoreV1().Nodes().Get(b.t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		b.t.Fatal(err)
@@ -174,7 +174,7 @@ func (b *bed) label(name string) string {
 }
 
 // idle tells that there is nothing to do, now or later.
-func (b *bed) idle(calls string, n int) func() bool {
+func (b *fixture) idle(calls string, n int) func() bool {
 	return func() bool { return b.cloud.Gate().Count(calls) == n && b.controller.queue.Len() == 0 }
 }
 
@@ -185,7 +185,7 @@ func TestTagsAndLabels(t *testing.T) {
 	for name, batching := range map[string]bool{"one by one": false, "§14 batching": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, func(o *Options) { o.Batching = batching })
+			b := newFixture(t, func(o *Options) { o.Batching = batching })
 			id := b.node("n1")
 			// md5sum of cost=42,team=blue
 			const want = "3938873af5a99b4f128377e37561f597"
@@ -209,7 +209,7 @@ func TestTagsAndLabels(t *testing.T) {
 // one with another label is tagged again.
 func TestOnlyOnce(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, nil)
+	b := newFixture(t, nil)
 	b.node("done", kubetest.Labelled(Label, b.controller.expected))
 	b.node("stale", kubetest.Labelled(Label, "0123"))
 	b.await("the stale Node is tagged", func() bool { return b.label("stale") == b.controller.expected })
@@ -222,7 +222,7 @@ func TestOnlyOnce(t *testing.T) {
 // cost nothing, and a Node that gets its provider ID later is tagged then.
 func TestNothingToTag(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, nil)
+	b := newFixture(t, nil)
 	b.add("fargate", "aws:///us-west-2a/fargate-ip-10-0-0-9")
 	b.add("early", "")
 	id := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
@@ -243,7 +243,7 @@ func TestNothingToTag(t *testing.T) {
 // a tombstone.
 func TestTombstone(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, nil)
+	b := newFixture(t, nil)
 	id := b.cloud.AddInstance(aws.InstanceSpec{Tags: map[string]string{"team": "blue"}, InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
 	b.controller.deleted(cache.DeletedFinalStateUnknown{Key: "n1", Obj: kubetest.Node("n1", kubetest.ProviderID("aws:///us-west-2a/"+id))})
 	b.controller.deleted(cache.DeletedFinalStateUnknown{Key: "n2", Obj: &v1.Pod{}})
@@ -254,7 +254,7 @@ func TestTombstone(t *testing.T) {
 // name, keeps its tags: the Node's label says that they are there.
 func TestUntagOnlyWithoutNode(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, nil)
+	b := newFixture(t, nil)
 	id := b.node("now")
 	b.await("the Node is tagged", func() bool { return b.label("now") != "" })
 	for _, name := range []string{"now", "before"} {
@@ -271,7 +271,7 @@ func TestUntagOnlyWithoutNode(t *testing.T) {
 // away, and the work ends with its context.
 func TestOneThingAtATime(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, nil)
+	b := newFixture(t, nil)
 	id := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
 	held := front.NewHold()
 	b.cloud.Gate().Break("DeleteTags", front.Always(), held.Before)
@@ -298,7 +298,7 @@ func TestOneThingAtATime(t *testing.T) {
 // label. The API server compares the UID.
 func TestLabelIsForOneNode(t *testing.T) {
 	t.Parallel()
-	b := prepareBed(t, nil)
+	b := prepareFixture(t, nil)
 	patches := make(chan []byte, 1)
 	b.kube.PrependReactor("patch", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if patch, ok := a.(clienttesting.PatchAction); ok {
@@ -340,7 +340,7 @@ func TestUnknownInstances(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, nil)
+			b := newFixture(t, nil)
 			b.add("n1", "aws:///us-west-2a/"+test.id, kubetest.CreatedAt(time.Now().Add(-test.age)))
 			b.await(test.reason, b.idle("CreateTags", test.calls))
 			if b.label("n1") != "" {
@@ -357,7 +357,7 @@ func TestUnknownInstances(t *testing.T) {
 // change of the Node begins anew.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, nil)
+	b := newFixture(t, nil)
 	b.cloud.Gate().Break("CreateTags", front.Always(), aws.Denied())
 	id := b.node("n1")
 	b.await("the work is given up", func() bool { return b.failures(errorsExhausted, id) == 1 })
@@ -373,7 +373,7 @@ func TestFailures(t *testing.T) {
 }
 
 // failures is the value of the counter for an instance.
-func (b *bed) failures(kind, instance string) int {
+func (b *fixture) failures(kind, instance string) int {
 	value, err := testutil.GetCounterMetricValue(b.controller.config.Metrics.errors.WithLabelValues(kind, instance))
 	if err != nil {
 		b.t.Fatal(err)
@@ -397,7 +397,7 @@ func TestInstanceLabelIsBounded(t *testing.T) {
 // TestDelayIsMeasuredOnce is §17: the delay is that of first tags alone.
 func TestDelayIsMeasuredOnce(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, nil)
+	b := newFixture(t, nil)
 	b.node("new", kubetest.CreatedAt(time.Now().Add(-time.Minute)))
 	b.node("again", kubetest.Labelled(Label, "0123"))
 	b.await("both are tagged", func() bool {

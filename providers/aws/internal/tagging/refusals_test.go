@@ -22,7 +22,7 @@ import (
 
 // virtual runs a test in virtual time, with the client of production against the
 // token buckets of AWS. Each call takes 30 ms.
-func virtual(t *testing.T, instances int, adjust func(*Options), test func(b *bed, ids []string)) {
+func virtual(t *testing.T, instances int, adjust func(*Options), test func(b *fixture, ids []string)) {
 	t.Helper()
 	region := startRegion(t, aws.Options{})
 	ids := region.instances(instances)
@@ -40,7 +40,7 @@ func virtual(t *testing.T, instances int, adjust func(*Options), test func(b *be
 		}
 		t.Cleanup(clients.Close)
 		region.cloud.Gate().SetLatency(30 * time.Millisecond)
-		b := &bed{t: t, cloud: region.cloud, subnet: region.subnet}
+		b := &fixture{t: t, cloud: region.cloud, subnet: region.subnet}
 		b.prepare(clients.EC2, adjust)
 		test(b, ids)
 	})
@@ -48,7 +48,7 @@ func virtual(t *testing.T, instances int, adjust func(*Options), test func(b *be
 
 // serve has the API server return a Node for each instance, and accept labels. Its
 // own storage is too slow for a thousand.
-func (b *bed) serve(ids []string) {
+func (b *fixture) serve(ids []string) {
 	list := &v1.NodeList{}
 	for i, id := range ids {
 		list.Items = append(list.Items, *kubetest.Node(fmt.Sprintf("n%d", i), kubetest.ProviderID("aws:///us-west-2a/"+id)))
@@ -58,14 +58,14 @@ func (b *bed) serve(ids []string) {
 }
 
 // addAll adds a Node for each instance.
-func (b *bed) addAll(ids []string) {
+func (b *fixture) addAll(ids []string) {
 	for i, id := range ids {
 		b.add(fmt.Sprintf("n%d", i), "aws:///us-west-2a/"+id, kubetest.CreatedAt(time.Now()))
 	}
 }
 
 // tagged counts the Nodes that have the label.
-func (b *bed) tagged(ids []string) int {
+func (b *fixture) tagged(ids []string) int {
 	n := 0
 	for i := range ids {
 		if b.label(fmt.Sprintf("n%d", i)) != "" {
@@ -100,7 +100,7 @@ func TestRefusedTagsAreNotSearchedFor(t *testing.T) {
 	for mode, adjust := range modes() {
 		for name, test := range refused {
 			t.Run(mode+"/"+name, func(t *testing.T) {
-				virtual(t, nodes, adjust, func(b *bed, ids []string) {
+				virtual(t, nodes, adjust, func(b *fixture, ids []string) {
 					b.cloud.Gate().Break("CreateTags", front.Always(), test.effect)
 					b.serve(ids)
 					b.start()
@@ -136,7 +136,7 @@ func TestNewNodeIsTaggedDespiteRefusals(t *testing.T) {
 	const refused, joins = 8, 3
 	for mode, adjust := range modes() {
 		t.Run(mode, func(t *testing.T) {
-			virtual(t, 20, adjust, func(b *bed, ids []string) {
+			virtual(t, 20, adjust, func(b *fixture, ids []string) {
 				for _, id := range ids[:refused] {
 					b.cloud.SetTags(id, fullTags())
 				}

@@ -20,14 +20,14 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
-// createTags writes a tag with the client of the bed.
-func (b *bed) createTags(ctx context.Context, instances []string) error {
+// createTags writes a tag with the client of the fixture.
+func (b *fixture) createTags(ctx context.Context, instances []string) error {
 	_, err := b.controller.config.EC2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: instances, Tags: awstype.EC2Tags(map[string]string{"k": "v"})})
 	return err
 }
 
 // instances adds as many instances.
-func (b *bed) instances(n int) []string {
+func (b *fixture) instances(n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
 		ids[i] = b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
@@ -55,7 +55,7 @@ func TestOneRefusedInstanceCostsItself(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, nil)
+			b := newFixture(t, nil)
 			ids := b.instances(test.size)
 			for position, wrong := range ids {
 				b.cloud.SetTags(wrong, fullTags())
@@ -125,7 +125,7 @@ func TestRefusedBatches(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, nil)
+			b := newFixture(t, nil)
 			ids := b.instances(8)
 			var wrong []string
 			for _, i := range test.wrong {
@@ -167,7 +167,7 @@ func TestRefusedBatches(t *testing.T) {
 // in the instances.
 func TestErrorsOfTheCall(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, nil)
+	b := newFixture(t, nil)
 	ids := b.instances(8)
 	tests := map[string]struct {
 		reason string
@@ -233,7 +233,7 @@ func TestRefusedNeighborCostsNoRetries(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := prepareBed(t, func(o *Options) { o.Batching, o.ConcurrentNodeSyncs = true, healthy+1 })
+			b := prepareFixture(t, func(o *Options) { o.Batching, o.ConcurrentNodeSyncs = true, healthy+1 })
 			ids := b.instances(healthy + 1)
 			wrong := ids[healthy/2]
 			if test.effect == nil {
@@ -274,7 +274,7 @@ func TestRefusedNeighborCostsNoRetries(t *testing.T) {
 func TestManyRefusedNeighbors(t *testing.T) {
 	t.Parallel()
 	const all, each = 12, 2 // every second one is refused
-	b := prepareBed(t, func(o *Options) { o.Batching, o.ConcurrentNodeSyncs = true, all })
+	b := prepareFixture(t, func(o *Options) { o.Batching, o.ConcurrentNodeSyncs = true, all })
 	b.controller.undecidedBackoff = 20 * time.Millisecond
 	ids := b.instances(all)
 	for i, id := range ids {

@@ -12,11 +12,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
-// TestFirstCallerGivesUp is W33: whoever came first to a batch goes away at once
+// TestFirstCallerGivesUp: the first caller of a batch goes away at once
 // when its context ends, and the others of the batch are tagged nevertheless.
 func TestFirstCallerGivesUp(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, nil)
+	b := newFixture(t, nil)
 	w := newWriter(b.controller.config.EC2, Options{Tags: map[string]string{"k": "v"}, Batching: true}, batch.Options{Window: time.Hour, MaxSize: 2})
 	defer w.close()
 	hold := front.NewHold()

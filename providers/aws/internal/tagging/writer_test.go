@@ -18,7 +18,7 @@ import (
 // TestBatching is §14, §15: equal tags for up to 50 instances are one call.
 func TestBatching(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, nil)
+	b := newFixture(t, nil)
 	gather := batch.Options{Window: time.Hour, MaxSize: batches().MaxSize}
 	w := newWriter(b.controller.config.EC2, Options{Tags: map[string]string{"k": "v"}, Batching: true}, gather)
 	defer w.close()
@@ -56,7 +56,7 @@ func TestBatchWithWrongInstance(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, nil)
+			b := newFixture(t, nil)
 			ids := map[string]string{}
 			for _, id := range test.instances {
 				if !slices.Contains(test.wrong, id) {

@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bed is a simulated region with the VPC of a cluster.
-type bed struct {
+// fixture is a simulated region with the VPC of a cluster.
+type fixture struct {
 	*sim.Cloud
 	t    *testing.T
 	seed *sim.Seed
@@ -41,7 +41,7 @@ type bed struct {
 	net  *vpc.Network
 }
 
-func newBed(t *testing.T, options sim.Options) *bed {
+func newFixture(t *testing.T, options sim.Options) *fixture {
 	t.Helper()
 	cloud, err := sim.Start(options)
 	if err != nil {
@@ -66,14 +66,14 @@ func newBed(t *testing.T, options sim.Options) *bed {
 	t.Cleanup(clients.Close)
 	seed := cloud.Seed("demo")
 	cloud.Seed("other")
-	return &bed{
+	return &fixture{
 		Cloud: cloud, t: t, seed: seed, api: clients.EC2,
 		net: vpc.NewNetwork(clients.EC2, seed.VPC, vpc.NewZones(clients.EC2)),
 	}
 }
 
 // calls checks the calls since the last time, and forgets them.
-func (b *bed) calls(reason string, want map[string]int) {
+func (b *fixture) calls(reason string, want map[string]int) {
 	b.t.Helper()
 	if diff := cmp.Diff(want, b.Gate().Calls()); diff != "" {
 		b.t.Errorf("%s: calls, -want +got:\n%s", reason, diff)
@@ -82,7 +82,7 @@ func (b *bed) calls(reason string, want map[string]int) {
 }
 
 // discover chooses, and gives the subnets by zone.
-func (b *bed) discover(wish vpc.Wish) map[string]string {
+func (b *fixture) discover(wish vpc.Wish) map[string]string {
 	b.t.Helper()
 	wish.Cluster = demo
 	chosen, err := b.net.Discover(b.t.Context(), wish)
@@ -104,7 +104,7 @@ var allReads = map[string]int{"DescribeSubnets": 1, "DescribeRouteTables": 1, "D
 func TestDiscover(t *testing.T) {
 	t.Parallel()
 
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	want := map[string]string{}
 	for _, zone := range b.seed.Zones {
 		want[zone] = b.seed.Public[zone]
@@ -130,7 +130,7 @@ func TestDiscover(t *testing.T) {
 func TestDiscoverPages(t *testing.T) {
 	t.Parallel()
 
-	b := newBed(t, sim.Options{PageSize: 2})
+	b := newFixture(t, sim.Options{PageSize: 2})
 	if got := b.discover(vpc.Wish{}); len(got) != len(b.seed.Zones) {
 		t.Errorf("W37: all pages count, got %v", got)
 	}
@@ -142,7 +142,7 @@ func TestDiscoverPages(t *testing.T) {
 func TestDiscoverAgain(t *testing.T) {
 	t.Parallel()
 
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	tags := map[string]map[string]string{}
 	for _, subnet := range b.seed.Public {
 		tags[subnet] = b.Tags(subnet)
@@ -165,7 +165,7 @@ func TestDiscoverAgain(t *testing.T) {
 func TestFallback(t *testing.T) {
 	t.Parallel()
 
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	for _, subnets := range []map[string]string{b.seed.Public, b.seed.Private} {
 		for _, subnet := range subnets {
 			b.SetTags(subnet, map[string]string{sim.ClusterTag("other"): "owned"})
@@ -184,7 +184,7 @@ func TestFallback(t *testing.T) {
 func TestZonesDenied(t *testing.T) {
 	t.Parallel()
 
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	b.Gate().Break("DescribeAvailabilityZones", front.Always(), sim.Denied())
 	if got := b.discover(vpc.Wish{}); len(got) < len(b.seed.Zones) {
 		t.Errorf("W42: without the permission zones do not count, got %v", got)
@@ -195,7 +195,7 @@ func TestDiscoverFails(t *testing.T) {
 	t.Parallel()
 
 	for _, op := range []string{"DescribeSubnets", "DescribeRouteTables"} {
-		b := newBed(t, sim.Options{})
+		b := newFixture(t, sim.Options{})
 		b.Gate().Break(op, front.Always(), sim.Denied())
 		if _, err := b.net.Discover(t.Context(), vpc.Wish{Cluster: demo}); !errors.Is(err, apierr.ErrDenied) {
 			t.Errorf("%s: got %v, want the error of AWS", op, err)
@@ -209,7 +209,7 @@ func TestDiscoverFails(t *testing.T) {
 func TestNamed(t *testing.T) {
 	t.Parallel()
 
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	zone := b.seed.Zones[0]
 	one, two := b.seed.Private[zone], b.seed.Public[b.seed.Zones[1]]
 	wanted := []string{"public-" + b.seed.Zones[1], one}
@@ -243,7 +243,7 @@ func TestNamed(t *testing.T) {
 func TestByID(t *testing.T) {
 	t.Parallel()
 
-	b := newBed(t, sim.Options{})
+	b := newFixture(t, sim.Options{})
 	id := b.seed.Public[b.seed.Zones[0]]
 	got, err := b.net.ByID(t.Context(), []string{id})
 	if err != nil || len(got) != 1 || got[0].ID != id || got[0].CIDR.Bits() != 22 {

@@ -83,7 +83,7 @@ func TestConfirm(t *testing.T) {
 			query: byID(uuid), err: "datacenter west does not exist",
 		},
 		"all datacenters missing": {
-			reason: "vsphere §4: what is found elsewhere does not count", datacenters: []string{"west"},
+			reason: "what is found elsewhere does not count", datacenters: []string{"west"},
 			query: byID(uuid), err: "datacenter west does not exist",
 			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
 		},

@@ -40,7 +40,7 @@ type Details struct {
 const (
 	metadataKey       = "guestinfo.metadata"
 	metadataEncodedAs = "guestinfo.metadata.encoding"
-	// maxMetadata is the longest value that is kept, in bytes: whoever may
+	// maxMetadata is the longest value that is kept, in bytes: anyone who may
 	// configure a VM decides how long it is.
 	maxMetadata = 64 << 10
 )

@@ -136,7 +136,7 @@ func TestFailedDetailsAreShared(t *testing.T) {
 }
 
 // A managed object reference can be another VM after vCenter was restored: its
-// addresses are nobody's.
+// addresses belong to no Node.
 func TestDetailsOfAnotherVM(t *testing.T) {
 	t.Parallel()
 	v, i := fleet(t, 2, Config{})

@@ -81,5 +81,5 @@ func (i *Inventory) replaced(ctx context.Context, before, after string) {
 	i.replacedAt.Store(&now)
 	i.store.forget()
 	i.details.forget()
-	i.tags.catalogues.Forget(struct{}{})
+	i.tags.catalogs.Forget(struct{}{})
 }

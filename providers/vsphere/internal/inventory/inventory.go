@@ -66,8 +66,8 @@ type Config struct {
 	// RereadPeriod is how often the whole inventory is read again, more or less.
 	// Default 1 h.
 	RereadPeriod time.Duration
-	// Corrected is told how many objects such a reading corrected. It must not
-	// block. Nil means nobody.
+	// Corrected is called with the number of objects that such a reading corrected.
+	// It must not block. Nil means that it is not called.
 	Corrected func(objects int)
 	// TagTTL is how old the knowledge may be which object has which tag, and
 	// that there is no such tag. Default 1 min.

@@ -11,7 +11,7 @@ import (
 )
 
 // record is what the inventory keeps of a VM. A vCenter can have tens of
-// thousands of them that are nobody's Node, so it holds references to shared
+// thousands of them that are no Nodes, so it holds references to shared
 // values instead of copies of them.
 type record struct {
 	reported

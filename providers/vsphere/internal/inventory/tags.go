@@ -34,9 +34,9 @@ type tagger struct {
 	known      categoryNames
 	retryDelay time.Duration // after a refused call
 
-	catalogues *cache.Cache[struct{}, *catalogue]
-	attached   *cache.Cache[*catalogue, attachments]
-	names      *cache.Cache[string, string]
+	catalogs *cache.Cache[struct{}, *catalog]
+	attached *cache.Cache[*catalog, attachments]
+	names    *cache.Cache[string, string]
 }
 
 // attachments lists the tag IDs of each category that an object has.
@@ -56,7 +56,7 @@ func newTagger(client Client, cfg Config) *tagger {
 	// come before their patience ends, which can be as short as ours.
 	timeout := min(cfg.CallTimeout/2, tagTimeout)
 	keep := keepError(timeout, cfg.TagErrorTTL)
-	t.catalogues = cache.New(t.fetchCatalogue, cache.Options[*catalogue]{
+	t.catalogs = cache.New(t.fetchCatalog, cache.Options[*catalog]{
 		TTL: cfg.TagNameTTL, Timeout: timeout, KeepError: keep,
 	})
 	t.attached = cache.New(t.fetchAttachments, cache.Options[attachments]{
@@ -108,7 +108,7 @@ func (t *tagger) repeat(ctx context.Context, call func() error) error {
 
 // fetchAttachments lists the objects that have one of the tags. Those that we
 // may not read are not listed.
-func (t *tagger) fetchAttachments(ctx context.Context, of *catalogue) (attachments, error) {
+func (t *tagger) fetchAttachments(ctx context.Context, of *catalog) (attachments, error) {
 	categories := map[string]string{} // of each tag
 	for category, ids := range of.tags {
 		for _, id := range ids {
@@ -137,8 +137,8 @@ func (t *tagger) fetchAttachments(ctx context.Context, of *catalogue) (attachmen
 	})
 	if err != nil {
 		if !timedOut(err) {
-			// A tag can have been deleted since the catalogue was made.
-			t.catalogues.Forget(struct{}{})
+			// A tag can have been deleted since the catalog was made.
+			t.catalogs.Forget(struct{}{})
 		}
 
 		return nil, err

@@ -101,13 +101,13 @@ func (i *Inventory) tagOf(ctx context.Context, kind, category string, vm *VM, ch
 }
 
 // nearest finds the tags of a category on the chains. None means that there is
-// none by a catalogue that is at most maxAge old: a new tag must not stay
+// none by a catalog that is at most maxAge old: a new tag must not stay
 // unnoticed for as long as a name is kept.
 func (t *tagger) nearest(ctx context.Context, category string, chains []Chain, maxAge time.Duration) (Ref, []string, error) {
-	var known *catalogue
+	var known *catalog
 	var incomplete error
 	for _, age := range []time.Duration{math.MaxInt64, maxAge} {
-		newer, err := t.catalogues.GetWithin(ctx, struct{}{}, age)
+		newer, err := t.catalogs.GetWithin(ctx, struct{}{}, age)
 		if err != nil {
 			return Ref{}, nil, err
 		}

@@ -20,68 +20,68 @@ func TestTrust(t *testing.T) {
 	t.Parallel()
 
 	const otherPin = "00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD:EE:FF:00:11:22:33"
-	type beds struct{ vc, other *bed }
+	type fixtures struct{ vc, other *fixture }
 	cases := map[string]struct {
 		reason string
-		set    func(beds, *session.Endpoint)
+		set    func(fixtures, *session.Endpoint)
 		want   string // part of the error, empty for none
 	}{
 		"Nothing": {
 			reason: "the system does not know this CA",
-			set:    func(beds, *session.Endpoint) {},
+			set:    func(fixtures, *session.Endpoint) {},
 			want:   "certificate signed by unknown authority",
 		},
 		"CAFile": {
 			reason: "a CA file is trusted",
-			set:    func(b beds, e *session.Endpoint) { e.CAFile = b.vc.CAFile() },
+			set:    func(b fixtures, e *session.Endpoint) { e.CAFile = b.vc.CAFile() },
 		},
 		"OtherCAFile": {
 			reason: "a CA file is trusted alone",
-			set:    func(b beds, e *session.Endpoint) { e.CAFile = b.other.CAFile() },
+			set:    func(b fixtures, e *session.Endpoint) { e.CAFile = b.other.CAFile() },
 			want:   "certificate",
 		},
 		"Insecure": {
 			reason: "insecure trusts everybody",
-			set:    func(_ beds, e *session.Endpoint) { e.Insecure = true },
+			set:    func(_ fixtures, e *session.Endpoint) { e.Insecure = true },
 		},
 		"SHA1": {
 			reason: "SHA-1 where the chain is not trusted",
-			set:    func(b beds, e *session.Endpoint) { e.Thumbprint = b.vc.ThumbprintSHA1() },
+			set:    func(b fixtures, e *session.Endpoint) { e.Thumbprint = b.vc.ThumbprintSHA1() },
 		},
 		"SHA256": {
 			reason: "SHA-256 where the chain is not trusted",
-			set:    func(b beds, e *session.Endpoint) { e.Thumbprint = b.vc.ThumbprintSHA256() },
+			set:    func(b fixtures, e *session.Endpoint) { e.Thumbprint = b.vc.ThumbprintSHA256() },
 		},
 		"LowerCase": {
 			reason: "hex is hex",
-			set: func(b beds, e *session.Endpoint) {
+			set: func(b fixtures, e *session.Endpoint) {
 				e.Thumbprint = strings.ToLower(strings.ReplaceAll(b.vc.ThumbprintSHA256(), ":", ""))
 			},
 		},
 		"PinBehindOtherCA": {
 			reason: "the pin is consulted when the CA file does not help",
-			set: func(b beds, e *session.Endpoint) {
+			set: func(b fixtures, e *session.Endpoint) {
 				e.CAFile, e.Thumbprint = b.other.CAFile(), b.vc.ThumbprintSHA1()
 			},
 		},
 		"WrongPin": {
 			reason: "another certificate",
-			set:    func(b beds, e *session.Endpoint) { e.Thumbprint = b.other.ThumbprintSHA256() },
+			set:    func(b fixtures, e *session.Endpoint) { e.Thumbprint = b.other.ThumbprintSHA256() },
 			want:   "thumbprint does not match",
 		},
 		"WrongPinTrustedChain": {
 			reason: "a trusted chain comes before the pin",
-			set: func(b beds, e *session.Endpoint) {
+			set: func(b fixtures, e *session.Endpoint) {
 				e.CAFile, e.Thumbprint = b.vc.CAFile(), otherPin
 			},
 		},
 		"WrongPinInsecure": {
 			reason: "insecure comes before the pin",
-			set:    func(_ beds, e *session.Endpoint) { e.Insecure, e.Thumbprint = true, otherPin },
+			set:    func(_ fixtures, e *session.Endpoint) { e.Insecure, e.Thumbprint = true, otherPin },
 		},
 	}
 	for family, address := range map[string]string{"IPv4": "127.0.0.1:0", "IPv6": "[::1]:0"} {
-		b := beds{newBed(t, vsphere.VCenterSpec{Listen: address}), newBed(t, vsphere.VCenterSpec{Listen: address})}
+		b := fixtures{newFixture(t, vsphere.VCenterSpec{Listen: address}), newFixture(t, vsphere.VCenterSpec{Listen: address})}
 		for name, tc := range cases {
 			t.Run(family+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -106,7 +106,7 @@ func TestTrust(t *testing.T) {
 // An IPv6 address may be written with brackets or without (vsphere §3 "TLS").
 func TestBrackets(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{Listen: "[::1]:0"})
+	b := newFixture(t, vsphere.VCenterSpec{Listen: "[::1]:0"})
 	for _, server := range []string{"::1", "[::1]"} {
 		b.endpoint.Server, b.endpoint.CAFile, b.endpoint.Thumbprint = server, "", b.ThumbprintSHA1()
 		s := b.open(t, session.Options{})
@@ -119,7 +119,7 @@ func TestBrackets(t *testing.T) {
 // The CA file is read at each login, so that it can be replaced (vsphere §3).
 func TestCAFileIsReadAgain(t *testing.T) {
 	t.Parallel()
-	b, other := newBed(t, vsphere.VCenterSpec{}), newBed(t, vsphere.VCenterSpec{})
+	b, other := newFixture(t, vsphere.VCenterSpec{}), newFixture(t, vsphere.VCenterSpec{})
 	b.endpoint.RoundTrips = 1
 	b.endpoint.CAFile = filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(b.endpoint.CAFile, other.CertificatePEM(), 0o600); err != nil {
@@ -141,7 +141,7 @@ func TestCAFileIsReadAgain(t *testing.T) {
 // A CA file that is missing for a while fails logins and nothing else (vsphere §3).
 func TestCAFileAppears(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	b.endpoint.CAFile = filepath.Join(t.TempDir(), "ca.pem")
 	s := b.open(t, session.Options{Clock: b.clock})
 	if err := s.SOAP(bounded(t), find); err == nil || !strings.Contains(err.Error(), b.endpoint.CAFile) {
@@ -155,7 +155,7 @@ func TestCAFileAppears(t *testing.T) {
 // However long nothing worked, it is tried again a few seconds later: Nodes wait.
 func TestLongOutageEndsSoon(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	b.endpoint.CAFile = filepath.Join(t.TempDir(), "ca.pem")
 	s := b.open(t, session.Options{Clock: b.clock})
 	for range 20 {

@@ -22,7 +22,7 @@ import (
 // a lack of rights read as "does not exist" (vsphere §16.2, design "Errors").
 func TestMeaningOfFaults(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	b.endpoint.RoundTrips = 1
 	s := b.open(t, session.Options{})
 	ctx := bounded(t)
@@ -78,7 +78,7 @@ func page(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 // What the statuses of the REST API mean (design "Errors").
 func TestMeaningOfStatuses(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	ctx := bounded(t)
 	must(t, s.REST(ctx, list))
@@ -112,7 +112,7 @@ func TestMeaningOfStatuses(t *testing.T) {
 // A caller's own error stays what it is, and its context's end is its own.
 func TestOtherErrors(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	own := errors.New("own")
 	cases := map[string]struct{ err, want error }{

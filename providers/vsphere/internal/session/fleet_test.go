@@ -18,17 +18,17 @@ const lockoutInterval = 180 * time.Second
 
 // fleet are sessions with vCenters that have one directory.
 type fleet struct {
-	beds     []*bed
+	fixtures []*fixture
 	sessions []*session.Session
 }
 
 // newFleet makes a session with each of a number of linked vCenters, as one
 // process does.
-func newFleet(t *testing.T, count int, source func(*bed) session.Source) *fleet {
+func newFleet(t *testing.T, count int, source func(*fixture) session.Source) *fleet {
 	t.Helper()
-	f := &fleet{beds: newLinked(t, count)}
-	options := session.Options{Clock: f.beds[0].clock, Lockout: session.NewLockout()}
-	for _, b := range f.beds {
+	f := &fleet{fixtures: newLinked(t, count)}
+	options := session.Options{Clock: f.fixtures[0].clock, Lockout: session.NewLockout()}
+	for _, b := range f.fixtures {
 		f.sessions = append(f.sessions, b.open(t, options, source(b)))
 	}
 
@@ -56,7 +56,7 @@ func (f *fleet) succeed(ctx context.Context, t *testing.T, within time.Duration)
 		if f.call(ctx) == 2*len(f.sessions) {
 			return
 		}
-		f.beds[0].clock.Step(time.Second)
+		f.fixtures[0].clock.Step(time.Second)
 	}
 	t.Errorf("not all calls work after %v", within)
 }
@@ -64,10 +64,10 @@ func (f *fleet) succeed(ctx context.Context, t *testing.T, within time.Duration)
 // checkRefusals reports more than two refused logins in any lockout interval.
 func (f *fleet) checkRefusals(t *testing.T) {
 	t.Helper()
-	if n := mostIn(lockoutInterval, f.beds[0].RefusedLogins()); n != 2 {
+	if n := mostIn(lockoutInterval, f.fixtures[0].RefusedLogins()); n != 2 {
 		t.Errorf("%d refused logins within %v, want 2", n, lockoutInterval)
 	}
-	if n := f.beds[0].Lockouts(); n != 0 {
+	if n := f.fixtures[0].Lockouts(); n != 0 {
 		t.Errorf("%d lockouts, want none", n)
 	}
 }
@@ -89,7 +89,7 @@ func mostIn(interval time.Duration, times []time.Time) int {
 }
 
 // logInAsAnother is another program that uses the account.
-func logInAsAnother(t *testing.T, b *bed) {
+func logInAsAnother(t *testing.T, b *fixture) {
 	t.Helper()
 	u := b.URL()
 	u.User = url.UserPassword(b.User(), b.Password())

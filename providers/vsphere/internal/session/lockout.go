@@ -15,7 +15,7 @@ import (
 )
 
 // A vCenter locks an account after five failures within 180 seconds by default,
-// whoever made them and at whichever of the vCenters that share a directory:
+// of every session and at whichever of the vCenters that share a directory:
 // https://techdocs.broadcom.com/us/en/vmware-cis/vcf/vcf-5-2-and-earlier/4-5/configure-the-account-lockout-policy-for-vcenter-single-sign-on.html.
 // One password may fail twice in that time, so that two failures are left for
 // other programs even if a second password, which is tried at once, is wrong too.

@@ -21,7 +21,7 @@ func TestWrongPasswordNeverLocksTheAccount(t *testing.T) {
 	for _, count := range []int{1, 2, 6} {
 		t.Run(fmt.Sprintf("%d vCenters", count), func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, count, func(b *bed) session.Source {
+			f := newFleet(t, count, func(b *fixture) session.Source {
 				wrong := b.right()
 				wrong.Password = "wrong"
 
@@ -32,7 +32,7 @@ func TestWrongPasswordNeverLocksTheAccount(t *testing.T) {
 				if n := f.call(ctx); n != 0 {
 					t.Fatalf("%d calls succeeded, want none", n)
 				}
-				f.beds[0].clock.Step(time.Second)
+				f.fixtures[0].clock.Step(time.Second)
 			}
 			f.checkRefusals(t)
 		})
@@ -46,13 +46,13 @@ func TestChangedPasswordNeverLocksTheAccount(t *testing.T) {
 	for _, count := range []int{1, 2, 6} {
 		t.Run(fmt.Sprintf("%d vCenters", count), func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, count, func(b *bed) session.Source { return session.Inline(b.right()) })
+			f := newFleet(t, count, func(b *fixture) session.Source { return session.Inline(b.right()) })
 			ctx := bounded(t)
 			f.succeed(ctx, t, time.Second)
-			vc := f.beds[0]
+			vc := f.fixtures[0]
 			before := vc.Password()
 			vc.SetPassword("changed")
-			for _, b := range f.beds {
+			for _, b := range f.fixtures {
 				b.TerminateSessions()
 			}
 			for i := range 400 {
@@ -60,7 +60,7 @@ func TestChangedPasswordNeverLocksTheAccount(t *testing.T) {
 					t.Fatalf("%d calls succeeded, want none", n)
 				}
 				if i%100 == 99 {
-					logInAsAnother(t, f.beds[len(f.beds)-1])
+					logInAsAnother(t, f.fixtures[len(f.fixtures)-1])
 				}
 				vc.clock.Step(time.Second)
 			}
@@ -76,14 +76,14 @@ func TestSpellingsOfAUserAreOneAccount(t *testing.T) {
 	t.Parallel()
 	users := []string{"administrator@vsphere.local", "Administrator@VSPHERE.LOCAL", `VSPHERE.LOCAL\Administrator`}
 	next := 0
-	f := newFleet(t, len(users), func(*bed) session.Source {
+	f := newFleet(t, len(users), func(*fixture) session.Source {
 		next++
 
 		return session.Inline(session.Credentials{User: users[next-1], Password: "wrong"})
 	})
 	for range 400 {
 		f.call(bounded(t))
-		f.beds[0].clock.Step(time.Second)
+		f.fixtures[0].clock.Step(time.Second)
 	}
 	f.checkRefusals(t)
 }
@@ -92,16 +92,16 @@ func TestSpellingsOfAUserAreOneAccount(t *testing.T) {
 // with it. They wait for its result no longer than their callers do.
 func TestFirstLoginGoesAlone(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 6, func(b *bed) session.Source { return session.Inline(b.right()) })
+	f := newFleet(t, 6, func(b *fixture) session.Source { return session.Inline(b.right()) })
 	ctx := bounded(t)
 	hold := front.NewHold()
 	defer hold.Release()
-	for _, b := range f.beds {
+	for _, b := range f.fixtures {
 		b.Break("Login", front.Always(), hold.Before)
 		b.Break("RESTLogin", front.Always(), hold.Before)
 	}
 	logins := func() (n int) {
-		for _, b := range f.beds {
+		for _, b := range f.fixtures {
 			n += b.Count("Login") + b.Count("RESTLogin")
 		}
 
@@ -124,23 +124,23 @@ func TestFirstLoginGoesAlone(t *testing.T) {
 // A login that waits for another one says which, once it has waited long enough.
 func TestWaitForLoginIsBounded(t *testing.T) {
 	t.Parallel()
-	beds := newLinked(t, 2)
+	fixtures := newLinked(t, 2)
 	hold := front.NewHold()
 	defer hold.Release()
-	beds[0].Break("Login", front.Always(), hold.Before)
-	options := session.Options{Clock: beds[0].clock, Lockout: session.NewLockout()}
-	first := beds[0].open(t, options)
+	fixtures[0].Break("Login", front.Always(), hold.Before)
+	options := session.Options{Clock: fixtures[0].clock, Lockout: session.NewLockout()}
+	first := fixtures[0].open(t, options)
 	options.LoginTimeout = shortly
-	second := beds[1].open(t, options)
+	second := fixtures[1].open(t, options)
 	ctx := bounded(t)
 	called := make(chan error)
 	go func() { called <- first.SOAP(ctx, find) }()
-	must(t, beds[0].WaitFor(ctx, "Login", 1))
+	must(t, fixtures[0].WaitFor(ctx, "Login", 1))
 	err := second.SOAP(ctx, find)
 	if !errors.Is(err, apierr.ErrUnavailable) || !strings.Contains(err.Error(), "vCenter vc1") {
 		t.Errorf("SOAP() = %v, want %v that names vCenter vc1", err, apierr.ErrUnavailable)
 	}
-	if n := beds[1].Count("Login"); n != 0 {
+	if n := fixtures[1].Count("Login"); n != 0 {
 		t.Errorf("%d logins, want none", n)
 	}
 	hold.Release()
@@ -152,7 +152,7 @@ func TestWaitForLoginIsBounded(t *testing.T) {
 // another one that refuses the same credentials.
 func TestOtherDirectoryIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
-	wrong, well := newBed(t, vsphere.VCenterSpec{Password: "another"}), newBed(t, vsphere.VCenterSpec{})
+	wrong, well := newFixture(t, vsphere.VCenterSpec{Password: "another"}), newFixture(t, vsphere.VCenterSpec{})
 	options := session.Options{Clock: wrong.clock, Lockout: session.NewLockout()}
 	source := session.Inline(well.right())
 	first, second := wrong.open(t, options, source), well.open(t, options, source)
@@ -179,18 +179,18 @@ func TestLostAnswersCountAsRefusals(t *testing.T) {
 	for _, op := range []string{"Login", "RESTLogin"} {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, 2, func(b *bed) session.Source {
+			f := newFleet(t, 2, func(b *fixture) session.Source {
 				wrong := b.right()
 				wrong.Password = "wrong"
 
 				return session.Inline(wrong)
 			})
-			for _, b := range f.beds {
+			for _, b := range f.fixtures {
 				b.Break(op, front.Always(), front.DropAnswer())
 			}
 			for range 400 {
 				f.call(bounded(t))
-				f.beds[0].clock.Step(time.Second)
+				f.fixtures[0].clock.Step(time.Second)
 			}
 			f.checkRefusals(t)
 		})
@@ -200,7 +200,7 @@ func TestLostAnswersCountAsRefusals(t *testing.T) {
 // Each new password is tried at once, as long as that cannot lock the account.
 func TestManyWrongPasswordsNeverLockTheAccount(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	m := newMount(t, b.dotted("wrong 0")...)
 	source := session.NewDirectory(m.path)
 	s := b.open(t, session.Options{Clock: b.clock}, source)

@@ -46,7 +46,7 @@ func counted(t *testing.T, registry kmetrics.KubeRegistry, name string) []string
 // state of the connection are counted per vCenter.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	b.endpoint.RoundTrips = 1
 	registry := kmetrics.NewKubeRegistry()
 	m := session.NewMetrics(metrics.NewSet(registry, clock.RealClock{}).Recorder("vsphere"))

@@ -53,7 +53,7 @@ func TestHolderOfKey(t *testing.T) {
 	t.Parallel()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	must(t, err)
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{}, session.Inline(keyPair(t, &key.PublicKey, key)))
 	ctx := bounded(t)
 	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
@@ -90,7 +90,7 @@ func TestHolderOfKeyRefused(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, vsphere.VCenterSpec{})
+			b := newFixture(t, vsphere.VCenterSpec{})
 			if tc.effect != nil {
 				b.Break("STSIssue", front.Always(), tc.effect)
 			}
@@ -117,7 +117,7 @@ const managerToken = "manager-token"
 // SOAP session, whose cookie serves for REST.
 func TestSharedSession(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
+	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
 	api := newAPIServer(t)
 	api.put(b.endpoint.Server+".vc-session-manager-url", b.SharedSessionURL().String(),
 		b.endpoint.Server+".vc-session-manager-token", managerToken)
@@ -151,7 +151,7 @@ func TestSharedSession(t *testing.T) {
 // and then pauses, in which the SOAP API keeps its own (vsphere §16.9).
 func TestSharedSessionRefusedByREST(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
+	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
 	source := session.Inline(session.Credentials{ManagerURL: b.SharedSessionURL().String(), ManagerToken: managerToken})
 	s := b.open(t, session.Options{Clock: b.clock}, source)
 	ctx := bounded(t)
@@ -183,7 +183,7 @@ func TestSharedSessionRefusedByREST(t *testing.T) {
 // read for each login, and a new one ends the pause after a refusal.
 func TestServiceAccountToken(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
+	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
 	file := filepath.Join(t.TempDir(), "token")
 	must(t, os.WriteFile(file, []byte("expired"), 0o600))
 	source := session.Inline(session.Credentials{ManagerURL: b.SharedSessionURL().String()})
@@ -233,7 +233,7 @@ func TestSessionManagerErrors(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, vsphere.VCenterSpec{})
+			b := newFixture(t, vsphere.VCenterSpec{})
 			manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if got := r.Header.Get("Authorization"); r.Method != http.MethodGet || got != "Bearer "+managerToken {
 					t.Errorf("%s with %q", r.Method, got)

@@ -144,7 +144,7 @@ func TestParse(t *testing.T) {
 			want:   want{err: session.ErrMissing},
 		},
 		"WholeAndPart": {
-			reason: "nobody knows which of both is meant",
+			reason: "it is not known which of both is meant",
 			data:   values("vc1.username", u, "vc1.password", "s3cret", "server_a", "vc1", "password_a", "other"),
 			want:   want{err: session.ErrMissing},
 		},

@@ -15,7 +15,7 @@ import (
 // be meant for another vCenter.
 func TestPartOfCredentialsIsAnError(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	server := b.endpoint.Server
 	cases := map[string]struct {
 		reason string

@@ -18,7 +18,7 @@ import (
 // that the end of the outage is noticed within seconds.
 func TestRESTIsProbedAfterALostLogin(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	rule := b.Break(vsphere.GroupREST, front.Always(), front.Drop())
@@ -41,7 +41,7 @@ func TestRESTIsProbedAfterALostLogin(t *testing.T) {
 // refused logins allows.
 func TestRefusedAlthoughRight(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	must(t, s.SOAP(ctx, find))
@@ -78,10 +78,10 @@ func TestRefusedAlthoughRight(t *testing.T) {
 // the other API waiting, nor other vCenters.
 func TestNoPermissionIsNoWrongPassword(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2, func(b *bed) session.Source { return session.Inline(b.right()) })
+	f := newFleet(t, 2, func(b *fixture) session.Source { return session.Inline(b.right()) })
 	ctx := bounded(t)
-	soap := f.beds[0].Break("Login", front.Always(), vsphere.Fault(&types.NoPermission{}))
-	rest := f.beds[0].Break("RESTLogin", front.Always(), front.Status(http.StatusForbidden))
+	soap := f.fixtures[0].Break("Login", front.Always(), vsphere.Fault(&types.NoPermission{}))
+	rest := f.fixtures[0].Break("RESTLogin", front.Always(), front.Status(http.StatusForbidden))
 	for range 60 {
 		for _, err := range []error{f.sessions[0].SOAP(ctx, find), f.sessions[0].REST(ctx, list)} {
 			if !errors.Is(err, apierr.ErrDenied) {
@@ -90,7 +90,7 @@ func TestNoPermissionIsNoWrongPassword(t *testing.T) {
 		}
 		must(t, f.sessions[1].SOAP(ctx, find))
 		must(t, f.sessions[1].REST(ctx, list))
-		f.beds[0].clock.Step(time.Second)
+		f.fixtures[0].clock.Step(time.Second)
 	}
 	if got, want := [2]int{soap.Hits(), rest.Hits()}, [2]int{3, 3}; got != want {
 		t.Errorf("logins = %v, want %v: after 0, 15 and 45 seconds", got, want)
@@ -101,7 +101,7 @@ func TestNoPermissionIsNoWrongPassword(t *testing.T) {
 // costs SOAP neither a login nor its error.
 func TestRESTDownLeavesSOAPAlone(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	b.RESTDown()
@@ -129,7 +129,7 @@ func TestRESTDownLeavesSOAPAlone(t *testing.T) {
 // A REST API that ends each of its sessions at once pauses by itself.
 func TestBriefRESTSessionsLeaveSOAPAlone(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	b.Break("ListCategories", front.Always(), front.Status(http.StatusUnauthorized))
@@ -147,7 +147,7 @@ func TestBriefRESTSessionsLeaveSOAPAlone(t *testing.T) {
 // A REST API that does not respond to a login does not delay the SOAP login.
 func TestHangingRESTLoginLeavesSOAPAlone(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	must(t, s.SOAP(ctx, find))
@@ -166,7 +166,7 @@ func TestHangingRESTLoginLeavesSOAPAlone(t *testing.T) {
 // A SOAP API that does not respond to logins, either, leaves REST alone.
 func TestSOAPDownLeavesRESTAlone(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	b.endpoint.RoundTrips = 1
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)

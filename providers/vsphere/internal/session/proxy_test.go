@@ -32,7 +32,7 @@ const (
 // what it refuses is the same.
 func TestThumbprintBehindProxy(t *testing.T) {
 	t.Parallel()
-	b, other := newBed(t, vsphere.VCenterSpec{}), newBed(t, vsphere.VCenterSpec{})
+	b, other := newFixture(t, vsphere.VCenterSpec{}), newFixture(t, vsphere.VCenterSpec{})
 	proxy := newConnectProxy(t, map[string]string{proxiedServer + ":443": b.Address()})
 	cases := map[string]struct {
 		reason, thumbprint, caFile string

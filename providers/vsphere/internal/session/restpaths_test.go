@@ -64,7 +64,7 @@ func TestRESTWorksAtThePathThatIsThere(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, tagged())
+			b := newFixture(t, tagged())
 			b.SetRESTPaths(tc.served...)
 			s := b.open(t, session.Options{})
 			ctx := bounded(t)
@@ -91,7 +91,7 @@ func TestRESTWorksAtThePathThatIsThere(t *testing.T) {
 // An upgrade takes away a path under a session that goes on.
 func TestRESTPathIsTakenAwayUnderASession(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, tagged())
+	b := newFixture(t, tagged())
 	s := b.open(t, session.Options{})
 	ctx := bounded(t)
 	for _, path := range []string{vsphere.LegacyRESTPath, vsphere.RESTPath, vsphere.LegacyRESTPath} {
@@ -106,7 +106,7 @@ func TestRESTPathIsTakenAwayUnderASession(t *testing.T) {
 // What exists at neither path is not found, and changes nothing.
 func TestMissingTagIsNoMissingPath(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, tagged())
+	b := newFixture(t, tagged())
 	s := b.open(t, session.Options{})
 	ctx := bounded(t)
 	err := s.REST(ctx, func(ctx context.Context, c *rest.Client) error {
@@ -127,7 +127,7 @@ func TestMissingTagIsNoMissingPath(t *testing.T) {
 // A 404 from a vCenter that starts does not decide where the API is.
 func TestUnavailableRESTPathDecidesNothing(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, tagged())
+	b := newFixture(t, tagged())
 	s := b.open(t, session.Options{})
 	ctx := bounded(t)
 	must(t, s.REST(ctx, everyCall))
@@ -146,7 +146,7 @@ func TestUnavailableRESTPathDecidesNothing(t *testing.T) {
 // A path that is missing has seen no password: one login is refused, not two.
 func TestMissingRESTPathIsNoRefusedLogin(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, tagged())
+	b := newFixture(t, tagged())
 	b.SetRESTPaths(vsphere.LegacyRESTPath)
 	s := b.open(t, session.Options{})
 	b.SetPassword("another")

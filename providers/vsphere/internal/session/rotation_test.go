@@ -69,8 +69,8 @@ func runs(t *testing.T, source interface{ Run(ctx context.Context) }) {
 	})
 }
 
-// dotted are the keys for the server of a bed.
-func (b *bed) dotted(password string) []string {
+// dotted are the keys for the server of a fixture.
+func (b *fixture) dotted(password string) []string {
 	return []string{
 		b.endpoint.Server + ".username", b.User(),
 		b.endpoint.Server + ".password", password,
@@ -81,7 +81,7 @@ func (b *bed) dotted(password string) []string {
 // and the old one is logged out, with nobody calling.
 func TestRotationByDirectory(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	m := newMount(t, b.dotted(b.Password())...)
 	source := session.NewDirectory(m.path)
 	runs(t, source)
@@ -90,7 +90,7 @@ func TestRotationByDirectory(t *testing.T) {
 }
 
 // rotates proves that a new password makes new sessions in the place of the old.
-func (b *bed) rotates(t *testing.T, s *session.Session, write func(password string)) {
+func (b *fixture) rotates(t *testing.T, s *session.Session, write func(password string)) {
 	t.Helper()
 	ctx := bounded(t)
 	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
@@ -117,7 +117,7 @@ func (b *bed) rotates(t *testing.T, s *session.Session, write func(password stri
 // before the vCenter does (vsphere §3 [B], §16.9).
 func TestWrongRotationKeepsTheSession(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	m := newMount(t, b.dotted(b.Password())...)
 	source := session.NewDirectory(m.path)
 	s := b.open(t, session.Options{Clock: b.clock}, source)
@@ -151,7 +151,7 @@ func TestWrongRotationKeepsTheSession(t *testing.T) {
 // A vCenter that is down when credentials change is told of them once it is back.
 func TestRotationWhileDown(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	b.endpoint.RoundTrips = 1
 	m := newMount(t, b.dotted(b.Password())...)
 	source := session.NewDirectory(m.path)
@@ -180,7 +180,7 @@ func TestRotationWhileDown(t *testing.T) {
 // written again is not (vsphere §3 [B]: one failed login per credential version).
 func TestNewVersionEndsThePause(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	m := newMount(t, b.dotted("wrong")...)
 	source := session.NewDirectory(m.path)
 	s := b.open(t, session.Options{Clock: b.clock}, source)
@@ -209,7 +209,7 @@ func TestNewVersionEndsThePause(t *testing.T) {
 // it before, and then by none (vsphere §3 [B], §16.9).
 func TestOutdatedPassword(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
@@ -239,7 +239,7 @@ func TestOutdatedPassword(t *testing.T) {
 // (vsphere §3 [B]: re-read on any auth failure).
 func TestRefusalReadsAgain(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	m := newMount(t, b.dotted(b.Password())...)
 	s := b.open(t, session.Options{}, session.NewDirectory(m.path)) // not watched
 	ctx := bounded(t)
@@ -256,7 +256,7 @@ func TestRefusalReadsAgain(t *testing.T) {
 // vsphere §3: what was once read keeps working when it disappears or breaks.
 func TestLastKnownGood(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	path := t.TempDir()
 	write := func(pairs ...string) {
 		for key, value := range values(pairs...) {

@@ -23,7 +23,7 @@ func (a *apiServer) source(t *testing.T) *session.Secret {
 // credentials make a new session and the old one is logged out.
 func TestRotationBySecret(t *testing.T) {
 	t.Parallel()
-	b, api := newBed(t, vsphere.VCenterSpec{}), newAPIServer(t)
+	b, api := newFixture(t, vsphere.VCenterSpec{}), newAPIServer(t)
 	api.put(b.dotted(b.Password())...)
 	source := api.source(t)
 	runs(t, source)
@@ -36,7 +36,7 @@ func TestRotationBySecret(t *testing.T) {
 // stands in the file, whether anything runs yet or not.
 func TestSecretIsPreferred(t *testing.T) {
 	t.Parallel()
-	b, api := newBed(t, vsphere.VCenterSpec{}), newAPIServer(t)
+	b, api := newFixture(t, vsphere.VCenterSpec{}), newAPIServer(t)
 	api.put(b.dotted(b.Password())...)
 	stale := session.Inline(session.Credentials{User: b.User(), Password: "stale"})
 	s := b.open(t, session.Options{}, api.source(t), stale)
@@ -50,7 +50,7 @@ func TestSecretIsPreferred(t *testing.T) {
 // serves the entries that are not in their own.
 func TestEntrySecretWins(t *testing.T) {
 	t.Parallel()
-	b, entry, global := newBed(t, vsphere.VCenterSpec{}), newAPIServer(t), newAPIServer(t)
+	b, entry, global := newFixture(t, vsphere.VCenterSpec{}), newAPIServer(t), newAPIServer(t)
 	entry.put(b.dotted(b.Password())...)
 	global.put(b.dotted("wrong")...)
 	s := b.open(t, session.Options{}, entry.source(t), global.source(t))
@@ -69,7 +69,7 @@ func TestEntrySecretWins(t *testing.T) {
 // they are used.
 func TestSecretIsDeleted(t *testing.T) {
 	t.Parallel()
-	b, api := newBed(t, vsphere.VCenterSpec{}), newAPIServer(t)
+	b, api := newFixture(t, vsphere.VCenterSpec{}), newAPIServer(t)
 	api.put(b.dotted(b.Password())...)
 	source := api.source(t)
 	runs(t, source)
@@ -90,7 +90,7 @@ func TestSecretIsDeleted(t *testing.T) {
 // A Secret that does not exist yet is waited for (vsphere §3).
 func TestSecretAppears(t *testing.T) {
 	t.Parallel()
-	b, api := newBed(t, vsphere.VCenterSpec{}), newAPIServer(t)
+	b, api := newFixture(t, vsphere.VCenterSpec{}), newAPIServer(t)
 	source := api.source(t)
 	runs(t, source)
 	s := b.open(t, session.Options{Clock: b.clock}, source)
@@ -110,7 +110,7 @@ func TestSecretAppears(t *testing.T) {
 // (vsphere §12, Roles).
 func TestSecretIsForbidden(t *testing.T) {
 	t.Parallel()
-	b, api := newBed(t, vsphere.VCenterSpec{}), newAPIServer(t)
+	b, api := newFixture(t, vsphere.VCenterSpec{}), newAPIServer(t)
 	api.put(b.dotted(b.Password())...)
 	api.set(func(a *apiServer) { a.deny = true })
 	source := api.source(t)
@@ -128,7 +128,7 @@ func TestSecretIsForbidden(t *testing.T) {
 // that ends them at once is not asked at its own pace.
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()
-	b, api := newBed(t, vsphere.VCenterSpec{}), newAPIServer(t)
+	b, api := newFixture(t, vsphere.VCenterSpec{}), newAPIServer(t)
 	api.put(b.dotted("first")...)
 	api.set(func(a *apiServer) { a.cut = 1 })
 	source := api.source(t)
@@ -149,7 +149,7 @@ func TestWatchEnds(t *testing.T) {
 // (vsphere §3).
 func TestSuffixedIPv6(t *testing.T) {
 	t.Parallel()
-	b, api := newBed(t, vsphere.VCenterSpec{Listen: "[::1]:0"}), newAPIServer(t)
+	b, api := newFixture(t, vsphere.VCenterSpec{Listen: "[::1]:0"}), newAPIServer(t)
 	api.put("server_a", "::1", "username_a", b.User(), "password_a", b.Password())
 	s := b.open(t, session.Options{}, api.source(t))
 	must(t, s.SOAP(bounded(t), find))

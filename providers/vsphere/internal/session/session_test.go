@@ -30,7 +30,7 @@ import (
 // one session each (vsphere §13, budget).
 func TestLogsInOnce(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	if n := b.Total(); n != 0 {
 		t.Errorf("New() made %d calls, want none", n)
@@ -65,7 +65,7 @@ func TestLogsInOnce(t *testing.T) {
 // vsphere §1: the SOAP user agent.
 func TestUserAgent(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	err := s.SOAP(bounded(t), func(ctx context.Context, c *vim25.Client) error {
 		own, err := govsession.NewManager(c).UserSession(ctx)
@@ -84,7 +84,7 @@ func TestUserAgent(t *testing.T) {
 // notice, and their calls are repeated.
 func TestLogsInAgain(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	ctx := bounded(t)
 	both := func() {
@@ -111,7 +111,7 @@ func TestLogsInAgain(t *testing.T) {
 // Nothing has to be done for it (vsphere §3 [B]).
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	b.endpoint.RoundTrips = 1
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
@@ -135,7 +135,7 @@ func TestRestart(t *testing.T) {
 // fail at once: vCenter locks accounts.
 func TestWrongPassword(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	wrong := b.right()
 	wrong.Password = "wrong"
 	s := b.open(t, session.Options{Clock: b.clock}, session.Inline(wrong))
@@ -176,7 +176,7 @@ func TestWrongPassword(t *testing.T) {
 // has taken before (vsphere §3 [B]).
 func TestRefusedByOneAPI(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	if err := s.SOAP(ctx, find); err != nil {
@@ -200,7 +200,7 @@ func TestRefusedByOneAPI(t *testing.T) {
 // Where the network fails, logins pause too, and less (vsphere §16.4).
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	b.endpoint.RoundTrips = 1
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
@@ -232,7 +232,7 @@ func TestUnreachable(t *testing.T) {
 // the pace of the calls (vsphere §16.9).
 func TestBriefSessions(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	b.Break("FindByUuid", front.Always(), vsphere.Fault(&types.NotAuthenticated{}))
@@ -259,7 +259,7 @@ func TestBriefSessions(t *testing.T) {
 // §3 "Logout").
 func TestRefusedSessionsAreEnded(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	b.Break("FindByUuid", front.Always(), vsphere.Fault(&types.NotAuthenticated{}))
@@ -286,7 +286,7 @@ func TestRefusedSessionsAreEnded(t *testing.T) {
 // caller no more than its patience.
 func TestHang(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{CallTimeout: time.Second, Clock: b.clock})
 	ctx := bounded(t)
 	if err := errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)); err != nil {
@@ -318,7 +318,7 @@ func TestHang(t *testing.T) {
 // others (vsphere §16.4).
 func TestWaitersAreTheirOwn(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	ctx := bounded(t)
 	hold := front.NewHold()
@@ -378,7 +378,7 @@ func TestRoundTrips(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, vsphere.VCenterSpec{})
+			b := newFixture(t, vsphere.VCenterSpec{})
 			b.endpoint.RoundTrips = tc.count
 			s := b.open(t, session.Options{})
 			b.Break(tc.op, front.First(tc.broken), tc.effect)
@@ -396,7 +396,7 @@ func TestRoundTrips(t *testing.T) {
 // Half an answer is not the beginning of the next one.
 func TestHalfAnAnswer(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	b.Break("RetrievePropertiesEx", front.First(1), half)
 	err := s.SOAP(bounded(t), func(ctx context.Context, c *vim25.Client) error {
@@ -436,7 +436,7 @@ func half(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 // A poll waits for as long as it says, and a call's deadline comes on top.
 func TestPoll(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{CallTimeout: 500 * time.Millisecond})
 	err := s.SOAP(bounded(t), func(ctx context.Context, c *vim25.Client) error {
 		_, err := methods.WaitForUpdatesEx(ctx, c, &types.WaitForUpdatesEx{
@@ -453,7 +453,7 @@ func TestPoll(t *testing.T) {
 // Nobody logs in for a caller who has left before (vsphere §16.4).
 func TestNoLoginForNobody(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	left, leave := context.WithCancel(bounded(t))
 	leave()
@@ -473,7 +473,7 @@ func TestNoLoginForNobody(t *testing.T) {
 // vsphere §3, "Logout": every session is ended, and none is made afterwards.
 func TestClose(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	ctx := bounded(t)
 	if err := errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)); err != nil {
@@ -501,7 +501,7 @@ func TestClose(t *testing.T) {
 // A poll does not hold Close up, and its caller learns that it is over.
 func TestCloseDuringPoll(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	ctx := bounded(t)
 	polled := make(chan error, 1)
@@ -545,7 +545,7 @@ func TestCloseDuringLogin(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, vsphere.VCenterSpec{})
+			b := newFixture(t, vsphere.VCenterSpec{})
 			s := b.open(t, session.Options{})
 			ctx := bounded(t)
 			hold := front.NewHold()
@@ -589,7 +589,7 @@ func TestCloseIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, vsphere.VCenterSpec{})
+			b := newFixture(t, vsphere.VCenterSpec{})
 			s := b.open(t, session.Options{})
 			ctx := bounded(t)
 			hold := front.NewHold()
@@ -624,7 +624,7 @@ func TestCloseIsBounded(t *testing.T) {
 // it is ended (vsphere §16.10).
 func TestLostLogin(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	b.Break("Login", front.First(1), half)
@@ -647,7 +647,7 @@ func TestLostLogin(t *testing.T) {
 // anything; what is behind it is for when it has nothing.
 func TestSourceOrder(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	wrong := session.Credentials{User: "nobody", Password: "wrong"}
 	cases := map[string]struct {
 		reason  string
@@ -674,7 +674,7 @@ func TestSourceOrder(t *testing.T) {
 // One vCenter that never answers does not stall another (vsphere §16.4).
 func TestVCentersAreIndependent(t *testing.T) {
 	t.Parallel()
-	dead, well := newBed(t, vsphere.VCenterSpec{}), newBed(t, vsphere.VCenterSpec{})
+	dead, well := newFixture(t, vsphere.VCenterSpec{}), newFixture(t, vsphere.VCenterSpec{})
 	dead.Hang()
 	ctx := bounded(t)
 	first, second := dead.open(t, session.Options{}), well.open(t, session.Options{})
@@ -693,7 +693,7 @@ func TestVCentersAreIndependent(t *testing.T) {
 // A client of either kind is fit for the SDK's own managers.
 func TestClientsAreComplete(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, vsphere.VCenterSpec{})
+	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	err := s.SOAP(bounded(t), func(_ context.Context, c *vim25.Client) error {
 		if !c.Valid() || !c.IsVC() || !slices.Contains([]string{"urn:vim25"}, c.Namespace) {

@@ -143,7 +143,7 @@ func silentLife(t *testing.T, api *apiServer, source *session.Secret, log *captu
 		stray   = "Stray+Marker/Of-The_Test"
 		misput  = "Misput+Marker/Of-The_Test"
 	)
-	b := newBed(t, vsphere.VCenterSpec{Password: first})
+	b := newFixture(t, vsphere.VCenterSpec{Password: first})
 	api.put(b.dotted(first)...)
 	ctx, cancel := context.WithCancel(bounded(t))
 	done := make(chan struct{})

@@ -105,7 +105,7 @@ func methodOf(req soap.HasFault) string {
 }
 
 // isRead says whether a method may be sent twice. A page of results may not: it
-// can be fetched only once. A poll may, but whoever polls has to know that one was
+// can be fetched only once. A poll may, but the poller has to know that one was
 // cut, so as not to wait for so long again.
 func isRead(method string) bool {
 	for _, start := range []string{"Retrieve", "Find", "Query", "CurrentTime"} {
@@ -119,7 +119,7 @@ func isRead(method string) bool {
 
 // pollTime is how long vCenter itself may take to answer a poll, on top of the time
 // for a call: to find out what has changed may take longer than the poll is meant
-// to wait. Whoever polls has a deadline of its own.
+// to wait. The poller has a deadline of its own.
 func pollTime(req soap.HasFault) time.Duration {
 	switch req.(type) {
 	case *methods.WaitForUpdatesExBody, *methods.WaitForUpdatesBody:

@@ -32,7 +32,7 @@ func placed(vms, dual []vsphere.VMSpec) []vsphere.VCenterSpec {
 	}
 }
 
-// labelled are the labels of an initialised node: vsphere §6.2, §6.3, and those
+// labelled are the labels of an initialized node, and those
 // of --node-labels.
 func labelled(instanceType, zone, region, team string) map[string]string {
 	return map[string]string{
@@ -55,7 +55,7 @@ func addresses(hostName string, pairs ...string) []v1.NodeAddress {
 	return list
 }
 
-type initialiseCase struct {
+type initializeCase struct {
 	reason string
 	vm     vsphere.VMSpec
 	dual   bool // the VM is in the vCenter of that name
@@ -63,14 +63,14 @@ type initialiseCase struct {
 	want   nodeState
 }
 
-// initialiseCases are keyed by the name of their node.
-func initialiseCases() map[string]initialiseCase {
+// initializeCases are keyed by the name of their node.
+func initializeCases() map[string]initializeCase {
 	const (
 		small = "vsphere-vm.cpu-2.mem-4gb.os-ubuntu"
 		large = "vsphere-vm.cpu-8.mem-32gb.os-photon"
 	)
 	nic := func(ips ...string) []vsphere.NIC { return []vsphere.NIC{{IPs: ips}} }
-	return map[string]initialiseCase{
+	return map[string]initializeCase{
 		"by-uuid": {
 			reason: "vsphere §4 Registration: a Node without providerID is found by its system UUID whatever its guest is called",
 			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-00000000000a", Hostname: "guest-1", NICs: nic("10.0.0.1")},
@@ -143,10 +143,10 @@ func initialiseCases() map[string]initialiseCase {
 	}
 }
 
-// TestNodesAreInitialised registers all nodes with one cluster at once.
-func TestNodesAreInitialised(t *testing.T) {
+// TestNodesAreInitialized registers all nodes with one cluster at once.
+func TestNodesAreInitialized(t *testing.T) {
 	t.Parallel()
-	cases := initialiseCases()
+	cases := initializeCases()
 	var single, dual []vsphere.VMSpec
 	var nodes []controlplane.NodeSpec
 	for name, tc := range cases {

@@ -25,7 +25,7 @@ func withCategories(t *testing.T, others int) *cloudsim.VCenter {
 
 // A vCenter with more categories than can be read in the time of one attempt: each
 // goes on where the one before it ended, and reads again only what was cut short.
-func TestLargeTagCatalogueIsReadInParts(t *testing.T) {
+func TestLargeTagCatalogIsReadInParts(t *testing.T) {
 	t.Parallel()
 	const others = 300
 	v := withCategories(t, others)
@@ -65,7 +65,7 @@ func TestProgressIsNoReasonToWait(t *testing.T) {
 	}
 }
 
-// What was read of the categories is good for later catalogues.
+// What was read of the categories is good for later catalogs.
 func TestNewTagCostsNoReadingOfAllCategories(t *testing.T) {
 	t.Parallel()
 	v := withCategories(t, 50)

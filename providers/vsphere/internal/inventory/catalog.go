@@ -20,8 +20,8 @@ import (
 // together: https://github.com/kubernetes-sigs/cluster-api-provider-vsphere/pull/1014.
 const categoriesAtOnce = 4
 
-// catalogue lists the tags of each category by ID. It is never changed.
-type catalogue struct {
+// catalog lists the tags of each category by ID. It is never changed.
+type catalog struct {
 	tags map[string][]string // category name to tag IDs; absent if there is no such category
 }
 
@@ -94,13 +94,13 @@ type unfinishedError struct {
 // Unwrap returns what ended the attempt.
 func (e *unfinishedError) Unwrap() error { return e.error }
 
-// fetchCatalogue finds the categories by name and lists their tags. A category
+// fetchCatalog finds the categories by name and lists their tags. A category
 // that does not exist is not an error.
-func (t *tagger) fetchCatalogue(ctx context.Context, _ struct{}) (*catalogue, error) {
-	var search *catalogueSearch
+func (t *tagger) fetchCatalog(ctx context.Context, _ struct{}) (*catalog, error) {
+	var search *catalogSearch
 	err := t.client.REST(ctx, func(ctx context.Context, c *rest.Client) error {
 		m := tags.NewManager(c)
-		search = &catalogueSearch{tagger: t, manager: m, found: map[string][]string{}}
+		search = &catalogSearch{tagger: t, manager: m, found: map[string][]string{}}
 		var ids []string
 		err := t.repeat(ctx, func() (err error) {
 			ids, err = m.ListCategories(ctx)
@@ -120,11 +120,11 @@ func (t *tagger) fetchCatalogue(ctx context.Context, _ struct{}) (*catalogue, er
 		return nil, err
 	}
 
-	return &catalogue{tags: search.found}, nil
+	return &catalog{tags: search.found}, nil
 }
 
-// catalogueSearch is one attempt to find the wanted categories.
-type catalogueSearch struct {
+// catalogSearch is one attempt to find the wanted categories.
+type catalogSearch struct {
 	*tagger
 
 	manager *tags.Manager
@@ -136,7 +136,7 @@ type catalogueSearch struct {
 }
 
 // run looks at categories, a few at a time, until all of ours are found.
-func (s *catalogueSearch) run(ctx context.Context, ids []string) error {
+func (s *catalogSearch) run(ctx context.Context, ids []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(categoriesAtOnce)
 	for _, id := range ids {
@@ -152,7 +152,7 @@ func (s *catalogueSearch) run(ctx context.Context, ids []string) error {
 	return group.Wait() //nolint:wrapcheck // says which category
 }
 
-func (s *catalogueSearch) complete() bool {
+func (s *catalogSearch) complete() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -160,7 +160,7 @@ func (s *catalogueSearch) complete() bool {
 }
 
 // visit lists the tags of one category if it is one of ours.
-func (s *catalogueSearch) visit(ctx context.Context, id string) error {
+func (s *catalogSearch) visit(ctx context.Context, id string) error {
 	name, ok := s.known.get(id)
 	if !ok {
 		var err error
@@ -188,7 +188,7 @@ func (s *catalogueSearch) visit(ctx context.Context, id string) error {
 }
 
 // readName is empty for a category that was deleted since it was listed.
-func (s *catalogueSearch) readName(ctx context.Context, id string) (string, error) {
+func (s *catalogSearch) readName(ctx context.Context, id string) (string, error) {
 	var category *tags.Category
 	err := s.repeat(ctx, func() (err error) {
 		category, err = s.manager.GetCategory(ctx, id)

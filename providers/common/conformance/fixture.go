@@ -25,9 +25,9 @@ const (
 
 var errNoAnswer = errors.New("no answer in time")
 
-// bed is what one case works with: a fresh test cloud, and the provider once it
+// fixture is what one case works with: a fresh test cloud, and the provider once it
 // is connected.
-type bed struct {
+type fixture struct {
 	t        testing.TB
 	suite    Suite
 	cloud    Cloud
@@ -37,15 +37,15 @@ type bed struct {
 	services int
 }
 
-// newBed makes the test cloud of one case.
-func newBed(t testing.TB, suite Suite) *bed {
+// newFixture makes the test cloud of one case.
+func newFixture(t testing.TB, suite Suite) *fixture {
 	t.Helper()
 
-	return &bed{t: t, suite: suite, cloud: suite.NewCloud(t)}
+	return &fixture{t: t, suite: suite, cloud: suite.NewCloud(t)}
 }
 
 // connect starts the provider.
-func (b *bed) connect() {
+func (b *fixture) connect() {
 	b.t.Helper()
 	b.provider = b.cloud.Connect(b.t)
 	nodes, ok := b.provider.InstancesV2()
@@ -57,7 +57,7 @@ func (b *bed) connect() {
 
 // breakCloud makes the cloud fail, until the end of the case at the latest, so
 // that the provider can be ended in peace.
-func (b *bed) breakCloud(failure Failure) {
+func (b *fixture) breakCloud(failure Failure) {
 	b.t.Helper()
 	b.cloud.Break(b.t, failure)
 	b.t.Cleanup(func() { b.cloud.Heal(b.t) })
@@ -70,7 +70,7 @@ type machine struct {
 }
 
 // create makes one more instance, with a name and an address of its own.
-func (b *bed) create() machine {
+func (b *fixture) create() machine {
 	b.t.Helper()
 	b.machines++
 
@@ -78,14 +78,14 @@ func (b *bed) create() machine {
 }
 
 // createNamed makes an instance with this name and an address of its own.
-func (b *bed) createNamed(name string) machine {
+func (b *fixture) createNamed(name string) machine {
 	b.t.Helper()
 
 	return b.createOf(Machine{Name: name})
 }
 
 // createOf makes an instance with an IPv4 address of its own.
-func (b *bed) createOf(m Machine) machine {
+func (b *fixture) createOf(m Machine) machine {
 	b.t.Helper()
 	b.machines++
 	m.IPs = []string{fmt.Sprintf("10.9.%d.%d", b.machines/200, b.machines%200+10)}
@@ -99,15 +99,15 @@ func (b *bed) createOf(m Machine) machine {
 
 // answerBound is when an answer that must come has not come, even on a machine
 // that has much else to do.
-func (b *bed) answerBound() time.Duration { return 2*b.suite.Timeout + 10*time.Second }
+func (b *fixture) answerBound() time.Duration { return 2*b.suite.Timeout + 10*time.Second }
 
 // cancelBound is how long a call may go on after its caller gave up: less than
 // it may take by itself, so that the two are told apart.
-func (b *bed) cancelBound() time.Duration { return b.suite.Timeout / 2 }
+func (b *fixture) cancelBound() time.Duration { return b.suite.Timeout / 2 }
 
 // bounded waits for the answer to one call. However the cloud is, an answer must
 // come.
-func bounded[T any](b *bed, what string, call func(context.Context) (T, error)) (T, error) {
+func bounded[T any](b *fixture, what string, call func(context.Context) (T, error)) (T, error) {
 	b.t.Helper()
 	type result struct {
 		value T
@@ -130,7 +130,7 @@ func bounded[T any](b *bed, what string, call func(context.Context) (T, error)) 
 }
 
 // answer waits for one question to be answered. The Node must be as it was.
-func answer[T any](b *bed, what string, node *v1.Node, question func(context.Context, *v1.Node) (T, error)) (T, error) {
+func answer[T any](b *fixture, what string, node *v1.Node, question func(context.Context, *v1.Node) (T, error)) (T, error) {
 	b.t.Helper()
 	before := node.DeepCopy()
 	value, err := bounded(b, what+" of node "+node.Name, func(ctx context.Context) (T, error) { return question(ctx, node) })
@@ -145,26 +145,26 @@ func answer[T any](b *bed, what string, node *v1.Node, question func(context.Con
 }
 
 // exists asks whether the node's instance exists.
-func (b *bed) exists(node *v1.Node) (bool, error) {
+func (b *fixture) exists(node *v1.Node) (bool, error) {
 	b.t.Helper()
 
 	return answer(b, "InstanceExists", node, b.nodes.InstanceExists)
 }
 
 // shutdown asks whether the node's instance is shut down.
-func (b *bed) shutdown(node *v1.Node) (bool, error) {
+func (b *fixture) shutdown(node *v1.Node) (bool, error) {
 	b.t.Helper()
 
 	return answer(b, "InstanceShutdown", node, b.nodes.InstanceShutdown)
 }
 
-// metadata asks for the node's metadata. Nil for an initialised node would end
+// metadata asks for the node's metadata. Nil for an initialized node would end
 // the process, so it is never right.
-func (b *bed) metadata(node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+func (b *fixture) metadata(node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	b.t.Helper()
 	m, err := answer(b, "InstanceMetadata", node, b.nodes.InstanceMetadata)
-	if m == nil && err == nil && instance.Initialised(node) {
-		b.t.Errorf("InstanceMetadata of the initialised node %s is nil without an error", node.Name)
+	if m == nil && err == nil && instance.Initialized(node) {
+		b.t.Errorf("InstanceMetadata of the initialized node %s is nil without an error", node.Name)
 	}
 
 	return m, err
@@ -190,7 +190,7 @@ func (r replies) errs() map[string]error {
 // ask asks all questions for all nodes at once, only metadata after existence:
 // of the two, the first may keep the cloud from being asked again, and the
 // existence is what nodes are deleted by.
-func (b *bed) ask(nodes ...*v1.Node) []replies {
+func (b *fixture) ask(nodes ...*v1.Node) []replies {
 	b.t.Helper()
 	all := make([]replies, len(nodes))
 	var wg sync.WaitGroup
@@ -208,7 +208,7 @@ func (b *bed) ask(nodes ...*v1.Node) []replies {
 }
 
 // eventually waits until happened no longer gives an error.
-func (b *bed) eventually(what string, happened func() error) {
+func (b *fixture) eventually(what string, happened func() error) {
 	b.t.Helper()
 	deadline := time.Now().Add(b.suite.Patience)
 	for {
@@ -224,7 +224,7 @@ func (b *bed) eventually(what string, happened func() error) {
 }
 
 // always looks several times that something stays true; check reports itself.
-func (b *bed) always(check func()) {
+func (b *fixture) always(check func()) {
 	b.t.Helper()
 	for range rounds {
 		check()

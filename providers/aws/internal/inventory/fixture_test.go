@@ -23,8 +23,8 @@ const (
 	describe  = "DescribeInstances"
 )
 
-// bed is a simulated region with a cluster, and the inventory of it.
-type bed struct {
+// fixture is a simulated region with a cluster, and the inventory of it.
+type fixture struct {
 	*Inventory
 
 	t     *testing.T
@@ -33,7 +33,7 @@ type bed struct {
 	clock *clocktesting.FakePassiveClock
 }
 
-func newBed(t *testing.T, options aws.Options, change ...func(*Config)) *bed {
+func newFixture(t *testing.T, options aws.Options, change ...func(*Config)) *fixture {
 	t.Helper()
 	cloud, err := aws.Start(options)
 	if err != nil {
@@ -44,7 +44,7 @@ func newBed(t *testing.T, options aws.Options, change ...func(*Config)) *bed {
 			t.Error(err)
 		}
 	})
-	b := &bed{t: t, cloud: cloud, seed: cloud.Seed(clusterID), clock: clocktesting.NewFakePassiveClock(time.Now())}
+	b := &fixture{t: t, cloud: cloud, seed: cloud.Seed(clusterID), clock: clocktesting.NewFakePassiveClock(time.Now())}
 	config := Config{Cluster: cluster.ID{Name: clusterID}, VPC: b.seed.VPC, Clock: b.clock, Window: 100 * time.Millisecond}
 	for _, f := range change {
 		f(&config)
@@ -62,7 +62,7 @@ func newClient(t *testing.T, cloud *aws.Cloud) *ec2.Client {
 }
 
 // calls is how many calls f makes.
-func (b *bed) calls(f func()) int {
+func (b *fixture) calls(f func()) int {
 	before := b.cloud.Gate().Total()
 	f()
 	return b.cloud.Gate().Total() - before
@@ -70,7 +70,7 @@ func (b *bed) calls(f func()) int {
 
 // list has the inventory list the cluster: a few instances are fetched by ID, and
 // more right after them.
-func (b *bed) list(ids []string) {
+func (b *fixture) list(ids []string) {
 	b.t.Helper()
 	for _, some := range [][]string{ids[:1], ids} {
 		if found, err := b.Get(b.t.Context(), some); err != nil || len(found) != len(some) {
@@ -83,13 +83,13 @@ func (b *bed) list(ids []string) {
 }
 
 // sleep lets time pass.
-func (b *bed) sleep(d time.Duration) { b.clock.SetTime(b.clock.Now().Add(d)) }
+func (b *fixture) sleep(d time.Duration) { b.clock.SetTime(b.clock.Now().Add(d)) }
 
 // forms are the parameters of the calls so far.
-func (b *bed) forms() []aws.Request { return b.cloud.Requests(describe) }
+func (b *fixture) forms() []aws.Request { return b.cloud.Requests(describe) }
 
 // untagged makes instances that do not carry the cluster's tag.
-func (b *bed) untagged(n int) []string {
+func (b *fixture) untagged(n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
 		ids[i] = b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.seed.Private[b.seed.Zones[0]]}})
@@ -116,7 +116,7 @@ func workers(n int, keys []string, work func(key string)) {
 }
 
 // pass looks every ID up, as a loop over nodes does.
-func (b *bed) pass(n int, ids []string) {
+func (b *fixture) pass(n int, ids []string) {
 	b.t.Helper()
 	workers(n, ids, func(id string) {
 		if found, err := b.Find(b.t.Context(), id); err != nil || found.ID != id {

@@ -24,28 +24,28 @@ const (
 	otherCluster = "east-2"
 )
 
-// balancerBed is what one case about load balancers works with: a fresh test
+// balancerFixture is what one case about load balancers works with: a fresh test
 // cloud, and the provider of one cluster once it is connected.
-type balancerBed struct {
-	*bed
+type balancerFixture struct {
+	*fixture
 	suite     LoadBalancerSuite
 	cloud     LoadBalancerCloud
 	cluster   string
 	balancers cloudprovider.LoadBalancer
 }
 
-// newBalancerBed makes the test cloud of one case.
-func newBalancerBed(t testing.TB, suite LoadBalancerSuite) *balancerBed {
+// newBalancerFixture makes the test cloud of one case.
+func newBalancerFixture(t testing.TB, suite LoadBalancerSuite) *balancerFixture {
 	t.Helper()
 	cloud := suite.NewCloud(t)
 	common := Suite{Provider: suite.Provider, Timeout: suite.Timeout, Patience: suite.Patience}
 
-	return &balancerBed{bed: &bed{t: t, suite: common, cloud: cloud}, suite: suite, cloud: cloud, cluster: ourCluster}
+	return &balancerFixture{fixture: &fixture{t: t, suite: common, cloud: cloud}, suite: suite, cloud: cloud, cluster: ourCluster}
 }
 
-// connectAs connects a provider for a cluster, without waiting for it. The bed
+// connectAs connects a provider for a cluster, without waiting for it. The fixture
 // that it gives works with it in the same test cloud.
-func (b *balancerBed) connectAs(cluster string) *balancerBed {
+func (b *balancerFixture) connectAs(cluster string) *balancerFixture {
 	b.t.Helper()
 	balancers, ok := b.cloud.ConnectAs(b.t, cluster).LoadBalancer()
 	if !ok || balancers == nil {
@@ -58,7 +58,7 @@ func (b *balancerBed) connectAs(cluster string) *balancerBed {
 }
 
 // startAs connects a provider for a cluster and waits until it works.
-func (b *balancerBed) startAs(cluster string) *balancerBed {
+func (b *balancerFixture) startAs(cluster string) *balancerFixture {
 	b.t.Helper()
 	next := b.connectAs(cluster)
 	unknown := kubetest.Service("default", "unknown", kubetest.ServiceUID("ffffffff-5e1f-4c0d-8a7b-00c0ffee0000"))
@@ -75,14 +75,14 @@ func (b *balancerBed) startAs(cluster string) *balancerBed {
 }
 
 // start connects the provider of our cluster.
-func (b *balancerBed) start() { *b = *b.startAs(ourCluster) }
+func (b *balancerFixture) start() { *b = *b.startAs(ourCluster) }
 
 // restart gives a provider of the same cluster that knows nothing.
-func (b *balancerBed) restart() *balancerBed { return b.startAs(b.cluster) }
+func (b *balancerFixture) restart() *balancerFixture { return b.startAs(b.cluster) }
 
 // service is a new Service with the ports given, TCP 80 and 443 without any.
 // Its node ports and its UID are its own.
-func (b *balancerBed) service(name string, ports ...kubetest.ServiceOption) *v1.Service {
+func (b *balancerFixture) service(name string, ports ...kubetest.ServiceOption) *v1.Service {
 	b.t.Helper()
 	b.services++
 	if len(ports) == 0 {
@@ -117,7 +117,7 @@ func nodesOf(machines ...machine) []*v1.Node {
 // untouched makes a call that must leave the Service and the Nodes as they are,
 // and come back.
 func untouched[T any](
-	b *balancerBed, what string, service *v1.Service, nodes []*v1.Node, call func(context.Context) (T, error),
+	b *balancerFixture, what string, service *v1.Service, nodes []*v1.Node, call func(context.Context) (T, error),
 ) (T, error) {
 	b.t.Helper()
 	serviceBefore, order := service.DeepCopy(), slices.Clone(nodes)
@@ -125,7 +125,7 @@ func untouched[T any](
 	for i, node := range nodes {
 		nodesBefore[i] = node.DeepCopy()
 	}
-	value, err := bounded(b.bed, what+" of "+service.Name, call)
+	value, err := bounded(b.fixture, what+" of "+service.Name, call)
 	if errors.Is(err, errNoAnswer) {
 		return value, err
 	}
@@ -141,7 +141,7 @@ func untouched[T any](
 
 // The four calls, each made once.
 
-func (b *balancerBed) get(service *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
+func (b *balancerFixture) get(service *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
 	b.t.Helper()
 	exists := false
 	status, err := untouched(b, "GetLoadBalancer", service, nil, func(ctx context.Context) (*v1.LoadBalancerStatus, error) {
@@ -154,7 +154,7 @@ func (b *balancerBed) get(service *v1.Service) (*v1.LoadBalancerStatus, bool, er
 	return status, exists && !errors.Is(err, errNoAnswer), err
 }
 
-func (b *balancerBed) ensure(service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
+func (b *balancerFixture) ensure(service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 	b.t.Helper()
 	status, err := untouched(b, "EnsureLoadBalancer", service, nodes, func(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		return b.balancers.EnsureLoadBalancer(ctx, b.cluster, service, nodes)
@@ -166,7 +166,7 @@ func (b *balancerBed) ensure(service *v1.Service, nodes []*v1.Node) (*v1.LoadBal
 	return status, err
 }
 
-func (b *balancerBed) update(service *v1.Service, nodes []*v1.Node) error {
+func (b *balancerFixture) update(service *v1.Service, nodes []*v1.Node) error {
 	b.t.Helper()
 	_, err := untouched(b, "UpdateLoadBalancer", service, nodes, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, b.balancers.UpdateLoadBalancer(ctx, b.cluster, service, nodes)
@@ -175,7 +175,7 @@ func (b *balancerBed) update(service *v1.Service, nodes []*v1.Node) error {
 	return err
 }
 
-func (b *balancerBed) remove(service *v1.Service) error {
+func (b *balancerFixture) remove(service *v1.Service) error {
 	b.t.Helper()
 	_, err := untouched(b, "EnsureLoadBalancerDeleted", service, nil, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, b.balancers.EnsureLoadBalancerDeleted(ctx, b.cluster, service)
@@ -185,12 +185,12 @@ func (b *balancerBed) remove(service *v1.Service) error {
 }
 
 // name is the name of the Service's load balancer.
-func (b *balancerBed) name(service *v1.Service) string {
+func (b *balancerFixture) name(service *v1.Service) string {
 	return b.balancers.GetLoadBalancerName(b.t.Context(), b.cluster, service)
 }
 
 // store tells the Kubernetes API about the Service, if the provider writes there.
-func (b *balancerBed) store(service *v1.Service) {
+func (b *balancerFixture) store(service *v1.Service) {
 	b.t.Helper()
 	if store, ok := b.cloud.(ServiceStore); ok {
 		service.Annotations = store.Store(b.t, b.cluster, service).Annotations
@@ -203,7 +203,7 @@ const maxPause = 100 * time.Millisecond
 
 // persist makes a call as the framework's queue does, again as long as the
 // provider asks for that.
-func (b *balancerBed) persist(call func() error) error {
+func (b *balancerFixture) persist(call func() error) error {
 	deadline := time.Now().Add(b.suite.Patience)
 	for {
 		err := call()
@@ -216,7 +216,7 @@ func (b *balancerBed) persist(call func() error) error {
 }
 
 // tryEnsure ensures the load balancer and gives the Service its status.
-func (b *balancerBed) tryEnsure(service *v1.Service, nodes []*v1.Node) error {
+func (b *balancerFixture) tryEnsure(service *v1.Service, nodes []*v1.Node) error {
 	b.t.Helper()
 	b.store(service)
 	defer b.store(service)
@@ -232,7 +232,7 @@ func (b *balancerBed) tryEnsure(service *v1.Service, nodes []*v1.Node) error {
 }
 
 // mustEnsure ensures the load balancer and checks it.
-func (b *balancerBed) mustEnsure(service *v1.Service, machines ...machine) {
+func (b *balancerFixture) mustEnsure(service *v1.Service, machines ...machine) {
 	b.t.Helper()
 	if err := b.tryEnsure(service, nodesOf(machines...)); err != nil {
 		b.t.Fatalf("EnsureLoadBalancer of %s: %v", service.Name, err)
@@ -241,7 +241,7 @@ func (b *balancerBed) mustEnsure(service *v1.Service, machines ...machine) {
 }
 
 // mustUpdate updates the load balancer and checks it.
-func (b *balancerBed) mustUpdate(service *v1.Service, machines ...machine) {
+func (b *balancerFixture) mustUpdate(service *v1.Service, machines ...machine) {
 	b.t.Helper()
 	b.store(service)
 	if err := b.persist(func() error { return b.update(service, nodesOf(machines...)) }); err != nil {
@@ -252,7 +252,7 @@ func (b *balancerBed) mustUpdate(service *v1.Service, machines ...machine) {
 
 // mustRemove deletes the load balancer as the framework does: only if it is
 // said to exist, which it must be as long as a piece of it is there.
-func (b *balancerBed) mustRemove(service *v1.Service) {
+func (b *balancerFixture) mustRemove(service *v1.Service) {
 	b.t.Helper()
 	b.store(service)
 	if _, exists, err := b.get(service); err != nil {
@@ -267,7 +267,7 @@ func (b *balancerBed) mustRemove(service *v1.Service) {
 }
 
 // writes gives the number of writes that the work makes.
-func (b *balancerBed) writes(work func()) int {
+func (b *balancerFixture) writes(work func()) int {
 	b.t.Helper()
 	before := b.cloud.Writes()
 	work()
@@ -276,7 +276,7 @@ func (b *balancerBed) writes(work func()) int {
 }
 
 // writesNothing fails the case if the work writes to the cloud.
-func (b *balancerBed) writesNothing(what string, work func()) {
+func (b *balancerFixture) writesNothing(what string, work func()) {
 	b.t.Helper()
 	if n := b.writes(work); n != 0 {
 		b.t.Errorf("%s makes %d writes", what, n)

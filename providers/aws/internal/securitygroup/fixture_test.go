@@ -95,8 +95,8 @@ func groups(list ...*Group) Groups {
 	return all
 }
 
-// bed is a simulated cloud with a cluster.
-type bed struct {
+// fixture is a simulated cloud with a cluster.
+type fixture struct {
 	*sim.Cloud
 	t       *testing.T
 	seed    *sim.Seed
@@ -105,7 +105,7 @@ type bed struct {
 	config  request.Config
 }
 
-func newBed(t *testing.T, options sim.Options) *bed {
+func newFixture(t *testing.T, options sim.Options) *fixture {
 	t.Helper()
 	// The tests make the calls of minutes at once, with a client that does not wait.
 	options.DisableThrottling = true
@@ -134,7 +134,7 @@ func newBed(t *testing.T, options sim.Options) *bed {
 		t.Fatal(err)
 	}
 	t.Cleanup(clients.Close)
-	b := &bed{Cloud: cloud, t: t, seed: cloud.Seed(clusterID), clients: clients, config: config()}
+	b := &fixture{Cloud: cloud, t: t, seed: cloud.Seed(clusterID), clients: clients, config: config()}
 	b.config.VPC = b.seed.VPC
 	b.env = &change.Env{
 		EC2: clients.EC2, ELB: clients.ELB, ELBV2: snapshot.New(clients.ELBV2, snapshot.Options{}),
@@ -143,7 +143,7 @@ func newBed(t *testing.T, options sim.Options) *bed {
 	return b
 }
 
-func (b *bed) observe() Groups {
+func (b *fixture) observe() Groups {
 	b.t.Helper()
 	seen, err := Observe(b.t.Context(), b.clients.EC2, b.config.VPC, b.config.Cluster)
 	if err != nil {
@@ -153,7 +153,7 @@ func (b *bed) observe() Groups {
 }
 
 // apply runs a plan that must not fail.
-func (b *bed) apply(steps change.Plan) {
+func (b *fixture) apply(steps change.Plan) {
 	b.t.Helper()
 	if err := steps.Apply(b.t.Context(), b.env, nil); err != nil {
 		b.t.Fatal(err)
@@ -161,7 +161,7 @@ func (b *bed) apply(steps change.Plan) {
 }
 
 // ensure makes the group of a Service what it is to be.
-func (b *bed) ensure(r *request.Request) change.Plan {
+func (b *fixture) ensure(r *request.Request) change.Plan {
 	b.t.Helper()
 	choice := ForClassic(r, b.config, b.observe())
 	if r.Kind == request.Network {
@@ -176,7 +176,7 @@ func (b *bed) ensure(r *request.Request) change.Plan {
 }
 
 // calls are the numbers of calls that f makes, by operation.
-func (b *bed) calls(f func()) map[string]int {
+func (b *fixture) calls(f func()) map[string]int {
 	b.Gate().Reset()
 	f()
 	return b.Gate().Calls()

@@ -89,8 +89,8 @@ func annotated(name annotation.Name, value string) kubetest.ServiceOption {
 	return kubetest.ServiceAnnotated(string(name), value)
 }
 
-// bed is a simulated cloud with a cluster of three nodes.
-type bed struct {
+// fixture is a simulated cloud with a cluster of three nodes.
+type fixture struct {
 	*sim.Cloud
 	t      testing.TB
 	api    client.ELBV2
@@ -102,9 +102,9 @@ type bed struct {
 }
 
 // shared returns what a process that starts reads and writes with.
-func (b *bed) shared() *snapshot.Snapshot { return snapshot.New(b.api, snapshot.Options{}) }
+func (b *fixture) shared() *snapshot.Snapshot { return snapshot.New(b.api, snapshot.Options{}) }
 
-func newBed(t testing.TB, options sim.Options) *bed {
+func newFixture(t testing.TB, options sim.Options) *fixture {
 	t.Helper()
 	// The tests make the calls of minutes at once, with a client that does not wait.
 	options.DisableThrottling = true
@@ -130,14 +130,14 @@ func newBed(t testing.TB, options sim.Options) *bed {
 	}
 	t.Cleanup(clients.Close)
 	seed := cloud.Seed(clusterID)
-	return &bed{
+	return &fixture{
 		Cloud: cloud, t: t, api: clients.ELBV2, seed: seed, nodes: seed.AddNodes(3),
 		config: request.Config{Cluster: cluster.ID{Name: clusterID}, ClusterName: "kubernetes", VPC: seed.VPC},
 	}
 }
 
 // query is what to look for behind a Service.
-func (b *bed) query(svc *v1.Service) Query {
+func (b *fixture) query(svc *v1.Service) Query {
 	r := b.request(svc)
 	return Query{
 		Name: r.Name, Service: r.Service, Cluster: b.config.Cluster, VPC: b.config.VPC,
@@ -145,7 +145,7 @@ func (b *bed) query(svc *v1.Service) Query {
 	}
 }
 
-func (b *bed) request(svc *v1.Service) *request.Request {
+func (b *fixture) request(svc *v1.Service) *request.Request {
 	b.t.Helper()
 	var nodes []*v1.Node
 	for _, id := range b.nodes {
@@ -159,7 +159,7 @@ func (b *bed) request(svc *v1.Service) *request.Request {
 }
 
 // facts are what is known of the cloud: public subnets, and running instances.
-func (b *bed) facts() request.Facts {
+func (b *fixture) facts() request.Facts {
 	f := request.Facts{Config: b.config, SecurityGroups: b.groups, Targets: running(b.nodes...)}
 	for _, zone := range b.seed.Zones {
 		f.Subnets = append(f.Subnets, vpc.Subnet{ID: b.seed.Public[zone], AvailabilityZone: zone, CIDR: netip.Prefix{}})
@@ -175,7 +175,7 @@ func running(ids ...string) map[string]*inventory.Instance {
 	return instances
 }
 
-func (b *bed) observe(svc *v1.Service) *Observed {
+func (b *fixture) observe(svc *v1.Service) *Observed {
 	b.t.Helper()
 	seen, err := Observe(b.t.Context(), b.shared(), b.query(svc))
 	if err != nil {
@@ -184,7 +184,7 @@ func (b *bed) observe(svc *v1.Service) *Observed {
 	return seen
 }
 
-func (b *bed) model(svc *v1.Service) (*Model, []service.Warning) {
+func (b *fixture) model(svc *v1.Service) (*Model, []service.Warning) {
 	b.t.Helper()
 	model, warnings, err := Build(b.request(svc), b.facts())
 	if err != nil {
@@ -195,7 +195,7 @@ func (b *bed) model(svc *v1.Service) (*Model, []service.Warning) {
 
 // tryEnsure observes, builds, compares and applies. A nil Service is the wish to
 // have nothing.
-func (b *bed) tryEnsure(svc *v1.Service) (*change.Env, error) {
+func (b *fixture) tryEnsure(svc *v1.Service) (*change.Env, error) {
 	b.t.Helper()
 	env := &change.Env{ELBV2: b.shared()}
 	seen, err := Observe(b.t.Context(), b.shared(), b.query(svc))
@@ -206,7 +206,7 @@ func (b *bed) tryEnsure(svc *v1.Service) (*change.Env, error) {
 	return env, planFor(model, seen).Apply(b.t.Context(), env, nil)
 }
 
-func (b *bed) ensure(svc *v1.Service) *change.Env {
+func (b *fixture) ensure(svc *v1.Service) *change.Env {
 	b.t.Helper()
 	env, err := b.tryEnsure(svc)
 	if err != nil {
@@ -215,7 +215,7 @@ func (b *bed) ensure(svc *v1.Service) *change.Env {
 	return env
 }
 
-func (b *bed) tryRemove(svc *v1.Service) error {
+func (b *fixture) tryRemove(svc *v1.Service) error {
 	b.t.Helper()
 	query := b.query(svc)
 	query.Brief = true
@@ -226,7 +226,7 @@ func (b *bed) tryRemove(svc *v1.Service) error {
 	return DiffDeletion(seen).Apply(b.t.Context(), &change.Env{ELBV2: b.shared()}, nil)
 }
 
-func (b *bed) remove(svc *v1.Service) {
+func (b *fixture) remove(svc *v1.Service) {
 	b.t.Helper()
 	if err := b.tryRemove(svc); err != nil {
 		b.t.Fatalf("remove %s: %v", svc.Name, err)
@@ -243,7 +243,7 @@ func planFor(m *Model, o *Observed) change.Plan {
 }
 
 // settled checks that nothing is left to do.
-func (b *bed) settled(svc *v1.Service) {
+func (b *fixture) settled(svc *v1.Service) {
 	b.t.Helper()
 	model, _ := b.model(svc)
 	if steps := planFor(model, b.observe(svc)); len(steps) > 0 {
@@ -252,7 +252,7 @@ func (b *bed) settled(svc *v1.Service) {
 }
 
 // network is the load balancer of the Service, which must be there.
-func (b *bed) network() sim.NetworkLoadBalancer {
+func (b *fixture) network() sim.NetworkLoadBalancer {
 	b.t.Helper()
 	balancer, ok := b.Network(lbName)
 	if !ok {
@@ -262,7 +262,7 @@ func (b *bed) network() sim.NetworkLoadBalancer {
 }
 
 // empty checks that no load balancer and no target group is there.
-func (b *bed) empty() {
+func (b *fixture) empty() {
 	b.t.Helper()
 	_, balancers := b.LoadBalancers()
 	if groups := b.TargetGroups(); len(balancers)+len(groups) > 0 {
@@ -271,7 +271,7 @@ func (b *bed) empty() {
 }
 
 // calls checks how often each operation was called since the log was cleared.
-func (b *bed) calls(want map[string]int) {
+func (b *fixture) calls(want map[string]int) {
 	b.t.Helper()
 	if diff := cmp.Diff(want, b.Gate().Calls()); diff != "" {
 		b.t.Errorf("calls, -want +got:\n%s", diff)
@@ -279,7 +279,7 @@ func (b *bed) calls(want map[string]int) {
 }
 
 // nothing checks that there were no writes since the log was cleared.
-func (b *bed) nothing() {
+func (b *fixture) nothing() {
 	b.t.Helper()
 	if writes := b.Writes(); len(writes) > 0 {
 		b.t.Errorf("writes: %v", writes)

@@ -101,8 +101,8 @@ func everything() *v1.Service {
 	)
 }
 
-// bed is a simulated cloud with a cluster of three nodes.
-type bed struct {
+// fixture is a simulated cloud with a cluster of three nodes.
+type fixture struct {
 	*sim.Cloud
 	t      testing.TB
 	api    client.ELB
@@ -117,7 +117,7 @@ type bed struct {
 	learned map[string]string
 }
 
-func newBed(t testing.TB) *bed {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	// The tests make the calls of minutes at once, with a client that does not wait.
 	cloud, err := sim.Start(sim.Options{DisableThrottling: true})
@@ -141,7 +141,7 @@ func newBed(t testing.TB) *bed {
 		t.Fatal(err)
 	}
 	t.Cleanup(clients.Close)
-	b := &bed{Cloud: cloud, t: t, api: clients.ELB, seed: cloud.Seed(clusterID), states: map[string]types.InstanceStateName{}}
+	b := &fixture{Cloud: cloud, t: t, api: clients.ELB, seed: cloud.Seed(clusterID), states: map[string]types.InstanceStateName{}}
 	b.nodes = b.seed.AddNodes(3)
 	b.config = request.Config{Cluster: cluster.ID{Name: clusterID}, ClusterName: "kubernetes", VPC: b.seed.VPC}
 	for _, zone := range b.seed.Zones {
@@ -154,12 +154,12 @@ func newBed(t testing.TB) *bed {
 }
 
 // group makes a security group.
-func (b *bed) group(name string) string {
+func (b *fixture) group(name string) string {
 	return b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: name, Description: name})
 }
 
 // settle has later plans name the security groups by ID.
-func (b *bed) settle() {
+func (b *fixture) settle() {
 	for i, ref := range b.groups {
 		if ref.ID == "" {
 			b.groups[i] = plan.Ref{ID: b.learned[ref.Key]}
@@ -167,7 +167,7 @@ func (b *bed) settle() {
 	}
 }
 
-func (b *bed) facts() request.Facts {
+func (b *fixture) facts() request.Facts {
 	f := request.Facts{Config: b.config, Subnets: b.subnets, SecurityGroups: b.groups, Targets: map[string]*inventory.Instance{}}
 	for _, id := range b.nodes {
 		state := types.InstanceStateNameRunning
@@ -179,7 +179,7 @@ func (b *bed) facts() request.Facts {
 	return f
 }
 
-func (b *bed) model(svc *v1.Service) *Model {
+func (b *fixture) model(svc *v1.Service) *Model {
 	b.t.Helper()
 	var nodes []*v1.Node
 	for _, id := range b.nodes {
@@ -196,7 +196,7 @@ func (b *bed) model(svc *v1.Service) *Model {
 	return model
 }
 
-func (b *bed) observe() *LoadBalancer {
+func (b *fixture) observe() *LoadBalancer {
 	b.t.Helper()
 	lb, err := Observe(b.t.Context(), b.api, lbName, b.config.Cluster)
 	if err != nil {
@@ -205,7 +205,7 @@ func (b *bed) observe() *LoadBalancer {
 	return lb
 }
 
-func (b *bed) env() *change.Env {
+func (b *fixture) env() *change.Env {
 	env := &change.Env{ELB: b.api}
 	for key, id := range b.learned {
 		env.IDs.Learn(key, id)
@@ -214,7 +214,7 @@ func (b *bed) env() *change.Env {
 }
 
 // try observes, compares and applies. A nil Service is the wish to have nothing.
-func (b *bed) try(ctx context.Context, svc *v1.Service) (*change.Env, error) {
+func (b *fixture) try(ctx context.Context, svc *v1.Service) (*change.Env, error) {
 	b.t.Helper()
 	env := b.env()
 	lb, err := Observe(ctx, b.api, lbName, b.config.Cluster)
@@ -228,7 +228,7 @@ func (b *bed) try(ctx context.Context, svc *v1.Service) (*change.Env, error) {
 	return env, Diff(model, lb).Apply(ctx, env, nil)
 }
 
-func (b *bed) ensure(svc *v1.Service) *change.Env {
+func (b *fixture) ensure(svc *v1.Service) *change.Env {
 	b.t.Helper()
 	env, err := b.try(b.t.Context(), svc)
 	if err != nil {
@@ -238,7 +238,7 @@ func (b *bed) ensure(svc *v1.Service) *change.Env {
 }
 
 // settled checks that nothing is left to do.
-func (b *bed) settled(svc *v1.Service) {
+func (b *fixture) settled(svc *v1.Service) {
 	b.t.Helper()
 	b.settle()
 	if steps := Diff(b.model(svc), b.observe()); len(steps) > 0 {
@@ -247,7 +247,7 @@ func (b *bed) settled(svc *v1.Service) {
 }
 
 // classic is the load balancer in the cloud, which must be there.
-func (b *bed) classic() sim.ClassicLoadBalancer {
+func (b *fixture) classic() sim.ClassicLoadBalancer {
 	b.t.Helper()
 	lb, ok := b.Classic(lbName)
 	if !ok {
@@ -257,7 +257,7 @@ func (b *bed) classic() sim.ClassicLoadBalancer {
 }
 
 // empty checks that no load balancer is there.
-func (b *bed) empty() {
+func (b *fixture) empty() {
 	b.t.Helper()
 	if classic, _ := b.LoadBalancers(); len(classic) > 0 {
 		b.t.Errorf("left over: %v", classic)
@@ -265,7 +265,7 @@ func (b *bed) empty() {
 }
 
 // calls checks the calls since the last time, and forgets them.
-func (b *bed) calls(reason string, want map[string]int) {
+func (b *fixture) calls(reason string, want map[string]int) {
 	b.t.Helper()
 	if diff := cmp.Diff(want, b.Gate().Calls()); diff != "" {
 		b.t.Errorf("%s: calls, -want +got:\n%s", reason, diff)

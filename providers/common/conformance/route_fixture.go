@@ -21,10 +21,10 @@ import (
 // clusterCIDRs are the ranges of all pods, one in each family.
 var clusterCIDRs = []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:244::/32")}
 
-// routeBed is what one case about routes works with: a fresh test cloud, and the
+// routeFixture is what one case about routes works with: a fresh test cloud, and the
 // provider once it is connected.
-type routeBed struct {
-	*bed
+type routeFixture struct {
+	*fixture
 	suite  RouteSuite
 	cloud  RouteCloud
 	routes cloudprovider.Routes
@@ -34,20 +34,20 @@ type routeBed struct {
 	owners map[string]machine
 }
 
-// newRouteBed makes the test cloud of one case.
-func newRouteBed(t testing.TB, suite RouteSuite) *routeBed {
+// newRouteFixture makes the test cloud of one case.
+func newRouteFixture(t testing.TB, suite RouteSuite) *routeFixture {
 	t.Helper()
 	cloud := suite.NewCloud(t)
 	common := Suite{Provider: suite.Provider, Timeout: suite.Timeout, Patience: suite.Patience}
 
-	return &routeBed{
-		bed:   &bed{t: t, suite: common, cloud: cloud},
-		suite: suite, cloud: cloud, owners: map[string]machine{},
+	return &routeFixture{
+		fixture: &fixture{t: t, suite: common, cloud: cloud},
+		suite:   suite, cloud: cloud, owners: map[string]machine{},
 	}
 }
 
 // connect starts a provider in the place of the one before.
-func (b *routeBed) connect() {
+func (b *routeFixture) connect() {
 	b.t.Helper()
 	routes, ok := b.cloud.ConnectAs(b.t, ourCluster).Routes()
 	if !ok || routes == nil {
@@ -57,7 +57,7 @@ func (b *routeBed) connect() {
 }
 
 // start connects a provider and waits until it works.
-func (b *routeBed) start() {
+func (b *routeFixture) start() {
 	b.t.Helper()
 	b.connect()
 	b.eventually("ListRoutes", func() error {
@@ -75,7 +75,7 @@ func ipv6(n int) string { return fmt.Sprintf("fd00:244:%x::/64", n) }
 
 // join makes machines with Nodes, each with a pod range of its own in every
 // family.
-func (b *routeBed) join(count int, families ...family) []*v1.Node {
+func (b *routeFixture) join(count int, families ...family) []*v1.Node {
 	b.t.Helper()
 	var joined []*v1.Node
 	for range count {
@@ -101,14 +101,14 @@ func (b *routeBed) join(count int, families ...family) []*v1.Node {
 }
 
 // setNodes says which Nodes there are.
-func (b *routeBed) setNodes(nodes []*v1.Node) {
+func (b *routeFixture) setNodes(nodes []*v1.Node) {
 	b.t.Helper()
 	b.nodes = nodes
 	b.cloud.SetNodes(b.t, nodes)
 }
 
 // leave removes Nodes, not their machines.
-func (b *routeBed) leave(gone ...*v1.Node) {
+func (b *routeFixture) leave(gone ...*v1.Node) {
 	b.t.Helper()
 	b.setNodes(slices.DeleteFunc(slices.Clone(b.nodes), func(n *v1.Node) bool { return slices.Contains(gone, n) }))
 }
@@ -130,15 +130,15 @@ func routeOf(node *v1.Node) *cloudprovider.Route { return routesOf(node)[0] }
 
 // The three calls, each made once.
 
-func (b *routeBed) list() ([]*cloudprovider.Route, error) {
+func (b *routeFixture) list() ([]*cloudprovider.Route, error) {
 	b.t.Helper()
 
-	return bounded(b.bed, "ListRoutes", func(ctx context.Context) ([]*cloudprovider.Route, error) {
+	return bounded(b.fixture, "ListRoutes", func(ctx context.Context) ([]*cloudprovider.Route, error) {
 		return b.routes.ListRoutes(ctx, ourCluster)
 	})
 }
 
-func (b *routeBed) add(route *cloudprovider.Route) error {
+func (b *routeFixture) add(route *cloudprovider.Route) error {
 	b.t.Helper()
 
 	return b.kept("CreateRoute", route, func(ctx context.Context) error {
@@ -146,7 +146,7 @@ func (b *routeBed) add(route *cloudprovider.Route) error {
 	})
 }
 
-func (b *routeBed) remove(route *cloudprovider.Route) error {
+func (b *routeFixture) remove(route *cloudprovider.Route) error {
 	b.t.Helper()
 
 	return b.kept("DeleteRoute", route, func(ctx context.Context) error {
@@ -155,11 +155,11 @@ func (b *routeBed) remove(route *cloudprovider.Route) error {
 }
 
 // kept makes a call that must leave the route as it is, and come back.
-func (b *routeBed) kept(what string, route *cloudprovider.Route, call func(context.Context) error) error {
+func (b *routeFixture) kept(what string, route *cloudprovider.Route, call func(context.Context) error) error {
 	b.t.Helper()
 	before := *route
 	before.TargetNodeAddresses = slices.Clone(route.TargetNodeAddresses)
-	_, err := bounded(b.bed, what+" of "+route.DestinationCIDR, func(ctx context.Context) (struct{}, error) {
+	_, err := bounded(b.fixture, what+" of "+route.DestinationCIDR, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, call(ctx)
 	})
 	if errors.Is(err, errNoAnswer) {
@@ -173,7 +173,7 @@ func (b *routeBed) kept(what string, route *cloudprovider.Route, call func(conte
 }
 
 // mustAdd makes the routes of nodes.
-func (b *routeBed) mustAdd(nodes ...*v1.Node) {
+func (b *routeFixture) mustAdd(nodes ...*v1.Node) {
 	b.t.Helper()
 	for _, node := range nodes {
 		for _, route := range routesOf(node) {
@@ -185,7 +185,7 @@ func (b *routeBed) mustAdd(nodes ...*v1.Node) {
 }
 
 // mustList gives the routes listed, in order, and checks them one by one.
-func (b *routeBed) mustList() []*cloudprovider.Route {
+func (b *routeFixture) mustList() []*cloudprovider.Route {
 	b.t.Helper()
 	routes, err := b.list()
 	if err != nil {
@@ -210,7 +210,7 @@ func (b *routeBed) mustList() []*cloudprovider.Route {
 }
 
 // listed gives the route that is listed for a range, or nil.
-func (b *routeBed) listed(cidr string) *cloudprovider.Route {
+func (b *routeFixture) listed(cidr string) *cloudprovider.Route {
 	b.t.Helper()
 	for _, route := range b.mustList() {
 		if route.DestinationCIDR == cidr {
@@ -223,7 +223,7 @@ func (b *routeBed) listed(cidr string) *cloudprovider.Route {
 
 // check fails the case if the routes in the cloud, and those listed in the
 // cluster's ranges, are not exactly those of the nodes.
-func (b *routeBed) check(nodes ...*v1.Node) {
+func (b *routeFixture) check(nodes ...*v1.Node) {
 	b.t.Helper()
 	if err := b.compare(nodes...); err != nil {
 		b.t.Error(err)
@@ -275,7 +275,7 @@ func routeKey(route *cloudprovider.Route) string {
 }
 
 // compare returns an error if the routes in the cloud are not those of the Nodes.
-func (b *routeBed) compare(nodes ...*v1.Node) error {
+func (b *routeFixture) compare(nodes ...*v1.Node) error {
 	var want []CloudRoute
 	for _, node := range nodes {
 		for _, cidr := range node.Spec.PodCIDRs {
@@ -291,7 +291,7 @@ func (b *routeBed) compare(nodes ...*v1.Node) error {
 
 // pass does what the framework's controller does: deletes what is no node's,
 // and makes what is missing, all at once. It gives the errors.
-func (b *routeBed) pass() error {
+func (b *routeFixture) pass() error {
 	b.t.Helper()
 	routes, err := b.list()
 	if err != nil {
@@ -325,7 +325,7 @@ func (b *routeBed) pass() error {
 }
 
 // writesNothing fails the case if the work writes to the cloud.
-func (b *routeBed) writesNothing(what string, work func()) {
+func (b *routeFixture) writesNothing(what string, work func()) {
 	b.t.Helper()
 	before := b.cloud.Writes()
 	work()
@@ -335,7 +335,7 @@ func (b *routeBed) writesNothing(what string, work func()) {
 }
 
 // nothingLeft fails the case if anything is left of anybody.
-func (b *routeBed) nothingLeft() {
+func (b *routeFixture) nothingLeft() {
 	b.t.Helper()
 	if left := b.cloud.Leftovers(); len(left) != 0 {
 		b.t.Errorf("left behind:\n%s", strings.Join(left, "\n"))

@@ -26,13 +26,13 @@ func newTake(op string, input, result any, err error) take {
 	return take{op: op, input: input, result: result, text: string(text), err: err}
 }
 
-// tape is the calls of a run that nothing disturbed. Decoding answers is most of
+// recording is the calls of a run that had no faults. Decoding answers is most of
 // the work of a test: a run that is to end at a late call need not have the
 // answers to all earlier ones decoded again.
-type tape struct{ takes []take }
+type recording struct{ takes []take }
 
 // calls are the names of the operations.
-func (t *tape) calls() []string {
+func (t *recording) calls() []string {
 	var names []string
 	for _, one := range t.takes {
 		names = append(names, one.op)
@@ -42,7 +42,7 @@ func (t *tape) calls() []string {
 
 // altered are the operations whose answers somebody has written to. They are
 // shared, so that must not be.
-func (t *tape) altered() []string {
+func (t *recording) altered() []string {
 	var names []string
 	for _, one := range t.takes {
 		if text, _ := json.Marshal(one.result); string(text) != one.text {
@@ -53,13 +53,13 @@ func (t *tape) altered() []string {
 }
 
 // projector stands in the SDK, before anything is sent. It may record calls, or
-// answer from tapes.
+// answer from recordings.
 type projector struct {
 	// record gets all calls that are made.
-	record *tape
+	record *recording
 	// replay is what happens first, in this order.
 	replay []take
-	// constant says to answer from the tape of what never changes.
+	// constant says to answer from the recording of what never changes.
 	constant bool
 }
 

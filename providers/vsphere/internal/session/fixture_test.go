@@ -35,30 +35,30 @@ const testCertificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE
 // simulator counts their licenses in a variable of its package.
 var starting sync.Mutex
 
-// bed is a simulated vCenter and what it takes to log in to it.
-type bed struct {
+// fixture is a simulated vCenter and what it takes to log in to it.
+type fixture struct {
 	*vsphere.VCenter
 
 	endpoint session.Endpoint
 	clock    *clocktesting.FakeClock
 }
 
-// newBed starts a vCenter that is trusted by its CA file.
-func newBed(t *testing.T, spec vsphere.VCenterSpec) *bed {
+// newFixture starts a vCenter that is trusted by its CA file.
+func newFixture(t *testing.T, spec vsphere.VCenterSpec) *fixture {
 	t.Helper()
 
-	return newBeds(t, spec)[0]
+	return newFixtures(t, spec)[0]
 }
 
 // newLinked starts vCenters that have one directory.
-func newLinked(t *testing.T, count int) []*bed {
+func newLinked(t *testing.T, count int) []*fixture {
 	t.Helper()
 
-	return newBeds(t, make([]vsphere.VCenterSpec, count)...)
+	return newFixtures(t, make([]vsphere.VCenterSpec, count)...)
 }
 
-// newBeds starts vCenters with one directory and one clock.
-func newBeds(t *testing.T, specs ...vsphere.VCenterSpec) []*bed {
+// newFixtures starts vCenters with one directory and one clock.
+func newFixtures(t *testing.T, specs ...vsphere.VCenterSpec) []*fixture {
 	t.Helper()
 	clock := clocktesting.NewFakeClock(time.Now())
 	spec := vsphere.Spec{VCenters: specs, Clock: clock}
@@ -81,7 +81,7 @@ func newBeds(t *testing.T, specs ...vsphere.VCenterSpec) []*bed {
 			t.Errorf("Close() of the simulated cloud = %v", err)
 		}
 	})
-	var beds []*bed
+	var fixtures []*fixture
 	for _, vc := range cloud.VCenters() {
 		host, port, err := net.SplitHostPort(vc.Address())
 		if err != nil {
@@ -92,19 +92,19 @@ func newBeds(t *testing.T, specs ...vsphere.VCenterSpec) []*bed {
 			t.Fatal(err)
 		}
 		endpoint := session.Endpoint{Name: vc.Name(), Server: host, Port: number, CAFile: vc.CAFile()}
-		beds = append(beds, &bed{VCenter: vc, endpoint: endpoint, clock: clock})
+		fixtures = append(fixtures, &fixture{VCenter: vc, endpoint: endpoint, clock: clock})
 	}
 
-	return beds
+	return fixtures
 }
 
 // right are the credentials that work.
-func (b *bed) right() session.Credentials {
+func (b *fixture) right() session.Credentials {
 	return session.Credentials{User: b.User(), Password: config.Secret(b.Password())}
 }
 
 // open makes a session, which is closed with the test.
-func (b *bed) open(t *testing.T, options session.Options, sources ...session.Source) *session.Session {
+func (b *fixture) open(t *testing.T, options session.Options, sources ...session.Source) *session.Session {
 	t.Helper()
 	if len(sources) == 0 {
 		sources = []session.Source{session.Inline(b.right())}
@@ -139,7 +139,7 @@ func list(ctx context.Context, c *rest.Client) error {
 }
 
 // ids are those of the live sessions, SOAP and REST.
-func (b *bed) ids() (soap, rest []string) {
+func (b *fixture) ids() (soap, rest []string) {
 	for _, s := range b.Sessions() {
 		if s.REST {
 			rest = append(rest, s.ID)
