@@ -152,7 +152,10 @@ func TestDeadVCenterDelaysOnlyItsOwn(t *testing.T) {
 	c.age(t, old...)
 
 	m := c.run(t, writeConfig(t, vsphereConfig(dead, alive)))
-	c.join(t, controlplane.NodeSpec{Name: "late"}, controlplane.NodeSpec{Name: "a"}, controlplane.NodeSpec{Name: "b"}, controlplane.NodeSpec{Name: "c"})
+	c.join(t,
+		controlplane.NodeSpec{Name: "late", SystemUUID: cloud.VM("late").UUID()},
+		controlplane.NodeSpec{Name: "a", SystemUUID: cloud.VM("a").UUID()},
+		controlplane.NodeSpec{Name: "b"}, controlplane.NodeSpec{Name: "c"})
 	c.awaitInitialized(t, "a", "b", "c")
 	if n := dead.Total(); n != 0 {
 		t.Fatalf("the dead vCenter has answered %d calls", n)
@@ -167,9 +170,9 @@ func TestDeadVCenterDelaysOnlyItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.awaitInitialized(t, "late")
+	c.awaitGone(t, "unknown") // a minute after: both vCenters have the VM of another Node
 	m.awaitPasses(t, 2)
 	c.node(t, "lost")
-	c.node(t, "unknown") // its VM may still be registered again: it goes after up to five minutes
 }
 
 // design "Choosing": close is bounded, whatever the vCenter does.
