@@ -61,12 +61,13 @@ func testRegionOutage(t *testing.T, o regionOutage) {
 	m := c.run(t, writeConfig(t, awsConfig))
 	c.joinAll(t, machines)
 	c.awaitInitialized(t, there, gone)
-	// A third one, whose instance never was: the process knows nothing of it.
+
+	o.begin(r)
+	// A third one, whose instance never was. It joins during the outage: its absence
+	// must not have been confirmed before.
 	c.join(t, controlplane.NodeSpec{Name: "unknown", ProviderID: "aws:///us-west-2a/i-0dead0dead0dead00"})
 	c.initializeByHand(t, "unknown")
 	all := []string{there, gone, "unknown"}
-
-	o.begin(r)
 	r.Remove(machines[1].id)
 	late := r.add(1)
 	c.joinAll(t, late)
