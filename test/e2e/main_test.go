@@ -18,8 +18,10 @@ const (
 	atOnce = 4
 	// patience bounds every wait for something that has to happen.
 	patience = 2 * time.Minute
-	// period is how often is looked whether it has.
-	period = 100 * time.Millisecond
+	// period is how often that is checked at first, and longPeriod in a long wait:
+	// a check costs CPU time.
+	period     = 100 * time.Millisecond
+	longPeriod = time.Second
 )
 
 func TestMain(m *testing.M) {
@@ -39,7 +41,7 @@ type hopeless struct{ error }
 // await returns when check has nothing to complain about any more.
 func await(t *testing.T, what string, check func(ctx context.Context) error) {
 	t.Helper()
-	ctx := within(t)
+	ctx, began := within(t), time.Now()
 	for {
 		err := check(ctx)
 		if err == nil {
@@ -51,7 +53,7 @@ func await(t *testing.T, what string, check func(ctx context.Context) error) {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("wait for %s: %v: %v", what, context.Cause(ctx), err)
-		case <-time.After(period):
+		case <-time.After(min(max(period, time.Since(began)/10), longPeriod)):
 		}
 	}
 }
