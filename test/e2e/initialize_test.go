@@ -222,7 +222,7 @@ subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
 		t.Fatal(err)
 	}
 	c.startRegion(t).add(1)
-	m := c.run(t, writeConfig(t, awsConfig))
+	m := c.run(t, writeConfig(t, awsConfig), defaultCertificates...)
 	page, err := m.Get(t.Context(), c.as(t, v1.NamespaceDefault, "reader"), "/metrics")
 	if err != nil || !strings.Contains(page, "multicloud_ccm_") {
 		t.Errorf("reader got %d bytes, %v", len(page), err)
