@@ -34,11 +34,46 @@ type cluster struct {
 	kubeconfig string
 	// environment has the variables of processes, as NAME=value.
 	environment []string
+	// changed reports whether the test did what the next one would notice.
+	changed bool
 }
 
-// startCluster runs a control plane until the test has ended. It stores objects
-// as JSON, which age can read.
+// The control plane is not used again after these.
+
+func (c *cluster) Apply(ctx context.Context, manifest []byte) error {
+	c.changed = true
+	return c.ControlPlane.Apply(ctx, manifest)
+}
+
+func (c *cluster) ApplyFile(ctx context.Context, path string) error {
+	c.changed = true
+	return c.ControlPlane.ApplyFile(ctx, path)
+}
+
+func (c *cluster) PauseAPIServer() error {
+	c.changed = true
+	return c.ControlPlane.PauseAPIServer()
+}
+
+// startCluster returns an empty cluster that is the test's alone until it has
+// ended.
 func startCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := clusters.take()
+	if c == nil {
+		c = newCluster(t)
+	}
+	t.Cleanup(func() {
+		if err := clusters.put(c, t.Failed()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// newCluster runs a control plane. It stores objects as JSON, which age can
+// read.
+func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	cp, err := controlplane.Start(t.Context(), controlplane.Options{
 		ExtraAPIServerArgs: []string{"--storage-media-type=application/json"},
@@ -46,19 +81,14 @@ func startCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	c := &cluster{ControlPlane: cp}
+	if err = cp.ApplyFile(t.Context(), "rbac.yaml"); err == nil {
+		c.kubeconfig, err = c.ServiceAccountKubeconfig(t.Context(), systemNamespace, account)
+	}
+	if err != nil {
 		ctx, cancel := ending()
 		defer cancel()
-		if err := cp.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	c := &cluster{ControlPlane: cp}
-	if err := c.ApplyFile(t.Context(), "rbac.yaml"); err != nil {
-		t.Fatal(err)
-	}
-	if c.kubeconfig, err = c.ServiceAccountKubeconfig(t.Context(), systemNamespace, account); err != nil {
-		t.Fatal(err)
+		t.Fatal(errors.Join(err, cp.Stop(ctx)))
 	}
 	return c
 }

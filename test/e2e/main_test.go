@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"os"
 	"runtime"
 	"strconv"
 	"testing"
@@ -15,7 +17,7 @@ import (
 const (
 	// atOnce is how many tests run side by side at least: they mostly wait, and
 	// that many control planes fit two cores.
-	atOnce = 4
+	atOnce = 8
 	// patience bounds every wait for something that has to happen.
 	patience = 2 * time.Minute
 	// period is how often that is checked at first, and longPeriod in a long wait:
@@ -32,7 +34,20 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(suite{m})
+}
+
+// suite is all tests, and the end of what they share.
+type suite struct{ *testing.M }
+
+// Run implements goleak.TestingM.
+func (s suite) Run() int {
+	code := s.M.Run()
+	if err := clusters.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return code
 }
 
 // hopeless is a complaint that waiting will not change.
