@@ -46,7 +46,7 @@ func (m *machine) register() {
 // MigrateTo moves the VM to another vCenter. It keeps its UUIDs and gets another
 // managed object reference. Between the two changes neither vCenter has it. The
 // handle that is returned replaces this one.
-// https://docs.vmware.com/en/VMware-vSphere/8.0/vsphere-vcenter-esxi-management/GUID-561681D9-6511-44DF-B169-F20E6CA94944.html
+// http://pubs.vmware.com/vsphere-60/topic/com.vmware.vsphere.vcenterhost.doc/GUID-59C7D7FF-D17E-45BC-9145-06B2993880A2.html
 func (vm *VM) MigrateTo(to *VCenter, datacenter string) (*VM, error) {
 	if err := vm.change(func(m *machine) error { m.leave(); return nil }); err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (vm *VM) SetTemplate(template bool) error {
 }
 
 // KeepHostname lets the vCenter report the host name of the guest also while the VM
-// is off: it is what the tools reported last, if they ever did.
+// is off, which is not excluded by "Hostname of the guest operating system, if known".
 // https://developer.broadcom.com/xapis/vsphere-web-services-api/latest/vim.vm.GuestInfo.html
 func (vm *VM) KeepHostname() error {
 	return vm.change(func(m *machine) error {
