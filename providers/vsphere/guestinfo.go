@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
 // Bounds of what guestinfo.metadata can unpack to: it is written by those who may
@@ -27,11 +28,14 @@ const (
 // the order of the document. Metadata that is not encoded at all is not looked
 // at. On an error, which is no more than worth a warning, what could be read is
 // still given.
-func staticAddresses(metadata, encoding string) ([]netip.Addr, error) {
-	if metadata == "" || encoding == "" {
+func staticAddresses(metadata, encoding inventory.Setting) ([]netip.Addr, error) {
+	if err := cmp.Or(metadata.Err, encoding.Err); err != nil {
+		return nil, fmt.Errorf("read guestinfo.metadata: %w", err)
+	}
+	if metadata.Text == "" || encoding.Text == "" {
 		return nil, nil
 	}
-	text, err := decodeGuestinfo(metadata, encoding)
+	text, err := decodeGuestinfo(metadata.Text, encoding.Text)
 	if err != nil {
 		return nil, fmt.Errorf("decode guestinfo.metadata: %w", err)
 	}

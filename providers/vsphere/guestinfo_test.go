@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
 func b64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
@@ -79,7 +80,7 @@ func TestStaticAddresses(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			addrs, err := staticAddresses(tc.metadata, tc.encoding)
+			addrs, err := staticAddresses(inventory.Setting{Text: tc.metadata}, inventory.Setting{Text: tc.encoding})
 			var got []string
 			for _, addr := range addrs {
 				got = append(got, addr.String())
@@ -128,7 +129,7 @@ func FuzzStaticAddresses(f *testing.F) {
 			encoded = gz(text)
 		}
 		for _, metadata := range []string{text, encoded} {
-			addrs, err := staticAddresses(metadata, encoding)
+			addrs, err := staticAddresses(inventory.Setting{Text: metadata}, inventory.Setting{Text: encoding})
 			if len(addrs) > maxAddresses || encoding == "" && (addrs != nil || err != nil) {
 				t.Fatalf("got %v, %v", addrs, err)
 			}

@@ -93,23 +93,6 @@ func (c *collector) drop(f *filter) {
 	simulator.RemoveReference(&c.Filter, f.Self)
 }
 
-// RetrievePropertiesEx implements the method of that name. A property that its
-// type does not have faults the call, as it does in a vCenter.
-func (c *collector) RetrievePropertiesEx(ctx *simulator.Context, req *types.RetrievePropertiesEx) soap.HasFault {
-	if fault := checkProperties(req.SpecSet); fault != nil {
-		return &methods.RetrievePropertiesExBody{Fault_: simulator.Fault("", fault)}
-	}
-	return c.PropertyCollector.RetrievePropertiesEx(ctx, req)
-}
-
-// RetrieveProperties implements the method of that name.
-func (c *collector) RetrieveProperties(ctx *simulator.Context, req *types.RetrieveProperties) soap.HasFault {
-	if fault := checkProperties(req.SpecSet); fault != nil {
-		return &methods.RetrievePropertiesBody{Fault_: simulator.Fault("", fault)}
-	}
-	return c.PropertyCollector.RetrieveProperties(ctx, req)
-}
-
 // CancelWaitForUpdates implements the method of that name.
 func (c *collector) CancelWaitForUpdates(*types.CancelWaitForUpdates) soap.HasFault {
 	c.endWait()

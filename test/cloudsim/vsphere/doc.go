@@ -45,6 +45,9 @@
 //     reads and in filters: config.extraConfig["guestinfo.metadata"]. Properties
 //     that are not set are left out of an enter; when they become unset later, the
 //     feed assigns nothing (Op assign, Val nil), except arrays, which become empty.
+//   - A read returns at most 100 objects in one page, and the next page needs a role on
+//     the root folder, see [VCenter.SetHidden]. Properties that cannot be read are in
+//     the missingSet, see [VCenter.SetUnreadable].
 //   - Searches obey the datacenter and find UUIDs in any case.
 //   - A guest that is switched off reports no networks, and no name unless
 //     [VM.KeepHostname] says so.

@@ -11,6 +11,7 @@ import (
 // is guarded by VCenter.mu.
 type policy struct {
 	calculation time.Duration
+	readTime    time.Duration
 	earlyNull   time.Duration
 	idleLimit   time.Duration
 	unreadable  map[types.ManagedObjectReference]map[string]types.BaseMethodFault
@@ -41,6 +42,15 @@ func (v *VCenter) SetCalculationTime(d time.Duration) {
 	v.policy.calculation = d
 }
 
+// SetReadTime makes every RetrievePropertiesEx take d for each object that it names:
+// what a vCenter returns of a VM can be large, as extraConfig and guest.net are.
+// https://github.com/vmware/govmomi/issues/2409
+func (v *VCenter) SetReadTime(d time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.policy.readTime = d
+}
+
 // SetEarlyNull makes the vCenter answer that nothing has changed after d, even if
 // its client is willing to wait for longer; 0 ends it.
 // https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/WaitOptions
@@ -66,10 +76,12 @@ func (v *VCenter) idleLimit() time.Duration {
 	return v.policy.idleLimit
 }
 
-// SetUnreadable makes the change feed report properties of an object in its
-// missingSet with a fault; without properties, the object as a whole. A nil fault
-// makes everything of the object readable again. Reads are not affected.
+// SetUnreadable makes the change feed and reads report properties of an object in
+// the missingSet with a fault; without properties, the object as a whole, which for
+// a read is every property that it names. A nil fault makes everything of the object
+// readable again.
 // https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/PropertyFilterUpdate
+// https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/ObjectContent
 func (v *VCenter) SetUnreadable(ref types.ManagedObjectReference, fault types.BaseMethodFault, properties ...string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -93,7 +105,8 @@ func (v *VCenter) SetUnreadable(ref types.ManagedObjectReference, fault types.Ba
 // SetHidden makes a vCenter behave as if the account had no permission on the
 // object at an inventory path, which is not that of a VM: no view contains it and
 // the tag service does not list it, while other objects go on referring to it.
-// What is below is not hidden with it.
+// What is below is not hidden with it. An account without a role on the root folder,
+// "/", cannot read the second page of a read.
 // https://developer.broadcom.com/xapis/vsphere-web-services-api/8.0U3/vim.view.ContainerView.html
 func (v *VCenter) SetHidden(path string, hidden bool) error {
 	return v.atPath(path, func(obj types.ManagedObjectReference) error {

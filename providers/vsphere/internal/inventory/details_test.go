@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
-	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
@@ -32,31 +31,6 @@ func fleet(t *testing.T, n int, cfg Config) (*cloudsim.VCenter, *Inventory) {
 	}
 
 	return v, watch(t, v, cfg)
-}
-
-// The details of the VMs of all Nodes cost one call, whether they are asked for at
-// once or one after the other.
-func TestDetailsOfManyVMsCostOneCall(t *testing.T) {
-	t.Parallel()
-	v, i := fleet(t, 200, Config{DetailsTTL: time.Hour})
-	var all sync.WaitGroup
-	for n, vm := range v.VMs() {
-		read := func() {
-			details, err := i.Details(t.Context(), one(t, i, byID(vm.UUID())))
-			if err != nil || details.NumCPU != 2 {
-				t.Errorf("Details(%s) = %+v, %v", vm.Name(), details, err)
-			}
-		}
-		if n%2 == 0 {
-			all.Go(read)
-		} else {
-			read()
-		}
-	}
-	all.Wait()
-	if diff := cmp.Diff(map[string]int{"RetrievePropertiesEx": 1}, calls(v)); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
 }
 
 // A change of an address is in the details once their TTL is over, and a change
@@ -119,19 +93,58 @@ func TestDetailsOfDeletedVM(t *testing.T) {
 	all.Wait()
 }
 
-// A failure to read details is an error for everybody for a while, so that many
-// Nodes do not wait for a vCenter that does not respond one after the other.
-func TestFailedDetailsAreShared(t *testing.T) {
+// What cannot be read is not taken for something that is not set: labels are written
+// once. Metadata that the account may not read is left out instead.
+func TestUnreadableDetails(t *testing.T) {
 	t.Parallel()
-	v, i := fleet(t, 5, Config{DetailsErrorTTL: time.Hour})
-	v.Break("RetrievePropertiesEx", front.Always(), cloudsim.Fault(&types.NoPermission{}))
-	for _, vm := range v.VMs() {
-		if _, err := i.Details(t.Context(), one(t, i, byID(vm.UUID()))); !refers(err, "NoPermission") {
-			t.Errorf("Details(%s): %v, want NoPermission", vm.Name(), err)
-		}
+	cases := map[string]struct {
+		reason      string
+		fault       types.BaseMethodFault
+		path        string
+		err         string
+		unreadable  bool // whether the metadata is left out
+		wholeObject bool
+	}{
+		"hardware":            {reason: "the instance type", fault: &types.SystemError{}, path: "summary.config.numCpu", err: "read property summary.config.numCpu: "},
+		"interfaces":          {reason: "the addresses", fault: &types.NoPermission{}, path: "guest.net", err: "read property guest.net: "},
+		"UUID":                {reason: "the identity", fault: &types.SystemError{}, path: "summary.config.uuid", err: "read property summary.config.uuid: "},
+		"metadata":            {reason: "the order of addresses", fault: &types.SystemError{}, path: extraConfig(metadataKey), err: "read property config.extraConfig"},
+		"denied metadata":     {reason: "a permission that Nodes do without", fault: &types.NoPermission{}, path: extraConfig(metadataKey), unreadable: true},
+		"the VM":              {reason: "everything", fault: &types.NoPermission{}, wholeObject: true, err: "read property "},
+		"nothing that counts": {reason: "another property", fault: &types.SystemError{}, path: "config.annotation"},
 	}
-	if diff := cmp.Diff(map[string]int{"RetrievePropertiesEx": 1}, calls(v)); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v, i := fleet(t, 2, Config{})
+			paths := []string{tc.path}
+			if tc.wholeObject {
+				paths = nil
+			}
+			vm, other := one(t, i, byID(v.VMs()[0].UUID())), one(t, i, byID(v.VMs()[1].UUID()))
+			v.SetUnreadable(vm.Ref, tc.fault, paths...)
+			details, err := i.Details(t.Context(), vm)
+			if tc.err == "" && err != nil || tc.err != "" && !refers(err, tc.err) {
+				t.Errorf("%s: error %v, want %q", tc.reason, err, tc.err)
+			}
+			if err == nil && (details.Metadata.Err != nil) != tc.unreadable {
+				t.Errorf("%s: the metadata has error %v", tc.reason, details.Metadata.Err)
+			}
+			if _, err := i.Details(t.Context(), other); err != nil {
+				t.Errorf("%s: error of another VM: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// Details without a UUID can be those of another VM.
+func TestDetailsWithoutUUID(t *testing.T) {
+	t.Parallel()
+	v, i := fleet(t, 1, Config{})
+	vm := one(t, i, byID(v.VMs()[0].UUID()))
+	ok(t, v.VMs()[0].HideConfig(true))
+	if details, err := i.Details(t.Context(), vm); !errors.Is(err, errNoUUID) {
+		t.Errorf("Details = %+v, %v, want an error", details, err)
 	}
 }
 
@@ -169,10 +182,11 @@ func TestLongMetadataIsDropped(t *testing.T) {
 	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: 2})
 	ctx := klog.NewContext(t.Context(), log)
 	for size, want := range map[int]int{maxMetadata: maxMetadata, maxMetadata + 1: 0} {
-		details := describe(ctx, types.ObjectContent{Obj: machine("vm-1"), PropSet: []types.DynamicProperty{{
+		details, err := describe(ctx, types.ObjectContent{Obj: machine("vm-1"), PropSet: []types.DynamicProperty{{
 			Name: extraConfig(metadataKey), Val: types.OptionValue{Key: metadataKey, Value: strings.Repeat("a", size)},
 		}}})
-		if got := len(details.Metadata); got != want {
+		ok(t, err)
+		if got := len(details.Metadata.Text); got != want {
 			t.Errorf("%d bytes of %d are kept, want %d", got, size, want)
 		}
 	}

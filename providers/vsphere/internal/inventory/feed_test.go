@@ -100,7 +100,7 @@ func TestVMCarriesWhatTheVCenterTells(t *testing.T) {
 			{DeviceConfigID: noDevice},
 		},
 		GuestID: "ubuntu64Guest", NumCPU: 2, MemoryMB: 4096,
-		Metadata: "bmV0d29yazoge30=", MetadataEncoding: "base64", uuid: got.UUID,
+		Metadata: Setting{Text: "bmV0d29yazoge30="}, MetadataEncoding: Setting{Text: "base64"}, uuid: got.UUID,
 	}
 	if diff := cmp.Diff(wantDetails, details, cmp.AllowUnexported(Details{})); diff != "" {
 		t.Errorf("Details (-want +got):\n%s", diff)

@@ -86,8 +86,8 @@ type Config struct {
 	// DetailsTTL is how old the details of a VM may be that were handed out
 	// before. Default 2 s.
 	DetailsTTL time.Duration
-	// DetailsErrorTTL is how long a failure to read details is the answer to
-	// everybody. Default 5 s.
+	// DetailsErrorTTL is how long an error is returned for a VM whose details could
+	// not be read. Default 5 s.
 	DetailsErrorTTL time.Duration
 	// Wanted lists the VMs whose details are likely to be needed soon: those of
 	// all Nodes. Nil means none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -77,7 +78,8 @@ func vms(names ...string) []cloudsim.VMSpec {
 
 // client logs in again once when it has to, and does nothing else.
 type client struct {
-	url *url.URL
+	url  *url.URL
+	dial dialFunc // nil for that of the network
 
 	mu   sync.Mutex
 	soap *vim25.Client
@@ -86,7 +88,17 @@ type client struct {
 
 func newClient(t *testing.T, v *cloudsim.VCenter) *client {
 	t.Helper()
-	c := &client{url: v.URL()}
+
+	return newClientVia(t, v, nil)
+}
+
+// dialFunc makes connections like [net.Dialer.DialContext].
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// newClientVia makes a client that connects by dial, or by the network.
+func newClientVia(t *testing.T, v *cloudsim.VCenter, dial dialFunc) *client {
+	t.Helper()
+	c := &client{url: v.URL(), dial: dial}
 	c.url.User = url.UserPassword(v.User(), v.Password())
 	if err := c.login(t.Context()); err != nil {
 		t.Fatal(err)
@@ -97,7 +109,11 @@ func newClient(t *testing.T, v *cloudsim.VCenter) *client {
 }
 
 func (c *client) login(ctx context.Context) error {
-	vc, err := vim25.NewClient(ctx, soap.NewClient(c.url, true))
+	sc := soap.NewClient(c.url, true)
+	if c.dial != nil {
+		sc.DefaultTransport().DialContext = c.dial
+	}
+	vc, err := vim25.NewClient(ctx, sc)
 	if err != nil {
 		return err
 	}

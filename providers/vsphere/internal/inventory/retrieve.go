@@ -1,0 +1,134 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
+)
+
+const (
+	// maxRetrieved is how many VMs one call reads. vCenter returns no more than 100
+	// objects in a page, whatever maximum is set. Later pages are never read: vCenter
+	// refuses them to accounts without a role on the root folder, and a page that is
+	// lost cannot be read again.
+	// https://github.com/ManageIQ/manageiq/pull/8211
+	// https://github.com/vmware/govmomi/issues/3455
+	maxRetrieved = 100
+	// maxVanished is how many VMs may vanish while they are read.
+	maxVanished = 16
+)
+
+// detailsOf are the details of VMs, or errors.
+type detailsOf map[Ref]batch.Result[*Details]
+
+// readDetails reads the details of up to [maxRetrieved] VMs. One that is not there
+// any more has an error of its own: the vCenter refuses to read any if one is missing.
+func (i *Inventory) readDetails(ctx context.Context, refs []Ref) (detailsOf, error) {
+	results := detailsOf{}
+	for range maxVanished {
+		if len(refs) == 0 {
+			return results, nil
+		}
+		contents, err := i.retrieve(ctx, refs, i.detailPaths())
+		if gone, ok := missingObject(err); ok && slices.Contains(refs, gone) {
+			results[gone] = batch.Result[*Details]{Err: err}
+			refs = slices.DeleteFunc(slices.Clone(refs), func(r Ref) bool { return r == gone })
+
+			continue
+		}
+		if fault.Is(err, &types.InvalidProperty{}) && i.noMetadata.CompareAndSwap(false, true) {
+			klog.FromContext(ctx).Info("vCenter does not tell guestinfo of VMs, doing without", "err", err)
+
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, content := range contents {
+			details, err := describe(ctx, content)
+			results[ref(content.Obj)] = batch.Result[*Details]{Value: details, Err: err}
+		}
+
+		return results, nil
+	}
+
+	return nil, errors.New("too many VMs vanished while they were read")
+}
+
+// refusal is an error of the SDK that a vCenter answered with.
+type refusal interface {
+	error
+	Fault() types.BaseMethodFault
+}
+
+// missingObject is the object that a ManagedObjectNotFound fault is about.
+func missingObject(err error) (Ref, bool) {
+	refused, ok := errors.AsType[refusal](err)
+	if !ok {
+		return Ref{}, false
+	}
+	gone, ok := refused.Fault().(*types.ManagedObjectNotFound)
+	if !ok {
+		return Ref{}, false
+	}
+
+	return ref(gone.Obj), true
+}
+
+// retrieve reads properties of VMs. A single one that is not there any more fails
+// them all. What a vCenter leaves for a second page is read by a call of its own.
+func (i *Inventory) retrieve(ctx context.Context, refs []Ref, paths []string) ([]types.ObjectContent, error) {
+	var contents []types.ObjectContent
+	for rest := refs; len(rest) > 0; {
+		page, err := i.retrievePage(ctx, rest, paths)
+		if err == nil && len(page) == 0 {
+			err = errors.New("no results")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %d VMs, first %s: %w", len(rest), rest[0].Value, err)
+		}
+		contents = append(contents, page...)
+		rest = slices.DeleteFunc(slices.Clone(rest), func(r Ref) bool {
+			return slices.ContainsFunc(page, func(content types.ObjectContent) bool { return ref(content.Obj) == r })
+		})
+	}
+
+	return contents, nil
+}
+
+// retrievePage makes the call for one page, which need not have all VMs.
+func (i *Inventory) retrievePage(ctx context.Context, refs []Ref, paths []string) ([]types.ObjectContent, error) {
+	spec := types.PropertyFilterSpec{PropSet: []types.PropertySpec{{Type: typeVM, PathSet: paths}}}
+	for _, r := range refs {
+		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: r})
+	}
+	var page []types.ObjectContent
+	err := i.call(ctx, func(ctx context.Context, c *vim25.Client) error {
+		res, err := methods.RetrievePropertiesEx(ctx, c, &types.RetrievePropertiesEx{
+			This:    c.ServiceContent.PropertyCollector,
+			SpecSet: []types.PropertyFilterSpec{spec},
+		})
+		if err != nil || res.Returnval == nil {
+			return err //nolint:wrapcheck // the caller says what was read
+		}
+		page = res.Returnval.Objects
+		for _, content := range page {
+			if err := authenticated(content.MissingSet); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
+
+	return page, err
+}

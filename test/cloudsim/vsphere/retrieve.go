@@ -1,0 +1,120 @@
+package vsphere
+
+import (
+	"slices"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// maxRetrieved is a vCenter's own limit of objects in one page of a read, whatever
+// its client asks for.
+// https://github.com/ManageIQ/manageiq/pull/8211
+// https://github.com/vmware/vsphere-automation-sdk-java/issues/217
+const maxRetrieved = 100
+
+// RetrievePropertiesEx implements the method of that name. A property that its
+// type does not have faults the call, as it does in a vCenter.
+func (c *collector) RetrievePropertiesEx(ctx *simulator.Context, req *types.RetrievePropertiesEx) soap.HasFault {
+	if fault := checkProperties(req.SpecSet); fault != nil {
+		return &methods.RetrievePropertiesExBody{Fault_: simulator.Fault("", fault)}
+	}
+	if most := req.Options.MaxObjects; most <= 0 || most > maxRetrieved {
+		req.Options.MaxObjects = maxRetrieved
+	}
+	c.v.takeReadTime(req.SpecSet)
+	res := c.PropertyCollector.RetrievePropertiesEx(ctx, req)
+	if body, ok := res.(*methods.RetrievePropertiesExBody); ok && body.Res != nil {
+		c.v.policy.hideUnreadable(body.Res.Returnval.Objects, req.SpecSet)
+	}
+	return res
+}
+
+// takeReadTime waits while the vCenter reads the objects that are named. It is
+// called with mu held, and gives it up meanwhile.
+func (v *VCenter) takeReadTime(specs []types.PropertyFilterSpec) {
+	objects := 0
+	for _, spec := range specs {
+		objects += len(spec.ObjectSet)
+	}
+	took := time.Duration(objects) * v.policy.readTime
+	if took <= 0 {
+		return
+	}
+	calling := v.calling
+	v.mu.Unlock()
+	defer v.mu.Lock()
+	timer := time.NewTimer(took)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-calling.Done():
+	}
+}
+
+// ContinueRetrievePropertiesEx implements the method of that name. vCenters from
+// 7.0.3.2 to 8.0.2 refuse it to accounts without a role on the root folder.
+// https://github.com/vmware/govmomi/issues/3455
+func (c *collector) ContinueRetrievePropertiesEx(ctx *simulator.Context, req *types.ContinueRetrievePropertiesEx) soap.HasFault {
+	root := c.v.registry.Get(serviceInstance).(*simulator.ServiceInstance).Content.RootFolder
+	if c.v.policy.hidden[root] {
+		return &methods.ContinueRetrievePropertiesExBody{
+			Fault_: simulator.Fault("", &types.NoPermission{Object: &root, PrivilegeId: "System.View"}),
+		}
+	}
+	return c.PropertyCollector.ContinueRetrievePropertiesEx(ctx, req)
+}
+
+// RetrieveProperties implements the method of that name, which has no pages.
+func (c *collector) RetrieveProperties(ctx *simulator.Context, req *types.RetrieveProperties) soap.HasFault {
+	if fault := checkProperties(req.SpecSet); fault != nil {
+		return &methods.RetrievePropertiesBody{Fault_: simulator.Fault("", fault)}
+	}
+	res := c.PropertyCollector.RetrieveProperties(ctx, req)
+	if body, ok := res.(*methods.RetrievePropertiesBody); ok && body.Res != nil {
+		c.v.policy.hideUnreadable(body.Res.Returnval, req.SpecSet)
+	}
+	return res
+}
+
+// hideUnreadable moves the properties that cannot be read from the propSet of each
+// object to its missingSet.
+func (p policy) hideUnreadable(objects []types.ObjectContent, specs []types.PropertyFilterSpec) {
+	for i := range objects {
+		content := &objects[i]
+		faults := p.unreadable[content.Obj]
+		if len(faults) == 0 {
+			continue
+		}
+		for _, path := range pathsOf(content.Obj.Type, specs) {
+			fault := faults[path]
+			if fault == nil {
+				fault = faults[wholeObject]
+			}
+			if fault == nil {
+				continue
+			}
+			content.PropSet = slices.DeleteFunc(content.PropSet, func(set types.DynamicProperty) bool { return set.Name == path })
+			content.MissingSet = append(content.MissingSet, types.MissingProperty{
+				Path: path, Fault: types.LocalizedMethodFault{Fault: fault},
+			})
+		}
+	}
+}
+
+// pathsOf returns the properties that a read names for a type.
+func pathsOf(kind string, specs []types.PropertyFilterSpec) []string {
+	var paths []string
+	for _, spec := range specs {
+		for _, set := range spec.PropSet {
+			if isA(kind, set.Type) {
+				paths = append(paths, set.PathSet...)
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
