@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // promised is what providers keep to beyond their budgets. AWS has one list of
 // instances. vSphere has its change feed, by which a look at nodes that are not
-// ready costs nothing, and describes the VMs of all nodes in one call.
+// ready costs nothing, and describes the VMs of 100 nodes in one call.
 var promised = map[string]scenario.Budget{
 	"aws":     {Initialize: 10, Steady: 3, Lifecycle: 1},
 	"vsphere": {Initialize: 20, Steady: 2, Lifecycle: 0},

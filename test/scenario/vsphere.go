@@ -15,7 +15,7 @@ func vsphereProvider() Provider {
 		Name:   "vsphere",
 		Demo:   func() (Cloud, error) { return startVSphere(vsphereDemo(), 0) },
 		Fleet:  func(n int, latency time.Duration) (Cloud, error) { return startVSphere(vsphereFleet(n), latency) },
-		Budget: Budget{Initialize: 20, Steady: 10, Lifecycle: 1},
+		Budget: Budget{Initialize: 30, Steady: 10, Lifecycle: 1}, // 10 of either for the details of 1000 VMs
 	}
 }
 

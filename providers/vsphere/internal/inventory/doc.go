@@ -17,7 +17,8 @@
 //   - The first pages of a feed are no inventory: until the last one is there,
 //     nothing that was known before counts as gone.
 //   - [Inventory.Details] reads what only the VM of a Node is needed for: that of
-//     all Nodes in one call, and no more than seconds old.
+//     up to 100 Nodes in one call, and no more than seconds old. What cannot be
+//     read is an error of its VM.
 //   - After any failure the feed starts over by itself, with back-off. Every
 //     call has a deadline, so that a vCenter that stopped answering is noticed.
 //   - No lock is held during a call. Whatever is handed out is never changed
