@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"time"
 
 	"github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/sts"
@@ -19,44 +18,6 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
-
-// conn is one session with one API.
-type conn struct {
-	api         api
-	credentials Credentials
-	since       time.Time
-	soap        *vim25.Client
-	rest        *rest.Client
-	parent      *conn // of a REST client that rides on a SOAP session: that one
-}
-
-// closeIdle gives up connections that nobody uses.
-func (c *conn) closeIdle() {
-	if c.soap != nil {
-		c.soap.CloseIdleConnections()
-	}
-	if c.rest != nil {
-		c.rest.CloseIdleConnections()
-	}
-}
-
-// end logs out. A session that is gone already has ended well.
-func (c *conn) end(ctx context.Context) error {
-	defer c.closeIdle()
-	var err error
-	switch {
-	case c.parent != nil: // ends with the SOAP session
-	case c.soap != nil:
-		err = session.NewManager(c.soap).Logout(ctx)
-	default:
-		err = c.rest.Logout(ctx)
-	}
-	if err == nil || ended(err) {
-		return nil
-	}
-
-	return fmt.Errorf("log out of %s: %w", c.api, classify(err))
-}
 
 // open makes a session. Until credentials are sent it ends with ctx; from then on
 // it goes on until there is an answer or the call has lasted too long, since only

@@ -1,0 +1,34 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// lookup returns the credentials of the first source that has any. It fails if
+// one has a part of them before: the next may be for another vCenter.
+func (s *Session) lookup(ctx context.Context) (Source, Credentials, error) {
+	var problems []error
+	for _, source := range s.sources {
+		credentials, err := s.lookupIn(ctx, source)
+		if err == nil {
+			return source, credentials, nil
+		}
+		problems = append(problems, err)
+		if hasPart(err, s.endpoint.Server) {
+			break
+		}
+	}
+
+	return nil, Credentials{}, fmt.Errorf("get credentials: %w", errors.Join(problems...))
+}
+
+func (s *Session) lookupIn(ctx context.Context, source Source) (Credentials, error) {
+	credentials, err := source.Lookup(ctx, s.endpoint.Server)
+	if err != nil {
+		return Credentials{}, err
+	}
+
+	return withToken(credentials, s.options.TokenFile)
+}
