@@ -19,6 +19,8 @@ const (
 	// window it is less than the 8 s that an attempt to describe a Node may take:
 	// callers get the error of the call and do not leave before.
 	detailsTimeout = 7 * time.Second
+	// minLimit is the fewest VMs that a call has room for, however slow the vCenter is.
+	minLimit = 10
 	// maxReads is how many calls are made at once.
 	maxReads = 4
 	// unusedTTL is the age at which details that no caller has had are of no use
@@ -187,7 +189,7 @@ func (d *describer) adapt(n int, took time.Duration, err error) {
 
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		d.limit = min(d.limit, max(n/2, 1))
+		d.limit = min(d.limit, max(n/2, minLimit))
 	case err == nil && n >= d.limit && took < d.timeout/4:
 		d.limit = min(2*d.limit, maxRetrieved)
 	}
