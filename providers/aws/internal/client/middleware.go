@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,7 +24,11 @@ func (b *Base) middleware(service Service, limits *limiters, marks bool) []func(
 	if limits != nil {
 		around = append(around, func(s *middleware.Stack) error {
 			each := &attempt{
-				service: service, operation: s.ID(), metrics: b.options.Metrics, timeout: b.options.Tuning.attemptTimeout(service, s.ID()),
+				service: service, operation: s.ID(), metrics: b.options.Metrics,
+				timeout: b.options.Tuning.Timeout, silence: b.options.Tuning.longestSilence(service, s.ID()),
+			}
+			if err := s.Deserialize.Add(progressMiddleware(), middleware.After); err != nil {
+				return err
 			}
 
 			return s.Finalize.Insert(each, (*retry.Attempt)(nil).ID(), middleware.After)
@@ -74,7 +79,8 @@ type attempt struct {
 	service   Service
 	operation string
 	metrics   *Metrics
-	timeout   time.Duration
+	// timeout bounds an attempt, silence each wait for a part of the response.
+	timeout, silence time.Duration
 }
 
 // ID implements middleware.FinalizeMiddleware.
@@ -105,11 +111,13 @@ func (a *attempt) HandleFinalize(ctx context.Context, in middleware.FinalizeInpu
 func (a *attempt) send(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
 	middleware.FinalizeOutput, middleware.Metadata, error,
 ) {
-	bounded, cancel := context.WithTimeout(ctx, a.timeout)
+	whole, cancel := context.WithTimeoutCause(ctx, a.timeout, &attemptTimeoutError{"no complete response within %s", a.timeout})
 	defer cancel()
+	bounded, p := newProgress(whole, a.silence)
+	defer p.end()
 	out, metadata, err := next.HandleFinalize(bounded, in)
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		err = &attemptTimeoutError{a.timeout}
+	if late, ok := errors.AsType[*attemptTimeoutError](context.Cause(bounded)); ok && err != nil && ctx.Err() == nil {
+		err = late
 	}
 
 	return out, metadata, err
@@ -117,11 +125,13 @@ func (a *attempt) send(ctx context.Context, in middleware.FinalizeInput, next mi
 
 // attemptTimeoutError means that an attempt took too long. The SDK takes the error
 // of an ended context for the wish of the caller, and does not try again.
-type attemptTimeoutError struct{ after time.Duration }
-
-func (e *attemptTimeoutError) Error() string {
-	return fmt.Sprintf("no response within %s", e.after)
+type attemptTimeoutError struct {
+	// format says what took longer than after.
+	format string
+	after  time.Duration
 }
+
+func (e *attemptTimeoutError) Error() string { return fmt.Sprintf(e.format, e.after) }
 
 // RetryableError has the retryer of the SDK try again.
 func (*attemptTimeoutError) RetryableError() bool { return true }

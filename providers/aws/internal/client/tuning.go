@@ -19,10 +19,11 @@ const paceable = time.Second
 type Tuning struct {
 	// Timeout bounds one attempt of a call; 30 s.
 	Timeout time.Duration
-	// ReadTimeout bounds one attempt of a call that describes something in EC2,
-	// or that gets credentials; Timeout if that is set, otherwise 6 s. A page of
-	// 1000 instances takes a second or two. An attempt that hung when the cloud
-	// did not answer is so soon made again once it does.
+	// ReadTimeout bounds the wait for the response of an attempt that describes
+	// something in EC2 or gets credentials, and then each wait for more of its
+	// body; Timeout if that is set, otherwise 6 s. An attempt that hung when the
+	// cloud did not respond is so repeated soon once it does. A large page may
+	// take as long as Timeout.
 	ReadTimeout time.Duration
 	// MaxBackoff bounds the pause before the next attempt; 20 s.
 	MaxBackoff time.Duration
@@ -53,9 +54,10 @@ func (t Tuning) withDefaults() Tuning {
 	return t
 }
 
-// attemptTimeout bounds one attempt of an operation. What changes something keeps
-// the long one: an attempt that is given up may have been carried out.
-func (t Tuning) attemptTimeout(service Service, operation string) time.Duration {
+// longestSilence returns how long an attempt of an operation may get nothing. What
+// changes something keeps the long time: an attempt that is given up may have been
+// carried out.
+func (t Tuning) longestSilence(service Service, operation string) time.Duration {
 	if service == ServiceSTS || service == ServiceEC2 && strings.HasPrefix(operation, "Describe") {
 		return t.ReadTimeout
 	}
