@@ -51,7 +51,7 @@ func evidenceSince(changed time.Time, t tuning) time.Time {
 	if changed.IsZero() {
 		return changed
 	}
-	return changed.Add(t.MaxAge + t.Timeout)
+	return changed.Add(t.MaxAge + inventory.LongestFetch(t.Timeout))
 }
 
 // SetNodeRequeue implements provider.NodeRequeuer.

@@ -35,9 +35,13 @@ func awsDemo() []aws.InstanceSpec {
 	return []aws.InstanceSpec{{Type: "m7i.large"}, {Type: "m7i.xlarge"}, {Type: "m7i.xlarge"}, {Type: "c7g.2xlarge"}, {Type: "r7a.2xlarge"}}
 }
 
-// awsFleet is n instances of the same type.
+// awsFleet lists n instances of the same type. Every tenth is full of Pods.
 func awsFleet(n int) []aws.InstanceSpec {
-	return make([]aws.InstanceSpec, n)
+	all := make([]aws.InstanceSpec, n)
+	for i := range all {
+		all[i].Pods = i%10 == 9
+	}
+	return all
 }
 
 // awsCloud is one simulated region with the VPC of one cluster.

@@ -31,7 +31,18 @@ type InstanceSpec struct {
 	InterfaceSpec
 	// Interfaces are the network interfaces. One has device index 0.
 	Interfaces []InterfaceSpec
+	// Pods gives it the network interfaces of a node full of Pods instead: four like
+	// InterfaceSpec, with 30 addresses each. The Amazon VPC CNI plugin attaches up to
+	// eight of them to a c5.4xlarge
+	// (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/AvailableIpPerENI.html).
+	Pods bool
 }
+
+// The network interfaces of an instance with Pods.
+const (
+	podInterfaces = 4
+	podAddresses  = 30
+)
 
 // NoDNS is the private DNS name of an instance that has none.
 const NoDNS = "-"
@@ -55,6 +66,8 @@ type InterfaceSpec struct {
 	Device, Card int32
 	// Status is its status; default in-use.
 	Status string
+	// Secondary is how many more IPv4 addresses it has, the next free ones.
+	Secondary int
 	// Unattached leaves the attachment out of all answers.
 	Unattached bool
 }
@@ -77,13 +90,27 @@ type FargateSpec struct {
 // Fargate is the network interface of a Fargate pod.
 type Fargate struct{ InterfaceID, PrivateIP, IPv6, Zone, PrivateDNSName string }
 
+// defaultInterfaces returns the network interfaces of an instance for which none
+// are listed.
+func (s *InstanceSpec) defaultInterfaces() []InterfaceSpec {
+	if !s.Pods {
+		return []InterfaceSpec{s.InterfaceSpec}
+	}
+	all := make([]InterfaceSpec, podInterfaces)
+	for i := range all {
+		all[i] = s.InterfaceSpec
+		all[i].Device, all[i].Secondary = int32(i), podAddresses-1 //nolint:gosec // a small number
+	}
+	return all
+}
+
 // AddInstance makes an instance and returns its ID. The first one is the
 // instance whose metadata service answers.
 func (c *Cloud) AddInstance(spec InstanceSpec) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(spec.Interfaces) == 0 {
-		spec.Interfaces = []InterfaceSpec{spec.InterfaceSpec}
+		spec.Interfaces = spec.defaultInterfaces()
 	}
 	i := &instance{
 		tagged: newTagged(spec.Tags, true), birth: c.born(), id: orNew(c, &c.ec2.instances, spec.ID, "i"),
@@ -131,7 +158,11 @@ func (c *Cloud) plug(i *instance, want InterfaceSpec) {
 		wrong("no subnet %q", want.Subnet)
 	}
 	c.checkGroups(s.vpc, want.Groups)
-	eni := c.newInterface(s, s.claimAll(want.PrivateIPs), want.Groups)
+	addrs := s.claimAll(want.PrivateIPs)
+	for range want.Secondary {
+		addrs = append(addrs, s.claimAll(nil)...)
+	}
+	eni := c.newInterface(s, addrs, want.Groups)
 	eni.addrs6 = parseAddrs(want.IPv6s)
 	if want.IPv6 {
 		if !s.ipv6.IsValid() {

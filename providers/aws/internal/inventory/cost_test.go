@@ -253,8 +253,8 @@ func TestListFilters(t *testing.T) {
 			b.list(b.seed.AddNodes(few + 2))
 			var got []map[string][]string
 			for _, request := range b.forms()[1:] { // the first is by ID
-				if request.Form.Get("MaxResults") != "1000" {
-					t.Errorf("§15: want pages of 1000, got %v", request.Form)
+				if request.Form.Get("MaxResults") != "340" {
+					t.Errorf("want pages of 340, got %v", request.Form)
 				}
 				got = append(got, filters(request))
 			}

@@ -24,8 +24,15 @@ const (
 	maxIDs = 200
 	// maxNames leaves room for the other filter of a question by name.
 	maxNames = 150
-	pageSize = 1000
 )
+
+// pageSize is how many instances a page has: three pages for 1000 instances. EC2
+// allows 5 to 1000
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html).
+// An instance with four network interfaces of 30 addresses each is 23 kB of XML and
+// takes 190 kB to decode. A page of 1000 of them would take more memory than the rest
+// of the process.
+const pageSize = 340
 
 // CodeNotFound is what EC2 says of an instance that is not there.
 const CodeNotFound = "InvalidInstanceID.NotFound"
@@ -41,15 +48,16 @@ func living() types.Filter {
 		string(types.InstanceStateNameStopping), string(types.InstanceStateNameStopped))
 }
 
-// describeCluster lists the living instances of the cluster.
+// describeCluster lists the living instances of the cluster. If that fails, those
+// whose pages came are returned along with the error.
 func (i *Inventory) describeCluster(ctx context.Context) ([]*Instance, error) {
 	var all []*Instance
 	for _, scope := range i.scopes() {
 		found, err := i.describe(ctx, &ec2.DescribeInstancesInput{Filters: append(scope, living()), MaxResults: aws.Int32(pageSize)})
-		if err != nil {
-			return nil, fmt.Errorf("list the instances of the cluster: %w", err)
-		}
 		all = append(all, i.members(found)...)
+		if err != nil {
+			return all, fmt.Errorf("list the instances of the cluster: %w", err)
+		}
 	}
 	return all, nil
 }
@@ -108,16 +116,14 @@ func (i *Inventory) describeOne(ctx context.Context, id string) (*Instance, erro
 	return nil, ErrAbsent
 }
 
-// describe reads all pages of an answer. Some pages are no answer.
+// describe returns the instances of all pages. If one fails, those of the pages
+// before are returned along with the error.
 func (i *Inventory) describe(ctx context.Context, input *ec2.DescribeInstancesInput) ([]*Instance, error) {
 	var all []*Instance
 	for pages := ec2.NewDescribeInstancesPaginator(i.api, input); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx)
+		page, err := i.nextPage(ctx, pages)
 		if err != nil {
-			return nil, err
-		}
-		if page.Reservations == nil {
-			return nil, ErrNoList
+			return all, err
 		}
 		for _, reservation := range page.Reservations {
 			for k := range reservation.Instances {
@@ -128,6 +134,17 @@ func (i *Inventory) describe(ctx context.Context, input *ec2.DescribeInstancesIn
 		}
 	}
 	return all, nil
+}
+
+// nextPage gets a page within the time of one call.
+func (i *Inventory) nextPage(ctx context.Context, pages *ec2.DescribeInstancesPaginator) (*ec2.DescribeInstancesOutput, error) {
+	ctx, cancel := context.WithTimeout(ctx, i.config.Timeout)
+	defer cancel()
+	page, err := pages.NextPage(ctx)
+	if err == nil && page.Reservations == nil {
+		err = ErrNoList
+	}
+	return page, err
 }
 
 // instanceIDs finds IDs in a text.

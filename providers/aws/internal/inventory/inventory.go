@@ -20,8 +20,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
-// Defaults of [Config]. The list of a cluster is fetched again when it is older
-// than DefaultMaxAge, so at most twice a minute; with the legacy tag it is fetched
+// Defaults of [Config]. The list of a cluster is fetched again when its last page
+// is older than DefaultMaxAge, so at most twice a minute; with the legacy tag it is fetched
 // by two queries each time. That is less than the time
 // after which a Node whose kubelet is silent counts as not Ready
 // (--node-monitor-grace-period of kube-controller-manager, 40 seconds or more):
@@ -45,7 +45,8 @@ type Config struct {
 	MaxAge, MissingAge time.Duration
 	// Window is how long a first question waits for others.
 	Window time.Duration
-	// Timeout bounds an answer with all that EC2 is asked for it.
+	// Timeout bounds one call with its attempts. A list is one call for each page;
+	// see LongestFetch.
 	Timeout time.Duration
 	// Clock tells the age of answers; by default it is the real one.
 	Clock clock.PassiveClock
@@ -63,6 +64,10 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
+
+// LongestFetch returns what all calls for one lookup may take together, if one of
+// them may take so long.
+func LongestFetch(timeout time.Duration) time.Duration { return 6 * timeout }
 
 // ErrAbsent means that EC2 has answered and knows no such instance. It is also
 // apierr.ErrNotFound, but only this package says ErrAbsent.
@@ -96,11 +101,11 @@ func New(api client.Instances, config Config) *Inventory {
 		api:    api,
 		config: config,
 		memory: newMemory(config.MaxAge, config.MissingAge),
-		turn:   newTurn(config.Timeout),
+		turn:   newTurn(LongestFetch(config.Timeout)),
 		crowd:  crowd{span: config.MaxAge},
 	}
-	i.ids = batch.New(i.batchIDs, batch.Options{Window: config.Window, MaxSize: maxIDs, Timeout: config.Timeout})
-	i.names = batch.New(i.batchNames, batch.Options{Window: config.Window, MaxSize: maxNames, Timeout: config.Timeout})
+	i.ids = batch.New(i.batchIDs, batch.Options{Window: config.Window, MaxSize: maxIDs, Timeout: LongestFetch(config.Timeout)})
+	i.names = batch.New(i.batchNames, batch.Options{Window: config.Window, MaxSize: maxNames, Timeout: LongestFetch(config.Timeout)})
 	return i
 }
 
@@ -139,7 +144,7 @@ func (i *Inventory) FindByName(ctx context.Context, name string) (*Instance, err
 // Get gives the instances with these IDs, in whatever state. Those that do not
 // exist are missing in the answer.
 func (i *Inventory) Get(ctx context.Context, ids []string) (map[string]*Instance, error) {
-	ctx, cancel := context.WithTimeout(ctx, i.config.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, LongestFetch(i.config.Timeout))
 	defer cancel()
 	answers, err := i.learn(ctx, ids)
 	if err != nil {
@@ -151,7 +156,7 @@ func (i *Inventory) Get(ctx context.Context, ids []string) (map[string]*Instance
 // Renew asks EC2 about these IDs, whatever is known, and answers like Get: for
 // instances that are about to change their state.
 func (i *Inventory) Renew(ctx context.Context, ids []string) (map[string]*Instance, error) {
-	ctx, cancel := context.WithTimeout(ctx, i.config.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, LongestFetch(i.config.Timeout))
 	defer cancel()
 	answers, err := i.ask(ctx, ids)
 	if err != nil {

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 )
@@ -153,7 +155,9 @@ func collect[T any](answers map[string]T, keys []string, now time.Time, lookUp f
 }
 
 // listIfCrowded lists the whole cluster if many instances are asked for and the
-// list is out of date. It leaves the keys that are still unknown with collect.
+// list is out of date. It leaves the keys that are still unknown with collect. A
+// list that fails because EC2 does not respond is no error: EC2 may describe single
+// instances sooner than it finds those with a tag.
 func (i *Inventory) listIfCrowded(ctx context.Context, collect func() int) error {
 	unknown := collect()
 	now := i.now()
@@ -161,14 +165,20 @@ func (i *Inventory) listIfCrowded(ctx context.Context, collect func() int) error
 		return nil
 	}
 	all, err := i.describeCluster(ctx)
-	if err != nil {
+	noResponse := ctx.Err() == nil && (apierr.Code(err) == apierr.CodeTimeout || apierr.Code(err) == apierr.CodeUnavailable)
+	if err == nil || noResponse || len(all) > 0 {
+		i.memory.storeList(all, err == nil, now, i.now())
+	}
+	if err != nil && !noResponse {
 		return err
 	}
-	i.memory.storeList(all, now)
-	if i.config.Metrics != nil {
+	left := collect()
+	if err != nil {
+		klog.FromContext(ctx).Info("The cluster could not be listed, describing single instances",
+			"listed", len(all), "left", left, "err", err)
+	} else if i.config.Metrics != nil {
 		i.config.Metrics.Refreshed(now)
 	}
-	collect()
 	return nil
 }
 

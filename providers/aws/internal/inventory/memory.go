@@ -12,7 +12,7 @@ import (
 const (
 	// memorySize bounds the answers that are kept one by one. Instances that
 	// are listed do not count.
-	memorySize = 1 << 12
+	memorySize = 1 << 14
 	// interest is how long after its last question an instance counts as one
 	// that will be asked for again.
 	interest = 10 * time.Minute
@@ -28,11 +28,16 @@ type answer struct {
 	at, asked time.Time
 }
 
-// list is what EC2 said of the whole cluster.
+// list is what EC2 said of the whole cluster, or the part of it that came before
+// the list failed. Such a part has no names, as another instance of the same name
+// may be missing in it.
 type list struct {
 	byID   map[string]*Instance
 	byName map[string][]*Instance
-	at     time.Time
+	// complete is false if a part is missing.
+	complete bool
+	// begun is how old its instances may be, ended is when the last page came.
+	begun, ended time.Time
 	// served is how many questions it has answered.
 	served int
 }
@@ -56,11 +61,11 @@ func newMemory(maxAge, missingAge time.Duration) *memory {
 // fresh tells whether what was asked at a moment is young enough at another one.
 func fresh(at, now time.Time, age time.Duration) bool { return !at.IsZero() && now.Sub(at) < age }
 
-// listed tells whether the list is fresh.
+// listed reports whether the list is fresh, also if a part of it is missing.
 func (m *memory) listed(now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return fresh(m.list.at, now, m.maxAge)
+	return fresh(m.list.ended, now, m.maxAge)
 }
 
 // busy tells whether the list has just gone out of date and was much used: it
@@ -68,7 +73,7 @@ func (m *memory) listed(now time.Time) bool {
 func (m *memory) busy(now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.list.served > muchUsed && fresh(m.list.at, now, 2*m.maxAge)
+	return m.list.served > muchUsed && fresh(m.list.ended, now, 2*m.maxAge)
 }
 
 // lookUp gives an instance, nil if there is none, and whether that is known.
@@ -81,7 +86,7 @@ func (m *memory) lookUp(id string, now time.Time) (found *Instance, known bool) 
 		m.ids[id] = a
 	}
 	inList := m.list.byID[id]
-	if inList != nil && fresh(m.list.at, now, m.maxAge) && !a.at.After(m.list.at) {
+	if inList != nil && fresh(m.list.ended, now, m.maxAge) && !a.at.After(m.list.begun) {
 		m.list.served++
 		return inList, true
 	}
@@ -94,7 +99,7 @@ func (m *memory) lookUpName(name string, now time.Time) (found []*Instance, know
 	defer m.mu.Unlock()
 	a, told := m.names[name]
 	inList := m.list.byName[name]
-	if len(inList) > 0 && fresh(m.list.at, now, m.maxAge) && !a.at.After(m.list.at) {
+	if len(inList) > 0 && fresh(m.list.ended, now, m.maxAge) && !a.at.After(m.list.begun) {
 		m.list.served++
 		return inList, true
 	}
@@ -108,15 +113,15 @@ func (m *memory) ageOf(found bool) time.Duration {
 	return m.missingAge
 }
 
-// storeList replaces the list.
-func (m *memory) storeList(instances []*Instance, at time.Time) {
-	l := list{byID: make(map[string]*Instance, len(instances)), byName: make(map[string][]*Instance, len(instances)), at: at}
+// storeList replaces the list, which is complete or failed.
+func (m *memory) storeList(instances []*Instance, complete bool, begun, ended time.Time) {
+	l := list{byID: make(map[string]*Instance, len(instances)), byName: make(map[string][]*Instance, len(instances)), complete: complete, begun: begun, ended: ended}
 	for _, i := range instances {
 		if _, twice := l.byID[i.ID]; twice {
 			continue // it moved from one page to the next meanwhile
 		}
 		l.byID[i.ID] = i
-		if i.PrivateDNSName != "" {
+		if complete && i.PrivateDNSName != "" {
 			l.byName[i.PrivateDNSName] = append(l.byName[i.PrivateDNSName], i)
 		}
 	}
@@ -191,11 +196,11 @@ func (m *memory) wanted(n int, beside sets.Set[string], now time.Time) []string 
 	return ids
 }
 
-// instances gives the list, if it is younger than that.
+// instances gives the list, if it is complete and younger than that.
 func (m *memory) instances(now time.Time, age time.Duration) []*Instance {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !fresh(m.list.at, now, age) {
+	if !m.list.complete || !fresh(m.list.ended, now, age) {
 		return nil
 	}
 	return slices.Collect(maps.Values(m.list.byID))

@@ -60,7 +60,7 @@ func TestMemoryIsTrue(t *testing.T) {
 				history = append(history, moment{now, maps.Clone(alive)})
 			},
 			"ask":  func(*rapid.T) { one := id(); m.store([]string{one}, some([]string{one}), now, now) },
-			"list": func(*rapid.T) { m.storeList(some(ids), now) },
+			"list": func(*rapid.T) { m.storeList(some(ids), true, now, now) },
 			"look": func(t *rapid.T) {
 				one := id()
 				found, known := m.lookUp(one, now)
@@ -71,7 +71,7 @@ func TestMemoryIsTrue(t *testing.T) {
 				if known && !was(one, found != nil, now.Add(-age)) {
 					t.Fatalf("%s is answered %v, which was not so for %s", one, found, age)
 				}
-				if !known && found != nil && m.listed(now) && m.list.byID[one] != nil && !m.ids[one].at.After(m.list.at) {
+				if !known && found != nil && m.listed(now) && m.list.byID[one] != nil && !m.ids[one].at.After(m.list.begun) {
 					t.Fatalf("%s is listed and not known", one)
 				}
 			},
