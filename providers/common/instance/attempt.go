@@ -23,8 +23,9 @@ const (
 	// firstPatience is how long InstanceMetadata waits for the first attempt for
 	// a Node.
 	firstPatience = 5 * time.Second
-	// laterPatience is the same while a cloud does not respond for other Nodes. It is short, so that many
-	// Nodes of a cloud that hangs do not occupy the workers of the controller.
+	// laterPatience is the same while a cloud does not respond for other Nodes. It is
+	// short, so that many Nodes of a cloud that hangs do not occupy the workers of the
+	// controller.
 	laterPatience = 100 * time.Millisecond
 )
 
@@ -92,7 +93,7 @@ func (v *V2) uninitializedMetadata(ctx context.Context, node *v1.Node, ref Ref) 
 		}
 	}
 
-	return v.waiting.take(n)
+	return v.waiting.take(n, patience)
 }
 
 // unanswered reports whether an error means that the cloud did not respond, or

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/utils/clock"
 
@@ -37,8 +38,11 @@ type waiting struct {
 	// running counts the calls of Run.
 	running int
 	nodes   map[string]*waitingNode
-	// silent is when the cloud last did not respond for a Node.
+	// silent is when the cloud last did not respond for a Node; zero after it has
+	// responded for all of them.
 	silent time.Time
+	// late are the nodes for which it has not responded in time.
+	late sets.Set[*waitingNode]
 }
 
 // waitingNode is a Node from its first InstanceMetadata until the controller has
@@ -68,7 +72,7 @@ type outcome struct {
 
 // newWaiting returns an empty waiting.
 func newWaiting(clk clock.PassiveClock) *waiting {
-	return &waiting{clock: clk, added: make(chan struct{}, 1), nodes: map[string]*waitingNode{}}
+	return &waiting{clock: clk, added: make(chan struct{}, 1), nodes: map[string]*waitingNode{}, late: sets.New[*waitingNode]()}
 }
 
 // run counts the callers of Run.
@@ -99,6 +103,7 @@ func (w *waiting) add(node *v1.Node, ref Ref) (*waitingNode, time.Duration) {
 	if !w.silent.IsZero() && w.clock.Since(w.silent) < silence {
 		patience = laterPatience
 	}
+	w.late.Delete(known)
 	n := &waitingNode{node: slim(node), ref: ref, attempted: make(chan struct{}), err: errPending}
 	w.nodes[node.Name] = n
 	select {
@@ -116,13 +121,16 @@ func (w *waiting) expired(n *waitingNode) bool {
 }
 
 // take removes a Node that has an outcome and returns that. Otherwise the Node is
-// queued again once it has one, and the last error is returned.
-func (w *waiting) take(n *waitingNode) (*cloudprovider.InstanceMetadata, error) {
+// queued again once it has one, and the last error is returned. A caller that had
+// little patience does not know whether the cloud responds.
+func (w *waiting) take(n *waitingNode, patience time.Duration) (*cloudprovider.InstanceMetadata, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n.outcome == nil {
 		n.waits = true
-		w.silent = w.clock.Now()
+		if patience >= firstPatience {
+			w.isLate(n)
+		}
 
 		return nil, n.err
 	}
@@ -160,9 +168,10 @@ func (w *waiting) end(n *waitingNode, metadata *cloudprovider.InstanceMetadata, 
 	w.mu.Lock()
 	n.running, n.err = false, err
 	if unanswered(err) {
-		w.silent = w.clock.Now()
+		w.isLate(n)
 	} else {
 		n.outcome = &outcome{metadata: metadata, err: err, at: w.clock.Now()}
+		w.isOnTime(n)
 	}
 	select {
 	case <-n.attempted:
@@ -174,6 +183,23 @@ func (w *waiting) end(n *waitingNode, metadata *cloudprovider.InstanceMetadata, 
 	w.mu.Unlock()
 	if queued && requeue != nil {
 		requeue(n.node.Name)
+	}
+}
+
+// isLate makes callers wait less, as the cloud did not respond in time for a Node.
+// Callers hold the lock.
+func (w *waiting) isLate(n *waitingNode) {
+	w.silent = w.clock.Now()
+	if w.nodes[n.node.Name] == n {
+		w.late.Insert(n)
+	}
+}
+
+// isOnTime makes callers wait as at first if the cloud has responded for all Nodes.
+// Callers hold the lock.
+func (w *waiting) isOnTime(n *waitingNode) {
+	if w.late.Delete(n); w.late.Len() == 0 {
+		w.silent = time.Time{}
 	}
 }
 

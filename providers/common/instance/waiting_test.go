@@ -64,7 +64,7 @@ func TestWhatWaits(t *testing.T) {
 			t.Parallel()
 			w, requeued := started()
 			n, _ := w.add(uninitialized("a"), Ref{})
-			if got, err := w.take(n); got != nil || !errors.Is(err, errPending) {
+			if got, err := w.take(n, firstPatience); got != nil || !errors.Is(err, errPending) {
 				t.Errorf("before the first attempt has ended: %v, %v", got, err)
 			}
 			w.begin(true)
@@ -76,7 +76,7 @@ func TestWhatWaits(t *testing.T) {
 			if got := requeued["a"] == 0; got != tc.waits {
 				t.Errorf("it waits: %t", got)
 			}
-			if got, err := w.take(n); !errors.Is(err, tc.err) || (got == metadata) == tc.waits {
+			if got, err := w.take(n, firstPatience); !errors.Is(err, tc.err) || (got == metadata) == tc.waits {
 				t.Errorf("the next InstanceMetadata returns %v, %v", got, err)
 			}
 			if got := len(w.nodes) == 1; got != tc.waits {
@@ -105,7 +105,7 @@ func TestHowLongCallersWait(t *testing.T) {
 	}
 	a := want("the first Node", uninitialized("a"), Ref{}, firstPatience)
 	want("another one at the same time", uninitialized("b"), Ref{}, firstPatience)
-	_, _ = w.take(a)
+	_, _ = w.take(a, firstPatience)
 	want("it waits", uninitialized("a"), Ref{}, 0)
 	want("another one while it waits", uninitialized("c"), Ref{}, laterPatience)
 	successor := uninitialized("a")
@@ -117,6 +117,17 @@ func TestHowLongCallersWait(t *testing.T) {
 	want("the cloud has responded since", uninitialized("d"), Ref{}, firstPatience)
 	w.end(a, nil, apierr.ErrThrottled)
 	want("an attempt failed", uninitialized("e"), Ref{}, laterPatience)
+
+	b := want("another one", uninitialized("f"), Ref{}, laterPatience)
+	w.end(b, nil, apierr.ErrUnavailable)
+	next := want("the Node comes back", successor, Ref{ProviderID: "sim://a"}, 0)
+	_, _ = w.take(next, firstPatience)
+	w.end(next, nil, nil)
+	want("the cloud has not responded for another one", uninitialized("g"), Ref{}, laterPatience)
+	w.end(b, nil, nil)
+	c := want("the cloud has responded for all", uninitialized("h"), Ref{}, firstPatience)
+	_, _ = w.take(c, laterPatience)
+	want("a caller that waited for a moment", uninitialized("i"), Ref{}, firstPatience)
 
 	w.run(-1)
 	if n, _ := w.add(uninitialized("a"), Ref{}); n != nil {
@@ -131,7 +142,7 @@ func TestAttemptsOfANode(t *testing.T) {
 
 	w, requeued := started()
 	n, _ := w.add(uninitialized("a"), Ref{})
-	_, _ = w.take(n)
+	_, _ = w.take(n, firstPatience)
 	want := func(reason string, onlyNew, attempted bool) {
 		t.Helper()
 		if got := len(w.begin(onlyNew)) == 1; got != attempted {
@@ -147,7 +158,7 @@ func TestAttemptsOfANode(t *testing.T) {
 	successor := uninitialized("a")
 	successor.UID = "another"
 	next, _ := w.add(successor, Ref{})
-	_, _ = w.take(next)
+	_, _ = w.take(next, firstPatience)
 	w.end(n, nil, nil)
 	if requeued["a"] != 0 {
 		t.Error("the attempt of the replaced Node queued its successor")
