@@ -133,7 +133,7 @@ func (c *Controller) untagInstance(ctx context.Context, work item, instance stri
 	if err != nil {
 		return fmt.Errorf("list Nodes: %w", err)
 	}
-	if slices.ContainsFunc(nodes, func(n *v1.Node) bool { return n.Spec.ProviderID == work.providerID }) {
+	if slices.ContainsFunc(nodes, func(n *v1.Node) bool { return c.isOn(n, instance) }) {
 		klog.FromContext(ctx).V(4).Info("Instance keeps its tags: there is a Node for it again")
 		return nil
 	}
@@ -146,6 +146,12 @@ func (c *Controller) untagInstance(ctx context.Context, work item, instance stri
 	}
 	klog.FromContext(ctx).V(2).Info("Untagged instance")
 	return nil
+}
+
+// isOn reports whether a Node is on an instance, however its provider ID is spelled.
+func (c *Controller) isOn(node *v1.Node, instance string) bool {
+	id, ok := c.config.InstanceID(node.Spec.ProviderID)
+	return ok && id == instance
 }
 
 // tagNode tags an instance and notes that on its Node. What the Node is now
