@@ -88,14 +88,15 @@ func (s *Settings) Validate(file *File) Problems {
 func (f *File) Provider() (string, error) {
 	settings := NewSettings()
 	f.Decode(Schema{}, settings)
-	if name := settings.Global.Provider; name != "" || !f.has(Name{Section: "Global", Key: "provider"}) {
+	if name := settings.Global.Provider; name != "" || !f.Has(Name{Section: "Global", Key: "provider"}) {
 		return name, nil
 	}
 	name := Name{Section: "Global", Key: "provider"}
 	return "", fmt.Errorf("%s: %s is empty", f.At(Schema{}, name), f.Spell(Schema{}, name))
 }
 
-func (f *File) has(name Name) bool {
+// Has reports whether the file has a value for a key.
+func (f *File) Has(name Name) bool {
 	for _, e := range f.entries {
 		if e.name.fold() == name.fold() && !e.null {
 			return true

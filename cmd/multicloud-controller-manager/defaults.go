@@ -14,12 +14,13 @@ import (
 // a handful of nodes. It goes before the flags are made, so that --help shows
 // them.
 func setDefaults(opts *options.CloudControllerManagerOptions) {
-	applyControllers(opts, config.NewSettings().Controllers, func(string) bool { return false })
+	nothing := func(string) bool { return false }
+	applyControllers(opts, config.NewSettings().Controllers, nothing, nothing)
 }
 
 // applyControllers sets the options that [Controllers] holds, except those
-// given as a flag.
-func applyControllers(opts *options.CloudControllerManagerOptions, c config.Controllers, given func(flag string) bool) {
+// given as a flag. The file has the keys for which inFile is true.
+func applyControllers(opts *options.CloudControllerManagerOptions, c config.Controllers, given, inFile func(key string) bool) {
 	set := func(flag string, apply func()) {
 		if !given(flag) {
 			apply()
@@ -34,7 +35,7 @@ func applyControllers(opts *options.CloudControllerManagerOptions, c config.Cont
 	set("kube-api-burst", func() { opts.Generic.ClientConnection.Burst = *c.KubeAPIBurst })
 	set("concurrent-node-status-updates", func() {
 		opts.NodeController.ConcurrentNodeStatusUpdates = *c.ConcurrentNodeStatusUpdates
-		if ours := config.NewSettings().Controllers; given("concurrent-node-syncs") && *c.ConcurrentNodeStatusUpdates == *ours.ConcurrentNodeStatusUpdates {
+		if given("concurrent-node-syncs") && !inFile("concurrent-node-status-updates") {
 			// As many as --concurrent-node-syncs: what someone who gave only
 			// that flag has always got.
 			opts.NodeController.ConcurrentNodeStatusUpdates = 0

@@ -70,9 +70,41 @@ func TestApplyControllers(t *testing.T) {
 			if err := cmd.Flags().Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			applyControllers(s.options, tc.file, cmd.Flags().Changed)
+			applyControllers(s.options, tc.file, cmd.Flags().Changed, func(string) bool { return tc.file == file })
 			if diff := cmp.Diff(tc.want, effectiveIn(s.options), cmp.AllowUnexported(effective{})); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestStatusUpdatesOfTheFile: what the file says counts, also if it is the default.
+func TestStatusUpdatesOfTheFile(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		file string
+		want int32
+	}{
+		"default in the file": {"[Controllers]\nconcurrent-node-status-updates = 20\n", 20},
+		"other in the file":   {"[Controllers]\nconcurrent-node-status-updates = 7\n", 7},
+		"other key":           {"[Controllers]\nconcurrent-service-syncs = 7\n", 0},
+		"no file":             {"", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, cmd := newStarter(t)
+			args := []string{"--cloud-provider=" + plainName, "--concurrent-node-syncs=11"}
+			if tc.file != "" {
+				args = append(args, "--cloud-config="+configFile(t, tc.file))
+			}
+			if err := cmd.Flags().Parse(args); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.choose(cmd, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := effectiveIn(s.options).status; got != tc.want {
+				t.Errorf("%d status updates at once, want %d", got, tc.want)
 			}
 		})
 	}

@@ -45,7 +45,9 @@ func (s *starter) choose(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	s.file, s.problems = chosen.file, chosen.problems
-	applyControllers(s.options, chosen.settings.Controllers, cmd.Flags().Changed)
+	applyControllers(s.options, chosen.settings.Controllers, cmd.Flags().Changed, func(key string) bool {
+		return s.file != nil && s.file.Has(config.Name{Section: "Controllers", Key: key})
+	})
 	s.noRoutes = routesOff(s.options, cmd.Flags())
 	if err := checkConcurrency(s.options); err != nil {
 		return err
