@@ -221,7 +221,9 @@ func (c *cloud) eventRecorder() record.EventRecorder {
 	return c.recorder
 }
 
-// Close ends what works in the background, and its calls to AWS.
+// Close ends what works in the background, with the calls to AWS that only that
+// waits for, and closes idle connections. Calls of controllers end with the contexts
+// that these gave them.
 func (c *cloud) Close(ctx context.Context) error {
 	c.starting.Lock()
 	c.cancel()

@@ -56,6 +56,29 @@ func TestRecoveryFromHangingCloud(t *testing.T) {
 	t.Logf("the longest waits: %v", longest)
 }
 
+// TestTopologyAtTheNextAttempt: a Node that waits is attempted every five seconds.
+// The failure of one attempt is not the result of the next one.
+func TestTopologyAtTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	r := newRegion(t, sim.Options{})
+	id := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
+	synctest.Test(t, func(t *testing.T) {
+		s := r.in(t).directSource()
+		r.Gate().Break("DescribeInstanceTopology", front.Nth(1), func(w http.ResponseWriter, q *http.Request, apply http.Handler) {
+			time.Sleep(time.Second)
+			sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No.")(w, q, apply)
+		})
+		begun := time.Now()
+		if _, err := s.topology.find(t.Context(), placed{id, mustHave}); err == nil {
+			t.Error("the first attempt found the place")
+		}
+		time.Sleep(time.Until(begun.Add(5 * time.Second)))
+		if nodes, err := s.topology.find(t.Context(), placed{id, mustHave}); err != nil || len(nodes) != 1 {
+			t.Errorf("the next attempt: %v, %v", nodes, err)
+		}
+	})
+}
+
 // waitThrough makes lookups through an outage, and returns how long after it each
 // worked.
 func (r *region) waitThrough(outage time.Duration, refs map[string]instance.Ref) map[string]time.Duration {

@@ -35,11 +35,12 @@ const (
 	// unsupportedAge is how long it counts that a region, a type or an instance
 	// has no topology; deniedAge is how long a missing permission does, which an
 	// administrator may add at any time; placeAge is how long a place in the
-	// topology does, and failedAge a failure.
+	// topology does, and failedAge a failure: less than the time between two
+	// attempts for a waiting Node.
 	unsupportedAge = 24 * time.Hour
 	deniedAge      = 5 * time.Minute
 	placeAge       = 10 * time.Minute
-	failedAge      = 5 * time.Second
+	failedAge      = 2 * time.Second
 	// placeMemory and typeMemory bound what is remembered.
 	placeMemory = 1 << 14
 	typeMemory  = 1 << 10

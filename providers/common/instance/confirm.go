@@ -84,10 +84,9 @@ func (c *confirmations) start(ref Ref) *confirmation {
 }
 
 // keep sets when a result expires. A missing instance is evidence from when the
-// call began. An error lasts half as long and from now on, so that a slow
-// failure delays the next call, too, and so does an instance that is missing for
-// now. An instance that was found is not kept: the
-// next Lookup finds it.
+// call began. One that is missing for now lasts half as long and from now on. So
+// does an error, a quarter as long: the next attempt for a waiting Node must not get
+// it again. An instance that was found is not kept: the next Lookup finds it.
 func (c *confirmations) keep(k *confirmation, result Result, begun time.Time) {
 	var until time.Time
 	result = result.living()
@@ -96,7 +95,7 @@ func (c *confirmations) keep(k *confirmation, result Result, begun time.Time) {
 	} else if result.IsAbsent() {
 		until = begun.Add(c.ttl)
 	} else if _, err := result.Get(); err != nil {
-		until = c.clock.Now().Add(c.ttl / 2)
+		until = c.clock.Now().Add(c.ttl / 4)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -91,7 +91,7 @@ func TestOneConfirmServesAll(t *testing.T) {
 	}{
 		"absent":     {"one TTL from the begin of the call, which took 2 s", instance.Absent(), 8 * time.Second},
 		"terminated": {"as absent", found(instance.Terminated), 8 * time.Second},
-		"failed":     {"half a TTL from its end", instance.Failed(errCloud), 5 * time.Second},
+		"failed":     {"until before the next attempt for a waiting Node", instance.Failed(errCloud), 2500 * time.Millisecond},
 		"found":      {"the next look-up knows it", found(instance.Running), 0},
 	}
 	for name, tc := range cases {

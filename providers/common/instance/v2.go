@@ -42,7 +42,7 @@ type Options struct {
 	Timeout time.Duration
 	// NegativeTTL is how long after a Confirm that found nothing the same Ref
 	// is not confirmed again; its result serves all callers meanwhile. A failed
-	// Confirm counts for half of it.
+	// Confirm counts for a quarter of it.
 	NegativeTTL time.Duration
 	// EvidenceSince returns the time since which every Lookup tells of the
 	// present account or server. An instance that was found earlier is no
