@@ -1,8 +1,8 @@
 // Package address has the rules for node addresses that all clouds share.
 //
 // What it promises: addresses are netip values in canonical form (an IPv4
-// address mapped into IPv6 is the IPv4 address); order is kept unless a
-// function exists to change it; nothing that is passed in is modified.
+// address mapped into IPv6 is the IPv4 address); order is kept; and
+// nothing that is passed in is modified.
 package address
 
 import (

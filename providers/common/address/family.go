@@ -1,7 +1,6 @@
 package address
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -68,23 +67,3 @@ func ParseFamilies(values ...string) ([]Family, error) {
 func OfFamily[T any](family Family, items []T, addr func(T) netip.Addr) []T {
 	return keep(items, func(item T) bool { return FamilyOf(addr(item)) == family })
 }
-
-// SortByFamily gives the items in the order of the families of their addresses.
-// What is of none of them comes last, and nothing else changes place.
-func SortByFamily[T any](order []Family, items []T, addr func(T) netip.Addr) []T {
-	rank := func(item T) int {
-		i := slices.Index(order, FamilyOf(addr(item)))
-		if i < 0 {
-			return len(order)
-		}
-
-		return i
-	}
-	sorted := slices.Clone(items)
-	slices.SortStableFunc(sorted, func(a, b T) int { return cmp.Compare(rank(a), rank(b)) })
-
-	return sorted
-}
-
-// Self is the address function of a list of plain addresses.
-func Self(addr netip.Addr) netip.Addr { return addr }

@@ -1,7 +1,6 @@
 package address
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -74,30 +73,6 @@ func First[T any](p Prefixes, items []T, addr func(T) netip.Addr) (found T, ok b
 // OutOf gives the items whose address no prefix contains.
 func OutOf[T any](p Prefixes, items []T, addr func(T) netip.Addr) []T {
 	return keep(items, func(item T) bool { return !p.Contain(addr(item)) })
-}
-
-// SortByPrefix gives the items whose address is in a prefix first, in the
-// order of the prefixes and of the addresses inside one, then the others as
-// they were.
-func SortByPrefix[T any](p Prefixes, items []T, addr func(T) netip.Addr) []T {
-	sorted := slices.Clone(items)
-	slices.SortStableFunc(sorted, func(a, b T) int {
-		rank := p.Rank(addr(a))
-		if c := cmp.Compare(rank, p.Rank(addr(b))); c != 0 || rank == len(p) {
-			return c
-		}
-
-		return compare16(addr(a), addr(b))
-	})
-
-	return sorted
-}
-
-// compare16 compares as 16 bytes, an IPv4 address as its mapped form.
-func compare16(a, b netip.Addr) int {
-	x, y := a.As16(), b.As16()
-
-	return slices.Compare(x[:], y[:])
 }
 
 func keep[T any](items []T, wanted func(T) bool) []T {
