@@ -20,7 +20,7 @@ type Absence struct {
 }
 
 // maxSilence is how long the vCenter may not respond for the inventory to have
-// been followed without a break. It is longer than a poll takes.
+// been followed without a break. A poll that is given more time may take that.
 const maxSilence = 30 * time.Second
 
 // Absence tells what is known of the VMs of a query that has no result. It makes

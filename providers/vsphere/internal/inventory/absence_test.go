@@ -78,9 +78,19 @@ func TestAbsenceIsCountedFromACompleteInventory(t *testing.T) {
 			"nothing was heard for more than half a minute", func(i *Inventory) {
 				read(i, 0, node, other)
 				i.store.apply([]types.ObjectUpdate{leave(typeVM, "vm-1")}, at(20))
+				i.store.responded(at(51), 20*time.Second)
 				i.store.apply(nil, at(51))
 			},
 			Absence{Left: at(20), Complete: at(51), Visible: true, Hosted: true, Proven: true},
+		},
+		"LateResponse": {
+			"a poll may take longer than half a minute", func(i *Inventory) {
+				read(i, 0, node, other)
+				i.store.apply([]types.ObjectUpdate{leave(typeVM, "vm-1")}, at(20))
+				i.store.responded(at(60), 40*time.Second)
+				i.store.apply(nil, at(60))
+			},
+			Absence{Left: at(20), Complete: at(0), Visible: true, Hosted: true, Proven: true},
 		},
 		"ReadAnew": {
 			"the vCenter was restarted and no longer has it", func(i *Inventory) {

@@ -150,6 +150,7 @@ func (f *feed) take(ctx context.Context, set *types.UpdateSet) {
 	now := f.cfg.Now()
 	updates, unreadable := updatesOf(set)
 	f.rereads.unreadable = f.rereads.unreadable || unreadable
+	f.store.responded(now, f.poller.allowed)
 	f.store.apply(updates, now)
 	if set != nil {
 		f.version = set.Version

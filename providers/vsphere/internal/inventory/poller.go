@@ -36,10 +36,13 @@ type poller struct {
 	objects int32         // in one answer
 	pages   bool          // the latest answer has more of them
 
-	began  time.Time // of the latest poll
-	failed bool      // the latest poll failed
-	late   bool      // it had no answer in time
-	cut    time.Time // when polls were last made to wait shorter, or longer again
+	began time.Time // of the latest poll
+	// allowed is how long after the response before it that of the latest poll may
+	// arrive, zero after a poll that failed.
+	allowed time.Duration
+	failed  bool      // the latest poll failed
+	late    bool      // it had no answer in time
+	cut     time.Time // when polls were last made to wait shorter, or longer again
 }
 
 func newPoller(i *Inventory) poller {
@@ -71,8 +74,9 @@ func (p *poller) next(ctx context.Context, f *feed) (*types.UpdateSet, error) {
 		p.wait, p.cut = min(2*p.wait, f.cfg.MaxWait), time.Now()
 	}
 	wait := p.wait
+	p.allowed = wait + p.margin + f.cfg.PollPeriod
 	if p.failed {
-		wait = 0 // to know soon whether all is well again
+		wait, p.allowed = 0, 0 // to know soon whether all is well again
 	}
 	p.began = time.Now()
 	set, err := f.poll(ctx, wait)

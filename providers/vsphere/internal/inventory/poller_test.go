@@ -332,3 +332,78 @@ func hanging(from, until time.Time) *scripted {
 
 	return s
 }
+
+// A VM counts as missing from when its vCenter has been followed without a break. A
+// busy vCenter whose responses are late is followed, and one that did not respond to
+// a poll for more than half a minute is not.
+func TestLateResponsesAreNoBreak(t *testing.T) {
+	t.Parallel()
+	const run = 10 * time.Minute
+	cases := map[string]struct {
+		reason string
+		script func(began time.Time) *scripted
+		// complete is how long the inventory has been complete at the end.
+		min, max time.Duration
+	}{
+		"Busy": {
+			"each poll takes 35 s, and none fails once the poller waits that long",
+			func(time.Time) *scripted { return slow(35 * time.Second) }, 6 * time.Minute, run,
+		},
+		"Cut": {
+			"a poll that fails is made again at once",
+			func(time.Time) *scripted {
+				s, polls := slow(10*time.Second), 0
+				respond := s.poll
+				s.poll = func(ctx context.Context, req *types.WaitForUpdatesEx) (*types.UpdateSet, error) {
+					if polls++; req.Version != "" && polls%2 == 0 {
+						time.Sleep(time.Second)
+
+						return nil, errRecorded
+					}
+
+					return respond(ctx, req)
+				}
+
+				return s
+			}, 9 * time.Minute, run,
+		},
+		"Hung": {
+			"nothing was received for a minute",
+			func(began time.Time) *scripted { return hanging(began.Add(5*time.Minute), began.Add(6*time.Minute)) },
+			3 * time.Minute, 5 * time.Minute,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), run)
+				defer cancel()
+				i := New(tc.script(time.Now()), Config{RereadPeriod: 24 * time.Hour})
+				i.Run(ctx)
+				complete := i.Absence(byID(uuid)).Complete
+				if got := time.Since(complete); complete.IsZero() || got < tc.min || got > tc.max {
+					t.Errorf("%s: the inventory has been complete for %s, want %s to %s", tc.reason, got, tc.min, tc.max)
+				}
+			})
+		})
+	}
+}
+
+// slow is a vCenter that responds to each poll but the first after a time.
+func slow(d time.Duration) *scripted {
+	s := &scripted{}
+	s.poll = func(ctx context.Context, req *types.WaitForUpdatesEx) (*types.UpdateSet, error) {
+		if req.Version == "" {
+			return &types.UpdateSet{Version: "1"}, nil
+		}
+		select {
+		case <-time.After(d):
+			return nil, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+
+	return s
+}

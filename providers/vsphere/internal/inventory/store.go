@@ -85,11 +85,19 @@ func (s *store) apply(updates []types.ObjectUpdate, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if !s.completeSince.IsZero() && now.Sub(s.latest) > maxSilence {
-		s.completeSince = now
-	}
 	s.latest = now
 	s.remember(s.live.apply(updates, now, s.changes))
+}
+
+// responded notes that the vCenter responded to a poll that was allowed to take that
+// long. It is called before the response is applied.
+func (s *store) responded(now time.Time, allowed time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if !s.completeSince.IsZero() && now.Sub(s.latest) > max(maxSilence, allowed) {
+		s.completeSince = now
+	}
 }
 
 // endAnswer says that an answer has no more pages.
