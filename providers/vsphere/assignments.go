@@ -66,13 +66,14 @@ func (a *assignments) get(q inventory.Query) assignment {
 	return as
 }
 
-// assign notes which VM is that of a query, and which ones are not.
-func (a *assignments) assign(q inventory.Query, chosen vm, others []vm) {
+// assign notes which VM is that of a query, and which ones are not. Complete says that
+// every vCenter was searched.
+func (a *assignments) assign(q inventory.Query, chosen vm, others []vm, complete bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := a.get(q)
 	now := assignment{at: chosen.location(), copies: map[location]bool{}}
-	now.sure = before.sure && before.at == now.at || len(others) == 0 && chosen.runs()
+	now.sure = before.sure && before.at == now.at || complete && len(others) == 0 && chosen.runs()
 	if before.at == now.at && before.sure == now.sure && len(others) == 0 {
 		return
 	}
@@ -116,6 +117,9 @@ func (a *assignments) miss(queries []inventory.Query, now time.Time) {
 		}
 	}
 }
+
+// surely reports whether a VM is that of the assignment and others are copies.
+func (a assignment) surely(v vm) bool { return a.sure && a.at == v.location() }
 
 // machines returns the VMs that can be that of a query: not a copy of it that is
 // switched off and stayed when it left.

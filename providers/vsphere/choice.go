@@ -49,22 +49,27 @@ func (s *source) warnTwice(ctx context.Context, one, other string) {
 //	one that runs                             that one, unless its guest has another name
 //	several that run                          the one with an address of the Node
 //	all are off                               any of them, to tell that the Node is shut down
-func (s *source) choose(ctx context.Context, found []vm, ref instance.Ref, q inventory.Query) instance.Result {
-	chosen := found
+//
+// While a vCenter cannot tell whether it has another one, only a VM that is confirmed
+// is picked, and whether it is off is unknown unless it is that of the first line.
+func (s *source) choose(ctx context.Context, r response, ref instance.Ref, q inventory.Query) instance.Result {
+	chosen := r.found
 	if len(chosen) > 1 && len(q.UUIDs) > 0 {
-		chosen = s.original(ctx, found, ref, q)
+		chosen = s.original(ctx, r.found, ref, q)
 	} else if len(chosen) > 1 {
-		chosen = named(found, ref.NodeName)
+		chosen = named(r.found, ref.NodeName)
 	}
+	doubt := r.doubt()
 	if len(chosen) != 1 {
-		if len(q.UUIDs) > 0 && !slices.ContainsFunc(found, func(v vm) bool { return !v.isOff() }) {
-			off := found[0]
-			off.ambiguous = ambiguous(found, ref, q)
-			return instance.Found(off)
-		}
-		return instance.Failed(ambiguous(found, ref, q))
+		return undecided(r.found, doubt, ref, q)
 	}
 	v := chosen[0]
+	if s.assigned.get(q).surely(v) {
+		doubt = nil
+	}
+	if doubt != nil && !s.confirmed(v, ref, q) {
+		return instance.Failed(fmt.Errorf("%s may be a copy, and the VM of the Node in another vCenter: %w", describe(chosen), doubt))
+	}
 	if len(q.UUIDs) == 0 && contradicts(ref.SystemUUID, v.UUID) {
 		return instance.Failed(instance.WithReason(instance.ReasonAmbiguousInstance, fmt.Errorf(
 			"%s has the name of the Node but another UUID than its system UUID %s; if it is the right one, start the kubelet with --provider-id=%s: %w",
@@ -73,11 +78,33 @@ func (s *source) choose(ctx context.Context, found []vm, ref instance.Ref, q inv
 	if v.UUID == "" && ref.ProviderID == "" {
 		return instance.Failed(fmt.Errorf("VM %q in vCenter %s reports no UUID: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable))
 	}
-	s.assigned.assign(q, v, slices.DeleteFunc(slices.Clone(found), func(other vm) bool { return other.location() == v.location() }))
+	v.doubt = doubt
+	others := slices.DeleteFunc(slices.Clone(r.found), func(other vm) bool { return other.location() == v.location() })
+	s.assigned.assign(q, v, others, len(r.errs) == 0)
 	if len(q.UUIDs) == 0 {
 		return instance.FoundByName(v)
 	}
 	return instance.Found(v)
+}
+
+// confirmed reports whether a VM is that of a Node although another vCenter may have
+// a VM that fits: it was before, it is in the vCenter that the Node names, or its
+// guest has the name of the Node.
+func (s *source) confirmed(v vm, ref instance.Ref, q inventory.Query) bool {
+	return s.assigned.get(q).at == v.location() || s.labeled(ref.NodeName) == v.vcenter.id() || sameHost(v.HostName, ref.NodeName)
+}
+
+// undecided is the result if several VMs fit a Ref equally well.
+func undecided(found []vm, doubt error, ref instance.Ref, q inventory.Query) instance.Result {
+	switch {
+	case doubt != nil:
+		return instance.Failed(doubt)
+	case len(q.UUIDs) == 0, slices.ContainsFunc(found, func(v vm) bool { return !v.isOff() }):
+		return instance.Failed(ambiguous(found, ref, q))
+	}
+	off := found[0]
+	off.ambiguous = ambiguous(found, ref, q)
+	return instance.Found(off)
 }
 
 // ambiguous is the error that several VMs fit a Ref.

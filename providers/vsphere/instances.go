@@ -2,10 +2,7 @@ package vsphere
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,10 +18,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
-
-// firstSyncGrace is how long after the start a miss waits for vCenters that
-// have not reported their inventory yet.
-const firstSyncGrace = 5 * time.Second
 
 // source answers for the VMs of all configured vCenters.
 type source struct {
@@ -104,6 +97,9 @@ type vm struct {
 	current bool
 	// ambiguous is why it may be another VM that is off as well, or nil.
 	ambiguous error
+	// doubt is why a vCenter could not tell whether it has another VM with the UUID
+	// or name, nil if none has or this one is known to be the VM of the Node.
+	doubt error
 }
 
 // runs reports whether the VM is on, isOff whether it is certainly not.
@@ -114,14 +110,14 @@ func (v vm) isOff() bool { return v.State() == instance.Stopped }
 func (v vm) ProviderID() string { return formatProviderID(v.UUID) }
 
 // State is Unknown unless the vCenter sees the VM: one whose host or storage is
-// out of reach may well be running.
+// out of reach may well be running. So may another VM in a vCenter that is out of reach.
 func (v vm) State() instance.State {
 	switch {
 	case !v.current:
 		return instance.Unknown
 	case v.Power == types.VirtualMachinePowerStatePoweredOn:
 		return instance.Running
-	case v.Connection != types.VirtualMachineConnectionStateConnected:
+	case v.Connection != types.VirtualMachineConnectionStateConnected, v.doubt != nil:
 		return instance.Unknown
 	case v.Power == types.VirtualMachinePowerStatePoweredOff, v.Power == types.VirtualMachinePowerStateSuspended:
 		return instance.Stopped
@@ -133,147 +129,6 @@ func (v vm) State() instance.State {
 func (s *source) Accepts(providerID string) error {
 	_, err := parseProviderID(providerID)
 	return err
-}
-
-// Lookup implements instance.Source from the change feeds, without any call.
-func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
-	results := make([]instance.Result, len(refs))
-	for i, ref := range refs {
-		results[i] = s.find(ctx, ref)
-	}
-	return results
-}
-
-func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
-	vcenters, err := s.places()
-	if err != nil {
-		return instance.Failed(err)
-	}
-	inMemory := func(vc *vcenter, q inventory.Query) ([]vm, error) { return vc.find(q) }
-	result := s.search(ctx, vcenters, ref, inMemory)
-	if _, err := result.Get(); err == nil || !s.awaitFirstSync(ctx, vcenters) {
-		return result
-	}
-	return s.search(ctx, vcenters, ref, inMemory)
-}
-
-// awaitFirstSync waits, for a short time after the start, for inventories that
-// are being read for the first time. It tells whether it waited: the answer can
-// be another one now.
-func (s *source) awaitFirstSync(ctx context.Context, vcenters []*vcenter) bool {
-	grace, cancel := context.WithDeadline(ctx, s.started.Load().at.Add(firstSyncGrace))
-	defer cancel()
-	waited := false
-	for _, vc := range vcenters {
-		status := vc.inventory.Status()
-		if status.Synced || status.Err != nil || grace.Err() != nil {
-			continue
-		}
-		waited = true
-		_ = vc.inventory.WaitSynced(grace) // what is not synced then is an error in the answer
-	}
-	return waited
-}
-
-// Confirm implements instance.Source by asking every vCenter. A VM that none of
-// them has must have been missing for a while.
-func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
-	vcenters, err := s.places()
-	if err != nil {
-		return instance.Failed(err)
-	}
-	questions, err := queries(ref)
-	if err != nil {
-		return instance.Failed(err)
-	}
-	if reason := s.tooEarly(vcenters, questions); reason != nil && !errors.Is(reason, apierr.ErrUnavailable) {
-		return instance.Missing(reason)
-	}
-	result := s.search(ctx, vcenters, ref, func(vc *vcenter, q inventory.Query) ([]vm, error) { return vc.confirm(ctx, q) })
-	if result.IsAbsent() {
-		return s.missing(vcenters, questions)
-	}
-	return result
-}
-
-// asker asks one vCenter.
-type asker func(*vcenter, inventory.Query) ([]vm, error)
-
-// search puts the questions of a Ref to all vCenters, in order of certainty,
-// until one is answered:
-//
-//	found                               the VM that choose picks
-//	found nowhere, a vCenter is silent  its error
-//	found nowhere                       the next question; absent after the last
-func (s *source) search(ctx context.Context, vcenters []*vcenter, ref instance.Ref, ask asker) instance.Result {
-	questions, err := queries(ref)
-	if err != nil {
-		return instance.Failed(err)
-	}
-	for _, q := range questions {
-		found, err := s.machines(ctx, vcenters, q, ask)
-		switch {
-		case len(found) > 0:
-			s.assigned.found(questions)
-			return s.choose(ctx, found, ref, q)
-		case errors.Is(err, inventory.ErrUnreadableVM):
-			return instance.Failed(instance.WithReason(instance.ReasonInstanceNotFound, err))
-		case err != nil:
-			return instance.Failed(err)
-		}
-	}
-	return instance.Absent()
-}
-
-// machines asks for the VMs that can be that of a query, each once.
-func (s *source) machines(ctx context.Context, vcenters []*vcenter, q inventory.Query, ask asker) ([]vm, error) {
-	found, err := askAll(vcenters, q, ask)
-	found = s.merge(ctx, found)
-	machines := s.assigned.get(q).machines(found)
-	if len(machines) > 0 || len(found) == 0 {
-		return machines, err
-	}
-	// Only copies are left. They must not hide what makes the absence uncertain.
-	others, err := askAll(vcenters, q, func(vc *vcenter, q inventory.Query) ([]vm, error) {
-		for _, v := range found {
-			if v.vcenter.id() == vc.id() {
-				q.Except = append(q.Except, v.Ref)
-			}
-		}
-		return ask(vc, q)
-	})
-	return s.merge(ctx, others), err
-}
-
-// queries are the questions that find a Ref's VM. The UUID that a guest reports
-// can be in either byte order; the name counts only where the Node has no
-// provider ID.
-func queries(ref instance.Ref) ([]inventory.Query, error) {
-	if ref.ProviderID != "" {
-		uuid, err := parseProviderID(ref.ProviderID)
-		if err != nil {
-			return nil, err
-		}
-		return []inventory.Query{{UUIDs: []string{uuid, swapUUID(uuid)}}}, nil
-	}
-	var list []inventory.Query
-	if uuid := strings.ToLower(strings.TrimSpace(ref.SystemUUID)); uuid != "" {
-		list = append(list, inventory.Query{UUIDs: []string{swapUUID(uuid), uuid}})
-	}
-	return append(list, inventory.Query{Names: []string{ref.NodeName}}), nil
-}
-
-// askAll asks all vCenters at once, so that a slow one delays only what it
-// alone can answer.
-func askAll(vcenters []*vcenter, q inventory.Query, ask asker) ([]vm, error) {
-	found := make([][]vm, len(vcenters))
-	errs := make([]error, len(vcenters))
-	var all sync.WaitGroup
-	for i, vc := range vcenters {
-		all.Go(func() { found[i], errs[i] = ask(vc, q) })
-	}
-	all.Wait()
-	return slices.Concat(found...), errors.Join(errs...)
 }
 
 // Metadata implements instance.Source. Type, zone and region are labels, which

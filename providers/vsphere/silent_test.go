@@ -1,0 +1,134 @@
+package vsphere
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+const sharedUUID = "42000000-0000-4000-8000-000000000001"
+
+// newTwins is vCenter a with the VM of node-1, and vCenter b with a copy of it that
+// has another guest name, and with the VM of node-b.
+func newTwins(t *testing.T) fixture {
+	t.Helper()
+	vcenter := func(name string, vms ...sim.VMSpec) sim.VCenterSpec {
+		return sim.VCenterSpec{Name: name, Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: vms}}}
+	}
+	return newFixture(t, "",
+		vcenter("a", sim.VMSpec{Name: "node-1", UUID: sharedUUID, NICs: []sim.NIC{{IPs: []string{"10.0.0.1"}}}}),
+		vcenter("b",
+			sim.VMSpec{Name: "copy", UUID: sharedUUID, Hostname: "elsewhere", NICs: []sim.NIC{{IPs: []string{"10.9.9.9"}}}},
+			sim.VMSpec{Name: "node-b", NICs: []sim.NIC{{IPs: []string{"10.0.0.2"}}}}))
+}
+
+// ofTwin is the Node of the VM that has a copy.
+func ofTwin(options ...kubetest.NodeOption) *v1.Node {
+	return kubetest.Node("node-1", append([]kubetest.NodeOption{kubetest.ProviderID("vsphere://" + sharedUUID), old}, options...)...)
+}
+
+// wantOriginal waits for the address of the VM of node-1. None of the copy is
+// accepted meanwhile.
+func (b fixture) wantOriginal(node *v1.Node) {
+	b.t.Helper()
+	b.eventually("the VM of the Node is described", func() error {
+		m, err := b.instances.InstanceMetadata(b.t.Context(), node)
+		if err == nil && m.NodeAddresses[1].Address != "10.0.0.1" {
+			b.t.Fatalf("the Node got the addresses of a copy: %v", m.NodeAddresses)
+		}
+		return err
+	})
+}
+
+// TestCopyIsNotUsedWhileAVCenterIsSilent: the VM of the Node may be in the vCenter
+// that does not respond.
+func TestCopyIsNotUsedWhileAVCenterIsSilent(t *testing.T) {
+	t.Parallel()
+	for name, off := range map[string]bool{"CopyRuns": false, "CopyOff": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newTwins(t)
+			a := b.fleet.VCenter("a")
+			a.Down()
+			if copied := b.fleet.VM("copy"); off {
+				if err := copied.PowerOff(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b = b.restart()
+			b.describe(kubetest.Node("node-b", old)) // by its name
+			node := ofTwin()
+			for range 5 {
+				if shutdown, err := b.instances.InstanceShutdown(t.Context(), node); err == nil {
+					t.Fatalf("InstanceShutdown is %t, want an error", shutdown)
+				}
+				if m, err := b.instances.InstanceMetadata(t.Context(), node); err == nil {
+					t.Fatalf("the Node got %v of a copy", m.NodeAddresses)
+				}
+				if exists, err := b.instances.InstanceExists(t.Context(), node); err == nil && !exists {
+					t.Fatal("the Node would be deleted")
+				}
+			}
+			if err := a.Up(); err != nil {
+				t.Fatal(err)
+			}
+			b.wantOriginal(node)
+		})
+	}
+}
+
+// TestCopyIsNotUsedBeforeEveryInventoryIsRead: at each start one vCenter is read
+// before the other.
+func TestCopyIsNotUsedBeforeEveryInventoryIsRead(t *testing.T) {
+	t.Parallel()
+	b := newTwins(t)
+	b.fleet.VCenter("a").Break("WaitForUpdatesEx", front.Always(), front.Slow(time.Second))
+	b = b.restart()
+	b.eventually("vCenter b is read", func() error {
+		vcenters, err := b.source.places()
+		if err != nil {
+			return err
+		}
+		return vcenters[1].inventory.Current()
+	})
+	b.wantOriginal(ofTwin())
+}
+
+// TestVMThatIsOffWhileAVCenterIsSilent: a VM that has the name of the Node and is off
+// may be a copy as well.
+func TestVMThatIsOffWhileAVCenterIsSilent(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		restart bool
+		want    string
+	}{
+		"Known":     {"it ran when no other VM had its UUID", false, "true"},
+		"Restarted": {"the one that runs may be in the other vCenter", true, "error"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newTwins(t)
+			vm, node := b.fleet.VM("node-b"), kubetest.Node("node-b", kubetest.ProviderID(id(b.fleet.VM("node-b"))), old)
+			if err := vm.KeepHostname(); err != nil {
+				t.Fatal(err)
+			}
+			b.wantExists(ofTwin(), true) // both inventories are read
+			b.describe(node)
+			if err := vm.PowerOff(); err != nil {
+				t.Fatal(err)
+			}
+			b.fleet.VCenter("a").Down()
+			if tc.restart {
+				b = b.restart()
+			}
+			b.wantVerdict(tc.reason, node, "true", tc.want)
+		})
+	}
+}
