@@ -30,11 +30,14 @@ func (p patience) withDefaults() patience {
 
 var errIncomplete = apierr.Mark(apierr.ErrUnavailable, errors.New("the inventory of a vCenter is being read"))
 
+// reasonUnknownVCenter means that the VM of a Node is missing, and that the vCenter
+// that had it is none of the configured ones.
+const reasonUnknownVCenter instance.Reason = "UnknownVCenter"
+
 // missing decides about a Node whose VM no vCenter found.
-func (s *source) missing(vcenters []*vcenter, questions []inventory.Query) instance.Result {
-	now := time.Now()
-	s.assigned.miss(questions, now)
-	reason := s.kept(vcenters, questions, now)
+func (s *source) missing(vcenters []*vcenter, ref instance.Ref, questions []inventory.Query) instance.Result {
+	s.assigned.miss(questions, time.Now())
+	reason := s.kept(vcenters, ref, questions)
 	switch {
 	case errors.Is(reason, apierr.ErrUnavailable):
 		return instance.Failed(reason)
@@ -46,51 +49,84 @@ func (s *source) missing(vcenters []*vcenter, questions []inventory.Query) insta
 
 // tooEarly is why a VM that is not in any inventory, and was not found before,
 // need not be searched yet; nil if it must.
-func (s *source) tooEarly(vcenters []*vcenter, questions []inventory.Query) error {
+func (s *source) tooEarly(vcenters []*vcenter, ref instance.Ref, questions []inventory.Query) error {
 	found := func(q inventory.Query) bool { return s.assigned.get(q).missed.IsZero() }
 	stale := func(vc *vcenter) bool { return vc.inventory.Current() != nil }
 	if slices.ContainsFunc(questions, found) || slices.ContainsFunc(vcenters, stale) {
 		return nil
 	}
-	return s.kept(vcenters, questions, time.Now())
+	return s.kept(vcenters, ref, questions)
 }
 
-// kept is why the Node of a missing VM is kept, or nil. The vCenter that had the VM
-// decides; all of them do where none is known.
-func (s *source) kept(vcenters []*vcenter, questions []inventory.Query, now time.Time) error {
+// kept is why the Node of a missing VM is kept, or nil. The vCenters that had the VM
+// decide: the one in which this process found it last, and the one that the Node
+// names. All of them do where none is known.
+func (s *source) kept(vcenters []*vcenter, ref instance.Ref, questions []inventory.Query) error {
 	var missed time.Time
 	var q inventory.Query
-	home := ""
+	var homes []string
+	configured := func(id string) bool {
+		return slices.ContainsFunc(vcenters, func(vc *vcenter) bool { return vc.id() == id })
+	}
 	for _, question := range questions {
 		as := s.assigned.get(question)
-		home = cmp.Or(home, as.at.vcenter)
+		if configured(as.at.vcenter) { // else another one responds at its address
+			homes = append(homes, as.at.vcenter)
+		}
 		if as.missed.After(missed) {
 			missed = as.missed
 		}
 		q.UUIDs = append(q.UUIDs, question.UUIDs...)
 	}
-	if !slices.ContainsFunc(vcenters, func(vc *vcenter) bool { return vc.id() == home }) {
-		home = "" // another vCenter responds at its address
+	if label := s.labeled(ref.NodeName); label != "" {
+		if !configured(label) {
+			return unknownVCenter(label)
+		}
+		homes = append(homes, label)
 	}
+	hosts := s.hosts()
 	for _, vc := range vcenters {
-		if home != "" && vc.id() != home {
+		if len(homes) > 0 && !slices.Contains(homes, vc.id()) {
 			continue
 		}
-		if reason := s.patience.reason(vc, vc.inventory.Absence(q), missed, now); reason != nil {
+		a := vc.inventory.Absence(q)
+		if !a.Hosted && hosts[vc.id()] {
+			a.Hosted, a.Proven = true, proven(vcenters, vc.id())
+		}
+		if reason := s.patience.reason(vc, a, missed); reason != nil {
 			return reason
 		}
 	}
 	return nil
 }
 
-// reason is why a VM that a vCenter does not have may still return, or nil:
+// proven reports whether a section of a vCenter has had the VM of a Node since its
+// inventory was read anew.
+func proven(vcenters []*vcenter, id string) bool {
+	return slices.ContainsFunc(vcenters, func(vc *vcenter) bool {
+		return vc.id() == id && vc.inventory.Absence(inventory.Query{}).Proven
+	})
+}
+
+// unknownVCenter is why the Node of a vCenter that is not configured is kept.
+func unknownVCenter(uuid string) error {
+	return instance.WithReason(reasonUnknownVCenter, fmt.Errorf(
+		"the VM is missing, and it was found last in the vCenter with the instance UUID %s, which is none of the cloud-config. The Node is kept: "+
+			"delete it if its machine is gone, or add that vCenter", uuid))
+}
+
+// reason is why a VM that a vCenter does not have may still return, or nil. A Node
+// whose label names a vCenter that is not configured is always kept; for the others:
 //
-//	VM of another Node in the vCenter       missing since
-//	there                                   1 minute
-//	there since the connection, not now     5 minutes
-//	there before the connection alone       never
-//	never there                             5 minutes
-func (p patience) reason(vc *vcenter, a inventory.Absence, missed, now time.Time) error {
+//	VM of another Node in the vCenter     missing since
+//	there                                 1 minute
+//	there since the connection, not now   5 minutes
+//	there before the connection alone     never
+//	never there                           5 minutes
+//
+// What was before the connection is known to this process, or from the label of some
+// Node.
+func (p patience) reason(vc *vcenter, a inventory.Absence, missed time.Time) error {
 	if a.Complete.IsZero() {
 		return errIncomplete
 	}
@@ -110,7 +146,7 @@ func (p patience) reason(vc *vcenter, a inventory.Absence, missed, now time.Time
 	if !a.Visible {
 		need = p.alone
 	}
-	if now.Sub(since) < need {
+	if time.Since(since) < need {
 		return fmt.Errorf("the VM has been missing in vCenter %s for less than %s, it may be registered again", vc.name, need)
 	}
 	return nil

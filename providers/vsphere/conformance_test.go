@@ -85,6 +85,12 @@ func section(name string, vc *sim.VCenter) string {
 // connect starts the provider with a cloud-config the way the binary does.
 func connect(t testing.TB, text string) *cloud {
 	t.Helper()
+	return connectWith(t, text, kubetest.NewClientset())
+}
+
+// connectWith is connect with a Kubernetes API.
+func connectWith(t testing.TB, text string, client kubernetes.Interface) *cloud {
+	t.Helper()
 	file, err := config.Parse("cloud.conf", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +101,7 @@ func connect(t testing.TB, text string) *cloud {
 	}
 	c := newCloudFrom(cfg, nil, quick)
 	stop := make(chan struct{})
-	c.Initialize(builder{}, stop)
+	c.Initialize(builder{client: client}, stop)
 	t.Cleanup(func() {
 		close(stop)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -107,12 +113,13 @@ func connect(t testing.TB, text string) *cloud {
 	return c
 }
 
-// builder gives the provider a Kubernetes API for its Events.
+// builder gives the provider a Kubernetes API for its Events and labels.
 type builder struct {
 	cloudprovider.ControllerClientBuilder
+	client kubernetes.Interface
 }
 
-func (builder) Client(string) (kubernetes.Interface, error) { return kubetest.NewClientset(), nil }
+func (b builder) Client(string) (kubernetes.Interface, error) { return b.client, nil }
 
 func (l *lab) Create(t testing.TB, m conformance.Machine) instance.Ref {
 	t.Helper()

@@ -24,5 +24,6 @@
 //	                                       the Node is not initialized
 //
 // Nothing is written to vSphere: a read-only role on the VMs and their
-// ancestors is enough.
+// ancestors is enough. What must outlive the process is a label of the Node: in
+// which vCenter its VM was found, see [LabelVCenter].
 package vsphere

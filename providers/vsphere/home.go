@@ -1,10 +1,50 @@
 package vsphere
 
+import (
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
 // LabelVCenter is the label of a Node whose value is the instance UUID of the vCenter
 // (about.instanceUuid) in which the VM of the Node was found last. It outlives the
-// process: a vCenter without the VM is no proof that it was deleted if the Node was
-// found in another one, or in none that is configured.
+// process: a missing VM proves nothing in a vCenter that has none of the VMs it had.
 const LabelVCenter = "multicloud-ccm.io/vcenter-uuid"
+
+// label returns the value of the label for Nodes of the vCenter, or nothing as long
+// as the instance UUID is not known.
+func (vc *vcenter) label() string {
+	uuid := vc.inventory.InstanceUUID()
+	if len(content.IsLabelValue(uuid)) > 0 {
+		return ""
+	}
+	return uuid
+}
+
+// labelsFor returns the labels of a Node that is being initialized.
+func (s *source) labelsFor(vc *vcenter) map[string]string {
+	uuid := vc.label()
+	if uuid == "" {
+		return s.labels
+	}
+	all := maps.Clone(s.labels)
+	if all == nil {
+		all = map[string]string{}
+	}
+	all[LabelVCenter] = uuid
+	return all
+}
+
+// relabel has an initialized Node name the vCenter of its VM. What is out of date, or
+// may be a copy, does not change the label.
+func (s *source) relabel(node *v1.Node, v vm) {
+	uuid := v.vcenter.label()
+	if uuid != "" && uuid != node.Labels[LabelVCenter] && v.current && v.doubt == nil {
+		s.labeler.want(node, uuid)
+	}
+}
 
 // labeled returns the vCenter that a Node names, or nothing.
 func (s *source) labeled(nodeName string) string {
@@ -17,4 +57,21 @@ func (s *source) labeled(nodeName string) string {
 		return ""
 	}
 	return node.Labels[LabelVCenter]
+}
+
+// hosts returns the vCenters that Nodes name.
+func (s *source) hosts() map[string]bool {
+	lister := s.nodes.Load()
+	if lister == nil {
+		return nil
+	}
+	nodes, err := (*lister).List(labels.Everything())
+	if err != nil {
+		return nil // it is a cache, which has no errors
+	}
+	hosts := map[string]bool{}
+	for _, node := range nodes {
+		hosts[node.Labels[LabelVCenter]] = true
+	}
+	return hosts
 }

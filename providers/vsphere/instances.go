@@ -34,6 +34,7 @@ type source struct {
 	// twice has the pairs of sections that were found to be of one vCenter.
 	twice    sync.Map
 	warnings *warnings
+	labeler  *labeler
 }
 
 var _ instance.Source = (*source)(nil)
@@ -45,7 +46,10 @@ type start struct {
 }
 
 func newSource(cfg *Config, labels map[string]string) *source {
-	return &source{zones: cfg.Labels.Zone != "" || cfg.Labels.Region != "", labels: labels, assigned: newAssignments(), warnings: newWarnings()}
+	return &source{
+		zones: cfg.Labels.Zone != "" || cfg.Labels.Region != "", labels: labels,
+		assigned: newAssignments(), warnings: newWarnings(), labeler: newLabeler(),
+	}
 }
 
 // setNodes gives the source the Nodes of the cluster.
@@ -146,6 +150,9 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 		return nil, fmt.Errorf("VM %q in vCenter %s reports no UUID, it may be another one: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable)
 	}
 	initialized := instance.Initialized(node)
+	if initialized {
+		s.relabel(node, v)
+	}
 	if !initialized && !v.current {
 		// Labels are written once and never corrected.
 		return nil, fmt.Errorf("what is known of VM %q is out of date, vCenter %s does not answer: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable)
@@ -157,7 +164,7 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 	metadata := &cloudprovider.InstanceMetadata{
 		ProviderID:       v.ProviderID(),
 		InstanceType:     instanceType(details),
-		AdditionalLabels: s.labels,
+		AdditionalLabels: s.labelsFor(v.vcenter),
 	}
 	if initialized && v.Power != types.VirtualMachinePowerStatePoweredOn {
 		// The tools report nothing; the addresses it had stay on the Node.

@@ -141,6 +141,7 @@ func TestMetadata(t *testing.T) {
 			{Type: v1.NodeInternalIP, Address: "10.0.0.5"},
 		},
 		Zone: "zone-a-" + zoneHash(t, b), Region: "emea",
+		AdditionalLabels: map[string]string{LabelVCenter: b.instanceUUID()},
 	}
 
 	cases := map[string]struct {
@@ -206,6 +207,16 @@ func zoneHash(t *testing.T, b fixture) string {
 		t.Fatalf("zone is %q, want zone-a- and a hash", metadata.Zone)
 	}
 	return hash
+}
+
+// instanceUUID is that of the first vCenter, which has been read.
+func (b fixture) instanceUUID() string {
+	b.t.Helper()
+	vcenters, err := b.source.places()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return vcenters[0].inventory.InstanceUUID()
 }
 
 // TestNameAgainstUUID: a name alone does not make a VM the machine of a Node
@@ -514,7 +525,7 @@ func TestNodeLabels(t *testing.T) {
 	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
 	b.source.labels = map[string]string{"example.org/rack": "r7"}
 	got := b.describe(kubetest.Node("node-1", kubetest.Tainted())).AdditionalLabels
-	if diff := cmp.Diff(map[string]string{"example.org/rack": "r7"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"example.org/rack": "r7", LabelVCenter: b.instanceUUID()}, got); diff != "" {
 		t.Errorf("labels: -want +got\n%s", diff)
 	}
 }

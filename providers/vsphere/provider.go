@@ -32,9 +32,9 @@ const (
 	ProviderName = "vsphere"
 	// clientName is what the Kubernetes client for Secrets calls itself.
 	clientName = "vsphere-cloud-controller-manager"
-	// eventClientName is the account that the node controllers use, which may
-	// write events also with --use-service-account-credentials.
-	eventClientName = "node-controller"
+	// nodeClientName is the account that the node controllers use, which may patch
+	// Nodes and write Events also with --use-service-account-credentials.
+	nodeClientName = "node-controller"
 	// connectPeriod is how often the start is tried again, for a Kubernetes API
 	// that did not give us a client.
 	connectPeriod = 5 * time.Second
@@ -147,7 +147,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 			case <-c.running.Done():
 			}
 		}()
-		c.recordEvents(builder)
+		c.writeNodes(builder)
 		c.background.Go(func() { c.keepTrying(builder) })
 		c.background.Go(func() { c.instances.Run(c.running) })
 	})
@@ -173,13 +173,15 @@ func (c *cloud) keepTrying(builder cloudprovider.ControllerClientBuilder) {
 	})
 }
 
-// recordEvents lets Nodes have Events about what is wrong with their VMs.
-func (c *cloud) recordEvents(builder cloudprovider.ControllerClientBuilder) {
-	client, err := builder.Client(eventClientName)
+// writeNodes lets Nodes have the label of their vCenter, and Events about what is
+// wrong with their VMs.
+func (c *cloud) writeNodes(builder cloudprovider.ControllerClientBuilder) {
+	client, err := builder.Client(nodeClientName)
 	if err != nil {
-		klog.ErrorS(err, "No client for Events, Nodes will have none of this provider")
+		klog.ErrorS(err, "No client for Nodes, they will have no Events and, once initialized, no labels of this provider")
 		return
 	}
+	c.background.Go(func() { c.source.labeler.run(c.running, client.CoreV1().Nodes()) })
 	broadcaster := record.NewBroadcaster(record.WithContext(c.running))
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	recorder := broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: clientName})

@@ -68,12 +68,12 @@ func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result 
 	if err != nil {
 		return instance.Failed(err)
 	}
-	if reason := s.tooEarly(vcenters, questions); reason != nil && !errors.Is(reason, apierr.ErrUnavailable) {
+	if reason := s.tooEarly(vcenters, ref, questions); reason != nil && !errors.Is(reason, apierr.ErrUnavailable) {
 		return instance.Missing(reason)
 	}
 	result := s.search(ctx, vcenters, ref, func(vc *vcenter, q inventory.Query) ([]vm, error) { return vc.confirm(ctx, q) })
 	if result.IsAbsent() {
-		return s.missing(vcenters, questions)
+		return s.missing(vcenters, ref, questions)
 	}
 	return result
 }

@@ -1,6 +1,8 @@
 package vsphere
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -129,6 +131,62 @@ func TestVMThatIsOffWhileAVCenterIsSilent(t *testing.T) {
 				b = b.restart()
 			}
 			b.wantVerdict(tc.reason, node, "true", tc.want)
+		})
+	}
+}
+
+// TestNodeOfAHealthyVCenterIsFound: while another vCenter is silent, the host name of
+// the guest or what was found before confirms the VM.
+func TestNodeOfAHealthyVCenterIsFound(t *testing.T) {
+	t.Parallel()
+	const yes, no = true, false
+	cases := map[string]struct {
+		reason         string
+		node           string // whose VM is node-b
+		label, restart bool
+		want           bool
+	}{
+		"Name":           {"the guest has the name of the Node", "node-b", no, yes, yes},
+		"FullName":       {"the Node has a domain", "node-b.example.org", no, yes, yes},
+		"Before":         {"it was found before", "other", no, no, yes},
+		"Label":          {"the label of the Node names its vCenter", "other", yes, yes, yes},
+		"NothingIsKnown": {"the other vCenter may have the VM of the Node", "other", no, yes, no},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newTwins(t)
+			providerID := kubetest.ProviderID(id(b.fleet.VM("node-b")))
+			node := b.initialize(kubetest.Node(tc.node, kubetest.Tainted(), providerID, old))
+			if !tc.label {
+				delete(node.Labels, LabelVCenter)
+			}
+			b.fleet.VCenter("a").Down()
+			if tc.restart {
+				b = b.restart()
+			}
+			b.know(node)
+			var err error
+			for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+				if _, err = b.instances.InstanceMetadata(t.Context(), node); err == nil {
+					break
+				}
+				if !tc.want {
+					_, errOther := b.instances.InstanceMetadata(t.Context(), kubetest.Node("node-b", providerID, old))
+					if errOther == nil {
+						break // the inventory is read
+					}
+				}
+			}
+			if got := err == nil; got != tc.want {
+				t.Errorf("%s: found is %t, %v", tc.reason, got, err)
+			}
+			if !tc.want {
+				return
+			}
+			if exists, err := b.instances.InstanceExists(t.Context(), node); !exists || err != nil {
+				t.Error(fmt.Errorf("InstanceExists is %t, %w", exists, errors.Join(err)))
+			}
 		})
 	}
 }

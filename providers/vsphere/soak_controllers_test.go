@@ -1,11 +1,13 @@
 package vsphere
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
@@ -83,7 +85,7 @@ func (s *soak) initialize(m *member) {
 		metadata, err := s.process().instances.InstanceMetadata(s.running, m.node)
 		s.mu.Lock()
 		if err == nil && metadata.NodeAddresses != nil {
-			s.initialized(m, metadata.Zone, metadata.NodeAddresses)
+			s.initialized(m, metadata)
 			s.mu.Unlock()
 			return
 		}
@@ -99,7 +101,7 @@ func (s *soak) initialize(m *member) {
 }
 
 // initialized takes over what was found of a new Node.
-func (s *soak) initialized(m *member, zone string, addresses []v1.NodeAddress) {
+func (s *soak) initialized(m *member, metadata *cloudprovider.InstanceMetadata) {
 	const remembered = 11 * time.Minute
 	var valid []string
 	for i, z := range s.zones[m.cluster] {
@@ -107,12 +109,13 @@ func (s *soak) initialized(m *member, zone string, addresses []v1.NodeAddress) {
 			valid = append(valid, z.name)
 		}
 	}
-	if !slices.Contains(valid, zone) {
-		s.failed("%s is in zone %q, want one of %v", m.name, zone, valid)
+	if !slices.Contains(valid, metadata.Zone) {
+		s.failed("%s is in zone %q, want one of %v", m.name, metadata.Zone, valid)
 	}
-	s.checkAddresses(m, addresses)
+	s.checkAddresses(m, metadata.NodeAddresses)
 	m.tainted = false
 	m.node = kubetest.Node(m.name, kubetest.ProviderID(formatProviderID(m.uuid)), kubetest.SystemUUID(m.uuid), kubetest.CreatedAt(m.created))
+	maps.Copy(m.node.Labels, metadata.AdditionalLabels)
 	s.totals.initialized++
 	_ = s.nodes.Update(m.node) // fails for keys that cannot be made
 }

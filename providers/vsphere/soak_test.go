@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
@@ -170,7 +171,7 @@ func (s *soak) start() {
 	c := newCloudFrom(cfg, nil, tuning{session: session.Options{Dial: s.vc.Dial}})
 	c.source.setNodes(listersv1.NewNodeLister(s.nodes))
 	c.SetNodeRequeue(func(string) {})
-	c.Initialize(builder{}, s.running.Done())
+	c.Initialize(builder{client: kubetest.NewClientset()}, s.running.Done())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cloud = c

@@ -158,6 +158,9 @@ func TestNodesAreInitialized(t *testing.T) {
 		}
 	}
 	cloud := startCloud(t, placed(single, dual)...)
+	uuids := map[bool]string{false: "11111111-0000-4000-8000-000000000001", true: "11111111-0000-4000-8000-000000000002"}
+	cloud.VCenter("single").SetInstanceUUID(uuids[false])
+	cloud.VCenter("dual").SetInstanceUUID(uuids[true])
 	config := vsphereConfig(cloud.VCenters()...) + "ip-family = ipv6, ipv4\n\n[Labels]\nzone = k8s-zone\nregion = k8s-region\n"
 	c := startCluster(t)
 	c.join(t, nodes...)
@@ -165,6 +168,7 @@ func TestNodesAreInitialized(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			tc.want.Labels[vcenterLabel] = uuids[tc.dual]
 			c.awaitNode(t, name, "to be as the spec says", func(node *v1.Node) error {
 				if diff := cmp.Diff(tc.want, stateOf(node), cmpopts.EquateEmpty()); diff != "" {
 					return fmt.Errorf("%s (-want +got):\n%s", tc.reason, diff)
