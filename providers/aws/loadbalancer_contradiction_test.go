@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -68,6 +70,44 @@ func TestRuleIsKeptWithoutTagsOfItsUser(t *testing.T) {
 			b.remove(first)
 			b.admitted(apiName)
 			b.remove(second)
+			b.same(before)
+		})
+	}
+}
+
+// A load balancer that AWS lists, but whose tags it does not find, may exist: a
+// process that has not synced its Service reports an error, and the next attempt
+// deletes everything.
+func TestClassicLoadBalancerWithoutTagsIsNotGone(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string][]func(*loadBalancerConfig){
+		"rules of nodes": nil, "nodes left alone": {leaveNodes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			settings := append(settings, configuredGroup(b.openGroup("elb")))
+			before := b.Leaks()
+			b.lb = b.controller(settings...)
+			svc := web()
+			b.ensure(svc)
+			rules := b.rules(b.seed.NodeGroup)
+			b.lb = b.controller(settings...)
+			b.Gate().Break("elb.DescribeTags", front.Always(), withoutLoadBalancer(webName))
+			if _, exists, err := b.lb.GetLoadBalancer(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrConflict) {
+				t.Errorf("got %t, %v, want a conflict", exists, err)
+			}
+			if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrConflict) {
+				t.Errorf("got %v, want a conflict", err)
+			}
+			if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrConflict) {
+				t.Errorf("got %v, want a conflict", err)
+			}
+			if diff := cmp.Diff(rules, b.rules(b.seed.NodeGroup)); diff != "" {
+				t.Errorf("rules of nodes: -before +after\n%s", diff)
+			}
+			b.Gate().Mend()
+			b.remove(svc)
 			b.same(before)
 		})
 	}

@@ -438,7 +438,9 @@ func TestPolicyExists(t *testing.T) {
 	}
 }
 
-// TestVanishes has the load balancer go between two reads.
+// TestVanishes has the load balancer go between two reads: that these contradict each
+// other is an error, since they do so as well if it was created a moment ago. The next
+// run finds out.
 func TestVanishes(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -449,8 +451,11 @@ func TestVanishes(t *testing.T) {
 		}
 		apply.ServeHTTP(w, r)
 	})
+	if lb, err := Observe(t.Context(), b.api, lbName, b.config.Cluster); !errors.Is(err, apierr.ErrConflict) {
+		t.Errorf("got %v, %v, want a conflict", lb, err)
+	}
 	if lb := b.observe(); lb != nil {
-		t.Errorf("§13: what is gone meanwhile is absent, got %v", lb)
+		t.Errorf("what is gone is absent, got %v", lb)
 	}
 	b.empty()
 	if err := deleteLoadBalancer(lbName).Do(t.Context(), b.env()); err != nil {

@@ -23,37 +23,44 @@ import (
 // Observe reads the load balancer of a name, with all that a Model has, for the
 // cluster. It returns nil if there is none. It changes nothing.
 func Observe(ctx context.Context, api client.ELB, name string, id cluster.ID) (*LoadBalancer, error) {
-	lb, err := describeOne(ctx, api, name, id)
-	if err == nil && lb != nil {
-		lb.Tags, err = readTags(ctx, api, name)
-	}
+	lb, err := Identify(ctx, api, name, id, false)
 	// What belongs to another cluster is not read any further.
-	if err == nil && lb != nil && lb.Refusal() == nil {
-		lb.Attributes, err = readAttributes(ctx, api, name)
+	if err != nil || lb == nil || lb.Refusal() != nil {
+		return lb, err
 	}
-	if errors.Is(err, apierr.ErrNotFound) {
-		return nil, nil //nolint:nilnil // absence is a result
-	}
-	return lb, err
+	lb.Attributes, err = readAttributes(ctx, api, name)
+	return lb, contradiction(name, err)
 }
 
 // Identify reads what deletion needs of the load balancer of a name, nil if there
 // is none. Its tags are read unless it is known to be ours.
 func Identify(ctx context.Context, api client.ELB, name string, id cluster.ID, ours bool) (*LoadBalancer, error) {
 	lb, err := describeOne(ctx, api, name, id)
-	if err == nil && lb != nil && !ours {
-		lb.Tags, err = readTags(ctx, api, name)
+	if err != nil || lb == nil || ours {
+		return lb, err
 	}
-	if errors.Is(err, apierr.ErrNotFound) {
-		return nil, nil //nolint:nilnil // absence is a result
+	lb.Tags, err = readTags(ctx, api, name)
+	return lb, contradiction(name, err)
+}
+
+// contradiction returns the error of a read that follows the description of a load
+// balancer. If AWS does not find what it has just described, it was created or
+// deleted a moment ago: nothing may be concluded from that.
+func contradiction(name string, err error) error {
+	if !errors.Is(err, apierr.ErrNotFound) {
+		return err
 	}
-	return lb, err
+	return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
+		"load balancer %s was created or deleted a moment ago: AWS describes it, and does not find its tags or attributes", name))
 }
 
 // describeOne reads the load balancer of a name without tags and attributes, nil
 // if there is none.
 func describeOne(ctx context.Context, api client.ELB, name string, id cluster.ID) (*LoadBalancer, error) {
 	out, err := api.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{LoadBalancerNames: []string{name}})
+	if errors.Is(err, apierr.ErrNotFound) {
+		return nil, nil //nolint:nilnil // absence is a result
+	}
 	if err != nil {
 		return nil, fmt.Errorf("describe load balancer %s: %w", name, err)
 	}
