@@ -2,7 +2,9 @@ package aws
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
 // lagging has all reads show the rules of security groups as they are now.
@@ -99,6 +102,62 @@ func (b *balanced) serve(services map[string]*v1.Service) {
 		if rules := strings.Join(b.rules(b.seed.NodeGroup), "\n"); !strings.Contains(rules, "icmp 3-4 "+source) {
 			b.t.Errorf("messages of path MTU discovery for %s are kept out:\n%s", name, rules)
 		}
+	}
+}
+
+// EC2 applies a write whose response is lost, and then reports to the retry that it
+// has been done: for the minute in which own writes count, the rule is as EC2 says.
+func TestWritesOfRulesWithLostResponses(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason string
+		loses  string
+	}{
+		"removed": {reason: "the next Service adds the rules", loses: "RevokeSecurityGroupIngress"},
+		"added":   {reason: "the deletion removes the rules", loses: "AuthorizeSecurityGroupIngress"},
+	} {
+		for _, lag := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", reads lag behind"}[lag], func(t *testing.T) {
+				t.Parallel()
+				b := balance(t)
+				before := b.Leaks()
+				first, second := two(sharedPort()...)
+				b.ensure(first)
+				if lag {
+					b.lagging()
+				}
+				lost := b.Gate().Break(test.loses, front.Always(), once(front.DropAnswer()))
+				b.remove(first)
+				b.ensure(second)
+				b.admitted(apiName)
+				if rules := strings.Join(b.rules(b.seed.NodeGroup), "\n"); !strings.Contains(rules, "icmp 3-4 0.0.0.0/0") {
+					t.Errorf("%s: messages of path MTU discovery are kept out:\n%s", test.reason, rules)
+				}
+				b.quiet(second)
+				b.remove(second)
+				lost.Remove()
+				b.same(before)
+			})
+		}
+	}
+}
+
+// once is an effect on the first attempt at each call: the next one with the same
+// content passes.
+func once(effect front.Effect) front.Effect {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		key := r.Form.Encode()
+		mu.Lock()
+		again := seen[key]
+		seen[key] = !again
+		mu.Unlock()
+		if again {
+			apply.ServeHTTP(w, r)
+			return
+		}
+		effect(w, r, apply)
 	}
 }
 

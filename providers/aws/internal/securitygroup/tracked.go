@@ -25,7 +25,8 @@ const propagation = time.Minute
 // reads.
 type tracked struct {
 	client.EC2
-	// written is called after each write of security groups, or attempt at one.
+	// written is called after each write of security groups, or attempt at one that
+	// EC2 has not refused.
 	written func()
 
 	mu sync.Mutex
@@ -38,28 +39,63 @@ type ruleWrite struct {
 	exists      bool
 	description string
 	at          time.Time
+	// found is set if EC2 refused to add the rule because it exists: it may have
+	// another description, which is read. Unclear is set if a later call may have
+	// written the rule: what is read counts.
+	found, unclear bool
 }
 
-// note keeps what a call has written. A call of which it is not known whether it
-// has written anything makes the rules unknown.
+// note keeps what a call has written:
+//
+//	EC2 says                        then
+//	done                            the rules exist, or not, as written
+//	it is so already, of one rule   the same: an earlier attempt may have written it
+//	it is so already, of several    which ones is not known: the rules are as they are read
+//	refused                         nothing changes
+//	nothing, or an internal error   it may have written: the rules are as they are read
 func (t *tracked) note(group string, permissions []types.IpPermission, exists bool, err error) {
-	defer t.written()
-	unclear := err != nil && !refused(err)
-	if err != nil && !unclear {
+	defer t.attempted(err)
+	already := hasCode(err, codeRuleExists, codeRuleMissing)
+	if err != nil && !already && refused(err) {
 		return
 	}
+	rules := rulesOf(permissions)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.prune()
-	for rule, description := range rulesOf(permissions) {
+	for rule, description := range rules {
+		before, known := t.rules[group][rule]
+		write := ruleWrite{exists: exists && !hasCode(err, codeRuleMissing), description: description, at: time.Now()}
 		switch {
-		case unclear:
-			delete(t.rules[group], rule)
-			continue
-		case t.rules[group] == nil:
-			t.rules[group] = map[Rule]ruleWrite{}
+		case err != nil && (!already || len(rules) > 1):
+			if !known {
+				continue
+			}
+			write = before
+			write.unclear = true
+		case write.exists && already && known && before.exists && !before.unclear:
+			continue // it has the description with which it was written
+		default:
+			// One that was removed before was added by an earlier attempt of this call.
+			write.found = already && (!known || before.exists)
 		}
-		t.rules[group][rule] = ruleWrite{exists, description, time.Now()}
+		t.put(group, rule, write)
+	}
+}
+
+// put keeps a write. The caller holds mu.
+func (t *tracked) put(group string, rule Rule, write ruleWrite) {
+	if t.rules[group] == nil {
+		t.rules[group] = map[Rule]ruleWrite{}
+	}
+	t.rules[group][rule] = write
+}
+
+// attempted reports a write, unless EC2 refused it: what was read is still true then.
+// It is not if EC2 refused because something exists, or does not.
+func (t *tracked) attempted(err error) {
+	if err == nil || !refused(err) || hasCode(err, codeGroupExists, codeGroupMissing, codeRuleExists, codeRuleMissing) {
+		t.written()
 	}
 }
 
@@ -113,10 +149,13 @@ func (t *tracked) DescribeSecurityGroups(
 // afterWrites returns the rules as they are after writes.
 func afterWrites(rules Rules, writes map[Rule]ruleWrite) Rules {
 	for rule, write := range writes {
-		if write.exists {
-			rules[rule] = write.description
-		} else {
+		_, read := rules[rule]
+		switch {
+		case write.unclear:
+		case !write.exists:
 			delete(rules, rule)
+		case !read || !write.found:
+			rules[rule] = write.description
 		}
 	}
 	return rules
@@ -153,16 +192,17 @@ func (t *tracked) UpdateSecurityGroupRuleDescriptionsIngress(
 func (t *tracked) CreateSecurityGroup(
 	ctx context.Context, in *ec2.CreateSecurityGroupInput, options ...func(*ec2.Options),
 ) (*ec2.CreateSecurityGroupOutput, error) {
-	defer t.written()
-	return t.EC2.CreateSecurityGroup(ctx, in, options...)
+	out, err := t.EC2.CreateSecurityGroup(ctx, in, options...)
+	t.attempted(err)
+	return out, err
 }
 
 // DeleteSecurityGroup implements client.SecurityGroups.
 func (t *tracked) DeleteSecurityGroup(
 	ctx context.Context, in *ec2.DeleteSecurityGroupInput, options ...func(*ec2.Options),
 ) (*ec2.DeleteSecurityGroupOutput, error) {
-	defer t.written()
 	out, err := t.EC2.DeleteSecurityGroup(ctx, in, options...)
+	defer t.attempted(err)
 	if err == nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -174,6 +214,7 @@ func (t *tracked) DeleteSecurityGroup(
 // CreateTags implements client.Tags: load balancers tag nothing in EC2 but security
 // groups.
 func (t *tracked) CreateTags(ctx context.Context, in *ec2.CreateTagsInput, options ...func(*ec2.Options)) (*ec2.CreateTagsOutput, error) {
-	defer t.written()
-	return t.EC2.CreateTags(ctx, in, options...)
+	out, err := t.EC2.CreateTags(ctx, in, options...)
+	t.attempted(err)
+	return out, err
 }
