@@ -53,7 +53,8 @@ func createGroup(ctx context.Context, env *change.Env, m *Managed, vpc string, i
 }
 
 // adopt takes a group that was created before, maybe by a call whose response was
-// lost, maybe without a tag.
+// lost, maybe without a tag. It keeps its rules: the next run, which observes it,
+// removes those that are not wanted.
 func adopt(ctx context.Context, env *change.Env, m *Managed, vpc string, id cluster.ID) error {
 	var group *Group
 	err := env.Wait.Poll(ctx, askForGroup, patience, func() (done bool, err error) {
@@ -73,8 +74,8 @@ func adopt(ctx context.Context, env *change.Env, m *Managed, vpc string, id clus
 			return err
 		}
 	}
-	if surplus := group.Rules.without(m.Rules); len(surplus) > 0 {
-		return revokeRules(ctx, env, plan.Ref{ID: group.ID}, surplus)
+	if len(group.Rules.without(m.Rules)) > 0 {
+		return plan.Partial(change.ErrNotAsWanted)
 	}
 	return nil
 }

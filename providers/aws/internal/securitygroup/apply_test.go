@@ -2,6 +2,7 @@ package securitygroup
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,10 +61,12 @@ func TestAdopt(t *testing.T) {
 		tags   map[string]string
 		rules  []sim.Rule
 		err    string
+		// surplus is set if there are rules to remove.
+		surplus bool
 	}{
 		"untagged":      {reason: "§3: the missing tag is added"},
 		"empty tag":     {reason: "§3: an empty one is filled in", tags: map[string]string{"kubernetes.io/cluster/demo": ""}},
-		"with rules":    {reason: "§12: rules that are there are taken over, surplus ones go", rules: []sim.Rule{{Protocol: "tcp", From: 80, To: 80, Source: "0.0.0.0/0"}, {Protocol: "tcp", From: 22, To: 22, Source: "0.0.0.0/0"}}},
+		"with rules":    {reason: "§12: rules that are there are taken over, surplus ones go in the next run", surplus: true, rules: []sim.Rule{{Protocol: "tcp", From: 80, To: 80, Source: "0.0.0.0/0"}, {Protocol: "tcp", From: 22, To: 22, Source: "0.0.0.0/0"}}},
 		"other cluster": {reason: "W8: a group of another cluster is not taken", tags: map[string]string{"kubernetes.io/cluster/prod": "owned"}, err: "belongs to another cluster"},
 		"shared":        {reason: "§3: another value is another's", tags: map[string]string{"kubernetes.io/cluster/demo": "shared"}, err: "belongs to another cluster by its tag kubernetes.io/cluster/demo=shared"},
 	} {
@@ -87,14 +90,66 @@ func TestAdopt(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
+			if test.surplus != errors.Is(err, change.ErrNotAsWanted) || err != nil && !test.surplus {
 				t.Fatalf("%s: %v", test.reason, err)
+			}
+			if test.surplus {
+				b.ensure(r)
 			}
 			if got, err := b.env.IDs.Resolve(choice.Groups[0]); err != nil || got != id {
 				t.Errorf("%s: the ID is %q, %v", test.reason, got, err)
 			}
 			if diff := cmp.Diff(ownedTags(), b.Tags(id)); diff != "" {
 				t.Errorf("%s: %s", test.reason, diff)
+			}
+			if steps := b.ensure(r); len(steps) != 0 {
+				t.Errorf("%s: left to do: %s", test.reason, steps)
+			}
+		})
+	}
+}
+
+// A group that is adopted keeps its rules in the run that adopts it: missing ones are
+// added first, and surplus ones are not removed if that fails, nor in a run that may
+// only add.
+func TestAdoptionRemovesNoRules(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason string
+		denied bool
+		only   bool
+	}{
+		"added":     {reason: "the next run removes the surplus"},
+		"denied":    {reason: "the old rules are all that lets clients in", denied: true},
+		"additions": {reason: "nothing may be removed", only: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newFixture(t, sim.Options{})
+			old := sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8"}
+			id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: classicName, Rules: []sim.Rule{old}})
+			r := web(request.Classic, "192.0.2.0/24")
+			steps, err := Diff(ForClassic(r, b.config, nil).Managed, b.config.VPC, b.config.Cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.only {
+				steps = steps.Additions()
+			}
+			if test.denied {
+				b.Gate().Break("AuthorizeSecurityGroupIngress", front.Always(), sim.Denied())
+			}
+			calls := b.calls(func() { err = steps.Apply(t.Context(), b.env, nil) })
+			if !errors.Is(err, change.ErrNotAsWanted) || test.denied != errors.Is(err, apierr.ErrDenied) {
+				t.Errorf("%s: got %v", test.reason, err)
+			}
+			if calls["RevokeSecurityGroupIngress"] > 0 || !slices.Contains(b.Rules(id), old) {
+				t.Errorf("%s: the rules are %v after %v", test.reason, b.Rules(id), calls)
+			}
+			b.Gate().Mend()
+			b.ensure(r)
+			if slices.Contains(b.Rules(id), old) {
+				t.Errorf("%s: the next run leaves %v", test.reason, b.Rules(id))
 			}
 			if steps := b.ensure(r); len(steps) != 0 {
 				t.Errorf("%s: left to do: %s", test.reason, steps)
