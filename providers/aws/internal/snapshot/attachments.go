@@ -10,7 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-// propagation is how long lists may show a load balancer that was deleted.
+// propagation is how long lists may lag behind writes: they show a load balancer
+// that was deleted, or do not show a target group that was created.
 const propagation = time.Minute
 
 // attachments is what own writes and reads tell about which load balancers use
@@ -18,7 +19,7 @@ const propagation = time.Minute
 type attachments struct {
 	mu sync.Mutex
 	// made has the time at which a listener was made to forward to a target group,
-	// by ARN, since the last list; ended that at which a load balancer was deleted,
+	// by ARN, until a list shows the group; ended that at which a load balancer was deleted,
 	// by ARN, until no list shows it any more.
 	made  map[attachment]time.Time
 	ended map[string]time.Time
@@ -93,11 +94,11 @@ func (a *attachments) forget(group string) {
 }
 
 // settle drops what a list from start on has seen, and target groups that are
-// not in it.
+// not in it and have not been created a moment ago.
 func (a *attachments) settle(start time.Time, list groupList) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	maps.DeleteFunc(a.made, func(_ attachment, at time.Time) bool { return at.Before(start) })
+	maps.DeleteFunc(a.made, func(one attachment, at time.Time) bool { return list.settles(one.group, at, start) })
 	maps.DeleteFunc(a.ended, func(_ string, at time.Time) bool { return start.Sub(at) >= propagation })
 	recent := map[string]bool{}
 	for one := range a.made {

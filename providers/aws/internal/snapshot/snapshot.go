@@ -69,7 +69,7 @@ type Snapshot struct {
 	// written has the time of the last write by name or ARN.
 	written map[string]time.Time
 	// created and deleted are the target groups that were created or modified, and
-	// deleted, since the last list,
+	// deleted, since the last list or so shortly before it that it may not show that,
 	// by ARN.
 	created map[string]types.TargetGroup
 	deleted map[string]bool
@@ -139,18 +139,26 @@ func (s *Snapshot) listGroups(ctx context.Context) (groupList, error) {
 			list[aws.ToString(page.TargetGroups[i].TargetGroupArn)] = page.TargetGroups[i]
 		}
 	}
-	s.settle(start)
+	s.settle(start, list)
 	s.attachments.settle(start, list)
 	return list, nil
 }
 
-// settle forgets the writes that a list from start on has seen.
-func (s *Snapshot) settle(start time.Time) {
+// settle forgets the writes that a list from start on has seen. One that began
+// shortly after a write may not show it.
+func (s *Snapshot) settle(start time.Time, list groupList) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.created, func(arn string, _ types.TargetGroup) bool { return s.written[arn].Before(start) })
-	maps.DeleteFunc(s.deleted, func(arn string, _ bool) bool { return s.written[arn].Before(start) })
+	maps.DeleteFunc(s.created, func(arn string, _ types.TargetGroup) bool { return list.settles(arn, s.written[arn], start) })
+	maps.DeleteFunc(s.deleted, func(arn string, _ bool) bool { return start.Sub(s.written[arn]) >= propagation })
 	maps.DeleteFunc(s.written, func(_ string, at time.Time) bool { return start.Sub(at) > s.options.KnownAge })
+}
+
+// settles reports whether a list from start on tells more about a target group than
+// a write at some time: it has the group, or has had the time to.
+func (l groupList) settles(arn string, written, start time.Time) bool {
+	_, listed := l[arn]
+	return listed && written.Before(start) || start.Sub(written) >= propagation
 }
 
 // pages returns how many calls a list takes.

@@ -180,3 +180,58 @@ func TestOwnDeletionIsSeenInALaggingList(t *testing.T) {
 		same(f, "listed again", nil, users())
 	})
 }
+
+// A list that begins after target groups were created and deleted may not show that
+// yet: for a minute, own writes count. Later ones are as listed.
+func TestOwnTargetGroupsAreSeenInALaggingList(t *testing.T) {
+	t.Parallel()
+	run(t, func(f *fixture) {
+		ctx := f.t.Context()
+		arn, old := f.addBalancer(f.Snapshot, name(1), nil), f.addGroup(f.others, "k8s-old")
+		same(f, "before", []string{"k8s-old"}, f.groupsNamed("k8s-"))
+		var earlier *httptest.ResponseRecorder
+		lag := f.cloud.Gate().Break("elbv2.DescribeTargetGroups", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+			if earlier == nil {
+				earlier = httptest.NewRecorder()
+				apply.ServeHTTP(earlier, r)
+			}
+			front.Replay(w, earlier)
+		})
+		if _, err := f.TargetGroupsNamed(ctx, "k8s-", true); err != nil {
+			t.Fatal(err)
+		}
+		used := f.addGroup(f.Snapshot, "k8s-used")
+		f.addGroup(f.Snapshot, "k8s-unused")
+		f.addListener(f.Snapshot, arn, used, 80)
+		_, err := f.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: &old})
+		same(f, "no error", nil, err)
+		for _, age := range []time.Duration{time.Second, 20 * time.Second} {
+			time.Sleep(age)
+			listed := must[[]types.TargetGroup](f)(f.TargetGroupsNamed(ctx, "k8s-", true))
+			same(f, "listed again", []string{"k8s-unused", "k8s-used"}, names(listed))
+			for _, group := range listed {
+				if aws.ToString(group.TargetGroupName) == "k8s-used" {
+					same(f, "the user of a listed group", []string{arn}, group.LoadBalancerArns)
+				}
+			}
+			same(f, "an old list", []string{"k8s-unused", "k8s-used"}, f.groupsNamed("k8s-"))
+			same(f, "the last user", name(1), f.LastUser(used))
+		}
+		lag.Remove()
+		_, err = f.others.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: aws.String(arnOf(f, "k8s-unused"))})
+		same(f, "no error", nil, err)
+		time.Sleep(propagation)
+		listed := must[[]types.TargetGroup](f)(f.TargetGroupsNamed(ctx, "k8s-", true))
+		same(f, "listed after a minute", []string{"k8s-used"}, names(listed))
+	})
+}
+
+// arnOf returns the ARN of a target group.
+func arnOf(f *fixture, name string) string {
+	f.t.Helper()
+	out, err := f.others.DescribeTargetGroups(f.t.Context(), &elbv2.DescribeTargetGroupsInput{Names: []string{name}})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return aws.ToString(out.TargetGroups[0].TargetGroupArn)
+}
