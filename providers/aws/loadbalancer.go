@@ -28,6 +28,8 @@ type loadBalancerConfig struct {
 	// Settings are those of the cloud-config. The name of the cluster comes with
 	// each call.
 	Settings request.Config
+	// Region is the one of the clients.
+	Region string
 	// Subnet is the one to take where the cluster may use none. It can be empty.
 	Subnet string
 
@@ -97,6 +99,7 @@ func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 func (c *cloud) serveServices() {
 	c.loadBalancer = newLoadBalancer(loadBalancerConfig{
 		Settings:  c.config.balancing(c.identity),
+		Region:    c.identity.Region,
 		Subnet:    c.identity.Subnet,
 		EC2:       c.clients.EC2,
 		ELB:       c.clients.ELB,

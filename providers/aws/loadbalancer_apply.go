@@ -116,7 +116,10 @@ func (l *loadBalancer) remove(ctx context.Context, t task) error {
 		l.lost.forget(t.request.Name)
 		return sync(ctx, env, needs)
 	}
-	err = l.run(ctx, t, env, diffDeletion(t, o, d, sync, afterwards))
+	steps := diffDeletion(t, o, d, sync, afterwards)
+	if err = l.run(ctx, t, env, steps); err == nil && len(steps) == 0 {
+		err = l.confirmAbsent(ctx, t)
+	}
 	l.reporter.Report(t.service, env.Warnings())
 	return err
 }

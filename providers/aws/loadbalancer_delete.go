@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,12 +61,36 @@ func (l *loadBalancer) look(ctx context.Context, t task) (hostname string, exist
 	if len(d.Surplus) > 0 {
 		return "", true, nil
 	}
-	if t.config.LeaveNodeSecurityGroups {
-		return "", false, nil
+	if !t.config.LeaveNodeSecurityGroups {
+		left, err := l.planNodes(ctx, t, d.Nodes, o.Groups)
+		if err != nil || len(left) > 0 {
+			return "", len(left) > 0, err
+		}
 	}
-	left, err := l.planNodes(ctx, t, d.Nodes, o.Groups)
-	return "", len(left) > 0, err
+	return "", false, l.confirmAbsent(ctx, t)
 }
+
+// confirmAbsent returns an error if a Service had a load balancer, and the configured VPC
+// is empty: in another region or account, AWS finds nothing of it, and the Service would
+// be deleted without it.
+func (l *loadBalancer) confirmAbsent(ctx context.Context, t task) error {
+	had := slices.IndexFunc(t.service.Status.LoadBalancer.Ingress, hasHostname)
+	if had < 0 {
+		return nil
+	}
+	hostname := t.service.Status.LoadBalancer.Ingress[had].Hostname
+	empty, err := l.Network.Empty(ctx)
+	if err != nil {
+		return fmt.Errorf("check that load balancer %s was deleted: %w", hostname, err)
+	}
+	if !empty {
+		return nil
+	}
+	return fmt.Errorf("load balancer %s is not found in region %s, nor is any subnet of VPC %s: "+
+		"check Region, VPC and RoleARN of the cloud-config, AWS_REGION and the credentials", hostname, l.Region, t.config.VPC)
+}
+
+func hasHostname(ingress v1.LoadBalancerIngress) bool { return ingress.Hostname != "" }
 
 // observeAll reads whatever there may be of a Service that is deleted.
 func (l *loadBalancer) observeAll(ctx context.Context, t task) (*observed, error) {

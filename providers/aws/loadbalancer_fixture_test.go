@@ -91,6 +91,7 @@ func (b *balanced) controller(settings ...func(*loadBalancerConfig)) *loadBalanc
 	id := cluster.ID{Name: demo}
 	config := loadBalancerConfig{
 		Settings: request.Config{Cluster: id, VPC: b.seed.VPC, SharedProbePort: 10256, SharedProbePath: "/healthz"},
+		Region:   b.Region(),
 		EC2:      clients.EC2, ELB: clients.ELB, ELBV2: clients.ELBV2,
 		Network:   vpc.NewNetwork(clients.EC2, b.seed.VPC, vpc.NewZones(clients.EC2)),
 		Instances: inventory.New(clients.EC2, inventory.Config{Cluster: id, VPC: b.seed.VPC, Window: time.Nanosecond}),

@@ -98,6 +98,13 @@ func (n *Network) candidates(ctx context.Context, wish Wish, maxAge time.Duratio
 	return n.byID(ctx, []string{wish.Fallback}, maxAge)
 }
 
+// Empty reports whether the VPC has no subnet at all, as one that does not exist: EC2
+// returns none for it, without an error.
+func (n *Network) Empty(ctx context.Context) (bool, error) {
+	subnets, err := n.subnets.Get(ctx)
+	return err == nil && len(subnets) == 0, err
+}
+
 // Named finds subnets by ID, if they begin with "subnet-", or else by the tag
 // Name: first those with an ID, then the others, each in the order given. That
 // not every one of them is found exactly once is an error. What was read before

@@ -1,0 +1,105 @@
+package aws
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+)
+
+// unknownVPC has the cloud-config name a VPC that the account does not have in the
+// region.
+func unknownVPC(c *loadBalancerConfig) {
+	c.Settings.VPC = "vpc-0123456789abcdef0"
+	c.Network = vpc.NewNetwork(c.EC2, c.Settings.VPC, vpc.NewZones(c.EC2))
+}
+
+// A cloud-config for another region or account finds nothing of a Service that is
+// deleted. That is an error, so that the Service stays until it is corrected.
+func TestServiceStaysWithAConfigurationForAnotherAccount(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
+		for place, settings := range map[string][]func(*loadBalancerConfig){"": nil, ", nodes left alone": {leaveNodes}} {
+			t.Run(name+place, func(t *testing.T) {
+				t.Parallel()
+				b := balance(t, settings...)
+				before := b.Leaks()
+				svc := web(options...)
+				hostname := b.ensure(svc)
+				other := balance(t, append(settings, unknownVPC)...)
+				_, exists, err := other.lb.GetLoadBalancer(t.Context(), flagged, svc)
+				for _, err := range []error{err, other.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc)} {
+					if err == nil {
+						t.Errorf("no error, and Get reports %t", exists)
+						continue
+					}
+					for _, part := range []string{hostname, other.Region(), "vpc-0123456789abcdef0", "Region", "VPC"} {
+						if !strings.Contains(err.Error(), part) {
+							t.Errorf("the error lacks %q: %v", part, err)
+						}
+					}
+				}
+				b.remove(svc)
+				b.same(before)
+			})
+		}
+	}
+}
+
+// A Service that never had a load balancer is deleted whatever the cloud-config
+// names: there is nothing to leave behind.
+func TestServiceWithoutAHostnameNeedsNoVPC(t *testing.T) {
+	t.Parallel()
+	b := balance(t, unknownVPC)
+	calls := b.calls(func() {
+		if b.exists(web()) {
+			t.Error("Get reports a load balancer")
+		}
+		b.remove(web())
+	})
+	if calls["DescribeSubnets"] > 0 {
+		t.Errorf("it reads subnets: %v", calls)
+	}
+}
+
+// The subnets are read once a minute for all Services whose load balancers were
+// deleted by others, and not at all for one that has its load balancer.
+func TestDeletionsShareTheReadOfSubnets(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			first, second := two(options...)
+			for _, svc := range []*v1.Service{first, second} {
+				b.ensure(svc)
+			}
+			b.lb = b.controller()
+			calls := b.calls(func() {
+				for _, svc := range []*v1.Service{first, second} {
+					if !b.exists(svc) {
+						t.Error("Get reports that there is none")
+					}
+					b.remove(svc)
+				}
+			})
+			if calls["DescribeSubnets"] > 0 {
+				t.Errorf("it reads subnets although there are load balancers: %v", calls)
+			}
+			calls = b.calls(func() {
+				for _, svc := range []*v1.Service{first, second, first} {
+					if b.exists(svc) {
+						t.Error("Get reports that there is one")
+					}
+					b.remove(svc)
+				}
+			})
+			if calls["DescribeSubnets"] != 1 {
+				t.Errorf("want one read of subnets: %v", calls)
+			}
+		})
+	}
+}
