@@ -120,6 +120,6 @@ func (l *loadBalancer) remove(ctx context.Context, t task) error {
 	if err = l.run(ctx, t, env, steps); err == nil && len(steps) == 0 {
 		err = l.confirmAbsent(ctx, t)
 	}
-	l.reporter.Report(t.service, env.Warnings())
+	l.reporter.Report(t.service, slices.Concat(d.Warnings, env.Warnings()))
 	return err
 }

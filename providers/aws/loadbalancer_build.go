@@ -88,14 +88,17 @@ func (d *desired) buildClassic(t task, o *observed, f request.Facts) error {
 	detached := change.Detached(o.classicGroups(), model.SecurityGroups)
 	if !t.config.LeaveNodeSecurityGroups {
 		for _, id := range detached {
-			if securitygroup.LetsIn(o.Groups, id) && len(model.SecurityGroups)+len(d.Detaching) < mostGroups {
+			if len(securitygroup.LettingIn(o.Groups, id)) > 0 && len(model.SecurityGroups)+len(d.Detaching) < mostGroups {
 				d.Detaching = append(d.Detaching, plan.Ref{ID: id})
 			}
 		}
 	}
 	if len(model.SecurityGroups) > 0 {
 		d.Nodes.Primary = model.SecurityGroups[0]
-		d.Nodes.Sources = slices.Concat(detached, d.Nodes.Ending)
+		d.Nodes.Primaries = o.primaries(t, d.Nodes.Primary.ID)
+		former, others := split(detached, d.Nodes.Primaries)
+		d.Nodes.Sources = slices.Concat(former, d.Nodes.Ending)
+		d.Warnings = slices.Concat(d.Warnings, o.rulesLeft(t, slices.DeleteFunc(others, d.ends)))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func items(svc *v1.Service, name annotation.Name) []string {
 // look returns the hostname of the load balancer of a Service, and reports whether
 // anything is left of it.
 func (l *loadBalancer) look(ctx context.Context, t task) (hostname string, exists bool, err error) {
-	o := &observed{}
+	o := &observed{Primaries: l.needs.Primaries(t.request.Name)}
 	for _, kind := range []request.Kind{t.request.Kind, otherThan(t.request.Kind)} {
 		if err := l.observeKind(ctx, t, kind, o); err != nil {
 			return "", false, err
@@ -94,7 +94,7 @@ func hasHostname(ingress v1.LoadBalancerIngress) bool { return ingress.Hostname 
 
 // observeAll reads whatever there may be of a Service that is deleted.
 func (l *loadBalancer) observeAll(ctx context.Context, t task) (*observed, error) {
-	o := &observed{}
+	o := &observed{Primaries: l.needs.Primaries(t.request.Name)}
 	for _, kind := range []request.Kind{request.Classic, request.Network} {
 		if err := l.observeKind(ctx, t, kind, o); err != nil {
 			return nil, err
@@ -178,38 +178,38 @@ func (t task) networkPorts(o *observed) []int32 {
 func buildDeletion(t task, o *observed) *desired {
 	surplus := securitygroup.Owned(o.Groups, t.request, t.config, o.groups())
 	d := &desired{Surplus: surplus}
-	derived := append(idsOf(surplus), t.ownClassicGroups(o)...)
-	// A group that users added to the usual ones may be let in for other reasons.
-	extra := func(id string) bool { return slices.Contains(t.request.ExtraSecurityGroups, id) }
-	// What the Service no longer names cannot be found once the load balancer is
-	// gone: those rules go first.
-	former := slices.DeleteFunc(o.classicGroups(), func(id string) bool { return slices.Contains(derived, id) || extra(id) })
-	d.Before = securitygroup.Needs{Sources: former}
-	d.Nodes = securitygroup.Needs{
-		LoadBalancer: o.ruleName(t), Ending: idsOf(surplus), Sources: slices.DeleteFunc(derived, extra),
+	d.Nodes = securitygroup.Needs{LoadBalancer: o.ruleName(t), Ending: idsOf(surplus), Sources: idsOf(surplus)}
+	primary := t.primaryGroup(o)
+	if primary != "" {
+		d.Nodes.Sources = append(d.Nodes.Sources, primary)
 	}
+	// What the Service does not name first cannot be found once the load balancer is
+	// gone: those rules go first.
+	found := func(id string) bool { return slices.Contains(d.Nodes.Sources, id) }
+	former, others := split(slices.DeleteFunc(o.classicGroups(), found), o.primaries(t, primary))
+	d.Before = securitygroup.Needs{Sources: former}
+	d.Warnings = o.rulesLeft(t, slices.DeleteFunc(others, t.names))
 	return d
 }
 
-// ownClassicGroups returns the groups that users brought for the classic load
-// balancer of the Service. Without the load balancer, the status of the Service
-// tells whether there was one.
-func (t task) ownClassicGroups(o *observed) []string {
+// primaryGroup returns the group of users by which nodes let in the classic load balancer
+// of the Service, empty if there is none. One that users add to the usual groups may be
+// let in for other reasons. Without the load balancer, the status of the Service tells
+// whether there was one.
+func (t task) primaryGroup(o *observed) string {
 	if t.request.Kind != request.Classic {
-		return nil
+		return ""
 	}
 	had := o.hasClassic() || slices.ContainsFunc(t.service.Status.LoadBalancer.Ingress,
 		func(ingress v1.LoadBalancerIngress) bool {
 			return ingress.Hostname != "" && kindOfHost(ingress.Hostname) != request.Network
 		})
-	switch {
-	case !had:
-		return nil
-	case len(t.request.SecurityGroups) > 0:
-		return slices.Clone(t.request.SecurityGroups)
-	case t.config.ClassicSecurityGroup != "":
-		return []string{t.config.ClassicSecurityGroup}
-	default:
-		return nil
+	primary := t.config.ClassicSecurityGroup
+	if len(t.request.SecurityGroups) > 0 {
+		primary = t.request.SecurityGroups[0]
 	}
+	if !had || slices.Contains(t.request.ExtraSecurityGroups, primary) {
+		return ""
+	}
+	return primary
 }

@@ -37,6 +37,9 @@ type observed struct {
 	Groups securitygroup.Groups
 	// Writes is how many writes had been made when the groups were read.
 	Writes int64
+	// Primaries are the security groups that this process knows to be, or to have been,
+	// the primary one of the classic load balancer.
+	Primaries []string
 	// Facts are the subnets and instances.
 	Facts request.Facts
 	// Unknown are the IDs of instances of Nodes that EC2 does not know.
@@ -84,6 +87,9 @@ type desired struct {
 	// Only additions are made then.
 	Incomplete error
 }
+
+// ends reports whether a security group is about to be deleted.
+func (d *desired) ends(id string) bool { return slices.Contains(d.Nodes.Ending, id) }
 
 // classicGroups returns the IDs of the groups of the classic load balancer.
 func (o *observed) classicGroups() []string {

@@ -317,12 +317,14 @@ func TestGroupsChange(t *testing.T) {
 	}
 }
 
-// The change of groups may be interrupted at any write.
+// The change of groups may be interrupted at any write. A process that starts then does
+// not know which group was the first: an Event names the rule that it leaves.
 func TestGroupsChangeInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, fails := range []string{"ApplySecurityGroupsToLoadBalancer", "RevokeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "DeleteSecurityGroup"} {
-		for n := 1; n <= 2; n++ {
-			t.Run(fails, func(t *testing.T) {
+		for n := range 4 {
+			restart, n := n >= 2, n%2+1
+			t.Run(fmt.Sprintf("%s %d, restart %t", fails, n, restart), func(t *testing.T) {
 				t.Parallel()
 				b := balance(t)
 				one, two := b.group("one", nil), b.group("two", nil)
@@ -340,9 +342,18 @@ func TestGroupsChangeInterrupted(t *testing.T) {
 						t.Fatal(err)
 					}
 					rule.Remove()
-					b.lb = b.controller()
+					if restart {
+						b.lb = b.controller()
+					}
+					b.told()
 					b.ensure(svc)
 					b.quiet(svc)
+					for _, event := range b.told() {
+						if !restart || !strings.HasPrefix(event, "Warning SecurityGroupRuleLeft ") || !strings.Contains(event, one) {
+							t.Errorf("unexpected Event: %s", event)
+						}
+						b.RemoveRule(b.seed.NodeGroup, sim.Rule{Protocol: "-1", From: -1, To: -1, Source: one})
+					}
 				}
 				b.remove(svc)
 				b.same(before)

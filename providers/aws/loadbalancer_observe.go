@@ -25,7 +25,7 @@ import (
 // depends on. It is an error if something is in the way, or if there is nothing to
 // update.
 func (l *loadBalancer) observe(ctx context.Context, t task) (*observed, error) {
-	o := &observed{}
+	o := &observed{Primaries: l.needs.Primaries(t.request.Name)}
 	if err := l.observeKinds(ctx, t, o); err != nil {
 		return nil, err
 	}

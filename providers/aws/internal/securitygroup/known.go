@@ -22,6 +22,7 @@ type KnownNeeds struct {
 // more groups, met if it has all of it.
 type knownNeed struct {
 	groups        []string
+	primaries     []string
 	rules         Rules
 	complete, met bool
 }
@@ -30,7 +31,7 @@ type knownNeed struct {
 // used by no other load balancer. Complete reports whether all groups of its nodes
 // are known.
 func (k *KnownNeeds) Put(n Needs, complete bool) {
-	need := knownNeed{groups: slices.Clone(n.Groups), rules: maps.Clone(n.Rules), complete: complete}
+	need := knownNeed{groups: slices.Clone(n.Groups), primaries: n.Primaries, rules: maps.Clone(n.Rules), complete: complete}
 	if n.Primary != (plan.Ref{}) {
 		need.rules = n.wanted()
 	}
@@ -59,6 +60,14 @@ func (k *KnownNeeds) Forget(loadBalancer string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.all, loadBalancer)
+}
+
+// Primaries returns the IDs of the security groups that are, or were, the primary one
+// of a classic load balancer; none if that is not known.
+func (k *KnownNeeds) Primaries(loadBalancer string) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.all[loadBalancer].primaries)
 }
 
 // has reports whether it is known what a load balancer needs.

@@ -50,6 +50,9 @@ type Needs struct {
 	// let in. Rules with these sources, in the form of [FromEverything], are its
 	// own.
 	Sources []string
+	// Primaries are the IDs of the primary group of a classic load balancer and of those
+	// that it has and that were: nodes let it in by no other one.
+	Primaries []string
 	// Ending are those of Sources that are about to be deleted: nothing may refer
 	// to them any more, whichever load balancer the referring groups are for.
 	Ending []string

@@ -81,14 +81,12 @@ func (n Needs) names(description string) bool {
 	return n.LoadBalancer != "" && (description == clientPrefix+n.LoadBalancer || description == healthPrefix+n.LoadBalancer)
 }
 
-// LetsIn says whether another group lets in a classic load balancer by a group.
-func LetsIn(groups Groups, id string) bool {
-	for _, group := range groups {
-		if description, ok := group.Rules[FromEverything(id)]; ok && description == "" && group.ID != id {
-			return true
-		}
-	}
-	return false
+// LettingIn returns the other groups that let in a classic load balancer by a group.
+func LettingIn(groups Groups, id string) []*Group {
+	return slices.DeleteFunc(groups.Sorted(), func(group *Group) bool {
+		description, ok := group.Rules[FromEverything(id)]
+		return !ok || description != "" || group.ID == id
+	})
 }
 
 // described says whether there are rules with descriptions, which those for

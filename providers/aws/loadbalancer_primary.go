@@ -1,0 +1,70 @@
+package aws
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+)
+
+// SecurityGroupRuleLeft is the reason of the warning about a rule of the nodes that may
+// have been created for a classic load balancer, or by users.
+const SecurityGroupRuleLeft service.Reason = "SecurityGroupRuleLeft"
+
+// primaries returns the security group that is to be the primary one of the classic load
+// balancer, and those that it has and that were: nodes let it in by these alone, and rules
+// that name another one are of users. AWS returns the groups in any order, so that if this
+// process does not know the load balancer, only what the Service names first, what the
+// cloud-config names, and a single group are certain.
+func (o *observed) primaries(t task, wanted string) []string {
+	groups := slices.DeleteFunc(o.classicGroups(), func(id string) bool {
+		return id == wanted || slices.Contains(t.request.ExtraSecurityGroups, id)
+	})
+	if len(groups) > 1 || slices.Contains(o.classicGroups(), wanted) {
+		groups = slices.DeleteFunc(groups, func(id string) bool {
+			return id != t.config.ClassicSecurityGroup && !slices.Contains(o.Primaries, id)
+		})
+	}
+	if wanted != "" {
+		groups = append(groups, wanted)
+	}
+	return groups
+}
+
+// split returns those of the IDs that are among others, and those that are not.
+func split(ids, others []string) (among, rest []string) {
+	for _, id := range ids {
+		if slices.Contains(others, id) {
+			among = append(among, id)
+		} else {
+			rest = append(rest, id)
+		}
+	}
+	return among, rest
+}
+
+// names reports whether the annotations of the Service name a security group.
+func (t task) names(id string) bool {
+	return slices.Contains(t.request.SecurityGroups, id) || slices.Contains(t.request.ExtraSecurityGroups, id)
+}
+
+// rulesLeft returns warnings about rules of the nodes that name security groups which
+// the classic load balancer loses. If this process does not know the load balancer, they
+// may be its rules.
+func (o *observed) rulesLeft(t task, lost []string) []service.Warning {
+	if t.config.LeaveNodeSecurityGroups || len(o.Primaries) > 0 {
+		return nil
+	}
+	var warnings []service.Warning
+	for _, id := range lost {
+		letting := slices.DeleteFunc(securitygroup.LettingIn(o.Groups, id),
+			func(group *securitygroup.Group) bool { return !t.config.Cluster.Member(group.Tags) })
+		if len(letting) > 0 {
+			warnings = append(warnings, service.Warn(SecurityGroupRuleLeft,
+				"The rule for all traffic from security group %s in %s is not removed because it may be yours; "+
+					"remove it if nothing but the load balancer needed it", id, strings.Join(idsOf(letting), ", ")))
+		}
+	}
+	return warnings
+}
