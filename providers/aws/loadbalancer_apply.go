@@ -69,7 +69,7 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 	if err != nil {
 		return "", err
 	}
-	if d.Incomplete != nil || nothingKnown(t, o.Unknown) {
+	if d.Incomplete != nil || nothingKnown(t, o.Facts.Unknown) {
 		withheld = withheld || len(steps.Removals()) > 0
 		steps = steps.Additions()
 	}

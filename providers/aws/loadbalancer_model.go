@@ -42,8 +42,6 @@ type observed struct {
 	Primaries []string
 	// Facts are the subnets and instances.
 	Facts request.Facts
-	// Unknown are the IDs of instances of Nodes that EC2 does not know.
-	Unknown []string
 	// Placed are the subnets that a network load balancer is in, if their CIDRs
 	// are needed.
 	Placed []vpc.Subnet

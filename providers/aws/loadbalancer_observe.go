@@ -136,12 +136,12 @@ func (l *loadBalancer) observeFacts(ctx context.Context, t task, o *observed) er
 			return err
 		}
 	}
-	o.Facts.Targets, o.Unknown, err = l.targets(ctx, t)
+	o.Facts.Targets, o.Facts.Unknown, err = l.targets(ctx, t)
 	return err
 }
 
 // targets reads the instances of the Nodes that can be behind a load balancer, by
-// ID. It also returns of which Nodes EC2 knows no instance.
+// ID. It also returns the IDs of those that EC2 does not return, sorted.
 func (l *loadBalancer) targets(ctx context.Context, t task) (found map[string]*inventory.Instance, unknown []string, err error) {
 	ids := make([]string, 0, len(t.request.Targets))
 	for _, target := range t.request.Targets {

@@ -25,11 +25,10 @@ func (l *loadBalancer) updateTargets(ctx context.Context, t task, warnings []ser
 		return false, nil
 	}
 	f := request.Facts{Config: t.config}
-	var unknown []string
-	if f.Targets, unknown, err = l.targets(ctx, t); err != nil {
+	if f.Targets, f.Unknown, err = l.targets(ctx, t); err != nil {
 		return false, err
 	}
-	if nothingKnown(t, unknown) {
+	if nothingKnown(t, f.Unknown) {
 		return false, nil
 	}
 	if !t.config.LeaveNodeSecurityGroups && !known.sameNodeGroups(f) {

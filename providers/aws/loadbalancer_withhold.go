@@ -6,7 +6,7 @@ import "github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/security
 // need whose security groups are not known, and reports whether there was any:
 // their instances may be there again in a moment. The next run removes it.
 func (d *desired) withhold(t task, o *observed) bool {
-	if len(o.Unknown)+len(o.Selection.Nodes.Without) == 0 {
+	if len(o.Facts.Unknown)+len(o.Selection.Nodes.Without) == 0 {
 		return false
 	}
 	withheld := len(d.Surplus)+len(d.Detaching) > 0

@@ -34,8 +34,8 @@ type Model struct {
 	// Listeners are in the order of the Service ports.
 	Listeners []Listener
 	// Targets are the IDs of the instances behind all listeners, sorted. Resting
-	// are those that AWS would not take now, but that stay if it has them: one
-	// that stops and starts again is not told to us.
+	// are those that are not to be registered now, but that stay if they are: see
+	// request.Instances.
 	Targets, Resting []string
 }
 

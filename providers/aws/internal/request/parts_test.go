@@ -161,13 +161,13 @@ func TestInstances(t *testing.T) {
 		"i-2": instance("stopped", id.Tags()),
 		"i-3": instance("running", map[string]string{"kubernetes.io/cluster/other": "owned"}),
 		"i-5": instance("running", map[string]string{"kubernetes.io/cluster/demo": "shared"}),
-	}}
+	}, Unknown: []string{"i-4"}}
 	for _, i := range []string{"1", "2", "3", "4", "5"} {
 		nodes = append(nodes, kubetest.Node("n"+i, kubetest.ProviderID("aws:///z/i-"+i)))
 	}
 	r, _ := must(t, web(), request.Config{}, nodes...)
 	got, warnings := r.Instances(facts)
-	if diff := cmp.Diff(request.Instances{Registered: []string{"i-1", "i-5"}, Kept: []string{"i-2"}}, got); diff != "" {
+	if diff := cmp.Diff(request.Instances{Registered: []string{"i-1", "i-5"}, Kept: []string{"i-2", "i-4"}}, got); diff != "" {
 		t.Errorf("§8 targets: -want +got:\n%s", diff)
 	}
 	want := []service.Warning{

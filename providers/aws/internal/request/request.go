@@ -160,4 +160,7 @@ type Facts struct {
 	// Targets are the instances of Request.Targets that can be registered, by
 	// ID.
 	Targets map[string]*inventory.Instance
+	// Unknown are the IDs of instances of Request.Targets that EC2 does not return,
+	// sorted.
+	Unknown []string
 }

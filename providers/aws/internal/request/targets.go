@@ -68,8 +68,9 @@ func hasLabels(node *v1.Node, labels map[string]string) bool {
 // Instances are those behind a load balancer, by sorted ID.
 type Instances struct {
 	// Registered are those that are to be registered. Kept are those that AWS
-	// would not take now, but that stay if they are registered: no event tells
-	// when one that stopped runs again.
+	// would not take now, or that EC2 does not return, but that stay if they are
+	// registered: no event tells when one that stopped runs again, and one that is
+	// missing in a single response serves.
 	Registered, Kept []string
 }
 
@@ -105,6 +106,9 @@ func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
 	var unknown, unfit []string
 	for _, target := range r.Targets {
 		instance := facts.Targets[target.InstanceID]
+		if _, missing := slices.BinarySearch(facts.Unknown, target.InstanceID); missing {
+			list.Kept = append(list.Kept, target.InstanceID)
+		}
 		if instance == nil || !facts.Config.Cluster.Member(instance.Tags) {
 			unknown = append(unknown, target.NodeName)
 			continue
