@@ -74,6 +74,8 @@ type loadBalancer struct {
 	// they need and was removed there.
 	needs securitygroup.KnownNeeds
 	lost  lostRules
+	// limits are the quotas that are reached.
+	limits change.Limits
 	// nodeWrites is how many Services are writing rules of nodes.
 	nodeWrites atomic.Int32
 }

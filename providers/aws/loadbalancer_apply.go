@@ -35,7 +35,7 @@ func (t task) deletedAt() time.Time {
 
 // env returns what the steps of a plan are applied with.
 func (l *loadBalancer) env() *change.Env {
-	return &change.Env{EC2: l.EC2, ELB: l.ELB, ELBV2: l.NLB, Wait: l.Tuning.Wait}
+	return &change.Env{EC2: l.EC2, ELB: l.ELB, ELBV2: l.NLB, Wait: l.Tuning.Wait, Limits: &l.limits}
 }
 
 // run applies a plan.

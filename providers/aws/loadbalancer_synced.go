@@ -56,6 +56,9 @@ func (s *synced) put(t task, o *observed, d *desired, targetGroups []network.Tar
 			state.warnings = append(state.warnings, warning)
 		}
 	}
+	for _, shortage := range env.Shortages() {
+		state.warnings = append(state.warnings, shortage.Warning)
+	}
 	s.keep(t.request.Name, state)
 }
 

@@ -25,6 +25,8 @@ type Env struct {
 	IDs   plan.IDs
 	// Wait is for steps that wait for a state.
 	Wait Wait
+	// Limits are the quotas that earlier plans have reached; nil for none.
+	Limits *Limits
 
 	warnings warnings
 }

@@ -9,39 +9,53 @@ import (
 
 // warnings are those of the steps that ran.
 type warnings struct {
-	mu       sync.Mutex
-	list     []warning
-	refusals []Refusal
+	mu        sync.Mutex
+	list      []service.Warning
+	shortages []Shortage
+	refusals  []Refusal
 }
 
-// warning is one of them, with what it is about if a later step may change that.
-type warning struct {
-	subject string
+// Shortage is a warning about what a quota leaves no room for. A later step may make
+// room.
+type Shortage struct {
+	// Subject is what has a quota.
+	Subject string
+	// HealthChecks reports whether nodes do not let in some health checks.
+	HealthChecks bool
 	service.Warning
 }
 
 // Warn keeps a warning for the user. It is for a step that did most of its work.
-func (e *Env) Warn(w service.Warning) { e.WarnAbout("", w) }
-
-// WarnAbout keeps a warning about a subject, which a later step may clear.
-func (e *Env) WarnAbout(subject string, w service.Warning) {
+func (e *Env) Warn(w service.Warning) {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
-	e.warnings.list = append(e.warnings.list, warning{subject, w})
+	e.warnings.list = append(e.warnings.list, w)
 }
 
-// HasWarning reports whether there is a warning about a subject.
-func (e *Env) HasWarning(subject string) bool {
+// AddShortage keeps a shortage.
+func (e *Env) AddShortage(shortage Shortage) {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
-	return slices.ContainsFunc(e.warnings.list, func(w warning) bool { return w.subject == subject })
+	e.warnings.shortages = append(e.warnings.shortages, shortage)
 }
 
-// ClearWarning drops the warnings about a subject.
-func (e *Env) ClearWarning(subject string) {
+// Shortages returns those that no later step has cleared.
+func (e *Env) Shortages() []Shortage {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
-	e.warnings.list = slices.DeleteFunc(e.warnings.list, func(w warning) bool { return w.subject == subject })
+	return slices.Clone(e.warnings.shortages)
+}
+
+// HasShortage reports whether there is a shortage of a subject.
+func (e *Env) HasShortage(subject string) bool {
+	return slices.ContainsFunc(e.Shortages(), func(s Shortage) bool { return s.Subject == subject })
+}
+
+// ClearShortage drops the shortage of a subject.
+func (e *Env) ClearShortage(subject string) {
+	e.warnings.mu.Lock()
+	defer e.warnings.mu.Unlock()
+	e.warnings.shortages = slices.DeleteFunc(e.warnings.shortages, func(s Shortage) bool { return s.Subject == subject })
 }
 
 // Warnings returns the warnings of the steps that ran, each once. They are
@@ -56,7 +70,10 @@ func (e *Env) Warnings() []service.Warning {
 		}
 	}
 	for _, w := range e.warnings.list {
-		add(w.Warning)
+		add(w)
+	}
+	for _, shortage := range e.warnings.shortages {
+		add(shortage.Warning)
 	}
 	for _, refusal := range e.warnings.refusals {
 		add(refusal.Warning())
@@ -64,8 +81,8 @@ func (e *Env) Warnings() []service.Warning {
 	return all
 }
 
-// Complete reports whether the steps did all of their work, but for instances that
-// AWS did not accept.
+// Complete reports whether the steps did all of their work, but for what quotas
+// leave no room for, and instances that AWS did not accept.
 func (e *Env) Complete() bool {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()

@@ -21,9 +21,9 @@ func TestAdditions(t *testing.T) {
 	}{
 		"create":    {reason: "the group is missing", step: created, stays: true},
 		"tag":       {reason: "the tag is missing", step: tag(group, map[string]string{"a": "b"}), stays: true},
-		"authorize": {reason: "the rules are missing", step: authorize(group, rules), stays: true},
+		"authorize": {reason: "the rules are missing", step: authorize(group, rules, 0), stays: true},
 		"describe":  {reason: "the rules stay", step: describeRules(group, rules), stays: true},
-		"revoke":    {reason: "the rules may be needed", step: revoke(group, rules, nil)},
+		"revoke":    {reason: "the rules may be needed", step: revoke(group, rules, nil, 0)},
 		"remove":    {reason: "the group may be needed", step: removal{id: "sg-1", name: "web"}.step()},
 	} {
 		t.Run(name, func(t *testing.T) {

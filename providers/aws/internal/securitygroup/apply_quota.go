@@ -3,6 +3,7 @@ package securitygroup
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,17 +16,19 @@ import (
 // has no room.
 const RulesLeftOut service.Reason = "SecurityGroupRulesLeftOut"
 
-// fill adds rules to a group, or as many as fit:
+// fill adds rules to a group that has so many, or as many as fit:
 // https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
 // The quota holds for each address family apart. EC2 refuses all rules of a call if
-// not all of them fit, so that halves are tried. The rest is a warning. A group
-// that this plan has found full is not tried again before rules were removed.
-func fill(ctx context.Context, env *change.Env, group string, rules Rules) error {
-	if env.HasWarning(quotaOf(group)) {
+// not all of them fit, so that halves are tried. The rest is a shortage. A group
+// that was found full is not tried again for some minutes, or before it has fewer
+// rules.
+func fill(ctx context.Context, env *change.Env, group string, rules Rules, have int) error {
+	if env.HasShortage(quotaOf(group)) {
 		return nil
 	}
 	families := rules.byFamily()
-	if len(families) > 1 {
+	full := func(family []Rule) bool { return env.Limits.Reached(limitOf(group, family), have) }
+	if len(families) > 1 && !slices.ContainsFunc(families, full) {
 		if err := authorizeAll(ctx, env, group, rules); !hasCode(err, codeRuleLimit) {
 			return err
 		}
@@ -33,24 +36,52 @@ func fill(ctx context.Context, env *change.Env, group string, rules Rules) error
 	bulk := change.Bulk[Rule]{ID: Rule.String, Call: func(ctx context.Context, some []Rule) error {
 		return authorizeAll(ctx, env, group, rules.only(some))
 	}}
-	left := 0
+	var left []Rule
 	for _, family := range families {
+		if full(family) {
+			left = append(left, family...)
+			continue
+		}
 		out, err := bulk.Do(ctx, family)
 		if err != nil {
 			return err
 		}
-		left += len(out.Excess)
+		have += out.Accepted
+		if len(out.Excess) > 0 {
+			env.Limits.Reach(limitOf(group, family), have)
+			left = append(left, family[len(family)-len(out.Excess):]...)
+		}
 	}
-	if left > 0 {
-		env.WarnAbout(quotaOf(group), service.Warn(RulesLeftOut,
-			"Security group %s has no room for %d rules for the load balancer: raise the quota L-0EA8095F "+
-				"(Inbound or outbound rules per security group), or use fewer source ranges", group, left))
+	if len(left) > 0 {
+		env.AddShortage(rules.shortage(group, left))
 	}
 	return nil
 }
 
-// quotaOf is the subject of the warning about a group that is full.
+// shortage is that a group has no room for some of the rules.
+func (r Rules) shortage(group string, left []Rule) change.Shortage {
+	return change.Shortage{
+		Subject: quotaOf(group), HealthChecks: slices.ContainsFunc(left, r.letsHealthChecksIn),
+		Warning: service.Warn(RulesLeftOut,
+			"Security group %s has no room for %d rules for the load balancer: raise the quota L-0EA8095F "+
+				"(Inbound or outbound rules per security group), or use fewer source ranges", group, len(left)),
+	}
+}
+
+// letsHealthChecksIn reports whether health checks may come in by a rule: it is for
+// them, or for clients with any address.
+func (r Rules) letsHealthChecksIn(rule Rule) bool {
+	open := strings.HasPrefix(r[rule], clientPrefix) && strings.HasSuffix(rule.Source.Value, "/0")
+	return open || strings.HasPrefix(r[rule], healthPrefix)
+}
+
+// quotaOf is the subject of the shortage of a group that is full.
 func quotaOf(group string) string { return "rules of " + group }
+
+// limitOf is the subject of the quota of a group for an address family.
+func limitOf(group string, family []Rule) string {
+	return fmt.Sprint(group, " ", family[0].Source.Kind)
+}
 
 // byFamily returns the rules by what they count for: IPv4, IPv6, or both. The
 // first ones are the most important.

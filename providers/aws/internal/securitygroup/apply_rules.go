@@ -21,15 +21,15 @@ const authorizes = "AuthorizeSecurityGroupIngress"
 // Adds reports whether a step adds rules.
 func Adds(step change.Step) bool { return step.Kind == authorizes }
 
-// authorize adds rules, or as many as the group has room for.
-func authorize(group plan.Ref, rules Rules) change.Step {
+// authorize adds rules to a group that has so many, or as many as it has room for.
+func authorize(group plan.Ref, rules Rules, have int) change.Step {
 	text := fmt.Sprintf("add to security group %s the rules %s", group, rules)
 	return plan.NewStep(authorizes, text, func(ctx context.Context, env *change.Env) error {
-		return authorizeRules(ctx, env, group, rules)
+		return authorizeRules(ctx, env, group, rules, have)
 	})
 }
 
-func authorizeRules(ctx context.Context, env *change.Env, group plan.Ref, rules Rules) error {
+func authorizeRules(ctx context.Context, env *change.Env, group plan.Ref, rules Rules, have int) error {
 	id, err := env.IDs.Resolve(group)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func authorizeRules(ctx context.Context, env *change.Env, group plan.Ref, rules 
 	// An earlier step has created it, and EC2 may not know it everywhere yet.
 	fresh := group.ID == ""
 	return env.Wait.Poll(ctx, askForGroup, patience, func() (done bool, err error) {
-		err = fill(ctx, env, id, rules)
+		err = fill(ctx, env, id, rules, have)
 		return !fresh || !hasCode(err, codeGroupMissing), err
 	})
 }
@@ -65,20 +65,20 @@ func authorizeCall(ctx context.Context, env *change.Env, group string, rules Rul
 	return err
 }
 
-// revoke removes rules, and adds the missing ones for which there was no room
-// before.
-func revoke(group plan.Ref, rules, missing Rules) change.Step {
+// revoke removes rules from a group that has so many, and adds the missing ones for
+// which there was no room before.
+func revoke(group plan.Ref, rules, missing Rules, have int) change.Step {
 	text := fmt.Sprintf("remove from security group %s the rules %s", group, rules)
 	return plan.NewStep("RevokeSecurityGroupIngress", text, func(ctx context.Context, env *change.Env) error {
 		if err := revokeRules(ctx, env, group, rules); err != nil {
 			return err
 		}
 		id, err := env.IDs.Resolve(group)
-		if err != nil || !env.HasWarning(quotaOf(id)) {
+		if err != nil || !env.HasShortage(quotaOf(id)) {
 			return err
 		}
-		env.ClearWarning(quotaOf(id))
-		return authorizeRules(ctx, env, group, missing)
+		env.ClearShortage(quotaOf(id))
+		return authorizeRules(ctx, env, group, missing, have-len(rules))
 	}).Removal()
 }
 

@@ -185,17 +185,17 @@ func TestWritesMayBeDoneAlready(t *testing.T) {
 	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})}
 	b.AddRule(group.ID, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8", Description: "theirs"})
 	rules := Rules{rule("tcp", 80, 80, "10.0.0.0/8"): "", rule("tcp", 443, 443, "10.0.0.0/8"): "mine", rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
-	b.apply(change.Plan{authorize(group, rules)})
+	b.apply(change.Plan{authorize(group, rules, 0)})
 	if got := b.Rules(group.ID); len(got) != 3 {
 		t.Errorf("all are there: %v", got)
 	}
 	rules[rule("tcp", 8080, 8080, "10.0.0.0/8")] = ""
-	b.apply(change.Plan{revoke(group, rules, nil)})
+	b.apply(change.Plan{revoke(group, rules, nil, 0)})
 	if got := b.Rules(group.ID); len(got) != 0 {
 		t.Errorf("all are gone: %v", got)
 	}
 	gone := plan.Ref{ID: "sg-0123456789abcdef0"}
-	b.apply(change.Plan{revoke(gone, rules, nil), removal{id: gone.ID, name: "gone"}.step()})
+	b.apply(change.Plan{revoke(gone, rules, nil, 0), removal{id: gone.ID, name: "gone"}.step()})
 }
 
 // Where one by one is needed, a crash in the middle leaves rules that name the
@@ -205,10 +205,10 @@ func TestRevokeTakesNamelessRulesFirst(t *testing.T) {
 	b := newFixture(t, sim.Options{})
 	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})}
 	rules := Rules{rule("tcp", 30080, 30080, "10.0.0.0/8"): myClient, rule("udp", 30080, 30080, "10.0.0.0/8"): myClient, rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
-	b.apply(change.Plan{authorize(group, rules)})
+	b.apply(change.Plan{authorize(group, rules, 0)})
 	rules[rule("tcp", 1, 1, "10.0.0.0/8")] = myClient // not there
 	b.Gate().Break("RevokeSecurityGroupIngress", front.From(3), sim.Denied())
-	if err := revoke(group, rules, nil).Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) {
+	if err := revoke(group, rules, nil, 0).Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("got %v", err)
 	}
 	for _, left := range b.Rules(group.ID) {
@@ -238,7 +238,7 @@ func TestDescribeRules(t *testing.T) {
 		},
 		"gone": {
 			reason: "it is made again", breaks: func(b *fixture, id string) {
-				b.apply(change.Plan{revoke(plan.Ref{ID: id}, Rules{rule("tcp", 10256, 10256, "10.0.0.0/22"): ""}, nil)})
+				b.apply(change.Plan{revoke(plan.Ref{ID: id}, Rules{rule("tcp", 10256, 10256, "10.0.0.0/22"): ""}, nil, 0)})
 			},
 			calls: map[string]int{"UpdateSecurityGroupRuleDescriptionsIngress": 1, "RevokeSecurityGroupIngress": 2, "AuthorizeSecurityGroupIngress": 1},
 		},
@@ -248,7 +248,7 @@ func TestDescribeRules(t *testing.T) {
 			b := newFixture(t, sim.Options{})
 			group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "nodes"})}
 			health := rule("tcp", 10256, 10256, "10.0.0.0/22")
-			b.apply(change.Plan{authorize(group, Rules{health: myHealth})})
+			b.apply(change.Plan{authorize(group, Rules{health: myHealth}, 0)})
 			test.breaks(b, group.ID)
 			calls := b.calls(func() { b.apply(change.Plan{describeRules(group, Rules{health: otherHealth})}) })
 			if diff := cmp.Diff(test.calls, calls); diff != "" {

@@ -19,7 +19,7 @@ func Diff(m *Managed, vpc string, id cluster.ID) (change.Plan, error) {
 	if m.Existing == nil {
 		return change.Plan{
 			create(m, vpc, id),
-			authorize(m.ref(), m.Rules).Isolate(),
+			authorize(m.ref(), m.Rules, 0).Isolate(),
 		}, nil
 	}
 	missing, err := missingTags(m.Existing, id)
@@ -32,10 +32,10 @@ func Diff(m *Managed, vpc string, id cluster.ID) (change.Plan, error) {
 	}
 	rules := m.Rules.without(m.Existing.Rules)
 	if len(rules) > 0 {
-		steps = append(steps, authorize(m.ref(), rules).Isolate())
+		steps = append(steps, authorize(m.ref(), rules, len(m.Existing.Rules)).Isolate())
 	}
 	if surplus := m.Existing.Rules.without(m.Rules); len(surplus) > 0 {
-		steps = append(steps, revoke(m.ref(), surplus, rules))
+		steps = append(steps, revoke(m.ref(), surplus, rules, len(m.Existing.Rules)))
 	}
 	return steps, nil
 }

@@ -135,13 +135,13 @@ func (d NodeDiff) Plan(users RuleUsers) change.Plan {
 		group.addPathMTURules(d.needs.AddOnly)
 		ref := plan.Ref{ID: group.ID}
 		if len(group.missing) > 0 {
-			steps = append(steps, authorize(ref, group.missing).Isolate())
+			steps = append(steps, authorize(ref, group.missing, len(group.Rules)).Isolate())
 		}
 		if len(group.renamed) > 0 {
 			steps = append(steps, describeRules(ref, group.renamed))
 		}
 		if len(group.stale) > 0 {
-			steps = append(steps, revoke(ref, group.stale, group.missing))
+			steps = append(steps, revoke(ref, group.stale, group.missing, len(group.Rules)))
 		}
 	}
 	return steps
@@ -153,7 +153,7 @@ func (d NodeDiff) Restore() change.Plan {
 	var steps change.Plan
 	for _, group := range d.groups {
 		if len(group.stale) > 0 {
-			steps = append(steps, authorize(plan.Ref{ID: group.ID}, group.stale))
+			steps = append(steps, authorize(plan.Ref{ID: group.ID}, group.stale, len(group.Rules)-len(group.stale)))
 		}
 	}
 	return steps
