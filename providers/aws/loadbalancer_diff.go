@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
@@ -30,14 +31,14 @@ func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, []netwo
 		return nil, nil, err
 	}
 	balancer, targetGroups := diffBalancer(o, d)
-	nodes := nodeSteps(t, o, d.Nodes, sync)
+	adding, removing := nodeSteps(t, o, d.Nodes, sync)
 	steps := own.Additions()
 	if o.has(t.request.Kind) && d.Nodes.Known() {
-		steps = slices.Concat(steps, nodes.Additions(), balancer)
+		steps = slices.Concat(steps, makeRoom(adding, t, o, d.Nodes, sync), balancer)
 	} else {
-		steps = slices.Concat(steps, balancer, nodes.Additions())
+		steps = slices.Concat(steps, balancer, adding)
 	}
-	steps = slices.Concat(steps, own.Removals(), nodes.Removals())
+	steps = slices.Concat(steps, own.Removals(), removing)
 	if len(d.Detaching) > 0 && !d.Nodes.AddOnly {
 		steps = append(steps, classic.DetachSecurityGroups(d.Classic, d.Detaching))
 	}
@@ -60,7 +61,8 @@ func diffBalancer(o *observed, d *desired) (change.Plan, []network.TargetGroupRe
 // another cluster is left alone. Afterwards writes the rules of the nodes once the
 // load balancer is deleted, sync before that.
 func diffDeletion(t task, o *observed, d *desired, sync, afterwards syncNodes) change.Plan {
-	steps := nodeSteps(t, o, d.Before, sync)
+	adding, removing := nodeSteps(t, o, d.Before, sync)
+	steps := slices.Concat(adding, removing)
 	if o.hasClassic() {
 		before := securitygroup.DiffNodes(d.Before, o.Groups, t.config.Cluster)
 		steps = append(steps, restoring(classic.Diff(nil, o.Classic), before.Restore())...)
@@ -70,7 +72,8 @@ func diffDeletion(t task, o *observed, d *desired, sync, afterwards syncNodes) c
 		balancer.TargetGroups = nil
 		steps = append(steps, network.DiffDeletion(&balancer)...)
 	}
-	steps = append(steps, nodeSteps(t, o, d.Nodes, afterwards)...)
+	adding, removing = nodeSteps(t, o, d.Nodes, afterwards)
+	steps = slices.Concat(steps, adding, removing)
 	if o.Network != nil {
 		groups := *o.Network
 		groups.LoadBalancer, groups.TargetGroups = nil, nil
@@ -108,21 +111,43 @@ func restoring(steps, undo change.Plan) change.Plan {
 // their writes as they are expected now: one that adds, and one that removes or
 // hands over, which is skipped like every removal if anything failed before. The
 // load balancer does not depend on them. A step without writes is left out.
-func nodeSteps(t task, o *observed, needs securitygroup.Needs, sync syncNodes) change.Plan {
+func nodeSteps(t task, o *observed, needs securitygroup.Needs, sync syncNodes) (adding, removing change.Plan) {
 	if t.config.LeaveNodeSecurityGroups {
-		return nil
+		return nil, nil
 	}
-	adding := needs
-	adding.AddOnly = true
-	additions := securitygroup.DiffNodes(adding, o.Groups, t.config.Cluster).Plan(securitygroup.RuleUsers{})
+	only := needs
+	only.AddOnly = true
+	additions := securitygroup.DiffNodes(only, o.Groups, t.config.Cluster).Plan(securitygroup.RuleUsers{})
 	all := securitygroup.DiffNodes(needs, o.Groups, t.config.Cluster).Plan(securitygroup.RuleUsers{})
 	removals := slices.DeleteFunc(slices.Clone(all), securitygroup.Adds)
-	var steps change.Plan
 	if len(additions) > 0 {
-		steps = append(steps, nodeStep("add rules to node security groups for "+t.request.Name, additions, adding, sync).Dispensable())
+		adding = change.Plan{nodeStep("add rules to node security groups for "+t.request.Name, additions, only, sync).Dispensable()}
 	}
 	if len(removals) > 0 {
-		steps = append(steps, nodeStep("remove rules from node security groups for "+t.request.Name, removals, needs, sync).Removal())
+		removing = change.Plan{nodeStep("remove rules from node security groups for "+t.request.Name, removals, needs, sync).Removal()}
+	}
+	return adding, removing
+}
+
+// makeRoom returns the steps that add rules for a load balancer so that they make
+// room for those that let its health checks in, if there is none: they remove what
+// it needs neither before nor after health checks have moved.
+func makeRoom(adding change.Plan, t task, o *observed, needs securitygroup.Needs, sync syncNodes) change.Plan {
+	if !o.hasNetwork() || needs.AddOnly {
+		return adding
+	}
+	serving := needs.Serving(o.Groups, o.Network.ServingPorts(), t.request.SourceRanges)
+	maps.Copy(serving, needs.Optional)
+	needs.Optional = serving
+	steps := slices.Clone(adding)
+	for i, step := range steps {
+		steps[i] = step.OrRemove(func(ctx context.Context, env *change.Env) error {
+			err := step.Do(ctx, env)
+			if err != nil || env.RoomForHealthChecks() == nil {
+				return err
+			}
+			return plan.Partial(sync(ctx, env, needs))
+		})
 	}
 	return steps
 }

@@ -46,12 +46,13 @@ func (l *loadBalancer) nodeSync(t task, o *observed) syncNodes {
 }
 
 // meetNeeds is nodeSync for a load balancer that stays. Once it comes to rules to
-// remove, it has all that it needs: other Services that give up the same security
-// group need not know which of them is the last to detach it.
+// remove, it has all that it needs, unless these are to make room: other Services
+// that give up the same security group need not know which of them is the last to
+// detach it.
 func (l *loadBalancer) meetNeeds(t task, o *observed) syncNodes {
 	sync := l.nodeSync(t, o)
 	return func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error {
-		if !needs.AddOnly {
+		if !needs.AddOnly && env.RoomForHealthChecks() == nil {
 			l.needs.Met(t.request.Name)
 		}
 		return sync(ctx, env, needs)
@@ -104,7 +105,7 @@ func (l *loadBalancer) writeNodes(ctx context.Context, t task, env *change.Env, 
 // rules anyway compares them then.
 func (l *loadBalancer) recheck(t task, o *observed, d *desired, steps change.Plan) change.Plan {
 	unchanged := l.nodeWrites.Load() == 0 && l.Groups.Writes() == o.Writes
-	compares := slices.ContainsFunc(steps, func(step change.Step) bool { return step.Kind == syncsNodes && !step.Removes })
+	compares := slices.ContainsFunc(steps, func(step change.Step) bool { return step.Kind == syncsNodes && (!step.Removes || step.Additive != nil) })
 	if t.config.LeaveNodeSecurityGroups || unchanged || compares {
 		return nil
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -287,51 +287,13 @@ func TestRoomIsNotMadeOfRulesThatOthersNeed(t *testing.T) {
 	b.ensure(second)
 	b.fill(b.seed.NodeGroup, quota)
 	first.Annotations["service.beta.kubernetes.io/aws-load-balancer-healthcheck-port"] = "10257"
-	b.ensure(first)
+	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, first, b.nodes); !errors.Is(err, change.ErrNoRoom) {
+		t.Errorf("got %v", err)
+	}
+	b.admitted(webName)
 	b.admitted(apiName)
 	b.atQuota(b.seed.NodeGroup, 3)
 	for _, svc := range []*v1.Service{first, second} {
 		b.remove(svc)
-	}
-}
-
-// A node that joins costs as many calls for a Service whose rules do not all fit as
-// for others, and the Event stands.
-func TestNodeJoinsBehindAFullSecurityGroup(t *testing.T) {
-	t.Parallel()
-	b := balance(t)
-	svc := web(nlb(), from(ranges(1, 40)...))
-	b.ensure(svc)
-	b.ensure(svc)
-	b.atQuota(b.seed.NodeGroup, 3*40+6+1-quota)
-	b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(1)...)...)
-	calls := b.calls(func() {
-		if err := b.update(svc); err != nil {
-			t.Error(err)
-		}
-	})
-	want := map[string]int{"DescribeInstances": 1, "elbv2.DescribeTargetHealth": 2, "elbv2.RegisterTargets": 2}
-	if diff := cmp.Diff(want, calls); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if events := b.told(); len(events) > 0 {
-		t.Errorf("Events: %q", events)
-	}
-}
-
-// Services that share a full security group do not each try it.
-func TestFullSecurityGroupIsTriedByOneService(t *testing.T) {
-	t.Parallel()
-	b := balance(t)
-	b.fill(b.seed.NodeGroup, quota)
-	first, second := two(nlb())
-	b.ensure(first)
-	if calls := b.calls(func() { b.ensure(second) }); calls["AuthorizeSecurityGroupIngress"] > 0 {
-		t.Errorf("the second one costs %v", calls)
-	}
-	b.RemoveRule(b.seed.NodeGroup, userRule(quota-1))
-	b.lb.Groups.Written() // as after the age at which groups are read again
-	if calls := b.calls(func() { b.ensure(second) }); calls["AuthorizeSecurityGroupIngress"] == 0 {
-		t.Error("a group that has fewer rules than before is not tried again")
 	}
 }

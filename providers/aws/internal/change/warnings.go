@@ -1,9 +1,11 @@
 package change
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -24,6 +26,10 @@ type Shortage struct {
 	HealthChecks bool
 	service.Warning
 }
+
+// ErrNoRoom means that health checks stay where they are, because a security group of
+// nodes has no room for the rules that let the new ones in.
+var ErrNoRoom = apierr.Mark(apierr.ErrConflict, errors.New("it waits until the security groups of the nodes have room for the rules of its health checks"))
 
 // Warn keeps a warning for the user. It is for a step that did most of its work.
 func (e *Env) Warn(w service.Warning) {
@@ -56,6 +62,15 @@ func (e *Env) ClearShortage(subject string) {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
 	e.warnings.shortages = slices.DeleteFunc(e.warnings.shortages, func(s Shortage) bool { return s.Subject == subject })
+}
+
+// RoomForHealthChecks returns [ErrNoRoom] if nodes do not let in all health checks
+// for lack of room.
+func (e *Env) RoomForHealthChecks() error {
+	if slices.ContainsFunc(e.Shortages(), func(s Shortage) bool { return s.HealthChecks }) {
+		return ErrNoRoom
+	}
+	return nil
 }
 
 // Warnings returns the warnings of the steps that ran, each once. They are

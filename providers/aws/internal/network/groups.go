@@ -2,12 +2,14 @@ package network
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
 
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
@@ -89,7 +91,11 @@ func (d *differ) create(want TargetGroup, name string) backend {
 func (d *differ) repair(want TargetGroup, seen GroupState) backend {
 	group := backend{named: named{seen.Name, plan.Ref{ID: seen.ARN}}}
 	if !want.HealthCheck.same(seen.HealthCheck) {
-		d.addIsolated(modifyTargetGroup(seen.Name, seen.ARN, want.HealthCheck))
+		step := modifyTargetGroup(seen.Name, seen.ARN, want.HealthCheck)
+		if want.HealthCheck.Port != seen.HealthCheck.Port {
+			step = ifNodesHaveRoom(step)
+		}
+		d.addIsolated(step)
 	}
 	group.needs = d.groupAttributes(group.named, want.Attributes, seen.Attributes)
 	d.tag("target group "+seen.Name, seen.ARN, seen.Tags)
@@ -99,6 +105,27 @@ func (d *differ) repair(want TargetGroup, seen GroupState) backend {
 	group.missing = without(wanted, seen.Targets)
 	group.empty = len(group.missing) == len(wanted)
 	return group
+}
+
+// ifNodesHaveRoom returns a step that sends health checks elsewhere as one that fails
+// while the security groups of nodes have no room to let them in: a target group
+// without healthy targets would take the place of one that serves.
+func ifNodesHaveRoom(step change.Step) change.Step {
+	do := step.Do
+	step.Do = func(ctx context.Context, env *change.Env) error {
+		if err := env.RoomForHealthChecks(); err != nil {
+			return err
+		}
+		return do(ctx, env)
+	}
+	return step
+}
+
+// probedAlike reports whether the health checks of a target group go to the same
+// port as those of the one that a listener forwards to.
+func (d *differ) probedAlike(want TargetGroup, listener ListenerState) bool {
+	seen, known := d.byARN[listener.TargetGroup]
+	return known && want.Port == seen.Port && want.HealthCheck.Port == seen.HealthCheck.Port
 }
 
 // same says whether a health check is as wanted, as far as it can be changed. A

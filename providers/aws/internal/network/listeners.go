@@ -105,7 +105,11 @@ func (d *differ) modify(seen ListenerState, next connected) {
 		}
 	}
 	if seen.Protocol != next.Protocol || next.group.name != "" || next.Certificate != "" || next.Policy != "" {
-		d.addIsolated(modifyListener(seen, next))
+		step := modifyListener(seen, next)
+		if next.group.name != "" && !d.probedAlike(next.TargetGroup, seen) {
+			step = ifNodesHaveRoom(step)
+		}
+		d.addIsolated(step)
 	}
 	d.tag("listener "+listenerName(d.model.Name, next.Port, next.Protocol), seen.ARN, seen.Tags)
 }

@@ -133,3 +133,16 @@ func (o *Observed) SecurityGroups() []string {
 	}
 	return o.LoadBalancer.SecurityGroups
 }
+
+// ServingPorts returns the ports of nodes that the load balancer sends traffic and
+// health checks to, sorted.
+func (o *Observed) ServingPorts() []int32 {
+	var ports []int32
+	for _, group := range o.TargetGroups {
+		if group.Attached {
+			probed := TargetGroup{Port: group.Port, HealthCheck: group.HealthCheck}.probed()
+			ports = append(ports, group.Port, probed)
+		}
+	}
+	return plan.Sorted(ports)
+}

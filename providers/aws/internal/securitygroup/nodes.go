@@ -91,6 +91,22 @@ func (n Needs) source(id string) bool {
 	return (id == n.Primary.ID || slices.Contains(n.Sources, id)) && !slices.Contains(n.Groups, id)
 }
 
+// Serving returns the rules of a network load balancer by which it serves now: those
+// that let health checks in on its ports, and those for clients that are to stay.
+func (n Needs) Serving(groups Groups, ports []int32, clients []netip.Prefix) Rules {
+	serving := Rules{}
+	for _, group := range groups {
+		for rule, description := range group.Rules {
+			stays := group.Rules.letsHealthChecksIn(rule) ||
+				slices.ContainsFunc(clients, func(cidr netip.Prefix) bool { return prefix(cidr) == rule.Source })
+			if n.names(description) && slices.Contains(ports, rule.From) && stays {
+				serving[rule] = description
+			}
+		}
+	}
+	return serving
+}
+
 // Traffic is what a network load balancer sends to nodes.
 type Traffic struct {
 	LoadBalancer string

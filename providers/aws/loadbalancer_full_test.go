@@ -1,0 +1,134 @@
+package aws
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+)
+
+// A node that joins costs as many calls for a Service whose rules do not all fit as
+// for others, and the Event stands.
+func TestNodeJoinsBehindAFullSecurityGroup(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	svc := web(nlb(), from(ranges(1, 40)...))
+	b.ensure(svc)
+	b.ensure(svc)
+	b.atQuota(b.seed.NodeGroup, 3*40+6+1-quota)
+	b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(1)...)...)
+	calls := b.calls(func() {
+		if err := b.update(svc); err != nil {
+			t.Error(err)
+		}
+	})
+	want := map[string]int{"DescribeInstances": 1, "elbv2.DescribeTargetHealth": 2, "elbv2.RegisterTargets": 2}
+	if diff := cmp.Diff(want, calls); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if events := b.told(); len(events) > 0 {
+		t.Errorf("Events: %q", events)
+	}
+}
+
+// Services that share a full security group do not each try it.
+func TestFullSecurityGroupIsTriedByOneService(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	b.fill(b.seed.NodeGroup, quota)
+	first, second := two(nlb())
+	b.ensure(first)
+	if calls := b.calls(func() { b.ensure(second) }); calls["AuthorizeSecurityGroupIngress"] > 0 {
+		t.Errorf("the second one costs %v", calls)
+	}
+	b.RemoveRule(b.seed.NodeGroup, userRule(quota-1))
+	b.lb.Groups.Written() // as after the age at which groups are read again
+	if calls := b.calls(func() { b.ensure(second) }); calls["AuthorizeSecurityGroupIngress"] == 0 {
+		t.Error("a group that has fewer rules than before is not tried again")
+	}
+}
+
+// Health checks do not move to a port that a full security group of nodes does not
+// let in: the load balancer serves as before, and moves once there is room.
+func TestHealthChecksStayUntilASecurityGroupHasRoom(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason  string
+		options []kubetest.ServiceOption
+		change  func(svc *v1.Service)
+		left    int // rules
+	}{
+		"traffic policy": {
+			reason:  "rules of clients include health checks, those of the node do not",
+			options: []kubetest.ServiceOption{nlb()}, change: func(svc *v1.Service) { kubetest.LocalTraffic(32000)(svc) }, left: 3,
+		},
+		"annotation": {
+			reason:  "the target groups stay",
+			options: []kubetest.ServiceOption{nlb(), annotate(request.AnnotationHealthCheckPort, "10256")},
+			change:  func(svc *v1.Service) { svc.Annotations[string(request.AnnotationHealthCheckPort)] = "10257" }, left: 3,
+		},
+		"node port": {
+			reason:  "health checks come in by the rules of clients",
+			options: []kubetest.ServiceOption{nlb()}, change: func(svc *v1.Service) { svc.Spec.Ports[0].NodePort = 31080 }, left: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			svc := web(test.options...)
+			b.ensure(svc)
+			b.fill(b.seed.NodeGroup, quota)
+			before, _ := b.Network(webName)
+			rules := b.rules(b.seed.NodeGroup)
+			test.change(svc)
+			_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
+			if !errors.Is(err, change.ErrNoRoom) {
+				t.Errorf("%s: got %v", test.reason, err)
+			}
+			b.atQuota(b.seed.NodeGroup, test.left)
+			b.admitted(webName)
+			after, _ := b.Network(webName)
+			if diff := cmp.Diff(before.Listeners, after.Listeners); diff != "" {
+				t.Errorf("%s: the listeners: -before +after\n%s", test.reason, diff)
+			}
+			if diff := cmp.Diff(rules, b.rules(b.seed.NodeGroup)); diff != "" {
+				t.Errorf("%s: the rules of the nodes: -before +after\n%s", test.reason, diff)
+			}
+
+			for i := range test.left {
+				b.RemoveRule(b.seed.NodeGroup, userRule(quota-1-i))
+			}
+			b.lb.Groups.Written() // as after the age at which groups are read again
+			b.ensure(svc)
+			b.admitted(webName)
+			if after, _ = b.Network(webName); cmp.Equal(before, after) {
+				t.Errorf("%s: nothing has moved", test.reason)
+			}
+			b.quiet(svc)
+		})
+	}
+}
+
+// A load balancer whose health checks wait for room still loses the rules of source
+// ranges that its Service does not have any more, which makes the room.
+func TestSourceRangesMakeRoomForHealthChecks(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	svc := web(nlb(), from(ranges(1, 15)...))
+	b.ensure(svc)
+	b.fill(b.seed.NodeGroup, quota)
+	kubetest.LocalTraffic(32000)(svc)
+	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, change.ErrNoRoom) {
+		t.Errorf("got %v", err)
+	}
+	b.admitted(webName, ranges(1, 15)...)
+	svc.Spec.LoadBalancerSourceRanges = ranges(1, 14)
+	b.ensure(svc)
+	b.admitted(webName, ranges(1, 14)...)
+	b.quiet(svc)
+}
