@@ -59,5 +59,6 @@ func (s *stage) again(operation func() error) error {
 // something is in use.
 func notReady(err error) bool {
 	_, later := errors.AsType[*api.RetryError](err)
-	return later || errors.Is(err, securitygroup.ErrInUse)
+	_, incomplete := errors.AsType[*incompleteError](err)
+	return later && !incomplete || errors.Is(err, securitygroup.ErrInUse)
 }

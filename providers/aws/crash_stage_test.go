@@ -262,6 +262,7 @@ func (s *stage) provider(p *projector, settings ...func(*loadBalancerConfig)) *l
 	})
 	lb := newLoadBalancer(config)
 	lb.setRecorder(&record.FakeRecorder{})
+	lb.setClients(kubeBuilder{}) // it has no Services
 	return lb
 }
 

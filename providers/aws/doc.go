@@ -27,14 +27,16 @@
 //
 // # The way of a Service
 //
-//	loadbalancer.go           entry: locks, deadlines, status
-//	loadbalancer_observe.go   reads load balancers, instances, subnets, groups
-//	loadbalancer_build.go     decides what is wanted (pure)
-//	loadbalancer_diff.go      orders the steps of one plan (pure)
-//	loadbalancer_apply.go     applies the plan and reports warnings
-//	loadbalancer_nodes.go     the step for the rules of nodes
-//	loadbalancer_update.go    targets alone, for what this process knows
-//	loadbalancer_delete.go    what is left of a Service
+//	loadbalancer.go             entry: locks, deadlines, status
+//	loadbalancer_observe.go     reads load balancers, instances, subnets, groups
+//	loadbalancer_build.go       decides what is wanted (pure)
+//	loadbalancer_diff.go        orders the steps of one plan (pure)
+//	loadbalancer_apply.go       applies the plan and reports warnings
+//	loadbalancer_incomplete.go  what was left, and when it is tried again
+//	loadbalancer_status.go      writes the hostname of what is tried again
+//	loadbalancer_nodes.go       the step for the rules of nodes
+//	loadbalancer_update.go      targets alone, for what this process knows
+//	loadbalancer_delete.go      what is left of a Service
 //
 // Everything that this provider creates carries the tags of the cluster; what
 // does not carry them is left alone.

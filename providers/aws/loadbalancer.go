@@ -2,11 +2,13 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
@@ -76,6 +78,11 @@ type loadBalancer struct {
 	lost  lostRules
 	// limits are the quotas that are reached.
 	limits change.Limits
+	// retries are the load balancers that are not complete.
+	retries retries
+	// kube returns the client that writes the status of Services; nil before
+	// Initialize.
+	kube func() (kubernetes.Interface, error)
 	// nodeWrites is how many Services are writing rules of nodes.
 	nodeWrites atomic.Int32
 }
@@ -142,12 +149,17 @@ func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, 
 	return statusOf(hostname), true, nil
 }
 
-// EnsureLoadBalancer implements cloudprovider.LoadBalancer.
+// EnsureLoadBalancer implements cloudprovider.LoadBalancer. A load balancer that
+// serves and is not complete is a RetryError; its hostname is in the status of the
+// Service then.
 func (l *loadBalancer) EnsureLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 	if request.KindOf(svc) == request.Elsewhere {
 		return nil, cloudprovider.ImplementedElsewhere
 	}
 	hostname, err := l.sync(ctx, task{config: l.settings(clusterName), service: svc, create: true}, nodes)
+	if _, incomplete := errors.AsType[*incompleteError](err); incomplete {
+		return l.publish(svc, hostname, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -187,6 +199,7 @@ func (l *loadBalancer) forget(t task) {
 	l.synced.forget(t.request.Name)
 	l.needs.Forget(t.request.Name)
 	l.lost.forget(t.request.Name)
+	l.retries.forget(t.request.Name)
 }
 
 // sync turns the load balancer of a Service into what it asks for, and returns its

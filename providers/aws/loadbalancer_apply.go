@@ -75,11 +75,15 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 	}
 	steps = append(steps, l.recheck(t, o, d, steps)...)
 	env := l.env()
-	err = errors.Join(l.run(ctx, t, env, steps), d.Incomplete)
+	failure := l.run(ctx, t, env, steps)
 	warnings = slices.Concat(warnings, d.Warnings, env.Warnings())
 	l.reporter.Report(t.service, warnings)
+	err = errors.Join(failure, d.Incomplete)
 	if err == nil && !withheld && env.Complete() {
 		l.synced.put(t, o, d, targetGroups, env)
+	}
+	if leavesGaps(failure) {
+		err = l.incomplete(t, d.gaps(o, env, withheld, failure), err)
 	}
 	if errors.Is(err, securitygroup.ErrInUse) {
 		err = api.NewRetryError(err.Error(), retryLater)

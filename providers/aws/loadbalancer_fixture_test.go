@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"testing"
 	"testing/synctest"
@@ -102,6 +103,7 @@ func (b *balanced) controller(settings ...func(*loadBalancerConfig)) *loadBalanc
 	}
 	lb := newLoadBalancer(config)
 	lb.setRecorder(b.events)
+	lb.setClients(kubeBuilder{}) // it has no Services
 	return lb
 }
 
@@ -153,10 +155,17 @@ func (b *balanced) group(name string, tags map[string]string) string {
 	return b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: name, Tags: tags})
 }
 
-// ensure makes the load balancer, which must not fail, and gives the hostname.
+// ensure makes the load balancer, which must not fail but may be incomplete, and
+// returns the hostname.
 func (b *balanced) ensure(svc *v1.Service) string {
 	b.t.Helper()
 	status, err := b.lb.EnsureLoadBalancer(b.t.Context(), flagged, svc, b.nodes)
+	if _, incomplete := errors.AsType[*incompleteError](err); incomplete {
+		status, err = &svc.Status.LoadBalancer, nil
+		if len(status.Ingress) == 0 {
+			status, _, err = b.lb.GetLoadBalancer(b.t.Context(), flagged, svc)
+		}
+	}
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -1,10 +1,19 @@
 package aws
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
 // An instance that EC2 omits in one response stays registered when another node
@@ -20,7 +29,7 @@ func TestUnknownInstanceStaysRegisteredWhenANodeJoins(t *testing.T) {
 			joined := b.seed.AddNodes(2)
 			b.hide(b.ids[0], joined[0])
 			b.nodes = append(b.nodes, nodesOf(joined...)...)
-			_ = b.update(svc)
+			b.retried(b.update(svc), b.ids[0], joined[0])
 			want := slices.Sorted(slices.Values([]string{b.ids[0], b.ids[1], b.ids[2], joined[1]}))
 			if diff := cmp.Diff(want, b.registered(webName)); diff != "" {
 				t.Errorf("registered: -want +got\n%s", diff)
@@ -33,4 +42,223 @@ func TestUnknownInstanceStaysRegisteredWhenANodeJoins(t *testing.T) {
 			b.admitted(webName)
 		})
 	}
+}
+
+// sync calls EnsureLoadBalancer and returns its error.
+func (b *balanced) sync(svc *v1.Service) error {
+	b.t.Helper()
+	_, err := b.lb.EnsureLoadBalancer(b.t.Context(), flagged, svc, b.nodes)
+	return err
+}
+
+// retried fails the test unless an error has the service controller try again in
+// some time, and names these parts.
+func (b *balanced) retried(err error, parts ...string) {
+	b.t.Helper()
+	later, ok := errors.AsType[*api.RetryError](err)
+	if !ok || later.RetryAfter() < retrySoon || later.RetryAfter() > retryLate {
+		b.t.Fatalf("want a RetryError, got %v", err)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			b.t.Errorf("the error lacks %q: %v", part, err)
+		}
+	}
+}
+
+// What is missing or left although no call failed is tried again by the service
+// controller, once and not for each call that finds the same.
+func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason string
+		lose   func(b *balanced, svc *v1.Service) (part string)
+		heal   func(b *balanced, svc *v1.Service)
+	}{
+		"unknown instance": {
+			reason: "an instance that EC2 returns again causes no event",
+			lose: func(b *balanced, _ *v1.Service) string {
+				joined := b.seed.AddNodes(1)
+				b.hide(joined...)
+				b.nodes = append(b.nodes, nodesOf(joined...)...)
+				return joined[0]
+			},
+			heal: func(b *balanced, _ *v1.Service) { b.Gate().Mend() },
+		},
+		"withheld removals": {
+			reason: "rules of former clients stay while a node may need them",
+			lose: func(b *balanced, svc *v1.Service) string {
+				b.hide(b.ids[0])
+				svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"}
+				return "no longer needs"
+			},
+			heal: func(b *balanced, _ *v1.Service) { b.Gate().Mend() },
+		},
+		"starting instance": {
+			reason: "an instance that starts to run causes no event",
+			lose: func(b *balanced, _ *v1.Service) string {
+				joined := b.seed.AddNode(sim.InstanceSpec{State: sim.Pending})
+				b.nodes = append(b.nodes, nodesOf(joined)...)
+				return joined
+			},
+			heal: func(b *balanced, _ *v1.Service) { b.SetState(idOf(b.nodes[len(b.nodes)-1]), sim.Running) },
+		},
+		"instance without a security group": {
+			reason: "it may get one",
+			lose: func(b *balanced, _ *v1.Service) string {
+				b.SetInstanceGroups(b.ids[0])
+				return b.ids[0]
+			},
+			heal: func(b *balanced, _ *v1.Service) { b.SetInstanceGroups(b.ids[0], b.seed.NodeGroup) },
+		},
+		"full security group": {
+			reason: "the quota may be raised, or rules of users be removed",
+			lose: func(b *balanced, svc *v1.Service) string {
+				b.fill(b.seed.NodeGroup, quota)
+				b.lb.Groups.Written()
+				svc.Spec.LoadBalancerSourceRanges = append(svc.Spec.LoadBalancerSourceRanges, "192.0.2.0/24")
+				return b.seed.NodeGroup
+			},
+			heal: func(b *balanced, _ *v1.Service) {
+				for i := range 3 {
+					b.RemoveRule(b.seed.NodeGroup, userRule(quota-1-i))
+				}
+				b.lb.Groups.Written() // as after the age at which groups are read again
+			},
+		},
+		"quota of targets": {
+			reason: "the quota may be raised",
+			lose: func(b *balanced, _ *v1.Service) string {
+				b.nodes = append(b.nodes, nodesOf(overQuota(b))...)
+				return "exceed a quota"
+			},
+			heal: func(b *balanced, _ *v1.Service) { b.SetQuotas(sim.Quotas{}) },
+		},
+		"quota of listeners": {
+			reason: "the quota may be raised, and the other ports are served",
+			lose: func(b *balanced, svc *v1.Service) string {
+				b.SetQuotas(sim.Quotas{Listeners: 2})
+				kubetest.Port(v1.ProtocolTCP, 8443)(svc)
+				return "TooManyListeners"
+			},
+			heal: func(b *balanced, _ *v1.Service) { b.SetQuotas(sim.Quotas{}) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, uncached)
+			svc := web(nlb(), from("10.0.0.0/8"))
+			b.ensure(svc)
+			if err := b.sync(svc); err != nil {
+				t.Fatalf("%s: before: %v", test.reason, err)
+			}
+			part := test.lose(b, svc)
+			b.retried(b.sync(svc), part)
+			if strings.Contains(name, "listeners") {
+				b.retried(b.update(svc), part) // its plan fails each time
+			} else if err := b.update(svc); err != nil {
+				t.Errorf("%s: an update that finds the same: %v", test.reason, err)
+			}
+			test.heal(b, svc)
+			if err := b.sync(svc); err != nil {
+				t.Errorf("%s: afterwards: %v", test.reason, err)
+			}
+			b.admitted(webName, svc.Spec.LoadBalancerSourceRanges...)
+			if got := b.registered(webName); len(got) != len(b.nodes) {
+				t.Errorf("%s: registered are %v", test.reason, got)
+			}
+			b.quiet(svc)
+		})
+	}
+}
+
+// idOf returns the instance ID of a Node.
+func idOf(n *v1.Node) string {
+	return n.Spec.ProviderID[strings.LastIndex(n.Spec.ProviderID, "/")+1:]
+}
+
+// A gap that an update finds first makes it fail, so that the service controller
+// calls EnsureLoadBalancer, which has it try again.
+func TestUpdateThatFindsAGapFails(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	svc := web(nlb())
+	b.ensure(svc)
+	starting := b.seed.AddNode(sim.InstanceSpec{State: sim.Pending})
+	b.nodes = append(b.nodes, nodesOf(starting)...)
+	b.retried(b.update(svc), starting)
+	b.retried(b.sync(svc), starting)
+	b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(1)...)...)
+	if err := b.update(svc); err != nil {
+		t.Errorf("the service controller tries again anyway: %v", err)
+	}
+	another := b.seed.AddNode(sim.InstanceSpec{State: sim.Pending})
+	b.nodes = append(b.nodes, nodesOf(another)...)
+	b.retried(b.update(svc), another)
+}
+
+// A target that AWS refuses for good causes no retries.
+func TestRefusedTargetCausesNoRetries(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	svc := web(nlb())
+	b.ensure(svc)
+	b.nodes = append(b.nodes, nodesOf(b.seed.AddNode(sim.InstanceSpec{Type: "t1.micro"}))...)
+	if err := errors.Join(b.update(svc), b.sync(svc), b.update(svc)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A retry costs what an unchanged sync costs, and no write. Four of the calls are
+// shared with other Services.
+func TestRetryCostsFewCalls(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	b.fill(b.seed.NodeGroup, quota)
+	svc := web(nlb())
+	b.ensure(svc)
+	calls := b.calls(func() { b.retried(b.sync(svc), "L-0EA8095F") })
+	sum := 0
+	for op, n := range calls {
+		sum += n
+		if sim.Mutating(op) {
+			t.Errorf("%d calls of %s", n, op)
+		}
+	}
+	if sum > 8 {
+		t.Errorf("%d calls: %v", sum, calls)
+	}
+}
+
+// The time between retries grows as long as the same is missing.
+func TestRetriesGetRarer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var r retries
+		var got []time.Duration
+		for range 7 {
+			after := r.schedule("web", []string{"a"})
+			got = append(got, after)
+			time.Sleep(after)
+		}
+		got = append(got, r.schedule("web", []string{"a", "b"}))
+		want := []time.Duration{30, 30, 60, 120, 240, 300, 300, 30}
+		for i := range want {
+			want[i] *= time.Second
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		for _, c := range []struct {
+			keys []string
+			want bool
+		}{{[]string{"b"}, true}, {[]string{"a", "b"}, true}, {[]string{"a", "c"}, false}} {
+			if got := r.covers("web", c.keys); got != c.want {
+				t.Errorf("%v: got %t", c.keys, got)
+			}
+		}
+		if r.forget("web"); r.covers("web", []string{"a"}) {
+			t.Error("it was forgotten")
+		}
+	})
 }

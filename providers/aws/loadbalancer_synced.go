@@ -34,8 +34,10 @@ type syncedState struct {
 	instances request.Instances
 	// refused are those that AWS did not accept.
 	refused refused
-	// warnings are those that do not depend on the nodes.
-	warnings []service.Warning
+	// shortages are what quotas leave no room for, warnings those about them and
+	// others that do not depend on the nodes.
+	warnings  []service.Warning
+	shortages []change.Shortage
 }
 
 // put keeps the state of a load balancer after its plan was applied. Target groups
@@ -50,13 +52,14 @@ func (s *synced) put(t task, o *observed, d *desired, targetGroups []network.Tar
 		instances:  d.instances(),
 		groups:     network.Resolve(targetGroups, &env.IDs),
 		refused:    refused{}.add(env.Refusals()),
+		shortages:  env.Shortages(),
 	}
 	for _, warning := range d.Warnings {
 		if warning.Reason != request.NodeSkipped {
 			state.warnings = append(state.warnings, warning)
 		}
 	}
-	for _, shortage := range env.Shortages() {
+	for _, shortage := range state.shortages {
 		state.warnings = append(state.warnings, shortage.Warning)
 	}
 	s.keep(t.request.Name, state)

@@ -44,7 +44,8 @@ func (l *loadBalancer) updateTargets(ctx context.Context, t task, warnings []ser
 	}
 	l.reporter.Report(t.service, slices.Concat(warnings, known.warnings, skipped, refused.warnings()))
 	l.synced.keep(t.request.Name, known.updated(t, next, refused))
-	return true, nil
+	gaps := slices.Concat(awaited(f), exceeding(known.shortages, refused.list))
+	return true, l.incomplete(t, gaps, nil)
 }
 
 // syncTargets changes the instances of a load balancer to the next ones, and
@@ -84,7 +85,7 @@ func (s *syncedState) sameNodeGroups(f request.Facts) bool {
 		known = known && ok
 		return member
 	})
-	return known && chosen.Err == nil && slices.Equal(chosen.IDs, s.nodeGroups)
+	return known && chosen.Err == nil && len(chosen.Without) == 0 && slices.Equal(chosen.IDs, s.nodeGroups)
 }
 
 // planTargets returns the plan that changes nothing but instances, without those

@@ -173,6 +173,9 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 			}
 		})
 		c.start(c.instances.Run)
+		if c.loadBalancer != nil {
+			c.loadBalancer.setClients(builder)
+		}
 		if recorder := c.newRecorder(builder); recorder != nil {
 			c.record(recorder)
 		}

@@ -58,6 +58,11 @@ func (c *Cloud) SetQuotas(quotas Quotas) {
 	c.inspect(func() { c.balancers.quotas = quotas.complete() })
 }
 
+// SetRuleQuota bounds the inbound rules of each security group from now on.
+func (c *Cloud) SetRuleQuota(rules int) {
+	c.inspect(func() { c.opts.Limits.RulesPerSecurityGroup = rules })
+}
+
 // quota fails when there are more things than there may be.
 func quota(count, bound int, code, things string) error {
 	if count > bound {

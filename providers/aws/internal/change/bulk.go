@@ -155,11 +155,11 @@ func (r *bulkRun[T]) isRefusal(err error) bool { return slices.Contains(r.Refuse
 
 // isQuota reports whether there are too many items.
 func (r *bulkRun[T]) isQuota(err error) bool {
-	return !r.isRefusal(err) && (slices.Contains(r.Quota, client.Code(err)) || isQuota(err))
+	return !r.isRefusal(err) && (slices.Contains(r.Quota, client.Code(err)) || IsQuota(err))
 }
 
-// isQuota reports whether an error is about a quota for things, not for calls.
-func isQuota(err error) bool {
+// IsQuota reports whether an error is about a quota for things, not for calls.
+func IsQuota(err error) bool {
 	code := client.Code(err)
 	return !errors.Is(err, apierr.ErrThrottled) && (strings.HasPrefix(code, "TooMany") || strings.HasSuffix(code, "LimitExceeded"))
 }

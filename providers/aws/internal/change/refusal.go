@@ -24,7 +24,7 @@ const QuotaExceeded service.Reason = "LoadBalancerQuotaExceeded"
 // WarnOfQuota warns the user of a part of a load balancer that it does not get, if
 // an error is about a quota. It returns the error.
 func (e *Env) WarnOfQuota(balancer, part string, err error) error {
-	if isQuota(err) {
+	if IsQuota(err) {
 		e.Warn(service.Warn(QuotaExceeded, "Load balancer %s has no %s, which exceeds a quota of AWS (%s: %s)",
 			balancer, part, client.Code(err), message(err)))
 	}
