@@ -18,7 +18,7 @@ func (c *Cloud) createTargetGroup(p params) (any, error) {
 		if !g.isAs(want) {
 			return nil, fail("DuplicateTargetGroupName", "A target group with the same name '%s' exists, but with different settings", want.name)
 		}
-		return lbTargetGroupsXML{TargetGroups: []lbTargetGroupXML{c.groupWire(g)}}, nil
+		return lbTargetGroupsXML{TargetGroups: []lbTargetGroupXML{groupWire(g, c.balancersOf(g.arn))}}, nil
 	}
 	if err := quota(len(c.balancers.groups)+1, c.balancers.quotas.TargetGroups, "TooManyTargetGroups", "target groups"); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (c *Cloud) createTargetGroup(p params) (any, error) {
 	g.attributes = defaultGroupAttributes(g.protocol)
 	g.targets = make(map[Target]*registration)
 	c.balancers.groups[g.arn] = g
-	return lbTargetGroupsXML{TargetGroups: []lbTargetGroupXML{c.groupWire(g)}}, nil
+	return lbTargetGroupsXML{TargetGroups: []lbTargetGroupXML{groupWire(g, c.balancersOf(g.arn))}}, nil
 }
 
 func (c *Cloud) readTargetGroup(p params) (targetGroup, error) {
@@ -146,7 +146,7 @@ func (c *Cloud) modifyTargetGroup(p params) (any, error) {
 		return nil, err
 	}
 	g.check = check
-	return lbTargetGroupsXML{TargetGroups: []lbTargetGroupXML{c.groupWire(g)}}, nil
+	return lbTargetGroupsXML{TargetGroups: []lbTargetGroupXML{groupWire(g, c.balancersOf(g.arn))}}, nil
 }
 
 // deleteTargetGroup is DeleteTargetGroup. It succeeds when there is none.
@@ -181,13 +181,15 @@ func (c *Cloud) describeTargetGroups(p params) (any, error) {
 		return nil, noNetwork(balancer)
 	}
 	var found []*targetGroup
-	for _, g := range sortedValues(c.balancers.groups) {
+	users := c.balancersByGroup()
+	for _, g := range c.balancers.groups {
 		wanted := ways == 0 || slices.Contains(arns, g.arn) || slices.Contains(names, g.name) ||
-			(balancer != "" && slices.Contains(c.balancersOf(g.arn), balancer))
+			(balancer != "" && slices.Contains(users[g.arn], balancer))
 		if wanted && c.visible(&g.birth) {
 			found = append(found, g)
 		}
 	}
+	slices.SortFunc(found, func(a, b *targetGroup) int { return cmp.Compare(a.arn, b.arn) })
 	for _, want := range slices.Concat(arns, names) {
 		if !slices.ContainsFunc(found, func(g *targetGroup) bool { return g.arn == want || g.name == want }) {
 			return nil, noTargetGroup(want)
@@ -199,7 +201,7 @@ func (c *Cloud) describeTargetGroups(p params) (any, error) {
 	}
 	out := lbTargetGroupsXML{NextMarker: next}
 	for _, g := range found {
-		out.TargetGroups = append(out.TargetGroups, c.groupWire(g))
+		out.TargetGroups = append(out.TargetGroups, groupWire(g, users[g.arn]))
 	}
 	return out, nil
 }

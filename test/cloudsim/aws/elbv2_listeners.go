@@ -229,11 +229,12 @@ func (c *Cloud) describeListeners(p params) (any, error) {
 		return nil, noNetwork(balancer)
 	}
 	var found []*listener
-	for _, l := range sortedValues(c.balancers.listeners) {
+	for _, l := range c.balancers.listeners {
 		if (l.balancer == balancer || slices.Contains(arns, l.arn)) && c.visible(&l.birth) {
 			found = append(found, l)
 		}
 	}
+	slices.SortFunc(found, func(a, b *listener) int { return strings.Compare(a.arn, b.arn) })
 	for _, want := range arns {
 		if !slices.ContainsFunc(found, func(l *listener) bool { return l.arn == want }) {
 			return nil, noListener(want)

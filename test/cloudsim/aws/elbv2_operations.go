@@ -151,14 +151,28 @@ func (c *Cloud) listenersOf(balancer string) []*listener {
 	return found
 }
 
+// balancersByGroup returns the ARNs of the load balancers that forward to each
+// target group, sorted.
+func (c *Cloud) balancersByGroup() map[string][]string {
+	users := make(map[string][]string, len(c.balancers.listeners))
+	for _, l := range c.balancers.listeners {
+		users[l.group] = append(users[l.group], l.balancer)
+	}
+	for group, arns := range users {
+		slices.Sort(arns)
+		users[group] = slices.Compact(arns)
+	}
+	return users
+}
+
 // balancersOf returns the ARNs of the load balancers that forward to a group.
 func (c *Cloud) balancersOf(group string) []string {
 	var arns []string
 	for _, l := range c.balancers.listeners {
-		if l.group == group && !slices.Contains(arns, l.balancer) {
+		if l.group == group {
 			arns = append(arns, l.balancer)
 		}
 	}
 	slices.Sort(arns)
-	return arns
+	return slices.Compact(arns)
 }

@@ -190,32 +190,33 @@ func (c *Cloud) describeTargetHealth(p params) (any, error) {
 		targets = slices.SortedFunc(maps.Keys(g.targets), byPort)
 	}
 	var out lbTargetHealthsXML
+	balancers := c.balancersOf(g.arn)
 	for _, t := range targets {
 		port := g.check.Port
 		if port == "traffic-port" {
 			port = itoa(int(t.Port))
 		}
-		out.Descriptions = append(out.Descriptions, lbTargetHealthXML{lbTargetXML(t), port, c.targetHealth(g, t)})
+		out.Descriptions = append(out.Descriptions, lbTargetHealthXML{lbTargetXML(t), port, c.targetHealth(g, t, balancers)})
 	}
 	return out, nil
 }
 
-// targetHealth returns the health of a target. Instances that run are taken to
-// answer health checks.
-func (c *Cloud) targetHealth(g *targetGroup, t Target) lbHealthXML {
+// targetHealth returns the health of a target of a group that load balancers forward
+// to. Instances that run are taken to pass health checks.
+func (c *Cloud) targetHealth(g *targetGroup, t Target, balancers []string) lbHealthXML {
 	r, i := g.targets[t], c.instance(t.ID)
 	switch {
 	case r == nil:
 		return lbHealthXML{"unused", "Target.NotRegistered", "Target is not registered to the target group"}
 	case r.draining:
 		return lbHealthXML{"draining", "Target.DeregistrationInProgress", "Target deregistration is in progress"}
-	case len(c.balancersOf(g.arn)) == 0:
+	case len(balancers) == 0:
 		return lbHealthXML{"unused", "Target.NotInUse", "Target group is not configured to receive traffic from the load balancer"}
 	case i == nil || i.state == Terminated:
 		return lbHealthXML{"unused", "Target.InvalidState", "Target is in the terminated state"}
 	case i.state != Running:
 		return lbHealthXML{"unused", "Target.InvalidState", "Target is in the stopped state"}
-	case !c.serves(g, i.zone):
+	case !c.oneServes(balancers, i.zone):
 		return lbHealthXML{"unused", "Target.NotInUse", "Target is in an Availability Zone that is not enabled for the load balancer"}
 	case c.opts.Clock.Since(r.since) < c.balancers.delays.Registration:
 		return lbHealthXML{"initial", "Elb.RegistrationInProgress", "Target registration is in progress"}
@@ -223,9 +224,9 @@ func (c *Cloud) targetHealth(g *targetGroup, t Target) lbHealthXML {
 	return lbHealthXML{State: "healthy"}
 }
 
-// serves tells whether a load balancer of the group is in the zone.
-func (c *Cloud) serves(g *targetGroup, zone string) bool {
-	return slices.ContainsFunc(c.balancersOf(g.arn), func(arn string) bool {
+// oneServes reports whether one of the load balancers is in the zone.
+func (c *Cloud) oneServes(balancers []string, zone string) bool {
+	return slices.ContainsFunc(balancers, func(arn string) bool {
 		n := c.balancers.networks[arn]
 		return n != nil && slices.Contains(n.zones(), zone)
 	})

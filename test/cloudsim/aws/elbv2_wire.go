@@ -182,13 +182,14 @@ func (c *Cloud) zonesWire(n *network) []lbZoneXML {
 	return zones
 }
 
-func (c *Cloud) groupWire(g *targetGroup) lbTargetGroupXML {
+// groupWire is a target group that load balancers forward to.
+func groupWire(g *targetGroup, balancers []string) lbTargetGroupXML {
 	out := lbTargetGroupXML{
 		TargetGroupArn: g.arn, TargetGroupName: g.name, Protocol: g.protocol, Port: g.port, VPC: g.vpc,
 		HealthCheckEnabled: true, HealthCheckProtocol: g.check.Protocol, HealthCheckPort: g.check.Port, HealthCheckPath: g.check.Path,
 		HealthCheckIntervalSeconds: g.check.Interval, HealthCheckTimeoutSeconds: g.check.Timeout,
 		HealthyThresholdCount: g.check.HealthyThreshold, UnhealthyThresholdCount: g.check.UnhealthyThreshold,
-		LoadBalancerArns: c.balancersOf(g.arn), TargetType: g.targetType, AddressType: "ipv4",
+		LoadBalancerArns: balancers, TargetType: g.targetType, AddressType: "ipv4",
 	}
 	if g.check.Matcher != "" {
 		out.Matcher = &lbMatcherXML{g.check.Matcher}
