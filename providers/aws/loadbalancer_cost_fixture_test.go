@@ -130,10 +130,34 @@ func (a account) prepare(t *testing.T) *sim.Snapshot {
 		b := &balanced{region: r.in(t)}
 		b.nodes = nodesOf(b.seed.AddNodes(a.nodes)...)
 		b.lb, _ = b.direct(impatient)
-		b.ensureAll(twoPorts(0, a.services, a.options...))
+		services := twoPorts(0, a.services, a.options...)
+		if a.services > 0 && request.KindOf(services[0]) == request.Network {
+			b.lb.Settings.LeaveNodeSecurityGroups = true
+			b.addNodeRules(services)
+		}
+		b.ensureAll(services)
 		state = b.Snapshot()
 	})
 	return state
+}
+
+// addNodeRules adds the rules that network load balancers need in the security
+// group of the nodes, all at once: the provider would read the growing group for
+// each Service. A test that expects no writes shows that they are the right ones.
+func (b *balanced) addNodeRules(services []*v1.Service) {
+	const anywhere = "0.0.0.0/0"
+	b.AddRule(b.seed.NodeGroup, sim.Rule{
+		Protocol: "icmp", From: 3, To: 4, Source: anywhere, Description: "kubernetes.io/rule/nlb/mtu",
+	})
+	for _, svc := range services {
+		name := b.lb.GetLoadBalancerName(b.t.Context(), flagged, svc)
+		for _, port := range svc.Spec.Ports {
+			b.AddRule(b.seed.NodeGroup, sim.Rule{
+				Protocol: "tcp", From: port.NodePort, To: port.NodePort, Source: anywhere,
+				Description: "kubernetes.io/rule/nlb/client=" + name,
+			})
+		}
+	}
 }
 
 // test runs a test in virtual time, with the rate limiters of production against
