@@ -121,14 +121,14 @@ func (c *Controller) do(ctx context.Context, work item) error {
 	}
 	defer unlock()
 	if work.action == untag {
-		return c.untagInstance(ctx, work, instance)
+		return c.untagInstance(ctx, instance)
 	}
 	return c.tagNode(ctx, work, instance)
 }
 
 // untagInstance takes the tags from an instance, unless there is a Node for it
 // again, which has them by right.
-func (c *Controller) untagInstance(ctx context.Context, work item, instance string) error {
+func (c *Controller) untagInstance(ctx context.Context, instance string) error {
 	nodes, err := c.config.Nodes.Lister().List(labels.Everything())
 	if err != nil {
 		return fmt.Errorf("list Nodes: %w", err)
