@@ -17,8 +17,8 @@ import (
 // TestBudget counts the calls for a thousand Nodes as the binary serves them by
 // default, and compares them with their budgets. Every second Node has no
 // providerID yet, and all of them have a place in the network topology, which is
-// the most expensive case (W31, W36, W39). Every tenth is full of Pods. The clock
-// goes as fast as kube-apiserver takes what is found out: 30 Nodes a second.
+// the most expensive case. Every tenth is full of Pods. The clock goes as fast as
+// kube-apiserver takes what is found out: 30 Nodes a second.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	const (

@@ -21,7 +21,7 @@ import (
 )
 
 // TestConformanceLoadBalancers runs the suite of all providers over classic load
-// balancers, and over network ones with and without security groups (§8-§13). With
+// balancers, and over network ones with and without security groups. With
 // the race detector it runs over those with security groups alone, which is every
 // case once.
 func TestConformanceLoadBalancers(t *testing.T) {

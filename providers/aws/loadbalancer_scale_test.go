@@ -15,8 +15,8 @@ import (
 
 // TestManyServices has a hundred Services come at once, stay, and go at once, as
 // when another replica takes over and when a namespace ends. With the race detector
-// there are fewer. Half of them have a network load balancer. Staying costs no write at all (W35, budgets of
-// design.md), and at the end nothing is left.
+// there are fewer. Half of them have a network load balancer. Staying costs no write
+// at all, and at the end nothing is left.
 func TestManyServices(t *testing.T) {
 	t.Parallel()
 	const workers = 10

@@ -20,7 +20,7 @@ const labelTimeout = 10 * time.Second
 
 // labeler writes [LabelVCenter] to initialized Nodes: those of earlier versions, and
 // those whose VM was migrated to another vCenter. The framework writes labels only
-// when it initializes a Node. One Node is written at a time, and nobody waits for it.
+// when it initializes a Node. One Node is written at a time, and nothing waits for it.
 // A write that fails is made again when the addresses of the Node are updated next.
 type labeler struct {
 	queue workqueue.TypedInterface[nodeLabel]

@@ -66,7 +66,7 @@ func TestAdopt(t *testing.T) {
 	}{
 		"untagged":      {reason: "§3: the missing tag is added"},
 		"empty tag":     {reason: "§3: an empty one is filled in", tags: map[string]string{"kubernetes.io/cluster/demo": ""}},
-		"with rules":    {reason: "§12: rules that are there are taken over, surplus ones go in the next run", surplus: true, rules: []sim.Rule{{Protocol: "tcp", From: 80, To: 80, Source: "0.0.0.0/0"}, {Protocol: "tcp", From: 22, To: 22, Source: "0.0.0.0/0"}}},
+		"with rules":    {reason: "rules that are there are taken over, surplus ones go in the next run", surplus: true, rules: []sim.Rule{{Protocol: "tcp", From: 80, To: 80, Source: "0.0.0.0/0"}, {Protocol: "tcp", From: 22, To: 22, Source: "0.0.0.0/0"}}},
 		"other cluster": {reason: "W8: a group of another cluster is not taken", tags: map[string]string{"kubernetes.io/cluster/prod": "owned"}, err: "belongs to another cluster"},
 		"shared":        {reason: "§3: another value is another's", tags: map[string]string{"kubernetes.io/cluster/demo": "shared"}, err: "belongs to another cluster by its tag kubernetes.io/cluster/demo=shared"},
 	} {

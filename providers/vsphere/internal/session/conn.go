@@ -20,7 +20,7 @@ type conn struct {
 	parent      *conn // of a REST client that rides on a SOAP session: that one
 }
 
-// closeIdle gives up connections that nobody uses.
+// closeIdle closes connections that are idle.
 func (c *conn) closeIdle() {
 	if c.soap != nil {
 		c.soap.CloseIdleConnections()
