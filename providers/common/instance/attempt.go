@@ -30,8 +30,9 @@ const (
 )
 
 // SetRequeue sets the function that puts a Node back into the queue of the
-// controller that initializes Nodes. It must return at once. Without one, Nodes
-// wait for the queue's own backoff.
+// controller that initializes Nodes. It must return at once, and [V2.Run] must be
+// called, before or after. Without the function, Nodes wait for the queue's own
+// backoff.
 func (v *V2) SetRequeue(requeue func(nodeName string)) {
 	v.waiting.mu.Lock()
 	defer v.waiting.mu.Unlock()
@@ -48,8 +49,6 @@ func (v *V2) SetRequeue(requeue func(nodeName string)) {
 // cloud that does not respond while others do.
 func (v *V2) Run(ctx context.Context) {
 	v.found.begin()
-	v.waiting.run(1)
-	defer v.waiting.run(-1)
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
 	rounds := time.NewTicker(attemptPeriod)

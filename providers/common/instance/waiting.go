@@ -35,8 +35,6 @@ type waiting struct {
 
 	mu      sync.Mutex
 	requeue func(nodeName string)
-	// running counts the calls of Run.
-	running int
 	nodes   map[string]*waitingNode
 	// silent is when the cloud last did not respond for a Node; zero after it has
 	// responded for all of them.
@@ -75,13 +73,6 @@ func newWaiting(clk clock.PassiveClock) *waiting {
 	return &waiting{clock: clk, added: make(chan struct{}, 1), nodes: map[string]*waitingNode{}, late: sets.New[*waitingNode]()}
 }
 
-// run counts the callers of Run.
-func (w *waiting) run(n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.running += n
-}
-
 // add returns the entry of a Node, which is a new one unless the same Node waits
 // already, and how long its caller may wait for the first attempt. Without an
 // entry the caller must do everything itself: nothing queues Nodes again, or too
@@ -89,7 +80,7 @@ func (w *waiting) run(n int) {
 func (w *waiting) add(node *v1.Node, ref Ref) (*waitingNode, time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.running == 0 || w.requeue == nil {
+	if w.requeue == nil {
 		return nil, 0
 	}
 	known := w.nodes[node.Name]

@@ -28,13 +28,11 @@ func uninitialized(name string) *v1.Node {
 	}
 }
 
-// started returns a waiting with a Run and a function that counts what it
-// requeues.
+// started returns a waiting with a function that counts what it requeues.
 func started() (*waiting, map[string]int) {
 	requeued := map[string]int{}
 	w := newWaiting(clock.RealClock{})
 	w.requeue = func(nodeName string) { requeued[nodeName]++ }
-	w.run(1)
 
 	return w, requeued
 }
@@ -129,9 +127,9 @@ func TestHowLongCallersWait(t *testing.T) {
 	_, _ = w.take(c, laterPatience)
 	want("a caller that waited for a moment", uninitialized("i"), Ref{}, firstPatience)
 
-	w.run(-1)
+	w.requeue = nil
 	if n, _ := w.add(uninitialized("a"), Ref{}); n != nil {
-		t.Error("it waits although nothing runs")
+		t.Error("it waits although nothing queues it")
 	}
 }
 
