@@ -172,8 +172,8 @@ func TestNodeOfAHealthyVCenterIsFound(t *testing.T) {
 					break
 				}
 				if !tc.want {
-					_, errOther := b.instances.InstanceMetadata(t.Context(), kubetest.Node("node-b", providerID, old))
-					if errOther == nil {
+					copied := kubetest.Node("elsewhere", kubetest.ProviderID("vsphere://"+sharedUUID), old)
+					if _, errCopy := b.instances.InstanceMetadata(t.Context(), copied); errCopy == nil {
 						break // the inventory is read
 					}
 				}

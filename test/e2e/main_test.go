@@ -3,15 +3,14 @@ package e2e
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"strconv"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/parallelism"
 )
 
 const (
@@ -27,12 +26,8 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	parallel := flag.Lookup("test.parallel")
-	if n := runtime.GOMAXPROCS(0); n < atOnce && parallel.Value.String() == strconv.Itoa(n) {
-		if err := parallel.Value.Set(strconv.Itoa(atOnce)); err != nil {
-			panic(err)
-		}
+	if err := parallelism.AtLeast(atOnce); err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(suite{m})
 }
