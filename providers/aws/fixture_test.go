@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
@@ -40,6 +42,10 @@ func TestMain(m *testing.M) {
 	// Encoding requests and responses makes much garbage; memory is cheaper here.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
+	}
+	flag.Parse()
+	if !testing.Verbose() {
+		klog.SetLogger(klog.Logger{}) // what hundreds of processes log at once tells nothing
 	}
 	status := m.Run()
 	if err := printCPUTime(os.Stdout); err != nil {
