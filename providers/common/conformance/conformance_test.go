@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
-
-	"github.com/multicloud-ccm/multicloud-ccm/test/parallelism"
 )
 
 // TestWholeProviderPasses runs the suite as a provider would, in real time.
@@ -165,9 +163,6 @@ func TestCaseNames(t *testing.T) {
 }
 
 func TestMain(m *testing.M) {
-	if err := parallelism.AtLeast(8); err != nil {
-		panic(err)
-	}
 	klog.SetLogger(klog.Logger{})
 	m.Run()
 }
