@@ -84,13 +84,12 @@ func (s *source) kept(vcenters []*vcenter, ref instance.Ref, questions []invento
 		}
 		homes = append(homes, label)
 	}
-	hosts := s.hosts()
 	for _, vc := range vcenters {
 		if len(homes) > 0 && !slices.Contains(homes, vc.id()) {
 			continue
 		}
 		a := vc.inventory.Absence(q)
-		if !a.Hosted && hosts[vc.id()] {
+		if a.Hosted || s.hosts(vc.id()) {
 			a.Hosted, a.Proven = true, proven(vcenters, vc.id())
 		}
 		if reason := s.patience.reason(vc, a, missed); reason != nil {

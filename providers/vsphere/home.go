@@ -2,6 +2,7 @@ package vsphere
 
 import (
 	"maps"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -59,19 +60,15 @@ func (s *source) labeled(nodeName string) string {
 	return node.Labels[LabelVCenter]
 }
 
-// hosts returns the vCenters that Nodes name.
-func (s *source) hosts() map[string]bool {
+// hosts reports whether any Node names a vCenter.
+func (s *source) hosts(vcenter string) bool {
 	lister := s.nodes.Load()
 	if lister == nil {
-		return nil
+		return false
 	}
 	nodes, err := (*lister).List(labels.Everything())
 	if err != nil {
-		return nil // it is a cache, which has no errors
+		return false // it is a cache, which has no errors
 	}
-	hosts := map[string]bool{}
-	for _, node := range nodes {
-		hosts[node.Labels[LabelVCenter]] = true
-	}
-	return hosts
+	return slices.ContainsFunc(nodes, func(node *v1.Node) bool { return node.Labels[LabelVCenter] == vcenter })
 }

@@ -78,7 +78,10 @@ func (i *Inventory) search(ctx context.Context, find finder, q Query) ([]*VM, er
 
 		return err
 	})
-	refs = slices.DeleteFunc(refs, func(r Ref) bool { return slices.Contains(q.Except, ref(r)) })
+	for k, r := range refs {
+		refs[k] = ref(r) // only some responses have the GUID of the vCenter
+	}
+	refs = slices.DeleteFunc(refs, func(r Ref) bool { return slices.Contains(q.Except, r) })
 	if err != nil || len(refs) == 0 {
 		return nil, err
 	}

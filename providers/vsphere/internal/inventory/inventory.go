@@ -87,7 +87,7 @@ type Config struct {
 	// before. Default 2 s.
 	DetailsTTL time.Duration
 	// DetailsErrorTTL is how long an error is returned for a VM whose details could
-	// not be read. Default 5 s.
+	// not be read. Default 2 s, less than the time between two attempts for a Node.
 	DetailsErrorTTL time.Duration
 	// Wanted lists the VMs whose details are likely to be needed soon: those of
 	// all Nodes. Nil means none.
@@ -117,7 +117,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.TagErrorTTL, 2*time.Second)
 	setDefault(&c.TagRetryDelay, time.Second)
 	setDefault(&c.DetailsTTL, 2*time.Second)
-	setDefault(&c.DetailsErrorTTL, 5*time.Second)
+	setDefault(&c.DetailsErrorTTL, 2*time.Second)
 	if c.Wanted == nil {
 		c.Wanted = func() []Query { return nil }
 	}

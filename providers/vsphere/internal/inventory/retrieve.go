@@ -90,16 +90,16 @@ func (i *Inventory) retrieve(ctx context.Context, refs []Ref, paths []string) ([
 	var contents []types.ObjectContent
 	for rest := refs; len(rest) > 0; {
 		page, err := i.retrievePage(ctx, rest, paths)
-		if err == nil && len(page) == 0 {
-			err = errors.New("no results")
+		left := slices.DeleteFunc(slices.Clone(rest), func(r Ref) bool {
+			return slices.ContainsFunc(page, func(content types.ObjectContent) bool { return ref(content.Obj) == r })
+		})
+		if err == nil && len(left) == len(rest) {
+			err = errors.New("no results for any of them")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %d VMs, first %s: %w", len(rest), rest[0].Value, err)
 		}
-		contents = append(contents, page...)
-		rest = slices.DeleteFunc(slices.Clone(rest), func(r Ref) bool {
-			return slices.ContainsFunc(page, func(content types.ObjectContent) bool { return ref(content.Obj) == r })
-		})
+		contents, rest = append(contents, page...), left
 	}
 
 	return contents, nil
