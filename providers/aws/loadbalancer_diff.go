@@ -34,7 +34,7 @@ func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, []netwo
 	adding, removing := nodeSteps(t, o, d.Nodes, sync)
 	steps := own.Additions()
 	if o.has(t.request.Kind) && d.Nodes.Known() {
-		steps = slices.Concat(steps, makeRoom(adding, t, o, d.Nodes, sync), balancer)
+		steps = slices.Concat(steps, makeRoom(adding, t, o, d, sync), balancer)
 	} else {
 		steps = slices.Concat(steps, balancer, adding)
 	}
@@ -132,11 +132,12 @@ func nodeSteps(t task, o *observed, needs securitygroup.Needs, sync syncNodes) (
 // makeRoom returns the steps that add rules for a load balancer so that they make
 // room for those that let its health checks in, if there is none: they remove what
 // it needs neither before nor after health checks have moved.
-func makeRoom(adding change.Plan, t task, o *observed, needs securitygroup.Needs, sync syncNodes) change.Plan {
-	if !o.hasNetwork() || needs.AddOnly {
+func makeRoom(adding change.Plan, t task, o *observed, d *desired, sync syncNodes) change.Plan {
+	needs := d.Nodes
+	if !o.hasNetwork() || d.Network == nil || needs.AddOnly {
 		return adding
 	}
-	serving := needs.Serving(o.Groups, o.Network.ServingPorts(), t.request.SourceRanges)
+	serving := needs.Serving(o.Groups, o.Network.ServingPorts(d.Network.NodePorts()), t.request.SourceRanges)
 	maps.Copy(serving, needs.Optional)
 	needs.Optional = serving
 	steps := slices.Clone(adding)

@@ -2,7 +2,6 @@ package aws
 
 import (
 	"fmt"
-	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,9 +17,9 @@ import (
 const statusClientName = "service-controller"
 
 // setClients sets where the client comes from that writes the status of Services. It
-// is made when it is needed.
+// is made when it is needed, which is rare, and anew each time: making it may fail.
 func (l *loadBalancer) setClients(builder cloudprovider.ControllerClientBuilder) {
-	l.kube = sync.OnceValues(func() (kubernetes.Interface, error) { return builder.Client(statusClientName) })
+	l.kube = func() (kubernetes.Interface, error) { return builder.Client(statusClientName) }
 }
 
 // publish writes the hostname of a load balancer that serves and is not complete to

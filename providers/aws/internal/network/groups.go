@@ -121,6 +121,13 @@ func ifNodesHaveRoom(step change.Step) change.Step {
 	return step
 }
 
+// serves reports whether a listener may send to a port that the Service still has on
+// its nodes. Nodes do not serve any other one, whether they let it in or not.
+func (d *differ) serves(listener ListenerState) bool {
+	seen, known := d.byARN[listener.TargetGroup]
+	return !known || slices.Contains(d.model.NodePorts(), seen.Port)
+}
+
 // probedAlike reports whether the health checks of a target group go to the same
 // port as those of the one that a listener forwards to.
 func (d *differ) probedAlike(want TargetGroup, listener ListenerState) bool {

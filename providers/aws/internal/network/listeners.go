@@ -106,7 +106,7 @@ func (d *differ) modify(seen ListenerState, next connected) {
 	}
 	if seen.Protocol != next.Protocol || next.group.name != "" || next.Certificate != "" || next.Policy != "" {
 		step := modifyListener(seen, next)
-		if next.group.name != "" && !d.probedAlike(next.TargetGroup, seen) {
+		if next.group.name != "" && d.serves(seen) && !d.probedAlike(next.TargetGroup, seen) {
 			step = ifNodesHaveRoom(step)
 		}
 		d.addIsolated(step)

@@ -135,11 +135,11 @@ func (o *Observed) SecurityGroups() []string {
 }
 
 // ServingPorts returns the ports of nodes that the load balancer sends traffic and
-// health checks to, sorted.
-func (o *Observed) ServingPorts() []int32 {
+// health checks to, sorted. Of the ports for traffic, nodes serve those given.
+func (o *Observed) ServingPorts(nodePorts []int32) []int32 {
 	var ports []int32
 	for _, group := range o.TargetGroups {
-		if group.Attached {
+		if group.Attached && slices.Contains(nodePorts, group.Port) {
 			probed := TargetGroup{Port: group.Port, HealthCheck: group.HealthCheck}.probed()
 			ports = append(ports, group.Port, probed)
 		}
