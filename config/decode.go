@@ -110,7 +110,7 @@ func (d *decoder) entry(e entry) {
 	}
 }
 
-// plain tells whether an entry of a YAML file is something that gcfg can say
+// plain reports whether an entry of a YAML file is something that gcfg can say
 // too: a header, or a key with a value of its own. It reports what is not.
 func (d *decoder) plain(e entry, takesNames bool) bool {
 	field, known := d.field(e.name)

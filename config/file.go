@@ -127,7 +127,7 @@ func Parse(path string, data []byte) (*File, error) {
 	return file, nil
 }
 
-// Same tells whether data is, to the byte, what the file was parsed from.
+// Same reports whether data is, to the byte, what the file was parsed from.
 func (f *File) Same(data []byte) bool {
 	return bytes.Equal(f.data, data)
 }
@@ -151,12 +151,12 @@ func spell(format Format, schema Schema, name Name) string {
 	return dotted(section, name.Sub, camel(name.Key))
 }
 
-// Blank tells whether the file holds nothing at all, not even a comment.
+// Blank reports whether the file holds nothing at all, not even a comment.
 func (f *File) Blank() bool {
 	return len(bytes.TrimSpace(withoutBOM(f.data))) == 0
 }
 
-// Empty tells whether the file sets nothing: no section and no key.
+// Empty reports whether the file sets nothing: no section and no key.
 func (f *File) Empty() bool {
 	return len(f.entries) == 0
 }

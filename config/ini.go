@@ -9,7 +9,7 @@ import (
 	"gopkg.in/gcfg.v1/token"
 )
 
-// checkINI tells whether gcfg can read the text, whatever its names are.
+// checkINI reports whether gcfg can read the text, whatever its names are.
 func checkINI(path string, text []byte) error {
 	err := gcfg.FatalOnly(gcfg.ReadStringInto(&struct{}{}, string(text)))
 	if err != nil {

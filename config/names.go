@@ -13,7 +13,7 @@ type field struct {
 	value reflect.Value
 }
 
-// takesList tells whether a list can be the value of the key.
+// takesList reports whether a list can be the value of the key.
 func (f field) takesList() bool {
 	return f.value.Kind() == reflect.Slice
 }

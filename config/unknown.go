@@ -80,7 +80,7 @@ func (d *decoder) unknownName(at Position, message, suggestion string) {
 	d.problems = append(d.problems, Problem{Position: at, Severity: Warning, Message: message, unknown: true})
 }
 
-// first tells whether this is the first report about a name.
+// first reports whether this is the first report about a name.
 func (d *decoder) first(name Name) bool {
 	name = name.fold()
 	seen := d.reported[name]

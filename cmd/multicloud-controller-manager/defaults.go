@@ -63,7 +63,7 @@ func checkConcurrency(opts *options.CloudControllerManagerOptions) error {
 
 // routesOff turns routes off where nobody asked for them: the framework turns
 // them on by default and dies without a cluster CIDR under a provider that has
-// routes. It tells whether it did.
+// routes. It reports whether it did.
 func routesOff(opts *options.CloudControllerManagerOptions, flags *pflag.FlagSet) bool {
 	shared := opts.KubeCloudShared
 	if flags.Changed("configure-cloud-routes") || shared.ClusterCIDR != "" {

@@ -95,7 +95,7 @@ func (o *ServiceOverride) trim() {
 	}
 }
 
-// checkOverride says whether a section has all that it needs.
+// checkOverride reports whether a section has all that it needs.
 func (r *resolver) checkOverride(section string, o *ServiceOverride) bool {
 	before := len(r.problems)
 	for _, required := range []struct{ key, value string }{

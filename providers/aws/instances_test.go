@@ -277,12 +277,12 @@ func TestMetadata(t *testing.T) {
 			"§5: the provider ID as given", kubetest.Node("x", kubetest.Tainted(), kubetest.ProviderID(id)),
 			func(m *cloudprovider.InstanceMetadata) { m.ProviderID = id },
 		},
-		"labelled zone": {
-			"§5: not if the Node has it", node(id, kubetest.Tainted(), kubetest.Labelled("topology.k8s.aws/zone-id", "mine")),
+		"labeled zone": {
+			"not if the Node has it", node(id, kubetest.Tainted(), kubetest.Labeled("topology.k8s.aws/zone-id", "mine")),
 			func(m *cloudprovider.InstanceMetadata) { delete(m.AdditionalLabels, "topology.k8s.aws/zone-id") },
 		},
-		"labelled layer": {
-			"§5: not if the Node has layer 1", node(id, kubetest.Tainted(), kubetest.Labelled("topology.k8s.aws/network-node-layer-1", "mine")),
+		"labeled layer": {
+			"not if the Node has layer 1", node(id, kubetest.Tainted(), kubetest.Labeled("topology.k8s.aws/network-node-layer-1", "mine")),
 			func(m *cloudprovider.InstanceMetadata) {
 				m.AdditionalLabels = map[string]string{"topology.k8s.aws/zone-id": "usw2-az2"}
 			},

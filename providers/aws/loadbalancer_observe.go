@@ -174,7 +174,7 @@ func (l *loadBalancer) instances(ctx context.Context, ids []string) (map[string]
 	return found, err
 }
 
-// inReach says whether an instance can be behind a load balancer: it is there for
+// inReach reports whether an instance can be behind a load balancer: it is there for
 // the cluster, and in the same VPC. AWS refuses all with one that is not.
 func inReach(c request.Config, instance *inventory.Instance) bool {
 	return c.Cluster.Member(instance.Tags) && (instance.VPC == "" || instance.VPC == c.VPC)

@@ -270,6 +270,6 @@ func (c *cloud) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
 // ProviderName implements cloudprovider.Interface.
 func (c *cloud) ProviderName() string { return ProviderName }
 
-// HasClusterID says whether things of several clusters can be told apart. Where
+// HasClusterID reports whether things of several clusters can be told apart. Where
 // it is false the process starts with --allow-untagged-cloud only.
 func (c *cloud) HasClusterID() bool { return c.identity.Cluster.Name != "" }

@@ -14,7 +14,7 @@ func ec2InstanceID(providerID string) (id string, ok bool) {
 	return id, err == nil && !inventory.IsFargate(id)
 }
 
-// isResourceName tells whether a host has the ID of its instance in its name.
+// isResourceName reports whether a host has the ID of its instance in its name.
 func isResourceName(nodeName string) bool { return strings.HasPrefix(nodeName, "i-") }
 
 // resourceID gives the ID of the instance whose host has it in its name, with or

@@ -166,7 +166,7 @@ func nodeOn(nodes *nodeIndex, instanceID string, cidr netip.Prefix) string {
 	return on[0].Name
 }
 
-// hasPods tells whether the pods of a Node have addresses of this range.
+// hasPods reports whether the pods of a Node have addresses of this range.
 func hasPods(node *v1.Node, cidr netip.Prefix) bool {
 	return slices.ContainsFunc(node.Spec.PodCIDRs, func(text string) bool {
 		mine, err := netip.ParsePrefix(text)

@@ -40,7 +40,7 @@ func byInstance(object any) ([]string, error) {
 	return nil, nil
 }
 
-// ready tells whether all Nodes are known.
+// ready reports whether all Nodes are known.
 func (x *nodeIndex) ready() bool { return x != nil && x.synced != nil && x.synced() }
 
 // node gives a Node by name, nil for one that is not known.

@@ -40,7 +40,7 @@ func hopTo(i *inventory.Instance) hop {
 	return hop{instance: i.ID}
 }
 
-// is tells whether a route leads there.
+// is reports whether a route leads there.
 func (h hop) is(route *types.Route) bool {
 	if h.eni != "" {
 		return aws.ToString(route.NetworkInterfaceId) == h.eni
@@ -233,6 +233,6 @@ func (r *routes) deleteRoute(ctx context.Context, table string, cidr netip.Prefi
 	return nil
 }
 
-// isNoRoute tells whether there is no such route. A table that is missing is
+// isNoRoute reports whether there is no such route. A table that is missing is
 // another error.
 func isNoRoute(err error) bool { return client.Code(err) == "InvalidRoute.NotFound" }

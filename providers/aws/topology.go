@@ -85,7 +85,7 @@ func newTopology(api client.Instances, must *regexp.Regexp, instances *inventory
 // labels are the labels about an instance's place, unless the Node has them. A
 // failure counts only for types that must have a place.
 func (o *topology) labels(ctx context.Context, node *v1.Node, f facts) (map[string]string, error) {
-	if _, labelled := node.Labels[labelLayer+"1"]; labelled || f.kind == "" {
+	if _, labeled := node.Labels[labelLayer+"1"]; labeled || f.kind == "" {
 		return nil, nil
 	}
 	nodes, err := o.find(ctx, placed{f.id, f.kind})
@@ -102,7 +102,7 @@ func (o *topology) labels(ctx context.Context, node *v1.Node, f facts) (map[stri
 	return labels, nil
 }
 
-// required tells whether instances of a type must have a place.
+// required reports whether instances of a type must have a place.
 func (o *topology) required(kind string) bool { return o.must != nil && o.must.MatchString(kind) }
 
 // find gives the network nodes above an instance, none if it has none.

@@ -227,7 +227,7 @@ func checkChosen(t *rapid.T, g guest, rules addressRules, chosen []v1.NodeAddres
 	}
 }
 
-// reported tells whether the guest has an address on a virtual NIC.
+// reported reports whether the guest has an address on a virtual NIC.
 func reported(g guest, addr netip.Addr) bool {
 	return slices.ContainsFunc(g.nics, func(n nic) bool {
 		return n.DeviceConfigID != -1 && slices.ContainsFunc(n.Addresses, func(text string) bool {

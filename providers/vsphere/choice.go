@@ -190,7 +190,7 @@ func (s *source) addressesOf(nodeName string) []netip.Addr {
 	return addrs
 }
 
-// contradicts tells whether a Node's system UUID says that a VM found by name is
+// contradicts reports whether a Node's system UUID says that a VM found by name is
 // another machine. A kubelet that cannot read the UUID of its hardware reports
 // something else in its place, which says nothing.
 func contradicts(systemUUID, uuid string) bool {

@@ -173,7 +173,7 @@ func (r *resolver) completeEntries() {
 	}
 }
 
-// checkServer tells whether it is known where the vCenter is.
+// checkServer reports whether it is known where the vCenter is.
 func (r *resolver) checkServer(name string, entry *VirtualCenter) bool {
 	if name != "" && entry.Server == "" && r.file.Format == config.INI {
 		entry.Server = name

@@ -31,7 +31,7 @@ func (r *resolver) checkSecret(section config.Name, c Connection) {
 	r.problems.Warnf(r.file.At(r.schema, section), "%s is ignored without %s", r.spell(section), missing)
 }
 
-// hasSecret tells whether a Secret is named. Half a name does not count.
+// hasSecret reports whether a Secret is named. Half a name does not count.
 func (c Connection) hasSecret() bool { return c.SecretName != "" && c.SecretNamespace != "" }
 
 // secretSource is where the credentials of a vCenter are kept: in a Secret, in a

@@ -21,7 +21,7 @@ import (
 
 // source answers for the VMs of all configured vCenters.
 type source struct {
-	// zones tells whether Nodes get a zone or a region at all.
+	// zones reports whether Nodes get a zone or a region at all.
 	zones  bool
 	labels map[string]string
 	// started holds the vCenters, from when there are any.

@@ -40,7 +40,7 @@ func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
 }
 
 // awaitFirstSync waits, for a short time after the start, for inventories that
-// are being read for the first time. It tells whether it waited: the answer can
+// are being read for the first time. It reports whether it waited: the answer can
 // be another one now.
 func (s *source) awaitFirstSync(ctx context.Context, vcenters []*vcenter) bool {
 	grace, cancel := context.WithDeadline(ctx, s.started.Load().at.Add(firstSyncGrace))

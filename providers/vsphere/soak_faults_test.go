@@ -22,8 +22,8 @@ type faults struct {
 	healthy, restHealthy time.Time
 }
 
-// disturb breaks the vCenter, or what is between, one time after the other.
-func (s *soak) disturb(random *rand.Rand, end time.Time) {
+// injectFaults breaks the vCenter, or what is between, one time after the other.
+func (s *soak) injectFaults(random *rand.Rand, end time.Time) {
 	kinds := map[int]struct {
 		what  string
 		least time.Duration

@@ -204,7 +204,7 @@ func (s *soak) run() {
 	for hour := uint64(1); time.Since(s.began) < s.size.period; hour++ {
 		end := time.Now().Add(45 * time.Minute)
 		s.events.Go(func() { s.churn(s.random(2*hour), end) })
-		s.events.Go(func() { s.disturb(s.random(2*hour+1), end) })
+		s.events.Go(func() { s.injectFaults(s.random(2*hour+1), end) })
 		s.events.Wait()
 		s.checkBudget()
 	}

@@ -64,7 +64,7 @@ func judge(r result) []row {
 	)
 }
 
-// hasBalancers says whether the cloud has load balancers.
+// hasBalancers reports whether the cloud has load balancers.
 func (r result) hasBalancers() bool { return len(r.balancers.creations) > 0 }
 
 // judgeBalancers compares load balancers with the budgets.
@@ -92,7 +92,7 @@ func unjudged(r row) row {
 // none stands where there is no budget.
 const none = "-"
 
-// broken tells whether there are too many calls.
+// broken reports whether there are too many calls.
 func broken(rows []row) bool {
 	for _, r := range rows {
 		if r.Count && r.Verdict == over {

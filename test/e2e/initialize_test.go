@@ -32,9 +32,9 @@ func placed(vms, dual []vsphere.VMSpec) []vsphere.VCenterSpec {
 	}
 }
 
-// labelled are the labels of an initialized node, and those
+// labeled are the labels of an initialized node, and those
 // of --node-labels.
-func labelled(instanceType, zone, region, team string) map[string]string {
+func labeled(instanceType, zone, region, team string) map[string]string {
 	return map[string]string{
 		"node.kubernetes.io/instance-type":         instanceType,
 		"beta.kubernetes.io/instance-type":         instanceType,
@@ -76,7 +76,7 @@ func initializeCases() map[string]initializeCase {
 			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-00000000000a", Hostname: "guest-1", NICs: nic("10.0.0.1")},
 			node:   controlplane.NodeSpec{SystemUUID: "00000000-0000-4000-8000-00000000000A"},
 			want: nodeState{
-				ProviderID: "vsphere://00000000-0000-4000-8000-00000000000a", Labels: labelled(small, "eu-1", "eu", "blue"),
+				ProviderID: "vsphere://00000000-0000-4000-8000-00000000000a", Labels: labeled(small, "eu-1", "eu", "blue"),
 				Addresses: addresses("guest-1", "InternalIP", "10.0.0.1", "ExternalIP", "10.0.0.1"),
 			},
 		},
@@ -88,7 +88,7 @@ func initializeCases() map[string]initializeCase {
 			},
 			node: controlplane.NodeSpec{SystemUUID: "422e4956-ad22-1139-6d72-59cc8f26bc90"},
 			want: nodeState{
-				ProviderID: "vsphere://56492e42-22ad-3911-6d72-59cc8f26bc90", Labels: labelled(large, "eu-1", "eu", "blue"),
+				ProviderID: "vsphere://56492e42-22ad-3911-6d72-59cc8f26bc90", Labels: labeled(large, "eu-1", "eu", "blue"),
 				Addresses: addresses("by-swapped-uuid", "InternalIP", "10.0.0.2", "ExternalIP", "10.0.0.2"),
 			},
 		},
@@ -96,7 +96,7 @@ func initializeCases() map[string]initializeCase {
 			reason: "vsphere §4 By name: a Node that knows no UUID is found by its guest's host name",
 			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000003", NICs: nic("10.0.0.3")},
 			want: nodeState{
-				ProviderID: "vsphere://00000000-0000-4000-8000-000000000003", Labels: labelled(small, "eu-1", "eu", "blue"),
+				ProviderID: "vsphere://00000000-0000-4000-8000-000000000003", Labels: labeled(small, "eu-1", "eu", "blue"),
 				Addresses: addresses("by-name", "InternalIP", "10.0.0.3", "ExternalIP", "10.0.0.3"),
 			},
 		},
@@ -105,7 +105,7 @@ func initializeCases() map[string]initializeCase {
 			vm:     vsphere.VMSpec{UUID: "423740e7-c66e-05e3-9d0b-9e1205b24d43", NICs: nic("10.0.0.4")},
 			node:   controlplane.NodeSpec{ProviderID: "vsphere://423740E7-C66E-05E3-9D0B-9E1205B24D43"},
 			want: nodeState{
-				ProviderID: "vsphere://423740E7-C66E-05E3-9D0B-9E1205B24D43", Labels: labelled(small, "eu-1", "eu", "blue"),
+				ProviderID: "vsphere://423740E7-C66E-05E3-9D0B-9E1205B24D43", Labels: labeled(small, "eu-1", "eu", "blue"),
 				Addresses: addresses("by-provider-id", "InternalIP", "10.0.0.4", "ExternalIP", "10.0.0.4"),
 			},
 		},
@@ -117,7 +117,7 @@ func initializeCases() map[string]initializeCase {
 			},
 			node: controlplane.NodeSpec{Labels: map[string]string{"team": "red"}},
 			want: nodeState{
-				ProviderID: "vsphere://00000000-0000-4000-8000-000000000005", Labels: labelled(small, "eu-1", "eu", "red"),
+				ProviderID: "vsphere://00000000-0000-4000-8000-000000000005", Labels: labeled(small, "eu-1", "eu", "red"),
 				Addresses: addresses("own-label", "InternalIP", "10.0.0.5", "ExternalIP", "10.0.0.5"),
 			},
 		},
@@ -126,7 +126,7 @@ func initializeCases() map[string]initializeCase {
 			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000006", NICs: nic("10.0.0.100", "10.0.0.6")},
 			node:   controlplane.NodeSpec{NodeIPs: []string{"10.0.0.6"}},
 			want: nodeState{
-				ProviderID: "vsphere://00000000-0000-4000-8000-000000000006", Labels: labelled(small, "eu-1", "eu", "blue"),
+				ProviderID: "vsphere://00000000-0000-4000-8000-000000000006", Labels: labeled(small, "eu-1", "eu", "blue"),
 				Addresses: addresses("node-ip", "InternalIP", "10.0.0.6", "ExternalIP", "10.0.0.6"),
 			},
 		},
@@ -135,7 +135,7 @@ func initializeCases() map[string]initializeCase {
 			dual:   true,
 			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000007", NICs: nic("10.2.0.7", "fe80::7", "fd00::7")},
 			want: nodeState{
-				ProviderID: "vsphere://00000000-0000-4000-8000-000000000007", Labels: labelled(small, "us-2", "us", "blue"),
+				ProviderID: "vsphere://00000000-0000-4000-8000-000000000007", Labels: labeled(small, "us-2", "us", "blue"),
 				Addresses: addresses("dual-stack",
 					"InternalIP", "fd00::7", "InternalIP", "10.2.0.7", "ExternalIP", "fd00::7", "ExternalIP", "10.2.0.7"),
 			},

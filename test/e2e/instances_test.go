@@ -28,7 +28,7 @@ const (
 // elastic are the labels of an initialized node of AWS, those of the tagging
 // controller included: aws §5, §14.
 func elastic(instanceType, zone, zoneID string, more map[string]string) map[string]string {
-	labels := labelled(instanceType, zone, "us-west-2", "")
+	labels := labeled(instanceType, zone, "us-west-2", "")
 	delete(labels, "team")
 	labels["topology.k8s.aws/zone-id"] = zoneID
 	labels[taggedLabel] = taggedBlue

@@ -151,7 +151,7 @@ func anyInitialized(nodes Nodes) bool {
 	return false
 }
 
-// uninitialized tells whether a node still waits for its cloud.
+// uninitialized reports whether a node still waits for its cloud.
 func uninitialized(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(taint v1.Taint) bool {
 		return taint.Key == cloudproviderapi.TaintExternalCloudProvider

@@ -115,7 +115,7 @@ func annotationsIn(declaration *ast.GenDecl, values map[string]string) ([]annota
 	return list, nil
 }
 
-// isAnnotation says whether a type is annotation.Name.
+// isAnnotation reports whether a type is annotation.Name.
 func isAnnotation(t ast.Expr) bool {
 	selector, ok := t.(*ast.SelectorExpr)
 	if !ok {

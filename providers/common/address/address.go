@@ -41,7 +41,7 @@ func ParseInterface(text string) (netip.Addr, error) {
 	return Parse(addr)
 }
 
-// Usable says whether others can reach a node under addr: it is not
+// Usable reports whether others can reach a node under addr: it is not
 // unspecified, loopback, or link-local.
 func Usable(addr netip.Addr) bool {
 	addr = addr.Unmap()

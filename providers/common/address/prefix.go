@@ -54,7 +54,7 @@ func (p Prefixes) Rank(addr netip.Addr) int {
 	return i
 }
 
-// Contain says whether any prefix contains addr.
+// Contain reports whether any prefix contains addr.
 func (p Prefixes) Contain(addr netip.Addr) bool { return p.Rank(addr) < len(p) }
 
 // First gives the preferred item: of all whose address is in the first prefix

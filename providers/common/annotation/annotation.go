@@ -66,7 +66,7 @@ func Or[T any](fallback T, get func(Object) (T, error), obj Object) (T, error) {
 	return value, err
 }
 
-// IsSet says whether obj has the annotation, even if it is empty.
+// IsSet reports whether obj has the annotation, even if it is empty.
 func (n Name) IsSet(obj Object) bool {
 	_, ok := obj.GetAnnotations()[string(n)]
 

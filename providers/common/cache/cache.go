@@ -268,7 +268,7 @@ func get[T any](from *lru.Cache, key any) (kept[T], bool) {
 	return got.(kept[T]), true
 }
 
-// within says whether k is young enough for a caller.
+// within reports whether k is young enough for a caller.
 func (k kept[T]) within(maxAge time.Duration) bool {
 	return time.Since(k.at) < min(maxAge, k.ttl)
 }

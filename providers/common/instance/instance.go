@@ -122,7 +122,7 @@ type Instance interface {
 // be called at the same time by many goroutines, and return when their context
 // ends.
 type Source interface {
-	// Accepts says whether a providerID without another cloud's scheme can be
+	// Accepts reports whether a providerID without another cloud's scheme can be
 	// one of this provider: nil, or an error that tells what is wrong with it.
 	// The scheme may be missing or written in another case; whether that is
 	// right is for the provider to say. It makes no cloud call.
@@ -150,7 +150,7 @@ type Source interface {
 	Metadata(ctx context.Context, node *v1.Node, found Instance) (*cloudprovider.InstanceMetadata, error)
 }
 
-// Initialized says whether the cloud's part of setting up the Node is done: it
+// Initialized reports whether the cloud's part of setting up the Node is done: it
 // no longer carries the taint that kubelet registers it with.
 func Initialized(node *v1.Node) bool {
 	for i := range node.Spec.Taints {

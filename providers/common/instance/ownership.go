@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 )
 
-// identify says whether the Node is of this cloud, before anything is asked of
+// identify reports whether the Node is of this cloud, before anything is asked of
 // it: a Ref and true, false for a Node of another cloud, or an error if its
 // providerID is of no cloud at all.
 func (v *V2) identify(ctx context.Context, node *v1.Node) (Ref, bool, error) {

@@ -55,7 +55,7 @@ func Missing(reason error) Result { return Result{absent: true, kept: reason} }
 // err means by itself: even a not-found error is a failure here.
 func Failed(err error) Result { return Result{err: err} }
 
-// IsAbsent says whether the answer is Absent, Gone or Missing. It is the only way to tell: the
+// IsAbsent reports whether the answer is Absent, Gone or Missing. It is the only way to tell: the
 // error of Get may look the same for a Failed answer.
 func (r Result) IsAbsent() bool { return r.absent }
 

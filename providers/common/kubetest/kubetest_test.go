@@ -18,7 +18,7 @@ func TestNode(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	got := kubetest.Node("n1",
 		kubetest.Tainted(), kubetest.ProviderID("vsphere://u"), kubetest.SystemUUID("s"), kubetest.NotReady(),
-		kubetest.CreatedAt(at), kubetest.ProvidedNodeIP("192.0.2.7"), kubetest.Labelled("pool", "blue"),
+		kubetest.CreatedAt(at), kubetest.ProvidedNodeIP("192.0.2.7"), kubetest.Labeled("pool", "blue"),
 		kubetest.Address(v1.NodeInternalIP, "192.0.2.7"),
 	)
 	want := &v1.Node{

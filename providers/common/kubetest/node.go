@@ -80,8 +80,8 @@ func ProvidedNodeIP(ips string) NodeOption {
 	return Annotated(cloudproviderapi.AnnotationAlphaProvidedIPAddr, ips)
 }
 
-// Labelled adds a label.
-func Labelled(key, value string) NodeOption {
+// Labeled adds a label.
+func Labeled(key, value string) NodeOption {
 	return func(node *v1.Node) { node.Labels[key] = value }
 }
 

@@ -22,11 +22,11 @@ const (
 	hashChars = 8
 )
 
-// Valid says whether name can be a label value as it is.
+// Valid reports whether name can be a label value as it is.
 func Valid(name string) bool { return len(content.IsLabelValue(name)) == 0 }
 
 // Clean makes a label value of name, the way OpenStack nodes have always been
-// labelled:
+// labeled:
 //
 //	each run of other characters   becomes one -
 //	- _ . at both ends             are cut off

@@ -47,7 +47,7 @@ func (c *Cloud) PrivateIPs(id string) []string {
 	return addrs
 }
 
-// SourceDestCheck tells whether a network interface drops packets that are not
+// SourceDestCheck reports whether a network interface drops packets that are not
 // its own.
 func (c *Cloud) SourceDestCheck(interfaceID string) bool {
 	c.mu.Lock()

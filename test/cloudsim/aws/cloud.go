@@ -176,7 +176,7 @@ func (c *Cloud) Writes() map[string]int {
 	return writes
 }
 
-// Mutating tells whether the operation, by its name in the gate's log, may
+// Mutating reports whether the operation, by its name in the gate's log, may
 // change anything.
 func Mutating(op string) bool {
 	group, action, found := strings.Cut(op, ".")

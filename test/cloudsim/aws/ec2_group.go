@@ -186,7 +186,7 @@ func (c *Cloud) deleteSecurityGroup(p params) (any, error) {
 	}{true, g.id}, nil
 }
 
-// referenced tells whether a rule of another group names the group.
+// referenced reports whether a rule of another group names the group.
 func (c *Cloud) referenced(g *securityGroup) bool {
 	for _, other := range c.ec2.groups.byID {
 		if other != g && slices.ContainsFunc(other.rules, func(r *rule) bool { return r.kind == fromGroup && r.source == g.id }) {

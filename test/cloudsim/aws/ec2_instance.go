@@ -34,10 +34,10 @@ type instance struct {
 	nodes                 []string // topology, outermost first
 }
 
-// up tells whether the instance runs or is about to.
+// up reports whether the instance runs or is about to.
 func (i *instance) up() bool { return i.state == Running || i.state == Pending }
 
-// gone tells whether the instance only lives on in answers.
+// gone reports whether the instance only lives on in answers.
 func (i *instance) gone() bool { return i.state == Terminated || i.state == ShuttingDown }
 
 // primary returns the network interface with device index 0, or nil.

@@ -245,7 +245,7 @@ func firstText(addrs []netip.Addr) string {
 	return addrs[0].String()
 }
 
-// attached tells whether a network interface holds the group.
+// attached reports whether a network interface holds the group.
 func (c *Cloud) attached(group string) bool {
 	for _, n := range c.ec2.interfaces.byID {
 		if slices.Contains(n.groups, group) {

@@ -31,7 +31,7 @@ const (
 	fromGroup
 )
 
-// same tells whether two rules allow the same; descriptions do not count.
+// same reports whether two rules allow the same; descriptions do not count.
 func (r *rule) same(other *rule) bool {
 	return r.protocol == other.protocol && r.from == other.from && r.to == other.to && r.kind == other.kind && r.source == other.source
 }

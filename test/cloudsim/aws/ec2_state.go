@@ -116,7 +116,7 @@ func (s *subnet) take() (netip.Addr, bool) {
 	}
 }
 
-// claim takes the address and tells whether it was free.
+// claim takes the address and reports whether it was free.
 func (s *subnet) claim(addr netip.Addr) bool {
 	if !s.cidr.Contains(addr) || s.used[addr] {
 		return false

@@ -7,7 +7,7 @@ type topologyState struct{ unsupported bool }
 
 func newTopologyState() topologyState { return topologyState{} }
 
-// SetTopologySupported says whether DescribeInstanceTopology works in this
+// SetTopologySupported reports whether DescribeInstanceTopology works in this
 // region; it does by default.
 func (c *Cloud) SetTopologySupported(supported bool) {
 	c.mu.Lock()

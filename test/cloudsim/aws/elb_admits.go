@@ -129,7 +129,7 @@ func (c *Cloud) blockedClients(groups, via []string, clients []netip.Prefix, t t
 	return missing
 }
 
-// blockedBalancer tells whether the groups of an instance keep out what comes
+// blockedBalancer reports whether the groups of an instance keep out what comes
 // from the network interfaces of a load balancer.
 func (c *Cloud) blockedBalancer(id, user string, via []string, t traffic) []string {
 	groups := c.nodeGroups(id)
@@ -142,7 +142,7 @@ func (c *Cloud) blockedBalancer(id, user string, via []string, t traffic) []stri
 	return nil
 }
 
-// letIn tells whether a rule of the groups admits the traffic of a source.
+// letIn reports whether a rule of the groups admits the traffic of a source.
 func (c *Cloud) letIn(groups []string, t traffic, source func(*rule) bool) bool {
 	for _, id := range groups {
 		g := c.group(id)
@@ -160,7 +160,7 @@ func (r *rule) opens(t traffic) bool {
 	return strings.EqualFold(r.protocol, t.protocol) && r.from <= t.port && t.port <= r.to
 }
 
-// covers tells whether all of a source's addresses are in the rule's range.
+// covers reports whether all of a source's addresses are in the rule's range.
 func (r *rule) covers(source netip.Prefix) bool {
 	if r.kind != fromIPv4 && r.kind != fromIPv6 {
 		return false

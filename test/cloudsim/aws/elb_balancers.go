@@ -92,7 +92,7 @@ func zonesOf(subnets []*subnet) []string {
 	return zones
 }
 
-// isAs tells whether the load balancer is what the request asks for. What only
+// isAs reports whether the load balancer is what the request asks for. What only
 // other operations can set does not count.
 func (b *classicBalancer) isAs(want ClassicLoadBalancer) bool {
 	return b.Scheme == want.Scheme && sameSet(b.Subnets, want.Subnets) && sameSet(b.SecurityGroups, want.SecurityGroups) &&

@@ -155,5 +155,5 @@ func (l ClassicListener) sameAs(other ClassicListener) bool {
 		l.InstanceProtocol == other.InstanceProtocol && l.Certificate == other.Certificate
 }
 
-// encrypted tells whether a protocol of the classic API is secure.
+// encrypted reports whether a protocol of the classic API is secure.
 func encrypted(protocol string) bool { return protocol == "HTTPS" || protocol == "SSL" }

@@ -47,7 +47,7 @@ func (c *Cloud) place(ids, before []string, scheme string, say refusals) ([]*sub
 	return subnets, nil
 }
 
-// hasGateway tells whether some route table of the VPC leads to the internet.
+// hasGateway reports whether some route table of the VPC leads to the internet.
 func (c *Cloud) hasGateway(vpc string) bool {
 	for _, table := range c.ec2.tables.all() {
 		if table.vpc == vpc && slices.ContainsFunc(table.routes, func(r *route) bool { return strings.HasPrefix(r.gateway, "igw-") }) {
@@ -101,7 +101,7 @@ func scheme(p params) (string, error) {
 	}
 }
 
-// sameSet tells whether two lists hold the same things in any order.
+// sameSet reports whether two lists hold the same things in any order.
 func sameSet(a, b []string) bool {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	return slices.Equal(a, b)

@@ -49,7 +49,7 @@ func tooManyBalancerTags() error {
 	return fail("TooManyTags", "The maximum number of tags for a load balancing resource is %d", tagLimit)
 }
 
-// fits tells whether a thing can have more tags.
+// fits reports whether a thing can have more tags.
 func fits(into, tags map[string]string) error {
 	all := maps.Clone(into)
 	maps.Copy(all, tags)

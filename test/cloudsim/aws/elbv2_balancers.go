@@ -142,7 +142,7 @@ func (c *Cloud) checkMapping(m SubnetMapping, scheme string) error {
 	return nil
 }
 
-// isAs tells whether the load balancer is what the request asks for.
+// isAs reports whether the load balancer is what the request asks for.
 func (n *network) isAs(want network) bool {
 	return n.scheme == want.scheme && slices.Equal(n.mappings, want.mappings) && sameSet(n.groups, want.groups) &&
 		maps.Equal(n.tags, want.tags)

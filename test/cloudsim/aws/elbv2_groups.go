@@ -64,7 +64,7 @@ func (c *Cloud) readTargetGroup(p params) (targetGroup, error) {
 	return g, err
 }
 
-// isAs tells whether the target group is what the request asks for.
+// isAs reports whether the target group is what the request asks for.
 func (g *targetGroup) isAs(want targetGroup) bool {
 	return g.vpc == want.vpc && g.protocol == want.protocol && g.port == want.port && g.targetType == want.targetType &&
 		g.check == want.check && maps.Equal(g.tags, want.tags)

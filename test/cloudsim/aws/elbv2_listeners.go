@@ -72,7 +72,7 @@ func portTaken(balancer string) error {
 	return fail("DuplicateListener", "A listener already exists on this port for this load balancer '%s'", balancer)
 }
 
-// isAs tells whether the listener is what the request asks for.
+// isAs reports whether the listener is what the request asks for.
 func (l *listener) isAs(want *listener) bool {
 	return l.protocol == want.protocol && l.group == want.group && l.policy == want.policy &&
 		slices.Equal(l.certificates, want.certificates) && slices.Equal(l.alpn, want.alpn) && maps.Equal(l.tags, want.tags)
@@ -188,7 +188,7 @@ func (c *Cloud) readSecurity(p params, l *listener) error {
 	return nil
 }
 
-// checkForward tells whether a listener may forward to its target group.
+// checkForward reports whether a listener may forward to its target group.
 func (c *Cloud) checkForward(l *listener) error {
 	n, g := c.balancers.networks[l.balancer], c.balancers.groups[l.group]
 	if g == nil || !c.changeable(&g.birth) {

@@ -33,7 +33,7 @@ func (c *Cloud) SetConsistency(lag Consistency) {
 
 func (c *Cloud) born() birth { return birth{at: c.opts.Clock.Now(), lag: c.lag} }
 
-// visible tells whether the running operation sees a thing, and counts when it
+// visible reports whether the running operation sees a thing, and counts when it
 // does not.
 func (c *Cloud) visible(b *birth) bool {
 	if b.missed < b.lag.Reads {
@@ -49,7 +49,7 @@ func (c *Cloud) visible(b *birth) bool {
 	return b.lag.Delay <= 0 || !c.opts.Clock.Now().Before(b.at.Add(b.lag.Delay))
 }
 
-// changeable tells whether an operation that changes a thing finds it.
+// changeable reports whether an operation that changes a thing finds it.
 func (c *Cloud) changeable(b *birth) bool { return !b.lag.Writes || c.visible(b) }
 
 // SetSparse makes answers leave out what AWS leaves out now and then: instances

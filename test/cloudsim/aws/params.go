@@ -33,7 +33,7 @@ func newParams(service *api, form url.Values) params {
 	return params{form: form, present: present, service: service}
 }
 
-// has tells whether the parameter, list or structure was sent, be it empty.
+// has reports whether the parameter, list or structure was sent, be it empty.
 func (p params) has(name string) bool { return p.present[p.prefix+name] }
 
 // str returns the parameter, empty when it was not sent.

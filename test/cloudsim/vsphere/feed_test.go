@@ -244,7 +244,7 @@ func TestFeedWaits(t *testing.T) {
 	}
 }
 
-// isPolling tells whether a long poll has gone to sleep.
+// isPolling reports whether a long poll has gone to sleep.
 func (v *VCenter) isPolling() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -35,7 +35,7 @@ func currentSession(t *testing.T, c *govmomi.Client) *types.UserSession {
 	return u
 }
 
-// isUnauthorized tells whether a REST call was refused for lack of a session.
+// isUnauthorized reports whether a REST call was refused for lack of a session.
 func isUnauthorized(err error) bool {
 	return err != nil && rest.IsStatusError(err, http.StatusUnauthorized)
 }

@@ -171,7 +171,7 @@ func (w *watch) pageIn(t *testing.T) []types.ObjectUpdate {
 	return all
 }
 
-// isFault tells whether err is a SOAP or task fault of the given type.
+// isFault reports whether err is a SOAP or task fault of the given type.
 func isFault(err error, want types.BaseMethodFault) bool { return err != nil && fault.Is(err, want) }
 
 // eventually waits until what goroutines of the server do has happened.

@@ -111,7 +111,7 @@ func includes(kinds []string, kind string) bool {
 	return len(kinds) == 0 || slices.ContainsFunc(kinds, func(want string) bool { return isA(kind, want) })
 }
 
-// isA tells whether an object of type kind is also a want.
+// isA reports whether an object of type kind is also a want.
 func isA(kind, want string) bool {
 	return kind == want || slices.Contains(supertypes[kind], want) ||
 		want == "ManagedEntity" && slices.Contains(viewable, kind)

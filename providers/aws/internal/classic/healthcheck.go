@@ -127,7 +127,7 @@ func (p probe) annotated(r *request.Request) (probe, error) {
 	return p, nil
 }
 
-// asksPath says whether the protocol has paths.
+// asksPath reports whether the protocol has paths.
 func (p probe) asksPath() bool { return p.protocol == protocolHTTP || p.protocol == protocolHTTPS }
 
 // String is the target of a health check.

@@ -54,7 +54,7 @@ func (l Listener) String() string {
 	return text
 }
 
-// same says whether two listeners are the same but for their policies.
+// same reports whether two listeners are the same but for their policies.
 func (l Listener) same(o Listener) bool {
 	return l.Port == o.Port && l.InstancePort == o.InstancePort &&
 		strings.EqualFold(l.Protocol, o.Protocol) &&

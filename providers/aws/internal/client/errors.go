@@ -206,7 +206,7 @@ func meaningOfStatus(service Service, number int, code string) error {
 	}
 }
 
-// isNetwork says whether no usable answer came.
+// isNetwork reports whether no usable answer came.
 func isNetwork(err error) bool {
 	if _, ok := errors.AsType[*smithyhttp.RequestSendError](err); ok {
 		return true

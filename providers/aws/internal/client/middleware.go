@@ -43,7 +43,7 @@ type wholeCall struct {
 	service   Service
 	operation string
 	metrics   *Metrics
-	// marks says whether the caller learns what the error means.
+	// marks reports whether the caller learns what the error means.
 	marks bool
 	// limits has the limiter of the call; nil where calls are not limited.
 	limits *limiters

@@ -21,10 +21,10 @@ var throttleCodes = func() map[string]struct{} {
 	return codes
 }()
 
-// throttled says whether the service that was called wants fewer calls.
+// throttled reports whether the service that was called wants fewer calls.
 func throttled(err error) bool { return !isCredentials(err) && saysThrottled(err) }
 
-// saysThrottled says whether any service does.
+// saysThrottled reports whether any service does.
 func saysThrottled(err error) bool {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		if _, ok := throttleCodes[api.ErrorCode()]; ok {

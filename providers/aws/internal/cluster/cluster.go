@@ -80,7 +80,7 @@ func (id ID) Tags() map[string]string {
 	return tags
 }
 
-// Member says whether a thing is there for this cluster, maybe among others.
+// Member reports whether a thing is there for this cluster, maybe among others.
 func (id ID) Member(tags map[string]string) bool {
 	if id.Name == "" {
 		return true
@@ -89,7 +89,7 @@ func (id ID) Member(tags map[string]string) bool {
 	return tagged || tags[LegacyTag] == id.Name
 }
 
-// Owns says whether a thing is this cluster's alone, to be deleted with what it
+// Owns reports whether a thing is this cluster's alone, to be deleted with what it
 // was made for.
 func (id ID) Owns(tags map[string]string) bool {
 	if id.Name == "" {
@@ -98,7 +98,7 @@ func (id ID) Owns(tags map[string]string) bool {
 	return tags[id.Tag()] == owned || tags[LegacyTag] == id.Name
 }
 
-// Foreign says whether a thing carries tags of other clusters and none of this.
+// Foreign reports whether a thing carries tags of other clusters and none of this.
 func (id ID) Foreign(tags map[string]string) bool {
 	return !id.Member(tags) && Tagged(tags)
 }
@@ -145,7 +145,7 @@ func (id ID) Missing(want, have map[string]string) map[string]string {
 	return missing
 }
 
-// Tagged says whether a thing is there for any cluster at all.
+// Tagged reports whether a thing is there for any cluster at all.
 func Tagged(tags map[string]string) bool {
 	for key := range tags {
 		if strings.HasPrefix(key, TagPrefix) || key == LegacyTag {

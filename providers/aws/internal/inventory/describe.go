@@ -98,7 +98,7 @@ func (i *Inventory) describeNames(ctx context.Context, names []string) ([]*Insta
 	return found, nil
 }
 
-// describeOne asks for an instance in the one way in which EC2 says whether its
+// describeOne asks for an instance in the one way in which EC2 reports whether its
 // ID is well formed.
 func (i *Inventory) describeOne(ctx context.Context, id string) (*Instance, error) {
 	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{id}})

@@ -28,7 +28,7 @@ type call struct {
 	size int
 }
 
-// tooMany tells whether one more call about so many instances is not to be made,
+// tooMany reports whether one more call about so many instances is not to be made,
 // because the list of all is cheaper: it comes after others, as those of a loop
 // with a few workers do, or it would be several calls.
 func (c *crowd) tooMany(size int, now time.Time) bool {

@@ -58,7 +58,7 @@ func newMemory(maxAge, missingAge time.Duration) *memory {
 	return &memory{maxAge: maxAge, missingAge: missingAge, ids: map[string]answer{}, names: map[string]answer{}}
 }
 
-// fresh tells whether what was asked at a moment is young enough at another one.
+// fresh reports whether what was asked at a moment is young enough at another one.
 func fresh(at, now time.Time, age time.Duration) bool { return !at.IsZero() && now.Sub(at) < age }
 
 // listed reports whether the list is fresh, also if a part of it is missing.
@@ -68,7 +68,7 @@ func (m *memory) listed(now time.Time) bool {
 	return fresh(m.list.ended, now, m.maxAge)
 }
 
-// busy tells whether the list has just gone out of date and was much used: it
+// busy reports whether the list has just gone out of date and was much used: it
 // will be again.
 func (m *memory) busy(now time.Time) bool {
 	m.mu.Lock()

@@ -72,8 +72,8 @@ func FormatProviderID(zone, id string) string {
 	return providerid.Format(Scheme, "/"+zone+"/"+id)
 }
 
-// IsFargate tells whether what a provider ID names is a Fargate node.
+// IsFargate reports whether what a provider ID names is a Fargate node.
 func IsFargate(id string) bool { return strings.HasPrefix(id, fargatePrefix) }
 
-// IsInstanceID tells whether a text can be the ID of an EC2 instance.
+// IsInstanceID reports whether a text can be the ID of an EC2 instance.
 func IsInstanceID(id string) bool { return instancePattern.MatchString(id) }

@@ -88,7 +88,7 @@ func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
 	return list, nil
 }
 
-// matches says whether there is one address for each subnet, or none at all.
+// matches reports whether there is one address for each subnet, or none at all.
 // Subnets that nobody chose are of no use: the load balancer has its own.
 func matches(name annotation.Name, addresses []string, subnets []vpc.Subnet) error {
 	if len(addresses) == 0 || len(subnets) == 0 || len(addresses) == len(subnets) {

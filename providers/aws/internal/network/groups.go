@@ -62,7 +62,7 @@ func (d *differ) keepable(listener Listener) (GroupState, bool) {
 	return GroupState{}, false
 }
 
-// fits says whether a target group has all that cannot be changed about it, and
+// fits reports whether a target group has all that cannot be changed about it, and
 // is not another listener's already.
 func (d *differ) fits(want TargetGroup, seen GroupState) bool {
 	return !d.kept[seen.Name] &&
@@ -135,7 +135,7 @@ func (d *differ) probedAlike(want TargetGroup, listener ListenerState) bool {
 	return known && want.Port == seen.Port && want.HealthCheck.Port == seen.HealthCheck.Port
 }
 
-// same says whether a health check is as wanted, as far as it can be changed. A
+// same reports whether a health check is as wanted, as far as it can be changed. A
 // timeout that nobody asked for is as wanted.
 func (h HealthCheck) same(seen HealthCheck) bool {
 	return h.Port == seen.Port &&

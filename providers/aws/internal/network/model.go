@@ -135,7 +135,7 @@ func (m *Model) Subnets() []string {
 	return ids
 }
 
-// http says whether the probe asks for a path.
+// http reports whether the probe asks for a path.
 func (h HealthCheck) http() bool {
 	return h.Protocol == elbv2types.ProtocolEnumHttp || h.Protocol == elbv2types.ProtocolEnumHttps
 }

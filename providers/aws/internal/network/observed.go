@@ -85,7 +85,7 @@ type Target struct {
 // String is ID and port.
 func (t Target) String() string { return fmt.Sprintf("%s:%d", t.ID, t.Port) }
 
-// Left says whether anything is there that was made for the Service.
+// Left reports whether anything is there that was made for the Service.
 func (o *Observed) Left() bool {
 	return o.LoadBalancer != nil && o.Refusal() == nil ||
 		slices.ContainsFunc(o.TargetGroups, func(group GroupState) bool { return group.Owned })

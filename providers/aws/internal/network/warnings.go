@@ -71,7 +71,7 @@ func compare(want, have []Mapping, part func(Mapping) string) (text string, diff
 	return text, !slices.Equal(wanted, seen) || moved(want, have, part)
 }
 
-// moved says whether a part is wanted in a subnet that has another one.
+// moved reports whether a part is wanted in a subnet that has another one.
 func moved(want, have []Mapping, part func(Mapping) string) bool {
 	wanted := make(map[string]string, len(want))
 	for _, mapping := range want {

@@ -125,7 +125,7 @@ func (r *Request) readAnnotations(svc *v1.Service, config Config) ([]service.War
 	return r.ignored(svc, config), v.err()
 }
 
-// usesSecurityGroups says whether the annotation has a meaning.
+// usesSecurityGroups reports whether the annotation has a meaning.
 func (r *Request) usesSecurityGroups(config Config) bool {
 	return r.Kind == Classic || config.ManagedNetworkGroups
 }

@@ -106,10 +106,10 @@ func TestTargets(t *testing.T) {
 	t.Parallel()
 
 	nodes := []*v1.Node{
-		kubetest.Node("c", kubetest.ProviderID("aws:///z/i-3"), kubetest.Labelled("pool", "blue"), kubetest.Labelled("disk", "ssd")),
-		kubetest.Node("a", kubetest.ProviderID("aws:///z/i-1"), kubetest.Labelled("pool", "blue")),
-		kubetest.Node("again", kubetest.ProviderID("i-1"), kubetest.Labelled("pool", "blue")),
-		kubetest.Node("b", kubetest.ProviderID("i-2"), kubetest.Labelled("pool", "red"), kubetest.Labelled("disk", "")),
+		kubetest.Node("c", kubetest.ProviderID("aws:///z/i-3"), kubetest.Labeled("pool", "blue"), kubetest.Labeled("disk", "ssd")),
+		kubetest.Node("a", kubetest.ProviderID("aws:///z/i-1"), kubetest.Labeled("pool", "blue")),
+		kubetest.Node("again", kubetest.ProviderID("i-1"), kubetest.Labeled("pool", "blue")),
+		kubetest.Node("b", kubetest.ProviderID("i-2"), kubetest.Labeled("pool", "red"), kubetest.Labeled("disk", "")),
 		kubetest.Node("fargate", kubetest.ProviderID("aws:///z/x/fargate-10.0.0.1")),
 		kubetest.Node("new"),
 		kubetest.Node("elsewhere", kubetest.ProviderID("vsphere://1")),
@@ -334,7 +334,7 @@ func TestAnnotationsAreDocumented(t *testing.T) {
 	}
 }
 
-// checkScope says whether the annotation is ignored exactly where it is
+// checkScope reports whether the annotation is ignored exactly where it is
 // documented to be.
 func checkScope(t *testing.T, suffix, applies string) {
 	t.Helper()

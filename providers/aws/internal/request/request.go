@@ -114,7 +114,7 @@ type TLS struct {
 	Ports []string
 }
 
-// Selects says whether a port is to have TLS.
+// Selects reports whether a port is to have TLS.
 func (t TLS) Selects(p Port) bool { return t.Certificate != "" && t.selects(p) }
 
 // HealthCheck is what annotations say about the health check. What is nil is not

@@ -53,7 +53,7 @@ func targets(nodes []*v1.Node, labels map[string]string) ([]Target, []service.Wa
 	return slices.CompactFunc(found, sameInstance), skipped(unreadable, "their providerID names no EC2 instance")
 }
 
-// hasLabels says whether the Node has every label. One without a value may have
+// hasLabels reports whether the Node has every label. One without a value may have
 // any.
 func hasLabels(node *v1.Node, labels map[string]string) bool {
 	for key, want := range labels {

@@ -9,12 +9,12 @@ import (
 // empty list.
 const everyPort = "*"
 
-// selects says whether the list names the port, by number or by name.
+// selects reports whether the list names the port, by number or by name.
 func (t TLS) selects(p Port) bool {
 	return len(t.Ports) == 0 || slices.ContainsFunc(t.Ports, p.isNamed)
 }
 
-// isNamed says whether an item of the list means this port.
+// isNamed reports whether an item of the list means this port.
 func (p Port) isNamed(item string) bool {
 	return item == strconv.Itoa(int(p.Port)) || p.Name != "" && item == p.Name
 }

@@ -119,7 +119,7 @@ func isNotIPv4(text string) bool {
 	return err != nil || !addr.Is4()
 }
 
-// isBackendProtocol says whether a value of [AnnotationBackendProtocol] means
+// isBackendProtocol reports whether a value of [AnnotationBackendProtocol] means
 // anything.
 func isBackendProtocol(value string) bool {
 	return slices.Contains([]string{"http", "https", "ssl", "tcp"}, strings.ToLower(value))

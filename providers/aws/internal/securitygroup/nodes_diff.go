@@ -76,7 +76,7 @@ func (n Needs) own(group *Group, id cluster.ID) Rules {
 	return own
 }
 
-// names says whether a description names the load balancer.
+// names reports whether a description names the load balancer.
 func (n Needs) names(description string) bool {
 	return n.LoadBalancer != "" && (description == clientPrefix+n.LoadBalancer || description == healthPrefix+n.LoadBalancer)
 }
@@ -89,7 +89,7 @@ func LettingIn(groups Groups, id string) []*Group {
 	})
 }
 
-// described says whether there are rules with descriptions, which those for
+// described reports whether there are rules with descriptions, which those for
 // network load balancers have.
 func (r Rules) described() bool {
 	for _, description := range r {

@@ -57,7 +57,7 @@ func protocol(text string) string {
 	}
 }
 
-// hasPorts says whether EC2 looks at the ports of a protocol.
+// hasPorts reports whether EC2 looks at the ports of a protocol.
 func hasPorts(protocol string) bool {
 	switch protocol {
 	case tcp, udp, icmp, icmpV6:

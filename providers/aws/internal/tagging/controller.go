@@ -170,7 +170,7 @@ func (c *Controller) deleted(obj any) {
 	c.queue.Add(item{node.Name, node.Spec.ProviderID, untag})
 }
 
-// hasInstance says whether there is an EC2 instance behind a Node. One without a
+// hasInstance reports whether there is an EC2 instance behind a Node. One without a
 // provider ID comes again when it has one.
 func (c *Controller) hasInstance(node *v1.Node) bool {
 	_, ok := c.config.InstanceID(node.Spec.ProviderID)

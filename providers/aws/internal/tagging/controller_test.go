@@ -210,8 +210,8 @@ func TestTagsAndLabels(t *testing.T) {
 func TestOnlyOnce(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)
-	b.node("done", kubetest.Labelled(Label, b.controller.expected))
-	b.node("stale", kubetest.Labelled(Label, "0123"))
+	b.node("done", kubetest.Labeled(Label, b.controller.expected))
+	b.node("stale", kubetest.Labeled(Label, "0123"))
 	b.await("the stale Node is tagged", func() bool { return b.label("stale") == b.controller.expected })
 	if got := b.cloud.Gate().Count("CreateTags"); got != 1 {
 		t.Errorf("%d calls of CreateTags, want 1", got)
@@ -367,7 +367,7 @@ func TestFailures(t *testing.T) {
 		t.Errorf("%d attempts, want %d", got, 1+maxRequeues)
 	}
 	b.cloud.Gate().Mend()
-	node := kubetest.Node("n1", kubetest.ProviderID("aws:///us-west-2a/"+id), kubetest.Labelled("changed", "yes"))
+	node := kubetest.Node("n1", kubetest.ProviderID("aws:///us-west-2a/"+id), kubetest.Labeled("changed", "yes"))
 	if _, err := b.kube.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +401,7 @@ func TestDelayIsMeasuredOnce(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)
 	b.node("new", kubetest.CreatedAt(time.Now().Add(-time.Minute)))
-	b.node("again", kubetest.Labelled(Label, "0123"))
+	b.node("again", kubetest.Labeled(Label, "0123"))
 	b.await("both are tagged", func() bool {
 		return b.label("new") == b.controller.expected && b.label("again") == b.controller.expected
 	})

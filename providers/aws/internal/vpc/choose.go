@@ -32,7 +32,7 @@ func Usable(subnets []Subnet, id cluster.ID) []Subnet {
 	return filter(subnets, func(s Subnet) bool { return id.Member(s.Tags) || !claimed(s.Tags) })
 }
 
-// claimed says whether a tag of any cluster is there. The legacy tag does not
+// claimed reports whether a tag of any cluster is there. The legacy tag does not
 // count.
 func claimed(tags map[string]string) bool {
 	for key := range tags {

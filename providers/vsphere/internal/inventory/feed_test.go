@@ -523,7 +523,7 @@ func TestUpdatesThatEndTheFeed(t *testing.T) {
 			want: "NotAuthenticated",
 		},
 		"no permission": {
-			reason: "one object that cannot be read does not disturb the others",
+			reason: "one object that cannot be read does not affect the others",
 			set: &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{
 				MissingSet: []types.MissingObject{{Obj: Ref{Type: typeVM, Value: "vm-1"}, Fault: types.LocalizedMethodFault{Fault: &types.NoPermission{}}}},
 			}}},

@@ -142,7 +142,7 @@ func (s *state) applyPlace(r Ref, u types.ObjectUpdate, e *effect) {
 	s.changePlace(p, to, true, e)
 }
 
-// changePlace gives a place its links, and says whether it is known.
+// changePlace gives a place its links, and reports whether it is known.
 func (s *state) changePlace(p *place, to links, known bool, e *effect) {
 	if p.known == known && p.links == to {
 		s.tree.release(p)

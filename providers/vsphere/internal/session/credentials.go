@@ -41,20 +41,20 @@ type Credentials struct {
 	ManagerToken config.Secret
 }
 
-// shared says whether a session manager is asked for a session.
+// shared reports whether a session manager is asked for a session.
 func (c Credentials) shared() bool { return c.ManagerURL != "" }
 
-// certificate says whether User is a certificate rather than a name.
+// certificate reports whether User is a certificate rather than a name.
 func (c Credentials) certificate() bool {
 	block, _ := pem.Decode([]byte(c.User))
 
 	return block != nil
 }
 
-// password says whether vCenter is sent a password, which may lock the account.
+// password reports whether vCenter is sent a password, which may lock the account.
 func (c Credentials) password() bool { return !c.shared() && !c.certificate() }
 
-// check says whether there is enough to log in with.
+// check reports whether there is enough to log in with.
 func (c Credentials) check() error {
 	if !c.shared() && (c.User == "" || c.Password == "") {
 		return ErrMissing

@@ -177,7 +177,7 @@ func walk(err error, visit func(error)) {
 	}
 }
 
-// isNetwork says whether no usable answer came.
+// isNetwork reports whether no usable answer came.
 func isNetwork(err error) bool {
 	if _, ok := errors.AsType[*url.Error](err); ok {
 		return true
@@ -224,7 +224,7 @@ func mayBeApplied(err error) bool {
 	return !responded
 }
 
-// ended says whether vCenter no longer knows the session of a call.
+// ended reports whether vCenter no longer knows the session of a call.
 func ended(err error) bool {
 	return fault.Is(err, &types.NotAuthenticated{}) || restStatus(err) == http.StatusUnauthorized
 }

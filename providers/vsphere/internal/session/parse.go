@@ -114,7 +114,7 @@ func (p *parser) value(key string) string {
 	return strings.TrimSuffix(string(p.data[key]), "\n")
 }
 
-// takeDotted sorts in a key of the dotted form, and says whether it is one.
+// takeDotted sorts in a key of the dotted form, and reports whether it is one.
 func (p *parser) takeDotted(key string) bool {
 	for _, end := range []string{dotUsername, dotPassword, dotManagerURL, dotManagerToken} {
 		if server, ok := strings.CutSuffix(key, end); ok && server != "" {
@@ -127,7 +127,7 @@ func (p *parser) takeDotted(key string) bool {
 	return false
 }
 
-// takeSuffixed sorts in a key of the suffixed form, and says whether it is one.
+// takeSuffixed sorts in a key of the suffixed form, and reports whether it is one.
 func (p *parser) takeSuffixed(key string) bool {
 	for start, end := range map[string]string{serverUnder: "", usernameUnder: dotUsername, passwordUnder: dotPassword} {
 		id, ok := strings.CutPrefix(key, start)

@@ -104,7 +104,7 @@ func methodOf(req soap.HasFault) string {
 	return strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Body")
 }
 
-// isRead says whether a method may be sent twice. A page of results may not: it
+// isRead reports whether a method may be sent twice. A page of results may not: it
 // can be fetched only once. A poll may, but the poller has to know that one was
 // cut, so as not to wait for so long again.
 func isRead(method string) bool {
@@ -129,7 +129,7 @@ func pollTime(req soap.HasFault) time.Duration {
 	}
 }
 
-// isPassing says whether a call failed in a way that the next moment may mend: a
+// isPassing reports whether a call failed in a way that the next moment may mend: a
 // network error other than a time-out and other than a lack of trust.
 func isPassing(ctx context.Context, err error) bool {
 	if err == nil || ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || isTrust(err) {
@@ -144,7 +144,7 @@ func isPassing(ctx context.Context, err error) bool {
 	return isNetwork(err)
 }
 
-// isTrust says whether the certificate of the server was refused.
+// isTrust reports whether the certificate of the server was refused.
 func isTrust(err error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return true
