@@ -23,22 +23,21 @@ type syncNodes func(ctx context.Context, env *change.Env, needs securitygroup.Ne
 // diff returns the plan that turns the observed load balancer of a Service into
 // the desired one, and the target groups that its listeners forward to afterwards.
 // It is pure. In this order: what lets packets in, on both sides of a load balancer
-// that exists; the load balancer; what lets packets in to a new one; and then what
-// nothing needs any more.
+// that exists, and from nowhere else; the load balancer; what lets packets in to a new
+// one; and then what nothing needs any more.
 func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, []network.TargetGroupRef, error) {
-	own, err := securitygroup.Diff(d.Managed, t.config.VPC, t.config.Cluster)
+	steps, going, err := securitygroup.Diff(d.Managed, t.config.VPC, t.config.Cluster)
 	if err != nil {
 		return nil, nil, err
 	}
 	balancer, targetGroups := diffBalancer(o, d)
 	adding, removing := nodeSteps(t, o, d.Nodes, sync)
-	steps := own.Additions()
 	if o.has(t.request.Kind) && d.Nodes.Known() {
 		steps = slices.Concat(steps, makeRoom(adding, t, o, d, sync), balancer)
 	} else {
 		steps = slices.Concat(steps, balancer, adding)
 	}
-	steps = slices.Concat(steps, own.Removals(), removing)
+	steps = slices.Concat(steps, going, removing)
 	if len(d.Detaching) > 0 && !d.Nodes.AddOnly {
 		steps = append(steps, classic.DetachSecurityGroups(d.Classic, d.Detaching))
 	}

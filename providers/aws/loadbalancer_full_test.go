@@ -2,6 +2,7 @@ package aws
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,7 +10,10 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
 // A node that joins costs as many calls for a Service whose rules do not all fit as
@@ -108,6 +112,75 @@ func TestHealthChecksStayUntilASecurityGroupHasRoom(t *testing.T) {
 			b.quiet(svc)
 		})
 	}
+}
+
+// While the listeners of a load balancer cannot move, their present target groups get
+// the instances of Nodes that join: all Nodes may be replaced meanwhile.
+func TestNodesJoinWhileListenersStay(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason string
+		hinder func(b *balanced)
+		err    error
+	}{
+		"no room": {
+			reason: "the rules of the node do not let health checks in on the new port",
+			hinder: func(b *balanced) { b.fill(b.seed.NodeGroup, quota) }, err: change.ErrNoRoom,
+		},
+		"denied": {
+			reason: "the IAM policy has no elasticloadbalancing:ModifyListener",
+			hinder: func(b *balanced) { b.Gate().Break("elbv2.ModifyListener", front.Always(), sim.Denied()) }, err: apierr.ErrDenied,
+		},
+		"no target groups": {
+			reason: "the IAM policy has no elasticloadbalancing:CreateTargetGroup",
+			hinder: func(b *balanced) { b.Gate().Break("elbv2.CreateTargetGroup", front.Always(), sim.Denied()) }, err: apierr.ErrDenied,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			svc := web(nlb())
+			b.ensure(svc)
+			test.hinder(b)
+			kubetest.LocalTraffic(32000)(svc)
+			if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, test.err) {
+				t.Fatalf("%s: got %v", test.reason, err)
+			}
+			replaced := b.seed.AddNodes(2)
+			if err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, nodesOf(replaced...)); err == nil {
+				t.Errorf("%s: no error", test.reason)
+			}
+			balancer, _ := b.Network(webName)
+			for _, group := range balancer.TargetGroups {
+				for _, id := range replaced {
+					if target := (sim.Target{ID: id, Port: group.Port}); !slices.Contains(group.Targets, target) {
+						t.Errorf("%s: %s has %v without %v", test.reason, group.Name, group.Targets, target)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A load balancer whose health checks wait for room lets no client in that its Service
+// does not let in any more.
+func TestSourceRangesLeaveWhileListenersStay(t *testing.T) {
+	t.Parallel()
+	b := balance(t, managedGroups)
+	svc := web(nlb())
+	b.ensure(svc)
+	b.fill(b.seed.NodeGroup, quota)
+	kubetest.LocalTraffic(32000)(svc)
+	svc.Spec.LoadBalancerSourceRanges = []string{"10.1.0.0/24"}
+	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, change.ErrNoRoom) {
+		t.Fatalf("got %v", err)
+	}
+	group := b.SecurityGroupIDs(webNLB)[0]
+	want := []string{"icmp 3-4 10.1.0.0/24", "tcp 80-80 10.1.0.0/24", "tcp 443-443 10.1.0.0/24"}
+	if diff := cmp.Diff(want, b.rules(group)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	b.admitted(webName, "10.1.0.0/24")
 }
 
 // A load balancer whose health checks wait for room still loses the rules of source

@@ -76,7 +76,7 @@ func TestAdopt(t *testing.T) {
 			id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: classicName, Tags: test.tags, Rules: test.rules})
 			r := web(request.Classic)
 			choice := ForClassic(r, b.config, nil) // as if it could not be seen
-			steps, err := Diff(choice.Managed, b.config.VPC, b.config.Cluster)
+			steps, _, err := Diff(choice.Managed, b.config.VPC, b.config.Cluster)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestAdoptionRemovesNoRules(t *testing.T) {
 			old := sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8"}
 			id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: classicName, Rules: []sim.Rule{old}})
 			r := web(request.Classic, "192.0.2.0/24")
-			steps, err := Diff(ForClassic(r, b.config, nil).Managed, b.config.VPC, b.config.Cluster)
+			steps, _, err := Diff(ForClassic(r, b.config, nil).Managed, b.config.VPC, b.config.Cluster)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func TestRepairTags(t *testing.T) {
 	}
 	b.SetTags(id, map[string]string{"KubernetesCluster": "demo", "kubernetes.io/cluster/demo": "shared"})
 	choice := ForClassic(web(request.Classic), b.config, b.observe())
-	if _, err := Diff(choice.Managed, b.config.VPC, b.config.Cluster); !errors.Is(err, apierr.ErrConflict) {
+	if _, _, err := Diff(choice.Managed, b.config.VPC, b.config.Cluster); !errors.Is(err, apierr.ErrConflict) {
 		t.Errorf("§3: a different value is an error: %v", err)
 	}
 }

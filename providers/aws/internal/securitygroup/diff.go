@@ -10,34 +10,40 @@ import (
 )
 
 // Diff plans how the managed group of a load balancer becomes what it is to be:
-// first what is missing, then what is too much. A failure to add rules does not
-// end the plan. Without a managed group there is nothing to do.
-func Diff(m *Managed, vpc string, id cluster.ID) (change.Plan, error) {
+// what is missing, and then the sources that ports have which stay. A failure to add
+// rules does not end the plan. Then, in a plan of its own, ports that go: a listener
+// may need them until it is replaced. Without a managed group there is nothing to do.
+func Diff(m *Managed, vpc string, id cluster.ID) (staying, going change.Plan, err error) {
 	if m == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if m.Existing == nil {
 		return change.Plan{
 			create(m, vpc, id),
 			authorize(m.ref(), m.Rules, 0).Isolate(),
-		}, nil
+		}, nil, nil
 	}
-	missing, err := missingTags(m.Existing, id)
+	tags, err := missingTags(m.Existing, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var steps change.Plan
+	if len(tags) > 0 {
+		staying = append(staying, tag(m.ref(), tags))
+	}
+	have := len(m.Existing.Rules)
+	missing := m.Rules.without(m.Existing.Rules)
 	if len(missing) > 0 {
-		steps = append(steps, tag(m.ref(), missing))
+		staying = append(staying, authorize(m.ref(), missing, have).Isolate())
 	}
-	rules := m.Rules.without(m.Existing.Rules)
-	if len(rules) > 0 {
-		steps = append(steps, authorize(m.ref(), rules, len(m.Existing.Rules)).Isolate())
+	surplus := m.Existing.Rules.without(m.Rules)
+	sources := surplus.onPortsOf(m.Rules)
+	if len(sources) > 0 {
+		staying = append(staying, revoke(m.ref(), sources, missing, have))
 	}
-	if surplus := m.Existing.Rules.without(m.Rules); len(surplus) > 0 {
-		steps = append(steps, revoke(m.ref(), surplus, rules, len(m.Existing.Rules)))
+	if ports := surplus.without(sources); len(ports) > 0 {
+		going = append(going, revoke(m.ref(), ports, missing, have-len(sources)))
 	}
-	return steps, nil
+	return staying, going, nil
 }
 
 // missingTags are the tags by which a group that has the name of ours is known as

@@ -167,10 +167,11 @@ func (b *fixture) ensure(r *request.Request) change.Plan {
 	if r.Kind == request.Network {
 		choice = ForNetwork(r, b.config, nil, b.observe())
 	}
-	steps, err := Diff(choice.Managed, b.config.VPC, b.config.Cluster)
+	steps, going, err := Diff(choice.Managed, b.config.VPC, b.config.Cluster)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	steps = append(steps, going...)
 	b.apply(steps)
 	return steps
 }

@@ -137,6 +137,24 @@ func (r Rules) without(others Rules) Rules {
 	return left
 }
 
+// onPortsOf returns the rules for a protocol and ports for which others has rules, too.
+func (r Rules) onPortsOf(others Rules) Rules {
+	ports := map[Rule]bool{}
+	for rule := range others {
+		rule.Source = Source{}
+		ports[rule] = true
+	}
+	list := Rules{}
+	for rule, description := range r {
+		anywhere := rule
+		anywhere.Source = Source{}
+		if ports[anywhere] {
+			list[rule] = description
+		}
+	}
+	return list
+}
+
 // String lists the rules with their descriptions.
 func (r Rules) String() string {
 	texts := make([]string, 0, len(r))
