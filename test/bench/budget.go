@@ -10,9 +10,10 @@ const (
 	maxAllNodes  = 10 * time.Second // for up to timedNodes
 	timedNodes   = 300
 	maxFirstNode = 3 * time.Second
-	maxServices  = 100 * time.Second // for up to timedServices that take the cloud 5 s each
 	maxPeakRSS   = 120 << 20
-	maxBinary    = 110_000_000
+	// maxForeignRSS is how much more a machine takes that is no node.
+	maxForeignRSS = 1 << 10
+	maxBinary     = 110_000_000
 
 	timedServices     = 100
 	timedProvisioning = 5 * time.Second
@@ -50,6 +51,10 @@ func judge(r result) []row {
 	if r.nodes > timedNodes {
 		nodes = unjudged(nodes)
 	}
+	first := duration("time from start to the first initialized node", r.firstNode, maxFirstNode)
+	if r.foreign > 0 {
+		first = unjudged(first) // the whole inventory is read before, page by page
+	}
 	memory := "peak memory"
 	switch {
 	case r.hasBalancers():
@@ -57,9 +62,8 @@ func judge(r result) []row {
 	case r.foreign > 0:
 		memory = fmt.Sprintf("peak memory with %d machines of others", r.foreign)
 	}
-	return append(rows, nodes,
-		duration("time from start to the first initialized node", r.firstNode, maxFirstNode),
-		size(memory, r.peakRSS, maxPeakRSS, 1<<20, "MiB"),
+	return append(rows, nodes, first,
+		size(memory, r.peakRSS, maxPeakRSS+int64(r.foreign)*maxForeignRSS, 1<<20, "MiB"),
 		size("size of the binary", r.binarySize, maxBinary, 1_000_000, "MB"),
 	)
 }
@@ -76,7 +80,7 @@ func judgeBalancers(r result) []row {
 	if !r.hasBalancers() {
 		return nil
 	}
-	all := duration(fmt.Sprintf("time to create %d load balancers at once, %v each", r.services, r.provisioning), r.balancers.took, maxServices)
+	all := duration(fmt.Sprintf("time to create %d load balancers at once, %v each", r.services, r.provisioning), r.balancers.took, r.provider.Budget.Services)
 	if r.services > timedServices || r.provisioning > timedProvisioning {
 		all = unjudged(all)
 	}

@@ -22,7 +22,7 @@ func sample() result {
 	}
 	return result{
 		plan: plan{
-			provider: scenario.Provider{Name: "cloud", Budget: scenario.Budget{Initialize: 20, Steady: 10, Lifecycle: 1}},
+			provider: scenario.Provider{Name: "cloud", Budget: scenario.Budget{Initialize: 20, Steady: 10, Lifecycle: 1, Services: 100 * time.Second}},
 			nodes:    300, notReady: 100, latency: 30 * time.Millisecond, steady: 30 * time.Second,
 			services: 100, provisioning: 5 * time.Second,
 		},

@@ -12,10 +12,13 @@ import (
 
 func awsProvider() Provider {
 	return Provider{
-		Name:   "aws",
-		Demo:   func() (Cloud, error) { return startAWS(awsDemo(), 0) },
-		Fleet:  func(n int, latency time.Duration) (Cloud, error) { return startAWS(awsFleet(n), latency) },
-		Budget: Budget{Initialize: 20, Steady: 10, Lifecycle: 2},
+		Name:  "aws",
+		Demo:  func() (Cloud, error) { return startAWS(awsDemo(), 0) },
+		Fleet: func(n int, latency time.Duration) (Cloud, error) { return startAWS(awsFleet(n), latency) },
+		// AWS lets an account create ten load balancers of a kind at once, and then one
+		// every five seconds: 50 of each kind take 200 seconds.
+		// https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
+		Budget: Budget{Initialize: 20, Steady: 10, Lifecycle: 2, Services: 240 * time.Second},
 		LoadBalancers: []LoadBalancer{
 			{Name: "classic", Create: 12},
 			{

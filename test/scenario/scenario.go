@@ -53,6 +53,9 @@ type Budget struct {
 	Steady int
 	// Lifecycle is for one look at 100 nodes that are not ready and exist.
 	Lifecycle int
+	// Services is how long 100 Services may take that are created at once, where
+	// each takes the cloud 5 s.
+	Services time.Duration
 }
 
 // Cloud is a simulated cloud that runs. Machines and their nodes have the same
