@@ -83,10 +83,10 @@ func TestPlanLoadBalancerRefuses(t *testing.T) {
 		seen    *observed
 		want    string
 	}{
-		"other kind":         {reason: "W10", options: []kubetest.ServiceOption{nlb()}, seen: &observed{Classic: existingClassic(ownTags()), Network: none}, want: "has the classic load balancer"},
-		"other kind too":     {reason: "W10", seen: &observed{Network: existingNetwork(ownTags())}, want: "has the network load balancer"},
-		"foreign classic":    {reason: "W8", seen: &observed{Classic: existingClassic(foreign)}, want: "belongs to another cluster"},
-		"foreign network":    {reason: "W8", options: []kubetest.ServiceOption{nlb()}, seen: &observed{Network: existingNetwork(foreign)}, want: "belongs to another cluster"},
+		"other kind":         {reason: "a classic load balancer cannot become a network one", options: []kubetest.ServiceOption{nlb()}, seen: &observed{Classic: existingClassic(ownTags()), Network: none}, want: "has the classic load balancer"},
+		"other kind too":     {reason: "a network load balancer cannot become a classic one", seen: &observed{Network: existingNetwork(ownTags())}, want: "has the network load balancer"},
+		"foreign classic":    {reason: "load balancers of other clusters are left alone", seen: &observed{Classic: existingClassic(foreign)}, want: "belongs to another cluster"},
+		"foreign network":    {reason: "load balancers of other clusters are left alone", options: []kubetest.ServiceOption{nlb()}, seen: &observed{Network: existingNetwork(foreign)}, want: "belongs to another cluster"},
 		"group is not owned": {reason: "groups of other clusters are left alone", seen: &observed{Groups: shared}, want: "belongs to another cluster by its tag"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestPlanLoadBalancerRefuses(t *testing.T) {
 		})
 	}
 	if _, err := planFor(web(nlb()), &observed{Classic: existingClassic(foreign), Network: none}); err != nil {
-		t.Errorf("W8: what is another cluster's is no load balancer of the other kind: %v", err)
+		t.Errorf("a load balancer of another cluster is not one of the other kind: %v", err)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestKindOfHost(t *testing.T) {
 		"web.example.com":                       "",
 	} {
 		if got := kindOfHost(host); got != want {
-			t.Errorf("W10: %s is %q, want %q", host, got, want)
+			t.Errorf("%s is %q, want %q", host, got, want)
 		}
 	}
 }
