@@ -14,8 +14,9 @@ import (
 // synced is what this process knows of load balancers that it has brought up to
 // date, by name. What is not known is read from AWS. The zero value is empty.
 type synced struct {
-	mu  sync.Mutex
-	all map[string]*syncedState
+	mu   sync.Mutex
+	all  map[string]*syncedState
+	last *syncedState
 }
 
 // syncedState is a load balancer that is up to date. It is not changed once it is
@@ -65,13 +66,36 @@ func (s *synced) put(t task, o *observed, d *desired, targetGroups []network.Tar
 	s.keep(t.request.Name, state)
 }
 
+// keep stores the state of a load balancer. Those of the same Nodes share the lists of
+// these, which are most of what is stored in a large cluster.
 func (s *synced) keep(name string, state *syncedState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
 		s.all = map[string]*syncedState{}
 	}
-	s.all[name] = state
+	if s.last != nil {
+		state.share(s.last)
+	}
+	s.all[name], s.last = state, state
+}
+
+// share replaces lists by those of another state that are equal.
+func (s *syncedState) share(other *syncedState) {
+	wanted := *s.request
+	wanted.Targets = shared(wanted.Targets, other.request.Targets)
+	s.request = &wanted
+	s.nodes = shared(s.nodes, other.nodes)
+	s.instances.Registered = shared(s.instances.Registered, other.instances.Registered)
+	s.instances.Kept = shared(s.instances.Kept, other.instances.Kept)
+}
+
+// shared returns the other list if both are equal.
+func shared[T comparable](list, other []T) []T {
+	if slices.Equal(list, other) {
+		return other
+	}
+	return list
 }
 
 // forget drops what is known of a load balancer.

@@ -328,3 +328,31 @@ func TestQuotaIsFilledAfterANodeLeaves(t *testing.T) {
 		})
 	}
 }
+
+// Services of the same Nodes share the lists of these: 100 Services of 1,000 Nodes
+// would have 8 MB of them.
+func TestSyncedLoadBalancersShareLists(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	first, second := two(nlb())
+	b.ensure(first)
+	b.ensure(second)
+	b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(1)...)...)
+	for _, svc := range []*v1.Service{first, second} {
+		if err := b.update(svc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var states []*syncedState
+	for _, state := range b.lb.synced.all {
+		states = append(states, state)
+	}
+	if len(states) != 2 || len(states[0].nodes) != 4 {
+		t.Fatalf("got %d states", len(states))
+	}
+	one, other := states[0], states[1]
+	if &one.nodes[0] != &other.nodes[0] || &one.request.Targets[0] != &other.request.Targets[0] ||
+		&one.instances.Registered[0] != &other.instances.Registered[0] {
+		t.Error("each has lists of its own")
+	}
+}
