@@ -81,7 +81,7 @@ vcenter:
 			want: full(),
 		},
 		"YAML with the spellings of INI": {
-			reason: "[B] vsphere §2.1: hyphens, a scalar for a list, quoted numbers, YAML's own booleans",
+			reason: "hyphens, a scalar for a list, quoted numbers, YAML's own booleans",
 			text: `Global: {name: "one", token: s3cret, ca-file: /ca.pem, count: "7", insecure: on, wait: "1m30s", zones: "z1,z2", nets: "10.0.0.0/8,fd00::/64", limit: '3'}
 VirtualCenter:
   east: {server: 10.0.0.1, password: "p#w\"d\\", tags: 'a, b'}
@@ -133,8 +133,7 @@ vcenter:
 	}
 }
 
-// TestDecodeGcfgFacts holds the behaviour of gcfg that files in use rely on
-// (framework §9, vsphere §2.1).
+// TestDecodeGcfgFacts holds the behavior of gcfg that files in use rely on.
 func TestDecodeGcfgFacts(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -225,7 +224,7 @@ func TestDecodeProblems(t *testing.T) {
 			},
 		},
 		"empty number": {
-			reason: `vsphere §2.1 [C]: soap-roundtrip-count = "" is an error`,
+			reason: `soap-roundtrip-count = "" is an error`,
 			text:   "[Global]\ncount = \"\"\n",
 			want:   []string{`error: cloud.conf:2:1: [Global] count: needs a value`},
 		},
@@ -305,7 +304,7 @@ my section: 1
 			want:   []string{"warning: cloud.conf:1:1: [LoadBalancer] is not supported yet"},
 		},
 		"shapes that YAML allows": {
-			reason: "null entries (vsphere §2.1 [B]), lists and mappings where a plain value belongs",
+			reason: "null entries, lists and mappings where a plain value belongs",
 			text: `global:
   name: [a]
   token: [s3cret]

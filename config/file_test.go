@@ -51,7 +51,7 @@ func TestParseErrors(t *testing.T) {
 		want   []string
 	}{
 		"neither": {
-			reason: "vsphere §2.1: both YAML and INI invalid: report both causes, with their places",
+			reason: "both YAML and INI invalid: report both causes, with their places",
 			text:   "[Global]\nname: a\n",
 			want: []string{
 				"parse cloud-config cloud.conf: as gcfg: cloud.conf:2:5: illegal character U+003A ':'",
@@ -69,17 +69,17 @@ func TestParseErrors(t *testing.T) {
 			want:   []string{"cloud.conf:1:1: expected section header"},
 		},
 		"underscore": {
-			reason: "framework §9: no identifier of gcfg",
+			reason: "no identifier of gcfg",
 			text:   "[Global]\nmy_key = a\n",
 			want:   []string{"cloud.conf:2:3: illegal character U+005F '_'"},
 		},
 		"backslash": {
-			reason: `framework §9: DOMAIN\user must be quoted and doubled`,
+			reason: `DOMAIN\user must be quoted and doubled`,
 			text:   "[Global]\nname = DOMAIN\\user\n",
 			want:   []string{`cloud.conf:2:8: unquoted '\' must be followed by new line or double quote`},
 		},
 		"empty subsection": {
-			reason: "framework §9: an error",
+			reason: "gcfg accepts no empty name",
 			text:   "[VirtualCenter \"\"]\n",
 			want:   []string{"cloud.conf:1:16: empty subsection name"},
 		},

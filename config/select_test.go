@@ -8,7 +8,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
-// TestSelect goes through framework §2, every row of the table at Select.
+// TestSelect goes through FW-CONFIG-1 and FW-CONFIG-2, every row of the table at
+// Select.
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	registered := []string{"vsphere", "aws", "openstack"}
@@ -48,7 +49,7 @@ func TestSelect(t *testing.T) {
 		"case":                   {reason: "names are case-sensitive", text: "[Global]\nprovider = AWS\n", errs: []string{`unknown provider "AWS", known are: ` + known + `, did you mean "aws"?`}},
 		"external key":           {reason: "InitCloudProvider would turn it into nil", text: "[Global]\nprovider = external\n", errs: []string{`unknown provider "external", known are: ` + known, "is no provider"}},
 		"external flag":          {reason: "the same", noFile: true, flag: given("external"), errs: []string{`--cloud-provider: unknown provider "external", known are: ` + known}},
-		"paravirtual":            {reason: "vsphere §1: an unknown name whose error says it is not supported", noFile: true, flag: given("vsphere-paravirtual"), errs: []string{`unknown provider "vsphere-paravirtual"`, "paravirtual mode is not"}},
+		"paravirtual":            {reason: "an unknown name whose error says it is not supported", noFile: true, flag: given("vsphere-paravirtual"), errs: []string{`unknown provider "vsphere-paravirtual"`, "paravirtual mode is not"}},
 		"unparsable, flag":       {reason: "the provider reports the file", text: "[Global", flag: given("aws"), want: "aws"},
 		"unparsable, no flag":    {reason: "both causes", text: "[Global", errs: []string{"as gcfg: cloud.conf:1:8: expected subsection name or right bracket", "as YAML: cloud.conf:"}},
 		"unparsable, empty flag": {reason: "an empty flag is none", text: "[Global", flag: given(""), errs: []string{"as gcfg: "}},

@@ -87,7 +87,7 @@ func TestNewCommand(t *testing.T) {
 	}
 }
 
-// framework §1: the framework's map of controllers is shared and stays as it is.
+// FW-START-7: the framework's map of controllers is shared and is not modified.
 func TestControllers(t *testing.T) {
 	t.Parallel()
 	before := maps.Clone(app.DefaultInitFuncConstructors)

@@ -26,7 +26,7 @@ func effectiveIn(opts *options.CloudControllerManagerOptions) effective {
 	}
 }
 
-// design "Defaults of ours": flag > [Controllers] > ours.
+// FW-CONFIG-12: the flag, then [Controllers], then our default.
 func TestApplyControllers(t *testing.T) {
 	t.Parallel()
 	ours := effective{nodes: 20, status: 20, lifecycle: 10, services: 10, qps: 100, burst: 200}
@@ -121,7 +121,7 @@ func TestSetDefaults(t *testing.T) {
 	}
 }
 
-// framework §2: --concurrent-node-syncs=0 is accepted upstream, and no node is
+// FW-CONFIG-12: --concurrent-node-syncs=0 is accepted upstream, and no node is
 // ever initialized.
 func TestCheckConcurrency(t *testing.T) {
 	t.Parallel()
@@ -149,7 +149,8 @@ func TestCheckConcurrency(t *testing.T) {
 	}
 }
 
-// framework §2: config-only switching needs neutral flags.
+// FW-CONFIG-13: the cloud-config alone switches providers, so that flags must
+// suit all of them.
 func TestRoutesOff(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -75,7 +75,7 @@ func choiceCases() map[string]choiceCase {
 	}
 }
 
-// framework §2 "Rules for selectProvider", design "Choosing the provider".
+// FW-CONFIG-1, FW-CONFIG-2: the flag and the key in the file choose the provider.
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	for name, tc := range choiceCases() {
@@ -170,8 +170,7 @@ func TestStarterChooseRefuses(t *testing.T) {
 	}
 }
 
-// design "Choosing the provider": cmd compares the content again just before
-// the call.
+// FW-CONFIG-11: the content of the file is compared again just before the call.
 func TestMakeCloud(t *testing.T) {
 	t.Parallel()
 	const text = "[Global]\nprovider = plain\n"
@@ -224,7 +223,7 @@ func TestMakeCloudWithoutFile(t *testing.T) {
 	}
 }
 
-// framework §3: HasClusterID is ours to check.
+// FW-START-3: the framework does not check HasClusterID.
 func TestCheckClusterID(t *testing.T) {
 	t.Parallel()
 	wantError(t, "", checkClusterID(&fakeCloud{clusterID: true}, false))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// design "Budgets": memory is saved unless the user has said how much.
+// Memory is saved unless the user has set a limit.
 func TestSaveMemory(t *testing.T) {
 	const usual = 100
 	before := debug.SetGCPercent(usual)

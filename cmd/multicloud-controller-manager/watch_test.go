@@ -99,8 +99,7 @@ func (w *watched) invalid(t *testing.T) float64 {
 
 func (w *watched) stopped() bool { return errors.Is(w.life.ctx.Err(), context.Canceled) }
 
-// design "Changes at run time". The log is the process's, so these tests run
-// alone.
+// FW-CONFIG-11. The log is the process's, so these tests run alone.
 func TestWatchConfig(t *testing.T) {
 	type step struct {
 		text    string

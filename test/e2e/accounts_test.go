@@ -9,10 +9,10 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// W26: a cluster without an ID is refused, unless the flag allows it.
+// FW-START-3: a cluster without an ID is refused, unless the flag allows it.
 //
-// chart §2.2, framework §3: with an account for each controller all of it works
-// as well, Events of the provider included.
+// FW-START-6: with an account for each controller all of it works as well, Events
+// of the provider included.
 func TestUntaggedCloudWithAccounts(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -45,7 +45,7 @@ func TestUntaggedCloudWithAccounts(t *testing.T) {
 	c.awaitEvent(t, "Service", "network", "LoadBalancerSchemeFixed")
 	for line := range strings.Lines(r.Dump()) {
 		if strings.Contains(line, "kubernetes.io/cluster/") && !strings.HasPrefix(line, "security-group nodes.e2e:") {
-			t.Errorf("aws §3: nothing is tagged for a cluster that has no ID: %s", line)
+			t.Errorf("AWS-CLUSTER-4: nothing is tagged for a cluster that has no ID: %s", line)
 		}
 	}
 	c.remove(t, both...)

@@ -13,8 +13,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// design "Choosing" and "Changes at run time": the cloud-config alone switches the
-// provider, there and back, with the same command line and environment.
+// FW-CONFIG-1, FW-CONFIG-11: the cloud-config alone switches the provider, there
+// and back, with the same command line and environment.
 func TestSwitchProvider(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -79,8 +79,8 @@ func wantChosen(t *testing.T, m *manager, provider string) {
 	}
 }
 
-// design "Changes at run time": content that cannot be used changes nothing,
-// content that can ends the process well.
+// FW-CONFIG-11: content that cannot be used changes nothing, content that can
+// ends the process well.
 func TestChangedConfig(t *testing.T) {
 	t.Parallel()
 	const (
@@ -123,7 +123,7 @@ func TestChangedConfig(t *testing.T) {
 	c.awaitNode(t, name, "to have its new address", hasAddress(v1.NodeInternalIP, "2001:db8::6"))
 }
 
-// design "Choosing": what was checked is what the provider is made of.
+// FW-CONFIG-11: what was checked is what the provider is made of.
 func TestConfigChangesWhileStarting(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)

@@ -72,7 +72,7 @@ func initializeCases() map[string]initializeCase {
 	nic := func(ips ...string) []vsphere.NIC { return []vsphere.NIC{{IPs: ips}} }
 	return map[string]initializeCase{
 		"by-uuid": {
-			reason: "vsphere §4 Registration: a Node without providerID is found by its system UUID whatever its guest is called",
+			reason: "VS-NODE-1: a Node without providerID is found by its system UUID whatever its guest is called",
 			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-00000000000a", Hostname: "guest-1", NICs: nic("10.0.0.1")},
 			node:   controlplane.NodeSpec{SystemUUID: "00000000-0000-4000-8000-00000000000A"},
 			want: nodeState{
@@ -81,7 +81,7 @@ func initializeCases() map[string]initializeCase {
 			},
 		},
 		"by-swapped-uuid": {
-			reason: "vsphere §4 Byte swap: the firmware may report the other byte order; the providerID has vCenter's",
+			reason: "VS-ID-4: the firmware may report the other byte order; the providerID has vCenter's",
 			vm: vsphere.VMSpec{
 				UUID: "56492e42-22ad-3911-6d72-59cc8f26bc90", Guest: "vmwarePhoton64Guest", CPUs: 8, MemoryMB: 32 << 10,
 				NICs: nic("10.0.0.2"),
@@ -93,7 +93,7 @@ func initializeCases() map[string]initializeCase {
 			},
 		},
 		"by-name": {
-			reason: "vsphere §4 By name: a Node that knows no UUID is found by its guest's host name",
+			reason: "VS-NODE-2: a Node that knows no UUID is found by its guest's host name",
 			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000003", NICs: nic("10.0.0.3")},
 			want: nodeState{
 				ProviderID: "vsphere://00000000-0000-4000-8000-000000000003", Labels: labeled(small, "eu-1", "eu", "blue"),
@@ -101,7 +101,7 @@ func initializeCases() map[string]initializeCase {
 			},
 		},
 		"by-provider-id": {
-			reason: "vsphere §5: an existing providerID finds the VM in any case and is left as it is",
+			reason: "VS-ID-2, FW-ID-4: an existing providerID finds the VM in any case and is left as it is",
 			vm:     vsphere.VMSpec{UUID: "423740e7-c66e-05e3-9d0b-9e1205b24d43", NICs: nic("10.0.0.4")},
 			node:   controlplane.NodeSpec{ProviderID: "vsphere://423740E7-C66E-05E3-9D0B-9E1205B24D43"},
 			want: nodeState{
@@ -110,7 +110,7 @@ func initializeCases() map[string]initializeCase {
 			},
 		},
 		"own-label": {
-			reason: "vsphere §6.3: --node-labels never replace a label that the Node has; usable addresses only (§6.1.3)",
+			reason: "FW-LABEL-2, FW-ADDR-1: --node-labels never replace a label that the Node has; usable addresses only",
 			vm: vsphere.VMSpec{
 				UUID: "00000000-0000-4000-8000-000000000005",
 				NICs: nic("169.254.1.1", "127.0.0.1", "10.0.0.5", "10.0.0.55"),
@@ -122,7 +122,7 @@ func initializeCases() map[string]initializeCase {
 			},
 		},
 		"node-ip": {
-			reason: "vsphere §6.1 [B]: the kubelet's --node-ip wins over a virtual IP that comes first on the NIC",
+			reason: "VS-ADDR-8: the kubelet's --node-ip wins over a virtual IP that comes first on the NIC",
 			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000006", NICs: nic("10.0.0.100", "10.0.0.6")},
 			node:   controlplane.NodeSpec{NodeIPs: []string{"10.0.0.6"}},
 			want: nodeState{
@@ -131,7 +131,7 @@ func initializeCases() map[string]initializeCase {
 			},
 		},
 		"dual-stack": {
-			reason: "vsphere §6.1.6: both families in the order of ip-family, which the entry of a vCenter sets for itself",
+			reason: "VS-ADDR-7: both families in the order of ip-family, which the entry of a vCenter sets for itself",
 			dual:   true,
 			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000007", NICs: nic("10.2.0.7", "fe80::7", "fd00::7")},
 			want: nodeState{
@@ -179,7 +179,7 @@ func TestNodesAreInitialized(t *testing.T) {
 	}
 	t.Run("Counted", func(t *testing.T) { testCalls(t, m, cloud) })
 	if len(m.logged(t, "The tagging controller is for AWS alone, not starting it")) != 1 {
-		t.Error("aws §14: the flags of the tagging controller are for every provider, but it works for one alone and the log says so")
+		t.Error("FW-START-7: the flags of the tagging controller are for every provider, but it works for one alone and the log says so")
 	}
 	m.terminate(t)
 	for _, vc := range cloud.VCenters() {
@@ -188,7 +188,7 @@ func TestNodesAreInitialized(t *testing.T) {
 }
 
 // testCalls compares what the process says of its calls with what the vCenters
-// say: design.md "Seeing what it does", vsphere §14.
+// count (FW-METRIC-1, VS-METRIC-1).
 func testCalls(t *testing.T, m *manager, cloud *vsphere.Cloud) {
 	for _, vc := range cloud.VCenters() {
 		endpoint := fmt.Sprintf("endpoint=%q", vc.Name())
@@ -205,8 +205,8 @@ func testCalls(t *testing.T, m *manager, cloud *vsphere.Cloud) {
 	}
 }
 
-// A metrics reader needs a token that the process can check: chart §2.2,
-// tokenreviews and subjectaccessreviews.
+// A reader of metrics needs a token that the process can check, by tokenreviews
+// and subjectaccessreviews.
 func TestMetricsNeedPermission(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)

@@ -52,8 +52,7 @@ func (f *fleet) awaitRoutes(t *testing.T, want ...string) {
 	})
 }
 
-// aws §5 InstanceExists and InstanceShutdown, §7, framework §6
-// cloud-node-lifecycle and route, design "Nodes": what becomes of the nodes of
+// AWS-NODE-1, AWS-NODE-2, AWS-ROUTE-3, FW-NODE-2: what becomes of the nodes of
 // instances that were stopped, terminated or forgotten, and of the routes to
 // them.
 func TestInstancesComeToTheirEnd(t *testing.T) {
@@ -87,7 +86,7 @@ func (f *fleet) testRoutes(t *testing.T) {
 	f.awaitRoutes(t, "10.244.1.0/24", "10.244.2.0/24", "10.244.3.0/24", "10.244.4.0/24")
 	for _, m := range []machine{f.on, f.off, f.ended, f.forgotten} {
 		if f.SourceDestCheck(f.Interfaces(m.id)[0]) {
-			t.Errorf("aws §7: %s drops what is not for itself", m.id)
+			t.Errorf("AWS-ROUTE-5: %s drops what is not for itself", m.id)
 		}
 		f.awaitNode(t, m.name, "to have its network", func(node *v1.Node) error {
 			for _, condition := range node.Status.Conditions {

@@ -29,7 +29,7 @@ func regionOutages() map[string]regionOutage {
 		"down":    {reason: "nothing listens", begin: func(r *region) { r.Server().Down() }, end: up, code: "unavailable"},
 		"hanging": {reason: "connections open and nothing answers", begin: func(r *region) { r.Server().Hang() }, end: up, code: "timeout"},
 		"throttling": {
-			reason: "W38: too many calls are no answer about any instance",
+			reason: "AWS-API-2: throttling is no result about any instance",
 			begin:  func(r *region) { r.Gate().Break("ec2", front.Always(), aws.Throttled()) }, end: mend, code: "throttled",
 		},
 		"refusing": {
@@ -39,9 +39,8 @@ func regionOutages() map[string]regionOutage {
 	}
 }
 
-// design "Nodes" and "Seeing what it does", aws §5 InstanceExists: while AWS is of
-// no use no Node is deleted and the process lives; afterwards it carries on by
-// itself.
+// FW-NODE-6, FW-METRIC-3: while AWS is of no use no Node is deleted and the
+// process lives; afterwards it carries on by itself.
 func TestRegionOutageDeletesNothing(t *testing.T) {
 	t.Parallel()
 	for name, o := range regionOutages() {

@@ -18,7 +18,7 @@ import (
 // taggingArgs start the tagging controller of AWS beside all others.
 var taggingArgs = []string{"--controllers=*,tagging", "--tags=team=blue", "--resources=instance"}
 
-// The label that tells which tags an instance has got: aws §14, the MD5 sum of
+// The label with the hash of the tags of an instance (AWS-TAG-2): the MD5 sum of
 // team=blue.
 const (
 	taggedLabel = "k8s.io/cloud-provider-aws"
@@ -26,7 +26,7 @@ const (
 )
 
 // elastic are the labels of an initialized node of AWS, those of the tagging
-// controller included: aws §5, §14.
+// controller included (AWS-TOPOLOGY-1, AWS-TAG-2).
 func elastic(instanceType, zone, zoneID string, more map[string]string) map[string]string {
 	labels := labeled(instanceType, zone, "us-west-2", "")
 	delete(labels, "team")
@@ -50,7 +50,7 @@ func instanceCases() map[string]instanceCase {
 	in := func(ips ...string) aws.InterfaceSpec { return aws.InterfaceSpec{PrivateIPs: ips} }
 	return map[string]instanceCase{
 		"name": {
-			reason: "aws §4: a Node without providerID is found by its private DNS name",
+			reason: "AWS-ID-3: a Node without providerID is found by its private DNS name",
 			spec:   aws.InstanceSpec{ID: "i-0000000000000000a", InterfaceSpec: in("10.0.64.10")},
 			node:   controlplane.NodeSpec{Name: "ip-10-0-64-10.us-west-2.compute.internal"},
 			want: nodeState{
@@ -60,7 +60,7 @@ func instanceCases() map[string]instanceCase {
 			},
 		},
 		"resource name": {
-			reason: "aws §4: a name that begins with i- is an instance ID",
+			reason: "AWS-ID-3: a name that begins with i- is an instance ID",
 			zone:   "b",
 			spec:   aws.InstanceSpec{ID: "i-0000000000000000b", ResourceName: true, Type: "c7g.2xlarge", InterfaceSpec: in("10.0.128.11")},
 			node:   controlplane.NodeSpec{Name: "i-0000000000000000b.us-west-2.compute.internal"},
@@ -71,7 +71,7 @@ func instanceCases() map[string]instanceCase {
 			},
 		},
 		"provider ID": {
-			reason: "aws §4: an existing providerID counts in any of its forms and is left as it is",
+			reason: "AWS-ID-1, FW-ID-4: an existing providerID counts in any of its forms and is left as it is",
 			spec:   aws.InstanceSpec{ID: "i-0000000000000000c", InterfaceSpec: in("10.0.64.12")},
 			node:   controlplane.NodeSpec{Name: "ip-10-0-64-12.us-west-2.compute.internal", ProviderID: "aws:////i-0000000000000000c"},
 			want: nodeState{
@@ -81,7 +81,7 @@ func instanceCases() map[string]instanceCase {
 			},
 		},
 		"several interfaces": {
-			reason: "aws §5 and W28: all private addresses by device index, then one IPv6 address of each interface",
+			reason: "AWS-ADDR-1, AWS-ADDR-2, AWS-ADDR-4: all private addresses by device index, then one IPv6 address of each interface",
 			spec: aws.InstanceSpec{ID: "i-0000000000000000d", Interfaces: []aws.InterfaceSpec{
 				{Device: 1, PrivateIPs: []string{"10.0.64.23"}, IPv6s: []string{"2001:db8:1:80::23"}},
 				{Device: 0, PrivateIPs: []string{"10.0.64.13", "10.0.64.113"}, IPv6s: []string{"2001:db8:1:80::13", "2001:db8:1:80::1"}},
@@ -96,7 +96,7 @@ func instanceCases() map[string]instanceCase {
 			},
 		},
 		"network topology": {
-			reason: "aws §5: the place in the network of an instance type that has one",
+			reason: "AWS-TOPOLOGY-3: the place in the network of an instance type that has one",
 			zone:   "c",
 			spec: aws.InstanceSpec{
 				ID: "i-0000000000000000e", Type: "p5.48xlarge", InterfaceSpec: in("10.0.192.14"),
@@ -129,7 +129,7 @@ func fargateCase(r *region) instanceCase {
 		delete(want.Labels, label)
 	}
 	return instanceCase{
-		reason: "aws §6: a Fargate node is its network interface, has no type and is never tagged",
+		reason: "AWS-FARGATE-2, AWS-TAG-3: a Fargate node is its network interface, has no type and is never tagged",
 		node:   controlplane.NodeSpec{Name: name, ProviderID: want.ProviderID}, want: want,
 	}
 }
@@ -186,7 +186,7 @@ func TestInstancesAreInitialized(t *testing.T) {
 }
 
 // testTags checks that an instance has the tags of the flags for as long as its
-// node is there: aws §14.
+// node is there (AWS-TAG-2).
 func testTags(t *testing.T, c *cluster, r *region, tc instanceCase) {
 	if tags := r.Tags(tc.spec.ID); tags["team"] != "blue" {
 		t.Errorf("the tags of %s are %v", tc.spec.ID, tags)

@@ -8,7 +8,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// framework §7: a successor waits for the lease to run out, and has no session
+// FW-START-5: a successor waits for the lease to run out, and has no session
 // before it leads.
 func TestStandbyTakesOver(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestStandbyTakesOver(t *testing.T) {
 	}
 }
 
-// design "Choosing": logged out of the cloud on a lost lease, too.
+// FW-START-4: logged out of the cloud on a lost lease, too.
 func TestLostLeaseEndsTheSession(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// vsphere §6 InstanceShutdown, framework §6 cloud-node-lifecycle.
+// VS-NODE-8: the Node of a VM that is off is tainted, and only while it is off.
 func TestPoweredOffNodeIsTainted(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -45,7 +45,7 @@ func TestPoweredOffNodeIsTainted(t *testing.T) {
 	}
 }
 
-// vsphere §6 InstanceExists, design "Nodes": certainty before "gone".
+// FW-NODE-2, VS-NODE-9: a Node is deleted once the absence of its VM is certain.
 func TestDeletedVMRemovesItsNode(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -70,7 +70,7 @@ func TestDeletedVMRemovesItsNode(t *testing.T) {
 	c.node(t, "nameless")
 }
 
-// design "Nodes": foreign nodes cost no call and are never changed or deleted.
+// FW-ID-1: foreign nodes cost no call and are never changed or deleted.
 func TestForeignNodeIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	const providerID = "aws:///eu-central-1a/i-0123"

@@ -31,7 +31,7 @@ func outages() map[string]outage {
 			noticed: disconnected,
 		},
 		"hanging": {
-			reason:  "connections open and nothing answers: weakness 4 of vsphere §16",
+			reason:  "VS-SESSION-5: connections open and nothing responds",
 			begin:   func(vc *vsphere.VCenter) error { vc.Hang(); return nil },
 			end:     (*vsphere.VCenter).Up,
 			noticed: disconnected,
@@ -59,9 +59,8 @@ func outages() map[string]outage {
 	}
 }
 
-// design "Nodes" and "Seeing what it does", vsphere §6 InstanceExists: while the
-// vCenter is of no use no Node is deleted and the process lives; afterwards it
-// carries on by itself.
+// FW-NODE-6, FW-METRIC-3: while the vCenter is of no use no Node is deleted and
+// the process lives; afterwards it carries on by itself.
 func TestOutageDeletesNothing(t *testing.T) {
 	t.Parallel()
 	for name, o := range outages() {
@@ -133,8 +132,8 @@ func writeCredentials(t *testing.T, directory string, vc *vsphere.VCenter) {
 	write(t, filepath.Join(directory, server(vc)+".password"), vc.Password())
 }
 
-// vsphere §16.4 and design "Nodes": a vCenter that was dead from the start
-// stalls no other one, and what it may have is not gone.
+// VS-SESSION-5, VS-NODE-6: a vCenter that was dead from the start stalls no other
+// one, and what it may have is not gone.
 func TestDeadVCenterDelaysOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -175,7 +174,7 @@ func TestDeadVCenterDelaysOnlyItsOwn(t *testing.T) {
 	c.node(t, "lost")
 }
 
-// design "Choosing": close is bounded, whatever the vCenter does.
+// FW-START-4, VS-SESSION-3: close is bounded, whatever the vCenter does.
 func TestStopWhileVCenterHangs(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)

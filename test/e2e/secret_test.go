@@ -188,8 +188,8 @@ func sessionIDs(vc *vsphere.VCenter) []string {
 	return ids
 }
 
-// issue 2 §2 "Secrets never printed", vsphere §3: credentials of every kind,
-// used, refused and rotated at the highest verbosity.
+// FW-CONFIG-9, VS-AUTH-3: credentials of every kind, used, refused and rotated at
+// the highest verbosity.
 func TestSecretsAreNeverShown(t *testing.T) {
 	t.Parallel()
 	v := openVault(t)

@@ -23,13 +23,13 @@ func crashes() []crash {
 		{reason: "a load balancer that nobody knows of yet", kind: classic, operation: "elb.CreateLoadBalancer", applied: true},
 		{reason: "a load balancer with the first of two target groups", kind: network, operation: "elbv2.CreateListener"},
 		{reason: "no node lets the load balancer in yet", kind: network, operation: "AuthorizeSecurityGroupIngress"},
-		{reason: "W1: the load balancer is gone, its group is not", kind: classic, operation: "DeleteSecurityGroup", deleting: true},
-		{reason: "W1: the load balancer is gone, its target groups are not", kind: network, operation: "elbv2.DeleteLoadBalancer", applied: true, deleting: true},
+		{reason: "AWS-DELETE-1: the load balancer is gone, its group is not", kind: classic, operation: "DeleteSecurityGroup", deleting: true},
+		{reason: "AWS-DELETE-1: the load balancer is gone, its target groups are not", kind: network, operation: "elbv2.DeleteLoadBalancer", applied: true, deleting: true},
 	}
 }
 
-// design "Load balancers": every crash point is a start point. A process is killed
-// while a call is under way, and another one finishes what it has begun.
+// FW-LB-4: a process is killed while a call is under way, and another one
+// finishes what it has begun.
 func TestKilledProcessIsSucceeded(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)

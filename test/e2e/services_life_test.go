@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// aws §8, §10 to §13, framework §6 service: the life of a Service of each kind,
-// from the first sync to the end of its finalizer, after which nothing is left.
-// Services of other controllers have none of it.
+// AWS-LB-1, AWS-LB-2, AWS-DELETE-1: the life of a Service of each kind, from the
+// first sync to the end of its finalizer, after which nothing is left. Services
+// of other controllers have none of it.
 func TestServicesGetLoadBalancers(t *testing.T) {
 	t.Parallel()
 	const slow, fast = "classic", "network"
@@ -50,7 +50,7 @@ func TestServicesGetLoadBalancers(t *testing.T) {
 	}, both...)
 	c.awaitServed(t, r, nodes, both...)
 
-	t.Log("W20: what cannot be changed is told")
+	t.Log("AWS-LB-15: what cannot be changed is reported")
 	c.change(t, annotate(internalAnnotation, "true"), both...)
 	for _, name := range both {
 		c.awaitEvent(t, "Service", name, "LoadBalancerSchemeFixed")
@@ -59,7 +59,7 @@ func TestServicesGetLoadBalancers(t *testing.T) {
 	for _, name := range elsewhere {
 		service := c.service(t, name)
 		if len(service.Status.LoadBalancer.Ingress) > 0 {
-			t.Errorf("§8: service %s is not for this controller, its status is %+v", name, service.Status)
+			t.Errorf("AWS-LB-2: service %s is not for this controller, its status is %+v", name, service.Status)
 		}
 	}
 	if slow, fast := r.LoadBalancers(); len(slow) != 1 || len(fast) != 1 {

@@ -12,12 +12,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// design "Load balancers": what the existing controller manager has made carries
-// on, without a write.
+// FW-LB-3: what the existing controller manager has made carries on, without a
+// write.
 //
-// issue 3 "Proof": another cluster in the same VPC, with the same subnets, the
-// same names of Services and the same security group of a user, touches none of
-// it, and the other way round.
+// AWS-LB-18: another cluster in the same VPC, with the same subnets, the same
+// names of Services and the same security group of a user, touches none of it,
+// and the other way round.
 func TestClustersShareAVPC(t *testing.T) {
 	t.Parallel()
 	first := startCluster(t)

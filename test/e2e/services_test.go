@@ -122,7 +122,7 @@ func (c *cluster) awaitRemoved(t *testing.T, names ...string) {
 	}
 }
 
-// balancerName is what a load balancer is called: aws §8.
+// balancerName is what a load balancer is called (AWS-LB-3).
 func balancerName(service *v1.Service) string {
 	return ("a" + strings.ReplaceAll(string(service.UID), "-", ""))[:32]
 }
@@ -136,7 +136,7 @@ type balancer struct {
 	Checks  []string // what is probed
 }
 
-// wanted is what a Service asks for: aws §8, §10, §11.
+// wanted is what a Service asks for (AWS-CLB-1, AWS-NLB-1).
 func wanted(service *v1.Service, targets []machine) balancer {
 	want := balancer{Targets: slices.Sorted(slices.Values(ids(targets)))}
 	for _, port := range service.Spec.Ports {
@@ -231,7 +231,7 @@ func (c *cluster) awaitServed(t *testing.T, r *region, targets []machine, names 
 // awaitEvent waits for an Event of the provider about an object.
 func (c *cluster) awaitEvent(t *testing.T, kind, name, reason string) {
 	t.Helper()
-	const source = "aws-cloud-provider" // aws §2
+	const source = "aws-cloud-provider" // AWS-AUTH-6
 	await(t, fmt.Sprintf("an Event %s about %s %s", reason, kind, name), func(ctx context.Context) error {
 		events, err := c.Client().CoreV1().Events(v1.NamespaceDefault).List(ctx, metav1.ListOptions{
 			FieldSelector: "involvedObject.kind=" + kind + ",involvedObject.name=" + name,

@@ -17,8 +17,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// upstream makes load balancers the way the existing AWS controller manager does,
-// as aws §10 to §12 tell.
+// upstream makes load balancers the way the existing AWS controller manager does.
 type upstream struct {
 	t     *testing.T
 	r     *region

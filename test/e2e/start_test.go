@@ -89,14 +89,14 @@ func wrongStarts() map[string]wrongStart {
 		"ExternalKey":  {reason: "external is no provider", file: "[Global]\nprovider = external\n", want: []string{`unknown provider "external"`, "is no provider"}},
 		"ExternalFlag": {reason: "external is no provider", file: "[Foo]\na = b\n", args: []string{"--cloud-provider=external"}, want: []string{`unknown provider "external"`, "is no provider"}},
 		"Paravirtual": {
-			reason: "vsphere §1: a name that users of the existing binary may bring",
+			reason: "FW-CONFIG-2: a name that users of the existing binary may bring",
 			file:   "[Global]\nprovider = vsphere-paravirtual\n",
 			want:   []string{`unknown provider "vsphere-paravirtual"`, "is not"},
 		},
 		"NoProvider": {reason: "the names to choose from", file: "[Foo]\na = b\n", want: []string{"no cloud provider chosen: set [Global] provider in cloud.conf to one of: aws, vsphere"}},
 		"EmptyFile":  {reason: "an empty file is said to be one", want: []string{"no cloud provider chosen: cloud.conf is empty"}},
 		"EmptyFileWithFlag": {
-			reason: "vsphere §1: never a nil-reader panic",
+			reason: "VS-CONFIG-1: no panic without a file",
 			args:   []string{"--cloud-provider=vsphere"},
 			want:   []string{"cloud.conf: no vSphere cloud provider config file given"},
 		},
@@ -117,25 +117,25 @@ func wrongStarts() map[string]wrongStart {
 			want:   []string{"as gcfg: cloud.conf:1:1:", "as YAML: cloud.conf:2:"},
 		},
 		"ProviderRefuses": {
-			reason: "vsphere §2.1: the provider's own errors stop the start, too",
+			reason: "FW-START-1: the provider's own errors stop the start, too",
 			file:   "[Global]\nprovider = vsphere\n[VirtualCenter \"vc\"]\nuser = somebody\n",
 			want:   []string{`cloud.conf:3:1: [VirtualCenter "vc"]`, "Password is missing"},
 		},
 		"BadZone": {
-			reason: "aws §1: a zone names its region",
+			reason: "AWS-CONFIG-2: a zone names its region",
 			file:   awsConfig + "Zone = nowhere\n",
 			want:   []string{`cloud.conf:3:1: [Global] Zone: "nowhere" is not an availability zone`},
 		},
-		"BadRole": {reason: "aws §1: a role is an ARN", file: awsConfig + "RoleARN = nobody\n", want: []string{`cloud.conf:3:1`, `"nobody" is not an ARN`}},
+		"BadRole": {reason: "AWS-CONFIG-3: a role is an ARN", file: awsConfig + "RoleARN = nobody\n", want: []string{`cloud.conf:3:1`, `"nobody" is not an ARN`}},
 		"TwoClusterIDs": {
-			reason: "aws §1: both keys say the same, or nothing",
+			reason: "AWS-CONFIG-3: both keys have the same value",
 			file:   awsConfig + "KubernetesClusterTag = a\nKubernetesClusterID = b\n",
 			want:   []string{`cloud.conf:4:1: [Global] KubernetesClusterID: "b" is not the same as KubernetesClusterTag, which is "a"`},
 		},
-		"BadTopologyPattern": {reason: "W30: no panic", file: awsConfig + "SupportedTopologyInstanceTypePattern = (\n", want: []string{"cloud.conf:3:1", "is not a regular expression"}},
-		"NoIPFamily":         {reason: "W30: no node could ever have an address", file: awsConfig + "NodeIPFamilies = ipv5\n", want: []string{"cloud.conf:3:1: [Global] NodeIPFamilies: no family is left"}},
+		"BadTopologyPattern": {reason: "AWS-CONFIG-5: no panic", file: awsConfig + "SupportedTopologyInstanceTypePattern = (\n", want: []string{"cloud.conf:3:1", "is not a regular expression"}},
+		"NoIPFamily":         {reason: "AWS-CONFIG-5: no node could ever have an address", file: awsConfig + "NodeIPFamilies = ipv5\n", want: []string{"cloud.conf:3:1: [Global] NodeIPFamilies: no family is left"}},
 		"IncompleteOverride": {
-			reason: "aws §1: what is missing, and where",
+			reason: "AWS-CONFIG-7: what is missing, and where",
 			file:   awsConfig + "[ServiceOverride \"1\"]\nService = EC2\nRegion = us-west-2\n",
 			want:   []string{`cloud.conf:3:1`, `[ServiceOverride "1"]`, "URL", "SigningRegion"},
 		},
@@ -145,8 +145,8 @@ func wrongStarts() map[string]wrongStart {
 	}
 }
 
-// framework §2 and §3, design "Choosing": whatever is wrong with the command
-// line or the file ends the process before it talks to anybody.
+// FW-START-1, FW-CONFIG-2, FW-CONFIG-9: whatever is wrong with the command line
+// or the file ends the process before it talks to anybody.
 func TestWrongStart(t *testing.T) {
 	t.Parallel()
 	for name, tc := range wrongStarts() {
@@ -168,7 +168,7 @@ func TestWrongStart(t *testing.T) {
 	}
 }
 
-// issue 2 §2: subcommands work offline.
+// FW-CONFIG-10: subcommands work offline.
 func TestOfflineCommands(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -196,7 +196,7 @@ func TestOfflineCommands(t *testing.T) {
 			want:   []string{"upstream.conf: valid for provider aws"},
 		},
 		"ExplainUpstream": {
-			reason: "aws §1: the region is that of the zone",
+			reason: "AWS-CONFIG-2: the region is that of the zone",
 			args:   []string{"config", "explain", "--cloud-config=upstream.conf", "--cloud-provider=aws"},
 			want:   []string{"that of Zone at upstream.conf:2:1", "ipv6,ipv4", "upstream.conf:8:1", "https://ec2.example.com", "upstream.conf:14:1", "DisableStrictZoneCheck is ignored"},
 		},
@@ -225,8 +225,8 @@ func TestOfflineCommands(t *testing.T) {
 	}
 }
 
-// design "Strictness" and framework §2: what is odd but harmless is told once,
-// with its place, and does not keep the process from starting.
+// FW-CONFIG-7, FW-CONFIG-8: what is odd but harmless is reported once, with its
+// place, and does not keep the process from starting.
 func TestWarningsAtStart(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)

@@ -97,13 +97,13 @@ func TestPermissionsMerge(t *testing.T) {
 		"tcp 80-80 10.0.0.0/8first 192.168.0.0/16 2001:db8::/32 pl-12 nodesnodes", "udp 53-53 10.0.0.0/8", "-1 self", "icmp 3-4 0.0.0.0/0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("§12: permissions (-want +got):\n%s", diff)
+		t.Errorf("permissions (-want +got):\n%s", diff)
 	}
 	if err := g.revoke(t, allow("tcp", 80, "10.0.0.0/8 anything")); err != nil {
-		t.Errorf("§12: descriptions do not count in a revoke: %v", err)
+		t.Errorf("descriptions do not count in a revoke: %v", err)
 	}
 	if n := len(g.Rules(g.group)); n != 7 {
-		t.Errorf("W4: %d rules are left, want 7: only the exact source goes", n)
+		t.Errorf("%d rules are left, want 7: only the exact source goes", n)
 	}
 }
 
@@ -125,9 +125,9 @@ func TestRuleRefusals(t *testing.T) {
 	}{
 		"twice":          {"whatever the description, and in any spelling", []types.IpPermission{allow("tcp", 1, "10.0.0.0/8"), allow("TCP", 443, "10.1.2.3/8 other")}, "InvalidPermission.Duplicate", []string{"peer: 10.0.0.0/8, TCP, from port: 443, to port: 443, ALLOW"}},
 		"same call":      {"", []types.IpPermission{allow("tcp", 1, "10.0.0.0/8"), allow("tcp", 1, "10.0.0.0/8")}, "InvalidParameterValue", []string{"same permission must not appear multiple times"}},
-		"tls":            {"W9", []types.IpPermission{allow("tls", 443, "10.0.0.0/8")}, "InvalidParameterValue", []string{"Invalid value 'tls' for IP protocol. Unknown protocol."}},
-		"v6 in v4":       {"W11", []types.IpPermission{allow("tcp", 1, "fd00::/8")}, "InvalidParameterValue", []string{"CIDR block fd00::/8 is malformed"}},
-		"v4 in v6":       {"W11", []types.IpPermission{allow6("tcp", 1, "10.0.0.0/8")}, "InvalidParameterValue", []string{"CIDR block 10.0.0.0/8 is malformed"}},
+		"tls":            {"TLS is no protocol of EC2", []types.IpPermission{allow("tls", 443, "10.0.0.0/8")}, "InvalidParameterValue", []string{"Invalid value 'tls' for IP protocol. Unknown protocol."}},
+		"v6 in v4":       {"an IPv6 range in the field for IPv4", []types.IpPermission{allow("tcp", 1, "fd00::/8")}, "InvalidParameterValue", []string{"CIDR block fd00::/8 is malformed"}},
+		"v4 in v6":       {"an IPv4 range in the field for IPv6", []types.IpPermission{allow6("tcp", 1, "10.0.0.0/8")}, "InvalidParameterValue", []string{"CIDR block 10.0.0.0/8 is malformed"}},
 		"address":        {"", []types.IpPermission{allow("tcp", 1, "10.0.0.1")}, "InvalidParameterValue", []string{"10.0.0.1 is malformed"}},
 		"no source":      {"", []types.IpPermission{allow("tcp", 1)}, "InvalidPermission.Malformed", nil},
 		"no ports":       {"", []types.IpPermission{{IpProtocol: new("tcp"), IpRanges: []types.IpRange{{CidrIp: new("10.0.0.0/8")}}}}, "InvalidParameterValue", []string{"both from and to ports"}},
@@ -210,7 +210,7 @@ func TestRuleDescriptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]Rule{{"tcp", 80, 80, "10.0.0.0/8", "new"}}, g.Rules(g.group)); diff != "" {
-		t.Errorf("W3: rules (-want +got):\n%s", diff)
+		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 	wantCode(t, update(allow("tcp", 81, "10.0.0.0/8 new")), "InvalidPermission.NotFound")
 }
@@ -233,7 +233,7 @@ func TestGroupLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"security-group k8s-elb-a1"}, g.Leaks()); diff != "" || g.Tags(id)["a"] != "b" {
-		t.Errorf("§12: leaks (-want +got):\n%s\ntags %v", diff, g.Tags(id))
+		t.Errorf("leaks (-want +got):\n%s\ntags %v", diff, g.Tags(id))
 	}
 	_, err = create("k8s-elb-a1", g.seed.VPC)
 	wantCode(t, err, "InvalidGroup.Duplicate", "'k8s-elb-a1' already exists for VPC '"+g.seed.VPC)
@@ -263,7 +263,7 @@ func TestGroupLife(t *testing.T) {
 	wantCode(t, remove(id), "DependencyViolation")
 	g.Terminate(node)
 	if err := remove(id); err != nil {
-		t.Errorf("§13: delete: %v", err)
+		t.Errorf("delete: %v", err)
 	}
 	wantCode(t, remove(id), "InvalidGroup.NotFound", id)
 	wantCode(t, remove("sg-what?"), "InvalidGroupId.Malformed")
@@ -281,14 +281,14 @@ func TestGroupQueries(t *testing.T) {
 		want []string
 		code string
 	}{
-		"§12 name":       {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("group-name", "lb"), by("vpc-id", g.seed.VPC)}}, []string{"lb"}, ""},
-		"§12 references": {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("ip-permission.group-id", g.group)}}, []string{"nodes.demo"}, ""},
-		"§12 ranges":     {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("ip-permission.cidr", "10.9.0.0/16"), by("ip-permission.from-port", "30080")}}, []string{"nodes.demo"}, ""},
-		"§3 tag":         {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("tag:"+ClusterTag("demo"), "owned")}}, []string{"nodes.demo"}, ""},
-		"§3 tag-key":     {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("tag-key", "other")}}, nil, ""},
-		"missing":        {ec2.DescribeSecurityGroupsInput{GroupIds: []string{"sg-0dead", g.group}}, nil, "InvalidGroup.NotFound"},
-		"malformed":      {ec2.DescribeSecurityGroupsInput{GroupIds: []string{"lb"}}, nil, "InvalidGroupId.Malformed"},
-		"pages":          {ec2.DescribeSecurityGroupsInput{GroupIds: []string{g.group}, MaxResults: new(int32(5))}, nil, "InvalidParameterCombination"},
+		"name":       {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("group-name", "lb"), by("vpc-id", g.seed.VPC)}}, []string{"lb"}, ""},
+		"references": {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("ip-permission.group-id", g.group)}}, []string{"nodes.demo"}, ""},
+		"ranges":     {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("ip-permission.cidr", "10.9.0.0/16"), by("ip-permission.from-port", "30080")}}, []string{"nodes.demo"}, ""},
+		"tag":        {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("tag:"+ClusterTag("demo"), "owned")}}, []string{"nodes.demo"}, ""},
+		"tag-key":    {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("tag-key", "other")}}, nil, ""},
+		"missing":    {ec2.DescribeSecurityGroupsInput{GroupIds: []string{"sg-0dead", g.group}}, nil, "InvalidGroup.NotFound"},
+		"malformed":  {ec2.DescribeSecurityGroupsInput{GroupIds: []string{"lb"}}, nil, "InvalidGroupId.Malformed"},
+		"pages":      {ec2.DescribeSecurityGroupsInput{GroupIds: []string{g.group}, MaxResults: new(int32(5))}, nil, "InvalidParameterCombination"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -102,13 +102,13 @@ func TestInstanceFilters(t *testing.T) {
 		want   []string
 	}{
 		"none":           {"everything is described, terminated instances too", nil, []string{a, b, d, f}},
-		"id":             {"W32: unknown IDs in a filter are no error", []types.Filter{by("instance-id", a, f, "i-0999")}, []string{a, f}},
-		"dns":            {"§4: the name of a node", []types.Filter{by("private-dns-name", "other.example.com")}, []string{f}},
+		"id":             {"unknown IDs in a filter are no error", []types.Filter{by("instance-id", a, f, "i-0999")}, []string{a, f}},
+		"dns":            {"the name of a node", []types.Filter{by("private-dns-name", "other.example.com")}, []string{f}},
 		"terminated dns": {"an instance that ended has no name", []types.Filter{by("private-dns-name", ""), by("instance-id", d)}, []string{}},
-		"state":          {"§4: states", []types.Filter{by("instance-state-name", Stopped, Running)}, []string{a, b, f}},
-		"vpc":            {"W34: server-side filters", []types.Filter{by("vpc-id", seed.VPC)}, []string{a, b}},
-		"tag":            {"§3", []types.Filter{by("tag:"+ClusterTag("demo"), "owned")}, []string{a, b, d}},
-		"tag-key":        {"§3", []types.Filter{by("tag-key", ClusterTag("other"), "nothing")}, []string{f}},
+		"state":          {"states", []types.Filter{by("instance-state-name", Stopped, Running)}, []string{a, b, f}},
+		"vpc":            {"server-side filters", []types.Filter{by("vpc-id", seed.VPC)}, []string{a, b}},
+		"tag":            {"a tag with its value", []types.Filter{by("tag:"+ClusterTag("demo"), "owned")}, []string{a, b, d}},
+		"tag-key":        {"the key of a tag", []types.Filter{by("tag-key", ClusterTag("other"), "nothing")}, []string{f}},
 		"wildcard":       {"values have wildcards", []types.Filter{by("tag:role", "w?b*")}, []string{a}},
 		"escaped":        {"a backslash takes them away", []types.Filter{by("tag:role", `web\*`)}, []string{a}},
 		"escaped other":  {"a backslash takes them away", []types.Filter{by("tag:role", `we\*`)}, []string{}},
@@ -148,13 +148,13 @@ func TestInstanceRefusals(t *testing.T) {
 		want   string
 		texts  []string
 	}{
-		"one missing":   {"§5", ec2.DescribeInstancesInput{InstanceIds: []string{"i-0dead", id}}, "InvalidInstanceID.NotFound", []string{"The instance ID 'i-0dead' does not exist"}},
-		"two missing":   {"W32: the error names the IDs", ec2.DescribeInstancesInput{InstanceIds: []string{"i-0dead", id, "i-0beef"}}, "InvalidInstanceID.NotFound", []string{"The instance IDs 'i-0beef, i-0dead' do not exist"}},
-		"malformed":     {"§5", ec2.DescribeInstancesInput{InstanceIds: []string{"vol-1"}}, "InvalidInstanceID.Malformed", []string{"vol-1"}},
-		"ids and pages": {"§15", ec2.DescribeInstancesInput{InstanceIds: []string{id}, MaxResults: new(int32(5))}, "InvalidParameterCombination", nil},
-		"small pages":   {"§15", ec2.DescribeInstancesInput{MaxResults: new(int32(4))}, "InvalidParameterValue", []string{"between 5 and 1000"}},
-		"large pages":   {"§15", ec2.DescribeInstancesInput{MaxResults: new(int32(1001))}, "InvalidParameterValue", nil},
-		"values":        {"§15: limit 200", ec2.DescribeInstancesInput{Filters: []types.Filter{by("instance-id", many[:100]...), by("private-dns-name", many[100:]...)}}, "FilterLimitExceeded", []string{"200"}},
+		"one missing":   {"the error names the ID", ec2.DescribeInstancesInput{InstanceIds: []string{"i-0dead", id}}, "InvalidInstanceID.NotFound", []string{"The instance ID 'i-0dead' does not exist"}},
+		"two missing":   {"the error names the IDs", ec2.DescribeInstancesInput{InstanceIds: []string{"i-0dead", id, "i-0beef"}}, "InvalidInstanceID.NotFound", []string{"The instance IDs 'i-0beef, i-0dead' do not exist"}},
+		"malformed":     {"an ID of another kind", ec2.DescribeInstancesInput{InstanceIds: []string{"vol-1"}}, "InvalidInstanceID.Malformed", []string{"vol-1"}},
+		"ids and pages": {"IDs exclude MaxResults", ec2.DescribeInstancesInput{InstanceIds: []string{id}, MaxResults: new(int32(5))}, "InvalidParameterCombination", nil},
+		"small pages":   {"fewer than five", ec2.DescribeInstancesInput{MaxResults: new(int32(4))}, "InvalidParameterValue", []string{"between 5 and 1000"}},
+		"large pages":   {"more than a thousand", ec2.DescribeInstancesInput{MaxResults: new(int32(1001))}, "InvalidParameterValue", nil},
+		"values":        {"limit 200", ec2.DescribeInstancesInput{Filters: []types.Filter{by("instance-id", many[:100]...), by("private-dns-name", many[100:]...)}}, "FilterLimitExceeded", []string{"200"}},
 		"filter":        {"", ec2.DescribeInstancesInput{Filters: []types.Filter{by("color", "red")}}, "InvalidParameterValue", []string{"The filter 'color' is invalid"}},
 		"token":         {"", ec2.DescribeInstancesInput{NextToken: new("x")}, "InvalidNextToken", nil},
 		"dry run":       {"", ec2.DescribeInstancesInput{DryRun: new(true)}, "DryRunOperation", nil},
@@ -193,7 +193,7 @@ func TestInstanceLife(t *testing.T) {
 	}
 	c.Terminate(id)
 	if i := look(); len(i.NetworkInterfaces) != 0 || i.VpcId != nil || *i.PrivateDnsName != "" || i.PrivateIpAddress != nil {
-		t.Errorf("§5: a terminated instance still has %d interfaces", len(i.NetworkInterfaces))
+		t.Errorf("a terminated instance still has %d interfaces", len(i.NetworkInterfaces))
 	}
 	c.Remove(id)
 	_, err := instancesOf(t, api, &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
@@ -210,7 +210,7 @@ func TestSparseInstances(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got[0].Placement != nil || got[0].State != nil {
-		t.Error("W41: sparse answers still have placement or state")
+		t.Error("sparse answers still have placement or state")
 	}
 }
 
@@ -228,7 +228,7 @@ func TestManyInstances(t *testing.T) {
 		t.Errorf("instances (-want +got):\n%s", diff)
 	}
 	if n := c.Gate().Count("DescribeInstances"); n != 2 {
-		t.Errorf("§15: 1100 instances took %d calls, want 2", n)
+		t.Errorf("1100 instances took %d calls, want 2", n)
 	}
 }
 
@@ -284,12 +284,12 @@ func TestTopology(t *testing.T) {
 		for _, i := range out.Instances {
 			got = append(got, *i.InstanceId)
 			if diff := cmp.Diff([]string{"nn-1", "nn-2", "nn-3"}, i.NetworkNodes); diff != "" || i.ZoneId == nil {
-				t.Errorf("§5: nodes (-want +got):\n%s", diff)
+				t.Errorf("nodes (-want +got):\n%s", diff)
 			}
 		}
 	}
 	if diff := cmp.Diff(ids, got); diff != "" {
-		t.Errorf("§5: an instance without topology is left out (-want +got):\n%s", diff)
+		t.Errorf("an instance without topology is left out (-want +got):\n%s", diff)
 	}
 	c.SetTopologySupported(false)
 	_, err := api.DescribeInstanceTopology(t.Context(), &ec2.DescribeInstanceTopologyInput{InstanceIds: ids})
@@ -317,13 +317,13 @@ func TestZones(t *testing.T) {
 		"us-west-2a usw2-az2 availability-zone", "us-west-2b usw2-az1 availability-zone",
 		"us-west-2c usw2-az3 availability-zone", "us-west-2-lax-1a usw2-lax1-az1 local-zone",
 	}, names(&ec2.DescribeAvailabilityZonesInput{})); diff != "" {
-		t.Errorf("§5: zones (-want +got):\n%s", diff)
+		t.Errorf("zones (-want +got):\n%s", diff)
 	}
 	if got := names(&ec2.DescribeAvailabilityZonesInput{AllAvailabilityZones: new(true)}); len(got) != 5 {
 		t.Errorf("all zones are %v", got)
 	}
 	if got := names(&ec2.DescribeAvailabilityZonesInput{ZoneNames: []string{"us-west-2b"}}); len(got) != 1 {
-		t.Errorf("§9: zones by name are %v", got)
+		t.Errorf("zones by name are %v", got)
 	}
 	_, err := api.DescribeAvailabilityZones(t.Context(), &ec2.DescribeAvailabilityZonesInput{ZoneNames: []string{"mars-1a"}})
 	wantCode(t, err, "InvalidParameterValue", "mars-1a")

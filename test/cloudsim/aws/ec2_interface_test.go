@@ -22,13 +22,13 @@ func TestFargateInterface(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(out.NetworkInterfaces) != 1 {
-		t.Fatalf("§6: %d interfaces have %s", len(out.NetworkInterfaces), pod.PrivateIP)
+		t.Fatalf("%d interfaces have %s", len(out.NetworkInterfaces), pod.PrivateIP)
 	}
 	n := out.NetworkInterfaces[0]
 	got := []any{*n.NetworkInterfaceId, *n.AvailabilityZone, *n.PrivateDnsName, *n.Ipv6Addresses[0].Ipv6Address, n.Attachment.InstanceId == nil}
 	want := []any{pod.InterfaceID, "us-west-2b", pod.PrivateDNSName, pod.IPv6, true}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("§6: interface (-want +got):\n%s", diff)
+		t.Errorf("interface (-want +got):\n%s", diff)
 	}
 	_, err = ec2Client(t, c).ModifyNetworkInterfaceAttribute(t.Context(), &ec2.ModifyNetworkInterfaceAttributeInput{
 		NetworkInterfaceId: &pod.InterfaceID, Groups: []string{seed.NodeGroup},
@@ -52,13 +52,13 @@ func TestSourceDestCheck(t *testing.T) {
 		return err
 	}
 	if err := modify(single); err != nil || c.SourceDestCheck(c.Interfaces(single)[0]) {
-		t.Errorf("§7: check is still on, error %v", err)
+		t.Errorf("check is still on, error %v", err)
 	}
 	wantCode(t, modify(multi), "InvalidInstanceID", "multiple interfaces attached to instance '"+multi)
 	primary := c.Interfaces(multi)[0]
 	_, err := api.ModifyNetworkInterfaceAttribute(t.Context(), &ec2.ModifyNetworkInterfaceAttributeInput{NetworkInterfaceId: &primary, SourceDestCheck: off})
 	if err != nil || c.SourceDestCheck(primary) || !c.SourceDestCheck(c.Interfaces(multi)[1]) {
-		t.Errorf("W15: the primary interface alone must have no check, error %v", err)
+		t.Errorf("the primary interface alone must have no check, error %v", err)
 	}
 	wantCode(t, modify("i-0123"), "InvalidInstanceID.NotFound")
 	c.Terminate(single)

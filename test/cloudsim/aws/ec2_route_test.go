@@ -53,7 +53,7 @@ func TestRoutes(t *testing.T) {
 		"2001:db8:ffff:1::/80 " + r.multi + " active",
 	}
 	if diff := cmp.Diff(want, r.Routes(r.table)); diff != "" {
-		t.Errorf("§7, W14, W15: routes (-want +got):\n%s", diff)
+		t.Errorf("routes (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"route " + r.table + " 100.96.1.0/24", "route " + r.table + " 100.96.2.0/24", "route " + r.table + " 2001:db8:ffff:1::/80"}, r.Leaks()); diff != "" {
 		t.Errorf("leaks (-want +got):\n%s", diff)
@@ -79,7 +79,7 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{"100.96.1.0/24 " + r.single, "100.96.2.0/24", "v6"}, got); diff != "" {
-		t.Errorf("§7: black holes (-want +got):\n%s", diff)
+		t.Errorf("black holes (-want +got):\n%s", diff)
 	}
 
 	_, err = r.api.ReplaceRoute(t.Context(), &ec2.ReplaceRouteInput{RouteTableId: &r.table, DestinationCidrBlock: new("100.96.2.0/24"), InstanceId: &r.single})
@@ -88,7 +88,7 @@ func TestRoutes(t *testing.T) {
 	}
 	r.SetState(r.single, Running)
 	if diff := cmp.Diff("100.96.2.0/24 "+r.single+" active", r.Routes(r.table)[2]); diff != "" {
-		t.Errorf("W15: replaced route (-want +got):\n%s", diff)
+		t.Errorf("replaced route (-want +got):\n%s", diff)
 	}
 	for _, in := range []ec2.DeleteRouteInput{
 		{DestinationCidrBlock: new("100.96.1.0/24")},
@@ -116,10 +116,10 @@ func TestRouteRefusals(t *testing.T) {
 		want   string
 		texts  []string
 	}{
-		"twice":       {"W15", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.9.0/24"), InstanceId: &r.single}, "RouteAlreadyExists", []string{"100.96.9.0/24"}},
+		"twice":       {"the destination exists", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.9.0/24"), InstanceId: &r.single}, "RouteAlreadyExists", []string{"100.96.9.0/24"}},
 		"local":       {"", ec2.CreateRouteInput{DestinationCidrBlock: new("10.0.0.0/16"), InstanceId: &r.single}, "RouteAlreadyExists", nil},
-		"interfaces":  {"W15", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), InstanceId: &r.multi}, "InvalidInstanceID", []string{"multiple interfaces"}},
-		"family":      {"W14", ec2.CreateRouteInput{DestinationCidrBlock: new("2001:db8::/64"), InstanceId: &r.single}, "InvalidParameterValue", []string{"not a valid CIDR block"}},
+		"interfaces":  {"an instance with several interfaces needs the interface", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), InstanceId: &r.multi}, "InvalidInstanceID", []string{"multiple interfaces"}},
+		"family":      {"an IPv6 range in the field for IPv4", ec2.CreateRouteInput{DestinationCidrBlock: new("2001:db8::/64"), InstanceId: &r.single}, "InvalidParameterValue", []string{"not a valid CIDR block"}},
 		"no target":   {"", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24")}, "InvalidParameterCombination", nil},
 		"unknown":     {"", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), InstanceId: new("i-0123")}, "InvalidInstanceID.NotFound", nil},
 		"no eni":      {"", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), NetworkInterfaceId: new("eni-0123")}, "InvalidNetworkInterfaceID.NotFound", nil},
@@ -174,13 +174,13 @@ func TestRouteTables(t *testing.T) {
 		seed.PrivateTable: {"loc", "loc", "nat", "3"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("§9: tables of the seed (-want +got):\n%s", diff)
+		t.Errorf("tables of the seed (-want +got):\n%s", diff)
 	}
 	subnets, err := ec2Client(t, c).DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{Filters: []types.Filter{by("vpc-id", seed.VPC), by("tag-key", "kubernetes.io/role/internal-elb")}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(subnets.Subnets) != 3 || *subnets.Subnets[0].AvailableIpAddressCount != 16379 {
-		t.Errorf("§9: %d private subnets", len(subnets.Subnets))
+		t.Errorf("%d private subnets", len(subnets.Subnets))
 	}
 }

@@ -21,7 +21,7 @@ func TestTags(t *testing.T) {
 		t.Fatal(err)
 	}
 	if leaks := c.Leaks(); len(leaks) != 6 {
-		t.Errorf("§14: tags left behind: %v", leaks)
+		t.Errorf("tags left behind: %v", leaks)
 	}
 	_, err := api.DeleteTags(t.Context(), &ec2.DeleteTagsInput{Resources: ids, Tags: []types.Tag{tag("a", "2"), tag("b", ""), {Key: new("Name")}, tag("no", "no")}})
 	if err != nil {
@@ -30,7 +30,7 @@ func TestTags(t *testing.T) {
 	want := map[string]string{ClusterTag("demo"): "owned", "a": "1"}
 	for _, id := range ids {
 		if diff := cmp.Diff(want, c.Tags(id)); diff != "" {
-			t.Errorf("§14: a value must fit (-want +got):\n%s", diff)
+			t.Errorf("a value must fit (-want +got):\n%s", diff)
 		}
 	}
 }
@@ -52,9 +52,9 @@ func TestTagRefusals(t *testing.T) {
 		want   string
 		texts  []string
 	}{
-		"missing":   {"§14", []string{id, "i-0dead"}, []types.Tag{tag("a", "b")}, "InvalidInstanceID.NotFound", []string{"i-0dead"}},
-		"nonsense":  {"§14", []string{"what"}, []types.Tag{tag("a", "b")}, "InvalidID", []string{"The ID 'what' is not valid"}},
-		"malformed": {"§14", []string{"i-node"}, []types.Tag{tag("a", "b")}, "InvalidID", nil},
+		"missing":   {"one of two does not exist", []string{id, "i-0dead"}, []types.Tag{tag("a", "b")}, "InvalidInstanceID.NotFound", []string{"i-0dead"}},
+		"nonsense":  {"no ID of EC2", []string{"what"}, []types.Tag{tag("a", "b")}, "InvalidID", []string{"The ID 'what' is not valid"}},
+		"malformed": {"no ID of an instance", []string{"i-node"}, []types.Tag{tag("a", "b")}, "InvalidID", nil},
 		"group":     {"", []string{"sg-0dead"}, []types.Tag{tag("a", "b")}, "InvalidGroup.NotFound", nil},
 		"subnet":    {"", []string{"subnet-0dead"}, []types.Tag{tag("a", "b")}, "InvalidSubnetID.NotFound", nil},
 		"limit":     {"2 tags are there", []string{id}, many, "TagLimitExceeded", nil},

@@ -28,15 +28,15 @@ func TestAdmitsClassic(t *testing.T) {
 		"node-1: traffic tcp 30080 from load balancer",
 	}
 	if diff := cmp.Diff(want, k.Admits("web", "0.0.0.0/0")); diff != "" {
-		t.Errorf("§12: without rules, -want +got:\n%s", diff)
+		t.Errorf("without rules, -want +got:\n%s", diff)
 	}
 	k.AddRule(lb, Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8"})
 	k.AddRule(k.seed.NodeGroup, Rule{Protocol: "-1", Source: lb})
 	if got := k.Admits("web", "10.1.0.0/16"); len(got) != 0 {
-		t.Errorf("§12: with the rules still missing: %v", got)
+		t.Errorf("with the rules still missing: %v", got)
 	}
 	if diff := cmp.Diff(want[:1], k.Admits("web", "10.1.0.0/16", "0.0.0.0/0")); diff != "" {
-		t.Errorf("§12: for the whole world, -want +got:\n%s", diff)
+		t.Errorf("for the whole world, -want +got:\n%s", diff)
 	}
 }
 
@@ -60,17 +60,17 @@ func TestAdmitsNetwork(t *testing.T) {
 		want     []string
 	}{
 		"none":               {"", false, false, nil, []string{"health check tcp 30080 from load balancer", "traffic tcp 30080 from 203.0.113.0/24"}},
-		"client and subnets": {"§12", false, false, append(subnets(30080), client), nil},
-		"client alone":       {"W22: health checks come from the subnets", false, false, []Rule{client}, []string{"health check tcp 30080 from load balancer"}},
-		"everybody":          {"§12: health rules can be omitted", false, false, []Rule{everybody}, nil},
+		"client and subnets": {"all that is needed", false, false, append(subnets(30080), client), nil},
+		"client alone":       {"health checks come from the subnets", false, false, []Rule{client}, []string{"health check tcp 30080 from load balancer"}},
+		"everybody":          {"health rules can be omitted", false, false, []Rule{everybody}, nil},
 		"two subnets":        {"the third zone is cut off", false, false, append(subnets(30080)[:2], client), []string{"health check tcp 30080 from load balancer"}},
-		"local":              {"W3: the health check port", true, false, []Rule{client}, []string{"health check tcp 32000 from load balancer"}},
+		"local":              {"the health check port", true, false, []Rule{client}, []string{"health check tcp 32000 from load balancer"}},
 		"local complete":     {"", true, false, append(subnets(32000), client), nil},
 		"local with rewritten addresses": {
-			"W17: traffic comes from the load balancer too", true, true, append(subnets(32000), client),
+			"traffic comes from the load balancer too", true, true, append(subnets(32000), client),
 			[]string{"traffic tcp 30080 from load balancer"},
 		},
-		"local with rewritten addresses complete": {"W17", true, true, append(subnets(32000), subnets(30080)...), nil},
+		"local with rewritten addresses complete": {"the subnets may use both ports", true, true, append(subnets(32000), subnets(30080)...), nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestAdmitsUDP(t *testing.T) {
 	k.AddRule(k.seed.NodeGroup, Rule{Protocol: "udp", From: 30080, To: 30080, Source: "0.0.0.0/0"})
 	want := []string{"node-1: health check tcp 30080 from load balancer"}
 	if diff := cmp.Diff(want, k.Admits("net", "0.0.0.0/0")); diff != "" {
-		t.Errorf("W17: a TCP probe of a UDP port, -want +got:\n%s", diff)
+		t.Errorf("a TCP probe of a UDP port, -want +got:\n%s", diff)
 	}
 }
 
@@ -128,10 +128,10 @@ func TestAdmitsNetworkWithGroups(t *testing.T) {
 	wantCode(t, k.register(group, k.nodes[0]), "")
 	k.AddRule(k.seed.NodeGroup, Rule{Protocol: "tcp", From: 30000, To: 32767, Source: lb})
 	if diff := cmp.Diff([]string{"load balancer: traffic tcp 80 from anybody"}, k.Admits("net")); diff != "" {
-		t.Errorf("§11: the load balancer's own group, -want +got:\n%s", diff)
+		t.Errorf("the load balancer's own group, -want +got:\n%s", diff)
 	}
 	k.AddRule(lb, Rule{Protocol: "tcp", From: 80, To: 80, Source: "0.0.0.0/0"})
 	if got := k.Admits("net", "198.51.100.0/24"); len(got) != 0 {
-		t.Errorf("§11: still missing: %v", got)
+		t.Errorf("still missing: %v", got)
 	}
 }

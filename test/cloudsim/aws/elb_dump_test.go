@@ -81,7 +81,7 @@ func TestBalancerLeaks(t *testing.T) {
 	}
 	got := slices.DeleteFunc(k.Leaks(), func(line string) bool { return slices.Contains(before, line) })
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("W1: what is left behind, -want +got:\n%s", diff)
+		t.Errorf("what is left behind, -want +got:\n%s", diff)
 	}
 	if len(before) != 0 {
 		t.Errorf("what the builder made leaks: %v", before)
@@ -127,7 +127,7 @@ func TestBalancersAreSparse(t *testing.T) {
 	})
 	web := describeWeb(k)
 	if n.State != nil || len(listeners.Listeners[0].DefaultActions) != 0 || web.HealthCheck != nil || web.SourceSecurityGroup != nil {
-		t.Errorf("W41: got %+v, %+v and %+v", n, listeners, web)
+		t.Errorf("got %+v, %+v and %+v", n, listeners, web)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestBalancersAreThrottled(t *testing.T) {
 		t.Errorf("the first calls: %q and %q", classic, network)
 	}
 	if classic, network := describe(); classic != "Throttling" || network != "ThrottlingException" {
-		t.Errorf("W38: the second calls: %q and %q", classic, network)
+		t.Errorf("the second calls: %q and %q", classic, network)
 	}
 	k.sleep(time.Second)
 	if classic, network := describe(); classic+network != "" {
@@ -164,7 +164,7 @@ func TestBalancerCallsAreCounted(t *testing.T) {
 		"elbv2.CreateTargetGroup": 1, "elbv2.CreateListener": 1, "elbv2.RegisterTargets": 1,
 	}
 	if diff := cmp.Diff(want, k.Writes()); diff != "" {
-		t.Errorf("W35: writes, -want +got:\n%s", diff)
+		t.Errorf("writes, -want +got:\n%s", diff)
 	}
 	k.Gate().Break("elbv2.DeleteLoadBalancer", front.Nth(1), Throttled())
 	n, _ := k.Network("net")

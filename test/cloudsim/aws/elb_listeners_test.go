@@ -23,11 +23,11 @@ func TestClassicListeners(t *testing.T) {
 		add    elbtypes.Listener
 		code   string
 	}{
-		"ssl to tcp":              {"§10: certificate, no backend protocol", tlsListener(443), ""},
-		"https to http":           {"§10", certified(plain("https", "http", 443), testCertificate), ""},
-		"https to https":          {"§10", certified(plain("HTTPS", "HTTPS", 443), testCertificate), ""},
-		"ssl to ssl":              {"§10", certified(plain("ssl", "ssl", 443), testCertificate), ""},
-		"http to http":            {"§10", plain("http", "http", 443), ""},
+		"ssl to tcp":              {"certificate, no backend protocol", tlsListener(443), ""},
+		"https to http":           {"TLS ends at the load balancer", certified(plain("https", "http", 443), testCertificate), ""},
+		"https to https":          {"protocols in any case", certified(plain("HTTPS", "HTTPS", 443), testCertificate), ""},
+		"ssl to ssl":              {"TLS to the instance without HTTP", certified(plain("ssl", "ssl", 443), testCertificate), ""},
+		"http to http":            {"HTTP without a certificate", plain("http", "http", 443), ""},
 		"IAM certificate":         {"", certified(plain("ssl", "tcp", 443), "arn:aws-cn:iam::123456789012:server-certificate/path/name"), ""},
 		"as it is":                {"an answer that got lost can be asked for again", elbtypes.Listener{Protocol: new("TCP"), LoadBalancerPort: 80, InstancePort: new(int32(30080))}, ""},
 		"port in use":             {"", plain("tcp", "tcp", 80), "DuplicateListener"},
@@ -35,7 +35,7 @@ func TestClassicListeners(t *testing.T) {
 		"no ARN":                  {"", certified(plain("ssl", "tcp", 443), "my-certificate"), "CertificateNotFound"},
 		"superfluous certificate": {"", certified(plain("tcp", "tcp", 443), testCertificate), "InvalidConfigurationRequest"},
 		"mixed layers":            {"", plain("tcp", "http", 443), "InvalidConfigurationRequest"},
-		"udp":                     {"§8: TCP only", plain("udp", "udp", 443), "UnsupportedProtocol"},
+		"udp":                     {"TCP only", plain("udp", "udp", 443), "UnsupportedProtocol"},
 		"port 0":                  {"", plain("tcp", "tcp", 0), "ValidationError"},
 		"two ways to a backend": {"", elbtypes.Listener{
 			Protocol: new("SSL"), InstanceProtocol: new("SSL"), LoadBalancerPort: 443, InstancePort: new(int32(30080)), SSLCertificateId: new(testCertificate),
@@ -139,9 +139,9 @@ func TestClassicPolicies(t *testing.T) {
 		err  error
 		code string
 	}{
-		{"§10: proxy protocol policy", create(proxy, "ProxyProtocolPolicyType", "ProxyProtocol", "true"), ""},
+		{"proxy protocol policy", create(proxy, "ProxyProtocolPolicyType", "ProxyProtocol", "true"), ""},
 		{"twice", create(proxy, "ProxyProtocolPolicyType", "ProxyProtocol", "true"), "DuplicatePolicyName"},
-		{"§10: negotiation policy", create(tls, "SSLNegotiationPolicyType", "Reference-Security-Policy", "ELBSecurityPolicy-TLS-1-2-2017-01"), ""},
+		{"negotiation policy", create(tls, "SSLNegotiationPolicyType", "Reference-Security-Policy", "ELBSecurityPolicy-TLS-1-2-2017-01"), ""},
 		{"unknown reference", create("other", "SSLNegotiationPolicyType", "Reference-Security-Policy", "x"), "InvalidConfigurationRequest"},
 		{"custom protocols", create("own", "SSLNegotiationPolicyType", "Protocol-TLSv1.2", "true"), ""},
 		{"no protocol", create("empty", "SSLNegotiationPolicyType", "AES128-SHA", "true"), "InvalidConfigurationRequest"},
@@ -175,10 +175,10 @@ func TestClassicPolicies(t *testing.T) {
 		return k.elb.DeleteLoadBalancerListeners(ctx, &elb.DeleteLoadBalancerListenersInput{LoadBalancerName: new("web"), LoadBalancerPorts: []int32{80}})
 	})
 	if wire := describeWeb(k); len(wire.BackendServerDescriptions) != 1 || *wire.BackendServerDescriptions[0].InstancePort != 30080 {
-		t.Errorf("§10: backends stay when their listener goes, got %+v", wire.BackendServerDescriptions)
+		t.Errorf("backends stay when their listener goes, got %+v", wire.BackendServerDescriptions)
 	}
 	if err := onBackend(30080); err != nil {
-		t.Errorf("§10: clear a backend that is no longer listed: %v", err)
+		t.Errorf("clear a backend that is no longer listed: %v", err)
 	}
 	if wire := describeWeb(k); len(wire.BackendServerDescriptions) != 0 {
 		t.Errorf("backends %+v, want none", wire.BackendServerDescriptions)

@@ -24,16 +24,16 @@ func TestClassicHealthCheck(t *testing.T) {
 		check  *elbtypes.HealthCheck
 		code   string
 	}{
-		"tcp":                {"§10", check("TCP:30080", 10, 5, 2, 6), ""},
-		"http":               {"§10: ETP Local", check("HTTP:32000/healthz", 10, 5, 2, 6), ""},
-		"smallest":           {"§10: minimums", check("SSL:1", 5, 2, 2, 2), ""},
+		"tcp":                {"a port without a path", check("TCP:30080", 10, 5, 2, 6), ""},
+		"http":               {"ETP Local", check("HTTP:32000/healthz", 10, 5, 2, 6), ""},
+		"smallest":           {"minimums", check("SSL:1", 5, 2, 2, 2), ""},
 		"http without path":  {"", check("HTTP:80", 10, 5, 2, 6), "ValidationError"},
-		"tcp with path":      {"§10: path is dropped otherwise", check("TCP:80/x", 10, 5, 2, 6), "ValidationError"},
+		"tcp with path":      {"path is dropped otherwise", check("TCP:80/x", 10, 5, 2, 6), "ValidationError"},
 		"unknown protocol":   {"", check("UDP:80", 10, 5, 2, 6), "ValidationError"},
 		"port":               {"", check("TCP:65536", 10, 5, 2, 6), "ValidationError"},
-		"short interval":     {"§10: 5 at least", check("TCP:80", 4, 2, 2, 6), "ValidationError"},
+		"short interval":     {"5 at least", check("TCP:80", 4, 2, 2, 6), "ValidationError"},
 		"timeout = interval": {"", check("TCP:80", 5, 5, 2, 6), "ValidationError"},
-		"threshold":          {"§10: 2 at least", check("TCP:80", 10, 5, 1, 6), "ValidationError"},
+		"threshold":          {"2 at least", check("TCP:80", 10, 5, 1, 6), "ValidationError"},
 		"large threshold":    {"", check("TCP:80", 10, 5, 2, 11), "ValidationError"},
 	}
 	for name, tc := range cases {
@@ -79,7 +79,7 @@ func TestClassicAttributes(t *testing.T) {
 		AdditionalAttributes:   []elbtypes.AdditionalAttribute{{Key: new("elb.http.desyncmitigationmode"), Value: new("defensive")}},
 	}
 	if diff := cmp.Diff(want, describe(), opts); diff != "" {
-		t.Errorf("W35: a new load balancer, -want +got:\n%s", diff)
+		t.Errorf("a new load balancer, -want +got:\n%s", diff)
 	}
 
 	want.AccessLog = &elbtypes.AccessLog{Enabled: true, EmitInterval: new(int32(5)), S3BucketName: new("logs"), S3BucketPrefix: new("web")}
@@ -145,8 +145,8 @@ func TestClassicInstances(t *testing.T) {
 		{"running", register(k.nodes...), ""},
 		{"again", register(k.nodes[0]), ""},
 		{"running, stopped later", register(stopped), ""},
-		{"W12: stopped, with others", register(k.nodes[0], asleep), "InvalidInstance"},
-		{"W12: terminated", register(dead), "InvalidInstance"},
+		{"stopped, with others", register(k.nodes[0], asleep), "InvalidInstance"},
+		{"terminated", register(dead), "InvalidInstance"},
 		{"unknown", register("i-0"), "InvalidInstance"},
 		{"another VPC", register(foreign), "InvalidInstance"},
 		{"none", register(), "ValidationError"},
@@ -207,7 +207,7 @@ func TestClassicTags(t *testing.T) {
 	}
 	want := map[string]string{"kubernetes.io/cluster/demo": "shared", "kubernetes.io/service-name": "default/web"}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("§3: tags, -want +got:\n%s", diff)
+		t.Errorf("tags, -want +got:\n%s", diff)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestClassicInterfacesHoldGroups(t *testing.T) {
 		t.Errorf("network interfaces %+v, want one per subnet with the group", enis)
 	}
 	if got := remove(first); got != "DependencyViolation" {
-		t.Errorf("§13: delete the group in use: %q", got)
+		t.Errorf("delete the group in use: %q", got)
 	}
 	ok(k, func(ctx context.Context) (*elb.ApplySecurityGroupsToLoadBalancerOutput, error) {
 		return k.elb.ApplySecurityGroupsToLoadBalancer(ctx, &elb.ApplySecurityGroupsToLoadBalancerInput{LoadBalancerName: new("web"), SecurityGroups: []string{second}})
@@ -237,12 +237,12 @@ func TestClassicInterfacesHoldGroups(t *testing.T) {
 		return k.elb.DeleteLoadBalancer(ctx, &elb.DeleteLoadBalancerInput{LoadBalancerName: new("web")})
 	})
 	if got := remove(second); got != "DependencyViolation" {
-		t.Errorf("W7: the interfaces outlive the load balancer, delete its group: %q", got)
+		t.Errorf("the interfaces outlive the load balancer, delete its group: %q", got)
 	}
 	k.createWeb(nil)
 	k.sleep(time.Minute)
 	if got := remove(second); got != "" {
-		t.Errorf("W7: delete the group after the delay: %q", got)
+		t.Errorf("delete the group after the delay: %q", got)
 	}
 	if enis := interfaces(k, "ELB web"); len(enis) != 3 {
 		t.Errorf("the new load balancer of that name has %d network interfaces, want 3", len(enis))

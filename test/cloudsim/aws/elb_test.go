@@ -20,7 +20,7 @@ func TestClassicCreate(t *testing.T) {
 		in.Listeners = append(in.Listeners, tlsListener(443))
 	})
 	if dns := *out.DNSName; !strings.HasPrefix(dns, "web-") || !strings.HasSuffix(dns, ".us-west-2.elb.amazonaws.com") {
-		t.Errorf("§8: DNS name is %q", dns)
+		t.Errorf("DNS name is %q", dns)
 	}
 	got, found := k.Classic("web")
 	want := ClassicLoadBalancer{
@@ -39,7 +39,7 @@ func TestClassicCreate(t *testing.T) {
 		Tags:            map[string]string{"kubernetes.io/cluster/demo": "owned"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || !found {
-		t.Errorf("§10: load balancer found %v, -want +got:\n%s", found, diff)
+		t.Errorf("load balancer found %v, -want +got:\n%s", found, diff)
 	}
 	wire := describeWeb(k)
 	if *wire.Scheme != "internet-facing" || *wire.VPCId != k.seed.VPC || *wire.SourceSecurityGroup.GroupName != "k8s-elb-web" ||
@@ -69,7 +69,7 @@ func TestClassicCreateInternalInChina(t *testing.T) {
 		in.SecurityGroups = nil
 	})
 	if dns := *out.DNSName; !strings.HasPrefix(dns, "internal-web-") || !strings.HasSuffix(dns, ".cn-north-1.elb.amazonaws.com.cn") {
-		t.Errorf("W10: DNS name is %q", dns)
+		t.Errorf("DNS name is %q", dns)
 	}
 	got, _ := k.Classic("web")
 	if want := k.SecurityGroupIDs("default"); !cmp.Equal(want, got.SecurityGroups) {
@@ -96,7 +96,7 @@ func TestClassicCreateAgain(t *testing.T) {
 		"other groups": {"", func(k *balancing, in *elb.CreateLoadBalancerInput) {
 			in.SecurityGroups = []string{k.group("other")}
 		}, "DuplicateLoadBalancerName"},
-		"other tags": {"W8: somebody else's load balancer", func(_ *balancing, in *elb.CreateLoadBalancerInput) {
+		"other tags": {"somebody else's load balancer", func(_ *balancing, in *elb.CreateLoadBalancerInput) {
 			in.Tags[0].Key = new("kubernetes.io/cluster/other")
 		}, "DuplicateLoadBalancerName"},
 	}
@@ -128,7 +128,7 @@ func TestClassicCreateRefusals(t *testing.T) {
 		change func(*balancing, *elb.CreateLoadBalancerInput)
 		code   string
 	}{
-		"long name": {"§8: 33 characters are one too many", func(_ *balancing, in *elb.CreateLoadBalancerInput) {
+		"long name": {"33 characters are one too many", func(_ *balancing, in *elb.CreateLoadBalancerInput) {
 			in.LoadBalancerName = new(strings.Repeat("a", 33))
 		}, "ValidationError"},
 		"odd name": {"", func(_ *balancing, in *elb.CreateLoadBalancerInput) { in.LoadBalancerName = new("web_1") }, "ValidationError"},
@@ -140,7 +140,7 @@ func TestClassicCreateRefusals(t *testing.T) {
 			in.Subnets, in.AvailabilityZones = nil, []string{"us-west-2a"}
 		}, "InvalidConfigurationRequest"},
 		"unknown subnet": {"", func(_ *balancing, in *elb.CreateLoadBalancerInput) { in.Subnets[0] = "subnet-0" }, "SubnetNotFound"},
-		"two subnets in a zone": {"§9: one per zone", func(k *balancing, in *elb.CreateLoadBalancerInput) {
+		"two subnets in a zone": {"one per zone", func(k *balancing, in *elb.CreateLoadBalancerInput) {
 			in.Subnets = append(in.Subnets, k.seed.Private["us-west-2a"])
 		}, "InvalidConfigurationRequest"},
 		"subnets of two VPCs": {"", func(k *balancing, in *elb.CreateLoadBalancerInput) {
@@ -149,7 +149,7 @@ func TestClassicCreateRefusals(t *testing.T) {
 		"full subnet": {"eight addresses must be free", func(k *balancing, in *elb.CreateLoadBalancerInput) {
 			in.Subnets[0] = k.AddSubnet(SubnetSpec{VPC: k.seed.VPC, Zone: "us-west-2a", CIDR: "10.0.255.240/29"})
 		}, "InvalidSubnet"},
-		"no internet gateway": {"§9: internet-facing needs one", func(k *balancing, in *elb.CreateLoadBalancerInput) {
+		"no internet gateway": {"internet-facing needs one", func(k *balancing, in *elb.CreateLoadBalancerInput) {
 			vpc := k.AddVPC(VPCSpec{CIDR: "10.77.0.0/16"})
 			in.Subnets = []string{k.AddSubnet(SubnetSpec{VPC: vpc, Zone: "us-west-2a", CIDR: "10.77.0.0/24"})}
 			in.SecurityGroups = nil
@@ -210,7 +210,7 @@ func TestClassicPaging(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" || pages != 3 {
-		t.Errorf("W37: %d pages, want 3, -want +got:\n%s", pages, diff)
+		t.Errorf("%d pages, want 3, -want +got:\n%s", pages, diff)
 	}
 	_, err := k.elb.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{PageSize: new(int32(401))})
 	if code(err) != "ValidationError" {
@@ -279,7 +279,7 @@ func TestClassicOperationRefusals(t *testing.T) {
 			_, err := k.elb.AddTags(k.t.Context(), &elb.AddTagsInput{LoadBalancerNames: []string{"web", "web"}, Tags: k.web().Tags})
 			return err
 		}, "ValidationError"},
-		"delete nothing": {"§13: absent is success", func(k *balancing) error {
+		"delete nothing": {"absent is success", func(k *balancing) error {
 			_, err := k.elb.DeleteLoadBalancer(k.t.Context(), &elb.DeleteLoadBalancerInput{LoadBalancerName: none})
 			return err
 		}, ""},

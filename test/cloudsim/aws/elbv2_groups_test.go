@@ -49,7 +49,7 @@ func TestTargetGroupCreate(t *testing.T) {
 		got[i].ARN = ""
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("§11: target groups, -want +got:\n%s", diff)
+		t.Errorf("target groups, -want +got:\n%s", diff)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestTargetGroupCreateAgain(t *testing.T) {
 	k := startBalancing(t, Options{})
 	arn := k.createGroup("group", nil)
 	if again := k.createGroup("group", nil); again != arn {
-		t.Errorf("W6: asked again it answers %q, want %q", again, arn)
+		t.Errorf("asked again it answers %q, want %q", again, arn)
 	}
 	for what, change := range map[string]func(*elbv2.CreateTargetGroupInput){
 		"port":         func(in *elbv2.CreateTargetGroupInput) { in.Port = new(int32(30081)) },
@@ -70,7 +70,7 @@ func TestTargetGroupCreateAgain(t *testing.T) {
 		change(in)
 		_, err := k.v2.CreateTargetGroup(t.Context(), in)
 		if got := code(err); got != "DuplicateTargetGroupName" {
-			t.Errorf("W6: with another %s it answers %v", what, err)
+			t.Errorf("with another %s it answers %v", what, err)
 		}
 	}
 }
@@ -170,8 +170,8 @@ func TestTargetGroupModify(t *testing.T) {
 		code   string
 		want   TargetHealthCheck
 	}{
-		{"W16: one threshold alone", elbv2.ModifyTargetGroupInput{UnhealthyThresholdCount: new(int32(4))}, "", TargetHealthCheck{"HTTP", "32000", "/healthz", "200-399", 10, 10, 2, 4}},
-		{"W16: timeout", elbv2.ModifyTargetGroupInput{HealthCheckTimeoutSeconds: new(int32(5))}, "", TargetHealthCheck{"HTTP", "32000", "/healthz", "200-399", 10, 5, 2, 4}},
+		{"one threshold alone", elbv2.ModifyTargetGroupInput{UnhealthyThresholdCount: new(int32(4))}, "", TargetHealthCheck{"HTTP", "32000", "/healthz", "200-399", 10, 10, 2, 4}},
+		{"timeout", elbv2.ModifyTargetGroupInput{HealthCheckTimeoutSeconds: new(int32(5))}, "", TargetHealthCheck{"HTTP", "32000", "/healthz", "200-399", 10, 5, 2, 4}},
 		{"interval below the timeout", elbv2.ModifyTargetGroupInput{HealthCheckIntervalSeconds: new(int32(3))}, "ValidationError", TargetHealthCheck{"HTTP", "32000", "/healthz", "200-399", 10, 5, 2, 4}},
 		{"to TCP", elbv2.ModifyTargetGroupInput{HealthCheckProtocol: elbv2types.ProtocolEnumTcp, HealthCheckPort: new("traffic-port")}, "", TargetHealthCheck{"TCP", "traffic-port", "", "", 10, 5, 2, 4}},
 		{"path of TCP", elbv2.ModifyTargetGroupInput{HealthCheckPath: new("/")}, "ValidationError", TargetHealthCheck{"TCP", "traffic-port", "", "", 10, 5, 2, 4}},
@@ -205,7 +205,7 @@ func TestTargetGroupDescribe(t *testing.T) {
 		count += len(page.TargetGroups)
 	}
 	if count != 5 {
-		t.Errorf("W37: %d target groups over all pages, want 5", count)
+		t.Errorf("%d target groups over all pages, want 5", count)
 	}
 	for what, tc := range map[string]struct {
 		in    elbv2.DescribeTargetGroupsInput
@@ -240,7 +240,7 @@ func TestTargetGroupDelete(t *testing.T) {
 	wantCode(t, remove(listener), "ValidationError")
 	wantCode(t, k.deleteNet(balancer), "")
 	if got := k.TargetGroups(); len(got) != 1 {
-		t.Errorf("W1: target groups outlive their load balancer, got %v", got)
+		t.Errorf("target groups outlive their load balancer, got %v", got)
 	}
 	wantCode(t, remove(group), "")
 	wantCode(t, remove(group), "")
@@ -274,7 +274,7 @@ func TestTargetGroupAttributes(t *testing.T) {
 	want := defaultGroupAttributes("TCP")
 	want["preserve_client_ip.enabled"], want["proxy_protocol_v2.enabled"] = "false", "true"
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("§8: attributes, -want +got:\n%s", diff)
+		t.Errorf("attributes, -want +got:\n%s", diff)
 	}
 }
 
@@ -312,7 +312,7 @@ func TestTargetsRegister(t *testing.T) {
 		want = append(want, Target{id, 30080})
 	}
 	if diff := cmp.Diff(want, k.TargetGroups()[0].Targets); diff != "" {
-		t.Errorf("W12: targets, -want +got:\n%s", diff)
+		t.Errorf("targets, -want +got:\n%s", diff)
 	}
 }
 
@@ -352,10 +352,10 @@ func TestTargetsDrain(t *testing.T) {
 	wantCode(t, k.deregister(group, a, "i-0"), "")
 	want := map[string]string{a: "draining Target.DeregistrationInProgress", b: "healthy"}
 	if diff := cmp.Diff(want, k.health(group)); diff != "" {
-		t.Errorf("§11: deregistered, -want +got:\n%s", diff)
+		t.Errorf("deregistered, -want +got:\n%s", diff)
 	}
 	if got := k.TargetGroups()[0]; !cmp.Equal(got.Targets, []Target{{b, 30080}}) || !cmp.Equal(got.Draining, []Target{{a, 30080}}) {
-		t.Errorf("§11: targets %v, draining %v", got.Targets, got.Draining)
+		t.Errorf("targets %v, draining %v", got.Targets, got.Draining)
 	}
 	wantCode(t, k.register(group, a), "")
 	if got := k.health(group, a)[a]; got != "healthy" {

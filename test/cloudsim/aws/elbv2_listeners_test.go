@@ -25,7 +25,7 @@ func TestListenerCreate(t *testing.T) {
 	if *wire.LoadBalancerArn != balancer || *wire.Port != 443 || wire.Protocol != elbv2types.ProtocolEnumTls ||
 		*wire.Certificates[0].CertificateArn != testCertificate || *wire.SslPolicy != "ELBSecurityPolicy-2016-08" ||
 		wire.DefaultActions[0].Type != elbv2types.ActionTypeEnumForward || *wire.DefaultActions[0].TargetGroupArn != group {
-		t.Errorf("§11: answer is %+v", wire)
+		t.Errorf("answer is %+v", wire)
 	}
 	n, _ := k.Network("net")
 	want := []NetworkListener{{
@@ -33,7 +33,7 @@ func TestListenerCreate(t *testing.T) {
 		Policy: "ELBSecurityPolicy-2016-08", Tags: map[string]string{"a": "b"},
 	}}
 	if diff := cmp.Diff(want, n.Listeners); diff != "" {
-		t.Errorf("§11: listeners, -want +got:\n%s", diff)
+		t.Errorf("listeners, -want +got:\n%s", diff)
 	}
 	if len(n.TargetGroups) != 1 || n.TargetGroups[0].ARN != group {
 		t.Errorf("target groups of the load balancer %+v", n.TargetGroups)
@@ -59,7 +59,7 @@ func TestListenerCreateCases(t *testing.T) {
 			in.Port, in.Protocol = new(int32(80)), elbv2types.ProtocolEnumUdp
 			in.DefaultActions = forward(k.createGroup("udp", func(in *elbv2.CreateTargetGroupInput) { in.Protocol = elbv2types.ProtocolEnumUdp }))
 		}, "DuplicateListener"},
-		"tls to tls": {"§11: backend-protocol ssl", func(k *balancing, in *elbv2.CreateListenerInput) {
+		"tls to tls": {"backend-protocol ssl", func(k *balancing, in *elbv2.CreateListenerInput) {
 			secured(in)
 			in.DefaultActions = forward(k.createGroup("tls", func(in *elbv2.CreateTargetGroupInput) { in.Protocol = elbv2types.ProtocolEnumTls }))
 		}, ""},
@@ -151,7 +151,7 @@ func TestListenerModify(t *testing.T) {
 		}
 	}
 	wantCode(t, modify(elbv2.ModifyListenerInput{DefaultActions: listenerInput(balancer, other, 80).DefaultActions}), "")
-	expect("§11: another target group", NetworkListener{Port: 80, Protocol: "TCP", TargetGroup: "other"})
+	expect("another target group", NetworkListener{Port: 80, Protocol: "TCP", TargetGroup: "other"})
 	wantCode(t, modify(elbv2.ModifyListenerInput{Port: new(int32(81))}), "DuplicateListener")
 	wantCode(t, modify(elbv2.ModifyListenerInput{Protocol: elbv2types.ProtocolEnumTls}), "ValidationError", "certificate")
 	wantCode(t, modify(elbv2.ModifyListenerInput{Protocol: elbv2types.ProtocolEnumUdp}), "IncompatibleProtocols")
@@ -161,7 +161,7 @@ func TestListenerModify(t *testing.T) {
 		SslPolicy: new("ELBSecurityPolicy-TLS-1-2-2017-01"),
 	}), "")
 	wantCode(t, modify(elbv2.ModifyListenerInput{Certificates: []elbv2types.Certificate{{CertificateArn: new(testCertificate + "9")}}}), "")
-	expect("§11: another certificate, the policy stays", NetworkListener{
+	expect("another certificate, the policy stays", NetworkListener{
 		Port: 80, Protocol: "TLS", TargetGroup: "other", Certificates: []string{testCertificate + "9"}, Policy: "ELBSecurityPolicy-TLS-1-2-2017-01",
 	})
 	wantCode(t, modify(elbv2.ModifyListenerInput{Protocol: elbv2types.ProtocolEnumTcp}), "")
@@ -192,7 +192,7 @@ func TestListenerDescribe(t *testing.T) {
 		}
 	}
 	if len(ports) != 5 {
-		t.Errorf("W37: listeners on %v, want five ports", ports)
+		t.Errorf("listeners on %v, want five ports", ports)
 	}
 	for what, tc := range map[string]struct {
 		in   elbv2.DescribeListenersInput

@@ -39,13 +39,13 @@ func TestNetworkCreate(t *testing.T) {
 	}
 	wire := describeNet(k)
 	if dns := *wire.DNSName; !strings.HasPrefix(dns, "net-") || !strings.HasSuffix(dns, ".elb.us-west-2.amazonaws.com") {
-		t.Errorf("§8: DNS name is %q", dns)
+		t.Errorf("DNS name is %q", dns)
 	}
 	if wire.State.Code != elbv2types.LoadBalancerStateEnumProvisioning {
-		t.Errorf("§8: at first it is %s", wire.State.Code)
+		t.Errorf("at first it is %s", wire.State.Code)
 	}
 	if zone := wire.AvailabilityZones[0]; *zone.SubnetId != k.public()[0] || *zone.ZoneName != "us-west-2a" || *zone.LoadBalancerAddresses[0].IpAddress != address {
-		t.Errorf("§8: the first zone is %+v", zone)
+		t.Errorf("the first zone is %+v", zone)
 	}
 	k.sleep(time.Minute)
 	if state := describeNet(k).State.Code; state != elbv2types.LoadBalancerStateEnumActive {
@@ -53,7 +53,7 @@ func TestNetworkCreate(t *testing.T) {
 	}
 	k.Impair("net", true)
 	if state := describeNet(k).State.Code; state != elbv2types.LoadBalancerStateEnumActiveImpaired {
-		t.Errorf("W21: impaired it is %s", state)
+		t.Errorf("impaired it is %s", state)
 	}
 	got, found := k.Network("net")
 	want := NetworkLoadBalancer{
@@ -81,7 +81,7 @@ func TestNetworkCreateInternal(t *testing.T) {
 	}
 	enis := interfaces(k, "ELB "+strings.SplitN(arn, "loadbalancer/", 2)[1])
 	if len(enis) != 1 || *enis[0].PrivateIpAddress != "10.0.100.9" || enis[0].Association != nil {
-		t.Errorf("§8: network interfaces %+v, want one with that address alone", enis)
+		t.Errorf("network interfaces %+v, want one with that address alone", enis)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestNetworkCreateAgain(t *testing.T) {
 		"other groups": {"", func(k *balancing, in *elbv2.CreateLoadBalancerInput) {
 			in.SecurityGroups = []string{k.group("other")}
 		}, "DuplicateLoadBalancerName"},
-		"other tags": {"W8: somebody else's load balancer", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) { in.Tags = nil }, "DuplicateLoadBalancerName"},
+		"other tags": {"somebody else's load balancer", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) { in.Tags = nil }, "DuplicateLoadBalancerName"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestNetworkCreateRefusals(t *testing.T) {
 		change func(*balancing, *elbv2.CreateLoadBalancerInput)
 		code   string
 	}{
-		"long name":  {"§8", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) { in.Name = new(strings.Repeat("a", 33)) }, "ValidationError"},
+		"long name":  {"33 characters are one too many", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) { in.Name = new(strings.Repeat("a", 33)) }, "ValidationError"},
 		"name":       {"", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) { in.Name = new("internal-web") }, "ValidationError"},
 		"type":       {"", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) { in.Type = "" }, "ValidationError"},
 		"scheme":     {"", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) { in.Scheme = "public" }, "InvalidScheme"},
@@ -140,7 +140,7 @@ func TestNetworkCreateRefusals(t *testing.T) {
 			in.Subnets = k.public()
 		}, "ValidationError"},
 		"unknown subnet": {"", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) { in.SubnetMappings[0].SubnetId = new("subnet-0") }, "SubnetNotFound"},
-		"two subnets in a zone": {"§9", func(k *balancing, in *elbv2.CreateLoadBalancerInput) {
+		"two subnets in a zone": {"one per zone", func(k *balancing, in *elbv2.CreateLoadBalancerInput) {
 			in.SubnetMappings = append(in.SubnetMappings, elbv2types.SubnetMapping{SubnetId: new(k.seed.Private["us-west-2a"])})
 		}, "InvalidConfigurationRequest"},
 		"unknown allocation": {"", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) {
@@ -222,7 +222,7 @@ func TestNetworkDescribe(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(names, got); diff != "" || pages != 3 {
-		t.Errorf("W37: %d pages, want 3, -want +got:\n%s", pages, diff)
+		t.Errorf("%d pages, want 3, -want +got:\n%s", pages, diff)
 	}
 	for what, tc := range map[string]struct {
 		in   elbv2.DescribeLoadBalancersInput
@@ -266,7 +266,7 @@ func TestNetworkGroups(t *testing.T) {
 	wantCode(t, set(arn, second), "")
 	wantCode(t, remove(first), "")
 	if diff := cmp.Diff([]string{second}, describeNet(k).SecurityGroups); diff != "" {
-		t.Errorf("§11: groups, -want +got:\n%s", diff)
+		t.Errorf("groups, -want +got:\n%s", diff)
 	}
 	wantCode(t, k.deleteNet(arn), "")
 	wantCode(t, remove(second), "DependencyViolation")
@@ -345,7 +345,7 @@ func TestNetworkAttributes(t *testing.T) {
 	want["access_logs.s3.enabled"], want["access_logs.s3.bucket"], want["access_logs.s3.prefix"] = "true", "logs", "net"
 	want["load_balancing.cross_zone.enabled"] = "true"
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("§11: attributes, -want +got:\n%s", diff)
+		t.Errorf("attributes, -want +got:\n%s", diff)
 	}
 	wantCode(t, k.deleteNet(arn), "")
 }
@@ -372,7 +372,7 @@ func TestNetworkTags(t *testing.T) {
 		{ResourceArn: new(listener), Tags: []elbv2types.Tag{tag("b", "2")}},
 	}
 	if diff := cmp.Diff(want, out.TagDescriptions, cmpopts.IgnoreUnexported(elbv2types.TagDescription{}, elbv2types.Tag{})); diff != "" {
-		t.Errorf("§3: tags, -want +got:\n%s", diff)
+		t.Errorf("tags, -want +got:\n%s", diff)
 	}
 	var many []elbv2types.Tag
 	for i := range 49 {

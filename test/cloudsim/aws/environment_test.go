@@ -31,10 +31,10 @@ func TestEnvironment(t *testing.T) {
 			t.Fatal(err)
 		}
 		if cfg.Region != "eu-central-1" {
-			t.Errorf("§2: region is %q", cfg.Region)
+			t.Errorf("region is %q", cfg.Region)
 		}
 		if _, err := ec2.NewFromConfig(cfg).DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{}); err != nil {
-			t.Errorf("§2: %v", err)
+			t.Errorf("describe VPCs: %v", err)
 		}
 	}
 	t.Run("static", describe)

@@ -115,7 +115,7 @@ func TestThrottle(t *testing.T) {
 	got = append(got, vpcs(), subnets())
 	want := []string{"", "", "RequestLimitExceeded", "", "", "RequestLimitExceeded", "", "RequestLimitExceeded"}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("§15: token bucket (-want +got):\n%s", diff)
+		t.Errorf("token bucket (-want +got):\n%s", diff)
 	}
 	if n := c.Throttles("ec2"); n != 1 {
 		t.Errorf("the group refused %d calls, want 1", n)
@@ -153,7 +153,7 @@ func TestConsistency(t *testing.T) {
 	c.SetConsistency(Consistency{Reads: 1, Writes: true})
 	id = seed.AddNodes(1)[0]
 	if diff := cmp.Diff([]string{missing, "", ""}, []string{tagIt(id), tagIt(id), look(id)}); diff != "" {
-		t.Errorf("§14: writes (-want +got):\n%s", diff)
+		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	c.SetConsistency(Consistency{Delay: time.Minute})
 	id = seed.AddNodes(1)[0]
@@ -175,7 +175,7 @@ func TestMutating(t *testing.T) {
 		got[op] = Mutating(op)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("W35: writes (-want +got):\n%s", diff)
+		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 }
 
@@ -194,8 +194,8 @@ func TestSignatures(t *testing.T) {
 		"bad secret":  {"", c, func(o *ec2.Options) { o.Credentials = given(staticKey, "wrong", "") }, "AuthFailure"},
 		"extra token": {"", c, func(o *ec2.Options) { o.Credentials = given(staticKey, staticSecret, "token") }, "AuthFailure"},
 		"anonymous":   {"", c, func(o *ec2.Options) { o.Credentials = awssdk.AnonymousCredentials{} }, "MissingAuthenticationToken"},
-		"region":      {"§1: SigningRegion", c, func(o *ec2.Options) { o.Region = "eu-west-1" }, "AuthFailure"},
-		"any region":  {"§1: SigningRegion", lax, func(o *ec2.Options) { o.Region = "eu-west-1" }, ""},
+		"region":      {"SigningRegion", c, func(o *ec2.Options) { o.Region = "eu-west-1" }, "AuthFailure"},
+		"any region":  {"SigningRegion", lax, func(o *ec2.Options) { o.Region = "eu-west-1" }, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -57,14 +57,14 @@ func TestMetadata(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("§2: metadata (-want +got):\n%s", diff)
+		t.Errorf("metadata (-want +got):\n%s", diff)
 	}
 	if n := c.Gate().Count("imds.GetToken"); n != 1 {
 		t.Errorf("%d tokens were fetched, want 1", n)
 	}
 	region, err := api.GetRegion(t.Context(), nil)
 	if err != nil || region.Region != "us-west-2" {
-		t.Errorf("§2: region %v, error %v", region, err)
+		t.Errorf("region %v, error %v", region, err)
 	}
 	document, err := api.GetInstanceIdentityDocument(t.Context(), nil)
 	if err != nil || document.InstanceID != id || document.AccountID != c.AccountID() || document.PrivateIP != c.PrivateIPs(id)[0] {
@@ -80,7 +80,7 @@ func TestMetadataCredentials(t *testing.T) {
 	cfg.Credentials = ec2rolecreds.New(func(o *ec2rolecreds.Options) { o.Client = imdsClient(t, c) })
 	c.RequireRole("arn:aws:iam::123456789012:role/node-role")
 	if _, err := ec2.NewFromConfig(cfg).DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{}); err != nil {
-		t.Errorf("§2: credentials of the instance profile: %v", err)
+		t.Errorf("credentials of the instance profile: %v", err)
 	}
 	c.SetProfile("")
 	if _, err := cfg.Credentials.Retrieve(t.Context()); err == nil {
@@ -117,11 +117,11 @@ func TestMetadataRefusals(t *testing.T) {
 		t.Errorf("a token without life: status %d", got)
 	}
 	if _, err := read(t.Context(), imdsClient(t, c), "instance-id"); err == nil || !strings.Contains(err.Error(), "404") {
-		t.Errorf("W24: there is no instance, error %v", err)
+		t.Errorf("there is no instance, error %v", err)
 	}
 	c.SetMetadata(false)
 	if _, err := read(t.Context(), imdsClient(t, c), "instance-id"); err == nil || !strings.Contains(err.Error(), "403") {
-		t.Errorf("W24: the service is off, error %v", err)
+		t.Errorf("the service is off, error %v", err)
 	}
 	c.SetMetadata(true)
 	c.Gate().Break("imds", front.Always(), Error(http.StatusServiceUnavailable, "", "busy"))

@@ -34,7 +34,7 @@ func TestAssumeRole(t *testing.T) {
 	}
 	cfg.Credentials = given(got.AccessKeyID, got.SecretAccessKey, got.SessionToken)
 	if _, err := ec2.NewFromConfig(cfg).DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{}); err != nil {
-		t.Errorf("§1: the role is refused: %v", err)
+		t.Errorf("the role is refused: %v", err)
 	}
 	identity, err := sts.NewFromConfig(cfg).GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
 	if err != nil || *identity.Account != "111122223333" || *identity.Arn != "arn:aws:sts::111122223333:assumed-role/ccm/ccm" {
@@ -45,7 +45,7 @@ func TestAssumeRole(t *testing.T) {
 		AccessKeyID: got.AccessKeyID,
 	}}
 	if diff := cmp.Diff(want, c.AssumedRoles()); diff != "" {
-		t.Errorf("§2: roles (-want +got):\n%s", diff)
+		t.Errorf("roles (-want +got):\n%s", diff)
 	}
 	clock.SetTime(clock.Now().Add(time.Hour))
 	_, err = ec2.NewFromConfig(cfg).DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{})
@@ -64,7 +64,7 @@ func TestWebIdentity(t *testing.T) {
 	}
 	want := []AssumedRole{{RoleARN: ccmRole, SessionName: "pod", WebIdentityToken: "jwt"}}
 	if diff := cmp.Diff(want, c.AssumedRoles(), cmpopts.IgnoreFields(AssumedRole{}, "AccessKeyID")); diff != "" {
-		t.Errorf("§2: roles (-want +got):\n%s", diff)
+		t.Errorf("roles (-want +got):\n%s", diff)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestFeedReportsChanges(t *testing.T) {
 		paths  []string
 	}{
 		"PowerOff": {
-			"a guest that is off reports nothing: vsphere §16.1", (*VM).PowerOff, modify,
+			"a guest that is off reports nothing", (*VM).PowerOff, modify,
 			[]string{"guest.hostName", "guest.net", "runtime.powerState"},
 		},
 		"Suspend":     {"a suspended guest keeps its networks", (*VM).Suspend, modify, []string{"runtime.powerState"}},

@@ -171,7 +171,7 @@ func TestAncestors(t *testing.T) {
 		"Host":       {"node", func(vm mo.VirtualMachine) *types.ManagedObjectReference { return vm.Runtime.Host }, "Datacenters/emea/prod/dc-a/host/cluster/host-2", "the host's cluster"},
 		"Standalone": {"on-alone", func(vm mo.VirtualMachine) *types.ManagedObjectReference { return vm.Runtime.Host }, "Datacenters/emea/prod/dc-a/host/alone/alone", "no cluster"},
 		"Pool":       {"node", func(vm mo.VirtualMachine) *types.ManagedObjectReference { return vm.ResourcePool }, "Datacenters/emea/prod/dc-a/host/cluster/Resources/pool/nested", "nested pools"},
-		"VApp":       {"in-vapp", func(vm mo.VirtualMachine) *types.ManagedObjectReference { return vm.ParentVApp }, "Datacenters/emea/prod/dc-a/host/cluster/Resources/vapp", "vsphere §7: parentVApp leads on"},
+		"VApp":       {"in-vapp", func(vm mo.VirtualMachine) *types.ManagedObjectReference { return vm.ParentVApp }, "Datacenters/emea/prod/dc-a/host/cluster/Resources/vapp", "parentVApp leads on"},
 	}
 	for name, tc := range cases {
 		vm := retrieve(t, c, v.VM(tc.vm).Reference(), "runtime", "resourcePool", "parentVApp", "parent")
@@ -193,8 +193,8 @@ func TestAncestors(t *testing.T) {
 	}
 }
 
-// TestVCentersAreIndependent proves what vsphere §17 warns of: managed object
-// references are the same in both, UUIDs are not, and nothing is shared.
+// TestVCentersAreIndependent: the managed object references are the same in both,
+// UUIDs are not, and nothing is shared.
 func TestVCentersAreIndependent(t *testing.T) {
 	t.Parallel()
 	spec := small()

@@ -175,8 +175,8 @@ func TestIdleSessionsExpire(t *testing.T) {
 	}
 }
 
-// TestCloneSession proves the way of vsphere §3 "shared session": a ticket makes
-// a second session, once, and its SOAP cookie serves REST as well.
+// TestCloneSession proves how a session is shared: a ticket makes a second
+// session, once, and its SOAP cookie serves REST as well.
 func TestCloneSession(t *testing.T) {
 	t.Parallel()
 	v := start(t, small()).VCenter("vc")
@@ -289,7 +289,7 @@ func TestSharedSessionEndpoint(t *testing.T) {
 	}
 }
 
-// TestLoginByCertificate proves the way of vsphere §3 "SAML HoK": a token from
+// TestLoginByCertificate proves the login by certificate and key: a token from
 // the security token service logs in to SOAP and REST.
 func TestLoginByCertificate(t *testing.T) {
 	t.Parallel()
