@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 		"IPv6":         {"canonical text", "2001:DB8:0::0001", "2001:db8::1", "2001:db8::1"},
 		"Mapped":       {"an IPv4 address in disguise", "::ffff:192.0.2.7", "192.0.2.7", "192.0.2.7"},
 		"Blanks":       {"blanks around", " 192.0.2.7\n", "192.0.2.7", "192.0.2.7"},
-		"Prefix":       {"vsphere §6.1.4: a prefix only where it is expected", "192.0.2.7/24", "", "192.0.2.7"},
+		"Prefix":       {"a prefix only where it is expected", "192.0.2.7/24", "", "192.0.2.7"},
 		"PrefixIPv6":   {"of either family", "2001:db8::1/64", "", "2001:db8::1"},
 		"BadPrefix":    {"too long a prefix", "192.0.2.7/33", "", ""},
 		"NoPrefix":     {"a slash alone", "192.0.2.7/", "", ""},
@@ -66,7 +66,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The list is that of vsphere §6.1.3.
+// FW-ADDR-1: addresses that others cannot reach.
 func TestUsable(t *testing.T) {
 	t.Parallel()
 
@@ -118,7 +118,7 @@ func TestDeduplicate(t *testing.T) {
 		{Type: v1.NodeInternalIP, Address: "10.0.0.2"},
 	}
 	if diff := cmp.Diff(want, address.Deduplicate(in)); diff != "" {
-		t.Errorf("vsphere §6.1.6, openstack §5.1: unique per type and address, in order: %s", diff)
+		t.Errorf("FW-ADDR-2: unique per type and address, in order: %s", diff)
 	}
 	if diff := cmp.Diff(before, in); diff != "" {
 		t.Errorf("what is passed in must not change: %s", diff)

@@ -20,11 +20,11 @@ func TestParseFamilies(t *testing.T) {
 	}{
 		"Nothing":  {"the caller has a default", nil, nil, ""},
 		"Empty":    {"an empty key is no family", []string{"", " "}, nil, ""},
-		"List":     {"vsphere §2.1: a comma list of one key", []string{"ipv6,ipv4"}, []address.Family{address.IPv6, address.IPv4}, ""},
-		"Repeated": {"aws §1: a repeated key", []string{"ipv4", "ipv6"}, []address.Family{address.IPv4, address.IPv6}, ""},
-		"Spelling": {"vsphere §2.1 [B]: case and blanks do not matter", []string{" IPv6 , iPv4"}, []address.Family{address.IPv6, address.IPv4}, ""},
-		"Unknown":  {"vsphere §2.1: refused", []string{"ipv5"}, nil, `unknown IP family "ipv5": want ipv4 or ipv6`},
-		"Blank":    {"vsphere §16.5: a blank item is an error, not a crash", []string{",ipv4"}, nil, `unknown IP family "": want ipv4 or ipv6`},
+		"List":     {"FW-ADDR-3: a comma list of one key", []string{"ipv6,ipv4"}, []address.Family{address.IPv6, address.IPv4}, ""},
+		"Repeated": {"FW-ADDR-3: a repeated key", []string{"ipv4", "ipv6"}, []address.Family{address.IPv4, address.IPv6}, ""},
+		"Spelling": {"FW-ADDR-3: case and blanks do not matter", []string{" IPv6 , iPv4"}, []address.Family{address.IPv6, address.IPv4}, ""},
+		"Unknown":  {"refused", []string{"ipv5"}, nil, `unknown IP family "ipv5": want ipv4 or ipv6`},
+		"Blank":    {"a blank item is an error, not a crash", []string{",ipv4"}, nil, `unknown IP family "": want ipv4 or ipv6`},
 		"Twice":    {"an order needs distinct items", []string{"ipv4", "IPv4"}, nil, "IP family ipv4 is given twice"},
 	}
 	for name, tc := range cases {

@@ -41,7 +41,7 @@ func TestProviderID(t *testing.T) {
 	}{
 		"Canonical":    {"a node without ID gets the canonical one", "", ownID, "", ownID, false},
 		"NotMetadatas": {"what the metadata holds does not matter", "", ownID, "sim://other", ownID, false},
-		"Echoed":       {"an ID is kept as written (vsphere §5)", bareID, ownID, "", bareID, false},
+		"Echoed":       {"FW-ID-4: an ID is kept as written", bareID, ownID, "", bareID, false},
 		"EchoedAlways": {"even if the canonical one is wrong", ownID, "", "", ownID, false},
 		"None":         {"an empty ID would leave the node without for good", "", "", "", "", true},
 		"Schemeless":   {"an ID without scheme would be no cloud's", "", bareID, "", "", true},
@@ -92,7 +92,7 @@ func TestMetadataPasses(t *testing.T) {
 			},
 		},
 		"Labels": {
-			reason: "one invalid label value refuses the whole update (framework §6, openstack W4)",
+			reason: "FW-LABEL-1: one invalid label value refuses the whole update",
 			source: &cloudprovider.InstanceMetadata{
 				InstanceType: "m1 (large)", Zone: long, Region: "über",
 				AdditionalLabels: map[string]string{"ok": "a/b", "not a key": "x", "": "y"},

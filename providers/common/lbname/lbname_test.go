@@ -22,7 +22,7 @@ func TestByUID(t *testing.T) {
 		uid    string
 		want   string
 	}{
-		"UUID":  {"aws §8: 33 characters, the last is lost", "0f0e0d0c-1111-2222-3333-444455556666", "a0f0e0d0c11112222333344445555666"},
+		"UUID":  {"AWS-LB-3: of 33 characters, the last is lost", "0f0e0d0c-1111-2222-3333-444455556666", "a0f0e0d0c11112222333344445555666"},
 		"Short": {"short ones stay whole", "12-34", "a1234"},
 	}
 	for name, tc := range cases {

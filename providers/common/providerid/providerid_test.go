@@ -7,7 +7,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 )
 
-// The IDs are those of the tables in aws §4, openstack §4 and vsphere §5.
+// The IDs are those of AWS-ID-1, VS-ID-2 and, for OpenStack, of its upstream
+// controller.
 func TestClassify(t *testing.T) {
 	t.Parallel()
 
@@ -22,7 +23,7 @@ func TestClassify(t *testing.T) {
 		"AWSAccount":       {"an account before the zone", "aws", "aws://acct/az/i-0abc", providerid.Ours},
 		"AWSBare":          {"an instance ID alone", "aws", "i-0abc", providerid.Bare},
 		"AWSMalformed":     {"a bad ID with our scheme is ours, and an error", "aws", "aws:///az/vol-1", providerid.Ours},
-		"AWSForeign":       {"aws W27: another scheme never gets to the parser", "aws", "gce://p/z/i-1", providerid.Foreign},
+		"AWSForeign":       {"FW-ID-1: another scheme never gets to the parser", "aws", "gce://p/z/i-1", providerid.Foreign},
 		"AWSOnVSphere":     {"each provider sees the others as foreign", "vsphere", "aws:///us-east-1a/i-0abc", providerid.Foreign},
 		"OpenStack":        {"without a region", "openstack", "openstack:///ID", providerid.Ours},
 		"OpenStackRegion":  {"with a region", "openstack", "openstack://REGION/ID", providerid.Ours},

@@ -25,14 +25,14 @@ func TestClean(t *testing.T) {
 		"Empty":      {"empty is a valid value", "", "", "", false},
 		"AllChars":   {"everything a label may have", "aZ0-_.9", "aZ0-_.9", "aZ0-_.9", false},
 		"Longest":    {"63 characters fit", long + "b", long + "b", long + "b", false},
-		"Blank":      {"openstack §5: a run becomes one dash", "rack  7", "rack-7", "rack-7-1206a965", true},
+		"Blank":      {"FW-LABEL-1: a run becomes one dash", "rack  7", "rack-7", "rack-7-1206a965", true},
 		"Other":      {"names that clean to the same value stay apart", "rack/7", "rack-7", "rack-7-f771159a", true},
-		"Ends":       {"openstack §5: trimmed at both ends", "-.zone_.", "zone", "zone-3bcf8f01", true},
+		"Ends":       {"FW-LABEL-1: trimmed at both ends", "-.zone_.", "zone", "zone-3bcf8f01", true},
 		"Unicode":    {"characters, not bytes", "Zürich", "Z-rich", "Z-rich-4251685e", true},
 		"Nothing":    {"no valid character at all", "東京", "", "130016b2", true},
-		"Long":       {"openstack §5: cut at 63", long + "bcd", long + "b", strings.Repeat("a", 54) + "-31885d3c", true},
-		"LongDash":   {"openstack W4: the cut may not end in a dash", long + "-d", long, strings.Repeat("a", 54) + "-e119ad27", true},
-		"LongBlanks": {"openstack W4: nor in a replaced run", long + " - d", long, strings.Repeat("a", 54) + "-80a5ce53", true},
+		"Long":       {"FW-LABEL-1: cut at 63", long + "bcd", long + "b", strings.Repeat("a", 54) + "-31885d3c", true},
+		"LongDash":   {"the cut may not end in a dash", long + "-d", long, strings.Repeat("a", 54) + "-e119ad27", true},
+		"LongBlanks": {"nor in a replaced run", long + " - d", long, strings.Repeat("a", 54) + "-80a5ce53", true},
 		"BadUTF8":    {"bytes that are no text", "a\xff\xfeb", "a-b", "a-b-373388e6", true},
 	}
 	for name, tc := range cases {
@@ -84,13 +84,13 @@ func TestParseLabels(t *testing.T) {
 	}{
 		"Nothing":  {"the flag is not set", "", map[string]string{}, nil},
 		"One":      {"a pair", "pool=blue", map[string]string{"pool": "blue"}, nil},
-		"Many":     {"vsphere §6.3: pairs", "pool=blue,example.com/rack=7", map[string]string{"pool": "blue", "example.com/rack": "7"}, nil},
+		"Many":     {"FW-LABEL-3: pairs", "pool=blue,example.com/rack=7", map[string]string{"pool": "blue", "example.com/rack": "7"}, nil},
 		"Blanks":   {"around everything", " pool = blue , x=y,, ", map[string]string{"pool": "blue", "x": "y"}, nil},
 		"KeyAlone": {"an empty value is valid", "pool,x=", map[string]string{"pool": "", "x": ""}, nil},
 		"Twice":    {"the last wins", "x=a,x=b", map[string]string{"x": "b"}, nil},
-		"BadKey":   {"vsphere §6.3: keys are qualified names", "my pool=blue", nil, []string{`invalid --node-labels key "my pool": `}},
+		"BadKey":   {"FW-LABEL-3: keys are qualified names", "my pool=blue", nil, []string{`invalid --node-labels key "my pool": `}},
 		"NoKey":    {"an empty key is none", "=blue", nil, []string{`invalid --node-labels key "": `}},
-		"BadValue": {"vsphere §6.3 [B]: values too", "x=a=b", nil, []string{`invalid --node-labels value "a=b" of key "x": `}},
+		"BadValue": {"FW-LABEL-3: values too", "x=a=b", nil, []string{`invalid --node-labels value "a=b" of key "x": `}},
 		"AllWrong": {"everything at once", "a/b/c=1,x=_", nil, []string{`invalid --node-labels key "a/b/c": `, `invalid --node-labels value "_" of key "x": `}},
 	}
 	for name, tc := range cases {
