@@ -64,8 +64,8 @@ func written(addresses []v1.NodeAddress) string {
 	return strings.Join(words, " ")
 }
 
-// TestNodeAddresses goes through the rules of vsphere §6.1; each case is named
-// by its number.
+// TestNodeAddresses goes through the rules VS-ADDR-1 to VS-ADDR-8; each case is
+// named by its number.
 func TestNodeAddresses(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -77,8 +77,8 @@ func TestNodeAddresses(t *testing.T) {
 		err      string
 	}{
 		"1 host name first":        {"as the guest says it", guest{id: "vm-1", hostName: "Node-1.example.com", nics: vm1("a: 10.0.0.1").nics}, Nodes{}, only4, "H:Node-1.example.com I:10.0.0.1 E:10.0.0.1", ""},
-		"1 no host name":           {"§4 required guest data", guest{id: "vm-1", nics: vm1("a: 10.0.0.1").nics}, Nodes{}, only4, "", "VM vm-1: VM Guest hostname is empty"},
-		"2 no interface":           {"§4 required guest data", vm1(), Nodes{}, only4, "", "VM vm-1: VM GuestNicInfo is empty"},
+		"1 no host name":           {"the guest must report it", guest{id: "vm-1", nics: vm1("a: 10.0.0.1").nics}, Nodes{}, only4, "", "VM vm-1: VM Guest hostname is empty"},
+		"2 no interface":           {"the guest must report it", vm1(), Nodes{}, only4, "", "VM vm-1: VM GuestNicInfo is empty"},
 		"2 order":                  {"guest.net in order", vm1("b: 10.0.0.2 10.0.0.3", "a: 10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.2 E:10.0.0.2", ""},
 		"2 not a vNIC":             {"deviceConfigId -1 is dropped", vm1("!docker: 172.17.0.1", "a: 10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
 		"2 no vNIC at all":         {"nothing remains", vm1("!docker: 172.17.0.1"), Nodes{}, only4, "", "unable to find suitable IP address for node vm-1: its guest reports none that others can reach"},
@@ -97,28 +97,28 @@ func TestNodeAddresses(t *testing.T) {
 		"4 static on no NIC":       {"only IPs on a NIC count", vm1("a: 10.0.0.1").withStatic("10.0.0.7"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
 		"4 stable":                 {"what is not listed stays in order", vm1("a: 10.0.0.9 10.0.0.1 10.0.0.2").withStatic("192.0.2.1"), Nodes{}, only4, "H:node-1 I:10.0.0.9 E:10.0.0.9", ""},
 		"4 before subnets":         {"the order counts inside a subnet", vm1("a: 10.0.0.9 10.0.0.1").withStatic("10.0.0.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8")}, only4, "H:node-1 I:10.0.0.1", ""},
-		"5a excluded internally":   {"not the internal address, but the external one", vm1("a: 10.0.0.1 10.1.0.1"), Nodes{ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.0/16")}, only4, "H:node-1 I:10.1.0.1 E:10.0.0.1", ""},
-		"5a excluded externally":   {"the other way round", vm1("a: 10.0.0.1 10.1.0.1"), Nodes{ExcludeExternalNetworkSubnetCIDR: prefixes("192.0.2.0/24", "10.0.0.0/16")}, only4, "H:node-1 I:10.0.0.1 E:10.1.0.1", ""},
-		"5a excluded from subnet":  {"exclusion comes before b", vm1("a: 10.0.0.1 10.1.0.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8"), ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.0/16")}, only4, "H:node-1 I:10.1.0.1", ""},
-		"5a excluded from network": {"exclusion comes before c", vm1("a: 10.0.0.1 10.1.0.1"), Nodes{ExternalVMNetworkName: "a", ExcludeExternalNetworkSubnetCIDR: prefixes("10.0.0.0/16")}, only4, "H:node-1 E:10.1.0.1", ""},
-		"5a all excluded":          {"one type is enough", vm1("a: 10.0.0.1"), Nodes{ExcludeExternalNetworkSubnetCIDR: prefixes("10.0.0.0/8")}, only4, "H:node-1 I:10.0.0.1", ""},
-		"5b subnets":               {"each side by its own", vm1("a: 10.0.0.1 192.0.2.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8"), ExternalNetworkSubnetCIDR: prefixes("192.0.2.0/24")}, only4, "H:node-1 I:10.0.0.1 E:192.0.2.1", ""},
-		"5b first subnet":          {"the first CIDR in config order that contains a candidate → its first candidate", vm1("a: 192.0.2.1 10.1.0.1 10.1.0.2"), Nodes{InternalNetworkSubnetCIDR: prefixes("172.16.0.0/12", "10.0.0.0/8", "192.0.2.0/24")}, only4, "H:node-1 I:10.1.0.1", ""},
-		"5b before network":        {"a subnet wins over a network", vm1("a: 10.0.0.1", "b: 10.1.0.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.1.0.0/16"), InternalVMNetworkName: "a"}, only4, "H:node-1 I:10.1.0.1", ""},
-		"5c network":               {"else the first candidate on that network, case-insensitive", vm1("a: 10.0.0.1", "b: 10.1.0.1 10.1.0.2", "c: 10.2.0.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("172.16.0.0/12"), InternalVMNetworkName: "B", ExternalVMNetworkName: "C"}, only4, "H:node-1 I:10.1.0.1 E:10.2.0.1", ""},
-		"5d neither side":          {"both sides still empty → the first of each", vm1("a: 10.0.0.1 10.0.0.2"), Nodes{InternalNetworkSubnetCIDR: prefixes("172.16.0.0/12"), ExternalNetworkSubnetCIDR: prefixes("172.16.0.0/12")}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
-		"5e internal only":         {"exactly one side matched: only that type", vm1("a: 10.0.0.1 192.0.2.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8"), ExternalNetworkSubnetCIDR: prefixes("172.16.0.0/12")}, only4, "H:node-1 I:10.0.0.1", ""},
-		"5e external only":         {"exactly one side matched: only that type", vm1("a: 10.0.0.1", "b: 192.0.2.1"), Nodes{ExternalVMNetworkName: "b"}, only4, "H:node-1 E:192.0.2.1", ""},
-		"6 no address of family":   {"an error for the whole node", vm1("a: 10.0.0.1"), Nodes{}, only6, "", "unable to find suitable IP address for node vm-1 with IP family ipv6"},
-		"6 one family of two":      {"an error for the whole node", vm1("a: 10.0.0.1"), Nodes{}, both46, "", "unable to find suitable IP address for node vm-1 with IP family ipv6"},
-		"6 everything excluded":    {"a family yielding neither", vm1("a: 10.0.0.1"), Nodes{ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.0/8"), ExcludeExternalNetworkSubnetCIDR: prefixes("0.0.0.0/0")}, only4, "", "unable to find suitable IP address for node vm-1 with IP family ipv4"},
-		"6 other family ignored":   {"ipv4 alone", vm1("a: fd00::1 10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
-		"6 same family twice":      {"exact duplicates dropped", vm1("a: 10.0.0.1"), Nodes{}, []address.Family{address.IPv4, address.IPv4}, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
-		"6 mapped address":         {"an IPv4 address in disguise", vm1("a: ::ffff:10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
+		"5 excluded internally":    {"not the internal address, but the external one", vm1("a: 10.0.0.1 10.1.0.1"), Nodes{ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.0/16")}, only4, "H:node-1 I:10.1.0.1 E:10.0.0.1", ""},
+		"5 excluded externally":    {"the other way round", vm1("a: 10.0.0.1 10.1.0.1"), Nodes{ExcludeExternalNetworkSubnetCIDR: prefixes("192.0.2.0/24", "10.0.0.0/16")}, only4, "H:node-1 I:10.0.0.1 E:10.1.0.1", ""},
+		"5 excluded from subnet":   {"exclusion comes before subnets", vm1("a: 10.0.0.1 10.1.0.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8"), ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.0/16")}, only4, "H:node-1 I:10.1.0.1", ""},
+		"5 excluded from network":  {"exclusion comes before networks", vm1("a: 10.0.0.1 10.1.0.1"), Nodes{ExternalVMNetworkName: "a", ExcludeExternalNetworkSubnetCIDR: prefixes("10.0.0.0/16")}, only4, "H:node-1 E:10.1.0.1", ""},
+		"5 all excluded":           {"one type is enough", vm1("a: 10.0.0.1"), Nodes{ExcludeExternalNetworkSubnetCIDR: prefixes("10.0.0.0/8")}, only4, "H:node-1 I:10.0.0.1", ""},
+		"5 subnets":                {"each side by its own", vm1("a: 10.0.0.1 192.0.2.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8"), ExternalNetworkSubnetCIDR: prefixes("192.0.2.0/24")}, only4, "H:node-1 I:10.0.0.1 E:192.0.2.1", ""},
+		"5 first subnet":           {"the first CIDR in config order that contains a candidate → its first candidate", vm1("a: 192.0.2.1 10.1.0.1 10.1.0.2"), Nodes{InternalNetworkSubnetCIDR: prefixes("172.16.0.0/12", "10.0.0.0/8", "192.0.2.0/24")}, only4, "H:node-1 I:10.1.0.1", ""},
+		"5 before network":         {"a subnet wins over a network", vm1("a: 10.0.0.1", "b: 10.1.0.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.1.0.0/16"), InternalVMNetworkName: "a"}, only4, "H:node-1 I:10.1.0.1", ""},
+		"5 network":                {"else the first candidate on that network, case-insensitive", vm1("a: 10.0.0.1", "b: 10.1.0.1 10.1.0.2", "c: 10.2.0.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("172.16.0.0/12"), InternalVMNetworkName: "B", ExternalVMNetworkName: "C"}, only4, "H:node-1 I:10.1.0.1 E:10.2.0.1", ""},
+		"6 neither side":           {"both sides still empty → the first of each", vm1("a: 10.0.0.1 10.0.0.2"), Nodes{InternalNetworkSubnetCIDR: prefixes("172.16.0.0/12"), ExternalNetworkSubnetCIDR: prefixes("172.16.0.0/12")}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
+		"6 internal only":          {"exactly one side matched: only that type", vm1("a: 10.0.0.1 192.0.2.1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8"), ExternalNetworkSubnetCIDR: prefixes("172.16.0.0/12")}, only4, "H:node-1 I:10.0.0.1", ""},
+		"6 external only":          {"exactly one side matched: only that type", vm1("a: 10.0.0.1", "b: 192.0.2.1"), Nodes{ExternalVMNetworkName: "b"}, only4, "H:node-1 E:192.0.2.1", ""},
+		"7 no address of family":   {"an error for the whole node", vm1("a: 10.0.0.1"), Nodes{}, only6, "", "unable to find suitable IP address for node vm-1 with IP family ipv6"},
+		"7 one family of two":      {"an error for the whole node", vm1("a: 10.0.0.1"), Nodes{}, both46, "", "unable to find suitable IP address for node vm-1 with IP family ipv6"},
+		"7 everything excluded":    {"a family yielding neither", vm1("a: 10.0.0.1"), Nodes{ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.0/8"), ExcludeExternalNetworkSubnetCIDR: prefixes("0.0.0.0/0")}, only4, "", "unable to find suitable IP address for node vm-1 with IP family ipv4"},
+		"7 other family ignored":   {"ipv4 alone", vm1("a: fd00::1 10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
+		"7 same family twice":      {"exact duplicates dropped", vm1("a: 10.0.0.1"), Nodes{}, []address.Family{address.IPv4, address.IPv4}, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
+		"7 mapped address":         {"an IPv4 address in disguise", vm1("a: ::ffff:10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
 
 		"dual stack ipv4,ipv6":                {"[Hostname, Int4, Ext4, Int6, Ext6]", vm1("a: fd00::1 10.0.0.1"), Nodes{}, both46, "H:node-1 I:10.0.0.1 E:10.0.0.1 I:fd00::1 E:fd00::1", ""},
 		"dual stack ipv6,ipv4":                {"v6 first", vm1("a: 10.0.0.1 fd00::1"), Nodes{}, both64, "H:node-1 I:fd00::1 E:fd00::1 I:10.0.0.1 E:10.0.0.1", ""},
-		"dual stack, each on its own":         {"families select independently: d for one, e for the other", vm1("a: 10.0.0.1 192.0.2.1 fd00::1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8")}, both46, "H:node-1 I:10.0.0.1 I:fd00::1 E:fd00::1", ""},
+		"dual stack, each on its own":         {"families select independently: by default for one, by subnet for the other", vm1("a: 10.0.0.1 192.0.2.1 fd00::1"), Nodes{InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8")}, both46, "H:node-1 I:10.0.0.1 I:fd00::1 E:fd00::1", ""},
 		"dual stack, subnets of both":         {"a CIDR of the other family does not count", vm1("a: 10.0.0.1 192.0.2.1 fd00::1 2001:db8::1"), Nodes{InternalNetworkSubnetCIDR: prefixes("fd00::/8", "10.0.0.0/8"), ExternalNetworkSubnetCIDR: prefixes("192.0.2.0/24", "2001:db8::/32")}, both46, "H:node-1 I:10.0.0.1 E:192.0.2.1 I:fd00::1 E:2001:db8::1", ""},
 		"provided-node-ip":                    {"becomes both under default selection, the VIP is listed first", vm1("a: 10.0.0.100 10.0.0.1").withNodeIP("10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
 		"provided-node-ip before static":      {"it is the user's word about this very node", vm1("a: 10.0.0.100 10.0.0.1").withStatic("10.0.0.100").withNodeIP("10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},

@@ -8,7 +8,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 )
 
-// TestEnvironment goes through vsphere §2.2, row by row.
+// TestEnvironment goes through VS-CONFIG-8 and VS-CONFIG-9, variable by variable.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	const (
@@ -44,7 +44,7 @@ func TestEnvironment(t *testing.T) {
 			},
 		},
 		"Secret without credentials in the file": {
-			reason: "[B] applied before validation: the file alone would be rejected", text: "[Global]\nport = 443\n" + entry,
+			reason: "applied before validation: the file alone would be rejected", text: "[Global]\nport = 443\n" + entry,
 			env: map[string]string{"VSPHERE_SECRET_NAME": "s", "VSPHERE_SECRET_NAMESPACE": "n"},
 			want: func(c *Config) {
 				both(c, func(c *Connection) { c.User, c.Password = "", "" })
@@ -80,7 +80,7 @@ func TestEnvironment(t *testing.T) {
 			},
 		},
 		"global values": {
-			reason: "[B] they reach every vCenter that does not set them itself",
+			reason: "they reach every vCenter that does not set them itself",
 			text:   "[Global]\nuser = file\nport = 1\n" + entry + "[VirtualCenter \"own\"]\nuser = own\npassword = own\nport = 2\n",
 			env: map[string]string{
 				"VSPHERE_VCENTER_PORT": "8443", "VSPHERE_USER": `DOMAIN\user`, "VSPHERE_PASSWORD": "p=#;\"", "VSPHERE_DATACENTER": "A, B", "VSPHERE_ROUNDTRIP_COUNT": "9",
@@ -106,7 +106,7 @@ func TestEnvironment(t *testing.T) {
 			want: func(c *Config) { c.Global.Server = "vc"; vc(c, "vc").Server = "address" },
 		},
 		"entries": {
-			reason: "adds an entry; SERVER makes the value a tenant name; [B] values with = count, INSECURE and ROUNDTRIP are read, no IP_FAMILY is ipv4",
+			reason: "adds an entry; SERVER makes the value a tenant name; values with = count, INSECURE and ROUNDTRIP are read, no IP_FAMILY is ipv4",
 			text:   login,
 			env: map[string]string{
 				"VSPHERE_VCENTER_1": "10.0.0.1",
@@ -139,7 +139,7 @@ func TestEnvironment(t *testing.T) {
 			},
 		},
 		"port is no ID": {
-			reason: "[B] VSPHERE_VCENTER_PORT is not taken for an ID", text: login + entry,
+			reason: "VSPHERE_VCENTER_PORT is not taken for an ID", text: login + entry,
 			env:  map[string]string{"VSPHERE_VCENTER_PORT": "444"},
 			want: func(c *Config) { both(c, func(c *Connection) { c.Port = 444 }) },
 		},

@@ -103,8 +103,8 @@ func secretsSample() *Config {
 	}
 }
 
-// TestDecodeSamples reads files as they are documented for the existing
-// controller manager, in both formats (vsphere §2).
+// TestDecodeSamples (VS-CONFIG-2, VS-CONFIG-10) reads files as they are
+// documented for the existing controller manager, in both formats.
 func TestDecodeSamples(t *testing.T) {
 	t.Parallel()
 	const nsxt = "NSX-T load balancers and routes are not supported yet: [NSXT] is ignored"
@@ -124,7 +124,7 @@ func TestDecodeSamples(t *testing.T) {
 		"secrets.conf": {reason: "everything else", want: secretsSample()},
 		"secrets.yaml": {reason: "the same in YAML", want: secretsSample()},
 		"in-tree.conf": {
-			reason: "vsphere §2: old files carry sections of other readers; §2.1: [Global] server adds an entry; §10: accept the api keys",
+			reason: "old files carry sections of other readers, [Global] server adds an entry, the api keys are accepted",
 			want: func() *Config {
 				c := plain
 				c.User, c.Password, c.InsecureFlag, c.Datacenters = "Administrator@vsphere.local", "password", true, config.List{"DC0"}
@@ -143,7 +143,7 @@ func TestDecodeSamples(t *testing.T) {
 			},
 		},
 		"chart.yaml": {
-			reason: "[B] vsphere §2.1: the published chart emits ca-file in YAML; user and password beside a Secret stay",
+			reason: "VS-CONFIG-2: the published chart emits ca-file in YAML; user and password beside a Secret stay",
 			want: func() *Config {
 				global, entry := secret, plain
 				global.InsecureFlag, entry.InsecureFlag = true, true
@@ -160,7 +160,7 @@ func TestDecodeSamples(t *testing.T) {
 			}(),
 		},
 		"nsxt.yaml": {
-			reason: "vsphere §8, §9: one clear warning for each section",
+			reason: "VS-CONFIG-10: one clear warning for each section",
 			want:   nsxtSample,
 			problems: []string{
 				"warning: nsxt.yaml:7:1: " + balancer, "warning: nsxt.yaml:15:1: " + class,
@@ -203,7 +203,8 @@ func TestExplainSamples(t *testing.T) {
 	}
 }
 
-// TestDecodeInherits goes through what a vCenter takes from [Global] (vsphere §2.1).
+// TestDecodeInherits (VS-CONFIG-4) goes through what a vCenter takes from
+// [Global].
 func TestDecodeInherits(t *testing.T) {
 	t.Parallel()
 	const global = `[Global]
@@ -315,7 +316,7 @@ ip-family = ipv4
 	}
 }
 
-// TestSecretSource goes through "Secret source given?" of vsphere §2.1.
+// TestSecretSource goes through the rules of VS-CONFIG-6.
 func TestSecretSource(t *testing.T) {
 	t.Parallel()
 	const entry = "[VirtualCenter \"vc\"]\n"
@@ -333,7 +334,7 @@ func TestSecretSource(t *testing.T) {
 			reason: "if that directory exists", text: "[Global]\nport = 443\n" + entry, env: withSecretsDirectory(), want: secretSource{directory: "/etc/cloud/secrets"},
 		},
 		"Secret and default directory": {
-			reason: "[B] explicit Secret wins", text: "[Global]\nsecret-name = s\nsecret-namespace = n\n" + entry, env: withSecretsDirectory(), want: secretSource{secretName: "s", secretNamespace: "n"},
+			reason: "explicit Secret wins", text: "[Global]\nsecret-name = s\nsecret-namespace = n\n" + entry, env: withSecretsDirectory(), want: secretSource{secretName: "s", secretNamespace: "n"},
 		},
 		"own directory and default directory": {
 			reason: "the explicit one", text: "[Global]\nsecrets-directory = /s\n" + entry, env: withSecretsDirectory(), want: secretSource{directory: "/s"},
@@ -368,7 +369,8 @@ func TestSecretSource(t *testing.T) {
 	}
 }
 
-// TestDecodeProblems goes through the table of validation errors in vsphere §2.1.
+// TestDecodeProblems goes through the errors of VS-CONFIG-1, VS-CONFIG-3,
+// VS-CONFIG-5 and VS-CONFIG-7.
 func TestDecodeProblems(t *testing.T) {
 	t.Parallel()
 	const login = "[Global]\nuser = u\npassword = p\n"
@@ -377,14 +379,14 @@ func TestDecodeProblems(t *testing.T) {
 		text   string
 		want   []string
 	}{
-		"empty file":        {"vsphere §1: empty config", "", []string{"error: vsphere.conf: no vSphere cloud provider config file given"}},
-		"blank file":        {"vsphere §1: empty config", "\ufeff\r\n \n", []string{"error: vsphere.conf: no vSphere cloud provider config file given"}},
+		"empty file":        {"empty config", "", []string{"error: vsphere.conf: no vSphere cloud provider config file given"}},
+		"blank file":        {"empty config", "\ufeff\r\n \n", []string{"error: vsphere.conf: no vSphere cloud provider config file given"}},
 		"comments only":     {"also a comment-only file", "# nothing\n", []string{"error: vsphere.conf: No Virtual Center hosts defined"}},
 		"no entry":          {"no entry after Global expansion", login, []string{"error: vsphere.conf: No Virtual Center hosts defined"}},
 		"no entry in YAML":  {"an empty mapping has none", "global: {user: u, password: p}\nvcenter: {}\n", []string{"error: vsphere.conf: No Virtual Center hosts defined"}},
 		"unnamed section":   {"INI unnamed section", login + "[VirtualCenter]\nport = 1\n", []string{"error: vsphere.conf:4:1: [VirtualCenter]: vsphere.conf does not have the VirtualCenter IP address specified"}},
 		"YAML, no server":   {"YAML entry without server", "global: {user: u, password: p}\nvcenter:\n  vc: {port: 1}\n", []string{"error: vsphere.conf:3:3: vcenter.vc: vsphere.conf does not have the VirtualCenter IP address specified"}},
-		"YAML, null entry":  {"[B] reject null entries", "global: {user: u, password: p}\nvcenter:\n  vc:\n", []string{"error: vsphere.conf: No Virtual Center hosts defined", "error: vsphere.conf:3:3: vcenter.vc is empty (null)"}},
+		"YAML, null entry":  {"VS-CONFIG-2: null entries are refused", "global: {user: u, password: p}\nvcenter:\n  vc:\n", []string{"error: vsphere.conf: No Virtual Center hosts defined", "error: vsphere.conf:3:3: vcenter.vc is empty (null)"}},
 		"no user":           {"user checked first", "[VirtualCenter \"vc\"]\n", []string{`error: vsphere.conf:1:1: [VirtualCenter "vc"]: Username is missing`}},
 		"no password":       {"no secret source and empty after inheritance", "[Global]\nuser = u\n[VirtualCenter \"vc\"]\n", []string{`error: vsphere.conf:3:1: [VirtualCenter "vc"]: Password is missing`}},
 		"no user in Global": {"the place is that of server", "[Global]\nserver = vc\npassword = p\n", []string{"error: vsphere.conf:2:1: [Global] server: Username is missing"}},
@@ -392,10 +394,10 @@ func TestDecodeProblems(t *testing.T) {
 			`error: vsphere.conf:4:1: [Global] ip-family: Invalid IP Family type: unknown IP family "ipv5": want ipv4 or ipv6`,
 			`error: vsphere.conf:6:1: [VirtualCenter "vc"] ip-family: Invalid IP Family type: unknown IP family "x": want ipv4 or ipv6`,
 		}},
-		"family in YAML": {"[B] reject unknown ones in YAML too", "global: {server: vc, user: u, password: p, ipFamily: [ipv4, ip6]}\n", []string{`error: vsphere.conf:1:44: global.ipFamily: Invalid IP Family type: unknown IP family "ip6": want ipv4 or ipv6`}},
+		"family in YAML": {"unknown ones are refused in YAML too", "global: {server: vc, user: u, password: p, ipFamily: [ipv4, ip6]}\n", []string{`error: vsphere.conf:1:44: global.ipFamily: Invalid IP Family type: unknown IP family "ip6": want ipv4 or ipv6`}},
 		"family twice":   {"it cannot be meant", login + "server = vc\nip-family = ipv4,IPv4\n", []string{`error: vsphere.conf:5:1: [Global] ip-family: Invalid IP Family type: IP family ipv4 is given twice`}},
-		"families":       {"[B] dual-stack may simply be accepted, without ENABLE_ALPHA_DUAL_STACK", login + "server = vc\nip-family = \" IPv6 , ipv4,\"\n", nil},
-		"CIDRs": {"[B] validate at start, trim, fail with the key name", login + "server = vc\n[Nodes]\ninternal-network-subnet-cidr = 10.0.0.0/8, 10.0.0.1\nexclude-external-network-subnet-cidr = x\n", []string{
+		"families":       {"both are accepted without ENABLE_ALPHA_DUAL_STACK", login + "server = vc\nip-family = \" IPv6 , ipv4,\"\n", nil},
+		"CIDRs": {"trimmed, and an error with the key", login + "server = vc\n[Nodes]\ninternal-network-subnet-cidr = 10.0.0.0/8, 10.0.0.1\nexclude-external-network-subnet-cidr = x\n", []string{
 			`error: vsphere.conf:6:1: [Nodes] internal-network-subnet-cidr: "10.0.0.1" is not an address block such as 10.0.0.0/8`,
 			`error: vsphere.conf:7:1: [Nodes] exclude-external-network-subnet-cidr: "x" is not an address block such as 10.0.0.0/8`,
 		}},
@@ -406,7 +408,7 @@ func TestDecodeProblems(t *testing.T) {
 		"other provider": {"design: a factory refuses a file that names another provider", "[Global]\nprovider = aws\nserver = vc\nuser = u\npassword = p\n", []string{`error: vsphere.conf:2:1: [Global] provider: this file is for provider "aws", not for vsphere`}},
 		"this provider":  {"fine", "[Global]\nprovider = vsphere\nserver = vc\nuser = u\npassword = p\n", nil},
 		"settings":       {"0 workers initialize nothing", login + "server = vc\n[Controllers]\nconcurrent-node-syncs = 0\n", []string{"error: vsphere.conf:6:1: [Controllers] concurrent-node-syncs: must be a number above zero, got 0"}},
-		"unknown names": {"[B] warn on unknown keys", login + "server = vc\ninsecure = 1\n[VirtualCentre \"x\"]\n", []string{
+		"unknown names": {"FW-CONFIG-7: a warning", login + "server = vc\ninsecure = 1\n[VirtualCentre \"x\"]\n", []string{
 			"warning: vsphere.conf:5:1: unknown key [Global] insecure",
 			`warning: vsphere.conf:6:1: unknown section [VirtualCentre "x"], did you mean [VirtualCenter]?`,
 		}},
@@ -434,7 +436,7 @@ func TestDecodeProblems(t *testing.T) {
 
 func TestDecodeNoFile(t *testing.T) {
 	t.Parallel()
-	// vsphere §1: never a nil-reader panic, whatever the environment says.
+	// VS-CONFIG-1: no panic without a file, whatever the environment contains.
 	_, _, problems := decode(nil, in(map[string]string{"VSPHERE_VCENTER": "vc", "VSPHERE_USER": "u", "VSPHERE_PASSWORD": "p"}))
 	same(t, "no file", []string{"error: no vSphere cloud provider config file given"}, describeProblems(problems))
 	same(t, "in this process", []string{"error: no vSphere cloud provider config file given"}, describeProblems(decodeProblems(nil)))
@@ -470,7 +472,7 @@ func TestUsername(t *testing.T) {
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "vsphere §2.1: PEM text", pem, string(cfg.VirtualCenter["vc"].User))
+	same(t, "PEM text as user", pem, string(cfg.VirtualCenter["vc"].User))
 	for _, s := range explainIn(file, in(nil)) {
 		switch {
 		case s.Name.Key == "user" && s.Value != "<PEM certificate>":

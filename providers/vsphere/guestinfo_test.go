@@ -21,7 +21,7 @@ func gz(text string) string {
 	return base64.StdEncoding.EncodeToString(out.Bytes())
 }
 
-// TestStaticAddresses goes through vsphere §6.1.4.
+// TestStaticAddresses goes through VS-ADDR-4.
 func TestStaticAddresses(t *testing.T) {
 	t.Parallel()
 	const network = "version: 2\nethernets:\n  id1:\n    match: {name: \"z*\"}\n    addresses: [10.0.0.2/24, 'FD00:0::0002/64']\n  id0:\n    dhcp4: true\n    addresses:\n    - 10.0.0.1\n"
@@ -40,9 +40,9 @@ func TestStaticAddresses(t *testing.T) {
 		"base64":                {"document order, prefix stripped, canonical text", b64(metadata), "base64", inOrder, ""},
 		"line end":              {"as editors leave it", b64(metadata) + "\n", "base64", inOrder, ""},
 		"wrapped lines":         {"as base64(1) writes it", b64(metadata)[:40] + "\n" + b64(metadata)[40:], "base64", inOrder, ""},
-		"b64":                   {"[B] outer encodings", b64(metadata), "b64", inOrder, ""},
-		"gzip+base64":           {"[B] outer encodings", gz(metadata), "gzip+base64", inOrder, ""},
-		"gz+b64":                {"[B] outer encodings", gz(metadata), "gz+b64", inOrder, ""},
+		"b64":                   {"another name", b64(metadata), "b64", inOrder, ""},
+		"gzip+base64":           {"compressed", gz(metadata), "gzip+base64", inOrder, ""},
+		"gz+b64":                {"compressed", gz(metadata), "gz+b64", inOrder, ""},
 		"JSON":                  {"JSON is YAML", b64(`{"network": {"ethernets": {"b": {"addresses": ["10.0.0.2/24"]}, "a": {"addresses": ["10.0.0.1/24"]}}}}`), "base64", "10.0.0.2 10.0.0.1", ""},
 		"nested base64":         {"network may itself be encoded", nested("base64", b64(network)), "base64", inOrder, ""},
 		"nested b64":            {"network may itself be encoded", nested("b64", b64(network)), "base64", inOrder, ""},
@@ -52,7 +52,7 @@ func TestStaticAddresses(t *testing.T) {
 		"alias":                 {"YAML", b64("a: &a [10.0.0.1/8]\nnetwork: {ethernets: {x: {addresses: *a}, y: &y {addresses: [10.0.0.2]}, z: *y}}\n"), "base64", "10.0.0.1 10.0.0.2 10.0.0.2", ""},
 
 		"no metadata":                 {"not set", "", "base64", "", ""},
-		"no encoding":                 {"[C] only encoded metadata is looked at", metadata, "", "", ""},
+		"no encoding":                 {"only encoded metadata are read", metadata, "", "", ""},
 		"no network":                  {"nothing to say", b64("instance-id: vm\n"), "base64", "", ""},
 		"null network":                {"nothing to say", b64("network:\n"), "base64", "", ""},
 		"empty document":              {"nothing to say", b64("# nothing\n"), "base64", "", ""},
@@ -62,18 +62,18 @@ func TestStaticAddresses(t *testing.T) {
 		"network without an encoding": {"text that says not what it is", b64("network: abc\n"), "base64", "", ""},
 		"network as a list":           {"nothing to say", b64("network: [a]\n"), "base64", "", ""},
 
-		"unknown encoding":   {"[B] a warning", b64(metadata), "rot13", "", `decode guestinfo.metadata: unknown encoding "rot13"`},
-		"exactly":            {"[C] exactly base64", b64(metadata), "BASE64", "", `decode guestinfo.metadata: unknown encoding "BASE64"`},
-		"no base64":          {"[B] a warning", "***", "base64", "", "decode guestinfo.metadata: illegal base64 data at input byte 0"},
-		"no gzip":            {"[B] a warning", b64(metadata), "gzip+base64", "", "decode guestinfo.metadata: gzip: invalid header"},
-		"cut gzip":           {"[B] a warning", b64(string(must(base64.StdEncoding.DecodeString(gz(metadata)))[:40])), "gzip+base64", "", "decode guestinfo.metadata: gzip: unexpected EOF"},
+		"unknown encoding":   {"reported, and ignored", b64(metadata), "rot13", "", `decode guestinfo.metadata: unknown encoding "rot13"`},
+		"exactly":            {"encodings are in lower case", b64(metadata), "BASE64", "", `decode guestinfo.metadata: unknown encoding "BASE64"`},
+		"no base64":          {"reported, and ignored", "***", "base64", "", "decode guestinfo.metadata: illegal base64 data at input byte 0"},
+		"no gzip":            {"reported, and ignored", b64(metadata), "gzip+base64", "", "decode guestinfo.metadata: gzip: invalid header"},
+		"cut gzip":           {"reported, and ignored", b64(string(must(base64.StdEncoding.DecodeString(gz(metadata)))[:40])), "gzip+base64", "", "decode guestinfo.metadata: gzip: unexpected EOF"},
 		"gzip bomb":          {"bounded", gz(strings.Repeat("#", 2<<20)), "gzip+base64", "", "decode guestinfo.metadata: more than 1048576 bytes"},
 		"too long":           {"bounded", b64(strings.Repeat("#", 2<<20)), "base64", "", "decode guestinfo.metadata: more than 1048576 bytes"},
 		"no YAML":            {"its text is not repeated: it may hold secrets", b64("password: *hunter2\n"), "base64", "", "parse guestinfo.metadata: not a YAML document"},
-		"no mapping":         {"[B] a warning", b64("- a\n"), "base64", "", "parse guestinfo.metadata: not a mapping"},
-		"nested, no base64":  {"[B] a warning", nested("base64", "'***'"), "base64", "", "read network of guestinfo.metadata: illegal base64 data at input byte 0"},
-		"nested, unknown":    {"[B] a warning", nested("rot13", "abc"), "base64", "", `read network of guestinfo.metadata: unknown encoding "rot13"`},
-		"nested, no YAML":    {"[B] a warning", nested("base64", b64("{")), "base64", "", "read network of guestinfo.metadata: not a YAML document"},
+		"no mapping":         {"reported, and ignored", b64("- a\n"), "base64", "", "parse guestinfo.metadata: not a mapping"},
+		"nested, no base64":  {"reported, and ignored", nested("base64", "'***'"), "base64", "", "read network of guestinfo.metadata: illegal base64 data at input byte 0"},
+		"nested, unknown":    {"reported, and ignored", nested("rot13", "abc"), "base64", "", `read network of guestinfo.metadata: unknown encoding "rot13"`},
+		"nested, no YAML":    {"reported, and ignored", nested("base64", b64("{")), "base64", "", "read network of guestinfo.metadata: not a YAML document"},
 		"bad address":        {"the others are still given", b64("network: {ethernets: {a: {addresses: [x, 10.0.0.1/24, 10.0.0.1/99, {a: b}]}}}\n"), "base64", "10.0.0.1", "read addresses of guestinfo.metadata: parse address:"},
 		"too many addresses": {"aliases multiply", b64("a: &a [" + strings.TrimSuffix(strings.Repeat("10.0.0.1,", 100), ",") + "]\nnetwork:\n  ethernets:\n" + manyEthernets(20)), "base64", strings.TrimSpace(strings.Repeat("10.0.0.1 ", 1000)), "read addresses of guestinfo.metadata: more than 1000"},
 	}

@@ -119,6 +119,8 @@ func (b fixture) wantExists(node *v1.Node, want bool) {
 
 func id(vm *sim.VM) string { return "vsphere://" + vm.UUID() }
 
+// TestMetadata goes through the ways from a Node to its VM (VS-NODE-1,
+// VS-NODE-2).
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, "[Labels]\nzone = k8s-zone\nregion = k8s-region\n[Nodes]\ninternal-network-subnet-cidr = 10.0.0.0/8\n", sim.VCenterSpec{
@@ -150,29 +152,29 @@ func TestMetadata(t *testing.T) {
 		want   func(m *cloudprovider.InstanceMetadata)
 	}{
 		"ByProviderID": {
-			reason: "vsphere §5: a providerID is echoed as it is written",
+			reason: "FW-ID-4: a providerID is kept as it is written",
 			node:   kubetest.Node("n", kubetest.Tainted(), kubetest.ProviderID("vsphere://"+strings.ToUpper(uuid))),
 			want:   func(m *cloudprovider.InstanceMetadata) { m.ProviderID = "vsphere://" + strings.ToUpper(uuid) },
 		},
 		"BySwappedProviderID": {
-			reason: "vsphere §5: a byte-swapped UUID works, where the existing controller manager panics",
+			reason: "VS-ID-2: a byte-swapped UUID works, where the existing controller manager panics",
 			node:   kubetest.Node("n", kubetest.Tainted(), kubetest.ProviderID("vsphere://"+swapUUID(uuid))),
 			want:   func(m *cloudprovider.InstanceMetadata) { m.ProviderID = "vsphere://" + swapUUID(uuid) },
 		},
 		"BySystemUUID": {
-			reason: "vsphere §4, §16.7: the system UUID finds the VM although no name fits",
+			reason: "VS-NODE-1: the system UUID finds the VM although no name fits",
 			node:   kubetest.Node("other-name", kubetest.Tainted(), kubetest.SystemUUID(strings.ToUpper(uuid))),
 		},
 		"BySwappedSystemUUID": {
-			reason: "vsphere §4: older guests report the UUID in mixed byte order",
+			reason: "VS-NODE-1: older guests report the UUID in mixed byte order",
 			node:   kubetest.Node("other-name", kubetest.Tainted(), kubetest.SystemUUID(swapUUID(uuid))),
 		},
 		"ByHostName": {
-			reason: "vsphere §4: without a UUID the guest's host name decides, in any case",
+			reason: "VS-NODE-2: without a UUID the guest's host name decides, in any case",
 			node:   kubetest.Node("NODE-1.example.org", kubetest.Tainted()),
 		},
 		"ByShortName": {
-			reason: "vsphere §4 [B]: the name without its domain fits too",
+			reason: "VS-NODE-2: the name without its domain fits too",
 			node:   kubetest.Node("node-1", kubetest.Tainted()),
 		},
 		"Initialized": {
@@ -228,7 +230,7 @@ func TestNameAgainstUUID(t *testing.T) {
 	if got := instance.ReasonOf(err); got != instance.ReasonAmbiguousInstance {
 		t.Errorf("reason %q, want %q", got, instance.ReasonAmbiguousInstance)
 	}
-	// vsphere §4: a kubelet without access to the UUID reports its machine ID.
+	// A kubelet without access to the UUID reports its machine ID.
 	b.describe(kubetest.Node("node-1", kubetest.Tainted(), kubetest.SystemUUID("0123456789abcdef0123456789abcdef")))
 }
 
@@ -248,8 +250,9 @@ func TestStaleInventoryInitializesNothing(t *testing.T) {
 	b.describe(kubetest.Node("node-1", kubetest.Tainted(), providerID))
 }
 
-// TestFactory: vsphere §1, §2, §3: what can be known offline ends in an error
-// with the key's place, and a cloud that talks to nobody otherwise.
+// TestFactory: FW-START-2, VS-CONFIG-1, VS-CONFIG-7: what can be known offline
+// ends in an error with the key's place, and a cloud that makes no call
+// otherwise.
 func TestFactory(t *testing.T) {
 	t.Parallel()
 	const good = "[VirtualCenter \"10.0.0.1\"]\nuser = u\npassword = p\n"
@@ -263,11 +266,11 @@ func TestFactory(t *testing.T) {
 		err    string
 	}{
 		"Good":     {reason: "a file of the existing controller manager", config: strings.NewReader(good)},
-		"Nil":      {reason: "§1: no file at all, which is a nil reader", err: "no vSphere cloud provider config file given"},
-		"Empty":    {reason: "§1: an empty file", config: strings.NewReader(""), err: "no vSphere cloud provider config file given"},
-		"Other":    {reason: "framework §2: a file for another provider", config: strings.NewReader("[Global]\nprovider = aws\n" + good), err: "aws"},
-		"NoCAFile": {reason: "§3: a CA file that is not there", config: strings.NewReader(good + "ca-file = /nowhere/ca.pem\n"), err: "cloud-config:4:1: [VirtualCenter \"10.0.0.1\"] ca-file: "},
-		"NoPEM":    {reason: "§3: a CA file without a certificate", config: strings.NewReader(good + "ca-file = " + notPEM + "\n"), err: "ca-file: "},
+		"Nil":      {reason: "no file at all, which is a nil reader", err: "no vSphere cloud provider config file given"},
+		"Empty":    {reason: "an empty file", config: strings.NewReader(""), err: "no vSphere cloud provider config file given"},
+		"Other":    {reason: "FW-CONFIG-4: a file for another provider", config: strings.NewReader("[Global]\nprovider = aws\n" + good), err: "aws"},
+		"NoCAFile": {reason: "a CA file that is not there", config: strings.NewReader(good + "ca-file = /nowhere/ca.pem\n"), err: "cloud-config:4:1: [VirtualCenter \"10.0.0.1\"] ca-file: "},
+		"NoPEM":    {reason: "a CA file without a certificate", config: strings.NewReader(good + "ca-file = " + notPEM + "\n"), err: "ca-file: "},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -296,7 +299,7 @@ func TestClonesShareUUID(t *testing.T) {
 	}
 	node := kubetest.Node("node-1", kubetest.ProviderID(id(original)), old)
 
-	// vsphere §4 [B]: several VMs share a UUID, and nothing tells them apart.
+	// VS-NODE-4: several VMs share a UUID, and nothing tells them apart.
 	err = b.wantError(node, "2 VMs fit")
 	if got := instance.ReasonOf(err); got != instance.ReasonAmbiguousInstance || !errors.Is(err, apierr.ErrConflict) {
 		t.Errorf("reason %q of %v, want %q and a conflict", got, err, instance.ReasonAmbiguousInstance)
@@ -318,7 +321,7 @@ func TestClonesShareUUID(t *testing.T) {
 	})
 }
 
-// TestStates goes through the table of vsphere §6 for a VM that is there: it
+// TestStates goes through VS-NODE-7 and VS-NODE-8 for a VM that is there: it
 // exists whatever its state, and is shut down only where the vCenter sees that.
 func TestStates(t *testing.T) {
 	t.Parallel()
@@ -328,15 +331,15 @@ func TestStates(t *testing.T) {
 		change func(vm *sim.VM) error
 		want   string
 	}{
-		"PoweredOff":  {reason: "§6, §16.1", change: (*sim.VM).PowerOff, want: shutDown},
-		"Suspended":   {reason: "§6: suspended counts as shut down", change: (*sim.VM).Suspend, want: shutDown},
-		"NoTools":     {reason: "§6, §16.1: no guest data needed", change: func(vm *sim.VM) error { return vm.SetTools(false) }, want: running},
-		"Unreadable":  {reason: "§6, §16.2, §16.5: config is unset", change: func(vm *sim.VM) error { return vm.HideConfig(true) }, want: running},
-		"Orphaned":    {reason: "§6", change: connection(types.VirtualMachineConnectionStateOrphaned), want: running},
-		"Invalid":     {reason: "§6", change: connection(types.VirtualMachineConnectionStateInvalid), want: running},
-		"LostPowered": {reason: "§6: a host that is out of reach may still run it", change: connection(types.VirtualMachineConnectionStateDisconnected), want: running},
+		"PoweredOff":  {reason: "a VM that is off exists, although its guest reports nothing", change: (*sim.VM).PowerOff, want: shutDown},
+		"Suspended":   {reason: "suspended counts as shut down", change: (*sim.VM).Suspend, want: shutDown},
+		"NoTools":     {reason: "no guest data needed", change: func(vm *sim.VM) error { return vm.SetTools(false) }, want: running},
+		"Unreadable":  {reason: "a VM whose configuration cannot be read", change: func(vm *sim.VM) error { return vm.HideConfig(true) }, want: running},
+		"Orphaned":    {reason: "its state in vCenter does not matter", change: connection(types.VirtualMachineConnectionStateOrphaned), want: running},
+		"Invalid":     {reason: "its state in vCenter does not matter", change: connection(types.VirtualMachineConnectionStateInvalid), want: running},
+		"LostPowered": {reason: "a host that is out of reach may still run it", change: connection(types.VirtualMachineConnectionStateDisconnected), want: running},
 		"LostOff": {
-			reason: "§6: what the vCenter knew of an inaccessible VM is no proof that it is off",
+			reason: "what the vCenter knew of an inaccessible VM is no proof that it is off",
 			change: func(vm *sim.VM) error {
 				return errors.Join(vm.PowerOff(), vm.SetConnectionState(types.VirtualMachineConnectionStateInaccessible))
 			},
@@ -377,8 +380,8 @@ func connection(state types.VirtualMachineConnectionState) func(*sim.VM) error {
 	return func(vm *sim.VM) error { return vm.SetConnectionState(state) }
 }
 
-// TestTwoVCenters: vsphere §4, §16.4: what one vCenter has is found while the
-// other one is away, and nothing is gone that the other one could have.
+// TestTwoVCenters: VS-NODE-6, VS-SESSION-5: what one vCenter has is found while
+// the other one is away, and nothing is gone that the other one could have.
 func TestTwoVCenters(t *testing.T) {
 	t.Parallel()
 	breaks := map[string]func(vc *sim.VCenter){
@@ -421,7 +424,7 @@ func TestTwoVCenters(t *testing.T) {
 	}
 }
 
-// TestGone: vsphere §6: a VM that every vCenter says is not there.
+// TestGone: VS-NODE-6, VS-NODE-9: a VM that no vCenter has.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	destroyed := func(t *testing.T, extra string) (fixture, string) {
@@ -482,8 +485,8 @@ func TestSkipNodeDeletion(t *testing.T) {
 	}
 }
 
-// TestSeveralOfOneName: vsphere §4: two VMs whose guests have the Node's name
-// are an error that says so, also as an Event (§14).
+// TestSeveralOfOneName: VS-NODE-3: two VMs whose guests have the Node's name are
+// an error with an Event.
 func TestSeveralOfOneName(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, "", one(
@@ -504,9 +507,9 @@ func TestSeveralOfOneName(t *testing.T) {
 	}
 }
 
-// TestNoZone: vsphere §6, §7: a Node without the zone that the configuration
-// asks for is not initialized, and hears of it. Once it is, a missing zone
-// does not keep its addresses from being refreshed (§16.13).
+// TestNoZone: VS-ZONE-3, FW-NODE-11: a Node without the zone that the
+// configuration specifies is not initialized, and has an Event. Once it is, a
+// missing zone does not keep its addresses from being refreshed.
 func TestNoZone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, "[Labels]\nzone = k8s-zone\n", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))

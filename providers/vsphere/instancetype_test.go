@@ -31,8 +31,8 @@ func TestInstanceType(t *testing.T) {
 	}
 }
 
-// TestOSNames goes through every line of the table of vsphere §6.2, which is
-// written out here, and sees to it that there is nothing more.
+// TestOSNames goes through every short name of VS-TYPE-1, with the table written
+// out here, and sees to it that there is nothing more.
 func TestOSNames(t *testing.T) {
 	t.Parallel()
 	const table = `

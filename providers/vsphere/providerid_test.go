@@ -12,7 +12,7 @@ import (
 
 const someUUID = "423740e7-c66e-05e3-9d0b-9e1205b24d43"
 
-// TestParseProviderID goes through vsphere §5.
+// TestParseProviderID goes through VS-ID-2 and VS-ID-3.
 func TestParseProviderID(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -22,18 +22,18 @@ func TestParseProviderID(t *testing.T) {
 		err    string
 	}{
 		"as emitted":           {"what we write we read", "vsphere://" + someUUID, someUUID, ""},
-		"capitals":             {"[C] case-insensitive", "vsphere://423740E7-C66E-05E3-9D0B-9E1205B24D43", someUUID, ""},
-		"blanks":               {"[C] spaces around the UUID trimmed", "vsphere:// " + someUUID + "\t", someUUID, ""},
-		"bare":                 {"[C] accepted", someUUID, someUUID, ""},
-		"bare with blanks":     {"[C] accepted", " " + strings.ToUpper(someUUID) + "\n", someUUID, ""},
+		"capitals":             {"VS-ID-2: case-insensitive", "vsphere://423740E7-C66E-05E3-9D0B-9E1205B24D43", someUUID, ""},
+		"blanks":               {"spaces around the UUID trimmed", "vsphere:// " + someUUID + "\t", someUUID, ""},
+		"bare":                 {"accepted", someUUID, someUUID, ""},
+		"bare with blanks":     {"accepted", " " + strings.ToUpper(someUUID) + "\n", someUUID, ""},
 		"scheme in capitals":   {"the same VM", "vSphere://" + someUUID, someUUID, ""},
 		"empty":                {"an error", "", "", `provider ID "": nodeID is empty`},
 		"scheme alone":         {"an error", "vsphere://", "", `provider ID "vsphere://": nodeID is empty`},
 		"scheme and blanks":    {"an error", "vsphere://  ", "", `provider ID "vsphere://  ": nodeID is empty`},
-		"VM name":              {"[B] an error, never not found", "vsphere://node-1", "", `provider ID "vsphere://node-1" is not vsphere://<uuid>`},
-		"bare name":            {"[B] an error", "node-1", "", `provider ID "node-1" is not vsphere://<uuid>`},
-		"other scheme":         {"[B] an error", "aws:///eu-west-1a/i-0123", "", `provider ID "aws:///eu-west-1a/i-0123" is not of vsphere`},
-		"UUID of other scheme": {"[B] an error", "openstack:///" + someUUID, "", `provider ID "openstack:///` + someUUID + `" is not of vsphere`},
+		"VM name":              {"VS-ID-3: an error, never not found", "vsphere://node-1", "", `provider ID "vsphere://node-1" is not vsphere://<uuid>`},
+		"bare name":            {"an error", "node-1", "", `provider ID "node-1" is not vsphere://<uuid>`},
+		"other scheme":         {"an error", "aws:///eu-west-1a/i-0123", "", `provider ID "aws:///eu-west-1a/i-0123" is not of vsphere`},
+		"UUID of other scheme": {"an error", "openstack:///" + someUUID, "", `provider ID "openstack:///` + someUUID + `" is not of vsphere`},
 		"too short":            {"no UUID", "vsphere://" + someUUID[:35], "", `is not vsphere://<uuid>`},
 		"too long":             {"no UUID", "vsphere://" + someUUID + "0", "", `is not vsphere://<uuid>`},
 		"no dashes":            {"no UUID", "vsphere://423740e7c66e05e39d0b9e1205b24d43", "", `is not vsphere://<uuid>`},
@@ -58,8 +58,8 @@ func TestParseProviderID(t *testing.T) {
 func TestFormatProviderID(t *testing.T) {
 	t.Parallel()
 	cases := map[string]string{
-		someUUID:                  "vsphere://" + someUUID, // vsphere §5: the canonical UUID
-		strings.ToUpper(someUUID): "vsphere://" + someUUID, // vsphere §4: lower-cased
+		someUUID:                  "vsphere://" + someUUID, // VS-ID-1: the canonical UUID
+		strings.ToUpper(someUUID): "vsphere://" + someUUID, // VS-ID-1: lower-cased
 		"":                        "",                      // a VM that never told its UUID
 	}
 	for uuid, want := range cases {
@@ -69,7 +69,7 @@ func TestFormatProviderID(t *testing.T) {
 	}
 }
 
-// TestSwapUUID goes through vsphere §4, Byte swap.
+// TestSwapUUID goes through VS-ID-4.
 func TestSwapUUID(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, uuid, want string }{

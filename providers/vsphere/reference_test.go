@@ -10,7 +10,7 @@ import (
 )
 
 // TestEnvironmentReference proves that each variable of the reference page sets
-// the key that the page says (vsphere §2.2).
+// the key that the page contains.
 func TestEnvironmentReference(t *testing.T) {
 	t.Parallel()
 	file, err := config.Parse("vsphere.conf", []byte("[Global]\n"))

@@ -29,8 +29,7 @@ func confirming(t *testing.T, datacenters ...string) (*cloudsim.VCenter, *Invent
 	return v, watch(t, v, Config{Datacenters: datacenters, CallTimeout: 5 * time.Second})
 }
 
-// vsphere §4, §5, §6: what the vCenter itself is asked, and what its answers
-// mean.
+// VS-NODE-6: which calls the vCenter gets, and what its responses mean.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	denied := cloudsim.Fault(&types.NoPermission{})
@@ -44,12 +43,12 @@ func TestConfirm(t *testing.T) {
 		calls       map[string]int
 	}{
 		"found": {
-			reason: "vsphere §4: one search without a datacenter when all count, one read",
+			reason: "VS-NODE-6: one search without a datacenter when all count, one read",
 			query:  byID(uuid), want: "db",
 			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
 		},
 		"byte-swapped": {
-			reason: "vsphere §4, §5: the second form is asked for too",
+			reason: "VS-NODE-6: both byte orders are searched for",
 			query:  byID(unswapped, asSwapped), want: "web",
 			calls: map[string]int{"FindAllByUuid": 2, "RetrievePropertiesEx": 1},
 		},
@@ -59,27 +58,27 @@ func TestConfirm(t *testing.T) {
 			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
 		},
 		"absent": {
-			reason: "vsphere §6: absent from all reachable scopes", datacenters: []string{"north", "south"},
+			reason: "VS-NODE-6: absent from all reachable scopes", datacenters: []string{"north", "south"},
 			query: byID("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"),
 			calls: map[string]int{"FindAllByUuid": 2},
 		},
 		"outside": {
-			reason: "vsphere §4: other datacenters do not count", datacenters: []string{"north"},
+			reason: "VS-NODE-5: other datacenters do not count", datacenters: []string{"north"},
 			query: byID(uuid),
 			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
 		},
 		"one search fails": {
-			reason: "vsphere §6: any scope unauthorised: error, never false", datacenters: []string{"north", "south"},
+			reason: "VS-NODE-6: a datacenter that may not be read is an error", datacenters: []string{"north", "south"},
 			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Break("FindAllByUuid", front.Nth(2), denied) },
 			query:   byID("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"), err: "NoPermission",
 		},
 		"one search fails, found by another": {
-			reason: "vsphere §6: unless it is found elsewhere", datacenters: []string{"north", "south"},
+			reason: "VS-NODE-6: unless it is found elsewhere", datacenters: []string{"north", "south"},
 			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Break("FindAllByUuid", front.Nth(1), denied) },
 			query:   byID("00000000-0000-0000-0000-000000000001", uuid), want: "db",
 		},
 		"missing datacenter": {
-			reason: "vsphere §4: missing datacenter wins over not found", datacenters: []string{"north", "west"},
+			reason: "VS-NODE-5: a missing datacenter makes a miss an error", datacenters: []string{"north", "west"},
 			query: byID(uuid), err: "datacenter west does not exist",
 		},
 		"all datacenters missing": {
@@ -88,23 +87,23 @@ func TestConfirm(t *testing.T) {
 			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
 		},
 		"missing datacenter, found": {
-			reason: "vsphere §6: found is found", datacenters: []string{"north", "west"},
+			reason: "VS-NODE-6: a VM that is found counts", datacenters: []string{"north", "west"},
 			query: byID(asSwapped), want: "web",
 		},
 		"read fails": {
-			reason:  "vsphere §6, §16.2: a fault while reading a found VM is an error",
+			reason:  "FW-NODE-6: a fault while reading a found VM is an error",
 			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Break("RetrievePropertiesEx", front.Always(), denied) },
 			query:   byID(uuid), err: "NoPermission",
 		},
 		"deleted between search and read": {
-			reason: "vsphere §6: a fault while reading is an error, whichever it is",
+			reason: "a fault while reading is an error, whichever it is",
 			prepare: func(_ *testing.T, v *cloudsim.VCenter) {
 				v.Break("RetrievePropertiesEx", front.Always(), cloudsim.Fault(&types.ManagedObjectNotFound{}))
 			},
 			query: byID(uuid), err: "ManagedObjectNotFound",
 		},
 		"inaccessible": {
-			reason: "vsphere §6, §16.2: found only by remembered reference",
+			reason: "VS-NODE-10: found only by remembered reference",
 			prepare: func(t *testing.T, v *cloudsim.VCenter) {
 				ok(t, v.VM("db").HideConfig(true))
 				ok(t, v.VM("db").SetConnectionState(types.VirtualMachineConnectionStateInaccessible))
@@ -112,7 +111,7 @@ func TestConfirm(t *testing.T) {
 			query: byID(uuid), want: "db",
 		},
 		"inaccessible and unreadable": {
-			reason: "vsphere §6: any other fault than gone is an error",
+			reason: "FW-NODE-6: any other fault than gone is an error",
 			prepare: func(t *testing.T, v *cloudsim.VCenter) {
 				ok(t, v.VM("db").HideConfig(true))
 				v.Break("RetrievePropertiesEx", front.Always(), denied)
@@ -120,21 +119,21 @@ func TestConfirm(t *testing.T) {
 			query: byID(uuid), err: "NoPermission",
 		},
 		"by name": {
-			reason: "vsphere §4: FindAllByDnsName, lower case",
+			reason: "VS-NODE-2: FindAllByDnsName, lower case",
 			query:  byName("WEB.example.com"), want: "web",
 			calls: map[string]int{"FindAllByDnsName": 1, "RetrievePropertiesEx": 1},
 		},
 		"by short name": {
-			reason: "vsphere §4 [B]: the vCenter finds whole names only",
+			reason: "the vCenter finds whole names only",
 			query:  byName("web"), want: "web",
 		},
 		"by long name": {
-			reason: "vsphere §4 [B]: short/FQDN variant",
+			reason: "VS-NODE-2: the host name without its domain",
 			query:  byName("db.example.com"), want: "db",
 			calls: map[string]int{"FindAllByDnsName": 2, "RetrievePropertiesEx": 1},
 		},
 		"by address": {
-			reason: "vsphere §4: FindByIp on a miss by name",
+			reason: "VS-NODE-2: an IP address after the host name",
 			query:  byName("10.0.0.2"), want: "db",
 			calls: map[string]int{"FindAllByDnsName": 1, "FindAllByIp": 1, "RetrievePropertiesEx": 1},
 		},
@@ -167,7 +166,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// vsphere §4: a confirmed VM says the same as one from the feed.
+// A confirmed VM has the same properties as one from the feed.
 func TestConfirmedVMIsWhatTheFeedKnows(t *testing.T) {
 	t.Parallel()
 	_, i := confirming(t)
@@ -186,7 +185,7 @@ func TestConfirmedVMIsWhatTheFeedKnows(t *testing.T) {
 	}
 }
 
-// vsphere §4 [B]: clones with one UUID are all given.
+// VS-NODE-4: all clones with one UUID are returned.
 func TestConfirmGivesAllClones(t *testing.T) {
 	t.Parallel()
 	v, i := confirming(t)
@@ -198,7 +197,7 @@ func TestConfirmGivesAllClones(t *testing.T) {
 	}
 }
 
-// vsphere §6: absent means that the VM which once was it is deleted; while the
+// VS-NODE-6: absent means that the VM which once was it is deleted; while the
 // feed is away nothing is absent, but what the vCenter finds is found.
 func TestConfirmOfDeletedVM(t *testing.T) {
 	t.Parallel()
@@ -244,7 +243,7 @@ func TestConfirmOfDeletedVM(t *testing.T) {
 	current(t, i)
 }
 
-// vsphere §6: between the end of a VM and the news of it nothing is certain.
+// VS-FEED-7: between the end of a VM and the report of it nothing is certain.
 func TestConfirmAheadOfTheFeed(t *testing.T) {
 	t.Parallel()
 	v, i := confirming(t)
@@ -265,7 +264,7 @@ func TestConfirmAheadOfTheFeed(t *testing.T) {
 	}
 }
 
-// vsphere §16.4: no call outlasts its caller or its deadline.
+// VS-SESSION-5: no call outlasts its caller or its deadline.
 func TestConfirmIsBounded(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})
@@ -283,7 +282,7 @@ func TestConfirmIsBounded(t *testing.T) {
 	}
 }
 
-// vsphere §3: a session that has ended does not make a VM look gone.
+// VS-SESSION-2: a session that has ended does not make a VM absent.
 func TestConfirmAfterEndOfSession(t *testing.T) {
 	t.Parallel()
 	v, i := confirming(t)

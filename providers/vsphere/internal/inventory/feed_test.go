@@ -19,8 +19,8 @@ import (
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// design.md "Budgets", vsphere §13 [B]: the start costs three calls and one page
-// per hundred objects; then looking up costs none.
+// VS-FEED-1: the start costs three calls and one page per hundred objects; then
+// looking up costs none.
 func TestInitialSyncOfThousandVMs(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{Name: "dc", VMs: cloudsim.Fleet("vm", 1000)}}})
@@ -55,7 +55,7 @@ func TestInitialSyncOfThousandVMs(t *testing.T) {
 	}
 }
 
-// vsphere §13 [B], §16.3: whatever matters of a VM arrives with the feed.
+// VS-FEED-2: whatever matters of a VM arrives with the feed.
 func TestVMCarriesWhatTheVCenterTells(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{Name: "dc", VMs: []cloudsim.VMSpec{{
@@ -110,7 +110,7 @@ func TestVMCarriesWhatTheVCenterTells(t *testing.T) {
 	}
 }
 
-// vsphere §16.3: changes arrive by the feed, without any other call.
+// VS-FEED-2: changes arrive by the feed, without any other call.
 func TestFollowsChanges(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{
@@ -168,7 +168,7 @@ func TestFollowsChanges(t *testing.T) {
 	}
 }
 
-// vsphere §4 [B], §6: a VM that comes is found, one that goes is absent, and
+// VS-FEED-2, VS-NODE-4: a VM that comes is found, one that goes is absent, and
 // clones with one UUID are all found.
 func TestVMsComeAndGo(t *testing.T) {
 	t.Parallel()
@@ -203,9 +203,9 @@ func TestVMsComeAndGo(t *testing.T) {
 	expect("")
 }
 
-// vsphere §6: while the vCenter is away, what was found is still found and a
-// miss is an error; afterwards, what vanished meanwhile is absent. §16.4: a
-// vCenter that does not answer at all is noticed.
+// VS-FEED-4, VS-SESSION-5: while the vCenter is away, what was found is still
+// found and a miss is an error; afterwards, what vanished meanwhile is absent. A
+// vCenter that does not respond at all is noticed.
 func TestReconnects(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(v *cloudsim.VCenter){
@@ -256,8 +256,8 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
-// vsphere §3, §16.10: when the session ends in the middle of a long poll, the
-// feed starts over in the next one and leaves nothing behind.
+// VS-SESSION-2, VS-FEED-6: when the session ends in the middle of a long poll,
+// the feed starts over in the next one and leaves nothing behind.
 func TestSurvivesEndOfSession(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})
@@ -284,7 +284,7 @@ func TestSurvivesEndOfSession(t *testing.T) {
 	}
 }
 
-// style.md §3, vsphere §6: the first pages are no inventory.
+// VS-FEED-3: the first pages are no inventory.
 func TestPartOfTheInventoryIsNone(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{Name: "dc", VMs: cloudsim.Fleet("vm", 150)}}})
@@ -318,8 +318,8 @@ func TestPartOfTheInventoryIsNone(t *testing.T) {
 	one(t, i, byID(vm.UUID()))
 }
 
-// design.md "Nodes": a partial set of pages after a reconnect does not replace
-// what was there.
+// VS-FEED-3: a partial set of pages after a reconnect does not replace what was
+// there.
 func TestPartOfTheInventoryReplacesNothing(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{Name: "dc", VMs: cloudsim.Fleet("vm", 150)}}})
@@ -342,8 +342,8 @@ func TestPartOfTheInventoryReplacesNothing(t *testing.T) {
 	}
 }
 
-// vsphere §16.10: nothing is left in the session, however often the feed had to
-// start over.
+// VS-FEED-6: nothing is left in the session, however often the feed had to start
+// over.
 func TestRunClearsUp(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})
@@ -403,7 +403,7 @@ func (r *recorder) REST(context.Context, func(context.Context, *rest.Client) err
 	return errRecorded
 }
 
-// vsphere §16.4: neither the wait nor the size of an answer is without bounds.
+// VS-FEED-5: neither the wait nor the size of a response is without bounds.
 func TestAnswersOfTheFeedAreBounded(t *testing.T) {
 	t.Parallel()
 	r := &recorder{}
@@ -436,7 +436,7 @@ func TestRunEndsWithoutAnswer(t *testing.T) {
 	ok(t, v.Up())
 }
 
-// design.md "Nodes": a feed that has been silent for too long is not current.
+// VS-FEED-5: a feed that has been silent for too long is not current.
 func TestSilenceIsNotCurrent(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -455,8 +455,8 @@ func TestSilenceIsNotCurrent(t *testing.T) {
 	}
 }
 
-// vsphere §6, §16.2: a VM that was inaccessible from the start may be any VM,
-// until it tells its UUID.
+// VS-NODE-7: a VM that was inaccessible from the start may be any VM, until it
+// tells its UUID.
 func TestInaccessibleFromTheStart(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})
@@ -484,7 +484,7 @@ func TestInaccessibleFromTheStart(t *testing.T) {
 	one(t, i, byID(vm.UUID()))
 }
 
-// vsphere §15: an object that is there and cannot be read is there.
+// VS-NODE-7: an object that is there and cannot be read is there.
 func TestUnreadableVMIsThere(t *testing.T) {
 	t.Parallel()
 	set := &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{

@@ -99,6 +99,7 @@ func withUUID(id string, in Ref, u string) types.ObjectUpdate {
 	return vm(id, in, "summary.config.uuid", u)
 }
 
+// TestFind goes through VS-NODE-2, VS-NODE-5, VS-NODE-7 and VS-NODE-10.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	inaccessible := func(id string, in Ref) types.ObjectUpdate {
@@ -117,47 +118,47 @@ func TestFind(t *testing.T) {
 		err         string
 	}{
 		"by UUID": {
-			reason: "vsphere §5: in any case, with spaces",
+			reason: "VS-ID-2: in any case, with spaces",
 			read:   []types.ObjectUpdate{withUUID("vm-1", north, strings.ToUpper(uuid))},
 			query:  byID("  " + strings.ToUpper(uuid) + " "), want: "vm-1",
 		},
 		"first UUID wins": {
-			reason: "vsphere §4: the order of the forms is one of preference",
+			reason: "the order of the forms is one of preference",
 			read:   []types.ObjectUpdate{withUUID("vm-1", north, uuid), withUUID("vm-2", north, swapped)},
 			query:  byID(swapped, uuid), want: "vm-2",
 		},
 		"second UUID": {
-			reason: "vsphere §4: a miss is retried with the other form",
+			reason: "a miss is retried with the other form",
 			read:   []types.ObjectUpdate{withUUID("vm-1", north, uuid)},
 			query:  byID(swapped, uuid), want: "vm-1",
 		},
 		"clones": {
-			reason: "vsphere §4 [B]: the caller tells them apart",
+			reason: "VS-NODE-4: all are returned",
 			read:   []types.ObjectUpdate{withUUID("vm-2", north, uuid), withUUID("vm-1", south, uuid)},
 			query:  byID(uuid), want: "vm-1 vm-2",
 		},
 		"UUID before name": {
-			reason: "vsphere §4 [B]: a name can be somebody else's by now",
+			reason: "the name can be that of another VM by now",
 			read:   []types.ObjectUpdate{host("vm-1", "web"), host("vm-2", "db")},
 			query:  Query{UUIDs: []string{"vm-1"}, Names: []string{"db"}}, want: "vm-1",
 		},
 		"by host name": {
-			reason: "vsphere §4: in any case",
+			reason: "VS-NODE-2: in any case",
 			read:   []types.ObjectUpdate{host("vm-1", "Web.Example.com"), host("vm-2", "web")},
 			query:  byName("WEB.example.com"), want: "vm-1",
 		},
 		"exact name first": {
-			reason: "vsphere §4 [B]: the short form comes last, whatever the order of names",
+			reason: "the short form comes last, whatever the order of names",
 			read:   []types.ObjectUpdate{host("vm-1", "web.example.com"), host("vm-2", "db")},
 			query:  byName("web", "db"), want: "vm-2",
 		},
 		"short name of the guest's": {
-			reason: "vsphere §4 [B]: short/FQDN variant",
+			reason: "VS-NODE-2: with or without a domain",
 			read:   []types.ObjectUpdate{host("vm-1", "web.example.com")},
 			query:  byName("web"), want: "vm-1",
 		},
 		"short name of the guest": {
-			reason: "vsphere §4 [B]: short/FQDN variant, the other way round",
+			reason: "VS-NODE-2: with or without a domain, the other way round",
 			read:   []types.ObjectUpdate{host("vm-1", "web")},
 			query:  byName("web.example.com"), want: "vm-1",
 		},
@@ -167,7 +168,7 @@ func TestFind(t *testing.T) {
 			query:  byName("web.example.org"),
 		},
 		"by address": {
-			reason: "vsphere §4: FindByIp after the name",
+			reason: "VS-NODE-2: an IP address after the host name",
 			read:   []types.ObjectUpdate{host("vm-1", "web"), host("vm-2", "db")},
 			query:  byName("10.0.0.2"), want: "vm-2",
 		},
@@ -192,31 +193,31 @@ func TestFind(t *testing.T) {
 			query:  byName("fd00::1"), want: "vm-1",
 		},
 		"other datacenter": {
-			reason: "vsphere §4: only configured datacenters count", datacenters: []string{"north"},
+			reason: "VS-NODE-5: only configured datacenters count", datacenters: []string{"north"},
 			read:  []types.ObjectUpdate{withUUID("vm-1", south, uuid)},
 			query: byID(uuid),
 		},
 		"other datacenter by name": {
-			reason: "vsphere §4: only configured datacenters count", datacenters: []string{"south"},
+			reason: "VS-NODE-5: only configured datacenters count", datacenters: []string{"south"},
 			read:  []types.ObjectUpdate{host("vm-1", "web")},
 			query: byName("web", "10.0.0.1"),
 		},
 		"missing datacenter": {
-			reason: "vsphere §4: its error wins over not found", datacenters: []string{"north", "west"},
+			reason: "VS-NODE-5: a missing datacenter makes a miss an error", datacenters: []string{"north", "west"},
 			query: byID(uuid), err: "datacenter west does not exist",
 		},
 		"missing datacenter, found elsewhere": {
-			reason: "vsphere §6: an error only if not found elsewhere", datacenters: []string{"north", "west"},
+			reason: "VS-NODE-6: an error only if not found elsewhere", datacenters: []string{"north", "west"},
 			read:  []types.ObjectUpdate{withUUID("vm-1", north, uuid)},
 			query: byID(uuid), want: "vm-1",
 		},
 		"no datacenter at all": {
-			reason: "vsphere §15: without rights everything looks gone",
+			reason: "VS-ACCESS-1: without permissions everything looks absent",
 			read:   []types.ObjectUpdate{leave(typeDatacenter, "datacenter-1"), leave(typeDatacenter, "datacenter-2")},
 			query:  byID(uuid), err: "no datacenter can be read",
 		},
 		"folder cannot be read": {
-			reason: "vsphere §15: whether it counts is unknown", datacenters: []string{"north"},
+			reason: "VS-NODE-5: whether it counts is unknown", datacenters: []string{"north"},
 			read:  []types.ObjectUpdate{withUUID("vm-1", folder("group-v9"), uuid)},
 			query: byID(uuid), err: `VM "vm-1" (vm-1) has UUID ` + uuid + " but its datacenter cannot be read",
 		},
@@ -226,19 +227,19 @@ func TestFind(t *testing.T) {
 			query:  byID(uuid), want: "vm-1",
 		},
 		"keeps its UUID": {
-			reason:  "vsphere §6: an inaccessible VM exists",
+			reason:  "VS-NODE-7: an inaccessible VM exists",
 			read:    []types.ObjectUpdate{withUUID("vm-1", north, uuid)},
 			changes: [][]types.ObjectUpdate{{modify(typeVM, "vm-1", "summary.config.uuid", nil)}},
 			query:   byID(uuid), want: "vm-1",
 		},
 		"enters again without its UUID": {
-			reason:  "vsphere §6: what came back inaccessible exists",
+			reason:  "VS-NODE-7: what came back inaccessible exists",
 			read:    []types.ObjectUpdate{withUUID("vm-1", north, uuid)},
 			changes: [][]types.ObjectUpdate{{inaccessible("vm-1", north)}},
 			query:   byID(uuid), want: "vm-1",
 		},
 		"UUID that was never told": {
-			reason: "vsphere §6, §16.2: it can be the one",
+			reason: "VS-NODE-7: it can be any VM",
 			read:   []types.ObjectUpdate{inaccessible("vm-1", north), withUUID("vm-2", north, swapped)},
 			query:  byID(uuid), err: `VM "vm-1" (vm-1) does not tell its UUID: it is inaccessible`,
 		},
@@ -260,7 +261,7 @@ func TestFind(t *testing.T) {
 			query:   byID(uuid), err: "does not tell its UUID",
 		},
 		"moved out": {
-			reason: "vsphere §6: found only by remembered reference", datacenters: []string{"north"},
+			reason: "VS-NODE-5: found only by remembered reference", datacenters: []string{"north"},
 			read:    []types.ObjectUpdate{withUUID("vm-1", north, uuid)},
 			changes: [][]types.ObjectUpdate{{modify(typeVM, "vm-1", "parent", south)}},
 			query:   byID(uuid), want: "vm-1",
@@ -272,7 +273,7 @@ func TestFind(t *testing.T) {
 			query:   byID(uuid), want: "vm-2",
 		},
 		"moved in": {
-			reason: "vsphere §4: datacenter membership follows the tree", datacenters: []string{"north"},
+			reason: "VS-NODE-5: datacenter membership follows the tree", datacenters: []string{"north"},
 			read:    []types.ObjectUpdate{withUUID("vm-1", south, uuid)},
 			changes: [][]types.ObjectUpdate{{modify("Folder", "group-v2", "parent", Ref{Type: typeDatacenter, Value: "datacenter-1"})}},
 			query:   byID(uuid), want: "vm-1",
@@ -290,12 +291,12 @@ func TestFind(t *testing.T) {
 			query:   byID(uuid), want: "vm-1",
 		},
 		"no host name": {
-			reason: "vsphere §16.7: a machine that does not tell its name may be the one",
+			reason: "VS-NODE-7: a VM without a host name may be the one",
 			read:   []types.ObjectUpdate{vm("web", north, "summary.config.uuid", uuid)},
 			query:  byName("web.example.com"), err: "its guest reports no host name",
 		},
 		"UUID property cannot be read": {
-			reason: "vsphere §15: no right to read is no absence",
+			reason: "VS-ACCESS-1: a missing permission is no absence",
 			read: []types.ObjectUpdate{{
 				Kind: types.ObjectUpdateKindEnter, Obj: machine("vm-1"),
 				MissingSet: []types.MissingProperty{{Path: "summary.config.uuid", Fault: types.LocalizedMethodFault{Fault: &types.NoPermission{}}}},
@@ -323,8 +324,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// vsphere §6, §16.2: after everything was read anew, a VM without a UUID keeps
-// the one it had, and one that is not there any more is remembered.
+// VS-NODE-10: after everything was read anew, a VM without a UUID keeps the one
+// it had, and one that is not there any more is remembered.
 func TestReadingAnewKeepsWhatWasKnown(t *testing.T) {
 	t.Parallel()
 	i := stored(nil, append(twoDatacenters(), withUUID("vm-1", north, uuid), withUUID("vm-2", north, swapped)))
@@ -370,8 +371,8 @@ func TestFoundVMsAreImmutable(t *testing.T) {
 	}
 }
 
-// vsphere §2.1, §4: a datacenter is given by name, inventory path or ID, also
-// inside of folders.
+// VS-CONFIG-11: a datacenter is given by name, inventory path or ID, also inside
+// of folders.
 func TestDatacentersAreFoundByAnyForm(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{

@@ -37,8 +37,8 @@ func newSession(t *testing.T, v *cloudsim.VCenter) *session.Session {
 	return s
 }
 
-// vsphere §3, §6, §13 [B], §16.10: the whole life with the session that the
-// product uses, whose errors have a meaning of their own.
+// The whole life with the session that the product uses, whose errors have a
+// meaning of their own.
 func TestWithRealSession(t *testing.T) {
 	t.Parallel()
 	spec := zoned(map[string]cloudsim.Tags{"cluster": both("z", "r")})
@@ -97,8 +97,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// design.md "Errors": whatever failed, it means that nothing is known of the
-// VM; a login that was refused can still be told from an outage.
+// FW-NODE-6: whatever failed, it means that nothing is known of the VM; a login
+// that was refused can still be told from an outage.
 func TestErrorsHaveAMeaning(t *testing.T) {
 	t.Parallel()
 	v := simulateTLS(t, cloudsim.VCenterSpec{})

@@ -42,7 +42,7 @@ func both(z, r string) cloudsim.Tags {
 	return cloudsim.Tags{"k8s-zone": {z}, "k8s-region": {r}}
 }
 
-// vsphere §7: which tags make zone and region.
+// VS-ZONE-1, VS-ZONE-2, VS-ZONE-3: which tags make zone and region.
 func TestZones(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -53,56 +53,56 @@ func TestZones(t *testing.T) {
 		err      string
 	}{
 		"none configured": {
-			reason: "§7: active only when a category is set",
+			reason: "active only when a category is set",
 			tags:   map[string]cloudsim.Tags{"dc": both("z", "r")},
 		},
 		"one object has both": {
-			reason: "§7: the object's own tags are included", category: [2]string{"k8s-zone", "k8s-region"},
+			reason: "the object's own tags are included", category: [2]string{"k8s-zone", "k8s-region"},
 			tags: map[string]cloudsim.Tags{"esx": both("z", "r")},
 			want: [2]string{"z", "r"},
 		},
 		"each on another ancestor": {
-			reason: "§7: the chain is walked up", category: [2]string{"k8s-zone", "k8s-region"},
+			reason: "the chain is walked up", category: [2]string{"k8s-zone", "k8s-region"},
 			tags: map[string]cloudsim.Tags{"cluster": zone("z"), "dc": region("r")},
 			want: [2]string{"z", "r"},
 		},
 		"near tag wins": {
-			reason: "§7 [B], §16.13: per category, whatever the other one is about", category: [2]string{"k8s-zone", "k8s-region"},
+			reason: "per category, whatever the other one is about", category: [2]string{"k8s-zone", "k8s-region"},
 			tags: map[string]cloudsim.Tags{"esx": zone("near"), "cluster": zone("far"), "dc": both("farther", "r")},
 			want: [2]string{"near", "r"},
 		},
 		"host before pool before folder": {
-			reason: "§7: chains are tried in order", category: [2]string{"k8s-zone", "k8s-region"},
+			reason: "chains are tried in order", category: [2]string{"k8s-zone", "k8s-region"},
 			tags: map[string]cloudsim.Tags{"dc": zone("z"), "pool": both("pool", "pool"), "web": both("vm", "vm")},
 			want: [2]string{"z", "pool"},
 		},
 		"completed across chains": {
-			reason: "§7 [B]: a category may be completed on a later chain", category: [2]string{"k8s-zone", "k8s-region"},
+			reason: "a category may be completed on a later chain", category: [2]string{"k8s-zone", "k8s-region"},
 			tags: map[string]cloudsim.Tags{"pool": zone("z"), "k8s": region("r")},
 			want: [2]string{"z", "r"},
 		},
 		"nearest folder": {
-			reason: "§7: VM, then its folders", category: [2]string{"k8s-zone", "k8s-region"},
+			reason: "VM, then its folders", category: [2]string{"k8s-zone", "k8s-region"},
 			tags: map[string]cloudsim.Tags{"prod": zone("prod"), "k8s": both("k8s", "k8s")},
 			want: [2]string{"prod", "k8s"},
 		},
 		"on the VM": {
-			reason: "§7: the VM's own tags are included", category: [2]string{"k8s-zone", "k8s-region"},
+			reason: "the VM's own tags are included", category: [2]string{"k8s-zone", "k8s-region"},
 			tags: map[string]cloudsim.Tags{"web": both("z", "r"), "prod": both("-", "-")},
 			want: [2]string{"z", "r"},
 		},
 		"on the root folder": {
-			reason: "§7: up to the root folder", category: [2]string{"k8s-zone", ""},
+			reason: "up to the root folder", category: [2]string{"k8s-zone", ""},
 			tags: map[string]cloudsim.Tags{"/": zone("z")},
 			want: [2]string{"z", ""},
 		},
 		"zone alone": {
-			reason: "§7 [B]: one category alone is supported", category: [2]string{"k8s-zone", ""},
+			reason: "one category alone is supported", category: [2]string{"k8s-zone", ""},
 			tags: map[string]cloudsim.Tags{"cluster": both("z", "r")},
 			want: [2]string{"z", ""},
 		},
 		"region alone": {
-			reason: "§7 [B]: one category alone is supported", category: [2]string{"", "k8s-region"},
+			reason: "one category alone is supported", category: [2]string{"", "k8s-region"},
 			tags: map[string]cloudsim.Tags{"cluster": both("z", "r")},
 			want: [2]string{"", "r"},
 		},
@@ -112,12 +112,12 @@ func TestZones(t *testing.T) {
 			want: [2]string{"z", "z"},
 		},
 		"other case": {
-			reason: "§7: category names are case-sensitive", category: [2]string{"K8S-Zone", "k8s-region"},
+			reason: "category names are case-sensitive", category: [2]string{"K8S-Zone", "k8s-region"},
 			tags: map[string]cloudsim.Tags{"cluster": both("z", "r")},
 			err:  "vSphere zone category K8S-Zone does not match any tags for mo",
 		},
 		"no region": {
-			reason: "§7: all chains incomplete is an error", category: [2]string{"k8s-zone", "k8s-region"},
+			reason: "all chains incomplete is an error", category: [2]string{"k8s-zone", "k8s-region"},
 			tags: map[string]cloudsim.Tags{"cluster": zone("z")},
 			err:  "vSphere region category k8s-region does not match any tags for mo",
 		},
@@ -127,7 +127,7 @@ func TestZones(t *testing.T) {
 			want: [2]string{"a", ""},
 		},
 		"value verbatim": {
-			reason: "§7: the tag name as it is", category: [2]string{"k8s-zone", ""},
+			reason: "the tag name as it is", category: [2]string{"k8s-zone", ""},
 			tags: map[string]cloudsim.Tags{"cluster": zone("Zone A/1 ")},
 			want: [2]string{"Zone A/1 ", ""},
 		},
@@ -151,7 +151,7 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// vsphere §7: the three ways up, by the names of what is on them.
+// VS-ZONE-2: the three ways up, by the names of what is on them.
 func TestChains(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{
@@ -174,13 +174,13 @@ func TestChains(t *testing.T) {
 		reason string
 		want   []string
 	}{
-		"pooled": {"§7: host, pool, folder", []string{
+		"pooled": {"host, pool, folder", []string{
 			"esx-1" + up, "inner pool Resources" + up, "VM prod k8s vm dc emea root",
 		}},
-		"in-vapp": {"§7 [B]: follow parentVApp", []string{
+		"in-vapp": {"the way leads through the vApp", []string{
 			"esx-2" + up, "vapp Resources" + up, "VM vapp vm dc emea root",
 		}},
-		"plain": {"§7: a host that stands alone is a compute resource of its own", []string{
+		"plain": {"a host that stands alone is a compute resource of its own", []string{
 			"alone alone host dc emea root", "Resources alone host dc emea root", "VM vm dc emea root",
 		}},
 	}
@@ -228,8 +228,8 @@ func chainNames(i *Inventory, vm *VM) []string {
 	return out
 }
 
-// vsphere §7: what is not known is left out, and a missing pool is no error. A
-// vApp in a vApp has no folder of its own.
+// VS-ZONE-2, VS-ZONE-3: what is not known is left out, and a missing pool is no
+// error. A vApp in a vApp has no folder of its own.
 func TestChainsOfIncompleteTrees(t *testing.T) {
 	t.Parallel()
 	vm := &VM{Ref: machine("vm-1"), Parent: folder("group-v9")}
@@ -333,7 +333,7 @@ func TestZoneIsFoundOnceThePermissionIsGranted(t *testing.T) {
 	})
 }
 
-// vsphere §7: without a resource pool the search goes on.
+// VS-ZONE-3: without a resource pool the search goes on.
 func TestZonesWithoutPool(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, zoned(map[string]cloudsim.Tags{"pool": zone("pool"), "k8s": zone("folder")}))
@@ -345,8 +345,8 @@ func TestZonesWithoutPool(t *testing.T) {
 	}
 }
 
-// design.md "Budgets", vsphere §13 [B]: zones of a thousand VMs cost a handful
-// of calls, and then none until what is known grows old.
+// VS-ZONE-5: zones of a thousand VMs cost a handful of calls, and then none until
+// what is known grows old.
 func TestZonesOfThousandVMs(t *testing.T) {
 	t.Parallel()
 	spec := cloudsim.VCenterSpec{Tags: cloudsim.Tags{"backup": {"daily", "weekly"}}}
@@ -392,9 +392,9 @@ func TestZonesOfThousandVMs(t *testing.T) {
 	}
 }
 
-// vsphere §16.3: a tag that comes or goes is noticed when what is known is old,
-// at the cost of one call; a new one that was looked for in vain costs a new
-// list of tags.
+// VS-ZONE-5: a tag that comes or goes is noticed when what is known is old, at
+// the cost of one call; a new one that was looked for in vain costs a new list of
+// tags.
 func TestZonesGrowOld(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
@@ -443,8 +443,8 @@ func TestMissingTagIsRemembered(t *testing.T) {
 	}
 }
 
-// vsphere §7 [B], §16.13: when the tag service fails that is an error of its
-// own, also when another category is really missing.
+// VS-ZONE-4: when the tag service fails that is an error of its own, also when
+// another category is really missing.
 func TestTagServiceFailureIsNotAMissingTag(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"ListCategories", "GetCategory", "ListTagsForCategory", "ListAttachedObjectsOnTags", "GetTag", "tags"} {
@@ -465,8 +465,8 @@ func TestTagServiceFailureIsNotAMissingTag(t *testing.T) {
 	}
 }
 
-// vsphere §16.4: when the tag service hangs, one question waits for all that
-// come soon after.
+// VS-SESSION-5: when the tag service hangs, one query waits for all that come
+// soon after.
 func TestHangingTagServiceIsRemembered(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"ListCategories", "GetCategory", "ListTagsForCategory", "ListAttachedObjectsOnTags", "GetTag"} {
@@ -570,7 +570,7 @@ func TestDeletedTag(t *testing.T) {
 	}
 }
 
-// vsphere §16.4: nobody waits longer than he wants, and all wait for one call.
+// VS-SESSION-5: no caller waits longer than it wants, and all wait for one call.
 func TestZonesWaitersAreOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))

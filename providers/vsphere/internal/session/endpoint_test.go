@@ -14,8 +14,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// What is trusted (vsphere §3 "TLS", §16.15, §2.1 insecure-flag, ca-file,
-// thumbprint).
+// VS-SESSION-4: which certificates are trusted by insecure-flag, ca-file and
+// thumbprint.
 func TestTrust(t *testing.T) {
 	t.Parallel()
 
@@ -103,7 +103,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// An IPv6 address may be written with brackets or without (vsphere §3 "TLS").
+// VS-SESSION-4: an IPv6 address may be written with brackets or without.
 func TestBrackets(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{Listen: "[::1]:0"})
@@ -116,7 +116,7 @@ func TestBrackets(t *testing.T) {
 	}
 }
 
-// The CA file is read at each login, so that it can be replaced (vsphere §3).
+// VS-SESSION-4: the CA file is read at each login, so that it can be replaced.
 func TestCAFileIsReadAgain(t *testing.T) {
 	t.Parallel()
 	b, other := newFixture(t, vsphere.VCenterSpec{}), newFixture(t, vsphere.VCenterSpec{})
@@ -138,7 +138,7 @@ func TestCAFileIsReadAgain(t *testing.T) {
 	}
 }
 
-// A CA file that is missing for a while fails logins and nothing else (vsphere §3).
+// A CA file that is missing for a while fails logins and nothing else.
 func TestCAFileAppears(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -171,7 +171,7 @@ func TestLongOutageEndsSoon(t *testing.T) {
 	}
 }
 
-// What can be known without a vCenter is said at once (vsphere §3 "TLS").
+// VS-CONFIG-7: what can be known without a vCenter is an error at start.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	bad := filepath.Join(t.TempDir(), "bad.pem")

@@ -18,8 +18,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// What faults mean, as they come over the wire; never does a proxy, a network or
-// a lack of rights read as "does not exist" (vsphere §16.2, design "Errors").
+// VS-SESSION-8: what faults mean, as they come over the wire; never does a proxy,
+// a network or a lack of rights read as "does not exist".
 func TestMeaningOfFaults(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -75,7 +75,7 @@ func page(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	_, _ = io.WriteString(w, "<!DOCTYPE html><title>Login<br>")
 }
 
-// What the statuses of the REST API mean (design "Errors").
+// VS-SESSION-8: what the statuses of the REST API mean.
 func TestMeaningOfStatuses(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})

@@ -42,7 +42,7 @@ func counted(t *testing.T, registry kmetrics.KubeRegistry, name string) []string
 	return lines
 }
 
-// vsphere §14: the documented names count real calls; logins, sessions and the
+// VS-METRIC-1: the documented names count real calls; logins, sessions and the
 // state of the connection are counted per vCenter.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestMetrics(t *testing.T) {
 	check("closed", "multicloud_ccm_connected", "vc1,vsphere 0s")
 }
 
-// Failed operations are counted; the names are those of vsphere §14.
+// VS-METRIC-1: failed operations are counted, by their documented names.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	registry := kmetrics.NewKubeRegistry()

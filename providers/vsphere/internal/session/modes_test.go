@@ -47,8 +47,8 @@ func keyPair(t *testing.T, public, private any) session.Credentials {
 	}
 }
 
-// vsphere §3, "SAML HoK": a certificate for a user is exchanged for a token, which
-// both APIs take.
+// VS-AUTH-8: a certificate for a user is exchanged for a token, which both APIs
+// take.
 func TestHolderOfKey(t *testing.T) {
 	t.Parallel()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -69,8 +69,8 @@ func TestHolderOfKey(t *testing.T) {
 	}
 }
 
-// A certificate that is of no use is refused here, without asking anybody; so is
-// one that the token service refuses (vsphere §3, "SAML HoK").
+// VS-AUTH-8: a certificate that is of no use is refused here, without a call; so
+// is one that the token service refuses.
 func TestHolderOfKeyRefused(t *testing.T) {
 	t.Parallel()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -113,8 +113,8 @@ func TestHolderOfKeyRefused(t *testing.T) {
 
 const managerToken = "manager-token"
 
-// vsphere §3, "shared session": a ticket of the session manager is cloned into a
-// SOAP session, whose cookie serves for REST.
+// VS-AUTH-9: a ticket of the session manager is cloned into a SOAP session, whose
+// cookie serves for REST.
 func TestSharedSession(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
@@ -148,7 +148,7 @@ func TestSharedSession(t *testing.T) {
 }
 
 // A REST API that refuses the cookie of each shared session costs a few sessions
-// and then pauses, in which the SOAP API keeps its own (vsphere §16.9).
+// and then pauses, in which the SOAP API keeps its own.
 func TestSharedSessionRefusedByREST(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
@@ -179,8 +179,8 @@ func TestSharedSessionRefusedByREST(t *testing.T) {
 	}
 }
 
-// vsphere §3: the token defaults to that of the service account; §16.9, [B]: it is
-// read for each login, and a new one ends the pause after a refusal.
+// VS-AUTH-2: the token defaults to that of the service account; it is read for
+// each login, and a new one ends the pause after a refusal.
 func TestServiceAccountToken(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
@@ -202,7 +202,7 @@ func TestServiceAccountToken(t *testing.T) {
 	must(t, s.SOAP(ctx, find))
 }
 
-// The distinct errors of a session manager (vsphere §3, "shared session").
+// VS-AUTH-9: the distinct errors of a session manager.
 func TestSessionManagerErrors(t *testing.T) {
 	t.Parallel()
 	type answer struct {

@@ -28,7 +28,8 @@ func values(pairs ...string) map[string][]byte {
 	return data
 }
 
-// Parse is vsphere §3, "Secret/file keys" and the errors below that table.
+// VS-AUTH-1, VS-AUTH-2, VS-AUTH-3: the keys of Secrets and files, and their
+// errors.
 func TestParse(t *testing.T) {
 	t.Parallel()
 
@@ -43,17 +44,17 @@ func TestParse(t *testing.T) {
 		want   want
 	}{
 		"Dotted": {
-			reason: "§3: <server>.username and <server>.password, one newline cut off",
+			reason: "<server>.username and <server>.password, one newline cut off",
 			data:   values("vc1.example.com.username", u+"\n", "vc1.example.com.password", "s3cret\n"),
 			want:   want{found: map[string]session.Credentials{"vc1.example.com": {User: u, Password: p}}},
 		},
 		"OneNewlineOnly": {
-			reason: "§3: a second newline belongs to the value",
+			reason: "a second newline belongs to the value",
 			data:   values("vc1.username", u, "vc1.password", "s3cret\n\n"),
 			want:   want{found: map[string]session.Credentials{"vc1": {User: u, Password: "s3cret\n"}}},
 		},
 		"Suffixed": {
-			reason: "§3: server_<id> names the server, so that an IPv6 address can be one",
+			reason: "server_<id> names the server, so that an IPv6 address can be one",
 			data:   values("server_a", "fd00::1", "username_a", u, "password_a", "s3cret"),
 			want:   want{found: map[string]session.Credentials{"fd00::1": {User: u, Password: p}}},
 		},
@@ -63,14 +64,14 @@ func TestParse(t *testing.T) {
 			want:   want{found: map[string]session.Credentials{"vc1": {User: u, Password: p}}},
 		},
 		"SharedSession": {
-			reason: "§3: a session manager replaces user and password; its token may be left out",
+			reason: "a session manager replaces user and password; its token may be left out",
 			data:   values("vc1.vc-session-manager-url", "https://m/s\n", "vc2.vc-session-manager-url", "https://m/s", "vc2.vc-session-manager-token", "tok"),
 			want: want{found: map[string]session.Credentials{
 				"vc1": {ManagerURL: "https://m/s"}, "vc2": {ManagerURL: "https://m/s", ManagerToken: "tok"},
 			}},
 		},
 		"Mixed": {
-			reason: "§3: both forms may mix, one Secret may hold many servers",
+			reason: "both forms may mix, one Secret may hold many servers",
 			data: values("vc1.username", u, "vc1.password", "s3cret",
 				"server_x", "fd00::1", "username_x", u, "password_x", "s3cret",
 				"server_y", "fd00::2", "username_y", "other", "password_y", "s3cret"),
@@ -85,36 +86,36 @@ func TestParse(t *testing.T) {
 			want: want{found: map[string]session.Credentials{"zz": {User: "suffixed", Password: "suffixed"}}},
 		},
 		"Empty": {
-			reason: "§3: empty data",
+			reason: "empty data",
 			want:   want{err: session.ErrMissing},
 		},
 		"NoPassword": {
-			reason: "§3: user without password",
+			reason: "user without password",
 			data:   values("vc1.username", u),
 			want:   want{err: session.ErrMissing},
 		},
 		"EmptyPassword": {
-			reason: "§3: a password of nothing is none",
+			reason: "a password of nothing is none",
 			data:   values("vc1.username", u, "vc1.password", "\n"),
 			want:   want{err: session.ErrMissing},
 		},
 		"TokenAlone": {
-			reason: "§3: a token without the session manager's URL",
+			reason: "a token without the session manager's URL",
 			data:   values("vc1.vc-session-manager-token", "tok"),
 			want:   want{err: session.ErrMissing},
 		},
 		"ServerAlone": {
-			reason: "§3: server_ without user and password",
+			reason: "server_ without user and password",
 			data:   values("server_a", "vc1"),
 			want:   want{err: session.ErrMissing},
 		},
 		"StrayKey": {
-			reason: "§3: stray key",
+			reason: "stray key",
 			data:   values("notes", "rotated in may"),
 			want:   want{err: session.ErrUnknownKey},
 		},
 		"EmptySuffix": {
-			reason: "§3: empty suffix",
+			reason: "empty suffix",
 			data:   values("server_", "vc1"),
 			want:   want{err: session.ErrUnknownKey},
 		},
@@ -124,12 +125,12 @@ func TestParse(t *testing.T) {
 			want:   want{err: session.ErrUnknownKey},
 		},
 		"UserWithoutServer": {
-			reason: "§3: username_ without its server_",
+			reason: "username_ without its server_",
 			data:   values("username_a", u),
 			want:   want{err: session.ErrIncomplete},
 		},
 		"PasswordWithoutServer": {
-			reason: "§3: password_ without its server_",
+			reason: "password_ without its server_",
 			data:   values("password_a", "s3cret"),
 			want:   want{err: session.ErrIncomplete},
 		},
@@ -188,7 +189,7 @@ func reveal(all map[string]session.Credentials) []string {
 	return out
 }
 
-// Every mistake is told at once, and by the texts that users know (vsphere §3).
+// VS-AUTH-3: every mistake is reported at once, by the texts that users know.
 func TestParseTellsEverything(t *testing.T) {
 	t.Parallel()
 
@@ -204,7 +205,7 @@ func TestParseTellsEverything(t *testing.T) {
 	}
 }
 
-// Whatever is written in either form is read back (vsphere §3).
+// Whatever is written in either form is read back.
 func TestParseRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -233,7 +234,7 @@ func TestParseRoundTrip(t *testing.T) {
 }
 
 // checkParse is what holds of every Secret: Parse returns credentials that can be
-// used or says why not, and never shows a value (vsphere §3).
+// used or says why not, and never shows a value.
 func checkParse(t interface{ Errorf(string, ...any) }, keys, content []string) {
 	const marker = "\u00a7hidden\u00a7"
 	data := map[string][]byte{}

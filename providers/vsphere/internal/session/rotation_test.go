@@ -77,8 +77,8 @@ func (b *fixture) dotted(password string) []string {
 	}
 }
 
-// vsphere §3 [B]: the directory is watched; new credentials make a new session,
-// and the old one is logged out, with nobody calling.
+// VS-AUTH-5: the directory is watched; new credentials make a new session, and
+// the old one is logged out, without any call of others.
 func TestRotationByDirectory(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -112,9 +112,9 @@ func (b *fixture) rotates(t *testing.T, s *session.Session, write func(password 
 	}
 }
 
-// New credentials that are wrong leave the session that works alone, and cost one
-// failed login. They are tried again after a pause: often the Secret changes
-// before the vCenter does (vsphere §3 [B], §16.9).
+// VS-AUTH-5: new credentials that are wrong leave the session that works alone,
+// and cost one failed login. They are tried again after a pause: often the Secret
+// changes before the vCenter does.
 func TestWrongRotationKeepsTheSession(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -176,8 +176,9 @@ func TestRotationWhileDown(t *testing.T) {
 	})
 }
 
-// While a wrong password pauses logins, a new one is tried at once; the same one
-// written again is not (vsphere §3 [B]: one failed login per credential version).
+// VS-AUTH-7: while a wrong password pauses logins, a new one is tried at once;
+// the same one written again is not: one failed login for each version of the
+// credentials.
 func TestNewVersionEndsThePause(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -205,8 +206,8 @@ func TestNewVersionEndsThePause(t *testing.T) {
 	must(t, s.SOAP(ctx, find))
 }
 
-// A password that changed without us knowing is refused once by each API that took
-// it before, and then by none (vsphere §3 [B], §16.9).
+// A password that was changed elsewhere is refused once by each API that
+// took it before, and then by none.
 func TestOutdatedPassword(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -235,8 +236,8 @@ func TestOutdatedPassword(t *testing.T) {
 	}
 }
 
-// A refused login has the source read again, even if nobody told of a change
-// (vsphere §3 [B]: re-read on any auth failure).
+// VS-AUTH-5: a refused login has the source read again, even without a change of
+// the source that was noticed.
 func TestRefusalReadsAgain(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -253,7 +254,7 @@ func TestRefusalReadsAgain(t *testing.T) {
 	}
 }
 
-// vsphere §3: what was once read keeps working when it disappears or breaks.
+// VS-AUTH-6: what was once read keeps working when it disappears or breaks.
 func TestLastKnownGood(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -286,7 +287,7 @@ func TestLastKnownGood(t *testing.T) {
 	}
 }
 
-// Files that are no credentials are skipped (vsphere §3, §2.1 secrets-directory).
+// VS-AUTH-10: files that are no credentials are skipped.
 func TestDirectorySkips(t *testing.T) {
 	t.Parallel()
 	m := newMount(t, "vc1.username", "u", "vc1.password", "p\n")

@@ -19,7 +19,7 @@ func (a *apiServer) source(t *testing.T) *session.Secret {
 	return session.NewSecret(client.CoreV1().RESTClient(), secretNamespace, secretName)
 }
 
-// vsphere §3 [B]: the named Secret is watched, in its namespace alone; new
+// VS-AUTH-5, VS-AUTH-10: the named Secret is watched, in its namespace alone; new
 // credentials make a new session and the old one is logged out.
 func TestRotationBySecret(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestRotationBySecret(t *testing.T) {
 	b.rotates(t, s, func(password string) { api.put(b.dotted(password)...) })
 }
 
-// vsphere §3 [B]: the Secret is read before the first login and preferred to what
+// VS-AUTH-4: the Secret is read before the first login and preferred to what
 // stands in the file, whether anything runs yet or not.
 func TestSecretIsPreferred(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestSecretIsPreferred(t *testing.T) {
 	}
 }
 
-// vsphere §2.1: the Secret of an entry wins over the global one; the global one
+// VS-CONFIG-6: the Secret of an entry wins over the global one; the global one
 // serves the entries that are not in their own.
 func TestEntrySecretWins(t *testing.T) {
 	t.Parallel()
@@ -65,8 +65,8 @@ func TestEntrySecretWins(t *testing.T) {
 	}
 }
 
-// vsphere §3: Secret deleted → last cached values keep working; written again →
-// they are used.
+// VS-AUTH-6: the last credentials of a deleted Secret keep working; written
+// again, they are used.
 func TestSecretIsDeleted(t *testing.T) {
 	t.Parallel()
 	b, api := newFixture(t, vsphere.VCenterSpec{}), newAPIServer(t)
@@ -87,7 +87,7 @@ func TestSecretIsDeleted(t *testing.T) {
 	eventually(t, "login with what was written again", func() bool { return s.SOAP(ctx, find) == nil })
 }
 
-// A Secret that does not exist yet is waited for (vsphere §3).
+// VS-AUTH-6: a Secret that does not exist yet is waited for.
 func TestSecretAppears(t *testing.T) {
 	t.Parallel()
 	b, api := newFixture(t, vsphere.VCenterSpec{}), newAPIServer(t)
@@ -106,8 +106,8 @@ func TestSecretAppears(t *testing.T) {
 	}
 }
 
-// A role that does not allow the Secret is an error that says so, and is got over
-// (vsphere §12, Roles).
+// VS-AUTH-6: a role that does not allow the Secret is an error that names it, and
+// that ends once the role allows it.
 func TestSecretIsForbidden(t *testing.T) {
 	t.Parallel()
 	b, api := newFixture(t, vsphere.VCenterSpec{}), newAPIServer(t)
@@ -145,8 +145,8 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// Credentials of both key forms reach the session, IPv6 by the suffixed one
-// (vsphere §3).
+// VS-AUTH-1: credentials of both key forms reach the session, IPv6 by the
+// suffixed one.
 func TestSuffixedIPv6(t *testing.T) {
 	t.Parallel()
 	b, api := newFixture(t, vsphere.VCenterSpec{Listen: "[::1]:0"}), newAPIServer(t)

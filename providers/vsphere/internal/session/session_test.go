@@ -26,8 +26,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// A login happens when it is needed, once for all callers, and SOAP and REST have
-// one session each (vsphere §13, budget).
+// VS-SESSION-1: a login happens when it is needed, once for all callers, and SOAP
+// and REST have one session each.
 func TestLogsInOnce(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -62,7 +62,7 @@ func TestLogsInOnce(t *testing.T) {
 	}
 }
 
-// vsphere §1: the SOAP user agent.
+// VS-SESSION-9: the SOAP user agent.
 func TestUserAgent(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -80,7 +80,7 @@ func TestUserAgent(t *testing.T) {
 	}
 }
 
-// vsphere §3 [B]: sessions that vCenter has ended are made again, once for all who
+// VS-SESSION-2: sessions that vCenter has ended are made again, once for all who
 // notice, and their calls are repeated.
 func TestLogsInAgain(t *testing.T) {
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestLogsInAgain(t *testing.T) {
 }
 
 // A vCenter that restarts has no session left and refuses connections meanwhile.
-// Nothing has to be done for it (vsphere §3 [B]).
+// Nothing has to be done for it.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -172,8 +172,8 @@ func TestWrongPassword(t *testing.T) {
 	}
 }
 
-// What one API refuses does not keep the other from a session whose credentials it
-// has taken before (vsphere §3 [B]).
+// What one API refuses does not keep the other from a session whose credentials
+// it has taken before.
 func TestRefusedByOneAPI(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -197,7 +197,7 @@ func TestRefusedByOneAPI(t *testing.T) {
 	}
 }
 
-// Where the network fails, logins pause too, and less (vsphere §16.4).
+// Where the network fails, logins pause too, and less.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -229,7 +229,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 // Sessions that vCenter ends as soon as they are made are no reason to log in at
-// the pace of the calls (vsphere §16.9).
+// the pace of the calls.
 func TestBriefSessions(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -255,8 +255,8 @@ func TestBriefSessions(t *testing.T) {
 	}
 }
 
-// A session whose calls are refused may be alive all the same: it is ended (vsphere
-// §3 "Logout").
+// VS-SESSION-3: a session whose calls are refused may be alive all the same: it
+// is ended.
 func TestRefusedSessionsAreEnded(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -282,7 +282,7 @@ func TestRefusedSessionsAreEnded(t *testing.T) {
 	}
 }
 
-// vsphere §16.4: a vCenter that never answers costs a call its deadline, and a
+// VS-SESSION-5: a vCenter that never responds costs a call its deadline, and a
 // caller no more than its patience.
 func TestHang(t *testing.T) {
 	t.Parallel()
@@ -315,7 +315,7 @@ func TestHang(t *testing.T) {
 }
 
 // Callers that wait for a login leave when they like; the login goes on for the
-// others (vsphere §16.4).
+// others.
 func TestWaitersAreTheirOwn(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -345,7 +345,7 @@ func TestWaitersAreTheirOwn(t *testing.T) {
 	}
 }
 
-// vsphere §2.1, §16.11: soap-roundtrip-count is how often a read is sent.
+// VS-SESSION-6: soap-roundtrip-count is how often a read is sent.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	create := func(ctx context.Context, c *vim25.Client) error {
@@ -450,7 +450,7 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// Nobody logs in for a caller who has left before (vsphere §16.4).
+// Nobody logs in for a caller who has left before.
 func TestNoLoginForNobody(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -470,7 +470,7 @@ func TestNoLoginForNobody(t *testing.T) {
 	}
 }
 
-// vsphere §3, "Logout": every session is ended, and none is made afterwards.
+// VS-SESSION-3: every session is ended, and none is made afterwards.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -531,8 +531,8 @@ func TestCloseDuringPoll(t *testing.T) {
 	}
 }
 
-// Close waits for the answer of a login that has been sent, and ends its session
-// (vsphere §3 "Logout", §16.10).
+// VS-SESSION-3: Close waits for the response to a login that has been sent, and
+// ends its session.
 func TestCloseDuringLogin(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -576,8 +576,8 @@ func TestCloseDuringLogin(t *testing.T) {
 	}
 }
 
-// Close does not wait for a login that has sent no credentials yet, nor for longer
-// than its own context (vsphere §3 "Logout").
+// VS-SESSION-3: Close does not wait for a login that has sent no credentials yet,
+// nor for longer than its own context.
 func TestCloseIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -621,7 +621,7 @@ func TestCloseIsBounded(t *testing.T) {
 }
 
 // A login whose answer is lost half way has made a session, and told its cookie:
-// it is ended (vsphere §16.10).
+// it is ended.
 func TestLostLogin(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -643,7 +643,7 @@ func TestLostLogin(t *testing.T) {
 	}
 }
 
-// vsphere §3: which source counts. What comes first wins as soon as it has
+// VS-AUTH-4: which source counts. What comes first wins as soon as it has
 // anything; what is behind it is for when it has nothing.
 func TestSourceOrder(t *testing.T) {
 	t.Parallel()
@@ -671,7 +671,7 @@ func TestSourceOrder(t *testing.T) {
 	}
 }
 
-// One vCenter that never answers does not stall another (vsphere §16.4).
+// One vCenter that never answers does not stall another.
 func TestVCentersAreIndependent(t *testing.T) {
 	t.Parallel()
 	dead, well := newFixture(t, vsphere.VCenterSpec{}), newFixture(t, vsphere.VCenterSpec{})

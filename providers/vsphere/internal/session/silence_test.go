@@ -96,7 +96,7 @@ func forms(text, secret string) []string {
 // No password reaches a log at any verbosity, in any form: neither that of a
 // Secret that client-go reads, nor one that is sent, refused or wrongly written
 // down. It does not matter whether contextual logging, which is a feature gate,
-// is on (vsphere §3).
+// is on.
 //
 // The test is not parallel: it takes over the logs of the process.
 func TestNothingIsLogged(t *testing.T) {
