@@ -22,7 +22,7 @@ func addrs(texts ...string) []netip.Addr {
 	return list
 }
 
-// TestNodeAddresses goes through the addresses of §5.
+// TestNodeAddresses goes through AWS-ADDR-1, AWS-ADDR-2 and AWS-ADDR-3.
 func TestNodeAddresses(t *testing.T) {
 	t.Parallel()
 	const used = types.NetworkInterfaceStatusInUse
@@ -46,16 +46,16 @@ func TestNodeAddresses(t *testing.T) {
 		want     []string
 		err      string
 	}{
-		"ipv4":             {"§5: all addresses in use, public, names", full, v4, list4, ""},
-		"ipv6":             {"§5: the first of each interface, no names", full, v6, list6, ""},
-		"ipv4, ipv6":       {"§5: in the order of the families", full, append(v4, v6...), append(append([]string{}, list4...), list6...), ""},
-		"ipv6, ipv4":       {"§5, W28: the same lists the other way round", full, append(v6, v4...), append(append([]string{}, list6...), list4...), ""},
-		"nothing":          {"§5, W41: empty ones are left out", inventory.Instance{ID: "i-1"}, append(v4, v6...), nil, ""},
-		"bad private":      {"§5: an error", inventory.Instance{ID: "i-1", Interfaces: []inventory.Interface{{ID: "eni-0", Status: used, IPv4: make([]netip.Addr, 1)}}}, v4, nil, "eni-0"},
-		"bad public":       {"§5: an error", inventory.Instance{ID: "i-1", PublicIP: "203.0.113"}, v4, nil, "public address"},
-		"bad ipv6":         {"§5: an error", inventory.Instance{ID: "i-1", Interfaces: []inventory.Interface{{ID: "eni-0", Status: used, IPv6: make([]netip.Addr, 1)}}}, v6, nil, "eni-0"},
-		"bad other":        {"§5: only the families that are asked for count", inventory.Instance{ID: "i-1", PublicIP: "203.0.113"}, v6, nil, ""},
-		"bad but not used": {"§5: only interfaces in use count", inventory.Instance{ID: "i-1", Interfaces: []inventory.Interface{{ID: "eni-0", IPv4: make([]netip.Addr, 1)}}}, v4, nil, ""},
+		"ipv4":             {"all addresses in use, public, names", full, v4, list4, ""},
+		"ipv6":             {"the first of each interface, no names", full, v6, list6, ""},
+		"ipv4, ipv6":       {"in the order of the families", full, append(v4, v6...), append(append([]string{}, list4...), list6...), ""},
+		"ipv6, ipv4":       {"AWS-ADDR-4: the same lists the other way round", full, append(v6, v4...), append(append([]string{}, list6...), list4...), ""},
+		"nothing":          {"AWS-API-1: empty ones are left out", inventory.Instance{ID: "i-1"}, append(v4, v6...), nil, ""},
+		"bad private":      {"an error", inventory.Instance{ID: "i-1", Interfaces: []inventory.Interface{{ID: "eni-0", Status: used, IPv4: make([]netip.Addr, 1)}}}, v4, nil, "eni-0"},
+		"bad public":       {"an error", inventory.Instance{ID: "i-1", PublicIP: "203.0.113"}, v4, nil, "public address"},
+		"bad ipv6":         {"an error", inventory.Instance{ID: "i-1", Interfaces: []inventory.Interface{{ID: "eni-0", Status: used, IPv6: make([]netip.Addr, 1)}}}, v6, nil, "eni-0"},
+		"bad other":        {"only the families that are asked for count", inventory.Instance{ID: "i-1", PublicIP: "203.0.113"}, v6, nil, ""},
+		"bad but not used": {"only interfaces in use count", inventory.Instance{ID: "i-1", Interfaces: []inventory.Interface{{ID: "eni-0", IPv4: make([]netip.Addr, 1)}}}, v4, nil, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -46,8 +46,8 @@ func byDefault() Global {
 	}
 }
 
-// TestDefaults proves §1: no file, an empty one and an empty section mean the
-// same.
+// TestDefaults proves AWS-CONFIG-1: no file, an empty one and an empty section
+// mean the same.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]*config.File{
@@ -55,27 +55,28 @@ func TestDefaults(t *testing.T) {
 	} {
 		cfg, _, problems := decode(file)
 		if len(problems) > 0 {
-			t.Errorf("§1, %s: %v", name, problemLines(problems))
+			t.Errorf("%s: %v", name, problemLines(problems))
 		}
 		if diff := cmp.Diff(byDefault(), cfg.Global); diff != "" {
-			t.Errorf("§1, %s (-want +got):\n%s", name, diff)
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if diff := cmp.Diff([]address.Family{address.IPv4}, cfg.families); diff != "" {
-			t.Errorf("§1, %s: families (-want +got):\n%s", name, diff)
+			t.Errorf("%s: families (-want +got):\n%s", name, diff)
 		}
 		want := request.Config{SharedProbePort: 10256, SharedProbePath: "/healthz"}
 		if diff := cmp.Diff(want, cfg.balancing(identity{})); diff != "" {
-			t.Errorf("§1, %s: what load balancers get (-want +got):\n%s", name, diff)
+			t.Errorf("%s: what load balancers get (-want +got):\n%s", name, diff)
 		}
 		for kind, must := range map[string]bool{"p5.48xlarge": true, "hpc7a.96xlarge": true, "trn1n.32xlarge": true, "p": false, "m5.large": false, "g5.xlarge": false} {
 			if got := cfg.topologyTypes.MatchString(kind); got != must {
-				t.Errorf("§1, %s: topology of %s must be answered: %v", name, kind, got)
+				t.Errorf("%s: the topology of %s must be known: %v", name, kind, got)
 			}
 		}
 	}
 }
 
-// TestEveryKey reads a file with every key of §1, spelled as people do.
+// TestEveryKey reads a file with every key, in letters of any case
+// (AWS-CONFIG-1).
 func TestEveryKey(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("testdata", "config", "everything.conf"))
@@ -84,7 +85,7 @@ func TestEveryKey(t *testing.T) {
 	}
 	cfg, _, problems := decode(parseConfig(t, string(data)))
 	if len(problems) > 0 {
-		t.Fatalf("§1: %v", problemLines(problems))
+		t.Fatalf("the file has problems: %v", problemLines(problems))
 	}
 	want := Global{
 		Zone: "us-west-2-lax-1a", Region: "us-west-2", VPC: "vpc-1", SubnetID: "subnet-1", RouteTableID: "rtb-1",
@@ -96,13 +97,13 @@ func TestEveryKey(t *testing.T) {
 		NLBSecurityGroupMode: "Managed",
 	}
 	if diff := cmp.Diff(want, cfg.Global); diff != "" {
-		t.Errorf("§1 (-want +got):\n%s", diff)
+		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]address.Family{address.IPv6, address.IPv4}, cfg.families); diff != "" {
-		t.Errorf("§1: families in the order of the file (-want +got):\n%s", diff)
+		t.Errorf("families in the order of the file (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(cluster.ID{Name: "demo", Legacy: true}, cfg.clusterID()); diff != "" {
-		t.Errorf("§1: KubernetesClusterTag switches the legacy tag on (-want +got):\n%s", diff)
+		t.Errorf("KubernetesClusterTag switches the legacy tag on (-want +got):\n%s", diff)
 	}
 	balancing := request.Config{
 		Cluster: cluster.ID{Name: "demo"}, VPC: "vpc-2", LeaveNodeSecurityGroups: true, ClassicSecurityGroup: "sg-1",
@@ -115,26 +116,26 @@ func TestEveryKey(t *testing.T) {
 		Service: client.ServiceEC2, Region: "us-west-2", URL: "https://ec2.example.com/base", SigningRegion: "signing-1", SigningName: "myec2",
 	}}
 	if diff := cmp.Diff(overrides, cfg.overrides); diff != "" {
-		t.Errorf("§1: overrides, trimmed (-want +got):\n%s", diff)
+		t.Errorf("overrides, trimmed (-want +got):\n%s", diff)
 	}
 	if !cfg.deleteByName || !cfg.topologyTypes.MatchString("p5.48xlarge") || cfg.topologyTypes.MatchString("p4d.24xlarge") {
 		t.Error("[NodeDeletion] by-name and the topology pattern must count")
 	}
 }
 
-// TestRegion proves §1: how Zone and Region make the region.
+// TestRegion proves AWS-CONFIG-2: how Zone and Region make the region.
 func TestRegion(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, zone, region, want string }{
-		"zone":           {"§1: the zone says the region", "eu-central-1b", "", "eu-central-1"},
-		"local zone":     {"§1: up to the first digits", "us-west-2-lax-1a", "", "us-west-2"},
-		"wavelength":     {"§1", "us-east-1-wl1-bos-wlz-1", "", "us-east-1"},
-		"government":     {"§1: several words", "us-gov-west-1a", "", "us-gov-west-1"},
-		"no letter":      {"§1: a region is a zone, too", "us-east-1", "", "us-east-1"},
-		"zone wins":      {"§1: Zone wins over Region", "us-east-1a", "us-west-2", "us-east-1"},
-		"region":         {"§1: Region without Zone", "", "us-west-2", "us-west-2"},
-		"neither":        {"§1: left to others", "", "", ""},
-		"not like a one": {"§1: any text is a region", "", "local", "local"},
+		"zone":           {"the region is in the name", "eu-central-1b", "", "eu-central-1"},
+		"local zone":     {"up to the first digits", "us-west-2-lax-1a", "", "us-west-2"},
+		"wavelength":     {"the region of a Wavelength zone", "us-east-1-wl1-bos-wlz-1", "", "us-east-1"},
+		"government":     {"several words", "us-gov-west-1a", "", "us-gov-west-1"},
+		"no letter":      {"a region is a zone, too", "us-east-1", "", "us-east-1"},
+		"zone wins":      {"Zone wins over Region", "us-east-1a", "us-west-2", "us-east-1"},
+		"region":         {"Region without Zone", "", "us-west-2", "us-west-2"},
+		"neither":        {"left to others", "", "", ""},
+		"not like a one": {"any text is a region", "", "local", "local"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -158,63 +159,63 @@ func TestProblems(t *testing.T) {
 		reason, file string
 		want         []string
 	}{
-		"zone": {"§1: no region in the zone", "[Global]\nZone = 2a", []string{
+		"zone": {"AWS-CONFIG-2: no region in the zone", "[Global]\nZone = 2a", []string{
 			`error: aws.conf:2:1: [Global] Zone: "2a" is not an availability zone such as us-west-2a`,
 		}},
-		"zone and region": {"§1: the zone wins, and we say so", "[Global]\nZone = us-east-1a\nRegion = us-west-2", []string{
+		"zone and region": {"the zone wins, and we say so", "[Global]\nZone = us-east-1a\nRegion = us-west-2", []string{
 			`warning: aws.conf:3:1: [Global] Region: us-west-2 is ignored: Zone is in us-east-1`,
 		}},
-		"role": {"§1: RoleARN must be an ARN", "[Global]\nRoleARN = ccm", []string{
+		"role": {"AWS-CONFIG-3: RoleARN must be an ARN", "[Global]\nRoleARN = ccm", []string{
 			`error: aws.conf:2:1: [Global] RoleARN: "ccm" is not an ARN such as arn:aws:iam::123456789012:role/name`,
 		}},
-		"role without account": {"§2: the header needs the account", "[Global]\nRoleARN = arn:aws:iam:::role/ccm", []string{
+		"role without account": {"the header needs the account", "[Global]\nRoleARN = arn:aws:iam:::role/ccm", []string{
 			`error: aws.conf:2:1: [Global] RoleARN: "arn:aws:iam:::role/ccm" names no account`,
 		}},
-		"source alone": {"§1: SourceARN only with RoleARN", "[Global]\nSourceARN = x", []string{
+		"source alone": {"AWS-CONFIG-3: SourceARN only with RoleARN", "[Global]\nSourceARN = x", []string{
 			`warning: aws.conf:2:1: [Global] SourceARN: is ignored without RoleARN`,
 		}},
-		"clusters": {"§1: both set and different", "[Global]\nKubernetesClusterTag = a\nKubernetesClusterID = b", []string{
+		"clusters": {"AWS-CONFIG-3: both set and different", "[Global]\nKubernetesClusterTag = a\nKubernetesClusterID = b", []string{
 			`error: aws.conf:3:1: [Global] KubernetesClusterID: "b" is not the same as KubernetesClusterTag, which is "a"`,
 		}},
-		"one family": {"W30: the unknown is ignored", "[Global]\nNodeIPFamilies = ipv4\nNodeIPFamilies = ipx", []string{
+		"one family": {"AWS-CONFIG-5: the unknown is ignored", "[Global]\nNodeIPFamilies = ipv4\nNodeIPFamilies = ipx", []string{
 			`warning: aws.conf:3:1: [Global] NodeIPFamilies: "ipx" is ignored: a line can say ipv4 or ipv6`,
 		}},
-		"no family": {"W30: no usable family", "[Global]\nNodeIPFamilies = ipv4,ipv6", []string{
+		"no family": {"AWS-CONFIG-5: no usable family", "[Global]\nNodeIPFamilies = ipv4,ipv6", []string{
 			`warning: aws.conf:2:1: [Global] NodeIPFamilies: "ipv4,ipv6" is ignored: a line can say ipv4 or ipv6`,
 			`error: aws.conf:2:1: [Global] NodeIPFamilies: no family is left for node addresses in ["ipv4,ipv6"]: a line can say ipv4 or ipv6`,
 		}},
-		"family twice": {"§1", "[Global]\nNodeIPFamilies = ipv4\nNodeIPFamilies = ipv4", []string{
+		"family twice": {"AWS-CONFIG-5: the second one is ignored", "[Global]\nNodeIPFamilies = ipv4\nNodeIPFamilies = ipv4", []string{
 			`warning: aws.conf:3:1: [Global] NodeIPFamilies: ipv4 is there twice`,
 		}},
-		"topology": {"W30: a bad expression is an error, no panic", "[Global]\nSupportedTopologyInstanceTypePattern = (", []string{
+		"topology": {"AWS-CONFIG-5: a bad expression is an error, no panic", "[Global]\nSupportedTopologyInstanceTypePattern = (", []string{
 			"error: aws.conf:2:1: [Global] SupportedTopologyInstanceTypePattern: \"(\" is not a regular expression: error parsing regexp: missing closing ): `(`",
 		}},
-		"probe mode": {"W30: a warning at the start", "[Global]\nClusterServiceLoadBalancerHealthProbeMode = shared", []string{
+		"probe mode": {"AWS-CONFIG-6: a warning at the start", "[Global]\nClusterServiceLoadBalancerHealthProbeMode = shared", []string{
 			`warning: aws.conf:2:1: [Global] ClusterServiceLoadBalancerHealthProbeMode: "shared" is not ServiceNodePort or Shared: Services that ask for a network load balancer do not get one`,
 		}},
-		"group mode": {"W30: a warning at the start", "[Global]\nNLBSecurityGroupMode = managed", []string{
+		"group mode": {"AWS-CONFIG-6: a warning at the start", "[Global]\nNLBSecurityGroupMode = managed", []string{
 			`warning: aws.conf:2:1: [Global] NLBSecurityGroupMode: "managed" is not Managed: Services that ask for a network load balancer do not get one`,
 		}},
-		"port": {"§1", "[Global]\nClusterServiceSharedLoadBalancerHealthProbePort = 70000", []string{
+		"port": {"a port has at most 65535", "[Global]\nClusterServiceSharedLoadBalancerHealthProbePort = 70000", []string{
 			`error: aws.conf:2:1: [Global] ClusterServiceSharedLoadBalancerHealthProbePort: 70000 is not a port number (1 to 65535)`,
 		}},
 		"old key": {"files of the in-tree provider", "[Global]\nDisableStrictZoneCheck = true", []string{
 			`note: aws.conf:2:1: [Global] DisableStrictZoneCheck is ignored: nothing reads it any more`,
 		}},
-		"mistyped": {"§1: unknown keys are warnings", "[Global]\nSubnet = x\n[Globel]\n", []string{
+		"mistyped": {"FW-CONFIG-7: unknown keys are warnings", "[Global]\nSubnet = x\n[Globel]\n", []string{
 			`warning: aws.conf:2:1: unknown key [Global] Subnet, did you mean SubnetID?`,
 			`warning: aws.conf:3:1: unknown section [Globel], did you mean [Global]?`,
 		}},
 		"strict": {"design: an error in strict files", "[Multicloud]\nstrict\n[Global]\nZome = us-east-1a", []string{
 			`error: aws.conf:4:1: unknown key [Global] Zome, did you mean Zone?`,
 		}},
-		"provider": {"framework §2: a file for another", "[Global]\nprovider = vsphere", []string{
+		"provider": {"FW-CONFIG-4: a file for another", "[Global]\nprovider = vsphere", []string{
 			`error: aws.conf:2:1: [Global] provider: this file is for provider "vsphere", not for aws`,
 		}},
-		"yaml": {"framework §2: YAML is for vSphere only", "global:\n  provider: aws\n", []string{
+		"yaml": {"FW-CONFIG-3: YAML is for vSphere only", "global:\n  provider: aws\n", []string{
 			`error: aws.conf: a cloud-config for aws is not written in YAML but in sections such as [Global]`,
 		}},
-		"bool": {"§1: a bad value is an error", "[Global]\nDisableSecurityGroupIngress = maybe", []string{
+		"bool": {"a bad value is an error", "[Global]\nDisableSecurityGroupIngress = maybe", []string{
 			`error: aws.conf:2:1: [Global] DisableSecurityGroupIngress: failed to parse bool ` + "`maybe`",
 		}},
 		"all at once": {"one run tells everything", "[Global]\nZone = x\nRoleARN = y\n[Controllers]\nkube-api-qps = 0", []string{
@@ -233,8 +234,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestBadNetworkSetting proves W30: a bad mode keeps network load balancers from
-// working and nothing else.
+// TestBadNetworkSetting proves AWS-CONFIG-6: a bad mode keeps network load
+// balancers from working and nothing else.
 func TestBadNetworkSetting(t *testing.T) {
 	t.Parallel()
 	for key, text := range map[string]string{
@@ -243,14 +244,14 @@ func TestBadNetworkSetting(t *testing.T) {
 	} {
 		cfg, _, problems := decode(parseConfig(t, "[Global]\n"+key+" = x\n"))
 		if err := problems.Err(); err != nil {
-			t.Errorf("W30: the process must start: %v", err)
+			t.Errorf("AWS-CONFIG-6: the process must start: %v", err)
 		}
 		got := cfg.balancing(identity{})
 		if got.BadNetworkSetting == nil || got.BadNetworkSetting.Error() != text || apierr.Code(got.BadNetworkSetting) != apierr.CodeInvalid {
-			t.Errorf("W30: %v, want %q", got.BadNetworkSetting, text)
+			t.Errorf("AWS-CONFIG-6: got %v, want %q", got.BadNetworkSetting, text)
 		}
 		if got.SharedProbe || got.ManagedNetworkGroups {
-			t.Errorf("W30: a bad %s must switch nothing on", key)
+			t.Errorf("AWS-CONFIG-6: a bad %s must switch nothing on", key)
 		}
 	}
 }
@@ -265,7 +266,7 @@ func full(name, service, region, url string) string {
 	return override(name, "Service = "+service, "Region = "+region, "URL = "+url, "SigningRegion = s1")
 }
 
-// TestServiceNames proves W23: which names mean which API.
+// TestServiceNames proves AWS-CONFIG-9: which names mean which API.
 func TestServiceNames(t *testing.T) {
 	t.Parallel()
 	unknown := func(name string) []string {
@@ -276,21 +277,21 @@ func TestServiceNames(t *testing.T) {
 		want     []client.Service
 		problems []string
 	}{
-		"EC2":                       {reason: "§1", want: []client.Service{client.ServiceEC2}},
-		"Elastic Load Balancing":    {reason: "§1", want: []client.Service{client.ServiceELB}},
-		"Elastic Load Balancing v2": {reason: "§1", want: []client.Service{client.ServiceELBV2}},
-		"ec2imds":                   {reason: "§1", want: []client.Service{client.ServiceIMDS}},
-		"KMS":                       {reason: "§1: known, and not called"},
-		"ec2":                       {reason: "W23: older name", want: []client.Service{client.ServiceEC2}},
-		"elasticloadbalancing":      {reason: "W23: both APIs", want: []client.Service{client.ServiceELB, client.ServiceELBV2}},
-		"elasticloadbalancingv2":    {reason: "W23", want: []client.Service{client.ServiceELBV2}},
-		"sts":                       {reason: "W23, W25", want: []client.Service{client.ServiceSTS}},
-		"STS":                       {reason: "W25", want: []client.Service{client.ServiceSTS}},
-		"eLasticLoadBalancing":      {reason: "W23: whatever the case", want: []client.Service{client.ServiceELB, client.ServiceELBV2}},
-		"ELASTIC LOAD BALANCING V2": {reason: "W23: whatever the case", want: []client.Service{client.ServiceELBV2}},
-		"kms":                       {reason: "W23: known in any case"},
-		"s3":                        {reason: "W23: a warning", problems: unknown("s3")},
-		"ec 2":                      {reason: "W23: a warning", problems: unknown("ec 2")},
+		"EC2":                       {reason: "the name in the SDK", want: []client.Service{client.ServiceEC2}},
+		"Elastic Load Balancing":    {reason: "the name in the SDK", want: []client.Service{client.ServiceELB}},
+		"Elastic Load Balancing v2": {reason: "the name in the SDK", want: []client.Service{client.ServiceELBV2}},
+		"ec2imds":                   {reason: "the name in the SDK", want: []client.Service{client.ServiceIMDS}},
+		"KMS":                       {reason: "known, and not called"},
+		"ec2":                       {reason: "AWS-CONFIG-9: older name", want: []client.Service{client.ServiceEC2}},
+		"elasticloadbalancing":      {reason: "AWS-CONFIG-9: both APIs", want: []client.Service{client.ServiceELB, client.ServiceELBV2}},
+		"elasticloadbalancingv2":    {reason: "AWS-CONFIG-9: older name", want: []client.Service{client.ServiceELBV2}},
+		"sts":                       {reason: "AWS-CONFIG-9, AWS-AUTH-3: STS can be overridden", want: []client.Service{client.ServiceSTS}},
+		"STS":                       {reason: "AWS-CONFIG-9: whatever the case", want: []client.Service{client.ServiceSTS}},
+		"eLasticLoadBalancing":      {reason: "AWS-CONFIG-9: whatever the case", want: []client.Service{client.ServiceELB, client.ServiceELBV2}},
+		"ELASTIC LOAD BALANCING V2": {reason: "AWS-CONFIG-9: whatever the case", want: []client.Service{client.ServiceELBV2}},
+		"kms":                       {reason: "AWS-CONFIG-9: known in any case"},
+		"s3":                        {reason: "AWS-CONFIG-9: a warning", problems: unknown("s3")},
+		"ec 2":                      {reason: "AWS-CONFIG-9: a warning", problems: unknown("ec 2")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -310,7 +311,8 @@ func TestServiceNames(t *testing.T) {
 	}
 }
 
-// TestOverrides proves §1 and W23: what sections need, and which one counts.
+// TestOverrides proves AWS-CONFIG-7, AWS-CONFIG-8 and AWS-CONFIG-9: what sections
+// need, and which one counts.
 func TestOverrides(t *testing.T) {
 	t.Parallel()
 	const u1, u2 = "https://one.example.com", "https://two.example.com"
@@ -321,12 +323,12 @@ func TestOverrides(t *testing.T) {
 		problems []string
 	}{
 		"trimmed": {
-			reason: "§1, W23: blanks in quotes do not count",
+			reason: "AWS-CONFIG-9: blanks in quotes do not count",
 			file:   override("1", `Service = " EC2 "`, `Region = " r1"`, `URL = " `+u1+` "`, `SigningRegion = "s1 "`),
 			want:   map[string]string{"EC2 r1": u1},
 		},
 		"nothing": {
-			reason: "§1: each missing value is an error that names the section",
+			reason: "each missing value is an error that names the section",
 			file:   override("my api"),
 			problems: []string{
 				`error: aws.conf:1:1: [ServiceOverride "my api"] Service: needs a value`,
@@ -336,44 +338,44 @@ func TestOverrides(t *testing.T) {
 			},
 		},
 		"blank": {
-			reason:   "§1: required after trimming",
+			reason:   "required after trimming",
 			file:     override("1", "Service = EC2", `Region = "  "`, "URL = "+u1, "SigningRegion = s1"),
 			problems: []string{`error: aws.conf:3:1: [ServiceOverride "1"] Region: needs a value`},
 		},
 		"url": {
-			reason:   "§1, W23: the URL must be one",
+			reason:   "AWS-CONFIG-9: the URL must be one",
 			file:     full("1", "EC2", "r1", "ec2.example.com"),
 			problems: []string{`error: aws.conf:4:1: [ServiceOverride "1"] URL: "ec2.example.com" is not a URL such as https://ec2.example.com`},
 		},
 		"unparsable": {
-			reason:   "§1, W23",
+			reason:   "AWS-CONFIG-7: every mistake is reported",
 			file:     full("1", "EC2", "r1", "https://[::1"),
 			problems: []string{`error: aws.conf:4:1: [ServiceOverride "1"] URL: "https://[::1" is not a URL such as https://ec2.example.com`},
 		},
 		"twice": {
-			reason:   "§1: the same service and region",
+			reason:   "the same service and region",
 			file:     full("1", "EC2", "r1", u1) + full("2", `" EC2"`, "r1", u2),
 			want:     map[string]string{"EC2 r1": u1},
 			problems: []string{`error: aws.conf:7:1: [ServiceOverride "2"]: [ServiceOverride "1"] has an endpoint for EC2 in r1 already`},
 		},
 		"two regions": {
-			reason: "§1: the region tells them apart",
+			reason: "the region tells them apart",
 			file:   full("1", "EC2", "r1", u1) + full("2", "EC2", "r2", u2),
 			want:   map[string]string{"EC2 r1": u1, "EC2 r2": u2},
 		},
 		"old and new name": {
-			reason:   "W23: a file for several versions starts, and the name that always counted wins",
+			reason:   "AWS-CONFIG-9: a file for several versions starts, and the name that always counted wins",
 			file:     full("1", "ec2", "r1", u1) + full("2", "EC2", "r1", u2),
 			want:     map[string]string{"EC2 r1": u2},
 			problems: []string{`warning: aws.conf:2:1: [ServiceOverride "1"] is ignored: [ServiceOverride "2"] says it for EC2`},
 		},
 		"both and one": {
-			reason: "W23: elasticloadbalancing is for what nothing else names",
+			reason: "AWS-CONFIG-9: elasticloadbalancing is for what nothing else names",
 			file:   full("1", "elasticloadbalancing", "r1", u1) + full("2", "elasticloadbalancingv2", "r1", u2),
 			want:   map[string]string{"Elastic Load Balancing r1": u1, "Elastic Load Balancing v2 r1": u2},
 		},
 		"metadata": {
-			reason: "§1: the override of the metadata ignores the region",
+			reason: "the override of the metadata ignores the region",
 			file:   full("1", "ec2imds", "r1", u1) + full("2", "ec2imds", "r2", u2),
 			want:   map[string]string{"ec2imds r1": u1},
 			problems: []string{

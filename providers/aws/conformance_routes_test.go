@@ -10,7 +10,7 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestConformanceRoutes runs the suite of all providers over routes (§7).
+// TestConformanceRoutes runs the suite of all providers over routes.
 func TestConformanceRoutes(t *testing.T) {
 	t.Parallel()
 	conformance.Routes(t, conformance.RouteSuite{

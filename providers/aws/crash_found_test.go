@@ -9,9 +9,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
-// W1: rules for node ports that a Service no longer has are found when it is
-// deleted, in groups without the tag of the cluster, too, and without any of the
-// target groups that they were for.
+// AWS-DELETE-1: rules for node ports that a Service no longer has are found when
+// it is deleted, in groups without the tag of the cluster, too, and without any
+// of the target groups that they were for.
 func TestRulesOfThePastGo(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -30,11 +30,11 @@ func TestRulesOfThePastGo(t *testing.T) {
 	denied.Remove()
 	b.lb = b.controller()
 	if !b.exists(svc) {
-		t.Error("W1: Get says that nothing is there")
+		t.Error("AWS-DELETE-1: Get says that nothing is there")
 	}
 	b.remove(svc)
 	b.same(before)
 	if b.exists(svc) {
-		t.Error("W1: Get says that something is there")
+		t.Error("AWS-DELETE-1: Get says that something is there")
 	}
 }

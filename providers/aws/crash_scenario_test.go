@@ -77,7 +77,8 @@ var (
 	extra   = []kubetest.ServiceOption{annotate(request.AnnotationExtraSecurityGroups, broughtGroup)}
 )
 
-// The modes of each kind: §12 for classic, §11 for network load balancers.
+// The modes of each kind: AWS-SG-1 for classic, AWS-SG-2 for network load
+// balancers.
 var (
 	classicModes = map[string]mode{
 		"created":    {switches: []groupSwitch{switchTo("brought", broughtGroup), switchExtra("extra", otherGroup)}},
@@ -228,8 +229,8 @@ func slicesOf(changes map[string]kubetest.ServiceOption, names ...string) []kube
 }
 
 // leaning are scenarios in which other load balancers lean on the rules of the
-// one that changes or goes (W2, W3), and those with nodes whose group does not
-// have the tag of the cluster.
+// one that changes or goes (AWS-SG-13, AWS-SG-12), and those with nodes whose
+// group does not have the tag of the cluster.
 func leaning() map[string]scenario {
 	found := map[string]scenario{}
 	pick := func(kind request.Kind, m mode, what string, edit func(*scenario)) {

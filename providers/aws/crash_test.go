@@ -300,7 +300,7 @@ func (p *play) remove(what string) *loadBalancer {
 		p.t.Fatalf("%s, and then Get: %v", what, err)
 	}
 	if p.state() != p.empty && !exists {
-		p.t.Errorf("%s, W1: Get says that nothing is there", what)
+		p.t.Errorf("%s, AWS-DELETE-1: Get returns that nothing exists", what)
 	}
 	if err := p.again(func() error { return deleteDeed(p.t.Context(), lb, p.service, nil) }); err != nil {
 		p.t.Fatalf("%s, and then delete: %v", what, err)

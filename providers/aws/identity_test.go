@@ -65,8 +65,8 @@ func identified(t *testing.T, cloud *sim.Cloud, global string) (identity, error)
 	return c.identity, nil
 }
 
-// TestIdentityFromTheFile proves W24 and the remote mode of §1: where the file
-// says enough, nobody is asked.
+// TestIdentityFromTheFile proves AWS-AUTH-5 and AWS-CONFIG-4: where the file has
+// everything, no call is made.
 func TestIdentityFromTheFile(t *testing.T) {
 	t.Parallel()
 	demo := cluster.ID{Name: "demo"}
@@ -74,20 +74,20 @@ func TestIdentityFromTheFile(t *testing.T) {
 		reason, global string
 		want           identity
 	}{
-		"W24": {
-			"W24: region, VPC and cluster ID", "Region = us-west-2\nVPC = vpc-1\nKubernetesClusterID = demo",
+		"region": {
+			"AWS-AUTH-5: region, VPC and cluster ID", "Region = us-west-2\nVPC = vpc-1\nKubernetesClusterID = demo",
 			identity{Region: "us-west-2", VPC: "vpc-1", Cluster: demo},
 		},
-		"W24 zone": {
-			"W24: the zone says the region", "Zone = us-west-2a\nVPC = vpc-1\nKubernetesClusterID = demo",
+		"zone": {
+			"AWS-AUTH-5: the zone says the region", "Zone = us-west-2a\nVPC = vpc-1\nKubernetesClusterID = demo",
 			identity{Region: "us-west-2", VPC: "vpc-1", Cluster: demo},
 		},
 		"remote with a subnet": {
-			"§1: VPC, SubnetID and the old tag", "Zone = us-west-2a\nVPC = vpc-1\nSubnetID = subnet-1\nKubernetesClusterTag = demo",
+			"VPC, SubnetID and the old tag", "Zone = us-west-2a\nVPC = vpc-1\nSubnetID = subnet-1\nKubernetesClusterTag = demo",
 			identity{Region: "us-west-2", VPC: "vpc-1", Subnet: "subnet-1", Cluster: cluster.ID{Name: "demo", Legacy: true}},
 		},
 		"remote with a role": {
-			"§1: VPC and RoleARN", "Region = us-west-2\nVPC = vpc-1\nRoleARN = arn:aws:iam::123456789012:role/ccm\nKubernetesClusterID = demo",
+			"VPC and RoleARN", "Region = us-west-2\nVPC = vpc-1\nRoleARN = arn:aws:iam::123456789012:role/ccm\nKubernetesClusterID = demo",
 			identity{Region: "us-west-2", VPC: "vpc-1", Cluster: demo},
 		},
 	}
@@ -110,8 +110,8 @@ func TestIdentityFromTheFile(t *testing.T) {
 	}
 }
 
-// TestIdentityOfTheInstance proves §2 and §3: what the own instance says, and
-// what the file says in its place.
+// TestIdentityOfTheInstance proves AWS-AUTH-4 and AWS-CLUSTER-2: what the own
+// instance says, and what the file says in its place.
 func TestIdentityOfTheInstance(t *testing.T) {
 	t.Parallel()
 	const tag = "kubernetes.io/cluster/"
@@ -123,47 +123,47 @@ func TestIdentityOfTheInstance(t *testing.T) {
 		subnet         string
 		err            string
 	}{
-		"everything": {reason: "§2, §3", cluster: cluster.ID{Name: "demo"}},
+		"everything": {reason: "AWS-AUTH-4: VPC, subnet, cluster ID and name", cluster: cluster.ID{Name: "demo"}},
 		"legacy tag": {
-			reason: "§3: the old tag", tags: map[string]string{"KubernetesCluster": "old"}, cluster: cluster.ID{Name: "old", Legacy: true},
+			reason: "the old tag", tags: map[string]string{"KubernetesCluster": "old"}, cluster: cluster.ID{Name: "old", Legacy: true},
 		},
 		"configured": {
-			reason: "§2: a configured cluster ID wins over tags", global: "KubernetesClusterID = mine", cluster: cluster.ID{Name: "mine"},
+			reason: "a configured cluster ID wins over tags", global: "KubernetesClusterID = mine", cluster: cluster.ID{Name: "mine"},
 		},
 		"VPC alone": {
-			reason: "§1, W24: VPC has no effect alone", global: "VPC = vpc-elsewhere", cluster: cluster.ID{Name: "demo"},
+			reason: "AWS-CONFIG-4: VPC has no effect alone", global: "VPC = vpc-elsewhere", cluster: cluster.ID{Name: "demo"},
 		},
 		"subnet": {
-			reason: "§1: SubnetID is the fallback", global: "SubnetID = subnet-1", cluster: cluster.ID{Name: "demo"}, subnet: "subnet-1",
+			reason: "SubnetID is the fallback", global: "SubnetID = subnet-1", cluster: cluster.ID{Name: "demo"}, subnet: "subnet-1",
 		},
 		"no tag": {
-			reason: "W26: no cluster ID is no error", tags: map[string]string{"Name": "x"},
+			reason: "AWS-CLUSTER-4: no cluster ID is no error", tags: map[string]string{"Name": "x"},
 		},
 		"two clusters": {
-			reason: "§3: tags of two clusters", tags: map[string]string{tag + "a": "owned", tag + "b": "owned"},
+			reason: "tags of two clusters", tags: map[string]string{tag + "a": "owned", tag + "b": "owned"},
 			err: "tell the cluster from tags: there are several: kubernetes.io/cluster/a, kubernetes.io/cluster/b",
 		},
 		"contradiction": {
-			reason: "§3: tags that contradict", tags: map[string]string{tag + "a": "owned", "KubernetesCluster": "b"},
+			reason: "tags that contradict", tags: map[string]string{tag + "a": "owned", "KubernetesCluster": "b"},
 			err: "kubernetes.io/cluster/a and KubernetesCluster = b contradict each other",
 		},
 		"two clusters, configured": {
-			reason: "§3: tags do not matter then", global: "KubernetesClusterID = a",
+			reason: "tags do not matter then", global: "KubernetesClusterID = a",
 			tags: map[string]string{tag + "a": "owned", tag + "b": "owned"}, cluster: cluster.ID{Name: "a"},
 		},
 		"no metadata": {
-			reason: "§2: a start-up error that says what to do", hurt: func(c *sim.Cloud) { c.SetMetadata(false) },
+			reason: "a start-up error that says what to do", hurt: func(c *sim.Cloud) { c.SetMetadata(false) },
 			err: "set Region in [Global] of the cloud-config, or AWS_REGION",
 		},
 		"no metadata, region known": {
-			reason: "§2: a start-up error that says what to do", global: "Region = us-west-2", hurt: func(c *sim.Cloud) { c.SetMetadata(false) },
+			reason: "a start-up error that says what to do", global: "Region = us-west-2", hurt: func(c *sim.Cloud) { c.SetMetadata(false) },
 			err: "set VPC and KubernetesClusterID in [Global] of the cloud-config to do without",
 		},
 		"EC2 refuses": {
-			reason: "§2", hurt: func(c *sim.Cloud) { c.Gate().Break("DescribeInstances", front.Always(), sim.Denied()) },
+			reason: "AWS-AUTH-5: EC2 denies the call", hurt: func(c *sim.Cloud) { c.Gate().Break("DescribeInstances", front.Always(), sim.Denied()) },
 			err: "UnauthorizedOperation",
 		},
-		"EC2 says little": {reason: "W41: no panic", hurt: func(c *sim.Cloud) { c.SetSparse(true) }, cluster: cluster.ID{Name: "demo"}},
+		"EC2 says little": {reason: "AWS-API-1: no panic", hurt: func(c *sim.Cloud) { c.SetSparse(true) }, cluster: cluster.ID{Name: "demo"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestIdentityOfTheInstance(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if !strings.HasPrefix(got.NodeName, "ip-10-0-") {
-				t.Errorf("§2: the node name is the private DNS name, got %q", got.NodeName)
+				t.Errorf("the node name is the private DNS name, got %q", got.NodeName)
 			}
 			if n := cloud.Gate().Count("DescribeInstances"); n != 1 {
 				t.Errorf("%s: %d calls of DescribeInstances", tc.reason, n)
@@ -209,7 +209,8 @@ func TestIdentityOfTheInstance(t *testing.T) {
 	}
 }
 
-// TestRegionOrder proves §2: Zone, Region, the environment, the metadata.
+// TestRegionOrder proves AWS-CONFIG-2: Zone, Region, the environment, the
+// metadata.
 func TestRegionOrder(t *testing.T) {
 	cloud, _, _ := startCloud(t)
 	cases := []struct {
@@ -218,11 +219,11 @@ func TestRegionOrder(t *testing.T) {
 		want           string
 		asked          bool
 	}{
-		{"§2: the file wins", "Region = eu-west-1", map[string]string{"AWS_REGION": "eu-west-2"}, "eu-west-1", false},
-		{"§2: the zone wins", "Zone = eu-west-3a\nRegion = eu-west-1", map[string]string{"AWS_REGION": "eu-west-2"}, "eu-west-3", false},
-		{"§2: AWS_REGION", "", map[string]string{"AWS_REGION": "eu-west-2", "AWS_DEFAULT_REGION": "eu-west-4"}, "eu-west-2", false},
-		{"§2: AWS_DEFAULT_REGION", "", map[string]string{"AWS_DEFAULT_REGION": "eu-west-4"}, "eu-west-4", false},
-		{"§2: the metadata", "", nil, "us-west-2", true},
+		{"the file wins", "Region = eu-west-1", map[string]string{"AWS_REGION": "eu-west-2"}, "eu-west-1", false},
+		{"the zone wins", "Zone = eu-west-3a\nRegion = eu-west-1", map[string]string{"AWS_REGION": "eu-west-2"}, "eu-west-3", false},
+		{"AWS_REGION", "", map[string]string{"AWS_REGION": "eu-west-2", "AWS_DEFAULT_REGION": "eu-west-4"}, "eu-west-2", false},
+		{"AWS_DEFAULT_REGION", "", map[string]string{"AWS_DEFAULT_REGION": "eu-west-4"}, "eu-west-4", false},
+		{"the metadata", "", nil, "us-west-2", true},
 	}
 	for _, tc := range cases {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -260,10 +261,10 @@ func TestIdentityEnds(t *testing.T) {
 	}
 	_, err := newCloudFrom(ctx, cfg, cloudTuning{})
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), sayIdentity) {
-		t.Errorf("§2: want an error that says what to do, got %v", err)
+		t.Errorf("want an error that says what to do, got %v", err)
 	}
 	if got := cloud.Gate().Count("DescribeInstances"); got != 1 {
-		t.Errorf("§15: given up, and called %d times", got)
+		t.Errorf("given up, and called %d times", got)
 	}
 }
 
@@ -280,14 +281,14 @@ func TestFactory(t *testing.T) {
 		t.Fatal("the cloud must be closed at the end")
 	}
 	if made.ProviderName() != "aws" || !made.HasClusterID() {
-		t.Errorf("§2: provider %q, has a cluster ID: %v", made.ProviderName(), made.HasClusterID())
+		t.Errorf("provider %q, has a cluster ID: %v", made.ProviderName(), made.HasClusterID())
 	}
 	for name, got := range map[string]struct{ supported, want bool }{
 		"Instances": {second(made.Instances()), false}, "InstancesV2": {second(made.InstancesV2()), true},
 		"Zones": {second(made.Zones()), false}, "Clusters": {second(made.Clusters()), false}, "Routes": {second(made.Routes()), true},
 	} {
 		if got.supported != got.want {
-			t.Errorf("§2, §5: %s supported: %v, want %v", name, got.supported, got.want)
+			t.Errorf("AWS-AUTH-6: %s supported: %v, want %v", name, got.supported, got.want)
 		}
 	}
 	if err := c.Close(t.Context()); err != nil {
@@ -297,23 +298,23 @@ func TestFactory(t *testing.T) {
 	cloud.SetTags(self, map[string]string{"Name": "x"})
 	untagged, err := newCloud(strings.NewReader("[Global]\n" + lead(cloud)))
 	if err != nil {
-		t.Fatalf("W26: without a cluster ID the cloud is made: %v", err)
+		t.Fatalf("AWS-CLUSTER-4: without a cluster ID the cloud is made: %v", err)
 	}
 	if untagged.HasClusterID() {
-		t.Error("W26: HasClusterID must be false, so that the process asks for --allow-untagged-cloud")
+		t.Error("AWS-CLUSTER-4: HasClusterID must be false, so that the process asks for --allow-untagged-cloud")
 	}
 	if c, ok := untagged.(interface{ Close(context.Context) error }); !ok || c.Close(t.Context()) != nil {
 		t.Error("the cloud must be closed")
 	}
 
 	if bad, err := newCloud(strings.NewReader("[Global]\nZone = x\n")); err == nil || bad != nil || !strings.Contains(err.Error(), "cloud-config:2:1: [Global] Zone") {
-		t.Errorf("§1: %v with error %v, want an error with the place", bad, err)
+		t.Errorf("FW-START-1: %v with error %v, want an error with the place", bad, err)
 	}
 }
 
 func second[T any](_ T, supported bool) bool { return supported }
 
-// TestFactoryWithoutFile proves §1 and §2: without a file the environment and
+// TestFactoryWithoutFile proves AWS-CONFIG-1: without a file the environment and
 // the metadata say everything.
 func TestFactoryWithoutFile(t *testing.T) {
 	simulated, seed, _ := startCloud(t)
@@ -323,11 +324,11 @@ func TestFactoryWithoutFile(t *testing.T) {
 	}
 	made, err := newCloud(nil)
 	if err != nil {
-		t.Fatalf("§1: %v", err)
+		t.Fatalf("create without a file: %v", err)
 	}
 	c, ok := made.(*cloud)
 	if !ok || c.identity.VPC != seed.VPC || c.identity.Region != simulated.Region() {
-		t.Errorf("§1: made %+v", made)
+		t.Errorf("made %+v", made)
 	}
 	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)
@@ -344,7 +345,7 @@ func TestDescriptor(t *testing.T) {
 		}
 	}
 	if problems := d.Decode(nil); len(problems) > 0 {
-		t.Errorf("§1: no file is all defaults: %v", problemLines(problems))
+		t.Errorf("no file is all defaults: %v", problemLines(problems))
 	}
 	if d.Reference.Config == nil || len(d.Reference.Metrics) < 4 {
 		t.Errorf("reference %+v", d.Reference)

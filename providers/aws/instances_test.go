@@ -21,7 +21,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
-// TestStates goes through the states of §5.
+// TestStates goes through AWS-NODE-1 and AWS-NODE-2.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -31,12 +31,12 @@ func TestStates(t *testing.T) {
 		state            string
 		exists, shutdown bool
 	}{
-		"pending":       {"§5", sim.Pending, true, false},
-		"running":       {"§5", sim.Running, true, false},
-		"stopping":      {"§5: not shut down yet", sim.Stopping, true, false},
-		"stopped":       {"§5: the only state that is shut down", sim.Stopped, true, true},
-		"shutting-down": {"§5: exists", sim.ShuttingDown, true, false},
-		"terminated":    {"§5: gone", sim.Terminated, false, false},
+		"pending":       {"it may already run", sim.Pending, true, false},
+		"running":       {"it runs", sim.Running, true, false},
+		"stopping":      {"not shut down yet", sim.Stopping, true, false},
+		"stopped":       {"the only state that is shut down", sim.Stopped, true, true},
+		"shutting-down": {"exists", sim.ShuttingDown, true, false},
+		"terminated":    {"gone", sim.Terminated, false, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -68,14 +68,14 @@ func TestGone(t *testing.T) {
 		gone   bool
 		err    bool
 	}{
-		"no such instance":  {"§5: InvalidInstanceID.NotFound", node(dead), nil, true, false},
-		"malformed":         {"§5: InvalidInstanceID.Malformed is an error", node("i-malformed"), nil, false, true},
-		"throttled":         {"§5: throttling is an error", node(dead), sim.Throttled(), false, true},
-		"denied":            {"§5: auth is an error", node(dead), sim.Denied(), false, true},
-		"bad credentials":   {"§5: auth is an error", node(dead), sim.Error(401, "AuthFailure", "AWS was not able to validate the provided access credentials"), false, true},
-		"no EC2 there":      {"design.md: no answer says nothing", node(dead), front.Drop(), false, true},
-		"wrong page":        {"design.md: a proxy's page says nothing", node(dead), front.Status(404), false, true},
-		"login page":        {"design.md: nor does one that is well-formed", node(dead), loginPage, false, true},
+		"no such instance":  {"InvalidInstanceID.NotFound", node(dead), nil, true, false},
+		"malformed":         {"InvalidInstanceID.Malformed is an error", node("i-malformed"), nil, false, true},
+		"throttled":         {"throttling is an error", node(dead), sim.Throttled(), false, true},
+		"denied":            {"auth is an error", node(dead), sim.Denied(), false, true},
+		"bad credentials":   {"auth is an error", node(dead), sim.Error(401, "AuthFailure", "AWS was not able to validate the provided access credentials"), false, true},
+		"no EC2 there":      {"FW-NODE-6: no response is no result", node(dead), front.Drop(), false, true},
+		"wrong page":        {"AWS-NODE-4: the page of a proxy is no response of EC2", node(dead), front.Status(404), false, true},
+		"login page":        {"nor does one that is well-formed", node(dead), loginPage, false, true},
 		"young":             {"it may not be visible yet", node(dead, kubetest.CreatedAt(time.Now())), nil, false, false},
 		"no providerID":     {"kept, without an error at each pass", kubetest.Node("nobody", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
 		"other region":      {"our region knows nothing about it", kubetest.Node("x", kubetest.ProviderID("aws:///eu-central-1a/"+dead)), nil, false, true},
@@ -83,10 +83,10 @@ func TestGone(t *testing.T) {
 		"local zone":        {"it belongs to the region", old("aws:///us-west-2-lax-1a/" + dead), nil, true, false},
 		"wavelength zone":   {"it belongs to the region", old("aws:///us-west-2-wl1-sfo-wlz-1/" + dead), nil, true, false},
 		"no zone":           {"the ID does not tell the region", old("aws:////" + dead), nil, true, false},
-		"another cloud":     {"W27: left alone", node(dead, kubetest.ProviderID("gce://p/z/"+dead)), nil, false, false},
-		"volume":            {"§4: a parse error is an error", node("vol-1"), nil, false, true},
+		"another cloud":     {"AWS-ID-2: left alone", node(dead, kubetest.ProviderID("gce://p/z/"+dead)), nil, false, false},
+		"volume":            {"a parse error is an error", node("vol-1"), nil, false, true},
 		"resource name":     {"kept like any without a providerID", kubetest.Node(dead+".ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
-		"bad resource name": {"§4: no instance ID in it", kubetest.Node("i-.ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, true},
+		"bad resource name": {"no instance ID in it", kubetest.Node("i-.ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -205,7 +205,7 @@ func loginPage(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 }
 
 // TestGoneByName: with [NodeDeletion] by-name a Node without providerID is gone
-// when no instance at all has its name (§5 [B]).
+// when no instance at all has its name.
 func TestGoneByName(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -218,11 +218,11 @@ func TestGoneByName(t *testing.T) {
 		exists bool
 		err    bool
 	}{
-		"nobody":              {"§5 [B]: gone", false, false},
-		"tagged":              {"§4: exists", true, false},
-		"untagged":            {"design.md: looked up without the tag filter, so it is not gone", false, true},
-		"i-0123456789abcdef0": {"§4: the ID in the name is gone", false, false},
-		"i-web":               {"§4: a name that EC2 takes for no ID is not gone", false, true},
+		"nobody":              {"gone", false, false},
+		"tagged":              {"exists", true, false},
+		"untagged":            {"AWS-ID-5: looked up without the tag filter, so it is not gone", false, true},
+		"i-0123456789abcdef0": {"the ID in the name is gone", false, false},
+		"i-web":               {"AWS-ID-5: a name that EC2 does not accept as an ID is not gone", false, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestGoneByName(t *testing.T) {
 	}
 }
 
-// TestMetadata goes through InstanceMetadata of §5.
+// TestMetadata goes through InstanceMetadata (AWS-NODE-3, AWS-ID-1).
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -270,11 +270,11 @@ func TestMetadata(t *testing.T) {
 		node   *v1.Node
 		want   func(m *cloudprovider.InstanceMetadata)
 	}{
-		"by ID":       {"§5", node(id, kubetest.Tainted()), nil},
-		"by name":     {"§4: by the private DNS name", kubetest.Node("ip-10-0-64-10.us-west-2.compute.internal", kubetest.Tainted()), nil},
+		"by ID":       {"by the ID of the instance", node(id, kubetest.Tainted()), nil},
+		"by name":     {"by the private DNS name", kubetest.Node("ip-10-0-64-10.us-west-2.compute.internal", kubetest.Tainted()), nil},
 		"initialized": {"only the addresses count", node(id), func(m *cloudprovider.InstanceMetadata) { m.AdditionalLabels = nil }},
 		"bare ID": {
-			"§5: the provider ID as given", kubetest.Node("x", kubetest.Tainted(), kubetest.ProviderID(id)),
+			"the provider ID as given", kubetest.Node("x", kubetest.Tainted(), kubetest.ProviderID(id)),
 			func(m *cloudprovider.InstanceMetadata) { m.ProviderID = id },
 		},
 		"labeled zone": {
@@ -317,20 +317,20 @@ func (r *region) description(id string) *inventory.Instance {
 	return found
 }
 
-// TestMetadataOfMissing: the framework knows the error by its name (§5).
+// TestMetadataOfMissing: the framework knows the error by its name.
 func TestMetadataOfMissing(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
 	c := r.connect(quickly)
 	for _, n := range []*v1.Node{node("i-0123456789abcdef0", kubetest.Tainted()), kubetest.Node("nobody", kubetest.Tainted())} {
 		if _, err := c.instances.InstanceMetadata(t.Context(), n); !errors.Is(err, cloudprovider.InstanceNotFound) {
-			t.Errorf("§5: node %s: want InstanceNotFound, got %v", n.Name, err)
+			t.Errorf("FW-NODE-9: node %s: want InstanceNotFound, got %v", n.Name, err)
 		}
 	}
 }
 
-// TestIdentify goes through the order of §4 for Nodes without providerID. None of
-// these needs EC2 to find the instance.
+// TestIdentify goes through the order of AWS-ID-3 for Nodes without providerID.
+// None of these needs EC2 to find the instance.
 func TestIdentify(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -344,14 +344,14 @@ func TestIdentify(t *testing.T) {
 		want   string
 		err    bool
 	}{
-		"provider ID":      {"§4", instance.Ref{ProviderID: "aws:///z/i-0123", NodeName: "self"}, "i-0123", false},
-		"self":             {"§4: the own node", instance.Ref{NodeName: "self"}, "i-05e1f", false},
-		"resource name":    {"§4: before the first dot", instance.Ref{NodeName: "i-0abc.us-west-2.compute.internal"}, "i-0abc", false},
-		"in the informer":  {"§4: the provider ID of the Node", instance.Ref{NodeName: "known"}, "i-0abc", false},
-		"name before that": {"§4: the name comes first", instance.Ref{NodeName: "i-0def.local"}, "i-0def", false},
-		"foreign":          {"W27: rejected", instance.Ref{NodeName: "foreign"}, "", true},
-		"new":              {"§4: EC2 has to be asked", instance.Ref{NodeName: "new"}, "", false},
-		"unknown":          {"§4: EC2 has to be asked", instance.Ref{NodeName: "unknown"}, "", false},
+		"provider ID":      {"the provider ID comes first", instance.Ref{ProviderID: "aws:///z/i-0123", NodeName: "self"}, "i-0123", false},
+		"self":             {"the own node", instance.Ref{NodeName: "self"}, "i-05e1f", false},
+		"resource name":    {"before the first dot", instance.Ref{NodeName: "i-0abc.us-west-2.compute.internal"}, "i-0abc", false},
+		"in the informer":  {"the provider ID of the Node", instance.Ref{NodeName: "known"}, "i-0abc", false},
+		"name before that": {"the name comes first", instance.Ref{NodeName: "i-0def.local"}, "i-0def", false},
+		"foreign":          {"AWS-ID-2: rejected", instance.Ref{NodeName: "foreign"}, "", true},
+		"new":              {"only EC2 knows it", instance.Ref{NodeName: "new"}, "", false},
+		"unknown":          {"only EC2 knows it", instance.Ref{NodeName: "unknown"}, "", false},
 		"nothing":          {"nothing to ask for", instance.Ref{}, "", true},
 	}
 	for name, tc := range cases {
@@ -364,11 +364,11 @@ func TestIdentify(t *testing.T) {
 		})
 	}
 	if calls := r.Gate().Total(); calls != 0 {
-		t.Errorf("§4: it cost %d calls", calls)
+		t.Errorf("it cost %d calls", calls)
 	}
 }
 
-// TestTwins: two instances with one name are an error that the user hears of (§4).
+// TestTwins: two instances with one name are an error that the user hears of.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -378,12 +378,12 @@ func TestTwins(t *testing.T) {
 	c := r.connect(quickly)
 	_, err := c.instances.InstanceMetadata(t.Context(), kubetest.Node("twin", kubetest.Tainted()))
 	if err == nil || instance.ReasonOf(err) != instance.ReasonAmbiguousInstance {
-		t.Errorf("§4: want an error with the reason %s, got %v", instance.ReasonAmbiguousInstance, err)
+		t.Errorf("AWS-ID-4: want an error with the reason %s, got %v", instance.ReasonAmbiguousInstance, err)
 	}
 }
 
 // TestSparseAnswers: an instance without state and placement exists, and no more
-// is said of it (W41).
+// is said of it (AWS-API-1).
 func TestSparseAnswers(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -391,16 +391,16 @@ func TestSparseAnswers(t *testing.T) {
 	r.SetSparse(true)
 	c := r.connect(quickly)
 	if exists, err := c.instances.InstanceExists(t.Context(), n); !exists || err != nil {
-		t.Errorf("W41: InstanceExists is %t, %v", exists, err)
+		t.Errorf("AWS-API-1: InstanceExists is %t, %v", exists, err)
 	}
 	if shutdown, err := c.instances.InstanceShutdown(t.Context(), n); shutdown || err == nil {
-		t.Errorf("W41: a state that is not known is no shutdown: got %t, %v", shutdown, err)
+		t.Errorf("AWS-API-1: a state that is not known is no shutdown: got %t, %v", shutdown, err)
 	}
 	if got, err := c.instances.InstanceMetadata(t.Context(), n); err == nil {
-		t.Errorf("W41: labels without a zone would stay for ever: got %v", got)
+		t.Errorf("AWS-API-1: labels without a zone would stay for ever: got %v", got)
 	}
 	initialized := node(n.Spec.ProviderID[len("aws:///us-west-2a/"):])
 	if got, err := c.instances.InstanceMetadata(t.Context(), initialized); err != nil || len(got.NodeAddresses) == 0 {
-		t.Errorf("W41: the addresses are known: got %v, %v", got, err)
+		t.Errorf("AWS-API-1: the addresses are known: got %v, %v", got, err)
 	}
 }

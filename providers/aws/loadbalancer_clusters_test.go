@@ -106,16 +106,16 @@ func TestTwoClusters(t *testing.T) {
 		options []kubetest.ServiceOption
 		change  kubetest.ServiceOption
 	}{
-		"classic":          {reason: "§10: with groups of their own", change: annotate(request.AnnotationSecurityGroups, otherGroup)},
-		"classic, brought": {reason: "W2: with one group of a user", options: []kubetest.ServiceOption{brought}, change: annotate(request.AnnotationSecurityGroups, otherGroup)},
-		"network":          {reason: "§11: without groups", options: []kubetest.ServiceOption{nlb()}, change: probe},
+		"classic":          {reason: "with groups of their own", change: annotate(request.AnnotationSecurityGroups, otherGroup)},
+		"classic, brought": {reason: "AWS-SG-13: with one group of a user", options: []kubetest.ServiceOption{brought}, change: annotate(request.AnnotationSecurityGroups, otherGroup)},
+		"network":          {reason: "without groups", options: []kubetest.ServiceOption{nlb()}, change: probe},
 		"network, shared port": {
-			reason: "W3: with one port for health checks", change: annotate(request.AnnotationHealthCheckPort, "10257"),
+			reason: "AWS-SG-12: with one port for health checks", change: annotate(request.AnnotationHealthCheckPort, "10257"),
 			options: []kubetest.ServiceOption{nlb(), annotate(request.AnnotationHealthCheckPort, "10256")},
 		},
-		"network, managed": {reason: "§11: with groups of their own", managed: true, options: []kubetest.ServiceOption{nlb()}, change: brought},
+		"network, managed": {reason: "with groups of their own", managed: true, options: []kubetest.ServiceOption{nlb()}, change: brought},
 		"network, brought": {
-			reason: "§11: with one group of a user", managed: true, options: []kubetest.ServiceOption{nlb(), brought},
+			reason: "with one group of a user", managed: true, options: []kubetest.ServiceOption{nlb(), brought},
 			change: annotate(request.AnnotationSecurityGroups, ""),
 		},
 	} {

@@ -17,9 +17,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
-// W1: as long as any piece is left there is a load balancer, and deleting goes on
-// where it was interrupted, also after a restart, and when the load balancer
-// itself is long gone.
+// AWS-DELETE-1: as long as any piece is left there is a load balancer, and
+// deleting goes on where it was interrupted, also after a restart, and when the
+// load balancer itself is long gone.
 func TestDeleteGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -48,7 +48,7 @@ func TestDeleteGoesOn(t *testing.T) {
 			rule.Remove()
 			b.lb = b.controller(managedGroups)
 			if !b.exists(svc) {
-				t.Errorf("W1: %s, but Get says that nothing is there", test.reason)
+				t.Errorf("AWS-DELETE-1: %s, but Get returns that nothing exists", test.reason)
 			}
 			b.remove(svc)
 			b.same(before)
@@ -59,7 +59,7 @@ func TestDeleteGoesOn(t *testing.T) {
 	}
 }
 
-// W1: what somebody else deleted in part is deleted to the end.
+// AWS-DELETE-1: what somebody else deleted in part is deleted to the end.
 func TestDeleteWhatOthersBegan(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -84,17 +84,17 @@ func TestDeleteWhatOthersBegan(t *testing.T) {
 				b.AddRule(b.seed.NodeGroup, test.rule)
 			}
 			if !b.exists(svc) {
-				t.Errorf("W1: %s is left, but Get says that nothing is there", test.reason)
+				t.Errorf("AWS-DELETE-1: %s is left, but Get returns that nothing exists", test.reason)
 			}
 			b.remove(svc)
 			if b.exists(svc) {
-				t.Errorf("W1: %s is still left", test.reason)
+				t.Errorf("AWS-DELETE-1: %s is still left", test.reason)
 			}
 		})
 	}
 }
 
-// §12: groups of users are not deleted, whatever their names and tags.
+// AWS-SG-6: groups of users are not deleted, whatever their names and tags.
 func TestDeleteSparesGroups(t *testing.T) {
 	t.Parallel()
 	owned := map[string]string{sim.ClusterTag(demo): "owned"}
@@ -142,7 +142,7 @@ func TestDeleteSparesGroups(t *testing.T) {
 			b.remove(svc)
 			b.same(before)
 			if len(b.SecurityGroupIDs(test.group)) != 1 {
-				t.Errorf("§12: %s is gone", test.reason)
+				t.Errorf("AWS-SG-6: %s is gone", test.reason)
 			}
 		})
 	}
@@ -171,8 +171,9 @@ func TestDeletionDoesNotWaitForGroups(t *testing.T) {
 	b.same(before)
 }
 
-// §13: that other load balancers may not be read is no obstacle to those who have
-// none, but Services with one must not lose it from sight.
+// AWS-DELETE-3: that other load balancers may not be read does not keep those who
+// have none from being deleted, but Services with one must not lose it from
+// sight.
 func TestOtherKindDenied(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -196,10 +197,10 @@ func TestOtherKindDenied(t *testing.T) {
 	delete(svc.Annotations, string(request.AnnotationType))
 	b.Gate().Break("elbv2", front.Always(), sim.Denied())
 	if _, _, err := b.lb.GetLoadBalancer(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrDenied) {
-		t.Errorf("W5: its status tells of a network load balancer: %v", err)
+		t.Errorf("AWS-DELETE-3: its status tells of a network load balancer: %v", err)
 	}
 	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrDenied) {
-		t.Errorf("W10: its status tells of a network load balancer: %v", err)
+		t.Errorf("AWS-LB-4: its status tells of a network load balancer: %v", err)
 	}
 }
 

@@ -170,10 +170,10 @@ func (b *balanced) ensure(svc *v1.Service) string {
 		b.t.Fatal(err)
 	}
 	if len(status.Ingress) != 1 || status.Ingress[0].Hostname == "" {
-		b.t.Fatalf("§8: one ingress with a hostname: %v", status)
+		b.t.Fatalf("one ingress with a hostname: %v", status)
 	}
 	if diff := cmp.Diff(v1.LoadBalancerIngress{Hostname: status.Ingress[0].Hostname}, status.Ingress[0]); diff != "" {
-		b.t.Errorf("§8: nothing but a hostname: %s", diff)
+		b.t.Errorf("AWS-LB-5: nothing but a hostname: %s", diff)
 	}
 	svc.Status.LoadBalancer = *status
 	return status.Ingress[0].Hostname
@@ -222,11 +222,11 @@ func (b *balanced) quiet(svc *v1.Service) {
 	calls := b.calls(func() { b.ensure(svc) })
 	for op, n := range calls {
 		if sim.Mutating(op) {
-			b.t.Errorf("W35: a sync without a change writes: %d × %s", n, op)
+			b.t.Errorf("AWS-LB-14: a sync without a change writes: %d × %s", n, op)
 		}
 	}
 	if calls["elb.DescribeLoadBalancers"] > 1 || calls["elbv2.DescribeLoadBalancers"] > 1 || calls["DescribeSecurityGroups"] > 2 {
-		b.t.Errorf("W35: a sync without a change asks once: %v", calls)
+		b.t.Errorf("AWS-LB-14: a sync without a change asks once: %v", calls)
 	}
 }
 
@@ -234,7 +234,7 @@ func (b *balanced) quiet(svc *v1.Service) {
 func (b *balanced) admitted(name string, clients ...string) {
 	b.t.Helper()
 	if missing := b.Admits(name, clients...); len(missing) > 0 {
-		b.t.Errorf("§12: kept out by security groups: %v", missing)
+		b.t.Errorf("kept out by security groups: %v", missing)
 	}
 }
 

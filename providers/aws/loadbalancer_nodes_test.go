@@ -29,8 +29,8 @@ func two(options ...kubetest.ServiceOption) (first, second *v1.Service) {
 	return web(options...), apiService(options...)
 }
 
-// W2: the rule for a group that two classic load balancers have stays until the
-// last of them goes.
+// AWS-SG-13: the rule for a group that two classic load balancers have stays
+// until the last of them goes.
 func TestSharedGroup(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -48,7 +48,7 @@ func TestSharedGroup(t *testing.T) {
 	b.same(before)
 }
 
-// W2: of two that go at the same time one takes the rule along.
+// AWS-SG-13: of two that go at the same time one takes the rule along.
 func TestSharedGroupGoesWithBoth(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{
@@ -86,8 +86,8 @@ func TestSharedGroupGoesWithBoth(t *testing.T) {
 	}
 }
 
-// W2: a load balancer of another cluster, or one that is not for a Service, keeps
-// no rule of ours alive.
+// AWS-SG-13: a load balancer of another cluster, or one that is not for a
+// Service, keeps no rule of ours alive.
 func TestSharedGroupWithStrangers(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -107,8 +107,8 @@ func TestSharedGroupWithStrangers(t *testing.T) {
 	b.same(before)
 }
 
-// W3: a health check port that two network load balancers share stays open until
-// the last of them goes; the rule is handed over.
+// AWS-SG-12: a health check port that two network load balancers share stays open
+// until the last of them goes; the rule is handed over.
 func TestSharedHealthRule(t *testing.T) {
 	t.Parallel()
 	port := annotate(request.AnnotationHealthCheckPort, "10256")
@@ -138,7 +138,7 @@ func TestSharedHealthRule(t *testing.T) {
 			b.admitted(apiName)
 			for _, rule := range b.rules(b.seed.NodeGroup) {
 				if strings.Contains(rule, webName) {
-					t.Errorf("W3: a rule names the load balancer that is gone: %s", rule)
+					t.Errorf("AWS-SG-12: a rule names the load balancer that is gone: %s", rule)
 				}
 			}
 			b.quiet(second)
@@ -148,7 +148,8 @@ func TestSharedHealthRule(t *testing.T) {
 	}
 }
 
-// W3: a health check that moves to another port takes only its own rule along.
+// AWS-SG-12: a health check that moves to another port takes only its own rule
+// along.
 func TestSharedHealthRuleMoves(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -233,7 +234,7 @@ func TestSharedHealthRuleOfOneThatIsDeletedMeanwhile(t *testing.T) {
 	b.same(before)
 }
 
-// W4: rules of users survive whatever is done to the group that they name.
+// AWS-SG-11: rules of users survive whatever is done to the group that they name.
 func TestRulesOfUsersStay(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -254,8 +255,8 @@ func TestRulesOfUsersStay(t *testing.T) {
 	b.same(before)
 }
 
-// W4: where the nodes' own group is that of the load balancer, the rule by which
-// nodes talk to each other is no rule of ours.
+// AWS-SG-11: where the nodes' own group is that of the load balancer, the rule by
+// which nodes talk to each other is no rule of ours.
 func TestNodesGoOnTalking(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{string(request.AnnotationSecurityGroups), string(request.AnnotationExtraSecurityGroups)} {
@@ -274,9 +275,9 @@ func TestNodesGoOnTalking(t *testing.T) {
 	}
 }
 
-// §12: groups change in both directions, and traffic is let in all the time. A
-// classic load balancer keeps a group until no rule of the nodes names it, so
-// that none is forgotten.
+// AWS-SG-1, AWS-SG-2: groups change in both directions, and traffic is let in all
+// the time. A classic load balancer keeps a group until no rule of the nodes
+// names it, so that none is forgotten.
 func TestGroupsChange(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -304,12 +305,12 @@ func TestGroupsChange(t *testing.T) {
 				b.quiet(svc)
 			}
 			if len(b.SecurityGroupIDs("one")) != 1 || len(b.SecurityGroupIDs("two")) != 1 {
-				t.Error("§12: a group of a user is gone")
+				t.Error("a group of a user is gone")
 			}
 			svc.Annotations[test.key] = one
 			b.ensure(svc)
 			if name != "classic extra" && len(b.SecurityGroupIDs("k8s-elb-"+webName))+len(b.SecurityGroupIDs(webNLB)) != 0 {
-				t.Error("§12: the group that was made is not needed any more")
+				t.Error("the group that was made is not needed any more")
 			}
 			b.remove(svc)
 			b.same(before)
@@ -362,8 +363,8 @@ func TestGroupsChangeInterrupted(t *testing.T) {
 	}
 }
 
-// W7: a group that the load balancer has lost, and that is in use for too long, is
-// deleted by a later sync, also where nodes are left alone.
+// AWS-DELETE-4: a group that the load balancer has lost, and that is in use for
+// too long, is deleted by a later sync, also where nodes are left alone.
 func TestLostGroupGoesLater(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string][]func(*loadBalancerConfig){"usual": nil, "nodes left alone": {leaveNodes}} {
@@ -378,12 +379,12 @@ func TestLostGroupGoesLater(t *testing.T) {
 			rule := b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
 			_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
 			if _, retry := errors.AsType[*api.RetryError](err); !retry {
-				t.Errorf("W7: got %v", err)
+				t.Errorf("AWS-DELETE-4: got %v", err)
 			}
 			rule.Remove()
 			b.ensure(svc)
 			if left := b.SecurityGroupIDs("k8s-elb-" + webName); len(left) > 0 {
-				t.Errorf("W7: %v is left", left)
+				t.Errorf("AWS-DELETE-4: %v is left", left)
 			}
 			b.quiet(svc)
 			b.remove(svc)
@@ -392,8 +393,8 @@ func TestLostGroupGoesLater(t *testing.T) {
 	}
 }
 
-// W17: packets that come from the load balancer itself are let in to the node
-// port; W22: health rules go when nobody needs them.
+// AWS-SG-9: packets that come from the load balancer itself are let in to the
+// node port; AWS-SG-10: health rules go when they are not needed.
 func TestHealthRules(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -417,13 +418,13 @@ func TestHealthRules(t *testing.T) {
 		"tcp 30443-30443 0.0.0.0/0 kubernetes.io/rule/nlb/client=" + webName,
 	}
 	if diff := cmp.Diff(want, b.rules(b.seed.NodeGroup)); diff != "" {
-		t.Errorf("W22: %s", diff)
+		t.Errorf("AWS-SG-10: %s", diff)
 	}
 	b.remove(svc)
 	b.same(before)
 }
 
-// W11: IPv6 ranges reach EC2 as such, for both kinds.
+// AWS-SG-5: IPv6 ranges reach EC2 as such, for both kinds.
 func TestIPv6Ranges(t *testing.T) {
 	t.Parallel()
 	b := balance(t, managedGroups)
@@ -438,7 +439,7 @@ func TestIPv6Ranges(t *testing.T) {
 	}
 }
 
-// W9: a TLS listener is tcp to EC2.
+// AWS-SG-4: a TLS listener is tcp to EC2.
 func TestTLSListenerIsTCP(t *testing.T) {
 	t.Parallel()
 	b := balance(t, managedGroups)
@@ -447,13 +448,13 @@ func TestTLSListenerIsTCP(t *testing.T) {
 	b.admitted(webName, "0.0.0.0/0")
 	want := []string{"icmp 3-4 0.0.0.0/0", "tcp 80-80 0.0.0.0/0", "tcp 443-443 0.0.0.0/0"}
 	if diff := cmp.Diff(want, b.rules(b.SecurityGroupIDs(webNLB)[0])); diff != "" {
-		t.Errorf("W9: %s", diff)
+		t.Errorf("AWS-SG-4: %s", diff)
 	}
 	b.quiet(svc)
 }
 
-// W43: a node whose groups tell nothing is an Event and an error, and the other
-// nodes serve.
+// AWS-LB-17: a node whose groups tell nothing is an Event and an error, and the
+// other nodes serve.
 func TestAmbiguousGroups(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -463,11 +464,11 @@ func TestAmbiguousGroups(t *testing.T) {
 	svc := web()
 	for range 2 {
 		if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), b.ids[0]) {
-			t.Errorf("§12: got %v", err)
+			t.Errorf("got %v", err)
 		}
 	}
 	if told := b.told(); len(told) != 1 || !strings.HasPrefix(told[0], "Warning AmbiguousNodeSecurityGroup ") {
-		t.Errorf("W43: one Event: %v", told)
+		t.Errorf("AWS-LB-17: one Event: %v", told)
 	}
 	b.SetInstanceGroups(b.ids[0], b.seed.NodeGroup)
 	b.lb = b.controller()
@@ -477,7 +478,8 @@ func TestAmbiguousGroups(t *testing.T) {
 	b.same(before)
 }
 
-// §12: nodes in several groups, some of which lose their last node.
+// AWS-SG-7, AWS-SG-14: nodes in several groups, some of which lose their last
+// node.
 func TestNodesMove(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
@@ -495,7 +497,7 @@ func TestNodesMove(t *testing.T) {
 			b.nodes = all[:3]
 			b.ensure(svc)
 			if rules := b.rules(second); len(rules) != 0 {
-				t.Errorf("§12: rules stay where no node is: %v", rules)
+				t.Errorf("rules stay where no node is: %v", rules)
 			}
 			b.quiet(svc)
 			b.nodes = all[3:]
@@ -507,8 +509,8 @@ func TestNodesMove(t *testing.T) {
 	}
 }
 
-// W43: what is ignored and who is left out is told, once; W12: who cannot be
-// registered keeps nobody else from it.
+// AWS-LB-17: what is ignored and who is left out is told, once; AWS-LB-12: who
+// cannot be registered keeps nobody else from it.
 func TestWarningsAreEvents(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
@@ -524,11 +526,11 @@ func TestWarningsAreEvents(t *testing.T) {
 			b.quiet(svc)
 			told := strings.Join(b.told(), "\n")
 			if strings.Count(told, "Warning "+string(request.NodeSkipped)) != 2 || strings.Count(told, "Warning "+string(request.UnknownAnnotation)) != 1 {
-				t.Errorf("W43: got %s", told)
+				t.Errorf("AWS-LB-17: got %s", told)
 			}
 			for _, id := range []string{foreign, elsewhere[0], terminated, "i-0123456789abcdef0"} {
 				if strings.Count(told, "node-"+id) != 1 {
-					t.Errorf("W43: %s is not told about once: %s", id, told)
+					t.Errorf("AWS-LB-17: %s is not told about once: %s", id, told)
 				}
 			}
 		})

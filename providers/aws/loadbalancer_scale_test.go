@@ -67,18 +67,18 @@ func TestManyServices(t *testing.T) {
 		}
 	})
 	if writes := b.Writes(); len(writes) > 0 {
-		t.Errorf("W35: a resync without a change writes: %v", writes)
+		t.Errorf("AWS-LB-14: a resync without a change writes: %v", writes)
 	}
 	// What all of them depend on is read once, not once for each.
 	calls := b.Gate().Calls()
 	for _, op := range []string{"DescribeSubnets", "DescribeRouteTables", "DescribeAvailabilityZones", "DescribeInstances"} {
 		if calls[op] > 2 {
-			t.Errorf("W34: %d × %s for %d Services", calls[op], op, len(services))
+			t.Errorf("AWS-API-6: %d × %s for %d Services", calls[op], op, len(services))
 		}
 	}
 	for _, op := range []string{"elb.DescribeLoadBalancers", "elbv2.DescribeLoadBalancers"} {
 		if calls[op] > 2*each {
-			t.Errorf("W35: %d × %s for %d Services", calls[op], op, len(services))
+			t.Errorf("AWS-LB-14: %d × %s for %d Services", calls[op], op, len(services))
 		}
 	}
 	t.Logf("a resync of %d Services: %d calls, %v", len(services), total(calls), slices.Sorted(maps.Keys(calls)))

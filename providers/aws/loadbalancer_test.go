@@ -42,61 +42,61 @@ func TestLoadBalancerLife(t *testing.T) {
 		closed bool
 	}{
 		"classic": {
-			reason: "§10: with a group of its own", created: 12,
+			reason: "with a group of its own", created: 12,
 			service: func(*balanced) *v1.Service { return web() },
 		},
 		"classic, configured group": {
-			reason: "§1: with ElbSecurityGroup", created: 12, settings: []func(*loadBalancerConfig){func(c *loadBalancerConfig) { c.Settings.ClassicSecurityGroup = "byo" }},
+			reason: "with ElbSecurityGroup", created: 12, settings: []func(*loadBalancerConfig){func(c *loadBalancerConfig) { c.Settings.ClassicSecurityGroup = "byo" }},
 			service: func(*balanced) *v1.Service { return web() },
 		},
 		"classic, annotated groups": {
-			reason: "§8: with groups of the user", created: 12,
+			reason: "with groups of the user", created: 12,
 			service: func(b *balanced) *v1.Service { return web(annotate(request.AnnotationSecurityGroups, byo(b))) },
 		},
 		"classic, extra groups": {
-			reason: "§8: with a group of its own and one of the user", created: 12,
+			reason: "with a group of its own and one of the user", created: 12,
 			service: func(b *balanced) *v1.Service {
 				return web(annotate(request.AnnotationExtraSecurityGroups, byo(b)))
 			},
 		},
 		"classic, nodes left alone": {
-			reason: "§1: DisableSecurityGroupIngress", created: 12, settings: []func(*loadBalancerConfig){leaveNodes}, closed: true,
+			reason: "DisableSecurityGroupIngress", created: 12, settings: []func(*loadBalancerConfig){leaveNodes}, closed: true,
 			service: func(*balanced) *v1.Service { return web() },
 		},
 		"classic, untagged nodes": {
-			reason: "§12: the single untagged group", untagged: true, created: 14,
+			reason: "the single untagged group", untagged: true, created: 14,
 			service: func(*balanced) *v1.Service { return web() },
 		},
 		"network": {
-			reason: "§11: without groups", created: 12,
+			reason: "without groups", created: 12,
 			service: func(*balanced) *v1.Service { return web(nlb()) },
 		},
 		"network, some clients": {
-			reason: "§12: with health rules", created: 12,
+			reason: "with health rules", created: 12,
 			service: func(*balanced) *v1.Service { return web(nlb(), from("192.0.2.0/24", "2001:db8::/32")) },
 		},
 		"network, managed group": {
-			reason: "§11: with a group of its own", created: 15, settings: []func(*loadBalancerConfig){managedGroups},
+			reason: "with a group of its own", created: 15, settings: []func(*loadBalancerConfig){managedGroups},
 			service: func(*balanced) *v1.Service { return web(nlb()) },
 		},
 		"network, annotated groups": {
-			reason: "§11: with groups of the user", created: 13, settings: []func(*loadBalancerConfig){managedGroups},
+			reason: "with groups of the user", created: 13, settings: []func(*loadBalancerConfig){managedGroups},
 			service: func(b *balanced) *v1.Service { return web(nlb(), annotate(request.AnnotationSecurityGroups, byo(b))) },
 		},
 		"network, shared probe": {
-			reason: "§11: one health check port for all", created: 12, settings: []func(*loadBalancerConfig){sharedProbe},
+			reason: "one health check port for all", created: 12, settings: []func(*loadBalancerConfig){sharedProbe},
 			service: func(*balanced) *v1.Service { return web(nlb()) },
 		},
 		"network, local traffic": {
-			reason: "§11: a health check port of its own", created: 12,
+			reason: "a health check port of its own", created: 12,
 			service: func(*balanced) *v1.Service { return web(nlb(), kubetest.LocalTraffic(32000)) },
 		},
 		"network, nodes left alone": {
-			reason: "§1: DisableSecurityGroupIngress", created: 12, settings: []func(*loadBalancerConfig){leaveNodes, managedGroups}, closed: true,
+			reason: "DisableSecurityGroupIngress", created: 12, settings: []func(*loadBalancerConfig){leaveNodes, managedGroups}, closed: true,
 			service: func(b *balanced) *v1.Service { return web(nlb(), annotate(request.AnnotationSecurityGroups, byo(b))) },
 		},
 		"network, untagged nodes": {
-			reason: "§12: the single untagged group", untagged: true, created: 13,
+			reason: "the single untagged group", untagged: true, created: 13,
 			service: func(*balanced) *v1.Service { return web(nlb()) },
 		},
 	} {
@@ -187,11 +187,12 @@ func TestGetLoadBalancerName(t *testing.T) {
 	t.Parallel()
 	lb := newLoadBalancer(loadBalancerConfig{})
 	if got := lb.GetLoadBalancerName(t.Context(), flagged, web()); got != webName {
-		t.Errorf("§8: got %s, want %s", got, webName)
+		t.Errorf("got %s, want %s", got, webName)
 	}
 }
 
-// §8: types of others are not ours in any call, and cost none.
+// AWS-LB-2: Services of other controllers are left alone by each call, and cost
+// none.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"external", "nlb-ip"} {
@@ -236,18 +237,19 @@ func TestUpdateMakesNothing(t *testing.T) {
 			b.remove(svc)
 			writes := b.writes(func() {
 				if err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrNotFound) {
-					t.Errorf("§11: missing is an error: %v", err)
+					t.Errorf("missing is an error: %v", err)
 				}
 			})
 			if len(writes) > 0 {
-				t.Errorf("framework §5: writes: %v", writes)
+				t.Errorf("writes: %v", writes)
 			}
 			b.same(before)
 		})
 	}
 }
 
-// W10: whether the kind changes is decided by what is there, not by the hostname.
+// AWS-LB-4: whether the kind changes is decided by what is there, not by the
+// hostname.
 func TestKindCannotChange(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][2]kubetest.ServiceOption{
@@ -263,15 +265,15 @@ func TestKindCannotChange(t *testing.T) {
 			writes := b.writes(func() {
 				_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
 				if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), string(request.AnnotationType)) {
-					t.Errorf("W10: got %v", err)
+					t.Errorf("AWS-LB-4: got %v", err)
 				}
 			})
 			if len(writes) > 0 {
-				t.Errorf("W10: writes %v", writes)
+				t.Errorf("AWS-LB-4: writes %v", writes)
 			}
-			// W5: deleting finds the load balancer all the same.
+			// AWS-DELETE-3: deleting finds the load balancer all the same.
 			if !b.exists(svc) {
-				t.Error("W5: it does not exist")
+				t.Error("AWS-DELETE-3: it does not exist")
 			}
 			b.remove(svc)
 			b.same(before)
@@ -287,8 +289,8 @@ func TestKindCannotChange(t *testing.T) {
 	})
 }
 
-// W8: a load balancer of another cluster under the same name is neither changed
-// nor deleted, and nothing is made beside it.
+// AWS-CLUSTER-7: a load balancer of another cluster under the same name is
+// neither changed nor deleted, and nothing is made beside it.
 func TestOtherClusters(t *testing.T) {
 	t.Parallel()
 	for name, option := range map[string]kubetest.ServiceOption{"classic": annotate(request.AnnotationInternal, ""), "network": nlb()} {
@@ -303,21 +305,21 @@ func TestOtherClusters(t *testing.T) {
 			b.lb, b.nodes = other, nodesOf(b.ids...)
 			before := b.Dump()
 			if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, web(option), b.nodes); !errors.Is(err, apierr.ErrConflict) {
-				t.Errorf("W8: got %v", err)
+				t.Errorf("AWS-CLUSTER-7: got %v", err)
 			}
 			if b.exists(web(option)) {
-				t.Error("W8: Get says that it is ours")
+				t.Error("AWS-CLUSTER-7: Get says that it is ours")
 			}
 			b.remove(web(option))
 			if diff := cmp.Diff(before, b.Dump()); diff != "" {
-				t.Errorf("W8: changed: %s", diff)
+				t.Errorf("AWS-CLUSTER-7: changed: %s", diff)
 			}
 		})
 	}
 }
 
-// W8: nor are the rules of nodes that both clusters have, which name the load
-// balancer.
+// AWS-CLUSTER-7: nor are the rules of nodes that both clusters have, which name
+// the load balancer.
 func TestOtherClustersWithTheSameNodes(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -330,15 +332,16 @@ func TestOtherClustersWithTheSameNodes(t *testing.T) {
 	b.lb = ours
 	before := b.Dump()
 	if b.exists(web(nlb())) {
-		t.Error("W8: Get takes the rules for ours")
+		t.Error("AWS-CLUSTER-7: Get takes the rules for ours")
 	}
 	b.remove(web(nlb()))
 	if diff := cmp.Diff(before, b.Dump()); diff != "" {
-		t.Errorf("W8: changed: %s", diff)
+		t.Errorf("AWS-CLUSTER-7: changed: %s", diff)
 	}
 }
 
-// §8: subnets that are not there are an error that says which, and who wants them.
+// AWS-SUBNET-7: subnets that do not exist are an error that names them and the
+// annotation.
 func TestSubnetsThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	for name, option := range map[string]kubetest.ServiceOption{"classic": annotate(request.AnnotationInternal, ""), "network": nlb()} {
@@ -349,16 +352,16 @@ func TestSubnetsThatAreNotThere(t *testing.T) {
 			writes := b.writes(func() {
 				_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
 				if !errors.Is(err, apierr.ErrInvalid) {
-					t.Fatalf("§8: got %v", err)
+					t.Fatalf("AWS-SUBNET-7: got %v", err)
 				}
 				for _, part := range []string{string(request.AnnotationSubnets), "subnet-0123456789abcdef0", "elsewhere"} {
 					if !strings.Contains(err.Error(), part) {
-						t.Errorf("§8: the error does not tell of %s: %v", part, err)
+						t.Errorf("the error does not tell of %s: %v", part, err)
 					}
 				}
 			})
 			if len(writes) > 0 {
-				t.Errorf("§8: writes: %v", writes)
+				t.Errorf("writes: %v", writes)
 			}
 		})
 	}

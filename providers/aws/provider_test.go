@@ -34,9 +34,9 @@ func (b *namedBuilder) Client(name string) (kubernetes.Interface, error) {
 	return b.client, b.err
 }
 
-// TestInitialize proves §2: the source of Events is aws-cloud-provider, and a
-// second call, as with leader migration, does nothing. Events are written by an
-// account that may.
+// TestInitialize proves AWS-AUTH-6: the source of Events is aws-cloud-provider,
+// and a second call, as with leader migration, does nothing. Events are written
+// by an account that may.
 func TestInitialize(t *testing.T) {
 	t.Parallel()
 	c := newRegion(t, sim.Options{}).connectOnly(cloudTuning{})
@@ -50,17 +50,17 @@ func TestInitialize(t *testing.T) {
 	c.Initialize(b, stop)
 	c.Initialize(b, stop)
 	if !slices.Equal(b.names, []string{eventClientName}) {
-		t.Errorf("§2: clients %v", b.names)
+		t.Errorf("clients %v", b.names)
 	}
 	recorder := c.newRecorder(b)
 	recorder.Event(kubetest.Node("node-1"), v1.EventTypeWarning, "Test", "text")
 	select {
 	case got := <-written.ResultChan():
 		if event, ok := got.Object.(*v1.Event); !ok || event.Source.Component != "aws-cloud-provider" {
-			t.Errorf("§2: event %+v", got.Object)
+			t.Errorf("event %+v", got.Object)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("§2: no Event was written")
+		t.Error("no Event was written")
 	}
 	close(stop)
 	<-c.running.Done()

@@ -44,7 +44,7 @@ func listed(t *testing.T, c *cloud) []string {
 	var lines []string
 	for _, route := range list {
 		if route.Name != "kubernetes-"+route.DestinationCIDR {
-			t.Errorf("§7: the name is %q", route.Name)
+			t.Errorf("the name is %q", route.Name)
 		}
 		line := route.DestinationCIDR + " -> " + string(route.TargetNode)
 		if route.Blackhole {
@@ -65,7 +65,8 @@ func to(name, cidr string) *cloudprovider.Route {
 	return &cloudprovider.Route{TargetNode: types.NodeName(name), DestinationCIDR: cidr}
 }
 
-// TestListRoutes goes through what routes are listed as (§7, W13 to W15).
+// TestListRoutes goes through what routes are listed as (AWS-ROUTE-2,
+// AWS-ROUTE-3).
 func TestListRoutes(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -87,28 +88,28 @@ func TestListRoutes(t *testing.T) {
 	var got []string
 	calls := r.calls(func() { got = listed(t, c) })
 	want := []string{
-		pods(0) + " -> running",    // §7
-		pods(1) + " -> stopped",    // W15: no flapping
-		pods(2) + " black hole",    // §7
-		pods(3) + " -> " + unknown, // W13
-		pods(4) + " -> waiting",    // §4: by its name, until it has a provider ID
-		pods(5) + " black hole",    // §7: of no Node
-		"fd00:1::/64 -> running",   // W14
+		pods(0) + " -> running",    // AWS-ROUTE-3
+		pods(1) + " -> stopped",    // the same while it is stopped
+		pods(2) + " black hole",    // its instance is gone
+		pods(3) + " -> " + unknown, // it has no Node
+		pods(4) + " -> waiting",    // by its name, until it has a provider ID
+		pods(5) + " black hole",    // of no Node
+		"fd00:1::/64 -> running",   // AWS-ROUTE-2
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("§7 (-want +got):\n%s", diff)
+		t.Errorf("routes (-want +got):\n%s", diff)
 	}
 	// The network interface of the instance that is gone is looked up once.
 	if diff := cmp.Diff(map[string]int{"DescribeRouteTables": 1, "DescribeInstances": 1, "DescribeNetworkInterfaces": 1}, calls); diff != "" {
-		t.Errorf("W31: calls (-want +got):\n%s", diff)
+		t.Errorf("AWS-API-4: calls (-want +got):\n%s", diff)
 	}
 	r.know(c, node(waiting, named("waiting")))
 	if diff := cmp.Diff(map[string]int{"DescribeRouteTables": 1}, r.calls(func() { listed(t, c) })); diff != "" {
-		t.Errorf("W31: calls once all Nodes have a provider ID (-want +got):\n%s", diff)
+		t.Errorf("AWS-API-4: calls once all Nodes have a provider ID (-want +got):\n%s", diff)
 	}
 	for _, request := range r.Requests("DescribeRouteTables") {
 		if request.Form.Get("Filter.1.Name") != "tag-key" || request.Form.Get("Filter.2.Name") != "vpc-id" {
-			t.Errorf("W34: want filters by tag and VPC, got %v", request.Form)
+			t.Errorf("AWS-API-6: want filters by tag and VPC, got %v", request.Form)
 		}
 	}
 }
@@ -119,7 +120,7 @@ func (r *region) untagged() string {
 }
 
 // TestListRoutesFails: what is not known makes the list an error. Without a list
-// nothing is deleted (framework.md §5).
+// nothing is deleted (FW-ROUTE-1).
 func TestListRoutesFails(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -128,16 +129,16 @@ func TestListRoutesFails(t *testing.T) {
 	}{
 		"no Nodes":    {"the informer has not synced", func(r *region, c *cloud) { r.know(c).synced = func() bool { return false } }},
 		"no informer": {"nobody told of the informer", func(_ *region, c *cloud) { c.source.nodes.Store(nil) }},
-		"denied":      {"§16", func(r *region, _ *cloud) { r.Gate().Break("DescribeRouteTables", front.Always(), sim.Denied()) }},
+		"denied":      {"a missing permission", func(r *region, _ *cloud) { r.Gate().Break("DescribeRouteTables", front.Always(), sim.Denied()) }},
 		"throttled names": {"a Node without provider ID may have the route", func(r *region, c *cloud) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: r.untagged()})
 			r.know(c, kubetest.Node("waiting", podCIDRs(pods(1))))
 			r.Gate().Break("DescribeInstances", front.Always(), sim.Throttled())
 		}},
-		"two tables": {"§7: exactly one", func(r *region, _ *cloud) {
+		"two tables": {"exactly one", func(r *region, _ *cloud) {
 			r.AddRouteTable(sim.RouteTableSpec{VPC: r.seed.VPC, Tags: map[string]string{sim.ClusterTag(demo): "shared"}})
 		}},
-		"no table": {"§7: exactly one", func(r *region, _ *cloud) {
+		"no table": {"exactly one", func(r *region, _ *cloud) {
 			r.SetTags(r.seed.PrivateTable, map[string]string{sim.ClusterTag(demo + "2"): ""})
 		}},
 	}
@@ -155,7 +156,7 @@ func TestListRoutesFails(t *testing.T) {
 	}
 }
 
-// TestRouteTables goes through the tables that are found (§7).
+// TestRouteTables goes through the tables that are found.
 func TestRouteTables(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -163,9 +164,9 @@ func TestRouteTables(t *testing.T) {
 		lines  func(r *region) []string
 		want   func(r *region) string
 	}{
-		"tag":   {"§7: the one with the tag", func(*region) []string { return nil }, func(r *region) string { return r.seed.PrivateTable }},
-		"by ID": {"§1: RouteTableID", func(r *region) []string { return []string{"RouteTableID = " + r.seed.MainTable} }, func(r *region) string { return r.seed.MainTable }},
-		"legacy": {"§3: the legacy tag counts", func(r *region) []string {
+		"tag":   {"the one with the tag", func(*region) []string { return nil }, func(r *region) string { return r.seed.PrivateTable }},
+		"by ID": {"RouteTableID", func(r *region) []string { return []string{"RouteTableID = " + r.seed.MainTable} }, func(r *region) string { return r.seed.MainTable }},
+		"legacy": {"the legacy tag counts", func(r *region) []string {
 			r.SetTags(r.seed.PrivateTable, map[string]string{"KubernetesCluster": "other"})
 			return nil
 		}, func(r *region) string {
@@ -191,7 +192,8 @@ func TestRouteTables(t *testing.T) {
 	}
 }
 
-// TestCreateRoute goes through what is in the way of a route (§7, W14, W15).
+// TestCreateRoute goes through what is in the way of a route (AWS-ROUTE-2,
+// AWS-ROUTE-7).
 func TestCreateRoute(t *testing.T) {
 	t.Parallel()
 	const forward, create, replace, remove, table = "ModifyNetworkInterfaceAttribute", "CreateRoute", "ReplaceRoute", "DeleteRoute", "DescribeRouteTables"
@@ -204,39 +206,39 @@ func TestCreateRoute(t *testing.T) {
 		calls map[string]int
 		err   error
 	}{
-		"nothing": {"§7: one route", pods(1), func(*region, string, string) {}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1}, nil},
-		"ipv6":    {"W14", "fd00:1::/64", func(*region, string, string) {}, []string{"fd00:1::/64 own active"}, map[string]int{forward: 1, create: 1}, nil},
-		"the same": {"W15: done", pods(1), func(r *region, own, _ string) {
+		"nothing": {"one route", pods(1), func(*region, string, string) {}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1}, nil},
+		"ipv6":    {"AWS-ROUTE-2: a route for IPv6", "fd00:1::/64", func(*region, string, string) {}, []string{"fd00:1::/64 own active"}, map[string]int{forward: 1, create: 1}, nil},
+		"the same": {"AWS-ROUTE-7: done", pods(1), func(r *region, own, _ string) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: own})
 		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1}, nil},
-		"another instance": {"W15: replaced", pods(1), func(r *region, _, other string) {
+		"another instance": {"AWS-ROUTE-7: replaced", pods(1), func(r *region, _, other string) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: other})
 		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1, replace: 1}, nil},
-		"another instance, ipv6": {"W14, W15: replaced", "fd00:1::/64", func(r *region, _, other string) {
+		"another instance, ipv6": {"AWS-ROUTE-2, AWS-ROUTE-7: replaced", "fd00:1::/64", func(r *region, _, other string) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: "fd00:1::/64", Instance: other})
 		}, []string{"fd00:1::/64 own active"}, map[string]int{forward: 1, create: 1, replace: 1}, nil},
-		"black hole": {"§7, W15: replaced", pods(1), func(r *region, _, other string) {
+		"black hole": {"AWS-ROUTE-7: replaced", pods(1), func(r *region, _, other string) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: other})
 			r.Remove(other)
 		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1, replace: 1}, nil},
 		"gateway": {"a route of somebody else stays", pods(1), func(r *region, _, _ string) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Gateway: "igw-0123456789abcdef0"})
 		}, []string{pods(1) + " igw-0123456789abcdef0 active"}, map[string]int{forward: 1, create: 1}, apierr.ErrConflict},
-		"stopped": {"W15: no flapping: the route is there when it starts", pods(1), func(r *region, own, _ string) {
+		"stopped": {"AWS-ROUTE-7: no flapping: the route is there when it starts", pods(1), func(r *region, own, _ string) {
 			r.SetState(own, sim.Stopped)
 		}, []string{pods(1) + " own blackhole"}, map[string]int{forward: 1, create: 1}, nil},
-		"may not replace": {"§16: degrades to deleting and creating", pods(1), func(r *region, _, other string) {
+		"may not replace": {"AWS-ROUTE-7: degrades to deleting and creating", pods(1), func(r *region, _, other string) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: other})
 			r.Gate().Break(replace, front.Always(), sim.Denied())
 		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 2, replace: 1, remove: 1}, nil},
-		"gone meanwhile": {"W15: replacing finds nothing", pods(1), func(r *region, own, _ string) {
+		"gone meanwhile": {"AWS-ROUTE-7: replacing finds nothing", pods(1), func(r *region, own, _ string) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: own})
 			r.Gate().Break(create, front.First(1), sim.Error(400, "RouteAlreadyExists", "The route exists already."))
 		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1}, nil},
-		"may not write interfaces": {"§16: degrades to writing the instance", pods(1), func(r *region, _, _ string) {
+		"may not write interfaces": {"AWS-ROUTE-5: degrades to writing the instance", pods(1), func(r *region, _, _ string) {
 			r.Gate().Break(forward, front.Always(), sim.Denied())
 		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, "ModifyInstanceAttribute": 1, create: 1}, nil},
-		"may write nothing": {"§16: without that packets are dropped", pods(1), func(r *region, _, _ string) {
+		"may write nothing": {"without that packets are dropped", pods(1), func(r *region, _, _ string) {
 			r.Gate().Break(forward, front.Always(), sim.Denied())
 			r.Gate().Break("ModifyInstanceAttribute", front.Always(), sim.Denied())
 		}, nil, map[string]int{forward: 1, "ModifyInstanceAttribute": 1}, apierr.ErrDenied},
@@ -268,14 +270,14 @@ func TestCreateRoute(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if tc.err == nil && name != "may not write interfaces" && r.description(own).Interfaces[0].SourceDestCheck {
-				t.Errorf("§7: %s checks where packets are for", own)
+				t.Errorf("AWS-ROUTE-5: %s checks where packets are for", own)
 			}
 		})
 	}
 }
 
 // TestSeveralInterfaces: by the ID of the instance EC2 does not find the one that
-// is meant (W15).
+// is meant (AWS-ROUTE-6).
 func TestSeveralInterfaces(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -285,27 +287,27 @@ func TestSeveralInterfaces(t *testing.T) {
 	r.know(c, node(id, named("n")))
 	for _, cidr := range []string{pods(1), "fd00:1::/64"} {
 		if err := c.routes.CreateRoute(t.Context(), "", "", to("n", cidr)); err != nil {
-			t.Errorf("W15: %v", err)
+			t.Errorf("AWS-ROUTE-6: %v", err)
 		}
 	}
 	primary, _ := r.description(id).Primary()
 	for _, request := range r.Requests("CreateRoute") {
 		if request.Form.Get("NetworkInterfaceId") != primary.ID || request.Form.Has("InstanceId") {
-			t.Errorf("W15: want a route to %s, got %v", primary.ID, request.Form)
+			t.Errorf("AWS-ROUTE-6: want a route to %s, got %v", primary.ID, request.Form)
 		}
 	}
 	if primary.SourceDestCheck {
-		t.Error("W15: the primary interface does not forward")
+		t.Error("AWS-ROUTE-6: the primary interface does not forward")
 	}
 	if n := r.Gate().Count("ModifyNetworkInterfaceAttribute"); n != 1 {
-		t.Errorf("§7: it was told to forward %d times", n)
+		t.Errorf("it was told to forward %d times", n)
 	}
 	if diff := cmp.Diff([]string{pods(1) + " -> n", "fd00:1::/64 -> n"}, listed(t, c)); diff != "" {
-		t.Errorf("W15 (-want +got):\n%s", diff)
+		t.Errorf("AWS-ROUTE-6: routes (-want +got):\n%s", diff)
 	}
 }
 
-// TestDeleteRoute: by destination; one that is gone is deleted (§7, W15).
+// TestDeleteRoute: by destination; one that is gone is deleted (AWS-ROUTE-7).
 func TestDeleteRoute(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -316,19 +318,19 @@ func TestDeleteRoute(t *testing.T) {
 		r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: cidr, Instance: id})
 		for range 2 {
 			if err := c.routes.DeleteRoute(t.Context(), "kubernetes", to("n", cidr)); err != nil {
-				t.Errorf("§7, W14, W15: %v", err)
+				t.Errorf("AWS-ROUTE-2, FW-ROUTE-2: delete: %v", err)
 			}
 		}
 	}
 	if got := r.made(); len(got) != 0 {
-		t.Errorf("§7: left over: %v", got)
+		t.Errorf("left over: %v", got)
 	}
 	if err := c.routes.DeleteRoute(t.Context(), "", to("n", "10.0.0.0")); !errors.Is(err, apierr.ErrInvalid) {
 		t.Errorf("want ErrInvalid, got %v", err)
 	}
 	r.Gate().Break("DeleteRoute", front.Always(), sim.Error(400, "InvalidRouteTableID.NotFound", "The routeTable ID does not exist"))
 	if err := c.routes.DeleteRoute(t.Context(), "", to("n", pods(1))); err == nil {
-		t.Error("W15: a missing table is no missing route")
+		t.Error("AWS-ROUTE-7: a missing table is no missing route")
 	}
 }
 
@@ -343,13 +345,13 @@ func TestDeleteMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.routes.DeleteRoute(t.Context(), "", to("n", pods(1))); err != nil || len(r.made()) != 0 {
-		t.Errorf("§7: got %v, left %v", err, r.made())
+		t.Errorf("got %v, left %v", err, r.made())
 	}
 }
 
 // TestReusedDestination: the framework deletes the route to the old Node and
 // makes that to the new one at the same time. Whichever comes first, the new one
-// is there afterwards (W15).
+// is there afterwards (AWS-ROUTE-9).
 func TestReusedDestination(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"create", "delete", "both"} {
@@ -362,7 +364,7 @@ func TestReusedDestination(t *testing.T) {
 			r.know(c, node(ids[1], named("new")))
 			old := listed(t, c)
 			if len(old) != 1 || old[0] != pods(1)+" -> "+ids[0] {
-				t.Fatalf("W13: got %v", old)
+				t.Fatalf("AWS-ROUTE-3: got %v", old)
 			}
 			create := func() {
 				if err := c.routes.CreateRoute(t.Context(), "", "", to("new", pods(1))); err != nil {
@@ -388,10 +390,10 @@ func TestReusedDestination(t *testing.T) {
 				wg.Wait()
 			}
 			if diff := cmp.Diff([]string{pods(1) + " " + ids[1] + " active"}, r.made()); diff != "" {
-				t.Errorf("W15 (-want +got):\n%s", diff)
+				t.Errorf("AWS-ROUTE-9: routes (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]string{pods(1) + " -> new"}, listed(t, c)); diff != "" {
-				t.Errorf("W15 (-want +got):\n%s", diff)
+				t.Errorf("AWS-ROUTE-9: listed (-want +got):\n%s", diff)
 			}
 			remove = func() {
 				if err := c.routes.DeleteRoute(t.Context(), "", to("new", pods(1))); err != nil {
@@ -426,7 +428,7 @@ func TestCreateRoutes(t *testing.T) {
 		})
 	})
 	if calls["DescribeInstances"] > 2 || calls["DescribeRouteTables"] > 1 || calls["CreateRoute"] != 100 {
-		t.Errorf("W31: 100 routes cost %v", calls)
+		t.Errorf("AWS-ROUTE-4: 100 routes cost %v", calls)
 	}
 	var want []string
 	for i, n := range nodes {
@@ -434,11 +436,11 @@ func TestCreateRoutes(t *testing.T) {
 	}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, listed(t, c)); diff != "" {
-		t.Errorf("§7 (-want +got):\n%s", diff)
+		t.Errorf("listed (-want +got):\n%s", diff)
 	}
 }
 
-// TestRouteToWhom: a route is made to EC2 instances that are known (§7).
+// TestRouteToWhom: a route is made to EC2 instances that are known.
 func TestRouteToWhom(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -449,11 +451,11 @@ func TestRouteToWhom(t *testing.T) {
 		reason, name, cidr string
 		err                error
 	}{
-		"by name":  {"§4: a Node without provider ID", "by-name", pods(1), nil},
-		"nobody":   {"§7", "nobody", pods(2), inventory.ErrAbsent},
-		"gone":     {"§7", "gone", pods(3), inventory.ErrAbsent},
-		"fargate":  {"§6: there is nothing to lead to", "fargate", pods(4), errFargateRoute},
-		"bad CIDR": {"§7", "by-name", "10.0.0.0", apierr.ErrInvalid},
+		"by name":  {"a Node without provider ID", "by-name", pods(1), nil},
+		"nobody":   {"AWS-ROUTE-8: a Node that does not exist", "nobody", pods(2), inventory.ErrAbsent},
+		"gone":     {"AWS-ROUTE-8: its instance is gone", "gone", pods(3), inventory.ErrAbsent},
+		"fargate":  {"there is nothing to lead to", "fargate", pods(4), errFargateRoute},
+		"bad CIDR": {"AWS-ROUTE-8: no CIDR", "by-name", "10.0.0.0", apierr.ErrInvalid},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -463,12 +465,12 @@ func TestRouteToWhom(t *testing.T) {
 		})
 	}
 	if diff := cmp.Diff([]string{pods(1) + " " + id + " active"}, r.made()); diff != "" {
-		t.Errorf("§7 (-want +got):\n%s", diff)
+		t.Errorf("routes (-want +got):\n%s", diff)
 	}
 }
 
 // TestNodeOn: should several Nodes be on one instance, the route is that of the
-// Node whose pods it leads to (§4).
+// Node whose pods it leads to.
 func TestNodeOn(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -479,12 +481,12 @@ func TestNodeOn(t *testing.T) {
 	c := r.connect(cloudTuning{})
 	r.know(c, node(id, named("b"), podCIDRs(pods(1))), node(id, named("a"), podCIDRs(pods(0))))
 	if diff := cmp.Diff([]string{pods(0) + " -> a", pods(1) + " -> b", pods(2) + " -> a"}, listed(t, c)); diff != "" {
-		t.Errorf("§4 (-want +got):\n%s", diff)
+		t.Errorf("routes (-want +got):\n%s", diff)
 	}
 }
 
 // TestRoutesTogether: routes to different destinations do not wait for each
-// other, and one that waits gives up with its context (§7).
+// other, and one that waits gives up with its context.
 func TestRoutesTogether(t *testing.T) {
 	t.Parallel()
 	const together = 20
@@ -509,16 +511,16 @@ func TestRoutesTogether(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := r.Gate().WaitFor(ctx, "CreateRoute", together); err != nil {
-		t.Errorf("§7: %d of %d routes are being made: %v", r.Gate().Count("CreateRoute"), together, err)
+		t.Errorf("AWS-ROUTE-9: %d of %d routes are being made: %v", r.Gate().Count("CreateRoute"), together, err)
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := c.routes.DeleteRoute(soon, "", to("node-0", pods(0))); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("§7: deleted while it is being made: %v", err)
+		t.Errorf("deleted while it is being made: %v", err)
 	}
 	held.Release()
 	all.Wait()
 	if got := len(r.made()); got != together {
-		t.Errorf("§7: %d routes", got)
+		t.Errorf("%d routes are left", got)
 	}
 }

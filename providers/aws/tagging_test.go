@@ -55,14 +55,14 @@ type otherCloud struct{ cloudprovider.Interface }
 
 func (otherCloud) ProviderName() string { return "other" }
 
-// TestTaggingUnderAnotherProvider is §14: it does not start there, and whatever
-// the flags say is no error.
+// TestTaggingUnderAnotherProvider is FW-START-7: it does not start there, and
+// whatever the flags say is no error.
 func TestTaggingUnderAnotherProvider(t *testing.T) {
 	t.Parallel()
 	for reason, args := range map[string][]string{
-		"§14: without flags":        nil,
-		"§14: with wrong flags":     {"--tagging-controller-rate-limit=-1", "--resources=volume"},
-		"§14: with the right flags": {"--tags=team=blue", "--resources=instance"},
+		"without flags":        nil,
+		"with wrong flags":     {"--tagging-controller-rate-limit=-1", "--resources=volume"},
+		"with the right flags": {"--tags=team=blue", "--resources=instance"},
 	} {
 		m := newManager(t)
 		if started, err := m.tag(t.Context(), otherCloud{}, args...); started || err != nil {
@@ -74,27 +74,27 @@ func TestTaggingUnderAnotherProvider(t *testing.T) {
 	}
 }
 
-// TestTaggingFlags is §14: they are checked once the controller is to run; off by
-// default, it bothers nobody.
+// TestTaggingFlags is AWS-TAG-1: they are checked once the controller is to run;
+// off by default, it has no effect.
 func TestTaggingFlags(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff([]string{"tagging"}, Descriptor().ControllersOffByDefault); diff != "" {
-		t.Errorf("§14: off by default (-want +got):\n%s", diff)
+		t.Errorf("off by default (-want +got):\n%s", diff)
 	}
 	c := newRegion(t, sim.Options{}).connect(cloudTuning{})
 	m := newManager(t)
 	started, err := m.tag(t.Context(), c, "--tagging-controller-burst-limit=-1")
 	if started || err == nil {
-		t.Fatalf("§14: started %t, %v", started, err)
+		t.Fatalf("started %t, %v", started, err)
 	}
 	for _, want := range []string{"--tags is required", "--resources is required", "--tagging-controller-burst-limit=-1"} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("§14: %q is not in: %v", want, err)
+			t.Errorf("AWS-TAG-1: %q is not in: %v", want, err)
 		}
 	}
 }
 
-// TestTagging is §14: the instances of Nodes get the tags, as the client
+// TestTagging is AWS-TAG-2: the instances of Nodes get the tags, as the client
 // tagging-controller, until the cloud is closed.
 func TestTagging(t *testing.T) {
 	t.Parallel()
@@ -108,16 +108,16 @@ func TestTagging(t *testing.T) {
 	m.add(kubetest.Node("foreign", kubetest.ProviderID("gce://p/z/"+ids[1])))
 	started, err := m.tag(t.Context(), c, "--tags=team=blue,cost=42", "--resources=instance")
 	if !started || err != nil {
-		t.Fatalf("§14: started %t, %v", started, err)
+		t.Fatalf("started %t, %v", started, err)
 	}
 	if diff := cmp.Diff([]string{"tagging-controller"}, m.builder.names); diff != "" {
-		t.Errorf("§14: clients (-want +got):\n%s", diff)
+		t.Errorf("clients (-want +got):\n%s", diff)
 	}
 	m.awaitLabel("node-" + ids[0])
 	want := before
 	want["team"], want["cost"] = "blue", "42"
 	if diff := cmp.Diff(want, r.Tags(ids[0])); diff != "" {
-		t.Errorf("§14: tags (-want +got):\n%s", diff)
+		t.Errorf("tags (-want +got):\n%s", diff)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -126,7 +126,7 @@ func TestTagging(t *testing.T) {
 	}
 	m.add(kubetest.Node("late", kubetest.ProviderID("aws:///us-west-2a/"+ids[1])))
 	if diff := cmp.Diff(map[string]int{"CreateTags": 1}, r.Writes()); diff != "" {
-		t.Errorf("§14: writes (-want +got):\n%s", diff)
+		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
-// W17: target groups go on hiding clients when the annotation is taken away, so
-// the nodes must go on letting the load balancer itself in; not any longer when
-// the annotation says that clients are seen.
+// AWS-SG-9: target groups go on hiding clients when the annotation is taken away,
+// so the nodes must go on letting the load balancer itself in; not any longer
+// when the annotation says that clients are seen.
 func TestHiddenClients(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -30,7 +30,7 @@ func TestHiddenClients(t *testing.T) {
 	b.admitted(webName, ranges)
 	b.quiet(svc)
 	if seen := b.rules(b.seed.NodeGroup); len(seen) != len(hidden)-2*len(b.seed.Zones) {
-		t.Errorf("W17: the node ports are still open to the subnets: %v", seen)
+		t.Errorf("AWS-SG-9: the node ports are still open to the subnets: %v", seen)
 	}
 	b.remove(svc)
 	b.same(before)

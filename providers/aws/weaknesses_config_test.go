@@ -8,8 +8,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// W23, W25: sections with the older names, in any case and with blanks around the
-// URL, lead every API of the provider to the cloud that they name, STS too.
+// AWS-CONFIG-9, AWS-AUTH-3: sections with the older names, in any case and with
+// blanks around the URL, lead every API of the provider to the cloud that they
+// name, STS too.
 func TestOlderNamesOfServices(t *testing.T) {
 	t.Parallel()
 	for name, services := range map[string][]string{
@@ -33,15 +34,15 @@ func TestOlderNamesOfServices(t *testing.T) {
 			}
 			for _, svc := range []*v1.Service{web(), apiService(nlb())} {
 				if _, err := balancers.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); err != nil {
-					t.Errorf("W23: %v", err)
+					t.Errorf("AWS-CONFIG-9: ensure: %v", err)
 				}
 			}
 			classic, network := b.LoadBalancers()
 			if len(classic) != 1 || len(network) != 1 {
-				t.Errorf("W23: load balancers are %v and %v", classic, network)
+				t.Errorf("AWS-CONFIG-9: load balancers are %v and %v", classic, network)
 			}
 			if len(b.Requests("AssumeRole")) == 0 {
-				t.Error("W25: nobody asked STS for the role")
+				t.Error("AWS-AUTH-3: STS got no call for the role")
 			}
 		})
 	}

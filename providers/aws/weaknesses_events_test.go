@@ -24,13 +24,13 @@ func TestWhatCannotBeHadIsTold(t *testing.T) {
 		later   kubetest.ServiceOption
 		reason  service.Reason
 	}{
-		"classic scheme":  {item: "W20", later: annotate(request.AnnotationInternal, "true"), reason: classic.SchemeFixed},
-		"network scheme":  {item: "W20", options: []kubetest.ServiceOption{nlb()}, later: annotate(request.AnnotationInternal, "true"), reason: network.SchemeFixed},
-		"network address": {item: "W43", options: []kubetest.ServiceOption{nlb()}, later: annotate(request.AnnotationEIPAllocations, "eipalloc-1"), reason: network.AddressesFixed},
-		"classic port":    {item: "W18", later: unserved, reason: request.PortSkipped},
-		"network port":    {item: "W18", options: []kubetest.ServiceOption{nlb()}, later: unserved, reason: request.PortSkipped},
+		"classic scheme":  {item: "AWS-LB-15", later: annotate(request.AnnotationInternal, "true"), reason: classic.SchemeFixed},
+		"network scheme":  {item: "AWS-LB-15", options: []kubetest.ServiceOption{nlb()}, later: annotate(request.AnnotationInternal, "true"), reason: network.SchemeFixed},
+		"network address": {item: "AWS-NLB-5", options: []kubetest.ServiceOption{nlb()}, later: annotate(request.AnnotationEIPAllocations, "eipalloc-1"), reason: network.AddressesFixed},
+		"classic port":    {item: "AWS-LB-8", later: unserved, reason: request.PortSkipped},
+		"network port":    {item: "AWS-LB-8", options: []kubetest.ServiceOption{nlb()}, later: unserved, reason: request.PortSkipped},
 		"udp probe": {
-			item: "W17", options: []kubetest.ServiceOption{nlb(), overUDP, kubetest.LocalTraffic(32000)},
+			item: "AWS-HC-7", options: []kubetest.ServiceOption{nlb(), overUDP, kubetest.LocalTraffic(32000)},
 			later:  annotate(request.AnnotationHealthCheckPort, request.TrafficPort),
 			reason: network.UnfitHealthCheck,
 		},
@@ -70,8 +70,8 @@ func overUDP(svc *v1.Service) {
 	}
 }
 
-// W12: a node that has stopped keeps no other from being registered, and comes
-// back when it runs.
+// AWS-LB-12: a node that has stopped keeps no other from being registered, and
+// comes back when it runs.
 func TestStoppedNodeDisturbsNobody(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -80,22 +80,22 @@ func TestStoppedNodeDisturbsNobody(t *testing.T) {
 	b.ensure(svc)
 	registered := func() (n int) { return len(b.TargetGroups()[0].Targets) }
 	if registered() != 2 {
-		t.Errorf("W12: %d of the two nodes that run are registered", registered())
+		t.Errorf("AWS-LB-12: %d of the two nodes that run are registered", registered())
 	}
 	if told := b.told(); len(told) != 1 || !strings.Contains(told[0], "node-"+b.ids[0]) {
-		t.Errorf("W43: want one Event about the node, got %v", told)
+		t.Errorf("AWS-LB-17: want one Event about the node, got %v", told)
 	}
 	b.SetState(b.ids[0], sim.Running)
 	b.lb = b.controller()
 	b.ensure(svc)
 	if registered() != 3 {
-		t.Errorf("W12: %d nodes are registered, all three run", registered())
+		t.Errorf("AWS-LB-12: %d nodes are registered, all three run", registered())
 	}
 	b.admitted(webName)
 }
 
-// W12: a node that was starting when its instance was last read is registered as
-// soon as it runs, since no other call comes for it.
+// AWS-LB-12: a node that was starting when its instance was last read is
+// registered as soon as it runs, since no other call comes for it.
 func TestStartingNodeIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
@@ -115,11 +115,11 @@ func TestStartingNodeIsAskedAgain(t *testing.T) {
 			}
 			b.admitted(webName)
 			if told := b.told(); len(told) > 0 {
-				t.Errorf("W12: it is not behind the load balancer: %v", told)
+				t.Errorf("AWS-LB-12: it is not behind the load balancer: %v", told)
 			}
 			calls := b.calls(func() { b.ensure(svc) })
 			if calls["DescribeInstances"] > 0 {
-				t.Errorf("W34: what runs is not asked about again: %v", calls)
+				t.Errorf("AWS-API-6: what runs is not asked about again: %v", calls)
 			}
 		})
 	}

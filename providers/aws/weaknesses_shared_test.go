@@ -10,8 +10,8 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// W2: the rule for ElbSecurityGroup, which all classic load balancers have, stays
-// until the last of them goes or has other groups.
+// AWS-SG-13: the rule for ElbSecurityGroup, which all classic load balancers
+// have, stays until the last of them goes or has other groups.
 func TestConfiguredGroupIsShared(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -38,8 +38,8 @@ func TestConfiguredGroupIsShared(t *testing.T) {
 	b.same(before)
 }
 
-// W37: nothing changes when every answer has one item on a page: load balancers
-// are found and left alone, and those who share rules find each other.
+// AWS-API-3: nothing changes when every answer has one item on a page: load
+// balancers are found and left alone, and those who share rules find each other.
 func TestSmallPages(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{
@@ -61,7 +61,7 @@ func TestSmallPages(t *testing.T) {
 			b.ensure(second)
 			for _, svc := range []*v1.Service{first, second} {
 				if writes := b.writes(func() { b.ensure(svc) }); len(writes) > 0 {
-					t.Errorf("W37: something was not seen: %v", writes)
+					t.Errorf("AWS-API-3: something was not seen: %v", writes)
 				}
 			}
 			b.remove(first)

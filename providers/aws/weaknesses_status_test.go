@@ -6,8 +6,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
-// W10: whatever a hostname looks like, a load balancer that is there is that of
-// the Service: in other partitions, and in clouds that only pretend to be AWS.
+// AWS-LB-4: whatever a hostname looks like, a load balancer that is there is that
+// of the Service: in other partitions, and in clouds that only pretend to be AWS.
 func TestHostnamesDecideNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -31,7 +31,7 @@ func TestHostnamesDecideNothing(t *testing.T) {
 				svc.Status.LoadBalancer.Ingress[0].Hostname = told
 				b.quiet(svc)
 				if got := svc.Status.LoadBalancer.Ingress[0].Hostname; got != hostname {
-					t.Errorf("W10: with %q in the status the hostname becomes %q, not %q", told, got, hostname)
+					t.Errorf("AWS-LB-4: with %q in the status the hostname becomes %q, not %q", told, got, hostname)
 				}
 			}
 			svc.Status.LoadBalancer.Ingress[0].Hostname = test.hostnames[0]
@@ -41,7 +41,7 @@ func TestHostnamesDecideNothing(t *testing.T) {
 	}
 }
 
-// W21: a load balancer that is impaired keeps its hostname.
+// AWS-NLB-6: a load balancer that is impaired keeps its hostname.
 func TestImpairedKeepsHostname(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -49,16 +49,16 @@ func TestImpairedKeepsHostname(t *testing.T) {
 	hostname := b.ensure(svc)
 	b.Impair(webName, true)
 	if got := b.ensure(svc); got != hostname {
-		t.Errorf("W21: the hostname becomes %q, not %q", got, hostname)
+		t.Errorf("AWS-NLB-6: the hostname becomes %q, not %q", got, hostname)
 	}
 	status, exists, err := b.lb.GetLoadBalancer(t.Context(), flagged, svc)
 	if err != nil || !exists || len(status.Ingress) != 1 || status.Ingress[0].Hostname != hostname {
-		t.Errorf("W21: Get gives %v, %t, %v", status, exists, err)
+		t.Errorf("AWS-NLB-6: Get gives %v, %t, %v", status, exists, err)
 	}
 }
 
-// W41: whatever AWS leaves out of its answers, load balancers are made, kept and
-// deleted.
+// AWS-API-1: whatever AWS leaves out of its answers, load balancers are made,
+// kept and deleted.
 func TestSparseLoadBalancers(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
@@ -74,7 +74,7 @@ func TestSparseLoadBalancers(t *testing.T) {
 				b.ensure(svc)
 			}
 			if !b.exists(svc) {
-				t.Error("W41: Get says that nothing is there")
+				t.Error("AWS-API-1: Get says that nothing is there")
 			}
 			b.remove(svc)
 			b.same(before)

@@ -7,8 +7,9 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// W34: nodes that are no instances of the cluster (a Fargate pod, one that is
-// gone, one without the tag) do not have all instances read again by each sync.
+// AWS-API-6: nodes that are no instances of the cluster (a Fargate pod, one that
+// is gone, one without the tag) do not have all instances read again by each
+// sync.
 func TestMissingNodesCostNothing(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
@@ -25,10 +26,10 @@ func TestMissingNodesCostNothing(t *testing.T) {
 				}
 			})
 			if n := calls["DescribeInstances"]; n > 0 {
-				t.Errorf("W34: five syncs describe instances %d times", n)
+				t.Errorf("AWS-API-6: five syncs describe instances %d times", n)
 			}
 			if n := b.Gate().Count("DescribeInstances"); n > 2 {
-				t.Errorf("W34: the first sync described instances %d times", n)
+				t.Errorf("AWS-API-6: the first sync described instances %d times", n)
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 const describeZones = "DescribeAvailabilityZones"
 
 // TestZoneFailures: what may not be read is left out, the rest is tried again
-// (W42).
+// (AWS-TOPOLOGY-2).
 func TestZoneFailures(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -23,12 +23,12 @@ func TestZoneFailures(t *testing.T) {
 		label  string
 		err    bool
 	}{
-		"works":        {"§5", front.Nth(99), sim.Denied(), "usw2-az2", false},
+		"works":        {"AWS-TOPOLOGY-1: the ID of the zone", front.Nth(99), sim.Denied(), "usw2-az2", false},
 		"denied":       {"no label, and the Node is initialized", front.Always(), sim.Denied(), "", false},
-		"blip":         {"W42: tried again at once", front.First(1), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "usw2-az2", false},
-		"broken":       {"W42: the Node is tried again", front.Always(), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "", true},
-		"throttled":    {"W42: the Node is tried again", front.Always(), sim.Throttled(), "", true},
-		"nothing read": {"W42: no answer is no denial", front.Always(), front.Drop(), "", true},
+		"blip":         {"AWS-TOPOLOGY-2: tried again at once", front.First(1), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "usw2-az2", false},
+		"broken":       {"AWS-TOPOLOGY-2: the Node is tried again", front.Always(), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "", true},
+		"throttled":    {"AWS-TOPOLOGY-2: the Node is tried again", front.Always(), sim.Throttled(), "", true},
+		"nothing read": {"AWS-TOPOLOGY-2: no answer is no denial", front.Always(), front.Drop(), "", true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestZoneFailures(t *testing.T) {
 }
 
 // TestZonesOnce: zones are read once; a denial is not asked for by each Node
-// (§15, W42).
+// (AWS-TOPOLOGY-2).
 func TestZonesOnce(t *testing.T) {
 	t.Parallel()
 	for name, effect := range map[string]front.Effect{"allowed": nil, "denied": sim.Denied()} {
@@ -69,26 +69,26 @@ func TestZonesOnce(t *testing.T) {
 				})
 			})
 			if calls[describeZones] != 1 {
-				t.Errorf("§15, W42: want zones to be read once, got %d calls", calls[describeZones])
+				t.Errorf("AWS-TOPOLOGY-2: want zones to be read once, got %d calls", calls[describeZones])
 			}
 		})
 	}
 }
 
 // TestUnknownZone: a zone that AWS does not list is an error that the user hears
-// of (§5).
+// of.
 func TestUnknownZone(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
 	c := r.connect(cloudTuning{})
 	_, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "mars-1a")
 	if err == nil || instance.ReasonOf(err) != instance.ReasonNoZone {
-		t.Errorf("§5: want an error with the reason %s, got %v", instance.ReasonNoZone, err)
+		t.Errorf("want an error with the reason %s, got %v", instance.ReasonNoZone, err)
 	}
 	if _, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "mars-1a"); err == nil || r.Gate().Count(describeZones) != 1 {
-		t.Errorf("§15: want zones not to be read again at once, got %v, %d calls", err, r.Gate().Count(describeZones))
+		t.Errorf("want zones not to be read again at once, got %v, %d calls", err, r.Gate().Count(describeZones))
 	}
 	if labels, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "us-west-2a"); err != nil || labels[labelZoneID] != "usw2-az2" {
-		t.Errorf("§5: another zone: got %v, %v", labels, err)
+		t.Errorf("another zone: got %v, %v", labels, err)
 	}
 }
