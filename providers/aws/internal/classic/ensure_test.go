@@ -32,24 +32,24 @@ func TestCosts(t *testing.T) {
 	b := newFixture(t)
 	svc := web()
 	env := b.ensure(svc)
-	b.calls("§15 five of the twelve calls; what AWS has by itself is not set", map[string]int{
+	b.calls("five of the twelve calls; what AWS has by itself is not set", map[string]int{
 		"elb.DescribeLoadBalancers": 1, "elb.CreateLoadBalancer": 1, "elb.DescribeTags": 1,
 		"elb.ConfigureHealthCheck": 1, "elb.RegisterInstancesWithLoadBalancer": 1,
 	})
 	if host, err := env.IDs.Get(HostnameKey(lbName)); err != nil || host != b.classic().DNSName {
-		t.Errorf("§8: learned the DNS name %q, error %v, want %s", host, err, b.classic().DNSName)
+		t.Errorf("learned the DNS name %q, error %v, want %s", host, err, b.classic().DNSName)
 	}
 	b.settle()
 	b.ensure(svc)
-	b.calls("W35: an unchanged resync writes nothing", resyncCalls)
+	b.calls("AWS-LB-14: an unchanged resync writes nothing", resyncCalls)
 
 	b.ensure(nil)
-	b.calls("§13", map[string]int{
+	b.calls("AWS-DELETE-2: deleted in as few calls", map[string]int{
 		"elb.DescribeLoadBalancers": 1, "elb.DescribeTags": 1, "elb.DescribeLoadBalancerAttributes": 1, "elb.DeleteLoadBalancer": 1,
 	})
 	b.empty()
 	b.ensure(nil)
-	b.calls("§13: absent is success", map[string]int{"elb.DescribeLoadBalancers": 1})
+	b.calls("absent is success", map[string]int{"elb.DescribeLoadBalancers": 1})
 }
 
 func TestCreates(t *testing.T) {
@@ -60,7 +60,7 @@ func TestCreates(t *testing.T) {
 	b.settled(svc)
 	b.Gate().Reset()
 	b.ensure(svc)
-	b.calls("W35: an unchanged resync writes nothing, whatever is annotated", resyncCalls)
+	b.calls("AWS-LB-14: an unchanged resync writes nothing, whatever is annotated", resyncCalls)
 
 	subnets := make([]string, 0, len(b.subnets))
 	for _, subnet := range b.subnets {
@@ -96,7 +96,7 @@ func TestCreates(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(sim.ClassicLoadBalancer{}, "DNSName"),
 		cmpopts.IgnoreUnexported(sim.ClassicLoadBalancer{}), cmpopts.EquateEmpty(),
 		cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
-		t.Errorf("§10: -want +got:\n%s", diff)
+		t.Errorf("AWS-CLB-3: -want +got:\n%s", diff)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestChanges(t *testing.T) {
 					"Subnets", "SecurityGroups", "Instances"),
 					cmpopts.IgnoreFields(sim.ClassicAttributes{}, "DrainingTimeout", "AccessLogInterval", "AccessLogBucket", "AccessLogPrefix"),
 					cmpopts.IgnoreUnexported(sim.ClassicLoadBalancer{}), cmpopts.EquateEmpty()); diff != "" {
-					t.Errorf("§10: after the change it is not as if made anew, -want +got:\n%s", diff)
+					t.Errorf("AWS-CLB-3: after the change it is not as if made anew, -want +got:\n%s", diff)
 				}
 			})
 		}
@@ -216,16 +216,16 @@ func TestForeign(t *testing.T) {
 
 	for name, svc := range map[string]*v1.Service{"ensure": web(), "delete": nil} {
 		if _, err := b.try(t.Context(), svc); !errors.Is(err, apierr.ErrConflict) {
-			t.Errorf("W8: %s of what carries only the tag of another cluster: got %v", name, err)
+			t.Errorf("AWS-CLUSTER-7: %s of what carries only the tag of another cluster: got %v", name, err)
 		}
 	}
 	if diff := cmp.Diff(before, b.Dump()); diff != "" {
-		t.Errorf("W8: what belongs to another cluster was changed: %s", diff)
+		t.Errorf("AWS-CLUSTER-7: what belongs to another cluster was changed: %s", diff)
 	}
 	if host := b.observe().Hostname(); host != "" {
-		t.Errorf("W8: it has no DNS name for us, got %s", host)
+		t.Errorf("AWS-CLUSTER-7: it has no DNS name for us, got %s", host)
 	}
-	b.calls("W8: its attributes do not matter", map[string]int{"elb.DescribeLoadBalancers": 3, "elb.DescribeTags": 3})
+	b.calls("AWS-CLUSTER-7: its attributes do not matter", map[string]int{"elb.DescribeLoadBalancers": 3, "elb.DescribeTags": 3})
 }
 
 // TestAdopts creates what is there already, but could not be seen.
@@ -239,8 +239,8 @@ func TestAdopts(t *testing.T) {
 	}{
 		"same":            {"the answer got lost", clusterID, everything(), false},
 		"different":       {"DuplicateLoadBalancerName", clusterID, web(), false},
-		"foreign":         {"W8", "other", everything(), true},
-		"foreign, likely": {"W8", "other", web(), true},
+		"foreign":         {"AWS-CLUSTER-7: nothing like what is wanted", "other", everything(), true},
+		"foreign, likely": {"AWS-CLUSTER-7: exactly what is wanted", "other", web(), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -284,10 +284,10 @@ func TestConfirms(t *testing.T) {
 	b.Gate().Break("elb.DescribeTags", front.Always(), foreignTags)
 	err := Diff(model, nil).Apply(t.Context(), b.env(), nil)
 	if !errors.Is(err, apierr.ErrConflict) {
-		t.Errorf("W8: got %v", err)
+		t.Errorf("AWS-CLUSTER-7: got %v", err)
 	}
 	if writes := b.Writes(); writes["elb.ConfigureHealthCheck"]+writes["elb.RegisterInstancesWithLoadBalancer"] > 0 {
-		t.Errorf("W8: it was changed: %v", writes)
+		t.Errorf("AWS-CLUSTER-7: it was changed: %v", writes)
 	}
 }
 
@@ -318,7 +318,7 @@ func TestTagsDenied(t *testing.T) {
 	b.settle()
 	b.Gate().Reset()
 	b.ensure(web(annotated(request.AnnotationAdditionalTags, "a=b")))
-	b.calls("§16: without the permission it works, and writes nothing blindly", resyncCalls)
+	b.calls("without the permission it works, and writes nothing blindly", resyncCalls)
 }
 
 func TestAttributesDenied(t *testing.T) {
@@ -327,7 +327,7 @@ func TestAttributesDenied(t *testing.T) {
 	b.ensure(web())
 	b.Gate().Break("elb.DescribeLoadBalancerAttributes", front.Always(), sim.Denied())
 	if _, err := b.try(t.Context(), web()); !errors.Is(err, apierr.ErrDenied) {
-		t.Errorf("§16: got %v", err)
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -348,7 +348,7 @@ func TestInstances(t *testing.T) {
 	b.settled(web())
 	want := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(b.nodes), func(id string) bool { return id == terminated })))
 	if diff := cmp.Diff(want, b.classic().Instances); diff != "" {
-		t.Errorf("W12: stopped instances stay, terminated ones go: -want +got:\n%s", diff)
+		t.Errorf("AWS-LB-12: stopped instances stay, terminated ones go: -want +got:\n%s", diff)
 	}
 }
 
@@ -368,11 +368,11 @@ func TestSubnets(t *testing.T) {
 		reason  string
 		subnets []vpc.Subnet
 	}{
-		{"§10 added", []vpc.Subnet{in(0, public), in(1, public)}},
-		{"§10 replaced in the same zone", []vpc.Subnet{in(0, public), in(1, private)}},
-		{"§10 all replaced, one in a new zone", []vpc.Subnet{in(0, private), in(1, public), in(2, private)}},
-		{"§10 removed", []vpc.Subnet{in(2, private)}},
-		{"§10 all replaced, all in new zones", []vpc.Subnet{in(0, private), in(1, private)}},
+		{"added", []vpc.Subnet{in(0, public), in(1, public)}},
+		{"replaced in the same zone", []vpc.Subnet{in(0, public), in(1, private)}},
+		{"all replaced, one in a new zone", []vpc.Subnet{in(0, private), in(1, public), in(2, private)}},
+		{"removed", []vpc.Subnet{in(2, private)}},
+		{"all replaced, all in new zones", []vpc.Subnet{in(0, private), in(1, private)}},
 	} {
 		b.subnets = change.subnets
 		if _, err := b.try(t.Context(), svc); err != nil {
@@ -384,9 +384,9 @@ func TestSubnets(t *testing.T) {
 	b.subnets = []vpc.Subnet{in(0, public), in(1, public)}
 	b.Gate().Reset()
 	b.ensure(svc)
-	b.calls("§10: what AWS cannot do is not tried", resyncCalls)
+	b.calls("AWS-CLB-4: what AWS cannot do is not tried", resyncCalls)
 	if warnings := Fixed(b.model(svc), b.observe()); len(warnings) != 1 || warnings[0].Reason != SubnetsFixed {
-		t.Errorf("W43: it is told, got %v", warnings)
+		t.Errorf("AWS-LB-17: it is told, got %v", warnings)
 	}
 }
 
@@ -403,7 +403,7 @@ func TestSecurityGroups(t *testing.T) {
 	b.groups = []plan.Ref{b.groups[1], b.groups[0]}
 	b.Gate().Reset()
 	b.ensure(web())
-	b.calls("W35: their order does not count", resyncCalls)
+	b.calls("AWS-LB-14: their order does not count", resyncCalls)
 
 	b.groups = []plan.Ref{{Key: "nobody learned this"}}
 	if _, err := b.try(t.Context(), web()); err == nil {
@@ -422,11 +422,11 @@ func TestPolicyExists(t *testing.T) {
 	step := createPolicy(lbName, policyNamed(proxyPolicy))
 	for range 2 {
 		if err := step.Do(t.Context(), b.env()); err != nil {
-			t.Fatalf("§10: a policy that exists is done: %v", err)
+			t.Fatalf("AWS-CLB-7: a policy that exists is done: %v", err)
 		}
 	}
 	if err := Diff(b.model(svc), lb).Apply(t.Context(), b.env(), nil); err != nil {
-		t.Fatalf("§10: %v", err)
+		t.Fatalf("set it: %v", err)
 	}
 	b.settled(svc)
 	b.ensure(web())
@@ -434,7 +434,7 @@ func TestPolicyExists(t *testing.T) {
 	b.ensure(svc)
 	calls := b.Gate().Calls()
 	if calls["elb.CreateLoadBalancerPolicy"] != 0 || calls["elb.SetLoadBalancerPoliciesForBackendServer"] != 2 {
-		t.Errorf("W35: the policy is still there: %v", calls)
+		t.Errorf("AWS-LB-14: the policy is still there: %v", calls)
 	}
 }
 
@@ -459,6 +459,6 @@ func TestVanishes(t *testing.T) {
 	}
 	b.empty()
 	if err := deleteLoadBalancer(lbName).Do(t.Context(), b.env()); err != nil {
-		t.Errorf("§13: deleting again is done: %v", err)
+		t.Errorf("AWS-DELETE-2: deleting again is done: %v", err)
 	}
 }

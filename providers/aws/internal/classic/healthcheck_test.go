@@ -54,7 +54,7 @@ func TestHealthCheck(t *testing.T) {
 			got, warnings, err := healthCheck(r, tc.config)
 			want := HealthCheck{Target: tc.target, Interval: 10, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 6}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil || len(warnings) > 0 {
-				t.Errorf("§10 HC, %s: %v, %v, -want +got:\n%s", tc.reason, err, warnings, diff)
+				t.Errorf("AWS-HC-1, %s: %v, %v, -want +got:\n%s", tc.reason, err, warnings, diff)
 			}
 		})
 	}
@@ -93,10 +93,10 @@ func TestHealthCheckNumbers(t *testing.T) {
 			}
 			got, _, err := healthCheck(r, request.Config{})
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("§10 minimums: -want +got:\n%s", diff)
+				t.Errorf("AWS-HC-5: minimums: -want +got:\n%s", diff)
 			}
 			if wantErr := tc.says != ""; wantErr != (err != nil) || wantErr && !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("§10 minimums: got %v, want it to say %q", err, tc.says)
+				t.Errorf("AWS-HC-5: minimums: got %v, want it to say %q", err, tc.says)
 			}
 		})
 	}
@@ -111,6 +111,6 @@ func TestHealthCheckWithoutPath(t *testing.T) {
 	}
 	_, warnings, err := healthCheck(r, request.Config{})
 	if err != nil || len(warnings) != 1 || warnings[0].Reason != request.IgnoredAnnotation {
-		t.Errorf("W43: a path without HTTP is told, got %v, %v", warnings, err)
+		t.Errorf("AWS-HC-4: a path without HTTP is told, got %v, %v", warnings, err)
 	}
 }

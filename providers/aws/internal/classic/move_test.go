@@ -35,9 +35,9 @@ func moved(t *rapid.T, subnets []string, steps change.Plan) []string {
 	return have
 }
 
-// TestMove draws subnets before and after: every step is one that AWS does (§10),
-// and at the end the load balancer is where it is to be, or all of it would have
-// to move within its zones.
+// TestMove (AWS-CLB-4) draws subnets before and after: every step is one that AWS
+// does, and at the end the load balancer is where it is to be, or all of it would
+// have to move within its zones.
 func TestMove(t *testing.T) {
 	t.Parallel()
 

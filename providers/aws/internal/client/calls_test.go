@@ -27,7 +27,7 @@ import (
 var always = front.Always()
 
 // TestFailures breaks calls on the wire: what they mean, and how often they are
-// tried (§2: three attempts).
+// tried: three attempts (AWS-API-8).
 func TestFailures(t *testing.T) {
 	hold := front.NewHold()
 	t.Cleanup(hold.Release)
@@ -40,17 +40,17 @@ func TestFailures(t *testing.T) {
 		attempts int
 	}{
 		"well":              {"", front.Nth(9), front.Drop(), apierr.CodeOK, "", 1},
-		"throttled twice":   {"§15: the third attempt succeeds", front.First(2), sim.Throttled(), apierr.CodeOK, "", 3},
-		"throttled":         {"§15", always, sim.Throttled(), apierr.CodeThrottled, "RequestLimitExceeded", 3},
-		"Throttling":        {"W38", always, sim.Error(400, "Throttling", "no"), apierr.CodeThrottled, "Throttling", 3},
-		"TooManyRequests":   {"W38", always, sim.Error(400, "TooManyRequests", "no"), apierr.CodeThrottled, "TooManyRequests", 3},
-		"ThrottlingExcepti": {"W38", always, sim.Error(400, "ThrottlingException", "no"), apierr.CodeThrottled, "ThrottlingException", 3},
+		"throttled twice":   {"the third attempt succeeds", front.First(2), sim.Throttled(), apierr.CodeOK, "", 3},
+		"throttled":         {"three attempts are throttled", always, sim.Throttled(), apierr.CodeThrottled, "RequestLimitExceeded", 3},
+		"Throttling":        {"AWS-API-2: a code of AWS for throttling", always, sim.Error(400, "Throttling", "no"), apierr.CodeThrottled, "Throttling", 3},
+		"TooManyRequests":   {"AWS-API-2: a code of AWS for throttling", always, sim.Error(400, "TooManyRequests", "no"), apierr.CodeThrottled, "TooManyRequests", 3},
+		"ThrottlingExcepti": {"AWS-API-2: a code of AWS for throttling", always, sim.Error(400, "ThrottlingException", "no"), apierr.CodeThrottled, "ThrottlingException", 3},
 		"denied":            {"not again", always, sim.Denied(), apierr.CodeDenied, "UnauthorizedOperation", 1},
 		"not found":         {"not again", always, sim.Error(400, "InvalidInstanceID.NotFound", "no"), apierr.CodeNotFound, "InvalidInstanceID.NotFound", 1},
 		"500":               {"again", always, sim.Error(500, "InternalError", "no"), apierr.CodeUnavailable, "InternalError", 3},
 		"proxy":             {"an answer of no API", always, front.Status(502), apierr.CodeUnavailable, "UnknownError", 3},
 		"dropped":           {"again", always, front.Drop(), apierr.CodeUnavailable, "", 3},
-		"silent":            {"§2: every attempt is bounded", always, hold.Before, apierr.CodeTimeout, "", 3},
+		"silent":            {"every attempt is bounded", always, hold.Before, apierr.CodeTimeout, "", 3},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -93,8 +93,8 @@ func (r *recorder) Call(service, operation string) func(error) {
 	}
 }
 
-// TestMetrics proves §17: what is counted, once for a call with all its
-// attempts.
+// TestMetrics proves AWS-API-8 and FW-METRIC-1: what is counted, once for a call
+// with all its attempts.
 func TestMetrics(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
 	keys(t, cloud)
@@ -128,7 +128,7 @@ func TestMetrics(t *testing.T) {
 		"ec2 CreateTags invalid", "elasticloadbalancing DescribeLoadBalancers unavailable", "imds getToken ok", "imds GetMetadata ok",
 	}
 	if diff := cmp.Diff(want, calls.calls); diff != "" {
-		t.Errorf("design, Seeing what it does (-want +got):\n%s", diff)
+		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	for name, want := range map[string][]string{
 		"cloudprovider_aws_api_request_duration_seconds": {"describe_instance 1"},
@@ -142,7 +142,7 @@ func TestMetrics(t *testing.T) {
 		},
 	} {
 		if diff := cmp.Diff(want, counted(t, registry, name)); diff != "" {
-			t.Errorf("§17, %s (-want +got):\n%s", name, diff)
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func counted(t *testing.T, registry kmetrics.KubeRegistry, name string) []string
 	return lines
 }
 
-// TestAllMetrics proves §17: the names and labels that dashboards know.
+// TestAllMetrics proves FW-METRIC-2: the names and labels that dashboards know.
 func TestAllMetrics(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
@@ -194,7 +194,7 @@ func TestAllMetrics(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("§17 (-want +got):\n%s", diff)
+		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
 }
 
@@ -207,11 +207,11 @@ func TestIMDS(t *testing.T) {
 		hurt   func(*sim.Cloud)
 		want   string
 	}{
-		"well":        {"§2", func(*sim.Cloud) {}, apierr.CodeOK},
-		"off":         {"§2: version 1 does not help", func(c *sim.Cloud) { c.SetMetadata(false) }, apierr.CodeDenied},
-		"no instance": {"§2", func(c *sim.Cloud) { c.SetSelf("") }, apierr.CodeNotFound},
-		"down":        {"§2", func(c *sim.Cloud) { c.Gate().Break("imds", always, front.Status(503)) }, apierr.CodeUnavailable},
-		"gone":        {"§2", func(c *sim.Cloud) { c.Gate().Break("imds", always, front.Drop()) }, apierr.CodeUnavailable},
+		"well":        {"version 2 with its token", func(*sim.Cloud) {}, apierr.CodeOK},
+		"off":         {"version 1 does not help", func(c *sim.Cloud) { c.SetMetadata(false) }, apierr.CodeDenied},
+		"no instance": {"the instance ID is not found", func(c *sim.Cloud) { c.SetSelf("") }, apierr.CodeNotFound},
+		"down":        {"the service responds with an error", func(c *sim.Cloud) { c.Gate().Break("imds", always, front.Status(503)) }, apierr.CodeUnavailable},
+		"gone":        {"connections are closed", func(c *sim.Cloud) { c.Gate().Break("imds", always, front.Drop()) }, apierr.CodeUnavailable},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -37,8 +37,8 @@ func describe(ctx context.Context, c *client.Clients) ([]string, error) {
 	return []string{"DescribeInstances", "elb.DescribeLoadBalancers", "elbv2.DescribeLoadBalancers"}, err
 }
 
-// TestOverride proves §1: an override is the whole endpoint, with the region and
-// the name to sign for, and wins over the environment.
+// TestOverride proves AWS-CONFIG-8: an override is the whole endpoint, with the
+// region and the name to sign for, and wins over the environment.
 func TestOverride(t *testing.T) {
 	cloud, _ := start(t, sim.Options{AnyScope: true})
 	keys(t, cloud)
@@ -54,7 +54,7 @@ func TestOverride(t *testing.T) {
 	number, _, _ := strings.Cut(version.Get().GitVersion, "+")
 	operations, err := describe(t.Context(), clients)
 	if err != nil {
-		t.Fatalf("§1, §2: %v", err)
+		t.Fatalf("connect: %v", err)
 	}
 	for i, operation := range operations {
 		requests := cloud.Requests(operation)
@@ -66,19 +66,19 @@ func TestOverride(t *testing.T) {
 			name = "elasticloadbalancing"
 		}
 		if got := requests[0]; got.SigningRegion != "signing-1" || got.SigningName != name {
-			t.Errorf("§1: %s is signed for %s in %s, want %s in signing-1", operation, got.SigningName, got.SigningRegion, name)
+			t.Errorf("AWS-CONFIG-8: %s is signed for %s in %s, want %s in signing-1", operation, got.SigningName, got.SigningRegion, name)
 		}
 		if agent := requests[0].Header.Get("User-Agent"); !strings.Contains(agent, " kubernetes/"+number) {
-			t.Errorf("§2: the user agent must say kubernetes/<version>: %s", agent)
+			t.Errorf("AWS-AUTH-6: the user agent must say kubernetes/<version>: %s", agent)
 		}
 	}
 	if got, err := base.IMDS().Region(t.Context()); err != nil || got != region {
-		t.Errorf("§1: the override of ec2imds must count whatever its region: %q, %v", got, err)
+		t.Errorf("the override of ec2imds must count whatever its region: %q, %v", got, err)
 	}
 }
 
-// TestOverrideElsewhere proves §1: an override for another region does not
-// apply, and §2: endpoints of the environment do.
+// TestOverrideElsewhere proves AWS-CONFIG-8: an override for another region does
+// not apply, and AWS-AUTH-1: endpoints of the environment do.
 func TestOverrideElsewhere(t *testing.T) {
 	cloud, self := start(t, sim.Options{})
 	for _, line := range cloud.Environment() {
@@ -89,15 +89,15 @@ func TestOverrideElsewhere(t *testing.T) {
 		{Service: client.ServiceEC2, Region: "eu-west-1", URL: "http://127.0.0.1:1", SigningRegion: "eu-west-1"},
 	}})
 	if _, err := describe(t.Context(), clients); err != nil {
-		t.Errorf("§1, §2: %v", err)
+		t.Errorf("describe: %v", err)
 	}
 	if got, err := base.IMDS().InstanceID(t.Context()); err != nil || got != self {
-		t.Errorf("§2: AWS_EC2_METADATA_SERVICE_ENDPOINT must count: %q, %v", got, err)
+		t.Errorf("AWS_EC2_METADATA_SERVICE_ENDPOINT must count: %q, %v", got, err)
 	}
 }
 
-// TestSettingsOfTheSDK proves §2: FIPS, dual stack and the CA bundle come from
-// the SDK's own variables.
+// TestSettingsOfTheSDK proves AWS-AUTH-1: FIPS, dual stack and the CA bundle come
+// from the SDK's own variables.
 func TestSettingsOfTheSDK(t *testing.T) {
 	var reached atomic.Int32
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -124,11 +124,11 @@ func TestSettingsOfTheSDK(t *testing.T) {
 		t.Fatalf("ELBV2 is a %T", clients.ELBV2)
 	}
 	if o := plain.Options().EndpointOptions; o.UseFIPSEndpoint != aws.FIPSEndpointStateEnabled || o.UseDualStackEndpoint != aws.DualStackEndpointStateEnabled {
-		t.Errorf("§2: FIPS %v, dual stack %v", o.UseFIPSEndpoint, o.UseDualStackEndpoint)
+		t.Errorf("FIPS %v, dual stack %v", o.UseFIPSEndpoint, o.UseDualStackEndpoint)
 	}
 	_, err := clients.ELB.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{})
 	if reached.Load() != 1 || apierr.Code(err) != apierr.CodeDenied {
-		t.Errorf("§2: AWS_CA_BUNDLE must count: %v", err)
+		t.Errorf("AWS_CA_BUNDLE must count: %v", err)
 	}
 }
 
@@ -137,9 +137,8 @@ const (
 	source = "arn:aws:eks:us-west-2:123456789012:cluster/demo"
 )
 
-// TestRole proves §1 and §2: one role for all services, assumed once, with the
-// headers against the confused deputy, at an endpoint that can be overridden
-// (W25).
+// TestRole proves AWS-AUTH-3: one role for all services, assumed once, with the
+// headers against the confused deputy, at an endpoint that can be overridden.
 func TestRole(t *testing.T) {
 	for name, sourceARN := range map[string]string{"with source": source, "without source": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -149,23 +148,23 @@ func TestRole(t *testing.T) {
 			_, clients := connect(t, client.Options{RoleARN: role, SourceARN: sourceARN, Overrides: overrides(cloud), Tuning: quick()})
 			for range 2 {
 				if _, err := describe(t.Context(), clients); err != nil {
-					t.Fatalf("§2: %v", err)
+					t.Fatalf("connect: %v", err)
 				}
 			}
 			want := []sim.AssumedRole{{RoleARN: role, SourceAccount: "123456789012", SourceARN: sourceARN}}
 			random := cmpopts.IgnoreFields(sim.AssumedRole{}, "SessionName", "AccessKeyID")
 			if diff := cmp.Diff(want, cloud.AssumedRoles(), random); diff != "" {
-				t.Errorf("§2, W25 (-want +got):\n%s", diff)
+				t.Errorf("AWS-AUTH-3: roles (-want +got):\n%s", diff)
 			}
 			if got := cloud.Requests("AssumeRole")[0]; got.SigningRegion != region {
-				t.Errorf("§2: STS is asked in %s, want %s", got.SigningRegion, region)
+				t.Errorf("STS is asked in %s, want %s", got.SigningRegion, region)
 			}
 		})
 	}
 }
 
-// TestWebIdentity proves §2: a token for a service account is a credential, at
-// an STS that can be overridden (W25).
+// TestWebIdentity proves AWS-AUTH-1: a token for a service account is a
+// credential, at an STS that can be overridden (AWS-AUTH-3).
 func TestWebIdentity(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
 	cloud.RequireRole(role)
@@ -177,24 +176,24 @@ func TestWebIdentity(t *testing.T) {
 	t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", token)
 	_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: quick()})
 	if _, err := describe(t.Context(), clients); err != nil {
-		t.Fatalf("§2: %v", err)
+		t.Fatalf("connect: %v", err)
 	}
 	roles := cloud.AssumedRoles()
 	if len(roles) != 1 || roles[0].WebIdentityToken != "a.b.c" {
-		t.Errorf("§2, W25: roles %+v", roles)
+		t.Errorf("AWS-AUTH-3: roles %+v", roles)
 	}
 }
 
-// TestInstanceProfile proves §2: without anything else the instance metadata has
-// the credentials.
+// TestInstanceProfile proves AWS-AUTH-1: without anything else the instance
+// metadata has the credentials.
 func TestInstanceProfile(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
 	_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: quick()})
 	if _, err := describe(t.Context(), clients); err != nil {
-		t.Fatalf("§2: %v", err)
+		t.Fatalf("connect: %v", err)
 	}
 	if got := cloud.Requests("DescribeInstances")[0].AccessKeyID; !strings.HasPrefix(got, "ASIA") {
-		t.Errorf("§2: the call is signed with %s, not with credentials of the instance", got)
+		t.Errorf("the call is signed with %s, not with credentials of the instance", got)
 	}
 }
 
@@ -220,7 +219,7 @@ func TestNoCredentials(t *testing.T) {
 			_, clients := connect(t, client.Options{RoleARN: tc.role, Overrides: overrides(cloud), Tuning: quick()})
 			_, err := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
 			if apierr.Code(err) != tc.want || client.Code(err) != "" {
-				t.Errorf("§2, %s: %q with code %q, want %q: %v", tc.reason, apierr.Code(err), client.Code(err), tc.want, err)
+				t.Errorf("%s: %q with code %q, want %q: %v", tc.reason, apierr.Code(err), client.Code(err), tc.want, err)
 			}
 			if got := cloud.Gate().Count("DescribeInstances"); got != 0 {
 				t.Errorf("%s: EC2 was called %d times", tc.reason, got)

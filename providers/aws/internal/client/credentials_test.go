@@ -14,9 +14,8 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestCredentialsInFile proves §2 and "Changes at run time" of design.md: keys in
-// a file count as they are now, also as those that a role is assumed with. What
-// cannot be read changes nothing.
+// TestCredentialsInFile proves AWS-AUTH-2: keys in a file count as they are now,
+// also as those that a role is assumed with. What cannot be read changes nothing.
 func TestCredentialsInFile(t *testing.T) {
 	for name, assumed := range map[string]string{"keys": "", "keys for a role": role} {
 		t.Run(name, func(t *testing.T) {
@@ -41,12 +40,12 @@ func TestCredentialsInFile(t *testing.T) {
 					t.Errorf("%s: %q, want %q: %v", reason, got, want, err)
 				}
 			}
-			call("§2: these keys are unknown", apierr.CodeDenied)
+			call("these keys are unknown", apierr.CodeDenied)
 			id, secret := cloud.AccessKey()
 			write(fmt.Sprintf(profile, id, secret))
-			call("design.md: the new keys", apierr.CodeOK)
+			call("the new keys", apierr.CodeOK)
 			write("[default\naws_access")
-			call("design.md: half a file", apierr.CodeOK)
+			call("AWS-AUTH-2: half a file", apierr.CodeOK)
 			for _, request := range cloud.Requests("DescribeInstances") {
 				if assumed == "" && request.AccessKeyID != id && request.AccessKeyID != "AKIAOLD" {
 					t.Errorf("the call is signed with %s, which is in no file", request.AccessKeyID)

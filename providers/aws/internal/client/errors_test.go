@@ -34,7 +34,7 @@ func TestCodes(t *testing.T) {
 	t.Parallel()
 	meanings := map[error][]string{
 		apierr.ErrThrottled: {
-			"RequestLimitExceeded", "Throttling", "ThrottlingException", "TooManyRequests", "TooManyRequestsException", // W38
+			"RequestLimitExceeded", "Throttling", "ThrottlingException", "TooManyRequests", "TooManyRequestsException", // AWS-API-2
 			"RequestThrottled", "RequestThrottledException", "ThrottledException", "EC2ThrottledException", "SlowDown",
 			"BandwidthLimitExceeded", "PriorRequestNotComplete", "DependencyThrottle",
 		},
@@ -100,8 +100,8 @@ func TestClassify(t *testing.T) {
 		"none":              {"", ServiceEC2, nil, apierr.CodeOK},
 		"503":               {"no code", ServiceEC2, answer(503, "UnknownError"), apierr.CodeUnavailable},
 		"500 unknown code":  {"the status tells more than the name", ServiceEC2, answer(500, "InvalidSomething"), apierr.CodeUnavailable},
-		"503 throttled":     {"W38: the code tells more than the status", ServiceEC2, answer(503, "RequestLimitExceeded"), apierr.CodeThrottled},
-		"429":               {"W38: without a code", ServiceEC2, answer(429, ""), apierr.CodeThrottled},
+		"503 throttled":     {"AWS-API-2: the code tells more than the status", ServiceEC2, answer(503, "RequestLimitExceeded"), apierr.CodeThrottled},
+		"429":               {"AWS-API-2: without a code", ServiceEC2, answer(429, ""), apierr.CodeThrottled},
 		"403":               {"a proxy", ServiceEC2, answer(403, "UnknownError"), apierr.CodeDenied},
 		"404 of a proxy":    {"never says that something is not there", ServiceEC2, answer(404, "UnknownError"), apierr.CodeUnavailable},
 		"404 without body":  {"never says that something is not there", ServiceEC2, answer(404, ""), apierr.CodeUnavailable},
@@ -142,14 +142,14 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestRetryable proves W38: every way of AWS to throttle is retried, and nothing
-// that cannot get better.
+// TestRetryable proves AWS-API-2: every way of AWS to throttle is retried, and
+// nothing that cannot get better.
 func TestRetryable(t *testing.T) {
 	t.Parallel()
 	retryer := newRetryer(Tuning{}.withDefaults())
 	for code := range throttleCodes {
 		if !retryer.IsErrorRetryable(answer(400, code)) {
-			t.Errorf("W38: %s must be retried", code)
+			t.Errorf("AWS-API-2: %s must be retried", code)
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -168,6 +168,6 @@ func TestRetryable(t *testing.T) {
 		}
 	}
 	if got := retryer.MaxAttempts(); got != 3 {
-		t.Errorf("§2: %d attempts, want 3", got)
+		t.Errorf("AWS-API-8: %d attempts, want 3", got)
 	}
 }

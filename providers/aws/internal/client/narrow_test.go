@@ -8,8 +8,8 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestEC2IsNarrow keeps the binary small (design, budgets): nothing that can be
-// reached from the interface EC2 has more methods than are in use.
+// TestEC2IsNarrow keeps the binary small: nothing that can be reached from the
+// interface EC2 has more methods than are in use.
 func TestEC2IsNarrow(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
 	keys(t, cloud)

@@ -19,19 +19,19 @@ func TestDiscover(t *testing.T) {
 		want   cluster.ID
 		err    string
 	}{
-		"none":      {reason: "§3, W26: no tag is no ID and no error", tags: tags{"Name": "node-1"}},
-		"no tags":   {reason: "§3, W26", tags: nil},
-		"owned":     {reason: "§3: the key says which cluster", tags: tags{"kubernetes.io/cluster/demo": "owned"}, want: cluster.ID{Name: "demo"}},
-		"any value": {reason: "§3: whatever the value", tags: tags{"kubernetes.io/cluster/demo": ""}, want: cluster.ID{Name: "demo"}},
-		"legacy":    {reason: "§3: the legacy tag is then written, too", tags: tags{"KubernetesCluster": "old"}, want: cluster.ID{Name: "old", Legacy: true}},
-		"both":      {reason: "§3: agreeing", tags: tags{"KubernetesCluster": "demo", "kubernetes.io/cluster/demo": "shared"}, want: cluster.ID{Name: "demo", Legacy: true}},
+		"none":      {reason: "AWS-CLUSTER-4: no tag is no ID and no error", tags: tags{"Name": "node-1"}},
+		"no tags":   {reason: "no tag is no ID and no error", tags: nil},
+		"owned":     {reason: "the key says which cluster", tags: tags{"kubernetes.io/cluster/demo": "owned"}, want: cluster.ID{Name: "demo"}},
+		"any value": {reason: "whatever the value", tags: tags{"kubernetes.io/cluster/demo": ""}, want: cluster.ID{Name: "demo"}},
+		"legacy":    {reason: "the legacy tag is then written, too", tags: tags{"KubernetesCluster": "old"}, want: cluster.ID{Name: "old", Legacy: true}},
+		"both":      {reason: "agreeing", tags: tags{"KubernetesCluster": "demo", "kubernetes.io/cluster/demo": "shared"}, want: cluster.ID{Name: "demo", Legacy: true}},
 		"two": {
-			reason: "§3: two clusters are an error",
+			reason: "AWS-CLUSTER-2: two clusters are an error",
 			tags:   tags{"kubernetes.io/cluster/b": "owned", "kubernetes.io/cluster/a": "shared"},
 			err:    "kubernetes.io/cluster/a, kubernetes.io/cluster/b",
 		},
 		"contradiction": {
-			reason: "§3: a legacy value that is another one is an error",
+			reason: "a legacy value that is another one is an error",
 			tags:   tags{"kubernetes.io/cluster/a": "owned", "KubernetesCluster": "b"},
 			err:    "kubernetes.io/cluster/a and KubernetesCluster = b",
 		},
@@ -52,7 +52,8 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// TestMeaning is the table of §3: what tags on a thing mean to cluster demo.
+// TestMeaning is the table of AWS-CLUSTER-1: what tags on a thing mean to cluster
+// demo.
 func TestMeaning(t *testing.T) {
 	t.Parallel()
 	demo, none := cluster.ID{Name: "demo"}, cluster.ID{}
@@ -62,18 +63,18 @@ func TestMeaning(t *testing.T) {
 		tags                          tags
 		member, owns, foreign, tagged bool
 	}{
-		"owned":        {reason: "§3: deletable", id: demo, tags: tags{"kubernetes.io/cluster/demo": "owned"}, member: true, owns: true, tagged: true},
-		"shared":       {reason: "§3: member by the key alone", id: demo, tags: tags{"kubernetes.io/cluster/demo": "shared"}, member: true, tagged: true},
-		"no value":     {reason: "§3: any value", id: demo, tags: tags{"kubernetes.io/cluster/demo": ""}, member: true, tagged: true},
-		"other case":   {reason: "§3: exactly owned", id: demo, tags: tags{"kubernetes.io/cluster/demo": "Owned"}, member: true, tagged: true},
-		"legacy":       {reason: "§3: membership and ownership", id: demo, tags: tags{"KubernetesCluster": "demo"}, member: true, owns: true, tagged: true},
-		"legacy other": {reason: "W8: another cluster's", id: demo, tags: tags{"KubernetesCluster": "other"}, foreign: true, tagged: true},
-		"other":        {reason: "W8: another cluster's", id: demo, tags: tags{"kubernetes.io/cluster/other": "owned"}, foreign: true, tagged: true},
+		"owned":        {reason: "deletable", id: demo, tags: tags{"kubernetes.io/cluster/demo": "owned"}, member: true, owns: true, tagged: true},
+		"shared":       {reason: "member by the key alone", id: demo, tags: tags{"kubernetes.io/cluster/demo": "shared"}, member: true, tagged: true},
+		"no value":     {reason: "any value", id: demo, tags: tags{"kubernetes.io/cluster/demo": ""}, member: true, tagged: true},
+		"other case":   {reason: "exactly owned", id: demo, tags: tags{"kubernetes.io/cluster/demo": "Owned"}, member: true, tagged: true},
+		"legacy":       {reason: "membership and ownership", id: demo, tags: tags{"KubernetesCluster": "demo"}, member: true, owns: true, tagged: true},
+		"legacy other": {reason: "AWS-CLUSTER-7: another cluster's", id: demo, tags: tags{"KubernetesCluster": "other"}, foreign: true, tagged: true},
+		"other":        {reason: "AWS-CLUSTER-7: another cluster's", id: demo, tags: tags{"kubernetes.io/cluster/other": "owned"}, foreign: true, tagged: true},
 		"longer name":  {reason: "an ID is no prefix", id: demo, tags: tags{"kubernetes.io/cluster/demo2": "owned"}, foreign: true, tagged: true},
-		"both":         {reason: "W8: ours among others is not foreign", id: demo, tags: tags{"kubernetes.io/cluster/other": "shared", "kubernetes.io/cluster/demo": "shared"}, member: true, tagged: true},
+		"both":         {reason: "AWS-CLUSTER-7: ours among others is not foreign", id: demo, tags: tags{"kubernetes.io/cluster/other": "shared", "kubernetes.io/cluster/demo": "shared"}, member: true, tagged: true},
 		"untagged":     {reason: "nobody's", id: demo, tags: tags{"Name": "x"}},
-		"no ID":        {reason: "§3: everything is a member", id: none, tags: tags{"Name": "x"}, member: true, owns: true},
-		"no ID, other": {reason: "§3: everything is a member", id: none, tags: tags{"kubernetes.io/cluster/other": "owned"}, member: true, owns: true, tagged: true},
+		"no ID":        {reason: "everything is a member", id: none, tags: tags{"Name": "x"}, member: true, owns: true},
+		"no ID, other": {reason: "everything is a member", id: none, tags: tags{"kubernetes.io/cluster/other": "owned"}, member: true, owns: true, tagged: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -95,9 +96,9 @@ func TestTags(t *testing.T) {
 		tag    string
 		want   tags
 	}{
-		"plain":  {reason: "§3", id: cluster.ID{Name: "demo"}, tag: "kubernetes.io/cluster/demo", want: tags{"kubernetes.io/cluster/demo": "owned"}},
-		"legacy": {reason: "§3: the legacy tag beside it", id: cluster.ID{Name: "demo", Legacy: true}, tag: "kubernetes.io/cluster/demo", want: tags{"kubernetes.io/cluster/demo": "owned", "KubernetesCluster": "demo"}},
-		"none":   {reason: "§3: without an ID nothing gets a tag", want: tags{}},
+		"plain":  {reason: "AWS-CLUSTER-5: the tag of the owner", id: cluster.ID{Name: "demo"}, tag: "kubernetes.io/cluster/demo", want: tags{"kubernetes.io/cluster/demo": "owned"}},
+		"legacy": {reason: "AWS-CLUSTER-3: the legacy tag beside it", id: cluster.ID{Name: "demo", Legacy: true}, tag: "kubernetes.io/cluster/demo", want: tags{"kubernetes.io/cluster/demo": "owned", "KubernetesCluster": "demo"}},
+		"none":   {reason: "without an ID nothing gets a tag", want: tags{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -49,8 +49,8 @@ func TestDeletingWhatIsInUse(t *testing.T) {
 		waits    time.Duration
 		conflict bool
 	}{
-		"free":     {reason: "§13", refusals: 0, calls: 1},
-		"draining": {reason: "§13: soon free", refusals: 2, calls: 3, waits: 4 * time.Second},
+		"free":     {reason: "nothing uses it", refusals: 0, calls: 1},
+		"draining": {reason: "soon free", refusals: 2, calls: 3, waits: 4 * time.Second},
 		"released": {reason: "AWS takes some seconds to release it", refusals: 3, calls: 4, waits: 6 * time.Second},
 		"held":     {reason: "the worker is given back, and the next run goes on", refusals: 99, calls: 5, waits: 9 * time.Second, conflict: true},
 	} {
@@ -100,13 +100,13 @@ func TestGone(t *testing.T) {
 	}
 	for range 2 {
 		if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err != nil {
-			t.Errorf("§13: deleting twice: %v", err)
+			t.Errorf("deleting twice: %v", err)
 		}
 	}
 	b.empty()
 	b.Gate().Break("elbv2", front.Always(), sim.Error(http.StatusBadRequest, "LoadBalancerNotFound", "gone"))
 	if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err != nil {
-		t.Errorf("§13: not found is done: %v", err)
+		t.Errorf("not found is done: %v", err)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestErrors(t *testing.T) {
 			b.Gate().Break("elbv2."+op, front.Always(), sim.Denied())
 			_, err := b.tryEnsure(changedAfter())
 			if !errors.Is(err, apierr.ErrDenied) {
-				t.Errorf("§15: %s is denied, and the error is %v", op, err)
+				t.Errorf("AWS-API-9: %s is denied, and the error is %v", op, err)
 			}
 			b.Gate().Mend()
 			b.ensure(changedAfter())

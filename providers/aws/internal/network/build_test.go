@@ -50,21 +50,21 @@ func TestBuildListeners(t *testing.T) {
 		certify bool
 	}{
 		"TCP": {
-			reason: "§11: protocol of the port",
+			reason: "AWS-NLB-1: protocol of the port",
 			change: func(*request.Request) {}, want: []listener{{"TCP", "TCP"}, {"TCP", "TCP"}}, udp: "tcp",
 		},
 		"all with TLS": {
-			reason: "§11: certificate and no list of ports; W9: on the wire it is TCP",
+			reason: "certificate and no list of ports; AWS-SG-4: on the wire it is TCP",
 			change: func(r *request.Request) { r.TLS = request.TLS{Certificate: "arn:cert"} },
 			want:   []listener{{"TLS", "TCP"}, {"TLS", "TCP"}}, udp: "tcp",
 		},
 		"one with TLS": {
-			reason: "§8: ports by number or name",
+			reason: "ports by number or name",
 			change: func(r *request.Request) { r.TLS = request.TLS{Certificate: "arn:cert", Ports: []string{"https"}} },
 			want:   []listener{{"TCP", "TCP"}, {"TLS", "TCP"}}, udp: "tcp",
 		},
 		"TLS to the end": {
-			reason: "§11: backend protocol ssl, only where there is TLS",
+			reason: "backend protocol ssl, only where there is TLS",
 			change: func(r *request.Request) {
 				r.TLS = request.TLS{Certificate: "arn:cert", Ports: []string{"443"}}
 				r.BackendProtocol = "ssl"
@@ -72,7 +72,7 @@ func TestBuildListeners(t *testing.T) {
 			want: []listener{{"TCP", "TCP"}, {"TLS", "TLS"}}, udp: "tcp",
 		},
 		"other backends": {
-			reason: "§8: of the backend protocols only ssl matters",
+			reason: "of the backend protocols only ssl matters",
 			change: func(r *request.Request) {
 				r.TLS = request.TLS{Certificate: "arn:cert"}
 				r.BackendProtocol = "https"
@@ -80,7 +80,7 @@ func TestBuildListeners(t *testing.T) {
 			want: []listener{{"TLS", "TCP"}, {"TLS", "TCP"}}, udp: "tcp",
 		},
 		"UDP": {
-			reason: "§11: no TLS for UDP",
+			reason: "no TLS for UDP",
 			change: func(r *request.Request) {
 				r.TLS = request.TLS{Certificate: "arn:cert"}
 				r.Ports[0].Protocol, r.Ports[1].Protocol = v1.ProtocolUDP, v1.ProtocolUDP
@@ -124,12 +124,12 @@ func TestBuildModel(t *testing.T) {
 		warning  []string
 	}{
 		"base": {
-			reason: "§3 tags, §11 attributes",
+			reason: "AWS-CLUSTER-5: tags, and attributes",
 			change: func(*request.Request, *request.Facts) {},
 			want:   func(*Model) {},
 		},
 		"tags": {
-			reason: "§8: additional tags never replace those that tell whose a thing is; §3: legacy tag",
+			reason: "AWS-CLUSTER-5, AWS-CLUSTER-3: additional tags never replace those of the cluster, and the legacy tag is one",
 			change: func(r *request.Request, f *request.Facts) {
 				r.Tags = map[string]string{"team": "edge", "kubernetes.io/service-name": "mine"}
 				f.Config.Cluster.Legacy = true
@@ -140,7 +140,7 @@ func TestBuildModel(t *testing.T) {
 			},
 		},
 		"no cluster": {
-			reason: "§3: without a cluster ID nothing gets a cluster tag",
+			reason: "without a cluster ID nothing gets a cluster tag",
 			change: func(_ *request.Request, f *request.Facts) { f.Config.Cluster = cluster.ID{} },
 			want: func(m *Model) {
 				m.Cluster = cluster.ID{}
@@ -148,7 +148,7 @@ func TestBuildModel(t *testing.T) {
 			},
 		},
 		"addresses": {
-			reason: "§8: one for each subnet, by position",
+			reason: "AWS-NLB-5: one for each subnet, by position",
 			change: func(r *request.Request, _ *request.Facts) {
 				r.EIPAllocations = []string{"eipalloc-1", "eipalloc-2"}
 				r.PrivateIPv4Addresses = []string{"10.0.0.4", "10.0.1.4"}
@@ -160,7 +160,7 @@ func TestBuildModel(t *testing.T) {
 			},
 		},
 		"attributes": {
-			reason: "§11: bucket and prefix only while access logs are on",
+			reason: "AWS-NLB-7: bucket and prefix only while access logs are on",
 			change: func(r *request.Request, _ *request.Facts) {
 				r.Attributes = request.Attributes{
 					CrossZone: new(true), AccessLogEnabled: new(true), AccessLogBucket: new("logs"), AccessLogPrefix: new("web"),
@@ -174,14 +174,14 @@ func TestBuildModel(t *testing.T) {
 			},
 		},
 		"bucket without logs": {
-			reason: "§8: bucket and prefix are sent only when access logs are on",
+			reason: "bucket and prefix are sent only when access logs are on",
 			change: func(r *request.Request, _ *request.Facts) {
 				r.Attributes = request.Attributes{AccessLogEnabled: new(false), AccessLogBucket: new("logs")}
 			},
 			want: func(*Model) {},
 		},
 		"security groups": {
-			reason: "§11: those of the facts",
+			reason: "those of the facts",
 			change: func(r *request.Request, f *request.Facts) {
 				f.Config.ManagedNetworkGroups = true
 				f.SecurityGroups = []plan.Ref{{ID: "sg-1"}}
@@ -193,7 +193,7 @@ func TestBuildModel(t *testing.T) {
 			},
 		},
 		"targets": {
-			reason: "W12: only what runs is registered, once",
+			reason: "AWS-LB-12: only what runs is registered, once",
 			change: func(r *request.Request, f *request.Facts) {
 				for _, id := range []string{"i-1", "i-stopped", "i-unknown"} {
 					r.Targets = append(r.Targets, request.Target{InstanceID: id})
@@ -206,7 +206,7 @@ func TestBuildModel(t *testing.T) {
 			warnings: []string{string(request.NodeSkipped), string(request.NodeSkipped)},
 		},
 		"internal": {
-			reason: "§8",
+			reason: "only the internal scheme is sent",
 			change: func(r *request.Request, _ *request.Facts) { r.Internal = true },
 			want:   func(m *Model) { m.Internal = true },
 		},
@@ -246,17 +246,17 @@ func TestBuildRefuses(t *testing.T) {
 		text   string
 	}{
 		"elastic IPs": {
-			reason: "§8: the count must be that of the subnets",
+			reason: "the count must be that of the subnets",
 			change: func(r *request.Request, _ *request.Facts) { r.EIPAllocations = []string{"eipalloc-1"} },
 			text:   "annotation service.beta.kubernetes.io/aws-load-balancer-eip-allocations lists 1 for 2 subnets",
 		},
 		"private addresses": {
-			reason: "§8: the count must be that of the subnets",
+			reason: "the count must be that of the subnets",
 			change: func(r *request.Request, _ *request.Facts) { r.PrivateIPv4Addresses = []string{"10.0.0.4"} },
 			text:   "annotation service.beta.kubernetes.io/aws-load-balancer-private-ipv4-addresses lists 1 for 2 subnets",
 		},
 		"settings": {
-			reason: "W30: settings that make no sense are an error of every Service that needs them",
+			reason: "AWS-CONFIG-6: settings that make no sense are an error of every Service that needs them",
 			change: func(_ *request.Request, f *request.Facts) { f.Config.BadNetworkSetting = bad },
 			text:   bad.Error(),
 		},
@@ -280,30 +280,30 @@ func TestBuildWarnsOfUDP(t *testing.T) {
 		want   []string
 	}{
 		"traffic port": {
-			reason: "W17: nothing answers TCP on the node port of a UDP port",
+			reason: "AWS-HC-7: nothing answers TCP on the node port of a UDP port",
 			change: func(*request.Request, *request.Facts) {}, want: []string{string(UnfitHealthCheck)},
 		},
 		"the same port by number": {
-			reason: "W17: a number can be the node port too",
+			reason: "AWS-HC-7: a number can be the node port too",
 			change: func(r *request.Request, _ *request.Facts) { r.HealthCheck.Port = new("30443") },
 			want:   []string{string(UnfitHealthCheck)},
 		},
 		"another port": {
-			reason: "W17: the user took care of it",
+			reason: "AWS-HC-7: the user has set a port",
 			change: func(r *request.Request, _ *request.Facts) { r.HealthCheck.Port = new("8080") },
 		},
 		"local": {
-			reason: "W17: kube-proxy answers",
+			reason: "AWS-HC-7: kube-proxy responds",
 			change: func(r *request.Request, _ *request.Facts) { r.LocalTraffic, r.HealthCheckNodePort = true, 32000 },
 		},
 		"shared": {
-			reason: "W17: kube-proxy answers",
+			reason: "AWS-HC-7: kube-proxy responds",
 			change: func(_ *request.Request, f *request.Facts) {
 				f.Config.SharedProbe, f.Config.SharedProbePort, f.Config.SharedProbePath = true, 10256, "/healthz"
 			},
 		},
 		"TCP": {
-			reason: "W17 is about UDP",
+			reason: "AWS-HC-7 is about UDP",
 			change: func(r *request.Request, _ *request.Facts) {
 				r.Ports[0].Protocol, r.Ports[1].Protocol = v1.ProtocolTCP, v1.ProtocolTCP
 			},
@@ -333,11 +333,11 @@ func TestPorts(t *testing.T) {
 		checks []int32
 	}{
 		"traffic port": {
-			reason: "§12: the health rules are for the node ports then",
+			reason: "the health rules are for the node ports then",
 			change: func(*request.Request) {}, checks: []int32{30080, 30443},
 		},
 		"local": {
-			reason: "§12: one port for all, once",
+			reason: "one port for all, once",
 			change: func(r *request.Request) { r.LocalTraffic, r.HealthCheckNodePort = true, 32000 }, checks: []int32{32000},
 		},
 	} {

@@ -29,18 +29,18 @@ func TestCrashes(t *testing.T) {
 		before, after *v1.Service
 	}{
 		"create": {
-			reason: "§11, W6: creating",
+			reason: "AWS-TG-3: creating",
 			after: web(annotated(request.AnnotationCrossZone, "true"),
 				annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true")),
 		},
 		"change": {
-			reason: "§11: another target group, a port that changes hands, one port less",
+			reason: "another target group, a port that changes hands, one port less",
 			before: web(kubetest.Port(v1.ProtocolTCP, 53), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8080)),
 			after: web(kubetest.Port(v1.ProtocolTCP, 53), kubetest.Port(v1.ProtocolTCP, 443), kubetest.LocalTraffic(32000),
 				annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443")),
 		},
 		"protocol": {
-			reason: "§11: neither the listener nor the target group can stay",
+			reason: "neither the listener nor the target group can stay",
 			before: web(kubetest.Port(v1.ProtocolTCP, 53)), after: web(kubetest.Port(v1.ProtocolUDP, 53)),
 		},
 	} {
@@ -109,12 +109,12 @@ func TestCrashedDelete(t *testing.T) {
 				b.Gate().Mend()
 				left := len(b.TargetGroups()) > 0
 				if got := b.observe(svc).Left(); got != left {
-					t.Errorf("W1: something left is %v, want %v", got, left)
+					t.Errorf("AWS-DELETE-1: something left is %v, want %v", got, left)
 				}
 				b.remove(svc)
 				b.empty()
 				if b.observe(svc).Left() {
-					t.Error("W1: something is left of nothing")
+					t.Error("AWS-DELETE-1: something is left of nothing")
 				}
 			})
 		}
@@ -162,7 +162,7 @@ func TestHidden(t *testing.T) {
 			model, _ := b.model(web())
 			for try := 0; len(planFor(model, b.observe(web()))) > 0; try++ {
 				if _, err := b.tryEnsure(web()); try == 10 {
-					t.Fatalf("§11: after %d tries: error %v, state\n%s", try, err, b.Dump())
+					t.Fatalf("after %d tries: error %v, state\n%s", try, err, b.Dump())
 				}
 			}
 			if diff := cmp.Diff(want, b.Dump()); diff != "" {

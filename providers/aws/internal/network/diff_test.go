@@ -25,29 +25,29 @@ func TestPlans(t *testing.T) {
 		reason string
 		change func(*request.Facts)
 	}{
-		"create":         {reason: "§11: in this order"},
-		"create-managed": {reason: "§11: with a security group that is made in the same run", change: managed(plan.Ref{Key: "security-group k8s-default-web-050727a58f"})},
+		"create":         {reason: "AWS-NLB-3: in this order"},
+		"create-managed": {reason: "with a security group that is made in the same run", change: managed(plan.Ref{Key: "security-group k8s-default-web-050727a58f"})},
 		"create-addressed": {
-			reason: "§8: addresses by position, only the internal scheme is sent, all kinds of settings",
+			reason: "addresses by position, only the internal scheme is sent, all kinds of settings",
 		},
-		"resync":          {reason: "W35: nothing to do"},
-		"resync-local":    {reason: "W35: HTTP health check, TLS without a policy"},
-		"crashed":         {reason: "W6: made in part: the rest, and what is stale"},
-		"change":          {reason: "§11: node port, interval, attributes, tags, targets at once"},
-		"protocol":        {reason: "§11: a port changes from TCP to TLS, another to nothing"},
-		"other-targets":   {reason: "§11: out first, then in, known by ID and port"},
-		"groups":          {reason: "§11: the wanted set differs", change: managed(plan.Ref{ID: "sg-2"}, plan.Ref{ID: "sg-1"})},
-		"groups-same":     {reason: "§11: the order does not matter", change: managed(plan.Ref{ID: "sg-2"}, plan.Ref{ID: "sg-1"})},
-		"groups-none":     {reason: "§11: made without, stays without", change: managed(plan.Ref{ID: "sg-1"})},
-		"groups-left":     {reason: "§11: not Managed leaves what there is"},
-		"taken-in-use":    {reason: "W6: the name is taken by one in use with another interval"},
-		"taken-unused":    {reason: "W6: the name is taken by one not in use with another protocol"},
-		"sparse":          {reason: "W41: AWS leaves out what it can"},
-		"foreign":         {reason: "W8: another cluster's is not touched"},
-		"delete":          {reason: "§13: load balancer, then target groups, used or not"},
-		"delete-leftover": {reason: "W1: the load balancer is gone already"},
-		"delete-foreign":  {reason: "W8: another cluster's is not touched, ours goes"},
-		"delete-nothing":  {reason: "§13: absent is success"},
+		"resync":          {reason: "AWS-LB-14: nothing to do"},
+		"resync-local":    {reason: "AWS-LB-14: HTTP health check, TLS without a policy"},
+		"crashed":         {reason: "AWS-TG-3: made in part: the rest, and what is stale"},
+		"change":          {reason: "node port, interval, attributes, tags, targets at once"},
+		"protocol":        {reason: "AWS-NLB-4: a port changes from TCP to TLS, another to nothing"},
+		"other-targets":   {reason: "AWS-TG-5: out first, then in, known by ID and port"},
+		"groups":          {reason: "AWS-SG-2: the wanted set differs", change: managed(plan.Ref{ID: "sg-2"}, plan.Ref{ID: "sg-1"})},
+		"groups-same":     {reason: "the order does not matter", change: managed(plan.Ref{ID: "sg-2"}, plan.Ref{ID: "sg-1"})},
+		"groups-none":     {reason: "AWS-SG-2: made without, stays without", change: managed(plan.Ref{ID: "sg-1"})},
+		"groups-left":     {reason: "AWS-SG-2: not Managed leaves what there is"},
+		"taken-in-use":    {reason: "AWS-TG-3: the name is taken by one in use with another interval"},
+		"taken-unused":    {reason: "AWS-TG-3: the name is taken by one not in use with another protocol"},
+		"sparse":          {reason: "AWS-API-1: AWS leaves out what it can"},
+		"foreign":         {reason: "AWS-CLUSTER-7: another cluster's is not touched"},
+		"delete":          {reason: "AWS-DELETE-2: load balancer, then target groups, used or not"},
+		"delete-leftover": {reason: "AWS-DELETE-1: the load balancer is gone already"},
+		"delete-foreign":  {reason: "AWS-CLUSTER-7: another cluster's is not touched, ours goes"},
+		"delete-nothing":  {reason: "absent is success"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,37 +115,37 @@ func TestFixed(t *testing.T) {
 		change func(*Model, *LoadBalancer)
 		want   []service.Reason
 	}{
-		"the same": {reason: "W20", change: func(*Model, *LoadBalancer) {}},
+		"the same": {reason: "nothing to report", change: func(*Model, *LoadBalancer) {}},
 		"scheme": {
-			reason: "W20: a change of the scheme was ignored silently",
+			reason: "AWS-LB-15: the change is not ignored silently",
 			change: func(m *Model, _ *LoadBalancer) { m.Internal = true },
 			want:   []service.Reason{SchemeFixed},
 		},
 		"scheme unknown": {
-			reason: "W41", change: func(m *Model, lb *LoadBalancer) { m.Internal, lb.Scheme = true, "" },
+			reason: "AWS-API-1: what is not known is no change", change: func(m *Model, lb *LoadBalancer) { m.Internal, lb.Scheme = true, "" },
 		},
 		"subnets": {
-			reason: "§11: not reconciled",
+			reason: "AWS-NLB-5: a load balancer stays in its subnets",
 			change: func(m *Model, _ *LoadBalancer) { m.Annotated.Subnets, m.Mappings[0].Subnet = true, "subnet-c" },
 			want:   []service.Reason{SubnetsFixed},
 		},
 		"subnets in another order": {
-			reason: "§11: AWS sorts them",
+			reason: "AWS sorts them",
 			change: func(m *Model, _ *LoadBalancer) {
 				m.Annotated.Subnets = true
 				m.Mappings[0], m.Mappings[1] = m.Mappings[1], m.Mappings[0]
 			},
 		},
 		"discovered subnets": {
-			reason: "§9: nobody asked for these",
+			reason: "they are not annotated",
 			change: func(m *Model, _ *LoadBalancer) { m.Mappings[0].Subnet = "subnet-c" },
 		},
 		"subnets that were not chosen": {
-			reason: "§11: a load balancer that is there needs none",
+			reason: "a load balancer that is there needs none",
 			change: func(m *Model, _ *LoadBalancer) { m.Annotated.Subnets, m.Mappings = true, nil },
 		},
 		"elastic IPs": {
-			reason: "§11: not reconciled",
+			reason: "AWS-NLB-5: a load balancer keeps its addresses",
 			change: func(m *Model, lb *LoadBalancer) {
 				m.Annotated.EIPAllocations = true
 				m.Mappings[0].Allocation, m.Mappings[1].Allocation = "eipalloc-1", "eipalloc-2"
@@ -154,7 +154,7 @@ func TestFixed(t *testing.T) {
 			want: []service.Reason{AddressesFixed},
 		},
 		"private addresses": {
-			reason: "§11: not reconciled",
+			reason: "AWS-NLB-5: a load balancer keeps its addresses",
 			change: func(m *Model, _ *LoadBalancer) {
 				m.Annotated.PrivateIPv4Addresses = true
 				m.Mappings[0].PrivateIPv4 = "10.0.0.4"
@@ -162,12 +162,12 @@ func TestFixed(t *testing.T) {
 			want: []service.Reason{AddressesFixed},
 		},
 		"security groups": {
-			reason: "§11: AWS cannot add them later",
+			reason: "AWS cannot add them later",
 			change: func(m *Model, _ *LoadBalancer) { m.Annotated.SecurityGroups = true },
 			want:   []service.Reason{SecurityGroupsFixed},
 		},
 		"foreign": {
-			reason: "W8: that is another error",
+			reason: "AWS-CLUSTER-7: that is another error",
 			change: func(m *Model, lb *LoadBalancer) {
 				m.Internal = true
 				lb.Tags = map[string]string{"kubernetes.io/cluster/other": "owned"}

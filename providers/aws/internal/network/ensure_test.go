@@ -29,9 +29,9 @@ func TestCreateCosts(t *testing.T) {
 	b := newFixture(t, sim.Options{})
 	svc := web()
 	env := b.ensure(svc)
-	// The budget of §15 is twelve, with what security groups and the other API
-	// take of it. A process that starts lists all load balancers, and asks for
-	// one that the list does not have by name.
+	// The budget is twelve, with what security groups and the other API take of
+	// it. A process that starts lists all load balancers, and asks for one that
+	// the list does not have by name.
 	b.calls(map[string]int{
 		"elbv2.DescribeLoadBalancers": 2,
 		"elbv2.DescribeTargetGroups":  1,
@@ -61,7 +61,7 @@ func TestCreateCosts(t *testing.T) {
 	b.empty()
 
 	b.Gate().Reset()
-	b.remove(svc) // §13: absent is success
+	b.remove(svc) // AWS-DELETE-2: absent is success
 	b.calls(map[string]int{"elbv2.DescribeLoadBalancers": 2, "elbv2.DescribeTargetGroups": 1})
 }
 
@@ -103,23 +103,23 @@ func TestCreates(t *testing.T) {
 	if diff := cmp.Diff(want, got,
 		cmpopts.IgnoreFields(sim.NetworkLoadBalancer{}, "ARN", "DNSName", "State", "Mappings", "TargetGroups", "Attributes"),
 		cmpopts.IgnoreFields(sim.NetworkListener{}, "ARN", "TargetGroup")); diff != "" {
-		t.Errorf("load balancer, §11: -want +got:\n%s", diff)
+		t.Errorf("load balancer: -want +got:\n%s", diff)
 	}
 	for key, value := range map[string]string{
 		"load_balancing.cross_zone.enabled": "true", "access_logs.s3.enabled": "true", "access_logs.s3.bucket": "logs",
 	} {
 		if got.Attributes[key] != value {
-			t.Errorf("§11: attribute %s is %q, want %q", key, got.Attributes[key], value)
+			t.Errorf("attribute %s is %q, want %q", key, got.Attributes[key], value)
 		}
 	}
 	if len(got.Mappings) != len(b.seed.Zones) {
-		t.Errorf("§11: load balancer is in %v, want one subnet for each of %v", got.Mappings, b.seed.Zones)
+		t.Errorf("load balancer is in %v, want one subnet for each of %v", got.Mappings, b.seed.Zones)
 	}
 	b.checkGroups(map[int32]string{30080: "TCP", 30443: "TLS"}, check, tags)
 	// Only what differs from the defaults of AWS is sent.
 	for _, r := range b.Requests("elbv2.ModifyTargetGroupAttributes") {
 		if len(r.Form["Attributes.member.2.Key"]) > 0 {
-			t.Errorf("§8: only changed attributes are sent, not %v", r.Form)
+			t.Errorf("only changed attributes are sent, not %v", r.Form)
 		}
 	}
 }
@@ -133,27 +133,27 @@ func (b *fixture) checkGroups(want map[int32]string, check sim.TargetHealthCheck
 	}
 	for _, group := range groups {
 		if group.Protocol != want[group.Port] || group.TargetType != "instance" {
-			b.t.Errorf("§11: target group for %s %d of type %s, want %s", group.Protocol, group.Port, group.TargetType, want[group.Port])
+			b.t.Errorf("target group for %s %d of type %s, want %s", group.Protocol, group.Port, group.TargetType, want[group.Port])
 		}
 		if diff := cmp.Diff(check, group.HealthCheck); diff != "" {
-			b.t.Errorf("§11: health check of %s: -want +got:\n%s", group.Name, diff)
+			b.t.Errorf("health check of %s: -want +got:\n%s", group.Name, diff)
 		}
 		if diff := cmp.Diff(tags, group.Tags); diff != "" {
-			b.t.Errorf("§3: tags of %s: -want +got:\n%s", group.Name, diff)
+			b.t.Errorf("tags of %s: -want +got:\n%s", group.Name, diff)
 		}
 		if group.Attributes[request.PreserveClientIP] != off {
-			b.t.Errorf("§8: target group %s has the attributes %v", group.Name, group.Attributes)
+			b.t.Errorf("target group %s has the attributes %v", group.Name, group.Attributes)
 		}
 		var ids []string
 		for _, target := range group.Targets {
 			ids = append(ids, target.ID)
 			if target.Port != group.Port {
-				b.t.Errorf("§11: target %s of %s has port %d", target.ID, group.Name, target.Port)
+				b.t.Errorf("target %s of %s has port %d", target.ID, group.Name, target.Port)
 			}
 		}
 		slices.Sort(ids)
 		if diff := cmp.Diff(slices.Sorted(slices.Values(b.nodes)), ids); diff != "" {
-			b.t.Errorf("§11: targets of %s: -want +got:\n%s", group.Name, diff)
+			b.t.Errorf("targets of %s: -want +got:\n%s", group.Name, diff)
 		}
 	}
 }
@@ -172,29 +172,29 @@ func TestUnchanged(t *testing.T) {
 		more   map[string]int
 	}{
 		"HTTP": {
-			reason: "W35: a health check with a path",
+			reason: "AWS-LB-14: a health check with a path",
 			svc:    web(annotated(request.AnnotationHealthCheckProtocol, "http")),
 		},
-		"local": {reason: "W35: a health check with a path", svc: web(kubetest.LocalTraffic(32000))},
+		"local": {reason: "AWS-LB-14: a health check with a path", svc: web(kubetest.LocalTraffic(32000))},
 		"TLS": {
-			reason: "W35: TLS without a policy has that of AWS",
+			reason: "AWS-LB-14: TLS without a policy has that of AWS",
 			svc:    web(annotated(request.AnnotationSSLCert, certificate)),
 		},
 		"UDP": {
-			reason: "§11",
+			reason: "AWS-LB-14: UDP ports",
 			svc:    web(kubetest.Port(v1.ProtocolUDP, 53), kubetest.Port(v1.ProtocolUDP, 123)),
 		},
 		"attributes": {
-			reason: "§8: read only if annotated",
+			reason: "AWS-NLB-7: read only if annotated",
 			svc:    web(annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true")),
 			more:   map[string]int{"elbv2.DescribeTargetGroupAttributes": 2},
 		},
 		"access log": {
-			reason: "§11: bucket and prefix",
+			reason: "bucket and prefix",
 			svc: web(annotated(request.AnnotationAccessLogEnabled, "true"),
 				annotated(request.AnnotationAccessLogBucket, "logs"), annotated(request.AnnotationAccessLogPrefix, "p")),
 		},
-		"timeout": {reason: "W16", svc: web(annotated(request.AnnotationHealthCheckTimeout, "5"))},
+		"timeout": {reason: "AWS-LB-14: an annotated timeout", svc: web(annotated(request.AnnotationHealthCheckTimeout, "5"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -219,7 +219,7 @@ func TestReconciles(t *testing.T) {
 		check         func(*testing.T, *fixture)
 	}{
 		"unhealthy threshold": {
-			reason: "W16: alone it was ignored",
+			reason: "AWS-HC-6: alone it was ignored",
 			before: web(), after: web(annotated(request.AnnotationUnhealthyThreshold, "7")),
 			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
 			check: func(t *testing.T, b *fixture) {
@@ -229,7 +229,7 @@ func TestReconciles(t *testing.T) {
 			},
 		},
 		"timeout": {
-			reason: "W16: it was never sent",
+			reason: "AWS-HC-6: it was never sent",
 			before: web(), after: web(annotated(request.AnnotationHealthCheckTimeout, "5")),
 			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
 			check: func(t *testing.T, b *fixture) {
@@ -239,17 +239,17 @@ func TestReconciles(t *testing.T) {
 			},
 		},
 		"timeout no more": {
-			reason: "W16: without the annotation it stays as it is",
+			reason: "AWS-HC-6: without the annotation it stays as it is",
 			before: web(annotated(request.AnnotationHealthCheckTimeout, "5")), after: web(),
 		},
 		"path": {
-			reason: "§11: the target group stays",
+			reason: "AWS-TG-2: the target group stays",
 			before: web(kubetest.LocalTraffic(32000)),
 			after:  web(kubetest.LocalTraffic(32000), annotated(request.AnnotationHealthCheckPath, "/ready")),
 			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
 		},
 		"interval": {
-			reason: "§11: a new target group takes the place of the old one",
+			reason: "AWS-TG-2: a new target group takes the place of the old one",
 			before: web(), after: web(annotated(request.AnnotationHealthCheckInterval, "15")),
 			writes: map[string]int{
 				"elbv2.CreateTargetGroup": 2, "elbv2.RegisterTargets": 2,
@@ -257,7 +257,7 @@ func TestReconciles(t *testing.T) {
 			},
 		},
 		"health check protocol": {
-			reason: "§11: a new target group takes the place of the old one",
+			reason: "a new target group takes the place of the old one",
 			before: web(), after: web(annotated(request.AnnotationHealthCheckProtocol, "https")),
 			writes: map[string]int{
 				"elbv2.CreateTargetGroup": 2, "elbv2.RegisterTargets": 2,
@@ -265,12 +265,12 @@ func TestReconciles(t *testing.T) {
 			},
 		},
 		"one port less": {
-			reason: "§11: the listener goes, and its target group",
+			reason: "AWS-NLB-4: the listener goes, and its target group",
 			before: web(), after: web(kubetest.Port(v1.ProtocolTCP, 443)),
 			writes: map[string]int{"elbv2.DeleteListener": 1, "elbv2.DeleteTargetGroup": 1},
 		},
 		"one port more": {
-			reason: "§11: as on create",
+			reason: "as on create",
 			before: web(kubetest.Port(v1.ProtocolTCP, 443)), after: web(),
 			writes: map[string]int{"elbv2.CreateTargetGroup": 1, "elbv2.RegisterTargets": 1, "elbv2.CreateListener": 1},
 		},
@@ -287,7 +287,7 @@ func TestReconciles(t *testing.T) {
 			},
 		},
 		"TLS to the end": {
-			reason: "§11: the protocol of the target group differs",
+			reason: "the protocol of the target group differs",
 			before: web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443")),
 			after: web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443"),
 				annotated(request.AnnotationBackendProtocol, "ssl")),
@@ -297,7 +297,7 @@ func TestReconciles(t *testing.T) {
 			},
 		},
 		"certificate and policy": {
-			reason: "§11: in one call for each listener",
+			reason: "in one call for each listener",
 			before: web(annotated(request.AnnotationSSLCert, certificate)),
 			after: web(annotated(request.AnnotationSSLCert, certificate2),
 				annotated(request.AnnotationSSLPolicy, "ELBSecurityPolicy-TLS13-1-3-2021-06")),
@@ -310,28 +310,28 @@ func TestReconciles(t *testing.T) {
 			},
 		},
 		"cross zone": {
-			reason: "§11: changed keys only",
+			reason: "changed keys only",
 			before: web(), after: web(annotated(request.AnnotationCrossZone, "true")),
 			writes: map[string]int{"elbv2.ModifyLoadBalancerAttributes": 1},
 		},
 		"cross zone no more": {
-			reason: "§11: without the annotation it is off",
+			reason: "AWS-NLB-7: without the annotation it is off",
 			before: web(annotated(request.AnnotationCrossZone, "true")), after: web(),
 			writes: map[string]int{"elbv2.ModifyLoadBalancerAttributes": 1},
 		},
 		"target group attributes": {
-			reason: "§8: only those that differ",
+			reason: "only those that differ",
 			before: web(),
 			after: web(annotated(request.AnnotationTargetGroupAttributes,
 				"proxy_protocol_v2.enabled=true,preserve_client_ip.enabled=true")),
 			writes: map[string]int{"elbv2.ModifyTargetGroupAttributes": 2},
 		},
 		"target group attributes no more": {
-			reason: "§8: without the annotation they keep their last values",
+			reason: "AWS-NLB-9: without the annotation they keep their last values",
 			before: web(annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true")), after: web(),
 		},
 		"tags": {
-			reason: "W20: added to the load balancer, the listeners and the target groups",
+			reason: "AWS-LB-16: added to the load balancer, the listeners and the target groups",
 			before: web(annotated(request.AnnotationAdditionalTags, "team=edge")),
 			after:  web(annotated(request.AnnotationAdditionalTags, "team=core,stage=live")),
 			writes: map[string]int{"elbv2.AddTags": 5},
@@ -345,11 +345,11 @@ func TestReconciles(t *testing.T) {
 			},
 		},
 		"tags no more": {
-			reason: "W20: never removed",
+			reason: "AWS-LB-16: never removed",
 			before: web(annotated(request.AnnotationAdditionalTags, "team=edge")), after: web(),
 		},
 		"scheme": {
-			reason: "W20: AWS does not change it, so there is a warning",
+			reason: "AWS-LB-15: AWS does not change it, so there is a warning",
 			before: web(), after: web(annotated(request.AnnotationInternal, "true")),
 		},
 	} {

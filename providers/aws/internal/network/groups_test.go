@@ -50,37 +50,37 @@ func TestLeftTargetGroups(t *testing.T) {
 		// stays is that neither a sync nor deleting removes it.
 		stays bool
 	}{
-		"as wanted": {reason: "W6: used", tags: tagged(nil)},
+		"as wanted": {reason: "AWS-TG-3: used", tags: tagged(nil)},
 		"other thresholds": {
-			reason: "W6: used, and made as wanted", tags: tagged(nil),
+			reason: "AWS-TG-3: used, and made as wanted", tags: tagged(nil),
 			change: func(in *elbv2.CreateTargetGroupInput) { in.UnhealthyThresholdCount = aws.Int32(5) },
 		},
 		"fewer tags": {
-			reason: "W6, W20", tags: map[string]string{"KubernetesCluster": clusterID, "kubernetes.io/service-name": "default/web"},
+			reason: "AWS-TG-3, AWS-LB-16: used, and tagged as wanted", tags: map[string]string{"KubernetesCluster": clusterID, "kubernetes.io/service-name": "default/web"},
 		},
 		"another interval": {
-			reason: "W6: made anew", tags: tagged(nil),
+			reason: "AWS-TG-3: made anew", tags: tagged(nil),
 			change: func(in *elbv2.CreateTargetGroupInput) { in.HealthCheckIntervalSeconds = aws.Int32(60) },
 		},
 		"another protocol": {
-			reason: "W6: made anew", tags: tagged(nil),
+			reason: "AWS-TG-3: made anew", tags: tagged(nil),
 			change: func(in *elbv2.CreateTargetGroupInput) { in.Protocol = "UDP" },
 		},
-		"stale": {reason: "W1, W6: removed by the next sync", tags: tagged(nil), other: "k8s-default-web-0123456789"},
+		"stale": {reason: "AWS-DELETE-1, AWS-TG-3: removed by the next sync", tags: tagged(nil), other: "k8s-default-web-0123456789"},
 		"another Service": {
-			reason: "§3: names are cut, tags are not", tags: tagged(map[string]string{"kubernetes.io/service-name": "default/w-e-b"}),
+			reason: "AWS-TG-4: names are cut, tags are not", tags: tagged(map[string]string{"kubernetes.io/service-name": "default/w-e-b"}),
 			other: "k8s-default-web-0123456789", stays: true,
 		},
 		"another cluster": {
-			reason: "§3", tags: map[string]string{"kubernetes.io/cluster/other": "owned", "kubernetes.io/service-name": "default/web"},
+			reason: "AWS-CLUSTER-7: the tag of another cluster", tags: map[string]string{"kubernetes.io/cluster/other": "owned", "kubernetes.io/service-name": "default/web"},
 			other: "k8s-default-web-0123456789", stays: true,
 		},
 		"no Service": {
-			reason: "§3: the tag of the cluster alone says nothing of the Service",
+			reason: "AWS-TG-4: the tag of the cluster alone is not enough",
 			tags:   map[string]string{"kubernetes.io/cluster/demo": "owned"},
 			other:  "k8s-default-web-0123456789", stays: true,
 		},
-		"another name": {reason: "§11: not one that we make", tags: tagged(nil), other: "mine", stays: true},
+		"another name": {reason: "not one that we make", tags: tagged(nil), other: "mine", stays: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +93,7 @@ func TestLeftTargetGroups(t *testing.T) {
 			}
 			b.group(made, c.tags, c.change)
 			if got := b.observe(svc).Left(); got == c.stays {
-				t.Errorf("W1, %s: something left is %v", c.reason, got)
+				t.Errorf("AWS-DELETE-1, %s: something left is %v", c.reason, got)
 			}
 			b.ensure(svc)
 			b.settled(svc)
@@ -134,13 +134,13 @@ func TestWrongTargetGroup(t *testing.T) {
 	b.ensure(svc)
 	b.settled(svc)
 	if got := b.network().Listeners[0].TargetGroup; got == "mine" {
-		t.Error("§11: the listener stays with a target group that is not ours")
+		t.Error("the listener stays with a target group that is not ours")
 	}
 	if _, err := b.api.DeleteTargetGroup(t.Context(), &elbv2.DeleteTargetGroupInput{TargetGroupArn: &foreign}); err != nil {
-		t.Fatalf("§3: the target group of somebody else is gone: %v", err)
+		t.Fatalf("the target group of somebody else is gone: %v", err)
 	}
 	if diff := cmp.Diff(want, b.Dump()); diff != "" {
-		t.Errorf("§11: -want +got:\n%s", diff)
+		t.Errorf("AWS-TG-2: -want +got:\n%s", diff)
 	}
 }
 
@@ -162,11 +162,11 @@ func TestTakenName(t *testing.T) {
 		b.Gate().Reset()
 		b.ensure(svc)
 		if b.Gate().Count("elbv2.DeleteListener") > 0 {
-			t.Error("W6: the listener was deleted on the way")
+			t.Error("AWS-TG-3: the listener was deleted on the way")
 		}
 		b.settled(svc)
 		if groups := b.TargetGroups(); len(groups) != 1 || groups[0].Name != want || groups[0].HealthCheck.Interval != 30 {
-			t.Errorf("W6: target groups are %+v, want %s alone", groups, want)
+			t.Errorf("AWS-TG-3: target groups are %+v, want %s alone", groups, want)
 		}
 	}
 	b.remove(svc)
@@ -185,11 +185,11 @@ func TestNameOfOthers(t *testing.T) {
 		text   string
 	}{
 		"of another cluster": {
-			reason: "W6: the error says whose it is",
+			reason: "AWS-TG-3: the error says whose it is",
 			tags:   map[string]string{"kubernetes.io/cluster/other": "owned"}, text: "kubernetes.io/cluster/other=owned",
 		},
 		"of another load balancer": {
-			reason: "W6: the error says whose it is", tags: tagged(nil), used: true, text: "belongs to load balancer",
+			reason: "AWS-TG-3: the error says whose it is", tags: tagged(nil), used: true, text: "belongs to load balancer",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,77 +23,77 @@ func TestHealthCheck(t *testing.T) {
 		want      HealthCheck
 	}{
 		"cluster": {
-			reason: "§11 (a): externalTrafficPolicy Cluster",
+			reason: "AWS-HC-2: externalTrafficPolicy Cluster",
 			want:   HealthCheck{"TCP", "traffic-port", "", 30, nil, 3, 3},
 		},
 		"local": {
-			reason:  "§11 (a): externalTrafficPolicy Local",
+			reason:  "externalTrafficPolicy Local",
 			request: local,
 			want:    HealthCheck{"HTTP", "32000", "/healthz", 10, nil, 2, 2},
 		},
 		"protocol": {
-			reason:    "§11 (b): any case, / without a path",
+			reason:    "any case, / without a path",
 			annotated: request.HealthCheck{Protocol: new("https")},
 			want:      HealthCheck{"HTTPS", "traffic-port", "/", 30, nil, 3, 3},
 		},
 		"protocol and path": {
-			reason:    "§11 (b)",
+			reason:    "AWS-HC-4: a path over HTTP",
 			annotated: request.HealthCheck{Protocol: new("HTTP"), Path: new("/ready")},
 			want:      HealthCheck{"HTTP", "traffic-port", "/ready", 30, nil, 3, 3},
 		},
 		"path alone": {
-			reason:    "§8: a path is only for HTTP and HTTPS",
+			reason:    "AWS-HC-4: a path is only for HTTP and HTTPS",
 			annotated: request.HealthCheck{Path: new("/ready")},
 			want:      HealthCheck{"TCP", "traffic-port", "", 30, nil, 3, 3},
 		},
 		"local over TCP": {
-			reason:    "§11 (b): TCP has no path",
+			reason:    "TCP has no path",
 			request:   local,
 			annotated: request.HealthCheck{Protocol: new("TCP")},
 			want:      HealthCheck{"TCP", "32000", "", 10, nil, 2, 2},
 		},
 		"local with HTTPS": {
-			reason:    "§11 (b): the path stays that of the base",
+			reason:    "the path stays that of the base",
 			request:   local,
 			annotated: request.HealthCheck{Protocol: new("HTTPS")},
 			want:      HealthCheck{"HTTPS", "32000", "/healthz", 10, nil, 2, 2},
 		},
 		"local with another path": {
-			reason:    "§11 (b): its base speaks HTTP, so a path has a meaning",
+			reason:    "its base speaks HTTP, so a path has a meaning",
 			request:   local,
 			annotated: request.HealthCheck{Path: new("/ready")},
 			want:      HealthCheck{"HTTP", "32000", "/ready", 10, nil, 2, 2},
 		},
 		"port": {
-			reason:    "§11 (c)",
+			reason:    "AWS-HC-2: any port",
 			request:   local,
 			annotated: request.HealthCheck{Port: new("8080")},
 			want:      HealthCheck{"HTTP", "8080", "/healthz", 10, nil, 2, 2},
 		},
 		"traffic port": {
-			reason:    "§11 (c)",
+			reason:    "AWS-HC-2: the node port",
 			request:   local,
 			annotated: request.HealthCheck{Port: new("traffic-port")},
 			want:      HealthCheck{"HTTP", "traffic-port", "/healthz", 10, nil, 2, 2},
 		},
 		"shared": {
-			reason:    "§11 (d): overrides protocol, path and port",
+			reason:    "AWS-HC-3: overrides protocol, path and port",
 			annotated: request.HealthCheck{Protocol: new("HTTPS"), Path: new("/ready"), Port: new("8080")},
 			config:    shared,
 			want:      HealthCheck{"HTTP", "10256", "/healthz", 30, nil, 3, 3},
 		},
 		"shared with other settings": {
-			reason: "§1: port and path can be configured",
+			reason: "port and path can be configured",
 			config: request.Config{SharedProbe: true, SharedProbePort: 10356, SharedProbePath: "/live"},
 			want:   HealthCheck{"HTTP", "10356", "/live", 30, nil, 3, 3},
 		},
 		"shared and local": {
-			reason:  "§11 (d): not with externalTrafficPolicy Local",
+			reason:  "AWS-HC-3: not with externalTrafficPolicy Local",
 			request: local, config: shared,
 			want: HealthCheck{"HTTP", "32000", "/healthz", 10, nil, 2, 2},
 		},
 		"times": {
-			reason: "§11 (e), W16: also with Shared mode; thresholds need not be equal",
+			reason: "AWS-HC-6: also with Shared mode; thresholds need not be equal",
 			annotated: request.HealthCheck{
 				Interval: new(int32(15)), Timeout: new(int32(7)), HealthyThreshold: new(int32(4)), UnhealthyThreshold: new(int32(5)),
 			},
@@ -115,7 +115,7 @@ func TestHealthCheck(t *testing.T) {
 	}
 	_, err := healthCheck(&request.Request{HealthCheck: request.HealthCheck{Protocol: new("udp")}}, request.Config{})
 	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), `"UDP"`) {
-		t.Errorf("§8: a protocol that there is not gives %v", err)
+		t.Errorf("AWS-HC-5: a protocol that there is not gives %v", err)
 	}
 }
 

@@ -22,16 +22,16 @@ func TestNamesOfTargetGroups(t *testing.T) {
 		want    string
 	}{
 		"vector": {
-			reason:  "§11 gives this one; existing target groups are found by it",
+			reason:  "AWS-TG-1: existing target groups are found by it",
 			service: apitypes.NamespacedName{Namespace: "default", Name: "web"}, want: "k8s-default-web-96c77b45aa",
 		},
 		"cut": {
-			reason:  "§11: eight letters and digits of each",
+			reason:  "eight letters and digits of each",
 			service: apitypes.NamespacedName{Namespace: "team-a-production", Name: "web-0.frontend"},
 			want:    "k8s-teamapro-web0fron-",
 		},
 		"short": {
-			reason:  "§11: dashes do not count",
+			reason:  "dashes do not count",
 			service: apitypes.NamespacedName{Namespace: "a-b", Name: "c-d"}, want: "k8s-ab-cd-",
 		},
 	} {

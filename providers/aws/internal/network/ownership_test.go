@@ -53,15 +53,15 @@ func TestForeignLoadBalancer(t *testing.T) {
 		refused string
 	}{
 		"another cluster": {
-			reason:  "W8: cloned clusters have Services with the same UIDs",
+			reason:  "AWS-CLUSTER-7: cloned clusters have Services with the same UIDs",
 			tags:    map[string]string{"kubernetes.io/cluster/other": "owned", "kubernetes.io/service-name": "default/web"},
 			refused: "kubernetes.io/cluster/other",
 		},
 		"another cluster by the legacy tag": {
-			reason: "W8, §3", tags: map[string]string{"KubernetesCluster": "other"}, refused: "KubernetesCluster=other",
+			reason: "AWS-CLUSTER-7: the legacy tag of another cluster", tags: map[string]string{"KubernetesCluster": "other"}, refused: "KubernetesCluster=other",
 		},
 		"shared with another cluster": {
-			reason: "W8: not only another cluster's",
+			reason: "AWS-CLUSTER-7: not only another cluster's",
 			tags:   map[string]string{"kubernetes.io/cluster/other": "owned", "kubernetes.io/cluster/demo": "shared"},
 		},
 		"no tags": {reason: "without its tags, the name is ours"},
@@ -105,10 +105,10 @@ func TestOtherKind(t *testing.T) {
 	t.Parallel()
 	seen := &Observed{Name: lbName, LoadBalancer: &LoadBalancer{Type: "application", Tags: map[string]string{}}}
 	if err := seen.Refusal(); !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), "application") {
-		t.Errorf("§8: an application load balancer with our name gives %v", err)
+		t.Errorf("AWS-NLB-8: an application load balancer with our name gives %v", err)
 	}
 	if seen.Left() {
-		t.Error("§8: an application load balancer is not ours")
+		t.Error("an application load balancer is not ours")
 	}
 }
 
@@ -121,14 +121,14 @@ func TestAdopts(t *testing.T) {
 		tags   map[string]string
 		text   string
 	}{
-		"the same":       {reason: "§11: AWS answers as if it had done it", there: web()},
-		"other settings": {reason: "§11: of ours", there: web(kubetest.LocalTraffic(32000), annotated(request.AnnotationAdditionalTags, "a=b"))},
+		"the same":       {reason: "AWS answers as if it had done it", there: web()},
+		"other settings": {reason: "of ours", there: web(kubetest.LocalTraffic(32000), annotated(request.AnnotationAdditionalTags, "a=b"))},
 		"other listeners": {
-			reason: "§11: the port is taken by another protocol",
+			reason: "the port is taken by another protocol",
 			there:  web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationAdditionalTags, "a=b")),
 		},
 		"another cluster": {
-			reason: "W8", there: web(annotated(request.AnnotationAdditionalTags, "a=b")),
+			reason: "AWS-CLUSTER-7: the tag of another cluster", there: web(annotated(request.AnnotationAdditionalTags, "a=b")),
 			tags: map[string]string{"kubernetes.io/cluster/other": "owned"}, text: "kubernetes.io/cluster/other",
 		},
 	} {
@@ -172,13 +172,13 @@ func TestTagsDenied(t *testing.T) {
 		stay int
 	}{
 		"fitting": {
-			reason: "§16, W6: the one with the wanted name is used, and goes with the load balancer",
+			reason: "AWS-TG-3: AWS-TG-7: the one with the wanted name is used, and goes with the load balancer",
 			change: func(in *elbv2.CreateTargetGroupInput) { in.UnhealthyThresholdCount = aws.Int32(5) },
 			left:   true,
 			stay:   1,
 		},
 		"not fitting": {
-			reason: "§16, W6: the one with the wanted name stays as it is",
+			reason: "AWS-TG-3: AWS-TG-7: the one with the wanted name stays as it is",
 			change: func(in *elbv2.CreateTargetGroupInput) { in.HealthCheckIntervalSeconds = aws.Int32(60) },
 			stay:   2,
 		},
@@ -219,7 +219,7 @@ func TestVanishing(t *testing.T) {
 	})
 	seen := b.observe(svc)
 	if len(seen.TargetGroups) != 1 || !seen.TargetGroups[0].Owned || seen.LoadBalancer.Tags == nil {
-		t.Errorf("§15: what goes away meanwhile disturbs the rest: %+v", seen)
+		t.Errorf("what goes away meanwhile disturbs the rest: %+v", seen)
 	}
 	b.settled(svc)
 }
@@ -237,6 +237,6 @@ func TestOtherNetworks(t *testing.T) {
 	b.settled(svc)
 	b.remove(svc)
 	if groups := b.TargetGroups(); len(groups) != 1 {
-		t.Errorf("§3: target groups are %v, want that of the other VPC left alone", groups)
+		t.Errorf("AWS-TG-4: target groups are %v, want that of the other VPC left alone", groups)
 	}
 }

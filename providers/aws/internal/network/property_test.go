@@ -16,7 +16,7 @@ import (
 const drawn = 24
 
 // TestAlwaysSettles changes a Service again and again. After each run there is
-// nothing left to do, and after deleting nothing is left: §11, W6, W35.
+// nothing left to do, and after deleting nothing is left (AWS-LB-14, FW-LB-4).
 func TestAlwaysSettles(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})

@@ -11,8 +11,8 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestSecurityGroups goes through the table at the end of §11: what a load
-// balancer is made with, and what becomes of its groups later.
+// TestSecurityGroups goes through AWS-SG-2: what a load balancer is made with,
+// and what becomes of its groups later.
 func TestSecurityGroups(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -21,13 +21,13 @@ func TestSecurityGroups(t *testing.T) {
 		want          []string
 		writes        int
 	}{
-		"none":             {reason: "§11: not Managed, none"},
-		"made with one":    {reason: "§11: Managed", before: []string{"one"}, after: []string{"one"}, want: []string{"one"}},
-		"left":             {reason: "§11: not Managed keeps what it has", before: []string{"one"}, want: []string{"one"}},
-		"made without":     {reason: "§11: stays without, AWS cannot add later", after: []string{"one"}},
-		"another":          {reason: "§11: managed to BYO and back", before: []string{"one"}, after: []string{"two"}, want: []string{"two"}, writes: 1},
-		"one more":         {reason: "§11: exactly those", before: []string{"one"}, after: []string{"two", "one"}, want: []string{"one", "two"}, writes: 1},
-		"in another order": {reason: "§11: a set", before: []string{"two", "one"}, after: []string{"one", "two"}, want: []string{"one", "two"}},
+		"none":             {reason: "not Managed, none"},
+		"made with one":    {reason: "Managed", before: []string{"one"}, after: []string{"one"}, want: []string{"one"}},
+		"left":             {reason: "not Managed keeps what it has", before: []string{"one"}, want: []string{"one"}},
+		"made without":     {reason: "stays without, AWS cannot add later", after: []string{"one"}},
+		"another":          {reason: "managed to BYO and back", before: []string{"one"}, after: []string{"two"}, want: []string{"two"}, writes: 1},
+		"one more":         {reason: "exactly those", before: []string{"one"}, after: []string{"two", "one"}, want: []string{"one", "two"}, writes: 1},
+		"in another order": {reason: "a set", before: []string{"two", "one"}, after: []string{"one", "two"}, want: []string{"one", "two"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +83,7 @@ func TestSecurityGroupMadeInTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{made}, b.network().SecurityGroups); diff != "" {
-			t.Errorf("§11: -want +got:\n%s", diff)
+			t.Errorf("security groups: -want +got:\n%s", diff)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestTargets(t *testing.T) {
 	b.nodes = append(b.nodes, gone)
 	b.ensure(svc)
 	if group := b.TargetGroups()[0]; len(group.Targets) != 4 || len(group.Draining) != 0 {
-		t.Errorf("§11: one on its way out can come back: targets %v, draining %v", group.Targets, group.Draining)
+		t.Errorf("AWS-TG-5: one on its way out can come back: targets %v, draining %v", group.Targets, group.Draining)
 	}
 }
 
@@ -65,11 +65,11 @@ func TestTargetsAreKnownByIDAndPort(t *testing.T) {
 	b.ensure(svc)
 	for _, target := range b.TargetGroups()[0].Targets {
 		if target.Port != 30443 {
-			t.Errorf("§11: target %v is not ours to have", target)
+			t.Errorf("target %v should not be there", target)
 		}
 	}
 	if got := len(b.TargetGroups()[0].Targets); got != 3 {
-		t.Errorf("§11: %d targets, want 3", got)
+		t.Errorf("AWS-TG-5: %d targets, want 3", got)
 	}
 }
 
@@ -80,12 +80,12 @@ func TestManyTargets(t *testing.T) {
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	if got := b.Gate().Count("elbv2.RegisterTargets"); got != 3 {
-		t.Errorf("§11: %d calls for 204 targets, want 3 with at most 100", got)
+		t.Errorf("AWS-TG-5: %d calls for 204 targets, want 3 with at most 100", got)
 	}
 	b.nodes = b.nodes[:2]
 	b.ensure(svc)
 	if got := b.Gate().Count("elbv2.DeregisterTargets"); got != 3 {
-		t.Errorf("§11: %d calls to take out 202 targets, want 3 with at most 100", got)
+		t.Errorf("AWS-TG-5: %d calls to take out 202 targets, want 3 with at most 100", got)
 	}
 	b.settled(svc)
 }
@@ -108,7 +108,7 @@ func TestRestingNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		if steps := planFor(model, b.observe(svc)); len(steps) != want || want > 0 && steps[0].Kind != "DeregisterTargets" {
-			t.Errorf("W12: a registered instance becomes %q, and the plan is %q, want %d steps", state, steps, want)
+			t.Errorf("AWS-LB-12: a registered instance becomes %q, and the plan is %q, want %d steps", state, steps, want)
 		}
 	}
 }
@@ -121,12 +121,12 @@ func TestSparseAnswers(t *testing.T) {
 	b.ensure(svc)
 	seen := b.observe(svc)
 	if got := seen.Hostname(); got == "" || got != b.network().DNSName {
-		t.Errorf("W41: without a state the host name is %q, want %q", got, b.network().DNSName)
+		t.Errorf("AWS-API-1: without a state the host name is %q, want %q", got, b.network().DNSName)
 	}
 	before := b.Dump()
 	b.ensure(svc)
 	if diff := cmp.Diff(before, b.Dump()); diff != "" {
-		t.Errorf("W41: what is not said is made as wanted; -before +after:\n%s", diff)
+		t.Errorf("AWS-API-1: what is not said is made as wanted; -before +after:\n%s", diff)
 	}
 	b.remove(svc)
 	b.empty()
@@ -143,7 +143,7 @@ func TestPages(t *testing.T) {
 	b.ensure(svc)
 	b.settled(svc)
 	if got := len(b.observe(svc).LoadBalancer.Listeners); got != 4 {
-		t.Errorf("W37: %d listeners, want 4", got)
+		t.Errorf("AWS-API-3: %d listeners, want 4", got)
 	}
 	b.remove(svc)
 	b.empty()
@@ -154,21 +154,21 @@ func TestHostname(t *testing.T) {
 	b := newFixture(t, sim.Options{})
 	svc := web()
 	if seen := b.observe(svc); seen.Hostname() != "" || seen.Left() || seen.Subnets() != nil || seen.SecurityGroups() != nil {
-		t.Errorf("§8: there is nothing, but %+v", seen)
+		t.Errorf("there is nothing, but %+v", seen)
 	}
 	b.ensure(svc)
 	want := b.network().DNSName
 	if got := b.observe(svc).Hostname(); got != want {
-		t.Errorf("§8: host name is %q, want %q", got, want)
+		t.Errorf("host name is %q, want %q", got, want)
 	}
 	b.Impair(lbName, true)
 	if got := b.observe(svc).Hostname(); got != want {
-		t.Errorf("W21: host name of an impaired load balancer is %q, want %q", got, want)
+		t.Errorf("AWS-NLB-6: host name of an impaired load balancer is %q, want %q", got, want)
 	}
 	seen := b.observe(svc)
 	seen.LoadBalancer.State = "failed"
 	if got := seen.Hostname(); got != "" {
-		t.Errorf("§8: host name of a failed load balancer is %q", got)
+		t.Errorf("host name of a failed load balancer is %q", got)
 	}
 	subnets := []string{}
 	for _, zone := range b.seed.Zones {
@@ -176,6 +176,6 @@ func TestHostname(t *testing.T) {
 	}
 	slices.Sort(subnets)
 	if diff := cmp.Diff(subnets, seen.Subnets()); diff != "" {
-		t.Errorf("§12: subnets for the health rules: -want +got:\n%s", diff)
+		t.Errorf("subnets for the health rules: -want +got:\n%s", diff)
 	}
 }

@@ -57,11 +57,11 @@ func TestKindOf(t *testing.T) {
 	}
 	for value, want := range cases {
 		if got := request.KindOf(web(with(request.AnnotationType, value))); got != want {
-			t.Errorf("§8: type %q is %s, want %s", value, got, want)
+			t.Errorf("AWS-LB-1: type %q is %s, want %s", value, got, want)
 		}
 	}
 	if got := request.KindOf(web()); got != request.Classic {
-		t.Errorf("§8: no type is %s", got)
+		t.Errorf("no type is %s", got)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestElsewhereIsNotChecked(t *testing.T) {
 		Service: types.NamespacedName{Namespace: "default", Name: "web"}, UID: uid, Name: lbName, Kind: request.Elsewhere,
 	}
 	if diff := cmp.Diff(want, r); diff != "" || len(warnings) > 0 {
-		t.Errorf("§8: what is not ours is left alone: %s, %v", diff, warnings)
+		t.Errorf("AWS-LB-2: a Service of another controller is left alone: %s, %v", diff, warnings)
 	}
 }
 
@@ -85,33 +85,34 @@ type mistake struct {
 	says   string
 }
 
-// TestOrderOfMistakes makes all mistakes at once, and mends them one by one: the
-// error is always about the first.
+// TestOrderOfMistakes (AWS-LB-7) makes all mistakes at once, and corrects them
+// one by one: the error is always about the first.
 func TestOrderOfMistakes(t *testing.T) {
 	t.Parallel()
 
+	const protocol = "the protocol of a port"
 	port := func(change func(*v1.ServicePort)) kubetest.ServiceOption {
 		return func(svc *v1.Service) { change(&svc.Spec.Ports[0]) }
 	}
 	both := []mistake{
-		{"§8 (4)", func(svc *v1.Service) { svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP }, "session affinity ClientIP"},
-		{"§8 (6)", kubetest.Port(v1.ProtocolUDP, 53), "different protocols (TCP, UDP)"},
-		{"§8 (7)", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0"} }, "source ranges"},
-		{"§8 (8)", func(svc *v1.Service) {
+		{"session affinity", func(svc *v1.Service) { svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP }, "session affinity ClientIP"},
+		{"several protocols", kubetest.Port(v1.ProtocolUDP, 53), "different protocols (TCP, UDP)"},
+		{"source ranges", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0"} }, "source ranges"},
+		{protocol, func(svc *v1.Service) {
 			for i := range svc.Spec.Ports {
 				svc.Spec.Ports[i].Protocol = v1.ProtocolSCTP
 			}
 		}, "protocol SCTP"},
-		{"§8 (9)", func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "192.0.2.1" }, "spec.loadBalancerIP 192.0.2.1"},
-		{"W18", port(func(p *v1.ServicePort) { p.NodePort = 0 }), "no port has a node port"},
-		{"§8 annotations", with(request.AnnotationHealthCheckInterval, "soon"), `"soon" is not a whole number`},
+		{"a fixed address", func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "192.0.2.1" }, "spec.loadBalancerIP 192.0.2.1"},
+		{"no node port", port(func(p *v1.ServicePort) { p.NodePort = 0 }), "no port has a node port"},
+		{"an annotation", with(request.AnnotationHealthCheckInterval, "soon"), `"soon" is not a whole number`},
 	}
 	network := append([]mistake{
-		{"§8 (2)", with(request.AnnotationExtraSecurityGroups, ""), "extra-security-groups cannot be used"},
-		{"§8 (3)", with(request.AnnotationTargetGroupAttributes, "speed=high"), `attribute "speed"`},
+		{"extra groups", with(request.AnnotationExtraSecurityGroups, ""), "extra-security-groups cannot be used"},
+		{"attributes of target groups", with(request.AnnotationTargetGroupAttributes, "speed=high"), `attribute "speed"`},
 	}, both...)
 	classic := append([]mistake{
-		{"§8 (3)", with(request.AnnotationTargetGroupAttributes, ""), "needs a network load balancer"},
+		{"attributes of target groups", with(request.AnnotationTargetGroupAttributes, ""), "needs a network load balancer"},
 	}, both...)
 	for kind, mistakes := range map[string][]mistake{"nlb": network, "clb": classic} {
 		for i := range mistakes {
@@ -119,7 +120,7 @@ func TestOrderOfMistakes(t *testing.T) {
 			for _, m := range mistakes[i:] {
 				// With all protocols the same there is nothing different, so the
 				// earlier mistake hides the later one only while it is there.
-				if m.reason == "§8 (8)" && mistakes[i].reason != "§8 (8)" {
+				if m.reason == protocol && mistakes[i].reason != protocol {
 					continue
 				}
 				options = append(options, m.make)
@@ -144,22 +145,22 @@ func TestMistakes(t *testing.T) {
 		options []kubetest.ServiceOption
 		says    string
 	}{
-		"UDPOnClassic":      {"§8 (8)", []kubetest.ServiceOption{kubetest.Port(v1.ProtocolUDP, 53)}, "protocol UDP cannot be had with a classic"},
-		"EmptyAttribute":    {"§8 target-group-attributes", []kubetest.ServiceOption{nlb(), with(tga, request.ProxyProtocolV2)}, `value ""`},
-		"CapitalAttribute":  {"§8 exactly true or false", []kubetest.ServiceOption{nlb(), with(tga, request.ProxyProtocolV2+"=True")}, `value "True"`},
-		"ClientIPOverUDP":   {"§8 preserve_client_ip", []kubetest.ServiceOption{nlb(), kubetest.Port(v1.ProtocolUDP, 53), with(tga, request.PreserveClientIP+"=false")}, "UDP"},
-		"BoolNamesValue":    {"§8 names key and value", []kubetest.ServiceOption{with(request.AnnotationAccessLogEnabled, "yes")}, `access-log-enabled: "yes"`},
-		"IntNamesValue":     {"§8 names key and value", []kubetest.ServiceOption{with(request.AnnotationIdleTimeout, "1m")}, `connection-idle-timeout: "1m"`},
-		"ProxyProtocol":     {"§8 only *", []kubetest.ServiceOption{with(request.AnnotationProxyProtocol, "true")}, "proxy-protocol"},
-		"HealthCheckPort":   {"§8 non-int", []kubetest.ServiceOption{with(request.AnnotationHealthCheckPort, "http")}, "healthcheck-port"},
-		"HealthCheckRange":  {"§8 no port", []kubetest.ServiceOption{with(request.AnnotationHealthCheckPort, "65536")}, "healthcheck-port"},
-		"HealthCheckNoSSL":  {"§8 NLB other", []kubetest.ServiceOption{nlb(), with(request.AnnotationHealthCheckProtocol, "ssl")}, "healthcheck-protocol"},
-		"HealthCheckUDP":    {"§8 CLB other", []kubetest.ServiceOption{with(request.AnnotationHealthCheckProtocol, "udp")}, "healthcheck-protocol"},
-		"PrivateAddresses":  {"§8 IPv4", []kubetest.ServiceOption{nlb(), with(request.AnnotationPrivateIPv4Addresses, "10.0.0.1, ::1")}, "private-ipv4-addresses"},
-		"SubnetsOnlyCommas": {"§8 none left", []kubetest.ServiceOption{with(request.AnnotationSubnets, " , ")}, "subnets"},
+		"UDPOnClassic":      {"AWS-CLB-2: TCP alone", []kubetest.ServiceOption{kubetest.Port(v1.ProtocolUDP, 53)}, "protocol UDP cannot be had with a classic"},
+		"EmptyAttribute":    {"a value must be there", []kubetest.ServiceOption{nlb(), with(tga, request.ProxyProtocolV2)}, `value ""`},
+		"CapitalAttribute":  {"AWS-NLB-9: exactly true or false", []kubetest.ServiceOption{nlb(), with(tga, request.ProxyProtocolV2+"=True")}, `value "True"`},
+		"ClientIPOverUDP":   {"AWS-NLB-9: not with UDP", []kubetest.ServiceOption{nlb(), kubetest.Port(v1.ProtocolUDP, 53), with(tga, request.PreserveClientIP+"=false")}, "UDP"},
+		"BoolNamesValue":    {"FW-ANNOTATION-1: names key and value", []kubetest.ServiceOption{with(request.AnnotationAccessLogEnabled, "yes")}, `access-log-enabled: "yes"`},
+		"IntNamesValue":     {"names key and value", []kubetest.ServiceOption{with(request.AnnotationIdleTimeout, "1m")}, `connection-idle-timeout: "1m"`},
+		"ProxyProtocol":     {"only *", []kubetest.ServiceOption{with(request.AnnotationProxyProtocol, "true")}, "proxy-protocol"},
+		"HealthCheckPort":   {"no number", []kubetest.ServiceOption{with(request.AnnotationHealthCheckPort, "http")}, "healthcheck-port"},
+		"HealthCheckRange":  {"greater than 65535", []kubetest.ServiceOption{with(request.AnnotationHealthCheckPort, "65536")}, "healthcheck-port"},
+		"HealthCheckNoSSL":  {"AWS-HC-5: TCP, HTTP and HTTPS", []kubetest.ServiceOption{nlb(), with(request.AnnotationHealthCheckProtocol, "ssl")}, "healthcheck-protocol"},
+		"HealthCheckUDP":    {"AWS-HC-5: TCP, SSL, HTTP and HTTPS", []kubetest.ServiceOption{with(request.AnnotationHealthCheckProtocol, "udp")}, "healthcheck-protocol"},
+		"PrivateAddresses":  {"IPv4 alone", []kubetest.ServiceOption{nlb(), with(request.AnnotationPrivateIPv4Addresses, "10.0.0.1, ::1")}, "private-ipv4-addresses"},
+		"SubnetsOnlyCommas": {"none left", []kubetest.ServiceOption{with(request.AnnotationSubnets, " , ")}, "subnets"},
 		"SubnetsOnlyBlanks": {"blanks are a value with no subnet in it", []kubetest.ServiceOption{with(request.AnnotationSubnets, " ")}, "subnets"},
-		"SourceAnnotation":  {"§8 bad CIDR", []kubetest.ServiceOption{with(request.AnnotationSourceRanges, "10.0.0.0/33")}, "source ranges"},
-		"AllAtOnce": {"§8 all that is wrong with annotations", []kubetest.ServiceOption{
+		"SourceAnnotation":  {"bad CIDR", []kubetest.ServiceOption{with(request.AnnotationSourceRanges, "10.0.0.0/33")}, "source ranges"},
+		"AllAtOnce": {"FW-ANNOTATION-3: all that is wrong with annotations", []kubetest.ServiceOption{
 			with(request.AnnotationHealthCheckInterval, "x"), with(request.AnnotationCrossZone, "y"),
 		}, "cross-zone"},
 	}
@@ -182,7 +183,7 @@ func TestNoPorts(t *testing.T) {
 	svc.Spec.Ports = nil
 	_, _, err := request.New(svc, nil, request.Config{})
 	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), "has no ports") {
-		t.Errorf("§8 (5): got %v", err)
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -192,10 +193,10 @@ func TestBadNetworkSetting(t *testing.T) {
 	bad := errors.New("mode is not known")
 	config := request.Config{BadNetworkSetting: bad}
 	if _, _, err := request.New(web(nlb()), nil, config); !errors.Is(err, bad) {
-		t.Errorf("W30: a network load balancer needs the setting, got %v", err)
+		t.Errorf("AWS-CONFIG-6: a network load balancer needs the setting, got %v", err)
 	}
 	if _, _, err := request.New(web(), nil, config); err != nil {
-		t.Errorf("§1: a classic load balancer does not, got %v", err)
+		t.Errorf("a classic load balancer does not, got %v", err)
 	}
 }
 
@@ -243,7 +244,7 @@ func TestNew(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, got, comparePrefixes); diff != "" || len(warnings) > 0 {
-		t.Errorf("§8: -want +got:\n%s\nwarnings: %v", diff, warnings)
+		t.Errorf("request: -want +got:\n%s\nwarnings: %v", diff, warnings)
 	}
 }
 
@@ -269,10 +270,10 @@ func TestNewNetwork(t *testing.T) {
 		PrivateIPv4Addresses:  []string{"10.0.0.1", "10.0.1.1"},
 	}
 	if diff := cmp.Diff(want, got, comparePrefixes); diff != "" {
-		t.Errorf("§8, W19: -want +got:\n%s", diff)
+		t.Errorf("AWS-LB-6: -want +got:\n%s", diff)
 	}
 	if got, _ := must(t, web(options...), request.Config{}); got.SecurityGroups != nil {
-		t.Errorf("§11: security groups are for the managed mode, got %v", got.SecurityGroups)
+		t.Errorf("security groups are for the managed mode, got %v", got.SecurityGroups)
 	}
 }
 

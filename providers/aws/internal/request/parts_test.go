@@ -40,13 +40,13 @@ func TestSourceRanges(t *testing.T) {
 		annotation string
 		want       []netip.Prefix
 	}{
-		"Default":     {reason: "§8 everything in IPv4", want: prefixes("0.0.0.0/0")},
-		"Spec":        {reason: "§8 the spec wins", spec: []string{"10.1.0.0/16"}, annotation: "10.2.0.0/16", want: prefixes("10.1.0.0/16")},
-		"Annotation":  {reason: "§8 comma list with blanks", annotation: " 10.2.0.0/16, 10.1.0.0/16 ", want: prefixes("10.1.0.0/16", "10.2.0.0/16")},
-		"Blank":       {reason: "§8 nothing written is nothing said", annotation: "  ", want: prefixes("0.0.0.0/0")},
-		"Masked":      {reason: "§8 the same range once", spec: []string{"10.1.2.3/16", "10.1.0.0/16"}, want: prefixes("10.1.0.0/16")},
-		"BothKinds":   {reason: "W11 IPv6 is kept apart, behind IPv4", spec: []string{"2001:db8::/32", "10.0.0.0/8"}, want: prefixes("10.0.0.0/8", "2001:db8::/32")},
-		"MappedRange": {reason: "W11 IPv4 written as IPv6 is IPv4", spec: []string{"::ffff:10.0.0.0/104"}, want: prefixes("10.0.0.0/8")},
+		"Default":     {reason: "AWS-LB-9: everything in IPv4", want: prefixes("0.0.0.0/0")},
+		"Spec":        {reason: "the spec wins", spec: []string{"10.1.0.0/16"}, annotation: "10.2.0.0/16", want: prefixes("10.1.0.0/16")},
+		"Annotation":  {reason: "comma list with blanks", annotation: " 10.2.0.0/16, 10.1.0.0/16 ", want: prefixes("10.1.0.0/16", "10.2.0.0/16")},
+		"Blank":       {reason: "nothing written is nothing said", annotation: "  ", want: prefixes("0.0.0.0/0")},
+		"Masked":      {reason: "the same range once", spec: []string{"10.1.2.3/16", "10.1.0.0/16"}, want: prefixes("10.1.0.0/16")},
+		"BothKinds":   {reason: "AWS-SG-5: IPv6 is kept apart, behind IPv4", spec: []string{"2001:db8::/32", "10.0.0.0/8"}, want: prefixes("10.0.0.0/8", "2001:db8::/32")},
+		"MappedRange": {reason: "AWS-SG-5: IPv4 written as IPv6 is IPv4", spec: []string{"::ffff:10.0.0.0/104"}, want: prefixes("10.0.0.0/8")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -73,12 +73,12 @@ func TestTLSSelects(t *testing.T) {
 		ports  string
 		want   []int32
 	}{
-		"NoCertificate": {"§8 no TLS", "", "*", nil},
-		"All":           {"§8 no list is all", arn, "", []int32{80, 443, 8443}},
-		"Star":          {"§8 * is all", arn, "*", []int32{80, 443, 8443}},
-		"Numbers":       {"W19 blanks do not count", arn, "443 , 8443", []int32{443, 8443}},
-		"Name":          {"§8 names", arn, "tcp-80", []int32{80}},
-		"Nothing":       {"§8 no such port", arn, "9", nil},
+		"NoCertificate": {"AWS-LB-6: no TLS", "", "*", nil},
+		"All":           {"no list is all", arn, "", []int32{80, 443, 8443}},
+		"Star":          {"* is all", arn, "*", []int32{80, 443, 8443}},
+		"Numbers":       {"AWS-LB-6: blanks do not count", arn, "443 , 8443", []int32{443, 8443}},
+		"Name":          {"names", arn, "tcp-80", []int32{80}},
+		"Nothing":       {"no such port", arn, "9", nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -127,10 +127,10 @@ func TestTargets(t *testing.T) {
 		warnings int
 	}{
 		"All":      {"no annotation, all nodes; those whose providerID cannot be read are a warning", "", []request.Target{a, b, c}, 1},
-		"Value":    {"§8 the value counts", "pool=blue", []request.Target{a, c}, 0},
-		"AnyValue": {"§8 an empty value matches any", "disk", []request.Target{b, c}, 0},
-		"AllKeys":  {"§8 all keys", "pool=blue,disk=ssd", []request.Target{c}, 0},
-		"Nobody":   {"§8 no node", "pool=green", nil, 0},
+		"Value":    {"AWS-LB-10: the value counts", "pool=blue", []request.Target{a, c}, 0},
+		"AnyValue": {"an empty value matches any", "disk", []request.Target{b, c}, 0},
+		"AllKeys":  {"all keys", "pool=blue,disk=ssd", []request.Target{c}, 0},
+		"Nobody":   {"no node", "pool=green", nil, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestTargets(t *testing.T) {
 	}
 	_, warnings := must(t, web(), request.Config{}, nodes...)
 	if want := "Nodes get nothing from the load balancer, because their providerID names no EC2 instance: bare, volume"; warnings[0].Message != want {
-		t.Errorf("W43: got %q, want %q", warnings[0].Message, want)
+		t.Errorf("AWS-LB-17: got %q, want %q", warnings[0].Message, want)
 	}
 }
 
@@ -168,14 +168,14 @@ func TestInstances(t *testing.T) {
 	r, _ := must(t, web(), request.Config{}, nodes...)
 	got, warnings := r.Instances(facts)
 	if diff := cmp.Diff(request.Instances{Registered: []string{"i-1", "i-5"}, Kept: []string{"i-2", "i-4"}}, got); diff != "" {
-		t.Errorf("§8 targets: -want +got:\n%s", diff)
+		t.Errorf("targets: -want +got:\n%s", diff)
 	}
 	want := []service.Warning{
 		{Reason: request.NodeSkipped, Message: "Nodes get nothing from the load balancer, because EC2 has no instance of this cluster for them: n3, n4"},
 		{Reason: request.NodeSkipped, Message: "Nodes get nothing from the load balancer, because the state of their instances does not allow it: n2"},
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
-		t.Errorf("W12, W43: -want +got:\n%s", diff)
+		t.Errorf("AWS-LB-12, AWS-LB-17: -want +got:\n%s", diff)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	}
 	_, warnings := must(t, web(), request.Config{}, nodes...)
 	if len(warnings) != 1 || !strings.HasSuffix(warnings[0].Message, ": a, b, c, d, e and 3 more") {
-		t.Errorf("W43: an Event names a few nodes, got %v", warnings)
+		t.Errorf("AWS-LB-17: an Event names a few nodes, got %v", warnings)
 	}
 }
 
@@ -232,47 +232,47 @@ func TestWarnings(t *testing.T) {
 		config  request.Config
 		want    []service.Warning
 	}{
-		"None": {reason: "W43 nothing to say", options: []kubetest.ServiceOption{with("example.com/x", "y")}},
+		"None": {reason: "AWS-LB-17: nothing to say", options: []kubetest.ServiceOption{with("example.com/x", "y")}},
 		"NoNodePort": {
-			reason: "W18", options: []kubetest.ServiceOption{tcp, noNodePort},
+			reason: "AWS-LB-8: a port without a node port", options: []kubetest.ServiceOption{tcp, noNodePort},
 			want: []service.Warning{service.Warn(request.PortSkipped, "Port 81 is not served: it has no node port")},
 		},
 		"ClassicOnly": {
-			reason: "W43 of the other kind", options: []kubetest.ServiceOption{nlb(), with(request.AnnotationProxyProtocol, "*"), with(request.AnnotationIdleTimeout, "3")},
+			reason: "AWS-LB-17: of the other kind", options: []kubetest.ServiceOption{nlb(), with(request.AnnotationProxyProtocol, "*"), with(request.AnnotationIdleTimeout, "3")},
 			want: []service.Warning{
 				service.Warn(request.IgnoredAnnotation, "Annotation %sconnection-idle-timeout is ignored: it has no meaning for a network load balancer", prefix),
 				service.Warn(request.IgnoredAnnotation, "Annotation %sproxy-protocol is ignored: it has no meaning for a network load balancer", prefix),
 			},
 		},
 		"NetworkOnly": {
-			reason: "W43 of the other kind", options: []kubetest.ServiceOption{with(request.AnnotationEIPAllocations, "e")},
+			reason: "AWS-LB-17: of the other kind", options: []kubetest.ServiceOption{with(request.AnnotationEIPAllocations, "e")},
 			want: []service.Warning{service.Warn(request.IgnoredAnnotation,
 				"Annotation %seip-allocations is ignored: it has no meaning for a classic load balancer", prefix)},
 		},
 		"Unknown": {
-			reason: "W43 a typing mistake", options: []kubetest.ServiceOption{with(request.AnnotationType+"s", "nlb")},
+			reason: "AWS-LB-17: a typing mistake", options: []kubetest.ServiceOption{with(request.AnnotationType+"s", "nlb")},
 			want: []service.Warning{service.Warn(request.UnknownAnnotation, "Annotation %stypes is ignored: there is none of this name", prefix)},
 		},
 		"Unmanaged": {
-			reason: "W43, §11 security groups need the managed mode", options: []kubetest.ServiceOption{nlb(), with(request.AnnotationSecurityGroups, "sg-1")},
+			reason: "AWS-LB-17, AWS-SG-2: security groups need the managed mode", options: []kubetest.ServiceOption{nlb(), with(request.AnnotationSecurityGroups, "sg-1")},
 			want: []service.Warning{service.Warn(request.IgnoredAnnotation,
 				"Annotation %ssecurity-groups is ignored: a network load balancer needs NLBSecurityGroupMode = Managed for it", prefix)},
 		},
 		"Managed": {
-			reason: "§11 the managed mode", options: []kubetest.ServiceOption{nlb(), with(request.AnnotationSecurityGroups, "sg-1")},
+			reason: "the managed mode", options: []kubetest.ServiceOption{nlb(), with(request.AnnotationSecurityGroups, "sg-1")},
 			config: request.Config{ManagedNetworkGroups: true},
 		},
 		"NoTLS": {
-			reason: "W43 nothing to apply to", options: []kubetest.ServiceOption{with(request.AnnotationSSLPolicy, "P")},
+			reason: "AWS-LB-17: nothing to apply to", options: []kubetest.ServiceOption{with(request.AnnotationSSLPolicy, "P")},
 			want: []service.Warning{service.Warn(request.IgnoredAnnotation,
 				"Annotation %sssl-negotiation-policy is ignored: there is no TLS without %sssl-cert", prefix, prefix)},
 		},
 		"NoSuchPort": {
-			reason: "W43 the list names no port", options: []kubetest.ServiceOption{with(request.AnnotationSSLCert, arn), with(request.AnnotationSSLPorts, "80,https")},
+			reason: "AWS-LB-17: the list names no port", options: []kubetest.ServiceOption{with(request.AnnotationSSLCert, arn), with(request.AnnotationSSLPorts, "80,https")},
 			want: []service.Warning{service.Warn(request.IgnoredAnnotation, "Annotation %sssl-ports is ignored: no port is called https", prefix)},
 		},
 		"NoSuchProtocol": {
-			reason: "§10 other is TCP; W43 and told", options: []kubetest.ServiceOption{with(request.AnnotationBackendProtocol, "grpc")},
+			reason: "AWS-CLB-1: another one is TCP, with a warning", options: []kubetest.ServiceOption{with(request.AnnotationBackendProtocol, "grpc")},
 			want: []service.Warning{service.Warn(request.IgnoredAnnotation,
 				"Annotation %sbackend-protocol is ignored: grpc is not one of http, https, ssl, tcp", prefix)},
 		},
@@ -322,7 +322,7 @@ func TestAnnotationsAreDocumented(t *testing.T) {
 			count++
 			doc := documented.FindStringSubmatch(value.Doc.Text())
 			if doc == nil {
-				t.Errorf("§8: %s is not documented: %q", value.Names[0], value.Doc.Text())
+				t.Errorf("%s is not documented: %q", value.Names[0], value.Doc.Text())
 				continue
 			}
 			suffix := strings.Trim(sum.Y.(*ast.BasicLit).Value, `"`)
@@ -330,7 +330,7 @@ func TestAnnotationsAreDocumented(t *testing.T) {
 		}
 	}
 	if count < 30 {
-		t.Errorf("§8: the table has at least 30 annotations, found %d", count)
+		t.Errorf("the table has at least 30 annotations, found %d", count)
 	}
 }
 
@@ -350,7 +350,7 @@ func checkScope(t *testing.T, suffix, applies string) {
 		}
 		got := len(warnings) > 0 && ignored.MatchString(warnings[0].Message)
 		if want := !strings.Contains(applies, name); got != want {
-			t.Errorf("§8: %s applies to %s; ignored for %s: %t", suffix, applies, name, got)
+			t.Errorf("%s applies to %s; ignored for %s: %t", suffix, applies, name, got)
 		}
 	}
 }

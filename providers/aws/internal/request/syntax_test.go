@@ -19,15 +19,15 @@ func TestKeyValues(t *testing.T) {
 		value  string
 		want   map[string]string
 	}{
-		"Empty":      {reason: "§8 nothing"},
-		"Pair":       {"§8 key and value", "a=b", map[string]string{"a": "b"}},
-		"KeyAlone":   {"§8 empty value", "a", map[string]string{"a": ""}},
-		"NoValue":    {"§8 empty value", "a=", map[string]string{"a": ""}},
-		"NoKey":      {"§8 skipped", "=b,,", nil},
-		"Rest":       {"§8 the rest is dropped", "a=b=c=d,e==f", map[string]string{"a": "b", "e": ""}},
-		"Last":       {"§8 the last one wins", "a=1,b=2,a=3", map[string]string{"a": "3", "b": "2"}},
-		"Items":      {"§8 items are trimmed", " a=1 ,\tb=2\n", map[string]string{"a": "1", "b": "2"}},
-		"WithinItem": {"§8 blanks around = are kept", "a = 1", map[string]string{"a ": " 1"}},
+		"Empty":      {reason: "FW-ANNOTATION-2: nothing"},
+		"Pair":       {"key and value", "a=b", map[string]string{"a": "b"}},
+		"KeyAlone":   {"empty value", "a", map[string]string{"a": ""}},
+		"NoValue":    {"empty value", "a=", map[string]string{"a": ""}},
+		"NoKey":      {"skipped", "=b,,", nil},
+		"Rest":       {"the rest is dropped", "a=b=c=d,e==f", map[string]string{"a": "b", "e": ""}},
+		"Last":       {"the last one wins", "a=1,b=2,a=3", map[string]string{"a": "3", "b": "2"}},
+		"Items":      {"items are trimmed", " a=1 ,\tb=2\n", map[string]string{"a": "1", "b": "2"}},
+		"WithinItem": {"blanks around = are kept", "a = 1", map[string]string{"a ": " 1"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +41,8 @@ func TestKeyValues(t *testing.T) {
 	}
 }
 
-// TestKeyValuesOfAnyText reads any text as the rules of §8 say it, word for word.
+// TestKeyValuesOfAnyText reads any text by the rules of FW-ANNOTATION-2, word for
+// word.
 func TestKeyValuesOfAnyText(t *testing.T) {
 	t.Parallel()
 
@@ -81,7 +82,7 @@ func TestSameInputSameRequest(t *testing.T) {
 			t.Fatalf("the same Service gives another request: %s", diff)
 		}
 		if diff := cmp.Diff(warnings, again); diff != "" || len(warnings) != 4 {
-			t.Fatalf("W43: the same Service gives other warnings: %s, %v", diff, warnings)
+			t.Fatalf("AWS-LB-17: the same Service gives other warnings: %s, %v", diff, warnings)
 		}
 	}
 }

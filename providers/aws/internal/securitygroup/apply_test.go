@@ -27,7 +27,7 @@ func TestCreate(t *testing.T) {
 	want := "create security group k8s-elb-" + lbName + " in " + b.seed.VPC + ", description \"Security group for Kubernetes ELB " + lbName + " (default/web)\", tags kubernetes.io/cluster/demo=owned team=web\n" +
 		"add to security group <security-group k8s-elb-" + lbName + "> the rules icmp 3/4 from 10.0.0.0/8, icmpv6 2/0 from 2001:db8::/32, tcp 80 from 10.0.0.0/8, tcp 80 from 2001:db8::/32, tcp 443 from 10.0.0.0/8, tcp 443 from 2001:db8::/32\n"
 	if diff := cmp.Diff(want, steps.String()); diff != "" {
-		t.Errorf("§12: the name, tags in the call, the rules, W11: IPv6 too: %s", diff)
+		t.Errorf("AWS-SG-3, AWS-CLUSTER-5, AWS-SG-5: the name, tags in the call, the rules, IPv6 too: %s", diff)
 	}
 	if diff := cmp.Diff(map[string]int{"DescribeSecurityGroups": 1, "CreateSecurityGroup": 1, "AuthorizeSecurityGroupIngress": 1}, calls); diff != "" {
 		t.Errorf("one call for each step: %s", diff)
@@ -45,15 +45,15 @@ func TestCreate(t *testing.T) {
 	want = "add to security group " + id + " the rules tcp 8080 from 10.0.0.0/8\n" +
 		"remove from security group " + id + " the rules icmpv6 2/0 from 2001:db8::/32, tcp 22 from pl-1, tcp 80 from 10.0.0.0/8, tcp 80 from 2001:db8::/32, tcp 443 from 10.0.0.0/8, tcp 443 from 2001:db8::/32\n"
 	if diff := cmp.Diff(want, b.ensure(r).String()); diff != "" {
-		t.Errorf("§12: exactly these, first what is missing; W11: all sources count: %s", diff)
+		t.Errorf("AWS-SG-4: exactly these, first what is missing; all sources count: %s", diff)
 	}
 	if steps := b.ensure(r); len(steps) != 0 {
 		t.Errorf("unchanged: %s", steps)
 	}
 }
 
-// A group that has the name but was not seen is adopted: §12 InvalidGroup.Duplicate,
-// §3 read-repair.
+// AWS-SG-16, AWS-CLUSTER-6: a group that has the name but was not seen is
+// adopted, and gets the tag that it lacks.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -64,11 +64,11 @@ func TestAdopt(t *testing.T) {
 		// surplus is set if there are rules to remove.
 		surplus bool
 	}{
-		"untagged":      {reason: "§3: the missing tag is added"},
-		"empty tag":     {reason: "§3: an empty one is filled in", tags: map[string]string{"kubernetes.io/cluster/demo": ""}},
+		"untagged":      {reason: "the missing tag is added"},
+		"empty tag":     {reason: "an empty one is filled in", tags: map[string]string{"kubernetes.io/cluster/demo": ""}},
 		"with rules":    {reason: "rules that are there are taken over, surplus ones go in the next run", surplus: true, rules: []sim.Rule{{Protocol: "tcp", From: 80, To: 80, Source: "0.0.0.0/0"}, {Protocol: "tcp", From: 22, To: 22, Source: "0.0.0.0/0"}}},
-		"other cluster": {reason: "W8: a group of another cluster is not taken", tags: map[string]string{"kubernetes.io/cluster/prod": "owned"}, err: "belongs to another cluster"},
-		"shared":        {reason: "§3: another value is another's", tags: map[string]string{"kubernetes.io/cluster/demo": "shared"}, err: "belongs to another cluster by its tag kubernetes.io/cluster/demo=shared"},
+		"other cluster": {reason: "AWS-CLUSTER-7: a group of another cluster is not taken", tags: map[string]string{"kubernetes.io/cluster/prod": "owned"}, err: "belongs to another cluster"},
+		"shared":        {reason: "another value is another's", tags: map[string]string{"kubernetes.io/cluster/demo": "shared"}, err: "belongs to another cluster by its tag kubernetes.io/cluster/demo=shared"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,7 +158,7 @@ func TestAdoptionRemovesNoRules(t *testing.T) {
 	}
 }
 
-// §3: a group that is seen and misses a tag gets it, and only it.
+// AWS-CLUSTER-6: a group that is seen and misses a tag gets it, and only it.
 func TestRepairTags(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
@@ -173,7 +173,7 @@ func TestRepairTags(t *testing.T) {
 	b.SetTags(id, map[string]string{"KubernetesCluster": "demo", "kubernetes.io/cluster/demo": "shared"})
 	choice := ForClassic(web(request.Classic), b.config, b.observe())
 	if _, _, err := Diff(choice.Managed, b.config.VPC, b.config.Cluster); !errors.Is(err, apierr.ErrConflict) {
-		t.Errorf("§3: a different value is an error: %v", err)
+		t.Errorf("a different value is an error: %v", err)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestDescribeRules(t *testing.T) {
 			calls: map[string]int{"UpdateSecurityGroupRuleDescriptionsIngress": 1},
 		},
 		"denied": {
-			reason: "W3 §16: a policy made for others may not allow it",
+			reason: "AWS-SG-12: a policy made for others may not allow it",
 			breaks: func(b *fixture, _ string) {
 				b.Gate().Break("UpdateSecurityGroupRuleDescriptionsIngress", front.Always(), sim.Denied())
 			},
@@ -335,7 +335,7 @@ func TestFreshGroupIsWaitedFor(t *testing.T) {
 	}
 }
 
-// W34 W37: one filtered question, in as many pages as it needs.
+// AWS-API-6, AWS-API-3: one filtered query, in as many pages as it needs.
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{PageSize: 2})
@@ -355,15 +355,15 @@ func TestObserve(t *testing.T) {
 		return list
 	}
 	if diff := cmp.Diff([]string{"a", "b", "c", "nodes.demo"}, named(b.observe())); diff != "" {
-		t.Errorf("§3: membership by either tag: %s", diff)
+		t.Errorf("membership by either tag: %s", diff)
 	}
 	first := b.Requests("DescribeSecurityGroups")[0].Form
 	if first.Get("Filter.1.Value.1") != b.seed.VPC || first.Get("Filter.2.Name") != "tag-key" {
-		t.Errorf("W34: EC2 filters: %v", first)
+		t.Errorf("AWS-API-6: EC2 filters: %v", first)
 	}
 	b.config.Cluster.Name = ""
 	if diff := cmp.Diff([]string{"a", "b", "c", "d", "e", "default", "nodes.demo"}, named(b.observe())); diff != "" {
-		t.Errorf("§3: without a cluster ID everything in the VPC counts: %s", diff)
+		t.Errorf("without a cluster ID everything in the VPC counts: %s", diff)
 	}
 	none, err := ObserveIDs(t.Context(), b.clients.EC2, b.seed.VPC, []string{"sg-0123456789abcdef0"})
 	if err != nil || len(none) != 0 {

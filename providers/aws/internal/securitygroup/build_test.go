@@ -24,31 +24,31 @@ func TestForClassic(t *testing.T) {
 		want   []plan.Ref
 		made   bool
 	}{
-		"made": {reason: "§12: without anything said one is made", want: []plan.Ref{managedKey}, made: true},
+		"made": {reason: "AWS-SG-1: one is created by default", want: []plan.Ref{managedKey}, made: true},
 		"there": {
-			reason: "§12: the one that is there is used", made: true,
+			reason: "the one that is there is used", made: true,
 			seen: groups(&Group{ID: "sg-9", Name: classicName, Tags: ownedTags()}, &Group{ID: "sg-1", Name: "other"}),
 			want: []plan.Ref{{ID: "sg-9", Key: managedKey.Key}},
 		},
 		"configured": {
-			reason: "§1 ElbSecurityGroup takes its place",
+			reason: "AWS-SG-1: ElbSecurityGroup takes its place",
 			change: func(_ *request.Request, c *request.Config) { c.ClassicSecurityGroup = "sg-global" },
 			want:   []plan.Ref{{ID: "sg-global"}},
 		},
 		"annotated": {
-			reason: "§8 security-groups wins, in its order, once each",
+			reason: "security-groups wins, in its order, once each",
 			change: func(r *request.Request, c *request.Config) {
 				c.ClassicSecurityGroup, r.SecurityGroups = "sg-global", []string{"sg-2", "sg-1", "sg-2"}
 			},
 			want: []plan.Ref{{ID: "sg-2"}, {ID: "sg-1"}},
 		},
 		"extra": {
-			reason: "§8 extra-security-groups come after the others",
+			reason: "extra-security-groups come after the others",
 			change: func(r *request.Request, _ *request.Config) { r.ExtraSecurityGroups = []string{"sg-1", "sg-2"} },
 			want:   []plan.Ref{managedKey, {ID: "sg-1"}, {ID: "sg-2"}}, made: true,
 		},
 		"extra and annotated": {
-			reason: "§8 what is in both lists is there once",
+			reason: "what is in both lists is there once",
 			change: func(r *request.Request, _ *request.Config) {
 				r.SecurityGroups, r.ExtraSecurityGroups = []string{"sg-1"}, []string{"sg-1", "sg-2"}
 			},
@@ -85,22 +85,22 @@ func TestForNetwork(t *testing.T) {
 		want      []plan.Ref
 		made      string
 	}{
-		"not managed, new":      {reason: "§11: no groups", unmanaged: true},
-		"not managed, existing": {reason: "§11: keep what it has", unmanaged: true, attached: []string{"sg-1"}, annotated: []string{"sg-2"}},
-		"without groups":        {reason: "§11: AWS cannot add later", attached: []string{}, annotated: []string{"sg-2"}},
-		"annotated":             {reason: "§11: exactly those", annotated: []string{"sg-2", "sg-3"}, want: []plan.Ref{{ID: "sg-2"}, {ID: "sg-3"}}},
-		"annotated, existing":   {reason: "§11: switches to those", annotated: []string{"sg-2"}, attached: []string{"sg-9"}, want: []plan.Ref{{ID: "sg-2"}}},
-		"made":                  {reason: "§11: one is made, with the documented name", want: []plan.Ref{{Key: managedKey}}, made: networkName},
+		"not managed, new":      {reason: "AWS-SG-2: no groups", unmanaged: true},
+		"not managed, existing": {reason: "keep what it has", unmanaged: true, attached: []string{"sg-1"}, annotated: []string{"sg-2"}},
+		"without groups":        {reason: "AWS cannot add later", attached: []string{}, annotated: []string{"sg-2"}},
+		"annotated":             {reason: "exactly those", annotated: []string{"sg-2", "sg-3"}, want: []plan.Ref{{ID: "sg-2"}, {ID: "sg-3"}}},
+		"annotated, existing":   {reason: "switches to those", annotated: []string{"sg-2"}, attached: []string{"sg-9"}, want: []plan.Ref{{ID: "sg-2"}}},
+		"made":                  {reason: "AWS-SG-2: one is made, with the documented name", want: []plan.Ref{{Key: managedKey}}, made: networkName},
 		"there": {
-			reason: "§11: found by name", seen: groups(&Group{ID: "sg-9", Name: networkName, Tags: ownedTags()}),
+			reason: "found by name", seen: groups(&Group{ID: "sg-9", Name: networkName, Tags: ownedTags()}),
 			attached: []string{"sg-1"}, want: []plan.Ref{{ID: "sg-9", Key: managedKey}}, made: networkName,
 		},
 		"of an earlier cluster name": {
-			reason: "§11: the one that was made before --cluster-name was changed is kept", seen: groups(old), attached: []string{"sg-8"},
+			reason: "the one that was made before --cluster-name was changed is kept", seen: groups(old), attached: []string{"sg-8"},
 			want: []plan.Ref{{ID: "sg-8", Key: "security-group " + old.Name}}, made: old.Name,
 		},
 		"of somebody else": {
-			reason: "§11: one that is not in use is not known to be ours by its description", seen: groups(old), attached: []string{"sg-1"},
+			reason: "one that is not in use is not known to be ours by its description", seen: groups(old), attached: []string{"sg-1"},
 			want: []plan.Ref{{Key: managedKey}}, made: networkName,
 		},
 	} {
@@ -134,17 +134,17 @@ func TestFrontRules(t *testing.T) {
 		request *request.Request
 		want    string
 	}{
-		"everybody": {reason: "§12: each port and the MTU messages", request: web(request.Classic), want: "icmp 3/4 from 0.0.0.0/0, tcp 80 from 0.0.0.0/0, tcp 443 from 0.0.0.0/0"},
+		"everybody": {reason: "AWS-SG-4: each port and the MTU messages", request: web(request.Classic), want: "icmp 3/4 from 0.0.0.0/0, tcp 80 from 0.0.0.0/0, tcp 443 from 0.0.0.0/0"},
 		"ranges": {
-			reason: "§12: from each source range", request: web(request.Classic, "10.0.0.0/8", "192.0.2.1/32"),
+			reason: "from each source range", request: web(request.Classic, "10.0.0.0/8", "192.0.2.1/32"),
 			want: "icmp 3/4 from 10.0.0.0/8, icmp 3/4 from 192.0.2.1/32, tcp 80 from 10.0.0.0/8, tcp 80 from 192.0.2.1/32, tcp 443 from 10.0.0.0/8, tcp 443 from 192.0.2.1/32",
 		},
 		"IPv6": {
-			reason: "W11: IPv6 ranges, with the MTU message of IPv6", request: web(request.Classic, "2001:db8::1/32"),
+			reason: "AWS-SG-5: IPv6 ranges, with the MTU message of IPv6", request: web(request.Classic, "2001:db8::1/32"),
 			want: "icmpv6 2/0 from 2001:db8::/32, tcp 80 from 2001:db8::/32, tcp 443 from 2001:db8::/32",
 		},
-		"TLS": {reason: "W9: TLS is tcp", request: tls, want: "icmp 3/4 from 0.0.0.0/0, tcp 80 from 0.0.0.0/0, tcp 443 from 0.0.0.0/0"},
-		"UDP": {reason: "§12: the protocol of the port", request: dns, want: "icmp 3/4 from 0.0.0.0/0, udp 53 from 0.0.0.0/0"},
+		"TLS": {reason: "AWS-SG-4: TLS is tcp", request: tls, want: "icmp 3/4 from 0.0.0.0/0, tcp 80 from 0.0.0.0/0, tcp 443 from 0.0.0.0/0"},
+		"UDP": {reason: "the protocol of the port", request: dns, want: "icmp 3/4 from 0.0.0.0/0, udp 53 from 0.0.0.0/0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,9 +171,9 @@ func TestOwned(t *testing.T) {
 	}{
 		"classic":         {reason: "by its derived name", group: group("sg-1", classicName, "", ownedTags()), want: true},
 		"network":         {reason: "by its derived name", group: group("sg-1", networkName, "", ownedTags()), want: true},
-		"legacy":          {reason: "§3: the legacy tag is ownership too", group: group("sg-1", classicName, "", legacy), want: true},
-		"shared":          {reason: "§12: without ownership never", group: group("sg-1", classicName, "", shared)},
-		"untagged":        {reason: "§12: without the tag never", group: group("sg-1", classicName, "", nil)},
+		"legacy":          {reason: "the legacy tag is ownership too", group: group("sg-1", classicName, "", legacy), want: true},
+		"shared":          {reason: "AWS-SG-6: not without ownership", group: group("sg-1", classicName, "", shared)},
+		"untagged":        {reason: "without the tag never", group: group("sg-1", classicName, "", nil)},
 		"another service": {reason: "another name is another's", group: group("sg-1", "k8s-elb-"+otherName, "", ownedTags())},
 		"attached":        {reason: "by the description of ours, if attached", group: group("sg-attached", "renamed", describesUs, ownedTags()), want: true},
 		"not attached":    {reason: "by the description only if attached", group: group("sg-1", "renamed", describesUs, ownedTags())},
@@ -181,18 +181,18 @@ func TestOwned(t *testing.T) {
 			reason: "made under another --cluster-name", group: group("sg-attached", "k8s-default-web-0123456789", networkDescription, ownedTags()), want: true,
 		},
 		"another's managed group": {
-			reason: "§12: one of another Service is not ours though attached", group: group("sg-attached", "k8s-default-api-0123456789", networkDescription, ownedTags()),
+			reason: "one of another Service is not ours though attached", group: group("sg-attached", "k8s-default-api-0123456789", networkDescription, ownedTags()),
 		},
 		"annotated": {
-			reason: "§12: an annotated group is never ours", group: group("sg-1", classicName, "", ownedTags()),
+			reason: "AWS-SG-6: an annotated group is never ours", group: group("sg-1", classicName, "", ownedTags()),
 			change: func(r *request.Request, _ *request.Config) { r.SecurityGroups = []string{"sg-1"} },
 		},
 		"extra": {
-			reason: "§12: nor is an extra one", group: group("sg-1", classicName, "", ownedTags()),
+			reason: "nor is an extra one", group: group("sg-1", classicName, "", ownedTags()),
 			change: func(r *request.Request, _ *request.Config) { r.ExtraSecurityGroups = []string{"sg-1"} },
 		},
 		"ElbSecurityGroup": {
-			reason: "§12: nor is the configured one", group: group("sg-1", classicName, "", ownedTags()),
+			reason: "nor is the configured one", group: group("sg-1", classicName, "", ownedTags()),
 			change: func(_ *request.Request, c *request.Config) { c.ClassicSecurityGroup = "sg-1" },
 		},
 	} {

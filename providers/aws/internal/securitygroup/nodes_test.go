@@ -24,39 +24,39 @@ func TestForNetworkNodes(t *testing.T) {
 		want    string
 	}{
 		"for everybody": {
-			reason:  "§12: health checks of node ports come in as clients do",
+			reason:  "AWS-SG-9: health checks of node ports come in as clients do",
 			traffic: Traffic{Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{30080}, Clients: prefixes("0.0.0.0/0"), Subnets: prefixes("10.0.0.0/22")},
 			want:    "tcp 30080 from 0.0.0.0/0" + client,
 		},
 		"for some": {
-			reason:  "§12: then the subnets must be let in too",
+			reason:  "then the subnets must be let in too",
 			traffic: Traffic{Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{30080}, Clients: prefixes("192.0.2.0/24"), Subnets: prefixes("10.0.0.0/22", "10.0.4.0/22")},
 			want:    "tcp 30080 from 10.0.0.0/22" + health + ", tcp 30080 from 10.0.4.0/22" + health + ", tcp 30080 from 192.0.2.0/24" + client,
 		},
 		"for everybody and more": {
-			reason:  "§12: only the one range 0.0.0.0/0 covers health checks",
+			reason:  "only the one range 0.0.0.0/0 covers health checks",
 			traffic: Traffic{Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{30080}, Clients: prefixes("0.0.0.0/0", "::/0"), Subnets: prefixes("10.0.0.0/22")},
 			want:    "tcp 30080 from 0.0.0.0/0" + client + ", tcp 30080 from 10.0.0.0/22" + health + ", tcp 30080 from ::/0" + client,
 		},
 		"own health check port": {
-			reason:  "§12: a port that clients do not use",
+			reason:  "a port that clients do not use",
 			traffic: Traffic{Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{10256}, Clients: prefixes("0.0.0.0/0"), Subnets: prefixes("10.0.0.0/22")},
 			want:    "tcp 10256 from 10.0.0.0/22" + health + ", tcp 30080 from 0.0.0.0/0" + client,
 		},
 		"UDP": {
-			reason:  "§12: health checks are TCP",
+			reason:  "health checks are TCP",
 			traffic: Traffic{Transport: udp, NodePorts: []int32{30053}, HealthCheckPorts: []int32{30053}, Clients: prefixes("0.0.0.0/0"), Subnets: prefixes("10.0.0.0/22")},
 			want:    "tcp 30053 from 10.0.0.0/22" + health + ", udp 30053 from 0.0.0.0/0" + client,
 		},
 		"hidden clients": {
-			reason: "W17: packets come from the subnets then, to the node port too",
+			reason: "AWS-SG-9: packets come from the subnets then, to the node port too",
 			traffic: Traffic{
 				Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{32000}, Clients: prefixes("192.0.2.0/24"), Subnets: prefixes("10.0.0.0/22"), HidesClients: true,
 			},
 			want: "tcp 30080 from 10.0.0.0/22" + health + ", tcp 30080 from 192.0.2.0/24" + client + ", tcp 32000 from 10.0.0.0/22" + health,
 		},
 		"same rule twice": {
-			reason:  "§12: EC2 takes both for one, and it is the clients' then",
+			reason:  "EC2 takes both for one, and it is the clients' then",
 			traffic: Traffic{Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{30080}, Clients: prefixes("10.0.0.0/22"), Subnets: prefixes("10.0.0.0/22")},
 			want:    "tcp 30080 from 10.0.0.0/22" + client,
 		},
@@ -82,19 +82,19 @@ func TestChooseNodeGroups(t *testing.T) {
 		err       string
 	}{
 		"tagged": {
-			reason:    "§12: the single one with the tag, each once",
+			reason:    "AWS-SG-7: the single one with the tag, each once",
 			instances: map[string]*inventory.Instance{"i-1": instance("sg-1", "tagged-1"), "i-2": instance("tagged-1"), "i-3": instance("tagged-2", "sg-1", "sg-2")},
 			want:      []string{"tagged-1", "tagged-2"},
 		},
-		"untagged": {reason: "§12: none has the tag, but there is only one", instances: map[string]*inventory.Instance{"i-1": instance("sg-1")}, want: []string{"sg-1"}},
+		"untagged": {reason: "none has the tag, but there is only one", instances: map[string]*inventory.Instance{"i-1": instance("sg-1")}, want: []string{"sg-1"}},
 		"none": {
-			reason:    "§12 W43: an instance without groups is left out, and said to be",
+			reason:    "AWS-SG-7: an instance without groups is left out, and said to be",
 			instances: map[string]*inventory.Instance{"i-1": instance(), "i-2": instance("tagged-1")},
 			want:      []string{"tagged-1"},
 			warnings:  []service.Warning{{Reason: NoGroup, Message: "Instances without a security group get no rules for the load balancer: i-1"}},
 		},
 		"several": {
-			reason: "§12 W43: what cannot be told is an error and an Event, and the others have their rules",
+			reason: "AWS-SG-7: what cannot be told is an error and an Event, and the others have their rules",
 			instances: map[string]*inventory.Instance{
 				"i-1": instance("tagged-2", "tagged-1"), "i-2": instance("sg-1", "sg-2"), "i-3": instance("tagged-3"),
 			},
@@ -154,7 +154,7 @@ func TestDiffNodes(t *testing.T) {
 		want   string
 	}{
 		"network, new": {
-			reason: "§12: rules with descriptions, and MTU messages from where clients are",
+			reason: "AWS-SG-8: rules with descriptions, and MTU messages from where clients are",
 			needs:  network("sg-n"), groups: groups(tagged("sg-n", nil), tagged("sg-m", nil)),
 			want: "add to security group sg-n the rules icmp 3/4 from 0.0.0.0/0 (kubernetes.io/rule/nlb/mtu), tcp 10256 from 10.0.0.0/22 (" + myHealth + "), tcp 30080 from 0.0.0.0/0 (" + myClient + ")\n",
 		},
@@ -163,15 +163,15 @@ func TestDiffNodes(t *testing.T) {
 			groups: groups(tagged("sg-n", Rules{client: myClient, health: myHealth, mtu: mtuDescription})),
 		},
 		"network, of a user": {
-			reason: "§12: what a user lets in need not be let in again, and there is no client then to send MTU messages for", needs: network("sg-n"),
+			reason: "what a user lets in need not be let in again, and there is no client then to send MTU messages for", needs: network("sg-n"),
 			groups: groups(tagged("sg-n", Rules{client: "mine", health: "", rule("tcp", 22, 22, everybody): ""})),
 		},
 		"network, shared": {
-			reason: "W3: one rule is enough for two", needs: network("sg-n"),
+			reason: "AWS-SG-12: one rule is enough for two", needs: network("sg-n"),
 			groups: groups(tagged("sg-n", Rules{client: myClient, health: otherHealth, mtu: mtuDescription})),
 		},
 		"network, moved": {
-			reason: "§12: what another group has of it is revoked, not what others have", needs: network("sg-n"),
+			reason: "what another group has of it is revoked, not what others have", needs: network("sg-n"),
 			groups: groups(
 				tagged("sg-n", Rules{client: myClient, health: myHealth, mtu: mtuDescription}),
 				tagged("sg-o", Rules{client: myClient, health: otherHealth, mtu: mtuDescription, rule("tcp", 22, 22, everybody): ""}),
@@ -179,21 +179,21 @@ func TestDiffNodes(t *testing.T) {
 			want: "remove from security group sg-o the rules icmp 3/4 from 0.0.0.0/0 (kubernetes.io/rule/nlb/mtu), tcp 30080 from 0.0.0.0/0 (" + myClient + ")\n",
 		},
 		"network, MTU of others": {
-			reason: "§12: MTU messages stay as long as any client rule is there", needs: Needs{LoadBalancer: lbName},
+			reason: "AWS-SG-12: MTU messages stay as long as any client rule is there", needs: Needs{LoadBalancer: lbName},
 			groups: groups(tagged("sg-n", Rules{client: myClient, rule("tcp", 30081, 30081, everybody): otherClient, mtu: mtuDescription})),
 			want:   "remove from security group sg-n the rules tcp 30080 from 0.0.0.0/0 (" + myClient + ")\n",
 		},
 		"network, MTU of a user": {
-			reason: "§12: only rules of our form go", needs: Needs{LoadBalancer: lbName},
+			reason: "AWS-SG-11: only rules of our form go", needs: Needs{LoadBalancer: lbName},
 			groups: groups(tagged("sg-n", Rules{client: myClient, mtu: "mine"})),
 			want:   "remove from security group sg-n the rules tcp 30080 from 0.0.0.0/0 (" + myClient + ")\n",
 		},
 		"network, nothing of it here": {
-			reason: "§12: the groups of other load balancers are left alone even if MTU messages lack", needs: Needs{LoadBalancer: lbName},
+			reason: "the groups of other load balancers are left alone even if MTU messages lack", needs: Needs{LoadBalancer: lbName},
 			groups: groups(tagged("sg-n", Rules{rule("tcp", 30081, 30081, everybody): otherClient, mtu: mtuDescription}), tagged("sg-m", Rules{mtu: mtuDescription})),
 		},
 		"network, everybody now": {
-			reason: "W22: health rules go when clients may come from everywhere",
+			reason: "AWS-SG-10: health rules go when clients may come from everywhere",
 			needs:  Needs{LoadBalancer: lbName, Groups: []string{"sg-n"}, Rules: Rules{client: myClient}},
 			groups: groups(tagged("sg-n", Rules{
 				rule("tcp", 30080, 30080, "192.0.2.0/24"): myClient, rule("tcp", 30080, 30080, subnet): myHealth, rule("icmp", 3, 4, "192.0.2.0/24"): mtuDescription,
@@ -202,67 +202,67 @@ func TestDiffNodes(t *testing.T) {
 				"remove from security group sg-n the rules icmp 3/4 from 192.0.2.0/24 (kubernetes.io/rule/nlb/mtu), tcp 30080 from 10.0.0.0/22 (" + myHealth + "), tcp 30080 from 192.0.2.0/24 (" + myClient + ")\n",
 		},
 		"network, handed over": {
-			reason: "W3: a rule goes to the other load balancer that needs it", needs: Needs{LoadBalancer: lbName},
+			reason: "AWS-SG-12: a rule goes to the other load balancer that needs it", needs: Needs{LoadBalancer: lbName},
 			groups: groups(tagged("sg-n", Rules{client: myClient, health: myHealth, mtu: mtuDescription})), users: map[Rule][]string{health: {otherName}},
 			want: "describe in security group sg-n the rules tcp 10256 from 10.0.0.0/22 (" + otherHealth + ")\n" +
 				"remove from security group sg-n the rules icmp 3/4 from 0.0.0.0/0 (kubernetes.io/rule/nlb/mtu), tcp 30080 from 0.0.0.0/0 (" + myClient + ")\n",
 		},
 		"network, other purpose": {
-			reason: "§12: a rule whose purpose changes keeps its place",
+			reason: "a rule whose purpose changes keeps its place",
 			needs:  Needs{LoadBalancer: lbName, Groups: []string{"sg-n"}, Rules: Rules{health: myClient}},
 			groups: groups(tagged("sg-n", Rules{health: myHealth})),
 			want: "add to security group sg-n the rules icmp 3/4 from 10.0.0.0/22 (kubernetes.io/rule/nlb/mtu)\n" +
 				"describe in security group sg-n the rules tcp 10256 from 10.0.0.0/22 (" + myClient + ")\n",
 		},
 		"network, IPv6": {
-			reason: "W11: MTU messages of IPv6 for clients of IPv6",
+			reason: "AWS-SG-5: MTU messages of IPv6 for clients of IPv6",
 			needs:  Needs{LoadBalancer: lbName, Groups: []string{"sg-n"}, Rules: Rules{rule("tcp", 30080, 30080, "::/0"): myClient}},
 			groups: groups(tagged("sg-n", nil)),
 			want:   "add to security group sg-n the rules icmpv6 2/0 from ::/0 (kubernetes.io/rule/nlb/mtu), tcp 30080 from ::/0 (" + myClient + ")\n",
 		},
 		"network, untagged": {
-			reason: "§12: a description is proof enough in a group without the tag", needs: Needs{LoadBalancer: lbName},
+			reason: "a description is proof enough in a group without the tag", needs: Needs{LoadBalancer: lbName},
 			groups: groups(untagged("sg-n", Rules{client: myClient, mtu: mtuDescription})),
 			want:   "remove from security group sg-n the rules icmp 3/4 from 0.0.0.0/0 (kubernetes.io/rule/nlb/mtu), tcp 30080 from 0.0.0.0/0 (" + myClient + ")\n",
 		},
 		"classic, new": {
-			reason: "§12: everything from the primary group", needs: classic("sg-n"), groups: groups(tagged("sg-n", nil), tagged("sg-m", nil)),
+			reason: "AWS-SG-8: everything from the primary group", needs: classic("sg-n"), groups: groups(tagged("sg-n", nil), tagged("sg-m", nil)),
 			want: "add to security group sg-n the rules everything from sg-lb\n",
 		},
 		"classic, unchanged": {reason: "no writes", needs: classic("sg-n"), groups: groups(tagged("sg-n", Rules{FromEverything("sg-lb"): ""}))},
 		"classic, moved": {
-			reason: "§12: gone from tagged groups that do not need it, kept in others", needs: classic("sg-n"),
+			reason: "AWS-SG-14: gone from tagged groups that do not need it, kept in others", needs: classic("sg-n"),
 			groups: groups(tagged("sg-n", Rules{FromEverything("sg-lb"): ""}), tagged("sg-o", Rules{FromEverything("sg-lb"): ""}), untagged("sg-u", Rules{FromEverything("sg-lb"): ""})),
 			want:   "remove from security group sg-o the rules everything from sg-lb\n",
 		},
 		"classic, group replaced": {
-			reason: "W4: only the exact form that is made here goes with a group", needs: classic("sg-n"),
+			reason: "AWS-SG-11: only the exact form that is made here goes with a group", needs: classic("sg-n"),
 			groups: groups(tagged("sg-n", Rules{
 				FromEverything("sg-lb"): "", FromEverything("sg-old"): "", rule("tcp", 443, 443, "sg-old"): "", rule("tcp", 0, 65535, "sg-old"): "", FromEverything("sg-foreign"): "",
 			})),
 			want: "remove from security group sg-n the rules everything from sg-old\n",
 		},
 		"classic, another needs it": {
-			reason: "W2: the rule stays, as it is", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-byo"}},
+			reason: "AWS-SG-13: the rule stays, as it is", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-byo"}},
 			groups: groups(tagged("sg-n", Rules{FromEverything("sg-byo"): ""})), users: map[Rule][]string{FromEverything("sg-byo"): {otherName}},
 		},
 		"classic, group ends": {
-			reason: "§12: from untagged groups too when the group itself is deleted", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-lb"}, Ending: []string{"sg-lb"}},
+			reason: "AWS-SG-14: from untagged groups too when the group itself is deleted", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-lb"}, Ending: []string{"sg-lb"}},
 			groups: groups(untagged("sg-u", Rules{FromEverything("sg-lb"): ""})),
 			want:   "remove from security group sg-u the rules everything from sg-lb\n",
 		},
 		"classic, of a user": {
-			reason: "W4: a rule with a description is that of a user, who lets in the same", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-byo"}},
+			reason: "AWS-SG-11: a rule with a description is that of a user, who lets in the same", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-byo"}},
 			groups: groups(tagged("sg-n", Rules{FromEverything("sg-byo"): "bastion"})),
 		},
 		"classic, of a user, group ends": {
-			reason: "§12: nothing may refer to a group that is deleted",
+			reason: "nothing may refer to a group that is deleted",
 			needs:  Needs{LoadBalancer: lbName, Sources: []string{"sg-lb"}, Ending: []string{"sg-lb"}},
 			groups: groups(tagged("sg-n", Rules{FromEverything("sg-lb"): "mine"})),
 			want:   "remove from security group sg-n the rules everything from sg-lb (mine)\n",
 		},
 		"classic, group of the nodes": {
-			reason: "W4: nodes that let in each other go on doing so", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-n"}},
+			reason: "AWS-SG-11: nodes that let in each other go on doing so", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-n"}},
 			groups: groups(tagged("sg-n", Rules{FromEverything("sg-n"): ""})),
 		},
 		"network, not known of all nodes": {
@@ -282,7 +282,7 @@ func TestDiffNodes(t *testing.T) {
 			want:   "add to security group sg-n the rules everything from <web>\n",
 		},
 		"classic, beside network": {
-			reason: "§12: rules of network load balancers are none of its business", needs: classic("sg-n"),
+			reason: "rules of network load balancers are none of its business", needs: classic("sg-n"),
 			groups: groups(tagged("sg-n", Rules{FromEverything("sg-lb"): "", rule("tcp", 30081, 30081, everybody): otherClient})),
 		},
 	} {

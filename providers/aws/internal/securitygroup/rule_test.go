@@ -19,7 +19,7 @@ func TestRulesOf(t *testing.T) {
 		want        Rules
 	}{
 		"all kinds of sources": {
-			reason: "§12 W11: one permission is one rule for each source, and none is overlooked",
+			reason: "AWS-SG-5: one permission is one rule for each source, and none is overlooked",
 			permissions: []types.IpPermission{{
 				IpProtocol: aws.String("tcp"), FromPort: aws.Int32(80), ToPort: aws.Int32(81),
 				IpRanges:         []types.IpRange{{CidrIp: aws.String("10.0.0.0/8"), Description: aws.String("inside")}, {CidrIp: aws.String("192.0.2.0/24")}},
@@ -58,7 +58,7 @@ func TestRulesOf(t *testing.T) {
 			want: Rules{FromEverything("sg-1"): "", FromEverything("sg-2"): "", rule("50", -1, -1, "10.0.0.0/8"): ""},
 		},
 		"sparse": {
-			reason:      "W41: what AWS leaves out is empty",
+			reason:      "AWS-API-1: what AWS leaves out is empty",
 			permissions: []types.IpPermission{{IpRanges: []types.IpRange{{}}}},
 			want:        Rules{Rule{From: -1, To: -1}: ""},
 		},

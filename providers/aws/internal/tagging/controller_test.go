@@ -178,11 +178,11 @@ func (b *fixture) idle(calls string, n int) func() bool {
 	return func() bool { return b.cloud.Gate().Count(calls) == n && b.controller.queue.Len() == 0 }
 }
 
-// TestTagsAndLabels is §14: CreateTags, then the label with the fingerprint; a
-// deleted Node takes the tags with it.
+// TestTagsAndLabels is AWS-TAG-2: CreateTags, then the label with the
+// fingerprint; a deleted Node takes the tags with it.
 func TestTagsAndLabels(t *testing.T) {
 	t.Parallel()
-	for name, batching := range map[string]bool{"one by one": false, "§14 batching": true} {
+	for name, batching := range map[string]bool{"one by one": false, "batching": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t, func(o *Options) { o.Batching = batching })
@@ -205,8 +205,8 @@ func TestTagsAndLabels(t *testing.T) {
 	}
 }
 
-// TestOnlyOnce is §14: a Node whose label tells of the same tags costs nothing;
-// one with another label is tagged again.
+// TestOnlyOnce is AWS-TAG-2: a Node whose label tells of the same tags costs
+// nothing; one with another label is tagged again.
 func TestOnlyOnce(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)
@@ -218,7 +218,7 @@ func TestOnlyOnce(t *testing.T) {
 	}
 }
 
-// TestNothingToTag is §14 and W40: Fargate Nodes and Nodes without a provider ID
+// TestNothingToTag is AWS-TAG-3: Fargate Nodes and Nodes without a provider ID
 // cost nothing, and a Node that gets its provider ID later is tagged then.
 func TestNothingToTag(t *testing.T) {
 	t.Parallel()
@@ -239,8 +239,8 @@ func TestNothingToTag(t *testing.T) {
 	}
 }
 
-// TestTombstone is W40: a Node whose deletion was missed by the watch arrives as
-// a tombstone.
+// TestTombstone is AWS-TAG-3: a Node whose deletion was missed by the watch
+// arrives as a tombstone.
 func TestTombstone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)
@@ -324,8 +324,8 @@ func TestLabelIsForOneNode(t *testing.T) {
 	}
 }
 
-// TestUnknownInstances is §14: an instance that EC2 does not know is waited for
-// while its Node is young, and left alone afterwards; an unusable ID at once.
+// TestUnknownInstances is AWS-TAG-4: an instance that EC2 does not know is waited
+// for while its Node is young, and left alone afterwards; an unusable ID at once.
 func TestUnknownInstances(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -355,8 +355,8 @@ func TestUnknownInstances(t *testing.T) {
 	}
 }
 
-// TestFailures is §14: at most 9 requeues, then a failure of its own kind, and a
-// change of the Node begins anew.
+// TestFailures is AWS-TAG-5: at most 9 requeues, then a failure of its own kind,
+// and a change of the Node begins anew.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)
@@ -383,7 +383,7 @@ func (b *fixture) failures(kind, instance string) int {
 	return int(value)
 }
 
-// TestInstanceLabelIsBounded is W40.
+// TestInstanceLabelIsBounded is AWS-TAG-5.
 func TestInstanceLabelIsBounded(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics()
@@ -396,7 +396,7 @@ func TestInstanceLabelIsBounded(t *testing.T) {
 	}
 }
 
-// TestDelayIsMeasuredOnce is §17: the delay is that of first tags alone.
+// TestDelayIsMeasuredOnce is AWS-TAG-7: the delay is that of first tags alone.
 func TestDelayIsMeasuredOnce(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)

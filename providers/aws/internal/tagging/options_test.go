@@ -24,12 +24,12 @@ func TestValidate(t *testing.T) {
 		args   string
 		want   []string
 	}{
-		"good":            {"§14 both are there", good, nil},
-		"several":         {"§14 a list of tags", "--tags=a=b,c=d --tags=e= --resources=instance", nil},
-		"nothing":         {"§14 required when enabled", "", []string{"--tags is required", "--resources is required"}},
-		"other resource":  {"§14 only instance", "--tags=a=b --resources=volume", []string{`--resources=volume: the only kind is "instance"`}},
-		"negative limits": {"§14 negative is fatal", good + "--tagging-controller-rate-limit=-1 --tagging-controller-burst-limit=-2", []string{"--tagging-controller-rate-limit=-1", "--tagging-controller-burst-limit=-2"}},
-		"no workers":      {"§14 at least 1", good + "--tagging-controller-concurrent-node-syncs=0", []string{"must be at least 1"}},
+		"good":            {"AWS-TAG-1: both are there", good, nil},
+		"several":         {"a list of tags", "--tags=a=b,c=d --tags=e= --resources=instance", nil},
+		"nothing":         {"required when enabled", "", []string{"--tags is required", "--resources is required"}},
+		"other resource":  {"only instance", "--tags=a=b --resources=volume", []string{`--resources=volume: the only kind is "instance"`}},
+		"negative limits": {"negative is fatal", good + "--tagging-controller-rate-limit=-1 --tagging-controller-burst-limit=-2", []string{"--tagging-controller-rate-limit=-1", "--tagging-controller-burst-limit=-2"}},
+		"no workers":      {"at least 1", good + "--tagging-controller-concurrent-node-syncs=0", []string{"must be at least 1"}},
 		"reserved key":    {"EC2 refuses it", "--tags=aws:x=y --resources=instance", []string{`"aws:x": keys that begin with aws: are reserved`}},
 		"reserved, upper": {"EC2 refuses any case", "--tags=AWS:x=y --resources=instance", []string{`"AWS:x"`}},
 		"too many":        {"no instance can have them", "--resources=instance --tags=" + strings.Join(manyTags(51), ","), []string{"51 tags", "at most 50"}},
@@ -58,7 +58,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestFingerprint is §14: the MD5 of the sorted pairs, which is on existing
+// TestFingerprint is AWS-TAG-2: the MD5 of the sorted pairs, which is on existing
 // Nodes. The sums are those of md5sum.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()

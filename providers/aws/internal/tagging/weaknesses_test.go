@@ -30,7 +30,7 @@ func TestFirstCallerGivesUp(t *testing.T) {
 	all.Go(func() { gone <- w.tag(ctx, first) })
 	all.Go(func() {
 		if err := w.tag(t.Context(), second); err != nil {
-			t.Errorf("W33: the second fails with the first: %v", err)
+			t.Errorf("AWS-TAG-6: the second fails with the first: %v", err)
 		}
 	})
 	if err := b.cloud.Gate().WaitFor(t.Context(), "CreateTags", 1); err != nil {
@@ -38,11 +38,11 @@ func TestFirstCallerGivesUp(t *testing.T) {
 	}
 	cancel()
 	if err := <-gone; !errors.Is(err, context.Canceled) { // while the call still hangs
-		t.Errorf("W33: the first that gave up has %v", err)
+		t.Errorf("AWS-TAG-6: the first that gave up has %v", err)
 	}
 	hold.Release()
 	all.Wait()
 	if b.cloud.Tags(second)["k"] != "v" {
-		t.Errorf("W33: the second has the tags %v", b.cloud.Tags(second))
+		t.Errorf("AWS-TAG-6: the second has the tags %v", b.cloud.Tags(second))
 	}
 }

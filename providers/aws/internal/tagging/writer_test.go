@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestBatching is §14, §15: equal tags for up to 50 instances are one call.
+// TestBatching is AWS-TAG-6: equal tags for up to 50 instances are one call.
 func TestBatching(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)
@@ -38,8 +38,8 @@ func TestBatching(t *testing.T) {
 	}
 }
 
-// TestBatchWithWrongInstance is W33: the instance that EC2 refuses fails alone,
-// and the others are sent once more, together.
+// TestBatchWithWrongInstance is AWS-TAG-6: the instance that EC2 refuses fails
+// alone, and the others are sent once more, together.
 func TestBatchWithWrongInstance(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

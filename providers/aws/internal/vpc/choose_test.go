@@ -45,10 +45,10 @@ func TestUsable(t *testing.T) {
 		subnet("5", "a", "KubernetesCluster=demo", theirs), subnet("6", "a", "KubernetesCluster=other"),
 	}
 	if got, want := ids(vpc.Usable(subnets, demo)), "1 2 4 5 6"; got != want {
-		t.Errorf("§9 (1): got %s, want %s", got, want)
+		t.Errorf("AWS-SUBNET-1: got %s, want %s", got, want)
 	}
 	if got, want := ids(vpc.Usable(subnets, cluster.ID{})), "1 2 3 4 5 6"; got != want {
-		t.Errorf("§3 without a cluster ID all is ours: got %s, want %s", got, want)
+		t.Errorf("without a cluster ID all is ours: got %s, want %s", got, want)
 	}
 }
 
@@ -66,19 +66,19 @@ func TestChoose(t *testing.T) {
 		want    string
 		says    string
 	}{
-		"OnePerZone":      {reason: "§9 (4) smallest ID, (5) zones in order", subnets: []vpc.Subnet{subnet("3", "b"), subnet("2", "a"), subnet("1", "a")}, tables: public, want: "1 3"},
-		"Public":          {reason: "§9 (3) private ones are dropped", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a"), subnet("3", "b"), subnet("4", "c")}, tables: mixed, want: "2 4"},
-		"Internal":        {reason: "§9 (3) internal: all, tables do not matter", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a"), subnet("3", "b")}, wish: vpc.Wish{Internal: true}, want: "1 3"},
-		"Role":            {reason: "§9 (4) the role before the cluster", subnets: []vpc.Subnet{subnet("1", "a", ours), subnet("2", "a", vpc.RoleTag)}, tables: public, want: "2"},
-		"RoleOfKind":      {reason: "§9 (4) the role of the kind", subnets: []vpc.Subnet{subnet("1", "a", vpc.RoleTag), subnet("2", "a", vpc.InternalRoleTag+"=0")}, wish: vpc.Wish{Internal: true}, want: "2"},
-		"OtherRole":       {reason: "§9 (4) the other role does not count", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a", vpc.InternalRoleTag)}, tables: public, want: "1"},
-		"Cluster":         {reason: "§9 (4) the cluster before the ID", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a", ours)}, tables: public, want: "2"},
-		"LocalZones":      {reason: "§9 (5) zones known to be others are dropped, unknown ones stay", subnets: []vpc.Subnet{subnet("1", "l"), subnet("2", "w"), subnet("3", "a"), subnet("4", "x")}, tables: public, want: "3 4"},
-		"NoSubnets":       {reason: "§9 empty is an error", tables: public, says: "other clusters"},
-		"OnlyPrivate":     {reason: "§9 empty is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed, says: "internet gateway"},
-		"OnlyLocal":       {reason: "§9 empty is an error", subnets: []vpc.Subnet{subnet("1", "l")}, tables: public, says: "local"},
-		"NoTable":         {reason: "§9 (2) no table is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed[1:], says: "subnet-1 has no route table"},
-		"ExplicitPrivate": {reason: "§9 (2) its own table before the main one", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a")}, tables: []vpc.RouteTable{{Main: true, Public: true}, {Subnets: []string{"subnet-1"}}}, want: "2"},
+		"OnePerZone":      {reason: "AWS-SUBNET-4, AWS-SUBNET-5: the smallest ID, zones in order", subnets: []vpc.Subnet{subnet("3", "b"), subnet("2", "a"), subnet("1", "a")}, tables: public, want: "1 3"},
+		"Public":          {reason: "AWS-SUBNET-3: private ones are dropped", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a"), subnet("3", "b"), subnet("4", "c")}, tables: mixed, want: "2 4"},
+		"Internal":        {reason: "AWS-SUBNET-3: internal: all, tables do not matter", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a"), subnet("3", "b")}, wish: vpc.Wish{Internal: true}, want: "1 3"},
+		"Role":            {reason: "AWS-SUBNET-4: the role before the cluster", subnets: []vpc.Subnet{subnet("1", "a", ours), subnet("2", "a", vpc.RoleTag)}, tables: public, want: "2"},
+		"RoleOfKind":      {reason: "the role of the kind", subnets: []vpc.Subnet{subnet("1", "a", vpc.RoleTag), subnet("2", "a", vpc.InternalRoleTag+"=0")}, wish: vpc.Wish{Internal: true}, want: "2"},
+		"OtherRole":       {reason: "the other role does not count", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a", vpc.InternalRoleTag)}, tables: public, want: "1"},
+		"Cluster":         {reason: "the cluster before the ID", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a", ours)}, tables: public, want: "2"},
+		"LocalZones":      {reason: "AWS-SUBNET-5: zones known to be others are dropped, unknown ones stay", subnets: []vpc.Subnet{subnet("1", "l"), subnet("2", "w"), subnet("3", "a"), subnet("4", "x")}, tables: public, want: "3 4"},
+		"NoSubnets":       {reason: "AWS-SUBNET-6: no subnet is an error", tables: public, says: "other clusters"},
+		"OnlyPrivate":     {reason: "AWS-SUBNET-6: no subnet is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed, says: "internet gateway"},
+		"OnlyLocal":       {reason: "AWS-SUBNET-6: no subnet is an error", subnets: []vpc.Subnet{subnet("1", "l")}, tables: public, says: "local"},
+		"NoTable":         {reason: "AWS-SUBNET-2: no table is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed[1:], says: "subnet-1 has no route table"},
+		"ExplicitPrivate": {reason: "AWS-SUBNET-2: its own table before the main one", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a")}, tables: []vpc.RouteTable{{Main: true, Public: true}, {Subnets: []string{"subnet-1"}}}, want: "2"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -114,11 +114,11 @@ func TestChoiceIsStable(t *testing.T) {
 		}
 		other, err := vpc.Choose(rapid.Permutation(subnets).Draw(t, "shuffled"), tables, nil, wish)
 		if err != nil || ids(one) != ids(other) {
-			t.Fatalf("§9: %s and %s, %v", ids(one), ids(other), err)
+			t.Fatalf("%s and %s, %v", ids(one), ids(other), err)
 		}
 		for i := range one[1:] {
 			if one[i].AvailabilityZone >= one[i+1].AvailabilityZone {
-				t.Fatalf("§9 (4, 5): zones of %v are not in order, each once", one)
+				t.Fatalf("AWS-SUBNET-4: zones of %v are not in order, each once", one)
 			}
 		}
 	})
@@ -136,12 +136,12 @@ func TestPick(t *testing.T) {
 		want   string
 		says   string
 	}{
-		"IDsThenNames": {reason: "§9 IDs come first", wanted: []string{"blue", "subnet-3", "subnet-2"}, want: "3 2 1"},
-		"Missing":      {reason: "§9 count mismatch", wanted: []string{"subnet-1", "subnet-5"}, says: "subnet-5 (0 found)"},
-		"Ambiguous":    {reason: "§9 count mismatch", wanted: []string{"red"}, says: "red (2 found)"},
-		"NotAName":     {reason: "§8 what looks like an ID is one", wanted: []string{"subnet-9"}, says: "subnet-9 (0 found)"},
-		"Twice":        {reason: "§9 count mismatch", wanted: []string{"subnet-1", "blue"}, says: "blue (listed twice)"},
-		"None":         {reason: "§8 none left", says: "none are named"},
+		"IDsThenNames": {reason: "AWS-SUBNET-7: IDs come first", wanted: []string{"blue", "subnet-3", "subnet-2"}, want: "3 2 1"},
+		"Missing":      {reason: "AWS-SUBNET-7: each must be found", wanted: []string{"subnet-1", "subnet-5"}, says: "subnet-5 (0 found)"},
+		"Ambiguous":    {reason: "AWS-SUBNET-7: only once", wanted: []string{"red"}, says: "red (2 found)"},
+		"NotAName":     {reason: "what looks like an ID is one", wanted: []string{"subnet-9"}, says: "subnet-9 (0 found)"},
+		"Twice":        {reason: "AWS-SUBNET-7: only once", wanted: []string{"subnet-1", "blue"}, says: "blue (listed twice)"},
+		"None":         {reason: "none left", says: "none are named"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

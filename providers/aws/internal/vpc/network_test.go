@@ -110,18 +110,18 @@ func TestDiscover(t *testing.T) {
 		want[zone] = b.seed.Public[zone]
 	}
 	if diff := cmp.Diff(want, b.discover(vpc.Wish{})); diff != "" {
-		t.Errorf("§9: public subnets, -want +got:\n%s", diff)
+		t.Errorf("public subnets, -want +got:\n%s", diff)
 	}
-	b.calls("§9 one read of each", allReads)
+	b.calls("one read of each", allReads)
 	want = maps.Clone(b.seed.Private)
 	if diff := cmp.Diff(want, b.discover(vpc.Wish{Internal: true})); diff != "" {
-		t.Errorf("§9: internal subnets, -want +got:\n%s", diff)
+		t.Errorf("internal subnets, -want +got:\n%s", diff)
 	}
-	b.calls("W34 kept for a while", map[string]int{})
+	b.calls("AWS-SUBNET-8: kept for a while", map[string]int{})
 	for _, op := range []string{"DescribeSubnets", "DescribeRouteTables"} {
 		for _, request := range b.Requests(op) {
 			if request.Form.Get("Filter.1.Name") != "vpc-id" || request.Form.Get("Filter.1.Value.1") != b.seed.VPC {
-				t.Errorf("W34: %s is not filtered: %v", op, request.Form)
+				t.Errorf("AWS-API-6: %s is not filtered: %v", op, request.Form)
 			}
 		}
 	}
@@ -132,10 +132,10 @@ func TestDiscoverPages(t *testing.T) {
 
 	b := newFixture(t, sim.Options{PageSize: 2})
 	if got := b.discover(vpc.Wish{}); len(got) != len(b.seed.Zones) {
-		t.Errorf("W37: all pages count, got %v", got)
+		t.Errorf("AWS-API-3: all pages count, got %v", got)
 	}
 	if calls := b.Gate().Calls(); calls["DescribeSubnets"] < 3 || calls["DescribeRouteTables"] < 2 {
-		t.Errorf("W37: want several pages, got %v", calls)
+		t.Errorf("AWS-API-3: want several pages, got %v", calls)
 	}
 }
 
@@ -150,16 +150,16 @@ func TestDiscoverAgain(t *testing.T) {
 	}
 	_, err := b.net.Discover(t.Context(), vpc.Wish{Cluster: demo})
 	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), "internet gateway") {
-		t.Errorf("§9: nothing public is an error, got %v", err)
+		t.Errorf("nothing public is an error, got %v", err)
 	}
 	b.Gate().Reset()
 	for subnet, tags := range tags {
 		b.SetTags(subnet, tags)
 	}
 	if got := b.discover(vpc.Wish{}); len(got) != len(b.seed.Zones) {
-		t.Errorf("§9: new tags count at once if there was no choice, got %v", got)
+		t.Errorf("new tags count at once if there was no choice, got %v", got)
 	}
-	b.calls("§9 asked again once", map[string]int{"DescribeSubnets": 1, "DescribeRouteTables": 1})
+	b.calls("asked again once", map[string]int{"DescribeSubnets": 1, "DescribeRouteTables": 1})
 }
 
 func TestFallback(t *testing.T) {
@@ -174,10 +174,10 @@ func TestFallback(t *testing.T) {
 	zone := b.seed.Zones[1]
 	got := b.discover(vpc.Wish{Fallback: b.seed.Public[zone]})
 	if diff := cmp.Diff(map[string]string{zone: b.seed.Public[zone]}, got); diff != "" {
-		t.Errorf("§9 (1): the subnet of the controller is left, -want +got:\n%s", diff)
+		t.Errorf("AWS-SUBNET-1: the subnet of the controller is left, -want +got:\n%s", diff)
 	}
 	if _, err := b.net.Discover(t.Context(), vpc.Wish{Cluster: demo}); !errors.Is(err, apierr.ErrInvalid) {
-		t.Errorf("§9: nothing is an error, got %v", err)
+		t.Errorf("nothing is an error, got %v", err)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestZonesDenied(t *testing.T) {
 	b := newFixture(t, sim.Options{})
 	b.Gate().Break("DescribeAvailabilityZones", front.Always(), sim.Denied())
 	if got := b.discover(vpc.Wish{}); len(got) < len(b.seed.Zones) {
-		t.Errorf("W42: without the permission zones do not count, got %v", got)
+		t.Errorf("AWS-TOPOLOGY-2: without the permission zones do not count, got %v", got)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestDiscoverFails(t *testing.T) {
 			t.Errorf("%s: got %v, want the error of AWS", op, err)
 		}
 		if got := b.Gate().Count(op); got != 1 {
-			t.Errorf("§9: a failed read is no failed choice; %s was called %d times", op, got)
+			t.Errorf("AWS-SUBNET-6: a failed read is no failed choice; %s was called %d times", op, got)
 		}
 	}
 }
@@ -223,21 +223,21 @@ func TestNamed(t *testing.T) {
 	}
 	want := strings.ReplaceAll(one+" "+two, "subnet-", "")
 	if got := named(wanted); got != want {
-		t.Errorf("§9: IDs come first: got %s, want %s", got, want)
+		t.Errorf("IDs come first: got %s, want %s", got, want)
 	}
-	b.calls("§9 all subnets of the VPC", map[string]int{"DescribeSubnets": 1})
+	b.calls("all subnets of the VPC", map[string]int{"DescribeSubnets": 1})
 
 	added := b.AddSubnet(sim.SubnetSpec{VPC: b.seed.VPC, Zone: zone, CIDR: "10.0.48.0/24", Tags: map[string]string{"Name": "new"}})
 	if got := named([]string{"new"}); "subnet-"+got != added {
-		t.Errorf("§9: got %s, want %s", got, added)
+		t.Errorf("got %s, want %s", got, added)
 	}
-	b.calls("§9 what is not known is asked for by name", map[string]int{"DescribeSubnets": 1})
+	b.calls("AWS-SUBNET-8: what is not known is asked for by name", map[string]int{"DescribeSubnets": 1})
 
 	_, err := b.net.Named(t.Context(), []string{"subnet-0", "new", "old"})
 	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), "subnet-0 (0 found), old (0 found)") {
-		t.Errorf("§9: count mismatch, got %v", err)
+		t.Errorf("count mismatch, got %v", err)
 	}
-	b.calls("§9 by ID and by name", map[string]int{"DescribeSubnets": 2})
+	b.calls("by ID and by name", map[string]int{"DescribeSubnets": 2})
 }
 
 func TestByID(t *testing.T) {
@@ -247,9 +247,9 @@ func TestByID(t *testing.T) {
 	id := b.seed.Public[b.seed.Zones[0]]
 	got, err := b.net.ByID(t.Context(), []string{id})
 	if err != nil || len(got) != 1 || got[0].ID != id || got[0].CIDR.Bits() != 22 {
-		t.Errorf("§12: got %v, %v", got, err)
+		t.Errorf("got %v, %v", got, err)
 	}
 	if _, err := b.net.ByID(t.Context(), []string{id, "subnet-0"}); err == nil {
-		t.Error("§12: half of the subnets would be half of the rules")
+		t.Error("AWS-SG-17: half of the subnets would be half of the rules")
 	}
 }

@@ -44,7 +44,7 @@ func (z *zoneAPI) client() *ec2.Client {
 	return ec2.New(ec2.Options{Region: "us-west-2", HTTPClient: z, Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{}})
 }
 
-// TestZones: zones are read once, and again for one that was not there (§15).
+// TestZones: zones are read once, and again for one that was not there.
 func TestZones(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -60,21 +60,21 @@ func TestZones(t *testing.T) {
 				t.Errorf("%s: want %d calls so far, got %d", reason, calls, api.calls)
 			}
 		}
-		look("§15: read", "a", nil, 1)
-		look("§15: cached", "b", nil, 1)
+		look("read", "a", nil, 1)
+		look("cached", "b", nil, 1)
 		time.Sleep(1000 * time.Hour)
-		look("§15: for ever", "a", nil, 1)
-		look("§15: refetched for an unknown zone", "c", vpc.ErrNoZone, 2)
-		look("§15: but not at once", "c", apierr.ErrNotFound, 2)
+		look("for ever", "a", nil, 1)
+		look("refetched for an unknown zone", "c", vpc.ErrNoZone, 2)
+		look("but not at once", "c", apierr.ErrNotFound, 2)
 		time.Sleep(time.Minute)
 		api.fail = true
 		if _, err := zones.Get(t.Context(), "c"); err == nil || errors.Is(err, vpc.ErrNoZone) {
-			t.Errorf("§5: no answer does not make a zone unknown: got %v", err)
+			t.Errorf("no answer does not make a zone unknown: got %v", err)
 		}
-		look("§15: the others are known", "a", nil, 3)
+		look("the others are known", "a", nil, 3)
 		time.Sleep(time.Minute)
 		api.fail, api.zones = false, []string{"a", "b", "c"}
-		look("§15: a new zone", "c", nil, 4)
+		look("a new zone", "c", nil, 4)
 		found, err := zones.Zones(t.Context(), []string{"c", "a"})
 		want := map[string]vpc.Zone{
 			"a": {Name: "a", ID: "id-a", Type: "availability-zone"}, "c": {Name: "c", ID: "id-c", Type: "availability-zone"},
