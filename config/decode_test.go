@@ -133,7 +133,8 @@ vcenter:
 	}
 }
 
-// TestDecodeGcfgFacts holds the behavior of gcfg that files in use rely on.
+// TestDecodeGcfgFacts (FW-CONFIG-5) holds the behavior of gcfg that files in use
+// rely on.
 func TestDecodeGcfgFacts(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

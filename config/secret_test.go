@@ -56,6 +56,7 @@ func mustNotShow(t *testing.T, how, text string) {
 	}
 }
 
+// TestSecretEveryVerb shows FW-CONFIG-9.
 func TestSecretEveryVerb(t *testing.T) {
 	t.Parallel()
 	secret := config.Secret(password)

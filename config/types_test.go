@@ -9,6 +9,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
+// TestDuration shows FW-CONFIG-5.
 func TestDuration(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -38,6 +39,7 @@ func TestDuration(t *testing.T) {
 	compare(t, "String", "1m30s", config.Duration(90*time.Second).String())
 }
 
+// TestList shows FW-CONFIG-6.
 func TestList(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -83,6 +85,7 @@ func TestListRoundTrip(t *testing.T) {
 	})
 }
 
+// TestCIDRs shows FW-CONFIG-6.
 func TestCIDRs(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

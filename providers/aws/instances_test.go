@@ -57,7 +57,7 @@ func old(providerID string) *v1.Node {
 	return kubetest.Node("x", kubetest.ProviderID(providerID), kubetest.CreatedAt(time.Unix(1, 0)))
 }
 
-// TestGone: what makes a Node gone, and what does not.
+// TestGone (FW-NODE-2, FW-NODE-6): what makes a Node gone, and what does not.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	const dead = "i-0123456789abcdef0"
@@ -105,8 +105,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestOtherRegion: the Nodes of a copied configuration, or of one with the wrong
-// region, are kept, and their user hears why.
+// TestOtherRegion (AWS-ID-6): the Nodes of a copied configuration, or of one with
+// the wrong region, are kept, and their user hears why.
 func TestOtherRegion(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -173,8 +173,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestEvidenceSince: after the credentials changed to ones that may be of another
-// account, the inventory has instances of the old one for a while.
+// TestEvidenceSince (AWS-NODE-5): after the credentials changed to ones that may
+// be of another account, the inventory has instances of the old one for a while.
 func TestEvidenceSince(t *testing.T) {
 	t.Parallel()
 	times := tuning{MaxAge: 30 * time.Second, Timeout: 20 * time.Second}
@@ -368,7 +368,8 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// TestTwins: two instances with one name are an error that the user hears of.
+// TestTwins (FW-NODE-12): two instances with one name are an error that the user
+// hears of.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})

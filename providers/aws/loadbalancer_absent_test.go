@@ -17,8 +17,9 @@ func unknownVPC(c *loadBalancerConfig) {
 	c.Network = vpc.NewNetwork(c.EC2, c.Settings.VPC, vpc.NewZones(c.EC2))
 }
 
-// A cloud-config for another region or account finds nothing of a Service that is
-// deleted. That is an error, so that the Service stays until it is corrected.
+// AWS-DELETE-5: a cloud-config for another region or account finds nothing of a
+// Service that is deleted. That is an error, so that the Service stays until it
+// is corrected.
 func TestServiceStaysWithAConfigurationForAnotherAccount(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {

@@ -17,9 +17,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
-// AWS-DELETE-1: as long as any piece is left there is a load balancer, and
-// deleting goes on where it was interrupted, also after a restart, and when the
-// load balancer itself is long gone.
+// FW-LB-1, AWS-DELETE-1: as long as any piece is left there is a load balancer,
+// and deleting goes on where it was interrupted, also after a restart, and when
+// the load balancer itself is long gone.
 func TestDeleteGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -66,8 +66,8 @@ func (b *balanced) retried(err error, parts ...string) {
 	}
 }
 
-// What is missing or left although no call failed is tried again by the service
-// controller, once and not for each call that finds the same.
+// AWS-LB-19: what is missing or left although no call failed is tried again by
+// the service controller, once and not for each call that finds the same.
 func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

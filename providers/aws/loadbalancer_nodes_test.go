@@ -537,8 +537,8 @@ func TestWarningsAreEvents(t *testing.T) {
 	}
 }
 
-// Services that change at the same time share the groups of the nodes, and lose
-// no rule to each other.
+// FW-LB-9: Services that change at the same time share the groups of the nodes,
+// and lose no rule to each other.
 func TestManyServicesAtOnce(t *testing.T) {
 	t.Parallel()
 	b := balance(t)

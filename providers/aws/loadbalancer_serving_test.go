@@ -157,10 +157,10 @@ func testAmbiguousNodeGroups(t *testing.T, fresh bool, options []kubetest.Servic
 	b.same(before)
 }
 
-// Instances that EC2 does not know for some time, or knows without a security group,
-// cost no rule of the nodes: neither theirs nor those for other ports, and not the
-// group of a classic load balancer that the rules name. They also stay registered,
-// unless the Service was changed.
+// FW-LB-5: instances that EC2 does not know for some time, or knows without a
+// security group, cost no rule of the nodes: neither theirs nor those for other
+// ports, and not the group of a classic load balancer that the rules name. They
+// also stay registered, unless the Service was changed.
 func TestUnknownInstancesKeepTheRulesOfNodes(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds() {
@@ -253,8 +253,8 @@ func (b *balanced) hide(ids ...string) {
 	})
 }
 
-// A load balancer that cannot be deleted keeps serving, and the error tells what
-// to do about it.
+// AWS-DELETE-2: a load balancer that cannot be deleted keeps serving, and the
+// error tells what to do about it.
 func TestLoadBalancerThatCannotBeDeletedKeepsServing(t *testing.T) {
 	t.Parallel()
 	brought := func(name string) func(*balanced, *v1.Service) {

@@ -60,7 +60,7 @@ func TestLoadBalancerLife(t *testing.T) {
 			},
 		},
 		"classic, nodes left alone": {
-			reason: "DisableSecurityGroupIngress", created: 12, settings: []func(*loadBalancerConfig){leaveNodes}, closed: true,
+			reason: "AWS-SG-15: DisableSecurityGroupIngress", created: 12, settings: []func(*loadBalancerConfig){leaveNodes}, closed: true,
 			service: func(*balanced) *v1.Service { return web() },
 		},
 		"classic, untagged nodes": {
@@ -92,7 +92,7 @@ func TestLoadBalancerLife(t *testing.T) {
 			service: func(*balanced) *v1.Service { return web(nlb(), kubetest.LocalTraffic(32000)) },
 		},
 		"network, nodes left alone": {
-			reason: "DisableSecurityGroupIngress", created: 12, settings: []func(*loadBalancerConfig){leaveNodes, managedGroups}, closed: true,
+			reason: "AWS-SG-15: DisableSecurityGroupIngress", created: 12, settings: []func(*loadBalancerConfig){leaveNodes, managedGroups}, closed: true,
 			service: func(b *balanced) *v1.Service { return web(nlb(), annotate(request.AnnotationSecurityGroups, byo(b))) },
 		},
 		"network, untagged nodes": {
@@ -289,8 +289,8 @@ func TestKindCannotChange(t *testing.T) {
 	})
 }
 
-// AWS-CLUSTER-7: a load balancer of another cluster under the same name is
-// neither changed nor deleted, and nothing is made beside it.
+// FW-LB-6, AWS-CLUSTER-7: a load balancer of another cluster under the same name
+// is neither changed nor deleted, and nothing is made beside it.
 func TestOtherClusters(t *testing.T) {
 	t.Parallel()
 	for name, option := range map[string]kubetest.ServiceOption{"classic": annotate(request.AnnotationInternal, ""), "network": nlb()} {

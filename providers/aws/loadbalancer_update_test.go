@@ -32,9 +32,9 @@ func (b *balanced) balancing(f func()) map[string]int {
 	return calls
 }
 
-// A node that joins or leaves costs one read and one write for each target group
-// or classic load balancer that this process has synced; one without an instance
-// costs nothing.
+// AWS-LB-20: a node that joins or leaves costs one read and one write for each
+// target group or classic load balancer that this process has synced; one without
+// an instance costs nothing.
 func TestNodeChangesCostFewCalls(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -174,7 +174,7 @@ func TestUpdateHealsWhatOthersDeleted(t *testing.T) {
 	b.quiet(svc)
 }
 
-// A load balancer that somebody deleted cannot be updated.
+// FW-LB-2: a load balancer that somebody deleted cannot be updated.
 func TestUpdateOfADeletedLoadBalancerIsAnError(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -199,8 +199,8 @@ func TestUpdateOfADeletedLoadBalancerIsAnError(t *testing.T) {
 	b.admitted(webName)
 }
 
-// A target that AWS refuses is an Event, costs no other target, and is tried again
-// by an update for the same nodes.
+// AWS-LB-13, FW-LB-7: a target that AWS refuses is an Event, costs no other
+// target, and is tried again by an update for the same nodes.
 func TestRefusedTargetIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := balance(t)

@@ -156,7 +156,7 @@ func TestListRoutesFails(t *testing.T) {
 	}
 }
 
-// TestRouteTables goes through the tables that are found.
+// TestRouteTables (AWS-ROUTE-1) goes through the tables that are found.
 func TestRouteTables(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -58,8 +58,8 @@ func (b fixture) wantKept(node *v1.Node) {
 	b.wantExists(node, true)
 }
 
-// TestVMThatReturnsIsNotGone: a VM leaves the inventory and comes back under
-// another reference.
+// TestVMThatReturnsIsNotGone (VS-NODE-9): a VM leaves the inventory and comes
+// back under another reference.
 func TestVMThatReturnsIsNotGone(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

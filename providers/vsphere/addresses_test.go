@@ -64,8 +64,9 @@ func written(addresses []v1.NodeAddress) string {
 	return strings.Join(words, " ")
 }
 
-// TestNodeAddresses goes through the rules VS-ADDR-1 to VS-ADDR-8; each case is
-// named by its number.
+// TestNodeAddresses goes through VS-ADDR-1, VS-ADDR-2, VS-ADDR-3, VS-ADDR-4,
+// VS-ADDR-5, VS-ADDR-6, VS-ADDR-7 and VS-ADDR-8; each case is named by its
+// number.
 func TestNodeAddresses(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -150,9 +151,10 @@ func TestNodeAddresses(t *testing.T) {
 	}
 }
 
-// TestNodeAddressesProperties: at most one address of each type and family,
-// never one that is excluded or that the guest does not report, what the kubelet
-// wants if it may be, and the same each time without touching the input.
+// TestNodeAddressesProperties (VS-ADDR-5, VS-ADDR-6, VS-ADDR-7): at most one
+// address of each type and family, never one that is excluded or that the guest
+// does not report, what the kubelet wants if it may be, and the same each time
+// without touching the input.
 func TestNodeAddressesProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

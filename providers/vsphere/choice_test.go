@@ -57,9 +57,9 @@ func TestOneVCenterInTwoSections(t *testing.T) {
 	}
 }
 
-// TestCopiesOfAVM: Fault Tolerance, replicas and restored copies share the UUID of a
-// Node's VM. Known means that the controller saw the VM before the copy was made;
-// restarted, that it did not.
+// TestCopiesOfAVM (VS-NODE-4): Fault Tolerance, replicas and restored copies
+// share the UUID of a Node's VM. Known means that the controller saw the VM
+// before the copy was made; restarted, that it did not.
 func TestCopiesOfAVM(t *testing.T) {
 	t.Parallel()
 	type world struct{ vm, other *sim.VM }

@@ -194,9 +194,9 @@ func TestOneVCenterInTwoSectionsIsProvenByEither(t *testing.T) {
 	b.wantExists(first, false)
 }
 
-// TestInitializedNodesAreLabeled: Nodes of earlier versions get the label of their
-// vCenter, and Nodes whose VM was migrated that of the other one. A write that fails
-// is made again.
+// TestInitializedNodesAreLabeled (VS-NODE-11): Nodes of earlier versions get the
+// label of their vCenter, and Nodes whose VM was migrated that of the other one.
+// A write that fails is made again.
 func TestInitializedNodesAreLabeled(t *testing.T) {
 	t.Parallel()
 	b := newPlaces(t)

@@ -199,8 +199,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// zoneHash reads the part of the zone that keeps tags apart which are no label
-// values: it is for package topology to choose.
+// zoneHash (VS-ZONE-6) reads the part of the zone that keeps tags apart which are
+// no label values: it is for package topology to choose.
 func zoneHash(t *testing.T, b fixture) string {
 	t.Helper()
 	metadata := b.describe(kubetest.Node("n", kubetest.Tainted(), kubetest.ProviderID(id(b.fleet.VM("node-1")))))
@@ -234,8 +234,8 @@ func TestNameAgainstUUID(t *testing.T) {
 	b.describe(kubetest.Node("node-1", kubetest.Tainted(), kubetest.SystemUUID("0123456789abcdef0123456789abcdef")))
 }
 
-// TestStaleInventoryInitializesNothing: labels are written once, so they must
-// not come from before an outage; addresses may.
+// TestStaleInventoryInitializesNothing (VS-NODE-12): labels are written once, so
+// they must not come from before an outage; addresses may.
 func TestStaleInventoryInitializesNothing(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
@@ -461,8 +461,8 @@ func TestGone(t *testing.T) {
 	})
 }
 
-// TestSkipNodeDeletion: with SKIP_NODE_DELETION the Node of a VM that is gone
-// stays, without an error at each pass of the framework.
+// TestSkipNodeDeletion (VS-NODE-9): with SKIP_NODE_DELETION the Node of a VM that
+// is gone stays, without an error at each pass of the framework.
 func TestSkipNodeDeletion(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
@@ -533,9 +533,9 @@ func TestNodeLabels(t *testing.T) {
 	}
 }
 
-// TestSteadyStateCostsAFewCalls: once the inventory is
-// known, Nodes cost a call for all of them from time to time, however many there are
-// and whatever is asked.
+// TestSteadyStateCostsAFewCalls (FW-NODE-13): once the inventory is known, Nodes
+// cost a call for all of them from time to time, however many there are and
+// whatever is asked.
 func TestSteadyStateCostsAFewCalls(t *testing.T) {
 	t.Parallel()
 	const n = 50

@@ -10,8 +10,8 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// A Node with IPv6 alone keeps its InternalIP when the guest replaces its privacy
-// address.
+// VS-ADDR-3: a Node with IPv6 alone keeps its InternalIP when the guest replaces
+// its privacy address.
 func TestPrivacyAddressNeverBecomesTheInternalIP(t *testing.T) {
 	t.Parallel()
 	nics := func(temporary string) sim.NIC {

@@ -26,7 +26,7 @@ const (
 	leaseName       = "cloud-controller-manager"
 )
 
-// cluster is a control plane with the ServiceAccount of rbac.yaml.
+// cluster is a control plane with the ServiceAccount of rbac.yaml (FW-START-8).
 type cluster struct {
 	*controlplane.ControlPlane
 

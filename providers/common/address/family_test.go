@@ -9,6 +9,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 )
 
+// TestParseFamilies shows FW-ADDR-3.
 func TestParseFamilies(t *testing.T) {
 	t.Parallel()
 

@@ -54,6 +54,7 @@ func TestMarkLeavesAlone(t *testing.T) {
 	}
 }
 
+// TestCode shows FW-ERROR-1.
 func TestCode(t *testing.T) {
 	t.Parallel()
 

@@ -115,6 +115,7 @@ func TestFullBatchDoesNotWait(t *testing.T) {
 	})
 }
 
+// TestFailureIsSharedAndNotReplayed shows FW-NODE-14.
 func TestFailureIsSharedAndNotReplayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,8 +173,8 @@ func TestPanicHangsNobody(t *testing.T) {
 	})
 }
 
-// A caller whose context ends leaves; the others get their answers from the
-// very same call, which does not even notice.
+// FW-NODE-14: a caller whose context ends leaves; the others get their answers
+// from the very same call, which does not even notice.
 func TestLeavingDisturbsNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -39,9 +39,10 @@ func wantExists(t *testing.T, v2 *instance.V2, node *v1.Node, want bool) {
 	}
 }
 
-// TestNothingIsGoneBeforeAnythingIsFound: with the configuration of another
-// region, account or server every instance is missing. The Nodes are kept, which
-// is no error to the controller that asks for each of them every five seconds.
+// TestNothingIsGoneBeforeAnythingIsFound (FW-NODE-5): with the configuration of
+// another region, account or server every instance is missing. The Nodes are
+// kept, which is no error to the controller that asks for each of them every five
+// seconds.
 func TestNothingIsGoneBeforeAnythingIsFound(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

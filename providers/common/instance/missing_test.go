@@ -17,8 +17,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
 
-// TestKeptNodeIsLoggedOnce: the lifecycle controller asks every five seconds and
-// logs every error. A Node that is kept is no error to it.
+// TestKeptNodeIsLoggedOnce (FW-NODE-3): the lifecycle controller asks every five
+// seconds and logs every error. A Node that is kept is no error to it.
 func TestKeptNodeIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 
@@ -71,8 +71,8 @@ func TestKeptNodeIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// TestTerminatedIsGoneAtAnyAge: what the cloud lists as terminated is not merely
-// invisible, whether the shared list or the call for it alone says so.
+// TestTerminatedIsGoneAtAnyAge (FW-NODE-4): what the cloud lists as terminated is
+// not merely invisible, whether the shared list or the call for it alone says so.
 func TestTerminatedIsGoneAtAnyAge(t *testing.T) {
 	t.Parallel()
 

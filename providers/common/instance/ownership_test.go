@@ -15,9 +15,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
 
-// TestForeignNodes proves for any providerID with another scheme that it costs
-// nothing, that the node is never deleted or shut down, and that nil metadata
-// is for tainted nodes only.
+// TestForeignNodes (FW-ID-1) proves for any providerID with another scheme that
+// it costs nothing, that the node is never deleted or shut down, and that nil
+// metadata is for tainted nodes only.
 func TestForeignNodes(t *testing.T) {
 	t.Parallel()
 	ctx := quiet(t)
@@ -59,8 +59,8 @@ func TestForeignNodes(t *testing.T) {
 	})
 }
 
-// TestMalformedIsNeverGone proves that what is no cloud's ID is an error for
-// every question, without a call.
+// TestMalformedIsNeverGone (FW-ID-3) proves that what is no cloud's ID is an
+// error for every question, without a call.
 func TestMalformedIsNeverGone(t *testing.T) {
 	t.Parallel()
 	ctx := quiet(t)

@@ -211,8 +211,9 @@ func (c combination) missing() (missing, certain bool) {
 	return said.missing, terminated || c.age.old
 }
 
-// TestGoneOnlyWhenCertain walks every combination of what can be known, and
-// finds "gone" only where all of it says so.
+// TestGoneOnlyWhenCertain (FW-NODE-1, FW-NODE-2, FW-NODE-3, FW-NODE-4) walks
+// every combination of what can be known, and finds "gone" only where all of it
+// says so.
 func TestGoneOnlyWhenCertain(t *testing.T) {
 	t.Parallel()
 
@@ -252,8 +253,9 @@ func TestGoneOnlyWhenCertain(t *testing.T) {
 	}
 }
 
-// TestShutdownOnlyWhenSaid walks the same combinations: a node is shut down
-// only where the look-up found its instance stopped, and nothing else is asked.
+// TestShutdownOnlyWhenSaid (FW-NODE-8) walks the same combinations: a node is
+// shut down only where the look-up found its instance stopped, and nothing else
+// is asked.
 func TestShutdownOnlyWhenSaid(t *testing.T) {
 	t.Parallel()
 

@@ -37,9 +37,9 @@ func started() (*waiting, map[string]int) {
 	return w, requeued
 }
 
-// TestWhatWaits: only an error that means that the cloud did not respond makes a
-// Node wait. Anything else is the outcome, which queues the Node again and is
-// returned once.
+// TestWhatWaits (FW-NODE-10): only an error that means that the cloud did not
+// respond makes a Node wait. Anything else is the outcome, which queues the Node
+// again and is returned once.
 func TestWhatWaits(t *testing.T) {
 	t.Parallel()
 

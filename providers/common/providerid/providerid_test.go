@@ -7,8 +7,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 )
 
-// The IDs are those of AWS-ID-1, VS-ID-2 and, for OpenStack, of its upstream
-// controller.
+// FW-ID-2: the IDs are those of AWS-ID-1, VS-ID-2 and, for OpenStack, of its
+// upstream controller.
 func TestClassify(t *testing.T) {
 	t.Parallel()
 

@@ -24,6 +24,7 @@ func events(recorder *record.FakeRecorder) []string {
 	}
 }
 
+// TestReport shows FW-LB-8.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	web := kubetest.Service("default", "web")

@@ -422,7 +422,7 @@ func TestPolicyExists(t *testing.T) {
 	step := createPolicy(lbName, policyNamed(proxyPolicy))
 	for range 2 {
 		if err := step.Do(t.Context(), b.env()); err != nil {
-			t.Fatalf("AWS-CLB-7: a policy that exists is done: %v", err)
+			t.Fatalf("AWS-CLB-6: a policy that exists is done: %v", err)
 		}
 	}
 	if err := Diff(b.model(svc), lb).Apply(t.Context(), b.env(), nil); err != nil {

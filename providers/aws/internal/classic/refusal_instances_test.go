@@ -16,6 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
+// TestRefusedInstanceCostsItselfAlone shows AWS-LB-13.
 func TestRefusedInstanceCostsItselfAlone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)

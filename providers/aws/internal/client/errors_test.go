@@ -29,7 +29,7 @@ func answer(status int, code string) error {
 	}}
 }
 
-// TestCodes says what the error codes of AWS mean.
+// TestCodes (FW-ERROR-1) says what the error codes of AWS mean.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	meanings := map[error][]string{

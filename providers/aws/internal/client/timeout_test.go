@@ -44,9 +44,10 @@ func (h *hangingCloud) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// TestAttemptTimeouts: an attempt to read from EC2 that hangs is given up soon
-// and made again, since EC2 may answer by now. One that changes something keeps
-// its time: it may have been carried out. The error of three is a timeout.
+// TestAttemptTimeouts (FW-ERROR-2): an attempt to read from EC2 that hangs is
+// given up soon and made again, since EC2 may answer by now. One that changes
+// something keeps its time: it may have been carried out. The error of three is a
+// timeout.
 func TestAttemptTimeouts(t *testing.T) {
 	virtualKeys(t)
 	cases := map[string]struct {

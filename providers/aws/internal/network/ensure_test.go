@@ -133,7 +133,7 @@ func (b *fixture) checkGroups(want map[int32]string, check sim.TargetHealthCheck
 	}
 	for _, group := range groups {
 		if group.Protocol != want[group.Port] || group.TargetType != "instance" {
-			b.t.Errorf("target group for %s %d of type %s, want %s", group.Protocol, group.Port, group.TargetType, want[group.Port])
+			b.t.Errorf("AWS-LB-11: target group for %s %d of type %s, want %s", group.Protocol, group.Port, group.TargetType, want[group.Port])
 		}
 		if diff := cmp.Diff(check, group.HealthCheck); diff != "" {
 			b.t.Errorf("health check of %s: -want +got:\n%s", group.Name, diff)
@@ -181,7 +181,7 @@ func TestUnchanged(t *testing.T) {
 			svc:    web(annotated(request.AnnotationSSLCert, certificate)),
 		},
 		"UDP": {
-			reason: "AWS-LB-14: UDP ports",
+			reason: "AWS-NLB-2: UDP ports",
 			svc:    web(kubetest.Port(v1.ProtocolUDP, 53), kubetest.Port(v1.ProtocolUDP, 123)),
 		},
 		"attributes": {

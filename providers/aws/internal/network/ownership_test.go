@@ -172,13 +172,13 @@ func TestTagsDenied(t *testing.T) {
 		stay int
 	}{
 		"fitting": {
-			reason: "AWS-TG-3: AWS-TG-7: the one with the wanted name is used, and goes with the load balancer",
+			reason: "AWS-TG-6: the one with the wanted name is used, and goes with the load balancer",
 			change: func(in *elbv2.CreateTargetGroupInput) { in.UnhealthyThresholdCount = aws.Int32(5) },
 			left:   true,
 			stay:   1,
 		},
 		"not fitting": {
-			reason: "AWS-TG-3: AWS-TG-7: the one with the wanted name stays as it is",
+			reason: "AWS-TG-6: the one with the wanted name stays as it is",
 			change: func(in *elbv2.CreateTargetGroupInput) { in.HealthCheckIntervalSeconds = aws.Int32(60) },
 			stay:   2,
 		},

@@ -19,8 +19,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
-// TestOldTargetGroupStaysUntilTheNewOneHasTargets is about a listener that is to
-// forward to another target group.
+// TestOldTargetGroupStaysUntilTheNewOneHasTargets (AWS-TG-2) is about a listener
+// that is to forward to another target group.
 func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
 	t.Parallel()
 	refused := sim.Error(http.StatusBadRequest, "InvalidTarget", "The following targets are not supported")
@@ -103,6 +103,7 @@ func TestDeregisteringUnknownTargets(t *testing.T) {
 	}
 }
 
+// TestRefusedTargetCostsItselfAlone shows AWS-LB-13, FW-LB-7.
 func TestRefusedTargetCostsItselfAlone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})

@@ -101,6 +101,7 @@ func TestBadCertificateKeepsTheListenerServing(t *testing.T) {
 	}
 }
 
+// TestProtocolChangeModifiesInPlace shows AWS-NLB-4.
 func TestProtocolChangeModifiesInPlace(t *testing.T) {
 	t.Parallel()
 	tls := []kubetest.ServiceOption{
@@ -227,7 +228,7 @@ func TestAdoptedListenerIsGone(t *testing.T) {
 	}
 }
 
-// Targets that serve stay while their replacements are not accepted.
+// FW-LB-5: targets that serve stay while their replacements are not accepted.
 func TestTargetsStayWhileRegisteringFails(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
@@ -250,8 +251,8 @@ func TestTargetsStayWhileRegisteringFails(t *testing.T) {
 	}
 }
 
-// A setting that AWS refuses keeps neither targets nor listeners from being as
-// wanted.
+// FW-LB-7: a setting that AWS refuses keeps neither targets nor listeners from
+// being as wanted.
 func TestRefusedSettingCostsItselfAlone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})

@@ -147,8 +147,8 @@ func TestAbsenceIsCountedFromACompleteInventory(t *testing.T) {
 	}
 }
 
-// Templates and the secondaries of Fault Tolerance groups have the UUID of a VM and
-// are none.
+// VS-NODE-4: Templates and the secondaries of Fault Tolerance groups have the
+// UUID of a VM and are none.
 func TestTemplatesAndSecondariesDoNotCount(t *testing.T) {
 	t.Parallel()
 	v, i := confirming(t)

@@ -436,7 +436,7 @@ func TestRunEndsWithoutAnswer(t *testing.T) {
 	ok(t, v.Up())
 }
 
-// VS-FEED-5: a feed that has been silent for too long is not current.
+// FW-NODE-7, VS-FEED-5: a feed that has been silent for too long is not current.
 func TestSilenceIsNotCurrent(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

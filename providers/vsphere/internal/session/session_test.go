@@ -131,8 +131,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// One failed login for each password, then longer and longer pauses in which calls
-// fail at once: vCenter locks accounts.
+// VS-AUTH-7: one failed login for each password, then longer and longer pauses in
+// which calls fail at once: vCenter locks accounts.
 func TestWrongPassword(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -197,7 +197,7 @@ func TestRefusedByOneAPI(t *testing.T) {
 	}
 }
 
-// Where the network fails, logins pause too, and less.
+// VS-SESSION-7: where the network fails, logins pause too, and less.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -228,8 +228,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// Sessions that vCenter ends as soon as they are made are no reason to log in at
-// the pace of the calls.
+// VS-SESSION-7: Sessions that vCenter ends as soon as they are made are no reason
+// to log in at the pace of the calls.
 func TestBriefSessions(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
