@@ -14,11 +14,12 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestBudget counts the calls for a thousand Nodes as the binary serves them by
-// default, and compares them with their budgets. Every second Node has no
-// providerID yet, and all of them have a place in the network topology, which is
-// the most expensive case. Every tenth is full of Pods. The clock goes as fast as
-// kube-apiserver takes what is found out: 30 Nodes a second.
+// TestBudget (AWS-API-7, FW-NODE-13) counts the calls for a thousand Nodes as the
+// binary serves them by default, and compares them with their budgets. Every
+// second Node has no providerID yet, and all of them have a place in the network
+// topology, which is the most expensive case. Every tenth is full of Pods. The
+// clock goes as fast as kube-apiserver takes what is found out: 30 Nodes a
+// second.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	const (

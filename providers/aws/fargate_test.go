@@ -25,7 +25,7 @@ func fargateOf(f sim.Fargate, options ...kubetest.NodeOption) *v1.Node {
 	return node("", append([]kubetest.NodeOption{kubetest.ProviderID(fargateID(f))}, options...)...)
 }
 
-// TestFargate goes through §6.
+// TestFargate goes through AWS-FARGATE-1, AWS-FARGATE-2 and AWS-FARGATE-3.
 func TestFargate(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -40,10 +40,10 @@ func TestFargate(t *testing.T) {
 		pod    sim.Fargate
 		want   []v1.NodeAddress
 	}{
-		"both families": {"§6: no Hostname; the name once, as the API server wants it", full, []v1.NodeAddress{
+		"both families": {"no Hostname; the name once, as the API server wants it", full, []v1.NodeAddress{
 			internal(v1.NodeInternalIP, full.PrivateIP), internal(v1.NodeInternalDNS, full.PrivateDNSName), internal(v1.NodeInternalIP, full.IPv6),
 		}},
-		"no name, no ipv6": {"§6: skipped if there is none", bare, []v1.NodeAddress{internal(v1.NodeInternalIP, bare.PrivateIP)}},
+		"no name, no ipv6": {"skipped if there is none", bare, []v1.NodeAddress{internal(v1.NodeInternalIP, bare.PrivateIP)}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -61,19 +61,19 @@ func TestFargate(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if exists, err := c.instances.InstanceExists(t.Context(), n); !exists || err != nil {
-				t.Errorf("§6: InstanceExists is %t, %v", exists, err)
+				t.Errorf("InstanceExists is %t, %v", exists, err)
 			}
 			if shutdown, err := c.instances.InstanceShutdown(t.Context(), n); shutdown || err != nil {
-				t.Errorf("W29: InstanceShutdown of a live node is %t, %v", shutdown, err)
+				t.Errorf("AWS-FARGATE-3: InstanceShutdown of a live node is %t, %v", shutdown, err)
 			}
 		})
 	}
 	if n := r.Gate().Count(describeTopology); n != 0 {
-		t.Errorf("§6: a Fargate node has no type, and %d calls ask for its place", n)
+		t.Errorf("a Fargate node has no type, and %d calls describe its topology", n)
 	}
 }
 
-// TestFargateGone: without its network interface a Fargate node is gone (§6).
+// TestFargateGone: without its network interface a Fargate node is gone.
 func TestFargateGone(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -87,7 +87,7 @@ func TestFargateGone(t *testing.T) {
 			t.Errorf("%s: InstanceExists is %t, %v", reason, got, err)
 		}
 	}
-	exists("§6", true, false)
+	exists("an attached network interface", true, false)
 	r.Gate().Break("DescribeNetworkInterfaces", front.Always(), sim.Throttled())
 	exists("a failure says nothing", false, true)
 	r.Gate().Mend()
@@ -95,7 +95,7 @@ func TestFargateGone(t *testing.T) {
 	exists("a proxy's page says nothing", false, true)
 	r.Gate().Mend()
 	r.RemoveInterface(pod.InterfaceID)
-	exists("§6: no network interface", false, false)
+	exists("no network interface", false, false)
 	if shutdown, err := c.instances.InstanceShutdown(t.Context(), n); shutdown || err != nil {
 		t.Errorf("a node that is not there is not shut down: %t, %v", shutdown, err)
 	}
@@ -143,21 +143,21 @@ func TestFargateConfirmed(t *testing.T) {
 	ref := instance.Ref{ProviderID: fargateID(sim.Fargate{Zone: "us-west-2a", PrivateIP: "10.0.64.20"})}
 	lookUp := func() instance.Result { return c.source.Lookup(t.Context(), []instance.Ref{ref})[0] }
 	if got := lookUp(); !got.IsAbsent() {
-		t.Errorf("§6: want absent, got %s", got)
+		t.Errorf("want absent, got %s", got)
 	}
 	r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"], PrivateIP: "10.0.64.20"})
 	if n := total(r.calls(func() { lookUp() })); n != 0 {
-		t.Errorf("W34: a node that is missing is asked for again at once")
+		t.Errorf("AWS-FARGATE-4: a node that is missing is asked for again at once")
 	}
 	for _, got := range []instance.Result{c.source.Confirm(t.Context(), ref), lookUp()} {
 		if _, err := got.Get(); err != nil {
-			t.Errorf("§6: %v", err)
+			t.Errorf("confirm and look up: %v", err)
 		}
 	}
 }
 
-// TestFargateTwins: two network interfaces with the address are an error (§6);
-// one in another VPC does not count.
+// TestFargateTwins: two network interfaces with the address are an error; one in
+// another VPC does not count.
 func TestFargateTwins(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -167,16 +167,16 @@ func TestFargateTwins(t *testing.T) {
 	twin := r.AddFargate(sim.FargateSpec{Subnet: subnet, PrivateIP: "10.0.64.20"})
 	c := r.connect(quickly)
 	if exists, err := c.instances.InstanceExists(t.Context(), fargateOf(pod)); !exists || err != nil {
-		t.Errorf("§6: InstanceExists is %t, %v", exists, err)
+		t.Errorf("InstanceExists is %t, %v", exists, err)
 	}
 	c.source.fargate.vpc = ""
 	_, err := c.instances.InstanceExists(t.Context(), fargateOf(pod))
 	if err == nil || instance.ReasonOf(err) != instance.ReasonAmbiguousInstance {
-		t.Errorf("§6: two network interfaces, %s and %s: got %v", pod.InterfaceID, twin.InterfaceID, err)
+		t.Errorf("AWS-FARGATE-1: two network interfaces, %s and %s: got %v", pod.InterfaceID, twin.InterfaceID, err)
 	}
 }
 
-// TestFargateBatch: many Fargate nodes cost one call (W31).
+// TestFargateBatch: many Fargate nodes cost one call (AWS-API-4).
 func TestFargateBatch(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -195,20 +195,20 @@ func TestFargateBatch(t *testing.T) {
 		}
 	})
 	if diff := cmp.Diff(map[string]int{"DescribeNetworkInterfaces": 1}, calls); diff != "" {
-		t.Errorf("W31 (-want +got):\n%s", diff)
+		t.Errorf("AWS-FARGATE-4: calls (-want +got):\n%s", diff)
 	}
 }
 
 func TestFargateAddress(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, name, want string }{
-		"address":      {"§6", "fargate-10.0.1.2", "10.0.1.2"},
-		"host name":    {"§6", "fargate-ip-10-0-1-2.ec2.internal", "10.0.1.2"},
-		"short":        {"§6: the domain is optional", "fargate-ip-10-0-1-2", "10.0.1.2"},
-		"nothing":      {"§6: no address", "fargate-", ""},
-		"no address":   {"§6: no address", "fargate-0123abcd", ""},
-		"three groups": {"§6: no address", "fargate-ip-10-0-1.ec2.internal", ""},
-		"ipv6":         {"§6: IPv4 alone", "fargate-2001:db8::1", ""},
+		"address":      {"an address as it is", "fargate-10.0.1.2", "10.0.1.2"},
+		"host name":    {"the name of the host", "fargate-ip-10-0-1-2.ec2.internal", "10.0.1.2"},
+		"short":        {"the domain is optional", "fargate-ip-10-0-1-2", "10.0.1.2"},
+		"nothing":      {"no address", "fargate-", ""},
+		"no address":   {"no address", "fargate-0123abcd", ""},
+		"three groups": {"no address", "fargate-ip-10-0-1.ec2.internal", ""},
+		"ipv6":         {"IPv4 alone", "fargate-2001:db8::1", ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

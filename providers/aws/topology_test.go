@@ -72,7 +72,7 @@ func (r *region) layers(c *cloud, id string) ([]string, error) {
 	return layers, nil
 }
 
-// TestTopologyErrors goes through what becomes of failures (§5).
+// TestTopologyErrors goes through what becomes of failures.
 func TestTopologyErrors(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -83,10 +83,10 @@ func TestTopologyErrors(t *testing.T) {
 		// again is when EC2 is asked again.
 		again time.Duration
 	}{
-		"unsupported": {"§5: no labels, for 24 h", sim.Error(400, "UnsupportedOperation", "The functionality you requested is not available in this region."), true, 24 * time.Hour},
+		"unsupported": {"AWS-TOPOLOGY-4: no labels, for 24 h", sim.Error(400, "UnsupportedOperation", "The functionality you requested is not available in this region."), true, 24 * time.Hour},
 		"denied":      {"no labels, until the permission may have been added", sim.Denied(), true, deniedAge},
-		"throttled":   {"§5: fails if the type matches, else goes on; W36: backs off", sim.Throttled(), false, failedAge},
-		"other":       {"§5: fails if the type matches, else goes on; W36: backs off", sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No."), false, failedAge},
+		"throttled":   {"AWS-TOPOLOGY-5: fails if the type matches, else goes on; AWS-TOPOLOGY-6: backs off", sim.Throttled(), false, failedAge},
+		"other":       {"AWS-TOPOLOGY-5: fails if the type matches, else goes on; AWS-TOPOLOGY-6: backs off", sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No."), false, failedAge},
 		"credentials": {"only UnauthorizedOperation means a missing permission", sim.Error(http.StatusUnauthorized, "AuthFailure", "No."), false, failedAge},
 	}
 	for name, tc := range cases {
@@ -148,7 +148,7 @@ func TestTopologyAfterPermission(t *testing.T) {
 }
 
 // TestTopologyMemory: an empty answer counts for 24 h, for the instance where the
-// type matches the pattern, for the type otherwise (§5).
+// type matches the pattern, for the type otherwise.
 func TestTopologyMemory(t *testing.T) {
 	t.Parallel()
 	r := throttling(t)
@@ -169,14 +169,14 @@ func TestTopologyMemory(t *testing.T) {
 	}
 	add := func(kind string) string { return r.seed.AddNode(sim.InstanceSpec{Type: kind}) }
 	first, second := add(mustHave), add(mustHave)
-	ask("§5: by instance", 1, first, first)
-	ask("§5: another instance is asked for", 1, second)
+	ask("AWS-TOPOLOGY-4: by instance", 1, first, first)
+	ask("another instance is asked for", 1, second)
 	third, fourth := add("m5.large"), add("m5.large")
-	ask("§5: by type", 1, third, third, fourth)
+	ask("by type", 1, third, third, fourth)
 	clock.Step(unsupportedAge - time.Second)
-	ask("§5: for 24 h", 0, first, second, third, fourth, add("m5.large"))
+	ask("for 24 h", 0, first, second, third, fourth, add("m5.large"))
 	clock.Step(2 * time.Second)
-	ask("§5: for no more than 24 h", 2, third, first)
+	ask("for no more than 24 h", 2, third, first)
 	r.noneThrottled()
 }
 
@@ -201,12 +201,13 @@ func TestTopologyOfMixedType(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string][]string{with: {"a"}, without: nil, later: {"b"}}, got); diff != "" {
-		t.Errorf("§5 (-want +got):\n%s", diff)
+		t.Errorf("AWS-TOPOLOGY-3: layers (-want +got):\n%s", diff)
 	}
 	r.noneThrottled()
 }
 
-// TestTopologyBatches: many instances cost few calls, of 100 each at most (W36).
+// TestTopologyBatches: many instances cost few calls, of 100 each at most
+// (AWS-TOPOLOGY-6).
 func TestTopologyBatches(t *testing.T) {
 	t.Parallel()
 	r := throttling(t)
@@ -227,17 +228,18 @@ func TestTopologyBatches(t *testing.T) {
 		})
 	})
 	if calls[describeTopology] > 4 {
-		t.Errorf("W36: 250 instances cost %d calls", calls[describeTopology])
+		t.Errorf("AWS-TOPOLOGY-6: 250 instances cost %d calls", calls[describeTopology])
 	}
 	for _, request := range r.Requests(describeTopology) {
 		if request.Form.Has("InstanceId.101") || request.Form.Has("MaxResults") || !request.Form.Has("InstanceId.1") {
-			t.Errorf("W36: want 1 to 100 IDs, got %v", request.Form)
+			t.Errorf("AWS-TOPOLOGY-6: want 1 to 100 IDs, got %v", request.Form)
 		}
 	}
 	r.noneThrottled()
 }
 
-// TestTopologyOfDead: an instance that is gone does not fail the others (W36, W32).
+// TestTopologyOfDead: an instance that is gone does not fail the others
+// (AWS-TOPOLOGY-6, AWS-API-5).
 func TestTopologyOfDead(t *testing.T) {
 	t.Parallel()
 	r := throttling(t)
@@ -255,46 +257,46 @@ func TestTopologyOfDead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := answers[asked[0]]; got.Err != nil || !slices.Equal(got.Value, []string{"a"}) {
-			t.Errorf("W32: got %v, %v", got.Value, got.Err)
+			t.Errorf("AWS-API-5: got %v, %v", got.Value, got.Err)
 		}
 		for _, p := range asked[1:] {
 			if answers[p].Err == nil {
-				t.Errorf("W32: instance %s is gone, and that is no error", p.id)
+				t.Errorf("AWS-API-5: instance %s is gone, and that is no error", p.id)
 			}
 		}
 	})
 	if calls[describeTopology] > maxDead {
-		t.Errorf("W36: %d calls", calls[describeTopology])
+		t.Errorf("AWS-TOPOLOGY-6: %d calls", calls[describeTopology])
 	}
 	answers, err := c.source.topology.ask(t.Context(), asked[1:])
 	if err != nil || len(answers) != 3 {
-		t.Errorf("W32: only dead ones: got %v, %v", answers, err)
+		t.Errorf("AWS-API-5: only dead ones: got %v, %v", answers, err)
 	}
 	r.noneThrottled()
 }
 
-// TestTopologySkipped: without a type nothing is asked (§5).
+// TestTopologySkipped: without a type nothing is asked.
 func TestTopologySkipped(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, hurried)
 	c := r.connect(cloudTuning{})
 	labels, err := c.source.topology.labels(t.Context(), kubetest.Node("n"), facts{id: "i-0abc"})
 	if err != nil || len(labels) != 0 || r.Gate().Total() != 0 {
-		t.Errorf("§5: got %v, %v, %d calls", labels, err, r.Gate().Total())
+		t.Errorf("got %v, %v, %d calls", labels, err, r.Gate().Total())
 	}
 }
 
-// TestTopologyPattern: the pattern is the one of the cloud-config (§1).
+// TestTopologyPattern: the pattern is the one of the cloud-config.
 func TestTopologyPattern(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, hurried)
 	r.Gate().Break(describeTopology, front.Always(), sim.Throttled())
 	c := r.connect(cloudTuning{}, `SupportedTopologyInstanceTypePattern = "^g6[.]"`)
 	if _, err := r.layers(c, r.seed.AddNode(sim.InstanceSpec{Type: mayHave})); err == nil {
-		t.Error("§1: the type matches the pattern, and its place is not known")
+		t.Error("the type matches the pattern, and its place is not known")
 	}
 	if _, err := r.layers(c, r.seed.AddNode(sim.InstanceSpec{Type: mustHave})); err != nil {
-		t.Errorf("§1: the type does not match the pattern: %v", err)
+		t.Errorf("the type does not match the pattern: %v", err)
 	}
 }
 

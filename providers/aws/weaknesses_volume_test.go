@@ -7,9 +7,9 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// AWS-API-6: nodes that are no instances of the cluster (a Fargate pod, one that
-// is gone, one without the tag) do not have all instances read again by each
-// sync.
+// AWS-API-6, AWS-CLUSTER-8: nodes that are no instances of the cluster (a Fargate
+// pod, one that is gone, one without the tag) do not have all instances read
+// again by each sync.
 func TestMissingNodesCostNothing(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {

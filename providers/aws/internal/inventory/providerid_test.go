@@ -7,31 +7,31 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 )
 
-// TestParseProviderID goes through §4.
+// TestParseProviderID goes through AWS-ID-1 and AWS-ID-2.
 func TestParseProviderID(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, id, want string }{
-		"as emitted":         {"§4", "aws:///us-east-1a/i-0abc", "i-0abc"},
-		"no zone":            {"§4", "aws:////i-0abc", "i-0abc"},
-		"no zone, no slash":  {"§4", "aws:///i-0abc", "i-0abc"},
-		"account":            {"§4", "aws://123456789012/us-east-1a/i-0abc", "i-0abc"},
-		"slash at the end":   {"§4", "aws:///us-east-1a/i-0abc/", "i-0abc"},
-		"bare":               {"§4", "i-0abc", "i-0abc"},
-		"fargate":            {"§4, §6", "aws:///us-east-1a/0123abc/fargate-ip-10-0-0-1.ec2.internal", "fargate-ip-10-0-0-1.ec2.internal"},
-		"fargate address":    {"§6", "aws:///us-east-1a/0123abc/fargate-10.0.0.1", "fargate-10.0.0.1"},
+		"as emitted":         {"zone and instance", "aws:///us-east-1a/i-0abc", "i-0abc"},
+		"no zone":            {"an empty zone", "aws:////i-0abc", "i-0abc"},
+		"no zone, no slash":  {"the instance alone", "aws:///i-0abc", "i-0abc"},
+		"account":            {"the last part counts", "aws://123456789012/us-east-1a/i-0abc", "i-0abc"},
+		"slash at the end":   {"an empty part at the end does not count", "aws:///us-east-1a/i-0abc/", "i-0abc"},
+		"bare":               {"no scheme", "i-0abc", "i-0abc"},
+		"fargate":            {"AWS-FARGATE-1: the name of a Fargate node", "aws:///us-east-1a/0123abc/fargate-ip-10-0-0-1.ec2.internal", "fargate-ip-10-0-0-1.ec2.internal"},
+		"fargate address":    {"AWS-FARGATE-1: the address of a Fargate node", "aws:///us-east-1a/0123abc/fargate-10.0.0.1", "fargate-10.0.0.1"},
 		"scheme in capitals": {"schemes have no case", "AWS:///us-east-1a/i-0abc", "i-0abc"},
-		"empty":              {"§4: an error", "", ""},
-		"scheme alone":       {"§4: an error", "aws://", ""},
-		"volume":             {"§4: an error", "aws:///us-east-1a/vol-0abc", ""},
-		"zone alone":         {"§4: an error", "aws:///us-east-1a/", ""},
-		"name":               {"§4: an error", "node-1", ""},
+		"empty":              {"an error", "", ""},
+		"scheme alone":       {"an error", "aws://", ""},
+		"volume":             {"an error", "aws:///us-east-1a/vol-0abc", ""},
+		"zone alone":         {"an error", "aws:///us-east-1a/", ""},
+		"name":               {"an error", "node-1", ""},
 		"prefix alone":       {"EC2 has no such ID", "aws:///us-east-1a/i-", ""},
 		"wildcard":           {"EC2 reads it as any instance", "aws:///us-east-1a/i-*", ""},
 		"blank":              {"EC2 has no such ID", "aws:///us-east-1a/i-0 abc", ""},
-		"another cloud":      {"W27: rejected", "gce://project/zone/i-0abc", ""},
-		"another cloud, two": {"W27: rejected", "openstack:///i-0abc", ""},
-		"no scheme":          {"W27: rejected", "://us-east-1a/i-0abc", ""},
-		"two schemes":        {"W27: rejected", "aws:///gce://project/i-0abc", ""},
+		"another cloud":      {"AWS-ID-2: rejected", "gce://project/zone/i-0abc", ""},
+		"another cloud, two": {"AWS-ID-2: rejected", "openstack:///i-0abc", ""},
+		"no scheme":          {"AWS-ID-2: rejected", "://us-east-1a/i-0abc", ""},
+		"two schemes":        {"AWS-ID-2: rejected", "aws:///gce://project/i-0abc", ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestParseProviderID(t *testing.T) {
 }
 
 // FuzzProviderID: what is accepted names one thing, which is written and read
-// back as itself, and is never of another cloud (W27).
+// back as itself, and is never of another cloud (AWS-ID-2).
 func FuzzProviderID(f *testing.F) {
 	for _, seed := range []string{"", "aws://", "aws:///us-east-1a/i-0abc", "i-0abc", "gce://p/z/i-1", "://i-0abc", "aws:///z/x/fargate-ip-10-0-0-1", "AWS:////i-1//", "aws:///i-*"} {
 		f.Add(seed)

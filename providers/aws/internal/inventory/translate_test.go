@@ -25,12 +25,12 @@ func TestToInstance(t *testing.T) {
 		want   Instance
 	}{
 		"nothing": {
-			"W41: whatever is missing is empty",
+			"AWS-API-1: whatever is missing is empty",
 			types.Instance{},
 			Instance{Tags: map[string]string{}},
 		},
 		"empty parts": {
-			"W41: parts without anything in them",
+			"AWS-API-1: parts without anything in them",
 			types.Instance{
 				State: &types.InstanceState{}, Placement: &types.Placement{}, Tags: []types.Tag{{}}, SecurityGroups: []types.GroupIdentifier{{}},
 				NetworkInterfaces: []types.InstanceNetworkInterface{{
@@ -41,7 +41,7 @@ func TestToInstance(t *testing.T) {
 			Instance{Tags: map[string]string{}, Interfaces: []Interface{{SourceDestCheck: true}}},
 		},
 		"tags": {
-			"§3: those that tell whose it is",
+			"the tags of the cluster",
 			types.Instance{Tags: []types.Tag{
 				{Key: aws.String("Name"), Value: aws.String("node")},
 				{Key: aws.String("KubernetesCluster"), Value: aws.String("a")},
@@ -50,7 +50,7 @@ func TestToInstance(t *testing.T) {
 			Instance{Tags: map[string]string{"KubernetesCluster": "a", "kubernetes.io/cluster/b": ""}},
 		},
 		"interfaces": {
-			"§5, W28: by device index, then network card, unattached last",
+			"AWS-ADDR-4: by device index, then network card, unattached last",
 			types.Instance{NetworkInterfaces: []types.InstanceNetworkInterface{
 				{NetworkInterfaceId: aws.String("eni-none")},
 				{NetworkInterfaceId: aws.String("eni-11"), Attachment: attached(1, 1)},
@@ -67,7 +67,7 @@ func TestToInstance(t *testing.T) {
 			}},
 		},
 		"addresses": {
-			"§5: in the order of EC2; what is none is kept as none",
+			"in the order of EC2; what is none is kept as none",
 			types.Instance{NetworkInterfaces: []types.InstanceNetworkInterface{
 				{
 					PrivateIpAddress:   aws.String("10.0.0.1"),
@@ -95,7 +95,8 @@ func TestToInstance(t *testing.T) {
 	}
 }
 
-// TestInterfaceOrder: however EC2 lists interfaces, they come out the same (W28).
+// TestInterfaceOrder: however EC2 lists interfaces, they come out the same
+// (AWS-ADDR-4).
 func TestInterfaceOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -123,11 +124,11 @@ func TestPrimary(t *testing.T) {
 		in     Instance
 		want   string
 	}{
-		"first":         {"W15: device 0 of card 0", Instance{Interfaces: []Interface{{ID: "eni-0", Attached: true}, {ID: "eni-1", Attached: true, Device: 1}}}, "eni-0"},
-		"none":          {"W41", Instance{}, ""},
-		"not attached":  {"W41: EC2 does not tell", Instance{Interfaces: []Interface{{ID: "eni-0"}}}, ""},
-		"second device": {"W41: the primary is missing", Instance{Interfaces: []Interface{{ID: "eni-1", Attached: true, Device: 1}}}, ""},
-		"without ID":    {"W41", Instance{Interfaces: []Interface{{Attached: true}}}, ""},
+		"first":         {"AWS-ROUTE-6: device 0 of card 0", Instance{Interfaces: []Interface{{ID: "eni-0", Attached: true}, {ID: "eni-1", Attached: true, Device: 1}}}, "eni-0"},
+		"none":          {"AWS-API-1: no interface is known", Instance{}, ""},
+		"not attached":  {"AWS-API-1: EC2 does not tell", Instance{Interfaces: []Interface{{ID: "eni-0"}}}, ""},
+		"second device": {"AWS-API-1: the primary is missing", Instance{Interfaces: []Interface{{ID: "eni-1", Attached: true, Device: 1}}}, ""},
+		"without ID":    {"AWS-API-1: its ID is not known", Instance{Interfaces: []Interface{{Attached: true}}}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
