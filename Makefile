@@ -60,7 +60,8 @@ lint: ## Run the linters
 generate: ## Write the generated reference pages
 	@$(PROGRESS) "writing the reference pages" go run $(CHECK) ./docs/reference/generate
 
-verify: generate ## Check that generated files, formatting and go.mod are up to date
+verify: generate ## Check that generated files, formatting and go.mod are up to date, and references
+	@tools/references
 	@go mod tidy -diff
 	@cd tools/image && go mod tidy -diff
 	@"$$(tools/build golangci-lint)" fmt --diff ./...
