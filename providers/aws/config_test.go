@@ -206,7 +206,7 @@ func TestProblems(t *testing.T) {
 			`warning: aws.conf:2:1: unknown key [Global] Subnet, did you mean SubnetID?`,
 			`warning: aws.conf:3:1: unknown section [Globel], did you mean [Global]?`,
 		}},
-		"strict": {"design: an error in strict files", "[Multicloud]\nstrict\n[Global]\nZome = us-east-1a", []string{
+		"strict": {"FW-CONFIG-7: an error in strict files", "[Multicloud]\nstrict\n[Global]\nZome = us-east-1a", []string{
 			`error: aws.conf:4:1: unknown key [Global] Zome, did you mean Zone?`,
 		}},
 		"provider": {"FW-CONFIG-4: a file for another", "[Global]\nprovider = vsphere", []string{

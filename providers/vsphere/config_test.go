@@ -405,7 +405,7 @@ func TestDecodeProblems(t *testing.T) {
 		"thumbprint":     {"SHA-1 or SHA-256", login + "server = vc\nthumbprint = AA:BB\n", []string{`error: vsphere.conf:5:1: [Global] thumbprint: "AA:BB" is neither a SHA-1 nor a SHA-256 fingerprint in hexadecimal`}},
 		"no round trips": {`soap-roundtrip-count = "" is an error`, login + "server = vc\nsoap-roundtrip-count = \"\"\n", []string{`error: vsphere.conf:5:1: [Global] soap-roundtrip-count: needs a value`}},
 		"bool":           {"2 is an error", login + "server = vc\ninsecure-flag = 2\n", []string{"error: vsphere.conf:5:1: [Global] insecure-flag: failed to parse bool `2`"}},
-		"other provider": {"design: a factory refuses a file that names another provider", "[Global]\nprovider = aws\nserver = vc\nuser = u\npassword = p\n", []string{`error: vsphere.conf:2:1: [Global] provider: this file is for provider "aws", not for vsphere`}},
+		"other provider": {"FW-CONFIG-4: a file for another provider is refused", "[Global]\nprovider = aws\nserver = vc\nuser = u\npassword = p\n", []string{`error: vsphere.conf:2:1: [Global] provider: this file is for provider "aws", not for vsphere`}},
 		"this provider":  {"fine", "[Global]\nprovider = vsphere\nserver = vc\nuser = u\npassword = p\n", nil},
 		"settings":       {"0 workers initialize nothing", login + "server = vc\n[Controllers]\nconcurrent-node-syncs = 0\n", []string{"error: vsphere.conf:6:1: [Controllers] concurrent-node-syncs: must be a number above zero, got 0"}},
 		"unknown names": {"FW-CONFIG-7: a warning", login + "server = vc\ninsecure = 1\n[VirtualCentre \"x\"]\n", []string{

@@ -141,7 +141,7 @@ func wrongStarts() map[string]wrongStart {
 		},
 		"NoWorkersByFlag": {reason: "no node would ever be initialized", file: awsConfig, args: []string{"--concurrent-node-syncs=0"}, want: []string{"--concurrent-node-syncs must be more than zero, got 0"}},
 		"NoWorkersByKey":  {reason: "the same in the file", file: "[Controllers]\nconcurrent-node-syncs = 0\n" + awsConfig, want: []string{"cloud.conf:2:1: [Controllers] concurrent-node-syncs: must be a number above zero"}},
-		"StrictTypo":      {reason: "design Strictness: a typo is an error on request", file: "[Multicloud]\nstrict = true\n[ServiceOverrid \"x\"]\n" + awsConfig, want: []string{"cloud.conf:3:1: unknown section", "did you mean [ServiceOverride]?"}},
+		"StrictTypo":      {reason: "FW-CONFIG-7: a typo is an error on request", file: "[Multicloud]\nstrict = true\n[ServiceOverrid \"x\"]\n" + awsConfig, want: []string{"cloud.conf:3:1: unknown section", "did you mean [ServiceOverride]?"}},
 	}
 }
 

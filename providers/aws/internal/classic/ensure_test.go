@@ -183,7 +183,7 @@ func TestEveryCrash(t *testing.T) {
 					b.settledUnchanged(svc)
 				}
 				if broken < 8 {
-					t.Errorf("design: only %d calls were broken", broken)
+					t.Errorf("only %d calls were broken", broken)
 				}
 				b.ensure(nil)
 				b.empty()
@@ -407,7 +407,7 @@ func TestSecurityGroups(t *testing.T) {
 
 	b.groups = []plan.Ref{{Key: "nobody learned this"}}
 	if _, err := b.try(t.Context(), web()); err == nil {
-		t.Error("design: a plan in the wrong order is an error")
+		t.Error("a plan in the wrong order is an error")
 	}
 }
 
