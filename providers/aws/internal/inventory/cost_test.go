@@ -181,10 +181,10 @@ func TestDeadInBatch(t *testing.T) {
 		})
 	})
 	if got != 1 {
-		t.Errorf("W32: want 1 call, got %d", got)
+		t.Errorf("AWS-API-5: want 1 call, got %d", got)
 	}
 	if request := b.forms()[0]; len(values(request, "instance-id")) != 5 || request.Form.Get("InstanceId.1") != "" {
-		t.Errorf("W32: want a filter with 5 IDs, got %v", request.Form)
+		t.Errorf("AWS-API-5: want a filter with 5 IDs, got %v", request.Form)
 	}
 }
 
@@ -228,12 +228,12 @@ func TestListFilters(t *testing.T) {
 		want    []map[string][]string
 	}{
 		"cluster ID": {
-			"W34: by the tag",
+			"AWS-API-6: by the tag",
 			cluster.ID{Name: clusterID},
 			[]map[string][]string{{"tag-key": {"kubernetes.io/cluster/demo"}, "instance-state-name": states}},
 		},
 		"legacy": {
-			"§3: the legacy tag counts, too",
+			"AWS-CLUSTER-1: the legacy tag counts, too",
 			cluster.ID{Name: clusterID, Legacy: true},
 			[]map[string][]string{
 				{"tag-key": {"kubernetes.io/cluster/demo"}, "instance-state-name": states},
@@ -241,7 +241,7 @@ func TestListFilters(t *testing.T) {
 			},
 		},
 		"no cluster ID": {
-			"W34: by the VPC",
+			"AWS-API-6: by the VPC",
 			cluster.ID{},
 			[]map[string][]string{{"vpc-id": {"VPC"}, "instance-state-name": states}},
 		},
@@ -271,7 +271,7 @@ func TestListFilters(t *testing.T) {
 }
 
 // TestLegacyMembers: an instance with the legacy tag alone is of the cluster, one
-// of another cluster is not (§3).
+// of another cluster is not (AWS-CLUSTER-8).
 func TestLegacyMembers(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{}, func(c *Config) { c.Cluster.Legacy = true })
@@ -283,7 +283,7 @@ func TestLegacyMembers(t *testing.T) {
 	}
 	for i, want := range []error{nil, ErrAbsent, nil} {
 		if _, err := b.FindByName(t.Context(), fmt.Sprintf("host-%d", i)); !errors.Is(err, want) {
-			t.Errorf("§3: instance %d: want %v, got %v", i, want, err)
+			t.Errorf("AWS-CLUSTER-8: instance %d: want %v, got %v", i, want, err)
 		}
 	}
 	b.list(b.seed.AddNodes(few + 2))

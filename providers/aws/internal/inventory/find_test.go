@@ -32,7 +32,7 @@ func filters(request aws.Request) map[string][]string {
 
 func values(request aws.Request, filter string) []string { return filters(request)[filter] }
 
-// TestNewNode: a name costs one call, and the ID that it leads to none (W39).
+// TestNewNode: a name costs one call, and the ID that it leads to none (AWS-API-7).
 func TestNewNode(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{})
@@ -45,14 +45,14 @@ func TestNewNode(t *testing.T) {
 		b.pass(1, []string{id})
 	})
 	if got != 1 {
-		t.Errorf("W39: want 1 call, got %d", got)
+		t.Errorf("AWS-API-7: want 1 call, got %d", got)
 	}
 	if got := values(b.forms()[0], "instance-state-name"); slices.Contains(got, "terminated") || len(got) != 5 {
-		t.Errorf("§4: want the states of living instances, got %v", got)
+		t.Errorf("AWS-ID-4: want the states of living instances, got %v", got)
 	}
 }
 
-// TestNamesCost: names go together as IDs do (W31), 150 at most (§15).
+// TestNamesCost: names go together as IDs do, 150 at most (AWS-API-4).
 func TestNamesCost(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{}, func(c *Config) { c.Window = 20 * time.Millisecond })
@@ -81,12 +81,12 @@ func TestNamesCost(t *testing.T) {
 	}
 	for _, request := range b.forms() {
 		if n := len(values(request, "private-dns-name")); n > 150 {
-			t.Errorf("§15: %d names in one call", n)
+			t.Errorf("AWS-API-4: %d names in one call", n)
 		}
 	}
 }
 
-// TestNames goes through the rules for names of §4, as asked for one by one, out
+// TestNames goes through the rules for names (AWS-ID-4), as asked for one by one, out
 // of the list, and confirmed.
 func TestNames(t *testing.T) {
 	t.Parallel()
@@ -95,12 +95,12 @@ func TestNames(t *testing.T) {
 		name          string
 		find, confirm error
 	}{
-		"one":              {"§4: the instance", "single", nil, nil},
-		"none":             {"§4: 0 is not found", "nobody", ErrAbsent, ErrAbsent},
-		"two":              {"§4: more than one is an error", "twin", ErrAmbiguous, ErrAmbiguous},
-		"untagged":         {"§3: invisible by name; but it is there, so not gone", "stranger", ErrAbsent, ErrUntagged},
-		"tagged, untagged": {"§4: only those with the tag count", "mixed", nil, nil},
-		"terminated":       {"§4: not among the states", "dead", ErrAbsent, ErrAbsent},
+		"one":              {"the instance", "single", nil, nil},
+		"none":             {"no instance is not found", "nobody", ErrAbsent, ErrAbsent},
+		"two":              {"AWS-ID-4: more than one is an error", "twin", ErrAmbiguous, ErrAmbiguous},
+		"untagged":         {"AWS-CLUSTER-8, AWS-ID-5: not found by name; but it exists, so not gone", "stranger", ErrAbsent, ErrUntagged},
+		"tagged, untagged": {"AWS-ID-4: only those with the tag count", "mixed", nil, nil},
+		"terminated":       {"AWS-ID-4: not among the states", "dead", ErrAbsent, ErrAbsent},
 	}
 	b := newFixture(t, aws.Options{})
 	zone := b.seed.Private[b.seed.Zones[0]]
@@ -137,13 +137,13 @@ func TestNames(t *testing.T) {
 	}
 	for _, request := range b.forms() {
 		if len(values(request, "private-dns-name")) > 0 && (values(request, "tag-key") != nil || len(filters(request)) != 2) {
-			t.Errorf("design.md: want no tag filter beside a name, got %v", request.Form)
+			t.Errorf("AWS-ID-5: want no tag filter beside a name, got %v", request.Form)
 		}
 	}
 }
 
-// TestConfirm: EC2 is asked, whatever is known (design.md), by the parameter that
-// tells a malformed ID from a missing one (§5).
+// TestConfirm: EC2 itself is queried, whatever is known (FW-NODE-2), by the parameter that
+// tells a malformed ID from a missing one (AWS-NODE-1).
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{})
@@ -167,15 +167,15 @@ func TestConfirm(t *testing.T) {
 		t.Errorf("want 1 call, got %d", got)
 	}
 	if _, err := b.Confirm(t.Context(), "i-no-id"); err == nil || errors.Is(err, ErrAbsent) || client.Code(err) != "InvalidInstanceID.Malformed" {
-		t.Errorf("§5: a malformed ID is an error, never missing: got %v", err)
+		t.Errorf("AWS-NODE-1: a malformed ID is an error, never missing: got %v", err)
 	}
 	b.cloud.Terminate(id)
 	if found, err := b.Confirm(t.Context(), id); err != nil || found.State != "terminated" {
-		t.Errorf("§5: a terminated instance is described: got %v, %v", found, err)
+		t.Errorf("AWS-NODE-1: a terminated instance is described: got %v, %v", found, err)
 	}
 	for _, request := range b.forms() {
 		if request.Form.Get("InstanceId.1") != "" && (request.Form.Has("MaxResults") || request.Form.Has("InstanceId.2")) {
-			t.Errorf("§15: want one ID without MaxResults, got %v", request.Form)
+			t.Errorf("want one ID without MaxResults, got %v", request.Form)
 		}
 	}
 }
@@ -272,6 +272,6 @@ func TestSparse(t *testing.T) {
 	id := b.seed.AddNodes(1)[0]
 	found, err := b.Find(t.Context(), id)
 	if err != nil || found.State != "" || found.AvailabilityZone != "" {
-		t.Errorf("W41: got %+v, %v", found, err)
+		t.Errorf("AWS-API-1: got %+v, %v", found, err)
 	}
 }
