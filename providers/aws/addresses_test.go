@@ -54,7 +54,7 @@ func TestNodeAddresses(t *testing.T) {
 		"bad private":      {"an error", inventory.Instance{ID: "i-1", Interfaces: []inventory.Interface{{ID: "eni-0", Status: used, IPv4: make([]netip.Addr, 1)}}}, v4, nil, "eni-0"},
 		"bad public":       {"an error", inventory.Instance{ID: "i-1", PublicIP: "203.0.113"}, v4, nil, "public address"},
 		"bad ipv6":         {"an error", inventory.Instance{ID: "i-1", Interfaces: []inventory.Interface{{ID: "eni-0", Status: used, IPv6: make([]netip.Addr, 1)}}}, v6, nil, "eni-0"},
-		"bad other":        {"only the families that are asked for count", inventory.Instance{ID: "i-1", PublicIP: "203.0.113"}, v6, nil, ""},
+		"bad other":        {"only the configured families count", inventory.Instance{ID: "i-1", PublicIP: "203.0.113"}, v6, nil, ""},
 		"bad but not used": {"only interfaces in use count", inventory.Instance{ID: "i-1", Interfaces: []inventory.Interface{{ID: "eni-0", IPv4: make([]netip.Addr, 1)}}}, v4, nil, ""},
 	}
 	for name, tc := range cases {

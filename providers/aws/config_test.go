@@ -162,7 +162,7 @@ func TestProblems(t *testing.T) {
 		"zone": {"AWS-CONFIG-2: no region in the zone", "[Global]\nZone = 2a", []string{
 			`error: aws.conf:2:1: [Global] Zone: "2a" is not an availability zone such as us-west-2a`,
 		}},
-		"zone and region": {"the zone wins, and we say so", "[Global]\nZone = us-east-1a\nRegion = us-west-2", []string{
+		"zone and region": {"the zone wins, with a warning", "[Global]\nZone = us-east-1a\nRegion = us-west-2", []string{
 			`warning: aws.conf:3:1: [Global] Region: us-west-2 is ignored: Zone is in us-east-1`,
 		}},
 		"role": {"AWS-CONFIG-3: RoleARN must be an ARN", "[Global]\nRoleARN = ccm", []string{
@@ -359,7 +359,7 @@ func TestOverrides(t *testing.T) {
 			problems: []string{`error: aws.conf:7:1: [ServiceOverride "2"]: [ServiceOverride "1"] has an endpoint for EC2 in r1 already`},
 		},
 		"two regions": {
-			reason: "the region tells them apart",
+			reason: "they are for different regions",
 			file:   full("1", "EC2", "r1", u1) + full("2", "EC2", "r2", u2),
 			want:   map[string]string{"EC2 r1": u1, "EC2 r2": u2},
 		},

@@ -30,11 +30,11 @@ func TestRulesOfThePastGo(t *testing.T) {
 	denied.Remove()
 	b.lb = b.controller()
 	if !b.exists(svc) {
-		t.Error("AWS-DELETE-1: Get says that nothing is there")
+		t.Error("AWS-DELETE-1: Get returns that nothing exists")
 	}
 	b.remove(svc)
 	b.same(before)
 	if b.exists(svc) {
-		t.Error("AWS-DELETE-1: Get says that something is there")
+		t.Error("AWS-DELETE-1: Get returns that something exists")
 	}
 }

@@ -147,7 +147,7 @@ func TestFargateConfirmed(t *testing.T) {
 	}
 	r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"], PrivateIP: "10.0.64.20"})
 	if n := total(r.calls(func() { lookUp() })); n != 0 {
-		t.Errorf("AWS-FARGATE-4: a node that is missing is asked for again at once")
+		t.Errorf("AWS-FARGATE-4: a node that is missing is looked up again at once")
 	}
 	for _, got := range []instance.Result{c.source.Confirm(t.Context(), ref), lookUp()} {
 		if _, err := got.Get(); err != nil {

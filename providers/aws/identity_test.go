@@ -79,7 +79,7 @@ func TestIdentityFromTheFile(t *testing.T) {
 			identity{Region: "us-west-2", VPC: "vpc-1", Cluster: demo},
 		},
 		"zone": {
-			"AWS-AUTH-5: the zone says the region", "Zone = us-west-2a\nVPC = vpc-1\nKubernetesClusterID = demo",
+			"AWS-AUTH-5: the region is that of the zone", "Zone = us-west-2a\nVPC = vpc-1\nKubernetesClusterID = demo",
 			identity{Region: "us-west-2", VPC: "vpc-1", Cluster: demo},
 		},
 		"remote with a subnet": {
@@ -111,7 +111,7 @@ func TestIdentityFromTheFile(t *testing.T) {
 }
 
 // TestIdentityOfTheInstance proves AWS-AUTH-4 and AWS-CLUSTER-2: what the own
-// instance says, and what the file says in its place.
+// instance has, and what the file has in its place.
 func TestIdentityOfTheInstance(t *testing.T) {
 	t.Parallel()
 	const tag = "kubernetes.io/cluster/"
@@ -152,18 +152,18 @@ func TestIdentityOfTheInstance(t *testing.T) {
 			tags: map[string]string{tag + "a": "owned", tag + "b": "owned"}, cluster: cluster.ID{Name: "a"},
 		},
 		"no metadata": {
-			reason: "a start-up error that says what to do", hurt: func(c *sim.Cloud) { c.SetMetadata(false) },
+			reason: "AWS-AUTH-5: the error names the keys to set", hurt: func(c *sim.Cloud) { c.SetMetadata(false) },
 			err: "set Region in [Global] of the cloud-config, or AWS_REGION",
 		},
 		"no metadata, region known": {
-			reason: "a start-up error that says what to do", global: "Region = us-west-2", hurt: func(c *sim.Cloud) { c.SetMetadata(false) },
+			reason: "AWS-AUTH-5: the error names the keys to set", global: "Region = us-west-2", hurt: func(c *sim.Cloud) { c.SetMetadata(false) },
 			err: "set VPC and KubernetesClusterID in [Global] of the cloud-config to do without",
 		},
 		"EC2 refuses": {
 			reason: "AWS-AUTH-5: EC2 denies the call", hurt: func(c *sim.Cloud) { c.Gate().Break("DescribeInstances", front.Always(), sim.Denied()) },
 			err: "UnauthorizedOperation",
 		},
-		"EC2 says little": {reason: "AWS-API-1: no panic", hurt: func(c *sim.Cloud) { c.SetSparse(true) }, cluster: cluster.ID{Name: "demo"}},
+		"sparse response": {reason: "AWS-API-1: no panic", hurt: func(c *sim.Cloud) { c.SetSparse(true) }, cluster: cluster.ID{Name: "demo"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestIdentityOfTheInstance(t *testing.T) {
 			if tc.subnet != "" {
 				want.Subnet = tc.subnet
 			}
-			if name == "EC2 says little" {
+			if name == "sparse response" {
 				want.Zone = got.Zone
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -261,7 +261,7 @@ func TestIdentityEnds(t *testing.T) {
 	}
 	_, err := newCloudFrom(ctx, cfg, cloudTuning{})
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), sayIdentity) {
-		t.Errorf("want an error that says what to do, got %v", err)
+		t.Errorf("want an error that names the keys to set, got %v", err)
 	}
 	if got := cloud.Gate().Count("DescribeInstances"); got != 1 {
 		t.Errorf("given up, and called %d times", got)
@@ -301,7 +301,7 @@ func TestFactory(t *testing.T) {
 		t.Fatalf("AWS-CLUSTER-4: without a cluster ID the cloud is made: %v", err)
 	}
 	if untagged.HasClusterID() {
-		t.Error("AWS-CLUSTER-4: HasClusterID must be false, so that the process asks for --allow-untagged-cloud")
+		t.Error("AWS-CLUSTER-4: HasClusterID must be false, so that the process demands --allow-untagged-cloud")
 	}
 	if c, ok := untagged.(interface{ Close(context.Context) error }); !ok || c.Close(t.Context()) != nil {
 		t.Error("the cloud must be closed")

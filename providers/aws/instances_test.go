@@ -106,7 +106,7 @@ func TestGone(t *testing.T) {
 }
 
 // TestOtherRegion (AWS-ID-6): the Nodes of a copied configuration, or of one with
-// the wrong region, are kept, and their user hears why.
+// the wrong region, are kept, with an Event.
 func TestOtherRegion(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -368,8 +368,7 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// TestTwins (FW-NODE-12): two instances with one name are an error that the user
-// hears of.
+// TestTwins (FW-NODE-12): two instances with one name are an error with an Event.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})

@@ -59,7 +59,7 @@ func TestDeleteGoesOn(t *testing.T) {
 	}
 }
 
-// AWS-DELETE-1: what somebody else deleted in part is deleted to the end.
+// AWS-DELETE-1: what a user deleted in part is deleted to the end.
 func TestDeleteWhatOthersBegan(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -197,10 +197,10 @@ func TestOtherKindDenied(t *testing.T) {
 	delete(svc.Annotations, string(request.AnnotationType))
 	b.Gate().Break("elbv2", front.Always(), sim.Denied())
 	if _, _, err := b.lb.GetLoadBalancer(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrDenied) {
-		t.Errorf("AWS-DELETE-3: its status tells of a network load balancer: %v", err)
+		t.Errorf("AWS-DELETE-3: its status is that of a network load balancer: %v", err)
 	}
 	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrDenied) {
-		t.Errorf("AWS-LB-4: its status tells of a network load balancer: %v", err)
+		t.Errorf("AWS-LB-4: its status is that of a network load balancer: %v", err)
 	}
 }
 

@@ -226,7 +226,7 @@ func (b *balanced) quiet(svc *v1.Service) {
 		}
 	}
 	if calls["elb.DescribeLoadBalancers"] > 1 || calls["elbv2.DescribeLoadBalancers"] > 1 || calls["DescribeSecurityGroups"] > 2 {
-		b.t.Errorf("AWS-LB-14: a sync without a change asks once: %v", calls)
+		b.t.Errorf("AWS-LB-14: a sync without a change reads once: %v", calls)
 	}
 }
 

@@ -453,7 +453,7 @@ func TestTLSListenerIsTCP(t *testing.T) {
 	b.quiet(svc)
 }
 
-// AWS-LB-17: a node whose groups tell nothing is an Event and an error, and the
+// AWS-LB-17: a node whose groups are ambiguous is an Event and an error, and the
 // other nodes serve.
 func TestAmbiguousGroups(t *testing.T) {
 	t.Parallel()
@@ -509,8 +509,8 @@ func TestNodesMove(t *testing.T) {
 	}
 }
 
-// AWS-LB-17: what is ignored and who is left out is told, once; AWS-LB-12: who
-// cannot be registered keeps nobody else from it.
+// AWS-LB-17: what is ignored or left out is an Event, once; AWS-LB-12: an
+// instance that cannot be registered does not keep others from it.
 func TestWarningsAreEvents(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
@@ -530,7 +530,7 @@ func TestWarningsAreEvents(t *testing.T) {
 			}
 			for _, id := range []string{foreign, elsewhere[0], terminated, "i-0123456789abcdef0"} {
 				if strings.Count(told, "node-"+id) != 1 {
-					t.Errorf("AWS-LB-17: %s is not told about once: %s", id, told)
+					t.Errorf("AWS-LB-17: %s is not in one Event: %s", id, told)
 				}
 			}
 		})

@@ -254,7 +254,7 @@ func (b *balanced) hide(ids ...string) {
 }
 
 // AWS-DELETE-2: a load balancer that cannot be deleted keeps serving, and the
-// error tells what to do about it.
+// error describes what to do.
 func TestLoadBalancerThatCannotBeDeletedKeepsServing(t *testing.T) {
 	t.Parallel()
 	brought := func(name string) func(*balanced, *v1.Service) {

@@ -308,7 +308,7 @@ func TestOtherClusters(t *testing.T) {
 				t.Errorf("AWS-CLUSTER-7: got %v", err)
 			}
 			if b.exists(web(option)) {
-				t.Error("AWS-CLUSTER-7: Get says that it is ours")
+				t.Error("AWS-CLUSTER-7: Get returns that it exists")
 			}
 			b.remove(web(option))
 			if diff := cmp.Diff(before, b.Dump()); diff != "" {
@@ -356,7 +356,7 @@ func TestSubnetsThatAreNotThere(t *testing.T) {
 				}
 				for _, part := range []string{string(request.AnnotationSubnets), "subnet-0123456789abcdef0", "elsewhere"} {
 					if !strings.Contains(err.Error(), part) {
-						t.Errorf("the error does not tell of %s: %v", part, err)
+						t.Errorf("the error does not name %s: %v", part, err)
 					}
 				}
 			})

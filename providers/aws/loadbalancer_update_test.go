@@ -174,7 +174,7 @@ func TestUpdateHealsWhatOthersDeleted(t *testing.T) {
 	b.quiet(svc)
 }
 
-// FW-LB-2: a load balancer that somebody deleted cannot be updated.
+// FW-LB-2: a load balancer that a user deleted cannot be updated.
 func TestUpdateOfADeletedLoadBalancerIsAnError(t *testing.T) {
 	t.Parallel()
 	b := balance(t)

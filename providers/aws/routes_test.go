@@ -300,7 +300,7 @@ func TestSeveralInterfaces(t *testing.T) {
 		t.Error("AWS-ROUTE-6: the primary interface does not forward")
 	}
 	if n := r.Gate().Count("ModifyNetworkInterfaceAttribute"); n != 1 {
-		t.Errorf("it was told to forward %d times", n)
+		t.Errorf("its check was switched off %d times", n)
 	}
 	if diff := cmp.Diff([]string{pods(1) + " -> n", "fd00:1::/64 -> n"}, listed(t, c)); diff != "" {
 		t.Errorf("AWS-ROUTE-6: routes (-want +got):\n%s", diff)

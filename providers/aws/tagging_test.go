@@ -56,7 +56,7 @@ type otherCloud struct{ cloudprovider.Interface }
 func (otherCloud) ProviderName() string { return "other" }
 
 // TestTaggingUnderAnotherProvider is FW-START-7: it does not start there, and
-// whatever the flags say is no error.
+// whatever the flags are is no error.
 func TestTaggingUnderAnotherProvider(t *testing.T) {
 	t.Parallel()
 	for reason, args := range map[string][]string{

@@ -170,7 +170,7 @@ func TestTopologyMemory(t *testing.T) {
 	add := func(kind string) string { return r.seed.AddNode(sim.InstanceSpec{Type: kind}) }
 	first, second := add(mustHave), add(mustHave)
 	ask("AWS-TOPOLOGY-4: by instance", 1, first, first)
-	ask("another instance is asked for", 1, second)
+	ask("another instance is read", 1, second)
 	third, fourth := add("m5.large"), add("m5.large")
 	ask("by type", 1, third, third, fourth)
 	clock.Step(unsupportedAge - time.Second)
@@ -275,7 +275,7 @@ func TestTopologyOfDead(t *testing.T) {
 	r.noneThrottled()
 }
 
-// TestTopologySkipped: without a type nothing is asked.
+// TestTopologySkipped: without a type no call is made.
 func TestTopologySkipped(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, hurried)

@@ -119,7 +119,7 @@ func TestStartingNodeIsAskedAgain(t *testing.T) {
 			}
 			calls := b.calls(func() { b.ensure(svc) })
 			if calls["DescribeInstances"] > 0 {
-				t.Errorf("AWS-API-6: what runs is not asked about again: %v", calls)
+				t.Errorf("AWS-API-6: what runs is not read again: %v", calls)
 			}
 		})
 	}

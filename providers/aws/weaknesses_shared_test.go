@@ -38,7 +38,7 @@ func TestConfiguredGroupIsShared(t *testing.T) {
 	b.same(before)
 }
 
-// AWS-API-3: nothing changes when every answer has one item on a page: load
+// AWS-API-3: nothing changes when every response has one item on a page: load
 // balancers are found and left alone, and those who share rules find each other.
 func TestSmallPages(t *testing.T) {
 	t.Parallel()

@@ -53,11 +53,11 @@ func TestImpairedKeepsHostname(t *testing.T) {
 	}
 	status, exists, err := b.lb.GetLoadBalancer(t.Context(), flagged, svc)
 	if err != nil || !exists || len(status.Ingress) != 1 || status.Ingress[0].Hostname != hostname {
-		t.Errorf("AWS-NLB-6: Get gives %v, %t, %v", status, exists, err)
+		t.Errorf("AWS-NLB-6: Get returns %v, %t, %v", status, exists, err)
 	}
 }
 
-// AWS-API-1: whatever AWS leaves out of its answers, load balancers are made,
+// AWS-API-1: whatever AWS leaves out of its responses, load balancers are made,
 // kept and deleted.
 func TestSparseLoadBalancers(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func TestSparseLoadBalancers(t *testing.T) {
 				b.ensure(svc)
 			}
 			if !b.exists(svc) {
-				t.Error("AWS-API-1: Get says that nothing is there")
+				t.Error("AWS-API-1: Get returns that nothing exists")
 			}
 			b.remove(svc)
 			b.same(before)

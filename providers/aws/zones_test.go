@@ -28,7 +28,7 @@ func TestZoneFailures(t *testing.T) {
 		"blip":         {"AWS-TOPOLOGY-2: tried again at once", front.First(1), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "usw2-az2", false},
 		"broken":       {"AWS-TOPOLOGY-2: the Node is tried again", front.Always(), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "", true},
 		"throttled":    {"AWS-TOPOLOGY-2: the Node is tried again", front.Always(), sim.Throttled(), "", true},
-		"nothing read": {"AWS-TOPOLOGY-2: no answer is no denial", front.Always(), front.Drop(), "", true},
+		"nothing read": {"AWS-TOPOLOGY-2: no response is no denial", front.Always(), front.Drop(), "", true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -179,7 +179,7 @@ func TestNodesAreInitialized(t *testing.T) {
 	}
 	t.Run("Counted", func(t *testing.T) { testCalls(t, m, cloud) })
 	if len(m.logged(t, "The tagging controller is for AWS alone, not starting it")) != 1 {
-		t.Error("FW-START-7: the flags of the tagging controller are for every provider, but it works for one alone and the log says so")
+		t.Error("FW-START-7: the flags of the tagging controller are for every provider, but it works for one alone as the log has it")
 	}
 	m.terminate(t)
 	for _, vc := range cloud.VCenters() {

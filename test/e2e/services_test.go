@@ -136,7 +136,7 @@ type balancer struct {
 	Checks  []string // what is probed
 }
 
-// wanted is what a Service asks for (AWS-CLB-1, AWS-NLB-1).
+// wanted is what a Service specifies (AWS-CLB-1, AWS-NLB-1).
 func wanted(service *v1.Service, targets []machine) balancer {
 	want := balancer{Targets: slices.Sorted(slices.Values(ids(targets)))}
 	for _, port := range service.Spec.Ports {

@@ -173,7 +173,7 @@ func TestPanicHangsNobody(t *testing.T) {
 	})
 }
 
-// FW-NODE-14: a caller whose context ends leaves; the others get their answers
+// FW-NODE-14: a caller whose context ends leaves; the others get their results
 // from the very same call, which does not even notice.
 func TestLeavingDisturbsNobody(t *testing.T) {
 	t.Parallel()

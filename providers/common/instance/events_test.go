@@ -30,7 +30,7 @@ func drain(recorder *record.FakeRecorder) []string {
 	}
 }
 
-// TestEvents (FW-NODE-12) proves which faults a node's user hears of.
+// TestEvents (FW-NODE-12) proves which faults are Events.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 

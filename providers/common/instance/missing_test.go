@@ -72,7 +72,7 @@ func TestKeptNodeIsLoggedOnce(t *testing.T) {
 }
 
 // TestTerminatedIsGoneAtAnyAge (FW-NODE-4): what the cloud lists as terminated is
-// not merely invisible, whether the shared list or the call for it alone says so.
+// not merely invisible, in the shared list as in the call for it alone.
 func TestTerminatedIsGoneAtAnyAge(t *testing.T) {
 	t.Parallel()
 

@@ -210,7 +210,7 @@ func TestSparseInstances(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got[0].Placement != nil || got[0].State != nil {
-		t.Error("sparse answers still have placement or state")
+		t.Error("sparse responses still have placement or state")
 	}
 }
 

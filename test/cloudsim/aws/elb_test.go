@@ -96,7 +96,7 @@ func TestClassicCreateAgain(t *testing.T) {
 		"other groups": {"", func(k *balancing, in *elb.CreateLoadBalancerInput) {
 			in.SecurityGroups = []string{k.group("other")}
 		}, "DuplicateLoadBalancerName"},
-		"other tags": {"somebody else's load balancer", func(_ *balancing, in *elb.CreateLoadBalancerInput) {
+		"other tags": {"the load balancer of another owner", func(_ *balancing, in *elb.CreateLoadBalancerInput) {
 			in.Tags[0].Key = new("kubernetes.io/cluster/other")
 		}, "DuplicateLoadBalancerName"},
 	}

@@ -58,7 +58,7 @@ func TestTargetGroupCreateAgain(t *testing.T) {
 	k := startBalancing(t, Options{})
 	arn := k.createGroup("group", nil)
 	if again := k.createGroup("group", nil); again != arn {
-		t.Errorf("asked again it answers %q, want %q", again, arn)
+		t.Errorf("the same request returns %q, want %q", again, arn)
 	}
 	for what, change := range map[string]func(*elbv2.CreateTargetGroupInput){
 		"port":         func(in *elbv2.CreateTargetGroupInput) { in.Port = new(int32(30081)) },
@@ -70,7 +70,7 @@ func TestTargetGroupCreateAgain(t *testing.T) {
 		change(in)
 		_, err := k.v2.CreateTargetGroup(t.Context(), in)
 		if got := code(err); got != "DuplicateTargetGroupName" {
-			t.Errorf("with another %s it answers %v", what, err)
+			t.Errorf("with another %s it returns %v", what, err)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestListenerCreate(t *testing.T) {
 	if *wire.LoadBalancerArn != balancer || *wire.Port != 443 || wire.Protocol != elbv2types.ProtocolEnumTls ||
 		*wire.Certificates[0].CertificateArn != testCertificate || *wire.SslPolicy != "ELBSecurityPolicy-2016-08" ||
 		wire.DefaultActions[0].Type != elbv2types.ActionTypeEnumForward || *wire.DefaultActions[0].TargetGroupArn != group {
-		t.Errorf("answer is %+v", wire)
+		t.Errorf("response is %+v", wire)
 	}
 	n, _ := k.Network("net")
 	want := []NetworkListener{{

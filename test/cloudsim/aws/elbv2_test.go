@@ -102,7 +102,7 @@ func TestNetworkCreateAgain(t *testing.T) {
 		"other groups": {"", func(k *balancing, in *elbv2.CreateLoadBalancerInput) {
 			in.SecurityGroups = []string{k.group("other")}
 		}, "DuplicateLoadBalancerName"},
-		"other tags": {"somebody else's load balancer", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) { in.Tags = nil }, "DuplicateLoadBalancerName"},
+		"other tags": {"the load balancer of another owner", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) { in.Tags = nil }, "DuplicateLoadBalancerName"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

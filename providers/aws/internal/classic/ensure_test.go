@@ -37,7 +37,7 @@ func TestCosts(t *testing.T) {
 		"elb.ConfigureHealthCheck": 1, "elb.RegisterInstancesWithLoadBalancer": 1,
 	})
 	if host, err := env.IDs.Get(HostnameKey(lbName)); err != nil || host != b.classic().DNSName {
-		t.Errorf("learned the DNS name %q, error %v, want %s", host, err, b.classic().DNSName)
+		t.Errorf("found the DNS name %q, error %v, want %s", host, err, b.classic().DNSName)
 	}
 	b.settle()
 	b.ensure(svc)
@@ -269,7 +269,7 @@ func TestAdopts(t *testing.T) {
 			}
 			b.settled(svc)
 			if host, err := env.IDs.Get(HostnameKey(lbName)); err != nil || host != b.classic().DNSName {
-				t.Errorf("%s: learned the DNS name %q, error %v", tc.reason, host, err)
+				t.Errorf("%s: found the DNS name %q, error %v", tc.reason, host, err)
 			}
 		})
 	}
@@ -386,7 +386,7 @@ func TestSubnets(t *testing.T) {
 	b.ensure(svc)
 	b.calls("AWS-CLB-4: what AWS cannot do is not tried", resyncCalls)
 	if warnings := Fixed(b.model(svc), b.observe()); len(warnings) != 1 || warnings[0].Reason != SubnetsFixed {
-		t.Errorf("AWS-LB-17: it is told, got %v", warnings)
+		t.Errorf("AWS-LB-17: it is a warning, got %v", warnings)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestHealthCheckNumbers(t *testing.T) {
 				t.Errorf("AWS-HC-5: minimums: -want +got:\n%s", diff)
 			}
 			if wantErr := tc.says != ""; wantErr != (err != nil) || wantErr && !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("AWS-HC-5: minimums: got %v, want it to say %q", err, tc.says)
+				t.Errorf("AWS-HC-5: minimums: got %v, want it to contain %q", err, tc.says)
 			}
 		})
 	}
@@ -111,6 +111,6 @@ func TestHealthCheckWithoutPath(t *testing.T) {
 	}
 	_, warnings, err := healthCheck(r, request.Config{})
 	if err != nil || len(warnings) != 1 || warnings[0].Reason != request.IgnoredAnnotation {
-		t.Errorf("AWS-HC-4: a path without HTTP is told, got %v, %v", warnings, err)
+		t.Errorf("AWS-HC-4: a path without HTTP is a warning, got %v, %v", warnings, err)
 	}
 }

@@ -69,7 +69,7 @@ func TestOverride(t *testing.T) {
 			t.Errorf("AWS-CONFIG-8: %s is signed for %s in %s, want %s in signing-1", operation, got.SigningName, got.SigningRegion, name)
 		}
 		if agent := requests[0].Header.Get("User-Agent"); !strings.Contains(agent, " kubernetes/"+number) {
-			t.Errorf("AWS-AUTH-6: the user agent must say kubernetes/<version>: %s", agent)
+			t.Errorf("AWS-AUTH-6: the user agent must contain kubernetes/<version>: %s", agent)
 		}
 	}
 	if got, err := base.IMDS().Region(t.Context()); err != nil || got != region {
@@ -157,7 +157,7 @@ func TestRole(t *testing.T) {
 				t.Errorf("AWS-AUTH-3: roles (-want +got):\n%s", diff)
 			}
 			if got := cloud.Requests("AssumeRole")[0]; got.SigningRegion != region {
-				t.Errorf("STS is asked in %s, want %s", got.SigningRegion, region)
+				t.Errorf("STS is called in %s, want %s", got.SigningRegion, region)
 			}
 		})
 	}

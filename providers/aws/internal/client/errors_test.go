@@ -29,7 +29,7 @@ func answer(status int, code string) error {
 	}}
 }
 
-// TestCodes (FW-ERROR-1) says what the error codes of AWS mean.
+// TestCodes (FW-ERROR-1) goes through what the error codes of AWS mean.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	meanings := map[error][]string{
@@ -100,7 +100,7 @@ func TestClassify(t *testing.T) {
 		"none":              {"", ServiceEC2, nil, apierr.CodeOK},
 		"503":               {"no code", ServiceEC2, answer(503, "UnknownError"), apierr.CodeUnavailable},
 		"500 unknown code":  {"the status tells more than the name", ServiceEC2, answer(500, "InvalidSomething"), apierr.CodeUnavailable},
-		"503 throttled":     {"AWS-API-2: the code tells more than the status", ServiceEC2, answer(503, "RequestLimitExceeded"), apierr.CodeThrottled},
+		"503 throttled":     {"AWS-API-2: the code counts before the status", ServiceEC2, answer(503, "RequestLimitExceeded"), apierr.CodeThrottled},
 		"429":               {"AWS-API-2: without a code", ServiceEC2, answer(429, ""), apierr.CodeThrottled},
 		"403":               {"a proxy", ServiceEC2, answer(403, "UnknownError"), apierr.CodeDenied},
 		"404 of a proxy":    {"never says that something is not there", ServiceEC2, answer(404, "UnknownError"), apierr.CodeUnavailable},

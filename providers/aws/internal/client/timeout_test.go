@@ -45,7 +45,7 @@ func (h *hangingCloud) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TestAttemptTimeouts (FW-ERROR-2): an attempt to read from EC2 that hangs is
-// given up soon and made again, since EC2 may answer by now. One that changes
+// given up soon and made again, since EC2 may respond by now. One that changes
 // something keeps its time: it may have been carried out. The error of three is a
 // timeout.
 func TestAttemptTimeouts(t *testing.T) {

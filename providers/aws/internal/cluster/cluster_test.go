@@ -21,7 +21,7 @@ func TestDiscover(t *testing.T) {
 	}{
 		"none":      {reason: "AWS-CLUSTER-4: no tag is no ID and no error", tags: tags{"Name": "node-1"}},
 		"no tags":   {reason: "no tag is no ID and no error", tags: nil},
-		"owned":     {reason: "the key says which cluster", tags: tags{"kubernetes.io/cluster/demo": "owned"}, want: cluster.ID{Name: "demo"}},
+		"owned":     {reason: "the key names the cluster", tags: tags{"kubernetes.io/cluster/demo": "owned"}, want: cluster.ID{Name: "demo"}},
 		"any value": {reason: "whatever the value", tags: tags{"kubernetes.io/cluster/demo": ""}, want: cluster.ID{Name: "demo"}},
 		"legacy":    {reason: "the legacy tag is then written, too", tags: tags{"KubernetesCluster": "old"}, want: cluster.ID{Name: "old", Legacy: true}},
 		"both":      {reason: "agreeing", tags: tags{"KubernetesCluster": "demo", "kubernetes.io/cluster/demo": "shared"}, want: cluster.ID{Name: "demo", Legacy: true}},

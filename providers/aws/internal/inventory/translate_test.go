@@ -126,7 +126,7 @@ func TestPrimary(t *testing.T) {
 	}{
 		"first":         {"AWS-ROUTE-6: device 0 of card 0", Instance{Interfaces: []Interface{{ID: "eni-0", Attached: true}, {ID: "eni-1", Attached: true, Device: 1}}}, "eni-0"},
 		"none":          {"AWS-API-1: no interface is known", Instance{}, ""},
-		"not attached":  {"AWS-API-1: EC2 does not tell", Instance{Interfaces: []Interface{{ID: "eni-0"}}}, ""},
+		"not attached":  {"AWS-API-1: EC2 returns no attachment", Instance{Interfaces: []Interface{{ID: "eni-0"}}}, ""},
 		"second device": {"AWS-API-1: the primary is missing", Instance{Interfaces: []Interface{{ID: "eni-1", Attached: true, Device: 1}}}, ""},
 		"without ID":    {"AWS-API-1: its ID is not known", Instance{Interfaces: []Interface{{Attached: true}}}, ""},
 	}

@@ -280,7 +280,7 @@ func TestBuildWarnsOfUDP(t *testing.T) {
 		want   []string
 	}{
 		"traffic port": {
-			reason: "AWS-HC-7: nothing answers TCP on the node port of a UDP port",
+			reason: "AWS-HC-7: nothing responds over TCP on the node port of a UDP port",
 			change: func(*request.Request, *request.Facts) {}, want: []string{string(UnfitHealthCheck)},
 		},
 		"the same port by number": {

@@ -30,8 +30,8 @@ func TestCreateCosts(t *testing.T) {
 	svc := web()
 	env := b.ensure(svc)
 	// The budget is twelve, with what security groups and the other API take of
-	// it. A process that starts lists all load balancers, and asks for one that
-	// the list does not have by name.
+	// it. A process that starts lists all load balancers, and reads one that the
+	// list does not have by name.
 	b.calls(map[string]int{
 		"elbv2.DescribeLoadBalancers": 2,
 		"elbv2.DescribeTargetGroups":  1,

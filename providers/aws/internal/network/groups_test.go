@@ -137,7 +137,7 @@ func TestWrongTargetGroup(t *testing.T) {
 		t.Error("the listener stays with a target group that is not ours")
 	}
 	if _, err := b.api.DeleteTargetGroup(t.Context(), &elbv2.DeleteTargetGroupInput{TargetGroupArn: &foreign}); err != nil {
-		t.Fatalf("the target group of somebody else is gone: %v", err)
+		t.Fatalf("the target group of another one is gone: %v", err)
 	}
 	if diff := cmp.Diff(want, b.Dump()); diff != "" {
 		t.Errorf("AWS-TG-2: -want +got:\n%s", diff)
@@ -185,11 +185,11 @@ func TestNameOfOthers(t *testing.T) {
 		text   string
 	}{
 		"of another cluster": {
-			reason: "AWS-TG-3: the error says whose it is",
+			reason: "AWS-TG-3: the error names the owner",
 			tags:   map[string]string{"kubernetes.io/cluster/other": "owned"}, text: "kubernetes.io/cluster/other=owned",
 		},
 		"of another load balancer": {
-			reason: "AWS-TG-3: the error says whose it is", tags: tagged(nil), used: true, text: "belongs to load balancer",
+			reason: "AWS-TG-3: the error names the owner", tags: tagged(nil), used: true, text: "belongs to load balancer",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -115,7 +115,7 @@ func TestHealthCheck(t *testing.T) {
 	}
 	_, err := healthCheck(&request.Request{HealthCheck: request.HealthCheck{Protocol: new("udp")}}, request.Config{})
 	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), `"UDP"`) {
-		t.Errorf("AWS-HC-5: a protocol that there is not gives %v", err)
+		t.Errorf("AWS-HC-5: the error of a protocol that does not exist is %v", err)
 	}
 }
 

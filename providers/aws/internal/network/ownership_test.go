@@ -105,7 +105,7 @@ func TestOtherKind(t *testing.T) {
 	t.Parallel()
 	seen := &Observed{Name: lbName, LoadBalancer: &LoadBalancer{Type: "application", Tags: map[string]string{}}}
 	if err := seen.Refusal(); !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), "application") {
-		t.Errorf("AWS-NLB-8: an application load balancer with our name gives %v", err)
+		t.Errorf("AWS-NLB-8: an application load balancer with the name is %v", err)
 	}
 	if seen.Left() {
 		t.Error("an application load balancer is not ours")
@@ -121,7 +121,7 @@ func TestAdopts(t *testing.T) {
 		tags   map[string]string
 		text   string
 	}{
-		"the same":       {reason: "AWS answers as if it had done it", there: web()},
+		"the same":       {reason: "AWS responds as if it had created it", there: web()},
 		"other settings": {reason: "of ours", there: web(kubetest.LocalTraffic(32000), annotated(request.AnnotationAdditionalTags, "a=b"))},
 		"other listeners": {
 			reason: "the port is taken by another protocol",
@@ -219,7 +219,7 @@ func TestVanishing(t *testing.T) {
 	})
 	seen := b.observe(svc)
 	if len(seen.TargetGroups) != 1 || !seen.TargetGroups[0].Owned || seen.LoadBalancer.Tags == nil {
-		t.Errorf("what goes away meanwhile disturbs the rest: %+v", seen)
+		t.Errorf("what is deleted meanwhile affects the rest: %+v", seen)
 	}
 	b.settled(svc)
 }

@@ -126,7 +126,7 @@ func TestSparseAnswers(t *testing.T) {
 	before := b.Dump()
 	b.ensure(svc)
 	if diff := cmp.Diff(before, b.Dump()); diff != "" {
-		t.Errorf("AWS-API-1: what is not said is made as wanted; -before +after:\n%s", diff)
+		t.Errorf("AWS-API-1: what is not known is written as wanted; -before +after:\n%s", diff)
 	}
 	b.remove(svc)
 	b.empty()

@@ -43,7 +43,7 @@ func TestSourceRanges(t *testing.T) {
 		"Default":     {reason: "AWS-LB-9: everything in IPv4", want: prefixes("0.0.0.0/0")},
 		"Spec":        {reason: "the spec wins", spec: []string{"10.1.0.0/16"}, annotation: "10.2.0.0/16", want: prefixes("10.1.0.0/16")},
 		"Annotation":  {reason: "comma list with blanks", annotation: " 10.2.0.0/16, 10.1.0.0/16 ", want: prefixes("10.1.0.0/16", "10.2.0.0/16")},
-		"Blank":       {reason: "nothing written is nothing said", annotation: "  ", want: prefixes("0.0.0.0/0")},
+		"Blank":       {reason: "blanks are no annotation", annotation: "  ", want: prefixes("0.0.0.0/0")},
 		"Masked":      {reason: "the same range once", spec: []string{"10.1.2.3/16", "10.1.0.0/16"}, want: prefixes("10.1.0.0/16")},
 		"BothKinds":   {reason: "AWS-SG-5: IPv6 is kept apart, behind IPv4", spec: []string{"2001:db8::/32", "10.0.0.0/8"}, want: prefixes("10.0.0.0/8", "2001:db8::/32")},
 		"MappedRange": {reason: "AWS-SG-5: IPv4 written as IPv6 is IPv4", spec: []string{"::ffff:10.0.0.0/104"}, want: prefixes("10.0.0.0/8")},
@@ -232,7 +232,7 @@ func TestWarnings(t *testing.T) {
 		config  request.Config
 		want    []service.Warning
 	}{
-		"None": {reason: "AWS-LB-17: nothing to say", options: []kubetest.ServiceOption{with("example.com/x", "y")}},
+		"None": {reason: "AWS-LB-17: an annotation of others", options: []kubetest.ServiceOption{with("example.com/x", "y")}},
 		"NoNodePort": {
 			reason: "AWS-LB-8: a port without a node port", options: []kubetest.ServiceOption{tcp, noNodePort},
 			want: []service.Warning{service.Warn(request.PortSkipped, "Port 81 is not served: it has no node port")},

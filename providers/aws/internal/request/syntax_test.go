@@ -82,7 +82,7 @@ func TestSameInputSameRequest(t *testing.T) {
 			t.Fatalf("the same Service gives another request: %s", diff)
 		}
 		if diff := cmp.Diff(warnings, again); diff != "" || len(warnings) != 4 {
-			t.Fatalf("AWS-LB-17: the same Service gives other warnings: %s, %v", diff, warnings)
+			t.Fatalf("AWS-LB-17: the same Service has other warnings: %s, %v", diff, warnings)
 		}
 	}
 }

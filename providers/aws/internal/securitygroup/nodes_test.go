@@ -88,13 +88,13 @@ func TestChooseNodeGroups(t *testing.T) {
 		},
 		"untagged": {reason: "none has the tag, but there is only one", instances: map[string]*inventory.Instance{"i-1": instance("sg-1")}, want: []string{"sg-1"}},
 		"none": {
-			reason:    "AWS-SG-7: an instance without groups is left out, and said to be",
+			reason:    "AWS-SG-7: an instance without groups is left out, with a warning",
 			instances: map[string]*inventory.Instance{"i-1": instance(), "i-2": instance("tagged-1")},
 			want:      []string{"tagged-1"},
 			warnings:  []service.Warning{{Reason: NoGroup, Message: "Instances without a security group get no rules for the load balancer: i-1"}},
 		},
 		"several": {
-			reason: "AWS-SG-7: what cannot be told is an error and an Event, and the others have their rules",
+			reason: "AWS-SG-7: an ambiguous group is an error and an Event, and the others have their rules",
 			instances: map[string]*inventory.Instance{
 				"i-1": instance("tagged-2", "tagged-1"), "i-2": instance("sg-1", "sg-2"), "i-3": instance("tagged-3"),
 			},

@@ -205,7 +205,7 @@ func TestTagsAndLabels(t *testing.T) {
 	}
 }
 
-// TestOnlyOnce is AWS-TAG-2: a Node whose label tells of the same tags costs
+// TestOnlyOnce is AWS-TAG-2: a Node whose label is that of the same tags costs
 // nothing; one with another label is tagged again.
 func TestOnlyOnce(t *testing.T) {
 	t.Parallel()

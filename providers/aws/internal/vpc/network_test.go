@@ -159,7 +159,7 @@ func TestDiscoverAgain(t *testing.T) {
 	if got := b.discover(vpc.Wish{}); len(got) != len(b.seed.Zones) {
 		t.Errorf("new tags count at once if there was no choice, got %v", got)
 	}
-	b.calls("asked again once", map[string]int{"DescribeSubnets": 1, "DescribeRouteTables": 1})
+	b.calls("read again once", map[string]int{"DescribeSubnets": 1, "DescribeRouteTables": 1})
 }
 
 func TestFallback(t *testing.T) {
@@ -231,7 +231,7 @@ func TestNamed(t *testing.T) {
 	if got := named([]string{"new"}); "subnet-"+got != added {
 		t.Errorf("got %s, want %s", got, added)
 	}
-	b.calls("AWS-SUBNET-8: what is not known is asked for by name", map[string]int{"DescribeSubnets": 1})
+	b.calls("AWS-SUBNET-8: what is not known is read by name", map[string]int{"DescribeSubnets": 1})
 
 	_, err := b.net.Named(t.Context(), []string{"subnet-0", "new", "old"})
 	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), "subnet-0 (0 found), old (0 found)") {

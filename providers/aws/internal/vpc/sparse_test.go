@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestSparse reads answers that leave out all that can be left out (AWS-API-1).
+// TestSparse reads responses that leave out all that can be left out (AWS-API-1).
 func TestSparse(t *testing.T) {
 	t.Parallel()
 

@@ -69,7 +69,7 @@ func TestZones(t *testing.T) {
 		time.Sleep(time.Minute)
 		api.fail = true
 		if _, err := zones.Get(t.Context(), "c"); err == nil || errors.Is(err, vpc.ErrNoZone) {
-			t.Errorf("no answer does not make a zone unknown: got %v", err)
+			t.Errorf("no response does not make a zone unknown: got %v", err)
 		}
 		look("the others are known", "a", nil, 3)
 		time.Sleep(time.Minute)

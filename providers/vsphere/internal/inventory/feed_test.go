@@ -456,7 +456,7 @@ func TestSilenceIsNotCurrent(t *testing.T) {
 }
 
 // VS-NODE-7: a VM that was inaccessible from the start may be any VM, until it
-// tells its UUID.
+// reports its UUID.
 func TestInaccessibleFromTheStart(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})

@@ -450,7 +450,7 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// Nobody logs in for a caller who has left before.
+// No login is made for a caller that has left before.
 func TestNoLoginForNobody(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -671,7 +671,7 @@ func TestSourceOrder(t *testing.T) {
 	}
 }
 
-// One vCenter that never answers does not stall another.
+// One vCenter that never responds does not stall another.
 func TestVCentersAreIndependent(t *testing.T) {
 	t.Parallel()
 	dead, well := newFixture(t, vsphere.VCenterSpec{}), newFixture(t, vsphere.VCenterSpec{})
