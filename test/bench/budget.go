@@ -81,7 +81,7 @@ func judgeBalancers(r result) []row {
 		return nil
 	}
 	all := duration(fmt.Sprintf("time to create %d load balancers at once, %v each", r.services, r.provisioning), r.balancers.took, r.provider.Budget.Services)
-	if r.services > timedServices || r.provisioning > timedProvisioning {
+	if r.nodes > timedNodes || r.services > timedServices || r.provisioning > timedProvisioning {
 		all = unjudged(all)
 	}
 	return append(rows, count(fmt.Sprintf("writes of a restart with %d load balancers", r.services), r.balancers.writes.Total(), 0), all)
