@@ -59,6 +59,7 @@ func newFargate(api client.Instances, vpc string, t tuning) *fargate {
 	f.pods = cache.New(f.batch.Get, cache.Options[*pod]{
 		TTL:     t.MaxAge,
 		Timeout: t.Window + t.Timeout,
+		Clock:   t.Clock,
 		KeepError: func(err error) time.Duration {
 			if errors.Is(err, errNoInterface) {
 				return t.MissingAge

@@ -1,18 +1,22 @@
-// Package cache keeps answers of the cloud for a while.
+// Package cache keeps results from the cloud for a while, each under a key of its
+// own.
 //
 // What it promises:
 //
 //   - A value is handed out only while it is younger than the caller allows,
-//     and never because asking again failed. Its age counts from the moment it
-//     was asked for. Only the caller who began a fetch, or who came before it,
+//     and never because a later fetch failed. Its age counts from the moment its
+//     fetch began. Only the caller who began a fetch, or who came before it,
 //     gets its value however long the fetch took.
 //   - Callers who want the same key at the same time share one fetch, if that
 //     began recently enough for each of them. Each waits no longer than its
 //     own context allows; the fetch has a context and a deadline of its own and
-//     is cancelled early only when no caller is left.
+//     is canceled early only when no caller is left.
 //   - Memory is bounded: the entry that was used longest ago goes first.
-//   - No lock is held during a fetch, and a panic in it hangs nobody.
-//   - Errors are not kept unless [Options.KeepError] says so.
+//   - No lock is held during a fetch, and a panic in it is an error.
+//   - Errors are not kept unless [Options.KeepError] is set.
+//
+// When not to use it: see package snapshot where one call reads many objects and a
+// list has all of them; package batch where results are not kept.
 package cache
 
 import (
@@ -22,6 +26,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/flight"
@@ -33,7 +38,7 @@ const (
 	DefaultTimeout = 30 * time.Second
 )
 
-// Outcome is how a caller got its answer, for counting.
+// Outcome is how a caller got its result, for counting.
 type Outcome string
 
 // The outcomes of a Get.
@@ -46,11 +51,11 @@ const (
 	Miss Outcome = "miss"
 )
 
-// Fetch asks the cloud for one key. It must return soon after ctx ends, which
+// Fetch reads one key from the cloud. It must return soon after ctx ends, which
 // is not the context of any caller.
 type Fetch[K comparable, V any] func(ctx context.Context, key K) (V, error)
 
-// Options says how long values live, and how they are handed out.
+// Options are how long values live, and how they are handed out.
 type Options[V any] struct {
 	// TTL is the age at which a value is no longer handed out.
 	TTL time.Duration
@@ -61,11 +66,13 @@ type Options[V any] struct {
 	// Clone copies a value before it is handed out. Without it, callers share
 	// the value and must not change it.
 	Clone func(V) V
-	// KeepError says how long an error is answered without asking again; 0
+	// KeepError returns how long an error is handed out before the next fetch; 0
 	// means not at all. Without it no error is kept.
 	KeepError func(error) time.Duration
-	// Observe is told how each caller got its answer. It must be quick.
+	// Observe is called with how each caller got its result. It must be quick.
 	Observe func(Outcome)
+	// Clock is that of the ages; by default it is the real one.
+	Clock clock.PassiveClock
 }
 
 // Cache keeps one value per key. It is safe for concurrent use.
@@ -79,7 +86,7 @@ type Cache[K comparable, V any] struct {
 	flights  map[K]*inflight[V]
 }
 
-// kept is something worth remembering, with the moment it was asked for.
+// kept is a value or an error, with the moment its fetch began.
 type kept[T any] struct {
 	what T
 	at   time.Time
@@ -92,29 +99,32 @@ type inflight[V any] struct {
 	at   time.Time
 }
 
-// answer is what a caller gets: at once, or from a call that began at a moment.
-type answer[V any] struct {
+// result is what a caller gets: at once, or from a call that began at a moment.
+type result[V any] struct {
 	value V
 	err   error
 	call  *flight.Call[V]
 	at    time.Time
 }
 
-func (a answer[V]) wait(ctx context.Context) (V, error) {
-	if a.call == nil {
-		return a.value, a.err
+func (r result[V]) wait(ctx context.Context) (V, error) {
+	if r.call == nil {
+		return r.value, r.err
 	}
 
-	return a.call.Wait(ctx)
+	return r.call.Wait(ctx)
 }
 
-// New makes a Cache of what fetch answers.
+// New returns a Cache of what fetch returns.
 func New[K comparable, V any](fetch Fetch[K, V], opts Options[V]) *Cache[K, V] {
 	if opts.Size == 0 {
 		opts.Size = DefaultSize
 	}
 	if opts.Timeout == 0 {
 		opts.Timeout = DefaultTimeout
+	}
+	if opts.Clock == nil {
+		opts.Clock = clock.RealClock{}
 	}
 
 	return &Cache[K, V]{
@@ -126,23 +136,23 @@ func New[K comparable, V any](fetch Fetch[K, V], opts Options[V]) *Cache[K, V] {
 	}
 }
 
-// Get gives the value of key, younger than the TTL, or an error kept for it.
+// Get returns the value of key, younger than the TTL, or an error kept for it.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (V, error) {
 	return c.GetWithin(ctx, key, math.MaxInt64)
 }
 
-// GetWithin gives the value of key, younger than maxAge and the TTL. With a
-// maxAge of 0 the cloud is asked for this very call. A kept error younger than
-// maxAge is given when there is no such value.
+// GetWithin returns the value of key, younger than maxAge and the TTL. With a
+// maxAge of 0 it is fetched for this very call. A kept error younger than maxAge is
+// returned when there is no such value.
 func (c *Cache[K, V]) GetWithin(ctx context.Context, key K, maxAge time.Duration) (V, error) {
 	var zero V
 	if err := ctx.Err(); err != nil {
 		return zero, err
 	}
-	called := time.Now()
+	called := c.opts.Clock.Now()
 	found, how := c.find(key, maxAge)
 	value, err := found.wait(ctx)
-	if err == nil && found.expired(called, min(maxAge, c.opts.TTL)) && ctx.Err() == nil {
+	if err == nil && found.expired(called, c.opts.Clock.Now(), min(maxAge, c.opts.TTL)) && ctx.Err() == nil {
 		found, how = c.find(key, maxAge) // a fetch that began after this call
 		value, err = found.wait(ctx)
 	}
@@ -158,12 +168,12 @@ func (c *Cache[K, V]) GetWithin(ctx context.Context, key K, maxAge time.Duration
 
 // expired reports whether the result of a fetch that began before the caller
 // came is too old for it by now.
-func (a answer[V]) expired(called time.Time, maxAge time.Duration) bool {
-	return a.call != nil && a.at.Before(called) && time.Since(a.at) >= maxAge
+func (r result[V]) expired(called, now time.Time, maxAge time.Duration) bool {
+	return r.call != nil && r.at.Before(called) && now.Sub(r.at) >= maxAge
 }
 
-// Peek gives the last value of key and the moment it was asked for, however
-// old it is: the caller must judge its age. It makes no call.
+// Peek returns the last value of key and the moment its fetch began, however old
+// it is: the caller must check its age. It makes no call.
 func (c *Cache[K, V]) Peek(key K) (value V, at time.Time, ok bool) {
 	k, ok := get[V](c.values, key)
 	if !ok {
@@ -173,8 +183,8 @@ func (c *Cache[K, V]) Peek(key K) (value V, at time.Time, ok bool) {
 	return c.clone(k.what), k.at, true
 }
 
-// Forget drops what is known of key. A fetch under way still answers those who
-// wait for it, but nobody who comes later.
+// Forget drops what is known of key. The result of a fetch under way is still that
+// of the callers that wait for it, but of none that comes later.
 func (c *Cache[K, V]) Forget(key K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,29 +194,30 @@ func (c *Cache[K, V]) Forget(key K) {
 	c.failures.Remove(key)
 }
 
-// find answers from memory, or joins a fetch that began within maxAge, or
-// begins one.
-func (c *Cache[K, V]) find(key K, maxAge time.Duration) (answer[V], Outcome) {
+// find returns what is kept, or joins a fetch that began within maxAge, or begins
+// one.
+func (c *Cache[K, V]) find(key K, maxAge time.Duration) (result[V], Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	if k, ok := get[V](c.values, key); ok && k.within(maxAge) {
-		return answer[V]{value: k.what}, Hit
+	now := c.opts.Clock.Now()
+	if k, ok := get[V](c.values, key); ok && k.within(now, maxAge) {
+		return result[V]{value: k.what}, Hit
 	}
-	if k, ok := get[error](c.failures, key); ok && k.within(maxAge) {
-		return answer[V]{err: k.what}, Hit
+	if k, ok := get[error](c.failures, key); ok && k.within(now, maxAge) {
+		return result[V]{err: k.what}, Hit
 	}
-	if f, ok := c.flights[key]; ok && time.Since(f.at) < min(maxAge, c.opts.TTL) && f.call.Join() {
-		return answer[V]{call: f.call, at: f.at}, Shared
+	if f, ok := c.flights[key]; ok && now.Sub(f.at) < min(maxAge, c.opts.TTL) && f.call.Join() {
+		return result[V]{call: f.call, at: f.at}, Shared
 	}
-	f := c.begin(key)
+	f := c.begin(key, now)
 
-	return answer[V]{call: f.call, at: f.at}, Miss
+	return result[V]{call: f.call, at: f.at}, Miss
 }
 
 // begin starts a fetch. Callers hold the lock.
-func (c *Cache[K, V]) begin(key K) *inflight[V] {
-	f := &inflight[V]{at: time.Now()}
+func (c *Cache[K, V]) begin(key K, now time.Time) *inflight[V] {
+	f := &inflight[V]{at: now}
 	c.flights[key] = f
 	f.call = flight.Start(c.opts.Timeout, func(ctx context.Context) (V, error) {
 		defer c.land(key, f)
@@ -223,7 +234,7 @@ func (c *Cache[K, V]) begin(key K) *inflight[V] {
 	return f
 }
 
-// keepValue remembers a value, unless a later fetch or a Forget overtook it.
+// keepValue keeps a value, unless a later fetch or a Forget overtook it.
 func (c *Cache[K, V]) keepValue(key K, f *inflight[V], value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -234,8 +245,8 @@ func (c *Cache[K, V]) keepValue(key K, f *inflight[V], value V) {
 	}
 }
 
-// keepError remembers an error if that is wanted. That of a fetch which
-// everybody left tells nothing about the cloud.
+// keepError keeps an error if that is wanted. That of a fetch which all callers
+// left does not come from the cloud.
 func (c *Cache[K, V]) keepError(ctx context.Context, key K, f *inflight[V], err error) {
 	if c.opts.KeepError == nil || errors.Is(ctx.Err(), context.Canceled) {
 		return
@@ -269,8 +280,8 @@ func get[T any](from *lru.Cache, key any) (kept[T], bool) {
 }
 
 // within reports whether k is young enough for a caller.
-func (k kept[T]) within(maxAge time.Duration) bool {
-	return time.Since(k.at) < min(maxAge, k.ttl)
+func (k kept[T]) within(now time.Time, maxAge time.Duration) bool {
+	return now.Sub(k.at) < min(maxAge, k.ttl)
 }
 
 func (c *Cache[K, V]) clone(v V) V {

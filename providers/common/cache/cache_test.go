@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"k8s.io/klog/v2"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 )
@@ -417,4 +418,30 @@ func TestValue(t *testing.T) {
 			t.Errorf("peek: got %q, %v ago, %t", got, time.Since(at), ok)
 		}
 	})
+}
+
+// TestClock: values and errors age by the clock that is passed.
+func TestClock(t *testing.T) {
+	t.Parallel()
+
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	c := &cloud{}
+	cached := cache.New(c.fetch, cache.Options[string]{
+		TTL: time.Minute, KeepError: func(error) time.Duration { return time.Second }, Clock: now,
+	})
+	get := func(want int) {
+		t.Helper()
+		if _, err := cached.Get(t.Context(), "a"); !errors.Is(err, c.err) || c.calls("a") != want {
+			t.Errorf("%d calls, want %d: %v", c.calls("a"), want, err)
+		}
+	}
+	get(1)
+	now.SetTime(now.Now().Add(time.Minute - 1))
+	get(1)
+	c.set(0, errBoom)
+	now.SetTime(now.Now().Add(1))
+	get(2)
+	get(2)
+	now.SetTime(now.Now().Add(time.Second))
+	get(3)
 }

@@ -5,37 +5,37 @@ import (
 	"time"
 )
 
-// Value keeps a single answer, such as the list of all servers, with the
+// Value keeps a single result, such as the list of all servers, with the
 // promises of [Cache].
 type Value[T any] struct {
 	cache *Cache[struct{}, T]
 }
 
-// NewValue makes a Value of what fetch answers. Options.Size has no meaning.
+// NewValue returns a Value of what fetch returns. Options.Size has no meaning.
 func NewValue[T any](fetch func(context.Context) (T, error), opts Options[T]) *Value[T] {
 	opts.Size = 1
 
 	return &Value[T]{cache: New(func(ctx context.Context, _ struct{}) (T, error) { return fetch(ctx) }, opts)}
 }
 
-// Get gives the value, younger than the TTL.
+// Get returns the value, younger than the TTL.
 func (v *Value[T]) Get(ctx context.Context) (T, error) {
 	return v.cache.Get(ctx, struct{}{})
 }
 
-// GetWithin gives the value, younger than maxAge and the TTL. With a maxAge of
-// 0 the cloud is asked for this very call.
+// GetWithin returns the value, younger than maxAge and the TTL. With a maxAge of 0
+// it is fetched for this very call.
 func (v *Value[T]) GetWithin(ctx context.Context, maxAge time.Duration) (T, error) {
 	return v.cache.GetWithin(ctx, struct{}{}, maxAge)
 }
 
-// Peek gives the last value and the moment it was asked for, however old it
-// is: the caller must judge its age. It makes no call.
+// Peek returns the last value and the moment its fetch began, however old it is:
+// the caller must check its age. It makes no call.
 func (v *Value[T]) Peek() (value T, at time.Time, ok bool) {
 	return v.cache.Peek(struct{}{})
 }
 
-// Forget drops the value: the next caller asks the cloud.
+// Forget drops the value: the next caller fetches it.
 func (v *Value[T]) Forget() {
 	v.cache.Forget(struct{}{})
 }

@@ -22,7 +22,7 @@ func (i *Inventory) Confirm(ctx context.Context, q Query) ([]*VM, error) {
 	ctx, cancel := context.WithTimeout(ctx, i.cfg.CallTimeout)
 	defer cancel()
 
-	i.store.asked.note(q, i.cfg.Now())
+	i.store.asked.note(q, i.cfg.Clock.Now())
 	vms, err := i.ask(ctx, q)
 	if len(vms) == 0 && err == nil {
 		err = i.stillFound(q)
@@ -120,7 +120,7 @@ func (q Query) excludes(vm *VM) bool {
 // read returns the VMs that are machines of their own as they are now, with what only the store knows. A single
 // one that is not there any more fails them all.
 func (i *Inventory) read(ctx context.Context, refs []Ref) ([]*VM, error) {
-	now := i.cfg.Now()
+	now := i.cfg.Clock.Now()
 	contents, err := i.retrieve(ctx, refs, recordPaths())
 	if err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func (d *describer) recent(vm *VM) (*Details, error, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	now := d.inventory.cfg.Now()
+	now := d.inventory.cfg.Clock.Now()
 	d.visits[vm.Ref] = visit{asked: now, read: d.visits[vm.Ref].read}
 	known, ok := d.known[vm.Ref]
 	if !ok || known.begun.Before(vm.Observed) {
@@ -139,17 +139,17 @@ func (d *describer) read(ctx context.Context, keys []Ref) (map[Ref]batch.Result[
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	begun := d.inventory.cfg.Now()
+	begun := d.inventory.cfg.Clock.Now()
 	results := detailsOf{}
 	for rest := d.choose(keys, begun); len(rest) > 0; {
 		chunk := rest[:min(len(rest), d.size())]
 		rest = rest[len(chunk):]
-		started := d.inventory.cfg.Now()
+		started := d.inventory.cfg.Clock.Now()
 		part, err := d.inventory.readDetails(ctx, chunk)
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, ctx.Err() // no caller is left: it says nothing about the VMs
 		}
-		d.adapt(len(chunk), d.inventory.cfg.Now().Sub(started), err)
+		d.adapt(len(chunk), d.inventory.cfg.Clock.Now().Sub(started), err)
 		for _, r := range chunk {
 			results[r] = part[r]
 			if err != nil {
@@ -167,7 +167,7 @@ func (d *describer) keep(results detailsOf, begun time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	now := d.inventory.cfg.Now()
+	now := d.inventory.cfg.Clock.Now()
 	maps.DeleteFunc(d.known, func(_ Ref, known *description) bool { return now.Sub(known.ended) > unusedTTL })
 	for r, result := range results {
 		d.known[r] = &description{details: result.Value, err: result.Err, begun: begun, ended: now}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
@@ -28,8 +28,8 @@ func shuffled(v *cloudsim.VCenter) []*cloudsim.VM {
 // start and for each update.
 func TestDetailsOfManyVMsCostACallForEachHundred(t *testing.T) {
 	t.Parallel()
-	var passed atomic.Int64
-	v, i := fleet(t, 300, Config{Now: func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }})
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	v, i := fleet(t, 300, Config{Clock: now})
 	for round := range 3 {
 		for _, vm := range shuffled(v) {
 			details, err := i.Details(t.Context(), one(t, i, byID(vm.UUID())))
@@ -41,7 +41,7 @@ func TestDetailsOfManyVMsCostACallForEachHundred(t *testing.T) {
 			t.Errorf("calls of round %d (-want +got):\n%s", round, diff)
 		}
 		v.Reset()
-		passed.Add(int64(5 * time.Minute))
+		now.SetTime(now.Now().Add(5 * time.Minute))
 	}
 }
 

@@ -147,7 +147,7 @@ func (f *feed) begin(verifying bool) {
 // take takes over one page of changes. Nothing at all means that nothing has
 // changed.
 func (f *feed) take(ctx context.Context, set *types.UpdateSet) {
-	now := f.cfg.Now()
+	now := f.cfg.Clock.Now()
 	updates, unreadable := updatesOf(set)
 	f.rereads.unreadable = f.rereads.unreadable || unreadable
 	f.store.responded(now, f.poller.allowed)
@@ -177,7 +177,7 @@ func (f *feed) take(ctx context.Context, set *types.UpdateSet) {
 func (f *feed) publish(ctx context.Context) {
 	corrected := f.store.endReading()
 	f.reading = false
-	f.rereads.done(f.cfg.Now())
+	f.rereads.done(f.cfg.Clock.Now())
 	vms, places := f.store.size()
 	log := klog.FromContext(ctx)
 	if f.rereads.verifying {

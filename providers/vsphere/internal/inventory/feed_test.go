@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
@@ -439,17 +440,17 @@ func TestRunEndsWithoutAnswer(t *testing.T) {
 // FW-NODE-7, VS-FEED-5: a feed that has been silent for too long is not current.
 func TestSilenceIsNotCurrent(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
-	i := New(nil, Config{Now: func() time.Time { return now }})
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	i := New(nil, Config{Clock: now})
 	if err := i.Current(); !errors.Is(err, errNotSynced) {
 		t.Errorf("Current() at the start = %v, want not synced", err)
 	}
 	resync(i)
-	i.health.answered(now)
+	i.health.answered(now.Now())
 	if err := i.Current(); err != nil {
 		t.Errorf("Current() = %v, want nil", err)
 	}
-	now = now.Add(76 * time.Second)
+	now.SetTime(now.Now().Add(76 * time.Second))
 	if err := i.Current(); !refers(err, "silent for 1m16s") {
 		t.Errorf("Current() = %v, want silence", err)
 	}

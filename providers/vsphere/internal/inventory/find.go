@@ -34,7 +34,7 @@ func (q Query) String() string {
 // No VM and no error means that the feed is current and knows none.
 // Found VMs can be as old as [Inventory.Current] says.
 func (i *Inventory) Find(q Query) ([]*VM, error) {
-	i.store.asked.note(q, i.cfg.Now())
+	i.store.asked.note(q, i.cfg.Clock.Now())
 	vms, doubt := i.store.find(q)
 	if len(vms) > 0 {
 		return vms, nil

@@ -77,7 +77,7 @@ func (i *Inventory) Replaced() time.Time {
 func (i *Inventory) replaced(ctx context.Context, before, after string) {
 	klog.FromContext(ctx).Error(nil, "Another vCenter responds at the configured address. No Node is deleted until the VM of one is found there",
 		"vCenter", i.cfg.Name, "instanceUUID", after, "before", before)
-	now := i.cfg.Now()
+	now := i.cfg.Clock.Now()
 	i.replacedAt.Store(&now)
 	i.store.forget()
 	i.details.forget()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
+	"k8s.io/utils/clock"
 )
 
 // Client makes calls to one vCenter within a session that it keeps logged in.
@@ -93,8 +94,8 @@ type Config struct {
 	// all Nodes. Nil means none.
 	Wanted func() []Query
 
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
+	// Clock is that of the ages; by default it is the real one.
+	Clock clock.PassiveClock
 	// Observe is told how things stand after each answer of the feed and each
 	// failure, without the counts. It must not block.
 	Observe func(Status)
@@ -124,8 +125,8 @@ func (c Config) withDefaults() Config {
 	if c.Corrected == nil {
 		c.Corrected = func(int) {}
 	}
-	if c.Now == nil {
-		c.Now = time.Now
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
 	}
 	if c.Observe == nil {
 		c.Observe = func(Status) {}
@@ -214,7 +215,7 @@ func (i *Inventory) Current() error {
 	case !s.Connected:
 		return fmt.Errorf("change feed is not connected: %w", s.Err)
 	}
-	if age := i.cfg.Now().Sub(s.LastAnswer); age > i.cfg.StaleAfter {
+	if age := i.cfg.Clock.Since(s.LastAnswer); age > i.cfg.StaleAfter {
 		return fmt.Errorf("change feed has been silent for %s", age.Round(time.Second))
 	}
 
