@@ -169,7 +169,7 @@ func (l *loadBalancer) instances(ctx context.Context, ids []string) (map[string]
 			delete(found, id)
 		}
 	}
-	renewed, err := l.Instances.Renew(ctx, starting)
+	renewed, err := l.Instances.Refresh(ctx, starting)
 	maps.Copy(found, renewed)
 	return found, err
 }

@@ -71,7 +71,7 @@ var _ cloudprovider.Routes = (*routes)(nil)
 func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 	r := &routes{
 		config: config, api: api, source: source,
-		attachments: newAttachments(api, source.inventory.Seen),
+		attachments: newAttachments(api, source.inventory.Peek),
 		made:        map[netip.Prefix]apitypes.NodeName{}, forwarding: sets.New[string](),
 	}
 	r.table = cache.NewValue(r.readTable, cache.Options[*types.RouteTable]{TTL: tableAge})

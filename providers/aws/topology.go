@@ -72,7 +72,7 @@ func newTopology(api client.Instances, must *regexp.Regexp, instances *inventory
 	o := &topology{
 		api:    api,
 		must:   must,
-		peers:  instances.Seen,
+		peers:  instances.Peek,
 		turn:   make(chan struct{}, 1),
 		places: expiring.NewLRUExpireCache(placeMemory),
 		types:  expiring.NewLRUExpireCache(typeMemory),

@@ -12,6 +12,9 @@
 //   - A question never gets an answer that was asked for before it: callers
 //     that come once the call has begun are in the next batch.
 //   - No lock is held during a call, and a panic in it hangs nobody.
+//
+// When not to use it: see package snapshot where a list of all objects may be
+// cheaper, or results are to be kept; package cache where a call reads one key.
 package batch
 
 import (

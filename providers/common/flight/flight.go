@@ -8,6 +8,9 @@
 //     longer than the deadline, even if the function ignores its context.
 //   - A panic in the function is an error for the waiters, not a hang.
 //   - No lock is held while the function runs.
+//
+// When not to use it: see package cache where calls are told apart by a key or their
+// results are kept.
 package flight
 
 import (

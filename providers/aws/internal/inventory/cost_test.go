@@ -12,71 +12,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestPassCost counts the calls of passes over many nodes (W31).
-func TestPassCost(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason         string
-		nodes, workers int
-		// calls are what a pass costs at most. One that follows another goes
-		// straight to the list.
-		calls int
-	}{
-		"one node":                {"W31: a question by ID", 1, 1, 1},
-		"few nodes":               {"W31: one question by ID for all", 5, 5, 1},
-		"many nodes":              {"at most two calls by ID, then the list", 35, 10, 3},
-		"as many as workers":      {"W31: all wait in one batch", 20, 20, 2},
-		"a full page":             {"the list is one page", 40, 20, 3},
-		"more than a page":        {"the list is two pages", 50, 20, 4},
-		"one after the other":     {"W31: after the fifth the list", 20, 1, 6},
-		"fewer than the list has": {"W31: no list for a small batch", 3, 3, 1},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			const page = 40
-			b := newFixture(t, aws.Options{PageSize: page}, func(c *Config) { c.Window = 100 * time.Millisecond })
-			ids := b.seed.AddNodes(tc.nodes)
-			if got := b.calls(func() { b.pass(tc.workers, ids) }); got > tc.calls {
-				t.Errorf("%s: the first pass cost %d calls, want at most %d", tc.reason, got, tc.calls)
-			}
-			if got := b.calls(func() { b.pass(tc.workers, ids) }); got != 0 {
-				t.Errorf("%s: a pass soon after cost %d calls", tc.reason, got)
-			}
-			b.sleep(DefaultMaxAge)
-			if got := b.calls(func() { b.pass(tc.workers, ids) }); got > tc.calls || tc.nodes > 20 && got != (tc.nodes+page-1)/page {
-				t.Errorf("%s: the next pass cost %d calls", tc.reason, got)
-			}
-			b.sleep(5 * time.Minute)
-			if got := b.calls(func() { b.pass(tc.workers, ids) }); got > tc.calls {
-				t.Errorf("%s: a pass much later cost %d calls, want at most %d", tc.reason, got, tc.calls)
-			}
-		})
-	}
-}
-
-// TestUntaggedPassCost: no list has instances without the cluster's tag (§3).
-// They are asked for by ID, along with those that will be asked for next (W31).
-func TestUntaggedPassCost(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, aws.Options{}, func(c *Config) { c.Window = 100 * time.Millisecond })
-	ids := b.untagged(maxIDs + 50)
-	b.pass(20, ids)
-	b.sleep(DefaultMaxAge)
-	// one by ID, the list, and all the rest
-	if got := b.calls(func() { b.pass(20, ids) }); got > 2+2+1 {
-		t.Errorf("a pass over 250 untagged instances cost %d calls", got)
-	}
-	b.sleep(interest)
-	if got := b.calls(func() { b.pass(1, ids[:1]) }); got != 1 {
-		t.Fatalf("a question cost %d calls", got)
-	}
-	forms := b.forms()
-	if n := len(values(forms[len(forms)-1], "instance-id")); n != 1 {
-		t.Errorf("%d instances are asked for that nobody wants any more", n-1)
-	}
-}
-
 // TestListsWhileNodesJoin: Nodes join, each is asked about by the controllers for
 // Nodes until it is Ready, each makes all Services ask for all instances, and now
 // and then there is a pass over all. The cluster is listed twice a minute at most,
@@ -135,36 +70,7 @@ func testListsWhileNodesJoin(t *testing.T, legacy bool) {
 	}
 }
 
-// TestCollect: every key once, in order, and each is looked up once for each
-// time that it is there.
-func TestCollect(t *testing.T) {
-	t.Parallel()
-	lookups := 0
-	answers := map[string]int{}
-	got := collect(answers, []string{"c", "a", "b", "c", "b", "a"}, time.Time{}, func(key string, _ time.Time) (int, bool) {
-		lookups++
-		return 7, key == "a"
-	})
-	if diff := cmp.Diff([]string{"c", "b"}, got); diff != "" || lookups != 6 || answers["a"] != 7 || len(answers) != 1 {
-		t.Errorf("%d look-ups, found %v, unknown (-want +got):\n%s", lookups, answers, diff)
-	}
-}
-
-// BenchmarkCollect is one look-up of 10,000 instances of which none is known.
-func BenchmarkCollect(b *testing.B) {
-	ids := make([]string, 10_000)
-	for i := range ids {
-		ids[i] = fmt.Sprintf("i-%017x", i)
-	}
-	m := newMemory(time.Second, time.Second)
-	for b.Loop() {
-		if got := collect(map[string]*Instance{}, ids, time.Unix(1000, 0), m.lookUp); len(got) != len(ids) {
-			b.Fatal(len(got))
-		}
-	}
-}
-
-// TestDeadInBatch: one dead ID does not fail the batch (W32).
+// TestDeadInBatch: one dead ID does not fail the batch (AWS-API-5).
 func TestDeadInBatch(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{})
@@ -188,37 +94,7 @@ func TestDeadInBatch(t *testing.T) {
 	}
 }
 
-// TestGetMissing: instances that are not there are not asked for at each sync
-// (W34), and come when they are there.
-func TestGetMissing(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, aws.Options{})
-	ids := append(b.seed.AddNodes(maxIDs+1), "i-0dead000000000000")
-	sync := func(want int) {
-		t.Helper()
-		found, err := b.Get(t.Context(), ids)
-		if err != nil || len(found) != want || found["i-0dead000000000000"] != nil && want == 201 {
-			t.Fatalf("got %d instances, %v", len(found), err)
-		}
-	}
-	if got := b.calls(func() { sync(201) }); got != 2 {
-		t.Errorf("W34: want the list and one question by ID, got %d calls", got)
-	}
-	for range 5 {
-		if got := b.calls(func() { sync(201) }); got != 0 {
-			t.Errorf("W34: a sync soon after cost %d calls", got)
-		}
-	}
-	b.sleep(DefaultMaxAge)
-	if got := b.calls(func() { sync(201) }); got != 2 {
-		t.Errorf("want the list and one question by ID once both are out of date, got %d calls", got)
-	}
-	b.seed.AddNode(aws.InstanceSpec{ID: "i-0dead000000000000"})
-	b.sleep(DefaultMissingAge)
-	sync(202)
-}
-
-// TestListFilters: lists are filtered by EC2 (W34, §15).
+// TestListFilters: lists are filtered by EC2 (AWS-API-6).
 func TestListFilters(t *testing.T) {
 	t.Parallel()
 	states := []string{"pending", "running", "shutting-down", "stopping", "stopped"}
@@ -250,7 +126,7 @@ func TestListFilters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t, aws.Options{}, func(c *Config) { c.Cluster = tc.cluster })
-			b.list(b.seed.AddNodes(few + 2))
+			b.list(b.seed.AddNodes(listed))
 			var got []map[string][]string
 			for _, request := range b.forms()[1:] { // the first is by ID
 				if request.Form.Get("MaxResults") != "340" {
@@ -286,8 +162,8 @@ func TestLegacyMembers(t *testing.T) {
 			t.Errorf("AWS-CLUSTER-8: instance %d: want %v, got %v", i, want, err)
 		}
 	}
-	b.list(b.seed.AddNodes(few + 2))
-	if got := len(b.Seen(time.Minute)); got != few+4 {
-		t.Errorf("want %d instances in the list, got %d", few+4, got)
+	b.list(b.seed.AddNodes(listed))
+	if got := len(b.Peek(time.Minute)); got != listed+2 {
+		t.Errorf("want %d instances in the list, got %d", listed+2, got)
 	}
 }

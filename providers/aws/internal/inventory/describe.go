@@ -22,7 +22,7 @@ import (
 const (
 	// maxIDs is how many values the filters of a call may have together.
 	maxIDs = 200
-	// maxNames leaves room for the other filter of a question by name.
+	// maxNames leaves room for the other filter of a query by name.
 	maxNames = 150
 )
 
@@ -34,11 +34,11 @@ const (
 // of the process.
 const pageSize = 340
 
-// CodeNotFound is what EC2 says of an instance that is not there.
+// CodeNotFound is the error code of EC2 for an instance that does not exist.
 const CodeNotFound = "InvalidInstanceID.NotFound"
 
-// ErrNoList means that an answer has no list in it, not even an empty one: it is
-// not from EC2, and says nothing about what exists.
+// ErrNoList means that a response has no list in it, not even an empty one: it is
+// not from EC2, and proves nothing about what exists.
 var ErrNoList = apierr.Mark(apierr.ErrUnavailable, errors.New("the answer is not one of EC2: it has no list in it"))
 
 // living is the filter for instances that are not terminated.
@@ -77,7 +77,7 @@ func (i *Inventory) scopes() [][]types.Filter {
 	return [][]types.Filter{nil}
 }
 
-// describeIDs gives those of the instances that exist. As a filter, the ID of one
+// describeIDs returns those of the instances that exist. As a filter, the ID of one
 // that does not exist is no error.
 func (i *Inventory) describeIDs(ctx context.Context, ids []string) ([]*Instance, error) {
 	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{Filters: []types.Filter{awstype.Filter("instance-id", ids...)}, MaxResults: aws.Int32(pageSize)})
@@ -87,7 +87,7 @@ func (i *Inventory) describeIDs(ctx context.Context, ids []string) ([]*Instance,
 	return found, nil
 }
 
-// describeNames gives the living instances with one of these private DNS names,
+// describeNames returns the living instances with one of these private DNS names,
 // of this cluster or not.
 func (i *Inventory) describeNames(ctx context.Context, names []string) ([]*Instance, error) {
 	filters := []types.Filter{awstype.Filter("private-dns-name", names...), living()}
@@ -98,12 +98,18 @@ func (i *Inventory) describeNames(ctx context.Context, names []string) ([]*Insta
 	return found, nil
 }
 
-// describeOne asks for an instance in the one way in which EC2 reports whether its
-// ID is well formed.
+// describeMembers returns the instances of the cluster among those with these names.
+func (i *Inventory) describeMembers(ctx context.Context, names []string) ([]*Instance, error) {
+	found, err := i.describeNames(ctx, names)
+	return i.members(found), err
+}
+
+// describeOne describes an instance in the one way in which EC2 reports whether its
+// ID is well formed. It returns nil if there is none.
 func (i *Inventory) describeOne(ctx context.Context, id string) (*Instance, error) {
 	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
 	if client.Code(err) == CodeNotFound {
-		return nil, ErrAbsent
+		return nil, nil //nolint:nilnil // absence is a result
 	}
 	if err != nil {
 		return nil, fmt.Errorf("describe instance %s: %w", id, err)
@@ -113,7 +119,7 @@ func (i *Inventory) describeOne(ctx context.Context, id string) (*Instance, erro
 			return one, nil
 		}
 	}
-	return nil, ErrAbsent
+	return nil, nil //nolint:nilnil // as above
 }
 
 // describe returns the instances of all pages. If one fails, those of the pages
@@ -147,11 +153,11 @@ func (i *Inventory) nextPage(ctx context.Context, pages *ec2.DescribeInstancesPa
 	return page, err
 }
 
-// instanceIDs finds IDs in a text.
+// instanceIDs matches IDs in a text.
 var instanceIDs = regexp.MustCompile(`\bi-[0-9A-Za-z_-]+`)
 
-// Named gives the instances that EC2 names in the text of an error, which is the
-// only place where it says which of several it means.
+// Named returns the instances that EC2 names in the text of an error, which is the
+// only place where it tells them apart from others of the call.
 func Named(err error) sets.Set[string] {
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {

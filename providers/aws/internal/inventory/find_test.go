@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,10 +73,11 @@ func TestNamesCost(t *testing.T) {
 	for i := range missing {
 		missing[i] = "missing-" + strconv.Itoa(i)
 	}
-	answers, err := b.learnNames(t.Context(), missing)
-	if err != nil || len(answers) != 200 || answers["missing-7"] != nil {
-		t.Errorf("got %d answers, %v", len(answers), err)
-	}
+	workers(len(missing), missing, func(name string) {
+		if _, err := b.FindByName(t.Context(), name); !errors.Is(err, ErrAbsent) {
+			t.Errorf("find %s: %v", name, err)
+		}
+	})
 	for _, request := range b.forms() {
 		if n := len(values(request, "private-dns-name")); n > 150 {
 			t.Errorf("AWS-API-4: %d names in one call", n)
@@ -132,7 +131,7 @@ func TestNames(t *testing.T) {
 		}
 		if round == "in memory" {
 			b.sleep(DefaultMissingAge)
-			b.list(b.seed.AddNodes(few + 2))
+			b.list(b.seed.AddNodes(listed))
 		}
 	}
 	for _, request := range b.forms() {
@@ -180,91 +179,24 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// TestNewerThanTheList: what was learned after the list goes before it.
-func TestNewerThanTheList(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, aws.Options{})
-	ids := b.seed.AddNodes(few + 2)
-	b.list(ids)
-	b.sleep(time.Second)
-	b.cloud.SetState(ids[0], aws.Stopped)
-	b.cloud.Remove(ids[1])
-	for i, want := range []error{nil, ErrAbsent} {
-		if _, err := b.Confirm(t.Context(), ids[i]); !errors.Is(err, want) {
-			t.Errorf("confirm: want %v, got %v", want, err)
-		}
-		found, err := b.Find(t.Context(), ids[i])
-		if !errors.Is(err, want) || err == nil && found.State != "stopped" {
-			t.Errorf("find: want what was confirmed, got %v, %v", found, err)
-		}
-	}
-	if n := b.cloud.Gate().Total(); n != 4 {
-		t.Errorf("want 4 calls, got %d", n)
-	}
-}
-
-// TestFailures: a failure is an error for all who asked, it is not asked again one
-// by one (§15), and says nothing about what exists.
-func TestFailures(t *testing.T) {
+// TestPages: all pages make a list, or none of them.
+func TestPages(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{PageSize: 100})
-	ids := b.seed.AddNodes(20)
-	b.cloud.Gate().Break(describe, front.Always(), aws.Throttled())
-	var failed atomic.Int32
-	if got := b.calls(func() {
-		workers(20, ids, func(id string) {
-			if _, err := b.Find(t.Context(), id); err != nil && !errors.Is(err, ErrAbsent) && client.Code(err) == "RequestLimitExceeded" {
-				failed.Add(1)
-			}
-		})
-	}); got > 3 || failed.Load() != 20 {
-		t.Errorf("§15: %d calls failed %d of 20 questions", got, failed.Load())
-	}
-	b.cloud.Gate().Mend()
 	b.cloud.Gate().Break(describe, front.Nth(2), aws.Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred"))
-	more := b.seed.AddNodes(maxIDs + 1)
-	if found, err := b.Get(t.Context(), more); err == nil {
-		t.Errorf("a list without its second page is no answer: got %d instances", len(found))
+	ids := b.seed.AddNodes(maxIDs + 1)
+	if found, err := b.Get(t.Context(), ids); err == nil {
+		t.Errorf("a list without its second page is no result: got %d instances", len(found))
 	}
-	if b.Seen(time.Hour) != nil {
+	if b.Peek(time.Hour) != nil {
 		t.Error("half a list is kept")
 	}
-	if found, err := b.Get(t.Context(), more); err != nil || len(found) != maxIDs+1 {
-		t.Errorf("§15: NextToken is followed: got %d instances, %v", len(found), err)
+	if found, err := b.Get(t.Context(), ids); err != nil || len(found) != maxIDs+1 {
+		t.Errorf("want all pages, got %d instances, %v", len(found), err)
 	}
 }
 
-// TestCallerGivesUp: each waits as long as it wants, and disturbs nobody (W33).
-func TestCallerGivesUp(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, aws.Options{})
-	ids := b.seed.AddNodes(2)
-	hold := front.NewHold()
-	b.cloud.Gate().Break(describe, front.Always(), hold.Before)
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if _, err := b.Find(ctx, ids[0]); !errors.Is(err, context.Canceled) {
-			t.Errorf("want context.Canceled, got %v", err)
-		}
-	})
-	wg.Go(func() { b.pass(1, ids[1:]) })
-	if err := b.cloud.Gate().WaitFor(t.Context(), describe, 1); err != nil {
-		t.Fatal(err)
-	}
-	late, cancelLate := context.WithCancel(t.Context())
-	wg.Go(func() {
-		if _, err := b.Get(late, []string{"i-0dead000000000000"}); !errors.Is(err, context.Canceled) {
-			t.Errorf("waiting for its turn: want context.Canceled, got %v", err)
-		}
-	})
-	cancelLate()
-	cancel()
-	hold.Release()
-	wg.Wait()
-}
-
-// TestSparse: answers that lack what they should have are no panic (W41).
+// TestSparse: responses that lack what they should have are no panic (AWS-API-1).
 func TestSparse(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{})

@@ -8,6 +8,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"go.uber.org/goleak"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
@@ -21,6 +22,9 @@ func TestMain(m *testing.M) {
 const (
 	clusterID = "demo"
 	describe  = "DescribeInstances"
+	// listed is how many instances are listed rather than described by ID, if
+	// others were described just before.
+	listed = 7
 )
 
 // fixture is a simulated region with a cluster, and the inventory of it.
@@ -61,6 +65,9 @@ func newClient(t *testing.T, cloud *aws.Cloud) *ec2.Client {
 	return ec2.NewFromConfig(config, func(o *ec2.Options) { o.APIOptions = append(o.APIOptions, cloud.ServeDirectly) })
 }
 
+// realTime lets an inventory go by the time of a bubble of testing/synctest.
+func realTime(c *Config) { c.Clock = clock.RealClock{} }
+
 // calls is how many calls f makes.
 func (b *fixture) calls(f func()) int {
 	before := b.cloud.Gate().Total()
@@ -77,7 +84,7 @@ func (b *fixture) list(ids []string) {
 			b.t.Fatalf("got %d instances of %d, %v", len(found), len(some), err)
 		}
 	}
-	if b.Seen(time.Minute) == nil {
+	if b.Peek(time.Minute) == nil {
 		b.t.Fatal("the cluster is not listed")
 	}
 }
@@ -87,15 +94,6 @@ func (b *fixture) sleep(d time.Duration) { b.clock.SetTime(b.clock.Now().Add(d))
 
 // forms are the parameters of the calls so far.
 func (b *fixture) forms() []aws.Request { return b.cloud.Requests(describe) }
-
-// untagged makes instances that do not carry the cluster's tag.
-func (b *fixture) untagged(n int) []string {
-	ids := make([]string, n)
-	for i := range ids {
-		ids[i] = b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.seed.Private[b.seed.Zones[0]]}})
-	}
-	return ids
-}
 
 // workers do the work for all keys, several at a time.
 func workers(n int, keys []string, work func(key string)) {

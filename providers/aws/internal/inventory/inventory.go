@@ -5,19 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/snapshot"
 )
 
 // Defaults of [Config]. The list of a cluster is fetched again when its last page
@@ -33,25 +32,21 @@ const (
 	DefaultTimeout    = 20 * time.Second
 )
 
-// Config says which instances are listed, and how old answers may be.
+// Config is which instances are listed, and how old results may be.
 type Config struct {
 	// Cluster is whose instances are listed, and found by name.
 	Cluster cluster.ID
 	// VPC bounds the list of a cluster without an ID. Empty means all of the
 	// region.
 	VPC string
-	// MaxAge is how old an answer may be; MissingAge is that for the answer
-	// that an instance is not there.
-	MaxAge, MissingAge time.Duration
-	// Window is how long a first question waits for others.
-	Window time.Duration
+	// MaxAge, MissingAge, Window, Clock and Metrics are those of snapshot.Options.
+	MaxAge, MissingAge, Window time.Duration
+
+	Clock   clock.PassiveClock
+	Metrics *metrics.Snapshot
 	// Timeout bounds one call with its attempts. A list is one call for each page;
 	// see LongestFetch.
 	Timeout time.Duration
-	// Clock tells the age of answers; by default it is the real one.
-	Clock clock.PassiveClock
-	// Metrics counts questions and lists, if it is there.
-	Metrics *metrics.Snapshot
 }
 
 func (c Config) withDefaults() Config {
@@ -59,9 +54,6 @@ func (c Config) withDefaults() Config {
 	c.MissingAge = cmp.Or(c.MissingAge, DefaultMissingAge)
 	c.Window = cmp.Or(c.Window, DefaultWindow)
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
 	return c
 }
 
@@ -69,12 +61,11 @@ func (c Config) withDefaults() Config {
 // them may take so long.
 func LongestFetch(timeout time.Duration) time.Duration { return 6 * timeout }
 
-// ErrAbsent means that EC2 has answered and knows no such instance. It is also
-// apierr.ErrNotFound, but only this package says ErrAbsent.
+// ErrAbsent means that EC2 has responded and knows no such instance. It is also
+// apierr.ErrNotFound, but only this package returns ErrAbsent.
 var ErrAbsent = apierr.Mark(apierr.ErrNotFound, errors.New("EC2 knows no such instance"))
 
-// What makes the answer to a name none of ErrAbsent. Both are also
-// apierr.ErrConflict.
+// Errors of names that are not ErrAbsent. Both are also apierr.ErrConflict.
 var (
 	// ErrAmbiguous means that several instances of the cluster have the name.
 	ErrAmbiguous = apierr.Mark(apierr.ErrConflict, errors.New("more than one instance"))
@@ -82,147 +73,120 @@ var (
 	ErrUntagged = apierr.Mark(apierr.ErrConflict, errors.New("not tagged for this cluster"))
 )
 
-// Inventory answers questions about instances. It is safe for concurrent use.
+// Inventory finds instances. It is safe for concurrent use.
 type Inventory struct {
-	api    client.Instances
-	config Config
-	memory *memory
-	// turn is held by the one who asks EC2, crowd is guarded by it.
-	turn  *turn
-	crowd crowd
-	ids   *batch.Batcher[string, *Instance]
-	names *batch.Batcher[string, []*Instance]
+	api      client.Instances
+	config   Config
+	snapshot *snapshot.Snapshot[Instance]
 }
 
-// New makes an Inventory that knows nothing yet.
+// New returns an Inventory that has not read anything yet.
 func New(api client.Instances, config Config) *Inventory {
-	config = config.withDefaults()
-	i := &Inventory{
-		api:    api,
-		config: config,
-		memory: newMemory(config.MaxAge, config.MissingAge),
-		turn:   newTurn(LongestFetch(config.Timeout)),
-		crowd:  crowd{span: config.MaxAge},
-	}
-	i.ids = batch.New(i.batchIDs, batch.Options{Window: config.Window, MaxSize: maxIDs, Timeout: LongestFetch(config.Timeout)})
-	i.names = batch.New(i.batchNames, batch.Options{Window: config.Window, MaxSize: maxNames, Timeout: LongestFetch(config.Timeout)})
+	i := &Inventory{api: api, config: config.withDefaults()}
+	i.snapshot = snapshot.New(snapshot.API[Instance]{
+		List:       i.describeCluster,
+		Get:        i.describeIDs,
+		GetByAlias: i.describeMembers,
+		Key:        func(one *Instance) string { return one.ID },
+		Alias:      func(one *Instance) string { return one.PrivateDNSName },
+	}, snapshot.Options{
+		MaxAge:     i.config.MaxAge,
+		MissingAge: i.config.MissingAge,
+		Window:     i.config.Window,
+		Timeout:    LongestFetch(i.config.Timeout),
+		MaxKeys:    maxIDs,
+		MaxAliases: maxNames,
+		Clock:      i.config.Clock,
+		Metrics:    i.config.Metrics,
+		ListFailed: logFailedList,
+	})
 	return i
 }
 
-// Find gives the instance with an ID, in whatever state, or ErrAbsent.
+func logFailedList(ctx context.Context, listed, left int, err error) {
+	klog.FromContext(ctx).Info("The cluster could not be listed, describing single instances", "listed", listed, "left", left, "err", err)
+}
+
+// Find returns the instance with an ID, in whatever state, or ErrAbsent.
 func (i *Inventory) Find(ctx context.Context, id string) (*Instance, error) {
-	found, known := i.memory.lookUp(id, i.now())
-	if known {
-		i.observe(cache.Hit)
-	} else {
-		var err error
-		if found, err = i.ids.Get(ctx, id); err != nil {
-			return nil, fmt.Errorf("find instance %s: %w", id, err)
-		}
+	found, err := i.snapshot.Find(ctx, id)
+	if err == nil && found == nil {
+		err = ErrAbsent
 	}
-	if found == nil {
-		return nil, fmt.Errorf("find instance %s: %w", id, ErrAbsent)
+	if err != nil {
+		return nil, fmt.Errorf("find instance %s: %w", id, err)
 	}
 	return found, nil
 }
 
-// FindByName gives the living instance of the cluster with a private DNS name,
+// FindByName returns the living instance of the cluster with a private DNS name,
 // ErrAbsent or ErrAmbiguous.
 func (i *Inventory) FindByName(ctx context.Context, name string) (*Instance, error) {
-	found, known := i.memory.lookUpName(name, i.now())
-	if known {
-		i.observe(cache.Hit)
-	} else {
-		var err error
-		if found, err = i.names.Get(ctx, name); err != nil {
-			return nil, fmt.Errorf("find instance named %s: %w", name, err)
-		}
+	found, err := i.snapshot.FindByAlias(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("find instance named %s: %w", name, err)
 	}
 	return only(name, found)
 }
 
-// Get gives the instances with these IDs, in whatever state. Those that do not
-// exist are missing in the answer.
+// Get returns the instances with these IDs, in whatever state. Those that do not
+// exist are left out.
 func (i *Inventory) Get(ctx context.Context, ids []string) (map[string]*Instance, error) {
-	ctx, cancel := context.WithTimeout(ctx, LongestFetch(i.config.Timeout))
-	defer cancel()
-	answers, err := i.learn(ctx, ids)
+	found, err := i.snapshot.Get(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("get %d instances: %w", len(ids), err)
 	}
-	return present(answers), nil
-}
-
-// Renew asks EC2 about these IDs, whatever is known, and answers like Get: for
-// instances that are about to change their state.
-func (i *Inventory) Renew(ctx context.Context, ids []string) (map[string]*Instance, error) {
-	ctx, cancel := context.WithTimeout(ctx, LongestFetch(i.config.Timeout))
-	defer cancel()
-	answers, err := i.ask(ctx, ids)
-	if err != nil {
-		return nil, fmt.Errorf("renew %d instances: %w", len(ids), err)
-	}
-	return present(answers), nil
-}
-
-// present drops the answers that an instance is not there.
-func present(answers map[string]*Instance) map[string]*Instance {
-	maps.DeleteFunc(answers, func(_ string, found *Instance) bool { return found == nil })
-	return answers
-}
-
-// Confirm asks EC2 itself about an ID, alone and past everything that is known.
-// ErrAbsent is certain here. What it learns is known afterwards.
-func (i *Inventory) Confirm(ctx context.Context, id string) (*Instance, error) {
-	at := i.now()
-	found, err := i.describeOne(ctx, id)
-	if err != nil && !errors.Is(err, ErrAbsent) {
-		return nil, fmt.Errorf("confirm instance %s: %w", id, err)
-	}
-	if err != nil {
-		i.memory.store([]string{id}, nil, at, at)
-		return nil, fmt.Errorf("confirm instance %s: %w", id, err)
-	}
-	i.memory.store(nil, []*Instance{found}, at, at)
 	return found, nil
 }
 
-// ConfirmByName asks EC2 itself about a name. ErrAbsent is certain: no living
-// instance at all has it. One that is not of the cluster is ErrUntagged.
+// Refresh describes these IDs, whatever is known, and returns them like Get: for
+// instances that are about to change their state.
+func (i *Inventory) Refresh(ctx context.Context, ids []string) (map[string]*Instance, error) {
+	found, err := i.snapshot.Refresh(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("renew %d instances: %w", len(ids), err)
+	}
+	return found, nil
+}
+
+// Confirm describes one instance alone, whatever is known. ErrAbsent is certain
+// here. The result is known afterwards.
+func (i *Inventory) Confirm(ctx context.Context, id string) (*Instance, error) {
+	found, err := i.snapshot.Confirm(ctx, id, func(ctx context.Context) (*Instance, error) { return i.describeOne(ctx, id) })
+	if err == nil && found == nil {
+		err = ErrAbsent
+	}
+	if err != nil {
+		return nil, fmt.Errorf("confirm instance %s: %w", id, err)
+	}
+	return found, nil
+}
+
+// ConfirmByName describes the instances with one name. ErrAbsent is certain: no
+// living instance at all has it. One that is not of the cluster is ErrUntagged.
 func (i *Inventory) ConfirmByName(ctx context.Context, name string) (*Instance, error) {
-	at := i.now()
-	all, err := i.describeNames(ctx, []string{name})
+	var all []*Instance
+	members, err := i.snapshot.ConfirmByAlias(ctx, name, func(ctx context.Context) ([]*Instance, error) {
+		found, err := i.describeNames(ctx, []string{name})
+		all = keep(found, func(one *Instance) bool { return one.PrivateDNSName == name })
+		return i.members(all), err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("confirm instance named %s: %w", name, err)
 	}
-	all = named(all, name)
-	members := i.members(all)
-	i.memory.storeName(name, members, at, at)
 	if len(members) == 0 && len(all) > 0 {
 		return nil, fmt.Errorf("instance %s is named %s: %w: the tag %s is missing", enumerate(all), name, ErrUntagged, i.config.Cluster.Tag())
 	}
 	return only(name, members)
 }
 
-// Seen gives the instances of the cluster as they were last listed, or nothing
-// if that was longer ago than age. It asks nobody.
-func (i *Inventory) Seen(age time.Duration) []*Instance { return i.memory.instances(i.now(), age) }
+// Peek returns the instances of the cluster as they were last listed, none if that
+// was longer ago than age. It makes no call.
+func (i *Inventory) Peek(age time.Duration) []*Instance { return i.snapshot.Peek(age) }
 
-func (i *Inventory) now() time.Time { return i.config.Clock.Now() }
-
-func (i *Inventory) observe(outcome cache.Outcome) {
-	if i.config.Metrics != nil {
-		i.config.Metrics.Observe(outcome)
-	}
-}
-
-// members are the instances of the cluster.
+// members returns the instances of the cluster.
 func (i *Inventory) members(all []*Instance) []*Instance {
 	return keep(all, func(one *Instance) bool { return i.config.Cluster.Member(one.Tags) })
-}
-
-func named(all []*Instance, name string) []*Instance {
-	return keep(all, func(one *Instance) bool { return one.PrivateDNSName == name })
 }
 
 func keep(all []*Instance, is func(*Instance) bool) []*Instance {
@@ -235,7 +199,7 @@ func keep(all []*Instance, is func(*Instance) bool) []*Instance {
 	return kept
 }
 
-// only gives the one instance with a name.
+// only returns the one instance with a name.
 func only(name string, found []*Instance) (*Instance, error) {
 	switch len(found) {
 	case 0:

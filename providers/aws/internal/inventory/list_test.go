@@ -1,10 +1,7 @@
 package inventory
 
 import (
-	"context"
-	"errors"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -117,52 +114,4 @@ func TestFailedListLeavesIDs(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestFailedListLeavesNames: the same for names.
-func TestFailedListLeavesNames(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, aws.Options{PageSize: 100}, realTime)
-	names := make([]string, 220)
-	for i := range names {
-		names[i] = "node-" + strings.Repeat("x", i)
-		b.seed.AddNode(aws.InstanceSpec{PrivateDNSName: names[i]})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		inventory := New(newClient(t, b.cloud), b.config)
-		b.cloud.Gate().Break(describe, front.Always(), ofLists(2, 0, silent))
-		found, err := inventory.learnNames(t.Context(), names)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range names {
-			if len(found[name]) != 1 {
-				t.Errorf("%d instances have the name %s", len(found[name]), name)
-			}
-		}
-	})
-}
-
-// TestListOfCallersThatGiveUp: what came before the last caller gave up is used,
-// and the next caller gets the rest by ID.
-func TestListOfCallersThatGiveUp(t *testing.T) {
-	t.Parallel()
-	const pages = 5 // more instances than one call describes by ID
-	b := newFixture(t, aws.Options{PageSize: 50}, realTime)
-	ids := b.seed.AddNodes(50 * pages)
-	synctest.Test(t, func(t *testing.T) {
-		inventory := New(newClient(t, b.cloud), b.config)
-		b.cloud.Gate().Break(describe, front.Always(), front.Slow(time.Second))
-		short, cancel := context.WithTimeout(t.Context(), (pages-1)*time.Second+time.Second/2)
-		defer cancel()
-		if _, err := inventory.Get(short, ids); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the first caller: %v", err)
-		}
-		synctest.Wait()
-		begun := time.Now()
-		found, err := inventory.Get(t.Context(), ids)
-		if took := time.Since(begun); err != nil || len(found) != len(ids) || took != time.Second {
-			t.Errorf("the next caller: %d instances after %s, %v", len(found), took, err)
-		}
-	})
 }

@@ -1,0 +1,34 @@
+// Package snapshot answers queries about many objects of one kind, such as the
+// servers of a project, from few calls to a cloud that has no feed of changes.
+//
+// What it promises:
+//
+//   - Many queries of all callers cost few calls, and no result is older than
+//     [Options.MaxAge], or [Options.MissingAge] for an object that is missing.
+//   - An object that is missing is told apart from one that could not be read. The
+//     list proves only what exists: what it lacks is read by key or alias.
+//   - One call at a time is made. Callers that wait for one which fails share its
+//     error, and each waits no longer than its own context allows.
+//   - What was read last counts: an object that was read alone after the list hides
+//     that of the list.
+//   - Memory is bounded, and no lock is held during a call.
+//
+// How a query is answered, in this order:
+//
+//	known already, and not too old     from memory
+//	the first few                      by key or alias, all that came together in
+//	                                   one call
+//	more of them soon after            from a list of all objects
+//	what that does not have            by key or alias, as above
+//
+// If the list fails because the cloud does not respond, the part of it that came is
+// used, and the rest is read by key or alias.
+//
+// That an object is missing here is no proof that it is gone. For that it must be
+// read for this very query, see [Snapshot.Confirm].
+//
+// When not to use it: see package batch where there is no list, or nothing is to be
+// kept; package cache where each key is read alone, or a list as a whole is all that
+// is needed; package flight for one call that several callers wait for. Where own
+// writes must be seen, none of them is enough.
+package snapshot

@@ -1,0 +1,187 @@
+package snapshot
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+)
+
+// query asks for several keys, or for several aliases.
+type query[T any] struct {
+	// at is when the query was made, from where ages count.
+	at      time.Time
+	find    func(key string, now time.Time) (found T, known bool)
+	results map[string]T
+	unknown []string
+}
+
+func newQuery[T any](keys []string, at time.Time, find func(string, time.Time) (T, bool)) *query[T] {
+	return &query[T]{at: at, find: find, results: make(map[string]T, len(keys)), unknown: keys}
+}
+
+// take moves to the results what is known, and returns how many keys are left:
+// those without a result, each once and in order.
+func (q *query[T]) take() int {
+	var unknown []string
+	seen := sets.Set[string]{}
+	for _, key := range q.unknown {
+		if found, known := q.find(key, q.at); known {
+			q.results[key] = found
+		} else if !seen.Has(key) {
+			seen.Insert(key)
+			unknown = append(unknown, key)
+		}
+	}
+	q.unknown = unknown
+	return len(unknown)
+}
+
+// get returns a result for each key, nil for an object that is missing.
+func (s *Snapshot[V]) get(ctx context.Context, keys []string) (map[string]*V, error) {
+	q := newQuery(keys, s.now(), s.store.find)
+	if q.take() == 0 {
+		s.count(cache.Hit, len(keys))
+		return q.results, nil
+	}
+	err := s.serial.do(ctx, func(ctx context.Context) error {
+		if err := s.listIfMany(ctx, q.take); err != nil {
+			return err
+		}
+		return s.fetch(ctx, q.unknown, q.results)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.countFetched(len(keys), len(q.unknown))
+	return q.results, nil
+}
+
+// getByAlias returns the objects with each alias.
+func (s *Snapshot[V]) getByAlias(ctx context.Context, aliases []string) (map[string][]*V, error) {
+	q := newQuery(aliases, s.now(), s.store.findByAlias)
+	err := s.serial.do(ctx, func(ctx context.Context) error {
+		if err := s.listIfMany(ctx, q.take); err != nil {
+			return err
+		}
+		return s.fetchByAlias(ctx, q.unknown, q.results)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.countFetched(len(aliases), len(q.unknown))
+	return q.results, nil
+}
+
+// refresh returns a result for each key that is read now, nil for an object that is
+// missing.
+func (s *Snapshot[V]) refresh(ctx context.Context, keys []string) (map[string]*V, error) {
+	results := make(map[string]*V, len(keys))
+	if len(keys) == 0 {
+		return results, nil
+	}
+	if err := s.serial.do(ctx, func(ctx context.Context) error { return s.fetch(ctx, keys, results) }); err != nil {
+		return nil, err
+	}
+	s.countFetched(len(keys), len(keys))
+	return results, nil
+}
+
+// listIfMany lists all objects if many are needed and the list is out of date. It
+// leaves the keys that are still unknown with take. A list that fails because the
+// cloud does not respond is no error: the cloud may read single objects sooner.
+func (s *Snapshot[V]) listIfMany(ctx context.Context, take func() int) error {
+	unknown := take()
+	now := s.now()
+	if unknown == 0 || s.store.listed(now) || !s.store.busy(now) && !s.burst.exceeds(unknown, now) {
+		return nil
+	}
+	all, err := s.api.List(ctx)
+	noResponse := ctx.Err() == nil && (apierr.Code(err) == apierr.CodeTimeout || apierr.Code(err) == apierr.CodeUnavailable)
+	if err == nil || noResponse || len(all) > 0 {
+		s.store.putList(all, err == nil, now, s.now())
+	}
+	if err != nil && !noResponse {
+		return err
+	}
+	left := take()
+	if err != nil {
+		s.options.ListFailed(ctx, len(all), left, err)
+	} else if s.options.Metrics != nil {
+		s.options.Metrics.Refreshed(now)
+	}
+	return nil
+}
+
+// fetch reads objects by key, in as many calls as it takes.
+func (s *Snapshot[V]) fetch(ctx context.Context, keys []string, results map[string]*V) error {
+	for chunk := range slices.Chunk(keys, s.options.MaxKeys) {
+		if err := s.fetchChunk(ctx, chunk, results); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fetchChunk reads objects by key in one call, along with those that will be needed
+// next because no list has them.
+func (s *Snapshot[V]) fetchChunk(ctx context.Context, keys []string, results map[string]*V) error {
+	now := s.now()
+	all := keys
+	if s.store.listed(now) {
+		all = slices.Concat(keys, s.store.due(s.options.MaxKeys-len(keys), sets.New(keys...), now))
+	}
+	found, err := s.api.Get(ctx, all)
+	if err != nil {
+		return err
+	}
+	s.store.put(all, found, now, s.now())
+	for _, key := range keys {
+		results[key] = nil
+	}
+	for _, one := range found {
+		if _, wanted := results[s.api.Key(one)]; wanted {
+			results[s.api.Key(one)] = one
+		}
+	}
+	return nil
+}
+
+// fetchByAlias reads objects by alias, in as many calls as it takes.
+func (s *Snapshot[V]) fetchByAlias(ctx context.Context, aliases []string, results map[string][]*V) error {
+	for chunk := range slices.Chunk(aliases, s.options.MaxAliases) {
+		now := s.now()
+		found, err := s.api.GetByAlias(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		for _, alias := range chunk {
+			results[alias] = s.withAlias(found, alias)
+			s.store.putAlias(alias, results[alias], now, s.now())
+		}
+	}
+	return nil
+}
+
+// withAlias returns the objects with an alias.
+func (s *Snapshot[V]) withAlias(all []*V, alias string) []*V {
+	var found []*V
+	for _, one := range all {
+		if s.api.Alias(one) == alias {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// countFetched counts queries of which some were read from the cloud: the first of
+// them made the call, the others shared it.
+func (s *Snapshot[V]) countFetched(all, unknown int) {
+	own := min(unknown, 1)
+	s.count(cache.Miss, own)
+	s.count(cache.Shared, all-own)
+}
