@@ -10,8 +10,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -57,10 +57,10 @@ type workshop struct {
 	// added to it.
 	empty, planted []string
 
-	mu      sync.Mutex
-	own     map[string]int // calls that the test itself made
-	nodes   []*v1.Node
-	indexes []*nodeIndex
+	mu     sync.Mutex
+	own    map[string]int // calls that the test itself made
+	nodes  []*v1.Node
+	stores []cache.Store // of the Nodes that providers see
 }
 
 // newWorkshop makes the VPC. Nodes are in a private subnet, and there are two
@@ -149,22 +149,20 @@ func (w *workshop) ConnectAs(t testing.TB, clusterID string) cloudprovider.Inter
 // introduce lets a provider know the Nodes.
 func (w *workshop) introduce(t testing.TB, c *cloud) {
 	t.Helper()
-	c.SetInformers(informers.NewSharedInformerFactory(kubeAPI(), 0))
-	index := c.source.nodes.Load()
-	index.synced = func() bool { return true }
+	store := serveNodes(t, c)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.indexes = append(w.indexes, index)
-	w.fill(t, index)
+	w.stores = append(w.stores, store)
+	w.fill(t, store)
 }
 
-func (w *workshop) fill(t testing.TB, index *nodeIndex) {
+func (w *workshop) fill(t testing.TB, store cache.Store) {
 	t.Helper()
 	objects := make([]any, len(w.nodes))
 	for i, node := range w.nodes {
 		objects[i] = node.DeepCopy()
 	}
-	if err := index.indexer.Replace(objects, ""); err != nil {
+	if err := store.Replace(objects, ""); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -175,8 +173,8 @@ func (w *workshop) SetNodes(t testing.TB, nodes []*v1.Node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.nodes = nodes
-	for _, index := range w.indexes {
-		w.fill(t, index)
+	for _, store := range w.stores {
+		w.fill(t, store)
 	}
 }
 

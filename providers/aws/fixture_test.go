@@ -17,6 +17,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
@@ -152,19 +154,33 @@ type builder struct {
 
 func (builder) Client(string) (kubernetes.Interface, error) { return kubetest.NewClientset(), nil }
 
-// know gives the provider an informer with these Nodes.
-func (r *region) know(c *cloud, nodes ...*v1.Node) *nodeIndex {
+// know gives the provider an informer that has these Nodes, and returns its store.
+func (r *region) know(c *cloud, nodes ...*v1.Node) cache.Store {
 	r.t.Helper()
-	factory := informers.NewSharedInformerFactory(kubetest.NewClientset(), 0)
-	c.SetInformers(factory)
-	index := c.source.nodes.Load()
+	store := serveNodes(r.t, c)
 	for _, node := range nodes {
-		if err := index.indexer.Add(node); err != nil {
+		if err := store.Add(node); err != nil {
 			r.t.Fatal(err)
 		}
 	}
-	index.synced = func() bool { return true }
-	return index
+	return store
+}
+
+// syncedInformer is an informer that has synced and does not run.
+type syncedInformer struct{ cache.SharedIndexInformer }
+
+func (syncedInformer) HasSynced() bool { return true }
+
+// serveNodes gives the provider an informer that has synced, and returns its store.
+func serveNodes(t testing.TB, c *cloud) cache.Store {
+	t.Helper()
+	informer := informers.NewSharedInformerFactory(kubetest.NewClientset(), 0).Core().V1().Nodes().Informer()
+	nodes, err := nodeindex.New(syncedInformer{informer}, instanceIndex, instanceKeys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.source.setNodes(nodes)
+	return informer.GetStore()
 }
 
 // calls are the calls that f makes, by operation.

@@ -22,6 +22,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 )
 
 // sourceConfig is the part of the configuration that Nodes depend on.
@@ -43,7 +44,7 @@ type sourceConfig struct {
 type tuning struct {
 	// MaxAge, MissingAge, Window and Timeout are those of inventory.Config.
 	MaxAge, MissingAge, Window, Timeout time.Duration
-	// Clock is that of the inventory.
+	// Clock is that of the inventory and of what is known of Fargate nodes.
 	Clock clock.PassiveClock
 }
 
@@ -65,7 +66,7 @@ type source struct {
 	zones     *vpc.Zones
 	topology  *topology
 	// nodes is set once there are informers.
-	nodes atomic.Pointer[nodeIndex]
+	nodes atomic.Pointer[nodeindex.Index]
 }
 
 var _ instance.Source = (*source)(nil)
@@ -83,7 +84,7 @@ func newSource(config sourceConfig, api client.Instances, instances *inventory.I
 }
 
 // setNodes lets the source know the provider IDs of Nodes by their names.
-func (s *source) setNodes(nodes *nodeIndex) { s.nodes.Store(nodes) }
+func (s *source) setNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
 
 // facts are what is said about a Node's instance.
 type facts struct {
@@ -130,45 +131,45 @@ func (s *source) Accepts(providerID string) error {
 	return err
 }
 
-// Lookup implements instance.Source from the inventory, which gathers what is
-// asked at the same time.
+// Lookup implements instance.Source from the inventory, which gathers the queries
+// that come at the same time.
 func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
 	results := make([]instance.Result, len(refs))
 	var all sync.WaitGroup
 	for i, ref := range refs {
 		all.Go(func() {
-			results[i] = s.answer(ctx, ref, questions{s.inventory.Find, s.inventory.FindByName, s.fargate.find})
+			results[i] = s.find(ctx, ref, lookups{s.inventory.Find, s.inventory.FindByName, s.fargate.find})
 		})
 	}
 	all.Wait()
 	return results
 }
 
-// Confirm implements instance.Source by asking EC2.
+// Confirm implements instance.Source by queries to EC2.
 func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
-	return s.answer(ctx, ref, questions{s.inventory.Confirm, s.inventory.ConfirmByName, s.fargate.confirm})
+	return s.find(ctx, ref, lookups{s.inventory.Confirm, s.inventory.ConfirmByName, s.fargate.confirm})
 }
 
-// questions are the three ways to ask for a Node's instance.
-type questions struct {
-	byID, byName func(ctx context.Context, key string) (*inventory.Instance, error)
-	fargate      func(ctx context.Context, name string) (*pod, error)
+// lookups are the three ways to find a Node's instance.
+type lookups struct {
+	id, name func(ctx context.Context, key string) (*inventory.Instance, error)
+	fargate  func(ctx context.Context, name string) (*pod, error)
 }
 
-// answer puts the one question that fits the Ref.
-func (s *source) answer(ctx context.Context, ref instance.Ref, ask questions) instance.Result {
+// find makes the one lookup that fits the Ref.
+func (s *source) find(ctx context.Context, ref instance.Ref, by lookups) instance.Result {
 	id, err := s.identify(ref)
 	switch {
 	case err != nil:
 		return instance.Failed(err)
 	case inventory.IsFargate(id):
-		found, err := ask.fargate(ctx, id)
+		found, err := by.fargate(ctx, id)
 		return result(instance.FoundByName(fargateNode{found, ref.ProviderID}), err) // by its IP address
 	case id == "":
-		found, err := ask.byName(ctx, ref.NodeName)
+		found, err := by.name(ctx, ref.NodeName)
 		return result(instance.FoundByName(machine{found}), err)
 	}
-	found, err := ask.byID(ctx, id)
+	found, err := by.id(ctx, id)
 	if ref.ProviderID == "" && id == s.config.SelfID { // the Node has the name of the one that this process runs on
 		return result(instance.FoundByName(machine{found}), err)
 	}
@@ -200,8 +201,8 @@ func (s *source) identifyName(nodeName string) (id string, err error) {
 	case isResourceName(nodeName):
 		return resourceID(nodeName)
 	}
-	if providerID := s.nodes.Load().providerID(nodeName); providerID != "" {
-		return inventory.ParseProviderID(providerID)
+	if node := s.nodes.Load().Node(nodeName); node != nil && node.Spec.ProviderID != "" {
+		return inventory.ParseProviderID(node.Spec.ProviderID)
 	}
 	return "", nil
 }

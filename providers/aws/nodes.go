@@ -11,6 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 )
 
 var _ cloudprovider.InformerUser = (*cloud)(nil)
@@ -60,7 +61,7 @@ func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetR
 // SetInformers lets Nodes be found by the instance they are on. It is called
 // before the informers start.
 func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
-	nodes, err := newNodeIndex(factory.Core().V1().Nodes().Informer())
+	nodes, err := nodeindex.New(factory.Core().V1().Nodes().Informer(), instanceIndex, instanceKeys)
 	if err != nil {
 		klog.ErrorS(err, "Nodes are not found by their instances, no routes are made")
 		return

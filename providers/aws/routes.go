@@ -6,24 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	v1 "k8s.io/api/core/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/route"
 )
 
 // routeTimeout bounds listing, making or deleting routes.
@@ -47,14 +44,11 @@ type routes struct {
 	table  *cache.Value[*types.RouteTable]
 	// attachments has the instances of routes that are described without.
 	attachments *attachments
-	// cidrs has a lock for each destination: the framework creates and deletes
-	// at the same time.
-	cidrs service.Locks
+	guard       route.Guard
 
 	mu sync.Mutex
-	// made are the Nodes that got a route since routes were listed, by
-	// destination, and forwarding the instances that were told to forward.
-	made       map[netip.Prefix]apitypes.NodeName
+	// forwarding are the instances that were told to forward since routes were
+	// listed.
 	forwarding sets.Set[string]
 }
 
@@ -72,7 +66,7 @@ func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 	r := &routes{
 		config: config, api: api, source: source,
 		attachments: newAttachments(api, source.inventory.Peek),
-		made:        map[netip.Prefix]apitypes.NodeName{}, forwarding: sets.New[string](),
+		forwarding:  sets.New[string](),
 	}
 	r.table = cache.NewValue(r.readTable, cache.Options[*types.RouteTable]{TTL: tableAge})
 	return r
@@ -96,7 +90,7 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
 	defer cancel()
 	nodes := r.source.nodes.Load()
-	if !nodes.ready() {
+	if !nodes.HasSynced() {
 		return nil, fmt.Errorf("list routes: the nodes are not known yet: %w", apierr.ErrUnavailable)
 	}
 	table, err := r.table.GetWithin(ctx, 0)
@@ -141,68 +135,10 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 
 // begin forgets what was done since routes were last listed.
 func (r *routes) begin() {
+	r.guard.Listed()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	clear(r.made)
 	r.forwarding.Clear()
-}
-
-// nodeOn is the name of the Node on an instance. Of several, which should not
-// be, it is the one that has the route's destination, or the first by name.
-func nodeOn(nodes *nodeIndex, instanceID string, cidr netip.Prefix) string {
-	if instanceID == "" {
-		return ""
-	}
-	on := nodes.on(instanceID)
-	if len(on) == 0 {
-		return ""
-	}
-	slices.SortFunc(on, func(a, b *v1.Node) int {
-		if mine, other := hasPods(a, cidr), hasPods(b, cidr); mine != other {
-			return map[bool]int{true: -1, false: 1}[mine]
-		}
-		return cmp.Compare(a.Name, b.Name)
-	})
-	return on[0].Name
-}
-
-// hasPods reports whether the pods of a Node have addresses of this range.
-func hasPods(node *v1.Node, cidr netip.Prefix) bool {
-	return slices.ContainsFunc(node.Spec.PodCIDRs, func(text string) bool {
-		mine, err := netip.ParsePrefix(text)
-		return err == nil && mine.Masked() == cidr
-	})
-}
-
-// namesWithoutID gives, by instance ID, the names of Nodes that have pods and no
-// provider ID yet. Only EC2 can tell which instance they are on; it is queried
-// where one of the instances that routes lead to may be theirs.
-func (r *routes) namesWithoutID(ctx context.Context, nodes *nodeIndex, ids []string) (map[string]string, error) {
-	waiting := nodes.withoutID()
-	var unknown []string
-	for _, id := range ids {
-		if id != "" && len(nodes.on(id)) == 0 {
-			unknown = append(unknown, id)
-		}
-	}
-	if len(waiting) == 0 || len(unknown) == 0 {
-		return nil, nil
-	}
-	found, err := r.source.inventory.Get(ctx, unknown)
-	if err != nil {
-		return nil, err
-	}
-	names := make(map[string]string, len(found))
-	for id, i := range found {
-		name := i.PrivateDNSName
-		if id == r.source.config.SelfID {
-			name = r.source.config.SelfName
-		}
-		if waiting.Has(name) {
-			names[id] = name
-		}
-	}
-	return names, nil
 }
 
 // CreateRoute leads a destination to a Node's instance. A route to another
@@ -229,21 +165,15 @@ func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
 	if err := r.forward(ctx, to); err != nil {
 		return err
 	}
-	unlock, err := r.cidrs.Lock(ctx, cidr.Masked().String())
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := r.lead(ctx, cidr, to); err != nil {
-		return err
-	}
-	if to.eni != "" {
-		r.attachments.keep(map[string]string{to.eni: to.instance})
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.made[cidr.Masked()] = route.TargetNode
-	return nil
+	return r.guard.Create(ctx, cidr, route.TargetNode, func(ctx context.Context) error {
+		if err := r.lead(ctx, cidr, to); err != nil {
+			return err
+		}
+		if to.eni != "" {
+			r.attachments.keep(map[string]string{to.eni: to.instance})
+		}
+		return nil
+	})
 }
 
 // DeleteRoute deletes a route that was listed. One that is gone is deleted; one
@@ -266,19 +196,9 @@ func (r *routes) remove(ctx context.Context, route *cloudprovider.Route) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := r.cidrs.Lock(ctx, cidr.Masked().String())
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	r.mu.Lock()
-	to, made := r.made[cidr.Masked()]
-	r.mu.Unlock()
-	if made && to != route.TargetNode {
-		klog.FromContext(ctx).V(4).Info("Route is not deleted: it leads elsewhere by now", "destination", cidr, "node", to)
-		return nil
-	}
-	return r.deleteRoute(ctx, aws.ToString(table.RouteTableId), cidr)
+	return r.guard.Delete(ctx, cidr, route.TargetNode, func(ctx context.Context) error {
+		return r.deleteRoute(ctx, aws.ToString(table.RouteTableId), cidr)
+	})
 }
 
 // instanceOf gives the EC2 instance of a Node, by name.

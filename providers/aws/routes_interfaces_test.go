@@ -90,7 +90,7 @@ func TestOwnRoutesByInterface(t *testing.T) {
 		nodes = append(nodes, node(id, named(fmt.Sprintf("node-%d", i)), podCIDRs(pods(i))))
 		want = append(want, fmt.Sprintf("%s -> node-%d", pods(i), i))
 	}
-	index := r.know(c, nodes...)
+	store := r.know(c, nodes...)
 	for _, n := range nodes {
 		if err := c.routes.CreateRoute(t.Context(), "", "", to(n.Name, n.Spec.PodCIDRs[0])); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestOwnRoutesByInterface(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"DescribeRouteTables": 1}, calls); diff != "" {
 		t.Errorf("calls to list what was created (-want +got):\n%s", diff)
 	}
-	if err := index.indexer.Delete(nodes[0]); err != nil {
+	if err := store.Delete(nodes[0]); err != nil {
 		t.Fatal(err)
 	}
 	want[0] = pods(0) + " -> " + ids[0]

@@ -1,95 +1,93 @@
 package aws
 
 import (
-	"fmt"
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/tools/cache"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 )
 
 // instanceIndex is the name of the index of Nodes by their EC2 instance.
 const instanceIndex = "aws-instance-id"
 
-// nodeIndex finds Nodes in the informer, and their instances. The zero value and
-// nil know no Node.
-type nodeIndex struct {
-	indexer cache.Indexer
-	synced  func() bool
-}
-
-// newNodeIndex adds an index to the informer, which must not have started.
-func newNodeIndex(informer cache.SharedIndexInformer) (*nodeIndex, error) {
-	if _, there := informer.GetIndexer().GetIndexers()[instanceIndex]; !there {
-		if err := informer.AddIndexers(cache.Indexers{instanceIndex: byInstance}); err != nil {
-			return nil, fmt.Errorf("index nodes by their instance: %w", err)
-		}
-	}
-	return &nodeIndex{indexer: informer.GetIndexer(), synced: informer.HasSynced}, nil
-}
-
-// byInstance is the index function.
-func byInstance(object any) ([]string, error) {
-	node, ok := object.(*v1.Node)
-	if !ok {
-		return nil, nil
-	}
+// instanceKeys is the function of that index.
+func instanceKeys(node *v1.Node) []string {
 	if id, ok := ec2InstanceID(node.Spec.ProviderID); ok {
-		return []string{id}, nil
+		return []string{id}
 	}
-	return nil, nil
+	return nil
 }
 
-// ready reports whether all Nodes are known.
-func (x *nodeIndex) ready() bool { return x != nil && x.synced != nil && x.synced() }
-
-// node gives a Node by name, nil for one that is not known.
-func (x *nodeIndex) node(name string) *v1.Node {
-	if x == nil || x.indexer == nil {
-		return nil
-	}
-	object, there, err := x.indexer.GetByKey(name)
-	if err != nil || !there {
-		return nil
-	}
-	node, _ := object.(*v1.Node)
-	return node
-}
-
-// providerID is that of a Node, empty where it is not known.
-func (x *nodeIndex) providerID(name string) string {
-	node := x.node(name)
-	if node == nil {
+// nodeOn is the name of the Node on an instance. Of several, which should not
+// be, it is the one that has the route's destination, or the first by name.
+func nodeOn(nodes *nodeindex.Index, instanceID string, cidr netip.Prefix) string {
+	if instanceID == "" {
 		return ""
 	}
-	return node.Spec.ProviderID
+	on := nodes.Find(instanceID)
+	if len(on) == 0 {
+		return ""
+	}
+	slices.SortFunc(on, func(a, b *v1.Node) int {
+		if mine, other := hasPods(a, cidr), hasPods(b, cidr); mine != other {
+			return map[bool]int{true: -1, false: 1}[mine]
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	return on[0].Name
 }
 
-// withoutID gives the names of Nodes that have pods and no provider ID yet.
-func (x *nodeIndex) withoutID() sets.Set[string] {
+// hasPods reports whether the pods of a Node have addresses of this range.
+func hasPods(node *v1.Node, cidr netip.Prefix) bool {
+	return slices.ContainsFunc(node.Spec.PodCIDRs, func(text string) bool {
+		mine, err := netip.ParsePrefix(text)
+		return err == nil && mine.Masked() == cidr
+	})
+}
+
+// namesWithoutID returns, by instance ID, the names of Nodes that have pods and no
+// provider ID yet. Only EC2 knows which instance they are on; it is queried where
+// one of the instances that routes lead to may be theirs.
+func (r *routes) namesWithoutID(ctx context.Context, nodes *nodeindex.Index, ids []string) (map[string]string, error) {
+	waiting := withoutID(nodes)
+	var unknown []string
+	for _, id := range ids {
+		if id != "" && len(nodes.Find(id)) == 0 {
+			unknown = append(unknown, id)
+		}
+	}
+	if len(waiting) == 0 || len(unknown) == 0 {
+		return nil, nil
+	}
+	found, err := r.source.inventory.Get(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(found))
+	for id, i := range found {
+		name := i.PrivateDNSName
+		if id == r.source.config.SelfID {
+			name = r.source.config.SelfName
+		}
+		if waiting.Has(name) {
+			names[id] = name
+		}
+	}
+	return names, nil
+}
+
+// withoutID returns the names of Nodes that have pods and no provider ID yet.
+func withoutID(nodes *nodeindex.Index) sets.Set[string] {
 	names := sets.New[string]()
-	for _, object := range x.indexer.List() {
-		if node, ok := object.(*v1.Node); ok && node.Spec.ProviderID == "" && len(node.Spec.PodCIDRs) > 0 {
+	for _, node := range nodes.List() {
+		if node.Spec.ProviderID == "" && len(node.Spec.PodCIDRs) > 0 {
 			names.Insert(node.Name)
 		}
 	}
 	return names
-}
-
-// on gives the Nodes of an EC2 instance. There should be one.
-func (x *nodeIndex) on(instanceID string) []*v1.Node {
-	if x == nil || x.indexer == nil {
-		return nil
-	}
-	objects, err := x.indexer.ByIndex(instanceIndex, instanceID)
-	if err != nil {
-		return nil // only an index that does not exist
-	}
-	var nodes []*v1.Node
-	for _, object := range objects {
-		if node, ok := object.(*v1.Node); ok {
-			nodes = append(nodes, node)
-		}
-	}
-	return nodes
 }

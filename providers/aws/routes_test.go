@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
@@ -127,7 +128,9 @@ func TestListRoutesFails(t *testing.T) {
 		reason string
 		spoil  func(r *region, c *cloud)
 	}{
-		"no Nodes":    {"the informer has not synced", func(r *region, c *cloud) { r.know(c).synced = func() bool { return false } }},
+		"no Nodes": {"the informer has not synced", func(_ *region, c *cloud) {
+			c.SetInformers(informers.NewSharedInformerFactory(kubetest.NewClientset(), 0))
+		}},
 		"no informer": {"nobody told of the informer", func(_ *region, c *cloud) { c.source.nodes.Store(nil) }},
 		"denied":      {"a missing permission", func(r *region, _ *cloud) { r.Gate().Break("DescribeRouteTables", front.Always(), sim.Denied()) }},
 		"throttled names": {"a Node without provider ID may have the route", func(r *region, c *cloud) {
