@@ -16,7 +16,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/loadbalancers"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
@@ -27,18 +27,18 @@ import (
 func TestConformanceLoadBalancers(t *testing.T) {
 	t.Parallel()
 	kind, internal := string(request.AnnotationType), string(request.AnnotationInternal)
-	common := conformance.LoadBalancerSuite{
-		Provider:  ProviderName,
-		Malformed: []string{"aws:///us-west-2a/vol-0123456789abcdef0", "aws://"},
-		Internal:  map[string]string{internal: "true"},
-		Elsewhere: []map[string]string{{kind: "external"}, {kind: "nlb-ip"}},
-		Without:   conformance.LoadBalancerCapabilities{MixedProtocols: true, Affinity: true, RequestedIP: true},
-		Timeout:   longest,
-		Patience:  time.Minute,
-		Points:    1, // TestCrash has all of them
+	common := loadbalancers.Adapter{
+		Provider:    ProviderName,
+		Malformed:   []string{"aws:///us-west-2a/vol-0123456789abcdef0", "aws://"},
+		Internal:    map[string]string{internal: "true"},
+		Unmanaged:   []map[string]string{{kind: "external"}, {kind: "nlb-ip"}},
+		Without:     loadbalancers.Capabilities{MixedProtocols: true, Affinity: true, RequestedIP: true},
+		Timeout:     longest,
+		Patience:    time.Minute,
+		FaultPoints: 1, // TestCrash has all of them
 	}
 	classic := common
-	classic.NewCloud = newBalancerLab
+	classic.NewCloud = newBalancersAdapter
 	classic.Annotations = map[string]string{string(request.AnnotationCrossZone): "true"}
 	classic.Edited = []map[string]string{nil, {kind: "nlb"}}
 	classic.Refused = []map[string]string{
@@ -47,10 +47,10 @@ func TestConformanceLoadBalancers(t *testing.T) {
 		{string(request.AnnotationTargetGroupAttributes): "preserve_client_ip.enabled=true"},
 		{string(request.AnnotationProxyProtocol): "80"},
 	}
-	classic.Budget = conformance.LoadBalancerBudget{Services: 10, Create: 12, Resync: 5}
+	classic.Budget = loadbalancers.Budget{Services: 10, Create: 12, Resync: 5}
 
 	network := common
-	network.NewCloud = newBalancerLab
+	network.NewCloud = newBalancersAdapter
 	network.Annotations = map[string]string{kind: "nlb"}
 	network.Edited = []map[string]string{nil, {kind: "nlb", internal: "true"}}
 	network.Refused = []map[string]string{
@@ -59,80 +59,80 @@ func TestConformanceLoadBalancers(t *testing.T) {
 		{string(request.AnnotationTargetGroupAttributes): "stickiness.enabled=true"},
 	}
 	network.Protocols = []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP}
-	network.Budget = conformance.LoadBalancerBudget{Services: 10, Create: 12, Resync: 9}
+	network.Budget = loadbalancers.Budget{Services: 10, Create: 12, Resync: 9}
 
 	managed := network
-	managed.NewCloud = func(t testing.TB) conformance.LoadBalancerCloud {
-		return &balancerLab{workshop: newWorkshop(t, "NLBSecurityGroupMode = Managed")}
+	managed.NewCloud = func(t testing.TB) loadbalancers.Cloud {
+		return &balancersAdapter{mutableAdapter: newMutableAdapter(t, "NLBSecurityGroupMode = Managed")}
 	}
 	managed.Budget.Create += 3 // the group, its rules, and the look for it
-	suites := map[string]conformance.LoadBalancerSuite{"Classic": classic, "Network": network, "Managed": managed}
+	adapters := map[string]loadbalancers.Adapter{"Classic": classic, "Network": network, "Managed": managed}
 	if raceDetector {
-		suites = map[string]conformance.LoadBalancerSuite{"Managed": managed}
+		adapters = map[string]loadbalancers.Adapter{"Managed": managed}
 	}
-	for name, suite := range suites {
+	for name, adapter := range adapters {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conformance.LoadBalancers(t, suite)
+			loadbalancers.Run(t, adapter)
 		})
 	}
 }
 
-// balancerLab is the workshop as the cases about load balancers see it. A name
-// that was planted for one kind is somebody else's in that kind alone.
-type balancerLab struct {
-	*workshop
+// balancersAdapter is the test cloud with load balancers. The name of a decoy of
+// one kind is a decoy in that kind alone.
+type balancersAdapter struct {
+	*mutableAdapter
 
-	classics, networks []string // the planted ones
+	classics, networks []string // the decoys
 }
 
-func newBalancerLab(t testing.TB) conformance.LoadBalancerCloud {
-	return &balancerLab{workshop: newWorkshop(t)}
+func newBalancersAdapter(t testing.TB) loadbalancers.Cloud {
+	return &balancersAdapter{mutableAdapter: newMutableAdapter(t)}
 }
 
-// LoadBalancers implements conformance.LoadBalancerCloud.
-func (l *balancerLab) LoadBalancers() []conformance.LoadBalancer {
-	classics, networks := l.Cloud.LoadBalancers()
-	var all []conformance.LoadBalancer
-	for _, name := range without(classics, l.classics) {
-		if lb, found := l.Classic(name); found {
+// LoadBalancers implements loadbalancers.Cloud.
+func (a *balancersAdapter) LoadBalancers() []loadbalancers.LoadBalancer {
+	classics, networks := a.Cloud.LoadBalancers()
+	var all []loadbalancers.LoadBalancer
+	for _, name := range without(classics, a.classics) {
+		if lb, found := a.Classic(name); found {
 			all = append(all, classicView(lb))
 		}
 	}
-	for _, name := range without(networks, l.networks) {
-		if lb, found := l.Network(name); found {
+	for _, name := range without(networks, a.networks) {
+		if lb, found := a.Network(name); found {
 			all = append(all, networkView(lb))
 		}
 	}
 	return all
 }
 
-func classicView(lb sim.ClassicLoadBalancer) conformance.LoadBalancer {
-	view := conformance.LoadBalancer{Name: lb.Name, Address: lb.DNSName, Internal: lb.Scheme == sim.SchemeInternal}
+func classicView(lb sim.ClassicLoadBalancer) loadbalancers.LoadBalancer {
+	view := loadbalancers.LoadBalancer{Name: lb.Name, Address: lb.DNSName, Internal: lb.Scheme == sim.SchemeInternal}
 	for _, listener := range lb.Listeners {
-		seen := conformance.Listener{Protocol: v1.Protocol(listener.Protocol), Port: listener.Port}
+		seen := loadbalancers.Listener{Protocol: v1.Protocol(listener.Protocol), Port: listener.Port}
 		if rest, ok := strings.CutPrefix(lb.HealthCheck.Target, "HTTP:"); ok {
 			port, _, _ := strings.Cut(rest, "/")
 			seen.HealthPort = number(port)
 		}
 		for _, id := range lb.Instances {
-			seen.Targets = append(seen.Targets, conformance.Target{ProviderID: inventory.FormatProviderID(labZone, id), Port: listener.InstancePort})
+			seen.Targets = append(seen.Targets, loadbalancers.Target{ProviderID: inventory.FormatProviderID(testZone, id), Port: listener.InstancePort})
 		}
 		view.Listeners = append(view.Listeners, seen)
 	}
 	return view
 }
 
-func networkView(lb sim.NetworkLoadBalancer) conformance.LoadBalancer {
-	view := conformance.LoadBalancer{Name: lb.Name, Address: lb.DNSName, Internal: lb.Scheme == sim.SchemeInternal}
+func networkView(lb sim.NetworkLoadBalancer) loadbalancers.LoadBalancer {
+	view := loadbalancers.LoadBalancer{Name: lb.Name, Address: lb.DNSName, Internal: lb.Scheme == sim.SchemeInternal}
 	for _, listener := range lb.Listeners {
 		group := behind(lb, listener)
-		seen := conformance.Listener{Protocol: v1.Protocol(listener.Protocol), Port: listener.Port}
+		seen := loadbalancers.Listener{Protocol: v1.Protocol(listener.Protocol), Port: listener.Port}
 		if group.HealthCheck.Protocol == "HTTP" {
 			seen.HealthPort = number(group.HealthCheck.Port)
 		}
 		for _, target := range group.Targets {
-			seen.Targets = append(seen.Targets, conformance.Target{ProviderID: inventory.FormatProviderID(labZone, target.ID), Port: target.Port})
+			seen.Targets = append(seen.Targets, loadbalancers.Target{ProviderID: inventory.FormatProviderID(testZone, target.ID), Port: target.Port})
 		}
 		view.Listeners = append(view.Listeners, seen)
 	}
@@ -154,24 +154,24 @@ func number(text string) int32 {
 	return int32(n)
 }
 
-// Reach asks the simulated security groups about each target.
-func (l *balancerLab) Reach(_ testing.TB, name string, protocol v1.Protocol, port int32, client netip.Addr) []string {
+// Reach evaluates the simulated security groups for each target.
+func (a *balancersAdapter) Reach(_ testing.TB, name string, protocol v1.Protocol, port int32, client netip.Addr) []string {
 	source := netip.PrefixFrom(client, client.BitLen()).String()
-	missing := l.Admits(name, source)
+	missing := a.Admits(name, source)
 	transport := strings.ToLower(string(protocol))
 	if slices.Contains(missing, fmt.Sprintf("load balancer: traffic %s %d from %s", transport, port, source)) {
 		return nil
 	}
 	var reached []string
-	for id, ports := range l.targets(name, protocol, port) {
-		at := l.Tags(id)["Name"]
+	for id, ports := range a.targets(name, protocol, port) {
+		at := a.Tags(id)["Name"]
 		blocked := slices.ContainsFunc(missing, func(line string) bool {
 			return line == fmt.Sprintf("%s: traffic %s %d from %s", at, transport, ports.traffic, source) ||
 				line == fmt.Sprintf("%s: traffic %s %d from load balancer", at, transport, ports.traffic) ||
 				line == fmt.Sprintf("%s: health check tcp %d from load balancer", at, ports.probe)
 		})
 		if !blocked {
-			reached = append(reached, inventory.FormatProviderID(labZone, id))
+			reached = append(reached, inventory.FormatProviderID(testZone, id))
 		}
 	}
 	return reached
@@ -181,9 +181,9 @@ func (l *balancerLab) Reach(_ testing.TB, name string, protocol v1.Protocol, por
 type nodePorts struct{ traffic, probe int32 }
 
 // targets are the instances behind a port of a load balancer, by ID.
-func (l *balancerLab) targets(name string, protocol v1.Protocol, port int32) map[string]nodePorts {
+func (a *balancersAdapter) targets(name string, protocol v1.Protocol, port int32) map[string]nodePorts {
 	found := map[string]nodePorts{}
-	if lb, ok := l.Classic(name); ok && !slices.Contains(l.classics, name) {
+	if lb, ok := a.Classic(name); ok && !slices.Contains(a.classics, name) {
 		_, probed, _ := strings.Cut(lb.HealthCheck.Target, ":")
 		probed, _, _ = strings.Cut(probed, "/")
 		for _, listener := range lb.Listeners {
@@ -194,7 +194,7 @@ func (l *balancerLab) targets(name string, protocol v1.Protocol, port int32) map
 			}
 		}
 	}
-	if lb, ok := l.Network(name); ok && !slices.Contains(l.networks, name) {
+	if lb, ok := a.Network(name); ok && !slices.Contains(a.networks, name) {
 		for _, listener := range lb.Listeners {
 			if listener.Port != port || listener.Protocol != string(protocol) {
 				continue
@@ -212,17 +212,17 @@ func (l *balancerLab) targets(name string, protocol v1.Protocol, port int32) map
 	return found
 }
 
-// Remove implements conformance.LoadBalancerCloud. Target groups, security groups
+// Remove implements loadbalancers.Cloud. Target groups, security groups
 // and their rules stay.
-func (l *balancerLab) Remove(t testing.TB, name string) {
+func (a *balancersAdapter) Remove(t testing.TB, name string) {
 	t.Helper()
-	l.byHand(func() {
-		_, isNetwork := l.Network(name)
-		config := l.Config()
+	a.byHand(func() {
+		_, isNetwork := a.Network(name)
+		config := a.Config()
 		defer closeIdle(config)
 		var err error
-		if isNetwork && !slices.Contains(l.networks, name) {
-			lb, _ := l.Network(name)
+		if isNetwork && !slices.Contains(a.networks, name) {
+			lb, _ := a.Network(name)
 			_, err = elbv2.NewFromConfig(config).DeleteLoadBalancer(t.Context(), &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: awssdk.String(lb.ARN)})
 		} else {
 			_, err = elb.NewFromConfig(config).DeleteLoadBalancer(t.Context(), &elb.DeleteLoadBalancerInput{LoadBalancerName: awssdk.String(name)})

@@ -10,13 +10,14 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
-// quick are times that let a test see several outages in seconds, and a busy
-// machine keep up.
+// quick are settings with which several outages fit into seconds, even on a busy
+// machine.
 var quick = cloudTuning{
 	instances: instance.Options{Timeout: 4 * time.Second, NegativeTTL: time.Second},
 	source:    tuning{MaxAge: 2 * time.Second, MissingAge: 2 * time.Second, Timeout: 3 * time.Second},
@@ -25,58 +26,58 @@ var quick = cloudTuning{
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	conformance.Nodes(t, conformance.Suite{
+	nodes.Run(t, nodes.Adapter{
 		Provider: ProviderName,
-		NewCloud: newLab,
+		NewCloud: newNodesAdapter,
 		Malformed: []string{
 			"aws://", "aws:///us-west-2a/", "aws:///us-west-2a/vol-0123456789abcdef0", "aws:///us-west-2a/node-1", "aws:///us-west-2a/i-",
 		},
-		Respell: func(id string) []string {
+		Spellings: func(id string) []string {
 			instance := id[len(id)-len("i-0123456789abcdef0"):]
 			return []string{instance, "aws:////" + instance, "aws:///" + instance, "aws://123456789012/us-west-2a/" + instance, id + "/"}
 		},
-		Without: conformance.Capabilities{
+		Without: nodes.Capabilities{
 			Suspend:    true, // hibernated is stopped
 			SystemUUID: true, // EC2 does not know it
 			Sessions:   true, // each call is signed
 		},
-		Budget:   conformance.Budget{Initialize: 10, Steady: 3, Lifecycle: 3},
-		Timeout:  quick.instances.Timeout,
-		Memory:   3 * time.Second,
-		Patience: time.Minute,
+		Budget:       nodes.Budget{Initialize: 10, Steady: 3, Lifecycle: 3},
+		Timeout:      quick.instances.Timeout,
+		MaxStaleness: 3 * time.Second,
+		Patience:     time.Minute,
 	})
 }
 
-// lab is a simulated region as the conformance suite sees it.
-type lab struct {
+// nodesAdapter is the test cloud with instances: a simulated region.
+type nodesAdapter struct {
 	*region
 
 	subnet string
 }
 
-const labZone = "us-west-2a"
+const testZone = "us-west-2a"
 
-func newLab(t testing.TB) conformance.Cloud {
+func newNodesAdapter(t testing.TB) conformance.Cloud {
 	// The suite makes hundreds of calls at once, with a client that does not wait.
 	r := newRegion(t, sim.Options{DisableThrottling: true})
 	r.seed.VPC = r.AddVPC(sim.VPCSpec{CIDR: "10.9.0.0/16"}) // where the suite's addresses are
-	subnet := r.AddSubnet(sim.SubnetSpec{VPC: r.seed.VPC, Zone: labZone, CIDR: "10.9.0.0/16"})
-	return &lab{region: r, subnet: subnet}
+	subnet := r.AddSubnet(sim.SubnetSpec{VPC: r.seed.VPC, Zone: testZone, CIDR: "10.9.0.0/16"})
+	return &nodesAdapter{region: r, subnet: subnet}
 }
 
-// Connect makes the provider from a cloud-config that says who it is, so that it
+// Connect makes the provider from a cloud-config with the cluster ID, so that it
 // starts whatever the cloud does.
-func (l *lab) Connect(t testing.TB) cloudprovider.Interface {
+func (a *nodesAdapter) Connect(t testing.TB) cloudprovider.Interface {
 	t.Helper()
-	return l.connect(quick)
+	return a.connect(quick)
 }
 
-func (l *lab) Create(_ testing.TB, m conformance.Machine) instance.Ref {
-	id := l.AddInstance(sim.InstanceSpec{
+func (a *nodesAdapter) Create(_ testing.TB, m conformance.Machine) instance.Ref {
+	id := a.AddInstance(sim.InstanceSpec{
 		PrivateDNSName: m.Name, Tags: map[string]string{sim.ClusterTag(demo): "owned"},
-		InterfaceSpec: sim.InterfaceSpec{Subnet: l.subnet, PrivateIPs: m.IPs},
+		InterfaceSpec: sim.InterfaceSpec{Subnet: a.subnet, PrivateIPs: m.IPs},
 	})
-	return instance.Ref{ProviderID: inventory.FormatProviderID(labZone, id), SystemUUID: "ec2-" + id, NodeName: m.Name}
+	return instance.Ref{ProviderID: inventory.FormatProviderID(testZone, id), SystemUUID: "ec2-" + id, NodeName: m.Name}
 }
 
 func instanceID(t testing.TB, ref instance.Ref) string {
@@ -88,33 +89,33 @@ func instanceID(t testing.TB, ref instance.Ref) string {
 	return id
 }
 
-func (l *lab) Delete(t testing.TB, ref instance.Ref) { l.Remove(instanceID(t, ref)) }
+func (a *nodesAdapter) Delete(t testing.TB, ref instance.Ref) { a.Remove(instanceID(t, ref)) }
 
-func (l *lab) SetPower(t testing.TB, ref instance.Ref, power conformance.Power) {
+func (a *nodesAdapter) SetPower(t testing.TB, ref instance.Ref, power conformance.Power) {
 	t.Helper()
 	states := map[conformance.Power]string{conformance.On: sim.Running, conformance.Off: sim.Stopped}
-	l.SetState(instanceID(t, ref), states[power])
+	a.SetState(instanceID(t, ref), states[power])
 }
 
-func (l *lab) Break(_ testing.TB, failure conformance.Failure) {
+func (a *nodesAdapter) InjectFailure(_ testing.TB, failure conformance.Failure) {
 	switch failure {
 	case conformance.Unreachable:
-		l.Server().Down()
+		a.Server().Down()
 	case conformance.Hanging:
-		l.Server().Hang()
+		a.Server().Hang()
 	case conformance.Refusing:
-		l.Gate().Break(front.Any, front.Always(), sim.Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"))
+		a.Gate().Break(front.Any, front.Always(), sim.Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"))
 	case conformance.Throttling:
-		l.Gate().Break(front.Any, front.Always(), sim.Throttled())
+		a.Gate().Break(front.Any, front.Always(), sim.Throttled())
 	}
 }
 
-func (l *lab) Heal(t testing.TB) {
+func (a *nodesAdapter) ClearFaults(t testing.TB) {
 	t.Helper()
-	l.Gate().Mend()
-	if err := l.Server().Up(); err != nil {
+	a.Gate().Mend()
+	if err := a.Server().Up(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (l *lab) Calls() int { return l.Gate().Total() }
+func (a *nodesAdapter) Calls() int { return a.Gate().Total() }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
@@ -21,8 +22,8 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// quick are times that let a test see several outages in seconds, and a busy
-// machine keep up.
+// quick are settings with which several outages fit into seconds, even on a busy
+// machine.
 var quick = tuning{
 	instances: instance.Options{Timeout: 3 * time.Second, NegativeTTL: time.Second},
 	session:   session.Options{CallTimeout: 3 * time.Second, LoginTimeout: 4 * time.Second},
@@ -35,29 +36,29 @@ var quick = tuning{
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	conformance.Nodes(t, conformance.Suite{
+	nodes.Run(t, nodes.Adapter{
 		Provider:  ProviderName,
-		NewCloud:  newLab,
+		NewCloud:  newAdapter,
 		Malformed: []string{"vsphere://", "vsphere://node-1", "vsphere://42", "vsphere://56492e42-22ad-3911-6d72"},
-		Respell: func(id string) []string {
+		Spellings: func(id string) []string {
 			uuid := strings.TrimPrefix(id, "vsphere://")
 			return []string{"vsphere://" + strings.ToUpper(uuid), "vsphere:// " + uuid + " ", uuid, "vsphere://" + swapUUID(uuid)}
 		},
-		Without:  conformance.Capabilities{Throttling: true}, // a vCenter has no such answer
-		Budget:   conformance.Budget{Initialize: 20, Steady: 10, Lifecycle: 0},
-		Timeout:  quick.instances.Timeout,
-		Memory:   6 * time.Second, // until a feed that was cut off notices
-		Patience: time.Minute,
+		Without:      nodes.Capabilities{Throttling: true}, // a vCenter has no such response
+		Budget:       nodes.Budget{Initialize: 20, Steady: 10, Lifecycle: 0},
+		Timeout:      quick.instances.Timeout,
+		MaxStaleness: 6 * time.Second, // until a feed that was cut off notices
+		Patience:     time.Minute,
 	})
 }
 
-// lab is a simulated vCenter as the conformance suite sees it.
-type lab struct {
+// adapter is the test cloud of the conformance suite: a simulated vCenter.
+type adapter struct {
 	vcenter *sim.VCenter
 	created int
 }
 
-func newLab(t testing.TB) conformance.Cloud {
+func newAdapter(t testing.TB) conformance.Cloud {
 	cloud, err := sim.Start(sim.Spec{VCenters: []sim.VCenterSpec{{
 		Name: "vc", Datacenters: []sim.DatacenterSpec{{Name: "dc"}},
 	}}})
@@ -69,11 +70,11 @@ func newLab(t testing.TB) conformance.Cloud {
 			t.Error(err)
 		}
 	})
-	return &lab{vcenter: cloud.VCenter("vc")}
+	return &adapter{vcenter: cloud.VCenter("vc")}
 }
 
-func (l *lab) Connect(t testing.TB) cloudprovider.Interface {
-	return connect(t, fmt.Sprintf("[Global]\nuser = %q\npassword = %q\n%s", l.vcenter.User(), l.vcenter.Password(), section("vc", l.vcenter)))
+func (a *adapter) Connect(t testing.TB) cloudprovider.Interface {
+	return connect(t, fmt.Sprintf("[Global]\nuser = %q\npassword = %q\n%s", a.vcenter.User(), a.vcenter.Password(), section("vc", a.vcenter)))
 }
 
 // section is the section of a cloud-config for a simulated vCenter.
@@ -107,13 +108,13 @@ func connectWith(t testing.TB, text string, client kubernetes.Interface) *cloud 
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if err := c.Close(ctx); err != nil {
-			t.Logf("close the provider: %v", err) // a broken vCenter cannot log anybody out
+			t.Logf("close the provider: %v", err) // a vCenter that fails cannot end sessions
 		}
 	})
 	return c
 }
 
-// builder gives the provider a Kubernetes API for its Events and labels.
+// builder provides a Kubernetes API for Events and labels.
 type builder struct {
 	cloudprovider.ControllerClientBuilder
 	client kubernetes.Interface
@@ -121,20 +122,20 @@ type builder struct {
 
 func (b builder) Client(string) (kubernetes.Interface, error) { return b.client, nil }
 
-func (l *lab) Create(t testing.TB, m conformance.Machine) instance.Ref {
+func (a *adapter) Create(t testing.TB, m conformance.Machine) instance.Ref {
 	t.Helper()
-	l.created++
-	uuid := fmt.Sprintf("%08x-0000-4000-8000-42d0c0ffee00", l.created)
-	vm, err := l.vcenter.AddVM("dc", sim.VMSpec{Name: m.Name, UUID: uuid, NICs: []sim.NIC{{IPs: m.IPs}}})
+	a.created++
+	uuid := fmt.Sprintf("%08x-0000-4000-8000-42d0c0ffee00", a.created)
+	vm, err := a.vcenter.AddVM("dc", sim.VMSpec{Name: m.Name, UUID: uuid, NICs: []sim.NIC{{IPs: m.IPs}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return instance.Ref{ProviderID: formatProviderID(vm.UUID()), SystemUUID: vm.UUID(), NodeName: m.Name}
 }
 
-func (l *lab) vm(t testing.TB, ref instance.Ref) *sim.VM {
+func (a *adapter) vm(t testing.TB, ref instance.Ref) *sim.VM {
 	t.Helper()
-	for _, vm := range l.vcenter.VMs() {
+	for _, vm := range a.vcenter.VMs() {
 		if formatProviderID(vm.UUID()) == ref.ProviderID {
 			return vm
 		}
@@ -143,44 +144,44 @@ func (l *lab) vm(t testing.TB, ref instance.Ref) *sim.VM {
 	return nil
 }
 
-func (l *lab) Delete(t testing.TB, ref instance.Ref) {
+func (a *adapter) Delete(t testing.TB, ref instance.Ref) {
 	t.Helper()
-	if err := l.vm(t, ref).Destroy(); err != nil {
+	if err := a.vm(t, ref).Destroy(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (l *lab) SetPower(t testing.TB, ref instance.Ref, power conformance.Power) {
+func (a *adapter) SetPower(t testing.TB, ref instance.Ref, power conformance.Power) {
 	t.Helper()
-	vm := l.vm(t, ref)
+	vm := a.vm(t, ref)
 	set := map[conformance.Power]func() error{conformance.On: vm.PowerOn, conformance.Off: vm.PowerOff, conformance.Suspended: vm.Suspend}
 	if err := set[power](); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (l *lab) Break(t testing.TB, failure conformance.Failure) {
+func (a *adapter) InjectFailure(t testing.TB, failure conformance.Failure) {
 	t.Helper()
 	switch failure {
 	case conformance.Unreachable:
-		l.vcenter.Down()
+		a.vcenter.Down()
 	case conformance.Hanging:
-		l.vcenter.Hang()
+		a.vcenter.Hang()
 	case conformance.Refusing:
-		l.vcenter.Break("Login", front.Always(), sim.Fault(&types.InvalidLogin{}))
-		l.vcenter.TerminateSessions()
+		a.vcenter.Break("Login", front.Always(), sim.Fault(&types.InvalidLogin{}))
+		a.vcenter.TerminateSessions()
 	case conformance.Throttling:
 		t.Fatal("a vCenter does not throttle")
 	}
 }
 
-func (l *lab) Heal(t testing.TB) {
+func (a *adapter) ClearFaults(t testing.TB) {
 	t.Helper()
-	l.vcenter.Mend()
-	if err := l.vcenter.Up(); err != nil {
+	a.vcenter.Mend()
+	if err := a.vcenter.Up(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (l *lab) Calls() int    { return l.vcenter.Total() }
-func (l *lab) Sessions() int { return len(l.vcenter.Sessions()) }
+func (a *adapter) Calls() int    { return a.vcenter.Total() }
+func (a *adapter) Sessions() int { return len(a.vcenter.Sessions()) }

@@ -1,0 +1,4 @@
+package explore
+
+// InScope is inScope for tests.
+var InScope = inScope

@@ -1,0 +1,33 @@
+package loadbalancers
+
+import (
+	"testing"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
+)
+
+// TestCorrectProvider runs the suite as a provider would, in real time.
+func TestCorrectProvider(t *testing.T) {
+	t.Parallel()
+	Run(t, build{timeout: 2 * time.Second, patience: time.Minute}.adapter())
+}
+
+// TestCorrectProviderSlowly runs every case with the timeouts of a real provider,
+// for several kinds of correct providers.
+func TestCorrectProviderSlowly(t *testing.T) {
+	t.Parallel()
+	suite().Accept(t, map[string]Adapter{
+		"Rich": build{}.slow(t), "Sparse": build{sparse: true}.slow(t), "Waiting": build{waiting: true}.slow(t), "Noting": build{noting: true}.slow(t),
+	})
+}
+
+// TestMutants proves that each mutant is caught and that each case catches one.
+func TestMutants(t *testing.T) {
+	t.Parallel()
+	mutants := map[string]harness.Mutant[Adapter]{}
+	for name, m := range allMutants() {
+		mutants[name] = harness.Mutant[Adapter]{Adapter: m.build.slow, Message: m.message, CaughtBy: m.caughtBy}
+	}
+	suite().Reject(t, mutants)
+}
