@@ -22,6 +22,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws/faulttest"
 )
 
 // fast are settings with which an interrupted operation is retried at once.
@@ -190,8 +191,8 @@ func (a *mutableAdapter) Create(_ testing.TB, m conformance.Machine) instance.Re
 }
 
 // InjectFault implements conformance.MutableCloud.
-func (a *mutableAdapter) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
-	return injectFault(a.Gate(), i).Hits
+func (a *mutableAdapter) InjectFault(t testing.TB, i explore.Injection) (hits func() int) {
+	return faulttest.New(a.Cloud).InjectFault(t, i)
 }
 
 // Calls leaves out those of the test itself.

@@ -26,7 +26,7 @@ func moreScenarios() map[string]scenario {
 		if kind == request.Network {
 			base = append(options(nlb(), annotate(request.AnnotationHealthCheckPort, "10256")), base...)
 		}
-		w := writer{m.dials, base, func(name string, s scenario) { all[string(kind)+" "+prefix+": "+name] = s }}
+		w := writer{m.settings, base, func(name string, s scenario) { all[string(kind)+" "+prefix+": "+name] = s }}
 		w.listeners()
 		w.nodes()
 		w.refusals(kind)
@@ -39,11 +39,11 @@ func moreScenarios() map[string]scenario {
 		if kind == request.Network {
 			base = options(nlb()) // each Service with a health check port of its own
 		}
-		w := writer{m.dials, base, func(name string, s scenario) { all[string(kind)+" without a group: "+name] = s }}
+		w := writer{m.settings, base, func(name string, s scenario) { all[string(kind)+" without a group: "+name] = s }}
 		w.nodes()
 		w.deletedByUsers()
 	}
-	w := writer{networkModes["managed"].dials, options(nlb(), annotate(request.AnnotationHealthCheckPort, "10256"), toUDP), func(name string, s scenario) {
+	w := writer{networkModes["managed"].settings, options(nlb(), annotate(request.AnnotationHealthCheckPort, "10256"), toUDP), func(name string, s scenario) {
 		all["network UDP: "+name] = s
 	}}
 	w.datagrams()
@@ -52,9 +52,9 @@ func moreScenarios() map[string]scenario {
 
 // writer writes scenarios of Services with the same options.
 type writer struct {
-	dials dials
-	base  []kubetest.ServiceOption
-	add   func(name string, s scenario)
+	settings settings
+	base     []kubetest.ServiceOption
+	add      func(name string, s scenario)
 }
 
 func (w writer) service(more ...kubetest.ServiceOption) *v1.Service {
@@ -69,8 +69,8 @@ func (w writer) service(more ...kubetest.ServiceOption) *v1.Service {
 func (w writer) change(name string, before, after []kubetest.ServiceOption) {
 	nodes := []int{0, 1, 2}
 	w.add(name, scenario{
-		dials: w.dials, before: w.service(before...), beforehand: nodes,
-		do: ensureDeed, service: w.service(after...), behind: nodes,
+		settings: w.settings, before: w.service(before...), beforehand: nodes,
+		do: ensureOperation, service: w.service(after...), behind: nodes,
 	})
 }
 
@@ -93,8 +93,8 @@ func (w writer) listeners() {
 // datagrams writes the scenarios of a Service with UDP ports.
 func (w writer) datagrams() {
 	nodes := []int{0, 1, 2}
-	w.add("create", scenario{dials: w.dials, do: ensureDeed, service: w.service(), behind: nodes})
-	w.add("delete", scenario{dials: w.dials, before: w.service(), beforehand: nodes, do: deleteDeed, service: w.service()})
+	w.add("create", scenario{settings: w.settings, do: ensureOperation, service: w.service(), behind: nodes})
+	w.add("delete", scenario{settings: w.settings, before: w.service(), beforehand: nodes, do: deleteOperation, service: w.service()})
 	w.change("source ranges", nil, options(from("192.0.2.0/24")))
 	w.change("ports", nil, options(portsOf, toUDP))
 	w.change("to TCP", nil, options(func(svc *v1.Service) {
@@ -109,8 +109,8 @@ func (w writer) datagrams() {
 // up to date gets other nodes.
 func (w writer) update(name string, before, after []int) {
 	w.add(name, scenario{
-		dials: w.dials, before: w.service(), beforehand: before,
-		do: updateDeed, service: w.service(), behind: after, same: true,
+		settings: w.settings, before: w.service(), beforehand: before,
+		do: updateOperation, service: w.service(), behind: after, same: true,
 	})
 }
 
@@ -121,25 +121,25 @@ func (w writer) nodes() {
 	w.update("nodes move", []int{0, 2}, []int{1, 3})
 	// The last nodes of two groups leave, in which no other Service has nodes.
 	w.add("node pools end", scenario{
-		dials: w.dials, before: w.service(), beforehand: []int{0, 1, 2, 3}, alone: true,
-		do: updateDeed, service: w.service(), behind: []int{0, 1},
+		settings: w.settings, before: w.service(), beforehand: []int{0, 1, 2, 3}, alone: true,
+		do: updateOperation, service: w.service(), behind: []int{0, 1},
 	})
-	// AWS is not told which group of a node is the one for rules.
+	// No tag says which group of the node the rules belong to.
 	w.add("a node with ambiguous groups", scenario{
-		dials: w.dials, before: w.service(), beforehand: []int{0, 1, 2},
-		do: ensureDeed, service: w.service(portsOf), behind: []int{0, 2, 5}, refusal: apierr.ErrInvalid,
+		settings: w.settings, before: w.service(), beforehand: []int{0, 1, 2},
+		do: ensureOperation, service: w.service(portsOf), behind: []int{0, 2, 5}, refusal: apierr.ErrInvalid,
 	})
 }
 
-// refusals writes operations that fail although nothing breaks.
+// refusals writes operations that fail without faults.
 func (w writer) refusals(kind request.Kind) {
-	refused := func(name string, do deed, service *v1.Service, refusal error, refuse func(*stage, bool)) {
+	refused := func(name string, do operation, service *v1.Service, refusal error, refuse func(*environment, bool)) {
 		w.add(name, scenario{
-			dials: w.dials, before: w.service(), beforehand: []int{0, 1, 2},
+			settings: w.settings, before: w.service(), beforehand: []int{0, 1, 2},
 			do: do, service: service, behind: []int{0, 1, 2}, refusal: refusal, refuse: refuse,
 		})
 	}
-	refused("denied deletion", deleteDeed, w.service(), apierr.ErrDenied, func(s *stage, on bool) {
+	refused("denied deletion", deleteOperation, w.service(), apierr.ErrDenied, func(s *environment, on bool) {
 		if s.SetDenied(); on {
 			s.SetDenied("elasticloadbalancing:DeleteLoadBalancer")
 		}
@@ -147,15 +147,15 @@ func (w writer) refusals(kind request.Kind) {
 	other := web(nlb())
 	if kind == request.Network {
 		other = web()
-		refused("protected deletion", deleteDeed, w.service(), apierr.ErrConflict, func(s *stage, on bool) {
+		refused("protected deletion", deleteOperation, w.service(), apierr.ErrConflict, func(s *environment, on bool) {
 			if _, found := s.Network(webName); found {
 				s.Protect(webName, on)
 			}
 		})
 	}
-	refused("another kind", ensureDeed, other, apierr.ErrConflict, nil)
+	refused("another kind", ensureOperation, other, apierr.ErrConflict, nil)
 	w.add("delete after another kind", scenario{
-		dials: w.dials, before: w.service(), beforehand: []int{0, 1, 2}, do: deleteDeed, service: other.DeepCopy(),
+		settings: w.settings, before: w.service(), beforehand: []int{0, 1, 2}, do: deleteOperation, service: other.DeepCopy(),
 	})
 }
 
@@ -163,19 +163,19 @@ func (w writer) refusals(kind request.Kind) {
 // and nothing else of what there was.
 func (w writer) deletedByUsers() {
 	found := scenario{
-		dials: w.dials, before: w.service(), beforehand: []int{0, 1, 2}, behind: []int{0, 1, 2}, arrange: deleteBalancer,
+		settings: w.settings, before: w.service(), beforehand: []int{0, 1, 2}, behind: []int{0, 1, 2}, arrange: deleteBalancer,
 	}
 	created, changed, deleted := found, found, found
-	created.do, created.service = ensureDeed, w.service()
+	created.do, created.service = ensureOperation, w.service()
 	w.add("create after a user deleted it", created)
-	changed.do, changed.service = ensureDeed, w.service(portsOf, probe)
+	changed.do, changed.service = ensureOperation, w.service(portsOf, probe)
 	w.add("change after a user deleted it", changed)
-	deleted.do, deleted.service = deleteDeed, w.service()
+	deleted.do, deleted.service = deleteOperation, w.service()
 	w.add("delete after a user deleted it", deleted)
 }
 
 // deleteBalancer deletes the load balancer of the Service as a user does.
-func deleteBalancer(s *stage) {
+func deleteBalancer(s *environment) {
 	s.t.Helper()
 	ctx := context.Background()
 	clients, err := s.base.In(ctx, s.Region())

@@ -35,16 +35,16 @@ type moment struct {
 	at    time.Time
 }
 
-func (s *stage) save() moment { return moment{s.Snapshot(), s.clock.Now()} }
+func (s *environment) save() moment { return moment{s.Snapshot(), s.clock.Now()} }
 
-func (s *stage) load(m moment) {
+func (s *environment) load(m moment) {
 	s.Restore(m.state)
 	s.clock.SetTime(m.at)
 }
 
-// again runs an operation as the service controller does: again some time later
+// retry runs an operation as the service controller does: again some time later
 // as long as the error is that AWS is not ready. Other errors are returned.
-func (s *stage) again(operation func() error) error {
+func (s *environment) retry(operation func() error) error {
 	var err error
 	for range 3 {
 		if err = operation(); !notReady(err) {

@@ -2,27 +2,26 @@ package aws
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
-// patient is how often a call is made again, as the service controller does after
+// maxRetries is how often a call is retried, as the service controller does after
 // errors.
-const patient = 60
+const maxRetries = 60
 
-// TestCrashInSlowCloud ends runs at every write in a cloud in which things take
-// their time: new load balancers are not active yet, those that are gone hold
-// their security groups, and what is new is not seen by everybody. The same ends
-// have to be reached, after some more calls.
+// TestCrashInSlowCloud injects faults at every write in a region with delays: new
+// load balancers are not active yet, deleted ones still hold their security groups,
+// and new resources are not visible everywhere. The same ends have to be reached,
+// after some more calls.
 func TestCrashInSlowCloud(t *testing.T) {
 	t.Parallel()
-	var shared props
+	var shared templates
 	all := scenarios()
 	for name, slow := range map[string]func(*sim.Cloud){
 		"provisioning": func(c *sim.Cloud) { c.SetProvisioningDelay(time.Hour) },
@@ -40,67 +39,64 @@ func TestCrashInSlowCloud(t *testing.T) {
 				if sampler == nil {
 					return
 				}
-				p := rehearse(t, &shared, all[what])
-				type ending struct {
-					k int
-					f fault
-				}
-				var endings []ending
-				for k, op := range p.calls {
-					for _, f := range faults {
-						if sim.Mutating(op) && f.applies {
-							endings = append(endings, ending{k + 1, f})
+				c, explorer := newCrash(t, &shared, all[what])
+				var injections []explore.Injection
+				for call := range explorer.Baseline(t).Calls {
+					for _, fault := range explore.Faults() {
+						if c.writes(call+1) && fault.Applied() {
+							injections = append(injections, explore.Injection{First: call + 1, Fault: fault})
 						}
 					}
 				}
-				for _, n := range sampler.of(len(endings)) {
-					p.slowly(slow, endings[n].k, endings[n].f)
+				for _, n := range sampler.of(len(injections)) {
+					c.slowly(slow, injections[n])
 				}
 			})
 		}
 	}
 }
 
-// slowly ends a run in a slow cloud, and goes on until all is as it should be.
-func (p *play) slowly(slow func(*sim.Cloud), k int, f fault) {
-	p.t.Helper()
-	what := fmt.Sprintf("%s at call %d", f.name, k)
-	p.load(p.start)
-	slow(p.Cloud)
-	ctx, kill := context.WithCancel(p.t.Context())
-	rule := p.Gate().Break(front.Any, front.From(k), f.effect(kill))
-	err := p.operate(ctx, p.fresh())
-	rule.Remove()
+// slowly interrupts a run in a slow region, and continues until all is as it should
+// be.
+func (c *crash) slowly(slow func(*sim.Cloud), i explore.Injection) {
+	c.t.Helper()
+	c.load(c.start)
+	slow(c.Cloud)
+	ctx, kill := context.WithCancel(c.t.Context())
+	i.Kill = kill
+	hits := c.InjectFault(c.t, i)
+	err := c.operate(ctx, c.fresh())
+	c.ClearFaults(c.t)
 	kill()
-	if rule.Hits() > 0 && err == nil {
-		p.t.Fatalf("%s: %d calls broke, and it is no error", what, rule.Hits())
+	if hits() > 0 && err == nil {
+		c.t.Fatalf("%s: %d calls failed, and it is no error", i, hits())
 	}
-	left := p.save()
-	if p.want != p.empty {
-		p.persist(what, p.want, func(lb *loadBalancer) error {
-			return p.do(p.t.Context(), lb, p.service, p.pick(p.behind))
+	left := c.save()
+	if c.want != c.empty {
+		c.persist(i.String(), c.want, func(lb *loadBalancer) error {
+			return c.do(c.t.Context(), lb, c.service, c.pick(c.behind))
 		})
-		p.load(left)
+		c.load(left)
 	}
-	p.persist(what+", delete", p.empty, func(lb *loadBalancer) error {
-		if _, exists, err := lb.GetLoadBalancer(p.t.Context(), flagged, p.service); err != nil || !exists {
+	c.persist(i.String()+", delete", c.empty, func(lb *loadBalancer) error {
+		if _, exists, err := lb.GetLoadBalancer(c.t.Context(), flagged, c.service); err != nil || !exists {
 			return err
 		}
-		return deleteDeed(p.t.Context(), lb, p.service, nil)
+		return deleteOperation(c.t.Context(), lb, c.service, nil)
 	})
 }
 
-// persist calls a process again and again until there is nothing left to do.
-func (p *play) persist(what string, want state, call func(*loadBalancer) error) {
-	p.t.Helper()
-	lb := p.fresh()
-	lb.Tuning.Wait.Limit = 5 * time.Millisecond // so that it has to come back
+// persist makes calls of a process until there is nothing left to do.
+func (c *crash) persist(what string, want state, call func(*loadBalancer) error) {
+	c.t.Helper()
+	lb := c.fresh()
+	lb.Tuning.Wait.Limit = 5 * time.Millisecond // so that it has to return
 	var err error
-	for range patient {
-		if err = call(lb); err == nil && p.state().dump == want.dump {
+	for range maxRetries {
+		if err = call(lb); err == nil && c.state().dump == want.dump {
 			return
 		}
-		p.clock.Step(30 * time.Second)
+		c.clock.Step(30 * time.Second)
 	}
-	p.t.Fatalf("%s: the last error is %v, the state -want +got:\n%s", what, err, cmp.Diff(want.dump, p.Dump()))
+	c.t.Fatalf("%s: the last error is %v, the state -want +got:\n%s", what, err, cmp.Diff(want.dump, c.Dump()))
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // AWS-DELETE-1: rules for node ports that a Service no longer has are found when
-// it is deleted, in groups without the tag of the cluster, too, and without any
-// of the target groups that they were for.
-func TestRulesOfThePastGo(t *testing.T) {
+// it is deleted, in groups without the tag of the cluster, too, and without any of the
+// target groups that they were for.
+func TestStaleRulesAreDeleted(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
 	group := b.group("plain", nil)
@@ -30,11 +30,11 @@ func TestRulesOfThePastGo(t *testing.T) {
 	denied.Remove()
 	b.lb = b.controller()
 	if !b.exists(svc) {
-		t.Error("AWS-DELETE-1: Get returns that nothing exists")
+		t.Error("AWS-DELETE-1: Get finds nothing")
 	}
 	b.remove(svc)
 	b.same(before)
 	if b.exists(svc) {
-		t.Error("AWS-DELETE-1: Get returns that something exists")
+		t.Error("AWS-DELETE-1: Get finds something after the deletion")
 	}
 }

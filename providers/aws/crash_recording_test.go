@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// take is a call with its answer, as the SDK had it from the cloud, and the state
-// of the cloud then.
-type take struct {
+// exchange is a call with its result, as the SDK returned it, and the state of the
+// cloud then.
+type exchange struct {
 	op      string
 	input   any
 	result  any
@@ -21,30 +21,21 @@ type take struct {
 	outcome moment
 }
 
-func newTake(op string, input, result any, err error) take {
-	text, _ := json.Marshal(result) // which tells one answer from another
-	return take{op: op, input: input, result: result, text: string(text), err: err}
+func newExchange(op string, input, result any, err error) exchange {
+	text, _ := json.Marshal(result) // which identifies a result
+	return exchange{op: op, input: input, result: result, text: string(text), err: err}
 }
 
-// recording is the calls of a run that had no faults. Decoding answers is most of
-// the work of a test: a run that is to end at a late call need not have the
-// answers to all earlier ones decoded again.
-type recording struct{ takes []take }
+// recording is the exchanges of a run without faults. Decoding responses is most of
+// the CPU time of a test: a run that is interrupted at a late call need not decode
+// those of all earlier calls again.
+type recording struct{ exchanges []exchange }
 
-// calls are the names of the operations.
-func (t *recording) calls() []string {
-	var names []string
-	for _, one := range t.takes {
-		names = append(names, one.op)
-	}
-	return names
-}
-
-// altered are the operations whose answers somebody has written to. They are
-// shared, so that must not be.
+// altered are the operations whose results the product has written to. Results are
+// shared, so it must not.
 func (t *recording) altered() []string {
 	var names []string
-	for _, one := range t.takes {
+	for _, one := range t.exchanges {
 		if text, _ := json.Marshal(one.result); string(text) != one.text {
 			names = append(names, one.op)
 		}
@@ -52,19 +43,19 @@ func (t *recording) altered() []string {
 	return names
 }
 
-// projector stands in the SDK, before anything is sent. It may record calls, or
-// answer from recordings.
-type projector struct {
+// replayer handles calls in the SDK, before anything is sent. It may record
+// exchanges, or replay them.
+type replayer struct {
 	// record gets all calls that are made.
 	record *recording
-	// replay is what happens first, in this order.
-	replay []take
-	// constant says to answer from the recording of what never changes.
+	// replay has the first exchanges, in this order.
+	replay []exchange
+	// constant replays exchanges whose results never change.
 	constant bool
 }
 
-// handle answers a call, or has it made.
-func (p *projector) handle(ctx context.Context, s *stage, in middleware.InitializeInput, next middleware.InitializeHandler) (
+// handle replays a call, or has it made.
+func (p *replayer) handle(ctx context.Context, s *environment, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	out middleware.InitializeOutput, metadata middleware.Metadata, err error,
 ) {
 	op := middleware.GetOperationName(ctx)
@@ -73,7 +64,7 @@ func (p *projector) handle(ctx context.Context, s *stage, in middleware.Initiali
 		p.replay = p.replay[1:]
 		s.clock.SetTime(one.outcome.at)
 		if one.op != op || !reflect.DeepEqual(one.input, in.Parameters) {
-			s.t.Errorf("a run is not like the last one, -then %s +now %s:\n%s", one.op, op, cmp.Diff(one.input, in.Parameters))
+			s.t.Errorf("a run differs from the baseline, -then %s +now %s:\n%s", one.op, op, cmp.Diff(one.input, in.Parameters))
 		}
 		return middleware.InitializeOutput{Result: one.result}, metadata, one.err
 	}
@@ -82,7 +73,7 @@ func (p *projector) handle(ctx context.Context, s *stage, in middleware.Initiali
 		"DescribeSubnets", "DescribeRouteTables", "DescribeAvailabilityZones", "DescribeInstances",
 	}, op)
 	if fixed {
-		for _, one := range s.constants.takes {
+		for _, one := range s.constants.exchanges {
 			if one.op == op && reflect.DeepEqual(one.input, in.Parameters) {
 				return middleware.InitializeOutput{Result: one.result}, metadata, nil
 			}
@@ -90,12 +81,12 @@ func (p *projector) handle(ctx context.Context, s *stage, in middleware.Initiali
 	}
 	out, metadata, err = next.HandleInitialize(ctx, in)
 	if fixed && err == nil {
-		s.constants.takes = append(s.constants.takes, newTake(op, in.Parameters, out.Result, nil))
+		s.constants.exchanges = append(s.constants.exchanges, newExchange(op, in.Parameters, out.Result, nil))
 	}
 	if p.record != nil {
-		one := newTake(op, in.Parameters, out.Result, err)
+		one := newExchange(op, in.Parameters, out.Result, err)
 		one.outcome = s.save()
-		p.record.takes = append(p.record.takes, one)
+		p.record.exchanges = append(p.record.exchanges, one)
 	}
 	return out, metadata, err
 }

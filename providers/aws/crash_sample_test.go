@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// pairs is how many times two faults in a row are injected in each scenario.
+const pairs = 8
+
 // seedVariable is the environment variable that sets the seed of the sample.
 const seedVariable = "CRASH_SEED"
 

@@ -10,50 +10,50 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
-// deed is what the service controller asks for.
-type deed func(ctx context.Context, lb *loadBalancer, svc *v1.Service, nodes []*v1.Node) error
+// operation is a call of the service controller.
+type operation func(ctx context.Context, lb *loadBalancer, svc *v1.Service, nodes []*v1.Node) error
 
-func ensureDeed(ctx context.Context, lb *loadBalancer, svc *v1.Service, nodes []*v1.Node) error {
+func ensureOperation(ctx context.Context, lb *loadBalancer, svc *v1.Service, nodes []*v1.Node) error {
 	_, err := lb.EnsureLoadBalancer(ctx, flagged, svc, nodes)
 	return err
 }
 
-func updateDeed(ctx context.Context, lb *loadBalancer, svc *v1.Service, nodes []*v1.Node) error {
+func updateOperation(ctx context.Context, lb *loadBalancer, svc *v1.Service, nodes []*v1.Node) error {
 	return lb.UpdateLoadBalancer(ctx, flagged, svc, nodes)
 }
 
-func deleteDeed(ctx context.Context, lb *loadBalancer, svc *v1.Service, _ []*v1.Node) error {
+func deleteOperation(ctx context.Context, lb *loadBalancer, svc *v1.Service, _ []*v1.Node) error {
 	return lb.EnsureLoadBalancerDeleted(ctx, flagged, svc)
 }
 
-// scenario is a call of the service controller that may end early.
+// scenario is an operation that may be interrupted.
 type scenario struct {
-	dials dials
-	// before is the Service that there is a load balancer for, nil if there is
-	// none yet. Beforehand are the nodes behind it then.
+	settings settings
+	// before is the Service that has a load balancer, nil if there is none yet.
+	// Beforehand are the nodes behind it then.
 	before     *v1.Service
 	beforehand []int
-	do         deed
+	do         operation
 	service    *v1.Service
 	behind     []int
-	// last says that the Service had its load balancer before the other ones had
-	// theirs, which therefore lean on its rules. With alone these do not exist.
+	// last: the Service had its load balancer before the other ones had theirs,
+	// which therefore depend on its rules. With alone these do not exist.
 	last, alone bool
-	// same says that the process has brought the load balancer of before up to
-	// date itself. It goes on after faults that do not end it.
+	// same: the process has brought the load balancer of before up to date itself.
+	// It continues after faults that do not end it.
 	same bool
 	// arrange changes the region once the load balancer of before is there.
-	arrange func(*stage)
-	// refusal is the error of the operation although nothing breaks, and refuse
-	// has the region refuse it, or no longer.
+	arrange func(*environment)
+	// refusal is the error of the operation without faults, and refuse has the
+	// region refuse it, or no longer.
 	refusal error
-	refuse  func(s *stage, on bool)
+	refuse  func(s *environment, on bool)
 }
 
 // mode is one way to have security groups.
 type mode struct {
-	dials   dials
-	options []kubetest.ServiceOption
+	settings settings
+	options  []kubetest.ServiceOption
 	// switches are ways to change the groups. The first one is also made together
 	// with all other changes.
 	switches []groupSwitch
@@ -82,20 +82,20 @@ var (
 var (
 	classicModes = map[string]mode{
 		"created":    {switches: []groupSwitch{switchTo("brought", broughtGroup), switchExtra("extra", otherGroup)}},
-		"configured": {dials: dials{classicGroup: settledGroup}, switches: []groupSwitch{switchTo("brought", otherGroup)}},
+		"configured": {settings: settings{classicGroup: settledGroup}, switches: []groupSwitch{switchTo("brought", otherGroup)}},
 		"annotated": {options: brought, switches: []groupSwitch{
 			switchTo("created", ""), switchTo("other", otherGroup), switchTo("both", otherGroup+","+broughtGroup),
 		}},
 		"extra":      {options: extra, switches: []groupSwitch{switchExtra("none", "")}},
-		"left alone": {dials: dials{leave: true}, switches: []groupSwitch{switchTo("brought", otherGroup)}},
+		"left alone": {settings: settings{leave: true}, switches: []groupSwitch{switchTo("brought", otherGroup)}},
 	}
 	networkModes = map[string]mode{
 		"bare":    {},
-		"managed": {dials: dials{managed: true}, switches: []groupSwitch{switchTo("brought", broughtGroup)}},
-		"brought": {dials: dials{managed: true}, options: brought, switches: []groupSwitch{
+		"managed": {settings: settings{managed: true}, switches: []groupSwitch{switchTo("brought", broughtGroup)}},
+		"brought": {settings: settings{managed: true}, options: brought, switches: []groupSwitch{
 			switchTo("managed", ""), switchTo("other", otherGroup),
 		}},
-		"left alone": {dials: dials{managed: true, leave: true}, switches: []groupSwitch{switchTo("brought", otherGroup)}},
+		"left alone": {settings: settings{managed: true, leave: true}, switches: []groupSwitch{switchTo("brought", otherGroup)}},
 	}
 )
 
@@ -174,7 +174,7 @@ func scenarios() map[string]scenario {
 			}
 		}
 	}
-	maps.Copy(all, leaning())
+	maps.Copy(all, sharedRules())
 	maps.Copy(all, moreScenarios())
 	return all
 }
@@ -195,12 +195,12 @@ func inMode(kind request.Kind, m mode, singly bool) map[string]scenario {
 	}
 	few, all := []int{0, 2}, []int{0, 1, 2}
 	changed := func(change kubetest.ServiceOption) scenario {
-		return scenario{dials: m.dials, before: with(), beforehand: all, do: ensureDeed, service: with(change), behind: all}
+		return scenario{settings: m.settings, before: with(), beforehand: all, do: ensureOperation, service: with(change), behind: all}
 	}
 	found := map[string]scenario{
-		"create": {dials: m.dials, do: ensureDeed, service: with(), behind: all},
-		"update": {dials: m.dials, before: with(), beforehand: few, do: updateDeed, service: with(), behind: []int{1, 3}},
-		"delete": {dials: m.dials, before: with(), beforehand: all, do: deleteDeed, service: with()},
+		"create": {settings: m.settings, do: ensureOperation, service: with(), behind: all},
+		"update": {settings: m.settings, before: with(), beforehand: few, do: updateOperation, service: with(), behind: []int{1, 3}},
+		"delete": {settings: m.settings, before: with(), beforehand: all, do: deleteOperation, service: with()},
 	}
 	everything := slicesOf(single(kind), "ports", "subnets", "TLS", "health check")
 	for n, change := range m.switches {
@@ -228,10 +228,10 @@ func slicesOf(changes map[string]kubetest.ServiceOption, names ...string) []kube
 	return list
 }
 
-// leaning are scenarios in which other load balancers lean on the rules of the
-// one that changes or goes (AWS-SG-13, AWS-SG-12), and those with nodes whose
-// group does not have the tag of the cluster.
-func leaning() map[string]scenario {
+// sharedRules are scenarios in which other load balancers depend on the rules of
+// the one that changes or is deleted (AWS-SG-13, AWS-SG-12), and those with nodes
+// whose group does not have the tag of the cluster.
+func sharedRules() map[string]scenario {
 	found := map[string]scenario{}
 	pick := func(kind request.Kind, m mode, what string, edit func(*scenario)) {
 		s := inMode(kind, m, true)[what]
@@ -245,7 +245,7 @@ func leaning() map[string]scenario {
 	pick(request.Classic, classicModes["annotated"], "groups to other", late)
 	named := map[string]scenario{}
 	for name, s := range found {
-		named["leant on: "+name] = s
+		named["shared rules: "+name] = s
 	}
 	found = map[string]scenario{}
 	untagged := func(s *scenario) {

@@ -3,9 +3,7 @@ package aws
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -13,40 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws/faulttest"
 )
-
-// fault is a way in which a call fails, and all that follow. Some are the end of
-// the process, which kill is called for.
-type fault struct {
-	name   string
-	effect func(kill context.CancelFunc) front.Effect
-	// applies says that the cloud does what the call is for.
-	applies bool
-}
-
-var faults = []fault{
-	{name: "throttled", effect: func(context.CancelFunc) front.Effect { return sim.Throttled() }},
-	{name: "internal error", effect: func(context.CancelFunc) front.Effect {
-		return sim.Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred")
-	}},
-	{name: "dropped", effect: func(context.CancelFunc) front.Effect { return front.Drop() }},
-	{name: "answer lost", effect: func(context.CancelFunc) front.Effect { return front.DropAnswer() }, applies: true},
-	{name: "killed", effect: func(kill context.CancelFunc) front.Effect {
-		return func(http.ResponseWriter, *http.Request, http.Handler) {
-			kill()
-			panic(http.ErrAbortHandler)
-		}
-	}},
-	{name: "killed before the answer", effect: func(kill context.CancelFunc) front.Effect {
-		return func(_ http.ResponseWriter, r *http.Request, apply http.Handler) {
-			apply.ServeHTTP(httptest.NewRecorder(), r)
-			kill()
-			panic(http.ErrAbortHandler)
-		}
-	}, applies: true},
-}
 
 // leastCases and leastPairs are how many cases there are at least with one fault
 // and with two.
@@ -55,17 +23,17 @@ const (
 	leastPairs = 1000
 )
 
-// TestCrash ends every operation on load balancers at every one of its calls, in
-// every way. A process that starts then has to come to the same end as one that
-// had no faults, or has to find all that there is to delete. With the race
-// detector a sample of the cases runs.
+// TestCrash injects every fault at every call of every operation on load balancers.
+// A process that starts then has to reach the same end as without faults, or has to
+// find all that there is to delete. With the race detector a sample of the cases
+// runs.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	all := scenarios()
+	all, faults := scenarios(), explore.Faults()
 	var ran, cases, doubles, ends atomic.Int64
 	t.Run("all", func(t *testing.T) {
-		var shared props
+		var shared templates
 		for name, s := range all {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -73,14 +41,19 @@ func TestCrash(t *testing.T) {
 				if sampler == nil {
 					return
 				}
-				p := rehearse(t, &shared, s)
-				for _, n := range sampler.of((len(p.calls) - p.primed + 1) * len(faults)) {
-					p.disturb(p.primed+1+n/len(faults), faults[n%len(faults)])
+				c, explorer := newCrash(t, &shared, s)
+				for _, n := range sampler.of((explorer.Baseline(t).Calls + 1) * len(faults)) {
+					explorer.Inject(t, explore.Injection{First: 1 + n/len(faults), Fault: faults[n%len(faults)]})
 					cases.Add(1)
 				}
-				doubles.Add(int64(p.twice(name, sampler)))
-				p.unaltered()
-				ends.Add(int64(len(p.seen)))
+				random := sampler.random
+				if random == nil {
+					random = rand.New(rand.NewPCG(hashOf(name), pairs))
+				}
+				explorer.InjectPairs(t, random, sampler.pairs)
+				doubles.Add(int64(sampler.pairs))
+				c.unaltered()
+				ends.Add(int64(explorer.Outcomes()))
 				ran.Add(1)
 			})
 		}
@@ -95,227 +68,228 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// play is a scenario with how it goes when nothing disturbs it.
-type play struct {
-	*stage
+// crash is a scenario whose operation is interrupted. Each run begins with the
+// exchanges of the baseline before the fault, which are replayed.
+type crash struct {
+	*environment
 	scenario
 
 	// empty is the state without the Service, and start with the Service as it
-	// was, from where each run begins.
+	// was, from where the baseline begins.
 	empty state
 	start moment
-	// want is the end, and the recording what leads to it. Its first calls bring the
-	// load balancer of before up to date, in scenarios with same.
-	want      state
+	// recording has the exchanges of the baseline. The first ones bring the load
+	// balancer of before up to date, in scenarios with same.
 	recording recording
-	calls     []string
 	primed    int
-	// shut is what does not get through in the end.
-	shut []string
-	// seen are the states that runs ended in, and what comes of them is known. So
-	// are the states after so many calls that are known.
-	seen  map[outcome]bool
-	known map[int]bool
+	// want is the end of the baseline, and blocked what does not get through then.
+	want      state
+	unreached []string
+	// faults injects them, and replayed is how many calls of the operation the
+	// next run does not make.
+	faults   *faulttest.Region
+	replayed int
 }
 
-// rehearse plays a scenario once, without faults.
-func rehearse(t *testing.T, shared *props, s scenario) *play {
+// newCrash makes the baseline of a scenario.
+func newCrash(t *testing.T, shared *templates, s scenario) (*crash, *explore.Explorer) {
 	t.Helper()
-	stage, from := shared.stage(t, s.dials)
-	p := &play{stage: stage, scenario: s, seen: map[outcome]bool{}, known: map[int]bool{}}
+	env, from := shared.environment(t, s.settings)
+	c := &crash{environment: env, scenario: s, faults: faulttest.New(env.Cloud)}
 	if s.alone {
-		p.load(from.alone)
+		c.load(from.alone)
 	}
-	p.empty = p.state()
+	c.empty = c.state()
 	if s.last {
-		p.load(from.alone)
+		c.load(from.alone)
 	}
 	if s.before != nil {
-		status, err := p.fresh().EnsureLoadBalancer(t.Context(), flagged, s.before, p.pick(s.beforehand))
-		p.must(err)
-		p.service.Status.LoadBalancer = *status
+		status, err := c.fresh().EnsureLoadBalancer(t.Context(), flagged, s.before, c.pick(s.beforehand))
+		c.must(err)
+		c.service.Status.LoadBalancer = *status
 	}
 	if s.last {
-		p.addPeers()
+		c.addPeers()
 	}
 	if s.arrange != nil {
-		s.arrange(p.stage)
+		s.arrange(c.environment)
 	}
-	p.start = p.save()
-	lb := p.provider(&projector{record: &p.recording})
-	p.prime(lb)
-	p.primed = len(p.recording.takes)
-	err := p.operate(t.Context(), lb)
-	if !errors.Is(err, s.refusal) {
-		t.Fatalf("got error %v, want %v", err, s.refusal)
+	c.start = c.save()
+	explorer := &explore.Explorer{Begin: c.begin, Err: s.refusal, Strict: true, Writes: c.writes}
+	explorer.Baseline(t)
+	c.t = t
+	if _, exists, err := c.fresh().GetLoadBalancer(t.Context(), flagged, s.service); err != nil || exists {
+		t.Fatalf("without faults: Get returns %t, %v for what was deleted", exists, err)
 	}
-	p.calls = p.recording.calls()
-	p.want = p.state()
-	if p.shut = p.blocked(); s.refusal == nil && !s.dials.leave && len(p.shut) > 0 {
-		t.Errorf("without faults: does not get through: %q", p.shut)
-	}
-	lb = p.remove("without faults")
-	if _, exists, err := lb.GetLoadBalancer(t.Context(), flagged, p.service); err != nil || exists {
-		t.Errorf("without faults: Get says %t, %v of what was deleted", exists, err)
-	}
-	if t.Failed() {
-		t.FailNow()
-	}
-	return p
+	return c, explorer
 }
 
-// fresh is a process that starts. What never changes it need not ask the cloud.
-func (p *play) fresh() *loadBalancer { return p.provider(&projector{constant: true}) }
+// begin begins a run in the state before a call, or that of the baseline.
+func (c *crash) begin(t testing.TB, call int) explore.Run {
+	t.Helper()
+	c.t = t
+	if call == 0 {
+		c.load(c.start)
+		lb := c.provider(&replayer{record: &c.recording})
+		c.prime(lb)
+		c.primed = len(c.recording.exchanges)
+		return c.run(func(ctx context.Context) error {
+			defer c.noteBaseline()
+			return c.operate(ctx, lb)
+		})
+	}
+	before := c.recording.exchanges[:c.primed+call-1]
+	c.load(c.start)
+	if len(before) > 0 {
+		c.load(before[len(before)-1].outcome)
+	}
+	lb := c.provider(&replayer{replay: before})
+	c.prime(lb)
+	c.replayed = call - 1
+	run := c.run(func(ctx context.Context) error { return c.operate(ctx, lb) })
+	if c.same {
+		run.Continue = func() {
+			left := c.save()
+			c.clock.Step(retryTime)
+			c.done(c.operate(t.Context(), lb))
+			c.settled("the same process")
+			c.load(left)
+		}
+	}
+	return run
+}
+
+// run returns a run of an operation. The next process runs the operation again, or a
+// deletion.
+func (c *crash) run(operate func(ctx context.Context) error) explore.Run {
+	return explore.Run{Cloud: c, Operate: operate, Next: []explore.Process{
+		{
+			Operate: func(ctx context.Context) error { return c.operate(ctx, c.fresh()) },
+			Recover: func() {
+				left := c.save()
+				if c.want != c.empty {
+					c.done(c.operate(c.t.Context(), c.fresh()))
+					c.settled("the next process")
+					c.load(left)
+				}
+				c.remove()
+			},
+		},
+		{
+			Operate: func(ctx context.Context) error {
+				c.setRefused(true)
+				lb := c.fresh()
+				return c.retry(func() error { return deleteOperation(ctx, lb, c.service, nil) })
+			},
+			Recover: c.remove,
+		},
+	}}
+}
+
+// noteBaseline keeps the end of the baseline.
+func (c *crash) noteBaseline() {
+	c.t.Helper()
+	c.want = c.state()
+	if c.unreached = c.blocked(); c.refusal == nil && !c.scenario.settings.leave && len(c.unreached) > 0 {
+		c.t.Errorf("does not get through: %q", c.unreached)
+	}
+}
+
+// InjectFault implements explore.Cloud.
+func (c *crash) InjectFault(t testing.TB, i explore.Injection) (hits func() int) {
+	t.Helper()
+	i.First -= c.replayed
+	c.replayed = 0
+	return c.faults.InjectFault(t, i)
+}
+
+// ClearFaults implements explore.Cloud.
+func (c *crash) ClearFaults(t testing.TB) { c.faults.ClearFaults(t) }
+
+// Calls implements explore.Cloud.
+func (c *crash) Calls() int { return c.faults.Calls() }
+
+// Resources implements explore.Cloud.
+func (c *crash) Resources() []string { return c.faults.Resources() }
+
+// writes reports whether a call of the baseline changes the region.
+func (c *crash) writes(call int) bool {
+	return sim.Mutating(c.recording.exchanges[c.primed+call-1].op)
+}
+
+// fresh is a process that starts. What never changes is not queried again.
+func (c *crash) fresh() *loadBalancer { return c.provider(&replayer{constant: true}) }
 
 // prime has a process bring the load balancer up to date, if the operation is one
 // of a process that did.
-func (p *play) prime(lb *loadBalancer) {
-	p.t.Helper()
-	if p.same {
-		_, err := lb.EnsureLoadBalancer(p.t.Context(), flagged, p.before, p.pick(p.beforehand))
-		p.must(err)
+func (c *crash) prime(lb *loadBalancer) {
+	c.t.Helper()
+	if c.same {
+		_, err := lb.EnsureLoadBalancer(c.t.Context(), flagged, c.before, c.pick(c.beforehand))
+		c.must(err)
 	}
 }
 
 // operate has a process run the operation.
-func (p *play) operate(ctx context.Context, lb *loadBalancer) error {
-	p.hinder(true)
-	return p.again(func() error { return p.do(ctx, lb, p.service, p.pick(p.behind)) })
+func (c *crash) operate(ctx context.Context, lb *loadBalancer) error {
+	c.setRefused(true)
+	return c.retry(func() error { return c.do(ctx, lb, c.service, c.pick(c.behind)) })
 }
 
-// hinder has the region refuse the operation, or no longer.
-func (p *play) hinder(on bool) {
-	if p.refuse != nil {
-		p.refuse(p.stage, on)
-	}
-}
-
-// end runs the operation once from the start, with a fault from the kth call on,
-// and says what that was. A process that can go on after that has to.
-func (p *play) end(k int, f fault) (what string, err error) {
-	p.t.Helper()
-	before := &projector{replay: p.recording.takes[:k-1]}
-	begin := p.start
-	if k > 1 {
-		begin = p.recording.takes[k-2].outcome
-	}
-	p.load(begin)
-	ctx, kill := context.WithCancel(p.t.Context())
-	defer kill()
-	lb := p.provider(before)
-	p.prime(lb)
-	rule := p.Gate().Break(front.Any, front.Always(), f.effect(kill))
-	err = p.operate(ctx, lb)
-	rule.Remove()
-	what = f.name + " at the end"
-	if k <= len(p.calls) {
-		what = fmt.Sprintf("%s at call %d, %s", f.name, k, p.calls[k-1])
-	}
-	broken := rule.Hits() > 0
-	if broken != (k <= len(p.calls)) || (err != nil) != (broken || p.refusal != nil) {
-		p.t.Fatalf("%s of %d: %d calls broke, the error is %v", what, len(p.calls), rule.Hits(), err)
-	}
-	if p.same && ctx.Err() == nil {
-		left := p.save()
-		p.clock.Step(retryTime)
-		p.done(what, p.operate(ctx, lb))
-		p.settled(what + ", the same process")
-		p.load(left)
-	}
-	return what, err
-}
-
-// disturb ends a run. What comes of the outcome is looked at once for each.
-func (p *play) disturb(k int, f fault) {
-	p.t.Helper()
-	what, _ := p.end(k, f)
-	// What breaks without being applied, or is a mere question, leaves the state
-	// in which it found everything: that of the call before.
-	if n := k - 1; !f.applies || k > len(p.calls) || !sim.Mutating(p.calls[n]) {
-		if p.known[n] {
-			return
-		}
-		p.known[n] = true
-	}
-	p.goOn(what, false)
-}
-
-// outcome is a state in which a run ended. After a deletion has begun nothing but
-// a deletion follows.
-type outcome struct {
-	state
-	deleting bool
-}
-
-// goOn does, after a run that ended early, what a new process does.
-func (p *play) goOn(what string, deleting bool) {
-	p.t.Helper()
-	end := outcome{p.state(), deleting || p.want == p.empty}
-	if p.seen[end] || p.seen[outcome{end.state, false}] {
-		return
-	}
-	p.seen[end] = true
-	if lost := p.empty.lost(end.state); len(lost) > 0 && !p.last {
-		p.t.Errorf("%s: others have lost %q", what, lost)
-	}
-	left := p.save()
-	if !end.deleting {
-		p.done(what, p.operate(p.t.Context(), p.fresh()))
-		p.settled(what)
-		p.load(left)
-	}
-	p.remove(what)
-	if p.t.Failed() {
-		p.t.Fatalf("%s: it ended in\n%s", what, cmp.Diff(p.want.dump, end.dump))
+// setRefused has the region refuse the operation, or no longer.
+func (c *crash) setRefused(refused bool) {
+	if c.refuse != nil {
+		c.refuse(c.environment, refused)
 	}
 }
 
-// done demands that a run went as well as it can.
-func (p *play) done(what string, err error) {
-	p.t.Helper()
-	if !errors.Is(err, p.refusal) {
-		p.t.Fatalf("%s, and then: %v, want %v", what, err, p.refusal)
+// done demands that an operation ended as without faults.
+func (c *crash) done(err error) {
+	c.t.Helper()
+	if !errors.Is(err, c.refusal) {
+		c.t.Fatalf("the next process: %v, want %v", err, c.refusal)
 	}
 }
 
-// settled demands the wanted end.
-func (p *play) settled(what string) {
-	p.t.Helper()
-	if diff := cmp.Diff(p.want.dump, p.Dump()); diff != "" {
-		p.t.Errorf("%s: -without faults +then:\n%s", what, diff)
+// settled demands the end of the baseline.
+func (c *crash) settled(who string) {
+	c.t.Helper()
+	if diff := cmp.Diff(c.want.dump, c.Dump()); diff != "" {
+		c.t.Errorf("%s: -without faults +with faults:\n%s", who, diff)
 	}
-	if diff := cmp.Diff(p.shut, p.blocked()); diff != "" {
-		p.t.Errorf("%s: what does not get through, -without faults +then:\n%s", what, diff)
+	if diff := cmp.Diff(c.unreached, c.blocked()); diff != "" {
+		c.t.Errorf("%s: what does not get through, -without faults +with faults:\n%s", who, diff)
 	}
 }
 
-// remove deletes what is there as the service controller does, which asks first.
-// Nothing may be left.
-func (p *play) remove(what string) *loadBalancer {
-	p.t.Helper()
-	p.hinder(false)
-	lb := p.fresh()
-	_, exists, err := lb.GetLoadBalancer(p.t.Context(), flagged, p.service)
+// remove deletes what exists as the service controller does, which queries it first.
+// Nothing may be left, and others may not have lost anything.
+func (c *crash) remove() {
+	c.t.Helper()
+	if lost := c.empty.lost(c.state()); len(lost) > 0 && !c.last {
+		c.t.Errorf("others have lost %q", lost)
+	}
+	c.setRefused(false)
+	lb := c.fresh()
+	_, exists, err := lb.GetLoadBalancer(c.t.Context(), flagged, c.service)
 	if err != nil {
-		p.t.Fatalf("%s, and then Get: %v", what, err)
+		c.t.Fatalf("the next process: get: %v", err)
 	}
-	if p.state() != p.empty && !exists {
-		p.t.Errorf("%s, AWS-DELETE-1: Get returns that nothing exists", what)
+	if c.state() != c.empty && !exists {
+		c.t.Error("AWS-DELETE-1: Get finds nothing although something is left")
 	}
-	if err := p.again(func() error { return deleteDeed(p.t.Context(), lb, p.service, nil) }); err != nil {
-		p.t.Fatalf("%s, and then delete: %v", what, err)
+	if err := c.retry(func() error { return deleteOperation(c.t.Context(), lb, c.service, nil) }); err != nil {
+		c.t.Fatalf("the next process: delete: %v", err)
 	}
-	if diff := cmp.Diff(p.empty, p.state(), cmp.AllowUnexported(state{})); diff != "" {
-		p.t.Errorf("%s: -before +deleted:\n%s", what, diff)
+	if diff := cmp.Diff(c.empty, c.state(), cmp.AllowUnexported(state{})); diff != "" {
+		c.t.Errorf("-before +deleted:\n%s", diff)
 	}
-	return lb
 }
 
-// unaltered demands that nobody has written to answers of the SDK that are
-// shared.
-func (p *play) unaltered() {
-	p.t.Helper()
-	if names := slices.Concat(p.recording.altered(), p.constants.altered(), p.decoded.altered()); len(names) > 0 {
-		p.t.Errorf("somebody writes to answers of %v", names)
+// unaltered demands that the product has not written to shared results of the SDK.
+func (c *crash) unaltered() {
+	c.t.Helper()
+	if names := slices.Concat(c.recording.altered(), c.constants.altered(), c.decoded.altered()); len(names) > 0 {
+		c.t.Errorf("results of %v were written to", names)
 	}
 }

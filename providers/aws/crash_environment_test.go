@@ -39,55 +39,55 @@ const neighbour = demo + "2"
 // dbName is the name of the classic load balancer of a third Service.
 const dbName = "abbbbbbbb11112222333344445555666"
 
-// dials are the settings of the cloud-config that scenarios differ in.
-type dials struct {
+// settings are those of the cloud-config that scenarios differ in.
+type settings struct {
 	managed, leave bool
 	classicGroup   string
 }
 
-func (d dials) set(c *loadBalancerConfig) {
+func (d settings) set(c *loadBalancerConfig) {
 	c.Settings.ManagedNetworkGroups, c.Settings.LeaveNodeSecurityGroups = d.managed, d.leave
 	c.Settings.ClassicSecurityGroup = d.classicGroup
 }
 
-// stage is a region in which runs end early. Beside the Service that they are
-// about there are two more with load balancers, which share nodes, a security
-// group and a health check port with it, those of another cluster with names that
-// are much alike, and rules that users made. None of these may ever change.
-type stage struct {
+// environment is a region in which operations are interrupted. Beside the Service
+// that they are about there are two more with load balancers, which share nodes, a
+// security group and a health check port with it, those of another cluster with
+// similar names, and rules of users. None of these may ever change.
+type environment struct {
 	*region
 
-	clock *clocktesting.FakeClock
-	base  *client.Base
-	dials dials
-	// projector is what the calls of now pass, if there is one.
-	projector *projector
+	clock    *clocktesting.FakeClock
+	base     *client.Base
+	settings settings
+	// replayer handles the calls of the current process, if there is one.
+	replayer *replayer
 	// nodes are two in the group of the seed, one each in two more groups of the
 	// cluster, one in a group without its tag, and one in several groups of the
 	// cluster, which none of the other Services has.
 	nodes []*v1.Node
-	// constants are the answers that never change.
+	// constants are the exchanges whose results never change.
 	constants recording
 	// decoded are the responses that were decoded before.
 	decoded responses
 }
 
-// hasty is how clients behave that do not wait before they try again.
-var hasty = client.Tuning{Timeout: 20 * time.Second, MaxBackoff: time.Nanosecond, ThrottleDelay: time.Millisecond}
+// immediateRetries has clients retry without waiting.
+var immediateRetries = client.Tuning{Timeout: 20 * time.Second, MaxBackoff: time.Nanosecond, ThrottleDelay: time.Millisecond}
 
-// region of two zones; small answers are read sooner. It does not throttle: the
-// suite makes thousands of calls in a second, with a client that does not wait.
+// small are the options of a region with small responses, which are decoded
+// sooner. It does not throttle: the tests make thousands of calls in a second.
 var small = sim.Options{
 	Zones:             []sim.Zone{{Name: "us-west-2a", ID: "usw2-az2"}, {Name: "us-west-2b", ID: "usw2-az1"}},
 	DisableThrottling: true,
 }
 
-// newStage makes a stage with everything but the Service and its two peers.
-func newStage(t testing.TB, d dials) *stage {
+// newEnvironment makes a region with everything but the Service and its two peers.
+func newEnvironment(t testing.TB, d settings) *environment {
 	t.Helper()
-	s := &stage{clock: newClock(), dials: d}
+	s := &environment{clock: newClock(), settings: d}
 	s.region = newRegion(t, s.options())
-	s.reach()
+	s.connectClients()
 	ours := map[string]string{sim.ClusterTag(demo): "owned"}
 	ids := s.seed.AddNodes(2)
 	var groups []string
@@ -103,26 +103,26 @@ func newStage(t testing.TB, d dials) *stage {
 	ids = append(ids, s.seed.AddNode(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Groups: groups[:2]}}))
 	s.nodes = nodesOf(ids...)
 	s.addUsers()
-	s.addNeighbour()
+	s.addNeighbor()
 	return s
 }
 
 // options are those of the region. The delays of AWS are on, by a clock that
 // passes with each call, so that they cost no real time.
-func (s *stage) options() sim.Options {
+func (s *environment) options() sim.Options {
 	options := small
 	options.Clock = s.clock
 	return options
 }
 
-// reach makes what clients are made from.
-func (s *stage) reach() {
+// connectClients loads the configuration of clients.
+func (s *environment) connectClients() {
 	s.t.Helper()
-	options := client.Options{Tuning: hasty, Middleware: []func(*middleware.Stack) error{
+	options := client.Options{Tuning: immediateRetries, Middleware: []func(*middleware.Stack) error{
 		s.ServeDirectly, // connections are much of the CPU time of a call
 		s.decoded.add,
 		func(stack *middleware.Stack) error {
-			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("projector", s.project), middleware.After)
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("replayer", s.intercept), middleware.After)
 		},
 	}}
 	var err error
@@ -130,41 +130,41 @@ func (s *stage) reach() {
 	s.must(err)
 }
 
-// project has a call pass the projector.
-func (s *stage) project(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+// intercept has the replayer handle a call.
+func (s *environment) intercept(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
-	if s.projector == nil {
+	if s.replayer == nil {
 		s.clock.Step(callTime)
 		return next.HandleInitialize(ctx, in)
 	}
-	return s.projector.handle(ctx, s, in, next)
+	return s.replayer.handle(ctx, s, in, next)
 }
 
-// props are stages to begin with, by their dials.
-type props struct {
+// templates are environments to begin with, by their settings.
+type templates struct {
 	mu  sync.Mutex
-	all map[dials]func() *prop
+	all map[settings]func() *template
 }
 
-// prop is a stage with the states that scenarios begin in: without the peers,
-// and with them.
-type prop struct {
-	stage        *stage
+// template is an environment with the states that scenarios begin in: without the
+// peers, and with them.
+type template struct {
+	environment  *environment
 	alone, whole moment
 }
 
-// stage makes a stage that is like all others with the same dials.
-func (p *props) stage(t testing.TB, d dials) (s *stage, from *prop) {
+// environment makes an environment like all others with the same settings.
+func (p *templates) environment(t testing.TB, d settings) (s *environment, from *template) {
 	t.Helper()
 	p.mu.Lock()
 	if p.all == nil {
-		p.all = map[dials]func() *prop{}
+		p.all = map[settings]func() *template{}
 	}
 	if p.all[d] == nil {
-		p.all[d] = sync.OnceValue(func() *prop {
-			first := newStage(t, d)
-			made := &prop{stage: first, alone: first.save()}
+		p.all[d] = sync.OnceValue(func() *template {
+			first := newEnvironment(t, d)
+			made := &template{environment: first, alone: first.save()}
 			first.addPeers()
 			made.whole = first.save()
 			return made
@@ -173,20 +173,20 @@ func (p *props) stage(t testing.TB, d dials) (s *stage, from *prop) {
 	get := p.all[d]
 	p.mu.Unlock()
 	from = get()
-	s = &stage{clock: newClock(), dials: d, nodes: from.stage.nodes}
+	s = &environment{clock: newClock(), settings: d, nodes: from.environment.nodes}
 	cloud, err := sim.Start(s.options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.region = &region{Cloud: cloud, t: t, seed: from.stage.seed}
+	s.region = &region{Cloud: cloud, t: t, seed: from.environment.seed}
 	t.Cleanup(func() { s.must(cloud.Close()) })
-	s.reach()
+	s.connectClients()
 	s.load(from.whole)
 	return s, from
 }
 
-// addUsers adds what users have made.
-func (s *stage) addUsers() {
+// addUsers adds resources of users.
+func (s *environment) addUsers() {
 	everybody := []sim.Rule{{Protocol: "-1", Source: "0.0.0.0/0"}}
 	for id, name := range map[string]string{broughtGroup: "brought", otherGroup: "other", settledGroup: "settled", unrelatedGroup: "unrelated"} {
 		s.AddSecurityGroup(sim.SecurityGroupSpec{ID: id, VPC: s.seed.VPC, Name: name, Rules: everybody})
@@ -201,9 +201,9 @@ func (s *stage) addUsers() {
 	}
 }
 
-// addNeighbour makes load balancers of another cluster, for Services with the
+// addNeighbor creates load balancers of another cluster, for Services with the
 // names of ours.
-func (s *stage) addNeighbour() {
+func (s *environment) addNeighbor() {
 	theirs := map[string]string{sim.ClusterTag(neighbour): "owned"}
 	group := s.AddSecurityGroup(sim.SecurityGroupSpec{VPC: s.seed.VPC, Name: "nodes." + neighbour, Tags: theirs})
 	id := s.AddInstance(sim.InstanceSpec{Tags: theirs, InterfaceSpec: sim.InterfaceSpec{
@@ -217,8 +217,8 @@ func (s *stage) addNeighbour() {
 	s.must(ensured(lb, apiService(kubetest.ServiceUID(webUID[:34]+"cc"), common), nodes))
 }
 
-// addPeers makes load balancers for two more Services of the cluster.
-func (s *stage) addPeers() {
+// addPeers creates load balancers for two more Services of the cluster.
+func (s *environment) addPeers() {
 	lb := s.provider(nil)
 	s.must(ensured(lb, apiService(nlb(), annotate(request.AnnotationHealthCheckPort, "10256")), s.nodes[:5]))
 	s.must(ensured(lb, kubetest.Service("default", "db",
@@ -231,7 +231,7 @@ func ensured(lb *loadBalancer, svc *v1.Service, nodes []*v1.Node) error {
 	return err
 }
 
-func (s *stage) must(err error) {
+func (s *environment) must(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
@@ -239,10 +239,10 @@ func (s *stage) must(err error) {
 }
 
 // provider makes the load balancers of a process that has just started: it knows
-// nothing of what another one did. Its calls pass the projector, if there is one.
-func (s *stage) provider(p *projector, settings ...func(*loadBalancerConfig)) *loadBalancer {
+// nothing of what another one did. The replayer handles its calls, if there is one.
+func (s *environment) provider(p *replayer, settings ...func(*loadBalancerConfig)) *loadBalancer {
 	s.t.Helper()
-	s.projector = p
+	s.replayer = p
 	clients, err := s.base.In(context.Background(), s.Region())
 	s.must(err)
 	id := cluster.ID{Name: demo}
@@ -254,7 +254,7 @@ func (s *stage) provider(p *projector, settings ...func(*loadBalancerConfig)) *l
 		// that is busy otherwise.
 		Tuning: loadBalancerTuning{Wait: change.Wait{Interval: time.Millisecond, Limit: 20 * time.Second}},
 	}
-	for _, set := range append([]func(*loadBalancerConfig){s.dials.set}, settings...) {
+	for _, set := range append([]func(*loadBalancerConfig){s.settings.set}, settings...) {
 		set(&config)
 	}
 	config.Instances = inventory.New(clients.EC2, inventory.Config{
@@ -266,8 +266,8 @@ func (s *stage) provider(p *projector, settings ...func(*loadBalancerConfig)) *l
 	return lb
 }
 
-// pick gives nodes by number.
-func (s *stage) pick(numbers []int) []*v1.Node {
+// pick returns nodes by number.
+func (s *environment) pick(numbers []int) []*v1.Node {
 	var nodes []*v1.Node
 	for _, n := range numbers {
 		nodes = append(nodes, s.nodes[n])
@@ -275,13 +275,13 @@ func (s *stage) pick(numbers []int) []*v1.Node {
 	return nodes
 }
 
-// state is all that there is.
+// state is all that exists.
 type state struct {
 	dump  string
 	leaks string
 }
 
-func (s *stage) state() state { return state{s.Dump(), strings.Join(s.Leaks(), "\n")} }
+func (s *environment) state() state { return state{s.Dump(), strings.Join(s.Leaks(), "\n")} }
 
 // lost are the lines of a state that are not in another one.
 func (s state) lost(later state) []string {
@@ -298,7 +298,7 @@ func (s state) lost(later state) []string {
 	return slices.Sorted(maps.Keys(gone))
 }
 
-// blocked is what does not get through any load balancer of the cluster.
-func (s *stage) blocked() []string {
+// blocked is the traffic that passes no load balancer of the cluster.
+func (s *environment) blocked() []string {
 	return slices.Concat(s.Admits(webName), s.Admits(apiName), s.Admits(dbName))
 }

@@ -1,0 +1,68 @@
+// Package faulttest injects the faults of package explore into a simulated region.
+//
+// It is for tests that explore operations of the AWS provider; a test of one certain
+// fault breaks the call at the gate of the region itself.
+package faulttest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+)
+
+// Region is a simulated region with fault injection.
+type Region struct {
+	*sim.Cloud
+
+	rule *front.Rule
+}
+
+var _ explore.Cloud = (*Region)(nil)
+
+// New returns a region with fault injection.
+func New(cloud *sim.Cloud) *Region { return &Region{Cloud: cloud} }
+
+// InjectFault implements explore.Cloud.
+func (r *Region) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
+	when := front.From(i.First)
+	if i.Once {
+		when = front.Nth(i.First)
+	}
+	r.rule = r.Gate().Break(front.Any, when, effect(i))
+	return r.rule.Hits
+}
+
+// ClearFaults implements explore.Cloud.
+func (r *Region) ClearFaults(testing.TB) { r.rule.Remove() }
+
+// Calls implements explore.Cloud.
+func (r *Region) Calls() int { return r.Gate().Total() }
+
+// Resources implements explore.Cloud.
+func (r *Region) Resources() []string { return append([]string{r.Dump()}, r.Leaks()...) }
+
+// effect returns what the region does with a call that gets the fault.
+func effect(i explore.Injection) front.Effect {
+	switch i.Fault {
+	case explore.Throttled:
+		return sim.Throttled()
+	case explore.Failed:
+		return sim.Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred")
+	case explore.Dropped:
+		return front.Drop()
+	case explore.Lost:
+		return front.DropAnswer()
+	case explore.Killed, explore.KilledLate:
+	}
+	return func(_ http.ResponseWriter, r *http.Request, apply http.Handler) {
+		if i.Fault.Applied() {
+			apply.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		i.Kill()
+		panic(http.ErrAbortHandler)
+	}
+}
