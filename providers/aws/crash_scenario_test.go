@@ -109,7 +109,7 @@ func portsOf(svc *v1.Service) {
 	kubetest.Port(v1.ProtocolTCP, 8443)(svc)
 }
 
-// tls gives the last port TLS.
+// tls has the last port use TLS.
 func tls(svc *v1.Service) {
 	annotate(request.AnnotationSSLCert, serverCertificate)(svc)
 	annotate(request.AnnotationSSLPolicy, "ELBSecurityPolicy-TLS-1-2-2017-01")(svc)
@@ -148,7 +148,7 @@ func together(kind request.Kind, changes ...kubetest.ServiceOption) kubetest.Ser
 	}
 }
 
-// single are the changes of one thing.
+// single are the changes of one setting.
 func single(kind request.Kind) map[string]kubetest.ServiceOption {
 	changes := map[string]kubetest.ServiceOption{"ports": portsOf, "TLS": tls, "health check": probe}
 	if kind == request.Network {
@@ -179,7 +179,7 @@ func scenarios() map[string]scenario {
 	return all
 }
 
-// inMode are the scenarios of a mode. Changes of a single thing other than the
+// inMode are the scenarios of a mode. Changes of a single setting other than the
 // groups are all in one mode of each kind; the others have them together.
 func inMode(kind request.Kind, m mode, singly bool) map[string]scenario {
 	options := m.options

@@ -70,6 +70,8 @@ type Explorer struct {
 	// Strict demands that the baseline's calls are made in each run, and that a
 	// fault of a call is an error of the operation unless it is injected once.
 	Strict bool
+	// Faults are those of pairs, all if it is nil.
+	Faults []Fault
 	// Writes, unless nil, reports whether a call of the baseline changes the
 	// cloud. Then recovery runs once for each state that runs end in.
 	Writes func(call int) bool
@@ -170,7 +172,10 @@ func (e *Explorer) InjectPair(t testing.TB, first, second Injection, next int) {
 // processes.
 func (e *Explorer) InjectPairs(t testing.TB, random *rand.Rand, pairs int) {
 	t.Helper()
-	calls, faults := e.Baseline(t).Calls, Faults()
+	calls, faults := e.Baseline(t).Calls, e.Faults
+	if faults == nil {
+		faults = Faults()
+	}
 	injection := func() Injection {
 		return Injection{First: 1 + random.IntN(calls), Fault: faults[random.IntN(len(faults))]}
 	}

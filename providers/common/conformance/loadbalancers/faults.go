@@ -16,21 +16,38 @@ type operation struct {
 	name string
 	// exists: there is a load balancer before.
 	exists bool
-	run    func(f *fixture, service *v1.Service, m []machine) error
-	// recover runs with another provider.
-	recover func(f *fixture, service *v1.Service, m []machine)
+	run    call
+	// next is the operation of the next process, and recovered checks its result.
+	next      call
+	recovered func(f *fixture, service *v1.Service, m []machine)
 }
+
+// call is a call for a Service.
+type call func(f *fixture, service *v1.Service, m []machine) error
 
 // operations are what can be interrupted, and what recovers from it.
 func operations() []operation {
-	ensure := func(f *fixture, service *v1.Service, m []machine) error {
-		return f.tryEnsure(service, harness.NodesOf(m[:2]...))
+	first := func(m []machine) []machine { return m[:2] }
+	last := func(m []machine) []machine { return m[1:] }
+	ensure := func(of func([]machine) []machine) call {
+		return func(f *fixture, service *v1.Service, m []machine) error {
+			return f.tryEnsure(service, harness.NodesOf(of(m)...))
+		}
+	}
+	ensured := func(of func([]machine) []machine) func(f *fixture, service *v1.Service, m []machine) {
+		return func(f *fixture, service *v1.Service, m []machine) {
+			f.mustEnsure(service, of(m)...)
+			f.resync(service, of(m)...)
+		}
 	}
 	edit := func(f *fixture, service *v1.Service, m []machine) error {
 		service.Spec.Ports[0].NodePort += 5
 		service.Spec.Ports[1].Port = 8443
 
-		return f.tryEnsure(service, harness.NodesOf(m[1:]...))
+		return ensure(last)(f, service, m)
+	}
+	update := func(f *fixture, service *v1.Service, m []machine) error {
+		return f.persist(func() error { return f.update(service, harness.NodesOf(m[1:]...)) })
 	}
 	remove := func(f *fixture, service *v1.Service, _ []machine) error {
 		return f.persist(func() error { return f.remove(service) })
@@ -39,23 +56,15 @@ func operations() []operation {
 		f.mustRemove(service)
 		f.CheckNothingLeft()
 	}
-	ensured := func(machines func([]machine) []machine) func(f *fixture, service *v1.Service, m []machine) {
-		return func(f *fixture, service *v1.Service, m []machine) {
-			f.mustEnsure(service, machines(m)...)
-			f.resync(service, machines(m)...)
-		}
-	}
 
 	return []operation{
-		{"a creation", false, ensure, ensured(func(m []machine) []machine { return m[:2] })},
-		{"a creation that is given up", false, ensure, removed},
-		{"an edit", true, edit, ensured(func(m []machine) []machine { return m[1:] })},
-		{"an edit that is given up", true, edit, removed},
-		{"a change of the nodes", true, func(f *fixture, service *v1.Service, m []machine) error {
-			return f.persist(func() error { return f.update(service, harness.NodesOf(m[1:]...)) })
-		}, ensured(func(m []machine) []machine { return m[1:] })},
-		{"a deletion", true, remove, removed},
-		{"a deletion that is reverted", true, remove, ensured(func(m []machine) []machine { return m[:2] })},
+		{"a creation", false, ensure(first), ensure(first), ensured(first)},
+		{"a creation that is given up", false, ensure(first), remove, removed},
+		{"an edit", true, edit, ensure(last), ensured(last)},
+		{"an edit that is given up", true, edit, remove, removed},
+		{"a change of the nodes", true, update, update, ensured(last)},
+		{"a deletion", true, remove, remove, removed},
+		{"a deletion that is reverted", true, remove, ensure(first), ensured(first)},
 	}
 }
 
@@ -91,7 +100,10 @@ func (o operation) begin(f *fixture) explore.Run {
 	return explore.Run{
 		Cloud:   f.Cloud,
 		Operate: func(ctx context.Context) error { return o.run(f.during(ctx), service, m) },
-		Next:    []explore.Process{{Recover: func() { o.recover(f.restart(), service, m) }}},
+		Next: []explore.Process{{
+			Operate: func(ctx context.Context) error { return o.next(f.connectAs(f.cluster).during(ctx), service, m) },
+			Recover: func() { o.recovered(f.restart(), service, m) },
+		}},
 	}
 }
 

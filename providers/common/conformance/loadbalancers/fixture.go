@@ -107,8 +107,8 @@ func (f *fixture) service(name string, ports ...kubetest.ServiceOption) *v1.Serv
 // nodePort is the i-th node port of the n-th Service.
 func nodePort(n, i int) int32 { return int32(30000 + 10*(n%270) + i) } //nolint:gosec // small numbers
 
-// call makes a call that must leave the Service and the Nodes as they are.
-func call[T any](
+// makeCall makes a call that must leave the Service and the Nodes as they are.
+func makeCall[T any](
 	f *fixture, what string, service *v1.Service, nodes []*v1.Node, method func(context.Context) (T, error),
 ) (T, error) {
 	f.T.Helper()
@@ -136,7 +136,7 @@ func call[T any](
 func (f *fixture) get(service *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
 	f.T.Helper()
 	exists := false
-	status, err := call(f, "GetLoadBalancer", service, nil, func(ctx context.Context) (*v1.LoadBalancerStatus, error) {
+	status, err := makeCall(f, "GetLoadBalancer", service, nil, func(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		status, found, err := f.balancers.GetLoadBalancer(ctx, f.cluster, service)
 		exists = found
 
@@ -148,7 +148,7 @@ func (f *fixture) get(service *v1.Service) (*v1.LoadBalancerStatus, bool, error)
 
 func (f *fixture) ensure(service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 	f.T.Helper()
-	status, err := call(f, "EnsureLoadBalancer", service, nodes, func(ctx context.Context) (*v1.LoadBalancerStatus, error) {
+	status, err := makeCall(f, "EnsureLoadBalancer", service, nodes, func(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		return f.balancers.EnsureLoadBalancer(ctx, f.cluster, service, nodes)
 	})
 	if status == nil && err == nil {
@@ -160,7 +160,7 @@ func (f *fixture) ensure(service *v1.Service, nodes []*v1.Node) (*v1.LoadBalance
 
 func (f *fixture) update(service *v1.Service, nodes []*v1.Node) error {
 	f.T.Helper()
-	_, err := call(f, "UpdateLoadBalancer", service, nodes, func(ctx context.Context) (struct{}, error) {
+	_, err := makeCall(f, "UpdateLoadBalancer", service, nodes, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, f.balancers.UpdateLoadBalancer(ctx, f.cluster, service, nodes)
 	})
 
@@ -169,7 +169,7 @@ func (f *fixture) update(service *v1.Service, nodes []*v1.Node) error {
 
 func (f *fixture) remove(service *v1.Service) error {
 	f.T.Helper()
-	_, err := call(f, "EnsureLoadBalancerDeleted", service, nil, func(ctx context.Context) (struct{}, error) {
+	_, err := makeCall(f, "EnsureLoadBalancerDeleted", service, nil, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, f.balancers.EnsureLoadBalancerDeleted(ctx, f.cluster, service)
 	})
 

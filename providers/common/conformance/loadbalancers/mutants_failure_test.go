@@ -150,7 +150,7 @@ func faultMutants() map[string]mutant {
 
 	return map[string]mutant{
 		"notes that it is done before it is": {
-			faulty(func(s *balancers) { s.presumes = true }), "not as wanted",
+			faulty(func(s *balancers) { s.presumes = true }), "call",
 			slices.Concat(named("a creation is recovered"), named("an edit is recovered"), named("a change of the nodes is recovered")),
 		},
 		"notes what it deletes too late": {

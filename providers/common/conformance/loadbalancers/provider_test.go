@@ -51,7 +51,7 @@ type faults struct {
 	narrow     bool // deletes the rules of the Service's ports alone
 }
 
-// simBalancers are the load balancers of a provider over the cloud in memory.
+// balancers are the load balancers of a provider over the cloud in memory.
 type balancers struct {
 	faults
 	cloud   *cloud

@@ -55,17 +55,27 @@ func deletion(f *fixture) explore.Run {
 // begin returns a run of a call, from which the passes of another provider recover.
 func (f *fixture) begin(call func(f *fixture, route *cloudprovider.Route) error, route *cloudprovider.Route) explore.Run {
 	return explore.Run{
-		Cloud: f.Cloud,
-		Operate: func(ctx context.Context) error {
-			process := *f
-			process.Mutable = f.During(ctx)
+		Cloud:   f.Cloud,
+		Operate: func(ctx context.Context) error { return call(f.during(ctx), route) },
+		Next: []explore.Process{{
+			Operate: func(ctx context.Context) error {
+				f.connect()
 
-			return call(&process, route)
-		},
-		Next: []explore.Process{{Recover: func() {
-			f.start()
-			f.settle()
-			f.check(f.nodes...)
-		}}},
+				return f.during(ctx).pass()
+			},
+			Recover: func() {
+				f.start()
+				f.settle()
+				f.check(f.nodes...)
+			},
+		}},
 	}
+}
+
+// during returns the fixture for a process that ends with ctx.
+func (f *fixture) during(ctx context.Context) *fixture {
+	process := *f
+	process.Mutable = f.During(ctx)
+
+	return &process
 }

@@ -1,6 +1,9 @@
 package harness
 
 import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -12,20 +15,6 @@ import (
 type Explorers struct {
 	mu     sync.Mutex
 	byName map[string]*explore.Explorer
-}
-
-// get returns the explorer of an operation.
-func (e *Explorers) get(name string, begin func(t testing.TB) explore.Run) *explore.Explorer {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.byName == nil {
-		e.byName = map[string]*explore.Explorer{}
-	}
-	if e.byName[name] == nil {
-		e.byName[name] = &explore.Explorer{Begin: func(t testing.TB, _ int) explore.Run { return begin(t) }}
-	}
-
-	return e.byName[name]
 }
 
 // Operation is an operation of a provider that may be interrupted at any of its
@@ -41,22 +30,55 @@ type Operation[A any] struct {
 	Begin func(t testing.TB, adapter A) explore.Run
 }
 
-// FaultCases returns a case for each kind of fault.
+// defaultPairs is how many pairs of faults are injected into an operation.
+const defaultPairs = 12
+
+// FaultCases returns a case for each kind of fault, and one for pairs of faults.
 func FaultCases[A, F any](o Operation[A], parts func(f F) (testing.TB, A)) []Case[A, F] {
-	var cases []Case[A, F]
 	kinds := explore.Injections()
+	cases := []Case[A, F]{{
+		Name:    o.Name + " is recovered from when the next process is interrupted, too",
+		LeftOut: func(adapter A) bool { return len(o.faults(adapter)) == 0 },
+		Run: func(f F) {
+			t, adapter := parts(f)
+			_, points := o.Explorers(adapter)
+			o.explorer(adapter).InjectPairs(t, rand.New(rand.NewPCG(1, 2)), cmp.Or(points, defaultPairs))
+		},
+	}}
 	for turn, kind := range kinds {
 		cases = append(cases, Case[A, F]{
 			Name:    o.Name + " is recovered from when " + kind.Kind(),
 			LeftOut: func(adapter A) bool { return o.LeftOut(adapter, kind.Fault) },
 			Run: func(f F) {
 				t, adapter := parts(f)
-				explorers, points := o.Explorers(adapter)
-				explorer := explorers.get(o.Name, func(t testing.TB) explore.Run { return o.Begin(t, adapter) })
-				explorer.Sweep(t, kind, explore.Spread{Points: points, Turn: turn, Turns: len(kinds)})
+				_, points := o.Explorers(adapter)
+				o.explorer(adapter).Sweep(t, kind, explore.Spread{Points: points, Turn: turn, Turns: len(kinds)})
 			},
 		})
 	}
 
 	return cases
+}
+
+// faults are those that can be injected.
+func (o Operation[A]) faults(adapter A) []explore.Fault {
+	return slices.DeleteFunc(explore.Faults(), func(fault explore.Fault) bool { return o.LeftOut(adapter, fault) })
+}
+
+// explorer returns the explorer of the operation.
+func (o Operation[A]) explorer(adapter A) *explore.Explorer {
+	explorers, _ := o.Explorers(adapter)
+	explorers.mu.Lock()
+	defer explorers.mu.Unlock()
+	if explorers.byName == nil {
+		explorers.byName = map[string]*explore.Explorer{}
+	}
+	if explorers.byName[o.Name] == nil {
+		explorers.byName[o.Name] = &explore.Explorer{
+			Begin:  func(t testing.TB, _ int) explore.Run { return o.Begin(t, adapter) },
+			Faults: o.faults(adapter),
+		}
+	}
+
+	return explorers.byName[o.Name]
 }
