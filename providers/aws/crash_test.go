@@ -82,7 +82,7 @@ type crash struct {
 	// balancer of before up to date, in scenarios with same.
 	recording recording
 	primed    int
-	// want is the end of the baseline, and blocked what does not get through then.
+	// want is the end of the baseline, and unreached what does not get through then.
 	want      state
 	unreached []string
 	// faults injects them, and replayed is how many calls of the operation the
@@ -164,7 +164,9 @@ func (c *crash) begin(t testing.TB, call int) explore.Run {
 func (c *crash) run(operate func(ctx context.Context) error) explore.Run {
 	return explore.Run{Cloud: c, Operate: operate, Next: []explore.Process{
 		{
-			Operate: func(ctx context.Context) error { return c.operate(ctx, c.fresh()) },
+			Operate: func(ctx context.Context) error {
+				return c.operate(ctx, c.fresh()) //nolint:contextcheck // making a process needs no context
+			},
 			Recover: func() {
 				left := c.save()
 				if c.want != c.empty {
@@ -178,7 +180,7 @@ func (c *crash) run(operate func(ctx context.Context) error) explore.Run {
 		{
 			Operate: func(ctx context.Context) error {
 				c.setRefused(true)
-				lb := c.fresh()
+				lb := c.fresh() //nolint:contextcheck // making a process needs no context
 				return c.retry(func() error { return deleteOperation(ctx, lb, c.service, nil) })
 			},
 			Recover: c.remove,
@@ -266,16 +268,17 @@ func (c *crash) settled(who string) {
 // Nothing may be left, and others may not have lost anything.
 func (c *crash) remove() {
 	c.t.Helper()
-	if lost := c.empty.lost(c.state()); len(lost) > 0 && !c.last {
+	c.setRefused(false)
+	left := c.state()
+	if lost := c.empty.lost(left); len(lost) > 0 && !c.last {
 		c.t.Errorf("others have lost %q", lost)
 	}
-	c.setRefused(false)
 	lb := c.fresh()
 	_, exists, err := lb.GetLoadBalancer(c.t.Context(), flagged, c.service)
 	if err != nil {
 		c.t.Fatalf("the next process: get: %v", err)
 	}
-	if c.state() != c.empty && !exists {
+	if left != c.empty && !exists {
 		c.t.Error("AWS-DELETE-1: Get finds nothing although something is left")
 	}
 	if err := c.retry(func() error { return deleteOperation(c.t.Context(), lb, c.service, nil) }); err != nil {

@@ -58,7 +58,8 @@ type Baseline struct {
 	Operated, Recovered string
 }
 
-// Explorer explores one operation.
+// Explorer explores one operation. Several goroutines may use it unless Writes is
+// set.
 type Explorer struct {
 	// Begin begins a run in the state before the operation. A fault will be
 	// injected at the given call, so the calls before it may be replayed instead
@@ -159,7 +160,7 @@ func (e *Explorer) InjectPair(t testing.TB, first, second Injection, next int) {
 	e.Baseline(t)
 	inScope(t, first.String()+", then "+second.String(), func(t testing.TB) {
 		run := e.Begin(t, first.First)
-		e.operate(t, run, first)
+		_ = e.operate(t, run, first)
 		ended := inject(t, run.Cloud, second, run.Next[next].Operate)
 		if e.Strict && !second.Once && ended.broken() != (ended.err != nil) && (e.Err == nil || !errors.Is(ended.err, e.Err)) {
 			t.Fatalf("the second time %d calls failed, the error is %v", ended.hits, ended.err)

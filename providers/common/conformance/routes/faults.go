@@ -61,7 +61,7 @@ func (f *fixture) begin(call func(f *fixture, route *cloudprovider.Route) error,
 			Operate: func(ctx context.Context) error {
 				f.connect()
 
-				return f.during(ctx).pass()
+				return f.during(ctx).pass() //nolint:contextcheck // the fixture has the context
 			},
 			Recover: func() {
 				f.start()

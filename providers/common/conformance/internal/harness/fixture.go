@@ -123,7 +123,7 @@ func (f Mutable[C]) During(ctx context.Context) Mutable[C] {
 // process is a test with the context of a process.
 type process struct {
 	testing.TB
-	ctx context.Context //nolint:containedctx // a test has one
+	ctx context.Context // as the one of the test
 }
 
 func (p process) Context() context.Context { return p.ctx }

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// Interval is how often a case looks whether something has happened, and
-	// Rounds how often it looks that something does not happen.
+	// Interval is how long a case waits between two checks.
 	Interval = 20 * time.Millisecond
-	Rounds   = 5
+	// Rounds is how often a case checks that something does not happen.
+	Rounds = 5
 	// Workers is how many objects are served at a time, as the binary does.
 	Workers = 20
 )
