@@ -13,6 +13,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 )
 
 const (
@@ -244,7 +246,7 @@ func (f *feed) close(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		if isFault(err) || !sleep(ctx, f.cfg.MinBackoff/4) {
+		if isFault(err) || errors.Is(err, session.ErrClosed) || !sleep(ctx, f.cfg.MinBackoff/4) {
 			klog.FromContext(ctx).V(2).Info("Left objects behind in vCenter, they end with the session", "err", err)
 
 			return

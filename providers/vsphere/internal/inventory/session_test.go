@@ -5,10 +5,12 @@ import (
 	"errors"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -86,6 +88,38 @@ func TestWithRealSession(t *testing.T) {
 	ok(t, s.Close(t.Context()))
 	if left := v.Sessions(); len(left) != 0 {
 		t.Errorf("%d sessions are left", len(left))
+	}
+}
+
+// closing counts the calls of SOAP since it was told to.
+type closing struct {
+	*session.Session
+
+	counting atomic.Bool
+	calls    atomic.Int32
+}
+
+func (c *closing) SOAP(ctx context.Context, fn func(context.Context, *vim25.Client) error) error {
+	if c.counting.Load() {
+		c.calls.Add(1)
+	}
+
+	return c.Session.SOAP(ctx, fn)
+}
+
+// The objects of a session that is closed are gone: removing them is not tried
+// again, for which Close of the provider would wait.
+func TestRunEndsAfterItsSession(t *testing.T) {
+	t.Parallel()
+	v := simulateTLS(t, cloudsim.VCenterSpec{})
+	s := &closing{Session: newSession(t, v)}
+	i, stop := run(t, s, Config{})
+	waitSynced(t, i)
+	ok(t, s.Close(t.Context()))
+	s.counting.Store(true)
+	stop()
+	if n := s.calls.Load(); n > 10 { // the feed may have tried to go on
+		t.Errorf("%d calls with a closed session, want few", n)
 	}
 }
 

@@ -41,6 +41,7 @@ type Session struct {
 	closed bool
 	conns  [apiCount]*conn // nil where there is no session
 	stray  []*conn         // given up, perhaps still alive
+	ended  []*conn         // of Close
 	// attempts are the logins under way. One for changes is for both APIs.
 	attempts [purposeCount]*attempt
 	gate     gate
@@ -253,7 +254,8 @@ func (s *Session) count(service, operation string) func(error) {
 // Close logs out, and refuses every further call with [ErrClosed]. A login under
 // way that has not sent any credentials is given up; one that has is waited for,
 // so that its session can be ended too. Close takes no longer than ctx; a login
-// that takes longer still ends its own session.
+// that takes longer still ends its own session. Calls that were under way leave
+// connections, which the next Close closes.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closed {
@@ -266,6 +268,10 @@ func (s *Session) Close(ctx context.Context) error {
 		s.set(api, nil)
 	}
 	attempts := s.attempts
+	for _, c := range s.ended {
+		c.closeIdle()
+	}
+	s.ended = append(s.ended, open...)
 	s.mu.Unlock()
 
 	problems, waits := make([]error, len(open)), make([]error, len(attempts))
