@@ -89,6 +89,9 @@ type loadBalancer struct {
 
 var _ cloudprovider.LoadBalancer = (*loadBalancer)(nil)
 
+// LoadBalancer implements cloudprovider.Interface.
+func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return c.loadBalancer, true }
+
 // newLoadBalancer calls no API yet.
 func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 	groups := securitygroup.NewReader(c.EC2, c.Settings.VPC, c.Settings.Cluster)

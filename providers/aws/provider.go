@@ -6,9 +6,6 @@ import (
 	"io"
 	"sync"
 
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/component-base/metrics/legacyregistry"
@@ -70,14 +67,9 @@ type cloud struct {
 	loadBalancer *loadBalancer
 	routes       cloudprovider.Routes
 
-	initialize sync.Once
-	// running is cancelled by Close; background counts what it ends. Starting
-	// holds off Close while something is added to it.
-	running    context.Context //nolint:containedctx // Initialize has none to pass on
-	cancel     context.CancelFunc
-	background sync.WaitGroup
-	starting   sync.Mutex
-	// recorder records Events; nil before Initialize, and without a client.
+	background *provider.Background
+	// recorder records Events. Initialize sets it before any controller starts; it
+	// stays nil without a client.
 	recorder record.EventRecorder
 }
 
@@ -154,8 +146,7 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 	}
 	klog.FromContext(ctx).Info("AWS provider knows who it works for",
 		"region", id.Region, "vpc", id.VPC, "cluster", id.Cluster.Name, "instance", id.InstanceID)
-	c := &cloud{config: cfg, identity: id, clients: clients, tuning: t}
-	c.running, c.cancel = context.WithCancel(context.Background())
+	c := &cloud{config: cfg, identity: id, clients: clients, tuning: t, background: provider.NewBackground()}
 	c.serveNodes()
 	c.serveServices()
 	return c, nil
@@ -164,99 +155,35 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 // Initialize starts what works in the background and returns. With leader
 // migration it is called twice.
 func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
-	c.initialize.Do(func() {
-		c.start(func(running context.Context) {
-			select {
-			case <-stop:
-				c.cancel()
-			case <-running.Done():
-			}
-		})
-		c.start(c.instances.Run)
-		if c.loadBalancer != nil {
-			c.loadBalancer.setClients(builder)
+	c.background.Start(stop, func() {
+		c.background.Go(c.instances.Run)
+		c.loadBalancer.setClients(builder)
+		client, err := builder.Client(eventClientName)
+		if err != nil {
+			klog.ErrorS(err, "No client for Events, Nodes and Services will have none of this provider")
+			return
 		}
-		if recorder := c.newRecorder(builder); recorder != nil {
-			c.record(recorder)
-		}
+		c.recorder = c.background.Recorder(client, eventSource)
+		c.instances.SetRecorder(c.recorder)
+		c.loadBalancer.setRecorder(c.recorder)
 	})
-}
-
-// start runs something in the background until Close, unless that came first.
-func (c *cloud) start(run func(running context.Context)) {
-	c.starting.Lock()
-	defer c.starting.Unlock()
-	if c.running.Err() == nil {
-		c.background.Go(func() { run(c.running) })
-	}
-}
-
-// newRecorder makes Events until Close. Without a client there is none.
-func (c *cloud) newRecorder(builder cloudprovider.ControllerClientBuilder) record.EventRecorder {
-	kube, err := builder.Client(eventClientName)
-	if err != nil {
-		klog.ErrorS(err, "No client for Events, Nodes and Services will have none of this provider")
-		return nil
-	}
-	broadcaster := record.NewBroadcaster(record.WithContext(c.running))
-	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: kube.CoreV1().Events("")})
-	context.AfterFunc(c.running, broadcaster.Shutdown)
-	return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: eventSource})
-}
-
-// record gives the recorder to what reports something.
-func (c *cloud) record(recorder record.EventRecorder) {
-	c.starting.Lock()
-	c.recorder = recorder
-	c.starting.Unlock()
-	if c.instances != nil {
-		c.instances.SetRecorder(recorder)
-	}
-	if c.loadBalancer != nil {
-		c.loadBalancer.setRecorder(recorder)
-	}
-}
-
-// eventRecorder returns the recorder of Events, or nil where there is none.
-func (c *cloud) eventRecorder() record.EventRecorder {
-	c.starting.Lock()
-	defer c.starting.Unlock()
-	return c.recorder
 }
 
 // Close ends what works in the background, with the calls to AWS that only that
 // waits for, and closes idle connections. Calls of controllers end with the contexts
 // that these gave them.
 func (c *cloud) Close(ctx context.Context) error {
-	c.starting.Lock()
-	c.cancel()
-	c.starting.Unlock()
 	defer c.clients.Close()
-	done := make(chan struct{})
-	go func() {
-		c.background.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("stop the AWS provider: %w", ctx.Err())
+	if err := c.background.Close(ctx); err != nil {
+		return fmt.Errorf("stop the AWS provider: %w", err)
 	}
+	return nil
 }
 
 // InstancesV2 implements cloudprovider.Interface.
 func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) {
-	return c.instances, c.instances != nil
+	return c.instances, true
 }
-
-// LoadBalancer implements cloudprovider.Interface.
-func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
-	return c.loadBalancer, c.loadBalancer != nil
-}
-
-// Routes implements cloudprovider.Interface.
-func (c *cloud) Routes() (cloudprovider.Routes, bool) { return c.routes, c.routes != nil }
 
 // Instances is not offered: InstancesV2 replaces it.
 func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }

@@ -52,8 +52,7 @@ func TestInitialize(t *testing.T) {
 	if !slices.Equal(b.names, []string{eventClientName}) {
 		t.Errorf("clients %v", b.names)
 	}
-	recorder := c.newRecorder(b)
-	recorder.Event(kubetest.Node("node-1"), v1.EventTypeWarning, "Test", "text")
+	c.recorder.Event(kubetest.Node("node-1"), v1.EventTypeWarning, "Test", "text")
 	select {
 	case got := <-written.ResultChan():
 		if event, ok := got.Object.(*v1.Event); !ok || event.Source.Component != "aws-cloud-provider" {
@@ -62,8 +61,13 @@ func TestInitialize(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("no Event was written")
 	}
+	stopped := make(chan struct{})
+	c.background.Go(func(ctx context.Context) {
+		<-ctx.Done()
+		close(stopped)
+	})
 	close(stop)
-	<-c.running.Done()
+	<-stopped
 	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -87,7 +91,7 @@ func TestCloseEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	c := newRegion(t, sim.Options{}).connectOnly(cloudTuning{})
 	stuck := make(chan struct{})
-	c.background.Go(func() { <-stuck })
+	c.background.Go(func(context.Context) { <-stuck })
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Close(late); !errors.Is(err, context.Canceled) {

@@ -61,6 +61,9 @@ type routesAPI interface {
 
 var _ cloudprovider.Routes = (*routes)(nil)
 
+// Routes implements cloudprovider.Interface.
+func (c *cloud) Routes() (cloudprovider.Routes, bool) { return c.routes, true }
+
 // newRoutes makes the routes. They find Nodes and instances where the source does.
 func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 	r := &routes{

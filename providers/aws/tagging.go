@@ -59,12 +59,12 @@ func newTagging(initial app.ControllerInitContext, completed *ccmconfig.Complete
 			Nodes:      completed.SharedInformers.Core().V1().Nodes(),
 			InstanceID: ec2InstanceID,
 			Metrics:    taggingMetrics(),
-			Events:     c.eventRecorder(),
+			Events:     c.recorder,
 		})
 		if err != nil {
 			return nil, false, fmt.Errorf("make the %s controller: %w", tagging.Name, err)
 		}
-		c.start(func(running context.Context) {
+		c.background.Go(func(running context.Context) {
 			// The framework's context outlives the cloud.
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()

@@ -137,8 +137,10 @@ func TestTaggingAfterClose(t *testing.T) {
 	if err := c.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c.start(func(context.Context) { t.Error("started") })
-	c.background.Wait()
+	c.background.Go(func(context.Context) { t.Error("started") })
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 func (m *manager) add(n *v1.Node) {

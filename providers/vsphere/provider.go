@@ -9,12 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
@@ -77,11 +73,7 @@ type cloud struct {
 	source    *source
 	instances *instance.V2
 
-	initialize sync.Once
-	// running is cancelled by Close; background counts what it ends.
-	running    context.Context //nolint:containedctx // Initialize has none to pass on
-	cancel     context.CancelFunc
-	background sync.WaitGroup
+	background *provider.Background
 }
 
 var (
@@ -127,11 +119,10 @@ func newCloudFrom(cfg *Config, labels map[string]string, t tuning) *cloud {
 	t.instances.DeleteByName = cfg.deleteByName
 	t.instances.KeepMissing = cfg.skipNodeDeletion
 	t.instances.Metrics = metrics.New(ProviderName)
-	c := &cloud{config: cfg, source: newSource(cfg, labels)}
+	c := &cloud{config: cfg, source: newSource(cfg, labels), background: provider.NewBackground()}
 	c.source.patience = t.patience.withDefaults()
 	t.instances.EvidenceSince = c.source.replaced
 	c.tuning = t
-	c.running, c.cancel = context.WithCancel(context.Background())
 	c.instances = instance.New(c.source, t.instances)
 	return c
 }
@@ -139,17 +130,10 @@ func newCloudFrom(cfg *Config, labels map[string]string, t tuning) *cloud {
 // Initialize starts sessions and change feeds in the background and returns.
 // With leader migration it is called twice.
 func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
-	c.initialize.Do(func() {
-		go func() {
-			select {
-			case <-stop:
-				c.cancel()
-			case <-c.running.Done():
-			}
-		}()
+	c.background.Start(stop, func() {
 		c.writeNodes(builder)
-		c.background.Go(func() { c.keepTrying(builder) })
-		c.background.Go(func() { c.instances.Run(c.running) })
+		c.background.Go(func(ctx context.Context) { c.keepTrying(ctx, builder) })
+		c.background.Go(c.instances.Run)
 	})
 }
 
@@ -163,8 +147,8 @@ func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
 func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetRequeue(requeue) }
 
 // keepTrying connects. Until it has, every question about Nodes gets an error.
-func (c *cloud) keepTrying(builder cloudprovider.ControllerClientBuilder) {
-	_ = wait.PollUntilContextCancel(c.running, connectPeriod, true, func(context.Context) (bool, error) {
+func (c *cloud) keepTrying(ctx context.Context, builder cloudprovider.ControllerClientBuilder) {
+	_ = wait.PollUntilContextCancel(ctx, connectPeriod, true, func(context.Context) (bool, error) {
 		err := c.connect(builder)
 		if err != nil {
 			klog.ErrorS(err, "Starting the vSphere provider failed, trying again", "after", connectPeriod)
@@ -181,13 +165,10 @@ func (c *cloud) writeNodes(builder cloudprovider.ControllerClientBuilder) {
 		klog.ErrorS(err, "No client for Nodes, they will have no Events and, once initialized, no labels of this provider")
 		return
 	}
-	c.background.Go(func() { c.source.labeler.run(c.running, client.CoreV1().Nodes()) })
-	broadcaster := record.NewBroadcaster(record.WithContext(c.running))
-	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	recorder := broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: clientName})
+	c.background.Go(func(ctx context.Context) { c.source.labeler.run(ctx, client.CoreV1().Nodes()) })
+	recorder := c.background.Recorder(client, clientName)
 	c.instances.SetRecorder(recorder)
 	c.source.warnings.setRecorder(recorder)
-	context.AfterFunc(c.running, broadcaster.Shutdown)
 }
 
 // connect makes the vCenters and keeps their inventories current until Close.
@@ -199,10 +180,10 @@ func (c *cloud) connect(builder cloudprovider.ControllerClientBuilder) error {
 		return err
 	}
 	for _, w := range watchers {
-		c.background.Go(func() { w.Run(c.running) })
+		c.background.Go(w.Run)
 	}
 	for _, vc := range vcenters {
-		c.background.Go(func() { vc.inventory.Run(c.running) })
+		c.background.Go(vc.inventory.Run)
 	}
 	c.source.start(vcenters)
 	return nil
@@ -210,7 +191,17 @@ func (c *cloud) connect(builder cloudprovider.ControllerClientBuilder) error {
 
 // Close ends all sessions and lets no new one begin.
 func (c *cloud) Close(ctx context.Context) error {
-	c.cancel()
+	c.background.Stop()
+	err := c.closeSessions(ctx)
+	if stuck := c.background.Close(ctx); stuck != nil {
+		return errors.Join(err, fmt.Errorf("stop the vSphere provider: %w", stuck))
+	}
+	// What was under way may have made vCenters and connections meanwhile.
+	return errors.Join(err, c.closeSessions(ctx))
+}
+
+// closeSessions ends the sessions with all vCenters at the same time.
+func (c *cloud) closeSessions(ctx context.Context) error {
 	vcenters, _ := c.source.places()
 	errs := make([]error, len(vcenters))
 	var all sync.WaitGroup
@@ -218,22 +209,7 @@ func (c *cloud) Close(ctx context.Context) error {
 		all.Go(func() { errs[i] = vc.session.Close(ctx) })
 	}
 	all.Wait()
-	return errors.Join(append(errs, c.ended(ctx))...)
-}
-
-// ended waits for what runs in the background.
-func (c *cloud) ended(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() {
-		c.background.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("stop the vSphere provider: %w", ctx.Err())
-	}
+	return errors.Join(errs...)
 }
 
 // InstancesV2 implements cloudprovider.Interface.

@@ -1,0 +1,63 @@
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider/providertest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+)
+
+// TestLifecycle starts and closes the provider many times. It is not parallel: the
+// goroutines of other tests would count.
+func TestLifecycle(t *testing.T) {
+	spec := one(sim.VMSpec{Name: "node-1"})
+	spec.InMemory = true
+	fleet, err := sim.Start(sim.Spec{VCenters: []sim.VCenterSpec{spec}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	vc := fleet.VCenter("vc")
+	file, err := config.Parse("cloud.conf", []byte("[Global]\nsecret-name = credentials\nsecret-namespace = kube-system\n"+section("vc", vc)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := kubetest.Node("node-1", kubetest.ProviderID(id(fleet.VM("node-1"))), old)
+	times := quick
+	times.session.Dial = vc.Dial
+	server := vc.URL().Hostname()
+	providertest.Run(t, providertest.Lifecycle{
+		New: func() (providertest.Cloud, error) {
+			cfg, _, problems := decode(file, environment{hasDirectory: func(string) bool { return false }})
+			return newCloudFrom(cfg, nil, times), problems.Err()
+		},
+		Use: func(ctx context.Context, c providertest.Cloud) error {
+			instances, _ := c.InstancesV2()
+			if exists, err := instances.InstanceExists(ctx, node); err != nil || !exists {
+				return errors.Join(err, errors.New("the Node was not found"))
+			}
+			return nil
+		},
+		Kubernetes: &providertest.Kubernetes{Secrets: []v1.Secret{{Data: map[string][]byte{
+			server + ".username": []byte(vc.User()), server + ".password": []byte(vc.Password()),
+		}}}},
+		Left: func() []string {
+			var left []string
+			for _, session := range vc.Sessions() {
+				left = append(left, fmt.Sprintf("%+v", session))
+			}
+			return left
+		},
+	})
+}
