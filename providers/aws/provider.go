@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"sync"
 
 	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -112,11 +110,7 @@ type cloudTuning struct {
 }
 
 // apiMetrics counts the calls of the process.
-var apiMetrics = sync.OnceValue(func() *client.Metrics {
-	m := client.NewMetrics(metrics.New(ProviderName))
-	m.Register(legacyregistry.MustRegister)
-	return m
-})
+var apiMetrics = metrics.OfProcess(func() *client.Metrics { return client.NewMetrics(metrics.New(ProviderName)) })
 
 // newCloudFrom makes the clients, finds out who we are, and makes the parts of
 // the provider.

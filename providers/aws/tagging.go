@@ -3,17 +3,16 @@ package aws
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	ccmconfig "k8s.io/cloud-provider/app/config"
-	"k8s.io/component-base/metrics/legacyregistry"
 	genericcontrollermanager "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/controller"
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/tagging"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
 // taggingClientName is what the controller's Kubernetes client calls itself.
@@ -31,12 +30,8 @@ func controllers(flags *tagging.Options) map[string]app.ControllerInitFuncConstr
 	}
 }
 
-// taggingMetrics are those of the process.
-var taggingMetrics = sync.OnceValue(func() *tagging.Metrics {
-	m := tagging.NewMetrics()
-	m.Register(legacyregistry.MustRegister)
-	return m
-})
+// taggingMetrics counts for all tagging controllers of the process.
+var taggingMetrics = metrics.OfProcess(tagging.NewMetrics)
 
 // newTagging makes the function that starts the tagging controller, which the
 // framework calls if the controller is asked for. Only then the flags matter.

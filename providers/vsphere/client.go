@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
@@ -57,19 +55,12 @@ type runner interface {
 	Run(ctx context.Context)
 }
 
-// sessionMetrics counts for all sessions of the process.
-var sessionMetrics = sync.OnceValue(func() *session.Metrics {
-	m := session.NewMetrics(metrics.New(ProviderName))
-	m.Register(legacyregistry.MustRegister)
-	return m
-})
-
-// inventoryMetrics counts for all inventories of the process.
-var inventoryMetrics = sync.OnceValue(func() *inventory.Metrics {
-	m := inventory.NewMetrics()
-	m.Register(legacyregistry.MustRegister)
-	return m
-})
+var (
+	// sessionMetrics counts for all sessions of the process.
+	sessionMetrics = metrics.OfProcess(func() *session.Metrics { return session.NewMetrics(metrics.New(ProviderName)) })
+	// inventoryMetrics counts for all inventories of the process.
+	inventoryMetrics = metrics.OfProcess(inventory.NewMetrics)
+)
 
 // newVCenters makes the configured vCenters, and what watches their
 // credentials. Nobody is talked to yet.

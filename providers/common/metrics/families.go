@@ -1,10 +1,12 @@
 package metrics
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
 	kmetrics "k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
 )
 
 // buckets reach from a call in the same rack to one that nearly timed out.
@@ -12,7 +14,14 @@ func buckets() []float64 {
 	return []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 }
 
-func newCounter(m Metric) *kmetrics.CounterVec {
+// UpstreamBuckets are the buckets of the durations that the existing controller
+// managers document, with two above them for calls that nearly timed out.
+func UpstreamBuckets() []float64 {
+	return slices.Concat(kmetrics.ExponentialBuckets(0.005, 2, 12), []float64{30, 60})
+}
+
+// NewCounter returns a counter, which counts once it is registered.
+func NewCounter(m Metric) *kmetrics.CounterVec {
 	return kmetrics.NewCounterVec(&kmetrics.CounterOpts{
 		Name: m.Name, Help: m.Help, StabilityLevel: kmetrics.ALPHA,
 	}, m.Labels)
@@ -24,10 +33,28 @@ func newGauge(m Metric) *kmetrics.GaugeVec {
 	}, m.Labels)
 }
 
-func newHistogram(m Metric) *kmetrics.HistogramVec {
+// NewHistogram returns a histogram, which counts once it is registered.
+func NewHistogram(m Metric, buckets []float64) *kmetrics.HistogramVec {
 	return kmetrics.NewHistogramVec(&kmetrics.HistogramOpts{
-		Name: m.Name, Help: m.Help, Buckets: buckets(), StabilityLevel: kmetrics.ALPHA,
+		Name: m.Name, Help: m.Help, Buckets: buckets, StabilityLevel: kmetrics.ALPHA,
 	}, m.Labels)
+}
+
+// Registrable is a group of metrics. Register hands them to a registry.
+type Registrable interface {
+	Register(mustRegister func(...kmetrics.Registerable))
+}
+
+// OfProcess returns a function that returns the metrics which newMetrics made at
+// its first call, registered with the registry of the process. A provider makes
+// its own metrics with it, in a package variable: two of its clouds share them.
+func OfProcess[M Registrable](newMetrics func() M) func() M {
+	return sync.OnceValue(func() M {
+		m := newMetrics()
+		m.Register(legacyregistry.MustRegister)
+
+		return m
+	})
 }
 
 // text makes a label value that the registry takes.

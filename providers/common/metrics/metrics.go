@@ -3,7 +3,10 @@
 // What it promises: the same metrics for every provider, registered once; a
 // bounded number of series, whatever names are given to it; ages that are
 // computed when they are read, so that a source which died shows an age that
-// grows; no label or value that comes from credentials.
+// grows; no label or value that comes from credentials. A provider registers the
+// metrics of its own with [OfProcess].
+//
+// It is not for Kubernetes: calls to its API have metrics already.
 package metrics
 
 import (
@@ -32,6 +35,9 @@ var global = sync.OnceValue(func() *Set { return NewSet(legacy{}, clock.RealCloc
 
 // New makes the Recorder of a provider on the metrics of this process.
 func New(provider string) *Recorder { return global().Recorder(provider) }
+
+// Discard returns a Recorder that counts nothing.
+func Discard() *Recorder { return newSet(clock.RealClock{}).Recorder("") }
 
 // Registry is where metrics are registered, such as a KubeRegistry.
 type Registry interface {
@@ -64,31 +70,36 @@ type Set struct {
 // NewSet registers the metrics. It panics if the registry has them already:
 // providers use [New].
 func NewSet(registry Registry, clk clock.PassiveClock) *Set {
-	s := &Set{
+	s := newSet(clk)
+	registry.MustRegister(s.requests, s.throttled, s.snapshotRequests, s.logins, s.planSteps,
+		s.inFlight, s.lastSuccess, s.connected, s.sessions, s.configInvalid, s.nodeInstanceFound, s.duration)
+	registry.CustomMustRegister(s.ages)
+
+	return s
+}
+
+// newSet makes the metrics, which count once they are registered.
+func newSet(clk clock.PassiveClock) *Set {
+	return &Set{
 		clock:             clk,
 		ages:              newAges(clk),
-		requests:          newCounter(requests),
-		throttled:         newCounter(throttled),
-		snapshotRequests:  newCounter(snapshotRequests),
-		logins:            newCounter(logins),
+		requests:          NewCounter(requests),
+		throttled:         NewCounter(throttled),
+		snapshotRequests:  NewCounter(snapshotRequests),
+		logins:            NewCounter(logins),
 		inFlight:          newGauge(inFlight),
 		lastSuccess:       newGauge(lastSuccess),
 		connected:         newGauge(connected),
 		sessions:          newGauge(sessions),
 		configInvalid:     newGauge(configInvalid),
 		nodeInstanceFound: newGauge(nodeInstanceFound),
-		planSteps:         newCounter(planSteps),
-		duration:          newHistogram(duration),
+		planSteps:         NewCounter(planSteps),
+		duration:          NewHistogram(duration, buckets()),
 		operations:        newLimit(maxOperations),
 		sources:           newLimit(maxPlaces),
 		endpoints:         newLimit(maxPlaces),
 		kinds:             newLimit(maxOperations),
 	}
-	registry.MustRegister(s.requests, s.throttled, s.snapshotRequests, s.logins, s.planSteps,
-		s.inFlight, s.lastSuccess, s.connected, s.sessions, s.configInvalid, s.nodeInstanceFound, s.duration)
-	registry.CustomMustRegister(s.ages)
-
-	return s
 }
 
 // Recorder makes a provider's Recorder. The same provider may have several.

@@ -361,6 +361,67 @@ multicloud_ccm_config_file_invalid{provider="second"} 1
 	}
 }
 
+// group are metrics of a provider's own.
+type group struct {
+	counter   *kmetrics.CounterVec
+	histogram *kmetrics.HistogramVec
+}
+
+func newGroup() *group {
+	return &group{
+		counter:   metrics.NewCounter(metrics.Metric{Name: "group_total", Type: metrics.Counter, Labels: []string{"a"}, Help: "Count."}),
+		histogram: metrics.NewHistogram(metrics.Metric{Name: "group_seconds", Type: metrics.Histogram, Labels: []string{"a"}, Help: "Time."}, []float64{1, 2}),
+	}
+}
+
+func (g *group) Register(mustRegister func(...kmetrics.Registerable)) {
+	mustRegister(g.counter, g.histogram)
+}
+
+// Metrics of a provider's own are registered once, however often they are made.
+func TestOfProcess(t *testing.T) {
+	t.Parallel()
+	get := metrics.OfProcess(newGroup)
+	var calls sync.WaitGroup
+	for range 10 {
+		calls.Go(func() {
+			get().counter.WithLabelValues("x").Inc()
+			get().histogram.WithLabelValues("x").Observe(1.5)
+		})
+	}
+	calls.Wait()
+	text := strings.NewReader(`
+# HELP group_seconds [ALPHA] Time.
+# TYPE group_seconds histogram
+group_seconds_bucket{a="x",le="1"} 0
+group_seconds_bucket{a="x",le="2"} 10
+group_seconds_bucket{a="x",le="+Inf"} 10
+group_seconds_sum{a="x"} 15
+group_seconds_count{a="x"} 10
+# HELP group_total [ALPHA] Count.
+# TYPE group_total counter
+group_total{a="x"} 10
+`)
+	if err := testutil.GatherAndCompare(legacyregistry.DefaultGatherer, text, "group_total", "group_seconds"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Discard takes everything that a Recorder takes.
+func TestDiscard(t *testing.T) {
+	t.Parallel()
+	r := metrics.Discard()
+	r.Call("service", "operation")(nil)
+	r.Login("endpoint", nil)
+	r.Sessions("endpoint", 1)
+	r.Connected("endpoint", true)
+	r.ConfigInvalid(true)
+	r.NodeInstanceFound(true)
+	r.Step("kind", nil)
+	r.Snapshot("source").Refreshed(time.Now())
+	r.Snapshot("source").Observe(cache.Hit)
+}
+
 func TestReference(t *testing.T) {
 	t.Parallel()
 	golden := filepath.Join("testdata", "reference.md")

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 	kmetrics "k8s.io/component-base/metrics"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -79,28 +79,13 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// recorder remembers calls.
-type recorder struct {
-	mu    sync.Mutex
-	calls []string
-}
-
-func (r *recorder) Call(service, operation string) func(error) {
-	return func(err error) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.calls = append(r.calls, service+" "+operation+" "+apierr.Code(err))
-	}
-}
-
 // TestMetrics proves AWS-API-8 and FW-METRIC-1: what is counted, once for a call
 // with all its attempts.
 func TestMetrics(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
 	keys(t, cloud)
-	calls := &recorder{}
-	m := client.NewMetrics(calls)
 	registry := kmetrics.NewKubeRegistry()
+	m := client.NewMetrics(metrics.NewSet(registry, clock.RealClock{}).Recorder("aws"))
 	m.Register(registry.MustRegister)
 	base, clients := connect(t, client.Options{RoleARN: role, Overrides: overrides(cloud), Metrics: m, Tuning: quick()})
 	ctx := t.Context()
@@ -123,14 +108,12 @@ func TestMetrics(t *testing.T) {
 		t.Fatalf("%v, %v", errs[0], errs[5])
 	}
 
-	want := []string{
-		"sts AssumeRole ok", "ec2 DescribeInstances ok", "ec2 DescribeRouteTables throttled", "ec2 DescribeSubnets denied",
-		"ec2 CreateTags invalid", "elasticloadbalancing DescribeLoadBalancers unavailable", "imds getToken ok", "imds GetMetadata ok",
-	}
-	if diff := cmp.Diff(want, calls.calls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
 	for name, want := range map[string][]string{
+		"multicloud_ccm_cloud_requests_total": {
+			"denied,DescribeSubnets,aws,ec2 1", "invalid,CreateTags,aws,ec2 1", "ok,AssumeRole,aws,sts 1", "ok,DescribeInstances,aws,ec2 1",
+			"ok,GetMetadata,aws,imds 1", "ok,getToken,aws,imds 1", "throttled,DescribeRouteTables,aws,ec2 1",
+			"unavailable,DescribeLoadBalancers,aws,elasticloadbalancing 1",
+		},
 		"cloudprovider_aws_api_request_duration_seconds": {"describe_instance 1"},
 		"cloudprovider_aws_api_request_errors":           {"create_tags 1", "describe_route_tables 1"},
 		"cloudprovider_aws_api_response_status_total":    {"CreateTags,EC2,400 1", "DescribeRouteTables,EC2,503 1", "DescribeSubnets,EC2,403 1"},

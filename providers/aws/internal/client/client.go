@@ -19,6 +19,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
 // Options say as whom and how to call AWS. The zero value is what the SDK finds
@@ -69,7 +71,7 @@ func (c *Clients) Close() { c.http.CloseIdleConnections() }
 func Load(ctx context.Context, o Options) (*Base, error) {
 	o.Tuning = o.Tuning.withDefaults()
 	if o.Metrics == nil {
-		o.Metrics = NewMetrics(nobody{})
+		o.Metrics = NewMetrics(metrics.Discard())
 	}
 	b := &Base{options: o}
 	var err error

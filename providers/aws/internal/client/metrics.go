@@ -1,7 +1,6 @@
 package client
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -9,14 +8,6 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
-
-// Recorder counts what all providers count alike. That of package metrics is one.
-type Recorder interface {
-	// Call notes a call; what it returns notes its end.
-	Call(service, operation string) func(err error)
-}
-
-var _ Recorder = (*metrics.Recorder)(nil)
 
 // The metrics that the existing AWS controller manager documents.
 var (
@@ -80,7 +71,7 @@ func AllMetrics() []metrics.Metric {
 
 // Metrics counts the calls of all clients of the process.
 type Metrics struct {
-	recorder Recorder
+	recorder *metrics.Recorder
 
 	requestDuration, limiterDuration                                    *kmetrics.HistogramVec
 	requestErrors, responseStatus, throttledRequests, throttledAttempts *kmetrics.CounterVec
@@ -88,30 +79,16 @@ type Metrics struct {
 
 // NewMetrics makes the metrics of this package, which count once they are
 // registered, beside a recorder that is told of every call.
-func NewMetrics(recorder Recorder) *Metrics {
+func NewMetrics(recorder *metrics.Recorder) *Metrics {
 	return &Metrics{
 		recorder:          recorder,
-		requestDuration:   newHistogram(requestDuration),
-		limiterDuration:   newHistogram(limiterDuration),
-		requestErrors:     newCounter(requestErrors),
-		responseStatus:    newCounter(responseStatus),
-		throttledRequests: newCounter(throttledRequests),
-		throttledAttempts: newCounter(throttledAttempts),
+		requestDuration:   metrics.NewHistogram(requestDuration, metrics.UpstreamBuckets()),
+		limiterDuration:   metrics.NewHistogram(limiterDuration, metrics.UpstreamBuckets()),
+		requestErrors:     metrics.NewCounter(requestErrors),
+		responseStatus:    metrics.NewCounter(responseStatus),
+		throttledRequests: metrics.NewCounter(throttledRequests),
+		throttledAttempts: metrics.NewCounter(throttledAttempts),
 	}
-}
-
-func newHistogram(m metrics.Metric) *kmetrics.HistogramVec {
-	return kmetrics.NewHistogramVec(&kmetrics.HistogramOpts{
-		Name: m.Name, Help: m.Help,
-		Buckets:        slices.Concat(kmetrics.ExponentialBuckets(0.005, 2, 12), []float64{30, 60}),
-		StabilityLevel: kmetrics.ALPHA,
-	}, m.Labels)
-}
-
-func newCounter(m metrics.Metric) *kmetrics.CounterVec {
-	return kmetrics.NewCounterVec(&kmetrics.CounterOpts{
-		Name: m.Name, Help: m.Help, StabilityLevel: kmetrics.ALPHA,
-	}, m.Labels)
 }
 
 // Register hands the metrics to a registry, such as that of legacyregistry.
@@ -151,8 +128,3 @@ func (m *Metrics) throttled(service Service, operation string) {
 func (m *Metrics) waited(service Service, operation string, d time.Duration) {
 	m.limiterDuration.WithLabelValues(serviceNames[service], operation).Observe(d.Seconds())
 }
-
-// nobody is told of every call and remembers none.
-type nobody struct{}
-
-func (nobody) Call(string, string) func(error) { return func(error) {} }

@@ -48,9 +48,7 @@ type Metrics struct {
 // NewMetrics makes the metrics of a controller.
 func NewMetrics() *Metrics {
 	return &Metrics{
-		errors: kmetrics.NewCounterVec(&kmetrics.CounterOpts{
-			Name: workItemErrors.Name, Help: workItemErrors.Help, StabilityLevel: kmetrics.ALPHA,
-		}, workItemErrors.Labels),
+		errors: metrics.NewCounter(workItemErrors),
 		delay: kmetrics.NewHistogram(&kmetrics.HistogramOpts{
 			Name: taggingDelay.Name, Help: taggingDelay.Help, StabilityLevel: kmetrics.ALPHA,
 			Buckets: kmetrics.ExponentialBuckets(1, 4, 7),

@@ -21,11 +21,7 @@ type Metrics struct {
 }
 
 // NewMetrics returns metrics that count once they are registered.
-func NewMetrics() *Metrics {
-	return &Metrics{corrections: kmetrics.NewCounterVec(&kmetrics.CounterOpts{
-		Name: corrections.Name, Help: corrections.Help, StabilityLevel: kmetrics.ALPHA,
-	}, corrections.Labels)}
-}
+func NewMetrics() *Metrics { return &Metrics{corrections: metrics.NewCounter(corrections)} }
 
 // Register hands the metrics to a registry, such as that of legacyregistry.
 func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) { mustRegister(m.corrections) }

@@ -1,28 +1,12 @@
 package session
 
 import (
-	"slices"
 	"time"
 
 	kmetrics "k8s.io/component-base/metrics"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
-
-// Recorder counts what all providers count alike. That of package metrics is one.
-type Recorder interface {
-	// Call notes a call on the wire; what it returns notes its end.
-	Call(service, operation string) func(err error)
-	// Login notes a login and its outcome.
-	Login(vcenter string, err error)
-	// Sessions notes how many sessions there are.
-	Sessions(vcenter string, open int)
-	// Connected notes whether there is a SOAP session and its last call was
-	// answered.
-	Connected(vcenter string, yes bool)
-}
-
-var _ Recorder = (*metrics.Recorder)(nil)
 
 // The metrics that the existing vSphere controller manager documents, by what it
 // calls a request and an operation.
@@ -52,7 +36,7 @@ func AllMetrics() []metrics.Metric {
 
 // Metrics counts what all sessions of the process do.
 type Metrics struct {
-	recorder Recorder
+	recorder *metrics.Recorder
 
 	requestDuration, operationDuration *kmetrics.HistogramVec
 	requestErrors, operationErrors     *kmetrics.CounterVec
@@ -60,29 +44,14 @@ type Metrics struct {
 
 // NewMetrics makes the metrics of this package, which count once they are
 // registered, beside a recorder that is told of everything at once.
-func NewMetrics(recorder Recorder) *Metrics {
+func NewMetrics(recorder *metrics.Recorder) *Metrics {
 	return &Metrics{
 		recorder:          recorder,
-		requestDuration:   newHistogram(requestDuration),
-		requestErrors:     newCounter(requestErrors),
-		operationDuration: newHistogram(operationDuration),
-		operationErrors:   newCounter(operationErrors),
+		requestDuration:   metrics.NewHistogram(requestDuration, metrics.UpstreamBuckets()),
+		requestErrors:     metrics.NewCounter(requestErrors),
+		operationDuration: metrics.NewHistogram(operationDuration, metrics.UpstreamBuckets()),
+		operationErrors:   metrics.NewCounter(operationErrors),
 	}
-}
-
-func newHistogram(m metrics.Metric) *kmetrics.HistogramVec {
-	return kmetrics.NewHistogramVec(&kmetrics.HistogramOpts{
-		Name:           m.Name,
-		Help:           m.Help,
-		Buckets:        slices.Concat(kmetrics.ExponentialBuckets(0.005, 2, 12), []float64{30, 60}),
-		StabilityLevel: kmetrics.ALPHA,
-	}, m.Labels)
-}
-
-func newCounter(m metrics.Metric) *kmetrics.CounterVec {
-	return kmetrics.NewCounterVec(&kmetrics.CounterOpts{
-		Name: m.Name, Help: m.Help, StabilityLevel: kmetrics.ALPHA,
-	}, m.Labels)
 }
 
 // Register hands the metrics to a registry, such as that of legacyregistry.
@@ -117,11 +86,3 @@ func stopwatch(durations *kmetrics.HistogramVec, failures *kmetrics.CounterVec, 
 		}
 	}
 }
-
-// nobody is told of everything and remembers nothing.
-type nobody struct{}
-
-func (nobody) Call(string, string) func(error) { return func(error) {} }
-func (nobody) Login(string, error)             {}
-func (nobody) Sessions(string, int)            {}
-func (nobody) Connected(string, bool)          {}

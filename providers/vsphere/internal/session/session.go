@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
 const (
@@ -63,7 +64,7 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 		return nil, fmt.Errorf("check vCenter %s: no source of credentials", endpoint.name())
 	}
 	if options.Metrics == nil {
-		options.Metrics = NewMetrics(nobody{})
+		options.Metrics = NewMetrics(metrics.Discard())
 	}
 	if options.Lockout == nil {
 		options.Lockout = NewLockout()
