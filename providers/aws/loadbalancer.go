@@ -20,6 +20,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/keylock"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
@@ -69,7 +70,7 @@ type loadBalancer struct {
 	reporter *service.Reporter
 	// services has a lock for each Service, vpcs one for each VPC, which is for
 	// the rules of nodes and is taken second.
-	services, vpcs service.Locks
+	services, vpcs keylock.Set
 	deleting       deleting
 	synced         synced
 	// needs is what load balancers need in the security groups of nodes, lost what

@@ -22,13 +22,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/keylock"
 )
 
 // Guard orders changes of routes. The zero value is ready to use. It is safe for
 // concurrent use.
 type Guard struct {
-	locks service.Locks
+	locks keylock.Set
 
 	mu sync.Mutex
 	// created are the Nodes that got a route since the last list, by destination.

@@ -17,7 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/keylock"
 )
 
 const (
@@ -75,7 +75,7 @@ type Controller struct {
 	queue    workqueue.TypedRateLimitingInterface[item]
 	handler  cache.ResourceEventHandlerRegistration
 	// busy has a lock for each instance that is worked on.
-	busy             service.Locks
+	busy             keylock.Set
 	undecidedBackoff time.Duration
 	refusals         *refusals
 

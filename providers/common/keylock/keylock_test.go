@@ -1,4 +1,4 @@
-package service
+package keylock
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 func TestLock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var locks Locks
+		var locks Set
 		first, err := locks.Lock(t.Context(), "default/web")
 		if err != nil {
 			t.Fatal(err)
@@ -42,16 +42,16 @@ func TestLock(t *testing.T) {
 		first()
 		wg.Wait()
 		if len(locks.locks) != 0 {
-			t.Errorf("locks that nobody uses must be forgotten: %v", locks.locks)
+			t.Errorf("locks that are not in use must not be stored: %v", locks.locks)
 		}
 	})
 }
 
-// Who waits gives up with its own context, and the lock stays usable.
+// A caller that waits gives up with its own context, and the lock stays usable.
 func TestLockEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var locks Locks
+		var locks Set
 		unlock, err := locks.Lock(t.Context(), "default/web")
 		if err != nil {
 			t.Fatal(err)
@@ -74,16 +74,16 @@ func TestLockEndsWithTheContext(t *testing.T) {
 		}
 		again()
 		if len(locks.locks) != 0 {
-			t.Errorf("locks that nobody uses must be forgotten: %v", locks.locks)
+			t.Errorf("locks that are not in use must not be stored: %v", locks.locks)
 		}
 	})
 }
 
 func TestLockExcludes(t *testing.T) {
 	t.Parallel()
-	var locks Locks
+	var locks Set
 	var wg sync.WaitGroup
-	inside := 0 // the race detector tells if two are inside
+	inside := 0 // the race detector reports two that are inside
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
