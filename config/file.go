@@ -161,13 +161,8 @@ func (f *File) Empty() bool {
 	return len(f.entries) == 0
 }
 
-// Detect tells the format of a cloud-config: a YAML mapping is YAML, what gcfg
+// detect tells the format of a cloud-config: a YAML mapping is YAML, what gcfg
 // can read is gcfg. Where it is neither, the error holds both causes.
-func Detect(data []byte) (Format, error) {
-	format, _, err := detect("cloud-config", data)
-	return format, err
-}
-
 func detect(path string, data []byte) (Format, yamlRoot, error) {
 	text := withoutBOM(data)
 	root, yamlErr := parseYAML(path, text)

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
-func TestDetect(t *testing.T) {
+func TestFormat(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
@@ -35,9 +35,8 @@ func TestDetect(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := config.Detect([]byte(tc.text))
-			if err != nil || got != tc.want {
-				t.Errorf("%s: want %v, got %v, %v", tc.reason, tc.want, got, err)
+			if got := parse(t, tc.text).Format; got != tc.want {
+				t.Errorf("%s: want %v, got %v", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -155,9 +155,8 @@ func everythingShown(text string) []string {
 	var shown []string
 	file, err := config.Parse("cloud.conf", []byte(text))
 	if err != nil {
-		_, detectErr := config.Detect([]byte(text))
 		_, selectErr := config.Select(nil, err, config.Flag{}, []string{"aws"})
-		return []string{err.Error(), fmt.Sprint(detectErr), fmt.Sprint(selectErr)}
+		return []string{err.Error(), fmt.Sprint(selectErr)}
 	}
 	own, settings := new(cloud), config.NewSettings()
 	problems := file.Decode(schema(), own, settings)

@@ -102,12 +102,16 @@ type Setting struct {
 	Source string
 }
 
+// byDefault is the origin of what nothing sets.
+const byDefault = "default"
+
 // Origins says where values came from that are not in the file as they stand:
 // inherited, or from the environment.
 type Origins map[Name]string
 
 // Explain lists every key that the decoded targets hold, with its value and
-// where that came from. Secrets stay hidden. A target's zero pointer is a key
+// where that came from. The keys of a section stand together, although several
+// targets may have some. Secrets stay hidden. A target's zero pointer is a key
 // that was not set.
 func (f *File) Explain(schema Schema, origins Origins, targets ...any) []Setting {
 	places := map[Name]string{}
@@ -118,7 +122,7 @@ func (f *File) Explain(schema Schema, origins Origins, targets ...any) []Setting
 	}
 	settings := make([]Setting, 0, len(places))
 	for _, field := range fields(targets, false) {
-		setting := Setting{Name: field.name, Value: text(field.value), Source: "default"}
+		setting := Setting{Name: field.name, Value: text(field.value), Source: byDefault}
 		if place, ok := places[field.name.fold()]; ok {
 			setting.Source = place
 		}
@@ -127,6 +131,19 @@ func (f *File) Explain(schema Schema, origins Origins, targets ...any) []Setting
 		}
 		settings = append(settings, setting)
 	}
+	return bySection(settings)
+}
+
+// bySection brings the settings of each section together, in the order in which
+// sections come first.
+func bySection(settings []Setting) []Setting {
+	order := map[string]int{}
+	for i, s := range settings {
+		if _, seen := order[s.Name.Section]; !seen {
+			order[s.Name.Section] = i
+		}
+	}
+	slices.SortStableFunc(settings, func(a, b Setting) int { return order[a.Name.Section] - order[b.Name.Section] })
 	return settings
 }
 

@@ -158,9 +158,6 @@ func choose(providers []provider.Descriptor, path string, flag config.Flag) (cho
 	chosen.problems = chosen.provider.Decode(file)
 	if file != nil {
 		file.Decode(config.Schema{}, chosen.settings)
-		if chosen.settings.Multicloud.Strict {
-			chosen.problems = chosen.problems.Strict()
-		}
 	}
 	return chosen, chosen.problems.Err()
 }

@@ -59,18 +59,14 @@ type plainConfig struct {
 }
 
 func describe(name string) provider.Descriptor {
-	decode := func(file *config.File) (*config.Settings, *plainConfig, config.Problems) {
-		settings, cfg := config.NewSettings(), &plainConfig{}
-		if file == nil {
-			return settings, cfg, nil
-		}
-		schema := config.Schema{Foreign: map[config.Name]string{{Section: "Old"}: "nothing reads it any more"}}
-		problems := append(file.Decode(schema, settings, cfg), settings.Validate(file)...)
+	resolve := func(file *config.File) (*config.Resolver, *plainConfig) {
+		cfg := &plainConfig{}
+		r := config.NewResolver(file, config.Schema{Foreign: map[config.Name]string{{Section: "Old"}: "nothing reads it any more"}})
+		r.Decode(name, cfg)
 		if cfg.Place.City == "Atlantis" {
-			city := config.Name{Section: "Place", Key: "city"}
-			problems.Errorf(file.At(schema, city), "%s: nobody has found Atlantis", city)
+			r.Errorf(config.Name{Section: "Place", Key: "city"}, "nobody has found Atlantis")
 		}
-		return settings, cfg, problems
+		return r, cfg
 	}
 	return provider.Descriptor{
 		Name:    name,
@@ -81,12 +77,12 @@ func describe(name string) provider.Descriptor {
 			{Name: "routes", Note: "no roads lead there"},
 		},
 		Decode: func(file *config.File) config.Problems {
-			_, _, problems := decode(file)
-			return problems
+			r, _ := resolve(file)
+			return r.Finish()
 		},
 		Explain: func(file *config.File) []config.Setting {
-			settings, cfg, _ := decode(file)
-			return file.Explain(config.Schema{}, nil, settings, cfg)
+			r, cfg := resolve(file)
+			return r.Explain(cfg)
 		},
 	}
 }

@@ -16,48 +16,38 @@ import (
 
 // decodeProblems tells all that is wrong with a cloud-config.
 func decodeProblems(file *config.File) config.Problems {
-	_, _, problems := decode(file)
+	_, problems := decode(file)
 	return problems
 }
 
 // explain lists the settings that a cloud-config makes effective.
 func explain(file *config.File) []config.Setting {
-	if file == nil {
-		file = new(config.File)
-	}
-	cfg, origins, _ := decode(file)
-	settings := config.NewSettings()
-	file.Decode(schema(), settings)
-	list := file.Explain(schema(), origins, settings, cfg)
-	// Both have keys in [Global]: bring them together.
-	order := map[string]int{}
-	for i, s := range list {
-		if _, seen := order[s.Name.Section]; !seen {
-			order[s.Name.Section] = i
-		}
-	}
-	slices.SortStableFunc(list, func(a, b config.Setting) int { return order[a.Name.Section] - order[b.Name.Section] })
-	return list
+	r := resolve(file)
+	return r.Explain(r.config)
 }
 
 // decode reads the configuration out of a cloud-config and fills in defaults. It
 // reports everything that is wrong; the configuration is usable if none of it is
 // an error. Without a file, which is nil then, all is as by default.
-func decode(file *config.File) (*Config, config.Origins, config.Problems) {
-	if file == nil {
-		file = new(config.File)
+func decode(file *config.File) (*Config, config.Problems) {
+	r := resolve(file)
+	return r.config, r.Finish()
+}
+
+// resolver turns what was written into what is meant.
+type resolver struct {
+	*config.Resolver
+	config *Config
+}
+
+func resolve(file *config.File) *resolver {
+	r := &resolver{Resolver: config.NewResolver(file, schema()), config: new(Config)}
+	if r.File.Format == config.YAML {
+		r.Problems.Errorf(config.Position{Path: r.File.Path}, "a cloud-config for %s is not written in YAML but in sections such as [Global]", ProviderName)
+		return r
 	}
-	settings := config.NewSettings()
-	r := &resolver{file: file, schema: schema(), config: new(Config), origins: config.Origins{}}
-	if file.Format == config.YAML {
-		r.problems.Errorf(config.Position{Path: file.Path}, "a cloud-config for %s is not written in YAML but in sections such as [Global]", ProviderName)
-		return r.config, r.origins, r.problems
-	}
-	r.problems = append(file.Decode(r.schema, settings, r.config), settings.Validate(file)...)
-	r.config.deleteByName = settings.NodeDeletion.ByName
-	if name := settings.Global.Provider; name != "" && name != ProviderName {
-		r.errorf("provider", "this file is for provider %q, not for %s", name, ProviderName)
-	}
+	r.Decode(ProviderName, r.config)
+	r.config.deleteByName = r.Settings.NodeDeletion.ByName
 	r.chooseRegion()
 	r.checkCluster()
 	r.checkRole()
@@ -65,38 +55,18 @@ func decode(file *config.File) (*Config, config.Origins, config.Problems) {
 	r.compileTopology()
 	r.checkNetworkSettings()
 	r.collectOverrides()
-	r.problems.Sort()
-	if settings.Multicloud.Strict {
-		r.problems = r.problems.Strict()
-	}
-	return r.config, r.origins, r.problems
-}
-
-// resolver turns what was written into what is meant.
-type resolver struct {
-	file     *config.File
-	schema   config.Schema
-	config   *Config
-	origins  config.Origins
-	problems config.Problems
+	return r
 }
 
 func globalName(key string) config.Name { return config.Name{Section: "Global", Key: key} }
 
 // errorf reports a bad value of a key in [Global].
 func (r *resolver) errorf(key, format string, args ...any) {
-	name := globalName(key)
-	r.problems.Errorf(r.file.At(r.schema, name), "%s: %s", name, fmt.Sprintf(format, args...))
+	r.Errorf(globalName(key), format, args...)
 }
 
 // warnf reports what is doubtful about a key in [Global].
-func (r *resolver) warnf(key, format string, args ...any) {
-	name := globalName(key)
-	r.problems.Warnf(r.file.At(r.schema, name), "%s: %s", name, fmt.Sprintf(format, args...))
-}
-
-// fallBack notes that a key has its default.
-func (r *resolver) fallBack(key string) { r.origins[globalName(key)] = "default" }
+func (r *resolver) warnf(key, format string, args ...any) { r.Warnf(globalName(key), format, args...) }
 
 // chooseRegion makes Region the one that counts.
 func (r *resolver) chooseRegion() {
@@ -113,7 +83,7 @@ func (r *resolver) chooseRegion() {
 		r.warnf("Region", "%s is ignored: Zone is in %s", g.Region, region)
 	}
 	g.Region = region
-	r.origins[globalName("Region")] = "that of Zone at " + r.file.At(r.schema, globalName("Zone")).String()
+	r.Origins[globalName("Region")] = "that of Zone at " + r.Origin(globalName("Zone"))
 }
 
 func (r *resolver) checkCluster() {
@@ -131,10 +101,7 @@ func (r *resolver) checkRole() {
 
 func (r *resolver) chooseFamilies() {
 	g := &r.config.Global
-	if len(g.NodeIPFamilies) == 0 {
-		g.NodeIPFamilies = Families{string(address.IPv4)}
-		r.fallBack("NodeIPFamilies")
-	}
+	config.DefaultList(r.Resolver, globalName("NodeIPFamilies"), &g.NodeIPFamilies, string(address.IPv4))
 	for _, name := range g.NodeIPFamilies {
 		family := address.Family(name)
 		switch {
@@ -153,10 +120,7 @@ func (r *resolver) chooseFamilies() {
 
 func (r *resolver) compileTopology() {
 	g := &r.config.Global
-	if g.SupportedTopologyInstanceTypePattern == "" {
-		g.SupportedTopologyInstanceTypePattern = defaultTopologyPattern
-		r.fallBack("SupportedTopologyInstanceTypePattern")
-	}
+	config.Default(r.Resolver, globalName("SupportedTopologyInstanceTypePattern"), &g.SupportedTopologyInstanceTypePattern, defaultTopologyPattern)
 	r.config.topologyTypes = regexp.MustCompile(string(g.SupportedTopologyInstanceTypePattern)) // UnmarshalText did, too
 }
 
@@ -172,28 +136,23 @@ func (r *resolver) checkNetworkSettings() {
 				fmt.Errorf("the cloud-config is wrong for network load balancers: %s is %q, not %s", name, value, known))
 		}
 	}
-	switch g.ClusterServiceLoadBalancerHealthProbeMode {
-	case "":
-		g.ClusterServiceLoadBalancerHealthProbeMode = probeServicePort
-		r.fallBack("ClusterServiceLoadBalancerHealthProbeMode")
-	case probeServicePort, probeShared:
-	default:
-		bad("ClusterServiceLoadBalancerHealthProbeMode", g.ClusterServiceLoadBalancerHealthProbeMode, probeServicePort+" or "+probeShared)
+	const (
+		modeKey = "ClusterServiceLoadBalancerHealthProbeMode"
+		portKey = "ClusterServiceSharedLoadBalancerHealthProbePort"
+	)
+	config.Default(r.Resolver, globalName(modeKey), &g.ClusterServiceLoadBalancerHealthProbeMode, probeServicePort)
+	if mode := g.ClusterServiceLoadBalancerHealthProbeMode; mode != probeServicePort && mode != probeShared {
+		bad(modeKey, mode, probeServicePort+" or "+probeShared)
 	}
 	if mode := g.NLBSecurityGroupMode; mode != "" && mode != groupsManaged {
 		bad("NLBSecurityGroupMode", mode, groupsManaged)
 	}
-	switch port := g.ClusterServiceSharedLoadBalancerHealthProbePort; {
-	case port == 0:
-		g.ClusterServiceSharedLoadBalancerHealthProbePort = defaultProbePort
-		r.fallBack("ClusterServiceSharedLoadBalancerHealthProbePort")
-	case port < 0 || port > 65535:
-		r.errorf("ClusterServiceSharedLoadBalancerHealthProbePort", "%d is not a port number (1 to 65535)", port)
+	config.Default(r.Resolver, globalName(portKey), &g.ClusterServiceSharedLoadBalancerHealthProbePort, defaultProbePort)
+	if port := g.ClusterServiceSharedLoadBalancerHealthProbePort; port < 0 || port > 65535 {
+		r.errorf(portKey, "%d is not a port number (1 to 65535)", port)
 	}
-	if g.ClusterServiceSharedLoadBalancerHealthProbePath == "" {
-		g.ClusterServiceSharedLoadBalancerHealthProbePath = defaultProbePath
-		r.fallBack("ClusterServiceSharedLoadBalancerHealthProbePath")
-	}
+	config.Default(r.Resolver, globalName("ClusterServiceSharedLoadBalancerHealthProbePath"),
+		&g.ClusterServiceSharedLoadBalancerHealthProbePath, defaultProbePath)
 }
 
 // clusterID is the cluster that the file names, the zero value without one.

@@ -27,7 +27,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		explain(file)
-		cfg, _, problems := decode(file)
+		cfg, problems := decode(file)
 		if problems.Err() != nil {
 			return
 		}

@@ -58,7 +58,7 @@ func (r *resolver) collectOverrides() {
 		}
 		same := [2]string{o.Service, o.Region}
 		if other, twice := first[same]; twice {
-			r.problems.Errorf(r.file.At(r.schema, overrideName(section, "Service")), "%s: %s has an endpoint for %s in %s already",
+			r.Problems.Errorf(r.At(overrideName(section, "Service")), "%s: %s has an endpoint for %s in %s already",
 				overrideName(section, ""), overrideName(other, ""), o.Service, o.Region)
 			continue
 		}
@@ -72,9 +72,8 @@ func (r *resolver) collectOverrides() {
 func (r *resolver) services(section string, o *ServiceOverride) []written {
 	services, known := apis[strings.ToLower(o.Service)]
 	if !known {
-		name := overrideName(section, "Service")
-		r.problems.Warnf(r.file.At(r.schema, name), "%s: %q is no service that this provider calls: %s is ignored",
-			name, o.Service, overrideName(section, ""))
+		r.Warnf(overrideName(section, "Service"), "%q is no service that this provider calls: %s is ignored",
+			o.Service, overrideName(section, ""))
 	}
 	list := make([]written, len(services))
 	for i, service := range services {
@@ -97,22 +96,20 @@ func (o *ServiceOverride) trim() {
 
 // checkOverride reports whether a section has all that it needs.
 func (r *resolver) checkOverride(section string, o *ServiceOverride) bool {
-	before := len(r.problems)
+	before := len(r.Problems)
 	for _, required := range []struct{ key, value string }{
 		{"Service", o.Service}, {"Region", o.Region}, {"URL", o.URL}, {"SigningRegion", o.SigningRegion},
 	} {
 		if required.value == "" {
-			name := overrideName(section, required.key)
-			r.problems.Errorf(r.file.At(r.schema, name), "%s: needs a value", name)
+			r.Errorf(overrideName(section, required.key), "needs a value")
 		}
 	}
 	if o.URL != "" {
 		if err := checkURL(o.URL); err != nil {
-			name := overrideName(section, "URL")
-			r.problems.Errorf(r.file.At(r.schema, name), "%s: %v", name, err)
+			r.Errorf(overrideName(section, "URL"), "%v", err)
 		}
 	}
-	return len(r.problems) == before
+	return len(r.Problems) == before
 }
 
 // checkURL says what keeps a text from being an endpoint.
@@ -151,7 +148,7 @@ func (r *resolver) mostExact(all []written) []client.Override {
 			continue
 		}
 		winning[w.section] = true // one warning will do
-		r.problems.Warnf(r.file.At(r.schema, overrideName(w.section, "Service")), "%s is ignored: %s says it for %s",
+		r.Problems.Warnf(r.At(overrideName(w.section, "Service")), "%s is ignored: %s says it for %s",
 			overrideName(w.section, ""), overrideName(winners[w.place()], ""), w.Service)
 	}
 	return kept

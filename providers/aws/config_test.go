@@ -53,7 +53,7 @@ func TestDefaults(t *testing.T) {
 	for name, file := range map[string]*config.File{
 		"no file": nil, "empty": parseConfig(t, ""), "empty section": parseConfig(t, "[Global]\n"),
 	} {
-		cfg, _, problems := decode(file)
+		cfg, problems := decode(file)
 		if len(problems) > 0 {
 			t.Errorf("%s: %v", name, problemLines(problems))
 		}
@@ -83,7 +83,7 @@ func TestEveryKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, _, problems := decode(parseConfig(t, string(data)))
+	cfg, problems := decode(parseConfig(t, string(data)))
 	if len(problems) > 0 {
 		t.Fatalf("the file has problems: %v", problemLines(problems))
 	}
@@ -140,7 +140,7 @@ func TestRegion(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, _, problems := decode(parseConfig(t, "[Global]\nZone="+tc.zone+"\nRegion="+tc.region+"\n"))
+			cfg, problems := decode(parseConfig(t, "[Global]\nZone="+tc.zone+"\nRegion="+tc.region+"\n"))
 			if err := problems.Err(); err != nil {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
@@ -242,7 +242,7 @@ func TestBadNetworkSetting(t *testing.T) {
 		"ClusterServiceLoadBalancerHealthProbeMode": `the cloud-config is wrong for network load balancers: [Global] ClusterServiceLoadBalancerHealthProbeMode is "x", not ServiceNodePort or Shared`,
 		"NLBSecurityGroupMode":                      `the cloud-config is wrong for network load balancers: [Global] NLBSecurityGroupMode is "x", not Managed`,
 	} {
-		cfg, _, problems := decode(parseConfig(t, "[Global]\n"+key+" = x\n"))
+		cfg, problems := decode(parseConfig(t, "[Global]\n"+key+" = x\n"))
 		if err := problems.Err(); err != nil {
 			t.Errorf("AWS-CONFIG-6: the process must start: %v", err)
 		}
@@ -296,7 +296,7 @@ func TestServiceNames(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, _, problems := decode(parseConfig(t, full("1", name, "r1", "https://x.example.com")))
+			cfg, problems := decode(parseConfig(t, full("1", name, "r1", "https://x.example.com")))
 			if diff := cmp.Diff(tc.problems, problemLines(problems)); diff != "" {
 				t.Errorf("%s: problems (-want +got):\n%s", tc.reason, diff)
 			}
@@ -386,7 +386,7 @@ func TestOverrides(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, _, problems := decode(parseConfig(t, tc.file))
+			cfg, problems := decode(parseConfig(t, tc.file))
 			if diff := cmp.Diff(tc.problems, problemLines(problems)); diff != "" {
 				t.Errorf("%s: problems (-want +got):\n%s", tc.reason, diff)
 			}

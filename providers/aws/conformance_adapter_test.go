@@ -127,7 +127,7 @@ func (a *mutableAdapter) ConnectAs(t testing.TB, clusterID string) cloudprovider
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, _, problems := decode(file)
+	cfg, problems := decode(file)
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func (r *region) connectFile(t cloudTuning, text string) *cloud {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	cfg, _, problems := decode(file)
+	cfg, problems := decode(file)
 	if err := problems.Err(); err != nil {
 		r.t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func startCloud(t *testing.T) (cloud *sim.Cloud, seed *sim.Seed, self string) {
 // identified is the identity that a cloud-config leads to.
 func identified(t *testing.T, cloud *sim.Cloud, global string) (identity, error) {
 	t.Helper()
-	cfg, _, problems := decode(parseConfig(t, "[Global]\n"+global+"\n"+lead(cloud)))
+	cfg, problems := decode(parseConfig(t, "[Global]\n"+global+"\n"+lead(cloud)))
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestIdentityEnds(t *testing.T) {
 		cancel()
 		hold.Before(w, r, apply)
 	})
-	cfg, _, problems := decode(parseConfig(t, "[Global]\n"+lead(cloud)))
+	cfg, problems := decode(parseConfig(t, "[Global]\n"+lead(cloud)))
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestLifecycle(t *testing.T) {
 	// Each process has a budget of its own, and here are many at once.
 	r := newRegion(t, sim.Options{DisableThrottling: true})
 	balancers := fmt.Sprintf("[ServiceOverride \"elb\"]\nService = elasticloadbalancing\nRegion = %[1]s\nURL = %[2]s\nSigningRegion = %[1]s", r.Region(), r.URL())
-	cfg, _, problems := decode(parseConfig(t, r.file(balancers)))
+	cfg, problems := decode(parseConfig(t, r.file(balancers)))
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}

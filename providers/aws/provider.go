@@ -87,7 +87,7 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 			return nil, err
 		}
 	}
-	cfg, _, problems := decode(file)
+	cfg, problems := decode(file)
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}

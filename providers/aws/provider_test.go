@@ -106,7 +106,7 @@ func TestCloseEndsWithItsContext(t *testing.T) {
 // connectOnly makes the provider and does not start it.
 func (r *region) connectOnly(t cloudTuning, lines ...string) *cloud {
 	r.t.Helper()
-	cfg, _, problems := decode(parseConfig(r.t, r.file(lines...)))
+	cfg, problems := decode(parseConfig(r.t, r.file(lines...)))
 	if err := problems.Err(); err != nil {
 		r.t.Fatal(err)
 	}

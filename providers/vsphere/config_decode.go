@@ -36,19 +36,8 @@ func explainIn(file *config.File, env environment) []config.Setting {
 	if file == nil {
 		return nil
 	}
-	cfg, origins, _ := decode(file, env)
-	settings := config.NewSettings()
-	file.Decode(schema(), settings)
-	list := file.Explain(schema(), origins, settings, cfg)
-	// Both have keys in [Global]: bring them together.
-	order := map[string]int{}
-	for i, s := range list {
-		if _, seen := order[s.Name.Section]; !seen {
-			order[s.Name.Section] = i
-		}
-	}
-	slices.SortStableFunc(list, func(a, b config.Setting) int { return order[a.Name.Section] - order[b.Name.Section] })
-	return list
+	r := resolve(file, env)
+	return r.Explain(r.config)
 }
 
 // decode reads the configuration out of a cloud-config: what the file sets,
@@ -57,49 +46,36 @@ func explainIn(file *config.File, env environment) []config.Setting {
 // with where it comes from; the configuration is usable if none of it is an
 // error. file is nil where there is no cloud-config.
 func decode(file *config.File, env environment) (*Config, config.Origins, config.Problems) {
-	if file == nil || file.Blank() {
-		at := config.Position{}
-		if file != nil {
-			at.Path = file.Path
-		}
-		var problems config.Problems
-		problems.Errorf(at, "%s", textNoConfig)
-		return new(Config), nil, problems
-	}
-	settings := config.NewSettings()
-	r := &resolver{
-		file: file, schema: schema(), env: env,
-		config: new(Config), origins: config.Origins{}, places: map[string]config.Name{},
-	}
-	r.problems = file.Decode(r.schema, settings, r.config)
-	r.problems = append(r.problems, settings.Validate(file)...)
-	r.config.deleteByName = settings.NodeDeletion.ByName
-	r.checkProvider(settings.Global.Provider)
-	r.applyEnvironment()
-	r.chooseSecretsDirectory()
-	r.expandServer()
-	r.completeEntries()
-	r.setDefaults(config.Name{Section: "Global"}, &r.config.Global.Connection)
-	if settings.Multicloud.Strict {
-		r.problems = r.problems.Strict()
-	}
-	r.problems.Sort()
-	return r.config, r.origins, r.problems
+	r := resolve(file, env)
+	return r.config, r.Origins, r.Finish()
 }
 
 // resolver turns what was written into what is meant.
 type resolver struct {
-	file     *config.File
-	schema   config.Schema
-	env      environment
-	config   *Config
-	origins  config.Origins
-	problems config.Problems
+	*config.Resolver
+	env    environment
+	config *Config
 	// places are the keys that ask for vCenters without a section of their own.
 	places map[string]config.Name
 	// implied says that the secrets directory is there by default, and no
 	// reason to do without a user and password that are given.
 	implied bool
+}
+
+func resolve(file *config.File, env environment) *resolver {
+	r := &resolver{Resolver: config.NewResolver(file, schema()), env: env, config: new(Config), places: map[string]config.Name{}}
+	if r.File.Blank() {
+		r.Problems.Errorf(config.Position{Path: r.File.Path}, "%s", textNoConfig)
+		return r
+	}
+	r.Decode(ProviderName, r.config)
+	r.config.deleteByName = r.Settings.NodeDeletion.ByName
+	r.applyEnvironment()
+	r.chooseSecretsDirectory()
+	r.expandServer()
+	r.completeEntries()
+	r.setDefaults(config.Name{Section: "Global"}, &r.config.Global.Connection)
+	return r
 }
 
 func globalName(key string) config.Name { return config.Name{Section: "Global", Key: key} }
@@ -108,36 +84,18 @@ func entryName(sub, key string) config.Name {
 	return config.Name{Section: "VirtualCenter", Sub: sub, Key: key}
 }
 
-// spell writes a name the way the file would.
-func (r *resolver) spell(name config.Name) string { return r.file.Spell(r.schema, name) }
-
-// origin tells where a value comes from.
-func (r *resolver) origin(name config.Name) string {
-	if origin, ok := r.origins[name]; ok {
-		return origin
-	}
-	return r.file.At(r.schema, name).String()
-}
-
 func (r *resolver) note(message string) {
-	r.problems = append(r.problems, config.Problem{Severity: config.Note, Message: message})
+	r.Problems = append(r.Problems, config.Problem{Severity: config.Note, Message: message})
 }
 
 // errorf reports a problem with a key where the key stands or, where it came
 // from the environment, with the name of the variable.
 func (r *resolver) errorf(name config.Name, format string, args ...any) {
-	message := r.spell(name) + ": " + fmt.Sprintf(format, args...)
-	at := r.file.At(r.schema, name)
-	if variable, ok := strings.CutPrefix(r.origins[name], "environment "); ok {
-		at, message = config.Position{}, message+" (environment "+variable+")"
+	if variable, ok := strings.CutPrefix(r.Origins[name], "environment "); ok {
+		r.Problems.Errorf(config.Position{}, "%s: %s (environment %s)", r.Spell(name), fmt.Sprintf(format, args...), variable)
+		return
 	}
-	r.problems.Errorf(at, "%s", message)
-}
-
-func (r *resolver) checkProvider(name string) {
-	if name != "" && name != ProviderName {
-		r.errorf(globalName("provider"), "this file is for provider %q, not for %s", name, ProviderName)
-	}
+	r.Errorf(name, format, args...)
 }
 
 // expandServer makes a vCenter of [Global] server.
@@ -158,7 +116,7 @@ func (r *resolver) expandServer() {
 // missing then.
 func (r *resolver) completeEntries() {
 	if len(r.config.VirtualCenter) == 0 {
-		r.problems.Errorf(config.Position{Path: r.file.Path}, "%s", textNoHosts)
+		r.Problems.Errorf(config.Position{Path: r.File.Path}, "%s", textNoHosts)
 	}
 	defer r.checkTwice()
 	for _, name := range slices.Sorted(maps.Keys(r.config.VirtualCenter)) {
@@ -175,9 +133,9 @@ func (r *resolver) completeEntries() {
 
 // checkServer reports whether it is known where the vCenter is.
 func (r *resolver) checkServer(name string, entry *VirtualCenter) bool {
-	if name != "" && entry.Server == "" && r.file.Format == config.INI {
+	if name != "" && entry.Server == "" && r.File.Format == config.INI {
 		entry.Server = name
-		r.origins[entryName(name, "server")] = "the name of the section"
+		r.Origins[entryName(name, "server")] = "the name of the section"
 	}
 	if name == "" || entry.Server == "" {
 		r.errorf(entryName(name, ""), textNoAddress)
@@ -196,7 +154,7 @@ func (r *resolver) serverPlace(name string) config.Name {
 	if place, ok := r.places[name]; ok && place.Section == "Global" {
 		return place
 	}
-	if r.origins[key] == "the name of the section" {
+	if r.Origins[key] == "the name of the section" {
 		key.Key = ""
 	}
 	return key
@@ -250,23 +208,20 @@ func (r *resolver) inherit(name string, c *Connection) {
 
 // inherited notes that a key of a vCenter has the value of [Global].
 func (r *resolver) inherited(name, key string) {
-	at := r.origin(globalName(key))
+	at := r.Origin(globalName(key))
 	if strings.HasPrefix(at, "environment ") {
-		r.origins[entryName(name, key)] = "inherited from [Global], " + at
+		r.Origins[entryName(name, key)] = "inherited from [Global], " + at
 		return
 	}
-	r.origins[entryName(name, key)] = "inherited from [Global] at " + at
+	r.Origins[entryName(name, key)] = "inherited from [Global] at " + at
 }
 
 func (r *resolver) setDefaults(section config.Name, c *Connection) {
-	fill := func(key string, missing bool, set func()) {
-		if missing {
-			set()
-			section.Key = key
-			r.origins[section] = "default"
-		}
+	name := func(key string) config.Name {
+		section.Key = key
+		return section
 	}
-	fill("port", c.Port == 0, func() { c.Port = defaultPort })
-	fill("soap-roundtrip-count", c.SoapRoundtripCount == 0, func() { c.SoapRoundtripCount = defaultRoundtripCount })
-	fill("ip-family", len(c.IPFamily) == 0, func() { c.IPFamily = Families{address.IPv4} })
+	config.Default(r.Resolver, name("port"), &c.Port, defaultPort)
+	config.Default(r.Resolver, name("soap-roundtrip-count"), &c.SoapRoundtripCount, defaultRoundtripCount)
+	config.DefaultList(r.Resolver, name("ip-family"), &c.IPFamily, address.IPv4)
 }

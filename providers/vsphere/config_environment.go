@@ -104,7 +104,7 @@ func (r *resolver) applyEnvironment() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.env.variables)) {
 		if strings.HasPrefix(name, "NSXT_") {
-			r.problems.Warnf(config.Position{}, "NSX-T load balancers and routes are not supported yet: environment NSXT_* is ignored")
+			r.Problems.Warnf(config.Position{}, "NSX-T load balancers and routes are not supported yet: environment NSXT_* is ignored")
 			return
 		}
 	}
@@ -114,13 +114,13 @@ func (r *resolver) applyEnvironment() {
 // of that name in the file.
 func (r *resolver) addEntry(variable, id, name string) {
 	if end, ok := r.misplacedCompanion(id); ok {
-		r.problems.Warnf(config.Position{}, "environment %s is ignored, did you mean %s%s?", variable, "VCENTER_", strings.TrimSuffix(id, end)+end)
+		r.Problems.Warnf(config.Position{}, "environment %s is ignored, did you mean %s%s?", variable, "VCENTER_", strings.TrimSuffix(id, end)+end)
 		return
 	}
 	delete(r.config.VirtualCenter, name)
 	r.places[name] = entryName(name, "server")
 	for _, key := range companions() {
-		r.origins[entryName(name, key)] = "default"
+		r.Origins[entryName(name, key)] = "default"
 	}
 	r.setFrom(variable, entryName(name, "server"), name)
 	for _, end := range slices.Sorted(maps.Keys(companions())) {
@@ -149,8 +149,8 @@ func (r *resolver) misplacedCompanion(id string) (end string, ok bool) {
 func (r *resolver) setFrom(variable string, name config.Name, value string) {
 	origin := "environment " + variable
 	if err := config.Set(r.config, name, value); err != nil {
-		r.problems.Errorf(config.Position{}, "%s: %v", origin, err)
+		r.Problems.Errorf(config.Position{}, "%s: %v", origin, err)
 		return
 	}
-	r.origins[name] = origin
+	r.Origins[name] = origin
 }

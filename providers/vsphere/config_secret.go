@@ -10,11 +10,11 @@ func (r *resolver) chooseSecretsDirectory() {
 	r.checkSecret(config.Name{Section: "Global"}, g.Connection)
 	switch {
 	case g.hasSecret() && g.SecretsDirectory != "":
-		r.problems.Warnf(r.file.At(r.schema, name), "%s is ignored: the Secret %s/%s is set, too", r.spell(name), g.SecretNamespace, g.SecretName)
+		r.Problems.Warnf(r.At(name), "%s is ignored: the Secret %s/%s is set, too", r.Spell(name), g.SecretNamespace, g.SecretName)
 		g.SecretsDirectory = ""
 	case !g.hasSecret() && g.SecretsDirectory == "" && r.env.hasDirectory(defaultSecretsDirectory):
 		g.SecretsDirectory, r.implied = defaultSecretsDirectory, true
-		r.origins[name] = "default: the directory exists"
+		r.Origins[name] = "default: the directory exists"
 	}
 }
 
@@ -28,7 +28,7 @@ func (r *resolver) checkSecret(section config.Name, c Connection) {
 		given, missing = missing, given
 	}
 	section.Key = given
-	r.problems.Warnf(r.file.At(r.schema, section), "%s is ignored without %s", r.spell(section), missing)
+	r.Problems.Warnf(r.At(section), "%s is ignored without %s", r.Spell(section), missing)
 }
 
 // hasSecret reports whether a Secret is named. Half a name does not count.

@@ -51,8 +51,8 @@ func (r *resolver) checkTwice() {
 			continue
 		}
 		if !distinct(entry.Datacenters, r.config.VirtualCenter[before].Datacenters) {
-			r.problems.Warnf(r.file.At(r.schema, r.serverPlace(name)), "%s is the same vCenter as %s: remove one of them or give them different datacenters",
-				r.spell(entryName(name, "")), r.spell(entryName(before, "")))
+			r.Problems.Warnf(r.At(r.serverPlace(name)), "%s is the same vCenter as %s: remove one of them or give them different datacenters",
+				r.Spell(entryName(name, "")), r.Spell(entryName(before, "")))
 		}
 	}
 }

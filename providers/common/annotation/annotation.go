@@ -54,18 +54,6 @@ type Object interface {
 // Name is the key of an annotation.
 type Name string
 
-// Or gives what get reads from obj, or fallback if the annotation is not set:
-//
-//	internal, err := annotation.Or(false, AnnotationInternal.Bool, service)
-func Or[T any](fallback T, get func(Object) (T, error), obj Object) (T, error) {
-	value, err := get(obj)
-	if errors.Is(err, ErrNotSet) {
-		return fallback, nil
-	}
-
-	return value, err
-}
-
 // IsSet reports whether obj has the annotation, even if it is empty.
 func (n Name) IsSet(obj Object) bool {
 	_, ok := obj.GetAnnotations()[string(n)]

@@ -145,29 +145,6 @@ func TestNotSet(t *testing.T) {
 	}
 }
 
-func TestOr(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason  string
-		obj     annotation.Object
-		want    int
-		wantErr error
-	}{
-		"Missing": {"the fallback", &v1.Service{}, 7, nil},
-		"Set":     {"the value", annotated("5"), 5, nil},
-		"Bad":     {"a bad value is never the fallback in silence", annotated("x"), 0, apierr.ErrInvalid},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got, err := annotation.Or(7, key.Int, tc.obj); got != tc.want || !errors.Is(err, tc.wantErr) {
-				t.Errorf("%s: got %d, %v", tc.reason, got, err)
-			}
-		})
-	}
-}
-
 func FuzzValues(f *testing.F) {
 	for _, value := range []string{"", "true", "-1", "1h", "a=b,c", "10.0.0.0/8 ::/0", "=,="} {
 		f.Add(value)

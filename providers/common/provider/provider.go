@@ -23,7 +23,8 @@ type Descriptor struct {
 	Capabilities []Capability
 
 	// Decode checks a cloud-config whole, offline, with the environment applied
-	// as the factory would. It is called with nil where there is no file.
+	// as the factory would; an unknown name in a strict file is an error. It is
+	// called with nil where there is no file.
 	Decode func(file *config.File) config.Problems
 	// Explain lists the effective settings of a file that Decode found without
 	// errors.
