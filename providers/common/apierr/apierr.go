@@ -49,6 +49,17 @@ func Mark(sentinel, err error) error {
 	return &marked{sentinel: sentinel, err: err}
 }
 
+// IsMarked reports whether err means any of the sentinels.
+func IsMarked(err error) bool {
+	for _, sentinel := range []error{ErrNotFound, ErrThrottled, ErrDenied, ErrUnavailable, ErrConflict, ErrInvalid} {
+		if errors.Is(err, sentinel) {
+			return true
+		}
+	}
+
+	return false
+}
+
 // Error is the text of the marked error.
 func (m *marked) Error() string { return m.err.Error() }
 

@@ -135,6 +135,9 @@ func TestAnyNesting(t *testing.T) {
 				t.Fatalf("errors.Is(%v, %v) = %t, want %t", err, s, errors.Is(err, s), put[s])
 			}
 		}
+		if got := apierr.IsMarked(err); got != (len(put) > 0) {
+			t.Fatalf("IsMarked(%v) = %t with %d sentinels", err, got, len(put))
+		}
 		code := apierr.Code(err)
 		if !slices.Contains(apierr.Codes(), code) {
 			t.Fatalf("unknown code %q", code)

@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 
@@ -191,13 +189,10 @@ func meaningOf(service Service, err error) error {
 
 // meaningOfStatus is for answers whose code says nothing.
 func meaningOfStatus(service Service, number int, code string) error {
+	meaning := apierr.FromStatus(number)
 	switch {
-	case number == http.StatusUnauthorized, number == http.StatusForbidden:
-		return apierr.ErrDenied
-	case service == ServiceIMDS && number == http.StatusNotFound:
-		return apierr.ErrNotFound
-	case number == http.StatusConflict:
-		return apierr.ErrConflict
+	case meaning != nil && (number != http.StatusNotFound || service == ServiceIMDS):
+		return meaning
 	case number >= http.StatusBadRequest && code != "" && code != unknownCode:
 		return apierr.ErrInvalid
 	default:
@@ -214,9 +209,6 @@ func isNetwork(err error) bool {
 	if _, ok := errors.AsType[*smithy.DeserializationError](err); ok {
 		return true // half an answer, or the page of a proxy
 	}
-	if _, ok := errors.AsType[net.Error](err); ok {
-		return true
-	}
 
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return apierr.IsTransport(err)
 }

@@ -1,13 +1,12 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"net/http"
-	"net/url"
 
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vapi/rest"
@@ -68,20 +67,10 @@ var faultMeanings = []struct {
 	{&types.UnexpectedFault{}, apierr.ErrUnavailable},
 }
 
-// restMeanings says what the HTTP status codes of the REST API mean. All others
-// are unavailable.
-var restMeanings = map[int]error{
-	http.StatusUnauthorized:    apierr.ErrDenied,
-	http.StatusForbidden:       apierr.ErrDenied,
-	http.StatusNotFound:        apierr.ErrNotFound,
-	http.StatusConflict:        apierr.ErrConflict,
-	http.StatusTooManyRequests: apierr.ErrThrottled,
-}
-
 // classify gives an error of the SDK its meaning. Errors that have one, those
 // of a caller that gave up, and those nobody knows stay as they are.
 func classify(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || hasMeaning(err) {
+	if err == nil || errors.Is(err, context.Canceled) || apierr.IsMarked(err) {
 		return err
 	}
 	if errors.Is(err, ErrClosed) {
@@ -102,26 +91,8 @@ func classify(err error) error {
 	return err
 }
 
-func hasMeaning(err error) bool {
-	for _, meaning := range []error{
-		apierr.ErrNotFound, apierr.ErrThrottled, apierr.ErrDenied,
-		apierr.ErrUnavailable, apierr.ErrConflict, apierr.ErrInvalid,
-	} {
-		if errors.Is(err, meaning) {
-			return true
-		}
-	}
-
-	return false
-}
-
-func meaningOfREST(code int) error {
-	if meaning, ok := restMeanings[code]; ok {
-		return meaning
-	}
-
-	return apierr.ErrUnavailable
-}
+// meaningOfREST is what the HTTP status of a REST call that failed means.
+func meaningOfREST(code int) error { return cmp.Or(apierr.FromStatus(code), apierr.ErrUnavailable) }
 
 // statusError is an answer to a SOAP call that is not SOAP, with its HTTP
 // status. It comes from something in between, so it never says that an object
@@ -179,12 +150,6 @@ func walk(err error, visit func(error)) {
 
 // isNetwork reports whether no usable answer came.
 func isNetwork(err error) bool {
-	if _, ok := errors.AsType[*url.Error](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[net.Error](err); ok {
-		return true
-	}
 	if _, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return true // half an answer, or the page of a proxy
 	}
@@ -195,7 +160,7 @@ func isNetwork(err error) bool {
 		return true
 	}
 
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+	return apierr.IsTransport(err)
 }
 
 // isWrongPassword reports whether vCenter refused a login because of the password,

@@ -256,7 +256,7 @@ func (s *Session) issueToken(ctx context.Context, client *vim25.Client, credenti
 	if err == nil {
 		return signer, nil
 	}
-	if err = classify(err); !hasMeaning(err) && !errors.Is(err, context.Canceled) {
+	if err = classify(err); !apierr.IsMarked(err) && !errors.Is(err, context.Canceled) {
 		err = apierr.Mark(apierr.ErrDenied, err) // faults of this service have no types
 	}
 

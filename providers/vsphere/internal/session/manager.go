@@ -58,12 +58,12 @@ func readTicket(res *http.Response, err error) (string, error) {
 	}
 	defer res.Body.Close() //nolint:errcheck // read only
 	if res.StatusCode != http.StatusOK {
-		err := fmt.Errorf("invalid vc session manager response: %s", res.Status)
-		if meaning, ok := restMeanings[res.StatusCode]; ok && res.StatusCode != http.StatusNotFound {
-			return "", apierr.Mark(meaning, err)
+		meaning := meaningOfREST(res.StatusCode)
+		if res.StatusCode == http.StatusNotFound {
+			meaning = apierr.ErrUnavailable
 		}
 
-		return "", apierr.Mark(apierr.ErrUnavailable, err)
+		return "", apierr.Mark(meaning, fmt.Errorf("invalid vc session manager response: %s", res.Status))
 	}
 	var answer struct {
 		Token string `json:"token"`
