@@ -12,7 +12,7 @@ LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
 PROGRESS := tools/progress
 REFERENCE := docs/reference/annotations.md docs/reference/config.md docs/reference/metrics.md docs/reference/command-line.md
 # Two ways of compiling, so that each dependency is compiled at most twice:
-# what ships and what is shown, and whatever checks it.
+# what ships, what is shown and what tools/build builds, and whatever checks it.
 RELEASE := env CGO_ENABLED=0 go build -trimpath
 CHECK := -race
 # What is too much for the race detector, which gets a sample of it. Without a
@@ -31,14 +31,14 @@ help: ## Show this list
 build: bin/$(BINARY) ## Build the binary into bin/
 
 bin/$(BINARY): FORCE
-	@$(PROGRESS) "building $(BINARY)" $(RELEASE) -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(BINARY)
+	@$(PROGRESS) "$(call STEP,3)building $(BINARY)" $(RELEASE) -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(BINARY)
 
 # The binary of the end-to-end tests: race detector on.
 bin/e2e/$(BINARY): FORCE
 	@$(PROGRESS) "building $(BINARY) for the end-to-end tests" go build $(CHECK) -o $@ ./cmd/$(BINARY)
 
-tools: ## Build kube-apiserver, kubectl and etcd, once per machine
-	@tools/build kube-apiserver kubectl etcd >/dev/null
+tools: ## Build kube-apiserver and etcd, once per machine
+	@tools/build $(THEN) kube-apiserver etcd >/dev/null
 
 test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
@@ -69,13 +69,20 @@ verify: generate ## Check that generated files, formatting and go.mod are up to 
 		git --no-pager diff HEAD -- $(REFERENCE); \
 		printf '%s\n' "$$stale" "these pages are out of date: run 'make generate' and commit the result" >&2; exit 1; fi
 
+# What the demo and the benchmark build after kube-apiserver and etcd, with the
+# minutes of CPU time; the steps are numbered until all of it was built once.
+demo: RUN := bin/demo
+bench: RUN := bin/bench
+demo bench: THEN = --then bin/$(BINARY) 9 --then $(RUN) 1
+demo bench: STEP = $(if $(wildcard $(RUN)),,step $(1) of 4: )
+
 demo: tools bin/$(BINARY) ## Watch nodes being initialized; PROVIDER=aws or vsphere, KEEP=1 leaves it running
-	@$(PROGRESS) "building the demo" $(RELEASE) -o bin/demo ./test/demo
-	@bin/demo -provider $(PROVIDER) -binary bin/$(BINARY)
+	@$(PROGRESS) "$(call STEP,4)building the demo" $(RELEASE) -o $(RUN) ./test/demo
+	@$(RUN) -provider $(PROVIDER) -binary bin/$(BINARY)
 
 bench: tools bin/$(BINARY) ## Measure the budgets of PROVIDER with N nodes
-	@$(PROGRESS) "building the benchmark" $(RELEASE) -o bin/bench ./test/bench
-	@bin/bench -provider $(PROVIDER) -nodes $(N) -binary bin/$(BINARY)
+	@$(PROGRESS) "$(call STEP,4)building the benchmark" $(RELEASE) -o $(RUN) ./test/bench
+	@$(RUN) -provider $(PROVIDER) -nodes $(N) -binary bin/$(BINARY)
 
 image: bin/$(BINARY) ## Pack the binary and the CA certificates into bin/image.tar, an image without a base
 	@cd tools/image && GOOS= GOARCH= SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct 2>/dev/null)" ../progress "packing the image" go run . \

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,7 +57,7 @@ type outcome struct {
 func commands(t *testing.T, goScript string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"sh", "awk", "basename", "chmod", "date", "dirname", "grep", "mkdir", "mv", "rm", "sleep", "tail"} {
+	for _, name := range []string{"sh", "awk", "basename", "chmod", "date", "dirname", "grep", "mkdir", "mv", "rm", "sleep", "tail", "uname"} {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +142,7 @@ func TestBuildOnce(t *testing.T) {
 	if diff := cmp.Diff(built+"\n", first.stdout); diff != "" {
 		t.Errorf("the path is the only thing on stdout (-want +got):\n%s", diff)
 	}
-	for _, want := range []string{"building kube-apiserver v1.", "first time only", "built kube-apiserver v1."} {
+	for _, want := range []string{"first time only: building kube-apiserver: about 7 minutes on 2 cores", "step 1 of 1: building kube-apiserver v1.", "built kube-apiserver v1."} {
 		if !strings.Contains(first.stderr, want) {
 			t.Errorf("progress lacks %q:\n%s", want, first.stderr)
 		}
@@ -154,7 +155,7 @@ func TestBuildOnce(t *testing.T) {
 	}
 	for _, want := range []string{
 		"-X k8s.io/component-base/version.gitVersion=v1.", ".gitMajor=1 ", ".gitMinor=",
-		" k8s.io/kubernetes/cmd/kube-apiserver\n",
+		"# build -v -trimpath -mod=readonly ", " k8s.io/kubernetes/cmd/kube-apiserver\n",
 		"# in kubernetes, CGO_ENABLED=0 GOWORK=off GOOS=\n",
 	} {
 		if !strings.Contains(string(asked), want) {
@@ -181,6 +182,139 @@ func TestBuildNothingByPath(t *testing.T) {
 	}
 	if found := files(t, home); len(found) != 0 {
 		t.Errorf("--path wrote %q", found)
+	}
+}
+
+// TestBuildAnnounces proves what a first run prints before it builds anything,
+// and that the steps are numbered.
+func TestBuildAnnounces(t *testing.T) {
+	t.Parallel()
+	cache, dir := t.TempDir(), t.TempDir()
+	env := []string{"XDG_CACHE_HOME=" + cache}
+	demo := filepath.Join(dir, "demo")
+	args := []string{"--then", filepath.Join(dir, "controller"), "9", "--then", demo, "1", "kube-apiserver", "etcd"}
+	fetch := "setup-envtest@latest use " + minor(t) + ".x)"
+
+	cases := []struct {
+		reason string
+		first  string
+		want   []string
+		not    []string
+	}{
+		{
+			reason: "everything is missing",
+			first:  "first time only: building kube-apiserver, etcd, " + dir + "/controller, " + demo + ": about 12 minutes on 2 cores",
+			want:   []string{fetch, "step 1 of 4: building kube-apiserver v", "step 2 of 4: building etcd v"},
+		},
+		{
+			reason: "the caller has not built anything after the tools",
+			first:  "first time only: building " + dir + "/controller, " + demo + ": about 5 minutes on 2 cores",
+			not:    []string{fetch, "step "},
+		},
+	}
+	for _, tc := range cases {
+		got := run(t, env, goodGo, args...)
+		if first, _, _ := strings.Cut(got.stderr, "\n"); first != tc.first {
+			t.Errorf("%s: the first line is %q, want %q", tc.reason, first, tc.first)
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(got.stderr, want) {
+				t.Errorf("%s: progress lacks %q:\n%s", tc.reason, want, got.stderr)
+			}
+		}
+		for _, unwanted := range tc.not {
+			if strings.Contains(got.stderr, unwanted) {
+				t.Errorf("%s: progress has %q:\n%s", tc.reason, unwanted, got.stderr)
+			}
+		}
+	}
+}
+
+// TestBuildUsesReadyMade proves that nothing is built that setup-envtest has
+// fetched, that another minor version is not taken for it, and that other tools
+// are built all the same.
+func TestBuildUsesReadyMade(t *testing.T) {
+	t.Parallel()
+	data, cache := t.TempDir(), t.TempDir()
+	platform := "-" + runtime.GOOS + "-" + runtime.GOARCH
+	store := filepath.Join(data, "kubebuilder-envtest", "k8s")
+	assets := filepath.Join(store, minor(t)+".0"+platform)
+	for path, mode := range map[string]os.FileMode{
+		filepath.Join(assets, "etcd"):                                    0o555,
+		filepath.Join(assets, "golangci-lint"):                           0o555,
+		filepath.Join(store, minor(t)+".1"+platform, "etcd"):             0o444,
+		filepath.Join(store, minor(t)+"0.2"+platform, "etcd"):            0o555,
+		filepath.Join(store, minor(t)+".3-rc.1"+platform, "etcd"):        0o555,
+		filepath.Join(store, minor(t)+".4-other-arch", "etcd"):           0o555,
+		filepath.Join(store, minor(t)+"0.2"+platform, "kube-apiserver"):  0o555,
+		filepath.Join(store, minor(t)+".4-other-arch", "kube-apiserver"): 0o555,
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for reason, variable := range map[string]string{
+		"the folder of setup-envtest":      "XDG_DATA_HOME=" + data,
+		"the variable names the directory": "KUBEBUILDER_ASSETS=" + assets,
+	} {
+		env := []string{variable, "XDG_CACHE_HOME=" + cache}
+		want := outcome{stdout: assets + "/etcd\n", stderr: "using " + assets + "/etcd\n"}
+		if diff := cmp.Diff(want, run(t, env, badGo, "etcd"), cmp.AllowUnexported(outcome{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", reason, diff)
+		}
+		if got := run(t, env, badGo, "golangci-lint"); got.code != 1 {
+			t.Errorf("%s: setup-envtest does not fetch golangci-lint: %+v", reason, got)
+		}
+	}
+	got := run(t, []string{"XDG_DATA_HOME=" + data, "XDG_CACHE_HOME=" + cache}, goodGo, "kube-apiserver")
+	if !strings.HasPrefix(got.stdout, cache) {
+		t.Errorf("another minor version or architecture was taken: %+v", got)
+	}
+}
+
+// minor returns the minor version of kube-apiserver, such as 1.37.
+func minor(t *testing.T) string {
+	t.Helper()
+	version := module(t, "kubernetes/go.mod")["k8s.io/kubernetes"]
+	return strings.TrimPrefix(version[:strings.LastIndex(version, ".")], "v")
+}
+
+// module returns the versions that a go.mod requires.
+func module(t *testing.T, path string) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(strings.TrimPrefix(line, "require "))
+		if len(fields) >= 2 && strings.HasPrefix(fields[1], "v") {
+			versions[fields[0]] = fields[1]
+		}
+	}
+	return versions
+}
+
+// TestSharedVersions proves that kube-apiserver and the product are built from
+// the same versions of what both import, so that each package is compiled once.
+func TestSharedVersions(t *testing.T) {
+	t.Parallel()
+	product, shared := module(t, "../go.mod"), 0
+	for path, version := range module(t, "kubernetes/go.mod") {
+		if want, ok := product[path]; ok {
+			shared++
+			if version != want {
+				t.Errorf("tools/kubernetes/go.mod requires %s %s, go.mod %s", path, version, want)
+			}
+		}
+	}
+	if shared == 0 {
+		t.Error("no module in common")
 	}
 }
 
@@ -217,6 +351,24 @@ func TestBuildFailures(t *testing.T) {
 			args:   []string{"etcd", "kubectl"},
 			stdout: filepath.Join(full, "etcd") + "\n",
 			stderr: []string{"holds no executable kubectl", "unset the variable"},
+		},
+		"NotInAssets": {
+			reason: "KUBEBUILDER_ASSETS replaces the cache in the same way",
+			env:    []string{"KUBEBUILDER_ASSETS=" + full},
+			args:   []string{"etcd", "kubectl"},
+			stdout: filepath.Join(full, "etcd") + "\n",
+			stderr: []string{"KUBEBUILDER_ASSETS=" + full + " holds no executable kubectl", "unset the variable"},
+		},
+		"RelativeAssets": {
+			reason: "tests run in many directories, so a relative one would mean many things",
+			env:    []string{"KUBEBUILDER_ASSETS=bin"},
+			args:   []string{"etcd"},
+			stderr: []string{"KUBEBUILDER_ASSETS=bin is not an absolute path"},
+		},
+		"NothingAfterThen": {
+			reason: "the tools are named last",
+			args:   []string{"--then", "bin/demo", "1"},
+			stderr: []string{"--then takes FILE MINUTES, and names follow"},
 		},
 		"RelativeBinDir": {
 			reason: "tests run in many directories, so a relative one would mean many things",

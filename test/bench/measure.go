@@ -104,7 +104,7 @@ func measure(ctx context.Context, out *scenario.Printer, p plan) (r result, err 
 }
 
 func (b *bench) prepare(ctx context.Context) error {
-	err := b.out.Step("Starting etcd and kube-apiserver "+controlplane.KubernetesVersion, func() error { return b.StartControlPlane(ctx) })
+	err := b.out.Step("Starting etcd and kube-apiserver", func() error { return b.StartControlPlane(ctx) })
 	if err != nil {
 		return err
 	}

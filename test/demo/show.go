@@ -50,7 +50,7 @@ func (s *show) all(ctx context.Context) error {
 // prepare sets the stage: a cluster whose nodes wait for their cloud.
 func (s *show) prepare(ctx context.Context) error {
 	s.out.Title("A cluster whose nodes wait for their cloud (%s)", s.provider.Name)
-	err := s.out.Step("Starting etcd and kube-apiserver "+controlplane.KubernetesVersion, func() error { return s.StartControlPlane(ctx) })
+	err := s.out.Step("Starting etcd and kube-apiserver", func() error { return s.StartControlPlane(ctx) })
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *show) outage(ctx context.Context) error {
 func (s *show) keep(ctx context.Context) error {
 	kubectl, err := controlplane.Locate("kubectl")
 	if err != nil {
-		return err
+		kubectl = `"$(tools/build kubectl)"` // not worth a minute of every first run
 	}
 	s.out.Title("Everything is left running until Ctrl-C")
 	s.out.Line("export KUBECONFIG=%s", s.ControlPlane.Kubeconfig())
