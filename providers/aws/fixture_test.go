@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 		debug.SetGCPercent(400)
 	}
 	flag.Parse()
-	if !testing.Verbose() {
+	if flag.Lookup("test.v").Value.String() != "true" { // with -json, it is test2json
 		klog.SetLogger(klog.Logger{}) // what hundreds of processes log at once tells nothing
 	}
 	status := m.Run()
