@@ -1,0 +1,144 @@
+package tools_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestBuildAnnounces proves what a first run prints before it builds anything,
+// and that the steps are numbered.
+func TestBuildAnnounces(t *testing.T) {
+	t.Parallel()
+	cache, dir := t.TempDir(), t.TempDir()
+	env := []string{"XDG_CACHE_HOME=" + cache}
+	demo := filepath.Join(dir, "demo")
+	args := []string{"--then", filepath.Join(dir, "controller"), "9", "--then", demo, "1", "kube-apiserver", "etcd"}
+	fetch := "setup-envtest@latest use " + minor(t) + ".x)"
+
+	cases := []struct {
+		reason string
+		first  string
+		want   []string
+		not    []string
+	}{
+		{
+			reason: "everything is missing",
+			first:  "first time only: building kube-apiserver, etcd, " + dir + "/controller, " + demo + ": about 12 minutes on 2 cores if the Go build cache is empty",
+			want:   []string{fetch, "step 1 of 4: building kube-apiserver v", "step 2 of 4: building etcd v"},
+		},
+		{
+			reason: "the caller has not built anything after the tools",
+			first:  "first time only: building " + dir + "/controller, " + demo + ": about 5 minutes on 2 cores if the Go build cache is empty",
+			not:    []string{fetch, "step "},
+		},
+	}
+	for _, tc := range cases {
+		got := run(t, env, goodGo, args...)
+		if first, _, _ := strings.Cut(got.stderr, "\n"); first != tc.first {
+			t.Errorf("%s: the first line is %q, want %q", tc.reason, first, tc.first)
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(got.stderr, want) {
+				t.Errorf("%s: progress lacks %q:\n%s", tc.reason, want, got.stderr)
+			}
+		}
+		for _, unwanted := range tc.not {
+			if strings.Contains(got.stderr, unwanted) {
+				t.Errorf("%s: progress has %q:\n%s", tc.reason, unwanted, got.stderr)
+			}
+		}
+	}
+}
+
+// TestBuildUsesReadyMade proves that nothing is built that setup-envtest has
+// fetched, that another minor version is not taken for it, and that other tools
+// are built all the same.
+func TestBuildUsesReadyMade(t *testing.T) {
+	t.Parallel()
+	data, cache := t.TempDir(), t.TempDir()
+	platform := "-" + runtime.GOOS + "-" + runtime.GOARCH
+	store := filepath.Join(data, "kubebuilder-envtest", "k8s")
+	assets := filepath.Join(store, minor(t)+".0"+platform)
+	for path, mode := range map[string]os.FileMode{
+		filepath.Join(assets, "etcd"):                                    0o555,
+		filepath.Join(assets, "golangci-lint"):                           0o555,
+		filepath.Join(store, minor(t)+".1"+platform, "etcd"):             0o444,
+		filepath.Join(store, minor(t)+"0.2"+platform, "etcd"):            0o555,
+		filepath.Join(store, minor(t)+".3-rc.1"+platform, "etcd"):        0o555,
+		filepath.Join(store, minor(t)+".4-other-arch", "etcd"):           0o555,
+		filepath.Join(store, minor(t)+"0.2"+platform, "kube-apiserver"):  0o555,
+		filepath.Join(store, minor(t)+".4-other-arch", "kube-apiserver"): 0o555,
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for reason, variable := range map[string]string{
+		"the folder of setup-envtest":      "XDG_DATA_HOME=" + data,
+		"the variable names the directory": "KUBEBUILDER_ASSETS=" + assets,
+	} {
+		env := []string{variable, "XDG_CACHE_HOME=" + cache}
+		want := outcome{stdout: assets + "/etcd\n", stderr: "using " + assets + "/etcd\n"}
+		if diff := cmp.Diff(want, run(t, env, badGo, "etcd"), cmp.AllowUnexported(outcome{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", reason, diff)
+		}
+		if got := run(t, env, badGo, "golangci-lint"); got.code != 1 {
+			t.Errorf("%s: setup-envtest does not fetch golangci-lint: %+v", reason, got)
+		}
+	}
+	got := run(t, []string{"XDG_DATA_HOME=" + data, "XDG_CACHE_HOME=" + cache}, goodGo, "kube-apiserver")
+	if !strings.HasPrefix(got.stdout, cache) {
+		t.Errorf("another minor version or architecture was taken: %+v", got)
+	}
+}
+
+// minor returns the minor version of kube-apiserver, such as 1.37.
+func minor(t *testing.T) string {
+	t.Helper()
+	version := module(t, "kubernetes/go.mod")["k8s.io/kubernetes"]
+	return strings.TrimPrefix(version[:strings.LastIndex(version, ".")], "v")
+}
+
+// module returns the versions that a go.mod requires.
+func module(t *testing.T, path string) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(strings.TrimPrefix(line, "require "))
+		if len(fields) >= 2 && strings.HasPrefix(fields[1], "v") {
+			versions[fields[0]] = fields[1]
+		}
+	}
+	return versions
+}
+
+// TestSharedVersions proves that kube-apiserver and the product are built from
+// the same versions of what both import, so that each package is compiled once.
+func TestSharedVersions(t *testing.T) {
+	t.Parallel()
+	product, shared := module(t, "../go.mod"), 0
+	for path, version := range module(t, "kubernetes/go.mod") {
+		if want, ok := product[path]; ok {
+			shared++
+			if version != want {
+				t.Errorf("tools/kubernetes/go.mod requires %s %s, go.mod %s", path, version, want)
+			}
+		}
+	}
+	if shared == 0 {
+		t.Error("no module in common")
+	}
+}
