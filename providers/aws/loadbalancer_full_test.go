@@ -3,6 +3,7 @@ package aws
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -159,6 +160,54 @@ func TestNodesJoinWhileListenersStay(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A source range that cannot be removed does not keep joining nodes from being
+// registered.
+func TestNodesJoinWhileSourceRangesCannotLeave(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]kubetest.ServiceOption{"network": {nlb()}, "classic": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, managedGroups)
+			svc := web(append(options, from(ranges(1, 2)...))...)
+			b.ensure(svc)
+			b.Gate().Break("RevokeSecurityGroupIngress", front.Always(), sim.Denied())
+			svc.Spec.LoadBalancerSourceRanges = ranges(1, 1)
+			if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrDenied) {
+				t.Fatalf("got %v", err)
+			}
+			added := b.seed.AddNodes(2)
+			b.nodes = append(b.nodes, nodesOf(added...)...)
+			if err := b.update(svc); !errors.Is(err, apierr.ErrDenied) {
+				t.Errorf("got %v", err)
+			}
+			registered := b.registered(webName)
+			for _, id := range added {
+				if !slices.Contains(registered, id) {
+					t.Errorf("%s is not among %v", id, registered)
+				}
+			}
+		})
+	}
+}
+
+// A registration that fails is an error, whatever keeps the listener where it is.
+func TestRegistrationWhileListenersStayFails(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	svc := web(nlb())
+	b.ensure(svc)
+	b.Gate().Break("elbv2.CreateTargetGroup", front.Always(), sim.Denied())
+	kubetest.LocalTraffic(32000)(svc)
+	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrDenied) {
+		t.Fatalf("got %v", err)
+	}
+	b.Gate().Break("elbv2.RegisterTargets", front.Always(), sim.Denied())
+	err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, nodesOf(b.seed.AddNodes(1)...))
+	if err == nil || !strings.Contains(err.Error(), "RegisterTargets") {
+		t.Errorf("the error lacks the registration: %v", err)
 	}
 }
 

@@ -66,8 +66,9 @@ func (s *synced) put(t task, o *observed, d *desired, targetGroups []network.Tar
 	s.keep(t.request.Name, state)
 }
 
-// keep stores the state of a load balancer. Those of the same Nodes share the lists of
-// these, which are most of what is stored in a large cluster.
+// keep stores the state of a load balancer. It shares the lists of Nodes with the state
+// that was stored before, if these are the same: in a large cluster they are most of
+// what is stored.
 func (s *synced) keep(name string, state *syncedState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

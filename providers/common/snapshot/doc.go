@@ -4,10 +4,10 @@
 // What it promises:
 //
 //   - Many queries of all callers cost few calls, and no result is older than
-//     [Options.MaxAge], or [Options.MissingAge] for an object that is missing.
+//     [Options.MaxAge] since its list or call ended, or [Options.MissingAge] for an object that is missing.
 //   - An object that is missing is told apart from one that could not be read. The
 //     list proves only what exists: what it lacks is read by key or alias.
-//   - One call at a time is made. Callers that wait for one which fails share its
+//   - But for Confirm, one call at a time is made. Callers that wait for one which fails share its
 //     error, and each waits no longer than its own context allows.
 //   - What was read last counts: an object that was read alone after the list hides
 //     that of the list.

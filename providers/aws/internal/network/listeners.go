@@ -3,7 +3,7 @@ package network
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
@@ -133,8 +133,12 @@ func (d *differ) orRegister(move change.Step, seen ListenerState) change.Step {
 	register := registerTargets(d.model.Name, named{group.Name, plan.Ref{ID: group.ARN}}, missing, false)
 	move.Do = func(ctx context.Context, env *change.Env) error {
 		err := do(ctx, env)
-		if err != nil {
-			err = errors.Join(err, register.Do(ctx, env))
+		if err == nil {
+			return nil
+		}
+		// What the error of the move means must not hide that of the registration.
+		if failed := register.Do(ctx, env); failed != nil {
+			return fmt.Errorf("%w (%v)", failed, err) //nolint:errorlint // see above
 		}
 		return err
 	}

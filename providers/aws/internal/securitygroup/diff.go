@@ -38,7 +38,7 @@ func Diff(m *Managed, vpc string, id cluster.ID) (staying, going change.Plan, er
 	surplus := m.Existing.Rules.without(m.Rules)
 	sources := surplus.onPortsOf(m.Rules)
 	if len(sources) > 0 {
-		staying = append(staying, revoke(m.ref(), sources, missing, have))
+		staying = append(staying, revoke(m.ref(), sources, missing, have).Dispensable())
 	}
 	if ports := surplus.without(sources); len(ports) > 0 {
 		going = append(going, revoke(m.ref(), ports, missing, have-len(sources)))
