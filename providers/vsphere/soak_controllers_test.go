@@ -79,6 +79,19 @@ func (s *soak) unaffected(m *member, d time.Duration) bool {
 	return !healthy.IsZero() && time.Since(healthy) > d && time.Since(m.changed) > d
 }
 
+// waitUnaffected waits until a Node was not affected by anything for so long.
+func (s *soak) waitUnaffected(m *member, d time.Duration) {
+	for {
+		s.mu.Lock()
+		done := s.unaffected(m, d) || s.running.Err() != nil
+		s.mu.Unlock()
+		if done {
+			return
+		}
+		time.Sleep(checkPeriod)
+	}
+}
+
 // initialize is what the node controller does with a new Node.
 func (s *soak) initialize(m *member) {
 	for delay := 5 * time.Millisecond; s.running.Err() == nil; delay = min(2*delay, 5*time.Second) {

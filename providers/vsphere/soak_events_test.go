@@ -191,14 +191,19 @@ func (s *soak) clone(random *rand.Rand) {
 	s.must(err)
 	s.set(m, func() { m.copies = 1 })
 	time.Sleep(between(random, time.Second, 2*time.Minute))
-	old := made
-	if random.IntN(2) == 0 {
+	old, replaced := made, random.IntN(2) == 0
+	if replaced {
 		old = m.vm
 		s.set(m, func() { m.vm = made })
 	}
 	s.note("%s is destroyed", old.Name())
 	s.must(old.Destroy())
 	s.set(m, func() { m.copies = 0 })
+	if replaced {
+		// A copy is the VM of the Node once it was found alone while it ran. Off
+		// before that, it is a copy that was left behind: the Node is gone.
+		s.waitUnaffected(m, updatePeriod+checkPeriod)
+	}
 }
 
 // disconnectHost takes a host out of the vCenter's sight, sometimes so that the
