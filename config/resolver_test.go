@@ -18,7 +18,7 @@ func TestResolver(t *testing.T) {
 	}{
 		"well": {"nothing is wrong", "[Global]\nprovider = ours\nname = a\ncount = 1\n", nil},
 		"sorted": {
-			"problems are in the order of the file, whoever reports them first", "[Global]\nname = bad\nprovider = theirs\nunknown = 1\n[Controllers]\nkube-api-qps = 0\n",
+			"problems are in the order of the file, whichever part reports them first", "[Global]\nname = bad\nprovider = theirs\nunknown = 1\n[Controllers]\nkube-api-qps = 0\n",
 			[]string{
 				"warning: cloud.conf:2:1: [Global] name: is doubtful",
 				`error: cloud.conf:3:1: [Global] provider: this file is for provider "theirs", not for ours`,

@@ -52,8 +52,8 @@ func choiceCases() map[string]choiceCase {
 		"Refused": {
 			reason: "the provider's verdict, with its place",
 			file:   "[Global]\nprovider = plain\n[Place]\ncity = Atlantis\n",
-			want:   plainName, problems: []string{"error: cloud.conf:4:1: [Place] city: nobody has found Atlantis"},
-			err: "nobody has found Atlantis",
+			want:   plainName, problems: []string{"error: cloud.conf:4:1: [Place] city: not a city"},
+			err: "not a city",
 		},
 		"Typo": {
 			reason: "a warning",

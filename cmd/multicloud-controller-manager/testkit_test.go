@@ -64,7 +64,7 @@ func describe(name string) provider.Descriptor {
 		r := config.NewResolver(file, config.Schema{Foreign: map[config.Name]string{{Section: "Old"}: "nothing reads it any more"}})
 		r.Decode(name, cfg)
 		if cfg.Place.City == "Atlantis" {
-			r.Errorf(config.Name{Section: "Place", Key: "city"}, "nobody has found Atlantis")
+			r.Errorf(config.Name{Section: "Place", Key: "city"}, "not a city")
 		}
 		return r, cfg
 	}

@@ -77,7 +77,7 @@ func TestGone(t *testing.T) {
 		"wrong page":        {"AWS-NODE-4: the page of a proxy is no response of EC2", node(dead), front.Status(404), false, true},
 		"login page":        {"nor does one that is well-formed", node(dead), loginPage, false, true},
 		"young":             {"it may not be visible yet", node(dead, kubetest.CreatedAt(time.Now())), nil, false, false},
-		"no providerID":     {"kept, without an error at each pass", kubetest.Node("nobody", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
+		"no providerID":     {"kept, without an error at each pass", kubetest.Node("missing", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
 		"other region":      {"our region knows nothing about it", kubetest.Node("x", kubetest.ProviderID("aws:///eu-central-1a/"+dead)), nil, false, true},
 		"other local zone":  {"it belongs to another region", kubetest.Node("x", kubetest.ProviderID("aws:///us-east-1-bos-1a/"+dead)), nil, false, true},
 		"local zone":        {"it belongs to the region", old("aws:///us-west-2-lax-1a/" + dead), nil, true, false},
@@ -218,7 +218,7 @@ func TestGoneByName(t *testing.T) {
 		exists bool
 		err    bool
 	}{
-		"nobody":              {"gone", false, false},
+		"missing":             {"gone", false, false},
 		"tagged":              {"exists", true, false},
 		"untagged":            {"AWS-ID-5: looked up without the tag filter, so it is not gone", false, true},
 		"i-0123456789abcdef0": {"the ID in the name is gone", false, false},
@@ -322,7 +322,7 @@ func TestMetadataOfMissing(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
 	c := r.connect(quickly)
-	for _, n := range []*v1.Node{node("i-0123456789abcdef0", kubetest.Tainted()), kubetest.Node("nobody", kubetest.Tainted())} {
+	for _, n := range []*v1.Node{node("i-0123456789abcdef0", kubetest.Tainted()), kubetest.Node("missing", kubetest.Tainted())} {
 		if _, err := c.instances.InstanceMetadata(t.Context(), n); !errors.Is(err, cloudprovider.InstanceNotFound) {
 			t.Errorf("FW-NODE-9: node %s: want InstanceNotFound, got %v", n.Name, err)
 		}

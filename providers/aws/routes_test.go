@@ -131,7 +131,7 @@ func TestListRoutesFails(t *testing.T) {
 		"no Nodes": {"the informer has not synced", func(_ *region, c *cloud) {
 			c.SetInformers(informers.NewSharedInformerFactory(kubetest.NewClientset(), 0))
 		}},
-		"no informer": {"nobody told of the informer", func(_ *region, c *cloud) { c.source.nodes.Store(nil) }},
+		"no informer": {"SetInformers was not called", func(_ *region, c *cloud) { c.source.nodes.Store(nil) }},
 		"denied":      {"a missing permission", func(r *region, _ *cloud) { r.Gate().Break("DescribeRouteTables", front.Always(), sim.Denied()) }},
 		"throttled names": {"a Node without provider ID may have the route", func(r *region, c *cloud) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: r.untagged()})
@@ -455,7 +455,7 @@ func TestRouteToWhom(t *testing.T) {
 		err                error
 	}{
 		"by name":  {"a Node without provider ID", "by-name", pods(1), nil},
-		"nobody":   {"AWS-ROUTE-8: a Node that does not exist", "nobody", pods(2), inventory.ErrAbsent},
+		"missing":  {"AWS-ROUTE-8: a Node that does not exist", "missing", pods(2), inventory.ErrAbsent},
 		"gone":     {"AWS-ROUTE-8: its instance is gone", "gone", pods(3), inventory.ErrAbsent},
 		"fargate":  {"there is nothing to lead to", "fargate", pods(4), errFargateRoute},
 		"bad CIDR": {"AWS-ROUTE-8: no CIDR", "by-name", "10.0.0.0", apierr.ErrInvalid},

@@ -100,7 +100,7 @@ func TestChangedConfig(t *testing.T) {
 	}
 	m.awaitMetric(t, 0, invalid)
 
-	write(t, path, awsConfig+"RoleARN = nobody\n")
+	write(t, path, awsConfig+"RoleARN = admin\n")
 	m.awaitMetric(t, 1, invalid)
 	m.awaitLog(t, path+":3:1")
 	if err := os.Remove(path); err != nil {

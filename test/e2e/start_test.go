@@ -126,7 +126,7 @@ func wrongStarts() map[string]wrongStart {
 			file:   awsConfig + "Zone = nowhere\n",
 			want:   []string{`cloud.conf:3:1: [Global] Zone: "nowhere" is not an availability zone`},
 		},
-		"BadRole": {reason: "AWS-CONFIG-3: a role is an ARN", file: awsConfig + "RoleARN = nobody\n", want: []string{`cloud.conf:3:1`, `"nobody" is not an ARN`}},
+		"BadRole": {reason: "AWS-CONFIG-3: a role is an ARN", file: awsConfig + "RoleARN = admin\n", want: []string{`cloud.conf:3:1`, `"admin" is not an ARN`}},
 		"TwoClusterIDs": {
 			reason: "AWS-CONFIG-3: both keys have the same value",
 			file:   awsConfig + "KubernetesClusterTag = a\nKubernetesClusterID = b\n",

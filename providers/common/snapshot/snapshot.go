@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
-// API reads objects from the cloud. They are shared once returned, and nobody may
+// API reads objects from the cloud. They are shared once returned, and no caller may
 // change them.
 type API[V any] struct {
 	// List returns all objects. If it fails, it returns those that came before,

@@ -95,7 +95,7 @@ func TestNames(t *testing.T) {
 		find, confirm error
 	}{
 		"one":              {"the instance", "single", nil, nil},
-		"none":             {"no instance is not found", "nobody", ErrAbsent, ErrAbsent},
+		"none":             {"no instance is not found", "missing", ErrAbsent, ErrAbsent},
 		"two":              {"AWS-ID-4: more than one is an error", "twin", ErrAmbiguous, ErrAmbiguous},
 		"untagged":         {"AWS-CLUSTER-8, AWS-ID-5: not found by name; but it exists, so not gone", "stranger", ErrAbsent, ErrUntagged},
 		"tagged, untagged": {"AWS-ID-4: only those with the tag count", "mixed", nil, nil},

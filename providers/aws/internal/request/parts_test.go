@@ -130,7 +130,7 @@ func TestTargets(t *testing.T) {
 		"Value":    {"AWS-LB-10: the value counts", "pool=blue", []request.Target{a, c}, 0},
 		"AnyValue": {"an empty value matches any", "disk", []request.Target{b, c}, 0},
 		"AllKeys":  {"all keys", "pool=blue,disk=ssd", []request.Target{c}, 0},
-		"Nobody":   {"no node", "pool=green", nil, 0},
+		"NoMatch":  {"no node", "pool=green", nil, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
