@@ -3,6 +3,7 @@ package vsphere
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +20,9 @@ const (
 	// recovery is how long the provider may take to follow the changes after a
 	// fault.
 	recovery = 90 * time.Second
+	// lostLogins is for how long logins may pause after a fault: a login whose
+	// response was lost may have been refused, and counts as such for that long.
+	lostLogins = 180 * time.Second
 	// checkPeriod and updatePeriod are those of the controllers of Kubernetes.
 	checkPeriod, updatePeriod = 5 * time.Second, 5 * time.Minute
 	// seen is how long the provider may take to see a change.
@@ -41,18 +45,20 @@ func (s *soak) tick(period time.Duration, do func()) {
 func (s *soak) watchHealth() {
 	late := false
 	s.tick(time.Second, func() {
-		current := s.current()
+		err := s.current()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		f, now := &s.faults, time.Now()
 		switch {
 		case f.present:
 			late = false
-		case !current:
+		case f.unread:
 			f.healthy = time.Time{}
-			if now.Sub(f.ended) > recovery && now.Sub(s.began) > recovery && !late {
+		case err != nil:
+			f.healthy = time.Time{}
+			if now.Sub(f.ended) > recovery && now.Sub(s.began) > recovery && !late && !s.loginsPause(err) {
 				late = true
-				s.failed("changes are not followed again")
+				s.failed("changes are not followed again: %v", err)
 			}
 		case f.healthy.IsZero():
 			f.healthy, late = now, false
@@ -66,10 +72,20 @@ func (s *soak) watchHealth() {
 	})
 }
 
-// current reports whether the provider follows the changes.
-func (s *soak) current() bool {
+// current returns an error if the provider does not follow the changes.
+func (s *soak) current() error {
 	vcenters, err := s.process().source.places()
-	return err == nil && vcenters[0].inventory.Current() == nil
+	if err != nil {
+		return err
+	}
+	return vcenters[0].inventory.Current()
+}
+
+// loginsPause reports whether an error of the provider is a login that has to wait,
+// because the last fault may have lost the responses to others. Callers hold the lock.
+func (s *soak) loginsPause(err error) bool {
+	return time.Since(s.faults.ended) < lostLogins+recovery && err != nil &&
+		strings.Contains(err.Error(), "not tried again before")
 }
 
 // unaffected reports whether nothing excuses the provider for a time after a Node has
@@ -103,7 +119,7 @@ func (s *soak) initialize(m *member) {
 			return
 		}
 		rest := s.faults.restHealthy
-		if s.unaffected(m, 10*time.Second) && !rest.IsZero() && time.Since(rest) > time.Minute && m.absent.IsZero() && m.connected {
+		if s.unaffected(m, 10*time.Second) && !s.loginsPause(err) && !rest.IsZero() && time.Since(rest) > time.Minute && m.absent.IsZero() && m.connected {
 			s.failed("%s is not initialized: %v", m.name, err)
 			s.mu.Unlock()
 			return

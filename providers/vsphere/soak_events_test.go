@@ -223,9 +223,15 @@ func (s *soak) disconnectHost(random *rand.Rand) {
 			s.set(m, func() { m.connected = state == types.VirtualMachineConnectionStateConnected })
 		}
 	}
+	if hide {
+		s.hide(true)
+	}
 	set(types.VirtualMachineConnectionStateDisconnected)
 	time.Sleep(between(random, 10*time.Second, 4*time.Minute))
 	set(types.VirtualMachineConnectionStateConnected)
+	if hide {
+		s.hide(false)
+	}
 	s.note("host %s is connected", host)
 }
 

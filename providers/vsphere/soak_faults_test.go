@@ -17,6 +17,11 @@ type faults struct {
 	ended   time.Time // the last one
 	down    time.Time // since when the vCenter does not respond; zero while it does
 	rest    bool      // the REST API does not respond
+	// hidden is the number of hosts whose VMs have no readable UUID, and unread
+	// reports whether the process started while there were some: each of their VMs
+	// may be that of a missing Node.
+	hidden int
+	unread bool
 	// healthy is since when there was no fault and the provider followed the
 	// changes; zero while that is not so. restHealthy is so for the REST API.
 	healthy, restHealthy time.Time
@@ -74,6 +79,18 @@ func (s *soak) respond(responds bool) {
 	if !responds {
 		s.faults.down = time.Now()
 	}
+}
+
+// hide notes that the UUIDs of the VMs of a host cannot be read, or can be again.
+func (s *soak) hide(hidden bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if hidden {
+		s.faults.hidden++
+		return
+	}
+	s.faults.hidden--
+	s.faults.unread = s.faults.unread && s.faults.hidden > 0
 }
 
 func (s *soak) respondREST(responds bool) {
@@ -173,6 +190,9 @@ func (s *soak) slow(random *rand.Rand) func() {
 
 func (s *soak) restartProcess(*rand.Rand) func() {
 	s.must(s.close())
+	s.mu.Lock()
+	s.faults.unread = s.faults.hidden > 0
+	s.mu.Unlock()
 	s.start()
 	return func() {}
 }
