@@ -189,8 +189,11 @@ func (s *soak) slow(random *rand.Rand) func() {
 }
 
 func (s *soak) restartProcess(*rand.Rand) func() {
-	s.must(s.close())
+	err := s.close()
 	s.mu.Lock()
+	if err != nil && !s.faults.rest { // else it cannot log out
+		s.failed("%v", err)
+	}
 	s.faults.unread = s.faults.hidden > 0
 	s.mu.Unlock()
 	s.start()
