@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -152,7 +153,7 @@ func headerValue(r *http.Request, name string) string {
 		return r.Host
 	case "content-length":
 		if r.Header.Get(name) == "" {
-			return itoa(int(r.ContentLength))
+			return strconv.Itoa(int(r.ContentLength))
 		}
 	}
 	values := slices.Clone(r.Header.Values(name))

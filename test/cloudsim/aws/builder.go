@@ -76,7 +76,7 @@ func (c *Cloud) AddVPC(spec VPCSpec) string {
 		spec.CIDR = "10.0.0.0/16"
 	}
 	v := &vpc{
-		tagged: newTagged(spec.Tags, true), birth: c.born(), id: orNew(c, &c.ec2.vpcs, spec.ID, "vpc"),
+		tagged: newTagged(spec.Tags, true), Created: c.created(), id: orNew(c, &c.ec2.vpcs, spec.ID, "vpc"),
 		cidr: parseOptional(spec.CIDR), ipv6: parseOptional(spec.IPv6CIDR), isDefault: spec.Default,
 	}
 	c.ec2.vpcs.put(v.id, v)
@@ -97,7 +97,7 @@ func (c *Cloud) AddSubnet(spec SubnetSpec) string {
 		wrong("no zone %q", spec.Zone)
 	}
 	s := &subnet{
-		tagged: newTagged(spec.Tags, true), birth: c.born(), id: orNew(c, &c.ec2.subnets, spec.ID, "subnet"),
+		tagged: newTagged(spec.Tags, true), Created: c.created(), id: orNew(c, &c.ec2.subnets, spec.ID, "subnet"),
 		vpc: spec.VPC, zone: spec.Zone, cidr: parseOptional(spec.CIDR), ipv6: parseOptional(spec.IPv6CIDR),
 		used: make(map[netip.Addr]bool), publicIPs: spec.PublicIPs,
 	}
@@ -117,7 +117,7 @@ func (c *Cloud) AddSubnet(spec SubnetSpec) string {
 func (c *Cloud) AddAllocation() (id, publicIP string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := &allocation{tagged: newTagged(nil, true), birth: c.born(), id: c.newID("eipalloc"), publicIP: c.newPublicIP()}
+	a := &allocation{tagged: newTagged(nil, true), Created: c.created(), id: c.newID("eipalloc"), publicIP: c.newPublicIP()}
 	c.ec2.allocations.put(a.id, a)
 	return a.id, a.publicIP.String()
 }

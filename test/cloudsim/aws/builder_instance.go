@@ -113,7 +113,7 @@ func (c *Cloud) AddInstance(spec InstanceSpec) string {
 		spec.Interfaces = spec.defaultInterfaces()
 	}
 	i := &instance{
-		tagged: newTagged(spec.Tags, true), birth: c.born(), id: orNew(c, &c.ec2.instances, spec.ID, "i"),
+		tagged: newTagged(spec.Tags, true), Created: c.created(), id: orNew(c, &c.ec2.instances, spec.ID, "i"),
 		kind: cmp.Or(spec.Type, "m5.large"), state: cmp.Or(spec.State, Running), launched: c.launchTime(),
 		reservation: spec.Reservation, nodes: slices.Clone(spec.NetworkNodes),
 	}
@@ -196,7 +196,7 @@ func (c *Cloud) AddFargate(spec FargateSpec) Fargate {
 	}
 	eni := c.newInterface(s, s.claimAll(wanted), spec.Groups)
 	eni.status, eni.requester = "in-use", "578734482556"
-	eni.description = c.arn("ecs", "attachment/"+c.newHex("fargate", 32))
+	eni.description = c.arn("ecs", "attachment/"+c.ids.Hex("fargate", 32))
 	eni.attachment = &attachment{id: c.newID("eni-attach"), status: cmp.Or(spec.Attachment, "attached"), device: 1, owner: "348936374612", at: c.launchTime()}
 	if spec.IPv6 {
 		eni.addrs6 = []netip.Addr{s.take6()}

@@ -2,8 +2,6 @@ package aws
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // Options say what kind of region to simulate. The zero value is us-west-2 with
@@ -85,32 +84,26 @@ func (o Options) complete() Options {
 // Cloud is a running simulated region. All its methods may be used from several
 // goroutines at once, and each API call is atomic.
 type Cloud struct {
-	opts    Options
-	server  *front.Server
-	gate    front.Gate
-	apis    []*api
-	journal journal
+	opts     Options
+	server   *front.Server
+	gate     front.Gate
+	apis     []*api
+	requests simstate.Requests[Request]
 
-	mu        sync.Mutex // held while an operation runs
-	now       int        // number of the running operation
-	ids       map[string]int
-	pending   []pending
-	keys      map[string]credential
-	role      string // whose credentials are required; empty for any
-	assumed   []AssumedRole
-	throttle  throttle
-	lag       Consistency
-	sparse    bool
-	denied    []string
-	metadata  metadataService
-	ec2       ec2State
-	balancers balancers
-}
-
-// pending is something that happens once the clock has passed a time.
-type pending struct {
-	due time.Time
-	do  func(*Cloud)
+	mu          sync.Mutex // held while an operation runs
+	operation   int        // number of the running one
+	ids         simstate.IDs
+	schedule    simstate.Schedule[*Cloud]
+	keys        map[string]credential
+	role        string // whose credentials are required; empty for any
+	assumed     []AssumedRole
+	limits      rateLimits
+	consistency Consistency
+	sparse      bool
+	denied      []string
+	metadata    metadataService
+	ec2         ec2State
+	balancers   balancers
 }
 
 // Start makes a region without any resource and listens. Close ends it.
@@ -118,13 +111,13 @@ func Start(opts Options) (*Cloud, error) {
 	opts = opts.complete()
 	c := &Cloud{
 		opts: opts,
-		ids:  make(map[string]int), keys: make(map[string]credential),
-		ec2: newEC2State(), balancers: newBalancers(*opts.Delays),
+		keys: make(map[string]credential),
+		ec2:  newEC2State(), balancers: newBalancers(*opts.Delays),
 	}
 	c.metadata = newMetadataService()
 	c.keys[staticKey] = credential{secret: staticSecret}
 	c.apis = c.allAPIs()
-	c.throttle = c.newThrottle()
+	c.setDocumentedLimits()
 	server, err := front.Start(front.Config{Address: opts.Address, Plain: true}, c)
 	if err != nil {
 		return nil, fmt.Errorf("start simulated region %s: %w", c.opts.Region, err)
@@ -201,38 +194,19 @@ func (c *Cloud) after(d time.Duration, do func(*Cloud)) {
 		do(c)
 		return
 	}
-	c.pending = append(c.pending, pending{c.opts.Clock.Now().Add(d), do})
+	c.schedule.At(c.opts.Clock.Now().Add(d), do)
 }
 
-// settle does what is due. The caller holds mu.
-func (c *Cloud) settle() {
-	now := c.opts.Clock.Now()
-	waiting := c.pending
-	c.pending = nil
-	for _, p := range waiting {
-		if p.due.After(now) {
-			c.pending = append(c.pending, p)
-		} else {
-			p.do(c)
-		}
-	}
-}
+// applyDue applies the changes that are due. The caller holds mu.
+func (c *Cloud) applyDue() { c.schedule.Run(c.opts.Clock.Now(), c) }
 
 // inspect runs f with the state as the next operation would find it.
 func (c *Cloud) inspect(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settle()
+	c.applyDue()
 	f()
 }
 
-// newHex returns digits hex digits that look random, never come twice for a
-// kind of thing, and are the same in every run.
-func (c *Cloud) newHex(kind string, digits int) string {
-	c.ids[kind]++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", kind, c.ids[kind]))
-	return hex.EncodeToString(sum[:])[:digits]
-}
-
 // newID returns an EC2 resource ID such as sg-0123456789abcdef0.
-func (c *Cloud) newID(prefix string) string { return prefix + "-0" + c.newHex(prefix, 16) }
+func (c *Cloud) newID(prefix string) string { return prefix + "-0" + c.ids.Hex(prefix, 16) }

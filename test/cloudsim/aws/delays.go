@@ -103,7 +103,7 @@ func (c *Cloud) visibleRules(g *securityGroup) []*rule {
 
 // settled reports whether the load balancer APIs know a security group.
 func (c *Cloud) settled(g *securityGroup) bool {
-	return g.given || !c.opts.Clock.Now().Before(g.at.Add(c.balancers.delays.SecurityGroups))
+	return g.given || !c.opts.Clock.Now().Before(g.At.Add(c.balancers.delays.SecurityGroups))
 }
 
 // release notes that a listener no longer forwards to a target group.

@@ -4,18 +4,20 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // kindOf says how a kind of thing is described.
 type kindOf[T withTags] struct {
-	things *store[T]
-	ids    string // parameter
-	noun   string // in "The <noun> 'x' does not exist"
-	code   string // of errors, without the part after the dot
-	most   int    // largest page, if it is not 1000
-	fields fieldsOf[T]
-	id     func(T) string
-	birth  func(T) *birth
+	things  *store[T]
+	ids     string // parameter
+	noun    string // in "The <noun> 'x' does not exist"
+	code    string // of errors, without the part after the dot
+	most    int    // largest page, if it is not 1000
+	fields  fieldsOf[T]
+	id      func(T) string
+	created func(T) *simstate.Created
 }
 
 // describe returns the page of things that a Describe operation asks for.
@@ -30,11 +32,11 @@ func describe[T withTags](c *Cloud, p params, kind kindOf[T]) ([]T, *string, err
 	}
 	var found []T
 	if len(ids) == 0 {
-		found = slices.DeleteFunc(kind.things.all(), func(thing T) bool { return !c.visible(kind.birth(thing)) })
+		found = slices.DeleteFunc(kind.things.all(), func(thing T) bool { return !c.visible(kind.created(thing)) })
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 		thing, ok := kind.things.byID[id]
-		if !ok || !c.visible(kind.birth(thing)) {
+		if !ok || !c.visible(kind.created(thing)) {
 			return nil, nil, fail(kind.code+".NotFound", "The %s '%s' does not exist", kind.noun, id)
 		}
 		found = append(found, thing)

@@ -3,6 +3,9 @@ package aws
 import (
 	"regexp"
 	"slices"
+	"strconv"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // defaultGroup is the name of the group that every VPC has.
@@ -11,7 +14,7 @@ const defaultGroup = "default"
 // securityGroup is a group with its inbound rules.
 type securityGroup struct {
 	tagged
-	birth
+	simstate.Created
 	id, name, description, vpc string
 	rules                      []*rule
 	original                   []*rule     // those of the builder
@@ -60,7 +63,7 @@ func (c *Cloud) addGroup(spec SecurityGroupSpec) *securityGroup {
 		wrong("security group %q exists already in %s", spec.Name, spec.VPC)
 	}
 	g := &securityGroup{
-		tagged: newTagged(spec.Tags, true), birth: c.born(), id: orNew(c, &c.ec2.groups, spec.ID, "sg"),
+		tagged: newTagged(spec.Tags, true), Created: c.created(), id: orNew(c, &c.ec2.groups, spec.ID, "sg"),
 		name: spec.Name, description: spec.Description, vpc: spec.VPC, given: true,
 	}
 	if !groupID.MatchString(g.id) {
@@ -91,7 +94,7 @@ func (c *Cloud) wantedGroup(p params) (*securityGroup, error) {
 		if !groupID.MatchString(id) {
 			return nil, fail("InvalidGroupId.Malformed", "Invalid id: \"%s\" (expecting \"sg-...\")", id)
 		}
-		if g := c.group(id); g != nil && c.changeable(&g.birth) {
+		if g := c.group(id); g != nil && c.changeable(&g.Created) {
 			return g, nil
 		}
 		return nil, noGroup(id)
@@ -99,7 +102,7 @@ func (c *Cloud) wantedGroup(p params) (*securityGroup, error) {
 		return nil, fail("MissingParameter", "The request must contain the parameter groupName or groupId")
 	}
 	if v := c.defaultVPC(); v != nil {
-		if g := c.groupNamed(v.id, name); g != nil && c.changeable(&g.birth) {
+		if g := c.groupNamed(v.id, name); g != nil && c.changeable(&g.Created) {
 			return g, nil
 		}
 	}
@@ -145,7 +148,7 @@ func (c *Cloud) createSecurityGroup(p params) (any, error) {
 		return nil, fail("SecurityGroupLimitExceeded", "The maximum number of security groups for VPC '%s' has been reached.", v.id)
 	}
 	g := &securityGroup{
-		tagged: newTagged(tags, false), birth: c.born(), id: c.newID("sg"), name: name, description: description, vpc: v.id,
+		tagged: newTagged(tags, false), Created: c.created(), id: c.newID("sg"), name: name, description: description, vpc: v.id,
 	}
 	c.ec2.groups.put(g.id, g)
 	return &struct {
@@ -218,8 +221,8 @@ func groupFilters() fieldsOf[*securityGroup] {
 			return ""
 		},
 		"protocol":  func(_ *Cloud, r *rule) string { return r.protocol },
-		"from-port": func(_ *Cloud, r *rule) string { return itoa(int(r.from)) },
-		"to-port":   func(_ *Cloud, r *rule) string { return itoa(int(r.to)) },
+		"from-port": func(_ *Cloud, r *rule) string { return strconv.Itoa(int(r.from)) },
+		"to-port":   func(_ *Cloud, r *rule) string { return strconv.Itoa(int(r.to)) },
 		"user-id": func(c *Cloud, r *rule) string {
 			if r.kind == fromGroup {
 				return c.opts.AccountID
@@ -248,7 +251,7 @@ func (c *Cloud) describeSecurityGroups(p params) (any, error) {
 	}
 	found, next, err := describe(c, p, kindOf[*securityGroup]{
 		things: &c.ec2.groups, ids: "GroupId", noun: "security group", code: "InvalidGroup", fields: groupFields,
-		id: func(g *securityGroup) string { return g.id }, birth: func(g *securityGroup) *birth { return &g.birth },
+		id: func(g *securityGroup) string { return g.id }, created: func(g *securityGroup) *simstate.Created { return &g.Created },
 	})
 	if err != nil {
 		return nil, err

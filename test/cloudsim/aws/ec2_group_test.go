@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,7 +78,7 @@ func TestPermissionsMerge(t *testing.T) {
 	for _, p := range out.SecurityGroups[0].IpPermissions {
 		text := *p.IpProtocol
 		if p.FromPort != nil {
-			text += " " + itoa(int(*p.FromPort)) + "-" + itoa(int(*p.ToPort))
+			text += " " + strconv.Itoa(int(*p.FromPort)) + "-" + strconv.Itoa(int(*p.ToPort))
 		}
 		for _, r := range p.IpRanges {
 			text += " " + *r.CidrIp + awssdk.ToString(r.Description)
@@ -326,7 +327,7 @@ func TestRulesAreASet(t *testing.T) {
 			known := 0
 			for _, port := range ports {
 				permissions = append(permissions, allow("tcp", port, cidr))
-				if model[itoa(int(port))+" "+stored] {
+				if model[strconv.Itoa(int(port))+" "+stored] {
 					known++
 				}
 			}
@@ -348,7 +349,7 @@ func TestRulesAreASet(t *testing.T) {
 				rt.Fatalf("adding %v of %v from %s to %v: code %q, want %q", adding, ports, cidr, model, got, want)
 			}
 			for _, port := range ports {
-				if key := itoa(int(port)) + " " + stored; want == "" && adding {
+				if key := strconv.Itoa(int(port)) + " " + stored; want == "" && adding {
 					model[key] = true
 				} else if want == "" {
 					delete(model, key)

@@ -5,8 +5,11 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // Instance states.
@@ -24,7 +27,7 @@ var stateCodes = map[string]int{Pending: 0, Running: 16, ShuttingDown: 32, Termi
 
 type instance struct {
 	tagged
-	birth
+	simstate.Created
 	id, kind, zone, state string // kind is the instance type
 	subnet, vpc           string // empty when terminated
 	interfaces            []string
@@ -55,14 +58,14 @@ var (
 
 // findInstances returns the instances of the IDs in the order of all IDs, or the
 // error that names the malformed or missing ones.
-func (c *Cloud) findInstances(ids []string, find func(*birth) bool) ([]*instance, error) {
+func (c *Cloud) findInstances(ids []string, find func(*simstate.Created) bool) ([]*instance, error) {
 	var found []*instance
 	var missing []string
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 		if !instanceID.MatchString(id) {
 			return nil, fail("InvalidInstanceID.Malformed", "Invalid id: \"%s\"", id)
 		}
-		if i := c.instance(id); i != nil && find(&i.birth) {
+		if i := c.instance(id); i != nil && find(&i.Created) {
 			found = append(found, i)
 		} else {
 			missing = append(missing, id)
@@ -111,21 +114,21 @@ func (c *Cloud) candidates(ids []string, filters []filter) ([]*instance, error) 
 		if f.name == "instance-id" && len(f.patterns) == 0 {
 			var found []*instance
 			for _, id := range slices.Sorted(maps.Keys(f.exact)) {
-				if i := c.instance(id); i != nil && c.visible(&i.birth) {
+				if i := c.instance(id); i != nil && c.visible(&i.Created) {
 					found = append(found, i)
 				}
 			}
 			return found, nil
 		}
 	}
-	return slices.DeleteFunc(c.ec2.instances.all(), func(i *instance) bool { return !c.visible(&i.birth) }), nil
+	return slices.DeleteFunc(c.ec2.instances.all(), func(i *instance) bool { return !c.visible(&i.Created) }), nil
 }
 
 func instanceFilters() fieldsOf[*instance] {
 	fields := fieldsOf[*instance]{
 		"availability-zone":   func(_ *Cloud, i *instance) []string { return one(i.zone) },
 		"instance-id":         func(_ *Cloud, i *instance) []string { return one(i.id) },
-		"instance-state-code": func(_ *Cloud, i *instance) []string { return one(itoa(stateCodes[i.state])) },
+		"instance-state-code": func(_ *Cloud, i *instance) []string { return one(strconv.Itoa(stateCodes[i.state])) },
 		"instance-state-name": func(_ *Cloud, i *instance) []string { return one(i.state) },
 		"instance-type":       func(_ *Cloud, i *instance) []string { return one(i.kind) },
 		"owner-id":            func(c *Cloud, _ *instance) []string { return one(c.opts.AccountID) },

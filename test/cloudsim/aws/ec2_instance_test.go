@@ -2,6 +2,7 @@ package aws
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -74,7 +75,7 @@ func TestInstanceFields(t *testing.T) {
 	for _, n := range i.NetworkInterfaces {
 		for _, a := range n.PrivateIpAddresses {
 			interfaces = append(interfaces, string(n.Status)+" "+string(n.Attachment.Status)+" "+
-				itoa(int(*n.Attachment.DeviceIndex))+" "+itoa(int(*n.Attachment.NetworkCardIndex))+" "+*a.PrivateIpAddress)
+				strconv.Itoa(int(*n.Attachment.DeviceIndex))+" "+strconv.Itoa(int(*n.Attachment.NetworkCardIndex))+" "+*a.PrivateIpAddress)
 		}
 	}
 	if diff := cmp.Diff([]string{
@@ -140,7 +141,7 @@ func TestInstanceRefusals(t *testing.T) {
 	api := ec2Client(t, c)
 	many := make([]string, 201)
 	for n := range many {
-		many[n] = "v" + itoa(n)
+		many[n] = "v" + strconv.Itoa(n)
 	}
 	tests := map[string]struct {
 		reason string

@@ -3,6 +3,9 @@ package aws
 import (
 	"net/netip"
 	"slices"
+	"strconv"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // interfaceFields are the filters of DescribeNetworkInterfaces, and with a
@@ -28,7 +31,7 @@ var interfaceFields = fieldsOf[*networkInterface]{
 	"subnet-id":                       func(_ *Cloud, n *networkInterface) []string { return one(n.subnet) },
 	"vpc-id":                          func(_ *Cloud, n *networkInterface) []string { return one(n.vpc) },
 	"attachment.attachment-id":        ofAttachment(func(a *attachment) string { return a.id }),
-	"attachment.device-index":         ofAttachment(func(a *attachment) string { return itoa(int(a.device)) }),
+	"attachment.device-index":         ofAttachment(func(a *attachment) string { return strconv.Itoa(int(a.device)) }),
 	"attachment.instance-id":          ofAttachment(func(a *attachment) string { return a.instance }),
 	"attachment.instance-owner-id":    ofAttachment(func(a *attachment) string { return a.owner }),
 	"attachment.status":               ofAttachment(func(a *attachment) string { return a.status }),
@@ -55,7 +58,7 @@ func (c *Cloud) describeNetworkInterfaces(p params) (any, error) {
 	found, next, err := describe(c, p, kindOf[*networkInterface]{
 		things: &c.ec2.interfaces, ids: "NetworkInterfaceId", noun: "networkInterface ID",
 		code: "InvalidNetworkInterfaceID", fields: interfaceFields, id: func(n *networkInterface) string { return n.id },
-		birth: func(n *networkInterface) *birth { return &n.birth },
+		created: func(n *networkInterface) *simstate.Created { return &n.Created },
 	})
 	if err != nil {
 		return nil, err
@@ -91,7 +94,7 @@ func (c *Cloud) modifyNetworkInterfaceAttribute(p params) (any, error) {
 	}
 	id := p.str("NetworkInterfaceId")
 	n := c.ec2.interfaces.get(id)
-	if n == nil || !c.changeable(&n.birth) {
+	if n == nil || !c.changeable(&n.Created) {
 		return nil, fail("InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '%s' does not exist", id)
 	}
 	if n.requester != "" {

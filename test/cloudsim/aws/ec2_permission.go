@@ -46,14 +46,14 @@ func (r *rule) sourceOf(kind sourceKind) string {
 
 // String returns the rule for people: "tcp 80-443 10.0.0.0/8 (why)".
 func (r *rule) String() string {
-	ports := itoa(int(r.from)) + "-" + itoa(int(r.to))
+	ports := strconv.Itoa(int(r.from)) + "-" + strconv.Itoa(int(r.to))
 	switch {
 	case r.protocol == anyProtocol:
 		ports = "all"
 	case r.from == r.to:
-		ports = itoa(int(r.from))
+		ports = strconv.Itoa(int(r.from))
 	case strings.HasPrefix(r.protocol, "icmp"):
-		ports = itoa(int(r.from)) + "/" + itoa(int(r.to))
+		ports = strconv.Itoa(int(r.from)) + "/" + strconv.Itoa(int(r.to))
 	}
 	text := r.protocol + " " + ports + " " + r.source
 	if r.description != "" {

@@ -4,12 +4,14 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // routeTable is a table with its routes; the local ones are implied.
 type routeTable struct {
 	tagged
-	birth
+	simstate.Created
 	id, vpc  string
 	main     bool
 	subnets  []string // explicit associations
@@ -79,7 +81,7 @@ func (c *Cloud) AddRouteTable(spec RouteTableSpec) string {
 }
 
 func (c *Cloud) addTable(t *routeTable, spec RouteTableSpec) *routeTable {
-	t.tagged, t.birth, t.id = newTagged(spec.Tags, true), c.born(), orNew(c, &c.ec2.tables, spec.ID, "rtb")
+	t.tagged, t.Created, t.id = newTagged(spec.Tags, true), c.created(), orNew(c, &c.ec2.tables, spec.ID, "rtb")
 	c.ec2.tables.put(t.id, t)
 	for _, r := range spec.Routes {
 		c.addRoute(t, r)
@@ -227,7 +229,7 @@ func (c *Cloud) ofRoutes(t *routeTable, get func(routeXML) string) []string {
 func (c *Cloud) describeRouteTables(p params) (any, error) {
 	found, next, err := describe(c, p, kindOf[*routeTable]{
 		things: &c.ec2.tables, ids: "RouteTableId", noun: "routeTable ID", code: "InvalidRouteTableID", fields: tableFields,
-		most: 100, id: func(t *routeTable) string { return t.id }, birth: func(t *routeTable) *birth { return &t.birth },
+		most: 100, id: func(t *routeTable) string { return t.id }, created: func(t *routeTable) *simstate.Created { return &t.Created },
 	})
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ func (c *Cloud) wantedTable(p params) (*routeTable, error) {
 	}
 	id := p.str("RouteTableId")
 	t := c.ec2.tables.get(id)
-	if t == nil || !c.changeable(&t.birth) {
+	if t == nil || !c.changeable(&t.Created) {
 		return nil, fail("InvalidRouteTableID.NotFound", "The routeTable ID '%s' does not exist", id)
 	}
 	return t, nil

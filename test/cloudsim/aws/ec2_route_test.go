@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -166,7 +167,7 @@ func TestRouteTables(t *testing.T) {
 				about = append(about, "nat")
 			}
 		}
-		got[*table.RouteTableId] = append(about, itoa(len(table.Associations)))
+		got[*table.RouteTableId] = append(about, strconv.Itoa(len(table.Associations)))
 	}
 	want := map[string][]string{
 		seed.MainTable:    {"main", "loc", "loc", "1"},

@@ -3,6 +3,8 @@ package aws
 import (
 	"cmp"
 	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // Rule is an inbound rule of a security group with one source.
@@ -200,7 +202,7 @@ func (c *Cloud) describeIngress(p params) (any, error) {
 			return nil, fail("InvalidPermission.NotFound", "The specified rule does not exist in this security group.")
 		}
 	}
-	changed := clones(g.rules)
+	changed := simstate.CloneSlice(g.rules)
 	for _, r := range rules {
 		changed[slices.IndexFunc(changed, r.same)].description = r.description
 	}

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // ec2State is everything EC2 knows. It is guarded by the cloud's mu.
@@ -74,7 +76,7 @@ func newTagged(tags map[string]string, given bool) tagged {
 
 type vpc struct {
 	tagged
-	birth
+	simstate.Created
 	id        string
 	cidr      netip.Prefix
 	ipv6      netip.Prefix // zero without
@@ -83,7 +85,7 @@ type vpc struct {
 
 type subnet struct {
 	tagged
-	birth
+	simstate.Created
 	id, vpc, zone string
 	cidr          netip.Prefix
 	ipv6          netip.Prefix // zero without
@@ -146,7 +148,7 @@ func first(cidr netip.Prefix) netip.Addr {
 // networkInterface is an ENI.
 type networkInterface struct {
 	tagged
-	birth
+	simstate.Created
 	id, subnet, vpc, zone string
 	description, kind     string // kind: interface, network_load_balancer
 	mac                   string
@@ -176,7 +178,7 @@ type attachment struct {
 // allocation is an Elastic IP address.
 type allocation struct {
 	tagged
-	birth
+	simstate.Created
 	id               string
 	publicIP         netip.Addr
 	association      string
@@ -287,7 +289,7 @@ func (c *Cloud) detach(user string, subnets ...string) {
 // newInterface makes a network interface that nothing is attached to.
 func (c *Cloud) newInterface(s *subnet, addrs []netip.Addr, groups []string) *networkInterface {
 	eni := &networkInterface{
-		tagged: newTagged(nil, true), birth: c.born(),
+		tagged: newTagged(nil, true), Created: c.created(),
 		id: c.newID("eni"), subnet: s.id, vpc: s.vpc, zone: s.zone, kind: "interface",
 		mac: c.newMAC(), status: "available", groups: slices.Clone(groups), addrs: addrs, sourceDestCheck: true,
 	}
@@ -308,13 +310,12 @@ func (c *Cloud) dropInterface(eni *networkInterface) {
 }
 
 func (c *Cloud) newMAC() string {
-	h := c.newHex("mac", 10)
+	h := c.ids.Hex("mac", 10)
 	return "02:" + h[:2] + ":" + h[2:4] + ":" + h[4:6] + ":" + h[6:8] + ":" + h[8:10]
 }
 
 // newPublicIP returns an address of 100.64.0.0/10, which nobody else uses.
 func (c *Cloud) newPublicIP() netip.Addr {
-	c.ids["public"]++
-	n := c.ids["public"]
+	n := c.ids.Next("public")
 	return netip.AddrFrom4([4]byte{100, 64 + byte(n>>16&0x3f), byte(n >> 8), byte(n)})
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // AWS's bounds on tags.
@@ -18,38 +20,38 @@ const (
 
 var resourceID = regexp.MustCompile(`^[a-z]+-[0-9a-f]+$`)
 
-// taggable returns the tags and the birth of the thing with the ID, nil when
+// taggable returns the tags and the creation of the object with the ID, nil when
 // there is none.
-func (c *Cloud) taggable(id string) (*tagged, *birth) {
+func (c *Cloud) taggable(id string) (*tagged, *simstate.Created) {
 	kind, _, _ := strings.Cut(id, "-")
 	switch kind {
 	case "i":
 		if t := c.instance(id); t != nil {
-			return &t.tagged, &t.birth
+			return &t.tagged, &t.Created
 		}
 	case "sg":
 		if t := c.group(id); t != nil {
-			return &t.tagged, &t.birth
+			return &t.tagged, &t.Created
 		}
 	case "subnet":
 		if t := c.subnet(id); t != nil {
-			return &t.tagged, &t.birth
+			return &t.tagged, &t.Created
 		}
 	case "vpc":
 		if t := c.vpc(id); t != nil {
-			return &t.tagged, &t.birth
+			return &t.tagged, &t.Created
 		}
 	case "rtb":
 		if t := c.ec2.tables.get(id); t != nil {
-			return &t.tagged, &t.birth
+			return &t.tagged, &t.Created
 		}
 	case "eni":
 		if t := c.ec2.interfaces.get(id); t != nil {
-			return &t.tagged, &t.birth
+			return &t.tagged, &t.Created
 		}
 	case "eipalloc":
 		if t := c.allocation(id); t != nil {
-			return &t.tagged, &t.birth
+			return &t.tagged, &t.Created
 		}
 	}
 	return nil, nil

@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestTagRefusals(t *testing.T) {
 	api := ec2Client(t, c)
 	many := make([]types.Tag, 49)
 	for n := range many {
-		many[n] = tag("k"+itoa(n), "v")
+		many[n] = tag("k"+strconv.Itoa(n), "v")
 	}
 	tests := map[string]struct {
 		reason string

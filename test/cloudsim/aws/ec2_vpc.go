@@ -1,5 +1,7 @@
 package aws
 
+import "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
+
 var vpcFields = fieldsOf[*vpc]{
 	"cidr":       func(_ *Cloud, v *vpc) []string { return one(v.cidr.String()) },
 	"is-default": func(_ *Cloud, v *vpc) []string { return one(boolText(v.isDefault)) },
@@ -41,7 +43,7 @@ type ipv6Association struct {
 func (c *Cloud) describeVPCs(p params) (any, error) {
 	found, next, err := describe(c, p, kindOf[*vpc]{
 		things: &c.ec2.vpcs, ids: "VpcId", noun: "vpc ID", code: "InvalidVpcID", fields: vpcFields,
-		id: func(v *vpc) string { return v.id }, birth: func(v *vpc) *birth { return &v.birth },
+		id: func(v *vpc) string { return v.id }, created: func(v *vpc) *simstate.Created { return &v.Created },
 	})
 	if err != nil {
 		return nil, err
@@ -75,7 +77,7 @@ func (c *Cloud) describeVPCs(p params) (any, error) {
 func (c *Cloud) describeSubnets(p params) (any, error) {
 	found, next, err := describe(c, p, kindOf[*subnet]{
 		things: &c.ec2.subnets, ids: "SubnetId", noun: "subnet ID", code: "InvalidSubnetID", fields: subnetFields,
-		id: func(s *subnet) string { return s.id }, birth: func(s *subnet) *birth { return &s.birth },
+		id: func(s *subnet) string { return s.id }, created: func(s *subnet) *simstate.Created { return &s.Created },
 	})
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func (c *Cloud) describeClassicAttributes(p params) (any, error) {
 		return nil, err
 	}
 	b := c.balancers.classics[p.str("LoadBalancerName")]
-	if b == nil || !c.visible(&b.birth) {
+	if b == nil || !c.visible(&b.Created) {
 		return nil, noClassic(p.str("LoadBalancerName"))
 	}
 	return b.Attributes.wire(), nil

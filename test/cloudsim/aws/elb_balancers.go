@@ -3,6 +3,7 @@ package aws
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,8 +24,8 @@ func (c *Cloud) createClassic(p params) (any, error) {
 	if err := quota(len(c.balancers.classics)+1, c.balancers.quotas.ClassicLoadBalancers, "TooManyLoadBalancers", "classic load balancers"); err != nil {
 		return nil, err
 	}
-	b := &classicBalancer{ClassicLoadBalancer: want, birth: c.born(), registered: make(map[string]time.Time)}
-	b.user = "elb " + c.newHex("elb", 8)
+	b := &classicBalancer{ClassicLoadBalancer: want, Created: c.created(), registered: make(map[string]time.Time)}
+	b.user = "elb " + c.ids.Hex("elb", 8)
 	if err := c.moveIn(b, want.Subnets); err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (c *Cloud) readClassic(p params) (ClassicLoadBalancer, error) {
 		return b, err
 	}
 	b.HealthCheck = ClassicHealthCheck{
-		Target: "TCP:" + itoa(int(b.Listeners[0].InstancePort)), Interval: 30, Timeout: 5, HealthyThreshold: 10, UnhealthyThreshold: 2,
+		Target: "TCP:" + strconv.Itoa(int(b.Listeners[0].InstancePort)), Interval: 30, Timeout: 5, HealthyThreshold: 10, UnhealthyThreshold: 2,
 	}
 	return b, nil
 }
@@ -123,7 +124,7 @@ func (c *Cloud) newDigits(kind string) string {
 			return r - 'a' + '0'
 		}
 		return r
-	}, c.newHex(kind, 10))
+	}, c.ids.Hex(kind, 10))
 }
 
 // deleteClassic is DeleteLoadBalancer. It succeeds when there is none.
@@ -132,7 +133,7 @@ func (c *Cloud) deleteClassic(p params) (any, error) {
 		return nil, err
 	}
 	name := p.str("LoadBalancerName")
-	if b := c.balancers.classics[name]; b != nil && c.changeable(&b.birth) {
+	if b := c.balancers.classics[name]; b != nil && c.changeable(&b.Created) {
 		delete(c.balancers.classics, name)
 		c.leave(b.user)
 	}
@@ -145,7 +146,7 @@ func (c *Cloud) describeClassic(p params) (any, error) {
 	if names := p.list("LoadBalancerNames.member"); len(names) > 0 {
 		for _, name := range names {
 			b := c.balancers.classics[name]
-			if b == nil || !c.visible(&b.birth) {
+			if b == nil || !c.visible(&b.Created) {
 				return nil, noClassic(name)
 			}
 			found = append(found, b)
@@ -153,7 +154,7 @@ func (c *Cloud) describeClassic(p params) (any, error) {
 		slices.SortFunc(found, func(a, b *classicBalancer) int { return strings.Compare(a.Name, b.Name) })
 	} else {
 		for _, b := range sortedValues(c.balancers.classics) {
-			if c.visible(&b.birth) {
+			if c.visible(&b.Created) {
 				found = append(found, b)
 			}
 		}

@@ -34,7 +34,7 @@ func (c *Cloud) checkClassicInstances(b *classicBalancer, ids []string) error {
 	for _, id := range ids {
 		i := c.instance(id)
 		switch {
-		case i == nil || i.state == Terminated || !c.changeable(&i.birth):
+		case i == nil || i.state == Terminated || !c.changeable(&i.Created):
 			return noInstance(id)
 		case i.vpc != b.VPC:
 			return fail("InvalidInstance", "EC2 instance %s is not in the same VPC as ELB.", id)

@@ -3,6 +3,7 @@ package aws
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -34,7 +35,7 @@ func (c *Cloud) deleteClassicListeners(p params) (any, error) {
 	if len(ports) == 0 {
 		return nil, invalid("LoadBalancerPorts must not be empty")
 	}
-	b.Listeners = slices.DeleteFunc(b.Listeners, func(l ClassicListener) bool { return slices.Contains(ports, itoa(int(l.Port))) })
+	b.Listeners = slices.DeleteFunc(b.Listeners, func(l ClassicListener) bool { return slices.Contains(ports, strconv.Itoa(int(l.Port))) })
 	return nil, nil
 }
 

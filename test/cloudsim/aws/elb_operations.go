@@ -33,7 +33,7 @@ func (c *Cloud) elbOperations() map[string]operation {
 
 // classicNamed returns the load balancer that an operation is about to change.
 func (c *Cloud) classicNamed(name string) (*classicBalancer, error) {
-	if b := c.balancers.classics[name]; b != nil && c.changeable(&b.birth) {
+	if b := c.balancers.classics[name]; b != nil && c.changeable(&b.Created) {
 		return b, nil
 	}
 	return nil, noClassic(name)

@@ -65,7 +65,7 @@ func (c *Cloud) validGroups(ids []string, vpc string, say refusals) error {
 	seen := make(map[string]bool)
 	for _, id := range ids {
 		g := c.group(id)
-		if g == nil || !c.changeable(&g.birth) || !c.settled(g) {
+		if g == nil || !c.changeable(&g.Created) || !c.settled(g) {
 			return fail("InvalidSecurityGroup", "One or more security groups are invalid: the security group '%s' does not exist", id)
 		}
 		if g.vpc != vpc {

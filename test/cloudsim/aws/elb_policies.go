@@ -65,7 +65,7 @@ func (c *Cloud) describeClassicPolicies(p params) (any, error) {
 	policies := make(map[string]ClassicPolicy)
 	if name := p.str("LoadBalancerName"); name != "" {
 		b := c.balancers.classics[name]
-		if b == nil || !c.visible(&b.birth) {
+		if b == nil || !c.visible(&b.Created) {
 			return nil, noClassic(name)
 		}
 		policies = b.Policies

@@ -120,7 +120,7 @@ func (c *Cloud) classicDescribeTags(p params) (any, error) {
 	var out lbClassicTagsXML
 	for _, name := range names {
 		b := c.balancers.classics[name]
-		if b == nil || !c.visible(&b.birth) {
+		if b == nil || !c.visible(&b.Created) {
 			return nil, noClassic(name)
 		}
 		out.Descriptions = append(out.Descriptions, classicTagDescription{name, tagList(b.Tags)})

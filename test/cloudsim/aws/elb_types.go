@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // Schemes of load balancers of both kinds.
@@ -35,7 +37,7 @@ type ClassicLoadBalancer struct {
 // classicBalancer is the state of a classic load balancer.
 type classicBalancer struct {
 	ClassicLoadBalancer
-	birth
+	simstate.Created
 	user       string // of its network interfaces
 	registered map[string]time.Time
 }

@@ -92,7 +92,7 @@ func (c *Cloud) classicWire(b *classicBalancer) lbClassicXML {
 		LoadBalancerName: b.Name, DNSName: b.DNSName, CanonicalHostedZoneNameID: "Z1H1FL5HABSF5",
 		AvailabilityZones: b.Zones, Subnets: b.Subnets, VPC: b.VPC, SecurityGroups: b.SecurityGroups,
 		Instances:   instanceList(b.Instances),
-		CreatedTime: timeXML(b.at), Scheme: b.Scheme,
+		CreatedTime: timeXML(b.At), Scheme: b.Scheme,
 		Policies: lbClassicPoliciesXML{slices.Sorted(maps.Keys(b.Policies))},
 	}
 	if b.Scheme == SchemeInternetFacing {

@@ -121,7 +121,7 @@ func (c *Cloud) describeNetworkAttributes(p params) (any, error) {
 		return nil, err
 	}
 	n := c.balancers.networks[arn]
-	if n == nil || !c.visible(&n.birth) {
+	if n == nil || !c.visible(&n.Created) {
 		return nil, noNetwork(arn)
 	}
 	return lbAttributesXML{tagList(n.attributes)}, nil
@@ -156,7 +156,7 @@ func (c *Cloud) describeTargetGroupAttributes(p params) (any, error) {
 		return nil, err
 	}
 	g := c.balancers.groups[arn]
-	if g == nil || !c.visible(&g.birth) {
+	if g == nil || !c.visible(&g.Created) {
 		return nil, noTargetGroup(arn)
 	}
 	return lbAttributesXML{tagList(g.attributes)}, nil

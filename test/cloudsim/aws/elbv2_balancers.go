@@ -30,9 +30,9 @@ func (c *Cloud) createNetwork(p params) (any, error) {
 		}
 	}
 	n := &want
-	id := c.newHex("loadbalancer", 16)
+	id := c.ids.Hex("loadbalancer", 16)
 	_, domain := partition(c.opts.Region)
-	n.birth = c.born()
+	n.Created = c.created()
 	n.arn = c.balancerARN("loadbalancer/net/" + n.name + "/" + id)
 	n.dns = n.name + "-" + id + ".elb." + c.opts.Region + "." + domain
 	n.active = c.opts.Clock.Now().Add(c.balancers.delays.Provisioning)
@@ -174,7 +174,7 @@ func (c *Cloud) deleteNetwork(p params) (any, error) {
 		return nil, err
 	}
 	n := c.balancers.networks[arn]
-	if n == nil || !c.changeable(&n.birth) {
+	if n == nil || !c.changeable(&n.Created) {
 		return nil, nil
 	}
 	if n.attributes["deletion_protection.enabled"] == "true" {
@@ -201,7 +201,7 @@ func (c *Cloud) describeNetworks(p params) (any, error) {
 	var found []*network
 	for _, n := range sortedValues(c.balancers.networks) {
 		named := slices.Contains(arns, n.arn) || slices.Contains(names, n.name)
-		if (named || len(arns)+len(names) == 0) && c.visible(&n.birth) {
+		if (named || len(arns)+len(names) == 0) && c.visible(&n.Created) {
 			found = append(found, n)
 		}
 	}

@@ -24,8 +24,8 @@ func (c *Cloud) createTargetGroup(p params) (any, error) {
 		return nil, err
 	}
 	g := &want
-	g.birth = c.born()
-	g.arn = c.balancerARN("targetgroup/" + g.name + "/" + c.newHex("targetgroup", 16))
+	g.Created = c.created()
+	g.arn = c.balancerARN("targetgroup/" + g.name + "/" + c.ids.Hex("targetgroup", 16))
 	g.attributes = defaultGroupAttributes(g.protocol)
 	g.targets = make(map[Target]*registration)
 	c.balancers.groups[g.arn] = g
@@ -159,7 +159,7 @@ func (c *Cloud) deleteTargetGroup(p params) (any, error) {
 	if len(c.balancersOf(arn)) > 0 || g != nil && c.opts.Clock.Now().Before(g.released) {
 		return nil, fail("ResourceInUse", "Target group '%s' is currently in use by a listener or a rule", arn)
 	}
-	if g != nil && c.changeable(&g.birth) {
+	if g != nil && c.changeable(&g.Created) {
 		delete(c.balancers.groups, arn)
 	}
 	return nil, nil
@@ -177,7 +177,7 @@ func (c *Cloud) describeTargetGroups(p params) (any, error) {
 	if ways > 1 {
 		return nil, invalid("Target group names, target group ARNs and a load balancer ARN cannot be specified at the same time")
 	}
-	if n := c.balancers.networks[balancer]; balancer != "" && (n == nil || !c.visible(&n.birth)) {
+	if n := c.balancers.networks[balancer]; balancer != "" && (n == nil || !c.visible(&n.Created)) {
 		return nil, noNetwork(balancer)
 	}
 	var found []*targetGroup
@@ -185,7 +185,7 @@ func (c *Cloud) describeTargetGroups(p params) (any, error) {
 	for _, g := range c.balancers.groups {
 		wanted := ways == 0 || slices.Contains(arns, g.arn) || slices.Contains(names, g.name) ||
 			(balancer != "" && slices.Contains(users[g.arn], balancer))
-		if wanted && c.visible(&g.birth) {
+		if wanted && c.visible(&g.Created) {
 			found = append(found, g)
 		}
 	}

@@ -46,7 +46,7 @@ func (c *Cloud) createListener(p params) (any, error) {
 	if err := p.require("Protocol", "Port", "DefaultActions"); err != nil {
 		return nil, err
 	}
-	l := &listener{birth: c.born(), balancer: n.arn}
+	l := &listener{Created: c.created(), balancer: n.arn}
 	if l.tags, err = readTags(p); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (c *Cloud) createListener(p params) (any, error) {
 	if err := quota(len(others)+1, c.balancers.quotas.Listeners, "TooManyListeners", "listeners of a load balancer"); err != nil {
 		return nil, err
 	}
-	l.arn = c.balancerARN("listener/" + strings.TrimPrefix(n.arn, c.balancerARN("loadbalancer/")) + "/" + c.newHex("listener", 16))
+	l.arn = c.balancerARN("listener/" + strings.TrimPrefix(n.arn, c.balancerARN("loadbalancer/")) + "/" + c.ids.Hex("listener", 16))
 	c.balancers.listeners[l.arn] = l
 	return lbListenersXML{Listeners: []lbNetworkListenerXML{c.listenerWire(l)}}, nil
 }
@@ -191,7 +191,7 @@ func (c *Cloud) readSecurity(p params, l *listener) error {
 // checkForward reports whether a listener may forward to its target group.
 func (c *Cloud) checkForward(l *listener) error {
 	n, g := c.balancers.networks[l.balancer], c.balancers.groups[l.group]
-	if g == nil || !c.changeable(&g.birth) {
+	if g == nil || !c.changeable(&g.Created) {
 		return noTargetGroup(l.group)
 	}
 	if !slices.Contains(forwards[l.protocol], g.protocol) {
@@ -225,12 +225,12 @@ func (c *Cloud) describeListeners(p params) (any, error) {
 	if (balancer == "") == (len(arns) == 0) {
 		return nil, invalid("You must specify either listener ARNs or a load balancer ARN")
 	}
-	if n := c.balancers.networks[balancer]; balancer != "" && (n == nil || !c.visible(&n.birth)) {
+	if n := c.balancers.networks[balancer]; balancer != "" && (n == nil || !c.visible(&n.Created)) {
 		return nil, noNetwork(balancer)
 	}
 	var found []*listener
 	for _, l := range c.balancers.listeners {
-		if (l.balancer == balancer || slices.Contains(arns, l.arn)) && c.visible(&l.birth) {
+		if (l.balancer == balancer || slices.Contains(arns, l.arn)) && c.visible(&l.Created) {
 			found = append(found, l)
 		}
 	}

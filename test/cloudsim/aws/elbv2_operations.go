@@ -77,7 +77,7 @@ func (c *Cloud) networkOf(p params) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := c.balancers.networks[arn]; n != nil && c.changeable(&n.birth) {
+	if n := c.balancers.networks[arn]; n != nil && c.changeable(&n.Created) {
 		return n, nil
 	}
 	return nil, noNetwork(arn)
@@ -89,7 +89,7 @@ func (c *Cloud) groupOf(p params) (*targetGroup, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g := c.balancers.groups[arn]; g != nil && c.changeable(&g.birth) {
+	if g := c.balancers.groups[arn]; g != nil && c.changeable(&g.Created) {
 		return g, nil
 	}
 	return nil, noTargetGroup(arn)
@@ -101,7 +101,7 @@ func (c *Cloud) listenerOf(p params) (*listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l := c.balancers.listeners[arn]; l != nil && c.changeable(&l.birth) {
+	if l := c.balancers.listeners[arn]; l != nil && c.changeable(&l.Created) {
 		return l, nil
 	}
 	return nil, noListener(arn)

@@ -1,23 +1,27 @@
 package aws
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
+)
 
 // tagsOf returns the tags of what an ARN names, and when it came to be.
-func (c *Cloud) tagsOf(arn string) (map[string]string, *birth, error) {
+func (c *Cloud) tagsOf(arn string) (map[string]string, *simstate.Created, error) {
 	switch c.kindOf(arn) {
 	case "loadbalancer":
 		if n := c.balancers.networks[arn]; n != nil {
-			return n.tags, &n.birth, nil
+			return n.tags, &n.Created, nil
 		}
 		return nil, nil, noNetwork(arn)
 	case "targetgroup":
 		if g := c.balancers.groups[arn]; g != nil {
-			return g.tags, &g.birth, nil
+			return g.tags, &g.Created, nil
 		}
 		return nil, nil, noTargetGroup(arn)
 	case "listener":
 		if l := c.balancers.listeners[arn]; l != nil {
-			return l.tags, &l.birth, nil
+			return l.tags, &l.Created, nil
 		}
 		return nil, nil, noListener(arn)
 	}
@@ -25,7 +29,7 @@ func (c *Cloud) tagsOf(arn string) (map[string]string, *birth, error) {
 }
 
 // taggedThings returns the tags of the things that a call names.
-func (c *Cloud) taggedThings(p params, sees func(*birth) bool) ([]map[string]string, []string, error) {
+func (c *Cloud) taggedThings(p params, sees func(*simstate.Created) bool) ([]map[string]string, []string, error) {
 	arns := p.list("ResourceArns.member")
 	if len(arns) == 0 || len(arns) > tagNames {
 		return nil, nil, invalid("Between 1 and %d resources can be specified, not %d", tagNames, len(arns))

@@ -103,7 +103,7 @@ func (c *Cloud) checkInstances(g *targetGroup, targets []Target) error {
 		switch {
 		case !strings.HasPrefix(t.ID, "i-"):
 			return invalid("Instance ID '%s' is not valid", t.ID)
-		case i == nil || !c.changeable(&i.birth):
+		case i == nil || !c.changeable(&i.Created):
 			unknown = append(unknown, t.ID)
 		case i.state == Terminated: // it has no VPC any more
 			asleep = append(asleep, t.ID)
@@ -178,7 +178,7 @@ func (c *Cloud) describeTargetHealth(p params) (any, error) {
 		return nil, err
 	}
 	g := c.balancers.groups[arn]
-	if g == nil || !c.visible(&g.birth) {
+	if g == nil || !c.visible(&g.Created) {
 		return nil, noTargetGroup(arn)
 	}
 	c.purge(g)
@@ -194,7 +194,7 @@ func (c *Cloud) describeTargetHealth(p params) (any, error) {
 	for _, t := range targets {
 		port := g.check.Port
 		if port == "traffic-port" {
-			port = itoa(int(t.Port))
+			port = strconv.Itoa(int(t.Port))
 		}
 		out.Descriptions = append(out.Descriptions, lbTargetHealthXML{lbTargetXML(t), port, c.targetHealth(g, t, balancers)})
 	}

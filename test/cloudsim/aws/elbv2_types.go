@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // NetworkLoadBalancer is all that the cloud knows of a network load balancer.
@@ -77,7 +79,7 @@ type Target struct {
 
 // network is the state of a network load balancer.
 type network struct {
-	birth
+	simstate.Created
 	name, arn, dns, scheme, vpc string
 	mappings                    []SubnetMapping
 	groups                      []string
@@ -89,7 +91,7 @@ type network struct {
 
 // listener is the state of a listener of a network load balancer.
 type listener struct {
-	birth
+	simstate.Created
 	arn, balancer string // ARNs
 	port          int32
 	protocol      string
@@ -102,7 +104,7 @@ type listener struct {
 
 // targetGroup is the state of a target group.
 type targetGroup struct {
-	birth
+	simstate.Created
 	name, arn, vpc   string
 	protocol         string
 	port             int32

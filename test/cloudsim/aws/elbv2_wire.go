@@ -143,7 +143,7 @@ type lbHealthXML struct {
 
 func (c *Cloud) networkWire(n *network) lbNetworkXML {
 	out := lbNetworkXML{
-		LoadBalancerArn: n.arn, DNSName: n.dns, CanonicalHostedZoneID: "Z18D5FSROUN65G", CreatedTime: timeXML(n.at),
+		LoadBalancerArn: n.arn, DNSName: n.dns, CanonicalHostedZoneID: "Z18D5FSROUN65G", CreatedTime: timeXML(n.At),
 		LoadBalancerName: n.name, Scheme: n.scheme, VPC: n.vpc, Type: "network", AddressType: "ipv4",
 		AvailabilityZones: c.zonesWire(n), SecurityGroups: n.groups,
 	}

@@ -75,7 +75,7 @@ func (c *Cloud) serveMetadata(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == tokenPath {
 		call.Op = "imds.GetToken"
 	}
-	c.journal.add(Request{Op: call.Op, Path: r.URL.Path, Header: r.Header})
+	c.requests.Add(Request{Op: call.Op, Path: r.URL.Path, Header: r.Header})
 	r = r.WithContext(context.WithValue(r.Context(), dialect{}, (*api)(nil)))
 	c.gate.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, header, err := c.metadataAnswer(r)
@@ -88,7 +88,7 @@ func (c *Cloud) serveMetadata(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set(name, value)
 		}
 		w.Header().Set("Content-Type", "text/plain")
-		w.Header().Set("Content-Length", itoa(len(answer)))
+		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 		_, _ = w.Write([]byte(answer)) // a client that is gone misses it
 	}))
 }
@@ -98,8 +98,8 @@ func status(code int) *apiError { return &apiError{code, "", http.StatusText(cod
 func (c *Cloud) metadataAnswer(r *http.Request) (answer string, header map[string]string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now++
-	c.settle()
+	c.operation++
+	c.applyDue()
 	switch {
 	case c.metadata.disabled:
 		return "", nil, status(http.StatusForbidden)
@@ -131,7 +131,7 @@ func (c *Cloud) newToken(r *http.Request) (token string, header map[string]strin
 	if r.Method != http.MethodPut || err != nil || ttl < 1 || ttl > longestTTL {
 		return "", nil, errors.Join(err, status(http.StatusBadRequest))
 	}
-	token = c.newHex("metadata token", 40)
+	token = c.ids.Hex("metadata token", 40)
 	c.metadata.tokens[token] = c.opts.Clock.Now().Add(time.Duration(ttl) * time.Second)
 	return token, map[string]string{tokenTTLHeader: strconv.Itoa(ttl)}, nil
 }
@@ -183,7 +183,7 @@ func (c *Cloud) metadataValues(i *instance) map[string]string {
 			}
 		}
 		about := "network/interfaces/macs/" + eni.mac + "/"
-		values[about+"device-number"] = itoa(int(eni.attachment.device))
+		values[about+"device-number"] = strconv.Itoa(int(eni.attachment.device))
 		values[about+"interface-id"] = eni.id
 		values[about+"local-ipv4s"] = strings.Join(texts(eni.addrs), "\n")
 		values[about+"security-group-ids"] = strings.Join(eni.groups, "\n")

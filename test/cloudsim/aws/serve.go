@@ -92,7 +92,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	request := newRequest(r, service, form)
-	c.journal.add(request)
+	c.requests.Add(request)
 	r = r.WithContext(context.WithValue(r.Context(), dialect{}, service))
 	r.Form = form // for effects
 	call := front.Call{Op: request.Op, Group: service.group}
@@ -131,8 +131,8 @@ func (c *Cloud) find(version string) *api {
 func (c *Cloud) run(r *http.Request, body []byte, service *api, request Request) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now++
-	c.settle()
+	c.operation++
+	c.applyDue()
 	action := request.Form.Get("Action")
 	do := service.operations[action]
 	if do == nil {

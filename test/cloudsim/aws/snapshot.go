@@ -3,13 +3,15 @@ package aws
 import (
 	"maps"
 	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // Snapshot is a state of the cloud, with everything that exists in it and what is
 // about to happen. It stays as it is, and can be restored any number of times.
 type Snapshot struct {
-	ids       map[string]int
-	pending   []pending
+	ids       simstate.IDs
+	schedule  simstate.Schedule[*Cloud]
 	ec2       ec2State
 	balancers balancers
 }
@@ -21,7 +23,7 @@ func (c *Cloud) Snapshot() *Snapshot {
 	var s *Snapshot
 	c.inspect(func() {
 		s = &Snapshot{
-			ids: maps.Clone(c.ids), pending: slices.Clone(c.pending),
+			ids: c.ids.Clone(), schedule: c.schedule.Clone(),
 			ec2: c.ec2.clone(), balancers: c.balancers.clone(),
 		}
 	})
@@ -33,7 +35,7 @@ func (c *Cloud) Snapshot() *Snapshot {
 func (c *Cloud) Restore(s *Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ids, c.pending = maps.Clone(s.ids), slices.Clone(s.pending)
+	c.ids, c.schedule = s.ids.Clone(), s.schedule.Clone()
 	c.ec2, c.balancers = s.ec2.clone(), s.balancers.clone()
 }
 
@@ -45,10 +47,10 @@ func (s *ec2State) clone() ec2State {
 	})
 	out.tables = cloneStore(s.tables, func(t *routeTable) {
 		t.tagged, t.subnets, t.original = t.clone(), slices.Clone(t.subnets), slices.Clone(t.original)
-		t.routes = clones(t.routes)
+		t.routes = simstate.CloneSlice(t.routes)
 	})
 	out.groups = cloneStore(s.groups, func(g *securityGroup) {
-		g.tagged, g.rules, g.original = g.clone(), clones(g.rules), clones(g.original)
+		g.tagged, g.rules, g.original = g.clone(), simstate.CloneSlice(g.rules), simstate.CloneSlice(g.original)
 		g.earlier = slices.Clone(g.earlier)
 	})
 	out.instances = cloneStore(s.instances, func(i *instance) {
@@ -68,17 +70,17 @@ func (s *ec2State) clone() ec2State {
 
 func (b *balancers) clone() balancers {
 	out := *b
-	out.classics = cloneMap(b.classics, func(b *classicBalancer) {
+	out.classics = simstate.CloneMap(b.classics, func(b *classicBalancer) {
 		b.ClassicLoadBalancer, b.registered = b.clone(), maps.Clone(b.registered)
 	})
-	out.networks = cloneMap(b.networks, func(n *network) {
+	out.networks = simstate.CloneMap(b.networks, func(n *network) {
 		n.mappings, n.groups = slices.Clone(n.mappings), slices.Clone(n.groups)
 		n.attributes, n.tags = maps.Clone(n.attributes), maps.Clone(n.tags)
 	})
-	out.listeners = cloneMap(b.listeners, func(l *listener) { *l = *l.clone() })
-	out.groups = cloneMap(b.groups, func(g *targetGroup) {
+	out.listeners = simstate.CloneMap(b.listeners, func(l *listener) { *l = *l.clone() })
+	out.groups = simstate.CloneMap(b.groups, func(g *targetGroup) {
 		g.attributes, g.tags = maps.Clone(g.attributes), maps.Clone(g.tags)
-		g.targets = cloneMap(g.targets, func(*registration) {})
+		g.targets = simstate.CloneMap(g.targets, func(*registration) {})
 	})
 	out.certificates = b.certificates.clone()
 	if b.draining != nil {
@@ -93,23 +95,5 @@ func (t tagged) clone() tagged {
 
 // cloneStore copies a store. Own makes the copy of a thing independent.
 func cloneStore[T any](s store[*T], own func(*T)) store[*T] {
-	return store[*T]{byID: cloneMap(s.byID, own), order: slices.Clone(s.order)}
-}
-
-func cloneMap[K comparable, T any](things map[K]*T, own func(*T)) map[K]*T {
-	out := maps.Clone(things)
-	for key, thing := range out {
-		out[key] = new(*thing)
-		own(out[key])
-	}
-	return out
-}
-
-// clones copies things that nothing else points to.
-func clones[T any](things []*T) []*T {
-	out := slices.Clone(things)
-	for i, thing := range out {
-		out[i] = new(*thing)
-	}
-	return out
+	return store[*T]{byID: simstate.CloneMap(s.byID, own), order: slices.Clone(s.order)}
 }

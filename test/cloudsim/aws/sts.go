@@ -61,8 +61,8 @@ func (c *Cloud) roleARN(name string) string {
 
 // issue makes credentials of a role.
 func (c *Cloud) issue(role, session string, expires time.Time) (id string, made credential) {
-	id = "ASIA" + strings.ToUpper(c.newHex("access key", 16))
-	made = credential{secret: c.newHex("secret", 40), token: c.newHex("session token", 64), role: role, session: session, expires: expires}
+	id = "ASIA" + strings.ToUpper(c.ids.Hex("access key", 16))
+	made = credential{secret: c.ids.Hex("secret", 40), token: c.ids.Hex("session token", 64), role: role, session: session, expires: expires}
 	c.keys[id] = made
 	return id, made
 }

@@ -3,12 +3,7 @@ package aws
 import (
 	"net/http"
 	"net/url"
-	"slices"
-	"sync"
 )
-
-// journalLimit bounds the memory of a journal.
-const journalLimit = 4096
 
 // Request is a call as it came over the wire.
 type Request struct {
@@ -32,31 +27,8 @@ func newRequest(r *http.Request, service *api, form url.Values) Request {
 	}
 }
 
-// journal keeps the latest requests.
-type journal struct {
-	mu       sync.Mutex
-	requests []Request
-}
-
-func (j *journal) add(r Request) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if len(j.requests) == journalLimit {
-		j.requests = slices.Delete(j.requests, 0, journalLimit/2)
-	}
-	j.requests = append(j.requests, r)
-}
-
 // Requests returns the latest calls of an operation, oldest first. They are for
 // reading only.
 func (c *Cloud) Requests(op string) []Request {
-	c.journal.mu.Lock()
-	defer c.journal.mu.Unlock()
-	var requests []Request
-	for _, r := range c.journal.requests {
-		if r.Op == op {
-			requests = append(requests, r)
-		}
-	}
-	return requests
+	return c.requests.Select(func(r Request) bool { return r.Op == op })
 }

@@ -3,6 +3,8 @@ package aws
 import (
 	"slices"
 	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
 // Categories of calls that have token buckets of their own.
@@ -15,23 +17,17 @@ const (
 	unfiltered        = "unfiltered"
 )
 
-// limit is the size of a token bucket and its refill rate per second.
-type limit struct {
-	rate  float64
-	burst int
-}
-
 // balancerLimits are the token buckets of each of the two load balancer APIs.
 // Every call takes a token from the one of the account and from the one of its
 // category. The sections "Request rate limiting" and "Request token bucket sizes
 // and refill rates" state them, as defaults that AWS Support may raise.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
-var balancerLimits = map[string]limit{
-	accountCalls:      {10, 40},
-	resourceIntensive: {0.2, 10},
-	registrations:     {4, 20},
-	mutations:         {3, 20},
-	nonMutating:       {10, 40},
+var balancerLimits = map[string]simstate.RateLimit{
+	accountCalls:      {Rate: 10, Burst: 40},
+	resourceIntensive: {Rate: 0.2, Burst: 10},
+	registrations:     {Rate: 4, Burst: 20},
+	mutations:         {Rate: 3, Burst: 20},
+	nonMutating:       {Rate: 10, Burst: 40},
 }
 
 // balancerCategories are the categories of the operations whose names do not
@@ -56,15 +52,15 @@ var balancerCategories = map[string]string{
 // second, smaller bucket for calls with neither filter nor page size.
 // https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
 var (
-	ec2NonMutating = limit{20, 100}
-	ec2Mutating    = limit{5, 50}
-	ec2Unfiltered  = limit{10, 50}
+	ec2NonMutating = simstate.RateLimit{Rate: 20, Burst: 100}
+	ec2Mutating    = simstate.RateLimit{Rate: 5, Burst: 50}
+	ec2Unfiltered  = simstate.RateLimit{Rate: 10, Burst: 50}
 
-	ec2Uncategorized = map[string]limit{
-		"CreateTags":                      {10, 100},
-		"DeleteTags":                      {10, 100},
-		"DescribeInstanceTopology":        {1, 1},
-		"ModifyNetworkInterfaceAttribute": {5, 100},
+	ec2Uncategorized = map[string]simstate.RateLimit{
+		"CreateTags":                      {Rate: 10, Burst: 100},
+		"DeleteTags":                      {Rate: 10, Burst: 100},
+		"DescribeInstanceTopology":        {Rate: 1, Burst: 1},
+		"ModifyNetworkInterfaceAttribute": {Rate: 5, Burst: 100},
 	}
 	ec2Filterable = []string{
 		"DescribeInstances", "DescribeInstanceStatus", "DescribeNetworkInterfaces", "DescribeSecurityGroups",
@@ -72,13 +68,13 @@ var (
 	}
 )
 
-// newThrottle returns full buckets as AWS documents them.
-func (c *Cloud) newThrottle() throttle {
-	t := throttle{buckets: make(map[string]*bucket), refused: make(map[string]int)}
+// setDocumentedLimits makes full buckets as AWS documents them.
+func (c *Cloud) setDocumentedLimits() {
+	c.limits.refused = make(map[string]int)
 	if c.opts.DisableThrottling {
-		return t
+		return
 	}
-	put := func(l limit, name ...string) { t.buckets[strings.Join(name, "/")] = newBucket(l.rate, l.burst) }
+	put := func(l simstate.RateLimit, name ...string) { c.limits.Set(strings.Join(name, "/"), l) }
 	for _, service := range []string{groupELB, groupELBv2} {
 		for category, l := range balancerLimits {
 			put(l, service, category)
@@ -90,10 +86,9 @@ func (c *Cloud) newThrottle() throttle {
 			put(ec2Unfiltered, groupEC2, action, unfiltered)
 		}
 	}
-	return t
 }
 
-func ec2Limit(action string) limit {
+func ec2Limit(action string) simstate.RateLimit {
 	if l, own := ec2Uncategorized[action]; own {
 		return l
 	}

@@ -2,46 +2,15 @@ package aws
 
 import (
 	"maps"
-	"math"
-	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
-// throttle is all that bounds the rate of calls. Cloud.mu guards it.
-type throttle struct {
-	buckets map[string]*bucket
+// rateLimits is all that bounds the rate of calls. Cloud.mu guards it.
+type rateLimits struct {
+	simstate.RateLimits
 	refused map[string]int // calls by operation
-}
-
-// bucket is a token bucket. It is kept as the time when it is full again, so
-// that no rounding of fractions of tokens adds up.
-type bucket struct {
-	each    time.Duration // until one more token is there
-	burst   int
-	full    time.Time
-	refused int
-}
-
-func newBucket(rate float64, burst int) *bucket {
-	b := &bucket{burst: burst, each: math.MaxInt64 / time.Duration(burst+1)}
-	if rate > 0 {
-		b.each = min(b.each, time.Duration(float64(time.Second)/rate))
-	}
-	return b
-}
-
-// empty reports whether there is no token.
-func (b *bucket) empty(now time.Time) bool {
-	return b.full.Sub(now) > time.Duration(b.burst-1)*b.each
-}
-
-// take removes a token.
-func (b *bucket) take(now time.Time) {
-	if b.full.Before(now) {
-		b.full = now
-	}
-	b.full = b.full.Add(b.each)
 }
 
 // SetThrottle bounds the calls of an operation or group, by its name in the
@@ -58,21 +27,14 @@ func (b *bucket) take(now time.Time) {
 func (c *Cloud) SetThrottle(name string, rate float64, burst int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if burst <= 0 {
-		delete(c.throttle.buckets, name)
-		return
-	}
-	c.throttle.buckets[name] = newBucket(rate, burst)
+	c.limits.Set(name, simstate.RateLimit{Rate: rate, Burst: burst})
 }
 
 // Throttles returns how many calls the bound of that name has refused.
 func (c *Cloud) Throttles(name string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if b := c.throttle.buckets[name]; b != nil {
-		return b.refused
-	}
-	return 0
+	return c.limits.Refused(name)
 }
 
 // ThrottledCalls returns how many calls were refused because of their rate, by
@@ -80,25 +42,16 @@ func (c *Cloud) Throttles(name string) int {
 func (c *Cloud) ThrottledCalls() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.throttle.refused)
+	return maps.Clone(c.limits.refused)
 }
 
 // tooFast takes a token for a call from each of its buckets, and reports whether
 // one of them is empty. The call takes none then.
 func (c *Cloud) tooFast(service *api, request Request) bool {
-	now := c.opts.Clock.Now()
 	names := append(documentedBuckets(service, request), request.Op, service.group, front.Any)
-	for _, name := range names {
-		if b := c.throttle.buckets[name]; b != nil && b.empty(now) {
-			b.refused++
-			c.throttle.refused[request.Op]++
-			return true
-		}
+	if c.limits.Take(c.opts.Clock.Now(), names...) {
+		return false
 	}
-	for _, name := range names {
-		if b := c.throttle.buckets[name]; b != nil {
-			b.take(now)
-		}
-	}
-	return false
+	c.limits.refused[request.Op]++
+	return true
 }
