@@ -95,7 +95,7 @@ func (s *soak) migrate(random *rand.Rand) {
 		return
 	}
 	defer s.release(m)
-	host := hostName(m.cluster, random.IntN(soakHosts))
+	host := s.host(random, m.cluster)
 	s.note("%s moves to %s", m.name, host)
 	s.must(m.vm.Migrate(host))
 	s.set(m, func() { m.host = host })
@@ -243,6 +243,9 @@ func (s *soak) removeHost(random *rand.Rand) {
 		return
 	}
 	defer s.release(members...)
+	s.mu.Lock()
+	s.removed.Insert(host)
+	s.mu.Unlock()
 	add, err := s.vc.RemoveHost(host)
 	s.must(err)
 	s.note("host %s is removed with %d VMs", host, len(members))
@@ -254,5 +257,8 @@ func (s *soak) removeHost(random *rand.Rand) {
 	for _, m := range members {
 		s.set(m, func() { m.absent = time.Time{} })
 	}
+	s.mu.Lock()
+	s.removed.Delete(host)
+	s.mu.Unlock()
 	s.note("host %s is added again", host)
 }

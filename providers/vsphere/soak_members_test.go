@@ -48,7 +48,7 @@ func (s *soak) createNode(random *rand.Rand) {
 		name: fmt.Sprintf("node-%05d", number), cluster: clusters[random.IntN(len(clusters))], tainted: true, connected: true,
 		created: time.Now(), changed: time.Now(), ip: addressOf(number),
 	}
-	m.host = hostName(m.cluster, random.IntN(soakHosts))
+	m.host = s.host(random, m.cluster)
 	vm, err := s.vc.AddVM("dc", sim.VMSpec{
 		Name: m.name, Host: m.host, NICs: []sim.NIC{{IPs: []string{m.ip}}}, UUID: fmt.Sprintf("%08x-0000-4000-8000-42d0c0ffee00", number),
 	})
@@ -65,6 +65,20 @@ func (s *soak) createNode(random *rand.Rand) {
 	s.mu.Unlock()
 	s.list(m.node)
 	s.control.Go(func() { s.initialize(m) })
+}
+
+// host chooses a host of a cluster that is in the inventory.
+func (s *soak) host(random *rand.Rand, cluster string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := random.IntN(soakHosts)
+	for i := range soakHosts {
+		if host := hostName(cluster, (first+i)%soakHosts); !s.removed.Has(host) {
+			return host
+		}
+	}
+	s.failed("all hosts of cluster %s are removed", cluster)
+	return hostName(cluster, first)
 }
 
 // addressOf is an address that one Node alone has had.

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -93,6 +94,7 @@ type soak struct {
 	members map[string]*member // by the name of the Node
 	created int
 	zones   map[string][]zoneName // by cluster, the latest last
+	removed sets.Set[string]      // hosts that are not in the inventory
 	faults  faults
 	history []string
 	totals  totals
@@ -118,7 +120,8 @@ func newSoak(t *testing.T, size soakSize, seed uint64) *soak {
 	t.Helper()
 	s := &soak{
 		t: t, size: size, seed: seed, began: time.Now(), members: map[string]*member{}, zones: map[string][]zoneName{},
-		nodes: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}),
+		removed: sets.New[string](),
+		nodes:   cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}),
 	}
 	spec := sim.DatacenterSpec{Name: "dc", Clusters: []sim.ClusterSpec{{Name: "foreign"}}}
 	for _, name := range clusters {
