@@ -36,7 +36,7 @@ func TestAdditionsTakeNothingAway(t *testing.T) {
 
 	b.subnets = subnets[1:]
 	b.groups = []plan.Ref{{ID: b.learned[first.Key]}}
-	b.nodes = append(b.nodes[1:], b.seed.AddNodes(1)...)
+	b.nodes = append(b.nodes[1:], b.Cluster.AddNodes(1)...)
 	after := web(kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8443),
 		annotated(request.AnnotationInternal, "true"), annotated(request.AnnotationSSLCert, certificate),
 		annotated(request.AnnotationSSLPorts, "443,8443"), annotated(request.AnnotationAdditionalTags, "team=core"))

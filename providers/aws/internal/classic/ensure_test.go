@@ -69,7 +69,7 @@ func TestCreates(t *testing.T) {
 	proxy := []string{"k8s-proxyprotocol-enabled"}
 	tls := "k8s-SSLNegotiationPolicy-" + tlsPolicy
 	want := sim.ClassicLoadBalancer{
-		Name: lbName, Scheme: "internal", VPC: b.seed.VPC, Subnets: subnets, Zones: b.seed.Zones,
+		Name: lbName, Scheme: "internal", VPC: b.Cluster.VPC, Subnets: subnets, Zones: b.Cluster.Zones,
 		SecurityGroups: []string{b.groups[0].ID},
 		Listeners: []sim.ClassicListener{
 			{Port: 80, Protocol: "TCP", InstancePort: 30080, InstanceProtocol: "TCP"},
@@ -269,7 +269,7 @@ func TestAttributesDenied(t *testing.T) {
 func TestInstances(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	b.nodes = append(b.nodes, b.seed.AddNodes(3)...)
+	b.nodes = append(b.nodes, b.Cluster.AddNodes(3)...)
 	stopped, terminated, gone := b.nodes[3], b.nodes[4], b.nodes[5]
 	b.ensure(web())
 	b.settle()
@@ -278,7 +278,7 @@ func TestInstances(t *testing.T) {
 	b.Terminate(terminated)
 	b.states[terminated] = types.InstanceStateNameTerminated
 	b.nodes = slices.DeleteFunc(b.nodes, func(id string) bool { return id == gone })
-	b.nodes = append(b.nodes, b.seed.AddNodes(1)...)
+	b.nodes = append(b.nodes, b.Cluster.AddNodes(1)...)
 	b.ensure(web())
 	b.settled(web())
 	want := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(b.nodes), func(id string) bool { return id == terminated })))
@@ -290,11 +290,11 @@ func TestInstances(t *testing.T) {
 func TestSubnets(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	zones := b.seed.Zones
+	zones := b.Cluster.Zones
 	in := func(zone int, subnets map[string]string) vpc.Subnet {
 		return vpc.Subnet{ID: subnets[zones[zone]], AvailabilityZone: zones[zone]}
 	}
-	public, private := b.seed.Public, b.seed.Private
+	public, private := b.Cluster.Public, b.Cluster.Private
 	b.subnets = []vpc.Subnet{in(0, public)}
 	svc := web(annotated(request.AnnotationInternal, "true"))
 	b.ensure(svc)

@@ -4,17 +4,13 @@ import (
 	"context"
 	"flag"
 	"maps"
-	"os"
-	"path/filepath"
-	"runtime/debug"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
@@ -29,48 +25,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestMain gives the SDK the keys of the simulated cloud, and nothing else of
-// what the machine has.
-func TestMain(m *testing.M) {
-	id, secret := new(sim.Cloud).AccessKey()
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_CA_BUNDLE": "",
-	} {
-		if err := os.Setenv(name, value); err != nil {
-			panic(err)
-		}
-	}
-	// Encoding requests and responses makes much garbage; memory is cheaper here.
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
-	os.Exit(m.Run())
-}
-
-// golden compares a text with a file, or rewrites the file.
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(filepath.Clean(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: -want +got (-update rewrites it):\n%s", path, diff)
-	}
-}
+func TestMain(m *testing.M) { awstest.Main(m) }
 
 // The Service that most tests are about, as its UID and the cluster ID name
 // things.
 const (
-	clusterID   = "demo"
-	uid         = "0f0e0d0c-1111-2222-3333-444455556666"
-	lbName      = "a0f0e0d0c11112222333344445555666"
+	clusterID   = awstest.ClusterID
+	uid         = awstest.ServiceUID
+	lbName      = awstest.LoadBalancerName
 	certificate = "arn:aws:acm:us-west-2:123456789012:certificate/0a1b2c3d-0000-1111-2222-333344445555"
 	tlsPolicy   = "ELBSecurityPolicy-TLS-1-2-2017-01"
 )
@@ -104,10 +66,9 @@ func everything() *v1.Service {
 
 // fixture is a simulated cloud with a cluster of three nodes.
 type fixture struct {
-	*sim.Cloud
+	*awstest.Region
 	t      testing.TB
 	api    client.ELB
-	seed   *sim.Seed
 	nodes  []string
 	states map[string]types.InstanceStateName
 	config request.Config
@@ -120,33 +81,12 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	// The tests make the calls of minutes at once, with a client that does not wait.
-	cloud, err := sim.Start(sim.Options{DisableThrottling: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cloud.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	base, err := client.Load(t.Context(), client.Options{
-		Tuning:     client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond},
-		Middleware: []func(*middleware.Stack) error{cloud.ServeDirectly}, // connections are much of the CPU time of a call
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clients, err := base.In(t.Context(), cloud.Region())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(clients.Close)
-	b := &fixture{Cloud: cloud, t: t, api: clients.ELB, seed: cloud.Seed(clusterID), states: map[string]types.InstanceStateName{}}
-	b.nodes = b.seed.AddNodes(3)
-	b.config = request.Config{Cluster: cluster.ID{Name: clusterID}, ClusterName: "kubernetes", VPC: b.seed.VPC}
-	for _, zone := range b.seed.Zones {
-		b.subnets = append(b.subnets, vpc.Subnet{ID: b.seed.Public[zone], AvailabilityZone: zone})
+	region := awstest.Start(t, awstest.Unthrottled())
+	b := &fixture{Region: region, t: t, api: region.Clients(awstest.Impatient()).ELB, states: map[string]types.InstanceStateName{}}
+	b.nodes = b.Cluster.AddNodes(3)
+	b.config = request.Config{Cluster: cluster.ID{Name: clusterID}, ClusterName: "kubernetes", VPC: b.Cluster.VPC}
+	for _, zone := range b.Cluster.Zones {
+		b.subnets = append(b.subnets, vpc.Subnet{ID: b.Cluster.Public[zone], AvailabilityZone: zone})
 	}
 	key := change.SecurityGroupKey(request.ClassicGroupName(lbName))
 	b.groups = []plan.Ref{{Key: key}}
@@ -156,7 +96,7 @@ func newFixture(t testing.TB) *fixture {
 
 // group makes a security group.
 func (b *fixture) group(name string) string {
-	return b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: name, Description: name})
+	return b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: name, Description: name})
 }
 
 // settle has later plans name the security groups by ID.

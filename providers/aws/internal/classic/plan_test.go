@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
@@ -48,7 +49,7 @@ func TestPlans(t *testing.T) {
 		dir := filepath.Dir(path)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
-			golden(t, filepath.Join(dir, "plan.golden"), planOf(t, dir))
+			awstest.Golden(t, filepath.Join(dir, "plan.golden"), planOf(t, dir), *update)
 		})
 	}
 }

@@ -20,7 +20,7 @@ import (
 func TestRefusedInstanceCostsItselfAlone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
+	b.nodes = append(b.nodes, b.Cluster.AddNodes(7)...)
 	gone := slices.Sorted(slices.Values(b.nodes[1:8]))
 	for _, id := range gone {
 		b.Terminate(id) // after its state was read
@@ -63,7 +63,7 @@ func TestStoppedInstance(t *testing.T) {
 func TestRefusedInstancesWithoutNames(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	b.nodes = append(b.nodes, b.seed.AddNodes(13)...)
+	b.nodes = append(b.nodes, b.Cluster.AddNodes(13)...)
 	bad := b.nodes[5]
 	b.Gate().Break("elb.RegisterInstancesWithLoadBalancer", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		requests := b.Requests("elb.RegisterInstancesWithLoadBalancer")
@@ -110,7 +110,7 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 		t.Run(strconv.Itoa(quota), func(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t)
-			b.nodes = append(b.nodes, b.seed.AddNodes(29)...)
+			b.nodes = append(b.nodes, b.Cluster.AddNodes(29)...)
 			b.SetQuotas(sim.Quotas{ClassicInstances: quota})
 			env := b.ensure(web())
 			if got := len(b.classic().Instances); got != quota {

@@ -74,7 +74,7 @@ func TestBadCertificateKeepsTheListenerServing(t *testing.T) {
 			if c.serves {
 				before, backend = b.listener(443), b.classic().BackendPolicies[30443]
 			}
-			b.nodes = append(b.nodes, b.seed.AddNodes(1)...)
+			b.nodes = append(b.nodes, b.Cluster.AddNodes(1)...)
 			after := web(tls(noCertificate))
 			if c.before != nil && c.before.Annotations[string(request.AnnotationProxyProtocol)] != "" {
 				proxy(after)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	clusterID = "demo"
+	clusterID = awstest.ClusterID
 	describe  = "DescribeInstances"
 	// listed is how many instances are listed rather than described by ID, if
 	// others were described just before.
@@ -39,21 +40,13 @@ type fixture struct {
 
 func newFixture(t *testing.T, options aws.Options, change ...func(*Config)) *fixture {
 	t.Helper()
-	cloud, err := aws.Start(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cloud.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	b := &fixture{t: t, cloud: cloud, seed: cloud.Seed(clusterID), clock: clocktesting.NewFakePassiveClock(time.Now())}
+	region := awstest.Start(t, options)
+	b := &fixture{t: t, cloud: region.Cloud, seed: region.Cluster, clock: clocktesting.NewFakePassiveClock(time.Now())}
 	config := Config{Cluster: cluster.ID{Name: clusterID}, VPC: b.seed.VPC, Clock: b.clock, Window: 100 * time.Millisecond}
 	for _, f := range change {
 		f(&config)
 	}
-	b.Inventory = New(newClient(t, cloud), config)
+	b.Inventory = New(newClient(t, region.Cloud), config)
 	return b
 }
 

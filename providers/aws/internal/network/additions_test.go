@@ -22,14 +22,14 @@ func removal(call string) bool {
 func TestAdditionsTakeNothingAway(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	one := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "one", Description: "one"})
-	two := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "two", Description: "two"})
+	one := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "one", Description: "one"})
+	two := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "two", Description: "two"})
 	b.groups = []plan.Ref{{ID: one}, {ID: two}}
 	b.ensure(changedBefore())
 	before := b.observe(changedBefore())
 
 	b.groups = []plan.Ref{{ID: one}}
-	b.nodes = append(b.nodes[1:], b.seed.AddNodes(1)...)
+	b.nodes = append(b.nodes[1:], b.Cluster.AddNodes(1)...)
 	after := changedAfter()
 	after.Annotations[string(request.AnnotationSSLCert)] = "arn:aws:acm:us-west-2:123456789012:certificate/0a1b2c3d"
 	after.Annotations[string(request.AnnotationSSLPorts)] = "80"

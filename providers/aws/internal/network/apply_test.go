@@ -149,7 +149,7 @@ func TestErrors(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t, sim.Options{})
 			b.ensure(changedBefore())
-			b.nodes = append(b.nodes[1:], b.seed.AddNodes(1)...)
+			b.nodes = append(b.nodes[1:], b.Cluster.AddNodes(1)...)
 			b.Gate().Break("elbv2."+op, front.Always(), sim.Denied())
 			_, err := b.tryEnsure(changedAfter())
 			if !errors.Is(err, apierr.ErrDenied) {

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
@@ -53,7 +54,7 @@ func TestPlans(t *testing.T) {
 			t.Parallel()
 			var seen Observed
 			load(t, filepath.Join("plan", name, "observed.yaml"), &seen)
-			golden(t, filepath.Join("plan", name, "plan.golden"), planFor(planned(t, name, c.change), &seen).String())
+			awstest.Golden(t, filepath.Join("testdata", "plan", name, "plan.golden"), planFor(planned(t, name, c.change), &seen).String(), *update)
 			if t.Failed() {
 				t.Log(c.reason)
 			}

@@ -91,7 +91,7 @@ func TestCreates(t *testing.T) {
 	}
 	tags := tagged(map[string]string{"team": "edge"})
 	want := sim.NetworkLoadBalancer{
-		Name: lbName, Scheme: "internet-facing", VPC: b.seed.VPC, Tags: tags,
+		Name: lbName, Scheme: "internet-facing", VPC: b.Cluster.VPC, Tags: tags,
 		Listeners: []sim.NetworkListener{
 			{Port: 80, Protocol: "TCP", Tags: tags},
 			{
@@ -112,8 +112,8 @@ func TestCreates(t *testing.T) {
 			t.Errorf("attribute %s is %q, want %q", key, got.Attributes[key], value)
 		}
 	}
-	if len(got.Mappings) != len(b.seed.Zones) {
-		t.Errorf("load balancer is in %v, want one subnet for each of %v", got.Mappings, b.seed.Zones)
+	if len(got.Mappings) != len(b.Cluster.Zones) {
+		t.Errorf("load balancer is in %v, want one subnet for each of %v", got.Mappings, b.Cluster.Zones)
 	}
 	b.checkGroups(map[int32]string{30080: "TCP", 30443: "TLS"}, check, tags)
 	// Only what differs from the defaults of AWS is sent.

@@ -4,18 +4,14 @@ import (
 	"flag"
 	"maps"
 	"net/netip"
-	"os"
-	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
@@ -32,50 +28,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestMain gives the SDK the keys of the simulated cloud, and nothing else of
-// what the machine has.
-func TestMain(m *testing.M) {
-	id, secret := new(sim.Cloud).AccessKey()
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CA_BUNDLE":   "",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
-	} {
-		if err := os.Setenv(name, value); err != nil {
-			panic(err)
-		}
-	}
-	// Encoding requests and responses makes much garbage; memory is cheaper here.
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
-	os.Exit(m.Run())
-}
-
-// golden compares a text with a file in testdata, or rewrites the file.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: -want +got (-update rewrites it):\n%s", path, diff)
-	}
-}
+func TestMain(m *testing.M) { awstest.Main(m) }
 
 // The Service that most tests are about, as its UID and the cluster ID name
 // things.
 const (
-	clusterID = "demo"
-	uid       = "0f0e0d0c-1111-2222-3333-444455556666"
-	lbName    = "a0f0e0d0c11112222333344445555666"
+	clusterID = awstest.ClusterID
+	uid       = awstest.ServiceUID
+	lbName    = awstest.LoadBalancerName
 )
 
 // web is a Service for a network load balancer, with the ports 80 and 443 unless
@@ -97,10 +57,9 @@ func annotated(name annotation.Name, value string) kubetest.ServiceOption {
 
 // fixture is a simulated cloud with a cluster of three nodes.
 type fixture struct {
-	*sim.Cloud
+	*awstest.Region
 	t      testing.TB
 	api    client.ELBV2
-	seed   *sim.Seed
 	nodes  []string
 	config request.Config
 	// groups are the security groups that load balancers are to have.
@@ -114,31 +73,10 @@ func newFixture(t testing.TB, options sim.Options) *fixture {
 	t.Helper()
 	// The tests make the calls of minutes at once, with a client that does not wait.
 	options.DisableThrottling = true
-	cloud, err := sim.Start(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cloud.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	base, err := client.Load(t.Context(), client.Options{
-		Tuning:     client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond},
-		Middleware: []func(*middleware.Stack) error{cloud.ServeDirectly}, // connections are much of the CPU time of a call
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clients, err := base.In(t.Context(), cloud.Region())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(clients.Close)
-	seed := cloud.Seed(clusterID)
+	region := awstest.Start(t, options)
 	return &fixture{
-		Cloud: cloud, t: t, api: clients.ELBV2, seed: seed, nodes: seed.AddNodes(3),
-		config: request.Config{Cluster: cluster.ID{Name: clusterID}, ClusterName: "kubernetes", VPC: seed.VPC},
+		Region: region, t: t, api: region.Clients(awstest.Impatient()).ELBV2, nodes: region.Cluster.AddNodes(3),
+		config: request.Config{Cluster: cluster.ID{Name: clusterID}, ClusterName: "kubernetes", VPC: region.Cluster.VPC},
 	}
 }
 
@@ -167,8 +105,8 @@ func (b *fixture) request(svc *v1.Service) *request.Request {
 // facts are what is known of the cloud: public subnets, and running instances.
 func (b *fixture) facts() request.Facts {
 	f := request.Facts{Config: b.config, SecurityGroups: b.groups, Targets: running(b.nodes...)}
-	for _, zone := range b.seed.Zones {
-		f.Subnets = append(f.Subnets, vpc.Subnet{ID: b.seed.Public[zone], AvailabilityZone: zone, CIDR: netip.Prefix{}})
+	for _, zone := range b.Cluster.Zones {
+		f.Subnets = append(f.Subnets, vpc.Subnet{ID: b.Cluster.Public[zone], AvailabilityZone: zone, CIDR: netip.Prefix{}})
 	}
 	return f
 }

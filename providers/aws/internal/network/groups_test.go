@@ -23,7 +23,7 @@ import (
 func (b *fixture) group(name string, tags map[string]string, change func(*elbv2.CreateTargetGroupInput)) string {
 	b.t.Helper()
 	input := &elbv2.CreateTargetGroupInput{
-		Name: &name, VpcId: &b.seed.VPC, Protocol: "TCP", Port: aws.Int32(30443), TargetType: "instance",
+		Name: &name, VpcId: &b.Cluster.VPC, Protocol: "TCP", Port: aws.Int32(30443), TargetType: "instance",
 		HealthCheckProtocol: "TCP", HealthCheckIntervalSeconds: aws.Int32(30),
 		HealthyThresholdCount: aws.Int32(3), UnhealthyThresholdCount: aws.Int32(3), Tags: awstype.ELBV2Tags(tags),
 	}

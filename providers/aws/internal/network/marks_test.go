@@ -75,15 +75,15 @@ func TestStepsThatRemoveAreMarked(t *testing.T) {
 		}
 	}
 	b := newFixture(t, sim.Options{})
-	one := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "one", Description: "one"})
-	two := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "two", Description: "two"})
+	one := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "one", Description: "one"})
+	two := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "two", Description: "two"})
 	b.groups = []plan.Ref{{ID: one}, {ID: two}}
 	model, _ := b.model(changedBefore())
 	before := b.observe(changedBefore())
 	run(b, planFor(model, before), false)
 
 	b.groups = []plan.Ref{{ID: one}}
-	b.nodes = append(b.nodes[1:], b.seed.AddNodes(1)...)
+	b.nodes = append(b.nodes[1:], b.Cluster.AddNodes(1)...)
 	model, _ = b.model(changedAfter())
 	run(b, planFor(model, b.observe(changedAfter())), false)
 
@@ -105,8 +105,8 @@ func TestStepsThatRemoveAreMarked(t *testing.T) {
 func TestAdoptedLoadBalancerKeepsItsSecurityGroups(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	one := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "one", Description: "one"})
-	two := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "two", Description: "two"})
+	one := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "one", Description: "one"})
+	two := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "two", Description: "two"})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.groups = []plan.Ref{{ID: two}}
 	model, _ := b.model(svc)

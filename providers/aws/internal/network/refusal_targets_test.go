@@ -107,7 +107,7 @@ func TestDeregisteringUnknownTargets(t *testing.T) {
 func TestRefusedTargetCostsItselfAlone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
+	b.nodes = append(b.nodes, b.Cluster.AddNodes(7)...)
 	asleep := slices.Sorted(slices.Values(b.nodes[1:8]))
 	for _, id := range asleep {
 		b.SetState(id, sim.Stopped) // after its state was read
@@ -147,7 +147,7 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 		t.Run(strconv.Itoa(quota), func(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t, sim.Options{})
-			b.nodes = append(b.nodes, b.seed.AddNodes(197)...)
+			b.nodes = append(b.nodes, b.Cluster.AddNodes(197)...)
 			b.SetQuotas(sim.Quotas{Targets: quota})
 			svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 			env := b.ensure(svc)
@@ -174,7 +174,7 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 func TestQuotaOfTheLoadBalancer(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	b.nodes = append(b.nodes, b.seed.AddNodes(7)...)
+	b.nodes = append(b.nodes, b.Cluster.AddNodes(7)...)
 	b.SetQuotas(sim.Quotas{LoadBalancerTargets: 16})
 	svc := web()
 	env := b.ensure(svc)
@@ -200,7 +200,7 @@ func TestQuotaOfTheLoadBalancer(t *testing.T) {
 func TestUnsupportedInstanceType(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	old := b.seed.AddNode(sim.InstanceSpec{Type: "m3.large"})
+	old := b.Cluster.AddNode(sim.InstanceSpec{Type: "m3.large"})
 	b.nodes = append(b.nodes, old)
 	env := b.ensure(web())
 	if got := len(b.behind(80)); got != 3 || len(b.behind(443)) != 3 {

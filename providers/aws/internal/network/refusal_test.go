@@ -235,7 +235,7 @@ func TestTargetsStayWhileRegisteringFails(t *testing.T) {
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	served := b.TargetGroups()[0].Targets
-	b.nodes = b.seed.AddNodes(3)
+	b.nodes = b.Cluster.AddNodes(3)
 	rule := b.Gate().Break("elbv2.RegisterTargets", front.Always(), sim.Denied())
 	model, _ := b.model(svc)
 	if err := planFor(model, b.observe(svc)).Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); !errors.Is(err, apierr.ErrDenied) {

@@ -34,7 +34,7 @@ func TestSecurityGroups(t *testing.T) {
 			b := newFixture(t, sim.Options{})
 			ids := map[string]string{}
 			for _, name := range []string{"one", "two"} {
-				ids[name] = b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: name, Description: name})
+				ids[name] = b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: name, Description: name})
 			}
 			refs := func(names []string) (list []plan.Ref) {
 				for _, name := range names {
@@ -67,8 +67,8 @@ func TestSecurityGroups(t *testing.T) {
 func TestSecurityGroupMadeInTheRun(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	first := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "one", Description: "one"})
-	made := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "two", Description: "two"})
+	first := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "one", Description: "one"})
+	made := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "two", Description: "two"})
 	key := change.SecurityGroupKey("two")
 	for _, before := range [][]plan.Ref{nil, {{ID: first}}} {
 		if before != nil {

@@ -19,7 +19,7 @@ func TestTargets(t *testing.T) {
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	gone := b.nodes[0]
-	b.nodes = slices.Concat(b.nodes[1:], b.seed.AddNodes(1))
+	b.nodes = slices.Concat(b.nodes[1:], b.Cluster.AddNodes(1))
 	b.Gate().Reset()
 	b.ensure(svc)
 	order := []string{"elbv2.RegisterTargets", "elbv2.DeregisterTargets"}
@@ -76,7 +76,7 @@ func TestTargetsAreKnownByIDAndPort(t *testing.T) {
 func TestManyTargets(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	b.nodes = append(b.nodes, b.seed.AddNodes(201)...)
+	b.nodes = append(b.nodes, b.Cluster.AddNodes(201)...)
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	if got := b.Gate().Count("elbv2.RegisterTargets"); got != 3 {
@@ -171,8 +171,8 @@ func TestHostname(t *testing.T) {
 		t.Errorf("host name of a failed load balancer is %q", got)
 	}
 	subnets := []string{}
-	for _, zone := range b.seed.Zones {
-		subnets = append(subnets, b.seed.Public[zone])
+	for _, zone := range b.Cluster.Zones {
+		subnets = append(subnets, b.Cluster.Public[zone])
 	}
 	slices.Sort(subnets)
 	if diff := cmp.Diff(subnets, seen.Subnets()); diff != "" {

@@ -24,7 +24,7 @@ func TestCreate(t *testing.T) {
 	r.Tags = map[string]string{"team": "web"}
 	var steps change.Plan
 	calls := b.calls(func() { steps = b.ensure(r) })
-	want := "create security group k8s-elb-" + lbName + " in " + b.seed.VPC + ", description \"Security group for Kubernetes ELB " + lbName + " (default/web)\", tags kubernetes.io/cluster/demo=owned team=web\n" +
+	want := "create security group k8s-elb-" + lbName + " in " + b.Cluster.VPC + ", description \"Security group for Kubernetes ELB " + lbName + " (default/web)\", tags kubernetes.io/cluster/demo=owned team=web\n" +
 		"add to security group <security-group k8s-elb-" + lbName + "> the rules icmp 3/4 from 10.0.0.0/8, icmpv6 2/0 from 2001:db8::/32, tcp 80 from 10.0.0.0/8, tcp 80 from 2001:db8::/32, tcp 443 from 10.0.0.0/8, tcp 443 from 2001:db8::/32\n"
 	if diff := cmp.Diff(want, steps.String()); diff != "" {
 		t.Errorf("AWS-SG-3, AWS-CLUSTER-5, AWS-SG-5: the name, tags in the call, the rules, IPv6 too: %s", diff)
@@ -73,7 +73,7 @@ func TestAdopt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t, sim.Options{})
-			id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: classicName, Tags: test.tags, Rules: test.rules})
+			id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: classicName, Tags: test.tags, Rules: test.rules})
 			r := web(request.Classic)
 			choice := ForClassic(r, b.config, nil) // as if it could not be seen
 			steps, _, err := Diff(choice.Managed, b.config.VPC, b.config.Cluster)
@@ -127,7 +127,7 @@ func TestAdoptionRemovesNoRules(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t, sim.Options{})
 			old := sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8"}
-			id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: classicName, Rules: []sim.Rule{old}})
+			id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: classicName, Rules: []sim.Rule{old}})
 			r := web(request.Classic, "192.0.2.0/24")
 			steps, _, err := Diff(ForClassic(r, b.config, nil).Managed, b.config.VPC, b.config.Cluster)
 			if err != nil {
@@ -163,7 +163,7 @@ func TestRepairTags(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
 	b.config.Cluster.Legacy = true
-	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: classicName, Tags: map[string]string{"KubernetesCluster": "demo", "a": "b"}})
+	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: classicName, Tags: map[string]string{"KubernetesCluster": "demo", "a": "b"}})
 	if got, want := b.ensure(web(request.Classic))[0].String(), "add to security group "+id+" the tags kubernetes.io/cluster/demo=owned"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -182,7 +182,7 @@ func TestRepairTags(t *testing.T) {
 func TestWritesMayBeDoneAlready(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})}
+	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "web"})}
 	b.AddRule(group.ID, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8", Description: "theirs"})
 	rules := Rules{rule("tcp", 80, 80, "10.0.0.0/8"): "", rule("tcp", 443, 443, "10.0.0.0/8"): "mine", rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
 	b.apply(change.Plan{authorize(group, rules, 0)})
@@ -203,7 +203,7 @@ func TestWritesMayBeDoneAlready(t *testing.T) {
 func TestRevokeTakesNamelessRulesFirst(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})}
+	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "web"})}
 	rules := Rules{rule("tcp", 30080, 30080, "10.0.0.0/8"): myClient, rule("udp", 30080, 30080, "10.0.0.0/8"): myClient, rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
 	b.apply(change.Plan{authorize(group, rules, 0)})
 	rules[rule("tcp", 1, 1, "10.0.0.0/8")] = myClient // not there
@@ -246,7 +246,7 @@ func TestDescribeRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t, sim.Options{})
-			group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "nodes"})}
+			group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "nodes"})}
 			health := rule("tcp", 10256, 10256, "10.0.0.0/22")
 			b.apply(change.Plan{authorize(group, Rules{health: myHealth}, 0)})
 			test.breaks(b, group.ID)
@@ -266,7 +266,7 @@ func TestDescribeRules(t *testing.T) {
 func TestGroupInUseIsAnErrorAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "web"})
+	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "web"})
 	step := change.Plan{removal{id: id, name: "web"}.step()}
 	b.Gate().Break("DeleteSecurityGroup", front.First(1), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
 	if err := step.Apply(t.Context(), b.env, nil); !errors.Is(err, ErrInUse) || !errors.Is(err, apierr.ErrConflict) || b.Gate().Count("DeleteSecurityGroup") != 1 {
@@ -278,7 +278,7 @@ func TestGroupInUseIsAnErrorAtOnce(t *testing.T) {
 	}
 	b.apply(step) // not found is done
 
-	other := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "other"})
+	other := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "other"})
 	b.Gate().Reset()
 	b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Denied())
 	if err := (removal{id: other, name: "other"}).step().Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) || b.Gate().Count("DeleteSecurityGroup") != 1 {
@@ -291,13 +291,13 @@ func TestGroupInUseIsAnErrorAtOnce(t *testing.T) {
 func TestGroupThatUsersReferToIsLeft(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	used := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: "used"})
-	b.AddRule(b.seed.NodeGroup, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: used})
+	used := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "used"})
+	b.AddRule(b.Cluster.NodeGroup, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: used})
 	for name, deletedAt := range map[string]time.Time{
 		"just now": time.Now(), "some minutes ago": time.Now().Add(-9 * time.Minute),
 	} {
 		err := change.Plan{removal{id: used, name: "used", deletedAt: deletedAt}.step()}.Apply(t.Context(), b.env, nil)
-		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "delete security group "+used) || !strings.HasSuffix(err.Error(), "by rules of "+b.seed.NodeGroup) {
+		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "delete security group "+used) || !strings.HasSuffix(err.Error(), "by rules of "+b.Cluster.NodeGroup) {
 			t.Errorf("%s: the error must name what refers to the group: %v", name, err)
 		}
 	}
@@ -306,13 +306,13 @@ func TestGroupThatUsersReferToIsLeft(t *testing.T) {
 	}
 	b.SetDenied("ec2:CreateTags")
 	b.apply(change.Plan{removal{id: used, name: "used"}.step()})
-	if warnings := b.env.Warnings(); len(warnings) != 1 || !strings.Contains(warnings[0].Message, b.seed.NodeGroup) {
+	if warnings := b.env.Warnings(); len(warnings) != 1 || !strings.Contains(warnings[0].Message, b.Cluster.NodeGroup) {
 		t.Errorf("while the Service stays: got %v", warnings)
 	}
 	b.env = &change.Env{EC2: b.env.EC2, Wait: b.env.Wait}
 	b.apply(change.Plan{removal{id: used, name: "used", deletedAt: time.Now().Add(-11 * time.Minute)}.step()})
 	warnings := b.env.Warnings()
-	if len(warnings) != 1 || warnings[0].Reason != GroupLeft || !strings.Contains(warnings[0].Message, b.seed.NodeGroup) {
+	if len(warnings) != 1 || warnings[0].Reason != GroupLeft || !strings.Contains(warnings[0].Message, b.Cluster.NodeGroup) {
 		t.Errorf("got %v", warnings)
 	}
 	if left := b.SecurityGroupIDs("used"); len(left) != 1 {
@@ -343,7 +343,7 @@ func TestObserve(t *testing.T) {
 	for name, tags := range map[string]map[string]string{
 		"a": ownedTags(), "b": {"kubernetes.io/cluster/demo": "shared"}, "c": {"KubernetesCluster": "demo"}, "d": {"KubernetesCluster": "prod"}, "e": nil,
 	} {
-		b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.seed.VPC, Name: name, Tags: tags})
+		b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: name, Tags: tags})
 	}
 	named := func(all Groups) []string {
 		var list []string
@@ -358,14 +358,14 @@ func TestObserve(t *testing.T) {
 		t.Errorf("membership by either tag: %s", diff)
 	}
 	first := b.Requests("DescribeSecurityGroups")[0].Form
-	if first.Get("Filter.1.Value.1") != b.seed.VPC || first.Get("Filter.2.Name") != "tag-key" {
+	if first.Get("Filter.1.Value.1") != b.Cluster.VPC || first.Get("Filter.2.Name") != "tag-key" {
 		t.Errorf("AWS-API-6: EC2 filters: %v", first)
 	}
 	b.config.Cluster.Name = ""
 	if diff := cmp.Diff([]string{"a", "b", "c", "d", "e", "default", "nodes.demo"}, named(b.observe())); diff != "" {
 		t.Errorf("without a cluster ID everything in the VPC counts: %s", diff)
 	}
-	none, err := ObserveIDs(t.Context(), b.clients.EC2, b.seed.VPC, []string{"sg-0123456789abcdef0"})
+	none, err := ObserveIDs(t.Context(), b.clients.EC2, b.Cluster.VPC, []string{"sg-0123456789abcdef0"})
 	if err != nil || len(none) != 0 {
 		t.Errorf("an ID that does not exist is left out: %v, %v", none, err)
 	}

@@ -2,13 +2,13 @@ package securitygroup
 
 import (
 	"net/netip"
-	"os"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
@@ -17,26 +17,13 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestMain gives the SDK the keys of the simulated cloud, and nothing else of
-// what the machine has.
-func TestMain(m *testing.M) {
-	id, secret := new(sim.Cloud).AccessKey()
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_CA_BUNDLE": "",
-	} {
-		if err := os.Setenv(name, value); err != nil {
-			panic(err)
-		}
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { awstest.Main(m) }
 
 // The Service that most tests are about. Its UID is that of the documented
 // examples.
 const (
-	clusterID = "demo"
-	lbName    = "a0f0e0d0c11112222333344445555666"
+	clusterID = awstest.ClusterID
+	lbName    = awstest.LoadBalancerName
 	otherName = "a1111111111111111111111111111111"
 )
 
@@ -44,7 +31,7 @@ const (
 func web(kind request.Kind, ranges ...string) *request.Request {
 	r := &request.Request{
 		Service: types.NamespacedName{Namespace: "default", Name: "web"},
-		UID:     "0f0e0d0c-1111-2222-3333-444455556666",
+		UID:     awstest.ServiceUID,
 		Name:    lbName,
 		Kind:    kind,
 		Ports: []request.Port{
@@ -97,9 +84,8 @@ func groups(list ...*Group) Groups {
 
 // fixture is a simulated cloud with a cluster.
 type fixture struct {
-	*sim.Cloud
+	*awstest.Region
 	t       *testing.T
-	seed    *sim.Seed
 	clients *client.Clients
 	env     *change.Env
 	config  request.Config
@@ -109,33 +95,10 @@ func newFixture(t *testing.T, options sim.Options) *fixture {
 	t.Helper()
 	// The tests make the calls of minutes at once, with a client that does not wait.
 	options.DisableThrottling = true
-	cloud, err := sim.Start(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cloud.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	var overrides []client.Override
-	for _, service := range []client.Service{client.ServiceEC2, client.ServiceELB, client.ServiceELBV2} {
-		overrides = append(overrides, client.Override{Service: service, Region: cloud.Region(), URL: cloud.URL()})
-	}
-	base, err := client.Load(t.Context(), client.Options{
-		Overrides: overrides,
-		Tuning:    client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clients, err := base.In(t.Context(), cloud.Region())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(clients.Close)
-	b := &fixture{Cloud: cloud, t: t, seed: cloud.Seed(clusterID), clients: clients, config: config()}
-	b.config.VPC = b.seed.VPC
+	region := awstest.Start(t, options)
+	clients := region.Clients(awstest.Impatient())
+	b := &fixture{Region: region, t: t, clients: clients, config: config()}
+	b.config.VPC = b.Cluster.VPC
 	b.env = &change.Env{
 		EC2: clients.EC2, ELB: clients.ELB, ELBV2: snapshot.New(clients.ELBV2, snapshot.Options{}),
 		Wait: change.Wait{Interval: time.Millisecond, Limit: 200 * time.Millisecond},

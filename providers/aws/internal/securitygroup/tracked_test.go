@@ -109,7 +109,7 @@ func TestRulesAreAsEC2LastSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &trackedFixture{fixture: newFixture(t, sim.Options{})}
-			f.group = f.AddSecurityGroup(sim.SecurityGroupSpec{VPC: f.seed.VPC, Name: "web", Tags: ownedTags()})
+			f.group = f.AddSecurityGroup(sim.SecurityGroupSpec{VPC: f.Cluster.VPC, Name: "web", Tags: ownedTags()})
 			f.reader = NewReader(f.clients.EC2, f.config.VPC, f.config.Cluster)
 			for i, err := range test.do(f) {
 				if want := slices.Concat(test.errors, []string{""})[i]; (err != nil || want != "") && !hasCode(err, want) {
@@ -146,7 +146,7 @@ func TestRefusedWritesKeepWhatWasRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &trackedFixture{fixture: newFixture(t, sim.Options{})}
-			f.group = f.AddSecurityGroup(sim.SecurityGroupSpec{VPC: f.seed.VPC, Name: "web", Tags: ownedTags()})
+			f.group = f.AddSecurityGroup(sim.SecurityGroupSpec{VPC: f.Cluster.VPC, Name: "web", Tags: ownedTags()})
 			f.reader = NewReader(f.clients.EC2, f.config.VPC, f.config.Cluster)
 			if test.code != "" {
 				f.Gate().Break("AuthorizeSecurityGroupIngress", front.Always(), sim.Error(http.StatusBadRequest, test.code, "refused"))

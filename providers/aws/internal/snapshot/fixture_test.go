@@ -3,7 +3,6 @@ package snapshot
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -12,59 +11,34 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
-	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestMain gives the SDK the keys of the simulated cloud, and nothing else of
-// what the machine has.
-func TestMain(m *testing.M) {
-	id, secret := new(sim.Cloud).AccessKey()
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CA_BUNDLE":   "",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
-	} {
-		if err := os.Setenv(name, value); err != nil {
-			panic(err)
-		}
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { awstest.Main(m) }
 
 // fixture is a Snapshot of a simulated region, in virtual time.
 type fixture struct {
 	*Snapshot
 
-	t     testing.TB
-	cloud *sim.Cloud
+	t      testing.TB
+	region *awstest.Region
 	// others writes without the Snapshot, as another process does.
 	others client.ELBV2
-	seed   *sim.Seed
 }
 
 // run runs a test with a Snapshot that has not read anything yet.
 func run(t *testing.T, test func(f *fixture)) {
 	t.Helper()
-	// Tests make many calls at once, and no call is to wait.
-	cloud, err := sim.Start(sim.Options{DisableThrottling: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cloud.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	region := awstest.Start(t, awstest.Unthrottled())
 	// Some tests have more load balancers than there may be by default.
-	cloud.SetQuotas(sim.Quotas{NetworkLoadBalancers: 500})
-	seed := cloud.Seed("demo")
+	region.SetQuotas(sim.Quotas{NetworkLoadBalancers: 500})
 	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{t: t, cloud: cloud, seed: seed}
-		f.cloud.Gate().SetLatency(30 * time.Millisecond)
+		f := &fixture{t: t, region: region}
+		f.region.Gate().SetLatency(30 * time.Millisecond)
 		f.others = f.api()
 		f.restart()
 		test(f)
@@ -76,18 +50,7 @@ func (f *fixture) restart() { f.Snapshot = New(f.api(), Options{}) }
 
 func (f *fixture) api() client.ELBV2 {
 	f.t.Helper()
-	base, err := client.Load(f.t.Context(), client.Options{
-		Tuning:     client.Tuning{ThrottleDelay: 1},
-		Middleware: []func(*middleware.Stack) error{f.cloud.ServeDirectly},
-	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	clients, err := base.In(f.t.Context(), f.cloud.Region())
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return clients.ELBV2
+	return f.region.Connect(f.t, client.Options{Tuning: client.Tuning{ThrottleDelay: 1}}).ELBV2
 }
 
 // name is that of a load balancer of a Service.
@@ -97,7 +60,7 @@ func name(i int) string { return fmt.Sprintf("a%031x", i) }
 func (f *fixture) addBalancer(api client.ELBV2, name string, tags map[string]string) string {
 	f.t.Helper()
 	in := &elbv2.CreateLoadBalancerInput{
-		Name: aws.String(name), Type: types.LoadBalancerTypeEnumNetwork, Subnets: []string{f.seed.Public[f.seed.Zones[0]]},
+		Name: aws.String(name), Type: types.LoadBalancerTypeEnumNetwork, Subnets: []string{f.region.Cluster.Public[f.region.Cluster.Zones[0]]},
 	}
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		in.Tags = append(in.Tags, types.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
@@ -121,7 +84,7 @@ func (f *fixture) addGroup(api client.ELBV2, name string) string {
 
 func (f *fixture) group(name string) *elbv2.CreateTargetGroupInput {
 	return &elbv2.CreateTargetGroupInput{
-		Name: aws.String(name), VpcId: aws.String(f.seed.VPC), Protocol: types.ProtocolEnumTcp,
+		Name: aws.String(name), VpcId: aws.String(f.region.Cluster.VPC), Protocol: types.ProtocolEnumTcp,
 		Port: aws.Int32(80), TargetType: types.TargetTypeEnumInstance,
 	}
 }
@@ -186,9 +149,9 @@ func names(groups []types.TargetGroup) []string {
 // calls checks the calls of f, by operation.
 func (f *fixture) calls(reason string, want map[string]int, do func()) {
 	f.t.Helper()
-	f.cloud.Gate().Reset()
+	f.region.Gate().Reset()
 	do()
-	if diff := cmp.Diff(want, f.cloud.Gate().Calls()); diff != "" {
+	if diff := cmp.Diff(want, f.region.Gate().Calls()); diff != "" {
 		f.t.Errorf("%s: calls, -want +got:\n%s", reason, diff)
 	}
 }

@@ -37,8 +37,8 @@ func TestSingleRead(t *testing.T) {
 				same(f, "its target groups", []string{"one"}, f.groupsOf(arn))
 			}
 		})
-		same(f, "it was read by its name", name(1), f.cloud.Requests(describeBalancers)[1].Form.Get("Names.member.1"))
-		same(f, "they were read by its ARN", arn, f.cloud.Requests(describeGroups)[1].Form.Get("LoadBalancerArn"))
+		same(f, "it was read by its name", name(1), f.region.Requests(describeBalancers)[1].Form.Get("Names.member.1"))
+		same(f, "they were read by its ARN", arn, f.region.Requests(describeGroups)[1].Form.Get("LoadBalancerArn"))
 	})
 }
 
@@ -121,7 +121,7 @@ func TestCreationWithoutResponse(t *testing.T) {
 	run(t, func(f *fixture) {
 		f.groupsNamed("k8s-")
 		time.Sleep(time.Minute)
-		rule := f.cloud.Gate().Break("elbv2.CreateTargetGroup", front.Always(), front.DropAnswer())
+		rule := f.region.Gate().Break("elbv2.CreateTargetGroup", front.Always(), front.DropAnswer())
 		if _, err := f.CreateTargetGroup(f.t.Context(), f.group("k8s-lost")); err == nil {
 			t.Error("a creation without a response is no error")
 		}
@@ -132,7 +132,7 @@ func TestCreationWithoutResponse(t *testing.T) {
 			time.Sleep(time.Second)
 			same(f, "it was created", []string{"k8s-lost"}, f.groupsNamed("k8s-"))
 		})
-		f.cloud.Gate().Break("elbv2.CreateTargetGroup", front.Always(), sim.Denied())
+		f.region.Gate().Break("elbv2.CreateTargetGroup", front.Always(), sim.Denied())
 		if _, err := f.CreateTargetGroup(f.t.Context(), f.group("k8s-denied")); !errors.Is(err, apierr.ErrDenied) {
 			t.Errorf("denied: %v", err)
 		}
@@ -145,7 +145,7 @@ func TestCanceled(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
 		arn := f.addBalancer(f.others, name(1), nil)
-		f.cloud.Gate().SetLatency(time.Hour)
+		f.region.Gate().SetLatency(time.Hour)
 		ctx, cancel := context.WithTimeout(f.t.Context(), time.Second)
 		defer cancel()
 		for what, read := range map[string]func(context.Context) error{
@@ -175,7 +175,7 @@ func TestNothingIsHeldDuringCalls(t *testing.T) {
 		arn := f.addBalancer(f.others, name(1), nil)
 		f.groupsNamed("")
 		hold := front.NewHold()
-		f.cloud.Gate().Break("elbv2.DescribeLoadBalancerAttributes", front.First(1), hold.Before)
+		f.region.Gate().Break("elbv2.DescribeLoadBalancerAttributes", front.First(1), hold.Before)
 		held := make(chan error, 1)
 		go func() {
 			_, err := f.Attributes(f.t.Context(), arn)

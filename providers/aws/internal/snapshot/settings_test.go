@@ -30,7 +30,7 @@ func TestTagsOfNeighbors(t *testing.T) {
 				same(f, "tags", map[string]map[string]string{arn: {"number": name(i)}}, tags)
 			}
 		})
-		form := f.cloud.Requests(describeTags)[0].Form
+		form := f.region.Requests(describeTags)[0].Form
 		same(f, "no more than twenty", []string{"1", "0"}, []string{
 			strconv.Itoa(len(form["ResourceArns.member.20"])), strconv.Itoa(len(form["ResourceArns.member.21"])),
 		})
@@ -81,14 +81,14 @@ func TestTagsDenied(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
 		arn := f.addBalancer(f.others, name(1), nil)
-		f.cloud.SetDenied("elasticloadbalancing:DescribeTags")
+		f.region.SetDenied("elasticloadbalancing:DescribeTags")
 		tags, err := f.Tags(f.t.Context(), []string{arn})
 		if tags != nil || err != nil {
 			t.Errorf("tags %v, error %v", tags, err)
 		}
-		f.cloud.SetDenied()
+		f.region.SetDenied()
 		same(f, "allowed", map[string]map[string]string{arn: {}}, must[map[string]map[string]string](f)(f.Tags(f.t.Context(), []string{arn})))
-		f.cloud.Gate().Break(describeTags, front.Always(), sim.Error(400, "ValidationError", "no"))
+		f.region.Gate().Break(describeTags, front.Always(), sim.Error(400, "ValidationError", "no"))
 		time.Sleep(DefaultKnownAge)
 		if _, err := f.Tags(f.t.Context(), []string{arn}); err == nil {
 			t.Error("another error is returned")
@@ -123,7 +123,7 @@ func TestReadsDuringWrites(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
 		arn := f.addBalancer(f.others, name(1), nil)
-		f.cloud.Gate().Break(describeTags, front.First(1), front.Slow(time.Minute))
+		f.region.Gate().Break(describeTags, front.First(1), front.Slow(time.Minute))
 		old := make(chan map[string]map[string]string, 1)
 		go func() { old <- must[map[string]map[string]string](f)(f.Tags(f.t.Context(), []string{arn})) }()
 		time.Sleep(time.Second)

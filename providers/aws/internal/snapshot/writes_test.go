@@ -92,12 +92,12 @@ func TestSecurityGroupsAreSeen(t *testing.T) {
 	run(t, func(f *fixture) {
 		out, err := f.CreateLoadBalancer(f.t.Context(), &elbv2.CreateLoadBalancerInput{
 			Name: aws.String(name(1)), Type: types.LoadBalancerTypeEnumNetwork,
-			Subnets: []string{f.seed.Public[f.seed.Zones[0]]}, SecurityGroups: []string{f.seed.NodeGroup},
+			Subnets: []string{f.region.Cluster.Public[f.region.Cluster.Zones[0]]}, SecurityGroups: []string{f.region.Cluster.NodeGroup},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := f.cloud.AddSecurityGroup(sim.SecurityGroupSpec{VPC: f.seed.VPC, Name: "other"})
+		other := f.region.AddSecurityGroup(sim.SecurityGroupSpec{VPC: f.region.Cluster.VPC, Name: "other"})
 		f.balancer(name(1))
 		_, err = f.SetSecurityGroups(f.t.Context(), &elbv2.SetSecurityGroupsInput{
 			LoadBalancerArn: out.LoadBalancers[0].LoadBalancerArn, SecurityGroups: []string{other},
@@ -159,7 +159,7 @@ func TestOwnDeletionIsSeenInALaggingList(t *testing.T) {
 		arn, group := f.addBalancer(f.Snapshot, name(1), nil), f.addGroup(f.Snapshot, "one")
 		f.addListener(f.Snapshot, arn, group, 80)
 		var earlier *httptest.ResponseRecorder
-		f.cloud.Gate().Break("elbv2.DescribeTargetGroups", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		f.region.Gate().Break("elbv2.DescribeTargetGroups", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 			if earlier == nil {
 				earlier = httptest.NewRecorder()
 				apply.ServeHTTP(earlier, r)
@@ -190,7 +190,7 @@ func TestOwnTargetGroupsAreSeenInALaggingList(t *testing.T) {
 		arn, old := f.addBalancer(f.Snapshot, name(1), nil), f.addGroup(f.others, "k8s-old")
 		same(f, "before", []string{"k8s-old"}, f.groupsNamed("k8s-"))
 		var earlier *httptest.ResponseRecorder
-		lag := f.cloud.Gate().Break("elbv2.DescribeTargetGroups", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		lag := f.region.Gate().Break("elbv2.DescribeTargetGroups", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 			if earlier == nil {
 				earlier = httptest.NewRecorder()
 				apply.ServeHTTP(earlier, r)

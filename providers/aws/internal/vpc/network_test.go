@@ -3,13 +3,12 @@ package vpc_test
 import (
 	"errors"
 	"maps"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -17,59 +16,22 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
 
-// TestMain gives the SDK the keys of the simulated cloud, and nothing else of
-// what the machine has.
-func TestMain(m *testing.M) {
-	id, secret := new(sim.Cloud).AccessKey()
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_CA_BUNDLE": "",
-	} {
-		if err := os.Setenv(name, value); err != nil {
-			panic(err)
-		}
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { awstest.Main(m) }
 
 // fixture is a simulated region with the VPC of a cluster.
 type fixture struct {
-	*sim.Cloud
-	t    *testing.T
-	seed *sim.Seed
-	api  client.EC2
-	net  *vpc.Network
+	*awstest.Region
+	t   *testing.T
+	api client.EC2
+	net *vpc.Network
 }
 
 func newFixture(t *testing.T, options sim.Options) *fixture {
 	t.Helper()
-	cloud, err := sim.Start(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cloud.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	base, err := client.Load(t.Context(), client.Options{
-		Overrides: []client.Override{{Service: client.ServiceEC2, Region: cloud.Region(), URL: cloud.URL()}},
-		Tuning:    client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clients, err := base.In(t.Context(), cloud.Region())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(clients.Close)
-	seed := cloud.Seed("demo")
-	cloud.Seed("other")
-	return &fixture{
-		Cloud: cloud, t: t, seed: seed, api: clients.EC2,
-		net: vpc.NewNetwork(clients.EC2, seed.VPC, vpc.NewZones(clients.EC2)),
-	}
+	region := awstest.Start(t, options)
+	region.Seed("other")
+	api := region.Clients(awstest.Impatient()).EC2
+	return &fixture{Region: region, t: t, api: api, net: vpc.NewNetwork(api, region.Cluster.VPC, vpc.NewZones(api))}
 }
 
 // calls checks the calls since the last time, and forgets them.
@@ -106,21 +68,21 @@ func TestDiscover(t *testing.T) {
 
 	b := newFixture(t, sim.Options{})
 	want := map[string]string{}
-	for _, zone := range b.seed.Zones {
-		want[zone] = b.seed.Public[zone]
+	for _, zone := range b.Cluster.Zones {
+		want[zone] = b.Cluster.Public[zone]
 	}
 	if diff := cmp.Diff(want, b.discover(vpc.Wish{})); diff != "" {
 		t.Errorf("public subnets, -want +got:\n%s", diff)
 	}
 	b.calls("one read of each", allReads)
-	want = maps.Clone(b.seed.Private)
+	want = maps.Clone(b.Cluster.Private)
 	if diff := cmp.Diff(want, b.discover(vpc.Wish{Internal: true})); diff != "" {
 		t.Errorf("internal subnets, -want +got:\n%s", diff)
 	}
 	b.calls("AWS-SUBNET-8: kept for a while", map[string]int{})
 	for _, op := range []string{"DescribeSubnets", "DescribeRouteTables"} {
 		for _, request := range b.Requests(op) {
-			if request.Form.Get("Filter.1.Name") != "vpc-id" || request.Form.Get("Filter.1.Value.1") != b.seed.VPC {
+			if request.Form.Get("Filter.1.Name") != "vpc-id" || request.Form.Get("Filter.1.Value.1") != b.Cluster.VPC {
 				t.Errorf("AWS-API-6: %s is not filtered: %v", op, request.Form)
 			}
 		}
@@ -131,7 +93,7 @@ func TestDiscoverPages(t *testing.T) {
 	t.Parallel()
 
 	b := newFixture(t, sim.Options{PageSize: 2})
-	if got := b.discover(vpc.Wish{}); len(got) != len(b.seed.Zones) {
+	if got := b.discover(vpc.Wish{}); len(got) != len(b.Cluster.Zones) {
 		t.Errorf("AWS-API-3: all pages count, got %v", got)
 	}
 	if calls := b.Gate().Calls(); calls["DescribeSubnets"] < 3 || calls["DescribeRouteTables"] < 2 {
@@ -144,7 +106,7 @@ func TestDiscoverAgain(t *testing.T) {
 
 	b := newFixture(t, sim.Options{})
 	tags := map[string]map[string]string{}
-	for _, subnet := range b.seed.Public {
+	for _, subnet := range b.Cluster.Public {
 		tags[subnet] = b.Tags(subnet)
 		b.SetTags(subnet, map[string]string{sim.ClusterTag("other"): "owned"})
 	}
@@ -156,7 +118,7 @@ func TestDiscoverAgain(t *testing.T) {
 	for subnet, tags := range tags {
 		b.SetTags(subnet, tags)
 	}
-	if got := b.discover(vpc.Wish{}); len(got) != len(b.seed.Zones) {
+	if got := b.discover(vpc.Wish{}); len(got) != len(b.Cluster.Zones) {
 		t.Errorf("new tags count at once if there was no choice, got %v", got)
 	}
 	b.calls("read again once", map[string]int{"DescribeSubnets": 1, "DescribeRouteTables": 1})
@@ -166,14 +128,14 @@ func TestFallback(t *testing.T) {
 	t.Parallel()
 
 	b := newFixture(t, sim.Options{})
-	for _, subnets := range []map[string]string{b.seed.Public, b.seed.Private} {
+	for _, subnets := range []map[string]string{b.Cluster.Public, b.Cluster.Private} {
 		for _, subnet := range subnets {
 			b.SetTags(subnet, map[string]string{sim.ClusterTag("other"): "owned"})
 		}
 	}
-	zone := b.seed.Zones[1]
-	got := b.discover(vpc.Wish{Fallback: b.seed.Public[zone]})
-	if diff := cmp.Diff(map[string]string{zone: b.seed.Public[zone]}, got); diff != "" {
+	zone := b.Cluster.Zones[1]
+	got := b.discover(vpc.Wish{Fallback: b.Cluster.Public[zone]})
+	if diff := cmp.Diff(map[string]string{zone: b.Cluster.Public[zone]}, got); diff != "" {
 		t.Errorf("AWS-SUBNET-1: the subnet of the controller is left, -want +got:\n%s", diff)
 	}
 	if _, err := b.net.Discover(t.Context(), vpc.Wish{Cluster: demo}); !errors.Is(err, apierr.ErrInvalid) {
@@ -186,7 +148,7 @@ func TestZonesDenied(t *testing.T) {
 
 	b := newFixture(t, sim.Options{})
 	b.Gate().Break("DescribeAvailabilityZones", front.Always(), sim.Denied())
-	if got := b.discover(vpc.Wish{}); len(got) < len(b.seed.Zones) {
+	if got := b.discover(vpc.Wish{}); len(got) < len(b.Cluster.Zones) {
 		t.Errorf("AWS-TOPOLOGY-2: without the permission zones do not count, got %v", got)
 	}
 }
@@ -210,9 +172,9 @@ func TestNamed(t *testing.T) {
 	t.Parallel()
 
 	b := newFixture(t, sim.Options{})
-	zone := b.seed.Zones[0]
-	one, two := b.seed.Private[zone], b.seed.Public[b.seed.Zones[1]]
-	wanted := []string{"public-" + b.seed.Zones[1], one}
+	zone := b.Cluster.Zones[0]
+	one, two := b.Cluster.Private[zone], b.Cluster.Public[b.Cluster.Zones[1]]
+	wanted := []string{"public-" + b.Cluster.Zones[1], one}
 	named := func(wanted []string) string {
 		t.Helper()
 		found, err := b.net.Named(t.Context(), wanted)
@@ -227,7 +189,7 @@ func TestNamed(t *testing.T) {
 	}
 	b.calls("all subnets of the VPC", map[string]int{"DescribeSubnets": 1})
 
-	added := b.AddSubnet(sim.SubnetSpec{VPC: b.seed.VPC, Zone: zone, CIDR: "10.0.48.0/24", Tags: map[string]string{"Name": "new"}})
+	added := b.AddSubnet(sim.SubnetSpec{VPC: b.Cluster.VPC, Zone: zone, CIDR: "10.0.48.0/24", Tags: map[string]string{"Name": "new"}})
 	if got := named([]string{"new"}); "subnet-"+got != added {
 		t.Errorf("got %s, want %s", got, added)
 	}
@@ -244,7 +206,7 @@ func TestByID(t *testing.T) {
 	t.Parallel()
 
 	b := newFixture(t, sim.Options{})
-	id := b.seed.Public[b.seed.Zones[0]]
+	id := b.Cluster.Public[b.Cluster.Zones[0]]
 	got, err := b.net.ByID(t.Context(), []string{id})
 	if err != nil || len(got) != 1 || got[0].ID != id || got[0].CIDR.Bits() != 22 {
 		t.Errorf("got %v, %v", got, err)

@@ -1,0 +1,126 @@
+// Package awstest has the fixture of the tests of the AWS provider: a simulated region
+// with the VPC of a cluster, and SDK clients for it.
+//
+// Each test starts a region of its own, which ends with the test. Use the client of
+// package sim instead where a test is about the SDK's own configuration.
+package awstest
+
+import (
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+)
+
+// ClusterID is the ID of the cluster of a [Region].
+const ClusterID = "demo"
+
+// The Service of most tests: its UID, and the name of its load balancer.
+const (
+	ServiceUID       = "0f0e0d0c-1111-2222-3333-444455556666"
+	LoadBalancerName = "a0f0e0d0c11112222333344445555666"
+)
+
+// Main runs the tests of a package, of which it is the TestMain. The SDK finds the key
+// pair of the simulated cloud, and nothing that the machine has configured.
+func Main(m *testing.M) {
+	Setenv()
+	os.Exit(m.Run())
+}
+
+// Setenv prepares the environment of a test binary as [Main] does.
+func Setenv() {
+	id, secret := new(sim.Cloud).AccessKey()
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_CA_BUNDLE": "",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	// Encoding requests and responses makes much garbage; memory is cheaper here.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+}
+
+// Region is a simulated region with the VPC of a cluster.
+type Region struct {
+	*sim.Cloud
+	Cluster *sim.Seed
+
+	t testing.TB
+}
+
+// Start starts a region that ends with the test.
+func Start(t testing.TB, options sim.Options) *Region {
+	t.Helper()
+	cloud, err := sim.Start(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &Region{Cloud: cloud, Cluster: cloud.Seed(ClusterID), t: t}
+}
+
+// Unthrottled are the options of a region for tests that make the calls of minutes at
+// once, with clients that do not wait.
+func Unthrottled() sim.Options { return sim.Options{DisableThrottling: true} }
+
+// Impatient is how clients behave that give up soon.
+func Impatient() client.Tuning {
+	return client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond}
+}
+
+// Clients returns new clients, which share nothing with earlier ones, as after a
+// restart. They call the region without connections, which are much of the CPU time
+// of a call.
+func (r *Region) Clients(tuning client.Tuning) *client.Clients {
+	r.t.Helper()
+	return r.Connect(r.t, client.Options{Tuning: tuning})
+}
+
+// Connect returns new clients with more options than [Region.Clients], which end with
+// the test.
+func (r *Region) Connect(t testing.TB, options client.Options) *client.Clients {
+	t.Helper()
+	options.Middleware = append(options.Middleware, r.ServeDirectly)
+	base, err := client.Load(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients, err := base.In(t.Context(), r.Region())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(clients.Close)
+	return clients
+}
+
+// Golden compares a text with a file, or writes the file if update is set.
+func Golden(t testing.TB, path, got string, update bool) {
+	t.Helper()
+	if update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: -want +got (-update rewrites it):\n%s", path, diff)
+	}
+}
