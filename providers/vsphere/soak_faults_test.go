@@ -180,11 +180,13 @@ func (s *soak) cutIdle(random *rand.Rand) func() {
 }
 
 func (s *soak) slow(random *rand.Rand) func() {
-	s.vc.SetCalculationTime(between(random, time.Second, 20*time.Second))
+	calculation := between(random, time.Second, 20*time.Second)
+	s.vc.SetCalculationTime(calculation)
 	s.vc.SetEarlyNull(between(random, time.Second, 5*time.Second))
 	return func() {
 		s.vc.SetCalculationTime(0)
 		s.vc.SetEarlyNull(0)
+		time.Sleep(calculation) // of the last slow response
 	}
 }
 
