@@ -10,6 +10,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
@@ -144,7 +145,7 @@ func (c *credentialSources) get(kept secretSource) (session.Source, error) {
 		return source, nil
 	}
 	if kept.directory != "" {
-		directory := session.NewDirectory(kept.directory)
+		directory := credential.NewDirectory(kept.directory, session.Parse)
 		c.runners = append(c.runners, directory)
 		c.shared[kept] = directory
 		return directory, nil
@@ -156,7 +157,7 @@ func (c *credentialSources) get(kept secretSource) (session.Source, error) {
 		}
 		c.client = client
 	}
-	secret := session.NewSecret(c.client.CoreV1().RESTClient(), kept.secretNamespace, kept.secretName)
+	secret := credential.NewSecret(c.client.CoreV1().RESTClient(), kept.secretNamespace, kept.secretName, session.Parse)
 	c.runners = append(c.runners, secret)
 	c.shared[kept] = secret
 	return secret, nil

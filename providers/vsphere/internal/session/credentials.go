@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"net/url"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 )
 
 // What can be wrong with credentials. The texts are those that users of the
@@ -89,42 +89,10 @@ func redactURL(text string) string {
 	return u.Redacted()
 }
 
-// Source knows the credentials of vCenters. It may be shared by any number of
-// sessions.
-type Source interface {
-	// Lookup returns what to log in to server with. Only the very first one
-	// reads anything; later ones answer from memory. What was once right stays
-	// until something newer is.
-	Lookup(ctx context.Context, server string) (Credentials, error)
+// Source has the credentials of vCenters, by server.
+type Source = credential.Source[Credentials]
 
-	// Refresh reads again now, because a vCenter refused what Lookup gave.
-	Refresh(ctx context.Context) error
-
-	// Subscribe has fn called after each change. It must not block.
-	Subscribe(fn func(context.Context))
-
-	// String says for messages where the credentials come from.
-	String() string
-}
-
-// inline is a Source that never changes.
-type inline struct {
-	credentials Credentials
-}
-
-var _ Source = inline{}
-
-// Inline is the source of credentials that stand in the cloud-config itself.
+// Inline returns the source of credentials in the cloud-config itself.
 func Inline(credentials Credentials) Source {
-	return inline{credentials: credentials}
+	return credential.Inline(credentials, credentials.check())
 }
-
-func (i inline) Lookup(context.Context, string) (Credentials, error) {
-	return i.credentials, i.credentials.check()
-}
-
-func (inline) Refresh(context.Context) error { return nil }
-
-func (inline) Subscribe(func(context.Context)) {}
-
-func (inline) String() string { return "cloud-config" }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
@@ -201,8 +203,8 @@ func TestLostAnswersCountAsRefusals(t *testing.T) {
 func TestManyWrongPasswordsNeverLockTheAccount(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
-	m := newMount(t, b.dotted("wrong 0")...)
-	source := session.NewDirectory(m.path)
+	m := credentialtest.NewMount(t, b.dotted("wrong 0")...)
+	source := credential.NewDirectory(m.Path, session.Parse)
 	s := b.open(t, session.Options{Clock: b.clock}, source)
 	ctx := bounded(t)
 	for i := range 8 {
@@ -212,7 +214,7 @@ func TestManyWrongPasswordsNeverLockTheAccount(t *testing.T) {
 			}
 			b.clock.Step(time.Second)
 		}
-		m.turn(t, b.dotted(fmt.Sprintf("wrong %d", i+1))...)
+		m.Replace(t, b.dotted(fmt.Sprintf("wrong %d", i+1))...)
 		must(t, source.Refresh(ctx))
 	}
 	if n := mostIn(lockoutInterval, b.RefusedLogins()); n != 3 || b.Lockouts() != 0 {

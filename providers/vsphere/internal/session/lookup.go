@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 )
 
 // lookup returns the credentials of the first source that has any. It fails if
@@ -26,6 +29,9 @@ func (s *Session) lookup(ctx context.Context) (Source, Credentials, error) {
 
 func (s *Session) lookupIn(ctx context.Context, source Source) (Credentials, error) {
 	credentials, err := source.Lookup(ctx, s.endpoint.Server)
+	if errors.Is(err, credential.ErrNotFound) {
+		err = apierr.Mark(apierr.ErrDenied, fmt.Errorf("%s: %w for server %q", source, ErrNotFound, s.endpoint.Server))
+	}
 	if err != nil {
 		return Credentials{}, err
 	}

@@ -118,10 +118,9 @@ const managerToken = "manager-token"
 func TestSharedSession(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
-	api := newAPIServer(t)
-	api.put(b.endpoint.Server+".vc-session-manager-url", b.SharedSessionURL().String(),
+	_, source := newSecret(t, b.endpoint.Server+".vc-session-manager-url", b.SharedSessionURL().String(),
 		b.endpoint.Server+".vc-session-manager-token", managerToken)
-	s := b.open(t, session.Options{}, api.source(t))
+	s := b.open(t, session.Options{}, source)
 	ctx := bounded(t)
 	for i, call := range []func() error{
 		func() error { return s.REST(ctx, list) },

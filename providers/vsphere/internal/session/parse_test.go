@@ -13,20 +13,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 )
 
 // equateErrors compares errors by what they are.
 var equateErrors = cmpopts.EquateErrors()
-
-func values(pairs ...string) map[string][]byte {
-	data := map[string][]byte{}
-	for i := 0; i < len(pairs); i += 2 {
-		data[pairs[i]] = []byte(pairs[i+1])
-	}
-
-	return data
-}
 
 // VS-AUTH-1, VS-AUTH-2, VS-AUTH-3: the keys of Secrets and files, and their
 // errors.
@@ -45,34 +37,34 @@ func TestParse(t *testing.T) {
 	}{
 		"Dotted": {
 			reason: "<server>.username and <server>.password, one newline cut off",
-			data:   values("vc1.example.com.username", u+"\n", "vc1.example.com.password", "s3cret\n"),
+			data:   credentialtest.Data("vc1.example.com.username", u+"\n", "vc1.example.com.password", "s3cret\n"),
 			want:   want{found: map[string]session.Credentials{"vc1.example.com": {User: u, Password: p}}},
 		},
 		"OneNewlineOnly": {
 			reason: "a second newline belongs to the value",
-			data:   values("vc1.username", u, "vc1.password", "s3cret\n\n"),
+			data:   credentialtest.Data("vc1.username", u, "vc1.password", "s3cret\n\n"),
 			want:   want{found: map[string]session.Credentials{"vc1": {User: u, Password: "s3cret\n"}}},
 		},
 		"Suffixed": {
 			reason: "server_<id> names the server, so that an IPv6 address can be one",
-			data:   values("server_a", "fd00::1", "username_a", u, "password_a", "s3cret"),
+			data:   credentialtest.Data("server_a", "fd00::1", "username_a", u, "password_a", "s3cret"),
 			want:   want{found: map[string]session.Credentials{"fd00::1": {User: u, Password: p}}},
 		},
 		"SuffixedNewlines": {
 			reason: "files made by hand end with a newline in both forms",
-			data:   values("server_a", "vc1\n", "username_a", u+"\n", "password_a", "s3cret\n"),
+			data:   credentialtest.Data("server_a", "vc1\n", "username_a", u+"\n", "password_a", "s3cret\n"),
 			want:   want{found: map[string]session.Credentials{"vc1": {User: u, Password: p}}},
 		},
 		"SharedSession": {
 			reason: "a session manager replaces user and password; its token may be left out",
-			data:   values("vc1.vc-session-manager-url", "https://m/s\n", "vc2.vc-session-manager-url", "https://m/s", "vc2.vc-session-manager-token", "tok"),
+			data:   credentialtest.Data("vc1.vc-session-manager-url", "https://m/s\n", "vc2.vc-session-manager-url", "https://m/s", "vc2.vc-session-manager-token", "tok"),
 			want: want{found: map[string]session.Credentials{
 				"vc1": {ManagerURL: "https://m/s"}, "vc2": {ManagerURL: "https://m/s", ManagerToken: "tok"},
 			}},
 		},
 		"Mixed": {
 			reason: "both forms may mix, one Secret may hold many servers",
-			data: values("vc1.username", u, "vc1.password", "s3cret",
+			data: credentialtest.Data("vc1.username", u, "vc1.password", "s3cret",
 				"server_x", "fd00::1", "username_x", u, "password_x", "s3cret",
 				"server_y", "fd00::2", "username_y", "other", "password_y", "s3cret"),
 			want: want{found: map[string]session.Credentials{
@@ -81,7 +73,7 @@ func TestParse(t *testing.T) {
 		},
 		"SuffixedWins": {
 			reason: "two forms for one server: the same one counts always",
-			data: values("zz.username", "dotted", "zz.password", "dotted",
+			data: credentialtest.Data("zz.username", "dotted", "zz.password", "dotted",
 				"server_a", "zz", "username_a", "suffixed", "password_a", "suffixed"),
 			want: want{found: map[string]session.Credentials{"zz": {User: "suffixed", Password: "suffixed"}}},
 		},
@@ -91,72 +83,72 @@ func TestParse(t *testing.T) {
 		},
 		"NoPassword": {
 			reason: "user without password",
-			data:   values("vc1.username", u),
+			data:   credentialtest.Data("vc1.username", u),
 			want:   want{err: session.ErrMissing},
 		},
 		"EmptyPassword": {
 			reason: "a password of nothing is none",
-			data:   values("vc1.username", u, "vc1.password", "\n"),
+			data:   credentialtest.Data("vc1.username", u, "vc1.password", "\n"),
 			want:   want{err: session.ErrMissing},
 		},
 		"TokenAlone": {
 			reason: "a token without the session manager's URL",
-			data:   values("vc1.vc-session-manager-token", "tok"),
+			data:   credentialtest.Data("vc1.vc-session-manager-token", "tok"),
 			want:   want{err: session.ErrMissing},
 		},
 		"ServerAlone": {
 			reason: "server_ without user and password",
-			data:   values("server_a", "vc1"),
+			data:   credentialtest.Data("server_a", "vc1"),
 			want:   want{err: session.ErrMissing},
 		},
 		"StrayKey": {
 			reason: "stray key",
-			data:   values("notes", "rotated in may"),
+			data:   credentialtest.Data("notes", "rotated in may"),
 			want:   want{err: session.ErrUnknownKey},
 		},
 		"EmptySuffix": {
 			reason: "empty suffix",
-			data:   values("server_", "vc1"),
+			data:   credentialtest.Data("server_", "vc1"),
 			want:   want{err: session.ErrUnknownKey},
 		},
 		"EmptyServer": {
 			reason: "a dotted key for no server is a stray key",
-			data:   values(".username", u, "password", "s3cret"),
+			data:   credentialtest.Data(".username", u, "password", "s3cret"),
 			want:   want{err: session.ErrUnknownKey},
 		},
 		"UserWithoutServer": {
 			reason: "username_ without its server_",
-			data:   values("username_a", u),
+			data:   credentialtest.Data("username_a", u),
 			want:   want{err: session.ErrIncomplete},
 		},
 		"PasswordWithoutServer": {
 			reason: "password_ without its server_",
-			data:   values("password_a", "s3cret"),
+			data:   credentialtest.Data("password_a", "s3cret"),
 			want:   want{err: session.ErrIncomplete},
 		},
 		"PartsOfTwoForms": {
 			reason: "the user of one set does not get the password of another",
-			data:   values("vc1.username", u, "server_a", "vc1", "password_a", "s3cret"),
+			data:   credentialtest.Data("vc1.username", u, "server_a", "vc1", "password_a", "s3cret"),
 			want:   want{err: session.ErrMissing},
 		},
 		"PartsOfTwoIDs": {
 			reason: "nor does that of another id",
-			data:   values("server_a", "vc1", "username_a", u, "server_b", "vc1", "password_b", "s3cret"),
+			data:   credentialtest.Data("server_a", "vc1", "username_a", u, "server_b", "vc1", "password_b", "s3cret"),
 			want:   want{err: session.ErrMissing},
 		},
 		"WholeAndPart": {
 			reason: "it is not known which of both is meant",
-			data:   values("vc1.username", u, "vc1.password", "s3cret", "server_a", "vc1", "password_a", "other"),
+			data:   credentialtest.Data("vc1.username", u, "vc1.password", "s3cret", "server_a", "vc1", "password_a", "other"),
 			want:   want{err: session.ErrMissing},
 		},
 		"PartAndWhole": {
 			reason: "whichever of both comes first",
-			data:   values("vc1.username", u, "server_a", "vc1", "username_a", u, "password_a", "other"),
+			data:   credentialtest.Data("vc1.username", u, "server_a", "vc1", "username_a", u, "password_a", "other"),
 			want:   want{err: session.ErrMissing},
 		},
 		"OneBadAmongGood": {
 			reason: "a mistake about one server does not take the others away",
-			data:   values("vc1.username", u, "vc1.password", "s3cret", "vc2.username", u, "README", "x"),
+			data:   credentialtest.Data("vc1.username", u, "vc1.password", "s3cret", "vc2.username", u, "README", "x"),
 			want: want{
 				found: map[string]session.Credentials{"vc1": {User: u, Password: p}},
 				err:   session.ErrUnknownKey,
@@ -193,7 +185,7 @@ func reveal(all map[string]session.Credentials) []string {
 func TestParseTellsEverything(t *testing.T) {
 	t.Parallel()
 
-	_, err := session.Parse(values("notes", "a", "vc1.username", "u", "password_a", "p"))
+	_, err := session.Parse(credentialtest.Data("notes", "a", "vc1.username", "u", "password_a", "p"))
 	for _, text := range []string{
 		`Unknown secret key "notes"`,
 		`Username/Password is missing for the server of "vc1.username"`,
@@ -217,9 +209,9 @@ func TestParseRoundTrip(t *testing.T) {
 			c := session.Credentials{User: word.Draw(t, "user"), Password: config.Secret(word.Draw(t, "password"))}
 			want[server] = c
 			if rapid.Bool().Draw(t, "dotted") {
-				maps.Copy(data, values(server+".username", c.User, server+".password", c.Password.Reveal()))
+				maps.Copy(data, credentialtest.Data(server+".username", c.User, server+".password", c.Password.Reveal()))
 			} else {
-				maps.Copy(data, values(fmt.Sprintf("server_%d", i), server,
+				maps.Copy(data, credentialtest.Data(fmt.Sprintf("server_%d", i), server,
 					fmt.Sprintf("username_%d", i), c.User, fmt.Sprintf("password_%d", i), c.Password.Reveal()))
 			}
 		}

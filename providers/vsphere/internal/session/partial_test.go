@@ -33,9 +33,8 @@ func TestPartOfCredentialsIsAnError(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			api := newAPIServer(t)
-			api.put(tc.pairs...)
-			s := b.open(t, session.Options{}, api.source(t), session.Inline(b.right()))
+			_, source := newSecret(t, tc.pairs...)
+			s := b.open(t, session.Options{}, source, session.Inline(b.right()))
 			err := s.SOAP(bounded(t), find)
 			if tc.want == "" {
 				if err != nil {

@@ -8,44 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
-
-// mount is a directory like that of a mounted Secret: the files are links through
-// one link that is turned over.
-type mount struct {
-	path string
-	n    int
-}
-
-func newMount(t *testing.T, pairs ...string) *mount {
-	t.Helper()
-	m := &mount{path: t.TempDir()}
-	m.turn(t, pairs...)
-
-	return m
-}
-
-// turn replaces all files at once, the way the kubelet does.
-func (m *mount) turn(t *testing.T, pairs ...string) {
-	t.Helper()
-	m.n++
-	content := filepath.Join(m.path, "..v"+string(rune('0'+m.n)))
-	must(t, os.Mkdir(content, 0o700))
-	for key, value := range values(pairs...) {
-		must(t, os.WriteFile(filepath.Join(content, key), value, 0o600))
-		link := filepath.Join(m.path, key)
-		if _, err := os.Lstat(link); err != nil {
-			must(t, os.Symlink(filepath.Join("..data", key), link))
-		}
-	}
-	next := filepath.Join(m.path, "..data_tmp")
-	must(t, os.Symlink(filepath.Base(content), next))
-	must(t, os.Rename(next, filepath.Join(m.path, "..data")))
-}
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -82,11 +50,11 @@ func (b *fixture) dotted(password string) []string {
 func TestRotationByDirectory(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
-	m := newMount(t, b.dotted(b.Password())...)
-	source := session.NewDirectory(m.path)
+	m := credentialtest.NewMount(t, b.dotted(b.Password())...)
+	source := credential.NewDirectory(m.Path, session.Parse)
 	runs(t, source)
 	s := b.open(t, session.Options{}, source)
-	b.rotates(t, s, func(password string) { m.turn(t, b.dotted(password)...) })
+	b.rotates(t, s, func(password string) { m.Replace(t, b.dotted(password)...) })
 }
 
 // rotates proves that a new password makes new sessions in the place of the old.
@@ -118,14 +86,14 @@ func (b *fixture) rotates(t *testing.T, s *session.Session, write func(password 
 func TestWrongRotationKeepsTheSession(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
-	m := newMount(t, b.dotted(b.Password())...)
-	source := session.NewDirectory(m.path)
+	m := credentialtest.NewMount(t, b.dotted(b.Password())...)
+	source := credential.NewDirectory(m.Path, session.Parse)
 	s := b.open(t, session.Options{Clock: b.clock}, source)
 	ctx := bounded(t)
 	must(t, s.SOAP(ctx, find))
 	before, _ := b.ids()
 
-	m.turn(t, b.dotted("too early")...)
+	m.Replace(t, b.dotted("too early")...)
 	must(t, source.Refresh(ctx))
 	eventually(t, "login with the new password", func() bool { return b.Count("Login") == 2 })
 	for range 5 {
@@ -153,15 +121,15 @@ func TestRotationWhileDown(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
 	b.endpoint.RoundTrips = 1
-	m := newMount(t, b.dotted(b.Password())...)
-	source := session.NewDirectory(m.path)
+	m := credentialtest.NewMount(t, b.dotted(b.Password())...)
+	source := credential.NewDirectory(m.Path, session.Parse)
 	s := b.open(t, session.Options{Clock: b.clock}, source)
 	ctx := bounded(t)
 	must(t, s.SOAP(ctx, find))
 	before, _ := b.ids()
 	b.SetPassword("second")
 	b.Down()
-	m.turn(t, b.dotted("second")...)
+	m.Replace(t, b.dotted("second")...)
 	must(t, source.Refresh(ctx))
 	if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) {
 		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
@@ -182,15 +150,15 @@ func TestRotationWhileDown(t *testing.T) {
 func TestNewVersionEndsThePause(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
-	m := newMount(t, b.dotted("wrong")...)
-	source := session.NewDirectory(m.path)
+	m := credentialtest.NewMount(t, b.dotted("wrong")...)
+	source := credential.NewDirectory(m.Path, session.Parse)
 	s := b.open(t, session.Options{Clock: b.clock}, source)
 	ctx := bounded(t)
 	for _, step := range []struct {
 		password string
 		logins   int
 	}{{"wrong", 1}, {"wrong", 1}, {"wrong too", 2}, {"wrong too", 2}} {
-		m.turn(t, b.dotted(step.password)...)
+		m.Replace(t, b.dotted(step.password)...)
 		must(t, source.Refresh(ctx))
 		for range 3 {
 			if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
@@ -201,7 +169,7 @@ func TestNewVersionEndsThePause(t *testing.T) {
 			t.Fatalf("%d logins with %q, want %d", n, step.password, step.logins)
 		}
 	}
-	m.turn(t, b.dotted(b.Password())...)
+	m.Replace(t, b.dotted(b.Password())...)
 	must(t, source.Refresh(ctx))
 	must(t, s.SOAP(ctx, find))
 }
@@ -241,12 +209,12 @@ func TestOutdatedPassword(t *testing.T) {
 func TestRefusalReadsAgain(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
-	m := newMount(t, b.dotted(b.Password())...)
-	s := b.open(t, session.Options{}, session.NewDirectory(m.path)) // not watched
+	m := credentialtest.NewMount(t, b.dotted(b.Password())...)
+	s := b.open(t, session.Options{}, credential.NewDirectory(m.Path, session.Parse)) // not watched
 	ctx := bounded(t)
 	must(t, s.SOAP(ctx, find))
 	b.SetPassword("second")
-	m.turn(t, b.dotted("second")...)
+	m.Replace(t, b.dotted("second")...)
 	b.TerminateSessions()
 	must(t, s.SOAP(ctx, find))
 	if n := b.Count("Login"); n != 3 {
@@ -260,12 +228,12 @@ func TestLastKnownGood(t *testing.T) {
 	b := newFixture(t, vsphere.VCenterSpec{})
 	path := t.TempDir()
 	write := func(pairs ...string) {
-		for key, value := range values(pairs...) {
+		for key, value := range credentialtest.Data(pairs...) {
 			must(t, os.WriteFile(filepath.Join(path, key), value, 0o600))
 		}
 	}
 	write(b.dotted(b.Password())...)
-	source := session.NewDirectory(path)
+	source := credential.NewDirectory(path, session.Parse)
 	s := b.open(t, session.Options{}, source)
 	ctx := bounded(t)
 	must(t, s.SOAP(ctx, find))
@@ -284,40 +252,5 @@ func TestLastKnownGood(t *testing.T) {
 		if err := s.SOAP(ctx, find); err != nil {
 			t.Errorf("SOAP() when the source is %s = %v", how.name, err)
 		}
-	}
-}
-
-// VS-AUTH-10: files that are no credentials are skipped.
-func TestDirectorySkips(t *testing.T) {
-	t.Parallel()
-	m := newMount(t, "vc1.username", "u", "vc1.password", "p\n")
-	must(t, os.Mkdir(filepath.Join(m.path, "folder"), 0o700))
-	must(t, os.Symlink("nowhere", filepath.Join(m.path, "dangling")))
-	got, err := session.NewDirectory(m.path).Lookup(t.Context(), "vc1")
-	if want := (session.Credentials{User: "u", Password: config.Secret("p")}); err != nil || got != want {
-		t.Errorf("Lookup() = %v, %v", got, err)
-	}
-	if _, err := session.NewDirectory(m.path).Lookup(t.Context(), "vc2"); !errors.Is(err, session.ErrNotFound) {
-		t.Errorf("Lookup() of another server = %v, want %v", err, session.ErrNotFound)
-	}
-	_, err = session.NewDirectory(filepath.Join(m.path, "missing")).Lookup(t.Context(), "vc1")
-	if !errors.Is(err, os.ErrNotExist) || !errors.Is(err, apierr.ErrUnavailable) {
-		t.Errorf("Lookup() in a missing directory = %v, want %v", err, os.ErrNotExist)
-	}
-}
-
-// A directory that appears later is noticed.
-func TestDirectoryAppears(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "later")
-	source := session.NewDirectory(path)
-	if _, err := source.Lookup(t.Context(), "vc1"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Lookup() = %v, want %v", err, os.ErrNotExist)
-	}
-	must(t, os.Mkdir(path, 0o700))
-	must(t, os.WriteFile(filepath.Join(path, "vc1.username"), []byte("u"), 0o600))
-	must(t, os.WriteFile(filepath.Join(path, "vc1.password"), []byte("p"), 0o600))
-	if _, err := source.Lookup(t.Context(), "vc1"); err != nil {
-		t.Errorf("Lookup() = %v", err)
 	}
 }

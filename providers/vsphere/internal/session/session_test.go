@@ -21,6 +21,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
@@ -655,9 +656,9 @@ func TestSourceOrder(t *testing.T) {
 		want    error
 	}{
 		"First":   {"what is preferred is used", []session.Source{session.Inline(b.right()), session.Inline(wrong)}, nil},
-		"Nothing": {"a source without anything is passed over", []session.Source{session.NewDirectory(t.TempDir()), session.Inline(b.right())}, nil},
+		"Nothing": {"a source without anything is passed over", []session.Source{credential.NewDirectory(t.TempDir(), session.Parse), session.Inline(b.right())}, nil},
 		"Wrong":   {"other credentials are not tried in a row", []session.Source{session.Inline(wrong), session.Inline(b.right())}, apierr.ErrDenied},
-		"None":    {"nobody has anything", []session.Source{session.NewDirectory(t.TempDir()), session.Inline(session.Credentials{})}, session.ErrMissing},
+		"None":    {"nobody has anything", []session.Source{credential.NewDirectory(t.TempDir(), session.Parse), session.Inline(session.Credentials{})}, session.ErrMissing},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -19,6 +19,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
@@ -104,11 +106,11 @@ func TestNothingIsLogged(t *testing.T) {
 		for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 			t.Run(fmt.Sprintf("%s,contextual=%t", contentType, contextual), func(t *testing.T) {
 				log := loud(t, contextual)
-				api := newAPIServer(t)
-				client := api.client(t, contentType)
+				api := credentialtest.NewAPIServer(t, secretNamespace, secretName)
+				client := api.Client(t, contentType)
 
 				const control = "Control+Marker/Of-The_Test"
-				api.put("vc.username", "u", "vc.password", control)
+				api.Put("vc.username", "u", "vc.password", control)
 				_, err := client.CoreV1().Secrets(secretNamespace).List(t.Context(), metav1.ListOptions{
 					FieldSelector: "metadata.name=" + secretName,
 				})
@@ -117,7 +119,7 @@ func TestNothingIsLogged(t *testing.T) {
 					t.Fatal("the typed client logs no secret: this test would find nothing")
 				}
 
-				markers := silentLife(t, api, session.NewSecret(client.CoreV1().RESTClient(), secretNamespace, secretName), log)
+				markers := silentLife(t, api, credential.NewSecret(client.CoreV1().RESTClient(), secretNamespace, secretName, session.Parse), log)
 				text := log.take()
 				if !strings.Contains(text, "Logged in") {
 					t.Error("nothing was logged of the login: the capture does not work")
@@ -134,7 +136,7 @@ func TestNothingIsLogged(t *testing.T) {
 
 // silentLife goes through everything that touches credentials, and returns all
 // that must not be seen. What callers are told is logged too.
-func silentLife(t *testing.T, api *apiServer, source *session.Secret, log *capture) []string {
+func silentLife(t *testing.T, api *credentialtest.APIServer, source *credential.Secret[session.Credentials], log *capture) []string {
 	t.Helper()
 	const (
 		first   = "First+Marker/Of-The_Test"
@@ -144,7 +146,7 @@ func silentLife(t *testing.T, api *apiServer, source *session.Secret, log *captu
 		misput  = "Misput+Marker/Of-The_Test"
 	)
 	b := newFixture(t, vsphere.VCenterSpec{Password: first})
-	api.put(b.dotted(first)...)
+	api.Put(b.dotted(first)...)
 	ctx, cancel := context.WithCancel(bounded(t))
 	done := make(chan struct{})
 	go func() {
@@ -153,12 +155,12 @@ func silentLife(t *testing.T, api *apiServer, source *session.Secret, log *captu
 	}()
 	s := b.open(t, session.Options{Clock: b.clock}, source)
 	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
-	eventually(t, "watch", func() bool { return api.get(func(a *apiServer) int { return a.watches }) > 0 })
+	eventually(t, "watch", func() bool { return api.Watches() > 0 })
 
 	b.SetPassword(second)
-	api.put(b.dotted(second)...)
+	api.Put(b.dotted(second)...)
 	eventually(t, "rotation", func() bool { return b.Count("Login") == 2 && b.Count("RESTLogin") == 2 })
-	api.put(b.dotted(refused)...)
+	api.Put(b.dotted(refused)...)
 	eventually(t, "refusal", func() bool { return b.Count("Login") == 3 })
 	b.TerminateSessions()
 	err := s.SOAP(ctx, find)
@@ -167,7 +169,7 @@ func silentLife(t *testing.T, api *apiServer, source *session.Secret, log *captu
 	}
 	fmt.Fprintf(log, "%v %+v %#v\n", err, err, err)
 
-	api.put(append(b.dotted(second), "notes", stray, "server_a", misput)...)
+	api.Put(append(b.dotted(second), "notes", stray, "server_a", misput)...)
 	eventually(t, "what is whole", func() bool { return s.SOAP(ctx, find) == nil })
 	c, err := source.Lookup(ctx, b.endpoint.Server)
 	fmt.Fprintf(log, "%v %+v %#v %v\n", c, c, c, err)
@@ -178,7 +180,7 @@ func silentLife(t *testing.T, api *apiServer, source *session.Secret, log *captu
 	cancel()
 	<-done
 
-	return slices.Clip([]string{first, second, refused, stray, misput, "api-token"})
+	return slices.Clip([]string{first, second, refused, stray, misput, credentialtest.Token})
 }
 
 // The search finds what it must find.

@@ -1,4 +1,4 @@
-package session
+package credential
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -22,81 +24,79 @@ import (
 
 const (
 	secretReadTimeout = 10 * time.Second
-	secretWatch       = 5 * time.Minute // how long one watch lasts, at least
-	secretRetryFirst  = time.Second
-	secretRetryMax    = time.Minute
+	secretWatch       = 5 * time.Minute // the shortest time that a watch lasts
+	secretBackoffMax  = time.Minute
 	secretMaxBytes    = 8 << 20
 )
+
+// secretBackoff has delays of 1 s, doubled up to a minute, each made shorter or longer
+// by up to a half.
+var secretBackoff = wait.Backoff{
+	Duration: time.Second / 2, Factor: 2, Jitter: 2, Cap: secretBackoffMax / 2, Steps: math.MaxInt,
+}
 
 var errSecretAbsent = errors.New("secret does not exist")
 
 // Secret is a Source in a Kubernetes Secret. It needs get, list and watch on
 // secrets in that namespace and nothing else.
 //
-// The answers of the API server are read as raw streams and decoded here: the
-// typed client logs whole bodies at high verbosity, and whether a context can
+// The responses of the API server are read as raw streams and decoded here: the
+// typed client logs complete bodies at high verbosity, and whether a context can
 // stop it depends on a feature gate.
-type Secret struct {
-	reader
+type Secret[C comparable] struct {
+	reader[C]
 
-	client               rest.Interface
-	namespace, key       string
-	retryFirst, retryMax time.Duration
+	client          rest.Interface
+	namespace, name string
 }
 
-var _ Source = (*Secret)(nil)
-
-// NewSecret makes the source of a Secret, which may appear later. The client is
+// NewSecret returns the source of a Secret, which may appear later. The client is
 // that of the core API.
-func NewSecret(client rest.Interface, namespace, name string) *Secret {
-	s := &Secret{
-		client: client, namespace: namespace, key: name,
-		retryFirst: secretRetryFirst, retryMax: secretRetryMax,
-	}
-	s.reader = reader{name: fmt.Sprintf("secret %s/%s", namespace, name), load: s.loadOnce}
+func NewSecret[C comparable](client rest.Interface, namespace, name string, parse Parse[C]) *Secret[C] {
+	s := &Secret[C]{client: client, namespace: namespace, name: name}
+	s.reader = reader[C]{source: fmt.Sprintf("secret %s/%s", namespace, name), parse: parse, read: s.readOnce}
 
 	return s
 }
 
 // Run follows the Secret until ctx ends.
-func (s *Secret) Run(ctx context.Context) {
-	logger := klog.FromContext(ctx).WithValues("source", s.name)
-	delay := s.retryFirst
+func (s *Secret[C]) Run(ctx context.Context) {
+	logger := klog.FromContext(ctx).WithValues("source", s.source)
+	backoff := secretBackoff
 	for ctx.Err() == nil {
-		began := time.Now()
+		started := time.Now()
 		if err := s.follow(ctx); err != nil && ctx.Err() == nil {
 			logger.Error(err, "Could not follow the Secret")
 		}
-		if time.Since(began) > s.retryMax {
-			delay = s.retryFirst
+		if time.Since(started) > secretBackoffMax {
+			backoff = secretBackoff
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(delay/2 + rand.N(delay)):
+		case <-time.After(backoff.Step()):
 		}
-		delay = min(2*delay, s.retryMax)
 	}
 }
 
 // follow reads the Secret and then watches it for a while.
-func (s *Secret) follow(ctx context.Context) error {
-	turn := s.begin()
+func (s *Secret[C]) follow(ctx context.Context) error {
+	number := s.start()
 	list, err := s.list(ctx)
 	if err != nil {
 		return err
 	}
 	if len(list.Items) > 0 {
-		s.take(ctx, turn, list.Items[0].Data)
+		s.apply(ctx, number, list.Items[0].Data)
 	} else {
-		klog.FromContext(ctx).Info("Secret does not exist; what was known of it stays in use", "source", s.name)
+		klog.FromContext(ctx).Info("Secret does not exist; what was known of it stays in use", "source", s.source)
 	}
-	lasting := secretWatch + rand.N(secretWatch)
-	ctx, cancel := context.WithTimeout(ctx, lasting+secretReadTimeout)
+	duration := secretWatch + rand.N(secretWatch)
+	ctx, cancel := context.WithTimeout(ctx, duration+secretReadTimeout)
 	defer cancel()
 	events, err := s.open(ctx, metav1.ListOptions{
 		Watch:               true,
 		ResourceVersion:     list.ResourceVersion,
-		TimeoutSeconds:      new(int64(lasting.Seconds())),
+		TimeoutSeconds:      new(int64(duration.Seconds())),
 		AllowWatchBookmarks: true,
 	})
 	if err != nil {
@@ -104,17 +104,17 @@ func (s *Secret) follow(ctx context.Context) error {
 	}
 	defer events.Close() //nolint:errcheck // read only
 
-	return s.takeEvents(ctx, events)
+	return s.applyEvents(ctx, events)
 }
 
-// takeEvents puts every change in place until the stream ends.
-func (s *Secret) takeEvents(ctx context.Context, stream io.Reader) error {
+// applyEvents stores every change until the stream ends.
+func (s *Secret[C]) applyEvents(ctx context.Context, stream io.Reader) error {
 	events := json.NewDecoder(stream)
 	for {
 		var event metav1.WatchEvent
 		if err := events.Decode(&event); err != nil {
-			// The end of a watch, expected or not, is no news.
-			return nil //nolint:nilerr // followed anew
+			// The end of a watch, expected or not, is no error.
+			return nil //nolint:nilerr // followed again
 		}
 		switch watch.EventType(event.Type) {
 		case watch.Added, watch.Modified:
@@ -122,9 +122,9 @@ func (s *Secret) takeEvents(ctx context.Context, stream io.Reader) error {
 			if err := json.Unmarshal(event.Object.Raw, &secret); err != nil {
 				return errors.New("decode event: not a Secret in JSON") // the cause might quote it
 			}
-			s.take(ctx, s.begin(), secret.Data)
+			s.apply(ctx, s.start(), secret.Data)
 		case watch.Deleted:
-			klog.FromContext(ctx).Info("Secret was deleted; what was known of it stays in use", "source", s.name)
+			klog.FromContext(ctx).Info("Secret was deleted; what was known of it stays in use", "source", s.source)
 		case watch.Error:
 			var status metav1.Status
 			if err := json.Unmarshal(event.Object.Raw, &status); err != nil {
@@ -132,13 +132,13 @@ func (s *Secret) takeEvents(ctx context.Context, stream io.Reader) error {
 			}
 
 			return apierrors.FromObject(&status)
-		default: // bookmarks are for those who resume
+		default: // bookmarks are for clients that resume a watch
 		}
 	}
 }
 
-// loadOnce reads the Secret now.
-func (s *Secret) loadOnce(ctx context.Context) (map[string][]byte, error) {
+// readOnce reads the Secret now.
+func (s *Secret[C]) readOnce(ctx context.Context) (map[string][]byte, error) {
 	list, err := s.list(ctx)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (s *Secret) loadOnce(ctx context.Context) (map[string][]byte, error) {
 	return list.Items[0].Data, nil
 }
 
-func (s *Secret) list(ctx context.Context) (*v1.SecretList, error) {
+func (s *Secret[C]) list(ctx context.Context) (*v1.SecretList, error) {
 	ctx, cancel := context.WithTimeout(ctx, secretReadTimeout)
 	defer cancel()
 	stream, err := s.open(ctx, metav1.ListOptions{})
@@ -167,8 +167,8 @@ func (s *Secret) list(ctx context.Context) (*v1.SecretList, error) {
 }
 
 // open starts a list or a watch of this one object.
-func (s *Secret) open(ctx context.Context, options metav1.ListOptions) (io.ReadCloser, error) {
-	options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, s.key).String()
+func (s *Secret[C]) open(ctx context.Context, options metav1.ListOptions) (io.ReadCloser, error) {
+	options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, s.name).String()
 
 	return s.client.Get().
 		Namespace(s.namespace).
