@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
@@ -68,7 +69,7 @@ var (
 func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder, w *warnings) ([]*vcenter, []runner, error) {
 	credentials := &credentialSources{builder: builder, shared: map[secretSource]session.Source{}}
 	t.session.Metrics = sessionMetrics()
-	t.session.Lockout = session.NewLockout()
+	t.session.LoginGuard = session.NewLoginGuard(clock.RealClock{})
 	var vcenters []*vcenter
 	for _, name := range slices.Sorted(maps.Keys(cfg.VirtualCenter)) {
 		entry := cfg.VirtualCenter[name]

@@ -9,13 +9,14 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 )
 
 const (
-	// briefSession is the age below which the end of a session is suspicious,
-	// briefAllowed how many in a row are put up with.
-	briefSession = 10 * time.Second
-	briefAllowed = 3
+	// shortLivedAge is the age below which a session that ends is short-lived, and
+	// shortLivedAllowed how many of these in a row are followed by a login at once.
+	shortLivedAge     = 10 * time.Second
+	shortLivedAllowed = 3
 )
 
 // purpose is what an attempt is made for.
@@ -36,22 +37,22 @@ func forAPI(api api) purpose {
 	return forREST
 }
 
-// attempt is a login under way. It belongs to nobody who waits for it.
+// attempt is a login under way. It goes on if the callers that wait for it leave.
 type attempt struct {
 	purpose purpose
 	done    chan struct{} // closed once err is set
 	err     error
 }
 
-// begin starts an attempt. It is called with the lock held, and none under way that
-// is made for the same.
+// begin starts an attempt. It is called with the lock held, and without an attempt of
+// the same purpose under way.
 func (s *Session) begin(ctx context.Context, purpose purpose, work func(context.Context) error) {
 	ctx, cancel := s.untilClosed(context.WithoutCancel(ctx), s.options.LoginTimeout)
 	a := &attempt{purpose: purpose, done: make(chan struct{})}
 	s.attempts[purpose] = a
 	go func() {
 		defer cancel()
-		s.endStray(ctx)
+		s.logOutAbandoned(ctx)
 		err := work(ctx)
 
 		s.mu.Lock()
@@ -80,15 +81,15 @@ func (s *Session) untilClosed(ctx context.Context, timeout time.Duration) (conte
 	return ctx, cancel
 }
 
-// endStray logs out of the sessions that were given up.
-func (s *Session) endStray(ctx context.Context) {
+// logOutAbandoned logs out of the sessions that are no longer used.
+func (s *Session) logOutAbandoned(ctx context.Context) {
 	s.mu.Lock()
-	stray := s.stray
-	s.stray = nil
+	abandoned := s.abandoned
+	s.abandoned = nil
 	s.mu.Unlock()
 
-	for _, c := range stray {
-		s.retire(ctx, c)
+	for _, c := range abandoned {
+		s.logOut(ctx, c)
 	}
 }
 
@@ -98,14 +99,14 @@ func (s *Session) credentialsChanged(ctx context.Context) {
 	defer s.mu.Unlock()
 
 	s.changes++
-	s.gate.forgetDown()
+	s.backoff.resetUnavailable()
 	s.retryAt = time.Time{}
 	s.applyChanges(ctx)
 }
 
-// applyChanges starts to bring the sessions there are up to date with the
-// credentials, unless there is nothing to do or it is not the time. It is called
-// with the lock held.
+// applyChanges starts to replace the sessions with other credentials than the current
+// ones, unless there is none or it may not be tried yet. It is called with the lock
+// held.
 func (s *Session) applyChanges(ctx context.Context) {
 	if s.closed || s.attempts != [purposeCount]*attempt{} || s.applied == s.changes || s.options.Clock.Now().Before(s.retryAt) {
 		return
@@ -117,9 +118,8 @@ func (s *Session) applyChanges(ctx context.Context) {
 	s.begin(ctx, forChanges, func(ctx context.Context) error { return s.replace(ctx, seen) })
 }
 
-// replace logs in with the credentials of now wherever a session was made with
-// others, and logs out of the old one. What is wrong with the new ones leaves the
-// old sessions as they are.
+// replace logs in with the current credentials wherever a session was made with
+// others, and logs out of the old one. If the login fails, the old session stays.
 func (s *Session) replace(ctx context.Context, seen int) error {
 	source, credentials, err := s.lookup(ctx)
 	for api := apiSOAP; err == nil && api < apiCount; api++ {
@@ -134,23 +134,23 @@ func (s *Session) replace(ctx context.Context, seen int) error {
 
 		return nil
 	}
-	s.retryAt = s.options.Clock.Now().Add(downFirst)
-	if held, ok := errors.AsType[*heldError](err); ok && held.until.After(s.retryAt) {
-		s.retryAt = held.until
+	s.retryAt = s.options.Clock.Now().Add(unavailableDelays.Duration)
+	if notTried, ok := errors.AsType[*login.NotTriedError](err); ok && notTried.Until.After(s.retryAt) {
+		s.retryAt = notTried.Until
 	}
 
 	return err
 }
 
-// logInAnew makes a session where there is none.
-func (s *Session) logInAnew(ctx context.Context, api api) error {
+// establish makes a session where there is none.
+func (s *Session) establish(ctx context.Context, api api) error {
 	if err := s.unavailable(api); err != nil {
 		return err
 	}
 	source, credentials, err := s.lookup(ctx)
 	if err != nil {
 		s.mu.Lock()
-		s.gate.recordDown(api, err)
+		s.backoff.recordUnavailable(api, err)
 		s.mu.Unlock()
 
 		return err
@@ -164,12 +164,12 @@ func (s *Session) unavailable(api api) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.gate.unavailable(api)
+	return s.backoff.unavailable(api)
 }
 
 // logIn makes a session with the credentials of a source. If vCenter refuses
-// them the source is read again, in case nobody has told of a change; what it has
-// then is tried too.
+// them the source is read again, in case a change was not noticed, and other
+// credentials that it has then are tried too.
 func (s *Session) logIn(ctx context.Context, api api, source Source, credentials Credentials) error {
 	if err := s.unavailable(api); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s *Session) logIn(ctx context.Context, api api, source Source, credentials
 	if source.Refresh(ctx) != nil {
 		return err // the refusal is what matters
 	}
-	newest, lookupErr := s.lookupIn(ctx, source)
+	newest, lookupErr := s.lookupFrom(ctx, source)
 	if lookupErr != nil || newest == credentials {
 		return err // the refusal is what matters
 	}
@@ -190,8 +190,8 @@ func (s *Session) logIn(ctx context.Context, api api, source Source, credentials
 	return err
 }
 
-// tryLogin makes a session and puts it in the place of the one there is. It does
-// not try credentials that were refused a short while ago, and says so.
+// tryLogin makes a session, which replaces the current one. It returns false if the
+// credentials were not sent, because it is too early after a refusal.
 func (s *Session) tryLogin(ctx context.Context, api api, source Source, credentials Credentials) (bool, error) {
 	if api == apiREST && credentials.shared() {
 		// The REST API is used with the SOAP session, so that has to be there.
@@ -203,9 +203,9 @@ func (s *Session) tryLogin(ctx context.Context, api api, source Source, credenti
 				return tried, err
 			}
 		}
-		c, err := s.ride(credentials)
+		c, err := s.shareSOAP(credentials)
 
-		return false, s.settle(ctx, api, credentials, c, err)
+		return false, s.recordLogin(ctx, api, credentials, c, err)
 	}
 	if api == apiSOAP {
 		// The REST API may need a SOAP session at the same time.
@@ -220,30 +220,28 @@ func (s *Session) tryLogin(ctx context.Context, api api, source Source, credenti
 		}
 	}
 	done := s.options.Metrics.Operation("login")
-	s.mu.Lock()
-	err := s.gate.refusal(api, credentials)
-	s.mu.Unlock()
 	var c *conn
+	err := s.mayLogIn(api, credentials)
 	if err == nil {
 		c, err = s.open(ctx, api, credentials)
 	}
 	if err != nil {
 		err = fmt.Errorf("log in with %s of %s: %w", credentials, source, classify(err))
 	}
-	if _, held := errors.AsType[*heldError](err); held {
+	if _, notTried := errors.AsType[*login.NotTriedError](err); notTried {
 		return false, err
 	}
 	done(err)
 	s.options.Metrics.recorder.Login(s.endpoint.name(), err)
 
-	return true, s.settle(ctx, api, credentials, c, err)
+	return true, s.recordLogin(ctx, api, credentials, c, err)
 }
 
-// settle takes note of how a login went and puts its session in place.
-func (s *Session) settle(ctx context.Context, api api, credentials Credentials, c *conn, err error) error {
+// recordLogin stores the result of a login, and its session.
+func (s *Session) recordLogin(ctx context.Context, api api, credentials Credentials, c *conn, err error) error {
 	logger := klog.FromContext(ctx).WithValues("vcenter", s.endpoint.name(), "api", api)
 	s.mu.Lock()
-	s.gate.record(api, credentials, err)
+	s.backoff.record(api, credentials, err)
 	closed, old := s.closed, s.conns[api]
 	if err == nil && !closed {
 		s.set(api, c)
@@ -256,11 +254,11 @@ func (s *Session) settle(ctx context.Context, api api, credentials Credentials, 
 
 		return err
 	case closed:
-		s.retire(ctx, c)
+		s.logOut(ctx, c)
 
 		return ErrClosed
 	case old != nil:
-		s.retire(ctx, old)
+		s.logOut(ctx, old)
 	}
 	logger.V(2).Info("Logged in", "credentials", credentials.String())
 
@@ -274,11 +272,11 @@ func (s *Session) current(api api) *conn {
 	return s.conns[api]
 }
 
-// retire logs out of a session that nobody uses any more.
-func (s *Session) retire(ctx context.Context, c *conn) {
+// logOut logs out of a session that is no longer used.
+func (s *Session) logOut(ctx context.Context, c *conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	if err := c.end(ctx); err != nil {
+	if err := c.logOut(ctx); err != nil {
 		klog.FromContext(ctx).V(2).Info("Could not log out", "vcenter", s.endpoint.name(), "api", c.api, "err", err)
 	}
 }

@@ -17,7 +17,7 @@ type conn struct {
 	since       time.Time
 	soap        *vim25.Client
 	rest        *rest.Client
-	parent      *conn // of a REST client that rides on a SOAP session: that one
+	parent      *conn // the SOAP session that a REST client shares
 }
 
 // closeIdle closes connections that are idle.
@@ -30,8 +30,8 @@ func (c *conn) closeIdle() {
 	}
 }
 
-// end logs out. A session that is gone already has ended well.
-func (c *conn) end(ctx context.Context) error {
+// logOut ends a session. That it has ended already is no error.
+func (c *conn) logOut(ctx context.Context) error {
 	defer c.closeIdle()
 	var err error
 	switch {
@@ -41,7 +41,7 @@ func (c *conn) end(ctx context.Context) error {
 	default:
 		err = c.rest.Logout(ctx)
 	}
-	if err == nil || ended(err) {
+	if err == nil || isSessionEnded(err) {
 		return nil
 	}
 

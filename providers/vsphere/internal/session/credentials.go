@@ -11,37 +11,36 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 )
 
-// What can be wrong with credentials. The texts are those that users of the
-// existing vSphere controller manager know.
+// The errors of credentials. The texts are those of the upstream vSphere controller
+// manager, which its users know.
 var (
 	// ErrMissing means that there is no user or no password, and no session
 	// manager either.
 	ErrMissing = errors.New("Username/Password is missing")
-	// ErrUnknownKey means that a Secret or a directory has a key of neither form.
+	// ErrUnknownKey means that a key of a Secret or a directory has neither form.
 	ErrUnknownKey = errors.New("Unknown secret key") //nolint:staticcheck // a text that users know
-	// ErrIncomplete means that a user or a password is there, but not the
-	// server it is for.
+	// ErrIncomplete means that there is a user or a password without a server.
 	ErrIncomplete = errors.New("Credentials did not have all required values")
 	// ErrNotFound means that there are no credentials for this server.
 	ErrNotFound = errors.New("Credentials not found")
 )
 
-// Credentials say how to log in to one vCenter: with a session manager if one
-// is named, with a client certificate if User is one in PEM form (Password then
-// is its key), and with user and password otherwise. Two values are the same
-// version of the credentials exactly if they are equal.
+// Credentials are what one vCenter is logged in to with: a session manager if one
+// is named, a client certificate if User is one in PEM form (Password then is its
+// key), and user and password otherwise. Two values are the same version of the
+// credentials if they are equal.
 type Credentials struct {
 	User     string
 	Password config.Secret
 
-	// ManagerURL is the session manager that hands out tickets for sessions to
-	// clone, ManagerToken what it wants to see. Without a token it is shown the
-	// token of the pod's service account.
+	// ManagerURL is that of the session manager, which returns tickets of sessions
+	// to clone, and ManagerToken is the bearer token for it. Default: the token of
+	// the pod's service account.
 	ManagerURL   string
 	ManagerToken config.Secret
 }
 
-// shared reports whether a session manager is asked for a session.
+// shared reports whether the session comes from a session manager.
 func (c Credentials) shared() bool { return c.ManagerURL != "" }
 
 // certificate reports whether User is a certificate rather than a name.
@@ -63,7 +62,7 @@ func (c Credentials) check() error {
 	return nil
 }
 
-// String names the account and nothing secret.
+// String names the account, without secrets.
 func (c Credentials) String() string {
 	switch {
 	case c.shared():
@@ -78,7 +77,7 @@ func (c Credentials) String() string {
 // Format keeps every verb from showing more than String does.
 func (c Credentials) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// redactURL leaves out what may be secret in a URL: a password and a query.
+// redactURL removes what may be secret in a URL: a password and a query.
 func redactURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

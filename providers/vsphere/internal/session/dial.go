@@ -18,8 +18,8 @@ const dialTimeout = 10 * time.Second
 // DialFunc makes connections like [net.Dialer.DialContext].
 type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// newClient makes a client without a session, with cookies and connections of
-// its own. It reads the CA file, so that a new one counts from the next login.
+// newClient returns a client without a session, with cookies and connections of
+// its own. It reads the CA file, so that a new one takes effect with the next login.
 func (e Endpoint) newClient(options Options) (*soap.Client, error) {
 	client := soap.NewClient(e.url(), e.Insecure)
 	client.UserAgent = options.UserAgent
@@ -35,8 +35,8 @@ func (e Endpoint) newClient(options Options) (*soap.Client, error) {
 	client.SetThumbprint(e.hostPort(), thumbprint)
 	transport := client.DefaultTransport()
 	transport.TLSClientConfig.MinVersion = tls.VersionTLS12
-	// The SDK's own dialer ignores contexts: a vCenter that accepts a
-	// connection and says nothing would hold it forever.
+	// The dialer of the SDK ignores contexts: with a vCenter that accepts a
+	// connection and sends nothing it would never return.
 	transport.DialTLSContext = dialTLS(options.Dial, client, transport.TLSClientConfig.Clone())
 	if thumbprint != "" && !e.Insecure {
 		// That function is not called for connections through a proxy:
@@ -50,8 +50,8 @@ func (e Endpoint) newClient(options Options) (*soap.Client, error) {
 }
 
 // dialTLS connects and checks the certificate by the rules of [Endpoint]. Other
-// hosts, such as that of a token service, are held to the thumbprints that the
-// client has learnt for them.
+// hosts, such as that of a token service, must have the thumbprints that the client
+// has stored for them.
 func dialTLS(dial DialFunc, client *soap.Client, config *tls.Config) DialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
@@ -87,7 +87,7 @@ func (dial DialFunc) secure(ctx context.Context, network, addr string, config *t
 	}
 	conn := tls.Client(raw, config)
 	if err := conn.HandshakeContext(ctx); err != nil {
-		_ = raw.Close() // it is of no use
+		_ = raw.Close() // not used
 
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (p proxiedPin) verify(state tls.ConnectionState) error {
 	if len(chain) == 0 {
 		return errors.New("no certificate")
 	}
-	// TLS does not tell the server name where that is an IP address.
+	// The state has no server name if that is an IP address.
 	name := state.ServerName
 	if name == "" {
 		name = p.endpoint.host()

@@ -18,30 +18,30 @@ const (
 	defaultRoundTrips = 3
 )
 
-// Endpoint says where a vCenter is and why to trust it. What a connection must
-// show, first that applies: nothing if Insecure; a chain to one of the CAs in
-// CAFile, or to one of the system's without a CAFile; where only the trust in
-// that chain is missing, a certificate with this Thumbprint.
+// Endpoint is the address of a vCenter, and why it is trusted. The certificate of a
+// connection must have, by the first rule that applies: nothing if Insecure; a chain
+// to one of the CAs in CAFile, or to one of the system without a CAFile; if only the
+// trust in that chain is missing, this Thumbprint.
 type Endpoint struct {
-	// Name is what the cloud-config calls this vCenter; messages and metrics
-	// show it. Empty means Server.
+	// Name is that of the vCenter in the cloud-config, for messages and metrics.
+	// Default: Server.
 	Name string
 	// Server is a host name or an address, IPv6 with or without brackets.
 	Server string
-	// Port is the HTTPS port; zero means 443.
+	// Port is the HTTPS port. Default: 443.
 	Port int
 
 	Insecure   bool
 	CAFile     string
 	Thumbprint string // SHA-1 or SHA-256 of the certificate in hex, colons optional
 
-	// RoundTrips is how often a read is sent at most when the network fails;
-	// zero means 3.
+	// RoundTrips is how often a read is sent at most if the network fails.
+	// Default: 3.
 	RoundTrips int
 }
 
-// Validate reports what can be known to be wrong without a connection, which
-// includes a CA file that cannot be read now.
+// Validate returns the errors that are known without a connection, which include a CA
+// file that cannot be read now.
 func (e Endpoint) Validate() error {
 	problems := e.problems()
 	if e.CAFile != "" {
@@ -53,7 +53,7 @@ func (e Endpoint) Validate() error {
 	return e.invalid(problems)
 }
 
-// problems are those that do not heal.
+// problems returns the errors that remain until the cloud-config changes.
 func (e Endpoint) problems() []error {
 	var problems []error
 	if e.Server == "" {
@@ -115,7 +115,7 @@ func (e Endpoint) roundTrips() int {
 	return e.RoundTrips
 }
 
-// canonicalThumbprint writes a fingerprint the way the SDK compares it.
+// canonicalThumbprint returns a fingerprint in the form that the SDK compares.
 func canonicalThumbprint(text string) (string, error) {
 	if text == "" {
 		return "", nil

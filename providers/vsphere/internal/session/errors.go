@@ -17,14 +17,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// ErrClosed is the answer to every call after Close.
+// ErrClosed is the error of every call after Close.
 var ErrClosed = errors.New("session is closed")
 
-// errBriefSession is the cause of a pause after several sessions that ended at
-// once.
-var errBriefSession = apierr.Mark(apierr.ErrUnavailable, errors.New("vCenter ends each session right after the login"))
+// errShortLived is the cause of the delay after several short-lived sessions.
+var errShortLived = apierr.Mark(apierr.ErrUnavailable, errors.New("vCenter ends each session right after the login"))
 
-// faultMeanings says what the faults of the SOAP API mean.
+// faultMeanings has the meaning of each fault of the SOAP API.
 var faultMeanings = []struct {
 	fault   types.BaseMethodFault
 	meaning error
@@ -67,8 +66,8 @@ var faultMeanings = []struct {
 	{&types.UnexpectedFault{}, apierr.ErrUnavailable},
 }
 
-// classify gives an error of the SDK its meaning. Errors that have one, those
-// of a caller that gave up, and those nobody knows stay as they are.
+// classify marks an error of the SDK with its meaning. Errors that have one, those
+// of a canceled context and unknown ones remain as they are.
 func classify(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || apierr.IsMarked(err) {
 		return err
@@ -94,9 +93,8 @@ func classify(err error) error {
 // meaningOfREST is what the HTTP status of a REST call that failed means.
 func meaningOfREST(code int) error { return cmp.Or(apierr.FromStatus(code), apierr.ErrUnavailable) }
 
-// statusError is an answer to a SOAP call that is not SOAP, with its HTTP
-// status. It comes from something in between, so it never says that an object
-// does not exist.
+// statusError is a response to a SOAP call that is not SOAP, with its HTTP status. It
+// comes from a proxy, so it never means that an object does not exist.
 type statusError struct {
 	code int
 	err  error
@@ -104,7 +102,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.err.Error() }
 
-// Unwrap gives the meaning and the error itself.
+// Unwrap returns the meaning and the error itself.
 func (e *statusError) Unwrap() []error {
 	switch e.code {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -138,7 +136,7 @@ func walk(err error, visit func(error)) {
 		return
 	}
 	visit(err)
-	switch wrapper := err.(type) { //nolint:errorlint // this is how one unwraps
+	switch wrapper := err.(type) { //nolint:errorlint // unwraps all errors
 	case interface{ Unwrap() error }:
 		walk(wrapper.Unwrap(), visit)
 	case interface{ Unwrap() []error }:
@@ -148,10 +146,10 @@ func walk(err error, visit func(error)) {
 	}
 }
 
-// isNetwork reports whether no usable answer came.
+// isNetwork reports whether there was no usable response.
 func isNetwork(err error) bool {
 	if _, ok := errors.AsType[*xml.SyntaxError](err); ok {
-		return true // half an answer, or the page of a proxy
+		return true // a truncated response, or the page of a proxy
 	}
 	if _, ok := errors.AsType[xml.UnmarshalError](err); ok {
 		return true
@@ -163,9 +161,9 @@ func isNetwork(err error) bool {
 	return apierr.IsTransport(err)
 }
 
-// isWrongPassword reports whether vCenter refused a login because of the password,
-// which it says of a locked account too. Other reasons, such as a missing
-// permission, lock no account.
+// isWrongPassword reports whether vCenter refused a login because of the password, or
+// because the account is locked, which has the same fault. Other reasons, such as a
+// missing permission, lock no account.
 func isWrongPassword(err error) bool {
 	status, ok := errors.AsType[*statusError](err)
 
@@ -176,7 +174,7 @@ func isWrongPassword(err error) bool {
 // mayBeApplied reports whether a call that failed may have been received all the
 // same: it was sent, and there was no response.
 func mayBeApplied(err error) bool {
-	if !errors.Is(classify(err), apierr.ErrUnavailable) || isTrust(err) {
+	if !errors.Is(classify(err), apierr.ErrUnavailable) || isUntrusted(err) {
 		return false
 	}
 	responded := restStatus(err) != 0
@@ -189,7 +187,7 @@ func mayBeApplied(err error) bool {
 	return !responded
 }
 
-// ended reports whether vCenter no longer knows the session of a call.
-func ended(err error) bool {
+// isSessionEnded reports whether vCenter has ended the session of a call.
+func isSessionEnded(err error) bool {
 	return fault.Is(err, &types.NotAuthenticated{}) || restStatus(err) == http.StatusUnauthorized
 }

@@ -27,7 +27,7 @@ type fleet struct {
 func newFleet(t *testing.T, count int, source func(*fixture) session.Source) *fleet {
 	t.Helper()
 	f := &fleet{fixtures: newLinked(t, count)}
-	options := session.Options{Clock: f.fixtures[0].clock, Lockout: session.NewLockout()}
+	options := session.Options{Clock: f.fixtures[0].clock, LoginGuard: session.NewLoginGuard(f.fixtures[0].clock)}
 	for _, b := range f.fixtures {
 		f.sessions = append(f.sessions, b.open(t, options, source(b)))
 	}

@@ -130,7 +130,7 @@ func TestWaitForLoginIsBounded(t *testing.T) {
 	hold := front.NewHold()
 	defer hold.Release()
 	fixtures[0].Break("Login", front.Always(), hold.Before)
-	options := session.Options{Clock: fixtures[0].clock, Lockout: session.NewLockout()}
+	options := session.Options{Clock: fixtures[0].clock, LoginGuard: session.NewLoginGuard(fixtures[0].clock)}
 	first := fixtures[0].open(t, options)
 	options.LoginTimeout = shortly
 	second := fixtures[1].open(t, options)
@@ -155,7 +155,7 @@ func TestWaitForLoginIsBounded(t *testing.T) {
 func TestOtherDirectoryIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	wrong, well := newFixture(t, vsphere.VCenterSpec{Password: "another"}), newFixture(t, vsphere.VCenterSpec{})
-	options := session.Options{Clock: wrong.clock, Lockout: session.NewLockout()}
+	options := session.Options{Clock: wrong.clock, LoginGuard: session.NewLoginGuard(wrong.clock)}
 	source := session.Inline(well.right())
 	first, second := wrong.open(t, options, source), well.open(t, options, source)
 	ctx := bounded(t)

@@ -20,8 +20,8 @@ import (
 )
 
 // open makes a session. Until credentials are sent it ends with ctx; from then on
-// it goes on until there is an answer or the call has lasted too long, since only
-// the answer tells what to log out of.
+// it goes on until there is a response or the call has lasted too long, since only
+// the response has the session to log out of.
 func (s *Session) open(ctx context.Context, api api, credentials Credentials) (*conn, error) {
 	c := &conn{api: api, credentials: credentials}
 	var err error
@@ -41,14 +41,14 @@ func (s *Session) openSOAP(ctx context.Context, credentials Credentials) (*vim25
 	if err != nil {
 		return nil, err
 	}
-	send, err := s.proof(ctx, client, credentials)
+	send, err := s.prepareLogin(ctx, client, credentials)
 	if err = cmp.Or(err, context.Cause(ctx)); err != nil {
 		client.CloseIdleConnections()
 
 		return nil, err
 	}
-	if err := s.inTurn(ctx, apiSOAP, credentials, send); err != nil {
-		s.abandon(ctx, client, err)
+	if err := s.sendGuarded(ctx, apiSOAP, credentials, send); err != nil {
+		s.logOutLost(ctx, client, err)
 
 		return nil, err
 	}
@@ -56,39 +56,36 @@ func (s *Session) openSOAP(ctx context.Context, credentials Credentials) (*vim25
 	return client, nil
 }
 
-// inTurn sends credentials once it is their turn. It ends with ctx before that,
-// and with the call afterwards.
-func (s *Session) inTurn(
+// sendGuarded sends credentials as soon as the login guard allows it. It ends with ctx
+// before that, and with the call afterwards.
+func (s *Session) sendGuarded(
 	ctx context.Context, api api, credentials Credentials, send func(context.Context) error,
 ) error {
 	if !credentials.password() {
 		return send(context.WithoutCancel(ctx))
 	}
 	s.mu.Lock()
-	t := ticket{
-		vcenter: s.endpoint.name(), credentials: credentials, clock: s.options.Clock,
-		sawRefusal: s.gate.sawRefusal(api, credentials), worked: s.gate.accepted == credentials,
-	}
+	request := s.loginRequest(api, credentials)
 	s.mu.Unlock()
-	done, err := s.options.Lockout.reserve(ctx, t)
+	done, err := s.options.LoginGuard.Reserve(ctx, request)
 	if err != nil {
 		return err
 	}
 	err = classify(send(context.WithoutCancel(ctx)))
-	done(err)
+	done(loginResult(err), err)
 
 	return err
 }
 
-// proof returns the one call that makes a session out of the credentials, once
-// everything that has to come before it is done.
-func (s *Session) proof(
+// prepareLogin makes the calls that have to come before the login, and returns the one
+// that sends the credentials.
+func (s *Session) prepareLogin(
 	ctx context.Context, client *vim25.Client, credentials Credentials,
 ) (func(context.Context) error, error) {
 	manager := session.NewManager(client)
 	switch {
 	case credentials.shared():
-		ticket, err := askManager(ctx, credentials, s.options.Metrics.call)
+		ticket, err := fetchTicket(ctx, credentials, s.options.Metrics.call)
 
 		return func(ctx context.Context) error { return manager.CloneSession(ctx, ticket) }, err
 	case credentials.certificate():
@@ -102,11 +99,11 @@ func (s *Session) proof(
 	}
 }
 
-// abandon ends what a login may have made although its answer was lost: vCenter
-// has told the cookie of the session in time, or nobody can end it.
-func (s *Session) abandon(ctx context.Context, client *vim25.Client, err error) {
+// logOutLost ends the session that a login may have made although its response was
+// lost. That takes the cookie, which comes at the beginning of a response.
+func (s *Session) logOutLost(ctx context.Context, client *vim25.Client, err error) {
 	if errors.Is(err, apierr.ErrUnavailable) && client.SessionCookie() != nil {
-		s.retire(ctx, &conn{api: apiSOAP, soap: client})
+		s.logOut(ctx, &conn{api: apiSOAP, soap: client})
 	}
 	client.CloseIdleConnections()
 }
@@ -119,7 +116,7 @@ func (s *Session) openREST(ctx context.Context, credentials Credentials) (*rest.
 		}
 		client := s.newREST(&vim25.Client{Client: transport})
 		if err = s.probe(ctx, client); err == nil {
-			err = s.inTurn(ctx, apiREST, credentials, func(ctx context.Context) error {
+			err = s.sendGuarded(ctx, apiREST, credentials, func(ctx context.Context) error {
 				return s.restPaths.logIn(ctx, client, userinfo(credentials))
 			})
 		}
@@ -139,12 +136,12 @@ func (s *Session) openREST(ctx context.Context, credentials Credentials) (*rest.
 	return client, closeOnError(client, err)
 }
 
-// probe finds out whether the REST API responds, without credentials, if it did
-// not respond to the last login: each password that may have been received may
-// have been refused. The SOAP API is always called without credentials first.
+// probe calls the REST API without credentials, if it did not respond to the last
+// login: each password that may have been received may have been refused. The SOAP
+// API is always called without credentials first.
 func (s *Session) probe(ctx context.Context, client *rest.Client) error {
 	s.mu.Lock()
-	lost := s.gate.apis[apiREST].lost
+	lost := s.backoff.apis[apiREST].lost
 	s.mu.Unlock()
 	if !lost {
 		return nil
@@ -156,7 +153,7 @@ func (s *Session) probe(ctx context.Context, client *rest.Client) error {
 	return nil
 }
 
-// closeOnError gives up the connections of a client that is of no use.
+// closeOnError closes the connections of a client that cannot be used.
 func closeOnError(client *rest.Client, err error) error {
 	if err != nil {
 		client.CloseIdleConnections()
@@ -165,8 +162,8 @@ func closeOnError(client *rest.Client, err error) error {
 	return err
 }
 
-// ride makes a REST client that shows the cookie of the SOAP session.
-func (s *Session) ride(credentials Credentials) (*conn, error) {
+// shareSOAP makes a REST client that shares the SOAP session, by its cookie.
+func (s *Session) shareSOAP(credentials Credentials) (*conn, error) {
 	parent := s.current(apiSOAP)
 	if parent == nil {
 		return nil, apierr.Mark(apierr.ErrUnavailable, errors.New("SOAP session has ended"))
@@ -192,7 +189,7 @@ func (s *Session) newREST(vim *vim25.Client) *rest.Client {
 	return client
 }
 
-// connect finds out that there is a vCenter, without credentials.
+// connect makes a SOAP client and checks, without credentials, that it has a vCenter.
 func (s *Session) connect(ctx context.Context) (*vim25.Client, error) {
 	transport, err := s.endpoint.newClient(s.options)
 	if err != nil {
@@ -214,9 +211,9 @@ func (s *Session) connect(ctx context.Context) (*vim25.Client, error) {
 	return client, nil
 }
 
-// commonVersion is the API version to announce to a vCenter: its own, unless that
-// is newer than what the SDK knows. A login by token fails with any that the
-// vCenter does not know:
+// commonVersion returns the API version to send to a vCenter: its own, unless that
+// is newer than that of the SDK. A login by token fails with a version that the
+// vCenter does not have:
 // https://github.com/vmware/govmomi/blob/v0.56.0/cli/session/login.go.
 func commonVersion(theirs string) string {
 	own := version.MustParseGeneric(vim25.Version)
@@ -227,9 +224,9 @@ func commonVersion(theirs string) string {
 	return theirs
 }
 
-// caller counts, bounds and repeats the calls of a SOAP client.
+// caller returns what counts, bounds and retries the calls of a SOAP client.
 func (s *Session) caller(service string, client *soap.Client) soap.RoundTripper {
-	client.Transport = statusNoter{base: client.DefaultTransport()}
+	client.Transport = statusRecorder{base: client.DefaultTransport()}
 
 	return &caller{
 		client:  client,
@@ -240,7 +237,7 @@ func (s *Session) caller(service string, client *soap.Client) soap.RoundTripper 
 	}
 }
 
-// issueToken has the token service of vCenter exchange a client certificate for a
+// issueToken exchanges a client certificate, at the token service of vCenter, for a
 // token that only the holder of its key can use.
 func (s *Session) issueToken(ctx context.Context, client *vim25.Client, credentials Credentials) (*sts.Signer, error) {
 	pair, err := tls.X509KeyPair([]byte(credentials.User), []byte(credentials.Password.Reveal()))

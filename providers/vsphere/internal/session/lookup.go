@@ -9,12 +9,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 )
 
-// lookup returns the credentials of the first source that has any. It fails if
-// one has a part of them before: the next may be for another vCenter.
+// lookup returns the credentials of the first source that has any. It fails if a
+// source before has a part of them: the next may be for another vCenter.
 func (s *Session) lookup(ctx context.Context) (Source, Credentials, error) {
 	var problems []error
 	for _, source := range s.sources {
-		credentials, err := s.lookupIn(ctx, source)
+		credentials, err := s.lookupFrom(ctx, source)
 		if err == nil {
 			return source, credentials, nil
 		}
@@ -27,7 +27,7 @@ func (s *Session) lookup(ctx context.Context) (Source, Credentials, error) {
 	return nil, Credentials{}, fmt.Errorf("get credentials: %w", errors.Join(problems...))
 }
 
-func (s *Session) lookupIn(ctx context.Context, source Source) (Credentials, error) {
+func (s *Session) lookupFrom(ctx context.Context, source Source) (Credentials, error) {
 	credentials, err := source.Lookup(ctx, s.endpoint.Server)
 	if errors.Is(err, credential.ErrNotFound) {
 		err = apierr.Mark(apierr.ErrDenied, fmt.Errorf("%s: %w for server %q", source, ErrNotFound, s.endpoint.Server))

@@ -19,13 +19,12 @@ import (
 const (
 	managerTimeout  = 5 * time.Second
 	managerMaxBytes = 1 << 20
-	// serviceAccountToken is what a session manager is shown where no token is
-	// configured.
+	// serviceAccountToken has the token for a session manager if none is configured.
 	serviceAccountToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 )
 
-// askManager asks a session manager for the ticket of a session to clone.
-func askManager(ctx context.Context, credentials Credentials, count countFunc) (string, error) {
+// fetchTicket returns the ticket of a session to clone from a session manager.
+func fetchTicket(ctx context.Context, credentials Credentials, count countFunc) (string, error) {
 	if strings.TrimSpace(credentials.ManagerURL) == "" {
 		return "", apierr.Mark(apierr.ErrDenied, errors.New("vc session manager URL is empty"))
 	}
@@ -47,7 +46,7 @@ func askManager(ctx context.Context, credentials Credentials, count countFunc) (
 	return ticket, err
 }
 
-// readTicket takes the ticket out of an answer.
+// readTicket returns the ticket in a response.
 func readTicket(res *http.Response, err error) (string, error) {
 	if err != nil {
 		if call, ok := errors.AsType[*url.Error](err); ok {
@@ -65,23 +64,23 @@ func readTicket(res *http.Response, err error) (string, error) {
 
 		return "", apierr.Mark(meaning, fmt.Errorf("invalid vc session manager response: %s", res.Status))
 	}
-	var answer struct {
+	var ticket struct {
 		Token string `json:"token"`
 	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, managerMaxBytes)).Decode(&answer); err != nil {
+	if err := json.NewDecoder(io.LimitReader(res.Body, managerMaxBytes)).Decode(&ticket); err != nil {
 		// The cause might quote what it could not decode.
 		return "", apierr.Mark(apierr.ErrUnavailable, errors.New("decode vc session manager response: not JSON with a token"))
 	}
-	if answer.Token == "" {
+	if ticket.Token == "" {
 		return "", apierr.Mark(apierr.ErrUnavailable, errors.New("vc session manager returned an empty token"))
 	}
 
-	return answer.Token, nil
+	return ticket.Token, nil
 }
 
-// withToken completes credentials that leave their token to the service account
-// of the pod. The file is read each time, since its content is replaced before it
-// expires.
+// withToken returns the credentials with the token of the pod's service account, if they
+// have none for their session manager. The file is read each time, since its content
+// is replaced before it expires.
 func withToken(credentials Credentials, file string) (Credentials, error) {
 	if !credentials.shared() || credentials.ManagerToken != "" {
 		return credentials, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
-// The metrics that the existing vSphere controller manager documents, by what it
-// calls a request and an operation.
+// The metrics that the upstream vSphere controller manager documents, by its names of
+// requests and operations.
 var (
 	requestDuration = metrics.Metric{
 		Name: "cloudprovider_vsphere_api_request_duration_seconds", Type: metrics.Histogram, Labels: []string{"request"},
@@ -34,7 +34,7 @@ func AllMetrics() []metrics.Metric {
 	return []metrics.Metric{requestDuration, requestErrors, operationDuration, operationErrors}
 }
 
-// Metrics counts what all sessions of the process do.
+// Metrics counts the calls and operations of all sessions of the process.
 type Metrics struct {
 	recorder *metrics.Recorder
 
@@ -42,8 +42,8 @@ type Metrics struct {
 	requestErrors, operationErrors     *kmetrics.CounterVec
 }
 
-// NewMetrics makes the metrics of this package, which count once they are
-// registered, beside a recorder that is told of everything at once.
+// NewMetrics returns the metrics of this package, which count once they are
+// registered, in addition to a recorder that counts at once.
 func NewMetrics(recorder *metrics.Recorder) *Metrics {
 	return &Metrics{
 		recorder:          recorder,
@@ -54,13 +54,13 @@ func NewMetrics(recorder *metrics.Recorder) *Metrics {
 	}
 }
 
-// Register hands the metrics to a registry, such as that of legacyregistry.
+// Register adds the metrics to a registry, such as that of legacyregistry.
 func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) {
 	mustRegister(m.requestDuration, m.requestErrors, m.operationDuration, m.operationErrors)
 }
 
-// Operation counts something that the provider does, of any number of calls.
-// What it returns is called with the outcome.
+// Operation counts an operation of any number of calls. The function that it returns
+// is called with the result.
 func (m *Metrics) Operation(name string) func(err error) {
 	return stopwatch(m.operationDuration, m.operationErrors, name)
 }

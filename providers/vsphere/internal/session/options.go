@@ -4,24 +4,26 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 )
 
-// UserAgent is how sessions introduce themselves by default.
+// UserAgent is the default user agent of sessions.
 const UserAgent = "k8s-cloud-provider-vsphere"
 
-// Options are what a session can do without.
+// Options are optional settings of a session.
 type Options struct {
 	// Metrics count calls and logins. Default: nothing is counted.
 	Metrics *Metrics
-	// Lockout limits refused logins together with the other sessions that have
-	// the same one. Default: one of its own.
-	Lockout *Lockout
-	// Clock times the pauses between logins. Default: the real one.
+	// LoginGuard limits refused logins together with the other sessions that share
+	// it. Default: [NewLoginGuard] for this session alone.
+	LoginGuard *login.Guard
+	// Clock is that of the delays between logins. Default: the real one.
 	Clock clock.Clock
 	// UserAgent is sent with each call. Default: [UserAgent].
 	UserAgent string
-	// CallTimeout bounds each call on the wire, on top of the time that a poll
-	// is meant to wait. Default: 30 s.
+	// CallTimeout bounds each call on the wire, in addition to the time that a poll
+	// may wait. Default: 30 s.
 	CallTimeout time.Duration
 	// LoginTimeout bounds a login with all its calls. Default: 30 s.
 	LoginTimeout time.Duration

@@ -10,7 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
-// The ends of dotted keys, as in <server>.username.
+// The suffixes of dotted keys, as in <server>.username.
 const (
 	dotUsername     = ".username"
 	dotPassword     = ".password"
@@ -18,7 +18,7 @@ const (
 	dotManagerToken = ".vc-session-manager-token"
 )
 
-// The beginnings of suffixed keys, as in username_<id>.
+// The prefixes of suffixed keys, as in username_<id>.
 const (
 	serverUnder   = "server_"
 	usernameUnder = "username_"
@@ -26,25 +26,25 @@ const (
 )
 
 // Parse reads the keys of a Secret, or the files of a directory by name, and
-// returns the credentials of each server it finds whole. Both forms of keys may
+// returns the credentials of each server that are complete. Both forms of keys may
 // be mixed:
 //
 //	dotted    <server>.username, <server>.password, or
 //	          <server>.vc-session-manager-url, <server>.vc-session-manager-token
 //	suffixed  server_<id>, username_<id>, password_<id>
 //
-// One newline at the end of a value is cut off; where both forms speak of one
-// server, the suffixed one wins. What belongs together has the same server or
-// the same id: a user of one set never gets the password of another. The error
-// tells everything that is wrong, joined; servers that are whole are returned
-// beside it. It names keys, never values.
+// One newline at the end of a value is removed; if both forms have the same server,
+// the suffixed one wins. Keys belong together if they have the same server or the
+// same id: a user of one set is never used with the password of another. The error
+// joins everything that is wrong, and names keys, never values; the credentials of
+// other servers are returned together with it.
 func Parse(data map[string][]byte) (map[string]Credentials, error) {
 	if len(data) == 0 {
 		return nil, ErrMissing
 	}
 	p := parser{data: data, dotted: map[string]*keySet{}, suffixed: map[string]*keySet{}}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
-		if !p.takeDotted(key) && !p.takeSuffixed(key) {
+		if !p.readDotted(key) && !p.readSuffixed(key) {
 			p.problems = append(p.problems, fmt.Errorf("%w %q", ErrUnknownKey, key))
 		}
 	}
@@ -64,7 +64,7 @@ func Parse(data map[string][]byte) (map[string]Credentials, error) {
 	return found, errors.Join(p.problems...)
 }
 
-// keySet is what belongs together: the keys of one server, or of one id.
+// keySet is the keys that belong together: those of one server, or of one id.
 type keySet struct {
 	server      string
 	credentials Credentials
@@ -87,8 +87,8 @@ type parser struct {
 	problems []error
 }
 
-// partialError means that a server has a part of the credentials that it takes
-// to log in. What the user meant is not known, so nothing else is tried.
+// partialError means that a server has a part of the credentials that a login takes.
+// It is not known what was meant, so no other source is tried.
 type partialError struct {
 	server string // empty if it is not known
 	err    error
@@ -109,13 +109,13 @@ func hasPart(problem error, server string) bool {
 	return found
 }
 
-// value is what stands under a key.
+// value returns the value of a key.
 func (p *parser) value(key string) string {
 	return strings.TrimSuffix(string(p.data[key]), "\n")
 }
 
-// takeDotted sorts in a key of the dotted form, and reports whether it is one.
-func (p *parser) takeDotted(key string) bool {
+// readDotted stores a key of the dotted form, and reports whether it is one.
+func (p *parser) readDotted(key string) bool {
 	for _, end := range []string{dotUsername, dotPassword, dotManagerURL, dotManagerToken} {
 		if server, ok := strings.CutSuffix(key, end); ok && server != "" {
 			p.set(p.dotted, server, key, end).server = server
@@ -127,8 +127,8 @@ func (p *parser) takeDotted(key string) bool {
 	return false
 }
 
-// takeSuffixed sorts in a key of the suffixed form, and reports whether it is one.
-func (p *parser) takeSuffixed(key string) bool {
+// readSuffixed stores a key of the suffixed form, and reports whether it is one.
+func (p *parser) readSuffixed(key string) bool {
 	for start, end := range map[string]string{serverUnder: "", usernameUnder: dotUsername, passwordUnder: dotPassword} {
 		id, ok := strings.CutPrefix(key, start)
 		if !ok || id == "" {
@@ -148,8 +148,8 @@ func (p *parser) takeSuffixed(key string) bool {
 	return false
 }
 
-// set stores the value of a key as the part of the credentials that the end
-// stands for. Without an end it only notes that the server was named.
+// set stores the value of a key as the part of the credentials that the suffix names.
+// An empty suffix is that of a server alone.
 func (p *parser) set(sets map[string]*keySet, name, key, end string) *keySet {
 	s := sets[name]
 	if s == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// send sends one call and counts it under the name of what the SDK meant.
+// send sends one call and counts it under the name of the request of the SDK.
 func (t restTransport) send(req, meant *http.Request) (*http.Response, error) {
 	done := t.count(serviceREST, restOperation(meant))
 	res, err := t.base.RoundTrip(req)

@@ -21,7 +21,7 @@ const (
 	newSession    = "/api/session"
 )
 
-// restPaths remembers at which path a vCenter serves the REST API. The zero value
+// restPaths stores at which path a vCenter serves the REST API. The zero value
 // begins with the newer one.
 type restPaths struct {
 	legacy atomic.Bool
@@ -69,7 +69,7 @@ func newLogin(ctx context.Context, client *rest.Client, user *url.Userinfo) erro
 	}
 	var id string
 	if err := client.Do(ctx, req, &id); err != nil {
-		return err //nolint:wrapcheck // the caller says what was tried
+		return err //nolint:wrapcheck // the caller wraps it
 	}
 	client.SessionID(id)
 
@@ -121,7 +121,7 @@ func (t restTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// repeatable is a request with a body of its own.
+// repeatable returns a request with a body of its own.
 func repeatable(req *http.Request) (*http.Request, error) {
 	out := req.Clone(req.Context())
 	if req.GetBody == nil { // the SDK has none to send
@@ -135,8 +135,8 @@ func repeatable(req *http.Request) (*http.Request, error) {
 	return out, err //nolint:wrapcheck // reads memory
 }
 
-// newForm is a request for the newer path that asks for the same. It returns false
-// if the SDK did not mean the older one. The forms are those of
+// newForm returns the same request for the newer path. It returns false if that of the
+// SDK is not for the older one. The forms are those of
 // https://developer.broadcom.com/xapis/vsphere-automation-api/latest/cis-tagging.
 func newForm(req *http.Request) (*http.Request, bool) {
 	path, ok := strings.CutPrefix(req.URL.Path, legacyPrefix)
@@ -163,7 +163,7 @@ func newForm(req *http.Request) (*http.Request, bool) {
 	return out, true
 }
 
-// wrapped is a response of the newer path in the form that the SDK expects of the
+// wrapped returns a response of the newer path in the form that the SDK expects of the
 // older one.
 func wrapped(res *http.Response) *http.Response {
 	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusCreated {

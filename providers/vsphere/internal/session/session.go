@@ -33,7 +33,8 @@ type Session struct {
 	options  Options
 
 	closing chan struct{} // closed by Close
-	silent  atomic.Bool   // whether the last SOAP call had no answer
+	// unresponsive reports whether the last SOAP call had no response.
+	unresponsive atomic.Bool
 	// soapLogin holds a value during a SOAP login.
 	soapLogin chan struct{}
 	restPaths restPaths
@@ -41,21 +42,24 @@ type Session struct {
 	mu     sync.Mutex
 	closed bool
 	conns  [apiCount]*conn // nil where there is no session
-	stray  []*conn         // given up, perhaps still alive
-	ended  []*conn         // of Close
+	// abandoned are no longer used, and may still exist in vCenter.
+	abandoned []*conn
+	// loggedOut are those that Close ended.
+	loggedOut []*conn
 	// attempts are the logins under way. One for changes is for both APIs.
 	attempts [purposeCount]*attempt
-	gate     gate
-	brief    [apiCount]int // sessions in a row that ended right after the login
-	// changes counts what sources have told, applied is how much of that the
-	// sessions reflect, and retryAt when it may be tried again to close the gap.
+	backoff  backoff
+	// shortLived counts sessions in a row that ended right after their login.
+	shortLived [apiCount]int
+	// changes counts the changes of sources, applied is how many of these the
+	// sessions have, and retryAt is when the others may be tried again.
 	changes, applied int
 	retryAt          time.Time
 }
 
-// New makes a session that logs in when it is first needed, with what the first
-// source has that has anything. It talks to nobody and reads nothing: a CA file
-// that is missing now may be there for the login.
+// New returns a session that logs in when it is first needed, with the credentials of
+// the first source that has any. It connects to nothing and reads nothing: a CA file
+// that is missing now may exist at the login.
 func New(endpoint Endpoint, sources []Source, options Options) (*Session, error) {
 	if err := endpoint.invalid(endpoint.problems()); err != nil {
 		return nil, err
@@ -66,11 +70,11 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 	if options.Metrics == nil {
 		options.Metrics = NewMetrics(metrics.Discard())
 	}
-	if options.Lockout == nil {
-		options.Lockout = NewLockout()
-	}
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
+	}
+	if options.LoginGuard == nil {
+		options.LoginGuard = NewLoginGuard(options.Clock)
 	}
 	if options.Dial == nil {
 		options.Dial = new(net.Dialer).DialContext
@@ -87,9 +91,9 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 		closing:  make(chan struct{}),
 
 		soapLogin: make(chan struct{}, 1),
-		gate:      gate{clock: options.Clock, lockout: options.Lockout},
+		backoff:   backoff{clock: options.Clock},
 	}
-	s.report()
+	s.reportMetrics()
 	for _, source := range s.sources {
 		source.Subscribe(s.credentialsChanged)
 	}
@@ -97,12 +101,12 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 	return s, nil
 }
 
-// Name is what the cloud-config calls this vCenter.
+// Name returns the name of the vCenter in the cloud-config.
 func (s *Session) Name() string { return s.endpoint.name() }
 
 // SOAP runs fn with a client that is logged in. If the session has ended meanwhile
-// it logs in again and runs fn once more, from its beginning: whatever fn made in
-// the old session (filters, views) is gone with it. fn may run for long; each
+// it logs in again and runs fn once more, from its beginning: what fn made in the
+// old session (filters, views) has ended with it. fn may run for long; each
 // call it makes has a deadline of its own. It returns the errors of the SDK, or
 // wraps them. The client is not valid after fn.
 func (s *Session) SOAP(ctx context.Context, fn func(context.Context, *vim25.Client) error) error {
@@ -117,26 +121,26 @@ func (s *Session) REST(ctx context.Context, fn func(context.Context, *rest.Clien
 func (s *Session) run(ctx context.Context, api api, fn func(context.Context, *conn) error) error {
 	c, err := s.connected(ctx, api, nil)
 	if err != nil {
-		return s.explain(err)
+		return s.wrap(err)
 	}
 	err = fn(ctx, c)
 	if err == nil || ctx.Err() != nil {
-		return s.explain(err)
+		return s.wrap(err)
 	}
-	if !ended(err) && s.current(api) == c {
-		return s.explain(err)
+	if !isSessionEnded(err) && s.current(api) == c {
+		return s.wrap(err)
 	}
-	// Even another error says nothing if the session was ended under the call:
-	// what was made in it is not found any more.
+	// Another error has no meaning either if the session ended during the call:
+	// what was made in it is no longer found.
 	if c, err = s.connected(ctx, api, c); err != nil {
-		return s.explain(err)
+		return s.wrap(err)
 	}
 
-	return s.explain(fn(ctx, c))
+	return s.wrap(fn(ctx, c))
 }
 
-// explain gives an error its meaning and says whose it is.
-func (s *Session) explain(err error) error {
+// wrap marks an error with its meaning and adds the vCenter.
+func (s *Session) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -188,44 +192,43 @@ func (s *Session) find(ctx context.Context, api api, refused *conn) (*conn, *att
 		return nil, a, nil
 	}
 	if s.attempts[forAPI(api)] == nil {
-		s.begin(ctx, forAPI(api), func(ctx context.Context) error { return s.logInAnew(ctx, api) })
+		s.begin(ctx, forAPI(api), func(ctx context.Context) error { return s.establish(ctx, api) })
 	}
 
 	return nil, s.attempts[forAPI(api)], nil
 }
 
-// drop gives up a session that vCenter has refused. That does not prove that it
-// is gone, so it is logged out before the next login. It is called with the lock
-// held.
+// drop abandons a session that vCenter has refused. It may still exist, so it is
+// logged out before the next login. It is called with the lock held.
 func (s *Session) drop(c *conn) {
 	s.set(c.api, nil)
-	s.stray = append(s.stray, c)
+	s.abandoned = append(s.abandoned, c)
 	if c.parent != nil && c.parent != s.conns[apiSOAP] {
-		return // the SOAP session under it is gone, and counted
+		return // the SOAP session that it shares has ended, and is counted
 	}
-	if s.options.Clock.Since(c.since) >= briefSession {
-		s.brief[c.api] = 0
-		s.gate.forgetBrief(c.api)
-	} else if s.brief[c.api]++; s.brief[c.api] > briefAllowed {
-		s.gate.recordBrief(c.api)
+	if s.options.Clock.Since(c.since) >= shortLivedAge {
+		s.shortLived[c.api] = 0
+		s.backoff.resetShortLived(c.api)
+	} else if s.shortLived[c.api]++; s.shortLived[c.api] > shortLivedAllowed {
+		s.backoff.recordShortLived(c.api)
 	}
-	if c.parent != nil && (s.brief[c.api] <= briefAllowed || s.options.Clock.Since(c.parent.since) >= refusedMax) {
-		// A shared session is one for both APIs. Where the REST API goes on
-		// refusing new ones too, the SOAP API keeps the last one for a while.
+	if c.parent != nil && (s.shortLived[c.api] <= shortLivedAllowed || s.options.Clock.Since(c.parent.since) >= deniedDelays.Cap) {
+		// A shared session is one for both APIs. If the REST API refuses new ones
+		// too, the SOAP API keeps the last one for a while.
 		s.set(apiSOAP, nil)
-		s.stray = append(s.stray, c.parent)
+		s.abandoned = append(s.abandoned, c.parent)
 	}
 }
 
-// set puts a session in place, or none. It is called with the lock held.
+// set stores a session, or none. It is called with the lock held.
 func (s *Session) set(api api, c *conn) {
 	s.conns[api] = c
-	s.report()
+	s.reportMetrics()
 }
 
-// report tells how many sessions there are, and whether they are of use. It is
-// called with the lock held.
-func (s *Session) report() {
+// reportMetrics sets the metrics of how many sessions there are, and whether vCenter
+// responds. It is called with the lock held.
+func (s *Session) reportMetrics() {
 	open := 0
 	for _, c := range s.conns {
 		if c != nil && c.parent == nil {
@@ -233,52 +236,52 @@ func (s *Session) report() {
 		}
 	}
 	s.options.Metrics.recorder.Sessions(s.endpoint.name(), open)
-	s.options.Metrics.recorder.Connected(s.endpoint.name(), s.conns[apiSOAP] != nil && !s.silent.Load())
+	s.options.Metrics.recorder.Connected(s.endpoint.name(), s.conns[apiSOAP] != nil && !s.unresponsive.Load())
 }
 
-// count notes a call on the wire, and whether it was answered.
+// count counts a call on the wire, and stores whether it had a response.
 func (s *Session) count(service, operation string) func(error) {
 	done := s.options.Metrics.call(service, operation)
 
 	return func(err error) {
 		done(err)
-		silent := errors.Is(err, apierr.ErrUnavailable)
-		if service != serviceVIM || errors.Is(err, context.Canceled) || s.silent.Swap(silent) == silent {
+		unresponsive := errors.Is(err, apierr.ErrUnavailable)
+		if service != serviceVIM || errors.Is(err, context.Canceled) || s.unresponsive.Swap(unresponsive) == unresponsive {
 			return
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.report()
+		s.reportMetrics()
 	}
 }
 
-// Close logs out, and refuses every further call with [ErrClosed]. A login under
-// way that has not sent any credentials is given up; one that has is waited for,
-// so that its session can be ended too. Close takes no longer than ctx; a login
-// that takes longer still ends its own session. Calls that were under way leave
-// connections, which the next Close closes.
+// Close logs out; every further call fails with [ErrClosed]. A login under way that
+// has not sent any credentials is canceled; Close waits for one that has, so that its
+// session can be ended too. Close takes no longer than ctx; a login that takes longer
+// still ends its own session. Calls that were under way leave connections, which the
+// next Close closes.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closed {
 		s.closed = true
 		close(s.closing)
 	}
-	open := slices.DeleteFunc(append(s.stray, s.conns[:]...), func(c *conn) bool { return c == nil })
-	s.stray = nil
+	open := slices.DeleteFunc(append(s.abandoned, s.conns[:]...), func(c *conn) bool { return c == nil })
+	s.abandoned = nil
 	for api := range apiCount {
 		s.set(api, nil)
 	}
 	attempts := s.attempts
-	for _, c := range s.ended {
+	for _, c := range s.loggedOut {
 		c.closeIdle()
 	}
-	s.ended = append(s.ended, open...)
+	s.loggedOut = append(s.loggedOut, open...)
 	s.mu.Unlock()
 
 	problems, waits := make([]error, len(open)), make([]error, len(attempts))
 	var logouts sync.WaitGroup
 	for i, c := range open {
-		logouts.Go(func() { problems[i] = c.end(ctx) })
+		logouts.Go(func() { problems[i] = c.logOut(ctx) })
 	}
 	for i, a := range attempts {
 		if a == nil {
@@ -292,7 +295,7 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	logouts.Wait()
 	if err := errors.Join(append(problems, waits...)...); err != nil {
-		return s.explain(fmt.Errorf("close session: %w", err))
+		return s.wrap(fmt.Errorf("close session: %w", err))
 	}
 
 	return nil

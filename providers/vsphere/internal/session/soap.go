@@ -5,7 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"math/rand/v2"
+	"math"
 	"net/http"
 	"reflect"
 	"strings"
@@ -13,15 +13,17 @@ import (
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-const (
-	// pollMax is the longest that a poll may wait for a change.
-	pollMax = 10 * time.Minute
-	// retryFirst and retryMax bound the pauses between two tries of a read.
-	retryFirst = 200 * time.Millisecond
-	retryMax   = 2 * time.Second
-)
+// pollMax is the longest that a poll may wait for a change.
+const pollMax = 10 * time.Minute
+
+// retryDelays are those between two tries of a read: 200 ms, doubled up to 2 s, each
+// made shorter or longer by up to a half.
+var retryDelays = wait.Backoff{
+	Duration: 100 * time.Millisecond, Factor: 2, Jitter: 2, Cap: time.Second, Steps: math.MaxInt,
+}
 
 // The services calls are counted under.
 const (
@@ -31,11 +33,11 @@ const (
 	serviceManager = "session-manager"
 )
 
-// countFunc notes a call on the wire. What it returns notes its end.
+// countFunc counts a call on the wire. The function that it returns is called at its end.
 type countFunc func(service, operation string) func(err error)
 
-// caller sends the SOAP calls of one client: each counted, each with a deadline,
-// reads again when the network fails.
+// caller sends the SOAP calls of one client: each counted, each with a deadline, and
+// reads again if the network fails.
 type caller struct {
 	client  *soap.Client
 	service string
@@ -49,19 +51,18 @@ var _ soap.RoundTripper = (*caller)(nil)
 // RoundTrip implements [soap.RoundTripper].
 func (c *caller) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 	method := methodOf(req)
-	pause := retryFirst
+	delays := retryDelays
 	for try := 1; ; try++ {
 		err := c.once(ctx, method, req, res)
-		if try >= c.tries || !isRead(method) || !isPassing(ctx, err) {
+		if try >= c.tries || !isRead(method) || !isTransient(ctx, err) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(pause/2 + rand.N(pause)):
+		case <-time.After(delays.Step()):
 		}
-		pause = min(2*pause, retryMax)
-		// Half an answer must not be the beginning of the next one.
+		// A truncated response must not be the beginning of the next one.
 		reflect.ValueOf(res).Elem().SetZero()
 	}
 }
@@ -81,16 +82,16 @@ func (c *caller) once(ctx context.Context, method string, req, res soap.HasFault
 	return err
 }
 
-// statusKey is where a call finds a place for its HTTP status.
+// statusKey is the context key of the HTTP status of a call.
 type statusKey struct{}
 
-// statusNoter notes the HTTP status of each answer for the call that wants it.
-type statusNoter struct {
+// statusRecorder stores the HTTP status of each response for its call.
+type statusRecorder struct {
 	base http.RoundTripper
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (n statusNoter) RoundTrip(req *http.Request) (*http.Response, error) {
+func (n statusRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := n.base.RoundTrip(req)
 	if status, ok := req.Context().Value(statusKey{}).(*int); ok && err == nil {
 		*status = res.StatusCode
@@ -104,9 +105,9 @@ func methodOf(req soap.HasFault) string {
 	return strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Body")
 }
 
-// isRead reports whether a method may be sent twice. A page of results may not: it
-// can be fetched only once. A poll may, but the poller has to know that one was
-// cut, so as not to wait for so long again.
+// isRead reports whether a method may be sent twice. The request of a page of results
+// may not: each can be fetched only once. A poll could, but the poller has to know that
+// one was interrupted, so that the next does not wait as long.
 func isRead(method string) bool {
 	for _, start := range []string{"Retrieve", "Find", "Query", "CurrentTime"} {
 		if strings.HasPrefix(method, start) {
@@ -117,9 +118,9 @@ func isRead(method string) bool {
 	return false
 }
 
-// pollTime is how long vCenter itself may take to answer a poll, on top of the time
-// for a call: to find out what has changed may take longer than the poll is meant
-// to wait. The poller has a deadline of its own.
+// pollTime returns how long vCenter may take to respond to a poll, in addition to the
+// time of a call: to collect the changes may take longer than the poll is to wait. The
+// poller has a deadline of its own.
 func pollTime(req soap.HasFault) time.Duration {
 	switch req.(type) {
 	case *methods.WaitForUpdatesExBody, *methods.WaitForUpdatesBody:
@@ -129,10 +130,10 @@ func pollTime(req soap.HasFault) time.Duration {
 	}
 }
 
-// isPassing reports whether a call failed in a way that the next moment may mend: a
-// network error other than a time-out and other than a lack of trust.
-func isPassing(ctx context.Context, err error) bool {
-	if err == nil || ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || isTrust(err) {
+// isTransient reports whether a call may succeed if it is repeated: it failed by a
+// network error other than a time-out and an untrusted certificate.
+func isTransient(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || isUntrusted(err) {
 		return false
 	}
 	if status, ok := errors.AsType[*statusError](err); ok {
@@ -144,8 +145,8 @@ func isPassing(ctx context.Context, err error) bool {
 	return isNetwork(err)
 }
 
-// isTrust reports whether the certificate of the server was refused.
-func isTrust(err error) bool {
+// isUntrusted reports whether the certificate of the server was refused.
+func isUntrusted(err error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return true
 	}
