@@ -190,22 +190,11 @@ func (s *Session) logIn(ctx context.Context, api api, source Source, credentials
 	return err
 }
 
-// tryLogin makes a session, which replaces the current one. It returns false if the
-// credentials were not sent, because it is too early after a refusal.
+// tryLogin makes a session, which replaces the current one. It reports whether the
+// credentials were sent; shortly after a refusal they are not.
 func (s *Session) tryLogin(ctx context.Context, api api, source Source, credentials Credentials) (bool, error) {
 	if api == apiREST && credentials.shared() {
-		// The REST API is used with the SOAP session, so that has to be there.
-		if c := s.current(apiSOAP); c == nil || c.credentials != credentials {
-			if err := s.unavailable(apiSOAP); err != nil {
-				return false, err
-			}
-			if tried, err := s.tryLogin(ctx, apiSOAP, source, credentials); err != nil {
-				return tried, err
-			}
-		}
-		c, err := s.shareSOAP(credentials)
-
-		return false, s.recordLogin(ctx, api, credentials, c, err)
+		return s.tryShared(ctx, source, credentials)
 	}
 	if api == apiSOAP {
 		// The REST API may need a SOAP session at the same time.
@@ -235,6 +224,22 @@ func (s *Session) tryLogin(ctx context.Context, api api, source Source, credenti
 	s.options.Metrics.recorder.Login(s.endpoint.name(), err)
 
 	return true, s.recordLogin(ctx, api, credentials, c, err)
+}
+
+// tryShared is tryLogin for a REST session that shares the SOAP session, which it makes
+// if there is none.
+func (s *Session) tryShared(ctx context.Context, source Source, credentials Credentials) (bool, error) {
+	if c := s.current(apiSOAP); c == nil || c.credentials != credentials {
+		if err := s.unavailable(apiSOAP); err != nil {
+			return false, err
+		}
+		if tried, err := s.tryLogin(ctx, apiSOAP, source, credentials); err != nil {
+			return tried, err
+		}
+	}
+	c, err := s.shareSOAP(credentials)
+
+	return false, s.recordLogin(ctx, apiREST, credentials, c, err)
 }
 
 // recordLogin stores the result of a login, and its session.

@@ -132,7 +132,7 @@ func TestCAFileIsReadAgain(t *testing.T) {
 	if err := os.WriteFile(b.endpoint.CAFile, b.CertificatePEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.clock.Step(downMax)
+	b.clock.Step(unavailableMax)
 	if err := s.SOAP(bounded(t), find); err != nil {
 		t.Errorf("SOAP() = %v", err)
 	}
@@ -148,11 +148,12 @@ func TestCAFileAppears(t *testing.T) {
 		t.Errorf("SOAP() = %v, want it to name %s", err, b.endpoint.CAFile)
 	}
 	must(t, os.WriteFile(b.endpoint.CAFile, b.CertificatePEM(), 0o600))
-	b.clock.Step(downMax)
+	b.clock.Step(unavailableMax)
 	must(t, s.SOAP(bounded(t), find))
 }
 
-// However long nothing worked, it is tried again a few seconds later: Nodes wait.
+// However long an outage lasts, a login is tried a few seconds after its end: Nodes
+// wait for it.
 func TestLongOutageEndsSoon(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -165,13 +166,13 @@ func TestLongOutageEndsSoon(t *testing.T) {
 		}
 	}
 	must(t, os.WriteFile(b.endpoint.CAFile, b.CertificatePEM(), 0o600))
-	b.clock.Step(downMax)
+	b.clock.Step(unavailableMax)
 	if err := s.SOAP(bounded(t), find); err != nil {
 		t.Errorf("SOAP() = %v", err)
 	}
 }
 
-// VS-CONFIG-7: what can be known without a vCenter is an error at start.
+// VS-CONFIG-7: what is known without a vCenter is an error at start.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	bad := filepath.Join(t.TempDir(), "bad.pem")
@@ -211,8 +212,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// A server that accepts connections and never speaks TLS costs no more than the
-// patience of its caller, and leaves nothing behind: goleak would tell.
+// A server that accepts connections and never speaks TLS costs a caller no more than
+// its own timeout, and leaves no goroutine: goleak would find it.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -225,7 +226,7 @@ func TestSilentServer(t *testing.T) {
 		RoundTrips: 1, Insecure: true,
 	}
 	source := session.Inline(session.Credentials{User: "u", Password: "p"})
-	s, err := session.New(endpoint, []session.Source{source}, session.Options{LoginTimeout: shortly})
+	s, err := session.New(endpoint, []session.Source{source}, session.Options{LoginTimeout: shortTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}

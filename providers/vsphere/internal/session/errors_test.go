@@ -18,8 +18,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// VS-SESSION-8: what faults mean, as they come over the wire; never does a proxy,
-// a network or a lack of rights read as "does not exist".
+// VS-SESSION-8: what faults mean, as they come over the wire; a proxy, a network error
+// or a missing permission never means "does not exist".
 func TestMeaningOfFaults(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -54,7 +54,7 @@ func TestMeaningOfFaults(t *testing.T) {
 		{"500", front.Status(http.StatusInternalServerError), apierr.ErrUnavailable, apierr.CodeUnavailable},
 		{"502", front.Status(http.StatusBadGateway), apierr.ErrUnavailable, apierr.CodeUnavailable},
 		{"Dropped", front.Drop(), apierr.ErrUnavailable, apierr.CodeUnavailable},
-		{"Cut", half, apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"Cut", truncate, apierr.ErrUnavailable, apierr.CodeUnavailable},
 		{"Page of a proxy", page, apierr.ErrUnavailable, apierr.CodeUnavailable},
 	}
 	for _, tc := range cases {
@@ -70,7 +70,7 @@ func TestMeaningOfFaults(t *testing.T) {
 	}
 }
 
-// page answers with what is no API.
+// page is a response that is not of the API.
 func page(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	_, _ = io.WriteString(w, "<!DOCTYPE html><title>Login<br>")
 }
@@ -109,7 +109,7 @@ func TestMeaningOfStatuses(t *testing.T) {
 	}
 }
 
-// A caller's own error stays what it is, and its context's end is its own.
+// An error of the caller remains as it is, and so does that of its context.
 func TestOtherErrors(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience bounds every wait of these tests; none of them waits that long.
-const patience = 30 * time.Second
+// testTimeout bounds every wait of these tests; none of them waits that long.
+const testTimeout = 30 * time.Second
 
 // testCertificate looks like a certificate and is none.
 const testCertificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
@@ -35,7 +35,7 @@ const testCertificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE
 // simulator counts their licenses in a variable of its package.
 var starting sync.Mutex
 
-// fixture is a simulated vCenter and what it takes to log in to it.
+// fixture is a simulated vCenter with what a login to it needs.
 type fixture struct {
 	*vsphere.VCenter
 
@@ -50,8 +50,8 @@ func newFixture(t *testing.T, spec vsphere.VCenterSpec) *fixture {
 	return newFixtures(t, spec)[0]
 }
 
-// newLinked starts vCenters that have one directory.
-func newLinked(t *testing.T, count int) []*fixture {
+// newLinkedFixtures starts vCenters that have one directory.
+func newLinkedFixtures(t *testing.T, count int) []*fixture {
 	t.Helper()
 
 	return newFixtures(t, make([]vsphere.VCenterSpec, count)...)
@@ -114,7 +114,7 @@ func (b *fixture) open(t *testing.T, options session.Options, sources ...session
 		t.Fatalf("New() = %v", err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		_ = s.Close(ctx) // tests that care close it themselves
 	})
@@ -154,16 +154,16 @@ func (b *fixture) ids() (soap, rest []string) {
 // bounded is the context of a test, with an end.
 func bounded(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 
 	return ctx
 }
 
-// eventually waits until something has come about.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if is() {
 			return
 		}
@@ -171,8 +171,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Fatalf("%s: never", what)
 }
 
-// shortly is long enough for nothing and short enough to wait for.
-const shortly = 200 * time.Millisecond
+// shortTimeout is that of calls that must fail by it.
+const shortTimeout = 200 * time.Millisecond
 
-// downMax is the longest pause after network errors.
-const downMax = 5 * time.Second
+// unavailableMax is the longest delay after network errors.
+const unavailableMax = 5 * time.Second

@@ -1,10 +1,13 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	kmetrics "k8s.io/component-base/metrics"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
@@ -84,5 +87,34 @@ func stopwatch(durations *kmetrics.HistogramVec, failures *kmetrics.CounterVec, 
 		if err != nil {
 			failures.WithLabelValues(label).Inc()
 		}
+	}
+}
+
+// reportMetrics sets the metrics of how many sessions there are, and whether vCenter
+// responds. It is called with the lock held.
+func (s *Session) reportMetrics() {
+	open := 0
+	for _, c := range s.conns {
+		if c != nil && c.parent == nil {
+			open++
+		}
+	}
+	s.options.Metrics.recorder.Sessions(s.endpoint.name(), open)
+	s.options.Metrics.recorder.Connected(s.endpoint.name(), s.conns[apiSOAP] != nil && !s.unresponsive.Load())
+}
+
+// count counts a call on the wire, and stores whether it had a response.
+func (s *Session) count(service, operation string) func(error) {
+	done := s.options.Metrics.call(service, operation)
+
+	return func(err error) {
+		done(err)
+		unresponsive := errors.Is(err, apierr.ErrUnavailable)
+		if service != serviceVIM || errors.Is(err, context.Canceled) || s.unresponsive.Swap(unresponsive) == unresponsive {
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.reportMetrics()
 	}
 }

@@ -147,7 +147,7 @@ func TestSharedSession(t *testing.T) {
 }
 
 // A REST API that refuses the cookie of each shared session costs a few sessions
-// and then pauses, in which the SOAP API keeps its own.
+// and then delays, in which the SOAP API keeps its own.
 func TestSharedSessionRefusedByREST(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
@@ -179,7 +179,7 @@ func TestSharedSessionRefusedByREST(t *testing.T) {
 }
 
 // VS-AUTH-2: the token defaults to that of the service account; it is read for
-// each login, and a new one ends the pause after a refusal.
+// each login, and a new one ends the delay after a refusal.
 func TestServiceAccountToken(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
@@ -195,7 +195,7 @@ func TestServiceAccountToken(t *testing.T) {
 		}
 	}
 	if n := b.Count("SharedSession"); n != 1 {
-		t.Errorf("session manager asked %d times, want once", n)
+		t.Errorf("session manager called %d times, want once", n)
 	}
 	must(t, os.WriteFile(file, []byte(managerToken+"\n"), 0o600))
 	must(t, s.SOAP(ctx, find))
@@ -204,30 +204,30 @@ func TestServiceAccountToken(t *testing.T) {
 // VS-AUTH-9: the distinct errors of a session manager.
 func TestSessionManagerErrors(t *testing.T) {
 	t.Parallel()
-	type answer struct {
+	type response struct {
 		code int
 		body string
 	}
 	cases := map[string]struct {
-		url     string // empty for that of a server with the answer
-		token   config.Secret
-		answer  answer
-		want    string
-		meaning error
+		url      string // empty for that of a server with the response
+		token    config.Secret
+		response response
+		want     string
+		meaning  error
 	}{
-		"EmptyURL":      {" ", managerToken, answer{}, "vc session manager URL is empty", apierr.ErrDenied},
-		"MalformedURL":  {"http://\x7f", managerToken, answer{}, "vc session manager URL is malformed", apierr.ErrDenied},
-		"NoTokenFile":   {"", "", answer{}, "read token for vc session manager", apierr.ErrUnavailable},
-		"Unauthorized":  {"", managerToken, answer{401, ""}, "invalid vc session manager response: 401 Unauthorized", apierr.ErrDenied},
-		"Forbidden":     {"", managerToken, answer{403, ""}, "invalid vc session manager response: 403 Forbidden", apierr.ErrDenied},
-		"NotFound":      {"", managerToken, answer{404, ""}, "invalid vc session manager response: 404 Not Found", apierr.ErrUnavailable},
-		"Broken":        {"", managerToken, answer{500, ""}, "invalid vc session manager response: 500", apierr.ErrUnavailable},
-		"Created":       {"", managerToken, answer{201, `{"token":"t"}`}, "invalid vc session manager response: 201", apierr.ErrUnavailable},
-		"NotJSON":       {"", managerToken, answer{200, "<html>"}, "decode vc session manager response", apierr.ErrUnavailable},
-		"EmptyToken":    {"", managerToken, answer{200, `{"token":""}`}, "empty token", apierr.ErrUnavailable},
-		"NoToken":       {"", managerToken, answer{200, `{}`}, "empty token", apierr.ErrUnavailable},
-		"UselessTicket": {"", managerToken, answer{200, `{"token":"nobody knows"}`}, "InvalidLogin", apierr.ErrDenied},
-		"Unreachable":   {"http://127.0.0.1:1/?secret=marker", managerToken, answer{}, "call vc session manager", apierr.ErrUnavailable},
+		"EmptyURL":      {" ", managerToken, response{}, "vc session manager URL is empty", apierr.ErrDenied},
+		"MalformedURL":  {"http://\x7f", managerToken, response{}, "vc session manager URL is malformed", apierr.ErrDenied},
+		"NoTokenFile":   {"", "", response{}, "read token for vc session manager", apierr.ErrUnavailable},
+		"Unauthorized":  {"", managerToken, response{401, ""}, "invalid vc session manager response: 401 Unauthorized", apierr.ErrDenied},
+		"Forbidden":     {"", managerToken, response{403, ""}, "invalid vc session manager response: 403 Forbidden", apierr.ErrDenied},
+		"NotFound":      {"", managerToken, response{404, ""}, "invalid vc session manager response: 404 Not Found", apierr.ErrUnavailable},
+		"Broken":        {"", managerToken, response{500, ""}, "invalid vc session manager response: 500", apierr.ErrUnavailable},
+		"Created":       {"", managerToken, response{201, `{"token":"t"}`}, "invalid vc session manager response: 201", apierr.ErrUnavailable},
+		"NotJSON":       {"", managerToken, response{200, "<html>"}, "decode vc session manager response", apierr.ErrUnavailable},
+		"EmptyToken":    {"", managerToken, response{200, `{"token":""}`}, "empty token", apierr.ErrUnavailable},
+		"NoToken":       {"", managerToken, response{200, `{}`}, "empty token", apierr.ErrUnavailable},
+		"UselessTicket": {"", managerToken, response{200, `{"token":"unknown"}`}, "InvalidLogin", apierr.ErrDenied},
+		"Unreachable":   {"http://127.0.0.1:1/?secret=marker", managerToken, response{}, "call vc session manager", apierr.ErrUnavailable},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -237,8 +237,8 @@ func TestSessionManagerErrors(t *testing.T) {
 				if got := r.Header.Get("Authorization"); r.Method != http.MethodGet || got != "Bearer "+managerToken {
 					t.Errorf("%s with %q", r.Method, got)
 				}
-				w.WriteHeader(tc.answer.code)
-				_, _ = w.Write([]byte(tc.answer.body))
+				w.WriteHeader(tc.response.code)
+				_, _ = w.Write([]byte(tc.response.body))
 			}))
 			defer manager.Close()
 			credentials := session.Credentials{ManagerURL: tc.url, ManagerToken: tc.token}

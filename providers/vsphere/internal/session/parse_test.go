@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
@@ -36,7 +34,7 @@ func TestParse(t *testing.T) {
 		want   want
 	}{
 		"Dotted": {
-			reason: "<server>.username and <server>.password, one newline cut off",
+			reason: "<server>.username and <server>.password, one newline removed",
 			data:   credentialtest.Data("vc1.example.com.username", u+"\n", "vc1.example.com.password", "s3cret\n"),
 			want:   want{found: map[string]session.Credentials{"vc1.example.com": {User: u, Password: p}}},
 		},
@@ -87,7 +85,7 @@ func TestParse(t *testing.T) {
 			want:   want{err: session.ErrMissing},
 		},
 		"EmptyPassword": {
-			reason: "a password of nothing is none",
+			reason: "an empty password is none",
 			data:   credentialtest.Data("vc1.username", u, "vc1.password", "\n"),
 			want:   want{err: session.ErrMissing},
 		},
@@ -101,8 +99,8 @@ func TestParse(t *testing.T) {
 			data:   credentialtest.Data("server_a", "vc1"),
 			want:   want{err: session.ErrMissing},
 		},
-		"StrayKey": {
-			reason: "stray key",
+		"UnknownKey": {
+			reason: "unknown key",
 			data:   credentialtest.Data("notes", "rotated in may"),
 			want:   want{err: session.ErrUnknownKey},
 		},
@@ -112,7 +110,7 @@ func TestParse(t *testing.T) {
 			want:   want{err: session.ErrUnknownKey},
 		},
 		"EmptyServer": {
-			reason: "a dotted key for no server is a stray key",
+			reason: "a dotted key without a server is unknown",
 			data:   credentialtest.Data(".username", u, "password", "s3cret"),
 			want:   want{err: session.ErrUnknownKey},
 		},
@@ -182,7 +180,7 @@ func reveal(all map[string]session.Credentials) []string {
 }
 
 // VS-AUTH-3: every mistake is reported at once, by the texts that users know.
-func TestParseTellsEverything(t *testing.T) {
+func TestParseReportsEverything(t *testing.T) {
 	t.Parallel()
 
 	_, err := session.Parse(credentialtest.Data("notes", "a", "vc1.username", "u", "password_a", "p"))
@@ -192,130 +190,7 @@ func TestParseTellsEverything(t *testing.T) {
 		`Credentials did not have all required values: "password_a" has no "server_a"`,
 	} {
 		if !strings.Contains(fmt.Sprint(err), text) {
-			t.Errorf("Parse() = %v, want it to say %q", err, text)
+			t.Errorf("Parse() = %v, want it to contain %q", err, text)
 		}
-	}
-}
-
-// Whatever is written in either form is read back.
-func TestParseRoundTrip(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		word := rapid.StringMatching(`[ -~]{1,20}`)
-		servers := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z0-9:.]{1,20}`), 1, 5, rapid.ID[string]).Draw(t, "servers")
-		want := map[string]session.Credentials{}
-		data := map[string][]byte{}
-		for i, server := range servers {
-			c := session.Credentials{User: word.Draw(t, "user"), Password: config.Secret(word.Draw(t, "password"))}
-			want[server] = c
-			if rapid.Bool().Draw(t, "dotted") {
-				maps.Copy(data, credentialtest.Data(server+".username", c.User, server+".password", c.Password.Reveal()))
-			} else {
-				maps.Copy(data, credentialtest.Data(fmt.Sprintf("server_%d", i), server,
-					fmt.Sprintf("username_%d", i), c.User, fmt.Sprintf("password_%d", i), c.Password.Reveal()))
-			}
-		}
-		found, err := session.Parse(data)
-		if err != nil {
-			t.Fatalf("Parse() = %v", err)
-		}
-		if diff := cmp.Diff(reveal(want), reveal(found)); diff != "" {
-			t.Errorf("Parse(): -want, +got:\n%s", diff)
-		}
-	})
-}
-
-// checkParse is what holds of every Secret: Parse returns credentials that can be
-// used or says why not, and never shows a value.
-func checkParse(t interface{ Errorf(string, ...any) }, keys, content []string) {
-	const marker = "\u00a7hidden\u00a7"
-	data := map[string][]byte{}
-	for i, key := range keys {
-		data[key] = []byte(marker + content[i])
-	}
-	found, err := session.Parse(data)
-	if err == nil && len(found) == 0 {
-		t.Errorf("Parse(%q) found nothing and says nothing", keys)
-	}
-	if !strings.Contains(strings.Join(keys, ""), marker) && strings.Contains(fmt.Sprint(err), marker) {
-		t.Errorf("Parse(%q) = %v, shows a value", keys, err)
-	}
-	for server, c := range found {
-		if server == "" || (c.ManagerURL == "" && (c.User == "" || c.Password == "")) {
-			t.Errorf("Parse(%q) found %q with unusable credentials", keys, server)
-		}
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add("vc1.username", "u", "vc1.password", "p", "notes", "n")
-	f.Add("server_a", "fd00::1", "username_a", "u", "password_a", "p")
-	f.Add("server_", "", "username_", "", ".password", "\n")
-	f.Add("vc1.vc-session-manager-url", "https://m", "vc1.vc-session-manager-token", "t", "server_a", "vc1")
-	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, k3, v3 string) {
-		checkParse(t, []string{k1, k2, k3}, []string{v1, v2, v3})
-	})
-}
-
-// What the fuzz test looks for at leisure is looked for a little with each run,
-// among keys that are nearly right.
-func TestParseAnything(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		part := rapid.SampledFrom([]string{
-			"", "a", "b", "vc1", "server_", "username_", "password_", ".username", ".password",
-			".vc-session-manager-url", ".vc-session-manager-token", "_", ".",
-		})
-		key := rapid.Custom(func(t *rapid.T) string {
-			return part.Draw(t, "start") + part.Draw(t, "middle") + part.Draw(t, "end")
-		})
-		keys := rapid.SliceOfNDistinct(key, 0, 8, rapid.ID[string]).Draw(t, "keys")
-		content := rapid.SliceOfN(rapid.SampledFrom([]string{"", "\n", "a", "vc1"}), len(keys), len(keys)).Draw(t, "values")
-		checkParse(t, keys, content)
-	})
-}
-
-// Credentials never show what is secret in them, whatever the verb.
-func TestCredentialsFormat(t *testing.T) {
-	t.Parallel()
-
-	const marker = "s3cret-marker"
-	cases := map[string]struct {
-		credentials session.Credentials
-		want        string
-	}{
-		"User":        {session.Credentials{User: "admin", Password: marker}, `user "admin"`},
-		"Certificate": {session.Credentials{User: testCertificate, Password: marker}, "client certificate"},
-		"Manager": {
-			session.Credentials{ManagerURL: "https://u:" + marker + "@m/s?token=" + marker, ManagerToken: marker},
-			"session manager https://u:xxxxx@m/s",
-		},
-		"BadURL": {session.Credentials{ManagerURL: ":" + marker}, "session manager with an unreadable URL"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tc.want, tc.credentials.String()); diff != "" {
-				t.Errorf("String(): -want, +got:\n%s", diff)
-			}
-			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
-				text := fmt.Sprintf(verb, tc.credentials)
-				if strings.Contains(text, marker) || strings.Contains(text, fmt.Sprintf("%x", marker)) {
-					t.Errorf("Sprintf(%q) = %q", verb, text)
-				}
-			}
-		})
-	}
-}
-
-func TestInline(t *testing.T) {
-	t.Parallel()
-
-	good := session.Credentials{User: "u", Password: "p"}
-	if got, err := session.Inline(good).Lookup(t.Context(), "any"); err != nil || got != good {
-		t.Errorf("Lookup() = %v, %v", got, err)
-	}
-	if _, err := session.Inline(session.Credentials{User: "u"}).Lookup(t.Context(), "any"); !errors.Is(err, session.ErrMissing) {
-		t.Errorf("Lookup() without a password = %v, want %v", err, session.ErrMissing)
 	}
 }

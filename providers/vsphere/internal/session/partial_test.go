@@ -22,13 +22,13 @@ func TestPartOfCredentialsIsAnError(t *testing.T) {
 		pairs  []string
 		want   string // part of the error, empty for none
 	}{
-		"NoServer":         {"whose password is it?", []string{"username_1", "u", "password_1", "p"}, `"password_1" has no "server_1"`},
-		"PasswordAlone":    {"a half is as good as none", []string{"password_1", "p"}, `"password_1" has no "server_1"`},
+		"NoServer":         {"a user and a password without a server", []string{"username_1", "u", "password_1", "p"}, `"password_1" has no "server_1"`},
+		"PasswordAlone":    {"a part without a user", []string{"password_1", "p"}, `"password_1" has no "server_1"`},
 		"NoPassword":       {"a user without a password", []string{"server_1", server, "username_1", "u"}, `missing for the server of "username_1"`},
 		"DottedNoPassword": {"the same in the other form", []string{server + ".username", "u"}, `missing for the server of "` + server + `.username"`},
 		"OtherServer":      {"what another vCenter lacks is no part of this one's", []string{"vc9.username", "u"}, ""},
-		"Stray":            {"a key of neither form is no part", []string{"notes", "x"}, ""},
-		"WholeAndOther":    {"whole credentials are used", append(b.dotted(b.Password()), "password_1", "p"), ""},
+		"UnknownKey":       {"a key of neither form is no part", []string{"notes", "x"}, ""},
+		"CompleteAndOther": {"complete credentials are used", append(b.dotted(b.Password()), "password_1", "p"), ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// What the process behind a proxy is told by TestThumbprintBehindProxy. The
+// The settings of the process behind a proxy of TestThumbprintBehindProxy. The
 // environment of a process decides about its proxy once, and never for loopback.
 const (
 	proxiedThumbprint = "TEST_PROXIED_THUMBPRINT"

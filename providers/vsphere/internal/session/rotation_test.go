@@ -22,8 +22,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// runs runs a source until the test ends.
-func runs(t *testing.T, source interface{ Run(ctx context.Context) }) {
+// runSource runs a source until the test ends.
+func runSource(t *testing.T, source interface{ Run(ctx context.Context) }) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -52,20 +52,20 @@ func TestRotationByDirectory(t *testing.T) {
 	b := newFixture(t, vsphere.VCenterSpec{})
 	m := credentialtest.NewMount(t, b.dotted(b.Password())...)
 	source := credential.NewDirectory(m.Path, session.Parse)
-	runs(t, source)
+	runSource(t, source)
 	s := b.open(t, session.Options{}, source)
-	b.rotates(t, s, func(password string) { m.Replace(t, b.dotted(password)...) })
+	b.checkRotation(t, s, func(password string) { m.Replace(t, b.dotted(password)...) })
 }
 
-// rotates proves that a new password makes new sessions in the place of the old.
-func (b *fixture) rotates(t *testing.T, s *session.Session, write func(password string)) {
+// checkRotation checks that a new password makes sessions that replace the old ones.
+func (b *fixture) checkRotation(t *testing.T, s *session.Session, write func(password string)) {
 	t.Helper()
 	ctx := bounded(t)
 	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
 	oldSOAP, oldREST := b.ids()
 	b.SetPassword("second")
 	write("second")
-	eventually(t, "new sessions in the place of the old", func() bool {
+	eventually(t, "new sessions", func() bool {
 		soap, rest := b.ids()
 
 		return len(soap) == 1 && len(rest) == 1 && soap[0] != oldSOAP[0] && rest[0] != oldREST[0]
@@ -81,7 +81,7 @@ func (b *fixture) rotates(t *testing.T, s *session.Session, write func(password 
 }
 
 // VS-AUTH-5: new credentials that are wrong leave the session that works alone,
-// and cost one failed login. They are tried again after a pause: often the Secret
+// and cost one failed login. They are tried again after a delay: often the Secret
 // changes before the vCenter does.
 func TestWrongRotationKeepsTheSession(t *testing.T) {
 	t.Parallel()
@@ -109,14 +109,14 @@ func TestWrongRotationKeepsTheSession(t *testing.T) {
 	b.SetPassword("too early")
 	b.clock.Step(15 * time.Second)
 	must(t, s.SOAP(ctx, find))
-	eventually(t, "new session in the place of the old", func() bool {
+	eventually(t, "new session", func() bool {
 		after, _ := b.ids()
 
 		return len(after) == 1 && after[0] != before[0]
 	})
 }
 
-// A vCenter that is down when credentials change is told of them once it is back.
+// Credentials that change while a vCenter is down are used once it is back.
 func TestRotationWhileDown(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -135,8 +135,8 @@ func TestRotationWhileDown(t *testing.T) {
 		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
 	}
 	must(t, b.Up())
-	eventually(t, "new session in the place of the old", func() bool {
-		b.clock.Step(downMax)
+	eventually(t, "new session", func() bool {
+		b.clock.Step(unavailableMax)
 		must(t, s.SOAP(ctx, find))
 		after, _ := b.ids()
 
@@ -144,10 +144,10 @@ func TestRotationWhileDown(t *testing.T) {
 	})
 }
 
-// VS-AUTH-7: while a wrong password pauses logins, a new one is tried at once;
+// VS-AUTH-7: during the delay after a wrong password, a new one is tried at once;
 // the same one written again is not: one failed login for each version of the
 // credentials.
-func TestNewVersionEndsThePause(t *testing.T) {
+func TestNewPasswordIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
 	m := credentialtest.NewMount(t, b.dotted("wrong")...)
@@ -175,7 +175,7 @@ func TestNewVersionEndsThePause(t *testing.T) {
 }
 
 // A password that was changed elsewhere is refused once by each API that
-// took it before, and then by none.
+// accepted it before, and then by none.
 func TestOutdatedPassword(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -222,7 +222,7 @@ func TestRefusalReadsAgain(t *testing.T) {
 	}
 }
 
-// VS-AUTH-6: what was once read keeps working when it disappears or breaks.
+// VS-AUTH-6: credentials that were read stay in use if the source is deleted or invalid.
 func TestLastKnownGood(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -238,19 +238,19 @@ func TestLastKnownGood(t *testing.T) {
 	ctx := bounded(t)
 	must(t, s.SOAP(ctx, find))
 
-	spoil := []struct {
+	cases := []struct {
 		name string
 		do   func()
 	}{
 		{"broken", func() { write("notes", "x", b.endpoint.Server+".password", "") }},
 		{"gone", func() { must(t, os.RemoveAll(path)) }},
 	}
-	for _, how := range spoil {
-		how.do()
-		_ = source.Refresh(ctx) // what it says is not what counts here
+	for _, tc := range cases {
+		tc.do()
+		_ = source.Refresh(ctx) // may fail
 		b.TerminateSessions()
 		if err := s.SOAP(ctx, find); err != nil {
-			t.Errorf("SOAP() when the source is %s = %v", how.name, err)
+			t.Errorf("SOAP() when the source is %s = %v", tc.name, err)
 		}
 	}
 }

@@ -38,20 +38,20 @@ func TestRotationBySecret(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
 	api, source := newSecret(t, b.dotted(b.Password())...)
-	runs(t, source)
+	runSource(t, source)
 	s := b.open(t, session.Options{}, source)
 	eventually(t, "watch", func() bool { return api.Watches() == 1 })
-	b.rotates(t, s, func(password string) { api.Put(b.dotted(password)...) })
+	b.checkRotation(t, s, func(password string) { api.Put(b.dotted(password)...) })
 }
 
 // VS-AUTH-4: the Secret is read before the first login and preferred to what
-// stands in the file, whether anything runs yet or not.
+// stands in the file, whether the source runs yet or not.
 func TestSecretIsPreferred(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
 	_, source := newSecret(t, b.dotted(b.Password())...)
-	stale := session.Inline(session.Credentials{User: b.User(), Password: "stale"})
-	s := b.open(t, session.Options{}, source, stale)
+	inline := session.Inline(session.Credentials{User: b.User(), Password: "outdated"})
+	s := b.open(t, session.Options{}, source, inline)
 	must(t, s.SOAP(bounded(t), find))
 	if n := b.Count("Login"); n != 1 {
 		t.Errorf("%d logins, want 1", n)
@@ -95,7 +95,7 @@ func TestSecretIsDeleted(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
 	api, source := newSecret(t, b.dotted(b.Password())...)
-	runs(t, source)
+	runSource(t, source)
 	s := b.open(t, session.Options{}, source)
 	ctx := bounded(t)
 	must(t, s.SOAP(ctx, find))
@@ -107,7 +107,7 @@ func TestSecretIsDeleted(t *testing.T) {
 	b.SetPassword("second")
 	b.TerminateSessions()
 	api.Put(b.dotted("second")...)
-	eventually(t, "login with what was written again", func() bool { return s.SOAP(ctx, find) == nil })
+	eventually(t, "login with the new Secret", func() bool { return s.SOAP(ctx, find) == nil })
 }
 
 // VS-AUTH-6: a Secret that does not exist yet is waited for.
@@ -115,14 +115,14 @@ func TestSecretAppears(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
 	api, source := newSecret(t)
-	runs(t, source)
+	runSource(t, source)
 	s := b.open(t, session.Options{Clock: b.clock}, source)
 	ctx := bounded(t)
 	if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) || !strings.Contains(err.Error(), "secret kube-system/vsphere-cloud-secret") {
 		t.Errorf("SOAP() = %v, want %v and the name of the Secret", err, apierr.ErrUnavailable)
 	}
 	api.Put(b.dotted(b.Password())...)
-	// The clock stands still: it is the news that ends the pause.
+	// The clock stands still: the change ends the delay.
 	eventually(t, "login", func() bool { return s.SOAP(ctx, find) == nil })
 	if n := b.Count("Login"); n != 1 {
 		t.Errorf("%d logins, want 1", n)
@@ -136,7 +136,7 @@ func TestSecretIsForbidden(t *testing.T) {
 	b := newFixture(t, vsphere.VCenterSpec{})
 	api, source := newSecret(t, b.dotted(b.Password())...)
 	api.Deny(true)
-	runs(t, source)
+	runSource(t, source)
 	s := b.open(t, session.Options{Clock: b.clock}, source)
 	ctx := bounded(t)
 	if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) || !strings.Contains(err.Error(), "forbidden") {

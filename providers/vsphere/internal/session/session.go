@@ -15,7 +15,6 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"k8s.io/utils/clock"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
@@ -224,35 +223,6 @@ func (s *Session) drop(c *conn) {
 func (s *Session) set(api api, c *conn) {
 	s.conns[api] = c
 	s.reportMetrics()
-}
-
-// reportMetrics sets the metrics of how many sessions there are, and whether vCenter
-// responds. It is called with the lock held.
-func (s *Session) reportMetrics() {
-	open := 0
-	for _, c := range s.conns {
-		if c != nil && c.parent == nil {
-			open++
-		}
-	}
-	s.options.Metrics.recorder.Sessions(s.endpoint.name(), open)
-	s.options.Metrics.recorder.Connected(s.endpoint.name(), s.conns[apiSOAP] != nil && !s.unresponsive.Load())
-}
-
-// count counts a call on the wire, and stores whether it had a response.
-func (s *Session) count(service, operation string) func(error) {
-	done := s.options.Metrics.call(service, operation)
-
-	return func(err error) {
-		done(err)
-		unresponsive := errors.Is(err, apierr.ErrUnavailable)
-		if service != serviceVIM || errors.Is(err, context.Canceled) || s.unresponsive.Swap(unresponsive) == unresponsive {
-			return
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.reportMetrics()
-	}
 }
 
 // Close logs out; every further call fails with [ErrClosed]. A login under way that

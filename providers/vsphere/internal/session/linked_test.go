@@ -16,17 +16,17 @@ import (
 // lockoutInterval is the time in which failures add up to a lockout.
 const lockoutInterval = 180 * time.Second
 
-// fleet are sessions with vCenters that have one directory.
-type fleet struct {
+// linkedSessions are sessions with vCenters that have one directory.
+type linkedSessions struct {
 	fixtures []*fixture
 	sessions []*session.Session
 }
 
-// newFleet makes a session with each of a number of linked vCenters, as one
+// newLinkedSessions makes a session with each of a number of linked vCenters, as one
 // process does.
-func newFleet(t *testing.T, count int, source func(*fixture) session.Source) *fleet {
+func newLinkedSessions(t *testing.T, count int, source func(*fixture) session.Source) *linkedSessions {
 	t.Helper()
-	f := &fleet{fixtures: newLinked(t, count)}
+	f := &linkedSessions{fixtures: newLinkedFixtures(t, count)}
 	options := session.Options{Clock: f.fixtures[0].clock, LoginGuard: session.NewLoginGuard(f.fixtures[0].clock)}
 	for _, b := range f.fixtures {
 		f.sessions = append(f.sessions, b.open(t, options, source(b)))
@@ -37,7 +37,7 @@ func newFleet(t *testing.T, count int, source func(*fixture) session.Source) *fl
 
 // call makes a SOAP and a REST call to each vCenter at the same time, and
 // returns how many succeeded.
-func (f *fleet) call(ctx context.Context) int {
+func (f *linkedSessions) call(ctx context.Context) int {
 	results := make([]error, 2*len(f.sessions))
 	var calls sync.WaitGroup
 	for i, s := range f.sessions {
@@ -50,7 +50,7 @@ func (f *fleet) call(ctx context.Context) int {
 }
 
 // succeed calls each second until everything works.
-func (f *fleet) succeed(ctx context.Context, t *testing.T, within time.Duration) {
+func (f *linkedSessions) succeed(ctx context.Context, t *testing.T, within time.Duration) {
 	t.Helper()
 	for range int(within / time.Second) {
 		if f.call(ctx) == 2*len(f.sessions) {
@@ -62,7 +62,7 @@ func (f *fleet) succeed(ctx context.Context, t *testing.T, within time.Duration)
 }
 
 // checkRefusals reports more than two refused logins in any lockout interval.
-func (f *fleet) checkRefusals(t *testing.T) {
+func (f *linkedSessions) checkRefusals(t *testing.T) {
 	t.Helper()
 	if n := mostIn(lockoutInterval, f.fixtures[0].RefusedLogins()); n != 2 {
 		t.Errorf("%d refused logins within %v, want 2", n, lockoutInterval)

@@ -15,7 +15,7 @@ import (
 )
 
 // A REST API that does not respond is sent no password before it does again, so
-// that the end of the outage is noticed within seconds.
+// that the login after the outage happens within seconds.
 func TestRESTIsProbedAfterALostLogin(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -32,13 +32,13 @@ func TestRESTIsProbedAfterALostLogin(t *testing.T) {
 		t.Errorf("%d REST logins, want 1", n)
 	}
 	rule.Remove()
-	b.clock.Step(downMax)
+	b.clock.Step(unavailableMax)
 	must(t, s.REST(ctx, list))
 }
 
-// A directory that cannot be reached makes vCenter refuse what is right. It is
-// tried again about once in a minute, if it worked before, as far as the limit of
-// refused logins allows.
+// A vCenter whose directory cannot be reached refuses a right password. It is tried
+// again about once in a minute, if it was accepted before, within the limit of refused
+// logins.
 func TestRefusedAlthoughRight(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -74,11 +74,11 @@ func TestRefusedAlthoughRight(t *testing.T) {
 	t.Error("SOAP() fails two minutes after the directory is back")
 }
 
-// An account without the right to log in is no wrong password: it does not keep
-// the other API waiting, nor other vCenters.
+// A missing permission to log in is no wrong password: the other API and other
+// vCenters do not wait for it.
 func TestNoPermissionIsNoWrongPassword(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 2, func(b *fixture) session.Source { return session.Inline(b.right()) })
+	f := newLinkedSessions(t, 2, func(b *fixture) session.Source { return session.Inline(b.right()) })
 	ctx := bounded(t)
 	soap := f.fixtures[0].Break("Login", front.Always(), vsphere.Fault(&types.NoPermission{}))
 	rest := f.fixtures[0].Break("RESTLogin", front.Always(), front.Status(http.StatusForbidden))
@@ -97,8 +97,8 @@ func TestNoPermissionIsNoWrongPassword(t *testing.T) {
 	}
 }
 
-// The REST API of a vCenter may be down for long while the SOAP API works. It
-// costs SOAP neither a login nor its error.
+// The REST API of a vCenter may be unavailable for long. The SOAP API neither logs in
+// for it nor fails with its error.
 func TestRESTDownLeavesSOAPAlone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -122,12 +122,12 @@ func TestRESTDownLeavesSOAPAlone(t *testing.T) {
 		t.Errorf("%d REST logins within 2 minutes, want one in five seconds", n)
 	}
 	b.RESTUp()
-	b.clock.Step(downMax)
+	b.clock.Step(unavailableMax)
 	must(t, s.REST(ctx, list))
 }
 
-// A REST API that ends each of its sessions at once pauses by itself.
-func TestBriefRESTSessionsLeaveSOAPAlone(t *testing.T) {
+// A REST API that ends each of its sessions at once has a delay of its own.
+func TestShortLivedRESTSessionsLeaveSOAPAlone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
@@ -177,5 +177,88 @@ func TestSOAPDownLeavesRESTAlone(t *testing.T) {
 		}
 		must(t, s.REST(ctx, list))
 		b.TerminateSessions()
+	}
+}
+
+// VS-SESSION-7: after network errors there are delays between logins, too, but short ones.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, vsphere.VCenterSpec{})
+	b.endpoint.RoundTrips = 1
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	rule := b.Break("RetrieveServiceContent", front.Always(), front.Drop())
+
+	for i, delay := range []time.Duration{1, 2, 4, 5, 5, 5} {
+		for range 3 {
+			if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) {
+				t.Fatalf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
+			}
+		}
+		if n := rule.Hits(); n != i+1 {
+			t.Fatalf("%d connections, want %d before a delay of %v s", n, i+1, int(delay))
+		}
+		must(t, s.REST(ctx, list)) // has delays of its own
+		b.clock.Step(delay*time.Second - time.Millisecond)
+		if err := s.SOAP(ctx, find); err == nil || rule.Hits() != i+1 {
+			t.Fatalf("SOAP() before the end of the delay = %v, %d connections", err, rule.Hits())
+		}
+		b.clock.Step(time.Millisecond)
+	}
+	rule.Remove()
+	if err := s.SOAP(ctx, find); err != nil {
+		t.Errorf("SOAP() = %v", err)
+	}
+}
+
+// VS-SESSION-7: Sessions that vCenter ends as soon as they are made are no reason
+// to log in at the pace of the calls.
+func TestShortLivedSessions(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	b.Break("FindByUuid", front.Always(), vsphere.Fault(&types.NotAuthenticated{}))
+
+	for range 50 {
+		if err := s.SOAP(ctx, find); err == nil {
+			t.Fatal("SOAP() = nil, want an error")
+		}
+	}
+	if n := b.Count("Login"); n > 6 {
+		t.Errorf("%d logins, want a few", n)
+	}
+	if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) {
+		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
+	}
+	b.Mend()
+	b.clock.Step(time.Minute)
+	if err := s.SOAP(ctx, find); err != nil {
+		t.Errorf("SOAP() = %v", err)
+	}
+}
+
+// Credentials that one API refuses are still used for the other, which accepted them
+// before.
+func TestRefusedByOneAPI(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, vsphere.VCenterSpec{})
+	s := b.open(t, session.Options{Clock: b.clock})
+	ctx := bounded(t)
+	if err := s.SOAP(ctx, find); err != nil {
+		t.Fatalf("SOAP() = %v", err)
+	}
+	b.Break("RESTLogin", front.Always(), front.Status(http.StatusForbidden))
+	for range 3 {
+		if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrDenied) {
+			t.Errorf("REST() = %v, want %v", err, apierr.ErrDenied)
+		}
+	}
+	if n := b.Count("RESTLogin"); n != 1 {
+		t.Errorf("%d REST logins, want 1", n)
+	}
+	b.TerminateSessions()
+	if err := s.SOAP(ctx, find); err != nil {
+		t.Errorf("SOAP() = %v", err)
 	}
 }

@@ -25,20 +25,20 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// capture is everything that is logged.
-type capture struct {
+// logCapture is everything that is logged.
+type logCapture struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (c *capture) Write(p []byte) (int, error) {
+func (c *logCapture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
 	return c.buf.Write(p)
 }
 
-func (c *capture) take() string {
+func (c *logCapture) take() string {
 	klog.Flush()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,8 +47,8 @@ func (c *capture) take() string {
 	return c.buf.String()
 }
 
-// loud has everything logged into the capture until the test ends.
-func loud(t *testing.T, contextual bool) *capture {
+// captureLogs captures all logs until the test ends.
+func captureLogs(t *testing.T, contextual bool) *logCapture {
 	t.Helper()
 	state := klog.CaptureState()
 	t.Cleanup(func() {
@@ -59,7 +59,7 @@ func loud(t *testing.T, contextual bool) *capture {
 	klog.InitFlags(flags)
 	must(t, flags.Parse([]string{"-v=10", "-logtostderr=false", "-stderrthreshold=FATAL", "-one_output"}))
 	klog.EnableContextualLogging(contextual)
-	c := &capture{}
+	c := &logCapture{}
 	klog.SetOutput(c)
 
 	return c
@@ -68,7 +68,7 @@ func loud(t *testing.T, contextual bool) *capture {
 // dumpLine is one line of a hex dump: an offset and up to 16 bytes.
 var dumpLine = regexp.MustCompile(`[0-9a-f]{8}  ((?:[0-9a-f]{2} {1,2}){1,16})`)
 
-// forms finds out how a text shows a secret.
+// forms returns the forms in which a text contains a secret.
 func forms(text, secret string) []string {
 	var dumped strings.Builder
 	for _, line := range dumpLine.FindAllStringSubmatch(text, -1) {
@@ -96,16 +96,15 @@ func forms(text, secret string) []string {
 }
 
 // No password reaches a log at any verbosity, in any form: neither that of a
-// Secret that client-go reads, nor one that is sent, refused or wrongly written
-// down. It does not matter whether contextual logging, which is a feature gate,
+// Secret that client-go reads, nor one that is sent, refused or under a wrong key. It does not matter whether contextual logging, which is a feature gate,
 // is on.
 //
 // The test is not parallel: it takes over the logs of the process.
-func TestNothingIsLogged(t *testing.T) {
+func TestNoSecretIsLogged(t *testing.T) {
 	for _, contextual := range []bool{true, false} {
 		for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 			t.Run(fmt.Sprintf("%s,contextual=%t", contentType, contextual), func(t *testing.T) {
-				log := loud(t, contextual)
+				log := captureLogs(t, contextual)
 				api := credentialtest.NewAPIServer(t, secretNamespace, secretName)
 				client := api.Client(t, contentType)
 
@@ -119,10 +118,10 @@ func TestNothingIsLogged(t *testing.T) {
 					t.Fatal("the typed client logs no secret: this test would find nothing")
 				}
 
-				markers := silentLife(t, api, credential.NewSecret(client.CoreV1().RESTClient(), secretNamespace, secretName, session.Parse), log)
+				markers := useCredentials(t, api, credential.NewSecret(client.CoreV1().RESTClient(), secretNamespace, secretName, session.Parse), log)
 				text := log.take()
 				if !strings.Contains(text, "Logged in") {
-					t.Error("nothing was logged of the login: the capture does not work")
+					t.Error("nothing was logged of the login: the logCapture does not work")
 				}
 				for _, marker := range markers {
 					if shown := forms(text, marker); len(shown) > 0 {
@@ -134,16 +133,16 @@ func TestNothingIsLogged(t *testing.T) {
 	}
 }
 
-// silentLife goes through everything that touches credentials, and returns all
-// that must not be seen. What callers are told is logged too.
-func silentLife(t *testing.T, api *credentialtest.APIServer, source *credential.Secret[session.Credentials], log *capture) []string {
+// useCredentials does everything that uses credentials, and returns all
+// that must not be logged. The errors of callers are logged too.
+func useCredentials(t *testing.T, api *credentialtest.APIServer, source *credential.Secret[session.Credentials], log *logCapture) []string {
 	t.Helper()
 	const (
-		first   = "First+Marker/Of-The_Test"
-		second  = "Second+Marker/Of-The_Test"
-		refused = "Refused+Marker/Of-The_Test"
-		stray   = "Stray+Marker/Of-The_Test"
-		misput  = "Misput+Marker/Of-The_Test"
+		first     = "First+Marker/Of-The_Test"
+		second    = "Second+Marker/Of-The_Test"
+		refused   = "Refused+Marker/Of-The_Test"
+		unknown   = "Unknown+Marker/Of-The_Test"
+		misplaced = "Misplaced+Marker/Of-The_Test"
 	)
 	b := newFixture(t, vsphere.VCenterSpec{Password: first})
 	api.Put(b.dotted(first)...)
@@ -169,8 +168,8 @@ func silentLife(t *testing.T, api *credentialtest.APIServer, source *credential.
 	}
 	fmt.Fprintf(log, "%v %+v %#v\n", err, err, err)
 
-	api.Put(append(b.dotted(second), "notes", stray, "server_a", misput)...)
-	eventually(t, "what is whole", func() bool { return s.SOAP(ctx, find) == nil })
+	api.Put(append(b.dotted(second), "notes", unknown, "server_a", misplaced)...)
+	eventually(t, "complete credentials", func() bool { return s.SOAP(ctx, find) == nil })
 	c, err := source.Lookup(ctx, b.endpoint.Server)
 	fmt.Fprintf(log, "%v %+v %#v %v\n", c, c, c, err)
 	_, err = source.Lookup(ctx, "another")
@@ -180,7 +179,7 @@ func silentLife(t *testing.T, api *credentialtest.APIServer, source *credential.
 	cancel()
 	<-done
 
-	return slices.Clip([]string{first, second, refused, stray, misput, credentialtest.Token})
+	return slices.Clip([]string{first, second, refused, unknown, misplaced, credentialtest.Token})
 }
 
 // The search finds what it must find.

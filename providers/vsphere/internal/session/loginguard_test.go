@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25/types"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
@@ -23,7 +27,7 @@ func TestWrongPasswordNeverLocksTheAccount(t *testing.T) {
 	for _, count := range []int{1, 2, 6} {
 		t.Run(fmt.Sprintf("%d vCenters", count), func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, count, func(b *fixture) session.Source {
+			f := newLinkedSessions(t, count, func(b *fixture) session.Source {
 				wrong := b.right()
 				wrong.Password = "wrong"
 
@@ -41,14 +45,14 @@ func TestWrongPasswordNeverLocksTheAccount(t *testing.T) {
 	}
 }
 
-// The same holds where the password worked and was changed under way, when all
-// sessions end at once. The one that works again is found without a restart.
+// The same holds if the password was accepted and then changed, and all sessions end at
+// once. A password that is right again is used without a restart.
 func TestChangedPasswordNeverLocksTheAccount(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{1, 2, 6} {
 		t.Run(fmt.Sprintf("%d vCenters", count), func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, count, func(b *fixture) session.Source { return session.Inline(b.right()) })
+			f := newLinkedSessions(t, count, func(b *fixture) session.Source { return session.Inline(b.right()) })
 			ctx := bounded(t)
 			f.succeed(ctx, t, time.Second)
 			vc := f.fixtures[0]
@@ -78,7 +82,7 @@ func TestSpellingsOfAUserAreOneAccount(t *testing.T) {
 	t.Parallel()
 	users := []string{"administrator@vsphere.local", "Administrator@VSPHERE.LOCAL", `VSPHERE.LOCAL\Administrator`}
 	next := 0
-	f := newFleet(t, len(users), func(*fixture) session.Source {
+	f := newLinkedSessions(t, len(users), func(*fixture) session.Source {
 		next++
 
 		return session.Inline(session.Credentials{User: users[next-1], Password: "wrong"})
@@ -90,11 +94,11 @@ func TestSpellingsOfAUserAreOneAccount(t *testing.T) {
 	f.checkRefusals(t)
 }
 
-// The first login with a password goes alone, since all others would be refused
+// The first login with a password runs alone, since all others would be refused
 // with it. They wait for its result no longer than their callers do.
-func TestFirstLoginGoesAlone(t *testing.T) {
+func TestFirstLoginRunsAlone(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 6, func(b *fixture) session.Source { return session.Inline(b.right()) })
+	f := newLinkedSessions(t, 6, func(b *fixture) session.Source { return session.Inline(b.right()) })
 	ctx := bounded(t)
 	hold := front.NewHold()
 	defer hold.Release()
@@ -112,7 +116,7 @@ func TestFirstLoginGoesAlone(t *testing.T) {
 	called := make(chan int)
 	go func() { called <- f.call(ctx) }()
 	eventually(t, "first login", func() bool { return logins() == 1 })
-	short, cancel := context.WithTimeout(ctx, shortly)
+	short, cancel := context.WithTimeout(ctx, shortTimeout)
 	defer cancel()
 	if n := f.call(short); n != 0 || logins() != 1 {
 		t.Errorf("%d calls succeeded during the first login, %d logins, want 0 and 1", n, logins())
@@ -123,16 +127,16 @@ func TestFirstLoginGoesAlone(t *testing.T) {
 	}
 }
 
-// A login that waits for another one says which, once it has waited long enough.
+// The wait of a login for another one is bounded, and its error names the other.
 func TestWaitForLoginIsBounded(t *testing.T) {
 	t.Parallel()
-	fixtures := newLinked(t, 2)
+	fixtures := newLinkedFixtures(t, 2)
 	hold := front.NewHold()
 	defer hold.Release()
 	fixtures[0].Break("Login", front.Always(), hold.Before)
 	options := session.Options{Clock: fixtures[0].clock, LoginGuard: session.NewLoginGuard(fixtures[0].clock)}
 	first := fixtures[0].open(t, options)
-	options.LoginTimeout = shortly
+	options.LoginTimeout = shortTimeout
 	second := fixtures[1].open(t, options)
 	ctx := bounded(t)
 	called := make(chan error)
@@ -150,14 +154,14 @@ func TestWaitForLoginIsBounded(t *testing.T) {
 	must(t, second.SOAP(ctx, find))
 }
 
-// A vCenter that has a directory of its own is not kept from its first login by
-// another one that refuses the same credentials.
+// A vCenter with a directory of its own logs in at once, although another one refuses
+// the same credentials.
 func TestOtherDirectoryIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
-	wrong, well := newFixture(t, vsphere.VCenterSpec{Password: "another"}), newFixture(t, vsphere.VCenterSpec{})
+	wrong, right := newFixture(t, vsphere.VCenterSpec{Password: "another"}), newFixture(t, vsphere.VCenterSpec{})
 	options := session.Options{Clock: wrong.clock, LoginGuard: session.NewLoginGuard(wrong.clock)}
-	source := session.Inline(well.right())
-	first, second := wrong.open(t, options, source), well.open(t, options, source)
+	source := session.Inline(right.right())
+	first, second := wrong.open(t, options, source), right.open(t, options, source)
 	ctx := bounded(t)
 	if err := first.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrDenied)
@@ -167,21 +171,21 @@ func TestOtherDirectoryIsTriedAtOnce(t *testing.T) {
 		wrong.clock.Step(time.Second)
 		_ = first.SOAP(ctx, find)
 	}
-	well.TerminateSessions()
+	right.TerminateSessions()
 	must(t, second.SOAP(ctx, find))
 	if n := mostIn(lockoutInterval, wrong.RefusedLogins()); n > 2 {
 		t.Errorf("%d refused logins within %v, want 2 at most", n, lockoutInterval)
 	}
 }
 
-// A login whose answer is lost may have been refused, so it counts as if it had
-// been: otherwise lost answers lead to any number of refusals.
-func TestLostAnswersCountAsRefusals(t *testing.T) {
+// A login without a response may have been refused, so it counts as a refusal:
+// otherwise lost responses lead to any number of refusals.
+func TestLostResponsesCountAsRefusals(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"Login", "RESTLogin"} {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, 2, func(b *fixture) session.Source {
+			f := newLinkedSessions(t, 2, func(b *fixture) session.Source {
 				wrong := b.right()
 				wrong.Password = "wrong"
 
@@ -219,5 +223,46 @@ func TestManyWrongPasswordsNeverLockTheAccount(t *testing.T) {
 	}
 	if n := mostIn(lockoutInterval, b.RefusedLogins()); n != 3 || b.Lockouts() != 0 {
 		t.Errorf("%d refused logins within %v, %d lockouts, want 3 and none", n, lockoutInterval, b.Lockouts())
+	}
+}
+
+// VS-AUTH-7: one failed login for each password, then longer and longer delays in
+// which calls fail at once: vCenter locks accounts.
+func TestWrongPassword(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, vsphere.VCenterSpec{})
+	wrong := b.right()
+	wrong.Password = "wrong"
+	s := b.open(t, session.Options{Clock: b.clock}, session.Inline(wrong))
+	ctx := bounded(t)
+	start := b.clock.Now()
+	for range 3600 {
+		err := s.SOAP(ctx, find)
+		if !errors.Is(err, apierr.ErrDenied) || !fault.Is(err, &types.InvalidLogin{}) {
+			t.Fatalf("SOAP() = %v, want %v", err, apierr.ErrDenied)
+		}
+		if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrDenied) {
+			t.Fatalf("REST() = %v, want %v", err, apierr.ErrDenied)
+		}
+		b.clock.Step(time.Second)
+	}
+	var seconds []int
+	for _, at := range b.RefusedLogins() {
+		seconds = append(seconds, int(at.Sub(start)/time.Second))
+	}
+	// Delays of 15, 30, 60, 120, 240 and 300 s, or longer where two logins were
+	// refused within the last three minutes.
+	want := []int{0, 15, 181, 241, 362, 602, 902, 1202, 1502, 1802, 2102, 2402, 2702, 3002, 3302}
+	if diff := cmp.Diff(want, seconds); diff != "" {
+		t.Errorf("seconds of the logins: -want, +got:\n%s", diff)
+	}
+	// The text names the user, the vCenter, the source and the end of the delay.
+	err := s.SOAP(ctx, find)
+	for _, part := range []string{
+		"vCenter vc1", `user "administrator@vsphere.local"`, "cloud-config", "not tried again before 20",
+	} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("SOAP() = %v, want it to name %q", err, part)
+		}
 	}
 }
