@@ -166,7 +166,7 @@ func (b *Base) regional(ctx context.Context, region string) (aws.Config, error) 
 		return cfg, fmt.Errorf("load the AWS configuration for region %s: %w", region, err)
 	}
 	cfg.HTTPClient, cfg.Retryer = b.http, b.pacedRetryer
-	cfg.Credentials = newRereading(cfg.Credentials, b.options.Tuning.FileAge, load)
+	cfg.Credentials = newReloading(cfg.Credentials, b.options.Tuning.FileAge, load)
 	if b.options.RoleARN != "" {
 		role := stscreds.NewAssumeRoleProvider(b.newSTS(cfg, limits, b.confusedDeputy()...), b.options.RoleARN)
 		cfg.Credentials = aws.NewCredentialsCache(role)

@@ -13,18 +13,17 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// credentialsError is why there are no credentials. It keeps the answer of a
-// service that gives credentials out from being taken for one to the call that
-// needed them: a role that is not found says nothing about an instance.
+// credentialsError means that there are no credentials. It distinguishes the error of
+// the service that issues credentials from that of the call which needed them: that
+// a role is not found does not mean that an instance is not.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string { return e.err.Error() }
 
-// Unwrap is for those who want to know the cause.
+// Unwrap returns the cause.
 func (e *credentialsError) Unwrap() error { return e.err }
 
-// credentials are those of a provider, with errors that say that they are about
-// credentials.
+// credentials are those of a provider, whose errors become credentialsErrors.
 type credentials struct {
 	provider aws.CredentialsProvider
 	owner    *owner
@@ -47,25 +46,26 @@ func isCredentials(err error) bool {
 	return ok
 }
 
-// inFile begins what the SDK says of the source of keys that are in a file.
+// inFile is the prefix of the source that the SDK has for keys in a file.
 const inFile = "SharedConfigCredentials:"
 
-// errNoKeys keeps half a file from being taken for none: the SDK then looks for
-// credentials elsewhere, and this process would go on as somebody else.
+// errNoKeys means that a file has no keys, for example because it is being written.
+// The SDK then looks for credentials elsewhere, which may be of another account.
 var errNoKeys = errors.New("there are no AWS keys in the file any more")
 
-// rereading gives keys that are in a file as the file has them now. The SDK reads
-// it once; other kinds of credentials renew themselves.
-type rereading struct {
+// reloading returns keys in a file as the file has them now. The SDK reads it once;
+// other kinds of credentials renew themselves. Package credential does not serve here:
+// which files there are and what they contain is known to the SDK alone.
+type reloading struct {
 	found aws.CredentialsProvider
 	file  *aws.CredentialsCache
 }
 
-// newRereading makes a provider of what was found at first. With read the files
-// are read again, at most once in an age.
-func newRereading(found aws.CredentialsProvider, age time.Duration, read func(context.Context) (aws.Config, error)) rereading {
-	var last aws.Credentials // the cache asks one at a time
-	return rereading{found, aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+// newReloading returns a provider of the credentials that were found first. The function
+// read reads the files again, at most once in an age.
+func newReloading(found aws.CredentialsProvider, age time.Duration, read func(context.Context) (aws.Config, error)) reloading {
+	var last aws.Credentials // the cache makes one call at a time
+	return reloading{found, aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
 		cfg, err := read(ctx)
 		var got aws.Credentials
 		if err == nil {
@@ -79,7 +79,7 @@ func newRereading(found aws.CredentialsProvider, age time.Duration, read func(co
 			last = got
 		case !last.HasKeys():
 			return got, err
-		default: // somebody is writing the file
+		default: // the file may be being written
 			klog.FromContext(ctx).Error(err, "AWS credentials cannot be read again, keeping those that are known")
 			got = last
 		}
@@ -89,7 +89,7 @@ func newRereading(found aws.CredentialsProvider, age time.Duration, read func(co
 }
 
 // Retrieve implements aws.CredentialsProvider.
-func (r rereading) Retrieve(ctx context.Context) (aws.Credentials, error) {
+func (r reloading) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	got, err := r.found.Retrieve(ctx)
 	if err != nil || got.CanExpire || !strings.HasPrefix(got.Source, inFile) {
 		return got, err
@@ -97,8 +97,8 @@ func (r rereading) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	return r.file.Retrieve(ctx)
 }
 
-// confusedDeputy are the headers that let the policy of a role tell on whose
-// behalf it is assumed.
+// confusedDeputy returns the headers by which the policy of a role can restrict for
+// which account and resource it is assumed.
 func (b *Base) confusedDeputy() []func(*middleware.Stack) error {
 	var headers []func(*middleware.Stack) error
 	if role, err := arn.Parse(b.options.RoleARN); err == nil {

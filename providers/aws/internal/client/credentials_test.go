@@ -14,8 +14,8 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestCredentialsInFile proves AWS-AUTH-2: keys in a file count as they are now,
-// also as those that a role is assumed with. What cannot be read changes nothing.
+// TestCredentialsInFile proves AWS-AUTH-2: keys in a file are used as they are now,
+// also to assume a role. A file that cannot be read changes nothing.
 func TestCredentialsInFile(t *testing.T) {
 	for name, assumed := range map[string]string{"keys": "", "keys for a role": role} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestCredentialsInFile(t *testing.T) {
 			write(fmt.Sprintf(profile, id, secret))
 			call("the new keys", apierr.CodeOK)
 			write("[default\naws_access")
-			call("AWS-AUTH-2: half a file", apierr.CodeOK)
+			call("AWS-AUTH-2: a truncated file", apierr.CodeOK)
 			for _, request := range cloud.Requests("DescribeInstances") {
 				if assumed == "" && request.AccessKeyID != id && request.AccessKeyID != "AKIAOLD" {
 					t.Errorf("the call is signed with %s, which is in no file", request.AccessKeyID)
