@@ -135,7 +135,7 @@ func (l *loadBalancer) GetLoadBalancerName(_ context.Context, _ string, svc *v1.
 // GetLoadBalancer implements cloudprovider.LoadBalancer. There is a load balancer
 // as long as any piece of it is left, since deletion ends when there is none.
 func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
-	if request.KindOf(svc) == request.Elsewhere {
+	if request.KindOf(svc) == request.Unmanaged {
 		return nil, false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
@@ -157,7 +157,7 @@ func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, 
 // serves and is not complete is a RetryError; its hostname is in the status of the
 // Service then.
 func (l *loadBalancer) EnsureLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
-	if request.KindOf(svc) == request.Elsewhere {
+	if request.KindOf(svc) == request.Unmanaged {
 		return nil, cloudprovider.ImplementedElsewhere
 	}
 	hostname, err := l.sync(ctx, task{config: l.settings(clusterName), service: svc, create: true}, nodes)
@@ -173,7 +173,7 @@ func (l *loadBalancer) EnsureLoadBalancer(ctx context.Context, clusterName strin
 // UpdateLoadBalancer implements cloudprovider.LoadBalancer. It creates no load
 // balancer: it is an error if there is none.
 func (l *loadBalancer) UpdateLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service, nodes []*v1.Node) error {
-	if request.KindOf(svc) == request.Elsewhere {
+	if request.KindOf(svc) == request.Unmanaged {
 		return cloudprovider.ImplementedElsewhere
 	}
 	_, err := l.sync(ctx, task{config: l.settings(clusterName), service: svc}, nodes)
@@ -182,7 +182,7 @@ func (l *loadBalancer) UpdateLoadBalancer(ctx context.Context, clusterName strin
 
 // EnsureLoadBalancerDeleted implements cloudprovider.LoadBalancer.
 func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterName string, svc *v1.Service) error {
-	if request.KindOf(svc) == request.Elsewhere {
+	if request.KindOf(svc) == request.Unmanaged {
 		return nil
 	}
 	ctx, unlock, err := l.begin(ctx, svc)

@@ -28,7 +28,7 @@ var planFiles = sync.OnceValues(func() ([]*planFile, error) { return readPlanFil
 
 // planKinds are the kinds of load balancers by the first word of file names.
 var planKinds = map[string]request.Kind{
-	"classic": request.Classic, "network": request.Network, "unmanaged": request.Elsewhere,
+	"classic": request.Classic, "network": request.Network, "unmanaged": request.Unmanaged,
 }
 
 // planFile is a txtar file with the cases of one subject.

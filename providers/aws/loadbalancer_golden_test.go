@@ -73,7 +73,7 @@ func (f *planFixture) ensure(out *strings.Builder, svc *v1.Service, all, members
 	if err != nil {
 		return err
 	}
-	if r.Kind == request.Elsewhere {
+	if r.Kind == request.Unmanaged {
 		out.WriteString("left to another controller\n")
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
 )
@@ -525,7 +526,7 @@ func TestWarningsAreEvents(t *testing.T) {
 			b.admitted(webName)
 			b.quiet(svc)
 			told := strings.Join(b.told(), "\n")
-			if strings.Count(told, "Warning "+string(request.NodeSkipped)) != 2 || strings.Count(told, "Warning "+string(request.UnknownAnnotation)) != 1 {
+			if strings.Count(told, "Warning "+string(service.NodeSkipped)) != 2 || strings.Count(told, "Warning "+string(request.UnknownAnnotation)) != 1 {
 				t.Errorf("AWS-LB-17: got %s", told)
 			}
 			for _, id := range []string{foreign, elsewhere[0], terminated, "i-0123456789abcdef0"} {

@@ -12,9 +12,9 @@ func openToAll(r *request.Request) bool {
 	return slices.ContainsFunc(r.SourceRanges, func(cidr netip.Prefix) bool { return cidr.Bits() == 0 && cidr.Addr().Is4() })
 }
 
-// probesElsewhere reports whether health checks may go to other ports than the
+// probesOtherPorts reports whether health checks may go to other ports than the
 // traffic.
-func probesElsewhere(r *request.Request, c request.Config) bool {
+func probesOtherPorts(r *request.Request, c request.Config) bool {
 	return r.LocalTraffic || r.HealthCheck.Port != nil || c.SharedProbe
 }
 
@@ -22,14 +22,14 @@ func probesElsewhere(r *request.Request, c request.Config) bool {
 // groups: the Service asks for some, or nodes must let in the load balancer itself
 // if its clients are hidden, which the rules for clients do not.
 func attributesMatter(r *request.Request, c request.Config) bool {
-	return len(r.TargetGroupAttributes) > 0 || r.Kind == request.Network && probesElsewhere(r, c) && !openToAll(r)
+	return len(r.TargetGroupAttributes) > 0 || r.Kind == request.Network && probesOtherPorts(r, c) && !openToAll(r)
 }
 
 // placeMatters reports whether planning needs the CIDRs of the subnets that a
 // network load balancer is in, from where it probes nodes.
 func placeMatters(r *request.Request, c request.Config) bool {
 	return !c.LeaveNodeSecurityGroups &&
-		(probesElsewhere(r, c) || !openToAll(r) || len(r.SourceRanges) > 1 || r.Ports[0].Protocol == "UDP")
+		(probesOtherPorts(r, c) || !openToAll(r) || len(r.SourceRanges) > 1 || r.Ports[0].Protocol == "UDP")
 }
 
 // discovery reports whether subnets are discovered that no annotation names, and

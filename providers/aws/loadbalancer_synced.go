@@ -56,7 +56,7 @@ func (s *synced) put(t task, o *observed, d *desired, targetGroups []network.Tar
 		shortages:  env.Shortages(),
 	}
 	for _, warning := range d.Warnings {
-		if warning.Reason != request.NodeSkipped {
+		if warning.Reason != service.NodeSkipped {
 			state.warnings = append(state.warnings, warning)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -24,11 +23,19 @@ func annotated(value string) *v1.Service {
 }
 
 // getter reads a value of whatever type.
-type getter func(annotation.Object) (any, error)
+type getter func(*annotation.Reader) any
 
-func of[T any](get func(annotation.Object) (T, error)) getter {
-	return func(obj annotation.Object) (any, error) { return get(obj) }
+func of[T any](get func(*annotation.Reader, annotation.Name) T) getter {
+	return func(r *annotation.Reader) any { return get(r, key) }
 }
+
+var (
+	text      = of((*annotation.Reader).String)
+	boolean   = of((*annotation.Reader).Bool)
+	trueFalse = of((*annotation.Reader).TrueFalse)
+	number    = of((*annotation.Reader).Int32)
+	cidrs     = of((*annotation.Reader).CIDRs)
+)
 
 func prefixes(texts ...string) []netip.Prefix {
 	var all []netip.Prefix
@@ -48,36 +55,26 @@ func TestValues(t *testing.T) {
 		value  string
 		want   any
 	}{
-		"String":          {"as it is", of(key.String), " a ", " a "},
-		"StringEmpty":     {"empty is a value", of(key.String), "", ""},
-		"Bool":            {"FW-ANNOTATION-1: a Go bool", of(key.Bool), "T", true},
-		"BoolFalse":       {"FW-ANNOTATION-1: a Go bool", of(key.Bool), "0", false},
-		"TrueFalse":       {"exactly", of(key.TrueFalse), "true", true},
-		"TrueFalseFalse":  {"exactly", of(key.TrueFalse), "false", false},
-		"Int":             {"plain decimal", of(key.Int), "-1", -1},
-		"Int32":           {"FW-ANNOTATION-1: 32 bits", of(key.Int32), "60", int32(60)},
-		"Duration":        {"with units", of(key.Duration), "1m30s", 90 * time.Second},
-		"DurationSeconds": {"plain integers are seconds", of(key.Duration), "010", 10 * time.Second},
-		"List":            {"trimmed", of(key.StringList), " a, b,,c ", []string{"a", "b", "c"}},
-		"ListEmpty":       {"nothing is a list too", of(key.StringList), " , ", []string(nil)},
+		"String":         {"as it is", text, " a ", new(" a ")},
+		"StringEmpty":    {"empty is a value", text, "", new("")},
+		"Bool":           {"FW-ANNOTATION-1: a Go bool", boolean, "T", new(true)},
+		"BoolFalse":      {"FW-ANNOTATION-1: a Go bool", boolean, "0", new(false)},
+		"TrueFalse":      {"exactly", trueFalse, "true", new(true)},
+		"TrueFalseFalse": {"exactly", trueFalse, "false", new(false)},
+		"Int32":          {"FW-ANNOTATION-1: 32 bits", number, "60", new(int32(60))},
+		"Int32Negative":  {"plain decimal", number, "-1", new(int32(-1))},
 		"CIDRs": {
-			"commas and blanks, normalized, once each", of(key.CIDRs),
+			"commas and blanks, normalized, once each", cidrs,
 			"192.168.32.1/24, 10.0.0.0/8 192.168.32.0/24\t2001:db8::1/32", prefixes("192.168.32.0/24", "10.0.0.0/8", "2001:db8::/32"),
 		},
-		"CIDRsEmpty": {"nothing is a list too", of(key.CIDRs), "", []netip.Prefix(nil)},
-		"KeyValues": {
-			"FW-ANNOTATION-2: alone, empty, with =, twice, without a key", of(key.KeyValues),
-			"a=1, b ,c=,d=x=y,e= 5,a=2,=9",
-			map[string]string{"a": "2", "b": "", "c": "", "d": "x=y", "e": " 5"},
-		},
-		"KeyValuesEmpty": {"nothing is a map too", of(key.KeyValues), "", map[string]string{}},
+		"CIDRsEmpty": {"nothing is a list too", cidrs, "", []netip.Prefix(nil)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := tc.get(annotated(tc.value))
-			if diff := cmp.Diff(tc.want, got, byText); diff != "" || err != nil {
-				t.Errorf("%s: %v, %s", tc.reason, err, diff)
+			r := annotation.NewReader(annotated(tc.value))
+			if diff := cmp.Diff(tc.want, tc.get(r), byText); diff != "" || r.Err() != nil {
+				t.Errorf("%s: %v, %s", tc.reason, r.Err(), diff)
 			}
 		})
 	}
@@ -92,26 +89,29 @@ func TestBadValues(t *testing.T) {
 		value  string
 		want   string
 	}{
-		"Bool":      {"FW-ANNOTATION-1: an error naming key and value", of(key.Bool), "yes", `annotation example.com/key: "yes" is not a boolean (true or false)`},
-		"BoolEmpty": {"empty is no bool", of(key.Bool), "", `annotation example.com/key: "" is not a boolean (true or false)`},
-		"TrueFalse": {"anything else", of(key.TrueFalse), "True", `annotation example.com/key: "True" is not true or false`},
-		"Int":       {"no number", of(key.Int), "5s", `annotation example.com/key: "5s" is not a whole number`},
-		"IntHex":    {"only plain decimal", of(key.Int), "0x10", `annotation example.com/key: "0x10" is not a whole number`},
-		"IntBlank":  {"not trimmed", of(key.Int), " 5", `annotation example.com/key: " 5" is not a whole number`},
-		"Int32":     {"too large", of(key.Int32), "2147483648", `annotation example.com/key: "2147483648" is not a whole number of 32 bits`},
-		"Duration":  {"no duration", of(key.Duration), "soon", `annotation example.com/key: "soon" is not a duration such as 1m30s`},
-		"CIDRs":     {"one bad item", of(key.CIDRs), "10.0.0.0/8,ten", `annotation example.com/key: "10.0.0.0/8,ten" is not a list of CIDRs`},
-		"Long":      {"a long value does not flood the log", of(key.Int), strings.Repeat("x", 5000), `annotation example.com/key: "` + strings.Repeat("x", 100) + `…" is not a whole number`},
+		"Bool":       {"FW-ANNOTATION-1: an error naming key and value", boolean, "yes", `annotation example.com/key: "yes" is not a boolean (true or false)`},
+		"BoolEmpty":  {"empty is no bool", boolean, "", `annotation example.com/key: "" is not a boolean (true or false)`},
+		"TrueFalse":  {"anything else", trueFalse, "True", `annotation example.com/key: "True" is not true or false`},
+		"Int32":      {"no number", number, "5s", `annotation example.com/key: "5s" is not a whole number of 32 bits`},
+		"Int32Hex":   {"only plain decimal", number, "0x10", `annotation example.com/key: "0x10" is not a whole number of 32 bits`},
+		"Int32Blank": {"not trimmed", number, " 5", `annotation example.com/key: " 5" is not a whole number of 32 bits`},
+		"Int32Large": {"too large", number, "2147483648", `annotation example.com/key: "2147483648" is not a whole number of 32 bits`},
+		"CIDRs":      {"one bad item", cidrs, "10.0.0.0/8,ten", `annotation example.com/key: "10.0.0.0/8,ten" is not a list of CIDRs`},
+		"Long":       {"a long value does not flood the log", number, strings.Repeat("x", 5000), `annotation example.com/key: "` + strings.Repeat("x", 100) + `…" is not a whole number of 32 bits`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := tc.get(annotated(tc.value))
+			r := annotation.NewReader(annotated(tc.value))
+			if got := tc.get(r); !isNil(got) {
+				t.Errorf("%s: got %v", tc.reason, got)
+			}
+			err := r.Err()
 			if err == nil || err.Error() != tc.want {
 				t.Fatalf("%s: got %v, want %s", tc.reason, err, tc.want)
 			}
-			if !errors.Is(err, apierr.ErrInvalid) || errors.Is(err, annotation.ErrNotSet) {
-				t.Errorf("%s: %v must be invalid, and set", tc.reason, err)
+			if !errors.Is(err, apierr.ErrInvalid) {
+				t.Errorf("%s: %v must be invalid", tc.reason, err)
 			}
 			if got, ok := errors.AsType[*annotation.Error](err); !ok || got.Name != key || got.Value != tc.value {
 				t.Errorf("%s: got %#v", tc.reason, got)
@@ -120,28 +120,66 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-func TestNotSet(t *testing.T) {
+// isNil reports whether a getter returned no value.
+func isNil(value any) bool {
+	return value == (*string)(nil) || value == (*bool)(nil) || value == (*int32)(nil) || cmp.Equal(value, []netip.Prefix(nil))
+}
+
+func TestMissingValues(t *testing.T) {
 	t.Parallel()
 
-	getters := map[string]getter{
-		"String": of(key.String), "Bool": of(key.Bool), "TrueFalse": of(key.TrueFalse),
-		"Int": of(key.Int), "Int32": of(key.Int32), "Duration": of(key.Duration),
-		"StringList": of(key.StringList), "CIDRs": of(key.CIDRs), "KeyValues": of(key.KeyValues),
-	}
-	for name, get := range getters {
+	for name, get := range map[string]getter{"String": text, "Bool": boolean, "TrueFalse": trueFalse, "Int32": number, "CIDRs": cidrs} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := get(&v1.Service{})
-			if !errors.Is(err, annotation.ErrNotSet) || errors.Is(err, apierr.ErrInvalid) {
-				t.Errorf("got %v", err)
+			missing := annotation.NewReader(&v1.Service{})
+			if got := get(missing); !isNil(got) || missing.Err() != nil {
+				t.Errorf("missing: got %v, %v", got, missing.Err())
 			}
-			if err.Error() != "example.com/key: annotation is not set" {
-				t.Errorf("text: %v", err)
+			empty := annotation.NewReader(annotated(""))
+			if got := get(empty.SkipEmpty()); !isNil(got) || empty.Err() != nil {
+				t.Errorf("empty, skipped: got %v, %v", got, empty.Err())
 			}
 		})
 	}
-	if key.IsSet(&v1.Service{}) || !key.IsSet(annotated("")) {
+}
+
+func TestName(t *testing.T) {
+	t.Parallel()
+
+	missing, empty := &v1.Service{}, annotated("")
+	if key.IsSet(missing) || !key.IsSet(empty) {
 		t.Error("an empty annotation is set, a missing one is not")
+	}
+	if got := key.Value(missing) + key.Value(annotated(" a ")); got != " a " {
+		t.Errorf("values are as they are, and empty if missing: got %q", got)
+	}
+	for value, want := range map[string][]string{" a, b,,c ": {"a", "b", "c"}, " , ": nil, "": nil} {
+		if diff := cmp.Diff(want, key.List(annotated(value))); diff != "" {
+			t.Errorf("list %q: %s", value, diff)
+		}
+	}
+	pairs := map[string]string{"a": "2", "b": "", "c": "", "d": "x=y", "e": " 5"}
+	if diff := cmp.Diff(pairs, key.KeyValues(annotated("a=1, b ,c=,d=x=y,e= 5,a=2,=9"))); diff != "" {
+		t.Errorf("FW-ANNOTATION-2: alone, empty, with =, twice, without a key: %s", diff)
+	}
+	if got := key.KeyValues(annotated(" ,=1")); got != nil {
+		t.Errorf("no pairs: got %v", got)
+	}
+}
+
+// TestAllErrors shows FW-ANNOTATION-3.
+func TestAllErrors(t *testing.T) {
+	t.Parallel()
+
+	r := annotation.NewReader(annotated("x"))
+	r.Bool(key)
+	r.SkipEmpty().Int32(key)
+	r.Reject(key, "one of y, z")
+	want := `annotation example.com/key: "x" is not a boolean (true or false)
+annotation example.com/key: "x" is not a whole number of 32 bits
+annotation example.com/key: "x" is not one of y, z`
+	if err := r.Err(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
@@ -151,18 +189,22 @@ func FuzzValues(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		obj := annotated(value)
-		for name, get := range map[string]getter{
-			"Bool": of(key.Bool), "Int": of(key.Int), "Duration": of(key.Duration), "CIDRs": of(key.CIDRs),
-			"StringList": of(key.StringList), "KeyValues": of(key.KeyValues),
-		} {
-			if _, err := get(obj); err != nil && !errors.Is(err, apierr.ErrInvalid) {
+		for name, get := range map[string]getter{"Bool": boolean, "TrueFalse": trueFalse, "Int32": number, "CIDRs": cidrs} {
+			r := annotation.NewReader(obj)
+			get(r)
+			if err := r.Err(); err != nil && !errors.Is(err, apierr.ErrInvalid) {
 				t.Errorf("%s(%q): %v", name, value, err)
 			}
 		}
-		list, _ := key.StringList(obj)
-		again, _ := key.StringList(annotated(strings.Join(list, ",")))
+		list := key.List(obj)
+		again := key.List(annotated(strings.Join(list, ",")))
 		if diff := cmp.Diff(list, again); diff != "" {
 			t.Errorf("%q: %s", value, diff)
+		}
+		for name := range key.KeyValues(obj) {
+			if name == "" {
+				t.Errorf("%q has a pair without a key", value)
+			}
 		}
 	})
 }

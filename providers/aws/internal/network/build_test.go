@@ -16,6 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
 // The request that Build is asked for, if a test does not change it.
@@ -23,7 +24,7 @@ func baseRequest() *request.Request {
 	return &request.Request{
 		Service: apitypes.NamespacedName{Namespace: "default", Name: "web"},
 		Name:    lbName, Kind: request.Network,
-		Ports: []request.Port{
+		Ports: []service.Port{
 			{Name: "http", Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080},
 			{Name: "https", Protocol: v1.ProtocolTCP, Port: 443, NodePort: 30443},
 		},
@@ -203,7 +204,7 @@ func TestBuildModel(t *testing.T) {
 				}
 			},
 			want:     func(m *Model) { m.Resting = []string{"i-stopped"} },
-			warnings: []string{string(request.NodeSkipped), string(request.NodeSkipped)},
+			warnings: []string{string(service.NodeSkipped), string(service.NodeSkipped)},
 		},
 		"internal": {
 			reason: "only the internal scheme is sent",

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
@@ -20,11 +21,11 @@ const (
 
 // KindOf is the kind of load balancer that a Service asks for.
 func KindOf(svc *v1.Service) Kind {
-	switch text(svc, AnnotationType) {
+	switch AnnotationType.Value(svc) {
 	case typeNetwork:
 		return Network
 	case typeIPs, typeExternal:
-		return Elsewhere
+		return Unmanaged
 	default:
 		return Classic
 	}
@@ -43,7 +44,7 @@ func New(svc *v1.Service, nodes []*v1.Node, config Config) (*Request, []service.
 		Name:    lbname.ByUID(svc),
 		Kind:    KindOf(svc),
 	}
-	if r.Kind == Elsewhere {
+	if r.Kind == Unmanaged {
 		return r, nil, nil
 	}
 	warnings, err := r.readSpec(svc)
@@ -73,14 +74,14 @@ func (r *Request) readSpec(svc *v1.Service) ([]service.Warning, error) {
 	if affinity := svc.Spec.SessionAffinity; affinity != "" && affinity != v1.ServiceAffinityNone {
 		return nil, invalid("session affinity %s cannot be had with a load balancer of AWS", affinity)
 	}
-	if err := oneProtocol(svc.Spec.Ports); err != nil {
+	if err := r.readPorts(svc); err != nil {
 		return nil, err
 	}
 	var err error
 	if r.SourceRanges, err = sourceRanges(svc); err != nil {
 		return nil, err
 	}
-	warnings, err := r.readPorts(svc.Spec.Ports)
+	warnings, err := r.servePorts()
 	if err != nil {
 		return nil, err
 	}
@@ -98,31 +99,31 @@ func (r *Request) readSpec(svc *v1.Service) ([]service.Warning, error) {
 
 // readAnnotations reads the annotations that the checks of the spec do not need.
 func (r *Request) readAnnotations(svc *v1.Service, config Config) ([]service.Warning, error) {
-	v := &values{obj: svc}
-	internal := text(svc, AnnotationInternal)
+	reader := annotation.NewReader(svc)
+	internal := AnnotationInternal.Value(svc)
 	r.Internal = internal != "" && internal != "false"
-	r.Subnets = list(svc, AnnotationSubnets)
+	r.Subnets = AnnotationSubnets.List(svc)
 	r.Tags = keyValues(svc, AnnotationAdditionalTags)
-	r.ExtraSecurityGroups = list(svc, AnnotationExtraSecurityGroups)
+	r.ExtraSecurityGroups = AnnotationExtraSecurityGroups.List(svc)
 	if r.usesSecurityGroups(config) {
-		r.SecurityGroups = list(svc, AnnotationSecurityGroups)
+		r.SecurityGroups = AnnotationSecurityGroups.List(svc)
 	}
-	r.TLS = TLS{Certificate: text(svc, AnnotationSSLCert), Policy: text(svc, AnnotationSSLPolicy)}
-	if strings.TrimSpace(text(svc, AnnotationSSLPorts)) != everyPort {
-		r.TLS.Ports = list(svc, AnnotationSSLPorts)
+	r.TLS = TLS{Certificate: AnnotationSSLCert.Value(svc), Policy: AnnotationSSLPolicy.Value(svc)}
+	if strings.TrimSpace(AnnotationSSLPorts.Value(svc)) != everyPort {
+		r.TLS.Ports = AnnotationSSLPorts.List(svc)
 	}
-	r.BackendProtocol = text(svc, AnnotationBackendProtocol)
-	r.readHealthCheck(v)
-	r.readAttributes(v)
+	r.BackendProtocol = AnnotationBackendProtocol.Value(svc)
+	r.readHealthCheck(reader)
+	r.readAttributes(reader)
 	if r.Kind == Classic {
-		r.readProxyProtocol(v)
+		r.readProxyProtocol(svc, reader)
 	} else {
-		r.readAddresses(v)
+		r.readAddresses(svc, reader)
 	}
-	if text(svc, AnnotationSubnets) != "" && len(r.Subnets) == 0 { // an empty value is no annotation
-		v.refuse(AnnotationSubnets, "a list of subnets")
+	if AnnotationSubnets.Value(svc) != "" && len(r.Subnets) == 0 { // an empty value is no annotation
+		reader.Reject(AnnotationSubnets, "a list of subnets")
 	}
-	return r.ignored(svc, config), v.err()
+	return r.ignored(svc, config), reader.Err()
 }
 
 // usesSecurityGroups reports whether the annotation has a meaning.

@@ -52,7 +52,7 @@ func TestKindOf(t *testing.T) {
 	t.Parallel()
 
 	cases := map[string]request.Kind{
-		"": request.Classic, "nlb": request.Network, "nlb-ip": request.Elsewhere, "external": request.Elsewhere,
+		"": request.Classic, "nlb": request.Network, "nlb-ip": request.Unmanaged, "external": request.Unmanaged,
 		"NLB": request.Classic, "\tnlb": request.Classic, "clb": request.Classic,
 	}
 	for value, want := range cases {
@@ -65,13 +65,13 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-func TestElsewhereIsNotChecked(t *testing.T) {
+func TestUnmanagedIsNotChecked(t *testing.T) {
 	t.Parallel()
 
 	broken := change(func(svc *v1.Service) { svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP })
 	r, warnings := must(t, web(broken, with(request.AnnotationType, "external")), request.Config{})
 	want := &request.Request{
-		Service: types.NamespacedName{Namespace: "default", Name: "web"}, UID: uid, Name: lbName, Kind: request.Elsewhere,
+		Service: types.NamespacedName{Namespace: "default", Name: "web"}, UID: uid, Name: lbName, Kind: request.Unmanaged,
 	}
 	if diff := cmp.Diff(want, r); diff != "" || len(warnings) > 0 {
 		t.Errorf("AWS-LB-2: a Service of another controller is left alone: %s, %v", diff, warnings)
@@ -224,7 +224,7 @@ func TestNew(t *testing.T) {
 	want := &request.Request{
 		Service: types.NamespacedName{Namespace: "default", Name: "web"}, UID: uid, Name: lbName,
 		Kind: request.Classic, Internal: true,
-		Ports: []request.Port{
+		Ports: []service.Port{
 			{Name: "tcp-80", Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080},
 			{Name: "tcp-443", Protocol: v1.ProtocolTCP, Port: 443, NodePort: 30443},
 		},
@@ -262,7 +262,7 @@ func TestNewNetwork(t *testing.T) {
 	got, _ := must(t, web(options...), request.Config{ManagedNetworkGroups: true})
 	want := &request.Request{
 		Service: types.NamespacedName{Namespace: "default", Name: "web"}, UID: uid, Name: lbName, Kind: request.Network,
-		Ports:                 []request.Port{{Name: "tcp-80", Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080}},
+		Ports:                 []service.Port{{Name: "tcp-80", Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080}},
 		SourceRanges:          prefixes("0.0.0.0/0"),
 		SecurityGroups:        []string{"sg-1"},
 		TargetGroupAttributes: map[string]string{request.ProxyProtocolV2: "true", request.PreserveClientIP: "false"},

@@ -171,8 +171,8 @@ func TestInstances(t *testing.T) {
 		t.Errorf("targets: -want +got:\n%s", diff)
 	}
 	want := []service.Warning{
-		{Reason: request.NodeSkipped, Message: "Nodes get nothing from the load balancer, because EC2 has no instance of this cluster for them: n3, n4"},
-		{Reason: request.NodeSkipped, Message: "Nodes get nothing from the load balancer, because the state of their instances does not allow it: n2"},
+		{Reason: service.NodeSkipped, Message: "Nodes get nothing from the load balancer, because EC2 has no instance of this cluster for them: n3, n4"},
+		{Reason: service.NodeSkipped, Message: "Nodes get nothing from the load balancer, because the state of their instances does not allow it: n2"},
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("AWS-LB-12, AWS-LB-17: -want +got:\n%s", diff)

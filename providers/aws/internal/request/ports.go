@@ -8,33 +8,36 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// oneProtocol demands ports, all of the same protocol.
-func oneProtocol(ports []v1.ServicePort) error {
-	if len(ports) == 0 {
-		return invalid("the service has no ports")
+// readPorts reads the ports, which must be of the same protocol.
+func (r *Request) readPorts(svc *v1.Service) error {
+	var err error
+	if r.Ports, err = service.Ports(svc); err != nil {
+		return err
 	}
-	for _, port := range ports[1:] {
-		if protocolOf(port) != protocolOf(ports[0]) {
-			return invalid("ports of different protocols (%s, %s) cannot share a load balancer", protocolOf(ports[0]), protocolOf(port))
+	for _, port := range r.Ports[1:] {
+		if port.Protocol != r.Ports[0].Protocol {
+			return invalid("ports of different protocols (%s, %s) cannot share a load balancer", r.Ports[0].Protocol, port.Protocol)
 		}
 	}
 	return nil
 }
 
-// readPorts takes the ports that can be served. One without a node port cannot,
+// servePorts keeps the ports that can be served. One without a node port cannot,
 // and is a warning.
-func (r *Request) readPorts(ports []v1.ServicePort) ([]service.Warning, error) {
+func (r *Request) servePorts() ([]service.Warning, error) {
 	var warnings []service.Warning
-	for _, port := range ports {
-		if !slices.Contains(r.protocols(), protocolOf(port)) {
-			return nil, invalid("port %d: protocol %s cannot be had with a %s load balancer", port.Port, protocolOf(port), r.Kind)
+	var served []service.Port
+	for _, port := range r.Ports {
+		if !slices.Contains(r.protocols(), port.Protocol) {
+			return nil, invalid("port %d: protocol %s cannot be had with a %s load balancer", port.Port, port.Protocol, r.Kind)
 		}
 		if port.NodePort == 0 {
 			warnings = append(warnings, service.Warn(PortSkipped, "Port %d is not served: it has no node port", port.Port))
 			continue
 		}
-		r.Ports = append(r.Ports, Port{Name: port.Name, Protocol: protocolOf(port), Port: port.Port, NodePort: port.NodePort})
+		served = append(served, port)
 	}
+	r.Ports = served
 	return warnings, nil
 }
 
@@ -44,11 +47,4 @@ func (r *Request) protocols() []v1.Protocol {
 		return []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP}
 	}
 	return []v1.Protocol{v1.ProtocolTCP}
-}
-
-func protocolOf(port v1.ServicePort) v1.Protocol {
-	if port.Protocol == "" {
-		return v1.ProtocolTCP
-	}
-	return port.Protocol
 }

@@ -15,8 +15,9 @@ import (
 // mappedBits are the bits in front of an IPv4 address that is written as IPv6.
 const mappedBits = 96
 
-// sourceRanges are those of the spec, else of the annotation, else everything in
-// IPv4: sorted, without repetition, IPv4 first.
+// sourceRanges returns those of the spec, else of the annotation, else everything
+// in IPv4: sorted, without repetition, IPv4 first. It is not shared by providers:
+// others separate the annotation by blanks, too, and have another default in IPv6.
 func sourceRanges(service *v1.Service) ([]netip.Prefix, error) {
 	networks, err := helpers.GetLoadBalancerSourceRanges(service)
 	if err != nil {

@@ -4,13 +4,13 @@ import (
 	"maps"
 	"net/netip"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
 // Kind is the kind of a load balancer.
@@ -20,8 +20,8 @@ type Kind string
 const (
 	Classic Kind = "classic"
 	Network Kind = "network"
-	// Elsewhere is a load balancer that another controller takes care of.
-	Elsewhere Kind = "elsewhere"
+	// Unmanaged is a load balancer of another controller.
+	Unmanaged Kind = "unmanaged"
 )
 
 // Config is the part of the cloud-config that load balancers depend on.
@@ -56,7 +56,7 @@ type Request struct {
 	Kind     Kind
 	Internal bool
 	// Ports are those that can be served, in the order of the Service.
-	Ports []Port
+	Ports []service.Port
 	// SourceRanges are sorted and without repetition.
 	SourceRanges []netip.Prefix
 	// LocalTraffic is externalTrafficPolicy Local, with its health check port.
@@ -87,7 +87,7 @@ type Request struct {
 	Targets []Target
 }
 
-// AllTags are the additional tags, and over them those that tell whose a thing is.
+// AllTags are the additional tags, and over them those of the owner.
 func (r *Request) AllTags(id cluster.ID) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, r.Tags)
@@ -96,15 +96,7 @@ func (r *Request) AllTags(id cluster.ID) map[string]string {
 	return all
 }
 
-// Port is a port of the Service.
-type Port struct {
-	Name     string
-	Protocol v1.Protocol
-	Port     int32
-	NodePort int32
-}
-
-// TLS says which ports have TLS, and how.
+// TLS is which ports have TLS, and how.
 type TLS struct {
 	// Certificate is an ARN; without one there is no TLS.
 	Certificate string
@@ -115,9 +107,9 @@ type TLS struct {
 }
 
 // Selects reports whether a port is to have TLS.
-func (t TLS) Selects(p Port) bool { return t.Certificate != "" && t.selects(p) }
+func (t TLS) Selects(p service.Port) bool { return t.Certificate != "" && t.selects(p) }
 
-// HealthCheck is what annotations say about the health check. What is nil is not
+// HealthCheck is the health check of the annotations. A nil field is not
 // annotated.
 type HealthCheck struct {
 	Protocol *string
@@ -130,7 +122,7 @@ type HealthCheck struct {
 	UnhealthyThreshold *int32
 }
 
-// Attributes are those of the load balancer. What is nil is not annotated.
+// Attributes are those of the load balancer. A nil field is not annotated.
 type Attributes struct {
 	AccessLogEnabled      *bool
 	AccessLogEmitInterval *int32

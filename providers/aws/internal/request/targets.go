@@ -2,9 +2,7 @@ package request
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	v1 "k8s.io/api/core/v1"
@@ -15,25 +13,19 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// shownNodes is how many Nodes a warning names.
-const shownNodes = 5
-
 // targets are the Nodes with all of the labels that are EC2 instances, sorted by
 // instance ID:
 //
 //	providerID                 target   warning
 //	of an EC2 instance         yes
 //	none yet                   -        -, the Node comes again once it has one
-//	of another cloud           -        -, its load balancers are elsewhere
+//	of another cloud           -        -, that cloud has its load balancers
 //	of a Fargate node          -        -, no load balancer can reach it
 //	anything else              -        yes, a user must fix it
 func targets(nodes []*v1.Node, labels map[string]string) ([]Target, []service.Warning) {
 	var found []Target
 	var unreadable []string
-	for _, node := range nodes {
-		if !hasLabels(node, labels) {
-			continue
-		}
+	for _, node := range service.SelectNodes(nodes, labels) {
 		kind := providerid.Classify(inventory.Scheme, node.Spec.ProviderID)
 		if kind == providerid.Empty || kind == providerid.Foreign {
 			continue
@@ -50,26 +42,14 @@ func targets(nodes []*v1.Node, labels map[string]string) ([]Target, []service.Wa
 		return cmp.Or(cmp.Compare(a.InstanceID, b.InstanceID), cmp.Compare(a.NodeName, b.NodeName))
 	})
 	sameInstance := func(a, b Target) bool { return a.InstanceID == b.InstanceID }
-	return slices.CompactFunc(found, sameInstance), skipped(unreadable, "their providerID names no EC2 instance")
-}
-
-// hasLabels reports whether the Node has every label. One without a value may have
-// any.
-func hasLabels(node *v1.Node, labels map[string]string) bool {
-	for key, want := range labels {
-		got, ok := node.Labels[key]
-		if !ok || want != "" && got != want {
-			return false
-		}
-	}
-	return true
+	return slices.CompactFunc(found, sameInstance), service.SkippedNodes(unreadable, "their providerID names no EC2 instance")
 }
 
 // Instances are those behind a load balancer, by sorted ID.
 type Instances struct {
 	// Registered are those that are to be registered. Kept are those that AWS
 	// would not take now, or that EC2 does not return, but that stay if they are
-	// registered: no event tells when one that stopped runs again, and one that is
+	// registered: there is no event when one that stopped runs again, and one that is
 	// missing in a single response serves.
 	Registered, Kept []string
 }
@@ -98,8 +78,8 @@ func (i Instances) Keep(ids []string) Instances {
 	return out
 }
 
-// Instances returns the instances behind the load balancer: those that EC2 knows and
-// that are of this cluster. AWS refuses all of a list for one that is not running.
+// Instances returns the instances behind the load balancer: those that EC2
+// returns and that are of this cluster. AWS refuses all of a list for one that is not running.
 // Nodes whose instances are not registered are warnings.
 func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
 	var list Instances
@@ -124,19 +104,6 @@ func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
 		unfit = append(unfit, target.NodeName)
 	}
 	list.Registered, list.Kept = plan.Sorted(list.Registered), plan.Sorted(list.Kept)
-	warnings := skipped(unknown, "EC2 has no instance of this cluster for them")
-	return list, append(warnings, skipped(unfit, "the state of their instances does not allow it")...)
-}
-
-// skipped is the warning about Nodes that get no traffic, none without Nodes.
-func skipped(nodes []string, why string) []service.Warning {
-	if len(nodes) == 0 {
-		return nil
-	}
-	slices.Sort(nodes)
-	names := strings.Join(nodes[:min(len(nodes), shownNodes)], ", ")
-	if more := len(nodes) - shownNodes; more > 0 {
-		names += fmt.Sprintf(" and %d more", more)
-	}
-	return []service.Warning{service.Warn(NodeSkipped, "Nodes get nothing from the load balancer, because %s: %s", why, names)}
+	warnings := service.SkippedNodes(unknown, "EC2 has no instance of this cluster for them")
+	return list, append(warnings, service.SkippedNodes(unfit, "the state of their instances does not allow it")...)
 }

@@ -3,6 +3,8 @@ package request
 import (
 	"slices"
 	"strconv"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
 // everyPort is the value of the annotation that selects all ports, as does an
@@ -10,11 +12,11 @@ import (
 const everyPort = "*"
 
 // selects reports whether the list names the port, by number or by name.
-func (t TLS) selects(p Port) bool {
-	return len(t.Ports) == 0 || slices.ContainsFunc(t.Ports, p.isNamed)
+func (t TLS) selects(p service.Port) bool {
+	return len(t.Ports) == 0 || slices.ContainsFunc(t.Ports, func(item string) bool { return names(item, p) })
 }
 
-// isNamed reports whether an item of the list means this port.
-func (p Port) isNamed(item string) bool {
+// names reports whether an item of the list means a port.
+func names(item string, p service.Port) bool {
 	return item == strconv.Itoa(int(p.Port)) || p.Name != "" && item == p.Name
 }

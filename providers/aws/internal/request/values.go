@@ -1,6 +1,7 @@
 package request
 
 import (
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -8,6 +9,9 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // The attributes of target groups that can be set.
@@ -49,68 +53,68 @@ func (r *Request) readTargetGroupAttributes(svc *v1.Service) error {
 
 func isUDP(port v1.ServicePort) bool { return port.Protocol == v1.ProtocolUDP }
 
-// readHealthCheck reads what annotations say of the health check. The protocol
-// is in capital letters.
-func (r *Request) readHealthCheck(v *values) {
+// readHealthCheck reads the annotations of the health check. The protocol is in
+// capital letters.
+func (r *Request) readHealthCheck(reader *annotation.Reader) {
 	protocols := []string{"TCP", "HTTP", "HTTPS"}
 	if r.Kind == Classic {
 		protocols = append(protocols, "SSL")
 	}
 	h := &r.HealthCheck
-	if h.Protocol = setting(v, AnnotationHealthCheckProtocol, AnnotationHealthCheckProtocol.String); h.Protocol != nil {
+	if h.Protocol = reader.SkipEmpty().String(AnnotationHealthCheckProtocol); h.Protocol != nil {
 		*h.Protocol = strings.ToUpper(*h.Protocol)
 		if !slices.Contains(protocols, *h.Protocol) {
-			v.refuse(AnnotationHealthCheckProtocol, "one of "+strings.Join(protocols, ", "))
+			reader.Reject(AnnotationHealthCheckProtocol, "one of "+strings.Join(protocols, ", "))
 		}
 	}
-	if h.Port = optional(v, AnnotationHealthCheckPort.String); h.Port != nil && *h.Port != TrafficPort {
+	if h.Port = reader.String(AnnotationHealthCheckPort); h.Port != nil && *h.Port != TrafficPort {
 		number, err := strconv.Atoi(*h.Port)
 		if err != nil || number < 1 || number > maxPort {
-			v.refuse(AnnotationHealthCheckPort, "a port or "+TrafficPort)
+			reader.Reject(AnnotationHealthCheckPort, "a port or "+TrafficPort)
 		}
 		h.Port = new(strconv.Itoa(number))
 	}
-	h.Path = setting(v, AnnotationHealthCheckPath, AnnotationHealthCheckPath.String)
-	h.Interval = optional(v, AnnotationHealthCheckInterval.Int32)
-	h.Timeout = optional(v, AnnotationHealthCheckTimeout.Int32)
-	h.HealthyThreshold = optional(v, AnnotationHealthyThreshold.Int32)
-	h.UnhealthyThreshold = optional(v, AnnotationUnhealthyThreshold.Int32)
+	h.Path = reader.SkipEmpty().String(AnnotationHealthCheckPath)
+	h.Interval = reader.Int32(AnnotationHealthCheckInterval)
+	h.Timeout = reader.Int32(AnnotationHealthCheckTimeout)
+	h.HealthyThreshold = reader.Int32(AnnotationHealthyThreshold)
+	h.UnhealthyThreshold = reader.Int32(AnnotationUnhealthyThreshold)
 }
 
 // readAttributes reads the attributes that the kind of load balancer has. An
-// empty annotation is as good as none.
-func (r *Request) readAttributes(v *values) {
-	a := &r.Attributes
-	a.AccessLogEnabled = setting(v, AnnotationAccessLogEnabled, AnnotationAccessLogEnabled.Bool)
-	a.AccessLogBucket = setting(v, AnnotationAccessLogBucket, AnnotationAccessLogBucket.String)
-	a.AccessLogPrefix = setting(v, AnnotationAccessLogPrefix, AnnotationAccessLogPrefix.String)
-	a.CrossZone = setting(v, AnnotationCrossZone, AnnotationCrossZone.Bool)
+// empty annotation counts as a missing one.
+func (r *Request) readAttributes(reader *annotation.Reader) {
+	a, reader := &r.Attributes, reader.SkipEmpty()
+	a.AccessLogEnabled = reader.Bool(AnnotationAccessLogEnabled)
+	a.AccessLogBucket = reader.String(AnnotationAccessLogBucket)
+	a.AccessLogPrefix = reader.String(AnnotationAccessLogPrefix)
+	a.CrossZone = reader.Bool(AnnotationCrossZone)
 	if r.Kind != Classic {
 		return
 	}
-	a.AccessLogEmitInterval = setting(v, AnnotationAccessLogEmitInterval, AnnotationAccessLogEmitInterval.Int32)
-	a.DrainingEnabled = setting(v, AnnotationDrainingEnabled, AnnotationDrainingEnabled.Bool)
-	a.DrainingTimeout = setting(v, AnnotationDrainingTimeout, AnnotationDrainingTimeout.Int32)
-	a.IdleTimeout = setting(v, AnnotationIdleTimeout, AnnotationIdleTimeout.Int32)
+	a.AccessLogEmitInterval = reader.Int32(AnnotationAccessLogEmitInterval)
+	a.DrainingEnabled = reader.Bool(AnnotationDrainingEnabled)
+	a.DrainingTimeout = reader.Int32(AnnotationDrainingTimeout)
+	a.IdleTimeout = reader.Int32(AnnotationIdleTimeout)
 }
 
 // readProxyProtocol accepts * alone.
-func (r *Request) readProxyProtocol(v *values) {
-	switch text(v.obj, AnnotationProxyProtocol) {
+func (r *Request) readProxyProtocol(svc *v1.Service, reader *annotation.Reader) {
+	switch AnnotationProxyProtocol.Value(svc) {
 	case "":
 	case "*":
 		r.ProxyProtocol = true
 	default:
-		v.refuse(AnnotationProxyProtocol, "*, the only value")
+		reader.Reject(AnnotationProxyProtocol, "*, the only value")
 	}
 }
 
 // readAddresses reads the addresses of a network load balancer.
-func (r *Request) readAddresses(v *values) {
-	r.EIPAllocations = list(v.obj, AnnotationEIPAllocations)
-	r.PrivateIPv4Addresses = list(v.obj, AnnotationPrivateIPv4Addresses)
+func (r *Request) readAddresses(svc *v1.Service, reader *annotation.Reader) {
+	r.EIPAllocations = AnnotationEIPAllocations.List(svc)
+	r.PrivateIPv4Addresses = AnnotationPrivateIPv4Addresses.List(svc)
 	if slices.ContainsFunc(r.PrivateIPv4Addresses, isNotIPv4) {
-		v.refuse(AnnotationPrivateIPv4Addresses, "a list of IPv4 addresses")
+		reader.Reject(AnnotationPrivateIPv4Addresses, "a list of IPv4 addresses")
 	}
 }
 
@@ -123,4 +127,19 @@ func isNotIPv4(text string) bool {
 // anything.
 func isBackendProtocol(value string) bool {
 	return slices.Contains([]string{"http", "https", "ssl", "tcp"}, strings.ToLower(value))
+}
+
+// keyValues reads items such as key=value. What follows a second = is dropped.
+func keyValues(svc *v1.Service, name annotation.Name) map[string]string {
+	pairs := name.KeyValues(svc)
+	for key, value := range pairs {
+		pairs[key], _, _ = strings.Cut(value, "=")
+	}
+	return pairs
+}
+
+// invalid returns an error of the Service, which is the same until its user changes
+// it.
+func invalid(format string, args ...any) error {
+	return apierr.Mark(apierr.ErrInvalid, fmt.Errorf(format, args...))
 }

@@ -19,12 +19,10 @@ const (
 	UnknownAnnotation service.Reason = "UnknownAnnotation"
 	// PortSkipped is a port that is not served.
 	PortSkipped service.Reason = "PortSkipped"
-	// NodeSkipped is a Node that gets no traffic from the load balancer.
-	NodeSkipped service.Reason = "NodeSkipped"
 )
 
-// ignored tells of the annotations that have no effect, sorted by kind of
-// mistake and name.
+// ignored returns warnings about annotations that have no effect, sorted by kind
+// of mistake and name.
 func (r *Request) ignored(svc *v1.Service, config Config) []service.Warning {
 	warnings := r.misplaced(svc)
 	ignore := func(name annotation.Name, why string) {
@@ -33,30 +31,30 @@ func (r *Request) ignored(svc *v1.Service, config Config) []service.Warning {
 	if !r.usesSecurityGroups(config) && AnnotationSecurityGroups.IsSet(svc) {
 		ignore(AnnotationSecurityGroups, "a network load balancer needs NLBSecurityGroupMode = Managed for it")
 	}
-	for _, useless := range slices.Concat(r.uselessTLS(), r.uselessBackend(), r.uselessAttributes()) {
-		if text(svc, useless.name) != "" {
-			ignore(useless.name, useless.why)
+	for _, ignored := range slices.Concat(r.ignoredTLS(), r.ignoredBackend(), r.ignoredAttributes()) {
+		if ignored.name.Value(svc) != "" {
+			ignore(ignored.name, ignored.why)
 		}
 	}
 	return warnings
 }
 
-// uselessness is why an annotation has no effect if it is set.
-type uselessness struct {
+// ignoredAnnotation is why an annotation has no effect if it is set.
+type ignoredAnnotation struct {
 	name annotation.Name
 	why  string
 }
 
-// uselessTLS are the annotations about TLS that have no effect.
-func (r *Request) uselessTLS() []uselessness {
+// ignoredTLS returns the annotations about TLS that have no effect.
+func (r *Request) ignoredTLS() []ignoredAnnotation {
 	without := "there is no TLS without " + string(AnnotationSSLCert)
 	switch unknown := r.unknownPorts(); {
 	case r.TLS.Certificate == "":
-		return []uselessness{{AnnotationSSLPorts, without}, {AnnotationSSLPolicy, without}}
+		return []ignoredAnnotation{{AnnotationSSLPorts, without}, {AnnotationSSLPolicy, without}}
 	case r.overUDP():
-		return []uselessness{{AnnotationSSLCert, noTLS}, {AnnotationSSLPorts, noTLS}, {AnnotationSSLPolicy, noTLS}}
+		return []ignoredAnnotation{{AnnotationSSLCert, noTLS}, {AnnotationSSLPorts, noTLS}, {AnnotationSSLPolicy, noTLS}}
 	case len(unknown) > 0:
-		return []uselessness{{AnnotationSSLPorts, "no port is called " + strings.Join(unknown, ", ")}}
+		return []ignoredAnnotation{{AnnotationSSLPorts, "no port is called " + strings.Join(unknown, ", ")}}
 	default:
 		return nil
 	}
@@ -65,43 +63,43 @@ func (r *Request) uselessTLS() []uselessness {
 const noTLS = "UDP ports have no TLS"
 
 func (r *Request) overUDP() bool {
-	return slices.ContainsFunc(r.Ports, func(p Port) bool { return p.Protocol == v1.ProtocolUDP })
+	return slices.ContainsFunc(r.Ports, func(p service.Port) bool { return p.Protocol == v1.ProtocolUDP })
 }
 
-// uselessBackend is the protocol of the backends if it has no effect: it is none,
-// or means nothing to a network load balancer.
-func (r *Request) uselessBackend() []uselessness {
+// ignoredBackend returns the protocol of the backends if it has no effect: it is
+// none, or a network load balancer does not have it.
+func (r *Request) ignoredBackend() []ignoredAnnotation {
 	protocol := strings.ToLower(r.BackendProtocol)
 	switch {
 	case !isBackendProtocol(protocol):
-		return []uselessness{{AnnotationBackendProtocol, r.BackendProtocol + " is not one of http, https, ssl, tcp"}}
+		return []ignoredAnnotation{{AnnotationBackendProtocol, r.BackendProtocol + " is not one of http, https, ssl, tcp"}}
 	case r.Kind == Classic, protocol == "tcp", r.BackendProtocol == "ssl" && r.TLS.Certificate != "" && !r.overUDP():
 		return nil
 	default:
-		return []uselessness{{AnnotationBackendProtocol, "a network load balancer knows ssl alone, on ports with TLS"}}
+		return []ignoredAnnotation{{AnnotationBackendProtocol, "a network load balancer knows ssl alone, on ports with TLS"}}
 	}
 }
 
-// uselessAttributes are the annotations about what is off.
-func (r *Request) uselessAttributes() []uselessness {
-	var list []uselessness
+// ignoredAttributes returns the annotations about what is off.
+func (r *Request) ignoredAttributes() []ignoredAnnotation {
+	var list []ignoredAnnotation
 	if a := r.Attributes.AccessLogEnabled; a == nil || !*a {
 		off := "there are no access logs without " + string(AnnotationAccessLogEnabled) + "=true"
-		list = append(list, uselessness{AnnotationAccessLogBucket, off}, uselessness{AnnotationAccessLogPrefix, off})
+		list = append(list, ignoredAnnotation{AnnotationAccessLogBucket, off}, ignoredAnnotation{AnnotationAccessLogPrefix, off})
 		if r.Kind == Classic {
-			list = append(list, uselessness{AnnotationAccessLogEmitInterval, off})
+			list = append(list, ignoredAnnotation{AnnotationAccessLogEmitInterval, off})
 		}
 	}
 	if a := r.Attributes.DrainingEnabled; r.Kind == Classic && (a == nil || !*a) {
-		list = append(list, uselessness{
+		list = append(list, ignoredAnnotation{
 			AnnotationDrainingTimeout, "connections are not drained without " + string(AnnotationDrainingEnabled) + "=true",
 		})
 	}
 	return list
 }
 
-// misplaced tells of annotations that are made for the other kind of load
-// balancer, or for nothing known.
+// misplaced returns warnings about annotations that are for the other kind of load
+// balancer, or that do not exist.
 func (r *Request) misplaced(svc *v1.Service) []service.Warning {
 	var warnings []service.Warning
 	for _, key := range slices.Sorted(maps.Keys(svc.Annotations)) {
@@ -124,7 +122,7 @@ func (r *Request) misplaced(svc *v1.Service) []service.Warning {
 func (r *Request) unknownPorts() []string {
 	var unknown []string
 	for _, item := range r.TLS.Ports {
-		if !slices.ContainsFunc(r.Ports, func(p Port) bool { return p.isNamed(item) }) {
+		if !slices.ContainsFunc(r.Ports, func(p service.Port) bool { return names(item, p) }) {
 			unknown = append(unknown, item)
 		}
 	}

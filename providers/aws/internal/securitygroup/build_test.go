@@ -7,6 +7,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
 const (
@@ -128,7 +129,7 @@ func TestFrontRules(t *testing.T) {
 	tls := web(request.Network)
 	tls.TLS.Certificate = "arn:aws:acm:us-west-2:123456789012:certificate/1"
 	dns := web(request.Network)
-	dns.Ports = []request.Port{{Protocol: "UDP", Port: 53, NodePort: 30053}}
+	dns.Ports = []service.Port{{Protocol: "UDP", Port: 53, NodePort: 30053}}
 	for name, test := range map[string]struct {
 		reason  string
 		request *request.Request

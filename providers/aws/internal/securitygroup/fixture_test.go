@@ -14,6 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
@@ -34,7 +35,7 @@ func web(kind request.Kind, ranges ...string) *request.Request {
 		UID:     awstest.ServiceUID,
 		Name:    lbName,
 		Kind:    kind,
-		Ports: []request.Port{
+		Ports: []service.Port{
 			{Name: "http", Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080},
 			{Name: "https", Protocol: v1.ProtocolTCP, Port: 443, NodePort: 30443},
 		},
