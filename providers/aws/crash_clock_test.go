@@ -8,6 +8,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
@@ -59,6 +60,6 @@ func (s *environment) retry(operation func() error) error {
 // something is in use.
 func notReady(err error) bool {
 	_, later := errors.AsType[*api.RetryError](err)
-	_, incomplete := errors.AsType[*incompleteError](err)
+	_, incomplete := errors.AsType[*service.IncompleteError](err)
 	return later && !incomplete || errors.Is(err, securitygroup.ErrInUse)
 }

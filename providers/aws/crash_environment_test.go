@@ -261,8 +261,8 @@ func (s *environment) provider(p *replayer, settings ...func(*loadBalancerConfig
 		Cluster: config.Settings.Cluster, VPC: s.seed.VPC, Window: time.Nanosecond, Clock: s.clock,
 	})
 	lb := newLoadBalancer(config)
-	lb.setRecorder(&record.FakeRecorder{})
-	lb.setClients(kubeBuilder{}) // it has no Services
+	lb.services.SetRecorder(&record.FakeRecorder{})
+	lb.services.SetClients(kubeBuilder{}) // it has no Services
 	return lb
 }
 

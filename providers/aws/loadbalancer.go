@@ -2,16 +2,12 @@ package aws
 
 import (
 	"context"
-	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
@@ -64,26 +60,23 @@ type loadBalancerTuning struct {
 type loadBalancer struct {
 	loadBalancerConfig
 	// NLB, Groups and Classic share what many Services read.
-	NLB      *snapshot.Snapshot
-	Groups   *securitygroup.Reader
-	Classic  *securitygroup.Classic
-	reporter *service.Reporter
-	// services has a lock for each Service, vpcs one for each VPC, which is for
-	// the rules of nodes and is taken second.
-	services, vpcs keylock.Set
-	deleting       deleting
-	synced         synced
+	NLB     *snapshot.Snapshot
+	Groups  *securitygroup.Reader
+	Classic *securitygroup.Classic
+	// services runs one operation at a time for each Service.
+	services *service.Reconciler
+	// vpcs has a lock for the rules of nodes in each VPC. It is taken in an operation.
+	vpcs keylock.Set
+	// deleting has the names of load balancers that are being deleted. They need no
+	// rules any more, though they still exist.
+	deleting sync.Map
+	synced   synced
 	// needs is what load balancers need in the security groups of nodes, lost what
 	// they need and was removed there.
 	needs securitygroup.KnownNeeds
 	lost  lostRules
 	// limits are the quotas that are reached.
 	limits change.Limits
-	// retries are the load balancers that are not complete.
-	retries retries
-	// kube returns the client that writes the status of Services; nil before
-	// Initialize.
-	kube func() (kubernetes.Interface, error)
 	// nodeWrites is how many Services are writing rules of nodes.
 	nodeWrites atomic.Int32
 }
@@ -103,8 +96,7 @@ func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 		NLB:                snapshot.New(c.ELBV2, c.Tuning.Snapshot),
 		Groups:             groups,
 		Classic:            classic,
-		reporter:           service.NewReporter(),
-		deleting:           deleting{names: sets.New[string]()},
+		services:           service.NewReconciler(operationTimeout),
 	}
 }
 
@@ -123,9 +115,6 @@ func (c *cloud) serveServices() {
 		Tuning:    c.tuning.balancing,
 	})
 }
-
-// setRecorder gives what Events are recorded with.
-func (l *loadBalancer) setRecorder(recorder record.EventRecorder) { l.reporter.SetRecorder(recorder) }
 
 // GetLoadBalancerName implements cloudprovider.LoadBalancer.
 func (l *loadBalancer) GetLoadBalancerName(_ context.Context, _ string, svc *v1.Service) string {
@@ -161,13 +150,7 @@ func (l *loadBalancer) EnsureLoadBalancer(ctx context.Context, clusterName strin
 		return nil, cloudprovider.ImplementedElsewhere
 	}
 	hostname, err := l.sync(ctx, task{config: l.settings(clusterName), service: svc, create: true}, nodes)
-	if _, incomplete := errors.AsType[*incompleteError](err); incomplete {
-		return l.publish(svc, hostname, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return statusOf(hostname), nil
+	return l.services.Publish(svc, statusOf(hostname), err)
 }
 
 // UpdateLoadBalancer implements cloudprovider.LoadBalancer. It creates no load
@@ -185,17 +168,14 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 	if request.KindOf(svc) == request.Unmanaged {
 		return nil
 	}
-	ctx, unlock, err := l.begin(ctx, svc)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	t := l.identify(clusterName, svc)
-	if err := l.remove(ctx, t); err != nil {
-		return err
-	}
-	l.forget(t)
-	return nil
+	return l.services.Run(ctx, svc, func(ctx context.Context) error {
+		t := l.identify(clusterName, svc)
+		if err := l.remove(ctx, t); err != nil {
+			return err
+		}
+		l.forget(t)
+		return nil
+	})
 }
 
 // forget drops what is known of a load balancer that does not exist any more.
@@ -203,28 +183,27 @@ func (l *loadBalancer) forget(t task) {
 	l.synced.forget(t.request.Name)
 	l.needs.Forget(t.request.Name)
 	l.lost.forget(t.request.Name)
-	l.retries.forget(t.request.Name)
+	l.services.Forget(t.service)
 }
 
 // sync turns the load balancer of a Service into what it asks for, and returns its
 // hostname.
-func (l *loadBalancer) sync(ctx context.Context, t task, nodes []*v1.Node) (string, error) {
-	ctx, unlock, err := l.begin(ctx, t.service)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	var warnings []service.Warning
-	if t.request, warnings, err = request.New(t.service, nodes, t.config); err != nil {
-		return "", err
-	}
-	t.nodes = namesOf(nodes)
-	if !t.create {
-		if done, err := l.updateTargets(ctx, t, warnings); done || err != nil {
-			return "", err
+func (l *loadBalancer) sync(ctx context.Context, t task, nodes []*v1.Node) (hostname string, err error) {
+	err = l.services.Run(ctx, t.service, func(ctx context.Context) error {
+		var warnings []service.Warning
+		if t.request, warnings, err = request.New(t.service, nodes, t.config); err != nil {
+			return err
 		}
-	}
-	return l.ensure(ctx, t, warnings)
+		t.nodes = namesOf(nodes)
+		if !t.create {
+			if done, err := l.updateTargets(ctx, t, warnings); done || err != nil {
+				return err
+			}
+		}
+		hostname, err = l.ensure(ctx, t, warnings)
+		return err
+	})
+	return hostname, err
 }
 
 // namesOf returns the names of Nodes, sorted.
@@ -235,17 +214,6 @@ func namesOf(nodes []*v1.Node) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// begin takes the lock of a Service, and bounds an operation on it.
-func (l *loadBalancer) begin(ctx context.Context, svc *v1.Service) (bounded context.Context, end func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
-	unlock, err := l.services.Lock(ctx, klog.KObj(svc).String())
-	if err != nil {
-		cancel()
-		return nil, nil, err
-	}
-	return ctx, func() { unlock(); cancel() }, nil
 }
 
 // settings returns those of the cloud-config with the name of the cluster, which

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/cloud-provider/api"
-	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/classic"
@@ -38,15 +37,9 @@ func (l *loadBalancer) env() *change.Env {
 	return &change.Env{EC2: l.EC2, ELB: l.ELB, ELBV2: l.NLB, Wait: l.Tuning.Wait, Limits: &l.limits}
 }
 
-// run applies a plan.
-func (l *loadBalancer) run(ctx context.Context, t task, env *change.Env, steps change.Plan) error {
-	logger := klog.FromContext(ctx).WithValues("service", klog.KObj(t.service), "loadBalancer", t.request.Name)
-	if len(steps) == 0 {
-		logger.V(4).Info("Load balancer is up to date")
-		return nil
-	}
-	logger.V(2).Info("Changing load balancer", "plan", steps.String())
-	return steps.Apply(ctx, env, l.Step)
+// apply applies a plan.
+func (l *loadBalancer) apply(ctx context.Context, t task, env *change.Env, steps change.Plan) error {
+	return service.Apply(ctx, t.operation(), steps, env, l.Step)
 }
 
 // ensure turns the load balancer of a Service into the desired one, and returns
@@ -75,15 +68,15 @@ func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Wa
 	}
 	steps = append(steps, l.recheck(t, o, d, steps)...)
 	env := l.env()
-	failure := l.run(ctx, t, env, steps)
+	failure := l.apply(ctx, t, env, steps)
 	warnings = slices.Concat(warnings, d.Warnings, env.Warnings())
-	l.reporter.Report(t.service, warnings)
+	l.services.Report(t.service, warnings)
 	err = errors.Join(failure, d.Incomplete)
 	if err == nil && !withheld && env.Complete() {
 		l.synced.put(t, o, d, targetGroups, env)
 	}
 	if leavesGaps(failure) {
-		err = l.incomplete(t, d.gaps(o, env, withheld, failure), err)
+		err = l.services.Incomplete(t.operation(), d.gaps(o, env, withheld, failure), err)
 	}
 	if errors.Is(err, securitygroup.ErrInUse) {
 		err = api.NewRetryError(err.Error(), retryLater)
@@ -115,15 +108,16 @@ func (l *loadBalancer) remove(ctx context.Context, t task) error {
 	d.Nodes.Lost = l.lost.of(t.request.Name, o.Groups)
 	env, sync := l.env(), l.nodeSync(t, o)
 	afterwards := func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error {
-		defer l.deleting.add(t.request.Name)()
+		l.deleting.Store(t.request.Name, nil)
+		defer l.deleting.Delete(t.request.Name)
 		l.needs.Forget(t.request.Name)
 		l.lost.forget(t.request.Name)
 		return sync(ctx, env, needs)
 	}
 	steps := diffDeletion(t, o, d, sync, afterwards)
-	if err = l.run(ctx, t, env, steps); err == nil && len(steps) == 0 {
+	if err = l.apply(ctx, t, env, steps); err == nil && len(steps) == 0 {
 		err = l.confirmAbsent(ctx, t)
 	}
-	l.reporter.Report(t.service, slices.Concat(d.Warnings, env.Warnings()))
+	l.services.Report(t.service, slices.Concat(d.Warnings, env.Warnings()))
 	return err
 }

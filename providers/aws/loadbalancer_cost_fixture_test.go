@@ -234,7 +234,7 @@ func (b *balanced) direct(tuning client.Tuning) (*loadBalancer, *vpc.Zones) {
 		Network:   vpc.NewNetwork(clients.EC2, b.seed.VPC, zones),
 		Instances: inventory.New(clients.EC2, inventory.Config{Cluster: id, VPC: b.seed.VPC}),
 	})
-	lb.setRecorder(&record.FakeRecorder{})
+	lb.services.SetRecorder(&record.FakeRecorder{})
 	return lb, zones
 }
 

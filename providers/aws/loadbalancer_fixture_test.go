@@ -21,6 +21,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
@@ -102,8 +103,8 @@ func (b *balanced) controller(settings ...func(*loadBalancerConfig)) *loadBalanc
 		set(&config)
 	}
 	lb := newLoadBalancer(config)
-	lb.setRecorder(b.events)
-	lb.setClients(kubeBuilder{}) // it has no Services
+	lb.services.SetRecorder(b.events)
+	lb.services.SetClients(kubeBuilder{}) // it has no Services
 	return lb
 }
 
@@ -160,7 +161,7 @@ func (b *balanced) group(name string, tags map[string]string) string {
 func (b *balanced) ensure(svc *v1.Service) string {
 	b.t.Helper()
 	status, err := b.lb.EnsureLoadBalancer(b.t.Context(), flagged, svc, b.nodes)
-	if _, incomplete := errors.AsType[*incompleteError](err); incomplete {
+	if _, incomplete := errors.AsType[*service.IncompleteError](err); incomplete {
 		status, err = &svc.Status.LoadBalancer, nil
 		if len(status.Ingress) == 0 {
 			status, _, err = b.lb.GetLoadBalancer(b.t.Context(), flagged, svc)

@@ -218,20 +218,6 @@ func (b *balanced) ownGroup() string {
 	return ""
 }
 
-// Every operation on a load balancer has a deadline, whatever its caller has.
-func TestOperationsHaveADeadline(t *testing.T) {
-	t.Parallel()
-	b := balance(t)
-	ctx, end, err := b.lb.begin(t.Context(), web())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer end()
-	if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > operationTimeout {
-		t.Errorf("the deadline is %v, %t", deadline, ok)
-	}
-}
-
 // otherARNs has the API write load balancers as another implementation does: its
 // ARNs have the type app, whatever the type.
 func otherARNs(w http.ResponseWriter, r *http.Request, apply http.Handler) {

@@ -5,14 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/cloud-provider/api"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
@@ -56,7 +55,7 @@ func (b *balanced) sync(svc *v1.Service) error {
 func (b *balanced) retried(err error, parts ...string) {
 	b.t.Helper()
 	later, ok := errors.AsType[*api.RetryError](err)
-	if !ok || later.RetryAfter() < retrySoon || later.RetryAfter() > retryLate {
+	if !ok || later.RetryAfter() < service.MinRetryAfter || later.RetryAfter() > service.MaxRetryAfter {
 		b.t.Fatalf("want a RetryError, got %v", err)
 	}
 	for _, part := range parts {
@@ -228,37 +227,4 @@ func TestRetryCostsFewCalls(t *testing.T) {
 	if sum > 8 {
 		t.Errorf("%d calls: %v", sum, calls)
 	}
-}
-
-// The time between retries grows as long as the same is missing.
-func TestRetriesGetRarer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var r retries
-		var got []time.Duration
-		for range 7 {
-			after := r.schedule("web", []string{"a"})
-			got = append(got, after)
-			time.Sleep(after)
-		}
-		got = append(got, r.schedule("web", []string{"a", "b"}))
-		want := []time.Duration{30, 30, 60, 120, 240, 300, 300, 30}
-		for i := range want {
-			want[i] *= time.Second
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
-		for _, c := range []struct {
-			keys []string
-			want bool
-		}{{[]string{"b"}, true}, {[]string{"a", "b"}, true}, {[]string{"a", "c"}, false}} {
-			if got := r.covers("web", c.keys); got != c.want {
-				t.Errorf("%v: got %t", c.keys, got)
-			}
-		}
-		if r.forget("web"); r.covers("web", []string{"a"}) {
-			t.Error("it was forgotten")
-		}
-	})
 }

@@ -26,6 +26,11 @@ type task struct {
 	create bool
 }
 
+// operation returns the call for the parts that are common to all clouds.
+func (t task) operation() service.Operation {
+	return service.Operation{Service: t.service, LoadBalancer: t.request.Name, Ensures: t.create}
+}
+
 // observed is what exists in AWS for a Service, and what its load balancer
 // depends on.
 type observed struct {

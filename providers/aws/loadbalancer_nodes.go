@@ -131,13 +131,19 @@ func (l *loadBalancer) reread(ctx context.Context, t task, groups securitygroup.
 func (l *loadBalancer) users(ctx context.Context, t task, rules []securitygroup.Rule) (securitygroup.RuleUsers, error) {
 	search := securitygroup.Users{
 		Classic: l.Classic, Network: l.NLB, Cluster: t.config.Cluster, VPC: t.config.VPC,
-		LoadBalancer: t.request.Name, Deleting: l.deleting.has, Known: &l.needs, CIDRs: l.cidrs,
+		LoadBalancer: t.request.Name, Deleting: l.isDeleting, Known: &l.needs, CIDRs: l.cidrs,
 	}
 	users, err := search.Find(ctx, rules)
 	if err != nil {
 		return users, fmt.Errorf("find other load balancers that need rules of %s: %w", t.request.Name, err)
 	}
 	return users, nil
+}
+
+// isDeleting reports whether a load balancer is being deleted.
+func (l *loadBalancer) isDeleting(name string) bool {
+	_, deleting := l.deleting.Load(name)
+	return deleting
 }
 
 // planNodes returns what there is to write in the security groups of nodes.

@@ -22,6 +22,7 @@ import (
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
 // clientsOf makes one client for everybody.
@@ -88,7 +89,7 @@ func TestServiceControllerBehindAFullSecurityGroup(t *testing.T) {
 				}
 
 				b.SetRuleQuota(2 * quota)
-				time.Sleep(2 * retryLate)
+				time.Sleep(2 * service.MaxRetryAfter)
 				b.admitted(webName)
 				if calls := b.calls(func() { time.Sleep(time.Hour) }); len(calls) > 0 {
 					b.t.Errorf("the load balancer is complete, and costs %v", calls)
@@ -107,7 +108,7 @@ func (b *balanced) runServiceController(kube *kubetest.Clientset) (stop func()) 
 			b.t.Fatal(err)
 		}
 	}
-	b.lb.setClients(clientsOf{kube: kube})
+	b.lb.services.SetClients(clientsOf{kube: kube})
 	factory := informers.NewSharedInformerFactory(kube, 0)
 	controller, err := servicecontroller.New(balancers{lb: b.lb}, kube,
 		factory.Core().V1().Services(), factory.Core().V1().Nodes(), flagged, featuregate.NewFeatureGate())
@@ -134,7 +135,7 @@ func TestStatusOfAnIncompleteLoadBalancer(t *testing.T) {
 	b := balance(t)
 	b.fill(b.seed.NodeGroup, quota)
 	svc := web(nlb())
-	b.lb.kube = nil
+	b.lb.services.SetClients(nil)
 	status, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
 	if err != nil || len(status.Ingress) != 1 {
 		t.Errorf("without a client the service controller writes the status: got %v, %v", status, err)
@@ -147,7 +148,7 @@ func TestStatusOfAnIncompleteLoadBalancer(t *testing.T) {
 	refusal := errors.New("refused")
 	refuse := true
 	kube.PrependReactor("patch", "services", func(clienttesting.Action) (bool, runtime.Object, error) { return refuse, nil, refusal })
-	b.lb.setClients(clientsOf{kube: kube})
+	b.lb.services.SetClients(clientsOf{kube: kube})
 	_, err = b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
 	if _, later := errors.AsType[*api.RetryError](err); later || !errors.Is(err, refusal) {
 		t.Errorf("a status that cannot be written is tried again soon: got %v", err)

@@ -42,10 +42,10 @@ func (l *loadBalancer) updateTargets(ctx context.Context, t task, warnings []ser
 	if err != nil {
 		return false, err
 	}
-	l.reporter.Report(t.service, slices.Concat(warnings, known.warnings, skipped, refused.warnings()))
+	l.services.Report(t.service, slices.Concat(warnings, known.warnings, skipped, refused.warnings()))
 	l.synced.keep(t.request.Name, known.updated(t, next, refused))
 	gaps := slices.Concat(awaited(f), exceeding(known.shortages, refused.list))
-	return true, l.incomplete(t, gaps, nil)
+	return true, l.services.Incomplete(t.operation(), gaps, nil)
 }
 
 // syncTargets changes the instances of a load balancer to the next ones, and
@@ -60,7 +60,7 @@ func (l *loadBalancer) syncTargets(ctx context.Context, t task, known *syncedSta
 		return left, err
 	}
 	env := l.env()
-	err = l.run(ctx, t, env, steps)
+	err = l.apply(ctx, t, env, steps)
 	return left.add(env.Refusals()), err
 }
 

@@ -151,7 +151,7 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
 	c.background.Start(stop, func() {
 		c.background.Go(c.instances.Run)
-		c.loadBalancer.setClients(builder)
+		c.loadBalancer.services.SetClients(builder)
 		client, err := builder.Client(eventClientName)
 		if err != nil {
 			klog.ErrorS(err, "No client for Events, Nodes and Services will have none of this provider")
@@ -159,7 +159,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 		}
 		c.recorder = c.background.Recorder(client, eventSource)
 		c.instances.SetRecorder(c.recorder)
-		c.loadBalancer.setRecorder(c.recorder)
+		c.loadBalancer.services.SetRecorder(c.recorder)
 	})
 }
 

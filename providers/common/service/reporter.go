@@ -11,53 +11,53 @@ import (
 )
 
 const (
-	// memory is of how many Services the Reporter knows what it said.
-	memory = 4096
+	// maxServices is for how many Services reported warnings are stored.
+	maxServices = 4096
 	// messageLimit is how many bytes the text of an Event may have.
 	messageLimit = 1024
 )
 
 // Reporter turns warnings into Events on the Service. It is safe for concurrent
-// use. Without a recorder it says nothing and remembers nothing.
+// use. Without a recorder it does nothing.
 type Reporter struct {
 	mu       sync.Mutex
 	recorder record.EventRecorder
-	// said holds what stands for each Service, by the key of its life.
-	said *lru.Cache
+	// reported has the warnings of the last Report, by serviceKey.
+	reported *lru.Cache
 }
 
-// life is one Service from its creation to its end.
-type life struct {
+// serviceKey is one Service; another one of the same name has another UID.
+type serviceKey struct {
 	name types.NamespacedName
 	uid  types.UID
 }
 
-func lifeOf(service *v1.Service) life {
-	return life{types.NamespacedName{Namespace: service.Namespace, Name: service.Name}, service.UID}
+func keyOf(service *v1.Service) serviceKey {
+	return serviceKey{types.NamespacedName{Namespace: service.Namespace, Name: service.Name}, service.UID}
 }
 
-// NewReporter makes a Reporter without a recorder.
-func NewReporter() *Reporter { return &Reporter{said: lru.New(memory)} }
+// NewReporter returns a Reporter without a recorder.
+func NewReporter() *Reporter { return &Reporter{reported: lru.New(maxServices)} }
 
-// SetRecorder gives the recorder, or takes it away.
+// SetRecorder sets the recorder of Events, nil for none.
 func (r *Reporter) SetRecorder(recorder record.EventRecorder) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.recorder = recorder
 }
 
-// Report records an Event for each warning that did not stand at the last
-// Report for this Service. What is left out now counts as gone.
+// Report records an Event for each warning that the last Report for this Service did
+// not have. A warning that is left out is gone, and is recorded when it is back.
 func (r *Reporter) Report(service *v1.Service, warnings []Warning) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.recorder == nil {
 		return
 	}
-	key := lifeOf(service)
+	key := keyOf(service)
 	var before []Warning
-	if said, ok := r.said.Get(key); ok {
-		before = said.([]Warning)
+	if reported, ok := r.reported.Get(key); ok {
+		before = reported.([]Warning)
 	}
 	var now []Warning
 	for _, warning := range warnings {
@@ -71,13 +71,13 @@ func (r *Reporter) Report(service *v1.Service, warnings []Warning) {
 		}
 	}
 	if len(now) == 0 {
-		r.said.Remove(key)
+		r.reported.Remove(key)
 		return
 	}
-	r.said.Add(key, now)
+	r.reported.Add(key, now)
 }
 
-// shorten cuts a text to what one Event may hold, between two characters.
+// shorten cuts a text to the limit of an Event, between two characters.
 func shorten(text string) string {
 	if len(text) <= messageLimit {
 		return text

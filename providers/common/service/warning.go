@@ -2,8 +2,7 @@ package service
 
 import "fmt"
 
-// Reason is one word that says on an Event what is wrong. Users write alerts on
-// it, so it never changes.
+// Reason is the reason of an Event. Users write alerts on it, so it never changes.
 type Reason string
 
 // Warning is something that a user asked for and cannot have, or should know
@@ -13,7 +12,7 @@ type Warning struct {
 	Message string
 }
 
-// Warn makes a Warning.
+// Warn returns a Warning.
 func Warn(reason Reason, format string, args ...any) Warning {
 	return Warning{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }

@@ -1,0 +1,72 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/keylock"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+)
+
+// Reconciler runs the operations on load balancers. It is safe for concurrent use.
+type Reconciler struct {
+	*Reporter
+	timeout time.Duration
+	locks   keylock.Set
+	retries retries
+	// builder is nil until SetClients.
+	builder cloudprovider.ControllerClientBuilder
+}
+
+// NewReconciler returns a Reconciler whose operations end after the timeout. It
+// records no Events and writes no status until SetRecorder and SetClients.
+func NewReconciler(timeout time.Duration) *Reconciler {
+	return &Reconciler{Reporter: NewReporter(), timeout: timeout}
+}
+
+// SetClients sets where the client comes from that writes the status of Services,
+// nil for none. It must be called before any operation.
+func (r *Reconciler) SetClients(builder cloudprovider.ControllerClientBuilder) { r.builder = builder }
+
+// Run calls do once no other operation on the Service is running, and returns its
+// error. The timeout includes the wait.
+func (r *Reconciler) Run(ctx context.Context, svc *v1.Service, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	unlock, err := r.locks.Lock(ctx, klog.KObj(svc).String())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return do(ctx)
+}
+
+// Forget drops the retries of a load balancer that no longer exists. Its Events are
+// those of its Service, and are dropped by the next Report.
+func (r *Reconciler) Forget(svc *v1.Service) { r.retries.forget(svc.UID) }
+
+// Operation is a call of the service controller.
+type Operation struct {
+	Service *v1.Service
+	// LoadBalancer is the name of its load balancer.
+	LoadBalancer string
+	// Ensures reports whether it is EnsureLoadBalancer, which alone the service
+	// controller calls again at the time of a RetryError.
+	Ensures bool
+}
+
+// Apply logs the plan of an operation and applies it. Observe is called as
+// [plan.Plan.Apply] does.
+func Apply[E any](ctx context.Context, op Operation, steps plan.Plan[E], env E, observe func(kind string, err error)) error {
+	logger := klog.FromContext(ctx).WithValues("service", klog.KObj(op.Service), "loadBalancer", op.LoadBalancer)
+	if len(steps) == 0 {
+		logger.V(4).Info("Load balancer is up to date")
+		return nil
+	}
+	logger.V(2).Info("Changing load balancer", "plan", steps.String())
+	return steps.Apply(ctx, env, observe)
+}
