@@ -22,14 +22,14 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// loadBalancerConfig is what load balancers are made with.
+// loadBalancerConfig is the configuration of a loadBalancer.
 type loadBalancerConfig struct {
 	// Settings are those of the cloud-config. The name of the cluster comes with
 	// each call.
 	Settings request.Config
 	// Region is the one of the clients.
 	Region string
-	// Subnet is the one to take where the cluster may use none. It can be empty.
+	// Subnet is used if the cluster may use no other. It can be empty.
 	Subnet string
 
 	EC2       client.EC2
@@ -43,8 +43,8 @@ type loadBalancerConfig struct {
 	Tuning loadBalancerTuning
 }
 
-// loadBalancerTuning are the times that tests shorten. The zero value is what
-// production uses.
+// loadBalancerTuning has the times that tests shorten. The zero value is that of
+// production.
 type loadBalancerTuning struct {
 	// Wait is how steps wait for a state.
 	Wait change.Wait
@@ -71,11 +71,11 @@ type loadBalancer struct {
 	// rules any more, though they still exist.
 	deleting sync.Map
 	synced   synced
-	// needs is what load balancers need in the security groups of nodes, lost what
-	// they need and was removed there.
+	// needs has the rules that load balancers need in the security groups of nodes,
+	// lost those that were removed there although they are needed.
 	needs securitygroup.KnownNeeds
 	lost  lostRules
-	// limits are the quotas that are reached.
+	// limits has the quotas that are reached.
 	limits change.Limits
 	// nodeWrites is how many Services are writing rules of nodes.
 	nodeWrites atomic.Int32
@@ -129,14 +129,14 @@ func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	t := l.identify(clusterName, svc)
-	hostname, exists, err := l.look(ctx, t)
+	in := l.identify(clusterName, svc)
+	hostname, exists, err := l.look(ctx, in)
 	if err != nil {
 		return nil, false, err
 	}
 	if !exists {
 		// The Service may be deleted without another call.
-		l.forget(t)
+		l.forget(in)
 		return nil, false, nil
 	}
 	return statusOf(hostname), true, nil
@@ -149,7 +149,7 @@ func (l *loadBalancer) EnsureLoadBalancer(ctx context.Context, clusterName strin
 	if request.KindOf(svc) == request.Unmanaged {
 		return nil, cloudprovider.ImplementedElsewhere
 	}
-	hostname, err := l.sync(ctx, task{config: l.settings(clusterName), service: svc, create: true}, nodes)
+	hostname, err := l.sync(ctx, input{config: l.settings(clusterName), service: svc, create: true}, nodes)
 	return l.services.Publish(svc, statusOf(hostname), err)
 }
 
@@ -159,7 +159,7 @@ func (l *loadBalancer) UpdateLoadBalancer(ctx context.Context, clusterName strin
 	if request.KindOf(svc) == request.Unmanaged {
 		return cloudprovider.ImplementedElsewhere
 	}
-	_, err := l.sync(ctx, task{config: l.settings(clusterName), service: svc}, nodes)
+	_, err := l.sync(ctx, input{config: l.settings(clusterName), service: svc}, nodes)
 	return err
 }
 
@@ -169,38 +169,38 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 		return nil
 	}
 	return l.services.Run(ctx, svc, func(ctx context.Context) error {
-		t := l.identify(clusterName, svc)
-		if err := l.remove(ctx, t); err != nil {
+		in := l.identify(clusterName, svc)
+		if err := l.remove(ctx, in); err != nil {
 			return err
 		}
-		l.forget(t)
+		l.forget(in)
 		return nil
 	})
 }
 
-// forget drops what is known of a load balancer that does not exist any more.
-func (l *loadBalancer) forget(t task) {
-	l.synced.forget(t.request.Name)
-	l.needs.Forget(t.request.Name)
-	l.lost.forget(t.request.Name)
-	l.services.Forget(t.service)
+// forget drops the state of a load balancer that no longer exists.
+func (l *loadBalancer) forget(in input) {
+	l.synced.forget(in.request.Name)
+	l.needs.Forget(in.request.Name)
+	l.lost.forget(in.request.Name)
+	l.services.Forget(in.service)
 }
 
-// sync turns the load balancer of a Service into what it asks for, and returns its
+// sync turns the load balancer of a Service into the desired one, and returns its
 // hostname.
-func (l *loadBalancer) sync(ctx context.Context, t task, nodes []*v1.Node) (hostname string, err error) {
-	err = l.services.Run(ctx, t.service, func(ctx context.Context) error {
+func (l *loadBalancer) sync(ctx context.Context, in input, nodes []*v1.Node) (hostname string, err error) {
+	err = l.services.Run(ctx, in.service, func(ctx context.Context) error {
 		var warnings []service.Warning
-		if t.request, warnings, err = request.New(t.service, nodes, t.config); err != nil {
+		if in.request, warnings, err = request.New(in.service, nodes, in.config); err != nil {
 			return err
 		}
-		t.nodes = namesOf(nodes)
-		if !t.create {
-			if done, err := l.updateTargets(ctx, t, warnings); done || err != nil {
+		in.nodes = namesOf(nodes)
+		if !in.create {
+			if done, err := l.updateTargets(ctx, in, warnings); done || err != nil {
 				return err
 			}
 		}
-		hostname, err = l.ensure(ctx, t, warnings)
+		hostname, err = l.ensure(ctx, in, warnings)
 		return err
 	})
 	return hostname, err

@@ -25,11 +25,11 @@ const (
 )
 
 // deletedAt is when deletion of the Service was requested, zero if it was not.
-func (t task) deletedAt() time.Time {
-	if t.service.DeletionTimestamp == nil {
+func (in input) deletedAt() time.Time {
+	if in.service.DeletionTimestamp == nil {
 		return time.Time{}
 	}
-	return t.service.DeletionTimestamp.Time
+	return in.service.DeletionTimestamp.Time
 }
 
 // env returns what the steps of a plan are applied with.
@@ -38,60 +38,60 @@ func (l *loadBalancer) env() *change.Env {
 }
 
 // apply applies a plan.
-func (l *loadBalancer) apply(ctx context.Context, t task, env *change.Env, steps change.Plan) error {
-	return service.Apply(ctx, t.operation(), steps, env, l.Step)
+func (l *loadBalancer) apply(ctx context.Context, in input, env *change.Env, steps change.Plan) error {
+	return service.Apply(ctx, in.operation(), steps, env, l.Step)
 }
 
 // ensure turns the load balancer of a Service into the desired one, and returns
 // its hostname. Warnings are about the Service, and become Events together with
 // those of the plan.
-func (l *loadBalancer) ensure(ctx context.Context, t task, warnings []service.Warning) (string, error) {
-	l.synced.forget(t.request.Name)
-	o, err := l.observe(ctx, t)
+func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.Warning) (string, error) {
+	l.synced.forget(in.request.Name)
+	o, err := l.observe(ctx, in)
 	if err != nil {
 		return "", err
 	}
-	d, err := build(t, o)
+	d, err := build(in, o)
 	if err != nil {
 		return "", err
 	}
-	d.Nodes.Lost = l.lost.of(t.request.Name, o.Groups)
-	withheld := d.withhold(t, o)
+	d.Nodes.Lost = l.lost.of(in.request.Name, o.Groups)
+	withheld := d.withhold(in, o)
 	l.needs.Put(d.Nodes, d.Incomplete == nil && !d.Nodes.AddOnly)
-	steps, targetGroups, err := diff(t, o, d, l.meetNeeds(t, o))
+	steps, targetGroups, err := diff(in, o, d, l.meetNeeds(in, o))
 	if err != nil {
 		return "", err
 	}
-	if d.Incomplete != nil || nothingKnown(t, o.Facts.Unknown) {
+	if d.Incomplete != nil || nothingKnown(in, o.Facts.Unknown) {
 		withheld = withheld || len(steps.Removals()) > 0
 		steps = steps.Additions()
 	}
-	steps = append(steps, l.recheck(t, o, d, steps)...)
+	steps = append(steps, l.recheck(in, o, d, steps)...)
 	env := l.env()
-	failure := l.apply(ctx, t, env, steps)
+	failure := l.apply(ctx, in, env, steps)
 	warnings = slices.Concat(warnings, d.Warnings, env.Warnings())
-	l.services.Report(t.service, warnings)
+	l.services.Report(in.service, warnings)
 	err = errors.Join(failure, d.Incomplete)
 	if err == nil && !withheld && env.Complete() {
-		l.synced.put(t, o, d, targetGroups, env)
+		l.synced.put(in, o, d, targetGroups, env)
 	}
 	if leavesGaps(failure) {
-		err = l.services.Incomplete(t.operation(), d.gaps(o, env, withheld, failure), err)
+		err = l.services.Incomplete(in.operation(), d.gaps(o, env, withheld, failure), err)
 	}
 	if errors.Is(err, securitygroup.ErrInUse) {
 		err = api.NewRetryError(err.Error(), retryLater)
 	}
-	return t.hostname(o, env), err
+	return in.hostname(o, env), err
 }
 
 // hostname returns that of the load balancer, which may be new.
-func (t task) hostname(o *observed, env *change.Env) string {
-	if o.has(t.request.Kind) {
-		return o.hostname(t.request.Kind)
+func (in input) hostname(o *observed, env *change.Env) string {
+	if o.has(in.request.Kind) {
+		return o.hostname(in.request.Kind)
 	}
-	key := classic.HostnameKey(t.request.Name)
-	if t.request.Kind == request.Network {
-		key = network.HostnameKey(t.request.Name)
+	key := classic.HostnameKey(in.request.Name)
+	if in.request.Kind == request.Network {
+		key = network.HostnameKey(in.request.Name)
 	}
 	hostname, _ := env.IDs.Get(key) // if there is none, the next run has it
 	return hostname
@@ -99,25 +99,25 @@ func (t task) hostname(o *observed, env *change.Env) string {
 
 // remove deletes all that was created for a Service. Its load balancer counts as
 // deleted, for others that need the same rules, once AWS has accepted that.
-func (l *loadBalancer) remove(ctx context.Context, t task) error {
-	o, err := l.observeAll(ctx, t)
+func (l *loadBalancer) remove(ctx context.Context, in input) error {
+	o, err := l.observeAll(ctx, in)
 	if err != nil {
 		return err
 	}
-	d := buildDeletion(t, o)
-	d.Nodes.Lost = l.lost.of(t.request.Name, o.Groups)
-	env, sync := l.env(), l.nodeSync(t, o)
+	d := buildDeletion(in, o)
+	d.Nodes.Lost = l.lost.of(in.request.Name, o.Groups)
+	env, sync := l.env(), l.nodeSync(in, o)
 	afterwards := func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error {
-		l.deleting.Store(t.request.Name, nil)
-		defer l.deleting.Delete(t.request.Name)
-		l.needs.Forget(t.request.Name)
-		l.lost.forget(t.request.Name)
+		l.deleting.Store(in.request.Name, nil)
+		defer l.deleting.Delete(in.request.Name)
+		l.needs.Forget(in.request.Name)
+		l.lost.forget(in.request.Name)
 		return sync(ctx, env, needs)
 	}
-	steps := diffDeletion(t, o, d, sync, afterwards)
-	if err = l.apply(ctx, t, env, steps); err == nil && len(steps) == 0 {
-		err = l.confirmAbsent(ctx, t)
+	steps := diffDeletion(in, o, d, sync, afterwards)
+	if err = l.apply(ctx, in, env, steps); err == nil && len(steps) == 0 {
+		err = l.confirmAbsent(ctx, in)
 	}
-	l.services.Report(t.service, slices.Concat(d.Warnings, env.Warnings()))
+	l.services.Report(in.service, slices.Concat(d.Warnings, env.Warnings()))
 	return err
 }

@@ -37,56 +37,56 @@ func (o *observed) conflict(r *request.Request) error {
 
 // selectGroups selects the security groups of a load balancer and of its nodes.
 // Groups are those of the cluster.
-func selectGroups(t task, o *observed, groups securitygroup.Groups) selection {
+func selectGroups(in input, o *observed, groups securitygroup.Groups) selection {
 	s := selection{Nodes: securitygroup.NodeGroups{}}
-	if t.request.Kind == request.Network {
-		s.Own = securitygroup.ForNetwork(t.request, t.config, o.networkGroups(), groups)
+	if in.request.Kind == request.Network {
+		s.Own = securitygroup.ForNetwork(in.request, in.config, o.networkGroups(), groups)
 	} else {
-		s.Own = securitygroup.ForClassic(t.request, t.config, groups)
+		s.Own = securitygroup.ForClassic(in.request, in.config, groups)
 	}
-	keepsAll := t.request.Kind == request.Network && s.Own.Groups == nil
-	for _, group := range securitygroup.Owned(groups, t.request, t.config, o.groups()) {
+	keepsAll := in.request.Kind == request.Network && s.Own.Groups == nil
+	for _, group := range securitygroup.Owned(groups, in.request, in.config, o.groups()) {
 		kept := keepsAll && slices.Contains(o.networkGroups(), group.ID)
 		if !kept && !slices.ContainsFunc(s.Own.Groups, func(ref plan.Ref) bool { return ref.ID == group.ID }) {
 			s.Surplus = append(s.Surplus, group)
 		}
 	}
-	if !t.config.LeaveNodeSecurityGroups {
+	if !in.config.LeaveNodeSecurityGroups {
 		s.Nodes = securitygroup.ChooseNodeGroups(nodesBehind(o.Facts), func(id string) bool { return groups[id] != nil })
 	}
 	return s
 }
 
 // build returns everything that the Service is to have. It is pure.
-func build(t task, o *observed) (*desired, error) {
+func build(in input, o *observed) (*desired, error) {
 	d := &desired{
 		Managed:    o.Selection.Own.Managed,
 		Surplus:    o.Selection.Surplus,
 		Warnings:   o.Selection.Nodes.Warnings,
 		Incomplete: o.Selection.Nodes.Err,
 		Nodes: securitygroup.Needs{
-			LoadBalancer: t.request.Name,
+			LoadBalancer: in.request.Name,
 			Groups:       o.Selection.Nodes.IDs,
 			Ending:       idsOf(o.Selection.Surplus),
 		},
 	}
 	f := o.Facts
 	f.SecurityGroups = o.Selection.Own.Groups
-	if t.request.Kind == request.Network {
-		return d, d.buildNetwork(t, o, f)
+	if in.request.Kind == request.Network {
+		return d, d.buildNetwork(in, o, f)
 	}
-	return d, d.buildClassic(t, o, f)
+	return d, d.buildClassic(in, o, f)
 }
 
-func (d *desired) buildClassic(t task, o *observed, f request.Facts) error {
-	model, warnings, err := classic.Build(t.request, f)
+func (d *desired) buildClassic(in input, o *observed, f request.Facts) error {
+	model, warnings, err := classic.Build(in.request, f)
 	if err != nil {
 		return err
 	}
 	d.Classic = model
 	d.Warnings = slices.Concat(warnings, classic.Fixed(model, o.Classic), d.Warnings)
 	detached := change.Detached(o.classicGroups(), model.SecurityGroups)
-	if !t.config.LeaveNodeSecurityGroups {
+	if !in.config.LeaveNodeSecurityGroups {
 		for _, id := range detached {
 			if len(securitygroup.LettingIn(o.Groups, id)) > 0 && len(model.SecurityGroups)+len(d.Detaching) < mostGroups {
 				d.Detaching = append(d.Detaching, plan.Ref{ID: id})
@@ -95,30 +95,30 @@ func (d *desired) buildClassic(t task, o *observed, f request.Facts) error {
 	}
 	if len(model.SecurityGroups) > 0 {
 		d.Nodes.Primary = model.SecurityGroups[0]
-		d.Nodes.Primaries = o.primaries(t, d.Nodes.Primary.ID)
+		d.Nodes.Primaries = o.primaries(in, d.Nodes.Primary.ID)
 		former, others := split(detached, d.Nodes.Primaries)
 		d.Nodes.Sources = slices.Concat(former, d.Nodes.Ending)
-		d.Warnings = slices.Concat(d.Warnings, o.rulesLeft(t, slices.DeleteFunc(others, d.ends)))
+		d.Warnings = slices.Concat(d.Warnings, o.rulesLeft(in, slices.DeleteFunc(others, d.ends)))
 	}
 	return nil
 }
 
-func (d *desired) buildNetwork(t task, o *observed, f request.Facts) error {
-	model, warnings, err := network.Build(t.request, f)
+func (d *desired) buildNetwork(in input, o *observed, f request.Facts) error {
+	model, warnings, err := network.Build(in.request, f)
 	if err != nil {
 		return err
 	}
 	d.Network = model
 	d.Warnings = slices.Concat(warnings, network.Fixed(model, o.Network), d.Warnings)
 	traffic := securitygroup.Traffic{
-		LoadBalancer:     t.request.Name,
+		LoadBalancer:     in.request.Name,
 		Transport:        model.Listeners[0].Transport(),
 		NodePorts:        model.NodePorts(),
 		HealthCheckPorts: model.HealthCheckPorts(),
-		Clients:          t.request.SourceRanges,
-		HidesClients:     hidesClients(t.request, model, o),
+		Clients:          in.request.SourceRanges,
+		HidesClients:     hidesClients(in.request, model, o),
 	}
-	subnets := o.Placed
+	subnets := o.NetworkSubnets
 	if !o.hasNetwork() {
 		subnets = f.Subnets
 	}
@@ -129,7 +129,7 @@ func (d *desired) buildNetwork(t task, o *observed, f request.Facts) error {
 	}
 	d.Nodes.Rules = securitygroup.ForNetworkNodes(traffic)
 	if o.Network != nil && o.Network.AttributesDenied {
-		d.Warnings = append(d.Warnings, network.WithoutAttributes(t.request))
+		d.Warnings = append(d.Warnings, network.WithoutAttributes(in.request))
 		traffic.HidesClients = true
 		d.Nodes.Optional = securitygroup.ForNetworkNodes(traffic)
 	}

@@ -18,11 +18,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 )
 
-// identify is the task of a Service with whatever spec: deletion must not depend
-// on annotations that are valid.
-func (l *loadBalancer) identify(clusterName string, svc *v1.Service) task {
-	t := task{config: l.settings(clusterName), service: svc}
-	t.request = &request.Request{
+// identify returns the input of a Service whatever its spec: deletion must not depend
+// on valid annotations.
+func (l *loadBalancer) identify(clusterName string, svc *v1.Service) input {
+	in := input{config: l.settings(clusterName), service: svc}
+	in.request = &request.Request{
 		Service:             types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name},
 		UID:                 svc.UID,
 		Name:                lbname.ByUID(svc),
@@ -30,7 +30,7 @@ func (l *loadBalancer) identify(clusterName string, svc *v1.Service) task {
 		SecurityGroups:      items(svc, request.AnnotationSecurityGroups),
 		ExtraSecurityGroups: items(svc, request.AnnotationExtraSecurityGroups),
 	}
-	return t
+	return in
 }
 
 // items returns those of a list between commas.
@@ -40,10 +40,10 @@ func items(svc *v1.Service, name annotation.Name) []string {
 
 // look returns the hostname of the load balancer of a Service, and reports whether
 // anything is left of it.
-func (l *loadBalancer) look(ctx context.Context, t task) (hostname string, exists bool, err error) {
-	o := &observed{Primaries: l.needs.Primaries(t.request.Name)}
-	for _, kind := range []request.Kind{t.request.Kind, otherThan(t.request.Kind)} {
-		if err := l.observeKind(ctx, t, kind, o); err != nil {
+func (l *loadBalancer) look(ctx context.Context, in input) (hostname string, exists bool, err error) {
+	o := &observed{Primaries: l.needs.Primaries(in.request.Name)}
+	for _, kind := range []request.Kind{in.request.Kind, otherThan(in.request.Kind)} {
+		if err := l.observeKind(ctx, in, kind, o); err != nil {
 			return "", false, err
 		}
 		if o.has(kind) {
@@ -53,32 +53,32 @@ func (l *loadBalancer) look(ctx context.Context, t task) (hostname string, exist
 	if o.Network != nil && o.Network.Left() {
 		return "", true, nil
 	}
-	if err := l.observeLeftGroups(ctx, t, o); err != nil {
+	if err := l.observeLeftGroups(ctx, in, o); err != nil {
 		return "", false, err
 	}
-	d := buildDeletion(t, o)
-	d.Nodes.Lost = l.lost.of(t.request.Name, o.Groups)
+	d := buildDeletion(in, o)
+	d.Nodes.Lost = l.lost.of(in.request.Name, o.Groups)
 	if len(d.Surplus) > 0 {
 		return "", true, nil
 	}
-	if !t.config.LeaveNodeSecurityGroups {
-		left, err := l.planNodes(ctx, t, d.Nodes, o.Groups)
+	if !in.config.LeaveNodeSecurityGroups {
+		left, err := l.planNodes(ctx, in, d.Nodes, o.Groups)
 		if err != nil || len(left) > 0 {
 			return "", len(left) > 0, err
 		}
 	}
-	return "", false, l.confirmAbsent(ctx, t)
+	return "", false, l.confirmAbsent(ctx, in)
 }
 
 // confirmAbsent returns an error if a Service had a load balancer, and the configured VPC
 // is empty: in another region or account, AWS finds nothing of it, and the Service would
 // be deleted without it.
-func (l *loadBalancer) confirmAbsent(ctx context.Context, t task) error {
-	had := slices.IndexFunc(t.service.Status.LoadBalancer.Ingress, hasHostname)
+func (l *loadBalancer) confirmAbsent(ctx context.Context, in input) error {
+	had := slices.IndexFunc(in.service.Status.LoadBalancer.Ingress, hasHostname)
 	if had < 0 {
 		return nil
 	}
-	hostname := t.service.Status.LoadBalancer.Ingress[had].Hostname
+	hostname := in.service.Status.LoadBalancer.Ingress[had].Hostname
 	empty, err := l.Network.Empty(ctx)
 	if err != nil {
 		return fmt.Errorf("check that load balancer %s was deleted: %w", hostname, err)
@@ -87,39 +87,39 @@ func (l *loadBalancer) confirmAbsent(ctx context.Context, t task) error {
 		return nil
 	}
 	return fmt.Errorf("load balancer %s is not found in region %s, nor is any subnet of VPC %s: "+
-		"check Region, VPC and RoleARN of the cloud-config, AWS_REGION and the credentials", hostname, l.Region, t.config.VPC)
+		"check Region, VPC and RoleARN of the cloud-config, AWS_REGION and the credentials", hostname, l.Region, in.config.VPC)
 }
 
 func hasHostname(ingress v1.LoadBalancerIngress) bool { return ingress.Hostname != "" }
 
 // observeAll reads whatever there may be of a Service that is deleted.
-func (l *loadBalancer) observeAll(ctx context.Context, t task) (*observed, error) {
-	o := &observed{Primaries: l.needs.Primaries(t.request.Name)}
+func (l *loadBalancer) observeAll(ctx context.Context, in input) (*observed, error) {
+	o := &observed{Primaries: l.needs.Primaries(in.request.Name)}
 	for _, kind := range []request.Kind{request.Classic, request.Network} {
-		if err := l.observeKind(ctx, t, kind, o); err != nil {
+		if err := l.observeKind(ctx, in, kind, o); err != nil {
 			return nil, err
 		}
 	}
-	return o, l.observeLeftGroups(ctx, t, o)
+	return o, l.observeLeftGroups(ctx, in, o)
 }
 
 // observeKind reads what deletion needs of one kind of load balancer. One of the
 // other kind is skipped if this process has seen that there is none.
-func (l *loadBalancer) observeKind(ctx context.Context, t task, kind request.Kind, o *observed) error {
-	other := kind != t.request.Kind
-	if other && l.synced.is(t.request.Name, t.request.Kind) {
+func (l *loadBalancer) observeKind(ctx context.Context, in input, kind request.Kind, o *observed) error {
+	other := kind != in.request.Kind
+	if other && l.synced.is(in.request.Name, in.request.Kind) {
 		return nil
 	}
 	var err error
 	if kind == request.Network {
-		query := t.query(true)
-		query.Unknown = !l.synced.is(t.request.Name, kind)
+		query := in.query(true)
+		query.Unknown = !l.synced.is(in.request.Name, kind)
 		o.Network, err = network.Observe(ctx, l.NLB, query)
 	} else {
-		o.Classic, err = classic.Identify(ctx, l.ELB, t.request.Name, t.config.Cluster, l.synced.is(t.request.Name, kind))
+		o.Classic, err = classic.Identify(ctx, l.ELB, in.request.Name, in.config.Cluster, l.synced.is(in.request.Name, kind))
 	}
 	if other {
-		err = t.tolerate(ctx, kind, err)
+		err = in.tolerate(ctx, kind, err)
 	}
 	return err
 }
@@ -127,41 +127,41 @@ func (l *loadBalancer) observeKind(ctx context.Context, t task, kind request.Kin
 // observeLeftGroups reads the security groups that may have to do with a Service:
 // those of the cluster, and any with a rule for its ports or for groups that were
 // created for it, or whose rules were written lately.
-func (l *loadBalancer) observeLeftGroups(ctx context.Context, t task, o *observed) error {
+func (l *loadBalancer) observeLeftGroups(ctx context.Context, in input, o *observed) error {
 	o.Writes = l.Groups.Writes()
 	groups, err := l.Groups.OfClusterNow(ctx)
-	if err != nil || t.config.LeaveNodeSecurityGroups {
+	if err != nil || in.config.LeaveNodeSecurityGroups {
 		o.Groups = groups
 		return err
 	}
-	more, err := securitygroup.ObservePorts(ctx, l.EC2, t.config.VPC, t.networkPorts(o))
+	more, err := securitygroup.ObservePorts(ctx, l.EC2, in.config.VPC, in.networkPorts(o))
 	if err != nil {
 		return err
 	}
 	recent := slices.DeleteFunc(l.Groups.Recent(), func(id string) bool { return groups[id] != nil || more[id] != nil })
-	written, err := securitygroup.ObserveIDs(ctx, l.EC2, t.config.VPC, recent)
+	written, err := securitygroup.ObserveIDs(ctx, l.EC2, in.config.VPC, recent)
 	if err != nil {
 		return err
 	}
-	ending := idsOf(securitygroup.Owned(groups, t.request, t.config, o.groups()))
-	referring, err := securitygroup.ObserveReferring(ctx, l.EC2, t.config.VPC, ending)
+	ending := idsOf(securitygroup.Owned(groups, in.request, in.config, o.groups()))
+	referring, err := securitygroup.ObserveReferring(ctx, l.EC2, in.config.VPC, ending)
 	o.Groups = merge(groups, more, written, referring)
 	return err
 }
 
 // networkPorts returns the ports of nodes that rules for a network load balancer
 // may be about, none if it never was one.
-func (t task) networkPorts(o *observed) []int32 {
-	if t.request.Kind != request.Network && !o.hasNetwork() && (o.Network == nil || !o.Network.Left()) {
+func (in input) networkPorts(o *observed) []int32 {
+	if in.request.Kind != request.Network && !o.hasNetwork() && (o.Network == nil || !o.Network.Left()) {
 		return nil
 	}
 	var ports []int32
-	for _, port := range t.service.Spec.Ports {
+	for _, port := range in.service.Spec.Ports {
 		ports = append(ports, port.NodePort)
 	}
-	ports = append(ports, t.service.Spec.HealthCheckNodePort)
-	if t.config.SharedProbe {
-		ports = append(ports, t.config.SharedProbePort)
+	ports = append(ports, in.service.Spec.HealthCheckNodePort)
+	if in.config.SharedProbe {
+		ports = append(ports, in.config.SharedProbePort)
 	}
 	if o.Network != nil {
 		for _, group := range o.Network.TargetGroups {
@@ -175,40 +175,40 @@ func (t task) networkPorts(o *observed) []int32 {
 
 // buildDeletion returns what is left to do when all that was created for a
 // Service is deleted. It is pure.
-func buildDeletion(t task, o *observed) *desired {
-	surplus := securitygroup.Owned(o.Groups, t.request, t.config, o.groups())
+func buildDeletion(in input, o *observed) *desired {
+	surplus := securitygroup.Owned(o.Groups, in.request, in.config, o.groups())
 	d := &desired{Surplus: surplus}
-	d.Nodes = securitygroup.Needs{LoadBalancer: o.ruleName(t), Ending: idsOf(surplus), Sources: idsOf(surplus)}
-	primary := t.primaryGroup(o)
+	d.Nodes = securitygroup.Needs{LoadBalancer: o.ruleName(in), Ending: idsOf(surplus), Sources: idsOf(surplus)}
+	primary := in.primaryGroup(o)
 	if primary != "" {
 		d.Nodes.Sources = append(d.Nodes.Sources, primary)
 	}
 	// What the Service does not name first cannot be found once the load balancer is
 	// gone: those rules go first.
 	found := func(id string) bool { return slices.Contains(d.Nodes.Sources, id) }
-	former, others := split(slices.DeleteFunc(o.classicGroups(), found), o.primaries(t, primary))
+	former, others := split(slices.DeleteFunc(o.classicGroups(), found), o.primaries(in, primary))
 	d.Before = securitygroup.Needs{Sources: former}
-	d.Warnings = o.rulesLeft(t, slices.DeleteFunc(others, t.names))
+	d.Warnings = o.rulesLeft(in, slices.DeleteFunc(others, in.names))
 	return d
 }
 
 // primaryGroup returns the group of users by which nodes let in the classic load balancer
 // of the Service, empty if there is none. One that users add to the usual groups may be
-// let in for other reasons. Without the load balancer, the status of the Service tells
+// let in for other reasons. Without the load balancer, the status of the Service shows
 // whether there was one.
-func (t task) primaryGroup(o *observed) string {
-	if t.request.Kind != request.Classic {
+func (in input) primaryGroup(o *observed) string {
+	if in.request.Kind != request.Classic {
 		return ""
 	}
-	had := o.hasClassic() || slices.ContainsFunc(t.service.Status.LoadBalancer.Ingress,
+	had := o.hasClassic() || slices.ContainsFunc(in.service.Status.LoadBalancer.Ingress,
 		func(ingress v1.LoadBalancerIngress) bool {
 			return ingress.Hostname != "" && kindOfHost(ingress.Hostname) != request.Network
 		})
-	primary := t.config.ClassicSecurityGroup
-	if len(t.request.SecurityGroups) > 0 {
-		primary = t.request.SecurityGroups[0]
+	primary := in.config.ClassicSecurityGroup
+	if len(in.request.SecurityGroups) > 0 {
+		primary = in.request.SecurityGroups[0]
 	}
-	if !had || slices.Contains(t.request.ExtraSecurityGroups, primary) {
+	if !had || slices.Contains(in.request.ExtraSecurityGroups, primary) {
 		return ""
 	}
 	return primary

@@ -25,15 +25,15 @@ type syncNodes func(ctx context.Context, env *change.Env, needs securitygroup.Ne
 // It is pure. In this order: what lets packets in, on both sides of a load balancer
 // that exists, and from nowhere else; the load balancer; what lets packets in to a new
 // one; and then what nothing needs any more.
-func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, []network.TargetGroupRef, error) {
-	steps, going, err := securitygroup.Diff(d.Managed, t.config.VPC, t.config.Cluster)
+func diff(in input, o *observed, d *desired, sync syncNodes) (change.Plan, []network.TargetGroupRef, error) {
+	steps, going, err := securitygroup.Diff(d.Managed, in.config.VPC, in.config.Cluster)
 	if err != nil {
 		return nil, nil, err
 	}
 	balancer, targetGroups := diffBalancer(o, d)
-	adding, removing := nodeSteps(t, o, d.Nodes, sync)
-	if o.has(t.request.Kind) && d.Nodes.Known() {
-		steps = slices.Concat(steps, makeRoom(adding, t, o, d, sync), balancer)
+	adding, removing := nodeSteps(in, o, d.Nodes, sync)
+	if o.has(in.request.Kind) && d.Nodes.Known() {
+		steps = slices.Concat(steps, makeRoom(adding, in, o, d, sync), balancer)
 	} else {
 		steps = slices.Concat(steps, balancer, adding)
 	}
@@ -41,7 +41,7 @@ func diff(t task, o *observed, d *desired, sync syncNodes) (change.Plan, []netwo
 	if len(d.Detaching) > 0 && !d.Nodes.AddOnly {
 		steps = append(steps, classic.DetachSecurityGroups(d.Classic, d.Detaching))
 	}
-	return append(steps, securitygroup.Delete(d.Surplus, t.deletedAt())...), targetGroups, nil
+	return append(steps, securitygroup.Delete(d.Surplus, in.deletedAt())...), targetGroups, nil
 }
 
 // diffBalancer returns the part of the plan that is about the load balancer itself.
@@ -59,11 +59,11 @@ func diffBalancer(o *observed, d *desired) (change.Plan, []network.TargetGroupRe
 // whose ports the rules of the nodes are found by, go after these. What belongs to
 // another cluster is left alone. Afterwards writes the rules of the nodes once the
 // load balancer is deleted, sync before that.
-func diffDeletion(t task, o *observed, d *desired, sync, afterwards syncNodes) change.Plan {
-	adding, removing := nodeSteps(t, o, d.Before, sync)
+func diffDeletion(in input, o *observed, d *desired, sync, afterwards syncNodes) change.Plan {
+	adding, removing := nodeSteps(in, o, d.Before, sync)
 	steps := slices.Concat(adding, removing)
 	if o.hasClassic() {
-		before := securitygroup.DiffNodes(d.Before, o.Groups, t.config.Cluster)
+		before := securitygroup.DiffNodes(d.Before, o.Groups, in.config.Cluster)
 		steps = append(steps, restoring(classic.Diff(nil, o.Classic), before.Restore())...)
 	}
 	if o.hasNetwork() {
@@ -71,7 +71,7 @@ func diffDeletion(t task, o *observed, d *desired, sync, afterwards syncNodes) c
 		balancer.TargetGroups = nil
 		steps = append(steps, network.DiffDeletion(&balancer)...)
 	}
-	adding, removing = nodeSteps(t, o, d.Nodes, afterwards)
+	adding, removing = nodeSteps(in, o, d.Nodes, afterwards)
 	steps = slices.Concat(steps, adding, removing)
 	if o.Network != nil {
 		groups := *o.Network
@@ -83,7 +83,7 @@ func diffDeletion(t task, o *observed, d *desired, sync, afterwards syncNodes) c
 		}
 		steps = append(steps, network.DiffDeletion(&groups)...)
 	}
-	return append(steps, securitygroup.Delete(d.Surplus, t.deletedAt())...)
+	return append(steps, securitygroup.Delete(d.Surplus, in.deletedAt())...)
 }
 
 // restoring returns the steps so that a plan undoes what was done before them if AWS
@@ -110,20 +110,20 @@ func restoring(steps, undo change.Plan) change.Plan {
 // their writes as they are expected now: one that adds, and one that removes or
 // hands over, which is skipped like every removal if anything failed before. The
 // load balancer does not depend on them. A step without writes is left out.
-func nodeSteps(t task, o *observed, needs securitygroup.Needs, sync syncNodes) (adding, removing change.Plan) {
-	if t.config.LeaveNodeSecurityGroups {
+func nodeSteps(in input, o *observed, needs securitygroup.Needs, sync syncNodes) (adding, removing change.Plan) {
+	if in.config.LeaveNodeSecurityGroups {
 		return nil, nil
 	}
 	only := needs
 	only.AddOnly = true
-	additions := securitygroup.DiffNodes(only, o.Groups, t.config.Cluster).Plan(securitygroup.RuleUsers{})
-	all := securitygroup.DiffNodes(needs, o.Groups, t.config.Cluster).Plan(securitygroup.RuleUsers{})
+	additions := securitygroup.DiffNodes(only, o.Groups, in.config.Cluster).Plan(securitygroup.RuleUsers{})
+	all := securitygroup.DiffNodes(needs, o.Groups, in.config.Cluster).Plan(securitygroup.RuleUsers{})
 	removals := slices.DeleteFunc(slices.Clone(all), securitygroup.Adds)
 	if len(additions) > 0 {
-		adding = change.Plan{nodeStep("add rules to node security groups for "+t.request.Name, additions, only, sync).Dispensable()}
+		adding = change.Plan{nodeStep("add rules to node security groups for "+in.request.Name, additions, only, sync).Dispensable()}
 	}
 	if len(removals) > 0 {
-		removing = change.Plan{nodeStep("remove rules from node security groups for "+t.request.Name, removals, needs, sync).Removal()}
+		removing = change.Plan{nodeStep("remove rules from node security groups for "+in.request.Name, removals, needs, sync).Removal()}
 	}
 	return adding, removing
 }
@@ -131,12 +131,12 @@ func nodeSteps(t task, o *observed, needs securitygroup.Needs, sync syncNodes) (
 // makeRoom returns the steps that add rules for a load balancer so that they make
 // room for those that let its health checks in, if there is none: they remove what
 // it needs neither before nor after health checks have moved.
-func makeRoom(adding change.Plan, t task, o *observed, d *desired, sync syncNodes) change.Plan {
+func makeRoom(adding change.Plan, in input, o *observed, d *desired, sync syncNodes) change.Plan {
 	needs := d.Nodes
 	if !o.hasNetwork() || d.Network == nil || needs.AddOnly {
 		return adding
 	}
-	serving := needs.Serving(o.Groups, o.Network.ServingPorts(d.Network.NodePorts()), t.request.SourceRanges)
+	serving := needs.Serving(o.Groups, o.Network.ServingPorts(d.Network.NodePorts()), in.request.SourceRanges)
 	maps.Copy(serving, needs.Optional)
 	needs.Optional = serving
 	steps := slices.Clone(adding)

@@ -134,7 +134,7 @@ func (f *planFixture) subnets(r *request.Request, o *observed) ([]vpc.Subnet, er
 		return nil, nil
 	}
 	tables := slices.Collect(maps.Values(f.RouteTables))
-	return vpc.Choose(vpc.Usable(all, f.Config.Cluster), tables, f.Zones, vpc.Wish{Cluster: f.Config.Cluster, Internal: internal})
+	return vpc.Choose(vpc.Usable(all, f.Config.Cluster), tables, f.Zones, vpc.DiscoverOptions{Cluster: f.Config.Cluster, Internal: internal})
 }
 
 // groups are the security groups of the VPC; members are those of the cluster.

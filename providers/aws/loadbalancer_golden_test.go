@@ -77,7 +77,7 @@ func (f *planFixture) ensure(out *strings.Builder, svc *v1.Service, all, members
 		out.WriteString("left to another controller\n")
 		return nil
 	}
-	t := task{config: f.Config, service: svc, request: r, create: true}
+	t := input{config: f.Config, service: svc, request: r, create: true}
 	o := f.observed(r)
 	if err := o.conflict(r); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (f *planFixture) ensure(out *strings.Builder, svc *v1.Service, all, members
 	}
 	if o.hasNetwork() {
 		for _, id := range o.Network.Subnets() {
-			o.Placed = append(o.Placed, vpc.Subnet{ID: id, CIDR: f.Subnets[id].CIDR})
+			o.NetworkSubnets = append(o.NetworkSubnets, vpc.Subnet{ID: id, CIDR: f.Subnets[id].CIDR})
 		}
 	}
 	o.Selection = selectGroups(t, o, members)

@@ -14,9 +14,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// task is a call of the service controller: what a Service asks for, with the
+// input is a call of the service controller: a Service and its request, with the
 // settings that apply to it.
-type task struct {
+type input struct {
 	config  request.Config
 	service *v1.Service
 	request *request.Request
@@ -27,8 +27,8 @@ type task struct {
 }
 
 // operation returns the call for the parts that are common to all clouds.
-func (t task) operation() service.Operation {
-	return service.Operation{Service: t.service, LoadBalancer: t.request.Name, Ensures: t.create}
+func (in input) operation() service.Operation {
+	return service.Operation{Service: in.service, LoadBalancer: in.request.Name, Ensures: in.create}
 }
 
 // observed is what exists in AWS for a Service, and what its load balancer
@@ -47,9 +47,9 @@ type observed struct {
 	Primaries []string
 	// Facts are the subnets and instances.
 	Facts request.Facts
-	// Placed are the subnets that a network load balancer is in, if their CIDRs
+	// NetworkSubnets are the subnets that a network load balancer is in, if their CIDRs
 	// are needed.
-	Placed []vpc.Subnet
+	NetworkSubnets []vpc.Subnet
 	// Selection is which security groups are used.
 	Selection selection
 }
@@ -145,11 +145,11 @@ func (o *observed) hostname(kind request.Kind) string {
 // ruleName is the name in the descriptions of rules that were created for the
 // Service. It is empty if a load balancer of another cluster has the name: the
 // rules are that cluster's then.
-func (o *observed) ruleName(t task) string {
+func (o *observed) ruleName(in input) string {
 	if o.Network != nil && o.Network.Refusal() != nil {
 		return ""
 	}
-	return t.request.Name
+	return in.request.Name
 }
 
 // otherThan returns the other kind of load balancer.

@@ -24,7 +24,7 @@ const attempts = 3
 // nodeSync returns how the rules of the nodes are written. Services share the
 // groups of nodes: a lock is held while they are compared and written, and they
 // are read again under it if anything was written since they were observed.
-func (l *loadBalancer) nodeSync(t task, o *observed) syncNodes {
+func (l *loadBalancer) nodeSync(in input, o *observed) syncNodes {
 	groups, writes := o.Groups, o.Writes
 	return func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error {
 		needs, err := needs.Resolve(&env.IDs)
@@ -32,12 +32,12 @@ func (l *loadBalancer) nodeSync(t task, o *observed) syncNodes {
 			return err
 		}
 		for range attempts {
-			users, err := l.users(ctx, t, securitygroup.DiffNodes(needs, groups, t.config.Cluster).Stale())
+			users, err := l.users(ctx, in, securitygroup.DiffNodes(needs, groups, in.config.Cluster).Stale())
 			if err != nil {
 				return err
 			}
 			var done bool
-			if groups, writes, done, err = l.writeNodes(ctx, t, env, nodeWrite{needs, groups, writes, users}); err != nil || done {
+			if groups, writes, done, err = l.writeNodes(ctx, in, env, nodeWrite{needs, groups, writes, users}); err != nil || done {
 				return err
 			}
 		}
@@ -49,11 +49,11 @@ func (l *loadBalancer) nodeSync(t task, o *observed) syncNodes {
 // remove, it has all that it needs, unless these are to make room: other Services
 // that give up the same security group need not know which of them is the last to
 // detach it.
-func (l *loadBalancer) meetNeeds(t task, o *observed) syncNodes {
-	sync := l.nodeSync(t, o)
+func (l *loadBalancer) meetNeeds(in input, o *observed) syncNodes {
+	sync := l.nodeSync(in, o)
 	return func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error {
 		if !needs.AddOnly && env.RoomForHealthChecks() == nil {
-			l.needs.Met(t.request.Name)
+			l.needs.Met(in.request.Name)
 		}
 		return sync(ctx, env, needs)
 	}
@@ -71,19 +71,19 @@ type nodeWrite struct {
 // writeNodes compares and writes the rules of the nodes under their lock. If there
 // are rules to remove now whose users were not looked for, it returns the groups
 // as they are, and false.
-func (l *loadBalancer) writeNodes(ctx context.Context, t task, env *change.Env, w nodeWrite) (securitygroup.Groups, int64, bool, error) {
-	unlock, err := l.vpcs.Lock(ctx, t.config.VPC)
+func (l *loadBalancer) writeNodes(ctx context.Context, in input, env *change.Env, w nodeWrite) (securitygroup.Groups, int64, bool, error) {
+	unlock, err := l.vpcs.Lock(ctx, in.config.VPC)
 	if err != nil {
 		return nil, 0, false, err
 	}
 	defer unlock()
-	d := securitygroup.DiffNodes(w.needs, w.groups, t.config.Cluster)
+	d := securitygroup.DiffNodes(w.needs, w.groups, in.config.Cluster)
 	if now := l.Groups.Writes(); now != w.writes {
-		if w.groups, err = l.reread(ctx, t, w.groups, d.Groups()); err != nil {
+		if w.groups, err = l.reread(ctx, in, w.groups, d.Groups()); err != nil {
 			return nil, 0, false, err
 		}
 		w.writes = now
-		d = securitygroup.DiffNodes(w.needs, w.groups, t.config.Cluster)
+		d = securitygroup.DiffNodes(w.needs, w.groups, in.config.Cluster)
 		if !w.users.Covers(d.Stale()) {
 			return w.groups, w.writes, false, nil
 		}
@@ -95,7 +95,7 @@ func (l *loadBalancer) writeNodes(ctx context.Context, t task, env *change.Env, 
 		return w.groups, w.writes, true, nil
 	}
 	err = steps.Apply(ctx, env, l.Step)
-	l.lost.update(t.request.Name, err)
+	l.lost.update(in.request.Name, err)
 	return w.groups, w.writes, true, err
 }
 
@@ -103,20 +103,20 @@ func (l *loadBalancer) writeNodes(ctx context.Context, t task, env *change.Env, 
 // were written since they were observed, or are being written: another Service may
 // have removed what this one needs before it was known to need it. A plan that adds
 // rules anyway compares them then.
-func (l *loadBalancer) recheck(t task, o *observed, d *desired, steps change.Plan) change.Plan {
+func (l *loadBalancer) recheck(in input, o *observed, d *desired, steps change.Plan) change.Plan {
 	unchanged := l.nodeWrites.Load() == 0 && l.Groups.Writes() == o.Writes
 	compares := slices.ContainsFunc(steps, func(step change.Step) bool { return step.Kind == syncsNodes && (!step.Removes || step.Additive != nil) })
-	if t.config.LeaveNodeSecurityGroups || unchanged || compares {
+	if in.config.LeaveNodeSecurityGroups || unchanged || compares {
 		return nil
 	}
 	needs := d.Nodes
 	needs.AddOnly = true
-	return change.Plan{nodeStep("compare rules of node security groups again for "+t.request.Name, nil, needs, l.nodeSync(t, o))}
+	return change.Plan{nodeStep("compare rules of node security groups again for "+in.request.Name, nil, needs, l.nodeSync(in, o))}
 }
 
 // reread reads some of the groups again. One that is gone is left out.
-func (l *loadBalancer) reread(ctx context.Context, t task, groups securitygroup.Groups, ids []string) (securitygroup.Groups, error) {
-	fresh, err := securitygroup.ObserveIDs(ctx, l.EC2, t.config.VPC, ids)
+func (l *loadBalancer) reread(ctx context.Context, in input, groups securitygroup.Groups, ids []string) (securitygroup.Groups, error) {
+	fresh, err := securitygroup.ObserveIDs(ctx, l.EC2, in.config.VPC, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -128,14 +128,14 @@ func (l *loadBalancer) reread(ctx context.Context, t task, groups securitygroup.
 }
 
 // users finds the other load balancers that need rules.
-func (l *loadBalancer) users(ctx context.Context, t task, rules []securitygroup.Rule) (securitygroup.RuleUsers, error) {
+func (l *loadBalancer) users(ctx context.Context, in input, rules []securitygroup.Rule) (securitygroup.RuleUsers, error) {
 	search := securitygroup.Users{
-		Classic: l.Classic, Network: l.NLB, Cluster: t.config.Cluster, VPC: t.config.VPC,
-		LoadBalancer: t.request.Name, Deleting: l.isDeleting, Known: &l.needs, CIDRs: l.cidrs,
+		Classic: l.Classic, Network: l.NLB, Cluster: in.config.Cluster, VPC: in.config.VPC,
+		LoadBalancer: in.request.Name, Deleting: l.isDeleting, Known: &l.needs, CIDRs: l.cidrs,
 	}
 	users, err := search.Find(ctx, rules)
 	if err != nil {
-		return users, fmt.Errorf("find other load balancers that need rules of %s: %w", t.request.Name, err)
+		return users, fmt.Errorf("find other load balancers that need rules of %s: %w", in.request.Name, err)
 	}
 	return users, nil
 }
@@ -147,9 +147,9 @@ func (l *loadBalancer) isDeleting(name string) bool {
 }
 
 // planNodes returns what there is to write in the security groups of nodes.
-func (l *loadBalancer) planNodes(ctx context.Context, t task, needs securitygroup.Needs, groups securitygroup.Groups) (change.Plan, error) {
-	d := securitygroup.DiffNodes(needs, groups, t.config.Cluster)
-	users, err := l.users(ctx, t, d.Stale())
+func (l *loadBalancer) planNodes(ctx context.Context, in input, needs securitygroup.Needs, groups securitygroup.Groups) (change.Plan, error) {
+	d := securitygroup.DiffNodes(needs, groups, in.config.Cluster)
+	users, err := l.users(ctx, in, d.Stale())
 	return d.Plan(users), err
 }
 

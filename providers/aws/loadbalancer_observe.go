@@ -24,89 +24,89 @@ import (
 // observe reads what a Service with a valid spec has, and what its load balancer
 // depends on. It is an error if something is in the way, or if there is nothing to
 // update.
-func (l *loadBalancer) observe(ctx context.Context, t task) (*observed, error) {
-	o := &observed{Primaries: l.needs.Primaries(t.request.Name)}
-	if err := l.observeKinds(ctx, t, o); err != nil {
+func (l *loadBalancer) observe(ctx context.Context, in input) (*observed, error) {
+	o := &observed{Primaries: l.needs.Primaries(in.request.Name)}
+	if err := l.observeKinds(ctx, in, o); err != nil {
 		return nil, err
 	}
-	if err := o.conflict(t.request); err != nil {
+	if err := o.conflict(in.request); err != nil {
 		return nil, err
 	}
-	if !t.create && !o.has(t.request.Kind) {
-		return nil, apierr.Mark(apierr.ErrNotFound, fmt.Errorf("there is no %s load balancer %s to update", t.request.Kind, t.request.Name))
+	if !in.create && !o.has(in.request.Kind) {
+		return nil, apierr.Mark(apierr.ErrNotFound, fmt.Errorf("there is no %s load balancer %s to update", in.request.Kind, in.request.Name))
 	}
-	if err := l.observeFacts(ctx, t, o); err != nil {
+	if err := l.observeFacts(ctx, in, o); err != nil {
 		return nil, err
 	}
-	return o, l.observeGroups(ctx, t, o)
+	return o, l.observeGroups(ctx, in, o)
 }
 
 // observeKinds reads the load balancer. The other kind is looked for only if the
 // wanted one does not exist.
-func (l *loadBalancer) observeKinds(ctx context.Context, t task, o *observed) error {
+func (l *loadBalancer) observeKinds(ctx context.Context, in input, o *observed) error {
 	var err error
-	if t.request.Kind == request.Network {
-		if o.Network, err = network.Observe(ctx, l.NLB, t.query(false)); err != nil || o.Network.LoadBalancer != nil {
+	if in.request.Kind == request.Network {
+		if o.Network, err = network.Observe(ctx, l.NLB, in.query(false)); err != nil || o.Network.LoadBalancer != nil {
 			return err
 		}
-		o.Classic, err = classic.Observe(ctx, l.ELB, t.request.Name, t.config.Cluster)
-		return t.tolerate(ctx, request.Classic, err)
+		o.Classic, err = classic.Observe(ctx, l.ELB, in.request.Name, in.config.Cluster)
+		return in.tolerate(ctx, request.Classic, err)
 	}
-	if o.Classic, err = classic.Observe(ctx, l.ELB, t.request.Name, t.config.Cluster); err != nil || o.Classic != nil {
+	if o.Classic, err = classic.Observe(ctx, l.ELB, in.request.Name, in.config.Cluster); err != nil || o.Classic != nil {
 		return err
 	}
-	o.Network, err = l.networkIfAny(ctx, t)
-	return t.tolerate(ctx, request.Network, err)
+	o.Network, err = l.networkIfAny(ctx, in)
+	return in.tolerate(ctx, request.Network, err)
 }
 
 // networkIfAny reads the network load balancer and what belongs to it only if it
 // exists.
-func (l *loadBalancer) networkIfAny(ctx context.Context, t task) (*network.Observed, error) {
-	found, err := l.NLB.LoadBalancer(ctx, t.request.Name)
+func (l *loadBalancer) networkIfAny(ctx context.Context, in input) (*network.Observed, error) {
+	found, err := l.NLB.LoadBalancer(ctx, in.request.Name)
 	if err != nil || found == nil {
 		return nil, err
 	}
-	return network.Observe(ctx, l.NLB, t.query(true))
+	return network.Observe(ctx, l.NLB, in.query(true))
 }
 
 // observeGroups reads the security groups of the cluster, selects those that are
 // used, and reads the selected ones that do not have its tag.
-func (l *loadBalancer) observeGroups(ctx context.Context, t task, o *observed) error {
+func (l *loadBalancer) observeGroups(ctx context.Context, in input, o *observed) error {
 	o.Writes = l.Groups.Writes()
 	groups, err := l.Groups.OfCluster(ctx)
 	if err != nil {
 		return err
 	}
-	o.Selection = selectGroups(t, o, groups)
+	o.Selection = selectGroups(in, o, groups)
 	missing := slices.DeleteFunc(slices.Clone(o.Selection.Nodes.IDs), func(id string) bool { return groups[id] != nil })
 	untagged, err := l.Groups.ByID(ctx, missing)
 	if err != nil {
 		return err
 	}
-	referring, err := securitygroup.ObserveReferring(ctx, l.EC2, t.config.VPC, idsOf(o.Selection.Surplus))
+	referring, err := securitygroup.ObserveReferring(ctx, l.EC2, in.config.VPC, idsOf(o.Selection.Surplus))
 	o.Groups = merge(groups, untagged, referring)
 	return err
 }
 
 // query is what to look for among network load balancers.
-func (t task) query(brief bool) network.Query {
+func (in input) query(brief bool) network.Query {
 	return network.Query{
-		Name: t.request.Name, Service: t.request.Service, Cluster: t.config.Cluster, VPC: t.config.VPC,
-		Attributes: attributesMatter(t.request, t.config), Brief: brief,
-		AttributesOptional: len(t.request.TargetGroupAttributes) == 0,
+		Name: in.request.Name, Service: in.request.Service, Cluster: in.config.Cluster, VPC: in.config.VPC,
+		Attributes: attributesMatter(in.request, in.config), Brief: brief,
+		AttributesOptional: len(in.request.TargetGroupAttributes) == 0,
 	}
 }
 
 // tolerate forgives that looking for the other kind of load balancer is not
-// allowed, which those who never had one need not allow; unless the status of the
-// Service tells of one.
-func (t task) tolerate(ctx context.Context, other request.Kind, err error) error {
-	if !errors.Is(err, apierr.ErrDenied) || slices.ContainsFunc(t.service.Status.LoadBalancer.Ingress,
+// allowed, which users who never had one need not allow; unless the status of the
+// Service has one.
+func (in input) tolerate(ctx context.Context, other request.Kind, err error) error {
+	if !errors.Is(err, apierr.ErrDenied) || slices.ContainsFunc(in.service.Status.LoadBalancer.Ingress,
 		func(ingress v1.LoadBalancerIngress) bool { return kindOfHost(ingress.Hostname) == other }) {
 		return err
 	}
 	klog.FromContext(ctx).V(4).Info("Load balancers of the other kind may not be looked for",
-		"service", klog.KObj(t.service), "kind", other, "err", err)
+		"service", klog.KObj(in.service), "kind", other, "err", err)
 	return nil
 }
 
@@ -125,33 +125,33 @@ func kindOfHost(hostname string) request.Kind {
 }
 
 // observeFacts reads the subnets and instances that a load balancer depends on.
-func (l *loadBalancer) observeFacts(ctx context.Context, t task, o *observed) error {
-	o.Facts = request.Facts{Config: t.config}
+func (l *loadBalancer) observeFacts(ctx context.Context, in input, o *observed) error {
+	o.Facts = request.Facts{Config: in.config}
 	var err error
-	if o.Facts.Subnets, err = l.subnets(ctx, t.request, o); err != nil {
+	if o.Facts.Subnets, err = l.subnets(ctx, in.request, o); err != nil {
 		return err
 	}
-	if o.hasNetwork() && placeMatters(t.request, t.config) {
-		if o.Placed, err = l.Network.ByID(ctx, o.Network.Subnets()); err != nil {
+	if o.hasNetwork() && subnetsMatter(in.request, in.config) {
+		if o.NetworkSubnets, err = l.Network.ByID(ctx, o.Network.Subnets()); err != nil {
 			return err
 		}
 	}
-	o.Facts.Targets, o.Facts.Unknown, err = l.targets(ctx, t)
+	o.Facts.Targets, o.Facts.Unknown, err = l.targets(ctx, in)
 	return err
 }
 
 // targets reads the instances of the Nodes that can be behind a load balancer, by
 // ID. It also returns the IDs of those that EC2 does not return, sorted.
-func (l *loadBalancer) targets(ctx context.Context, t task) (found map[string]*inventory.Instance, unknown []string, err error) {
-	ids := make([]string, 0, len(t.request.Targets))
-	for _, target := range t.request.Targets {
+func (l *loadBalancer) targets(ctx context.Context, in input) (found map[string]*inventory.Instance, unknown []string, err error) {
+	ids := make([]string, 0, len(in.request.Targets))
+	for _, target := range in.request.Targets {
 		ids = append(ids, target.InstanceID)
 	}
 	if found, err = l.instances(ctx, ids); err != nil {
 		return nil, nil, err
 	}
 	unknown = slices.DeleteFunc(ids, func(id string) bool { return found[id] != nil })
-	maps.DeleteFunc(found, func(_ string, instance *inventory.Instance) bool { return !inReach(t.config, instance) })
+	maps.DeleteFunc(found, func(_ string, instance *inventory.Instance) bool { return !inReach(in.config, instance) })
 	return found, unknown, nil
 }
 
@@ -193,5 +193,5 @@ func (l *loadBalancer) subnets(ctx context.Context, r *request.Request, o *obser
 	if !needed {
 		return nil, nil
 	}
-	return l.Network.Discover(ctx, vpc.Wish{Cluster: l.Settings.Cluster, Internal: internal, Fallback: l.Subnet})
+	return l.Network.Discover(ctx, vpc.DiscoverOptions{Cluster: l.Settings.Cluster, Internal: internal, Fallback: l.Subnet})
 }

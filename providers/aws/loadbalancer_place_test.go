@@ -24,8 +24,8 @@ var observedSubnets = []vpc.Subnet{
 	{ID: "subnet-2", CIDR: netip.MustParsePrefix("172.16.0.0/20")},
 }
 
-// drawNetworkTask draws a Service with a network load balancer, and settings.
-func drawNetworkTask(t *rapid.T) task {
+// drawNetworkInput draws a Service with a network load balancer, and settings.
+func drawNetworkInput(t *rapid.T) input {
 	protocol := v1.ProtocolTCP
 	if rapid.Bool().Draw(t, "udp") {
 		protocol = v1.ProtocolUDP
@@ -54,7 +54,7 @@ func drawNetworkTask(t *rapid.T) task {
 	if err != nil {
 		t.Skip(err)
 	}
-	return task{config: config, service: svc, request: r}
+	return input{config: config, service: svc, request: r}
 }
 
 // What is not read about a network load balancer changes nothing about the rules of
@@ -62,13 +62,13 @@ func drawNetworkTask(t *rapid.T) task {
 func TestRulesOfNodesNeedOnlyWhatIsRead(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		task := drawNetworkTask(t)
-		full := observedFully(t, task)
+		in := drawNetworkInput(t)
+		full := observedFully(t, in)
 		seen := *full
-		if !placeMatters(task.request, task.config) {
-			seen.Placed = nil
+		if !subnetsMatter(in.request, in.config) {
+			seen.NetworkSubnets = nil
 		}
-		if !attributesMatter(task.request, task.config) {
+		if !attributesMatter(in.request, in.config) {
 			without := *full.Network
 			without.TargetGroups = slices.Clone(without.TargetGroups)
 			for i := range without.TargetGroups {
@@ -76,7 +76,7 @@ func TestRulesOfNodesNeedOnlyWhatIsRead(t *testing.T) {
 			}
 			seen.Network = &without
 		}
-		if diff := cmp.Diff(rulesOf(t, task, full), rulesOf(t, task, &seen)); diff != "" {
+		if diff := cmp.Diff(rulesOf(t, in, full), rulesOf(t, in, &seen)); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	})
@@ -110,7 +110,7 @@ func TestSubnetsAreReadWhereTheyMatter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := placeMatters(r, config); got != tc.want {
+			if got := subnetsMatter(r, config); got != tc.want {
 				t.Errorf("%s: subnets are read: %t", tc.reason, got)
 			}
 		})
@@ -119,15 +119,15 @@ func TestSubnetsAreReadWhereTheyMatter(t *testing.T) {
 
 // observedFully returns an observation of the load balancer of a Service, with all
 // that can be read about it.
-func observedFully(t *rapid.T, task task) *observed {
-	facts := request.Facts{Config: task.config, Subnets: observedSubnets}
-	model, _, err := network.Build(task.request, facts)
+func observedFully(t *rapid.T, in input) *observed {
+	facts := request.Facts{Config: in.config, Subnets: observedSubnets}
+	model, _, err := network.Build(in.request, facts)
 	if err != nil {
 		t.Skip(err)
 	}
-	full := &observed{Facts: facts, Placed: observedSubnets, Network: &network.Observed{
-		Name: task.request.Name, Service: task.request.Service, Cluster: task.config.Cluster,
-		LoadBalancer: &network.LoadBalancer{ARN: "arn", Type: elbv2types.LoadBalancerTypeEnumNetwork, Tags: task.request.AllTags(task.config.Cluster)},
+	full := &observed{Facts: facts, NetworkSubnets: observedSubnets, Network: &network.Observed{
+		Name: in.request.Name, Service: in.request.Service, Cluster: in.config.Cluster,
+		LoadBalancer: &network.LoadBalancer{ARN: "arn", Type: elbv2types.LoadBalancerTypeEnumNetwork, Tags: in.request.AllTags(in.config.Cluster)},
 	}}
 	preserved := []string{"true", "false"}
 	if model.Listeners[0].Transport() == "udp" {
@@ -146,9 +146,9 @@ func observedFully(t *rapid.T, task task) *observed {
 	return full
 }
 
-func rulesOf(t *rapid.T, task task, o *observed) securitygroup.Rules {
+func rulesOf(t *rapid.T, in input, o *observed) securitygroup.Rules {
 	d := &desired{}
-	if err := d.buildNetwork(task, o, o.Facts); err != nil {
+	if err := d.buildNetwork(in, o, o.Facts); err != nil {
 		t.Fatal(err)
 	}
 	return d.Nodes.Rules

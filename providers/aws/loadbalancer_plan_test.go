@@ -42,7 +42,7 @@ func planConfig() request.Config {
 
 // planFor returns the plan of a Service.
 func planFor(svc *v1.Service, o *observed) (change.Plan, error) {
-	t := task{config: planConfig(), service: svc, create: true}
+	t := input{config: planConfig(), service: svc, create: true}
 	var err error
 	if t.request, _, err = request.New(svc, nodesOf("i-1"), t.config); err != nil {
 		return nil, err

@@ -17,13 +17,13 @@ const SecurityGroupRuleLeft service.Reason = "SecurityGroupRuleLeft"
 // that name another one are of users. AWS returns the groups in any order, so that if this
 // process does not know the load balancer, only what the Service names first, what the
 // cloud-config names, and a single group are certain.
-func (o *observed) primaries(t task, wanted string) []string {
+func (o *observed) primaries(in input, wanted string) []string {
 	groups := slices.DeleteFunc(o.classicGroups(), func(id string) bool {
-		return id == wanted || slices.Contains(t.request.ExtraSecurityGroups, id)
+		return id == wanted || slices.Contains(in.request.ExtraSecurityGroups, id)
 	})
 	if len(groups) > 1 || slices.Contains(o.classicGroups(), wanted) {
 		groups = slices.DeleteFunc(groups, func(id string) bool {
-			return id != t.config.ClassicSecurityGroup && !slices.Contains(o.Primaries, id)
+			return id != in.config.ClassicSecurityGroup && !slices.Contains(o.Primaries, id)
 		})
 	}
 	if wanted != "" {
@@ -45,21 +45,21 @@ func split(ids, others []string) (among, rest []string) {
 }
 
 // names reports whether the annotations of the Service name a security group.
-func (t task) names(id string) bool {
-	return slices.Contains(t.request.SecurityGroups, id) || slices.Contains(t.request.ExtraSecurityGroups, id)
+func (in input) names(id string) bool {
+	return slices.Contains(in.request.SecurityGroups, id) || slices.Contains(in.request.ExtraSecurityGroups, id)
 }
 
 // rulesLeft returns warnings about rules of the nodes that name security groups which
 // the classic load balancer loses. If this process does not know the load balancer, they
 // may be its rules.
-func (o *observed) rulesLeft(t task, lost []string) []service.Warning {
-	if t.config.LeaveNodeSecurityGroups || len(o.Primaries) > 0 {
+func (o *observed) rulesLeft(in input, lost []string) []service.Warning {
+	if in.config.LeaveNodeSecurityGroups || len(o.Primaries) > 0 {
 		return nil
 	}
 	var warnings []service.Warning
 	for _, id := range lost {
 		letting := slices.DeleteFunc(securitygroup.LettingIn(o.Groups, id),
-			func(group *securitygroup.Group) bool { return !t.config.Cluster.Member(group.Tags) })
+			func(group *securitygroup.Group) bool { return !in.config.Cluster.Member(group.Tags) })
 		if len(letting) > 0 {
 			warnings = append(warnings, service.Warn(SecurityGroupRuleLeft,
 				"The rule for all traffic from security group %s in %s is not removed because it may be yours; "+

@@ -25,9 +25,9 @@ func attributesMatter(r *request.Request, c request.Config) bool {
 	return len(r.TargetGroupAttributes) > 0 || r.Kind == request.Network && probesOtherPorts(r, c) && !openToAll(r)
 }
 
-// placeMatters reports whether planning needs the CIDRs of the subnets that a
+// subnetsMatter reports whether planning needs the CIDRs of the subnets that a
 // network load balancer is in, from where it probes nodes.
-func placeMatters(r *request.Request, c request.Config) bool {
+func subnetsMatter(r *request.Request, c request.Config) bool {
 	return !c.LeaveNodeSecurityGroups &&
 		(probesOtherPorts(r, c) || !openToAll(r) || len(r.SourceRanges) > 1 || r.Ports[0].Protocol == "UDP")
 }

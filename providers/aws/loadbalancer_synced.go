@@ -11,8 +11,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// synced is what this process knows of load balancers that it has brought up to
-// date, by name. What is not known is read from AWS. The zero value is empty.
+// synced has the state of load balancers that this process has brought up to date, by
+// name. Other state is read from AWS. The zero value is empty.
 type synced struct {
 	mu   sync.Mutex
 	all  map[string]*syncedState
@@ -43,11 +43,11 @@ type syncedState struct {
 
 // put keeps the state of a load balancer after its plan was applied. Target groups
 // are those that its listeners forward to.
-func (s *synced) put(t task, o *observed, d *desired, targetGroups []network.TargetGroupRef, env *change.Env) {
+func (s *synced) put(in input, o *observed, d *desired, targetGroups []network.TargetGroupRef, env *change.Env) {
 	state := &syncedState{
-		request:    t.request,
-		nodes:      t.nodes,
-		cluster:    t.config.ClusterName,
+		request:    in.request,
+		nodes:      in.nodes,
+		cluster:    in.config.ClusterName,
 		nodeGroups: d.Nodes.Groups,
 		members:    o.members(),
 		instances:  d.instances(),
@@ -63,7 +63,7 @@ func (s *synced) put(t task, o *observed, d *desired, targetGroups []network.Tar
 	for _, shortage := range state.shortages {
 		state.warnings = append(state.warnings, shortage.Warning)
 	}
-	s.keep(t.request.Name, state)
+	s.keep(in.request.Name, state)
 }
 
 // keep stores the state of a load balancer. It shares the lists of Nodes with the state
@@ -99,14 +99,14 @@ func shared[T comparable](list, other []T) []T {
 	return list
 }
 
-// forget drops what is known of a load balancer.
+// forget drops the state of a load balancer.
 func (s *synced) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, name)
 }
 
-// get returns what is known of a load balancer, nil if nothing is.
+// get returns the state of a load balancer, nil if it is not known.
 func (s *synced) get(name string) *syncedState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,14 +140,14 @@ func (d *desired) instances() request.Instances {
 }
 
 // isRepeated reports whether the Nodes are those of the last call, too.
-func (s *syncedState) isRepeated(t task) bool {
-	return slices.Equal(s.nodes, t.nodes) && reflect.DeepEqual(s.request.Targets, t.request.Targets)
+func (s *syncedState) isRepeated(in input) bool {
+	return slices.Equal(s.nodes, in.nodes) && reflect.DeepEqual(s.request.Targets, in.request.Targets)
 }
 
-// asksForTheSame reports whether a Service asks for what it asked for before, but
+// hasSameRequest reports whether the request of a Service is the same as before, but
 // for its nodes.
-func (s *syncedState) asksForTheSame(t task) bool {
-	before, now := *s.request, *t.request
+func (s *syncedState) hasSameRequest(in input) bool {
+	before, now := *s.request, *in.request
 	before.Targets, now.Targets = nil, nil
-	return s.cluster == t.config.ClusterName && reflect.DeepEqual(before, now)
+	return s.cluster == in.config.ClusterName && reflect.DeepEqual(before, now)
 }

@@ -19,56 +19,56 @@ import (
 // A node that joins or leaves costs one read and one write for each target group,
 // and nothing as long as its instance is not known. A call for the same Nodes looks
 // at everything: something is wrong.
-func (l *loadBalancer) updateTargets(ctx context.Context, t task, warnings []service.Warning) (done bool, err error) {
-	known := l.synced.get(t.request.Name)
-	if known == nil || !known.asksForTheSame(t) || known.isRepeated(t) {
+func (l *loadBalancer) updateTargets(ctx context.Context, in input, warnings []service.Warning) (done bool, err error) {
+	known := l.synced.get(in.request.Name)
+	if known == nil || !known.hasSameRequest(in) || known.isRepeated(in) {
 		return false, nil
 	}
-	f := request.Facts{Config: t.config}
-	if f.Targets, f.Unknown, err = l.targets(ctx, t); err != nil {
+	f := request.Facts{Config: in.config}
+	if f.Targets, f.Unknown, err = l.targets(ctx, in); err != nil {
 		return false, err
 	}
-	if nothingKnown(t, f.Unknown) {
+	if nothingKnown(in, f.Unknown) {
 		return false, nil
 	}
-	if !t.config.LeaveNodeSecurityGroups && !known.sameNodeGroups(f) {
+	if !in.config.LeaveNodeSecurityGroups && !known.sameNodeGroups(f) {
 		return false, nil
 	}
-	next, skipped := t.request.Instances(f)
-	refused, err := l.syncTargets(ctx, t, known, next)
+	next, skipped := in.request.Instances(f)
+	refused, err := l.syncTargets(ctx, in, known, next)
 	if errors.Is(err, apierr.ErrNotFound) {
-		return false, nil // what this process knows is out of date
+		return false, nil // the stored state is out of date
 	}
 	if err != nil {
 		return false, err
 	}
-	l.services.Report(t.service, slices.Concat(warnings, known.warnings, skipped, refused.warnings()))
-	l.synced.keep(t.request.Name, known.updated(t, next, refused))
+	l.services.Report(in.service, slices.Concat(warnings, known.warnings, skipped, refused.warnings()))
+	l.synced.keep(in.request.Name, known.updated(in, next, refused))
 	gaps := slices.Concat(awaited(f), exceeding(known.shortages, refused.list))
-	return true, l.services.Incomplete(t.operation(), gaps, nil)
+	return true, l.services.Incomplete(in.operation(), gaps, nil)
 }
 
 // syncTargets changes the instances of a load balancer to the next ones, and
 // returns those that AWS does not accept. They are tried again after a while.
-func (l *loadBalancer) syncTargets(ctx context.Context, t task, known *syncedState, next request.Instances) (refused, error) {
+func (l *loadBalancer) syncTargets(ctx context.Context, in input, known *syncedState, next request.Instances) (refused, error) {
 	left := known.refused.recent().among(next.Registered)
 	if next.Equal(known.instances) && len(left.list) == len(known.refused.list) {
 		return left, nil
 	}
-	steps, err := l.planTargets(ctx, t, known, next, left)
+	steps, err := l.planTargets(ctx, in, known, next, left)
 	if err != nil {
 		return left, err
 	}
 	env := l.env()
-	err = l.apply(ctx, t, env, steps)
+	err = l.apply(ctx, in, env, steps)
 	return left.add(env.Refusals()), err
 }
 
 // updated returns the state with the next instances. One that has left makes room
 // for those that exceed a quota.
-func (s *syncedState) updated(t task, next request.Instances, refused refused) *syncedState {
+func (s *syncedState) updated(in input, next request.Instances, refused refused) *syncedState {
 	state := *s
-	state.request, state.nodes, state.instances, state.refused = t.request, t.nodes, next, refused
+	state.request, state.nodes, state.instances, state.refused = in.request, in.nodes, next, refused
 	left := func(id string) bool { return !has(next.Registered, id) }
 	if slices.ContainsFunc(s.instances.Registered, left) {
 		state.refused = refused.withoutQuota()
@@ -91,10 +91,10 @@ func (s *syncedState) sameNodeGroups(f request.Facts) bool {
 // planTargets returns the plan that changes nothing but instances, without those
 // that were refused.
 func (l *loadBalancer) planTargets(
-	ctx context.Context, t task, known *syncedState, next request.Instances, refused refused,
+	ctx context.Context, in input, known *syncedState, next request.Instances, refused refused,
 ) (change.Plan, error) {
-	if t.request.Kind != request.Network {
-		lb, err := classic.Identify(ctx, l.ELB, t.request.Name, t.config.Cluster, true)
+	if in.request.Kind != request.Network {
+		lb, err := classic.Identify(ctx, l.ELB, in.request.Name, in.config.Cluster, true)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (l *loadBalancer) planTargets(
 		if group.Targets, err = network.ObserveTargets(ctx, l.NLB, group); err != nil {
 			return nil, err
 		}
-		steps = append(steps, network.DiffTargets(t.request.Name, refused.leaveOut(next, group.Name), group)...)
+		steps = append(steps, network.DiffTargets(in.request.Name, refused.leaveOut(next, group.Name), group)...)
 	}
 	return steps, nil
 }

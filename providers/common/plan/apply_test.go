@@ -25,7 +25,7 @@ func does(text string, err error) step {
 	return plan.NewStep(strings.Fields(text)[0], text, func(_ context.Context, c *cloud) error {
 		c.ran = append(c.ran, text)
 		if err == nil {
-			c.ids.Learn(text, "id")
+			c.ids.Set(text, "id")
 		}
 		return err
 	})

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Entry is something wanted or seen, under its key.
+// Entry is something desired or observed, under its key.
 type Entry[K cmp.Ordered, T any] struct {
 	Key   K
 	Value T
 }
 
-// Pair is something that is both wanted and seen, and not the same.
+// Pair is something that is both desired and observed, and not the same.
 type Pair[K cmp.Ordered, D, O any] struct {
 	Key      K
 	Desired  D

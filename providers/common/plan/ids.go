@@ -5,16 +5,15 @@ import (
 	"sync"
 )
 
-// IDs holds what steps learn: the ID that the cloud gave to a thing, under the
-// key that the plan calls it. The zero value is empty. It is safe for concurrent
-// use.
+// IDs stores the IDs that the cloud returned to steps, under the keys of the plan.
+// The zero value is empty. It is safe for concurrent use.
 type IDs struct {
 	mu  sync.Mutex
 	ids map[string]string
 }
 
-// Learn notes the ID of a thing.
-func (i *IDs) Learn(key, id string) {
+// Set stores an ID.
+func (i *IDs) Set(key, id string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.ids == nil {
@@ -23,8 +22,8 @@ func (i *IDs) Learn(key, id string) {
 	i.ids[key] = id
 }
 
-// Get gives the ID of a thing. That no step has learned it is an error: the plan
-// is in the wrong order.
+// Get returns an ID. It is an error if no step has stored it: the plan is in the
+// wrong order.
 func (i *IDs) Get(key string) (string, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -46,7 +45,7 @@ func isUnknown(err error) bool {
 	return unknown
 }
 
-// Ref names a thing by its ID, or by its key until a step has learned the ID.
+// Ref refers to a resource by its ID, or by its key until a step has stored the ID.
 type Ref struct {
 	ID, Key string
 }
@@ -59,7 +58,7 @@ func (r Ref) String() string {
 	return "<" + r.Key + ">"
 }
 
-// Resolve gives the ID behind a Ref.
+// Resolve returns the ID of a Ref.
 func (i *IDs) Resolve(r Ref) (string, error) {
 	if r.ID != "" {
 		return r.ID, nil

@@ -1,10 +1,13 @@
-// Package plan turns the difference between what is wanted and what is there
-// into an ordered list of writes.
+// Package plan turns the difference between the desired and the observed state into
+// an ordered list of writes.
 //
 // What it promises: making a plan changes nothing and needs no cloud; a plan
 // prints as text, one line for each step, the same for the same input; steps run
 // in order and the first that fails ends the run, unless it is isolated from the
 // others; each error has the text of its step, cut if it is long.
+//
+// When not to use it: for a single write whose outcome decides what comes next, or
+// for reads.
 package plan
 
 import (
@@ -31,8 +34,9 @@ func (p Plan[E]) String() string {
 }
 
 // Additions returns the plan without the steps that remove, but for what they can
-// do without that, in the same order. It is for a run that could not determine everything that is wanted: what seems to
-// be superfluous may be needed, but what is known to be missing can be added.
+// do without that, in the same order. It is for a run that could not determine the
+// whole desired state: what seems to be superfluous may be needed, but what is known
+// to be missing can be added.
 // Steps that refuse stay. The plan itself is not changed.
 func (p Plan[E]) Additions() Plan[E] {
 	var steps Plan[E]

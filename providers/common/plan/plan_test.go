@@ -109,8 +109,8 @@ func TestIDs(t *testing.T) {
 	if _, err := ids.Get("group a"); err == nil || !strings.Contains(err.Error(), "group a") {
 		t.Errorf("an ID that is not known is an error which names the thing: %v", err)
 	}
-	ids.Learn("group a", "sg-1")
-	ids.Learn("group a", "sg-2")
+	ids.Set("group a", "sg-1")
+	ids.Set("group a", "sg-2")
 	for name, test := range map[string]struct {
 		reason     string
 		ref        plan.Ref
@@ -118,7 +118,7 @@ func TestIDs(t *testing.T) {
 		fails      bool
 	}{
 		"by ID":   {reason: "the ID is known from the start", ref: plan.Ref{ID: "sg-9", Key: "group a"}, id: "sg-9", prints: "sg-9"},
-		"by key":  {reason: "the last that was learned counts", ref: plan.Ref{Key: "group a"}, id: "sg-2", prints: "<group a>"},
+		"by key":  {reason: "the last that was stored counts", ref: plan.Ref{Key: "group a"}, id: "sg-2", prints: "<group a>"},
 		"unknown": {reason: "no step has made it", ref: plan.Ref{Key: "group b"}, prints: "<group b>", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestIDsConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			ids.Learn("group a", "sg-1")
+			ids.Set("group a", "sg-1")
 			if id, err := ids.Get("group a"); err != nil || id != "sg-1" {
 				t.Errorf("got %q, %v", id, err)
 			}

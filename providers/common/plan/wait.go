@@ -16,7 +16,7 @@ type Wait struct {
 }
 
 // Poll calls check at once and then at every interval until it is done, and
-// returns its last error. It gives up after the limit, with the last error if
+// returns its last error. It ends after the limit, with the last error if
 // there is one, and when ctx ends. A call of check is not cut short by the limit.
 func (w Wait) Poll(ctx context.Context, interval, limit time.Duration, check func() (done bool, err error)) error {
 	if w.Interval > 0 {

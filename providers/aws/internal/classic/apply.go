@@ -83,7 +83,7 @@ func makeWith(ctx context.Context, env *change.Env, m *Model, listeners []Listen
 	if err := confirm(ctx, env, m); err != nil {
 		return err
 	}
-	env.IDs.Learn(HostnameKey(m.Name), aws.ToString(out.DNSName))
+	env.IDs.Set(HostnameKey(m.Name), aws.ToString(out.DNSName))
 	storeListeners(env, m.Name, listeners)
 	return nil
 }
@@ -112,7 +112,7 @@ func adopt(ctx context.Context, env *change.Env, m *Model) error {
 	if lb == nil {
 		return apierr.Mark(apierr.ErrConflict, errors.New("it exists already, but cannot be seen yet"))
 	}
-	env.IDs.Learn(HostnameKey(lb.Name), lb.DNSName)
+	env.IDs.Set(HostnameKey(lb.Name), lb.DNSName)
 	wanted := *m
 	groups, err := env.Resolve(wanted.SecurityGroups)
 	if err != nil {

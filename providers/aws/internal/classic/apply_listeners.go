@@ -76,7 +76,7 @@ func makeListeners(ctx context.Context, env *change.Env, name string, listeners 
 func storeListeners(env *change.Env, name string, listeners []Listener) {
 	for _, listener := range listeners {
 		key := listenerKey(name, listener.Port)
-		env.IDs.Learn(key, key)
+		env.IDs.Set(key, key)
 	}
 }
 

@@ -26,7 +26,7 @@ func createPolicy(balancer string, p policy) change.Step {
 		if _, exists := errors.AsType[*types.DuplicatePolicyNameException](err); err != nil && !exists {
 			return err
 		}
-		env.IDs.Learn(policyKey(balancer, p.name), p.name)
+		env.IDs.Set(policyKey(balancer, p.name), p.name)
 		return nil
 	})
 }

@@ -149,7 +149,7 @@ func (b *fixture) observe() *LoadBalancer {
 func (b *fixture) env() *change.Env {
 	env := &change.Env{ELB: b.api}
 	for key, id := range b.learned {
-		env.IDs.Learn(key, id)
+		env.IDs.Set(key, id)
 	}
 	return env
 }

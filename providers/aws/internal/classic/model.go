@@ -135,7 +135,7 @@ func (a Attributes) String() string {
 	return fmt.Sprintf("cross-zone %t, idle timeout %ds, draining %s, access log %s", a.CrossZone, a.IdleTimeout, draining, log)
 }
 
-// HostnameKey is the key under which a step learns the DNS name of a load
+// HostnameKey is the key under which a step stores the DNS name of a load
 // balancer that it made.
 func HostnameKey(name string) string { return "hostname " + name }
 

@@ -65,8 +65,8 @@ func makeLoadBalancer(ctx context.Context, env *change.Env, m *Model) error {
 
 // store keeps what later steps and the status of the Service need.
 func store(env *change.Env, name string, balancer *LoadBalancer) {
-	env.IDs.Learn(LoadBalancerKey(name), balancer.ARN)
-	env.IDs.Learn(HostnameKey(name), balancer.DNSName)
+	env.IDs.Set(LoadBalancerKey(name), balancer.ARN)
+	env.IDs.Set(HostnameKey(name), balancer.DNSName)
 }
 
 // adopt goes on with a load balancer that could not be seen before, if it is

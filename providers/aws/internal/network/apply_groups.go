@@ -50,7 +50,7 @@ func makeTargetGroup(ctx context.Context, env *change.Env, m *Model, group Targe
 	if err := unused(made.LoadBalancerArns, balancer); err != nil {
 		return err
 	}
-	env.IDs.Learn(targetGroupKey(group.Name), aws.ToString(made.TargetGroupArn))
+	env.IDs.Set(targetGroupKey(group.Name), aws.ToString(made.TargetGroupArn))
 	return nil
 }
 
@@ -135,7 +135,7 @@ func modifyGroupAttributes(group named, values map[string]string) change.Step {
 		if _, err = env.ELBV2.ModifyTargetGroupAttributes(ctx, input); err != nil {
 			return err
 		}
-		env.IDs.Learn(attributesKey(group.name), arn)
+		env.IDs.Set(attributesKey(group.name), arn)
 		return nil
 	})
 }

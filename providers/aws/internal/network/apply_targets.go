@@ -58,7 +58,7 @@ func registerTargets(balancer string, group named, targets []Target, some bool) 
 		if some && outcome.Accepted == 0 {
 			return outcome.Cause
 		}
-		env.IDs.Learn(targetsKey(group.name), arn)
+		env.IDs.Set(targetsKey(group.name), arn)
 		return nil
 	})
 }

@@ -249,7 +249,7 @@ func TestTargetGroupsOfListeners(t *testing.T) {
 			})
 			var ids plan.IDs
 			if test.created != "" {
-				ids.Learn(targetGroupKey(test.created), "arn-new")
+				ids.Set(targetGroupKey(test.created), "arn-new")
 			}
 			if diff := cmp.Diff(test.want, Resolve(refs, &ids)); diff != "" {
 				t.Errorf("%s: -want +got\n%s", test.reason, diff)

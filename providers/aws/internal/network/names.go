@@ -16,15 +16,15 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 )
 
-// LoadBalancerKey is the key under which a step learns the ARN of the load
+// LoadBalancerKey is the key under which a step stores the ARN of the load
 // balancer.
 func LoadBalancerKey(name string) string { return "load-balancer " + name }
 
-// HostnameKey is the key under which a step learns the DNS name of a load
+// HostnameKey is the key under which a step stores the DNS name of a load
 // balancer that it made.
 func HostnameKey(name string) string { return "hostname " + name }
 
-// targetGroupKey is the key under which a step learns the ARN of a target group.
+// targetGroupKey is the key under which a step stores the ARN of a target group.
 func targetGroupKey(name string) string { return "target-group " + name }
 
 // attributesKey is the key under which a step stores the ARN of a target group

@@ -78,7 +78,7 @@ func TestSecurityGroupMadeInTheRun(t *testing.T) {
 		b.groups = []plan.Ref{{Key: key}}
 		model, _ := b.model(web())
 		env := &change.Env{ELBV2: b.shared()}
-		env.IDs.Learn(key, made)
+		env.IDs.Set(key, made)
 		if err := planFor(model, b.observe(web())).Apply(t.Context(), env, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func createGroup(ctx context.Context, env *change.Env, m *Managed, vpc string, i
 	case err != nil:
 		return err
 	}
-	env.IDs.Learn(m.ref().Key, aws.ToString(made.GroupId))
+	env.IDs.Set(m.ref().Key, aws.ToString(made.GroupId))
 	return nil
 }
 
@@ -68,7 +68,7 @@ func adopt(ctx context.Context, env *change.Env, m *Managed, vpc string, id clus
 	if err != nil {
 		return err
 	}
-	env.IDs.Learn(m.ref().Key, group.ID)
+	env.IDs.Set(m.ref().Key, group.ID)
 	if len(missing) > 0 {
 		if err := addTags(ctx, env, plan.Ref{ID: group.ID}, missing); err != nil {
 			return err

@@ -51,11 +51,11 @@ func claimed(tags map[string]string) bool {
 //	several in one   with the role tag, then with the tag of the cluster,
 //	zone             then the smallest ID
 //	zones            those that are known not to be usual ones are left out
-func Choose(usable []Subnet, tables []RouteTable, zones map[string]Zone, wish Wish) ([]Subnet, error) {
+func Choose(usable []Subnet, tables []RouteTable, zones map[string]Zone, options DiscoverOptions) ([]Subnet, error) {
 	if len(usable) == 0 {
 		return nil, fmt.Errorf("%w: all belong to other clusters, or there are none", errNoChoice)
 	}
-	if !wish.Internal {
+	if !options.Internal {
 		public, err := onlyPublic(usable, tables)
 		if err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func Choose(usable []Subnet, tables []RouteTable, zones map[string]Zone, wish Wi
 		}
 		usable = public
 	}
-	chosen := inUsualZones(onePerZone(usable, wish), zones)
+	chosen := inUsualZones(onePerZone(usable, options), zones)
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("%w: all are in local or wavelength zones", errNoChoice)
 	}
@@ -100,11 +100,11 @@ func tableOf(subnet string, tables []RouteTable) (RouteTable, bool) {
 }
 
 // onePerZone keeps the best subnet of each zone.
-func onePerZone(subnets []Subnet, wish Wish) map[string]Subnet {
+func onePerZone(subnets []Subnet, options DiscoverOptions) map[string]Subnet {
 	best := map[string]Subnet{}
 	for _, subnet := range subnets {
 		rival, ok := best[subnet.AvailabilityZone]
-		if !ok || wish.compare(subnet, rival) < 0 {
+		if !ok || options.compare(subnet, rival) < 0 {
 			best[subnet.AvailabilityZone] = subnet
 		}
 	}
@@ -112,14 +112,14 @@ func onePerZone(subnets []Subnet, wish Wish) map[string]Subnet {
 }
 
 // compare orders subnets of the same zone, the better one first.
-func (w Wish) compare(a, b Subnet) int {
+func (o DiscoverOptions) compare(a, b Subnet) int {
 	role := RoleTag
-	if w.Internal {
+	if o.Internal {
 		role = InternalRoleTag
 	}
 	return cmp.Or(
 		preferred(hasTag(a, role), hasTag(b, role)),
-		preferred(w.Cluster.Member(a.Tags), w.Cluster.Member(b.Tags)),
+		preferred(o.Cluster.Member(a.Tags), o.Cluster.Member(b.Tags)),
 		cmp.Compare(a.ID, b.ID),
 	)
 }

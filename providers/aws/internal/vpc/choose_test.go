@@ -62,15 +62,15 @@ func TestChoose(t *testing.T) {
 		reason  string
 		subnets []vpc.Subnet
 		tables  []vpc.RouteTable
-		wish    vpc.Wish
+		options vpc.DiscoverOptions
 		want    string
 		says    string
 	}{
 		"OnePerZone":      {reason: "AWS-SUBNET-4, AWS-SUBNET-5: the smallest ID, zones in order", subnets: []vpc.Subnet{subnet("3", "b"), subnet("2", "a"), subnet("1", "a")}, tables: public, want: "1 3"},
 		"Public":          {reason: "AWS-SUBNET-3: private ones are dropped", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a"), subnet("3", "b"), subnet("4", "c")}, tables: mixed, want: "2 4"},
-		"Internal":        {reason: "AWS-SUBNET-3: internal: all, tables do not matter", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a"), subnet("3", "b")}, wish: vpc.Wish{Internal: true}, want: "1 3"},
+		"Internal":        {reason: "AWS-SUBNET-3: internal: all, tables do not matter", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a"), subnet("3", "b")}, options: vpc.DiscoverOptions{Internal: true}, want: "1 3"},
 		"Role":            {reason: "AWS-SUBNET-4: the role before the cluster", subnets: []vpc.Subnet{subnet("1", "a", ours), subnet("2", "a", vpc.RoleTag)}, tables: public, want: "2"},
-		"RoleOfKind":      {reason: "the role of the kind", subnets: []vpc.Subnet{subnet("1", "a", vpc.RoleTag), subnet("2", "a", vpc.InternalRoleTag+"=0")}, wish: vpc.Wish{Internal: true}, want: "2"},
+		"RoleOfKind":      {reason: "the role of the kind", subnets: []vpc.Subnet{subnet("1", "a", vpc.RoleTag), subnet("2", "a", vpc.InternalRoleTag+"=0")}, options: vpc.DiscoverOptions{Internal: true}, want: "2"},
 		"OtherRole":       {reason: "the other role does not count", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a", vpc.InternalRoleTag)}, tables: public, want: "1"},
 		"Cluster":         {reason: "the cluster before the ID", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a", ours)}, tables: public, want: "2"},
 		"LocalZones":      {reason: "AWS-SUBNET-5: zones known to be others are dropped, unknown ones stay", subnets: []vpc.Subnet{subnet("1", "l"), subnet("2", "w"), subnet("3", "a"), subnet("4", "x")}, tables: public, want: "3 4"},
@@ -84,8 +84,8 @@ func TestChoose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			tc.wish.Cluster = demo
-			got, err := vpc.Choose(tc.subnets, tc.tables, zones, tc.wish)
+			tc.options.Cluster = demo
+			got, err := vpc.Choose(tc.subnets, tc.tables, zones, tc.options)
 			if ids(got) != tc.want {
 				t.Errorf("%s: got %q, want %q", tc.reason, ids(got), tc.want)
 			}
@@ -107,12 +107,12 @@ func TestChoiceIsStable(t *testing.T) {
 			return subnet(rapid.StringMatching("[0-9]{2}").Draw(t, "id"), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "zone"), tags...)
 		}), 1, 8, func(s vpc.Subnet) string { return s.ID }).Draw(t, "subnets")
 		tables := []vpc.RouteTable{{Main: true, Public: true}}
-		wish := vpc.Wish{Cluster: demo, Internal: rapid.Bool().Draw(t, "internal")}
-		one, err := vpc.Choose(subnets, tables, nil, wish)
+		options := vpc.DiscoverOptions{Cluster: demo, Internal: rapid.Bool().Draw(t, "internal")}
+		one, err := vpc.Choose(subnets, tables, nil, options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := vpc.Choose(rapid.Permutation(subnets).Draw(t, "shuffled"), tables, nil, wish)
+		other, err := vpc.Choose(rapid.Permutation(subnets).Draw(t, "shuffled"), tables, nil, options)
 		if err != nil || ids(one) != ids(other) {
 			t.Fatalf("%s and %s, %v", ids(one), ids(other), err)
 		}

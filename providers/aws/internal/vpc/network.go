@@ -47,22 +47,22 @@ func NewNetwork(api client.Network, id string, zones Zoner) *Network {
 
 // Discover chooses the subnets of a load balancer that names none: see [Choose].
 // When what was read before gives no choice, it is read again.
-func (n *Network) Discover(ctx context.Context, wish Wish) ([]Subnet, error) {
-	chosen, err := n.discover(ctx, wish, keepFor)
+func (n *Network) Discover(ctx context.Context, options DiscoverOptions) ([]Subnet, error) {
+	chosen, err := n.discover(ctx, options, keepFor)
 	if errors.Is(err, errNoChoice) {
-		return n.discover(ctx, wish, fresh)
+		return n.discover(ctx, options, fresh)
 	}
 	return chosen, err
 }
 
-func (n *Network) discover(ctx context.Context, wish Wish, maxAge time.Duration) ([]Subnet, error) {
-	subnets, err := n.candidates(ctx, wish, maxAge)
+func (n *Network) discover(ctx context.Context, options DiscoverOptions, maxAge time.Duration) ([]Subnet, error) {
+	subnets, err := n.candidates(ctx, options, maxAge)
 	if err != nil {
 		return nil, err
 	}
 	// Whether subnets are public makes no difference to an internal load balancer.
 	var tables []RouteTable
-	if !wish.Internal {
+	if !options.Internal {
 		if tables, err = n.tables.GetWithin(ctx, maxAge); err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (n *Network) discover(ctx context.Context, wish Wish, maxAge time.Duration)
 	if err != nil && !errors.Is(err, apierr.ErrDenied) {
 		return nil, fmt.Errorf("read availability zones: %w", err)
 	}
-	chosen, err := Choose(subnets, tables, zones, wish)
+	chosen, err := Choose(subnets, tables, zones, options)
 	if err != nil {
 		return nil, fmt.Errorf("choose subnets in %s: %w", n.id, err)
 	}
@@ -86,16 +86,16 @@ func (n *Network) discover(ctx context.Context, wish Wish, maxAge time.Duration)
 
 // candidates are the subnets of the VPC that the cluster may use, or the one
 // that it falls back to.
-func (n *Network) candidates(ctx context.Context, wish Wish, maxAge time.Duration) ([]Subnet, error) {
+func (n *Network) candidates(ctx context.Context, options DiscoverOptions, maxAge time.Duration) ([]Subnet, error) {
 	all, err := n.subnets.GetWithin(ctx, maxAge)
 	if err != nil {
 		return nil, err
 	}
-	usable := Usable(all, wish.Cluster)
-	if len(usable) > 0 || wish.Fallback == "" {
+	usable := Usable(all, options.Cluster)
+	if len(usable) > 0 || options.Fallback == "" {
 		return usable, nil
 	}
-	return n.byID(ctx, []string{wish.Fallback}, maxAge)
+	return n.byID(ctx, []string{options.Fallback}, maxAge)
 }
 
 // Empty reports whether the VPC has no subnet at all, as one that does not exist: EC2
@@ -144,8 +144,9 @@ func (n *Network) byID(ctx context.Context, ids []string, maxAge time.Duration) 
 	return Pick(asked, ids)
 }
 
-// Wish is what a load balancer without the subnets annotation wants.
-type Wish struct {
+// DiscoverOptions are the requirements of a load balancer without the subnets
+// annotation.
+type DiscoverOptions struct {
 	Cluster  cluster.ID
 	Internal bool
 	// Fallback is the ID of a subnet to take when the cluster may use none. It

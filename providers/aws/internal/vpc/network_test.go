@@ -44,10 +44,10 @@ func (b *fixture) calls(reason string, want map[string]int) {
 }
 
 // discover chooses, and gives the subnets by zone.
-func (b *fixture) discover(wish vpc.Wish) map[string]string {
+func (b *fixture) discover(options vpc.DiscoverOptions) map[string]string {
 	b.t.Helper()
-	wish.Cluster = demo
-	chosen, err := b.net.Discover(b.t.Context(), wish)
+	options.Cluster = demo
+	chosen, err := b.net.Discover(b.t.Context(), options)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -71,12 +71,12 @@ func TestDiscover(t *testing.T) {
 	for _, zone := range b.Cluster.Zones {
 		want[zone] = b.Cluster.Public[zone]
 	}
-	if diff := cmp.Diff(want, b.discover(vpc.Wish{})); diff != "" {
+	if diff := cmp.Diff(want, b.discover(vpc.DiscoverOptions{})); diff != "" {
 		t.Errorf("public subnets, -want +got:\n%s", diff)
 	}
 	b.calls("one read of each", allReads)
 	want = maps.Clone(b.Cluster.Private)
-	if diff := cmp.Diff(want, b.discover(vpc.Wish{Internal: true})); diff != "" {
+	if diff := cmp.Diff(want, b.discover(vpc.DiscoverOptions{Internal: true})); diff != "" {
 		t.Errorf("internal subnets, -want +got:\n%s", diff)
 	}
 	b.calls("AWS-SUBNET-8: kept for a while", map[string]int{})
@@ -93,7 +93,7 @@ func TestDiscoverPages(t *testing.T) {
 	t.Parallel()
 
 	b := newFixture(t, sim.Options{PageSize: 2})
-	if got := b.discover(vpc.Wish{}); len(got) != len(b.Cluster.Zones) {
+	if got := b.discover(vpc.DiscoverOptions{}); len(got) != len(b.Cluster.Zones) {
 		t.Errorf("AWS-API-3: all pages count, got %v", got)
 	}
 	if calls := b.Gate().Calls(); calls["DescribeSubnets"] < 3 || calls["DescribeRouteTables"] < 2 {
@@ -110,7 +110,7 @@ func TestDiscoverAgain(t *testing.T) {
 		tags[subnet] = b.Tags(subnet)
 		b.SetTags(subnet, map[string]string{sim.ClusterTag("other"): "owned"})
 	}
-	_, err := b.net.Discover(t.Context(), vpc.Wish{Cluster: demo})
+	_, err := b.net.Discover(t.Context(), vpc.DiscoverOptions{Cluster: demo})
 	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), "internet gateway") {
 		t.Errorf("nothing public is an error, got %v", err)
 	}
@@ -118,7 +118,7 @@ func TestDiscoverAgain(t *testing.T) {
 	for subnet, tags := range tags {
 		b.SetTags(subnet, tags)
 	}
-	if got := b.discover(vpc.Wish{}); len(got) != len(b.Cluster.Zones) {
+	if got := b.discover(vpc.DiscoverOptions{}); len(got) != len(b.Cluster.Zones) {
 		t.Errorf("new tags count at once if there was no choice, got %v", got)
 	}
 	b.calls("read again once", map[string]int{"DescribeSubnets": 1, "DescribeRouteTables": 1})
@@ -134,11 +134,11 @@ func TestFallback(t *testing.T) {
 		}
 	}
 	zone := b.Cluster.Zones[1]
-	got := b.discover(vpc.Wish{Fallback: b.Cluster.Public[zone]})
+	got := b.discover(vpc.DiscoverOptions{Fallback: b.Cluster.Public[zone]})
 	if diff := cmp.Diff(map[string]string{zone: b.Cluster.Public[zone]}, got); diff != "" {
 		t.Errorf("AWS-SUBNET-1: the subnet of the controller is left, -want +got:\n%s", diff)
 	}
-	if _, err := b.net.Discover(t.Context(), vpc.Wish{Cluster: demo}); !errors.Is(err, apierr.ErrInvalid) {
+	if _, err := b.net.Discover(t.Context(), vpc.DiscoverOptions{Cluster: demo}); !errors.Is(err, apierr.ErrInvalid) {
 		t.Errorf("nothing is an error, got %v", err)
 	}
 }
@@ -148,7 +148,7 @@ func TestZonesDenied(t *testing.T) {
 
 	b := newFixture(t, sim.Options{})
 	b.Gate().Break("DescribeAvailabilityZones", front.Always(), sim.Denied())
-	if got := b.discover(vpc.Wish{}); len(got) < len(b.Cluster.Zones) {
+	if got := b.discover(vpc.DiscoverOptions{}); len(got) < len(b.Cluster.Zones) {
 		t.Errorf("AWS-TOPOLOGY-2: without the permission zones do not count, got %v", got)
 	}
 }
@@ -159,7 +159,7 @@ func TestDiscoverFails(t *testing.T) {
 	for _, op := range []string{"DescribeSubnets", "DescribeRouteTables"} {
 		b := newFixture(t, sim.Options{})
 		b.Gate().Break(op, front.Always(), sim.Denied())
-		if _, err := b.net.Discover(t.Context(), vpc.Wish{Cluster: demo}); !errors.Is(err, apierr.ErrDenied) {
+		if _, err := b.net.Discover(t.Context(), vpc.DiscoverOptions{Cluster: demo}); !errors.Is(err, apierr.ErrDenied) {
 			t.Errorf("%s: got %v, want the error of AWS", op, err)
 		}
 		if got := b.Gate().Count(op); got != 1 {
