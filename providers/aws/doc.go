@@ -27,13 +27,12 @@
 //
 // # The way of a Service
 //
-//	loadbalancer.go             entry: locks, deadlines, status
+//	loadbalancer.go             entry, run by service.Reconciler
 //	loadbalancer_observe.go     reads load balancers, instances, subnets, groups
 //	loadbalancer_build.go       decides what is wanted (pure)
 //	loadbalancer_diff.go        orders the steps of one plan (pure)
 //	loadbalancer_apply.go       applies the plan and reports warnings
-//	loadbalancer_incomplete.go  what was left, and when it is tried again
-//	loadbalancer_status.go      writes the hostname of what is tried again
+//	loadbalancer_incomplete.go  the gaps for which it is synced again
 //	loadbalancer_nodes.go       the step for the rules of nodes
 //	loadbalancer_update.go      targets alone, for what this process knows
 //	loadbalancer_delete.go      what is left of a Service
