@@ -79,7 +79,7 @@ bench: RUN := bin/bench
 demo bench: THEN = --then bin/$(BINARY) 9 --then $(RUN) 1
 demo bench: STEP = $(if $(wildcard $(RUN)),,step $(1) of 4: )
 
-demo: tools bin/$(BINARY) ## Watch nodes being initialized; PROVIDER=aws or vsphere, KEEP=1 leaves it running
+demo: tools bin/$(BINARY) ## Watch nodes being initialized; PROVIDER=name of the provider, KEEP=1 leaves it running
 	@$(PROGRESS) "$(call STEP,4)building the demo" $(RELEASE) -o $(RUN) ./test/demo
 	@$(RUN) -provider $(PROVIDER) -binary bin/$(BINARY)
 

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/cloud-provider/app"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/all"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
@@ -67,7 +68,7 @@ func TestConfigCommandNeedsAFile(t *testing.T) {
 // The command is the framework's with our defaults, flags and subcommands.
 func TestNewCommand(t *testing.T) {
 	life := &lifetime{ctx: t.Context(), stop: func() {}}
-	cmd, err := newCommand(descriptors(), life)
+	cmd, err := newCommand(all.Descriptors(), life)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // rest_client_* metrics
 	_ "k8s.io/component-base/metrics/prometheus/version"  // kubernetes_build_info
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/all"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
@@ -34,7 +35,7 @@ lines that have it and must agree.
 
 func main() {
 	saveMemory(os.Getenv("GOGC"))
-	os.Exit(run(descriptors()))
+	os.Exit(run(all.Descriptors()))
 }
 
 // run is the whole life of the process: its result is the exit code.

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,15 +11,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/all"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// descriptors are those of the providers that have a scenario.
-func descriptors() map[string]provider.Descriptor {
-	return map[string]provider.Descriptor{"aws": aws.Descriptor(), "vsphere": vsphere.Descriptor()}
+// Every provider takes part in the demo and the benchmarks.
+func TestProvidersAreAll(t *testing.T) {
+	t.Parallel()
+	var got, want []string
+	for _, p := range Providers() {
+		got = append(got, p.Name)
+	}
+	for _, d := range all.Descriptors() {
+		want = append(want, d.Name)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("providers with a scenario (-want +got):\n%s", diff)
+	}
 }
 
 func TestFindNamesThoseThatThereAre(t *testing.T) {
@@ -81,7 +91,9 @@ func checkConfig(t *testing.T, name, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, problem := range descriptors()[name].Decode(file) {
+	providers := all.Descriptors()
+	chosen := slices.IndexFunc(providers, func(d provider.Descriptor) bool { return d.Name == name })
+	for _, problem := range providers[chosen].Decode(file) {
 		t.Errorf("cloud-config: %s", problem)
 	}
 }

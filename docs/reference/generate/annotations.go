@@ -8,12 +8,14 @@ import (
 	"go/token"
 	"strconv"
 	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/all"
 )
 
 // annotationsPage lists every annotation that counts.
 func annotationsPage(l *library) (string, error) {
 	var b strings.Builder
-	for _, d := range providers() {
+	for _, d := range all.Descriptors() {
 		if d.Reference.Annotations == "" {
 			continue
 		}

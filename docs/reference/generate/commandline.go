@@ -11,6 +11,7 @@ import (
 	"k8s.io/cloud-provider/options"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/all"
 )
 
 // commandLinePage lists the flags that are ours, and the defaults that we
@@ -26,7 +27,7 @@ func commandLinePage(l *library) (string, error) {
 	for _, d := range defaults {
 		fmt.Fprintf(&b, "| `--%s` | %s | %s | `%s` |\n", d.flag, d.ours, d.theirs, d.key)
 	}
-	for _, d := range providers() {
+	for _, d := range all.Descriptors() {
 		if d.AddFlags == nil {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/all"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
@@ -20,7 +21,7 @@ func configPage(l *library) (string, error) {
 	if err := p.sections(config.NewSettings(), config.Schema{}, true); err != nil {
 		return "", err
 	}
-	for _, d := range providers() {
+	for _, d := range all.Descriptors() {
 		if err := p.provider(d); err != nil {
 			return "", err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/all"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
@@ -118,23 +119,12 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestProviders proves that no provider of the repository is forgotten.
-func TestProviders(t *testing.T) {
+// TestReferences proves that the pages cover every provider.
+func TestReferences(t *testing.T) {
 	t.Parallel()
-	listed := map[string]bool{}
-	for _, d := range providers() {
-		listed[d.Name] = true
+	for _, d := range all.Descriptors() {
 		if d.Reference.Config == nil {
 			t.Errorf("provider %s has no reference", d.Name)
-		}
-	}
-	found, err := filepath.Glob(root + "/providers/*/provider.go")
-	if err != nil || len(found) == 0 {
-		t.Fatalf("no providers found: %v", err)
-	}
-	for _, path := range found {
-		if name := filepath.Base(filepath.Dir(path)); !listed[name] {
-			t.Errorf("provider %s is not listed", name)
 		}
 	}
 }
@@ -150,7 +140,7 @@ func TestDefaults(t *testing.T) {
 		"vsphere": "[Global]\nuser = u\npassword = p\n[VirtualCenter \"name\"]\n",
 	}
 	l := newLibrary(root)
-	for _, d := range providers() {
+	for _, d := range all.Descriptors() {
 		t.Run(d.Name, func(t *testing.T) {
 			file, err := config.Parse("cloud-config", []byte(files[d.Name]))
 			if err != nil {

@@ -12,10 +12,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere"
 )
 
 const (
@@ -28,11 +24,6 @@ const (
 //
 //go:embed introductions
 var introductions embed.FS
-
-// providers are all of them, as in the binary.
-func providers() []provider.Descriptor {
-	return []provider.Descriptor{aws.Descriptor(), vsphere.Descriptor()}
-}
 
 func main() {
 	if err := run(".", target); err != nil {
