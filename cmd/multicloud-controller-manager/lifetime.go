@@ -37,11 +37,11 @@ type lifetime struct {
 // kills.
 func newLifetime() *lifetime {
 	l := &lifetime{}
-	signalled, unregister := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	l.ctx, l.stop = context.WithCancel(signalled)
+	signaled, unregister := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	l.ctx, l.stop = context.WithCancel(signaled)
 	// klog leaves through here on a lost lease and on every fatal error.
 	klog.OsExit = l.exit
-	context.AfterFunc(signalled, unregister)
+	context.AfterFunc(signaled, unregister)
 	context.AfterFunc(l.ctx, func() {
 		time.AfterFunc(stopTimeout, func() {
 			klog.ErrorS(nil, "Stopping took too long", "timeout", stopTimeout)

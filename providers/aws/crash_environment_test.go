@@ -33,8 +33,8 @@ const (
 	unrelatedGroup = "sg-0b04"
 )
 
-// neighbour is another cluster in the VPC. Its ID begins like ours.
-const neighbour = demo + "2"
+// neighbor is another cluster in the VPC. Its ID begins like ours.
+const neighbor = demo + "2"
 
 // dbName is the name of the classic load balancer of a third Service.
 const dbName = "abbbbbbbb11112222333344445555666"
@@ -204,12 +204,12 @@ func (s *environment) addUsers() {
 // addNeighbor creates load balancers of another cluster, for Services with the
 // names of ours.
 func (s *environment) addNeighbor() {
-	theirs := map[string]string{sim.ClusterTag(neighbour): "owned"}
-	group := s.AddSecurityGroup(sim.SecurityGroupSpec{VPC: s.seed.VPC, Name: "nodes." + neighbour, Tags: theirs})
+	theirs := map[string]string{sim.ClusterTag(neighbor): "owned"}
+	group := s.AddSecurityGroup(sim.SecurityGroupSpec{VPC: s.seed.VPC, Name: "nodes." + neighbor, Tags: theirs})
 	id := s.AddInstance(sim.InstanceSpec{Tags: theirs, InterfaceSpec: sim.InterfaceSpec{
 		Subnet: s.seed.Private[s.seed.Zones[0]], Groups: []string{group},
 	}})
-	lb := s.provider(nil, managedGroups, func(c *loadBalancerConfig) { c.Settings.Cluster.Name = neighbour })
+	lb := s.provider(nil, managedGroups, func(c *loadBalancerConfig) { c.Settings.Cluster.Name = neighbor })
 	common := annotate(request.AnnotationSubnets, "public-us-west-2a,public-us-west-2b")
 	nodes := nodesOf(id)
 	s.must(ensured(lb, web(kubetest.ServiceUID(webUID[:34]+"aa"), common, nlb(), annotate(request.AnnotationHealthCheckPort, "10256")), nodes))

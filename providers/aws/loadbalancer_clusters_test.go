@@ -66,18 +66,18 @@ func tenants(t *testing.T, managed bool, options ...kubetest.ServiceOption) (our
 	for _, id := range []string{broughtGroup, otherGroup} {
 		b.AddSecurityGroup(sim.SecurityGroupSpec{
 			ID: id, VPC: b.seed.VPC, Name: id, Rules: []sim.Rule{{Protocol: "-1", Source: "0.0.0.0/0"}},
-			Tags: map[string]string{sim.ClusterTag(demo): "shared", sim.ClusterTag(neighbour): "shared"},
+			Tags: map[string]string{sim.ClusterTag(demo): "shared", sim.ClusterTag(neighbor): "shared"},
 		})
 	}
 	for _, zone := range b.seed.Zones {
 		for _, subnet := range []string{b.seed.Public[zone], b.seed.Private[zone]} {
 			tags := b.Tags(subnet)
-			tags[sim.ClusterTag(neighbour)] = "shared"
+			tags[sim.ClusterTag(neighbor)] = "shared"
 			b.SetTags(subnet, tags)
 		}
 	}
-	tags := map[string]string{sim.ClusterTag(neighbour): "owned"}
-	group := b.group("nodes."+neighbour, tags)
+	tags := map[string]string{sim.ClusterTag(neighbor): "owned"}
+	group := b.group("nodes."+neighbor, tags)
 	id := b.AddInstance(sim.InstanceSpec{Tags: tags, InterfaceSpec: sim.InterfaceSpec{
 		Subnet: b.seed.Private[b.seed.Zones[0]], Groups: []string{group},
 	}})
@@ -87,7 +87,7 @@ func tenants(t *testing.T, managed bool, options ...kubetest.ServiceOption) (our
 		balanced: b, nodes: nodesOf(id),
 		service: web(append(options, kubetest.ServiceUID(strings.Replace(webUID, "0f0e0d0c", "0f0e0d0d", 1)))...),
 		lb: b.controller(mode, func(c *loadBalancerConfig) {
-			c.Settings.Cluster.Name = neighbour
+			c.Settings.Cluster.Name = neighbor
 			c.Instances = inventory.New(c.EC2, inventory.Config{Cluster: c.Settings.Cluster, VPC: b.seed.VPC, Window: time.Nanosecond})
 		}),
 	}

@@ -521,7 +521,7 @@ func TestWarningsAreEvents(t *testing.T) {
 			foreign, elsewhere := b.AddInstance(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Subnet: b.seed.Private[b.seed.Zones[0]]}}), b.Seed("demo").AddNodes(1)
 			terminated := b.seed.AddNode(sim.InstanceSpec{State: sim.Terminated})
 			b.nodes = append(b.nodes, nodesOf(foreign, elsewhere[0], terminated, "i-0123456789abcdef0")...)
-			svc := web(append(options, annotate("service.beta.kubernetes.io/aws-load-balancer-colour", "blue"))...)
+			svc := web(append(options, annotate("service.beta.kubernetes.io/aws-load-balancer-color", "blue"))...)
 			b.ensure(svc)
 			b.admitted(webName)
 			b.quiet(svc)

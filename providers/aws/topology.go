@@ -44,7 +44,7 @@ const (
 	// placeMemory and typeMemory bound what is remembered.
 	placeMemory = 1 << 14
 	typeMemory  = 1 << 10
-	// peerAge is how old the list may be that neighbours are taken from.
+	// peerAge is how old the list may be that neighbors are taken from.
 	peerAge = time.Minute
 	// maxDead is how many times a call is made again because instances in it
 	// are gone.

@@ -206,7 +206,7 @@ metadata:
   name: settings
   namespace: clouds
 data:
-  colour: %s
+  color: %s
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -215,15 +215,15 @@ metadata:
 `
 
 func testApply(t *testing.T, cp *ControlPlane) {
-	for _, colour := range []string{"red", "blue"} {
-		if err := cp.Apply(t.Context(), fmt.Appendf(nil, manifest, colour)); err != nil {
+	for _, color := range []string{"red", "blue"} {
+		if err := cp.Apply(t.Context(), fmt.Appendf(nil, manifest, color)); err != nil {
 			t.Fatal(err)
 		}
 		settings, err := cp.Client().CoreV1().ConfigMaps("clouds").Get(t.Context(), "settings", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(map[string]string{"colour": colour}, settings.Data); diff != "" {
+		if diff := cmp.Diff(map[string]string{"color": color}, settings.Data); diff != "" {
 			t.Errorf("settings (-want +got):\n%s", diff)
 		}
 	}
@@ -260,7 +260,7 @@ func testApplyRefuses(t *testing.T, cp *ControlPlane) {
 			want:     "apply Cloud nine: no matches for kind",
 		},
 		"UnknownField": {
-			reason:   "a misspelt field would silently do nothing",
+			reason:   "a misspelled field would silently do nothing",
 			manifest: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: typo}\ndatum: {}\n",
 			want:     "apply ConfigMap typo: ",
 		},

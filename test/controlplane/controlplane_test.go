@@ -179,7 +179,7 @@ func TestTwoAtOnce(t *testing.T) {
 
 func TestStartFailures(t *testing.T) {
 	t.Parallel()
-	cancelled, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	full := t.TempDir()
 	put(t, 0o644, full, "precious")
@@ -201,9 +201,9 @@ func TestStartFailures(t *testing.T) {
 			opts:   Options{ExtraAPIServerArgs: []string{"--client-ca-file=" + frontProxyAuthorityFile}, StartTimeout: 3 * time.Second},
 			want:   []string{"wait for kube-apiserver: not ready after 3s", "last answer: get /readyz", "its log ends with:\n    "},
 		},
-		"Cancelled": {
+		"Canceled": {
 			reason: "the caller's context ends the start",
-			ctx:    cancelled,
+			ctx:    canceled,
 			want:   []string{"wait for etcd"},
 			is:     context.Canceled,
 		},

@@ -78,7 +78,7 @@ func apiServerArgs(port *loopback.Port) []string {
 }
 
 // etcdReady reports whether etcd has opened its socket. Whoever connects from
-// then on is served as soon as etcd has elected itself. Dialling it from here
+// then on is served as soon as etcd has elected itself. Dialing it from here
 // would fail for a directory with a long name.
 func etcdReady(dir string) func(context.Context) error {
 	return func(context.Context) error {

@@ -130,10 +130,10 @@ func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH
 
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	child := start(t, "environment", "COLOUR=red")
+	child := start(t, "environment", "COLOR=red")
 	<-child.Ended()
 	dir := filepath.Dir(child.LogPath())
-	want := fmt.Sprintf("HOME=%s\nTMPDIR=%s\nCOLOUR=red\n%s=environment\n", dir, dir, role)
+	want := fmt.Sprintf("HOME=%s\nTMPDIR=%s\nCOLOR=red\n%s=environment\n", dir, dir, role)
 	if diff := cmp.Diff(want, output(t, child)); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}

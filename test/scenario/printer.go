@@ -31,19 +31,19 @@ const (
 // alike: nothing that is written is ever taken back. What it writes to may fail
 // unnoticed.
 type Printer struct {
-	w      io.Writer
-	colour bool
+	w     io.Writer
+	color bool
 }
 
-// NewPrinter prints to a file, in colour if that is a terminal and NO_COLOR is
+// NewPrinter prints to a file, in color if that is a terminal and NO_COLOR is
 // not set.
 func NewPrinter(file *os.File) *Printer {
 	info, err := file.Stat()
 	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
-	return &Printer{w: file, colour: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	return &Printer{w: file, color: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
-// PlainPrinter prints without colour.
+// PlainPrinter prints without color.
 func PlainPrinter(w io.Writer) *Printer { return &Printer{w: w} }
 
 // Title announces a part.
@@ -114,7 +114,7 @@ func (p *Printer) Failure(err error) {
 }
 
 func (p *Printer) paint(code, text string) string {
-	if !p.colour {
+	if !p.color {
 		return text
 	}
 	return code + text + plain

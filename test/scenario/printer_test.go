@@ -68,7 +68,7 @@ func TestPrinterWritesNoColourToAFile(t *testing.T) {
 func TestPrinterPaintsWhenItMay(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	p := &Printer{w: &b, colour: true}
+	p := &Printer{w: &b, color: true}
 	p.Note("quiet")
 	if want := "  \x1b[2mquiet\x1b[0m\n"; b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)

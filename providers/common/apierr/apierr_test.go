@@ -76,7 +76,7 @@ func TestCode(t *testing.T) {
 		"NetTimeout":  {"a connection's own timeout is one too", &net.DNSError{Err: "slow", IsTimeout: true}, "timeout"},
 		"NetRefused":  {"other network errors need a provider's mark", &net.DNSError{Err: "no such host"}, "error"},
 		"CanceledWins": {
-			"a cancelled call is no outage, whatever the transport says",
+			"a canceled call is no outage, whatever the transport says",
 			apierr.Mark(apierr.ErrUnavailable, context.Canceled), "canceled",
 		},
 		"TimeoutWins": {

@@ -6,7 +6,7 @@
 //     call did not answer is an error, never a zero value.
 //   - A caller waits no longer than its own context allows, and its leaving
 //     disturbs nobody: the call has a context and a deadline of its own, which
-//     is cancelled early only when no caller is left.
+//     is canceled early only when no caller is left.
 //   - A failed call gives its error to every caller of the batch. Nothing is
 //     asked again here, neither together nor one by one.
 //   - A question never gets an answer that was asked for before it: callers

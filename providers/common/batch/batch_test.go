@@ -221,7 +221,7 @@ func TestCallEndsWhenNobodyWaits(t *testing.T) {
 		ask(ctx, b, "a", "b")
 		synctest.Wait()
 		if !errors.Is(ended, context.Canceled) {
-			t.Errorf("the call must be cancelled: %v", ended)
+			t.Errorf("the call must be canceled: %v", ended)
 		}
 	})
 }

@@ -256,7 +256,7 @@ func TestDesertedFetchIsNotKept(t *testing.T) {
 		if _, err := c.Get(hurried, "a"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
-		synctest.Wait() // the fetch has come back, cancelled
+		synctest.Wait() // the fetch has come back, canceled
 		want(t, c.GetWithin, "a", time.Hour, "a#2", nil)
 		if _, err := c.Get(hurried, "never"); !errors.Is(err, context.DeadlineExceeded) || world.calls("never") != 0 {
 			t.Errorf("an ended context asks nothing: %v, %d calls", err, world.calls("never"))

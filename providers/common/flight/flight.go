@@ -3,7 +3,7 @@
 // What it promises:
 //
 //   - The run has a context and a deadline of its own: no waiter's end ends it,
-//     but when the last waiter leaves, its context is cancelled.
+//     but when the last waiter leaves, its context is canceled.
 //   - A waiter waits no longer than its own context allows, and never much
 //     longer than the deadline, even if the function ignores its context.
 //   - A panic in the function is an error for the waiters, not a hang.

@@ -92,7 +92,7 @@ func TestWaiterLeavesAlone(t *testing.T) {
 	})
 }
 
-func TestDesertedCallIsCancelled(t *testing.T) {
+func TestDesertedCallIsCanceled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var ended error

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// outer is the element that results are marshalled in before their fields move
+// outer is the element that results are marshaled in before their fields move
 // to the answer's own element.
 const outer = "r"
 

@@ -233,7 +233,7 @@ func TestFeedWaits(t *testing.T) {
 		}
 	})
 	if !isFault(err, &types.RequestCanceled{}) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("canceled: %v", err)
 	}
 	err = waiting(func() {
 		eventually(t, v.isPolling)

@@ -70,11 +70,11 @@ func TestSameInputSameRequest(t *testing.T) {
 	t.Parallel()
 
 	options := with(request.AnnotationAdditionalTags, "a=1,b=2,c=3")
-	misspelt := "service.beta.kubernetes.io/aws-load-balancer-"
+	misspelled := "service.beta.kubernetes.io/aws-load-balancer-"
 	for range 20 {
 		svc := web(options, with(request.AnnotationSourceRanges, "10.0.0.0/8,192.0.2.0/24,2001:db8::/32"))
 		for _, name := range []string{"x", "y", "z", "eip-allocations"} {
-			svc.Annotations[misspelt+name] = "1"
+			svc.Annotations[misspelled+name] = "1"
 		}
 		one, warnings := must(t, svc, request.Config{})
 		two, again := must(t, svc.DeepCopy(), request.Config{})
