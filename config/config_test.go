@@ -44,7 +44,7 @@ func schema() config.Schema {
 		Aliases: map[string]string{"vcenter": "VirtualCenter"},
 		Foreign: map[config.Name]string{
 			{Section: "Workspace"}:                       "the in-tree provider reads it",
-			{Section: "Global", Key: "service-account"}:  "nothing reads it any more",
+			{Section: "Global", Key: "service-account"}:  "it is no longer used",
 			{Section: "VirtualCenter", Key: "datastore"}: "the CSI driver reads it",
 		},
 		Unsupported: map[string]string{"LoadBalancer": "[LoadBalancer] is not supported yet"},

@@ -281,7 +281,7 @@ my section: 1
 			text:   "[Workspace]\nserver = a\nfolder = b\n[Global]\nservice-account = x\nservice-account = y\n[VirtualCenter \"x\"]\ndatastore = z\n[workspace]\n",
 			want: []string{
 				"note: cloud.conf:1:1: [Workspace] is ignored: the in-tree provider reads it",
-				"note: cloud.conf:5:1: [Global] service-account is ignored: nothing reads it any more",
+				"note: cloud.conf:5:1: [Global] service-account is ignored: it is no longer used",
 				`note: cloud.conf:8:1: [VirtualCenter "x"] datastore is ignored: the CSI driver reads it`,
 			},
 		},
@@ -290,7 +290,7 @@ my section: 1
 			text:   "workspace: [a]\nglobal: {serviceAccount: {a: b}}\nvcenter: {x: {datastore: [[]]}}\n",
 			want: []string{
 				"note: cloud.conf:1:1: workspace is ignored: the in-tree provider reads it",
-				"note: cloud.conf:2:10: global.serviceAccount is ignored: nothing reads it any more",
+				"note: cloud.conf:2:10: global.serviceAccount is ignored: it is no longer used",
 				"note: cloud.conf:3:15: vcenter.x.datastore is ignored: the CSI driver reads it",
 			},
 		},

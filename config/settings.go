@@ -10,44 +10,45 @@ import (
 // sections that the upstream controllers ignore.
 type Settings struct {
 	Global struct {
-		// Provider chooses the cloud provider, by its registered name.
-		// The --cloud-provider flag, where given, must agree.
+		// Provider is the registered name of the cloud provider. If the flag
+		// --cloud-provider is set, it must name the same provider.
 		Provider string `gcfg:"provider"`
 	}
 	Multicloud struct {
-		// Strict makes every unknown section and key an error at start-up.
+		// Strict makes every unknown section and key an error at startup.
 		Strict bool `gcfg:"strict"`
 	}
 	Controllers  Controllers
 	NodeDeletion struct {
-		// ByName lets a Node without a providerID be deleted when no instance
-		// has its name. Without it such a Node is never deleted.
+		// ByName allows the deletion of a Node without a providerID if no instance
+		// has its name. Otherwise such a Node is never deleted.
 		ByName bool `gcfg:"by-name"`
 	}
 }
 
-// Controllers sets how much the controllers do at once. A flag on the command
-// line wins over the file, and the file over the built-in default.
+// Controllers limits how much the controllers do concurrently. A flag on the
+// command line takes precedence over the file, and the file over the default.
 type Controllers struct {
-	// ConcurrentNodeSyncs is how many Nodes are initialized at once.
+	// ConcurrentNodeSyncs is the number of Nodes that are initialized concurrently.
 	// Default: 20
 	ConcurrentNodeSyncs *int32 `gcfg:"concurrent-node-syncs"`
-	// ConcurrentNodeStatusUpdates is how many Nodes have their addresses
-	// refreshed at once.
+	// ConcurrentNodeStatusUpdates is the number of Nodes whose addresses are
+	// updated concurrently.
 	// Default: 20
 	ConcurrentNodeStatusUpdates *int32 `gcfg:"concurrent-node-status-updates"`
-	// ConcurrentNodeLifecycleSyncs is how many Nodes that are not ready are
-	// looked up at once.
+	// ConcurrentNodeLifecycleSyncs is the number of Nodes that are not ready and
+	// are looked up concurrently.
 	// Default: 10
 	ConcurrentNodeLifecycleSyncs *int32 `gcfg:"concurrent-node-lifecycle-syncs"`
-	// ConcurrentServiceSyncs is how many load balancers are worked on at once.
+	// ConcurrentServiceSyncs is the number of Services that are synced
+	// concurrently.
 	// Default: 10
 	ConcurrentServiceSyncs *int32 `gcfg:"concurrent-service-syncs"`
-	// KubeAPIQPS bounds the requests per second to the Kubernetes API, for each
-	// client.
+	// KubeAPIQPS is the maximum number of requests per second to the Kubernetes
+	// API, for each client.
 	// Default: 100
 	KubeAPIQPS *float32 `gcfg:"kube-api-qps"`
-	// KubeAPIBurst is how far above kube-api-qps a client may go for a moment.
+	// KubeAPIBurst is the number of requests that a client may send in a burst.
 	// Default: 200
 	KubeAPIBurst *int32 `gcfg:"kube-api-burst"`
 }

@@ -23,7 +23,7 @@ func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
 	}
 	validate := &cobra.Command{
 		Use:   "validate",
-		Short: "Check a cloud-config and exit with 1 on any problem",
+		Short: "Check a cloud-config; exit code 1 on any problem",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			chosen, err := examine(cmd)
@@ -31,7 +31,7 @@ func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
 				return err
 			}
 			if hasWarnings(chosen.problems) {
-				return fmt.Errorf("%s works for provider %s, but not all of it: see the warnings", path, chosen.provider.Name)
+				return fmt.Errorf("%s can be used by provider %s, with warnings", path, chosen.provider.Name)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: valid for provider %s\n", path, chosen.provider.Name)
 			return err
@@ -39,7 +39,7 @@ func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
 	}
 	explain := &cobra.Command{
 		Use:   "explain",
-		Short: "Show every effective setting and where it comes from",
+		Short: "List every effective setting and its source",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			chosen, err := examine(cmd)
@@ -49,9 +49,9 @@ func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
 			return printSettings(cmd.OutOrStdout(), chosen.provider.Name, chosen.provider.Explain(chosen.file))
 		},
 	}
-	parent := &cobra.Command{Use: "config", Short: "Look at a cloud-config, offline"}
+	parent := &cobra.Command{Use: "config", Short: "Inspect a cloud-config, offline"}
 	parent.PersistentFlags().StringVar(&path, "cloud-config", "", "Path of the cloud-config.")
-	parent.PersistentFlags().StringVar(&flag.Value, "cloud-provider", "", "Provider, for a cloud-config that does not name one.")
+	parent.PersistentFlags().StringVar(&flag.Value, "cloud-provider", "", "Name of the provider, if the cloud-config does not name one.")
 	parent.AddCommand(validate, explain)
 	return parent
 }
@@ -60,7 +60,7 @@ func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
 // error here, as in strict files.
 func examineConfig(w io.Writer, providers []provider.Descriptor, path string, flag config.Flag) (choice, error) {
 	if path == "" {
-		return choice{}, errors.New("--cloud-config is missing: name the file to look at")
+		return choice{}, errors.New("--cloud-config is missing: set it to the path of the file")
 	}
 	chosen, err := choose(providers, path, flag)
 	if chosen.provider.Name == "" {

@@ -60,7 +60,7 @@ func choiceCases() map[string]choiceCase {
 			file:   "[Global]\nprovider = plain\n[Place]\ncitty = Ulm\n[Old]\n",
 			want:   plainName, problems: []string{
 				"warning: cloud.conf:4:1: unknown key [Place] citty, did you mean city?",
-				"note: cloud.conf:5:1: [Old] is ignored: nothing reads it any more",
+				"note: cloud.conf:5:1: [Old] is ignored: it is no longer used",
 			},
 		},
 		"StrictTypo": {
@@ -68,7 +68,7 @@ func choiceCases() map[string]choiceCase {
 			file:   "[Global]\nprovider = plain\n[Multicloud]\nstrict\n[Place]\ncitty = Ulm\n[Old]\n",
 			want:   plainName, problems: []string{
 				"error: cloud.conf:6:1: unknown key [Place] citty, did you mean city?",
-				"note: cloud.conf:7:1: [Old] is ignored: nothing reads it any more",
+				"note: cloud.conf:7:1: [Old] is ignored: it is no longer used",
 			},
 			err: "unknown key [Place] citty",
 		},

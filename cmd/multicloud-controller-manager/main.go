@@ -24,12 +24,12 @@ import (
 
 const (
 	commandName = "multicloud-controller-manager"
-	description = `One cloud controller manager for several clouds. The cloud-config chooses the
-provider by its name, in [Global] provider; --cloud-provider stays for command
-lines that have it and must agree.
+	description = `One cloud controller manager for several clouds. [Global] provider in the
+cloud-config selects the provider. --cloud-provider is kept for compatibility;
+if set, it must name the same provider.
 
   ` + commandName + ` --cloud-config FILE           run the controllers
-  ` + commandName + ` config validate|explain       look at a cloud-config, offline
+  ` + commandName + ` config validate|explain       inspect a cloud-config, offline
   ` + commandName + ` providers                     list the providers in this binary`
 )
 

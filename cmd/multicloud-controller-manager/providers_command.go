@@ -14,7 +14,7 @@ import (
 func newProvidersCommand(providers []provider.Descriptor) *cobra.Command {
 	return &cobra.Command{
 		Use:   "providers",
-		Short: "List the registered providers and what each supports",
+		Short: "List the providers and what each supports",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printProviders(cmd.OutOrStdout(), providers)

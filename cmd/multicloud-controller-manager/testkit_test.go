@@ -61,7 +61,7 @@ type plainConfig struct {
 func describe(name string) provider.Descriptor {
 	resolve := func(file *config.File) (*config.Resolver, *plainConfig) {
 		cfg := &plainConfig{}
-		r := config.NewResolver(file, config.Schema{Foreign: map[config.Name]string{{Section: "Old"}: "nothing reads it any more"}})
+		r := config.NewResolver(file, config.Schema{Foreign: map[config.Name]string{{Section: "Old"}: "it is no longer used"}})
 		r.Decode(name, cfg)
 		if cfg.Place.City == "Atlantis" {
 			r.Errorf(config.Name{Section: "Place", Key: "city"}, "not a city")

@@ -12,7 +12,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 )
 
-// What holds where the file says nothing.
+// Defaults.
 const (
 	defaultProbePort = 10256
 	defaultProbePath = "/healthz"
@@ -30,10 +30,11 @@ const (
 
 // Config is what this provider reads from a cloud-config.
 type Config struct {
-	// Global holds everything but endpoints.
+	// Global has all settings except endpoints.
 	Global Global
-	// ServiceOverride is one section for each endpoint to be used in place of
-	// that of AWS, with any name in quotes. It needs all keys but the last two.
+	// ServiceOverride replaces an endpoint of AWS: one section for each endpoint,
+	// with any name in quotes. Service, Region, URL and SigningRegion are
+	// required.
 	ServiceOverride map[string]*ServiceOverride
 
 	// families are the usable ones of NodeIPFamilies.
@@ -52,84 +53,87 @@ type Config struct {
 
 // Global is the section for everything but endpoints.
 type Global struct {
-	// Zone is an availability zone of the cluster. It says which region the
-	// cluster is in, and goes before Region.
+	// Zone is an availability zone of the cluster. It determines the region and
+	// takes precedence over Region.
 	Zone string
 	// Region is the region of the cluster.
 	// Default: that of Zone, AWS_REGION, AWS_DEFAULT_REGION or the instance metadata
 	Region string
-	// VPC is the VPC of the cluster. Together with a region and a cluster ID it
-	// lets the controller run where no instance metadata is.
+	// VPC is the VPC of the cluster. With a region and a cluster ID as well, the
+	// controller can run where there is no instance metadata.
 	// Default: that of the instance the controller runs on
 	VPC string
-	// SubnetID is the subnet for load balancers where all subnets of the VPC have
-	// tags of other clusters.
+	// SubnetID is the subnet for load balancers if all subnets of the VPC have tags
+	// of other clusters.
 	// Default: that of the instance the controller runs on
 	SubnetID string
-	// RouteTableID is the route table that gets the routes to Nodes.
+	// RouteTableID is the route table for the routes to Nodes.
 	// Default: the one with the tags of the cluster
 	RouteTableID string
 	// RoleARN is a role to assume for every call.
 	RoleARN ARN
 	// SourceARN is the resource on whose behalf the role is assumed, for
-	// policies that ask. It counts only together with RoleARN.
+	// policies with this condition. Takes effect only together with RoleARN.
 	SourceARN string
 	// KubernetesClusterTag is the cluster ID, for clusters whose resources
-	// have the old tag KubernetesCluster. New ones then get it, too.
+	// have the old tag KubernetesCluster. New resources also get this tag.
 	KubernetesClusterTag string
-	// KubernetesClusterID is the cluster ID: what tags of resources say whose
-	// they are.
+	// KubernetesClusterID is the cluster ID, by which the tags of a resource name
+	// the cluster that it belongs to.
 	// Default: from the tags of the instance the controller runs on
 	KubernetesClusterID string
-	// DisableSecurityGroupIngress leaves the security groups of Nodes alone.
-	// They must let load balancers through by themselves then. Rules that were
-	// made before stay, and keep the groups that they name from being deleted.
+	// DisableSecurityGroupIngress leaves the security groups of Nodes unchanged.
+	// You must then allow traffic from the load balancers yourself. Existing rules
+	// stay, and the security groups that they name cannot be deleted.
 	DisableSecurityGroupIngress bool
-	// ElbSecurityGroup is a security group for all classic load balancers, in
-	// place of one for each. It is never changed.
+	// ElbSecurityGroup is a security group for all classic load balancers, instead
+	// of one for each. The controller does not change it.
 	ElbSecurityGroup string
-	// NodeIPFamilies are the families of node addresses, ipv4 or ipv6, a line
-	// for each, the preferred one first.
+	// NodeIPFamilies are the IP families of node addresses, ipv4 or ipv6. Use one
+	// line for each, the preferred one first.
 	// Default: ipv4
 	NodeIPFamilies Families
-	// ClusterServiceLoadBalancerHealthProbeMode says what load balancers probe
-	// where the traffic policy is Cluster: the node port of the Service
+	// ClusterServiceLoadBalancerHealthProbeMode is the target of health checks if
+	// the external traffic policy is Cluster: the node port of the Service
 	// (ServiceNodePort), or kube-proxy on one port for all Services (Shared).
 	// Default: ServiceNodePort
 	ClusterServiceLoadBalancerHealthProbeMode string
-	// ClusterServiceSharedLoadBalancerHealthProbePort is the port for Shared.
+	// ClusterServiceSharedLoadBalancerHealthProbePort is the port in Shared mode.
 	// Default: 10256
 	ClusterServiceSharedLoadBalancerHealthProbePort int32
-	// ClusterServiceSharedLoadBalancerHealthProbePath is the path for Shared.
+	// ClusterServiceSharedLoadBalancerHealthProbePath is the path in Shared mode.
 	// Default: /healthz
 	ClusterServiceSharedLoadBalancerHealthProbePath string
 	// SupportedTopologyInstanceTypePattern is a regular expression for the
-	// instance types whose Nodes are not initialized before their place in the
-	// network is known.
+	// instance types whose Nodes are not initialized until their network topology
+	// is known.
 	// Default: those for machine learning and high performance computing
 	SupportedTopologyInstanceTypePattern Pattern
-	// NLBSecurityGroupMode is Managed to give network load balancers security
-	// groups; one that was made without cannot get any. Without Managed new ones
-	// get none, and those that have some keep them.
+	// NLBSecurityGroupMode creates a security group for each new network load
+	// balancer if it is set to Managed. AWS does not allow adding security groups
+	// to an existing network load balancer that was created without any. Without
+	// Managed, new network load balancers have no security groups, and existing
+	// ones keep theirs.
 	NLBSecurityGroupMode string
 }
 
 // ServiceOverride is the section for one endpoint.
 type ServiceOverride struct {
 	// Service is the API: EC2, Elastic Load Balancing, Elastic Load Balancing
-	// v2, STS or ec2imds. The names ec2, elasticloadbalancing (both load
-	// balancer APIs), elasticloadbalancingv2 and sts do, too.
+	// v2, STS or ec2imds. Also accepted: ec2, elasticloadbalancing (both load
+	// balancer APIs), elasticloadbalancingv2 and sts.
 	Service string
-	// Region is the region that the endpoint is for. For ec2imds any does.
+	// Region is the region that the endpoint is for. For ec2imds, any value is
+	// accepted.
 	Region string
-	// URL is where the API is.
+	// URL is the URL of the API.
 	URL string
 	// SigningRegion is the region that requests are signed for.
 	SigningRegion string
 	// SigningName is the service name that requests are signed for.
 	// Default: that of the service
 	SigningName string
-	// SigningMethod does nothing: there is one method.
+	// SigningMethod has no effect: there is only one method.
 	SigningMethod string
 }
 
@@ -180,6 +184,6 @@ func (f Families) String() string { return strings.Join(f, ",") }
 // schema tells what files for AWS hold beside the keys of Config.
 func schema() config.Schema {
 	return config.Schema{Foreign: map[config.Name]string{
-		{Section: "Global", Key: "DisableStrictZoneCheck"}: "nothing reads it any more",
+		{Section: "Global", Key: "DisableStrictZoneCheck"}: "it is no longer used",
 	}}
 }

@@ -200,7 +200,7 @@ func TestProblems(t *testing.T) {
 			`error: aws.conf:2:1: [Global] ClusterServiceSharedLoadBalancerHealthProbePort: 70000 is not a port number (1 to 65535)`,
 		}},
 		"old key": {"files of the in-tree provider", "[Global]\nDisableStrictZoneCheck = true", []string{
-			`note: aws.conf:2:1: [Global] DisableStrictZoneCheck is ignored: nothing reads it any more`,
+			`note: aws.conf:2:1: [Global] DisableStrictZoneCheck is ignored: it is no longer used`,
 		}},
 		"mistyped": {"FW-CONFIG-7: unknown keys are warnings", "[Global]\nSubnet = x\n[Globel]\n", []string{
 			`warning: aws.conf:2:1: unknown key [Global] Subnet, did you mean SubnetID?`,

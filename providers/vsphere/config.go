@@ -10,7 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 )
 
-// What holds where neither the file nor the environment says otherwise.
+// Defaults.
 const (
 	defaultPort             = 443
 	defaultRoundtripCount   = 3
@@ -21,15 +21,15 @@ const (
 // those of INI files; YAML files have them in camelCase, and call VirtualCenter
 // vcenter.
 type Config struct {
-	// Global holds what all vCenters have in common. A vCenter takes from here
-	// what it does not set itself.
+	// Global has the settings of all vCenters. The section of a vCenter takes
+	// precedence over it.
 	Global Global
 	// VirtualCenter is one section for each vCenter, with its address or any
 	// other name in quotes.
 	VirtualCenter map[string]*VirtualCenter
-	// Labels names the tag categories that tell where a VM is.
+	// Labels names the tag categories of zones and regions.
 	Labels Labels
-	// Nodes says which addresses of a VM become addresses of its Node.
+	// Nodes selects the addresses of a VM that become addresses of its Node.
 	Nodes Nodes
 
 	// deleteByName is [NodeDeletion] by-name, one of the settings of all
@@ -42,13 +42,12 @@ type Config struct {
 
 // Global is the section for all vCenters.
 type Global struct {
-	// Server is the address of a vCenter. It adds a vCenter of that name,
-	// unless a section of that name exists: a section for each vCenter says it
-	// better.
+	// Server adds a vCenter with this address unless a section with that name
+	// exists. Prefer one section for each vCenter.
 	Server string `gcfg:"server"`
 	Connection
-	// SecretsDirectory is a directory with a file for each credential, named as
-	// the keys of such a Secret. A Secret, where one is set, goes before it.
+	// SecretsDirectory is a directory with a file for each credential, named like
+	// the keys of the Secret. If a Secret is set, it takes precedence.
 	// Default: /etc/cloud/secrets if that directory exists
 	SecretsDirectory string `gcfg:"secrets-directory"`
 }
@@ -56,8 +55,8 @@ type Global struct {
 // VirtualCenter is the section for one vCenter.
 type VirtualCenter struct {
 	// Server is the address of the vCenter: a host name or an IP address.
-	// Credentials in Secrets and directories are found by it. YAML files must
-	// set it.
+	// Credentials in Secrets and directories are looked up by it. Required in YAML
+	// files.
 	// Default: the name of the section
 	Server string `gcfg:"server"`
 	Connection
@@ -66,66 +65,66 @@ type VirtualCenter struct {
 // Connection says how to reach a vCenter. In the section of one it goes before
 // what [Global] says.
 type Connection struct {
-	// User is the name to log in with, or a certificate in PEM form. It is not
-	// needed, nor taken from [Global], where a Secret or a directory has the
-	// credentials.
+	// User is the user name, or a certificate in PEM format. If a Secret or a
+	// directory has the credentials, it is not needed and not taken from [Global].
 	User Username `gcfg:"user"`
 	// Password is the password of the user, or the private key of the
-	// certificate in PEM form.
+	// certificate in PEM format.
 	Password config.Secret `gcfg:"password"`
 	// Port is the HTTPS port.
 	// Default: 443
 	Port Port `gcfg:"port"`
-	// InsecureFlag accepts every certificate. What [Global] allows no vCenter
-	// can forbid.
+	// InsecureFlag accepts every certificate. If it is true in [Global], a vCenter
+	// cannot set it back to false.
 	// Default: false
 	InsecureFlag bool `gcfg:"insecure-flag"`
-	// Datacenters are those with VMs of this cluster, by name, by inventory
-	// path or as Datacenter:<id>.
+	// Datacenters are the datacenters with VMs of this cluster, by name, by
+	// inventory path or as Datacenter:<id>.
 	// Default: all of the vCenter
 	Datacenters config.List `gcfg:"datacenters"`
-	// SoapRoundtripCount is how often a call is tried while the network fails.
+	// SoapRoundtripCount is the number of attempts of a call that fails because of
+	// the network.
 	// Default: 3
 	SoapRoundtripCount uint `gcfg:"soap-roundtrip-count"`
-	// CAFile is the path of certificates in PEM form that the certificate of
-	// the vCenter must lead to.
+	// CAFile is the path of the CA certificates, in PEM format, that the
+	// certificate of the vCenter is verified with.
 	// Default: the certificates of the system
 	CAFile string `gcfg:"ca-file"`
-	// Thumbprint is the SHA-1 or SHA-256 of a certificate to accept although
-	// none that we trust vouches for it, in hexadecimal.
+	// Thumbprint is the SHA-1 or SHA-256 fingerprint, in hexadecimal, of a server
+	// certificate to accept even if its chain cannot be verified.
 	Thumbprint Thumbprint `gcfg:"thumbprint"`
-	// SecretName is the Kubernetes Secret with the credentials. It counts only
-	// together with secret-namespace.
+	// SecretName is the name of the Kubernetes Secret with the credentials. Takes
+	// effect only together with secret-namespace.
 	SecretName string `gcfg:"secret-name"`
-	// SecretNamespace is where that Secret is.
+	// SecretNamespace is the namespace of that Secret.
 	SecretNamespace string `gcfg:"secret-namespace"`
-	// IPFamily lists the families of node addresses, the preferred one first.
-	// A Node needs an address of each.
+	// IPFamily lists the IP families of node addresses, the preferred one first.
+	// A Node must have an address of each.
 	// Default: ipv4
 	IPFamily Families `gcfg:"ip-family"`
 }
 
 // Labels is the section for topology.
 type Labels struct {
-	// Zone is the tag category whose tags name zones.
+	// Zone is the tag category of zones.
 	Zone string `gcfg:"zone"`
-	// Region is the tag category whose tags name regions.
+	// Region is the tag category of regions.
 	Region string `gcfg:"region"`
 }
 
-// Nodes is the section for node addresses. An address in a subnet that is
-// searched for wins over one on the network of that name; where nothing is set,
-// or nothing matches, the first address of a VM is both internal and external.
+// Nodes is the section for node addresses. An address in a listed subnet takes
+// precedence over an address on the named network. If nothing is set or nothing
+// matches, the first address of the VM is both internal and external.
 type Nodes struct {
-	// InternalNetworkSubnetCIDR lists subnets to find the internal address in,
-	// the preferred one first.
+	// InternalNetworkSubnetCIDR lists the subnets of the internal address, the
+	// preferred one first.
 	InternalNetworkSubnetCIDR config.CIDRs `gcfg:"internal-network-subnet-cidr"`
-	// ExternalNetworkSubnetCIDR lists subnets to find the external address in,
-	// the preferred one first.
+	// ExternalNetworkSubnetCIDR lists the subnets of the external address, the
+	// preferred one first.
 	ExternalNetworkSubnetCIDR config.CIDRs `gcfg:"external-network-subnet-cidr"`
-	// InternalVMNetworkName is the network to find the internal address on.
+	// InternalVMNetworkName is the name of the network of the internal address.
 	InternalVMNetworkName string `gcfg:"internal-vm-network-name"`
-	// ExternalVMNetworkName is the network to find the external address on.
+	// ExternalVMNetworkName is the name of the network of the external address.
 	ExternalVMNetworkName string `gcfg:"external-vm-network-name"`
 	// ExcludeInternalNetworkSubnetCIDR lists subnets whose addresses are never
 	// internal addresses.
@@ -140,13 +139,13 @@ func schema() config.Schema {
 	const (
 		inTree = "the in-tree cloud provider of old Kubernetes versions reads it"
 		csi    = "the vSphere CSI driver reads it"
-		api    = "the node API that it belongs to is gone"
+		api    = "the node API no longer exists"
 	)
 	foreign := map[config.Name]string{
 		{Section: "Workspace"}:                      inTree,
 		{Section: "Disk"}:                           inTree,
 		{Section: "Network"}:                        inTree,
-		{Section: "Global", Key: "service-account"}: "nothing reads it any more",
+		{Section: "Global", Key: "service-account"}: "it is no longer used",
 		{Section: "Global", Key: "api-disable"}:     api,
 		{Section: "Global", Key: "api-binding"}:     api,
 

@@ -61,7 +61,7 @@ func Descriptor() provider.Descriptor {
 		Explain:   explain,
 		Reference: reference(),
 		AddFlags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&flags.nodeLabels, "node-labels", "", "Labels to give every node when it is initialized, as key=value,key=value. Existing labels are kept.")
+			fs.StringVar(&flags.nodeLabels, "node-labels", "", "Labels to add to every Node when it is initialized, as key=value,key=value. Existing labels are kept.")
 		},
 	}
 }

@@ -29,14 +29,14 @@ func environmentReference() []provider.Variable {
 	}
 	list = append(list, provider.Variable{
 		Name: entryPrefix + "<id>",
-		Help: "Adds a vCenter, in place of one of that name in the file. The value is its address, or any name where " +
-			"VCENTER_<id>_SERVER has the address. The ID is yours to choose and joins the variables below to this one.",
+		Help: "Adds a vCenter, or replaces the one with that name in the file. The value is its address, or any name if " +
+			"VCENTER_<id>_SERVER has the address. Choose any ID; it links this variable to the VCENTER_<id>_* variables below.",
 	})
 	for _, end := range slices.Sorted(maps.Keys(companions())) {
 		list = append(list, provider.Variable{Name: "VCENTER_<id>_" + end, Sets: entryName("name", companions()[end])})
 	}
 	return append(list, provider.Variable{
 		Name: "SKIP_NODE_DELETION",
-		Help: "No Node is deleted: that a VM is gone is an error. Any value counts, even an empty one.",
+		Help: "No Node is deleted: a missing VM is an error. Takes effect with any value, even an empty one.",
 	})
 }

@@ -153,7 +153,7 @@ func describeAnnotation(name, comment string) (annotationText, error) {
 	var a annotationText
 	parts := map[string]*string{"Type:": &a.kind, "Default:": &a.fallback, "Applies to:": &a.appliesTo}
 	part := &a.text
-	for line := range strings.Lines(strings.TrimPrefix(comment, name+" ")) {
+	for line := range strings.Lines(comment) {
 		for label, target := range parts {
 			if rest, ok := strings.CutPrefix(line, label); ok {
 				part, line = target, rest
@@ -161,9 +161,9 @@ func describeAnnotation(name, comment string) (annotationText, error) {
 		}
 		*part = strings.TrimSpace(*part + " " + strings.TrimSpace(line))
 	}
+	a.text = description(a.text, name)
 	if a.text == "" || a.kind == "" || a.fallback == "" {
 		return a, fmt.Errorf("%s: its comment needs a text, and lines that begin with Type: and Default: in it", name)
 	}
-	a.text = strings.ToUpper(a.text[:1]) + a.text[1:]
 	return a, nil
 }

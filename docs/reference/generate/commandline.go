@@ -22,8 +22,8 @@ func commandLinePage(l *library) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString("\n## Defaults of ours\n\nA flag wins over the file, and the file over these.\n\n")
-	b.WriteString("| Flag | Default | Kubernetes' default | Key in the cloud-config |\n|---|---|---|---|\n")
+	b.WriteString("\n## Changed defaults\n\nA flag takes precedence over the cloud-config, and the cloud-config over these defaults.\n\n")
+	b.WriteString("| Flag | Default | Kubernetes default | Key in the cloud-config |\n|---|---|---|---|\n")
 	for _, d := range defaults {
 		fmt.Fprintf(&b, "| `--%s` | %s | %s | `%s` |\n", d.flag, d.ours, d.theirs, d.key)
 	}

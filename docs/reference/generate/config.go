@@ -92,8 +92,8 @@ func (p *configWriter) environment(variables []provider.Variable) {
 	if len(variables) == 0 {
 		return
 	}
-	p.WriteString("\n### Environment variables\n\nThey win over the file.\n")
-	p.row("Variable", "What it does")
+	p.WriteString("\n### Environment variables\n\nEnvironment variables take precedence over the file.\n")
+	p.row("Variable", "Effect")
 	p.WriteString("|---|---|\n")
 	for _, v := range variables {
 		does := prose(v.Help)
@@ -116,8 +116,8 @@ func (p *configWriter) others(schema config.Schema) {
 	if len(names) == 0 {
 		return
 	}
-	p.WriteString("\n### Names that do nothing here\n\nThey are no errors, in strict files neither.\n")
-	p.row("Why", "Names")
+	p.WriteString("\n### Ignored names\n\nThese names are accepted and have no effect, even in strict mode.\n")
+	p.row("Reason", "Names")
 	p.WriteString("|---|---|\n")
 	for _, why := range slices.Sorted(maps.Keys(names)) {
 		slices.Sort(names[why])

@@ -53,7 +53,7 @@ func (l *library) sections(target any) ([]section, error) {
 		}
 		holder := ownerOf(top).field(field.Name)
 		var err error
-		if s.text, err = l.sectionText(s.name, field, holder, body); err != nil {
+		if s.text, err = l.sectionText(field, holder, body); err != nil {
 			return nil, err
 		}
 		if body.Name() != "" {
@@ -69,12 +69,12 @@ func (l *library) sections(target any) ([]section, error) {
 
 // sectionText is the comment of the section, and what that of its type adds
 // after saying what it is.
-func (l *library) sectionText(name config.Name, field reflect.StructField, holder owner, body reflect.Type) (string, error) {
+func (l *library) sectionText(field reflect.StructField, holder owner, body reflect.Type) (string, error) {
 	text, err := l.comment(holder)
 	if err != nil {
 		return "", err
 	}
-	text = called(text, field.Name, name.String())
+	text = description(text, field.Name)
 	if body.Name() == "" {
 		return text, nil
 	}
@@ -83,7 +83,7 @@ func (l *library) sectionText(name config.Name, field reflect.StructField, holde
 		return "", err
 	}
 	if text == "" {
-		return called(more, body.Name(), name.String()), nil
+		return description(more, body.Name()), nil
 	}
 	_, more, _ = strings.Cut(more, ". ")
 	return strings.TrimSpace(text + " " + more), nil
@@ -118,7 +118,7 @@ func (l *library) keys(name config.Name, body reflect.Type, holder owner) ([]key
 		}
 		list = append(list, key{
 			name: name, kind: kind(field.Type), fallback: fallback,
-			text: called(strings.TrimSpace(text), field.Name, name.Key),
+			text: description(strings.TrimSpace(text), field.Name),
 		})
 	}
 	return list, nil
@@ -133,13 +133,23 @@ func (l *library) comment(of owner) (string, error) {
 	return strings.Join(strings.Fields(all[of.path]), " "), nil
 }
 
-// called replaces the name in the code, which a comment begins with, by the name
-// in the file.
-func called(text, inCode, inFile string) string {
-	if rest, ok := strings.CutPrefix(text, inCode+" "); ok {
-		return "`" + inFile + "` " + rest
+// description returns a comment without the name in the code that it begins with:
+// "Port is the HTTPS port." is "HTTPS port."
+func description(text, name string) string {
+	rest, ok := strings.CutPrefix(text, name+" ")
+	if !ok {
+		return text
 	}
-	return text
+	for _, verb := range []string{"is the ", "are the ", "is ", "are "} {
+		if short, ok := strings.CutPrefix(rest, verb); ok {
+			rest = short
+			break
+		}
+	}
+	if rest == "" {
+		return ""
+	}
+	return strings.ToUpper(rest[:1]) + rest[1:]
 }
 
 // fileName is what a struct field is called in a file.

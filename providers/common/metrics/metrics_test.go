@@ -77,7 +77,7 @@ func TestCall(t *testing.T) {
 	first := r.Call("ec2", "DescribeSubnets")
 	second := r.Call("ec2", "DescribeSubnets")
 	b.want(t, `
-# HELP multicloud_ccm_cloud_requests_in_flight [ALPHA] Requests to the cloud that are waiting for an answer now.
+# HELP multicloud_ccm_cloud_requests_in_flight [ALPHA] Requests to the cloud that are in flight.
 # TYPE multicloud_ccm_cloud_requests_in_flight gauge
 multicloud_ccm_cloud_requests_in_flight{provider="aws",service="ec2"} 2
 `, "multicloud_ccm_cloud_requests_in_flight", "multicloud_ccm_last_success_timestamp_seconds")
@@ -90,26 +90,26 @@ multicloud_ccm_cloud_requests_in_flight{provider="aws",service="ec2"} 2
 	r.Call("ec2", "DescribeSubnets")(apierr.ErrNotFound)
 	r.Call("elb", "CreateLoadBalancer")(errors.New("boom"))
 	b.want(t, `
-# HELP multicloud_ccm_cloud_request_duration_seconds [ALPHA] How long requests to the cloud took.
+# HELP multicloud_ccm_cloud_request_duration_seconds [ALPHA] Duration of requests to the cloud.
 # TYPE multicloud_ccm_cloud_request_duration_seconds histogram
 `+buckets("CreateLoadBalancer", "elb", 0)+`multicloud_ccm_cloud_request_duration_seconds_sum{operation="CreateLoadBalancer",provider="aws",service="elb"} 0
 multicloud_ccm_cloud_request_duration_seconds_count{operation="CreateLoadBalancer",provider="aws",service="elb"} 1
 `+buckets("DescribeSubnets", "ec2", 0, 2, 3)+`multicloud_ccm_cloud_request_duration_seconds_sum{operation="DescribeSubnets",provider="aws",service="ec2"} 5
 multicloud_ccm_cloud_request_duration_seconds_count{operation="DescribeSubnets",provider="aws",service="ec2"} 3
-# HELP multicloud_ccm_cloud_requests_in_flight [ALPHA] Requests to the cloud that are waiting for an answer now.
+# HELP multicloud_ccm_cloud_requests_in_flight [ALPHA] Requests to the cloud that are in flight.
 # TYPE multicloud_ccm_cloud_requests_in_flight gauge
 multicloud_ccm_cloud_requests_in_flight{provider="aws",service="ec2"} 0
 multicloud_ccm_cloud_requests_in_flight{provider="aws",service="elb"} 0
-# HELP multicloud_ccm_cloud_requests_throttled_total [ALPHA] Requests that the cloud refused because there were too many.
+# HELP multicloud_ccm_cloud_requests_throttled_total [ALPHA] Requests that the cloud throttled.
 # TYPE multicloud_ccm_cloud_requests_throttled_total counter
 multicloud_ccm_cloud_requests_throttled_total{operation="DescribeSubnets",provider="aws",service="ec2"} 1
-# HELP multicloud_ccm_cloud_requests_total [ALPHA] Requests to the cloud that have ended, by what came of them.
+# HELP multicloud_ccm_cloud_requests_total [ALPHA] Completed requests to the cloud, by result.
 # TYPE multicloud_ccm_cloud_requests_total counter
 multicloud_ccm_cloud_requests_total{code="error",operation="CreateLoadBalancer",provider="aws",service="elb"} 1
 multicloud_ccm_cloud_requests_total{code="not_found",operation="DescribeSubnets",provider="aws",service="ec2"} 1
 multicloud_ccm_cloud_requests_total{code="ok",operation="DescribeSubnets",provider="aws",service="ec2"} 1
 multicloud_ccm_cloud_requests_total{code="throttled",operation="DescribeSubnets",provider="aws",service="ec2"} 1
-# HELP multicloud_ccm_last_success_timestamp_seconds [ALPHA] When the cloud last gave a useful answer, in seconds since 1970.
+# HELP multicloud_ccm_last_success_timestamp_seconds [ALPHA] Time of the last successful response of the cloud, in seconds since 1970.
 # TYPE multicloud_ccm_last_success_timestamp_seconds gauge
 multicloud_ccm_last_success_timestamp_seconds{provider="aws"} 1.000003e+06
 `, names(func(m metrics.Metric) bool {
@@ -163,7 +163,7 @@ func TestAgesGrow(t *testing.T) {
 	}{{0, 10, 60}, {30 * time.Second, 40, 90}, {time.Hour, 3640, 3690}} {
 		b.pass(look.after)
 		b.want(t, fmt.Sprintf(`
-# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of what is known from a list or change feed of the cloud. It grows while the source is silent, from the start if it never spoke.
+# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet.
 # TYPE multicloud_ccm_snapshot_age_seconds gauge
 multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc1"} %d
 multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc2"} %d
@@ -172,7 +172,7 @@ multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc2"} %d
 
 	r.Snapshot("vc2").Refreshed(b.clock.Now()) // the same source once more
 	b.want(t, `
-# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of what is known from a list or change feed of the cloud. It grows while the source is silent, from the start if it never spoke.
+# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet.
 # TYPE multicloud_ccm_snapshot_age_seconds gauge
 multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc1"} 3640
 multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc2"} 0
@@ -187,7 +187,7 @@ func TestFirstRefreshCounts(t *testing.T) {
 	b.pass(5 * time.Second)
 	b.set.Recorder("aws").Snapshot("instances").Refreshed(begun)
 	b.want(t, `
-# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of what is known from a list or change feed of the cloud. It grows while the source is silent, from the start if it never spoke.
+# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet.
 # TYPE multicloud_ccm_snapshot_age_seconds gauge
 multicloud_ccm_snapshot_age_seconds{provider="aws",source="instances"} 5
 `, "multicloud_ccm_snapshot_age_seconds")
@@ -210,21 +210,21 @@ func TestPlaces(t *testing.T) {
 		snapshot.Observe(o)
 	}
 	b.want(t, `
-# HELP multicloud_ccm_config_file_invalid [ALPHA] 1 while the cloud-config file has changed to something that this process refuses, otherwise 0.
+# HELP multicloud_ccm_config_file_invalid [ALPHA] 1 while the changed cloud-config file is invalid, otherwise 0.
 # TYPE multicloud_ccm_config_file_invalid gauge
 multicloud_ccm_config_file_invalid{provider="vsphere"} 1
 # HELP multicloud_ccm_connected [ALPHA] 1 while there is a working connection to the endpoint, otherwise 0.
 # TYPE multicloud_ccm_connected gauge
 multicloud_ccm_connected{endpoint="vc1",provider="vsphere"} 1
 multicloud_ccm_connected{endpoint="vc2",provider="vsphere"} 0
-# HELP multicloud_ccm_logins_total [ALPHA] Attempts to log in at the endpoint, by what came of them.
+# HELP multicloud_ccm_logins_total [ALPHA] Login attempts at the endpoint, by result.
 # TYPE multicloud_ccm_logins_total counter
 multicloud_ccm_logins_total{code="denied",endpoint="vc1",provider="vsphere"} 1
 multicloud_ccm_logins_total{code="ok",endpoint="vc1",provider="vsphere"} 2
-# HELP multicloud_ccm_sessions [ALPHA] Sessions that are open at the endpoint.
+# HELP multicloud_ccm_sessions [ALPHA] Open sessions at the endpoint.
 # TYPE multicloud_ccm_sessions gauge
 multicloud_ccm_sessions{endpoint="vc1",provider="vsphere"} 2
-# HELP multicloud_ccm_snapshot_requests_total [ALPHA] Questions answered from memory (hit), by a request of another caller (shared) or by one of their own (miss).
+# HELP multicloud_ccm_snapshot_requests_total [ALPHA] Lookups served from memory (hit), by a request of another caller (shared) or by their own request (miss).
 # TYPE multicloud_ccm_snapshot_requests_total counter
 multicloud_ccm_snapshot_requests_total{outcome="hit",provider="vsphere",source="vc1"} 2
 multicloud_ccm_snapshot_requests_total{outcome="miss",provider="vsphere",source="vc1"} 1
@@ -243,7 +243,7 @@ func TestStep(t *testing.T) {
 	r.Step("CreateListener", apierr.ErrConflict)
 	r.Step("DeleteSecurityGroup", nil)
 	b.want(t, `
-# HELP multicloud_ccm_plan_steps_total [ALPHA] Steps of plans that have run, each a write to the cloud, by what came of them.
+# HELP multicloud_ccm_plan_steps_total [ALPHA] Completed steps of plans, each a write to the cloud, by result.
 # TYPE multicloud_ccm_plan_steps_total counter
 multicloud_ccm_plan_steps_total{code="conflict",kind="CreateListener",provider="aws"} 1
 multicloud_ccm_plan_steps_total{code="ok",kind="CreateListener",provider="aws"} 2
@@ -298,7 +298,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 	b.want(t, `
-# HELP multicloud_ccm_cloud_requests_total [ALPHA] Requests to the cloud that have ended, by what came of them.
+# HELP multicloud_ccm_cloud_requests_total [ALPHA] Completed requests to the cloud, by result.
 # TYPE multicloud_ccm_cloud_requests_total counter
 multicloud_ccm_cloud_requests_total{code="ok",operation="DescribeInstances",provider="aws",service="ec2"} 400
 `, "multicloud_ccm_cloud_requests_total")
@@ -351,7 +351,7 @@ func TestProcessRegistry(t *testing.T) {
 	metrics.New("first").ConfigInvalid(false)
 	metrics.New("second").ConfigInvalid(true)
 	text := strings.NewReader(`
-# HELP multicloud_ccm_config_file_invalid [ALPHA] 1 while the cloud-config file has changed to something that this process refuses, otherwise 0.
+# HELP multicloud_ccm_config_file_invalid [ALPHA] 1 while the changed cloud-config file is invalid, otherwise 0.
 # TYPE multicloud_ccm_config_file_invalid gauge
 multicloud_ccm_config_file_invalid{provider="first"} 0
 multicloud_ccm_config_file_invalid{provider="second"} 1

@@ -28,37 +28,37 @@ var (
 	requests = Metric{
 		"multicloud_ccm_cloud_requests_total", Counter,
 		[]string{"provider", "service", "operation", "code"},
-		"Requests to the cloud that have ended, by what came of them.",
+		"Completed requests to the cloud, by result.",
 	}
 	duration = Metric{
 		"multicloud_ccm_cloud_request_duration_seconds", Histogram,
 		[]string{"provider", "service", "operation"},
-		"How long requests to the cloud took.",
+		"Duration of requests to the cloud.",
 	}
 	throttled = Metric{
 		"multicloud_ccm_cloud_requests_throttled_total", Counter,
 		[]string{"provider", "service", "operation"},
-		"Requests that the cloud refused because there were too many.",
+		"Requests that the cloud throttled.",
 	}
 	inFlight = Metric{
 		"multicloud_ccm_cloud_requests_in_flight", Gauge,
 		[]string{"provider", "service"},
-		"Requests to the cloud that are waiting for an answer now.",
+		"Requests to the cloud that are in flight.",
 	}
 	lastSuccess = Metric{
 		"multicloud_ccm_last_success_timestamp_seconds", Gauge,
 		[]string{"provider"},
-		"When the cloud last gave a useful answer, in seconds since 1970.",
+		"Time of the last successful response of the cloud, in seconds since 1970.",
 	}
 	snapshotAge = Metric{
 		"multicloud_ccm_snapshot_age_seconds", Gauge,
 		[]string{"provider", "source"},
-		"Age of what is known from a list or change feed of the cloud. It grows while the source is silent, from the start if it never spoke.",
+		"Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet.",
 	}
 	snapshotRequests = Metric{
 		"multicloud_ccm_snapshot_requests_total", Counter,
 		[]string{"provider", "source", "outcome"},
-		"Questions answered from memory (hit), by a request of another caller (shared) or by one of their own (miss).",
+		"Lookups served from memory (hit), by a request of another caller (shared) or by their own request (miss).",
 	}
 	connected = Metric{
 		"multicloud_ccm_connected", Gauge,
@@ -68,27 +68,27 @@ var (
 	sessions = Metric{
 		"multicloud_ccm_sessions", Gauge,
 		[]string{"provider", "endpoint"},
-		"Sessions that are open at the endpoint.",
+		"Open sessions at the endpoint.",
 	}
 	logins = Metric{
 		"multicloud_ccm_logins_total", Counter,
 		[]string{"provider", "endpoint", "code"},
-		"Attempts to log in at the endpoint, by what came of them.",
+		"Login attempts at the endpoint, by result.",
 	}
 	configInvalid = Metric{
 		"multicloud_ccm_config_file_invalid", Gauge,
 		[]string{"provider"},
-		"1 while the cloud-config file has changed to something that this process refuses, otherwise 0.",
+		"1 while the changed cloud-config file is invalid, otherwise 0.",
 	}
 	nodeInstanceFound = Metric{
 		"multicloud_ccm_node_instance_found", Gauge,
 		[]string{"provider"},
-		"1 once the instance of at least one Node was found by its ID, otherwise 0. While it is 0, a missing instance deletes no Node: the region, account or server may be the wrong one. Only the leader reports it.",
+		"1 once the instance of at least one Node was found by its ID, otherwise 0. While it is 0, no Node is deleted because its instance is missing: the region, account or server may be the wrong one. Only the leader reports it.",
 	}
 	planSteps = Metric{
 		"multicloud_ccm_plan_steps_total", Counter,
 		[]string{"provider", "kind", "code"},
-		"Steps of plans that have run, each a write to the cloud, by what came of them.",
+		"Completed steps of plans, each a write to the cloud, by result.",
 	}
 )
 
@@ -108,7 +108,11 @@ func Reference(metrics []Metric) string {
 	var b strings.Builder
 	b.WriteString("| Metric | Type | Labels | Meaning |\n|---|---|---|---|\n")
 	for _, m := range metrics {
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", m.Name, m.Type, strings.Join(m.Labels, "`, `"), m.Help)
+		labels := "none"
+		if len(m.Labels) > 0 {
+			labels = "`" + strings.Join(m.Labels, "`, `") + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Type, labels, m.Help)
 	}
 
 	return b.String()

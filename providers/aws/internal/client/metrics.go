@@ -13,15 +13,15 @@ import (
 var (
 	requestDuration = metrics.Metric{
 		Name: "cloudprovider_aws_api_request_duration_seconds", Type: metrics.Histogram, Labels: []string{"request"},
-		Help: "How long calls to EC2 that succeeded took, for the six requests that always had this metric.",
+		Help: "Duration of successful calls to EC2, for the six requests that the upstream controller measures.",
 	}
 	requestErrors = metrics.Metric{
 		Name: "cloudprovider_aws_api_request_errors", Type: metrics.Counter, Labels: []string{"request"},
-		Help: "Calls to EC2 that failed, for the same requests.",
+		Help: "Failed calls to EC2, for the same requests.",
 	}
 	throttledRequests = metrics.Metric{
 		Name: "cloudprovider_aws_api_throttled_requests_total", Type: metrics.Counter, Labels: []string{"operation_name"},
-		Help: "Attempts of calls that AWS refused because there were too many.",
+		Help: "Attempts of calls that AWS throttled, by the operation names of the upstream controller.",
 	}
 	responseStatus = metrics.Metric{
 		Name: "cloudprovider_aws_api_response_status_total", Type: metrics.Counter, Labels: []string{"service", "operation", "status_code"},
@@ -33,7 +33,7 @@ var (
 var (
 	limiterDuration = metrics.Metric{
 		Name: "multicloud_ccm_aws_rate_limiter_duration_seconds", Type: metrics.Histogram, Labels: []string{"service", "operation"},
-		Help: "How long attempts of calls waited before they were sent, so that AWS does not throttle them.",
+		Help: "Time that attempts of calls were delayed by the rate limiter of the client.",
 	}
 	throttledAttempts = metrics.Metric{
 		Name: "multicloud_ccm_aws_throttled_attempts_total", Type: metrics.Counter, Labels: []string{"service", "operation"},

@@ -25,11 +25,11 @@ var (
 	workItemErrors = metrics.Metric{
 		Name: "cloudprovider_aws_tagging_controller_work_item_errors_total", Type: metrics.Counter,
 		Labels: []string{"error_type", "instance_id"},
-		Help:   "Failures of the tagging controller, by instance up to 100 of them. Those of the type tags_refused are of no instance: EC2 refuses the tags.",
+		Help:   "Failures of the tagging controller, by instance for up to 100 instances. Failures of the type tags_refused have no instance: EC2 rejects the tags.",
 	}
 	taggingDelay = metrics.Metric{
 		Name: "tagging_controller_inital_node_tagging_delay_seconds", Type: metrics.Histogram, //nolint:misspell // that is its name
-		Help: "How long after its creation a Node's instance got its first tags.",
+		Help: "Time from the creation of a Node until its instance was tagged for the first time. The name has the spelling of the upstream controller.",
 	}
 )
 

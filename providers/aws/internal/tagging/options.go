@@ -47,12 +47,12 @@ type Options struct {
 
 // AddFlags adds the flags with their defaults.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	flags.StringToStringVar(&o.Tags, flagTags, nil, "Tags that the tagging controller puts on resources, as key=value,key=value. Required by it.")
-	flags.StringArrayVar(&o.Resources, flagResources, nil, "Kind of resource that the tagging controller tags: instance. Required by it.")
-	flags.Float64Var(&o.RateLimit, flagRateLimit, 0, "Nodes that the tagging controller works on in a second. It counts together with --"+flagBurstLimit+"; 0 means no limit.")
-	flags.IntVar(&o.BurstLimit, flagBurstLimit, 0, "Nodes that the tagging controller works on at once after a pause. It counts together with --"+flagRateLimit+".")
-	flags.IntVar(&o.ConcurrentNodeSyncs, flagSyncs, 1, "Nodes that the tagging controller works on at the same time.")
-	flags.BoolVar(&o.Batching, flagBatching, false, "Put the instances that the tagging controller works on at the same time into one call. It helps together with --"+flagSyncs+".")
+	flags.StringToStringVar(&o.Tags, flagTags, nil, "Tags that the tagging controller adds to resources, as key=value,key=value. Required if the tagging controller is enabled.")
+	flags.StringArrayVar(&o.Resources, flagResources, nil, "Resource types to tag. The only supported value is instance. Required if the tagging controller is enabled.")
+	flags.Float64Var(&o.RateLimit, flagRateLimit, 0, "Maximum number of Nodes that the tagging controller processes per second; 0 means no limit. Takes effect only together with --"+flagBurstLimit+".")
+	flags.IntVar(&o.BurstLimit, flagBurstLimit, 0, "Maximum burst of Nodes that the tagging controller processes. Takes effect only together with --"+flagRateLimit+".")
+	flags.IntVar(&o.ConcurrentNodeSyncs, flagSyncs, 1, "Number of Nodes that the tagging controller processes concurrently.")
+	flags.BoolVar(&o.Batching, flagBatching, false, "Combine instances that are processed concurrently in one call. Use it together with --"+flagSyncs+".")
 }
 
 // Validate checks the options of a controller that is to run. It reports

@@ -8,8 +8,8 @@ import (
 
 var corrections = metrics.Metric{
 	Name: "multicloud_ccm_vsphere_inventory_corrections_total", Type: metrics.Counter, Labels: []string{"vcenter"},
-	Help: "VMs and objects around them that were other than the change feed had reported when the whole inventory was read again, " +
-		"which happens once an hour. What changes during that is counted too.",
+	Help: "VMs and related objects that differed from the reports of the change feed when the whole inventory was read again, " +
+		"once an hour. Includes objects that change during that time.",
 }
 
 // AllMetrics lists the metrics of this package, by name.

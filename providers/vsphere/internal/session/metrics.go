@@ -16,19 +16,19 @@ import (
 var (
 	requestDuration = metrics.Metric{
 		Name: "cloudprovider_vsphere_api_request_duration_seconds", Type: metrics.Histogram, Labels: []string{"request"},
-		Help: "How long calls to vCenter took, by SOAP method or REST operation.",
+		Help: "Duration of calls to vCenter, by SOAP method or REST operation.",
 	}
 	requestErrors = metrics.Metric{
 		Name: "cloudprovider_vsphere_api_request_errors", Type: metrics.Counter, Labels: []string{"request"},
-		Help: "Calls to vCenter that failed, by SOAP method or REST operation.",
+		Help: "Failed calls to vCenter, by SOAP method or REST operation.",
 	}
 	operationDuration = metrics.Metric{
 		Name: "cloudprovider_vsphere_operation_duration_seconds", Type: metrics.Histogram, Labels: []string{"operation"},
-		Help: "How long the provider took for something of any number of calls, such as a login.",
+		Help: "Duration of operations of the provider, such as a login, that consist of any number of calls.",
 	}
 	operationErrors = metrics.Metric{
 		Name: "cloudprovider_vsphere_operation_errors", Type: metrics.Counter, Labels: []string{"operation"},
-		Help: "What the provider failed at.",
+		Help: "Failed operations of the provider.",
 	}
 )
 
