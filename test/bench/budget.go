@@ -44,7 +44,7 @@ func judge(r result) []row {
 	rows := []row{
 		count(fmt.Sprintf("cloud calls to initialize %d nodes", r.nodes), r.initialize.Total(), budget.Initialize),
 		count("cloud calls in a steady "+steadyPeriod(r.steady), r.steadyCalls.Total(), budget.Steady),
-		count(fmt.Sprintf("cloud calls of a look at %d nodes that are not ready", r.notReady), perLook, budget.Lifecycle),
+		count(fmt.Sprintf("cloud calls to check %d nodes that are not ready", r.notReady), perLook, budget.Lifecycle),
 	}
 	rows = append(rows, judgeBalancers(r)...)
 	nodes := duration(fmt.Sprintf("time to initialize %d nodes", r.nodes), r.allNodes, maxAllNodes)
@@ -60,7 +60,7 @@ func judge(r result) []row {
 	case r.hasBalancers():
 		memory = fmt.Sprintf("peak memory with %d Services", r.services)
 	case r.foreign > 0:
-		memory = fmt.Sprintf("peak memory with %d machines of others", r.foreign)
+		memory = fmt.Sprintf("peak memory with %d other machines", r.foreign)
 	}
 	return append(rows, nodes, first,
 		size(memory, r.peakRSS, maxPeakRSS+int64(r.foreign)*maxForeignRSS, 1<<20, "MiB"),

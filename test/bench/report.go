@@ -32,7 +32,7 @@ func (r result) phases() []phase {
 	phases := []phase{
 		{"initialize", r.initialize},
 		{"steady", r.steadyCalls},
-		{fmt.Sprintf("%d looks", r.lookedCount), r.lifecycle},
+		{fmt.Sprintf("%d checks", r.lookedCount), r.lifecycle},
 	}
 	for _, c := range r.balancers.creations {
 		phases = append(phases, phase{"one " + c.kind.Name, c.calls})
@@ -101,10 +101,10 @@ func (t table) markdown() string {
 func explanation(r result) string {
 	sentences := []string{
 		fmt.Sprintf("Provider %s, %d nodes, %v for each cloud call.", r.provider.Name, r.nodes, r.latency),
-		"Times count from the start of the process, with the binary's default flags; a node is initialized when it has its addresses, too.",
-		fmt.Sprintf("The steady period took %.0f s and had %d update of every node and %d looks at nodes that are not ready.",
+		"Times are measured from the start of the process, with the default flags of the binary; a node is initialized when it also has its addresses.",
+		fmt.Sprintf("The steady period took %.0f s, with %d update of every node and %d checks of nodes that are not ready.",
 			r.steadyTook.Seconds(), r.nodeUpdates, r.steadyLooks),
-		fmt.Sprintf("Then %d nodes fell silent: %d looks at them asked %d times whether a machine exists, and all nodes were kept.",
+		fmt.Sprintf("Then %d nodes became not ready: in %d checks, %d times it was looked up whether a machine exists, and all nodes were kept.",
 			r.notReady, r.lookedCount, r.questions),
 	}
 	if r.hasBalancers() {
@@ -113,7 +113,7 @@ func explanation(r result) string {
 			fmt.Sprintf("Then %d Services of all kinds in turn were created at once, with all nodes as targets, and the binary was started again.", r.services))
 	}
 	if r.steady < budgetPeriod {
-		sentences = append(sentences, "Long polls, and whatever else comes by the clock, are fewer in a steady period that is done in less than 5 min.")
+		sentences = append(sentences, "If the steady period is shorter than 5 min, there are fewer long polls and other periodic calls.")
 	}
 	return strings.Join(sentences, " ")
 }

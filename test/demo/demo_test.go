@@ -36,7 +36,7 @@ func TestDemo(t *testing.T) {
 			}
 			wants := []string{"provider = " + p.Name, "uninitialized", "shutdown", p.Name + "://", "export KUBECONFIG=", "5 of 5 nodes are still there"}
 			if len(p.LoadBalancers) > 0 {
-				wants = append(wants, "What is in the cloud for them:", "what is in the cloud for them now: nothing")
+				wants = append(wants, "Resources in the cloud:", "no resources are left in the cloud")
 			}
 			for _, kind := range p.LoadBalancers {
 				wants = append(wants, kind.Name+"  80:")

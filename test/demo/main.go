@@ -58,7 +58,7 @@ func run(ctx context.Context, out *scenario.Printer, opts options) int {
 	case err == nil:
 		out.Line("Done after %.0f s.", time.Since(began).Seconds())
 		if !opts.keep {
-			out.Line("KEEP=1 in the environment leaves everything running, to look around.")
+			out.Line("Set KEEP=1 in the environment to leave everything running.")
 		}
 		return 0
 	case ctx.Err() != nil:
@@ -106,7 +106,7 @@ func play(ctx context.Context, out *scenario.Printer, opts options) (err error) 
 func locate(binary string) (string, error) {
 	info, err := os.Stat(binary)
 	if err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not there, run: make build", binary)
+		return "", fmt.Errorf("%s does not exist, run: make build", binary)
 	}
 	return filepath.Abs(binary)
 }

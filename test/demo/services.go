@@ -26,9 +26,9 @@ func (s *show) services(ctx context.Context) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 
-	s.out.Title("Services get load balancers")
+	s.out.Title("Load balancers for Services")
 	var served []*v1.Service
-	err := s.out.Step(fmt.Sprintf("Creating %d Services, until each has its address", len(services)), func() error {
+	err := s.out.Step(fmt.Sprintf("Creating %d Services, until each has an address", len(services)), func() error {
 		if err := s.CreateServices(ctx, services); err != nil {
 			return err
 		}
@@ -40,19 +40,19 @@ func (s *show) services(ctx context.Context) error {
 		return err
 	}
 	s.out.Line("\n%s", serviceTable(kinds, served))
-	s.out.Line("What is in the cloud for them:")
+	s.out.Line("Resources in the cloud:")
 	s.out.Text(strings.Join(cloud.Made(), "\n"))
 
-	err = s.out.Step("Deleting the Services, until their finalizers are gone", func() error {
+	err = s.out.Step("Deleting the Services, until their finalizers are removed", func() error {
 		return s.DeleteServices(ctx, s.process, services)
 	})
 	if err != nil {
 		return err
 	}
 	if left := cloud.Made(); len(left) > 0 {
-		return fmt.Errorf("the Services are gone, but the cloud still has:\n%s", strings.Join(left, "\n"))
+		return fmt.Errorf("the Services are deleted, but the cloud still has:\n%s", strings.Join(left, "\n"))
 	}
-	s.out.Note("what is in the cloud for them now: nothing. It has %d machines, and %s since the start",
+	s.out.Note("no resources are left in the cloud, besides %d machines; %s since the start",
 		len(s.Cloud.Machines()), howMany(s.Cloud.Calls()))
 	return nil
 }

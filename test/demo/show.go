@@ -49,7 +49,7 @@ func (s *show) all(ctx context.Context) error {
 
 // prepare sets the stage: a cluster whose nodes wait for their cloud.
 func (s *show) prepare(ctx context.Context) error {
-	s.out.Title("A cluster whose nodes wait for their cloud (%s)", s.provider.Name)
+	s.out.Title("A cluster with uninitialized nodes (%s)", s.provider.Name)
 	err := s.out.Step("Starting etcd and kube-apiserver", func() error { return s.StartControlPlane(ctx) })
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (s *show) prepare(ctx context.Context) error {
 		return err
 	}
 	s.out.Note("%s", s.Cloud.Description())
-	err = s.out.Step(fmt.Sprintf("Registering %d nodes as their kubelets would", len(s.Cloud.Machines())), func() error { return s.Register(ctx, s.Cloud.Machines()) })
+	err = s.out.Step(fmt.Sprintf("Registering %d nodes, like their kubelets", len(s.Cloud.Machines())), func() error { return s.Register(ctx, s.Cloud.Machines()) })
 	if err != nil {
 		return err
 	}
@@ -69,15 +69,15 @@ func (s *show) prepare(ctx context.Context) error {
 // initialize is the main job.
 func (s *show) initialize(ctx context.Context) error {
 	s.out.Title("The cloud-config names the provider, and the nodes are initialized")
-	s.out.Line("%s (what is secret here is so in the simulated cloud alone):", filepath.Base(s.ConfigPath()))
+	s.out.Line("%s (credentials are valid only in the simulated cloud):", filepath.Base(s.ConfigPath()))
 	s.out.Text(s.Cloud.Config())
 	if environment := s.Cloud.Environment(); len(environment) > 0 {
-		s.out.Line("the environment, which leads to the simulated cloud:")
+		s.out.Line("environment variables for the simulated cloud:")
 		s.out.Text(strings.Join(environment, "\n"))
 	}
 
 	s.out.Line("%s --cloud-config=%s --node-monitor-period=%s", filepath.Base(s.binary), filepath.Base(s.ConfigPath()), monitorPeriod)
-	err := s.out.Step("Starting it, until every node has what the cloud knows of it", func() error {
+	err := s.out.Step("Starting it, until every node is initialized", func() error {
 		var err error
 		if s.process, err = s.Run(ccm.Name, s.binary, "--v=2", "--node-monitor-period="+monitorPeriod); err != nil {
 			return err
@@ -91,7 +91,7 @@ func (s *show) initialize(ctx context.Context) error {
 		return err
 	}
 	calls := s.Cloud.Calls()
-	s.out.Note("%s to the cloud, however many nodes there are: %s", howMany(calls), calls)
+	s.out.Note("%s to the cloud for all nodes: %s", howMany(calls), calls)
 	return s.table(ctx)
 }
 
@@ -106,8 +106,8 @@ func howMany(calls scenario.Calls) string {
 // powerOff shows what becomes of a node whose machine is switched off.
 func (s *show) powerOff(ctx context.Context) error {
 	name := s.machine(2)
-	s.out.Title("A machine is switched off")
-	err := s.out.Step(fmt.Sprintf("%s goes off: its node gets the shutdown taint", name), func() error {
+	s.out.Title("A machine is powered off")
+	err := s.out.Step(fmt.Sprintf("%s is powered off: its node gets the shutdown taint", name), func() error {
 		if err := s.setPower(ctx, name, false); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (s *show) powerOff(ctx context.Context) error {
 		return err
 	}
 	s.out.Line("")
-	return s.out.Step(fmt.Sprintf("%s comes back: the taint goes", name), func() error {
+	return s.out.Step(fmt.Sprintf("%s is powered on: the taint is removed", name), func() error {
 		if err := s.setPower(ctx, name, true); err != nil {
 			return err
 		}
@@ -131,8 +131,8 @@ func (s *show) powerOff(ctx context.Context) error {
 // outage shows that a cloud that is away deletes nothing.
 func (s *show) outage(ctx context.Context) error {
 	kept, lost := s.machine(3), s.machine(4)
-	s.out.Title("The cloud's API goes away while two nodes are not ready")
-	err := s.out.Step(fmt.Sprintf("%s and %s fall silent, nobody can say why: %d looks", kept, lost, looks), func() error {
+	s.out.Title("The API of the cloud becomes unreachable while two nodes are not ready")
+	err := s.out.Step(fmt.Sprintf("%s and %s are not ready: %d checks without a response", kept, lost, looks), func() error {
 		err := errors.Join(s.Cloud.SetReachable(false), s.setPower(ctx, lost, false), s.setReady(ctx, kept, v1.ConditionUnknown))
 		if err != nil {
 			return err
@@ -145,7 +145,7 @@ func (s *show) outage(ctx context.Context) error {
 	if err := s.countNodes(ctx); err != nil {
 		return err
 	}
-	err = s.out.Step(fmt.Sprintf("The API is back: %s turns out to be switched off", lost), func() error {
+	err = s.out.Step(fmt.Sprintf("The API is reachable again: %s is powered off", lost), func() error {
 		if err := s.Cloud.SetReachable(true); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (s *show) outage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.out.Note("the same process went on all the time: it was not restarted, and needed no help")
+	s.out.Note("the same process kept running: it was not restarted")
 	if err := s.table(ctx); err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (s *show) awaitTaint(ctx context.Context, name string, want bool) error {
 	return s.await(ctx, func(nodes scenario.Nodes) error {
 		node := nodes[name]
 		if node == nil {
-			return fmt.Errorf("node %s is not there", name)
+			return fmt.Errorf("node %s does not exist", name)
 		}
 		got := false
 		for _, taint := range node.Spec.Taints {
@@ -246,9 +246,9 @@ func (s *show) countNodes(ctx context.Context) error {
 	}
 	want := len(s.Cloud.Machines())
 	if len(list) != want {
-		return fmt.Errorf("%d of %d nodes are left: the others were deleted while nothing was known about them", len(list), want)
+		return fmt.Errorf("%d of %d nodes are left: the others were deleted during the outage", len(list), want)
 	}
-	s.out.Note("%d of %d nodes are still there, with the taints they had: what is not known is not gone", len(list), want)
+	s.out.Note("%d of %d nodes are still there, with their taints: an outage deletes no node", len(list), want)
 	return nil
 }
 
