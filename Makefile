@@ -49,10 +49,10 @@ test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 	@echo 'The slowest tests of the run with the race detector:'
 	@"$$(tools/build --path gotestsum)" tool slowest --jsonfile bin/tests.json | awk '$$2 !~ "/" && shown++ < 10 { print "  " $$0 }'
 
-e2e: tools bin/e2e/$(BINARY) ## Run the end-to-end tests alone
+e2e: tools bin/e2e/$(BINARY) ## Run only the end-to-end tests
 	go test $(CHECK) -timeout 30m -count=1 -v ./test/e2e/...
 
-soak: ## Run the vSphere provider through a simulated day, some minutes of CPU time
+soak: ## Simulate a day of the vSphere provider, some minutes of CPU time
 	@$(PROGRESS) "simulating a day of a vCenter" $(call exhaustive,vsphere,^TestSoak) -v -count=1
 
 lint: ## Run the linters
@@ -63,7 +63,7 @@ lint: ## Run the linters
 generate: ## Write the generated reference pages
 	@$(PROGRESS) "writing the reference pages" go run $(CHECK) ./docs/reference/generate
 
-verify: generate ## Check that generated files, formatting and go.mod are up to date, and references
+verify: generate ## Check that generated files, formatting, go.mod and references are up to date
 	@tools/references
 	@go mod tidy -diff
 	@cd tools/image && go mod tidy -diff
@@ -79,7 +79,7 @@ bench: RUN := bin/bench
 demo bench: THEN = --then bin/$(BINARY) 9 --then $(RUN) 1
 demo bench: STEP = $(if $(wildcard $(RUN)),,step $(1) of 4: )
 
-demo: tools bin/$(BINARY) ## Watch nodes being initialized; PROVIDER=name of the provider, KEEP=1 leaves it running
+demo: tools bin/$(BINARY) ## Initialize nodes against a simulated cloud; PROVIDER=<name> selects it, KEEP=1 leaves everything running
 	@$(PROGRESS) "$(call STEP,4)building the demo" $(RELEASE) -o $(RUN) ./test/demo
 	@$(RUN) -provider $(PROVIDER) -binary bin/$(BINARY)
 
@@ -87,7 +87,7 @@ bench: tools bin/$(BINARY) ## Measure the budgets of PROVIDER with N nodes
 	@$(PROGRESS) "$(call STEP,4)building the benchmark" $(RELEASE) -o $(RUN) ./test/bench
 	@$(RUN) -provider $(PROVIDER) -nodes $(N) -binary bin/$(BINARY)
 
-image: bin/$(BINARY) ## Pack the binary and the CA certificates into bin/image.tar, an image without a base
+image: bin/$(BINARY) ## Pack the binary and the CA certificates into bin/image.tar, an image without a base layer
 	@cd tools/image && GOOS= GOARCH= SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct 2>/dev/null)" ../progress "packing the image" go run . \
 		-repository $(IMAGE) -version '$(VERSION)' -revision "$$(git rev-parse HEAD 2>/dev/null)" \
 		-binary "$(CURDIR)/bin/$(BINARY)" -output "$(CURDIR)/bin/image.tar"
