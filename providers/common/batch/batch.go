@@ -1,17 +1,18 @@
-// Package batch turns the single questions of many callers into few calls.
+// Package batch combines the requests of many callers into few calls.
 //
 // What it promises:
 //
-//   - Each caller gets the answer to its own key, or an error; a key that the
-//     call did not answer is an error, never a zero value.
-//   - A caller waits no longer than its own context allows, and its leaving
-//     disturbs nobody: the call has a context and a deadline of its own, which
-//     is canceled early only when no caller is left.
-//   - A failed call gives its error to every caller of the batch. Nothing is
-//     asked again here, neither together nor one by one.
-//   - A question never gets an answer that was asked for before it: callers
+//   - Each caller gets the result for its own key, or an error; a key that the
+//     call returned no result for is an error, never a zero value.
+//   - A caller waits no longer than its own context allows, and its end does
+//     not affect the others: the call has a context and a deadline of its own,
+//     which is canceled early only when no caller is left.
+//   - Every caller of the batch gets the error of a failed call. Nothing is
+//     retried here, neither together nor one by one.
+//   - A request never gets a result that was requested before it: callers
 //     that come once the call has begun are in the next batch.
-//   - No lock is held during a call, and a panic in it hangs nobody.
+//   - No lock is held during a call, and a panic in it is an error for the
+//     callers.
 //
 // When not to use it: see package snapshot where a list of all objects may be
 // cheaper, or results are to be kept; package cache where a call reads one key.
@@ -31,27 +32,28 @@ import (
 
 // Errors of a Batcher itself.
 var (
-	// ErrClosed means that the Batcher was closed before there was an answer.
+	// ErrClosed means that the Batcher was closed before there was a result.
 	ErrClosed = errors.New("batcher is closed")
-	// ErrNoAnswer means that the call succeeded without a word on this key.
-	ErrNoAnswer = errors.New("no answer for this key")
+	// ErrNoResult means that the call succeeded without a result for this key.
+	ErrNoResult = errors.New("no result for this key")
 )
 
 // DefaultTimeout bounds a call when [Options] does not.
 const DefaultTimeout = 30 * time.Second
 
-// Result is the answer to one key: a value or an error.
+// Result is the result for one key: a value or an error.
 type Result[V any] struct {
 	Value V
 	Err   error
 }
 
-// Func asks for many distinct keys in one call. Its error is the error of all
+// Func requests many distinct keys in one call. Its error is the error of all
 // keys. It must return soon after ctx ends, which is not the context of any
-// caller. Callers of the same key share its value, which nobody may change.
+// caller. Callers of the same key share its value, which none of them may
+// change.
 type Func[K comparable, V any] func(ctx context.Context, keys []K) (map[K]Result[V], error)
 
-// Options says how questions are gathered.
+// Options defines how requests are gathered.
 type Options struct {
 	// Window is how long the first caller of a batch waits for others.
 	Window time.Duration
@@ -62,7 +64,7 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// Batcher gathers questions. It is safe for concurrent use.
+// Batcher gathers requests. It is safe for concurrent use.
 type Batcher[K comparable, V any] struct {
 	call Func[K, V]
 	opts Options
@@ -73,7 +75,7 @@ type Batcher[K comparable, V any] struct {
 	live      map[*group[K, V]]struct{}
 }
 
-// group is one batch, from its first question to its answer.
+// group is one batch, from its first request to its result.
 type group[K comparable, V any] struct {
 	full   chan struct{} // closed when MaxSize is reached
 	flight *flight.Call[map[K]Result[V]]
@@ -92,7 +94,7 @@ func New[K comparable, V any](call Func[K, V], opts Options) *Batcher[K, V] {
 	return &Batcher[K, V]{call: call, opts: opts, live: map[*group[K, V]]struct{}{}}
 }
 
-// Get asks for one key, together with others that ask at about this time.
+// Get requests one key, together with other calls at about the same time.
 func (b *Batcher[K, V]) Get(ctx context.Context, key K) (V, error) {
 	var zero V
 	if err := ctx.Err(); err != nil {
@@ -102,7 +104,7 @@ func (b *Batcher[K, V]) Get(ctx context.Context, key K) (V, error) {
 	if err != nil {
 		return zero, err
 	}
-	answers, err := g.flight.Wait(ctx)
+	results, err := g.flight.Wait(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			b.leave(g, key)
@@ -110,16 +112,16 @@ func (b *Batcher[K, V]) Get(ctx context.Context, key K) (V, error) {
 
 		return zero, err
 	}
-	answer, ok := answers[key]
+	result, ok := results[key]
 	if !ok {
-		return zero, fmt.Errorf("%v: %w", key, ErrNoAnswer)
+		return zero, fmt.Errorf("%v: %w", key, ErrNoResult)
 	}
 
-	return answer.Value, answer.Err
+	return result.Value, result.Err
 }
 
 // Close ends all waiting with [ErrClosed] and cancels the running calls. It
-// does not wait for them. Later questions get ErrClosed at once.
+// does not wait for them. Later requests get ErrClosed at once.
 func (b *Batcher[K, V]) Close() {
 	b.mu.Lock()
 	b.closed = true
@@ -131,7 +133,7 @@ func (b *Batcher[K, V]) Close() {
 	}
 }
 
-// join adds a question to the batch that is being gathered, or begins one.
+// join adds a request to the batch that is being gathered, or begins one.
 func (b *Batcher[K, V]) join(key K) (*group[K, V], error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,12 +186,12 @@ func (b *Batcher[K, V]) run(ctx context.Context, g *group[K, V]) (map[K]Result[V
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
 	defer cancel()
-	answers, err := b.call(ctx, keys)
+	results, err := b.call(ctx, keys)
 	if err != nil {
 		return nil, fmt.Errorf("batch of %d: %w", len(keys), err)
 	}
 
-	return answers, nil
+	return results, nil
 }
 
 // stopGathering fixes the keys of a batch: from now on, callers begin another.
@@ -206,8 +208,8 @@ func (b *Batcher[K, V]) stopGathering(g *group[K, V]) []K {
 	return keys
 }
 
-// leave takes a question back, so that a batch still being gathered asks only
-// what somebody waits for.
+// leave withdraws a request, so that a batch still being gathered requests only
+// what a caller waits for.
 func (b *Batcher[K, V]) leave(g *group[K, V], key K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

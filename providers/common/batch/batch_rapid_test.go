@@ -16,9 +16,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
 )
 
-// caller is one question of a random run.
+// caller is one request of a random run.
 type caller struct {
-	At       time.Duration // when it asks
+	At       time.Duration // when it calls Get
 	Key      int
 	Patience time.Duration // 0: no limit
 }
@@ -26,7 +26,7 @@ type caller struct {
 // outcome is what one random call does.
 type outcome struct {
 	Takes  time.Duration
-	Ending int // 0, 1: answers; 2: fails; 3: panics; 4: leaves key 0 out; 5: key 1 is an error
+	Ending int // 0, 1: succeeds; 2: fails; 3: panics; 4: leaves key 0 out; 5: key 1 is an error
 }
 
 // callError carries the number of the call that failed.
@@ -34,14 +34,14 @@ type callError struct{ call int }
 
 func (e callError) Error() string { return fmt.Sprintf("call %d failed", e.call) }
 
-// called notes one call: when it began and what it asked for.
+// called notes one call: when it began and its keys.
 type called struct {
 	at   time.Duration
 	keys []int
 }
 
-// answer tells which call and key it belongs to.
-type answer struct{ call, key int }
+// response identifies the call and the key it belongs to.
+type response struct{ call, key int }
 
 var (
 	genCaller = rapid.Custom(func(t *rapid.T) caller {
@@ -59,8 +59,8 @@ var (
 	})
 )
 
-// world runs the callers against a batcher and collects every broken promise.
-type world struct {
+// fixture runs the callers against a batcher and collects every violation.
+type fixture struct {
 	opts     batch.Options
 	outcomes []outcome
 	start    time.Time
@@ -70,15 +70,15 @@ type world struct {
 	broken []string
 }
 
-// Whichever keys are asked for at any time, and whatever the calls do: everybody
-// gets the answer to the own key from a call made after the question, or the
-// error of that call, or the end of the own patience; and nothing is called
-// that nobody asked for.
+// Whichever keys are requested at any time, and whatever the calls do: every
+// caller gets the result for its own key from a call made after its request, or
+// the error of that call, or its own deadline; and no key is part of a call
+// without a request.
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		callers := rapid.SliceOfN(genCaller, 1, 25).Draw(rt, "callers")
-		w := &world{
+		w := &fixture{
 			outcomes: rapid.SliceOfN(genOutcome, 1, 6).Draw(rt, "outcomes"),
 			opts: batch.Options{
 				Window:  10 * time.Millisecond,
@@ -93,7 +93,7 @@ func TestPromises(t *testing.T) {
 	})
 }
 
-func (w *world) run(ctx context.Context, callers []caller) {
+func (w *fixture) run(ctx context.Context, callers []caller) {
 	w.start = time.Now()
 	b := batch.New(w.call, w.opts)
 	var wg sync.WaitGroup
@@ -107,49 +107,49 @@ func (w *world) run(ctx context.Context, callers []caller) {
 				defer cancel()
 			}
 			got, err := b.Get(own, c.Key)
-			w.judge(c, own, got, err)
+			w.check(c, own, got, err)
 		})
 	}
 	wg.Wait()
 	b.Close()
-	time.Sleep(time.Second) // let deserted calls end
-	w.judgeCalls(callers)
+	time.Sleep(time.Second) // let abandoned calls end
+	w.checkCalls(callers)
 }
 
-func (w *world) call(ctx context.Context, keys []int) (map[int]batch.Result[answer], error) {
+func (w *fixture) call(ctx context.Context, keys []int) (map[int]batch.Result[response], error) {
 	w.mu.Lock()
 	n := len(w.calls)
 	w.calls = append(w.calls, called{at: time.Since(w.start), keys: slices.Clone(keys)})
 	w.mu.Unlock()
 
-	does := w.outcomes[n%len(w.outcomes)]
+	outcome := w.outcomes[n%len(w.outcomes)]
 	select {
-	case <-time.After(does.Takes):
+	case <-time.After(outcome.Takes):
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	answers := map[int]batch.Result[answer]{}
+	results := map[int]batch.Result[response]{}
 	for _, k := range keys {
-		answers[k] = batch.Result[answer]{Value: answer{call: n, key: k}}
+		results[k] = batch.Result[response]{Value: response{call: n, key: k}}
 	}
-	switch does.Ending {
+	switch outcome.Ending {
 	case 2:
 		return nil, callError{n}
 	case 3:
 		panic(callError{n})
 	case 4:
-		delete(answers, 0)
+		delete(results, 0)
 	case 5:
-		if _, asked := answers[1]; asked {
-			answers[1] = batch.Result[answer]{Err: callError{n}}
+		if _, requested := results[1]; requested {
+			results[1] = batch.Result[response]{Err: callError{n}}
 		}
 	}
 
-	return answers, nil
+	return results, nil
 }
 
-// judge checks what one caller got.
-func (w *world) judge(c caller, own context.Context, got answer, err error) {
+// check checks what one caller got.
+func (w *fixture) check(c caller, own context.Context, got response, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
@@ -168,9 +168,9 @@ func (w *world) judge(c caller, own context.Context, got answer, err error) {
 		if !slices.Contains(at.keys, c.Key) || at.at < c.At {
 			w.fail("%+v got the error of call %d, %+v", c, failed.call, at)
 		}
-	case errors.Is(err, batch.ErrNoAnswer):
+	case errors.Is(err, batch.ErrNoResult):
 		if c.Key != 0 {
-			w.fail("%+v got no answer", c)
+			w.fail("%+v got no result", c)
 		}
 	case own.Err() != nil:
 	case errors.Is(err, context.DeadlineExceeded):
@@ -184,28 +184,28 @@ func (w *world) judge(c caller, own context.Context, got answer, err error) {
 	}
 }
 
-// judgeCalls checks that each call asked only for distinct keys that somebody
-// had asked for within its window: so nothing was asked twice, or again.
-func (w *world) judgeCalls(callers []caller) {
-	questions := slices.SortedFunc(slices.Values(callers), func(a, b caller) int { return cmp.Compare(a.At, b.At) })
+// checkCalls checks that each call has only distinct keys that were requested
+// within its window: so nothing is requested twice, or again.
+func (w *fixture) checkCalls(callers []caller) {
+	requests := slices.SortedFunc(slices.Values(callers), func(a, b caller) int { return cmp.Compare(a.At, b.At) })
 	for n, call := range w.calls {
 		if len(call.keys) == 0 || w.opts.MaxSize > 0 && len(call.keys) > w.opts.MaxSize {
 			w.fail("call %d has %d keys", n, len(call.keys))
 		}
 		for _, key := range call.keys {
-			i := slices.IndexFunc(questions, func(c caller) bool {
+			i := slices.IndexFunc(requests, func(c caller) bool {
 				return c.Key == key && c.At <= call.at && call.at <= c.At+w.opts.Window
 			})
 			if i < 0 {
-				w.fail("call %d at %v asked for %d, which nobody asked for", n, call.at, key)
+				w.fail("call %d at %v has the key %d, which was not requested", n, call.at, key)
 
 				continue
 			}
-			questions = slices.Delete(questions, i, i+1) // pays for one key of one call
+			requests = slices.Delete(requests, i, i+1) // accounts for one key of one call
 		}
 	}
 }
 
-func (w *world) fail(format string, args ...any) {
+func (w *fixture) fail(format string, args ...any) {
 	w.broken = append(w.broken, fmt.Sprintf(format, args...))
 }

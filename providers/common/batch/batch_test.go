@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 var errBoom = errors.New("boom")
 
-// recorder is a Func that answers each key with itself and notes its calls.
+// recorder is a Func that returns a value for each key and records its calls.
 type recorder struct {
 	mu    sync.Mutex
 	calls [][]string
@@ -43,17 +43,17 @@ func (r *recorder) call(ctx context.Context, keys []string) (map[string]batch.Re
 }
 
 func echo(keys []string) map[string]batch.Result[string] {
-	answers := map[string]batch.Result[string]{}
+	results := map[string]batch.Result[string]{}
 	for _, k := range keys {
-		answers[k] = batch.Result[string]{Value: "about " + k}
+		results[k] = batch.Result[string]{Value: "about " + k}
 	}
 
-	return answers
+	return results
 }
 
-// ask runs one Get per key, all at the same moment, and gives the outcomes in
-// the order of the keys.
-func ask(ctx context.Context, b *batch.Batcher[string, string], keys ...string) (values []string, errs []error) {
+// getAll runs one Get per key, all at the same moment, and returns the outcomes
+// in the order of the keys.
+func getAll(ctx context.Context, b *batch.Batcher[string, string], keys ...string) (values []string, errs []error) {
 	values, errs = make([]string, len(keys)), make([]error, len(keys))
 	var wg sync.WaitGroup
 	for i, k := range keys {
@@ -74,7 +74,7 @@ func TestGathers(t *testing.T) {
 		want   []int // sizes of the calls, largest first
 	}{
 		"OneCall":      {"callers of one window share a call", batch.Options{Window: time.Second}, []string{"a", "b", "c"}, []int{3}},
-		"Collapsed":    {"a key is asked for once", batch.Options{Window: time.Second}, []string{"a", "b", "a", "a"}, []int{2}},
+		"Collapsed":    {"a key is requested once", batch.Options{Window: time.Second}, []string{"a", "b", "a", "a"}, []int{2}},
 		"Bounded":      {"MaxSize bounds a call", batch.Options{Window: time.Second, MaxSize: 2}, []string{"a", "b", "c", "d", "e"}, []int{2, 2, 1}},
 		"SameKeyFirst": {"repeated keys do not fill a batch", batch.Options{Window: time.Second, MaxSize: 2}, []string{"a", "a", "a"}, []int{1}},
 	}
@@ -83,7 +83,7 @@ func TestGathers(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := &recorder{}
-				values, errs := ask(t.Context(), batch.New(r.call, tc.opts), tc.keys...)
+				values, errs := getAll(t.Context(), batch.New(r.call, tc.opts), tc.keys...)
 				for i, k := range tc.keys {
 					if errs[i] != nil || values[i] != "about "+k {
 						t.Errorf("%s: %s got %q, %v", tc.reason, k, values[i], errs[i])
@@ -108,7 +108,7 @@ func TestFullBatchDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		r := &recorder{}
-		ask(t.Context(), batch.New(r.call, batch.Options{Window: time.Hour, MaxSize: 3}), "a", "b", "c")
+		getAll(t.Context(), batch.New(r.call, batch.Options{Window: time.Hour, MaxSize: 3}), "a", "b", "c")
 		if waited := time.Since(start); waited != 0 {
 			t.Errorf("a full batch waited %v", waited)
 		}
@@ -122,7 +122,7 @@ func TestFailureIsSharedAndNotReplayed(t *testing.T) {
 		r := &recorder{then: func(context.Context, []string) (map[string]batch.Result[string], error) {
 			return echo([]string{"a", "b"}), errBoom
 		}}
-		values, errs := ask(t.Context(), batch.New(r.call, batch.Options{Window: time.Second}), "a", "b", "c", "a")
+		values, errs := getAll(t.Context(), batch.New(r.call, batch.Options{Window: time.Second}), "a", "b", "c", "a")
 		for i := range errs {
 			if !errors.Is(errs[i], errBoom) || values[i] != "" {
 				t.Errorf("caller %d got %q, %v", i, values[i], errs[i])
@@ -134,33 +134,33 @@ func TestFailureIsSharedAndNotReplayed(t *testing.T) {
 	})
 }
 
-func TestAnswersOfOneCall(t *testing.T) {
+func TestResultsOfOneCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{then: func(context.Context, []string) (map[string]batch.Result[string], error) {
 			return map[string]batch.Result[string]{"good": {Value: "fine"}, "bad": {Err: errBoom}}, nil
 		}}
-		values, errs := ask(t.Context(), batch.New(r.call, batch.Options{Window: time.Second}), "good", "bad", "missing")
+		values, errs := getAll(t.Context(), batch.New(r.call, batch.Options{Window: time.Second}), "good", "bad", "missing")
 		if values[0] != "fine" || errs[0] != nil {
 			t.Errorf("good: got %q, %v", values[0], errs[0])
 		}
 		if !errors.Is(errs[1], errBoom) {
 			t.Errorf("bad: got %v", errs[1])
 		}
-		if !errors.Is(errs[2], batch.ErrNoAnswer) {
-			t.Errorf("a key without an answer must be an error: got %q, %v", values[2], errs[2])
+		if !errors.Is(errs[2], batch.ErrNoResult) {
+			t.Errorf("a key without a result must be an error: got %q, %v", values[2], errs[2])
 		}
 	})
 }
 
-func TestPanicHangsNobody(t *testing.T) {
+func TestPanicIsAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{then: func(context.Context, []string) (map[string]batch.Result[string], error) {
 			panic("oh")
 		}}
 		b := batch.New(r.call, batch.Options{Window: time.Second})
-		_, errs := ask(t.Context(), b, "a", "b")
+		_, errs := getAll(t.Context(), b, "a", "b")
 		for i, err := range errs {
 			if err == nil || err.Error() != "panic in call: oh" {
 				t.Errorf("caller %d got %v", i, err)
@@ -174,8 +174,8 @@ func TestPanicHangsNobody(t *testing.T) {
 }
 
 // FW-NODE-14: a caller whose context ends leaves; the others get their results
-// from the very same call, which does not even notice.
-func TestLeavingDisturbsNobody(t *testing.T) {
+// from the very same call, which is not affected.
+func TestLeavingDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{then: func(ctx context.Context, keys []string) (map[string]batch.Result[string], error) {
@@ -205,7 +205,7 @@ func TestLeavingDisturbsNobody(t *testing.T) {
 	})
 }
 
-func TestCallEndsWhenNobodyWaits(t *testing.T) {
+func TestCallEndsWithTheLastCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var ended error
@@ -218,7 +218,7 @@ func TestCallEndsWhenNobodyWaits(t *testing.T) {
 		b := batch.New(r.call, batch.Options{Window: time.Second, Timeout: time.Hour})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		ask(ctx, b, "a", "b")
+		getAll(ctx, b, "a", "b")
 		synctest.Wait()
 		if !errors.Is(ended, context.Canceled) {
 			t.Errorf("the call must be canceled: %v", ended)
@@ -226,29 +226,29 @@ func TestCallEndsWhenNobodyWaits(t *testing.T) {
 	})
 }
 
-func TestOnlyWantedKeysAreAskedFor(t *testing.T) {
+func TestOnlyAwaitedKeysAreRequested(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
 		b := batch.New(r.call, batch.Options{Window: 10 * time.Second})
-		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var wg sync.WaitGroup
-		wg.Go(func() { _, _ = b.Get(hurried, "gone") })
-		wg.Go(func() { _, _ = b.Get(hurried, "shared") })
+		wg.Go(func() { _, _ = b.Get(impatient, "gone") })
+		wg.Go(func() { _, _ = b.Get(impatient, "shared") })
 		wg.Go(func() { _, _ = b.Get(t.Context(), "shared") })
 		wg.Wait()
 		if diff := cmp.Diff([][]string{{"shared"}}, r.calls); diff != "" {
 			t.Errorf("calls: %s", diff)
 		}
 
-		ask(hurried, b, "dead") // an ended context asks nothing
+		getAll(impatient, b, "dead") // an ended context makes no request
 		late, cancelLate := context.WithTimeout(t.Context(), time.Second)
 		defer cancelLate()
-		ask(late, b, "dead") // leaves before the window ends
+		getAll(late, b, "dead") // leaves before the window ends
 		time.Sleep(time.Minute)
 		if len(r.calls) != 1 {
-			t.Errorf("a batch that everybody left must not be asked: %v", r.calls)
+			t.Errorf("a batch that all callers left must not be requested: %v", r.calls)
 		}
 		if got, err := b.Get(t.Context(), "next"); got != "about next" || err != nil {
 			t.Errorf("the next batch: got %q, %v", got, err)
@@ -269,7 +269,7 @@ func TestDeadlineOfTheCall(t *testing.T) {
 			return nil, fmt.Errorf("list things: %w", ctx.Err())
 		}}
 		b := batch.New(r.call, batch.Options{Window: time.Minute, MaxSize: 2, Timeout: 7 * time.Second})
-		_, errs := ask(t.Context(), b, "a", "b")
+		_, errs := getAll(t.Context(), b, "a", "b")
 		for _, err := range errs {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v", err)
@@ -279,7 +279,7 @@ func TestDeadlineOfTheCall(t *testing.T) {
 }
 
 // While a call is stuck, others gather, call and return; the function itself
-// may ask again.
+// may call Get.
 func TestNoLockDuringACall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@
 //     began recently enough for each of them. Each waits no longer than its
 //     own context allows; the fetch has a context and a deadline of its own and
 //     is canceled early only when no caller is left.
-//   - Memory is bounded: the entry that was used longest ago goes first.
+//   - The size is bounded: the least recently used entry is evicted first.
 //   - No lock is held during a fetch, and a panic in it is an error.
 //   - Errors are not kept unless [Options.KeepError] is set.
 //
@@ -43,7 +43,7 @@ type Outcome string
 
 // The outcomes of a Get.
 const (
-	// Hit came from memory.
+	// Hit came from the cache.
 	Hit Outcome = "hit"
 	// Shared waited for the fetch that another caller began.
 	Shared Outcome = "shared"

@@ -22,16 +22,16 @@ type caller struct {
 	Patience time.Duration // 0: no limit
 }
 
-// trip is what one random fetch does.
-type trip struct {
+// fetchOutcome is what one random fetch does.
+type fetchOutcome struct {
 	Takes time.Duration
 	Fails bool
 }
 
-// news is a value that tells where it comes from.
-type news struct {
+// version is a value with its key and the time of its fetch.
+type version struct {
 	key int
-	at  time.Duration // when it was asked for
+	at  time.Duration // when it was requested
 }
 
 var (
@@ -47,49 +47,50 @@ var (
 			Patience: ms("patience", 0, 0, 2, 25),
 		}
 	})
-	genTrip = rapid.Custom(func(t *rapid.T) trip {
-		return trip{
+	genOutcome = rapid.Custom(func(t *rapid.T) fetchOutcome {
+		return fetchOutcome{
 			Takes: time.Duration(rapid.SampledFrom([]int{0, 4, 15, 80}).Draw(t, "takes")) * time.Millisecond,
 			Fails: rapid.Bool().Draw(t, "fails"),
 		}
 	})
 )
 
-// Whichever caller asks at any time, and whatever the fetches do: a value belongs to the
-// key, is younger than the caller allows, and comes within the patience.
+// Whichever caller calls Get at any time, and whatever the fetches do: a value belongs
+// to the key, is younger than the caller allows, and is returned within the caller's
+// patience.
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	const ttl = 60 * time.Millisecond
 	rapid.Check(t, func(rt *rapid.T) {
 		callers := rapid.SliceOfN(genCaller, 1, 25).Draw(rt, "callers")
-		trips := rapid.SliceOfN(genTrip, 1, 6).Draw(rt, "trips")
+		outcomes := rapid.SliceOfN(genOutcome, 1, 6).Draw(rt, "outcomes")
 		size := rapid.IntRange(1, 5).Draw(rt, "size")
 		var mu sync.Mutex
 		var broken []string
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			n := 0
-			c := cache.New(func(ctx context.Context, key int) (news, error) {
+			c := cache.New(func(ctx context.Context, key int) (version, error) {
 				mu.Lock()
-				does := trips[n%len(trips)]
+				outcome := outcomes[n%len(outcomes)]
 				n++
 				mu.Unlock()
 				at := time.Since(start)
 				select {
-				case <-time.After(does.Takes):
+				case <-time.After(outcome.Takes):
 				case <-ctx.Done():
-					return news{}, ctx.Err()
+					return version{}, ctx.Err()
 				}
-				if does.Fails {
-					return news{}, errBoom
+				if outcome.Fails {
+					return version{}, errBoom
 				}
 
-				return news{key: key, at: at}, nil
-			}, cache.Options[news]{TTL: ttl, Size: size, Timeout: 50 * time.Millisecond})
+				return version{key: key, at: at}, nil
+			}, cache.Options[version]{TTL: ttl, Size: size, Timeout: 50 * time.Millisecond})
 			var wg sync.WaitGroup
-			for _, who := range callers {
+			for _, caller := range callers {
 				wg.Go(func() {
-					problem := ask(t.Context(), c, who, ttl, start)
+					problem := checkGet(t.Context(), c, caller, ttl, start)
 					mu.Lock()
 					defer mu.Unlock()
 					if problem != "" {
@@ -98,7 +99,7 @@ func TestPromises(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			time.Sleep(time.Second) // let deserted fetches end
+			time.Sleep(time.Second) // let abandoned fetches end
 		})
 		for _, b := range broken {
 			rt.Error(b)
@@ -106,26 +107,27 @@ func TestPromises(t *testing.T) {
 	})
 }
 
-// ask is one caller. It answers with the promise that was broken, if any.
-func ask(ctx context.Context, c *cache.Cache[int, news], who caller, ttl time.Duration, start time.Time) string {
-	time.Sleep(who.At)
-	if who.Patience > 0 {
+// checkGet is one caller. It returns what is wrong with the result, if
+// anything.
+func checkGet(ctx context.Context, c *cache.Cache[int, version], caller caller, ttl time.Duration, start time.Time) string {
+	time.Sleep(caller.At)
+	if caller.Patience > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, who.Patience)
+		ctx, cancel = context.WithTimeout(ctx, caller.Patience)
 		defer cancel()
 	}
-	got, err := c.GetWithin(ctx, who.Key, who.MaxAge)
+	got, err := c.GetWithin(ctx, caller.Key, caller.MaxAge)
 	now := time.Since(start)
-	allowed := min(who.MaxAge, ttl)
+	allowed := min(caller.MaxAge, ttl)
 	switch {
-	case who.Patience > 0 && now > who.At+who.Patience:
-		return fmt.Sprintf("%+v waited until %v", who, now)
-	case err == nil && got.key != who.Key:
-		return fmt.Sprintf("%+v got %+v", who, got)
-	case err == nil && got.at < who.At && who.At-got.at >= allowed:
-		return fmt.Sprintf("%+v got %+v, too old", who, got)
+	case caller.Patience > 0 && now > caller.At+caller.Patience:
+		return fmt.Sprintf("%+v waited until %v", caller, now)
+	case err == nil && got.key != caller.Key:
+		return fmt.Sprintf("%+v got %+v", caller, got)
+	case err == nil && got.at < caller.At && caller.At-got.at >= allowed:
+		return fmt.Sprintf("%+v got %+v, too old", caller, got)
 	case err != nil && !errors.Is(err, errBoom) && !errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("%+v got %v", who, err)
+		return fmt.Sprintf("%+v got %v", caller, err)
 	}
 
 	return ""

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 var errBoom = errors.New("boom")
 
-// cloud is a Fetch that counts itself: the nth answer about k is "k#n".
+// cloud is a Fetch that counts itself: the nth value of k is "k#n".
 type cloud struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -64,7 +64,7 @@ func (c *cloud) calls(key string) int {
 
 type getter func(context.Context, string, time.Duration) (string, error)
 
-// want checks one answer.
+// want checks one result.
 func want(t *testing.T, get getter, key string, maxAge time.Duration, value string, wantErr error) {
 	t.Helper()
 	got, err := get(t.Context(), key, maxAge)
@@ -76,13 +76,13 @@ func want(t *testing.T, get getter, key string, maxAge time.Duration, value stri
 func TestAges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{takes: 2 * time.Second}
-		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute})
+		source := &cloud{takes: 2 * time.Second}
+		c := cache.New(source.fetch, cache.Options[string]{TTL: time.Minute})
 
 		want(t, c.GetWithin, "a", time.Hour, "a#1", nil)
 		want(t, c.GetWithin, "a", time.Hour, "a#1", nil)
 		want(t, c.GetWithin, "b", time.Hour, "b#1", nil)
-		time.Sleep(8 * time.Second) // a was asked for 12 s ago, counting its own 2 s
+		time.Sleep(8 * time.Second) // a was requested 12 s ago, counting its own 2 s
 		want(t, c.GetWithin, "a", 13*time.Second, "a#1", nil)
 		want(t, c.GetWithin, "a", 12*time.Second, "a#2", nil)
 		want(t, c.GetWithin, "a", 0, "a#3", nil)
@@ -93,7 +93,7 @@ func TestAges(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if got, err := c.Get(t.Context(), "a"); got != "a#5" || err != nil {
-			t.Errorf("at the TTL, which counts from the asking: got %q, %v", got, err)
+			t.Errorf("at the TTL, which counts from the request: got %q, %v", got, err)
 		}
 	})
 }
@@ -101,10 +101,10 @@ func TestAges(t *testing.T) {
 func TestCallersShareAFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{takes: time.Second}
+		source := &cloud{takes: time.Second}
 		var mu sync.Mutex
 		seen := map[cache.Outcome]int{}
-		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute, Observe: func(o cache.Outcome) {
+		c := cache.New(source.fetch, cache.Options[string]{TTL: time.Minute, Observe: func(o cache.Outcome) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen[o]++
@@ -126,12 +126,12 @@ func TestCallersShareAFetch(t *testing.T) {
 func TestOldFetchIsNotShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{takes: 20 * time.Second}
-		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute})
+		source := &cloud{takes: 20 * time.Second}
+		c := cache.New(source.fetch, cache.Options[string]{TTL: time.Minute})
 		var wg sync.WaitGroup
 		wg.Go(func() { want(t, c.GetWithin, "a", time.Minute, "a#1", nil) })
 		time.Sleep(10 * time.Second)
-		world.set(time.Second, nil)
+		source.set(time.Second, nil)
 		wg.Go(func() { want(t, c.GetWithin, "a", time.Minute, "a#1", nil) })
 		synctest.Wait()
 		wg.Go(func() { want(t, c.GetWithin, "a", 5*time.Second, "a#2", nil) })
@@ -145,12 +145,12 @@ func TestOldFetchIsNotShared(t *testing.T) {
 func TestFetchOlderThanTTLIsNotShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{takes: 25 * time.Second}
-		c := cache.New(world.fetch, cache.Options[string]{TTL: 10 * time.Second})
+		source := &cloud{takes: 25 * time.Second}
+		c := cache.New(source.fetch, cache.Options[string]{TTL: 10 * time.Second})
 		var wg sync.WaitGroup
 		wg.Go(func() { want(t, c.GetWithin, "a", time.Hour, "a#1", nil) })
 		time.Sleep(10 * time.Second)
-		world.set(time.Second, nil)
+		source.set(time.Second, nil)
 		begun := time.Now()
 		wg.Go(func() {
 			want(t, c.GetWithin, "a", time.Hour, "a#2", nil)
@@ -159,7 +159,7 @@ func TestFetchOlderThanTTLIsNotShared(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		if got := world.calls("a"); got != 2 {
+		if got := source.calls("a"); got != 2 {
 			t.Errorf("%d fetches", got)
 		}
 		wg.Wait()
@@ -168,11 +168,11 @@ func TestFetchOlderThanTTLIsNotShared(t *testing.T) {
 
 // A fetch that was young when a caller joined it, and too old when it ended,
 // does not count for that caller. It does for the one who began it.
-func TestSlowFetchIsTooOldForWhoJoined(t *testing.T) {
+func TestSlowFetchIsTooOldForItsWaiters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{takes: 25 * time.Second}
-		c := cache.New(world.fetch, cache.Options[string]{TTL: 10 * time.Second})
+		source := &cloud{takes: 25 * time.Second}
+		c := cache.New(source.fetch, cache.Options[string]{TTL: 10 * time.Second})
 		var wg sync.WaitGroup
 		wg.Go(func() { want(t, c.GetWithin, "a", time.Hour, "a#1", nil) })
 		time.Sleep(5 * time.Second)
@@ -180,7 +180,7 @@ func TestSlowFetchIsTooOldForWhoJoined(t *testing.T) {
 			wg.Go(func() { want(t, c.GetWithin, "a", time.Hour, "a#2", nil) })
 		}
 		wg.Wait()
-		if got := world.calls("a"); got != 2 {
+		if got := source.calls("a"); got != 2 {
 			t.Errorf("%d fetches", got)
 		}
 	})
@@ -189,16 +189,16 @@ func TestSlowFetchIsTooOldForWhoJoined(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{err: errBoom}
-		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute})
+		source := &cloud{err: errBoom}
+		c := cache.New(source.fetch, cache.Options[string]{TTL: time.Minute})
 		want(t, c.GetWithin, "a", time.Minute, "", errBoom)
 		want(t, c.GetWithin, "a", time.Minute, "", errBoom)
-		if world.calls("a") != 2 {
-			t.Errorf("errors must not be kept: %d calls", world.calls("a"))
+		if source.calls("a") != 2 {
+			t.Errorf("errors must not be kept: %d calls", source.calls("a"))
 		}
-		world.set(0, nil)
+		source.set(0, nil)
 		want(t, c.GetWithin, "a", time.Minute, "a#3", nil)
-		world.set(0, errBoom)
+		source.set(0, errBoom)
 		want(t, c.GetWithin, "a", 0, "", errBoom)
 		want(t, c.GetWithin, "a", time.Minute, "a#3", nil) // still young enough for this caller
 		time.Sleep(time.Minute)
@@ -212,8 +212,8 @@ func TestErrors(t *testing.T) {
 func TestKeptErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{err: errBoom}
-		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute, KeepError: func(err error) time.Duration {
+		source := &cloud{err: errBoom}
+		c := cache.New(source.fetch, cache.Options[string]{TTL: time.Minute, KeepError: func(err error) time.Duration {
 			if errors.Is(err, errBoom) {
 				return time.Hour
 			}
@@ -226,54 +226,54 @@ func TestKeptErrors(t *testing.T) {
 			}
 			time.Sleep(10 * time.Minute)
 		}
-		if world.calls("a") != 1 {
-			t.Errorf("a kept error must not be asked for again: %d calls", world.calls("a"))
+		if source.calls("a") != 1 {
+			t.Errorf("a kept error must not be requested again: %d calls", source.calls("a"))
 		}
-		world.set(0, nil)
+		source.set(0, nil)
 		want(t, c.GetWithin, "a", time.Minute, "a#2", nil) // too old an error for this caller
 		time.Sleep(2 * time.Minute)
 		want(t, c.GetWithin, "a", time.Hour, "a#3", nil) // the success has ended the error
-		world.set(0, context.DeadlineExceeded)
+		source.set(0, context.DeadlineExceeded)
 		want(t, c.GetWithin, "b", time.Hour, "", context.DeadlineExceeded)
 		want(t, c.GetWithin, "b", time.Hour, "", context.DeadlineExceeded)
-		if world.calls("b") != 2 {
-			t.Errorf("only chosen errors are kept: %d calls", world.calls("b"))
+		if source.calls("b") != 2 {
+			t.Errorf("only chosen errors are kept: %d calls", source.calls("b"))
 		}
 	})
 }
 
-// Nobody must meet the cancellation of a fetch that all its callers left.
-func TestDesertedFetchIsNotKept(t *testing.T) {
+// No caller must get the cancellation of a fetch that all its callers left.
+func TestAbandonedFetchIsNotKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{takes: time.Minute}
-		c := cache.New(world.fetch, cache.Options[string]{
+		source := &cloud{takes: time.Minute}
+		c := cache.New(source.fetch, cache.Options[string]{
 			TTL: time.Hour, Timeout: time.Hour,
 			KeepError: func(error) time.Duration { return time.Hour },
 		})
-		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := c.Get(hurried, "a"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Get(impatient, "a"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait() // the fetch has come back, canceled
 		want(t, c.GetWithin, "a", time.Hour, "a#2", nil)
-		if _, err := c.Get(hurried, "never"); !errors.Is(err, context.DeadlineExceeded) || world.calls("never") != 0 {
-			t.Errorf("an ended context asks nothing: %v, %d calls", err, world.calls("never"))
+		if _, err := c.Get(impatient, "never"); !errors.Is(err, context.DeadlineExceeded) || source.calls("never") != 0 {
+			t.Errorf("an ended context makes no request: %v, %d calls", err, source.calls("never"))
 		}
 	})
 }
 
-func TestLeavingDisturbsNobody(t *testing.T) {
+func TestLeavingDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{takes: 10 * time.Second}
-		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute})
-		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		source := &cloud{takes: 10 * time.Second}
+		c := cache.New(source.fetch, cache.Options[string]{TTL: time.Minute})
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := c.Get(hurried, "a"); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := c.Get(impatient, "a"); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("hurried: got %v", err)
 			}
 		})
@@ -285,8 +285,8 @@ func TestLeavingDisturbsNobody(t *testing.T) {
 func TestDeadlineOfTheFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{takes: time.Hour}
-		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Minute, Timeout: 5 * time.Second})
+		source := &cloud{takes: time.Hour}
+		c := cache.New(source.fetch, cache.Options[string]{TTL: time.Minute, Timeout: 5 * time.Second})
 		start := time.Now()
 		want(t, c.GetWithin, "a", time.Minute, "", context.DeadlineExceeded)
 		if waited := time.Since(start); waited != 5*time.Second {
@@ -325,7 +325,7 @@ func TestNoLockDuringAFetch(t *testing.T) {
 	})
 }
 
-func TestPanicHangsNobody(t *testing.T) {
+func TestPanicIsAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -346,8 +346,8 @@ func TestPanicHangsNobody(t *testing.T) {
 func TestForget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{takes: 10 * time.Second}
-		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Hour})
+		source := &cloud{takes: 10 * time.Second}
+		c := cache.New(source.fetch, cache.Options[string]{TTL: time.Hour})
 		want(t, c.GetWithin, "a", time.Hour, "a#1", nil)
 		c.Forget("a")
 		var wg sync.WaitGroup
@@ -359,11 +359,11 @@ func TestForget(t *testing.T) {
 	})
 }
 
-func TestMemoryIsBounded(t *testing.T) {
+func TestSizeIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{}
-		c := cache.New(world.fetch, cache.Options[string]{TTL: time.Hour, Size: 2})
+		source := &cloud{}
+		c := cache.New(source.fetch, cache.Options[string]{TTL: time.Hour, Size: 2})
 		want(t, c.GetWithin, "a", time.Hour, "a#1", nil)
 		want(t, c.GetWithin, "b", time.Hour, "b#1", nil)
 		want(t, c.GetWithin, "a", time.Hour, "a#1", nil) // a is used later than b
@@ -383,12 +383,12 @@ func TestValuesAreTheCallersOwn(t *testing.T) {
 		for range 3 {
 			got, err := v.Get(t.Context())
 			if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" || err != nil {
-				t.Fatalf("somebody else's change is visible: %v, %s", err, diff)
+				t.Fatalf("another caller's change is visible: %v, %s", err, diff)
 			}
 			got[0] = "spoiled"
 			peeked, _, _ := v.Peek()
 			if diff := cmp.Diff([]string{"a", "b"}, peeked); diff != "" {
-				t.Fatalf("somebody else's change is visible: %s", diff)
+				t.Fatalf("another caller's change is visible: %s", diff)
 			}
 			peeked[0] = "spoiled"
 		}
@@ -398,9 +398,9 @@ func TestValuesAreTheCallersOwn(t *testing.T) {
 func TestValue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		world := &cloud{takes: time.Second}
+		source := &cloud{takes: time.Second}
 		v := cache.NewValue(
-			func(ctx context.Context) (string, error) { return world.fetch(ctx, "list") },
+			func(ctx context.Context) (string, error) { return source.fetch(ctx, "list") },
 			cache.Options[string]{TTL: time.Minute},
 		)
 		within := func(ctx context.Context, _ string, maxAge time.Duration) (string, error) {

@@ -9,7 +9,7 @@
 //   - A panic in the function is an error for the waiters, not a hang.
 //   - No lock is held while the function runs.
 //
-// When not to use it: see package cache where calls are told apart by a key or their
+// When not to use it: see package cache where calls differ by a key or their
 // results are kept.
 package flight
 
@@ -25,13 +25,13 @@ import (
 )
 
 // Grace is how long a function may take to return once its context has ended,
-// so that waiters get its own words rather than a bare deadline error.
+// so that waiters get its own error rather than a bare deadline error.
 const Grace = time.Second
 
-var errExited = errors.New("call ended without an answer")
+var errNoResult = errors.New("call ended without a result")
 
-// Call is one run of a function. Every successful [Start] or [Call.Join] owes
-// it one [Call.Wait].
+// Call is one run of a function. Every successful [Start] or [Call.Join]
+// requires one [Call.Wait].
 type Call[T any] struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed once value and err are set
@@ -41,7 +41,7 @@ type Call[T any] struct {
 
 	mu      sync.Mutex
 	waiters int
-	over    bool // done, or deserted
+	over    bool // done, or abandoned
 }
 
 // Start runs fn at once, with the caller as the first waiter. The function
@@ -55,7 +55,7 @@ func Start[T any](timeout time.Duration, fn func(context.Context) (T, error)) *C
 	return c
 }
 
-// Join adds a waiter. It answers false when the call is over and a new one is
+// Join adds a waiter. It returns false if the call is over and a new one is
 // needed.
 func (c *Call[T]) Join() bool {
 	c.mu.Lock()
@@ -69,7 +69,7 @@ func (c *Call[T]) Join() bool {
 	return true
 }
 
-// Wait gives the outcome of the call, or the error of ctx if that ends first.
+// Wait returns the outcome of the call, or the error of ctx if that ends first.
 func (c *Call[T]) Wait(ctx context.Context) (T, error) {
 	select {
 	case <-c.done:
@@ -82,28 +82,28 @@ func (c *Call[T]) Wait(ctx context.Context) (T, error) {
 	}
 }
 
-// Abort gives err to every waiter now and cancels the run.
+// Abort returns err to every waiter now and cancels the run.
 func (c *Call[T]) Abort(err error) {
 	var zero T
 	c.finish(zero, err)
 }
 
-// leave takes one waiter away; without any, nobody wants the answer.
+// leave removes one waiter; without any, the result is not needed.
 func (c *Call[T]) leave() {
 	c.mu.Lock()
 	c.waiters--
-	deserted := c.waiters == 0
-	c.over = c.over || deserted
+	abandoned := c.waiters == 0
+	c.over = c.over || abandoned
 	c.mu.Unlock()
 
-	if deserted {
+	if abandoned {
 		c.cancel()
 	}
 }
 
 func (c *Call[T]) run(ctx context.Context, fn func(context.Context) (T, error), unhook func() bool) {
 	var value T
-	err := errExited // stays if fn ends its goroutine
+	err := errNoResult // stays if fn ends its goroutine
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in call: %v", p)

@@ -30,7 +30,7 @@ func TestOutcomeReachesEveryWaiter(t *testing.T) {
 		value  string
 		err    error
 	}{
-		"Value": {"what the function returned", "answer", nil},
+		"Value": {"what the function returned", "value", nil},
 		"Error": {"a failure is shared, not repeated", "", errBoom},
 	}
 	for name, tc := range cases {
@@ -47,7 +47,7 @@ func TestOutcomeReachesEveryWaiter(t *testing.T) {
 				var wg sync.WaitGroup
 				for range 9 {
 					if !c.Join() {
-						t.Fatal("a running call must take waiters")
+						t.Fatal("a running call must accept waiters")
 					}
 					wg.Go(func() {
 						if got, err := c.Wait(t.Context()); got != tc.value || !errors.Is(err, tc.err) {
@@ -63,7 +63,7 @@ func TestOutcomeReachesEveryWaiter(t *testing.T) {
 					t.Errorf("the function ran %d times", runs)
 				}
 				if c.Join() {
-					t.Error("a finished call must not take waiters")
+					t.Error("a finished call must not accept waiters")
 				}
 			})
 		})
@@ -79,20 +79,20 @@ func TestWaiterLeavesAlone(t *testing.T) {
 			return 7, ctx.Err()
 		})
 		if !c.Join() {
-			t.Fatal("a running call must take waiters")
+			t.Fatal("a running call must accept waiters")
 		}
-		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := c.Wait(hurried); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Wait(impatient); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the hurried waiter: got %v", err)
 		}
 		if got, err := c.Wait(t.Context()); got != 7 || err != nil {
-			t.Errorf("the patient waiter must not notice: got %d, %v", got, err)
+			t.Errorf("the patient waiter must be unaffected: got %d, %v", got, err)
 		}
 	})
 }
 
-func TestDesertedCallIsCanceled(t *testing.T) {
+func TestAbandonedCallIsCanceled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var ended error
@@ -108,11 +108,11 @@ func TestDesertedCallIsCanceled(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if c.Join() {
-			t.Error("a deserted call must not take waiters")
+			t.Error("an abandoned call must not accept waiters")
 		}
 		synctest.Wait()
 		if !errors.Is(ended, context.Canceled) {
-			t.Errorf("the function must be told to stop: got %v", ended)
+			t.Errorf("the function must be canceled: got %v", ended)
 		}
 	})
 }
@@ -125,15 +125,15 @@ func TestDeadline(t *testing.T) {
 		fn     func(context.Context) (int, error)
 		want   error
 	}{
-		"OwnWords": {
-			"a function that ends in time is heard",
+		"OwnError": {
+			"the error of a function that ends in time is returned",
 			func(ctx context.Context) (int, error) {
 				<-ctx.Done()
 
 				return 0, errBoom
 			}, errBoom,
 		},
-		"Deaf": {
+		"IgnoresContext": {
 			"one that ignores its context cannot hold its waiters",
 			func(context.Context) (int, error) {
 				time.Sleep(time.Hour)
@@ -154,7 +154,7 @@ func TestDeadline(t *testing.T) {
 				if waited := time.Since(start); waited > time.Minute+flight.Grace {
 					t.Errorf("%s: waited %v", tc.reason, waited)
 				}
-				time.Sleep(2 * time.Hour) // let the deaf one end
+				time.Sleep(2 * time.Hour) // let it end
 			})
 		})
 	}
@@ -174,7 +174,7 @@ func TestBadEndingsDoNotHang(t *testing.T) {
 			runtime.Goexit()
 
 			return 0, nil
-		}, "call ended without an answer"},
+		}, "call ended without a result"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -200,10 +200,10 @@ func TestAbort(t *testing.T) {
 		synctest.Wait()
 		c.Abort(errBoom)
 		if got, err := c.Wait(t.Context()); got != 0 || !errors.Is(err, errBoom) {
-			t.Errorf("an aborted call's late answer must not count: got %d, %v", got, err)
+			t.Errorf("an aborted call's late result must not count: got %d, %v", got, err)
 		}
 		if c.Join() {
-			t.Error("an aborted call must not take waiters")
+			t.Error("an aborted call must not accept waiters")
 		}
 	})
 }
