@@ -95,9 +95,9 @@ func (v *V2) uninitializedMetadata(ctx context.Context, node *v1.Node, ref Ref) 
 	return v.waiting.take(n, patience)
 }
 
-// unanswered reports whether an error means that the cloud did not respond, or
+// noResponse reports whether an error means that the cloud did not respond, or
 // not to us.
-func unanswered(err error) bool {
+func noResponse(err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return true
 	}

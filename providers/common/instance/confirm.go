@@ -14,8 +14,8 @@ import (
 
 // confirmations run Source.Confirm, one call at a time for each Ref. Callers
 // that want the same Ref share the running call and, for a while, its result:
-// the controllers that ask whether a Node's instance exists and the ones that
-// ask for its metadata must not use up each other's calls.
+// the controllers that check whether a Node's instance exists and the ones that
+// read its metadata must not use up each other's calls.
 type confirmations struct {
 	source Source
 	clock  clock.PassiveClock
@@ -38,7 +38,7 @@ type confirmation struct {
 func newConfirmations(source Source, opts Options) *confirmations {
 	return &confirmations{
 		source: source, clock: opts.Clock, timeout: opts.Timeout, ttl: opts.NegativeTTL,
-		calls: lru.New(memorySize),
+		calls: lru.New(maxTracked),
 	}
 }
 

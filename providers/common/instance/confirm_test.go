@@ -49,7 +49,7 @@ func TestMissingIsNoticedAtAnyStatusFrequency(t *testing.T) {
 				prove(t, v2, s)
 				node := newNode(ownID)
 				node.CreationTimestamp.Time = time.Now().Add(-time.Hour)
-				ctx, cancel := context.WithCancel(quiet(t))
+				ctx, cancel := context.WithCancel(discardLogs(t))
 				var wg sync.WaitGroup
 				wg.Go(func() {
 					for ctx.Err() == nil { // the status pass, just before the other one
@@ -79,8 +79,8 @@ func TestMissingIsNoticedAtAnyStatusFrequency(t *testing.T) {
 	}
 }
 
-// TestOneConfirmServesAll counts the calls: those who ask while one runs wait
-// for it, those who ask soon afterwards get its result, and it expires.
+// TestOneConfirmServesAll counts the calls: callers wait for one that runs,
+// those soon afterwards get its result, and it expires.
 func TestOneConfirmServesAll(t *testing.T) {
 	t.Parallel()
 
@@ -92,7 +92,7 @@ func TestOneConfirmServesAll(t *testing.T) {
 		"absent":     {"one TTL from the begin of the call, which took 2 s", instance.Absent(), 8 * time.Second},
 		"terminated": {"as absent", found(instance.Terminated), 8 * time.Second},
 		"failed":     {"until before the next attempt for a waiting Node", instance.Failed(errCloud), 2500 * time.Millisecond},
-		"found":      {"the next look-up knows it", found(instance.Running), 0},
+		"found":      {"the next lookup returns it", found(instance.Running), 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -107,32 +107,32 @@ func TestOneConfirmServesAll(t *testing.T) {
 				v2 := instance.New(s, instance.Options{Provider: provider})
 				node := newNode(ownID)
 				node.CreationTimestamp.Time = time.Now().Add(-time.Hour)
-				ask := func(want int64) {
+				confirm := func(want int64) {
 					t.Helper()
 					var wg sync.WaitGroup
 					for range 5 {
-						wg.Go(func() { _, _ = v2.InstanceExists(quiet(t), node) })
-						wg.Go(func() { _, _ = v2.InstanceMetadata(quiet(t), node) })
+						wg.Go(func() { _, _ = v2.InstanceExists(discardLogs(t), node) })
+						wg.Go(func() { _, _ = v2.InstanceMetadata(discardLogs(t), node) })
 					}
 					wg.Wait()
 					if got := s.confirms.Load(); got != want {
 						t.Errorf("%s: %d calls, want %d", tc.reason, got, want)
 					}
 				}
-				ask(1)
+				confirm(1)
 				if tc.fresh > 0 {
 					time.Sleep(tc.fresh - time.Nanosecond)
-					ask(1)
+					confirm(1)
 					time.Sleep(time.Nanosecond)
 				}
-				ask(2)
+				confirm(2)
 			})
 		})
 	}
 }
 
-// TestConfirmOfGivenUpCallers: a call that everybody left says nothing about the
-// cloud, and the next caller makes a new one.
+// TestConfirmOfGivenUpCallers: a call that all callers left proves nothing about
+// the cloud, and the next caller makes a new one.
 func TestConfirmOfGivenUpCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,17 +150,17 @@ func TestConfirmOfGivenUpCallers(t *testing.T) {
 		prove(t, v2, s)
 		node := newNode(ownID)
 		node.CreationTimestamp.Time = time.Now().Add(-time.Hour)
-		ctx, cancel := context.WithCancel(quiet(t))
+		ctx, cancel := context.WithCancel(discardLogs(t))
 		time.AfterFunc(time.Second, cancel)
 		if _, err := v2.InstanceExists(ctx, node); !errors.Is(err, context.Canceled) {
 			t.Errorf("a caller that gave up got %v", err)
 		}
 		synctest.Wait()
 		hangs.Store(false)
-		if exists, err := v2.InstanceExists(quiet(t), node); exists || err != nil {
+		if exists, err := v2.InstanceExists(discardLogs(t), node); exists || err != nil {
 			t.Errorf("the next caller: exists %t, %v", exists, err)
 		}
-		if _, err := v2.InstanceMetadata(quiet(t), node); !errors.Is(err, apierr.ErrNotFound) {
+		if _, err := v2.InstanceMetadata(discardLogs(t), node); !errors.Is(err, apierr.ErrNotFound) {
 			t.Errorf("the result is not shared: %v", err)
 		}
 		if got := s.confirms.Load(); got != 2 {

@@ -23,28 +23,28 @@ func mustEqual[T any](t *testing.T, what string, want, got T) {
 	}
 }
 
-// The dimensions of the verdict. What is true of a value is written beside it,
+// The dimensions of the decision. What is true of a value is written beside it,
 // so that the expectation does not repeat the code.
 type (
-	answerCase struct {
+	resultCase struct {
 		name    string
 		results []instance.Result
 		missing bool // absent, or terminated
 		living  bool // found, in another state
 	}
 	nodeCase struct {
-		name   string
-		id     string
-		ours   bool
-		hasID  bool
-		tossed bool // neither ours nor of another cloud
+		name    string
+		id      string
+		ours    bool
+		hasID   bool
+		invalid bool // neither ours nor of another cloud
 	}
 	ageCase struct {
 		name    string
 		created time.Time
 		old     bool
 	}
-	askedCase struct {
+	confirmCase struct {
 		name string
 		ago  time.Duration // since the last Confirm; zero: never
 		live bool
@@ -52,7 +52,7 @@ type (
 )
 
 var (
-	answers = []answerCase{
+	results = []resultCase{
 		{name: "running", results: one(found(instance.Running)), living: true},
 		{name: "stopped", results: one(found(instance.Stopped)), living: true},
 		{name: "unknown", results: one(found(instance.Unknown)), living: true},
@@ -60,24 +60,24 @@ var (
 		{name: "absent", results: one(instance.Absent()), missing: true},
 		{name: "failed", results: one(instance.Failed(errCloud))},
 		{name: "failed as not found", results: one(instance.Failed(apierr.Mark(apierr.ErrNotFound, errCloud)))},
-		{name: "failed as absent says", results: one(instance.Failed(errOf(instance.Absent())))},
+		{name: "failed with the error of absent", results: one(instance.Failed(errOf(instance.Absent())))},
 		{name: "failed without error", results: one(instance.Failed(nil))},
 		{name: "found nothing", results: one(instance.Found(nil))},
 		{name: "zero", results: one(instance.Result{})},
 	}
-	// lookups are also the ways in which a list of answers can be wrong.
-	lookups = append([]answerCase{
-		{name: "no answer"},
-		{name: "two answers", results: []instance.Result{instance.Absent(), instance.Absent()}},
-	}, answers...)
+	// lookups are also the ways in which a list of results can be wrong.
+	lookups = append([]resultCase{
+		{name: "no result"},
+		{name: "two results", results: []instance.Result{instance.Absent(), instance.Absent()}},
+	}, results...)
 	nodes = []nodeCase{
 		{name: "no ID", id: "", ours: true},
 		{name: "own ID", id: ownID, ours: true, hasID: true},
 		{name: "own ID without scheme", id: bareID, ours: true, hasID: true},
-		{name: "malformed own ID", id: "sim://a/b", tossed: true},
-		{name: "own scheme in another case", id: "SIM://one", tossed: true},
-		{name: "no cloud's ID", id: "one", tossed: true},
-		{name: "empty scheme", id: "://one", tossed: true},
+		{name: "malformed own ID", id: "sim://a/b", invalid: true},
+		{name: "own scheme in another case", id: "SIM://one", invalid: true},
+		{name: "no cloud's ID", id: "one", invalid: true},
+		{name: "empty scheme", id: "://one", invalid: true},
 		{name: "foreign ID", id: "aws:///us-east-1a/i-0123456789"},
 	}
 	ages = []ageCase{
@@ -88,11 +88,11 @@ var (
 		{name: "of the future", created: epoch.Add(time.Hour)},
 		{name: "without age"},
 	}
-	asked = []askedCase{
-		{name: "never asked"},
-		{name: "asked just now", ago: time.Nanosecond, live: true},
-		{name: "asked almost a TTL ago", ago: instance.DefaultNegativeTTL - time.Nanosecond, live: true},
-		{name: "asked a TTL ago", ago: instance.DefaultNegativeTTL},
+	confirms = []confirmCase{
+		{name: "never confirmed"},
+		{name: "confirmed just now", ago: time.Nanosecond, live: true},
+		{name: "confirmed almost a TTL ago", ago: instance.DefaultNegativeTTL - time.Nanosecond, live: true},
+		{name: "confirmed a TTL ago", ago: instance.DefaultNegativeTTL},
 	}
 )
 
@@ -106,34 +106,34 @@ func errOf(r instance.Result) error {
 
 // combination is one point of all dimensions.
 type combination struct {
-	lookup, confirm   answerCase
+	lookup, confirm   resultCase
 	node              nodeCase
 	age               ageCase
-	asked             askedCase
+	lastConfirm       confirmCase
 	byName, keep, new bool // new: the node is tainted uninitialized
 	unproven          bool // no instance of any node was found before
 }
 
-// fewAges is for what age must not matter to.
-var fewAges = []ageCase{ages[0], ages[3]}
+// someAges is for what age must not matter to.
+var someAges = []ageCase{ages[0], ages[3]}
 
 // each walks all combinations with these ages.
 func each(ages []ageCase, visit func(combination)) {
 	bools := []bool{false, true}
 	for _, lookup := range lookups {
-		for _, confirm := range answers {
+		for _, confirm := range results {
 			for _, node := range nodes {
 				for _, age := range ages {
-					for _, ask := range asked {
+					for _, last := range confirms {
 						for _, byName := range bools {
 							for _, keep := range bools {
 								for _, fresh := range bools {
-									if !node.ours && (ask.ago != 0 || byName || keep) {
+									if !node.ours && (last.ago != 0 || byName || keep) {
 										continue // decided before any of them counts
 									}
-									c := combination{lookup, confirm, node, age, ask, byName, keep, fresh, false}
+									c := combination{lookup, confirm, node, age, last, byName, keep, fresh, false}
 									visit(c)
-									if age.old && ask.ago == 0 {
+									if age.old && last.ago == 0 {
 										c.unproven = true
 										visit(c)
 									}
@@ -149,34 +149,34 @@ func each(ages []ageCase, visit func(combination)) {
 
 func (c combination) String() string {
 	return fmt.Sprintf("lookup %s, confirm %s, %s, %s, %s, byName %t, keep %t, new %t, unproven %t",
-		c.lookup.name, c.confirm.name, c.node.name, c.age.name, c.asked.name, c.byName, c.keep, c.new, c.unproven)
+		c.lookup.name, c.confirm.name, c.node.name, c.age.name, c.lastConfirm.name, c.byName, c.keep, c.new, c.unproven)
 }
 
 // build makes the V2 and the node of the combination, with the Confirm of the
 // past already made.
 func (c combination) build(t *testing.T) (*instance.V2, *source, *v1.Node) {
 	t.Helper()
-	clk := clocktesting.NewFakePassiveClock(epoch.Add(-c.asked.ago))
+	clk := clocktesting.NewFakePassiveClock(epoch.Add(-c.lastConfirm.ago))
 	s := newSource(found(instance.Running), instance.Absent())
 	v2 := instance.New(s, instance.Options{Provider: provider, DeleteByName: c.byName, KeepMissing: c.keep, Clock: clk})
 	if !c.unproven {
-		if exists, err := v2.InstanceExists(quiet(t), newNode("sim://other")); !exists || err != nil {
+		if exists, err := v2.InstanceExists(discardLogs(t), newNode("sim://other")); !exists || err != nil {
 			t.Fatalf("%s: another instance exists %t, %v", c, exists, err)
 		}
 	}
-	s.answer(instance.Absent(), instance.Absent())
+	s.setResults(instance.Absent(), instance.Absent())
 	node := newNode(c.node.id)
 	node.CreationTimestamp = metav1.NewTime(c.age.created)
 	if c.new {
 		taint(node)
 	}
-	if c.asked.ago > 0 && c.node.ours {
-		if _, err := v2.InstanceMetadata(quiet(t), node); err == nil {
+	if c.lastConfirm.ago > 0 && c.node.ours {
+		if _, err := v2.InstanceMetadata(discardLogs(t), node); err == nil {
 			t.Fatalf("%s: an absent instance was described", c)
 		}
 	}
 	clk.SetTime(epoch)
-	s.answer(instance.Result{}, c.confirm.results[0])
+	s.setResults(instance.Result{}, c.confirm.results[0])
 	s.lookup = func(context.Context, []instance.Ref) []instance.Result { return c.lookup.results }
 	for _, n := range []interface{ Store(int64) }{&s.lookups, &s.confirms, &s.describes} {
 		n.Store(0)
@@ -185,35 +185,35 @@ func (c combination) build(t *testing.T) (*instance.V2, *source, *v1.Node) {
 	return v2, s, node
 }
 
-// kept says that a missing instance never makes the node gone.
+// kept reports whether a missing instance never makes the node gone.
 func (c combination) kept() bool { return c.keep || !c.node.hasID && !c.byName }
 
-// confirmed is what a Confirm says, or said moments ago.
-func (c combination) confirmed() answerCase {
-	if c.asked.live {
-		return answerCase{name: "absent", missing: true}
+// confirmed is the result of a Confirm, or of one moments ago.
+func (c combination) confirmed() resultCase {
+	if c.lastConfirm.live {
+		return resultCase{name: "absent", missing: true}
 	}
 
 	return c.confirm
 }
 
-// proven says that an instance of some node was found.
+// proven reports whether an instance of some node was found.
 func (c combination) proven() bool {
 	return !c.unproven || c.lookup.name == "terminated" || c.confirm.name == "terminated"
 }
 
-// missing says that InstanceExists learns from the cloud itself that the
-// instance is missing, and certain that this is not because it is new.
+// missing reports whether the cloud itself confirms to InstanceExists that the
+// instance is missing, and certain whether this is not because it is new.
 func (c combination) missing() (missing, certain bool) {
-	said := c.confirmed()
-	terminated := c.lookup.name == "terminated" || said.name == "terminated"
+	recorded := c.confirmed()
+	terminated := c.lookup.name == "terminated" || recorded.name == "terminated"
 
-	return said.missing, terminated || c.age.old
+	return recorded.missing, terminated || c.age.old
 }
 
 // TestGoneOnlyWhenCertain (FW-NODE-1, FW-NODE-2, FW-NODE-3, FW-NODE-4) walks
 // every combination of what can be known, and finds "gone" only where all of it
-// says so.
+// proves it.
 func TestGoneOnlyWhenCertain(t *testing.T) {
 	t.Parallel()
 
@@ -221,20 +221,20 @@ func TestGoneOnlyWhenCertain(t *testing.T) {
 	each(ages, func(c combination) {
 		cases++
 		v2, s, node := c.build(t)
-		exists, err := v2.InstanceExists(quiet(t), node)
+		exists, err := v2.InstanceExists(discardLogs(t), node)
 
 		isGone := !exists && err == nil
 		mustConfirm := c.node.ours && c.lookup.missing && !c.kept()
 		missing, certain := c.missing()
 		wantGone := mustConfirm && missing && certain && c.proven()
-		wantExists := !c.node.ours && !c.node.tossed ||
+		wantExists := !c.node.ours && !c.node.invalid ||
 			c.node.ours && (c.lookup.living || c.lookup.missing && c.kept()) ||
 			mustConfirm && (c.confirmed().living || missing && (!certain || !c.proven()))
 		if isGone != wantGone || exists != wantExists {
 			t.Errorf("%s: exists %t, %v", c, exists, err)
 		}
 		wantConfirms := int64(0)
-		if mustConfirm && !c.asked.live {
+		if mustConfirm && !c.lastConfirm.live {
 			wantConfirms = 1
 		}
 		if got := s.confirms.Load(); got != wantConfirms {
@@ -253,20 +253,20 @@ func TestGoneOnlyWhenCertain(t *testing.T) {
 	}
 }
 
-// TestShutdownOnlyWhenSaid (FW-NODE-8) walks the same combinations: a node is
+// TestShutdownOnlyIfStopped (FW-NODE-8) walks the same combinations: a node is
 // shut down only where the look-up found its instance stopped, and nothing else
-// is asked.
-func TestShutdownOnlyWhenSaid(t *testing.T) {
+// is called.
+func TestShutdownOnlyIfStopped(t *testing.T) {
 	t.Parallel()
 
 	cases := 0
-	each(fewAges, func(c combination) {
+	each(someAges, func(c combination) {
 		cases++
 		v2, s, node := c.build(t)
-		shutdown, err := v2.InstanceShutdown(quiet(t), node)
+		shutdown, err := v2.InstanceShutdown(discardLogs(t), node)
 
 		known := c.lookup.name == "running" || c.lookup.name == "stopped" || c.lookup.missing
-		wantErr := c.node.tossed || c.node.ours && !known
+		wantErr := c.node.invalid || c.node.ours && !known
 		if (err != nil) != wantErr || shutdown != (c.node.ours && c.lookup.name == "stopped") {
 			t.Errorf("%s: shutdown %t, %v", c, shutdown, err)
 		}
@@ -277,31 +277,31 @@ func TestShutdownOnlyWhenSaid(t *testing.T) {
 	t.Logf("%d combinations", cases)
 }
 
-// TestMetadataOfEveryAnswer walks the same combinations: nil without an error
+// TestMetadataOfEveryResult walks the same combinations: nil without an error
 // reaches only a foreign node that is not initialized.
-func TestMetadataOfEveryAnswer(t *testing.T) {
+func TestMetadataOfEveryResult(t *testing.T) {
 	t.Parallel()
 
 	cases := 0
-	each(fewAges, func(c combination) {
+	each(someAges, func(c combination) {
 		cases++
 		v2, s, node := c.build(t)
-		got, err := v2.InstanceMetadata(quiet(t), node)
+		got, err := v2.InstanceMetadata(discardLogs(t), node)
 
-		foreign := !c.node.ours && !c.node.tossed
-		ask := c.node.ours && c.lookup.missing
-		want := foreign || c.node.ours && c.lookup.living || ask && c.confirmed().living
+		foreign := !c.node.ours && !c.node.invalid
+		confirm := c.node.ours && c.lookup.missing
+		want := foreign || c.node.ours && c.lookup.living || confirm && c.confirmed().living
 		if (err == nil) != want {
 			t.Fatalf("%s: error %v", c, err)
 		}
 		if (got == nil) != (err != nil || foreign && c.new) {
 			t.Errorf("%s: metadata %v, %v", c, got, err)
 		}
-		if isMissing := errors.Is(err, apierr.ErrNotFound); ask && c.confirmed().missing && !isMissing {
+		if isMissing := errors.Is(err, apierr.ErrNotFound); confirm && c.confirmed().missing && !isMissing {
 			t.Errorf("%s: error is not ErrNotFound: %v", c, err)
 		}
 		wantConfirms := int64(0)
-		if ask && !c.asked.live {
+		if confirm && !c.lastConfirm.live {
 			wantConfirms = 1
 		}
 		if s.confirms.Load() != wantConfirms || !c.node.ours && s.calls() != 0 {

@@ -17,9 +17,9 @@ const (
 	// repeated. It is shorter than the framework's address refresh of 5
 	// minutes, so that a standing fault shows at each of them.
 	eventInterval = 4 * time.Minute
-	// eventMemory is how many Events are remembered for that, and eventLength
+	// maxEvents is how many Events are tracked for that, and eventLength
 	// how many bytes one text may have.
-	eventMemory = 4096
+	maxEvents   = 4096
 	eventLength = 1024
 )
 
@@ -43,15 +43,15 @@ type eventKey struct {
 type events struct {
 	clock    clock.PassiveClock
 	recorder atomic.Pointer[record.EventRecorder]
-	said     *recent[eventKey]
+	recorded *recent[eventKey]
 }
 
 // newEvents makes an events without a recorder.
 func newEvents(clk clock.PassiveClock) *events {
-	return &events{clock: clk, said: newRecent[eventKey](eventMemory)}
+	return &events{clock: clk, recorded: newRecent[eventKey](maxEvents)}
 }
 
-// setRecorder gives the recorder, or takes it away.
+// setRecorder sets the recorder, or removes it if it is nil.
 func (e *events) setRecorder(recorder record.EventRecorder) {
 	if recorder == nil {
 		e.recorder.Store(nil)
@@ -73,7 +73,7 @@ func (e *events) warn(node *v1.Node, err error) {
 	}
 	now := e.clock.Now()
 	key := eventKey{node: keyOf(node), reason: marked.reason, text: shorten(marked.Error())}
-	if !e.said.claim(key, now, now.Add(eventInterval)) {
+	if !e.recorded.claim(key, now, now.Add(eventInterval)) {
 		return
 	}
 	(*recorder).Event(node, v1.EventTypeWarning, string(key.reason), key.text)

@@ -17,7 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
 
-// drain gives the Events made since the last time.
+// drain returns the Events made since the last time.
 func drain(recorder *record.FakeRecorder) []string {
 	var got []string
 	for {
@@ -44,12 +44,12 @@ func TestEvents(t *testing.T) {
 		want   []string
 	}{
 		"Missing": {
-			reason: "a node that cannot be initialized says why",
+			reason: "the reason is recorded on a node that cannot be initialized",
 			source: newSource(instance.Absent(), instance.Absent()), id: ownID, young: true,
 			want: []string{"Warning InstanceNotFound instance not found"},
 		},
 		"Malformed": {
-			reason: "a typing error is the user's to mend", id: "sim://",
+			reason: "a typing error is the user's to correct", id: "sim://",
 			source: newSource(instance.Absent(), instance.Absent()),
 			want:   []string{`Warning InvalidProviderID read providerID "sim://": not an ID of sim`},
 		},
@@ -71,7 +71,7 @@ func TestEvents(t *testing.T) {
 			want: []string{"Warning NoAddress the cloud is down"},
 		},
 		"CloudDown": {
-			reason: "nobody can act on an outage through a Node",
+			reason: "an outage is not an error of the Node",
 			source: newSource(instance.Failed(errCloud), instance.Absent()), id: ownID,
 		},
 		"Young": {
@@ -120,8 +120,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestEventsAreToldApart proves what makes two Events the same.
-func TestEventsAreToldApart(t *testing.T) {
+// TestEventsAreDistinguished proves what makes two Events the same.
+func TestEventsAreDistinguished(t *testing.T) {
 	t.Parallel()
 
 	recorder := record.NewFakeRecorder(100)

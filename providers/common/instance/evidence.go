@@ -29,7 +29,7 @@ func newEvidence(opts Options) *evidence {
 	return &evidence{clock: opts.Clock, since: opts.EvidenceSince, metrics: opts.Metrics}
 }
 
-// begin gives the metric a value. A process that is not the leader looks for no
+// begin sets the metric. A process that is not the leader looks for no
 // instance and must not report that it found none.
 func (e *evidence) begin() {
 	e.mu.Lock()

@@ -34,14 +34,14 @@ func nodeNamed(name, providerID string) *v1.Node {
 // wantExists checks InstanceExists of a Node.
 func wantExists(t *testing.T, v2 *instance.V2, node *v1.Node, want bool) {
 	t.Helper()
-	if exists, err := v2.InstanceExists(quiet(t), node); exists != want || err != nil {
+	if exists, err := v2.InstanceExists(discardLogs(t), node); exists != want || err != nil {
 		t.Errorf("node %s exists %t, %v, want %t", node.Name, exists, err, want)
 	}
 }
 
 // TestNothingIsGoneBeforeAnythingIsFound (FW-NODE-5): with the configuration of
 // another region, account or server every instance is missing. The Nodes are
-// kept, which is no error to the controller that asks for each of them every five
+// kept, which is no error to the controller that checks each of them every five
 // seconds.
 func TestNothingIsGoneBeforeAnythingIsFound(t *testing.T) {
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestConfirmIsEvidence(t *testing.T) {
 	s := newSource(instance.Absent(), found(instance.Running))
 	v2 := newV2(s)
 	wantExists(t, v2, nodeNamed("first", ownID), true)
-	s.answer(instance.Absent(), instance.Absent())
+	s.setResults(instance.Absent(), instance.Absent())
 	wantExists(t, v2, nodeNamed("second", "sim://second"), false)
 }
 
@@ -106,11 +106,11 @@ func TestAllInstancesReplaced(t *testing.T) {
 	// A Node of another cloud is no evidence; a new Node of this one is.
 	wantExists(t, v2, nodeNamed("foreign", "aws:///a/i-1"), true)
 	wantExists(t, v2, nodes[0], true)
-	s.answer(found(instance.Running), instance.Absent())
-	if _, err := v2.InstanceMetadata(quiet(t), taint(nodeNamed("new", "sim://new"))); err != nil {
+	s.setResults(found(instance.Running), instance.Absent())
+	if _, err := v2.InstanceMetadata(discardLogs(t), taint(nodeNamed("new", "sim://new"))); err != nil {
 		t.Error(err)
 	}
-	s.answer(instance.Absent(), instance.Absent())
+	s.setResults(instance.Absent(), instance.Absent())
 	clk.SetTime(clk.Now().Add(instance.DefaultNegativeTTL))
 	before := s.confirms.Load()
 	for _, node := range nodes {
@@ -134,18 +134,18 @@ func TestNameIsNoEvidence(t *testing.T) {
 			t.Parallel()
 			s := newSource(results[0], results[1])
 			v2 := newV2(s)
-			if _, err := v2.InstanceMetadata(quiet(t), taint(nodeNamed("other", ""))); err != nil {
+			if _, err := v2.InstanceMetadata(discardLogs(t), taint(nodeNamed("other", ""))); err != nil {
 				t.Error(err)
 			}
 			wantExists(t, v2, nodeNamed("other", "sim://other"), true)
-			s.answer(instance.Absent(), instance.Absent())
+			s.setResults(instance.Absent(), instance.Absent())
 			wantExists(t, v2, newNode(ownID), true)
 		})
 	}
 }
 
 // TestEvidenceOfAnotherAccount: what was found with the credentials of another
-// account says nothing about the present one.
+// account proves nothing about the present one.
 func TestEvidenceOfAnotherAccount(t *testing.T) {
 	t.Parallel()
 	clk := clocktesting.NewFakePassiveClock(epoch)
@@ -158,11 +158,11 @@ func TestEvidenceOfAnotherAccount(t *testing.T) {
 	clk.SetTime(since.Add(-time.Nanosecond))
 	wantExists(t, v2, other, true) // from a cache, which still has the other account's instances
 	clk.SetTime(since)
-	s.answer(instance.Absent(), instance.Absent())
+	s.setResults(instance.Absent(), instance.Absent())
 	wantExists(t, v2, newNode(ownID), true)
-	s.answer(found(instance.Running), instance.Absent())
+	s.setResults(found(instance.Running), instance.Absent())
 	wantExists(t, v2, other, true)
-	s.answer(instance.Absent(), instance.Absent())
+	s.setResults(instance.Absent(), instance.Absent())
 	wantExists(t, v2, newNode(ownID), false)
 }
 
@@ -203,7 +203,7 @@ multicloud_ccm_node_instance_found{provider="sim"} ` + value + "\n"
 		want("0")
 		wantExists(t, v2, newNode(ownID), true)
 		want("0")
-		s.answer(found(instance.Running), instance.Absent())
+		s.setResults(found(instance.Running), instance.Absent())
 		wantExists(t, v2, newNode(ownID), true)
 		want("1")
 	})

@@ -1,27 +1,27 @@
-// Package instance answers the framework's InstancesV2 questions once, for all
-// providers. A provider brings a [Source]; [V2] decides what its answers mean
-// for a Node.
+// Package instance implements InstancesV2 once, for all providers. A provider
+// brings a [Source]; [V2] decides what its results mean for a Node.
 //
 // What it promises:
 //
 //   - Nodes of another cloud cost no cloud call and are never changed or
 //     deleted.
-//   - A Node is reported gone only when every place where its instance could be
-//     has said so, asked alone and uncached. Whatever is not known is an error.
+//   - A Node is reported gone only if every location where its instance could
+//     be has confirmed that, looked up alone and uncached. Whatever is not
+//     known is an error.
 //   - Nil metadata never reaches an initialized Node.
 //   - Metadata is the caller's own copy, and none of it can make the API server
-//     refuse the Node's update.
+//     reject the Node's update.
 //
-// What [V2] makes of the answers, for a Node of this cloud:
+// What [V2] returns for a Node of this cloud:
 //
-//	Lookup says        InstanceExists       InstanceShutdown  InstanceMetadata
+//	Lookup returns       InstanceExists       InstanceShutdown  InstanceMetadata
 //	found, Running     true                 false             Source.Metadata
 //	found, Stopped     true                 true              Source.Metadata
 //	found, Unknown     true                 error             Source.Metadata
 //	Terminated/absent  see below            false             see below
 //	error              error                error             error
 //
-// An absent instance makes InstanceMetadata ask Confirm: found is as above,
+// For an absent instance InstanceMetadata calls Confirm: found is as above,
 // absent again is [cloudprovider.InstanceNotFound]. For InstanceExists the first
 // line that fits decides:
 //
@@ -32,7 +32,7 @@
 //	it is neither Terminated nor Gone, and the Node is
 //	younger than Options.MinAge                               true
 //	no instance of any Node was found by its ID               true
-//	Confirm says absent or Terminated                         gone
+//	Confirm returns absent or Terminated                     gone
 //
 // A Node that is kept although its instance is missing is logged once, and gets
 // an Event where a user can act. One result of Confirm serves all callers while
@@ -52,13 +52,13 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 )
 
-// State is what the cloud says of an instance's power.
+// State is the power state of an instance.
 type State int
 
 // The states a Source can report.
 const (
-	// Unknown means that the cloud did not say, or said it too long ago. An
-	// instance in this state exists; whether it is shut down is an error.
+	// Unknown means that the cloud did not report the state, or too long ago.
+	// An instance in this state exists; whether it is shut down is an error.
 	Unknown State = iota
 	// Running is also an instance on its way up or down.
 	Running
@@ -85,7 +85,7 @@ func (s State) String() string {
 	return "Unknown"
 }
 
-// Ref is what a Node tells about its instance. ProviderID is the Node's
+// Ref is what a Node states about its instance. ProviderID is the Node's
 // spec.providerID as written, or empty. The parts are used in the order of
 // the fields: only a Ref without ProviderID is searched by SystemUUID and name.
 // A match by those is as good as one by ID, and what it found becomes the
@@ -97,7 +97,7 @@ type Ref struct {
 	NodeName   string
 }
 
-// String says in an error or a log line which instance was meant.
+// String identifies the instance in an error or a log line.
 func (r Ref) String() string {
 	if r.ProviderID != "" {
 		return r.ProviderID
@@ -111,7 +111,8 @@ func (r Ref) String() string {
 }
 
 // Instance is one machine as a Source knows it. Sources use their own type,
-// which they get back in [Source.Metadata]. It is not changed once handed out.
+// which they get back in [Source.Metadata]. It is not changed once it is
+// returned.
 type Instance interface {
 	// ProviderID is the canonical ID, never empty.
 	ProviderID() string
@@ -123,30 +124,30 @@ type Instance interface {
 // ends.
 type Source interface {
 	// Accepts reports whether a providerID without another cloud's scheme can be
-	// one of this provider: nil, or an error that tells what is wrong with it.
-	// The scheme may be missing or written in another case; whether that is
-	// right is for the provider to say. It makes no cloud call.
+	// one of this provider: nil, or an error that describes what is wrong with
+	// it. The scheme may be missing or written in another case; whether that is
+	// valid is for the provider to decide. It makes no cloud call.
 	Accepts(providerID string) error
 
-	// Lookup answers every Ref, in order, from shared knowledge: a snapshot, a
-	// cache, a batched call. An absent answer may be out of date: it is
-	// confirmed before anything is concluded from it. A failure of one place
-	// makes only those Refs an error that might have been there. A Ref's
-	// ProviderID is empty or accepted. Lookups at about the same time should
-	// share calls: each waiting Node makes one of its own.
+	// Lookup returns a result for every Ref, in order, from shared data: a
+	// snapshot, a cache, a batched call. An absent result may be out of date:
+	// it is confirmed before anything is concluded from it. A failure of one
+	// location makes only those Refs an error that might have been there. A
+	// Ref's ProviderID is empty or accepted. Lookups at about the same time
+	// should share calls: each waiting Node makes one of its own.
 	Lookup(ctx context.Context, refs []Ref) []Result
 
-	// Confirm answers one Ref from the cloud itself, past every cache and
-	// batch. Absent means that every place where the instance could be has
-	// answered, and that no filter can have hidden it. An instance in state
+	// Confirm looks up one Ref in the cloud itself, past every cache and
+	// batch. Absent means that every location where the instance could be has
+	// responded, and that no filter can have hidden it. An instance in state
 	// [Terminated] and the result [Gone] are certain even for a Node that has
-	// just been registered. What it finds, the next Lookup should know.
+	// just been registered. The next Lookup should return what it finds.
 	Confirm(ctx context.Context, ref Ref) Result
 
 	// Metadata describes an instance that Lookup or Confirm found. It may make
 	// further calls. For a Node that is [Initialized] only addresses matter:
-	// what else fails must not make the call fail then. The answer's ProviderID
-	// is not looked at.
+	// what else fails must not make the call fail then. The ProviderID of the
+	// result is ignored.
 	Metadata(ctx context.Context, node *v1.Node, found Instance) (*cloudprovider.InstanceMetadata, error)
 }
 

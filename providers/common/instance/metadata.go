@@ -60,7 +60,7 @@ func within[T any](ctx context.Context, timeout time.Duration, call func(context
 
 // describe gets the instance's metadata from the Source, in a copy that the
 // framework may append to and the API server accepts: one bad label value, one
-// address twice, and it would refuse the whole update each time.
+// address twice, and it would reject the whole update each time.
 func (v *V2) describe(ctx context.Context, node *v1.Node, found Instance) (*cloudprovider.InstanceMetadata, error) {
 	providerID, err := v.providerIDFor(node, found)
 	if err != nil {
@@ -71,7 +71,7 @@ func (v *V2) describe(ctx context.Context, node *v1.Node, found Instance) (*clou
 		return nil, err
 	}
 	if metadata == nil {
-		return nil, errNoAnswer
+		return nil, errNoResult
 	}
 
 	return &cloudprovider.InstanceMetadata{

@@ -92,7 +92,7 @@ func TestMetadataPasses(t *testing.T) {
 			},
 		},
 		"Labels": {
-			reason: "FW-LABEL-1: one invalid label value refuses the whole update",
+			reason: "FW-LABEL-1: one invalid label value makes the API server reject the whole update",
 			source: &cloudprovider.InstanceMetadata{
 				InstanceType: "m1 (large)", Zone: long, Region: "über",
 				AdditionalLabels: map[string]string{"ok": "a/b", "not a key": "x", "": "y"},
@@ -103,7 +103,7 @@ func TestMetadataPasses(t *testing.T) {
 			},
 		},
 		"Addresses": {
-			reason: "the API server refuses an address that is listed twice",
+			reason: "the API server rejects an address that is listed twice",
 			source: &cloudprovider.InstanceMetadata{NodeAddresses: []v1.NodeAddress{
 				in(v1.NodeInternalIP, "10.0.0.2"), in(v1.NodeInternalIP, ""), in(v1.NodeInternalIP, "10.0.0.1"), in(v1.NodeInternalIP, "10.0.0.2"),
 			}},
@@ -152,10 +152,10 @@ func TestMetadataIsACopy(t *testing.T) {
 		[]v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}, {}}, addresses[:2])
 }
 
-// TestMetadataIsAlwaysValid proves for any text that no label is refused.
+// TestMetadataIsAlwaysValid proves for any text that no label is rejected.
 func TestMetadataIsAlwaysValid(t *testing.T) {
 	t.Parallel()
-	ctx := quiet(t)
+	ctx := discardLogs(t)
 
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-zA-Z0-9._/ ü-]{0,140}`))

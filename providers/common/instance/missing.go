@@ -24,7 +24,7 @@ var (
 
 // unprovenPeriod is how often the missing instance of a Node is confirmed while
 // there is no evidence. It is as long as an Event is not repeated, so that each
-// Event tells of a Confirm.
+// Event follows a Confirm.
 const unprovenPeriod = eventInterval
 
 // keptKey is one reason to keep one Node.
@@ -62,7 +62,7 @@ func (v *V2) keptUnconfirmed(ctx context.Context, node *v1.Node, ref Ref, gone b
 }
 
 // existsMissing decides about a Node whose instance the cloud has just confirmed
-// to be missing. Gone says that it is not one that is not visible yet.
+// to be missing. Gone means that it is not just invisible because it is new.
 func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, gone bool, missing Result) bool {
 	proven := v.found.proven()
 	if !proven {

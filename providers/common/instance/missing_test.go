@@ -89,7 +89,7 @@ func TestTerminatedIsGoneAtAnyAge(t *testing.T) {
 			prove(t, v2, s)
 			node := taint(newNode(ownID))
 			node.CreationTimestamp.Time = epoch
-			if exists, err := v2.InstanceExists(quiet(t), node); exists || err != nil {
+			if exists, err := v2.InstanceExists(discardLogs(t), node); exists || err != nil {
 				t.Errorf("exists %t, %v", exists, err)
 			}
 		})
@@ -102,20 +102,20 @@ func TestFailedProvesNothing(t *testing.T) {
 
 	s := newSource(instance.Failed(errCloud), instance.Absent())
 	v2 := newV2(s)
-	if _, err := v2.InstanceExists(quiet(t), newNode(ownID)); !errors.Is(err, errCloud) {
+	if _, err := v2.InstanceExists(discardLogs(t), newNode(ownID)); !errors.Is(err, errCloud) {
 		t.Error(err)
 	}
 	s.lookup = func(context.Context, []instance.Ref) []instance.Result { return one(instance.Absent()) }
 	for _, missing := range []instance.Result{instance.Absent(), instance.Gone()} {
 		s.confirm = func(context.Context, instance.Ref) instance.Result { return missing }
-		if exists, err := v2.InstanceExists(quiet(t), newNode("sim://"+missing.String())); !exists || err != nil {
+		if exists, err := v2.InstanceExists(discardLogs(t), newNode("sim://"+missing.String())); !exists || err != nil {
 			t.Errorf("exists %t, %v", exists, err)
 		}
 	}
 }
 
 // TestMissingIsKept: an instance that may come back does not make its Node gone,
-// and the Source is asked again soon.
+// and the Source is called again soon.
 func TestMissingIsKept(t *testing.T) {
 	t.Parallel()
 

@@ -13,8 +13,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 )
 
-// identify reports whether the Node is of this cloud, before anything is asked of
-// it: a Ref and true, false for a Node of another cloud, or an error if its
+// identify reports whether the Node is of this cloud, before the cloud is called:
+// a Ref and true, false for a Node of another cloud, or an error if its
 // providerID is of no cloud at all.
 func (v *V2) identify(ctx context.Context, node *v1.Node) (Ref, bool, error) {
 	id := node.Spec.ProviderID
@@ -35,7 +35,7 @@ func (v *V2) identify(ctx context.Context, node *v1.Node) (Ref, bool, error) {
 	return Ref{ProviderID: id, SystemUUID: node.Status.NodeInfo.SystemUUID, NodeName: node.Name}, true, nil
 }
 
-// noteForeign says once in the log why nothing is done for the Node.
+// noteForeign logs once why nothing is done for the Node.
 func (v *V2) noteForeign(ctx context.Context, node *v1.Node) {
 	now := v.opts.Clock.Now()
 	if v.foreign.claim(keyOf(node), now, now.Add(time.Duration(math.MaxInt64))) {

@@ -20,7 +20,7 @@ import (
 // metadata is for tainted nodes only.
 func TestForeignNodes(t *testing.T) {
 	t.Parallel()
-	ctx := quiet(t)
+	ctx := discardLogs(t)
 
 	rapid.Check(t, func(t *rapid.T) {
 		scheme := rapid.OneOf(rapid.StringMatching(`[A-Za-z][A-Za-z0-9+.-]{0,12}`), rapid.StringMatching(`[^:]+`)).
@@ -60,10 +60,10 @@ func TestForeignNodes(t *testing.T) {
 }
 
 // TestMalformedIsNeverGone (FW-ID-3) proves that what is no cloud's ID is an
-// error for every question, without a call.
+// error for every query, without a call.
 func TestMalformedIsNeverGone(t *testing.T) {
 	t.Parallel()
-	ctx := quiet(t)
+	ctx := discardLogs(t)
 
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.OneOf(

@@ -2,8 +2,8 @@ package instance
 
 import "errors"
 
-// Reason is one word that says on an Event why a Node is not served. Users
-// write alerts on it, so it never changes.
+// Reason is the reason of an Event that a Node cannot be initialized or
+// deleted. Users write alerts on it, so it never changes.
 type Reason string
 
 // The reasons in use. A provider may have more of its own.
@@ -15,8 +15,8 @@ const (
 	// ReasonNoAddress means that the instance has no address that the
 	// configuration lets us use.
 	ReasonNoAddress Reason = "NoAddress"
-	// ReasonNoZone means that the zone or region that the configuration asks
-	// for cannot be told.
+	// ReasonNoZone means that the zone or region that the configuration
+	// requires cannot be determined.
 	ReasonNoZone Reason = "NoZone"
 	// ReasonNoInstanceFound means that the instance is missing and that no
 	// instance of any Node was found by its ID since the start, or since its
@@ -31,7 +31,7 @@ const (
 	ReasonInvalidProviderID Reason = "InvalidProviderID"
 )
 
-// reasoned is an error that the Node's user should hear of.
+// reasoned is an error that is recorded on the Node.
 type reasoned struct {
 	reason Reason
 	err    error
@@ -41,7 +41,7 @@ type reasoned struct {
 // records a warning Event on the Node. The text of err becomes that of the
 // Event; it should be the same each time, without request IDs or times. What
 // is wrapped around the marked error later goes to the log only. Without an err
-// the answer is nil.
+// the result is nil.
 func WithReason(reason Reason, err error) error {
 	if err == nil {
 		return nil
@@ -62,5 +62,5 @@ func ReasonOf(err error) Reason {
 // Error is the text of the marked error.
 func (r *reasoned) Error() string { return r.err.Error() }
 
-// Unwrap gives the marked error.
+// Unwrap returns the marked error.
 func (r *reasoned) Unwrap() error { return r.err }

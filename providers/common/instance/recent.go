@@ -7,21 +7,21 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// recent remembers keys until a moment each, at most a fixed number of them:
-// of too many it forgets those that were not touched for longest. Forgetting
-// early is harmless to all its users: something is asked or said once more.
+// recent stores keys until a moment each, at most a fixed number of them: the
+// least recently used are evicted first. Evicting early is harmless to all its
+// users: something is looked up or logged once more.
 type recent[K comparable] struct {
 	mu    sync.Mutex
 	until *lru.Cache
 }
 
-// newRecent makes a memory of at most size keys.
+// newRecent returns a store of at most size keys.
 func newRecent[K comparable](size int) *recent[K] {
 	return &recent[K]{until: lru.New(size)}
 }
 
-// claim remembers the key until the given moment and answers true, or answers
-// false if it is remembered still. Of several callers at once one gets it.
+// claim stores the key until the given moment and returns true, or returns
+// false if it is still stored. Of several callers at once one gets true.
 func (r *recent[K]) claim(key K, now, until time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,7 +33,7 @@ func (r *recent[K]) claim(key K, now, until time.Time) bool {
 	return true
 }
 
-// holds reports whether the key is remembered still.
+// holds reports whether the key is still stored.
 func (r *recent[K]) holds(key K, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

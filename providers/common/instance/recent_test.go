@@ -25,7 +25,7 @@ func TestRecentEnds(t *testing.T) {
 	}
 }
 
-// TestRecentIsBounded proves that old keys make room.
+// TestRecentIsBounded proves that old keys are evicted.
 func TestRecentIsBounded(t *testing.T) {
 	t.Parallel()
 
@@ -36,15 +36,15 @@ func TestRecentIsBounded(t *testing.T) {
 		}
 	}
 	if r.until.Len() != 3 {
-		t.Errorf("%d keys are remembered", r.until.Len())
+		t.Errorf("%d keys are stored", r.until.Len())
 	}
 	if r.claim(99, now, now.Add(time.Hour)) {
-		t.Error("the newest key was forgotten")
+		t.Error("the newest key was evicted")
 	}
 }
 
-// TestRecentGivesToOne proves that of many at once one gets the key.
-func TestRecentGivesToOne(t *testing.T) {
+// TestRecentClaimIsExclusive proves that of many at once one gets the key.
+func TestRecentClaimIsExclusive(t *testing.T) {
 	t.Parallel()
 
 	r := newRecent[int](10)

@@ -9,28 +9,28 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// What a Result without an instance can say.
+// The errors of a Result without an instance.
 var (
 	errAbsent   = apierr.Mark(apierr.ErrNotFound, cloudprovider.InstanceNotFound)
-	errNoAnswer = errors.New("the provider gave no answer")
+	errNoResult = errors.New("the provider returned no result")
 )
 
-// Result is the answer to one Ref: found, absent, or an error. The zero value
-// is an error, so that a forgotten answer never looks like a missing instance.
+// Result is the result for one Ref: found, absent, or an error. The zero value
+// is an error, so that a missing result never looks like a missing instance.
 type Result struct {
 	instance Instance
 	absent   bool
-	// gone tells an absent instance that cannot be a new one from one that the
-	// cloud may not know yet.
+	// gone marks an absent instance that cannot be a new one, which the cloud
+	// may not show yet.
 	gone bool
 	// kept is why an absent instance does not make its Node gone yet.
 	kept error
-	// byName tells an instance that was not found by its ID.
+	// byName marks an instance that was not found by its ID.
 	byName bool
 	err    error
 }
 
-// Found answers with an instance. Without one it is an error.
+// Found is the result with an instance. Without one it is an error.
 func Found(i Instance) Result { return Result{instance: i} }
 
 // FoundByName is [Found] for an instance that matches a name or an IP address,
@@ -38,8 +38,8 @@ func Found(i Instance) Result { return Result{instance: i} }
 // evidence that the configuration names the right one.
 func FoundByName(i Instance) Result { return Result{instance: i, byName: true} }
 
-// Absent answers that every place where the instance could be has been asked
-// and does not have it.
+// Absent means that every location where the instance could be was queried and
+// does not have it.
 func Absent() Result { return Result{absent: true} }
 
 // Gone is [Absent] for an instance that is certainly not just invisible because
@@ -51,15 +51,15 @@ func Gone() Result { return Result{absent: true, gone: true} }
 // has an Event as well.
 func Missing(reason error) Result { return Result{absent: true, kept: reason} }
 
-// Failed answers that it is not known whether there is an instance, whatever
+// Failed means that it is not known whether there is an instance, whatever
 // err means by itself: even a not-found error is a failure here.
 func Failed(err error) Result { return Result{err: err} }
 
-// IsAbsent reports whether the answer is Absent, Gone or Missing. It is the only way to tell: the
-// error of Get may look the same for a Failed answer.
+// IsAbsent reports whether the result is Absent, Gone or Missing. It is the only way to find out:
+// the error of Get may look the same for a Failed result.
 func (r Result) IsAbsent() bool { return r.absent }
 
-// Get gives the instance that was found. For an absent one the error is both
+// Get returns the instance that was found. For an absent one the error is both
 // apierr.ErrNotFound and cloudprovider.InstanceNotFound.
 func (r Result) Get() (Instance, error) {
 	switch {
@@ -68,13 +68,13 @@ func (r Result) Get() (Instance, error) {
 	case r.err != nil:
 		return nil, r.err
 	case r.instance == nil:
-		return nil, errNoAnswer
+		return nil, errNoResult
 	}
 
 	return r.instance, nil
 }
 
-// String shows the answer, for logs and test output.
+// String formats the result, for logs and test output.
 func (r Result) String() string {
 	found, err := r.Get()
 	switch {
@@ -87,7 +87,7 @@ func (r Result) String() string {
 	return fmt.Sprintf("found %s, %s", found.ProviderID(), found.State())
 }
 
-// living is the answer with a terminated instance counted as absent.
+// living is the result with a terminated instance counted as absent.
 func (r Result) living() Result {
 	if found, err := r.Get(); err == nil && found.State() == Terminated {
 		return Gone()

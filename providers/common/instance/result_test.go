@@ -10,7 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
 
-// TestResult proves what each answer gives back.
+// TestResult proves what each result returns.
 func TestResult(t *testing.T) {
 	t.Parallel()
 
@@ -27,9 +27,9 @@ func TestResult(t *testing.T) {
 		"Absent":     {"no instance", instance.Absent(), false, true, cloudprovider.InstanceNotFound, "absent"},
 		"AbsentToo":  {"and in our own words", instance.Absent(), false, true, apierr.ErrNotFound, "absent"},
 		"Failed":     {"not known", instance.Failed(errCloud), false, false, errCloud, "error: the cloud is down"},
-		"FailedNil":  {"a failure without error is one", instance.Failed(nil), false, false, nil, "error: the provider gave no answer"},
-		"FoundNil":   {"nothing was found", instance.Found(nil), false, false, nil, "error: the provider gave no answer"},
-		"Zero":       {"nothing was said", instance.Result{}, false, false, nil, "error: the provider gave no answer"},
+		"FailedNil":  {"a failure without error is one", instance.Failed(nil), false, false, nil, "error: the provider returned no result"},
+		"FoundNil":   {"nothing was found", instance.Found(nil), false, false, nil, "error: the provider returned no result"},
+		"Zero":       {"nothing was set", instance.Result{}, false, false, nil, "error: the provider returned no result"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestReason proves that a mark changes nothing but what is told to users.
+// TestReason proves that a mark changes nothing but what users see.
 func TestReason(t *testing.T) {
 	t.Parallel()
 

@@ -32,7 +32,7 @@ var (
 	epoch    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
-// machine is an instance that is what it says.
+// machine is an instance with a fixed state.
 type machine struct {
 	id    string
 	state instance.State
@@ -45,7 +45,7 @@ func found(state instance.State) instance.Result {
 	return instance.Found(machine{id: ownID, state: state})
 }
 
-// source answers what it is told to, and counts.
+// source returns what a test sets, and counts calls.
 type source struct {
 	lookup   func(context.Context, []instance.Ref) []instance.Result
 	confirm  func(context.Context, instance.Ref) instance.Result
@@ -56,10 +56,10 @@ type source struct {
 
 var _ instance.Source = (*source)(nil)
 
-// newSource answers every Lookup and Confirm alike.
+// newSource returns the same results for every Lookup and Confirm.
 func newSource(lookup, confirm instance.Result) *source {
 	s := &source{}
-	s.answer(lookup, confirm)
+	s.setResults(lookup, confirm)
 	s.metadata = func(context.Context, *v1.Node, instance.Instance) (*cloudprovider.InstanceMetadata, error) {
 		return &cloudprovider.InstanceMetadata{InstanceType: "small"}, nil
 	}
@@ -67,12 +67,12 @@ func newSource(lookup, confirm instance.Result) *source {
 	return s
 }
 
-func (s *source) answer(lookup, confirm instance.Result) {
+func (s *source) setResults(lookup, confirm instance.Result) {
 	s.lookup = func(context.Context, []instance.Ref) []instance.Result { return []instance.Result{lookup} }
 	s.confirm = func(context.Context, instance.Ref) instance.Result { return confirm }
 }
 
-// calls is the number of questions that could have cost a cloud call.
+// calls is the number of queries that could have cost a cloud call.
 func (s *source) calls() int64 {
 	return s.lookups.Load() + s.confirms.Load() + s.describes.Load()
 }
@@ -145,14 +145,14 @@ func prove(t *testing.T, v2 *instance.V2, s *source) {
 	}
 }
 
-// quiet is the test's context without a log.
-func quiet(t *testing.T) context.Context {
+// discardLogs returns the test's context without a logger.
+func discardLogs(t *testing.T) context.Context {
 	t.Helper()
 
 	return klog.NewContext(t.Context(), klog.Logger{})
 }
 
-// all asks the three questions and gives their errors.
+// all makes the three queries and returns their errors.
 func all(t *testing.T, v2 *instance.V2, node *v1.Node) (exists, shutdown bool, metadata *cloudprovider.InstanceMetadata, errs [3]error) {
 	t.Helper()
 	before := node.DeepCopy()

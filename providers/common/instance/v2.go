@@ -20,11 +20,11 @@ const (
 	DefaultNegativeTTL = 10 * time.Second
 )
 
-// memorySize is how many nodes are remembered at most for each purpose: more
+// maxTracked is how many nodes are tracked at most for each purpose: more
 // than a cluster has, and about 3 MiB.
-const memorySize = 1 << 14
+const maxTracked = 1 << 14
 
-// Options say how a [V2] judges. Only Provider is required.
+// Options configure a [V2]. Only Provider is required.
 type Options struct {
 	// Provider is the provider's name and the scheme of its providerIDs.
 	Provider string
@@ -44,7 +44,7 @@ type Options struct {
 	// is not confirmed again; its result serves all callers meanwhile. A failed
 	// Confirm counts for a quarter of it.
 	NegativeTTL time.Duration
-	// EvidenceSince returns the time since which every Lookup tells of the
+	// EvidenceSince returns the time since which every Lookup queries the
 	// present account or server. An instance that was found earlier is no
 	// evidence that the configuration names the right one. It must return at
 	// once. Nil is for a provider whose account or server never changes.
@@ -52,7 +52,7 @@ type Options struct {
 	// Metrics reports whether an instance of a Node was found. Nil means no
 	// metric.
 	Metrics *metrics.Recorder
-	// Clock tells the time; by default it is the real one.
+	// Clock is the source of time; by default it is the real one.
 	Clock clock.PassiveClock
 }
 
@@ -99,15 +99,15 @@ func New(source Source, opts Options) *V2 {
 		opts:      opts,
 		events:    newEvents(opts.Clock),
 		confirmed: newConfirmations(source, opts),
-		foreign:   newRecent[nodeKey](memorySize),
-		kept:      newRecent[keptKey](memorySize),
+		foreign:   newRecent[nodeKey](maxTracked),
+		kept:      newRecent[keptKey](maxTracked),
 		found:     newEvidence(opts),
-		unproven:  newRecent[nodeKey](memorySize),
+		unproven:  newRecent[nodeKey](maxTracked),
 		waiting:   newWaiting(opts.Clock),
 	}
 }
 
-// SetRecorder gives V2 the recorder for its warnings on Nodes, which is known
+// SetRecorder sets the recorder for its warnings on Nodes, which is known
 // only when the cloud is initialized. Without one, or with nil, none is made.
 func (v *V2) SetRecorder(recorder record.EventRecorder) { v.events.setRecorder(recorder) }
 
@@ -144,7 +144,7 @@ func (v *V2) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	return true, nil
 }
 
-// InstanceShutdown is true only where the cloud says that the instance is
+// InstanceShutdown is true only where the cloud reports that the instance is
 // stopped. A missing instance is not, and Nodes of other clouds are not.
 func (v *V2) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	ref, ours, err := v.identify(ctx, node)
@@ -164,7 +164,7 @@ func (v *V2) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) 
 	}
 	state := found.State()
 	if state == Unknown {
-		return false, fmt.Errorf("tell whether instance %s is shut down: its state is not known now", ref)
+		return false, fmt.Errorf("determine whether instance %s is shut down: its state is not known", ref)
 	}
 
 	return state == Stopped, nil
@@ -195,24 +195,24 @@ func (v *V2) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovide
 	return metadata, nil
 }
 
-// lookup asks the Source's shared knowledge about one Ref.
+// lookup queries the Source's shared data for one Ref.
 func (v *V2) lookup(ctx context.Context, ref Ref) Result {
 	results := v.source.Lookup(ctx, []Ref{ref})
 	if len(results) != 1 {
-		return Failed(fmt.Errorf("the provider gave %d answers to one question", len(results)))
+		return Failed(fmt.Errorf("the provider returned %d results for one reference", len(results)))
 	}
 
 	return v.found.note(results[0])
 }
 
-// confirm asks the cloud itself about one Ref, or returns what it said moments
-// ago.
+// confirm looks up one Ref in the cloud itself, or returns the result of
+// moments ago.
 func (v *V2) confirm(ctx context.Context, ref Ref) Result {
 	return v.found.note(v.confirmed.get(ctx, ref))
 }
 
-// report tells the Node's user of an error that was marked for that, and
-// returns it.
+// report records an error on the Node if it was marked for that, and returns
+// it.
 func (v *V2) report(node *v1.Node, err error) error {
 	v.events.warn(node, err)
 

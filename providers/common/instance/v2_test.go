@@ -22,7 +22,7 @@ func newV2(s instance.Source) *instance.V2 {
 	return instance.New(s, instance.Options{Provider: provider, Clock: clocktesting.NewFakePassiveClock(epoch)})
 }
 
-// TestRef proves what a Source is asked for.
+// TestRef proves what a Source is called with.
 func TestRef(t *testing.T) {
 	t.Parallel()
 
@@ -45,15 +45,15 @@ func TestRef(t *testing.T) {
 	mustEqual(t, "refs", []instance.Ref{ref, ref}, asked)
 }
 
-// hang waits for the end of a call that is never answered.
+// hang waits for the end of a call that never gets a response.
 func hang(ctx context.Context) error {
 	<-ctx.Done()
 
 	return ctx.Err()
 }
 
-// hanging is a source that answers up to a stage, and never there.
-func hanging(stage string) *source {
+// blockingSource is a source that responds up to a stage, and never there.
+func blockingSource(stage string) *source {
 	s := newSource(instance.Absent(), instance.Absent())
 	switch stage {
 	case "lookup":
@@ -65,7 +65,7 @@ func hanging(stage string) *source {
 			return instance.Failed(hang(ctx))
 		}
 	case "metadata":
-		s.answer(found(instance.Running), instance.Absent())
+		s.setResults(found(instance.Running), instance.Absent())
 		s.metadata = func(ctx context.Context, _ *v1.Node, _ instance.Instance) (*cloudprovider.InstanceMetadata, error) {
 			return nil, hang(ctx)
 		}
@@ -96,7 +96,7 @@ func TestDeadline(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		ask    func(context.Context, *instance.V2, *v1.Node) error
+		call   func(context.Context, *instance.V2, *v1.Node) error
 		stage  string
 		caller time.Duration
 		want   time.Duration
@@ -107,21 +107,21 @@ func TestDeadline(t *testing.T) {
 		"MetadataLookup":  {"as for exists", metadata, "lookup", time.Hour, 20 * time.Second},
 		"MetadataConfirm": {"as for exists", metadata, "confirm", time.Hour, 20 * time.Second},
 		"Metadata":        {"describing is part of the call", metadata, "metadata", time.Hour, 20 * time.Second},
-		"CallersExists":   {"a caller may be in more of a hurry", exists, "confirm", 3 * time.Second, 3 * time.Second},
-		"CallersShutdown": {"a caller may be in more of a hurry", shutdown, "lookup", 3 * time.Second, 3 * time.Second},
-		"CallersMetadata": {"a caller may be in more of a hurry", metadata, "metadata", 3 * time.Second, 3 * time.Second},
+		"CallersExists":   {"a caller may have a shorter deadline", exists, "confirm", 3 * time.Second, 3 * time.Second},
+		"CallersShutdown": {"a caller may have a shorter deadline", shutdown, "lookup", 3 * time.Second, 3 * time.Second},
+		"CallersMetadata": {"a caller may have a shorter deadline", metadata, "metadata", 3 * time.Second, 3 * time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				v2 := instance.New(hanging(tc.stage), instance.Options{Provider: provider, Timeout: 20 * time.Second})
+				v2 := instance.New(blockingSource(tc.stage), instance.Options{Provider: provider, Timeout: 20 * time.Second})
 				node := newNode(ownID)
 				node.CreationTimestamp.Time = time.Now().Add(-time.Hour)
 				ctx, cancel := context.WithTimeout(t.Context(), tc.caller)
 				defer cancel()
 				start := time.Now()
-				err := tc.ask(ctx, v2, node)
+				err := tc.call(ctx, v2, node)
 				if took := time.Since(start); took != tc.want || !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("%s: took %s, %v", tc.reason, took, err)
 				}
@@ -147,7 +147,7 @@ func TestFoundByConfirmIsNotSlowed(t *testing.T) {
 }
 
 // TestSlowedOneByOne proves that one missing instance does not slow down the
-// question for another.
+// query for another.
 func TestSlowedOneByOne(t *testing.T) {
 	t.Parallel()
 
@@ -177,11 +177,11 @@ func TestErrors(t *testing.T) {
 			errCloud, "find instance sim://one: the cloud is down",
 		},
 		"Malformed": {
-			"the provider says what is wrong", newSource(instance.Absent(), instance.Absent()), "sim://",
+			"the provider reports what is wrong", newSource(instance.Absent(), instance.Absent()), "sim://",
 			errID, `read providerID "sim://": not an ID of sim`,
 		},
 		"Missing": {
-			"upstream knows a missing instance by this error", newSource(instance.Absent(), instance.Absent()), ownID,
+			"upstream recognizes a missing instance by this error", newSource(instance.Absent(), instance.Absent()), ownID,
 			cloudprovider.InstanceNotFound, "find instance sim://one: instance not found",
 		},
 		"MissingByName": {
@@ -223,14 +223,14 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for i := range 200 {
 				node := shared[(worker+i)%len(shared)]
-				exists, err := v2.InstanceExists(quiet(t), node)
+				exists, err := v2.InstanceExists(discardLogs(t), node)
 				if !exists || err != nil {
 					t.Errorf("exists %t, %v", exists, err)
 				}
-				if _, err := v2.InstanceMetadata(quiet(t), node); err != nil {
+				if _, err := v2.InstanceMetadata(discardLogs(t), node); err != nil {
 					t.Error(err)
 				}
-				if shutdown, err := v2.InstanceShutdown(quiet(t), node); shutdown || err != nil {
+				if shutdown, err := v2.InstanceShutdown(discardLogs(t), node); shutdown || err != nil {
 					t.Errorf("shutdown %t, %v", shutdown, err)
 				}
 				v2.SetRecorder(nil)

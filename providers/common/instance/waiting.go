@@ -17,9 +17,9 @@ const (
 	// outcomeAge is how long the outcome for a Node that was queued again is
 	// kept. A Node that comes later is described anew.
 	outcomeAge = time.Minute
-	// silence is how long a cloud that did not respond for a Node makes callers
-	// wait less. It is longer than the time between two attempts.
-	silence = 30 * time.Second
+	// unresponsivePeriod is how long a cloud that did not respond for a Node
+	// makes callers wait less. It is longer than the time between two attempts.
+	unresponsivePeriod = 30 * time.Second
 )
 
 // errPending is the error of a Node whose first attempt still runs.
@@ -36,9 +36,9 @@ type waiting struct {
 	mu      sync.Mutex
 	requeue func(nodeName string)
 	nodes   map[string]*waitingNode
-	// silent is when the cloud last did not respond for a Node; zero after it has
-	// responded for all of them.
-	silent time.Time
+	// unresponsiveSince is when the cloud last did not respond for a Node; zero
+	// after it has responded for all of them.
+	unresponsiveSince time.Time
 	// late are the nodes for which it has not responded in time.
 	late sets.Set[*waitingNode]
 }
@@ -51,9 +51,10 @@ type waitingNode struct {
 	// attempted is closed when the first attempt has ended.
 	attempted chan struct{}
 
-	// started says that there was an attempt, running that one runs now.
+	// started means that there was an attempt, running that one runs now.
 	started, running bool
-	// waits says that the controller got an error and must queue the Node again.
+	// waits means that the controller got an error and must queue the Node
+	// again.
 	waits bool
 	// err is what the last attempt failed with.
 	err error
@@ -87,11 +88,11 @@ func (w *waiting) add(node *v1.Node, ref Ref) (*waitingNode, time.Duration) {
 	if known != nil && known.node.UID == node.UID && known.ref == ref && !w.expired(known) {
 		return known, 0
 	}
-	if known == nil && len(w.nodes) >= memorySize {
+	if known == nil && len(w.nodes) >= maxTracked {
 		return nil, 0
 	}
 	patience := firstPatience
-	if !w.silent.IsZero() && w.clock.Since(w.silent) < silence {
+	if !w.unresponsiveSince.IsZero() && w.clock.Since(w.unresponsiveSince) < unresponsivePeriod {
 		patience = laterPatience
 	}
 	w.late.Delete(known)
@@ -158,7 +159,7 @@ func (w *waiting) begin(onlyNew bool) []*waitingNode {
 func (w *waiting) end(n *waitingNode, metadata *cloudprovider.InstanceMetadata, err error) {
 	w.mu.Lock()
 	n.running, n.err = false, err
-	if unanswered(err) {
+	if noResponse(err) {
 		w.isLate(n)
 	} else {
 		n.outcome = &outcome{metadata: metadata, err: err, at: w.clock.Now()}
@@ -180,7 +181,7 @@ func (w *waiting) end(n *waitingNode, metadata *cloudprovider.InstanceMetadata, 
 // isLate makes callers wait less, as the cloud did not respond in time for a Node.
 // Callers hold the lock.
 func (w *waiting) isLate(n *waitingNode) {
-	w.silent = w.clock.Now()
+	w.unresponsiveSince = w.clock.Now()
 	if w.nodes[n.node.Name] == n {
 		w.late.Insert(n)
 	}
@@ -190,7 +191,7 @@ func (w *waiting) isLate(n *waitingNode) {
 // Callers hold the lock.
 func (w *waiting) isOnTime(n *waitingNode) {
 	if w.late.Delete(n); w.late.Len() == 0 {
-		w.silent = time.Time{}
+		w.unresponsiveSince = time.Time{}
 	}
 }
 

@@ -111,7 +111,7 @@ func TestHowLongCallersWait(t *testing.T) {
 	want("another Node of that name", successor, Ref{}, laterPatience)
 	want("it has a provider ID now", successor, Ref{ProviderID: "sim://a"}, laterPatience)
 	w.begin(true)
-	now.SetTime(now.Now().Add(silence))
+	now.SetTime(now.Now().Add(unresponsivePeriod))
 	want("the cloud has responded since", uninitialized("d"), Ref{}, firstPatience)
 	w.end(a, nil, apierr.ErrThrottled)
 	want("an attempt failed", uninitialized("e"), Ref{}, laterPatience)
@@ -174,9 +174,9 @@ func TestWaitingIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := started()
-		for i := range memorySize + 10 {
+		for i := range maxTracked + 10 {
 			n, _ := w.add(uninitialized(fmt.Sprintf("node-%d", i)), Ref{})
-			if (n == nil) != (i >= memorySize) {
+			if (n == nil) != (i >= maxTracked) {
 				t.Fatalf("node %d: %v", i, n)
 			}
 		}
