@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// ages computes the age of each snapshot when it is asked for.
+// ages computes the age of each snapshot when it is read.
 type ages struct {
 	kmetrics.BaseStableCollector
 
@@ -39,7 +39,7 @@ func newAges(clk clock.PassiveClock) *ages {
 	}
 }
 
-// of gives the age of a source, from now on if it is new.
+// of returns the age of a source, from now on if it is new.
 func (a *ages) of(provider, source string) *age {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -68,10 +68,10 @@ func (g *age) asOf() time.Time {
 	return g.as
 }
 
-// DescribeWithStability tells the registry what will be collected.
+// DescribeWithStability describes to the registry what will be collected.
 func (a *ages) DescribeWithStability(ch chan<- *kmetrics.Desc) { ch <- a.desc }
 
-// CollectWithStability gives every age as it is now.
+// CollectWithStability returns every age as it is now.
 func (a *ages) CollectWithStability(ch chan<- kmetrics.Metric) {
 	for at, asOf := range a.times() {
 		ch <- kmetrics.NewLazyConstMetric(a.desc, kmetrics.GaugeValue, a.clock.Since(asOf).Seconds(), at.provider, at.source)

@@ -40,7 +40,7 @@ func NewHistogram(m Metric, buckets []float64) *kmetrics.HistogramVec {
 	}, m.Labels)
 }
 
-// Registrable is a group of metrics. Register hands them to a registry.
+// Registrable is a group of metrics. Register adds them to a registry.
 type Registrable interface {
 	Register(mustRegister func(...kmetrics.Registerable))
 }
@@ -69,7 +69,8 @@ type limit struct {
 
 func newLimit(n int) *limit { return &limit{max: n, seen: map[string]bool{}} }
 
-// of gives value as text, or [Other] if there are too many different ones already.
+// of returns value as text, or [Other] if there are too many different ones
+// already.
 func (l *limit) of(value string) string {
 	value = text(value)
 	l.mu.Lock()

@@ -2,7 +2,7 @@
 //
 // What it promises: the same metrics for every provider, registered once; a
 // bounded number of series, whatever names are given to it; ages that are
-// computed when they are read, so that a source which died shows an age that
+// computed when they are read, so that a source that stopped shows an age that
 // grows; no label or value that comes from credentials. A provider registers the
 // metrics of its own with [OfProcess].
 //
@@ -24,7 +24,7 @@ import (
 // How many values a label may have before the rest is counted as [Other].
 const (
 	maxOperations = 256
-	maxPlaces     = 64
+	maxEndpoints  = 64
 )
 
 // Other stands for all label values beyond the limit.
@@ -96,8 +96,8 @@ func newSet(clk clock.PassiveClock) *Set {
 		planSteps:         NewCounter(planSteps),
 		duration:          NewHistogram(duration, buckets()),
 		operations:        newLimit(maxOperations),
-		sources:           newLimit(maxPlaces),
-		endpoints:         newLimit(maxPlaces),
+		sources:           newLimit(maxEndpoints),
+		endpoints:         newLimit(maxEndpoints),
 		kinds:             newLimit(maxOperations),
 	}
 }
@@ -111,8 +111,8 @@ type Recorder struct {
 	provider string
 }
 
-// Call notes that a request begins. The function it gives notes its end, with
-// the error as apierr sentinels tell it; only its first call counts. Service
+// Call notes that a request begins. The function it returns records its end,
+// with the error by its apierr sentinel; only its first call counts. Service
 // and operation are the cloud's own names, such as "ec2" and "DescribeSubnets".
 func (r *Recorder) Call(service, operation string) func(error) {
 	s := r.set
@@ -159,7 +159,7 @@ func (r *Recorder) Login(endpoint string, err error) {
 	r.set.logins.WithLabelValues(r.provider, r.set.endpoints.of(endpoint), apierr.Code(err)).Inc()
 }
 
-// ConfigInvalid notes whether the cloud-config file is one to be refused.
+// ConfigInvalid sets whether the cloud-config file is invalid.
 func (r *Recorder) ConfigInvalid(yes bool) {
 	r.set.configInvalid.WithLabelValues(r.provider).Set(truth(yes))
 }
@@ -174,7 +174,7 @@ func (r *Recorder) Step(kind string, err error) {
 	r.set.planSteps.WithLabelValues(r.provider, r.set.kinds.of(kind), apierr.Code(err)).Inc()
 }
 
-// Snapshot gives the Snapshot of a source, whose age counts from now until it
+// Snapshot returns the Snapshot of a source, whose age counts from now until it
 // is first refreshed. Sources are lists and feeds, such as "servers" or the
 // address of a vCenter; one source has one Snapshot.
 func (r *Recorder) Snapshot(source string) *Snapshot {
@@ -198,7 +198,7 @@ type Snapshot struct {
 // the last one changes nothing.
 func (s *Snapshot) Refreshed(at time.Time) { s.age.refreshed(at) }
 
-// Observe counts how a question was answered. It fits cache.Options.Observe.
+// Observe counts how a query was served. It fits cache.Options.Observe.
 func (s *Snapshot) Observe(outcome cache.Outcome) { s.count(outcome) }
 
 func truth(yes bool) float64 {

@@ -145,21 +145,21 @@ func names(wanted func(metrics.Metric) bool) []string {
 	return found
 }
 
-// A source that died shows an age that grows with every look, without anybody
-// doing anything; so does one that never spoke.
+// A source that stopped shows an age that grows with every read, without anyone
+// doing anything; so does one that never responded.
 func TestAgesGrow(t *testing.T) {
 	t.Parallel()
 	b := newFixture()
 	r := b.set.Recorder("vsphere")
-	dead, silent := r.Snapshot("vc1"), r.Snapshot("vc2")
+	dead, idle := r.Snapshot("vc1"), r.Snapshot("vc2")
 	b.pass(time.Minute)
 	dead.Refreshed(b.clock.Now().Add(-10 * time.Second))
 	dead.Refreshed(b.clock.Now().Add(-20 * time.Second)) // late news of an older moment
-	silent.Observe(cache.Miss)
+	idle.Observe(cache.Miss)
 
 	for _, look := range []struct {
-		after        time.Duration
-		dead, silent int
+		after         time.Duration
+		stopped, idle int
 	}{{0, 10, 60}, {30 * time.Second, 40, 90}, {time.Hour, 3640, 3690}} {
 		b.pass(look.after)
 		b.want(t, fmt.Sprintf(`
@@ -167,7 +167,7 @@ func TestAgesGrow(t *testing.T) {
 # TYPE multicloud_ccm_snapshot_age_seconds gauge
 multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc1"} %d
 multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc2"} %d
-`, look.dead, look.silent), "multicloud_ccm_snapshot_age_seconds")
+`, look.stopped, look.idle), "multicloud_ccm_snapshot_age_seconds")
 	}
 
 	r.Snapshot("vc2").Refreshed(b.clock.Now()) // the same source once more
@@ -193,7 +193,7 @@ multicloud_ccm_snapshot_age_seconds{provider="aws",source="instances"} 5
 `, "multicloud_ccm_snapshot_age_seconds")
 }
 
-func TestPlaces(t *testing.T) {
+func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	b := newFixture()
 	r := b.set.Recorder("vsphere")
