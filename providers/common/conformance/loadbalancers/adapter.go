@@ -61,8 +61,8 @@ type Adapter struct {
 }
 
 // Capabilities are the parts of the suite that not every cloud has. What is set in
-// Adapter.Without is left out. A Service that asks for it must be refused then,
-// where the line says so.
+// Adapter.Without is left out. A Service that requires it must then be rejected,
+// where stated.
 type Capabilities struct {
 	// MixedProtocols: one Service can have ports of several protocols. Refused.
 	MixedProtocols bool
@@ -109,7 +109,7 @@ type Cloud interface {
 	// Remove removes a load balancer as a user might do behind the provider's
 	// back: what belongs to it stays, as far as the cloud lets it stay.
 	Remove(t testing.TB, name string)
-	// SeedDecoys creates resources that the provider must not touch but that look
+	// SeedDecoys creates resources that the provider must not change but that look
 	// as if they were its own: load balancers, groups, rules and whatever else
 	// there is, of users and of other clusters, named as closely to those of the
 	// Service as the cloud allows, and rules on the instances themselves. They are

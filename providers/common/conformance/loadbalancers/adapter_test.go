@@ -11,7 +11,7 @@ import (
 )
 
 // TestLeftOut proves that a case is left out only for what is declared, and that a
-// refusal takes its place where there is one.
+// a refusal case replaces it where there is one.
 func TestLeftOut(t *testing.T) {
 	t.Parallel()
 

@@ -16,7 +16,7 @@ type build struct {
 	timeout   time.Duration
 	patience  time.Duration
 	sparse    bool // the provider supports TCP alone and nothing special
-	waiting   bool // the provider asks to be called again
+	waiting   bool // the provider requests to be called again
 	noting    bool // the provider writes into Services
 	faulty    func(*balancers)
 	balancers func(*balancers) cloudprovider.LoadBalancer
@@ -86,7 +86,7 @@ func (b build) connect(c *cloud) cloudprovider.Interface {
 	return &sim.CloudProvider{LoadBalancers: s}
 }
 
-// storeCloud is the cloud in memory with a Kubernetes API.
+// storeCloud is the in-memory cloud with a Kubernetes API.
 type storeCloud struct{ *cloud }
 
 // Store keeps the provider's note in a Service as long as it has that UID.

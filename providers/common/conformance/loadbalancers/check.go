@@ -78,7 +78,7 @@ func (f *fixture) wanted(service *v1.Service, machines []machine) LoadBalancer {
 	return sorted(lb)
 }
 
-// isInternal reports whether the Service asks for an internal load balancer.
+// isInternal reports whether the Service requires an internal load balancer.
 func (f *fixture) isInternal(service *v1.Service) bool {
 	for key, value := range f.adapter.Internal {
 		if service.Annotations[key] != value {

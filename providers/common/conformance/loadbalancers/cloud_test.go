@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 )
 
-// cloud is the cloud in memory with load balancers. Firewall rules are those of all
+// cloud is the in-memory cloud with load balancers. Firewall rules are those of all
 // machines.
 type cloud struct {
 	*sim.Cloud

@@ -89,7 +89,7 @@ func (s *balancers) putListeners(ctx context.Context, want *model, lb *balancer)
 				err = s.cloud.putListener(ctx, want.name, port, wanted)
 			}
 		}
-		if err != nil && !s.swallows {
+		if err != nil && !s.ignoresErrors {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ func deleteCases() []testCase {
 			LeftOut: func(a Adapter) bool { return len(a.Edited) == 0 },
 		},
 		{Name: "what is left of a load balancer deleted by a user is deleted", Run: deletesRemains},
-		{Name: "a Service may be created again after its deletion", Run: livesTwice},
+		{Name: "a Service may be created again after its deletion", Run: recreated},
 		{Name: "deleting one of two Services leaves the other reachable", Run: leavesOther},
 	}
 }
@@ -97,7 +97,7 @@ func deletesRemains(f *fixture) {
 	f.CheckNothingLeft()
 }
 
-func livesTwice(f *fixture) {
+func recreated(f *fixture) {
 	f.start()
 	m := f.CreateMany(2)
 	service := f.service("web")

@@ -2,7 +2,7 @@
 // that has them must pass it over its test cloud.
 //
 // What it promises: the provider implements LoadBalancer as the service controller
-// needs it. What a Service asks for exists and nothing else, an unchanged Service
+// needs it. What a Service requires exists and nothing else, an unchanged Service
 // costs no write, resources of others stay as they are, and an operation that
 // ended at any of its calls is completed or cleaned up by the next process.
 //

@@ -189,12 +189,12 @@ func (f *fixture) store(service *v1.Service) {
 	}
 }
 
-// maxRetryDelay is how long the suite waits at most for a provider that asks to be
-// called again later.
+// maxRetryDelay is how long the suite waits at most for a provider that requests
+// to be called again later.
 const maxRetryDelay = 100 * time.Millisecond
 
 // persist makes a call as the service controller does, again as long as the
-// provider asks for that.
+// provider requests that.
 func (f *fixture) persist(call func() error) error {
 	deadline := time.Now().Add(f.Patience)
 	for {

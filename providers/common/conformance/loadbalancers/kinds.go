@@ -31,13 +31,13 @@ func kindCases() []testCase {
 		},
 		{Name: "source ranges are respected", LeftOut: noRanges, Run: respectsRanges},
 		{Name: "source ranges in the annotation are respected", LeftOut: noRanges, Run: respectsAnnotatedRanges},
-		{Name: "source ranges of one Service open nothing for another", LeftOut: noRanges, Run: rangesAreApart},
+		{Name: "source ranges of one Service open nothing for another", LeftOut: noRanges, Run: rangesAreIndependent},
 	}
 	for _, protocol := range []v1.Protocol{v1.ProtocolUDP, v1.ProtocolSCTP} {
 		cases = append(cases, testCase{
 			Name: string(protocol) + " is balanced",
 			Run: func(f *fixture) {
-				f.lives(f.service("web", kubetest.Port(protocol, 5353), kubetest.Port(protocol, 5354)))
+				f.lifecycle(f.service("web", kubetest.Port(protocol, 5353), kubetest.Port(protocol, 5354)))
 			},
 			LeftOut: func(a Adapter) bool { return !slices.Contains(a.Protocols, protocol) },
 		})
@@ -46,8 +46,8 @@ func kindCases() []testCase {
 	return cases
 }
 
-// lives takes a Service through its whole life.
-func (f *fixture) lives(service *v1.Service) {
+// lifecycle runs the whole life cycle of a Service.
+func (f *fixture) lifecycle(service *v1.Service) {
 	f.T.Helper()
 	if f.balancers == nil {
 		f.start()
@@ -63,7 +63,7 @@ func (f *fixture) lives(service *v1.Service) {
 func getsInternal(f *fixture) {
 	service := f.service("web")
 	maps.Copy(service.Annotations, f.adapter.Internal)
-	f.lives(service)
+	f.lifecycle(service)
 }
 
 func balancesMixed(f *fixture) {
@@ -71,7 +71,7 @@ func balancesMixed(f *fixture) {
 	for _, protocol := range f.adapter.Protocols {
 		ports = append(ports, kubetest.Port(protocol, 53), kubetest.Port(protocol, 5353))
 	}
-	f.lives(f.service("dns", ports...))
+	f.lifecycle(f.service("dns", ports...))
 }
 
 func keepsClients(f *fixture) {
@@ -149,8 +149,8 @@ func respectsAnnotatedRanges(f *fixture) {
 	f.CheckNothingLeft()
 }
 
-// rangesAreApart: all Services share the firewalls of the nodes.
-func rangesAreApart(f *fixture) {
+// rangesAreIndependent: all Services share the firewalls of the nodes.
+func rangesAreIndependent(f *fixture) {
 	f.start()
 	m := f.CreateMany(2)
 	narrow, wide, open := f.service("narrow"), f.service("wide"), f.service("open")

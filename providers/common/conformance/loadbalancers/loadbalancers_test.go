@@ -22,7 +22,8 @@ func TestCorrectProviderSlowly(t *testing.T) {
 	})
 }
 
-// TestMutants proves that each mutant is caught and that each case catches one.
+// TestMutants proves that each mutant fails a case and that each case fails for
+// one.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	mutants := map[string]harness.Mutant[Adapter]{}

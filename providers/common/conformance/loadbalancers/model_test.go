@@ -10,7 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 )
 
-// model is what a Service wants.
+// model is what a Service requires.
 type model struct {
 	name, cluster, owner string
 	internal, affinity   bool
@@ -33,7 +33,7 @@ func (s *balancers) supports(service *v1.Service) error {
 		}
 	}
 	if spec.LoadBalancerIP != "" || s.sparse && spec.SessionAffinity != v1.ServiceAffinityNone {
-		return errors.New("the Service asks for too much")
+		return errors.New("the Service requires too much")
 	}
 
 	return nil

@@ -27,7 +27,7 @@ func editMutants() map[string]mutant {
 		"keeps old rules": {faulty(func(s *balancers) { s.keepsRules = true }), "changed", []string{
 			"another node port is followed, and back", "a port more is followed, and back",
 		}},
-		"knows ports by their place": {seeingPlaces(), "not as wanted", []string{"node ports swapped is followed, and back"}},
+		"identifies ports by their index": {indexingPorts(), "not as wanted", []string{"node ports swapped is followed, and back"}},
 	}
 }
 
@@ -49,9 +49,9 @@ func replaces() build {
 	})
 }
 
-// seeingPlaces builds a provider that takes the node ports in the order in which
+// indexingPorts builds a provider that takes the node ports in the order in which
 // they first were.
-func seeingPlaces() build {
+func indexingPorts() build {
 	first := map[string][]v1.ServicePort{}
 	var mu sync.Mutex
 
@@ -69,7 +69,7 @@ func seeingPlaces() build {
 }
 
 func nodeMutants() map[string]mutant {
-	const follows, odd, gone = "UpdateLoadBalancer follows the nodes",
+	const follows, invalidNode, gone = "UpdateLoadBalancer follows the nodes",
 		"nodes that cannot be targets do not keep out the others", "nodes whose instances are gone are removed"
 	updating := func(update func(correct *balancers) func(context.Context, string, *v1.Service, []*v1.Node) error) build {
 		return replacing(func(w *balancersWith, correct *balancers) { w.update = update(correct) })
@@ -101,8 +101,8 @@ func nodeMutants() map[string]mutant {
 				return correct.UpdateLoadBalancer(ctx, cluster, service, nodes)
 			}
 		}), "not as wanted", []string{follows, "EnsureLoadBalancer follows the nodes"}},
-		"takes every node": {faulty(func(s *balancers) { s.trusting = true }), "with a node", []string{odd}},
-		"fails for a dead node": {updating(func(correct *balancers) func(context.Context, string, *v1.Service, []*v1.Node) error {
+		"takes every node": {faulty(func(s *balancers) { s.trusting = true }), "with a node", []string{invalidNode}},
+		"fails for a deleted node": {updating(func(correct *balancers) func(context.Context, string, *v1.Service, []*v1.Node) error {
 			return func(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) error {
 				_, running, err := correct.cloud.ruleList(ctx)
 				for _, node := range nodes {
@@ -113,11 +113,11 @@ func nodeMutants() map[string]mutant {
 
 				return correct.UpdateLoadBalancer(ctx, cluster, service, nodes)
 			}
-		}), "with a node", []string{odd, gone}},
+		}), "with a node", []string{invalidNode, gone}},
 		"keeps targets that are no nodes": {updating(func(*balancers) func(context.Context, string, *v1.Service, []*v1.Node) error {
 			return func(context.Context, string, *v1.Service, []*v1.Node) error { return nil }
 		}), "not as wanted", []string{gone}},
-		"takes no node beside an odd one": {replacing(func(w *balancersWith, correct *balancers) {
+		"registers no node beside an invalid one": {replacing(func(w *balancersWith, correct *balancers) {
 			w.ensure = func(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 				for _, node := range nodes {
 					if len(node.Spec.ProviderID) != len(sim.Scheme)+8 { // no ID of this cloud
@@ -127,10 +127,10 @@ func nodeMutants() map[string]mutant {
 
 				return correct.EnsureLoadBalancer(ctx, cluster, service, nodes)
 			}
-		}), "are missing in", []string{odd}},
+		}), "are missing in", []string{invalidNode}},
 		"takes machines that are no nodes": {
 			eachListener(func(l *listener) { l.targets = append([]string{"sim://00000005"}, l.targets...) }), "is no node",
-			[]string{odd},
+			[]string{invalidNode},
 		},
 	}
 }
@@ -202,12 +202,12 @@ func deleteMutants() map[string]mutant {
 			[]string{"annotations edited before the deletion leave nothing"},
 		},
 		"Get looks at the balancer alone":      {faulty(func(s *balancers) { s.shallow = true }), "while there is", []string{remains}},
-		"deletes nothing without the balancer": {faulty(func(s *balancers) { s.hasty = true }), "left behind", []string{remains}},
+		"deletes nothing without the balancer": {faulty(func(s *balancers) { s.premature = true }), "left behind", []string{remains}},
 		"never creates again":                  {neverAgain(), "gone for good", []string{"a Service may be created again after its deletion"}},
 	}
 }
 
-// neverAgain builds a provider that remembers what it deleted.
+// neverAgain builds a provider that stores what it deleted.
 func neverAgain() build {
 	return replacing(func(w *balancersWith, correct *balancers) {
 		gone := map[string]bool{}

@@ -76,7 +76,7 @@ func loadMutants() map[string]mutant {
 	}
 }
 
-// busy builds a provider that refuses more than a few calls at a time.
+// busy builds a provider that rejects more than a few calls at a time.
 func busy() build {
 	return replacing(func(w *balancersWith, correct *balancers) {
 		var running atomic.Int32
@@ -146,15 +146,15 @@ func failureMutants() map[string]mutant {
 // faultMutants are about operations that are not finished.
 func faultMutants() map[string]mutant {
 	named := func(parts ...string) []string { return harness.Select(faultCases(), parts...) }
-	shallow := faulty(func(s *balancers) { s.shallow, s.hasty = true, true })
+	shallow := faulty(func(s *balancers) { s.shallow, s.premature = true, true })
 
 	return map[string]mutant{
 		"notes that it is done before it is": {
-			faulty(func(s *balancers) { s.presumes = true }), "call",
+			faulty(func(s *balancers) { s.assumes = true }), "call",
 			slices.Concat(named("a creation is recovered"), named("an edit is recovered"), named("a change of the nodes is recovered")),
 		},
 		"notes what it deletes too late": {
-			faulty(func(s *balancers) { s.presumes = true }), "call", named("a deletion that is reverted"),
+			faulty(func(s *balancers) { s.assumes = true }), "call", named("a deletion that is reverted"),
 		},
 		"ignores the rest without the balancer": {shallow, "call", named("a deletion is recovered")},
 		"finds only what is finished": {
@@ -164,7 +164,7 @@ func faultMutants() map[string]mutant {
 			faulty(func(s *balancers) { s.narrow = true }), "call", named("an edit that is given up"),
 		},
 		"ignores that a port failed": {
-			faulty(func(s *balancers) { s.swallows = true }), "returned no error but is not done",
+			faulty(func(s *balancers) { s.ignoresErrors = true }), "returned no error but is not done",
 			slices.Concat(named("a creation is recovered", "one call is failed"), named("an edit is recovered", "one call is failed")),
 		},
 		"creates another without a response": {

@@ -20,7 +20,7 @@ func nodeCases() []testCase {
 		{Name: "UpdateLoadBalancer follows the nodes", Run: func(f *fixture) { followsNodes(f, f.mustUpdate) }},
 		{Name: "EnsureLoadBalancer follows the nodes", Run: func(f *fixture) { followsNodes(f, f.mustEnsure) }},
 		{Name: "UpdateLoadBalancer of what is not there is an error and creates nothing", Run: updateCreatesNothing},
-		{Name: "nodes that cannot be targets do not keep out the others", Run: oddNodes},
+		{Name: "nodes that cannot be targets do not keep out the others", Run: invalidNodes},
 		{Name: "nodes whose instances are gone are removed", Run: goneNodes},
 	}
 }
@@ -72,24 +72,24 @@ func updateCreatesNothing(f *fixture) {
 	late("UpdateLoadBalancer after the load balancer")
 }
 
-// oddNodes: the service controller passes all nodes of the cluster.
-func oddNodes(f *fixture) {
+// invalidNodes: the service controller passes all nodes of the cluster.
+func invalidNodes(f *fixture) {
 	f.start()
 	good := f.CreateMany(2)
-	for what, odd := range f.odd() {
+	for what, invalidNode := range f.invalidNodes() {
 		service := f.service("web-" + what)
-		nodes := slices.Insert(harness.NodesOf(good...), 1, odd)
-		if err := f.ensureOdd(service, nodes); err != nil {
+		nodes := slices.Insert(harness.NodesOf(good...), 1, invalidNode)
+		if err := f.ensureInvalidNode(service, nodes); err != nil {
 			f.T.Errorf("with a node that is %s: %v", what, err)
 
 			continue
 		}
-		f.checkAmong(service, good, odd)
-		if err := f.persist(func() error { return f.update(service, slices.Insert(harness.NodesOf(good...), 0, odd)) }); err != nil {
+		f.checkAmong(service, good, invalidNode)
+		if err := f.persist(func() error { return f.update(service, slices.Insert(harness.NodesOf(good...), 0, invalidNode)) }); err != nil {
 			f.T.Errorf("update with a node that is %s: %v", what, err)
 		}
-		f.checkAmong(service, good, odd)
-		f.CheckWritesNothing("a resync with a node that is "+what, func() { _ = f.ensureOdd(service, nodes) })
+		f.checkAmong(service, good, invalidNode)
+		f.CheckWritesNothing("a resync with a node that is "+what, func() { _ = f.ensureInvalidNode(service, nodes) })
 		f.mustRemove(service)
 	}
 	f.CheckNothingLeft()
@@ -98,9 +98,9 @@ func oddNodes(f *fixture) {
 // muchLater is a retry delay of a provider that has done all that it can do now.
 const muchLater = 10 * time.Second
 
-// ensureOdd ensures the load balancer with a node that is no good target. The
-// provider may ask to be called much later because of it.
-func (f *fixture) ensureOdd(service *v1.Service, nodes []*v1.Node) error {
+// ensureInvalidNode ensures the load balancer with a node that is no good target. The
+// provider may request to be called much later because of it.
+func (f *fixture) ensureInvalidNode(service *v1.Service, nodes []*v1.Node) error {
 	f.T.Helper()
 	f.store(service)
 	defer f.store(service)
@@ -118,13 +118,13 @@ func (f *fixture) ensureOdd(service *v1.Service, nodes []*v1.Node) error {
 	})
 }
 
-// odd are nodes that are no good targets.
-func (f *fixture) odd() map[string]*v1.Node {
+// invalidNodes are nodes that are no good targets.
+func (f *fixture) invalidNodes() map[string]*v1.Node {
 	f.T.Helper()
 	stopped, deleted, unknown := f.Create(), f.Create(), f.Create()
 	f.Cloud.SetPower(f.T, stopped.Ref, conformance.Off)
 	f.Cloud.Delete(f.T, deleted.Ref)
-	odd := map[string]*v1.Node{
+	nodes := map[string]*v1.Node{
 		"stopped":   harness.NodesOf(stopped)[0],
 		"deleted":   harness.NodesOf(deleted)[0],
 		"malformed": harness.NewNode(f.Create().Ref, harness.WithID(f.adapter.Malformed[0])),
@@ -132,16 +132,16 @@ func (f *fixture) odd() map[string]*v1.Node {
 	}
 	for _, id := range harness.ProviderIDs() {
 		if scheme, _, _ := strings.Cut(id, ":"); scheme != f.adapter.Provider {
-			odd["of-"+scheme] = harness.NewNode(f.Create().Ref, harness.WithID(id))
+			nodes["of-"+scheme] = harness.NewNode(f.Create().Ref, harness.WithID(id))
 		}
 	}
 
-	return odd
+	return nodes
 }
 
 // checkAmong fails the case if a good machine is no target, or a target is neither
-// good nor the odd node's.
-func (f *fixture) checkAmong(service *v1.Service, good []machine, odd *v1.Node) {
+// good nor the invalid node's.
+func (f *fixture) checkAmong(service *v1.Service, good []machine, invalidNode *v1.Node) {
 	f.T.Helper()
 	lb, ok := f.find(service)
 	if !ok || len(lb.Listeners) != len(service.Spec.Ports) {
@@ -156,7 +156,7 @@ func (f *fixture) checkAmong(service *v1.Service, good []machine, odd *v1.Node) 
 	for _, listener := range lb.Listeners {
 		missing := maps.Clone(machines)
 		for _, target := range listener.Targets {
-			if !machines[target.ProviderID] && strings.HasPrefix(target.ProviderID, f.adapter.Provider+"://") && !f.isOf(odd, target.ProviderID) {
+			if !machines[target.ProviderID] && strings.HasPrefix(target.ProviderID, f.adapter.Provider+"://") && !f.isOf(invalidNode, target.ProviderID) {
 				f.T.Errorf("%s, port %d: %s is no node", service.Name, listener.Port, target.ProviderID)
 			}
 			delete(missing, target.ProviderID)
@@ -167,9 +167,9 @@ func (f *fixture) checkAmong(service *v1.Service, good []machine, odd *v1.Node) 
 	}
 }
 
-// isOf reports whether an instance may be the odd node's.
-func (f *fixture) isOf(odd *v1.Node, providerID string) bool {
-	return odd.Spec.ProviderID == "" || odd.Spec.ProviderID == providerID
+// isOf reports whether an instance may be the invalid node's.
+func (f *fixture) isOf(invalidNode *v1.Node, providerID string) bool {
+	return invalidNode.Spec.ProviderID == "" || invalidNode.Spec.ProviderID == providerID
 }
 
 // goneNodes: an instance may end before its Node.

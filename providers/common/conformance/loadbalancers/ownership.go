@@ -11,8 +11,8 @@ func ownershipCases() []testCase {
 	return []testCase{
 		{Name: "resources of others are left alone", Run: leavesDecoys},
 		{Name: "resources of others are no load balancer of the Service", Run: ignoresDecoys},
-		{Name: "two clusters in one account do not touch each other's load balancers", Run: clustersApart},
-		{Name: "a copied cluster does not touch the original's load balancers", Run: copyApart},
+		{Name: "two clusters in one account do not touch each other's load balancers", Run: clustersIndependent},
+		{Name: "a copied cluster does not touch the original's load balancers", Run: copyIndependent},
 	}
 }
 
@@ -61,9 +61,9 @@ func ignoresDecoys(f *fixture) {
 	})
 }
 
-// clustersApart: the Services have one name and namespace in both clusters, and
+// clustersIndependent: the Services have one name and namespace in both clusters, and
 // the machines are the same ones, which is as close as two clusters can be.
-func clustersApart(f *fixture) {
+func clustersIndependent(f *fixture) {
 	f.start()
 	other := f.startAs(otherCluster)
 	m := f.CreateMany(2)
@@ -85,9 +85,9 @@ func clustersApart(f *fixture) {
 	f.CheckNothingLeft()
 }
 
-// copyApart: a cluster restored from another's backup has the same Services, UIDs
+// copyIndependent: a cluster restored from another's backup has the same Services, UIDs
 // included. Where names are made of these, the copy may fail, but no more.
-func copyApart(f *fixture) {
+func copyIndependent(f *fixture) {
 	f.start()
 	copied := f.startAs(otherCluster)
 	m := f.CreateMany(2)

@@ -19,7 +19,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 )
 
-// The annotations of the cloud in memory.
+// The annotations of the in-memory cloud.
 const (
 	annotationClass    = "sim.example/class"
 	annotationInternal = "sim.example/internal"
@@ -29,35 +29,35 @@ const (
 
 // faults are what can be wrong in balancers.
 type faults struct {
-	endless    bool // ignores cancellation and has no deadline
-	unlocked   bool // makes two changes of one Service at a time
-	duplicates bool // creates another balancer when there is no response about the first
-	unowned    bool // treats the balancers of other clusters as its own
-	shallow    bool // GetLoadBalancer reads the balancer alone
-	hasty      bool // deletes no rules of a balancer that does not exist
-	byPrefix   bool // deletes rules by the prefix of their owner's name
-	swallows   bool // ignores errors of listeners
-	rewrites   bool // writes listeners that are as they should be
-	keepsRules bool // removes no rules that are stale
-	keepsPorts bool // removes no listeners that are stale
-	trusting   bool // makes targets of all nodes
-	shared     bool // rules have no owner
-	upserts    bool // UpdateLoadBalancer creates what is missing
-	recreates  bool // creates a balancer again that is deleted meanwhile
-	caches     bool // keeps the balancers that it has read, and never reads them again
-	early      bool // changes rules before it validates the Service
-	presumes   bool // notes that an operation is done before it is
-	complete   bool // finds only balancers with ports
-	narrow     bool // deletes the rules of the Service's ports alone
+	endless       bool // ignores cancellation and has no deadline
+	unlocked      bool // makes two changes of one Service at a time
+	duplicates    bool // creates another balancer when there is no response about the first
+	unowned       bool // treats the balancers of other clusters as its own
+	shallow       bool // GetLoadBalancer reads the balancer alone
+	premature     bool // deletes no rules of a balancer that does not exist
+	byPrefix      bool // deletes rules by the prefix of their owner's name
+	ignoresErrors bool // ignores errors of listeners
+	rewrites      bool // writes listeners that are as they should be
+	keepsRules    bool // removes no rules that are stale
+	keepsPorts    bool // removes no listeners that are stale
+	trusting      bool // makes targets of all nodes
+	shared        bool // rules have no owner
+	upserts       bool // UpdateLoadBalancer creates what is missing
+	recreates     bool // creates a balancer again that is deleted meanwhile
+	caches        bool // keeps the balancers that it has read, and never reads them again
+	early         bool // changes rules before it validates the Service
+	assumes       bool // notes that an operation is done before it is
+	complete      bool // finds only balancers with ports
+	narrow        bool // deletes the rules of the Service's ports alone
 }
 
-// balancers are the load balancers of a provider over the cloud in memory.
+// balancers are the load balancers of a provider over the in-memory cloud.
 type balancers struct {
 	faults
 	cloud   *cloud
 	timeout time.Duration
 	sparse  bool // supports TCP alone and nothing special
-	waiting bool // asks to be called again after each write of a balancer
+	waiting bool // requests to be called again after each write of a balancer
 	noting  bool // writes a note into a Service, and needs it if there is a balancer
 	want    func(*model)
 
@@ -104,7 +104,7 @@ func (s *balancers) begin(ctx context.Context, service *v1.Service) (context.Con
 	}
 }
 
-// owner is what rules carry.
+// owner is the owner that rules name.
 func (s *balancers) owner(cluster string, service *v1.Service) string {
 	if s.shared {
 		return cluster
@@ -223,16 +223,16 @@ func (s *balancers) apply(
 		s.cached(want.name, lb)
 	}
 
-	if s.presumed(want) {
+	if s.assumed(want) {
 		return lb, nil
 	}
 
 	return lb, s.converge(ctx, want, lb, seen.rules)
 }
 
-// presumed reports whether this was done before, and notes that it is done now.
-func (s *balancers) presumed(want *model) bool {
-	if !s.presumes {
+// assumed reports whether this was done before, and notes that it is done now.
+func (s *balancers) assumed(want *model) bool {
+	if !s.assumes {
 		return false
 	}
 	s.cloud.Lock()
@@ -292,7 +292,7 @@ func (s *balancers) EnsureLoadBalancerDeleted(ctx context.Context, cluster strin
 	if err != nil {
 		return fmt.Errorf("delete load balancer: %w", err)
 	}
-	if seen.balancer == nil && s.hasty {
+	if seen.balancer == nil && s.premature {
 		return nil
 	}
 	if seen.balancer != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/sim"
 )
 
-// cloud is the cloud in memory with sessions.
+// cloud is the in-memory cloud with sessions.
 type cloud struct {
 	*sim.Cloud
 	build    build

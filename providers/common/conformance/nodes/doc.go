@@ -17,6 +17,6 @@
 //		MaxStaleness:  2 * time.Second,
 //	})
 //
-// It says nothing about load balancers and routes, nor about what only one cloud
+// It does not cover load balancers and routes, nor about what only one cloud
 // has.
 package nodes

@@ -136,7 +136,8 @@ type requeuer interface {
 }
 
 // queueLimit is how soon Nodes are queued again once the cloud responds. The
-// backoff after refused credentials may be longer, so that no account is locked.
+// backoff after rejected credentials may be longer, so that no account is
+// locked.
 const queueLimit = 15 * time.Second
 
 // queuedAfterOutage: the backoff of the work queue is longer than an outage, so

@@ -28,7 +28,7 @@ func failureMutants() map[string]mutant {
 			}), "InstanceExists of node", failing("from the start"),
 		},
 		"miss is gone": {
-			build{source: func(s *source) instance.Source { return &hastySource{source: s} }},
+			build{source: func(s *source) instance.Source { return &prematureSource{source: s} }},
 			"is gone",
 			failing("later", conformance.Unreachable, conformance.Refusing, conformance.Throttling), // a hanging one is given up before it fails
 		},
@@ -80,10 +80,10 @@ func failureMutants() map[string]mutant {
 	}
 }
 
-// hastySource is a source that takes a failure for a result.
-type hastySource struct{ *source }
+// prematureSource is a source that takes a failure for a result.
+type prematureSource struct{ *source }
 
-func (h *hastySource) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+func (h *prematureSource) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
 	result := h.source.Confirm(ctx, ref)
 	if _, err := result.Get(); err != nil {
 		return instance.Absent()

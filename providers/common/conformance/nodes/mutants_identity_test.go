@@ -19,11 +19,11 @@ func identityMutants() map[string]mutant {
 	byName := func(m *sim.Machine, ref instance.Ref) bool { return m.Ref.NodeName == ref.NodeName }
 
 	return map[string]mutant{
-		"knows names only": {
+		"finds by name only": {
 			sourcing(func(s *source) { s.match = byName }), "not within",
 			[]string{byID, "a node is initialized by its system UUID"},
 		},
-		"knows IDs only": {
+		"finds by ID only": {
 			sourcing(func(s *source) {
 				s.match = func(m *sim.Machine, ref instance.Ref) bool { return ref.ProviderID != "" && matches(m, ref) }
 			}), "not within",

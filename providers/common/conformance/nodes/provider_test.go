@@ -46,7 +46,7 @@ func (c *client) current() (int, error) {
 	return c.session, nil
 }
 
-// lost forgets a session that the cloud does not know.
+// lost drops a session that the cloud does not know.
 func (c *client) lost(session int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

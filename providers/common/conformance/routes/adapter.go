@@ -98,7 +98,7 @@ func Run(t *testing.T, adapter Adapter) {
 // suite returns all cases about routes.
 func suite() harness.Suite[Adapter, *fixture] {
 	return harness.Suite[Adapter, *fixture]{
-		Cases:      slices.Concat(lifeCases(), staleCases(), failureCases(), faultCases()),
+		Cases:      slices.Concat(lifecycleCases(), staleCases(), failureCases(), faultCases()),
 		NewFixture: newFixture,
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/sim"
 )
 
-// entry is a route of the cloud in memory. One to a machine that does not exist is
+// entry is a route of the in-memory cloud. One to a machine that does not exist is
 // a black hole.
 type entry struct{ cidr, target string }
 
@@ -24,7 +24,7 @@ type mark string
 
 func (m mark) String() string { return "mark " + string(m) }
 
-// cloud is the cloud in memory with routes.
+// cloud is the in-memory cloud with routes.
 type cloud struct {
 	*sim.Cloud
 	build  build

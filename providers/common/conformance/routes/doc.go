@@ -14,5 +14,6 @@
 //		Budget:   routes.Budget{List: 2, Create: 3},
 //	})
 //
-// It does not check that packets arrive: the test cloud says where a route leads.
+// It does not check that packets arrive: the test cloud reports where a route
+// leads.
 package routes

@@ -11,12 +11,12 @@ import (
 )
 
 // routeLifeCases are about routes that are created, listed and deleted.
-func lifeCases() []testCase {
+func lifecycleCases() []testCase {
 	noIPv6 := func(a Adapter) bool { return a.Without.IPv6 }
 
 	return []testCase{
-		{Name: "a route is created, listed and deleted", Run: func(f *fixture) { routeLives(f, ipv4) }},
-		{Name: "an IPv6 route is created, listed and deleted", LeftOut: noIPv6, Run: func(f *fixture) { routeLives(f, ipv6) }},
+		{Name: "a route is created, listed and deleted", Run: func(f *fixture) { routeLifecycle(f, ipv4) }},
+		{Name: "an IPv6 route is created, listed and deleted", LeftOut: noIPv6, Run: func(f *fixture) { routeLifecycle(f, ipv6) }},
 		{Name: "routes of both families exist together", LeftOut: noIPv6, Run: bothFamilies},
 		{Name: "names of routes never change", Run: routeNamesStay},
 		{Name: "a route created twice exists once", Run: routeTwice},
@@ -29,7 +29,7 @@ func lifeCases() []testCase {
 	}
 }
 
-func routeLives(f *fixture, family family) {
+func routeLifecycle(f *fixture, family family) {
 	nodes := f.join(3, family)
 	f.start()
 	f.check()
@@ -195,7 +195,8 @@ func listCost(f *fixture) {
 	f.CheckCalls(f.adapter.Budget.List, calls, fmt.Sprintf("listing %d routes", len(nodes)))
 }
 
-// leavesDecoys: one odd route must not hide all others, and none may be changed.
+// leavesDecoys: one invalid route must not hide all others, and none may be
+// changed.
 func leavesDecoys(f *fixture) {
 	nodes := f.join(2, ipv4)
 	decoys := f.Cloud.SeedDecoys(f.T)

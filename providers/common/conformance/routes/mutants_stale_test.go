@@ -34,15 +34,15 @@ func staleMutants() map[string]mutant {
 			faulty(func(s *provider) { s.stays = true }), "not as wanted",
 			[]string{"deleting a route late leaves the one that replaced it"},
 		},
-		"does not replace":         {faulty(func(s *provider) { s.strict = true }), "it exists already", []string{"deleting a route late leaves the one that replaced it"}},
-		"deletes by range":         {faulty(func(s *provider) { s.blind = true }), "not as wanted", []string{"deleting a route late leaves the one that replaced it"}},
-		"never deletes nor moves":  {stuck(), "", []string{left, deleted, moves, movesDeleted}},
-		"stopped is a black hole":  {faulty(func(s *provider) { s.nomad = true }), "", []string{"the route of a stopped node settles"}},
-		"stopped nodes get no way": {unstarted(), "", []string{"the route of a stopped node settles"}},
+		"does not replace":           {faulty(func(s *provider) { s.strict = true }), "it exists already", []string{"deleting a route late leaves the one that replaced it"}},
+		"deletes by range":           {faulty(func(s *provider) { s.blind = true }), "not as wanted", []string{"deleting a route late leaves the one that replaced it"}},
+		"never deletes nor moves":    {stuck(), "", []string{left, deleted, moves, movesDeleted}},
+		"stopped is a black hole":    {faulty(func(s *provider) { s.followsNode = true }), "", []string{"the route of a stopped node settles"}},
+		"stopped nodes get no route": {unstarted(), "", []string{"the route of a stopped node settles"}},
 	}
 }
 
-// stuck builds a provider that leaves routes where they are.
+// stuck builds a provider that never moves routes.
 func stuck() build {
 	build := deleting(func(context.Context, *provider, *cloudprovider.Route) error { return nil })
 	build.faulty = func(s *provider) { s.stays = true }

@@ -98,27 +98,27 @@ func deleting(remove func(ctx context.Context, correct *provider, route *cloudpr
 // allMutants returns all of them by name.
 func allMutants() map[string]mutant {
 	all := map[string]mutant{}
-	for _, group := range []map[string]mutant{lifeMutants(), staleMutants(), failureMutants(), faultMutants()} {
+	for _, group := range []map[string]mutant{lifecycleMutants(), staleMutants(), failureMutants(), faultMutants()} {
 		maps.Copy(all, group)
 	}
 
 	return all
 }
 
-func lifeMutants() map[string]mutant {
+func lifecycleMutants() map[string]mutant {
 	const (
-		lives, lives6, both = "a route is created, listed and deleted", "an IPv6 route is created, listed and deleted", "routes of both families exist together"
-		names, many         = "names of routes never change", "routes are created and deleted many at once"
-		unknown, malformed  = "a route to an unknown node is an error and creates nothing", "a route with a malformed destination is an error and creates nothing"
+		lifecycle, lifecycle6, both = "a route is created, listed and deleted", "an IPv6 route is created, listed and deleted", "routes of both families exist together"
+		names, many                 = "names of routes never change", "routes are created and deleted many at once"
+		unknown, malformed          = "a route to an unknown node is an error and creates nothing", "a route with a malformed destination is an error and creates nothing"
 	)
 	var listed atomic.Int32
 
 	return map[string]mutant{
 		"lists nothing": {
-			listing(func([]*cloudprovider.Route) []*cloudprovider.Route { return nil }), "not as wanted", []string{lives},
+			listing(func([]*cloudprovider.Route) []*cloudprovider.Route { return nil }), "not as wanted", []string{lifecycle},
 		},
 		"lists nil": {
-			listing(func(routes []*cloudprovider.Route) []*cloudprovider.Route { return append(routes, nil) }), "is nil", []string{lives},
+			listing(func(routes []*cloudprovider.Route) []*cloudprovider.Route { return append(routes, nil) }), "is nil", []string{lifecycle},
 		},
 		"lists black holes": {listing(func(routes []*cloudprovider.Route) []*cloudprovider.Route {
 			for _, route := range routes {
@@ -126,14 +126,14 @@ func lifeMutants() map[string]mutant {
 			}
 
 			return routes
-		}), "black hole", []string{lives}},
+		}), "black hole", []string{lifecycle}},
 		"IPv4 alone": {creating(func(ctx context.Context, correct *provider, route *cloudprovider.Route) error {
 			if strings.Contains(route.DestinationCIDR, ":") {
 				return errors.New("no IPv6")
 			}
 
 			return correct.CreateRoute(ctx, "", "", route)
-		}), "no IPv6", []string{lives6, both}},
+		}), "no IPv6", []string{lifecycle6, both}},
 		"one route for each node": {listing(func(routes []*cloudprovider.Route) []*cloudprovider.Route {
 			slices.SortFunc(routes, func(x, y *cloudprovider.Route) int {
 				return cmp.Or(cmp.Compare(x.TargetNode, y.TargetNode), cmp.Compare(x.DestinationCIDR, y.DestinationCIDR))
@@ -166,7 +166,7 @@ func lifeMutants() map[string]mutant {
 			defer func() { route.Name = "mine" }()
 
 			return correct.CreateRoute(ctx, "", "", route)
-		}), "changed the route", []string{lives}},
+		}), "changed the route", []string{lifecycle}},
 		"lists for every route": {
 			faulty(func(s *provider) { s.everyCall = true }), "the budget is", []string{many},
 		},
@@ -182,7 +182,7 @@ func lifeMutants() map[string]mutant {
 			}
 		}), "the budget is", []string{"listing many routes writes nothing and costs few calls"}},
 		"fails for an odd route": {
-			faulty(func(s *provider) { s.fussy = true }), "is to no node",
+			faulty(func(s *provider) { s.strictList = true }), "is to no node",
 			[]string{"routes of others are left alone", "the route of a node that left is listed and deleted"},
 		},
 		"deletes odd routes": {replacing(func(w *routesWith, correct *provider) {

@@ -16,21 +16,21 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 )
 
-// provider implements Routes over the cloud in memory.
+// provider implements Routes over the in-memory cloud.
 type provider struct {
 	cloud   *cloud
 	timeout time.Duration
 	// What can be wrong with it.
-	endless   bool // ignores cancellation and has no deadline
-	strict    bool // fails for a route that exists already, or not
-	narrow    bool // lists routes to Nodes only
-	fussy     bool // fails to list if a route is to no Node
-	blind     bool // deletes the route whatever its target is
-	guesses   bool // uses any Node in place of an unknown one
-	nomad     bool // lists routes to stopped machines as black holes
-	trusting  bool // accepts any destination
-	stays     bool // leaves a route where it is
-	everyCall bool // lists before each change
+	endless     bool // ignores cancellation and has no deadline
+	strict      bool // fails for a route that exists already, or not
+	narrow      bool // lists routes to Nodes only
+	strictList  bool // fails to list if a route is to no Node
+	blind       bool // deletes the route whatever its target is
+	guesses     bool // uses any Node in place of an unknown one
+	followsNode bool // lists routes to stopped machines as black holes
+	trusting    bool // accepts any destination
+	stays       bool // leaves a route where it is
+	everyCall   bool // lists before each change
 }
 
 var _ cloudprovider.Routes = (*provider)(nil)
@@ -74,10 +74,10 @@ func (s *provider) ListRoutes(ctx context.Context, cluster string) ([]*cloudprov
 				route.TargetNode, known = types.NodeName(node.Name), true
 			}
 		}
-		if !known && s.fussy {
+		if !known && s.strictList {
 			return nil, fmt.Errorf("the route to %s is to no node", r.cidr)
 		}
-		if s.nomad && s.stopped(r.target) {
+		if s.followsNode && s.stopped(r.target) {
 			route.Blackhole = true
 		}
 		if known || !s.narrow {

@@ -20,7 +20,8 @@ func TestCorrectProviderSlowly(t *testing.T) {
 	suite().Accept(t, map[string]Adapter{"Full": build{}.slow(t)})
 }
 
-// TestMutants proves that each mutant is caught and that each case catches one.
+// TestMutants proves that each mutant fails a case and that each case fails for
+// one.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	mutants := map[string]harness.Mutant[Adapter]{}
@@ -39,7 +40,7 @@ func TestLeftOut(t *testing.T) {
 		names   []string
 	}{
 		"Nothing":    {Capabilities{}, nil},
-		"IPv6":       {Capabilities{IPv6: true}, append(harness.Select(lifeCases(), "IPv6"), harness.Select(lifeCases(), "families")...)},
+		"IPv6":       {Capabilities{IPv6: true}, append(harness.Select(lifecycleCases(), "IPv6"), harness.Select(lifecycleCases(), "families")...)},
 		"ColdStart":  {Capabilities{ColdStart: true}, harness.Select(suite().Cases, "from the start")},
 		"Throttling": {Capabilities{Throttling: true}, harness.Select(suite().Cases, "throttl")},
 		"FaultInjection": {

@@ -27,7 +27,7 @@ var ErrNoResult = errors.New("no result in time")
 func (f *Fixture[C]) CallLimit() time.Duration { return 2*f.Timeout + 10*time.Second }
 
 // CancelLimit is how long a call may go on after it was canceled: less than it may
-// take by itself, so that the two are told apart.
+// take by itself, so that the two can be distinguished.
 func (f *Fixture[C]) CancelLimit() time.Duration { return f.Timeout / 2 }
 
 // Call makes a call. It must return, whatever happens in the cloud.

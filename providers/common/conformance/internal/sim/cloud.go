@@ -1,6 +1,6 @@
-// Package sim is a cloud in memory for the tests of the conformance suites: it has
-// machines, fails as a whole or in single calls, and counts calls. Each suite adds
-// what its own providers need.
+// Package sim is an in-memory cloud for the tests of the conformance suites: it
+// has machines, fails as a whole or in single calls, and counts calls. Each suite
+// adds what its own providers need.
 //
 // It is no test cloud for a provider: those speak the real protocol.
 package sim
@@ -62,7 +62,7 @@ func (m *Machine) State() instance.State {
 	return instance.Stopped
 }
 
-// Cloud is a cloud in memory. Its lock guards its own fields and those that a
+// Cloud is an in-memory cloud. Its lock guards its own fields and those that a
 // suite adds.
 type Cloud struct {
 	sync.Mutex

@@ -1,6 +1,6 @@
-// Package sim is a cloud in memory for the tests of the conformance suites: it has
-// machines, fails as a whole or in single calls, and counts calls. Each suite adds
-// what its own providers need.
+// Package sim is an in-memory cloud for the tests of the conformance suites: it
+// has machines, fails as a whole or in single calls, and counts calls. Each suite
+// adds what its own providers need.
 //
 // It is no test cloud for a provider: those speak the real protocol.
 package sim

@@ -4,7 +4,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 )
 
-// CloudProvider is a provider of the cloud with what a suite gives it.
+// CloudProvider is a provider of the cloud with what a suite passes to it.
 type CloudProvider struct {
 	Nodes         cloudprovider.InstancesV2
 	LoadBalancers cloudprovider.LoadBalancer
