@@ -29,7 +29,7 @@ func Parse(text string) (netip.Addr, error) {
 }
 
 // ParseInterface reads an IP address that may carry the length of its prefix,
-// as in 192.0.2.7/24, and gives the address.
+// as in 192.0.2.7/24, and returns the address.
 func ParseInterface(text string) (netip.Addr, error) {
 	addr, length, found := strings.Cut(text, "/")
 	if found {
@@ -69,7 +69,7 @@ func Deduplicate(addresses []v1.NodeAddress) []v1.NodeAddress {
 	return kept
 }
 
-// ProvidedNodeIPs gives the addresses that the kubelet was started with
+// ProvidedNodeIPs returns the addresses that the kubelet was started with
 // (--node-ip): none, one, or one of each family. The framework initializes a
 // Node only if its cloud lists them all.
 func ProvidedNodeIPs(node *v1.Node) ([]netip.Addr, error) {

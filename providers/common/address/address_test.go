@@ -88,8 +88,8 @@ func TestUsable(t *testing.T) {
 		"LinkLocalIPv6":       {"fe80::/10", netip.MustParseAddr("fe80::1"), false},
 		"Multicast":           {"link-local multicast", netip.MustParseAddr("224.0.0.1"), false},
 		"MulticastIPv6":       {"link-local multicast", netip.MustParseAddr("ff02::1"), false},
-		"MappedLoopback":      {"a mapped address is judged as IPv4", netip.MustParseAddr("::ffff:127.0.0.1"), false},
-		"MappedOfTheInternet": {"a mapped address is judged as IPv4", netip.MustParseAddr("::ffff:192.0.2.7"), true},
+		"MappedLoopback":      {"a mapped address is treated as IPv4", netip.MustParseAddr("::ffff:127.0.0.1"), false},
+		"MappedOfTheInternet": {"a mapped address is treated as IPv4", netip.MustParseAddr("::ffff:192.0.2.7"), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -139,9 +139,9 @@ func TestProvidedNodeIPs(t *testing.T) {
 		"One":       {"one address", map[string]string{key: "192.0.2.7"}, addrs("192.0.2.7"), ""},
 		"Pair":      {"one of each family, in order", map[string]string{key: "2001:db8::1,192.0.2.7"}, addrs("2001:db8::1", "192.0.2.7"), ""},
 		"Mapped":    {"canonical", map[string]string{key: "::ffff:192.0.2.7"}, addrs("192.0.2.7"), ""},
-		"SamePair":  {"the framework refuses two of one family", map[string]string{key: "192.0.2.7,192.0.2.8"}, nil, `parse annotation ` + key + `="192.0.2.7,192.0.2.8": must contain either a single IP or a dual-stack pair of IPs`},
+		"SamePair":  {"the framework rejects two of one family", map[string]string{key: "192.0.2.7,192.0.2.8"}, nil, `parse annotation ` + key + `="192.0.2.7,192.0.2.8": must contain either a single IP or a dual-stack pair of IPs`},
 		"Malformed": {"not an address", map[string]string{key: "eth0"}, nil, `parse annotation ` + key + `="eth0": could not parse "eth0"`},
-		"Empty":     {"the framework refuses it too", map[string]string{key: ""}, nil, `parse annotation ` + key + `="": could not parse ""`},
+		"Empty":     {"the framework rejects it too", map[string]string{key: ""}, nil, `parse annotation ` + key + `="": could not parse ""`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ const (
 	IPv6 Family = "ipv6"
 )
 
-// FamilyOf gives the family of addr: "" if that is the zero Addr.
+// FamilyOf returns the family of addr: "" if that is the zero Addr.
 func FamilyOf(addr netip.Addr) Family {
 	switch addr = addr.Unmap(); {
 	case addr.Is4():
@@ -41,7 +41,7 @@ func ParseFamily(name string) (Family, error) {
 
 // ParseFamilies reads families in order of preference from values that are each
 // one name or a comma-separated list. Empty values are skipped, empty items of
-// a list and repetitions are errors. Without any family the answer is nil.
+// a list and repetitions are errors. Without any family the result is nil.
 func ParseFamilies(values ...string) ([]Family, error) {
 	var families []Family
 	for _, value := range values {
@@ -63,7 +63,7 @@ func ParseFamilies(values ...string) ([]Family, error) {
 	return families, nil
 }
 
-// OfFamily gives the items whose address is of that family.
+// OfFamily returns the items whose address is of that family.
 func OfFamily[T any](family Family, items []T, addr func(T) netip.Addr) []T {
 	return keep(items, func(item T) bool { return FamilyOf(addr(item)) == family })
 }

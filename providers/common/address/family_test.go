@@ -24,7 +24,7 @@ func TestParseFamilies(t *testing.T) {
 		"List":     {"FW-ADDR-3: a comma list of one key", []string{"ipv6,ipv4"}, []address.Family{address.IPv6, address.IPv4}, ""},
 		"Repeated": {"FW-ADDR-3: a repeated key", []string{"ipv4", "ipv6"}, []address.Family{address.IPv4, address.IPv6}, ""},
 		"Spelling": {"FW-ADDR-3: case and blanks do not matter", []string{" IPv6 , iPv4"}, []address.Family{address.IPv6, address.IPv4}, ""},
-		"Unknown":  {"refused", []string{"ipv5"}, nil, `unknown IP family "ipv5": want ipv4 or ipv6`},
+		"Unknown":  {"rejected", []string{"ipv5"}, nil, `unknown IP family "ipv5": want ipv4 or ipv6`},
 		"Blank":    {"a blank item is an error, not a crash", []string{",ipv4"}, nil, `unknown IP family "": want ipv4 or ipv6`},
 		"Twice":    {"an order needs distinct items", []string{"ipv4", "IPv4"}, nil, "IP family ipv4 is given twice"},
 	}

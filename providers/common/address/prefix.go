@@ -31,7 +31,7 @@ func ParsePrefixes(text string) (Prefixes, error) {
 	return prefixes, errors.Join(errs...)
 }
 
-// canonicalPrefix clears the host bits and turns ::ffff:192.0.2.0/120 into
+// canonicalPrefix clears the host bits and converts ::ffff:192.0.2.0/120 into
 // 192.0.2.0/24.
 func canonicalPrefix(p netip.Prefix) netip.Prefix {
 	const mapped = 96
@@ -42,7 +42,7 @@ func canonicalPrefix(p netip.Prefix) netip.Prefix {
 	return p.Masked()
 }
 
-// Rank gives the index of the first prefix that contains addr, or the number of
+// Rank returns the index of the first prefix that contains addr, or the number of
 // prefixes if none does.
 func (p Prefixes) Rank(addr netip.Addr) int {
 	addr = addr.Unmap()
@@ -57,7 +57,7 @@ func (p Prefixes) Rank(addr netip.Addr) int {
 // Contain reports whether any prefix contains addr.
 func (p Prefixes) Contain(addr netip.Addr) bool { return p.Rank(addr) < len(p) }
 
-// First gives the preferred item: of all whose address is in the first prefix
+// First returns the preferred item: of all whose address is in the first prefix
 // that contains any, the one that comes first.
 func First[T any](p Prefixes, items []T, addr func(T) netip.Addr) (found T, ok bool) {
 	best := len(p)
@@ -70,7 +70,7 @@ func First[T any](p Prefixes, items []T, addr func(T) netip.Addr) (found T, ok b
 	return found, ok
 }
 
-// OutOf gives the items whose address no prefix contains.
+// OutOf returns the items whose address no prefix contains.
 func OutOf[T any](p Prefixes, items []T, addr func(T) netip.Addr) []T {
 	return keep(items, func(item T) bool { return !p.Contain(addr(item)) })
 }

@@ -1,7 +1,7 @@
-// Package apierr gives the errors of all clouds one vocabulary.
+// Package apierr maps the errors of all clouds to one set of sentinels.
 //
 // Each provider translates the errors of its SDK into these sentinels in one
-// place; everybody else asks with errors.Is and never looks at texts or SDK
+// place; all other code uses errors.Is and never looks at texts or SDK
 // types. What it promises: a marked error reads exactly as before, and both the
 // sentinel and everything it wrapped are still found; each error has exactly one
 // code out of a short fixed list.
@@ -15,20 +15,21 @@ import (
 
 // What a failed cloud call can mean.
 var (
-	// ErrNotFound means that the cloud answered, and what was asked for does
+	// ErrNotFound means that the cloud responded, and what was requested does
 	// not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrThrottled means that the cloud wants fewer requests.
+	// ErrThrottled means that the cloud requires fewer requests.
 	ErrThrottled = errors.New("throttled")
 	// ErrDenied means that the credentials are wrong or may not do this.
 	ErrDenied = errors.New("denied")
-	// ErrUnavailable means that no usable answer came: the network, a proxy or
-	// the service failed. Nothing is known about what was asked for.
+	// ErrUnavailable means that there was no usable response: the network, a
+	// proxy or the service failed. Nothing is known about what was requested.
 	ErrUnavailable = errors.New("unavailable")
 	// ErrConflict means that the state of something does not allow the change
 	// now: it exists already, is in use, or is being changed.
 	ErrConflict = errors.New("conflict")
-	// ErrInvalid means that the request itself is wrong; asking again is useless.
+	// ErrInvalid means that the request itself is invalid; repeating it cannot
+	// succeed.
 	ErrInvalid = errors.New("invalid")
 )
 
@@ -40,7 +41,7 @@ type marked struct {
 
 // Mark says that err means sentinel. The text stays that of err; errors.Is and
 // errors.As find the sentinel and whatever err wraps. Without an err the
-// answer is nil, and an error that means sentinel already is left alone.
+// result is nil, and an error that means sentinel already is left alone.
 func Mark(sentinel, err error) error {
 	if err == nil || errors.Is(err, sentinel) {
 		return err
@@ -63,10 +64,10 @@ func IsMarked(err error) bool {
 // Error is the text of the marked error.
 func (m *marked) Error() string { return m.err.Error() }
 
-// Unwrap gives the meaning first, so that the outermost mark is found first.
+// Unwrap returns the meaning first, so that the outermost mark is found first.
 func (m *marked) Unwrap() []error { return []error{m.sentinel, m.err} }
 
-// The codes that [Code] answers with.
+// The codes that [Code] returns.
 const (
 	CodeOK          = "ok"
 	CodeNotFound    = "not_found"
@@ -81,8 +82,9 @@ const (
 )
 
 // precedence is the order in which meanings are looked for. A given-up or late
-// call is that first of all, whatever a transport made of it; then comes what
-// tells an operator most, and last what is certain only when nothing else failed.
+// call is that first of all, whatever a transport made of it; then comes what is
+// the most useful to an operator, and last what is certain only when nothing else
+// failed.
 var precedence = []struct {
 	is   func(error) bool
 	code string
@@ -109,7 +111,7 @@ func isNetTimeout(err error) bool {
 }
 
 // Code is the meaning of err in one word, for a metric label or a log key. It
-// is one of the Code constants, and [CodeError] when nobody marked the error.
+// is one of the Code constants, and [CodeError] if the error is not marked.
 func Code(err error) string {
 	if err == nil {
 		return CodeOK
@@ -123,7 +125,7 @@ func Code(err error) string {
 	return CodeError
 }
 
-// Codes lists every answer of [Code], in a fixed order.
+// Codes lists every result of [Code], in a fixed order.
 func Codes() []string {
 	return []string{
 		CodeOK, CodeNotFound, CodeThrottled, CodeDenied, CodeUnavailable,

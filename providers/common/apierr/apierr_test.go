@@ -64,7 +64,7 @@ func TestCode(t *testing.T) {
 		want   string
 	}{
 		"NoError":     {"no error is a success", nil, "ok"},
-		"Unmarked":    {"an error nobody understood is just that", errors.New("boom"), "error"},
+		"Unmarked":    {"an unmarked error has the code of any error", errors.New("boom"), "error"},
 		"NotFound":    {"a sentinel has its word", apierr.ErrNotFound, "not_found"},
 		"Throttled":   {"wrapping does not hide it", fmt.Errorf("a: %w", apierr.ErrThrottled), "throttled"},
 		"Denied":      {"both %w of one Errorf are seen", fmt.Errorf("a: %w: %w", apierr.ErrDenied, errors.New("b")), "denied"},
@@ -76,11 +76,11 @@ func TestCode(t *testing.T) {
 		"NetTimeout":  {"a connection's own timeout is one too", &net.DNSError{Err: "slow", IsTimeout: true}, "timeout"},
 		"NetRefused":  {"other network errors need a provider's mark", &net.DNSError{Err: "no such host"}, "error"},
 		"CanceledWins": {
-			"a canceled call is no outage, whatever the transport says",
+			"a canceled call is no outage, whatever the transport reports",
 			apierr.Mark(apierr.ErrUnavailable, context.Canceled), "canceled",
 		},
 		"TimeoutWins": {
-			"a late answer is a timeout even if the provider says unavailable",
+			"a late response is a timeout even if the provider marks it as unavailable",
 			apierr.Mark(apierr.ErrUnavailable, &net.DNSError{IsTimeout: true}), "timeout",
 		},
 		"ThrottledTimeoutIsTold": {
@@ -88,7 +88,7 @@ func TestCode(t *testing.T) {
 			apierr.Mark(apierr.ErrThrottled, &net.DNSError{IsTimeout: true}), "throttled",
 		},
 		"DeniedBeatsNotFound": {
-			"one place without, one that refuses: not found is not certain",
+			"one region without, one that denies access: not found is not certain",
 			errors.Join(apierr.ErrNotFound, apierr.ErrDenied), "denied",
 		},
 		"UnavailableBeatsNotFound": {

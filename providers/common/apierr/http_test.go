@@ -50,7 +50,7 @@ func TestIsTransport(t *testing.T) {
 		"Closed":   {"the connection ended before the response", io.EOF, true},
 		"Deadline": {"no response in time", context.DeadlineExceeded, true},
 		"Canceled": {"the caller gave up", context.Canceled, false},
-		"Marked":   {"a sentinel says nothing about the transport", apierr.ErrUnavailable, false},
+		"Marked":   {"a sentinel does not concern the transport", apierr.ErrUnavailable, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

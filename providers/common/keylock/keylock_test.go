@@ -47,7 +47,8 @@ func TestLock(t *testing.T) {
 	})
 }
 
-// A caller that waits gives up with its own context, and the lock stays usable.
+// A waiting caller returns when its own context ends, and the lock stays
+// usable.
 func TestLockEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

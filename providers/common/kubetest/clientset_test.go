@@ -54,7 +54,7 @@ func TestClientset(t *testing.T) {
 	}
 	want := kubetest.Node("n1", kubetest.ProviderID("sim://n1"))
 	if diff := cmp.Diff(want, seen(watch.Modified, "n1"), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("a patch changes what it says: %s", diff)
+		t.Errorf("a patch changes what it contains: %s", diff)
 	}
 	if err := nodes.Delete(t.Context(), "n2", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

@@ -1,9 +1,9 @@
 // Package kubetest builds Kubernetes objects for tests, and a fake API that stores
 // them.
 //
-// What it promises: what a test does not say is what a healthy object in use
-// has, every builder gives a new object that shares nothing, and the same calls
-// give equal objects.
+// What it promises: what a test does not set is what a healthy object in use
+// has, every builder returns a new object that shares nothing, and the same
+// calls return equal objects.
 package kubetest
 
 import (
@@ -50,12 +50,12 @@ func ProviderID(id string) NodeOption {
 	return func(node *v1.Node) { node.Spec.ProviderID = id }
 }
 
-// SystemUUID sets what the firmware told the kubelet.
+// SystemUUID sets the system UUID that the kubelet read from the firmware.
 func SystemUUID(uuid string) NodeOption {
 	return func(node *v1.Node) { node.Status.NodeInfo.SystemUUID = uuid }
 }
 
-// NotReady makes the Node one whose kubelet was not heard of.
+// NotReady makes the Node one whose kubelet does not report.
 func NotReady() NodeOption { return ready(v1.ConditionUnknown) }
 
 func ready(status v1.ConditionStatus) NodeOption {

@@ -67,7 +67,7 @@ func ServiceAnnotated(key, value string) ServiceOption {
 }
 
 // LocalTraffic sends traffic only to nodes with an endpoint, as their health
-// check on that node port tells.
+// check on that node port reports.
 func LocalTraffic(healthCheckNodePort int32) ServiceOption {
 	return func(service *v1.Service) {
 		service.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal

@@ -1,7 +1,7 @@
 // Package lbname makes the names of load balancers.
 //
 // What it promises: for each Service exactly the names under which the existing
-// cloud controller managers made theirs, so that those carry on. Names never
+// cloud controller managers made theirs, so that those are kept. Names never
 // change.
 package lbname
 

@@ -16,7 +16,7 @@ import (
 type Descriptor struct {
 	// Name is the name the factory is registered under.
 	Name string
-	// Summary says in a few words which cloud this is.
+	// Summary names the cloud in a few words.
 	Summary string
 	// Capabilities lists every part of the cloud provider interface, supported
 	// or not, in the order it is shown.
@@ -47,18 +47,18 @@ type Descriptor struct {
 type Capability struct {
 	Name      string
 	Supported bool
-	// Note says what a user should know, above all why it is not supported.
+	// Note is what a user should know, above all why it is not supported.
 	Note string
 }
 
-// Closer is a cloud that holds sessions. Close ends them and refuses new ones;
+// Closer is a cloud that holds sessions. Close ends them and rejects new ones;
 // it is called once, before the process exits.
 type Closer interface {
 	Close(ctx context.Context) error
 }
 
 // NodeRequeuer is a cloud that notices when Nodes can be initialized which it
-// could not describe before. SetNodeRequeue gives it the function that queues a
+// could not describe before. SetNodeRequeue sets the function that queues a
 // Node of this name for initialization at once; it returns without waiting. It
 // is called before the controllers start, and again with leader migration.
 type NodeRequeuer interface {

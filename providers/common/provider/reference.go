@@ -5,14 +5,14 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
-// Reference is what the generated reference pages tell of a provider.
+// Reference is what the generated reference pages contain about a provider.
 type Reference struct {
 	// Config is a pointer to the struct that the provider decodes a
 	// cloud-config into. The comments on it and its fields become the text.
 	Config any
 	// Schema is what the provider decodes a cloud-config with.
 	Schema config.Schema
-	// YAML says that the provider's cloud-configs can be YAML, too.
+	// YAML means that the provider's cloud-configs can be YAML, too.
 	YAML bool
 	// Environment lists the environment variables that count, in the order
 	// they are shown.
@@ -30,7 +30,7 @@ type Reference struct {
 type Variable struct {
 	Name string
 	// Sets is the key that takes the value of the variable. It is zero where
-	// Help says what the variable does.
+	// Help describes what the variable does.
 	Sets config.Name
 	Help string
 }

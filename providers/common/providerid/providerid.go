@@ -1,4 +1,4 @@
-// Package providerid tells whose a spec.providerID is.
+// Package providerid determines which cloud a spec.providerID belongs to.
 //
 // What it promises: the text before "://" decides, before anybody parses the
 // rest, so that another cloud's Node is never taken for a missing instance of
@@ -19,7 +19,7 @@ const (
 	// Ours carries the provider's scheme; the provider's parser has the last
 	// word on the rest.
 	Ours
-	// Foreign carries another scheme: not our business.
+	// Foreign carries another scheme: another cloud's.
 	Foreign
 	// Bare has no scheme. It is ours if the provider's parser accepts it.
 	Bare
@@ -30,7 +30,7 @@ var names = map[Kind]string{Empty: "empty", Ours: "ours", Foreign: "foreign", Ba
 // String is the kind in one word.
 func (k Kind) String() string { return names[k] }
 
-// Scheme gives the text before the first "://" of id. Without one, or with
+// Scheme returns the text before the first "://" of id. Without one, or with
 // nothing before it, id has no scheme.
 func Scheme(id string) (scheme string, ok bool) {
 	scheme, _, found := strings.Cut(id, separator)
@@ -41,9 +41,10 @@ func Scheme(id string) (scheme string, ok bool) {
 	return scheme, true
 }
 
-// Classify says what id is to the provider with this scheme. Other spellings of
-// the scheme, such as capitals, count as ours: a provider that does not accept
-// them answers with an error, which is louder than calling the Node foreign.
+// Classify returns the kind of id for the provider with this scheme. Other
+// spellings of the scheme, such as capitals, count as ours: a provider that
+// does not accept them returns an error, which is more visible than treating
+// the Node as foreign.
 func Classify(scheme, id string) Kind {
 	if id == "" {
 		return Empty
@@ -62,7 +63,7 @@ func Classify(scheme, id string) Kind {
 // Format puts a scheme before the rest of a providerID.
 func Format(scheme, rest string) string { return scheme + separator + rest }
 
-// Rest gives what follows the scheme of id, or all of id if it is bare.
+// Rest returns what follows the scheme of id, or all of id if it is bare.
 func Rest(id string) string {
 	if scheme, ok := Scheme(id); ok {
 		return id[len(scheme)+len(separator):]

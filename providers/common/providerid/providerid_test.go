@@ -29,7 +29,7 @@ func TestClassify(t *testing.T) {
 		"OpenStackRegion":  {"with a region", "openstack", "openstack://REGION/ID", providerid.Ours},
 		"OpenStackBare":    {"the prefix is assumed", "openstack", "REGION/ID", providerid.Bare},
 		"OpenStackSlash":   {"the prefix is assumed", "openstack", "/ID", providerid.Bare},
-		"OpenStackCapital": {"the provider's parser answers with an error", "openstack", "Openstack:///x", providerid.Ours},
+		"OpenStackCapital": {"the provider's parser returns an error", "openstack", "Openstack:///x", providerid.Ours},
 		"VSphere":          {"the usual form", "vsphere", "vsphere://423740E7-C66E-05E3-9D0B-9E1205B24D43", providerid.Ours},
 		"VSphereBare":      {"a UUID alone", "vsphere", "423740e7-c66e-05e3-9d0b-9e1205b24d43", providerid.Bare},
 		"VSphereNothing":   {"nothing after the scheme", "vsphere", "vsphere://", providerid.Ours},

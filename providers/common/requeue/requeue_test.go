@@ -42,54 +42,54 @@ type machine struct{ id string }
 func (m machine) ProviderID() string    { return m.id }
 func (m machine) State() instance.State { return instance.Running }
 
-// window is how long a lookup waits for others of its place.
+// window is how long a lookup waits for others of its endpoint.
 const window = 50 * time.Millisecond
 
 // source looks instances up in places, such as vCenters, that fail one by one.
-// Lookups of one place at about the same time are one call.
+// Lookups of one endpoint at about the same time are one call.
 type source struct {
 	mu sync.Mutex
 	// failing are the places that fail, by name. An error of nil means that the
-	// calls of the place never return, not even after its recovery.
+	// calls of the endpoint never return, not even after its recovery.
 	failing map[string]error
-	// late makes the place fail only when an instance is described.
+	// late makes the endpoint fail only when an instance is described.
 	late bool
 	// missing makes a Lookup find nothing, so that instances must be confirmed.
 	missing bool
-	// batches gather the lookups of each place, calls counts what they make of
-	// them.
+	// batches gather the lookups of each endpoint, calls counts what they make
+	// of them.
 	batches map[string]*batch.Batcher[string, machine]
 	calls   map[string]int
 }
 
-func (s *source) set(place string, err error, fails bool) {
+func (s *source) set(endpoint string, err error, fails bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.failing, place)
+	delete(s.failing, endpoint)
 	if fails {
-		s.failing[place] = err
+		s.failing[endpoint] = err
 	}
 }
 
-// count returns the number of lookup calls in a place so far.
-func (s *source) count(place string) int {
+// count returns the number of lookup calls of an endpoint so far.
+func (s *source) count(endpoint string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.calls[place]
+	return s.calls[endpoint]
 }
 
-// placeOf returns the place that has an instance.
-func placeOf(id string) string {
-	place, _, _ := strings.Cut(strings.TrimPrefix(id, provider+"://"), "-")
+// endpointOf returns the endpoint that has an instance.
+func endpointOf(id string) string {
+	endpoint, _, _ := strings.Cut(strings.TrimPrefix(id, provider+"://"), "-")
 
-	return place
+	return endpoint
 }
 
-// ask returns the error of a place.
-func (s *source) ask(ctx context.Context, place string) error {
+// probe returns the error of an endpoint.
+func (s *source) probe(ctx context.Context, endpoint string) error {
 	s.mu.Lock()
-	err, fails := s.failing[place]
+	err, fails := s.failing[endpoint]
 	s.mu.Unlock()
 	if fails && err == nil {
 		<-ctx.Done()
@@ -99,26 +99,26 @@ func (s *source) ask(ctx context.Context, place string) error {
 	return err
 }
 
-// batch returns what gathers the lookups of a place.
-func (s *source) batch(place string) *batch.Batcher[string, machine] {
+// batch returns what gathers the lookups of an endpoint.
+func (s *source) batch(endpoint string) *batch.Batcher[string, machine] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.batches[place] == nil {
-		s.batches[place] = batch.New(func(ctx context.Context, ids []string) (map[string]batch.Result[machine], error) {
-			return s.list(ctx, place, ids)
+	if s.batches[endpoint] == nil {
+		s.batches[endpoint] = batch.New(func(ctx context.Context, ids []string) (map[string]batch.Result[machine], error) {
+			return s.list(ctx, endpoint, ids)
 		}, batch.Options{Window: window})
 	}
 
-	return s.batches[place]
+	return s.batches[endpoint]
 }
 
-// list is one call that looks instances of a place up.
-func (s *source) list(ctx context.Context, place string, ids []string) (map[string]batch.Result[machine], error) {
+// list is one call that looks up instances of an endpoint.
+func (s *source) list(ctx context.Context, endpoint string, ids []string) (map[string]batch.Result[machine], error) {
 	s.mu.Lock()
-	s.calls[place]++
+	s.calls[endpoint]++
 	s.mu.Unlock()
 	if !s.late {
-		if err := s.ask(ctx, place); err != nil {
+		if err := s.probe(ctx, endpoint); err != nil {
 			return nil, err
 		}
 	}
@@ -146,7 +146,7 @@ func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Res
 	var all sync.WaitGroup
 	for i, ref := range refs {
 		all.Go(func() {
-			found, err := s.batch(placeOf(ref.ProviderID)).Get(ctx, ref.ProviderID)
+			found, err := s.batch(endpointOf(ref.ProviderID)).Get(ctx, ref.ProviderID)
 			results[i] = instance.Found(found)
 			if err != nil {
 				results[i] = instance.Failed(fmt.Errorf("look %s up: %w", ref, err))
@@ -162,7 +162,7 @@ func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Res
 }
 
 func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
-	if err := s.ask(ctx, placeOf(ref.ProviderID)); err != nil {
+	if err := s.probe(ctx, endpointOf(ref.ProviderID)); err != nil {
 		return instance.Failed(fmt.Errorf("confirm %s: %w", ref, err))
 	}
 
@@ -170,7 +170,7 @@ func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result 
 }
 
 func (s *source) Metadata(ctx context.Context, _ *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
-	return &cloudprovider.InstanceMetadata{InstanceType: "small"}, s.ask(ctx, placeOf(found.ProviderID()))
+	return &cloudprovider.InstanceMetadata{InstanceType: "small"}, s.probe(ctx, endpointOf(found.ProviderID()))
 }
 
 // cloud is a provider with nothing but Nodes.
@@ -226,11 +226,11 @@ func run(t *testing.T, s *source, test func(f *fixture)) {
 	})
 }
 
-// join registers Nodes in a place.
-func (f *fixture) join(place string, n int) {
+// join registers Nodes of an endpoint.
+func (f *fixture) join(endpoint string, n int) {
 	f.t.Helper()
 	for range n {
-		name := fmt.Sprintf("%s-%d", place, len(f.nodes))
+		name := fmt.Sprintf("%s-%d", endpoint, len(f.nodes))
 		f.nodes = append(f.nodes, name)
 		object := kubetest.Node(name, kubetest.Tainted(), kubetest.ProviderID(provider+"://"+name), kubetest.CreatedAt(time.Now()))
 		if err := f.client.Tracker().Add(object); err != nil {
@@ -240,8 +240,8 @@ func (f *fixture) join(place string, n int) {
 	}
 }
 
-// uninitialized counts the Nodes of a place that carry the taint.
-func (f *fixture) uninitialized(place string) int {
+// uninitialized counts the Nodes of an endpoint that carry the taint.
+func (f *fixture) uninitialized(endpoint string) int {
 	f.t.Helper()
 	n := 0
 	for _, name := range f.nodes {
@@ -249,7 +249,7 @@ func (f *fixture) uninitialized(place string) int {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		if strings.HasPrefix(name, place) && !instance.Initialized(object.(*v1.Node)) {
+		if strings.HasPrefix(name, endpoint) && !instance.Initialized(object.(*v1.Node)) {
 			n++
 		}
 	}
@@ -257,13 +257,13 @@ func (f *fixture) uninitialized(place string) int {
 	return n
 }
 
-// within waits until all Nodes of a place are initialized.
-func (f *fixture) within(place string, limit time.Duration) {
+// within waits until all Nodes of an endpoint are initialized.
+func (f *fixture) within(endpoint string, limit time.Duration) {
 	f.t.Helper()
 	begun := time.Now()
-	for f.uninitialized(place) > 0 {
+	for f.uninitialized(endpoint) > 0 {
 		if time.Since(begun) > limit {
-			f.t.Fatalf("%d nodes of %s are not initialized after %s", f.uninitialized(place), place, limit)
+			f.t.Fatalf("%d nodes of %s are not initialized after %s", f.uninitialized(endpoint), endpoint, limit)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -272,7 +272,7 @@ func (f *fixture) within(place string, limit time.Duration) {
 // limit is how soon Nodes are initialized after the end of an outage.
 const limit = 15 * time.Second
 
-// failures are the errors of a place that is down. Nil means that it hangs.
+// failures are the errors of an endpoint that is down. Nil means that it hangs.
 var failures = map[string]error{
 	"unavailable": apierr.ErrUnavailable, "throttled": apierr.ErrThrottled, "denied": apierr.ErrDenied, "hanging": nil,
 }
@@ -327,10 +327,10 @@ func TestRecoveryOfConfirm(t *testing.T) {
 	}
 }
 
-// TestHealthyPlaceIsNotSlowed: while one of two places is down, Nodes of the
+// TestHealthyEndpointIsNotSlowed: while one of two places is down, Nodes of the
 // other one are initialized within 15 seconds if they join together with more
-// Nodes of the place that is down than there are workers, and at once later.
-func TestHealthyPlaceIsNotSlowed(t *testing.T) {
+// Nodes of the endpoint that is down than there are workers, and at once later.
+func TestHealthyEndpointIsNotSlowed(t *testing.T) {
 	t.Parallel()
 
 	for name, failure := range map[string]error{"unavailable": apierr.ErrUnavailable, "hanging": nil} {
@@ -358,9 +358,9 @@ func TestHealthyPlaceIsNotSlowed(t *testing.T) {
 	}
 }
 
-// TestRecoveryWhileAnotherPlaceHangs: the Nodes of a place that recovers do not
-// wait for another place that hangs, neither early in the outage nor late.
-func TestRecoveryWhileAnotherPlaceHangs(t *testing.T) {
+// TestRecoveryWhileAnotherEndpointHangs: the Nodes of an endpoint that recovers do
+// not wait for another one that hangs, neither early in the outage nor late.
+func TestRecoveryWhileAnotherEndpointHangs(t *testing.T) {
 	t.Parallel()
 
 	for name, failure := range map[string]error{"unavailable": apierr.ErrUnavailable, "hanging": nil} {
@@ -386,8 +386,8 @@ func TestRecoveryWhileAnotherPlaceHangs(t *testing.T) {
 	}
 }
 
-// TestOtherFailuresAreNotRepeated: what the cloud has answered is left to the
-// backoff of the queue.
+// TestOtherFailuresAreNotRepeated: an error in a response of the cloud is left
+// to the backoff of the queue.
 func TestOtherFailuresAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	run(t, &source{}, func(f *fixture) {

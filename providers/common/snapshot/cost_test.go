@@ -174,7 +174,7 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// TestMetrics counts how queries were answered.
+// TestMetrics counts how queries were served.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	registry := kmetrics.NewKubeRegistry()

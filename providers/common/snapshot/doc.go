@@ -1,21 +1,21 @@
-// Package snapshot answers queries about many objects of one kind, such as the
+// Package snapshot serves queries about many objects of one kind, such as the
 // servers of a project, from few calls to a cloud that has no feed of changes.
 //
 // What it promises:
 //
 //   - Many queries of all callers cost few calls, and no result is older than
 //     [Options.MaxAge] since its list or call ended, or [Options.MissingAge] for an object that is missing.
-//   - An object that is missing is told apart from one that could not be read. The
-//     list proves only what exists: what it lacks is read by key or alias.
+//   - An object that is missing is distinguished from one that could not be read.
+//     The list proves only what exists: what it lacks is read by key or alias.
 //   - But for Confirm, one call at a time is made. Callers that wait for one which fails share its
 //     error, and each waits no longer than its own context allows.
 //   - What was read last counts: an object that was read alone after the list hides
 //     that of the list.
-//   - Memory is bounded, and no lock is held during a call.
+//   - The size is bounded, and no lock is held during a call.
 //
-// How a query is answered, in this order:
+// How a query is served, in this order:
 //
-//	known already, and not too old     from memory
+//	known already, and not too old     from the store
 //	the first few                      by key or alias, all that came together in
 //	                                   one call
 //	more of them soon after            from a list of all objects

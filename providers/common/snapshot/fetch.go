@@ -11,7 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 )
 
-// query asks for several keys, or for several aliases.
+// query requests several keys, or several aliases.
 type query[T any] struct {
 	// at is when the query was made, from where ages count.
 	at      time.Time

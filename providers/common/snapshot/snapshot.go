@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Snapshot answers queries about the objects of an API. It is safe for concurrent
+// Snapshot serves queries about the objects of an API. It is safe for concurrent
 // use.
 type Snapshot[V any] struct {
 	api     API[V]

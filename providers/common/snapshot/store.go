@@ -168,7 +168,7 @@ func (s *store[V]) putAlias(alias string, found []*V, at, now time.Time) {
 	s.aliases[alias] = entry[[]*V]{found: found, at: at, used: now}
 }
 
-// prune makes room: what has not been queried for long goes first, then anything.
+// prune evicts entries: first what has not been queried for long, then anything.
 // All of it can be read again. Callers hold the lock of the store.
 func prune[T any](entries map[string]entry[T], now time.Time) {
 	if len(entries) < maxEntries {

@@ -1,10 +1,10 @@
-// Package topology turns names from a cloud into label values.
+// Package topology converts names from a cloud to label values.
 //
-// What it promises: every value it gives is one that the API server accepts as
-// a label value (at most 63 of A-Z a-z 0-9 - _ . with a letter or digit at both
-// ends, or empty), since one bad value keeps a whole Node from being updated.
-// The same name always gives the same value, a name that is valid already is
-// not touched, and callers are told when it was.
+// What it promises: every value it returns is one that the API server accepts
+// as a label value (at most 63 of A-Z a-z 0-9 - _ . with a letter or digit at
+// both ends, or empty), since one bad value keeps a whole Node from being
+// updated. The same name always has the same value, a valid name is not
+// changed, and callers see whether it was.
 package topology
 
 import (
@@ -32,8 +32,9 @@ func Valid(name string) bool { return len(content.IsLabelValue(name)) == 0 }
 //	- _ . at both ends             are cut off
 //	what is beyond 63 characters   is cut off, and - _ . before it
 //
-// Different names can give the same value, and a name without a single valid
-// character gives an empty one. See [CleanUnique] for names where that matters.
+// Different names can have the same value, and the value of a name without a
+// single valid character is empty. See [CleanUnique] for names where that
+// matters.
 func Clean(name string) (value string, changed bool) {
 	if Valid(name) {
 		return name, false
@@ -90,10 +91,10 @@ func cut(value string, length int) string {
 	return strings.TrimRight(value[:min(len(value), length)], "-_.")
 }
 
-// ParseLabels reads the labels that a flag gives to all nodes, as in
+// ParseLabels reads the labels that a flag sets on all nodes, as in
 // "k=v,k2=v2". A key alone has an empty value, blanks around keys and values do
 // not count, empty items are skipped and the last of equal keys wins. The error
-// names the flag, and every key and value that the API server would refuse.
+// names the flag, and every key and value that the API server would reject.
 func ParseLabels(flag, text string) (map[string]string, error) {
 	labels := map[string]string{}
 	var errs []error

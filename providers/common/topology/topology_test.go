@@ -123,7 +123,7 @@ func FuzzParseLabels(f *testing.F) {
 		}
 		for key, value := range labels {
 			if len(content.IsLabelKey(key)) > 0 || len(content.IsLabelValue(value)) > 0 {
-				t.Errorf("ParseLabels(%q) gave %q=%q", text, key, value)
+				t.Errorf("ParseLabels(%q) returned %q=%q", text, key, value)
 			}
 		}
 	})

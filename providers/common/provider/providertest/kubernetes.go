@@ -16,7 +16,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 )
 
-// Kubernetes is an API server in memory for real clients: it has Secrets, takes
+// Kubernetes is an in-memory API server for real clients: it has Secrets, takes
 // everything that is created, and finds nothing else. It is a
 // cloudprovider.ControllerClientBuilder.
 type Kubernetes struct {

@@ -38,37 +38,37 @@ type cloud struct {
 	cloudprovider.Interface
 
 	*provider.Background
-	world *world
-	cycle int32
+	fixture *fixture
+	cycle   int32
 }
 
-// world is what is left of clouds, and how they break.
-type world struct {
+// fixture is what is left of clouds, and how they fail.
+type fixture struct {
 	mutant   string
 	made     atomic.Int32
 	sessions atomic.Int32
 	leaked   chan struct{}
 }
 
-func (w *world) newCloud() (Cloud, error) {
+func (w *fixture) newCloud() (Cloud, error) {
 	if w.mutant == "factory" {
 		return nil, errors.New("no cloud")
 	}
-	return &cloud{Background: provider.NewBackground(), world: w, cycle: w.made.Add(1)}, nil
+	return &cloud{Background: provider.NewBackground(), fixture: w, cycle: w.made.Add(1)}, nil
 }
 
 func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
 	c.Start(stop, func() {
-		c.world.sessions.Add(1)
+		c.fixture.sessions.Add(1)
 		c.Go(func(ctx context.Context) {
 			<-ctx.Done()
-			if c.world.mutant != "session" {
-				c.world.sessions.Add(-1)
+			if c.fixture.mutant != "session" {
+				c.fixture.sessions.Add(-1)
 			}
 		})
-		switch c.world.mutant {
+		switch c.fixture.mutant {
 		case "goroutine":
-			go func() { <-c.world.leaked }()
+			go func() { <-c.fixture.leaked }()
 		case "registration":
 			legacyregistry.MustRegister(kmetrics.NewCounter(&kmetrics.CounterOpts{Name: fmt.Sprintf("cycle_%d", c.cycle)}))
 		case "watch":
@@ -90,13 +90,13 @@ func (c *cloud) watch(ctx context.Context, builder cloudprovider.ControllerClien
 	if err != nil {
 		return
 	}
-	if c.world.mutant != "watch" {
+	if c.fixture.mutant != "watch" {
 		<-ctx.Done()
 		_ = opened.Close()
 	}
 }
 
-func (w *world) left() []string {
+func (w *fixture) left() []string {
 	if n := w.sessions.Load(); n != 0 {
 		return []string{fmt.Sprintf("%d sessions", n)}
 	}
@@ -115,7 +115,7 @@ func TestRun(t *testing.T) {
 		"registration": "series of metrics",
 	} {
 		t.Run(mutant, func(t *testing.T) {
-			w := &world{mutant: mutant, leaked: make(chan struct{})}
+			w := &fixture{mutant: mutant, leaked: make(chan struct{})}
 			defer close(w.leaked)
 			r := &recorder{TB: t}
 			Run(r, Lifecycle{New: w.newCloud, Use: func(context.Context, Cloud) error { return nil }, Left: w.left})
