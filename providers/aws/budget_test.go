@@ -41,7 +41,7 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	clock := clocktesting.NewFakeClock(time.Now())
-	before := r.Gate().Calls()
+	before := r.Interceptor().Calls()
 	// Calls count, not how long they take here: one that timed out would be made
 	// again.
 	patient := paced
@@ -59,7 +59,7 @@ func TestBudget(t *testing.T) {
 	})
 	check := func(what string, budget int) {
 		t.Helper()
-		now := r.Gate().Calls()
+		now := r.Interceptor().Calls()
 		made := maps.Clone(now)
 		for op, n := range before {
 			made[op] -= n

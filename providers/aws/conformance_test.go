@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // quick are settings with which several outages fit into seconds, even on a busy
@@ -104,18 +104,18 @@ func (a *nodesAdapter) InjectFailure(_ testing.TB, failure conformance.Failure) 
 	case conformance.Hanging:
 		a.Server().Hang()
 	case conformance.Refusing:
-		a.Gate().Break(front.Any, front.Always(), sim.Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"))
+		a.Interceptor().Inject(simserver.Any, simserver.Always(), sim.Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"))
 	case conformance.Throttling:
-		a.Gate().Break(front.Any, front.Always(), sim.Throttled())
+		a.Interceptor().Inject(simserver.Any, simserver.Always(), sim.Throttled())
 	}
 }
 
 func (a *nodesAdapter) ClearFaults(t testing.TB) {
 	t.Helper()
-	a.Gate().Mend()
+	a.Interceptor().Clear()
 	if err := a.Server().Up(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (a *nodesAdapter) Calls() int { return a.Gate().Total() }
+func (a *nodesAdapter) Calls() int { return a.Interceptor().Total() }

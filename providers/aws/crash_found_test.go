@@ -6,7 +6,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // AWS-DELETE-1: rules for node ports that a Service no longer has are found when
@@ -23,7 +23,7 @@ func TestStaleRulesAreDeleted(t *testing.T) {
 	svc := web(nlb())
 	b.ensure(svc)
 	portsOf(svc)
-	denied := b.Gate().Break("AuthorizeSecurityGroupIngress", front.Always(), sim.Denied())
+	denied := b.Interceptor().Inject("AuthorizeSecurityGroupIngress", simserver.Always(), sim.Denied())
 	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("got %v", err)
 	}

@@ -70,7 +70,7 @@ func newFargate(api client.Instances, vpc string, t tuning) *fargate {
 	return f
 }
 
-// find gives a Fargate node from what is known, or errNoInterface.
+// find returns a Fargate node from what is known, or errNoInterface.
 func (f *fargate) find(ctx context.Context, name string) (*pod, error) {
 	addr, err := fargateAddress(name)
 	if err != nil {

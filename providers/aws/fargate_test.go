@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // fargateID is the provider ID of a Fargate node, whose name has the address.
@@ -68,7 +68,7 @@ func TestFargate(t *testing.T) {
 			}
 		})
 	}
-	if n := r.Gate().Count(describeTopology); n != 0 {
+	if n := r.Interceptor().Count(describeTopology); n != 0 {
 		t.Errorf("a Fargate node has no type, and %d calls describe its topology", n)
 	}
 }
@@ -88,12 +88,12 @@ func TestFargateGone(t *testing.T) {
 		}
 	}
 	exists("an attached network interface", true, false)
-	r.Gate().Break("DescribeNetworkInterfaces", front.Always(), sim.Throttled())
+	r.Interceptor().Inject("DescribeNetworkInterfaces", simserver.Always(), sim.Throttled())
 	exists("a failure says nothing", false, true)
-	r.Gate().Mend()
-	r.Gate().Break("DescribeNetworkInterfaces", front.Always(), loginPage)
+	r.Interceptor().Clear()
+	r.Interceptor().Inject("DescribeNetworkInterfaces", simserver.Always(), loginPage)
 	exists("a proxy's page says nothing", false, true)
-	r.Gate().Mend()
+	r.Interceptor().Clear()
 	r.RemoveInterface(pod.InterfaceID)
 	exists("no network interface", false, false)
 	if shutdown, err := c.instances.InstanceShutdown(t.Context(), n); shutdown || err != nil {

@@ -29,7 +29,7 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestMain gives the SDK the keys of the simulated cloud, and nothing else of
+// TestMain configures the SDK with the keys of the simulated cloud, and nothing else of
 // what the machine has.
 func TestMain(m *testing.M) {
 	id, secret := new(sim.Cloud).AccessKey()
@@ -154,7 +154,7 @@ type builder struct {
 
 func (builder) Client(string) (kubernetes.Interface, error) { return kubetest.NewClientset(), nil }
 
-// know gives the provider an informer that has these Nodes, and returns its store.
+// know passes the provider an informer that has these Nodes, and returns its store.
 func (r *region) know(c *cloud, nodes ...*v1.Node) cache.Store {
 	r.t.Helper()
 	store := serveNodes(r.t, c)
@@ -171,7 +171,7 @@ type syncedInformer struct{ cache.SharedIndexInformer }
 
 func (syncedInformer) HasSynced() bool { return true }
 
-// serveNodes gives the provider an informer that has synced, and returns its store.
+// serveNodes passes the provider an informer that has synced, and returns its store.
 func serveNodes(t testing.TB, c *cloud) cache.Store {
 	t.Helper()
 	informer := informers.NewSharedInformerFactory(kubetest.NewClientset(), 0).Core().V1().Nodes().Informer()
@@ -185,10 +185,10 @@ func serveNodes(t testing.TB, c *cloud) cache.Store {
 
 // calls are the calls that f makes, by operation.
 func (r *region) calls(f func()) map[string]int {
-	before := r.Gate().Calls()
+	before := r.Interceptor().Calls()
 	f()
 	made := map[string]int{}
-	for op, n := range r.Gate().Calls() {
+	for op, n := range r.Interceptor().Calls() {
 		if n != before[op] {
 			made[op] = n - before[op]
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // lead is a part of a cloud-config that leads all services to the cloud.
@@ -103,7 +103,7 @@ func TestIdentityFromTheFile(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if calls := cloud.Gate().Calls(); len(calls) > 0 {
+			if calls := cloud.Interceptor().Calls(); len(calls) > 0 {
 				t.Errorf("%s: nobody is to be asked, got %v", tc.reason, calls)
 			}
 		})
@@ -160,7 +160,7 @@ func TestIdentityOfTheInstance(t *testing.T) {
 			err: "set VPC and KubernetesClusterID in [Global] of the cloud-config to do without",
 		},
 		"EC2 refuses": {
-			reason: "AWS-AUTH-5: EC2 denies the call", hurt: func(c *sim.Cloud) { c.Gate().Break("DescribeInstances", front.Always(), sim.Denied()) },
+			reason: "AWS-AUTH-5: EC2 denies the call", hurt: func(c *sim.Cloud) { c.Interceptor().Inject("DescribeInstances", simserver.Always(), sim.Denied()) },
 			err: "UnauthorizedOperation",
 		},
 		"sparse response": {reason: "AWS-API-1: no panic", hurt: func(c *sim.Cloud) { c.SetSparse(true) }, cluster: cluster.ID{Name: "demo"}},
@@ -202,7 +202,7 @@ func TestIdentityOfTheInstance(t *testing.T) {
 			if !strings.HasPrefix(got.NodeName, "ip-10-0-") {
 				t.Errorf("the node name is the private DNS name, got %q", got.NodeName)
 			}
-			if n := cloud.Gate().Count("DescribeInstances"); n != 1 {
+			if n := cloud.Interceptor().Count("DescribeInstances"); n != 1 {
 				t.Errorf("%s: %d calls of DescribeInstances", tc.reason, n)
 			}
 		})
@@ -230,12 +230,12 @@ func TestRegionOrder(t *testing.T) {
 			for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION"} {
 				t.Setenv(name, tc.environment[name])
 			}
-			before := cloud.Gate().Count("imds.GetMetadata")
+			before := cloud.Interceptor().Count("imds.GetMetadata")
 			got, err := identified(t, cloud, tc.global+"\nVPC = vpc-1\nKubernetesClusterID = demo")
 			if err != nil || got.Region != tc.want {
 				t.Errorf("%s: %q, %v, want %q", tc.reason, got.Region, err, tc.want)
 			}
-			if asked := cloud.Gate().Count("imds.GetMetadata") > before; asked != tc.asked {
+			if asked := cloud.Interceptor().Count("imds.GetMetadata") > before; asked != tc.asked {
 				t.Errorf("%s: metadata asked: %v, want %v", tc.reason, asked, tc.asked)
 			}
 		})
@@ -247,11 +247,11 @@ func TestRegionOrder(t *testing.T) {
 func TestIdentityEnds(t *testing.T) {
 	t.Parallel()
 	cloud, _, _ := startCloud(t)
-	hold := front.NewHold()
+	hold := simserver.NewHold()
 	t.Cleanup(hold.Release)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cloud.Gate().Break("DescribeInstances", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+	cloud.Interceptor().Inject("DescribeInstances", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		cancel()
 		hold.Before(w, r, apply)
 	})
@@ -263,7 +263,7 @@ func TestIdentityEnds(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), sayIdentity) {
 		t.Errorf("want an error that names the keys to set, got %v", err)
 	}
-	if got := cloud.Gate().Count("DescribeInstances"); got != 1 {
+	if got := cloud.Interceptor().Count("DescribeInstances"); got != 1 {
 		t.Errorf("given up, and called %d times", got)
 	}
 }

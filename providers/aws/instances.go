@@ -92,7 +92,7 @@ type facts struct {
 	addresses      []v1.NodeAddress
 }
 
-// factsOf gives the facts about an instance that was found.
+// factsOf returns the facts about an instance that was found.
 func factsOf(found instance.Instance, families []address.Family) (facts, error) {
 	switch n := found.(type) {
 	case machine:
@@ -176,7 +176,7 @@ func (s *source) find(ctx context.Context, ref instance.Ref, by lookups) instanc
 	return result(instance.Found(machine{found}), err)
 }
 
-// identify gives what names a Ref's instance: its provider ID, or what is known
+// identify returns what names a Ref's instance: its provider ID, or what is known
 // of its name. It is empty where EC2 has to be asked for the name. A provider ID
 // of another region is an error: the configured one knows nothing about it.
 func (s *source) identify(ref instance.Ref) (id string, err error) {
@@ -190,7 +190,7 @@ func (s *source) identify(ref instance.Ref) (id string, err error) {
 	return inventory.ParseProviderID(ref.ProviderID)
 }
 
-// identifyName gives the ID of a Node's instance as far as it is known without
+// identifyName returns the ID of a Node's instance as far as it is known without
 // EC2, otherwise nothing.
 func (s *source) identifyName(nodeName string) (id string, err error) {
 	switch {

@@ -18,7 +18,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestStates goes through AWS-NODE-1 and AWS-NODE-2.
@@ -64,7 +64,7 @@ func TestGone(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		node   *v1.Node
-		fault  front.Effect
+		fault  simserver.Fault
 		gone   bool
 		err    bool
 	}{
@@ -73,8 +73,8 @@ func TestGone(t *testing.T) {
 		"throttled":         {"throttling is an error", node(dead), sim.Throttled(), false, true},
 		"denied":            {"auth is an error", node(dead), sim.Denied(), false, true},
 		"bad credentials":   {"auth is an error", node(dead), sim.Error(401, "AuthFailure", "AWS was not able to validate the provided access credentials"), false, true},
-		"no EC2 there":      {"FW-NODE-6: no response is no result", node(dead), front.Drop(), false, true},
-		"wrong page":        {"AWS-NODE-4: the page of a proxy is no response of EC2", node(dead), front.Status(404), false, true},
+		"no EC2 there":      {"FW-NODE-6: no response is no result", node(dead), simserver.Drop(), false, true},
+		"wrong page":        {"AWS-NODE-4: the page of a proxy is no response of EC2", node(dead), simserver.Status(404), false, true},
 		"login page":        {"nor does one that is well-formed", node(dead), loginPage, false, true},
 		"young":             {"it may not be visible yet", node(dead, kubetest.CreatedAt(time.Now())), nil, false, false},
 		"no providerID":     {"kept, without an error at each pass", kubetest.Node("missing", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
@@ -95,7 +95,7 @@ func TestGone(t *testing.T) {
 			c := r.connect(quickly)
 			r.prove(c)
 			if tc.fault != nil {
-				r.Gate().Break(front.Any, front.Always(), tc.fault)
+				r.Interceptor().Inject(simserver.Any, simserver.Always(), tc.fault)
 			}
 			exists, err := c.instances.InstanceExists(t.Context(), tc.node)
 			if (err != nil) != tc.err || (!exists && err == nil) != tc.gone {
@@ -363,7 +363,7 @@ func TestIdentify(t *testing.T) {
 			}
 		})
 	}
-	if calls := r.Gate().Total(); calls != 0 {
+	if calls := r.Interceptor().Total(); calls != 0 {
 		t.Errorf("it cost %d calls", calls)
 	}
 }

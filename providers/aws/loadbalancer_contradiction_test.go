@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // The list of target groups shows a load balancer that is being deleted, the list of
@@ -29,13 +29,13 @@ func TestUserOfARuleThatIsBeingDeleted(t *testing.T) {
 	if _, err := b.lb.NLB.TargetGroups(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	hold := front.NewHold()
+	hold := simserver.NewHold()
 	const deletes = "elbv2.DeleteLoadBalancer"
-	b.Gate().Reset()
-	b.Gate().Break(deletes, front.Nth(1), hold.After)
+	b.Interceptor().Reset()
+	b.Interceptor().Inject(deletes, simserver.Nth(1), hold.After)
 	var wg sync.WaitGroup
 	wg.Go(func() { b.remove(second) })
-	if err := b.Gate().WaitFor(t.Context(), deletes, 1); err != nil {
+	if err := b.Interceptor().WaitFor(t.Context(), deletes, 1); err != nil {
 		t.Fatal(err)
 	}
 	b.remove(first)
@@ -61,7 +61,7 @@ func TestRuleIsKeptWithoutTagsOfItsUser(t *testing.T) {
 			b.ensure(first)
 			b.ensure(second)
 			b.lb = b.controller()
-			unknown := b.Gate().Break(api+".DescribeTags", front.Always(), withoutLoadBalancer(apiName))
+			unknown := b.Interceptor().Inject(api+".DescribeTags", simserver.Always(), withoutLoadBalancer(apiName))
 			if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, first); !errors.Is(err, apierr.ErrConflict) {
 				t.Errorf("got %v, want a conflict", err)
 			}
@@ -93,7 +93,7 @@ func TestClassicLoadBalancerWithoutTagsIsNotGone(t *testing.T) {
 			b.ensure(svc)
 			rules := b.rules(b.seed.NodeGroup)
 			b.lb = b.controller(settings...)
-			b.Gate().Break("elb.DescribeTags", front.Always(), withoutLoadBalancer(webName))
+			b.Interceptor().Inject("elb.DescribeTags", simserver.Always(), withoutLoadBalancer(webName))
 			if _, exists, err := b.lb.GetLoadBalancer(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrConflict) {
 				t.Errorf("got %t, %v, want a conflict", exists, err)
 			}
@@ -106,7 +106,7 @@ func TestClassicLoadBalancerWithoutTagsIsNotGone(t *testing.T) {
 			if diff := cmp.Diff(rules, b.rules(b.seed.NodeGroup)); diff != "" {
 				t.Errorf("rules of nodes: -before +after\n%s", diff)
 			}
-			b.Gate().Mend()
+			b.Interceptor().Clear()
 			b.remove(svc)
 			b.same(before)
 		})
@@ -114,7 +114,7 @@ func TestClassicLoadBalancerWithoutTagsIsNotGone(t *testing.T) {
 }
 
 // withoutLoadBalancer is the effect that a load balancer is not found.
-func withoutLoadBalancer(name string) front.Effect {
+func withoutLoadBalancer(name string) simserver.Fault {
 	refuse := sim.Error(http.StatusBadRequest, "LoadBalancerNotFound", "There is no ACTIVE Load Balancer named '"+name+"'")
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		if strings.Contains(r.Form.Encode(), name) {

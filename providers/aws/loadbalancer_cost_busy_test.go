@@ -11,7 +11,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestCostOfManyDeletions deletes many Services with classic load balancers, whose
@@ -104,7 +104,7 @@ func TestThrottledCreations(t *testing.T) {
 	t.Parallel()
 	account{nodes: 3}.test(t, func(b *balanced) {
 		const count, throttled = 4, 12
-		b.Gate().Break("elb.CreateLoadBalancer", front.First(throttled), sim.Throttled())
+		b.Interceptor().Inject("elb.CreateLoadBalancer", simserver.First(throttled), sim.Throttled())
 		services := twoPorts(0, count)
 		creation := b.measure("create while AWS throttles", func() { b.ensureAll(services) }).atMost(12*count+throttled, count)
 		if n := creation.calls["elb.CreateLoadBalancer"]; n != count+throttled {

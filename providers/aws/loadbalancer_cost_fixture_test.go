@@ -175,7 +175,7 @@ func (a account) from(t *testing.T, state *sim.Snapshot, test func(b *balanced))
 	r.Restore(state)
 	synctest.Test(t, func(t *testing.T) {
 		b := &balanced{region: r.in(t), ids: ids, nodes: nodesOf(ids...)}
-		b.Gate().SetLatency(latency)
+		b.Interceptor().SetLatency(latency)
 		b.restart()
 		test(b)
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // FW-LB-1, AWS-DELETE-1: as long as any piece is left there is a load balancer,
@@ -41,7 +41,7 @@ func TestDeleteGoesOn(t *testing.T) {
 			before := b.Leaks()
 			svc := web(test.options...)
 			b.ensure(svc)
-			rule := b.Gate().Break(test.fails, front.Always(), sim.Denied())
+			rule := b.Interceptor().Inject(test.fails, simserver.Always(), sim.Denied())
 			if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrDenied) {
 				t.Errorf("%s: got %v", test.reason, err)
 			}
@@ -156,11 +156,11 @@ func TestDeletionDoesNotWaitForGroups(t *testing.T) {
 	before := b.Leaks()
 	svc := web()
 	b.ensure(svc)
-	in := b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
+	in := b.Interceptor().Inject("DeleteSecurityGroup", simserver.Always(), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
 	if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
-	if n := b.Gate().Count("DeleteSecurityGroup"); n != 1 {
+	if n := b.Interceptor().Count("DeleteSecurityGroup"); n != 1 {
 		t.Errorf("it asked %d times", n)
 	}
 	if classic, _ := b.LoadBalancers(); len(classic) != 0 || !b.exists(svc) {
@@ -178,7 +178,7 @@ func TestOtherKindDenied(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
 	before := b.Leaks()
-	denied := b.Gate().Break("elbv2", front.Always(), sim.Denied())
+	denied := b.Interceptor().Inject("elbv2", simserver.Always(), sim.Denied())
 	svc := web()
 	b.ensure(svc)
 	b.quiet(svc)
@@ -195,7 +195,7 @@ func TestOtherKindDenied(t *testing.T) {
 	svc = web(nlb())
 	b.ensure(svc)
 	delete(svc.Annotations, string(request.AnnotationType))
-	b.Gate().Break("elbv2", front.Always(), sim.Denied())
+	b.Interceptor().Inject("elbv2", simserver.Always(), sim.Denied())
 	if _, _, err := b.lb.GetLoadBalancer(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("AWS-DELETE-3: its status is that of a network load balancer: %v", err)
 	}
@@ -210,11 +210,11 @@ func TestCallsForOneServiceExclude(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
 	before := b.Leaks()
-	hold := front.NewHold()
-	rule := b.Gate().Break("elb.CreateLoadBalancer", front.First(1), hold.Before)
+	hold := simserver.NewHold()
+	rule := b.Interceptor().Inject("elb.CreateLoadBalancer", simserver.First(1), hold.Before)
 	var wg sync.WaitGroup
 	wg.Go(func() { b.ensure(web()) })
-	if err := b.Gate().WaitFor(t.Context(), "elb.CreateLoadBalancer", 1); err != nil {
+	if err := b.Interceptor().WaitFor(t.Context(), "elb.CreateLoadBalancer", 1); err != nil {
 		t.Fatal(err)
 	}
 	rule.Remove()
@@ -243,8 +243,8 @@ func TestTargetGroupsAreNotLeftBehindWithoutTags(t *testing.T) {
 			before := b.Leaks()
 			svc := web(nlb())
 			b.ensure(svc)
-			b.Gate().Break("elbv2.DescribeTags", front.Always(), sim.Denied())
-			rule := b.Gate().Break("elbv2.DeleteTargetGroup", front.Always(),
+			b.Interceptor().Inject("elbv2.DescribeTags", simserver.Always(), sim.Denied())
+			rule := b.Interceptor().Inject("elbv2.DeleteTargetGroup", simserver.Always(),
 				sim.Error(http.StatusBadRequest, "ResourceInUse", "the target group is in use"))
 			if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrConflict) {
 				t.Errorf("got %v", err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // Two load balancers give up a security group of users at the same time. Each keeps
@@ -33,13 +33,13 @@ func TestRuleOfASharedGroupIsRemovedWithItsLastUser(t *testing.T) {
 
 			// The first call attaches the new group, the second one detaches the other.
 			const apply = "elb.ApplySecurityGroupsToLoadBalancer"
-			hold := front.NewHold()
-			b.Gate().Reset()
-			b.Gate().Break(apply, front.Nth(2), hold.Before)
+			hold := simserver.NewHold()
+			b.Interceptor().Reset()
+			b.Interceptor().Inject(apply, simserver.Nth(2), hold.Before)
 			first.Annotations[string(request.AnnotationSecurityGroups)] = other
 			var wg sync.WaitGroup
 			wg.Go(func() { b.ensure(first) })
-			if err := b.Gate().WaitFor(t.Context(), apply, 2); err != nil {
+			if err := b.Interceptor().WaitFor(t.Context(), apply, 2); err != nil {
 				t.Fatal(err)
 			}
 			last(b, second, other)
@@ -64,7 +64,7 @@ func TestRuleOfASharedGroupIsKeptUntilItsReplacementWorks(t *testing.T) {
 	b.ensure(first)
 	b.ensure(second)
 	first.Annotations[string(request.AnnotationSecurityGroups)] = other
-	denied := b.Gate().Break("elb.ApplySecurityGroupsToLoadBalancer", front.Always(), sim.Denied())
+	denied := b.Interceptor().Inject("elb.ApplySecurityGroupsToLoadBalancer", simserver.Always(), sim.Denied())
 	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, first, b.nodes); err == nil {
 		t.Fatal("no error")
 	}

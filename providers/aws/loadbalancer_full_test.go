@@ -14,7 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // A node that joins costs as many calls for a Service whose rules do not all fit as
@@ -130,11 +130,11 @@ func TestNodesJoinWhileListenersStay(t *testing.T) {
 		},
 		"denied": {
 			reason: "the IAM policy has no elasticloadbalancing:ModifyListener",
-			hinder: func(b *balanced) { b.Gate().Break("elbv2.ModifyListener", front.Always(), sim.Denied()) }, err: apierr.ErrDenied,
+			hinder: func(b *balanced) { b.Interceptor().Inject("elbv2.ModifyListener", simserver.Always(), sim.Denied()) }, err: apierr.ErrDenied,
 		},
 		"no target groups": {
 			reason: "the IAM policy has no elasticloadbalancing:CreateTargetGroup",
-			hinder: func(b *balanced) { b.Gate().Break("elbv2.CreateTargetGroup", front.Always(), sim.Denied()) }, err: apierr.ErrDenied,
+			hinder: func(b *balanced) { b.Interceptor().Inject("elbv2.CreateTargetGroup", simserver.Always(), sim.Denied()) }, err: apierr.ErrDenied,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestNodesJoinWhileSourceRangesCannotLeave(t *testing.T) {
 			b := balance(t, managedGroups)
 			svc := web(append(options, from(ranges(1, 2)...))...)
 			b.ensure(svc)
-			b.Gate().Break("RevokeSecurityGroupIngress", front.Always(), sim.Denied())
+			b.Interceptor().Inject("RevokeSecurityGroupIngress", simserver.Always(), sim.Denied())
 			svc.Spec.LoadBalancerSourceRanges = ranges(1, 1)
 			if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrDenied) {
 				t.Fatalf("got %v", err)
@@ -199,12 +199,12 @@ func TestRegistrationWhileListenersStayFails(t *testing.T) {
 	b := balance(t)
 	svc := web(nlb())
 	b.ensure(svc)
-	b.Gate().Break("elbv2.CreateTargetGroup", front.Always(), sim.Denied())
+	b.Interceptor().Inject("elbv2.CreateTargetGroup", simserver.Always(), sim.Denied())
 	kubetest.LocalTraffic(32000)(svc)
 	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrDenied) {
 		t.Fatalf("got %v", err)
 	}
-	b.Gate().Break("elbv2.RegisterTargets", front.Always(), sim.Denied())
+	b.Interceptor().Inject("elbv2.RegisterTargets", simserver.Always(), sim.Denied())
 	err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, nodesOf(b.seed.AddNodes(1)...))
 	if err == nil || !strings.Contains(err.Error(), "RegisterTargets") {
 		t.Errorf("the error lacks the registration: %v", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // The rules of groups that a classic load balancer has, and its Service no longer
@@ -233,7 +233,7 @@ func otherARNs(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 	response.Body.Reset()
 	response.Body.WriteString(body)
 	response.Header().Del("Content-Length")
-	front.Replay(w, response)
+	simserver.Replay(w, response)
 }
 
 // Where the ARNs of network load balancers have another type, those that share a
@@ -241,7 +241,7 @@ func otherARNs(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 func TestSharedHealthRuleWithOtherARNs(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
-	b.Gate().Break("elbv2", front.Always(), otherARNs)
+	b.Interceptor().Inject("elbv2", simserver.Always(), otherARNs)
 	before := b.Leaks()
 	first, second := two(sharedPort()...)
 	b.ensure(first)

@@ -33,7 +33,7 @@ func TestUnknownInstanceStaysRegisteredWhenANodeJoins(t *testing.T) {
 			if diff := cmp.Diff(want, b.registered(webName)); diff != "" {
 				t.Errorf("registered: -want +got\n%s", diff)
 			}
-			b.Gate().Mend()
+			b.Interceptor().Clear()
 			b.ensure(svc)
 			if got := b.registered(webName); len(got) != 5 {
 				t.Errorf("registered after EC2 knows all instances again: %v", got)
@@ -82,7 +82,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 				b.nodes = append(b.nodes, nodesOf(joined...)...)
 				return joined[0]
 			},
-			heal: func(b *balanced, _ *v1.Service) { b.Gate().Mend() },
+			heal: func(b *balanced, _ *v1.Service) { b.Interceptor().Clear() },
 		},
 		"withheld removals": {
 			reason: "rules of former clients stay while a node may need them",
@@ -91,7 +91,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 				svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"}
 				return "no longer needs"
 			},
-			heal: func(b *balanced, _ *v1.Service) { b.Gate().Mend() },
+			heal: func(b *balanced, _ *v1.Service) { b.Interceptor().Clear() },
 		},
 		"starting instance": {
 			reason: "an instance that starts to run causes no event",

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // lagging has all reads show the rules of security groups as they are now.
@@ -126,7 +126,7 @@ func TestWritesOfRulesWithLostResponses(t *testing.T) {
 				if lag {
 					b.lagging()
 				}
-				lost := b.Gate().Break(test.loses, front.Always(), once(front.DropAnswer()))
+				lost := b.Interceptor().Inject(test.loses, simserver.Always(), once(simserver.DropResponse()))
 				b.remove(first)
 				b.ensure(second)
 				b.admitted(apiName)
@@ -142,9 +142,9 @@ func TestWritesOfRulesWithLostResponses(t *testing.T) {
 	}
 }
 
-// once is an effect on the first attempt at each call: the next one with the same
+// once is a fault on the first attempt at each call: the next one with the same
 // content passes.
-func once(effect front.Effect) front.Effect {
+func once(fault simserver.Fault) simserver.Fault {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
@@ -157,7 +157,7 @@ func once(effect front.Effect) front.Effect {
 			apply.ServeHTTP(w, r)
 			return
 		}
-		effect(w, r, apply)
+		fault(w, r, apply)
 	}
 }
 

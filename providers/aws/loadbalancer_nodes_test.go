@@ -19,7 +19,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // apiName is the name of the load balancer of the other Service.
@@ -41,7 +41,7 @@ func TestSharedGroup(t *testing.T) {
 	first, second := two(annotate(request.AnnotationSecurityGroups, id))
 	b.ensure(first)
 	b.ensure(second)
-	b.Gate().Break("elb.DescribeTags", front.Always(), sim.Denied())
+	b.Interceptor().Inject("elb.DescribeTags", simserver.Always(), sim.Denied())
 	b.remove(first)
 	b.admitted(apiName)
 	b.quiet(second)
@@ -72,11 +72,11 @@ func TestSharedGroupGoesWithBoth(t *testing.T) {
 			if name == "network" {
 				op = "elbv2.DeleteLoadBalancer"
 			}
-			hold := front.NewHold()
-			b.Gate().Break(op, front.First(1), hold.Before)
+			hold := simserver.NewHold()
+			b.Interceptor().Inject(op, simserver.First(1), hold.Before)
 			var wg sync.WaitGroup
 			wg.Go(func() { b.remove(first) })
-			if err := b.Gate().WaitFor(t.Context(), op, 1); err != nil {
+			if err := b.Interceptor().WaitFor(t.Context(), op, 1); err != nil {
 				t.Fatal(err)
 			}
 			b.remove(second)
@@ -133,7 +133,7 @@ func TestSharedHealthRule(t *testing.T) {
 			b.admitted(webName)
 			b.admitted(apiName)
 			if test.denied != "" {
-				b.Gate().Break(test.denied, front.Always(), sim.Denied())
+				b.Interceptor().Inject(test.denied, simserver.Always(), sim.Denied())
 			}
 			b.remove(first)
 			b.admitted(apiName)
@@ -180,21 +180,21 @@ func TestSharedHealthRuleOfOneThatIsNotListed(t *testing.T) {
 	b.ensure(first)
 	b.ensure(second)
 	b.lb = b.controller() // which does not know what the second needs
-	b.Gate().Break("elbv2.DescribeLoadBalancers", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+	b.Interceptor().Inject("elbv2.DescribeLoadBalancers", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		response := httptest.NewRecorder()
 		apply.ServeHTTP(response, r)
 		body := strings.ReplaceAll(response.Body.String(), ">"+apiName+"<", ">elsewhere<")
 		response.Body.Reset()
 		response.Body.WriteString(body)
 		response.Header().Del("Content-Length")
-		front.Replay(w, response)
+		simserver.Replay(w, response)
 	})
 	err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, first)
 	if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), apiName) {
 		t.Errorf("got %v", err)
 	}
 	b.admitted(apiName)
-	b.Gate().Mend()
+	b.Interceptor().Clear()
 	b.lb = b.controller() // as after the age at which load balancers are listed again
 	b.remove(first)
 	b.admitted(apiName)
@@ -213,7 +213,7 @@ func TestSharedHealthRuleOfOneThatIsDeletedMeanwhile(t *testing.T) {
 	b.ensure(second)
 	other, _ := b.Network(apiName)
 	var once sync.Once
-	b.Gate().Break("elbv2.DescribeLoadBalancers", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+	b.Interceptor().Inject("elbv2.DescribeLoadBalancers", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		if r.FormValue("Names.member.1") != "" {
 			apply.ServeHTTP(w, r)
 			return
@@ -227,7 +227,7 @@ func TestSharedHealthRuleOfOneThatIsDeletedMeanwhile(t *testing.T) {
 		apply.ServeHTTP(w, r)
 	})
 	b.remove(first)
-	b.Gate().Mend()
+	b.Interceptor().Clear()
 	if balancer, exists := b.Network(apiName); exists {
 		t.Errorf("the test did not delete %v", balancer)
 	}
@@ -338,7 +338,7 @@ func TestGroupsChangeInterrupted(t *testing.T) {
 					if op == "ApplySecurityGroupsToLoadBalancer" {
 						op = "elb." + op
 					}
-					rule := b.Gate().Break(op, front.Nth(n), sim.Denied())
+					rule := b.Interceptor().Inject(op, simserver.Nth(n), sim.Denied())
 					_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
 					if err != nil && !errors.Is(err, apierr.ErrDenied) {
 						t.Fatal(err)
@@ -377,7 +377,7 @@ func TestLostGroupGoesLater(t *testing.T) {
 			svc := web()
 			b.ensure(svc)
 			svc.Annotations[string(request.AnnotationSecurityGroups)] = byo
-			rule := b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
+			rule := b.Interceptor().Inject("DeleteSecurityGroup", simserver.Always(), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
 			_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
 			if _, retry := errors.AsType[*api.RetryError](err); !retry {
 				t.Errorf("AWS-DELETE-4: got %v", err)

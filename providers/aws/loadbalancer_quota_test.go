@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // quota is how many inbound rules of each family a security group can have.
@@ -252,7 +252,7 @@ func TestRefusedSecurityGroupCostsItselfAlone(t *testing.T) {
 				second := b.group("second", map[string]string{sim.ClusterTag(demo): "owned"})
 				b.nodes = append(b.nodes, nodesOf(b.seed.AddNode(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Groups: []string{second}}}))...)
 				svc := web(options...)
-				rule := b.Gate().Break("AuthorizeSecurityGroupIngress", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+				rule := b.Interceptor().Inject("AuthorizeSecurityGroupIngress", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 					id := r.FormValue("GroupId")
 					if id == b.seed.NodeGroup && !own || id != b.seed.NodeGroup && id != second && own {
 						apply = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { sim.Denied()(w, r, nil) })

@@ -60,7 +60,7 @@ func TestManyServices(t *testing.T) {
 	}
 
 	b.lb = b.controller()
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	parallel(workers, services, func(svc *v1.Service) {
 		if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); err != nil {
 			t.Errorf("ensure %s again: %v", svc.Name, err)
@@ -70,7 +70,7 @@ func TestManyServices(t *testing.T) {
 		t.Errorf("AWS-LB-14: a resync without a change writes: %v", writes)
 	}
 	// What all of them depend on is read once, not once for each.
-	calls := b.Gate().Calls()
+	calls := b.Interceptor().Calls()
 	for _, op := range []string{"DescribeSubnets", "DescribeRouteTables", "DescribeAvailabilityZones", "DescribeInstances"} {
 		if calls[op] > 2 {
 			t.Errorf("AWS-API-6: %d × %s for %d Services", calls[op], op, len(services))

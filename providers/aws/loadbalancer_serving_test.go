@@ -18,7 +18,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // uncached has every call read instances again.
@@ -224,7 +224,7 @@ func testUnknownInstances(t *testing.T, options []kubetest.ServiceOption, lose f
 		t.Errorf("registered are %v", b.registered(webName))
 	}
 
-	b.Gate().Mend()
+	b.Interceptor().Clear()
 	b.SetInstanceGroups(b.ids[0], pool)
 	for _, id := range b.ids[1:] {
 		b.SetInstanceGroups(id, b.seed.NodeGroup)
@@ -237,9 +237,9 @@ func testUnknownInstances(t *testing.T, options []kubetest.ServiceOption, lose f
 	b.same(before)
 }
 
-// hide has EC2 not know instances, until the gate is mended.
+// hide has EC2 not know instances, until the faults are cleared.
 func (b *balanced) hide(ids ...string) {
-	b.Gate().Break("DescribeInstances", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+	b.Interceptor().Inject("DescribeInstances", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		response := httptest.NewRecorder()
 		apply.ServeHTTP(response, r)
 		body := response.Body.String()
@@ -249,7 +249,7 @@ func (b *balanced) hide(ids ...string) {
 		response.Body.Reset()
 		response.Body.WriteString(body)
 		response.Header().Del("Content-Length")
-		front.Replay(w, response)
+		simserver.Replay(w, response)
 	})
 }
 
@@ -355,7 +355,7 @@ func refusals() map[string]refusal {
 			refuse: func(b *balanced) func() {
 				var rules []interface{ Remove() }
 				for _, op := range []string{"elb.DeleteLoadBalancer", "elbv2.DeleteLoadBalancer"} {
-					rules = append(rules, b.Gate().Break(op, front.Always(), sim.Error(503, "ServiceUnavailable", "try again")))
+					rules = append(rules, b.Interceptor().Inject(op, simserver.Always(), sim.Error(503, "ServiceUnavailable", "try again")))
 				}
 				return func() {
 					for _, rule := range rules {

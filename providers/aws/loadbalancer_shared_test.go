@@ -17,7 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // describes is the operation that IAM policies made for others do not allow.
@@ -109,23 +109,23 @@ func TestRuleIsKeptForAServiceThatIsBeingCreated(t *testing.T) {
 				b.lb = b.controller() // which has not read anything yet, as before
 				b.ensure(first)
 
-				hold := front.NewHold()
-				op, effect, nth := test.search, hold.After, searches
+				hold := simserver.NewHold()
+				op, fault, nth := test.search, hold.After, searches
 				if when == "during the removal" {
-					op, effect, nth = "RevokeSecurityGroupIngress", hold.Before, 1
+					op, fault, nth = "RevokeSecurityGroupIngress", hold.Before, 1
 				}
-				b.Gate().Reset()
-				b.Gate().Break(op, front.Nth(nth), effect)
+				b.Interceptor().Reset()
+				b.Interceptor().Inject(op, simserver.Nth(nth), fault)
 				var wg sync.WaitGroup
 				wg.Go(func() { b.remove(first) })
-				if err := b.Gate().WaitFor(t.Context(), op, nth); err != nil {
+				if err := b.Interceptor().WaitFor(t.Context(), op, nth); err != nil {
 					t.Fatal(err)
 				}
 				created := make(chan struct{})
 				wg.Go(func() { b.ensure(second); close(created) })
 				if when == "after the search" {
 					<-created
-				} else if err := b.Gate().WaitFor(t.Context(), map[string]string{
+				} else if err := b.Interceptor().WaitFor(t.Context(), map[string]string{
 					"classic": "elb.RegisterInstancesWithLoadBalancer", "network": "elbv2.RegisterTargets",
 				}[name], 1); err != nil {
 					t.Fatal(err)
@@ -156,12 +156,12 @@ func TestNodeRulesDoNotWaitForSearches(t *testing.T) {
 	b.lb = b.controller() // which has not read anything yet, as before
 	b.ensure(first)
 	b.ensure(second)
-	hold := front.NewHold()
-	b.Gate().Reset()
-	b.Gate().Break("elb.DescribeLoadBalancers", front.Nth(searches), hold.Before)
+	hold := simserver.NewHold()
+	b.Interceptor().Reset()
+	b.Interceptor().Inject("elb.DescribeLoadBalancers", simserver.Nth(searches), hold.Before)
 	var wg sync.WaitGroup
 	wg.Go(func() { b.remove(first) })
-	if err := b.Gate().WaitFor(t.Context(), "elb.DescribeLoadBalancers", searches); err != nil {
+	if err := b.Interceptor().WaitFor(t.Context(), "elb.DescribeLoadBalancers", searches); err != nil {
 		t.Fatal(err)
 	}
 	b.ensure(other)
@@ -182,13 +182,13 @@ func TestSharedRuleSurvivesAFailedHandover(t *testing.T) {
 		"error": {
 			reason: "adding it is repeated",
 			breaks: func(b *balanced, _ func()) {
-				b.Gate().Break("AuthorizeSecurityGroupIngress", front.First(1), sim.Error(400, "IncorrectState", "try again"))
+				b.Interceptor().Inject("AuthorizeSecurityGroupIngress", simserver.First(1), sim.Error(400, "IncorrectState", "try again"))
 			},
 		},
 		"caller is gone": {
 			reason: "adding it does not depend on the caller",
 			breaks: func(b *balanced, cancel func()) {
-				b.Gate().Break("RevokeSecurityGroupIngress", front.First(1), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+				b.Interceptor().Inject("RevokeSecurityGroupIngress", simserver.First(1), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 					apply.ServeHTTP(w, r)
 					cancel()
 				})
@@ -202,7 +202,7 @@ func TestSharedRuleSurvivesAFailedHandover(t *testing.T) {
 			first, second := two(sharedPort()...)
 			b.ensure(first)
 			b.ensure(second)
-			b.Gate().Break(describes, front.Always(), sim.Denied())
+			b.Interceptor().Inject(describes, simserver.Always(), sim.Denied())
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			test.breaks(b, cancel)
@@ -242,8 +242,8 @@ func TestLostRuleIsAddedByTheNextRun(t *testing.T) {
 					return err
 				}
 			}
-			b.Gate().Break(describes, front.Always(), sim.Denied())
-			denied := b.Gate().Break("AuthorizeSecurityGroupIngress", front.Always(), sim.Denied())
+			b.Interceptor().Inject(describes, simserver.Always(), sim.Denied())
+			denied := b.Interceptor().Inject("AuthorizeSecurityGroupIngress", simserver.Always(), sim.Denied())
 			for range 2 {
 				if err := run(); !errors.Is(err, apierr.ErrDenied) {
 					t.Errorf("got %v", err)
@@ -279,8 +279,8 @@ func TestLostRuleIsForgottenWithItsUser(t *testing.T) {
 	first, second := two(sharedPort()...)
 	b.ensure(first)
 	b.ensure(second)
-	b.Gate().Break(describes, front.Always(), sim.Denied())
-	denied := b.Gate().Break("AuthorizeSecurityGroupIngress", front.Always(), sim.Denied())
+	b.Interceptor().Inject(describes, simserver.Always(), sim.Denied())
+	denied := b.Interceptor().Inject("AuthorizeSecurityGroupIngress", simserver.Always(), sim.Denied())
 	if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, first); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("got %v", err)
 	}
@@ -310,7 +310,7 @@ func TestLoadBalancerIsCreatedWithItsNewGroup(t *testing.T) {
 			svc := web(options...)
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				if err := b.Gate().WaitFor(t.Context(), create, 2); err != nil {
+				if err := b.Interceptor().WaitFor(t.Context(), create, 2); err != nil {
 					t.Error(err)
 				}
 				clock.SetTime(clock.Now().Add(3 * time.Second))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // setGroups has a Service ask for security groups.
@@ -145,7 +145,7 @@ func TestRuleThatMayBeOfUsersIsLeftWithAnEvent(t *testing.T) {
 			svc := web(annotate(request.AnnotationSecurityGroups, one))
 			b.ensure(svc)
 			setGroups(svc, two)
-			rule := b.Gate().Break("RevokeSecurityGroupIngress", front.Always(), sim.Denied())
+			rule := b.Interceptor().Inject("RevokeSecurityGroupIngress", simserver.Always(), sim.Denied())
 			if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); err == nil {
 				t.Fatal("no error")
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 )
 
-// ec2InstanceID gives the EC2 instance that a provider ID names, or false for
+// ec2InstanceID returns the EC2 instance that a provider ID names, or false for
 // whatever else it names.
 func ec2InstanceID(providerID string) (id string, ok bool) {
 	id, err := inventory.ParseProviderID(providerID)
@@ -17,7 +17,7 @@ func ec2InstanceID(providerID string) (id string, ok bool) {
 // isResourceName reports whether a host has the ID of its instance in its name.
 func isResourceName(nodeName string) bool { return strings.HasPrefix(nodeName, "i-") }
 
-// resourceID gives the ID of the instance whose host has it in its name, with or
+// resourceID returns the ID of the instance whose host has it in its name, with or
 // without a domain.
 func resourceID(nodeName string) (string, error) {
 	id, _, _ := strings.Cut(nodeName, ".")

@@ -16,10 +16,10 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// hang gives no response to a request until its client gives up.
+// hang sends no response to a request until its client gives up.
 func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	<-r.Context().Done()
 	panic(http.ErrAbortHandler)
@@ -64,7 +64,7 @@ func TestTopologyAtTheNextAttempt(t *testing.T) {
 	id := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
 	synctest.Test(t, func(t *testing.T) {
 		s := r.in(t).directSource()
-		r.Gate().Break("DescribeInstanceTopology", front.Nth(1), func(w http.ResponseWriter, q *http.Request, apply http.Handler) {
+		r.Interceptor().Inject("DescribeInstanceTopology", simserver.Nth(1), func(w http.ResponseWriter, q *http.Request, apply http.Handler) {
 			time.Sleep(time.Second)
 			sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No.")(w, q, apply)
 		})
@@ -84,9 +84,9 @@ func TestTopologyAtTheNextAttempt(t *testing.T) {
 func (r *region) waitThrough(outage time.Duration, refs map[string]instance.Ref) map[string]time.Duration {
 	r.t.Helper()
 	s := r.directSource()
-	r.Gate().Break(front.Any, front.Always(), hang)
+	r.Interceptor().Inject(simserver.Any, simserver.Always(), hang)
 	end := time.Now().Add(outage)
-	time.AfterFunc(outage, r.Gate().Mend)
+	time.AfterFunc(outage, r.Interceptor().Clear)
 	ctx, stop := context.WithTimeout(r.t.Context(), outage+time.Minute)
 	defer stop()
 

@@ -75,7 +75,7 @@ func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 	return r
 }
 
-// ListRoutes gives the routes of the table that lead to instances or nowhere.
+// ListRoutes returns the routes of the table that lead to instances or nowhere.
 //
 //	the route leads to                      listed as
 //	an instance with a Node                 a route to the Node, even while it is stopped
@@ -204,7 +204,7 @@ func (r *routes) remove(ctx context.Context, route *cloudprovider.Route) error {
 	})
 }
 
-// instanceOf gives the EC2 instance of a Node, by name.
+// instanceOf returns the EC2 instance of a Node, by name.
 func (s *source) instanceOf(ctx context.Context, nodeName string) (*inventory.Instance, error) {
 	id, err := s.identifyName(nodeName)
 	switch {

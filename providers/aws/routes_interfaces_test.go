@@ -16,7 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 const describeInterfaces = "DescribeNetworkInterfaces"
@@ -201,7 +201,7 @@ func TestInterfacesCannotBeRead(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		effect front.Effect
+		fault  simserver.Fault
 		err    error
 		// queries are those of two lists, again is when the next one is made.
 		queries int
@@ -220,16 +220,16 @@ func TestInterfacesCannotBeRead(t *testing.T) {
 			c := r.connect(cloudTuning{})
 			clock := attachmentClock(c)
 			r.know(c, node(id, named("n")))
-			r.Gate().Break(describeInterfaces, front.Always(), tc.effect)
+			r.Interceptor().Inject(describeInterfaces, simserver.Always(), tc.fault)
 			for range 2 {
 				if _, err := c.routes.ListRoutes(t.Context(), "kubernetes"); !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) {
 					t.Errorf("%s: want %v, got %v", tc.reason, tc.err, err)
 				}
 			}
-			if n := r.Gate().Count(describeInterfaces); tc.err == nil && n != tc.queries || n < tc.queries {
+			if n := r.Interceptor().Count(describeInterfaces); tc.err == nil && n != tc.queries || n < tc.queries {
 				t.Errorf("%s: %d queries", tc.reason, n)
 			}
-			r.Gate().Mend()
+			r.Interceptor().Clear()
 			clock.Step(tc.again)
 			calls := r.calls(func() {
 				if diff := cmp.Diff([]string{pods(1) + " -> n"}, listed(t, c)); diff != "" {

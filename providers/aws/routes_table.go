@@ -48,7 +48,7 @@ func (h hop) is(route *types.Route) bool {
 	return aws.ToString(route.InstanceId) == h.instance
 }
 
-// target gives the parameters of a write, of which one is set.
+// target returns the parameters of a write, of which one is set.
 func (h hop) target() (instance, eni *string) {
 	if h.eni != "" {
 		return nil, aws.String(h.eni)
@@ -56,7 +56,7 @@ func (h hop) target() (instance, eni *string) {
 	return aws.String(h.instance), nil
 }
 
-// destinations gives the parameters of a write, of which one is set.
+// destinations returns the parameters of a write, of which one is set.
 func destinations(cidr netip.Prefix) (ipv4, ipv6 *string) {
 	if cidr.Addr().Is4() {
 		return aws.String(cidr.String()), nil

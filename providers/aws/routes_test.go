@@ -20,18 +20,18 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // pods is the destination of the nth Node.
 func pods(n int) string { return fmt.Sprintf("172.20.%d.0/24", n) }
 
-// podCIDRs gives a Node its pods.
+// podCIDRs sets the pod CIDRs of a Node.
 func podCIDRs(cidrs ...string) kubetest.NodeOption {
 	return func(n *v1.Node) { n.Spec.PodCIDRs = cidrs }
 }
 
-// named gives a Node another name.
+// named sets another name on a Node.
 func named(name string) kubetest.NodeOption { return func(n *v1.Node) { n.Name = name } }
 
 // listed are the routes as the framework gets them, as "destination -> node", or
@@ -132,11 +132,13 @@ func TestListRoutesFails(t *testing.T) {
 			c.SetInformers(informers.NewSharedInformerFactory(kubetest.NewClientset(), 0))
 		}},
 		"no informer": {"SetInformers was not called", func(_ *region, c *cloud) { c.source.nodes.Store(nil) }},
-		"denied":      {"a missing permission", func(r *region, _ *cloud) { r.Gate().Break("DescribeRouteTables", front.Always(), sim.Denied()) }},
+		"denied": {"a missing permission", func(r *region, _ *cloud) {
+			r.Interceptor().Inject("DescribeRouteTables", simserver.Always(), sim.Denied())
+		}},
 		"throttled names": {"a Node without provider ID may have the route", func(r *region, c *cloud) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: r.untagged()})
 			r.know(c, kubetest.Node("waiting", podCIDRs(pods(1))))
-			r.Gate().Break("DescribeInstances", front.Always(), sim.Throttled())
+			r.Interceptor().Inject("DescribeInstances", simserver.Always(), sim.Throttled())
 		}},
 		"two tables": {"exactly one", func(r *region, _ *cloud) {
 			r.AddRouteTable(sim.RouteTableSpec{VPC: r.seed.VPC, Tags: map[string]string{sim.ClusterTag(demo): "shared"}})
@@ -232,18 +234,18 @@ func TestCreateRoute(t *testing.T) {
 		}, []string{pods(1) + " own blackhole"}, map[string]int{forward: 1, create: 1}, nil},
 		"may not replace": {"AWS-ROUTE-7: degrades to deleting and creating", pods(1), func(r *region, _, other string) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: other})
-			r.Gate().Break(replace, front.Always(), sim.Denied())
+			r.Interceptor().Inject(replace, simserver.Always(), sim.Denied())
 		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 2, replace: 1, remove: 1}, nil},
 		"gone meanwhile": {"AWS-ROUTE-7: replacing finds nothing", pods(1), func(r *region, own, _ string) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: own})
-			r.Gate().Break(create, front.First(1), sim.Error(400, "RouteAlreadyExists", "The route exists already."))
+			r.Interceptor().Inject(create, simserver.First(1), sim.Error(400, "RouteAlreadyExists", "The route exists already."))
 		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1}, nil},
 		"may not write interfaces": {"AWS-ROUTE-5: degrades to writing the instance", pods(1), func(r *region, _, _ string) {
-			r.Gate().Break(forward, front.Always(), sim.Denied())
+			r.Interceptor().Inject(forward, simserver.Always(), sim.Denied())
 		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, "ModifyInstanceAttribute": 1, create: 1}, nil},
 		"may write nothing": {"without that packets are dropped", pods(1), func(r *region, _, _ string) {
-			r.Gate().Break(forward, front.Always(), sim.Denied())
-			r.Gate().Break("ModifyInstanceAttribute", front.Always(), sim.Denied())
+			r.Interceptor().Inject(forward, simserver.Always(), sim.Denied())
+			r.Interceptor().Inject("ModifyInstanceAttribute", simserver.Always(), sim.Denied())
 		}, nil, map[string]int{forward: 1, "ModifyInstanceAttribute": 1}, apierr.ErrDenied},
 	}
 	for name, tc := range cases {
@@ -302,7 +304,7 @@ func TestSeveralInterfaces(t *testing.T) {
 	if primary.SourceDestCheck {
 		t.Error("AWS-ROUTE-6: the primary interface does not forward")
 	}
-	if n := r.Gate().Count("ModifyNetworkInterfaceAttribute"); n != 1 {
+	if n := r.Interceptor().Count("ModifyNetworkInterfaceAttribute"); n != 1 {
 		t.Errorf("its check was switched off %d times", n)
 	}
 	if diff := cmp.Diff([]string{pods(1) + " -> n", "fd00:1::/64 -> n"}, listed(t, c)); diff != "" {
@@ -331,7 +333,7 @@ func TestDeleteRoute(t *testing.T) {
 	if err := c.routes.DeleteRoute(t.Context(), "", to("n", "10.0.0.0")); !errors.Is(err, apierr.ErrInvalid) {
 		t.Errorf("want ErrInvalid, got %v", err)
 	}
-	r.Gate().Break("DeleteRoute", front.Always(), sim.Error(400, "InvalidRouteTableID.NotFound", "The routeTable ID does not exist"))
+	r.Interceptor().Inject("DeleteRoute", simserver.Always(), sim.Error(400, "InvalidRouteTableID.NotFound", "The routeTable ID does not exist"))
 	if err := c.routes.DeleteRoute(t.Context(), "", to("n", pods(1))); err == nil {
 		t.Error("AWS-ROUTE-7: a missing table is no missing route")
 	}
@@ -500,9 +502,9 @@ func TestRoutesTogether(t *testing.T) {
 		nodes = append(nodes, node(id, named(fmt.Sprintf("node-%d", i))))
 	}
 	r.know(c, nodes...)
-	held := front.NewHold()
+	held := simserver.NewHold()
 	t.Cleanup(held.Release)
-	r.Gate().Break("CreateRoute", front.Always(), held.Before)
+	r.Interceptor().Inject("CreateRoute", simserver.Always(), held.Before)
 	var all sync.WaitGroup
 	for i := range together {
 		all.Go(func() {
@@ -513,8 +515,8 @@ func TestRoutesTogether(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := r.Gate().WaitFor(ctx, "CreateRoute", together); err != nil {
-		t.Errorf("AWS-ROUTE-9: %d of %d routes are being made: %v", r.Gate().Count("CreateRoute"), together, err)
+	if err := r.Interceptor().WaitFor(ctx, "CreateRoute", together); err != nil {
+		t.Errorf("AWS-ROUTE-9: %d of %d routes are being made: %v", r.Interceptor().Count("CreateRoute"), together, err)
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

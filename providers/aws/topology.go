@@ -105,7 +105,7 @@ func (o *topology) labels(ctx context.Context, node *v1.Node, f facts) (map[stri
 // required reports whether instances of a type must have a place.
 func (o *topology) required(kind string) bool { return o.must != nil && o.must.MatchString(kind) }
 
-// find gives the network nodes above an instance, none if it has none.
+// find returns the network nodes above an instance, none if it has none.
 func (o *topology) find(ctx context.Context, p placed) ([]string, error) {
 	if nodes, known, err := o.recall(p); known {
 		return nodes, err
@@ -113,7 +113,7 @@ func (o *topology) find(ctx context.Context, p placed) ([]string, error) {
 	return o.batch.Get(ctx, p)
 }
 
-// recall gives what is known of an instance.
+// recall returns what is known of an instance.
 func (o *topology) recall(p placed) (nodes []string, known bool, err error) {
 	if kept, ok := o.region.Get(""); ok {
 		err, _ = kept.(error)
@@ -269,7 +269,7 @@ func withoutTopology(err error) time.Duration {
 	return 0
 }
 
-// notFound gives the instances that EC2 did not find.
+// notFound returns the instances that EC2 did not find.
 func notFound(err error) sets.Set[string] {
 	if client.Code(err) != inventory.CodeNotFound {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 const (
@@ -77,7 +77,7 @@ func TestTopologyErrors(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		effect front.Effect
+		fault  simserver.Fault
 		// must is whether a Node whose type matches the pattern is initialized.
 		must bool
 		// again is when EC2 is asked again.
@@ -97,7 +97,7 @@ func TestTopologyErrors(t *testing.T) {
 			may := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"a", "b"}})
 			c := r.connect(cloudTuning{})
 			clock := topologyClock(c)
-			r.Gate().Break(describeTopology, front.Always(), tc.effect)
+			r.Interceptor().Inject(describeTopology, simserver.Always(), tc.fault)
 			for range 3 {
 				if layers, err := r.layers(c, must); (err == nil) != tc.must || layers != nil {
 					t.Errorf("%s: a type that must have a place: %v, %v", tc.reason, layers, err)
@@ -106,7 +106,7 @@ func TestTopologyErrors(t *testing.T) {
 					t.Errorf("%s: a type that may have a place: %v, %v", tc.reason, layers, err)
 				}
 			}
-			r.Gate().Mend()
+			r.Interceptor().Clear()
 			clock.Step(tc.again - time.Second)
 			if calls := r.calls(func() { _, _ = r.layers(c, must) }); calls[describeTopology] != 0 {
 				t.Errorf("%s: asked again too early", tc.reason)
@@ -126,7 +126,7 @@ func TestTopologyAfterPermission(t *testing.T) {
 	r := newRegion(t, sim.Options{})
 	c := r.connect(cloudTuning{})
 	clock := topologyClock(c)
-	r.Gate().Break(describeTopology, front.Always(), sim.Denied())
+	r.Interceptor().Inject(describeTopology, simserver.Always(), sim.Denied())
 	add := func() string {
 		return r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
 	}
@@ -140,7 +140,7 @@ func TestTopologyAfterPermission(t *testing.T) {
 	if calls[describeTopology] != 1 {
 		t.Errorf("5 Nodes cost %d calls that are denied, want 1", calls[describeTopology])
 	}
-	r.Gate().Mend()
+	r.Interceptor().Clear()
 	clock.Step(10 * time.Minute)
 	if layers, err := r.layers(c, add()); err != nil || !slices.Equal(layers, []string{"a"}) {
 		t.Errorf("with the permission: %v, %v", layers, err)
@@ -281,8 +281,8 @@ func TestTopologySkipped(t *testing.T) {
 	r := newRegion(t, hurried)
 	c := r.connect(cloudTuning{})
 	labels, err := c.source.topology.labels(t.Context(), kubetest.Node("n"), facts{id: "i-0abc"})
-	if err != nil || len(labels) != 0 || r.Gate().Total() != 0 {
-		t.Errorf("got %v, %v, %d calls", labels, err, r.Gate().Total())
+	if err != nil || len(labels) != 0 || r.Interceptor().Total() != 0 {
+		t.Errorf("got %v, %v, %d calls", labels, err, r.Interceptor().Total())
 	}
 }
 
@@ -290,7 +290,7 @@ func TestTopologySkipped(t *testing.T) {
 func TestTopologyPattern(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, hurried)
-	r.Gate().Break(describeTopology, front.Always(), sim.Throttled())
+	r.Interceptor().Inject(describeTopology, simserver.Always(), sim.Throttled())
 	c := r.connect(cloudTuning{}, `SupportedTopologyInstanceTypePattern = "^g6[.]"`)
 	if _, err := r.layers(c, r.seed.AddNode(sim.InstanceSpec{Type: mayHave})); err == nil {
 		t.Error("the type matches the pattern, and its place is not known")

@@ -28,7 +28,7 @@ func TestMissingNodesCostNothing(t *testing.T) {
 			if n := calls["DescribeInstances"]; n > 0 {
 				t.Errorf("AWS-API-6: five syncs describe instances %d times", n)
 			}
-			if n := b.Gate().Count("DescribeInstances"); n > 2 {
+			if n := b.Interceptor().Count("DescribeInstances"); n > 2 {
 				t.Errorf("AWS-API-6: the first sync described instances %d times", n)
 			}
 		})

@@ -7,7 +7,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 const describeZones = "DescribeAvailabilityZones"
@@ -18,24 +18,24 @@ func TestZoneFailures(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		when   front.When
-		effect front.Effect
+		when   simserver.When
+		fault  simserver.Fault
 		label  string
 		err    bool
 	}{
-		"works":        {"AWS-TOPOLOGY-1: the ID of the zone", front.Nth(99), sim.Denied(), "usw2-az2", false},
-		"denied":       {"no label, and the Node is initialized", front.Always(), sim.Denied(), "", false},
-		"blip":         {"AWS-TOPOLOGY-2: tried again at once", front.First(1), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "usw2-az2", false},
-		"broken":       {"AWS-TOPOLOGY-2: the Node is tried again", front.Always(), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "", true},
-		"throttled":    {"AWS-TOPOLOGY-2: the Node is tried again", front.Always(), sim.Throttled(), "", true},
-		"nothing read": {"AWS-TOPOLOGY-2: no response is no denial", front.Always(), front.Drop(), "", true},
+		"works":        {"AWS-TOPOLOGY-1: the ID of the zone", simserver.Nth(99), sim.Denied(), "usw2-az2", false},
+		"denied":       {"no label, and the Node is initialized", simserver.Always(), sim.Denied(), "", false},
+		"blip":         {"AWS-TOPOLOGY-2: tried again at once", simserver.First(1), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "usw2-az2", false},
+		"broken":       {"AWS-TOPOLOGY-2: the Node is tried again", simserver.Always(), sim.Error(http.StatusInternalServerError, "InternalError", "No."), "", true},
+		"throttled":    {"AWS-TOPOLOGY-2: the Node is tried again", simserver.Always(), sim.Throttled(), "", true},
+		"nothing read": {"AWS-TOPOLOGY-2: no response is no denial", simserver.Always(), simserver.Drop(), "", true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRegion(t, sim.Options{})
 			ids := r.seed.AddNodes(1)
-			r.Gate().Break(describeZones, tc.when, tc.effect)
+			r.Interceptor().Inject(describeZones, tc.when, tc.fault)
 			c := r.connect(cloudTuning{})
 			got, err := c.instances.InstanceMetadata(t.Context(), node(ids[0], kubetest.Tainted()))
 			if (err != nil) != tc.err || err == nil && got.AdditionalLabels[labelZoneID] != tc.label {
@@ -52,13 +52,13 @@ func TestZoneFailures(t *testing.T) {
 // (AWS-TOPOLOGY-2).
 func TestZonesOnce(t *testing.T) {
 	t.Parallel()
-	for name, effect := range map[string]front.Effect{"allowed": nil, "denied": sim.Denied()} {
+	for name, fault := range map[string]simserver.Fault{"allowed": nil, "denied": sim.Denied()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRegion(t, sim.Options{})
 			ids := r.seed.AddNodes(30)
-			if effect != nil {
-				r.Gate().Break(describeZones, front.Always(), effect)
+			if fault != nil {
+				r.Interceptor().Inject(describeZones, simserver.Always(), fault)
 			}
 			c := r.connect(cloudTuning{})
 			calls := r.calls(func() {
@@ -85,8 +85,8 @@ func TestUnknownZone(t *testing.T) {
 	if err == nil || instance.ReasonOf(err) != instance.ReasonNoZone {
 		t.Errorf("want an error with the reason %s, got %v", instance.ReasonNoZone, err)
 	}
-	if _, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "mars-1a"); err == nil || r.Gate().Count(describeZones) != 1 {
-		t.Errorf("want zones not to be read again at once, got %v, %d calls", err, r.Gate().Count(describeZones))
+	if _, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "mars-1a"); err == nil || r.Interceptor().Count(describeZones) != 1 {
+		t.Errorf("want zones not to be read again at once, got %v, %d calls", err, r.Interceptor().Count(describeZones))
 	}
 	if labels, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "us-west-2a"); err != nil || labels[labelZoneID] != "usw2-az2" {
 		t.Errorf("another zone: got %v, %v", labels, err)

@@ -146,7 +146,7 @@ func TestCopiesOfAVM(t *testing.T) {
 
 func clone(vm *sim.VM) (*sim.VM, error) { return vm.Clone("copy") }
 
-// knowAddress gives the source a Node with an address.
+// knowAddress passes a Node with an address to the source.
 func (b fixture) knowAddress(node *v1.Node, ip string) {
 	b.t.Helper()
 	node = node.DeepCopy()

@@ -112,7 +112,7 @@ func (r *resolver) expandServer() {
 	r.inherited(server, "server")
 }
 
-// completeEntries gives every vCenter what it needs, and reports what is
+// completeEntries fills in what each vCenter needs, and reports what is
 // missing then.
 func (r *resolver) completeEntries() {
 	if len(r.config.VirtualCenter) == 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -168,7 +168,7 @@ func (a *adapter) InjectFailure(t testing.TB, failure conformance.Failure) {
 	case conformance.Hanging:
 		a.vcenter.Hang()
 	case conformance.Refusing:
-		a.vcenter.Break("Login", front.Always(), sim.Fault(&types.InvalidLogin{}))
+		a.vcenter.Inject("Login", simserver.Always(), sim.Fault(&types.InvalidLogin{}))
 		a.vcenter.TerminateSessions()
 	case conformance.Throttling:
 		t.Fatal("a vCenter does not throttle")
@@ -177,7 +177,7 @@ func (a *adapter) InjectFailure(t testing.TB, failure conformance.Failure) {
 
 func (a *adapter) ClearFaults(t testing.TB) {
 	t.Helper()
-	a.vcenter.Mend()
+	a.vcenter.Clear()
 	if err := a.vcenter.Up(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
 // every lets each nth call have an effect.
-func every(n int32, effect front.Effect) front.Effect {
+func every(n int32, effect simserver.Fault) simserver.Fault {
 	var calls atomic.Int32
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		if calls.Add(1)%n == 0 {
@@ -31,14 +31,14 @@ func every(n int32, effect front.Effect) front.Effect {
 func TestDroppedCalls(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int32{3, 4, 5} {
-		for what, effect := range map[string]front.Effect{"calls": front.Drop(), "answers": front.DropAnswer()} {
+		for what, effect := range map[string]simserver.Fault{"calls": simserver.Drop(), "answers": simserver.DropResponse()} {
 			t.Run(fmt.Sprintf("every %d of %s", n, what), func(t *testing.T) {
 				t.Parallel()
 				vcenter := startVCenter(t, one(sim.Fleet("node", 20)...))
-				vcenter.Break(front.Any, front.Always(), every(n, effect))
+				vcenter.Inject(simserver.Any, simserver.Always(), every(n, effect))
 				c := connect(t, configOf(vcenter))
 				initialize(t, c, vcenter)
-				vcenter.Mend()
+				vcenter.Clear()
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()
 				if err := c.Close(ctx); err != nil {

@@ -24,7 +24,7 @@ const (
 	maxAddresses = 1000
 )
 
-// staticAddresses gives the addresses that cloud-init was told to configure, in
+// staticAddresses returns the addresses that cloud-init was told to configure, in
 // the order of the document. Metadata that is not encoded at all is not looked
 // at. On an error, which is no more than worth a warning, what could be read is
 // still given.

@@ -21,7 +21,7 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// know gives the source the Nodes of the cluster.
+// know passes the Nodes of the cluster to the source.
 func (b fixture) know(nodes ...*v1.Node) {
 	b.t.Helper()
 	known := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})

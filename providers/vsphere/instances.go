@@ -52,7 +52,7 @@ func newSource(cfg *Config, labels map[string]string) *source {
 	}
 }
 
-// setNodes gives the source the Nodes of the cluster.
+// setNodes passes the Nodes of the cluster to the source.
 func (s *source) setNodes(nodes listersv1.NodeLister) { s.nodes.Store(&nodes) }
 
 // wanted lists the queries that find the VMs of all Nodes: what one Node's VM is
@@ -79,7 +79,7 @@ func (s *source) wanted() []inventory.Query {
 	return wanted
 }
 
-// start gives the source its vCenters.
+// start returns the source its vCenters.
 func (s *source) start(vcenters []*vcenter) {
 	s.started.Store(&start{vcenters: vcenters, at: time.Now()})
 }

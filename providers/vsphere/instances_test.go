@@ -19,7 +19,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -389,7 +389,7 @@ func TestTwoVCenters(t *testing.T) {
 		"Hanging":      (*sim.VCenter).Hang,
 		"RefusesLogin": func(vc *sim.VCenter) { vc.SetPassword("another"); vc.TerminateSessions() },
 		"NoPermission": func(vc *sim.VCenter) {
-			vc.Break(front.Any, front.Always(), sim.Fault(&types.NoPermission{}))
+			vc.Inject(simserver.Any, simserver.Always(), sim.Fault(&types.NoPermission{}))
 		},
 	}
 	for name, breakIt := range breaks {

@@ -23,7 +23,7 @@ func formatProviderID(uuid string) string {
 	return providerid.Format(ProviderName, strings.ToLower(uuid))
 }
 
-// parseProviderID gives the UUID in a provider ID, in lower case. The scheme can
+// parseProviderID returns the UUID in a provider ID, in lower case. The scheme can
 // be missing. What is no UUID is an error: looking for it would find nothing,
 // and a Node whose VM is not found is deleted.
 func parseProviderID(id string) (uuid string, err error) {

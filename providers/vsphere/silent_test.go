@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -89,7 +89,7 @@ func TestCopyIsNotUsedWhileAVCenterIsSilent(t *testing.T) {
 func TestCopyIsNotUsedBeforeEveryInventoryIsRead(t *testing.T) {
 	t.Parallel()
 	b := newTwins(t)
-	b.fleet.VCenter("a").Break("WaitForUpdatesEx", front.Always(), front.Slow(time.Second))
+	b.fleet.VCenter("a").Inject("WaitForUpdatesEx", simserver.Always(), simserver.Slow(time.Second))
 	b = b.restart()
 	b.eventually("vCenter b is read", func() error {
 		vcenters, err := b.source.places()

@@ -69,7 +69,7 @@ func (s *soak) churnForeign(random *rand.Rand) {
 	}
 }
 
-// changeAddresses gives a Node another address, several times in a few seconds.
+// changeAddresses changes the address of a Node, several times in a few seconds.
 func (s *soak) changeAddresses(random *rand.Rand) {
 	m := s.take(random, func(m *member) bool { return living(m) && m.ready() })
 	if m == nil {
@@ -101,7 +101,7 @@ func (s *soak) migrate(random *rand.Rand) {
 	s.set(m, func() { m.host = host })
 }
 
-// renameZone gives the zone of a cluster another name.
+// renameZone changes the name of the zone of a cluster.
 func (s *soak) renameZone(random *rand.Rand) {
 	cluster := clusters[random.IntN(len(clusters))]
 	name := fmt.Sprintf("zone-%s-%d", cluster, random.Uint32())

@@ -7,7 +7,7 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // faults are what is wrong with the vCenter, which excuses the provider from
@@ -145,15 +145,15 @@ func (s *soak) restartREST(*rand.Rand) func() {
 
 // dropCalls loses every few calls, or the responses to them.
 func (s *soak) dropCalls(random *rand.Rand) func() {
-	effect := front.Drop()
+	fault := simserver.Drop()
 	if random.IntN(2) == 0 {
-		effect = front.DropAnswer()
+		fault = simserver.DropResponse()
 	}
-	return s.vc.Break(front.Any, front.Always(), every(3+random.Int32N(5), effect)).Remove
+	return s.vc.Inject(simserver.Any, simserver.Always(), every(3+random.Int32N(5), fault)).Remove
 }
 
 func (s *soak) cutResponses(random *rand.Rand) func() {
-	return s.vc.Break(front.Any, front.Always(), every(2+random.Int32N(5), cutResponse)).Remove
+	return s.vc.Inject(simserver.Any, simserver.Always(), every(2+random.Int32N(5), cutResponse)).Remove
 }
 
 // cutResponse sends half a response and cuts the connection.

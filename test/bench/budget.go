@@ -19,26 +19,26 @@ const (
 	timedProvisioning = 5 * time.Second
 )
 
-// verdict is what a budget says about a measurement.
-type verdict string
+// status is the result of comparing a measurement with a budget.
+type status string
 
 const (
-	fits      verdict = "ok"
-	over      verdict = "over"
-	notJudged verdict = "-"
+	withinBudget status = "ok"
+	overBudget   status = "over"
+	noBudget     status = "-"
 )
 
 // row is a line of the report.
 type row struct {
 	What, Measured, Budget string
-	Verdict                verdict
-	// Count tells a number of calls, which depends on nothing but the code, from
-	// a time or a size, which depends on the machine too.
+	Status                 status
+	// Count marks a number of calls, which depends only on the code; a time or a
+	// size depends on the machine too.
 	Count bool
 }
 
-// judge compares a result with the budgets.
-func judge(r result) []row {
+// evaluate compares a result with the budgets.
+func evaluate(r result) []row {
 	budget := r.provider.Budget
 	perLook := ceilDiv(r.lifecycle.Total(), r.lookedCount)
 	rows := []row{
@@ -46,14 +46,14 @@ func judge(r result) []row {
 		count("cloud calls in a steady "+steadyPeriod(r.steady), r.steadyCalls.Total(), budget.Steady),
 		count(fmt.Sprintf("cloud calls to check %d nodes that are not ready", r.notReady), perLook, budget.Lifecycle),
 	}
-	rows = append(rows, judgeBalancers(r)...)
+	rows = append(rows, evaluateBalancers(r)...)
 	nodes := duration(fmt.Sprintf("time to initialize %d nodes", r.nodes), r.allNodes, maxAllNodes)
 	if r.nodes > timedNodes {
-		nodes = unjudged(nodes)
+		nodes = withoutBudget(nodes)
 	}
 	first := duration("time from start to the first initialized node", r.firstNode, maxFirstNode)
 	if r.foreign > 0 {
-		first = unjudged(first) // the whole inventory is read before, page by page
+		first = withoutBudget(first) // the whole inventory is read before, page by page
 	}
 	memory := "peak memory"
 	switch {
@@ -71,8 +71,8 @@ func judge(r result) []row {
 // hasBalancers reports whether the cloud has load balancers.
 func (r result) hasBalancers() bool { return len(r.balancers.creations) > 0 }
 
-// judgeBalancers compares load balancers with the budgets.
-func judgeBalancers(r result) []row {
+// evaluateBalancers compares load balancers with the budgets.
+func evaluateBalancers(r result) []row {
 	var rows []row
 	for _, c := range r.balancers.creations {
 		rows = append(rows, count(fmt.Sprintf("cloud calls to create a %s load balancer, 2 ports, %d nodes", c.kind.Name, min(targets, r.nodes)), c.calls.Total(), c.kind.Create))
@@ -82,24 +82,24 @@ func judgeBalancers(r result) []row {
 	}
 	all := duration(fmt.Sprintf("time to create %d load balancers at once, %v each", r.services, r.provisioning), r.balancers.took, r.provider.Budget.Services)
 	if r.nodes > timedNodes || r.services > timedServices || r.provisioning > timedProvisioning {
-		all = unjudged(all)
+		all = withoutBudget(all)
 	}
 	return append(rows, count(fmt.Sprintf("writes of a restart with %d load balancers", r.services), r.balancers.writes.Total(), 0), all)
 }
 
-// unjudged is a row for which there is no budget.
-func unjudged(r row) row {
-	r.Budget, r.Verdict = none, notJudged
+// withoutBudget is a row for which there is no budget.
+func withoutBudget(r row) row {
+	r.Budget, r.Status = none, noBudget
 	return r
 }
 
-// none stands where there is no budget.
+// none is shown if there is no budget.
 const none = "-"
 
 // broken reports whether there are too many calls.
 func broken(rows []row) bool {
 	for _, r := range rows {
-		if r.Count && r.Verdict == over {
+		if r.Count && r.Status == overBudget {
 			return true
 		}
 	}
@@ -111,31 +111,31 @@ func count(what string, measured, budget int) row {
 	if budget == 0 {
 		most = "0"
 	}
-	return row{What: what, Measured: fmt.Sprint(measured), Budget: most, Verdict: judged(measured <= budget), Count: true}
+	return row{What: what, Measured: fmt.Sprint(measured), Budget: most, Status: statusOf(measured <= budget), Count: true}
 }
 
 func duration(what string, measured, budget time.Duration) row {
 	return row{
 		What: what, Measured: fmt.Sprintf("%.1f s", measured.Seconds()), Budget: fmt.Sprintf("≤ %.0f s", budget.Seconds()),
-		Verdict: judged(measured <= budget),
+		Status: statusOf(measured <= budget),
 	}
 }
 
 func size(what string, measured, budget, unit int64, name string) row {
 	return row{
 		What: what, Measured: fmt.Sprintf("%.1f %s", float64(measured)/float64(unit), name), Budget: fmt.Sprintf("≤ %d %s", budget/unit, name),
-		Verdict: judged(measured <= budget),
+		Status: statusOf(measured <= budget),
 	}
 }
 
-func judged(good bool) verdict {
+func statusOf(good bool) status {
 	if good {
-		return fits
+		return withinBudget
 	}
-	return over
+	return overBudget
 }
 
-// steadyPeriod says what the steady period was, if it was not the real one.
+// steadyPeriod describes the steady period, if it was not the real one.
 func steadyPeriod(d time.Duration) string {
 	if d == budgetPeriod {
 		return "5 min"
@@ -143,7 +143,7 @@ func steadyPeriod(d time.Duration) string {
 	return fmt.Sprintf("5 min, done in %.0f s", d.Seconds())
 }
 
-// ceilDiv rounds up, so that nothing is lost; without looks nothing was asked.
+// ceilDiv rounds up, so that nothing is lost; without passes there was no call.
 func ceilDiv(n, by int) int {
 	if by == 0 {
 		return 0

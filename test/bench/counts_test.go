@@ -12,9 +12,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// promised is what providers keep to beyond their budgets. AWS has one list of
-// instances. vSphere has its change feed, by which a look at nodes that are not
-// ready costs nothing, and describes the VMs of 100 nodes in one call.
+// promised is what providers guarantee beyond their budgets. AWS has one list
+// of instances. vSphere has its change feed, by which a look at nodes that are
+// not ready costs nothing, and describes the VMs of 100 nodes in one call.
 var promised = map[string]scenario.Budget{
 	"aws":     {Initialize: 10, Steady: 3, Lifecycle: 1},
 	"vsphere": {Initialize: 20, Steady: 2, Lifecycle: 0},
@@ -44,8 +44,8 @@ func TestBudgetsOfCalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, row := range judge(r) {
-				if row.Count && row.Verdict != fits {
+			for _, row := range evaluate(r) {
+				if row.Count && row.Status != withinBudget {
 					t.Errorf("%s: %s, want %s", row.What, row.Measured, row.Budget)
 				}
 			}
@@ -66,8 +66,8 @@ func checkNothingWasLeftOut(t *testing.T, r result) {
 	if r.nodeUpdates < 1 || r.steadyLooks < 1 {
 		t.Errorf("in the steady period there were %d updates and %d looks, want some", r.nodeUpdates, r.steadyLooks)
 	}
-	if want := r.notReady * lifecycleLooks; r.questions < want {
-		t.Errorf("%d nodes were not ready, and it was asked %d times whether a machine exists, want %d at least", r.notReady, r.questions, want)
+	if want := r.notReady * lifecycleLooks; r.existsCalls < want {
+		t.Errorf("%d nodes were not ready, and it was checked %d times whether a machine exists, want %d at least", r.notReady, r.existsCalls, want)
 	}
 	for _, c := range r.balancers.creations {
 		if c.calls.Total() == 0 {

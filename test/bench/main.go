@@ -75,7 +75,7 @@ func report(ctx context.Context, out *scenario.Printer, providerName string, p p
 	if err != nil {
 		return err
 	}
-	rows := judge(r)
+	rows := evaluate(r)
 	budgets, calls := budgetTable(rows), callTable(r)
 	out.Title("Budgets")
 	out.Line("%s\n%s", budgets.text(), calls.text())
@@ -93,7 +93,7 @@ func machine(now time.Time) string {
 	return fmt.Sprintf("%s, %s/%s, %d cores, %s\n", now.Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 }
 
-// check refuses what cannot be measured.
+// check rejects what cannot be measured.
 func (p plan) check() error {
 	switch {
 	case p.nodes < 1 || p.notReady < 1:

@@ -29,15 +29,15 @@ const (
 	patience = 5 * time.Minute
 	// logPeriod is how often a log is read again.
 	logPeriod = 200 * time.Millisecond
-	// quiet is how long no call comes once a start is over.
-	quiet = 2 * time.Second
+	// idlePeriod is how long there is no call once a start is over.
+	idlePeriod = 2 * time.Second
 )
 
-// plan says what to measure.
+// plan defines what to measure.
 type plan struct {
 	provider scenario.Provider
 	binary   string
-	// nodes join the cluster, notReady of them fall silent later.
+	// nodes join the cluster, notReady of them become not ready later.
 	nodes, notReady int
 	// foreign machines are in the cloud beside those of the nodes.
 	foreign int
@@ -66,7 +66,7 @@ type result struct {
 	nodeUpdates int
 	steadyLooks int
 	lifecycle   scenario.Calls
-	questions   int // how often it was asked whether a node's machine exists
+	existsCalls int // how often it was checked whether a node's machine exists
 	lookedCount int
 	balancers   balancers
 	peakRSS     int64
@@ -75,13 +75,13 @@ type result struct {
 
 // bench is a measurement while it runs.
 type bench struct {
-	*scenario.Stage
+	*scenario.Environment
 
 	out *scenario.Printer
 	result
 }
 
-// measure carries out a plan. It is an error if any node does not get what its
+// measure runs a plan. It is an error if any node does not get what its
 // machine has, or is deleted.
 func measure(ctx context.Context, out *scenario.Printer, p plan) (r result, err error) {
 	p.notReady = min(p.notReady, p.nodes)
@@ -89,12 +89,12 @@ func measure(ctx context.Context, out *scenario.Printer, p plan) (r result, err 
 	if err != nil {
 		return result{}, fmt.Errorf("measure: %w, run: make build", err)
 	}
-	stage, err := scenario.NewStage()
+	environment, err := scenario.NewEnvironment()
 	if err != nil {
 		return result{}, err
 	}
-	defer func() { err = errors.Join(err, stage.Close(ctx, false)) }()
-	b := &bench{Stage: stage, out: out, result: result{plan: p, binarySize: info.Size()}}
+	defer func() { err = errors.Join(err, environment.Close(ctx, false)) }()
+	b := &bench{Environment: environment, out: out, result: result{plan: p, binarySize: info.Size()}}
 	for _, part := range []func(context.Context) error{b.prepare, b.measureBalancers, b.measureStart, b.measureSteady, b.measureServices} {
 		if err := part(ctx); err != nil {
 			return result{}, err
@@ -163,7 +163,7 @@ func (b *bench) measureStart(ctx context.Context) error {
 }
 
 // measureSteady measures the next process: what it does while nothing happens,
-// and then while many nodes are silent.
+// and then while many nodes are not ready.
 func (b *bench) measureSteady(ctx context.Context) error {
 	process, err := b.Run("steady", b.binary, "--v=2", "--leader-elect=false",
 		"--node-status-update-frequency="+b.steady.String(), "--node-monitor-period="+(b.steady/looks).String())
@@ -171,7 +171,7 @@ func (b *bench) measureSteady(ctx context.Context) error {
 		return err
 	}
 	err = b.out.Step("Starting it again, until it has updated every node once", func() error {
-		return errors.Join(b.awaitUpdates(ctx, process, 1), b.awaitQuiet(ctx, process))
+		return errors.Join(b.awaitUpdates(ctx, process, 1), b.awaitIdle(ctx, process))
 	})
 	if err != nil {
 		return err
@@ -218,14 +218,14 @@ func (b *bench) measureLifecycle(ctx context.Context, process *ccm.CCM) error {
 	ctx, cancel := bounded(ctx, patience)
 	defer cancel()
 	before := b.Cloud.Calls()
-	if err := b.silence(ctx); err != nil {
+	if err := b.markNotReady(ctx); err != nil {
 		return err
 	}
 	looked, err := b.Passes(ctx, process)
 	if err != nil {
 		return err
 	}
-	asked, err := b.asked(ctx, process)
+	existsCalls, err := b.countExistsCalls(ctx, process)
 	if err != nil {
 		return err
 	}
@@ -233,17 +233,17 @@ func (b *bench) measureLifecycle(ctx context.Context, process *ccm.CCM) error {
 		return err
 	}
 	b.lifecycle = b.Cloud.Calls().Since(before)
-	if b.questions, err = b.asked(ctx, process); err != nil {
+	if b.existsCalls, err = b.countExistsCalls(ctx, process); err != nil {
 		return err
 	}
-	b.questions -= asked
+	b.existsCalls -= existsCalls
 	b.lookedCount, err = b.Passes(ctx, process)
 	b.lookedCount -= looked
 	return err
 }
 
-// silence makes nodes look as if their kubelets had died.
-func (b *bench) silence(ctx context.Context) error {
+// markNotReady makes nodes look as if their kubelets had stopped.
+func (b *bench) markNotReady(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(16)
 	for _, m := range b.Cloud.Machines()[:b.notReady] {
@@ -254,8 +254,8 @@ func (b *bench) silence(ctx context.Context) error {
 	return group.Wait()
 }
 
-// asked is how often the framework has asked whether a machine exists.
-func (b *bench) asked(ctx context.Context, process *ccm.CCM) (int, error) {
+// countExistsCalls returns how often the framework has checked whether a machine exists.
+func (b *bench) countExistsCalls(ctx context.Context, process *ccm.CCM) (int, error) {
 	return b.Metric(ctx, process, "cloud_node_lifecycle_controller_cloud_provider_calls_total", `operation="instance_exists"`)
 }
 
@@ -271,7 +271,7 @@ func (b *bench) countNodes(ctx context.Context) error {
 	return nil
 }
 
-// end stops a process and remembers how much memory it took.
+// end stops a process and records its peak memory.
 func (b *bench) end(ctx context.Context, process *ccm.CCM) error {
 	peak, err := peakRSS(process.PID())
 	if err != nil {
@@ -310,8 +310,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// awaitQuiet waits until a process that has started makes no more calls.
-func (b *bench) awaitQuiet(ctx context.Context, process *ccm.CCM) error {
+// awaitIdle waits until a process that has started makes no more calls.
+func (b *bench) awaitIdle(ctx context.Context, process *ccm.CCM) error {
 	ctx, cancel := bounded(ctx, patience)
 	defer cancel()
 	for last := -1; ; {
@@ -325,7 +325,7 @@ func (b *bench) awaitQuiet(ctx context.Context, process *ccm.CCM) error {
 			return process.Failure()
 		case <-ctx.Done():
 			return fmt.Errorf("wait for no more calls: %w, the last were %s", context.Cause(ctx), b.Cloud.Calls())
-		case <-time.After(quiet):
+		case <-time.After(idlePeriod):
 		}
 	}
 }
@@ -339,7 +339,7 @@ func updatesOf(process *ccm.CCM) (int, error) {
 
 func countUpdates(log string) int { return strings.Count(log, "nodes status took") }
 
-// updatesFailed is an error if a log tells of nodes that could not be updated,
+// updatesFailed is an error if a log has nodes that could not be updated,
 // from an offset on: such updates cost no calls, but are worth nothing.
 func updatesFailed(process *ccm.CCM, offset int) error {
 	log, err := process.Log()

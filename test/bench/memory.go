@@ -8,8 +8,8 @@ import (
 )
 
 // peakRSS is the most memory that a running process has held, in bytes. What
-// the system says of a process that has ended would not do: it counts what the
-// parent held when the process was made.
+// the system reports of a process that has ended would not do: it counts what
+// the parent held when the process was made.
 func peakRSS(pid int) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -17,7 +17,7 @@ type table [][]string
 func budgetTable(rows []row) table {
 	t := table{{"what", "measured", "budget", "ok?"}}
 	for _, r := range rows {
-		t = append(t, []string{r.What, r.Measured, r.Budget, string(r.Verdict)})
+		t = append(t, []string{r.What, r.Measured, r.Budget, string(r.Status)})
 	}
 	return t
 }
@@ -97,7 +97,7 @@ func (t table) markdown() string {
 	return b.String()
 }
 
-// explanation says what was done to come to the numbers.
+// explanation describes how the numbers were measured.
 func explanation(r result) string {
 	sentences := []string{
 		fmt.Sprintf("Provider %s, %d nodes, %v for each cloud call.", r.provider.Name, r.nodes, r.latency),
@@ -105,7 +105,7 @@ func explanation(r result) string {
 		fmt.Sprintf("The steady period took %.0f s, with %d update of every node and %d checks of nodes that are not ready.",
 			r.steadyTook.Seconds(), r.nodeUpdates, r.steadyLooks),
 		fmt.Sprintf("Then %d nodes became not ready: in %d checks, %d times it was looked up whether a machine exists, and all nodes were kept.",
-			r.notReady, r.lookedCount, r.questions),
+			r.notReady, r.lookedCount, r.existsCalls),
 	}
 	if r.hasBalancers() {
 		sentences = append(sentences,

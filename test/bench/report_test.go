@@ -31,7 +31,7 @@ func sample() result {
 		steadyTook:  30 * time.Second,
 		steadyCalls: calls(map[string]int{"List": 2}, 1),
 		nodeUpdates: 1, steadyLooks: 60,
-		lifecycle: calls(nil, 0), questions: 400, lookedCount: 4,
+		lifecycle: calls(nil, 0), existsCalls: 400, lookedCount: 4,
 		peakRSS: 90 << 20, binarySize: 80_000_000,
 	}
 }
@@ -62,7 +62,7 @@ func TestReport(t *testing.T) {
 }
 
 func testReport(t *testing.T, name string, r result) {
-	rows := judge(r)
+	rows := evaluate(r)
 	got := explanation(r) + "\n\n" + budgetTable(rows).text() + "\n" + callTable(r).text() + "\n" +
 		budgetTable(rows).markdown() + "\n" + callTable(r).markdown()
 	golden := filepath.Join("testdata", name+".golden")
@@ -112,7 +112,7 @@ func TestOnlyCallsBreakTheBench(t *testing.T) {
 			t.Parallel()
 			r := sample()
 			tc.change(&r)
-			if got := broken(judge(r)); got != tc.want {
+			if got := broken(evaluate(r)); got != tc.want {
 				t.Errorf("%s: broken is %t, want %t", tc.reason, got, tc.want)
 			}
 		})
@@ -120,16 +120,16 @@ func TestOnlyCallsBreakTheBench(t *testing.T) {
 }
 
 // The budgets of time are for 300 nodes and 100 Services: more may take longer.
-func TestTimesOfMoreAreNotJudged(t *testing.T) {
+func TestTimesOfMoreHaveNoBudget(t *testing.T) {
 	t.Parallel()
 	r := balanced()
 	r.nodes, r.services = timedNodes+1, timedServices+1
 	times := 0
-	for _, row := range judge(r) {
+	for _, row := range evaluate(r) {
 		if strings.HasPrefix(row.What, "time to ") {
 			times++
-			if row.Verdict != notJudged {
-				t.Errorf("%s: verdict is %q, want none", row.What, row.Verdict)
+			if row.Status != noBudget {
+				t.Errorf("%s: status is %q, want none", row.What, row.Status)
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func (b *bench) measureBalancers(ctx context.Context) error {
 		if left := cloud.Made(); len(left) > 0 {
 			return fmt.Errorf("the Services are gone, but the cloud still has:\n%s", strings.Join(left, "\n"))
 		}
-		return errors.Join(b.end(ctx, process), b.forget(ctx, machines))
+		return errors.Join(b.end(ctx, process), b.deleteNodes(ctx, machines))
 	})
 }
 
@@ -83,11 +83,11 @@ func (b *bench) createEach(ctx context.Context, process *ccm.CCM) error {
 		services = append(services, kind.Service(kind.Name))
 	}
 	for i, service := range services {
-		if err := b.awaitQuiet(ctx, process); err != nil {
+		if err := b.awaitIdle(ctx, process); err != nil {
 			return err
 		}
 		before, one := b.Cloud.Calls(), []*v1.Service{service}
-		err := errors.Join(b.CreateServices(ctx, one), b.AwaitServed(ctx, process, one), b.awaitQuiet(ctx, process))
+		err := errors.Join(b.CreateServices(ctx, one), b.AwaitServed(ctx, process, one), b.awaitIdle(ctx, process))
 		if err != nil {
 			return err
 		}
@@ -98,8 +98,8 @@ func (b *bench) createEach(ctx context.Context, process *ccm.CCM) error {
 	return b.DeleteServices(ctx, process, services)
 }
 
-// forget deletes the nodes of machines.
-func (b *bench) forget(ctx context.Context, machines []scenario.Machine) error {
+// deleteNodes deletes the nodes of machines.
+func (b *bench) deleteNodes(ctx context.Context, machines []scenario.Machine) error {
 	var errs []error
 	for _, m := range machines {
 		errs = append(errs, b.ControlPlane.Client().CoreV1().Nodes().Delete(ctx, m.Node.Name, metav1.DeleteOptions{}))
@@ -108,7 +108,7 @@ func (b *bench) forget(ctx context.Context, machines []scenario.Machine) error {
 }
 
 // measureServices creates many Services at once, of all kinds in turn, and then
-// lets another process find them as they are to be.
+// lets another process find them as they should be.
 func (b *bench) measureServices(ctx context.Context) error {
 	cloud, ok := b.serviceCloud()
 	if !ok {
@@ -134,7 +134,7 @@ func (b *bench) createAll(ctx context.Context, cloud scenario.ServiceCloud, serv
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(process.WaitHealthy(ctx), b.awaitQuiet(ctx, process)); err != nil {
+	if err := errors.Join(process.WaitHealthy(ctx), b.awaitIdle(ctx, process)); err != nil {
 		return err
 	}
 	cloud.SetProvisioning(b.provisioning)
@@ -147,7 +147,7 @@ func (b *bench) createAll(ctx context.Context, cloud scenario.ServiceCloud, serv
 	return b.end(ctx, process)
 }
 
-// resyncAll runs a process that knows nothing until it has looked at every
+// resyncAll runs a process that starts without state until it has checked every
 // Service.
 func (b *bench) resyncAll(ctx context.Context, cloud scenario.ServiceCloud) error {
 	ctx, cancel := bounded(ctx, patience)
@@ -165,7 +165,7 @@ func (b *bench) resyncAll(ctx context.Context, cloud scenario.ServiceCloud) erro
 }
 
 // awaitEnsured returns when a process has begun with every Service and makes no
-// more calls. Only its log tells.
+// more calls. Only its log shows that.
 func (b *bench) awaitEnsured(ctx context.Context, process *ccm.CCM) error {
 	const begun, failed = "Ensuring load balancer for service ", "error processing service"
 	for {
@@ -176,7 +176,7 @@ func (b *bench) awaitEnsured(ctx context.Context, process *ccm.CCM) error {
 		case strings.Contains(log, failed):
 			return fmt.Errorf("a Service could not be served, the log ends with:\n%s", process.Tail())
 		case strings.Count(log, begun) >= b.services:
-			return b.awaitQuiet(ctx, process)
+			return b.awaitIdle(ctx, process)
 		}
 		select {
 		case <-process.Ended():

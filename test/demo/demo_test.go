@@ -74,8 +74,8 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// A demo that cannot begin says what to do.
-func TestDemoSaysWhatToDo(t *testing.T) {
+// The error of a demo that cannot start contains what to do.
+func TestDemoErrors(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing")
 	ends := filepath.Join(t.TempDir(), "ends")
@@ -117,7 +117,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// watched is an output that tells when it has got a text.
+// watched is an output that signals when it has got a text.
 type watched struct {
 	text string
 	seen func()

@@ -50,10 +50,10 @@ type options struct {
 	keep             bool
 }
 
-// run plays the demo and clears up; its result is the exit code.
+// run runs the demo and cleans up; its result is the exit code.
 func run(ctx context.Context, out *scenario.Printer, opts options) int {
 	began := time.Now()
-	err := play(ctx, out, opts)
+	err := runSteps(ctx, out, opts)
 	switch {
 	case err == nil:
 		out.Line("Done after %.0f s.", time.Since(began).Seconds())
@@ -68,8 +68,9 @@ func run(ctx context.Context, out *scenario.Printer, opts options) int {
 	return 1
 }
 
-// play sets the stage, shows everything, and clears the stage whatever happens.
-func play(ctx context.Context, out *scenario.Printer, opts options) (err error) {
+// runSteps creates the environment, runs all steps, and closes the environment
+// whatever happens.
+func runSteps(ctx context.Context, out *scenario.Printer, opts options) (err error) {
 	provider, err := scenario.Find(opts.provider)
 	if err != nil {
 		return err
@@ -77,27 +78,27 @@ func play(ctx context.Context, out *scenario.Printer, opts options) (err error) 
 	if opts.binary, err = locate(opts.binary); err != nil {
 		return err
 	}
-	stage, err := scenario.NewStage()
+	environment, err := scenario.NewEnvironment()
 	if err != nil {
 		return err
 	}
-	show := &show{Stage: stage, out: out, provider: provider, binary: opts.binary}
+	demo := &demo{Environment: environment, out: out, provider: provider, binary: opts.binary}
 	defer func() {
-		failed := err != nil && ctx.Err() == nil && stage.ControlPlane != nil
-		closed := out.Step("Stopping everything", func() error { return stage.Close(ctx, failed) })
+		failed := err != nil && ctx.Err() == nil && environment.ControlPlane != nil
+		closed := out.Step("Stopping everything", func() error { return environment.Close(ctx, failed) })
 		if failed {
-			out.Note("all logs are kept in %s", stage.Dir())
+			out.Note("all logs are kept in %s", environment.Dir())
 		}
 		if ctx.Err() != nil && closed != nil {
-			out.Failure(closed) // nobody else tells after a Ctrl-C
+			out.Failure(closed) // not printed otherwise after a Ctrl-C
 		}
 		err = errors.Join(err, closed)
 	}()
-	if err := show.all(ctx); err != nil {
+	if err := demo.all(ctx); err != nil {
 		return err
 	}
 	if opts.keep {
-		return show.keep(ctx)
+		return demo.keep(ctx)
 	}
 	return nil
 }

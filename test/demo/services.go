@@ -13,7 +13,7 @@ import (
 
 // services shows a Service with each kind of load balancer from its beginning to
 // its end, where the cloud has any.
-func (s *show) services(ctx context.Context) error {
+func (s *demo) services(ctx context.Context) error {
 	cloud, ok := s.Cloud.(scenario.ServiceCloud)
 	if !ok {
 		return nil
@@ -59,7 +59,7 @@ func (s *show) services(ctx context.Context) error {
 
 // served waits until the Services have addresses and returns them as they are
 // then.
-func (s *show) served(ctx context.Context, services []*v1.Service) ([]*v1.Service, error) {
+func (s *demo) served(ctx context.Context, services []*v1.Service) ([]*v1.Service, error) {
 	var served []*v1.Service
 	err := s.AwaitServices(ctx, s.process, func(found scenario.Services) error {
 		served = nil

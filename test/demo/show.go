@@ -27,9 +27,9 @@ const (
 	looks = 3
 )
 
-// show is the demo while it is played.
-type show struct {
-	*scenario.Stage
+// demo is one run of the demo.
+type demo struct {
+	*scenario.Environment
 
 	out      *scenario.Printer
 	provider scenario.Provider
@@ -37,18 +37,18 @@ type show struct {
 	process  *ccm.CCM
 }
 
-// all plays every act.
-func (s *show) all(ctx context.Context) error {
-	for _, act := range []func(context.Context) error{s.prepare, s.initialize, s.services, s.powerOff, s.outage} {
-		if err := act(ctx); err != nil {
+// all runs every step.
+func (s *demo) all(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{s.prepare, s.initialize, s.services, s.powerOff, s.outage} {
+		if err := step(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// prepare sets the stage: a cluster whose nodes wait for their cloud.
-func (s *show) prepare(ctx context.Context) error {
+// prepare creates a cluster whose nodes wait for their cloud.
+func (s *demo) prepare(ctx context.Context) error {
 	s.out.Title("A cluster with uninitialized nodes (%s)", s.provider.Name)
 	err := s.out.Step("Starting etcd and kube-apiserver", func() error { return s.StartControlPlane(ctx) })
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *show) prepare(ctx context.Context) error {
 }
 
 // initialize is the main job.
-func (s *show) initialize(ctx context.Context) error {
+func (s *demo) initialize(ctx context.Context) error {
 	s.out.Title("The cloud-config names the provider, and the nodes are initialized")
 	s.out.Line("%s (credentials are valid only in the simulated cloud):", filepath.Base(s.ConfigPath()))
 	s.out.Text(s.Cloud.Config())
@@ -95,7 +95,7 @@ func (s *show) initialize(ctx context.Context) error {
 	return s.table(ctx)
 }
 
-// howMany says how many calls there were.
+// howMany formats how many calls there were.
 func howMany(calls scenario.Calls) string {
 	if polls := calls.TotalPolls(); polls > 0 {
 		return fmt.Sprintf("%d calls, and %d long polls that wait for changes,", calls.Total(), polls)
@@ -104,7 +104,7 @@ func howMany(calls scenario.Calls) string {
 }
 
 // powerOff shows what becomes of a node whose machine is switched off.
-func (s *show) powerOff(ctx context.Context) error {
+func (s *demo) powerOff(ctx context.Context) error {
 	name := s.machine(2)
 	s.out.Title("A machine is powered off")
 	err := s.out.Step(fmt.Sprintf("%s is powered off: its node gets the shutdown taint", name), func() error {
@@ -129,7 +129,7 @@ func (s *show) powerOff(ctx context.Context) error {
 }
 
 // outage shows that a cloud that is away deletes nothing.
-func (s *show) outage(ctx context.Context) error {
+func (s *demo) outage(ctx context.Context) error {
 	kept, lost := s.machine(3), s.machine(4)
 	s.out.Title("The API of the cloud becomes unreachable while two nodes are not ready")
 	err := s.out.Step(fmt.Sprintf("%s and %s are not ready: %d checks without a response", kept, lost, looks), func() error {
@@ -163,7 +163,7 @@ func (s *show) outage(ctx context.Context) error {
 }
 
 // keep leaves everything running until the context ends.
-func (s *show) keep(ctx context.Context) error {
+func (s *demo) keep(ctx context.Context) error {
 	kubectl, err := controlplane.Locate("kubectl")
 	if err != nil {
 		kubectl = `"$(tools/build kubectl)"` // not worth a minute of every first run
@@ -185,13 +185,13 @@ func (s *show) keep(ctx context.Context) error {
 }
 
 // machine is the name of the ith machine, or of the last one.
-func (s *show) machine(i int) string {
+func (s *demo) machine(i int) string {
 	machines := s.Cloud.Machines()
 	return machines[min(i, len(machines)-1)].Node.Name
 }
 
-// setPower switches a machine; its kubelet falls silent, or comes back, with it.
-func (s *show) setPower(ctx context.Context, name string, on bool) error {
+// setPower switches a machine; its kubelet stops or starts with it.
+func (s *demo) setPower(ctx context.Context, name string, on bool) error {
 	status := v1.ConditionUnknown
 	if on {
 		status = v1.ConditionTrue
@@ -199,18 +199,18 @@ func (s *show) setPower(ctx context.Context, name string, on bool) error {
 	return errors.Join(s.Cloud.SetPower(name, on), s.setReady(ctx, name, status))
 }
 
-func (s *show) setReady(ctx context.Context, name string, status v1.ConditionStatus) error {
+func (s *demo) setReady(ctx context.Context, name string, status v1.ConditionStatus) error {
 	return controlplane.SetReady(ctx, s.ControlPlane.Client(), name, status)
 }
 
 // await waits for the nodes, not for ever.
-func (s *show) await(ctx context.Context, wrong func(scenario.Nodes) error) error {
+func (s *demo) await(ctx context.Context, wrong func(scenario.Nodes) error) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	return s.Await(ctx, s.process, wrong)
 }
 
-func (s *show) awaitPasses(ctx context.Context) error {
+func (s *demo) awaitPasses(ctx context.Context) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	return s.AwaitPasses(ctx, s.process, looks)
@@ -221,7 +221,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // awaitTaint waits until a node has the shutdown taint, or has it no more.
-func (s *show) awaitTaint(ctx context.Context, name string, want bool) error {
+func (s *demo) awaitTaint(ctx context.Context, name string, want bool) error {
 	return s.await(ctx, func(nodes scenario.Nodes) error {
 		node := nodes[name]
 		if node == nil {
@@ -239,7 +239,7 @@ func (s *show) awaitTaint(ctx context.Context, name string, want bool) error {
 }
 
 // countNodes proves that no node was deleted.
-func (s *show) countNodes(ctx context.Context) error {
+func (s *demo) countNodes(ctx context.Context) error {
 	list, err := s.nodes(ctx)
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func (s *show) countNodes(ctx context.Context) error {
 }
 
 // table prints all nodes, or those of the given names.
-func (s *show) table(ctx context.Context, names ...string) error {
+func (s *demo) table(ctx context.Context, names ...string) error {
 	nodes, err := s.nodes(ctx, names...)
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func (s *show) table(ctx context.Context, names ...string) error {
 
 // nodes reads all nodes in the order of their names, or those of the given
 // names.
-func (s *show) nodes(ctx context.Context, names ...string) ([]v1.Node, error) {
+func (s *demo) nodes(ctx context.Context, names ...string) ([]v1.Node, error) {
 	list, err := s.ControlPlane.Client().CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)

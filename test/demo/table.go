@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// none stands in a table where there is nothing.
+// none is shown in a table for an empty cell.
 const none = "-"
 
 // pick leaves the nodes of the given names, or all without any.
@@ -20,7 +20,7 @@ func pick(nodes []v1.Node, names []string) []v1.Node {
 	return slices.DeleteFunc(nodes, func(n v1.Node) bool { return !slices.Contains(names, n.Name) })
 }
 
-// nodeTable shows what a cloud controller manager has a say in. The longest
+// nodeTable shows the fields that a cloud controller manager sets. The longest
 // column comes last, where a narrow terminal may break it.
 func nodeTable(nodes []v1.Node) string {
 	var b strings.Builder

@@ -9,7 +9,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// FW-START-3: a cluster without an ID is refused, unless the flag allows it.
+// FW-START-3: a cluster without an ID is an error, unless the flag allows it.
 //
 // FW-START-6: with an account for each controller all of it works as well, Events
 // of the provider included.
@@ -28,15 +28,15 @@ func TestUntaggedCloudWithAccounts(t *testing.T) {
 	refused := c.launch(t, "refused", path)
 	refused.awaitExit(t, 1)
 	if len(refused.logged(t, "no cluster ID found: tag the instances with one, or give --allow-untagged-cloud")) != 1 {
-		t.Error("the log does not say what to do")
+		t.Error("the log does not contain what to do")
 	}
 
 	c.run(t, path, "--allow-untagged-cloud", "--use-service-account-credentials")
 	c.joinAll(t, nodes)
 	c.awaitInitialized(t, names(nodes)...)
-	c.join(t, controlplane.NodeSpec{Name: "nobody"})
-	c.setReady(t, v1.ConditionUnknown, "nobody")
-	c.awaitEvent(t, "Node", "nobody", "InstanceNotFound")
+	c.join(t, controlplane.NodeSpec{Name: "unknown"})
+	c.setReady(t, v1.ConditionUnknown, "unknown")
+	c.awaitEvent(t, "Node", "unknown", "InstanceNotFound")
 
 	both := []string{"classic", "network"}
 	c.create(t, newService("classic", classic, 80), newService("network", network, 80))

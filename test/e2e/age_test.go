@@ -20,7 +20,7 @@ import (
 const old = time.Hour
 
 // age makes nodes look as if they had joined an hour ago. The API server sets
-// the time itself and lets nobody change it, so this goes behind its back.
+// the time itself and rejects changes of it, so this writes to etcd.
 func (c *cluster) age(t *testing.T, names ...string) {
 	t.Helper()
 	etcd := dialStore(c)
@@ -36,7 +36,7 @@ func (c *cluster) age(t *testing.T, names ...string) {
 			node, err := c.Client().CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 			switch {
 			case apierrors.IsNotFound(err):
-				return nil // it has been judged by its age already
+				return nil // its age has been used already
 			case err != nil:
 				return err
 			case !node.CreationTimestamp.Time.Equal(joined):
@@ -59,7 +59,7 @@ func dialStore(c *cluster) store {
 	}}}
 }
 
-// edit changes an object, unless somebody else does so at the same time.
+// edit changes an object, unless another client does so at the same time.
 func (s store) edit(ctx context.Context, key string, change func(map[string]any)) error {
 	var found struct {
 		KVs []struct {
@@ -106,11 +106,11 @@ func (s store) post(ctx context.Context, call string, request, response any) err
 	}
 	res, err := s.Do(req)
 	if err != nil {
-		return fmt.Errorf("ask etcd: %w", err)
+		return fmt.Errorf("query etcd: %w", err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask etcd: %s", res.Status)
+		return fmt.Errorf("query etcd: %s", res.Status)
 	}
 	return json.NewDecoder(res.Body).Decode(response)
 }

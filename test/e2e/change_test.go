@@ -26,8 +26,8 @@ func TestSwitchProvider(t *testing.T) {
 	c.join(t, controlplane.NodeSpec{Name: "vm-1"})
 	c.awaitInitialized(t, "vm-1")
 	wantChosen(t, first, "vsphere")
-	if n := r.Gate().Total(); n != 0 {
-		t.Errorf("AWS was called %d times: %v", n, r.Gate().Calls())
+	if n := r.Interceptor().Total(); n != 0 {
+		t.Errorf("AWS was called %d times: %v", n, r.Interceptor().Calls())
 	}
 	virtual := c.node(t, "vm-1")
 
@@ -51,18 +51,18 @@ func TestSwitchProvider(t *testing.T) {
 	elastic, total := c.node(t, instance.name), 0
 	write(t, path, vsphereConfig(vc))
 	second.awaitExit(t, 0)
-	total = r.Gate().Total()
+	total = r.Interceptor().Total()
 	c.freeLease(t)
 	c.run(t, path)
 	c.join(t, controlplane.NodeSpec{Name: "vm-2"})
 	c.awaitInitialized(t, "vm-2")
 	c.wantUnchanged(t, elastic)
-	if n := r.Gate().Total() - total; n != 0 {
-		t.Errorf("AWS was called %d times: %v", n, r.Gate().Calls())
+	if n := r.Interceptor().Total() - total; n != 0 {
+		t.Errorf("AWS was called %d times: %v", n, r.Interceptor().Calls())
 	}
 }
 
-// wantUnchanged checks that nobody has touched a node.
+// wantUnchanged checks that a node was not changed.
 func (c *cluster) wantUnchanged(t *testing.T, before *v1.Node) {
 	t.Helper()
 	if now := c.node(t, before.Name); now.ResourceVersion != before.ResourceVersion {
@@ -70,7 +70,7 @@ func (c *cluster) wantUnchanged(t *testing.T, before *v1.Node) {
 	}
 }
 
-// wantChosen checks what the process says of itself.
+// wantChosen checks what the process reports of itself.
 func wantChosen(t *testing.T, m *manager, provider string) {
 	t.Helper()
 	page := m.page(t, "/configz")
@@ -96,7 +96,7 @@ func TestChangedConfig(t *testing.T) {
 	c.join(t, controlplane.NodeSpec{Name: name})
 	c.awaitInitialized(t, name)
 	if hasAddress(v1.NodeInternalIP, "2001:db8::6")(c.node(t, name)) == nil {
-		t.Error("nobody has asked for an IPv6 address yet")
+		t.Error("no IPv6 address is configured yet")
 	}
 	m.awaitMetric(t, 0, invalid)
 
@@ -141,7 +141,7 @@ func TestConfigChangesWhileStarting(t *testing.T) {
 	}
 }
 
-// offer lets one reader of a pipe have a text.
+// offer writes a text for one reader of a pipe.
 func offer(t *testing.T, path, text string) {
 	t.Helper()
 	done := make(chan error, 1)
@@ -152,8 +152,8 @@ func offer(t *testing.T, path, text string) {
 			t.Fatal(err)
 		}
 	case <-within(t).Done():
-		pipe, _ := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // lets the writer go
+		pipe, _ := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // unblocks the writer
 		defer pipe.Close()
-		t.Fatalf("nobody has read %s", path)
+		t.Fatalf("%s was not read", path)
 	}
 }

@@ -43,7 +43,7 @@ func vsphereConfig(vcenters ...*vsphere.VCenter) string {
 	return b.String()
 }
 
-// section is the part of a cloud-config that says where a vCenter is.
+// section is the part of a cloud-config with the address of a vCenter.
 func section(vc *vsphere.VCenter) string {
 	host, port, err := net.SplitHostPort(vc.Address())
 	if err != nil {

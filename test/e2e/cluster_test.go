@@ -197,13 +197,13 @@ func (c *cluster) as(t *testing.T, namespace, name string) *rest.Config {
 	return config
 }
 
-// The taints that tell what the cloud knows of a node.
+// The taints that the cloud's state of a node sets or removes.
 const (
 	uninitialized = "node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule"
 	shutdown      = "node.cloudprovider.kubernetes.io/shutdown:NoSchedule"
 )
 
-// nodeState is what a cloud controller manager has a say in.
+// nodeState is what a cloud controller manager sets.
 type nodeState struct {
 	ProviderID string
 	Taints     []string
@@ -267,14 +267,14 @@ func (c *cluster) initializeByHand(t *testing.T, name string) {
 	}
 }
 
-// stealLease gives the lease to somebody else for an hour.
+// stealLease assigns the lease to another holder for an hour.
 func (c *cluster) stealLease(ctx context.Context) error {
 	leases := c.Client().CoordinationV1().Leases(systemNamespace)
 	lease, err := leases.Get(ctx, leaseName, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	lease.Spec.HolderIdentity = new("somebody else")
+	lease.Spec.HolderIdentity = new("another holder")
 	lease.Spec.LeaseDurationSeconds = new(int32(time.Hour.Seconds()))
 	lease.Spec.RenewTime = new(metav1.NowMicro())
 	_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})

@@ -2,7 +2,7 @@
 // API server and simulated clouds, and proves from the outside what it promises.
 //
 // Each test has a control plane to itself and the rights of rbac.yaml, no
-// more: every process is checked for having asked for anything else, for data
+// more: every process is checked for requests of anything else, for data
 // races, and for how it ended. A control plane is used again by a later test, once
 // what the earlier one left there is deleted. `make e2e` builds what the tests need
 // and runs them.

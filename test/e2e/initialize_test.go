@@ -13,9 +13,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// placed has two vCenters: zones come from the cluster, the region from the
+// twoSites has two vCenters: zones come from the cluster, the region from the
 // datacenter, and VMs of the second one have addresses of both families.
-func placed(vms, dual []vsphere.VMSpec) []vsphere.VCenterSpec {
+func twoSites(vms, dual []vsphere.VMSpec) []vsphere.VCenterSpec {
 	return []vsphere.VCenterSpec{
 		{Name: "single", Datacenters: []vsphere.DatacenterSpec{{
 			Name:     "dc-1",
@@ -93,7 +93,7 @@ func initializeCases() map[string]initializeCase {
 			},
 		},
 		"by-name": {
-			reason: "VS-NODE-2: a Node that knows no UUID is found by its guest's host name",
+			reason: "VS-NODE-2: a Node without a UUID is found by its guest's host name",
 			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000003", NICs: nic("10.0.0.3")},
 			want: nodeState{
 				ProviderID: "vsphere://00000000-0000-4000-8000-000000000003", Labels: labeled(small, "eu-1", "eu", "blue"),
@@ -157,7 +157,7 @@ func TestNodesAreInitialized(t *testing.T) {
 			single = append(single, tc.vm)
 		}
 	}
-	cloud := startCloud(t, placed(single, dual)...)
+	cloud := startCloud(t, twoSites(single, dual)...)
 	uuids := map[bool]string{false: "11111111-0000-4000-8000-000000000001", true: "11111111-0000-4000-8000-000000000002"}
 	cloud.VCenter("single").SetInstanceUUID(uuids[false])
 	cloud.VCenter("dual").SetInstanceUUID(uuids[true])
@@ -169,7 +169,7 @@ func TestNodesAreInitialized(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.want.Labels[vcenterLabel] = uuids[tc.dual]
-			c.awaitNode(t, name, "to be as the spec says", func(node *v1.Node) error {
+			c.awaitNode(t, name, "to be as specified", func(node *v1.Node) error {
 				if diff := cmp.Diff(tc.want, stateOf(node), cmpopts.EquateEmpty()); diff != "" {
 					return fmt.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 				}
@@ -187,7 +187,7 @@ func TestNodesAreInitialized(t *testing.T) {
 	}
 }
 
-// testCalls compares what the process says of its calls with what the vCenters
+// testCalls compares the process's metrics of its calls with what the vCenters
 // count (FW-METRIC-1, VS-METRIC-1).
 func testCalls(t *testing.T, m *manager, cloud *vsphere.Cloud) {
 	for _, vc := range cloud.VCenters() {
@@ -231,8 +231,8 @@ subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
 	if err != nil || !strings.Contains(page, "multicloud_ccm_") {
 		t.Errorf("reader got %d bytes, %v", len(page), err)
 	}
-	_, err = m.Get(t.Context(), c.as(t, v1.NamespaceDefault, "stranger"), "/metrics")
-	if err == nil || !strings.Contains(err.Error(), `User \"system:serviceaccount:default:stranger\" cannot get`) {
-		t.Errorf("stranger got %v, want a refusal that names it", err)
+	_, err = m.Get(t.Context(), c.as(t, v1.NamespaceDefault, "other"), "/metrics")
+	if err == nil || !strings.Contains(err.Error(), `User \"system:serviceaccount:default:other\" cannot get`) {
+		t.Errorf("other got %v, want an error that names it", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// fleet is a cluster of AWS whose nodes meet different ends.
+// fleet is a cluster of AWS whose nodes end in different ways.
 type fleet struct {
 	*cluster
 	*region
@@ -53,9 +53,9 @@ func (f *fleet) awaitRoutes(t *testing.T, want ...string) {
 }
 
 // AWS-NODE-1, AWS-NODE-2, AWS-ROUTE-3, FW-NODE-2: what becomes of the nodes of
-// instances that were stopped, terminated or forgotten, and of the routes to
-// them.
-func TestInstancesComeToTheirEnd(t *testing.T) {
+// instances that were stopped, terminated or no longer listed, and of the
+// routes to them.
+func TestInstancesEnd(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t)
 	t.Run("Routed", f.testRoutes)
@@ -126,12 +126,12 @@ func (f *fleet) testGone(t *testing.T) {
 	f.manager.awaitLog(t, fmt.Sprintf(`Node belongs to another cloud and is left alone" node=%q`, foreign))
 
 	f.age(t, f.on.name, f.off.name, f.forgotten.name, nameless, foreign)
-	stranger := f.node(t, foreign)
+	other := f.node(t, foreign)
 	f.awaitGone(t, f.forgotten.name)
 	f.awaitRoutes(t, "10.244.1.0/24", "10.244.2.0/24")
 	f.manager.awaitPasses(t, 2)
 	for _, name := range []string{f.on.name, f.off.name, nameless} {
 		f.node(t, name)
 	}
-	f.wantUnchanged(t, stranger)
+	f.wantUnchanged(t, other)
 }

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
@@ -24,23 +24,23 @@ type regionOutage struct {
 
 func regionOutages() map[string]regionOutage {
 	up := func(r *region) error { return r.Server().Up() }
-	mend := func(r *region) error { r.Gate().Mend(); return nil }
+	restore := func(r *region) error { r.Interceptor().Clear(); return nil }
 	return map[string]regionOutage{
 		"down":    {reason: "nothing listens", begin: func(r *region) { r.Server().Down() }, end: up, code: "unavailable"},
-		"hanging": {reason: "connections open and nothing answers", begin: func(r *region) { r.Server().Hang() }, end: up, code: "timeout"},
+		"hanging": {reason: "connections open and there is no response", begin: func(r *region) { r.Server().Hang() }, end: up, code: "timeout"},
 		"throttling": {
 			reason: "AWS-API-2: throttling is no result about any instance",
-			begin:  func(r *region) { r.Gate().Break("ec2", front.Always(), aws.Throttled()) }, end: mend, code: "throttled",
+			begin:  func(r *region) { r.Interceptor().Inject("ec2", simserver.Always(), aws.Throttled()) }, end: restore, code: "throttled",
 		},
 		"refusing": {
 			reason: "the policy of the role was taken away: what may not be seen is not gone",
-			begin:  func(r *region) { r.Gate().Break("ec2", front.Always(), aws.Denied()) }, end: mend, code: "denied",
+			begin:  func(r *region) { r.Interceptor().Inject("ec2", simserver.Always(), aws.Denied()) }, end: restore, code: "denied",
 		},
 	}
 }
 
 // FW-NODE-6, FW-METRIC-3: while AWS is of no use no Node is deleted and the
-// process lives; afterwards it carries on by itself.
+// process lives; afterwards it continues without a restart.
 func TestRegionOutageDeletesNothing(t *testing.T) {
 	t.Parallel()
 	for name, o := range regionOutages() {

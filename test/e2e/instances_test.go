@@ -160,7 +160,7 @@ func TestInstancesAreInitialized(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c.awaitNode(t, tc.node.Name, "to be as the spec says", func(node *v1.Node) error {
+			c.awaitNode(t, tc.node.Name, "to be as specified", func(node *v1.Node) error {
 				if diff := cmp.Diff(tc.want, stateOf(node), cmpopts.EquateEmpty()); diff != "" {
 					return fmt.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 				}
@@ -170,12 +170,12 @@ func TestInstancesAreInitialized(t *testing.T) {
 	}
 	t.Run("Counted", func(t *testing.T) {
 		for _, operation := range []string{"DescribeInstances", "DescribeAvailabilityZones", "DescribeInstanceTopology", "CreateTags"} {
-			if r.Gate().Count(operation) == 0 {
-				t.Errorf("nobody has called %s", operation)
+			if r.Interceptor().Count(operation) == 0 {
+				t.Errorf("%s was not called", operation)
 			}
 			m.await(t, "all calls to be counted", func(ctx context.Context) error {
 				counted, err := m.metric(ctx, "multicloud_ccm_cloud_requests_total", fmt.Sprintf("operation=%q", operation))
-				if want := r.Gate().Count(operation); err == nil && counted != float64(want) {
+				if want := r.Interceptor().Count(operation); err == nil && counted != float64(want) {
 					err = fmt.Errorf("%v of %d calls of %s are", counted, want, operation)
 				}
 				return err

@@ -9,7 +9,7 @@ import (
 )
 
 // FW-START-5: a successor waits for the lease to run out, and has no session
-// before it leads.
+// before it is the leader.
 func TestStandbyTakesOver(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -42,7 +42,7 @@ func TestStandbyTakesOver(t *testing.T) {
 		t.Errorf("the lease is still held by %s", holder)
 	}
 	if n := vc.Count("Login"); n == logins {
-		t.Error("the standby leads without a login")
+		t.Error("the standby is the leader without a login")
 	}
 }
 
@@ -53,8 +53,8 @@ func TestLostLeaseEndsTheSession(t *testing.T) {
 		reason string
 		lose   func(*testing.T, *cluster)
 	}{
-		"stolen": {"somebody else holds it", func(t *testing.T, c *cluster) { await(t, "the lease to be stolen", c.stealLease) }},
-		"silent": {"the API server does not answer any more", func(t *testing.T, c *cluster) {
+		"stolen": {"another process holds it", func(t *testing.T, c *cluster) { await(t, "the lease to be stolen", c.stealLease) }},
+		"silent": {"the API server no longer responds", func(t *testing.T, c *cluster) {
 			if err := c.PauseAPIServer(); err != nil {
 				t.Fatal(err)
 			}

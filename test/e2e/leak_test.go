@@ -14,8 +14,8 @@ import (
 // like as text.
 var dumpLine = regexp.MustCompile(`(?m)^\s*[0-9a-f]{8}  ((?:[0-9a-f]{2} {1,2}){1,16}) *\|`)
 
-// leaks tells in which forms a text shows a secret: as it is, in base64 at any
-// offset, in hexadecimal, in a hex dump, or as a list of bytes.
+// leaks returns the forms in which a text contains a secret: as it is, in
+// base64 at any offset, in hexadecimal, in a hex dump, or as a list of bytes.
 func leaks(text, secret string) []string {
 	var found []string
 	note := func(form string, shown bool) {

@@ -71,7 +71,7 @@ func TestDeletedVMRemovesItsNode(t *testing.T) {
 }
 
 // FW-ID-1: foreign nodes cost no call and are never changed or deleted.
-func TestForeignNodeIsLeftAlone(t *testing.T) {
+func TestForeignNodeIsNotChanged(t *testing.T) {
 	t.Parallel()
 	const providerID = "aws:///eu-central-1a/i-0123"
 	c := startCluster(t)

@@ -45,8 +45,8 @@ func (s suite) Run() int {
 	return code
 }
 
-// hopeless is a complaint that waiting will not change.
-type hopeless struct{ error }
+// permanentError is a complaint that waiting will not change.
+type permanentError struct{ error }
 
 // await returns when check has nothing to complain about any more.
 func await(t *testing.T, what string, check func(ctx context.Context) error) {
@@ -57,7 +57,7 @@ func await(t *testing.T, what string, check func(ctx context.Context) error) {
 		if err == nil {
 			return
 		}
-		if _, ok := errors.AsType[hopeless](err); ok {
+		if _, ok := errors.AsType[permanentError](err); ok {
 			t.Fatalf("wait for %s: %v", what, err)
 		}
 		select {

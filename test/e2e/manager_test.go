@@ -29,10 +29,10 @@ var alarms = regexp.MustCompile(`(?i:forbidden)|WARNING: DATA RACE|^panic:|^fata
 // race is what the race detector writes about one.
 var race = regexp.MustCompile(`(?s)==================\nWARNING: DATA RACE\n.*?\n==================\n`)
 
-// withoutKnownRaces leaves out what a log says of one race, which is inside the
-// framework: its service controller notes a Service that it has begun with while
-// its node worker collects all of them. Both are about a pointer, which is the old
-// or the new one.
+// withoutKnownRaces leaves out what a log contains of one race, which is inside
+// the framework: its service controller notes a Service that it has begun with
+// while its node worker collects all of them. Both are about a pointer, which is
+// the old or the new one.
 func withoutKnownRaces(log string) string {
 	return race.ReplaceAllStringFunc(log, func(report string) string {
 		for _, part := range []string{"service.(*serviceCache).allServices()", "service.(*Controller).processServiceCreateOrUpdate()"} {
@@ -45,7 +45,7 @@ func withoutKnownRaces(log string) string {
 }
 
 // Of all races one is known.
-func TestOtherRacesAreAlarming(t *testing.T) {
+func TestOtherRacesAreReported(t *testing.T) {
 	t.Parallel()
 	report := func(functions ...string) string {
 		return "before\n==================\nWARNING: DATA RACE\n  " + strings.Join(functions, "\n  ") + "\n==================\nafter\n"
@@ -128,21 +128,21 @@ func (m *manager) clear(t *testing.T) {
 		t.Error(err)
 		return
 	}
-	var worth strings.Builder
+	var excerpt strings.Builder
 	for line := range strings.Lines(withoutKnownRaces(log)) {
 		if alarms.MatchString(line) {
 			t.Errorf("the log has: %s", line)
 		}
 		if !strings.Contains(line, " flags.go:") {
-			worth.WriteString(line)
+			excerpt.WriteString(line)
 		}
 	}
 	if t.Failed() {
-		t.Logf("the log of %s:\n%s", filepath.Base(m.LogPath()), &worth)
+		t.Logf("the log of %s:\n%s", filepath.Base(m.LogPath()), &excerpt)
 	}
 }
 
-// release gives back what the process held; it ends it, too, if a test failed
+// release releases what the process held; it ends it, too, if a test failed
 // before it could.
 func (m *manager) release() error {
 	ctx, cancel := ending()
@@ -156,7 +156,7 @@ func (m *manager) terminate(t *testing.T) {
 	m.checked = true
 	select {
 	case <-m.Ended():
-		t.Errorf("nobody asked it to end: %v", m.Failure())
+		t.Errorf("it ended without being stopped: %v", m.Failure())
 		return
 	default:
 	}
@@ -214,14 +214,14 @@ func (m *manager) await(t *testing.T, what string, check func(ctx context.Contex
 	t.Helper()
 	await(t, what, func(ctx context.Context) error {
 		if failure := m.Failure(); failure != nil {
-			return hopeless{failure}
+			return permanentError{failure}
 		}
 		return check(ctx)
 	})
 }
 
 // page returns a page of the process's server as the admin sees it. The server
-// is up a moment before it knows whom to trust.
+// is up a moment before it has its configuration of authentication.
 func (m *manager) page(t *testing.T, path string) string {
 	t.Helper()
 	var page string
@@ -278,8 +278,8 @@ func (m *manager) awaitMetric(t *testing.T, want float64, name string, labels ..
 	})
 }
 
-// awaitPasses waits until the lifecycle controller has judged all nodes n times
-// more, from the beginning.
+// awaitPasses waits until the lifecycle controller has checked all nodes n
+// times more, from the beginning.
 func (m *manager) awaitPasses(t *testing.T, n int) {
 	t.Helper()
 	const passes = "cloud_node_lifecycle_controller_monitor_nodes_duration_seconds_count"
@@ -316,9 +316,9 @@ func writeConfig(t *testing.T, text string) string {
 	return path
 }
 
-// awaitUndecided waits until the lifecycle controller has asked from now on
-// whether each node exists, and got an error. Those that only put the question
-// off, for a node that is young or was asked for a moment ago, do not count.
+// awaitUndecided waits until the lifecycle controller has checked from now on
+// whether each node exists, and got an error. Errors that only postpone the
+// check, for a node that is young or was checked a moment ago, do not count.
 func (m *manager) awaitUndecided(t *testing.T, nodes ...string) {
 	t.Helper()
 	asked := func(node string) []string {
@@ -329,7 +329,7 @@ func (m *manager) awaitUndecided(t *testing.T, nodes ...string) {
 		before[node] = len(asked(node))
 	}
 	for _, node := range nodes {
-		m.await(t, "a judgement of node "+node, func(context.Context) error {
+		m.await(t, "a decision about node "+node, func(context.Context) error {
 			lines := asked(node)[before[node]:]
 			if slices.ContainsFunc(lines, func(line string) bool {
 				return !strings.Contains(line, "younger than") && !strings.Contains(line, "moments ago")

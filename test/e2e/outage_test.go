@@ -25,7 +25,7 @@ func outages() map[string]outage {
 	disconnected := func(t *testing.T, m *manager) { m.awaitMetric(t, 0, "multicloud_ccm_connected") }
 	return map[string]outage{
 		"down": {
-			reason:  "nothing listens: an error is not an answer",
+			reason:  "nothing listens: an error is not a result",
 			begin:   func(vc *vsphere.VCenter) error { vc.Down(); return nil },
 			end:     (*vsphere.VCenter).Up,
 			noticed: disconnected,
@@ -60,7 +60,7 @@ func outages() map[string]outage {
 }
 
 // FW-NODE-6, FW-METRIC-3: while the vCenter is of no use no Node is deleted and
-// the process lives; afterwards it carries on by itself.
+// the process lives; afterwards it continues without a restart.
 func TestOutageDeletesNothing(t *testing.T) {
 	t.Parallel()
 	for name, o := range outages() {
@@ -81,7 +81,7 @@ func testOutage(t *testing.T, o outage) {
 	m := c.run(t, writeConfig(t, fmt.Sprintf("[Global]\nprovider = vsphere\nsecrets-directory = %q\n\n%s", credentials, section(vc))))
 	c.join(t, controlplane.NodeSpec{Name: "there"}, controlplane.NodeSpec{Name: "gone"})
 	c.awaitInitialized(t, "there", "gone")
-	// A second one, whose VM never was: the process knows nothing of it.
+	// A second one, whose VM never was: the process has no record of it.
 	c.join(t, controlplane.NodeSpec{Name: "unknown", ProviderID: "vsphere://00000000-0000-4000-8000-00000000dead"})
 	c.initializeByHand(t, "unknown")
 	all := []string{"there", "gone", "unknown"}
@@ -132,14 +132,14 @@ func writeCredentials(t *testing.T, directory string, vc *vsphere.VCenter) {
 	write(t, filepath.Join(directory, server(vc)+".password"), vc.Password())
 }
 
-// VS-SESSION-5, VS-NODE-6: a vCenter that was dead from the start stalls no other
+// VS-SESSION-5, VS-NODE-6: a vCenter that was down from the start delays no other
 // one, and what it may have is not gone.
-func TestDeadVCenterDelaysOnlyItsOwn(t *testing.T) {
+func TestUnreachableVCenterDelaysOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	cloud := startCloud(t, smallVCenter("dead", "lost", "late"), smallVCenter("alive", "a", "b", "c"))
-	dead, alive := cloud.VCenter("dead"), cloud.VCenter("alive")
-	dead.Hang()
+	unreachable, reachable := cloud.VCenter("dead"), cloud.VCenter("alive")
+	unreachable.Hang()
 	c.join(t,
 		controlplane.NodeSpec{Name: "lost", ProviderID: "vsphere://" + cloud.VM("lost").UUID()},
 		controlplane.NodeSpec{Name: "unknown", ProviderID: "vsphere://00000000-0000-4000-8000-00000000dead"})
@@ -150,14 +150,14 @@ func TestDeadVCenterDelaysOnlyItsOwn(t *testing.T) {
 	c.setReady(t, v1.ConditionUnknown, old...)
 	c.age(t, old...)
 
-	m := c.run(t, writeConfig(t, vsphereConfig(dead, alive)))
+	m := c.run(t, writeConfig(t, vsphereConfig(unreachable, reachable)))
 	c.join(t,
 		controlplane.NodeSpec{Name: "late", SystemUUID: cloud.VM("late").UUID()},
 		controlplane.NodeSpec{Name: "a", SystemUUID: cloud.VM("a").UUID()},
 		controlplane.NodeSpec{Name: "b"}, controlplane.NodeSpec{Name: "c"})
 	c.awaitInitialized(t, "a", "b", "c")
-	if n := dead.Total(); n != 0 {
-		t.Fatalf("the dead vCenter has answered %d calls", n)
+	if n := unreachable.Total(); n != 0 {
+		t.Fatalf("the vCenter that is down has served %d calls", n)
 	}
 	m.awaitUndecided(t, old...)
 	m.awaitPasses(t, 2)
@@ -165,7 +165,7 @@ func TestDeadVCenterDelaysOnlyItsOwn(t *testing.T) {
 		c.node(t, name)
 	}
 
-	if err := dead.Up(); err != nil {
+	if err := unreachable.Up(); err != nil {
 		t.Fatal(err)
 	}
 	c.awaitInitialized(t, "late")
@@ -185,6 +185,6 @@ func TestStopWhileVCenterHangs(t *testing.T) {
 	vc.Hang()
 	m.terminate(t)
 	if len(m.logged(t, "Closing the cloud provider left something behind")) != 1 {
-		t.Error("the log does not say that a session could not be ended")
+		t.Error("the log does not report that a session could not be ended")
 	}
 }

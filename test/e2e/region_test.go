@@ -80,7 +80,7 @@ func (r *region) wantNoLeaks(t *testing.T) {
 	}
 }
 
-// configWithoutMetadata says in the file whatever the metadata would.
+// configWithoutMetadata sets in the file whatever the metadata would.
 func (r *region) configWithoutMetadata(cluster string) string {
 	return awsConfig + "Region = " + r.Region() + "\nVPC = " + r.seed.VPC + "\nKubernetesClusterID = " + cluster + "\n"
 }

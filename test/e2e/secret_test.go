@@ -29,9 +29,9 @@ const (
 	secretName      = "vsphere-credentials"
 )
 
-// vault is a fixture with credentials in every place that they can come from, and
+// credentialStore is a fixture with credentials in every place that they can come from, and
 // keeps a list of all that must never be shown.
-type vault struct {
+type credentialStore struct {
 	*cluster
 
 	cloud     *vsphere.Cloud
@@ -42,7 +42,7 @@ type vault struct {
 	secrets          map[string]string // what it is → the secret
 }
 
-// The vCenters of a vault, by where their credentials are. Each has an address
+// The vCenters of a credentialStore, by where their credentials are. Each has an address
 // of its own: that is what credentials in Secrets and directories go by.
 const (
 	inline    = "inline"
@@ -53,9 +53,9 @@ const (
 	refused   = "refused"
 )
 
-func openVault(t *testing.T) *vault {
+func newCredentialStore(t *testing.T) *credentialStore {
 	t.Helper()
-	v := &vault{cluster: startCluster(t), directory: t.TempDir(), secrets: map[string]string{}}
+	v := &credentialStore{cluster: startCluster(t), directory: t.TempDir(), secrets: map[string]string{}}
 	if err := v.ApplyFile(t.Context(), "rbac-secret.yaml"); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func clientCertificate(t *testing.T) (certificate, key string) {
 
 func server(vc *vsphere.VCenter) string { return vc.URL().Hostname() }
 
-func (v *vault) configText() string {
+func (v *credentialStore) configText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[Global]\nprovider = vsphere\nsecrets-directory = %q\n", v.directory)
 	wrong := "Zq7wrong-pa55w0rd"
@@ -121,7 +121,7 @@ func (v *vault) configText() string {
 }
 
 // putSecret creates or updates the Secret, with a password for one vCenter.
-func (v *vault) putSecret(t *testing.T, password string) {
+func (v *credentialStore) putSecret(t *testing.T, password string) {
 	t.Helper()
 	vc, manager, keyed := v.cloud.VCenter(inSecret), v.cloud.VCenter(byManager), v.cloud.VCenter(byKey)
 	secret := &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName}, StringData: map[string]string{
@@ -142,7 +142,7 @@ func (v *vault) putSecret(t *testing.T, password string) {
 }
 
 // putFiles writes the directory of credentials.
-func (v *vault) putFiles(t *testing.T, password string) {
+func (v *credentialStore) putFiles(t *testing.T, password string) {
 	t.Helper()
 	vc := v.cloud.VCenter(inFiles)
 	for key, value := range map[string]string{"username": vc.User(), "password": password} {
@@ -152,7 +152,7 @@ func (v *vault) putFiles(t *testing.T, password string) {
 
 // noteSessions adds the sessions of now to what must never be shown: a client that
 // knows one can use it.
-func (v *vault) noteSessions(t *testing.T) {
+func (v *credentialStore) noteSessions(t *testing.T) {
 	t.Helper()
 	for _, vc := range v.cloud.VCenters() {
 		for i, session := range vc.Sessions() {
@@ -163,7 +163,7 @@ func (v *vault) noteSessions(t *testing.T) {
 
 // rotate changes the password of a vCenter and where it is kept, and waits until
 // the sessions of before have given way to new ones.
-func (v *vault) rotate(t *testing.T, name string, put func(*testing.T, string)) {
+func (v *credentialStore) rotate(t *testing.T, name string, put func(*testing.T, string)) {
 	t.Helper()
 	vc := v.cloud.VCenter(name)
 	password := vc.Password() + "-r0tated"
@@ -192,7 +192,7 @@ func sessionIDs(vc *vsphere.VCenter) []string {
 // the highest verbosity.
 func TestSecretsAreNeverShown(t *testing.T) {
 	t.Parallel()
-	v := openVault(t)
+	v := newCredentialStore(t)
 	path := writeConfig(t, v.config)
 	m := v.run(t, path, "--v=10")
 	names := []string{"vm-" + inline, "vm-" + inSecret, "vm-" + inFiles, "vm-" + byManager, "vm-" + byKey}
@@ -235,7 +235,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 }
 
 // everything is what others than the process itself can get to see.
-func (v *vault) everything(t *testing.T, m *manager, config string) map[string]string {
+func (v *credentialStore) everything(t *testing.T, m *manager, config string) map[string]string {
 	t.Helper()
 	shown := map[string]string{}
 	for _, path := range []string{"/metrics", "/configz", "/healthz?verbose", "/debug/pprof/goroutine?debug=2"} {

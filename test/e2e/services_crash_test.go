@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // crash is a moment at which a process ends without a word.
@@ -12,15 +12,15 @@ type crash struct {
 	kind   string
 	// operation is under way then.
 	operation string
-	// applied says that the cloud has done it and nobody has heard of it.
+	// applied means that the cloud has done it and there was no response.
 	applied bool
-	// deleting says that the Service is on its way out, and not in.
+	// deleting means that the Service is being deleted, not created.
 	deleting bool
 }
 
 func crashes() []crash {
 	return []crash{
-		{reason: "a load balancer that nobody knows of yet", kind: classic, operation: "elb.CreateLoadBalancer", applied: true},
+		{reason: "a load balancer that is not recorded yet", kind: classic, operation: "elb.CreateLoadBalancer", applied: true},
 		{reason: "a load balancer with the first of two target groups", kind: network, operation: "elbv2.CreateListener"},
 		{reason: "no node lets the load balancer in yet", kind: network, operation: "AuthorizeSecurityGroupIngress"},
 		{reason: "AWS-DELETE-1: the load balancer is gone, its group is not", kind: classic, operation: "DeleteSecurityGroup", deleting: true},
@@ -30,7 +30,7 @@ func crashes() []crash {
 
 // FW-LB-4: a process is killed while a call is under way, and another one
 // finishes what it has begun.
-func TestKilledProcessIsSucceeded(t *testing.T) {
+func TestKilledProcessIsReplaced(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	r := c.startRegion(t)
@@ -46,26 +46,26 @@ func TestKilledProcessIsSucceeded(t *testing.T) {
 			c.create(t, newService(name, crash.kind, 80, 443))
 			c.awaitServed(t, r, nodes, name)
 		}
-		hold := front.NewHold()
+		hold := simserver.NewHold()
 		effect := hold.Before
 		if crash.applied {
 			effect = hold.After
 		}
-		before := r.Gate().Count(crash.operation)
-		r.Gate().Break(crash.operation, front.Always(), effect)
+		before := r.Interceptor().Count(crash.operation)
+		r.Interceptor().Inject(crash.operation, simserver.Always(), effect)
 		if crash.deleting {
 			c.remove(t, name)
 		} else {
 			c.create(t, newService(name, crash.kind, 80, 443))
 		}
-		if err := r.Gate().WaitFor(within(t), crash.operation, before+1); err != nil {
+		if err := r.Interceptor().WaitFor(within(t), crash.operation, before+1); err != nil {
 			t.Fatal(err)
 		}
 		if err := m.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		m.awaitExit(t, -1)
-		r.Gate().Mend()
+		r.Interceptor().Clear()
 
 		m = c.run(t, config, "--leader-elect=false")
 		if !crash.deleting {

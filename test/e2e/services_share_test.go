@@ -12,8 +12,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// FW-LB-3: what the existing controller manager has made carries on, without a
-// write.
+// FW-LB-3: what the existing controller manager has made stays in use, without
+// a write.
 //
 // AWS-LB-18: another cluster in the same VPC, with the same subnets, the same
 // names of Services and the same security group of a user, touches none of it,

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// The annotations in use, and the kinds of load balancers that one of them asks
-// for.
+// The annotations in use, and the kinds of load balancers that one of them
+// requests for.
 const (
 	typeAnnotation     = "service.beta.kubernetes.io/aws-load-balancer-type"
 	internalAnnotation = "service.beta.kubernetes.io/aws-load-balancer-internal"
@@ -28,7 +28,7 @@ const (
 	network = "nlb"
 )
 
-// newService asks for a load balancer of a kind.
+// newService returns a Service with a load balancer of a kind.
 func newService(name, kind string, ports ...int32) *v1.Service {
 	service := &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}},
@@ -193,9 +193,9 @@ func (r *region) findNetwork(name string) (got balancer, hostname string, err er
 	return got, found.DNSName, nil
 }
 
-// served complains about everything that a Service does not have as it asks for
-// it, with those targets: the load balancer, its hostname in the status, and the
-// way through all security groups.
+// served returns an error for everything that a Service does not have as
+// specified it, with those targets: the load balancer, its hostname in the
+// status, and the way through all security groups.
 func (r *region) served(service *v1.Service, targets []machine) error {
 	got, hostname, err := r.find(service)
 	if err != nil {
@@ -214,7 +214,7 @@ func (r *region) served(service *v1.Service, targets []machine) error {
 	return nil
 }
 
-// awaitServed waits until Services have what they ask for.
+// awaitServed waits until Services have what they specify.
 func (c *cluster) awaitServed(t *testing.T, r *region, targets []machine, names ...string) {
 	t.Helper()
 	for _, name := range names {

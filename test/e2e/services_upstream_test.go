@@ -56,7 +56,7 @@ const clusterTag = "kubernetes.io/cluster/e2e"
 
 func serviceKey(service *v1.Service) string { return service.Namespace + "/" + service.Name }
 
-// allow adds a rule for everybody to a security group.
+// allow adds a rule for all addresses to a security group.
 func (u *upstream) allow(group, protocol string, from, to int32, description *string) {
 	u.t.Helper()
 	call(u, u.ec2.AuthorizeSecurityGroupIngress, &ec2.AuthorizeSecurityGroupIngressInput{

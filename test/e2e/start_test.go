@@ -60,15 +60,15 @@ URL = https://ec2.example.com
 SigningRegion = us-west-2
 `
 
-type wrongStart struct {
+type startFailure struct {
 	reason string
 	file   string
 	args   []string
 	want   []string
 }
 
-func wrongStarts() map[string]wrongStart {
-	return map[string]wrongStart{
+func startFailures() map[string]startFailure {
+	return map[string]startFailure{
 		"KeyAndFlagDisagree": {
 			reason: "both are named, and where the key stands",
 			file:   vcenterConfig,
@@ -146,10 +146,10 @@ func wrongStarts() map[string]wrongStart {
 }
 
 // FW-START-1, FW-CONFIG-2, FW-CONFIG-9: whatever is wrong with the command line
-// or the file ends the process before it talks to anybody.
-func TestWrongStart(t *testing.T) {
+// or the file ends the process before it connects to anything.
+func TestStartFailures(t *testing.T) {
 	t.Parallel()
-	for name, tc := range wrongStarts() {
+	for name, tc := range startFailures() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code, output := execute(t, map[string]string{"cloud.conf": tc.file}, append([]string{"--cloud-config=cloud.conf"}, tc.args...)...)

@@ -34,7 +34,7 @@ type Nodes = map[string]*v1.Node
 
 // Await watches the nodes until nothing is wrong with them any more. It gives
 // up when the process ends or ctx does; the error then has what was wrong last.
-func (s *Stage) Await(ctx context.Context, process *ccm.CCM, wrong func(Nodes) error) error {
+func (s *Environment) Await(ctx context.Context, process *ccm.CCM, wrong func(Nodes) error) error {
 	nodes := watched[*v1.Node]{stage: s, resource: "nodes", example: &v1.Node{}}
 	return nodes.until(ctx, process, wrong)
 }
@@ -47,7 +47,7 @@ type object interface {
 
 // watched are all objects of a kind, in a namespace if the kind has any.
 type watched[T object] struct {
-	stage               *Stage
+	stage               *Environment
 	resource, namespace string
 	example             T
 }
@@ -83,7 +83,7 @@ func (w watched[T]) until(ctx context.Context, process *ccm.CCM, wrong func(map[
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait for %s: %w: %w", w.resource, context.Cause(ctx), errors.Join(last, hint(process)))
+		return fmt.Errorf("wait for %s: %w: %w", w.resource, context.Cause(ctx), errors.Join(last, advice(process)))
 	}
 	return nil
 }
@@ -101,9 +101,9 @@ func whileRunning(ctx context.Context, process *ccm.CCM) (context.Context, conte
 	return ctx, func() { cancel(nil) }
 }
 
-// hint is what the log of a process ends with while it runs; a failure has it
+// advice is what the log of a process ends with while it runs; a failure has it
 // already.
-func hint(process *ccm.CCM) error {
+func advice(process *ccm.CCM) error {
 	select {
 	case <-process.Ended():
 		return nil
@@ -113,9 +113,9 @@ func hint(process *ccm.CCM) error {
 }
 
 // AwaitInitialized returns when the nodes of all these machines are initialized
-// and have what their machines have, and tells when the first one was. The taint
-// goes a moment before the addresses come.
-func (s *Stage) AwaitInitialized(ctx context.Context, process *ccm.CCM, machines []Machine) (first time.Time, err error) {
+// and have what their machines have, and returns when the first one was. The
+// taint goes a moment before the addresses come.
+func (s *Environment) AwaitInitialized(ctx context.Context, process *ccm.CCM, machines []Machine) (first time.Time, err error) {
 	rest := machines
 	err = s.Await(ctx, process, func(nodes Nodes) error {
 		if first.IsZero() && anyInitialized(nodes) {
@@ -160,13 +160,13 @@ func uninitialized(node *v1.Node) bool {
 
 // Passes returns how many times a process has looked at all nodes that are not
 // ready.
-func (s *Stage) Passes(ctx context.Context, process *ccm.CCM) (int, error) {
+func (s *Environment) Passes(ctx context.Context, process *ccm.CCM) (int, error) {
 	return s.Metric(ctx, process, passes)
 }
 
 // AwaitPasses returns when a process has looked n times more, from beginning to
 // end.
-func (s *Stage) AwaitPasses(ctx context.Context, process *ccm.CCM, n int) error {
+func (s *Environment) AwaitPasses(ctx context.Context, process *ccm.CCM, n int) error {
 	ctx, cancel := whileRunning(ctx, process)
 	defer cancel()
 	before, err := s.Passes(ctx, process)
@@ -188,7 +188,7 @@ func (s *Stage) AwaitPasses(ctx context.Context, process *ccm.CCM, n int) error 
 
 // Metric adds up the samples of a metric that have all labels, each written as
 // name="value".
-func (s *Stage) Metric(ctx context.Context, process *ccm.CCM, name string, labels ...string) (int, error) {
+func (s *Environment) Metric(ctx context.Context, process *ccm.CCM, name string, labels ...string) (int, error) {
 	page, err := process.Get(ctx, s.ControlPlane.RESTConfig(), "/metrics")
 	if err != nil {
 		return 0, fmt.Errorf("read metric %s: %w", name, err)

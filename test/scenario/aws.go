@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
@@ -54,7 +54,7 @@ type awsCloud struct {
 	seed     *aws.Seed
 	machines []Machine
 	ids      map[string]string // instances by the names of their nodes
-	creation []*front.Rule
+	creation []*simserver.Rule
 }
 
 var _ ServiceCloud = (*awsCloud)(nil)
@@ -77,7 +77,7 @@ func startAWS(instances []aws.InstanceSpec, latency time.Duration) (Cloud, error
 	for _, spec := range instances {
 		c.add(c.seed.AddNode(spec))
 	}
-	cloud.Gate().SetLatency(latency)
+	cloud.Interceptor().SetLatency(latency)
 	return c, nil
 }
 
@@ -100,12 +100,12 @@ func (c *awsCloud) Description() string {
 		c.Region(), c.URL(), len(c.seed.Zones), len(c.machines))
 }
 
-// Config leaves out whatever the instance metadata knows.
+// Config leaves out whatever the instance metadata has.
 func (c *awsCloud) Config() string { return "[Global]\nprovider = aws\n" }
 
 func (c *awsCloud) Machines() []Machine { return c.machines }
 
-func (c *awsCloud) Calls() Calls { return Calls{Counted: c.Gate().Calls()} }
+func (c *awsCloud) Calls() Calls { return Calls{Counted: c.Interceptor().Calls()} }
 
 func (c *awsCloud) SetPower(name string, on bool) error {
 	state := aws.Stopped
@@ -130,7 +130,7 @@ func (c *awsCloud) Writes() Calls { return Calls{Counted: c.Cloud.Writes()} }
 
 // SetProvisioning makes the calls that create load balancers take that long.
 // Afterwards network load balancers are being provisioned for the same time,
-// which nobody has to wait for.
+// which nothing waits for.
 func (c *awsCloud) SetProvisioning(d time.Duration) {
 	for _, rule := range c.creation {
 		rule.Remove()
@@ -138,6 +138,6 @@ func (c *awsCloud) SetProvisioning(d time.Duration) {
 	c.creation = nil
 	c.SetProvisioningDelay(d)
 	for _, op := range []string{"elb.CreateLoadBalancer", "elbv2.CreateLoadBalancer"} {
-		c.creation = append(c.creation, c.Gate().Break(op, front.Always(), front.Slow(d)))
+		c.creation = append(c.creation, c.Interceptor().Inject(op, simserver.Always(), simserver.Slow(d)))
 	}
 }

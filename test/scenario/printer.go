@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// stepWidth is the column where durations stand.
+	// stepWidth is the column of durations.
 	stepWidth = 72
 	// noteWidth is where notes are broken.
 	noteWidth = 90
@@ -27,7 +27,7 @@ const (
 	green = "\x1b[32m"
 )
 
-// Printer tells people how things go, line by line, in a terminal and in a log
+// Printer prints progress, line by line, in a terminal and in a log
 // alike: nothing that is written is ever taken back. What it writes to may fail
 // unnoticed.
 type Printer struct {
@@ -48,18 +48,18 @@ func PlainPrinter(w io.Writer) *Printer { return &Printer{w: w} }
 
 // Title announces a part.
 func (p *Printer) Title(format string, args ...any) {
-	p.write("\n%s\n\n", p.paint(bold, fmt.Sprintf(format, args...)))
+	p.write("\n%s\n\n", p.colorize(bold, fmt.Sprintf(format, args...)))
 }
 
-// Line says something.
+// Line prints a line.
 func (p *Printer) Line(format string, args ...any) {
 	p.write(format+"\n", args...)
 }
 
-// Note says something about the step before, in as many lines as it takes.
+// Note prints a note on the step before, in as many lines as it takes.
 func (p *Printer) Note(format string, args ...any) {
 	for _, line := range wrap(fmt.Sprintf(format, args...), noteWidth) {
-		p.write("  %s\n", p.paint(dim, line))
+		p.write("  %s\n", p.colorize(dim, line))
 	}
 }
 
@@ -90,30 +90,30 @@ func (p *Printer) Text(text string) {
 	p.write("\n")
 }
 
-// Step says what is being done, does it, and says how long it took.
+// Step prints what is being done, does it, and prints how long it took.
 func (p *Printer) Step(what string, do func() error) error {
 	dots := strings.Repeat(".", max(3, stepWidth-utf8.RuneCountInString(what)))
-	p.write("%s %s ", what, p.paint(dim, dots))
+	p.write("%s %s ", what, p.colorize(dim, dots))
 	began := time.Now()
 	err := do()
 	took := fmt.Sprintf("%5.1f s", time.Since(began).Seconds())
 	switch {
 	case err == nil:
-		p.write("%s\n", p.paint(green, took))
+		p.write("%s\n", p.colorize(green, took))
 	case errors.Is(err, context.Canceled):
 		p.write("%s interrupted\n", took)
 	default:
-		p.write("%s %s\n", took, p.paint(red, "failed"))
+		p.write("%s %s\n", took, p.colorize(red, "failed"))
 	}
 	return err
 }
 
-// Failure says what went wrong.
+// Failure prints an error.
 func (p *Printer) Failure(err error) {
-	p.write("\n%s %v\n", p.paint(red, "error:"), err)
+	p.write("\n%s %v\n", p.colorize(red, "error:"), err)
 }
 
-func (p *Printer) paint(code, text string) string {
+func (p *Printer) colorize(code, text string) string {
 	if !p.color {
 		return text
 	}
@@ -121,5 +121,5 @@ func (p *Printer) paint(code, text string) string {
 }
 
 func (p *Printer) write(format string, args ...any) {
-	_, _ = fmt.Fprintf(p.w, format, args...) // nobody to tell
+	_, _ = fmt.Fprintf(p.w, format, args...) // there is no other output
 }

@@ -46,7 +46,7 @@ func TestPrinterIsReadableInALog(t *testing.T) {
 	}
 }
 
-func TestPrinterWritesNoColourToAFile(t *testing.T) {
+func TestPrinterWritesNoColorToAFile(t *testing.T) {
 	t.Parallel()
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
@@ -65,12 +65,12 @@ func TestPrinterWritesNoColourToAFile(t *testing.T) {
 	}
 }
 
-func TestPrinterPaintsWhenItMay(t *testing.T) {
+func TestPrinterUsesColorInATerminal(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	p := &Printer{w: &b, color: true}
-	p.Note("quiet")
-	if want := "  \x1b[2mquiet\x1b[0m\n"; b.String() != want {
+	p.Note("plain")
+	if want := "  \x1b[2mplain\x1b[0m\n"; b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }

@@ -1,9 +1,9 @@
-// Package scenario sets the stage for the demo and the benchmarks: a simulated
-// cloud of one provider with machines in it, a control plane that their nodes
-// join, and the binary as a process between the two.
+// Package scenario provides the environment of the demo and the benchmarks: a
+// simulated cloud of one provider with machines in it, a control plane that
+// their nodes join, and the binary as a process between the two.
 //
 // A provider takes part by an entry in [Providers]; neither the demo nor the
-// benchmarks know any provider by name.
+// benchmarks name any provider.
 package scenario
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// Provider is what there is to know about one provider.
+// Provider describes one provider.
 type Provider struct {
 	// Name is what the cloud-config calls it.
 	Name string
@@ -29,7 +29,7 @@ type Provider struct {
 	Fleet func(n int, latency time.Duration) (Cloud, error)
 	// Budget is what nodes may cost.
 	Budget Budget
-	// LoadBalancers are the kinds that a Service can ask for, the usual one
+	// LoadBalancers are the kinds that a Service can request, the usual one
 	// first. Where there are any, the clouds are each a [ServiceCloud].
 	LoadBalancers []LoadBalancer
 }
@@ -38,7 +38,7 @@ type Provider struct {
 type LoadBalancer struct {
 	// Name is what people call the kind, in one word.
 	Name string
-	// Annotations are what a Service asks for it with.
+	// Annotations are those with which a Service requests it.
 	Annotations map[string]string
 	// Create is how many calls one with two ports and three nodes may cost, once
 	// there has been another.
@@ -61,9 +61,9 @@ type Budget struct {
 // Cloud is a simulated cloud that runs. Machines and their nodes have the same
 // names.
 type Cloud interface {
-	// Description says in a line what runs where.
+	// Description describes in a line what runs where.
 	Description() string
-	// Config is the cloud-config that leads here.
+	// Config is the cloud-config for this cloud.
 	Config() string
 	// Environment has the variables, as NAME=value, that are needed besides.
 	Environment() []string
@@ -73,8 +73,8 @@ type Cloud interface {
 	Calls() Calls
 	// SetPower switches a machine on or off.
 	SetPower(name string, on bool) error
-	// SetReachable takes the cloud's API away from its clients, or gives it
-	// back.
+	// SetReachable makes the cloud's API unreachable for its clients, or makes
+	// it back.
 	SetReachable(reachable bool) error
 	// Close ends the cloud.
 	Close() error

@@ -31,7 +31,7 @@ func TestProvidersAreAll(t *testing.T) {
 	}
 }
 
-func TestFindNamesThoseThatThereAre(t *testing.T) {
+func TestFindErrorNamesProviders(t *testing.T) {
 	t.Parallel()
 	for _, p := range Providers() {
 		found, err := Find(p.Name)
@@ -57,7 +57,7 @@ func TestClouds(t *testing.T) {
 			want   int
 		}{
 			"demo":  {reason: "five nodes fit on a screen", start: p.Demo, want: 5},
-			"fleet": {reason: "a fleet has the size asked for", start: func() (Cloud, error) { return p.Fleet(fleet, time.Millisecond) }, want: fleet},
+			"fleet": {reason: "a fleet has the requested size", start: func() (Cloud, error) { return p.Fleet(fleet, time.Millisecond) }, want: fleet},
 		}
 		for name, tc := range starts {
 			t.Run(p.Name+"/"+name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestClouds(t *testing.T) {
 				}
 				checkServices(t, p, cloud)
 				if calls := cloud.Calls(); calls.Total() != 0 {
-					t.Errorf("calls before anybody called: %s", calls)
+					t.Errorf("calls before the first call: %s", calls)
 				}
 			})
 		}
@@ -110,7 +110,7 @@ func checkServices(t *testing.T, p Provider, cloud Cloud) {
 		return
 	}
 	if made, writes := services.Made(), services.Writes(); len(made) > 0 || writes.Total() > 0 {
-		t.Errorf("somebody has been there: %q, %s", made, writes)
+		t.Errorf("the cloud is in use before the start: %q, %s", made, writes)
 	}
 	for _, kind := range p.LoadBalancers {
 		service := kind.Service("web")
@@ -150,7 +150,7 @@ func TestMachineCheckNamesEverything(t *testing.T) {
 	err := m.Check(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 	for _, want := range []string{"node a", "providerID", "zone", "region", "InternalIP 10.0.0.1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("a node that has nothing: %v does not tell of %s", err, want)
+			t.Errorf("a node that has nothing: %v does not contain %s", err, want)
 		}
 	}
 }

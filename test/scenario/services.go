@@ -20,7 +20,7 @@ const namespace = metav1.NamespaceDefault
 // atOnce is how many calls to the API server are under way.
 const atOnce = 16
 
-// Service asks for a load balancer of the kind with two ports.
+// Service returns a Service with a load balancer of the kind and two ports.
 func (l LoadBalancer) Service(name string) *v1.Service {
 	return &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: l.Annotations},
@@ -38,14 +38,14 @@ func (l LoadBalancer) Service(name string) *v1.Service {
 // Services are Services by name.
 type Services = map[string]*v1.Service
 
-// AwaitServices is for Services what [Stage.Await] is for nodes.
-func (s *Stage) AwaitServices(ctx context.Context, process *ccm.CCM, wrong func(Services) error) error {
+// AwaitServices is for Services what [Environment.Await] is for nodes.
+func (s *Environment) AwaitServices(ctx context.Context, process *ccm.CCM, wrong func(Services) error) error {
 	services := watched[*v1.Service]{stage: s, resource: "services", namespace: namespace, example: &v1.Service{}}
 	return services.until(ctx, process, wrong)
 }
 
 // CreateServices creates them all at once.
-func (s *Stage) CreateServices(ctx context.Context, services []*v1.Service) error {
+func (s *Environment) CreateServices(ctx context.Context, services []*v1.Service) error {
 	return each(ctx, services, func(ctx context.Context, service *v1.Service) error {
 		_, err := s.ControlPlane.Client().CoreV1().Services(namespace).Create(ctx, service, metav1.CreateOptions{})
 		return err
@@ -53,7 +53,7 @@ func (s *Stage) CreateServices(ctx context.Context, services []*v1.Service) erro
 }
 
 // AwaitServed returns when each of the Services has an address.
-func (s *Stage) AwaitServed(ctx context.Context, process *ccm.CCM, services []*v1.Service) error {
+func (s *Environment) AwaitServed(ctx context.Context, process *ccm.CCM, services []*v1.Service) error {
 	rest := services
 	return s.AwaitServices(ctx, process, func(found Services) error {
 		for ; len(rest) > 0; rest = rest[1:] {
@@ -70,7 +70,7 @@ func (s *Stage) AwaitServed(ctx context.Context, process *ccm.CCM, services []*v
 
 // DeleteServices deletes all Services and returns when they are gone, which is
 // when their load balancers are.
-func (s *Stage) DeleteServices(ctx context.Context, process *ccm.CCM, services []*v1.Service) error {
+func (s *Environment) DeleteServices(ctx context.Context, process *ccm.CCM, services []*v1.Service) error {
 	err := each(ctx, services, func(ctx context.Context, service *v1.Service) error {
 		return s.ControlPlane.Client().CoreV1().Services(namespace).Delete(ctx, service.Name, metav1.DeleteOptions{})
 	})

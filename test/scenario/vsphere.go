@@ -136,7 +136,7 @@ func (c *vsphereCloud) Description() string {
 	for _, s := range sites() {
 		dcs[s.datacenter], zones[s.zone] = true, true
 	}
-	return fmt.Sprintf("vCenter at %s with %d datacenters, %d zones told by tags, %d VMs",
+	return fmt.Sprintf("vCenter at %s with %d datacenters, %d zones set by tags, %d VMs",
 		c.vcenter.Address(), len(dcs), len(zones), len(c.machines))
 }
 
@@ -153,7 +153,7 @@ func (c *vsphereCloud) Config() string {
 	return b.String()
 }
 
-// Environment is empty: a cloud-config says it all.
+// Environment is empty: a cloud-config is enough.
 func (c *vsphereCloud) Environment() []string { return nil }
 
 func (c *vsphereCloud) Machines() []Machine { return c.machines }

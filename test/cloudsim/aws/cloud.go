@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
@@ -84,11 +84,11 @@ func (o Options) complete() Options {
 // Cloud is a running simulated region. All its methods may be used from several
 // goroutines at once, and each API call is atomic.
 type Cloud struct {
-	opts     Options
-	server   *front.Server
-	gate     front.Gate
-	apis     []*api
-	requests simstate.Requests[Request]
+	opts        Options
+	server      *simserver.Server
+	interceptor simserver.Interceptor
+	apis        []*api
+	requests    simstate.Requests[Request]
 
 	mu          sync.Mutex // held while an operation runs
 	operation   int        // number of the running one
@@ -118,7 +118,7 @@ func Start(opts Options) (*Cloud, error) {
 	c.keys[staticKey] = credential{secret: staticSecret}
 	c.apis = c.allAPIs()
 	c.setDocumentedLimits()
-	server, err := front.Start(front.Config{Address: opts.Address, Plain: true}, c)
+	server, err := simserver.Start(simserver.Config{Address: opts.Address, Plain: true}, c)
 	if err != nil {
 		return nil, fmt.Errorf("start simulated region %s: %w", c.opts.Region, err)
 	}
@@ -139,10 +139,10 @@ func (c *Cloud) Region() string { return c.opts.Region }
 func (c *Cloud) AccountID() string { return c.opts.AccountID }
 
 // Server returns what can go down or hang.
-func (c *Cloud) Server() *front.Server { return c.server }
+func (c *Cloud) Server() *simserver.Server { return c.server }
 
-// Gate returns what counts, delays and breaks calls.
-func (c *Cloud) Gate() *front.Gate { return &c.gate }
+// Interceptor returns what counts, delays and breaks calls.
+func (c *Cloud) Interceptor() *simserver.Interceptor { return &c.interceptor }
 
 // Environment returns the variables that lead the SDK and the aws command line
 // here, in the form NAME=value.
@@ -158,9 +158,9 @@ func (c *Cloud) Environment() []string {
 }
 
 // Writes returns the number of calls that may change something, by operation,
-// whatever became of them. It follows the gate's log.
+// whatever became of them. It follows the interceptor's log.
 func (c *Cloud) Writes() map[string]int {
-	writes := c.gate.Calls()
+	writes := c.interceptor.Calls()
 	for op := range writes {
 		if !Mutating(op) {
 			delete(writes, op)
@@ -169,7 +169,7 @@ func (c *Cloud) Writes() map[string]int {
 	return writes
 }
 
-// Mutating reports whether the operation, by its name in the gate's log, may
+// Mutating reports whether the operation, by its name in the interceptor's log, may
 // change anything.
 func Mutating(op string) bool {
 	group, action, found := strings.Cut(op, ".")

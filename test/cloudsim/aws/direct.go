@@ -18,7 +18,7 @@ import (
 // transport.
 //
 // A connection keeps the time of a testing/synctest bubble from passing. With
-// ServeDirectly, token buckets, delays and the latency of the gate go by the time
+// ServeDirectly, token buckets, delays and the latency of the interceptor go by the time
 // of the bubble in which the clients are used, provided that [Options].Clock is
 // the real one. Start the cloud outside of the bubble: its server listens.
 func (c *Cloud) ServeDirectly(stack *middleware.Stack) error {

@@ -11,17 +11,17 @@
 //
 //	cloud.SetState(ids[0], aws.Stopped); cloud.Terminate(ids[1]); cloud.Remove(ids[2])
 //	cloud.AddRule(seed.NodeGroup, aws.Rule{Protocol: "tcp", From: 22, To: 22, Source: "10.0.0.0/8"})
-//	cloud.Gate().Calls()["DescribeInstances"]   // what clients did: see front.Log
+//	cloud.Interceptor().Calls()["DescribeInstances"]   // what clients did: see simserver.Log
 //	cloud.Requests("DescribeInstances")[0].Form // and with which parameters
 //	cloud.Writes()                              // only what may change something
 //	cloud.Classic("a0f0e"); cloud.Network("a0f0e") // load balancers with all they have
 //	cloud.Admits("a0f0e", "0.0.0.0/0")          // what its security groups keep out
 //	cloud.Leaks(); cloud.Dump()                 // what they left behind, and how it looks
 //	state := cloud.Snapshot(); cloud.Restore(state)  // as if nothing had happened since
-//	cloud.Gate().Break("CreateTags", front.Nth(2), aws.Throttled())
-//	cloud.Gate().Break("elbv2", front.First(3), aws.Error(500, "InternalError", "try later"))
-//	cloud.Gate().SetLatency(30 * time.Millisecond)
-//	cloud.Gate().Break("elbv2.RegisterTargets", front.Nth(1), front.Before(func() { cloud.Terminate(ids[0]) }))
+//	cloud.Interceptor().Inject("CreateTags", simserver.Nth(2), aws.Throttled())
+//	cloud.Interceptor().Inject("elbv2", simserver.First(3), aws.Error(500, "InternalError", "try later"))
+//	cloud.Interceptor().SetLatency(30 * time.Millisecond)
+//	cloud.Interceptor().Inject("elbv2.RegisterTargets", simserver.Nth(1), simserver.Before(func() { cloud.Terminate(ids[0]) }))
 //	cloud.SetDenied("elasticloadbalancing:DeleteLoadBalancer", "ec2:Describe*")
 //	cloud.SetThrottle("elbv2/resource-intensive", 2, 100); cloud.ThrottledCalls()
 //	cloud.SetQuotas(aws.Quotas{ZoneTargets: 1000})
@@ -48,7 +48,7 @@
 //	clock.SetTime(clock.Now().Add(3 * time.Minute)) // interfaces of deleted load balancers are gone
 //
 // With [ScaledClock] minutes pass in moments. Nothing in the simulated region
-// waits: what is due happens at the next call. Only the latency of the gate and
+// waits: what is due happens at the next call. Only the latency of the interceptor and
 // its effects Slow and Hold take real time.
 //
 // With such a clock the [TypicalDelays] of AWS are on, since they cost nothing.

@@ -228,7 +228,7 @@ func TestManyInstances(t *testing.T) {
 	if diff := cmp.Diff(ids, idsOf(got)); diff != "" {
 		t.Errorf("instances (-want +got):\n%s", diff)
 	}
-	if n := c.Gate().Count("DescribeInstances"); n != 2 {
+	if n := c.Interceptor().Count("DescribeInstances"); n != 2 {
 		t.Errorf("1100 instances took %d calls, want 2", n)
 	}
 }

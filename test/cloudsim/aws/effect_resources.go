@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // RefuseResources is the effect that refuses a call of CreateTags or DeleteTags
@@ -13,7 +13,7 @@ import (
 // one resource. The message is the same whichever it is: not every error of EC2
 // names the resource, TagLimitExceeded for example does not. Other calls pass.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
-func RefuseResources(code, message string, resources ...string) front.Effect {
+func RefuseResources(code, message string, resources ...string) simserver.Fault {
 	refuse := Error(http.StatusBadRequest, code, message)
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		for name, values := range r.Form {

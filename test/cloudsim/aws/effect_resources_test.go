@@ -6,14 +6,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 func TestRefuseResources(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{})
 	ids := c.Seed("demo").AddNodes(3)
-	c.Gate().Break("CreateTags", front.Always(), RefuseResources("TagLimitExceeded", "More than 50 tags specified", ids[1]))
+	c.Interceptor().Inject("CreateTags", simserver.Always(), RefuseResources("TagLimitExceeded", "More than 50 tags specified", ids[1]))
 	create := func(resources ...string) error {
 		_, err := ec2Client(t, c).CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: resources, Tags: []types.Tag{{Key: new("a"), Value: new("b")}}})
 		return err

@@ -15,7 +15,7 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -166,7 +166,7 @@ func TestBalancerCallsAreCounted(t *testing.T) {
 	if diff := cmp.Diff(want, k.Writes()); diff != "" {
 		t.Errorf("writes, -want +got:\n%s", diff)
 	}
-	k.Gate().Break("elbv2.DeleteLoadBalancer", front.Nth(1), Throttled())
+	k.Interceptor().Inject("elbv2.DeleteLoadBalancer", simserver.Nth(1), Throttled())
 	n, _ := k.Network("net")
 	wantCode(t, k.deleteNet(n.ARN), "ThrottlingException")
 	if _, found := k.Network("net"); !found {

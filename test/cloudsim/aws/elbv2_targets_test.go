@@ -3,7 +3,7 @@ package aws
 import (
 	"testing"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 func TestTargetsAreRefusedTogether(t *testing.T) {
@@ -61,7 +61,7 @@ func TestInstanceThatStopsBeforeItsRegistration(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})
 	group := k.createGroup("group", nil)
-	k.Gate().Break("elbv2.RegisterTargets", front.Nth(1), front.Before(func() { k.Terminate(k.nodes[1]) }))
+	k.Interceptor().Inject("elbv2.RegisterTargets", simserver.Nth(1), simserver.Before(func() { k.Terminate(k.nodes[1]) }))
 	wantCode(t, k.register(group, k.nodes...), "InvalidTarget", "'"+k.nodes[1]+"'")
 	wantCode(t, k.register(group, k.nodes[0], k.nodes[2]), "")
 }

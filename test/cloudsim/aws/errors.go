@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // apiError is an error answer.
@@ -31,7 +31,7 @@ func asAPIError(err error) *apiError {
 
 // Error is the effect that answers with an error in the dialect of the called
 // API; nothing is applied.
-func Error(status int, code, message string) front.Effect {
+func Error(status int, code, message string) simserver.Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		answerError(w, r, &apiError{status, code, message})
 	}
@@ -40,7 +40,7 @@ func Error(status int, code, message string) front.Effect {
 // Throttled is the effect that answers as the called API does when it is called
 // too often: RequestLimitExceeded of EC2, ThrottlingException of network load
 // balancing, Throttling of the others.
-func Throttled() front.Effect {
+func Throttled() simserver.Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		problem := &apiError{http.StatusTooManyRequests, "Throttling", "Rate exceeded"}
 		if service := serviceOf(r); service != nil {
@@ -52,7 +52,7 @@ func Throttled() front.Effect {
 
 // Denied is the effect that answers as the called API does when the caller's
 // policy lacks the action.
-func Denied() front.Effect {
+func Denied() simserver.Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		problem := &apiError{http.StatusForbidden, "UnauthorizedOperation", "You are not authorized to perform this operation."}
 		if service := serviceOf(r); service == nil || service.query {

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 func Example() {
@@ -20,7 +20,7 @@ func Example() {
 	defer cloud.Close()
 	seed := cloud.Seed("demo")
 	id := seed.AddNode(aws.InstanceSpec{ID: "i-0abc"})
-	cloud.Gate().Break("CreateTags", front.Nth(1), aws.Throttled())
+	cloud.Interceptor().Inject("CreateTags", simserver.Nth(1), aws.Throttled())
 
 	config := cloud.Config()
 	config.RetryMaxAttempts = 1
@@ -39,7 +39,7 @@ func Example() {
 		panic(err)
 	}
 	fmt.Println(out.Reservations[0].Instances[0].State.Name)
-	fmt.Println(cloud.Gate().Total(), "calls, writes:", cloud.Writes())
+	fmt.Println(cloud.Interceptor().Total(), "calls, writes:", cloud.Writes())
 	fmt.Println("left behind:", cloud.Leaks())
 	// Output:
 	// tagged: false

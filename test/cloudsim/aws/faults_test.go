@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		effect front.Effect
+		effect simserver.Fault
 		want   string
 	}{
 		"throttled":  {Throttled(), "RequestLimitExceeded"},
@@ -28,15 +28,15 @@ func TestFaults(t *testing.T) {
 		"auth":       {Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"), "AuthFailure"},
 		"expired":    {Error(http.StatusBadRequest, "RequestExpired", "Request has <expired> & gone"), "RequestExpired"},
 		"unhealthy":  {Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred"), "InternalError"},
-		"bare":       {front.Status(http.StatusBadGateway), "UnknownError"},
-		"cut":        {front.Drop(), "no answer"},
-		"cut answer": {front.DropAnswer(), "no answer"},
+		"bare":       {simserver.Status(http.StatusBadGateway), "UnknownError"},
+		"cut":        {simserver.Drop(), "no answer"},
+		"cut answer": {simserver.DropResponse(), "no answer"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := start(t, Options{})
-			c.Gate().Break("DescribeVpcs", front.Nth(1), tc.effect)
+			c.Interceptor().Inject("DescribeVpcs", simserver.Nth(1), tc.effect)
 			api := ec2Client(t, c)
 			_, err := api.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{})
 			wantCode(t, err, tc.want)
@@ -55,21 +55,21 @@ func TestQueryFaults(t *testing.T) {
 		_, err := api.GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
 		return err
 	}
-	c.Gate().Break("sts", front.Nth(1), Throttled())
+	c.Interceptor().Inject("sts", simserver.Nth(1), Throttled())
 	wantCode(t, ask(), "Throttling", "Rate exceeded")
-	c.Gate().Break("GetCallerIdentity", front.Nth(1), Denied())
+	c.Interceptor().Inject("GetCallerIdentity", simserver.Nth(1), Denied())
 	wantCode(t, ask(), "AccessDenied")
 	if err := ask(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestDropAnswer shows that the work of a call is done when its answer gets lost.
-func TestDropAnswer(t *testing.T) {
+// TestDropResponse shows that the work of a call is done when its answer gets lost.
+func TestDropResponse(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{})
 	seed := c.Seed("demo")
-	c.Gate().Break("CreateSecurityGroup", front.Nth(1), front.DropAnswer())
+	c.Interceptor().Inject("CreateSecurityGroup", simserver.Nth(1), simserver.DropResponse())
 	in := &ec2.CreateSecurityGroupInput{GroupName: new("g"), Description: new("d"), VpcId: &seed.VPC}
 	cfg := config(t, c)
 	cfg.RetryMaxAttempts = 3
@@ -121,7 +121,7 @@ func TestThrottle(t *testing.T) {
 		t.Errorf("the group refused %d calls, want 1", n)
 	}
 	c.SetThrottle("ec2", 0, 0)
-	c.SetThrottle(front.Any, 1, 1)
+	c.SetThrottle(simserver.Any, 1, 1)
 	_, err := sts.NewFromConfig(config(t, c)).GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
 	wantCode(t, err, "")
 	if got := subnets(); got != "RequestLimitExceeded" {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // Paths of the instance metadata service.
@@ -71,13 +71,13 @@ func (c *Cloud) SetProfile(role string) {
 
 // serveMetadata answers the calls of the instance metadata service, version 2.
 func (c *Cloud) serveMetadata(w http.ResponseWriter, r *http.Request) {
-	call := front.Call{Op: "imds.GetMetadata", Group: groupIMDS}
+	call := simserver.Call{Op: "imds.GetMetadata", Group: groupIMDS}
 	if r.URL.Path == tokenPath {
 		call.Op = "imds.GetToken"
 	}
 	c.requests.Add(Request{Op: call.Op, Path: r.URL.Path, Header: r.Header})
 	r = r.WithContext(context.WithValue(r.Context(), dialect{}, (*api)(nil)))
-	c.gate.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c.interceptor.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, header, err := c.metadataAnswer(r)
 		if err != nil {
 			problem := asAPIError(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 func imdsClient(t *testing.T, c *Cloud) *imds.Client {
@@ -59,7 +59,7 @@ func TestMetadata(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metadata (-want +got):\n%s", diff)
 	}
-	if n := c.Gate().Count("imds.GetToken"); n != 1 {
+	if n := c.Interceptor().Count("imds.GetToken"); n != 1 {
 		t.Errorf("%d tokens were fetched, want 1", n)
 	}
 	region, err := api.GetRegion(t.Context(), nil)
@@ -124,7 +124,7 @@ func TestMetadataRefusals(t *testing.T) {
 		t.Errorf("the service is off, error %v", err)
 	}
 	c.SetMetadata(true)
-	c.Gate().Break("imds", front.Always(), Error(http.StatusServiceUnavailable, "", "busy"))
+	c.Interceptor().Inject("imds", simserver.Always(), Error(http.StatusServiceUnavailable, "", "busy"))
 	if _, err := read(t.Context(), imdsClient(t, c), "instance-id"); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Errorf("the service is broken, error %v", err)
 	}

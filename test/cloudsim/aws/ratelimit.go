@@ -3,7 +3,7 @@ package aws
 import (
 	"maps"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
@@ -14,7 +14,7 @@ type rateLimits struct {
 }
 
 // SetThrottle bounds the calls of an operation or group, by its name in the
-// gate's log, or of all APIs together when the name is [front.Any]: burst calls at
+// gate's log, or of all APIs together when the name is [simserver.Any]: burst calls at
 // once, refilled with rate calls a second. More fail as they do on AWS. A burst
 // of 0 removes the bound.
 //
@@ -38,7 +38,7 @@ func (c *Cloud) Throttles(name string) int {
 }
 
 // ThrottledCalls returns how many calls were refused because of their rate, by
-// operation. Faults of the gate do not count.
+// operation. Faults of the interceptor do not count.
 func (c *Cloud) ThrottledCalls() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +48,7 @@ func (c *Cloud) ThrottledCalls() map[string]int {
 // tooFast takes a token for a call from each of its buckets, and reports whether
 // one of them is empty. The call takes none then.
 func (c *Cloud) tooFast(service *api, request Request) bool {
-	names := append(documentedBuckets(service, request), request.Op, service.group, front.Any)
+	names := append(documentedBuckets(service, request), request.Op, service.group, simserver.Any)
 	if c.limits.Take(c.opts.Clock.Now(), names...) {
 		return false
 	}

@@ -31,7 +31,7 @@ var balancerLimits = map[string]simstate.RateLimit{
 }
 
 // balancerCategories are the categories of the operations whose names do not
-// tell, by operation of the gate's log, from the same page.
+// tell, by operation of the interceptor's log, from the same page.
 var balancerCategories = map[string]string{
 	"elb.CreateLoadBalancer":                      resourceIntensive,
 	"elb.AttachLoadBalancerToSubnets":             resourceIntensive,

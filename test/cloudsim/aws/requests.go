@@ -7,7 +7,7 @@ import (
 
 // Request is a call as it came over the wire.
 type Request struct {
-	// Op is the name in the gate's log.
+	// Op is the name in the interceptor's log.
 	Op string
 	// Form holds the parameters, Action and Version included.
 	Form url.Values

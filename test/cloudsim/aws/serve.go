@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// Groups of operations in the gate's log.
+// Groups of operations in the interceptor's log.
 const (
 	groupEC2   = "ec2"
 	groupSTS   = "sts"
@@ -29,8 +29,8 @@ type operation func(p params) (any, error)
 
 // api is one of the services behind the endpoint.
 type api struct {
-	group      string // name in the gate's log
-	prefix     string // of its operations in the gate's log
+	group      string // name in the interceptor's log
+	prefix     string // of its operations in the interceptor's log
 	version    string // tells the API of a request
 	namespace  string
 	scope      string // service name in signatures
@@ -88,15 +88,15 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	service := c.find(form.Get("Version"))
 	if service == nil {
-		c.gate.Serve(w, r, front.Call{Op: r.Method + " " + r.URL.Path}, http.NotFoundHandler())
+		c.interceptor.Serve(w, r, simserver.Call{Op: r.Method + " " + r.URL.Path}, http.NotFoundHandler())
 		return
 	}
 	request := newRequest(r, service, form)
 	c.requests.Add(request)
 	r = r.WithContext(context.WithValue(r.Context(), dialect{}, service))
 	r.Form = form // for effects
-	call := front.Call{Op: request.Op, Group: service.group}
-	c.gate.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	call := simserver.Call{Op: request.Op, Group: service.group}
+	c.interceptor.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		inner, err := c.run(r, body, service, request)
 		if err != nil {
 			service.renderError(w, err)

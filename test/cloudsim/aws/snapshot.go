@@ -17,7 +17,7 @@ type Snapshot struct {
 }
 
 // Snapshot remembers the state of the moment. Dials such as delays and quotas of
-// load balancers are part of it; credentials, denied actions, throttling, the gate
+// load balancers are part of it; credentials, denied actions, throttling, the interceptor
 // with its rules and its log are not.
 func (c *Cloud) Snapshot() *Snapshot {
 	var s *Snapshot

@@ -13,5 +13,5 @@
 //
 // What an object is, which limits a cloud documents and what a call does belong to the
 // package of that cloud; what happens between a client and the cloud, such as lost
-// responses, belongs to package front.
+// responses, belongs to package simserver.
 package simstate

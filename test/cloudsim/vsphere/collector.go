@@ -12,23 +12,22 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// maxUpdates is a vCenter's own limit of objects in one answer, whatever its client
-// asks for.
-// https://github.com/vmware/govmomi/issues/1893
+// maxUpdates is a vCenter's own limit of objects in one response, whatever its
+// client asks for. https://github.com/vmware/govmomi/issues/1893
 const maxUpdates = 100
 
 // collector replaces vcsim's property collector, which reads the whole inventory
-// again for every change and forgets an answer that its client never got. This
-// one reads what changed, and keeps what it answered, so that a client can ask
+// again for every change and drops a response that its client never got. This
+// one reads what changed, and keeps what it sent, so that a client can request
 // again for what came after any version that was not truncated.
 type collector struct {
 	simulator.PropertyCollector
 
 	v       *VCenter
 	filters []*filter
-	version int           // of the last answer
-	sent    []sent        // the answers since the last empty version, the oldest first
-	pending []change      // found and not yet answered
+	version int           // of the last response
+	sent    []sent        // the responses since the last empty version, the oldest first
+	pending []change      // found and not yet sent
 	cancel  chan struct{} // closed to end the wait in progress, nil without one
 }
 
@@ -39,14 +38,14 @@ type change struct {
 	missing *types.MissingObject
 }
 
-// sent is one answer.
+// sent is one response.
 type sent struct {
 	version   int
 	truncated bool
 	changes   []change
 }
 
-// maxSent is how many answers are kept.
+// maxSent is how many responses are kept.
 const maxSent = 1000
 
 func newCollector(v *VCenter) *collector { return &collector{v: v} }
@@ -82,7 +81,7 @@ func (c *collector) CreateFilter(ctx *simulator.Context, req *types.CreateFilter
 	ctx.Session.Put(f)
 	c.filters = append(c.filters, f)
 	c.Filter = append(c.Filter, f.Self)
-	c.v.feed.rouse()
+	c.v.feed.wakeAll()
 	body.Res = &types.CreateFilterResponse{Returnval: f.Self}
 	return body
 }
@@ -118,7 +117,7 @@ func (c *collector) WaitForUpdatesEx(ctx *simulator.Context, req *types.WaitForU
 }
 
 // wait returns what changed since version, waiting for it as options allow. It
-// returns nil when the time is over. It is called with mu held, and gives it up
+// returns nil when the time is over. It is called with mu held, and releases it
 // while it sleeps.
 func (c *collector) wait(ctx *simulator.Context, version string, options *types.WaitOptions) (*types.UpdateSet, types.BaseMethodFault) {
 	c.endWait() // a client that comes back has given up its earlier call
@@ -143,7 +142,7 @@ func (c *collector) wait(ctx *simulator.Context, version string, options *types.
 		found := len(c.pending) > 0 || version == ""
 		switch {
 		case found && isOver(calculated):
-			return c.answer(limit), nil
+			return c.respond(limit), nil
 		case found:
 			c.sleep(ctx.Session.Key, nil, calculated, cancel, calling.Done())
 		case isOver(deadline):
@@ -185,7 +184,7 @@ func (c *collector) endWait() {
 }
 
 // rewind makes what came after version pending again. A version is the empty one,
-// that of the last answer, or that of any earlier one that was not truncated.
+// that of the last response, or that of any earlier one that was not truncated.
 // https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/WaitForUpdatesExRequestType
 func (c *collector) rewind(version string) types.BaseMethodFault {
 	switch version {
@@ -221,8 +220,8 @@ func (c *collector) collect(ctx *simulator.Context, at moment) {
 	}
 }
 
-// answer takes up to limit pending changes.
-func (c *collector) answer(limit int) *types.UpdateSet {
+// respond takes up to limit pending changes.
+func (c *collector) respond(limit int) *types.UpdateSet {
 	c.version++
 	set := &types.UpdateSet{Version: strconv.Itoa(c.version)}
 	if len(c.pending) > limit {
@@ -247,7 +246,7 @@ func (c *collector) answer(limit int) *types.UpdateSet {
 	return set
 }
 
-// updateLimit returns how many objects an answer may hold.
+// updateLimit returns how many objects a response may hold.
 func updateLimit(options *types.WaitOptions) int {
 	if options == nil || options.MaxObjectUpdates <= 0 {
 		return maxUpdates

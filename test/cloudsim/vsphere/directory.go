@@ -18,7 +18,7 @@ import (
 // exempts administrator@vsphere.local: it is the default account of simulated
 // vCenters. And a login that succeeds resets nothing, because
 // https://docs.vmware.com/en/VMware-vSphere/7.0/com.vmware.vsphere.authentication.doc/GUID-2D25D311-AB56-40F4-9834-BC19A7D2EA3D.html
-// does not say that it does.
+// does not report that it does.
 const (
 	lockoutFailures = 5
 	lockoutInterval = 180 * time.Second

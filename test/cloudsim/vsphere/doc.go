@@ -10,13 +10,13 @@
 //
 //	cloud.VM("node-1").PowerOff()               // what happens to VMs: see VM
 //	v.AttachTag("/dc/host/cluster", "k8s-zone", "zone-a")
-//	v.Calls()["FindByUuid"]                     // what clients did: see front.Log
+//	v.Calls()["FindByUuid"]                     // what clients did: see simserver.Log
 //	v.Sessions()                                // what they left behind
-//	v.Break("Login", front.Nth(2), vsphere.Fault(&types.InvalidLogin{}))
-//	v.Break(vsphere.GroupTags, front.Always(), front.Status(503))
-//	v.SetLatency(30 * time.Millisecond)         // see front.Gate
+//	v.Inject("Login", simserver.Nth(2), vsphere.Fault(&types.InvalidLogin{}))
+//	v.Inject(vsphere.GroupTags, simserver.Always(), simserver.Status(503))
+//	v.SetLatency(30 * time.Millisecond)         // see simserver.Interceptor
 //	v.SetPassword("rotated"); v.TerminateSessions()
-//	v.Down(); v.Hang(); v.Up()                  // see front.Server
+//	v.Down(); v.Hang(); v.Up()                  // see simserver.Server
 //	v.SetCalculationTime(time.Minute)           // a slow feed; see also SetEarlyNull,
 //	                                            // SetIdleLimit and SetUnreadable
 //
@@ -36,11 +36,11 @@
 //   - The change feed (WaitForUpdatesEx) compares what it reported with what is,
 //     and reads only what changed: a change among a thousand VMs costs one VM.
 //     Container views follow every arrival, departure and move. A client can
-//     ask again for what came after any version that was not truncated, and after a
-//     truncated one only until the next answer; other versions fault with
-//     InvalidCollectorVersion. A wait ends with its session
-//     (NotAuthenticated), with CancelWaitForUpdates or a newer wait on the same
-//     collector (RequestCanceled), and when its client hangs up.
+//     request again what came after any version that was not truncated, and after a
+//     truncated one only until the next response; other versions fault with
+//     InvalidCollectorVersion. A wait ends with its session (NotAuthenticated),
+//     with CancelWaitForUpdates or a newer wait on the same collector
+//     (RequestCanceled), and when its client hangs up.
 //   - Unknown property paths fault with InvalidProperty. Paths with keys work in
 //     reads and in filters: config.extraConfig["guestinfo.metadata"]. Properties
 //     that are not set are left out of an enter; when they become unset later, the
@@ -50,7 +50,7 @@
 //     the missingSet, see [VCenter.SetUnreadable].
 //   - Searches obey the datacenter and find UUIDs in any case.
 //   - A guest that is switched off reports no networks, and no name unless
-//     [VM.KeepHostname] says so.
+//     [VM.KeepHostname] is set.
 //   - VMs leave and return under another managed object reference: [VM.Unregister],
 //     [VCenter.RemoveHost], [VCenter.Restore], [VM.MigrateTo]; a reference can become
 //     that of another VM, see [VCenter.AddVMAs]. An address can lead to another
@@ -72,7 +72,7 @@
 //     ([VCenter.SetRESTPaths]). The tag service refuses more than 360 operations a
 //     second.
 //   - Objects and tags without permission for the account are left out of views and
-//     of the answers of the tag service: see [VCenter.SetHidden] and
+//     of the responses of the tag service: see [VCenter.SetHidden] and
 //     [VCenter.SetTagHidden].
 //   - Several vCenters share nothing, except the directory of those in
 //     [Spec.Linked]. Managed object references repeat from one
@@ -90,5 +90,5 @@
 //   - Tokens of the security token service are not checked.
 //   - Of vCenter's managers only those for sessions, properties, views, searches,
 //     tasks, events, options and custom fields exist; of REST, sessions and tags.
-//   - Host names match exactly, and FindByIp knows only guest.ipAddress.
+//   - Host names match exactly, and FindByIp searches only guest.ipAddress.
 package vsphere

@@ -9,7 +9,7 @@ import (
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -33,7 +33,7 @@ vcenters:
 	}
 	defer cloud.Close()
 	v := cloud.VCenter("vc-a")
-	v.Break("FindByUuid", front.Nth(1), vsphere.Fault(&types.NoPermission{}))
+	v.Inject("FindByUuid", simserver.Nth(1), vsphere.Fault(&types.NoPermission{}))
 
 	ctx := context.Background()
 	login := v.URL()

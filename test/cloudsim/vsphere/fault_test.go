@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 func TestCallsAreCountedByName(t *testing.T) {
@@ -83,22 +83,22 @@ func TestUnknownPathsAreRefused(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		effect front.Effect
+		effect simserver.Fault
 		want   func(error) bool
 	}{
 		"NoPermission":     {Fault(&types.NoPermission{PrivilegeId: "System.View"}), func(err error) bool { return isFault(err, &types.NoPermission{}) }},
 		"InvalidLogin":     {Fault(&types.InvalidLogin{}), func(err error) bool { return isFault(err, &types.InvalidLogin{}) }},
 		"NotAuthenticated": {Fault(&types.NotAuthenticated{}), func(err error) bool { return isFault(err, &types.NotAuthenticated{}) }},
 		"RuntimeFault":     {Fault(&types.RuntimeFault{}), func(err error) bool { return isFault(err, &types.RuntimeFault{}) }},
-		"HTTP503":          {front.Status(http.StatusServiceUnavailable), func(err error) bool { return strings.Contains(err.Error(), "503") }},
-		"Drop":             {front.Drop(), func(err error) bool { return strings.Contains(err.Error(), "EOF") }},
+		"HTTP503":          {simserver.Status(http.StatusServiceUnavailable), func(err error) bool { return strings.Contains(err.Error(), "503") }},
+		"Drop":             {simserver.Drop(), func(err error) bool { return strings.Contains(err.Error(), "EOF") }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := start(t, small()).VCenter("vc")
 			index := object.NewSearchIndex(login(t, v).Client)
-			rule := v.Break("FindByIp", front.Nth(2), tc.effect)
+			rule := v.Inject("FindByIp", simserver.Nth(2), tc.effect)
 			for i := 1; i <= 3; i++ {
 				ref, err := index.FindByIp(t.Context(), nil, "10.0.0.1", true)
 				switch {
@@ -115,14 +115,14 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestTagServiceBreaks(t *testing.T) {
+func TestTagServiceFaults(t *testing.T) {
 	t.Parallel()
 	v := start(t, large()).VCenter("vc")
 	c := login(t, v)
 	manager := tags.NewManager(loginREST(t, v, c))
-	rule := v.Break(GroupTags, front.Always(), front.Status(http.StatusInternalServerError))
+	rule := v.Inject(GroupTags, simserver.Always(), simserver.Status(http.StatusInternalServerError))
 	if _, err := manager.ListTags(t.Context()); err == nil {
-		t.Error("the tag service answered")
+		t.Error("the tag service responded")
 	}
 	if currentSession(t, c) == nil {
 		t.Error("SOAP broke as well")
@@ -147,7 +147,7 @@ func TestOutage(t *testing.T) {
 	eventually(t, v.isPolling)
 	v.Down()
 	if err := <-done; err == nil {
-		t.Error("the long poll was answered")
+		t.Error("the long poll got a response")
 	}
 	if _, err := tryLogin(t.Context(), v, v.Password()); err == nil {
 		t.Error("logged in while down")
@@ -180,6 +180,6 @@ func TestOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
-		t.Errorf("the answer that hung: %v", err)
+		t.Errorf("the response that hung: %v", err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// feed hears of every change in vcsim's registry and tells the collectors. A
-// number stands for a moment: a client that saw everything up to moment n asks what
+// feed receives every change in vcsim's registry and wakes the collectors. A number
+// identifies a moment: a client that saw everything up to moment n requests what
 // changed after n.
 type feed struct {
 	mu      sync.Mutex
@@ -64,7 +64,7 @@ func (f *feed) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReferen
 	f.mark(ref, true)
 }
 
-// touch marks objects as changed; moved says that the shape of the inventory
+// touch marks objects as changed; moved means that the shape of the inventory
 // changed with them.
 func (f *feed) touch(moved bool, refs ...types.ManagedObjectReference) {
 	f.mu.Lock()
@@ -74,8 +74,8 @@ func (f *feed) touch(moved bool, refs ...types.ManagedObjectReference) {
 	}
 }
 
-// rouse wakes all that wait, although nothing changed in the inventory.
-func (f *feed) rouse() {
+// wakeAll wakes all that wait, although nothing changed in the inventory.
+func (f *feed) wakeAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	close(f.wake)

@@ -13,7 +13,7 @@ import (
 	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 func TestFeedPagesIn(t *testing.T) {
@@ -40,14 +40,14 @@ func TestFeedPagesIn(t *testing.T) {
 	if v.Polls() != (n+9+maxUpdates-1)/maxUpdates || v.Total() != 0 {
 		t.Errorf("%d polls and %d other calls to page %d objects in", v.Polls(), v.Total(), n+9)
 	}
-	const storm = 300
-	for _, vm := range v.VMs()[:storm] { // is delivered, each VM once or more
+	const burst = 300
+	for _, vm := range v.VMs()[:burst] { // is delivered, each VM once or more
 		if err := vm.SetHostname("new-" + vm.Name()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	changed := make(map[types.ManagedObjectReference]bool)
-	for len(changed) < storm {
+	for len(changed) < burst {
 		updates, _, err := w.next(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func TestFeedReportsNewFolderOfVM(t *testing.T) {
 	}
 }
 
-func TestFeedUnsetIsAssignedNothing(t *testing.T) {
+func TestFeedUnsetIsAssignedNil(t *testing.T) {
 	t.Parallel()
 	v := start(t, small()).VCenter("vc")
 	w := startWatch(t, login(t, v))
@@ -172,21 +172,21 @@ func TestFeedUnsetIsAssignedNothing(t *testing.T) {
 	}
 }
 
-func TestFeedLostAnswerIsGivenAgain(t *testing.T) {
+func TestFeedLostResponseIsSentAgain(t *testing.T) {
 	t.Parallel()
 	v := start(t, small()).VCenter("vc")
 	w := startWatch(t, login(t, v))
 	w.pageIn(t)
-	rule := v.Break("WaitForUpdatesEx", front.Nth(1), front.DropAnswer())
+	rule := v.Inject("WaitForUpdatesEx", simserver.Nth(1), simserver.DropResponse())
 	if err := v.VM("one").PowerOff(); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := w.next(t.Context()); err == nil || rule.Hits() != 1 {
-		t.Fatalf("the answer arrived, or failed otherwise: %v", err)
+		t.Fatalf("the response arrived, or failed otherwise: %v", err)
 	}
 	updates, _, err := w.next(t.Context())
 	if err != nil || len(updates) != 1 || updates[0].Obj != v.VM("one").Reference() {
-		t.Errorf("asked again: %v, %v", updates, err)
+		t.Errorf("requested again: %v, %v", updates, err)
 	}
 	w.version = "7"
 	if _, _, err := w.next(t.Context()); !isFault(err, &types.InvalidCollectorVersion{}) {
@@ -204,14 +204,14 @@ func TestFeedWaits(t *testing.T) {
 	client := login(t, v)
 	w := startWatch(t, client)
 	w.pageIn(t)
-	set, err := w.ask(t.Context(), 0)
+	set, err := w.poll(t.Context(), 0)
 	if set != nil || err != nil {
 		t.Errorf("without waiting: %v, %v", set, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if set, err = w.ask(ctx, 1); set != nil || err != nil {
-		t.Errorf("an idle wait of a second: %v, %v, want no answer and no error", set, err)
+	if set, err = w.poll(ctx, 1); set != nil || err != nil {
+		t.Errorf("an idle wait of a second: %v, %v, want no response and no error", set, err)
 	}
 	waiting := func(end func()) error {
 		v.Reset()
@@ -310,7 +310,7 @@ func TestFeedOfHostView(t *testing.T) {
 }
 
 // A version that was not truncated stays good, a truncated one only until the next
-// answer.
+// response.
 func TestFeedAcceptsEarlierVersions(t *testing.T) {
 	t.Parallel()
 	spec := small()

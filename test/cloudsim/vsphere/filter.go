@@ -13,7 +13,7 @@ import (
 )
 
 // properties are fingerprints of an object's values as last reported, by path;
-// nil for an object that no PropertySpec of the filter speaks of.
+// nil for an object that no PropertySpec of the filter names.
 type properties map[string]string
 
 // filter finds what changed for one PropertyFilterSpec, by comparing with what
@@ -91,7 +91,7 @@ func (f *filter) missing(ref types.ManagedObjectReference) *types.MissingObject 
 	return &types.MissingObject{Obj: ref, Fault: types.LocalizedMethodFault{Fault: fault}}
 }
 
-// left forgets the objects that are no longer selected and reports them.
+// left drops the objects that are no longer selected and returns them.
 func (f *filter) left() []change {
 	var updates []change
 	for ref, reported := range f.known {
@@ -108,7 +108,7 @@ func (f *filter) left() []change {
 	return updates
 }
 
-// compare remembers an object's values and returns how they differ from those
+// compare stores an object's values and returns how they differ from those
 // reported before. A property that is no longer set is assigned nothing.
 func (f *filter) compare(ref types.ManagedObjectReference, values map[string]types.AnyType, enter bool) (types.ObjectUpdate, bool) {
 	before := f.known[ref]
@@ -153,8 +153,8 @@ func (f *filter) compare(ref types.ManagedObjectReference, values map[string]typ
 	return update, enter || len(update.ChangeSet)+len(update.MissingSet) > 0
 }
 
-// read returns the values that the filter asks for and that are set, or nil for
-// an object that it does not ask about.
+// read returns the values that the filter requests and that are set, or nil for
+// an object that it does not request.
 func (f *filter) read(ctx *simulator.Context, ref types.ManagedObjectReference) map[string]types.AnyType {
 	obj := ctx.Session.Get(ref)
 	if computed, ok := obj.(interface{ Get() mo.Reference }); ok {
@@ -213,7 +213,8 @@ type selection struct {
 	been  map[step]bool
 }
 
-// step is one traversal from one object, which leads nowhere new a second time.
+// step is one traversal from one object, which selects nothing new a second
+// time.
 type step struct {
 	from types.ManagedObjectReference
 	spec *types.TraversalSpec

@@ -9,8 +9,8 @@ import (
 var fleetBase = netip.AddrFrom4([4]byte{10, 32, 0, 0})
 
 // Fleet returns n powered-on VMs named prefix-0001, prefix-0002 and so on, each
-// with one NIC and one IPv4 address of 10.32.0.0/11. The same arguments give the
-// same VMs.
+// with one NIC and one IPv4 address of 10.32.0.0/11. The same arguments return
+// the same VMs.
 func Fleet(prefix string, n int) []VMSpec {
 	vms := make([]VMSpec, 0, n)
 	ip := fleetBase

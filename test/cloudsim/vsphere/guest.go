@@ -11,16 +11,16 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// guest is what the guest OS knows, and VMware Tools report while it runs.
+// guest is the state of the guest OS, which VMware Tools report while it runs.
 type guest struct {
 	tools    bool
 	hostname string
 	nics     []NIC
-	// keepsHostname says that the host name is reported while the VM is off.
+	// keepsHostname means that the host name is reported while the VM is off.
 	keepsHostname bool
 }
 
-// setNICs gives the VM its adapters and the guest their addresses.
+// setNICs sets the VM's adapters and, in the guest, their addresses.
 func (m *machine) setNICs(nics []NIC) {
 	m.guest.nics = make([]NIC, len(nics))
 	var devices []types.BaseVirtualDevice
@@ -49,16 +49,16 @@ func (m *machine) setNICs(nics []NIC) {
 }
 
 func adapter(nic NIC, number int) types.BaseVirtualDevice {
-	card := &types.VirtualVmxnet3{}
-	card.Key = *nic.DeviceConfigID
-	card.MacAddress = nic.MAC
-	card.AddressType = "assigned"
-	card.DeviceInfo = &types.Description{Label: fmt.Sprintf("Network adapter %d", number), Summary: nic.Network}
-	card.Backing = &types.VirtualEthernetCardNetworkBackingInfo{
+	adapter := &types.VirtualVmxnet3{}
+	adapter.Key = *nic.DeviceConfigID
+	adapter.MacAddress = nic.MAC
+	adapter.AddressType = "assigned"
+	adapter.DeviceInfo = &types.Description{Label: fmt.Sprintf("Network adapter %d", number), Summary: nic.Network}
+	adapter.Backing = &types.VirtualEthernetCardNetworkBackingInfo{
 		VirtualDeviceDeviceBackingInfo: types.VirtualDeviceDeviceBackingInfo{DeviceName: nic.Network},
 	}
-	card.Connectable = &types.VirtualDeviceConnectInfo{StartConnected: true, Connected: true}
-	return card
+	adapter.Connectable = &types.VirtualDeviceConnectInfo{StartConnected: true, Connected: true}
+	return adapter
 }
 
 // mac derives an address of the range that VMware assigns by hand.

@@ -12,7 +12,7 @@ import (
 var serviceInstance = vim25.ServiceInstance
 
 // refused are the methods that vcsim implements on top of a datastore on disk,
-// or that start tasks which nobody finishes.
+// or that start tasks which never finish.
 var refused = []string{
 	"CloneVApp_Task", "CreateChildVM_Task", "CreateTask", "CreateVM_Task", "ImportVApp", "InstantClone_Task", "RegisterVM_Task",
 }
@@ -38,7 +38,7 @@ func (v *VCenter) intercept(ctx *simulator.Context, method *simulator.Method) (m
 	return nil, nil
 }
 
-// adopt gives a new session our own objects in place of vcsim's.
+// adopt registers our own objects in a new session in place of vcsim's.
 func (v *VCenter) adopt(session *simulator.Session) {
 	if v.sessions.objects[session.Key] != nil || session.UserName == "" {
 		return // known, or vcsim's own session, which all vCenters of the process share
@@ -57,11 +57,11 @@ func (v *VCenter) adopt(session *simulator.Session) {
 }
 
 // detach keeps the session that a clone ticket makes from sharing the objects of
-// the session that asked for it.
+// the session that requested it.
 func (v *VCenter) detach(ctx *simulator.Context) {
 	clone := *ctx.Session
 	clone.Registry = simulator.NewRegistry()
-	if clone.UserName == "" { // asked for by the shared session endpoint
+	if clone.UserName == "" { // requested by the shared session endpoint
 		clone.UserName, clone.FullName = v.directory.user, v.directory.user
 	}
 	ctx.Session = &clone

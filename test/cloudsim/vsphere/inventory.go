@@ -21,7 +21,7 @@ const (
 	hostMHz        = 2600
 )
 
-// datacenter remembers where things are.
+// datacenter stores where its objects are.
 type datacenter struct {
 	v         *VCenter
 	name      string
@@ -111,7 +111,7 @@ func (v *VCenter) makeFolders(parent *simulator.Folder, path string) (*simulator
 	return parent, nil
 }
 
-// put adds an object to the inventory under parent and gives it its reference.
+// put adds an object to the inventory under parent and sets its reference.
 func (v *VCenter) put(parent, child mo.Entity, kind string) types.ManagedObjectReference {
 	child.Entity().Self.Type = kind
 	v.registry.NewEntity(child)

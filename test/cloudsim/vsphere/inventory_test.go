@@ -146,7 +146,7 @@ func TestGuestReportsWhatItsStateAllows(t *testing.T) {
 	}{
 		"in-vapp":  {"off: nothing", "", 0, types.VirtualMachinePowerStatePoweredOff},
 		"on-alone": {"suspended: as before", "on-alone", 1, types.VirtualMachinePowerStateSuspended},
-		"no-tools": {"nobody reports", "", 0, types.VirtualMachinePowerStatePoweredOn},
+		"no-tools": {"nothing is reported", "", 0, types.VirtualMachinePowerStatePoweredOn},
 	}
 	for name, tc := range cases {
 		vm := retrieve(t, c, v.VM(name).Reference(), "guest", "runtime", "summary.guest")

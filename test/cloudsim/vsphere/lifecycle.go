@@ -149,8 +149,8 @@ func (v *VCenter) Restore(without ...*VM) error {
 	return errors.Join(problems...)
 }
 
-// SetInstanceUUID makes the vCenter another one than before, as when its address
-// leads elsewhere: it has another about.instanceUuid, and no session of the first.
+// SetInstanceUUID makes the vCenter another one than before, as when its address leads to
+// another vCenter: it has another about.instanceUuid, and no session of the first.
 // https://developer.broadcom.com/xapis/vsphere-web-services-api/latest/vim.AboutInfo.html
 func (v *VCenter) SetInstanceUUID(uuid string) {
 	v.TerminateSessions()
@@ -221,7 +221,7 @@ func (vm *VM) SetTemplate(template bool) error {
 	})
 }
 
-// KeepHostname lets the vCenter report the host name of the guest also while the VM
+// KeepHostname makes the vCenter report the host name of the guest also while the VM
 // is off, which is not excluded by "Hostname of the guest operating system, if known".
 // https://developer.broadcom.com/xapis/vsphere-web-services-api/latest/vim.vm.GuestInfo.html
 func (vm *VM) KeepHostname() error {

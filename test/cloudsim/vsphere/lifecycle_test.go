@@ -108,7 +108,7 @@ func TestMigrateToAnotherVCenter(t *testing.T) {
 	}
 }
 
-// An address that leads to another vCenter is told by about.instanceUuid.
+// An address that leads to another vCenter is detected by about.instanceUuid.
 func TestInstanceUUIDChanges(t *testing.T) {
 	t.Parallel()
 	v := start(t, small()).VCenter("vc")
@@ -127,17 +127,17 @@ func TestReferenceIsReused(t *testing.T) {
 	t.Parallel()
 	v := start(t, small()).VCenter("vc")
 	ref := v.VM("one").Reference()
-	if _, err := v.AddVMAs(ref, "dc", VMSpec{Name: "stranger"}); err == nil {
-		t.Error("a reference is that of two VMs")
+	if _, err := v.AddVMAs(ref, "dc", VMSpec{Name: "other"}); err == nil {
+		t.Error("two VMs have one reference")
 	}
 	if err := v.VM("one").Destroy(); err != nil {
 		t.Fatal(err)
 	}
-	stranger, err := v.AddVMAs(ref, "dc", VMSpec{Name: "stranger"})
-	if err != nil || stranger.Reference() != ref {
-		t.Fatalf("reference is %v, %v, want %v", stranger.Reference(), err, ref)
+	other, err := v.AddVMAs(ref, "dc", VMSpec{Name: "other"})
+	if err != nil || other.Reference() != ref {
+		t.Fatalf("reference is %v, %v, want %v", other.Reference(), err, ref)
 	}
-	if name, err := object.NewVirtualMachine(login(t, v).Client, ref).ObjectName(t.Context()); name != "stranger" || err != nil {
+	if name, err := object.NewVirtualMachine(login(t, v).Client, ref).ObjectName(t.Context()); name != "other" || err != nil {
 		t.Errorf("%v is %q, %v", ref, name, err)
 	}
 }

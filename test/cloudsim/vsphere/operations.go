@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// The groups of operations, for [front.Gate.Break].
+// The groups of operations, for [simserver.Interceptor.Inject].
 const (
 	groupSOAP = "soap"
 	groupSSO  = "sso"
@@ -33,7 +33,7 @@ const (
 
 var plurals = map[string]string{"category": "Categories", "tag": "Tags"}
 
-// isPoll tells the SOAP methods that wait for changes.
+// isPoll reports whether a SOAP method waits for changes.
 func isPoll(method string) bool { return method == "WaitForUpdatesEx" || method == "WaitForUpdates" }
 
 // restCall names a REST call from its method, its path below restPrefix and its
@@ -47,30 +47,30 @@ func isPoll(method string) bool { return method == "WaitForUpdatesEx" || method 
 //	POST   tagging/tag/id:…?~action=list-tags-for-category  ListTagsForCategory
 //	POST   tagging/tag-association?~action=list-attached-tags-on-objects
 //	                                                        ListAttachedTagsOnObjects
-func restCall(method, path, action string) (front.Call, bool) {
+func restCall(method, path, action string) (simserver.Call, bool) {
 	if path == sessionPath {
 		op, ok := sessionOperation(method, action)
-		return front.Call{Op: op, Group: groupREST}, ok
+		return simserver.Call{Op: op, Group: groupREST}, ok
 	}
 	kind, isTags := strings.CutPrefix(path, tagsPath)
 	if !isTags {
-		return front.Call{}, false
+		return simserver.Call{}, false
 	}
 	kind, _, one := strings.Cut(kind, "/")
 	switch {
 	case kind != "category" && kind != "tag" && kind != "tag-association":
-		return front.Call{}, false
+		return simserver.Call{}, false
 	case action == "attach" || action == "detach":
-		return front.Call{Op: camel(action) + "Tag", Group: groupTags}, true
+		return simserver.Call{Op: camel(action) + "Tag", Group: groupTags}, true
 	case action != "":
-		return front.Call{Op: camel(action), Group: groupTags}, true
+		return simserver.Call{Op: camel(action), Group: groupTags}, true
 	}
 	verb, ok := verbs(one)[method]
 	noun := camel(kind)
 	if verb == "List" {
 		noun = plurals[kind]
 	}
-	return front.Call{Op: verb + noun, Group: groupTags}, ok && noun != ""
+	return simserver.Call{Op: verb + noun, Group: groupTags}, ok && noun != ""
 }
 
 func sessionOperation(method, action string) (string, bool) {

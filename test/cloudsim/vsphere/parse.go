@@ -12,7 +12,7 @@ import (
 )
 
 // ParseSpec reads a Spec from YAML. Unknown keys are errors, and so is whatever
-// [Start] would refuse.
+// [Start] would reject.
 func ParseSpec(data []byte) (Spec, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)

@@ -8,7 +8,7 @@ import (
 )
 
 // Migrate moves the VM to another host of its datacenter, and to that host's
-// root pool if the present pool is elsewhere.
+// root pool if the present pool is in another one.
 func (vm *VM) Migrate(host string) error {
 	return vm.change(func(m *machine) error {
 		for _, h := range m.dc.hosts {
@@ -37,7 +37,7 @@ func (vm *VM) MoveTo(folder string) error {
 	})
 }
 
-// migrate gives the VM another host.
+// migrate moves the VM to another host.
 func (m *machine) migrate(to *host) {
 	v := m.dc.v
 	v.feed.touch(true, m.host.Self, to.Self)
@@ -61,7 +61,7 @@ func (m *machine) enterPool(to *pool) {
 	m.ResourcePool = &ref
 }
 
-// move gives the VM another folder.
+// move moves the VM to another folder.
 func (m *machine) move(to *simulator.Folder) {
 	m.dc.v.feed.touch(true, m.folder.Self, to.Self, m.Self)
 	simulator.RemoveReference(&m.folder.ChildEntity, m.Self)

@@ -19,7 +19,7 @@ type policy struct {
 	hiddenTags  map[string]bool // tags and categories by id
 }
 
-// wholeObject stands for an object as a whole in the place of a property.
+// wholeObject is used instead of a property for an object as a whole.
 const wholeObject = ""
 
 // unreadableMark is the fingerprint of a property that cannot be read.
@@ -33,7 +33,7 @@ func (p policy) calculating() (<-chan struct{}, context.CancelFunc) {
 }
 
 // SetCalculationTime makes every call that reports changes take at least d, which
-// the vCenter does not count as waiting: an answer can come later than
+// the vCenter does not count as waiting: a response can come later than
 // maxWaitSeconds.
 // https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/WaitOptions
 func (v *VCenter) SetCalculationTime(d time.Duration) {
@@ -51,7 +51,7 @@ func (v *VCenter) SetReadTime(d time.Duration) {
 	v.policy.readTime = d
 }
 
-// SetEarlyNull makes the vCenter answer that nothing has changed after d, even if
+// SetEarlyNull makes the vCenter respond that nothing has changed after d, even if
 // its client is willing to wait for longer; 0 ends it.
 // https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/WaitOptions
 func (v *VCenter) SetEarlyNull(d time.Duration) {
@@ -60,9 +60,9 @@ func (v *VCenter) SetEarlyNull(d time.Duration) {
 	v.policy.earlyNull = d
 }
 
-// SetIdleLimit puts something between the vCenter and its clients that cuts a
-// connection on which a call has no answer within d; 0 takes it away. Envoy does so
-// after 15 s unless it is told otherwise.
+// SetIdleLimit puts something between the vCenter and its clients that cuts a connection on
+// which a call has no response within d; 0 removes the limit. Envoy does so after 15 s by
+// default.
 // https://www.envoyproxy.io/docs/envoy/latest/api-v3/config/route/v3/route_components.proto
 func (v *VCenter) SetIdleLimit(d time.Duration) {
 	v.mu.Lock()

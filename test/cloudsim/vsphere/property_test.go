@@ -151,7 +151,7 @@ func TestFilterOverOneObject(t *testing.T) {
 	if err := v.VM("two").PowerOff(); err != nil { // not watched
 		t.Fatal(err)
 	}
-	set, err := w.ask(t.Context(), 0)
+	set, err := w.poll(t.Context(), 0)
 	if set != nil || err != nil {
 		t.Errorf("another VM changed: %v, %v", set, err)
 	}

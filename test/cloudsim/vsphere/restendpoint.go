@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // maxRESTSessions is how many REST sessions a user may have before vCenter 8.0
@@ -44,15 +44,16 @@ func (v *VCenter) RESTUp() {
 	v.restEndpoint.down = false
 }
 
-// refuseREST answers a REST call that the endpoint does not accept. It is called
-// with mu held and reports whether it did.
-func (v *VCenter) refuseREST(w http.ResponseWriter, call front.Call) bool {
+// refuseREST responds to a REST call that the endpoint does not accept. It is
+// called with mu held and reports whether it did.
+func (v *VCenter) refuseREST(w http.ResponseWriter, call simserver.Call) bool {
 	switch {
 	case v.restEndpoint.down:
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true
 	case call.Op == "RESTLogin" && v.sessions.countREST() >= maxRESTSessions:
-		// The answer that https://github.com/vmware-tanzu/tanzu-cli/issues/749 shows.
+		// The response that https://github.com/vmware-tanzu/tanzu-cli/issues/749
+		// shows.
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = fmt.Fprintf(w, `{"type":"com.vmware.vapi.std.errors.service_unavailable","value":{"messages":[{`+

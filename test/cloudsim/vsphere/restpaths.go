@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // The two paths of the REST API. Since 7.0 U2 a vCenter serves the same at both
@@ -52,7 +52,7 @@ func (v *VCenter) countRESTPath(path string) bool {
 	return !v.restEndpoint.absent[path]
 }
 
-// legacyCall makes a call to [LegacyRESTPath], which vcsim knows, of one to
+// legacyCall makes a call to [LegacyRESTPath], which vcsim serves, from one to
 // [RESTPath]. It reports whether it was one. The paths are those of
 // https://developer.broadcom.com/xapis/vsphere-automation-api/latest/cis-tagging.
 func legacyCall(r *http.Request, body []byte) (*http.Request, bool) {
@@ -88,8 +88,8 @@ func categoryOf(body []byte) string {
 	return named.ID
 }
 
-// bare makes the response of [RESTPath] out of that of [LegacyRESTPath].
-func bare(r *http.Request, call front.Call, legacy *httptest.ResponseRecorder) *httptest.ResponseRecorder {
+// bare converts a response of [LegacyRESTPath] to one of [RESTPath].
+func bare(r *http.Request, call simserver.Call, legacy *httptest.ResponseRecorder) *httptest.ResponseRecorder {
 	if legacy.Code != http.StatusOK {
 		return legacy
 	}
@@ -122,15 +122,15 @@ func restPathOf(r *http.Request) string {
 
 // serveREST runs one call of the REST API, which was made to the given path. It is
 // called with mu held.
-func (v *VCenter) serveREST(r *http.Request, call front.Call, path string) *httptest.ResponseRecorder {
-	answer := httptest.NewRecorder()
-	if v.refuseREST(answer, call) || v.refuseTags(answer, r, call) {
-		return answer
+func (v *VCenter) serveREST(r *http.Request, call simserver.Call, path string) *httptest.ResponseRecorder {
+	response := httptest.NewRecorder()
+	if v.refuseREST(response, call) || v.refuseTags(response, r, call) {
+		return response
 	}
-	v.mux.ServeHTTP(answer, r)
-	v.hideTags(call, answer)
+	v.mux.ServeHTTP(response, r)
+	v.hideTags(call, response)
 	if path == RESTPath {
-		answer = bare(r, call, answer)
+		response = bare(r, call, response)
 	}
-	return answer
+	return response
 }

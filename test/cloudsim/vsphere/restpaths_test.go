@@ -150,8 +150,8 @@ func TestHiddenTags(t *testing.T) {
 	}
 }
 
-// An object without permission is neither in views nor in the answers of the tag
-// service.
+// An object without permission is neither in views nor in the responses of the
+// tag service.
 func TestHiddenObjects(t *testing.T) {
 	t.Parallel()
 	v := start(t, large()).VCenter("vc")

@@ -11,7 +11,7 @@ import (
 )
 
 // maxRetrieved is a vCenter's own limit of objects in one page of a read, whatever
-// its client asks for.
+// its client requests.
 // https://github.com/ManageIQ/manageiq/pull/8211
 // https://github.com/vmware/vsphere-automation-sdk-java/issues/217
 const maxRetrieved = 100
@@ -34,7 +34,7 @@ func (c *collector) RetrievePropertiesEx(ctx *simulator.Context, req *types.Retr
 }
 
 // takeReadTime waits while the vCenter reads the objects that are named. It is
-// called with mu held, and gives it up meanwhile.
+// called with mu held, and releases it meanwhile.
 func (v *VCenter) takeReadTime(specs []types.PropertyFilterSpec) {
 	objects := 0
 	for _, spec := range specs {

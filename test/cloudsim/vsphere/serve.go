@@ -11,7 +11,7 @@ import (
 	vapi "github.com/vmware/govmomi/vapi/simulator"
 	"github.com/vmware/govmomi/vim25"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // maxBody bounds a request; filters over thousands of objects stay far below.
@@ -32,8 +32,8 @@ func (v *VCenter) routes() {
 	v.routeSSO()
 }
 
-// ServeHTTP takes the calls of clients: it names and counts them, lets the rules
-// have their way, and leaves the work to vcsim.
+// ServeHTTP handles the calls of clients: it names and counts them, lets the
+// rules have their way, and leaves the work to vcsim.
 func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -57,17 +57,17 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer cancel()
 			r = r.WithContext(idle)
 		}
-		answer := v.apply(r, call, restPath)
+		response := v.apply(r, call, restPath)
 		if r.Context().Err() != nil {
 			panic(http.ErrAbortHandler) // the client is gone
 		}
-		front.Replay(w, answer)
+		simserver.Replay(w, response)
 	}))
 }
 
 // apply runs one call, alone unless it is a long poll that waits. Of a REST call
-// it is told the path it was made to.
-func (v *VCenter) apply(r *http.Request, call front.Call, restPath string) *httptest.ResponseRecorder {
+// it sees the path it was made to.
+func (v *VCenter) apply(r *http.Request, call simserver.Call, restPath string) *httptest.ResponseRecorder {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.calling = r.Context()
@@ -78,32 +78,32 @@ func (v *VCenter) apply(r *http.Request, call front.Call, restPath string) *http
 	if restPath != "" {
 		return v.serveREST(r, call, restPath)
 	}
-	answer := httptest.NewRecorder()
-	if v.refuseVersion(answer, r, call) {
-		return answer
+	response := httptest.NewRecorder()
+	if v.refuseVersion(response, r, call) {
+		return response
 	}
-	v.mux.ServeHTTP(answer, r)
+	v.mux.ServeHTTP(response, r)
 	v.feed.finishTasks()
-	v.sessions.after(call, answer)
-	return answer
+	v.sessions.after(call, response)
+	return response
 }
 
 // identify names a call. Paths that no client of ours needs are unknown: some of
 // vcsim's REST handlers call back over the network and would wait for themselves.
-func identify(r *http.Request, body []byte) (front.Call, bool) {
+func identify(r *http.Request, body []byte) (simserver.Call, bool) {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	switch {
 	case path == vim25.Path || path == vim25.Path+"/vimService":
 		method := soapMethod(body)
-		return front.Call{Op: method, Group: groupSOAP, Poll: isPoll(method)}, true
+		return simserver.Call{Op: method, Group: groupSOAP, Poll: isPoll(method)}, true
 	case path == vim25.Path+"/vimServiceVersions.xml":
-		return front.Call{Op: "ServiceVersions", Group: groupSOAP}, true
+		return simserver.Call{Op: "ServiceVersions", Group: groupSOAP}, true
 	case strings.HasPrefix(path, ssoPrefix) || path == lookupPath:
-		return front.Call{Op: ssoOperation(r, body), Group: groupSSO}, true
+		return simserver.Call{Op: ssoOperation(r, body), Group: groupSSO}, true
 	case strings.HasPrefix(path, restPrefix):
 		if call, ok := restCall(r.Method, strings.TrimPrefix(path, restPrefix), r.URL.Query().Get("~action")); ok {
 			return call, true
 		}
 	}
-	return front.Call{Op: r.Method + " " + path}, false
+	return simserver.Call{Op: r.Method + " " + path}, false
 }

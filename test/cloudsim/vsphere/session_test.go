@@ -25,7 +25,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// currentSession asks the way clients find out whether they are still logged in.
+// currentSession checks the session as clients do.
 func currentSession(t *testing.T, c *govmomi.Client) *types.UserSession {
 	t.Helper()
 	u, err := c.SessionManager.UserSession(t.Context())
@@ -235,7 +235,7 @@ func TestSharedSessionEndpoint(t *testing.T) {
 	spec := small()
 	spec.VCenters[0].SessionManagerToken = "let-me-in"
 	v := start(t, spec).VCenter("vc")
-	ask := func(method, path, token string) (status int, ticket string) {
+	request := func(method, path, token string) (status int, ticket string) {
 		req, err := http.NewRequestWithContext(t.Context(), method, v.SharedSessionURL().JoinPath(path).String(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -248,25 +248,25 @@ func TestSharedSessionEndpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		var answer struct{ Token string }
+		var response struct{ Token string }
 		if resp.StatusCode == http.StatusOK {
-			err = json.NewDecoder(resp.Body).Decode(&answer)
+			err = json.NewDecoder(resp.Body).Decode(&response)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		return resp.StatusCode, answer.Token
+		return resp.StatusCode, response.Token
 	}
 	for want, args := range map[int][3]string{
 		http.StatusUnauthorized:     {http.MethodGet, "", "wrong"},
 		http.StatusNotFound:         {http.MethodGet, "elsewhere", "let-me-in"},
 		http.StatusMethodNotAllowed: {http.MethodPost, "", "let-me-in"},
 	} {
-		if got, _ := ask(args[0], args[1], args[2]); got != want {
+		if got, _ := request(args[0], args[1], args[2]); got != want {
 			t.Errorf("%v: status %d, want %d", args, got, want)
 		}
 	}
-	status, ticket := ask(http.MethodGet, "", "let-me-in")
+	status, ticket := request(http.MethodGet, "", "let-me-in")
 	if status != http.StatusOK || len(v.Sessions()) != 0 {
 		t.Fatalf("status %d, sessions %+v", status, v.Sessions())
 	}

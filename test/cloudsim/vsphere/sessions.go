@@ -13,7 +13,7 @@ import (
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // restSessionHeader carries the id of a REST session, as a header or a cookie.
@@ -146,7 +146,7 @@ func (s *sessions) end(match func(types.UserSession) bool) {
 	}
 	if len(keys) > 0 {
 		s.v.registry.SessionManager().TerminateSession(s.v.context, &types.TerminateSession{SessionId: keys})
-		s.v.feed.rouse()
+		s.v.feed.wakeAll()
 	}
 	for id := range s.borrows {
 		if !live[id] {
@@ -180,15 +180,15 @@ func (s *sessions) share(r *http.Request) {
 }
 
 // after follows what a call did to the sessions.
-func (s *sessions) after(call front.Call, answer *httptest.ResponseRecorder) {
+func (s *sessions) after(call simserver.Call, response *httptest.ResponseRecorder) {
 	switch call.Op {
 	case "AcquireCloneTicket":
-		_, rest, _ := bytes.Cut(answer.Body.Bytes(), []byte("<returnval>"))
+		_, rest, _ := bytes.Cut(response.Body.Bytes(), []byte("<returnval>"))
 		if ticket, _, ok := bytes.Cut(rest, []byte("</returnval>")); ok {
 			s.tickets[string(ticket)] = true
 		}
 	case "Logout", "TerminateSession":
 		s.end(func(types.UserSession) bool { return false })
-		s.v.feed.rouse() // a long poll of that session ends
+		s.v.feed.wakeAll() // a long poll of that session ends
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 const sharedPath = "/session"
 
-// sharedSessions hands out clone tickets to those who know the token.
+// sharedSessions issues clone tickets to clients with the token.
 type sharedSessions struct {
 	v     *VCenter
 	token string
@@ -25,15 +25,15 @@ func (v *VCenter) startShared(token string) error {
 	if token == "" {
 		return nil
 	}
-	server, err := front.Start(front.Config{Plain: true}, &sharedSessions{v, token})
+	server, err := simserver.Start(simserver.Config{Plain: true}, &sharedSessions{v, token})
 	v.shared = server
 	return err
 }
 
-// SharedSessionURL returns the address that answers GET with {"token": "…"}, a
-// ticket for CloneSession, or nil when the spec has no SessionManagerToken. It
-// wants Authorization: Bearer with that token. Its calls are counted as
-// SharedSession.
+// SharedSessionURL returns the address that responds to GET with {"token":
+// "…"}, a ticket for CloneSession, or nil when the spec has no
+// SessionManagerToken. It requires Authorization: Bearer with that token. Its
+// calls are counted as SharedSession.
 func (v *VCenter) SharedSessionURL() *url.URL {
 	if v.shared == nil {
 		return nil
@@ -43,10 +43,10 @@ func (v *VCenter) SharedSessionURL() *url.URL {
 
 // ServeHTTP implements [http.Handler].
 func (s *sharedSessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.v.Serve(w, r, front.Call{Op: "SharedSession", Group: groupSSO}, http.HandlerFunc(s.answer))
+	s.v.Serve(w, r, simserver.Call{Op: "SharedSession", Group: groupSSO}, http.HandlerFunc(s.respond))
 }
 
-func (s *sharedSessions) answer(w http.ResponseWriter, r *http.Request) {
+func (s *sharedSessions) respond(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path != sharedPath:
 		http.NotFound(w, r)

@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // soapMethod returns the name of the first element in the body of an envelope,
@@ -36,9 +36,9 @@ func soapMethod(envelope []byte) string {
 	}
 }
 
-// Fault is the effect that answers a SOAP call with a fault, such as
+// Fault is the fault that responds to a SOAP call with a SOAP fault, such as
 // &types.NoPermission{}, before it is applied.
-func Fault(fault types.BaseMethodFault) front.Effect {
+func Fault(fault types.BaseMethodFault) simserver.Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		body, err := faultEnvelope(fault)
 		if err != nil {

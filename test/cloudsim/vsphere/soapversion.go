@@ -10,15 +10,15 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// refuseVersion answers a login by token that announces a newer API than this
-// vCenter has, with the fault that
+// refuseVersion responds to a login by token that announces a newer API than
+// this vCenter has, with the fault that
 // https://github.com/vmware/govmomi/blob/v0.56.0/cli/session/login.go quotes.
 // Other methods accept such a version: every program made with govmomi sends the
-// newest that it knows. It reports whether it answered.
-func (v *VCenter) refuseVersion(w http.ResponseWriter, r *http.Request, call front.Call) bool {
+// newest that it supports. It reports whether it responded.
+func (v *VCenter) refuseVersion(w http.ResponseWriter, r *http.Request, call simserver.Call) bool {
 	if call.Op != "LoginByToken" {
 		return false
 	}

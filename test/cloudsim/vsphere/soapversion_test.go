@@ -11,7 +11,7 @@ import (
 
 // A token is checked together with the version of the API that the client
 // announces; a password is not.
-func TestLoginByTokenWantsAKnownVersion(t *testing.T) {
+func TestLoginByTokenRequiresAKnownVersion(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		version string

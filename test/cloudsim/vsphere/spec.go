@@ -22,7 +22,7 @@ type Spec struct {
 
 // VCenterSpec describes one vCenter and its inventory.
 type VCenterSpec struct {
-	// Name tells the vCenters of a fleet apart; it is not visible to clients.
+	// Name distinguishes the vCenters of a fleet; it is not visible to clients.
 	Name string `yaml:"name"`
 	// User is the only account. Default: administrator@vsphere.local.
 	User string `yaml:"user"`
@@ -30,11 +30,11 @@ type VCenterSpec struct {
 	Password string `yaml:"password"`
 	// Listen is a loopback host and port. Default: 127.0.0.1:0.
 	Listen string `yaml:"listen"`
-	// InMemory takes no port: only [VCenter.Dial] connects, and Listen is only a
+	// InMemory uses no port: only [VCenter.Dial] connects, and Listen is only a
 	// name. Such a vCenter can be started in a testing/synctest bubble and goes
 	// by its time.
 	InMemory bool `yaml:"-"`
-	// Plain turns TLS off.
+	// Plain disables TLS.
 	Plain bool `yaml:"plain"`
 	// CertFile and KeyFile replace the generated certificate.
 	CertFile string `yaml:"certFile"`
@@ -45,7 +45,7 @@ type VCenterSpec struct {
 	RESTSessionTimeout time.Duration `yaml:"restSessionTimeout"`
 	// Latency is added to every call.
 	Latency time.Duration `yaml:"latency"`
-	// SessionManagerToken turns on the shared session endpoint, which wants
+	// SessionManagerToken enables the shared session endpoint, which requires
 	// this bearer token.
 	SessionManagerToken string `yaml:"sessionManagerToken"`
 	// Tags exist from the start, attached to nothing.
@@ -63,7 +63,7 @@ type DatacenterSpec struct {
 	Tags   Tags   `yaml:"tags"`
 	// Clusters with their hosts.
 	Clusters []ClusterSpec `yaml:"clusters"`
-	// Hosts that stand alone.
+	// Hosts outside clusters.
 	Hosts []HostSpec `yaml:"hosts"`
 	// Folders for VMs. Those that VMs name need not be listed.
 	Folders []FolderSpec `yaml:"folders"`
@@ -140,7 +140,8 @@ type NIC struct {
 	Network string `yaml:"network"`
 	// IPs without prefix length, in the order that the guest reports.
 	IPs []string `yaml:"ips"`
-	// IPStates says more of some of the IPs. Default: preferred, of no known origin.
+	// IPStates has the states of some of the IPs. Default: preferred, of no known
+	// origin.
 	IPStates map[string]IPState `yaml:"ipStates"`
 	// MAC address. Default: derived from the VM's UUID.
 	MAC string `yaml:"mac"`
@@ -170,8 +171,9 @@ const (
 )
 
 // Tags maps the names of tag categories to names of tags. In YAML a single tag
-// may stand without brackets: {k8s-zone: zone-a}.
+// may be written without brackets: {k8s-zone: zone-a}.
 type Tags map[string]Names
 
-// Names is a list of names; in YAML a single name may stand without brackets.
+// Names is a list of names; in YAML a single name may be written without
+// brackets.
 type Names []string

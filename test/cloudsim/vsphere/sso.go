@@ -29,7 +29,7 @@ func (v *VCenter) routeSSO() {
 	v.service.RegisterSDK(lookupsim.New())
 }
 
-// publishSSO tells the lookup service where the endpoints are.
+// publishSSO registers the endpoints in the lookup service.
 func (v *VCenter) publishSSO() {
 	base := &url.URL{Scheme: v.server.Scheme(), Host: v.server.Address()}
 	options := v.registry.OptionManager()

@@ -124,7 +124,7 @@ func (v *VCenter) DetachTag(path, category, tag string) error {
 	return v.atPath(path, func(obj types.ManagedObjectReference) error { return v.tags.detach(obj, category, tag) })
 }
 
-// RenameTag gives a tag another name; it stays attached.
+// RenameTag changes the name of a tag; it stays attached.
 func (v *VCenter) RenameTag(category, tag, name string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // maxTagCalls is how many operations of the tag service a vCenter accepts in one
@@ -57,10 +57,10 @@ func (v *VCenter) SetTagHidden(category, tag string, hidden bool) error {
 	return nil
 }
 
-// refuseTags answers a call of the tag service that is one too many or about
+// refuseTags responds to a call of the tag service that is one too many or about
 // something that the account may not read. It is called with mu held and reports
 // whether it did.
-func (v *VCenter) refuseTags(w http.ResponseWriter, r *http.Request, call front.Call) bool {
+func (v *VCenter) refuseTags(w http.ResponseWriter, r *http.Request, call simserver.Call) bool {
 	switch {
 	case call.Group != groupTags:
 		return false
@@ -76,17 +76,17 @@ func (v *VCenter) refuseTags(w http.ResponseWriter, r *http.Request, call front.
 
 // hideTags removes from a response of the tag service what the account may not
 // read. It is called with mu held.
-func (v *VCenter) hideTags(call front.Call, answer *httptest.ResponseRecorder) {
-	if call.Group != groupTags || answer.Code != http.StatusOK || len(v.policy.hidden)+len(v.policy.hiddenTags) == 0 {
+func (v *VCenter) hideTags(call simserver.Call, response *httptest.ResponseRecorder) {
+	if call.Group != groupTags || response.Code != http.StatusOK || len(v.policy.hidden)+len(v.policy.hiddenTags) == 0 {
 		return
 	}
 	var body any
-	if json.Unmarshal(answer.Body.Bytes(), &body) != nil {
+	if json.Unmarshal(response.Body.Bytes(), &body) != nil {
 		return
 	}
 	rest, err := json.Marshal(v.prune(body))
 	if err == nil {
-		answer.Body = bytes.NewBuffer(rest)
+		response.Body = bytes.NewBuffer(rest)
 	}
 }
 

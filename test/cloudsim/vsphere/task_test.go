@@ -98,7 +98,7 @@ func TestClientsAreRefused(t *testing.T) {
 		"DestroyOn":    {"it is on", run(vm.Destroy(ctx)), &types.InvalidPowerState{}},
 		"UnregisterOn": {"it is on", vm.Unregister(ctx), &types.InvalidPowerState{}},
 		"ShutdownWithoutTools": {
-			"nobody in the guest listens",
+			"VMware Tools do not run in the guest",
 			object.NewVirtualMachine(c.Client, v.VM("no-tools").Reference()).ShutdownGuest(ctx), &types.ToolsUnavailable{},
 		},
 		"MigrateNowhere": {

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds the waits of tests that would otherwise wait for ever.
+// patience bounds the waits of tests that would otherwise never end.
 const patience = time.Minute
 
 // everything is what the providers watch.
@@ -125,8 +125,9 @@ func startWatch(t *testing.T, c *govmomi.Client) *watch {
 	return &watch{client: c, collector: collector, filter: filter}
 }
 
-// ask waits for changes for at most the given time, and returns nil when none came.
-func (w *watch) ask(ctx context.Context, wait time.Duration) (*types.UpdateSet, error) {
+// poll waits for changes for at most the given time, and returns nil when none
+// came.
+func (w *watch) poll(ctx context.Context, wait time.Duration) (*types.UpdateSet, error) {
 	res, err := methods.WaitForUpdatesEx(ctx, w.client, &types.WaitForUpdatesEx{
 		This: w.collector.Reference(), Version: w.version,
 		Options: &types.WaitOptions{MaxWaitSeconds: new(int32(wait.Seconds()))},
@@ -137,11 +138,12 @@ func (w *watch) ask(ctx context.Context, wait time.Duration) (*types.UpdateSet, 
 	return res.Returnval, nil
 }
 
-// next asks once and returns the updates, and whether there is more to page in.
+// next polls once and returns the updates, and whether there is more to page
+// in.
 func (w *watch) next(ctx context.Context) ([]types.ObjectUpdate, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	set, err := w.ask(ctx, patience)
+	set, err := w.poll(ctx, patience)
 	if err != nil {
 		return nil, false, err
 	}

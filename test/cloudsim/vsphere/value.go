@@ -113,7 +113,7 @@ func wireValue(value reflect.Value) types.AnyType {
 	return array.Interface()
 }
 
-// fingerprint stands for a value in comparisons. It does not change with the
+// fingerprint identifies a value in comparisons. It does not change with the
 // objects that the value may share with the inventory.
 func fingerprint(value types.AnyType) string {
 	if kind := reflect.ValueOf(value).Kind(); kind == reflect.String || kind == reflect.Bool || kind == reflect.Int32 {

@@ -18,7 +18,7 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 const (
@@ -27,19 +27,20 @@ const (
 	defaultSessionTimeout = 30 * time.Minute
 )
 
-// VCenter is one simulated vCenter. Its gate counts, delays and breaks calls.
+// VCenter is one simulated vCenter. Its interceptor counts and delays calls and
+// injects faults.
 type VCenter struct {
-	front.Gate
+	simserver.Interceptor
 
 	name      string
 	directory *directory
-	server    *front.Server
-	shared    *front.Server // the shared session endpoint, nil without one
+	server    *simserver.Server
+	shared    *simserver.Server // the shared session endpoint, nil without one
 	caFile    string
 	mux       *http.ServeMux
 	feed      *feed
 
-	// mu makes every call and every change atomic. Long polls give it up while
+	// mu makes every call and every change atomic. Long polls release it while
 	// they wait. All that follows is guarded by it.
 	mu       sync.Mutex
 	service  *simulator.Service
@@ -67,7 +68,7 @@ func startVCenter(spec VCenterSpec, accounts *directory) (*VCenter, error) {
 		vms:          make(map[types.ManagedObjectReference]*machine),
 	}
 	v.SetLatency(spec.Latency)
-	config := front.Config{Address: spec.Listen, Plain: spec.Plain, InMemory: spec.InMemory}
+	config := simserver.Config{Address: spec.Listen, Plain: spec.Plain, InMemory: spec.InMemory}
 	if spec.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(spec.CertFile, spec.KeyFile)
 		if err != nil {
@@ -79,7 +80,7 @@ func startVCenter(spec VCenterSpec, accounts *directory) (*VCenter, error) {
 	if err := v.build(spec); err != nil {
 		return nil, err
 	}
-	server, err := front.Start(config, v)
+	server, err := simserver.Start(config, v)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (v *VCenter) newService(timeout time.Duration) {
 	v.routes()
 }
 
-// publish tells vcsim the address that only the running server knows.
+// publish sets the address in vcsim, which only the running server has.
 func (v *VCenter) publish() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -168,13 +169,13 @@ func (v *VCenter) writeCAFile() error {
 	return nil
 }
 
-// Name returns the name that the spec gives this vCenter.
+// Name returns the name of this vCenter in the spec.
 func (v *VCenter) Name() string { return v.name }
 
 // Address returns host and port, with brackets around IPv6.
 func (v *VCenter) Address() string { return v.server.Address() }
 
-// Dial connects to a vCenter that is in memory; see [VCenterSpec.InMemory].
+// Dial connects to an in-memory vCenter; see [VCenterSpec.InMemory].
 func (v *VCenter) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return v.server.Dial(ctx, network, address)
 }
@@ -209,7 +210,8 @@ func (v *VCenter) User() string { return v.directory.user }
 // Down refuses connections and cuts the existing ones until Up.
 func (v *VCenter) Down() { v.server.Down() }
 
-// Hang silences new and existing connections until Up; see [front.Server.Hang].
+// Hang stalls new and existing connections until Up; see
+// [simserver.Server.Hang].
 func (v *VCenter) Hang() { v.server.Hang() }
 
 // Up ends Down and Hang.

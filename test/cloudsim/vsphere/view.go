@@ -20,7 +20,7 @@ var supertypes = map[string][]string{
 	"VmwareDistributedVirtualSwitch": {"DistributedVirtualSwitch"},
 }
 
-// viewable are the types that a view may ask for.
+// viewable are the types that a view may request.
 var viewable = []string{
 	"ClusterComputeResource", "ComputeResource", "Datacenter", "Datastore", "DistributedVirtualPortgroup",
 	"DistributedVirtualSwitch", "Folder", "HostSystem", "ManagedEntity", "Network", "OpaqueNetwork", "ResourcePool",

@@ -10,7 +10,7 @@ import (
 
 // VM is a handle to a virtual machine. Its methods change the machine the way
 // an administrator, the guest or a broken host would; clients that wait for
-// changes hear of them at once. They fail when the VM was destroyed.
+// changes receive them at once. They fail when the VM was destroyed.
 type VM struct {
 	v *VCenter
 	m *machine
@@ -69,7 +69,7 @@ func (v *VCenter) AddVM(datacenter string, spec VMSpec) (*VM, error) {
 	return &VM{v, m}, nil
 }
 
-// change runs f while nothing else happens, and tells the clients.
+// change runs f while nothing else happens, and wakes the clients.
 func (vm *VM) change(f func(m *machine) error) error {
 	vm.v.mu.Lock()
 	defer vm.v.mu.Unlock()
@@ -83,7 +83,7 @@ func (vm *VM) change(f func(m *machine) error) error {
 	return nil
 }
 
-// VCenter returns the vCenter that the VM lives in.
+// VCenter returns the vCenter of the VM.
 func (vm *VM) VCenter() *VCenter { return vm.v }
 
 // Reference returns the managed object reference.

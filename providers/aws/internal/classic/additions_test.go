@@ -42,7 +42,7 @@ func TestAdditionsTakeNothingAway(t *testing.T) {
 		annotated(request.AnnotationSSLPorts, "443,8443"), annotated(request.AnnotationAdditionalTags, "team=core"))
 	after.Spec.Ports[0].NodePort = 31080
 	steps := Diff(b.model(after), before)
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	if err := steps.Additions().Apply(t.Context(), b.env(), nil); err != nil {
 		t.Fatalf("the additions of\n%s: %v", steps, err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // What reading a load balancer costs.
@@ -58,7 +58,7 @@ func TestCreates(t *testing.T) {
 	svc := everything()
 	b.ensure(svc)
 	b.settled(svc)
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	b.ensure(svc)
 	b.calls("AWS-LB-14: an unchanged resync writes nothing, whatever is annotated", resyncCalls)
 
@@ -147,7 +147,7 @@ func TestForeign(t *testing.T) {
 	b.ensure(web())
 	before := b.Dump()
 	b.config.Cluster.Name = clusterID
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 
 	for name, svc := range map[string]*v1.Service{"ensure": web(), "delete": nil} {
 		if _, err := b.try(t.Context(), svc); !errors.Is(err, apierr.ErrConflict) {
@@ -216,7 +216,7 @@ func TestConfirms(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	model := b.model(web())
-	b.Gate().Break("elb.DescribeTags", front.Always(), foreignTags)
+	b.Interceptor().Inject("elb.DescribeTags", simserver.Always(), foreignTags)
 	err := Diff(model, nil).Apply(t.Context(), b.env(), nil)
 	if !errors.Is(err, apierr.ErrConflict) {
 		t.Errorf("AWS-CLUSTER-7: got %v", err)
@@ -248,10 +248,10 @@ func TestHiddenLoadBalancer(t *testing.T) {
 func TestTagsDenied(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	b.Gate().Break("elb.DescribeTags", front.Always(), sim.Denied())
+	b.Interceptor().Inject("elb.DescribeTags", simserver.Always(), sim.Denied())
 	b.ensure(web())
 	b.settle()
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	b.ensure(web(annotated(request.AnnotationAdditionalTags, "a=b")))
 	b.calls("without the permission it works, and writes nothing blindly", resyncCalls)
 }
@@ -260,7 +260,7 @@ func TestAttributesDenied(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	b.ensure(web())
-	b.Gate().Break("elb.DescribeLoadBalancerAttributes", front.Always(), sim.Denied())
+	b.Interceptor().Inject("elb.DescribeLoadBalancerAttributes", simserver.Always(), sim.Denied())
 	if _, err := b.try(t.Context(), web()); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("got %v", err)
 	}
@@ -317,7 +317,7 @@ func TestSubnets(t *testing.T) {
 	}
 
 	b.subnets = []vpc.Subnet{in(0, public), in(1, public)}
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	b.ensure(svc)
 	b.calls("AWS-CLB-4: what AWS cannot do is not tried", resyncCalls)
 	if warnings := Fixed(b.model(svc), b.observe()); len(warnings) != 1 || warnings[0].Reason != SubnetsFixed {
@@ -336,7 +336,7 @@ func TestSecurityGroups(t *testing.T) {
 	b.ensure(web())
 	b.settled(web())
 	b.groups = []plan.Ref{b.groups[1], b.groups[0]}
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	b.ensure(web())
 	b.calls("AWS-LB-14: their order does not count", resyncCalls)
 
@@ -365,9 +365,9 @@ func TestPolicyExists(t *testing.T) {
 	}
 	b.settled(svc)
 	b.ensure(web())
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	b.ensure(svc)
-	calls := b.Gate().Calls()
+	calls := b.Interceptor().Calls()
 	if calls["elb.CreateLoadBalancerPolicy"] != 0 || calls["elb.SetLoadBalancerPoliciesForBackendServer"] != 2 {
 		t.Errorf("AWS-LB-14: the policy is still there: %v", calls)
 	}
@@ -380,7 +380,7 @@ func TestVanishes(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	b.ensure(web())
-	b.Gate().Break("elb.DescribeTags", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+	b.Interceptor().Inject("elb.DescribeTags", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		if err := deleteLoadBalancer(lbName).Do(r.Context(), b.env()); err != nil {
 			t.Error(err)
 		}

@@ -208,10 +208,10 @@ func (b *fixture) empty() {
 // calls checks the calls since the last time, and forgets them.
 func (b *fixture) calls(reason string, want map[string]int) {
 	b.t.Helper()
-	if diff := cmp.Diff(want, b.Gate().Calls()); diff != "" {
+	if diff := cmp.Diff(want, b.Interceptor().Calls()); diff != "" {
 		b.t.Errorf("%s: calls, -want +got:\n%s", reason, diff)
 	}
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 }
 
 // tagged are the tags of a load balancer of ours with some more.

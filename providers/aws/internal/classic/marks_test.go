@@ -14,7 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // stepKind finds the kinds of the steps that a source file has constructors for.
@@ -54,7 +54,7 @@ func TestStepsThatRemoveAreMarked(t *testing.T) {
 		t.Helper()
 		env := b.env()
 		for _, step := range steps {
-			b.Gate().Reset()
+			b.Interceptor().Reset()
 			if err := step.Do(t.Context(), env); err != nil && !tolerant {
 				t.Errorf("%s: %v", step, err)
 			}
@@ -81,7 +81,7 @@ func TestStepsThatRemoveAreMarked(t *testing.T) {
 	run(Diff(b.model(after), b.observe()), false)
 
 	inPlace := web(kubetest.Port(v1.ProtocolTCP, 443), tls(certificate), annotated(request.AnnotationSSLPorts, "443"))
-	denied := b.Gate().Break("elb.SetLoadBalancerListenerSSLCertificate", front.Always(), sim.Denied())
+	denied := b.Interceptor().Inject("elb.SetLoadBalancerListenerSSLCertificate", simserver.Always(), sim.Denied())
 	run(Diff(b.model(inPlace), b.observe()), false)
 	denied.Remove()
 
@@ -118,15 +118,15 @@ func TestCertificateIsOnlySetInPlaceIfNothingMayBeRemoved(t *testing.T) {
 			b.ensure(web(tls(certificate)))
 			b.settle()
 			if c.denied {
-				b.Gate().Break("elb.SetLoadBalancerListenerSSLCertificate", front.Always(), sim.Denied())
+				b.Interceptor().Inject("elb.SetLoadBalancerListenerSSLCertificate", simserver.Always(), sim.Denied())
 			}
-			b.Gate().Reset()
+			b.Interceptor().Reset()
 			after := web(tls(certificate2))
 			err := Diff(b.model(after), b.observe()).Additions().Apply(t.Context(), b.env(), nil)
 			if (err != nil) != c.denied {
 				t.Errorf("error is %v", err)
 			}
-			if got := b.listener(443); got.Certificate != c.want || b.Gate().Count("elb.DeleteLoadBalancerListeners") > 0 {
+			if got := b.listener(443); got.Certificate != c.want || b.Interceptor().Count("elb.DeleteLoadBalancerListeners") > 0 {
 				t.Errorf("%s, but it is %+v", c.reason, got)
 			}
 			b.ensure(after)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestRefusedInstanceCostsItselfAlone shows AWS-LB-13.
@@ -35,7 +35,7 @@ func TestRefusedInstanceCostsItselfAlone(t *testing.T) {
 		!strings.Contains(warnings[0].Message, gone[0]) || !strings.Contains(warnings[0].Message, " and 2 more") {
 		t.Errorf("one warning names five of the refused instances: %v", warnings)
 	}
-	if got := b.Gate().Count("elb.RegisterInstancesWithLoadBalancer"); got > len(gone)+1 {
+	if got := b.Interceptor().Count("elb.RegisterInstancesWithLoadBalancer"); got > len(gone)+1 {
 		t.Errorf("%d calls, want at most one more for each refused instance", got)
 	}
 }
@@ -65,7 +65,7 @@ func TestRefusedInstancesWithoutNames(t *testing.T) {
 	b := newFixture(t)
 	b.nodes = append(b.nodes, b.Cluster.AddNodes(13)...)
 	bad := b.nodes[5]
-	b.Gate().Break("elb.RegisterInstancesWithLoadBalancer", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+	b.Interceptor().Inject("elb.RegisterInstancesWithLoadBalancer", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		requests := b.Requests("elb.RegisterInstancesWithLoadBalancer")
 		for _, values := range requests[len(requests)-1].Form {
 			if slices.Contains(values, bad) {
@@ -83,7 +83,7 @@ func TestRefusedInstancesWithoutNames(t *testing.T) {
 	if warnings := env.Warnings(); len(warnings) != 1 || !strings.Contains(warnings[0].Message, bad) {
 		t.Errorf("warnings are %v", warnings)
 	}
-	if got := b.Gate().Count("elb.RegisterInstancesWithLoadBalancer"); got > 9 {
+	if got := b.Interceptor().Count("elb.RegisterInstancesWithLoadBalancer"); got > 9 {
 		t.Errorf("%d calls for 16 instances, want at most two for each halving", got)
 	}
 }
@@ -93,7 +93,7 @@ func TestDeregisteringUnknownInstances(t *testing.T) {
 	b := newFixture(t)
 	b.ensure(web())
 	b.settle()
-	b.Gate().Break("elb.DeregisterInstancesFromLoadBalancer", front.First(1),
+	b.Interceptor().Inject("elb.DeregisterInstancesFromLoadBalancer", simserver.First(1),
 		sim.Error(http.StatusBadRequest, "InvalidInstance", fmt.Sprintf("Could not find EC2 instance %s.", b.nodes[0])))
 	gone := b.nodes[0]
 	b.nodes = b.nodes[2:]
@@ -121,7 +121,7 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 				!strings.Contains(warnings[0].Message, fmt.Sprintf(" %d instances", 32-quota)) {
 				t.Errorf("one warning counts those that are left out: %v", warnings)
 			}
-			if got := b.Gate().Count("elb.RegisterInstancesWithLoadBalancer"); got > 6 {
+			if got := b.Interceptor().Count("elb.RegisterInstancesWithLoadBalancer"); got > 6 {
 				t.Errorf("%d calls for 32 instances, want at most 6", got)
 			}
 			b.SetQuotas(sim.Quotas{})

@@ -14,7 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 const (
@@ -126,7 +126,7 @@ func TestCertificateChangesInPlace(t *testing.T) {
 	after := []kubetest.ServiceOption{tls(certificate2), annotated(request.AnnotationSSLPolicy, tlsPolicy)}
 	for name, c := range map[string]struct {
 		reason string
-		refuse front.Effect
+		refuse simserver.Fault
 		writes map[string]int
 	}{
 		"allowed": {
@@ -157,9 +157,9 @@ func TestCertificateChangesInPlace(t *testing.T) {
 			want := b.listener(443)
 			want.Certificate = certificate2
 			if c.refuse != nil {
-				b.Gate().Break("elb.SetLoadBalancerListenerSSLCertificate", front.Always(), c.refuse)
+				b.Interceptor().Inject("elb.SetLoadBalancerListenerSSLCertificate", simserver.Always(), c.refuse)
 			}
-			b.Gate().Reset()
+			b.Interceptor().Reset()
 			b.ensure(web(after...))
 			if diff := cmp.Diff(c.writes, b.Writes()); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
@@ -178,12 +178,12 @@ func TestRestoringFails(t *testing.T) {
 	b := newFixture(t)
 	b.ensure(web())
 	b.settle()
-	b.Gate().Break("elb.CreateLoadBalancerListeners", front.Always(), sim.Denied())
+	b.Interceptor().Inject("elb.CreateLoadBalancerListeners", simserver.Always(), sim.Denied())
 	_, err := b.try(t.Context(), web(tls(certificate)))
 	if !errors.Is(err, apierr.ErrDenied) || !strings.Contains(err.Error(), "restore listeners 443/TCP") {
 		t.Errorf("error is %v", err)
 	}
-	b.Gate().Mend()
+	b.Interceptor().Clear()
 	b.ensure(web(tls(certificate)))
 	b.settled(web(tls(certificate)))
 }
@@ -195,7 +195,7 @@ func TestReplacementsAreIsolated(t *testing.T) {
 	b.ensure(web())
 	b.settle()
 	after := web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPolicy, tlsPolicy))
-	b.Gate().Break("elb.CreateLoadBalancerListeners", front.Nth(1), sim.Denied())
+	b.Interceptor().Inject("elb.CreateLoadBalancerListeners", simserver.Nth(1), sim.Denied())
 	_, err := b.try(t.Context(), after)
 	if !errors.Is(err, apierr.ErrDenied) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error is %v, want one", err)
@@ -230,7 +230,7 @@ func TestListenersThatExcludeEachOther(t *testing.T) {
 			b.ensure(c.before)
 			b.settle()
 			before := b.classic().Listeners
-			b.Gate().Break("elb.CreateLoadBalancerListeners", front.Nth(1), sim.Denied())
+			b.Interceptor().Inject("elb.CreateLoadBalancerListeners", simserver.Nth(1), sim.Denied())
 			if _, err := b.try(t.Context(), c.after); !errors.Is(err, apierr.ErrDenied) {
 				t.Errorf("error is %v", err)
 			}
@@ -249,14 +249,14 @@ func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
 	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
 	b.settle()
 	after := web(kubetest.Port(v1.ProtocolTCP, 8443))
-	b.Gate().Break("elb.CreateLoadBalancerListeners", front.Always(), sim.Denied())
+	b.Interceptor().Inject("elb.CreateLoadBalancerListeners", simserver.Always(), sim.Denied())
 	if _, err := b.try(t.Context(), after); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("error is %v", err)
 	}
 	if got := b.listener(443); got.InstancePort != 30443 {
 		t.Errorf("the old listener is %+v", got)
 	}
-	b.Gate().Mend()
+	b.Interceptor().Clear()
 	b.ensure(after)
 	b.settled(after)
 }
@@ -288,10 +288,10 @@ func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 			b.ensure(many(1000))
 			b.settle()
 			b.SetQuotas(sim.Quotas{ClassicListeners: c.quota})
-			b.Gate().Reset()
+			b.Interceptor().Reset()
 			b.ensure(many(2000))
 			var writes []string
-			for _, call := range b.Gate().History() {
+			for _, call := range b.Interceptor().History() {
 				if sim.Mutating(call.Op) {
 					writes = append(writes, call.Op)
 				}

@@ -21,26 +21,26 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-var always = front.Always()
+var always = simserver.Always()
 
 // TestFailures breaks calls on the wire: what they mean, and how often they are
 // tried: three attempts (AWS-API-8).
 func TestFailures(t *testing.T) {
-	hold := front.NewHold()
+	hold := simserver.NewHold()
 	t.Cleanup(hold.Release)
 	cases := map[string]struct {
 		reason   string
-		when     front.When
-		effect   front.Effect
+		when     simserver.When
+		fault    simserver.Fault
 		want     string
 		code     string
 		attempts int
 	}{
-		"well":              {"", front.Nth(9), front.Drop(), apierr.CodeOK, "", 1},
-		"throttled twice":   {"the third attempt succeeds", front.First(2), sim.Throttled(), apierr.CodeOK, "", 3},
+		"well":              {"", simserver.Nth(9), simserver.Drop(), apierr.CodeOK, "", 1},
+		"throttled twice":   {"the third attempt succeeds", simserver.First(2), sim.Throttled(), apierr.CodeOK, "", 3},
 		"throttled":         {"three attempts are throttled", always, sim.Throttled(), apierr.CodeThrottled, "RequestLimitExceeded", 3},
 		"Throttling":        {"AWS-API-2: a code of AWS for throttling", always, sim.Error(400, "Throttling", "no"), apierr.CodeThrottled, "Throttling", 3},
 		"TooManyRequests":   {"AWS-API-2: a code of AWS for throttling", always, sim.Error(400, "TooManyRequests", "no"), apierr.CodeThrottled, "TooManyRequests", 3},
@@ -48,8 +48,8 @@ func TestFailures(t *testing.T) {
 		"denied":            {"not again", always, sim.Denied(), apierr.CodeDenied, "UnauthorizedOperation", 1},
 		"not found":         {"not again", always, sim.Error(400, "InvalidInstanceID.NotFound", "no"), apierr.CodeNotFound, "InvalidInstanceID.NotFound", 1},
 		"500":               {"again", always, sim.Error(500, "InternalError", "no"), apierr.CodeUnavailable, "InternalError", 3},
-		"proxy":             {"an answer of no API", always, front.Status(502), apierr.CodeUnavailable, "UnknownError", 3},
-		"dropped":           {"again", always, front.Drop(), apierr.CodeUnavailable, "", 3},
+		"proxy":             {"an answer of no API", always, simserver.Status(502), apierr.CodeUnavailable, "UnknownError", 3},
+		"dropped":           {"again", always, simserver.Drop(), apierr.CodeUnavailable, "", 3},
 		"silent":            {"every attempt is bounded", always, hold.Before, apierr.CodeTimeout, "", 3},
 	}
 	for name, tc := range cases {
@@ -61,7 +61,7 @@ func TestFailures(t *testing.T) {
 				tuning.Timeout = 50 * time.Millisecond
 			}
 			_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: tuning})
-			cloud.Gate().Break("DescribeInstances", tc.when, tc.effect)
+			cloud.Interceptor().Inject("DescribeInstances", tc.when, tc.fault)
 			_, err := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
 			if apierr.Code(err) != tc.want || client.Code(err) != tc.code {
 				t.Errorf("%s: %q with code %q, want %q with %q: %v", tc.reason, apierr.Code(err), client.Code(err), tc.want, tc.code, err)
@@ -72,7 +72,7 @@ func TestFailures(t *testing.T) {
 			if tc.want == apierr.CodeTimeout && !errors.Is(err, apierr.ErrUnavailable) {
 				t.Errorf("%s: must mean unavailable: %v", tc.reason, err)
 			}
-			if got := cloud.Gate().Count("DescribeInstances"); got != tc.attempts {
+			if got := cloud.Interceptor().Count("DescribeInstances"); got != tc.attempts {
 				t.Errorf("%s: %d attempts, want %d", tc.reason, got, tc.attempts)
 			}
 		})
@@ -90,12 +90,12 @@ func TestMetrics(t *testing.T) {
 	base, clients := connect(t, client.Options{RoleARN: role, Overrides: overrides(cloud), Metrics: m, Tuning: quick()})
 	ctx := t.Context()
 
-	gate := cloud.Gate()
-	gate.Break("DescribeInstances", front.First(2), sim.Throttled())
-	gate.Break("DescribeRouteTables", always, sim.Throttled())
-	gate.Break("DescribeSubnets", always, sim.Denied())
-	gate.Break("CreateTags", always, sim.Error(http.StatusBadRequest, "InvalidID", "no"))
-	gate.Break("elb.DescribeLoadBalancers", always, front.Drop())
+	interceptor := cloud.Interceptor()
+	interceptor.Inject("DescribeInstances", simserver.First(2), sim.Throttled())
+	interceptor.Inject("DescribeRouteTables", always, sim.Throttled())
+	interceptor.Inject("DescribeSubnets", always, sim.Denied())
+	interceptor.Inject("CreateTags", always, sim.Error(http.StatusBadRequest, "InvalidID", "no"))
+	interceptor.Inject("elb.DescribeLoadBalancers", always, simserver.Drop())
 	var errs []error
 	note := func(_ any, err error) { errs = append(errs, err) }
 	note(clients.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{}))
@@ -193,8 +193,8 @@ func TestIMDS(t *testing.T) {
 		"well":        {"version 2 with its token", func(*sim.Cloud) {}, apierr.CodeOK},
 		"off":         {"version 1 does not help", func(c *sim.Cloud) { c.SetMetadata(false) }, apierr.CodeDenied},
 		"no instance": {"the instance ID is not found", func(c *sim.Cloud) { c.SetSelf("") }, apierr.CodeNotFound},
-		"down":        {"the service responds with an error", func(c *sim.Cloud) { c.Gate().Break("imds", always, front.Status(503)) }, apierr.CodeUnavailable},
-		"gone":        {"connections are closed", func(c *sim.Cloud) { c.Gate().Break("imds", always, front.Drop()) }, apierr.CodeUnavailable},
+		"down":        {"the service responds with an error", func(c *sim.Cloud) { c.Interceptor().Inject("imds", always, simserver.Status(503)) }, apierr.CodeUnavailable},
+		"gone":        {"connections are closed", func(c *sim.Cloud) { c.Interceptor().Inject("imds", always, simserver.Drop()) }, apierr.CodeUnavailable},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

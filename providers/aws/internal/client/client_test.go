@@ -207,10 +207,12 @@ func TestNoCredentials(t *testing.T) {
 		want   string
 	}{
 		"no profile": {"the metadata answers 404", func(c *sim.Cloud) { c.SetProfile("") }, "", apierr.CodeDenied},
-		"refused":    {"STS refuses the role", func(c *sim.Cloud) { c.Gate().Break("AssumeRole", always, sim.Denied()) }, role, apierr.CodeDenied},
-		"missing":    {"STS has no such role", func(c *sim.Cloud) { c.Gate().Break("AssumeRole", always, sim.Error(404, "RoleNotFound", "no")) }, role, apierr.CodeDenied},
-		"down":       {"STS is down", func(c *sim.Cloud) { c.Gate().Break("AssumeRole", always, sim.Error(503, "ServiceUnavailable", "no")) }, role, apierr.CodeUnavailable},
-		"throttled":  {"STS throttles", func(c *sim.Cloud) { c.Gate().Break("AssumeRole", always, sim.Throttled()) }, role, apierr.CodeUnavailable},
+		"refused":    {"STS refuses the role", func(c *sim.Cloud) { c.Interceptor().Inject("AssumeRole", always, sim.Denied()) }, role, apierr.CodeDenied},
+		"missing":    {"STS has no such role", func(c *sim.Cloud) { c.Interceptor().Inject("AssumeRole", always, sim.Error(404, "RoleNotFound", "no")) }, role, apierr.CodeDenied},
+		"down": {"STS is down", func(c *sim.Cloud) {
+			c.Interceptor().Inject("AssumeRole", always, sim.Error(503, "ServiceUnavailable", "no"))
+		}, role, apierr.CodeUnavailable},
+		"throttled": {"STS throttles", func(c *sim.Cloud) { c.Interceptor().Inject("AssumeRole", always, sim.Throttled()) }, role, apierr.CodeUnavailable},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +223,7 @@ func TestNoCredentials(t *testing.T) {
 			if apierr.Code(err) != tc.want || client.Code(err) != "" {
 				t.Errorf("%s: %q with code %q, want %q: %v", tc.reason, apierr.Code(err), client.Code(err), tc.want, err)
 			}
-			if got := cloud.Gate().Count("DescribeInstances"); got != 0 {
+			if got := cloud.Interceptor().Count("DescribeInstances"); got != 0 {
 				t.Errorf("%s: EC2 was called %d times", tc.reason, got)
 			}
 		})

@@ -61,7 +61,7 @@ func overridden[Parameters any](overrides []Override, service Service, region st
 	return resolver[Parameters]{o}, ok
 }
 
-// ResolveEndpoint gives the endpoint of the override.
+// ResolveEndpoint returns the endpoint of the override.
 func (r resolver[Parameters]) ResolveEndpoint(context.Context, Parameters) (smithyendpoints.Endpoint, error) {
 	address, err := url.Parse(r.override.URL)
 	if err != nil {

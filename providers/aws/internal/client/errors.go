@@ -128,7 +128,7 @@ func starts(prefixes ...string) func(string) bool {
 	}
 }
 
-// classify gives an error of the SDK its meaning. Errors of a caller that gave
+// classify marks an error of the SDK with its meaning. Errors of a caller that gave
 // up, and those nobody knows, stay as they are.
 func classify(service Service, err error) error {
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestThrottlingOverTheWire proves that what one API throttles slows that class
@@ -38,7 +38,7 @@ func TestThrottlingOverTheWire(t *testing.T) {
 		return done
 	}
 
-	cloud.Gate().Break("elbv2.DescribeLoadBalancers", front.First(1), sim.Throttled())
+	cloud.Interceptor().Inject("elbv2.DescribeLoadBalancers", simserver.First(1), sim.Throttled())
 	first := describe(t.Context())
 	if pause := <-waits.seen; pause > 100*time.Millisecond {
 		t.Errorf("the pause before the second attempt is %s", pause)
@@ -57,22 +57,22 @@ func TestThrottlingOverTheWire(t *testing.T) {
 	if err := <-first; err != nil {
 		t.Fatal(err)
 	}
-	if got := cloud.Gate().Count("elbv2.DescribeLoadBalancers"); got != 2 {
+	if got := cloud.Interceptor().Count("elbv2.DescribeLoadBalancers"); got != 2 {
 		t.Errorf("%d attempts, want 2", got)
 	}
 
 	fake.Step(time.Minute)
-	cloud.Gate().Break("elbv2.DescribeLoadBalancers", always, sim.Throttled())
+	cloud.Interceptor().Inject("elbv2.DescribeLoadBalancers", always, sim.Throttled())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	second := describe(ctx)
 	<-waits.seen
-	before := cloud.Gate().Count("elbv2.DescribeLoadBalancers")
+	before := cloud.Interceptor().Count("elbv2.DescribeLoadBalancers")
 	cancel()
 	if err := <-second; apierr.Code(err) != apierr.CodeCanceled {
 		t.Errorf("given up: %v", err)
 	}
-	if got := cloud.Gate().Count("elbv2.DescribeLoadBalancers"); got != before {
+	if got := cloud.Interceptor().Count("elbv2.DescribeLoadBalancers"); got != before {
 		t.Errorf("a call that is given up is not retried, got %d more attempts", got-before)
 	}
 }
@@ -83,7 +83,7 @@ func TestThrottledCallsAreTriedUntilTheySucceed(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
 	keys(t, cloud)
 	_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: client.Tuning{Speed: 100}})
-	cloud.Gate().Break("elb.DescribeLoadBalancers", front.First(12), sim.Throttled())
+	cloud.Interceptor().Inject("elb.DescribeLoadBalancers", simserver.First(12), sim.Throttled())
 	errs := make(chan error, 4)
 	for range cap(errs) {
 		go func() {
@@ -96,7 +96,7 @@ func TestThrottledCallsAreTriedUntilTheySucceed(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := cloud.Gate().Count("elb.DescribeLoadBalancers"); got != 16 {
+	if got := cloud.Interceptor().Count("elb.DescribeLoadBalancers"); got != 16 {
 		t.Errorf("%d attempts, want 16", got)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // filters are those of a request, by name.
@@ -183,7 +183,7 @@ func TestConfirm(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{PageSize: 100})
-	b.cloud.Gate().Break(describe, front.Nth(2), aws.Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred"))
+	b.cloud.Interceptor().Inject(describe, simserver.Nth(2), aws.Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred"))
 	ids := b.seed.AddNodes(maxIDs + 1)
 	if found, err := b.Get(t.Context(), ids); err == nil {
 		t.Errorf("a list without its second page is no result: got %d instances", len(found))

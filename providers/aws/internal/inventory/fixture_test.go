@@ -63,9 +63,9 @@ func realTime(c *Config) { c.Clock = clock.RealClock{} }
 
 // calls is how many calls f makes.
 func (b *fixture) calls(f func()) int {
-	before := b.cloud.Gate().Total()
+	before := b.cloud.Interceptor().Total()
 	f()
-	return b.cloud.Gate().Total() - before
+	return b.cloud.Interceptor().Total() - before
 }
 
 // list has the inventory list the cluster: a few instances are fetched by ID, and

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// ofLists applies an effect to the pages of lists of the cluster, beginning with
+// ofLists applies a fault to the pages of lists of the cluster, beginning with
 // the one that is given, and the latency to all other calls.
-func ofLists(from int, latency time.Duration, effect front.Effect) front.Effect {
+func ofLists(from int, latency time.Duration, fault simserver.Fault) simserver.Fault {
 	var mu sync.Mutex
 	pages := 0
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
@@ -25,14 +25,14 @@ func ofLists(from int, latency time.Duration, effect front.Effect) front.Effect 
 		hit := list && pages >= from
 		mu.Unlock()
 		if hit {
-			effect(w, r, apply)
+			fault(w, r, apply)
 			return
 		}
-		front.Slow(latency)(w, r, apply)
+		simserver.Slow(latency)(w, r, apply)
 	}
 }
 
-// silent gives no response until the client gives up.
+// silent sends no response until the client gives up.
 func silent(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	<-r.Context().Done()
 	panic(http.ErrAbortHandler)
@@ -46,7 +46,7 @@ func TestListMayTakeLongerThanAPage(t *testing.T) {
 	ids := b.seed.AddNodes(400)
 	synctest.Test(t, func(t *testing.T) {
 		inventory := New(newClient(t, b.cloud), b.config)
-		b.cloud.Gate().Break(describe, front.Always(), front.Slow(time.Second))
+		b.cloud.Interceptor().Inject(describe, simserver.Always(), simserver.Slow(time.Second))
 		begun := time.Now()
 		found, err := inventory.Get(t.Context(), ids)
 		if took := time.Since(begun); err != nil || len(found) != len(ids) || took != 40*time.Second {
@@ -72,7 +72,7 @@ func TestFailedListLeavesIDs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		from   int
-		effect front.Effect
+		fault  simserver.Fault
 		works  bool
 		// lists and byID are the calls.
 		lists, byID int
@@ -89,7 +89,7 @@ func TestFailedListLeavesIDs(t *testing.T) {
 			ids := b.seed.AddNodes(nodes)
 			synctest.Test(t, func(t *testing.T) {
 				inventory := New(newClient(t, b.cloud), b.config)
-				b.cloud.Gate().Break(describe, front.Always(), ofLists(tc.from, 0, tc.effect))
+				b.cloud.Interceptor().Inject(describe, simserver.Always(), ofLists(tc.from, 0, tc.fault))
 				found, err := inventory.Get(t.Context(), ids)
 				if works := err == nil && len(found) == nodes; works != tc.works {
 					t.Errorf("%s: %d instances, %v", tc.reason, len(found), err)

@@ -18,7 +18,7 @@ const fargatePrefix = "fargate-"
 // characters that EC2 would read as a wildcard.
 var instancePattern = regexp.MustCompile(`^i-[0-9A-Za-z_-]+$`)
 
-// ParseProviderID gives what a provider ID names: the ID of an EC2 instance, or
+// ParseProviderID returns what a provider ID names: the ID of an EC2 instance, or
 // the name of a Fargate node, which [IsFargate] tells apart.
 //
 //	aws:///us-east-1a/i-0abc      i-0abc

@@ -35,7 +35,7 @@ func TestAdditionsTakeNothingAway(t *testing.T) {
 	after.Annotations[string(request.AnnotationSSLPorts)] = "80"
 	model, _ := b.model(after)
 	steps := planFor(model, before)
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	if err := steps.Additions().Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err != nil {
 		t.Fatalf("the additions of\n%s: %v", steps, err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // inUse answers like AWS while a deleted load balancer still holds its target
@@ -104,7 +104,7 @@ func TestGone(t *testing.T) {
 		}
 	}
 	b.empty()
-	b.Gate().Break("elbv2", front.Always(), sim.Error(http.StatusBadRequest, "LoadBalancerNotFound", "gone"))
+	b.Interceptor().Inject("elbv2", simserver.Always(), sim.Error(http.StatusBadRequest, "LoadBalancerNotFound", "gone"))
 	if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err != nil {
 		t.Errorf("not found is done: %v", err)
 	}
@@ -150,12 +150,12 @@ func TestErrors(t *testing.T) {
 			b := newFixture(t, sim.Options{})
 			b.ensure(changedBefore())
 			b.nodes = append(b.nodes[1:], b.Cluster.AddNodes(1)...)
-			b.Gate().Break("elbv2."+op, front.Always(), sim.Denied())
+			b.Interceptor().Inject("elbv2."+op, simserver.Always(), sim.Denied())
 			_, err := b.tryEnsure(changedAfter())
 			if !errors.Is(err, apierr.ErrDenied) {
 				t.Errorf("AWS-API-9: %s is denied, and the error is %v", op, err)
 			}
-			b.Gate().Mend()
+			b.Interceptor().Clear()
 			b.ensure(changedAfter())
 			b.settled(changedAfter())
 		})

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws/faulttest"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestCrashes interrupts operations at every one of their calls, before it is applied
@@ -75,13 +75,13 @@ func TestCrashes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var baseline []front.Call
+			var baseline []simserver.Call
 			explorer := explore.Explorer{Strict: true, Begin: func(t testing.TB, call int) explore.Run {
 				b := newFixture(t, sim.Options{})
 				if c.before != nil {
 					b.ensure(c.before)
 				}
-				b.Gate().Reset()
+				b.Interceptor().Reset()
 				t.Cleanup(func() {
 					b.remove(c.after)
 					b.empty()
@@ -91,7 +91,7 @@ func TestCrashes(t *testing.T) {
 					Operate: func(context.Context) error {
 						err := c.operate(b, c.after)
 						if call == 0 {
-							baseline = b.Gate().History()
+							baseline = b.Interceptor().History()
 						}
 						return err
 					},
@@ -111,9 +111,9 @@ func TestCrashes(t *testing.T) {
 func withoutFaults(t *testing.T, svc *v1.Service) (state string, writes []int) {
 	t.Helper()
 	b := newFixture(t, sim.Options{})
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	b.ensure(svc)
-	for i, call := range b.Gate().History() {
+	for i, call := range b.Interceptor().History() {
 		if sim.Mutating(call.Op) {
 			writes = append(writes, i+1)
 		}
@@ -131,11 +131,11 @@ func TestHidden(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t, sim.Options{})
 			b.SetConsistency(sim.Consistency{Reads: 2})
-			b.Gate().Break(front.Any, front.From(n), front.DropAnswer())
+			b.Interceptor().Inject(simserver.Any, simserver.From(n), simserver.DropResponse())
 			if _, err := b.tryEnsure(web()); err == nil {
 				t.Fatal("no call failed")
 			}
-			b.Gate().Mend()
+			b.Interceptor().Clear()
 			b.SetConsistency(sim.Consistency{})
 			model, _ := b.model(web())
 			for try := 0; len(planFor(model, b.observe(web()))) > 0; try++ {

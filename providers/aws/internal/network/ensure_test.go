@@ -44,12 +44,12 @@ func TestCreateCosts(t *testing.T) {
 		t.Errorf("learned the DNS name %q, error %v, want %s", host, err, b.network().DNSName)
 	}
 
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	b.ensure(svc)
 	b.calls(resyncCalls)
 	b.nothing()
 
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	b.remove(svc)
 	b.calls(map[string]int{
 		"elbv2.DescribeLoadBalancers": 1,
@@ -60,7 +60,7 @@ func TestCreateCosts(t *testing.T) {
 	})
 	b.empty()
 
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	b.remove(svc) // AWS-DELETE-2: absent is success
 	b.calls(map[string]int{"elbv2.DescribeLoadBalancers": 2, "elbv2.DescribeTargetGroups": 1})
 }
@@ -200,7 +200,7 @@ func TestUnchanged(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t, sim.Options{})
 			b.ensure(c.svc)
-			b.Gate().Reset()
+			b.Interceptor().Reset()
 			b.ensure(c.svc)
 			b.nothing()
 			want := maps.Clone(resyncCalls)
@@ -357,7 +357,7 @@ func TestReconciles(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t, sim.Options{})
 			b.ensure(c.before)
-			b.Gate().Reset()
+			b.Interceptor().Reset()
 			b.ensure(c.after)
 			want := c.writes
 			if want == nil {

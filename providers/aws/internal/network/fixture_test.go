@@ -217,7 +217,7 @@ func (b *fixture) empty() {
 // calls checks how often each operation was called since the log was cleared.
 func (b *fixture) calls(want map[string]int) {
 	b.t.Helper()
-	if diff := cmp.Diff(want, b.Gate().Calls()); diff != "" {
+	if diff := cmp.Diff(want, b.Interceptor().Calls()); diff != "" {
 		b.t.Errorf("calls, -want +got:\n%s", diff)
 	}
 }

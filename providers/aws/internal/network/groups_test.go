@@ -159,9 +159,9 @@ func TestTakenName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.Gate().Reset()
+		b.Interceptor().Reset()
 		b.ensure(svc)
-		if b.Gate().Count("elbv2.DeleteListener") > 0 {
+		if b.Interceptor().Count("elbv2.DeleteListener") > 0 {
 			t.Error("AWS-TG-3: the listener was deleted on the way")
 		}
 		b.settled(svc)

@@ -16,7 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // A load balancer is deleted, but not yet its target groups, which AWS reports to
@@ -48,8 +48,8 @@ func TestTargetGroupsInUseAreNotLostWithoutTags(t *testing.T) {
 					c.change(b, group.ARN)
 				}
 			}
-			b.Gate().Break("elbv2.DescribeTags", front.Always(), sim.Denied())
-			inUse := b.Gate().Break("elbv2.DeleteTargetGroup", front.Always(),
+			b.Interceptor().Inject("elbv2.DescribeTags", simserver.Always(), sim.Denied())
+			inUse := b.Interceptor().Inject("elbv2.DeleteTargetGroup", simserver.Always(),
 				sim.Error(http.StatusBadRequest, "ResourceInUse", "the target group is in use"))
 			api := b.shared()
 			if err := b.removeWith(api, svc); !errors.Is(err, apierr.ErrConflict) {
@@ -112,7 +112,7 @@ func TestTargetGroupsOfADeletedServiceAreReplaced(t *testing.T) {
 	if _, err := api.TargetGroupsNamed(t.Context(), "k8s-", true); err != nil {
 		t.Fatal(err) // they are listed while they are in use
 	}
-	inUse := b.Gate().Break("elbv2.DeleteTargetGroup", front.Always(),
+	inUse := b.Interceptor().Inject("elbv2.DeleteTargetGroup", simserver.Always(),
 		sim.Error(http.StatusBadRequest, "ResourceInUse", "the target group is in use"))
 	if err := b.removeWith(api, former); !errors.Is(err, apierr.ErrConflict) {
 		t.Fatalf("error is %v", err)

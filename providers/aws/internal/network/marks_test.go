@@ -49,7 +49,7 @@ func (b *fixture) runMarked(steps change.Plan, tolerant bool) map[string]bool {
 	kinds := map[string]bool{}
 	env := &change.Env{ELBV2: b.shared()}
 	for _, step := range steps {
-		b.Gate().Reset()
+		b.Interceptor().Reset()
 		if err := step.Do(b.t.Context(), env); err != nil && !tolerant {
 			b.t.Errorf("%s: %v", step, err)
 		}

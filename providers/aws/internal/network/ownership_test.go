@@ -18,7 +18,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // retag has a thing carry exactly these tags.
@@ -82,7 +82,7 @@ func TestForeignLoadBalancer(t *testing.T) {
 				b.retag(group.ARN, c.tags)
 			}
 			before := b.Dump()
-			b.Gate().Reset()
+			b.Interceptor().Reset()
 			_, err := b.tryEnsure(web(kubetest.Port(v1.ProtocolTCP, 8443)))
 			for _, err := range []error{err, b.tryRemove(web())} {
 				if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), c.refused) {
@@ -190,7 +190,7 @@ func TestTagsDenied(t *testing.T) {
 			model, _ := b.model(svc)
 			b.group(model.Listeners[0].TargetGroup.Name, tagged(nil), c.change)
 			b.group("k8s-default-web-0123456789", tagged(nil), nil)
-			b.Gate().Break("elbv2.DescribeTags", front.Always(), sim.Denied())
+			b.Interceptor().Inject("elbv2.DescribeTags", simserver.Always(), sim.Denied())
 			if got := b.observe(svc).Left(); got != c.left {
 				t.Errorf("a name makes a target group ours only if it is made of its settings, but left is %v", got)
 			}
@@ -211,7 +211,7 @@ func TestVanishing(t *testing.T) {
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	other := b.group("k8s-default-web-0123456789", tagged(map[string]string{"kubernetes.io/service-name": "default/w-e-b"}), nil)
-	b.Gate().Break("elbv2.DescribeTags", front.Nth(1), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+	b.Interceptor().Inject("elbv2.DescribeTags", simserver.Nth(1), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		if _, err := b.api.DeleteTargetGroup(r.Context(), &elbv2.DeleteTargetGroupInput{TargetGroupArn: &other}); err != nil {
 			t.Error(err)
 		}

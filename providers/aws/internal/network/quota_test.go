@@ -11,13 +11,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // ofListeners returns the calls that create and delete listeners, in order.
 func (b *fixture) ofListeners() []string {
 	var calls []string
-	for _, call := range b.Gate().History() {
+	for _, call := range b.Interceptor().History() {
 		if call.Op == "elbv2.CreateListener" || call.Op == "elbv2.DeleteListener" {
 			calls = append(calls, strings.TrimPrefix(call.Op, "elbv2."))
 		}
@@ -67,7 +67,7 @@ func TestPortsChangeAtTheQuotaOfListeners(t *testing.T) {
 			b.ensure(c.before)
 			kept := b.listener(443).ARN
 			b.SetQuotas(sim.Quotas{Listeners: c.quota})
-			b.Gate().Reset()
+			b.Interceptor().Reset()
 			env := b.ensure(c.after)
 			if diff := cmp.Diff(c.calls, b.ofListeners()); diff != "" {
 				t.Errorf("%s: calls, -want +got:\n%s", c.reason, diff)
@@ -90,7 +90,7 @@ func TestListenerThatMadeRoomIsRestored(t *testing.T) {
 	b := newFixture(t, sim.Options{})
 	b.ensure(ports(443))
 	b.SetQuotas(sim.Quotas{Listeners: 1})
-	b.Gate().Break("elbv2.CreateListener", front.Nth(2), sim.Error(http.StatusBadRequest, "CertificateNotFound", "there is none"))
+	b.Interceptor().Inject("elbv2.CreateListener", simserver.Nth(2), sim.Error(http.StatusBadRequest, "CertificateNotFound", "there is none"))
 	if _, err := b.tryEnsure(ports(8443)); err == nil || !strings.Contains(err.Error(), "CertificateNotFound") {
 		t.Errorf("error is %v", err)
 	}

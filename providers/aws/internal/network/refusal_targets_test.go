@@ -16,7 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestOldTargetGroupStaysUntilTheNewOneHasTargets (AWS-TG-2) is about a listener
@@ -27,13 +27,13 @@ func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
 		op     string
-		effect front.Effect
+		fault  simserver.Fault
 		option kubetest.ServiceOption
 	}{
-		"registering is denied": {reason: "no target is registered", op: "elbv2.RegisterTargets", effect: sim.Denied()},
-		"all are refused":       {reason: "no target is accepted", op: "elbv2.RegisterTargets", effect: refused},
+		"registering is denied": {reason: "no target is registered", op: "elbv2.RegisterTargets", fault: sim.Denied()},
+		"all are refused":       {reason: "no target is accepted", op: "elbv2.RegisterTargets", fault: refused},
 		"attributes are denied": {
-			reason: "targets expect other packets", op: "elbv2.ModifyTargetGroupAttributes", effect: sim.Denied(),
+			reason: "targets expect other packets", op: "elbv2.ModifyTargetGroupAttributes", fault: sim.Denied(),
 			option: annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true"),
 		},
 	} {
@@ -49,7 +49,7 @@ func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
 			}
 			after := web(options...)
 			after.Spec.Ports[0].NodePort = 31443
-			b.Gate().Break(c.op, front.Always(), c.effect)
+			b.Interceptor().Inject(c.op, simserver.Always(), c.fault)
 			_, err := b.tryEnsure(after)
 			if err == nil || strings.Contains(err.Error(), "not known yet") {
 				t.Errorf("error is %v", err)
@@ -57,7 +57,7 @@ func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
 			if got := b.listener(443).TargetGroup; got != want || len(b.behind(443)) != len(b.nodes) {
 				t.Errorf("%s, and the listener forwards to %s with %v", c.reason, got, b.behind(443))
 			}
-			b.Gate().Mend()
+			b.Interceptor().Clear()
 			b.ensure(after)
 			b.settled(after)
 			if got := b.listener(443).TargetGroup; got == want || len(b.behind(443)) != len(b.nodes) {
@@ -71,14 +71,14 @@ func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
 func TestListenersComeWithoutTargets(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	b.Gate().Break("elbv2.RegisterTargets", front.Always(), sim.Denied())
+	b.Interceptor().Inject("elbv2.RegisterTargets", simserver.Always(), sim.Denied())
 	if _, err := b.tryEnsure(web()); !errors.Is(err, apierr.ErrDenied) {
 		t.Fatalf("error is %v", err)
 	}
 	if got := len(b.network().Listeners); got != 2 {
 		t.Errorf("%d listeners, want 2", got)
 	}
-	b.Gate().Mend()
+	b.Interceptor().Clear()
 	b.ensure(web())
 	b.settled(web())
 }
@@ -90,7 +90,7 @@ func TestDeregisteringUnknownTargets(t *testing.T) {
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
 	gone := b.nodes[0]
-	b.Gate().Break("elbv2.DeregisterTargets", front.First(1),
+	b.Interceptor().Inject("elbv2.DeregisterTargets", simserver.First(1),
 		sim.Error(http.StatusBadRequest, "InvalidTarget", "The following targets are not valid instances: '"+gone+"'"))
 	b.nodes = b.nodes[2:]
 	b.ensure(svc)
@@ -98,7 +98,7 @@ func TestDeregisteringUnknownTargets(t *testing.T) {
 	if diff := cmp.Diff(want, b.behind(443)); diff != "" {
 		t.Errorf("the other target goes, and the unknown one counts as gone: -want +got:\n%s", diff)
 	}
-	if got := b.Gate().Count("elbv2.DeregisterTargets"); got != 2 {
+	if got := b.Interceptor().Count("elbv2.DeregisterTargets"); got != 2 {
 		t.Errorf("%d calls, want 2", got)
 	}
 }
@@ -119,7 +119,7 @@ func TestRefusedTargetCostsItselfAlone(t *testing.T) {
 			t.Errorf("port %d: -want +got:\n%s", port, diff)
 		}
 	}
-	if got := b.Gate().Count("elbv2.RegisterTargets"); got != 4 {
+	if got := b.Interceptor().Count("elbv2.RegisterTargets"); got != 4 {
 		t.Errorf("%d calls for two target groups, want one more for each", got)
 	}
 	warnings := env.Warnings()
@@ -159,7 +159,7 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 				!strings.Contains(warnings[0].Message, " "+strconv.Itoa(200-quota)+" instances") {
 				t.Errorf("one warning counts those that are left out: %v", warnings)
 			}
-			if got := b.Gate().Count("elbv2.RegisterTargets"); got > 17 {
+			if got := b.Interceptor().Count("elbv2.RegisterTargets"); got > 17 {
 				t.Errorf("%d calls, want at most 8 for a page that does not fit, and 1 otherwise", got)
 			}
 			b.SetQuotas(sim.Quotas{})

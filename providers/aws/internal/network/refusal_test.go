@@ -17,7 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // noCertificate is the ARN of a certificate that does not exist.
@@ -73,14 +73,14 @@ func TestBadCertificateKeepsTheListenerServing(t *testing.T) {
 			if c.before != nil {
 				b.ensure(c.before)
 			}
-			b.Gate().Reset()
+			b.Interceptor().Reset()
 			after := web(tls(noCertificate), only443)
 			after.Spec.Ports[0].NodePort = 31080
 			_, err := b.tryEnsure(after)
 			if !errors.Is(err, apierr.ErrNotFound) || !strings.Contains(err.Error(), "443/TLS") || strings.Contains(err.Error(), "not known yet") {
 				t.Errorf("the certificate is the only error: %v", err)
 			}
-			if b.Gate().Count("elbv2.DeleteListener") > 0 {
+			if b.Interceptor().Count("elbv2.DeleteListener") > 0 {
 				t.Error("a listener was deleted")
 			}
 			if c.want != "" {
@@ -118,7 +118,7 @@ func TestProtocolChangeModifiesInPlace(t *testing.T) {
 				b := newFixture(t, sim.Options{})
 				b.ensure(before)
 				arn := b.listener(53).ARN
-				b.Gate().Reset()
+				b.Interceptor().Reset()
 				b.ensure(after)
 				b.settled(after)
 				got := b.listener(53)
@@ -129,7 +129,7 @@ func TestProtocolChangeModifiesInPlace(t *testing.T) {
 				if from == to {
 					want = 0
 				}
-				if got := b.Gate().Count("elbv2.ModifyListener"); got != want || b.Gate().Count("elbv2.DeleteListener") > 0 {
+				if got := b.Interceptor().Count("elbv2.ModifyListener"); got != want || b.Interceptor().Count("elbv2.DeleteListener") > 0 {
 					t.Errorf("%d calls modify it, want %d: %v", got, want, b.Writes())
 				}
 			})
@@ -162,14 +162,14 @@ func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
 	b := newFixture(t, sim.Options{})
 	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
 	after := web(kubetest.Port(v1.ProtocolTCP, 8443))
-	b.Gate().Break("elbv2.CreateListener", front.Always(), sim.Denied())
+	b.Interceptor().Inject("elbv2.CreateListener", simserver.Always(), sim.Denied())
 	if _, err := b.tryEnsure(after); !errors.Is(err, apierr.ErrDenied) {
 		t.Fatalf("error is %v", err)
 	}
 	if got := b.behind(443); len(got) != len(b.nodes) {
 		t.Errorf("the old port has the targets %v", got)
 	}
-	b.Gate().Mend()
+	b.Interceptor().Clear()
 	b.ensure(after)
 	b.settled(after)
 	if got := len(b.network().Listeners); got != 1 {
@@ -201,7 +201,7 @@ func TestOneTargetGroupForEachListener(t *testing.T) {
 func TestListenerNeedsItsTargetGroup(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
-	b.Gate().Break("elbv2.CreateTargetGroup", front.Nth(1), sim.Denied())
+	b.Interceptor().Inject("elbv2.CreateTargetGroup", simserver.Nth(1), sim.Denied())
 	_, err := b.tryEnsure(web())
 	if !errors.Is(err, apierr.ErrDenied) || strings.Count(err.Error(), "\n") > 0 {
 		t.Errorf("the target group is the only error: %v", err)
@@ -218,7 +218,7 @@ func TestAdoptedListenerIsGone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
 	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
-	b.Gate().Break("elbv2.CreateListener", front.Always(), sim.Error(http.StatusBadRequest, "DuplicateListener", "a listener exists"))
+	b.Interceptor().Inject("elbv2.CreateListener", simserver.Always(), sim.Error(http.StatusBadRequest, "DuplicateListener", "a listener exists"))
 	step := createListener(connected{
 		Listener: Listener{Port: 80, Protocol: "TCP"},
 		balancer: named{lbName, plan.Ref{ID: b.network().ARN}}, group: named{"web", plan.Ref{ID: b.TargetGroups()[0].ARN}},
@@ -236,7 +236,7 @@ func TestTargetsStayWhileRegisteringFails(t *testing.T) {
 	b.ensure(svc)
 	served := b.TargetGroups()[0].Targets
 	b.nodes = b.Cluster.AddNodes(3)
-	rule := b.Gate().Break("elbv2.RegisterTargets", front.Always(), sim.Denied())
+	rule := b.Interceptor().Inject("elbv2.RegisterTargets", simserver.Always(), sim.Denied())
 	model, _ := b.model(svc)
 	if err := planFor(model, b.observe(svc)).Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("got %v", err)
@@ -257,7 +257,7 @@ func TestRefusedSettingCostsItselfAlone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443), annotated(request.AnnotationCrossZone, "true"))
-	b.Gate().Break("elbv2.ModifyLoadBalancerAttributes", front.Always(),
+	b.Interceptor().Inject("elbv2.ModifyLoadBalancerAttributes", simserver.Always(),
 		sim.Error(400, "InvalidConfigurationRequest", "Access Denied for bucket: logs"))
 	model, _ := b.model(svc)
 	steps := append(planFor(model, b.observe(svc)), change.Step{Kind: "After", Text: "after", Do: func(context.Context, *change.Env) error {

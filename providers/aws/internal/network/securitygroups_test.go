@@ -44,10 +44,10 @@ func TestSecurityGroups(t *testing.T) {
 			}
 			b.groups = refs(c.before)
 			b.ensure(web())
-			b.Gate().Reset()
+			b.Interceptor().Reset()
 			b.groups = refs(c.after)
 			b.ensure(web())
-			if got := b.Gate().Count("elbv2.SetSecurityGroups"); got != c.writes {
+			if got := b.Interceptor().Count("elbv2.SetSecurityGroups"); got != c.writes {
 				t.Errorf("%s: %d calls to set the groups, want %d", c.reason, got, c.writes)
 			}
 			var want []string

@@ -20,7 +20,7 @@ func TestTargets(t *testing.T) {
 	b.ensure(svc)
 	gone := b.nodes[0]
 	b.nodes = slices.Concat(b.nodes[1:], b.Cluster.AddNodes(1))
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	b.ensure(svc)
 	order := []string{"elbv2.RegisterTargets", "elbv2.DeregisterTargets"}
 	if diff := cmp.Diff(order, b.writeOrder()); diff != "" {
@@ -28,7 +28,7 @@ func TestTargets(t *testing.T) {
 	}
 
 	// The one that is on its way out is still described.
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	b.ensure(svc)
 	b.nothing()
 
@@ -42,7 +42,7 @@ func TestTargets(t *testing.T) {
 // writeOrder are the writes since the log was cleared, in order.
 func (b *fixture) writeOrder() []string {
 	var ops []string
-	for _, call := range b.Gate().History() {
+	for _, call := range b.Interceptor().History() {
 		if sim.Mutating(call.Op) {
 			ops = append(ops, call.Op)
 		}
@@ -79,12 +79,12 @@ func TestManyTargets(t *testing.T) {
 	b.nodes = append(b.nodes, b.Cluster.AddNodes(201)...)
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
 	b.ensure(svc)
-	if got := b.Gate().Count("elbv2.RegisterTargets"); got != 3 {
+	if got := b.Interceptor().Count("elbv2.RegisterTargets"); got != 3 {
 		t.Errorf("AWS-TG-5: %d calls for 204 targets, want 3 with at most 100", got)
 	}
 	b.nodes = b.nodes[:2]
 	b.ensure(svc)
-	if got := b.Gate().Count("elbv2.DeregisterTargets"); got != 3 {
+	if got := b.Interceptor().Count("elbv2.DeregisterTargets"); got != 3 {
 		t.Errorf("AWS-TG-5: %d calls to take out 202 targets, want 3 with at most 100", got)
 	}
 	b.settled(svc)

@@ -14,7 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 func TestCreate(t *testing.T) {
@@ -137,7 +137,7 @@ func TestAdoptionRemovesNoRules(t *testing.T) {
 				steps = steps.Additions()
 			}
 			if test.denied {
-				b.Gate().Break("AuthorizeSecurityGroupIngress", front.Always(), sim.Denied())
+				b.Interceptor().Inject("AuthorizeSecurityGroupIngress", simserver.Always(), sim.Denied())
 			}
 			calls := b.calls(func() { err = steps.Apply(t.Context(), b.env, nil) })
 			if !errors.Is(err, change.ErrNotAsWanted) || test.denied != errors.Is(err, apierr.ErrDenied) {
@@ -146,7 +146,7 @@ func TestAdoptionRemovesNoRules(t *testing.T) {
 			if calls["RevokeSecurityGroupIngress"] > 0 || !slices.Contains(b.Rules(id), old) {
 				t.Errorf("%s: the rules are %v after %v", test.reason, b.Rules(id), calls)
 			}
-			b.Gate().Mend()
+			b.Interceptor().Clear()
 			b.ensure(r)
 			if slices.Contains(b.Rules(id), old) {
 				t.Errorf("%s: the next run leaves %v", test.reason, b.Rules(id))
@@ -207,7 +207,7 @@ func TestRevokeTakesNamelessRulesFirst(t *testing.T) {
 	rules := Rules{rule("tcp", 30080, 30080, "10.0.0.0/8"): myClient, rule("udp", 30080, 30080, "10.0.0.0/8"): myClient, rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
 	b.apply(change.Plan{authorize(group, rules, 0)})
 	rules[rule("tcp", 1, 1, "10.0.0.0/8")] = myClient // not there
-	b.Gate().Break("RevokeSecurityGroupIngress", front.From(3), sim.Denied())
+	b.Interceptor().Inject("RevokeSecurityGroupIngress", simserver.From(3), sim.Denied())
 	if err := revoke(group, rules, nil, 0).Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("got %v", err)
 	}
@@ -232,7 +232,7 @@ func TestDescribeRules(t *testing.T) {
 		"denied": {
 			reason: "AWS-SG-12: a policy made for others may not allow it",
 			breaks: func(b *fixture, _ string) {
-				b.Gate().Break("UpdateSecurityGroupRuleDescriptionsIngress", front.Always(), sim.Denied())
+				b.Interceptor().Inject("UpdateSecurityGroupRuleDescriptionsIngress", simserver.Always(), sim.Denied())
 			},
 			calls: map[string]int{"UpdateSecurityGroupRuleDescriptionsIngress": 1, "RevokeSecurityGroupIngress": 1, "AuthorizeSecurityGroupIngress": 1},
 		},
@@ -268,8 +268,8 @@ func TestGroupInUseIsAnErrorAtOnce(t *testing.T) {
 	b := newFixture(t, sim.Options{})
 	id := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "web"})
 	step := change.Plan{removal{id: id, name: "web"}.step()}
-	b.Gate().Break("DeleteSecurityGroup", front.First(1), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
-	if err := step.Apply(t.Context(), b.env, nil); !errors.Is(err, ErrInUse) || !errors.Is(err, apierr.ErrConflict) || b.Gate().Count("DeleteSecurityGroup") != 1 {
+	b.Interceptor().Inject("DeleteSecurityGroup", simserver.First(1), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
+	if err := step.Apply(t.Context(), b.env, nil); !errors.Is(err, ErrInUse) || !errors.Is(err, apierr.ErrConflict) || b.Interceptor().Count("DeleteSecurityGroup") != 1 {
 		t.Errorf("got %v", err)
 	}
 	b.apply(step)
@@ -279,9 +279,9 @@ func TestGroupInUseIsAnErrorAtOnce(t *testing.T) {
 	b.apply(step) // not found is done
 
 	other := b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "other"})
-	b.Gate().Reset()
-	b.Gate().Break("DeleteSecurityGroup", front.Always(), sim.Denied())
-	if err := (removal{id: other, name: "other"}).step().Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) || b.Gate().Count("DeleteSecurityGroup") != 1 {
+	b.Interceptor().Reset()
+	b.Interceptor().Inject("DeleteSecurityGroup", simserver.Always(), sim.Denied())
+	if err := (removal{id: other, name: "other"}).step().Do(t.Context(), b.env); !errors.Is(err, apierr.ErrDenied) || b.Interceptor().Count("DeleteSecurityGroup") != 1 {
 		t.Errorf("any other error ends it: %v", err)
 	}
 }
@@ -330,7 +330,7 @@ func TestFreshGroupIsWaitedFor(t *testing.T) {
 	if got := b.Rules(b.SecurityGroupIDs(networkName)[0]); len(got) != 3 {
 		t.Errorf("got %v", got)
 	}
-	if calls := b.Gate().Calls(); calls["AuthorizeSecurityGroupIngress"] != 3 {
+	if calls := b.Interceptor().Calls(); calls["AuthorizeSecurityGroupIngress"] != 3 {
 		t.Errorf("got %v", calls)
 	}
 }

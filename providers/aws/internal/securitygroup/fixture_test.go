@@ -142,7 +142,7 @@ func (b *fixture) ensure(r *request.Request) change.Plan {
 
 // calls are the numbers of calls that f makes, by operation.
 func (b *fixture) calls(f func()) map[string]int {
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	f()
-	return b.Gate().Calls()
+	return b.Interceptor().Calls()
 }

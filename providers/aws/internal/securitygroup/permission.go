@@ -41,7 +41,7 @@ func (r Rules) read(p types.IpPermission, source Source, description *string) {
 	r[rule] = aws.ToString(description)
 }
 
-// protocol gives the one form of a protocol that has several.
+// protocol returns the one form of a protocol that has several.
 func protocol(text string) string {
 	switch text = strings.ToLower(text); text {
 	case "6":
@@ -67,7 +67,7 @@ func hasPorts(protocol string) bool {
 	}
 }
 
-// canonical gives the one form of a CIDR.
+// canonical returns the one form of a CIDR.
 func canonical(cidr string) string {
 	parsed, err := netip.ParsePrefix(cidr)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // trackedFixture is a security group that is written through a Reader.
@@ -149,7 +149,7 @@ func TestRefusedWritesKeepWhatWasRead(t *testing.T) {
 			f.group = f.AddSecurityGroup(sim.SecurityGroupSpec{VPC: f.Cluster.VPC, Name: "web", Tags: ownedTags()})
 			f.reader = NewReader(f.clients.EC2, f.config.VPC, f.config.Cluster)
 			if test.code != "" {
-				f.Gate().Break("AuthorizeSecurityGroupIngress", front.Always(), sim.Error(http.StatusBadRequest, test.code, "refused"))
+				f.Interceptor().Inject("AuthorizeSecurityGroupIngress", simserver.Always(), sim.Error(http.StatusBadRequest, test.code, "refused"))
 			}
 			for range 2 {
 				if _, err := f.reader.OfCluster(t.Context()); err != nil {

@@ -38,7 +38,7 @@ func run(t *testing.T, test func(f *fixture)) {
 	region.SetQuotas(sim.Quotas{NetworkLoadBalancers: 500})
 	synctest.Test(t, func(t *testing.T) {
 		f := &fixture{t: t, region: region}
-		f.region.Gate().SetLatency(30 * time.Millisecond)
+		f.region.Interceptor().SetLatency(30 * time.Millisecond)
 		f.others = f.api()
 		f.restart()
 		test(f)
@@ -149,9 +149,9 @@ func names(groups []types.TargetGroup) []string {
 // calls checks the calls of f, by operation.
 func (f *fixture) calls(reason string, want map[string]int, do func()) {
 	f.t.Helper()
-	f.region.Gate().Reset()
+	f.region.Interceptor().Reset()
 	do()
-	if diff := cmp.Diff(want, f.region.Gate().Calls()); diff != "" {
+	if diff := cmp.Diff(want, f.region.Interceptor().Calls()); diff != "" {
 		f.t.Errorf("%s: calls, -want +got:\n%s", reason, diff)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 const (
@@ -121,7 +121,7 @@ func TestCreationWithoutResponse(t *testing.T) {
 	run(t, func(f *fixture) {
 		f.groupsNamed("k8s-")
 		time.Sleep(time.Minute)
-		rule := f.region.Gate().Break("elbv2.CreateTargetGroup", front.Always(), front.DropAnswer())
+		rule := f.region.Interceptor().Inject("elbv2.CreateTargetGroup", simserver.Always(), simserver.DropResponse())
 		if _, err := f.CreateTargetGroup(f.t.Context(), f.group("k8s-lost")); err == nil {
 			t.Error("a creation without a response is no error")
 		}
@@ -132,7 +132,7 @@ func TestCreationWithoutResponse(t *testing.T) {
 			time.Sleep(time.Second)
 			same(f, "it was created", []string{"k8s-lost"}, f.groupsNamed("k8s-"))
 		})
-		f.region.Gate().Break("elbv2.CreateTargetGroup", front.Always(), sim.Denied())
+		f.region.Interceptor().Inject("elbv2.CreateTargetGroup", simserver.Always(), sim.Denied())
 		if _, err := f.CreateTargetGroup(f.t.Context(), f.group("k8s-denied")); !errors.Is(err, apierr.ErrDenied) {
 			t.Errorf("denied: %v", err)
 		}
@@ -145,7 +145,7 @@ func TestCanceled(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
 		arn := f.addBalancer(f.others, name(1), nil)
-		f.region.Gate().SetLatency(time.Hour)
+		f.region.Interceptor().SetLatency(time.Hour)
 		ctx, cancel := context.WithTimeout(f.t.Context(), time.Second)
 		defer cancel()
 		for what, read := range map[string]func(context.Context) error{
@@ -174,8 +174,8 @@ func TestNothingIsHeldDuringCalls(t *testing.T) {
 	run(t, func(f *fixture) {
 		arn := f.addBalancer(f.others, name(1), nil)
 		f.groupsNamed("")
-		hold := front.NewHold()
-		f.region.Gate().Break("elbv2.DescribeLoadBalancerAttributes", front.First(1), hold.Before)
+		hold := simserver.NewHold()
+		f.region.Interceptor().Inject("elbv2.DescribeLoadBalancerAttributes", simserver.First(1), hold.Before)
 		held := make(chan error, 1)
 		go func() {
 			_, err := f.Attributes(f.t.Context(), arn)

@@ -8,7 +8,7 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 const describeTags = "elbv2.DescribeTags"
@@ -88,7 +88,7 @@ func TestTagsDenied(t *testing.T) {
 		}
 		f.region.SetDenied()
 		same(f, "allowed", map[string]map[string]string{arn: {}}, must[map[string]map[string]string](f)(f.Tags(f.t.Context(), []string{arn})))
-		f.region.Gate().Break(describeTags, front.Always(), sim.Error(400, "ValidationError", "no"))
+		f.region.Interceptor().Inject(describeTags, simserver.Always(), sim.Error(400, "ValidationError", "no"))
 		time.Sleep(DefaultKnownAge)
 		if _, err := f.Tags(f.t.Context(), []string{arn}); err == nil {
 			t.Error("another error is returned")
@@ -123,7 +123,7 @@ func TestReadsDuringWrites(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
 		arn := f.addBalancer(f.others, name(1), nil)
-		f.region.Gate().Break(describeTags, front.First(1), front.Slow(time.Minute))
+		f.region.Interceptor().Inject(describeTags, simserver.First(1), simserver.Slow(time.Minute))
 		old := make(chan map[string]map[string]string, 1)
 		go func() { old <- must[map[string]map[string]string](f)(f.Tags(f.t.Context(), []string{arn})) }()
 		time.Sleep(time.Second)

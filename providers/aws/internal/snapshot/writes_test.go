@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestOwnWritesAreSeen writes after everything was read, listed and alone, and
@@ -159,12 +159,12 @@ func TestOwnDeletionIsSeenInALaggingList(t *testing.T) {
 		arn, group := f.addBalancer(f.Snapshot, name(1), nil), f.addGroup(f.Snapshot, "one")
 		f.addListener(f.Snapshot, arn, group, 80)
 		var earlier *httptest.ResponseRecorder
-		f.region.Gate().Break("elbv2.DescribeTargetGroups", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		f.region.Interceptor().Inject("elbv2.DescribeTargetGroups", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 			if earlier == nil {
 				earlier = httptest.NewRecorder()
 				apply.ServeHTTP(earlier, r)
 			}
-			front.Replay(w, earlier)
+			simserver.Replay(w, earlier)
 		})
 		users := func() (all []string) {
 			for _, group := range must[[]types.TargetGroup](f)(f.TargetGroups(ctx)) {
@@ -190,12 +190,12 @@ func TestOwnTargetGroupsAreSeenInALaggingList(t *testing.T) {
 		arn, old := f.addBalancer(f.Snapshot, name(1), nil), f.addGroup(f.others, "k8s-old")
 		same(f, "before", []string{"k8s-old"}, f.groupsNamed("k8s-"))
 		var earlier *httptest.ResponseRecorder
-		lag := f.region.Gate().Break("elbv2.DescribeTargetGroups", front.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		lag := f.region.Interceptor().Inject("elbv2.DescribeTargetGroups", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 			if earlier == nil {
 				earlier = httptest.NewRecorder()
 				apply.ServeHTTP(earlier, r)
 			}
-			front.Replay(w, earlier)
+			simserver.Replay(w, earlier)
 		})
 		if _, err := f.TargetGroupsNamed(ctx, "k8s-", true); err != nil {
 			t.Fatal(err)

@@ -186,7 +186,7 @@ func (c *Controller) remember(work item, created time.Time) {
 	c.created[work] = created
 }
 
-// forget gives the time when the Node of a piece of work came to be, if it waits
+// forget returns the time when the Node of a piece of work came to be, if it waits
 // for its first tags, and no longer knows it.
 func (c *Controller) forget(work item) (created time.Time, first bool) {
 	c.mu.Lock()

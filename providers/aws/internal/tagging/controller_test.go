@@ -26,7 +26,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 const (
@@ -175,7 +175,7 @@ func (b *fixture) label(name string) string {
 
 // idle tells that there is nothing to do, now or later.
 func (b *fixture) idle(calls string, n int) func() bool {
-	return func() bool { return b.cloud.Gate().Count(calls) == n && b.controller.queue.Len() == 0 }
+	return func() bool { return b.cloud.Interceptor().Count(calls) == n && b.controller.queue.Len() == 0 }
 }
 
 // TestTagsAndLabels is AWS-TAG-2: CreateTags, then the label with the
@@ -213,7 +213,7 @@ func TestOnlyOnce(t *testing.T) {
 	b.node("done", kubetest.Labeled(Label, b.controller.expected))
 	b.node("stale", kubetest.Labeled(Label, "0123"))
 	b.await("the stale Node is tagged", func() bool { return b.label("stale") == b.controller.expected })
-	if got := b.cloud.Gate().Count("CreateTags"); got != 1 {
+	if got := b.cloud.Interceptor().Count("CreateTags"); got != 1 {
 		t.Errorf("%d calls of CreateTags, want 1", got)
 	}
 }
@@ -234,7 +234,7 @@ func TestNothingToTag(t *testing.T) {
 	if got := b.label("fargate"); got != "" {
 		t.Errorf("the Fargate Node has the label %q", got)
 	}
-	if got := b.cloud.Gate().Count("CreateTags"); got != 1 {
+	if got := b.cloud.Interceptor().Count("CreateTags"); got != 1 {
 		t.Errorf("%d calls of CreateTags, want 1", got)
 	}
 }
@@ -275,12 +275,12 @@ func TestOneThingAtATime(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)
 	id := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
-	held := front.NewHold()
-	b.cloud.Gate().Break("DeleteTags", front.Always(), held.Before)
+	held := simserver.NewHold()
+	b.cloud.Interceptor().Inject("DeleteTags", simserver.Always(), held.Before)
 	work := item{"n1", "aws:///us-west-2a/" + id, untag}
 	untagged := make(chan error, 1)
 	go func() { untagged <- b.controller.do(t.Context(), work) }()
-	b.await("the tags are being taken away", func() bool { return b.cloud.Gate().Count("DeleteTags") == 1 })
+	b.await("the tags are being taken away", func() bool { return b.cloud.Interceptor().Count("DeleteTags") == 1 })
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	work.action = tag
@@ -360,13 +360,13 @@ func TestUnknownInstances(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)
-	b.cloud.Gate().Break("CreateTags", front.Always(), aws.Denied())
+	b.cloud.Interceptor().Inject("CreateTags", simserver.Always(), aws.Denied())
 	id := b.node("n1")
 	b.await("the work is given up", func() bool { return b.failures(errorsExhausted, id) == 1 })
-	if got := b.cloud.Gate().Count("CreateTags"); got != 1+maxRequeues {
+	if got := b.cloud.Interceptor().Count("CreateTags"); got != 1+maxRequeues {
 		t.Errorf("%d attempts, want %d", got, 1+maxRequeues)
 	}
-	b.cloud.Gate().Mend()
+	b.cloud.Interceptor().Clear()
 	node := kubetest.Node("n1", kubetest.ProviderID("aws:///us-west-2a/"+id), kubetest.Labeled("changed", "yes"))
 	if _, err := b.kube.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // virtual runs a test in virtual time, with the client of production against the
@@ -39,7 +39,7 @@ func virtual(t *testing.T, instances int, adjust func(*Options), test func(b *fi
 			t.Fatal(err)
 		}
 		t.Cleanup(clients.Close)
-		region.cloud.Gate().SetLatency(30 * time.Millisecond)
+		region.cloud.Interceptor().SetLatency(30 * time.Millisecond)
 		b := &fixture{t: t, cloud: region.cloud, subnet: region.subnet}
 		b.prepare(clients.EC2, adjust)
 		test(b, ids)
@@ -91,8 +91,8 @@ func TestRefusedTagsAreNotSearchedFor(t *testing.T) {
 	const nodes = 1000
 	denied := "You are not authorized to perform this operation. Encoded authorization failure message: abc"
 	refused := map[string]struct {
-		effect front.Effect
-		event  string
+		fault simserver.Fault
+		event string
 	}{
 		"denied":     {aws.Error(http.StatusForbidden, codeUnauthorized, denied), "UnauthorizedOperation: You are not authorized to perform this operation."},
 		"tag policy": {aws.Error(http.StatusBadRequest, "TagPolicyViolation", "The value is not allowed"), "TagPolicyViolation: The value is not allowed"},
@@ -101,12 +101,12 @@ func TestRefusedTagsAreNotSearchedFor(t *testing.T) {
 		for name, test := range refused {
 			t.Run(mode+"/"+name, func(t *testing.T) {
 				virtual(t, nodes, adjust, func(b *fixture, ids []string) {
-					b.cloud.Gate().Break("CreateTags", front.Always(), test.effect)
+					b.cloud.Interceptor().Inject("CreateTags", simserver.Always(), test.fault)
 					b.serve(ids)
 					b.start()
 					time.Sleep(10 * time.Minute)
 					// 14 times one instance in 10 minutes, after a search or two of 9 calls.
-					if calls, most := b.cloud.Gate().Count("CreateTags"), 40; calls > most {
+					if calls, most := b.cloud.Interceptor().Count("CreateTags"), 40; calls > most {
 						t.Errorf("%d calls in 10 minutes for %d instances, want at most %d", calls, nodes, most)
 					}
 					want := []string{"Warning TagsRefused EC2 refused the tags of 3 instances in a row. One instance at a time is tried until EC2 accepts them: " + test.event}
@@ -116,7 +116,7 @@ func TestRefusedTagsAreNotSearchedFor(t *testing.T) {
 					if n := b.failures(errorsRefused, ""); n < 10 {
 						t.Errorf("%d refusals of the tags are counted", n)
 					}
-					b.cloud.Gate().Mend()
+					b.cloud.Interceptor().Clear()
 					// The next attempt is a minute later at most. AWS accepts 10 calls a second.
 					time.Sleep(longestProbe + nodes/10*time.Second)
 					for _, id := range ids {
@@ -147,7 +147,7 @@ func TestNewNodeIsTaggedDespiteRefusals(t *testing.T) {
 				if n := b.tagged(ids[:last]); n != last-refused {
 					t.Errorf("%d of %d Nodes are tagged that can be", n, last-refused)
 				}
-				before := b.cloud.Gate().Count("CreateTags")
+				before := b.cloud.Interceptor().Count("CreateTags")
 				for i, id := range ids[last:] {
 					name := fmt.Sprintf("new-%d", i)
 					b.add(name, "aws:///us-west-2a/"+id, kubetest.CreatedAt(time.Now()))
@@ -156,7 +156,7 @@ func TestNewNodeIsTaggedDespiteRefusals(t *testing.T) {
 						t.Errorf("%s is not tagged after a minute", name)
 					}
 				}
-				calls := b.cloud.Gate().Count("CreateTags")
+				calls := b.cloud.Interceptor().Count("CreateTags")
 				t.Logf("%d calls for %d instances in an hour, %d for %d that joined", before, last, calls-before, joins)
 				if before > 150 || calls-before > joins*20 {
 					t.Errorf("%d calls in an hour, %d for %d that joined", before, calls-before, joins)

@@ -17,7 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // createTags writes a tag with the client of the fixture.
@@ -59,14 +59,14 @@ func TestOneRefusedInstanceCostsItself(t *testing.T) {
 			ids := b.instances(test.size)
 			for position, wrong := range ids {
 				b.cloud.SetTags(wrong, fullTags())
-				before := b.cloud.Gate().Count("CreateTags")
+				before := b.cloud.Interceptor().Count("CreateTags")
 				results := writeAll(t.Context(), b.createTags, ids)
 				for id, result := range results {
 					if (result.Err != nil) != (id == wrong) {
 						t.Errorf("position %d: instance %d has %v", position, slices.Index(ids, id), result.Err)
 					}
 				}
-				if calls := b.cloud.Gate().Count("CreateTags") - before; len(results) != len(ids) || calls > test.most {
+				if calls := b.cloud.Interceptor().Count("CreateTags") - before; len(results) != len(ids) || calls > test.most {
 					t.Errorf("position %d: %d results, %d calls, want at most %d", position, len(results), calls, test.most)
 				}
 				b.cloud.SetTags(wrong, nil)
@@ -135,7 +135,7 @@ func TestRefusedBatches(t *testing.T) {
 			if len(wrong) == 1 && message != "" {
 				message = fmt.Sprintf(message+"%.0[1]s", wrong[0])
 			}
-			b.cloud.Gate().Break("CreateTags", front.Always(), aws.RefuseResources(test.code, message, wrong...))
+			b.cloud.Interceptor().Inject("CreateTags", simserver.Always(), aws.RefuseResources(test.code, message, wrong...))
 			got := map[int]string{}
 			for id, result := range writeAll(t.Context(), b.createTags, ids) {
 				if result.Err == nil {
@@ -156,7 +156,7 @@ func TestRefusedBatches(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("%s: results (-want +got):\n%s", test.reason, diff)
 			}
-			if calls := b.cloud.Gate().Count("CreateTags"); calls != test.calls {
+			if calls := b.cloud.Interceptor().Count("CreateTags"); calls != test.calls {
 				t.Errorf("%s: %d calls, want %d", test.reason, calls, test.calls)
 			}
 		})
@@ -171,18 +171,18 @@ func TestErrorsOfTheCall(t *testing.T) {
 	ids := b.instances(8)
 	tests := map[string]struct {
 		reason string
-		effect front.Effect
+		fault  simserver.Fault
 		mark   error
 	}{
 		"throttled":   {"EC2 wants fewer calls, not more", aws.Throttled(), apierr.ErrThrottled},
 		"unavailable": {"EC2 has an outage", aws.Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred"), apierr.ErrUnavailable},
 		"credentials": {"the caller is refused, whatever the call is", aws.Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"), apierr.ErrDenied},
-		"no answer":   {"the connection is lost", front.Drop(), nil},
+		"no answer":   {"the connection is lost", simserver.Drop(), nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			b.cloud.Gate().Mend()
-			b.cloud.Gate().Break("CreateTags", front.Always(), test.effect)
+			b.cloud.Interceptor().Clear()
+			b.cloud.Interceptor().Inject("CreateTags", simserver.Always(), test.fault)
 			calls := 0
 			results := writeAll(t.Context(), func(ctx context.Context, instances []string) error {
 				calls++
@@ -213,20 +213,22 @@ func TestRefusedNeighborCostsNoRetries(t *testing.T) {
 	old := kubetest.CreatedAt(time.Now().Add(-time.Hour))
 	tests := map[string]struct {
 		reason    string
-		effect    func(wrong string) front.Effect
+		fault     func(wrong string) simserver.Fault
 		failures  int
 		exhausted int
 	}{
 		"TagLimitExceeded": {"it is tried again, as tags may be taken away", nil, 1 + retries, 1},
 		"NotFound without an ID": {
 			"an old Node's instance does not appear any more",
-			func(wrong string) front.Effect {
+			func(wrong string) simserver.Fault {
 				return aws.RefuseResources(inventory.CodeNotFound, "Some instances do not exist", wrong)
 			}, 0, 0,
 		},
 		"InvalidID without an ID": {
 			"an ID that is wrong stays wrong",
-			func(wrong string) front.Effect { return aws.RefuseResources(codeInvalid, "The ID is not valid", wrong) },
+			func(wrong string) simserver.Fault {
+				return aws.RefuseResources(codeInvalid, "The ID is not valid", wrong)
+			},
 			0, 0,
 		},
 	}
@@ -236,10 +238,10 @@ func TestRefusedNeighborCostsNoRetries(t *testing.T) {
 			b := prepareFixture(t, func(o *Options) { o.Batching, o.ConcurrentNodeSyncs = true, healthy+1 })
 			ids := b.instances(healthy + 1)
 			wrong := ids[healthy/2]
-			if test.effect == nil {
+			if test.fault == nil {
 				b.cloud.SetTags(wrong, fullTags())
 			} else {
-				b.cloud.Gate().Break("CreateTags", front.Always(), test.effect(wrong))
+				b.cloud.Interceptor().Inject("CreateTags", simserver.Always(), test.fault(wrong))
 			}
 			for i, id := range ids {
 				b.add(fmt.Sprintf("n%d", i), "aws:///us-west-2a/"+id, old)
@@ -258,7 +260,7 @@ func TestRefusedNeighborCostsNoRetries(t *testing.T) {
 			})
 			// Two batches, halving the first one and the retries are 31; a slow
 			// machine makes more batches.
-			if calls := b.cloud.Gate().Count("CreateTags"); calls >= len(ids) {
+			if calls := b.cloud.Interceptor().Count("CreateTags"); calls >= len(ids) {
 				t.Errorf("%s: %d calls for %d instances", test.reason, calls, len(ids))
 			}
 			if b.label(fmt.Sprintf("n%d", healthy/2)) != "" {
@@ -297,7 +299,7 @@ func TestManyRefusedNeighbors(t *testing.T) {
 	}
 	b.await("all others wait for tags that EC2 accepts", func() bool { return b.failures(errorsRefused, "") > 0 })
 	// Alone in its call, each of the refused instances would take 10.
-	if calls := b.cloud.Gate().Count("CreateTags"); calls > 10*all/each {
+	if calls := b.cloud.Interceptor().Count("CreateTags"); calls > 10*all/each {
 		t.Errorf("%d calls", calls)
 	}
 }

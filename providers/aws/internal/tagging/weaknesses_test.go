@@ -9,7 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestFirstCallerGivesUp: the first caller of a batch goes away at once
@@ -19,8 +19,8 @@ func TestFirstCallerGivesUp(t *testing.T) {
 	b := newFixture(t, nil)
 	w := newWriter(b.controller.config.EC2, Options{Tags: map[string]string{"k": "v"}, Batching: true}, batch.Options{Window: time.Hour, MaxSize: 2})
 	defer w.close()
-	hold := front.NewHold()
-	b.cloud.Gate().Break("CreateTags", front.First(1), hold.Before)
+	hold := simserver.NewHold()
+	b.cloud.Interceptor().Inject("CreateTags", simserver.First(1), hold.Before)
 	first := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
 	second := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
 
@@ -33,7 +33,7 @@ func TestFirstCallerGivesUp(t *testing.T) {
 			t.Errorf("AWS-TAG-6: the second fails with the first: %v", err)
 		}
 	})
-	if err := b.cloud.Gate().WaitFor(t.Context(), "CreateTags", 1); err != nil {
+	if err := b.cloud.Interceptor().WaitFor(t.Context(), "CreateTags", 1); err != nil {
 		t.Fatal(err)
 	}
 	cancel()

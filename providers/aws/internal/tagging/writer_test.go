@@ -33,7 +33,7 @@ func TestBatching(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := b.cloud.Gate().Count("CreateTags"); got != calls {
+	if got := b.cloud.Interceptor().Count("CreateTags"); got != calls {
 		t.Errorf("%d calls of CreateTags for %d instances, want %d", got, calls*gather.MaxSize, calls)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 func TestMain(m *testing.M) { awstest.Main(m) }
@@ -37,10 +37,10 @@ func newFixture(t *testing.T, options sim.Options) *fixture {
 // calls checks the calls since the last time, and forgets them.
 func (b *fixture) calls(reason string, want map[string]int) {
 	b.t.Helper()
-	if diff := cmp.Diff(want, b.Gate().Calls()); diff != "" {
+	if diff := cmp.Diff(want, b.Interceptor().Calls()); diff != "" {
 		b.t.Errorf("%s: calls, -want +got:\n%s", reason, diff)
 	}
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 }
 
 // discover chooses, and gives the subnets by zone.
@@ -96,7 +96,7 @@ func TestDiscoverPages(t *testing.T) {
 	if got := b.discover(vpc.DiscoverOptions{}); len(got) != len(b.Cluster.Zones) {
 		t.Errorf("AWS-API-3: all pages count, got %v", got)
 	}
-	if calls := b.Gate().Calls(); calls["DescribeSubnets"] < 3 || calls["DescribeRouteTables"] < 2 {
+	if calls := b.Interceptor().Calls(); calls["DescribeSubnets"] < 3 || calls["DescribeRouteTables"] < 2 {
 		t.Errorf("AWS-API-3: want several pages, got %v", calls)
 	}
 }
@@ -114,7 +114,7 @@ func TestDiscoverAgain(t *testing.T) {
 	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), "internet gateway") {
 		t.Errorf("nothing public is an error, got %v", err)
 	}
-	b.Gate().Reset()
+	b.Interceptor().Reset()
 	for subnet, tags := range tags {
 		b.SetTags(subnet, tags)
 	}
@@ -147,7 +147,7 @@ func TestZonesDenied(t *testing.T) {
 	t.Parallel()
 
 	b := newFixture(t, sim.Options{})
-	b.Gate().Break("DescribeAvailabilityZones", front.Always(), sim.Denied())
+	b.Interceptor().Inject("DescribeAvailabilityZones", simserver.Always(), sim.Denied())
 	if got := b.discover(vpc.DiscoverOptions{}); len(got) < len(b.Cluster.Zones) {
 		t.Errorf("AWS-TOPOLOGY-2: without the permission zones do not count, got %v", got)
 	}
@@ -158,11 +158,11 @@ func TestDiscoverFails(t *testing.T) {
 
 	for _, op := range []string{"DescribeSubnets", "DescribeRouteTables"} {
 		b := newFixture(t, sim.Options{})
-		b.Gate().Break(op, front.Always(), sim.Denied())
+		b.Interceptor().Inject(op, simserver.Always(), sim.Denied())
 		if _, err := b.net.Discover(t.Context(), vpc.DiscoverOptions{Cluster: demo}); !errors.Is(err, apierr.ErrDenied) {
 			t.Errorf("%s: got %v, want the error of AWS", op, err)
 		}
-		if got := b.Gate().Count(op); got != 1 {
+		if got := b.Interceptor().Count(op); got != 1 {
 			t.Errorf("AWS-SUBNET-6: a failed read is no failed choice; %s was called %d times", op, got)
 		}
 	}

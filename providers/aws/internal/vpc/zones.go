@@ -51,7 +51,7 @@ func NewZones(api client.Network) *Zones {
 	})}
 }
 
-// Get gives a zone by name, or ErrNoZone.
+// Get returns a zone by name, or ErrNoZone.
 func (z *Zones) Get(ctx context.Context, name string) (Zone, error) {
 	found, err := z.Zones(ctx, []string{name})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -97,7 +97,7 @@ func TestRefusedTagCallIsRepeated(t *testing.T) {
 				t.Parallel()
 				v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
 				i := watch(t, v, Config{ZoneCategory: "k8s-zone", TagRetryDelay: time.Millisecond})
-				v.Break(op, front.Nth(1), front.Status(status))
+				v.Inject(op, simserver.Nth(1), simserver.Status(status))
 				if zone, _, err := i.Zones(t.Context(), one(t, i, byName("web"))); zone != "a" || err != nil {
 					t.Errorf("Zones() = %q, %v, want a", zone, err)
 				}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -69,12 +69,12 @@ func TestConfirm(t *testing.T) {
 		},
 		"one search fails": {
 			reason: "VS-NODE-6: a datacenter that may not be read is an error", datacenters: []string{"north", "south"},
-			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Break("FindAllByUuid", front.Nth(2), denied) },
+			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Inject("FindAllByUuid", simserver.Nth(2), denied) },
 			query:   byID("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"), err: "NoPermission",
 		},
 		"one search fails, found by another": {
 			reason: "VS-NODE-6: unless it is found elsewhere", datacenters: []string{"north", "south"},
-			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Break("FindAllByUuid", front.Nth(1), denied) },
+			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Inject("FindAllByUuid", simserver.Nth(1), denied) },
 			query:   byID("00000000-0000-0000-0000-000000000001", uuid), want: "db",
 		},
 		"missing datacenter": {
@@ -92,13 +92,13 @@ func TestConfirm(t *testing.T) {
 		},
 		"read fails": {
 			reason:  "FW-NODE-6: a fault while reading a found VM is an error",
-			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Break("RetrievePropertiesEx", front.Always(), denied) },
+			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Inject("RetrievePropertiesEx", simserver.Always(), denied) },
 			query:   byID(uuid), err: "NoPermission",
 		},
 		"deleted between search and read": {
 			reason: "a fault while reading is an error, whichever it is",
 			prepare: func(_ *testing.T, v *cloudsim.VCenter) {
-				v.Break("RetrievePropertiesEx", front.Always(), cloudsim.Fault(&types.ManagedObjectNotFound{}))
+				v.Inject("RetrievePropertiesEx", simserver.Always(), cloudsim.Fault(&types.ManagedObjectNotFound{}))
 			},
 			query: byID(uuid), err: "ManagedObjectNotFound",
 		},
@@ -114,7 +114,7 @@ func TestConfirm(t *testing.T) {
 			reason: "FW-NODE-6: any other fault than gone is an error",
 			prepare: func(t *testing.T, v *cloudsim.VCenter) {
 				ok(t, v.VM("db").HideConfig(true))
-				v.Break("RetrievePropertiesEx", front.Always(), denied)
+				v.Inject("RetrievePropertiesEx", simserver.Always(), denied)
 			},
 			query: byID(uuid), err: "NoPermission",
 		},
@@ -222,7 +222,7 @@ func TestConfirmOfDeletedVM(t *testing.T) {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 
-	broken := v.Break("WaitForUpdatesEx", front.Always(), front.Drop())
+	broken := v.Inject("WaitForUpdatesEx", simserver.Always(), simserver.Drop())
 	ok(t, v.VM("web").SetHostname("new")) // ends the long poll, and the next one fails
 	eventually(t, func() string {
 		if i.Current() == nil {
@@ -247,9 +247,9 @@ func TestConfirmOfDeletedVM(t *testing.T) {
 func TestConfirmAheadOfTheFeed(t *testing.T) {
 	t.Parallel()
 	v, i := confirming(t)
-	hold := front.NewHold()
+	hold := simserver.NewHold()
 	defer hold.Release()
-	held := v.Break("WaitForUpdatesEx", front.Always(), hold.After)
+	held := v.Inject("WaitForUpdatesEx", simserver.Always(), hold.After)
 	ok(t, v.VM("web").SetHostname("new")) // ends a long poll that began before
 	eventually(t, func() string {
 		if held.Hits() == 0 {
@@ -269,9 +269,9 @@ func TestConfirmIsBounded(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})
 	i := watch(t, v, Config{CallTimeout: 50 * time.Millisecond})
-	hold := front.NewHold()
+	hold := simserver.NewHold()
 	defer hold.Release()
-	v.Break("FindAllByUuid", front.Always(), hold.Before)
+	v.Inject("FindAllByUuid", simserver.Always(), hold.Before)
 	if _, err := i.Confirm(t.Context(), byID(uuid)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Confirm = %v, want deadline exceeded", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -97,7 +97,7 @@ func TestDetailsWithoutRoleOnRootFolder(t *testing.T) {
 func TestFailedDetailsAreSharedWithinACall(t *testing.T) {
 	t.Parallel()
 	v, i := fleet(t, 150, Config{DetailsErrorTTL: time.Hour})
-	v.Break("RetrievePropertiesEx", front.First(1), cloudsim.Fault(&types.NoPermission{}))
+	v.Inject("RetrievePropertiesEx", simserver.First(1), cloudsim.Fault(&types.NoPermission{}))
 	failed := 0
 	for _, vm := range shuffled(v) {
 		_, err := i.Details(t.Context(), one(t, i, byID(vm.UUID())))

@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -164,7 +164,7 @@ func TestDetailsOfAnotherVM(t *testing.T) {
 func TestDoesWithoutMetadata(t *testing.T) {
 	t.Parallel()
 	v, i := fleet(t, 1, Config{})
-	v.Break("RetrievePropertiesEx", front.First(1), cloudsim.Fault(&types.InvalidProperty{Name: extraConfig(metadataKey)}))
+	v.Inject("RetrievePropertiesEx", simserver.First(1), cloudsim.Fault(&types.InvalidProperty{Name: extraConfig(metadataKey)}))
 	if _, err := i.Details(t.Context(), one(t, i, byID(v.VMs()[0].UUID()))); err != nil {
 		t.Error(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -289,7 +289,7 @@ func TestSurvivesEndOfSession(t *testing.T) {
 func TestPartOfTheInventoryIsNone(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{Name: "dc", VMs: cloudsim.Fleet("vm", 150)}}})
-	second := v.Break("WaitForUpdatesEx", front.From(2), front.Status(http.StatusServiceUnavailable))
+	second := v.Inject("WaitForUpdatesEx", simserver.From(2), simserver.Status(http.StatusServiceUnavailable))
 	i, _ := start(t, v, Config{})
 	eventually(t, func() string {
 		if i.Status().Err == nil {
@@ -325,12 +325,12 @@ func TestPartOfTheInventoryReplacesNothing(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{Name: "dc", VMs: cloudsim.Fleet("vm", 150)}}})
 	i := watch(t, v, Config{})
-	hold := front.NewHold()
+	hold := simserver.NewHold()
 	defer hold.Release()
 	v.Reset()
 	// The first poll of the new session finds out that the collector is gone, and
 	// the second one reads the first page.
-	v.Break("WaitForUpdatesEx", front.From(3), hold.Before)
+	v.Inject("WaitForUpdatesEx", simserver.From(3), hold.Before)
 	v.TerminateSessions()
 	if err := v.WaitFor(t.Context(), "WaitForUpdatesEx", 3); err != nil {
 		t.Fatal(err)
@@ -348,7 +348,7 @@ func TestPartOfTheInventoryReplacesNothing(t *testing.T) {
 func TestRunClearsUp(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})
-	v.Break("WaitForUpdatesEx", front.First(2), cloudsim.Fault(&types.InvalidCollectorVersion{}))
+	v.Inject("WaitForUpdatesEx", simserver.First(2), cloudsim.Fault(&types.InvalidCollectorVersion{}))
 	i, stop := start(t, v, Config{})
 	waitSynced(t, i)
 	stop()
@@ -370,9 +370,9 @@ func TestRunClearsUp(t *testing.T) {
 func TestReopensWithoutClearingUp(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})
-	v.Break("WaitForUpdatesEx", front.First(1), cloudsim.Fault(&types.ManagedObjectNotFound{}))
+	v.Inject("WaitForUpdatesEx", simserver.First(1), cloudsim.Fault(&types.ManagedObjectNotFound{}))
 	for _, op := range []string{"DestroyPropertyCollector", "DestroyView"} {
-		v.Break(op, front.Always(), cloudsim.Fault(&types.NoPermission{}))
+		v.Inject(op, simserver.Always(), cloudsim.Fault(&types.NoPermission{}))
 	}
 	i, _ := start(t, v, Config{})
 	waitSynced(t, i)

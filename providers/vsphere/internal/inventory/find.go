@@ -60,7 +60,7 @@ var (
 	errNoDatacenter = errors.New("no datacenter can be read")
 )
 
-// find gives the VMs that fit best, or the reason why a VM that fits can be
+// find returns the VMs that fit best, or the reason why a VM that fits can be
 // there without our knowing it.
 func (s *store) find(q Query) ([]*VM, error) {
 	s.mu.RLock()

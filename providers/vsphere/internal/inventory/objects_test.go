@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -28,7 +28,7 @@ func TestLostAnswersLeaveNothingBehind(t *testing.T) {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
 			v := simulate(t, cloudsim.VCenterSpec{})
-			v.Break(op, front.First(1), front.DropAnswer())
+			v.Inject(op, simserver.First(1), simserver.DropResponse())
 			i, stop := start(t, v, Config{})
 			waitSynced(t, i)
 			if got, want := held(v), (cloudsim.Session{Collectors: 1, Filters: 1, Views: 1}); got != want {
@@ -54,8 +54,8 @@ func TestLostCallsAtTheEndAreRepeated(t *testing.T) {
 	v := simulate(t, cloudsim.VCenterSpec{})
 	i, stop := start(t, v, Config{})
 	waitSynced(t, i)
-	v.Break("DestroyPropertyCollector", front.First(1), front.Drop())
-	v.Break("DestroyView", front.First(1), front.Drop())
+	v.Inject("DestroyPropertyCollector", simserver.First(1), simserver.Drop())
+	v.Inject("DestroyView", simserver.First(1), simserver.Drop())
 	stop()
 	if got := held(v); got != (cloudsim.Session{}) {
 		t.Errorf("the vCenter holds %+v after the end", got)

@@ -14,7 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -67,13 +67,13 @@ func TestCutPollGoesOnWhereItWas(t *testing.T) {
 // is not read again, and nothing that changed meanwhile is missed.
 func TestBrokenPollMissesNothing(t *testing.T) {
 	t.Parallel()
-	cases := map[string]front.Effect{"before it is made": front.Drop(), "in its answer": front.DropAnswer()}
+	cases := map[string]simserver.Fault{"before it is made": simserver.Drop(), "in its answer": simserver.DropResponse()}
 	for name, effect := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := simulate(t, cloudsim.VCenterSpec{})
 			i := watch(t, v, Config{})
-			v.Break("WaitForUpdatesEx", front.First(2), effect)
+			v.Inject("WaitForUpdatesEx", simserver.First(2), effect)
 			ok(t, v.VM("web-0").SetHostname("first"))
 			ok(t, v.VM("web-1").SetHostname("second"))
 			eventually(t, func() string {

@@ -16,7 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -166,7 +166,7 @@ func TestErrorsHaveAMeaning(t *testing.T) {
 func TestNotFoundFaultIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	v, i := confirming(t, "north", "south")
-	v.Break("FindAllByUuid", front.Always(), cloudsim.Fault(&types.ManagedObjectNotFound{}))
+	v.Inject("FindAllByUuid", simserver.Always(), cloudsim.Fault(&types.ManagedObjectNotFound{}))
 	_, err := i.Confirm(t.Context(), byID("unknown"))
 	if diff := cmp.Diff(apierr.CodeUnavailable, apierr.Code(err)); diff != "" {
 		t.Errorf("code of %v (-want +got):\n%s", err, diff)

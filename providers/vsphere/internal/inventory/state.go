@@ -142,7 +142,7 @@ func (s *state) applyPlace(r Ref, u types.ObjectUpdate, e *effect) {
 	s.changePlace(p, to, true, e)
 }
 
-// changePlace gives a place its links, and reports whether it is known.
+// changePlace sets the links of a location, and reports whether it is known.
 func (s *state) changePlace(p *place, to links, known bool, e *effect) {
 	if p.known == known && p.links == to {
 		s.tree.release(p)
@@ -180,7 +180,7 @@ func (s *state) applyVM(r Ref, u types.ObjectUpdate, e *effect) *record {
 	return rec
 }
 
-// changeVM gives a VM what is reported of it.
+// changeVM applies what is reported of a VM.
 func (s *state) changeVM(rec *record, to reported, e *effect) {
 	if rec.uuid != to.uuid {
 		e.end(rec)

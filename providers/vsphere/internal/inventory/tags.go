@@ -194,7 +194,7 @@ func (t *tagger) fetchName(ctx context.Context, id string) (string, error) {
 	return name, err
 }
 
-// namesOf gives the names of tags in alphabetical order.
+// namesOf returns the names of tags in alphabetical order.
 func (t *tagger) namesOf(ctx context.Context, ids []string) ([]string, error) {
 	var names []string
 	for _, id := range ids {

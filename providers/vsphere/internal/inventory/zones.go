@@ -38,7 +38,7 @@ func (e *incompleteChainError) Error() string {
 		e.last.Type, e.last.Value)
 }
 
-// Zones gives the zone and the region of a VM: the names of the tags of the two
+// Zones returns the zone and the region of a VM: the names of the tags of the two
 // configured categories, each on the nearest object of the first chain that has
 // one. A category that is not configured gives an empty name. When a category
 // has no tag on any chain the error is [ErrNoTag]; any other error means that
@@ -73,7 +73,7 @@ func worst(errs ...error) error {
 	return errors.Join(errs...)
 }
 
-// tagOf gives the name of the nearest tag of a category.
+// tagOf returns the name of the nearest tag of a category.
 func (i *Inventory) tagOf(ctx context.Context, kind, category string, vm *VM, chains []Chain) (string, error) {
 	if category == "" {
 		return "", nil

@@ -16,7 +16,7 @@ import (
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -453,7 +453,7 @@ func TestTagServiceFailureIsNotAMissingTag(t *testing.T) {
 			v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
 			i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region", TagErrorTTL: time.Nanosecond, TagRetryDelay: time.Millisecond})
 			vm := one(t, i, byName("web"))
-			broken := v.Break(op, front.Always(), front.Status(http.StatusServiceUnavailable))
+			broken := v.Inject(op, simserver.Always(), simserver.Status(http.StatusServiceUnavailable))
 			if _, _, err := i.Zones(t.Context(), vm); err == nil || errors.Is(err, ErrNoTag) || !refers(err, "503") {
 				t.Errorf("Zones() = %v, want the failure", err)
 			}
@@ -475,9 +475,9 @@ func TestHangingTagServiceIsRemembered(t *testing.T) {
 			v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
 			i := watch(t, v, Config{ZoneCategory: "k8s-zone", CallTimeout: 4 * time.Second, TagErrorTTL: time.Hour})
 			vm := one(t, i, byName("web"))
-			hold := front.NewHold()
+			hold := simserver.NewHold()
 			defer hold.Release()
-			v.Break(op, front.Always(), hold.Before)
+			v.Inject(op, simserver.Always(), hold.Before)
 			if _, _, err := i.Zones(t.Context(), vm); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNoTag) {
 				t.Errorf("Zones() = %v, want the deadline", err)
 			}
@@ -525,9 +525,9 @@ func TestCategoriesAreReadInParallel(t *testing.T) {
 	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": wanted}))
 	i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "missing", CallTimeout: patience})
 	vm := one(t, i, byName("web"))
-	hold := front.NewHold()
+	hold := simserver.NewHold()
 	defer hold.Release()
-	v.Break("GetCategory", front.Always(), hold.Before)
+	v.Inject("GetCategory", simserver.Always(), hold.Before)
 	answer := make(chan error, 1)
 	go func() {
 		_, _, err := i.Zones(t.Context(), vm)
@@ -559,7 +559,7 @@ func TestDeletedTag(t *testing.T) {
 	found, err := m.GetTagForCategory(t.Context(), "a", "k8s-zone")
 	ok(t, err)
 	ok(t, m.DeleteTag(t.Context(), found))
-	v.Break("ListAttachedObjectsOnTags", front.First(1), front.Status(http.StatusNotFound))
+	v.Inject("ListAttachedObjectsOnTags", simserver.First(1), simserver.Status(http.StatusNotFound))
 	time.Sleep(2 * time.Millisecond) // until what is attached is too old
 	if _, _, err := i.Zones(t.Context(), vm); err == nil || errors.Is(err, ErrNoTag) {
 		t.Errorf("Zones() = %v, want the failure", err)
@@ -576,8 +576,8 @@ func TestZonesWaitersAreOnTheirOwn(t *testing.T) {
 	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
 	i := watch(t, v, Config{ZoneCategory: "k8s-zone"})
 	vm := one(t, i, byName("web"))
-	hold := front.NewHold()
-	v.Break("ListAttachedObjectsOnTags", front.Always(), hold.Before)
+	hold := simserver.NewHold()
+	v.Inject("ListAttachedObjectsOnTags", simserver.Always(), hold.Before)
 
 	impatient, cancel := context.WithCancel(t.Context())
 	answers := make(chan error, 10)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -21,7 +21,7 @@ func TestRESTIsProbedAfterALostLogin(t *testing.T) {
 	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
-	rule := b.Break(vsphere.GroupREST, front.Always(), front.Drop())
+	rule := b.Inject(vsphere.GroupREST, simserver.Always(), simserver.Drop())
 	for range 60 {
 		if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrUnavailable) {
 			t.Fatalf("REST() = %v, want %v", err, apierr.ErrUnavailable)
@@ -45,7 +45,7 @@ func TestRefusedAlthoughRight(t *testing.T) {
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	must(t, s.SOAP(ctx, find))
-	rule := b.Break("Login", front.Always(), vsphere.Fault(&types.InvalidLogin{}))
+	rule := b.Inject("Login", simserver.Always(), vsphere.Fault(&types.InvalidLogin{}))
 	b.TerminateSessions()
 	var tried []time.Time
 	for range 1800 {
@@ -80,8 +80,8 @@ func TestNoPermissionIsNoWrongPassword(t *testing.T) {
 	t.Parallel()
 	f := newLinkedSessions(t, 2, func(b *fixture) session.Source { return session.Inline(b.right()) })
 	ctx := bounded(t)
-	soap := f.fixtures[0].Break("Login", front.Always(), vsphere.Fault(&types.NoPermission{}))
-	rest := f.fixtures[0].Break("RESTLogin", front.Always(), front.Status(http.StatusForbidden))
+	soap := f.fixtures[0].Inject("Login", simserver.Always(), vsphere.Fault(&types.NoPermission{}))
+	rest := f.fixtures[0].Inject("RESTLogin", simserver.Always(), simserver.Status(http.StatusForbidden))
 	for range 60 {
 		for _, err := range []error{f.sessions[0].SOAP(ctx, find), f.sessions[0].REST(ctx, list)} {
 			if !errors.Is(err, apierr.ErrDenied) {
@@ -132,7 +132,7 @@ func TestShortLivedRESTSessionsLeaveSOAPAlone(t *testing.T) {
 	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
-	b.Break("ListCategories", front.Always(), front.Status(http.StatusUnauthorized))
+	b.Inject("ListCategories", simserver.Always(), simserver.Status(http.StatusUnauthorized))
 	for range 10 {
 		if err := s.REST(ctx, list); err == nil {
 			t.Fatal("REST() = nil, want an error")
@@ -151,9 +151,9 @@ func TestHangingRESTLoginLeavesSOAPAlone(t *testing.T) {
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
 	must(t, s.SOAP(ctx, find))
-	hold := front.NewHold()
+	hold := simserver.NewHold()
 	defer hold.Release()
-	b.Break("RESTLogin", front.Always(), hold.Before)
+	b.Inject("RESTLogin", simserver.Always(), hold.Before)
 	called := make(chan error)
 	go func() { called <- s.REST(ctx, list) }()
 	must(t, b.WaitFor(ctx, "RESTLogin", 1))
@@ -170,7 +170,7 @@ func TestSOAPDownLeavesRESTAlone(t *testing.T) {
 	b.endpoint.RoundTrips = 1
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
-	b.Break(vsphere.GroupSOAP, front.Always(), front.Status(http.StatusServiceUnavailable))
+	b.Inject(vsphere.GroupSOAP, simserver.Always(), simserver.Status(http.StatusServiceUnavailable))
 	for range 3 {
 		if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) {
 			t.Fatalf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
@@ -187,7 +187,7 @@ func TestUnreachable(t *testing.T) {
 	b.endpoint.RoundTrips = 1
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
-	rule := b.Break("RetrieveServiceContent", front.Always(), front.Drop())
+	rule := b.Inject("RetrieveServiceContent", simserver.Always(), simserver.Drop())
 
 	for i, delay := range []time.Duration{1, 2, 4, 5, 5, 5} {
 		for range 3 {
@@ -218,7 +218,7 @@ func TestShortLivedSessions(t *testing.T) {
 	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
-	b.Break("FindByUuid", front.Always(), vsphere.Fault(&types.NotAuthenticated{}))
+	b.Inject("FindByUuid", simserver.Always(), vsphere.Fault(&types.NotAuthenticated{}))
 
 	for range 50 {
 		if err := s.SOAP(ctx, find); err == nil {
@@ -231,7 +231,7 @@ func TestShortLivedSessions(t *testing.T) {
 	if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) {
 		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
 	}
-	b.Mend()
+	b.Clear()
 	b.clock.Step(time.Minute)
 	if err := s.SOAP(ctx, find); err != nil {
 		t.Errorf("SOAP() = %v", err)
@@ -248,7 +248,7 @@ func TestRefusedByOneAPI(t *testing.T) {
 	if err := s.SOAP(ctx, find); err != nil {
 		t.Fatalf("SOAP() = %v", err)
 	}
-	b.Break("RESTLogin", front.Always(), front.Status(http.StatusForbidden))
+	b.Inject("RESTLogin", simserver.Always(), simserver.Status(http.StatusForbidden))
 	for range 3 {
 		if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrDenied) {
 			t.Errorf("REST() = %v, want %v", err, apierr.ErrDenied)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -69,20 +69,20 @@ func TestRoundTrips(t *testing.T) {
 		count  int
 		op     string
 		call   func(context.Context, *vim25.Client) error
-		effect front.Effect
+		effect simserver.Fault
 		broken int
 		sent   int
 		want   error
 	}{
-		"Default":      {"0 means 3", 0, "FindByUuid", find, front.Drop(), 2, 3, nil},
-		"Exhausted":    {"3 times is enough", 3, "FindByUuid", find, front.Drop(), 3, 3, apierr.ErrUnavailable},
-		"One":          {"1 is no retry", 1, "FindByUuid", find, front.Drop(), 1, 1, apierr.ErrUnavailable},
-		"Five":         {"as often as configured", 5, "FindByUuid", find, front.Drop(), 4, 5, nil},
-		"ResponseLost": {"a read may be sent twice", 2, "FindByUuid", find, front.DropAnswer(), 1, 2, nil},
-		"Starting":     {"a proxy in front of a vCenter that starts", 2, "FindByUuid", find, front.Status(http.StatusServiceUnavailable), 1, 2, nil},
-		"NotFound":     {"the 404 of a proxy is not that of a VM", 2, "FindByUuid", find, front.Status(http.StatusNotFound), 1, 1, apierr.ErrUnavailable},
+		"Default":      {"0 means 3", 0, "FindByUuid", find, simserver.Drop(), 2, 3, nil},
+		"Exhausted":    {"3 times is enough", 3, "FindByUuid", find, simserver.Drop(), 3, 3, apierr.ErrUnavailable},
+		"One":          {"1 is no retry", 1, "FindByUuid", find, simserver.Drop(), 1, 1, apierr.ErrUnavailable},
+		"Five":         {"as often as configured", 5, "FindByUuid", find, simserver.Drop(), 4, 5, nil},
+		"ResponseLost": {"a read may be sent twice", 2, "FindByUuid", find, simserver.DropResponse(), 1, 2, nil},
+		"Starting":     {"a proxy in front of a vCenter that starts", 2, "FindByUuid", find, simserver.Status(http.StatusServiceUnavailable), 1, 2, nil},
+		"NotFound":     {"the 404 of a proxy is not that of a VM", 2, "FindByUuid", find, simserver.Status(http.StatusNotFound), 1, 1, apierr.ErrUnavailable},
 		"Fault":        {"a fault is a response", 3, "FindByUuid", find, vsphere.Fault(&types.NoPermission{}), 1, 1, apierr.ErrDenied},
-		"Write":        {"a write is sent once", 3, "CreateContainerView", create, front.DropAnswer(), 1, 1, apierr.ErrUnavailable},
+		"Write":        {"a write is sent once", 3, "CreateContainerView", create, simserver.DropResponse(), 1, 1, apierr.ErrUnavailable},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestRoundTrips(t *testing.T) {
 			b := newFixture(t, vsphere.VCenterSpec{})
 			b.endpoint.RoundTrips = tc.count
 			s := b.open(t, session.Options{})
-			b.Break(tc.op, front.First(tc.broken), tc.effect)
+			b.Inject(tc.op, simserver.First(tc.broken), tc.effect)
 			err := s.SOAP(bounded(t), tc.call)
 			if diff := cmp.Diff(tc.want, err, equateErrors); diff != "" {
 				t.Errorf("%s\nSOAP(): -want error, +got error:\n%s", tc.reason, diff)
@@ -107,7 +107,7 @@ func TestTruncatedResponse(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
-	b.Break("RetrievePropertiesEx", front.First(1), truncate)
+	b.Inject("RetrievePropertiesEx", simserver.First(1), truncate)
 	err := s.SOAP(bounded(t), func(ctx context.Context, c *vim25.Client) error {
 		res, err := methods.RetrievePropertiesEx(ctx, c, &types.RetrievePropertiesEx{
 			This: c.ServiceContent.PropertyCollector,

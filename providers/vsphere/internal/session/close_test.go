@@ -12,7 +12,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -94,9 +94,9 @@ func TestCloseDuringLogin(t *testing.T) {
 			b := newFixture(t, vsphere.VCenterSpec{})
 			s := b.open(t, session.Options{})
 			ctx := bounded(t)
-			hold := front.NewHold()
+			hold := simserver.NewHold()
 			defer hold.Release()
-			b.Break(tc.op, front.Always(), hold.After)
+			b.Inject(tc.op, simserver.Always(), hold.After)
 
 			called, closed := make(chan error, 1), make(chan error, 1)
 			go func() { called <- tc.call(ctx, s) }()
@@ -138,9 +138,9 @@ func TestCloseIsBounded(t *testing.T) {
 			b := newFixture(t, vsphere.VCenterSpec{})
 			s := b.open(t, session.Options{})
 			ctx := bounded(t)
-			hold := front.NewHold()
+			hold := simserver.NewHold()
 			defer hold.Release()
-			b.Break(tc.op, front.Always(), hold.Before)
+			b.Inject(tc.op, simserver.Always(), hold.Before)
 
 			called := make(chan error, 1)
 			go func() { called <- s.SOAP(ctx, find) }()
@@ -173,7 +173,7 @@ func TestLostLogin(t *testing.T) {
 	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
-	b.Break("Login", front.First(1), truncate)
+	b.Inject("Login", simserver.First(1), truncate)
 	if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) {
 		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -29,7 +29,7 @@ func TestMeaningOfFaults(t *testing.T) {
 	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
 	cases := []struct {
 		name   string
-		effect front.Effect
+		effect simserver.Fault
 		want   error
 		code   string
 	}{
@@ -47,18 +47,18 @@ func TestMeaningOfFaults(t *testing.T) {
 		{"HostNotConnected", vsphere.Fault(&types.HostNotConnected{}), apierr.ErrUnavailable, apierr.CodeUnavailable},
 		{"RequestCanceled", vsphere.Fault(&types.RequestCanceled{}), apierr.ErrUnavailable, apierr.CodeUnavailable},
 		{"Unknown fault", vsphere.Fault(&types.RuntimeFault{}), nil, apierr.CodeError},
-		{"401", front.Status(http.StatusUnauthorized), apierr.ErrDenied, apierr.CodeDenied},
-		{"403", front.Status(http.StatusForbidden), apierr.ErrDenied, apierr.CodeDenied},
-		{"404", front.Status(http.StatusNotFound), apierr.ErrUnavailable, apierr.CodeUnavailable},
-		{"429", front.Status(http.StatusTooManyRequests), apierr.ErrThrottled, apierr.CodeThrottled},
-		{"500", front.Status(http.StatusInternalServerError), apierr.ErrUnavailable, apierr.CodeUnavailable},
-		{"502", front.Status(http.StatusBadGateway), apierr.ErrUnavailable, apierr.CodeUnavailable},
-		{"Dropped", front.Drop(), apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"401", simserver.Status(http.StatusUnauthorized), apierr.ErrDenied, apierr.CodeDenied},
+		{"403", simserver.Status(http.StatusForbidden), apierr.ErrDenied, apierr.CodeDenied},
+		{"404", simserver.Status(http.StatusNotFound), apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"429", simserver.Status(http.StatusTooManyRequests), apierr.ErrThrottled, apierr.CodeThrottled},
+		{"500", simserver.Status(http.StatusInternalServerError), apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"502", simserver.Status(http.StatusBadGateway), apierr.ErrUnavailable, apierr.CodeUnavailable},
+		{"Dropped", simserver.Drop(), apierr.ErrUnavailable, apierr.CodeUnavailable},
 		{"Cut", truncate, apierr.ErrUnavailable, apierr.CodeUnavailable},
 		{"Page of a proxy", page, apierr.ErrUnavailable, apierr.CodeUnavailable},
 	}
 	for _, tc := range cases {
-		rule := b.Break("FindByUuid", front.Always(), tc.effect)
+		rule := b.Inject("FindByUuid", simserver.Always(), tc.effect)
 		err := s.SOAP(ctx, find)
 		rule.Remove()
 		if tc.want != nil && !errors.Is(err, tc.want) || apierr.Code(err) != tc.code {
@@ -90,7 +90,7 @@ func TestMeaningOfStatuses(t *testing.T) {
 		http.StatusInternalServerError: apierr.CodeUnavailable,
 		http.StatusServiceUnavailable:  apierr.CodeUnavailable,
 	} {
-		rule := b.Break(vsphere.GroupTags, front.Always(), front.Status(status))
+		rule := b.Inject(vsphere.GroupTags, simserver.Always(), simserver.Status(status))
 		err := s.REST(ctx, func(ctx context.Context, c *rest.Client) error {
 			return fmt.Errorf("list categories: %w", list(ctx, c)) // wrapped, as callers do
 		})
@@ -99,7 +99,7 @@ func TestMeaningOfStatuses(t *testing.T) {
 			t.Errorf("%d: REST() = %v, a %s, want %s", status, err, got, want)
 		}
 	}
-	rule := b.Break(vsphere.GroupTags, front.Always(), front.Drop())
+	rule := b.Inject(vsphere.GroupTags, simserver.Always(), simserver.Drop())
 	if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrUnavailable) {
 		t.Errorf("dropped: REST() = %v, want %v", err, apierr.ErrUnavailable)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -100,11 +100,11 @@ func TestFirstLoginRunsAlone(t *testing.T) {
 	t.Parallel()
 	f := newLinkedSessions(t, 6, func(b *fixture) session.Source { return session.Inline(b.right()) })
 	ctx := bounded(t)
-	hold := front.NewHold()
+	hold := simserver.NewHold()
 	defer hold.Release()
 	for _, b := range f.fixtures {
-		b.Break("Login", front.Always(), hold.Before)
-		b.Break("RESTLogin", front.Always(), hold.Before)
+		b.Inject("Login", simserver.Always(), hold.Before)
+		b.Inject("RESTLogin", simserver.Always(), hold.Before)
 	}
 	logins := func() (n int) {
 		for _, b := range f.fixtures {
@@ -131,9 +131,9 @@ func TestFirstLoginRunsAlone(t *testing.T) {
 func TestWaitForLoginIsBounded(t *testing.T) {
 	t.Parallel()
 	fixtures := newLinkedFixtures(t, 2)
-	hold := front.NewHold()
+	hold := simserver.NewHold()
 	defer hold.Release()
-	fixtures[0].Break("Login", front.Always(), hold.Before)
+	fixtures[0].Inject("Login", simserver.Always(), hold.Before)
 	options := session.Options{Clock: fixtures[0].clock, LoginGuard: session.NewLoginGuard(fixtures[0].clock)}
 	first := fixtures[0].open(t, options)
 	options.LoginTimeout = shortTimeout
@@ -192,7 +192,7 @@ func TestLostResponsesCountAsRefusals(t *testing.T) {
 				return session.Inline(wrong)
 			})
 			for _, b := range f.fixtures {
-				b.Break(op, front.Always(), front.DropAnswer())
+				b.Inject(op, simserver.Always(), simserver.DropResponse())
 			}
 			for range 400 {
 				f.call(bounded(t))

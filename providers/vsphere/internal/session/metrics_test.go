@@ -13,7 +13,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -62,7 +62,7 @@ func TestMetrics(t *testing.T) {
 	}
 	check("before", "multicloud_ccm_connected", "vc1,vsphere 0s")
 	must(t, errors.Join(s.SOAP(ctx, find), s.SOAP(ctx, find), s.REST(ctx, list)))
-	b.Break("FindByUuid", front.Nth(1), front.Drop())
+	b.Inject("FindByUuid", simserver.Nth(1), simserver.Drop())
 	if err := s.SOAP(ctx, find); err == nil {
 		t.Error("SOAP() = nil, want an error")
 	}

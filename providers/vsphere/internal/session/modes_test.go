@@ -24,7 +24,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -80,7 +80,7 @@ func TestHolderOfKeyRefused(t *testing.T) {
 	must(t, err)
 	cases := map[string]struct {
 		credentials session.Credentials
-		effect      front.Effect
+		effect      simserver.Fault
 		want        string
 	}{
 		"NoKey":   {session.Credentials{User: good.User, Password: "not a key"}, nil, "load client certificate"},
@@ -92,7 +92,7 @@ func TestHolderOfKeyRefused(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t, vsphere.VCenterSpec{})
 			if tc.effect != nil {
-				b.Break("STSIssue", front.Always(), tc.effect)
+				b.Inject("STSIssue", simserver.Always(), tc.effect)
 			}
 			s := b.open(t, session.Options{Clock: b.clock}, session.Inline(tc.credentials))
 			for range 3 {
@@ -154,7 +154,7 @@ func TestSharedSessionRefusedByREST(t *testing.T) {
 	source := session.Inline(session.Credentials{ManagerURL: b.SharedSessionURL().String(), ManagerToken: managerToken})
 	s := b.open(t, session.Options{Clock: b.clock}, source)
 	ctx := bounded(t)
-	b.Break("ListCategories", front.Always(), front.Status(http.StatusUnauthorized))
+	b.Inject("ListCategories", simserver.Always(), simserver.Status(http.StatusUnauthorized))
 	for range 50 {
 		if err := s.REST(ctx, list); err == nil {
 			t.Fatal("REST() = nil, want an error")
@@ -169,7 +169,7 @@ func TestSharedSessionRefusedByREST(t *testing.T) {
 	if n := b.Count("CloneSession"); n > 5 {
 		t.Errorf("%d clones, want a few", n)
 	}
-	b.Mend()
+	b.Clear()
 	b.clock.Step(time.Minute)
 	must(t, s.REST(ctx, list))
 	must(t, s.Close(ctx))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -131,8 +131,8 @@ func TestUnavailableRESTPathDecidesNothing(t *testing.T) {
 	s := b.open(t, session.Options{})
 	ctx := bounded(t)
 	must(t, s.REST(ctx, everyCall))
-	b.Break(vsphere.GroupTags, front.Nth(1), front.Status(http.StatusNotFound))
-	b.Break(vsphere.GroupTags, front.Nth(2), front.Status(http.StatusServiceUnavailable))
+	b.Inject(vsphere.GroupTags, simserver.Nth(1), simserver.Status(http.StatusNotFound))
+	b.Inject(vsphere.GroupTags, simserver.Nth(2), simserver.Status(http.StatusServiceUnavailable))
 	if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrUnavailable) {
 		t.Errorf("REST() = %v, want %v", err, apierr.ErrUnavailable)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -130,8 +130,8 @@ func TestRefusedSessionsAreEnded(t *testing.T) {
 	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{Clock: b.clock})
 	ctx := bounded(t)
-	b.Break("FindByUuid", front.Always(), vsphere.Fault(&types.NotAuthenticated{}))
-	b.Break("ListCategories", front.Always(), front.Status(http.StatusUnauthorized))
+	b.Inject("FindByUuid", simserver.Always(), vsphere.Fault(&types.NotAuthenticated{}))
+	b.Inject("ListCategories", simserver.Always(), simserver.Status(http.StatusUnauthorized))
 
 	for range 3 {
 		if s.SOAP(ctx, find) == nil || s.REST(ctx, list) == nil {
@@ -156,9 +156,9 @@ func TestCallersAreIndependent(t *testing.T) {
 	b := newFixture(t, vsphere.VCenterSpec{})
 	s := b.open(t, session.Options{})
 	ctx := bounded(t)
-	hold := front.NewHold()
+	hold := simserver.NewHold()
 	defer hold.Release()
-	b.Break("Login", front.Always(), hold.Before)
+	b.Inject("Login", simserver.Always(), hold.Before)
 
 	canceled, cancel := context.WithCancel(ctx)
 	gone, stayed := make(chan error, 1), make(chan error, 1)

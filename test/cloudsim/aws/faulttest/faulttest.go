@@ -11,14 +11,14 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // Region is a simulated region with fault injection.
 type Region struct {
 	*sim.Cloud
 
-	rule *front.Rule
+	rule *simserver.Rule
 }
 
 var _ explore.Cloud = (*Region)(nil)
@@ -28,11 +28,11 @@ func New(cloud *sim.Cloud) *Region { return &Region{Cloud: cloud} }
 
 // InjectFault implements explore.Cloud.
 func (r *Region) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
-	when := front.From(i.First)
+	when := simserver.From(i.First)
 	if i.Once {
-		when = front.Nth(i.First)
+		when = simserver.Nth(i.First)
 	}
-	r.rule = r.Gate().Break(front.Any, when, effect(i))
+	r.rule = r.Interceptor().Inject(simserver.Any, when, effect(i))
 	return r.rule.Hits
 }
 
@@ -40,22 +40,22 @@ func (r *Region) InjectFault(_ testing.TB, i explore.Injection) (hits func() int
 func (r *Region) ClearFaults(testing.TB) { r.rule.Remove() }
 
 // Calls implements explore.Cloud.
-func (r *Region) Calls() int { return r.Gate().Total() }
+func (r *Region) Calls() int { return r.Interceptor().Total() }
 
 // Resources implements explore.Cloud.
 func (r *Region) Resources() []string { return append([]string{r.Dump()}, r.Leaks()...) }
 
 // effect returns what the region does with a call that gets the fault.
-func effect(i explore.Injection) front.Effect {
+func effect(i explore.Injection) simserver.Fault {
 	switch i.Fault {
 	case explore.Throttled:
 		return sim.Throttled()
 	case explore.Failed:
 		return sim.Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred")
 	case explore.Dropped:
-		return front.Drop()
+		return simserver.Drop()
 	case explore.Lost:
-		return front.DropAnswer()
+		return simserver.DropResponse()
 	case explore.Killed, explore.KilledLate:
 	}
 	return func(_ http.ResponseWriter, r *http.Request, apply http.Handler) {

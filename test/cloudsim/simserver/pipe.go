@@ -1,4 +1,4 @@
-package front
+package simserver
 
 import (
 	"context"
@@ -10,39 +10,39 @@ import (
 	"syscall"
 )
 
-// memory takes the place of a port: its connections are pipes. Waiting for one
-// lets the time of a testing/synctest bubble pass, which waiting for a socket does
-// not: https://pkg.go.dev/testing/synctest#hdr-Blocking.
-type memory struct {
+// pipeEndpoint is an endpoint without a port: its connections are pipes. Waiting
+// for one lets the time of a testing/synctest bubble pass, which waiting for a
+// socket does not: https://pkg.go.dev/testing/synctest#hdr-Blocking.
+type pipeEndpoint struct {
 	address *net.TCPAddr
 
 	mu       sync.Mutex
 	listener *pipeListener // nil while nothing listens
 }
 
-// newMemory returns a place with an address that nothing else has a use for.
-func newMemory(address string) (*memory, error) {
+// newPipeEndpoint returns an endpoint whose address nothing else uses.
+func newPipeEndpoint(address string) (*pipeEndpoint, error) {
 	resolved, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	return &memory{address: resolved}, nil
+	return &pipeEndpoint{address: resolved}, nil
 }
 
-func (m *memory) IP() net.IP     { return m.address.IP }
-func (m *memory) String() string { return m.address.String() }
-func (m *memory) Release() error { return nil }
+func (m *pipeEndpoint) IP() net.IP     { return m.address.IP }
+func (m *pipeEndpoint) String() string { return m.address.String() }
+func (m *pipeEndpoint) Release() error { return nil }
 
 // Listen accepts connections until the listener is closed.
-func (m *memory) Listen(context.Context) (net.Listener, error) {
+func (m *pipeEndpoint) Listen(context.Context) (net.Listener, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.listener = &pipeListener{address: m.address, accept: make(chan net.Conn), closed: make(chan struct{})}
 	return m.listener, nil
 }
 
-// dial connects, or is refused like at a port on which nothing listens.
-func (m *memory) dial(ctx context.Context) (net.Conn, error) {
+// dial connects, or is refused as on a port on which nothing listens.
+func (m *pipeEndpoint) dial(ctx context.Context) (net.Conn, error) {
 	m.mu.Lock()
 	listener := m.listener
 	m.mu.Unlock()

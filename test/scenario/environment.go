@@ -13,12 +13,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// closeTimeout bounds clearing the stage.
+// closeTimeout bounds closing the environment.
 const closeTimeout = time.Minute
 
-// Stage is a control plane, a simulated cloud, and the processes between them.
-// It belongs to one goroutine. Whatever was started is ended by Close.
-type Stage struct {
+// Environment is a control plane, a simulated cloud, and the processes between
+// them. It belongs to one goroutine. Whatever was started is ended by Close.
+type Environment struct {
 	ControlPlane *controlplane.ControlPlane
 	Cloud        Cloud
 
@@ -27,30 +27,31 @@ type Stage struct {
 	ccms   []*ccm.CCM
 }
 
-// NewStage makes an empty stage with a directory for logs and configuration.
-func NewStage() (*Stage, error) {
+// NewEnvironment makes an empty environment with a directory for logs and
+// configuration.
+func NewEnvironment() (*Environment, error) {
 	dir, err := os.MkdirTemp("", "multicloud-ccm-")
 	if err != nil {
-		return nil, fmt.Errorf("set the stage: %w", err)
+		return nil, fmt.Errorf("create the environment: %w", err)
 	}
-	return &Stage{dir: dir, config: filepath.Join(dir, "cloud.conf")}, nil
+	return &Environment{dir: dir, config: filepath.Join(dir, "cloud.conf")}, nil
 }
 
 // Dir is where logs go.
-func (s *Stage) Dir() string { return s.dir }
+func (s *Environment) Dir() string { return s.dir }
 
 // ConfigPath is the cloud-config of the cloud that was started.
-func (s *Stage) ConfigPath() string { return s.config }
+func (s *Environment) ConfigPath() string { return s.config }
 
 // StartControlPlane starts etcd and kube-apiserver.
-func (s *Stage) StartControlPlane(ctx context.Context) error {
+func (s *Environment) StartControlPlane(ctx context.Context) error {
 	var err error
 	s.ControlPlane, err = controlplane.Start(ctx, controlplane.Options{Dir: filepath.Join(s.dir, "controlplane")})
 	return err
 }
 
 // StartCloud starts a cloud and writes its cloud-config.
-func (s *Stage) StartCloud(start func() (Cloud, error)) error {
+func (s *Environment) StartCloud(start func() (Cloud, error)) error {
 	var err error
 	if s.Cloud, err = start(); err != nil {
 		return err
@@ -61,8 +62,8 @@ func (s *Stage) StartCloud(start func() (Cloud, error)) error {
 	return nil
 }
 
-// Register lets machines of the cloud join as nodes.
-func (s *Stage) Register(ctx context.Context, machines []Machine) error {
+// Register registers machines of the cloud as nodes.
+func (s *Environment) Register(ctx context.Context, machines []Machine) error {
 	specs := make([]controlplane.NodeSpec, len(machines))
 	for i, m := range machines {
 		specs[i] = m.Node
@@ -71,7 +72,7 @@ func (s *Stage) Register(ctx context.Context, machines []Machine) error {
 }
 
 // Run starts the binary for the cloud and returns at once.
-func (s *Stage) Run(name, binary string, args ...string) (*ccm.CCM, error) {
+func (s *Environment) Run(name, binary string, args ...string) (*ccm.CCM, error) {
 	process, err := ccm.Start(ccm.Options{
 		Binary: binary, Dir: s.dir, Name: name, Args: args, Env: s.Cloud.Environment(),
 		Kubeconfig: s.ControlPlane.Kubeconfig(), CloudConfig: s.config,
@@ -84,14 +85,14 @@ func (s *Stage) Run(name, binary string, args ...string) (*ccm.CCM, error) {
 }
 
 // Stop ends a process of Run.
-func (s *Stage) Stop(ctx context.Context, process *ccm.CCM) error {
+func (s *Environment) Stop(ctx context.Context, process *ccm.CCM) error {
 	s.ccms = slices.DeleteFunc(s.ccms, func(c *ccm.CCM) bool { return c == process })
 	return process.Stop(ctx)
 }
 
 // Close ends everything, the latest first, also when the context has ended, and
-// removes the directory unless keepLogs asks for what is in there.
-func (s *Stage) Close(ctx context.Context, keepLogs bool) error {
+// removes the directory unless keepLogs requests what is in there.
+func (s *Environment) Close(ctx context.Context, keepLogs bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	var errs []error

@@ -1,4 +1,4 @@
-package front
+package simserver
 
 import (
 	"cmp"
@@ -19,36 +19,36 @@ import (
 // headerTimeout bounds how long a client may take to send a request's header.
 const headerTimeout = 10 * time.Second
 
-// Config says where and how a Server listens. The zero value is TLS on a free
-// port of 127.0.0.1, with a certificate made for this server.
+// Config defines where and how a Server listens. The zero value is TLS on a
+// free port of 127.0.0.1, with a certificate made for this server.
 type Config struct {
 	// Address is the host and port; port 0 is a free one.
 	Address string
-	// Plain turns TLS off.
+	// Plain disables TLS.
 	Plain bool
 	// Certificate is used instead of a generated one.
 	Certificate *tls.Certificate
-	// InMemory takes no port: only [Server.Dial] connects. Such a server can run
+	// InMemory uses no port: only [Server.Dial] connects. Such a server can run
 	// in a testing/synctest bubble. The Address is only a name, 127.0.0.1:443 by
 	// default.
 	InMemory bool
 }
 
-// memoryAddress is the default address of a server without a port.
-const memoryAddress = "127.0.0.1:443"
+// defaultInMemoryAddress is the default address of a server without a port.
+const defaultInMemoryAddress = "127.0.0.1:443"
 
-// place is where a Server listens.
-type place interface {
+// endpoint is where a Server listens.
+type endpoint interface {
 	IP() net.IP
 	String() string
 	Listen(ctx context.Context) (net.Listener, error)
 	Release() error
 }
 
-// reserve returns the place that a Config describes.
-func reserve(config Config) (place, error) {
+// reserve returns the endpoint that a Config describes.
+func reserve(config Config) (endpoint, error) {
 	if config.InMemory {
-		return newMemory(cmp.Or(config.Address, memoryAddress))
+		return newPipeEndpoint(cmp.Or(config.Address, defaultInMemoryAddress))
 	}
 	return loopback.Reserve(cmp.Or(config.Address, loopback.Any))
 }
@@ -57,7 +57,7 @@ func reserve(config Config) (place, error) {
 type Server struct {
 	identity *identity // nil without TLS
 	tls      *tls.Config
-	port     place
+	port     endpoint
 	http     *http.Server
 	serving  sync.WaitGroup // accept loops
 	calls    sync.WaitGroup // handlers at work
@@ -67,15 +67,15 @@ type Server struct {
 	mu       sync.Mutex
 	listener net.Listener // nil while down
 	conns    map[*conn]struct{}
-	gate     chan struct{} // closed unless hanging
+	resumed  chan struct{} // closed unless hanging
 	hanging  bool
 	closed   bool
 }
 
 // Start makes a server that passes every request to handler. Close ends it.
 func Start(config Config, handler http.Handler) (*Server, error) {
-	s := &Server{conns: make(map[*conn]struct{}), gate: make(chan struct{})}
-	close(s.gate)
+	s := &Server{conns: make(map[*conn]struct{}), resumed: make(chan struct{})}
+	close(s.resumed)
 	port, err := reserve(config)
 	if err != nil {
 		return nil, err
@@ -120,10 +120,10 @@ func (s *Server) counted(handler http.Handler) http.Handler {
 // Address returns the host and port, with brackets around IPv6.
 func (s *Server) Address() string { return s.port.String() }
 
-// Dial connects to a server in memory. Its arguments are those of
+// Dial connects to an in-memory server. Its arguments are those of
 // [net.Dialer.DialContext]; there is only one address.
 func (s *Server) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	m, ok := s.port.(*memory)
+	m, ok := s.port.(*pipeEndpoint)
 	if !ok {
 		return nil, fmt.Errorf("dial %s: this server has a port", s.port)
 	}
@@ -184,18 +184,18 @@ func (s *Server) down() {
 	s.release()
 }
 
-// Hang keeps the port open and every connection silent until Up or Down: what
-// clients send is taken, nothing comes back, not even a TLS handshake.
+// Hang keeps the port open and every connection stalled until Up or Down: what
+// clients send is accepted, nothing is sent back, not even a TLS handshake.
 func (s *Server) Hang() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.hanging {
 		s.hanging = true
-		s.gate = make(chan struct{})
+		s.resumed = make(chan struct{})
 	}
 }
 
-// Up ends Down and Hang. Requests that hung are answered now, late.
+// Up ends Down and Hang. Requests that hung get their responses now, late.
 func (s *Server) Up() error {
 	s.control.Lock()
 	defer s.control.Unlock()
@@ -210,7 +210,7 @@ func (s *Server) Up() error {
 		return fmt.Errorf("listen on %s: %w", s.port, err)
 	}
 	s.listener = listener
-	var accept net.Listener = &gatedListener{Listener: listener, server: s}
+	var accept net.Listener = &serverListener{Listener: listener, server: s}
 	if s.tls != nil {
 		accept = tls.NewListener(accept, s.tls)
 	}
@@ -252,6 +252,6 @@ func (s *Server) release() {
 	defer s.mu.Unlock()
 	if s.hanging {
 		s.hanging = false
-		close(s.gate)
+		close(s.resumed)
 	}
 }

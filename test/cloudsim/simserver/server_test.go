@@ -1,4 +1,4 @@
-package front
+package simserver
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds the waits of tests that would otherwise wait for ever.
+// patience bounds the waits of tests that would otherwise never end.
 const patience = time.Minute
 
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
@@ -156,7 +156,7 @@ func TestDownRefusesAndCuts(t *testing.T) {
 	address := s.Address()
 	s.Down()
 	if err := <-cut; err == nil {
-		t.Error("a call in progress was answered, want its connection cut")
+		t.Error("a call in progress got a response, want its connection cut")
 	}
 	<-left
 	s.Down() // twice is once
@@ -165,7 +165,7 @@ func TestDownRefusesAndCuts(t *testing.T) {
 	}
 	if other, err := net.Listen("tcp", address); err == nil {
 		_ = other.Close()
-		t.Error("somebody else could take the port")
+		t.Error("another process could take the port")
 	}
 	for range 2 {
 		if err := s.Up(); err != nil {
@@ -177,7 +177,7 @@ func TestDownRefusesAndCuts(t *testing.T) {
 	}
 }
 
-func TestHangSilencesAndUpAnswersLate(t *testing.T) {
+func TestHangStallsAndUpRespondsLate(t *testing.T) {
 	t.Parallel()
 	var log Log
 	s := startServer(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -194,7 +194,7 @@ func TestHangSilencesAndUpAnswersLate(t *testing.T) {
 	if got, err := get(short, t, client, s); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while hanging, on an existing connection: %q, %v", got, err)
 	}
-	raw, err := net.Dial("tcp", s.Address()) // accepted, although nobody answers
+	raw, err := net.Dial("tcp", s.Address()) // accepted, although nothing responds
 	if err != nil {
 		t.Fatalf("while hanging, connections must still be accepted: %v", err)
 	}
@@ -206,14 +206,14 @@ func TestHangSilencesAndUpAnswersLate(t *testing.T) {
 	}()
 	select {
 	case err := <-late:
-		t.Fatalf("answered while hanging: %v", err)
+		t.Fatalf("response while hanging: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	if err := s.Up(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-late; err != nil {
-		t.Errorf("the call that hung was not answered after Up: %v", err)
+		t.Errorf("the call that hung got no response after Up: %v", err)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestDownEndsHang(t *testing.T) {
 	}
 	s.Down()
 	if err := <-late; err == nil {
-		t.Error("a call that hung was answered by Down")
+		t.Error("a call that hung got a response from Down")
 	}
 }
 
@@ -259,7 +259,7 @@ func TestCloseWhileHanging(t *testing.T) {
 	select {
 	case err := <-done:
 		if err == nil {
-			t.Error("answered by a closed server")
+			t.Error("response from a closed server")
 		}
 	case <-time.After(patience):
 		t.Fatal("Close left a client hanging")

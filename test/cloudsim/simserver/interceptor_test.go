@@ -1,4 +1,4 @@
-package front
+package simserver
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// call sends one call through the gate and returns the status, or 0 when the
-// connection was cut.
-func (g *Gate) call(ctx context.Context, op string, apply http.HandlerFunc) (status int) {
+// call sends one call through the interceptor and returns the status, or 0 when
+// the connection was cut.
+func (g *Interceptor) call(ctx context.Context, op string, apply http.HandlerFunc) (status int) {
 	defer func() {
 		if v := recover(); v != nil {
 			if v != http.ErrAbortHandler { //nolint:errorlint // a panic's value
@@ -33,7 +33,7 @@ func (g *Gate) call(ctx context.Context, op string, apply http.HandlerFunc) (sta
 
 func ok(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
-func TestGatePicksCalls(t *testing.T) {
+func TestInterceptorPicksCalls(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
@@ -53,11 +53,11 @@ func TestGatePicksCalls(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var gate Gate
-			rule := gate.Break(tc.op, tc.when, Status(503))
+			var interceptor Interceptor
+			rule := interceptor.Inject(tc.op, tc.when, Status(503))
 			var got []int
 			for _, op := range []string{"Login", "List", "Login", "List", "Login"} {
-				got = append(got, gate.call(t.Context(), op, ok))
+				got = append(got, interceptor.call(t.Context(), op, ok))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: statuses (-want +got):\n%s", tc.reason, diff)
@@ -69,43 +69,43 @@ func TestGatePicksCalls(t *testing.T) {
 	}
 }
 
-func TestGateRulesEnd(t *testing.T) {
+func TestInterceptorRulesEnd(t *testing.T) {
 	t.Parallel()
-	var gate Gate
-	first := gate.Break("Login", Always(), Status(500))
-	gate.Break("Login", Always(), Status(503))
+	var interceptor Interceptor
+	first := interceptor.Inject("Login", Always(), Status(500))
+	interceptor.Inject("Login", Always(), Status(503))
 	var got []int
-	got = append(got, gate.call(t.Context(), "Login", ok))
+	got = append(got, interceptor.call(t.Context(), "Login", ok))
 	first.Remove()
 	first.Remove()
-	got = append(got, gate.call(t.Context(), "Login", ok))
-	gate.Mend()
-	got = append(got, gate.call(t.Context(), "Login", ok))
+	got = append(got, interceptor.call(t.Context(), "Login", ok))
+	interceptor.Clear()
+	got = append(got, interceptor.call(t.Context(), "Login", ok))
 	if diff := cmp.Diff([]int{500, 503, 200}, got); diff != "" {
 		t.Errorf("the oldest rule has the call (-want +got):\n%s", diff)
 	}
 }
 
-func TestEffects(t *testing.T) {
+func TestFaults(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason  string
-		effect  Effect
+		fault   Fault
 		status  int
 		applied bool
 	}{
-		"Status":     {"answered, nothing done", Status(429), 429, false},
-		"Drop":       {"cut, nothing done", Drop(), 0, false},
-		"DropAnswer": {"done, and the answer lost", DropAnswer(), 0, true},
-		"Slow":       {"done and answered", Slow(time.Nanosecond), 200, true},
+		"Status":       {"response sent, nothing applied", Status(429), 429, false},
+		"Drop":         {"cut, nothing done", Drop(), 0, false},
+		"DropResponse": {"applied, and the response lost", DropResponse(), 0, true},
+		"Slow":         {"applied, response sent", Slow(time.Nanosecond), 200, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var gate Gate
-			gate.Break(Any, Always(), tc.effect)
+			var interceptor Interceptor
+			interceptor.Inject(Any, Always(), tc.fault)
 			applied := false
-			status := gate.call(t.Context(), "Login", func(http.ResponseWriter, *http.Request) { applied = true })
+			status := interceptor.call(t.Context(), "Login", func(http.ResponseWriter, *http.Request) { applied = true })
 			if status != tc.status || applied != tc.applied {
 				t.Errorf("%s: status %d, applied %t", tc.reason, status, applied)
 			}
@@ -119,13 +119,13 @@ func TestHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var gate Gate
+				var interceptor Interceptor
 				hold := NewHold()
-				effect := hold.After
+				fault := hold.After
 				if before {
-					effect = hold.Before
+					fault = hold.Before
 				}
-				gate.Break("Login", Always(), effect)
+				interceptor.Inject("Login", Always(), fault)
 				var applied atomic.Bool
 				apply := func(w http.ResponseWriter, _ *http.Request) {
 					applied.Store(true)
@@ -133,10 +133,10 @@ func TestHold(t *testing.T) {
 					w.WriteHeader(http.StatusTeapot)
 				}
 				status := make(chan int)
-				go func() { status <- gate.call(t.Context(), "Login", apply) }()
+				go func() { status <- interceptor.call(t.Context(), "Login", apply) }()
 				gone, cancel := context.WithCancel(t.Context())
 				left := make(chan int)
-				go func() { left <- gate.call(gone, "Login", ok) }()
+				go func() { left <- interceptor.call(gone, "Login", ok) }()
 				synctest.Wait()
 				if applied.Load() == before {
 					t.Errorf("applied is %t while held", applied.Load())
@@ -150,7 +150,7 @@ func TestHold(t *testing.T) {
 				if got := <-status; got != http.StatusTeapot || !applied.Load() {
 					t.Errorf("after the release: %d, applied %t", got, applied.Load())
 				}
-				if got := gate.call(t.Context(), "Login", ok); got != 200 {
+				if got := interceptor.call(t.Context(), "Login", ok); got != 200 {
 					t.Errorf("later calls are held: %d", got)
 				}
 			})
@@ -161,10 +161,10 @@ func TestHold(t *testing.T) {
 func TestLatency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var gate Gate
-		gate.SetLatency(30 * time.Millisecond)
+		var interceptor Interceptor
+		interceptor.SetLatency(30 * time.Millisecond)
 		start := time.Now()
-		if status := gate.call(t.Context(), "Login", ok); status != 200 {
+		if status := interceptor.call(t.Context(), "Login", ok); status != 200 {
 			t.Errorf("status %d", status)
 		}
 		if passed := time.Since(start); passed != 30*time.Millisecond {
@@ -172,7 +172,7 @@ func TestLatency(t *testing.T) {
 		}
 		gone, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if status := gate.call(gone, "Login", ok); status != 0 {
+		if status := interceptor.call(gone, "Login", ok); status != 0 {
 			t.Errorf("a client that gave up got %d", status)
 		}
 	})
@@ -180,23 +180,23 @@ func TestLatency(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	t.Parallel()
-	var gate Gate
-	gate.Break("List", Always(), Drop())
+	var interceptor Interceptor
+	interceptor.Inject("List", Always(), Drop())
 	for _, op := range []string{"Login", "Wait", "List", "List"} {
-		gate.call(t.Context(), op, ok)
+		interceptor.call(t.Context(), op, ok)
 	}
-	if diff := cmp.Diff(map[string]int{"Login": 1, "Wait": 1, "List": 2}, gate.Calls()); diff != "" {
+	if diff := cmp.Diff(map[string]int{"Login": 1, "Wait": 1, "List": 2}, interceptor.Calls()); diff != "" {
 		t.Errorf("calls, broken ones included (-want +got):\n%s", diff)
 	}
-	if gate.Total() != 3 || gate.Polls() != 1 || gate.Count("List") != 2 || gate.Count("None") != 0 {
-		t.Errorf("total %d, polls %d, List %d", gate.Total(), gate.Polls(), gate.Count("List"))
+	if interceptor.Total() != 3 || interceptor.Polls() != 1 || interceptor.Count("List") != 2 || interceptor.Count("None") != 0 {
+		t.Errorf("total %d, polls %d, List %d", interceptor.Total(), interceptor.Polls(), interceptor.Count("List"))
 	}
 	want := []Call{{Op: "Login"}, {Op: "Wait", Poll: true}, {Op: "List"}, {Op: "List"}}
-	if diff := cmp.Diff(want, gate.History(), cmpopts.IgnoreFields(Call{}, "Group")); diff != "" {
+	if diff := cmp.Diff(want, interceptor.History(), cmpopts.IgnoreFields(Call{}, "Group")); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
-	gate.Reset()
-	if gate.Total() != 0 || gate.Polls() != 0 || len(gate.Calls()) != 0 || len(gate.History()) != 0 {
+	interceptor.Reset()
+	if interceptor.Total() != 0 || interceptor.Polls() != 0 || len(interceptor.Calls()) != 0 || len(interceptor.History()) != 0 {
 		t.Error("Reset left calls behind")
 	}
 }
@@ -240,11 +240,11 @@ func TestLogWaitFor(t *testing.T) {
 
 func TestBefore(t *testing.T) {
 	t.Parallel()
-	var gate Gate
+	var interceptor Interceptor
 	var order []string
-	gate.Break("Login", Nth(1), Before(func() { order = append(order, "before") }))
+	interceptor.Inject("Login", Nth(1), Before(func() { order = append(order, "before") }))
 	for range 2 {
-		status := gate.call(t.Context(), "Login", func(w http.ResponseWriter, _ *http.Request) {
+		status := interceptor.call(t.Context(), "Login", func(w http.ResponseWriter, _ *http.Request) {
 			order = append(order, "applied")
 			w.WriteHeader(http.StatusOK)
 		})

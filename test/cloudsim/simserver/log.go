@@ -1,4 +1,4 @@
-package front
+package simserver
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type Call struct {
 }
 
 // Log counts calls by operation, in the order of their arrival and whatever
-// became of them. The zero value is ready to use.
+// their result. The zero value is ready to use.
 type Log struct {
 	mu      sync.Mutex
 	counts  map[string]int
@@ -70,7 +70,7 @@ func (l *Log) History() []Call {
 	return slices.Clone(l.history)
 }
 
-// Reset forgets all calls. Rules keep their own counts.
+// Reset drops all calls. Rules keep their own counts.
 func (l *Log) Reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

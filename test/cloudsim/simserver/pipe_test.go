@@ -1,4 +1,4 @@
-package front_test
+package simserver_test
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/front"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// TestMemory: a server without a port fails like one with a port, in the time of
+// TestInMemory: a server without a port fails like one with a port, in the time of
 // the bubble.
-func TestMemory(t *testing.T) {
+func TestInMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server, err := front.Start(front.Config{InMemory: true}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		server, err := simserver.Start(simserver.Config{InMemory: true}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			time.Sleep(time.Hour)
 		}))
 		if err != nil {
@@ -67,10 +67,10 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// TestOnlyMemoryIsDialed: a server with a port is connected to through the port.
-func TestOnlyMemoryIsDialed(t *testing.T) {
+// TestOnlyInMemoryIsDialed: a server with a port is connected to through the port.
+func TestOnlyInMemoryIsDialed(t *testing.T) {
 	t.Parallel()
-	server, err := front.Start(front.Config{}, http.NotFoundHandler())
+	server, err := simserver.Start(simserver.Config{}, http.NotFoundHandler())
 	if err != nil {
 		t.Fatal(err)
 	}

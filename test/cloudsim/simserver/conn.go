@@ -1,18 +1,18 @@
-package front
+package simserver
 
 import (
 	"net"
 	"sync"
 )
 
-// gatedListener hands out connections that obey Hang and that Down can cut.
-type gatedListener struct {
+// serverListener accepts connections that Hang stops and that Down can cut.
+type serverListener struct {
 	net.Listener
 	server *Server
 }
 
 // Accept implements [net.Listener].
-func (l *gatedListener) Accept() (net.Conn, error) {
+func (l *serverListener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ type conn struct {
 }
 
 // Read hides what arrives while the server hangs; errors pass, so that the
-// server learns when a client gives up.
+// server notices when a client gives up.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err == nil && !c.pass() {
@@ -61,11 +61,11 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// reset closes the connection the way a dead machine does.
+// reset closes the connection the way a failed machine does.
 func (c *conn) reset() {
 	switch raw := c.Conn.(type) {
 	case *net.TCPConn:
-		_ = raw.SetLinger(0) // without it the close is merely polite
+		_ = raw.SetLinger(0) // without it the connection is closed in order
 	case *pipeConn:
 		raw.reset()
 	}
@@ -77,14 +77,14 @@ func (c *conn) reset() {
 func (c *conn) pass() bool {
 	for {
 		c.server.mu.Lock()
-		gate := c.server.gate
+		resumed := c.server.resumed
 		hanging := c.server.hanging
 		c.server.mu.Unlock()
 		if !hanging {
 			return true
 		}
 		select {
-		case <-gate:
+		case <-resumed:
 		case <-c.closed:
 			return false
 		}

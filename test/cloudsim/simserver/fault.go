@@ -1,4 +1,4 @@
-package front
+package simserver
 
 import (
 	"maps"
@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Effect is what happens to a broken call. It may answer by itself, or pass the
-// call on to apply, which does the work and answers.
-type Effect func(w http.ResponseWriter, r *http.Request, apply http.Handler)
+// Fault replaces the handling of a call. It may respond itself, or pass the
+// call on to apply, which does the work and responds.
+type Fault func(w http.ResponseWriter, r *http.Request, apply http.Handler)
 
-// Status answers with an HTTP status and no body; nothing is applied.
-func Status(code int) Effect {
+// Status responds with an HTTP status and no body; nothing is applied.
+func Status(code int) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(code) }
 }
 
 // Drop cuts the connection before the call is applied.
-func Drop() Effect {
+func Drop() Fault {
 	return func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
 }
 
-// DropAnswer applies the call and cuts the connection instead of answering.
-func DropAnswer() Effect {
+// DropResponse applies the call and cuts the connection instead of responding.
+func DropResponse() Fault {
 	return func(_ http.ResponseWriter, r *http.Request, apply http.Handler) {
 		apply.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// Slow lets the call wait for d, then pass.
-func Slow(d time.Duration) Effect {
+// Slow delays the call by d, then passes it on.
+func Slow(d time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		if !sleep(r.Context(), d) {
 			panic(http.ErrAbortHandler)
@@ -42,39 +42,39 @@ func Slow(d time.Duration) Effect {
 
 // Before runs f, then passes the call on: what f does happens after the client
 // has looked and before the call is applied.
-func Before(f func()) Effect {
+func Before(f func()) Fault {
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		f()
 		apply.ServeHTTP(w, r)
 	}
 }
 
-// Hold keeps calls waiting until Release, or until their client gives up. Use
+// Hold blocks calls until Release, or until their client gives up. Use
 // NewHold to make one.
 type Hold struct {
 	once     sync.Once
 	released chan struct{}
 }
 
-// NewHold returns a Hold whose methods Before and After are effects.
+// NewHold returns a Hold whose methods Before and After are faults.
 func NewHold() *Hold { return &Hold{released: make(chan struct{})} }
 
-// Before is the effect that holds a call back before it is applied. After the
-// release it is applied and answered.
+// Before is the fault that holds a call back before it is applied. After the
+// release it is applied and gets its response.
 func (h *Hold) Before(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 	h.wait(r)
 	apply.ServeHTTP(w, r)
 }
 
-// After is the effect that applies a call and holds its answer back.
+// After is the fault that applies a call and holds its response back.
 func (h *Hold) After(w http.ResponseWriter, r *http.Request, apply http.Handler) {
-	answer := httptest.NewRecorder()
-	apply.ServeHTTP(answer, r)
+	response := httptest.NewRecorder()
+	apply.ServeHTTP(response, r)
 	h.wait(r)
-	Replay(w, answer)
+	Replay(w, response)
 }
 
-// Release lets the held calls and all later ones go.
+// Release passes on the held calls and all later ones.
 func (h *Hold) Release() { h.once.Do(func() { close(h.released) }) }
 
 func (h *Hold) wait(r *http.Request) {
@@ -85,9 +85,9 @@ func (h *Hold) wait(r *http.Request) {
 	}
 }
 
-// Replay sends a recorded answer.
-func Replay(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
-	maps.Copy(w.Header(), answer.Header())
-	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()) // a client that is gone misses it
+// Replay sends a recorded response.
+func Replay(w http.ResponseWriter, response *httptest.ResponseRecorder) {
+	maps.Copy(w.Header(), response.Header())
+	w.WriteHeader(response.Code)
+	_, _ = w.Write(response.Body.Bytes()) // a client that is gone misses it
 }
