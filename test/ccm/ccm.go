@@ -24,10 +24,10 @@ import (
 // Name is what the binary is called.
 const Name = "multicloud-controller-manager"
 
-// healthPeriod is how often a starting process is asked whether it serves.
+// healthPeriod is how often a starting process is checked whether it serves.
 const healthPeriod = 50 * time.Millisecond
 
-// Options say how to run the binary.
+// Options define how to run the binary.
 type Options struct {
 	// Binary is its path: see Locate.
 	Binary string
@@ -54,7 +54,7 @@ type CCM struct {
 }
 
 // Locate finds a built binary, given its path below the top of the repository.
-// The error says how to build it.
+// The error describes how to build it.
 func Locate(path string) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -107,7 +107,7 @@ func Start(opts Options) (*CCM, error) {
 	return &CCM{Process: child, port: port}, nil
 }
 
-// WaitHealthy returns when /healthz answers ok: the provider is chosen and made
+// WaitHealthy returns when /healthz returns ok: the provider is chosen and made
 // by then. It fails at once when the process ends.
 func (c *CCM) WaitHealthy(ctx context.Context) error {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{

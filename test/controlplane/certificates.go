@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// validity outlives every control plane that somebody leaves running.
+// validity is longer than any control plane runs.
 const validity = 365 * 24 * time.Hour
 
 // authority signs the certificates of one control plane.

@@ -24,7 +24,7 @@ func TestCluster(t *testing.T) {
 	t.Run("RegisterNodes", func(t *testing.T) { testRegisterNodes(t, cp) })
 	t.Run("SetReady", func(t *testing.T) { testSetReady(t, cp) })
 	t.Run("Apply", func(t *testing.T) { testApply(t, cp) })
-	t.Run("ApplyRefuses", func(t *testing.T) { testApplyRefuses(t, cp) })
+	t.Run("ApplyRefuses", func(t *testing.T) { testApplyRejects(t, cp) })
 	t.Run("ServiceAccount", func(t *testing.T) { testServiceAccount(t, cp) })
 }
 
@@ -46,7 +46,7 @@ func asAccount(t *testing.T, cp *ControlPlane, namespace, name string) kubernete
 	return client
 }
 
-// joined is what there is to say about a node that has just joined.
+// joined is the expected state of a node that has just joined.
 type joined struct {
 	Labels, Annotations map[string]string
 	ProviderID, UUID    string
@@ -72,7 +72,7 @@ func testRegisterNode(t *testing.T, cp *ControlPlane) {
 		want   joined
 	}{
 		"Plain": {
-			reason: "a node knows its name and nothing of the cloud",
+			reason: "a node has its name and nothing of the cloud",
 			spec:   NodeSpec{Name: "plain", SystemUUID: "4213aafb-0000-4000-8000-000000000001"},
 			want: joined{
 				Labels: map[string]string{
@@ -87,7 +87,7 @@ func testRegisterNode(t *testing.T, cp *ControlPlane) {
 			},
 		},
 		"Everything": {
-			reason: "what a kubelet's flags set comes before the cloud has its say",
+			reason: "what a kubelet's flags set is there before the cloud's values",
 			spec: NodeSpec{
 				Name:        "everything",
 				ProviderID:  "aws:///eu-central-1a/i-1",
@@ -232,7 +232,7 @@ func testApply(t *testing.T, cp *ControlPlane) {
 	}
 }
 
-func testApplyRefuses(t *testing.T, cp *ControlPlane) {
+func testApplyRejects(t *testing.T, cp *ControlPlane) {
 	const good = "apiVersion: v1\nkind: Namespace\nmetadata: {name: too-early}\n---\n"
 	cases := map[string]struct {
 		reason   string
@@ -260,7 +260,7 @@ func testApplyRefuses(t *testing.T, cp *ControlPlane) {
 			want:     "apply Cloud nine: no matches for kind",
 		},
 		"UnknownField": {
-			reason:   "a misspelled field would silently do nothing",
+			reason:   "a misspelled field would be ignored",
 			manifest: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: typo}\ndatum: {}\n",
 			want:     "apply ConfigMap typo: ",
 		},
@@ -312,8 +312,8 @@ func testServiceAccount(t *testing.T, cp *ControlPlane) {
 	}
 }
 
-// testReviews asks what a component asks before it shows its metrics: who has
-// this token, and may they look?
+// testReviews makes the reviews that a component makes before it serves its
+// metrics: who has this token, and may they look?
 func testReviews(t *testing.T, cp *ControlPlane, client kubernetes.Interface) {
 	t.Helper()
 	path, err := cp.ServiceAccountKubeconfig(t.Context(), "kube-system", "limited")

@@ -158,7 +158,7 @@ func (cp *ControlPlane) Stop(ctx context.Context) error {
 	return nil
 }
 
-// clear gives back whatever start got hold of.
+// clear releases whatever start acquired.
 func (cp *ControlPlane) clear(ctx context.Context) error {
 	var errs []error
 	for _, p := range cp.processes() {
@@ -179,7 +179,7 @@ func (cp *ControlPlane) processes() []*process.Process {
 	return slices.DeleteFunc(started, func(p *process.Process) bool { return p == nil })
 }
 
-// failure describes the processes that ended although nobody asked them to.
+// failure describes the processes that ended without being stopped.
 func (cp *ControlPlane) failure() error {
 	var errs []error
 	for _, p := range cp.processes() {
@@ -188,13 +188,13 @@ func (cp *ControlPlane) failure() error {
 	return errors.Join(errs...)
 }
 
-// PauseAPIServer stops the API server in its tracks: connections stay open and
-// nothing answers, as in a network partition. ResumeAPIServer ends that.
+// PauseAPIServer suspends the API server: connections stay open and there is no
+// response, as in a network partition. ResumeAPIServer ends that.
 func (cp *ControlPlane) PauseAPIServer() error {
 	return cp.apiServer.Signal(syscall.SIGSTOP)
 }
 
-// ResumeAPIServer lets a paused API server carry on where it was.
+// ResumeAPIServer resumes a paused API server.
 func (cp *ControlPlane) ResumeAPIServer() error {
 	return cp.apiServer.Signal(syscall.SIGCONT)
 }

@@ -94,7 +94,7 @@ func TestStartAndStop(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// What a cloud controller manager asks for when it starts.
+	// What a cloud controller manager requests when it starts.
 	authentication, err := client.CoreV1().ConfigMaps("kube-system").Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestStartAndStop(t *testing.T) {
 			t.Errorf("extension-apiserver-authentication has no certificate under %s", key)
 		}
 	}
-	// Helm refuses charts for a server that does not know its version.
+	// Helm rejects charts for a server without a known version.
 	version, err := client.Discovery().ServerVersion()
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestStartAndStop(t *testing.T) {
 		t.Errorf("server version %s (%s.%s), want one of %s", version.GitVersion, version.Major, version.Minor, want)
 	}
 
-	// A watch that nobody ends must not hold up the end of the server.
+	// A watch that is not ended must not delay the end of the server.
 	watch, err := client.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -192,14 +192,14 @@ func TestStartFailures(t *testing.T) {
 		is     error
 	}{
 		"BogusFlag": {
-			reason: "a process that ends says why in its own words",
+			reason: "the error has the log of a process that ends",
 			opts:   Options{ExtraAPIServerArgs: []string{"--bogus=1"}},
 			want:   []string{"kube-apiserver ended by itself (exit status 1)", "unknown flag: --bogus"},
 		},
 		"NeverReady": {
-			reason: "an API server that will not let the admin in is given up in time, with its log",
+			reason: "an API server that rejects the admin is given up in time, with its log",
 			opts:   Options{ExtraAPIServerArgs: []string{"--client-ca-file=" + frontProxyAuthorityFile}, StartTimeout: 3 * time.Second},
-			want:   []string{"wait for kube-apiserver: not ready after 3s", "last answer: get /readyz", "its log ends with:\n    "},
+			want:   []string{"wait for kube-apiserver: not ready after 3s", "last result: get /readyz", "its log ends with:\n    "},
 		},
 		"Canceled": {
 			reason: "the caller's context ends the start",
@@ -208,7 +208,7 @@ func TestStartFailures(t *testing.T) {
 			is:     context.Canceled,
 		},
 		"DirInUse": {
-			reason: "a directory with somebody's files is not taken over",
+			reason: "a directory with other files is not used",
 			opts:   Options{Dir: full},
 			want:   []string{full + " is not empty"},
 		},
@@ -257,9 +257,9 @@ func TestStartWithoutBinaries(t *testing.T) {
 	}
 }
 
-// TestStopTellsOfCrash proves that a server which ended in the middle of a test
+// TestStopReportsCrash proves that a server which ended in the middle of a test
 // does not go unnoticed.
-func TestStopTellsOfCrash(t *testing.T) {
+func TestStopReportsCrash(t *testing.T) {
 	t.Parallel()
 	cp, err := Start(t.Context(), Options{})
 	if err != nil {
@@ -281,12 +281,12 @@ func TestStopTellsOfCrash(t *testing.T) {
 		t.Error("kube-apiserver is left")
 	}
 	if again := cp.Stop(t.Context()); !errors.Is(again, errors.Unwrap(err)) {
-		t.Errorf("a second Stop must say the same: %v", again)
+		t.Errorf("a second Stop must return the same: %v", again)
 	}
 }
 
-// TestPause proves that a paused API server does not answer, that a resumed one
-// does, and that a paused one can be stopped.
+// TestPause proves that a paused API server does not respond, that a resumed
+// one does, and that a paused one can be stopped.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	cp := start(t, Options{})
@@ -300,11 +300,11 @@ func TestPause(t *testing.T) {
 	if err := cp.PauseAPIServer(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a paused API server keeps silent", func() bool { return errors.Is(get(), context.DeadlineExceeded) })
+	eventually(t, "a paused API server does not respond", func() bool { return errors.Is(get(), context.DeadlineExceeded) })
 	if err := cp.ResumeAPIServer(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a resumed API server answers", func() bool { return get() == nil })
+	eventually(t, "a resumed API server responds", func() bool { return get() == nil })
 	if err := cp.PauseAPIServer(); err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +348,7 @@ func TestParentKilled(t *testing.T) {
 }
 
 // processesIn lists the processes whose working directory is dir. It reads
-// Linux's /proc and says nothing elsewhere.
+// Linux's /proc and proves nothing on other systems.
 func processesIn(t *testing.T, dir string) []string {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/cwd")
@@ -357,7 +357,8 @@ func processesIn(t *testing.T, dir string) []string {
 	}
 	var found []string
 	for _, link := range links {
-		// A process that has just ended, or is somebody else's, has no link.
+		// A process that has just ended, or belongs to another user, has no
+		// link.
 		if target, err := os.Readlink(link); err == nil && target == dir {
 			name, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "comm"))
 			found = append(found, strings.TrimSpace(string(name)))

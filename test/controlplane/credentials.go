@@ -42,7 +42,7 @@ func writeCredentials(dir string, ip net.IP) (credentials, error) {
 	if err != nil {
 		return credentials{}, err
 	}
-	// Members of this group may do everything, whatever RBAC says.
+	// Members of this group may do everything, whatever RBAC allows.
 	masters := pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}
 	admin, err := cluster.issue(masters, x509.ExtKeyUsageClientAuth)
 	if err != nil {

@@ -8,16 +8,16 @@
 //     extension-apiserver-authentication in it. Authorization is RBAC;
 //     ServiceAccount tokens, TokenReview and SubjectAccessReview work.
 //   - Any number of control planes can run at once. The API server's port is
-//     reserved until Stop, and etcd answers on a socket in the control plane's
+//     reserved until Stop, and etcd serves on a socket in the control plane's
 //     own directory, so no two of them ever want the same address.
 //   - Stop leaves no process behind. On Linux neither does a caller that is
 //     killed: the kernel then ends the children.
-//   - A start that goes wrong says which process failed, and why, in the words
-//     of its own log.
+//   - The error of a failed start names the process that failed and has the end
+//     of its log.
 //
 // There is no controller manager, no scheduler and no kubelet: nothing happens
-// to an object unless somebody does it. RegisterNode plays the kubelet's part.
-// The admission plugin TaintNodesByCondition is off, because nobody would ever
+// to an object unless a test does it. RegisterNode does what the kubelet does.
+// The admission plugin TaintNodesByCondition is off, because nothing would ever
 // take away the not-ready taint that it puts on every new node; all others are
 // as Kubernetes ships them.
 //

@@ -12,7 +12,7 @@ import (
 )
 
 // The environment variables that name a directory with ready-made binaries:
-// BinDirVariable all that tools/build knows, AssetsVariable what setup-envtest
+// BinDirVariable all that tools/build builds, AssetsVariable what setup-envtest
 // of controller-runtime fetches. When one is set, nothing else is looked at.
 const (
 	BinDirVariable = "MULTICLOUD_CCM_BIN_DIR"
@@ -36,11 +36,11 @@ var folders = map[string]string{
 // Locate returns the absolute path of etcd, kube-apiserver or kubectl: in the
 // directory that BinDirVariable or AssetsVariable names, else where
 // setup-envtest stores the same minor version, else in the user's cache
-// directory, where make tools puts it. The error says which command to run.
+// directory, where make tools puts it. The error names the command to run.
 func Locate(name string) (string, error) {
 	folder, ok := folders[name]
 	if !ok {
-		return "", fmt.Errorf("find binary %q: not one that the control plane knows", name)
+		return "", fmt.Errorf("find binary %q: not one of the control plane", name)
 	}
 	for _, variable := range []string{BinDirVariable, AssetsVariable} {
 		if dir := os.Getenv(variable); dir != "" {

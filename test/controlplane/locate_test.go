@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// put writes an executable stand-in and returns its path.
+// put writes an executable stub and returns its path.
 func put(t *testing.T, mode os.FileMode, elements ...string) string {
 	t.Helper()
 	path := filepath.Join(elements...)
@@ -25,7 +25,7 @@ func put(t *testing.T, mode os.FileMode, elements ...string) string {
 	return path
 }
 
-// locateCase is one environment with the answer that it leads to.
+// locateCase is one environment with the result that it leads to.
 type locateCase struct {
 	reason string
 	env    map[string]string
@@ -127,16 +127,16 @@ func TestLocateCached(t *testing.T) {
 			want:   atHome,
 		},
 		"NotBuilt": {
-			reason: "the error says which command builds it",
+			reason: "the error names the command that builds it",
 			env:    map[string]string{"XDG_CACHE_HOME": cache},
 			name:   "kube-apiserver",
 			err:    "find binary " + cache + "/multicloud-ccm/kubernetes-" + KubernetesVersion + "/kube-apiserver: no such file; run `make tools` first",
 		},
 		"Unknown": {
-			reason: "a name that nobody builds is a mistake of the caller",
+			reason: "a name that is not built is a mistake of the caller",
 			env:    map[string]string{"XDG_CACHE_HOME": cache},
 			name:   "kubelet",
-			err:    `find binary "kubelet": not one that the control plane knows`,
+			err:    `find binary "kubelet": not one of the control plane`,
 		},
 		"NoHome": {
 			reason: "without HOME there is no cache",
@@ -149,7 +149,7 @@ func TestLocateCached(t *testing.T) {
 	}
 }
 
-// fetched writes an executable stand-in where setup-envtest stores release.
+// fetched writes an executable stub where setup-envtest stores release.
 func fetched(t *testing.T, data, release, name string) string {
 	t.Helper()
 	return put(t, 0o755, data, "kubebuilder-envtest", "k8s", release+"-"+runtime.GOOS+"-"+runtime.GOARCH, name)

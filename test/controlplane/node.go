@@ -70,7 +70,7 @@ func RegisterNodes(ctx context.Context, client kubernetes.Interface, specs []Nod
 
 // SetReady sets the condition Ready of a node: True or False as its kubelet
 // would, Unknown as the node lifecycle controller does for a kubelet that has
-// gone silent. Taints stay as they are.
+// stopped reporting. Taints stay as they are.
 func SetReady(ctx context.Context, client kubernetes.Interface, name string, status v1.ConditionStatus) error {
 	patch, err := json.Marshal(map[string]any{
 		"status": map[string]any{"conditions": []v1.NodeCondition{readyCondition(status)}},

@@ -58,7 +58,7 @@ func apiServerArgs(port *loopback.Port) []string {
 		"--secure-port=" + strconv.Itoa(port.Number()),
 		"--permit-port-sharing",                           // with our own reservation of the port
 		"--shutdown-watch-termination-grace-period=100ms", // the default waits for watchers to leave
-		"--endpoint-reconciler-type=none",                 // the default refuses a loopback address
+		"--endpoint-reconciler-type=none",                 // the default rejects a loopback address
 		"--service-cluster-ip-range=10.0.0.0/16",
 		"--allow-privileged",
 		"--disable-admission-plugins=TaintNodesByCondition",
@@ -77,9 +77,9 @@ func apiServerArgs(port *loopback.Port) []string {
 	}
 }
 
-// etcdReady reports whether etcd has opened its socket. Whoever connects from
-// then on is served as soon as etcd has elected itself. Dialing it from here
-// would fail for a directory with a long name.
+// etcdReady reports whether etcd has opened its socket. A client that connects
+// from then on is served as soon as etcd has elected itself. Dialing it from
+// here would fail for a directory with a long name.
 func etcdReady(dir string) func(context.Context) error {
 	return func(context.Context) error {
 		_, err := os.Stat(filepath.Join(dir, etcdSocket))
@@ -100,7 +100,7 @@ func apiServerReady(client kubernetes.Interface) func(context.Context) error {
 }
 
 // await repeats the check until it passes. It gives up when any process ends,
-// or the context does, and says why in the words of the awaited process's log.
+// or the context does, with the end of the awaited process's log in the error.
 func (cp *ControlPlane) await(ctx context.Context, awaited *process.Process, check func(context.Context) error) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -114,7 +114,7 @@ func (cp *ControlPlane) await(ctx context.Context, awaited *process.Process, che
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w (last answer: %w), its log ends with:\n%s",
+			return fmt.Errorf("wait for %s: %w (last result: %w), its log ends with:\n%s",
 				awaited.Name(), context.Cause(ctx), last, awaited.Tail())
 		case <-ticker.C:
 		}

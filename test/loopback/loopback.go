@@ -4,8 +4,8 @@
 // that another process runs.
 //
 // A reserved port is bound and does not listen: connections are refused, and
-// the system gives the port to nobody else, except to a socket of the same user
-// that asks to share it (SO_REUSEPORT), as [Port.Listen] and the servers of
+// the system assigns the port to no other socket, except to one of the same
+// user that shares it (SO_REUSEPORT), as [Port.Listen] and the servers of
 // Kubernetes with --permit-port-sharing do. So a test never loses a port
 // between choosing and using it.
 package loopback
@@ -70,7 +70,7 @@ func (p *Port) Listen(ctx context.Context) (net.Listener, error) {
 	return shared.Listen(ctx, "tcp", p.addr.String())
 }
 
-// Release gives the port back.
+// Release makes the port available again.
 func (p *Port) Release() error {
 	return os.NewSyscallError("close", unix.Close(p.socket))
 }
@@ -92,8 +92,8 @@ func openSocket(addr *net.TCPAddr) (int, error) {
 	return socket, nil
 }
 
-// share leaves SO_REUSEADDR alone: with it, anybody could listen on a port that
-// is only bound.
+// share does not set SO_REUSEADDR: with it, any process could listen on a port
+// that is only bound.
 func share(socket int) error {
 	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
 }

@@ -19,7 +19,7 @@ func TestPortStaysOurs(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer port.Release()
-			refused(t, port, "before anybody listens")
+			refused(t, port, "before anything listens")
 			for range 2 {
 				listener, err := port.Listen(t.Context())
 				if err != nil {
@@ -42,7 +42,7 @@ func TestPortStaysOurs(t *testing.T) {
 			refused(t, port, "after the last listener closed")
 			if other, err := net.Listen("tcp", port.String()); err == nil {
 				other.Close()
-				t.Errorf("somebody else could listen on %s", port)
+				t.Errorf("another process could listen on %s", port)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // AtLeast has at least n tests of the package run side by side, unless the flag
-// -parallel of go test says how many. Call it in TestMain.
+// -parallel of go test sets how many. Call it in TestMain.
 func AtLeast(n int) error {
 	flag.Parse()
 	const name = "test.parallel"

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// StopGrace is how long a child may take to end when asked.
+	// StopGrace is how long a child may take to end after the signal.
 	StopGrace = 15 * time.Second
 	// reapGrace is how long the kernel may take to end a child that was killed.
 	reapGrace = 10 * time.Second
@@ -33,7 +33,7 @@ const (
 	tailLineBytes = 400
 )
 
-// Spec says what to run.
+// Spec defines what to run.
 type Spec struct {
 	// Name names the child in messages and its log file NAME.log.
 	Name   string
@@ -112,7 +112,7 @@ func (p *Process) Ended() <-chan struct{} { return p.ended }
 // it.
 func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
 
-// Failure describes a child that ended although nobody asked it to. It is nil
+// Failure describes a child that ended without being stopped. It is nil
 // while the child runs.
 func (p *Process) Failure() error {
 	select {
@@ -170,20 +170,20 @@ func (p *Process) Signal(sig os.Signal) error {
 	return nil
 }
 
-// Stop asks the child to end, kills it if it does not within StopGrace or the
-// context's time, and returns when it is gone.
+// Stop signals the child to end, kills it if it does not within StopGrace or
+// the context's time, and returns when it is gone.
 func (p *Process) Stop(ctx context.Context) error {
-	// A paused child hears of the first signal only after the second.
-	asked := errors.Join(p.Signal(syscall.SIGTERM), p.Signal(syscall.SIGCONT))
+	// A paused child gets the first signal only after the second.
+	signaled := errors.Join(p.Signal(syscall.SIGTERM), p.Signal(syscall.SIGCONT))
 
 	ctx, cancel := context.WithTimeout(ctx, StopGrace)
 	defer cancel()
 	select {
 	case <-p.ended:
-		return asked
+		return signaled
 	case <-ctx.Done():
 	}
-	return errors.Join(asked, fmt.Errorf("stop %s: it did not end when asked and was killed", p.name), p.Kill())
+	return errors.Join(signaled, fmt.Errorf("stop %s: it did not end after the signal and was killed", p.name), p.Kill())
 }
 
 // Kill ends the child at once and returns when it is gone.

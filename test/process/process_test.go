@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 func roles() map[string]func() {
 	return map[string]func(){
 		"environment": func() { fmt.Println(strings.Join(os.Environ(), "\n")) },
-		"talker":      talk,
+		"talker":      printLines,
 		"failing":     func() { fmt.Fprintln(os.Stderr, "cannot go on"); os.Exit(7) },
 		"polite":      func() { await(syscall.SIGTERM) },
 		"stubborn":    func() { signal.Ignore(syscall.SIGTERM); await(syscall.SIGUSR1) },
@@ -42,21 +42,21 @@ func roles() map[string]func() {
 	}
 }
 
-// talk prints more lines than an error message has room for, and a long one.
-func talk() {
+// printLines prints more lines than an error message has room for, and a long one.
+func printLines() {
 	for i := range 20 {
 		fmt.Println("line", i)
 	}
 	fmt.Println(strings.Repeat("x", 1000))
 }
 
-// await says that it is ready and waits for one signal.
+// await reports that it is ready and waits for one signal.
 func await(sig os.Signal) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, sig)
 	fmt.Println("ready")
 	<-signals
-	fmt.Println("heard", sig)
+	fmt.Println("got", sig)
 }
 
 // haveChild starts a child of its own, tells its process ID, and hangs.
@@ -204,7 +204,7 @@ func TestStop(t *testing.T) {
 			if alive(child.PID()) {
 				t.Error("it is still there")
 			}
-			if diff := cmp.Diff("ready\nheard terminated\n", output(t, child)); diff != "" {
+			if diff := cmp.Diff("ready\ngot terminated\n", output(t, child)); diff != "" {
 				t.Errorf("output (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(0, child.ExitCode()); diff != "" {
@@ -214,8 +214,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStopKills proves that Stop returns in the caller's time, and says so when
-// that was not enough.
+// TestStopKills proves that Stop returns in the caller's time, and reports it
+// when that was not enough.
 func TestStopKills(t *testing.T) {
 	t.Parallel()
 	child := start(t, "stubborn")
@@ -223,8 +223,8 @@ func TestStopKills(t *testing.T) {
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := child.Stop(impatient)
-	if err == nil || !strings.Contains(err.Error(), "stop stubborn: it did not end when asked and was killed") {
-		t.Errorf("want an error that says so, got %v", err)
+	if err == nil || !strings.Contains(err.Error(), "stop stubborn: it did not end after the signal and was killed") {
+		t.Errorf("want an error that reports it, got %v", err)
 	}
 	if alive(child.PID()) {
 		t.Error("it is still there")
@@ -262,13 +262,13 @@ func TestStartFails(t *testing.T) {
 			t.Parallel()
 			_, err := process.Start(spec)
 			if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "start ghost: ") {
-				t.Errorf("want an error that names the child and says what is not there, got %v", err)
+				t.Errorf("want an error that names the child and what is not there, got %v", err)
 			}
 		})
 	}
 }
 
-// TestThreadEnds proves that a child outlives the thread that asked for it: the
+// TestThreadEnds proves that a child outlives the thread that started it: the
 // kernel would end it together with the thread that made it.
 func TestThreadEnds(t *testing.T) {
 	t.Parallel()
@@ -289,7 +289,7 @@ func TestThreadEnds(t *testing.T) {
 	if err := child.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("ready\nheard terminated\n", output(t, child)); diff != "" {
+	if diff := cmp.Diff("ready\ngot terminated\n", output(t, child)); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
 }
