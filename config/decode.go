@@ -61,7 +61,7 @@ func (f *File) Decode(schema Schema, targets ...any) Problems {
 	return d.problems
 }
 
-// Set gives one key of a target a value that comes from elsewhere than a file,
+// Set sets one key of a target to a value that comes from elsewhere than a file,
 // such as the environment. It reads the text as if it stood in a file, in
 // quotes; the error names no place and no key.
 func Set(target any, name Name, value string) error {
@@ -133,7 +133,7 @@ func (d *decoder) plain(e entry, takesNames bool) bool {
 	return false
 }
 
-// set gives the entry to every target that knows its key.
+// set sets the entry in every target that knows its key.
 func (d *decoder) set(e entry) {
 	known := false
 	for _, target := range d.targets {

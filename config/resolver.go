@@ -60,7 +60,7 @@ func (r *Resolver) Warnf(name Name, format string, args ...any) {
 	r.Problems.Warnf(r.At(name), "%s: %s", r.Spell(name), fmt.Sprintf(format, args...))
 }
 
-// Default gives a key that is zero the value that it has by default. One that the
+// Default sets a key that is zero to its default. One that the
 // file sets to zero counts as not set.
 func Default[T comparable](r *Resolver, name Name, value *T, fallback T) {
 	var zero T

@@ -53,7 +53,7 @@ func parseYAML(path string, text []byte) (yamlRoot, error) {
 	}
 }
 
-// yamlError gives an error of the YAML parser a position as all others have it,
+// yamlError adds a position to an error of the YAML parser as all others have it,
 // and takes the text of the file out.
 func yamlError(path string, err error) error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
