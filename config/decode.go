@@ -9,14 +9,14 @@ import (
 	"gopkg.in/warnings.v0"
 )
 
-// Schema is what a reader of cloud-configs knows beyond the keys it decodes.
+// Schema describes names in cloud-configs beyond the keys that are decoded.
 // Names are compared without regard to case.
 type Schema struct {
 	// Aliases are other spellings of sections, by their lower-case name:
 	// "vcenter" for VirtualCenter in YAML files.
 	Aliases map[string]string
-	// Foreign are sections and keys that other programs read in the same
-	// files, without subsections. They get a note that says whose they are.
+	// Foreign are sections and keys that other programs read in the same files,
+	// without subsections. They get a note that names their owner.
 	Foreign map[Name]string
 	// Unsupported are sections that are known but do nothing yet. Each gets one
 	// warning with the text given.
@@ -31,7 +31,7 @@ func (s Schema) canonical(name Name) Name {
 	return name
 }
 
-// foreign tells who owns a section or key that no target knows.
+// foreign returns the owner of a section or key that no target has.
 func (s Schema) foreign(name Name) (owner string, ok bool) {
 	for known, owner := range s.Foreign {
 		if known.fold() == name.fold() {
@@ -42,8 +42,8 @@ func (s Schema) foreign(name Name) (owner string, ok bool) {
 }
 
 // Decode reads the file into the targets: pointers to structs of sections, as
-// gcfg takes them, each of which takes the keys it knows. It reports every bad
-// value and every name that no target knows.
+// gcfg takes them, each of which takes the keys it has. It reports every bad
+// value and every name that no target has.
 func (f *File) Decode(schema Schema, targets ...any) Problems {
 	d := decoder{
 		format:   f.Format,
@@ -62,7 +62,7 @@ func (f *File) Decode(schema Schema, targets ...any) Problems {
 }
 
 // Set sets one key of a target to a value that comes from elsewhere than a file,
-// such as the environment. It reads the text as if it stood in a file, in
+// such as the environment. It reads the text as if it were in a file, in
 // quotes; the error names no place and no key.
 func Set(target any, name Name, value string) error {
 	literal, err := quote(value)
@@ -84,7 +84,7 @@ type decoder struct {
 	format  Format
 	schema  Schema
 	targets []any
-	// sections tells of each known section whether it takes subsections.
+	// sections reports for each known section whether it takes subsections.
 	sections map[string]bool
 	fields   []field
 	problems Problems
@@ -110,13 +110,14 @@ func (d *decoder) entry(e entry) {
 	}
 }
 
-// plain reports whether an entry of a YAML file is something that gcfg can say
-// too: a header, or a key with a value of its own. It reports what is not.
+// plain reports whether an entry of a YAML file is something that gcfg can
+// express too: a header, or a key with a value of its own. It reports what is
+// not.
 func (d *decoder) plain(e entry, takesNames bool) bool {
 	field, known := d.field(e.name)
 	switch {
 	case e.name.Key == "" && takesNames && e.name.Sub == "" && e.fault == "":
-		return false // the mapping of subsections: each says itself that it is there
+		return false // the mapping of subsections: each is an entry itself
 	case e.name.Key != "" && takesNames && e.name.Sub == "" && e.null:
 		d.problems.Errorf(e.at, "%s is empty (null)", e.written)
 	case e.name.Key != "" && takesNames && e.name.Sub == "":
@@ -133,7 +134,7 @@ func (d *decoder) plain(e entry, takesNames bool) bool {
 	return false
 }
 
-// set sets the entry in every target that knows its key.
+// set sets the entry in every target that has its key.
 func (d *decoder) set(e entry) {
 	known := false
 	for _, target := range d.targets {
@@ -167,14 +168,14 @@ func (e entry) source() string {
 	return header + "\n" + e.name.Key + " = " + e.literal
 }
 
-// isUnknown tells gcfg's "no such name" from a value it could not take.
+// isUnknown distinguishes gcfg's "no such name" from a value it could not take.
 func isUnknown(err error) bool {
 	var list warnings.List
 	return errors.As(err, &list) && list.Fatal == nil
 }
 
-// valueError is the cause that gcfg gives for a bad value, without the place
-// that the message has already.
+// valueError is the cause that gcfg returns for a bad value, without the
+// position that the message has already.
 func valueError(err error, e entry) string {
 	text := err.Error()
 	if i := strings.LastIndex(text, " at section "); i > 0 {
@@ -186,7 +187,7 @@ func valueError(err error, e entry) string {
 	return text
 }
 
-// field finds a key that the targets know.
+// field finds a key of the targets.
 func (d *decoder) field(name Name) (field, bool) {
 	for _, f := range d.fields {
 		if strings.EqualFold(f.name.Section, name.Section) && strings.EqualFold(f.name.Key, name.Key) {

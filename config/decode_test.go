@@ -133,8 +133,8 @@ vcenter:
 	}
 }
 
-// TestDecodeGcfgFacts (FW-CONFIG-5) holds the behavior of gcfg that files in use
-// rely on.
+// TestDecodeGcfgFacts (FW-CONFIG-5) checks the behavior of gcfg that files in
+// use rely on.
 func TestDecodeGcfgFacts(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -347,7 +347,7 @@ vcenter:
 			want:   []string{"error: cloud.conf:2:3: global.token must be a plain value, not a mapping"},
 		},
 		"control characters": {
-			reason: "gcfg cannot say them",
+			reason: "gcfg cannot express them",
 			text:   "global:\n  name: \"a\\0b\"\n  token: \"a\\rb\"\n",
 			want: []string{
 				"error: cloud.conf:2:3: global.name must not contain the control character U+0000",
@@ -368,7 +368,7 @@ func TestDecodeSeveralTargets(t *testing.T) {
 	const text = "[Global]\nprovider = vsphere\nname = a\nnothing = b\n[Controllers]\nkube-api-qps = 5\nkube-api-burst = x\n"
 	settings, own := config.NewSettings(), new(cloud)
 	problems := parse(t, text).Decode(schema(), settings, own)
-	compare(t, "what no target knows, and what one cannot take", []string{
+	compare(t, "what no target has, and what one cannot take", []string{
 		"warning: cloud.conf:4:1: unknown key [Global] nothing",
 		`error: cloud.conf:7:1: [Controllers] kube-api-burst: failed to parse "x" as int32: expected integer`,
 	}, describe(problems))
@@ -392,7 +392,7 @@ func TestSet(t *testing.T) {
 		"subsection":      {"made where there is none", config.Name{Section: "VirtualCenter", Sub: `a "b"`, Key: "server"}, "x", func(c *cloud) { c.VirtualCenter = map[string]*center{`a "b"`: {Connection: Connection{Server: "x"}}} }, ""},
 		"bad value":       {"the cause alone", config.Name{Section: "Global", Key: "count"}, "many", func(*cloud) {}, `failed to parse "many" as int: expected integer`},
 		"empty value":     {"the cause alone", config.Name{Section: "Global", Key: "count"}, "", func(*cloud) {}, "needs a value"},
-		"bad character":   {"gcfg cannot say it", config.Name{Section: "Global", Key: "token"}, "a\rb", func(*cloud) {}, "must not contain the control character U+000D"},
+		"bad character":   {"gcfg cannot express it", config.Name{Section: "Global", Key: "token"}, "a\rb", func(*cloud) {}, "must not contain the control character U+000D"},
 		"unknown key":     {"nothing takes it", config.Name{Section: "Global", Key: "foo"}, "x", func(*cloud) {}, "no such key: [Global] foo"},
 		"unknown section": {"nothing takes it", config.Name{Section: "Foo", Key: "foo"}, "x", func(*cloud) {}, "no such key: [Foo] foo"},
 	}
@@ -414,7 +414,7 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	problems := parse(t, "[Glob]\n[Workspace]\n[LoadBalancer]\n[Global]\nnam = a\n").Decode(schema(), new(cloud))
 	if err := problems.Err(); err != nil {
-		t.Errorf("warnings and notes keep nobody from starting, got: %v", err)
+		t.Errorf("warnings and notes prevent no start, got: %v", err)
 	}
 	compare(t, "strict makes unknown names errors, and nothing else", []string{
 		"error: cloud.conf:1:1: unknown section [Glob], did you mean [Global]?",

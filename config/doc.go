@@ -1,6 +1,6 @@
 // Package config reads cloud-config files: it finds out which provider a file
-// is for, decodes the file strictly, and tells where each effective value came
-// from.
+// is for, decodes the file strictly, and reports where each effective value
+// came from.
 //
 // What it promises:
 //
@@ -8,7 +8,7 @@
 //     choice of the provider and for the provider itself alike.
 //   - Every problem names file, line, column and key, all problems are reported
 //     together, and a mistyped name comes with the nearest known one.
-//   - A name that nobody knows is a warning, or an error with
+//   - An unknown name is a warning, or an error with
 //     [Multicloud] strict = true: files made for an upstream controller start.
 //   - The value of a [Secret] never appears in a message, a log line or a dump.
 //

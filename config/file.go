@@ -44,7 +44,7 @@ type Name struct {
 	Section, Sub, Key string
 }
 
-// String writes the name as it stands in a file: [Section "sub"] key.
+// String writes the name as it is in a file: [Section "sub"] key.
 func (n Name) String() string {
 	section := "[" + n.Section + "]"
 	if n.Sub != "" {
@@ -73,8 +73,8 @@ type entry struct {
 	literal string
 	blank   bool
 
-	// What only YAML can say: a null, a list, and what is wrong with a value
-	// that is neither a scalar nor a list of them.
+	// What only YAML can express: a null, a list, and what is wrong with a
+	// value that is neither a scalar nor a list of them.
 	null  bool
 	list  bool
 	fault string
@@ -91,7 +91,7 @@ func Read(path string) (*File, error) {
 }
 
 // ReadFrom parses a cloud-config from an open reader, as a cloud provider
-// factory gets it. A reader that knows its name, as *os.File does, gives it to
+// factory gets it. A reader with a name, such as *os.File, sets it in
 // messages.
 func ReadFrom(r io.Reader) (*File, error) {
 	path := "cloud-config"
@@ -161,8 +161,8 @@ func (f *File) Empty() bool {
 	return len(f.entries) == 0
 }
 
-// detect tells the format of a cloud-config: a YAML mapping is YAML, what gcfg
-// can read is gcfg. Where it is neither, the error holds both causes.
+// detect returns the format of a cloud-config: a YAML mapping is YAML, what
+// gcfg can read is gcfg. Where it is neither, the error holds both causes.
 func detect(path string, data []byte) (Format, yamlRoot, error) {
 	text := withoutBOM(data)
 	root, yamlErr := parseYAML(path, text)

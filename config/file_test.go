@@ -224,7 +224,7 @@ func TestReadFrom(t *testing.T) {
 	}{
 		"broken reader": {"the cause is kept", iotest.ErrReader(broken), "read cloud-config cloud-config: broken"},
 		"too large":     {"no Secret is larger", bytes.NewReader(bytes.Repeat([]byte("#"), 1<<20+1)), "larger than 1048576 bytes"},
-		"named":         {"a reader with a name gives it", named{strings.NewReader("[")}, "some.conf:1:2: expected section name"},
+		"named":         {"the name of a reader is used", named{strings.NewReader("[")}, "some.conf:1:2: expected section name"},
 		"no name":       {"others are the cloud-config", strings.NewReader("["), "cloud-config:1:2: expected section name"},
 	}
 	for name, tc := range cases {

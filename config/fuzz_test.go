@@ -58,7 +58,7 @@ func compareWithGcfg(t *testing.T, text string, problems config.Problems, got cl
 	var want cloud
 	err := gcfg.FatalOnly(gcfg.ReadInto(&want, strings.NewReader(text)))
 	if (err == nil) != (problems.Err() == nil) {
-		t.Fatalf("gcfg says %v, we say %v", err, problems.Err())
+		t.Fatalf("gcfg returns %v, we return %v", err, problems.Err())
 	}
 	if err != nil {
 		return // what was set before the error differs: gcfg stops at the first
@@ -84,7 +84,7 @@ func FuzzSelect(f *testing.F) {
 			t.Fatalf("got %q, %v", name, err)
 		}
 		if err == nil && set && flag != "" && name != flag {
-			t.Fatalf("the flag says %q, got %q", flag, name)
+			t.Fatalf("the flag is %q, got %q", flag, name)
 		}
 	})
 }
@@ -150,7 +150,7 @@ func FuzzSecretNeverShown(f *testing.F) {
 	})
 }
 
-// everythingShown is all that the package can say about a file.
+// everythingShown is all output of the package about a file.
 func everythingShown(text string) []string {
 	var shown []string
 	file, err := config.Parse("cloud.conf", []byte(text))

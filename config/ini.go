@@ -13,7 +13,7 @@ import (
 func checkINI(path string, text []byte) error {
 	err := gcfg.FatalOnly(gcfg.ReadStringInto(&struct{}{}, string(text)))
 	if err != nil {
-		// gcfg knows no file name here and starts with line:col.
+		// gcfg has no file name here and starts with line:col.
 		return fmt.Errorf("%s:%s", path, strings.TrimPrefix(err.Error(), ":"))
 	}
 	return nil
@@ -65,7 +65,7 @@ type iniReader struct {
 func newINIReader(path string, text []byte) *iniReader {
 	r := &iniReader{files: token.NewFileSet()}
 	file := r.files.AddFile(path, r.files.Base(), len(text))
-	r.scanner.Init(file, text, nil, 0) // there are no errors left to hear of
+	r.scanner.Init(file, text, nil, 0) // errors were reported before
 	r.next()
 	return r
 }
@@ -94,7 +94,7 @@ func unquote(literal string) string {
 }
 
 // quoteSub writes the name of a subsection so that it reads back as the same
-// text. Inside such quotes gcfg knows fewer escapes than in a value.
+// text. Inside such quotes gcfg supports fewer escapes than in a value.
 func quoteSub(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }

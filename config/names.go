@@ -78,7 +78,7 @@ func sortedKeys(m reflect.Value) []string {
 	return keys
 }
 
-// sectionKinds tells, by its name, whether each section of the targets takes
+// sectionKinds reports, by its name, whether each section of the targets takes
 // subsections.
 func sectionKinds(targets []any) map[string]bool {
 	kinds := map[string]bool{}
@@ -105,14 +105,14 @@ type Setting struct {
 // byDefault is the origin of what nothing sets.
 const byDefault = "default"
 
-// Origins says where values came from that are not in the file as they stand:
-// inherited, or from the environment.
+// Origins has where values came from that are not in the file: inherited, or
+// from the environment.
 type Origins map[Name]string
 
 // Explain lists every key that the decoded targets hold, with its value and
-// where that came from. The keys of a section stand together, although several
-// targets may have some. Secrets stay hidden. A target's zero pointer is a key
-// that was not set.
+// where that came from. The keys of a section are listed together, although
+// several targets may have some. Secrets stay hidden. A target's zero pointer
+// is a key that was not set.
 func (f *File) Explain(schema Schema, origins Origins, targets ...any) []Setting {
 	places := map[Name]string{}
 	for _, e := range f.entries {
@@ -147,7 +147,7 @@ func bySection(settings []Setting) []Setting {
 	return settings
 }
 
-// At returns where a key stands in the file: its last line, which is the one
+// At returns where a key is in the file: its last line, which is the one
 // that counts, else its section, else the file.
 func (f *File) At(schema Schema, name Name) Position {
 	at := Position{Path: f.Path}

@@ -22,7 +22,7 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
 }
 
-// Severity says what becomes of a problem.
+// Severity is how serious a problem is.
 type Severity int
 
 const (
@@ -46,8 +46,8 @@ type Problem struct {
 	Severity Severity
 	Message  string
 
-	// unknown marks a name that no reader of the file knows: strict files
-	// turn it into an error.
+	// unknown marks a name that no reader of the file has: strict files
+	// make it an error.
 	unknown bool
 }
 

@@ -2,7 +2,7 @@ package config
 
 import "fmt"
 
-// Resolver turns what a cloud-config says into what it means. A provider decodes
+// Resolver converts a decoded cloud-config to settings. A provider decodes
 // a file with it, checks what the file sets, and fills in what it does not set.
 //
 // It is not for settings that are the same for every provider: those are in
@@ -11,7 +11,7 @@ type Resolver struct {
 	File     *File
 	Schema   Schema
 	Settings *Settings
-	// Origins are those of the values that are not in the file as they stand.
+	// Origins are those of the values that are not in the file.
 	Origins Origins
 	// Problems are all that were found, in any order until Finish.
 	Problems Problems
@@ -36,7 +36,7 @@ func (r *Resolver) Decode(provider string, target any) {
 	}
 }
 
-// At returns where a key stands in the file.
+// At returns where a key is in the file.
 func (r *Resolver) At(name Name) Position { return r.File.At(r.Schema, name) }
 
 // Spell writes the name of a key the way the file would.

@@ -70,7 +70,7 @@ func TestResolverDefaults(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s = %s | %s | %s", s.Name, s.Value, s.Source, r.Origin(s.Name)))
 		}
 	}
-	compare(t, "settings of both readers stand together", []string{
+	compare(t, "settings of both readers are listed together", []string{
 		"[Global] provider = ours | cloud.conf:2:1 | cloud.conf:2:1",
 		"[Global] name = a | cloud.conf:3:1 | cloud.conf:3:1",
 		"[Global] token =  | default | cloud.conf:1:1",

@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// redacted stands wherever a secret would.
+// redacted is printed wherever a secret would be.
 const redacted = "<redacted>"
 
 // Secret is a text that is never shown: every way of formatting or encoding it
-// gives <redacted>. Only [Secret.Reveal] returns it.
+// prints <redacted>. Only [Secret.Reveal] returns it.
 //
 // Keep it in exported fields and never as the key of a map: package fmt does
-// not ask an unexported field, nor package json a key, how it wants to be
-// written. The verbs %p and %w, which a text has no use for, show it.
+// not call methods of an unexported field, nor package json those of a key, to
+// be written. The verbs %p and %w, which a text has no use for, show it.
 type Secret string
 
 // Reveal returns the text itself, for the one call that needs it.

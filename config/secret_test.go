@@ -39,7 +39,7 @@ func newHolder() holder {
 	}
 }
 
-// mustNotShow fails when the password stands in the text in any form that a
+// mustNotShow fails if the password is in the text in any form that a
 // person or a program can read it from.
 func mustNotShow(t *testing.T, how, text string) {
 	t.Helper()

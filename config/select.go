@@ -10,12 +10,12 @@ import (
 // Flag is the --cloud-provider flag as given on the command line.
 type Flag struct {
 	Value string
-	// Set tells a given flag from its default.
+	// Set reports whether the flag was given.
 	Set bool
 }
 
 // unsupportedNames are names that users of upstream controllers may bring, with
-// what to tell them.
+// the advice for them.
 var unsupportedNames = map[string]string{
 	"external":            "it tells other components that a cloud controller manager runs, and is no provider",
 	"vsphere-paravirtual": "only the vsphere provider is supported, paravirtual mode is not",

@@ -17,43 +17,43 @@ func TestSelect(t *testing.T) {
 	given := func(name string) config.Flag { return config.Flag{Value: name, Set: true} }
 	cases := map[string]struct {
 		reason string
-		// text is the file; noFile says that there is none.
+		// text is the file; noFile means that there is none.
 		text   string
 		noFile bool
 		flag   config.Flag
 		want   string
 		errs   []string
 	}{
-		"key":                    {reason: "the file chooses", text: "[Global]\nprovider = aws\n", want: "aws"},
-		"key in YAML":            {reason: "one detection for all", text: "global:\n  provider: vsphere\n", want: "vsphere"},
-		"key, flag at default":   {reason: "a default is no choice", text: "[Global]\nprovider = aws\n", flag: config.Flag{Value: "openstack"}, want: "aws"},
-		"key, last one":          {reason: "as gcfg does", text: "[Global]\nprovider = vsphere\n[global]\nPROVIDER = aws\n", want: "aws"},
-		"flag":                   {reason: "old files with old command lines", text: "[Global]\nuser = a\n", flag: given("vsphere"), want: "vsphere"},
-		"flag, no file":          {reason: "old command lines without a file", noFile: true, flag: given("aws"), want: "aws"},
-		"flag, empty file":       {reason: "the same", text: "", flag: given("aws"), want: "aws"},
-		"both agree":             {reason: "fine", text: "[Global]\nprovider = aws\n", flag: given("aws"), want: "aws"},
-		"both differ":            {reason: "neither may win", text: "[Global]\nprovider = aws\n", flag: given("vsphere"), errs: []string{`cloud.conf:2:1: [Global] provider is "aws" but --cloud-provider is "vsphere"`}},
-		"both differ in YAML":    {reason: "the same", text: "global: {provider: aws}\n", flag: given("vsphere"), errs: []string{`cloud.conf:1:10: global.provider is "aws" but --cloud-provider is "vsphere"`}},
-		"neither":                {reason: "lists the names", text: "[Global]\nuser = a\n", errs: []string{"no cloud provider chosen: set [Global] provider in cloud.conf to one of: " + known}},
-		"neither in YAML":        {reason: "in its spelling", text: "global: {user: a}\n", errs: []string{"set global.provider in cloud.conf to one of: " + known}},
-		"neither, empty file":    {reason: "says so", text: "# nothing\n", errs: []string{"cloud.conf is empty: set [Global] provider in it to one of: " + known}},
-		"neither, no file":       {reason: "says what can be given", noFile: true, errs: []string{"give a --cloud-config with [Global] provider, or --cloud-provider; known are: " + known}},
-		"flag given empty":       {reason: "counts as not given", text: "[Global]\nprovider = aws\n", flag: given(""), want: "aws"},
-		"key empty":              {reason: "a key must say something", text: "[Global]\nprovider = \"\"\n", flag: given("aws"), errs: []string{"cloud.conf:2:1: [Global] provider is empty, known are: " + known}},
-		"key blank":              {reason: "a key must say something", text: "[Global]\nprovider\n", errs: []string{"cloud.conf:2:1: [Global] provider is empty, known are: " + known}},
-		"key null":               {reason: "unset", text: "global:\n  provider:\n", flag: given("aws"), want: "aws"},
-		"key with a name":        {reason: "[Global \"x\"] is another section", text: "[Global \"x\"]\nprovider = aws\n", errs: []string{"no cloud provider chosen"}},
-		"unknown key":            {reason: "known names are listed", text: "[Global]\nprovider = gcp\n", errs: []string{`cloud.conf:2:1: [Global] provider: unknown provider "gcp", known are: ` + known}},
-		"unknown flag":           {reason: "known names are listed", noFile: true, flag: given("gcp"), errs: []string{`--cloud-provider: unknown provider "gcp", known are: ` + known}},
-		"mistyped":               {reason: "the nearest name", text: "[Global]\nprovider = vpshere\n", errs: []string{`unknown provider "vpshere", known are: ` + known + `, did you mean "vsphere"?`}},
-		"case":                   {reason: "names are case-sensitive", text: "[Global]\nprovider = AWS\n", errs: []string{`unknown provider "AWS", known are: ` + known + `, did you mean "aws"?`}},
-		"external key":           {reason: "InitCloudProvider would turn it into nil", text: "[Global]\nprovider = external\n", errs: []string{`unknown provider "external", known are: ` + known, "is no provider"}},
-		"external flag":          {reason: "the same", noFile: true, flag: given("external"), errs: []string{`--cloud-provider: unknown provider "external", known are: ` + known}},
-		"paravirtual":            {reason: "an unknown name whose error says it is not supported", noFile: true, flag: given("vsphere-paravirtual"), errs: []string{`unknown provider "vsphere-paravirtual"`, "paravirtual mode is not"}},
-		"unparsable, flag":       {reason: "the provider reports the file", text: "[Global", flag: given("aws"), want: "aws"},
-		"unparsable, no flag":    {reason: "both causes", text: "[Global", errs: []string{"as gcfg: cloud.conf:1:8: expected subsection name or right bracket", "as YAML: cloud.conf:"}},
-		"unparsable, empty flag": {reason: "an empty flag is none", text: "[Global", flag: given(""), errs: []string{"as gcfg: "}},
-		"bad value elsewhere":    {reason: "is the provider's to report", text: "[Global]\nprovider = aws\n[Controllers]\nkube-api-qps = x\n", want: "aws"},
+		"key":                          {reason: "the file chooses", text: "[Global]\nprovider = aws\n", want: "aws"},
+		"key in YAML":                  {reason: "one detection for all", text: "global:\n  provider: vsphere\n", want: "vsphere"},
+		"key, flag at default":         {reason: "a default is no choice", text: "[Global]\nprovider = aws\n", flag: config.Flag{Value: "openstack"}, want: "aws"},
+		"key, last one":                {reason: "as gcfg does", text: "[Global]\nprovider = vsphere\n[global]\nPROVIDER = aws\n", want: "aws"},
+		"flag":                         {reason: "old files with old command lines", text: "[Global]\nuser = a\n", flag: given("vsphere"), want: "vsphere"},
+		"flag, no file":                {reason: "old command lines without a file", noFile: true, flag: given("aws"), want: "aws"},
+		"flag, empty file":             {reason: "the same", text: "", flag: given("aws"), want: "aws"},
+		"both agree":                   {reason: "fine", text: "[Global]\nprovider = aws\n", flag: given("aws"), want: "aws"},
+		"both differ":                  {reason: "neither may win", text: "[Global]\nprovider = aws\n", flag: given("vsphere"), errs: []string{`cloud.conf:2:1: [Global] provider is "aws" but --cloud-provider is "vsphere"`}},
+		"both differ in YAML":          {reason: "the same", text: "global: {provider: aws}\n", flag: given("vsphere"), errs: []string{`cloud.conf:1:10: global.provider is "aws" but --cloud-provider is "vsphere"`}},
+		"neither":                      {reason: "lists the names", text: "[Global]\nuser = a\n", errs: []string{"no cloud provider chosen: set [Global] provider in cloud.conf to one of: " + known}},
+		"neither in YAML":              {reason: "in its spelling", text: "global: {user: a}\n", errs: []string{"set global.provider in cloud.conf to one of: " + known}},
+		"neither, empty file":          {reason: "the error reports it", text: "# nothing\n", errs: []string{"cloud.conf is empty: set [Global] provider in it to one of: " + known}},
+		"neither, no file":             {reason: "the error names what can be given", noFile: true, errs: []string{"give a --cloud-config with [Global] provider, or --cloud-provider; known are: " + known}},
+		"flag given empty":             {reason: "counts as not given", text: "[Global]\nprovider = aws\n", flag: given(""), want: "aws"},
+		"key empty":                    {reason: "a key must have a value", text: "[Global]\nprovider = \"\"\n", flag: given("aws"), errs: []string{"cloud.conf:2:1: [Global] provider is empty, known are: " + known}},
+		"key blank":                    {reason: "a key must have a value", text: "[Global]\nprovider\n", errs: []string{"cloud.conf:2:1: [Global] provider is empty, known are: " + known}},
+		"key null":                     {reason: "unset", text: "global:\n  provider:\n", flag: given("aws"), want: "aws"},
+		"key with a name":              {reason: "[Global \"x\"] is another section", text: "[Global \"x\"]\nprovider = aws\n", errs: []string{"no cloud provider chosen"}},
+		"unknown key":                  {reason: "known names are listed", text: "[Global]\nprovider = gcp\n", errs: []string{`cloud.conf:2:1: [Global] provider: unknown provider "gcp", known are: ` + known}},
+		"unknown flag":                 {reason: "known names are listed", noFile: true, flag: given("gcp"), errs: []string{`--cloud-provider: unknown provider "gcp", known are: ` + known}},
+		"mistyped":                     {reason: "the nearest name", text: "[Global]\nprovider = vpshere\n", errs: []string{`unknown provider "vpshere", known are: ` + known + `, did you mean "vsphere"?`}},
+		"case":                         {reason: "names are case-sensitive", text: "[Global]\nprovider = AWS\n", errs: []string{`unknown provider "AWS", known are: ` + known + `, did you mean "aws"?`}},
+		"external key":                 {reason: "InitCloudProvider would return nil", text: "[Global]\nprovider = external\n", errs: []string{`unknown provider "external", known are: ` + known, "is no provider"}},
+		"external flag":                {reason: "the same", noFile: true, flag: given("external"), errs: []string{`--cloud-provider: unknown provider "external", known are: ` + known}},
+		"paravirtual":                  {reason: "an unknown name whose error reports that it is not supported", noFile: true, flag: given("vsphere-paravirtual"), errs: []string{`unknown provider "vsphere-paravirtual"`, "paravirtual mode is not"}},
+		"unparsable, flag":             {reason: "the provider reports the file", text: "[Global", flag: given("aws"), want: "aws"},
+		"unparsable, no flag":          {reason: "both causes", text: "[Global", errs: []string{"as gcfg: cloud.conf:1:8: expected subsection name or right bracket", "as YAML: cloud.conf:"}},
+		"unparsable, empty flag":       {reason: "an empty flag is none", text: "[Global", flag: given(""), errs: []string{"as gcfg: "}},
+		"bad value in another section": {reason: "is the provider's to report", text: "[Global]\nprovider = aws\n[Controllers]\nkube-api-qps = x\n", want: "aws"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

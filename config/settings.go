@@ -6,7 +6,7 @@ import (
 )
 
 // Settings are the keys that every cloud-config can hold, whatever its
-// provider. They stand beside the provider's own keys, in [Global] and in
+// provider. They are next to the provider's own keys, in [Global] and in
 // sections that the upstream controllers ignore.
 type Settings struct {
 	Global struct {

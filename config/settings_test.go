@@ -27,12 +27,12 @@ func TestSettingsValidate(t *testing.T) {
 			},
 		},
 		"no numbers": {
-			reason: "floats can be strange",
+			reason: "floats have special values",
 			text:   "controllers:\n  kubeApiQps: NaN\n",
 			want:   []string{"error: cloud.conf:2:3: controllers.kubeApiQps: must be a number above zero, got NaN"},
 		},
 		"infinite": {
-			reason: "floats can be strange",
+			reason: "floats have special values",
 			text:   "controllers:\n  kubeApiQps: +Inf\n",
 			want:   []string{"error: cloud.conf:2:3: controllers.kubeApiQps: must be a number above zero, got +Inf"},
 		},

@@ -10,7 +10,7 @@ import (
 // plainPart is what needs no quotes in a path.
 var plainPart = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// kebab turns camelCase into the spelling of gcfg files: caFile is ca-file.
+// kebab converts camelCase to the spelling of gcfg files: caFile is ca-file.
 func kebab(camel string) string {
 	var b strings.Builder
 	for i, r := range camel {
@@ -22,7 +22,7 @@ func kebab(camel string) string {
 	return b.String()
 }
 
-// camel turns the spelling of gcfg files into that of YAML files: ca-file is
+// camel converts the spelling of gcfg files to that of YAML files: ca-file is
 // caFile.
 func camel(kebab string) string {
 	words := strings.Split(kebab, "-")
@@ -44,7 +44,7 @@ func lowerFirst(section string) string {
 }
 
 // dotted joins the parts of a name as YAML paths are written. Empty parts are
-// left out; one with dots or blanks in it stands in quotes.
+// left out; one with dots or blanks in it is quoted.
 func dotted(parts ...string) string {
 	var path []string
 	for _, part := range parts {

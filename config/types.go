@@ -8,7 +8,7 @@ import (
 )
 
 // Duration is a time span with its unit, as in 30s or 5m. A bare number is
-// refused: readers of these files have disagreed about what it means.
+// rejected: readers of these files have disagreed about what it means.
 type Duration time.Duration
 
 // UnmarshalText reads a time span.
@@ -27,7 +27,7 @@ func (d Duration) String() string {
 }
 
 // List is a comma-separated list. Items are trimmed, empty ones are dropped,
-// \, stands for a comma inside an item and \\ for a backslash. Setting it again
+// \, is a comma inside an item and \\ a backslash. Setting it again
 // replaces it.
 type List []string
 
@@ -83,7 +83,7 @@ func (c *CIDRs) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// unmap turns a block of IPv4-mapped IPv6 addresses into the IPv4 block it means.
+// unmap converts a block of IPv4-mapped IPv6 addresses to the IPv4 block.
 func unmap(prefix netip.Prefix) netip.Prefix {
 	if addr := prefix.Addr(); addr.Is4In6() && prefix.Bits() >= 96 {
 		return netip.PrefixFrom(addr.Unmap(), prefix.Bits()-96)

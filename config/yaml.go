@@ -20,7 +20,7 @@ const (
 // which may be a piece of a password: from the first quote to the last.
 var quoted = regexp.MustCompile("(?s)['\"`].*['\"`]")
 
-// yamlLine is how the YAML parser gives a position.
+// yamlLine is how the YAML parser formats a position.
 var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
 // yamlRoot is the top of a YAML document.
@@ -73,8 +73,8 @@ func yamlError(path string, err error) error {
 //	    datacenters: [a, b]     datacenters = "a,b"
 //
 // One decoder, one set of names and one way to report problems then serve both
-// formats. What gcfg cannot say is noted in the entry, for the decoder to
-// report where it knows the name: nobody minds it under a name of another
+// formats. What gcfg cannot express is noted in the entry, for the decoder to
+// report where it has the name: it is no problem under a name of another
 // program.
 func yamlEntries(path string, root yamlRoot) ([]entry, error) {
 	w := yamlWalker{path: path, set: map[Name]bool{}}

@@ -30,7 +30,7 @@ func TestBuildOnce(t *testing.T) {
 		}
 	}
 
-	// What the stand-in was asked is what the real one would do.
+	// The arguments of the stub are those of the real command.
 	asked, err := os.ReadFile(built)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestBuildFailures(t *testing.T) {
 			stderr: []string{"no tool named", "usage: tools/build", "kube-apiserver kubectl etcd"},
 		},
 		"UnknownTool": {
-			reason: "a typo is answered with the names there are",
+			reason: "the error of a typo lists the names",
 			args:   []string{"kube-api-server"},
 			stderr: []string{"unknown tool 'kube-api-server'", "use one of: kube-apiserver"},
 		},
@@ -131,13 +131,13 @@ func TestBuildFailures(t *testing.T) {
 			stderr: []string{"neither XDG_CACHE_HOME nor HOME is set"},
 		},
 		"NoGo": {
-			reason: "a machine without Go is told where Go comes from",
+			reason: "the error without Go names where Go is available",
 			env:    []string{"XDG_CACHE_HOME=" + filepath.Join(full, "cache")},
 			args:   []string{"golangci-lint"},
 			stderr: []string{"building golangci-lint v2.", "needs Go, which is not on PATH", "https://go.dev/dl"},
 		},
 		"CacheIsAFile": {
-			reason: "a cache that cannot be written says how to point elsewhere",
+			reason: "the error of a read-only cache names the variable for another one",
 			env:    []string{"XDG_CACHE_HOME=" + filepath.Join(full, "etcd")},
 			goCmd:  goodGo,
 			args:   []string{"etcd"},

@@ -1,5 +1,5 @@
-// Package tools_test proves what tools/build promises, with a stand-in for the
-// Go command, so that nothing is compiled.
+// Package tools_test proves what tools/build promises, with a stub of the Go
+// command, so that nothing is compiled.
 package tools_test
 
 import (
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A stand-in for the go command: it writes what it was asked into the file
+// A stub of the go command: it writes its arguments to the file
 // after -o.
 const (
 	goodGo = `#!/bin/sh
@@ -46,7 +46,7 @@ type outcome struct {
 }
 
 // commands makes a directory that holds what the script calls, and go as the
-// given stand-in, or no go at all.
+// given stub, or no go at all.
 func commands(t *testing.T, goScript string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func command(t *testing.T, env []string, goScript string, args ...string) *exec.
 	return cmd
 }
 
-// run waits for tools/build and tells what came of it.
+// run waits for tools/build and returns its outcome.
 func run(t *testing.T, env []string, goScript string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

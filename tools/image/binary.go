@@ -27,7 +27,7 @@ type program struct {
 	architecture string
 }
 
-// readBinary reads an executable and refuses one that would not run in an image
+// readBinary reads an executable and rejects one that would not run in an image
 // without a base, or is over its budget.
 func readBinary(path string) (program, error) {
 	info, err := os.Stat(path)

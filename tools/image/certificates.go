@@ -49,7 +49,7 @@ func firstBundle(paths []string) (certificates, error) {
 }
 
 // readBundle leaves out whatever is no certificate: comments, and a private key
-// that somebody left there.
+// that was left there.
 func readBundle(path string) (certificates, error) {
 	rest, err := os.ReadFile(path)
 	if err != nil {

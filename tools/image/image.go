@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// user is nobody in particular: no file in the image is theirs.
+	// user is an arbitrary ID that owns no file in the image.
 	user = "65532:65532"
 	// bundlePath is where Go programs look first.
 	bundlePath = "etc/ssl/certs/ca-certificates.crt"

@@ -80,7 +80,7 @@ func authority(t *testing.T) (certificate, key []byte) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
 }
 
-// file is what a layer says of a file.
+// file is the metadata of a file in a layer.
 type file struct {
 	Name, Content string
 	Mode          int64
@@ -262,7 +262,7 @@ func TestRefuses(t *testing.T) {
 			want:    "is not static: build it with CGO_ENABLED=0",
 		},
 		"OtherMachine": {
-			reason:  "an image must say which machine it is for",
+			reason:  "an image must name its architecture",
 			options: options{binary: put(t, "mips", executable(t, elf.EM_MIPS)), bundle: bundle},
 			want:    "is for EM_MIPS, which no image is made for",
 		},
@@ -316,7 +316,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestNoBundleOnMachine tells what to install where there is nothing to pack.
+// TestNoBundleOnMachine: the error names what to install if there is no bundle.
 func TestNoBundleOnMachine(t *testing.T) {
 	t.Parallel()
 	_, err := firstBundle([]string{"nowhere/a.crt", "nowhere/b.pem"})
@@ -345,7 +345,7 @@ func TestCommandLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if err := run(args); err == nil || !strings.Contains(err.Error(), "-binary, -version and -output are needed") {
-				t.Errorf("want an error that says what is needed, got %v", err)
+				t.Errorf("want an error that names what is needed, got %v", err)
 			}
 		})
 	}

@@ -4,7 +4,7 @@
 //
 // What it promises: the binary is the entry point and runs as a user without
 // rights; nothing else is in the image; the same input makes the same file, byte
-// for byte; a file that is not a static binary for Linux is refused.
+// for byte; a file that is not a static binary for Linux is an error.
 //
 // SOURCE_DATE_EPOCH, when set, is the time that the image and its files bear, in
 // seconds since 1970.
@@ -58,7 +58,7 @@ func run(args []string) error {
 	return pack(o)
 }
 
-// pack makes the image that the options ask for and tells what it is.
+// pack makes the image of the options and prints what it is.
 func pack(o options) error {
 	reference, err := name.NewTag(o.repository + ":" + o.tag)
 	if err != nil {
