@@ -35,9 +35,9 @@ var errIncomplete = apierr.Mark(apierr.ErrUnavailable, errors.New("the inventory
 const reasonUnknownVCenter instance.Reason = "UnknownVCenter"
 
 // missing decides about a Node whose VM no vCenter found.
-func (s *source) missing(vcenters []*vcenter, ref instance.Ref, questions []inventory.Query) instance.Result {
-	s.assigned.miss(questions, time.Now())
-	reason := s.kept(vcenters, ref, questions)
+func (s *source) missing(vcenters []*vcenter, ref instance.Ref, queries []inventory.Query) instance.Result {
+	s.assigned.miss(queries, time.Now())
+	reason := s.kept(vcenters, ref, queries)
 	switch {
 	case errors.Is(reason, apierr.ErrUnavailable):
 		return instance.Failed(reason)
@@ -49,34 +49,34 @@ func (s *source) missing(vcenters []*vcenter, ref instance.Ref, questions []inve
 
 // tooEarly is why a VM that is not in any inventory, and was not found before,
 // need not be searched yet; nil if it must.
-func (s *source) tooEarly(vcenters []*vcenter, ref instance.Ref, questions []inventory.Query) error {
+func (s *source) tooEarly(vcenters []*vcenter, ref instance.Ref, queries []inventory.Query) error {
 	found := func(q inventory.Query) bool { return s.assigned.get(q).missed.IsZero() }
 	stale := func(vc *vcenter) bool { return vc.inventory.Current() != nil }
-	if slices.ContainsFunc(questions, found) || slices.ContainsFunc(vcenters, stale) {
+	if slices.ContainsFunc(queries, found) || slices.ContainsFunc(vcenters, stale) {
 		return nil
 	}
-	return s.kept(vcenters, ref, questions)
+	return s.kept(vcenters, ref, queries)
 }
 
 // kept is why the Node of a missing VM is kept, or nil. The vCenters that had the VM
 // decide: the one in which this process found it last, and the one that the Node
 // names. All of them do where none is known.
-func (s *source) kept(vcenters []*vcenter, ref instance.Ref, questions []inventory.Query) error {
+func (s *source) kept(vcenters []*vcenter, ref instance.Ref, queries []inventory.Query) error {
 	var missed time.Time
 	var q inventory.Query
 	var homes []string
 	configured := func(id string) bool {
 		return slices.ContainsFunc(vcenters, func(vc *vcenter) bool { return vc.id() == id })
 	}
-	for _, question := range questions {
-		as := s.assigned.get(question)
+	for _, query := range queries {
+		as := s.assigned.get(query)
 		if configured(as.at.vcenter) { // else another one responds at its address
 			homes = append(homes, as.at.vcenter)
 		}
 		if as.missed.After(missed) {
 			missed = as.missed
 		}
-		q.UUIDs = append(q.UUIDs, question.UUIDs...)
+		q.UUIDs = append(q.UUIDs, query.UUIDs...)
 	}
 	if label := s.labeled(ref.NodeName); label != "" {
 		if !configured(label) {
@@ -154,7 +154,7 @@ func (p patience) reason(vc *vcenter, a inventory.Absence, missed time.Time) err
 // replaced is when another vCenter last began to respond at a configured address:
 // VMs that were found before are no evidence.
 func (s *source) replaced() time.Time {
-	vcenters, err := s.places()
+	vcenters, err := s.current()
 	if err != nil {
 		return time.Time{}
 	}

@@ -46,7 +46,7 @@ func (b fixture) awaitMissing(node *v1.Node) {
 	})
 }
 
-// wantKept asks for a while whether a Node whose VM is missing exists.
+// wantKept checks for a while that a Node whose VM is missing exists.
 func (b fixture) wantKept(node *v1.Node) {
 	b.t.Helper()
 	for range 15 {
@@ -165,9 +165,9 @@ func TestNoVMOfAnyNodeIsNoProof(t *testing.T) {
 	}
 }
 
-// TestStrangerWithTheReferenceOfANode: after a restore the reference of a Node's VM
+// TestOtherVMWithTheReferenceOfANode: after a restore the reference of a Node's VM
 // is that of another VM, whose host name and addresses are not the Node's.
-func TestStrangerWithTheReferenceOfANode(t *testing.T) {
+func TestOtherVMWithTheReferenceOfANode(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, "", pair("vc"))
 	b.source.patience = lengthy
@@ -178,7 +178,7 @@ func TestStrangerWithTheReferenceOfANode(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := b.fleet.VCenter("vc").AddVMAs(vm.Reference(), "dc", sim.VMSpec{
-		Name: "stranger", NICs: []sim.NIC{{IPs: []string{"10.9.9.9"}}},
+		Name: "other-vm", NICs: []sim.NIC{{IPs: []string{"10.9.9.9"}}},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -191,8 +191,8 @@ func TestStrangerWithTheReferenceOfANode(t *testing.T) {
 	b.wantExists(node, true)
 }
 
-// TestMissingVMIsSearchedOnceAtFirst: the lifecycle controller asks every five
-// seconds for each Node that is not ready.
+// TestMissingVMIsSearchedOnceAtFirst: the lifecycle controller checks every
+// five seconds for each Node that is not ready.
 func TestMissingVMIsSearchedOnceAtFirst(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, "", pair("vc"))

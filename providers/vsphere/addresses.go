@@ -16,7 +16,7 @@ import (
 )
 
 // What keeps a Node from having addresses. The texts are those that users of
-// the existing controller manager know.
+// the existing controller manager have.
 var (
 	errNoHostName = errors.New("VM Guest hostname is empty")
 	errNoNIC      = errors.New("VM GuestNicInfo is empty")
@@ -29,7 +29,7 @@ var (
 // as a bridge of the guest.
 const noDevice = -1
 
-// addressRules say which addresses of a VM become addresses of its Node.
+// addressRules define which addresses of a VM become addresses of its Node.
 type addressRules struct {
 	nodes Nodes
 	// families are the IP families that a Node must have, the preferred one first.
@@ -42,9 +42,9 @@ type guest struct {
 	id       string
 	hostName string
 	nics     []nic
-	// static are the addresses that cloud-init was told to configure, in order.
+	// static are the addresses that cloud-init is configured with, in order.
 	static []netip.Addr
-	// nodeIPs are the addresses that the kubelet was told to use.
+	// nodeIPs are the addresses that the kubelet is configured with.
 	nodeIPs []netip.Addr
 }
 
@@ -52,7 +52,7 @@ type guest struct {
 type nic struct {
 	Network   string
 	Addresses []string
-	// ShortLived are those of Addresses that the guest is about to give up while it
+	// ShortLived are those of Addresses that the guest is about to release while it
 	// has others.
 	ShortLived     []string
 	DeviceConfigID int32
@@ -99,9 +99,9 @@ func chooseAddresses(g guest, rules addressRules) ([]v1.NodeAddress, error) {
 	return address.Deduplicate(addresses), nil
 }
 
-// usable lists the addresses that others can reach, those that cloud-init
-// configured first. An address that the guest is about to give up counts only if the
-// kubelet was told to use it.
+// usable lists the addresses that others can reach, those that cloud-init configured
+// first. An address that the guest is about to release counts only if the kubelet is
+// configured with it.
 func usable(g guest, nodes Nodes) ([]candidate, error) {
 	nics := slices.DeleteFunc(slices.Clone(g.nics), func(n nic) bool { return n.DeviceConfigID == noDevice })
 	internal, external := nodes.InternalVMNetworkName, nodes.ExternalVMNetworkName
@@ -146,7 +146,7 @@ func rank(list []netip.Addr, addr netip.Addr) int {
 //	no         yes        the same
 //	no         no         the first candidate of each type
 //
-// What the kubelet was told to use becomes the internal address in any case,
+// What the kubelet is configured with becomes the internal address in any case,
 // and the external one in the last: the Node is not initialized without it. It is an
 // error if that is excluded, unless it was found to be the external one.
 func choosePair(candidates []candidate, nodeIPs []netip.Addr, nodes Nodes) ([]v1.NodeAddress, error) {
@@ -185,7 +185,7 @@ func match(candidates []candidate, subnets config.CIDRs, network string) netip.A
 	return netip.Addr{}
 }
 
-// provided is the first candidate that the kubelet was told to use.
+// provided is the first candidate that the kubelet is configured with.
 func provided(candidates []candidate, nodeIPs []netip.Addr) netip.Addr {
 	return first(slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return !slices.Contains(nodeIPs, c.addr) }))
 }

@@ -77,7 +77,7 @@ func TestNodeAddresses(t *testing.T) {
 		want     string
 		err      string
 	}{
-		"1 host name first":        {"as the guest says it", guest{id: "vm-1", hostName: "Node-1.example.com", nics: vm1("a: 10.0.0.1").nics}, Nodes{}, only4, "H:Node-1.example.com I:10.0.0.1 E:10.0.0.1", ""},
+		"1 host name first":        {"as the guest reports it", guest{id: "vm-1", hostName: "Node-1.example.com", nics: vm1("a: 10.0.0.1").nics}, Nodes{}, only4, "H:Node-1.example.com I:10.0.0.1 E:10.0.0.1", ""},
 		"1 no host name":           {"the guest must report it", guest{id: "vm-1", nics: vm1("a: 10.0.0.1").nics}, Nodes{}, only4, "", "VM vm-1: VM Guest hostname is empty"},
 		"2 no interface":           {"the guest must report it", vm1(), Nodes{}, only4, "", "VM vm-1: VM GuestNicInfo is empty"},
 		"2 order":                  {"guest.net in order", vm1("b: 10.0.0.2 10.0.0.3", "a: 10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.2 E:10.0.0.2", ""},
@@ -115,7 +115,7 @@ func TestNodeAddresses(t *testing.T) {
 		"7 everything excluded":    {"a family yielding neither", vm1("a: 10.0.0.1"), Nodes{ExcludeInternalNetworkSubnetCIDR: prefixes("10.0.0.0/8"), ExcludeExternalNetworkSubnetCIDR: prefixes("0.0.0.0/0")}, only4, "", "unable to find suitable IP address for node vm-1 with IP family ipv4"},
 		"7 other family ignored":   {"ipv4 alone", vm1("a: fd00::1 10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
 		"7 same family twice":      {"exact duplicates dropped", vm1("a: 10.0.0.1"), Nodes{}, []address.Family{address.IPv4, address.IPv4}, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
-		"7 mapped address":         {"an IPv4 address in disguise", vm1("a: ::ffff:10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
+		"7 mapped address":         {"an IPv4-mapped IPv6 address", vm1("a: ::ffff:10.0.0.1"), Nodes{}, only4, "H:node-1 I:10.0.0.1 E:10.0.0.1", ""},
 
 		"dual stack ipv4,ipv6":                {"[Hostname, Int4, Ext4, Int6, Ext6]", vm1("a: fd00::1 10.0.0.1"), Nodes{}, both46, "H:node-1 I:10.0.0.1 E:10.0.0.1 I:fd00::1 E:fd00::1", ""},
 		"dual stack ipv6,ipv4":                {"v6 first", vm1("a: 10.0.0.1 fd00::1"), Nodes{}, both64, "H:node-1 I:fd00::1 E:fd00::1 I:10.0.0.1 E:10.0.0.1", ""},
@@ -153,8 +153,8 @@ func TestNodeAddresses(t *testing.T) {
 
 // TestNodeAddressesProperties (VS-ADDR-5, VS-ADDR-6, VS-ADDR-7): at most one
 // address of each type and family, never one that is excluded or that the guest
-// does not report, what the kubelet wants if it may be, and the same each time
-// without touching the input.
+// does not report, what the kubelet is configured with if it may be, and the
+// same each time without changing the input.
 func TestNodeAddressesProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -223,7 +223,7 @@ func checkChosen(t *rapid.T, g guest, rules addressRules, chosen []v1.NodeAddres
 			}
 			eligible := reported(g, wanted) && address.Usable(wanted) && !address.Prefixes(rules.nodes.ExcludeInternalNetworkSubnetCIDR).Contain(wanted)
 			if eligible && address.FamilyOf(wanted) == family && internal != wanted {
-				t.Fatalf("the kubelet wants %s, got %s", wanted, written(chosen))
+				t.Fatalf("the kubelet is configured with %s, got %s", wanted, written(chosen))
 			}
 		}
 	}
@@ -248,7 +248,7 @@ func written2(nics []nic) string {
 }
 
 // A privacy address of the guest changes every day, and a Node's must not. Only
-// one that the kubelet was told to use counts.
+// one that the kubelet is configured with counts.
 func TestShortLivedAddressesMakeNoNodeAddress(t *testing.T) {
 	t.Parallel()
 	g := vm1("a: 2001:db8::a 2001:db8::1", "b: fd00::a fd00::1")
@@ -271,7 +271,7 @@ func TestShortLivedAddressesMakeNoNodeAddress(t *testing.T) {
 	}
 }
 
-// A few addresses, networks and subnets, so that they meet often.
+// A few addresses, networks and subnets, so that they often match.
 var (
 	someAddresses = []string{"10.0.0.1", "10.0.0.2", "10.1.0.1", "192.0.2.1", "169.254.0.1", "127.0.0.1", "fd00::1", "fd00::2", "fd01::1", "2001:db8::1", "fe80::1", "junk"}
 	someNetworks  = []string{"", "a", "b", "B", "c"}

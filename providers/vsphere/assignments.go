@@ -26,11 +26,11 @@ func (v vm) location() location { return location{vcenter: v.vcenter.id(), ref: 
 // id is the same for two sections of one vCenter.
 func (vc *vcenter) id() string { return cmp.Or(vc.inventory.InstanceUUID(), vc.name) }
 
-// assignment is which VM is that of a Node.
+// assignment is the VM of a Node.
 type assignment struct {
 	at location
-	// sure says that the VM ran while it was the only one, so that others with its
-	// UUID are copies.
+	// sure means that the VM ran while it was the only one, so that others with
+	// its UUID are copies.
 	sure bool
 	// copies are other VMs that had the UUID at the same time.
 	copies map[location]bool
@@ -66,8 +66,8 @@ func (a *assignments) get(q inventory.Query) assignment {
 	return as
 }
 
-// assign notes which VM is that of a query, and which ones are not. Complete says that
-// every vCenter was searched.
+// assign records which VM is that of a query, and which ones are not. Complete means
+// that every vCenter was searched.
 func (a *assignments) assign(q inventory.Query, chosen vm, others []vm, complete bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,7 +90,7 @@ func (a *assignments) assign(q inventory.Query, chosen vm, others []vm, complete
 	a.known.Add(keyOf(q), now)
 }
 
-// maxCopies is how many copies of one VM are remembered.
+// maxCopies is how many copies of one VM are stored.
 const maxCopies = 32
 
 // found notes that the instance of a Node is there, so that none of its queries

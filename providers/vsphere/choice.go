@@ -48,10 +48,11 @@ func (s *source) warnTwice(ctx context.Context, one, other string) {
 //	one with the Node's host name             that one; of several, the one that runs
 //	one that runs                             that one, unless its guest has another name
 //	several that run                          the one with an address of the Node
-//	all are off                               any of them, to tell that the Node is shut down
+//	all are off                               any of them, to report that the Node is shut down
 //
-// While a vCenter cannot tell whether it has another one, only a VM that is confirmed
-// is picked, and whether it is off is unknown unless it is that of the first line.
+// While a vCenter cannot report whether it has another one, only a VM that is
+// confirmed is picked, and whether it is off is unknown unless it is that of the
+// first line.
 func (s *source) choose(ctx context.Context, r response, ref instance.Ref, q inventory.Query) instance.Result {
 	chosen := r.found
 	if len(chosen) > 1 && len(q.UUIDs) > 0 {
@@ -190,9 +191,9 @@ func (s *source) addressesOf(nodeName string) []netip.Addr {
 	return addrs
 }
 
-// contradicts reports whether a Node's system UUID says that a VM found by name is
-// another machine. A kubelet that cannot read the UUID of its hardware reports
-// something else in its place, which says nothing.
+// contradicts reports whether a Node's system UUID proves that a VM found by name
+// is another machine. A kubelet that cannot read the UUID of its hardware reports
+// another value, which proves nothing.
 func contradicts(systemUUID, uuid string) bool {
 	const length = len("00000000-0000-0000-0000-000000000000")
 	system := strings.ToLower(strings.TrimSpace(systemUUID))

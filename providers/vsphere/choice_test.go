@@ -25,7 +25,7 @@ func TestOneVCenterInTwoSections(t *testing.T) {
 	fleet := newFixture(t, "", pair("vc")).fleet
 	for name, datacenters := range map[string][2]string{
 		"Whole":      {"", ""},
-		"Datacenter": {"datacenters = elsewhere\n", "datacenters = dc\n"},
+		"Datacenter": {"datacenters = other-dc\n", "datacenters = dc\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,14 +132,14 @@ func TestCopiesOfAVM(t *testing.T) {
 			if err := tc.happen(world{vm, other}); err != nil {
 				t.Fatal(err)
 			}
-			b.wantVerdict(tc.reason+" (known)", node, tc.exists, tc.shutdown)
+			b.wantResult(tc.reason+" (known)", node, tc.exists, tc.shutdown)
 			after := b.restart()
 			after.knowAddress(node, "10.0.0.1")
 			after.eventually("evidence", func() error {
 				_, err := after.instances.InstanceExists(t.Context(), nodeOf(after.fleet.VM("node-2")))
 				return err
 			})
-			after.wantVerdict(tc.reason+" (restarted)", node, tc.exists2, tc.shutdown2)
+			after.wantResult(tc.reason+" (restarted)", node, tc.exists2, tc.shutdown2)
 		})
 	}
 }
@@ -161,7 +161,7 @@ func (b fixture) knowAddress(node *v1.Node, ip string) {
 // awaitKnown waits until the inventory has a VM, and Lookups have seen it.
 func (b fixture) awaitKnown(vm *sim.VM) {
 	b.t.Helper()
-	vcenters, err := b.source.places()
+	vcenters, err := b.source.current()
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -175,8 +175,8 @@ func (b fixture) awaitKnown(vm *sim.VM) {
 	b.source.Lookup(b.t.Context(), []instance.Ref{{ProviderID: id(vm), NodeName: "node-1"}})
 }
 
-// wantVerdict waits for what is said of a Node.
-func (b fixture) wantVerdict(reason string, node *v1.Node, exists, shutdown string) {
+// wantResult waits for the results for a Node.
+func (b fixture) wantResult(reason string, node *v1.Node, exists, shutdown string) {
 	b.t.Helper()
 	text := func(value bool, err error) string {
 		if err != nil {
@@ -194,8 +194,8 @@ func (b fixture) wantVerdict(reason string, node *v1.Node, exists, shutdown stri
 	})
 }
 
-// TestNodeIsNotInitializedByAGuess: of several VMs that are off, any tells that the
-// Node is shut down, but not what the Node is.
+// TestNodeIsNotInitializedByAGuess: of several VMs that are off, any proves that
+// the Node is shut down, but not what the Node is.
 func TestNodeIsNotInitializedByAGuess(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", Power: sim.Off}))

@@ -27,7 +27,7 @@ type vcenter struct {
 	warnings  *warnings
 }
 
-// find looks VMs up in memory.
+// find looks VMs up in the inventory.
 func (vc *vcenter) find(q inventory.Query) ([]vm, error) {
 	current := vc.inventory.Current() == nil
 	found, err := vc.inventory.Find(q)
@@ -37,7 +37,7 @@ func (vc *vcenter) find(q inventory.Query) ([]vm, error) {
 	return vc.own(found, current), err
 }
 
-// confirm asks the vCenter itself.
+// confirm queries the vCenter itself.
 func (vc *vcenter) confirm(ctx context.Context, q inventory.Query) ([]vm, error) {
 	vc.snapshot.Observe(cache.Miss)
 	found, err := vc.inventory.Confirm(ctx, q)
@@ -65,7 +65,7 @@ var (
 )
 
 // newVCenters makes the configured vCenters, and what watches their
-// credentials. Nobody is talked to yet.
+// credentials. Nothing is connected to yet.
 func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder, w *warnings) ([]*vcenter, []runner, error) {
 	credentials := &credentialSources{builder: builder, shared: map[secretSource]session.Source{}}
 	t.session.Metrics = sessionMetrics()
@@ -88,7 +88,7 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 		watch.Corrected = inventoryMetrics().Corrected(name)
 		watch.Observe = func(status inventory.Status) {
 			if status.Connected {
-				snapshot.Refreshed(status.LastAnswer)
+				snapshot.Refreshed(status.LastResponse)
 			}
 		}
 		vcenters = append(vcenters, &vcenter{
@@ -125,7 +125,7 @@ type credentialSources struct {
 }
 
 // of lists the sources for a vCenter, first that has anything: the Secret or
-// directory, then what stands in the cloud-config itself.
+// directory, then what is in the cloud-config itself.
 func (c *credentialSources) of(entry *VirtualCenter, kept secretSource) ([]session.Source, error) {
 	var sources []session.Source
 	if !kept.none() {

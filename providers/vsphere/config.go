@@ -62,8 +62,8 @@ type VirtualCenter struct {
 	Connection
 }
 
-// Connection says how to reach a vCenter. In the section of one it goes before
-// what [Global] says.
+// Connection defines how to reach a vCenter. In the section of one it takes
+// precedence over [Global].
 type Connection struct {
 	// User is the user name, or a certificate in PEM format. If a Secret or a
 	// directory has the credentials, it is not needed and not taken from [Global].
@@ -134,7 +134,7 @@ type Nodes struct {
 	ExcludeExternalNetworkSubnetCIDR config.CIDRs `gcfg:"exclude-external-network-subnet-cidr"`
 }
 
-// schema tells what files for vSphere hold beside the keys of Config.
+// schema describes what files for vSphere hold beside the keys of Config.
 func schema() config.Schema {
 	const (
 		inTree = "the in-tree cloud provider of old Kubernetes versions reads it"
@@ -198,7 +198,7 @@ func (u Username) String() string {
 	return string(u)
 }
 
-// Port is a TCP port. Zero stands for the default.
+// Port is a TCP port. Zero is the default.
 type Port uint16
 
 // UnmarshalText reads a port; an empty one is the default.

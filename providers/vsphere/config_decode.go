@@ -19,8 +19,8 @@ const (
 	textNoPassword = "Password is missing"
 )
 
-// decodeProblems tells all that is wrong with a cloud-config in the environment
-// of this process.
+// decodeProblems returns all that is wrong with a cloud-config in the
+// environment of this process.
 func decodeProblems(file *config.File) config.Problems {
 	_, _, problems := decode(file, processEnvironment())
 	return problems
@@ -50,20 +50,20 @@ func decode(file *config.File, env environment) (*Config, config.Origins, config
 	return r.config, r.Origins, r.Finish()
 }
 
-// resolver turns what was written into what is meant.
+// resolver converts a decoded cloud-config to settings.
 type resolver struct {
 	*config.Resolver
 	env    environment
 	config *Config
-	// places are the keys that ask for vCenters without a section of their own.
-	places map[string]config.Name
-	// implied says that the secrets directory is there by default, and no
+	// serverKeys are the keys that add vCenters without a section of their own.
+	serverKeys map[string]config.Name
+	// implied means that the secrets directory is there by default, and no
 	// reason to do without a user and password that are given.
 	implied bool
 }
 
 func resolve(file *config.File, env environment) *resolver {
-	r := &resolver{Resolver: config.NewResolver(file, schema()), env: env, config: new(Config), places: map[string]config.Name{}}
+	r := &resolver{Resolver: config.NewResolver(file, schema()), env: env, config: new(Config), serverKeys: map[string]config.Name{}}
 	if r.File.Blank() {
 		r.Problems.Errorf(config.Position{Path: r.File.Path}, "%s", textNoConfig)
 		return r
@@ -88,7 +88,7 @@ func (r *resolver) note(message string) {
 	r.Problems = append(r.Problems, config.Problem{Severity: config.Note, Message: message})
 }
 
-// errorf reports a problem with a key where the key stands or, where it came
+// errorf reports a problem with a key where the key is or, where it came
 // from the environment, with the name of the variable.
 func (r *resolver) errorf(name config.Name, format string, args ...any) {
 	if variable, ok := strings.CutPrefix(r.Origins[name], "environment "); ok {
@@ -108,7 +108,7 @@ func (r *resolver) expandServer() {
 		r.config.VirtualCenter = map[string]*VirtualCenter{}
 	}
 	r.config.VirtualCenter[server] = &VirtualCenter{Server: server}
-	r.places[server] = globalName("server")
+	r.serverKeys[server] = globalName("server")
 	r.inherited(server, "server")
 }
 
@@ -142,16 +142,16 @@ func (r *resolver) checkServer(name string, entry *VirtualCenter) bool {
 		return false
 	}
 	if problem := serverProblem(entry.Server); problem != "" {
-		r.errorf(r.serverPlace(name), "%s", problem)
+		r.errorf(r.serverKey(name), "%s", problem)
 		return false
 	}
 	return true
 }
 
-// serverPlace is the key that says where a vCenter is.
-func (r *resolver) serverPlace(name string) config.Name {
+// serverKey is the key with the address of a vCenter.
+func (r *resolver) serverKey(name string) config.Name {
 	key := entryName(name, "server")
-	if place, ok := r.places[name]; ok && place.Section == "Global" {
+	if place, ok := r.serverKeys[name]; ok && place.Section == "Global" {
 		return place
 	}
 	if r.Origins[key] == "the name of the section" {
@@ -160,9 +160,9 @@ func (r *resolver) serverPlace(name string) config.Name {
 	return key
 }
 
-// checkCredentials reports a vCenter that nobody can log in to.
+// checkCredentials reports a vCenter without credentials.
 func (r *resolver) checkCredentials(name string, entry *VirtualCenter) {
-	place, ok := r.places[name]
+	place, ok := r.serverKeys[name]
 	if !ok {
 		place = entryName(name, "")
 	}

@@ -84,7 +84,7 @@ func companions() map[string]string {
 	}
 }
 
-// applyEnvironment lets the environment have its say after the file and before
+// applyEnvironment applies the environment after the file and before
 // anything is checked. A variable with an empty value counts as not set.
 func (r *resolver) applyEnvironment() {
 	for _, v := range variables() {
@@ -110,7 +110,7 @@ func (r *resolver) applyEnvironment() {
 	}
 }
 
-// addEntry makes the vCenter that VSPHERE_VCENTER_<id> asks for, in place of one
+// addEntry adds the vCenter that VSPHERE_VCENTER_<id> names, in place of one
 // of that name in the file.
 func (r *resolver) addEntry(variable, id, name string) {
 	if end, ok := r.misplacedCompanion(id); ok {
@@ -118,7 +118,7 @@ func (r *resolver) addEntry(variable, id, name string) {
 		return
 	}
 	delete(r.config.VirtualCenter, name)
-	r.places[name] = entryName(name, "server")
+	r.serverKeys[name] = entryName(name, "server")
 	for _, key := range companions() {
 		r.Origins[entryName(name, key)] = "default"
 	}
@@ -131,7 +131,7 @@ func (r *resolver) addEntry(variable, id, name string) {
 	}
 }
 
-// misplacedCompanion tells that an ID is really the ID and the end of a
+// misplacedCompanion reports that an ID is really the ID and the end of a
 // companion variable, written with the wrong prefix. Its value may be a
 // password, which must not become the name of a vCenter.
 func (r *resolver) misplacedCompanion(id string) (end string, ok bool) {

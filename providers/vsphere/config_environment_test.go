@@ -174,7 +174,7 @@ func TestEnvironment(t *testing.T) {
 			},
 		},
 		"missing credentials": {
-			reason: "the variable that asked for the vCenter is named", text: "[Global]\npassword = p\n",
+			reason: "the variable that added the vCenter is named", text: "[Global]\npassword = p\n",
 			env: map[string]string{"VSPHERE_VCENTER_1": "vc", "VSPHERE_VCENTER": "vc2"},
 			want: func(c *Config) {
 				c.Global.Server = "vc2"
@@ -216,7 +216,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestEnvironmentExplained tells where values of the environment ended up.
+// TestEnvironmentExplained shows where values of the environment are used.
 func TestEnvironmentExplained(t *testing.T) {
 	t.Parallel()
 	const text = "[Global]\nuser = u\npassword = p\n[VirtualCenter \"vc\"]\nserver = file\nport = 5\nca-file = /file.pem\n"

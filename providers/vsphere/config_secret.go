@@ -3,7 +3,7 @@ package vsphere
 import "github.com/multicloud-ccm/multicloud-ccm/config"
 
 // chooseSecretsDirectory finds the directory of credentials where nothing else
-// says where they are, and reports sources that do not count.
+// determines where they are, and reports sources that do not count.
 func (r *resolver) chooseSecretsDirectory() {
 	g := &r.config.Global
 	name := globalName("secrets-directory")

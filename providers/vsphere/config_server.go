@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// serverProblem tells what is wrong with the address of a vCenter, and what to
-// write instead. URLs and ports are refused rather than taken apart: Secrets and
+// serverProblem returns what is wrong with the address of a vCenter, and what to
+// write instead. URLs and ports are errors rather than taken apart: Secrets and
 // directories name their credentials by this address, so that it has to be the
 // one that they have. The text does not repeat a URL, which may hold a password.
 func serverProblem(server string) string {
@@ -51,7 +51,7 @@ func (r *resolver) checkTwice() {
 			continue
 		}
 		if !distinct(entry.Datacenters, r.config.VirtualCenter[before].Datacenters) {
-			r.Problems.Warnf(r.At(r.serverPlace(name)), "%s is the same vCenter as %s: remove one of them or give them different datacenters",
+			r.Problems.Warnf(r.At(r.serverKey(name)), "%s is the same vCenter as %s: remove one of them or give them different datacenters",
 				r.Spell(entryName(name, "")), r.Spell(entryName(before, "")))
 		}
 	}

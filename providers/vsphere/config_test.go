@@ -124,7 +124,7 @@ func TestDecodeSamples(t *testing.T) {
 		"secrets.conf": {reason: "everything else", want: secretsSample()},
 		"secrets.yaml": {reason: "the same in YAML", want: secretsSample()},
 		"in-tree.conf": {
-			reason: "old files carry sections of other readers, [Global] server adds an entry, the api keys are accepted",
+			reason: "old files have sections of other readers, [Global] server adds an entry, the api keys are accepted",
 			want: func() *Config {
 				c := plain
 				c.User, c.Password, c.InsecureFlag, c.Datacenters = "Administrator@vsphere.local", "password", true, config.List{"DC0"}
@@ -386,15 +386,15 @@ func TestDecodeProblems(t *testing.T) {
 		"no entry in YAML":  {"an empty mapping has none", "global: {user: u, password: p}\nvcenter: {}\n", []string{"error: vsphere.conf: No Virtual Center hosts defined"}},
 		"unnamed section":   {"INI unnamed section", login + "[VirtualCenter]\nport = 1\n", []string{"error: vsphere.conf:4:1: [VirtualCenter]: vsphere.conf does not have the VirtualCenter IP address specified"}},
 		"YAML, no server":   {"YAML entry without server", "global: {user: u, password: p}\nvcenter:\n  vc: {port: 1}\n", []string{"error: vsphere.conf:3:3: vcenter.vc: vsphere.conf does not have the VirtualCenter IP address specified"}},
-		"YAML, null entry":  {"VS-CONFIG-2: null entries are refused", "global: {user: u, password: p}\nvcenter:\n  vc:\n", []string{"error: vsphere.conf: No Virtual Center hosts defined", "error: vsphere.conf:3:3: vcenter.vc is empty (null)"}},
+		"YAML, null entry":  {"VS-CONFIG-2: null entries are errors", "global: {user: u, password: p}\nvcenter:\n  vc:\n", []string{"error: vsphere.conf: No Virtual Center hosts defined", "error: vsphere.conf:3:3: vcenter.vc is empty (null)"}},
 		"no user":           {"user checked first", "[VirtualCenter \"vc\"]\n", []string{`error: vsphere.conf:1:1: [VirtualCenter "vc"]: Username is missing`}},
 		"no password":       {"no secret source and empty after inheritance", "[Global]\nuser = u\n[VirtualCenter \"vc\"]\n", []string{`error: vsphere.conf:3:1: [VirtualCenter "vc"]: Password is missing`}},
-		"no user in Global": {"the place is that of server", "[Global]\nserver = vc\npassword = p\n", []string{"error: vsphere.conf:2:1: [Global] server: Username is missing"}},
+		"no user in Global": {"the position is that of server", "[Global]\nserver = vc\npassword = p\n", []string{"error: vsphere.conf:2:1: [Global] server: Username is missing"}},
 		"family": {"INI family not ipv4/ipv6", login + "ip-family = ipv5\n[VirtualCenter \"vc\"]\nip-family = ipv4,x\n", []string{
 			`error: vsphere.conf:4:1: [Global] ip-family: Invalid IP Family type: unknown IP family "ipv5": want ipv4 or ipv6`,
 			`error: vsphere.conf:6:1: [VirtualCenter "vc"] ip-family: Invalid IP Family type: unknown IP family "x": want ipv4 or ipv6`,
 		}},
-		"family in YAML": {"unknown ones are refused in YAML too", "global: {server: vc, user: u, password: p, ipFamily: [ipv4, ip6]}\n", []string{`error: vsphere.conf:1:44: global.ipFamily: Invalid IP Family type: unknown IP family "ip6": want ipv4 or ipv6`}},
+		"family in YAML": {"unknown ones are errors in YAML too", "global: {server: vc, user: u, password: p, ipFamily: [ipv4, ip6]}\n", []string{`error: vsphere.conf:1:44: global.ipFamily: Invalid IP Family type: unknown IP family "ip6": want ipv4 or ipv6`}},
 		"family twice":   {"it cannot be meant", login + "server = vc\nip-family = ipv4,IPv4\n", []string{`error: vsphere.conf:5:1: [Global] ip-family: Invalid IP Family type: IP family ipv4 is given twice`}},
 		"families":       {"both are accepted without ENABLE_ALPHA_DUAL_STACK", login + "server = vc\nip-family = \" IPv6 , ipv4,\"\n", nil},
 		"CIDRs": {"trimmed, and an error with the key", login + "server = vc\n[Nodes]\ninternal-network-subnet-cidr = 10.0.0.0/8, 10.0.0.1\nexclude-external-network-subnet-cidr = x\n", []string{
@@ -405,7 +405,7 @@ func TestDecodeProblems(t *testing.T) {
 		"thumbprint":     {"SHA-1 or SHA-256", login + "server = vc\nthumbprint = AA:BB\n", []string{`error: vsphere.conf:5:1: [Global] thumbprint: "AA:BB" is neither a SHA-1 nor a SHA-256 fingerprint in hexadecimal`}},
 		"no round trips": {`soap-roundtrip-count = "" is an error`, login + "server = vc\nsoap-roundtrip-count = \"\"\n", []string{`error: vsphere.conf:5:1: [Global] soap-roundtrip-count: needs a value`}},
 		"bool":           {"2 is an error", login + "server = vc\ninsecure-flag = 2\n", []string{"error: vsphere.conf:5:1: [Global] insecure-flag: failed to parse bool `2`"}},
-		"other provider": {"FW-CONFIG-4: a file for another provider is refused", "[Global]\nprovider = aws\nserver = vc\nuser = u\npassword = p\n", []string{`error: vsphere.conf:2:1: [Global] provider: this file is for provider "aws", not for vsphere`}},
+		"other provider": {"FW-CONFIG-4: a file for another provider is an error", "[Global]\nprovider = aws\nserver = vc\nuser = u\npassword = p\n", []string{`error: vsphere.conf:2:1: [Global] provider: this file is for provider "aws", not for vsphere`}},
 		"this provider":  {"fine", "[Global]\nprovider = vsphere\nserver = vc\nuser = u\npassword = p\n", nil},
 		"settings":       {"0 workers initialize nothing", login + "server = vc\n[Controllers]\nconcurrent-node-syncs = 0\n", []string{"error: vsphere.conf:6:1: [Controllers] concurrent-node-syncs: must be a number above zero, got 0"}},
 		"unknown names": {"FW-CONFIG-7: a warning", login + "server = vc\ninsecure = 1\n[VirtualCentre \"x\"]\n", []string{
@@ -457,7 +457,7 @@ func TestDecodeInThisProcess(t *testing.T) {
 
 	env := processEnvironment()
 	if !env.hasDirectory(t.TempDir()) || env.hasDirectory(filepath.Join(t.TempDir(), "none")) || env.hasDirectory(os.Args[0]) {
-		t.Error("hasDirectory must tell directories from other things")
+		t.Error("hasDirectory must distinguish directories from other files")
 	}
 	if !maps.Equal(env.variables, processEnvironment().variables) || env.variables["VSPHERE_LABEL_ZONE"] != "zones=a" {
 		t.Error("variables must keep = in values")

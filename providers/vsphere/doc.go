@@ -2,9 +2,9 @@
 //
 // What it does: it initializes Nodes (provider ID, addresses, instance type,
 // zone and region from tags), taints those whose VM is powered off or
-// suspended, and lets Nodes go whose VM was deleted. Several vCenters and
-// datacenters can serve one cluster, and one that is slow or down delays only
-// its own Nodes.
+// suspended, and makes Nodes be deleted whose VM was deleted. Several vCenters
+// and datacenters can serve one cluster, and one that is slow or down delays
+// only its own Nodes.
 //
 // What it does not do: load balancers and routes. The upstream controller
 // offers both through NSX-T; their sections of a cloud-config get a warning and
@@ -12,13 +12,13 @@
 // paravirtual mode of Supervisor guest clusters is a provider of its own and is
 // not part of this package.
 //
-// # How it knows
+// # How it finds VMs
 //
 // Each vCenter has one session (package session) and one change feed over its
-// VMs (package inventory). All questions about Nodes are answered from the
-// feeds; only a VM that no feed has is asked for by itself:
+// VMs (package inventory). All queries for Nodes are served from the feeds;
+// only a VM that no feed has is looked up by itself:
 //
-//	Node → instance.V2 → source.Lookup → inventories (memory)
+//	Node → instance.V2 → source.Lookup → inventories (in memory)
 //	                   → source.Confirm → SearchIndex of every vCenter
 //	                   → source.Metadata → addresses, instance type; tags while
 //	                                       the Node is not initialized

@@ -27,11 +27,11 @@ func every(n int32, effect simserver.Fault) simserver.Fault {
 }
 
 // TestDroppedCalls: a network that loses every few calls delays Nodes, and nothing
-// is left in the vCenter by calls whose answers were lost.
+// is left in the vCenter by calls whose responses were lost.
 func TestDroppedCalls(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int32{3, 4, 5} {
-		for what, effect := range map[string]simserver.Fault{"calls": simserver.Drop(), "answers": simserver.DropResponse()} {
+		for what, effect := range map[string]simserver.Fault{"calls": simserver.Drop(), "responses": simserver.DropResponse()} {
 			t.Run(fmt.Sprintf("every %d of %s", n, what), func(t *testing.T) {
 				t.Parallel()
 				vcenter := startVCenter(t, one(sim.Fleet("node", 20)...))

@@ -24,7 +24,7 @@ const (
 	maxAddresses = 1000
 )
 
-// staticAddresses returns the addresses that cloud-init was told to configure, in
+// staticAddresses returns the addresses that cloud-init is configured with, in
 // the order of the document. Metadata that is not encoded at all is not looked
 // at. On an error, which is no more than worth a warning, what could be read is
 // still given.
@@ -63,14 +63,14 @@ func decodeGuestinfo(text, encoding string) ([]byte, error) {
 	}
 	data, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says base64 itself
+		return nil, err //nolint:wrapcheck // names base64 itself
 	}
 	if !zipped {
 		return data, checkSize(data)
 	}
 	unzipper, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says gzip itself
+		return nil, err //nolint:wrapcheck // names gzip itself
 	}
 	data, err = io.ReadAll(io.LimitReader(unzipper, maxMetadata+1))
 	if err != nil {
@@ -126,7 +126,7 @@ func networkOf(metadata *yaml.Node) (*yaml.Node, error) {
 }
 
 // ethernetAddresses lists the addresses of all ethernets. It skips what is no
-// address and tells the first such thing.
+// address and returns the first such problem.
 func ethernetAddresses(network *yaml.Node) (addrs []netip.Addr, err error) {
 	ethernets := child(network, "ethernets")
 	if ethernets == nil || ethernets.Kind != yaml.MappingNode {

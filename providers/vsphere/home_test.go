@@ -54,7 +54,7 @@ func newPlaces(t *testing.T) fixture {
 	return newFixture(t, "", vcenter("a", vm("node-a", "10.0.0.1")), vcenter("b", vm("node-b", "10.0.0.2"), vm("node-c", "10.0.0.3")))
 }
 
-// TestRestartKeepsNodesOfAVCenterWithoutTheirVMs: a new process knows from the labels
+// TestRestartKeepsNodesOfAVCenterWithoutTheirVMs: a new process reads from the labels
 // of the Nodes in which vCenter their VMs were.
 func TestRestartKeepsNodesOfAVCenterWithoutTheirVMs(t *testing.T) {
 	t.Parallel()
@@ -200,8 +200,8 @@ func TestOneVCenterInTwoSectionsIsProvenByEither(t *testing.T) {
 func TestInitializedNodesAreLabeled(t *testing.T) {
 	t.Parallel()
 	b := newPlaces(t)
-	vcenters, err := b.source.places()
-	for ; err != nil; vcenters, err = b.source.places() {
+	vcenters, err := b.source.current()
+	for ; err != nil; vcenters, err = b.source.current() {
 		time.Sleep(time.Millisecond)
 	}
 	node := kubetest.Node("node-a", kubetest.ProviderID(id(b.fleet.VM("node-a"))), old)
@@ -248,6 +248,6 @@ func TestInitializedNodesAreLabeled(t *testing.T) {
 	}
 	wantLabel(1)
 	if got := client.Actions(); refusals >= 0 || len(got) == 0 {
-		t.Errorf("no write was refused: %v", got)
+		t.Errorf("no write was rejected: %v", got)
 	}
 }

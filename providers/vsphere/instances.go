@@ -19,7 +19,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
-// source answers for the VMs of all configured vCenters.
+// source looks up the VMs of all configured vCenters.
 type source struct {
 	// zones reports whether Nodes get a zone or a region at all.
 	zones  bool
@@ -64,11 +64,11 @@ func (s *source) wanted() []inventory.Query {
 	}
 	nodes, err := (*lister).List(labels.Everything())
 	if err != nil {
-		return nil // each Node still has its own turn
+		return nil // each Node is still tried on its own
 	}
 	var wanted []inventory.Query
 	for _, node := range nodes {
-		list, err := queries(instance.Ref{
+		list, err := queriesOf(instance.Ref{
 			ProviderID: node.Spec.ProviderID, SystemUUID: node.Status.NodeInfo.SystemUUID, NodeName: node.Name,
 		})
 		if err != nil {
@@ -84,8 +84,8 @@ func (s *source) start(vcenters []*vcenter) {
 	s.started.Store(&start{vcenters: vcenters, at: time.Now()})
 }
 
-// places are the vCenters to ask. Before there are any, nothing is known.
-func (s *source) places() ([]*vcenter, error) {
+// current are the vCenters to query. Before there are any, nothing is known.
+func (s *source) current() ([]*vcenter, error) {
 	if started := s.started.Load(); started != nil && len(started.vcenters) > 0 {
 		return started.vcenters, nil
 	}
@@ -101,8 +101,8 @@ type vm struct {
 	current bool
 	// ambiguous is why it may be another VM that is off as well, or nil.
 	ambiguous error
-	// doubt is why a vCenter could not tell whether it has another VM with the UUID
-	// or name, nil if none has or this one is known to be the VM of the Node.
+	// doubt is why a vCenter could not report whether it has another VM with the
+	// UUID or name, nil if none has or this one is known to be the VM of the Node.
 	doubt error
 }
 
@@ -110,7 +110,8 @@ type vm struct {
 func (v vm) runs() bool  { return v.State() == instance.Running }
 func (v vm) isOff() bool { return v.State() == instance.Stopped }
 
-// ProviderID is empty for a VM that never told its UUID; no Node gets such a VM.
+// ProviderID is empty for a VM whose UUID was never read; no Node gets such a
+// VM.
 func (v vm) ProviderID() string { return formatProviderID(v.UUID) }
 
 // State is Unknown unless the vCenter sees the VM: one whose host or storage is
@@ -137,7 +138,7 @@ func (s *source) Accepts(providerID string) error {
 
 // Metadata implements instance.Source. Type, zone and region are labels, which
 // the framework writes only when it initializes a Node; afterwards addresses
-// are all that counts, and tags are not asked for.
+// are all that counts, and tags are not read.
 func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
 	v, ok := found.(vm)
 	if !ok {
@@ -155,7 +156,7 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 	}
 	if !initialized && !v.current {
 		// Labels are written once and never corrected.
-		return nil, fmt.Errorf("what is known of VM %q is out of date, vCenter %s does not answer: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable)
+		return nil, fmt.Errorf("the data of VM %q is out of date, vCenter %s does not respond: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable)
 	}
 	details, err := v.vcenter.inventory.Details(ctx, v.VM)
 	if err != nil {

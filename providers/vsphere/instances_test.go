@@ -178,7 +178,7 @@ func TestMetadata(t *testing.T) {
 			node:   kubetest.Node("node-1", kubetest.Tainted()),
 		},
 		"Initialized": {
-			reason: "an initialized Node has labels already, and no tag is asked for",
+			reason: "an initialized Node has labels already, and no tag is read",
 			node:   kubetest.Node("n", kubetest.ProviderID("vsphere://"+uuid)),
 			want:   func(m *cloudprovider.InstanceMetadata) { m.Zone, m.Region = "", "" },
 		},
@@ -214,7 +214,7 @@ func zoneHash(t *testing.T, b fixture) string {
 // instanceUUID is that of the first vCenter, which has been read.
 func (b fixture) instanceUUID() string {
 	b.t.Helper()
-	vcenters, err := b.source.places()
+	vcenters, err := b.source.current()
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func (b fixture) instanceUUID() string {
 }
 
 // TestNameAgainstUUID: a name alone does not make a VM the machine of a Node
-// whose hardware says that it is another one.
+// whose hardware shows that it is another one.
 func TestNameAgainstUUID(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
@@ -299,7 +299,7 @@ func TestClonesShareUUID(t *testing.T) {
 	}
 	node := kubetest.Node("node-1", kubetest.ProviderID(id(original)), old)
 
-	// VS-NODE-4: several VMs share a UUID, and nothing tells them apart.
+	// VS-NODE-4: several VMs share a UUID, and nothing distinguishes them.
 	err = b.wantError(node, "2 VMs fit")
 	if got := instance.ReasonOf(err); got != instance.ReasonAmbiguousInstance || !errors.Is(err, apierr.ErrConflict) {
 		t.Errorf("reason %q of %v, want %q and a conflict", got, err, instance.ReasonAmbiguousInstance)
@@ -309,10 +309,10 @@ func TestClonesShareUUID(t *testing.T) {
 	}
 
 	// The host name of the guest does.
-	if err := errors.Join(clone.SetHostname("elsewhere"), clone.SetNICs(sim.NIC{IPs: []string{"10.0.0.6"}})); err != nil {
+	if err := errors.Join(clone.SetHostname("other-host"), clone.SetNICs(sim.NIC{IPs: []string{"10.0.0.6"}})); err != nil {
 		t.Fatal(err)
 	}
-	b.eventually("the original is told from its clone", func() error {
+	b.eventually("the original is distinguished from its clone", func() error {
 		m, err := b.instances.InstanceMetadata(t.Context(), node)
 		if err == nil && m.NodeAddresses[1].Address != "10.0.0.5" {
 			err = fmt.Errorf("addresses are %v", m.NodeAddresses)
@@ -339,7 +339,7 @@ func TestStates(t *testing.T) {
 		"Invalid":     {reason: "its state in vCenter does not matter", change: connection(types.VirtualMachineConnectionStateInvalid), want: running},
 		"LostPowered": {reason: "a host that is out of reach may still run it", change: connection(types.VirtualMachineConnectionStateDisconnected), want: running},
 		"LostOff": {
-			reason: "what the vCenter knew of an inaccessible VM is no proof that it is off",
+			reason: "what the vCenter last had of an inaccessible VM is no proof that it is off",
 			change: func(vm *sim.VM) error {
 				return errors.Join(vm.PowerOff(), vm.SetConnectionState(types.VirtualMachineConnectionStateInaccessible))
 			},
@@ -481,7 +481,7 @@ func TestSkipNodeDeletion(t *testing.T) {
 	}
 	cfg := &Config{skipNodeDeletion: true}
 	if c := newCloudFrom(cfg, nil, quick); !c.tuning.instances.KeepMissing {
-		t.Error("the environment variable does not reach the judgement of Nodes")
+		t.Error("the environment variable does not reach the decision about Nodes")
 	}
 }
 
@@ -535,7 +535,7 @@ func TestNodeLabels(t *testing.T) {
 
 // TestSteadyStateCostsAFewCalls (FW-NODE-13): once the inventory is known, Nodes
 // cost a call for all of them from time to time, however many there are and
-// whatever is asked.
+// whatever the query.
 func TestSteadyStateCostsAFewCalls(t *testing.T) {
 	t.Parallel()
 	const n = 50

@@ -8,8 +8,9 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// All vCenters of a cloud-config share the limit of refused logins: with a wrong
-// password they do not lock the account, although all connect at the same time.
+// All vCenters of a cloud-config share the limit of rejected logins: with a
+// wrong password they do not lock the account, although all connect at the same
+// time.
 func TestVCentersDoNotLockTheAccount(t *testing.T) {
 	t.Parallel()
 	spec := sim.Spec{Linked: make([][]string, 1)}
@@ -35,7 +36,7 @@ func TestVCentersDoNotLockTheAccount(t *testing.T) {
 	}
 	b := fixture{cloud: connect(t, text.String()), t: t, fleet: fleet}
 	b.eventually("the login to each vCenter fails", func() error {
-		vcenters, _ := b.source.places()
+		vcenters, _ := b.source.current()
 		for _, vc := range vcenters {
 			if vc.inventory.Status().Err == nil {
 				return fmt.Errorf("%s has not failed", vc.name)
@@ -47,6 +48,6 @@ func TestVCentersDoNotLockTheAccount(t *testing.T) {
 		return nil
 	})
 	if n := len(first.RefusedLogins()); n != 2 || first.Lockouts() != 0 {
-		t.Errorf("%d refused logins, %d lockouts, want 2 and none", n, first.Lockouts())
+		t.Errorf("%d rejected logins, %d lockouts, want 2 and none", n, first.Lockouts())
 	}
 }

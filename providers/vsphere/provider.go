@@ -32,7 +32,7 @@ const (
 	// Nodes and write Events also with --use-service-account-credentials.
 	nodeClientName = "node-controller"
 	// connectPeriod is how often the start is tried again, for a Kubernetes API
-	// that did not give us a client.
+	// that did not return a client.
 	connectPeriod = 5 * time.Second
 )
 
@@ -85,7 +85,7 @@ var (
 )
 
 // newCloud is the factory. It checks everything that can be known offline and
-// talks to nobody.
+// connects to nothing.
 func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 	if r == nil {
 		return nil, errors.New(textNoConfig)
@@ -132,7 +132,7 @@ func newCloudFrom(cfg *Config, labels map[string]string, t tuning) *cloud {
 func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
 	c.background.Start(stop, func() {
 		c.writeNodes(builder)
-		c.background.Go(func(ctx context.Context) { c.keepTrying(ctx, builder) })
+		c.background.Go(func(ctx context.Context) { c.connectWithRetry(ctx, builder) })
 		c.background.Go(c.instances.Run)
 	})
 }
@@ -146,8 +146,8 @@ func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
 // SetNodeRequeue implements provider.NodeRequeuer.
 func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetRequeue(requeue) }
 
-// keepTrying connects. Until it has, every question about Nodes gets an error.
-func (c *cloud) keepTrying(ctx context.Context, builder cloudprovider.ControllerClientBuilder) {
+// connectWithRetry connects. Until it has, every query for Nodes gets an error.
+func (c *cloud) connectWithRetry(ctx context.Context, builder cloudprovider.ControllerClientBuilder) {
 	_ = wait.PollUntilContextCancel(ctx, connectPeriod, true, func(context.Context) (bool, error) {
 		err := c.connect(builder)
 		if err != nil {
@@ -157,7 +157,7 @@ func (c *cloud) keepTrying(ctx context.Context, builder cloudprovider.Controller
 	})
 }
 
-// writeNodes lets Nodes have the label of their vCenter, and Events about what is
+// writeNodes writes the label of their vCenter to Nodes, and Events about what is
 // wrong with their VMs.
 func (c *cloud) writeNodes(builder cloudprovider.ControllerClientBuilder) {
 	client, err := builder.Client(nodeClientName)
@@ -189,7 +189,7 @@ func (c *cloud) connect(builder cloudprovider.ControllerClientBuilder) error {
 	return nil
 }
 
-// Close ends all sessions and lets no new one begin.
+// Close ends all sessions and starts no new one.
 func (c *cloud) Close(ctx context.Context) error {
 	c.background.Stop()
 	err := c.closeSessions(ctx)
@@ -202,7 +202,7 @@ func (c *cloud) Close(ctx context.Context) error {
 
 // closeSessions ends the sessions with all vCenters at the same time.
 func (c *cloud) closeSessions(ctx context.Context) error {
-	vcenters, _ := c.source.places()
+	vcenters, _ := c.source.current()
 	errs := make([]error, len(vcenters))
 	var all sync.WaitGroup
 	for i, vc := range vcenters {
@@ -221,11 +221,11 @@ func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false 
 // Zones is not offered: InstancesV2 replaces it.
 func (c *cloud) Zones() (cloudprovider.Zones, bool) { return nil, false }
 
-// Clusters is not offered: nobody asks for it.
+// Clusters is not offered: nothing calls it.
 func (c *cloud) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
 
 // ProviderName implements cloudprovider.Interface.
 func (c *cloud) ProviderName() string { return ProviderName }
 
-// HasClusterID is true: VMs need no cluster ID to be told apart.
+// HasClusterID is true: VMs are distinguished without a cluster ID.
 func (c *cloud) HasClusterID() bool { return true }

@@ -44,8 +44,8 @@ func normalUUID(text string) string {
 	return strings.ToLower(strings.TrimSpace(text))
 }
 
-// swapUUID turns the byte order of a UUID's first three groups around: firmware
-// and guests disagree about it. Twice gives the UUID back. What is no UUID stays
+// swapUUID reverses the byte order of a UUID's first three groups: firmware
+// and guests disagree about it. Twice returns the UUID. What is no UUID stays
 // as it is.
 //
 //	56492e42-22ad-3911-6d72-59cc8f26bc90

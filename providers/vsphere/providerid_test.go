@@ -60,7 +60,7 @@ func TestFormatProviderID(t *testing.T) {
 	cases := map[string]string{
 		someUUID:                  "vsphere://" + someUUID, // VS-ID-1: the canonical UUID
 		strings.ToUpper(someUUID): "vsphere://" + someUUID, // VS-ID-1: lower-cased
-		"":                        "",                      // a VM that never told its UUID
+		"":                        "",                      // a VM whose UUID was never read
 	}
 	for uuid, want := range cases {
 		if got := formatProviderID(uuid); got != want {
@@ -73,14 +73,14 @@ func TestFormatProviderID(t *testing.T) {
 func TestSwapUUID(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, uuid, want string }{
-		"example":         {"of the specification", "56492e42-22ad-3911-6d72-59cc8f26bc90", "422e4956-ad22-1139-6d72-59cc8f26bc90"},
-		"back":            {"an involution", "422e4956-ad22-1139-6d72-59cc8f26bc90", "56492e42-22ad-3911-6d72-59cc8f26bc90"},
-		"letters":         {"aabbccdd-eeff-gghh-rest", "aabbccdd-eeff-0011-2233-445566778899", "ddccbbaa-ffee-1100-2233-445566778899"},
-		"capitals":        {"lower-cased", "56492E42-22AD-3911-6D72-59CC8F26BC90", "422e4956-ad22-1139-6d72-59cc8f26bc90"},
-		"blanks around":   {"as systemUUID may have", " 56492e42-22ad-3911-6d72-59cc8f26bc90 ", "422e4956-ad22-1139-6d72-59cc8f26bc90"},
-		"short":           {"unchanged", "56492E42", "56492E42"},
-		"empty":           {"unchanged", "", ""},
-		"long and no one": {"unchanged", strings.Repeat("Z", 40), strings.Repeat("Z", 40)},
+		"example":       {"of the specification", "56492e42-22ad-3911-6d72-59cc8f26bc90", "422e4956-ad22-1139-6d72-59cc8f26bc90"},
+		"back":          {"an involution", "422e4956-ad22-1139-6d72-59cc8f26bc90", "56492e42-22ad-3911-6d72-59cc8f26bc90"},
+		"letters":       {"aabbccdd-eeff-gghh-rest", "aabbccdd-eeff-0011-2233-445566778899", "ddccbbaa-ffee-1100-2233-445566778899"},
+		"capitals":      {"lower-cased", "56492E42-22AD-3911-6D72-59CC8F26BC90", "422e4956-ad22-1139-6d72-59cc8f26bc90"},
+		"blanks around": {"as systemUUID may have", " 56492e42-22ad-3911-6d72-59cc8f26bc90 ", "422e4956-ad22-1139-6d72-59cc8f26bc90"},
+		"short":         {"unchanged", "56492E42", "56492E42"},
+		"empty":         {"unchanged", "", ""},
+		"long and none": {"unchanged", strings.Repeat("Z", 40), strings.Repeat("Z", 40)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func TestEnvironmentReference(t *testing.T) {
 			t.Parallel()
 			if v.Sets == (config.Name{}) {
 				if v.Help == "" {
-					t.Error("the page says nothing of it")
+					t.Error("the page does not mention it")
 				}
 				return
 			}

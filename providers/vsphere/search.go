@@ -27,7 +27,7 @@ func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Res
 }
 
 func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
-	vcenters, err := s.places()
+	vcenters, err := s.current()
 	if err != nil {
 		return instance.Failed(err)
 	}
@@ -40,7 +40,7 @@ func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
 }
 
 // awaitFirstSync waits, for a short time after the start, for inventories that
-// are being read for the first time. It reports whether it waited: the answer can
+// are being read for the first time. It reports whether it waited: the result can
 // be another one now.
 func (s *source) awaitFirstSync(ctx context.Context, vcenters []*vcenter) bool {
 	grace, cancel := context.WithDeadline(ctx, s.started.Load().at.Add(firstSyncGrace))
@@ -52,52 +52,52 @@ func (s *source) awaitFirstSync(ctx context.Context, vcenters []*vcenter) bool {
 			continue
 		}
 		waited = true
-		_ = vc.inventory.WaitSynced(grace) // what is not synced then is an error in the answer
+		_ = vc.inventory.WaitSynced(grace) // what is not synced then is an error in the result
 	}
 	return waited
 }
 
-// Confirm implements instance.Source by asking every vCenter. A VM that none of
-// them has must have been missing for a while.
+// Confirm implements instance.Source by querying every vCenter. A VM that none
+// of them has must have been missing for a while.
 func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
-	vcenters, err := s.places()
+	vcenters, err := s.current()
 	if err != nil {
 		return instance.Failed(err)
 	}
-	questions, err := queries(ref)
+	queries, err := queriesOf(ref)
 	if err != nil {
 		return instance.Failed(err)
 	}
-	if reason := s.tooEarly(vcenters, ref, questions); reason != nil && !errors.Is(reason, apierr.ErrUnavailable) {
+	if reason := s.tooEarly(vcenters, ref, queries); reason != nil && !errors.Is(reason, apierr.ErrUnavailable) {
 		return instance.Missing(reason)
 	}
 	result := s.search(ctx, vcenters, ref, func(vc *vcenter, q inventory.Query) ([]vm, error) { return vc.confirm(ctx, q) })
 	if result.IsAbsent() {
-		return s.missing(vcenters, ref, questions)
+		return s.missing(vcenters, ref, queries)
 	}
 	return result
 }
 
-// asker asks one vCenter.
-type asker func(*vcenter, inventory.Query) ([]vm, error)
+// lookupFunc queries one vCenter.
+type lookupFunc func(*vcenter, inventory.Query) ([]vm, error)
 
-// search puts the questions of a Ref to all vCenters, in order of certainty,
-// until one is answered:
+// search runs the queries of a Ref on all vCenters, in order of certainty,
+// until one has a result:
 //
 //	found                               the VM that choose picks, or an error
-//	found nowhere, a vCenter is silent  its error
-//	found nowhere                       the next question; absent after the last
-func (s *source) search(ctx context.Context, vcenters []*vcenter, ref instance.Ref, ask asker) instance.Result {
-	questions, err := queries(ref)
+//	found nowhere, a vCenter has failed  its error
+//	found nowhere                       the next query; absent after the last
+func (s *source) search(ctx context.Context, vcenters []*vcenter, ref instance.Ref, lookup lookupFunc) instance.Result {
+	queries, err := queriesOf(ref)
 	if err != nil {
 		return instance.Failed(err)
 	}
-	for _, q := range questions {
-		r := s.machines(ctx, vcenters, q, ask)
+	for _, q := range queries {
+		r := s.machines(ctx, vcenters, q, lookup)
 		err := errors.Join(r.errs...)
 		switch {
 		case len(r.found) > 0:
-			s.assigned.found(questions)
+			s.assigned.found(queries)
 			return s.choose(ctx, r, ref, q)
 		case errors.Is(err, inventory.ErrUnreadableVM):
 			return instance.Failed(instance.WithReason(instance.ReasonInstanceNotFound, err))
@@ -111,7 +111,8 @@ func (s *source) search(ctx context.Context, vcenters []*vcenter, ref instance.R
 // response is the result of one query to all vCenters.
 type response struct {
 	found []vm
-	// errs are those of the vCenters that could not tell whether they have a VM.
+	// errs are those of the vCenters that could not report whether they have a
+	// VM.
 	errs []error
 }
 
@@ -124,31 +125,31 @@ func (r response) doubt() error {
 	})...)
 }
 
-// machines asks for the VMs that can be that of a query, each once.
-func (s *source) machines(ctx context.Context, vcenters []*vcenter, q inventory.Query, ask asker) response {
-	all := askAll(vcenters, q, ask)
+// machines looks up the VMs that can be that of a query, each once.
+func (s *source) machines(ctx context.Context, vcenters []*vcenter, q inventory.Query, lookup lookupFunc) response {
+	all := queryAll(vcenters, q, lookup)
 	all.found = s.merge(ctx, all.found)
 	machines := s.assigned.get(q).machines(all.found)
 	if len(machines) > 0 || len(all.found) == 0 {
 		return response{found: machines, errs: all.errs}
 	}
 	// Only copies are left. They must not hide what makes the absence uncertain.
-	others := askAll(vcenters, q, func(vc *vcenter, q inventory.Query) ([]vm, error) {
+	others := queryAll(vcenters, q, func(vc *vcenter, q inventory.Query) ([]vm, error) {
 		for _, v := range all.found {
 			if v.vcenter.id() == vc.id() {
 				q.Except = append(q.Except, v.Ref)
 			}
 		}
-		return ask(vc, q)
+		return lookup(vc, q)
 	})
 	others.found = s.merge(ctx, others.found)
 	return others
 }
 
-// queries are the questions that find a Ref's VM. The UUID that a guest reports
+// queriesOf returns the queries that find a Ref's VM. The UUID that a guest reports
 // can be in either byte order; the name counts only where the Node has no
 // provider ID.
-func queries(ref instance.Ref) ([]inventory.Query, error) {
+func queriesOf(ref instance.Ref) ([]inventory.Query, error) {
 	if ref.ProviderID != "" {
 		uuid, err := parseProviderID(ref.ProviderID)
 		if err != nil {
@@ -163,14 +164,14 @@ func queries(ref instance.Ref) ([]inventory.Query, error) {
 	return append(list, inventory.Query{Names: []string{ref.NodeName}}), nil
 }
 
-// askAll asks all vCenters at once, so that a slow one delays only what it
-// alone can answer.
-func askAll(vcenters []*vcenter, q inventory.Query, ask asker) response {
+// queryAll queries all vCenters at once, so that a slow one delays only what it
+// alone can return.
+func queryAll(vcenters []*vcenter, q inventory.Query, lookup lookupFunc) response {
 	found := make([][]vm, len(vcenters))
 	errs := make([]error, len(vcenters))
 	var all sync.WaitGroup
 	for i, vc := range vcenters {
-		all.Go(func() { found[i], errs[i] = ask(vc, q) })
+		all.Go(func() { found[i], errs[i] = lookup(vc, q) })
 	}
 	all.Wait()
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })

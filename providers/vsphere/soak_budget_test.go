@@ -75,10 +75,10 @@ func (s *soak) checkBudget() {
 		}
 	}
 	if total > 10 {
-		s.fail("%d calls in 5 quiet minutes, want 10 at most: before %v, after %v", total, before, after)
+		s.fail("%d calls in 5 idle minutes, want 10 at most: before %v, after %v", total, before, after)
 	}
 	if n := s.vc.Polls() - polls; n > 160 {
-		s.fail("%d polls in 5 quiet minutes", n)
+		s.fail("%d polls in 5 idle minutes", n)
 	}
 	time.Sleep(time.Minute)
 }

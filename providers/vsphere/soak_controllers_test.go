@@ -21,7 +21,8 @@ const (
 	// fault.
 	recovery = 90 * time.Second
 	// lostLogins is for how long logins may pause after a fault: a login whose
-	// response was lost may have been refused, and counts as such for that long.
+	// response was lost may have been rejected, and counts as such for that
+	// long.
 	lostLogins = 180 * time.Second
 	// checkPeriod and updatePeriod are those of the controllers of Kubernetes.
 	checkPeriod, updatePeriod = 5 * time.Second, 5 * time.Minute
@@ -74,7 +75,7 @@ func (s *soak) watchHealth() {
 
 // current returns an error if the provider does not follow the changes.
 func (s *soak) current() error {
-	vcenters, err := s.process().source.places()
+	vcenters, err := s.process().source.current()
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// churn lets things happen to VMs until end, and waits until they have ended. None
+// churn changes VMs until end, and waits until they have ended. None
 // of it excuses the provider from anything.
 func (s *soak) churn(random *rand.Rand, end time.Time) {
 	happenings := []func(*rand.Rand){
@@ -30,7 +30,7 @@ func between(random *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(random.Int64N(int64(most-least)))
 }
 
-// must reports a change that the simulated vCenter refused.
+// must reports a change that the simulated vCenter rejected.
 func (s *soak) must(err error) {
 	if err != nil {
 		s.fail("%v", err)
@@ -49,7 +49,7 @@ func (s *soak) replaceForeign(random *rand.Rand) {
 	s.must(old.Destroy())
 }
 
-// churnForeign lets VMs that are no Nodes change for some seconds: addresses, which
+// churnForeign changes VMs that are no Nodes for some seconds: addresses, which
 // the provider does not follow, names and power.
 func (s *soak) churnForeign(random *rand.Rand) {
 	s.note("VMs that are no Nodes change")

@@ -15,9 +15,9 @@ import (
 
 const sharedUUID = "42000000-0000-4000-8000-000000000001"
 
-// newTwins is vCenter a with the VM of node-1, and vCenter b with a copy of it that
-// has another guest name, and with the VM of node-b.
-func newTwins(t *testing.T) fixture {
+// newCopied is vCenter a with the VM of node-1, and vCenter b with a copy of it
+// that has another guest name, and with the VM of node-b.
+func newCopied(t *testing.T) fixture {
 	t.Helper()
 	vcenter := func(name string, vms ...sim.VMSpec) sim.VCenterSpec {
 		return sim.VCenterSpec{Name: name, Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: vms}}}
@@ -25,12 +25,12 @@ func newTwins(t *testing.T) fixture {
 	return newFixture(t, "",
 		vcenter("a", sim.VMSpec{Name: "node-1", UUID: sharedUUID, NICs: []sim.NIC{{IPs: []string{"10.0.0.1"}}}}),
 		vcenter("b",
-			sim.VMSpec{Name: "copy", UUID: sharedUUID, Hostname: "elsewhere", NICs: []sim.NIC{{IPs: []string{"10.9.9.9"}}}},
+			sim.VMSpec{Name: "copy", UUID: sharedUUID, Hostname: "other-host", NICs: []sim.NIC{{IPs: []string{"10.9.9.9"}}}},
 			sim.VMSpec{Name: "node-b", NICs: []sim.NIC{{IPs: []string{"10.0.0.2"}}}}))
 }
 
-// ofTwin is the Node of the VM that has a copy.
-func ofTwin(options ...kubetest.NodeOption) *v1.Node {
+// nodeOfCopied is the Node of the VM that has a copy.
+func nodeOfCopied(options ...kubetest.NodeOption) *v1.Node {
 	return kubetest.Node("node-1", append([]kubetest.NodeOption{kubetest.ProviderID("vsphere://" + sharedUUID), old}, options...)...)
 }
 
@@ -47,14 +47,14 @@ func (b fixture) wantOriginal(node *v1.Node) {
 	})
 }
 
-// TestCopyIsNotUsedWhileAVCenterIsSilent: the VM of the Node may be in the vCenter
+// TestCopyIsNotUsedWhileAVCenterDoesNotRespond: the VM of the Node may be in the vCenter
 // that does not respond.
-func TestCopyIsNotUsedWhileAVCenterIsSilent(t *testing.T) {
+func TestCopyIsNotUsedWhileAVCenterDoesNotRespond(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]bool{"CopyRuns": false, "CopyOff": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTwins(t)
+			b := newCopied(t)
 			a := b.fleet.VCenter("a")
 			a.Down()
 			if copied := b.fleet.VM("copy"); off {
@@ -64,7 +64,7 @@ func TestCopyIsNotUsedWhileAVCenterIsSilent(t *testing.T) {
 			}
 			b = b.restart()
 			b.describe(kubetest.Node("node-b", old)) // by its name
-			node := ofTwin()
+			node := nodeOfCopied()
 			for range 5 {
 				if shutdown, err := b.instances.InstanceShutdown(t.Context(), node); err == nil {
 					t.Fatalf("InstanceShutdown is %t, want an error", shutdown)
@@ -88,22 +88,22 @@ func TestCopyIsNotUsedWhileAVCenterIsSilent(t *testing.T) {
 // before the other.
 func TestCopyIsNotUsedBeforeEveryInventoryIsRead(t *testing.T) {
 	t.Parallel()
-	b := newTwins(t)
+	b := newCopied(t)
 	b.fleet.VCenter("a").Inject("WaitForUpdatesEx", simserver.Always(), simserver.Slow(time.Second))
 	b = b.restart()
 	b.eventually("vCenter b is read", func() error {
-		vcenters, err := b.source.places()
+		vcenters, err := b.source.current()
 		if err != nil {
 			return err
 		}
 		return vcenters[1].inventory.Current()
 	})
-	b.wantOriginal(ofTwin())
+	b.wantOriginal(nodeOfCopied())
 }
 
-// TestVMThatIsOffWhileAVCenterIsSilent: a VM that has the name of the Node and is off
+// TestVMThatIsOffWhileAVCenterDoesNotRespond: a VM that has the name of the Node and is off
 // may be a copy as well.
-func TestVMThatIsOffWhileAVCenterIsSilent(t *testing.T) {
+func TestVMThatIsOffWhileAVCenterDoesNotRespond(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason  string
@@ -116,12 +116,12 @@ func TestVMThatIsOffWhileAVCenterIsSilent(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTwins(t)
+			b := newCopied(t)
 			vm, node := b.fleet.VM("node-b"), kubetest.Node("node-b", kubetest.ProviderID(id(b.fleet.VM("node-b"))), old)
 			if err := vm.KeepHostname(); err != nil {
 				t.Fatal(err)
 			}
-			b.wantExists(ofTwin(), true) // both inventories are read
+			b.wantExists(nodeOfCopied(), true) // both inventories are read
 			b.describe(node)
 			if err := vm.PowerOff(); err != nil {
 				t.Fatal(err)
@@ -130,13 +130,13 @@ func TestVMThatIsOffWhileAVCenterIsSilent(t *testing.T) {
 			if tc.restart {
 				b = b.restart()
 			}
-			b.wantVerdict(tc.reason, node, "true", tc.want)
+			b.wantResult(tc.reason, node, "true", tc.want)
 		})
 	}
 }
 
-// TestNodeOfAHealthyVCenterIsFound: while another vCenter is silent, the host name of
-// the guest or what was found before confirms the VM.
+// TestNodeOfAHealthyVCenterIsFound: while another vCenter does not respond, the host
+// name of the guest or what was found before confirms the VM.
 func TestNodeOfAHealthyVCenterIsFound(t *testing.T) {
 	t.Parallel()
 	const yes, no = true, false
@@ -155,7 +155,7 @@ func TestNodeOfAHealthyVCenterIsFound(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTwins(t)
+			b := newCopied(t)
 			providerID := kubetest.ProviderID(id(b.fleet.VM("node-b")))
 			node := b.initialize(kubetest.Node(tc.node, kubetest.Tainted(), providerID, old))
 			if !tc.label {
@@ -172,7 +172,7 @@ func TestNodeOfAHealthyVCenterIsFound(t *testing.T) {
 					break
 				}
 				if !tc.want {
-					copied := kubetest.Node("elsewhere", kubetest.ProviderID("vsphere://"+sharedUUID), old)
+					copied := kubetest.Node("other-host", kubetest.ProviderID("vsphere://"+sharedUUID), old)
 					if _, errCopy := b.instances.InstanceMetadata(t.Context(), copied); errCopy == nil {
 						break // the inventory is read
 					}

@@ -17,11 +17,11 @@ import (
 // read.
 const reasonInvalidMetadata instance.Reason = "InvalidGuestMetadata"
 
-// warnings tell, once for each Node, what is wrong with a VM without keeping the
-// Node from being initialized. It is safe for concurrent use.
+// warnings report, once for each Node, what is wrong with a VM without keeping
+// the Node from being initialized. It is safe for concurrent use.
 type warnings struct {
 	recorder atomic.Pointer[record.EventRecorder]
-	said     *lru.Cache // warning to nothing
+	recorded *lru.Cache // warning to nothing
 }
 
 // warning is one warning about one Node.
@@ -31,17 +31,17 @@ type warning struct {
 	text string
 }
 
-func newWarnings() *warnings { return &warnings{said: lru.New(maxAssignments)} }
+func newWarnings() *warnings { return &warnings{recorded: lru.New(maxAssignments)} }
 
 func (w *warnings) setRecorder(recorder record.EventRecorder) { w.recorder.Store(&recorder) }
 
 // metadata warns that cloud-init metadata cannot be read.
 func (w *warnings) metadata(ctx context.Context, node *v1.Node, err error) {
 	key := warning{name: node.Name, uid: node.UID, text: err.Error()}
-	if _, said := w.said.Get(key); said {
+	if _, recorded := w.recorded.Get(key); recorded {
 		return
 	}
-	w.said.Add(key, nil)
+	w.recorded.Add(key, nil)
 	klog.FromContext(ctx).Info("Ignoring network settings of VM that cannot be read", "node", klog.KObj(node), "err", err)
 	if recorder := w.recorder.Load(); recorder != nil {
 		(*recorder).Eventf(node, v1.EventTypeWarning, string(reasonInvalidMetadata),

@@ -78,7 +78,7 @@ func TestUnreadableVMIsNotInitialized(t *testing.T) {
 }
 
 // TestExcludedNodeIP: a Node is not initialized with an address that is excluded,
-// and hears of it.
+// and gets an Event.
 func TestExcludedNodeIP(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, "[Nodes]\nexclude-internal-network-subnet-cidr = 10.0.0.5/32\n",

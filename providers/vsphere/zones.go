@@ -8,7 +8,7 @@ import (
 )
 
 // zone is the zone and the region that tags on the VM, or on what is above it,
-// say. Which tag counts is for package inventory to know. A tag that is no label
+// say. Which tag counts is decided by package inventory. A tag that is no label
 // value becomes one that no other tag becomes.
 func (v vm) zone(ctx context.Context) (zone, region string, err error) {
 	zone, region, err = v.vcenter.inventory.Zones(ctx, v.VM)

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// Absence is what an inventory knows of VMs that are not there.
+// Absence is what an inventory has about missing VMs.
 type Absence struct {
 	// Left is when the last VM with one of the UUIDs left, zero if none was known.
 	Left time.Time
 	// Complete is since when the inventory has been complete and followed without
 	// a break, zero if it is not.
 	Complete time.Time
-	// Visible reports whether there is a VM that was asked for by UUID.
+	// Visible reports whether there is a VM that was queried by UUID.
 	Visible bool
 	// Hosted reports whether there ever was one, Proven whether there was one since
 	// the whole inventory was read anew.
 	Hosted, Proven bool
 }
 
-// maxSilence is how long the vCenter may not respond for the inventory to have
+// maxResponseAge is how long the vCenter may not respond for the inventory to have
 // been followed without a break. A poll that is given more time may take that.
-const maxSilence = 30 * time.Second
+const maxResponseAge = 30 * time.Second
 
-// Absence tells what is known of the VMs of a query that has no result. It makes
-// no call.
+// Absence returns what is known of the VMs of a query that has no result. It
+// makes no call.
 func (i *Inventory) Absence(q Query) Absence { return i.store.absence(q) }
 
 func (s *store) absence(q Query) Absence {
@@ -47,13 +47,13 @@ func (s *store) absence(q Query) Absence {
 	return a
 }
 
-// visible reports whether there is a VM that was asked for by UUID. That is proof
+// visible reports whether there is a VM that was queried by UUID. That is proof
 // that the vCenter is the one of the cluster. Callers hold the lock.
 func (s *store) visible() bool {
-	return s.asked.any(func(uuid string) bool { return len(pick(s.live.byUUID[uuid], counts)) > 0 })
+	return s.queried.any(func(uuid string) bool { return len(pick(s.live.byUUID[uuid], counts)) > 0 })
 }
 
-// prove notes that a VM that was asked for by UUID is there. While the inventory is
+// prove records that a VM that was queried by UUID is there. While the inventory is
 // read anew, it may have been there before alone. Callers hold the lock.
 func (s *store) prove() {
 	s.hosted.Store(true)
@@ -63,49 +63,49 @@ func (s *store) prove() {
 }
 
 const (
-	// maxAsked is how many UUIDs are kept that were asked for: a Node has two, one
+	// maxQueried is how many UUIDs are kept that were queried: a Node has two, one
 	// in each byte order.
-	maxAsked = 1 << 15
-	// askedFor is how long one is kept at least.
-	askedFor = time.Hour
+	maxQueried = 1 << 15
+	// requested is how long one is kept at least.
+	queriedTTL = time.Hour
 )
 
-// asked are the UUIDs of Nodes. Other VMs that leave are not remembered, however
-// many come and go.
-type asked struct {
+// queried are the UUIDs of Nodes. Other VMs that leave have no tombstone,
+// however many come and go.
+type queried struct {
 	mu sync.Mutex
 	at map[string]time.Time
 }
 
-func newAsked() *asked { return &asked{at: map[string]time.Time{}} }
+func newQueried() *queried { return &queried{at: map[string]time.Time{}} }
 
-// note notes that the VMs of a query are asked for.
-func (a *asked) note(q Query, now time.Time) {
+// note records that the VMs of a query are looked up.
+func (a *queried) note(q Query, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, uuid := range q.UUIDs {
 		key := normal(uuid)
-		if _, ok := a.at[key]; ok || a.room(now) {
+		if _, ok := a.at[key]; ok || a.makeRoom(now) {
 			a.at[key] = now
 		}
 	}
 }
 
-// room makes room for one more. Callers hold the lock.
-func (a *asked) room(now time.Time) bool {
-	if len(a.at) < maxAsked {
+// makeRoom evicts entries to store one more. Callers hold the lock.
+func (a *queried) makeRoom(now time.Time) bool {
+	if len(a.at) < maxQueried {
 		return true
 	}
 	for uuid, at := range a.at {
-		if now.Sub(at) > askedFor {
+		if now.Sub(at) > queriedTTL {
 			delete(a.at, uuid)
 		}
 	}
 
-	return len(a.at) < maxAsked
+	return len(a.at) < maxQueried
 }
 
-func (a *asked) has(uuid string) bool {
+func (a *queried) has(uuid string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	_, ok := a.at[uuid]
@@ -114,7 +114,7 @@ func (a *asked) has(uuid string) bool {
 }
 
 // any reports whether one of them has a property.
-func (a *asked) any(has func(uuid string) bool) bool {
+func (a *queried) any(has func(uuid string) bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for uuid := range a.at {

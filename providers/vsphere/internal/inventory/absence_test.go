@@ -12,37 +12,37 @@ import (
 
 const otherUUID = "423740e7-c66e-05e3-9d0b-000000000002"
 
-// A vCenter on which VMs come and go all day must not make us forget which VM was
-// a Node's.
-func TestVMsOfOthersAreNotRemembered(t *testing.T) {
+// A vCenter on which VMs come and go all day must not drop the tombstone of the
+// VM that was a Node's.
+func TestForeignVMsHaveNoTombstones(t *testing.T) {
 	t.Parallel()
 	folder := Ref{Type: "Folder", Value: "group-v1"}
 	i := stored(nil, []types.ObjectUpdate{withUUID("vm-0", folder, uuid)})
 	change(i, leave(typeVM, "vm-0"))
-	for n := range 2 * maxRemembered {
+	for n := range 2 * maxTombstones {
 		id := fmt.Sprintf("vm-%d", n+1)
 		change(i, withUUID(id, folder, fmt.Sprintf("423740e7-0000-05e3-9d0b-%012x", n)))
 		change(i, leave(typeVM, id))
 	}
 	if n := len(i.store.memory.order); n != 1 {
-		t.Errorf("%d VMs are remembered, want that of the Node", n)
+		t.Errorf("%d VMs have tombstones, want that of the Node", n)
 	}
 	if i.Absence(byID(uuid)).Left.IsZero() {
-		t.Error("when the VM of the Node left was forgotten")
+		t.Error("when the VM of the Node left is not stored any more")
 	}
 }
 
-// What was asked for is bounded as well, and makes room after an hour.
-func TestAskedIsBounded(t *testing.T) {
+// The queried UUIDs are bounded as well, and expire after an hour.
+func TestQueriedIsBounded(t *testing.T) {
 	t.Parallel()
-	a, now := newAsked(), time.Now()
-	for n := range maxAsked + 10 {
+	a, now := newQueried(), time.Now()
+	for n := range maxQueried + 10 {
 		a.note(byID(fmt.Sprint(n)), now)
 	}
-	if n := len(a.at); n != maxAsked || a.has(fmt.Sprint(maxAsked)) {
-		t.Errorf("%d UUIDs are kept, want %d", n, maxAsked)
+	if n := len(a.at); n != maxQueried || a.has(fmt.Sprint(maxQueried)) {
+		t.Errorf("%d UUIDs are kept, want %d", n, maxQueried)
 	}
-	a.note(byID("late"), now.Add(askedFor+time.Second))
+	a.note(byID("late"), now.Add(queriedTTL+time.Second))
 	if !a.has("late") || a.has("0") {
 		t.Error("an old UUID keeps out a new one")
 	}
@@ -74,8 +74,8 @@ func TestAbsenceIsCountedFromACompleteInventory(t *testing.T) {
 			},
 			Absence{Left: at(20), Complete: at(0), Visible: true, Hosted: true, Proven: true},
 		},
-		"Silence": {
-			"nothing was heard for more than half a minute", func(i *Inventory) {
+		"Unresponsive": {
+			"there was no response for more than half a minute", func(i *Inventory) {
 				read(i, 0, node, other)
 				i.store.apply([]types.ObjectUpdate{leave(typeVM, "vm-1")}, at(20))
 				i.store.responded(at(51), 20*time.Second)
@@ -138,7 +138,7 @@ func TestAbsenceIsCountedFromACompleteInventory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			i := New(nil, Config{Name: "vc"})
-			i.store.asked.note(byID(uuid, otherUUID), start)
+			i.store.queried.note(byID(uuid, otherUUID), start)
 			tc.happen(i)
 			if got := i.Absence(byID(uuid)); got != tc.want {
 				t.Errorf("%s: %+v, want %+v", tc.reason, got, tc.want)
@@ -186,7 +186,7 @@ func TestReferenceOfAnotherVMIsNoProof(t *testing.T) {
 	vm := v.VM("db")
 	one(t, i, byID(uuid))
 	ok(t, v.Restore(vm))
-	stranger, err := v.AddVMAs(vm.Reference(), "south", cloudsim.VMSpec{Name: "stranger", UUID: otherUUID})
+	other, err := v.AddVMAs(vm.Reference(), "south", cloudsim.VMSpec{Name: "other", UUID: otherUUID})
 	ok(t, err)
 	eventually(t, func() string {
 		vms, err := i.Find(byID(uuid))
@@ -199,8 +199,8 @@ func TestReferenceOfAnotherVMIsNoProof(t *testing.T) {
 	if vms, err := i.Confirm(t.Context(), byID(uuid)); len(vms) != 0 || err != nil {
 		t.Errorf("Confirm = %s, %v, want none", names(vms), err)
 	}
-	if vms, err := i.Confirm(t.Context(), byID(otherUUID)); len(vms) != 1 || vms[0].Ref != stranger.Reference() || err != nil {
-		t.Errorf("Confirm = %s, %v, want the stranger", names(vms), err)
+	if vms, err := i.Confirm(t.Context(), byID(otherUUID)); len(vms) != 1 || vms[0].Ref != other.Reference() || err != nil {
+		t.Errorf("Confirm = %s, %v, want the other", names(vms), err)
 	}
 }
 

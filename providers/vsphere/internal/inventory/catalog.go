@@ -16,7 +16,7 @@ import (
 )
 
 // categoriesAtOnce is how many categories are read at the same time. A vCenter
-// refuses more than 360 operations of the tag service a second, of all clients
+// rejects more than 360 operations of the tag service a second, of all clients
 // together: https://github.com/kubernetes-sigs/cluster-api-provider-vsphere/pull/1014.
 const categoriesAtOnce = 4
 
@@ -58,7 +58,7 @@ func (c *categoryNames) set(id, name string) {
 }
 
 // order sorts categories: first those that had one of the wanted names, then those
-// that were never read, then the others. It forgets those that are not listed.
+// that were never read, then the others. It drops those that are not listed.
 func (c *categoryNames) order(ids, wanted []string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *catalogSearch) run(ctx context.Context, ids []string) error {
 		})
 	}
 
-	return group.Wait() //nolint:wrapcheck // says which category
+	return group.Wait() //nolint:wrapcheck // names the category
 }
 
 func (s *catalogSearch) complete() bool {

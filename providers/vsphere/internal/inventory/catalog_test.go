@@ -88,7 +88,7 @@ func TestNewTagCostsNoReadingOfAllCategories(t *testing.T) {
 	}
 }
 
-// One refusal because of too many calls is no failure.
+// One rejection because of too many calls is no failure.
 func TestRefusedTagCallIsRepeated(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {

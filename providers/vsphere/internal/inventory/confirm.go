@@ -12,8 +12,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// Confirm looks a VM up in the vCenter itself, past everything in memory. Like
-// Find it gives all VMs that fit equally well.
+// Confirm looks a VM up in the vCenter itself, past the inventory. Like Find it
+// returns all VMs that fit equally well.
 //
 // No VM and no error means that it is gone: every datacenter has been searched
 // and knows none, every VM that once had one of the UUIDs is deleted, and Find
@@ -22,8 +22,8 @@ func (i *Inventory) Confirm(ctx context.Context, q Query) ([]*VM, error) {
 	ctx, cancel := context.WithTimeout(ctx, i.cfg.CallTimeout)
 	defer cancel()
 
-	i.store.asked.note(q, i.cfg.Clock.Now())
-	vms, err := i.ask(ctx, q)
+	i.store.queried.note(q, i.cfg.Clock.Now())
+	vms, err := i.query(ctx, q)
 	if len(vms) == 0 && err == nil {
 		err = i.stillFound(q)
 	}
@@ -34,10 +34,10 @@ func (i *Inventory) Confirm(ctx context.Context, q Query) ([]*VM, error) {
 	return vms, nil
 }
 
-// ask searches the whole vCenter by each part of the query, until something that
+// query searches the whole vCenter by each part of the query, until something that
 // counts is found. One search without a datacenter serves however many of them are
 // configured.
-func (i *Inventory) ask(ctx context.Context, q Query) ([]*VM, error) {
+func (i *Inventory) query(ctx context.Context, q Query) ([]*VM, error) {
 	incomplete := i.store.searchable()
 	if errors.Is(incomplete, errNotSynced) {
 		return nil, i.Current()
@@ -93,10 +93,10 @@ func (i *Inventory) search(ctx context.Context, find finder, q Query) ([]*VM, er
 	return i.store.counted(vms)
 }
 
-// readKnown asks for the VMs that the memory has for a query, wherever they are
-// now. The search index does not know a VM whose files are out of reach, nor
-// one by a part of its host name. A VM that has another UUID now is another one
-// that was given the reference.
+// readKnown reads the VMs that the inventory or a tombstone has for a query,
+// wherever they are now. The search index does not have a VM whose files are
+// out of reach, nor one by a part of its host name. A VM that has another UUID
+// now is another one that was given the reference.
 func (i *Inventory) readKnown(ctx context.Context, q Query) ([]*VM, error) {
 	var vms []*VM
 	var failed []error
@@ -111,7 +111,7 @@ func (i *Inventory) readKnown(ctx context.Context, q Query) ([]*VM, error) {
 	return vms, errors.Join(failed...)
 }
 
-// excludes reports whether a VM tells a UUID that is not looked for.
+// excludes reports whether a VM has a UUID that is not looked for.
 func (q Query) excludes(vm *VM) bool {
 	return len(q.UUIDs) > 0 && vm.UUID != "" &&
 		!slices.ContainsFunc(q.UUIDs, func(uuid string) bool { return normal(uuid) == vm.UUID })
@@ -194,13 +194,13 @@ func (s *store) present(refs []Ref) []Ref {
 	return slices.DeleteFunc(refs, func(r Ref) bool { return s.live.vms[r.Value] == nil })
 }
 
-// complete adds to a VM what the vCenter did not tell just now: where it
-// stands, and its UUID if that cannot be read at the moment.
+// complete adds to a VM what the vCenter did not return just now: where it is,
+// and its UUID if that cannot be read at the moment.
 func (s *store) complete(vm *VM) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 
-	at := s.live.tree.places
+	at := s.live.tree.ancestors
 	vm.Datacenter = datacenterOf(&reported{
 		host: at[vm.Host], pool: at[vm.Pool], parent: at[vm.Parent], vApp: at[vm.ParentVApp],
 	}).reference()

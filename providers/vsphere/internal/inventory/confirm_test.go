@@ -73,7 +73,7 @@ func TestConfirm(t *testing.T) {
 			query:   byID("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"), err: "NoPermission",
 		},
 		"one search fails, found by another": {
-			reason: "VS-NODE-6: unless it is found elsewhere", datacenters: []string{"north", "south"},
+			reason: "VS-NODE-6: unless it is found in another datacenter", datacenters: []string{"north", "south"},
 			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Inject("FindAllByUuid", simserver.Nth(1), denied) },
 			query:   byID("00000000-0000-0000-0000-000000000001", uuid), want: "db",
 		},
@@ -82,7 +82,7 @@ func TestConfirm(t *testing.T) {
 			query: byID(uuid), err: "datacenter west does not exist",
 		},
 		"all datacenters missing": {
-			reason: "what is found elsewhere does not count", datacenters: []string{"west"},
+			reason: "what is found in another datacenter does not count", datacenters: []string{"west"},
 			query: byID(uuid), err: "datacenter west does not exist",
 			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
 		},
@@ -103,7 +103,7 @@ func TestConfirm(t *testing.T) {
 			query: byID(uuid), err: "ManagedObjectNotFound",
 		},
 		"inaccessible": {
-			reason: "VS-NODE-10: found only by remembered reference",
+			reason: "VS-NODE-10: found only by its last reference",
 			prepare: func(t *testing.T, v *cloudsim.VCenter) {
 				ok(t, v.VM("db").HideConfig(true))
 				ok(t, v.VM("db").SetConnectionState(types.VirtualMachineConnectionStateInaccessible))
@@ -138,7 +138,7 @@ func TestConfirm(t *testing.T) {
 			calls: map[string]int{"FindAllByDnsName": 1, "FindAllByIp": 1, "RetrievePropertiesEx": 1},
 		},
 		"by unknown name": {
-			reason: "every search has answered",
+			reason: "every search has responded",
 			query:  byName("mail"),
 			calls:  map[string]int{"FindAllByDnsName": 1},
 		},
@@ -167,7 +167,7 @@ func TestConfirm(t *testing.T) {
 }
 
 // A confirmed VM has the same properties as one from the feed.
-func TestConfirmedVMIsWhatTheFeedKnows(t *testing.T) {
+func TestConfirmedVMIsTheOneOfTheFeed(t *testing.T) {
 	t.Parallel()
 	_, i := confirming(t)
 	fromFeed := *one(t, i, byID(uuid))
@@ -186,7 +186,7 @@ func TestConfirmedVMIsWhatTheFeedKnows(t *testing.T) {
 }
 
 // VS-NODE-4: all clones with one UUID are returned.
-func TestConfirmGivesAllClones(t *testing.T) {
+func TestConfirmReturnsAllClones(t *testing.T) {
 	t.Parallel()
 	v, i := confirming(t)
 	_, err := v.VM("db").Clone("copy")

@@ -15,9 +15,9 @@ import (
 const (
 	// gatherWindow is how long the first caller waits for others to share a call.
 	gatherWindow = 100 * time.Millisecond
-	// detailsTimeout bounds a call and the wait for its turn. Together with the
-	// window it is less than the 8 s that an attempt to describe a Node may take:
-	// callers get the error of the call and do not leave before.
+	// detailsTimeout bounds a call and the wait for the one before. Together with
+	// the window it is less than the 8 s that an attempt to describe a Node may
+	// take: callers get the error of the call and do not leave before.
 	detailsTimeout = 7 * time.Second
 	// minLimit is the fewest VMs that a call has room for, however slow the vCenter is.
 	minLimit = 10
@@ -51,13 +51,13 @@ type description struct {
 	err     error
 	begun   time.Time // when the call that read them began
 	ended   time.Time
-	used    bool // whether they were handed out before
+	used    bool // whether they were returned before
 }
 
 // visit is when a VM was last described and when the latest call for it began.
 // Either can be zero.
 type visit struct {
-	asked, read time.Time
+	queried, read time.Time
 }
 
 func newDescriber(i *Inventory) *describer {
@@ -83,7 +83,7 @@ func (d *describer) get(ctx context.Context, vm *VM) (*Details, error) {
 		d.use(vm.Ref)
 	}
 
-	return details, err //nolint:wrapcheck // the caller says which VM
+	return details, err //nolint:wrapcheck // the caller names the VM
 }
 
 // recent returns what is known well enough.
@@ -92,7 +92,7 @@ func (d *describer) recent(vm *VM) (*Details, error, bool) {
 	defer d.mu.Unlock()
 
 	now := d.inventory.cfg.Clock.Now()
-	d.visits[vm.Ref] = visit{asked: now, read: d.visits[vm.Ref].read}
+	d.visits[vm.Ref] = visit{queried: now, read: d.visits[vm.Ref].read}
 	known, ok := d.known[vm.Ref]
 	if !ok || known.begun.Before(vm.Observed) {
 		return nil, nil, false
@@ -112,7 +112,7 @@ func (d *describer) recent(vm *VM) (*Details, error, bool) {
 	return known.details, known.err, true
 }
 
-// forget forgets everything that was read.
+// forget drops everything that was read.
 func (d *describer) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,7 +147,7 @@ func (d *describer) read(ctx context.Context, keys []Ref) (map[Ref]batch.Result[
 		started := d.inventory.cfg.Clock.Now()
 		part, err := d.inventory.readDetails(ctx, chunk)
 		if errors.Is(ctx.Err(), context.Canceled) {
-			return nil, ctx.Err() // no caller is left: it says nothing about the VMs
+			return nil, ctx.Err() // no caller is left: it proves nothing about the VMs
 		}
 		d.adapt(len(chunk), d.inventory.cfg.Clock.Now().Sub(started), err)
 		for _, r := range chunk {
@@ -204,7 +204,7 @@ func (d *describer) choose(keys []Ref, now time.Time) []Ref {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	maps.DeleteFunc(d.visits, func(_ Ref, v visit) bool { return now.Sub(v.asked) > regularly && now.Sub(v.read) > regularly })
+	maps.DeleteFunc(d.visits, func(_ Ref, v visit) bool { return now.Sub(v.queried) > regularly && now.Sub(v.read) > regularly })
 	var latest time.Time
 	for _, r := range keys {
 		if at := d.visits[r].read; at.After(latest) {
@@ -223,7 +223,7 @@ func (d *describer) choose(keys []Ref, now time.Time) []Ref {
 		}
 	}
 	for _, r := range chosen {
-		d.visits[r] = visit{asked: d.visits[r].asked, read: now}
+		d.visits[r] = visit{queried: d.visits[r].queried, read: now}
 	}
 
 	return chosen
@@ -234,7 +234,7 @@ func (d *describer) choose(keys []Ref, now time.Time) []Ref {
 func (d *describer) candidates(wanted []Ref, now time.Time) []Ref {
 	var regular []Ref
 	for r, v := range d.visits {
-		if now.Sub(v.asked) <= regularly {
+		if now.Sub(v.queried) <= regularly {
 			regular = append(regular, r)
 		}
 	}

@@ -117,7 +117,7 @@ func TestFailedDetailsAreSharedWithinACall(t *testing.T) {
 }
 
 // slowly runs a test of a vCenter with n VMs in simulated time. The test gets an
-// inventory that wants the details of all of them.
+// inventory that reads the details of all of them.
 func slowly(t *testing.T, n int, test func(t *testing.T, v *cloudsim.VCenter, i *Inventory)) {
 	t.Helper()
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestCallerOfDetailsLeaves(t *testing.T) {
 func TestHangingDetailsEndBeforeTheAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := &silentClient{}
+		client := &hangingClient{}
 		i := New(client, Config{})
 		begun := time.Now()
 		for time.Since(begun) < 10*time.Minute {

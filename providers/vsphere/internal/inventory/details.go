@@ -14,7 +14,7 @@ import (
 
 // Details are what only the VM of a Node is read for. They can be large, and the
 // guest decides how often they change, so they are not part of the change feed.
-// They are never changed once handed out.
+// They are never changed once returned.
 type Details struct {
 	GuestID  string
 	NumCPU   int32
@@ -23,7 +23,7 @@ type Details struct {
 	// NICs are the network interfaces that the tools in the guest report.
 	NICs []NIC
 
-	// Metadata is guestinfo.metadata as it was written, MetadataEncoding says
+	// Metadata is guestinfo.metadata as it was written, MetadataEncoding is
 	// how it is encoded. The text of either is empty if it is longer than 64 KiB.
 	Metadata         Setting
 	MetadataEncoding Setting
@@ -64,7 +64,7 @@ var settings = map[string]func(d *Details) *Setting{
 	extraConfig(metadataEncodedAs): func(d *Details) *Setting { return &d.MetadataEncoding },
 }
 
-// detailPaths are the properties to read, as far as the vCenter tells them.
+// detailPaths are the properties to read, as far as the vCenter returns them.
 func (i *Inventory) detailPaths() []string {
 	paths := slices.Sorted(maps.Keys(detailProperties))
 	if i.noMetadata.Load() {

@@ -34,7 +34,7 @@ func fleet(t *testing.T, n int, cfg Config) (*cloudsim.VCenter, *Inventory) {
 }
 
 // A change of an address is in the details once their TTL is over, and a change
-// that the feed reports of the VM makes them useless at once.
+// that the feed reports of the VM invalidates them at once.
 func TestDetailsAreFresh(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

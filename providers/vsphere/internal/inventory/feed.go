@@ -16,7 +16,7 @@ type feed struct {
 	objects objects
 	poller  poller
 
-	version string // of the latest answer, empty to read the whole inventory
+	version string // of the latest response, empty to read the whole inventory
 	reading bool   // the whole inventory is being read
 	rereads rereads
 }
@@ -84,8 +84,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// maxFaults is how often the same changes are asked for of a vCenter that refuses
-// to tell them.
+// maxFaults is how often the same changes are requested from a vCenter that
+// returns an error instead.
 const maxFaults = 5
 
 // follow reads the whole inventory and then its changes, until the feed has to
@@ -168,9 +168,9 @@ func (f *feed) take(ctx context.Context, set *types.UpdateSet) {
 	if f.reading {
 		f.publish(ctx)
 	} else {
-		f.store.endAnswer()
+		f.store.endUpdate()
 	}
-	f.health.answered(now)
+	f.health.markCurrent(now)
 	if f.rereads.due(now) {
 		f.poller.relax(f.Inventory)
 		f.begin(true)
@@ -182,22 +182,22 @@ func (f *feed) publish(ctx context.Context) {
 	corrected := f.store.endReading()
 	f.reading = false
 	f.rereads.done(f.cfg.Clock.Now())
-	vms, places := f.store.size()
+	vms, ancestors := f.store.size()
 	log := klog.FromContext(ctx)
 	if f.rereads.verifying {
 		f.cfg.Corrected(corrected)
-		log.V(2).Info("Read the inventory of vCenter again", "vms", vms, "places", places, "corrected", corrected)
+		log.V(2).Info("Read the inventory of vCenter again", "vms", vms, "ancestors", ancestors, "corrected", corrected)
 
 		return
 	}
-	log.V(2).Info("Read the inventory of vCenter", "vms", vms, "places", places)
+	log.V(2).Info("Read the inventory of vCenter", "vms", vms, "ancestors", ancestors)
 	if err := f.store.searchable(); err != nil {
 		log.Error(err, "No VM of vCenter can be reported gone")
 	}
 }
 
-// rereads says when the whole inventory is read again. That heals what a feed has
-// lost.
+// rereads schedules reading the whole inventory again. That corrects what a feed
+// has lost.
 type rereads struct {
 	period     time.Duration
 	at         time.Time // of the next one

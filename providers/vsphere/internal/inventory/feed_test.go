@@ -35,8 +35,8 @@ func TestInitialSyncOfThousandVMs(t *testing.T) {
 	if status.VMs != 1000 || status.Incomplete != nil {
 		t.Errorf("Status() = %+v, want 1000 VMs and nothing missing", status)
 	}
-	t.Logf("%d VMs and %d places in %s: %v", status.VMs, status.Places, took.Round(time.Millisecond), v.Calls())
-	pages := (status.VMs+status.Places+99)/100 + 1 // and the long poll that may have begun
+	t.Logf("%d VMs and %d places in %s: %v", status.VMs, status.Ancestors, took.Round(time.Millisecond), v.Calls())
+	pages := (status.VMs+status.Ancestors+99)/100 + 1 // and the long poll that may have begun
 	if got := v.Polls(); got > pages {
 		t.Errorf("WaitForUpdatesEx was called %d times, want at most %d", got, pages)
 	}
@@ -57,7 +57,7 @@ func TestInitialSyncOfThousandVMs(t *testing.T) {
 }
 
 // VS-FEED-2: whatever matters of a VM arrives with the feed.
-func TestVMCarriesWhatTheVCenterTells(t *testing.T) {
+func TestVMHasWhatTheVCenterReports(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{Name: "dc", VMs: []cloudsim.VMSpec{{
 		Name: "web-0", Hostname: "Web-0.example.com", UUID: "423740E7-C66E-05E3-9D0B-9E1205B24D43",
@@ -211,7 +211,7 @@ func TestReconnects(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(v *cloudsim.VCenter){
 		"connections are refused": (*cloudsim.VCenter).Down,
-		"nothing is answered":     (*cloudsim.VCenter).Hang,
+		"there is no response":    (*cloudsim.VCenter).Hang,
 	}
 	for name, fail := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -385,7 +385,7 @@ func TestReopensWithoutClearingUp(t *testing.T) {
 	}
 }
 
-// recorder keeps the last request, and answers none.
+// recorder keeps the last request, and responds to none.
 type recorder struct{ last any }
 
 var errRecorded = errors.New("recorded")
@@ -405,7 +405,7 @@ func (r *recorder) REST(context.Context, func(context.Context, *rest.Client) err
 }
 
 // VS-FEED-5: neither the wait nor the size of a response is without bounds.
-func TestAnswersOfTheFeedAreBounded(t *testing.T) {
+func TestResponsesOfTheFeedAreBounded(t *testing.T) {
 	t.Parallel()
 	r := &recorder{}
 	f := newFeed(New(r, Config{MaxWait: 7 * time.Second}))
@@ -419,15 +419,15 @@ func TestAnswersOfTheFeedAreBounded(t *testing.T) {
 	}
 	body, ok := r.last.(*methods.WaitForUpdatesExBody)
 	if !ok {
-		t.Fatalf("asked %T", r.last)
+		t.Fatalf("requested %T", r.last)
 	}
 	if diff := cmp.Diff(want, body.Req); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}
 }
 
-// A vCenter that answers nothing does not hold up the end.
-func TestRunEndsWithoutAnswer(t *testing.T) {
+// A vCenter that does not respond does not delay the end.
+func TestRunEndsWithoutResponse(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})
 	i, stop := start(t, v, Config{CallTimeout: 100 * time.Millisecond})
@@ -437,8 +437,8 @@ func TestRunEndsWithoutAnswer(t *testing.T) {
 	ok(t, v.Up())
 }
 
-// FW-NODE-7, VS-FEED-5: a feed that has been silent for too long is not current.
-func TestSilenceIsNotCurrent(t *testing.T) {
+// FW-NODE-7, VS-FEED-5: a feed without a response for too long is not current.
+func TestUnresponsiveIsNotCurrent(t *testing.T) {
 	t.Parallel()
 	now := clocktesting.NewFakePassiveClock(time.Now())
 	i := New(nil, Config{Clock: now})
@@ -446,13 +446,13 @@ func TestSilenceIsNotCurrent(t *testing.T) {
 		t.Errorf("Current() at the start = %v, want not synced", err)
 	}
 	resync(i)
-	i.health.answered(now.Now())
+	i.health.markCurrent(now.Now())
 	if err := i.Current(); err != nil {
 		t.Errorf("Current() = %v, want nil", err)
 	}
 	now.SetTime(now.Now().Add(76 * time.Second))
-	if err := i.Current(); !refers(err, "silent for 1m16s") {
-		t.Errorf("Current() = %v, want silence", err)
+	if err := i.Current(); !refers(err, "no response for 1m16s") {
+		t.Errorf("Current() = %v, want no response", err)
 	}
 }
 
@@ -469,7 +469,7 @@ func TestInaccessibleFromTheStart(t *testing.T) {
 		if vms, err := i.Find(q); len(vms) != 0 || !refers(err, `VM "web-0"`) || !refers(err, "inaccessible") || !errors.Is(err, ErrUnreadableVM) {
 			t.Errorf("Find(%s) = %s, %v, want a doubt", q, names(vms), err)
 		}
-		if vms, err := i.Confirm(t.Context(), q); len(vms) != 0 || !refers(err, "does not tell its UUID") || !errors.Is(err, ErrUnreadableVM) {
+		if vms, err := i.Confirm(t.Context(), q); len(vms) != 0 || !refers(err, "does not report its UUID") || !errors.Is(err, ErrUnreadableVM) {
 			t.Errorf("Confirm(%s) = %s, %v, want a doubt", q, names(vms), err)
 		}
 	}
@@ -493,12 +493,12 @@ func TestUnreadableVMIsThere(t *testing.T) {
 	}}}
 	updates, _ := updatesOf(set)
 	i := stored(nil, append(twoDatacenters(), updates...))
-	if vms, err := i.Find(byID(uuid)); len(vms) != 0 || !refers(err, "does not tell its UUID") {
+	if vms, err := i.Find(byID(uuid)); len(vms) != 0 || !refers(err, "does not report its UUID") {
 		t.Errorf("Find = %s, %v, want a doubt", names(vms), err)
 	}
 }
 
-// What the property collector can say that makes the feed useless.
+// Responses of the property collector that end the feed.
 func TestUpdatesThatEndTheFeed(t *testing.T) {
 	t.Parallel()
 	f := &feed{objects: objects{view: Ref{Type: "ContainerView", Value: "view-1"}}}

@@ -8,7 +8,7 @@ import (
 // clusters are compute resources and vApps are resource pools.
 var viewTypes = []string{typeVM, "HostSystem", "ComputeResource", "ResourcePool", "Folder", typeDatacenter}
 
-// filterSpec asks for the properties we know what to do with, of every object
+// filterSpec requests the properties that are used, of every object
 // in the view.
 func filterSpec(view Ref) types.PropertyFilterSpec {
 	return types.PropertyFilterSpec{
@@ -24,11 +24,11 @@ func filterSpec(view Ref) types.PropertyFilterSpec {
 			// A vApp is a resource pool as well, so it has two specs. Ours names
 			// everything, to be right whichever of the two counts.
 			{Type: "VirtualApp", PathSet: []string{"name", "parent", "parentFolder", "parentVApp"}},
-		}, placeSpecs("HostSystem", "ComputeResource", "ResourcePool", "Folder", typeDatacenter)...),
+		}, ancestorSpecs("HostSystem", "ComputeResource", "ResourcePool", "Folder", typeDatacenter)...),
 	}
 }
 
-func placeSpecs(kinds ...string) []types.PropertySpec {
+func ancestorSpecs(kinds ...string) []types.PropertySpec {
 	specs := make([]types.PropertySpec, 0, len(kinds))
 	for _, kind := range kinds {
 		specs = append(specs, types.PropertySpec{Type: kind, PathSet: []string{"name", "parent"}})

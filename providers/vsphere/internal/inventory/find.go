@@ -10,7 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// Query says which VM is looked for. UUIDs come before names.
+// Query identifies the VM to look up. UUIDs come before names.
 type Query struct {
 	// UUIDs are BIOS UUIDs, in order of preference: the first one that any VM
 	// has wins.
@@ -27,14 +27,15 @@ func (q Query) String() string {
 	return strings.Join(slices.Concat(q.UUIDs, q.Names), " or ")
 }
 
-// Find looks a VM up in memory. It finds all VMs that fit equally well, such as
-// clones with one UUID: telling them apart is up to the caller. A VM that once
-// was in a configured datacenter is found by its UUID wherever it went.
+// Find looks up a VM without a call. It finds all VMs that fit equally well,
+// such as clones with one UUID: telling them apart is up to the caller. A VM
+// that once was in a configured datacenter is found by its UUID wherever it
+// went.
 //
-// No VM and no error means that the feed is current and knows none.
-// Found VMs can be as old as [Inventory.Current] says.
+// No VM and no error means that the feed is current and has none.
+// Found VMs can be as old as [Inventory.Current] reports.
 func (i *Inventory) Find(q Query) ([]*VM, error) {
-	i.store.asked.note(q, i.cfg.Clock.Now())
+	i.store.queried.note(q, i.cfg.Clock.Now())
 	vms, doubt := i.store.find(q)
 	if len(vms) > 0 {
 		return vms, nil
@@ -46,13 +47,13 @@ func (i *Inventory) Find(q Query) ([]*VM, error) {
 	return nil, nil
 }
 
-// unknown says what every error about a VM means: nothing is known of it, even
-// if something else was not found.
+// unknown marks every error about a VM with its meaning: nothing is known of
+// it, even if something else was not found.
 func unknown(err error) error { return apierr.Mark(apierr.ErrUnavailable, err) }
 
 // ErrUnreadableVM marks an error of [Inventory.Find] and [Inventory.Confirm]
 // whose reason is one other VM: it could be the wanted one, but cannot be read
-// well enough to tell. The text names it.
+// well enough to decide. The text names it.
 var ErrUnreadableVM = errors.New("VM cannot be read")
 
 var (
@@ -158,7 +159,7 @@ func snapshots(records []*record) []*VM {
 	return vms
 }
 
-// doubt says why a VM that nothing was found of can exist nevertheless.
+// doubt returns why a VM that nothing was found of can exist nevertheless.
 func (s *store) doubt(q Query) error {
 	if err := s.live.scope.doubt(); err != nil {
 		return err
@@ -177,13 +178,13 @@ func (s *store) doubt(q Query) error {
 	return nil
 }
 
-// doubtUUID finds a VM that could have the UUID: one that has it but stands
-// where we cannot see whether it counts, or one that never told its UUID. The
-// latter is somebody else if it was there already while the wanted VM was known
-// to us.
+// doubtUUID finds a VM that could have the UUID: one that has it but is where
+// we cannot see whether it counts, or one whose UUID was never read. A VM
+// without a UUID is ruled out if it was there already while the wanted VM was
+// known to us.
 func (s *store) doubtUUID(uuid string) error {
 	for _, rec := range s.live.byUUID[uuid] {
-		if !rec.placed && !rec.standsIn() {
+		if !rec.scopeKnown && !rec.standsIn() {
 			return unreadable(rec, fmt.Sprintf("has UUID %s but its datacenter cannot be read", uuid))
 		}
 	}
@@ -192,15 +193,16 @@ func (s *store) doubtUUID(uuid string) error {
 		left = max(left, d.at)
 	}
 	for rec := range s.live.unnamed {
-		if (rec.inScope || !rec.placed) && rec.since >= left {
-			return unreadable(rec, fmt.Sprintf("does not tell its UUID: it is %s", cmp.Or(rec.connection, "unknown")))
+		if (rec.inScope || !rec.scopeKnown) && rec.since >= left {
+			return unreadable(rec, fmt.Sprintf("does not report its UUID: it is %s", cmp.Or(rec.connection, "unknown")))
 		}
 	}
 
 	return nil
 }
 
-// unreadable blames a VM that cannot be told from the wanted one.
+// unreadable is the error of a VM that cannot be distinguished from the wanted
+// one.
 func unreadable(rec *record, why string) error {
 	return apierr.Mark(ErrUnreadableVM, fmt.Errorf("VM %q (%s) %s", rec.name, rec.value, why))
 }
@@ -208,7 +210,7 @@ func unreadable(rec *record, why string) error {
 // doubtName finds a VM of that name whose guest reports no host name.
 func (s *store) doubtName(name string) error {
 	for _, rec := range s.live.vms {
-		if rec.hostName != "" || rec.placed && !rec.inScope {
+		if rec.hostName != "" || rec.scopeKnown && !rec.inScope {
 			continue
 		}
 		if n := normal(rec.name); n == name || shortName(n) == shortName(name) {

@@ -68,7 +68,7 @@ func vm(id string, in Ref, properties ...any) types.ObjectUpdate {
 // scratch, the others are changes.
 func stored(datacenters []string, sets ...[]types.ObjectUpdate) *Inventory {
 	i := New(nil, Config{Name: "vc", Datacenters: datacenters})
-	i.store.asked.note(byID(uuid, swapped, "u1", "u2", "u3"), time.Now()) // those of Nodes
+	i.store.queried.note(byID(uuid, swapped, "u1", "u2", "u3"), time.Now()) // those of Nodes
 	for n, set := range sets {
 		if n == 0 {
 			resync(i, set)
@@ -76,7 +76,7 @@ func stored(datacenters []string, sets ...[]types.ObjectUpdate) *Inventory {
 			change(i, set...)
 		}
 	}
-	i.health.answered(time.Now())
+	i.health.markCurrent(time.Now())
 
 	return i
 }
@@ -87,10 +87,10 @@ func resync(i *Inventory, updates ...[]types.ObjectUpdate) {
 	i.store.endReading()
 }
 
-// change takes over one answer of the change feed.
+// change applies one response of the change feed.
 func change(i *Inventory, updates ...types.ObjectUpdate) {
 	i.store.apply(updates, time.Now())
-	i.store.endAnswer()
+	i.store.endUpdate()
 }
 
 const uuid, swapped = "423740e7-c66e-05e3-9d0b-9e1205b24d43", "e7403742-6ec6-e305-9d0b-9e1205b24d43"
@@ -206,8 +206,8 @@ func TestFind(t *testing.T) {
 			reason: "VS-NODE-5: a missing datacenter makes a miss an error", datacenters: []string{"north", "west"},
 			query: byID(uuid), err: "datacenter west does not exist",
 		},
-		"missing datacenter, found elsewhere": {
-			reason: "VS-NODE-6: an error only if not found elsewhere", datacenters: []string{"north", "west"},
+		"missing datacenter, found in another": {
+			reason: "VS-NODE-6: an error only if not found in another one", datacenters: []string{"north", "west"},
 			read:  []types.ObjectUpdate{withUUID("vm-1", north, uuid)},
 			query: byID(uuid), want: "vm-1",
 		},
@@ -238,30 +238,30 @@ func TestFind(t *testing.T) {
 			changes: [][]types.ObjectUpdate{{inaccessible("vm-1", north)}},
 			query:   byID(uuid), want: "vm-1",
 		},
-		"UUID that was never told": {
+		"UUID that was never read": {
 			reason: "VS-NODE-7: it can be any VM",
 			read:   []types.ObjectUpdate{inaccessible("vm-1", north), withUUID("vm-2", north, swapped)},
-			query:  byID(uuid), err: `VM "vm-1" (vm-1) does not tell its UUID: it is inaccessible`,
+			query:  byID(uuid), err: `VM "vm-1" (vm-1) does not report its UUID: it is inaccessible`,
 		},
-		"UUID that was never told, elsewhere": {
+		"UUID that was never read, out of scope": {
 			reason: "one that does not count cannot be the one", datacenters: []string{"south"},
 			read:  []types.ObjectUpdate{inaccessible("vm-1", north)},
 			query: byID(uuid),
 		},
-		"UUID that was never told, stranger": {
+		"UUID that was never read, other VM": {
 			reason:  "it was there together with the one that was deleted, so it is another one",
 			read:    []types.ObjectUpdate{inaccessible("vm-1", north), withUUID("vm-2", north, uuid)},
 			changes: [][]types.ObjectUpdate{{leave(typeVM, "vm-2")}},
 			query:   byID(uuid),
 		},
-		"UUID that was never told, reborn": {
+		"UUID that was never read, created again": {
 			reason:  "it came when the other one went: it may have been registered anew",
 			read:    []types.ObjectUpdate{withUUID("vm-2", north, uuid)},
 			changes: [][]types.ObjectUpdate{{inaccessible("vm-1", north), leave(typeVM, "vm-2")}},
-			query:   byID(uuid), err: "does not tell its UUID",
+			query:   byID(uuid), err: "does not report its UUID",
 		},
 		"moved out": {
-			reason: "VS-NODE-5: found only by remembered reference", datacenters: []string{"north"},
+			reason: "VS-NODE-5: found only by its last reference", datacenters: []string{"north"},
 			read:    []types.ObjectUpdate{withUUID("vm-1", north, uuid)},
 			changes: [][]types.ObjectUpdate{{modify(typeVM, "vm-1", "parent", south)}},
 			query:   byID(uuid), want: "vm-1",
@@ -302,7 +302,7 @@ func TestFind(t *testing.T) {
 				MissingSet: []types.MissingProperty{{Path: "summary.config.uuid", Fault: types.LocalizedMethodFault{Fault: &types.NoPermission{}}}},
 				ChangeSet:  enter("", "", "parent", north).ChangeSet,
 			}},
-			query: byID(uuid), err: "does not tell its UUID: it is unknown",
+			query: byID(uuid), err: "does not report its UUID: it is unknown",
 		},
 	}
 	for name, tc := range cases {
@@ -325,7 +325,7 @@ func TestFind(t *testing.T) {
 }
 
 // VS-NODE-10: after everything was read anew, a VM without a UUID keeps the one
-// it had, and one that is not there any more is remembered.
+// it had, and one that is not there any more has a tombstone.
 func TestReadingAnewKeepsWhatWasKnown(t *testing.T) {
 	t.Parallel()
 	i := stored(nil, append(twoDatacenters(), withUUID("vm-1", north, uuid), withUUID("vm-2", north, swapped)))
@@ -338,12 +338,12 @@ func TestReadingAnewKeepsWhatWasKnown(t *testing.T) {
 		t.Errorf("Find = %s, %v, want none", names(vms), err)
 	}
 	if diff := cmp.Diff([]Ref{machine("vm-2")}, i.store.known(byID(swapped))); diff != "" {
-		t.Errorf("remembered (-want +got):\n%s", diff)
+		t.Errorf("tombstones (-want +got):\n%s", diff)
 	}
 }
 
-// A UUID that was given to another VM still leads to the first one.
-func TestChangedUUIDIsRemembered(t *testing.T) {
+// A UUID that was assigned to another VM still finds the first one.
+func TestChangedUUIDHasATombstone(t *testing.T) {
 	t.Parallel()
 	i := stored(nil, append(twoDatacenters(), withUUID("vm-1", north, uuid)), []types.ObjectUpdate{
 		modify(typeVM, "vm-1", "summary.config.uuid", swapped),
@@ -355,7 +355,7 @@ func TestChangedUUIDIsRemembered(t *testing.T) {
 	}
 }
 
-// What is handed out does not change when the inventory does.
+// What is returned does not change when the inventory does.
 func TestFoundVMsAreImmutable(t *testing.T) {
 	t.Parallel()
 	i := stored(nil, append(twoDatacenters(), withUUID("vm-1", north, uuid)))
@@ -424,26 +424,26 @@ func TestDatacentersAreFoundByAnyForm(t *testing.T) {
 	}
 }
 
-// The memory of VMs that left is bounded, and an entry that comes again is not
+// The number of tombstones is bounded, and an entry that comes again is not
 // counted twice.
-func TestMemoryForgetsTheOldest(t *testing.T) {
+func TestTombstonesAreBounded(t *testing.T) {
 	t.Parallel()
-	m := newMemory(3)
+	m := newTombstones(3)
 	for at, uuid := range []string{"a", "b", "a", "c", "d"} {
-		m.add(uuid, departed{ref: machine(uuid), at: uint64(at)})
+		m.add(uuid, tombstone{ref: machine(uuid), at: uint64(at)})
 	}
-	m.add("d", departed{ref: machine("d2"), at: 9})
-	m.add("", departed{ref: machine("x"), at: 10})
-	want := map[string][]departed{
+	m.add("d", tombstone{ref: machine("d2"), at: 9})
+	m.add("", tombstone{ref: machine("x"), at: 10})
+	want := map[string][]tombstone{
 		"c": {{ref: machine("c"), at: 3}},
 		"d": {{ref: machine("d"), at: 4}, {ref: machine("d2"), at: 9}},
 	}
-	if diff := cmp.Diff(want, m.byUUID, cmp.AllowUnexported(departed{})); diff != "" {
-		t.Errorf("memory (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, m.byUUID, cmp.AllowUnexported(tombstone{})); diff != "" {
+		t.Errorf("tombstones (-want +got):\n%s", diff)
 	}
 }
 
-// Whatever happens in whatever order, the indexes say what the VMs say, and
+// Whatever happens in whatever order, the indexes agree with the VMs, and
 // what was known of a UUID is never lost.
 func TestIndexesAgreeWithTheVMs(t *testing.T) {
 	t.Parallel()
@@ -473,7 +473,7 @@ func TestIndexesAgreeWithTheVMs(t *testing.T) {
 				if !slices.Contains(i.store.known(byID(uuid)), machine(vm)) {
 					fits, err := i.Find(byID(uuid))
 					if !slices.ContainsFunc(fits, func(vm *VM) bool { return i.store.live.vms[vm.Ref.Value].inScope }) {
-						t.Fatalf("%s once had UUID %s, nothing leads there any more: %s, %v", vm, uuid, names(fits), err)
+						t.Fatalf("%s once had UUID %s, nothing finds it any more: %s, %v", vm, uuid, names(fits), err)
 					}
 				}
 			}
@@ -507,7 +507,7 @@ func randomUpdate(t *rapid.T, id *rapid.Generator[string]) types.ObjectUpdate {
 // them.
 func checkIndexes(t *rapid.T, s *state) {
 	want := newState(nil)
-	var places int
+	var ancestors int
 	for _, rec := range s.vms {
 		want.eachKey(rec, func(x index, key string) { x.add(key, rec) })
 		if rec.uuid == "" {
@@ -519,12 +519,12 @@ func checkIndexes(t *rapid.T, s *state) {
 		if rec.datacenter != datacenterOf(&rec.reported) {
 			t.Fatalf("%s has datacenter %v, want %v", rec.value, rec.datacenter.reference(), datacenterOf(&rec.reported).reference())
 		}
-		for _, p := range rec.places() {
+		for _, p := range rec.ancestors() {
 			if p != nil {
-				places++
+				ancestors++
 			}
-			if p != nil && s.tree.places[p.ref] != p {
-				t.Fatalf("%s refers to %s, which is forgotten", rec.value, p.ref.Value)
+			if p != nil && s.tree.ancestors[p.ref] != p {
+				t.Fatalf("%s refers to %s, which is dropped", rec.value, p.ref.Value)
 			}
 		}
 	}
@@ -538,14 +538,14 @@ func checkIndexes(t *rapid.T, s *state) {
 	if !maps.Equal(want.unnamed, s.unnamed) {
 		t.Fatalf("unnamed VMs are %v, want %v", s.unnamed, want.unnamed)
 	}
-	for r, p := range s.tree.places {
-		places -= len(p.vms)
+	for r, p := range s.tree.ancestors {
+		ancestors -= len(p.vms)
 		if !p.known && len(p.vms) == 0 && len(p.below) == 0 {
 			t.Fatalf("%s is kept for nothing", r.Value)
 		}
 	}
-	if places != 0 {
-		t.Fatalf("VMs and places disagree in %d references", places)
+	if ancestors != 0 {
+		t.Fatalf("VMs and places disagree in %d references", ancestors)
 	}
 }
 

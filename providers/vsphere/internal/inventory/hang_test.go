@@ -11,19 +11,19 @@ import (
 	"github.com/vmware/govmomi/vim25"
 )
 
-// silentClient makes calls that never return.
-type silentClient struct {
+// hangingClient makes calls that never return.
+type hangingClient struct {
 	soap, rest atomic.Int64
 }
 
-func (c *silentClient) SOAP(ctx context.Context, _ func(context.Context, *vim25.Client) error) error {
+func (c *hangingClient) SOAP(ctx context.Context, _ func(context.Context, *vim25.Client) error) error {
 	c.soap.Add(1)
 	<-ctx.Done()
 
 	return ctx.Err()
 }
 
-func (c *silentClient) REST(ctx context.Context, _ func(context.Context, *rest.Client) error) error {
+func (c *hangingClient) REST(ctx context.Context, _ func(context.Context, *rest.Client) error) error {
 	c.rest.Add(1)
 	<-ctx.Done()
 
@@ -36,7 +36,7 @@ func (c *silentClient) REST(ctx context.Context, _ func(context.Context, *rest.C
 func TestHangingVCenterIsTriedOften(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := &silentClient{}
+		client := &hangingClient{}
 		i := New(client, Config{ZoneCategory: "k8s-zone"})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -47,7 +47,7 @@ func TestHangingVCenterIsTriedOften(t *testing.T) {
 		begun := time.Now()
 		for time.Since(begun) < time.Hour {
 			if _, _, err := i.Zones(ctx, &VM{}); err == nil {
-				t.Fatal("a vCenter that hangs told a zone")
+				t.Fatal("a vCenter that hangs returned a zone")
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -55,7 +55,7 @@ func TestHangingVCenterIsTriedOften(t *testing.T) {
 			t.Errorf("%d attempts to follow the changes, want %d", got, want)
 		}
 		if got, want := client.rest.Load(), int64(time.Since(begun)/(9200*time.Millisecond)); got < want {
-			t.Errorf("%d questions about tags, want %d", got, want)
+			t.Errorf("%d queries for tags, want %d", got, want)
 		}
 		cancel()
 		<-done

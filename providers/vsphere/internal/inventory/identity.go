@@ -13,7 +13,8 @@ import (
 )
 
 // identified is a Client that notices when another vCenter responds than before: a
-// name or an address can lead somewhere else, and what was known says nothing then.
+// name or an address can lead to another vCenter, and what was known is no longer
+// valid.
 type identified struct {
 	Client
 
@@ -73,7 +74,7 @@ func (i *Inventory) Replaced() time.Time {
 	return time.Time{}
 }
 
-// replaced forgets everything, so that the change feed starts with nothing.
+// replaced drops everything, so that the change feed starts with nothing.
 func (i *Inventory) replaced(ctx context.Context, before, after string) {
 	klog.FromContext(ctx).Error(nil, "Another vCenter responds at the configured address. No Node is deleted until the VM of one is found there",
 		"vCenter", i.cfg.Name, "instanceUUID", after, "before", before)

@@ -24,7 +24,7 @@ type Client interface {
 	REST(ctx context.Context, fn func(context.Context, *rest.Client) error) error
 }
 
-// Config says what to watch, and how patiently. Zero durations mean the
+// Config defines what to watch, and the timeouts. Zero durations mean the
 // defaults.
 type Config struct {
 	// Name is the vCenter in messages.
@@ -37,15 +37,15 @@ type Config struct {
 	ZoneCategory   string
 	RegionCategory string
 
-	// MaxWait is how long the vCenter may hold back an answer while nothing
+	// MaxWait is how long the vCenter may hold back a response while nothing
 	// changes, in whole seconds. A vCenter that did not respond for a while is
 	// noticed to be back no later than that and Margin. Default 10 s.
 	MaxWait time.Duration
-	// Margin is how much later than MaxWait the answer may arrive. It grows for a
-	// vCenter that takes longer. Default 4 s.
+	// Margin is how much later than MaxWait the response may arrive. It grows for
+	// a vCenter that takes longer. Default 4 s.
 	Margin time.Duration
 	// PollPeriod is the shortest time from one poll to the next, except while an
-	// answer has more pages. Default 500 ms.
+	// response has more pages. Default 500 ms.
 	PollPeriod time.Duration
 	// CallTimeout bounds all other calls. The attempt to follow the changes gets
 	// 8 s of it at most, a call about tags half of it and 7 s at most. Default
@@ -76,15 +76,15 @@ type Config struct {
 	// TagNameTTL is how old the names of tags and categories may be. Default
 	// 10 min.
 	TagNameTTL time.Duration
-	// TagErrorTTL is how long a failure to read tags answers for all who ask
-	// after it. Default 2 s.
+	// TagErrorTTL is how long a failure to read tags is returned to all who
+	// read after it. Default 2 s.
 	TagErrorTTL time.Duration
 	// TagRetryDelay is the time before a call about tags is repeated that the
-	// vCenter refused because of too many calls. The limit is one per second.
+	// vCenter rejected because of too many calls. The limit is one per second.
 	// Default 1 s.
 	TagRetryDelay time.Duration
 
-	// DetailsTTL is how old the details of a VM may be that were handed out
+	// DetailsTTL is how old the details of a VM may be that were returned
 	// before. Default 2 s.
 	DetailsTTL time.Duration
 	// DetailsErrorTTL is how long an error is returned for a VM whose details could
@@ -96,8 +96,8 @@ type Config struct {
 
 	// Clock is that of the ages; by default it is the real one.
 	Clock clock.PassiveClock
-	// Observe is told how things stand after each answer of the feed and each
-	// failure, without the counts. It must not block.
+	// Observe is called with the status after each response of the feed and
+	// each failure, without the counts. It must not block.
 	Observe func(Status)
 }
 
@@ -141,7 +141,7 @@ func setDefault(d *time.Duration, to time.Duration) {
 	}
 }
 
-// Inventory is what one vCenter has. It is safe for concurrent use; it learns
+// Inventory is what one vCenter has. It is safe for concurrent use; it reads
 // nothing unless [Inventory.Run] is running.
 type Inventory struct {
 	cfg     Config
@@ -150,12 +150,12 @@ type Inventory struct {
 	tags    *tagger
 	details *describer
 	health  *health
-	// noMetadata is set once the vCenter has refused to tell guestinfo.
+	// noMetadata is set once the vCenter has refused to return guestinfo.
 	noMetadata atomic.Bool
 	replacedAt atomic.Pointer[time.Time]
 }
 
-// New makes an Inventory that knows nothing yet. It makes no call.
+// New returns an empty Inventory. It makes no call.
 func New(client Client, cfg Config) *Inventory {
 	cfg = cfg.withDefaults()
 
@@ -172,29 +172,29 @@ func New(client Client, cfg Config) *Inventory {
 	return i
 }
 
-// Status is how well the inventory knows its vCenter.
+// Status is the state of the inventory and its change feed.
 type Status struct {
-	// Synced says that the whole inventory has been read at least once.
+	// Synced means that the whole inventory has been read at least once.
 	Synced bool
-	// Connected says that the changes since then are being followed.
+	// Connected means that the changes since then are being followed.
 	Connected bool
-	// LastAnswer is when the vCenter last said that nothing more has changed.
-	LastAnswer time.Time
+	// LastResponse is when the vCenter last said that nothing more has changed.
+	LastResponse time.Time
 	// Err is why the inventory is not connected; nil at the very start.
 	Err error
 	// Incomplete is why no VM can be reported gone however well all is
 	// connected: a configured datacenter is not there, or none can be read.
 	Incomplete error
-	// VMs and Places count what is held: virtual machines, whether they count or
+	// VMs and Ancestors count what is held: virtual machines, whether they count or
 	// not, and the objects of the tree around them.
-	VMs    int
-	Places int
+	VMs       int
+	Ancestors int
 }
 
-// Status tells how things stand.
+// Status returns the status.
 func (i *Inventory) Status() Status {
 	status := i.health.status()
-	status.VMs, status.Places = i.store.size()
+	status.VMs, status.Ancestors = i.store.size()
 	if status.Synced {
 		status.Incomplete = i.store.searchable()
 	}
@@ -203,7 +203,7 @@ func (i *Inventory) Status() Status {
 }
 
 // Current is nil while the inventory is complete, connected and fresh. What
-// Find gives at other times was true once: the VM is there, but it may have
+// Find returns at other times was true once: the VM is there, but it may have
 // been switched on or off since.
 func (i *Inventory) Current() error {
 	s := i.health.status()
@@ -215,8 +215,8 @@ func (i *Inventory) Current() error {
 	case !s.Connected:
 		return fmt.Errorf("change feed is not connected: %w", s.Err)
 	}
-	if age := i.cfg.Clock.Since(s.LastAnswer); age > i.cfg.StaleAfter {
-		return fmt.Errorf("change feed has been silent for %s", age.Round(time.Second))
+	if age := i.cfg.Clock.Since(s.LastResponse); age > i.cfg.StaleAfter {
+		return fmt.Errorf("change feed: no response for %s", age.Round(time.Second))
 	}
 
 	return nil
@@ -252,13 +252,13 @@ func (h *health) status() Status {
 	return h.now
 }
 
-// answered notes that nothing more had changed at the given time.
-func (h *health) answered(at time.Time) {
+// markCurrent records that nothing more had changed at the given time.
+func (h *health) markCurrent(at time.Time) {
 	h.change(func(now *Status) {
 		if !now.Synced {
 			close(h.synced)
 		}
-		now.Synced, now.Connected, now.LastAnswer, now.Err = true, true, at, nil
+		now.Synced, now.Connected, now.LastResponse, now.Err = true, true, at, nil
 	})
 }
 

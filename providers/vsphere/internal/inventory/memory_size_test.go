@@ -20,9 +20,9 @@ const (
 	vmLimit = 1 << 10
 )
 
-// wireVM is a busy VM of somebody else as a vCenter reports it: 4 virtual network
+// wireVM is a VM of another user as a vCenter reports it: 4 virtual network
 // cards and 16 interfaces of containers with up to 32 addresses each, and 64 KiB
-// of metadata. Only what the filter asks for is sent.
+// of metadata. Only what the filter requests is sent.
 func wireVM(n int) types.ObjectUpdate {
 	report := map[string]func() any{
 		"name":                    func() any { return fmt.Sprintf("tenant-%03d-worker-%05d", n%200, n) },
@@ -66,7 +66,7 @@ func wireNICs(n int) types.ArrayOfGuestNicInfo {
 	return types.ArrayOfGuestNicInfo{GuestNicInfo: infos}
 }
 
-// overTheWire is what the SDK decodes of an answer to WaitForUpdatesEx.
+// overTheWire is what the SDK decodes of a response to WaitForUpdatesEx.
 func overTheWire(t *testing.T, updates []types.ObjectUpdate) []types.ObjectUpdate {
 	t.Helper()
 	var text bytes.Buffer

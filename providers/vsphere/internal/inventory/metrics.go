@@ -23,7 +23,7 @@ type Metrics struct {
 // NewMetrics returns metrics that count once they are registered.
 func NewMetrics() *Metrics { return &Metrics{corrections: metrics.NewCounter(corrections)} }
 
-// Register hands the metrics to a registry, such as that of legacyregistry.
+// Register adds the metrics to a registry, such as that of legacyregistry.
 func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) { mustRegister(m.corrections) }
 
 // Corrected returns the function that counts the corrections of one vCenter.

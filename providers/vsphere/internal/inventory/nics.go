@@ -12,7 +12,7 @@ type NIC struct {
 	Network string
 	// IPs are the addresses in the order of the guest.
 	IPs []string
-	// ShortLived are those of IPs that the guest is about to give up: temporary
+	// ShortLived are those of IPs that the guest is about to release: temporary
 	// IPv6 addresses, which most guests replace every day, and such that are
 	// deprecated or of no use already. The interface has another IPv6 address then.
 	ShortLived []string
@@ -43,7 +43,7 @@ func nics(infos []types.GuestNicInfo) []NIC {
 	return out
 }
 
-// nicOf is an interface with its addresses and what the guest tells of them. They
+// nicOf is an interface with its addresses and what the guest reports of them. They
 // are in ipConfig, and without their state in ipAddress, which is deprecated but
 // has the order that users of the existing controller manager rely on:
 // https://developer.broadcom.com/xapis/virtual-infrastructure-json-api/latest/data-structures/GuestNicInfo
@@ -89,7 +89,7 @@ var endingStates = []types.NetIpConfigInfoIpAddressStatus{
 	types.NetIpConfigInfoIpAddressStatusDuplicate,
 }
 
-// lifetimeOf tells by state and origin, both of which can be missing:
+// lifetimeOf decides by state and origin, both of which can be missing:
 // https://developer.broadcom.com/xapis/vsphere-automation-api/latest/vcenter/data-structures/Vm_Guest_Networking_Interfaces_IpAddressOrigin
 func lifetimeOf(ip types.NetIpConfigInfoIpAddress) lifetime {
 	switch {

@@ -20,7 +20,7 @@ func TestInterfacesWithoutDeviceHaveNoAddresses(t *testing.T) {
 	}
 }
 
-// Each case is a list of "address state origin", - for what is not told.
+// Each case is a list of "address state origin", - for what is not reported.
 func TestShortLivedAddresses(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -33,7 +33,7 @@ func TestShortLivedAddresses(t *testing.T) {
 		"privacy address":          {"it is replaced every day", []string{"2001:db8::a preferred random", "2001:db8::1 preferred linklayer"}, "2001:db8::a 2001:db8::1", "2001:db8::a 2001:db8::1", "2001:db8::a"},
 		"deprecated":               {"it is about to end", []string{"2001:db8::d deprecated dhcp", "2001:db8::1 preferred dhcp"}, "", "2001:db8::d 2001:db8::1", "2001:db8::d"},
 		"duplicate and invalid":    {"they cannot be reached", []string{"fd00::1 duplicate -", "fd00::2 invalid -", "fd00::3 inaccessible -", "fd00::4 preferred -"}, "", "fd00::1 fd00::2 fd00::3 fd00::4", "fd00::1 fd00::2 fd00::3"},
-		"unknown and tentative":    {"Linux guests do not tell more", []string{"fd00::1 unknown -", "fd00::2 tentative manual", "fd00::3 - -"}, "", "fd00::1 fd00::2 fd00::3", ""},
+		"unknown and tentative":    {"Linux guests do not report more", []string{"fd00::1 unknown -", "fd00::2 tentative manual", "fd00::3 - -"}, "", "fd00::1 fd00::2 fd00::3", ""},
 		"random alone":             {"Windows calls its lasting address random too", []string{"fe80::1 preferred linklayer", "2001:db8::a preferred random", "10.0.0.1 preferred dhcp"}, "", "fe80::1 2001:db8::a 10.0.0.1", ""},
 		"random and deprecated":    {"the better one", []string{"2001:db8::d deprecated random", "2001:db8::a preferred random"}, "", "2001:db8::d 2001:db8::a", "2001:db8::d"},
 		"deprecated alone":         {"better than none", []string{"2001:db8::d deprecated dhcp"}, "", "2001:db8::d", ""},
@@ -49,8 +49,8 @@ func TestShortLivedAddresses(t *testing.T) {
 				info.IpConfig = &types.NetIpConfigInfo{}
 			}
 			for _, line := range tc.config {
-				told := strings.Fields(strings.ReplaceAll(line, " -", " none"))
-				ip := types.NetIpConfigInfoIpAddress{IpAddress: told[0], State: told[1], Origin: told[2]}
+				reported := strings.Fields(strings.ReplaceAll(line, " -", " none"))
+				ip := types.NetIpConfigInfoIpAddress{IpAddress: reported[0], State: reported[1], Origin: reported[2]}
 				info.IpConfig.IpAddress = append(info.IpConfig.IpAddress, ip)
 			}
 			got := nics([]types.GuestNicInfo{info})[0]

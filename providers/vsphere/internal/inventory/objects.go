@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// openTimeout bounds the calls that ask a vCenter to report its changes. It is
+	// openTimeout bounds the calls that make a vCenter report its changes. It is
 	// less than CallTimeout, because a vCenter that hung can respond again while
 	// the attempt still waits for it.
 	openTimeout = 8 * time.Second
@@ -35,8 +35,8 @@ type objects struct {
 	collector Ref
 	view      Ref
 	filter    Ref
-	// unsure says that a call that makes one of them had no answer, so that the
-	// object may be there.
+	// unsure means that a call that makes one of them had no response, so that
+	// the object may be there.
 	unsure bool
 	left   []Ref // not wanted any more, and not removed yet
 }
@@ -67,7 +67,7 @@ func (f *feed) lose(ctx context.Context, err error) {
 
 // open makes what is missing of a collector with one filter over a view of
 // everything that matters. What was made is used even if a later call fails, and
-// what a call without an answer may have made is looked for.
+// what a call without a response may have made is looked for.
 func (f *feed) open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, min(openTimeout, f.cfg.CallTimeout))
 	defer cancel()
@@ -87,7 +87,7 @@ func (f *feed) open(ctx context.Context) error {
 	})
 }
 
-// made notes the outcome of a call that makes an object. Without an answer the
+// made notes the outcome of a call that makes an object. Without a response the
 // object may be there all the same.
 func (o *objects) made(at *Ref, made Ref, what string, err error) error {
 	o.unsure = err != nil && !isFault(err)
@@ -132,7 +132,7 @@ func (f *feed) makeFilter(ctx context.Context, c *vim25.Client) error {
 	if f.objects.filter != (Ref{}) {
 		return nil
 	}
-	// Without partial updates a change comes under the path we asked for.
+	// Without partial updates a change comes under the requested path.
 	res, err := methods.CreateFilter(ctx, c, &types.CreateFilter{This: f.objects.collector, Spec: filterSpec(f.objects.view)})
 	if isGone(err) {
 		f.objects.abandon() // they were made in a session that has ended
@@ -144,8 +144,8 @@ func (f *feed) makeFilter(ctx context.Context, c *vim25.Client) error {
 	return f.objects.made(&f.objects.filter, res.Returnval, "property filter", err)
 }
 
-// adopt looks for a view or a filter that was made by a call without an answer. A
-// vCenter lists both, but not property collectors: one of those takes nothing
+// adopt looks for a view or a filter that was made by a call without a response.
+// A vCenter lists both, but not property collectors: one of those takes nothing
 // without a filter and ends with the session.
 func (f *feed) adopt(ctx context.Context, c *vim25.Client) error {
 	o := &f.objects
@@ -230,7 +230,7 @@ func destroy(ctx context.Context, c *vim25.Client, r Ref) error {
 		_, err = methods.DestroyView(ctx, c, &types.DestroyView{This: r})
 	}
 
-	return err //nolint:wrapcheck // the caller says of what
+	return err //nolint:wrapcheck // the caller names it
 }
 
 // close removes everything when ctx has ended.

@@ -20,9 +20,9 @@ func held(v *cloudsim.VCenter) (n cloudsim.Session) {
 	return n
 }
 
-// What a call made whose answer was lost is used, and does not stay beside another
-// one. Collectors are the exception: nothing lists them.
-func TestLostAnswersLeaveNothingBehind(t *testing.T) {
+// What a call made whose response was lost is used, and does not stay beside
+// another one. Collectors are the exception: nothing lists them.
+func TestLostResponsesLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"CreateContainerView", "CreateFilter"} {
 		t.Run(op, func(t *testing.T) {

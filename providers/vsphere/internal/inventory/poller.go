@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	// maxObjectUpdates is how many objects one answer may tell of, so that it
-	// arrives in time; minObjectUpdates is what a slow vCenter is asked for.
+	// maxObjectUpdates is how many objects one response may have, so that it
+	// arrives in time; minObjectUpdates is what is requested from a slow
+	// vCenter.
 	maxObjectUpdates = 500
 	minObjectUpdates = 25
-	// maxMargin is the longest that one answer may take.
+	// maxMargin is the longest that one response may take.
 	maxMargin = 5 * time.Minute
 	// shortCut is how long a call must have waited for its end to be the doing of
 	// something in between that does not like to wait.
@@ -26,22 +27,22 @@ const (
 	probeTimeout = 5 * time.Second
 )
 
-// poller waits for changes. What fails is asked for again with the same version,
+// poller waits for changes. What fails is requested again with the same version,
 // which costs nothing: a vCenter keeps the changes since any version that was not
 // truncated.
 // https://developer.broadcom.com/xapis/vsphere-web-services-api/latest/vmodl.query.PropertyCollector.html
 type poller struct {
-	wait    time.Duration // how long the vCenter may hold back an answer
+	wait    time.Duration // how long the vCenter may hold back a response
 	margin  time.Duration // how much later it may arrive
-	objects int32         // in one answer
-	pages   bool          // the latest answer has more of them
+	objects int32         // in one response
+	pages   bool          // the latest response has more of them
 
 	began time.Time // of the latest poll
 	// allowed is how long after the response before it that of the latest poll may
 	// arrive, zero after a poll that failed.
 	allowed time.Duration
 	failed  bool      // the latest poll failed
-	late    bool      // it had no answer in time
+	late    bool      // it had no response in time
 	cut     time.Time // when polls were last made to wait shorter, or longer again
 }
 
@@ -56,8 +57,8 @@ func (p *poller) relax(i *Inventory) {
 }
 
 // next returns the next page of changes, or nothing if there are none. Except for
-// more pages of one answer it makes no more than two polls a second, however much
-// happens: the vCenter gathers the changes meanwhile.
+// more pages of one response it makes no more than two polls a second, however
+// much happens: the vCenter gathers the changes meanwhile.
 func (p *poller) next(ctx context.Context, f *feed) (*types.UpdateSet, error) {
 	if p.late {
 		if err := f.probe(ctx); err != nil {
@@ -76,7 +77,7 @@ func (p *poller) next(ctx context.Context, f *feed) (*types.UpdateSet, error) {
 	wait := p.wait
 	p.allowed = wait + p.margin + f.cfg.PollPeriod
 	if p.failed {
-		wait, p.allowed = 0, 0 // to know soon whether all is well again
+		wait, p.allowed = 0, 0 // to notice the end of the fault soon
 	}
 	p.began = time.Now()
 	set, err := f.poll(ctx, wait)
@@ -92,10 +93,10 @@ func (p *poller) next(ctx context.Context, f *feed) (*types.UpdateSet, error) {
 	return set, err
 }
 
-// adapt changes how to wait after a poll that failed. One that was cut waits half
-// as long the next time, and twice as long again after some minutes without a cut:
-// it may have been the vCenter, which has restarted since. One that had no answer in time has more time and fewer
-// objects the next time, once the vCenter responds to anything else.
+// adapt changes how to wait after a poll that failed. One that was cut waits half as long the next time, and
+// twice as long again after some minutes without a cut: it may have been the vCenter, which has restarted since.
+// One that had no response in time has more time and fewer objects the next time, once the vCenter responds to
+// anything else.
 func (p *poller) adapt(err error) {
 	waited := time.Since(p.began)
 	switch {
@@ -119,7 +120,7 @@ func (f *feed) probe(ctx context.Context) error {
 	})
 }
 
-// poll asks for the changes since the version of the feed. The vCenter answers
+// poll requests the changes since the version of the feed. The vCenter responds
 // when there are some, or with nothing after the given time.
 func (f *feed) poll(ctx context.Context, wait time.Duration) (*types.UpdateSet, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait+f.poller.margin)
@@ -150,21 +151,21 @@ func (f *feed) poll(ctx context.Context, wait time.Duration) (*types.UpdateSet, 
 	return set, nil
 }
 
-// isFault reports whether a vCenter answered, and refused.
+// isFault reports whether a vCenter responded with a fault.
 func isFault(err error) bool {
-	_, ok := errors.AsType[refusal](err)
+	_, ok := errors.AsType[responseError](err)
 
 	return ok
 }
 
-// isTimeout reports whether an answer was too late.
+// isTimeout reports whether a response was too late.
 func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
 
-// isLost reports whether a vCenter no longer has the feed that it was asked for.
-// Whatever else it answers, it can be asked again.
+// isLost reports whether a vCenter no longer has the feed that was requested.
+// After any other response, it can be requested again.
 func isLost(err error) bool {
 	return fault.Is(err, &types.InvalidCollectorVersion{}) || isGone(err) || fault.Is(err, &types.NotAuthenticated{})
 }
 
-// isGone reports whether a vCenter does not know the object it was asked about.
+// isGone reports whether a vCenter does not have the requested object.
 func isGone(err error) bool { return fault.Is(err, &types.ManagedObjectNotFound{}) }

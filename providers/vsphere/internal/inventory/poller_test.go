@@ -31,7 +31,7 @@ func (n *interruptions) observe(s Status) {
 	}
 }
 
-// Something in between that cuts calls without an answer costs one poll, and
+// Something in between that cuts calls without a response costs one poll, and
 // nothing is read again.
 func TestCutPollGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
@@ -46,10 +46,10 @@ func TestCutPollGoesOnWhereItWas(t *testing.T) {
 
 		return ""
 	})
-	answers := seen.connected.Load()
+	responses := seen.connected.Load()
 	eventually(t, func() string {
-		if seen.connected.Load() < answers+3 {
-			return "no polls that were answered"
+		if seen.connected.Load() < responses+3 {
+			return "no polls with a response"
 		}
 
 		return ""
@@ -67,7 +67,7 @@ func TestCutPollGoesOnWhereItWas(t *testing.T) {
 // is not read again, and nothing that changed meanwhile is missed.
 func TestBrokenPollMissesNothing(t *testing.T) {
 	t.Parallel()
-	cases := map[string]simserver.Fault{"before it is made": simserver.Drop(), "in its answer": simserver.DropResponse()}
+	cases := map[string]simserver.Fault{"before it is made": simserver.Drop(), "in its response": simserver.DropResponse()}
 	for name, effect := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,8 +92,8 @@ func TestBrokenPollMissesNothing(t *testing.T) {
 	}
 }
 
-// A vCenter that takes longer for its answer than the feed is willing to wait is
-// given more time, until it is read.
+// A vCenter that takes longer for its response than the feed is willing to wait
+// is given more time, until it is read.
 func TestSlowVCenterIsReadInTheEnd(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})
@@ -118,7 +118,7 @@ func TestBurstsOfChangesAreGathered(t *testing.T) {
 		change  bool
 	}{
 		"churn":      {"each poll is a calculation in the vCenter", func(*cloudsim.VCenter) {}, true},
-		"early null": {"a vCenter may answer sooner than it is asked to", func(v *cloudsim.VCenter) { v.SetEarlyNull(time.Millisecond) }, false},
+		"early null": {"a vCenter may respond sooner than requested", func(v *cloudsim.VCenter) { v.SetEarlyNull(time.Millisecond) }, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestBurstsOfChangesAreGathered(t *testing.T) {
 	}
 }
 
-// scripted is a vCenter that makes what it is asked to make, and answers polls by a
+// scripted is a vCenter that creates what is requested, and responds to polls by a
 // script.
 type scripted struct {
 	made atomic.Int32
@@ -288,8 +288,8 @@ func TestHungVCenterIsFollowedSoon(t *testing.T) {
 				var recovered time.Time
 				s := hanging(from, until)
 				follows(s, Config{Observe: func(status Status) {
-					if recovered.IsZero() && status.Connected && status.LastAnswer.After(until) {
-						recovered = status.LastAnswer
+					if recovered.IsZero() && status.Connected && status.LastResponse.After(until) {
+						recovered = status.LastResponse
 					}
 				}}, 2*time.Minute+hang)
 				if recovered.IsZero() || recovered.Sub(until) > 15*time.Second {
@@ -304,9 +304,9 @@ func TestHungVCenterIsFollowedSoon(t *testing.T) {
 }
 
 // hanging is a vCenter that does not respond for a time: calls that it has by then
-// are never answered.
+// never get a response.
 func hanging(from, until time.Time) *scripted {
-	silence := func(ctx context.Context) error {
+	unresponsive := func(ctx context.Context) error {
 		if now := time.Now(); now.Before(from) || !now.Before(until) {
 			return nil
 		}
@@ -314,7 +314,7 @@ func hanging(from, until time.Time) *scripted {
 
 		return ctx.Err()
 	}
-	s := &scripted{before: silence}
+	s := &scripted{before: unresponsive}
 	s.poll = func(ctx context.Context, req *types.WaitForUpdatesEx) (*types.UpdateSet, error) {
 		if req.Version == "" {
 			return &types.UpdateSet{Version: "1"}, nil

@@ -24,15 +24,15 @@ type record struct {
 	// reading is the reading of the whole inventory that last reported the VM.
 	reading uint32
 	// datacenter is that of the VM, nil while it is not known.
-	datacenter *place
-	// placed reports whether it is known whether the VM counts, inScope that it
+	datacenter *ancestor
+	// scopeKnown means that it is known whether the VM counts, inScope that it
 	// does and wasInScope that it ever did.
-	placed     bool
+	scopeKnown bool
 	inScope    bool
 	wasInScope bool
 }
 
-// reported is what the vCenter says of a VM. Two that are equal say the same.
+// reported is what the vCenter reports of a VM.
 type reported struct {
 	name       string
 	uuid       string
@@ -41,15 +41,15 @@ type reported struct {
 	power      types.VirtualMachinePowerState
 	connection types.VirtualMachineConnectionState
 
-	// template and secondary say that the VM is not a machine of its own: it never
-	// runs, or it is the shadow of another VM.
+	// template and secondary mean that the VM is not a machine of its own: it
+	// never runs, or it is the shadow of another VM.
 	template  bool
 	secondary bool
 
-	host   *place
-	pool   *place
-	parent *place
-	vApp   *place
+	host   *ancestor
+	pool   *ancestor
+	parent *ancestor
+	vApp   *ancestor
 }
 
 // maxText is the longest text of the guest that is kept, in bytes: DNS has no
@@ -68,7 +68,7 @@ var recordProperties = map[string]func(r *reported, t *tree, val any){
 	"runtime.connectionState": func(r *reported, _ *tree, val any) {
 		r.connection = intern(as[types.VirtualMachineConnectionState](val))
 	},
-	// The UUID that a VM once told is kept when the vCenter cannot read it any
+	// The UUID that a VM once had is kept when the vCenter cannot read it any
 	// more: the VM's files are out of reach, no more.
 	"summary.config.uuid":     func(r *reported, _ *tree, val any) { r.uuid = cmp.Or(normal(as[string](val)), r.uuid) },
 	"summary.config.template": func(r *reported, _ *tree, val any) { r.template = as[bool](val) },
@@ -83,7 +83,7 @@ var recordProperties = map[string]func(r *reported, t *tree, val any){
 // recordPaths are the properties that the change feed reports of each VM.
 func recordPaths() []string { return slices.Sorted(maps.Keys(recordProperties)) }
 
-// set takes over one property. Paths we did not ask for are left alone.
+// set takes over one property. Paths that were not requested are ignored.
 func (r *reported) set(t *tree, path string, val any) {
 	if assign, ok := recordProperties[path]; ok {
 		assign(r, t, val)
@@ -105,8 +105,8 @@ func (r *reported) standsIn() bool { return r.template || r.secondary }
 
 func (r *record) ref() Ref { return Ref{Type: typeVM, Value: r.value} }
 
-// places are the places that a VM refers to; each can be nil.
-func (r *reported) places() [4]*place { return [...]*place{r.host, r.pool, r.parent, r.vApp} }
+// ancestors are the places that a VM refers to; each can be nil.
+func (r *reported) ancestors() [4]*ancestor { return [...]*ancestor{r.host, r.pool, r.parent, r.vApp} }
 
 // snapshot is the VM as it is now, for others to keep.
 func (r *record) snapshot() *VM {

@@ -13,7 +13,7 @@ import (
 
 // What a feed lost comes back when the whole inventory is read again, which takes
 // no call but polls and is counted.
-func TestReadingAgainHealsTheInventory(t *testing.T) {
+func TestReadingAgainCorrectsTheInventory(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, cloudsim.VCenterSpec{})
 	var corrected atomic.Int32

@@ -1,8 +1,8 @@
 package inventory
 
-// settle decides for the VMs that changes concern whether they count: those that
-// moved, and those that stand below a place that did.
-func (s *state) settle(e *effect) {
+// updateScope decides for the VMs that changes concern whether they count: those
+// that moved, and those below an ancestor that did.
+func (s *state) updateScope(e *changeSet) {
 	if e.rescope {
 		before := s.scope
 		s.scope = s.tree.scope(s.datacenters)
@@ -11,30 +11,30 @@ func (s *state) settle(e *effect) {
 		}
 	}
 	for _, rec := range e.vms {
-		s.settleVM(rec)
+		s.updateVMScope(rec)
 	}
 	if len(e.moved) == 0 {
 		return
 	}
-	visited := map[*place]bool{}
+	visited := map[*ancestor]bool{}
 	for _, p := range e.moved {
-		s.settleBelow(p, visited)
+		s.updateScopeBelow(p, visited)
 	}
 }
 
 // between lists the datacenters that are in one scope and not in the other.
-func (s *state) between(a, b scope) []*place {
+func (s *state) between(a, b scope) []*ancestor {
 	if a.all && b.all {
 		return nil // whichever there are, all VMs count
 	}
-	var found []*place
+	var found []*ancestor
 	for dc := range s.tree.datacenters {
 		if a.contains(dc) != b.contains(dc) {
 			found = append(found, dc)
 		}
 	}
 	for r := range a.in {
-		if p, ok := s.tree.places[r]; ok && !p.known {
+		if p, ok := s.tree.ancestors[r]; ok && !p.known {
 			found = append(found, p)
 		}
 	}
@@ -42,23 +42,23 @@ func (s *state) between(a, b scope) []*place {
 	return found
 }
 
-func (s *state) settleBelow(p *place, visited map[*place]bool) {
+func (s *state) updateScopeBelow(p *ancestor, visited map[*ancestor]bool) {
 	if visited[p] {
 		return
 	}
 	visited[p] = true
 	for _, rec := range p.vms {
-		s.settleVM(rec)
+		s.updateVMScope(rec)
 	}
 	for _, below := range p.below {
-		s.settleBelow(below, visited)
+		s.updateScopeBelow(below, visited)
 	}
 }
 
-func (s *state) settleVM(rec *record) {
-	s.settled++
+func (s *state) updateVMScope(rec *record) {
+	s.scopeUpdates++
 	rec.datacenter = datacenterOf(&rec.reported)
-	rec.placed = s.scope.all || rec.datacenter != nil
+	rec.scopeKnown = s.scope.all || rec.datacenter != nil
 	rec.inScope = s.scope.contains(rec.datacenter)
 	rec.wasInScope = rec.wasInScope || rec.inScope
 }

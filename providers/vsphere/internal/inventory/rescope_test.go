@@ -33,9 +33,9 @@ func large() *Inventory {
 	return stored([]string{"north"}, updates)
 }
 
-// changesOfPlaces are changes as a busy vCenter has them, with the VMs that have to
+// changesOfAncestors are changes as a busy vCenter has them, with the VMs that have to
 // be looked at for them.
-var changesOfPlaces = map[string]struct {
+var changesOfAncestors = map[string]struct {
 	update  types.ObjectUpdate
 	settled int
 }{
@@ -48,14 +48,14 @@ var changesOfPlaces = map[string]struct {
 	"same host again": {enter("HostSystem", "host-8", "name", "esx", "parent", Ref{Type: "ClusterComputeResource", Value: "cluster"}), 0},
 }
 
-// A change of a place concerns the VMs below it and no others.
-func TestChangesOfPlacesConcernVMsBelow(t *testing.T) {
+// A change of an ancestor concerns the VMs below it and no others.
+func TestChangesOfAncestorsConcernVMsBelow(t *testing.T) {
 	t.Parallel()
 	i := large()
-	for name, tc := range changesOfPlaces {
-		before := i.store.live.settled
+	for name, tc := range changesOfAncestors {
+		before := i.store.live.scopeUpdates
 		change(i, tc.update)
-		if got := i.store.live.settled - before; got != tc.settled {
+		if got := i.store.live.scopeUpdates - before; got != tc.settled {
 			t.Errorf("%s: %d of 10,000 VMs were looked at, want %d", name, got, tc.settled)
 		}
 	}
@@ -64,9 +64,9 @@ func TestChangesOfPlacesConcernVMsBelow(t *testing.T) {
 	}
 }
 
-func BenchmarkChangesOfPlaces(b *testing.B) {
+func BenchmarkChangesOfAncestors(b *testing.B) {
 	i := large()
-	for name, tc := range changesOfPlaces {
+	for name, tc := range changesOfAncestors {
 		b.Run(name, func(b *testing.B) {
 			for range b.N {
 				i.store.apply([]types.ObjectUpdate{tc.update}, time.Now())

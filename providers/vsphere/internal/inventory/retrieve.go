@@ -18,7 +18,7 @@ import (
 const (
 	// maxRetrieved is how many VMs one call reads. vCenter returns no more than 100
 	// objects in a page, whatever maximum is set. Later pages are never read: vCenter
-	// refuses them to accounts without a role on the root folder, and a page that is
+	// denies them to accounts without a role on the root folder, and a page that is
 	// lost cannot be read again.
 	// https://github.com/ManageIQ/manageiq/pull/8211
 	// https://github.com/vmware/govmomi/issues/3455
@@ -31,7 +31,7 @@ const (
 type detailsOf map[Ref]batch.Result[*Details]
 
 // readDetails reads the details of up to [maxRetrieved] VMs. One that is not there
-// any more has an error of its own: the vCenter refuses to read any if one is missing.
+// any more has an error of its own: the vCenter fails to read any if one is missing.
 func (i *Inventory) readDetails(ctx context.Context, refs []Ref) (detailsOf, error) {
 	results := detailsOf{}
 	for range maxVanished {
@@ -46,7 +46,7 @@ func (i *Inventory) readDetails(ctx context.Context, refs []Ref) (detailsOf, err
 			continue
 		}
 		if fault.Is(err, &types.InvalidProperty{}) && i.noMetadata.CompareAndSwap(false, true) {
-			klog.FromContext(ctx).Info("vCenter does not tell guestinfo of VMs, doing without", "err", err)
+			klog.FromContext(ctx).Info("vCenter does not return guestinfo of VMs, continuing without it", "err", err)
 
 			continue
 		}
@@ -64,15 +64,15 @@ func (i *Inventory) readDetails(ctx context.Context, refs []Ref) (detailsOf, err
 	return nil, errors.New("too many VMs vanished while they were read")
 }
 
-// refusal is an error of the SDK that a vCenter answered with.
-type refusal interface {
+// responseError is an error of the SDK that a vCenter responded with.
+type responseError interface {
 	error
 	Fault() types.BaseMethodFault
 }
 
 // missingObject is the object that a ManagedObjectNotFound fault is about.
 func missingObject(err error) (Ref, bool) {
-	refused, ok := errors.AsType[refusal](err)
+	refused, ok := errors.AsType[responseError](err)
 	if !ok {
 		return Ref{}, false
 	}
@@ -118,7 +118,7 @@ func (i *Inventory) retrievePage(ctx context.Context, refs []Ref, paths []string
 			SpecSet: []types.PropertyFilterSpec{spec},
 		})
 		if err != nil || res.Returnval == nil {
-			return err //nolint:wrapcheck // the caller says what was read
+			return err //nolint:wrapcheck // the caller names what was read
 		}
 		page = res.Returnval.Objects
 		for _, content := range page {

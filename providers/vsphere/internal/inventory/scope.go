@@ -14,12 +14,12 @@ type scope struct {
 	missing []string // configured, but not there
 }
 
-func (s scope) contains(dc *place) bool { return s.all || dc != nil && s.in[dc.ref] }
+func (s scope) contains(dc *ancestor) bool { return s.all || dc != nil && s.in[dc.ref] }
 
 // equal reports whether the same VMs count.
 func (s scope) equal(other scope) bool { return s.all == other.all && maps.Equal(s.in, other.in) }
 
-// doubt says why a VM can exist that the scope does not show.
+// doubt returns why a VM can exist that the scope does not show.
 func (s scope) doubt() error {
 	if len(s.missing) > 0 {
 		return fmt.Errorf("datacenter %s does not exist or cannot be read", strings.Join(s.missing, ", "))
@@ -66,7 +66,7 @@ func (t *tree) datacentersOf(want string) []Ref {
 		return named
 	}
 	byID := Ref{Type: typeDatacenter, Value: strings.TrimPrefix(want, typeDatacenter+":")}
-	if dc, ok := t.places[byID]; ok && dc.known {
+	if dc, ok := t.ancestors[byID]; ok && dc.known {
 		return []Ref{byID}
 	}
 

@@ -10,10 +10,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// finder asks the search index of the vCenter, in all datacenters.
+// finder queries the search index of the vCenter, in all datacenters.
 type finder func(ctx context.Context, c *vim25.Client) ([]Ref, error)
 
-// searches lists the questions to ask for a query, in order of preference.
+// searches lists the searches for a query, in order of preference.
 func searches(q Query) []finder {
 	var out []finder
 	for _, uuid := range q.UUIDs {

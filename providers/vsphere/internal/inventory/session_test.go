@@ -91,7 +91,7 @@ func TestWithRealSession(t *testing.T) {
 	}
 }
 
-// closing counts the calls of SOAP since it was told to.
+// closing counts the calls of SOAP since it was enabled.
 type closing struct {
 	*session.Session
 
@@ -132,7 +132,7 @@ func errorText(err error) string {
 }
 
 // FW-NODE-6: whatever failed, it means that nothing is known of the VM; a login
-// that was refused can still be told from an outage.
+// that was rejected can still be distinguished from an outage.
 func TestErrorsHaveAMeaning(t *testing.T) {
 	t.Parallel()
 	v := simulateTLS(t, cloudsim.VCenterSpec{})
@@ -163,7 +163,7 @@ func TestErrorsHaveAMeaning(t *testing.T) {
 }
 
 // A datacenter that was deleted a moment ago is no proof that the VM is.
-func TestNotFoundFaultIsNoAnswer(t *testing.T) {
+func TestNotFoundFaultIsNoResult(t *testing.T) {
 	t.Parallel()
 	v, i := confirming(t, "north", "south")
 	v.Inject("FindAllByUuid", simserver.Always(), cloudsim.Fault(&types.ManagedObjectNotFound{}))

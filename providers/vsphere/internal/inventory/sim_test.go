@@ -254,7 +254,7 @@ func calls(v *cloudsim.VCenter) map[string]int {
 	return out
 }
 
-// ok ends the test if a change of the simulated cloud was refused.
+// ok ends the test if a change of the simulated cloud failed.
 func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -23,12 +23,12 @@ type state struct {
 	byUUID  index
 	byShort index // first label of the host name, in lower case
 	byIP    index
-	unnamed map[*record]bool // VMs whose UUID was never told
+	unnamed map[*record]bool // VMs whose UUID was never read
 
-	reading   uint32 // number of the latest reading of the whole inventory
-	verifying bool   // count what that reading corrects
-	corrected int
-	settled   int // counts the VMs that were looked at because something moved
+	reading      uint32 // number of the latest reading of the whole inventory
+	verifying    bool   // count what that reading corrects
+	corrected    int
+	scopeUpdates int // counts the VMs that were looked at because something moved
 }
 
 func newState(datacenters []string) *state {
@@ -59,36 +59,36 @@ func (x index) remove(key string, rec *record) {
 	}
 }
 
-// effect is what changes of a state mean for the rest of the state.
-type effect struct {
-	moved   []*place  // places that stand somewhere else now
-	vms     []*record // VMs that do
-	ended   []tie     // VMs that are no longer the one with a UUID
-	rescope bool      // the configured datacenters can be other ones now
+// changeSet is what changes of a state mean for the rest of the state.
+type changeSet struct {
+	moved   []*ancestor // ancestors that have moved
+	vms     []*record   // VMs that have
+	ended   []vmUUID    // VMs that are no longer the one with a UUID
+	rescope bool        // the configured datacenters can be other ones now
 }
 
-// tie is a VM and its UUID.
-type tie struct {
+// vmUUID is a VM and its UUID.
+type vmUUID struct {
 	uuid string
 	ref  Ref
 }
 
-// apply takes over what the vCenter reported. It returns the VMs that lost the
+// apply applies what the vCenter reported. It returns the VMs that lost the
 // UUID they had. Those that are new came with the given change.
-func (s *state) apply(updates []types.ObjectUpdate, now time.Time, change uint64) []tie {
-	var e effect
+func (s *state) apply(updates []types.ObjectUpdate, now time.Time, change uint64) []vmUUID {
+	var e changeSet
 	for _, u := range updates {
 		r := ref(u.Obj)
 		switch {
 		case r.Type != typeVM:
-			s.applyPlace(r, u, &e)
+			s.applyAncestor(r, u, &e)
 		case u.Kind == types.ObjectUpdateKindLeave:
 			s.removeVM(s.vms[r.Value], &e)
 		default:
 			s.applyVM(r, u, &e).seen(now, change)
 		}
 	}
-	s.settle(&e)
+	s.updateScope(&e)
 
 	return e.ended
 }
@@ -102,19 +102,19 @@ func (r *record) seen(now time.Time, change uint64) {
 }
 
 // sweep removes what the latest reading of the whole inventory did not report.
-func (s *state) sweep() []tie {
-	var e effect
+func (s *state) sweep() []vmUUID {
+	var e changeSet
 	for _, rec := range s.vms {
 		if rec.reading != s.reading {
 			s.removeVM(rec, &e)
 		}
 	}
-	for _, p := range s.tree.places {
+	for _, p := range s.tree.ancestors {
 		if p.known && p.reading != s.reading {
-			s.changePlace(p, links{}, false, &e)
+			s.changeAncestor(p, links{}, false, &e)
 		}
 	}
-	s.settle(&e)
+	s.updateScope(&e)
 
 	return e.ended
 }
@@ -126,11 +126,11 @@ func (s *state) correct() {
 	}
 }
 
-func (s *state) applyPlace(r Ref, u types.ObjectUpdate, e *effect) {
+func (s *state) applyAncestor(r Ref, u types.ObjectUpdate, e *changeSet) {
 	p := s.tree.at(r)
 	var to links
 	if u.Kind == types.ObjectUpdateKindLeave {
-		s.changePlace(p, to, false, e)
+		s.changeAncestor(p, to, false, e)
 
 		return
 	}
@@ -139,11 +139,11 @@ func (s *state) applyPlace(r Ref, u types.ObjectUpdate, e *effect) {
 	}
 	eachProperty(u, func(path string, val any) { to.set(s.tree, path, val) })
 	p.reading = s.reading
-	s.changePlace(p, to, true, e)
+	s.changeAncestor(p, to, true, e)
 }
 
-// changePlace sets the links of a location, and reports whether it is known.
-func (s *state) changePlace(p *place, to links, known bool, e *effect) {
+// changeAncestor sets the links of a location, and reports whether it is known.
+func (s *state) changeAncestor(p *ancestor, to links, known bool, e *changeSet) {
 	if p.known == known && p.links == to {
 		s.tree.release(p)
 
@@ -158,7 +158,7 @@ func (s *state) changePlace(p *place, to links, known bool, e *effect) {
 	s.tree.setKnown(p, known)
 }
 
-func (s *state) applyVM(r Ref, u types.ObjectUpdate, e *effect) *record {
+func (s *state) applyVM(r Ref, u types.ObjectUpdate, e *changeSet) *record {
 	rec, ok := s.vms[r.Value]
 	if !ok {
 		rec = &record{value: r.Value}
@@ -181,13 +181,13 @@ func (s *state) applyVM(r Ref, u types.ObjectUpdate, e *effect) *record {
 }
 
 // changeVM applies what is reported of a VM.
-func (s *state) changeVM(rec *record, to reported, e *effect) {
+func (s *state) changeVM(rec *record, to reported, e *changeSet) {
 	if rec.uuid != to.uuid {
 		e.end(rec)
 	}
 	s.eachKey(rec, func(x index, key string) { x.remove(key, rec) })
-	before := rec.places()
-	if before != to.places() {
+	before := rec.ancestors()
+	if before != to.ancestors() {
 		e.vms = append(e.vms, rec)
 	}
 	rec.reported = to
@@ -198,24 +198,24 @@ func (s *state) changeVM(rec *record, to reported, e *effect) {
 	}
 }
 
-func (s *state) removeVM(rec *record, e *effect) {
+func (s *state) removeVM(rec *record, e *changeSet) {
 	if rec == nil {
 		return
 	}
 	s.correct()
 	e.end(rec)
 	s.eachKey(rec, func(x index, key string) { x.remove(key, rec) })
-	before := rec.places()
+	before := rec.ancestors()
 	rec.reported = reported{}
 	s.tree.attach(rec, before)
 	delete(s.unnamed, rec)
 	delete(s.vms, rec.value)
 }
 
-// attach moves a VM from the places that it referred to before to those that it
+// attach moves a VM from the ancestors that it referred to before to those that it
 // refers to now.
-func (t *tree) attach(rec *record, before [4]*place) {
-	for i, p := range rec.places() {
+func (t *tree) attach(rec *record, before [4]*ancestor) {
+	for i, p := range rec.ancestors() {
 		if p == before[i] {
 			continue
 		}
@@ -230,9 +230,9 @@ func (t *tree) attach(rec *record, before [4]*place) {
 }
 
 // end notes that a VM is no longer the one with the UUID it has.
-func (e *effect) end(rec *record) {
+func (e *changeSet) end(rec *record) {
 	if rec.wasInScope && rec.uuid != "" {
-		e.ended = append(e.ended, tie{uuid: rec.uuid, ref: rec.ref()})
+		e.ended = append(e.ended, vmUUID{uuid: rec.uuid, ref: rec.ref()})
 	}
 }
 
@@ -249,11 +249,11 @@ func partial(u types.ObjectUpdate) bool {
 	return u.Kind == types.ObjectUpdateKindModify || len(u.MissingSet) > 0
 }
 
-// perishable are the properties that say nothing once they cannot be read any
-// more.
+// perishable are the properties that are meaningless once they cannot be read
+// any more.
 var perishable = []string{"runtime.powerState", "runtime.connectionState"}
 
-// eachProperty hands over what an update says of single properties; what is
+// eachProperty passes on what an update contains of single properties; what is
 // unset is nil.
 func eachProperty(u types.ObjectUpdate, set func(property string, val any)) {
 	for _, missing := range u.MissingSet {

@@ -13,14 +13,14 @@ type store struct {
 	mu     sync.RWMutex
 	live   *state
 	synced bool // whether the whole inventory has been read once
-	memory *memory
-	// changes counts the answers of the change feed, to tell what came before
-	// what. The pages of one answer are one change, and so is a reading of the
-	// whole inventory.
+	memory *tombstones
+	// changes counts the responses of the change feed, to order what they
+	// contain. The pages of one response are one change, and so is a reading of
+	// the whole inventory.
 	changes uint64
 	root    Ref // the root folder of the vCenter
 
-	asked *asked
+	queried *queried
 	// latest is when the latest page of changes came, completeSince since when the
 	// inventory has been complete and followed without a break.
 	latest, completeSince time.Time
@@ -32,17 +32,17 @@ func newStore(datacenters []string) *store {
 	live := newState(datacenters)
 	live.scope = live.tree.scope(datacenters)
 
-	return &store{live: live, memory: newMemory(maxRemembered), changes: 1, asked: newAsked()}
+	return &store{live: live, memory: newTombstones(maxTombstones), changes: 1, queried: newQueried()}
 }
 
-// forget leaves what was asked for, and nothing else.
+// forget keeps what was queried, and nothing else.
 func (s *store) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	s.live = newState(s.live.datacenters)
 	s.live.scope = s.live.tree.scope(s.live.datacenters)
-	s.memory, s.synced, s.completeSince = newMemory(maxRemembered), false, time.Time{}
+	s.memory, s.synced, s.completeSince = newTombstones(maxTombstones), false, time.Time{}
 	s.proven.Store(false)
 }
 
@@ -67,7 +67,7 @@ func (s *store) endReading() (corrected int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.remember(s.live.sweep())
+	s.addTombstones(s.live.sweep())
 	s.synced, s.live.verifying = true, false
 	s.changes++
 	if s.completeSince.IsZero() {
@@ -86,7 +86,7 @@ func (s *store) apply(updates []types.ObjectUpdate, now time.Time) {
 	defer s.mu.Unlock()
 
 	s.latest = now
-	s.remember(s.live.apply(updates, now, s.changes))
+	s.addTombstones(s.live.apply(updates, now, s.changes))
 }
 
 // responded notes that the vCenter responded to a poll that was allowed to take that
@@ -95,24 +95,24 @@ func (s *store) responded(now time.Time, allowed time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if !s.completeSince.IsZero() && now.Sub(s.latest) > max(maxSilence, allowed) {
+	if !s.completeSince.IsZero() && now.Sub(s.latest) > max(maxResponseAge, allowed) {
 		s.completeSince = now
 	}
 }
 
-// endAnswer says that an answer has no more pages.
-func (s *store) endAnswer() {
+// endUpdate is called when a response has no more pages.
+func (s *store) endUpdate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	s.changes++
 }
 
-// remember notes which VMs left that were asked for.
-func (s *store) remember(ended []tie) {
+// addTombstones records which VMs left that were queried.
+func (s *store) addTombstones(ended []vmUUID) {
 	for _, t := range ended {
-		if s.asked.has(t.uuid) {
-			s.memory.add(t.uuid, departed{ref: t.ref, at: s.changes, when: s.latest})
+		if s.queried.has(t.uuid) {
+			s.memory.add(t.uuid, tombstone{ref: t.ref, at: s.changes, when: s.latest})
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (s *store) setRoot(root Ref) {
 	s.root = root
 }
 
-// searchable says why a search would not be complete.
+// searchable returns why a search would not be complete.
 func (s *store) searchable() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -146,7 +146,7 @@ func (s *store) searchable() error {
 }
 
 // size counts what is held.
-func (s *store) size() (vms, places int) {
+func (s *store) size() (vms, ancestors int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 

@@ -18,21 +18,21 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 )
 
-// tagsPerCall is how many tags one call asks about.
+// tagsPerCall is how many tags one call is about.
 const tagsPerCall = 500
 
-// tagTimeout bounds a question about tags. It is less than an attempt to describe
+// tagTimeout bounds a query for tags. It is less than an attempt to describe
 // a new Node waits for one.
 const tagTimeout = 7 * time.Second
 
-// tagger knows which objects have a tag of the categories we care about. It
-// asks by tag and not by object: two categories have a few tags, so one call
-// tells of all hosts, clusters, folders and VMs, however many there are.
+// tagger has the objects with a tag of the configured categories. It queries by
+// tag and not by object: two categories have few tags, so one call returns all
+// hosts, clusters, folders and VMs, however many there are.
 type tagger struct {
 	client     Client
 	categories []string // names, as configured
 	known      categoryNames
-	retryDelay time.Duration // after a refused call
+	retryDelay time.Duration // after a rejected call
 
 	catalogs *cache.Cache[struct{}, *catalog]
 	attached *cache.Cache[*catalog, attachments]
@@ -69,7 +69,7 @@ func newTagger(client Client, cfg Config) *tagger {
 	return t
 }
 
-// keepError keeps errors for ttl. A cache counts from the moment it asked, so
+// keepError keeps errors for ttl. A cache counts from the request, so
 // the time that was spent on waiting comes on top. An attempt that made progress is
 // followed by the next one at once.
 func keepError(timeout, ttl time.Duration) func(error) time.Duration {
@@ -85,15 +85,15 @@ func keepError(timeout, ttl time.Duration) func(error) time.Duration {
 	}
 }
 
-// timedOut says that an error is about time, and nothing else.
+// timedOut reports whether an error is a timeout, and nothing else.
 func timedOut(err error) bool {
 	netErr, ok := errors.AsType[net.Error](err)
 
 	return errors.Is(err, context.DeadlineExceeded) || ok && netErr.Timeout()
 }
 
-// repeat makes a call, and once more after a short time if the vCenter refused it
-// because of too many calls.
+// repeat makes a call, and once more after a short time if the vCenter rejected
+// it because of too many calls.
 func (t *tagger) repeat(ctx context.Context, call func() error) error {
 	err := call()
 	if !rest.IsStatusError(err, http.StatusTooManyRequests) && !rest.IsStatusError(err, http.StatusServiceUnavailable) {
@@ -119,16 +119,16 @@ func (t *tagger) fetchAttachments(ctx context.Context, of *catalog) (attachments
 	err := t.client.REST(ctx, func(ctx context.Context, c *rest.Client) error {
 		found = attachments{}
 		for batch := range slices.Chunk(slices.Sorted(maps.Keys(categories)), tagsPerCall) {
-			var answer []tags.AttachedObjects
+			var response []tags.AttachedObjects
 			err := t.repeat(ctx, func() (err error) {
-				answer, err = tags.NewManager(c).ListAttachedObjectsOnTags(ctx, batch)
+				response, err = tags.NewManager(c).ListAttachedObjectsOnTags(ctx, batch)
 
 				return err
 			})
 			if err != nil {
 				return fmt.Errorf("list objects with tags: %w", err)
 			}
-			for _, tag := range answer {
+			for _, tag := range response {
 				found.add(categories[tag.TagID], tag.TagID, tag.ObjectIDs)
 			}
 		}

@@ -2,30 +2,31 @@ package inventory
 
 import "time"
 
-// maxRemembered is how many VMs are remembered after they left.
-const maxRemembered = 1 << 14
+// maxTombstones is how many VMs have a tombstone after they left.
+const maxTombstones = 1 << 14
 
-// departed says that a VM once was the one with a UUID, and when that ended.
-type departed struct {
+// tombstone records that a VM once was the one with a UUID, and when that
+// ended.
+type tombstone struct {
 	ref Ref
 	at  uint64 // the change that ended it
 	// when is the time of that change.
 	when time.Time
 }
 
-// memory knows which VMs once had a UUID. The oldest are forgotten first.
-type memory struct {
+// tombstones are the VMs that once had a UUID. The oldest are dropped first.
+type tombstones struct {
 	limit  int
-	byUUID map[string][]departed
+	byUUID map[string][]tombstone
 	order  []string // the UUID of each entry, oldest first
 }
 
-func newMemory(limit int) *memory {
-	return &memory{limit: limit, byUUID: map[string][]departed{}}
+func newTombstones(limit int) *tombstones {
+	return &tombstones{limit: limit, byUUID: map[string][]tombstone{}}
 }
 
-// add notes that a VM stopped being the one with this UUID.
-func (m *memory) add(uuid string, d departed) {
+// add records that a VM stopped being the one with this UUID.
+func (m *tombstones) add(uuid string, d tombstone) {
 	if uuid == "" {
 		return
 	}
@@ -40,11 +41,11 @@ func (m *memory) add(uuid string, d departed) {
 	m.byUUID[uuid] = append(entries, d)
 	m.order = append(m.order, uuid)
 	if len(m.order) > m.limit {
-		m.forgetOldest()
+		m.dropOldest()
 	}
 }
 
-func (m *memory) forgetOldest() {
+func (m *tombstones) dropOldest() {
 	uuid := m.order[0]
 	m.order = m.order[1:]
 	if rest := m.byUUID[uuid][1:]; len(rest) > 0 {
@@ -55,4 +56,4 @@ func (m *memory) forgetOldest() {
 }
 
 // of lists the VMs that once had the UUID.
-func (m *memory) of(uuid string) []departed { return m.byUUID[uuid] }
+func (m *tombstones) of(uuid string) []tombstone { return m.byUUID[uuid] }

@@ -12,50 +12,51 @@ import (
 // because only half of a move has been reported.
 const maxDepth = 128
 
-// place is an object of the tree that is not a VM. One that was only referred to
-// is not known: that is the root folder, which no view contains, and whatever
+// ancestor is an object of the tree that is not a VM. One that was only referred
+// to is not known: that is the root folder, which no view contains, and whatever
 // cannot be read or was not reported yet.
-type place struct {
+type ancestor struct {
 	links
 
 	ref   Ref
 	known bool
-	// reading is the reading of the whole inventory that last reported the place.
+	// reading is the reading of the whole inventory that last reported the
+	// ancestor.
 	reading uint32
-	// below are the places that refer to this one, vms the VMs that do.
-	below []*place
+	// below are the ancestors that refer to this one, vms the VMs that do.
+	below []*ancestor
 	vms   []*record
 }
 
-// links is what the vCenter says of a place.
+// links is what the vCenter reports of an ancestor.
 type links struct {
 	name   string
-	parent *place
-	folder *place // of a vApp: the VM folder that holds it
-	vApp   *place // of a vApp: the vApp that holds it
+	parent *ancestor
+	folder *ancestor // of a vApp: the VM folder that holds it
+	vApp   *ancestor // of a vApp: the vApp that holds it
 }
 
-// above are the places that a place refers to; each can be nil.
-func (l *links) above() [3]*place { return [...]*place{l.parent, l.folder, l.vApp} }
+// above are the ancestors that an ancestor refers to; each can be nil.
+func (l *links) above() [3]*ancestor { return [...]*ancestor{l.parent, l.folder, l.vApp} }
 
-// placeProperties lists the properties of the objects of the tree that the change
+// ancestorProperties lists the properties of the objects of the tree that the change
 // feed reports, and where they are kept.
-var placeProperties = map[string]func(l *links, t *tree, val any){
+var ancestorProperties = map[string]func(l *links, t *tree, val any){
 	"name":         func(l *links, _ *tree, val any) { l.name = as[string](val) },
 	"parent":       func(l *links, t *tree, val any) { l.parent = t.at(ref(val)) },
 	"parentFolder": func(l *links, t *tree, val any) { l.folder = t.at(ref(val)) },
 	"parentVApp":   func(l *links, t *tree, val any) { l.vApp = t.at(ref(val)) },
 }
 
-// set takes over one property. Others than we asked for are left alone.
+// set takes over one property. Others than the requested ones are ignored.
 func (l *links) set(t *tree, property string, val any) {
-	if assign, ok := placeProperties[property]; ok {
+	if assign, ok := ancestorProperties[property]; ok {
 		assign(l, t, val)
 	}
 }
 
-// reference is empty for no place.
-func (p *place) reference() Ref {
+// reference is empty for nil.
+func (p *ancestor) reference() Ref {
 	if p == nil {
 		return Ref{}
 	}
@@ -65,32 +66,32 @@ func (p *place) reference() Ref {
 
 // tree holds everything that is not a VM.
 type tree struct {
-	places      map[Ref]*place
+	ancestors   map[Ref]*ancestor
 	known       int
-	datacenters map[*place]bool // that are known
+	datacenters map[*ancestor]bool // that are known
 }
 
 func newTree() *tree {
-	return &tree{places: map[Ref]*place{}, datacenters: map[*place]bool{}}
+	return &tree{ancestors: map[Ref]*ancestor{}, datacenters: map[*ancestor]bool{}}
 }
 
-// at is the place of a reference, which may be an unknown one; nil for none. It
+// at is the ancestor of a reference, which may be an unknown one; nil for none. It
 // must be linked, or released with [tree.release].
-func (t *tree) at(r Ref) *place {
+func (t *tree) at(r Ref) *ancestor {
 	if r == (Ref{}) {
 		return nil
 	}
-	p, ok := t.places[r]
+	p, ok := t.ancestors[r]
 	if !ok {
-		p = &place{ref: r}
-		t.places[r] = p
+		p = &ancestor{ref: r}
+		t.ancestors[r] = p
 	}
 
 	return p
 }
 
-// relink puts new links in the place of those that p has.
-func (t *tree) relink(p *place, to links) {
+// relink puts new links in place of those that p has.
+func (t *tree) relink(p *ancestor, to links) {
 	before := p.above()
 	p.links = to
 	for _, up := range to.above() {
@@ -106,8 +107,8 @@ func (t *tree) relink(p *place, to links) {
 	}
 }
 
-// setKnown notes whether the vCenter reports a place.
-func (t *tree) setKnown(p *place, known bool) {
+// setKnown notes whether the vCenter reports an ancestor.
+func (t *tree) setKnown(p *ancestor, known bool) {
 	if known && !p.known {
 		t.known++
 	}
@@ -123,10 +124,10 @@ func (t *tree) setKnown(p *place, known bool) {
 	t.release(p)
 }
 
-// release forgets a place that is not known and that nothing refers to.
-func (t *tree) release(p *place) {
+// release drops an ancestor that is not known and that nothing refers to.
+func (t *tree) release(p *ancestor) {
 	if p != nil && !p.known && len(p.below) == 0 && len(p.vms) == 0 {
-		delete(t.places, p.ref)
+		delete(t.ancestors, p.ref)
 	}
 }
 
@@ -146,11 +147,11 @@ func without[T comparable](list []T, gone T) []T {
 	return list
 }
 
-// climb lists a place and its ancestors, nearest first, as far as they are known:
+// climb lists an ancestor and its own ancestors, nearest first, as far as they are known:
 // all the way to the root folder unless something in between cannot be read.
-// The next place is chosen by up.
-func climb(from *place, up func(*place) *place) []*place {
-	var chain []*place
+// The next one is chosen by up.
+func climb(from *ancestor, up func(*ancestor) *ancestor) []*ancestor {
+	var chain []*ancestor
 	for at := from; at != nil && len(chain) < maxDepth; at = up(at) {
 		chain = append(chain, at)
 	}
@@ -159,14 +160,14 @@ func climb(from *place, up func(*place) *place) []*place {
 }
 
 // owner goes up the way that resources are owned: a vApp is a resource pool.
-func owner(p *place) *place { return p.parent }
+func owner(p *ancestor) *ancestor { return p.parent }
 
 // holder goes up the way that VMs are shown in folders: a vApp stands in the
 // vApp or the folder that holds it.
-func holder(p *place) *place { return cmp.Or(p.vApp, p.folder, p.parent) }
+func holder(p *ancestor) *ancestor { return cmp.Or(p.vApp, p.folder, p.parent) }
 
 // datacenterAbove is the first datacenter on the way up, or nil.
-func datacenterAbove(from *place, up func(*place) *place) *place {
+func datacenterAbove(from *ancestor, up func(*ancestor) *ancestor) *ancestor {
 	for at, depth := from, 0; at != nil && depth < maxDepth; at, depth = up(at), depth+1 {
 		if isDatacenter(at.ref) {
 			return at
@@ -178,7 +179,7 @@ func datacenterAbove(from *place, up func(*place) *place) *place {
 
 // datacenterOf is the datacenter of a VM, or nil when too much of what is above
 // it cannot be read.
-func datacenterOf(r *reported) *place {
+func datacenterOf(r *reported) *ancestor {
 	return cmp.Or(
 		datacenterAbove(cmp.Or(r.vApp, r.parent), holder),
 		datacenterAbove(r.host, owner),
@@ -204,11 +205,11 @@ func (t *tree) chains(vm *VM, root Ref) []Chain {
 }
 
 // chain lists the references on the way up.
-func (t *tree) chain(from Ref, up func(*place) *place) []Ref {
+func (t *tree) chain(from Ref, up func(*ancestor) *ancestor) []Ref {
 	if from == (Ref{}) {
 		return nil
 	}
-	p, ok := t.places[from]
+	p, ok := t.ancestors[from]
 	if !ok {
 		return []Ref{from}
 	}
@@ -221,7 +222,7 @@ func (t *tree) chain(from Ref, up func(*place) *place) []Ref {
 }
 
 // inventoryPath is the path of a datacenter as users write it: /folder/name.
-func inventoryPath(dc *place) string {
+func inventoryPath(dc *ancestor) string {
 	var names []string
 	for _, p := range climb(dc, owner) {
 		if p.known {

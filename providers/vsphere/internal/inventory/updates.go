@@ -57,9 +57,9 @@ func denied(f types.LocalizedMethodFault) bool {
 	return ok
 }
 
-// usable is an error if a set says that our view is gone or that we are not
-// logged in: the property collector can report both as something that cannot be
-// read.
+// usable returns an error if a set reports that our view is gone or that we are
+// not logged in: the property collector can report both as something that
+// cannot be read.
 func (f *feed) usable(set *types.UpdateSet) error {
 	if set == nil {
 		return nil
@@ -80,7 +80,7 @@ func (f *feed) usable(set *types.UpdateSet) error {
 	return nil
 }
 
-// authenticated is the fault that says that we are not logged in, if that is
+// authenticated returns the fault that we are not logged in, if that is
 // why a property is missing.
 func authenticated(missing []types.MissingProperty) error {
 	for _, m := range missing {

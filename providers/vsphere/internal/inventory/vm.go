@@ -11,22 +11,22 @@ type Ref = types.ManagedObjectReference
 
 // VM is a virtual machine as the vCenter described it: what identifies it, where
 // it is and whether it runs. The rest is in [Details]. It is never changed once
-// handed out.
+// returned.
 type VM struct {
 	Ref  Ref
 	Name string
 	// UUID is the BIOS UUID in lower case, as the vCenter writes it. Empty means
-	// that the vCenter never told it to us.
+	// that the vCenter never reported it.
 	UUID string
 	// HostName and IPAddress are what the tools in the guest report.
 	HostName  string
 	IPAddress string
 
-	// Power and Connection are empty when the vCenter does not know them.
+	// Power and Connection are empty when the vCenter does not report them.
 	Power      types.VirtualMachinePowerState
 	Connection types.VirtualMachineConnectionState
 
-	// The places of the VM in the tree. Each can be missing.
+	// The location of the VM in the tree. Each can be missing.
 	Host       Ref
 	Pool       Ref
 	Parent     Ref
@@ -34,11 +34,11 @@ type VM struct {
 	// Datacenter is missing when too much of what is above the VM cannot be
 	// read.
 	Datacenter Ref
-	// InScope says that the VM is in a configured datacenter now.
+	// InScope means that the VM is in a configured datacenter now.
 	InScope bool
 
 	// Observed is when the vCenter last reported about this VM. Whether the VM
-	// can have changed since then is for [Inventory.Current] to say.
+	// can have changed since then is reported by [Inventory.Current].
 	Observed time.Time
 }
 

@@ -40,7 +40,7 @@ func (e *incompleteChainError) Error() string {
 
 // Zones returns the zone and the region of a VM: the names of the tags of the two
 // configured categories, each on the nearest object of the first chain that has
-// one. A category that is not configured gives an empty name. When a category
+// one. The name for a category that is not configured is empty. When a category
 // has no tag on any chain the error is [ErrNoTag]; any other error means that
 // the tags could not be read. A tag on a later chain does not count if one on an
 // earlier chain cannot be ruled out: labels are written once and never corrected.
@@ -61,7 +61,7 @@ func (i *Inventory) Zones(ctx context.Context, vm *VM) (zone, region string, err
 	return zone, region, nil
 }
 
-// worst is the first error that says more than that there is no tag, so that a
+// worst is the first error other than that there is no tag, so that a
 // failure is never taken for a missing tag.
 func worst(errs ...error) error {
 	for _, err := range errs {

@@ -177,10 +177,10 @@ func TestChains(t *testing.T) {
 		"pooled": {"host, pool, folder", []string{
 			"esx-1" + up, "inner pool Resources" + up, "VM prod k8s vm dc emea root",
 		}},
-		"in-vapp": {"the way leads through the vApp", []string{
+		"in-vapp": {"the path leads through the vApp", []string{
 			"esx-2" + up, "vapp Resources" + up, "VM vapp vm dc emea root",
 		}},
-		"plain": {"a host that stands alone is a compute resource of its own", []string{
+		"plain": {"a host outside clusters is a compute resource of its own", []string{
 			"alone alone host dc emea root", "Resources alone host dc emea root", "VM vm dc emea root",
 		}},
 	}
@@ -210,7 +210,7 @@ func chainNames(i *Inventory, vm *VM) []string {
 	for _, chain := range chains {
 		var names []string
 		for _, r := range chain.Refs {
-			switch p, ok := i.store.live.tree.places[r]; {
+			switch p, ok := i.store.live.tree.ancestors[r]; {
 			case ok && p.known:
 				names = append(names, p.name)
 			case r.Type == typeVM:
@@ -417,7 +417,7 @@ func TestZonesGrowOld(t *testing.T) {
 	ok(t, v.DetachTag("/emea/dc/host/cluster", "k8s-zone", "a"))
 	expect("a", nil)
 	if got := calls(v); got["ListCategories"]+got["GetTag"]+got["ListTagsForCategory"] != 0 {
-		t.Errorf("names were asked for again: %v", got)
+		t.Errorf("names were read again: %v", got)
 	}
 
 	ok(t, v.DetachTag("/emea/dc/host/cluster/esx", "k8s-zone", "a"))
@@ -427,7 +427,7 @@ func TestZonesGrowOld(t *testing.T) {
 }
 
 // A tag that is not there is looked for once per TTL, not for every VM.
-func TestMissingTagIsRemembered(t *testing.T) {
+func TestMissingTagIsCached(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
 	i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region"})
@@ -459,7 +459,7 @@ func TestTagServiceFailureIsNotAMissingTag(t *testing.T) {
 			}
 			broken.Remove()
 			if _, _, err := i.Zones(t.Context(), vm); !errors.Is(err, ErrNoTag) {
-				t.Errorf("Zones() = %v, want no tag: a failure must not be remembered for long", err)
+				t.Errorf("Zones() = %v, want no tag: a failure must not be cached for long", err)
 			}
 		})
 	}
@@ -467,7 +467,7 @@ func TestTagServiceFailureIsNotAMissingTag(t *testing.T) {
 
 // VS-SESSION-5: when the tag service hangs, one query waits for all that come
 // soon after.
-func TestHangingTagServiceIsRemembered(t *testing.T) {
+func TestHangingTagServiceIsCached(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"ListCategories", "GetCategory", "ListTagsForCategory", "ListAttachedObjectsOnTags", "GetTag"} {
 		t.Run(op, func(t *testing.T) {
@@ -488,13 +488,13 @@ func TestHangingTagServiceIsRemembered(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(before, calls(v)); diff != "" {
-				t.Errorf("asked again (-before +after):\n%s", diff)
+				t.Errorf("queried again (-before +after):\n%s", diff)
 			}
 		})
 	}
 }
 
-// How long an error is kept counts from the question, not from the failure.
+// How long an error is kept counts from the request, not from the failure.
 func TestKeepErrorAddsTheWaiting(t *testing.T) {
 	t.Parallel()
 	keep := keepError(15*time.Second, 10*time.Second)
@@ -515,7 +515,7 @@ func TestKeepErrorAddsTheWaiting(t *testing.T) {
 }
 
 // Many categories of others are looked at several at a time: the last of a batch
-// is asked for while the first has no answer yet.
+// is read while the first has no response yet.
 func TestCategoriesAreReadInParallel(t *testing.T) {
 	t.Parallel()
 	wanted := zone("a")
@@ -528,17 +528,17 @@ func TestCategoriesAreReadInParallel(t *testing.T) {
 	hold := simserver.NewHold()
 	defer hold.Release()
 	v.Inject("GetCategory", simserver.Always(), hold.Before)
-	answer := make(chan error, 1)
+	response := make(chan error, 1)
 	go func() {
 		_, _, err := i.Zones(t.Context(), vm)
-		answer <- err
+		response <- err
 	}()
 	ok(t, v.WaitFor(t.Context(), "GetCategory", categoriesAtOnce))
 	if got := v.Count("GetCategory"); got != categoriesAtOnce {
 		t.Errorf("%d categories at once, want %d", got, categoriesAtOnce)
 	}
 	hold.Release()
-	if err := <-answer; !errors.Is(err, ErrNoTag) || !refers(err, "missing") {
+	if err := <-response; !errors.Is(err, ErrNoTag) || !refers(err, "missing") {
 		t.Errorf("Zones() = %v, want no tag of the missing category", err)
 	}
 	if got := v.Count("GetCategory"); got != len(wanted) {
@@ -546,7 +546,7 @@ func TestCategoriesAreReadInParallel(t *testing.T) {
 	}
 }
 
-// A tag that was deleted is a reason to ask for the tags again.
+// A tag that was deleted is a reason to read the tags again.
 func TestDeletedTag(t *testing.T) {
 	t.Parallel()
 	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
@@ -580,25 +580,25 @@ func TestZonesWaitersAreOnTheirOwn(t *testing.T) {
 	v.Inject("ListAttachedObjectsOnTags", simserver.Always(), hold.Before)
 
 	impatient, cancel := context.WithCancel(t.Context())
-	answers := make(chan error, 10)
-	for n := range cap(answers) {
+	responses := make(chan error, 10)
+	for n := range cap(responses) {
 		ctx := t.Context()
 		if n == 0 {
 			ctx = impatient
 		}
 		go func() {
 			_, _, err := i.Zones(ctx, vm)
-			answers <- err
+			responses <- err
 		}()
 	}
 	ok(t, v.WaitFor(t.Context(), "ListAttachedObjectsOnTags", 1))
 	cancel()
-	if err := <-answers; !errors.Is(err, context.Canceled) {
-		t.Errorf("first answer %v, want canceled", err)
+	if err := <-responses; !errors.Is(err, context.Canceled) {
+		t.Errorf("first result %v, want canceled", err)
 	}
 	hold.Release()
-	for range cap(answers) - 1 {
-		if err := <-answers; err != nil {
+	for range cap(responses) - 1 {
+		if err := <-responses; err != nil {
 			t.Errorf("a patient waiter got %v", err)
 		}
 	}
