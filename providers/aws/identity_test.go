@@ -141,7 +141,7 @@ func TestIdentityOfTheInstance(t *testing.T) {
 		},
 		"two clusters": {
 			reason: "tags of two clusters", tags: map[string]string{tag + "a": "owned", tag + "b": "owned"},
-			err: "tell the cluster from tags: there are several: kubernetes.io/cluster/a, kubernetes.io/cluster/b",
+			err: "determine the cluster from tags: there are several: kubernetes.io/cluster/a, kubernetes.io/cluster/b",
 		},
 		"contradiction": {
 			reason: "tags that contradict", tags: map[string]string{tag + "a": "owned", "KubernetesCluster": "b"},

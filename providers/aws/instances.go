@@ -88,8 +88,8 @@ func (s *source) setNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
 
 // facts are what is said about a Node's instance.
 type facts struct {
-	id, kind, zone string
-	addresses      []v1.NodeAddress
+	id, instanceType, zone string
+	addresses              []v1.NodeAddress
 }
 
 // factsOf returns the facts about an instance that was found.
@@ -97,7 +97,7 @@ func factsOf(found instance.Instance, families []address.Family) (facts, error) 
 	switch n := found.(type) {
 	case machine:
 		addresses, err := nodeAddresses(n.Instance, families)
-		return facts{id: n.ID, kind: n.Type, zone: n.AvailabilityZone, addresses: addresses}, err
+		return facts{id: n.ID, instanceType: n.Type, zone: n.AvailabilityZone, addresses: addresses}, err
 	case fargateNode:
 		return facts{zone: n.zone, addresses: n.addresses(families)}, nil
 	}
@@ -233,7 +233,7 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 	}
 	metadata := &cloudprovider.InstanceMetadata{
 		ProviderID:    found.ProviderID(),
-		InstanceType:  f.kind,
+		InstanceType:  f.instanceType,
 		Zone:          f.zone,
 		Region:        s.config.Region,
 		NodeAddresses: f.addresses,

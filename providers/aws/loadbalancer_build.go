@@ -22,10 +22,10 @@ const mostGroups = 5
 func (o *observed) conflict(r *request.Request) error {
 	other := otherThan(r.Kind)
 	switch {
-	case r.Kind == request.Network && o.Network != nil && o.Network.Refusal() != nil:
-		return o.Network.Refusal()
-	case r.Kind == request.Classic && o.Classic.Refusal() != nil:
-		return o.Classic.Refusal()
+	case r.Kind == request.Network && o.Network != nil && o.Network.NotOwned() != nil:
+		return o.Network.NotOwned()
+	case r.Kind == request.Classic && o.Classic.NotOwned() != nil:
+		return o.Classic.NotOwned()
 	case !o.has(r.Kind) && o.has(other):
 		return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
 			"the service has the %s load balancer %s, which cannot become a %s one: undo the change of annotation %s, or delete and create the service",

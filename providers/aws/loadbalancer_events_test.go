@@ -14,9 +14,9 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// What a Service asks for and cannot have is one Event, changes nothing, and
+// A setting of a Service that is not supported is one Event, changes nothing, and
 // keeps nothing else from being as it should be.
-func TestWhatCannotBeHadIsTold(t *testing.T) {
+func TestUnsupportedSettingsAreWarnings(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		item    string
@@ -72,7 +72,7 @@ func overUDP(svc *v1.Service) {
 
 // AWS-LB-12: a node that has stopped keeps no other from being registered, and
 // comes back when it runs.
-func TestStoppedNodeDisturbsNobody(t *testing.T) {
+func TestStoppedNodeDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
 	b.SetState(b.ids[0], sim.Stopped)
@@ -96,7 +96,7 @@ func TestStoppedNodeDisturbsNobody(t *testing.T) {
 
 // AWS-LB-12: a node that was starting when its instance was last read is
 // registered as soon as it runs, since no other call comes for it.
-func TestStartingNodeIsAskedAgain(t *testing.T) {
+func TestStartingNodeIsRetried(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
 		t.Run(name, func(t *testing.T) {

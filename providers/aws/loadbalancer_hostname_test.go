@@ -8,7 +8,7 @@ import (
 
 // AWS-LB-4: whatever a hostname looks like, a load balancer that is there is that
 // of the Service: in other partitions, and in clouds that only pretend to be AWS.
-func TestHostnamesDecideNothing(t *testing.T) {
+func TestHostnamesAreNoEvidence(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		options   []kubetest.ServiceOption

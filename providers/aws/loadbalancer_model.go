@@ -116,11 +116,11 @@ func (o *observed) groups() []string { return append(o.classicGroups(), o.networ
 
 // hasNetwork reports whether there is a network load balancer of ours.
 func (o *observed) hasNetwork() bool {
-	return o.Network != nil && o.Network.LoadBalancer != nil && o.Network.Refusal() == nil
+	return o.Network != nil && o.Network.LoadBalancer != nil && o.Network.NotOwned() == nil
 }
 
 // hasClassic reports whether there is a classic load balancer of ours.
-func (o *observed) hasClassic() bool { return o.Classic != nil && o.Classic.Refusal() == nil }
+func (o *observed) hasClassic() bool { return o.Classic != nil && o.Classic.NotOwned() == nil }
 
 // has reports whether there is a load balancer of ours.
 func (o *observed) has(kind request.Kind) bool {
@@ -146,7 +146,7 @@ func (o *observed) hostname(kind request.Kind) string {
 // Service. It is empty if a load balancer of another cluster has the name: the
 // rules are that cluster's then.
 func (o *observed) ruleName(in input) string {
-	if o.Network != nil && o.Network.Refusal() != nil {
+	if o.Network != nil && o.Network.NotOwned() != nil {
 		return ""
 	}
 	return in.request.Name

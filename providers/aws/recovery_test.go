@@ -69,11 +69,11 @@ func TestTopologyAtTheNextAttempt(t *testing.T) {
 			sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No.")(w, q, apply)
 		})
 		begun := time.Now()
-		if _, err := s.topology.find(t.Context(), placed{id, mustHave}); err == nil {
+		if _, err := s.topology.find(t.Context(), topologyKey{id, mustHave}); err == nil {
 			t.Error("the first attempt found the place")
 		}
 		time.Sleep(time.Until(begun.Add(5 * time.Second)))
-		if nodes, err := s.topology.find(t.Context(), placed{id, mustHave}); err != nil || len(nodes) != 1 {
+		if nodes, err := s.topology.find(t.Context(), topologyKey{id, mustHave}); err != nil || len(nodes) != 1 {
 			t.Errorf("the next attempt: %v, %v", nodes, err)
 		}
 	})

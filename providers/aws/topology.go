@@ -34,66 +34,66 @@ const (
 	topologyTimeout = 10 * time.Second
 	// unsupportedAge is how long it counts that a region, a type or an instance
 	// has no topology; deniedAge is how long a missing permission does, which an
-	// administrator may add at any time; placeAge is how long a place in the
+	// administrator may add at any time; topologyAge is how long a place in the
 	// topology does, and failedAge a failure: less than the time between two
 	// attempts for a waiting Node.
 	unsupportedAge = 24 * time.Hour
 	deniedAge      = 5 * time.Minute
-	placeAge       = 10 * time.Minute
+	topologyAge    = 10 * time.Minute
 	failedAge      = 2 * time.Second
-	// placeMemory and typeMemory bound what is remembered.
-	placeMemory = 1 << 14
-	typeMemory  = 1 << 10
-	// peerAge is how old the list may be that neighbors are taken from.
+	// maxTopologyEntries and maxTypes bound what is stored.
+	maxTopologyEntries = 1 << 14
+	maxTypes           = 1 << 10
+	// peerAge is how old the list may be that other instances are taken from.
 	peerAge = time.Minute
 	// maxDead is how many times a call is made again because instances in it
 	// are gone.
 	maxDead = 3
 )
 
-// placed is an instance with its type.
-type placed struct{ id, kind string }
+// topologyKey is an instance with its type.
+type topologyKey struct{ id, instanceType string }
 
-// topology tells where in the network instances are. What it knows of the next
-// nodes it asks for along with the first, so that many cost few calls.
+// topology finds where in the network instances are. The next nodes are
+// requested along with the first, so that many cost few calls.
 type topology struct {
-	api   client.Instances
-	must  *regexp.Regexp
-	peers func(age time.Duration) []*inventory.Instance
-	batch *batch.Batcher[placed, []string]
-	turn  chan struct{}
+	api     client.Instances
+	must    *regexp.Regexp
+	peers   func(age time.Duration) []*inventory.Instance
+	batch   *batch.Batcher[topologyKey, []string]
+	running chan struct{}
 
 	// places has the network nodes by instance ID, types the instance types
-	// without any, and region whether there is an answer at all.
+	// without any, and region whether there is a topology at all.
 	places, types, region *expiring.LRUExpireCache
 }
 
 func newTopology(api client.Instances, must *regexp.Regexp, instances *inventory.Inventory, t tuning) *topology {
 	o := &topology{
-		api:    api,
-		must:   must,
-		peers:  instances.Peek,
-		turn:   make(chan struct{}, 1),
-		places: expiring.NewLRUExpireCache(placeMemory),
-		types:  expiring.NewLRUExpireCache(typeMemory),
-		region: expiring.NewLRUExpireCache(1),
+		api:     api,
+		must:    must,
+		peers:   instances.Peek,
+		running: make(chan struct{}, 1),
+		places:  expiring.NewLRUExpireCache(maxTopologyEntries),
+		types:   expiring.NewLRUExpireCache(maxTypes),
+		region:  expiring.NewLRUExpireCache(1),
 	}
-	o.batch = batch.New(o.ask, batch.Options{Window: t.Window, MaxSize: maxTopologies, Timeout: min(topologyTimeout, t.Timeout)})
+	o.batch = batch.New(o.fetch, batch.Options{Window: t.Window, MaxSize: maxTopologies, Timeout: min(topologyTimeout, t.Timeout)})
 	return o
 }
 
 // labels are the labels about an instance's place, unless the Node has them. A
 // failure counts only for types that must have a place.
 func (o *topology) labels(ctx context.Context, node *v1.Node, f facts) (map[string]string, error) {
-	if _, labeled := node.Labels[labelLayer+"1"]; labeled || f.kind == "" {
+	if _, labeled := node.Labels[labelLayer+"1"]; labeled || f.instanceType == "" {
 		return nil, nil
 	}
-	nodes, err := o.find(ctx, placed{f.id, f.kind})
-	if err != nil && o.required(f.kind) {
+	nodes, err := o.find(ctx, topologyKey{f.id, f.instanceType})
+	if err != nil && o.required(f.instanceType) {
 		return nil, fmt.Errorf("find the place of instance %s in the network: %w", f.id, err)
 	}
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Node gets no labels for its place in the network", "node", klog.KObj(node), "instance", f.id, "type", f.kind)
+		klog.FromContext(ctx).Error(err, "Node gets no labels for its place in the network", "node", klog.KObj(node), "instance", f.id, "type", f.instanceType)
 	}
 	labels := make(map[string]string, len(nodes))
 	for i, name := range nodes {
@@ -103,18 +103,20 @@ func (o *topology) labels(ctx context.Context, node *v1.Node, f facts) (map[stri
 }
 
 // required reports whether instances of a type must have a place.
-func (o *topology) required(kind string) bool { return o.must != nil && o.must.MatchString(kind) }
+func (o *topology) required(instanceType string) bool {
+	return o.must != nil && o.must.MatchString(instanceType)
+}
 
 // find returns the network nodes above an instance, none if it has none.
-func (o *topology) find(ctx context.Context, p placed) ([]string, error) {
-	if nodes, known, err := o.recall(p); known {
+func (o *topology) find(ctx context.Context, p topologyKey) ([]string, error) {
+	if nodes, known, err := o.lookup(p); known {
 		return nodes, err
 	}
 	return o.batch.Get(ctx, p)
 }
 
-// recall returns what is known of an instance.
-func (o *topology) recall(p placed) (nodes []string, known bool, err error) {
+// lookup returns what is known of an instance.
+func (o *topology) lookup(p topologyKey) (nodes []string, known bool, err error) {
 	if kept, ok := o.region.Get(""); ok {
 		err, _ = kept.(error)
 		return nil, true, err
@@ -122,71 +124,71 @@ func (o *topology) recall(p placed) (nodes []string, known bool, err error) {
 	if kept, ok := o.places.Get(p.id); ok {
 		return kept.([]string), true, nil
 	}
-	_, without := o.types.Get(p.kind)
-	return nil, without && !o.required(p.kind), nil
+	_, without := o.types.Get(p.instanceType)
+	return nil, without && !o.required(p.instanceType), nil
 }
 
-// ask answers the questions that came at about the same time. One call at a time
-// is made, as its answer often has what others are waiting to ask for.
-func (o *topology) ask(ctx context.Context, asked []placed) (map[placed]batch.Result[[]string], error) {
+// fetch serves the requests of about the same time. One call at a time is made, as
+// its response often has what others are waiting to request.
+func (o *topology) fetch(ctx context.Context, requested []topologyKey) (map[topologyKey]batch.Result[[]string], error) {
 	select {
-	case o.turn <- struct{}{}:
-		defer func() { <-o.turn }()
+	case o.running <- struct{}{}:
+		defer func() { <-o.running }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	answers := make(map[placed]batch.Result[[]string], len(asked))
-	var unknown []placed
-	for _, p := range asked {
-		if nodes, known, err := o.recall(p); known {
-			answers[p] = batch.Result[[]string]{Value: nodes, Err: err}
+	results := make(map[topologyKey]batch.Result[[]string], len(requested))
+	var unknown []topologyKey
+	for _, p := range requested {
+		if nodes, known, err := o.lookup(p); known {
+			results[p] = batch.Result[[]string]{Value: nodes, Err: err}
 		} else {
 			unknown = append(unknown, p)
 		}
 	}
 	if len(unknown) == 0 {
-		return answers, nil
+		return results, nil
 	}
 	found, dead, err := o.describe(ctx, o.withPeers(unknown))
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range unknown {
-		answers[p] = batch.Result[[]string]{Value: found[p.id]}
+		results[p] = batch.Result[[]string]{Value: found[p.id]}
 		if dead.Has(p.id) {
-			answers[p] = batch.Result[[]string]{Err: fmt.Errorf("EC2 does not know the instance: %w", apierr.ErrUnavailable)}
+			results[p] = batch.Result[[]string]{Err: fmt.Errorf("EC2 does not know the instance: %w", apierr.ErrUnavailable)}
 		}
 	}
-	return answers, nil
+	return results, nil
 }
 
-// withPeers adds to a question the instances whose Nodes are likely to be next.
-func (o *topology) withPeers(asked []placed) []placed {
-	all := slices.Clone(asked)
+// withPeers adds to a request the instances whose Nodes are likely to be next.
+func (o *topology) withPeers(requested []topologyKey) []topologyKey {
+	all := slices.Clone(requested)
 	for _, i := range o.peers(peerAge) {
 		if len(all) >= maxTopologies {
 			break
 		}
-		p := placed{i.ID, i.Type}
-		if i.State != types.InstanceStateNameRunning || i.Type == "" || slices.Contains(asked, p) {
+		p := topologyKey{i.ID, i.Type}
+		if i.State != types.InstanceStateNameRunning || i.Type == "" || slices.Contains(requested, p) {
 			continue
 		}
-		if _, known, _ := o.recall(p); !known {
+		if _, known, _ := o.lookup(p); !known {
 			all = append(all, p)
 		}
 	}
 	return all
 }
 
-// describe asks EC2, and remembers what it says. Instances that EC2 does not know
-// are left out of the question and given back.
-func (o *topology) describe(ctx context.Context, all []placed) (found map[string][]string, dead sets.Set[string], err error) {
+// describe queries EC2 and stores the result. Instances that EC2 does not have are
+// left out of the request and returned.
+func (o *topology) describe(ctx context.Context, all []topologyKey) (found map[string][]string, dead sets.Set[string], err error) {
 	dead = sets.New[string]()
 	for range maxDead {
 		found, err = o.call(ctx, all)
 		gone := notFound(err)
 		before := len(all)
-		all = slices.DeleteFunc(all, func(p placed) bool { return gone.Has(p.id) })
+		all = slices.DeleteFunc(all, func(p topologyKey) bool { return gone.Has(p.id) })
 		dead = dead.Union(gone)
 		if len(all) == before {
 			break
@@ -206,12 +208,12 @@ func (o *topology) describe(ctx context.Context, all []placed) (found map[string
 		}
 		return nil, nil, err
 	}
-	o.remember(all, found)
+	o.store(all, found)
 	return found, dead, nil
 }
 
-// call makes one call, with all pages of its answer.
-func (o *topology) call(ctx context.Context, all []placed) (map[string][]string, error) {
+// call makes one call, with all pages of its response.
+func (o *topology) call(ctx context.Context, all []topologyKey) (map[string][]string, error) {
 	ids := make([]string, len(all))
 	for i, p := range all {
 		ids[i] = p.id
@@ -229,27 +231,27 @@ func (o *topology) call(ctx context.Context, all []placed) (map[string][]string,
 	return found, nil
 }
 
-// remember keeps an answer:
+// store keeps a result:
 //
 //	an instance has a place                            its place
 //	it has none, its type must have one                none, for the instance
 //	it has none, but another one of its type           none, for the instance
 //	it has none, nor has any other of its type         none, for the type
-func (o *topology) remember(all []placed, found map[string][]string) {
+func (o *topology) store(all []topologyKey, found map[string][]string) {
 	supported := sets.New[string]()
 	for _, p := range all {
 		if len(found[p.id]) > 0 {
-			supported.Insert(p.kind)
+			supported.Insert(p.instanceType)
 		}
 	}
 	for _, p := range all {
 		switch {
 		case len(found[p.id]) > 0:
-			o.places.Add(p.id, found[p.id], placeAge)
-		case o.required(p.kind) || supported.Has(p.kind):
+			o.places.Add(p.id, found[p.id], topologyAge)
+		case o.required(p.instanceType) || supported.Has(p.instanceType):
 			o.places.Add(p.id, []string(nil), unsupportedAge)
 		default:
-			o.types.Add(p.kind, struct{}{}, unsupportedAge)
+			o.types.Add(p.instanceType, struct{}{}, unsupportedAge)
 		}
 	}
 }

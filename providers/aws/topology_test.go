@@ -53,8 +53,8 @@ func (r *region) noneThrottled() {
 func topologyClock(c *cloud) *clocktesting.FakeClock {
 	clock := clocktesting.NewFakeClock(time.Now())
 	o := c.source.topology
-	o.places = expiring.NewLRUExpireCacheWithClock(placeMemory, clock)
-	o.types = expiring.NewLRUExpireCacheWithClock(typeMemory, clock)
+	o.places = expiring.NewLRUExpireCacheWithClock(maxTopologyEntries, clock)
+	o.types = expiring.NewLRUExpireCacheWithClock(maxTypes, clock)
 	o.region = expiring.NewLRUExpireCacheWithClock(1, clock)
 	return clock
 }
@@ -189,7 +189,7 @@ func TestTopologyOfMixedType(t *testing.T) {
 	with := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"a"}})
 	without := r.seed.AddNode(sim.InstanceSpec{Type: mayHave})
 	got := map[string][]string{}
-	answers, err := c.source.topology.ask(t.Context(), []placed{{with, mayHave}, {without, mayHave}})
+	answers, err := c.source.topology.fetch(t.Context(), []topologyKey{{with, mayHave}, {without, mayHave}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,13 +246,13 @@ func TestTopologyOfDead(t *testing.T) {
 	c := r.connect(cloudTuning{client: paced})
 	alive := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
 	gone := r.seed.AddNodes(3)
-	asked := []placed{{alive, mustHave}}
+	asked := []topologyKey{{alive, mustHave}}
 	for _, id := range gone {
-		asked = append(asked, placed{id, mustHave})
+		asked = append(asked, topologyKey{id, mustHave})
 		r.Remove(id)
 	}
 	calls := r.calls(func() {
-		answers, err := c.source.topology.ask(t.Context(), asked)
+		answers, err := c.source.topology.fetch(t.Context(), asked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func TestTopologyOfDead(t *testing.T) {
 	if calls[describeTopology] > maxDead {
 		t.Errorf("AWS-TOPOLOGY-6: %d calls", calls[describeTopology])
 	}
-	answers, err := c.source.topology.ask(t.Context(), asked[1:])
+	answers, err := c.source.topology.fetch(t.Context(), asked[1:])
 	if err != nil || len(answers) != 3 {
 		t.Errorf("AWS-API-5: only dead ones: got %v, %v", answers, err)
 	}

@@ -78,7 +78,7 @@ func Start(t testing.TB, options sim.Options) *Region {
 // once, with clients that do not wait.
 func Unthrottled() sim.Options { return sim.Options{DisableThrottling: true} }
 
-// Impatient is how clients behave that give up soon.
+// Impatient configures clients with short timeouts.
 func Impatient() client.Tuning {
 	return client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond}
 }

@@ -33,10 +33,10 @@ type Bulk[T any] struct {
 type Outcome struct {
 	// Accepted is the number of items that AWS accepted.
 	Accepted int
-	// Refused are the IDs of the instances that AWS refuses, by reason.
+	// Refused are the IDs of the instances that AWS rejects, by reason.
 	Refused map[string][]string
 	// Excess are the IDs of the instances that exceed a quota, QuotaReason is what AWS
-	// says about it.
+	// reports about it.
 	Excess      []string
 	QuotaReason string
 	// Cause is the last error about items that were refused or exceed a quota.
@@ -46,7 +46,7 @@ type Outcome struct {
 // Do makes the call for all items that AWS accepts. Its error is about something
 // else than items and quotas.
 //
-//	AWS refuses        then
+//	AWS rejects        then
 //	named instances    the call is repeated without them
 //	others             the call is made for each half of the items
 //	for a quota        half of the items are tried, then half of what may fit
@@ -170,7 +170,7 @@ var (
 	idList      = regexp.MustCompile(`['"]?\bi-[0-9a-f]+\b['"]?(,? *['"]?\bi-[0-9a-f]+\b['"]?)*`)
 )
 
-// message is what AWS says, without the instances, which are not the same in each
+// message is AWS's message, without the instances, which are not the same in each
 // run.
 func message(err error) string {
 	return strings.TrimSuffix(strings.TrimSpace(idList.ReplaceAllString(rawMessage(err), "…")), ".")

@@ -44,8 +44,8 @@ type (
 // what is not wanted. The next run observes it, and removes that.
 var ErrNotAsWanted = apierr.Mark(apierr.ErrConflict, errors.New("it exists already and is not as wanted"))
 
-// Refuse returns a step that ends the run: what is in the way is not ours.
-func Refuse(err error) Step { return plan.Refuse[*Env](err) }
+// Abort returns a step that ends the run: what is in the way is not ours.
+func Abort(err error) Step { return plan.Refuse[*Env](err) }
 
 // Resolve returns the IDs behind references, nil without any.
 func (e *Env) Resolve(refs []plan.Ref) ([]string, error) {

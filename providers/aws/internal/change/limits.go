@@ -10,7 +10,7 @@ const limitAge = 5 * time.Minute
 
 // Limits is which quotas are reached, for all plans of a process: calls that would
 // fail are not made for a while. It is safe for concurrent use. The zero value and
-// nil know of none.
+// nil has none.
 type Limits struct {
 	mu  sync.Mutex
 	all map[string]limit

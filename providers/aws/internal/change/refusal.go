@@ -41,7 +41,7 @@ type Refusal struct {
 	IDs []string
 	// Quota is set if AWS refuses not these instances but more of them.
 	Quota bool
-	// Reason is what AWS says.
+	// Reason is AWS's message.
 	Reason string
 }
 
@@ -59,7 +59,7 @@ func (r Refusal) Warning() service.Warning {
 		r.LoadBalancer, len(r.IDs), part, r.Reason)
 }
 
-// Refuse keeps instances that AWS does not accept. Each is a warning for the user.
+// Abort keeps instances that AWS does not accept. Each is a warning for the user.
 func (e *Env) Refuse(refusals ...Refusal) {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()

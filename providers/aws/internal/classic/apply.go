@@ -88,7 +88,7 @@ func makeWith(ctx context.Context, env *change.Env, m *Model, listeners []Listen
 	return nil
 }
 
-// confirm checks whose load balancer it is. AWS answers to the creation of one
+// confirm checks whose load balancer it is. AWS responds to the creation of one
 // that exists already as if it were new when nothing is different, and does not
 // say whether tags count. What cannot be seen yet is new.
 func confirm(ctx context.Context, env *change.Env, m *Model) error {
@@ -99,7 +99,7 @@ func confirm(ctx context.Context, env *change.Env, m *Model) error {
 	if err != nil {
 		return err
 	}
-	return (&LoadBalancer{Name: m.Name, Cluster: m.Cluster, Tags: tags}).Refusal()
+	return (&LoadBalancer{Name: m.Name, Cluster: m.Cluster, Tags: tags}).NotOwned()
 }
 
 // adopt goes on with a load balancer that could not be seen before, if it is

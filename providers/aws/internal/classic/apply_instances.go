@@ -45,7 +45,7 @@ func registerInstances(name string, instances []string) change.Step {
 	})
 }
 
-// deregisterInstances removes instances. One that AWS does not know is done.
+// deregisterInstances removes instances. One that AWS does not have is done.
 func deregisterInstances(name string, instances []string) change.Step {
 	text := fmt.Sprintf("deregister from load balancer %s: %s", name, plan.FewWords(instances))
 	return plan.NewStep("DeregisterInstancesFromLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
@@ -59,7 +59,7 @@ func deregisterInstances(name string, instances []string) change.Step {
 	}).Removal()
 }
 
-// bulk makes a call without the instances that AWS refuses. AWS documents no code
+// bulk makes a call without the instances that AWS rejects. AWS documents no code
 // for the quota of instances, see
 // https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_RegisterInstancesWithLoadBalancer.html
 func bulk(call func(ctx context.Context, ids []string) error) change.Bulk[string] {

@@ -31,7 +31,7 @@ func dropListeners(ctx context.Context, env *change.Env, name string, ports []in
 }
 
 // createListeners adds listeners. AWS takes it for done where there is the same.
-// If AWS refuses all of them because of one, each is created alone.
+// If AWS rejects all of them because of one, each is created alone.
 func createListeners(name string, listeners []Listener) change.Step {
 	text := fmt.Sprintf("create listeners of load balancer %s: %s", name, plan.Commas(listeners))
 	return plan.NewStep("CreateLoadBalancerListeners", text, func(ctx context.Context, env *change.Env) error {
@@ -43,7 +43,7 @@ func createListeners(name string, listeners []Listener) change.Step {
 	})
 }
 
-// isRefusal reports whether an error is about what was asked for.
+// isRefusal reports whether an error is about what was requested.
 func isRefusal(err error) bool {
 	return err != nil && !errors.Is(err, apierr.ErrDenied) && !errors.Is(err, apierr.ErrThrottled) &&
 		!errors.Is(err, apierr.ErrUnavailable) && !errors.Is(err, context.Canceled)

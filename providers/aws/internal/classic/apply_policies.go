@@ -13,7 +13,7 @@ import (
 )
 
 // createPolicy creates a policy for the load balancer, which nothing uses yet.
-// The name tells what is in it, so that one that exists is as good.
+// The name is made of its content, so that one that exists is as good.
 func createPolicy(balancer string, p policy) change.Step {
 	text := fmt.Sprintf("create policy %s of load balancer %s: %s=%s", p.name, balancer, p.attribute, p.value)
 	return plan.NewStep("CreateLoadBalancerPolicy", text, func(ctx context.Context, env *change.Env) error {

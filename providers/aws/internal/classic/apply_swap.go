@@ -27,7 +27,7 @@ type swap struct {
 }
 
 // step deletes the old listeners and creates the new ones, because AWS accepts one
-// for each port. If it refuses the new ones, the old ones are there again.
+// for each port. If AWS rejects the new ones, the old ones are there again.
 func (s swap) step() change.Step {
 	what := "listener"
 	if len(s.old) > 1 {
@@ -41,7 +41,7 @@ func (s swap) apply(ctx context.Context, env *change.Env) error {
 	if err := dropListeners(ctx, env, s.name, ports(s.old)); err != nil {
 		return err
 	}
-	// A port without a listener is not left because the caller gives up, and what
+	// A port is not left without a listener because the caller gives up, and what
 	// creating takes is not taken from restoring.
 	creating, cancel := context.WithTimeout(context.WithoutCancel(ctx), swapLimit)
 	defer cancel()
@@ -77,7 +77,7 @@ func (s swap) restore(ctx context.Context, env *change.Env) error {
 	return usePolicies(ctx, env, s.name, s.old)
 }
 
-// usePolicies gives listeners the policies that are known of them.
+// usePolicies sets on listeners the policies that are known of them.
 func usePolicies(ctx context.Context, env *change.Env, name string, listeners []Listener) error {
 	for _, listener := range listeners {
 		if len(listener.Policies) == 0 {

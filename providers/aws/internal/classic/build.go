@@ -26,7 +26,7 @@ var withTLS = map[string]protocols{
 	"https": {protocolHTTPS, protocolHTTPS},
 }
 
-// Build makes the load balancer that the Service asks for.
+// Build makes the load balancer that the Service specifies.
 func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, error) {
 	listeners, err := listeners(r)
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 )
 
-// Diff plans what turns the observed into the wanted load balancer. A nil Model
-// wants none, a nil LoadBalancer is none. A load balancer with our name that is
-// not ours is refused.
+// Diff plans how to change the observed to the wanted load balancer. A nil
+// Model is for none, a nil LoadBalancer is none. A load balancer with our name
+// that is not ours is refused.
 //
 // In this order: what a new load balancer is made with (subnets, security groups,
 // listeners, tags), then what comes after that (policies, attributes, health
 // check, instances). Listeners, and what comes after them, are isolated from each
 // other.
 func Diff(m *Model, lb *LoadBalancer) change.Plan {
-	if err := lb.Refusal(); err != nil {
-		return change.Plan{change.Refuse(err)}
+	if err := lb.NotOwned(); err != nil {
+		return change.Plan{change.Abort(err)}
 	}
 	switch {
 	case m == nil && lb == nil:
@@ -24,7 +24,7 @@ func Diff(m *Model, lb *LoadBalancer) change.Plan {
 	case m == nil:
 		return change.Plan{deleteLoadBalancer(lb.Name)}
 	case lb == nil:
-		return m.settings(change.Plan{createLoadBalancer(m)}, m.born(), m.made())
+		return m.settings(change.Plan{createLoadBalancer(m)}, m.afterCreate(), m.made())
 	}
 	steps, _ := m.move(lb)
 	if len(m.SecurityGroups) > 0 && !change.SameGroups(m.SecurityGroups, lb.SecurityGroups) {
@@ -40,9 +40,9 @@ func Diff(m *Model, lb *LoadBalancer) change.Plan {
 	return m.settings(steps, &changed, listeners.made)
 }
 
-// born is what the creating call leaves to be set. Its health check is never
-// what is wanted.
-func (m *Model) born() *LoadBalancer {
+// afterCreate is what the creating call leaves to be set. Its health check is
+// never what is wanted.
+func (m *Model) afterCreate() *LoadBalancer {
 	lb := &LoadBalancer{Name: m.Name, Attributes: defaultAttributes()}
 	for _, listener := range m.Listeners {
 		listener.Policies = nil
@@ -51,10 +51,10 @@ func (m *Model) born() *LoadBalancer {
 	return lb
 }
 
-// move plans to change subnets. AWS takes one in each zone and refuses to leave
-// the last one: what goes makes room for what comes, unless nothing would be left
-// between. Then it begins with zones that are new; if there are none, it is not
-// possible.
+// move plans to change subnets. AWS accepts one in each zone and rejects
+// detaching the last one: the old one is detached first, unless nothing would be
+// left between. Then it begins with zones that are new; if there are none, it is
+// not possible.
 func (m *Model) move(lb *LoadBalancer) (steps change.Plan, possible bool) {
 	if len(m.Subnets) == 0 {
 		return nil, true

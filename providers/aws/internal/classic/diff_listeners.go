@@ -39,7 +39,7 @@ func (m *Model) made() made {
 //
 //	another certificate       set in place
 //	another protocol or port  deleted and created in one step, which restores the
-//	of the instances          old one if the new one is refused
+//	of the instances          old one if the new one is rejected
 //	new                       created
 //	not wanted                deleted, after all others are there
 func (m *Model) listeners(lb *LoadBalancer) listenerPlan {
@@ -75,7 +75,7 @@ func (m *Model) listeners(lb *LoadBalancer) listenerPlan {
 		s.backend = lb.BackendPolicies
 		out.steps = append(out.steps, s.step().Removal().Isolate())
 	}
-	out.steps = append(out.steps, m.renew(missing, stale, lb)...)
+	out.steps = append(out.steps, m.replaceListeners(missing, stale, lb)...)
 	out.there = slices.Collect(maps.Values(have))
 	return out
 }
@@ -88,10 +88,10 @@ func byPort(list []Listener) map[int32]Listener {
 	return ports
 }
 
-// renew plans to create the listeners that are missing, and then to delete those
-// that are stale. If there may be no room for both, AWS decides: what it refuses
-// takes the place of the stale ones.
-func (m *Model) renew(missing, stale []Listener, lb *LoadBalancer) change.Plan {
+// replaceListeners plans to create the listeners that are missing, and then to delete
+// those that are stale. If the quota may not allow both, AWS decides: what it
+// rejects takes the place of the stale ones.
+func (m *Model) replaceListeners(missing, stale []Listener, lb *LoadBalancer) change.Plan {
 	var steps change.Plan
 	if len(missing) > 0 {
 		create := createListeners(m.Name, missing)

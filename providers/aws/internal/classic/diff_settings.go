@@ -82,7 +82,7 @@ func (m *Model) byInstancePort() map[int32][]int32 {
 	return users
 }
 
-// listenerPolicies plans to give listeners the policies that are asked for.
+// listenerPolicies plans to set the requested policies on listeners.
 func (m *Model) listenerPolicies(lb *LoadBalancer, made made) change.Plan {
 	var steps change.Plan
 	created := slices.Clone(lb.Policies)

@@ -2,9 +2,9 @@
 // and instances.
 //
 // What it promises: names, tags and defaults are those of all AWS cloud
-// controller managers, so that existing load balancers carry on; nothing is
+// controller managers, so that existing load balancers stay in use; nothing is
 // written when nothing has changed; whatever an interrupted run left behind is
-// used by the next one; nothing is touched that carries only the tag of another
+// used by the next one; nothing is changed that has only the tag of another
 // cluster.
 //
 // One Service port is one listener, and all of them share the instances:

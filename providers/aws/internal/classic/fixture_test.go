@@ -154,7 +154,7 @@ func (b *fixture) env() *change.Env {
 	return env
 }
 
-// try observes, compares and applies. A nil Service is the wish to have nothing.
+// try observes, compares and applies. A nil Service is for no load balancer.
 func (b *fixture) try(ctx context.Context, svc *v1.Service) (*change.Env, error) {
 	b.t.Helper()
 	env := b.env()

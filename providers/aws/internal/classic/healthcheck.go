@@ -11,7 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// probe is what a health check asks for.
+// probe is what a health check requests.
 type probe struct {
 	protocol string
 	port     int32
@@ -39,7 +39,7 @@ const (
 )
 
 // healthCheck makes the health check: what the traffic policy and the shared
-// mode ask for, changed by annotations.
+// mode require, changed by annotations.
 func healthCheck(r *request.Request, c request.Config) (HealthCheck, []service.Warning, error) {
 	p, err := baseProbe(r, c).annotated(r)
 	if err != nil {
@@ -82,7 +82,7 @@ func healthCheck(r *request.Request, c request.Config) (HealthCheck, []service.W
 
 // baseProbe is the probe without annotations:
 //
-//	traffic only to nodes with an endpoint   what says on the node whether it has one
+//	traffic only to nodes with an endpoint   the port of the node that reports whether it has one
 //	shared mode                              the node
 //	otherwise                                the first node port, by TLS if backends speak it
 func baseProbe(r *request.Request, c request.Config) probe {
@@ -99,7 +99,7 @@ func baseProbe(r *request.Request, c request.Config) probe {
 	return p
 }
 
-// annotated is the probe with what annotations say.
+// annotated is the probe with the settings of annotations.
 func (p probe) annotated(r *request.Request) (probe, error) {
 	a := r.HealthCheck
 	if a.Protocol != nil {

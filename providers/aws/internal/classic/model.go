@@ -62,7 +62,7 @@ func (l Listener) same(o Listener) bool {
 		strings.EqualFold(l.Certificate, o.Certificate)
 }
 
-// HealthCheck says how instances are probed; times are seconds.
+// HealthCheck defines how instances are probed; times are seconds.
 type HealthCheck struct {
 	// Target is protocol, port and path, such as HTTP:80/healthz.
 	Target             string

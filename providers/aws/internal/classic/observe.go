@@ -25,7 +25,7 @@ import (
 func Observe(ctx context.Context, api client.ELB, name string, id cluster.ID) (*LoadBalancer, error) {
 	lb, err := Identify(ctx, api, name, id, false)
 	// What belongs to another cluster is not read any further.
-	if err != nil || lb == nil || lb.Refusal() != nil {
+	if err != nil || lb == nil || lb.NotOwned() != nil {
 		return lb, err
 	}
 	lb.Attributes, err = readAttributes(ctx, api, name)
@@ -161,7 +161,7 @@ func toLoadBalancer(in *types.LoadBalancerDescription) *LoadBalancer {
 }
 
 // toListener reads a listener. Instances are spoken to as the front is, if AWS
-// does not say.
+// does not report it.
 func toListener(in *types.Listener, policies []string) Listener {
 	front := strings.ToUpper(aws.ToString(in.Protocol))
 	return Listener{

@@ -9,10 +9,10 @@ import (
 )
 
 // LoadBalancer is a load balancer as AWS describes it. It has the name of ours,
-// which need not mean that it is. Whatever AWS did not say is empty.
+// which need not mean that it is. Whatever AWS did not return is empty.
 type LoadBalancer struct {
 	Name string
-	// Cluster is the one that asks.
+	// Cluster is the caller's.
 	Cluster   cluster.ID
 	DNSName   string
 	VPC       string
@@ -36,19 +36,19 @@ type LoadBalancer struct {
 // internal is the scheme of a load balancer inside the VPC.
 const internal = "internal"
 
-// Refusal says why the load balancer with our name must not be touched: it is
-// that of another cluster. Otherwise it is nil.
-func (lb *LoadBalancer) Refusal() error {
+// NotOwned returns why the load balancer with our name must not be changed: it
+// is that of another cluster. Otherwise it is nil.
+func (lb *LoadBalancer) NotOwned() error {
 	if lb == nil {
 		return nil
 	}
-	return lb.Cluster.Refusal("load balancer "+lb.Name, lb.Tags)
+	return lb.Cluster.NotOwned("load balancer "+lb.Name, lb.Tags)
 }
 
 // Hostname is what the Service is reached under. It is empty if there is no load
 // balancer of ours.
 func (lb *LoadBalancer) Hostname() string {
-	if lb == nil || lb.Refusal() != nil {
+	if lb == nil || lb.NotOwned() != nil {
 		return ""
 	}
 	return lb.DNSName
@@ -60,10 +60,10 @@ const (
 	SubnetsFixed service.Reason = "LoadBalancerSubnetsFixed"
 )
 
-// Fixed warns of what the Service asks for and an existing load balancer cannot
-// become.
+// Fixed warns of what the Service specifies and an existing load balancer
+// cannot become.
 func Fixed(m *Model, lb *LoadBalancer) []service.Warning {
-	if m == nil || lb == nil || lb.Refusal() != nil {
+	if m == nil || lb == nil || lb.NotOwned() != nil {
 		return nil
 	}
 	var warnings []service.Warning

@@ -1,5 +1,5 @@
-// Package cluster tells which things in an AWS account belong to this cluster.
-// It is pure.
+// Package cluster determines which resources in an AWS account belong to this
+// cluster. It is pure.
 //
 // What it promises: the tags that it writes and the meaning that it reads into
 // tags are those of all AWS cloud controller managers, so that clusters which
@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// The tags that tell whose a thing is.
+// The tags of the owner of a resource.
 const (
 	// TagPrefix begins the tag of a cluster; the cluster ID follows.
 	TagPrefix = "kubernetes.io/cluster/"
@@ -28,8 +28,8 @@ const (
 	owned = "owned"
 )
 
-// ID is what tells this cluster from others. The zero value is a cluster
-// without an ID, which everything belongs to.
+// ID is what distinguishes this cluster from others. The zero value is a
+// cluster without an ID, which everything belongs to.
 type ID struct {
 	Name string
 	// Legacy has the legacy tag written beside the other.
@@ -37,8 +37,8 @@ type ID struct {
 }
 
 // Discover reads the ID of the cluster out of the tags of one of its instances.
-// An instance without any gives the zero value; one with tags of several
-// clusters is an error.
+// The result for an instance without any is the zero value; one with tags of
+// several clusters is an error.
 func Discover(tags map[string]string) (ID, error) {
 	id := ID{Name: tags[LegacyTag], Legacy: tags[LegacyTag] != ""}
 	names := map[string]bool{}
@@ -50,9 +50,9 @@ func Discover(tags map[string]string) (ID, error) {
 	found := slices.Sorted(maps.Keys(names))
 	switch {
 	case len(found) > 1:
-		return ID{}, fmt.Errorf("tell the cluster from tags: there are several: %s%s", TagPrefix, strings.Join(found, ", "+TagPrefix))
+		return ID{}, fmt.Errorf("determine the cluster from tags: there are several: %s%s", TagPrefix, strings.Join(found, ", "+TagPrefix))
 	case len(found) == 1 && id.Legacy && id.Name != found[0]:
-		return ID{}, fmt.Errorf("tell the cluster from tags: %s%s and %s = %s contradict each other", TagPrefix, found[0], LegacyTag, id.Name)
+		return ID{}, fmt.Errorf("determine the cluster from tags: %s%s and %s = %s contradict each other", TagPrefix, found[0], LegacyTag, id.Name)
 	case len(found) == 1:
 		id.Name = found[0]
 	}
@@ -98,14 +98,14 @@ func (id ID) Owns(tags map[string]string) bool {
 	return tags[id.Tag()] == owned || tags[LegacyTag] == id.Name
 }
 
-// Foreign reports whether a thing carries tags of other clusters and none of this.
+// Foreign reports whether a resource has tags of other clusters and none of this.
 func (id ID) Foreign(tags map[string]string) bool {
 	return !id.Member(tags) && Tagged(tags)
 }
 
-// Refusal says why a thing must not be touched: it carries tags of other clusters
-// and none of this. Otherwise it is nil.
-func (id ID) Refusal(thing string, tags map[string]string) error {
+// NotOwned returns why a resource must not be changed: it has tags of other
+// clusters and none of this. Otherwise it is nil.
+func (id ID) NotOwned(thing string, tags map[string]string) error {
 	if !id.Foreign(tags) {
 		return nil
 	}
@@ -127,9 +127,9 @@ func owners(tags map[string]string) []string {
 	return list
 }
 
-// Missing are those of the wanted tags that are to be added to a thing. Whose it
-// is is added if nothing is said about it, and never changed. Nothing is added to
-// what could not be read, which is nil.
+// Missing are those of the wanted tags that are to be added to a resource. Whose
+// it is is added if nothing is said about it, and never changed. Nothing is added
+// to what could not be read, which is nil.
 func (id ID) Missing(want, have map[string]string) map[string]string {
 	if have == nil {
 		return nil

@@ -22,7 +22,7 @@ import (
 const (
 	// maxIDs is how many values the filters of a call may have together.
 	maxIDs = 200
-	// maxNames leaves room for the other filter of a query by name.
+	// maxNames leaves one value for the other filter of a query by name.
 	maxNames = 150
 )
 
@@ -39,7 +39,7 @@ const CodeNotFound = "InvalidInstanceID.NotFound"
 
 // ErrNoList means that a response has no list in it, not even an empty one: it is
 // not from EC2, and proves nothing about what exists.
-var ErrNoList = apierr.Mark(apierr.ErrUnavailable, errors.New("the answer is not one of EC2: it has no list in it"))
+var ErrNoList = apierr.Mark(apierr.ErrUnavailable, errors.New("the response is not one of EC2: it has no list in it"))
 
 // living is the filter for instances that are not terminated.
 func living() types.Filter {
@@ -157,7 +157,7 @@ func (i *Inventory) nextPage(ctx context.Context, pages *ec2.DescribeInstancesPa
 var instanceIDs = regexp.MustCompile(`\bi-[0-9A-Za-z_-]+`)
 
 // Named returns the instances that EC2 names in the text of an error, which is the
-// only place where it tells them apart from others of the call.
+// only field that distinguishes them from others of the call.
 func Named(err error) sets.Set[string] {
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {

@@ -6,6 +6,6 @@
 //
 // The list has the living instances that carry the tag of the cluster. Others
 // (without the tag, terminated, never existed) are described by ID; that one is
-// missing is kept for a while, so that a dead node costs nothing. Nothing of this
-// proves that an instance is gone: [Inventory.Confirm] does.
+// missing is kept for a while, so that a deleted instance costs nothing. Nothing
+// of this proves that an instance is gone: [Inventory.Confirm] does.
 package inventory

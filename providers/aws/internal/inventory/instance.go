@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// Instance is what the provider knows of an EC2 instance. It is shared and not
-// changed once handed out. Whatever EC2 did not say is empty.
+// Instance is what the provider has of an EC2 instance. It is shared and not
+// changed once returned. Whatever EC2 did not return is empty.
 type Instance struct {
 	ID               string
 	Type             string
@@ -18,7 +18,7 @@ type Instance struct {
 	PrivateDNSName   string
 	PublicDNSName    string
 	PublicIP         string
-	// Tags are those that tell whose the instance is, as package cluster reads
+	// Tags are those of the owner of the instance, as package cluster reads
 	// them. Others are not kept.
 	Tags map[string]string
 	// SecurityGroups are the IDs of the groups that the instance is in.
@@ -44,7 +44,7 @@ type Interface struct {
 }
 
 // Primary is the network interface that the instance was launched with, or false
-// if EC2 does not tell.
+// if EC2 does not report it.
 func (i *Instance) Primary() (Interface, bool) {
 	if len(i.Interfaces) == 0 {
 		return Interface{}, false

@@ -22,9 +22,9 @@ import (
 // Defaults of [Config]. The list of a cluster is fetched again when its last page
 // is older than DefaultMaxAge, so at most twice a minute; with the legacy tag it is fetched
 // by two queries each time. That is less than the time
-// after which a Node whose kubelet is silent counts as not Ready
+// after which a Node whose kubelet does not report counts as not Ready
 // (--node-monitor-grace-period of kube-controller-manager, 40 seconds or more):
-// when such a Node is asked about, the list is younger than the silence.
+// when such a Node is looked up, the list is from after the kubelet's last report.
 const (
 	DefaultMaxAge     = 30 * time.Second
 	DefaultMissingAge = 30 * time.Second
@@ -61,7 +61,7 @@ func (c Config) withDefaults() Config {
 // them may take so long.
 func LongestFetch(timeout time.Duration) time.Duration { return 6 * timeout }
 
-// ErrAbsent means that EC2 has responded and knows no such instance. It is also
+// ErrAbsent means that EC2 has responded and has no such instance. It is also
 // apierr.ErrNotFound, but only this package returns ErrAbsent.
 var ErrAbsent = apierr.Mark(apierr.ErrNotFound, errors.New("EC2 knows no such instance"))
 
@@ -144,7 +144,7 @@ func (i *Inventory) Get(ctx context.Context, ids []string) (map[string]*Instance
 func (i *Inventory) Refresh(ctx context.Context, ids []string) (map[string]*Instance, error) {
 	found, err := i.snapshot.Refresh(ctx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("renew %d instances: %w", len(ids), err)
+		return nil, fmt.Errorf("list %d instances again: %w", len(ids), err)
 	}
 	return found, nil
 }

@@ -19,7 +19,7 @@ const fargatePrefix = "fargate-"
 var instancePattern = regexp.MustCompile(`^i-[0-9A-Za-z_-]+$`)
 
 // ParseProviderID returns what a provider ID names: the ID of an EC2 instance, or
-// the name of a Fargate node, which [IsFargate] tells apart.
+// the name of a Fargate node, which [IsFargate] recognizes.
 //
 //	aws:///us-east-1a/i-0abc      i-0abc
 //	aws:////i-0abc                i-0abc
@@ -48,11 +48,11 @@ func ParseProviderID(text string) (id string, err error) {
 var zoneRegion = regexp.MustCompile(`^([a-zA-Z]+-)+\d+`)
 
 // RegionOfZone returns the region of an availability zone, of a local zone or of
-// a Wavelength zone. It is empty if the name does not tell.
+// a Wavelength zone. It is empty if the name does not contain it.
 func RegionOfZone(zone string) string { return zoneRegion.FindString(zone) }
 
 // RegionOf returns the region of what a provider ID names, by the zone in it. It
-// is empty if the provider ID does not tell.
+// is empty if the provider ID does not contain it.
 func RegionOf(providerID string) string {
 	parts := strings.Split(strings.TrimRight(providerid.Rest(providerID), "/"), "/")
 	id, before := parts[len(parts)-1], parts[:len(parts)-1]

@@ -44,7 +44,7 @@ func toInstance(in *types.Instance) *Instance {
 	return i
 }
 
-// clusterTags are the tags that tell whose an instance is.
+// clusterTags are the tags of the owner of an instance.
 func clusterTags(tags []types.Tag) map[string]string {
 	kept := map[string]string{}
 	for _, tag := range tags {
@@ -61,7 +61,7 @@ func toInterface(in *types.InstanceNetworkInterface) Interface {
 		ID:     aws.ToString(in.NetworkInterfaceId),
 		Status: in.Status,
 		Subnet: aws.ToString(in.SubnetId),
-		// EC2 checks unless told otherwise.
+		// EC2 checks unless disabled.
 		SourceDestCheck: in.SourceDestCheck == nil || *in.SourceDestCheck,
 	}
 	if a := in.Attachment; a != nil && a.DeviceIndex != nil {
@@ -84,7 +84,7 @@ func appendAddr(addrs []netip.Addr, text *string) []netip.Addr {
 	if aws.ToString(text) == "" {
 		return addrs
 	}
-	addr, _ := address.Parse(*text) // the zero Addr is what the reader is to stumble over
+	addr, _ := address.Parse(*text) // invalid stays the zero Addr, which is reported later
 	return append(addrs, addr)
 }
 

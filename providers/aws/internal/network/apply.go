@@ -57,7 +57,7 @@ func makeLoadBalancer(ctx context.Context, env *change.Env, m *Model) error {
 		return err
 	}
 	if len(out.LoadBalancers) == 0 {
-		return apierr.Mark(apierr.ErrUnavailable, errors.New("the answer names no load balancer"))
+		return apierr.Mark(apierr.ErrUnavailable, errors.New("the response names no load balancer"))
 	}
 	store(env, m.Name, toLoadBalancer(out.LoadBalancers[0]))
 	return nil
@@ -77,7 +77,7 @@ func adopt(ctx context.Context, env *change.Env, m *Model, groups []string) erro
 	if err != nil {
 		return err
 	}
-	if err := seen.Refusal(); err != nil {
+	if err := seen.NotOwned(); err != nil {
 		return err
 	}
 	if seen.LoadBalancer == nil {

@@ -37,13 +37,13 @@ func makeTargetGroup(ctx context.Context, env *change.Env, m *Model, group Targe
 	}
 	out, err := env.ELBV2.CreateTargetGroup(ctx, toTargetGroup(m, group))
 	if _, exists := errors.AsType[*elbv2types.DuplicateTargetGroupNameException](err); exists {
-		return errors.Join(err, whose(ctx, env, group.Name, balancer))
+		return errors.Join(err, ownerError(ctx, env, group.Name, balancer))
 	}
 	if err != nil {
 		return err
 	}
 	if len(out.TargetGroups) == 0 {
-		return apierr.Mark(apierr.ErrUnavailable, errors.New("the answer names no target group"))
+		return apierr.Mark(apierr.ErrUnavailable, errors.New("the response names no target group"))
 	}
 	// One with the same settings is as good as new, unless it is in use.
 	made := out.TargetGroups[0]
@@ -73,9 +73,9 @@ func toTargetGroup(m *Model, group TargetGroup) *elbv2.CreateTargetGroupInput {
 	}
 }
 
-// whose returns an error that tells to whom a target group belongs that exists with
+// ownerError returns an error with the owner of a target group that exists with
 // other settings.
-func whose(ctx context.Context, env *change.Env, name, balancer string) error {
+func ownerError(ctx context.Context, env *change.Env, name, balancer string) error {
 	out, err := env.ELBV2.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: []string{name}})
 	if err != nil || len(out.TargetGroups) == 0 {
 		return ignoreNotFound(err)

@@ -17,8 +17,8 @@ import (
 const restoreLimit = 20 * time.Second
 
 // inPlaceOf returns the step that creates a listener as one that first deletes
-// another listener, which is not wanted, if there is no room for both. What the
-// quota is depends on the account. If AWS refuses the new listener, the other one is
+// another listener, which is not wanted, if the quota does not allow both. What the
+// quota is depends on the account. If AWS rejects the new listener, the other one is
 // created again.
 func inPlaceOf(old ListenerState, create change.Step, l connected, tags map[string]string) change.Step {
 	return create.OrRemove(func(ctx context.Context, env *change.Env) error {

@@ -63,7 +63,7 @@ func registerTargets(balancer string, group named, targets []Target, some bool) 
 	})
 }
 
-// bulk makes a call page by page, without the targets that AWS refuses.
+// bulk makes a call page by page, without the targets that AWS rejects.
 func bulk(call func(ctx context.Context, targets []Target) error) change.Bulk[Target] {
 	return change.Bulk[Target]{
 		Call: call, ID: func(target Target) string { return target.ID }, Refused: targetRefusals, Page: targetPage,

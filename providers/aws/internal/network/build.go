@@ -26,10 +26,10 @@ const (
 	accessLogPrefix = "access_logs.s3.prefix"
 )
 
-// backendTLS is the backend protocol that has targets speak TLS.
+// backendTLS is the backend protocol for targets with TLS.
 const backendTLS = "ssl"
 
-// Build makes the load balancer that the Service asks for.
+// Build makes the load balancer that the Service specifies.
 func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, error) {
 	if f.Config.BadNetworkSetting != nil {
 		return nil, nil, f.Config.BadNetworkSetting
@@ -63,11 +63,11 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 		Targets:        instances.Registered,
 		Resting:        instances.Kept,
 	}
-	return model, slices.Concat(useless(r, f.Config, check), model.unfit(), skipped), nil
+	return model, slices.Concat(ignored(r, f.Config, check), model.unfit(), skipped), nil
 }
 
-// mappings puts addresses to subnets, by position. Where nobody chose subnets the
-// load balancer has its own, and the addresses are told alone.
+// mappings puts addresses to subnets, by position. Where no subnets were chosen
+// the load balancer has its own, and the addresses are returned alone.
 func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
 	if err := errors.Join(
 		matches(request.AnnotationEIPAllocations, r.EIPAllocations, f.Subnets),
@@ -89,7 +89,7 @@ func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
 }
 
 // matches reports whether there is one address for each subnet, or none at all.
-// Subnets that nobody chose are of no use: the load balancer has its own.
+// Subnets that were not chosen are not needed: the load balancer has its own.
 func matches(name annotation.Name, addresses []string, subnets []vpc.Subnet) error {
 	if len(addresses) == 0 || len(subnets) == 0 || len(addresses) == len(subnets) {
 		return nil
@@ -97,8 +97,8 @@ func matches(name annotation.Name, addresses []string, subnets []vpc.Subnet) err
 	return fmt.Errorf("annotation %s lists %d for %d subnets", name, len(addresses), len(subnets))
 }
 
-// attributes are those of the load balancer that count. What is off says nothing
-// about its bucket.
+// attributes are those of the load balancer that count. What is off has no
+// settings about its bucket.
 func attributes(annotated request.Attributes) map[string]string {
 	all := map[string]string{
 		crossZone: strconv.FormatBool(isTrue(annotated.CrossZone)),
@@ -149,7 +149,7 @@ func listeners(r *request.Request, id cluster.ID, check HealthCheck) []Listener 
 // UnfitHealthCheck is the reason of the warning about probes that cannot pass.
 const UnfitHealthCheck service.Reason = "UnfitHealthCheck"
 
-// unfit warns of health checks that ask a UDP port for a TCP connection.
+// unfit warns of health checks that open a TCP connection to a UDP port.
 func (m *Model) unfit() []service.Warning {
 	var ports []string
 	for _, listener := range m.Listeners {
@@ -162,7 +162,7 @@ func (m *Model) unfit() []service.Warning {
 		return nil
 	}
 	return []service.Warning{service.Warn(UnfitHealthCheck,
-		"The %s health check of UDP port %s goes to its node port, where nothing answers over TCP; "+
+		"The %s health check of UDP port %s goes to its node port, where nothing listens on TCP; "+
 			"annotate a health check port that does, or use externalTrafficPolicy Local",
 		m.Listeners[0].TargetGroup.HealthCheck.Protocol, strings.Join(ports, ", "))}
 }

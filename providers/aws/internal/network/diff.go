@@ -8,8 +8,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// Diff plans what turns the observed into the wanted load balancer. A load balancer
-// with our name that is not ours is refused.
+// Diff plans how to change the observed to the wanted load balancer. A load
+// balancer with our name that is not ours is refused.
 //
 // In this order: the load balancer; then, port by port, the target group, its
 // targets and the listener; then the listeners that are not wanted; then the
@@ -22,8 +22,8 @@ import (
 // It also returns the target groups that the listeners then forward to, in the
 // order of the model.
 func Diff(m *Model, o *Observed) (change.Plan, []TargetGroupRef) {
-	if err := o.Refusal(); err != nil {
-		return change.Plan{change.Refuse(err)}, nil
+	if err := o.NotOwned(); err != nil {
+		return change.Plan{change.Abort(err)}, nil
 	}
 	d := newDiffer(m, o)
 	d.balancer()
@@ -43,7 +43,7 @@ func Diff(m *Model, o *Observed) (change.Plan, []TargetGroupRef) {
 // is not ours is refused by the last step.
 func DiffDeletion(o *Observed) change.Plan {
 	var steps change.Plan
-	refusal := o.Refusal()
+	refusal := o.NotOwned()
 	if o.LoadBalancer != nil && refusal == nil {
 		steps = append(steps, deleteLoadBalancer(o.Name, o.LoadBalancer.ARN))
 	}
@@ -54,7 +54,7 @@ func DiffDeletion(o *Observed) change.Plan {
 		}
 	}
 	if refusal != nil {
-		steps = append(steps, change.Refuse(refusal))
+		steps = append(steps, change.Abort(refusal))
 	}
 	return steps
 }
@@ -136,7 +136,7 @@ func (d *differ) tag(thing, arn string, have map[string]string) {
 
 // attributes plans to change those attributes of the load balancer that differ.
 func (d *differ) attributes() {
-	// What AWS does not speak of is off, as everything about a new one.
+	// What AWS does not return is off, as everything about a new one.
 	have := map[string]string{crossZone: off, accessLog: off}
 	if d.seen.LoadBalancer != nil {
 		maps.Copy(have, d.seen.LoadBalancer.Attributes)

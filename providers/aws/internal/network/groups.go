@@ -107,9 +107,9 @@ func (d *differ) repair(want TargetGroup, seen GroupState) backend {
 	return group
 }
 
-// ifNodesHaveRoom returns a step that sends health checks elsewhere as one that fails
-// while the security groups of nodes have no room to let them in: a target group
-// without healthy targets would take the place of one that serves.
+// ifNodesHaveRoom returns a step that sends health checks to other ports as one that
+// fails while the quota of the nodes' security groups does not allow their rules: a
+// target group without healthy targets would take the place of one that serves.
 func ifNodesHaveRoom(step change.Step) change.Step {
 	do := step.Do
 	step.Do = func(ctx context.Context, env *change.Env) error {
@@ -136,7 +136,7 @@ func (d *differ) probedAlike(want TargetGroup, listener ListenerState) bool {
 }
 
 // same reports whether a health check is as wanted, as far as it can be changed. A
-// timeout that nobody asked for is as wanted.
+// timeout that is not specified is as wanted.
 func (h HealthCheck) same(seen HealthCheck) bool {
 	return h.Port == seen.Port &&
 		(!h.http() || h.Path == seen.Path) &&

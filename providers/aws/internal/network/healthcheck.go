@@ -54,7 +54,7 @@ const (
 	minThreshold, maxThreshold = 2, 10
 )
 
-// validateTimes checks the annotated times and thresholds, because AWS refuses a
+// validateTimes checks the annotated times and thresholds, because AWS rejects a
 // target group with wrong ones after the load balancer was created.
 func validateTimes(base HealthCheck, annotated request.HealthCheck) error {
 	var errs []error
@@ -112,9 +112,9 @@ func origin(name annotation.Name, annotated *int32, protocol elbv2types.Protocol
 	return fmt.Sprintf("the default over %s without annotation %s", protocol, name)
 }
 
-// useless warns of annotations that the health check does without: those that
-// Shared mode overrides, and a path where none is asked for.
-func useless(r *request.Request, c request.Config, check HealthCheck) []service.Warning {
+// ignored warns of annotations that the health check ignores: those that
+// Shared mode overrides, and a path where none is requested.
+func ignored(r *request.Request, c request.Config, check HealthCheck) []service.Warning {
 	var warnings []service.Warning
 	ignore := func(name annotation.Name, set bool, why string) {
 		if set {
@@ -134,7 +134,7 @@ func useless(r *request.Request, c request.Config, check HealthCheck) []service.
 }
 
 // baseCheck is the health check without annotations, and the path that it has if
-// it gets to ask for one.
+// it gets to request one.
 func baseCheck(r *request.Request) (check HealthCheck, path string) {
 	if !r.LocalTraffic {
 		return HealthCheck{
@@ -148,7 +148,7 @@ func baseCheck(r *request.Request) (check HealthCheck, path string) {
 	}, localPath
 }
 
-// annotateProbe applies the annotations that say what is probed.
+// annotateProbe applies the annotations on what is probed.
 func annotateProbe(check *HealthCheck, path string, annotated request.HealthCheck) error {
 	if annotated.Protocol != nil {
 		check.Protocol = elbv2types.ProtocolEnum(strings.ToUpper(*annotated.Protocol))

@@ -160,8 +160,8 @@ func (d *differ) staleListeners() []ListenerState {
 	return stale
 }
 
-// createListener plans to create a listener. If there is no room for it, it takes
-// the place of one that is not wanted, each of another one.
+// createListener plans to create a listener. If the quota does not allow it, it
+// takes the place of one that is not wanted, each of another one.
 func (d *differ) createListener(next connected) {
 	step := createListener(next, d.model.Tags)
 	if i := slices.IndexFunc(d.stale, ListenerState.restorable); i >= 0 {

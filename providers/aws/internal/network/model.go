@@ -21,8 +21,8 @@ type Model struct {
 	// Mappings are where the load balancer is made. They are of no use once it
 	// is there.
 	Mappings []Mapping
-	// Annotated tells which of the things that cannot be changed later an
-	// annotation asks for.
+	// Annotated reports which of the settings that cannot be changed later an
+	// annotation sets.
 	Annotated Annotated
 	// SecurityGroups are those to have, the primary one first. Nil leaves those
 	// of an existing load balancer alone.
@@ -48,7 +48,7 @@ type Mapping struct {
 	PrivateIPv4 string
 }
 
-// Annotated says what annotations ask for.
+// Annotated is what annotations set.
 type Annotated struct {
 	Subnets, EIPAllocations, PrivateIPv4Addresses, SecurityGroups bool
 }
@@ -82,11 +82,11 @@ type TargetGroup struct {
 	// Port is the node port.
 	Port        int32
 	HealthCheck HealthCheck
-	// Attributes are those that an annotation asks for.
+	// Attributes are those that an annotation sets.
 	Attributes map[string]string
 }
 
-// HealthCheck says how targets are probed; times are seconds.
+// HealthCheck defines how targets are probed; times are seconds.
 type HealthCheck struct {
 	Protocol elbv2types.ProtocolEnum
 	// Port is a number, or request.TrafficPort.
@@ -135,7 +135,7 @@ func (m *Model) Subnets() []string {
 	return ids
 }
 
-// http reports whether the probe asks for a path.
+// http reports whether the probe requests a path.
 func (h HealthCheck) http() bool {
 	return h.Protocol == elbv2types.ProtocolEnumHttp || h.Protocol == elbv2types.ProtocolEnumHttps
 }

@@ -17,7 +17,7 @@ import (
 // pageSize is the most that one page holds.
 const pageSize = 400
 
-// Query says what to look for.
+// Query defines what to look for.
 type Query struct {
 	Name    string
 	Service types.NamespacedName
@@ -33,7 +33,7 @@ type Query struct {
 	// and targets.
 	Brief bool
 	// Unknown is set if target groups may have been created that this process does
-	// not know of: without a load balancer, they are listed for this very call.
+	// not have: without a load balancer, they are listed for this very call.
 	Unknown bool
 }
 
@@ -85,7 +85,7 @@ func Identify(ctx context.Context, api *snapshot.Snapshot, name string, id clust
 	return o, err
 }
 
-// reader reads what a query asks for.
+// reader reads what a query requests.
 type reader struct {
 	api   *snapshot.Snapshot
 	query Query

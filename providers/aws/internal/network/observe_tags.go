@@ -49,7 +49,8 @@ func (r reader) readTags(ctx context.Context, balancer *LoadBalancer, groups []G
 }
 
 // owned reports whether a target group was created for the Service. If its tags
-// cannot be read, the load balancer that uses it or did so tells, or its name.
+// cannot be read, the load balancer that uses it or did so decides, or its
+// name.
 func (r reader) owned(group GroupState) bool {
 	if group.Tags == nil {
 		return group.Attached || r.api.LastUser(group.ARN) == r.query.Name || madeFor(r.query.Cluster, r.query.Service, group)

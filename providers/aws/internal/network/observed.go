@@ -27,8 +27,8 @@ type Observed struct {
 	AttributesDenied bool
 }
 
-// LoadBalancer is a load balancer as AWS describes it. Whatever AWS did not say
-// is empty.
+// LoadBalancer is a load balancer as AWS describes it. Whatever AWS did not
+// return is empty.
 type LoadBalancer struct {
 	ARN            string
 	DNSName        string
@@ -65,8 +65,8 @@ type GroupState struct {
 	HealthCheck HealthCheck
 	// Attached is that our load balancer uses it.
 	Attached bool
-	// Owned is that it was made for this Service. What could not be told is
-	// not owned.
+	// Owned reports whether it was made for this Service. What could not be
+	// determined is not owned.
 	Owned bool
 	// Attributes are read only if they matter.
 	Attributes map[string]string
@@ -87,13 +87,13 @@ func (t Target) String() string { return fmt.Sprintf("%s:%d", t.ID, t.Port) }
 
 // Left reports whether anything is there that was made for the Service.
 func (o *Observed) Left() bool {
-	return o.LoadBalancer != nil && o.Refusal() == nil ||
+	return o.LoadBalancer != nil && o.NotOwned() == nil ||
 		slices.ContainsFunc(o.TargetGroups, func(group GroupState) bool { return group.Owned })
 }
 
-// Refusal says why the load balancer with our name must not be touched: it is
-// that of another cluster, or of another kind. Otherwise it is nil.
-func (o *Observed) Refusal() error {
+// NotOwned returns why the load balancer with our name must not be changed: it
+// is that of another cluster, or of another kind. Otherwise it is nil.
+func (o *Observed) NotOwned() error {
 	switch {
 	case o.LoadBalancer == nil:
 		return nil
@@ -101,14 +101,14 @@ func (o *Observed) Refusal() error {
 		return apierr.Mark(apierr.ErrConflict,
 			fmt.Errorf("the %s load balancer %s is in the way: it is no network load balancer", o.LoadBalancer.Type, o.Name))
 	default:
-		return o.Cluster.Refusal("load balancer "+o.Name, o.LoadBalancer.Tags)
+		return o.Cluster.NotOwned("load balancer "+o.Name, o.LoadBalancer.Tags)
 	}
 }
 
 // Hostname is what the Service is reached under. It is empty if there is no load
 // balancer of ours, or none that works.
 func (o *Observed) Hostname() string {
-	if o.LoadBalancer == nil || o.Refusal() != nil || o.LoadBalancer.State == elbv2types.LoadBalancerStateEnumFailed {
+	if o.LoadBalancer == nil || o.NotOwned() != nil || o.LoadBalancer.State == elbv2types.LoadBalancerStateEnumFailed {
 		return ""
 	}
 	return o.LoadBalancer.DNSName

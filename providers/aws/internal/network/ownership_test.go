@@ -104,7 +104,7 @@ func TestForeignLoadBalancer(t *testing.T) {
 func TestOtherKind(t *testing.T) {
 	t.Parallel()
 	seen := &Observed{Name: lbName, LoadBalancer: &LoadBalancer{Type: "application", Tags: map[string]string{}}}
-	if err := seen.Refusal(); !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), "application") {
+	if err := seen.NotOwned(); !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), "application") {
 		t.Errorf("AWS-NLB-8: an application load balancer with the name is %v", err)
 	}
 	if seen.Left() {

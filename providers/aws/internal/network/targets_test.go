@@ -113,7 +113,7 @@ func TestRestingNode(t *testing.T) {
 	}
 }
 
-func TestSparseAnswers(t *testing.T) {
+func TestSparseResponses(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
 	b.SetSparse(true)

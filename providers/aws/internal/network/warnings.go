@@ -19,10 +19,10 @@ const (
 	SecurityGroupsFixed service.Reason = "LoadBalancerSecurityGroupsFixed"
 )
 
-// Fixed warns of what the Service asks for and an existing load balancer cannot
-// become.
+// Fixed warns of what the Service specifies and an existing load balancer
+// cannot become.
 func Fixed(m *Model, o *Observed) []service.Warning {
-	if m == nil || o.LoadBalancer == nil || o.Refusal() != nil {
+	if m == nil || o.LoadBalancer == nil || o.NotOwned() != nil {
 		return nil
 	}
 	seen := o.LoadBalancer
@@ -57,8 +57,8 @@ func Fixed(m *Model, o *Observed) []service.Warning {
 	return warnings
 }
 
-// compare looks at one part of the mappings. It tells what there is, and whether
-// that differs from what is wanted.
+// compare compares one part of the mappings. It returns what there is, and
+// whether that differs from what is wanted.
 func compare(want, have []Mapping, part func(Mapping) string) (text string, differ bool) {
 	wanted, seen := parts(want, part), parts(have, part)
 	if len(wanted) == 0 {

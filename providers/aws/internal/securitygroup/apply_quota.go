@@ -13,12 +13,12 @@ import (
 )
 
 // RulesLeftOut is the reason of the warning about rules for which a security group
-// has no room.
+// has no quota left.
 const RulesLeftOut service.Reason = "SecurityGroupRulesLeftOut"
 
 // fill adds rules to a group that has so many, or as many as fit:
 // https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
-// The quota holds for each address family apart. EC2 refuses all rules of a call if
+// The quota holds for each address family apart. EC2 rejects all rules of a call if
 // not all of them fit, so that halves are tried. The rest is a shortage. A group
 // that was found full is not tried again for some minutes, or before it has fewer
 // rules.

@@ -34,7 +34,7 @@ func authorizeRules(ctx context.Context, env *change.Env, group plan.Ref, rules 
 	if err != nil {
 		return err
 	}
-	// An earlier step has created it, and EC2 may not know it everywhere yet.
+	// An earlier step has created it, and EC2 may not have it everywhere yet.
 	fresh := group.ID == ""
 	return env.Wait.Poll(ctx, askForGroup, patience, func() (done bool, err error) {
 		err = fill(ctx, env, id, rules, have)
@@ -42,7 +42,7 @@ func authorizeRules(ctx context.Context, env *change.Env, group plan.Ref, rules 
 	})
 }
 
-// authorizeAll adds all rules, or else each of them: EC2 refuses all if one
+// authorizeAll adds all rules, or else each of them: EC2 rejects all if one
 // exists already.
 func authorizeAll(ctx context.Context, env *change.Env, group string, rules Rules) error {
 	err := authorizeCall(ctx, env, group, rules)
@@ -82,7 +82,7 @@ func revoke(group plan.Ref, rules, missing Rules, have int) change.Step {
 	}).Removal()
 }
 
-// revokeRules removes all rules, or else each of them: EC2 refuses all if one
+// revokeRules removes all rules, or else each of them: EC2 rejects all if one
 // does not exist. Then those that name no load balancer go first: as long as one
 // is named, a later run comes back for the rest.
 func revokeRules(ctx context.Context, env *change.Env, group plan.Ref, rules Rules) error {
@@ -121,7 +121,8 @@ func gone(err error) error {
 	return err
 }
 
-// describeRules changes the descriptions of rules, which tell what they are for.
+// describeRules changes the descriptions of rules, which state what they are
+// for.
 func describeRules(group plan.Ref, rules Rules) change.Step {
 	text := fmt.Sprintf("describe in security group %s the rules %s", group, rules)
 	return plan.NewStep("UpdateSecurityGroupRuleDescriptionsIngress", text, func(ctx context.Context, env *change.Env) error {

@@ -7,7 +7,7 @@ import (
 )
 
 // The error codes of EC2 that decide what a step does next. Sentinels do not
-// tell a thing that exists from one that is in use.
+// distinguish a resource that exists from one that is in use.
 const (
 	codeGroupExists  = "InvalidGroup.Duplicate"
 	codeGroupMissing = "InvalidGroup.NotFound"

@@ -23,8 +23,8 @@ const (
 
 // Reasons of Events about the security groups of nodes.
 const (
-	// AmbiguousGroup is a node of which it cannot be told which of its groups is
-	// for load balancers.
+	// AmbiguousGroup is a node for which it cannot be determined which of its
+	// groups is for load balancers.
 	AmbiguousGroup service.Reason = "AmbiguousNodeSecurityGroup"
 	// NoGroup is a node that is in no security group.
 	NoGroup service.Reason = "NoNodeSecurityGroup"
@@ -116,7 +116,7 @@ type Traffic struct {
 	NodePorts, HealthCheckPorts []int32
 	// Clients are the source ranges, Subnets those of the load balancer itself.
 	Clients, Subnets []netip.Prefix
-	// HidesClients says that packets come from the load balancer, not from the
+	// HidesClients means that packets come from the load balancer, not from the
 	// clients.
 	HidesClients bool
 }
@@ -125,7 +125,7 @@ type Traffic struct {
 // in, and its health checks:
 //
 //	client   each node port, from each source range
-//	health   each health check port, from each subnet, unless everybody may
+//	health   each health check port, from each subnet, unless all addresses may
 //	         connect to all of them as a client
 //	health   each node port, from each subnet, if clients are hidden, unless
 //	         clients from there may connect to it anyway

@@ -24,7 +24,7 @@ type nodeGroup struct {
 	renamed Rules
 	// stale are rules of the load balancer's own that it does not need any more.
 	stale Rules
-	// touched says that a network load balancer had or gets rules here.
+	// touched means that a network load balancer had or gets rules here.
 	touched bool
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// rulesOf reads the rules out of permissions, each of which may stand for many.
+// rulesOf reads the rules out of permissions, each of which may contain many.
 func rulesOf(permissions []types.IpPermission) Rules {
 	rules := Rules{}
 	for _, p := range permissions {

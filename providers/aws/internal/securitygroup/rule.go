@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// SourceKind is a way to say where traffic comes from.
+// SourceKind is a kind of source of traffic.
 type SourceKind int
 
 // The kinds of sources.
@@ -38,7 +38,7 @@ const (
 	everything = "-1"
 )
 
-// all is a port, or a type or code of ICMP, that stands for all of them.
+// all is a port, or a type or code of ICMP, that means all of them.
 const all = -1
 
 // Rule is what EC2 takes for the identity of an inbound rule. Its description is
@@ -83,7 +83,7 @@ func mtuRule(source Source) Rule {
 	return Rule{Protocol: icmp, From: unreachable, To: 4, Source: source}
 }
 
-// String says what the rule lets in, such as "tcp 80 from 10.0.0.0/8".
+// String formats what the rule allows, such as "tcp 80 from 10.0.0.0/8".
 func (r Rule) String() string {
 	return fmt.Sprintf("%s from %s", r.traffic(), r.Source.Value)
 }

@@ -47,7 +47,7 @@ type ruleWrite struct {
 
 // note keeps what a call has written:
 //
-//	EC2 says                        then
+//	EC2 returns                     then
 //	done                            the rules exist, or not, as written
 //	it is so already, of one rule   the same: an earlier attempt may have written it
 //	it is so already, of several    which ones is not known: the rules are as they are read
@@ -91,15 +91,15 @@ func (t *tracked) put(group string, rule Rule, write ruleWrite) {
 	t.rules[group][rule] = write
 }
 
-// attempted reports a write, unless EC2 refused it: what was read is still true then.
-// It is not if EC2 refused because something exists, or does not.
+// attempted reports a write, unless EC2 rejected it: what was read is still true
+// then. It is not if EC2 refused because something exists, or does not.
 func (t *tracked) attempted(err error) {
 	if err == nil || !refused(err) || hasCode(err, codeGroupExists, codeGroupMissing, codeRuleExists, codeRuleMissing) {
 		t.written()
 	}
 }
 
-// refused reports whether EC2 itself says that it has done nothing.
+// refused reports whether EC2 itself reports that it has done nothing.
 func refused(err error) bool {
 	return slices.ContainsFunc(
 		[]error{apierr.ErrInvalid, apierr.ErrDenied, apierr.ErrConflict, apierr.ErrThrottled, apierr.ErrNotFound},

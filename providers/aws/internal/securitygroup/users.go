@@ -137,7 +137,7 @@ type changingError struct{ name string }
 
 // Error implements error.
 func (e *changingError) Error() string {
-	return fmt.Sprintf("it cannot be told now what load balancer %s needs, which was created or deleted a moment ago", e.name)
+	return fmt.Sprintf("it cannot be determined now what load balancer %s needs, which was created or deleted a moment ago", e.name)
 }
 
 // Is makes errors.Is report a conflict.

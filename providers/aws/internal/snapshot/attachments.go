@@ -10,11 +10,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-// propagation is how long lists may lag behind writes: they show a load balancer
+// propagation is how long lists may be behind writes: they show a load balancer
 // that was deleted, or do not show a target group that was created.
 const propagation = time.Minute
 
-// attachments is what own writes and reads tell about which load balancers use
+// attachments is what own writes and reads show about which load balancers use
 // which target groups. The zero value is empty.
 type attachments struct {
 	mu sync.Mutex
@@ -54,7 +54,7 @@ func (a *attachments) use(balancer, group string) {
 		a.made = map[attachment]time.Time{}
 	}
 	a.made[attachment{balancer, group}] = time.Now()
-	a.remember(balancer, group)
+	a.record(balancer, group)
 }
 
 // seen notes the target groups that a load balancer was read to use.
@@ -62,12 +62,12 @@ func (a *attachments) seen(balancer string, groups []types.TargetGroup) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, group := range groups {
-		a.remember(balancer, aws.ToString(group.TargetGroupArn))
+		a.record(balancer, aws.ToString(group.TargetGroupArn))
 	}
 }
 
-// remember keeps the user of a target group. The caller holds mu.
-func (a *attachments) remember(balancer, group string) {
+// record stores the user of a target group. The caller holds mu.
+func (a *attachments) record(balancer, group string) {
 	if a.users == nil {
 		a.users = map[string]string{}
 	}
@@ -93,12 +93,12 @@ func (a *attachments) forget(group string) {
 	maps.DeleteFunc(a.made, func(one attachment, _ time.Time) bool { return one.group == group })
 }
 
-// settle drops what a list from start on has seen, and target groups that are
+// expire drops what a list from start on has seen, and target groups that are
 // not in it and have not been created a moment ago.
-func (a *attachments) settle(start time.Time, list groupList) {
+func (a *attachments) expire(start time.Time, list groupList) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	maps.DeleteFunc(a.made, func(one attachment, at time.Time) bool { return list.settles(one.group, at, start) })
+	maps.DeleteFunc(a.made, func(one attachment, at time.Time) bool { return list.supersedes(one.group, at, start) })
 	maps.DeleteFunc(a.ended, func(_ string, at time.Time) bool { return start.Sub(at) >= propagation })
 	recent := map[string]bool{}
 	for one := range a.made {

@@ -1,4 +1,4 @@
-// Package snapshot answers the reads about network load balancers that many
+// Package snapshot serves the reads about network load balancers that many
 // Services need from shared lists, so that what one Service costs does not
 // depend on how many load balancers and target groups others have.
 //
@@ -7,10 +7,11 @@
 //   - A load balancer or target group that is returned was read at most
 //     [Options.MaxAge] ago, and after the last write to it through the same
 //     Snapshot.
-//   - A single read asks AWS for one load balancer. As soon as there are more of
-//     them within a short time than a list has pages, they share one list.
-//   - That a load balancer is absent is only returned when AWS was asked for it
-//     by name: absence lets a Service be forgotten.
+//   - A single read requests one load balancer from AWS. As soon as there are
+//     more of them within a short time than a list has pages, they share one
+//     list.
+//   - That a load balancer is absent is only returned when it was requested
+//     from AWS by name: absence ends the work on a Service.
 //   - Attributes and tags are kept for [Options.KnownAge], or until they are
 //     written through the same Snapshot.
 //   - A write whose outcome is not known invalidates what it may have changed.

@@ -13,8 +13,8 @@ import (
 
 const describeTags = "elbv2.DescribeTags"
 
-// TestTagsOfNeighbors reads the tags of one load balancer after the other.
-func TestTagsOfNeighbors(t *testing.T) {
+// TestTagsOfAdditionalLoadBalancers reads the tags of one load balancer after the other.
+func TestTagsOfAdditionalLoadBalancers(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
 		const count = 45

@@ -61,9 +61,9 @@ type Snapshot struct {
 	options   Options
 	balancers *cache.Value[balancerList]
 	groups    *cache.Value[groupList]
-	// tagTurn is held while tags are read from AWS, so that one call reads those of
+	// tagLock is held while tags are read from AWS, so that one call reads those of
 	// several callers.
-	tagTurn chan struct{}
+	tagLock chan struct{}
 
 	mu sync.Mutex
 	// written has the time of the last write by name or ARN.
@@ -92,7 +92,7 @@ func New(api client.ELBV2, options Options) *Snapshot {
 	s := &Snapshot{
 		ELBV2:   api,
 		options: options.withDefaults(),
-		tagTurn: make(chan struct{}, 1),
+		tagLock: make(chan struct{}, 1),
 		written: map[string]time.Time{},
 		created: map[string]types.TargetGroup{},
 		deleted: map[string]bool{},
@@ -139,24 +139,24 @@ func (s *Snapshot) listGroups(ctx context.Context) (groupList, error) {
 			list[aws.ToString(page.TargetGroups[i].TargetGroupArn)] = page.TargetGroups[i]
 		}
 	}
-	s.settle(start, list)
-	s.attachments.settle(start, list)
+	s.expire(start, list)
+	s.attachments.expire(start, list)
 	return list, nil
 }
 
-// settle forgets the writes that a list from start on has seen. One that began
+// expire drops the writes that a list from start on has seen. One that began
 // shortly after a write may not show it.
-func (s *Snapshot) settle(start time.Time, list groupList) {
+func (s *Snapshot) expire(start time.Time, list groupList) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.created, func(arn string, _ types.TargetGroup) bool { return list.settles(arn, s.written[arn], start) })
+	maps.DeleteFunc(s.created, func(arn string, _ types.TargetGroup) bool { return list.supersedes(arn, s.written[arn], start) })
 	maps.DeleteFunc(s.deleted, func(arn string, _ bool) bool { return start.Sub(s.written[arn]) >= propagation })
 	maps.DeleteFunc(s.written, func(_ string, at time.Time) bool { return start.Sub(at) > s.options.KnownAge })
 }
 
-// settles reports whether a list from start on tells more about a target group than
-// a write at some time: it has the group, or has had the time to.
-func (l groupList) settles(arn string, written, start time.Time) bool {
+// supersedes reports whether a list from start on is newer about a target group
+// than a write at some time: it has the group, or has had the time to.
+func (l groupList) supersedes(arn string, written, start time.Time) bool {
 	_, listed := l[arn]
 	return listed && written.Before(start) || start.Sub(written) >= propagation
 }

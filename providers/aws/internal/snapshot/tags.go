@@ -27,7 +27,7 @@ var serviceName = regexp.MustCompile(`^a[0-9a-f]{31}$`)
 
 // Tags returns tags by ARN. What has no tags has an empty map, what AWS does not
 // find has none. All of it is nil if tags may not be read: IAM policies made for
-// other cloud controller managers do not allow it. A call that has room for more
+// other cloud controller managers do not allow it. A call that can take more
 // also reads the tags of listed load balancers that may be needed next.
 func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[string]string, error) {
 	all, missing := s.knownTags(arns)
@@ -35,14 +35,14 @@ func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[stri
 		return all, nil
 	}
 	select {
-	case s.tagTurn <- struct{}{}:
-		defer func() { <-s.tagTurn }()
+	case s.tagLock <- struct{}{}:
+		defer func() { <-s.tagLock }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	all, missing = s.knownTags(arns) // the last turn may have read them
+	all, missing = s.knownTags(arns) // the call before may have read them
 	for chunk := range slices.Chunk(missing, tagPage) {
-		read, err := s.readTags(ctx, append(slices.Clone(chunk), s.neighbors(chunk)...))
+		read, err := s.readTags(ctx, append(slices.Clone(chunk), s.additionalARNs(chunk)...))
 		if errors.Is(err, apierr.ErrDenied) {
 			klog.FromContext(ctx).V(4).Info("Reading tags of load balancers is not allowed", "err", err)
 			return nil, nil
@@ -69,9 +69,9 @@ func (s *Snapshot) knownTags(arns []string) (all map[string]map[string]string, m
 	return all, missing
 }
 
-// neighbors returns ARNs that fill a call up: listed load balancers of Services
+// additionalARNs returns ARNs that fill a call up: listed load balancers of Services
 // whose tags are not known.
-func (s *Snapshot) neighbors(chunk []string) []string {
+func (s *Snapshot) additionalARNs(chunk []string) []string {
 	list, _, _ := s.balancers.Peek()
 	var arns []string
 	for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -89,7 +89,7 @@ func (s *Snapshot) neighbors(chunk []string) []string {
 	return arns
 }
 
-// readTags reads the tags of one page of ARNs. AWS refuses all of them if one is
+// readTags reads the tags of one page of ARNs. AWS rejects all of them if one is
 // not found, which is then looked for by halves. What was written meanwhile is
 // returned, but not kept.
 func (s *Snapshot) readTags(ctx context.Context, arns []string) (map[string]map[string]string, error) {

@@ -178,7 +178,7 @@ func (s *Snapshot) DeleteTargetGroup(
 	return out, err
 }
 
-// refused reports whether an error is AWS's own answer that nothing was done.
+// refused reports whether an error is AWS's own response that nothing was done.
 func refused(err error) bool {
 	for _, class := range []error{apierr.ErrInvalid, apierr.ErrDenied, apierr.ErrConflict, apierr.ErrThrottled, apierr.ErrNotFound} {
 		if errors.Is(err, class) {

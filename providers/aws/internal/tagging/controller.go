@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// Label is on Nodes whose instance has the tags; its value tells which.
+	// Label is on Nodes whose instance has the tags; its value identifies them.
 	Label = "k8s.io/cloud-provider-aws"
 
 	maxRequeues  = 9
@@ -30,7 +30,7 @@ const (
 	// undecidedBackoff is how long an instance waits that may have failed because
 	// of another one.
 	undecidedBackoff = time.Second
-	// young is the age up to which an instance that EC2 does not know may still
+	// young is the age up to which an instance that EC2 does not have may still
 	// appear.
 	young = 5 * time.Minute
 )
@@ -41,13 +41,13 @@ type Config struct {
 	EC2     client.Tags
 	Client  kubernetes.Interface
 	Nodes   coreinformers.NodeInformer
-	// InstanceID gives the EC2 instance behind a provider ID, or false for one
+	// InstanceID returns the EC2 instance of a provider ID, or false for one
 	// that has none, such as a Fargate node.
 	InstanceID func(providerID string) (string, bool)
 	Metrics    *Metrics
 	// Events records Events on Nodes; nil records none.
 	Events record.EventRecorder
-	// Clock tells the time; by default it is the real one.
+	// Clock is the source of time; by default it is the real one.
 	Clock clock.PassiveClock
 }
 
@@ -84,7 +84,7 @@ type Controller struct {
 	created map[item]time.Time
 }
 
-// New makes a controller and lets it see the Nodes. Run starts its work.
+// New makes a controller and registers it for the Nodes. Run starts its work.
 func New(config Config) (*Controller, error) {
 	if err := config.Options.Validate(); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (c *Controller) Run(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// present is told of every Node there is, and of each of its changes.
+// present is called for every Node there is, and for each of its changes.
 func (c *Controller) present(obj any) {
 	node, ok := obj.(*v1.Node)
 	if !ok || node.Labels[Label] == c.expected || !c.hasInstance(node) {
@@ -156,7 +156,8 @@ func (c *Controller) present(obj any) {
 	c.queue.Add(work)
 }
 
-// deleted is told of every Node that is gone, late if the watch was interrupted.
+// deleted is called for every Node that is gone, late if the watch was
+// interrupted.
 func (c *Controller) deleted(obj any) {
 	if late, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = late.Obj
@@ -187,7 +188,7 @@ func (c *Controller) remember(work item, created time.Time) {
 }
 
 // forget returns the time when the Node of a piece of work came to be, if it waits
-// for its first tags, and no longer knows it.
+// for its first tags, and drops it.
 func (c *Controller) forget(work item) (created time.Time, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -57,7 +57,7 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// Register hands the metrics to a registry, such as that of legacyregistry.
+// Register adds the metrics to a registry, such as that of legacyregistry.
 func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) {
 	mustRegister(m.errors, m.delay)
 }
@@ -68,7 +68,7 @@ func (m *Metrics) failed(instance, kind string) {
 	m.errors.WithLabelValues(kind, m.label(instance)).Inc()
 }
 
-// refused counts a refusal of the tags, which is of no instance.
+// refused counts a rejection of the tags, which is of no instance.
 func (m *Metrics) refused() { m.errors.WithLabelValues(errorsRefused, "").Inc() }
 
 // label is the ID of an instance, as long as there are not too many.

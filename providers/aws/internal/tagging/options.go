@@ -32,7 +32,7 @@ const (
 	flagBatching   = "tagging-controller-enable-batching"
 )
 
-// Options are what the command line says.
+// Options are the settings of the command line.
 type Options struct {
 	Tags      map[string]string
 	Resources []string
@@ -88,7 +88,7 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// validateTag checks what EC2 would refuse for every instance.
+// validateTag checks what EC2 would reject for every instance.
 func validateTag(key, value string) error {
 	const maxKey, maxValue = 128, 256
 	switch {

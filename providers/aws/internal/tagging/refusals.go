@@ -21,8 +21,8 @@ const (
 	longestProbe = time.Minute
 )
 
-// refusals tells a refusal of the tags from a refusal of an instance, for which
-// EC2 has the same error codes:
+// refusals distinguishes a refusal of the tags from a refusal of an instance,
+// for which EC2 has the same error codes:
 //
 //	EC2 refuses                       the cause is       then
 //	one or two instances in a row     the instance       it is tried again by itself
@@ -94,7 +94,7 @@ func (r *refusals) holds(work item) bool {
 	return true
 }
 
-// refused takes note of a refusal. It reports whether the work has to wait with all
+// refused records a refusal. It reports whether the work has to wait with all
 // others, and whether that begins now.
 func (r *refusals) refused(work item, instance string, err error) (waits, begins bool) {
 	r.mu.Lock()

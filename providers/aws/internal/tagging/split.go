@@ -27,7 +27,7 @@ type refusedError struct{ err error }
 
 func (e *refusedError) Error() string { return e.err.Error() }
 
-// Unwrap is for those who want to know the code.
+// Unwrap returns the error with the code.
 func (e *refusedError) Unwrap() error { return e.err }
 
 // undecidedError means that a call failed because of one of its instances, and
@@ -38,7 +38,7 @@ func (e *undecidedError) Error() string {
 	return fmt.Sprintf("another instance of the same call may be the cause: %v", e.err)
 }
 
-// Unwrap is for those who want to know the code.
+// Unwrap returns the error with the code.
 func (e *undecidedError) Unwrap() error { return e.err }
 
 // own is the error of an instance that was alone in its call, or named.

@@ -24,7 +24,7 @@ const (
 	usualZone      = "availability-zone"
 )
 
-// errNoChoice means that nothing, or not what was asked for, is there to choose.
+// errNoChoice means that nothing, or not what was specified, is there to choose.
 var errNoChoice = apierr.Mark(apierr.ErrInvalid, errors.New("no subnets to choose from"))
 
 // Usable are the subnets that carry the tag of the cluster, or of none.
@@ -185,7 +185,7 @@ func Pick(subnets []Subnet, wanted []string) ([]Subnet, error) {
 
 func isID(item string) bool { return strings.HasPrefix(item, subnetIDPrefix) }
 
-// split tells IDs from names.
+// split separates IDs from names.
 func split(wanted []string) (ids, names []string) {
 	for _, item := range wanted {
 		if isID(item) {

@@ -17,18 +17,18 @@ const (
 	// keepFor is how long subnets and route tables are not read again. Many
 	// Services that sync at once share one read; new tags count soon.
 	keepFor = time.Minute
-	// fresh is the age of an answer that was asked for now.
+	// fresh is the age of a result that is requested now.
 	fresh = 0
 )
 
-// Zoner tells about availability zones by name. Zones that it does not know are
+// Zoner returns availability zones by name. Zones that it does not have are
 // left out.
 type Zoner interface {
 	Zones(ctx context.Context, names []string) (map[string]Zone, error)
 }
 
 // Network reads the subnets and route tables of one VPC. It is safe for
-// concurrent use; what it hands out is shared and must not be changed.
+// concurrent use; what it returns is shared and must not be changed.
 type Network struct {
 	api     client.Network
 	id      string
@@ -117,11 +117,11 @@ func (n *Network) Named(ctx context.Context, wanted []string) ([]Subnet, error) 
 	if picked, err := Pick(known, wanted); err == nil {
 		return picked, nil
 	}
-	asked, err := n.ask(ctx, wanted)
+	described, err := n.readWanted(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
-	return Pick(asked, wanted)
+	return Pick(described, wanted)
 }
 
 // ByID finds subnets by ID. That one of them is missing is an error.
@@ -137,11 +137,11 @@ func (n *Network) byID(ctx context.Context, ids []string, maxAge time.Duration) 
 	if picked, err := Pick(known, ids); err == nil {
 		return picked, nil
 	}
-	asked, err := n.readSubnetsByID(ctx, ids)
+	described, err := n.readSubnetsByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	return Pick(asked, ids)
+	return Pick(described, ids)
 }
 
 // DiscoverOptions are the requirements of a load balancer without the subnets

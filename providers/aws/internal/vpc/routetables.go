@@ -16,7 +16,7 @@ import (
 // internetGatewayPrefix begins the IDs of internet gateways.
 const internetGatewayPrefix = "igw"
 
-// tablePage is how many route tables EC2 gives at a time at most.
+// tablePage is how many route tables EC2 returns at a time at most.
 const tablePage = 100
 
 // readTables reads all route tables of the VPC.

@@ -16,7 +16,7 @@ import (
 // maxFilterValues is how many values EC2 takes in one filter.
 const maxFilterValues = 200
 
-// subnetPage is how many subnets EC2 gives at a time at most.
+// subnetPage is how many subnets EC2 returns at a time at most.
 const subnetPage = 1000
 
 const (
@@ -31,7 +31,7 @@ func (n *Network) readSubnets(ctx context.Context) ([]Subnet, error) {
 }
 
 // readSubnetsByID reads the subnets with these IDs. Those that do not exist are
-// left out, which the same question by ID in place of a filter would not do.
+// left out, which the same request by ID in place of a filter would not do.
 func (n *Network) readSubnetsByID(ctx context.Context, ids []string) ([]Subnet, error) {
 	var all []Subnet
 	for chunk := range slices.Chunk(ids, maxFilterValues) {
@@ -44,8 +44,8 @@ func (n *Network) readSubnetsByID(ctx context.Context, ids []string) ([]Subnet, 
 	return all, nil
 }
 
-// ask reads the subnets that are wanted by ID or by name.
-func (n *Network) ask(ctx context.Context, wanted []string) ([]Subnet, error) {
+// readWanted reads the subnets that are wanted by ID or by name.
+func (n *Network) readWanted(ctx context.Context, wanted []string) ([]Subnet, error) {
 	ids, names := split(wanted)
 	all, err := n.readSubnetsByID(ctx, ids)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package vpc knows the network that the cluster is in: subnets, route tables
+// Package vpc reads the network that the cluster is in: subnets, route tables
 // and availability zones.
 //
 // What it promises: what load balancers and nodes need of it is read with few,
@@ -16,8 +16,8 @@ type Subnet struct {
 	Tags             map[string]string
 }
 
-// RouteTable tells which subnets are public: those with a route to an internet
-// gateway.
+// RouteTable determines which subnets are public: those with a route to an
+// internet gateway.
 type RouteTable struct {
 	ID string
 	// Main is the table of all subnets that no other table names.
@@ -31,6 +31,6 @@ type Zone struct {
 	Name string
 	ID   string
 	// Type is "availability-zone", "local-zone" or "wavelength-zone", empty
-	// where AWS does not say.
+	// where AWS does not return it.
 	Type string
 }

@@ -30,9 +30,8 @@ var ErrNoZone = apierr.Mark(apierr.ErrNotFound, errors.New("no such availability
 
 var _ Zoner = (*Zones)(nil)
 
-// Zones knows the zones of the region. They are read once, and again only when
-// somebody asks for a zone that was not there then. It is safe for concurrent
-// use.
+// Zones has the zones of the region. They are read once, and again only for a
+// zone that was not there then. It is safe for concurrent use.
 type Zones struct {
 	all *cache.Value[map[string]Zone]
 }
@@ -64,7 +63,7 @@ func (z *Zones) Get(ctx context.Context, name string) (Zone, error) {
 	return zone, nil
 }
 
-// Zones gives zones by name, without those that AWS does not list.
+// Zones returns zones by name, without those that AWS does not list.
 func (z *Zones) Zones(ctx context.Context, names []string) (map[string]Zone, error) {
 	all, err := z.all.Get(ctx)
 	if err == nil && !hasAll(all, names) {
