@@ -11,7 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 )
 
-var errNoAddress = errors.New("it has something else in place of an IP address")
+var errNoAddress = errors.New("not an IP address")
 
 // nodeAddresses are the addresses of an instance's Node, family by family:
 //

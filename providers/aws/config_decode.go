@@ -14,7 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// decodeProblems tells all that is wrong with a cloud-config.
+// decodeProblems returns all that is wrong with a cloud-config.
 func decodeProblems(file *config.File) config.Problems {
 	_, problems := decode(file)
 	return problems
@@ -34,7 +34,7 @@ func decode(file *config.File) (*Config, config.Problems) {
 	return r.config, r.Finish()
 }
 
-// resolver turns what was written into what is meant.
+// resolver converts a decoded cloud-config to settings.
 type resolver struct {
 	*config.Resolver
 	config *Config

@@ -25,7 +25,7 @@ var apis = map[string][]client.Service{
 	"kms":                       {},
 }
 
-// exact says how exactly a name means a service: most exactly by the name that
+// exact is how exactly a name matches a service: most exactly by the name that
 // has always counted, least by one that means several. Files that were made for
 // several versions of the controller have more than one.
 func exact(name string, service client.Service) int {
@@ -39,7 +39,7 @@ func exact(name string, service client.Service) int {
 	}
 }
 
-// written is an override for one service, with the section that says it.
+// written is an override for one service, with its section.
 type written struct {
 	client.Override
 	section string
@@ -112,7 +112,7 @@ func (r *resolver) checkOverride(section string, o *ServiceOverride) bool {
 	return len(r.Problems) == before
 }
 
-// checkURL says what keeps a text from being an endpoint.
+// checkURL returns what is wrong with an endpoint.
 func checkURL(text string) error {
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {

@@ -2,7 +2,7 @@
 //
 // What it does: it initializes Nodes (provider ID, addresses of both families,
 // instance type, zone, region, network topology), those of Fargate too, taints
-// those whose instance is stopped and lets Nodes go whose instance was
+// those whose instance is stopped and makes Nodes be deleted whose instance was
 // terminated; it makes classic and network load balancers for Services, and
 // routes to the pod networks of Nodes. On request it tags the instances of Nodes.
 //
@@ -18,7 +18,7 @@
 //	cluster     whose a thing is, by its tags
 //	inventory   the instances of the cluster
 //	vpc         subnets, route tables and zones
-//	request     what a Service asks for
+//	request     what a Service specifies
 //	classic, network, securitygroup
 //	            load balancers: observe, build, diff, apply
 //	change      the steps that load balancers are changed in
@@ -38,5 +38,5 @@
 //	loadbalancer_delete.go      what is left of a Service
 //
 // Everything that this provider creates carries the tags of the cluster; what
-// does not carry them is left alone.
+// does not have them is not changed.
 package aws

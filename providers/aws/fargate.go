@@ -24,12 +24,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
 
-// maxPods is how many Fargate nodes one call asks for: the filters of a call can
+// maxPods is how many Fargate nodes one call requests: the filters of a call can
 // have 200 values together.
 const maxPods = 150
 
 var (
-	// errNoInterface means that EC2 has answered: a Fargate node is not there.
+	// errNoInterface means that EC2 has responded: a Fargate node is not there.
 	errNoInterface = apierr.Mark(apierr.ErrNotFound, errors.New("no network interface in use has the node's address"))
 	// errPodGone means that there is not even an interface on its way to be
 	// attached: what has been a Node is gone for good.
@@ -37,7 +37,7 @@ var (
 )
 
 // pod is a Fargate node: a machine of which only the network interface shows.
-// It is shared and not changed once handed out.
+// It is shared and not changed once returned.
 type pod struct {
 	attached   bool
 	zone       string
@@ -83,8 +83,8 @@ func (f *fargate) find(ctx context.Context, name string) (*pod, error) {
 	return found, nil
 }
 
-// confirm asks EC2 itself about one Fargate node. It looks at interfaces in any
-// state, so that errPodGone is certain.
+// confirm queries EC2 itself for one Fargate node. It searches interfaces in
+// any state, so that errPodGone is certain.
 func (f *fargate) confirm(ctx context.Context, name string) (*pod, error) {
 	addr, err := fargateAddress(name)
 	if err != nil {
@@ -139,7 +139,8 @@ func fargateAddress(name string) (netip.Addr, error) {
 	return addr, nil
 }
 
-// describe asks EC2 for attached network interfaces by their private address.
+// describe queries EC2 for attached network interfaces by their private
+// address.
 func (f *fargate) describe(ctx context.Context, addrs []netip.Addr) (map[netip.Addr]batch.Result[*pod], error) {
 	attached := types.Filter{Name: aws.String("attachment.status"), Values: []string{string(types.AttachmentStatusAttached)}}
 	found, err := f.list(ctx, append([]types.Filter{attached}, f.filters(addrs...)...))
@@ -153,7 +154,7 @@ func (f *fargate) describe(ctx context.Context, addrs []netip.Addr) (map[netip.A
 	return results, nil
 }
 
-// list asks EC2 for network interfaces, by their private address.
+// list queries EC2 for network interfaces, by their private address.
 func (f *fargate) list(ctx context.Context, filters []types.Filter) (map[netip.Addr][]*pod, error) {
 	found := map[netip.Addr][]*pod{}
 	input := &ec2.DescribeNetworkInterfacesInput{Filters: filters}
@@ -199,7 +200,7 @@ func onlyPod(addr netip.Addr, found []*pod) batch.Result[*pod] {
 func toPod(in *types.NetworkInterface) *pod {
 	p := &pod{zone: aws.ToString(in.AvailabilityZone), dnsName: aws.ToString(in.PrivateDnsName)}
 	p.attached = in.Attachment != nil && in.Attachment.Status == types.AttachmentStatusAttached
-	p.ipv4, _ = address.Parse(aws.ToString(in.PrivateIpAddress)) // what has none is not asked for
+	p.ipv4, _ = address.Parse(aws.ToString(in.PrivateIpAddress)) // one without is not requested
 	for _, ip := range in.Ipv6Addresses {
 		if p.ipv6, _ = address.Parse(aws.ToString(ip.Ipv6Address)); p.ipv6.IsValid() {
 			break

@@ -17,13 +17,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 )
 
-// identityTimeout bounds finding out who we are: one question to the instance
+// identityTimeout bounds finding the own identity: one query to the instance
 // metadata for the region, one for the instance, one to EC2, with the
 // credentials for it, each with its retries. The process waits for it.
 const identityTimeout = 20 * time.Second
 
 // identity is what this process works for, and the instance it runs on where
-// that was asked for.
+// that was requested.
 type identity struct {
 	Region string
 	VPC    string
@@ -39,7 +39,7 @@ type identity struct {
 	NodeName   string
 }
 
-// What to say in the file where nothing else knows.
+// What to set in the file where nothing else has it.
 const (
 	sayRegion   = "set Region in [Global] of the cloud-config, or AWS_REGION"
 	sayIdentity = "set VPC and KubernetesClusterID in [Global] of the cloud-config to do without"
@@ -62,7 +62,7 @@ func findRegion(ctx context.Context, cfg *Config, imds *client.IMDS) (string, er
 	return region, nil
 }
 
-// identify finds out whom this process works for. It asks EC2 about its own
+// identify finds the cluster of this process. It queries EC2 for its own
 // instance only where the file leaves the VPC or the cluster open.
 func identify(ctx context.Context, cfg *Config, imds *client.IMDS, clients *client.Clients) (identity, error) {
 	id := identity{
@@ -108,7 +108,7 @@ func describeSelf(ctx context.Context, imds *client.IMDS, api client.EC2) (types
 	return types.Instance{}, fmt.Errorf("describe instance %s: EC2 knows of none", name)
 }
 
-// take completes the identity with what the own instance says.
+// take completes the identity with the tags and network of the own instance.
 func (id *identity) take(self types.Instance) error {
 	id.VPC = cmp.Or(aws.ToString(self.VpcId), id.VPC)
 	id.Subnet = cmp.Or(id.Subnet, aws.ToString(self.SubnetId))

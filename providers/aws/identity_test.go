@@ -18,8 +18,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// lead is a part of a cloud-config that leads all services to the cloud.
-func lead(cloud *sim.Cloud) string {
+// serviceOverrides is a part of a cloud-config with the cloud's URL for all services.
+func serviceOverrides(cloud *sim.Cloud) string {
 	var text strings.Builder
 	for _, service := range []string{"EC2", "elasticloadbalancing", "STS", "ec2imds"} {
 		text.WriteString(override(service, "Service = "+service, "Region = "+cloud.Region(), "URL = "+cloud.URL(), "SigningRegion = "+cloud.Region()))
@@ -49,7 +49,7 @@ func startCloud(t *testing.T) (cloud *sim.Cloud, seed *sim.Seed, self string) {
 // identified is the identity that a cloud-config leads to.
 func identified(t *testing.T, cloud *sim.Cloud, global string) (identity, error) {
 	t.Helper()
-	cfg, problems := decode(parseConfig(t, "[Global]\n"+global+"\n"+lead(cloud)))
+	cfg, problems := decode(parseConfig(t, "[Global]\n"+global+"\n"+serviceOverrides(cloud)))
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestIdentityEnds(t *testing.T) {
 		cancel()
 		hold.Before(w, r, apply)
 	})
-	cfg, problems := decode(parseConfig(t, "[Global]\n"+lead(cloud)))
+	cfg, problems := decode(parseConfig(t, "[Global]\n"+serviceOverrides(cloud)))
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestIdentityEnds(t *testing.T) {
 func TestFactory(t *testing.T) {
 	t.Parallel()
 	cloud, _, self := startCloud(t)
-	made, err := newCloud(strings.NewReader("[Global]\n" + lead(cloud)))
+	made, err := newCloud(strings.NewReader("[Global]\n" + serviceOverrides(cloud)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestFactory(t *testing.T) {
 	}
 
 	cloud.SetTags(self, map[string]string{"Name": "x"})
-	untagged, err := newCloud(strings.NewReader("[Global]\n" + lead(cloud)))
+	untagged, err := newCloud(strings.NewReader("[Global]\n" + serviceOverrides(cloud)))
 	if err != nil {
 		t.Fatalf("AWS-CLUSTER-4: without a cluster ID the cloud is made: %v", err)
 	}

@@ -58,7 +58,7 @@ func (t tuning) withDefaults() tuning {
 	}
 }
 
-// source answers for EC2 instances and Fargate nodes.
+// source looks up EC2 instances and Fargate nodes.
 type source struct {
 	config    sourceConfig
 	inventory *inventory.Inventory
@@ -83,7 +83,7 @@ func newSource(config sourceConfig, api client.Instances, instances *inventory.I
 	}
 }
 
-// setNodes lets the source know the provider IDs of Nodes by their names.
+// setNodes sets in the source the provider IDs of Nodes by their names.
 func (s *source) setNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
 
 // facts are what is said about a Node's instance.
@@ -177,8 +177,8 @@ func (s *source) find(ctx context.Context, ref instance.Ref, by lookups) instanc
 }
 
 // identify returns what names a Ref's instance: its provider ID, or what is known
-// of its name. It is empty where EC2 has to be asked for the name. A provider ID
-// of another region is an error: the configured one knows nothing about it.
+// of its name. It is empty where EC2 has to be queried for the name. A provider
+// ID of another region is an error: the configured one does not have it.
 func (s *source) identify(ref instance.Ref) (id string, err error) {
 	if ref.ProviderID == "" {
 		return s.identifyName(ref.NodeName)

@@ -46,7 +46,7 @@ func (c *cloud) serveNodes() {
 	c.routes = newRoutes(routesConfig{Cluster: id.Cluster, VPC: id.VPC, TableID: c.config.Global.RouteTableID}, api, c.source)
 }
 
-// evidenceSince returns the time since which no Lookup tells of the account before
+// evidenceSince returns the time since which no Lookup is about the account before
 // the last change: until then the inventory may have its instances.
 func evidenceSince(changed time.Time, t tuning) time.Time {
 	if changed.IsZero() {
@@ -58,7 +58,7 @@ func evidenceSince(changed time.Time, t tuning) time.Time {
 // SetNodeRequeue implements provider.NodeRequeuer.
 func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetRequeue(requeue) }
 
-// SetInformers lets Nodes be found by the instance they are on. It is called
+// SetInformers makes Nodes found by the instance they are on. It is called
 // before the informers start.
 func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
 	nodes, err := nodeindex.New(factory.Core().V1().Nodes().Informer(), instanceIndex, instanceKeys)

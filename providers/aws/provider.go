@@ -20,7 +20,7 @@ import (
 const (
 	// ProviderName is the registered name and the scheme of provider IDs.
 	ProviderName = "aws"
-	// eventSource is where Events say they come from.
+	// eventSource is the source of Events.
 	eventSource = "aws-cloud-provider"
 	// eventClientName is the account that the node controllers use, which may
 	// write Events also with --use-service-account-credentials.
@@ -78,7 +78,7 @@ var (
 )
 
 // newCloud is the factory. Without a cloud-config, which is nil then, all is as
-// by default. It asks AWS at most who we are.
+// by default. It queries AWS at most for the own identity.
 func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 	var file *config.File
 	if r != nil {
@@ -138,7 +138,7 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 		clients.Close()
 		return nil, err
 	}
-	klog.FromContext(ctx).Info("AWS provider knows who it works for",
+	klog.FromContext(ctx).Info("Determined cluster identity",
 		"region", id.Region, "vpc", id.VPC, "cluster", id.Cluster.Name, "instance", id.InstanceID)
 	c := &cloud{config: cfg, identity: id, clients: clients, tuning: t, background: provider.NewBackground()}
 	c.serveNodes()
@@ -185,12 +185,12 @@ func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false 
 // Zones is not offered: InstancesV2 replaces it.
 func (c *cloud) Zones() (cloudprovider.Zones, bool) { return nil, false }
 
-// Clusters is not offered: nobody asks for it.
+// Clusters is not offered: nothing calls it.
 func (c *cloud) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
 
 // ProviderName implements cloudprovider.Interface.
 func (c *cloud) ProviderName() string { return ProviderName }
 
-// HasClusterID reports whether things of several clusters can be told apart. Where
-// it is false the process starts with --allow-untagged-cloud only.
+// HasClusterID reports whether resources of several clusters can be distinguished.
+// Where it is false the process starts with --allow-untagged-cloud only.
 func (c *cloud) HasClusterID() bool { return c.identity.Cluster.Name != "" }

@@ -136,7 +136,7 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 	return list, nil
 }
 
-// begin forgets what was done since routes were last listed.
+// begin drops what was done since routes were last listed.
 func (r *routes) begin() {
 	r.guard.Listed()
 	r.mu.Lock()
@@ -144,7 +144,7 @@ func (r *routes) begin() {
 	r.forwarding.Clear()
 }
 
-// CreateRoute leads a destination to a Node's instance. A route to another
+// CreateRoute routes a destination to a Node's instance. A route to another
 // instance, or to one that is gone, is led there instead.
 func (r *routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
 	if err := r.create(ctx, route); err != nil {
@@ -164,12 +164,12 @@ func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
 	if err != nil {
 		return err
 	}
-	to := hopTo(i)
+	to := targetOf(i)
 	if err := r.forward(ctx, to); err != nil {
 		return err
 	}
 	return r.guard.Create(ctx, cidr, route.TargetNode, func(ctx context.Context) error {
-		if err := r.lead(ctx, cidr, to); err != nil {
+		if err := r.upsert(ctx, cidr, to); err != nil {
 			return err
 		}
 		if to.eni != "" {
@@ -180,7 +180,7 @@ func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
 }
 
 // DeleteRoute deletes a route that was listed. One that is gone is deleted; one
-// that was led elsewhere since it was listed is another one, and stays.
+// whose target was changed since it was listed is another one, and stays.
 func (r *routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
 	if err := r.remove(ctx, route); err != nil {
 		return fmt.Errorf("delete route to %s: %w", route.DestinationCIDR, err)

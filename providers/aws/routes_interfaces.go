@@ -57,7 +57,7 @@ func newAttachments(api client.Instances, peers func(time.Duration) []*inventory
 }
 
 // instances returns, by network interface, the instances of those that have one.
-// All others are forgotten. Without the permission to query EC2 the result has
+// All others are dropped. Without the permission to query EC2 the result has
 // what is known without that.
 func (a *attachments) instances(ctx context.Context, interfaces []string) (map[string]string, error) {
 	unknown := a.retain(interfaces)
@@ -85,7 +85,7 @@ func (a *attachments) instances(ctx context.Context, interfaces []string) (map[s
 	return found, nil
 }
 
-// retain forgets what is too old or no longer of interest, and returns the network
+// retain drops what is too old or no longer of interest, and returns the network
 // interfaces that are not known, sorted.
 func (a *attachments) retain(interfaces []string) []string {
 	a.mu.Lock()
@@ -105,7 +105,7 @@ func (a *attachments) retain(interfaces []string) []string {
 	return slices.Sorted(maps.Keys(unknown))
 }
 
-// fromInventory takes over what the list of instances tells, and returns the
+// fromInventory takes over what the list of instances has, and returns the
 // network interfaces that are still not known.
 func (a *attachments) fromInventory(unknown []string) []string {
 	owners := map[string]string{}

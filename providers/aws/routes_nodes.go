@@ -51,7 +51,7 @@ func hasPods(node *v1.Node, cidr netip.Prefix) bool {
 }
 
 // namesWithoutID returns, by instance ID, the names of Nodes that have pods and no
-// provider ID yet. Only EC2 knows which instance they are on; it is queried where
+// provider ID yet. Only EC2 has the instance they are on; it is queried where
 // one of the instances that routes lead to may be theirs.
 func (r *routes) namesWithoutID(ctx context.Context, nodes *nodeindex.Index, ids []string) (map[string]string, error) {
 	waiting := withoutID(nodes)

@@ -24,24 +24,24 @@ import (
 // tableAge is how long the route table is known to writes. Lists read it anew.
 const tableAge = time.Minute
 
-// hop is what a route leads to: the primary network interface of an instance, or
+// routeTarget is what a route leads to: the primary network interface of an instance, or
 // the instance where that is not known.
-type hop struct {
+type routeTarget struct {
 	instance, eni string
 	forwards      bool
 }
 
-// hopTo is the way to an instance. By the ID of the instance EC2 finds it only
+// targetOf is the way to an instance. By the ID of the instance EC2 finds it only
 // if it has one network interface.
-func hopTo(i *inventory.Instance) hop {
+func targetOf(i *inventory.Instance) routeTarget {
 	if primary, ok := i.Primary(); ok {
-		return hop{instance: i.ID, eni: primary.ID, forwards: !primary.SourceDestCheck}
+		return routeTarget{instance: i.ID, eni: primary.ID, forwards: !primary.SourceDestCheck}
 	}
-	return hop{instance: i.ID}
+	return routeTarget{instance: i.ID}
 }
 
 // is reports whether a route leads there.
-func (h hop) is(route *types.Route) bool {
+func (h routeTarget) is(route *types.Route) bool {
 	if h.eni != "" {
 		return aws.ToString(route.NetworkInterfaceId) == h.eni
 	}
@@ -49,7 +49,7 @@ func (h hop) is(route *types.Route) bool {
 }
 
 // target returns the parameters of a write, of which one is set.
-func (h hop) target() (instance, eni *string) {
+func (h routeTarget) target() (instance, eni *string) {
 	if h.eni != "" {
 		return nil, aws.String(h.eni)
 	}
@@ -77,7 +77,7 @@ func destination(route *types.Route) (netip.Prefix, bool) {
 
 // readTable reads the one table that routes are in.
 func (r *routes) readTable(ctx context.Context) (*types.RouteTable, error) {
-	input, what := r.question()
+	input, what := r.query()
 	var found []types.RouteTable
 	for pages := ec2.NewDescribeRouteTablesPaginator(r.api, input); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
@@ -101,8 +101,8 @@ func (r *routes) readTable(ctx context.Context) (*types.RouteTable, error) {
 	return &found[0], nil
 }
 
-// question is what finds the route table, also in words.
-func (r *routes) question() (*ec2.DescribeRouteTablesInput, string) {
+// query is what finds the route table, also in words.
+func (r *routes) query() (*ec2.DescribeRouteTablesInput, string) {
 	if r.config.TableID != "" {
 		return &ec2.DescribeRouteTablesInput{RouteTableIds: []string{r.config.TableID}}, "with the ID " + r.config.TableID
 	}
@@ -118,9 +118,10 @@ func (r *routes) question() (*ec2.DescribeRouteTablesInput, string) {
 	return input, what
 }
 
-// forward lets an instance forward packets that are not for itself. Who may not
-// write network interfaces may write the instance, if it has only one of them.
-func (r *routes) forward(ctx context.Context, to hop) error {
+// forward enables an instance to forward packets that are not for itself. Who
+// may not write network interfaces may write the instance, if it has only one
+// of them.
+func (r *routes) forward(ctx context.Context, to routeTarget) error {
 	r.mu.Lock()
 	done := to.forwards || r.forwarding.Has(to.instance)
 	r.mu.Unlock()
@@ -144,8 +145,8 @@ func (r *routes) forward(ctx context.Context, to hop) error {
 	return nil
 }
 
-// lead makes a route, or leads one that is in its place elsewhere.
-func (r *routes) lead(ctx context.Context, cidr netip.Prefix, to hop) error {
+// upsert creates a route, or changes the target of the one in its place.
+func (r *routes) upsert(ctx context.Context, cidr netip.Prefix, to routeTarget) error {
 	table, err := r.table.Get(ctx)
 	if err != nil {
 		return err
@@ -189,7 +190,7 @@ func movable(route *types.Route) bool {
 	return !leadsToGateway(route) && (route.State == types.RouteStateBlackhole || route.InstanceId != nil || route.NetworkInterfaceId != nil)
 }
 
-func (r *routes) createRoute(ctx context.Context, table string, cidr netip.Prefix, to hop) error {
+func (r *routes) createRoute(ctx context.Context, table string, cidr netip.Prefix, to routeTarget) error {
 	input := &ec2.CreateRouteInput{RouteTableId: aws.String(table)}
 	input.DestinationCidrBlock, input.DestinationIpv6CidrBlock = destinations(cidr)
 	input.InstanceId, input.NetworkInterfaceId = to.target()
@@ -200,8 +201,9 @@ func (r *routes) createRoute(ctx context.Context, table string, cidr netip.Prefi
 	return nil
 }
 
-// replaceRoute leads a route elsewhere. Who may not replace can delete and create.
-func (r *routes) replaceRoute(ctx context.Context, table string, cidr netip.Prefix, to hop) error {
+// replaceRoute changes the target of a route. Who may not replace can delete and
+// create.
+func (r *routes) replaceRoute(ctx context.Context, table string, cidr netip.Prefix, to routeTarget) error {
 	input := &ec2.ReplaceRouteInput{RouteTableId: aws.String(table)}
 	input.DestinationCidrBlock, input.DestinationIpv6CidrBlock = destinations(cidr)
 	input.InstanceId, input.NetworkInterfaceId = to.target()
@@ -212,7 +214,7 @@ func (r *routes) replaceRoute(ctx context.Context, table string, cidr netip.Pref
 			return err
 		}
 		return r.createRoute(ctx, table, cidr, to)
-	case isNoRoute(err) || client.Code(err) == "InvalidParameterValue": // that is how EC2 says it here
+	case isNoRoute(err) || client.Code(err) == "InvalidParameterValue": // that is the code of EC2 here
 		return r.createRoute(ctx, table, cidr, to)
 	case err != nil:
 		return fmt.Errorf("replace route with one to instance %s: %w", to.instance, err)

@@ -30,7 +30,7 @@ const (
 
 	// maxTopologies is how many instances one call can name.
 	maxTopologies = 100
-	// topologyTimeout leaves time to go on without an answer.
+	// topologyTimeout leaves time to go on without a result.
 	topologyTimeout = 10 * time.Second
 	// unsupportedAge is how long it counts that a region, a type or an instance
 	// has no topology; deniedAge is how long a missing permission does, which an
