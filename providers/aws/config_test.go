@@ -151,8 +151,8 @@ func TestRegion(t *testing.T) {
 	}
 }
 
-// TestProblems proves that what is wrong is told with its place, and how bad it
-// is.
+// TestProblems proves that what is wrong is reported with its position, and how
+// bad it is.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -218,7 +218,7 @@ func TestProblems(t *testing.T) {
 		"bool": {"a bad value is an error", "[Global]\nDisableSecurityGroupIngress = maybe", []string{
 			`error: aws.conf:2:1: [Global] DisableSecurityGroupIngress: failed to parse bool ` + "`maybe`",
 		}},
-		"all at once": {"one run tells everything", "[Global]\nZone = x\nRoleARN = y\n[Controllers]\nkube-api-qps = 0", []string{
+		"all at once": {"one run reports everything", "[Global]\nZone = x\nRoleARN = y\n[Controllers]\nkube-api-qps = 0", []string{
 			`error: aws.conf:2:1: [Global] Zone: "x" is not an availability zone such as us-west-2a`,
 			`error: aws.conf:3:1: [Global] RoleARN: "y" is not an ARN such as arn:aws:iam::123456789012:role/name`,
 			`error: aws.conf:5:1: [Controllers] kube-api-qps: must be a number above zero, got 0`,

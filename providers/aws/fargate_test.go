@@ -40,7 +40,7 @@ func TestFargate(t *testing.T) {
 		pod    sim.Fargate
 		want   []v1.NodeAddress
 	}{
-		"both families": {"no Hostname; the name once, as the API server wants it", full, []v1.NodeAddress{
+		"both families": {"no Hostname; the name once, as the API server requires it", full, []v1.NodeAddress{
 			internal(v1.NodeInternalIP, full.PrivateIP), internal(v1.NodeInternalDNS, full.PrivateDNSName), internal(v1.NodeInternalIP, full.IPv6),
 		}},
 		"no name, no ipv6": {"skipped if there is none", bare, []v1.NodeAddress{internal(v1.NodeInternalIP, bare.PrivateIP)}},
@@ -89,10 +89,10 @@ func TestFargateGone(t *testing.T) {
 	}
 	exists("an attached network interface", true, false)
 	r.Interceptor().Inject("DescribeNetworkInterfaces", simserver.Always(), sim.Throttled())
-	exists("a failure says nothing", false, true)
+	exists("a failure proves nothing", false, true)
 	r.Interceptor().Clear()
 	r.Interceptor().Inject("DescribeNetworkInterfaces", simserver.Always(), loginPage)
-	exists("a proxy's page says nothing", false, true)
+	exists("a proxy's page proves nothing", false, true)
 	r.Interceptor().Clear()
 	r.RemoveInterface(pod.InterfaceID)
 	exists("no network interface", false, false)
@@ -104,7 +104,7 @@ func TestFargateGone(t *testing.T) {
 		t.Fatal("the address is not the same")
 	}
 	if _, err := c.instances.InstanceMetadata(t.Context(), n); err != nil {
-		t.Errorf("a missing node is remembered for ever: %v", err)
+		t.Errorf("a missing node is cached for ever: %v", err)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestFargateAddress(t *testing.T) {
 				t.Errorf("%s: got %s, %v", tc.reason, got, err)
 			}
 			if errors.Is(err, errNoInterface) {
-				t.Errorf("%s: a bad name says nothing about what is there", tc.reason)
+				t.Errorf("%s: a bad name proves nothing about what is there", tc.reason)
 			}
 		})
 	}

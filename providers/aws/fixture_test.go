@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if flag.Lookup("test.v").Value.String() != "true" { // with -json, it is test2json
-		klog.SetLogger(klog.Logger{}) // what hundreds of processes log at once tells nothing
+		klog.SetLogger(klog.Logger{}) // the logs of hundreds of processes at once are useless
 	}
 	status := m.Run()
 	if err := printCPUTime(os.Stdout); err != nil {
@@ -102,7 +102,7 @@ func (r *region) connect(t cloudTuning, lines ...string) *cloud {
 	return r.connectFile(t, r.file(lines...))
 }
 
-// file is a cloud-config with which the provider asks nobody who it is.
+// file is a cloud-config with which the provider queries no identity.
 func (r *region) file(lines ...string) string {
 	return fmt.Sprintf(`[Global]
 Region = %[1]s
@@ -237,7 +237,7 @@ func parallel[T any](workers int, items []T, work func(T)) {
 	wg.Wait()
 }
 
-// quickly are times that let a test see what is forgotten.
+// quickly are times within which a test sees what expires.
 var quickly = cloudTuning{
 	instances: instance.Options{NegativeTTL: time.Nanosecond},
 	source:    tuning{MaxAge: time.Nanosecond, MissingAge: time.Nanosecond, Window: time.Nanosecond},

@@ -104,7 +104,7 @@ func TestIdentityFromTheFile(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if calls := cloud.Interceptor().Calls(); len(calls) > 0 {
-				t.Errorf("%s: nobody is to be asked, got %v", tc.reason, calls)
+				t.Errorf("%s: no query is expected, got %v", tc.reason, calls)
 			}
 		})
 	}
@@ -236,14 +236,14 @@ func TestRegionOrder(t *testing.T) {
 				t.Errorf("%s: %q, %v, want %q", tc.reason, got.Region, err, tc.want)
 			}
 			if asked := cloud.Interceptor().Count("imds.GetMetadata") > before; asked != tc.asked {
-				t.Errorf("%s: metadata asked: %v, want %v", tc.reason, asked, tc.asked)
+				t.Errorf("%s: metadata queried: %v, want %v", tc.reason, asked, tc.asked)
 			}
 		})
 	}
 }
 
 // TestIdentityEnds proves that a start does not wait for ever: a service that
-// never answers is given up with the caller's context.
+// never responds is given up with the caller's context.
 func TestIdentityEnds(t *testing.T) {
 	t.Parallel()
 	cloud, _, _ := startCloud(t)

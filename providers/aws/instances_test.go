@@ -78,11 +78,11 @@ func TestGone(t *testing.T) {
 		"login page":        {"nor does one that is well-formed", node(dead), loginPage, false, true},
 		"young":             {"it may not be visible yet", node(dead, kubetest.CreatedAt(time.Now())), nil, false, false},
 		"no providerID":     {"kept, without an error at each pass", kubetest.Node("missing", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
-		"other region":      {"our region knows nothing about it", kubetest.Node("x", kubetest.ProviderID("aws:///eu-central-1a/"+dead)), nil, false, true},
+		"other region":      {"our region does not have it", kubetest.Node("x", kubetest.ProviderID("aws:///eu-central-1a/"+dead)), nil, false, true},
 		"other local zone":  {"it belongs to another region", kubetest.Node("x", kubetest.ProviderID("aws:///us-east-1-bos-1a/"+dead)), nil, false, true},
 		"local zone":        {"it belongs to the region", old("aws:///us-west-2-lax-1a/" + dead), nil, true, false},
 		"wavelength zone":   {"it belongs to the region", old("aws:///us-west-2-wl1-sfo-wlz-1/" + dead), nil, true, false},
-		"no zone":           {"the ID does not tell the region", old("aws:////" + dead), nil, true, false},
+		"no zone":           {"the ID does not contain the region", old("aws:////" + dead), nil, true, false},
 		"another cloud":     {"AWS-ID-2: left alone", node(dead, kubetest.ProviderID("gce://p/z/"+dead)), nil, false, false},
 		"volume":            {"a parse error is an error", node("vol-1"), nil, false, true},
 		"resource name":     {"kept like any without a providerID", kubetest.Node(dead+".ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
@@ -188,7 +188,7 @@ func TestEvidenceSince(t *testing.T) {
 }
 
 // TestTerminatedYoungIsGone: EC2 lists a terminated instance for a while, which
-// says more than that it is not visible yet.
+// proves more than that it is not visible yet.
 func TestTerminatedYoungIsGone(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -199,7 +199,7 @@ func TestTerminatedYoungIsGone(t *testing.T) {
 	}
 }
 
-// loginPage is what a proxy answers that wants to know who is there. It is XML.
+// loginPage is the response of a proxy that requires a login. It is XML.
 func loginPage(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	_, _ = io.WriteString(w, "<html><body>Please log in</body></html>")
 }
@@ -352,7 +352,7 @@ func TestIdentify(t *testing.T) {
 		"foreign":          {"AWS-ID-2: rejected", instance.Ref{NodeName: "foreign"}, "", true},
 		"new":              {"only EC2 knows it", instance.Ref{NodeName: "new"}, "", false},
 		"unknown":          {"only EC2 knows it", instance.Ref{NodeName: "unknown"}, "", false},
-		"nothing":          {"nothing to ask for", instance.Ref{}, "", true},
+		"nothing":          {"nothing to look up", instance.Ref{}, "", true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// namedBuilder remembers what clients call themselves.
+// namedBuilder records the names of clients.
 type namedBuilder struct {
 	cloudprovider.ControllerClientBuilder
 
@@ -86,7 +86,7 @@ func TestInitializeWithoutClient(t *testing.T) {
 	}
 }
 
-// TestCloseEndsWithItsContext proves that what does not end is told.
+// TestCloseEndsWithItsContext proves that what does not end is reported.
 func TestCloseEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	c := newRegion(t, sim.Options{}).connectOnly(cloudTuning{})
@@ -95,7 +95,7 @@ func TestCloseEndsWithItsContext(t *testing.T) {
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Close(late); !errors.Is(err, context.Canceled) {
-		t.Errorf("something still runs, and Close says %v", err)
+		t.Errorf("something still runs, and Close returns %v", err)
 	}
 	close(stuck)
 	if err := c.Close(t.Context()); err != nil {

@@ -26,10 +26,10 @@ func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 }
 
 // TestRecoveryFromHangingCloud: Nodes wait for an EC2 that takes requests and
-// never answers, whatever names their instances. A round of lookups begins every
-// five seconds, as for Nodes that wait to be initialized. Once EC2 answers, a
-// lookup works within 15 seconds, at whichever moment of the calls before that
-// is.
+// never responds, whatever names their instances. A round of lookups begins
+// every five seconds, as for Nodes that wait to be initialized. Once EC2
+// responds, a lookup works within 15 seconds, at whichever moment of the calls
+// before that is.
 func TestRecoveryFromHangingCloud(t *testing.T) {
 	t.Parallel()
 	const mostWait = 15 * time.Second

@@ -226,7 +226,7 @@ func TestCreateRoute(t *testing.T) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: other})
 			r.Remove(other)
 		}, []string{pods(1) + " own active"}, map[string]int{forward: 1, create: 1, replace: 1}, nil},
-		"gateway": {"a route of somebody else stays", pods(1), func(r *region, _, _ string) {
+		"gateway": {"a route of another owner stays", pods(1), func(r *region, _, _ string) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Gateway: "igw-0123456789abcdef0"})
 		}, []string{pods(1) + " igw-0123456789abcdef0 active"}, map[string]int{forward: 1, create: 1}, apierr.ErrConflict},
 		"stopped": {"AWS-ROUTE-7: no flapping: the route is there when it starts", pods(1), func(r *region, own, _ string) {

@@ -150,7 +150,7 @@ func (m *manager) add(n *v1.Node) {
 	}
 }
 
-// awaitLabel waits until a Node says that its instance has the tags.
+// awaitLabel waits until a Node's label records that its instance has the tags.
 func (m *manager) awaitLabel(name string) {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), 20*time.Second)

@@ -80,7 +80,7 @@ func TestTopologyErrors(t *testing.T) {
 		fault  simserver.Fault
 		// must is whether a Node whose type matches the pattern is initialized.
 		must bool
-		// again is when EC2 is asked again.
+		// again is when EC2 is queried again.
 		again time.Duration
 	}{
 		"unsupported": {"AWS-TOPOLOGY-4: no labels, for 24 h", sim.Error(400, "UnsupportedOperation", "The functionality you requested is not available in this region."), true, 24 * time.Hour},
@@ -109,11 +109,11 @@ func TestTopologyErrors(t *testing.T) {
 			r.Interceptor().Clear()
 			clock.Step(tc.again - time.Second)
 			if calls := r.calls(func() { _, _ = r.layers(c, must) }); calls[describeTopology] != 0 {
-				t.Errorf("%s: asked again too early", tc.reason)
+				t.Errorf("%s: queried again too early", tc.reason)
 			}
 			clock.Step(2 * time.Second)
 			if layers, err := r.layers(c, must); err != nil || !slices.Equal(layers, []string{"a", "b"}) {
-				t.Errorf("%s: not asked again: %v, %v", tc.reason, layers, err)
+				t.Errorf("%s: not queried again: %v, %v", tc.reason, layers, err)
 			}
 		})
 	}
@@ -147,7 +147,7 @@ func TestTopologyAfterPermission(t *testing.T) {
 	}
 }
 
-// TestTopologyMemory: an empty answer counts for 24 h, for the instance where the
+// TestTopologyMemory: an empty result counts for 24 h, for the instance where the
 // type matches the pattern, for the type otherwise.
 func TestTopologyMemory(t *testing.T) {
 	t.Parallel()
@@ -180,8 +180,8 @@ func TestTopologyMemory(t *testing.T) {
 	r.noneThrottled()
 }
 
-// TestTopologyOfMixedType: one instance that has no place yet says nothing about
-// the others of its type.
+// TestTopologyOfMixedType: one instance that has no place yet proves nothing
+// about the others of its type.
 func TestTopologyOfMixedType(t *testing.T) {
 	t.Parallel()
 	r := throttling(t)
@@ -270,7 +270,7 @@ func TestTopologyOfDead(t *testing.T) {
 	}
 	answers, err := c.source.topology.fetch(t.Context(), asked[1:])
 	if err != nil || len(answers) != 3 {
-		t.Errorf("AWS-API-5: only dead ones: got %v, %v", answers, err)
+		t.Errorf("AWS-API-5: only deleted ones: got %v, %v", answers, err)
 	}
 	r.noneThrottled()
 }
@@ -304,6 +304,6 @@ func TestTopologyPattern(t *testing.T) {
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	if got := notFound(errors.New("the instance ID 'i-0abc' does not exist")); len(got) != 0 {
-		t.Errorf("an error of somebody else names %v", got)
+		t.Errorf("an error of another account names %v", got)
 	}
 }

@@ -48,7 +48,7 @@ func TestZoneFailures(t *testing.T) {
 	}
 }
 
-// TestZonesOnce: zones are read once; a denial is not asked for by each Node
+// TestZonesOnce: zones are read once; a denial is not requested by each Node
 // (AWS-TOPOLOGY-2).
 func TestZonesOnce(t *testing.T) {
 	t.Parallel()

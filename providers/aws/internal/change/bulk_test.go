@@ -29,7 +29,7 @@ func refusal(code, message string) error {
 }
 
 // TestBulkAcceptsAllButTheRefused draws which instances AWS refuses, and how it
-// tells: all others are accepted, each in one call that succeeds.
+// reports it: all others are accepted, each in one call that succeeds.
 func TestBulkAcceptsAllButTheRefused(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -130,6 +130,6 @@ func TestWarnings(t *testing.T) {
 		{Reason: change.TargetQuotaExceeded, Message: "Load balancer web sends nothing to 2 instances in target group a, which exceed a quota of AWS (the maximum is 3)"},
 	}
 	if diff := cmp.Diff(want, env.Warnings()); diff != "" {
-		t.Errorf("each is told once: -want +got:\n%s", diff)
+		t.Errorf("each is reported once: -want +got:\n%s", diff)
 	}
 }

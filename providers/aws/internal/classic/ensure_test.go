@@ -86,7 +86,7 @@ func TestCreates(t *testing.T) {
 		Policies: map[string]sim.ClassicPolicy{
 			proxy[0]: {Type: "ProxyProtocolPolicyType", Attributes: map[string]string{"ProxyProtocol": "true"}},
 			tls:      {Type: "SSLNegotiationPolicyType", Attributes: map[string]string{"Reference-Security-Policy": tlsPolicy}},
-			// AWS gives this one to the listener until it is told otherwise.
+			// AWS gives this one to the listener by default.
 			"ELBSecurityPolicy-2016-08": {
 				Type: "SSLNegotiationPolicyType", Attributes: map[string]string{"Reference-Security-Policy": "ELBSecurityPolicy-2016-08"},
 			},
@@ -172,7 +172,7 @@ func TestAdopts(t *testing.T) {
 		there   *v1.Service
 		foreign bool
 	}{
-		"same":            {"the answer got lost", clusterID, everything(), false},
+		"same":            {"the response got lost", clusterID, everything(), false},
 		"different":       {"DuplicateLoadBalancerName", clusterID, web(), false},
 		"foreign":         {"AWS-CLUSTER-7: nothing like what is wanted", "other", everything(), true},
 		"foreign, likely": {"AWS-CLUSTER-7: exactly what is wanted", "other", web(), true},
@@ -210,8 +210,9 @@ func TestAdopts(t *testing.T) {
 	}
 }
 
-// TestConfirms has AWS answer to a creation as if the load balancer of another
-// cluster were new, which it may if tags do not count for being the same.
+// TestConfirms makes AWS respond to a creation as if the load balancer of
+// another cluster were new, which it may if tags do not count for being the
+// same.
 func TestConfirms(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -226,7 +227,7 @@ func TestConfirms(t *testing.T) {
 	}
 }
 
-// foreignTags answers that a load balancer has the tag of another cluster.
+// foreignTags responds that a load balancer has the tag of another cluster.
 func foreignTags(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	_, _ = io.WriteString(w, `<DescribeTagsResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2012-06-01/">
 <DescribeTagsResult><TagDescriptions><member><LoadBalancerName>`+lbName+`</LoadBalancerName><Tags>
@@ -325,7 +326,7 @@ func TestSubnets(t *testing.T) {
 	}
 }
 
-// TestSecurityGroups replaces them, and has a step before learn the ID of one.
+// TestSecurityGroups replaces them, and has a step before store the ID of one.
 func TestSecurityGroups(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -340,13 +341,13 @@ func TestSecurityGroups(t *testing.T) {
 	b.ensure(web())
 	b.calls("AWS-LB-14: their order does not count", resyncCalls)
 
-	b.groups = []plan.Ref{{Key: "nobody learned this"}}
+	b.groups = []plan.Ref{{Key: "never stored"}}
 	if _, err := b.try(t.Context(), web()); err == nil {
 		t.Error("a plan in the wrong order is an error")
 	}
 }
 
-// TestPolicyExists makes a policy that is there already, used by nobody.
+// TestPolicyExists makes a policy that is there already and not in use.
 func TestPolicyExists(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)

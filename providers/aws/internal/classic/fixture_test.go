@@ -50,7 +50,7 @@ func annotated(name annotation.Name, value string) kubetest.ServiceOption {
 	return kubetest.ServiceAnnotated(string(name), value)
 }
 
-// everything asks for all that a classic load balancer has.
+// everything requires all that a classic load balancer has.
 func everything() *v1.Service {
 	return web(
 		annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443"),
@@ -75,7 +75,7 @@ type fixture struct {
 	// subnets and groups are what load balancers are to have.
 	subnets []vpc.Subnet
 	groups  []plan.Ref
-	// learned is what steps before those of the load balancer know.
+	// learned is what steps before those of the load balancer store.
 	learned map[string]string
 }
 

@@ -25,7 +25,7 @@ import (
 // planCase is what a plan is made from, beside the Service and the load balancer
 // that is there.
 type planCase struct {
-	// Reason says what the case shows.
+	// Reason is what the case shows.
 	Reason string
 	// States are those of the instances that do not run.
 	States map[string]types.InstanceStateName

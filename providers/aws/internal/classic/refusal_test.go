@@ -172,7 +172,7 @@ func TestCertificateChangesInPlace(t *testing.T) {
 	}
 }
 
-// TestRestoringFails has AWS refuse both listeners: the error tells of both.
+// TestRestoringFails has AWS refuse both listeners: the error names both.
 func TestRestoringFails(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)

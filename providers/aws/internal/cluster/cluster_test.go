@@ -72,7 +72,7 @@ func TestMeaning(t *testing.T) {
 		"other":        {reason: "AWS-CLUSTER-7: another cluster's", id: demo, tags: tags{"kubernetes.io/cluster/other": "owned"}, foreign: true, tagged: true},
 		"longer name":  {reason: "an ID is no prefix", id: demo, tags: tags{"kubernetes.io/cluster/demo2": "owned"}, foreign: true, tagged: true},
 		"both":         {reason: "AWS-CLUSTER-7: ours among others is not foreign", id: demo, tags: tags{"kubernetes.io/cluster/other": "shared", "kubernetes.io/cluster/demo": "shared"}, member: true, tagged: true},
-		"untagged":     {reason: "nobody's", id: demo, tags: tags{"Name": "x"}},
+		"untagged":     {reason: "without an owner", id: demo, tags: tags{"Name": "x"}},
 		"no ID":        {reason: "everything is a member", id: none, tags: tags{"Name": "x"}, member: true, owns: true},
 		"no ID, other": {reason: "everything is a member", id: none, tags: tags{"kubernetes.io/cluster/other": "owned"}, member: true, owns: true, tagged: true},
 	}

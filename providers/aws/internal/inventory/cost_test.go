@@ -12,8 +12,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestListsWhileNodesJoin: Nodes join, each is asked about by the controllers for
-// Nodes until it is Ready, each makes all Services ask for all instances, and now
+// TestListsWhileNodesJoin: Nodes join, each is looked up by the controllers for
+// Nodes until it is Ready, each makes all Services look up all instances, and now
 // and then there is a pass over all. The cluster is listed twice a minute at most,
 // and each time by one query for each of its tags.
 func TestListsWhileNodesJoin(t *testing.T) {
@@ -70,7 +70,7 @@ func testListsWhileNodesJoin(t *testing.T, legacy bool) {
 	}
 }
 
-// TestDeadInBatch: one dead ID does not fail the batch (AWS-API-5).
+// TestDeadInBatch: one deleted ID does not fail the batch (AWS-API-5).
 func TestDeadInBatch(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{})

@@ -85,7 +85,7 @@ func TestNamesCost(t *testing.T) {
 	}
 }
 
-// TestNames goes through the rules for names (AWS-ID-4), as asked for one by one, out
+// TestNames goes through the rules for names (AWS-ID-4), as looked up one by one, out
 // of the list, and confirmed.
 func TestNames(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func TestNames(t *testing.T) {
 }
 
 // TestConfirm: EC2 itself is queried, whatever is known (FW-NODE-2), by the parameter that
-// tells a malformed ID from a missing one (AWS-NODE-1).
+// distinguishes a malformed ID from a missing one (AWS-NODE-1).
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{})
@@ -154,7 +154,7 @@ func TestConfirm(t *testing.T) {
 		t.Errorf("a removed instance: want ErrAbsent, got %v", err)
 	}
 	if _, err := b.Find(t.Context(), id); !errors.Is(err, ErrAbsent) {
-		t.Errorf("what Confirm learns is not known: got %v", err)
+		t.Errorf("what Confirm reads is not stored: got %v", err)
 	}
 	b.seed.AddNode(aws.InstanceSpec{ID: id})
 	if got := b.calls(func() {

@@ -75,7 +75,8 @@ func FuzzProviderID(f *testing.F) {
 	})
 }
 
-// TestRegionOf: the zone in a provider ID tells its region, where there is one.
+// TestRegionOf: the zone in a provider ID contains its region, where there is
+// one.
 func TestRegionOf(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{

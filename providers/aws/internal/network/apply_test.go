@@ -23,7 +23,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// inUse answers like AWS while a deleted load balancer still holds its target
+// inUse responds like AWS while a deleted load balancer still holds its target
 // groups: without a network, so that time can be simulated.
 type inUse struct {
 	calls, refusals int
@@ -135,7 +135,7 @@ func TestUnlearned(t *testing.T) {
 	}
 }
 
-// TestErrors has every call of a run be refused. The error says what was being
+// TestErrors rejects every call of a run. The error says what was being
 // done, and means what AWS said.
 func TestErrors(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// The request that Build is asked for, if a test does not change it.
+// The request that Build gets, if a test does not change it.
 func baseRequest() *request.Request {
 	return &request.Request{
 		Service: apitypes.NamespacedName{Namespace: "default", Name: "web"},

@@ -17,7 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// TestPlans makes the plan for what a Service asks for (service.yaml, none to
+// TestPlans makes the plan for what a Service specifies (service.yaml, none to
 // have nothing) over what there is (observed.yaml), with two subnets and the
 // nodes i-1 and i-2.
 func TestPlans(t *testing.T) {

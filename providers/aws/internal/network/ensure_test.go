@@ -14,7 +14,7 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// What a resync of a Service with two ports asks for.
+// What a resync of a Service with two ports requires.
 var resyncCalls = map[string]int{
 	"elbv2.DescribeLoadBalancers":          1,
 	"elbv2.DescribeTargetGroups":           1,

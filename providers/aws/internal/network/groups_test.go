@@ -19,7 +19,7 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// group makes a target group as somebody else would.
+// group makes a target group as another client would.
 func (b *fixture) group(name string, tags map[string]string, change func(*elbv2.CreateTargetGroupInput)) string {
 	b.t.Helper()
 	input := &elbv2.CreateTargetGroupInput{
@@ -173,7 +173,7 @@ func TestTakenName(t *testing.T) {
 	b.empty()
 }
 
-// TestNameOfOthers has a target group of somebody else carry the name that we
+// TestNameOfOthers has another owner's target group with the name that we
 // need.
 func TestNameOfOthers(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ func TestHealthCheck(t *testing.T) {
 			want:      HealthCheck{"HTTPS", "32000", "/healthz", 10, nil, 2, 2},
 		},
 		"local with another path": {
-			reason:    "its base speaks HTTP, so a path has a meaning",
+			reason:    "its base is HTTP, so a path has a meaning",
 			request:   local,
 			annotated: request.HealthCheck{Path: new("/ready")},
 			want:      HealthCheck{"HTTP", "32000", "/ready", 10, nil, 2, 2},
@@ -150,7 +150,7 @@ func TestHealthCheckTimes(t *testing.T) {
 			want:      []string{"timeout of 6s (the default over HTTP", "interval of 5s"},
 		},
 		"local interval under the default timeout": {
-			reason:  "the base of traffic policy Local speaks HTTP",
+			reason:  "the base of traffic policy Local is HTTP",
 			request: local, annotated: request.HealthCheck{Interval: new(int32(5))},
 			want: []string{"timeout of 6s (the default over HTTP", "interval of 5s"},
 		},
@@ -160,7 +160,7 @@ func TestHealthCheckTimes(t *testing.T) {
 			want: []string{"timeout of 11s (annotation " + timeout + ")", "interval of 10s (the default over HTTP"},
 		},
 		"shared interval under the default timeout": {
-			reason: "the shared probe speaks HTTP whatever is annotated",
+			reason: "the shared probe is HTTP whatever is annotated",
 			config: shared, annotated: request.HealthCheck{Interval: new(int32(5)), Protocol: new("TCP")},
 			want: []string{"timeout of 6s (the default over HTTP"},
 		},

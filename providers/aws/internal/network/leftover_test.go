@@ -35,7 +35,7 @@ func TestTargetGroupsInUseAreNotLostWithoutTags(t *testing.T) {
 			reason: "this process has seen that the load balancer uses them", change: slowProbe, want: true,
 		},
 		"restart, other settings": {
-			reason: "neither their names nor anything else tells what they are for", change: slowProbe, restart: true, want: false,
+			reason: "neither their names nor anything else shows what they are for", change: slowProbe, restart: true, want: false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestTargetGroupsOfADeletedServiceAreReplaced(t *testing.T) {
 	}
 }
 
-// The name of a target group tells what it was created for.
+// The name of a target group shows what it was created for.
 func TestMadeFor(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})

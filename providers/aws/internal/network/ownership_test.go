@@ -112,7 +112,7 @@ func TestOtherKind(t *testing.T) {
 	}
 }
 
-// TestAdopts applies plans that were made before somebody else did the same.
+// TestAdopts applies plans that were made before another client did the same.
 func TestAdopts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -224,7 +224,7 @@ func TestVanishing(t *testing.T) {
 	b.settled(svc)
 }
 
-// TestOtherNetworks is about clusters that have no ID to tell them apart.
+// TestOtherNetworks is about clusters that have no ID to distinguish them.
 func TestOtherNetworks(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})

@@ -36,7 +36,7 @@ func TestCreate(t *testing.T) {
 		t.Errorf("unchanged: %s", steps)
 	}
 
-	// Somebody edits the rules, and the ranges change.
+	// A user edits the rules, and the ranges change.
 	id := b.SecurityGroupIDs(classicName)[0]
 	b.AddRule(id, sim.Rule{Protocol: "tcp", From: 22, To: 22, Source: "pl-1"})
 	r.SourceRanges = prefixes("10.0.0.0/8")

@@ -100,7 +100,7 @@ func TestForNetwork(t *testing.T) {
 			reason: "the one that was made before --cluster-name was changed is kept", seen: groups(old), attached: []string{"sg-8"},
 			want: []plan.Ref{{ID: "sg-8", Key: "security-group " + old.Name}}, made: old.Name,
 		},
-		"of somebody else": {
+		"of another owner": {
 			reason: "one that is not in use is not known to be ours by its description", seen: groups(old), attached: []string{"sg-1"},
 			want: []plan.Ref{{Key: managedKey}}, made: networkName,
 		},
@@ -135,7 +135,7 @@ func TestFrontRules(t *testing.T) {
 		request *request.Request
 		want    string
 	}{
-		"everybody": {reason: "AWS-SG-4: each port and the MTU messages", request: web(request.Classic), want: "icmp 3/4 from 0.0.0.0/0, tcp 80 from 0.0.0.0/0, tcp 443 from 0.0.0.0/0"},
+		"all clients": {reason: "AWS-SG-4: each port and the MTU messages", request: web(request.Classic), want: "icmp 3/4 from 0.0.0.0/0, tcp 80 from 0.0.0.0/0, tcp 443 from 0.0.0.0/0"},
 		"ranges": {
 			reason: "from each source range", request: web(request.Classic, "10.0.0.0/8", "192.0.2.1/32"),
 			want: "icmp 3/4 from 10.0.0.0/8, icmp 3/4 from 192.0.2.1/32, tcp 80 from 10.0.0.0/8, tcp 80 from 192.0.2.1/32, tcp 443 from 10.0.0.0/8, tcp 443 from 192.0.2.1/32",

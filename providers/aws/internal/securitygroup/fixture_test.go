@@ -28,7 +28,7 @@ const (
 	otherName = "a1111111111111111111111111111111"
 )
 
-// web is what the Service asks for: the ports 80 and 443 for everybody.
+// web is what the Service specifies: the ports 80 and 443 for all clients.
 func web(kind request.Kind, ranges ...string) *request.Request {
 	r := &request.Request{
 		Service: types.NamespacedName{Namespace: "default", Name: "web"},

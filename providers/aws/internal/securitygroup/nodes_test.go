@@ -23,7 +23,7 @@ func TestForNetworkNodes(t *testing.T) {
 		traffic Traffic
 		want    string
 	}{
-		"for everybody": {
+		"for all clients": {
 			reason:  "AWS-SG-9: health checks of node ports come in as clients do",
 			traffic: Traffic{Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{30080}, Clients: prefixes("0.0.0.0/0"), Subnets: prefixes("10.0.0.0/22")},
 			want:    "tcp 30080 from 0.0.0.0/0" + client,
@@ -33,7 +33,7 @@ func TestForNetworkNodes(t *testing.T) {
 			traffic: Traffic{Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{30080}, Clients: prefixes("192.0.2.0/24"), Subnets: prefixes("10.0.0.0/22", "10.0.4.0/22")},
 			want:    "tcp 30080 from 10.0.0.0/22" + health + ", tcp 30080 from 10.0.4.0/22" + health + ", tcp 30080 from 192.0.2.0/24" + client,
 		},
-		"for everybody and more": {
+		"for all clients and more": {
 			reason:  "only the one range 0.0.0.0/0 covers health checks",
 			traffic: Traffic{Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{30080}, Clients: prefixes("0.0.0.0/0", "::/0"), Subnets: prefixes("10.0.0.0/22")},
 			want:    "tcp 30080 from 0.0.0.0/0" + client + ", tcp 30080 from 10.0.0.0/22" + health + ", tcp 30080 from ::/0" + client,
@@ -192,7 +192,7 @@ func TestDiffNodes(t *testing.T) {
 			reason: "the groups of other load balancers are left alone even if MTU messages lack", needs: Needs{LoadBalancer: lbName},
 			groups: groups(tagged("sg-n", Rules{rule("tcp", 30081, 30081, everybody): otherClient, mtu: mtuDescription}), tagged("sg-m", Rules{mtu: mtuDescription})),
 		},
-		"network, everybody now": {
+		"network, all clients now": {
 			reason: "AWS-SG-10: health rules go when clients may come from everywhere",
 			needs:  Needs{LoadBalancer: lbName, Groups: []string{"sg-n"}, Rules: Rules{client: myClient}},
 			groups: groups(tagged("sg-n", Rules{
@@ -300,7 +300,7 @@ func TestDiffNodes(t *testing.T) {
 			}
 			for rule := range test.users {
 				if stale := diff.Stale(); len(stale) == 0 {
-					t.Errorf("%s: %s is not among what others are asked about: %v", test.reason, rule, stale)
+					t.Errorf("%s: %s is not among what others are checked for: %v", test.reason, rule, stale)
 				}
 			}
 		})

@@ -47,8 +47,8 @@ func (f *trackedFixture) others(remove bool, rules Rules) {
 	}
 }
 
-// For the time in which own writes count, what EC2 says about a single rule counts as
-// well: that one which is to be removed does not exist, and one to be added does.
+// For the time in which own writes count, what EC2 returns about a single rule counts
+// as well: that one which is to be removed does not exist, and one to be added does.
 func TestRulesAreAsEC2LastSaid(t *testing.T) {
 	t.Parallel()
 	one, two := rule("tcp", 80, 80, "10.0.0.0/8"), rule("tcp", 443, 443, "10.0.0.0/8")

@@ -149,7 +149,7 @@ func (b *fixture) remove(name string) {
 	}
 }
 
-// await waits until something holds, and says what when it never does.
+// await waits until something holds, and names it if it never does.
 func (b *fixture) await(what string, holds func() bool) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
@@ -173,7 +173,7 @@ func (b *fixture) label(name string) string {
 	return node.Labels[Label]
 }
 
-// idle tells that there is nothing to do, now or later.
+// idle checks that there is nothing to do, now or later.
 func (b *fixture) idle(calls string, n int) func() bool {
 	return func() bool { return b.cloud.Interceptor().Count(calls) == n && b.controller.queue.Len() == 0 }
 }
@@ -251,7 +251,7 @@ func TestTombstone(t *testing.T) {
 }
 
 // TestUntagOnlyWithoutNode: an instance that has a Node, again or under another
-// name, keeps its tags: the Node's label says that they are there.
+// name, keeps its tags: the Node's label records that they are there.
 func TestUntagOnlyWithoutNode(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)

@@ -177,7 +177,7 @@ func TestErrorsOfTheCall(t *testing.T) {
 		"throttled":   {"EC2 wants fewer calls, not more", aws.Throttled(), apierr.ErrThrottled},
 		"unavailable": {"EC2 has an outage", aws.Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred"), apierr.ErrUnavailable},
 		"credentials": {"the caller is refused, whatever the call is", aws.Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"), apierr.ErrDenied},
-		"no answer":   {"the connection is lost", simserver.Drop(), nil},
+		"no response": {"the connection is lost", simserver.Drop(), nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

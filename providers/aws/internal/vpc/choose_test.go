@@ -90,7 +90,7 @@ func TestChoose(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", tc.reason, ids(got), tc.want)
 			}
 			if wantErr := tc.says != ""; wantErr != (err != nil) || wantErr && (!strings.Contains(err.Error(), tc.says) || !errors.Is(err, apierr.ErrInvalid)) {
-				t.Errorf("%s: got error %v, want it to say %q", tc.reason, err, tc.says)
+				t.Errorf("%s: got error %v, want it to contain %q", tc.reason, err, tc.says)
 			}
 		})
 	}
@@ -152,7 +152,7 @@ func TestPick(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", tc.reason, ids(got), tc.want)
 			}
 			if wantErr := tc.says != ""; wantErr != (err != nil) || wantErr && !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("%s: got error %v, want it to say %q", tc.reason, err, tc.says)
+				t.Errorf("%s: got error %v, want it to contain %q", tc.reason, err, tc.says)
 			}
 		})
 	}

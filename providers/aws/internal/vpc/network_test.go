@@ -34,7 +34,7 @@ func newFixture(t *testing.T, options sim.Options) *fixture {
 	return &fixture{Region: region, t: t, api: api, net: vpc.NewNetwork(api, region.Cluster.VPC, vpc.NewZones(api))}
 }
 
-// calls checks the calls since the last time, and forgets them.
+// calls checks the calls since the last time, and resets them.
 func (b *fixture) calls(reason string, want map[string]int) {
 	b.t.Helper()
 	if diff := cmp.Diff(want, b.Interceptor().Calls()); diff != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// zoneAPI answers DescribeAvailabilityZones without a network, so that time can
+// zoneAPI serves DescribeAvailabilityZones without a network, so that time can
 // be the test's.
 type zoneAPI struct {
 	zones []string
