@@ -86,7 +86,7 @@ func (c *Cloud) authenticate(r *http.Request, body []byte, service *api) error {
 		return service.badSignature("Credential should be scoped to a valid region.")
 	case !c.opts.AnyScope && s.service != service.scope:
 		return service.badSignature("Credential should be scoped to correct service: '" + service.scope + "'.")
-	case !hmac.Equal([]byte(s.sum), []byte(s.compute(r, body, known.secret))):
+	case !hmac.Equal([]byte(s.sum), []byte(s.compute(r, body, c.signingKey(s, known.secret)))):
 		return service.badSignature("The request signature we calculated does not match the signature you provided.")
 	case c.role != "" && c.role != known.role && service.group != groupSTS:
 		return service.refused()
@@ -122,8 +122,32 @@ func (a *api) refused() error {
 	return &apiError{http.StatusForbidden, "UnauthorizedOperation", "You are not authorized to perform this operation."}
 }
 
+// signingScope is what a signing key is for.
+type signingScope struct{ secret, date, region, service string }
+
+// signingKey returns the key of a signature, which is derived once for each day,
+// region and service. The caller holds mu.
+func (c *Cloud) signingKey(s signature, secret string) []byte {
+	id := signingScope{secret, s.date, s.region, s.service}
+	key, derived := c.signing[id]
+	if !derived {
+		key = []byte("AWS4" + secret)
+		for _, part := range []string{s.date, s.region, s.service, "aws4_request"} {
+			key = sign(key, part)
+		}
+		c.signing[id] = key
+	}
+	return key
+}
+
+func sign(key []byte, text string) []byte {
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write([]byte(text)) // never fails
+	return mac.Sum(nil)
+}
+
 // compute returns the Signature Version 4 of the request.
-func (s signature) compute(r *http.Request, body []byte, secret string) string {
+func (s signature) compute(r *http.Request, body, key []byte) string {
 	var canonical strings.Builder
 	canonical.WriteString(r.Method + "\n" + (&url.URL{Path: r.URL.Path}).EscapedPath() + "\n")
 	canonical.WriteString(strings.ReplaceAll(r.URL.Query().Encode(), "+", "%20") + "\n")
@@ -136,13 +160,7 @@ func (s signature) compute(r *http.Request, body []byte, secret string) string {
 	scope := strings.Join([]string{s.date, s.region, s.service, "aws4_request"}, "/")
 	request := sha256.Sum256([]byte(canonical.String()))
 	text := strings.Join([]string{signingAlgorithm, r.Header.Get("X-Amz-Date"), scope, hex.EncodeToString(request[:])}, "\n")
-	key := []byte("AWS4" + secret)
-	for _, part := range []string{s.date, s.region, s.service, "aws4_request", text} {
-		mac := hmac.New(sha256.New, key)
-		_, _ = mac.Write([]byte(part)) // never fails
-		key = mac.Sum(nil)
-	}
-	return hex.EncodeToString(key)
+	return hex.EncodeToString(sign(key, text))
 }
 
 // headerValue returns a header as it is signed; the server moves two of them out

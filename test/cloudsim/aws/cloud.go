@@ -95,7 +95,8 @@ type Cloud struct {
 	ids         simstate.IDs
 	schedule    simstate.Schedule[*Cloud]
 	keys        map[string]credential
-	role        string // whose credentials are required; empty for any
+	signing     map[signingScope][]byte // derived keys
+	role        string                  // whose credentials are required; empty for any
 	assumed     []AssumedRole
 	limits      rateLimits
 	consistency Consistency
@@ -111,8 +112,8 @@ func Start(opts Options) (*Cloud, error) {
 	opts = opts.complete()
 	c := &Cloud{
 		opts: opts,
-		keys: make(map[string]credential),
-		ec2:  newEC2State(), balancers: newBalancers(*opts.Delays),
+		keys: make(map[string]credential), signing: make(map[signingScope][]byte),
+		ec2: newEC2State(), balancers: newBalancers(*opts.Delays),
 	}
 	c.metadata = newMetadataService()
 	c.keys[staticKey] = credential{secret: staticSecret}
