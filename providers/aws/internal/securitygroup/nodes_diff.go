@@ -183,7 +183,13 @@ func (g *nodeGroup) addPathMTURules(addOnly bool) {
 		return
 	}
 	wanted := Rules{}
-	for _, rules := range []Rules{g.Rules.without(g.stale).without(g.renamed), g.renamed, g.missing} {
+	// The rules of the group may be a thousand: they are not copied.
+	for rule, description := range g.Rules {
+		if strings.HasPrefix(description, clientPrefix) && !g.stale.has(rule) && !g.renamed.has(rule) {
+			wanted[mtuRule(rule.Source)] = mtuDescription
+		}
+	}
+	for _, rules := range []Rules{g.renamed, g.missing} {
 		for rule, description := range rules {
 			if strings.HasPrefix(description, clientPrefix) {
 				wanted[mtuRule(rule.Source)] = mtuDescription
@@ -192,8 +198,8 @@ func (g *nodeGroup) addPathMTURules(addOnly bool) {
 	}
 	missing, stale := maps.Clone(g.missing), maps.Clone(g.stale)
 	maps.Copy(missing, wanted.without(g.Rules))
-	for rule, description := range g.Rules.without(wanted) {
-		if description == mtuDescription && !addOnly {
+	for rule, description := range g.Rules {
+		if description == mtuDescription && !addOnly && !wanted.has(rule) {
 			stale[rule] = description
 		}
 	}

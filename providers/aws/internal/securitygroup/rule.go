@@ -126,11 +126,17 @@ func (r Rules) refersTo(group string) bool {
 	return false
 }
 
+// has reports whether there is the rule, whatever its description.
+func (r Rules) has(rule Rule) bool {
+	_, there := r[rule]
+	return there
+}
+
 // without are the rules that others has not got, whatever their descriptions.
 func (r Rules) without(others Rules) Rules {
 	left := Rules{}
 	for rule, description := range r {
-		if _, there := others[rule]; !there {
+		if !others.has(rule) {
 			left[rule] = description
 		}
 	}
