@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -46,6 +47,10 @@ type Base struct {
 	config  aws.Config
 	http    *http.Client
 	imds    *IMDS
+
+	mu sync.Mutex
+	// regions are the configurations of regions, which are loaded once.
+	regions map[string]aws.Config
 }
 
 // Clients are the clients of one region. They are safe for concurrent use.
@@ -73,7 +78,7 @@ func Load(ctx context.Context, o Options) (*Base, error) {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(metrics.Discard())
 	}
-	b := &Base{options: o}
+	b := &Base{options: o, regions: map[string]aws.Config{}}
 	var err error
 	if b.config, err = config.LoadDefaultConfig(ctx, b.settings()...); err != nil {
 		return nil, fmt.Errorf("load the AWS configuration of the environment: %w", err)
@@ -110,8 +115,8 @@ func logSDK(class logging.Classification, format string, args ...any) {
 // IMDS is the instance metadata service of this instance.
 func (b *Base) IMDS() *IMDS { return b.imds }
 
-// In makes the clients of a region, with rate limiters of their own. It calls
-// nobody: the first call fetches the credentials.
+// In makes the clients of a region, with rate limiters of their own. All clients of
+// the region have the same credentials. It calls nobody: the first call fetches them.
 func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
 	cfg, err := b.regional(ctx, region)
 	if err != nil {
@@ -148,8 +153,23 @@ func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
 	}, nil
 }
 
-// regional is the configuration of all clients of a region, with credentials.
+// regional returns the configuration of all clients of a region, with credentials.
 func (b *Base) regional(ctx context.Context, region string) (aws.Config, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if cfg, loaded := b.regions[region]; loaded {
+		return cfg, nil
+	}
+	cfg, err := b.load(ctx, region)
+	if err == nil {
+		b.regions[region] = cfg
+	}
+
+	return cfg, err
+}
+
+// load loads the configuration of all clients of a region, with credentials.
+func (b *Base) load(ctx context.Context, region string) (aws.Config, error) {
 	anonymous := b.config.Copy()
 	anonymous.Region, anonymous.HTTPClient, anonymous.Credentials = region, b.http, aws.AnonymousCredentials{}
 	anonymous.Retryer = b.pacedRetryer
