@@ -39,6 +39,7 @@ type moment struct {
 func (s *environment) save() moment { return moment{s.Snapshot(), s.clock.Now()} }
 
 func (s *environment) load(m moment) {
+	s.described = nil
 	s.Restore(m.state)
 	s.clock.SetTime(m.at)
 }

@@ -21,7 +21,7 @@ const maxRetries = 60
 // after some more calls.
 func TestCrashInSlowCloud(t *testing.T) {
 	t.Parallel()
-	var shared templates
+	shared := newTemplates(t)
 	all := scenarios()
 	for name, slow := range map[string]func(*sim.Cloud){
 		"provisioning": func(c *sim.Cloud) { c.SetProvisioningDelay(time.Hour) },
@@ -39,7 +39,7 @@ func TestCrashInSlowCloud(t *testing.T) {
 				if sampler == nil {
 					return
 				}
-				c, explorer := newCrash(t, &shared, all[what])
+				c, explorer := newCrash(t, shared, all[what])
 				var injections []explore.Injection
 				for call := range explorer.Baseline(t).Calls {
 					for _, fault := range explore.Faults() {
@@ -93,7 +93,7 @@ func (c *crash) persist(what string, want state, call func(*loadBalancer) error)
 	lb.Tuning.Wait.Limit = 5 * time.Millisecond // so that it has to return
 	var err error
 	for range maxRetries {
-		if err = call(lb); err == nil && c.state().dump == want.dump {
+		if err = call(lb); err == nil && c.Dump() == want.dump {
 			return
 		}
 		c.clock.Step(30 * time.Second)

@@ -68,8 +68,10 @@ type environment struct {
 	nodes []*v1.Node
 	// constants are the exchanges whose results never change.
 	constants recording
+	// described is the last description of the state, nil if it may have changed.
+	described *described
 	// decoded are the responses that were decoded before.
-	decoded responses
+	decoded *responses
 }
 
 // immediateRetries has clients retry without waiting.
@@ -83,9 +85,9 @@ var small = sim.Options{
 }
 
 // newEnvironment makes a region with everything but the Service and its two peers.
-func newEnvironment(t testing.TB, d settings) *environment {
+func newEnvironment(t testing.TB, d settings, decoded *responses) *environment {
 	t.Helper()
-	s := &environment{clock: newClock(), settings: d}
+	s := &environment{clock: newClock(), settings: d, decoded: decoded}
 	s.region = newRegion(t, s.options())
 	s.connectClients()
 	ours := map[string]string{sim.ClusterTag(demo): "owned"}
@@ -141,10 +143,18 @@ func (s *environment) intercept(ctx context.Context, in middleware.InitializeInp
 	return s.replayer.handle(ctx, s, in, next)
 }
 
-// templates are environments to begin with, by their settings.
+// templates are environments to begin with, by their settings. All of them decode
+// each response once.
 type templates struct {
+	decoded *responses
+
 	mu  sync.Mutex
 	all map[settings]func() *template
+}
+
+func newTemplates(t testing.TB) *templates {
+	t.Helper()
+	return &templates{decoded: newResponses(t), all: map[settings]func() *template{}}
 }
 
 // template is an environment with the states that scenarios begin in: without the
@@ -158,12 +168,9 @@ type template struct {
 func (p *templates) environment(t testing.TB, d settings) (s *environment, from *template) {
 	t.Helper()
 	p.mu.Lock()
-	if p.all == nil {
-		p.all = map[settings]func() *template{}
-	}
 	if p.all[d] == nil {
 		p.all[d] = sync.OnceValue(func() *template {
-			first := newEnvironment(t, d)
+			first := newEnvironment(t, d, p.decoded)
 			made := &template{environment: first, alone: first.save()}
 			first.addPeers()
 			made.whole = first.save()
@@ -173,7 +180,7 @@ func (p *templates) environment(t testing.TB, d settings) (s *environment, from 
 	get := p.all[d]
 	p.mu.Unlock()
 	from = get()
-	s = &environment{clock: newClock(), settings: d, nodes: from.environment.nodes}
+	s = &environment{clock: newClock(), settings: d, nodes: from.environment.nodes, decoded: p.decoded}
 	cloud, err := sim.Start(s.options())
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +288,22 @@ type state struct {
 	leaks string
 }
 
-func (s *environment) state() state { return state{s.Dump(), strings.Join(s.Leaks(), "\n")} }
+// described is a state as it was described after a number of calls, at a time.
+type described struct {
+	calls int
+	at    time.Time
+	state state
+}
+
+// state describes what exists, once for all who need it before the next call. What
+// changes the region in another way has to forget the last description.
+func (s *environment) state() state {
+	calls, at := s.Interceptor().Total(), s.clock.Now()
+	if last := s.described; last == nil || last.calls != calls || !last.at.Equal(at) {
+		s.described = &described{calls, at, state{s.Dump(), strings.Join(s.Leaks(), "\n")}}
+	}
+	return s.described.state
+}
 
 // lost are the lines of a state that are not in another one.
 func (s state) lost(later state) []string {

@@ -7,14 +7,15 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"testing"
 
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // responses caches decoded responses by operation and body. Most reads of a crash
-// exploration return what earlier ones returned, and decoding XML is much of the
-// CPU time of a call.
+// exploration, and of a test of costs, return what earlier ones returned, and decoding
+// XML is much of the CPU time of a call.
 type responses struct {
 	mu     sync.Mutex
 	byBody map[string]response
@@ -24,6 +25,19 @@ type responses struct {
 type response struct {
 	op, text string
 	result   any
+}
+
+// newResponses returns an empty cache. The test fails if the product has written to
+// a result, because results are shared.
+func newResponses(t testing.TB) *responses {
+	t.Helper()
+	r := &responses{byBody: map[string]response{}}
+	t.Cleanup(func() {
+		if names := r.altered(); len(names) > 0 {
+			t.Errorf("results of %v were written to", names)
+		}
+	})
+	return r
 }
 
 // add has an SDK client use the cache.
@@ -36,8 +50,7 @@ func (r *responses) add(stack *middleware.Stack) error {
 	return err
 }
 
-// altered are the operations whose results the product has written to. Results
-// are shared, so it must not.
+// altered are the operations whose results the product has written to.
 func (r *responses) altered() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,9 +82,6 @@ func (r *responses) get(op string, body []byte, decode func() (any, error)) (any
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.byBody == nil {
-		r.byBody = map[string]response{}
-	}
 	r.byBody[key] = response{op, string(text), result}
 	return result, nil
 }

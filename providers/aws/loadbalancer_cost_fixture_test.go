@@ -127,7 +127,7 @@ func (a account) prepare(t *testing.T) *sim.Snapshot {
 	}
 	var state *sim.Snapshot
 	synctest.Test(t, func(t *testing.T) {
-		b := &balanced{region: r.in(t)}
+		b := &balanced{region: r.in(t), decoded: newResponses(t)}
 		b.nodes = nodesOf(b.seed.AddNodes(a.nodes)...)
 		b.lb, _ = b.direct(impatient)
 		services := twoPorts(0, a.services, a.options...)
@@ -174,7 +174,7 @@ func (a account) from(t *testing.T, state *sim.Snapshot, test func(b *balanced))
 	ids := r.seed.AddNodes(a.nodes) // as in the state
 	r.Restore(state)
 	synctest.Test(t, func(t *testing.T) {
-		b := &balanced{region: r.in(t), ids: ids, nodes: nodesOf(ids...)}
+		b := &balanced{region: r.in(t), decoded: newResponses(t), ids: ids, nodes: nodesOf(ids...)}
 		b.Interceptor().SetLatency(latency)
 		b.restart()
 		test(b)
@@ -217,7 +217,7 @@ func (*balanced) pause() { time.Sleep(time.Minute) }
 func (b *balanced) direct(tuning client.Tuning) (*loadBalancer, *vpc.Zones) {
 	b.t.Helper()
 	base, err := client.Load(b.t.Context(), client.Options{
-		Tuning: tuning, Middleware: []func(*middleware.Stack) error{b.ServeDirectly},
+		Tuning: tuning, Middleware: []func(*middleware.Stack) error{b.ServeDirectly, b.decoded.add},
 	})
 	if err != nil {
 		b.t.Fatal(err)

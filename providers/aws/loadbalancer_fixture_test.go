@@ -44,6 +44,8 @@ type balanced struct {
 	events *record.FakeRecorder
 	// slow is that operations take their time, which is virtual.
 	slow bool
+	// decoded are the responses that clients without connections decoded before.
+	decoded *responses
 }
 
 // balance makes the region, with settings that differ from the usual ones. It
