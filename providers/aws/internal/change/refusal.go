@@ -59,7 +59,7 @@ func (r Refusal) Warning() service.Warning {
 		r.LoadBalancer, len(r.IDs), part, r.Reason)
 }
 
-// Abort keeps instances that AWS does not accept. Each is a warning for the user.
+// Refuse keeps instances that AWS does not accept. Each is a warning for the user.
 func (e *Env) Refuse(refusals ...Refusal) {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
