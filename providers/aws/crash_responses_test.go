@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"reflect"
 	"sync"
 	"testing"
 
@@ -70,7 +71,7 @@ func (r *responses) get(op string, body []byte, decode func() (any, error)) (any
 	known, found := r.byBody[key]
 	r.mu.Unlock()
 	if found {
-		return known.result, nil
+		return shallowCopy(known.result), nil
 	}
 	result, err := decode()
 	if err != nil {
@@ -83,7 +84,19 @@ func (r *responses) get(op string, body []byte, decode func() (any, error)) (any
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.byBody[key] = response{op, string(text), result}
-	return result, nil
+	return shallowCopy(result), nil
+}
+
+// shallowCopy returns a copy of the struct that a result points to: the SDK sets the
+// metadata of the call in it, also while other tests get the same result.
+func shallowCopy(result any) any {
+	from := reflect.ValueOf(result)
+	if from.Kind() != reflect.Pointer || from.IsNil() {
+		return result
+	}
+	to := reflect.New(from.Type().Elem())
+	to.Elem().Set(from.Elem())
+	return to.Interface()
 }
 
 // withoutRequestID returns a body without the ID of the request, which is another
