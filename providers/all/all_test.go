@@ -71,7 +71,10 @@ func TestImportRules(t *testing.T) {
 			Mode:  "lax",
 			Files: []string{"**/providers/" + name + "/**", "!**/internal/*test/**", "!$test"},
 			Allow: []string{module + "/config", module + "/providers/common", module + "/providers/" + name},
-			Deny:  []map[string]string{{"pkg": module, "desc": "a provider imports providers/common and config only"}},
+			Deny: []map[string]string{
+				{"pkg": module, "desc": "a provider imports providers/common and config only"},
+				{"pkg": module + "/providers/" + name + "/internal/" + name + "test", "desc": "test fixtures are for tests"},
+			},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("depguard rule %s of .golangci.yml (-want +got):\n%s", name, diff)

@@ -79,7 +79,7 @@ func (s *source) wanted() []inventory.Query {
 	return wanted
 }
 
-// start returns the source its vCenters.
+// start sets the vCenters of the source.
 func (s *source) start(vcenters []*vcenter) {
 	s.started.Store(&start{vcenters: vcenters, at: time.Now()})
 }

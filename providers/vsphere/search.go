@@ -84,9 +84,9 @@ type lookupFunc func(*vcenter, inventory.Query) ([]vm, error)
 // search runs the queries of a Ref on all vCenters, in order of certainty,
 // until one has a result:
 //
-//	found                               the VM that choose picks, or an error
+//	found                                the VM that choose picks, or an error
 //	found nowhere, a vCenter has failed  its error
-//	found nowhere                       the next query; absent after the last
+//	found nowhere                        the next query; absent after the last
 func (s *source) search(ctx context.Context, vcenters []*vcenter, ref instance.Ref, lookup lookupFunc) instance.Result {
 	queries, err := queriesOf(ref)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 func TestServicesGetLoadBalancers(t *testing.T) {
 	t.Parallel()
 	const slow, fast = "classic", "network"
-	both, otherZone := []string{slow, fast}, []string{"external", "nlb-ip"}
+	both, unmanaged := []string{slow, fast}, []string{"external", "nlb-ip"}
 	c := startCluster(t)
 	r := c.startRegion(t)
 	nodes := r.add(3)
@@ -23,7 +23,7 @@ func TestServicesGetLoadBalancers(t *testing.T) {
 	c.awaitInitialized(t, names(nodes)...)
 
 	c.create(t, newService(slow, classic, 80, 443), newService(fast, network, 80, 443))
-	for _, kind := range otherZone {
+	for _, kind := range unmanaged {
 		c.create(t, newService(kind, kind, 80))
 	}
 	c.awaitServed(t, r, nodes, both...)
@@ -56,7 +56,7 @@ func TestServicesGetLoadBalancers(t *testing.T) {
 		c.awaitEvent(t, "Service", name, "LoadBalancerSchemeFixed")
 	}
 
-	for _, name := range otherZone {
+	for _, name := range unmanaged {
 		service := c.service(t, name)
 		if len(service.Status.LoadBalancer.Ingress) > 0 {
 			t.Errorf("AWS-LB-2: service %s is not for this controller, its status is %+v", name, service.Status)
@@ -65,7 +65,7 @@ func TestServicesGetLoadBalancers(t *testing.T) {
 	if slow, fast := r.LoadBalancers(); len(slow) != 1 || len(fast) != 1 {
 		t.Errorf("there are the load balancers %q and %q, want one of each kind", slow, fast)
 	}
-	all := slices.Concat(both, otherZone)
+	all := slices.Concat(both, unmanaged)
 	c.remove(t, all...)
 	c.awaitRemoved(t, all...)
 	r.wantNoLeaks(t)

@@ -44,7 +44,7 @@ func (f *fixture) port(number int32, i int) v1.ServicePort {
 	}
 }
 
-// balancerChangeCases are about a Service that is edited.
+// changeCases are about a Service that is edited.
 func changeCases() []testCase {
 	cases := []testCase{
 		{

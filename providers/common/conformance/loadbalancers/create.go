@@ -10,7 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
-// balancerCreateCases are about a load balancer that is made.
+// createCases are about a load balancer that is made.
 func createCases() []testCase {
 	return []testCase{
 		{Name: "a created load balancer has exactly the ports and targets of its Service", Run: createsExactly},

@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// balancerDeleteCases are about load balancers that are deleted.
+// deleteCases are about load balancers that are deleted.
 func deleteCases() []testCase {
 	return []testCase{
 		{Name: "a deleted load balancer leaves nothing, and may be deleted again", Run: deletesAll},

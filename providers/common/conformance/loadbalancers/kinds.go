@@ -9,7 +9,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
-// balancerKindCases are about what not every cloud can do.
+// kindCases are about what not every cloud can do.
 func kindCases() []testCase {
 	noRanges := func(a Adapter) bool { return a.Without.SourceRanges }
 	cases := []testCase{

@@ -9,7 +9,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
 )
 
-// balancerLoadCases are about many calls, at a time and in all.
+// loadCases are about many calls, at a time and in all.
 func loadCases() []testCase {
 	return []testCase{
 		{Name: "many Services are served at once", Run: manyAtOnce},

@@ -14,7 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
 )
 
-// balancerNodeCases are about the nodes behind load balancers.
+// nodeCases are about the nodes behind load balancers.
 func nodeCases() []testCase {
 	return []testCase{
 		{Name: "UpdateLoadBalancer follows the nodes", Run: func(f *fixture) { followsNodes(f, f.mustUpdate) }},

@@ -6,7 +6,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
 )
 
-// balancerOwnershipCases are about what belongs to others.
+// ownershipCases are about what belongs to others.
 func ownershipCases() []testCase {
 	return []testCase{
 		{Name: "resources of others are left alone", Run: leavesDecoys},

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
-// balancerRefusalCases are about Services that cannot be served.
+// refusalCases are about Services that cannot be served.
 func refusalCases() []testCase {
 	cases := []testCase{
 		refusal("a Service without ports", nil, func(s *v1.Service) { s.Spec.Ports = nil }),

@@ -10,7 +10,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 )
 
-// routeLifeCases are about routes that are created, listed and deleted.
+// lifecycleCases are about routes that are created, listed and deleted.
 func lifecycleCases() []testCase {
 	noIPv6 := func(a Adapter) bool { return a.Without.IPv6 }
 

@@ -66,7 +66,7 @@ const (
 	// maxQueried is how many UUIDs are kept that were queried: a Node has two, one
 	// in each byte order.
 	maxQueried = 1 << 15
-	// requested is how long one is kept at least.
+	// queriedTTL is how long one is kept at least.
 	queriedTTL = time.Hour
 )
 

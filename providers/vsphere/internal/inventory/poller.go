@@ -93,10 +93,11 @@ func (p *poller) next(ctx context.Context, f *feed) (*types.UpdateSet, error) {
 	return set, err
 }
 
-// adapt changes how to wait after a poll that failed. One that was cut waits half as long the next time, and
-// twice as long again after some minutes without a cut: it may have been the vCenter, which has restarted since.
-// One that had no response in time has more time and fewer objects the next time, once the vCenter responds to
-// anything else.
+// adapt changes how to wait after a poll that failed. One that was cut waits half as
+// long the next time, and twice as long again after some minutes without a cut: it may
+// have been the vCenter, which has restarted since. One that had no response in time
+// has more time and fewer objects the next time, once the vCenter responds to anything
+// else.
 func (p *poller) adapt(err error) {
 	waited := time.Since(p.began)
 	switch {

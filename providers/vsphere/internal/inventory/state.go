@@ -142,7 +142,7 @@ func (s *state) applyAncestor(r Ref, u types.ObjectUpdate, e *changeSet) {
 	s.changeAncestor(p, to, true, e)
 }
 
-// changeAncestor sets the links of a location, and reports whether it is known.
+// changeAncestor sets the links of an ancestor, and whether it is known.
 func (s *state) changeAncestor(p *ancestor, to links, known bool, e *changeSet) {
 	if p.known == known && p.links == to {
 		s.tree.release(p)

@@ -190,8 +190,9 @@ func (s *Session) logIn(ctx context.Context, api api, source Source, credentials
 	return err
 }
 
-// tryLogin makes a session, which replaces the current one. It reports whether the
-// credentials were sent; shortly after a refusal they are not.
+// tryLogin makes a session, which replaces the current one. It reports whether a login
+// was tried, so that it may be repeated with newer credentials; shortly after a refusal
+// none is.
 func (s *Session) tryLogin(ctx context.Context, api api, source Source, credentials Credentials) (bool, error) {
 	if api == apiREST && credentials.shared() {
 		return s.tryShared(ctx, source, credentials)

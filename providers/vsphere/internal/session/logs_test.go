@@ -96,8 +96,8 @@ func forms(text, secret string) []string {
 }
 
 // No password reaches a log at any verbosity, in any form: neither that of a
-// Secret that client-go reads, nor one that is sent, refused or under a wrong key. It does not matter whether contextual logging, which is a feature gate,
-// is on.
+// Secret that client-go reads, nor one that is sent, refused or under a wrong key. It
+// does not matter whether contextual logging, which is a feature gate, is on.
 //
 // The test is not parallel: it takes over the logs of the process.
 func TestNoSecretIsLogged(t *testing.T) {
@@ -121,7 +121,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 				markers := useCredentials(t, api, credential.NewSecret(client.CoreV1().RESTClient(), secretNamespace, secretName, session.Parse), log)
 				text := log.take()
 				if !strings.Contains(text, "Logged in") {
-					t.Error("nothing was logged of the login: the logCapture does not work")
+					t.Error("nothing was logged of the login: the capture does not work")
 				}
 				for _, marker := range markers {
 					if shown := forms(text, marker); len(shown) > 0 {

@@ -147,7 +147,7 @@ func TestSharedSession(t *testing.T) {
 }
 
 // A REST API that refuses the cookie of each shared session costs a few sessions
-// and then delays, in which the SOAP API keeps its own.
+// and then a delay, in which the SOAP API keeps its own.
 func TestSharedSessionRefusedByREST(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
