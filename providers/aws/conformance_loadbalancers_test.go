@@ -157,7 +157,7 @@ func number(text string) int32 {
 // Reach evaluates the simulated security groups for each target.
 func (a *balancersAdapter) Reach(_ testing.TB, name string, protocol v1.Protocol, port int32, client netip.Addr) []string {
 	source := netip.PrefixFrom(client, client.BitLen()).String()
-	missing := a.Admits(name, source)
+	missing := a.BlockedTraffic(name, source)
 	transport := strings.ToLower(string(protocol))
 	if slices.Contains(missing, fmt.Sprintf("load balancer: traffic %s %d from %s", transport, port, source)) {
 		return nil

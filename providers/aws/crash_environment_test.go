@@ -322,5 +322,5 @@ func (s state) lost(later state) []string {
 
 // blocked is the traffic that passes no load balancer of the cluster.
 func (s *environment) blocked() []string {
-	return slices.Concat(s.Admits(webName), s.Admits(apiName), s.Admits(dbName))
+	return slices.Concat(s.BlockedTraffic(webName), s.BlockedTraffic(apiName), s.BlockedTraffic(dbName))
 }

@@ -236,7 +236,7 @@ func (b *balanced) quiet(svc *v1.Service) {
 // admitted demands that all traffic gets through.
 func (b *balanced) admitted(name string, clients ...string) {
 	b.t.Helper()
-	if missing := b.Admits(name, clients...); len(missing) > 0 {
+	if missing := b.BlockedTraffic(name, clients...); len(missing) > 0 {
 		b.t.Errorf("kept out by security groups: %v", missing)
 	}
 }

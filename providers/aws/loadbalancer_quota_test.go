@@ -168,7 +168,7 @@ func TestRulesFillASecurityGroupUpToItsQuota(t *testing.T) {
 			if n := len(b.Rules(group)); n != quota {
 				t.Errorf("%s: %d rules, want %d", test.reason, n, quota)
 			}
-			for _, missing := range b.Admits(webName, ranges(1, 1)...) {
+			for _, missing := range b.BlockedTraffic(webName, ranges(1, 1)...) {
 				t.Errorf("%s: the first range and health checks are kept out: %s", test.reason, missing)
 			}
 			if ids := b.registered(webName); len(ids) != 3 {

@@ -248,7 +248,7 @@ func TestLostRuleIsAddedByTheNextRun(t *testing.T) {
 				if err := run(); !errors.Is(err, apierr.ErrDenied) {
 					t.Errorf("got %v", err)
 				}
-				if len(b.Admits(apiName)) == 0 || !b.exists(first) {
+				if len(b.BlockedTraffic(apiName)) == 0 || !b.exists(first) {
 					t.Error("the rule is missing, and Get reports nothing to do")
 				}
 			}

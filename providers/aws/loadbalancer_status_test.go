@@ -75,7 +75,7 @@ func TestServiceControllerBehindAFullSecurityGroup(t *testing.T) {
 				if hostnameOf(b.t, kube, svc.Name) == "" {
 					b.t.Error("the status has no hostname")
 				}
-				if len(b.Admits(webName)) == 0 {
+				if len(b.BlockedTraffic(webName)) == 0 {
 					b.t.Fatal("the rules fit")
 				}
 				time.Sleep(30 * time.Minute)

@@ -204,7 +204,7 @@ func (r *region) served(service *v1.Service, targets []machine) error {
 	if diff := cmp.Diff(wanted(service, targets), got); diff != "" {
 		return fmt.Errorf("its load balancer is not as it should be (-want +got):\n%s", diff)
 	}
-	if blocked := r.Admits(balancerName(service), "0.0.0.0/0"); len(blocked) > 0 {
+	if blocked := r.BlockedTraffic(balancerName(service), "0.0.0.0/0"); len(blocked) > 0 {
 		return fmt.Errorf("kept out by security groups: %q", blocked)
 	}
 	want := v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{Hostname: hostname}}}

@@ -20,7 +20,7 @@ const (
 
 const signingAlgorithm = "AWS4-HMAC-SHA256"
 
-// credential is what the simulated cloud knows of an access key.
+// credential is an access key that the simulated cloud accepts.
 type credential struct {
 	secret, token string
 	role, session string    // ARN and session name, empty for the static key
@@ -28,11 +28,11 @@ type credential struct {
 }
 
 // AccessKey returns the key pair that is always accepted, unless RequireRole
-// asks for more.
+// requires more.
 func (c *Cloud) AccessKey() (id, secret string) { return staticKey, staticSecret }
 
-// RequireRole makes EC2 and the load balancer APIs refuse everybody who does not
-// use credentials of the role that STS handed out. An empty ARN ends it.
+// RequireRole makes EC2 and the load balancer APIs reject all requests that are
+// not signed with credentials of the role that STS issued. An empty ARN ends it.
 func (c *Cloud) RequireRole(arn string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *Cloud) authenticate(r *http.Request, body []byte, service *api) error {
 	case !hmac.Equal([]byte(s.sum), []byte(s.compute(r, body, c.signingKey(s, known.secret)))):
 		return service.badSignature("The request signature we calculated does not match the signature you provided.")
 	case c.role != "" && c.role != known.role && service.group != groupSTS:
-		return service.refused()
+		return service.rejected()
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (a *api) badSignature(message string) error {
 	return &apiError{http.StatusUnauthorized, "AuthFailure", message}
 }
 
-func (a *api) refused() error {
+func (a *api) rejected() error {
 	if a.query {
 		return &apiError{http.StatusForbidden, "AccessDenied", "User is not authorized to perform this action."}
 	}

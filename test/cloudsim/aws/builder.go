@@ -32,13 +32,13 @@ type SubnetSpec struct {
 	Zone string
 	// CIDR and IPv6CIDR are its ranges; the latter may be empty.
 	CIDR, IPv6CIDR string
-	// PublicIPs gives instances public addresses.
+	// PublicIPs assigns public addresses to instances.
 	PublicIPs bool
 	// Tags are its tags.
 	Tags map[string]string
 }
 
-// must panics: the test that builds a cloud knows what is in it.
+// must panics: a builder that fails is an error of the test.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("build simulated cloud: %v", err))
@@ -67,8 +67,8 @@ func orNew[T any](c *Cloud, s *store[T], wanted, prefix string) string {
 }
 
 // AddVPC makes a VPC with a main route table and a default security group, and
-// returns its ID. Like all methods that build, it panics when the spec makes no
-// sense.
+// returns its ID. Like all methods of the builder, it panics when the spec
+// is invalid.
 func (c *Cloud) AddVPC(spec VPCSpec) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,8 +122,8 @@ func (c *Cloud) AddAllocation() (id, publicIP string) {
 	return a.id, a.publicIP.String()
 }
 
-// SetTags gives an instance, subnet, security group or another thing with an ID
-// tags instead of those it has, as somebody else would.
+// SetTags replaces the tags of an instance, subnet, security group or another
+// resource with an ID, as another client would.
 func (c *Cloud) SetTags(id string, tags map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +134,7 @@ func (c *Cloud) SetTags(id string, tags map[string]string) {
 	*t = newTagged(tags, true)
 }
 
-// Tags returns the tags of the thing with the ID, nil when there is none.
+// Tags returns the tags of the resource with the ID, nil when there is none.
 func (c *Cloud) Tags(id string) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +144,7 @@ func (c *Cloud) Tags(id string) map[string]string {
 	return nil
 }
 
-// taggedBy returns the tags of the thing with the ID, or nil.
+// taggedBy returns the tags of the resource with the ID, or nil.
 func (c *Cloud) taggedBy(id string) *tagged {
 	if t, _ := c.taggable(id); t != nil {
 		return t
@@ -169,8 +169,8 @@ func (c *Cloud) checkGroups(vpc string, ids []string) {
 	}
 }
 
-// claimAll takes the addresses in the subnet, or the next free one for none.
-func (s *subnet) claimAll(wanted []string) []netip.Addr {
+// allocateAll takes the addresses in the subnet, or the next free one for none.
+func (s *subnet) allocateAll(wanted []string) []netip.Addr {
 	if len(wanted) == 0 {
 		addr, ok := s.take()
 		if !ok {
@@ -181,7 +181,7 @@ func (s *subnet) claimAll(wanted []string) []netip.Addr {
 	addrs := make([]netip.Addr, 0, len(wanted))
 	for _, text := range wanted {
 		addr := must(netip.ParseAddr(text))
-		if !s.claim(addr) {
+		if !s.allocate(addr) {
 			wrong("address %s is not free in %s", addr, s.id)
 		}
 		addrs = append(addrs, addr)
@@ -197,6 +197,6 @@ func parseAddrs(wanted []string) []netip.Addr {
 	return slices.Clip(addrs)
 }
 
-// launchTime is when instances were launched that the builder makes; it lies in
-// the past whatever the clock says.
+// launchTime is the launch time of the instances that the builder makes: before
+// the time of any clock.
 func (c *Cloud) launchTime() time.Time { return c.opts.Clock.Now().Add(-time.Hour) }

@@ -24,16 +24,16 @@ type InstanceSpec struct {
 	Reservation string
 	// Tags are its tags.
 	Tags map[string]string
-	// NetworkNodes is its place in the network, outermost first.
+	// NetworkNodes is its position in the network, outermost first.
 	NetworkNodes []string
 
 	// InterfaceSpec is the primary network interface, unless Interfaces has any.
 	InterfaceSpec
 	// Interfaces are the network interfaces. One has device index 0.
 	Interfaces []InterfaceSpec
-	// Pods gives it the network interfaces of a node full of Pods instead: four like
-	// InterfaceSpec, with 30 addresses each. The Amazon VPC CNI plugin attaches up to
-	// eight of them to a c5.4xlarge
+	// Pods adds the network interfaces of a node full of Pods instead: four like
+	// InterfaceSpec, with 30 addresses each. The Amazon VPC CNI plugin attaches up
+	// to eight of them to a c5.4xlarge
 	// (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/AvailableIpPerENI.html).
 	Pods bool
 }
@@ -58,9 +58,9 @@ type InterfaceSpec struct {
 	PrivateIPs []string
 	// IPv6s are its IPv6 addresses.
 	IPv6s []string
-	// IPv6 gives it one more IPv6 address, the next one of the subnet.
+	// IPv6 adds one more IPv6 address, the next one of the subnet.
 	IPv6 bool
-	// Public gives it a public IPv4 address, as does PublicIPs of the subnet.
+	// Public assigns a public IPv4 address, as does PublicIPs of the subnet.
 	Public bool
 	// Device and Card are its device index and network card index.
 	Device, Card int32
@@ -68,7 +68,7 @@ type InterfaceSpec struct {
 	Status string
 	// Secondary is how many more IPv4 addresses it has, the next free ones.
 	Secondary int
-	// Unattached leaves the attachment out of all answers.
+	// Unattached leaves the attachment out of all responses.
 	Unattached bool
 }
 
@@ -79,7 +79,7 @@ type FargateSpec struct {
 	Groups []string
 	// PrivateIP is the next free one by default.
 	PrivateIP string
-	// IPv6 gives it an IPv6 address.
+	// IPv6 adds an IPv6 address.
 	IPv6 bool
 	// NoDNS leaves out the private DNS name.
 	NoDNS bool
@@ -105,7 +105,7 @@ func (s *InstanceSpec) defaultInterfaces() []InterfaceSpec {
 }
 
 // AddInstance makes an instance and returns its ID. The first one is the
-// instance whose metadata service answers.
+// instance whose metadata service is simulated.
 func (c *Cloud) AddInstance(spec InstanceSpec) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,15 +129,16 @@ func (c *Cloud) AddInstance(spec InstanceSpec) string {
 	for _, want := range spec.Interfaces {
 		c.plug(i, want)
 	}
-	c.placeInstance(i, spec)
+	c.initializeInstance(i, spec)
 	c.ec2.instances.put(i.id, i)
 	c.metadata.self = cmp.Or(c.metadata.self, i.id)
 	c.setState(i, i.state)
 	return i.id
 }
 
-// placeInstance derives what an instance has from its primary network interface.
-func (c *Cloud) placeInstance(i *instance, spec InstanceSpec) {
+// initializeInstance derives what an instance has from its primary network
+// interface.
+func (c *Cloud) initializeInstance(i *instance, spec InstanceSpec) {
 	eni := c.primary(i)
 	i.subnet, i.vpc, i.zone = eni.subnet, eni.vpc, eni.zone
 	switch {
@@ -158,9 +159,9 @@ func (c *Cloud) plug(i *instance, want InterfaceSpec) {
 		wrong("no subnet %q", want.Subnet)
 	}
 	c.checkGroups(s.vpc, want.Groups)
-	addrs := s.claimAll(want.PrivateIPs)
+	addrs := s.allocateAll(want.PrivateIPs)
 	for range want.Secondary {
-		addrs = append(addrs, s.claimAll(nil)...)
+		addrs = append(addrs, s.allocateAll(nil)...)
 	}
 	eni := c.newInterface(s, addrs, want.Groups)
 	eni.addrs6 = parseAddrs(want.IPv6s)
@@ -194,7 +195,7 @@ func (c *Cloud) AddFargate(spec FargateSpec) Fargate {
 	if spec.PrivateIP != "" {
 		wanted = []string{spec.PrivateIP}
 	}
-	eni := c.newInterface(s, s.claimAll(wanted), spec.Groups)
+	eni := c.newInterface(s, s.allocateAll(wanted), spec.Groups)
 	eni.status, eni.requester = "in-use", "578734482556"
 	eni.description = c.arn("ecs", "attachment/"+c.ids.Hex("fargate", 32))
 	eni.attachment = &attachment{id: c.newID("eni-attach"), status: cmp.Or(spec.Attachment, "attached"), device: 1, owner: "348936374612", at: c.launchTime()}
@@ -230,7 +231,7 @@ func (c *Cloud) SetState(id, state string) {
 // described, until Remove.
 func (c *Cloud) Terminate(id string) { c.SetState(id, Terminated) }
 
-// Remove makes AWS forget an instance, as it does an hour after the end.
+// Remove deletes a terminated instance, as AWS does after an hour.
 func (c *Cloud) Remove(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -259,7 +260,7 @@ func (c *Cloud) privateDNS(addr netip.Addr) string {
 	return "ip-" + strings.ReplaceAll(addr.String(), ".", "-") + "." + c.internalDomain()
 }
 
-func (c *Cloud) givePublicIP(eni *networkInterface, addr netip.Addr) {
+func (c *Cloud) assignPublicIP(eni *networkInterface, addr netip.Addr) {
 	eni.publicIP = addr
 	_, suffix := partition(c.opts.Region)
 	zone := c.opts.Region + ".compute."

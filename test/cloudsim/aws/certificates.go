@@ -11,7 +11,7 @@ var certificateARN = regexp.MustCompile(
 
 // certificates are those that listeners can have. Cloud.mu guards them.
 type certificates struct {
-	only []string // nil for whatever could be one of the account's
+	only []string // nil for all ARNs that can be of the account
 	gone []string
 }
 

@@ -83,7 +83,7 @@ func TestListenerWithUnknownCertificate(t *testing.T) {
 	wantCode(t, classic(unknown), "CertificateNotFound")
 	wantCode(t, listen(444, unknown), "CertificateNotFound")
 	if after := k.Dump(); after != before {
-		t.Errorf("refused calls changed something:\n%s\nbefore:\n%s", after, before)
+		t.Errorf("rejected calls changed state:\n%s\nbefore:\n%s", after, before)
 	}
 	wantCode(t, classic(testCertificate), "")
 	wantCode(t, listen(444, testCertificate), "")

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
-// Options say what kind of region to simulate. The zero value is us-west-2 with
+// Options define the region to simulate. The zero value is us-west-2 with
 // AWS's own limits, on a free loopback port.
 type Options struct {
 	// Address is where to listen; port 0 is a free one.
@@ -25,7 +25,7 @@ type Options struct {
 	Zones []Zone
 	// AccountID owns everything; default 123456789012.
 	AccountID string
-	// PageSize makes the pages of all paged answers smaller than AWS's limits.
+	// PageSize makes all pages of results smaller than AWS's limits.
 	PageSize int
 	// AnyScope accepts signatures made for any region and service name, as a
 	// compatible service behind an endpoint override does.
@@ -37,11 +37,11 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Delays are how long operations take until they have all their effect. The
 	// default are the [TypicalDelays] when Clock is not the real one, so that a test
-	// pays for none of them, and no delay at all otherwise.
+	// waits for none of them, and no delay at all otherwise.
 	Delays *Delays
 	// DisableThrottling starts the region without the token buckets that AWS
-	// documents for its APIs. Bounds of [Cloud.SetThrottle] apply nevertheless. Where
-	// a test sets it, a comment has the reason.
+	// documents for its APIs. Bounds of [Cloud.SetThrottle] apply nevertheless.
+	// Where a test sets it, a comment has the reason.
 	DisableThrottling bool
 }
 
@@ -142,7 +142,7 @@ func (c *Cloud) AccountID() string { return c.opts.AccountID }
 // Server returns what can go down or hang.
 func (c *Cloud) Server() *simserver.Server { return c.server }
 
-// Interceptor returns what counts, delays and breaks calls.
+// Interceptor returns the interceptor that logs, delays and fails calls.
 func (c *Cloud) Interceptor() *simserver.Interceptor { return &c.interceptor }
 
 // Environment returns the variables that lead the SDK and the aws command line
@@ -158,8 +158,8 @@ func (c *Cloud) Environment() []string {
 	}
 }
 
-// Writes returns the number of calls that may change something, by operation,
-// whatever became of them. It follows the interceptor's log.
+// Writes returns the number of calls that may change state, by operation,
+// whether or not they succeeded. It uses the interceptor's log.
 func (c *Cloud) Writes() map[string]int {
 	writes := c.interceptor.Calls()
 	for op := range writes {
@@ -170,8 +170,8 @@ func (c *Cloud) Writes() map[string]int {
 	return writes
 }
 
-// Mutating reports whether the operation, by its name in the interceptor's log, may
-// change anything.
+// Mutating reports whether the operation, by its name in the interceptor's log,
+// may change anything.
 func Mutating(op string) bool {
 	group, action, found := strings.Cut(op, ".")
 	if !found {

@@ -16,8 +16,8 @@ type Delays struct {
 	// SecurityGroups is how long a new security group is unknown to the load
 	// balancer APIs.
 	SecurityGroups time.Duration
-	// SecurityGroupRules is how long reads show the rules of a security group as they
-	// were before a write. Writes are checked against those that there are:
+	// SecurityGroupRules is how long reads show the rules of a security group as
+	// they were before a write. Writes are checked against those that there are:
 	// https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
 	SecurityGroupRules time.Duration
 	// TargetGroups is how long a target group is in use after the last listener
@@ -71,7 +71,7 @@ func (c *Cloud) SetDeletionDelay(d time.Duration) {
 }
 
 // SetDrainingDelay sets how long deregistered targets are listed as draining,
-// whatever the attribute deregistration_delay.timeout_seconds of their group says.
+// regardless of deregistration_delay.timeout_seconds of their group.
 func (c *Cloud) SetDrainingDelay(d time.Duration) {
 	c.inspect(func() { c.balancers.draining = &d })
 }
@@ -82,7 +82,8 @@ type ruleState struct {
 	replaced time.Time
 }
 
-// setRules replaces the rules of a security group by what an operation has written.
+// setRules replaces the rules of a security group by what an operation has
+// written.
 func (c *Cloud) setRules(g *securityGroup, rules []*rule) {
 	if c.balancers.delays.SecurityGroupRules > 0 {
 		g.earlier = append(g.earlier, ruleState{g.rules, c.opts.Clock.Now()})
@@ -92,17 +93,17 @@ func (c *Cloud) setRules(g *securityGroup, rules []*rule) {
 
 // visibleRules returns the rules of a security group as reads show them.
 func (c *Cloud) visibleRules(g *securityGroup) []*rule {
-	lag := c.balancers.delays.SecurityGroupRules
+	delay := c.balancers.delays.SecurityGroupRules
 	for _, state := range g.earlier {
-		if c.opts.Clock.Now().Before(state.replaced.Add(lag)) {
+		if c.opts.Clock.Now().Before(state.replaced.Add(delay)) {
 			return state.rules
 		}
 	}
 	return g.rules
 }
 
-// settled reports whether the load balancer APIs know a security group.
-func (c *Cloud) settled(g *securityGroup) bool {
+// propagated reports whether the load balancer APIs see a security group.
+func (c *Cloud) propagated(g *securityGroup) bool {
 	return g.given || !c.opts.Clock.Now().Before(g.At.Add(c.balancers.delays.SecurityGroups))
 }
 

@@ -58,7 +58,7 @@ func TestNewSecurityGroupIsUnknownToELB(t *testing.T) {
 			group := k.newGroup("new")
 			wantCode(t, create(k, group), "InvalidSecurityGroup", group)
 			if classic, network := k.LoadBalancers(); len(classic)+len(network) > 0 {
-				t.Errorf("refused calls left %v and %v", classic, network)
+				t.Errorf("rejected calls left %v and %v", classic, network)
 			}
 			k.sleep(TypicalDelays().SecurityGroups)
 			wantCode(t, create(k, group), "")
@@ -142,9 +142,9 @@ func TestTargetGroupIsInUseAfterItsListener(t *testing.T) {
 	}
 }
 
-// TestReadsLagBehindWritesOfRules checks what reads and writes see of rules for
-// some time after a write.
-func TestReadsLagBehindWritesOfRules(t *testing.T) {
+// TestRuleReadsAreEventuallyConsistent checks what reads and writes see of rules
+// for some time after a write.
+func TestRuleReadsAreEventuallyConsistent(t *testing.T) {
 	t.Parallel()
 	clock := testingclock.NewFakePassiveClock(time.Unix(1_700_000_000, 0))
 	g := startGroups(t, Options{Clock: clock, Delays: &Delays{SecurityGroupRules: 5 * time.Second}})

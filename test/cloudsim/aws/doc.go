@@ -13,11 +13,11 @@
 //	cloud.AddRule(seed.NodeGroup, aws.Rule{Protocol: "tcp", From: 22, To: 22, Source: "10.0.0.0/8"})
 //	cloud.Interceptor().Calls()["DescribeInstances"]   // what clients did: see simserver.Log
 //	cloud.Requests("DescribeInstances")[0].Form // and with which parameters
-//	cloud.Writes()                              // only what may change something
+//	cloud.Writes()                              // only the mutating ones
 //	cloud.Classic("a0f0e"); cloud.Network("a0f0e") // load balancers with all they have
-//	cloud.Admits("a0f0e", "0.0.0.0/0")          // what its security groups keep out
-//	cloud.Leaks(); cloud.Dump()                 // what they left behind, and how it looks
-//	state := cloud.Snapshot(); cloud.Restore(state)  // as if nothing had happened since
+//	cloud.BlockedTraffic("a0f0e", "0.0.0.0/0")  // what its security groups block
+//	cloud.Leaks(); cloud.Dump()                 // what they did not delete, and the state as text
+//	state := cloud.Snapshot(); cloud.Restore(state)  // the same state again
 //	cloud.Interceptor().Inject("CreateTags", simserver.Nth(2), aws.Throttled())
 //	cloud.Interceptor().Inject("elbv2", simserver.First(3), aws.Error(500, "InternalError", "try later"))
 //	cloud.Interceptor().SetLatency(30 * time.Millisecond)
@@ -48,8 +48,8 @@
 //	clock.SetTime(clock.Now().Add(3 * time.Minute)) // interfaces of deleted load balancers are gone
 //
 // With [ScaledClock] minutes pass in moments. Nothing in the simulated region
-// waits: what is due happens at the next call. Only the latency of the interceptor and
-// its effects Slow and Hold take real time.
+// waits: what is due happens at the next call. Only the latency of the
+// interceptor and its effects Slow and Hold take real time.
 //
 // With such a clock the [TypicalDelays] of AWS are on, since they cost nothing.
 // With the real clock there are no delays unless [Options].Delays, or one of the
@@ -65,20 +65,20 @@
 //   - Signatures (version 4) are computed and compared, with the region and the
 //     service in their scope. Keys of assumed roles and of the instance profile
 //     expire, and can be demanded with [Cloud.RequireRole].
-//   - What AWS refuses is refused with AWS's error code, in the dialect of the
+//   - What AWS rejects is rejected with AWS's error code, in the format of the
 //     API: malformed and unknown IDs, filters with more than 200 values, pages of
 //     a wrong size, IDs together with MaxResults, too many tags, rules, routes.
 //   - Rules of a security group are a set. Descriptions are no part of a rule;
-//     ranges are stored in canonical form; answers merge the rules with the same
+//     ranges are stored in canonical form; responses merge the rules with the same
 //     protocol and ports into one permission. A call that adds a rule twice or
 //     revokes a missing one changes nothing. A group that a network interface
 //     holds, or that a rule of another group names, cannot be deleted.
 //   - A terminated instance has no network interfaces, names and addresses, but
 //     is described until [Cloud.Remove]. Routes to it, and to a stopped instance,
-//     are black holes. Operations by instance ID are refused when there are
+//     are black holes. Operations by instance ID are rejected when there are
 //     several network interfaces.
 //   - Creating a load balancer, target group or listener again with the same
-//     settings, tags included, answers as the first time; with others it is a
+//     settings, tags included, returns the existing one; with others it is a
 //     duplicate. Deleting an absent load balancer or target group succeeds, a
 //     target group in use stays.
 //   - Load balancers have a network interface in every subnet, which takes an
@@ -89,28 +89,28 @@
 //     and operation: see [Cloud.SetThrottle].
 //   - The documented quotas of load balancers hold: see [Quotas]. Targets count
 //     once for each of their target groups, per zone and per load balancer.
-//   - Targets are registered together or not at all, as they are when the call
-//     comes: an instance that stopped a moment ago, or whose type is not
-//     supported, refuses the others. The same holds for classic load balancers.
+//   - Targets are registered together or not at all, in their state at the time
+//     of the call: an instance that stopped a moment ago, or whose type is not
+//     supported, makes the call fail. The same holds for classic load balancers.
 //   - A health check's interval is not below its timeout, be that the default. A
 //     certificate exists; a protected load balancer stays.
-//   - Traffic is not simulated, but [Cloud.Admits] tells what the security groups
-//     would keep out: clients, health checks, and the load balancer itself.
-//   - A thing that was changed between two pages of an answer is neither missing
-//     nor there twice.
+//   - Traffic is not simulated, but [Cloud.BlockedTraffic] returns what the
+//     security groups would block: clients, health checks, and the load balancer itself.
+//   - A resource that was changed between two pages of a result is neither missing
+//     nor listed twice.
 //
 // # What it does not do
 //
 //   - Instances, subnets, gateways and the like are made by the builder, not by
-//     RunInstances and its kin. Builders panic when a spec makes no sense.
+//     RunInstances and the like. Builders panic when a spec is invalid.
 //   - Of security groups only inbound rules exist. The existence of prefix lists
 //     and gateways is not checked. Without [Cloud.SetCertificates] there are all
 //     certificates that could be of the account and the region.
 //   - There are no policies; use [Cloud.SetDenied], or the effect [Denied] for
-//     single calls. DryRun always says that the request would have succeeded.
+//     single calls. DryRun always returns DryRunOperation.
 //   - A call that is throttled takes no token. Buckets fill continuously, not once
 //     a second.
 //   - Load balancers are classic or network ones, with IPv4 addresses; targets are
-//     instances. Instances that run are taken to be healthy.
+//     instances. Instances that run are healthy.
 //   - IDs may be shorter than AWS's: i-0a is fine.
 package aws

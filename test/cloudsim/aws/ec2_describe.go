@@ -8,19 +8,19 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
-// kindOf says how a kind of thing is described.
+// kindOf is a kind of resource as Describe operations return it.
 type kindOf[T withTags] struct {
-	things  *store[T]
-	ids     string // parameter
-	noun    string // in "The <noun> 'x' does not exist"
-	code    string // of errors, without the part after the dot
-	most    int    // largest page, if it is not 1000
-	fields  fieldsOf[T]
-	id      func(T) string
-	created func(T) *simstate.Created
+	resources *store[T]
+	ids       string // parameter
+	noun      string // in "The <noun> 'x' does not exist"
+	code      string // of errors, without the part after the dot
+	most      int    // largest page, if it is not 1000
+	fields    fieldsOf[T]
+	id        func(T) string
+	created   func(T) *simstate.Created
 }
 
-// describe returns the page of things that a Describe operation asks for.
+// describe returns the page of resources that a Describe operation requests.
 func describe[T withTags](c *Cloud, p params, kind kindOf[T]) ([]T, *string, error) {
 	ids := p.list(kind.ids)
 	if len(ids) > 0 && p.has("MaxResults") {
@@ -32,14 +32,14 @@ func describe[T withTags](c *Cloud, p params, kind kindOf[T]) ([]T, *string, err
 	}
 	var found []T
 	if len(ids) == 0 {
-		found = slices.DeleteFunc(kind.things.all(), func(thing T) bool { return !c.visible(kind.created(thing)) })
+		found = slices.DeleteFunc(kind.resources.all(), func(resource T) bool { return !c.visible(kind.created(resource)) })
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		thing, ok := kind.things.byID[id]
-		if !ok || !c.visible(kind.created(thing)) {
+		resource, ok := kind.resources.byID[id]
+		if !ok || !c.visible(kind.created(resource)) {
 			return nil, nil, fail(kind.code+".NotFound", "The %s '%s' does not exist", kind.noun, id)
 		}
-		found = append(found, thing)
+		found = append(found, resource)
 	}
 	if found, err = keep(c, found, filters, kind.fields); err != nil {
 		return nil, nil, err

@@ -15,9 +15,9 @@ type filter struct {
 	patterns []string // values with * or ?
 }
 
-// fieldsOf are the filters of a kind of thing, and the values of a thing that
-// each of them looks at. Filters on tags are added to all of them.
-type fieldsOf[T any] map[string]func(c *Cloud, thing T) []string
+// fieldsOf are the filters of a kind of resource, and the values of a resource
+// that each of them matches. Filters on tags are added to all of them.
+type fieldsOf[T any] map[string]func(c *Cloud, resource T) []string
 
 // withTags is what filters on tags work with.
 type withTags interface{ tagMap() map[string]string }
@@ -84,31 +84,31 @@ func tails(s string) []string {
 	return out
 }
 
-// keep returns the things that meet all filters, in their order.
-func keep[T withTags](c *Cloud, things []T, filters []filter, fields fieldsOf[T]) ([]T, error) {
+// keep returns the resources that match all filters, in their order.
+func keep[T withTags](c *Cloud, resources []T, filters []filter, fields fieldsOf[T]) ([]T, error) {
 	for _, f := range filters {
 		if fields[f.name] == nil && f.name != "tag-key" && f.name != "tag-value" && !strings.HasPrefix(f.name, "tag:") {
 			return nil, fail("InvalidParameterValue", "The filter '%s' is invalid", f.name)
 		}
 	}
 	if len(filters) == 0 {
-		return things, nil
+		return resources, nil
 	}
-	kept := make([]T, 0, len(things))
-	for _, thing := range things {
-		if !slices.ContainsFunc(filters, func(f filter) bool { return !f.match(valuesOf(c, thing, f.name, fields)) }) {
-			kept = append(kept, thing)
+	kept := make([]T, 0, len(resources))
+	for _, resource := range resources {
+		if !slices.ContainsFunc(filters, func(f filter) bool { return !f.match(valuesOf(c, resource, f.name, fields)) }) {
+			kept = append(kept, resource)
 		}
 	}
 	return kept, nil
 }
 
-func valuesOf[T withTags](c *Cloud, thing T, name string, fields fieldsOf[T]) []string {
+func valuesOf[T withTags](c *Cloud, resource T, name string, fields fieldsOf[T]) []string {
 	if get := fields[name]; get != nil {
-		return get(c, thing)
+		return get(c, resource)
 	}
 	var values []string
-	for key, value := range thing.tagMap() {
+	for key, value := range resource.tagMap() {
 		switch name {
 		case "tag-key":
 			values = append(values, key)

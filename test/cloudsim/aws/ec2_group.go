@@ -250,7 +250,7 @@ func (c *Cloud) describeSecurityGroups(p params) (any, error) {
 		}
 	}
 	found, next, err := describe(c, p, kindOf[*securityGroup]{
-		things: &c.ec2.groups, ids: "GroupId", noun: "security group", code: "InvalidGroup", fields: groupFields,
+		resources: &c.ec2.groups, ids: "GroupId", noun: "security group", code: "InvalidGroup", fields: groupFields,
 		id: func(g *securityGroup) string { return g.id }, created: func(g *securityGroup) *simstate.Created { return &g.Created },
 	})
 	if err != nil {

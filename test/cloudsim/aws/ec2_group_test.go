@@ -108,10 +108,10 @@ func TestPermissionsMerge(t *testing.T) {
 	}
 }
 
-func TestRuleRefusals(t *testing.T) {
+func TestRuleRejected(t *testing.T) {
 	t.Parallel()
 	g := startGroups(t, Options{})
-	stranger := g.Cloud.Seed("other").NodeGroup
+	other := g.Cloud.Seed("other").NodeGroup
 	g.AddRule(g.group, Rule{Protocol: "tcp", From: 443, To: 443, Source: "10.0.0.0/8", Description: "mine"})
 	groupPair := func(id string) types.IpPermission {
 		p := allow("tcp", 1)
@@ -137,7 +137,7 @@ func TestRuleRefusals(t *testing.T) {
 		"icmp type":      {"", []types.IpPermission{allow("icmp", 300, "10.0.0.0/8")}, "InvalidParameterValue", []string{"ICMP"}},
 		"description":    {"", []types.IpPermission{allow("tcp", 1, "10.0.0.0/8 naïve")}, "InvalidParameterValue", []string{"Invalid rule description"}},
 		"no group":       {"", []types.IpPermission{groupPair("sg-0dead")}, "InvalidGroup.NotFound", []string{"sg-0dead"}},
-		"other network":  {"", []types.IpPermission{groupPair(stranger)}, "InvalidGroup.NotFound", []string{"different networks"}},
+		"other network":  {"", []types.IpPermission{groupPair(other)}, "InvalidGroup.NotFound", []string{"different networks"}},
 		"no permissions": {"", nil, "MissingParameter", nil},
 	}
 	for name, tc := range tests {
@@ -148,12 +148,12 @@ func TestRuleRefusals(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		if n := len(g.Rules(g.group)); n != 1 {
-			t.Errorf("a refused call changed the rules: %d are there", n)
+			t.Errorf("a rejected call changed the rules: %d are there", n)
 		}
 	})
 }
 
-func TestRevokeRefusals(t *testing.T) {
+func TestRevokeRejected(t *testing.T) {
 	t.Parallel()
 	g := startGroups(t, Options{})
 	if err := g.authorize(t, allow("tcp", 80, "10.0.0.0/8")); err != nil {
@@ -161,7 +161,7 @@ func TestRevokeRefusals(t *testing.T) {
 	}
 	wantCode(t, g.revoke(t, allow("tcp", 80, "10.0.0.0/8"), allow("tcp", 81, "10.0.0.0/8")), "InvalidPermission.NotFound")
 	if n := len(g.Rules(g.group)); n != 1 {
-		t.Errorf("a refused revoke left %d rules, want 1", n)
+		t.Errorf("a rejected revoke left %d rules, want 1", n)
 	}
 	if err := g.revoke(t, allow("tcp", 80, "10.0.0.0/8")); err != nil || len(g.Rules(g.group)) != 0 {
 		t.Errorf("revoke: %v", err)
@@ -184,8 +184,8 @@ func TestRuleLimit(t *testing.T) {
 	wantCode(t, g.authorize(t, p), "RulesPerSecurityGroupLimitExceeded")
 }
 
-// TestRuleLimitCountsEntriesOfPrefixLists checks what rules that name prefix lists
-// count for.
+// TestRuleLimitCountsEntriesOfPrefixLists checks what rules that name prefix
+// lists count for.
 func TestRuleLimitCountsEntriesOfPrefixLists(t *testing.T) {
 	t.Parallel()
 	g := startGroups(t, Options{Limits: Limits{PrefixListEntries: 59}})
@@ -311,7 +311,7 @@ func TestGroupQueries(t *testing.T) {
 }
 
 // TestRulesAreASet draws calls and compares the rules with a model: a set that
-// refuses what is in it and revokes what is.
+// rejects what is in it and revokes what is.
 func TestRulesAreASet(t *testing.T) {
 	t.Parallel()
 	// Thousands of calls are made in no time.

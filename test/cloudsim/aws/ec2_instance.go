@@ -40,7 +40,7 @@ type instance struct {
 // up reports whether the instance runs or is about to.
 func (i *instance) up() bool { return i.state == Running || i.state == Pending }
 
-// gone reports whether the instance only lives on in answers.
+// gone reports whether the instance is terminated and only still described.
 func (i *instance) gone() bool { return i.state == Terminated || i.state == ShuttingDown }
 
 // primary returns the network interface with device index 0, or nil.
@@ -183,7 +183,7 @@ func (c *Cloud) setState(i *instance, state string) {
 		case !i.up() && eni.allocation == "": // an address that is not elastic ends with the run
 			eni.publicIP, eni.publicDNS = netip.Addr{}, ""
 		case i.up() && eni.wantsPublic && !eni.publicIP.IsValid():
-			c.givePublicIP(eni, c.newPublicIP())
+			c.assignPublicIP(eni, c.newPublicIP())
 		}
 	}
 	if state == Terminated {

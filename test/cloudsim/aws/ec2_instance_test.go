@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// instancesOf asks for all pages.
+// instancesOf returns the instances of all pages.
 func instancesOf(t *testing.T, api *ec2.Client, in *ec2.DescribeInstancesInput) ([]types.Instance, error) {
 	t.Helper()
 	var all []types.Instance
@@ -134,7 +134,7 @@ func TestInstanceFilters(t *testing.T) {
 	}
 }
 
-func TestInstanceRefusals(t *testing.T) {
+func TestInstanceRejected(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{})
 	id := c.Seed("demo").AddNodes(1)[0]

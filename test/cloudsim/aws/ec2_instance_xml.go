@@ -132,7 +132,8 @@ func renderTags(tags map[string]string) []tagXML {
 	return out
 }
 
-// attachmentXML is how an attachment looks in the answers about an instance.
+// attachmentXML is the attachment of an interface in a description of an
+// instance.
 type attachmentXML struct {
 	ID                  string `xml:"attachmentId"`
 	Device              int32  `xml:"deviceIndex"`

@@ -56,7 +56,7 @@ func publicAddress(_ *Cloud, n *networkInterface) []string {
 // describeNetworkInterfaces implements DescribeNetworkInterfaces.
 func (c *Cloud) describeNetworkInterfaces(p params) (any, error) {
 	found, next, err := describe(c, p, kindOf[*networkInterface]{
-		things: &c.ec2.interfaces, ids: "NetworkInterfaceId", noun: "networkInterface ID",
+		resources: &c.ec2.interfaces, ids: "NetworkInterfaceId", noun: "networkInterface ID",
 		code: "InvalidNetworkInterfaceID", fields: interfaceFields, id: func(n *networkInterface) string { return n.id },
 		created: func(n *networkInterface) *simstate.Created { return &n.Created },
 	})
@@ -178,7 +178,7 @@ func renderFullAttachment(a *attachment) *fullAttachment {
 	return &fullAttachment{*renderAttachment(a), a.instance, a.owner}
 }
 
-// interfaceXML is what all answers say of a network interface.
+// interfaceXML is the part of a network interface that all responses have.
 type interfaceXML struct {
 	ID              string          `xml:"networkInterfaceId"`
 	SubnetID        string          `xml:"subnetId"`

@@ -173,7 +173,7 @@ func parsePorts(p params, protocol string) (from, to int32, err error) {
 	return -1, -1, nil
 }
 
-// prefixListID is the only thing that is known of prefix lists.
+// prefixListID is all that is simulated of prefix lists.
 var prefixListID = regexp.MustCompile(`^pl-[0-9a-f]+$`)
 
 func (c *Cloud) sources(p params, g *securityGroup) ([]*rule, error) {

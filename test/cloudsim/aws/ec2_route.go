@@ -106,7 +106,7 @@ func (c *Cloud) mainTable(vpc string) *routeTable {
 	return nil
 }
 
-// AddRoute adds a route to a table, as somebody else would.
+// AddRoute adds a route to a table, as another client would.
 func (c *Cloud) AddRoute(table string, spec RouteSpec) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -228,7 +228,7 @@ func (c *Cloud) ofRoutes(t *routeTable, get func(routeXML) string) []string {
 // describeRouteTables implements DescribeRouteTables.
 func (c *Cloud) describeRouteTables(p params) (any, error) {
 	found, next, err := describe(c, p, kindOf[*routeTable]{
-		things: &c.ec2.tables, ids: "RouteTableId", noun: "routeTable ID", code: "InvalidRouteTableID", fields: tableFields,
+		resources: &c.ec2.tables, ids: "RouteTableId", noun: "routeTable ID", code: "InvalidRouteTableID", fields: tableFields,
 		most: 100, id: func(t *routeTable) string { return t.id }, created: func(t *routeTable) *simstate.Created { return &t.Created },
 	})
 	if err != nil {

@@ -106,7 +106,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-func TestRouteRefusals(t *testing.T) {
+func TestRouteRejected(t *testing.T) {
 	t.Parallel()
 	r := startRouting(t, Options{Limits: Limits{RoutesPerTable: 2}})
 	other := r.Cloud.Seed("other").AddNodes(1)[0]

@@ -19,7 +19,7 @@ type Rule struct {
 	Description string
 }
 
-// AddRule adds an inbound rule to a security group, as somebody else would.
+// AddRule adds an inbound rule to a security group, as another client would.
 func (c *Cloud) AddRule(group string, r Rule) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,8 +30,8 @@ func (c *Cloud) AddRule(group string, r Rule) {
 	c.addRule(g, r)
 }
 
-// RemoveRule removes an inbound rule from a security group, as somebody else would.
-// Its description does not matter.
+// RemoveRule removes an inbound rule from a security group, as another client
+// would. Its description does not matter.
 func (c *Cloud) RemoveRule(group string, r Rule) {
 	c.inspect(func() {
 		g := c.group(group)
@@ -134,9 +134,9 @@ func (c *Cloud) authorizeIngress(p params) (any, error) {
 	return result, nil
 }
 
-// countFor returns the number of rules that count for an address family. The quota
-// holds for IPv4 and IPv6 rules apart, and a rule that names a prefix list counts
-// as many as the list can have entries:
+// countFor returns the number of rules that count for an address family. The
+// quota holds for IPv4 and IPv6 rules apart, and a rule that names a prefix list
+// counts as many as the list can have entries:
 // https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
 // One that names a group is for both families, and counts once for each of them.
 func (c *Cloud) countFor(rules []*rule, family sourceKind) int {

@@ -10,7 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
-// ec2State is everything EC2 knows. It is guarded by the cloud's mu.
+// ec2State is the state of EC2. The cloud's mu guards it.
 type ec2State struct {
 	vpcs        store[*vpc]
 	subnets     store[*subnet]
@@ -27,7 +27,7 @@ type ec2State struct {
 
 func newEC2State() ec2State { return ec2State{topology: newTopologyState()} }
 
-// store keeps things by ID and lists them in the order of their IDs.
+// store holds resources by ID and lists them in the order of their IDs.
 type store[T any] struct {
 	byID  map[string]T
 	order []string // nil when it has to be made again
@@ -35,11 +35,11 @@ type store[T any] struct {
 
 func (s *store[T]) get(id string) T { return s.byID[id] }
 
-func (s *store[T]) put(id string, thing T) {
+func (s *store[T]) put(id string, resource T) {
 	if s.byID == nil {
 		s.byID = make(map[string]T)
 	}
-	s.byID[id] = thing
+	s.byID[id] = resource
 	s.order = nil
 }
 
@@ -53,14 +53,14 @@ func (s *store[T]) all() []T {
 	if s.order == nil {
 		s.order = slices.Sorted(maps.Keys(s.byID))
 	}
-	things := make([]T, len(s.order))
+	resources := make([]T, len(s.order))
 	for i, id := range s.order {
-		things[i] = s.byID[id]
+		resources[i] = s.byID[id]
 	}
-	return things
+	return resources
 }
 
-// tagged is what has tags: those that the builder gave and those of now.
+// tagged is a resource with tags: those of the builder and the present ones.
 type tagged struct{ tags, given map[string]string }
 
 func newTagged(tags map[string]string, given bool) tagged {
@@ -118,8 +118,8 @@ func (s *subnet) take() (netip.Addr, bool) {
 	}
 }
 
-// claim takes the address and reports whether it was free.
-func (s *subnet) claim(addr netip.Addr) bool {
+// allocate takes the address and reports whether it was free.
+func (s *subnet) allocate(addr netip.Addr) bool {
 	if !s.cidr.Contains(addr) || s.used[addr] {
 		return false
 	}
@@ -162,9 +162,9 @@ type networkInterface struct {
 	allocation            string
 	sourceDestCheck       bool
 	wantsPublic           bool        // gets a public address whenever its instance runs
-	hideAttachment        bool        // in answers
+	hideAttachment        bool        // in responses
 	attachment            *attachment // nil when available
-	user                  string      // who holds it, such as a load balancer; empty for instances
+	user                  string      // its owner, such as a load balancer; empty for instances
 	requester             string
 }
 
@@ -235,7 +235,7 @@ func (c *Cloud) attach(want lbInterface) error {
 	s := c.subnet(want.subnet)
 	addr := want.privateIP
 	if addr.IsValid() {
-		if !s.claim(addr) {
+		if !s.allocate(addr) {
 			return fail("InvalidConfigurationRequest", "The private IPv4 address '%s' is not available in subnet '%s'", addr, s.id)
 		}
 	} else {
@@ -251,9 +251,9 @@ func (c *Cloud) attach(want lbInterface) error {
 	if a := c.allocation(want.allocation); a != nil {
 		a.association, a.networkInterface = c.newID("eipassoc"), eni.id
 		eni.allocation = a.id
-		c.givePublicIP(eni, a.publicIP)
+		c.assignPublicIP(eni, a.publicIP)
 	} else if want.public {
-		c.givePublicIP(eni, c.newPublicIP())
+		c.assignPublicIP(eni, c.newPublicIP())
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func (c *Cloud) newMAC() string {
 	return "02:" + h[:2] + ":" + h[2:4] + ":" + h[4:6] + ":" + h[6:8] + ":" + h[8:10]
 }
 
-// newPublicIP returns an address of 100.64.0.0/10, which nobody else uses.
+// newPublicIP returns an unused address of 100.64.0.0/10.
 func (c *Cloud) newPublicIP() netip.Addr {
 	n := c.ids.Next("public")
 	return netip.AddrFrom4([4]byte{100, 64 + byte(n>>16&0x3f), byte(n >> 8), byte(n)})

@@ -67,7 +67,7 @@ var resourceKinds = map[string]struct{ code, noun string }{
 	"eipalloc": {"InvalidAllocationID.NotFound", "allocation ID"},
 }
 
-// taggedResources returns the tags of all things that a request names, or the
+// taggedResources returns the tags of all resources that a request names, or the
 // error about the first that is missing.
 func (c *Cloud) taggedResources(p params) ([]*tagged, error) {
 	if err := p.require("ResourceId"); err != nil {
@@ -93,7 +93,7 @@ func (c *Cloud) taggedResources(p params) ([]*tagged, error) {
 	return all, nil
 }
 
-// parseTags parses the tags that a request wants things to have.
+// parseTags parses the tags in a request.
 func parseTags(p params) (map[string]string, error) {
 	tags := make(map[string]string)
 	for _, item := range p.structs("Tag") {
@@ -123,7 +123,7 @@ func tagLimitExceeded() *apiError {
 	return fail("TagLimitExceeded", "More than %d tags specified", tagsPerResource)
 }
 
-// tagSpecifications returns the tags for a new thing of the kind.
+// tagSpecifications returns the tags for a new resource of the kind.
 func tagSpecifications(p params, kind string) (map[string]string, error) {
 	tags := make(map[string]string)
 	for _, item := range p.structs("TagSpecification") {
@@ -165,8 +165,8 @@ func (c *Cloud) createTags(p params) (any, error) {
 	return &done{true}, nil
 }
 
-// deleteTags implements DeleteTags. A tag without value goes whatever its value
-// is; without any tags all go.
+// deleteTags implements DeleteTags. A tag without value is removed with
+// any value; without any tags all are removed.
 func (c *Cloud) deleteTags(p params) (any, error) {
 	all, err := c.taggedResources(p)
 	if err != nil {

@@ -36,7 +36,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-func TestTagRefusals(t *testing.T) {
+func TestTagRejected(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{})
 	seed := c.Seed("demo")
@@ -74,7 +74,7 @@ func TestTagRefusals(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		if leaks := c.Leaks(); len(leaks) != 0 {
-			t.Errorf("refused calls left %v", leaks)
+			t.Errorf("rejected calls left %v", leaks)
 		}
 	})
 }

@@ -42,7 +42,7 @@ type ipv6Association struct {
 
 func (c *Cloud) describeVPCs(p params) (any, error) {
 	found, next, err := describe(c, p, kindOf[*vpc]{
-		things: &c.ec2.vpcs, ids: "VpcId", noun: "vpc ID", code: "InvalidVpcID", fields: vpcFields,
+		resources: &c.ec2.vpcs, ids: "VpcId", noun: "vpc ID", code: "InvalidVpcID", fields: vpcFields,
 		id: func(v *vpc) string { return v.id }, created: func(v *vpc) *simstate.Created { return &v.Created },
 	})
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Cloud) describeVPCs(p params) (any, error) {
 
 func (c *Cloud) describeSubnets(p params) (any, error) {
 	found, next, err := describe(c, p, kindOf[*subnet]{
-		things: &c.ec2.subnets, ids: "SubnetId", noun: "subnet ID", code: "InvalidSubnetID", fields: subnetFields,
+		resources: &c.ec2.subnets, ids: "SubnetId", noun: "subnet ID", code: "InvalidSubnetID", fields: subnetFields,
 		id: func(s *subnet) string { return s.id }, created: func(s *subnet) *simstate.Created { return &s.Created },
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *Cloud) describeSubnets(p params) (any, error) {
 	return &result, nil
 }
 
-// arn returns the ARN of something in this region and account.
+// arn returns the ARN of a resource in this region and account.
 func (c *Cloud) arn(service, resource string) string {
 	part, _ := partition(c.opts.Region)
 	return "arn:" + part + ":" + service + ":" + c.opts.Region + ":" + c.opts.AccountID + ":" + resource

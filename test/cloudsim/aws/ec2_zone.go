@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Zone is an availability zone or something like it.
+// Zone is an availability zone, local zone or wavelength zone.
 type Zone struct {
 	// Name is the zone's name in this account, such as us-west-2a.
 	Name string
@@ -15,7 +15,7 @@ type Zone struct {
 	Type string
 	// Parent is the availability zone that a local zone belongs to.
 	Parent string
-	// OptedOut hides the zone from those who do not ask for all zones.
+	// OptedOut hides the zone unless a request is for all zones.
 	OptedOut bool
 }
 
@@ -45,7 +45,7 @@ func zoneID(region, rest string) string {
 	return string(short) + "-" + rest
 }
 
-// AddZone makes one more zone known, as if AWS had opened it.
+// AddZone adds a zone, as when AWS opens one.
 func (c *Cloud) AddZone(z Zone) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-func TestRefuseResources(t *testing.T) {
+func TestRejectResources(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{})
 	ids := c.Seed("demo").AddNodes(3)
-	c.Interceptor().Inject("CreateTags", simserver.Always(), RefuseResources("TagLimitExceeded", "More than 50 tags specified", ids[1]))
+	c.Interceptor().Inject("CreateTags", simserver.Always(), RejectResources("TagLimitExceeded", "More than 50 tags specified", ids[1]))
 	create := func(resources ...string) error {
 		_, err := ec2Client(t, c).CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: resources, Tags: []types.Tag{{Key: new("a"), Value: new("b")}}})
 		return err
@@ -21,10 +21,10 @@ func TestRefuseResources(t *testing.T) {
 	wantCode(t, create(ids...), "TagLimitExceeded", "More than 50 tags")
 	wantCode(t, create(ids[1]), "TagLimitExceeded")
 	if c.Tags(ids[0])["a"] != "" {
-		t.Error("a call that is refused is applied in part")
+		t.Error("a call that is rejected is applied in part")
 	}
 	if err := create(ids[0], ids[2]); err != nil || c.Tags(ids[0])["a"] != "b" {
-		t.Errorf("a call without the resource is refused: %v", err)
+		t.Errorf("a call without the resource is rejected: %v", err)
 	}
 }
 

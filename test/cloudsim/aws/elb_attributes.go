@@ -56,7 +56,7 @@ func (a ClassicAttributes) wire() lbClassicAttributesXML {
 	return out
 }
 
-// describeClassicAttributes is DescribeLoadBalancerAttributes.
+// describeClassicAttributes implements DescribeLoadBalancerAttributes.
 func (c *Cloud) describeClassicAttributes(p params) (any, error) {
 	if err := p.require("LoadBalancerName"); err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func (c *Cloud) describeClassicAttributes(p params) (any, error) {
 	return b.Attributes.wire(), nil
 }
 
-// modifyClassicAttributes is ModifyLoadBalancerAttributes. Groups of attributes
-// that were not sent stay as they are.
+// modifyClassicAttributes implements ModifyLoadBalancerAttributes. Groups of
+// attributes that were not sent stay as they are.
 func (c *Cloud) modifyClassicAttributes(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {
@@ -167,7 +167,7 @@ func (a *ClassicAttributes) setAdditional(p params) error {
 
 var probeTarget = regexp.MustCompile(`^(?:(?:TCP|SSL):(\d{1,5})|(?:HTTP|HTTPS):(\d{1,5})/.*)$`)
 
-// configureHealthCheck is ConfigureHealthCheck.
+// configureHealthCheck implements ConfigureHealthCheck.
 func (c *Cloud) configureHealthCheck(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// createClassic is CreateLoadBalancer. Asked again for the same it answers as
-// the first time.
+// createClassic implements CreateLoadBalancer. The same request again returns the
+// existing load balancer.
 func (c *Cloud) createClassic(p params) (any, error) {
 	want, err := c.readClassic(p)
 	if err != nil {
@@ -60,13 +60,13 @@ func (c *Cloud) readClassic(p params) (ClassicLoadBalancer, error) {
 	if b.Scheme, err = scheme(p); err != nil {
 		return b, err
 	}
-	subnets, err := c.place(b.Subnets, nil, b.Scheme, classicRefusals)
+	subnets, err := c.selectSubnets(b.Subnets, nil, b.Scheme, classicErrors)
 	if err != nil {
 		return b, err
 	}
 	b.VPC = subnets[0].vpc
 	b.Zones = zonesOf(subnets)
-	if err := c.validGroups(b.SecurityGroups, b.VPC, classicRefusals); err != nil {
+	if err := c.validGroups(b.SecurityGroups, b.VPC, classicErrors); err != nil {
 		return b, err
 	}
 	if len(b.SecurityGroups) == 0 {
@@ -93,7 +93,7 @@ func zonesOf(subnets []*subnet) []string {
 	return zones
 }
 
-// isAs reports whether the load balancer is what the request asks for. What only
+// isAs reports whether the load balancer is as the request defines it. What only
 // other operations can set does not count.
 func (b *classicBalancer) isAs(want ClassicLoadBalancer) bool {
 	return b.Scheme == want.Scheme && sameSet(b.Subnets, want.Subnets) && sameSet(b.SecurityGroups, want.SecurityGroups) &&
@@ -127,7 +127,7 @@ func (c *Cloud) newDigits(kind string) string {
 	}, c.ids.Hex(kind, 10))
 }
 
-// deleteClassic is DeleteLoadBalancer. It succeeds when there is none.
+// deleteClassic implements DeleteLoadBalancer. It succeeds when there is none.
 func (c *Cloud) deleteClassic(p params) (any, error) {
 	if err := p.require("LoadBalancerName"); err != nil {
 		return nil, err
@@ -135,12 +135,12 @@ func (c *Cloud) deleteClassic(p params) (any, error) {
 	name := p.str("LoadBalancerName")
 	if b := c.balancers.classics[name]; b != nil && c.changeable(&b.Created) {
 		delete(c.balancers.classics, name)
-		c.leave(b.user)
+		c.releaseInterfaces(b.user)
 	}
 	return nil, nil
 }
 
-// describeClassic is DescribeLoadBalancers.
+// describeClassic implements DescribeLoadBalancers.
 func (c *Cloud) describeClassic(p params) (any, error) {
 	var found []*classicBalancer
 	if names := p.list("LoadBalancerNames.member"); len(names) > 0 {
@@ -170,7 +170,7 @@ func (c *Cloud) describeClassic(p params) (any, error) {
 	return out, nil
 }
 
-// attachClassicSubnets is AttachLoadBalancerToSubnets.
+// attachClassicSubnets implements AttachLoadBalancerToSubnets.
 func (c *Cloud) attachClassicSubnets(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {
@@ -178,7 +178,7 @@ func (c *Cloud) attachClassicSubnets(p params) (any, error) {
 	}
 	added := slices.DeleteFunc(p.list("Subnets.member"), func(id string) bool { return slices.Contains(b.Subnets, id) })
 	all := slices.Concat(b.Subnets, added)
-	subnets, err := c.place(all, b.Subnets, b.Scheme, classicRefusals)
+	subnets, err := c.selectSubnets(all, b.Subnets, b.Scheme, classicErrors)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,8 @@ func (c *Cloud) attachClassicSubnets(p params) (any, error) {
 	return lbSubnetsXML{b.Subnets}, nil
 }
 
-// detachClassicSubnets is DetachLoadBalancerFromSubnets. One subnet must stay.
+// detachClassicSubnets implements DetachLoadBalancerFromSubnets. One subnet must
+// stay.
 func (c *Cloud) detachClassicSubnets(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {
@@ -205,18 +206,18 @@ func (c *Cloud) detachClassicSubnets(p params) (any, error) {
 	if len(left) == 0 {
 		return nil, conflict("Requested configuration change for LoadBalancer %q is invalid because you attempted to detach all the subnets for this LoadBalancer and a LoadBalancer cannot be attached to zero subnets in VPC.", b.Name)
 	}
-	subnets, err := c.place(left, left, b.Scheme, classicRefusals)
+	subnets, err := c.selectSubnets(left, left, b.Scheme, classicErrors)
 	if err != nil {
 		return nil, err
 	}
 	if len(gone) > 0 {
-		c.leave(b.user, gone...)
+		c.releaseInterfaces(b.user, gone...)
 	}
 	b.Subnets, b.Zones = left, zonesOf(subnets)
 	return lbSubnetsXML{b.Subnets}, nil
 }
 
-// applyClassicGroups is ApplySecurityGroupsToLoadBalancer.
+// applyClassicGroups implements ApplySecurityGroupsToLoadBalancer.
 func (c *Cloud) applyClassicGroups(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {
@@ -226,7 +227,7 @@ func (c *Cloud) applyClassicGroups(p params) (any, error) {
 	if len(groups) == 0 {
 		return nil, invalid("SecurityGroups must not be empty")
 	}
-	if err := c.validGroups(groups, b.VPC, classicRefusals); err != nil {
+	if err := c.validGroups(groups, b.VPC, classicErrors); err != nil {
 		return nil, err
 	}
 	b.SecurityGroups = groups

@@ -48,7 +48,7 @@ func (c *Cloud) Dump() string {
 	return strings.Join(append(lines, ""), "\n")
 }
 
-// lines collects what there is to say about one thing.
+// lines collects the lines about one resource.
 type lines struct {
 	about string
 	all   []string

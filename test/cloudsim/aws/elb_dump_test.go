@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// everyKind makes one of each thing.
+// everyKind makes one resource of each kind.
 func everyKind(k *balancing) {
 	k.createWeb(func(in *elb.CreateLoadBalancerInput) { in.Listeners = append(in.Listeners, tlsListener(443)) })
 	ok(k, func(ctx context.Context) (*elb.RegisterInstancesWithLoadBalancerOutput, error) {
@@ -62,7 +62,7 @@ func TestDumpIsWithoutIDs(t *testing.T) {
 	wantCode(t, second.deleteNet(second.createNet(nil)), "") // shifts all that is random
 	everyKind(second)
 	if diff := cmp.Diff(first.Dump(), second.Dump()); diff != "" {
-		t.Errorf("two clouds with the same things, -first +second:\n%s", diff)
+		t.Errorf("two clouds with the same resources, -first +second:\n%s", diff)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestBalancerCallsAreCounted(t *testing.T) {
 	n, _ := k.Network("net")
 	wantCode(t, k.deleteNet(n.ARN), "ThrottlingException")
 	if _, found := k.Network("net"); !found {
-		t.Error("a broken call was applied")
+		t.Error("a failed call was applied")
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// registerInstances is RegisterInstancesWithLoadBalancer.
+// registerInstances implements RegisterInstancesWithLoadBalancer.
 func (c *Cloud) registerInstances(p params) (any, error) {
 	b, ids, err := c.instancesOf(p)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Cloud) checkClassicInstances(b *classicBalancer, ids []string) error {
 	return nil
 }
 
-// deregisterInstances is DeregisterInstancesFromLoadBalancer.
+// deregisterInstances implements DeregisterInstancesFromLoadBalancer.
 func (c *Cloud) deregisterInstances(p params) (any, error) {
 	b, ids, err := c.instancesOf(p)
 	if err != nil {
@@ -103,8 +103,9 @@ type lbInstanceStateXML struct {
 	Description string
 }
 
-// describeInstanceHealth is DescribeInstanceHealth. Instances that were asked
-// for are listed even when they are not registered, terminated ones never.
+// describeInstanceHealth implements DescribeInstanceHealth. Instances that the
+// request names are listed even when they are not registered, terminated ones
+// never.
 func (c *Cloud) describeInstanceHealth(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {
@@ -131,8 +132,8 @@ func (c *Cloud) describeInstanceHealth(p params) (any, error) {
 	return out, nil
 }
 
-// instanceHealth returns the state of an instance behind a load balancer. Instances that
-// run are taken to answer health checks.
+// instanceHealth returns the state of an instance behind a load balancer.
+// Instances that run pass health checks.
 func (c *Cloud) instanceHealth(b *classicBalancer, i *instance) lbInstanceStateXML {
 	since, registered := b.registered[i.id]
 	var code, why string

@@ -11,7 +11,7 @@ import (
 // policy, in both APIs.
 const defaultSecurityPolicy = "ELBSecurityPolicy-2016-08"
 
-// createClassicListeners is CreateLoadBalancerListeners.
+// createClassicListeners implements CreateLoadBalancerListeners.
 func (c *Cloud) createClassicListeners(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {
@@ -24,8 +24,8 @@ func (c *Cloud) createClassicListeners(p params) (any, error) {
 	return nil, c.listen(&b.ClassicLoadBalancer, listeners)
 }
 
-// deleteClassicListeners is DeleteLoadBalancerListeners. Ports without a
-// listener are none of its business.
+// deleteClassicListeners implements DeleteLoadBalancerListeners. Ports without a
+// listener are ignored.
 func (c *Cloud) deleteClassicListeners(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Cloud) deleteClassicListeners(p params) (any, error) {
 	return nil, nil
 }
 
-// setClassicCertificate is SetLoadBalancerListenerSSLCertificate.
+// setClassicCertificate implements SetLoadBalancerListenerSSLCertificate.
 func (c *Cloud) setClassicCertificate(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {
@@ -82,7 +82,7 @@ func portOf(p params, name string) (int32, error) {
 }
 
 // listen adds listeners: all of them or, when one cannot be, none. One that
-// exists as it is asked for stays.
+// already exists in this form stays.
 func (c *Cloud) listen(b *ClassicLoadBalancer, requests []params) error {
 	listeners := cloneListeners(b.Listeners)
 	for _, request := range requests {
@@ -131,7 +131,7 @@ func (c *Cloud) readListener(p params) (ClassicListener, error) {
 	return l, c.checkListener(l)
 }
 
-// checkListener fails when something is wrong with a listener on its own.
+// checkListener returns an error for a listener that is invalid by itself.
 func (c *Cloud) checkListener(l ClassicListener) error {
 	for _, protocol := range []string{l.Protocol, l.InstanceProtocol} {
 		if !slices.Contains([]string{"HTTP", "HTTPS", "TCP", "SSL"}, protocol) {
@@ -150,7 +150,7 @@ func (c *Cloud) checkListener(l ClassicListener) error {
 	return nil
 }
 
-// sameAs compares what a request can say about a listener.
+// sameAs compares the settings of a listener that a request can have.
 func (l ClassicListener) sameAs(other ClassicListener) bool {
 	return l.Port == other.Port && l.Protocol == other.Protocol && l.InstancePort == other.InstancePort &&
 		l.InstanceProtocol == other.InstanceProtocol && l.Certificate == other.Certificate

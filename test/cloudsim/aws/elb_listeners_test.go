@@ -29,7 +29,7 @@ func TestClassicListeners(t *testing.T) {
 		"ssl to ssl":              {"TLS to the instance without HTTP", certified(plain("ssl", "ssl", 443), testCertificate), ""},
 		"http to http":            {"HTTP without a certificate", plain("http", "http", 443), ""},
 		"IAM certificate":         {"", certified(plain("ssl", "tcp", 443), "arn:aws-cn:iam::123456789012:server-certificate/path/name"), ""},
-		"as it is":                {"an answer that got lost can be asked for again", elbtypes.Listener{Protocol: new("TCP"), LoadBalancerPort: 80, InstancePort: new(int32(30080))}, ""},
+		"as it is":                {"the call can be repeated after a lost response", elbtypes.Listener{Protocol: new("TCP"), LoadBalancerPort: 80, InstancePort: new(int32(30080))}, ""},
 		"port in use":             {"", plain("tcp", "tcp", 80), "DuplicateListener"},
 		"no certificate":          {"", plain("ssl", "tcp", 443), "CertificateNotFound"},
 		"no ARN":                  {"", certified(plain("ssl", "tcp", 443), "my-certificate"), "CertificateNotFound"},
@@ -76,7 +76,7 @@ func TestClassicListenersAreAllOrNothing(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	if diff := cmp.Diff(before, k.Dump()); diff != "" {
-		t.Errorf("a refused call changed something:\n%s", diff)
+		t.Errorf("a rejected call changed state:\n%s", diff)
 	}
 }
 
@@ -145,15 +145,15 @@ func TestClassicPolicies(t *testing.T) {
 		{"unknown reference", create("other", "SSLNegotiationPolicyType", "Reference-Security-Policy", "x"), "InvalidConfigurationRequest"},
 		{"custom protocols", create("own", "SSLNegotiationPolicyType", "Protocol-TLSv1.2", "true"), ""},
 		{"no protocol", create("empty", "SSLNegotiationPolicyType", "AES128-SHA", "true"), "InvalidConfigurationRequest"},
-		{"odd attribute", create("odd", "ProxyProtocolPolicyType", "ProxyProtocol", "yes"), "InvalidConfigurationRequest"},
-		{"unknown type", create("odd", "StickinessType", "a", "b"), "PolicyTypeNotFound"},
+		{"invalid attribute", create("invalid", "ProxyProtocolPolicyType", "ProxyProtocol", "yes"), "InvalidConfigurationRequest"},
+		{"unknown type", create("invalid", "StickinessType", "a", "b"), "PolicyTypeNotFound"},
 		{"listener", onListener(443, tls), ""},
 		{"no listener", onListener(8443, tls), "ListenerNotFound"},
 		{"unknown policy", onListener(443, "nothing"), "PolicyNotFound"},
 		{"wrong type for a listener", onListener(443, proxy), "InvalidConfigurationRequest"},
 		{"listener without TLS", onListener(80, tls), "InvalidConfigurationRequest"},
 		{"backend", onBackend(30080, proxy), ""},
-		{"backend of nobody", onBackend(31000, proxy), "InvalidConfigurationRequest"},
+		{"backend without listener", onBackend(31000, proxy), "InvalidConfigurationRequest"},
 		{"wrong type for a backend", onBackend(30080, tls), "InvalidConfigurationRequest"},
 		{"in use by a listener", remove(tls), "InvalidConfigurationRequest"},
 		{"in use by a backend", remove(proxy), "InvalidConfigurationRequest"},

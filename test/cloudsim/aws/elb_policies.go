@@ -16,7 +16,7 @@ const (
 	attributeReference = "Reference-Security-Policy"
 )
 
-// samplePolicies are the policies that everybody has.
+// samplePolicies are the policies that every load balancer has.
 var samplePolicies = []string{
 	"ELBSample-ELBDefaultCipherPolicy",
 	"ELBSample-OpenSSLDefaultCipherPolicy",
@@ -59,8 +59,8 @@ func (p ClassicPolicy) wire(name string) lbPolicyXML {
 	return out
 }
 
-// describeClassicPolicies is DescribeLoadBalancerPolicies: those of a load
-// balancer, or the samples.
+// describeClassicPolicies implements DescribeLoadBalancerPolicies: those of a
+// load balancer, or the samples.
 func (c *Cloud) describeClassicPolicies(p params) (any, error) {
 	policies := make(map[string]ClassicPolicy)
 	if name := p.str("LoadBalancerName"); name != "" {
@@ -93,7 +93,7 @@ func noPolicy(name string) error {
 	return fail("PolicyNotFound", "There is no policy with name '%s'", name)
 }
 
-// createClassicPolicy is CreateLoadBalancerPolicy.
+// createClassicPolicy implements CreateLoadBalancerPolicy.
 func (c *Cloud) createClassicPolicy(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *Cloud) createClassicPolicy(p params) (any, error) {
 	return nil, nil
 }
 
-// check tells what is wrong with a policy on its own.
+// check returns an error for a policy that is invalid by itself.
 func (p ClassicPolicy) check() error {
 	switch p.Type {
 	case policyNegotiation:
@@ -162,7 +162,7 @@ func (p ClassicPolicy) checkNegotiation() error {
 	return nil
 }
 
-// deleteClassicPolicy is DeleteLoadBalancerPolicy.
+// deleteClassicPolicy implements DeleteLoadBalancerPolicy.
 func (c *Cloud) deleteClassicPolicy(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {
@@ -199,7 +199,7 @@ func (b *classicBalancer) policiesOf(p params, types ...string) ([]string, error
 	return names, nil
 }
 
-// setListenerPolicies is SetLoadBalancerPoliciesOfListener.
+// setListenerPolicies implements SetLoadBalancerPoliciesOfListener.
 func (c *Cloud) setListenerPolicies(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {
@@ -220,8 +220,8 @@ func (c *Cloud) setListenerPolicies(p params) (any, error) {
 	return nil, nil
 }
 
-// setBackendPolicies is SetLoadBalancerPoliciesForBackendServer. Policies of a
-// port whose listener went away can still be taken off.
+// setBackendPolicies implements SetLoadBalancerPoliciesForBackendServer.
+// Policies of a port whose listener went away can still be taken off.
 func (c *Cloud) setBackendPolicies(p params) (any, error) {
 	b, err := c.classicOf(p)
 	if err != nil {

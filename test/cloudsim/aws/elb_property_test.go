@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBalancersLeaveNothing: whatever is done in whatever order, refused or not,
+// TestBalancersLeaveNothing: after any calls in any order, rejected or not,
 // every load balancer has one network interface per subnet, what is left can be
 // deleted, and then the region is as it was.
 func TestBalancersLeaveNothing(t *testing.T) {
@@ -51,7 +51,7 @@ func countInterfaces(t *testing.T, k *balancing) int {
 	return len(out.NetworkInterfaces)
 }
 
-// randomBalancing makes random calls. What they answer does not matter.
+// randomBalancing makes random calls and ignores their responses.
 type randomBalancing struct {
 	*balancing
 	t *rapid.T

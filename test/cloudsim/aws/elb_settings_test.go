@@ -49,7 +49,7 @@ func TestClassicHealthCheck(t *testing.T) {
 			if err != nil {
 				want = *check("TCP:30080", 30, 5, 10, 2)
 			} else if diff := cmp.Diff(tc.check, out.HealthCheck, cmpopts.IgnoreUnexported(elbtypes.HealthCheck{})); diff != "" {
-				t.Errorf("answer, -want +got:\n%s", diff)
+				t.Errorf("response, -want +got:\n%s", diff)
 			}
 			if diff := cmp.Diff(&want, describeWeb(k).HealthCheck, cmpopts.IgnoreUnexported(elbtypes.HealthCheck{})); diff != "" {
 				t.Errorf("description, -want +got:\n%s", diff)
@@ -90,7 +90,7 @@ func TestClassicAttributes(t *testing.T) {
 	out := ok(k, func(ctx context.Context) (*elb.ModifyLoadBalancerAttributesOutput, error) {
 		return k.elb.ModifyLoadBalancerAttributes(ctx, &elb.ModifyLoadBalancerAttributesInput{LoadBalancerName: new("web"), LoadBalancerAttributes: want})
 	})
-	for what, got := range map[string]*elbtypes.LoadBalancerAttributes{"answer": out.LoadBalancerAttributes, "description": describe()} {
+	for what, got := range map[string]*elbtypes.LoadBalancerAttributes{"response": out.LoadBalancerAttributes, "description": describe()} {
 		if diff := cmp.Diff(want, got, opts); diff != "" {
 			t.Errorf("%s, -want +got:\n%s", what, diff)
 		}
@@ -98,7 +98,7 @@ func TestClassicAttributes(t *testing.T) {
 
 	for what, attributes := range map[string]elbtypes.LoadBalancerAttributes{
 		"log without bucket":  {AccessLog: &elbtypes.AccessLog{Enabled: true}},
-		"odd interval":        {AccessLog: &elbtypes.AccessLog{Enabled: true, EmitInterval: new(int32(10)), S3BucketName: new("logs")}},
+		"invalid interval":    {AccessLog: &elbtypes.AccessLog{Enabled: true, EmitInterval: new(int32(10)), S3BucketName: new("logs")}},
 		"idle timeout":        {ConnectionSettings: &elbtypes.ConnectionSettings{IdleTimeout: new(int32(4001))}},
 		"draining timeout":    {ConnectionDraining: &elbtypes.ConnectionDraining{Enabled: true, Timeout: new(int32(0))}},
 		"second one is wrong": {CrossZoneLoadBalancing: &elbtypes.CrossZoneLoadBalancing{}, ConnectionSettings: &elbtypes.ConnectionSettings{IdleTimeout: new(int32(0))}},
@@ -109,7 +109,7 @@ func TestClassicAttributes(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, describe(), opts); diff != "" {
-		t.Errorf("after refused changes, -want +got:\n%s", diff)
+		t.Errorf("after rejected changes, -want +got:\n%s", diff)
 	}
 }
 
@@ -133,8 +133,8 @@ func TestClassicInstances(t *testing.T) {
 		return err
 	}
 	stopped, asleep := k.seed.AddNode(InstanceSpec{}), k.seed.AddNode(InstanceSpec{State: Stopped})
-	dead := k.seed.AddNode(InstanceSpec{})
-	k.Terminate(dead)
+	terminated := k.seed.AddNode(InstanceSpec{})
+	k.Terminate(terminated)
 	foreign := k.Seed("other").AddNodes(1)[0]
 	k.SetRegistrationDelay(time.Minute)
 	for _, step := range []struct {
@@ -146,7 +146,7 @@ func TestClassicInstances(t *testing.T) {
 		{"again", register(k.nodes[0]), ""},
 		{"running, stopped later", register(stopped), ""},
 		{"stopped, with others", register(k.nodes[0], asleep), "InvalidInstance"},
-		{"terminated", register(dead), "InvalidInstance"},
+		{"terminated", register(terminated), "InvalidInstance"},
 		{"unknown", register("i-0"), "InvalidInstance"},
 		{"another VPC", register(foreign), "InvalidInstance"},
 		{"none", register(), "ValidationError"},
@@ -181,7 +181,7 @@ func TestClassicInstances(t *testing.T) {
 	if diff := cmp.Diff(want, health()); diff != "" {
 		t.Errorf("later, the third node's zone is not enabled, -want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]string{k.nodes[1]: "OutOfService Instance"}, health(k.nodes[1], dead)); diff != "" {
+	if diff := cmp.Diff(map[string]string{k.nodes[1]: "OutOfService Instance"}, health(k.nodes[1], terminated)); diff != "" {
 		t.Errorf("by name, -want +got:\n%s", diff)
 	}
 }

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// balancerPage is the largest page of every list of load balancer things.
+	// balancerPage is the largest page of every list of load balancer resources.
 	balancerPage = 400
 	// tagNames is how many load balancers one DescribeTags may name.
 	tagNames = 20
-	// tagLimit is how many tags a thing may have.
+	// tagLimit is how many tags a resource may have.
 	tagLimit = 50
 	// freeAddresses is what a subnet must have left for a load balancer.
 	freeAddresses = 8
 )
 
-// markerPager is what all lists of load balancer things do.
+// markerPager is the paging of all lists of load balancer resources.
 var markerPager = pager{
 	token: "Marker", size: "PageSize", low: 1, high: balancerPage, standard: balancerPage,
 	badToken: "ValidationError", badSize: "ValidationError",
@@ -38,7 +38,7 @@ type balancers struct {
 	certificates certificates
 
 	delays   Delays
-	draining *time.Duration // nil: as the target group says
+	draining *time.Duration // nil: the attribute of the target group
 }
 
 func newBalancers(delays Delays) balancers {
@@ -52,12 +52,12 @@ func newBalancers(delays Delays) balancers {
 	}
 }
 
-// conflict is how the classic API answers to an impossible configuration.
+// conflict is the error of the classic API for an impossible configuration.
 func conflict(format string, args ...any) error {
 	return &apiError{http.StatusConflict, "InvalidConfigurationRequest", fmt.Sprintf(format, args...)}
 }
 
-// invalid answers to a request that is wrong whatever the state.
+// invalid is the error for a request that is wrong in any state.
 func invalid(format string, args ...any) error { return fail("ValidationError", format, args...) }
 
 var balancerName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?$`)

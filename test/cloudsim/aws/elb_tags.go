@@ -49,7 +49,7 @@ func tooManyBalancerTags() error {
 	return fail("TooManyTags", "The maximum number of tags for a load balancing resource is %d", tagLimit)
 }
 
-// fits reports whether a thing can have more tags.
+// fits reports whether a resource can have more tags.
 func fits(into, tags map[string]string) error {
 	all := maps.Clone(into)
 	maps.Copy(all, tags)
@@ -59,7 +59,7 @@ func fits(into, tags map[string]string) error {
 	return nil
 }
 
-// classicAddTags is AddTags.
+// classicAddTags implements AddTags.
 func (c *Cloud) classicAddTags(p params) (any, error) {
 	b, tags, err := c.taggedClassic(p)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Cloud) classicAddTags(p params) (any, error) {
 	return nil, nil
 }
 
-// classicRemoveTags is RemoveTags.
+// classicRemoveTags implements RemoveTags.
 func (c *Cloud) classicRemoveTags(p params) (any, error) {
 	b, tags, err := c.taggedClassic(p)
 	if err != nil {
@@ -111,7 +111,7 @@ type classicTagDescription struct {
 	Tags             []lbPairXML `xml:"Tags>member"`
 }
 
-// classicDescribeTags is DescribeTags.
+// classicDescribeTags implements DescribeTags.
 func (c *Cloud) classicDescribeTags(p params) (any, error) {
 	names := p.list("LoadBalancerNames.member")
 	if len(names) == 0 || len(names) > tagNames {

@@ -84,7 +84,7 @@ func TestClassicCreateAgain(t *testing.T) {
 		change func(*balancing, *elb.CreateLoadBalancerInput)
 		code   string
 	}{
-		"same": {"an answer that got lost can be asked for again", func(*balancing, *elb.CreateLoadBalancerInput) {}, ""},
+		"same": {"the call can be repeated after a lost response", func(*balancing, *elb.CreateLoadBalancerInput) {}, ""},
 		"same in another order": {"lists of subnets are sets", func(_ *balancing, in *elb.CreateLoadBalancerInput) {
 			in.Subnets[0], in.Subnets[1] = in.Subnets[1], in.Subnets[0]
 		}, ""},
@@ -121,7 +121,7 @@ func TestClassicCreateAgain(t *testing.T) {
 	}
 }
 
-func TestClassicCreateRefusals(t *testing.T) {
+func TestClassicCreateRejected(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
@@ -131,7 +131,7 @@ func TestClassicCreateRefusals(t *testing.T) {
 		"long name": {"33 characters are one too many", func(_ *balancing, in *elb.CreateLoadBalancerInput) {
 			in.LoadBalancerName = new(strings.Repeat("a", 33))
 		}, "ValidationError"},
-		"odd name": {"", func(_ *balancing, in *elb.CreateLoadBalancerInput) { in.LoadBalancerName = new("web_1") }, "ValidationError"},
+		"invalid name": {"", func(_ *balancing, in *elb.CreateLoadBalancerInput) { in.LoadBalancerName = new("web_1") }, "ValidationError"},
 		"no listeners": {"", func(_ *balancing, in *elb.CreateLoadBalancerInput) {
 			in.Listeners = []elbtypes.Listener{}
 		}, "ValidationError"},
@@ -188,7 +188,7 @@ func TestClassicCreateRefusals(t *testing.T) {
 				t.Errorf("error code %q, want %q (%s)", got, tc.code, tc.reason)
 			}
 			if diff := cmp.Diff(before, k.Dump()); diff != "" {
-				t.Errorf("a refused call left something:\n%s", diff)
+				t.Errorf("a rejected call left resources:\n%s", diff)
 			}
 		})
 	}
@@ -254,19 +254,19 @@ func TestClassicSubnets(t *testing.T) {
 	}
 }
 
-func TestClassicOperationRefusals(t *testing.T) {
+func TestClassicOperationRejected(t *testing.T) {
 	t.Parallel()
 	none := new("nothing")
-	refused(t, map[string]refusal{
-		"listeners of nothing": {"", func(k *balancing) error {
+	rejected(t, map[string]rejection{
+		"listeners of missing load balancer": {"", func(k *balancing) error {
 			_, err := k.elb.CreateLoadBalancerListeners(k.t.Context(), &elb.CreateLoadBalancerListenersInput{LoadBalancerName: none, Listeners: k.web().Listeners})
 			return err
 		}, "LoadBalancerNotFound"},
-		"attributes of nothing": {"", func(k *balancing) error {
+		"attributes of missing load balancer": {"", func(k *balancing) error {
 			_, err := k.elb.DescribeLoadBalancerAttributes(k.t.Context(), &elb.DescribeLoadBalancerAttributesInput{LoadBalancerName: none})
 			return err
 		}, "LoadBalancerNotFound"},
-		"tags of nothing": {"", func(k *balancing) error {
+		"tags of missing load balancer": {"", func(k *balancing) error {
 			_, err := k.elb.DescribeTags(k.t.Context(), &elb.DescribeTagsInput{LoadBalancerNames: []string{"nothing"}})
 			return err
 		}, "LoadBalancerNotFound"},
@@ -279,7 +279,7 @@ func TestClassicOperationRefusals(t *testing.T) {
 			_, err := k.elb.AddTags(k.t.Context(), &elb.AddTagsInput{LoadBalancerNames: []string{"web", "web"}, Tags: k.web().Tags})
 			return err
 		}, "ValidationError"},
-		"delete nothing": {"absent is success", func(k *balancing) error {
+		"delete missing": {"absent is success", func(k *balancing) error {
 			_, err := k.elb.DeleteLoadBalancer(k.t.Context(), &elb.DeleteLoadBalancerInput{LoadBalancerName: none})
 			return err
 		}, ""},

@@ -14,7 +14,7 @@ const (
 	SchemeInternal       = "internal"
 )
 
-// ClassicLoadBalancer is all that the cloud knows of a classic load balancer.
+// ClassicLoadBalancer is the state of a classic load balancer.
 type ClassicLoadBalancer struct {
 	Name           string
 	DNSName        string
@@ -52,7 +52,7 @@ type ClassicListener struct {
 	Policies         []string
 }
 
-// ClassicHealthCheck says how instances are probed; times are seconds.
+// ClassicHealthCheck is how instances are probed; times are seconds.
 type ClassicHealthCheck struct {
 	Target             string
 	Interval           int32

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What follows are the answers of the classic API, under its own names.
+// The responses of the classic API follow, under its own names.
 
 type lbClassicListXML struct {
 	Descriptions []lbClassicXML `xml:"LoadBalancerDescriptions>member"`

@@ -114,7 +114,7 @@ func readAttributes(p params, what string, known map[string]*regexp.Regexp) (map
 	return attributes, nil
 }
 
-// describeNetworkAttributes is DescribeLoadBalancerAttributes.
+// describeNetworkAttributes implements DescribeLoadBalancerAttributes.
 func (c *Cloud) describeNetworkAttributes(p params) (any, error) {
 	arn, err := c.arnOf(p, "LoadBalancerArn", "loadbalancer")
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *Cloud) describeNetworkAttributes(p params) (any, error) {
 	return lbAttributesXML{tagList(n.attributes)}, nil
 }
 
-// modifyNetworkAttributes is ModifyLoadBalancerAttributes.
+// modifyNetworkAttributes implements ModifyLoadBalancerAttributes.
 func (c *Cloud) modifyNetworkAttributes(p params) (any, error) {
 	n, err := c.networkOf(p)
 	if err != nil {
@@ -143,13 +143,13 @@ func (c *Cloud) modifyNetworkAttributes(p params) (any, error) {
 		return nil, configuration("The value of 'access_logs.s3.bucket' cannot be empty when access logs are enabled")
 	}
 	if err := c.checkTargets(crossZone(all), c.targetsOf(n, "")); err != nil {
-		return nil, configuration("The load balancing cannot be changed: %v", err) // its own code is none of this operation
+		return nil, configuration("The load balancing cannot be changed: %v", err) // its own code does not exist for this operation
 	}
 	n.attributes = all
 	return lbAttributesXML{tagList(all)}, nil
 }
 
-// describeTargetGroupAttributes is DescribeTargetGroupAttributes.
+// describeTargetGroupAttributes implements DescribeTargetGroupAttributes.
 func (c *Cloud) describeTargetGroupAttributes(p params) (any, error) {
 	arn, err := c.arnOf(p, "TargetGroupArn", "targetgroup")
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *Cloud) describeTargetGroupAttributes(p params) (any, error) {
 	return lbAttributesXML{tagList(g.attributes)}, nil
 }
 
-// modifyTargetGroupAttributes is ModifyTargetGroupAttributes.
+// modifyTargetGroupAttributes implements ModifyTargetGroupAttributes.
 func (c *Cloud) modifyTargetGroupAttributes(p params) (any, error) {
 	g, err := c.groupOf(p)
 	if err != nil {

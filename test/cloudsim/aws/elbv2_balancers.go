@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// createNetwork is CreateLoadBalancer. Asked again for the same it answers as
-// the first time.
+// createNetwork implements CreateLoadBalancer. The same request again returns the
+// existing load balancer.
 func (c *Cloud) createNetwork(p params) (any, error) {
 	want, err := c.readNetwork(p)
 	if err != nil {
@@ -37,12 +37,12 @@ func (c *Cloud) createNetwork(p params) (any, error) {
 	n.dns = n.name + "-" + id + ".elb." + c.opts.Region + "." + domain
 	n.active = c.opts.Clock.Now().Add(c.balancers.delays.Provisioning)
 	n.attributes = defaultNetworkAttributes(n.scheme)
-	if err := c.settleIn(n, n.mappings); err != nil {
+	if err := c.addInterfaces(n, n.mappings); err != nil {
 		return nil, err
 	}
 	c.balancers.networks[n.arn] = n
 	out := c.networkWire(n)
-	out.State = &lbStateXML{Code: "provisioning"} // whatever comes, this is what it begins with
+	out.State = &lbStateXML{Code: "provisioning"} // it always begins so
 	return lbNetworksXML{LoadBalancers: []lbNetworkXML{out}}, nil
 }
 
@@ -70,7 +70,7 @@ func (c *Cloud) readNetwork(p params) (network, error) {
 		return n, err
 	}
 	n.vpc = c.subnet(n.mappings[0].Subnet).vpc
-	if err := c.validGroups(n.groups, n.vpc, networkRefusals); err != nil {
+	if err := c.validGroups(n.groups, n.vpc, networkErrors); err != nil {
 		return n, err
 	}
 	n.tags, err = readTags(p)
@@ -101,7 +101,7 @@ func (c *Cloud) readMappings(p params, before []string, scheme string) ([]Subnet
 	if addressed > 0 && addressed < len(mappings) {
 		return nil, configuration("You must specify either allocation IDs for all subnets or for none")
 	}
-	subnets, err := c.place(ids, before, scheme, networkRefusals)
+	subnets, err := c.selectSubnets(ids, before, scheme, networkErrors)
 	if err != nil {
 		return nil, err
 	}
@@ -142,14 +142,14 @@ func (c *Cloud) checkMapping(m SubnetMapping, scheme string) error {
 	return nil
 }
 
-// isAs reports whether the load balancer is what the request asks for.
+// isAs reports whether the load balancer is as the request defines it.
 func (n *network) isAs(want network) bool {
 	return n.scheme == want.scheme && slices.Equal(n.mappings, want.mappings) && sameSet(n.groups, want.groups) &&
 		maps.Equal(n.tags, want.tags)
 }
 
-// settleIn makes the network interfaces of new mappings, or none of them.
-func (c *Cloud) settleIn(n *network, mappings []SubnetMapping) error {
+// addInterfaces makes the network interfaces of new mappings, or none of them.
+func (c *Cloud) addInterfaces(n *network, mappings []SubnetMapping) error {
 	for i, m := range mappings {
 		addr, _ := netip.ParseAddr(m.PrivateIPv4) // checked before; zero when there is none
 		err := c.attach(lbInterface{
@@ -166,8 +166,8 @@ func (c *Cloud) settleIn(n *network, mappings []SubnetMapping) error {
 	return nil
 }
 
-// deleteNetwork is DeleteLoadBalancer. It succeeds when there is none. Target
-// groups stay.
+// deleteNetwork implements DeleteLoadBalancer. It succeeds when there is none.
+// Target groups stay.
 func (c *Cloud) deleteNetwork(p params) (any, error) {
 	arn, err := c.arnOf(p, "LoadBalancerArn", "loadbalancer")
 	if err != nil {
@@ -185,11 +185,11 @@ func (c *Cloud) deleteNetwork(p params) (any, error) {
 		c.release(l.group)
 	}
 	delete(c.balancers.networks, arn)
-	c.leave(arn)
+	c.releaseInterfaces(arn)
 	return nil, nil
 }
 
-// describeNetworks is DescribeLoadBalancers.
+// describeNetworks implements DescribeLoadBalancers.
 func (c *Cloud) describeNetworks(p params) (any, error) {
 	arns, names := p.list("LoadBalancerArns.member"), p.list("Names.member")
 	if len(arns) > 0 && len(names) > 0 {
@@ -221,7 +221,7 @@ func (c *Cloud) describeNetworks(p params) (any, error) {
 	return out, nil
 }
 
-// setNetworkGroups is SetSecurityGroups.
+// setNetworkGroups implements SetSecurityGroups.
 func (c *Cloud) setNetworkGroups(p params) (any, error) {
 	n, err := c.networkOf(p)
 	if err != nil {
@@ -234,7 +234,7 @@ func (c *Cloud) setNetworkGroups(p params) (any, error) {
 	case len(groups) == 0:
 		return nil, configuration("You cannot remove all security groups of a Network Load Balancer.")
 	}
-	if err := c.validGroups(groups, n.vpc, networkRefusals); err != nil {
+	if err := c.validGroups(groups, n.vpc, networkErrors); err != nil {
 		return nil, err
 	}
 	n.groups = groups
@@ -242,8 +242,8 @@ func (c *Cloud) setNetworkGroups(p params) (any, error) {
 	return lbGroupIDsXML{"on", groups}, nil
 }
 
-// setNetworkSubnets is SetSubnets. What a load balancer has in a zone stays as
-// it is.
+// setNetworkSubnets implements SetSubnets. What a load balancer has in a zone
+// stays as it is.
 func (c *Cloud) setNetworkSubnets(p params) (any, error) {
 	n, err := c.networkOf(p)
 	if err != nil {
@@ -272,12 +272,12 @@ func (c *Cloud) setNetworkSubnets(p params) (any, error) {
 		}
 		mappings[i] = old
 	}
-	if err := c.settleIn(n, added); err != nil {
+	if err := c.addInterfaces(n, added); err != nil {
 		return nil, err
 	}
 	for _, old := range n.mappings {
 		if !slices.Contains(mappings, old) {
-			c.leave(n.arn, old.Subnet)
+			c.releaseInterfaces(n.arn, old.Subnet)
 		}
 	}
 	n.mappings = mappings

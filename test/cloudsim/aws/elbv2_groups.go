@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// createTargetGroup is CreateTargetGroup. Asked again for the same it answers
-// as the first time.
+// createTargetGroup implements CreateTargetGroup. The same request again returns
+// the existing target group.
 func (c *Cloud) createTargetGroup(p params) (any, error) {
 	want, err := c.readTargetGroup(p)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Cloud) readTargetGroup(p params) (targetGroup, error) {
 	return g, err
 }
 
-// isAs reports whether the target group is what the request asks for.
+// isAs reports whether the target group is as the request defines it.
 func (g *targetGroup) isAs(want targetGroup) bool {
 	return g.vpc == want.vpc && g.protocol == want.protocol && g.port == want.port && g.targetType == want.targetType &&
 		g.check == want.check && maps.Equal(g.tags, want.tags)
@@ -102,8 +102,9 @@ func readHealthCheck(p params, check TargetHealthCheck) (TargetHealthCheck, erro
 }
 
 // readHealthCheckTimes reads times and thresholds, whose ranges and defaults are
-// those of https://docs.aws.amazon.com/elasticloadbalancing/latest/network/target-group-health-checks.html.
-// A default timeout that is longer than the interval is refused as any other:
+// those of
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/target-group-health-checks.html.
+// A default timeout that is longer than the interval is rejected as any other:
 // https://github.com/terraform-linters/tflint-ruleset-aws/issues/404. Target groups
 // of network load balancers may have both equal:
 // https://github.com/aws/aws-cdk/issues/16446.
@@ -135,7 +136,7 @@ func readHealthCheckTimes(p params, check TargetHealthCheck) (TargetHealthCheck,
 	return check, nil
 }
 
-// modifyTargetGroup is ModifyTargetGroup.
+// modifyTargetGroup implements ModifyTargetGroup.
 func (c *Cloud) modifyTargetGroup(p params) (any, error) {
 	g, err := c.groupOf(p)
 	if err != nil {
@@ -149,7 +150,7 @@ func (c *Cloud) modifyTargetGroup(p params) (any, error) {
 	return lbTargetGroupsXML{TargetGroups: []lbTargetGroupXML{groupWire(g, c.balancersOf(g.arn))}}, nil
 }
 
-// deleteTargetGroup is DeleteTargetGroup. It succeeds when there is none.
+// deleteTargetGroup implements DeleteTargetGroup. It succeeds when there is none.
 func (c *Cloud) deleteTargetGroup(p params) (any, error) {
 	arn, err := c.arnOf(p, "TargetGroupArn", "targetgroup")
 	if err != nil {
@@ -165,7 +166,7 @@ func (c *Cloud) deleteTargetGroup(p params) (any, error) {
 	return nil, nil
 }
 
-// describeTargetGroups is DescribeTargetGroups.
+// describeTargetGroups implements DescribeTargetGroups.
 func (c *Cloud) describeTargetGroups(p params) (any, error) {
 	balancer, arns, names := p.str("LoadBalancerArn"), p.list("TargetGroupArns.member"), p.list("Names.member")
 	ways := 0

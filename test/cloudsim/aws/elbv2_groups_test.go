@@ -75,7 +75,7 @@ func TestTargetGroupCreateAgain(t *testing.T) {
 	}
 }
 
-func TestTargetGroupCreateRefusals(t *testing.T) {
+func TestTargetGroupCreateRejected(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})
 	for what, tc := range map[string]struct {
@@ -132,7 +132,7 @@ func TestTargetGroupCreateRefusals(t *testing.T) {
 		k.SetQuotas(Quotas{})
 	}
 	if got := k.TargetGroups(); len(got) != 1 || got[0].Name != "first" {
-		t.Errorf("refused calls left target groups: %+v", got)
+		t.Errorf("rejected calls left target groups: %+v", got)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// forwards tells which protocols of target groups a listener can forward to.
+// forwards lists the protocols of target groups that a listener can forward to.
 var forwards = map[string][]string{
 	"TCP":     {"TCP", "TCP_UDP"},
 	"TLS":     {"TCP", "TLS"},
@@ -36,8 +36,8 @@ var networkPolicies = []string{
 	"ELBSecurityPolicy-TLS13-1-3-2021-06",
 }
 
-// createListener is CreateListener. Asked again for the same it answers as the
-// first time.
+// createListener implements CreateListener. The same request again returns the
+// existing listener.
 func (c *Cloud) createListener(p params) (any, error) {
 	n, err := c.networkOf(p)
 	if err != nil {
@@ -72,13 +72,13 @@ func portTaken(balancer string) error {
 	return fail("DuplicateListener", "A listener already exists on this port for this load balancer '%s'", balancer)
 }
 
-// isAs reports whether the listener is what the request asks for.
+// isAs reports whether the listener is as the request defines it.
 func (l *listener) isAs(want *listener) bool {
 	return l.protocol == want.protocol && l.group == want.group && l.policy == want.policy &&
 		slices.Equal(l.certificates, want.certificates) && slices.Equal(l.alpn, want.alpn) && maps.Equal(l.tags, want.tags)
 }
 
-// modifyListener is ModifyListener.
+// modifyListener implements ModifyListener.
 func (c *Cloud) modifyListener(p params) (any, error) {
 	old, err := c.listenerOf(p)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *Cloud) modifyListener(p params) (any, error) {
 	return lbListenersXML{Listeners: []lbNetworkListenerXML{c.listenerWire(l)}}, nil
 }
 
-// readNetworkListener changes a listener as the request says.
+// readNetworkListener applies a request to a listener.
 func (c *Cloud) readNetworkListener(p params, l *listener) error {
 	var err error
 	if l.port, err = number(p, "Port", l.port, 1, 65535); err != nil {
@@ -208,7 +208,7 @@ func (c *Cloud) checkForward(l *listener) error {
 	return c.checkTargets(crossZone(n.attributes), groups)
 }
 
-// deleteListener is DeleteListener.
+// deleteListener implements DeleteListener.
 func (c *Cloud) deleteListener(p params) (any, error) {
 	l, err := c.listenerOf(p)
 	if err != nil {
@@ -219,7 +219,7 @@ func (c *Cloud) deleteListener(p params) (any, error) {
 	return nil, nil
 }
 
-// describeListeners is DescribeListeners.
+// describeListeners implements DescribeListeners.
 func (c *Cloud) describeListeners(p params) (any, error) {
 	balancer, arns := p.str("LoadBalancerArn"), p.list("ListenerArns.member")
 	if (balancer == "") == (len(arns) == 0) {

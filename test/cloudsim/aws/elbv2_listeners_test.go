@@ -50,7 +50,7 @@ func TestListenerCreateCases(t *testing.T) {
 		change func(*balancing, *elbv2.CreateListenerInput)
 		code   string
 	}{
-		"again":      {"an answer that got lost can be asked for again", func(_ *balancing, in *elbv2.CreateListenerInput) { in.Port = new(int32(80)) }, ""},
+		"again":      {"the call can be repeated after a lost response", func(_ *balancing, in *elbv2.CreateListenerInput) { in.Port = new(int32(80)) }, ""},
 		"other port": {"", func(*balancing, *elbv2.CreateListenerInput) {}, ""},
 		"port in use": {"", func(k *balancing, in *elbv2.CreateListenerInput) {
 			in.Port, in.DefaultActions = new(int32(80)), forward(k.createGroup("other", nil))
@@ -74,14 +74,14 @@ func TestListenerCreateCases(t *testing.T) {
 			secured(in)
 			in.SslPolicy = new("ELBSecurityPolicy-TLS13-1-2-2021-06")
 		}, ""},
-		"odd policy": {"", func(_ *balancing, in *elbv2.CreateListenerInput) { secured(in); in.SslPolicy = new("x") }, "SSLPolicyNotFound"},
+		"invalid policy": {"", func(_ *balancing, in *elbv2.CreateListenerInput) { secured(in); in.SslPolicy = new("x") }, "SSLPolicyNotFound"},
 		"alpn": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
 			secured(in)
 			in.AlpnPolicy = []string{"HTTP2Preferred"}
 		}, ""},
-		"odd alpn":                {"", func(_ *balancing, in *elbv2.CreateListenerInput) { secured(in); in.AlpnPolicy = []string{"x"} }, "ALPNPolicyNotFound"},
+		"invalid alpn":            {"", func(_ *balancing, in *elbv2.CreateListenerInput) { secured(in); in.AlpnPolicy = []string{"x"} }, "ALPNPolicyNotFound"},
 		"tls without certificate": {"", func(_ *balancing, in *elbv2.CreateListenerInput) { in.Protocol = elbv2types.ProtocolEnumTls }, "ValidationError"},
-		"odd certificate": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
+		"invalid certificate": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
 			secured(in)
 			in.Certificates[0].CertificateArn = new("cert")
 		}, "CertificateNotFound"},
@@ -125,7 +125,7 @@ func TestListenerCreateCases(t *testing.T) {
 				t.Fatalf("%v, want %q (%s)", err, tc.code, tc.reason)
 			}
 			if diff := cmp.Diff(before, k.Dump()); diff != "" && err != nil {
-				t.Errorf("a refused call changed something:\n%s", diff)
+				t.Errorf("a rejected call changed state:\n%s", diff)
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestListenerModify(t *testing.T) {
 	wantCode(t, modify(elbv2.ModifyListenerInput{Port: new(int32(81))}), "DuplicateListener")
 	wantCode(t, modify(elbv2.ModifyListenerInput{Protocol: elbv2types.ProtocolEnumTls}), "ValidationError", "certificate")
 	wantCode(t, modify(elbv2.ModifyListenerInput{Protocol: elbv2types.ProtocolEnumUdp}), "IncompatibleProtocols")
-	expect("after refused changes", NetworkListener{Port: 80, Protocol: "TCP", TargetGroup: "other"})
+	expect("after rejected changes", NetworkListener{Port: 80, Protocol: "TCP", TargetGroup: "other"})
 	wantCode(t, modify(elbv2.ModifyListenerInput{
 		Protocol: elbv2types.ProtocolEnumTls, Certificates: []elbv2types.Certificate{{CertificateArn: new(testCertificate)}},
 		SslPolicy: new("ELBSecurityPolicy-TLS-1-2-2017-01"),

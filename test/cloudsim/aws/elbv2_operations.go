@@ -38,18 +38,18 @@ func (c *Cloud) elbv2Operations() map[string]operation {
 	}
 }
 
-// configuration is how this API answers to an impossible configuration.
+// configuration is the error of this API for an impossible configuration.
 func configuration(format string, args ...any) error {
 	return fail("InvalidConfigurationRequest", format, args...)
 }
 
-// balancerARN returns the ARN of a load balancer thing.
+// balancerARN returns the ARN of a load balancer resource.
 func (c *Cloud) balancerARN(resource string) string {
 	return c.arn("elasticloadbalancing", resource)
 }
 
-// kindOf returns what kind of thing an ARN names: loadbalancer, targetgroup,
-// listener, or nothing.
+// kindOf returns the kind of resource that an ARN names: loadbalancer,
+// targetgroup, listener, or nothing.
 func (c *Cloud) kindOf(arn string) string {
 	resource, ours := strings.CutPrefix(arn, c.balancerARN(""))
 	kind, _, found := strings.Cut(resource, "/")

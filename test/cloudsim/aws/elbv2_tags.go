@@ -6,7 +6,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
-// tagsOf returns the tags of what an ARN names, and when it came to be.
+// tagsOf returns the tags and the creation of the resource that an ARN names.
 func (c *Cloud) tagsOf(arn string) (map[string]string, *simstate.Created, error) {
 	switch c.kindOf(arn) {
 	case "loadbalancer":
@@ -28,19 +28,19 @@ func (c *Cloud) tagsOf(arn string) (map[string]string, *simstate.Created, error)
 	return nil, nil, invalid("'%s' is not a valid ARN of a load balancer, target group or listener", arn)
 }
 
-// taggedThings returns the tags of the things that a call names.
-func (c *Cloud) taggedThings(p params, sees func(*simstate.Created) bool) ([]map[string]string, []string, error) {
+// taggedByARN returns the tags of the resources that a call names.
+func (c *Cloud) taggedByARN(p params, sees func(*simstate.Created) bool) ([]map[string]string, []string, error) {
 	arns := p.list("ResourceArns.member")
 	if len(arns) == 0 || len(arns) > tagNames {
 		return nil, nil, invalid("Between 1 and %d resources can be specified, not %d", tagNames, len(arns))
 	}
 	var all []map[string]string
 	for _, arn := range arns {
-		tags, born, err := c.tagsOf(arn)
+		tags, created, err := c.tagsOf(arn)
 		if err != nil {
 			return nil, nil, err
 		}
-		if !sees(born) {
+		if !sees(created) {
 			return nil, nil, c.unseen(arn)
 		}
 		all = append(all, tags)
@@ -48,7 +48,7 @@ func (c *Cloud) taggedThings(p params, sees func(*simstate.Created) bool) ([]map
 	return all, arns, nil
 }
 
-// unseen answers as if the thing were not there.
+// unseen is the error for a resource that does not exist.
 func (c *Cloud) unseen(arn string) error {
 	switch c.kindOf(arn) {
 	case "loadbalancer":
@@ -59,9 +59,9 @@ func (c *Cloud) unseen(arn string) error {
 	return noListener(arn)
 }
 
-// networkAddTags is AddTags: to all of the things or to none.
+// networkAddTags implements AddTags: to all resources or to none.
 func (c *Cloud) networkAddTags(p params) (any, error) {
-	things, _, err := c.taggedThings(p, c.changeable)
+	resources, _, err := c.taggedByARN(p, c.changeable)
 	if err != nil {
 		return nil, err
 	}
@@ -72,20 +72,20 @@ func (c *Cloud) networkAddTags(p params) (any, error) {
 	if len(tags) == 0 {
 		return nil, invalid("Tags must not be empty")
 	}
-	for _, into := range things {
+	for _, into := range resources {
 		if err := fits(into, tags); err != nil {
 			return nil, err
 		}
 	}
-	for _, into := range things {
+	for _, into := range resources {
 		maps.Copy(into, tags)
 	}
 	return nil, nil
 }
 
-// networkRemoveTags is RemoveTags.
+// networkRemoveTags implements RemoveTags.
 func (c *Cloud) networkRemoveTags(p params) (any, error) {
-	things, _, err := c.taggedThings(p, c.changeable)
+	resources, _, err := c.taggedByARN(p, c.changeable)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (c *Cloud) networkRemoveTags(p params) (any, error) {
 	if len(keys) == 0 {
 		return nil, invalid("TagKeys must not be empty")
 	}
-	for _, tags := range things {
+	for _, tags := range resources {
 		for _, key := range keys {
 			delete(tags, key)
 		}
@@ -110,14 +110,14 @@ type networkTagDescription struct {
 	Tags        []lbPairXML `xml:"Tags>member"`
 }
 
-// networkDescribeTags is DescribeTags.
+// networkDescribeTags implements DescribeTags.
 func (c *Cloud) networkDescribeTags(p params) (any, error) {
-	things, arns, err := c.taggedThings(p, c.visible)
+	resources, arns, err := c.taggedByARN(p, c.visible)
 	if err != nil {
 		return nil, err
 	}
 	var out lbNetworkTagsXML
-	for i, tags := range things {
+	for i, tags := range resources {
 		out.Descriptions = append(out.Descriptions, networkTagDescription{arns[i], tagList(tags)})
 	}
 	return out, nil

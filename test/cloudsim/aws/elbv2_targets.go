@@ -45,7 +45,7 @@ func (c *Cloud) changedTargets(p params) (*targetGroup, []Target, error) {
 	return g, targets, nil
 }
 
-// registerTargets is RegisterTargets: all of them or none.
+// registerTargets implements RegisterTargets: all of them or none.
 func (c *Cloud) registerTargets(p params) (any, error) {
 	g, targets, err := c.changedTargets(p)
 	if err != nil {
@@ -84,15 +84,15 @@ func (g *targetGroup) registered() []Target {
 	return slices.DeleteFunc(slices.SortedFunc(maps.Keys(g.targets), byPort), func(t Target) bool { return g.targets[t].draining })
 }
 
-// unsupportedTypes are the families of instances that cannot be targets of network
-// load balancers by their ID:
+// unsupportedTypes are the families of instances that cannot be targets of
+// network load balancers by their ID:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_RegisterTargets.html
 var unsupportedTypes = []string{
 	"c1", "cc1", "cc2", "cg1", "cg2", "cr1", "cs1", "g1", "g2", "hi1", "hs1", "m1", "m2", "m3", "t1",
 }
 
 // checkInstances fails when instances cannot be targets of a group, as they are
-// now. The error names all that are refused for the same reason, in the words of
+// now. The error names all that are rejected for the same reason, in the words of
 // https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3668
 // https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3508
 // https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1099.
@@ -140,8 +140,8 @@ func quoted(ids []string) string { return "'" + strings.Join(unique(ids), "', '"
 // unique returns IDs in order, each once.
 func unique(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
 
-// deregisterTargets is DeregisterTargets. Targets drain while their group is in
-// use; those that are not registered are none of its business.
+// deregisterTargets implements DeregisterTargets. Targets drain while their
+// group is in use; those that are not registered are ignored.
 func (c *Cloud) deregisterTargets(p params) (any, error) {
 	g, targets, err := c.changedTargets(p)
 	if err != nil {
@@ -165,13 +165,13 @@ func (c *Cloud) drainingOf(g *targetGroup) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// purge forgets the targets that have drained.
+// purge deletes the targets that have drained.
 func (c *Cloud) purge(g *targetGroup) {
 	now, used := c.opts.Clock.Now(), len(c.balancersOf(g.arn)) > 0
 	maps.DeleteFunc(g.targets, func(_ Target, r *registration) bool { return r.draining && (!used || !r.until.After(now)) })
 }
 
-// describeTargetHealth is DescribeTargetHealth.
+// describeTargetHealth implements DescribeTargetHealth.
 func (c *Cloud) describeTargetHealth(p params) (any, error) {
 	arn, err := c.arnOf(p, "TargetGroupArn", "targetgroup")
 	if err != nil {
@@ -201,8 +201,8 @@ func (c *Cloud) describeTargetHealth(p params) (any, error) {
 	return out, nil
 }
 
-// targetHealth returns the health of a target of a group that load balancers forward
-// to. Instances that run are taken to pass health checks.
+// targetHealth returns the health of a target of a group that load balancers
+// forward to. Instances that run are taken to pass health checks.
 func (c *Cloud) targetHealth(g *targetGroup, t Target, balancers []string) lbHealthXML {
 	r, i := g.targets[t], c.instance(t.ID)
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-func TestTargetsAreRefusedTogether(t *testing.T) {
+func TestTargetsAreRejectedTogether(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		reason string
@@ -37,7 +37,7 @@ func TestTargetsAreRefusedTogether(t *testing.T) {
 			one, two := k.seed.AddNode(spec), k.seed.AddNode(spec)
 			wantCode(t, k.register(group, k.nodes[0], one, k.nodes[1], two), "InvalidTarget", tc.text, one, two)
 			if got := k.TargetGroups()[0].Targets; len(got) > 0 {
-				t.Errorf("%s: a refused call registers %v", tc.reason, got)
+				t.Errorf("%s: a rejected call registers %v", tc.reason, got)
 			}
 			wantCode(t, k.register(group, k.nodes...), "")
 		})

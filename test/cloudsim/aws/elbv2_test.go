@@ -92,7 +92,7 @@ func TestNetworkCreateAgain(t *testing.T) {
 		change func(*balancing, *elbv2.CreateLoadBalancerInput)
 		code   string
 	}{
-		"same": {"an answer that got lost can be asked for again", func(*balancing, *elbv2.CreateLoadBalancerInput) {}, ""},
+		"same": {"the call can be repeated after a lost response", func(*balancing, *elbv2.CreateLoadBalancerInput) {}, ""},
 		"other scheme": {"", func(_ *balancing, in *elbv2.CreateLoadBalancerInput) {
 			in.Scheme = elbv2types.LoadBalancerSchemeEnumInternal
 		}, "DuplicateLoadBalancerName"},
@@ -122,7 +122,7 @@ func TestNetworkCreateAgain(t *testing.T) {
 	}
 }
 
-func TestNetworkCreateRefusals(t *testing.T) {
+func TestNetworkCreateRejected(t *testing.T) {
 	t.Parallel()
 	internal := elbv2types.LoadBalancerSchemeEnumInternal
 	cases := map[string]struct {
@@ -199,7 +199,7 @@ func TestNetworkCreateRefusals(t *testing.T) {
 				t.Errorf("error code %q, want %q (%s): %v", got, tc.code, tc.reason, err)
 			}
 			if diff := cmp.Diff(before, k.Dump()); diff != "" {
-				t.Errorf("a refused call left something:\n%s", diff)
+				t.Errorf("a rejected call left resources:\n%s", diff)
 			}
 		})
 	}
@@ -381,7 +381,7 @@ func TestNetworkTags(t *testing.T) {
 	_, err := k.v2.AddTags(t.Context(), &elbv2.AddTagsInput{ResourceArns: []string{group, arn}, Tags: many})
 	wantCode(t, err, "TooManyTags")
 	if got := k.TargetGroups()[0].Tags; len(got) != 1 {
-		t.Errorf("AddTags is for all things or for none, the target group got %v", got)
+		t.Errorf("AddTags is for all resources or for none, the target group got %v", got)
 	}
 	for what, tc := range map[string]struct {
 		arns []string

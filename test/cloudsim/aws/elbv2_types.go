@@ -8,7 +8,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
-// NetworkLoadBalancer is all that the cloud knows of a network load balancer.
+// NetworkLoadBalancer is the state of a network load balancer.
 type NetworkLoadBalancer struct {
 	Name           string
 	ARN            string
@@ -24,7 +24,7 @@ type NetworkLoadBalancer struct {
 	Tags           map[string]string
 }
 
-// SubnetMapping is the place of a network load balancer in one zone.
+// SubnetMapping is the subnet of a network load balancer in one zone.
 type SubnetMapping struct {
 	Subnet      string
 	Zone        string
@@ -59,7 +59,7 @@ type TargetGroup struct {
 	Tags        map[string]string
 }
 
-// TargetHealthCheck says how targets are probed; times are seconds.
+// TargetHealthCheck is how targets are probed; times are seconds.
 type TargetHealthCheck struct {
 	Protocol           string
 	Port               string

@@ -2,7 +2,7 @@ package aws
 
 import "cmp"
 
-// What follows are the answers of the API of network load balancers, under its
+// The responses of the API of network load balancers follow, under its
 // own names.
 
 type lbNetworksXML struct {

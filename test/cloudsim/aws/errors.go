@@ -7,7 +7,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// apiError is an error answer.
+// apiError is an error response.
 type apiError struct {
 	Status  int
 	Code    string
@@ -17,7 +17,7 @@ type apiError struct {
 // Error implements error.
 func (e *apiError) Error() string { return e.Code + ": " + e.Message }
 
-// internal is the answer to what should not happen.
+// internal is the error response to an unexpected error.
 func internal(err error) *apiError {
 	return &apiError{http.StatusInternalServerError, "InternalFailure", err.Error()}
 }
@@ -29,15 +29,15 @@ func asAPIError(err error) *apiError {
 	return internal(err)
 }
 
-// Error is the effect that answers with an error in the dialect of the called
+// Error is the effect that responds with an error in the format of the called
 // API; nothing is applied.
 func Error(status int, code, message string) simserver.Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-		answerError(w, r, &apiError{status, code, message})
+		writeError(w, r, &apiError{status, code, message})
 	}
 }
 
-// Throttled is the effect that answers as the called API does when it is called
+// Throttled is the effect that responds as the called API does when it is called
 // too often: RequestLimitExceeded of EC2, ThrottlingException of network load
 // balancing, Throttling of the others.
 func Throttled() simserver.Fault {
@@ -46,11 +46,11 @@ func Throttled() simserver.Fault {
 		if service := serviceOf(r); service != nil {
 			problem = service.throttled
 		}
-		answerError(w, r, problem)
+		writeError(w, r, problem)
 	}
 }
 
-// Denied is the effect that answers as the called API does when the caller's
+// Denied is the effect that responds as the called API does when the caller's
 // policy lacks the action.
 func Denied() simserver.Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
@@ -58,17 +58,18 @@ func Denied() simserver.Fault {
 		if service := serviceOf(r); service == nil || service.query {
 			problem = &apiError{http.StatusForbidden, "AccessDenied", "User is not authorized to perform this action."}
 		}
-		answerError(w, r, problem)
+		writeError(w, r, problem)
 	}
 }
 
 func serviceOf(r *http.Request) *api {
-	service, _ := r.Context().Value(dialect{}).(*api)
+	service, _ := r.Context().Value(apiKey{}).(*api)
 	return service
 }
 
-// answerError answers in the API's dialect, or plainly for instance metadata.
-func answerError(w http.ResponseWriter, r *http.Request, problem *apiError) {
+// writeError responds in the API's format, or in plain text for instance
+// metadata.
+func writeError(w http.ResponseWriter, r *http.Request, problem *apiError) {
 	if service := serviceOf(r); service != nil {
 		service.renderError(w, problem)
 		return

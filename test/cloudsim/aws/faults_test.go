@@ -23,14 +23,14 @@ func TestFaults(t *testing.T) {
 		effect simserver.Fault
 		want   string
 	}{
-		"throttled":  {Throttled(), "RequestLimitExceeded"},
-		"denied":     {Denied(), "UnauthorizedOperation"},
-		"auth":       {Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"), "AuthFailure"},
-		"expired":    {Error(http.StatusBadRequest, "RequestExpired", "Request has <expired> & gone"), "RequestExpired"},
-		"unhealthy":  {Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred"), "InternalError"},
-		"bare":       {simserver.Status(http.StatusBadGateway), "UnknownError"},
-		"cut":        {simserver.Drop(), "no answer"},
-		"cut answer": {simserver.DropResponse(), "no answer"},
+		"throttled":    {Throttled(), "RequestLimitExceeded"},
+		"denied":       {Denied(), "UnauthorizedOperation"},
+		"auth":         {Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"), "AuthFailure"},
+		"expired":      {Error(http.StatusBadRequest, "RequestExpired", "Request has <expired> & gone"), "RequestExpired"},
+		"unhealthy":    {Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred"), "InternalError"},
+		"bare":         {simserver.Status(http.StatusBadGateway), "UnknownError"},
+		"cut":          {simserver.Drop(), "no response"},
+		"cut response": {simserver.DropResponse(), "no response"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -51,20 +51,21 @@ func TestQueryFaults(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{})
 	api := sts.NewFromConfig(config(t, c))
-	ask := func() error {
+	call := func() error {
 		_, err := api.GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
 		return err
 	}
 	c.Interceptor().Inject("sts", simserver.Nth(1), Throttled())
-	wantCode(t, ask(), "Throttling", "Rate exceeded")
+	wantCode(t, call(), "Throttling", "Rate exceeded")
 	c.Interceptor().Inject("GetCallerIdentity", simserver.Nth(1), Denied())
-	wantCode(t, ask(), "AccessDenied")
-	if err := ask(); err != nil {
+	wantCode(t, call(), "AccessDenied")
+	if err := call(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestDropResponse shows that the work of a call is done when its answer gets lost.
+// TestDropResponse shows that the work of a call is done when its response is
+// lost.
 func TestDropResponse(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{})
@@ -81,11 +82,11 @@ func TestDropResponse(t *testing.T) {
 	}
 }
 
-// impatient retries everything once, at once.
+// impatient retries every error once, without backoff.
 type impatient struct{ awssdk.Retryer }
 
 func (impatient) MaxAttempts() int                             { return 2 }
-func (impatient) IsErrorRetryable(err error) bool              { return code(err) == "no answer" }
+func (impatient) IsErrorRetryable(err error) bool              { return code(err) == "no response" }
 func (impatient) RetryDelay(int, error) (time.Duration, error) { return 0, nil }
 func (impatient) GetInitialToken() func(error) error           { return func(error) error { return nil } }
 
@@ -118,7 +119,7 @@ func TestThrottle(t *testing.T) {
 		t.Errorf("token bucket (-want +got):\n%s", diff)
 	}
 	if n := c.Throttles("ec2"); n != 1 {
-		t.Errorf("the group refused %d calls, want 1", n)
+		t.Errorf("the group throttled %d calls, want 1", n)
 	}
 	c.SetThrottle("ec2", 0, 0)
 	c.SetThrottle(simserver.Any, 1, 1)
@@ -210,7 +211,7 @@ func TestSignatures(t *testing.T) {
 			regions[r.SigningRegion+" "+r.SigningName+" "+r.AccessKeyID] = true
 		}
 		if diff := cmp.Diff(map[string]bool{"eu-west-1 ec2 " + staticKey: true}, regions); diff != "" {
-			t.Errorf("journal (-want +got):\n%s", diff)
+			t.Errorf("request log (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -221,7 +222,7 @@ func given(id, secret, token string) awssdk.CredentialsProvider {
 	})
 }
 
-func TestJournal(t *testing.T) {
+func TestRequestLog(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{})
 	_, err := ec2Client(t, c).DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{MaxResults: new(int32(7)), Filters: []types.Filter{by("vpc-id", "vpc-1", "vpc-2")}})
@@ -231,6 +232,6 @@ func TestJournal(t *testing.T) {
 	form := c.Requests("DescribeInstances")[0].Form
 	got := []string{form.Get("MaxResults"), form.Get("Filter.1.Name"), form.Get("Filter.1.Value.2")}
 	if !slices.Equal(got, []string{"7", "vpc-id", "vpc-2"}) {
-		t.Errorf("journal has %v", got)
+		t.Errorf("request log has %v", got)
 	}
 }

@@ -33,7 +33,7 @@ const (
 // it.
 type metadataService struct {
 	disabled bool
-	self     string // the instance that asks
+	self     string // the instance of the caller
 	role     string // empty without instance profile
 	tokens   map[string]time.Time
 }
@@ -43,14 +43,15 @@ func newMetadataService() metadataService {
 }
 
 // SetMetadata switches the instance metadata service on or off. While it is off
-// every call is forbidden. To make it unreachable break the group imds.
+// every call is forbidden. To make it unreachable inject faults in the group
+// imds.
 func (c *Cloud) SetMetadata(enabled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.metadata.disabled = !enabled
 }
 
-// SetSelf says which instance asks the metadata service; by default the first
+// SetSelf sets the instance that calls the metadata service; by default the first
 // one. With an empty ID there is no metadata about any instance.
 func (c *Cloud) SetSelf(id string) {
 	c.mu.Lock()
@@ -61,7 +62,7 @@ func (c *Cloud) SetSelf(id string) {
 	c.metadata.self = id
 }
 
-// SetProfile names the role whose credentials the metadata service gives out;
+// SetProfile sets the role whose credentials the metadata service returns;
 // none with an empty name.
 func (c *Cloud) SetProfile(role string) {
 	c.mu.Lock()
@@ -69,16 +70,16 @@ func (c *Cloud) SetProfile(role string) {
 	c.metadata.role = role
 }
 
-// serveMetadata answers the calls of the instance metadata service, version 2.
+// serveMetadata serves the instance metadata service, version 2.
 func (c *Cloud) serveMetadata(w http.ResponseWriter, r *http.Request) {
 	call := simserver.Call{Op: "imds.GetMetadata", Group: groupIMDS}
 	if r.URL.Path == tokenPath {
 		call.Op = "imds.GetToken"
 	}
 	c.requests.Add(Request{Op: call.Op, Path: r.URL.Path, Header: r.Header})
-	r = r.WithContext(context.WithValue(r.Context(), dialect{}, (*api)(nil)))
+	r = r.WithContext(context.WithValue(r.Context(), apiKey{}, (*api)(nil)))
 	c.interceptor.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer, header, err := c.metadataAnswer(r)
+		response, header, err := c.metadataResponse(r)
 		if err != nil {
 			problem := asAPIError(err)
 			http.Error(w, problem.Message, problem.Status)
@@ -88,14 +89,14 @@ func (c *Cloud) serveMetadata(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set(name, value)
 		}
 		w.Header().Set("Content-Type", "text/plain")
-		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-		_, _ = w.Write([]byte(answer)) // a client that is gone misses it
+		w.Header().Set("Content-Length", strconv.Itoa(len(response)))
+		_, _ = w.Write([]byte(response)) // the client may have disconnected
 	}))
 }
 
 func status(code int) *apiError { return &apiError{code, "", http.StatusText(code)} }
 
-func (c *Cloud) metadataAnswer(r *http.Request) (answer string, header map[string]string, err error) {
+func (c *Cloud) metadataResponse(r *http.Request) (response string, header map[string]string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.operation++
@@ -122,8 +123,8 @@ func (c *Cloud) metadataAnswer(r *http.Request) (answer string, header map[strin
 	if !ok {
 		return "", nil, status(http.StatusNotFound)
 	}
-	answer, err = c.metadataOf(i, strings.Trim(path, "/"))
-	return answer, nil, err
+	response, err = c.metadataOf(i, strings.Trim(path, "/"))
+	return response, nil, err
 }
 
 func (c *Cloud) newToken(r *http.Request) (token string, header map[string]string, err error) {
@@ -197,7 +198,7 @@ func (c *Cloud) metadataValues(i *instance) map[string]string {
 	return values
 }
 
-// profileCredentials gives out credentials of the instance profile.
+// profileCredentials returns credentials of the instance profile.
 func (c *Cloud) profileCredentials(role string) (string, error) {
 	if role == "" || role != c.metadata.role {
 		return "", status(http.StatusNotFound)

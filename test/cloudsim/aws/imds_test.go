@@ -88,11 +88,11 @@ func TestMetadataCredentials(t *testing.T) {
 	}
 }
 
-func TestMetadataRefusals(t *testing.T) {
+func TestMetadataRejected(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{})
 	client := config(t, c).HTTPClient
-	ask := func(method, path, header, value string) int {
+	call := func(method, path, header, value string) int {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, c.URL()+path, http.NoBody)
 		if err != nil {
@@ -107,13 +107,13 @@ func TestMetadataRefusals(t *testing.T) {
 		_, _ = io.Copy(io.Discard, resp.Body)
 		return resp.StatusCode
 	}
-	if got := ask("GET", "/latest/meta-data/instance-id", "Accept", "*/*"); got != http.StatusUnauthorized {
+	if got := call("GET", "/latest/meta-data/instance-id", "Accept", "*/*"); got != http.StatusUnauthorized {
 		t.Errorf("without token: status %d", got)
 	}
-	if got := ask("GET", "/latest/meta-data/instance-id", tokenHeader, "guess"); got != http.StatusUnauthorized {
+	if got := call("GET", "/latest/meta-data/instance-id", tokenHeader, "invalid"); got != http.StatusUnauthorized {
 		t.Errorf("with a bad token: status %d", got)
 	}
-	if got := ask("PUT", "/latest/api/token", tokenTTLHeader, "0"); got != http.StatusBadRequest {
+	if got := call("PUT", "/latest/api/token", tokenTTLHeader, "0"); got != http.StatusBadRequest {
 		t.Errorf("a token without life: status %d", got)
 	}
 	if _, err := read(t.Context(), imdsClient(t, c), "instance-id"); err == nil || !strings.Contains(err.Error(), "404") {

@@ -2,9 +2,10 @@ package aws
 
 import "slices"
 
-// Leaks returns what clients made and left behind, sorted, a line each: load
-// balancer things, security groups, rules of groups that the builder made, routes
-// and tags. Things of the builder that are gone come as "lost …".
+// Leaks returns what clients created and did not delete, sorted, a line each:
+// load balancer resources, security groups, rules of groups that the builder
+// made, routes and tags. Deleted resources of the builder are listed as "lost
+// …".
 func (c *Cloud) Leaks() []string {
 	var found []string
 	c.inspect(func() {
@@ -14,7 +15,7 @@ func (c *Cloud) Leaks() []string {
 	return found
 }
 
-// networkLeaks returns what is left behind of EC2.
+// networkLeaks returns the leaks of EC2.
 func (c *Cloud) networkLeaks() []string {
 	found := slices.Clone(c.ec2.lost)
 	for _, g := range c.ec2.groups.all() {
@@ -59,7 +60,7 @@ func (c *Cloud) networkLeaks() []string {
 	return found
 }
 
-// tagLeaks compares the tags of a thing with those that the builder gave it.
+// tagLeaks compares the tags of a resource with those that the builder set.
 func tagLeaks(id string, t tagged) []string {
 	var found []string
 	for key, value := range t.tags {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// pager says how an operation cuts its answer into pages.
+// pager is how an operation splits its result into pages.
 type pager struct {
 	token, size string // parameters
 	low, high   int    // allowed sizes
@@ -23,7 +23,8 @@ var ec2Pager = pager{
 
 // page returns the wanted part of items, which are in the order of their keys,
 // and the token of the part after it. Tokens name the last key that was given
-// out, so that nothing is lost when things come and go between two pages.
+// out, so that no resource is lost when others are created or deleted between
+// pages.
 func page[T any](c *Cloud, p params, by pager, items []T, key func(T) string) ([]T, *string, error) {
 	size, err := p.int32(by.size)
 	if err != nil {
@@ -59,5 +60,5 @@ func page[T any](c *Cloud, p params, by pager, items []T, key func(T) string) ([
 	return items[:limit], &next, nil
 }
 
-// tokenMark tells our tokens from anything else that happens to decode.
+// tokenMark marks our tokens among other text that decodes.
 const tokenMark = "after:"

@@ -125,7 +125,7 @@ func (p params) invalid(name string) error {
 	return fail(code, "Value (%s) for parameter %s is invalid.", p.str(name), p.prefix+name)
 }
 
-// fail returns an error answer with status 400.
+// fail returns an error response with status 400.
 func fail(code, format string, args ...any) *apiError {
 	return &apiError{http.StatusBadRequest, code, fmt.Sprintf(format, args...)}
 }

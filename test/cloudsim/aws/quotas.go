@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Quotas bounds how many load balancer things there may be. Zero fields are
+// Quotas bounds the number of load balancer resources. Zero fields are
 // AWS's defaults:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-limits.html
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/elb-limits.html
@@ -15,7 +15,8 @@ type Quotas struct {
 	ClassicLoadBalancers int
 	// ClassicListeners bounds the listeners of a classic load balancer; default 100.
 	ClassicListeners int
-	// ClassicInstances bounds the instances of a classic load balancer; default 1000.
+	// ClassicInstances bounds the instances of a classic load balancer; default
+	// 1000.
 	ClassicInstances int
 	// NetworkLoadBalancers bounds the network load balancers; default 50.
 	NetworkLoadBalancers int
@@ -52,7 +53,7 @@ func (q Quotas) complete() Quotas {
 	return q
 }
 
-// SetQuotas bounds how many load balancer things there may be from now on. Where a
+// SetQuotas bounds the number of load balancer resources from now on. Where a
 // test raises one of them, a comment has the reason.
 func (c *Cloud) SetQuotas(quotas Quotas) {
 	c.inspect(func() { c.balancers.quotas = quotas.complete() })
@@ -63,10 +64,10 @@ func (c *Cloud) SetRuleQuota(rules int) {
 	c.inspect(func() { c.opts.Limits.RulesPerSecurityGroup = rules })
 }
 
-// quota fails when there are more things than there may be.
-func quota(count, bound int, code, things string) error {
+// quota returns an error when there are more resources than allowed.
+func quota(count, bound int, code, resources string) error {
 	if count > bound {
-		return fail(code, "The maximum number of %s has been reached: %d", things, bound)
+		return fail(code, "The maximum number of %s has been reached: %d", resources, bound)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func TestTargetsPerZone(t *testing.T) {
 	wantCode(t, k.register(first, inA[0]), "")   // already there
 	wantCode(t, k.register(second, inB[0], inA[250]), "TooManyTargets")
 	if got := len(k.TargetGroups()[1].Targets); got != 250 {
-		t.Errorf("a refused call changed the targets: %d, want 250", got)
+		t.Errorf("a rejected call changed the targets: %d, want 250", got)
 	}
 	wantCode(t, k.setCrossZone(balancer, "true"), "InvalidConfigurationRequest")
 	wantCode(t, k.deregister(first, append(slices.Clone(inB[:90]), inA[:10]...)...), "")

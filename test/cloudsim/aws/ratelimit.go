@@ -10,13 +10,13 @@ import (
 // rateLimits is all that bounds the rate of calls. Cloud.mu guards it.
 type rateLimits struct {
 	simstate.RateLimits
-	refused map[string]int // calls by operation
+	rejected map[string]int // calls by operation
 }
 
 // SetThrottle bounds the calls of an operation or group, by its name in the
-// gate's log, or of all APIs together when the name is [simserver.Any]: burst calls at
-// once, refilled with rate calls a second. More fail as they do on AWS. A burst
-// of 0 removes the bound.
+// interceptor's log, or of all APIs together when the name is [simserver.Any]:
+// burst calls at once, refilled with rate calls a second. More fail as they do
+// on AWS. A burst of 0 removes the bound.
 //
 // The names of the buckets that AWS documents, which exist from the start, are
 // elb/account and elbv2/account for all calls of the API; elb/ and elbv2/ with
@@ -30,28 +30,28 @@ func (c *Cloud) SetThrottle(name string, rate float64, burst int) {
 	c.limits.Set(name, simstate.RateLimit{Rate: rate, Burst: burst})
 }
 
-// Throttles returns how many calls the bound of that name has refused.
+// Throttles returns how many calls the bound of that name has rejected.
 func (c *Cloud) Throttles(name string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.limits.Refused(name)
 }
 
-// ThrottledCalls returns how many calls were refused because of their rate, by
+// ThrottledCalls returns how many calls were rejected because of their rate, by
 // operation. Faults of the interceptor do not count.
 func (c *Cloud) ThrottledCalls() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.limits.refused)
+	return maps.Clone(c.limits.rejected)
 }
 
-// tooFast takes a token for a call from each of its buckets, and reports whether
-// one of them is empty. The call takes none then.
-func (c *Cloud) tooFast(service *api, request Request) bool {
+// throttled takes a token for a call from each of its buckets, and reports
+// whether one of them is empty. The call takes none then.
+func (c *Cloud) throttled(service *api, request Request) bool {
 	names := append(documentedBuckets(service, request), request.Op, service.group, simserver.Any)
 	if c.limits.Take(c.opts.Clock.Now(), names...) {
 		return false
 	}
-	c.limits.refused[request.Op]++
+	c.limits.rejected[request.Op]++
 	return true
 }

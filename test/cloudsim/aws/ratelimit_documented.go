@@ -31,7 +31,7 @@ var balancerLimits = map[string]simstate.RateLimit{
 }
 
 // balancerCategories are the categories of the operations whose names do not
-// tell, by operation of the interceptor's log, from the same page.
+// list, by operation of the interceptor's log, from the same page.
 var balancerCategories = map[string]string{
 	"elb.CreateLoadBalancer":                      resourceIntensive,
 	"elb.AttachLoadBalancerToSubnets":             resourceIntensive,
@@ -70,7 +70,7 @@ var (
 
 // setDocumentedLimits makes full buckets as AWS documents them.
 func (c *Cloud) setDocumentedLimits() {
-	c.limits.refused = make(map[string]int)
+	c.limits.rejected = make(map[string]int)
 	if c.opts.DisableThrottling {
 		return
 	}

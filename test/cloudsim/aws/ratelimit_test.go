@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// passed calls until a call is throttled, and returns how many were not.
+// passed calls until a call is throttled, and returns the number of earlier
+// calls.
 func passed(t *testing.T, throttled string, call func() error) int {
 	t.Helper()
 	for n := range 1000 {
@@ -161,7 +162,7 @@ func TestBucketLowered(t *testing.T) {
 		t.Errorf("creations that pass (-want +got):\n%s", diff)
 	}
 	if n := k.Throttles("elbv2/resource-intensive"); n != 2 {
-		t.Errorf("the bucket refused %d calls, want 2", n)
+		t.Errorf("the bucket throttled %d calls, want 2", n)
 	}
 	_, err := k.v2.DescribeLoadBalancers(t.Context(), &elbv2.DescribeLoadBalancersInput{})
 	wantCode(t, err, "")

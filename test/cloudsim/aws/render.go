@@ -10,10 +10,10 @@ import (
 )
 
 // outer is the element that results are marshaled in before their fields move
-// to the answer's own element.
+// to the element of the response.
 const outer = "r"
 
-// done is the result of an EC2 operation that has nothing else to say.
+// done is the result of an EC2 operation without other fields.
 type done struct {
 	Return bool `xml:"return"`
 }
@@ -32,7 +32,7 @@ func (a *api) render(w http.ResponseWriter, action string, inner []byte) {
 	send(w, http.StatusOK, id, out.Bytes())
 }
 
-// renderError answers with an error.
+// renderError responds with an error.
 func (a *api) renderError(w http.ResponseWriter, err error) {
 	problem := asAPIError(err)
 	id := requestID()
@@ -86,7 +86,7 @@ func send(w http.ResponseWriter, status int, id string, body []byte) {
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	header.Set("x-amzn-RequestId", id)
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone misses it
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
 func requestID() string {

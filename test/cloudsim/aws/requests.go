@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// Request is a call as it came over the wire.
+// Request is a call as it was received over the wire.
 type Request struct {
 	// Op is the name in the interceptor's log.
 	Op string

@@ -11,7 +11,7 @@ import (
 // one that belongs to the cluster for the private ones.
 type Seed struct {
 	cloud *Cloud
-	// ClusterID is what the tags say.
+	// ClusterID is the cluster's name in the tags.
 	ClusterID string
 	// VPC is the VPC's ID.
 	VPC string
@@ -28,7 +28,7 @@ type Seed struct {
 	nodes     int
 }
 
-// ClusterTag returns the key of the tag that makes a thing part of a cluster.
+// ClusterTag returns the key of the tag that assigns a resource to a cluster.
 func ClusterTag(clusterID string) string { return "kubernetes.io/cluster/" + clusterID }
 
 // Seed builds the VPC of a cluster. It may be called for several clusters.

@@ -24,14 +24,14 @@ const (
 const maxBody = 16 << 20
 
 // operation does the work of one action, with mu held. What it returns is
-// rendered as XML; an *apiError becomes the error answer of the API.
+// rendered as XML; an *apiError becomes the error response of the API.
 type operation func(p params) (any, error)
 
 // api is one of the services behind the endpoint.
 type api struct {
 	group      string // name in the interceptor's log
 	prefix     string // of its operations in the interceptor's log
-	version    string // tells the API of a request
+	version    string // identifies the API of a request
 	namespace  string
 	scope      string // service name in signatures
 	query      bool   // AWS Query protocol, otherwise EC2 Query
@@ -40,7 +40,7 @@ type api struct {
 }
 
 func (c *Cloud) allAPIs() []*api {
-	tooFast := &apiError{http.StatusBadRequest, "Throttling", "Rate exceeded"}
+	throttled := &apiError{http.StatusBadRequest, "Throttling", "Rate exceeded"}
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
 	exception := &apiError{http.StatusBadRequest, "ThrottlingException", "Rate exceeded"}
 	return []*api{
@@ -51,12 +51,12 @@ func (c *Cloud) allAPIs() []*api {
 		},
 		{
 			group: groupSTS, version: "2011-06-15", scope: "sts", namespace: "https://sts.amazonaws.com/doc/2011-06-15/",
-			query: true, throttled: tooFast, operations: c.stsOperations(),
+			query: true, throttled: throttled, operations: c.stsOperations(),
 		},
 		{
 			group: groupELB, prefix: "elb.", version: "2012-06-01", scope: "elasticloadbalancing",
 			namespace: "http://elasticloadbalancing.amazonaws.com/doc/2012-06-01/",
-			query:     true, throttled: tooFast, operations: c.elbOperations(),
+			query:     true, throttled: throttled, operations: c.elbOperations(),
 		},
 		{
 			group: groupELBv2, prefix: "elbv2.", version: "2015-12-01", scope: "elasticloadbalancing",
@@ -66,11 +66,11 @@ func (c *Cloud) allAPIs() []*api {
 	}
 }
 
-// dialect is the context key of the api that a request speaks to.
-type dialect struct{}
+// apiKey is the context key of the api that a request is for.
+type apiKey struct{}
 
-// ServeHTTP takes the calls of clients: it names and counts them, lets the rules
-// have their way, and answers.
+// ServeHTTP serves the calls of clients: it names and counts them, applies the
+// rules of the interceptor, and responds.
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, metadataRoot) {
 		c.serveMetadata(w, r)
@@ -93,7 +93,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	request := newRequest(r, service, form)
 	c.requests.Add(request)
-	r = r.WithContext(context.WithValue(r.Context(), dialect{}, service))
+	r = r.WithContext(context.WithValue(r.Context(), apiKey{}, service))
 	r.Form = form // for effects
 	call := simserver.Call{Op: request.Op, Group: service.group}
 	c.interceptor.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -126,7 +126,7 @@ func (c *Cloud) find(version string) *api {
 	return nil
 }
 
-// run checks who calls and how often, and does the work. It returns the encoded
+// run authorizes, throttles and executes a call. It returns the encoded
 // result, which nothing that happens later can change.
 func (c *Cloud) run(r *http.Request, body []byte, service *api, request Request) ([]byte, error) {
 	c.mu.Lock()
@@ -143,7 +143,7 @@ func (c *Cloud) run(r *http.Request, body []byte, service *api, request Request)
 			return nil, err
 		}
 	}
-	if c.tooFast(service, request) {
+	if c.throttled(service, request) {
 		return nil, service.throttled
 	}
 	if err := c.authorize(service, action); err != nil {

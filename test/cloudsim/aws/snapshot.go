@@ -16,9 +16,9 @@ type Snapshot struct {
 	balancers balancers
 }
 
-// Snapshot remembers the state of the moment. Dials such as delays and quotas of
-// load balancers are part of it; credentials, denied actions, throttling, the interceptor
-// with its rules and its log are not.
+// Snapshot copies the present state. Settings such as delays and quotas of load
+// balancers are part of it; credentials, denied actions, throttling, the
+// interceptor with its rules and its log are not.
 func (c *Cloud) Snapshot() *Snapshot {
 	var s *Snapshot
 	c.inspect(func() {
@@ -30,8 +30,8 @@ func (c *Cloud) Snapshot() *Snapshot {
 	return s
 }
 
-// Restore brings a state back, of this cloud or of another one with the same
-// options. What happens then is the same each time, IDs of new things included.
+// Restore restores a state, of this cloud or of another one with the same
+// options. What follows is the same each time, IDs of new resources included.
 func (c *Cloud) Restore(s *Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (t tagged) clone() tagged {
 	return tagged{tags: maps.Clone(t.tags), given: maps.Clone(t.given)}
 }
 
-// cloneStore copies a store. Own makes the copy of a thing independent.
+// cloneStore copies a store. Own makes the copy of a resource independent.
 func cloneStore[T any](s store[*T], own func(*T)) store[*T] {
 	return store[*T]{byID: simstate.CloneMap(s.byID, own), order: slices.Clone(s.order)}
 }

@@ -66,7 +66,7 @@ func destroy(k *balancing) {
 	k.Terminate(k.nodes[2])
 }
 
-// A state comes back as often as one likes, and goes on in the same way.
+// A state can be restored repeatedly, with the same behavior each time.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})
@@ -97,11 +97,11 @@ func TestSnapshot(t *testing.T) {
 	destroy(&balancing{Cloud: other.Cloud, t: t, seed: k.seed, nodes: k.nodes, elb: other.elb, v2: other.v2, ec2: other.ec2})
 	ends = append(ends, other.group("late"))
 	if ends[0] != ends[1] || ends[1] != ends[2] || ends[2] != ends[3] {
-		t.Errorf("new things have other IDs each time: %v", ends)
+		t.Errorf("new resources have other IDs each time: %v", ends)
 	}
 }
 
-// What is about to happen belongs to the state.
+// Scheduled changes are part of the state.
 func TestSnapshotKeepsPending(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})
@@ -148,7 +148,7 @@ func TestSnapshotSharesNothing(t *testing.T) {
 	walk(reflect.ValueOf(snapshot.balancers), "balancers", shared)
 }
 
-// walk visits whatever a value refers to and can be changed.
+// walk visits everything mutable that a value refers to.
 func walk(v reflect.Value, path string, visit func(at uintptr, path string)) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -172,7 +172,7 @@ func walk(v reflect.Value, path string, visit func(at uintptr, path string)) {
 		}
 	case reflect.Struct:
 		if v.Type().PkgPath() != reflect.TypeFor[Cloud]().PkgPath() {
-			return // such as time.Time, which nobody changes
+			return // such as time.Time, which is immutable
 		}
 		for i := range v.NumField() {
 			walk(v.Field(i), path+"."+v.Type().Field(i).Name, visit)

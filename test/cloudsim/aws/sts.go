@@ -15,7 +15,7 @@ const unsignedAction = "AssumeRoleWithWebIdentity"
 // AssumedRole is a call of AssumeRole or AssumeRoleWithWebIdentity that was
 // granted.
 type AssumedRole struct {
-	// RoleARN and SessionName are what the caller asked for.
+	// RoleARN and SessionName are those of the request.
 	RoleARN, SessionName string
 	// SourceAccount and SourceARN are the headers x-amz-source-account and
 	// x-amz-source-arn, empty when they were not sent.
@@ -26,7 +26,7 @@ type AssumedRole struct {
 	WebIdentityToken string
 }
 
-// AssumedRoles returns the roles that STS handed out credentials for, oldest
+// AssumedRoles returns the roles that STS issued credentials for, oldest
 // first.
 func (c *Cloud) AssumedRoles() []AssumedRole {
 	c.mu.Lock()
@@ -47,7 +47,7 @@ var (
 	sessionName = regexp.MustCompile(`^[\w+=,.@-]{2,64}$`)
 )
 
-// Lifetimes of the credentials that AssumeRole gives out, in seconds.
+// Lifetimes of the credentials that AssumeRole returns, in seconds.
 const (
 	shortestSession = 900
 	standardSession = 3600

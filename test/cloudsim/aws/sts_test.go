@@ -34,7 +34,7 @@ func TestAssumeRole(t *testing.T) {
 	}
 	cfg.Credentials = given(got.AccessKeyID, got.SecretAccessKey, got.SessionToken)
 	if _, err := ec2.NewFromConfig(cfg).DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{}); err != nil {
-		t.Errorf("the role is refused: %v", err)
+		t.Errorf("the role is rejected: %v", err)
 	}
 	identity, err := sts.NewFromConfig(cfg).GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
 	if err != nil || *identity.Account != "111122223333" || *identity.Arn != "arn:aws:sts::111122223333:assumed-role/ccm/ccm" {
@@ -68,7 +68,7 @@ func TestWebIdentity(t *testing.T) {
 	}
 }
 
-func TestAssumeRoleRefusals(t *testing.T) {
+func TestAssumeRoleRejected(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{})
 	api := sts.NewFromConfig(config(t, c))

@@ -20,10 +20,10 @@ import (
 // emptyHash is the SHA-256 of nothing.
 const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// changing is what differs from answer to answer.
+// changing is what differs between responses.
 var changing = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// TestWire compares answers with golden files, in which AWS's documentation and
+// TestWire compares responses with golden files, in which AWS's documentation and
 // the deserializers of its SDK can be checked against. Requests are as an old
 // client sends them: signed GETs with the parameters in the query.
 func TestWire(t *testing.T) {
@@ -48,13 +48,13 @@ func TestWire(t *testing.T) {
 			}})
 			seed.AddNode(InstanceSpec{ID: "i-0a", InterfaceSpec: InterfaceSpec{IPv6: true, Public: true}})
 			c.AddRouteTable(RouteTableSpec{ID: "rtb-0a", VPC: seed.VPC, Routes: []RouteSpec{{Destination: "100.96.1.0/24", Instance: "i-0a"}}})
-			golden(t, name, ask(t, c, query))
+			golden(t, name, get(t, c, query))
 		})
 	}
 }
 
-// ask sends a signed GET and returns the answer.
-func ask(t *testing.T, c *Cloud, query string) string {
+// get sends a signed GET and returns the response.
+func get(t *testing.T, c *Cloud, query string) string {
 	t.Helper()
 	values, err := url.ParseQuery(query)
 	if err != nil {

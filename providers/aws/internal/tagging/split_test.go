@@ -135,7 +135,7 @@ func TestRefusedBatches(t *testing.T) {
 			if len(wrong) == 1 && message != "" {
 				message = fmt.Sprintf(message+"%.0[1]s", wrong[0])
 			}
-			b.cloud.Interceptor().Inject("CreateTags", simserver.Always(), aws.RefuseResources(test.code, message, wrong...))
+			b.cloud.Interceptor().Inject("CreateTags", simserver.Always(), aws.RejectResources(test.code, message, wrong...))
 			got := map[int]string{}
 			for id, result := range writeAll(t.Context(), b.createTags, ids) {
 				if result.Err == nil {
@@ -221,13 +221,13 @@ func TestRefusedNeighborCostsNoRetries(t *testing.T) {
 		"NotFound without an ID": {
 			"an old Node's instance does not appear any more",
 			func(wrong string) simserver.Fault {
-				return aws.RefuseResources(inventory.CodeNotFound, "Some instances do not exist", wrong)
+				return aws.RejectResources(inventory.CodeNotFound, "Some instances do not exist", wrong)
 			}, 0, 0,
 		},
 		"InvalidID without an ID": {
 			"an ID that is wrong stays wrong",
 			func(wrong string) simserver.Fault {
-				return aws.RefuseResources(codeInvalid, "The ID is not valid", wrong)
+				return aws.RejectResources(codeInvalid, "The ID is not valid", wrong)
 			},
 			0, 0,
 		},

@@ -1,7 +1,7 @@
 // Package faulttest injects the faults of package explore into a simulated region.
 //
-// It is for tests that explore operations of the AWS provider; a test of one certain
-// fault breaks the call at the gate of the region itself.
+// It is for tests that explore operations of the AWS provider; a test of one
+// fault injects it with the interceptor of the region.
 package faulttest
 
 import (

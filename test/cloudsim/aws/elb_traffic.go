@@ -7,19 +7,20 @@ import (
 	"strings"
 )
 
-// traffic is what must get through to one port.
+// traffic is traffic to one port that must be allowed.
 type traffic struct {
 	protocol string // tcp or udp
 	port     int32
 	purpose  string
 }
 
-// Admits tells which traffic the security groups keep from getting through the
-// load balancers of a name: from clients to the load balancer, from the load
-// balancer or through it to the registered instances, and its health checks.
-// Clients are CIDRs; without any it is enough that somebody is let in. The
-// answer is empty when everything gets through, sorted, and without IDs.
-func (c *Cloud) Admits(name string, clients ...string) (missing []string) {
+// BlockedTraffic returns the traffic that the security groups block on its way
+// through the load balancers of a name: from clients to the load balancer, from
+// the load balancer or through it to the registered instances, and its health
+// checks. Clients are CIDRs; without any it is enough that some client is
+// allowed. The result is empty when no traffic is blocked, sorted, and without
+// IDs.
+func (c *Cloud) BlockedTraffic(name string, clients ...string) (missing []string) {
 	prefixes := make([]netip.Prefix, 0, len(clients))
 	for _, client := range clients {
 		prefixes = append(prefixes, must(netip.ParsePrefix(client)))
@@ -40,7 +41,7 @@ func (t traffic) blocked(at, from string) string {
 	return fmt.Sprintf("%s: %s %s %d from %s", at, t.purpose, t.protocol, t.port, from)
 }
 
-// classicBlocked: clients talk to the load balancer, it talks to the instances.
+// classicBlocked: clients connect to the load balancer, and it to the instances.
 func (c *Cloud) classicBlocked(b *classicBalancer, clients []netip.Prefix) []string {
 	var missing []string
 	var wanted []traffic
@@ -93,7 +94,7 @@ func (c *Cloud) networkBlocked(n *network, clients []netip.Prefix) []string {
 	return missing
 }
 
-// transport returns the protocols of rules that let a listener's traffic in.
+// transport returns the protocols of rules that allow a listener's traffic.
 func transport(listener string) []string {
 	switch listener {
 	case "UDP":
@@ -111,39 +112,39 @@ func (c *Cloud) nodeGroups(id string) []string {
 	return nil
 }
 
-// blockedClients tells which clients the groups keep out. Rules that name one of
-// the groups via let all in that come through these.
+// blockedClients returns the clients that the groups block. Rules that name one
+// of the groups via allow all traffic through these.
 func (c *Cloud) blockedClients(groups, via []string, clients []netip.Prefix, t traffic, at string) []string {
 	if len(clients) == 0 {
-		if c.letIn(groups, t, func(r *rule) bool { return r.kind != fromGroup || r.names(via) }) {
+		if c.allowed(groups, t, func(r *rule) bool { return r.kind != fromGroup || r.names(via) }) {
 			return nil
 		}
-		return []string{t.blocked(at, "anybody")}
+		return []string{t.blocked(at, "any client")}
 	}
 	var missing []string
 	for _, client := range clients {
-		if !c.letIn(groups, t, func(r *rule) bool { return r.covers(client) || r.names(via) }) {
+		if !c.allowed(groups, t, func(r *rule) bool { return r.covers(client) || r.names(via) }) {
 			missing = append(missing, t.blocked(at, client.String()))
 		}
 	}
 	return missing
 }
 
-// blockedBalancer reports whether the groups of an instance keep out what comes
-// from the network interfaces of a load balancer.
+// blockedBalancer returns the traffic from the network interfaces of a load
+// balancer that the groups of an instance block.
 func (c *Cloud) blockedBalancer(id, user string, via []string, t traffic) []string {
 	groups := c.nodeGroups(id)
 	for _, eni := range c.interfacesFor(user) {
 		from := netip.PrefixFrom(eni.addrs[0], eni.addrs[0].BitLen())
-		if !c.letIn(groups, t, func(r *rule) bool { return r.covers(from) || r.names(via) }) {
+		if !c.allowed(groups, t, func(r *rule) bool { return r.covers(from) || r.names(via) }) {
 			return []string{t.blocked(c.label(id), "load balancer")}
 		}
 	}
 	return nil
 }
 
-// letIn reports whether a rule of the groups admits the traffic of a source.
-func (c *Cloud) letIn(groups []string, t traffic, source func(*rule) bool) bool {
+// allowed reports whether a rule of the groups allows the traffic of a source.
+func (c *Cloud) allowed(groups []string, t traffic, source func(*rule) bool) bool {
 	for _, id := range groups {
 		g := c.group(id)
 		if g != nil && slices.ContainsFunc(g.rules, func(r *rule) bool { return r.opens(t) && source(r) }) {

@@ -5,23 +5,24 @@ import (
 	"strings"
 )
 
-// refusals are the error codes that the two APIs have for the same mistake.
-type refusals struct {
+// errorCodes are the error codes that the two APIs have for the same mistake.
+type errorCodes struct {
 	configuration func(format string, args ...any) error
 	sameZone      string // message
 }
 
 var (
-	classicRefusals = refusals{conflict, "ELB cannot be attached to multiple subnets in the same AZ."}
-	networkRefusals = refusals{
+	classicErrors = errorCodes{conflict, "ELB cannot be attached to multiple subnets in the same AZ."}
+	networkErrors = errorCodes{
 		func(format string, args ...any) error { return fail("InvalidConfigurationRequest", format, args...) },
 		"A load balancer cannot be attached to multiple subnets in the same Availability Zone",
 	}
 )
 
-// place returns the subnets of a load balancer: they exist, are in one VPC and
-// in different zones, and have room for it unless it has been there before.
-func (c *Cloud) place(ids, before []string, scheme string, say refusals) ([]*subnet, error) {
+// selectSubnets returns the subnets of a load balancer: they exist, are in one
+// VPC and in different zones, and have enough free addresses unless it already
+// uses them.
+func (c *Cloud) selectSubnets(ids, before []string, scheme string, codes errorCodes) ([]*subnet, error) {
 	zones := make(map[string]bool)
 	subnets := make([]*subnet, 0, len(ids))
 	for _, id := range ids {
@@ -30,7 +31,7 @@ func (c *Cloud) place(ids, before []string, scheme string, say refusals) ([]*sub
 			return nil, fail("SubnetNotFound", "The subnet ID '%s' does not exist", id)
 		}
 		if zones[s.zone] {
-			return nil, say.configuration("%s", say.sameZone)
+			return nil, codes.configuration("%s", codes.sameZone)
 		}
 		zones[s.zone] = true
 		if len(subnets) > 0 && s.vpc != subnets[0].vpc {
@@ -58,21 +59,21 @@ func (c *Cloud) hasGateway(vpc string) bool {
 }
 
 // validGroups checks the security groups of a load balancer in a VPC.
-func (c *Cloud) validGroups(ids []string, vpc string, say refusals) error {
+func (c *Cloud) validGroups(ids []string, vpc string, codes errorCodes) error {
 	if most := c.balancers.quotas.SecurityGroups; len(ids) > most {
-		return say.configuration("A load balancer cannot have more than %d security groups", most)
+		return codes.configuration("A load balancer cannot have more than %d security groups", most)
 	}
 	seen := make(map[string]bool)
 	for _, id := range ids {
 		g := c.group(id)
-		if g == nil || !c.changeable(&g.Created) || !c.settled(g) {
+		if g == nil || !c.changeable(&g.Created) || !c.propagated(g) {
 			return fail("InvalidSecurityGroup", "One or more security groups are invalid: the security group '%s' does not exist", id)
 		}
 		if g.vpc != vpc {
-			return say.configuration("One or more security groups are invalid: '%s' is not in %s", id, vpc)
+			return codes.configuration("One or more security groups are invalid: '%s' is not in %s", id, vpc)
 		}
 		if seen[id] {
-			return say.configuration("The security group '%s' was specified more than once", id)
+			return codes.configuration("The security group '%s' was specified more than once", id)
 		}
 		seen[id] = true
 	}
@@ -89,7 +90,7 @@ func (c *Cloud) defaultGroup(vpc string) []string {
 	return nil
 }
 
-// scheme returns the scheme that the request asks for.
+// scheme returns the scheme in the request.
 func scheme(p params) (string, error) {
 	switch s := p.str("Scheme"); s {
 	case "", SchemeInternetFacing:
@@ -101,14 +102,14 @@ func scheme(p params) (string, error) {
 	}
 }
 
-// sameSet reports whether two lists hold the same things in any order.
+// sameSet reports whether two lists have the same elements in any order.
 func sameSet(a, b []string) bool {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	return slices.Equal(a, b)
 }
 
-// leave gives the network interfaces of a user back when the deletion delay has
-// passed: all of them, or those in the subnets.
-func (c *Cloud) leave(user string, subnets ...string) {
+// releaseInterfaces deletes the network interfaces of a user when the deletion
+// delay has passed: all of them, or those in the subnets.
+func (c *Cloud) releaseInterfaces(user string, subnets ...string) {
 	c.after(c.balancers.delays.NetworkInterfaces, func(c *Cloud) { c.detach(user, subnets...) })
 }

@@ -44,7 +44,7 @@ func startBalancing(t *testing.T, opts Options) *balancing {
 	return k
 }
 
-// ok returns what a call answered, which must have gone well.
+// ok returns the result of a call that must succeed.
 func ok[T any](k *balancing, call func(context.Context) (T, error)) T {
 	k.t.Helper()
 	out, err := call(k.t.Context())
@@ -179,15 +179,15 @@ func (k *balancing) deregister(group string, ids ...string) error {
 	return err
 }
 
-// refusal is a call that AWS does not accept.
-type refusal struct {
+// rejection is a call that AWS rejects.
+type rejection struct {
 	reason string
 	call   func(*balancing) error
 	code   string
 }
 
-// refused runs the calls, each on a region of its own.
-func refused(t *testing.T, cases map[string]refusal) {
+// rejected runs the calls, each on a region of its own.
+func rejected(t *testing.T, cases map[string]rejection) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

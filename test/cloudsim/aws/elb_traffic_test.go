@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAdmitsClassic(t *testing.T) {
+func TestBlockedTrafficClassic(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})
 	lb := k.group("k8s-elb-web")
@@ -27,20 +27,20 @@ func TestAdmitsClassic(t *testing.T) {
 		"node-1: health check tcp 30080 from load balancer",
 		"node-1: traffic tcp 30080 from load balancer",
 	}
-	if diff := cmp.Diff(want, k.Admits("web", "0.0.0.0/0")); diff != "" {
+	if diff := cmp.Diff(want, k.BlockedTraffic("web", "0.0.0.0/0")); diff != "" {
 		t.Errorf("without rules, -want +got:\n%s", diff)
 	}
 	k.AddRule(lb, Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8"})
 	k.AddRule(k.seed.NodeGroup, Rule{Protocol: "-1", Source: lb})
-	if got := k.Admits("web", "10.1.0.0/16"); len(got) != 0 {
+	if got := k.BlockedTraffic("web", "10.1.0.0/16"); len(got) != 0 {
 		t.Errorf("with the rules still missing: %v", got)
 	}
-	if diff := cmp.Diff(want[:1], k.Admits("web", "10.1.0.0/16", "0.0.0.0/0")); diff != "" {
-		t.Errorf("for the whole world, -want +got:\n%s", diff)
+	if diff := cmp.Diff(want[:1], k.BlockedTraffic("web", "10.1.0.0/16", "0.0.0.0/0")); diff != "" {
+		t.Errorf("from anywhere, -want +got:\n%s", diff)
 	}
 }
 
-func TestAdmitsNetwork(t *testing.T) {
+func TestBlockedTrafficNetwork(t *testing.T) {
 	t.Parallel()
 	subnets := func(port int32) []Rule {
 		var rules []Rule
@@ -50,8 +50,8 @@ func TestAdmitsNetwork(t *testing.T) {
 		return rules
 	}
 	client := Rule{Protocol: "tcp", From: 30080, To: 30080, Source: "203.0.113.0/24", Description: "kubernetes.io/rule/nlb/client=net"}
-	everybody := client
-	everybody.Source = "0.0.0.0/0"
+	anywhere := client
+	anywhere.Source = "0.0.0.0/0"
 	cases := map[string]struct {
 		reason   string
 		local    bool
@@ -62,7 +62,7 @@ func TestAdmitsNetwork(t *testing.T) {
 		"none":               {"", false, false, nil, []string{"health check tcp 30080 from load balancer", "traffic tcp 30080 from 203.0.113.0/24"}},
 		"client and subnets": {"all that is needed", false, false, append(subnets(30080), client), nil},
 		"client alone":       {"health checks come from the subnets", false, false, []Rule{client}, []string{"health check tcp 30080 from load balancer"}},
-		"everybody":          {"health rules can be omitted", false, false, []Rule{everybody}, nil},
+		"anywhere":           {"health rules can be omitted", false, false, []Rule{anywhere}, nil},
 		"two subnets":        {"the third zone is cut off", false, false, append(subnets(30080)[:2], client), []string{"health check tcp 30080 from load balancer"}},
 		"local":              {"the health check port", true, false, []Rule{client}, []string{"health check tcp 32000 from load balancer"}},
 		"local complete":     {"", true, false, append(subnets(32000), client), nil},
@@ -94,7 +94,7 @@ func TestAdmitsNetwork(t *testing.T) {
 				k.AddRule(k.seed.NodeGroup, rule)
 			}
 			var got []string
-			for _, line := range k.Admits("net", "203.0.113.0/24") {
+			for _, line := range k.BlockedTraffic("net", "203.0.113.0/24") {
 				got = append(got, strings.TrimPrefix(line, "node-1: "))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -104,7 +104,7 @@ func TestAdmitsNetwork(t *testing.T) {
 	}
 }
 
-func TestAdmitsUDP(t *testing.T) {
+func TestBlockedTrafficUDP(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})
 	group := k.createGroup("dns", func(in *elbv2.CreateTargetGroupInput) { in.Protocol = elbv2types.ProtocolEnumTcpUdp })
@@ -114,12 +114,12 @@ func TestAdmitsUDP(t *testing.T) {
 	wantCode(t, k.register(group, k.nodes[0]), "")
 	k.AddRule(k.seed.NodeGroup, Rule{Protocol: "udp", From: 30080, To: 30080, Source: "0.0.0.0/0"})
 	want := []string{"node-1: health check tcp 30080 from load balancer"}
-	if diff := cmp.Diff(want, k.Admits("net", "0.0.0.0/0")); diff != "" {
+	if diff := cmp.Diff(want, k.BlockedTraffic("net", "0.0.0.0/0")); diff != "" {
 		t.Errorf("a TCP probe of a UDP port, -want +got:\n%s", diff)
 	}
 }
 
-func TestAdmitsNetworkWithGroups(t *testing.T) {
+func TestBlockedTrafficNetworkWithGroups(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})
 	lb := k.group("managed")
@@ -127,11 +127,11 @@ func TestAdmitsNetworkWithGroups(t *testing.T) {
 	k.listen(k.createNet(func(in *elbv2.CreateLoadBalancerInput) { in.SecurityGroups = []string{lb} }), group, 80)
 	wantCode(t, k.register(group, k.nodes[0]), "")
 	k.AddRule(k.seed.NodeGroup, Rule{Protocol: "tcp", From: 30000, To: 32767, Source: lb})
-	if diff := cmp.Diff([]string{"load balancer: traffic tcp 80 from anybody"}, k.Admits("net")); diff != "" {
+	if diff := cmp.Diff([]string{"load balancer: traffic tcp 80 from any client"}, k.BlockedTraffic("net")); diff != "" {
 		t.Errorf("the load balancer's own group, -want +got:\n%s", diff)
 	}
 	k.AddRule(lb, Rule{Protocol: "tcp", From: 80, To: 80, Source: "0.0.0.0/0"})
-	if got := k.Admits("net", "198.51.100.0/24"); len(got) != 0 {
+	if got := k.BlockedTraffic("net", "198.51.100.0/24"); len(got) != 0 {
 		t.Errorf("still missing: %v", got)
 	}
 }

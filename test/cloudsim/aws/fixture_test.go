@@ -29,7 +29,7 @@ func start(t *testing.T, opts Options) *Cloud {
 	return cloud
 }
 
-// config is what a client needs to know; it tries once.
+// config is the configuration of a client without retries.
 func config(t *testing.T, c *Cloud) awssdk.Config {
 	t.Helper()
 	client := c.Config()
@@ -51,7 +51,7 @@ func code(err error) string {
 	if e, ok := errors.AsType[smithy.APIError](err); ok {
 		return e.ErrorCode()
 	}
-	return "no answer"
+	return "no response"
 }
 
 // wantCode fails unless err has the code and its message all the texts.
