@@ -22,8 +22,8 @@ func TestPrintProviders(t *testing.T) {
 	wantGolden(t, "providers.golden", &printed, "")
 }
 
-// The commands print what they found to the right place, secrets excepted.
-// Commands share the flags of the process, so such tests run alone.
+// The commands print problems to stderr and settings, without secrets, to stdout.
+// They share the flags of the process, so their tests are not parallel.
 func TestConfigCommands(t *testing.T) {
 	const good = "[Global]\nprovider = plain\n\n[Place]\ncity = Ulm\npassword = s3cr3t\n"
 	cases := map[string]struct {
@@ -35,7 +35,7 @@ func TestConfigCommands(t *testing.T) {
 		"explain":        {reason: "every key with its source", command: "explain", file: good},
 		"validate":       {reason: "the chosen provider", command: "validate", file: good},
 		"validate-typo":  {reason: "a warning at start is an error here", command: "validate", file: good + "[Old]\n[Plaze]\n", err: "is not valid for provider plain"},
-		"validate-wrong": {reason: "all that is wrong", command: "validate", file: good + "city = Atlantis\n[Controllers]\nkube-api-qps = -1\n", err: "is not valid for provider plain"},
+		"validate-wrong": {reason: "all problems", command: "validate", file: good + "city = Atlantis\n[Controllers]\nkube-api-qps = -1\n", err: "is not valid for provider plain"},
 		"explain-broken": {reason: "nothing to explain", command: "explain", file: "[Global\n", err: "as gcfg"},
 	}
 	for name, tc := range cases {

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
-// newConfigCommand makes the commands that look at a cloud-config offline.
+// newConfigCommand returns the commands that check a cloud-config offline.
 func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
 	var path string
 	var flag config.Flag
@@ -82,9 +82,9 @@ func hasWarnings(problems config.Problems) bool {
 
 func printSettings(w io.Writer, providerName string, settings []config.Setting) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "provider\t%s\t\n", providerName) //nolint:errcheck // Flush tells
+	fmt.Fprintf(table, "provider\t%s\t\n", providerName) //nolint:errcheck // Flush returns the error
 	for _, s := range settings {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Name, s.Value, s.Source) //nolint:errcheck // Flush tells
+		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Name, s.Value, s.Source) //nolint:errcheck // Flush returns the error
 	}
 	return table.Flush()
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
-// setDefaults puts our defaults in place of the framework's, which are made for
-// a handful of nodes. It goes before the flags are made, so that --help shows
-// them.
+// setDefaults replaces the defaults of the framework, which suit a handful of
+// nodes. It must run before the flags are defined, so that --help shows its
+// values.
 func setDefaults(opts *options.CloudControllerManagerOptions) {
 	nothing := func(string) bool { return false }
 	applyControllers(opts, config.NewSettings().Controllers, nothing, nothing)
 }
 
 // applyControllers sets the options that [Controllers] holds, except those
-// given as a flag. The file has the keys for which inFile is true.
+// given as a flag. inFile reports whether the file has a key.
 func applyControllers(opts *options.CloudControllerManagerOptions, c config.Controllers, given, inFile func(key string) bool) {
 	set := func(flag string, apply func()) {
 		if !given(flag) {
@@ -36,15 +36,14 @@ func applyControllers(opts *options.CloudControllerManagerOptions, c config.Cont
 	set("concurrent-node-status-updates", func() {
 		opts.NodeController.ConcurrentNodeStatusUpdates = *c.ConcurrentNodeStatusUpdates
 		if given("concurrent-node-syncs") && !inFile("concurrent-node-status-updates") {
-			// As many as --concurrent-node-syncs: what someone who gave only
-			// that flag has always got.
+			// As many as --concurrent-node-syncs, as upstream.
 			opts.NodeController.ConcurrentNodeStatusUpdates = 0
 		}
 	})
 }
 
-// checkConcurrency refuses what the framework forgets to: with no workers no
-// node would ever be initialized.
+// checkConcurrency rejects values that the framework does not check: without
+// workers no node would ever be initialized.
 func checkConcurrency(opts *options.CloudControllerManagerOptions) error {
 	var errs []error
 	positive := func(flag string, value int32) {
@@ -61,9 +60,9 @@ func checkConcurrency(opts *options.CloudControllerManagerOptions) error {
 	return errors.Join(errs...)
 }
 
-// routesOff turns routes off where nobody asked for them: the framework turns
-// them on by default and dies without a cluster CIDR under a provider that has
-// routes. It reports whether it did.
+// routesOff turns routes off unless a flag requests them: the framework turns
+// them on by default, and exits without a cluster CIDR if the provider has
+// routes. It reports whether it turned them off.
 func routesOff(opts *options.CloudControllerManagerOptions, flags *pflag.FlagSet) bool {
 	shared := opts.KubeCloudShared
 	if flags.Changed("configure-cloud-routes") || shared.ClusterCIDR != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
-// effective are the options that [Controllers] has a say in.
+// effective are the options that [Controllers] sets.
 type effective struct {
 	nodes, status, lifecycle, services, burst int32
 	qps                                       float32
@@ -48,7 +48,7 @@ func TestApplyControllers(t *testing.T) {
 		"File":  {reason: "the file wins over ours", file: file, want: effective{nodes: 1, status: 2, lifecycle: 3, services: 4, qps: 5, burst: 6}},
 		"Flags": {reason: "flags win over the file", file: file, args: all, want: effective{nodes: 11, status: 12, lifecycle: 13, services: 14, qps: 15, burst: 16}},
 		"OneFlag": {
-			reason: "each flag for itself, the file for what no flag gives",
+			reason: "each flag by itself, the file for keys without a flag",
 			file:   file, args: []string{"--concurrent-node-syncs=11"},
 			want: effective{nodes: 11, status: 2, lifecycle: 3, services: 4, qps: 5, burst: 6},
 		},
@@ -58,7 +58,7 @@ func TestApplyControllers(t *testing.T) {
 			want: func() effective { e := ours; e.nodes, e.status = 11, 0; return e }(),
 		},
 		"DefaultAsFlag": {
-			reason: "a flag counts even if it says what holds anyway",
+			reason: "a flag counts even if it sets the default",
 			file:   file, args: []string{"--concurrent-node-lifecycle-syncs=10"},
 			want: effective{nodes: 1, status: 2, lifecycle: 10, services: 4, qps: 5, burst: 6},
 		},
@@ -78,7 +78,7 @@ func TestApplyControllers(t *testing.T) {
 	}
 }
 
-// TestStatusUpdatesOfTheFile: what the file says counts, also if it is the default.
+// TestStatusUpdatesOfTheFile: a value in the file counts, even if it is the default.
 func TestStatusUpdatesOfTheFile(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -157,13 +157,13 @@ func TestRoutesOff(t *testing.T) {
 		reason string
 		args   []string
 		on     bool
-		told   bool
+		off    bool
 	}{
-		"Neither":     {reason: "nobody asked for routes", told: true},
-		"CIDR":        {reason: "a CIDR asks for routes", args: []string{"--cluster-cidr=10.0.0.0/8"}, on: true},
-		"On":          {reason: "the user's word, though it cannot work everywhere", args: []string{"--configure-cloud-routes"}, on: true},
-		"Off":         {reason: "the user's word", args: []string{"--configure-cloud-routes=false"}},
-		"OffWithCIDR": {reason: "the user's word", args: []string{"--configure-cloud-routes=false", "--cluster-cidr=10.0.0.0/8"}},
+		"Neither":     {reason: "no flag requests routes", off: true},
+		"CIDR":        {reason: "a CIDR requests routes", args: []string{"--cluster-cidr=10.0.0.0/8"}, on: true},
+		"On":          {reason: "the user's choice, though not every provider supports it", args: []string{"--configure-cloud-routes"}, on: true},
+		"Off":         {reason: "the user's choice", args: []string{"--configure-cloud-routes=false"}},
+		"OffWithCIDR": {reason: "the user's choice", args: []string{"--configure-cloud-routes=false", "--cluster-cidr=10.0.0.0/8"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -172,8 +172,8 @@ func TestRoutesOff(t *testing.T) {
 			if err := cmd.Flags().Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			if told := routesOff(s.options, cmd.Flags()); told != tc.told {
-				t.Errorf("%s: turned off %t, want %t", tc.reason, told, tc.told)
+			if off := routesOff(s.options, cmd.Flags()); off != tc.off {
+				t.Errorf("%s: turned off %t, want %t", tc.reason, off, tc.off)
 			}
 			if on := s.options.KubeCloudShared.ConfigureCloudRoutes; on != tc.on {
 				t.Errorf("%s: routes are on: %t, want %t", tc.reason, on, tc.on)

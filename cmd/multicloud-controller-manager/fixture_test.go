@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // Two providers of the tests, which are in the registry under these names.
 const (
-	plainName  = "plain"  // takes every file that it can read
-	brokenName = "broken" // its factory refuses all files
+	plainName  = "plain"  // accepts every file that it can read
+	brokenName = "broken" // its factory rejects all files
 )
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fakeCloud is a cloud that knows what it was made of.
+// fakeCloud is a cloud that keeps the arguments of its factory.
 type fakeCloud struct {
 	cloudprovider.Interface
 

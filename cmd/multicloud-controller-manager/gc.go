@@ -2,15 +2,13 @@ package main
 
 import "runtime/debug"
 
-// gcPercent is how much garbage there may be for each hundred bytes in use. Most
-// of what is in use are Nodes and Services that hardly ever change, so looking
-// for garbage twice as often as usual costs little and saves a sixth of the
-// memory.
+// gcPercent is the value of GOGC. Most of the heap are Nodes and Services that
+// rarely change, so collecting twice as often as by default costs little and
+// saves a sixth of the memory.
 const gcPercent = 50
 
-// saveMemory collects garbage more often, unless the environment variable GOGC
-// says how often.
-func saveMemory(gogc string) {
+// setGCPercent sets gcPercent, unless the environment variable GOGC is set.
+func setGCPercent(gogc string) {
 	if gogc == "" {
 		debug.SetGCPercent(gcPercent)
 	}

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// Memory is saved unless the user has set a limit.
-func TestSaveMemory(t *testing.T) {
+// GOGC of the user has precedence.
+func TestSetGCPercent(t *testing.T) {
 	const usual = 100
 	before := debug.SetGCPercent(usual)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 	for gogc, want := range map[string]int{"": gcPercent, "off": usual, "200": usual} {
 		debug.SetGCPercent(usual)
-		saveMemory(gogc)
+		setGCPercent(gogc)
 		if got := debug.SetGCPercent(usual); got != want {
 			t.Errorf("GOGC=%q: %d%%, want %d%%", gogc, got, want)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
-// starter chooses the provider before anything starts, and makes it when the
-// framework asks for it.
+// starter chooses the provider before anything starts, and creates it when the
+// framework requests it.
 type starter struct {
 	options   *options.CloudControllerManagerOptions
 	providers []provider.Descriptor
@@ -33,7 +33,7 @@ type starter struct {
 }
 
 // choose runs once the flags are parsed and before anything is bound or called.
-// Whatever is wrong with the command line or the cloud-config ends here, with
+// An error in the command line or the cloud-config ends the process here, with
 // exit code 1.
 func (s *starter) choose(cmd *cobra.Command, _ []string) error {
 	verflag.PrintAndExitIfRequested()
@@ -56,14 +56,14 @@ func (s *starter) choose(cmd *cobra.Command, _ []string) error {
 }
 
 // initCloud makes the chosen provider from the global factory map. Logging is
-// configured by now, so it tells what choose found. The framework takes no
-// error: what fails ends the process with exit code 1.
+// configured by now, so it logs the problems that choose found. The framework
+// accepts no error: a failure ends the process with exit code 1.
 func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.Interface {
 	s.report()
 	shared := completed.ComponentConfig.KubeCloudShared
 	cloud, err := s.makeCloud(shared.CloudProvider.Name, shared.CloudProvider.CloudConfigFile)
 	if err == nil {
-		s.life.holds(cloud)
+		s.life.track(cloud)
 		err = checkClusterID(cloud, shared.AllowUntaggedCloud)
 	}
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 	return cloud
 }
 
-// makeCloud calls the factory, with the very content that was checked.
+// makeCloud calls the factory with exactly the content that was checked.
 func (s *starter) makeCloud(name, path string) (cloudprovider.Interface, error) {
 	if s.file != nil {
 		data, err := os.ReadFile(path)
@@ -99,7 +99,7 @@ func (s *starter) makeCloud(name, path string) (cloudprovider.Interface, error) 
 	return cloud, err
 }
 
-// report logs what choose had to say before logging was configured.
+// report logs the problems that choose found before logging was configured.
 func (s *starter) report() {
 	for _, problem := range s.problems {
 		if problem.Severity == config.Note {
@@ -122,7 +122,7 @@ func checkClusterID(cloud cloudprovider.Interface, allowed bool) error {
 	if !allowed {
 		return errors.New("no cluster ID found: tag the instances with one, or give --allow-untagged-cloud")
 	}
-	klog.InfoS("Running without a cluster ID: resources of several clusters cannot be told apart", "flag", "--allow-untagged-cloud")
+	klog.InfoS("Running without a cluster ID: resources of several clusters cannot be off apart", "flag", "--allow-untagged-cloud")
 	return nil
 }
 
@@ -135,8 +135,8 @@ type choice struct {
 	problems config.Problems
 }
 
-// choose reads the cloud-config once, picks the provider and checks the file
-// whole. Every problem that is an error is in the error.
+// choose reads the cloud-config once, picks the provider and checks the whole
+// file. The error joins all problems of severity error.
 func choose(providers []provider.Descriptor, path string, flag config.Flag) (choice, error) {
 	var file *config.File
 	var parseErr error

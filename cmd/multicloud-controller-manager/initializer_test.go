@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
-// missing is the content of a file that is not there.
+// missing is the content of a file that does not exist.
 const missing = "missing"
 
 type choiceCase struct {
@@ -50,7 +50,7 @@ func choiceCases() map[string]choiceCase {
 			err: "cloud.conf:1:8: expected",
 		},
 		"Refused": {
-			reason: "the provider's verdict, with its place",
+			reason: "the provider's error, with its position",
 			file:   "[Global]\nprovider = plain\n[Place]\ncity = Atlantis\n",
 			want:   plainName, problems: []string{"error: cloud.conf:4:1: [Place] city: not a city"},
 			err: "not a city",
@@ -64,7 +64,7 @@ func choiceCases() map[string]choiceCase {
 			},
 		},
 		"StrictTypo": {
-			reason: "an error on request; what others own stays a note",
+			reason: "an error on request; a section of others stays a note",
 			file:   "[Global]\nprovider = plain\n[Multicloud]\nstrict\n[Place]\ncitty = Ulm\n[Old]\n",
 			want:   plainName, problems: []string{
 				"error: cloud.conf:6:1: unknown key [Place] citty, did you mean city?",
@@ -148,7 +148,7 @@ func TestStarterChoose(t *testing.T) {
 	}
 }
 
-func TestStarterChooseRefuses(t *testing.T) {
+func TestStarterChooseFails(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		args []string
@@ -180,7 +180,7 @@ func TestMakeCloud(t *testing.T) {
 		meddle   func(path string) error
 		err      string
 	}{
-		"Unchanged": {reason: "the factory gets what was checked", provider: plainName},
+		"Unchanged": {reason: "the factory gets the checked content", provider: plainName},
 		"Changed": {
 			reason: "another content was never checked", provider: plainName,
 			meddle: func(path string) error { return os.WriteFile(path, []byte(text+"\n"), 0o600) },
@@ -188,7 +188,7 @@ func TestMakeCloud(t *testing.T) {
 		},
 		"Gone":    {reason: "an error, where the framework would dump goroutines", provider: plainName, meddle: os.Remove, err: "read cloud-config again: open"},
 		"Refused": {reason: "the path, which the framework leaves out", provider: brokenName, err: `cloud.conf: could not init cloud provider "broken": no credentials`},
-		"Unknown": {reason: "an error, not a nil cloud", provider: "nobody", err: `unknown cloud provider "nobody"`},
+		"Unknown": {reason: "an error, not a nil cloud", provider: "unknown", err: `unknown cloud provider "unknown"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

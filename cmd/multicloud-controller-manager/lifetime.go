@@ -16,30 +16,29 @@ import (
 const (
 	// closeTimeout bounds logging out of the cloud.
 	closeTimeout = 8 * time.Second
-	// stopTimeout bounds how long a stopped process may go on starting up.
+	// stopTimeout bounds how long startup may continue after a stop.
 	stopTimeout = 20 * time.Second
 )
 
-// lifetime ends the process in an orderly way, whatever ends it: a signal, a
-// changed cloud-config, a lost lease, a fatal error. Cloud sessions are logged
-// out of in every case.
+// lifetime logs out of the cloud before the process exits, for every cause: a
+// signal, a changed cloud-config, a lost lease, a fatal error.
 type lifetime struct {
 	ctx  context.Context //nolint:containedctx // it is the lifetime of the process
 	stop context.CancelFunc
 
 	mu    sync.Mutex
 	cloud provider.Closer
-	// closed is made by the first who closes the cloud, and closed by it.
+	// closed is created by the first call of closeCloud, which closes it at its end.
 	closed chan struct{}
 }
 
-// newLifetime takes over SIGTERM, SIGINT and klog's way out. A second signal
-// kills.
+// newLifetime handles SIGTERM, SIGINT and the exit of klog. A second signal
+// ends the process at once.
 func newLifetime() *lifetime {
 	l := &lifetime{}
 	signaled, unregister := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	l.ctx, l.stop = context.WithCancel(signaled)
-	// klog leaves through here on a lost lease and on every fatal error.
+	// klog exits with this function on a lost lease and on every fatal error.
 	klog.OsExit = l.exit
 	context.AfterFunc(signaled, unregister)
 	context.AfterFunc(l.ctx, func() {
@@ -56,8 +55,8 @@ func (l *lifetime) done() <-chan struct{} {
 	return l.ctx.Done()
 }
 
-// holds remembers a cloud that has sessions to end.
-func (l *lifetime) holds(cloud any) {
+// track registers a cloud whose sessions closeCloud ends.
+func (l *lifetime) track(cloud any) {
 	closer, ok := cloud.(provider.Closer)
 	if !ok {
 		return
@@ -67,14 +66,14 @@ func (l *lifetime) holds(cloud any) {
 	l.cloud = closer
 }
 
-// exit leaves the process after logging out. It does not return.
+// exit ends the process after logging out. It does not return.
 func (l *lifetime) exit(code int) {
 	l.closeCloud()
 	os.Exit(code)
 }
 
-// closeCloud logs out of the cloud, once. Whoever comes second waits for the
-// first, or the process would be gone before it is logged out.
+// closeCloud logs out of the cloud, once. A second call waits for the first, or
+// the process would end before the logout has.
 func (l *lifetime) closeCloud() {
 	l.mu.Lock()
 	cloud, closed := l.cloud, l.closed

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// closer counts how often it is closed, and takes until release.
+// closer counts the calls of Close, which block until release.
 type closer struct {
 	calls, ended atomic.Int32
 	release      chan struct{}
@@ -27,14 +27,14 @@ func (c *closer) Close(ctx context.Context) error {
 	return c.err
 }
 
-// The cloud is logged out of once, and nobody leaves the process before that
-// has ended: a signal and a lost lease can come at the same time.
+// The cloud is logged out of once, and the process does not end before the
+// logout has: a signal and a lost lease can coincide.
 func TestCloseCloudOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cloud := &closer{release: make(chan struct{})}
 		life := &lifetime{}
-		life.holds(cloud)
+		life.track(cloud)
 		var left atomic.Int32
 		var all sync.WaitGroup
 		for range 3 {
@@ -45,7 +45,7 @@ func TestCloseCloudOnce(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := left.Load(); n != 0 {
-			t.Errorf("%d may leave while the logout is under way", n)
+			t.Errorf("%d calls returned during the logout", n)
 		}
 		close(cloud.release)
 		all.Wait()
@@ -56,29 +56,29 @@ func TestCloseCloudOnce(t *testing.T) {
 	})
 }
 
-// A cloud that does not answer holds nobody up for long.
+// A cloud that does not respond delays the exit only for a bounded time.
 func TestCloseCloudIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(*testing.T) {
 		cloud := &closer{release: make(chan struct{})}
 		life := &lifetime{}
-		life.holds(cloud)
-		life.closeCloud() // or the test ends as a deadlock
+		life.track(cloud)
+		life.closeCloud() // otherwise the test deadlocks
 		if !errors.Is(cloud.err, context.DeadlineExceeded) {
 			t.Errorf("closing ended with %v", cloud.err)
 		}
 	})
 }
 
-// A cloud without sessions, and none at all, need nothing.
+// Nothing is closed for a cloud without sessions, or without a cloud.
 func TestCloseCloudWithoutSessions(t *testing.T) {
 	t.Parallel()
 	life := &lifetime{}
 	life.closeCloud()
 	life = &lifetime{}
-	life.holds(&fakeCloud{})
+	life.track(&fakeCloud{})
 	life.closeCloud()
 	if life.cloud != nil {
-		t.Errorf("holds %v, which cannot be closed", life.cloud)
+		t.Errorf("tracks %v, which cannot be closed", life.cloud)
 	}
 }

@@ -34,11 +34,11 @@ if set, it must name the same provider.
 )
 
 func main() {
-	saveMemory(os.Getenv("GOGC"))
+	setGCPercent(os.Getenv("GOGC"))
 	os.Exit(run(all.Descriptors()))
 }
 
-// run is the whole life of the process: its result is the exit code.
+// run runs the process and returns its exit code.
 func run(providers []provider.Descriptor) int {
 	life := newLifetime()
 	cmd, err := newCommand(providers, life)
@@ -70,7 +70,7 @@ func newCommand(providers []provider.Descriptor, life *lifetime) (*cobra.Command
 	return cmd, nil
 }
 
-// addSubcommands adds commands that are tools for people: the framework's help
+// addSubcommands adds commands for interactive use: the framework's help
 // describes only the root, and its errors are log lines.
 func addSubcommands(root *cobra.Command, subs ...*cobra.Command) {
 	plain := &cobra.Command{}
@@ -85,7 +85,7 @@ func addSubcommands(root *cobra.Command, subs ...*cobra.Command) {
 }
 
 // controllers are the framework's controllers, the one for Nodes with our start,
-// and those that providers bring.
+// and those of the providers.
 func controllers(providers []provider.Descriptor) map[string]app.ControllerInitFuncConstructor {
 	constructors := maps.Clone(app.DefaultInitFuncConstructors)
 	initNodes := constructors[names.CloudNodeController]

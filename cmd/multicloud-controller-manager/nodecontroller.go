@@ -16,8 +16,9 @@ import (
 )
 
 // nodeController starts the framework's controller that initializes Nodes, as
-// the framework itself does, except that the provider can queue Nodes again, and that a failure ends the
-// process: without this controller no Node is ever initialized.
+// the framework itself does, except that the provider can queue Nodes again, and
+// that a failure ends the process: without this controller no Node is ever
+// initialized.
 func nodeController(initContext app.ControllerInitContext, completed *ccmconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 	return func(ctx context.Context, controllerContext controllermanager.ControllerContext) (controller.Interface, bool, error) {
 		nodes := requeue.New(completed.SharedInformers.Core().V1().Nodes())

@@ -19,11 +19,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
-// nodeCloud is a cloud that leaves its Nodes alone.
+// nodeCloud is a cloud that does not initialize its Nodes.
 type nodeCloud struct {
 	fakeCloud
 
-	asked   chan string
+	queried chan string
 	requeue func(nodeName string)
 }
 
@@ -31,23 +31,23 @@ var _ provider.NodeRequeuer = (*nodeCloud)(nil)
 
 func (c *nodeCloud) Instances() (cloudprovider.Instances, bool) { return nil, false }
 func (c *nodeCloud) InstancesV2() (cloudprovider.InstancesV2, bool) {
-	return nodeInstances{nil, c.asked}, true
+	return nodeInstances{nil, c.queried}, true
 }
 func (c *nodeCloud) SetNodeRequeue(requeue func(nodeName string)) { c.requeue = requeue }
 
-// nodeInstances reports each Node that it is asked about.
+// nodeInstances reports each Node that is queried.
 type nodeInstances struct {
 	cloudprovider.InstancesV2
 
-	asked chan<- string
+	queried chan<- string
 }
 
 func (n nodeInstances) InstanceMetadata(_ context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
-	n.asked <- node.Name
-	return nil, nil // it leaves the Node alone
+	n.queried <- node.Name
+	return nil, nil // the Node is not initialized
 }
 
-// clients gives every controller the same client.
+// clients returns the same client for every controller.
 type clients struct {
 	cloudprovider.ControllerClientBuilder
 
@@ -56,8 +56,8 @@ type clients struct {
 
 func (c clients) ClientOrDie(string) kubernetes.Interface { return c.client }
 
-// TestNodeControllerRequeues: the controller that is started for Nodes gives the
-// provider a function that works.
+// TestNodeControllerRequeues: the controller that is started for Nodes passes
+// the provider a function that queues a Node.
 func TestNodeControllerRequeues(t *testing.T) {
 	t.Parallel()
 	client := kubetest.NewClientset(kubetest.Node("one", kubetest.Tainted()))
@@ -69,7 +69,7 @@ func TestNodeControllerRequeues(t *testing.T) {
 	config.ComponentConfig.NodeStatusUpdateFrequency.Duration = time.Hour
 	config.ComponentConfig.NodeController.ConcurrentNodeSyncs = 1
 	config.ComponentConfig.NodeController.ConcurrentNodeStatusUpdates = 1
-	cloud := &nodeCloud{asked: make(chan string, 100)}
+	cloud := &nodeCloud{queried: make(chan string, 100)}
 
 	constructor := controllers(nil)[names.CloudNodeController]
 	start := constructor.Constructor(constructor.InitContext, config.Complete(), cloud)
@@ -83,7 +83,7 @@ func TestNodeControllerRequeues(t *testing.T) {
 	await := func(what string) {
 		t.Helper()
 		select {
-		case <-cloud.asked:
+		case <-cloud.queried:
 		case <-time.After(30 * time.Second):
 			t.Fatalf("%s: the Node is not handled", what)
 		}
@@ -91,7 +91,7 @@ func TestNodeControllerRequeues(t *testing.T) {
 	await("at the start")
 	cloud.requeue("one")
 	await("queued again")
-	cloud.requeue("nobody")
+	cloud.requeue("missing")
 }
 
 // noInstances is a cloud without Nodes.

@@ -25,13 +25,13 @@ func newProvidersCommand(providers []provider.Descriptor) *cobra.Command {
 func printProviders(w io.Writer, providers []provider.Descriptor) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, p := range providers {
-		fmt.Fprintf(table, "%s\t%s\n", p.Name, p.Summary) //nolint:errcheck // Flush tells
+		fmt.Fprintf(table, "%s\t%s\n", p.Name, p.Summary) //nolint:errcheck // Flush returns the error
 		for _, c := range p.Capabilities {
 			supported := "yes"
 			if !c.Supported {
 				supported = "no"
 			}
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", c.Name, supported, c.Note) //nolint:errcheck // Flush tells
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", c.Name, supported, c.Note) //nolint:errcheck // Flush returns the error
 		}
 	}
 	return table.Flush()

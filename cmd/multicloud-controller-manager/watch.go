@@ -11,13 +11,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
-// watchPeriod is how often the cloud-config is looked at. Reading the file
+// watchPeriod is how often the cloud-config is read. Reading the file
 // works for every way of mounting it, where file events do not.
 const watchPeriod = 2 * time.Second
 
-// watchConfig ends the process when the cloud-config has changed to something
-// that can be used: it starts again with that, whatever provider it names.
-// Content that cannot be used is reported once, and the process keeps running.
+// watchConfig ends the process when the cloud-config has changed to valid
+// content: the process starts again with it, even for another provider.
+// Invalid content is reported once, and the process keeps running.
 func watchConfig(life *lifetime, inUse *config.File, recorder *metrics.Recorder, check func(path string) error) {
 	var reported string
 	wait.Until(func() {

@@ -21,7 +21,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
-// watched is a cloud-config under watch, in a bubble of its own time.
+// watched is a cloud-config that is watched in a synctest bubble.
 type watched struct {
 	path     string
 	life     *lifetime
@@ -44,7 +44,7 @@ func watch(t *testing.T) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.takeLog(t)
+	w.captureLog(t)
 	recorder := metrics.NewSet(w.registry, clock.RealClock{}).Recorder(plainName)
 	go watchConfig(w.life, inUse, recorder, func(path string) error {
 		_, err := choose(testProviders(), path, config.Flag{Value: plainName, Set: true})
@@ -53,23 +53,23 @@ func watch(t *testing.T) *watched {
 	return w
 }
 
-// takeLog has the log written to memory, and nowhere else.
-func (w *watched) takeLog(t *testing.T) {
+// captureLog redirects the log to a buffer.
+func (w *watched) captureLog(t *testing.T) {
 	t.Helper()
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	klog.InitFlags(flags)
 	if err := flags.Parse([]string{"-logtostderr=false", "-stderrthreshold=FATAL"}); err != nil {
 		t.Fatal(err)
 	}
-	klog.SetOutputBySeverity("INFO", &w.log) // it gets the others, too
+	klog.SetOutputBySeverity("INFO", &w.log) // higher severities are included
 	for _, severity := range []string{"WARNING", "ERROR"} {
 		klog.SetOutputBySeverity(severity, io.Discard)
 	}
 }
 
-// becomes puts a content in place, or none if it is empty, and lets the watch
-// look at it several times.
-func (w *watched) becomes(t *testing.T, text string) {
+// replace writes the content, or removes the file if it is empty, and waits for
+// several periods of the watch.
+func (w *watched) replace(t *testing.T, text string) {
 	t.Helper()
 	if text == "" {
 		if err := os.Remove(w.path); err != nil {
@@ -99,7 +99,7 @@ func (w *watched) invalid(t *testing.T) float64 {
 
 func (w *watched) stopped() bool { return errors.Is(w.life.ctx.Err(), context.Canceled) }
 
-// FW-CONFIG-11. The log is the process's, so these tests run alone.
+// FW-CONFIG-11. The log is the process's, so these tests are not parallel.
 func TestWatchConfig(t *testing.T) {
 	type step struct {
 		text    string
@@ -113,29 +113,29 @@ func TestWatchConfig(t *testing.T) {
 		logged map[string]int
 	}{
 		"Same":    {reason: "rewritten with the same content", steps: []step{{text: goodText}}},
-		"Changed": {reason: "valid content is worth a restart", steps: []step{{text: changedText, stopped: true}}, logged: map[string]int{"stopping so that it takes effect": 1}},
+		"Changed": {reason: "valid content causes a restart", steps: []step{{text: changedText, stopped: true}}, logged: map[string]int{"stopping so that it takes effect": 1}},
 		"Wrong": {
-			reason: "invalid content is told once, however often it is seen; the old one again is fine",
+			reason: "invalid content is reported once; the original content is valid again",
 			steps:  []step{{text: wrongText, invalid: 1}, {text: wrongText, invalid: 1}, {text: goodText}},
 			logged: map[string]int{"keeping the one in use": 1, "cloud.conf:2:1": 1},
 		},
 		"WrongAgain": {
-			reason: "what was mended and is wrong again is news",
+			reason: "content that is fixed and then invalid again is reported again",
 			steps:  []step{{text: wrongText, invalid: 1}, {text: goodText}, {text: wrongText, invalid: 1}},
 			logged: map[string]int{"keeping the one in use": 2},
 		},
 		"WrongOtherwise": {
-			reason: "another cause is news",
+			reason: "another cause is reported",
 			steps:  []step{{text: wrongText, invalid: 1}, {text: "[", invalid: 1}},
 			logged: map[string]int{"keeping the one in use": 2},
 		},
 		"Gone": {
-			reason: "a missing file cannot be used, nor does it end the process",
+			reason: "a missing file is invalid and does not end the process",
 			steps:  []step{{text: "", invalid: 1}, {text: goodText}},
 			logged: map[string]int{"no such file or directory": 1},
 		},
-		"Mended": {
-			reason: "the way out of an invalid content is any valid one",
+		"Fixed": {
+			reason: "any valid content ends the invalid state",
 			steps:  []step{{text: wrongText, invalid: 1}, {text: changedText, invalid: 1, stopped: true}},
 			logged: map[string]int{"keeping the one in use": 1, "stopping so that it takes effect": 1},
 		},
@@ -148,7 +148,7 @@ func TestWatchConfig(t *testing.T) {
 				defer w.life.stop()
 				synctest.Wait()
 				for i, s := range tc.steps {
-					w.becomes(t, s.text)
+					w.replace(t, s.text)
 					if invalid := w.invalid(t); invalid != s.invalid || w.stopped() != s.stopped {
 						t.Errorf("%s: step %d: metric is %v, stopped %t; want %+v", tc.reason, i, invalid, w.stopped(), s)
 					}

@@ -12,7 +12,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/all"
 )
 
-// annotationsPage lists every annotation that counts.
+// annotationsPage lists every annotation that has an effect.
 func annotationsPage(l *library) (string, error) {
 	var b strings.Builder
 	for _, d := range all.Descriptors() {
@@ -127,7 +127,7 @@ func isAnnotation(t ast.Expr) bool {
 	return ok && pkg.Name == "annotation" && selector.Sel.Name == "Name"
 }
 
-// evaluate gives the value of strings and named strings with + between them.
+// evaluate returns the value of strings and named strings joined by +.
 func evaluate(expression ast.Expr, values map[string]string) (string, error) {
 	switch e := expression.(type) {
 	case *ast.BasicLit:
@@ -147,7 +147,7 @@ func evaluate(expression ast.Expr, values map[string]string) (string, error) {
 	return "", errors.New("not a string, nor strings with + between them")
 }
 
-// describeAnnotation takes a comment apart: the text, and the lines that begin
+// describeAnnotation splits a comment: the text, and the lines that begin
 // with a word and a colon.
 func describeAnnotation(name, comment string) (annotationText, error) {
 	var a annotationText

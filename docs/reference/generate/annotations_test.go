@@ -30,9 +30,9 @@ func TestReadAnnotations(t *testing.T) {
 			source: "// Where it is.\nconst (\n// Zone is the zone.\n//\n// Type: a\n// Default: none\nZone annotation.Name = \"zone\"\n)\n",
 			want:   []annotationGroup{{title: "Where it is", list: []annotationText{{name: "zone", text: "Zone.", kind: "a", fallback: "none"}}}},
 		},
-		"others": {reason: "other constants are none", source: "// A is one.\nconst A = 1\n"},
-		"silent": {reason: "nobody described it", source: "const A annotation.Name = \"a\"\n", err: "A: its comment needs"},
-		"opaque": {reason: "not a string", source: "const A annotation.Name = f()\n", err: "A: not a string"},
+		"others":       {reason: "other constants are none", source: "// A is one.\nconst A = 1\n"},
+		"undocumented": {reason: "it has no comment", source: "const A annotation.Name = \"a\"\n", err: "A: its comment needs"},
+		"opaque":       {reason: "not a string", source: "const A annotation.Name = f()\n", err: "A: not a string"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

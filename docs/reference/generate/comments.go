@@ -62,7 +62,7 @@ func (c comments) addFields(owner string, t ast.Expr) {
 	}
 }
 
-// library finds the comments of a package when they are first asked for.
+// library reads the comments of a package when they are first needed.
 type library struct {
 	root     string
 	packages map[string]comments

@@ -87,7 +87,7 @@ func (p *configWriter) keys(s section, schema config.Schema, yaml bool) {
 	}
 }
 
-// environment lists the variables that count.
+// environment lists the variables that have an effect.
 func (p *configWriter) environment(variables []provider.Variable) {
 	if len(variables) == 0 {
 		return
@@ -133,7 +133,7 @@ func (p *configWriter) row(cells ...string) {
 	p.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
-// prose keeps what Markdown would take for a table or for HTML.
+// prose escapes what Markdown would render as a table or as HTML.
 func prose(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", `\<`).Replace(text)
 }

@@ -20,8 +20,7 @@ var (
 	reasonInPage = regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` \\|")
 )
 
-// TestEvents proves that the page of Events lists every reason in the code, and no
-// other.
+// TestEvents checks that the page of Events lists exactly the reasons in the code.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	inCode := map[string]bool{}

@@ -47,8 +47,8 @@ type limits struct {
 	Untagged_Key uint //nolint:revive // so that it has a word boundary
 }
 
-// mute has a key that nobody described.
-type mute struct {
+// undocumented has a key without a comment.
+type undocumented struct {
 	Global struct {
 		Silent string `gcfg:"silent"`
 	}

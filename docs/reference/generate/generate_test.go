@@ -71,8 +71,8 @@ func TestProviderPart(t *testing.T) {
 
 func TestNothingWithoutDescription(t *testing.T) {
 	t.Parallel()
-	_, err := withFixtures(t).sections(new(mute))
-	if err == nil || !strings.Contains(err.Error(), "[Global] silent: mute.Global.Silent has no comment") {
+	_, err := withFixtures(t).sections(new(undocumented))
+	if err == nil || !strings.Contains(err.Error(), "[Global] silent: undocumented.Global.Silent has no comment") {
 		t.Errorf("want an error that names the key and the field, got %v", err)
 	}
 	if _, err := newLibrary(root).of(reflect.TypeFor[cmp.Option]().PkgPath()); err == nil || !strings.Contains(err.Error(), "not a package of this module") {
@@ -80,7 +80,7 @@ func TestNothingWithoutDescription(t *testing.T) {
 	}
 }
 
-// TestPages proves that every page can be made, and twice the same.
+// TestPages checks that every page can be generated, and is the same twice.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	var pages [2]map[string]string
@@ -119,7 +119,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestReferences proves that the pages cover every provider.
+// TestReferences checks that the pages cover every provider.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for _, d := range all.Descriptors() {
@@ -132,7 +132,7 @@ func TestReferences(t *testing.T) {
 // plain matches a default that is a value, not a sentence.
 var plain = regexp.MustCompile(`^[\w.:/,-]+$`)
 
-// TestDefaults proves that the documented defaults are those that hold.
+// TestDefaults checks that the documented defaults are the effective ones.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -167,7 +167,7 @@ func checkDefaults(t *testing.T, sections []section, effective map[config.Name]c
 		for _, k := range s.keys {
 			setting, ok := effective[k.name]
 			if !ok {
-				t.Errorf("%s is documented and not explained", k.name)
+				t.Errorf("%s is documented, but not in the output of explain", k.name)
 			}
 			if setting.Source != "default" || k.fallback != "" && !plain.MatchString(k.fallback) {
 				continue

@@ -22,7 +22,7 @@ type section struct {
 // key is a setting in a section.
 type key struct {
 	name config.Name
-	// kind is what its value looks like.
+	// kind is the form of its value.
 	kind string
 	// fallback is the default.
 	fallback string
@@ -67,8 +67,8 @@ func (l *library) sections(target any) ([]section, error) {
 	return list, nil
 }
 
-// sectionText is the comment of the section, and what that of its type adds
-// after saying what it is.
+// sectionText is the comment of the section, and the sentences that the comment
+// of its type adds after the first one.
 func (l *library) sectionText(field reflect.StructField, holder owner, body reflect.Type) (string, error) {
 	text, err := l.comment(holder)
 	if err != nil {
@@ -89,7 +89,7 @@ func (l *library) sectionText(field reflect.StructField, holder owner, body refl
 	return strings.TrimSpace(text + " " + more), nil
 }
 
-// keys lists the keys of a section; embedded structs lend theirs.
+// keys lists the keys of a section, those of embedded structs included.
 func (l *library) keys(name config.Name, body reflect.Type, holder owner) ([]key, error) {
 	var list []key
 	for field := range body.Fields() {
@@ -160,7 +160,7 @@ func fileName(field reflect.StructField) string {
 	return strings.ReplaceAll(field.Name, "_", "-")
 }
 
-// kind says what a value looks like.
+// kind describes the form of a value.
 func kind(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
