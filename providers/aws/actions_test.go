@@ -27,7 +27,7 @@ var (
 	policyBlock = regexp.MustCompile("(?s)\n```json\n(.*?)```\n")
 )
 
-// TestActions proves that the page of IAM permissions lists every operation that
+// TestActions checks that the page of IAM permissions lists every operation that
 // the provider calls, and no other, and that its policy allows them.
 func TestActions(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ func addrs(texts ...string) []netip.Addr {
 	return list
 }
 
-// TestNodeAddresses goes through AWS-ADDR-1, AWS-ADDR-2 and AWS-ADDR-3.
+// TestNodeAddresses covers AWS-ADDR-1, AWS-ADDR-2 and AWS-ADDR-3.
 func TestNodeAddresses(t *testing.T) {
 	t.Parallel()
 	const used = types.NetworkInterfaceStatusInUse

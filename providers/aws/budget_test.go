@@ -16,7 +16,7 @@ import (
 
 // TestBudget (AWS-API-7, FW-NODE-13) counts the calls for a thousand Nodes as the
 // binary serves them by default, and compares them with their budgets. Every
-// second Node has no providerID yet, and all of them have a place in the network
+// second Node has no providerID yet, and all of them have a
 // topology, which is the most expensive case. Every tenth is full of Pods. The
 // clock goes as fast as kube-apiserver takes what is found out: 30 Nodes a
 // second.

@@ -46,7 +46,7 @@ func byDefault() Global {
 	}
 }
 
-// TestDefaults proves AWS-CONFIG-1: no file, an empty one and an empty section
+// TestDefaults covers AWS-CONFIG-1: no file, an empty one and an empty section
 // mean the same.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
@@ -123,7 +123,7 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
-// TestRegion proves AWS-CONFIG-2: how Zone and Region make the region.
+// TestRegion covers AWS-CONFIG-2: how Zone and Region make the region.
 func TestRegion(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, zone, region, want string }{
@@ -151,7 +151,7 @@ func TestRegion(t *testing.T) {
 	}
 }
 
-// TestProblems proves that what is wrong is reported with its position, and how
+// TestProblems checks that what is wrong is reported with its position, and how
 // bad it is.
 func TestProblems(t *testing.T) {
 	t.Parallel()
@@ -234,7 +234,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestBadNetworkSetting proves AWS-CONFIG-6: a bad mode keeps network load
+// TestBadNetworkSetting covers AWS-CONFIG-6: a bad mode keeps network load
 // balancers from working and nothing else.
 func TestBadNetworkSetting(t *testing.T) {
 	t.Parallel()
@@ -266,7 +266,7 @@ func full(name, service, region, url string) string {
 	return override(name, "Service = "+service, "Region = "+region, "URL = "+url, "SigningRegion = s1")
 }
 
-// TestServiceNames proves AWS-CONFIG-9: which names mean which API.
+// TestServiceNames covers AWS-CONFIG-9: which names mean which API.
 func TestServiceNames(t *testing.T) {
 	t.Parallel()
 	unknown := func(name string) []string {
@@ -311,7 +311,7 @@ func TestServiceNames(t *testing.T) {
 	}
 }
 
-// TestOverrides proves AWS-CONFIG-7, AWS-CONFIG-8 and AWS-CONFIG-9: what sections
+// TestOverrides covers AWS-CONFIG-7, AWS-CONFIG-8 and AWS-CONFIG-9: what sections
 // need, and which one counts.
 func TestOverrides(t *testing.T) {
 	t.Parallel()
@@ -403,7 +403,7 @@ func TestOverrides(t *testing.T) {
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestExplain shows every effective key with where it comes from.
+// TestExplain checks that every effective key is listed with its source.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("testdata", "config", "some.conf"))

@@ -45,8 +45,8 @@ var shortTimeouts = cloudTuning{
 // Service come first, of three attempts each.
 const longest = 6 * time.Second
 
-// mutableAdapter is the test cloud of the suites whose providers change the cloud:
-// a VPC that two clusters share, with all machines in both of them.
+// mutableAdapter is the test cloud of the suites whose providers change the
+// cloud: a VPC that two clusters share, with all machines in both of them.
 type mutableAdapter struct {
 	*nodesAdapter
 
@@ -64,8 +64,8 @@ type mutableAdapter struct {
 	stores []cache.Store // of the Nodes that providers see
 }
 
-// newMutableAdapter creates the VPC. Nodes are in a private subnet, and there are two
-// more of each kind for load balancers.
+// newMutableAdapter creates the VPC. Nodes are in a private subnet, and there
+// are two more of each kind for load balancers.
 func newMutableAdapter(t testing.TB, settings ...string) *mutableAdapter {
 	t.Helper()
 	// The suite makes hundreds of calls at once, with a client that does not wait.
@@ -215,8 +215,8 @@ func (a *mutableAdapter) Writes() int {
 	return sum
 }
 
-// byHand makes calls as a user would, which do not count as those of a provider.
-func (a *mutableAdapter) byHand(call func()) {
+// asUser makes calls of a user, which do not count as calls of the provider.
+func (a *mutableAdapter) asUser(call func()) {
 	made := a.calls(call)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -225,7 +225,8 @@ func (a *mutableAdapter) byHand(call func()) {
 	}
 }
 
-// inventory has a line for each resource that providers could have created or changed.
+// inventory has a line for each resource that providers could have created or
+// changed.
 func (a *mutableAdapter) inventory() []string {
 	lines := strings.Split(strings.TrimSpace(a.Dump()), "\n")
 	for _, line := range a.Leaks() {
@@ -261,8 +262,8 @@ func without(lines, taken []string) []string {
 	return left
 }
 
-// seedDecoys excludes what a function creates from the resources. The result lists
-// all lines about decoys.
+// seedDecoys excludes what a function creates from the resources. The result
+// lists all lines about decoys.
 func (a *mutableAdapter) seedDecoys(seed func(), about func(line string) bool) (describe func() []string) {
 	before := a.inventory()
 	seed()

@@ -21,14 +21,14 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// SeedDecoys implements loadbalancers.Cloud. What it creates differs from a resource
-// of the Service in one respect: its name, its tags, its kind, its VPC, or the
-// description of a rule.
+// SeedDecoys implements loadbalancers.Cloud. What it creates differs from a
+// resource of the Service in one respect: its name, its tags, its kind, its VPC,
+// or the description of a rule.
 func (l *balancersAdapter) SeedDecoys(t testing.TB, service *v1.Service) (describe func() []string) {
 	t.Helper()
 	d := newDecoys(t, l, service)
 	all := l.seedDecoys(func() {
-		l.byHand(d.addBalancers)
+		l.asUser(d.addBalancers)
 		d.addRules()
 	}, d.about)
 	return func() []string { return append(all(), d.describeOtherVPC()...) }

@@ -21,9 +21,9 @@ import (
 )
 
 // TestConformanceLoadBalancers runs the suite of all providers over classic load
-// balancers, and over network ones with and without security groups: over those with
-// security groups with the race detector, which is every case once, and over the
-// others without it. "make test" does both.
+// balancers, and over network ones with and without security groups: over those
+// with security groups with the race detector, which is every case once, and
+// over the others without it. "make test" does both.
 func TestConformanceLoadBalancers(t *testing.T) {
 	t.Parallel()
 	kind, internal := string(request.AnnotationType), string(request.AnnotationInternal)
@@ -216,7 +216,7 @@ func (a *balancersAdapter) targets(name string, protocol v1.Protocol, port int32
 // and their rules stay.
 func (a *balancersAdapter) Remove(t testing.TB, name string) {
 	t.Helper()
-	a.byHand(func() {
+	a.asUser(func() {
 		_, isNetwork := a.Network(name)
 		config := a.Config()
 		defer closeIdle(config)

@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 		},
 		Without: nodes.Capabilities{
 			Suspend:    true, // hibernated is stopped
-			SystemUUID: true, // EC2 does not know it
+			SystemUUID: true, // EC2 does not have it
 			Sessions:   true, // each call is signed
 		},
 		Budget:       nodes.Budget{Initialize: 10, Steady: 3, Lifecycle: 3},

@@ -16,9 +16,9 @@ const otherCertificate = "arn:aws:acm:us-west-2:123456789012:certificate/1a1b2c3
 
 func options(all ...kubetest.ServiceOption) []kubetest.ServiceOption { return all }
 
-// moreScenarios are those that need another start than a Service as it is usually:
-// changes of working listeners, updates by the process that made the load
-// balancer, refused deletions and what users deleted.
+// moreScenarios are those that need another start than a Service as it is
+// usually: changes of working listeners, updates by the process that made the
+// load balancer, refused deletions and what users deleted.
 func moreScenarios() map[string]scenario {
 	all := map[string]scenario{}
 	add := func(kind request.Kind, m mode, prefix string) {
@@ -29,7 +29,7 @@ func moreScenarios() map[string]scenario {
 		w := writer{m.settings, base, func(name string, s scenario) { all[string(kind)+" "+prefix+": "+name] = s }}
 		w.listeners()
 		w.nodes()
-		w.refusals(kind)
+		w.rejections(kind)
 		w.deletedByUsers()
 	}
 	add(request.Classic, classicModes["created"], "created")
@@ -105,8 +105,8 @@ func (w writer) datagrams() {
 	w.update("nodes move", []int{0, 2}, []int{1, 3})
 }
 
-// update writes a scenario in which the process that has brought the load balancer
-// up to date gets other nodes.
+// update writes a scenario in which the process that has brought the load
+// balancer up to date gets other nodes.
 func (w writer) update(name string, before, after []int) {
 	w.add(name, scenario{
 		settings: w.settings, before: w.service(), beforehand: before,
@@ -127,16 +127,16 @@ func (w writer) nodes() {
 	// No tag says which group of the node the rules belong to.
 	w.add("a node with ambiguous groups", scenario{
 		settings: w.settings, before: w.service(), beforehand: []int{0, 1, 2},
-		do: ensureOperation, service: w.service(portsOf), behind: []int{0, 2, 5}, refusal: apierr.ErrInvalid,
+		do: ensureOperation, service: w.service(portsOf), behind: []int{0, 2, 5}, wantErr: apierr.ErrInvalid,
 	})
 }
 
-// refusals writes operations that fail without faults.
-func (w writer) refusals(kind request.Kind) {
-	refused := func(name string, do operation, service *v1.Service, refusal error, refuse func(*environment, bool)) {
+// rejections writes operations that fail without faults.
+func (w writer) rejections(kind request.Kind) {
+	refused := func(name string, do operation, service *v1.Service, wantErr error, reject func(*environment, bool)) {
 		w.add(name, scenario{
 			settings: w.settings, before: w.service(), beforehand: []int{0, 1, 2},
-			do: do, service: service, behind: []int{0, 1, 2}, refusal: refusal, refuse: refuse,
+			do: do, service: service, behind: []int{0, 1, 2}, wantErr: wantErr, reject: reject,
 		})
 	}
 	refused("denied deletion", deleteOperation, w.service(), apierr.ErrDenied, func(s *environment, on bool) {

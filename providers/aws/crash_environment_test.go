@@ -29,7 +29,7 @@ import (
 const (
 	broughtGroup   = "sg-0b01"
 	otherGroup     = "sg-0b02"
-	settledGroup   = "sg-0b03"
+	overrideGroup  = "sg-0b03"
 	unrelatedGroup = "sg-0b04"
 )
 
@@ -50,10 +50,11 @@ func (d settings) set(c *loadBalancerConfig) {
 	c.Settings.ClassicSecurityGroup = d.classicGroup
 }
 
-// environment is a region in which operations are interrupted. Beside the Service
-// that they are about there are two more with load balancers, which share nodes, a
-// security group and a health check port with it, those of another cluster with
-// similar names, and rules of users. None of these may ever change.
+// environment is a region in which operations are interrupted. Beside the
+// Service that they are about there are two more with load balancers, which
+// share nodes, a security group and a health check port with it, those of
+// another cluster with similar names, and rules of users. None of these may ever
+// change.
 type environment struct {
 	*region
 
@@ -84,7 +85,8 @@ var small = sim.Options{
 	DisableThrottling: true,
 }
 
-// newEnvironment makes a region with everything but the Service and its two peers.
+// newEnvironment makes a region with everything but the Service and its two
+// peers.
 func newEnvironment(t testing.TB, d settings, decoded *responses) *environment {
 	t.Helper()
 	s := &environment{clock: newClock(), settings: d, decoded: decoded}
@@ -160,8 +162,8 @@ func newTemplates(t testing.TB) *templates {
 // template is an environment with the states that scenarios begin in: without the
 // peers, and with them.
 type template struct {
-	environment  *environment
-	alone, whole moment
+	environment      *environment
+	alone, withPeers moment
 }
 
 // environment makes an environment like all others with the same settings.
@@ -173,7 +175,7 @@ func (p *templates) environment(t testing.TB, d settings) (s *environment, from 
 			first := newEnvironment(t, d, p.decoded)
 			made := &template{environment: first, alone: first.save()}
 			first.addPeers()
-			made.whole = first.save()
+			made.withPeers = first.save()
 			return made
 		})
 	}
@@ -188,15 +190,15 @@ func (p *templates) environment(t testing.TB, d settings) (s *environment, from 
 	s.region = &region{Cloud: cloud, t: t, seed: from.environment.seed}
 	t.Cleanup(func() { s.must(cloud.Close()) })
 	s.connectClients()
-	s.load(from.whole)
+	s.load(from.withPeers)
 	return s, from
 }
 
 // addUsers adds resources of users.
 func (s *environment) addUsers() {
-	everybody := []sim.Rule{{Protocol: "-1", Source: "0.0.0.0/0"}}
-	for id, name := range map[string]string{broughtGroup: "brought", otherGroup: "other", settledGroup: "settled", unrelatedGroup: "unrelated"} {
-		s.AddSecurityGroup(sim.SecurityGroupSpec{ID: id, VPC: s.seed.VPC, Name: name, Rules: everybody})
+	anywhere := []sim.Rule{{Protocol: "-1", Source: "0.0.0.0/0"}}
+	for id, name := range map[string]string{broughtGroup: "brought", otherGroup: "other", overrideGroup: "override", unrelatedGroup: "unrelated"} {
+		s.AddSecurityGroup(sim.SecurityGroupSpec{ID: id, VPC: s.seed.VPC, Name: name, Rules: anywhere})
 	}
 	for _, rule := range []sim.Rule{
 		{Protocol: "tcp", From: 22, To: 22, Source: "10.0.0.0/8", Description: "administration"},
@@ -246,7 +248,8 @@ func (s *environment) must(err error) {
 }
 
 // provider makes the load balancers of a process that has just started: it knows
-// nothing of what another one did. The replayer handles its calls, if there is one.
+// nothing of what another one did. The replayer handles its calls, if there is
+// one.
 func (s *environment) provider(p *replayer, settings ...func(*loadBalancerConfig)) *loadBalancer {
 	s.t.Helper()
 	s.replayer = p
@@ -295,8 +298,8 @@ type described struct {
 	state state
 }
 
-// state describes what exists, once for all who need it before the next call. What
-// changes the region in another way has to forget the last description.
+// state describes what exists, once for all who need it before the next call.
+// What changes the region in another way has to drop the last description.
 func (s *environment) state() state {
 	calls, at := s.Interceptor().Total(), s.clock.Now()
 	if last := s.described; last == nil || last.calls != calls || !last.at.Equal(at) {

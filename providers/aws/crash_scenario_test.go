@@ -44,10 +44,10 @@ type scenario struct {
 	same bool
 	// arrange changes the region once the load balancer of before is there.
 	arrange func(*environment)
-	// refusal is the error of the operation without faults, and refuse has the
-	// region refuse it, or no longer.
-	refusal error
-	refuse  func(s *environment, on bool)
+	// wantErr is the error of the operation without faults, and reject has the
+	// region reject it, or no longer.
+	wantErr error
+	reject  func(s *environment, on bool)
 }
 
 // mode is one way to have security groups.
@@ -82,7 +82,7 @@ var (
 var (
 	classicModes = map[string]mode{
 		"created":    {switches: []groupSwitch{switchTo("brought", broughtGroup), switchExtra("extra", otherGroup)}},
-		"configured": {settings: settings{classicGroup: settledGroup}, switches: []groupSwitch{switchTo("brought", otherGroup)}},
+		"configured": {settings: settings{classicGroup: overrideGroup}, switches: []groupSwitch{switchTo("brought", otherGroup)}},
 		"annotated": {options: brought, switches: []groupSwitch{
 			switchTo("created", ""), switchTo("other", otherGroup), switchTo("both", otherGroup+","+broughtGroup),
 		}},
@@ -101,7 +101,8 @@ var (
 
 const serverCertificate = "arn:aws:acm:us-west-2:123456789012:certificate/0a1b2c3d-0000-1111-2222-333344445555"
 
-// portsOf replaces the ports: one gets another node port, one goes, one comes.
+// portsOf replaces the ports: one gets another node port, one is removed, one
+// added.
 func portsOf(svc *v1.Service) {
 	svc.Spec.Ports = nil
 	kubetest.Port(v1.ProtocolTCP, 80)(svc)

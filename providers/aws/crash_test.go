@@ -23,10 +23,10 @@ const (
 	leastPairs = 1000
 )
 
-// TestCrash injects every fault at every call of every operation on load balancers.
-// A process that starts then has to reach the same end as without faults, or has to
-// find all that there is to delete. With the race detector a sample of the cases
-// runs.
+// TestCrash injects every fault at every call of every operation on load
+// balancers. A process that starts then has to reach the same end as without
+// faults, or has to find all that there is to delete. With the race detector a
+// sample of the cases runs.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -115,7 +115,7 @@ func newCrash(t *testing.T, shared *templates, s scenario) (*crash, *explore.Exp
 		s.arrange(c.environment)
 	}
 	c.start = c.save()
-	explorer := &explore.Explorer{Begin: c.begin, Err: s.refusal, Strict: true, Writes: c.writes}
+	explorer := &explore.Explorer{Begin: c.begin, Err: s.wantErr, Strict: true, Writes: c.writes}
 	explorer.Baseline(t)
 	c.t = t
 	if _, exists, err := c.fresh().GetLoadBalancer(t.Context(), flagged, s.service); err != nil || exists {
@@ -153,15 +153,15 @@ func (c *crash) begin(t testing.TB, call int) explore.Run {
 			left := c.save()
 			c.clock.Step(retryTime)
 			c.done(c.operate(t.Context(), lb))
-			c.settled("the same process")
+			c.matchesBaseline("the same process")
 			c.load(left)
 		}
 	}
 	return run
 }
 
-// run returns a run of an operation. The next process runs the operation again, or a
-// deletion.
+// run returns a run of an operation. The next process runs the operation again,
+// or a deletion.
 func (c *crash) run(operate func(ctx context.Context) error) explore.Run {
 	return explore.Run{Cloud: c, Operate: operate, Next: []explore.Process{
 		{
@@ -172,7 +172,7 @@ func (c *crash) run(operate func(ctx context.Context) error) explore.Run {
 				left := c.save()
 				if c.want != c.empty {
 					c.done(c.operate(c.t.Context(), c.fresh()))
-					c.settled("the next process")
+					c.matchesBaseline("the next process")
 					c.load(left)
 				}
 				c.remove()
@@ -180,7 +180,7 @@ func (c *crash) run(operate func(ctx context.Context) error) explore.Run {
 		},
 		{
 			Operate: func(ctx context.Context) error {
-				c.setRefused(true)
+				c.setRejected(true)
 				lb := c.fresh() //nolint:contextcheck // making a process needs no context
 				return c.retry(func() error { return deleteOperation(ctx, lb, c.service, nil) })
 			},
@@ -193,7 +193,7 @@ func (c *crash) run(operate func(ctx context.Context) error) explore.Run {
 func (c *crash) noteBaseline() {
 	c.t.Helper()
 	c.want = c.state()
-	if c.unreached = c.blocked(); c.refusal == nil && !c.scenario.settings.leave && len(c.unreached) > 0 {
+	if c.unreached = c.blocked(); c.wantErr == nil && !c.scenario.settings.leave && len(c.unreached) > 0 {
 		c.t.Errorf("does not get through: %q", c.unreached)
 	}
 }
@@ -238,42 +238,42 @@ func (c *crash) prime(lb *loadBalancer) {
 
 // operate has a process run the operation.
 func (c *crash) operate(ctx context.Context, lb *loadBalancer) error {
-	c.setRefused(true)
+	c.setRejected(true)
 	return c.retry(func() error { return c.do(ctx, lb, c.service, c.pick(c.behind)) })
 }
 
-// setRefused has the region refuse the operation, or no longer.
-func (c *crash) setRefused(refused bool) {
-	if c.refuse != nil {
+// setRejected has the region reject the operation, or no longer.
+func (c *crash) setRejected(rejected bool) {
+	if c.reject != nil {
 		c.described = nil
-		c.refuse(c.environment, refused)
+		c.reject(c.environment, rejected)
 	}
 }
 
-// done demands that an operation ended as without faults.
+// done checks that an operation ended as without faults.
 func (c *crash) done(err error) {
 	c.t.Helper()
-	if !errors.Is(err, c.refusal) {
-		c.t.Fatalf("the next process: %v, want %v", err, c.refusal)
+	if !errors.Is(err, c.wantErr) {
+		c.t.Fatalf("the next process: %v, want %v", err, c.wantErr)
 	}
 }
 
-// settled demands the end of the baseline.
-func (c *crash) settled(who string) {
+// matchesBaseline checks that the state is that at the end of the baseline.
+func (c *crash) matchesBaseline(process string) {
 	c.t.Helper()
 	if diff := cmp.Diff(c.want.dump, c.state().dump); diff != "" {
-		c.t.Errorf("%s: -without faults +with faults:\n%s", who, diff)
+		c.t.Errorf("%s: -without faults +with faults:\n%s", process, diff)
 	}
 	if diff := cmp.Diff(c.unreached, c.blocked()); diff != "" {
-		c.t.Errorf("%s: what does not get through, -without faults +with faults:\n%s", who, diff)
+		c.t.Errorf("%s: blocked traffic, -without faults +with faults:\n%s", process, diff)
 	}
 }
 
-// remove deletes what exists as the service controller does, which queries it first.
-// Nothing may be left, and others may not have lost anything.
+// remove deletes what exists as the service controller does, which queries it
+// first. Nothing may be left, and others may not have lost anything.
 func (c *crash) remove() {
 	c.t.Helper()
-	c.setRefused(false)
+	c.setRejected(false)
 	left := c.state()
 	if lost := c.empty.lost(left); len(lost) > 0 && !c.last {
 		c.t.Errorf("others have lost %q", lost)
@@ -294,7 +294,7 @@ func (c *crash) remove() {
 	}
 }
 
-// unaltered demands that the product has not written to shared results of the SDK.
+// unaltered checks that the product has not written to shared results of the SDK.
 func (c *crash) unaltered() {
 	c.t.Helper()
 	if names := slices.Concat(c.recording.altered(), c.constants.altered()); len(names) > 0 {

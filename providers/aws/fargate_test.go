@@ -25,7 +25,7 @@ func fargateOf(f sim.Fargate, options ...kubetest.NodeOption) *v1.Node {
 	return node("", append([]kubetest.NodeOption{kubetest.ProviderID(fargateID(f))}, options...)...)
 }
 
-// TestFargate goes through AWS-FARGATE-1, AWS-FARGATE-2 and AWS-FARGATE-3.
+// TestFargate covers AWS-FARGATE-1, AWS-FARGATE-2 and AWS-FARGATE-3.
 func TestFargate(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -64,7 +64,7 @@ func TestFargate(t *testing.T) {
 				t.Errorf("InstanceExists is %t, %v", exists, err)
 			}
 			if shutdown, err := c.instances.InstanceShutdown(t.Context(), n); shutdown || err != nil {
-				t.Errorf("AWS-FARGATE-3: InstanceShutdown of a live node is %t, %v", shutdown, err)
+				t.Errorf("AWS-FARGATE-3: InstanceShutdown of a running node is %t, %v", shutdown, err)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestFargateGone(t *testing.T) {
 	r := newRegion(t, sim.Options{})
 	pod := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"]})
 	c := r.connect(quickly)
-	r.prove(c)
+	r.findInstance(c)
 	n := fargateOf(pod)
 	exists := func(reason string, want, wantErr bool) {
 		t.Helper()
@@ -115,7 +115,7 @@ func TestFargateGoneWhileYoung(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
 	c := r.connect(quickly)
-	r.prove(c)
+	r.findInstance(c)
 	gone := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"]})
 	loose := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"], Attachment: "detaching"})
 	r.RemoveInterface(gone.InterfaceID)
@@ -135,7 +135,7 @@ func TestFargateGoneWhileYoung(t *testing.T) {
 	}
 }
 
-// TestFargateConfirmed: what Confirm finds, the next look-up knows.
+// TestFargateConfirmed: what Confirm finds, the next lookup returns.
 func TestFargateConfirmed(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -156,15 +156,15 @@ func TestFargateConfirmed(t *testing.T) {
 	}
 }
 
-// TestFargateTwins: two network interfaces with the address are an error; one in
-// another VPC does not count.
-func TestFargateTwins(t *testing.T) {
+// TestFargateAmbiguous: two network interfaces with the address are an error;
+// one in another VPC does not count.
+func TestFargateAmbiguous(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
 	other := r.AddVPC(sim.VPCSpec{CIDR: "10.0.0.0/16"})
 	subnet := r.AddSubnet(sim.SubnetSpec{VPC: other, Zone: "us-west-2a", CIDR: "10.0.64.0/18"})
 	pod := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"], PrivateIP: "10.0.64.20"})
-	twin := r.AddFargate(sim.FargateSpec{Subnet: subnet, PrivateIP: "10.0.64.20"})
+	second := r.AddFargate(sim.FargateSpec{Subnet: subnet, PrivateIP: "10.0.64.20"})
 	c := r.connect(quickly)
 	if exists, err := c.instances.InstanceExists(t.Context(), fargateOf(pod)); !exists || err != nil {
 		t.Errorf("InstanceExists is %t, %v", exists, err)
@@ -172,7 +172,7 @@ func TestFargateTwins(t *testing.T) {
 	c.source.fargate.vpc = ""
 	_, err := c.instances.InstanceExists(t.Context(), fargateOf(pod))
 	if err == nil || instance.ReasonOf(err) != instance.ReasonAmbiguousInstance {
-		t.Errorf("AWS-FARGATE-1: two network interfaces, %s and %s: got %v", pod.InterfaceID, twin.InterfaceID, err)
+		t.Errorf("AWS-FARGATE-1: two network interfaces, %s and %s: got %v", pod.InterfaceID, second.InterfaceID, err)
 	}
 }
 

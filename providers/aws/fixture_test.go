@@ -29,8 +29,8 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestMain configures the SDK with the keys of the simulated cloud, and nothing else of
-// what the machine has.
+// TestMain configures the SDK with the keys of the simulated cloud, and nothing
+// else of what the machine has.
 func TestMain(m *testing.M) {
 	id, secret := new(sim.Cloud).AccessKey()
 	for name, value := range map[string]string{
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if flag.Lookup("test.v").Value.String() != "true" { // with -json, it is test2json
-		klog.SetLogger(klog.Logger{}) // the logs of hundreds of processes at once are useless
+		klog.SetLogger(klog.Logger{}) // the logs of hundreds of processes at once are not readable
 	}
 	status := m.Run()
 	if err := printCPUTime(os.Stdout); err != nil {
@@ -56,8 +56,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// printCPUTime prints what the tests cost. Go shows it without -v if the tests run
-// without a list of packages.
+// printCPUTime prints what the tests cost. Go shows it without -v if the tests
+// run without a list of packages.
 func printCPUTime(w io.Writer) error {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -92,7 +92,7 @@ func newRegion(t testing.TB, options sim.Options) *region {
 	return &region{Cloud: cloud, t: t, seed: cloud.Seed(demo)}
 }
 
-// impatient is how clients behave that give up soon.
+// impatient makes clients give up after few attempts.
 var impatient = client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond}
 
 // connect makes the provider and starts it as the binary does. Each line is one
@@ -147,15 +147,16 @@ func (r *region) connectFile(t cloudTuning, text string) *cloud {
 	return c
 }
 
-// builder gives the provider a Kubernetes API for its Events.
+// builder returns a Kubernetes API for the Events of the provider.
 type builder struct {
 	cloudprovider.ControllerClientBuilder
 }
 
 func (builder) Client(string) (kubernetes.Interface, error) { return kubetest.NewClientset(), nil }
 
-// know passes the provider an informer that has these Nodes, and returns its store.
-func (r *region) know(c *cloud, nodes ...*v1.Node) cache.Store {
+// withNodes passes the provider an informer with these Nodes, and returns its
+// store.
+func (r *region) withNodes(c *cloud, nodes ...*v1.Node) cache.Store {
 	r.t.Helper()
 	store := serveNodes(r.t, c)
 	for _, node := range nodes {
@@ -171,7 +172,8 @@ type syncedInformer struct{ cache.SharedIndexInformer }
 
 func (syncedInformer) HasSynced() bool { return true }
 
-// serveNodes passes the provider an informer that has synced, and returns its store.
+// serveNodes passes the provider an informer that has synced, and returns its
+// store.
 func serveNodes(t testing.TB, c *cloud) cache.Store {
 	t.Helper()
 	informer := informers.NewSharedInformerFactory(kubetest.NewClientset(), 0).Core().V1().Nodes().Informer()
@@ -210,8 +212,9 @@ func node(id string, options ...kubetest.NodeOption) *v1.Node {
 	return kubetest.Node("node-"+id, append(old, options...)...)
 }
 
-// prove lets the provider find an instance, without which no missing one is gone.
-func (r *region) prove(c *cloud) {
+// findInstance has the provider find an instance: until then no missing one
+// counts as deleted.
+func (r *region) findInstance(c *cloud) {
 	r.t.Helper()
 	n := node(r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "prover"}))
 	if exists, err := c.instances.InstanceExists(r.t.Context(), n); !exists || err != nil {

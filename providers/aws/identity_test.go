@@ -18,7 +18,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// serviceOverrides is a part of a cloud-config with the cloud's URL for all services.
+// serviceOverrides is a part of a cloud-config with the cloud's URL for all
+// services.
 func serviceOverrides(cloud *sim.Cloud) string {
 	var text strings.Builder
 	for _, service := range []string{"EC2", "elasticloadbalancing", "STS", "ec2imds"} {
@@ -65,7 +66,7 @@ func identified(t *testing.T, cloud *sim.Cloud, global string) (identity, error)
 	return c.identity, nil
 }
 
-// TestIdentityFromTheFile proves AWS-AUTH-5 and AWS-CONFIG-4: where the file has
+// TestIdentityFromTheFile covers AWS-AUTH-5 and AWS-CONFIG-4: where the file has
 // everything, no call is made.
 func TestIdentityFromTheFile(t *testing.T) {
 	t.Parallel()
@@ -110,7 +111,7 @@ func TestIdentityFromTheFile(t *testing.T) {
 	}
 }
 
-// TestIdentityOfTheInstance proves AWS-AUTH-4 and AWS-CLUSTER-2: what the own
+// TestIdentityOfTheInstance covers AWS-AUTH-4 and AWS-CLUSTER-2: what the own
 // instance has, and what the file has in its place.
 func TestIdentityOfTheInstance(t *testing.T) {
 	t.Parallel()
@@ -118,7 +119,7 @@ func TestIdentityOfTheInstance(t *testing.T) {
 	cases := map[string]struct {
 		reason, global string
 		tags           map[string]string
-		hurt           func(*sim.Cloud)
+		fault          func(*sim.Cloud)
 		cluster        cluster.ID
 		subnet         string
 		err            string
@@ -152,18 +153,18 @@ func TestIdentityOfTheInstance(t *testing.T) {
 			tags: map[string]string{tag + "a": "owned", tag + "b": "owned"}, cluster: cluster.ID{Name: "a"},
 		},
 		"no metadata": {
-			reason: "AWS-AUTH-5: the error names the keys to set", hurt: func(c *sim.Cloud) { c.SetMetadata(false) },
+			reason: "AWS-AUTH-5: the error names the keys to set", fault: func(c *sim.Cloud) { c.SetMetadata(false) },
 			err: "set Region in [Global] of the cloud-config, or AWS_REGION",
 		},
 		"no metadata, region known": {
-			reason: "AWS-AUTH-5: the error names the keys to set", global: "Region = us-west-2", hurt: func(c *sim.Cloud) { c.SetMetadata(false) },
+			reason: "AWS-AUTH-5: the error names the keys to set", global: "Region = us-west-2", fault: func(c *sim.Cloud) { c.SetMetadata(false) },
 			err: "set VPC and KubernetesClusterID in [Global] of the cloud-config to do without",
 		},
 		"EC2 refuses": {
-			reason: "AWS-AUTH-5: EC2 denies the call", hurt: func(c *sim.Cloud) { c.Interceptor().Inject("DescribeInstances", simserver.Always(), sim.Denied()) },
+			reason: "AWS-AUTH-5: EC2 denies the call", fault: func(c *sim.Cloud) { c.Interceptor().Inject("DescribeInstances", simserver.Always(), sim.Denied()) },
 			err: "UnauthorizedOperation",
 		},
-		"sparse response": {reason: "AWS-API-1: no panic", hurt: func(c *sim.Cloud) { c.SetSparse(true) }, cluster: cluster.ID{Name: "demo"}},
+		"sparse response": {reason: "AWS-API-1: no panic", fault: func(c *sim.Cloud) { c.SetSparse(true) }, cluster: cluster.ID{Name: "demo"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -172,8 +173,8 @@ func TestIdentityOfTheInstance(t *testing.T) {
 			if tc.tags != nil {
 				cloud.SetTags(self, tc.tags)
 			}
-			if tc.hurt != nil {
-				tc.hurt(cloud)
+			if tc.fault != nil {
+				tc.fault(cloud)
 			}
 			got, err := identified(t, cloud, tc.global)
 			if tc.err != "" {
@@ -209,7 +210,7 @@ func TestIdentityOfTheInstance(t *testing.T) {
 	}
 }
 
-// TestRegionOrder proves AWS-CONFIG-2: Zone, Region, the environment, the
+// TestRegionOrder covers AWS-CONFIG-2: Zone, Region, the environment, the
 // metadata.
 func TestRegionOrder(t *testing.T) {
 	cloud, _, _ := startCloud(t)
@@ -217,7 +218,7 @@ func TestRegionOrder(t *testing.T) {
 		reason, global string
 		environment    map[string]string
 		want           string
-		asked          bool
+		queried        bool
 	}{
 		{"the file wins", "Region = eu-west-1", map[string]string{"AWS_REGION": "eu-west-2"}, "eu-west-1", false},
 		{"the zone wins", "Zone = eu-west-3a\nRegion = eu-west-1", map[string]string{"AWS_REGION": "eu-west-2"}, "eu-west-3", false},
@@ -235,14 +236,14 @@ func TestRegionOrder(t *testing.T) {
 			if err != nil || got.Region != tc.want {
 				t.Errorf("%s: %q, %v, want %q", tc.reason, got.Region, err, tc.want)
 			}
-			if asked := cloud.Interceptor().Count("imds.GetMetadata") > before; asked != tc.asked {
-				t.Errorf("%s: metadata queried: %v, want %v", tc.reason, asked, tc.asked)
+			if queried := cloud.Interceptor().Count("imds.GetMetadata") > before; queried != tc.queried {
+				t.Errorf("%s: metadata queried: %v, want %v", tc.reason, queried, tc.queried)
 			}
 		})
 	}
 }
 
-// TestIdentityEnds proves that a start does not wait for ever: a service that
+// TestIdentityEnds checks that a start does not wait for ever: a service that
 // never responds is given up with the caller's context.
 func TestIdentityEnds(t *testing.T) {
 	t.Parallel()
@@ -308,14 +309,14 @@ func TestFactory(t *testing.T) {
 	}
 
 	if bad, err := newCloud(strings.NewReader("[Global]\nZone = x\n")); err == nil || bad != nil || !strings.Contains(err.Error(), "cloud-config:2:1: [Global] Zone") {
-		t.Errorf("FW-START-1: %v with error %v, want an error with the place", bad, err)
+		t.Errorf("FW-START-1: %v with error %v, want an error with the position", bad, err)
 	}
 }
 
 func second[T any](_ T, supported bool) bool { return supported }
 
-// TestFactoryWithoutFile proves AWS-CONFIG-1: without a file the environment and
-// the metadata say everything.
+// TestFactoryWithoutFile covers AWS-CONFIG-1: without a file the environment and
+// the metadata have everything.
 func TestFactoryWithoutFile(t *testing.T) {
 	simulated, seed, _ := startCloud(t)
 	for _, line := range simulated.Environment() {
@@ -335,7 +336,7 @@ func TestFactoryWithoutFile(t *testing.T) {
 	}
 }
 
-// TestDescriptor proves what users see of the provider before it runs.
+// TestDescriptor checks what users see of the provider before it runs.
 func TestDescriptor(t *testing.T) {
 	t.Parallel()
 	d := Descriptor()

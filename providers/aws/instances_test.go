@@ -21,7 +21,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// TestStates goes through AWS-NODE-1 and AWS-NODE-2.
+// TestStates covers AWS-NODE-1 and AWS-NODE-2.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -60,7 +60,7 @@ func old(providerID string) *v1.Node {
 // TestGone (FW-NODE-2, FW-NODE-6): what makes a Node gone, and what does not.
 func TestGone(t *testing.T) {
 	t.Parallel()
-	const dead = "i-0123456789abcdef0"
+	const missingID = "i-0123456789abcdef0"
 	cases := map[string]struct {
 		reason string
 		node   *v1.Node
@@ -68,24 +68,24 @@ func TestGone(t *testing.T) {
 		gone   bool
 		err    bool
 	}{
-		"no such instance":  {"InvalidInstanceID.NotFound", node(dead), nil, true, false},
+		"no such instance":  {"InvalidInstanceID.NotFound", node(missingID), nil, true, false},
 		"malformed":         {"InvalidInstanceID.Malformed is an error", node("i-malformed"), nil, false, true},
-		"throttled":         {"throttling is an error", node(dead), sim.Throttled(), false, true},
-		"denied":            {"auth is an error", node(dead), sim.Denied(), false, true},
-		"bad credentials":   {"auth is an error", node(dead), sim.Error(401, "AuthFailure", "AWS was not able to validate the provided access credentials"), false, true},
-		"no EC2 there":      {"FW-NODE-6: no response is no result", node(dead), simserver.Drop(), false, true},
-		"wrong page":        {"AWS-NODE-4: the page of a proxy is no response of EC2", node(dead), simserver.Status(404), false, true},
-		"login page":        {"nor does one that is well-formed", node(dead), loginPage, false, true},
-		"young":             {"it may not be visible yet", node(dead, kubetest.CreatedAt(time.Now())), nil, false, false},
+		"throttled":         {"throttling is an error", node(missingID), sim.Throttled(), false, true},
+		"denied":            {"auth is an error", node(missingID), sim.Denied(), false, true},
+		"bad credentials":   {"auth is an error", node(missingID), sim.Error(401, "AuthFailure", "AWS was not able to validate the provided access credentials"), false, true},
+		"no EC2 there":      {"FW-NODE-6: no response is no result", node(missingID), simserver.Drop(), false, true},
+		"wrong page":        {"AWS-NODE-4: the page of a proxy is no response of EC2", node(missingID), simserver.Status(404), false, true},
+		"login page":        {"nor does one that is well-formed", node(missingID), loginPage, false, true},
+		"young":             {"it may not be visible yet", node(missingID, kubetest.CreatedAt(time.Now())), nil, false, false},
 		"no providerID":     {"kept, without an error at each pass", kubetest.Node("missing", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
-		"other region":      {"our region does not have it", kubetest.Node("x", kubetest.ProviderID("aws:///eu-central-1a/"+dead)), nil, false, true},
-		"other local zone":  {"it belongs to another region", kubetest.Node("x", kubetest.ProviderID("aws:///us-east-1-bos-1a/"+dead)), nil, false, true},
-		"local zone":        {"it belongs to the region", old("aws:///us-west-2-lax-1a/" + dead), nil, true, false},
-		"wavelength zone":   {"it belongs to the region", old("aws:///us-west-2-wl1-sfo-wlz-1/" + dead), nil, true, false},
-		"no zone":           {"the ID does not contain the region", old("aws:////" + dead), nil, true, false},
-		"another cloud":     {"AWS-ID-2: left alone", node(dead, kubetest.ProviderID("gce://p/z/"+dead)), nil, false, false},
+		"other region":      {"our region does not have it", kubetest.Node("x", kubetest.ProviderID("aws:///eu-central-1a/"+missingID)), nil, false, true},
+		"other local zone":  {"it belongs to another region", kubetest.Node("x", kubetest.ProviderID("aws:///us-east-1-bos-1a/"+missingID)), nil, false, true},
+		"local zone":        {"it belongs to the region", old("aws:///us-west-2-lax-1a/" + missingID), nil, true, false},
+		"wavelength zone":   {"it belongs to the region", old("aws:///us-west-2-wl1-sfo-wlz-1/" + missingID), nil, true, false},
+		"no zone":           {"the ID does not contain the region", old("aws:////" + missingID), nil, true, false},
+		"another cloud":     {"AWS-ID-2: ignored", node(missingID, kubetest.ProviderID("gce://p/z/"+missingID)), nil, false, false},
 		"volume":            {"a parse error is an error", node("vol-1"), nil, false, true},
-		"resource name":     {"kept like any without a providerID", kubetest.Node(dead+".ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
+		"resource name":     {"kept like any without a providerID", kubetest.Node(missingID+".ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
 		"bad resource name": {"no instance ID in it", kubetest.Node("i-.ec2.internal", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, true},
 	}
 	for name, tc := range cases {
@@ -93,7 +93,7 @@ func TestGone(t *testing.T) {
 			t.Parallel()
 			r := newRegion(t, sim.Options{})
 			c := r.connect(quickly)
-			r.prove(c)
+			r.findInstance(c)
 			if tc.fault != nil {
 				r.Interceptor().Inject(simserver.Any, simserver.Always(), tc.fault)
 			}
@@ -212,7 +212,7 @@ func TestGoneByName(t *testing.T) {
 	r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "tagged"})
 	r.AddInstance(sim.InstanceSpec{PrivateDNSName: "untagged", InterfaceSpec: sim.InterfaceSpec{Subnet: r.seed.Private["us-west-2a"]}})
 	c := r.connectFile(quickly, r.file()+"[NodeDeletion]\nby-name = true\n")
-	r.prove(c)
+	r.findInstance(c)
 	cases := map[string]struct {
 		reason string
 		exists bool
@@ -231,7 +231,7 @@ func TestGoneByName(t *testing.T) {
 				t.Errorf("%s: InstanceExists is %t, %v", tc.reason, exists, err)
 			}
 			if reason := instance.ReasonOf(err); (reason == instance.ReasonInstanceNotFound) != (name == "untagged") {
-				t.Errorf("%s: the user hears of %q", tc.reason, reason)
+				t.Errorf("%s: the user gets %q", tc.reason, reason)
 			}
 		})
 	}
@@ -317,7 +317,7 @@ func (r *region) description(id string) *inventory.Instance {
 	return found
 }
 
-// TestMetadataOfMissing: the framework knows the error by its name.
+// TestMetadataOfMissing: the framework compares the error by identity.
 func TestMetadataOfMissing(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -336,7 +336,7 @@ func TestIdentify(t *testing.T) {
 	r := newRegion(t, sim.Options{})
 	c := r.connect(cloudTuning{})
 	c.source.config.SelfName, c.source.config.SelfID = "self", "i-05e1f"
-	r.know(c, kubetest.Node("known", kubetest.ProviderID("aws:///us-west-2a/i-0abc")), kubetest.Node("i-0def.local", kubetest.ProviderID("aws:///us-west-2a/i-0abc")),
+	r.withNodes(c, kubetest.Node("known", kubetest.ProviderID("aws:///us-west-2a/i-0abc")), kubetest.Node("i-0def.local", kubetest.ProviderID("aws:///us-west-2a/i-0abc")),
 		kubetest.Node("foreign", kubetest.ProviderID("gce://p/z/i-0abc")), kubetest.Node("new"))
 	cases := map[string]struct {
 		reason string
@@ -350,8 +350,8 @@ func TestIdentify(t *testing.T) {
 		"in the informer":  {"the provider ID of the Node", instance.Ref{NodeName: "known"}, "i-0abc", false},
 		"name before that": {"the name comes first", instance.Ref{NodeName: "i-0def.local"}, "i-0def", false},
 		"foreign":          {"AWS-ID-2: rejected", instance.Ref{NodeName: "foreign"}, "", true},
-		"new":              {"only EC2 knows it", instance.Ref{NodeName: "new"}, "", false},
-		"unknown":          {"only EC2 knows it", instance.Ref{NodeName: "unknown"}, "", false},
+		"new":              {"only EC2 has it", instance.Ref{NodeName: "new"}, "", false},
+		"unknown":          {"only EC2 has it", instance.Ref{NodeName: "unknown"}, "", false},
 		"nothing":          {"nothing to look up", instance.Ref{}, "", true},
 	}
 	for name, tc := range cases {
@@ -368,23 +368,24 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// TestTwins (FW-NODE-12): two instances with one name are an error with an Event.
-func TestTwins(t *testing.T) {
+// TestAmbiguousName (FW-NODE-12): two instances with one name are an error with
+// an Event.
+func TestAmbiguousName(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
 	for range 2 {
-		r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "twin"})
+		r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "shared"})
 	}
 	c := r.connect(quickly)
-	_, err := c.instances.InstanceMetadata(t.Context(), kubetest.Node("twin", kubetest.Tainted()))
+	_, err := c.instances.InstanceMetadata(t.Context(), kubetest.Node("shared", kubetest.Tainted()))
 	if err == nil || instance.ReasonOf(err) != instance.ReasonAmbiguousInstance {
 		t.Errorf("AWS-ID-4: want an error with the reason %s, got %v", instance.ReasonAmbiguousInstance, err)
 	}
 }
 
-// TestSparseAnswers: an instance without state and placement exists, and no more
-// is said of it (AWS-API-1).
-func TestSparseAnswers(t *testing.T) {
+// TestSparseResponses: an instance without state and placement exists, and
+// nothing else is reported about it (AWS-API-1).
+func TestSparseResponses(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
 	n := node(r.seed.AddNodes(1)[0], kubetest.Tainted())

@@ -10,8 +10,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
-// unknownVPC has the cloud-config name a VPC that the account does not have in the
-// region.
+// unknownVPC has the cloud-config name a VPC that the account does not have in
+// the region.
 func unknownVPC(c *loadBalancerConfig) {
 	c.Settings.VPC = "vpc-0123456789abcdef0"
 	c.Network = vpc.NewNetwork(c.EC2, c.Settings.VPC, vpc.NewZones(c.EC2))
@@ -23,8 +23,8 @@ func unknownVPC(c *loadBalancerConfig) {
 func TestServiceStaysWithAConfigurationForAnotherAccount(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
-		for place, settings := range map[string][]func(*loadBalancerConfig){"": nil, ", nodes left alone": {leaveNodes}} {
-			t.Run(name+place, func(t *testing.T) {
+		for variant, settings := range map[string][]func(*loadBalancerConfig){"": nil, ", nodes left alone": {leaveNodes}} {
+			t.Run(name+variant, func(t *testing.T) {
 				t.Parallel()
 				b := balance(t, settings...)
 				before := b.Leaks()
@@ -50,8 +50,8 @@ func TestServiceStaysWithAConfigurationForAnotherAccount(t *testing.T) {
 	}
 }
 
-// A Service that never had a load balancer is deleted whatever the cloud-config
-// names: there is nothing to leave behind.
+// A Service that never had a load balancer is deleted with any cloud-config:
+// nothing can be leaked.
 func TestServiceWithoutAHostnameNeedsNoVPC(t *testing.T) {
 	t.Parallel()
 	b := balance(t, unknownVPC)

@@ -38,7 +38,7 @@ func (t *tenant) remove() {
 	}
 }
 
-// lines are what there is, a line for each thing and setting.
+// lines are the state, a line for each resource and setting.
 type lines []string
 
 // everything is all there is.
@@ -49,7 +49,7 @@ func (l lines) without(others lines) lines {
 	return slices.DeleteFunc(slices.Clone(l), func(line string) bool { return slices.Contains(others, line) })
 }
 
-// spared demands that all lines are still there.
+// spared checks that all lines still exist.
 func (t *tenant) spared(before lines, what string) {
 	t.t.Helper()
 	if lost := before.without(t.everything()); len(lost) > 0 {
@@ -95,8 +95,8 @@ func tenants(t *testing.T, managed bool, options ...kubetest.ServiceOption) (our
 }
 
 // TestTwoClusters has each of two clusters in one VPC create, change and delete
-// while the other one has a load balancer. Neither ever touches what is the
-// other's.
+// while the other one has a load balancer. Neither ever changes resources of
+// the other.
 func TestTwoClusters(t *testing.T) {
 	t.Parallel()
 	brought := annotate(request.AnnotationSecurityGroups, broughtGroup)
@@ -144,7 +144,7 @@ func TestTwoClusters(t *testing.T) {
 				// Nor does what the first one does to the second.
 				second.ensure()
 				for _, each := range []*tenant{first, second} {
-					each.admitted(each.lb.GetLoadBalancerName(t.Context(), flagged, each.service))
+					each.reachable(each.lb.GetLoadBalancerName(t.Context(), flagged, each.service))
 				}
 				theirs := second.everything().without(alone)
 				test.change(first.service)

@@ -16,8 +16,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// The list of target groups shows a load balancer that is being deleted, the list of
-// load balancers does not: both are read again instead of an error.
+// The list of target groups shows a load balancer that is being deleted, the
+// list of load balancers does not: both are read again instead of an error.
 func TestUserOfARuleThatIsBeingDeleted(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -44,8 +44,8 @@ func TestUserOfARuleThatIsBeingDeleted(t *testing.T) {
 	b.same(before)
 }
 
-// Nothing is concluded from tags of a load balancer that AWS does not find: it may
-// have been created a moment ago.
+// Nothing is concluded from tags of a load balancer that AWS does not find: it
+// may have been created a moment ago.
 func TestRuleIsKeptWithoutTagsOfItsUser(t *testing.T) {
 	t.Parallel()
 	for name, api := range map[string]string{"classic": "elb", "network": "elbv2"} {
@@ -65,10 +65,10 @@ func TestRuleIsKeptWithoutTagsOfItsUser(t *testing.T) {
 			if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, first); !errors.Is(err, apierr.ErrConflict) {
 				t.Errorf("got %v, want a conflict", err)
 			}
-			b.admitted(apiName)
+			b.reachable(apiName)
 			unknown.Remove()
 			b.remove(first)
-			b.admitted(apiName)
+			b.reachable(apiName)
 			b.remove(second)
 			b.same(before)
 		})

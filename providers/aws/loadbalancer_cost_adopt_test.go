@@ -26,14 +26,14 @@ func TestAdoptionWritesNothing(t *testing.T) {
 		reason  string
 		options []kubetest.ServiceOption
 		// hide has the target groups hide the clients although the Service does not
-		// ask for it.
+		// request it.
 		hide  bool
 		rules map[string]int
 	}{
 		"plain":                  {"clients may come from anywhere", nil, false, anywhere},
 		"clients hidden":         {"the load balancer may come from there, too", []kubetest.ServiceOption{hidden}, false, anywhere},
 		"clients hidden, range":  {"the same range, named", []kubetest.ServiceOption{hidden, from("0.0.0.0/0")}, false, anywhere},
-		"clients hidden by user": {"what the Service does not ask for stays", nil, true, anywhere},
+		"clients hidden by user": {"what the Service does not request stays", nil, true, anywhere},
 		"clients hidden, local": {
 			"health checks have a port of their own",
 			[]kubetest.ServiceOption{hidden, kubetest.LocalTraffic(32000)},
@@ -47,7 +47,7 @@ func TestAdoptionWritesNothing(t *testing.T) {
 			map[string]int{"client": 2, "mtu": 1, "health": subnets},
 		},
 		"source ranges": {
-			"health checks come from elsewhere",
+			"health checks use other ports",
 			[]kubetest.ServiceOption{from("192.0.2.0/24", "198.51.100.0/24")},
 			false,
 			map[string]int{"client": 4, "mtu": 2, "health": 2 * subnets},

@@ -14,9 +14,10 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// TestCostOfManyDeletions deletes many Services with classic load balancers, whose
-// network interfaces hold their security groups for minutes. No attempt waits for
-// that, and a Service that is created meanwhile costs what it costs at any time.
+// TestCostOfManyDeletions deletes many Services with classic load balancers,
+// whose network interfaces hold their security groups for minutes. No attempt
+// waits for that, and a Service that is created meanwhile costs what it costs at
+// any time.
 func TestCostOfManyDeletions(t *testing.T) {
 	t.Parallel()
 	count := 100
@@ -27,7 +28,7 @@ func TestCostOfManyDeletions(t *testing.T) {
 		b.SetDeletionDelay(sim.TypicalDelays().NetworkInterfaces)
 		services := twoPorts(0, count)
 		b.ensureAll(services)
-		b.pause()
+		b.refillBuckets()
 		b.deleteAndCreate(services, twoPorts(count, 1)[0])
 		time.Sleep(3 * time.Minute)
 		if refused := b.deleteAll(services); refused != 0 {
@@ -45,12 +46,12 @@ func TestCostOfManyDeletions(t *testing.T) {
 const hostnameLimit = 30 * time.Second
 
 // deleteAndCreate deletes Services, whose groups are all in use, and creates one
-// when half of the attempts have been made. It comes to a worker as in the queue of
-// the service controller, behind those that are being served.
+// when half of the attempts have been made. It comes to a worker as in the queue
+// of the service controller, behind those that are being served.
 func (b *balanced) deleteAndCreate(services []*v1.Service, created *v1.Service) {
 	b.t.Helper()
 	var (
-		asked, waited time.Duration
+		start, waited time.Duration
 		half          = len(services) / 2
 		began         = time.Now()
 		inUse         atomic.Int32
@@ -60,9 +61,9 @@ func (b *balanced) deleteAndCreate(services []*v1.Service, created *v1.Service) 
 		parallel(serviceWorkers, queue, func(svc *v1.Service) {
 			switch {
 			case svc == created:
-				asked = time.Since(began)
+				start = time.Since(began)
 				b.ensureAll([]*v1.Service{svc})
-				waited = time.Since(began) - asked
+				waited = time.Since(began) - start
 			case errors.Is(b.deleteOnce(svc), securitygroup.ErrInUse):
 				inUse.Add(1)
 			}
@@ -71,14 +72,15 @@ func (b *balanced) deleteAndCreate(services []*v1.Service, created *v1.Service) 
 	if refused := int(inUse.Load()); refused != len(services) {
 		b.t.Errorf("%d of %d deletions end although their groups are in use", len(services)-refused, len(services))
 	}
-	b.t.Logf("the new Service has its hostname %v after its worker began, %v after the deletions did", waited, asked+waited)
+	b.t.Logf("the new Service has its hostname %v after its worker began, %v after the deletions did", waited, start+waited)
 	if len(created.Status.LoadBalancer.Ingress) == 0 || waited > hostnameLimit {
 		b.t.Errorf("the new Service has its hostname after %v: %v", waited, created.Status)
 	}
 }
 
-// deleteAll makes one attempt at each deletion, and returns how many of them were
-// refused because a security group is in use. Each tries to delete its group once.
+// deleteAll makes one attempt at each deletion, and returns how many of them
+// were rejected because a security group is in use. Each tries to delete its
+// group once.
 func (b *balanced) deleteAll(services []*v1.Service) (refused int) {
 	b.t.Helper()
 	var inUse atomic.Int32

@@ -40,7 +40,7 @@ const (
 // costOptions are those of a region for many Services.
 func costOptions() sim.Options {
 	// Each port of a network load balancer has a rule in the security group of the
-	// nodes, which AWS lets have 60, and on request 1000:
+	// nodes, which AWS allows 60, and on request 1000:
 	// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
 	// 500 Services need some more, as all nodes of these tests are in one group.
 	return sim.Options{Limits: sim.Limits{RulesPerSecurityGroup: 1100}}
@@ -104,9 +104,9 @@ func addForeign(api *elbv2.Client, seed *sim.Seed, i int) error {
 
 // account is the region that a test of costs runs in.
 type account struct {
-	// crowded has others have many load balancers in the account.
-	crowded bool
-	nodes   int
+	// busy adds many load balancers of others to the account.
+	busy  bool
+	nodes int
 	// services of twoPorts have their load balancers when the test begins.
 	services int
 	options  []kubetest.ServiceOption
@@ -118,7 +118,7 @@ func (a account) prepare(t *testing.T) *sim.Snapshot {
 	// The load balancers of many Services take AWS an hour, which is not counted.
 	r := newRegion(t, sim.Options{Limits: costOptions().Limits, DisableThrottling: true})
 	r.SetQuotas(costQuotas)
-	if a.crowded {
+	if a.busy {
 		state, err := foreign()
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +161,7 @@ func (b *balanced) addNodeRules(services []*v1.Service) {
 }
 
 // test runs a test in virtual time, with the rate limiters of production against
-// the buckets of AWS, in a process that knows nothing yet.
+// the buckets of AWS, in a process without any cache.
 func (a account) test(t *testing.T, test func(b *balanced)) {
 	t.Helper()
 	a.from(t, a.prepare(t), test)
@@ -188,18 +188,18 @@ func (r *region) in(t *testing.T) *region {
 	return &inside
 }
 
-// restart begins with a process that knows nothing, some time after what came
+// restart begins with a process without any cache, some time after what came
 // before, so that the buckets of AWS are full.
 func (b *balanced) restart() {
 	b.t.Helper()
-	b.pause()
+	b.refillBuckets()
 	b.lb, _ = b.direct(client.Tuning{})
 }
 
 // restartWithNodes begins with a process that has initialized its Nodes.
 func (b *balanced) restartWithNodes() {
 	b.t.Helper()
-	b.pause()
+	b.refillBuckets()
 	var zones *vpc.Zones
 	b.lb, zones = b.direct(client.Tuning{})
 	_, instances := b.lb.Instances.Get(b.t.Context(), b.ids)
@@ -209,10 +209,10 @@ func (b *balanced) restartWithNodes() {
 	}
 }
 
-// pause lets the buckets of AWS fill up.
-func (*balanced) pause() { time.Sleep(time.Minute) }
+// refillBuckets waits until the buckets of AWS are full.
+func (*balanced) refillBuckets() { time.Sleep(time.Minute) }
 
-// direct returns a load balancer controller that knows nothing yet and calls the
+// direct returns a load balancer controller without any cache that calls the
 // region without connections, and the zones that it uses.
 func (b *balanced) direct(tuning client.Tuning) (*loadBalancer, *vpc.Zones) {
 	b.t.Helper()
@@ -238,7 +238,8 @@ func (b *balanced) direct(tuning client.Tuning) (*loadBalancer, *vpc.Zones) {
 	return lb, zones
 }
 
-// twoPorts returns Services with two ports each, and names and ports of their own.
+// twoPorts returns Services with two ports each, and names and ports of their
+// own.
 func twoPorts(from, count int, options ...kubetest.ServiceOption) []*v1.Service {
 	var services []*v1.Service
 	for i := from; i < from+count; i++ {
@@ -305,7 +306,7 @@ func (b *balanced) measure(what string, f func()) cost {
 	return c
 }
 
-// writes returns the calls that may change something.
+// writes returns the mutating calls.
 func (c cost) writes() map[string]int {
 	writes := maps.Clone(c.calls)
 	maps.DeleteFunc(writes, func(op string, _ int) bool { return !sim.Mutating(op) })
@@ -333,11 +334,11 @@ func (c cost) readOnly() cost {
 	return c
 }
 
-// notThrottled fails the test if AWS would have refused calls for their rate.
+// notThrottled fails the test if AWS would have throttled calls.
 func (b *balanced) notThrottled() {
 	b.t.Helper()
-	if refused := b.ThrottledCalls(); len(refused) > 0 {
-		b.t.Errorf("throttled: %v", refused)
+	if throttled := b.ThrottledCalls(); len(throttled) > 0 {
+		b.t.Errorf("throttled: %v", throttled)
 	}
 }
 

@@ -11,15 +11,15 @@ import (
 )
 
 // TestCostOfManyServices counts the calls for 100 Services with network load
-// balancers and 100 nodes while others have many load balancers in the account. With
-// the race detector there are fewer Services and nodes.
+// balancers and 100 nodes while others have many load balancers in the account.
+// With the race detector there are fewer Services and nodes.
 func TestCostOfManyServices(t *testing.T) {
 	t.Parallel()
 	count, limit := 100, 480
 	if raceDetector {
 		count, limit = 20, 110
 	}
-	many := account{crowded: true, nodes: count, services: count, options: []kubetest.ServiceOption{nlb()}}
+	many := account{busy: true, nodes: count, services: count, options: []kubetest.ServiceOption{nlb()}}
 	state := many.prepare(t)
 	t.Run("restart", func(t *testing.T) {
 		t.Parallel()
@@ -39,7 +39,7 @@ func TestCostOf500Services(t *testing.T) {
 		return // TestCostOfManyServices has the same code run
 	}
 	const count, limit = 500, 2300
-	many := account{crowded: true, nodes: 3, services: count, options: []kubetest.ServiceOption{nlb()}}
+	many := account{busy: true, nodes: 3, services: count, options: []kubetest.ServiceOption{nlb()}}
 	many.test(t, func(b *balanced) {
 		services := twoPorts(0, count, nlb())
 		b.measure("restart", func() { b.ensureAll(services) }).atMost(limit, count).readOnly()
@@ -81,7 +81,7 @@ func (b *balanced) countJoin(count int) {
 	const groups = 2
 	services := twoPorts(0, count, nlb())
 	b.ensureAll(services)
-	b.pause()
+	b.refillBuckets()
 	joins := b.measure("node joins", func() { b.joinNode(services) }).atMost(count*(2*groups+1), count)
 	if writes := total(joins.writes()); writes != count*groups {
 		b.t.Errorf("%d writes, want one for each target group", writes)

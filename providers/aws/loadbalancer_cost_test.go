@@ -15,17 +15,17 @@ import (
 // ports while others have many load balancers in the account.
 func TestCostOfOneNetworkLoadBalancer(t *testing.T) {
 	t.Parallel()
-	account{crowded: true, nodes: 3}.test(t, func(b *balanced) {
+	account{busy: true, nodes: 3}.test(t, func(b *balanced) {
 		services := twoPorts(0, 2, nlb())
 		b.ensureAll(services[:1]) // reads what all Services share
 		b.measure("create", func() { b.ensureAll(services[1:]) }).atMost(12, 1)
 		b.ensureAll(services) // reads the attributes, which are kept for some time
-		b.pause()
+		b.refillBuckets()
 		resync := b.measure("unchanged resync", func() { b.ensureAll(services[1:]) }).readOnly().atMost(7, 1)
 		if reads := resync.ofAPI("elbv2."); reads > 5 {
 			t.Errorf("%d reads of network load balancers, want at most 5", reads)
 		}
-		b.pause()
+		b.refillBuckets()
 		b.measure("delete", func() { b.deleted(services[1]) }).atMost(8, 1)
 		time.Sleep(time.Hour)
 		resync = b.measure("unchanged resync after an hour", func() { b.ensureAll(services[:1]) }).readOnly().atMost(9, 1)
@@ -41,12 +41,12 @@ func TestCostOfOneNetworkLoadBalancer(t *testing.T) {
 // TestCostOfOneClassicLoadBalancer is the same for a classic load balancer.
 func TestCostOfOneClassicLoadBalancer(t *testing.T) {
 	t.Parallel()
-	account{crowded: true, nodes: 3}.test(t, func(b *balanced) {
+	account{busy: true, nodes: 3}.test(t, func(b *balanced) {
 		services := twoPorts(0, 2)
 		b.ensureAll(services[:1])
 		b.measure("create", func() { b.ensureAll(services[1:]) }).atMost(12, 1)
 		b.measure("unchanged resync", func() { b.ensureAll(services[1:]) }).readOnly().atMost(5, 1)
-		b.pause()
+		b.refillBuckets()
 		b.measure("delete", func() { b.deleted(services[1]) }).atMost(8, 1)
 		time.Sleep(time.Hour)
 		b.measure("delete after an hour", func() { b.deleted(services[0]) }).atMost(8, 1)
@@ -83,9 +83,9 @@ func TestCostOfFewServices(t *testing.T) {
 				b.measure("create", func() { b.ensureAll(services) }).atMost(12*few, few)
 				b.restart()
 				b.measure("unchanged restart", func() { b.ensureAll(services) }).readOnly().atMost(5*few, few)
-				b.pause()
+				b.refillBuckets()
 				b.measure("node joins", func() { b.joinNode(services) }).atMost(tc.nodeJoining*few, few)
-				b.pause()
+				b.refillBuckets()
 				b.measure("delete", func() { parallel(few, services, b.deleted) }).atMost(8*few, few)
 				b.notThrottled()
 			})

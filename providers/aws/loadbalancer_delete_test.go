@@ -53,7 +53,7 @@ func TestDeleteGoesOn(t *testing.T) {
 			b.remove(svc)
 			b.same(before)
 			if b.exists(svc) {
-				t.Error("Get says that something is there")
+				t.Error("Get reports a load balancer")
 			}
 		})
 	}
@@ -148,7 +148,7 @@ func TestDeleteSparesGroups(t *testing.T) {
 	}
 }
 
-// A group that is in use makes the service controller come back, without holding
+// A group that is in use makes the service controller retry, without holding
 // its worker; once it is free the rest is deleted.
 func TestDeletionDoesNotWaitForGroups(t *testing.T) {
 	t.Parallel()
@@ -161,10 +161,10 @@ func TestDeletionDoesNotWaitForGroups(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if n := b.Interceptor().Count("DeleteSecurityGroup"); n != 1 {
-		t.Errorf("it asked %d times", n)
+		t.Errorf("it queried %d times", n)
 	}
 	if classic, _ := b.LoadBalancers(); len(classic) != 0 || !b.exists(svc) {
-		t.Errorf("load balancers %v, and Get must report that something is left", classic)
+		t.Errorf("load balancers %v, and Get must report what is left", classic)
 	}
 	in.Remove()
 	b.remove(svc)
@@ -172,8 +172,7 @@ func TestDeletionDoesNotWaitForGroups(t *testing.T) {
 }
 
 // AWS-DELETE-3: that other load balancers may not be read does not keep those who
-// have none from being deleted, but Services with one must not lose it from
-// sight.
+// have none from being deleted, but the one of a Service must not be leaked.
 func TestOtherKindDenied(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -181,7 +180,7 @@ func TestOtherKindDenied(t *testing.T) {
 	denied := b.Interceptor().Inject("elbv2", simserver.Always(), sim.Denied())
 	svc := web()
 	b.ensure(svc)
-	b.quiet(svc)
+	b.unchanged(svc)
 	if !b.exists(svc) {
 		t.Error("Get must find it")
 	}
@@ -204,8 +203,8 @@ func TestOtherKindDenied(t *testing.T) {
 	}
 }
 
-// Calls for one Service wait for each other, with their own patience, and those
-// for different Services do not.
+// Calls for one Service wait for each other, each until its own context ends,
+// and those for different Services do not.
 func TestCallsForOneServiceExclude(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -232,8 +231,9 @@ func TestCallsForOneServiceExclude(t *testing.T) {
 	b.same(before)
 }
 
-// If tags may not be read, target groups that AWS reports to be in use after their
-// load balancer was deleted are deleted by the next call, as long as there are any.
+// If tags may not be read, target groups that AWS reports to be in use after
+// their load balancer was deleted are deleted by the next call, as long as there
+// are any.
 func TestTargetGroupsAreNotLeftBehindWithoutTags(t *testing.T) {
 	t.Parallel()
 	for name, restart := range map[string]bool{"same process": false, "restart": true} {
@@ -254,12 +254,12 @@ func TestTargetGroupsAreNotLeftBehindWithoutTags(t *testing.T) {
 				b.lb = b.controller()
 			}
 			if !b.exists(svc) {
-				t.Error("target groups are left, but Get says that nothing is there")
+				t.Error("target groups are left, but Get reports nothing")
 			}
 			b.remove(svc)
 			b.same(before)
 			if b.exists(svc) {
-				t.Error("Get says that something is there")
+				t.Error("Get reports a load balancer")
 			}
 		})
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// Two load balancers give up a security group of users at the same time. Each keeps
-// the group until the rules that name it are removed, and the last one removes them.
+// Two load balancers give up a security group of users at the same time. Each
+// keeps the group until the rules that name it are removed, and the last one
+// removes them.
 func TestRuleOfASharedGroupIsRemovedWithItsLastUser(t *testing.T) {
 	t.Parallel()
 	for name, last := range map[string]func(b *balanced, svc *v1.Service, group string){
@@ -48,8 +49,8 @@ func TestRuleOfASharedGroupIsRemovedWithItsLastUser(t *testing.T) {
 			if rules := strings.Join(b.rules(b.seed.NodeGroup), "\n"); strings.Contains(rules, one) {
 				t.Errorf("the rule of the group that no load balancer has is left:\n%s", rules)
 			}
-			b.admitted(webName)
-			b.quiet(first)
+			b.reachable(webName)
+			b.unchanged(first)
 		})
 	}
 }
@@ -69,16 +70,16 @@ func TestRuleOfASharedGroupIsKeptUntilItsReplacementWorks(t *testing.T) {
 		t.Fatal("no error")
 	}
 	b.remove(second)
-	b.admitted(webName)
+	b.reachable(webName)
 	denied.Remove()
 	b.ensure(first)
-	b.admitted(webName)
+	b.reachable(webName)
 	if rules := strings.Join(b.rules(b.seed.NodeGroup), "\n"); strings.Contains(rules, one) {
 		t.Errorf("the rule of the group that no load balancer has is left:\n%s", rules)
 	}
 }
 
-// openGroup makes a security group of users that lets everything in.
+// openGroup makes a security group of users that allows all traffic.
 func (b *balanced) openGroup(name string) string {
 	id := b.group(name, nil)
 	b.AddRule(id, sim.Rule{Protocol: "-1", Source: "0.0.0.0/0"})

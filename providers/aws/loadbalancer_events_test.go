@@ -41,18 +41,18 @@ func TestUnsupportedSettingsAreWarnings(t *testing.T) {
 			before := b.Leaks()
 			svc := web(test.options...)
 			b.ensure(svc)
-			if told := b.told(); len(told) > 0 {
-				t.Fatalf("%s: told of what can be had: %v", test.item, told)
+			if events := b.drainEvents(); len(events) > 0 {
+				t.Fatalf("%s: Events about a valid setting: %v", test.item, events)
 			}
 			test.later(svc)
 			for range 2 {
 				b.ensure(svc)
 			}
-			if told := b.told(); len(told) != 1 || !strings.HasPrefix(told[0], "Warning "+string(test.reason)+" ") {
-				t.Errorf("%s: want one Event %s, got %v", test.item, test.reason, told)
+			if events := b.drainEvents(); len(events) != 1 || !strings.HasPrefix(events[0], "Warning "+string(test.reason)+" ") {
+				t.Errorf("%s: want one Event %s, got %v", test.item, test.reason, events)
 			}
-			b.quiet(svc)
-			b.admitted(webName)
+			b.unchanged(svc)
+			b.reachable(webName)
 			b.remove(svc)
 			b.same(before)
 		})
@@ -82,8 +82,8 @@ func TestStoppedNodeDoesNotAffectOthers(t *testing.T) {
 	if registered() != 2 {
 		t.Errorf("AWS-LB-12: %d of the two nodes that run are registered", registered())
 	}
-	if told := b.told(); len(told) != 1 || !strings.Contains(told[0], "node-"+b.ids[0]) {
-		t.Errorf("AWS-LB-17: want one Event about the node, got %v", told)
+	if events := b.drainEvents(); len(events) != 1 || !strings.Contains(events[0], "node-"+b.ids[0]) {
+		t.Errorf("AWS-LB-17: want one Event about the node, got %v", events)
 	}
 	b.SetState(b.ids[0], sim.Running)
 	b.lb = b.controller()
@@ -91,7 +91,7 @@ func TestStoppedNodeDoesNotAffectOthers(t *testing.T) {
 	if registered() != 3 {
 		t.Errorf("AWS-LB-12: %d nodes are registered, all three run", registered())
 	}
-	b.admitted(webName)
+	b.reachable(webName)
 }
 
 // AWS-LB-12: a node that was starting when its instance was last read is
@@ -113,9 +113,9 @@ func TestStartingNodeIsRetried(t *testing.T) {
 			if err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, b.nodes); err != nil {
 				t.Fatal(err)
 			}
-			b.admitted(webName)
-			if told := b.told(); len(told) > 0 {
-				t.Errorf("AWS-LB-12: it is not behind the load balancer: %v", told)
+			b.reachable(webName)
+			if events := b.drainEvents(); len(events) > 0 {
+				t.Errorf("AWS-LB-12: it is not behind the load balancer: %v", events)
 			}
 			calls := b.calls(func() { b.ensure(svc) })
 			if calls["DescribeInstances"] > 0 {

@@ -78,7 +78,7 @@ func inSlowRegion(t *testing.T, test func(*balanced), settings ...func(*loadBala
 	})
 }
 
-// controller makes a load balancer controller that knows nothing yet, as after a
+// controller makes a load balancer controller without any cache, as after a
 // restart.
 func (b *balanced) controller(settings ...func(*loadBalancerConfig)) *loadBalancer {
 	b.t.Helper()
@@ -146,7 +146,7 @@ func annotate(name annotation.Name, value string) kubetest.ServiceOption {
 	return kubetest.ServiceAnnotated(string(name), value)
 }
 
-// nlb asks for a network load balancer.
+// nlb requests a network load balancer.
 func nlb() kubetest.ServiceOption { return annotate(request.AnnotationType, "nlb") }
 
 func from(ranges ...string) kubetest.ServiceOption {
@@ -199,7 +199,7 @@ func (b *balanced) remove(svc *v1.Service) {
 	}
 }
 
-// exists is what the service controller asks before it deletes.
+// exists is the query of the service controller before it deletes.
 func (b *balanced) exists(svc *v1.Service) bool {
 	b.t.Helper()
 	_, exists, err := b.lb.GetLoadBalancer(b.t.Context(), flagged, svc)
@@ -217,10 +217,10 @@ func (b *balanced) writes(f func()) map[string]int {
 	return calls
 }
 
-// quiet demands that a sync without a change writes nothing and describes every
-// load balancer once at most. Groups without the cluster's tag cost a question of
-// their own.
-func (b *balanced) quiet(svc *v1.Service) {
+// unchanged checks that a sync without a change writes nothing and describes
+// every load balancer at most once. Groups without the cluster's tag need a
+// query of their own.
+func (b *balanced) unchanged(svc *v1.Service) {
 	b.t.Helper()
 	calls := b.calls(func() { b.ensure(svc) })
 	for op, n := range calls {
@@ -233,15 +233,15 @@ func (b *balanced) quiet(svc *v1.Service) {
 	}
 }
 
-// admitted demands that all traffic gets through.
-func (b *balanced) admitted(name string, clients ...string) {
+// reachable checks that the security groups block no traffic.
+func (b *balanced) reachable(name string, clients ...string) {
 	b.t.Helper()
 	if missing := b.BlockedTraffic(name, clients...); len(missing) > 0 {
-		b.t.Errorf("kept out by security groups: %v", missing)
+		b.t.Errorf("blocked by security groups: %v", missing)
 	}
 }
 
-// same demands that nothing was left behind since before.
+// same checks that nothing was left behind since before.
 func (b *balanced) same(before []string) {
 	b.t.Helper()
 	if diff := cmp.Diff(before, b.Leaks()); diff != "" {
@@ -249,8 +249,8 @@ func (b *balanced) same(before []string) {
 	}
 }
 
-// told are the Events since the last look.
-func (b *balanced) told() []string {
+// drainEvents returns the Events since the last call.
+func (b *balanced) drainEvents() []string {
 	var all []string
 	for {
 		select {

@@ -17,8 +17,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// A node that joins costs as many calls for a Service whose rules do not all fit as
-// for others, and the Event stands.
+// A node that joins costs as many calls for a Service whose rules do not all fit
+// as for others, and the Event stands.
 func TestNodeJoinsBehindAFullSecurityGroup(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -36,7 +36,7 @@ func TestNodeJoinsBehindAFullSecurityGroup(t *testing.T) {
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if events := b.told(); len(events) > 0 {
+	if events := b.drainEvents(); len(events) > 0 {
 		t.Errorf("Events: %q", events)
 	}
 }
@@ -58,8 +58,8 @@ func TestFullSecurityGroupIsTriedByOneService(t *testing.T) {
 	}
 }
 
-// Health checks do not move to a port that a full security group of nodes does not
-// let in: the load balancer serves as before, and moves once there is room.
+// Health checks do not move to a port that a full security group of nodes does
+// not allow: the load balancer serves as before, and moves once there is room.
 func TestHealthChecksStayUntilASecurityGroupHasRoom(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -92,7 +92,7 @@ func TestHealthChecksStayUntilASecurityGroupHasRoom(t *testing.T) {
 				t.Errorf("%s: got %v", test.reason, err)
 			}
 			b.atQuota(b.seed.NodeGroup, test.left)
-			b.admitted(webName)
+			b.reachable(webName)
 			after, _ := b.Network(webName)
 			if diff := cmp.Diff(before.Listeners, after.Listeners); diff != "" {
 				t.Errorf("%s: the listeners: -before +after\n%s", test.reason, diff)
@@ -106,17 +106,18 @@ func TestHealthChecksStayUntilASecurityGroupHasRoom(t *testing.T) {
 			}
 			b.lb.Groups.Written() // as after the age at which groups are read again
 			b.ensure(svc)
-			b.admitted(webName)
+			b.reachable(webName)
 			if after, _ = b.Network(webName); cmp.Equal(before, after) {
 				t.Errorf("%s: nothing has moved", test.reason)
 			}
-			b.quiet(svc)
+			b.unchanged(svc)
 		})
 	}
 }
 
-// While the listeners of a load balancer cannot move, their present target groups get
-// the instances of Nodes that join: all Nodes may be replaced meanwhile.
+// While the listeners of a load balancer cannot move, their present target
+// groups get the instances of Nodes that join: all Nodes may be replaced
+// meanwhile.
 func TestNodesJoinWhileListenersStay(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -125,7 +126,7 @@ func TestNodesJoinWhileListenersStay(t *testing.T) {
 		err    error
 	}{
 		"no room": {
-			reason: "the rules of the node do not let health checks in on the new port",
+			reason: "the rules of the node do not allow health checks on the new port",
 			hinder: func(b *balanced) { b.fill(b.seed.NodeGroup, quota) }, err: change.ErrNoRoom,
 		},
 		"denied": {
@@ -211,8 +212,8 @@ func TestRegistrationWhileListenersStayFails(t *testing.T) {
 	}
 }
 
-// A load balancer whose health checks wait for room lets no client in that its Service
-// does not let in any more.
+// A load balancer whose health checks wait for room allows no client that its
+// Service no longer allows.
 func TestSourceRangesLeaveWhileListenersStay(t *testing.T) {
 	t.Parallel()
 	b := balance(t, managedGroups)
@@ -229,11 +230,11 @@ func TestSourceRangesLeaveWhileListenersStay(t *testing.T) {
 	if diff := cmp.Diff(want, b.rules(group)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	b.admitted(webName, "10.1.0.0/24")
+	b.reachable(webName, "10.1.0.0/24")
 }
 
-// A load balancer whose health checks wait for room still loses the rules of source
-// ranges that its Service does not have any more, which makes the room.
+// A load balancer whose health checks wait for room still loses the rules of
+// source ranges that its Service does not have any more, which makes the room.
 func TestSourceRangesMakeRoomForHealthChecks(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -244,15 +245,15 @@ func TestSourceRangesMakeRoomForHealthChecks(t *testing.T) {
 	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, change.ErrNoRoom) {
 		t.Errorf("got %v", err)
 	}
-	b.admitted(webName, ranges(1, 15)...)
+	b.reachable(webName, ranges(1, 15)...)
 	svc.Spec.LoadBalancerSourceRanges = ranges(1, 14)
 	b.ensure(svc)
-	b.admitted(webName, ranges(1, 14)...)
-	b.quiet(svc)
+	b.reachable(webName, ranges(1, 14)...)
+	b.unchanged(svc)
 }
 
-// A node port that the Service does not have any more is served by no node: its rule
-// makes room for that of the new one, and the listener moves.
+// A node port that the Service does not have any more is served by no node: its
+// rule makes room for that of the new one, and the listener moves.
 func TestNodePortChangesInAFullSecurityGroup(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -261,6 +262,6 @@ func TestNodePortChangesInAFullSecurityGroup(t *testing.T) {
 	b.fill(b.seed.NodeGroup, quota)
 	svc.Spec.Ports[0].NodePort = 31080
 	b.ensure(svc)
-	b.admitted(webName)
-	b.quiet(svc)
+	b.reachable(webName)
+	b.unchanged(svc)
 }

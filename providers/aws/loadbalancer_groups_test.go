@@ -62,7 +62,7 @@ func TestRulesOfFormerGroupsGoWithTheLoadBalancer(t *testing.T) {
 					if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrDenied) {
 						t.Errorf("got %v", err)
 					}
-					b.admitted(webName)
+					b.reachable(webName)
 					b.SetDenied()
 				}
 				b.remove(svc)
@@ -72,8 +72,8 @@ func TestRulesOfFormerGroupsGoWithTheLoadBalancer(t *testing.T) {
 	}
 }
 
-// Deleting a classic load balancer reads no other one if its own security group has
-// no other user.
+// Deleting a classic load balancer reads no other one if its own security group
+// has no other user.
 func TestDeletionReadsNoOtherClassicLoadBalancers(t *testing.T) {
 	t.Parallel()
 	for _, fresh := range []bool{false, true} {
@@ -94,7 +94,7 @@ func TestDeletionReadsNoOtherClassicLoadBalancers(t *testing.T) {
 				t.Errorf("it reads %v", read.Form)
 			}
 		}
-		b.admitted(apiName)
+		b.reachable(apiName)
 	}
 }
 
@@ -128,10 +128,10 @@ func TestRuleOfAUserEndsWithAnEvent(t *testing.T) {
 			}
 			// The service controller removes the finalizer when this succeeds; it
 			// does not call Get again.
-			b.told()
+			b.drainEvents()
 			svc.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(-11 * time.Minute)}
 			b.remove(svc)
-			events := b.told()
+			events := b.drainEvents()
 			if len(events) != 1 || !strings.HasPrefix(events[0], "Warning SecurityGroupLeft ") || !strings.Contains(events[0], own) {
 				t.Errorf("want one Event, got %v", events)
 			}
@@ -142,9 +142,9 @@ func TestRuleOfAUserEndsWithAnEvent(t *testing.T) {
 	}
 }
 
-// A security group that a load balancer has lost, and that rules of users name, is
-// left with an Event: the Service works. A later sync deletes it, or the deletion
-// of the Service, also after a restart.
+// A security group that a load balancer has lost, and that rules of users name,
+// is left with an Event: the Service works. A later sync deletes it, or the
+// deletion of the Service, also after a restart.
 func TestLostGroupThatUsersReferToIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -170,7 +170,7 @@ func TestLostGroupThatUsersReferToIsLeft(t *testing.T) {
 				svc.Annotations = map[string]string{}
 			}
 			svc.Annotations[string(request.AnnotationSecurityGroups)] = byo
-			b.told()
+			b.drainEvents()
 			for range 2 {
 				calls := b.calls(func() { b.ensure(svc) })
 				if calls["DeleteSecurityGroup"] != 1 {
@@ -178,8 +178,8 @@ func TestLostGroupThatUsersReferToIsLeft(t *testing.T) {
 				}
 				b.lb = b.controller(managedGroups)
 			}
-			b.admitted(webName)
-			for _, event := range b.told() {
+			b.reachable(webName)
+			for _, event := range b.drainEvents() {
 				for _, part := range []string{"Warning SecurityGroupLeft ", own, database} {
 					if !strings.Contains(event, part) {
 						t.Errorf("the Event lacks %q: %s", part, event)
@@ -195,7 +195,7 @@ func TestLostGroupThatUsersReferToIsLeft(t *testing.T) {
 			b.RemoveRule(database, rule)
 			if !test.deleted {
 				b.ensure(svc)
-				b.quiet(svc)
+				b.unchanged(svc)
 			}
 			b.remove(svc)
 			b.same(before)
@@ -248,13 +248,13 @@ func TestSharedHealthRuleWithOtherARNs(t *testing.T) {
 	b.ensure(second)
 	b.lb = b.controller()
 	b.remove(first)
-	b.admitted(apiName)
-	b.quiet(second)
+	b.reachable(apiName)
+	b.unchanged(second)
 	b.remove(second)
 	b.same(before)
 }
 
-// A listener that AWS refuses keeps the rules of its old node port, and nothing
+// A listener that AWS rejects keeps the rules of its old node port, and nothing
 // keeps those of the other ports from being added.
 func TestRefusedListenerKeepsTheRulesOfItsOldPort(t *testing.T) {
 	t.Parallel()
@@ -270,7 +270,7 @@ func TestRefusedListenerKeepsTheRulesOfItsOldPort(t *testing.T) {
 	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); err == nil || !strings.Contains(err.Error(), certificate) {
 		t.Errorf("got %v", err)
 	}
-	b.admitted(webName)
+	b.reachable(webName)
 	rules := strings.Join(b.rules(b.seed.NodeGroup), "\n")
 	for _, port := range []string{"tcp 30443-30443 0.0.0.0/0", "tcp 31080-31080 0.0.0.0/0"} {
 		if !strings.Contains(rules, port) {
@@ -279,11 +279,11 @@ func TestRefusedListenerKeepsTheRulesOfItsOldPort(t *testing.T) {
 	}
 	b.SetCertificates(certificate)
 	b.ensure(svc)
-	b.admitted(webName)
+	b.reachable(webName)
 	if rules := strings.Join(b.rules(b.seed.NodeGroup), "\n"); strings.Contains(rules, "tcp 30") {
 		t.Errorf("rules of old ports stay:\n%s", rules)
 	}
-	b.quiet(svc)
+	b.unchanged(svc)
 	b.remove(svc)
 	b.same(before)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
-// AWS-LB-4: whatever a hostname looks like, a load balancer that is there is that
-// of the Service: in other partitions, and in clouds that only pretend to be AWS.
+// AWS-LB-4: with any form of hostname, an existing load balancer is that of the
+// Service: in other partitions, and in implementations of the API by others.
 func TestHostnamesAreNoEvidence(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -27,11 +27,11 @@ func TestHostnamesAreNoEvidence(t *testing.T) {
 			before := b.Leaks()
 			svc := web(test.options...)
 			hostname := b.ensure(svc)
-			for _, told := range test.hostnames {
-				svc.Status.LoadBalancer.Ingress[0].Hostname = told
-				b.quiet(svc)
+			for _, inStatus := range test.hostnames {
+				svc.Status.LoadBalancer.Ingress[0].Hostname = inStatus
+				b.unchanged(svc)
 				if got := svc.Status.LoadBalancer.Ingress[0].Hostname; got != hostname {
-					t.Errorf("AWS-LB-4: with %q in the status the hostname becomes %q, not %q", told, got, hostname)
+					t.Errorf("AWS-LB-4: with %q in the status the hostname becomes %q, not %q", inStatus, got, hostname)
 				}
 			}
 			svc.Status.LoadBalancer.Ingress[0].Hostname = test.hostnames[0]
@@ -57,8 +57,8 @@ func TestImpairedKeepsHostname(t *testing.T) {
 	}
 }
 
-// AWS-API-1: whatever AWS leaves out of its responses, load balancers are made,
-// kept and deleted.
+// AWS-API-1: with any member missing in responses of AWS, load balancers are
+// created, kept and deleted.
 func TestSparseLoadBalancers(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {

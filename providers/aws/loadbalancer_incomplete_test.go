@@ -36,9 +36,9 @@ func TestUnknownInstanceStaysRegisteredWhenANodeJoins(t *testing.T) {
 			b.Interceptor().Clear()
 			b.ensure(svc)
 			if got := b.registered(webName); len(got) != 5 {
-				t.Errorf("registered after EC2 knows all instances again: %v", got)
+				t.Errorf("registered after EC2 returns all instances again: %v", got)
 			}
-			b.admitted(webName)
+			b.reachable(webName)
 		})
 	}
 }
@@ -72,7 +72,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason string
 		lose   func(b *balanced, svc *v1.Service) (part string)
-		heal   func(b *balanced, svc *v1.Service)
+		fix    func(b *balanced, svc *v1.Service)
 	}{
 		"unknown instance": {
 			reason: "an instance that EC2 returns again causes no event",
@@ -82,7 +82,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 				b.nodes = append(b.nodes, nodesOf(joined...)...)
 				return joined[0]
 			},
-			heal: func(b *balanced, _ *v1.Service) { b.Interceptor().Clear() },
+			fix: func(b *balanced, _ *v1.Service) { b.Interceptor().Clear() },
 		},
 		"withheld removals": {
 			reason: "rules of former clients stay while a node may need them",
@@ -91,7 +91,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 				svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"}
 				return "no longer needs"
 			},
-			heal: func(b *balanced, _ *v1.Service) { b.Interceptor().Clear() },
+			fix: func(b *balanced, _ *v1.Service) { b.Interceptor().Clear() },
 		},
 		"starting instance": {
 			reason: "an instance that starts to run causes no event",
@@ -100,7 +100,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 				b.nodes = append(b.nodes, nodesOf(joined)...)
 				return joined
 			},
-			heal: func(b *balanced, _ *v1.Service) { b.SetState(idOf(b.nodes[len(b.nodes)-1]), sim.Running) },
+			fix: func(b *balanced, _ *v1.Service) { b.SetState(idOf(b.nodes[len(b.nodes)-1]), sim.Running) },
 		},
 		"instance without a security group": {
 			reason: "it may get one",
@@ -108,7 +108,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 				b.SetInstanceGroups(b.ids[0])
 				return b.ids[0]
 			},
-			heal: func(b *balanced, _ *v1.Service) { b.SetInstanceGroups(b.ids[0], b.seed.NodeGroup) },
+			fix: func(b *balanced, _ *v1.Service) { b.SetInstanceGroups(b.ids[0], b.seed.NodeGroup) },
 		},
 		"full security group": {
 			reason: "the quota may be raised, or rules of users be removed",
@@ -118,7 +118,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 				svc.Spec.LoadBalancerSourceRanges = append(svc.Spec.LoadBalancerSourceRanges, "192.0.2.0/24")
 				return b.seed.NodeGroup
 			},
-			heal: func(b *balanced, _ *v1.Service) {
+			fix: func(b *balanced, _ *v1.Service) {
 				for i := range 3 {
 					b.RemoveRule(b.seed.NodeGroup, userRule(quota-1-i))
 				}
@@ -131,7 +131,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 				b.nodes = append(b.nodes, nodesOf(overQuota(b))...)
 				return "exceed a quota"
 			},
-			heal: func(b *balanced, _ *v1.Service) { b.SetQuotas(sim.Quotas{}) },
+			fix: func(b *balanced, _ *v1.Service) { b.SetQuotas(sim.Quotas{}) },
 		},
 		"quota of listeners": {
 			reason: "the quota may be raised, and the other ports are served",
@@ -140,7 +140,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 				kubetest.Port(v1.ProtocolTCP, 8443)(svc)
 				return "TooManyListeners"
 			},
-			heal: func(b *balanced, _ *v1.Service) { b.SetQuotas(sim.Quotas{}) },
+			fix: func(b *balanced, _ *v1.Service) { b.SetQuotas(sim.Quotas{}) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,15 +158,15 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 			} else if err := b.update(svc); err != nil {
 				t.Errorf("%s: an update that finds the same: %v", test.reason, err)
 			}
-			test.heal(b, svc)
+			test.fix(b, svc)
 			if err := b.sync(svc); err != nil {
 				t.Errorf("%s: afterwards: %v", test.reason, err)
 			}
-			b.admitted(webName, svc.Spec.LoadBalancerSourceRanges...)
+			b.reachable(webName, svc.Spec.LoadBalancerSourceRanges...)
 			if got := b.registered(webName); len(got) != len(b.nodes) {
 				t.Errorf("%s: registered are %v", test.reason, got)
 			}
-			b.quiet(svc)
+			b.unchanged(svc)
 		})
 	}
 }
@@ -196,7 +196,7 @@ func TestUpdateThatFindsAGapFails(t *testing.T) {
 	b.retried(b.update(svc), another)
 }
 
-// A target that AWS refuses for good causes no retries.
+// A target that AWS always rejects causes no retries.
 func TestRefusedTargetCausesNoRetries(t *testing.T) {
 	t.Parallel()
 	b := balance(t)

@@ -25,7 +25,7 @@ import (
 // apiName is the name of the load balancer of the other Service.
 const apiName = "aaaaaaaaa11112222333344445555666"
 
-// two are two Services of a kind that share something.
+// two are two Services of a kind that share a health check port.
 func two(options ...kubetest.ServiceOption) (first, second *v1.Service) {
 	return web(options...), apiService(options...)
 }
@@ -43,13 +43,13 @@ func TestSharedGroup(t *testing.T) {
 	b.ensure(second)
 	b.Interceptor().Inject("elb.DescribeTags", simserver.Always(), sim.Denied())
 	b.remove(first)
-	b.admitted(apiName)
-	b.quiet(second)
+	b.reachable(apiName)
+	b.unchanged(second)
 	b.remove(second)
 	b.same(before)
 }
 
-// AWS-SG-13: of two that go at the same time one takes the rule along.
+// AWS-SG-13: of two that are deleted at the same time one removes the rule.
 func TestSharedGroupGoesWithBoth(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{
@@ -88,28 +88,28 @@ func TestSharedGroupGoesWithBoth(t *testing.T) {
 }
 
 // AWS-SG-13: a load balancer of another cluster, or one that is not for a
-// Service, keeps no rule of ours alive.
-func TestSharedGroupWithStrangers(t *testing.T) {
+// Service, preserves no rule of ours.
+func TestSharedGroupWithOtherClusters(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
 	id := b.group("byo", nil)
 	before := b.Leaks()
 	svc := web(annotate(request.AnnotationSecurityGroups, id))
 	b.ensure(svc)
-	stranger := b.lb
+	otherCluster := b.lb
 	b.lb = b.controller(leaveNodes, func(c *loadBalancerConfig) { c.Settings.Cluster.Name = "prod" })
 	b.nodes = nil
 	other := apiService(annotate(request.AnnotationSecurityGroups, id), annotate(request.AnnotationSubnets, b.seed.Public[b.seed.Zones[0]]))
 	b.ensure(other)
-	b.lb, stranger = stranger, b.lb
+	b.lb, otherCluster = otherCluster, b.lb
 	b.remove(svc)
-	b.lb = stranger
+	b.lb = otherCluster
 	b.remove(other)
 	b.same(before)
 }
 
 // AWS-SG-12: a health check port that two network load balancers share stays open
-// until the last of them goes; the rule is handed over.
+// until the last of them goes; the rule is kept for the other one.
 func TestSharedHealthRule(t *testing.T) {
 	t.Parallel()
 	port := annotate(request.AnnotationHealthCheckPort, "10256")
@@ -130,19 +130,19 @@ func TestSharedHealthRule(t *testing.T) {
 			first, second := two(test.options...)
 			b.ensure(first)
 			b.ensure(second)
-			b.admitted(webName)
-			b.admitted(apiName)
+			b.reachable(webName)
+			b.reachable(apiName)
 			if test.denied != "" {
 				b.Interceptor().Inject(test.denied, simserver.Always(), sim.Denied())
 			}
 			b.remove(first)
-			b.admitted(apiName)
+			b.reachable(apiName)
 			for _, rule := range b.rules(b.seed.NodeGroup) {
 				if strings.Contains(rule, webName) {
 					t.Errorf("AWS-SG-12: a rule names the load balancer that is gone: %s", rule)
 				}
 			}
-			b.quiet(second)
+			b.unchanged(second)
 			b.remove(second)
 			b.same(before)
 		})
@@ -160,18 +160,18 @@ func TestSharedHealthRuleMoves(t *testing.T) {
 	b.ensure(second)
 	first.Annotations[string(request.AnnotationHealthCheckPort)] = "10257"
 	b.ensure(first)
-	b.admitted(webName)
-	b.admitted(apiName)
-	b.quiet(first)
-	b.quiet(second)
+	b.reachable(webName)
+	b.reachable(apiName)
+	b.unchanged(first)
+	b.unchanged(second)
 	b.remove(second)
-	b.admitted(webName)
+	b.reachable(webName)
 	b.remove(first)
 	b.same(before)
 }
 
-// A load balancer that uses a target group and is not listed was created or deleted
-// a moment ago: what it might need stays until a later run finds out.
+// A load balancer that uses a target group and is not listed was created or
+// deleted a moment ago: what it might need stays until a later run finds out.
 func TestSharedHealthRuleOfOneThatIsNotListed(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -179,7 +179,7 @@ func TestSharedHealthRuleOfOneThatIsNotListed(t *testing.T) {
 	first, second := two(nlb(), annotate(request.AnnotationHealthCheckPort, "10256"))
 	b.ensure(first)
 	b.ensure(second)
-	b.lb = b.controller() // which does not know what the second needs
+	b.lb = b.controller() // without the needs of the second
 	b.Interceptor().Inject("elbv2.DescribeLoadBalancers", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		response := httptest.NewRecorder()
 		apply.ServeHTTP(response, r)
@@ -193,11 +193,11 @@ func TestSharedHealthRuleOfOneThatIsNotListed(t *testing.T) {
 	if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), apiName) {
 		t.Errorf("got %v", err)
 	}
-	b.admitted(apiName)
+	b.reachable(apiName)
 	b.Interceptor().Clear()
 	b.lb = b.controller() // as after the age at which load balancers are listed again
 	b.remove(first)
-	b.admitted(apiName)
+	b.reachable(apiName)
 	b.remove(second)
 	b.same(before)
 }
@@ -235,7 +235,7 @@ func TestSharedHealthRuleOfOneThatIsDeletedMeanwhile(t *testing.T) {
 	b.same(before)
 }
 
-// AWS-SG-11: rules of users survive whatever is done to the group that they name.
+// AWS-SG-11: rules of users are kept, even if the group that they name changes.
 func TestRulesOfUsersStay(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -248,16 +248,16 @@ func TestRulesOfUsersStay(t *testing.T) {
 	b.ensure(svc)
 	svc.Annotations[string(request.AnnotationSecurityGroups)] = other
 	b.ensure(svc)
-	b.quiet(svc)
+	b.unchanged(svc)
 	delete(svc.Annotations, string(request.AnnotationSecurityGroups))
 	b.ensure(svc)
-	b.admitted(webName)
+	b.reachable(webName)
 	b.remove(svc)
 	b.same(before)
 }
 
 // AWS-SG-11: where the nodes' own group is that of the load balancer, the rule by
-// which nodes talk to each other is no rule of ours.
+// which nodes reach each other is no rule of ours.
 func TestNodesGoOnTalking(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{string(request.AnnotationSecurityGroups), string(request.AnnotationExtraSecurityGroups)} {
@@ -267,7 +267,7 @@ func TestNodesGoOnTalking(t *testing.T) {
 			before := b.Leaks()
 			svc := web(kubetest.ServiceAnnotated(name, b.seed.NodeGroup))
 			b.ensure(svc)
-			b.quiet(svc)
+			b.unchanged(svc)
 			delete(svc.Annotations, name)
 			b.ensure(svc)
 			b.remove(svc)
@@ -276,8 +276,8 @@ func TestNodesGoOnTalking(t *testing.T) {
 	}
 }
 
-// AWS-SG-1, AWS-SG-2: groups change in both directions, and traffic is let in all
-// the time. A classic load balancer keeps a group until no rule of the nodes
+// AWS-SG-1, AWS-SG-2: groups change in both directions, and traffic is allowed
+// all the time. A classic load balancer keeps a group until no rule of the nodes
 // names it, so that none is forgotten.
 func TestGroupsChange(t *testing.T) {
 	t.Parallel()
@@ -302,8 +302,8 @@ func TestGroupsChange(t *testing.T) {
 			for _, groups := range []string{"", one, two, one + "," + two, two + ", " + one, ""} {
 				svc.Annotations[test.key] = groups
 				b.ensure(svc)
-				b.admitted(webName)
-				b.quiet(svc)
+				b.reachable(webName)
+				b.unchanged(svc)
 			}
 			if len(b.SecurityGroupIDs("one")) != 1 || len(b.SecurityGroupIDs("two")) != 1 {
 				t.Error("a group of a user is gone")
@@ -319,8 +319,9 @@ func TestGroupsChange(t *testing.T) {
 	}
 }
 
-// The change of groups may be interrupted at any write. A process that starts then does
-// not know which group was the first: an Event names the rule that it leaves.
+// The change of groups may be interrupted at any write. A process that starts
+// then does not know which group was the first: an Event names the rule that it
+// leaves.
 func TestGroupsChangeInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, fails := range []string{"ApplySecurityGroupsToLoadBalancer", "RevokeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "DeleteSecurityGroup"} {
@@ -347,10 +348,10 @@ func TestGroupsChangeInterrupted(t *testing.T) {
 					if restart {
 						b.lb = b.controller()
 					}
-					b.told()
+					b.drainEvents()
 					b.ensure(svc)
-					b.quiet(svc)
-					for _, event := range b.told() {
+					b.unchanged(svc)
+					for _, event := range b.drainEvents() {
 						if !restart || !strings.HasPrefix(event, "Warning SecurityGroupRuleLeft ") || !strings.Contains(event, one) {
 							t.Errorf("unexpected Event: %s", event)
 						}
@@ -387,14 +388,14 @@ func TestLostGroupGoesLater(t *testing.T) {
 			if left := b.SecurityGroupIDs("k8s-elb-" + webName); len(left) > 0 {
 				t.Errorf("AWS-DELETE-4: %v is left", left)
 			}
-			b.quiet(svc)
+			b.unchanged(svc)
 			b.remove(svc)
 			b.same(before)
 		})
 	}
 }
 
-// AWS-SG-9: packets that come from the load balancer itself are let in to the
+// AWS-SG-9: packets that come from the load balancer itself are allowed to the
 // node port; AWS-SG-10: health rules go when they are not needed.
 func TestHealthRules(t *testing.T) {
 	t.Parallel()
@@ -402,16 +403,16 @@ func TestHealthRules(t *testing.T) {
 	before := b.Leaks()
 	svc := web(nlb(), from("192.0.2.0/24"), kubetest.LocalTraffic(32000), annotate(request.AnnotationTargetGroupAttributes, "preserve_client_ip.enabled=false"))
 	b.ensure(svc)
-	b.admitted(webName, "192.0.2.0/24")
-	b.quiet(svc)
+	b.reachable(webName, "192.0.2.0/24")
+	b.unchanged(svc)
 
 	svc = web(nlb(), from("192.0.2.0/24"))
 	svc.Annotations[string(request.AnnotationTargetGroupAttributes)] = "preserve_client_ip.enabled=true"
 	b.ensure(svc)
-	b.admitted(webName, "192.0.2.0/24")
+	b.reachable(webName, "192.0.2.0/24")
 	svc.Spec.LoadBalancerSourceRanges = nil
 	b.ensure(svc)
-	b.admitted(webName, "0.0.0.0/0")
+	b.reachable(webName, "0.0.0.0/0")
 	want := []string{
 		"-1 -1--1 " + b.seed.NodeGroup + " nodes among themselves",
 		"icmp 3-4 0.0.0.0/0 kubernetes.io/rule/nlb/mtu",
@@ -433,8 +434,8 @@ func TestIPv6Ranges(t *testing.T) {
 	for _, options := range [][]kubetest.ServiceOption{{from("2001:db8:9::/48")}, {nlb(), from("2001:db8:9::/48")}} {
 		svc := web(options...)
 		b.ensure(svc)
-		b.admitted(webName, "2001:db8:9::/48")
-		b.quiet(svc)
+		b.reachable(webName, "2001:db8:9::/48")
+		b.unchanged(svc)
 		b.remove(svc)
 		b.same(before)
 	}
@@ -446,12 +447,12 @@ func TestTLSListenerIsTCP(t *testing.T) {
 	b := balance(t, managedGroups)
 	svc := web(nlb(), annotate(request.AnnotationSSLCert, "arn:aws:acm:us-west-2:123456789012:certificate/12345678-1234-1234-1234-123456789012"))
 	b.ensure(svc)
-	b.admitted(webName, "0.0.0.0/0")
+	b.reachable(webName, "0.0.0.0/0")
 	want := []string{"icmp 3-4 0.0.0.0/0", "tcp 80-80 0.0.0.0/0", "tcp 443-443 0.0.0.0/0"}
 	if diff := cmp.Diff(want, b.rules(b.SecurityGroupIDs(webNLB)[0])); diff != "" {
 		t.Errorf("AWS-SG-4: %s", diff)
 	}
-	b.quiet(svc)
+	b.unchanged(svc)
 }
 
 // AWS-LB-17: a node whose groups are ambiguous is an Event and an error, and the
@@ -468,13 +469,13 @@ func TestAmbiguousGroups(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if told := b.told(); len(told) != 1 || !strings.HasPrefix(told[0], "Warning AmbiguousNodeSecurityGroup ") {
-		t.Errorf("AWS-LB-17: one Event: %v", told)
+	if events := b.drainEvents(); len(events) != 1 || !strings.HasPrefix(events[0], "Warning AmbiguousNodeSecurityGroup ") {
+		t.Errorf("AWS-LB-17: one Event: %v", events)
 	}
 	b.SetInstanceGroups(b.ids[0], b.seed.NodeGroup)
 	b.lb = b.controller()
 	b.ensure(svc)
-	b.admitted(webName)
+	b.reachable(webName)
 	b.remove(svc)
 	b.same(before)
 }
@@ -494,16 +495,16 @@ func TestNodesMove(t *testing.T) {
 			all := nodesOf(append(b.ids, moved)...)
 			b.nodes = all
 			b.ensure(svc)
-			b.admitted(webName)
+			b.reachable(webName)
 			b.nodes = all[:3]
 			b.ensure(svc)
 			if rules := b.rules(second); len(rules) != 0 {
 				t.Errorf("rules stay where no node is: %v", rules)
 			}
-			b.quiet(svc)
+			b.unchanged(svc)
 			b.nodes = all[3:]
 			b.ensure(svc)
-			b.admitted(webName)
+			b.reachable(webName)
 			b.remove(svc)
 			b.same(before)
 		})
@@ -518,20 +519,20 @@ func TestWarningsAreEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := balance(t)
-			foreign, elsewhere := b.AddInstance(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Subnet: b.seed.Private[b.seed.Zones[0]]}}), b.Seed("demo").AddNodes(1)
+			foreign, otherVPC := b.AddInstance(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Subnet: b.seed.Private[b.seed.Zones[0]]}}), b.Seed("demo").AddNodes(1)
 			terminated := b.seed.AddNode(sim.InstanceSpec{State: sim.Terminated})
-			b.nodes = append(b.nodes, nodesOf(foreign, elsewhere[0], terminated, "i-0123456789abcdef0")...)
+			b.nodes = append(b.nodes, nodesOf(foreign, otherVPC[0], terminated, "i-0123456789abcdef0")...)
 			svc := web(append(options, annotate("service.beta.kubernetes.io/aws-load-balancer-color", "blue"))...)
 			b.ensure(svc)
-			b.admitted(webName)
-			b.quiet(svc)
-			told := strings.Join(b.told(), "\n")
-			if strings.Count(told, "Warning "+string(service.NodeSkipped)) != 2 || strings.Count(told, "Warning "+string(request.UnknownAnnotation)) != 1 {
-				t.Errorf("AWS-LB-17: got %s", told)
+			b.reachable(webName)
+			b.unchanged(svc)
+			events := strings.Join(b.drainEvents(), "\n")
+			if strings.Count(events, "Warning "+string(service.NodeSkipped)) != 2 || strings.Count(events, "Warning "+string(request.UnknownAnnotation)) != 1 {
+				t.Errorf("AWS-LB-17: got %s", events)
 			}
-			for _, id := range []string{foreign, elsewhere[0], terminated, "i-0123456789abcdef0"} {
-				if strings.Count(told, "node-"+id) != 1 {
-					t.Errorf("AWS-LB-17: %s is not in one Event: %s", id, told)
+			for _, id := range []string{foreign, otherVPC[0], terminated, "i-0123456789abcdef0"} {
+				if strings.Count(events, "node-"+id) != 1 {
+					t.Errorf("AWS-LB-17: %s is not in one Event: %s", id, events)
 				}
 			}
 		})
@@ -556,7 +557,7 @@ func TestManyServicesAtOnce(t *testing.T) {
 	}
 	parallel(4, services, func(svc *v1.Service) { b.ensure(svc) })
 	for _, svc := range services {
-		b.admitted(b.lb.GetLoadBalancerName(t.Context(), flagged, svc))
+		b.reachable(b.lb.GetLoadBalancerName(t.Context(), flagged, svc))
 	}
 	parallel(4, services, func(svc *v1.Service) { b.ensure(svc) })
 	parallel(4, services, b.remove)

@@ -26,14 +26,14 @@ func TestConfiguredGroupIsShared(t *testing.T) {
 	b.ensure(second)
 	first.Annotations[string(request.AnnotationSecurityGroups)] = own
 	b.ensure(first)
-	b.admitted(webName)
-	b.admitted(apiName)
+	b.reachable(webName)
+	b.reachable(apiName)
 	delete(first.Annotations, string(request.AnnotationSecurityGroups))
 	b.ensure(first)
-	b.admitted(webName)
+	b.reachable(webName)
 	b.remove(first)
-	b.admitted(apiName)
-	b.quiet(second)
+	b.reachable(apiName)
+	b.unchanged(second)
 	b.remove(second)
 	b.same(before)
 }
@@ -48,7 +48,7 @@ func TestSmallPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// One call for each thing is more than AWS lets an impatient client make.
+			// One call for each resource exceeds what AWS allows without retries.
 			b := balanceIn(newRegion(t, sim.Options{PageSize: 1, DisableThrottling: true}), managedGroups)
 			if name == "classic" {
 				id := b.group("byo", nil)
@@ -61,11 +61,11 @@ func TestSmallPages(t *testing.T) {
 			b.ensure(second)
 			for _, svc := range []*v1.Service{first, second} {
 				if writes := b.writes(func() { b.ensure(svc) }); len(writes) > 0 {
-					t.Errorf("AWS-API-3: something was not seen: %v", writes)
+					t.Errorf("AWS-API-3: a page was not read: %v", writes)
 				}
 			}
 			b.remove(first)
-			b.admitted(apiName)
+			b.reachable(apiName)
 			b.remove(second)
 			b.same(before)
 		})

@@ -43,7 +43,7 @@ func userRule(i int) sim.Rule {
 	return sim.Rule{Protocol: "tcp", From: int32(1000 + i), To: int32(1000 + i), Source: "192.0.2.0/24"}
 }
 
-// openNodes lets everything in to the nodes, as users do who leave their security
+// openNodes allows all traffic to the nodes, as users do who leave their security
 // groups alone.
 func (b *balanced) openNodes(open bool) {
 	if open {
@@ -53,7 +53,7 @@ func (b *balanced) openNodes(open bool) {
 
 // about returns the Events with a reason since the last call.
 func (b *balanced) about(reason string) []string {
-	return slices.DeleteFunc(b.told(), func(event string) bool { return !strings.HasPrefix(event, "Warning "+reason+" ") })
+	return slices.DeleteFunc(b.drainEvents(), func(event string) bool { return !strings.HasPrefix(event, "Warning "+reason+" ") })
 }
 
 // atQuota fails the test unless there was one Event about a security group that
@@ -96,17 +96,17 @@ func TestRulesAreReplacedInAFullSecurityGroup(t *testing.T) {
 				svc.Spec.LoadBalancerSourceRanges = append(ranges(1, 15), ranges6(1, 15)...)
 			}
 			b.ensure(svc)
-			b.admitted(webName, svc.Spec.LoadBalancerSourceRanges...)
+			b.reachable(webName, svc.Spec.LoadBalancerSourceRanges...)
 			svc.Spec.LoadBalancerSourceRanges = ranges(2, 15)
 			if strings.HasPrefix(name, "IPv6") {
 				svc.Spec.LoadBalancerSourceRanges = append(ranges(2, 15), ranges6(2, 15)...)
 			}
 			b.ensure(svc)
-			b.admitted(webName, svc.Spec.LoadBalancerSourceRanges...)
+			b.reachable(webName, svc.Spec.LoadBalancerSourceRanges...)
 			if events := b.about(string(securitygroup.RulesLeftOut)); len(events) > 0 {
 				t.Errorf("got %q", events)
 			}
-			b.quiet(svc)
+			b.unchanged(svc)
 			b.remove(svc)
 			b.same(before)
 		})
@@ -176,8 +176,8 @@ func TestRulesFillASecurityGroupUpToItsQuota(t *testing.T) {
 			}
 			svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
 			b.ensure(svc)
-			b.admitted(webName, "10.0.0.0/8")
-			b.quiet(svc)
+			b.reachable(webName, "10.0.0.0/8")
+			b.unchanged(svc)
 			b.remove(svc)
 			b.same(before)
 		})
@@ -200,15 +200,15 @@ func TestLoadBalancerBehindAFullSecurityGroup(t *testing.T) {
 			if ids := b.registered(webName); len(ids) != 3 {
 				t.Errorf("%v are registered", ids)
 			}
-			b.quiet(svc) // the group is not tried again for some minutes
+			b.unchanged(svc) // the group is not tried again for some minutes
 
 			for i := range want {
 				b.RemoveRule(b.seed.NodeGroup, userRule(quota-1-i))
 			}
 			b.lb.Groups.Written() // as after the age at which groups are read again
 			b.ensure(svc)
-			b.admitted(webName)
-			b.quiet(svc)
+			b.reachable(webName)
+			b.unchanged(svc)
 		})
 	}
 }
@@ -224,7 +224,7 @@ func TestNoRoomIsMadeWhileNodesAreAmbiguous(t *testing.T) {
 	second := b.group("second", map[string]string{sim.ClusterTag(demo): "owned"})
 	b.SetInstanceGroups(b.ids[0], b.seed.NodeGroup, second)
 	b.lb.Groups.Written()
-	b.told()
+	b.drainEvents()
 	svc.Spec.LoadBalancerSourceRanges = ranges(2, 15)
 	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrInvalid) {
 		t.Errorf("got %v", err)
@@ -270,15 +270,15 @@ func TestRefusedSecurityGroupCostsItselfAlone(t *testing.T) {
 				}
 				rule.Remove()
 				b.ensure(svc)
-				b.admitted(webName)
-				b.quiet(svc)
+				b.reachable(webName)
+				b.unchanged(svc)
 			})
 		}
 	}
 }
 
-// Two Services that share a full security group: what the one needs is not removed
-// to make room for the other.
+// Two Services that share a full security group: what the one needs is not
+// removed to make room for the other.
 func TestRoomIsNotMadeOfRulesThatOthersNeed(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -290,8 +290,8 @@ func TestRoomIsNotMadeOfRulesThatOthersNeed(t *testing.T) {
 	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, first, b.nodes); !errors.Is(err, change.ErrNoRoom) {
 		t.Errorf("got %v", err)
 	}
-	b.admitted(webName)
-	b.admitted(apiName)
+	b.reachable(webName)
+	b.reachable(apiName)
 	b.atQuota(b.seed.NodeGroup, 3)
 	for _, svc := range []*v1.Service{first, second} {
 		b.remove(svc)

@@ -13,10 +13,10 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestManyServices has a hundred Services come at once, stay, and go at once, as
-// when another replica takes over and when a namespace ends. With the race detector
-// there are fewer. Half of them have a network load balancer. Staying costs no write
-// at all, and at the end nothing is left.
+// TestManyServices creates a hundred Services at once and deletes them at once,
+// as when another replica takes over and when a namespace ends. With the race
+// detector there are fewer. Half of them have a network load balancer. Staying
+// costs no write at all, and at the end nothing is left.
 func TestManyServices(t *testing.T) {
 	t.Parallel()
 	const workers = 10
@@ -56,7 +56,7 @@ func TestManyServices(t *testing.T) {
 		t.Fatalf("%d classic and %d network load balancers", len(classic), len(network))
 	}
 	for _, name := range slices.Concat(classic, network) {
-		b.admitted(name)
+		b.reachable(name)
 	}
 
 	b.lb = b.controller()

@@ -29,7 +29,7 @@ func uncached(c *loadBalancerConfig) {
 	})
 }
 
-// removing returns the calls of f that take something away.
+// removing returns the calls of f that remove something.
 func (b *balanced) removing(f func()) map[string]int {
 	b.t.Helper()
 	calls := map[string]int{}
@@ -105,7 +105,7 @@ func testAmbiguousNodeGroups(t *testing.T, fresh bool, options []kubetest.Servic
 	}
 	b.lb.Groups.Written() // as after the age at which groups are read again
 	b.nodes = nodesOf(append(b.ids[1:], joined)...)
-	b.told()
+	b.drainEvents()
 	removing := b.removing(func() {
 		for _, svc := range []*v1.Service{first, second} {
 			_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
@@ -118,16 +118,16 @@ func testAmbiguousNodeGroups(t *testing.T, fresh bool, options []kubetest.Servic
 		}
 	})
 	if len(removing) > 0 {
-		t.Errorf("something was taken away: %v", removing)
+		t.Errorf("something was removed: %v", removing)
 	}
-	if events := strings.Join(b.told(), "\n"); strings.Count(events, "Warning AmbiguousNodeSecurityGroup ") != 2 {
+	if events := strings.Join(b.drainEvents(), "\n"); strings.Count(events, "Warning AmbiguousNodeSecurityGroup ") != 2 {
 		t.Errorf("want an Event for each Service, got %s", events)
 	}
 	if diff := cmp.Diff(rules, b.rules(b.seed.NodeGroup)); diff != "" {
 		t.Errorf("the rules of the nodes: -before +after\n%s", diff)
 	}
 	for _, name := range []string{webName, apiName} {
-		b.admitted(name)
+		b.reachable(name)
 		if ids := b.registered(name); len(ids) != 4 {
 			t.Errorf("want the three nodes of before and the new one behind %s, got %v", name, ids)
 		}
@@ -137,7 +137,7 @@ func testAmbiguousNodeGroups(t *testing.T, fresh bool, options []kubetest.Servic
 	b.lb.Groups.Written()
 	for _, svc := range []*v1.Service{first, second} {
 		b.ensure(svc)
-		b.admitted(b.lb.GetLoadBalancerName(t.Context(), flagged, svc))
+		b.reachable(b.lb.GetLoadBalancerName(t.Context(), flagged, svc))
 		if diff := cmp.Diff(slices.Sorted(slices.Values(append(b.ids[1:], joined))), b.registered(b.lb.GetLoadBalancerName(t.Context(), flagged, svc))); diff != "" {
 			t.Errorf("the node that left: -want +got\n%s", diff)
 		}
@@ -157,7 +157,7 @@ func testAmbiguousNodeGroups(t *testing.T, fresh bool, options []kubetest.Servic
 	b.same(before)
 }
 
-// FW-LB-5: instances that EC2 does not know for some time, or knows without a
+// FW-LB-5: instances that EC2 does not return for some time, or returns without a
 // security group, cost no rule of the nodes: neither theirs nor those for other
 // ports, and not the group of a classic load balancer that the rules name. They
 // also stay registered, unless the Service was changed.
@@ -231,13 +231,13 @@ func testUnknownInstances(t *testing.T, options []kubetest.ServiceOption, lose f
 	}
 	b.ensure(svc)
 	b.ensure(svc) // deletes the former group of a classic load balancer
-	b.admitted(webName)
-	b.quiet(svc)
+	b.reachable(webName)
+	b.unchanged(svc)
 	b.remove(svc)
 	b.same(before)
 }
 
-// hide has EC2 not know instances, until the faults are cleared.
+// hide makes EC2 omit instances, until the faults are cleared.
 func (b *balanced) hide(ids ...string) {
 	b.Interceptor().Inject("DescribeInstances", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		response := httptest.NewRecorder()
@@ -281,11 +281,11 @@ func TestLoadBalancerThatCannotBeDeletedKeepsServing(t *testing.T) {
 		"network, managed group":    {options: []kubetest.ServiceOption{nlb()}, settings: []func(*loadBalancerConfig){managedGroups}},
 		"network, local traffic":    {options: []kubetest.ServiceOption{nlb(), kubetest.LocalTraffic(32000)}},
 	} {
-		for refusal, by := range refusals() {
+		for cause, by := range deletionErrors() {
 			if by.network && len(test.options) == 0 {
 				continue
 			}
-			t.Run(name+", "+refusal, func(t *testing.T) {
+			t.Run(name+", "+cause, func(t *testing.T) {
 				t.Parallel()
 				b := balance(t, test.settings...)
 				svc := web(test.options...)
@@ -308,7 +308,7 @@ func TestLoadBalancerThatCannotBeDeletedKeepsServing(t *testing.T) {
 				if diff := cmp.Diff(serving, b.Dump()); diff != "" {
 					t.Errorf("-before +after\n%s", diff)
 				}
-				b.admitted(webName)
+				b.reachable(webName)
 				allow()
 				b.remove(svc)
 				b.same(before)
@@ -317,8 +317,8 @@ func TestLoadBalancerThatCannotBeDeletedKeepsServing(t *testing.T) {
 	}
 }
 
-// refusal is why a load balancer cannot be deleted.
-type refusal struct {
+// deletionError is why a load balancer cannot be deleted.
+type deletionError struct {
 	refuse func(*balanced) (allow func())
 	// network is set if only network load balancers have it.
 	network bool
@@ -327,15 +327,15 @@ type refusal struct {
 }
 
 // dump returns what there is before the deletion.
-func (r refusal) dump(b *balanced, before string) string {
+func (r deletionError) dump(b *balanced, before string) string {
 	if r.network {
 		return b.Dump() // with the attribute
 	}
 	return before
 }
 
-func refusals() map[string]refusal {
-	return map[string]refusal{
+func deletionErrors() map[string]deletionError {
+	return map[string]deletionError{
 		"protected": {
 			network: true, class: apierr.ErrConflict, text: "deletion_protection.enabled is set to false",
 			refuse: func(b *balanced) func() {

@@ -56,7 +56,7 @@ func TestRulesOfAnEmptyNodePoolAreRemovedOnce(t *testing.T) {
 			b.ensure(first)
 			b.ensure(second)
 			if len(b.rules(pool)) == 0 {
-				t.Fatal("the pool lets no load balancer in")
+				t.Fatal("the pool allows no load balancer")
 			}
 			b.nodes = rest
 			if test.fresh {
@@ -76,14 +76,14 @@ func TestRulesOfAnEmptyNodePoolAreRemovedOnce(t *testing.T) {
 					}
 				}
 			}
-			b.admitted(webName)
-			b.admitted(apiName)
+			b.reachable(webName)
+			b.reachable(apiName)
 		})
 	}
 }
 
-// A rule that is removed while another Service begins to need it is kept, or added
-// again: AWS does not show yet that the Service needs it.
+// A rule that is removed while another Service begins to need it is kept, or
+// added again: AWS does not show yet that the Service needs it.
 func TestRuleIsKeptForAServiceThatIsBeingCreated(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -132,8 +132,8 @@ func TestRuleIsKeptForAServiceThatIsBeingCreated(t *testing.T) {
 				}
 				hold.Release()
 				wg.Wait()
-				b.admitted(apiName)
-				b.quiet(second)
+				b.reachable(apiName)
+				b.unchanged(second)
 				b.remove(second)
 				b.same(before)
 			})
@@ -165,14 +165,14 @@ func TestNodeRulesDoNotWaitForSearches(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.ensure(other)
-	b.admitted(b.lb.GetLoadBalancerName(t.Context(), flagged, other))
+	b.reachable(b.lb.GetLoadBalancerName(t.Context(), flagged, other))
 	hold.Release()
 	wg.Wait()
-	b.admitted(apiName)
+	b.reachable(apiName)
 }
 
-// Where descriptions cannot be changed, a rule that another load balancer needs is
-// removed and added again. It is not lost if adding it fails at first.
+// Where descriptions cannot be changed, a rule that another load balancer needs
+// is removed and added again. It is not lost if adding it fails at first.
 func TestSharedRuleSurvivesAFailedHandover(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -209,17 +209,17 @@ func TestSharedRuleSurvivesAFailedHandover(t *testing.T) {
 			if err := b.lb.EnsureLoadBalancerDeleted(ctx, flagged, first); err != nil && ctx.Err() == nil {
 				t.Errorf("%s: %v", test.reason, err)
 			}
-			b.admitted(apiName)
+			b.reachable(apiName)
 			b.remove(first)
-			b.admitted(apiName)
+			b.reachable(apiName)
 			b.remove(second)
 			b.same(before)
 		})
 	}
 }
 
-// A rule that was removed and could not be added again is added by the next run of
-// the same Service, which has something left until then.
+// A rule that was removed and could not be added again is added by the next run
+// of the same Service, which has something left until then.
 func TestLostRuleIsAddedByTheNextRun(t *testing.T) {
 	t.Parallel()
 	for _, moves := range []bool{false, true} {
@@ -256,14 +256,14 @@ func TestLostRuleIsAddedByTheNextRun(t *testing.T) {
 			if err := run(); err != nil {
 				t.Error(err)
 			}
-			b.admitted(apiName)
+			b.reachable(apiName)
 			if !moves && b.exists(first) {
 				t.Error("Get reports that something is left")
 			}
 			b.remove(second)
 			if moves {
 				b.ensure(first)
-				b.quiet(first)
+				b.unchanged(first)
 				b.remove(first)
 			}
 			b.same(before)
@@ -272,7 +272,7 @@ func TestLostRuleIsAddedByTheNextRun(t *testing.T) {
 }
 
 // A lost rule is not added when the load balancer that needed it is gone.
-func TestLostRuleIsForgottenWithItsUser(t *testing.T) {
+func TestLostRuleIsDroppedWithItsUser(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
 	before := b.Leaks()
@@ -320,7 +320,7 @@ func TestLoadBalancerIsCreatedWithItsNewGroup(t *testing.T) {
 			if calls[create] < 2 || calls["CreateSecurityGroup"] != 1 {
 				t.Errorf("got %v", calls)
 			}
-			b.admitted(webName)
+			b.reachable(webName)
 
 			// A group of users that does not exist is an error at once.
 			svc = apiService(append(options, annotate(request.AnnotationSecurityGroups, "sg-0123456789abcdef0"))...)

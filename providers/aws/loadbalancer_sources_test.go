@@ -14,13 +14,14 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// setGroups has a Service ask for security groups.
+// setGroups has a Service request security groups.
 func setGroups(svc *v1.Service, ids ...string) {
 	svc.Annotations[string(request.AnnotationSecurityGroups)] = strings.Join(ids, ",")
 }
 
-// reverseGroups has AWS return the security groups of the load balancer in another
-// order, as it may: https://github.com/kubernetes/kubernetes/issues/92225
+// reverseGroups has AWS return the security groups of the load balancer in
+// another order, as it may:
+// https://github.com/kubernetes/kubernetes/issues/92225
 func (b *balanced) reverseGroups() {
 	b.t.Helper()
 	lb, _ := b.Classic(webName)
@@ -33,8 +34,8 @@ func (b *balanced) reverseGroups() {
 	}
 }
 
-// Nodes let a classic load balancer in by its first security group alone. A rule by
-// which users let in another one is theirs, whatever happens to the Service.
+// Nodes allow a classic load balancer by its first security group alone. A rule
+// by which users allow another one is theirs and is never removed.
 func TestRulesOfUsersForOtherGroupsOfALoadBalancerStay(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -86,9 +87,9 @@ func TestRulesOfUsersForOtherGroupsOfALoadBalancerStay(t *testing.T) {
 	}
 }
 
-// The rule of a security group that was the first one of a classic load balancer is
-// removed when the load balancer loses the group, also if others were reordered
-// before.
+// The rule of a security group that was the first one of a classic load balancer
+// is removed when the load balancer loses the group, also if others were
+// reordered before.
 func TestRuleOfAFormerFirstGroupIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -118,8 +119,8 @@ func TestRuleOfAFormerFirstGroupIsRemoved(t *testing.T) {
 			for _, names := range test.steps {
 				set(names)
 				b.ensure(svc)
-				b.admitted(webName)
-				b.quiet(svc)
+				b.reachable(webName)
+				b.unchanged(svc)
 			}
 			set(test.last)
 			b.remove(svc)
@@ -128,9 +129,9 @@ func TestRuleOfAFormerFirstGroupIsRemoved(t *testing.T) {
 	}
 }
 
-// A process that does not know which of several security groups was the first one
-// leaves the rule of one that is detached, with an Event that names both groups: it
-// may be a rule of users.
+// A process that does not know which of several security groups was the first
+// one leaves the rule of one that is detached, with an Event that names both
+// groups: it may be a rule of users.
 func TestRuleThatMayBeOfUsersIsLeftWithAnEvent(t *testing.T) {
 	t.Parallel()
 	for name, finish := range map[string]func(b *balanced, svc *v1.Service){
@@ -151,21 +152,21 @@ func TestRuleThatMayBeOfUsersIsLeftWithAnEvent(t *testing.T) {
 			}
 			rule.Remove()
 			b.lb = b.controller()
-			b.told()
+			b.drainEvents()
 			finish(b, svc)
-			events := b.told()
+			events := b.drainEvents()
 			if len(events) != 1 || !strings.HasPrefix(events[0], "Warning SecurityGroupRuleLeft ") ||
 				!strings.Contains(events[0], one) || !strings.Contains(events[0], b.seed.NodeGroup) {
 				t.Errorf("want one Event about %s in %s, got %v", one, b.seed.NodeGroup, events)
 			}
 			if name == "synced" {
-				b.admitted(webName)
-				b.quiet(svc)
+				b.reachable(webName)
+				b.unchanged(svc)
 				b.remove(svc)
 			}
 			b.RemoveRule(b.seed.NodeGroup, sim.Rule{Protocol: "-1", From: -1, To: -1, Source: one})
 			b.same(before)
-			if events := b.told(); len(events) > 0 {
+			if events := b.drainEvents(); len(events) > 0 {
 				t.Errorf("more Events: %v", events)
 			}
 		})

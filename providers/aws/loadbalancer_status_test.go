@@ -25,7 +25,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// clientsOf makes one client for everybody.
+// clientsOf returns one client for all.
 type clientsOf struct {
 	cloudprovider.ControllerClientBuilder
 	kube kubernetes.Interface
@@ -54,9 +54,9 @@ func hostnameOf(t testing.TB, kube kubernetes.Interface, name string) string {
 	return svc.Status.LoadBalancer.Ingress[0].Hostname
 }
 
-// The service controller gives a new Service behind a full security group its
-// hostname, and its rules some minutes after the quota was raised, without any event.
-// Meanwhile it makes few calls.
+// The service controller sets on a new Service behind a full security group its
+// hostname, and its rules some minutes after the quota was raised, without any
+// event. Meanwhile it makes few calls.
 func TestServiceControllerBehindAFullSecurityGroup(t *testing.T) {
 	t.Parallel()
 	for kind, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
@@ -90,7 +90,7 @@ func TestServiceControllerBehindAFullSecurityGroup(t *testing.T) {
 
 				b.SetRuleQuota(2 * quota)
 				time.Sleep(2 * service.MaxRetryAfter)
-				b.admitted(webName)
+				b.reachable(webName)
 				if calls := b.calls(func() { time.Sleep(time.Hour) }); len(calls) > 0 {
 					b.t.Errorf("the load balancer is complete, and costs %v", calls)
 				}
@@ -128,8 +128,8 @@ func (b *balanced) runServiceController(kube *kubetest.Clientset) (stop func()) 
 	}
 }
 
-// The status of a Service is written before the service controller is told to try
-// again, and not if it has the hostname.
+// The status of a Service is written before the service controller is requested
+// to retry again, and not if it has the hostname.
 func TestStatusOfAnIncompleteLoadBalancer(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
@@ -145,15 +145,15 @@ func TestStatusOfAnIncompleteLoadBalancer(t *testing.T) {
 	patches := func() int {
 		return len(slices.DeleteFunc(kube.Actions(), func(a clienttesting.Action) bool { return !a.Matches("patch", "services/status") }))
 	}
-	refusal := errors.New("refused")
-	refuse := true
-	kube.PrependReactor("patch", "services", func(clienttesting.Action) (bool, runtime.Object, error) { return refuse, nil, refusal })
+	failure := errors.New("rejected")
+	reject := true
+	kube.PrependReactor("patch", "services", func(clienttesting.Action) (bool, runtime.Object, error) { return reject, nil, failure })
 	b.lb.services.SetClients(clientsOf{kube: kube})
 	_, err = b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
-	if _, later := errors.AsType[*api.RetryError](err); later || !errors.Is(err, refusal) {
+	if _, later := errors.AsType[*api.RetryError](err); later || !errors.Is(err, failure) {
 		t.Errorf("a status that cannot be written is tried again soon: got %v", err)
 	}
-	refuse = false
+	reject = false
 	before := patches()
 	b.retried(b.sync(svc))
 	if got := hostnameOf(t, kube, svc.Name); !strings.HasPrefix(got, webName) {

@@ -25,7 +25,7 @@ func ruleText(r sim.Rule) string {
 	return text
 }
 
-// A load balancer comes, stays, changes and goes in every mode of security
+// A load balancer is created, kept, changed and deleted in every mode of security
 // groups, and leaves nothing behind.
 func TestLoadBalancerLife(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestLoadBalancerLife(t *testing.T) {
 		untagged bool
 		// created bounds the calls for a new load balancer.
 		created int
-		// closed nodes let nobody in.
+		// closed nodes allow no traffic.
 		closed bool
 	}{
 		"classic": {
@@ -122,7 +122,7 @@ func TestLoadBalancerLife(t *testing.T) {
 				if n := total(calls) - refusedForGroup(calls); n > test.created {
 					t.Errorf("%s: %d calls to create it: %v", test.reason, n, calls)
 				}
-				b.live(svc, hostname, test.closed, test.untagged)
+				b.changeService(svc, hostname, test.closed, test.untagged)
 				b.remove(other)
 				b.end(svc, before)
 			}, test.settings...)
@@ -130,19 +130,19 @@ func TestLoadBalancerLife(t *testing.T) {
 	}
 }
 
-// live changes the nodes and a port of a Service with a load balancer.
-func (b *balanced) live(svc *v1.Service, hostname string, closed, untagged bool) {
+// changeService changes the nodes and a port of a Service with a load balancer.
+func (b *balanced) changeService(svc *v1.Service, hostname string, closed, untagged bool) {
 	b.t.Helper()
 	if !closed {
-		b.admitted(webName)
+		b.reachable(webName)
 	}
-	b.quiet(svc)
+	b.unchanged(svc)
 	status, exists, err := b.lb.GetLoadBalancer(b.t.Context(), flagged, svc)
 	if err != nil || !exists || status.Ingress[0].Hostname != hostname {
 		b.t.Errorf("Get: %v, %t, %v", status, exists, err)
 	}
 
-	// A node comes, another goes, a port changes.
+	// A node is added, another removed, a port changes.
 	b.nodes = nodesOf(append(b.ids[1:], b.seed.AddNodes(1)...)...)
 	if err := b.lb.UpdateLoadBalancer(b.t.Context(), flagged, svc, b.nodes); err != nil {
 		b.t.Errorf("Update: %v", err)
@@ -150,9 +150,9 @@ func (b *balanced) live(svc *v1.Service, hostname string, closed, untagged bool)
 	svc.Spec.Ports[1].Port, svc.Spec.Ports[1].NodePort = 8443, 31443
 	b.ensure(svc)
 	if !closed && !untagged {
-		b.admitted(webName)
+		b.reachable(webName)
 	}
-	b.quiet(svc)
+	b.unchanged(svc)
 }
 
 // end deletes the load balancer of a Service, after which there is what was there
@@ -167,8 +167,8 @@ func (b *balanced) end(svc *v1.Service, before []string) {
 	if writes := b.writes(func() { b.remove(svc) }); len(writes) > 0 {
 		b.t.Errorf("deleting twice writes: %v", writes)
 	}
-	if told := b.told(); len(told) > 0 {
-		b.t.Errorf("Events: %v", told)
+	if events := b.drainEvents(); len(events) > 0 {
+		b.t.Errorf("Events: %v", events)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestKindCannotChange(t *testing.T) {
 			b := balance(t)
 			before := b.Leaks()
 			b.ensure(web(options[0]))
-			svc := web(options[1]) // with a status that tells nothing
+			svc := web(options[1]) // without a status
 			writes := b.writes(func() {
 				_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes)
 				if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), string(request.AnnotationType)) {
@@ -285,7 +285,7 @@ func TestKindCannotChange(t *testing.T) {
 		svc := web(nlb())
 		b.ensure(svc)
 		svc.Status.LoadBalancer.Ingress[0].Hostname = "web-1.us-west-2.elb.amazonaws.com"
-		b.quiet(svc)
+		b.unchanged(svc)
 	})
 }
 

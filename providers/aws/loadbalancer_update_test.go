@@ -76,13 +76,13 @@ func TestNodeChangesCostFewCalls(t *testing.T) {
 			if len(b.registered(webName)) != 4 {
 				t.Errorf("registered are %v", b.registered(webName))
 			}
-			b.admitted(webName)
+			b.reachable(webName)
 			b.nodes = b.nodes[1:]
 			change("a node leaves", test.leave)
 			if len(b.registered(webName)) != 3 {
 				t.Errorf("registered are %v", b.registered(webName))
 			}
-			if events := b.told(); len(events) > 0 {
+			if events := b.drainEvents(); len(events) > 0 {
 				t.Errorf("Events: %v", events)
 			}
 		})
@@ -104,7 +104,7 @@ func TestNodeInAnotherGroupGetsRules(t *testing.T) {
 			if err := b.update(svc); err != nil {
 				t.Error(err)
 			}
-			b.admitted(webName)
+			b.reachable(webName)
 			if len(b.rules(pool)) == 0 || len(b.registered(webName)) != 4 {
 				t.Errorf("rules %v, registered %v", b.rules(pool), b.registered(webName))
 			}
@@ -112,8 +112,8 @@ func TestNodeInAnotherGroupGetsRules(t *testing.T) {
 	}
 }
 
-// A Service that was edited, and a process that has not synced it, are no reason to
-// skip what else there is to do.
+// A Service that was edited, and a process that has not synced it, are no reason
+// to skip what else there is to do.
 func TestUpdateDoesWhatEnsureWouldDo(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
@@ -127,8 +127,8 @@ func TestUpdateDoesWhatEnsureWouldDo(t *testing.T) {
 			if err := b.update(svc); err != nil {
 				t.Error(err)
 			}
-			b.admitted(webName)
-			b.quiet(svc)
+			b.reachable(webName)
+			b.unchanged(svc)
 
 			b.lb = b.controller()
 			b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(1)...)...)
@@ -138,14 +138,14 @@ func TestUpdateDoesWhatEnsureWouldDo(t *testing.T) {
 			if len(b.registered(webName)) != 5 {
 				t.Errorf("registered are %v", b.registered(webName))
 			}
-			b.admitted(webName)
+			b.reachable(webName)
 		})
 	}
 }
 
-// What somebody deletes behind the back of this process is created again by the
+// What another client deletes without this process is created again by the
 // next update.
-func TestUpdateHealsWhatOthersDeleted(t *testing.T) {
+func TestUpdateRecreatesWhatOthersDeleted(t *testing.T) {
 	t.Parallel()
 	b := balance(t)
 	svc := web(nlb())
@@ -170,8 +170,8 @@ func TestUpdateHealsWhatOthersDeleted(t *testing.T) {
 	if balancer, _ = b.Network(webName); len(balancer.Listeners) != 2 {
 		t.Errorf("listeners are %v", balancer.Listeners)
 	}
-	b.admitted(webName)
-	b.quiet(svc)
+	b.reachable(webName)
+	b.unchanged(svc)
 }
 
 // FW-LB-2: a load balancer that a user deleted cannot be updated.
@@ -196,7 +196,7 @@ func TestUpdateOfADeletedLoadBalancerIsAnError(t *testing.T) {
 		t.Errorf("with another node: got %v", err)
 	}
 	b.ensure(svc)
-	b.admitted(webName)
+	b.reachable(webName)
 }
 
 // AWS-LB-13, FW-LB-7: a target that AWS refuses is an Event, costs no other
@@ -221,13 +221,13 @@ func TestRefusedTargetIsTriedAgain(t *testing.T) {
 			t.Errorf("registered are %v", b.registered(webName))
 		}
 	}
-	if events := b.told(); len(events) != 1 || !strings.HasPrefix(events[0], "Warning TargetRefused ") || !strings.Contains(events[0], refused) {
+	if events := b.drainEvents(); len(events) != 1 || !strings.HasPrefix(events[0], "Warning TargetRefused ") || !strings.Contains(events[0], refused) {
 		t.Errorf("want one Event, got %v", events)
 	}
 }
 
-// An instance that AWS refuses, or that exceeds a quota, is not tried again by each
-// change of the nodes, which costs what it costs without it.
+// An instance that AWS refuses, or that exceeds a quota, is not tried again by
+// each change of the nodes, which costs what it costs without it.
 func TestRefusedTargetDoesNotCostCallsForEachNodeEvent(t *testing.T) {
 	t.Parallel()
 	network := map[string]int{"elbv2.DescribeTargetHealth": 2, "elbv2.RegisterTargets": 2}
@@ -278,7 +278,7 @@ func TestRefusedTargetDoesNotCostCallsForEachNodeEvent(t *testing.T) {
 			if got := len(b.registered(webName)); got != test.registered {
 				t.Errorf("%s: %d instances are registered, want %d", test.reason, got, test.registered)
 			}
-			if events := b.told(); len(events) == 0 || !strings.HasPrefix(events[0], test.warning) {
+			if events := b.drainEvents(); len(events) == 0 || !strings.HasPrefix(events[0], test.warning) {
 				t.Errorf("%s: Events are %v", test.reason, events)
 			}
 
@@ -329,8 +329,8 @@ func TestQuotaIsFilledAfterANodeLeaves(t *testing.T) {
 	}
 }
 
-// Services of the same Nodes share the lists of these: 100 Services of 1,000 Nodes
-// would have 8 MB of them.
+// Services of the same Nodes share the lists of these: 100 Services of 1,000
+// Nodes would have 8 MB of them.
 func TestSyncedLoadBalancersShareLists(t *testing.T) {
 	t.Parallel()
 	b := balance(t)

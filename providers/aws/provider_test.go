@@ -34,7 +34,7 @@ func (b *namedBuilder) Client(name string) (kubernetes.Interface, error) {
 	return b.client, b.err
 }
 
-// TestInitialize proves AWS-AUTH-6: the source of Events is aws-cloud-provider,
+// TestInitialize covers AWS-AUTH-6: the source of Events is aws-cloud-provider,
 // and a second call, as with leader migration, does nothing. Events are written
 // by an account that may.
 func TestInitialize(t *testing.T) {
@@ -73,7 +73,7 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-// TestInitializeWithoutClient proves that only Events are missing then.
+// TestInitializeWithoutClient checks that only Events are missing then.
 func TestInitializeWithoutClient(t *testing.T) {
 	t.Parallel()
 	c := newRegion(t, sim.Options{}).connectOnly(cloudTuning{})
@@ -86,18 +86,18 @@ func TestInitializeWithoutClient(t *testing.T) {
 	}
 }
 
-// TestCloseEndsWithItsContext proves that what does not end is reported.
+// TestCloseEndsWithItsContext checks that what does not end is reported.
 func TestCloseEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	c := newRegion(t, sim.Options{}).connectOnly(cloudTuning{})
-	stuck := make(chan struct{})
-	c.background.Go(func(context.Context) { <-stuck })
+	block := make(chan struct{})
+	c.background.Go(func(context.Context) { <-block })
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Close(late); !errors.Is(err, context.Canceled) {
-		t.Errorf("something still runs, and Close returns %v", err)
+		t.Errorf("a goroutine still runs, and Close returns %v", err)
 	}
-	close(stuck)
+	close(block)
 	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -56,8 +56,8 @@ func TestRecoveryFromHangingCloud(t *testing.T) {
 	t.Logf("the longest waits: %v", longest)
 }
 
-// TestTopologyAtTheNextAttempt: a Node that waits is attempted every five seconds.
-// The failure of one attempt is not the result of the next one.
+// TestTopologyAtTheNextAttempt: a Node that waits is attempted every five
+// seconds. The failure of one attempt is not the result of the next one.
 func TestTopologyAtTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
@@ -70,7 +70,7 @@ func TestTopologyAtTheNextAttempt(t *testing.T) {
 		})
 		begun := time.Now()
 		if _, err := s.topology.find(t.Context(), topologyKey{id, mustHave}); err == nil {
-			t.Error("the first attempt found the place")
+			t.Error("the first attempt found the topology")
 		}
 		time.Sleep(time.Until(begun.Add(5 * time.Second)))
 		if nodes, err := s.topology.find(t.Context(), topologyKey{id, mustHave}); err != nil || len(nodes) != 1 {
@@ -123,7 +123,7 @@ func (r *region) waitThrough(outage time.Duration, refs map[string]instance.Ref)
 	return waited
 }
 
-// directSource returns a source that knows nothing yet and calls the region
+// directSource returns a source without any cache that calls the region
 // without connections.
 func (r *region) directSource() *source {
 	r.t.Helper()

@@ -55,7 +55,7 @@ func TestListRoutesByInterface(t *testing.T) {
 			r.SetState(stopped, sim.Stopped)
 			r.Remove(deleted)
 			c := r.connect(cloudTuning{})
-			r.know(c, node(running, named("running")), node(stopped, named("stopped")), node(deleted, named("deleted")),
+			r.withNodes(c, node(running, named("running")), node(stopped, named("stopped")), node(deleted, named("deleted")),
 				kubetest.Node("waiting", podCIDRs(pods(2))))
 			var got []string
 			calls := r.calls(func() { got = listed(t, c) })
@@ -90,7 +90,7 @@ func TestOwnRoutesByInterface(t *testing.T) {
 		nodes = append(nodes, node(id, named(fmt.Sprintf("node-%d", i)), podCIDRs(pods(i))))
 		want = append(want, fmt.Sprintf("%s -> node-%d", pods(i), i))
 	}
-	store := r.know(c, nodes...)
+	store := r.withNodes(c, nodes...)
 	for _, n := range nodes {
 		if err := c.routes.CreateRoute(t.Context(), "", "", to(n.Name, n.Spec.PodCIDRs[0])); err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestOwnRoutesByInterface(t *testing.T) {
 		t.Errorf("after a Node was deleted (-want +got):\n%s", diff)
 	}
 	other := r.connect(cloudTuning{}) // a restart
-	r.know(other, nodes[1:]...)
+	r.withNodes(other, nodes[1:]...)
 	calls = r.calls(func() {
 		if diff := cmp.Diff(want, listed(t, other)); diff != "" {
 			t.Errorf("after a restart (-want +got):\n%s", diff)
@@ -139,7 +139,7 @@ func TestRoutesByListedInterface(t *testing.T) {
 		want = append(want, fmt.Sprintf("%s -> node-%d", pods(i), i))
 	}
 	slices.Sort(want)
-	r.know(c, nodes...)
+	r.withNodes(c, nodes...)
 	if _, err := c.inventory.Get(t.Context(), ids); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestForeignInterfacesCostLittle(t *testing.T) {
 	r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(many), Instance: id})
 	c := r.connect(cloudTuning{})
 	clock := attachmentClock(c)
-	r.know(c, node(id, named("n")))
+	r.withNodes(c, node(id, named("n")))
 	pass := func(reason string, want map[string]int) {
 		t.Helper()
 		calls := r.calls(func() {
@@ -219,7 +219,7 @@ func TestInterfacesCannotBeRead(t *testing.T) {
 			r.foreignInterface(pods(2))
 			c := r.connect(cloudTuning{})
 			clock := attachmentClock(c)
-			r.know(c, node(id, named("n")))
+			r.withNodes(c, node(id, named("n")))
 			r.Interceptor().Inject(describeInterfaces, simserver.Always(), tc.fault)
 			for range 2 {
 				if _, err := c.routes.ListRoutes(t.Context(), "kubernetes"); !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) {
@@ -255,7 +255,7 @@ func TestMovable(t *testing.T) {
 	}{
 		"instance":                   {"ours", types.Route{InstanceId: some("i-1"), NetworkInterfaceId: some("eni-1")}, true},
 		"interface":                  {"ours, described without the instance", types.Route{NetworkInterfaceId: some("eni-1")}, true},
-		"black hole":                 {"useless", types.Route{State: types.RouteStateBlackhole}, true},
+		"black hole":                 {"it cannot be used", types.Route{State: types.RouteStateBlackhole}, true},
 		"NAT gateway":                {"of others", types.Route{NatGatewayId: some("nat-1")}, false},
 		"NAT gateway and interface":  {"of others", types.Route{NatGatewayId: some("nat-1"), NetworkInterfaceId: some("eni-1")}, false},
 		"transit gateway, interface": {"of others", types.Route{TransitGatewayId: some("tgw-1"), NetworkInterfaceId: some("eni-1")}, false},

@@ -66,7 +66,7 @@ func to(name, cidr string) *cloudprovider.Route {
 	return &cloudprovider.Route{TargetNode: types.NodeName(name), DestinationCIDR: cidr}
 }
 
-// TestListRoutes goes through what routes are listed as (AWS-ROUTE-2,
+// TestListRoutes covers what routes are listed as (AWS-ROUTE-2,
 // AWS-ROUTE-3).
 func TestListRoutes(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestListRoutes(t *testing.T) {
 	r.SetState(stoppedUnknown, sim.Stopped)
 	r.Remove(deleted)
 	c := r.connect(cloudTuning{})
-	r.know(c, node(running, named("running")), node(stopped, named("stopped")), node(deleted, named("deleted")),
+	r.withNodes(c, node(running, named("running")), node(stopped, named("stopped")), node(deleted, named("deleted")),
 		kubetest.Node("waiting", podCIDRs(pods(4))))
 	var got []string
 	calls := r.calls(func() { got = listed(t, c) })
@@ -104,7 +104,7 @@ func TestListRoutes(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"DescribeRouteTables": 1, "DescribeInstances": 1, "DescribeNetworkInterfaces": 1}, calls); diff != "" {
 		t.Errorf("AWS-API-4: calls (-want +got):\n%s", diff)
 	}
-	r.know(c, node(waiting, named("waiting")))
+	r.withNodes(c, node(waiting, named("waiting")))
 	if diff := cmp.Diff(map[string]int{"DescribeRouteTables": 1}, r.calls(func() { listed(t, c) })); diff != "" {
 		t.Errorf("AWS-API-4: calls once all Nodes have a provider ID (-want +got):\n%s", diff)
 	}
@@ -137,7 +137,7 @@ func TestListRoutesFails(t *testing.T) {
 		}},
 		"throttled names": {"a Node without provider ID may have the route", func(r *region, c *cloud) {
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: r.untagged()})
-			r.know(c, kubetest.Node("waiting", podCIDRs(pods(1))))
+			r.withNodes(c, kubetest.Node("waiting", podCIDRs(pods(1))))
 			r.Interceptor().Inject("DescribeInstances", simserver.Always(), sim.Throttled())
 		}},
 		"two tables": {"exactly one", func(r *region, _ *cloud) {
@@ -152,7 +152,7 @@ func TestListRoutesFails(t *testing.T) {
 			t.Parallel()
 			r := newRegion(t, sim.Options{})
 			c := r.connect(cloudTuning{})
-			r.know(c)
+			r.withNodes(c)
 			tc.spoil(r, c)
 			if list, err := c.routes.ListRoutes(t.Context(), "kubernetes"); err == nil {
 				t.Errorf("%s: want an error, got %v", tc.reason, list)
@@ -186,7 +186,7 @@ func TestRouteTables(t *testing.T) {
 			want := tc.want(r)
 			c := r.connect(cloudTuning{}, lines...)
 			id := r.seed.AddNodes(1)[0]
-			r.know(c, node(id, named("n")))
+			r.withNodes(c, node(id, named("n")))
 			if err := c.routes.CreateRoute(t.Context(), "", "", to("n", pods(1))); err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +197,7 @@ func TestRouteTables(t *testing.T) {
 	}
 }
 
-// TestCreateRoute goes through what is in the way of a route (AWS-ROUTE-2,
+// TestCreateRoute covers what is in the way of a route (AWS-ROUTE-2,
 // AWS-ROUTE-7).
 func TestCreateRoute(t *testing.T) {
 	t.Parallel()
@@ -254,7 +254,7 @@ func TestCreateRoute(t *testing.T) {
 			r := newRegion(t, sim.Options{})
 			own, other := r.seed.AddNode(sim.InstanceSpec{}), r.seed.AddNode(sim.InstanceSpec{})
 			c := r.connect(cloudTuning{})
-			r.know(c, node(own, named("own")))
+			r.withNodes(c, node(own, named("own")))
 			listed(t, c) // as the framework does first
 			tc.before(r, own, other)
 			calls := r.calls(func() {
@@ -289,7 +289,7 @@ func TestSeveralInterfaces(t *testing.T) {
 	subnet := r.seed.Private["us-west-2a"]
 	id := r.seed.AddNode(sim.InstanceSpec{Interfaces: []sim.InterfaceSpec{{Subnet: subnet, Device: 1}, {Subnet: subnet}}})
 	c := r.connect(cloudTuning{})
-	r.know(c, node(id, named("n")))
+	r.withNodes(c, node(id, named("n")))
 	for _, cidr := range []string{pods(1), "fd00:1::/64"} {
 		if err := c.routes.CreateRoute(t.Context(), "", "", to("n", cidr)); err != nil {
 			t.Errorf("AWS-ROUTE-6: %v", err)
@@ -318,7 +318,7 @@ func TestDeleteRoute(t *testing.T) {
 	r := newRegion(t, sim.Options{})
 	id := r.seed.AddNodes(1)[0]
 	c := r.connect(cloudTuning{})
-	r.know(c, node(id, named("n")))
+	r.withNodes(c, node(id, named("n")))
 	for _, cidr := range []string{pods(1), "fd00:1::/64"} {
 		r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: cidr, Instance: id})
 		for range 2 {
@@ -345,7 +345,7 @@ func TestDeleteMade(t *testing.T) {
 	r := newRegion(t, sim.Options{})
 	id := r.seed.AddNodes(1)[0]
 	c := r.connect(cloudTuning{})
-	r.know(c, node(id, named("n")))
+	r.withNodes(c, node(id, named("n")))
 	if err := c.routes.CreateRoute(t.Context(), "", "", to("n", pods(1))); err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestDeleteMade(t *testing.T) {
 }
 
 // TestReusedDestination: the framework deletes the route to the old Node and
-// makes that to the new one at the same time. Whichever comes first, the new one
+// makes that to the new one at the same time. In either order, the new one
 // is there afterwards (AWS-ROUTE-9).
 func TestReusedDestination(t *testing.T) {
 	t.Parallel()
@@ -366,7 +366,7 @@ func TestReusedDestination(t *testing.T) {
 			ids := r.seed.AddNodes(2)
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: ids[0]})
 			c := r.connect(cloudTuning{})
-			r.know(c, node(ids[1], named("new")))
+			r.withNodes(c, node(ids[1], named("new")))
 			old := listed(t, c)
 			if len(old) != 1 || old[0] != pods(1)+" -> "+ids[0] {
 				t.Fatalf("AWS-ROUTE-3: got %v", old)
@@ -423,7 +423,7 @@ func TestCreateRoutes(t *testing.T) {
 	for i, id := range r.seed.AddNodes(100) {
 		nodes = append(nodes, node(id, podCIDRs(pods(i))))
 	}
-	r.know(c, nodes...)
+	r.withNodes(c, nodes...)
 	listed(t, c)
 	calls := r.calls(func() {
 		parallel(100, nodes, func(n *v1.Node) {
@@ -451,7 +451,7 @@ func TestRouteToWhom(t *testing.T) {
 	r := newRegion(t, sim.Options{})
 	id := r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "by-name"})
 	c := r.connect(cloudTuning{})
-	r.know(c, kubetest.Node("fargate", kubetest.ProviderID("aws:///us-west-2a/x/fargate-10.0.0.1")), node("i-0123456789abcdef0", named("gone")))
+	r.withNodes(c, kubetest.Node("fargate", kubetest.ProviderID("aws:///us-west-2a/x/fargate-10.0.0.1")), node("i-0123456789abcdef0", named("gone")))
 	cases := map[string]struct {
 		reason, name, cidr string
 		err                error
@@ -484,7 +484,7 @@ func TestNodeOn(t *testing.T) {
 		r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(i), Instance: id})
 	}
 	c := r.connect(cloudTuning{})
-	r.know(c, node(id, named("b"), podCIDRs(pods(1))), node(id, named("a"), podCIDRs(pods(0))))
+	r.withNodes(c, node(id, named("b"), podCIDRs(pods(1))), node(id, named("a"), podCIDRs(pods(0))))
 	if diff := cmp.Diff([]string{pods(0) + " -> a", pods(1) + " -> b", pods(2) + " -> a"}, listed(t, c)); diff != "" {
 		t.Errorf("routes (-want +got):\n%s", diff)
 	}
@@ -501,7 +501,7 @@ func TestRoutesTogether(t *testing.T) {
 	for i, id := range r.seed.AddNodes(together) {
 		nodes = append(nodes, node(id, named(fmt.Sprintf("node-%d", i))))
 	}
-	r.know(c, nodes...)
+	r.withNodes(c, nodes...)
 	held := simserver.NewHold()
 	t.Cleanup(held.Release)
 	r.Interceptor().Inject("CreateRoute", simserver.Always(), held.Before)

@@ -49,7 +49,7 @@ func (r *region) noneThrottled() {
 	}
 }
 
-// topologyClock makes a provider's memory of the topology go by a clock.
+// topologyClock has the topology cache of a provider use a clock.
 func topologyClock(c *cloud) *clocktesting.FakeClock {
 	clock := clocktesting.NewFakeClock(time.Now())
 	o := c.source.topology
@@ -72,7 +72,7 @@ func (r *region) layers(c *cloud, id string) ([]string, error) {
 	return layers, nil
 }
 
-// TestTopologyErrors goes through what becomes of failures.
+// TestTopologyErrors covers what becomes of failures.
 func TestTopologyErrors(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -100,10 +100,10 @@ func TestTopologyErrors(t *testing.T) {
 			r.Interceptor().Inject(describeTopology, simserver.Always(), tc.fault)
 			for range 3 {
 				if layers, err := r.layers(c, must); (err == nil) != tc.must || layers != nil {
-					t.Errorf("%s: a type that must have a place: %v, %v", tc.reason, layers, err)
+					t.Errorf("%s: a type that must have a topology: %v, %v", tc.reason, layers, err)
 				}
 				if layers, err := r.layers(c, may); err != nil || layers != nil {
-					t.Errorf("%s: a type that may have a place: %v, %v", tc.reason, layers, err)
+					t.Errorf("%s: a type that may have a topology: %v, %v", tc.reason, layers, err)
 				}
 			}
 			r.Interceptor().Clear()
@@ -147,14 +147,14 @@ func TestTopologyAfterPermission(t *testing.T) {
 	}
 }
 
-// TestTopologyMemory: an empty result counts for 24 h, for the instance where the
+// TestTopologyCache: an empty result counts for 24 h, for the instance where the
 // type matches the pattern, for the type otherwise.
-func TestTopologyMemory(t *testing.T) {
+func TestTopologyCache(t *testing.T) {
 	t.Parallel()
 	r := throttling(t)
 	c := r.connect(cloudTuning{client: paced})
 	clock := topologyClock(c)
-	ask := func(reason string, want int, ids ...string) {
+	query := func(reason string, want int, ids ...string) {
 		t.Helper()
 		calls := r.calls(func() {
 			for _, id := range ids {
@@ -169,18 +169,18 @@ func TestTopologyMemory(t *testing.T) {
 	}
 	add := func(kind string) string { return r.seed.AddNode(sim.InstanceSpec{Type: kind}) }
 	first, second := add(mustHave), add(mustHave)
-	ask("AWS-TOPOLOGY-4: by instance", 1, first, first)
-	ask("another instance is read", 1, second)
+	query("AWS-TOPOLOGY-4: by instance", 1, first, first)
+	query("another instance is read", 1, second)
 	third, fourth := add("m5.large"), add("m5.large")
-	ask("by type", 1, third, third, fourth)
+	query("by type", 1, third, third, fourth)
 	clock.Step(unsupportedAge - time.Second)
-	ask("for 24 h", 0, first, second, third, fourth, add("m5.large"))
+	query("for 24 h", 0, first, second, third, fourth, add("m5.large"))
 	clock.Step(2 * time.Second)
-	ask("for no more than 24 h", 2, third, first)
+	query("for no more than 24 h", 2, third, first)
 	r.noneThrottled()
 }
 
-// TestTopologyOfMixedType: one instance that has no place yet proves nothing
+// TestTopologyOfMixedType: an instance without topology proves nothing
 // about the others of its type.
 func TestTopologyOfMixedType(t *testing.T) {
 	t.Parallel()
@@ -189,12 +189,12 @@ func TestTopologyOfMixedType(t *testing.T) {
 	with := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"a"}})
 	without := r.seed.AddNode(sim.InstanceSpec{Type: mayHave})
 	got := map[string][]string{}
-	answers, err := c.source.topology.fetch(t.Context(), []topologyKey{{with, mayHave}, {without, mayHave}})
+	results, err := c.source.topology.fetch(t.Context(), []topologyKey{{with, mayHave}, {without, mayHave}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for p, answer := range answers {
-		got[p.id] = answer.Value
+	for p, result := range results {
+		got[p.id] = result.Value
 	}
 	later := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"b"}})
 	if got[later], err = r.layers(c, later); err != nil {
@@ -238,29 +238,29 @@ func TestTopologyBatches(t *testing.T) {
 	r.noneThrottled()
 }
 
-// TestTopologyOfDead: an instance that is gone does not fail the others
+// TestTopologyOfDeleted: a deleted instance does not fail the others
 // (AWS-TOPOLOGY-6, AWS-API-5).
-func TestTopologyOfDead(t *testing.T) {
+func TestTopologyOfDeleted(t *testing.T) {
 	t.Parallel()
 	r := throttling(t)
 	c := r.connect(cloudTuning{client: paced})
-	alive := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
+	existing := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
 	gone := r.seed.AddNodes(3)
-	asked := []topologyKey{{alive, mustHave}}
+	keys := []topologyKey{{existing, mustHave}}
 	for _, id := range gone {
-		asked = append(asked, topologyKey{id, mustHave})
+		keys = append(keys, topologyKey{id, mustHave})
 		r.Remove(id)
 	}
 	calls := r.calls(func() {
-		answers, err := c.source.topology.fetch(t.Context(), asked)
+		results, err := c.source.topology.fetch(t.Context(), keys)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := answers[asked[0]]; got.Err != nil || !slices.Equal(got.Value, []string{"a"}) {
+		if got := results[keys[0]]; got.Err != nil || !slices.Equal(got.Value, []string{"a"}) {
 			t.Errorf("AWS-API-5: got %v, %v", got.Value, got.Err)
 		}
-		for _, p := range asked[1:] {
-			if answers[p].Err == nil {
+		for _, p := range keys[1:] {
+			if results[p].Err == nil {
 				t.Errorf("AWS-API-5: instance %s is gone, and that is no error", p.id)
 			}
 		}
@@ -268,9 +268,9 @@ func TestTopologyOfDead(t *testing.T) {
 	if calls[describeTopology] > maxDead {
 		t.Errorf("AWS-TOPOLOGY-6: %d calls", calls[describeTopology])
 	}
-	answers, err := c.source.topology.fetch(t.Context(), asked[1:])
-	if err != nil || len(answers) != 3 {
-		t.Errorf("AWS-API-5: only deleted ones: got %v, %v", answers, err)
+	results, err := c.source.topology.fetch(t.Context(), keys[1:])
+	if err != nil || len(results) != 3 {
+		t.Errorf("AWS-API-5: only deleted ones: got %v, %v", results, err)
 	}
 	r.noneThrottled()
 }
@@ -293,7 +293,7 @@ func TestTopologyPattern(t *testing.T) {
 	r.Interceptor().Inject(describeTopology, simserver.Always(), sim.Throttled())
 	c := r.connect(cloudTuning{}, `SupportedTopologyInstanceTypePattern = "^g6[.]"`)
 	if _, err := r.layers(c, r.seed.AddNode(sim.InstanceSpec{Type: mayHave})); err == nil {
-		t.Error("the type matches the pattern, and its place is not known")
+		t.Error("the type matches the pattern, but its topology is unknown")
 	}
 	if _, err := r.layers(c, r.seed.AddNode(sim.InstanceSpec{Type: mustHave})); err != nil {
 		t.Errorf("the type does not match the pattern: %v", err)

@@ -31,8 +31,8 @@ var missingUpstream = []string{
 // attributesAction is what Services with some options need to keep up to date.
 const attributesAction = "elasticloadbalancing:DescribeTargetGroupAttributes"
 
-// With the policy of the upstream controller load balancers are created, kept up to
-// date and deleted, unless an annotation needs more.
+// With the policy of the upstream controller load balancers are created, kept up
+// to date and deleted, unless an annotation needs more.
 func TestUpstreamPolicyIsEnough(t *testing.T) {
 	t.Parallel()
 	if known := calledActions(t); !known.HasAll(missingUpstream...) {
@@ -58,7 +58,7 @@ func TestUpstreamPolicyIsEnough(t *testing.T) {
 			settings: []func(*loadBalancerConfig){managedGroups},
 		},
 		"network, local, ranges": {
-			reason:  "nodes may have to let in the load balancer itself",
+			reason:  "nodes may have to allow the load balancer itself",
 			options: []kubetest.ServiceOption{nlb(), from(ranges), kubetest.LocalTraffic(32000)}, clients: []string{ranges}, warns: true,
 		},
 	} {
@@ -72,36 +72,36 @@ func TestUpstreamPolicyIsEnough(t *testing.T) {
 				second.Spec.HealthCheckNodePort++
 			}
 			services := map[string]*v1.Service{webName: first, apiName: second}
-			settle := func() {
+			check := func() {
 				t.Helper()
 				for name, svc := range services {
 					b.ensure(svc)
-					b.told()
-					b.quiet(svc)
-					b.admitted(name, test.clients...)
+					b.drainEvents()
+					b.unchanged(svc)
+					b.reachable(name, test.clients...)
 				}
 			}
-			settle()
+			check()
 			first.Spec.Ports = first.Spec.Ports[:1]
-			settle()
+			check()
 			b.nodes = b.nodes[:2]
-			settle()
+			check()
 			b.lb = b.controller(test.settings...)
-			b.quiet(first)
-			warned := slices.ContainsFunc(b.told(), func(event string) bool { return strings.Contains(event, attributesAction) })
+			b.unchanged(first)
+			warned := slices.ContainsFunc(b.drainEvents(), func(event string) bool { return strings.Contains(event, attributesAction) })
 			if warned != test.warns {
 				t.Errorf("%s: an Event names the missing permission: %t", test.reason, warned)
 			}
 			b.remove(first)
-			b.admitted(apiName, test.clients...)
+			b.reachable(apiName, test.clients...)
 			b.remove(second)
 			b.same(before)
 		})
 	}
 }
 
-// While attributes of target groups may not be read, the rules that let in the load
-// balancer itself stay: its clients may be hidden.
+// While attributes of target groups may not be read, the rules that allow the
+// load balancer itself stay: its clients may be hidden.
 func TestRulesForHiddenClientsStayWithoutAttributes(t *testing.T) {
 	t.Parallel()
 	const ranges = "192.0.2.0/24"
@@ -109,7 +109,7 @@ func TestRulesForHiddenClientsStayWithoutAttributes(t *testing.T) {
 	before := b.Leaks()
 	svc := web(nlb(), from(ranges), kubetest.LocalTraffic(32000), annotate(request.AnnotationTargetGroupAttributes, request.PreserveClientIP+"=false"))
 	b.ensure(svc)
-	b.admitted(webName, ranges)
+	b.reachable(webName, ranges)
 	b.SetDenied(attributesAction)
 	b.lb = b.controller()
 	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); err == nil {
@@ -117,11 +117,11 @@ func TestRulesForHiddenClientsStayWithoutAttributes(t *testing.T) {
 	}
 	delete(svc.Annotations, string(request.AnnotationTargetGroupAttributes))
 	b.ensure(svc)
-	b.quiet(svc)
-	b.admitted(webName, ranges)
+	b.unchanged(svc)
+	b.reachable(webName, ranges)
 	svc.Spec.Ports = svc.Spec.Ports[:1]
 	b.ensure(svc)
-	b.admitted(webName, ranges)
+	b.reachable(webName, ranges)
 	if rules := strings.Join(b.rules(b.seed.NodeGroup), "\n"); strings.Contains(rules, "30443") {
 		t.Errorf("rules of the port that is gone stay:\n%s", rules)
 	}

@@ -75,7 +75,7 @@ func TestZonesOnce(t *testing.T) {
 	}
 }
 
-// TestUnknownZone: a zone that AWS does not list is an error that the user hears
+// TestUnknownZone: a zone that AWS does not list is an error that the user gets
 // of.
 func TestUnknownZone(t *testing.T) {
 	t.Parallel()

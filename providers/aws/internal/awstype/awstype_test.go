@@ -49,7 +49,7 @@ func TestSparseTags(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if awstype.FromELBV2Tags(nil) == nil {
-		t.Error("a thing without tags has an empty map")
+		t.Error("a resource without tags has an empty map")
 	}
 }
 

@@ -24,13 +24,13 @@ func bulk(call func(ids []string) error) change.Bulk[string] {
 	}
 }
 
-func refusal(code, message string) error {
+func rejection(code, message string) error {
 	return &smithy.GenericAPIError{Code: code, Message: message}
 }
 
-// TestBulkAcceptsAllButTheRefused draws which instances AWS refuses, and how it
+// TestBulkAcceptsAllButTheRejected draws which instances AWS rejects, and how it
 // reports it: all others are accepted, each in one call that succeeds.
-func TestBulkAcceptsAllButTheRefused(t *testing.T) {
+func TestBulkAcceptsAllButTheRejected(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`i-[0-9a-f]{4}`), 0, 35, rapid.ID).Draw(t, "ids")
@@ -45,7 +45,7 @@ func TestBulkAcceptsAllButTheRefused(t *testing.T) {
 			calls++
 			refused := slices.DeleteFunc(slices.Clone(page), func(id string) bool { return !bad[id] })
 			if len(refused) > 0 {
-				return refusal("InvalidTarget", "not valid: '"+strings.Join(refused[:min(named, len(refused))], "', '")+"'")
+				return rejection("InvalidTarget", "not valid: '"+strings.Join(refused[:min(named, len(refused))], "', '")+"'")
 			}
 			accepted = append(accepted, page...)
 			return nil
@@ -64,7 +64,7 @@ func TestBulkAcceptsAllButTheRefused(t *testing.T) {
 			count += len(refused)
 		}
 		if count != len(ids)-len(want) || (count > 0) != (out.Cause != nil) {
-			t.Fatalf("refused are %v, of %d, because of %v", out.Refused, len(ids)-len(want), out.Cause)
+			t.Fatalf("rejected are %v, of %d, because of %v", out.Refused, len(ids)-len(want), out.Cause)
 		}
 		if calls > 2*len(ids)+4 {
 			t.Fatalf("%d calls for %d items", calls, len(ids))
@@ -82,7 +82,7 @@ func TestBulkFillsAQuota(t *testing.T) {
 		out, err := bulk(func(page []string) error {
 			calls++
 			if count+len(page) > quota {
-				return refusal("TooManyTargets", "the maximum is reached")
+				return rejection("TooManyTargets", "the maximum is reached")
 			}
 			count += len(page)
 			return nil
@@ -103,8 +103,8 @@ func TestBulkReturnsOtherErrors(t *testing.T) {
 		reason string
 		err    error
 	}{
-		"denied":    {reason: "nothing is accepted", err: apierr.Mark(apierr.ErrDenied, refusal("AccessDenied", "no"))},
-		"throttled": {reason: "too many calls are not too many targets", err: apierr.Mark(apierr.ErrThrottled, refusal("TooManyRequestsException", "slow down"))},
+		"denied":    {reason: "nothing is accepted", err: apierr.Mark(apierr.ErrDenied, rejection("AccessDenied", "no"))},
+		"throttled": {reason: "too many calls are not too many targets", err: apierr.Mark(apierr.ErrThrottled, rejection("TooManyRequestsException", "slow down"))},
 		"canceled":  {reason: "the run ends", err: context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// removal reports whether a call takes something away.
+// removal reports whether a call removes a setting or resource.
 func removal(call string) bool {
 	for _, verb := range []string{"Delete", "Deregister", "Detach"} {
 		if strings.HasPrefix(call, "elb."+verb) {
@@ -31,11 +31,11 @@ func TestAdditionsTakeNothingAway(t *testing.T) {
 	first := b.groups[0]
 	b.groups = append(b.groups, plan.Ref{ID: b.group("extra")})
 	b.ensure(everything())
-	b.settle()
+	b.resolveGroups()
 	before := b.observe()
 
 	b.subnets = subnets[1:]
-	b.groups = []plan.Ref{{ID: b.learned[first.Key]}}
+	b.groups = []plan.Ref{{ID: b.groupIDs[first.Key]}}
 	b.nodes = append(b.nodes[1:], b.Cluster.AddNodes(1)...)
 	after := web(kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8443),
 		annotated(request.AnnotationInternal, "true"), annotated(request.AnnotationSSLCert, certificate),
@@ -76,10 +76,10 @@ func TestAdditionsTakeNothingAway(t *testing.T) {
 		t.Errorf("what is missing was not added: %+v", seen)
 	}
 	b.ensure(after)
-	b.settled(after)
+	b.upToDate(after)
 }
 
-// TestDependentStepsAreNoAdditions checks that a step which AWS refuses until
+// TestDependentStepsAreNoAdditions checks that a step which AWS rejects until
 // another one has removed something is not run without that one.
 func TestDependentStepsAreNoAdditions(t *testing.T) {
 	t.Parallel()

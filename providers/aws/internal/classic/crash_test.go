@@ -12,8 +12,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws/faulttest"
 )
 
-// TestEveryCrash interrupts a run at every one of its calls, before it is applied and
-// after: the next run converges. A call whose response is lost once is retried.
+// TestEveryCrash interrupts a run at every one of its calls, before it is
+// applied and after: the next run converges. A call whose response is lost once
+// is retried.
 func TestEveryCrash(t *testing.T) {
 	t.Parallel()
 	for name, i := range map[string]explore.Injection{
@@ -43,7 +44,7 @@ func TestEveryCrash(t *testing.T) {
 						},
 						Next: []explore.Process{{Recover: func() {
 							b.ensure(svc)
-							b.settledUnchanged(svc)
+							b.upToDateByKey(svc)
 						}}},
 					}
 				}}
@@ -58,13 +59,13 @@ func TestEveryCrash(t *testing.T) {
 	}
 }
 
-// settledUnchanged is settled, without naming security groups by ID.
-func (b *fixture) settledUnchanged(svc *v1.Service) {
+// upToDateByKey is upToDate, without naming security groups by ID.
+func (b *fixture) upToDateByKey(svc *v1.Service) {
 	b.t.Helper()
 	model := b.model(svc)
 	for i, ref := range model.SecurityGroups {
 		model.SecurityGroups = slices.Clone(model.SecurityGroups)
-		model.SecurityGroups[i] = plan.Ref{ID: b.learned[ref.Key]}
+		model.SecurityGroups[i] = plan.Ref{ID: b.groupIDs[ref.Key]}
 	}
 	if steps := Diff(model, b.observe()); len(steps) > 0 {
 		b.t.Errorf("there is more to do:\n%s", steps)

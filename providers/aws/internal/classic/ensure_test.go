@@ -39,7 +39,7 @@ func TestCosts(t *testing.T) {
 	if host, err := env.IDs.Get(HostnameKey(lbName)); err != nil || host != b.classic().DNSName {
 		t.Errorf("found the DNS name %q, error %v, want %s", host, err, b.classic().DNSName)
 	}
-	b.settle()
+	b.resolveGroups()
 	b.ensure(svc)
 	b.calls("AWS-LB-14: an unchanged resync writes nothing", resyncCalls)
 
@@ -57,7 +57,7 @@ func TestCreates(t *testing.T) {
 	b := newFixture(t)
 	svc := everything()
 	b.ensure(svc)
-	b.settled(svc)
+	b.upToDate(svc)
 	b.Interceptor().Reset()
 	b.ensure(svc)
 	b.calls("AWS-LB-14: an unchanged resync writes nothing, whatever is annotated", resyncCalls)
@@ -86,7 +86,7 @@ func TestCreates(t *testing.T) {
 		Policies: map[string]sim.ClassicPolicy{
 			proxy[0]: {Type: "ProxyProtocolPolicyType", Attributes: map[string]string{"ProxyProtocol": "true"}},
 			tls:      {Type: "SSLNegotiationPolicyType", Attributes: map[string]string{"Reference-Security-Policy": tlsPolicy}},
-			// AWS gives this one to the listener by default.
+			// AWS assigns this one to the listener by default.
 			"ELBSecurityPolicy-2016-08": {
 				Type: "SSLNegotiationPolicyType", Attributes: map[string]string{"Reference-Security-Policy": "ELBSecurityPolicy-2016-08"},
 			},
@@ -123,13 +123,13 @@ func TestChanges(t *testing.T) {
 				t.Parallel()
 				b := newFixture(t)
 				b.ensure(before)
-				b.settle()
+				b.resolveGroups()
 				b.ensure(after)
-				b.settled(after)
+				b.upToDate(after)
 				if diff := cmp.Diff(fresh[to], b.classic(), cmpopts.IgnoreFields(sim.ClassicLoadBalancer{},
 					// Its DNS name and scheme stay, and tags and policies are never taken away.
 					"DNSName", "Scheme", "VPC", "Tags", "Policies",
-					// Both clouds name things in their own way.
+					// Both clouds name resources in their own way.
 					"Subnets", "SecurityGroups", "Instances"),
 					cmpopts.IgnoreFields(sim.ClassicAttributes{}, "DrainingTimeout", "AccessLogInterval", "AccessLogBucket", "AccessLogPrefix"),
 					cmpopts.IgnoreUnexported(sim.ClassicLoadBalancer{}), cmpopts.EquateEmpty()); diff != "" {
@@ -199,10 +199,10 @@ func TestAdopts(t *testing.T) {
 				if !errors.Is(err, change.ErrNotAsWanted) {
 					t.Fatalf("%s: %v", tc.reason, err)
 				}
-				b.settle()
+				b.resolveGroups()
 				b.ensure(svc) // what is not wanted goes when it has been observed
 			}
-			b.settled(svc)
+			b.upToDate(svc)
 			if host, err := env.IDs.Get(HostnameKey(lbName)); err != nil || host != b.classic().DNSName {
 				t.Errorf("%s: found the DNS name %q, error %v", tc.reason, host, err)
 			}
@@ -240,10 +240,10 @@ func TestHiddenLoadBalancer(t *testing.T) {
 	b := newFixture(t)
 	b.SetConsistency(sim.Consistency{Reads: 2})
 	b.ensure(web())
-	b.settle()
+	b.resolveGroups()
 	b.SetConsistency(sim.Consistency{})
 	b.ensure(web())
-	b.settled(web())
+	b.upToDate(web())
 }
 
 func TestTagsDenied(t *testing.T) {
@@ -251,7 +251,7 @@ func TestTagsDenied(t *testing.T) {
 	b := newFixture(t)
 	b.Interceptor().Inject("elb.DescribeTags", simserver.Always(), sim.Denied())
 	b.ensure(web())
-	b.settle()
+	b.resolveGroups()
 	b.Interceptor().Reset()
 	b.ensure(web(annotated(request.AnnotationAdditionalTags, "a=b")))
 	b.calls("without the permission it works, and writes nothing blindly", resyncCalls)
@@ -273,7 +273,7 @@ func TestInstances(t *testing.T) {
 	b.nodes = append(b.nodes, b.Cluster.AddNodes(3)...)
 	stopped, terminated, gone := b.nodes[3], b.nodes[4], b.nodes[5]
 	b.ensure(web())
-	b.settle()
+	b.resolveGroups()
 	b.SetState(stopped, sim.Stopped)
 	b.states[stopped] = types.InstanceStateNameStopped
 	b.Terminate(terminated)
@@ -281,7 +281,7 @@ func TestInstances(t *testing.T) {
 	b.nodes = slices.DeleteFunc(b.nodes, func(id string) bool { return id == gone })
 	b.nodes = append(b.nodes, b.Cluster.AddNodes(1)...)
 	b.ensure(web())
-	b.settled(web())
+	b.upToDate(web())
 	want := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(b.nodes), func(id string) bool { return id == terminated })))
 	if diff := cmp.Diff(want, b.classic().Instances); diff != "" {
 		t.Errorf("AWS-LB-12: stopped instances stay, terminated ones go: -want +got:\n%s", diff)
@@ -299,7 +299,7 @@ func TestSubnets(t *testing.T) {
 	b.subnets = []vpc.Subnet{in(0, public)}
 	svc := web(annotated(request.AnnotationInternal, "true"))
 	b.ensure(svc)
-	b.settle()
+	b.resolveGroups()
 	for _, change := range []struct {
 		reason  string
 		subnets []vpc.Subnet
@@ -314,7 +314,7 @@ func TestSubnets(t *testing.T) {
 		if _, err := b.try(t.Context(), svc); err != nil {
 			t.Fatalf("%s: %v", change.reason, err)
 		}
-		b.settled(svc)
+		b.upToDate(svc)
 	}
 
 	b.subnets = []vpc.Subnet{in(0, public), in(1, public)}
@@ -331,11 +331,11 @@ func TestSecurityGroups(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	b.ensure(web())
-	b.settle()
-	b.learned["extra"] = b.group("extra")
+	b.resolveGroups()
+	b.groupIDs["extra"] = b.group("extra")
 	b.groups = append(b.groups, plan.Ref{Key: "extra"})
 	b.ensure(web())
-	b.settled(web())
+	b.upToDate(web())
 	b.groups = []plan.Ref{b.groups[1], b.groups[0]}
 	b.Interceptor().Reset()
 	b.ensure(web())
@@ -352,7 +352,7 @@ func TestPolicyExists(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	b.ensure(web())
-	b.settle()
+	b.resolveGroups()
 	svc := web(annotated(request.AnnotationProxyProtocol, "*"))
 	lb := b.observe()
 	step := createPolicy(lbName, policyNamed(proxyPolicy))
@@ -364,7 +364,7 @@ func TestPolicyExists(t *testing.T) {
 	if err := Diff(b.model(svc), lb).Apply(t.Context(), b.env(), nil); err != nil {
 		t.Fatalf("set it: %v", err)
 	}
-	b.settled(svc)
+	b.upToDate(svc)
 	b.ensure(web())
 	b.Interceptor().Reset()
 	b.ensure(svc)
@@ -374,10 +374,10 @@ func TestPolicyExists(t *testing.T) {
 	}
 }
 
-// TestVanishes has the load balancer go between two reads: that these contradict each
-// other is an error, since they do so as well if it was created a moment ago. The next
-// run finds out.
-func TestVanishes(t *testing.T) {
+// TestDeletedBetweenReads has the load balancer go between two reads: that these
+// contradict each other is an error, since they do so as well if it was created
+// a moment ago. The next run finds out.
+func TestDeletedBetweenReads(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	b.ensure(web())

@@ -75,8 +75,8 @@ type fixture struct {
 	// subnets and groups are what load balancers are to have.
 	subnets []vpc.Subnet
 	groups  []plan.Ref
-	// learned is what steps before those of the load balancer store.
-	learned map[string]string
+	// groupIDs are the IDs that steps before those of the load balancer store.
+	groupIDs map[string]string
 }
 
 func newFixture(t testing.TB) *fixture {
@@ -90,7 +90,7 @@ func newFixture(t testing.TB) *fixture {
 	}
 	key := change.SecurityGroupKey(request.ClassicGroupName(lbName))
 	b.groups = []plan.Ref{{Key: key}}
-	b.learned = map[string]string{key: b.group("web")}
+	b.groupIDs = map[string]string{key: b.group("web")}
 	return b
 }
 
@@ -99,11 +99,11 @@ func (b *fixture) group(name string) string {
 	return b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: name, Description: name})
 }
 
-// settle has later plans name the security groups by ID.
-func (b *fixture) settle() {
+// resolveGroups has later plans name the security groups by ID.
+func (b *fixture) resolveGroups() {
 	for i, ref := range b.groups {
 		if ref.ID == "" {
-			b.groups[i] = plan.Ref{ID: b.learned[ref.Key]}
+			b.groups[i] = plan.Ref{ID: b.groupIDs[ref.Key]}
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (b *fixture) observe() *LoadBalancer {
 
 func (b *fixture) env() *change.Env {
 	env := &change.Env{ELB: b.api}
-	for key, id := range b.learned {
+	for key, id := range b.groupIDs {
 		env.IDs.Set(key, id)
 	}
 	return env
@@ -178,10 +178,10 @@ func (b *fixture) ensure(svc *v1.Service) *change.Env {
 	return env
 }
 
-// settled checks that nothing is left to do.
-func (b *fixture) settled(svc *v1.Service) {
+// upToDate checks that no step is left to do.
+func (b *fixture) upToDate(svc *v1.Service) {
 	b.t.Helper()
-	b.settle()
+	b.resolveGroups()
 	if steps := Diff(b.model(svc), b.observe()); len(steps) > 0 {
 		b.t.Errorf("there is more to do:\n%s", steps)
 	}
@@ -205,7 +205,7 @@ func (b *fixture) empty() {
 	}
 }
 
-// calls checks the calls since the last time, and forgets them.
+// calls checks the calls since the last check, and resets their log.
 func (b *fixture) calls(reason string, want map[string]int) {
 	b.t.Helper()
 	if diff := cmp.Diff(want, b.Interceptor().Calls()); diff != "" {

@@ -70,18 +70,18 @@ func TestHealthCheckNumbers(t *testing.T) {
 	cases := map[string]struct {
 		options []kubetest.ServiceOption
 		want    HealthCheck
-		says    string
+		message string
 	}{
 		"Least": {
 			options: []kubetest.ServiceOption{annotated(interval, "5"), annotated(timeout, "2"), annotated(healthy, "2"), annotated(unhealthy, "2")},
 			want:    HealthCheck{Target: "TCP:30080", Interval: 5, Timeout: 2, HealthyThreshold: 2, UnhealthyThreshold: 2},
 		},
-		"Interval":        {options: []kubetest.ServiceOption{annotated(interval, "4")}, says: `healthcheck-interval: "4" is not 5 or more`},
-		"Timeout":         {options: []kubetest.ServiceOption{annotated(timeout, "1")}, says: `healthcheck-timeout: "1" is not 2 or more`},
-		"Healthy":         {options: []kubetest.ServiceOption{annotated(healthy, "1")}, says: `healthcheck-healthy-threshold: "1" is not 2 or more`},
-		"Unhealthy":       {options: []kubetest.ServiceOption{annotated(unhealthy, "0")}, says: `healthcheck-unhealthy-threshold: "0" is not 2 or more`},
-		"TimeoutTooLong":  {options: []kubetest.ServiceOption{annotated(timeout, "10")}, says: "timeout of 10s is not less than the interval of 10s"},
-		"IntervalTooTiny": {options: []kubetest.ServiceOption{annotated(interval, "5")}, says: "timeout of 5s is not less than the interval of 5s"},
+		"Interval":        {options: []kubetest.ServiceOption{annotated(interval, "4")}, message: `healthcheck-interval: "4" is not 5 or more`},
+		"Timeout":         {options: []kubetest.ServiceOption{annotated(timeout, "1")}, message: `healthcheck-timeout: "1" is not 2 or more`},
+		"Healthy":         {options: []kubetest.ServiceOption{annotated(healthy, "1")}, message: `healthcheck-healthy-threshold: "1" is not 2 or more`},
+		"Unhealthy":       {options: []kubetest.ServiceOption{annotated(unhealthy, "0")}, message: `healthcheck-unhealthy-threshold: "0" is not 2 or more`},
+		"TimeoutTooLong":  {options: []kubetest.ServiceOption{annotated(timeout, "10")}, message: "timeout of 10s is not less than the interval of 10s"},
+		"IntervalTooTiny": {options: []kubetest.ServiceOption{annotated(interval, "5")}, message: "timeout of 5s is not less than the interval of 5s"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestHealthCheckNumbers(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("AWS-HC-5: minimums: -want +got:\n%s", diff)
 			}
-			if wantErr := tc.says != ""; wantErr != (err != nil) || wantErr && !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("AWS-HC-5: minimums: got %v, want it to contain %q", err, tc.says)
+			if wantErr := tc.message != ""; wantErr != (err != nil) || wantErr && !strings.Contains(err.Error(), tc.message) {
+				t.Errorf("AWS-HC-5: minimums: got %v, want it to contain %q", err, tc.message)
 			}
 		})
 	}

@@ -71,10 +71,10 @@ func TestStepsThatRemoveAreMarked(t *testing.T) {
 	first := b.groups[0]
 	b.groups = append(b.groups, plan.Ref{ID: b.group("extra")})
 	run(Diff(b.model(everything()), nil), false)
-	b.settle()
+	b.resolveGroups()
 
 	b.subnets = subnets[1:]
-	b.groups = []plan.Ref{{ID: b.learned[first.Key]}}
+	b.groups = []plan.Ref{{ID: b.groupIDs[first.Key]}}
 	b.nodes = append(b.nodes[1:], b.Cluster.AddNodes(1)...)
 	after := web(kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8443),
 		annotated(request.AnnotationSSLCert, certificate2), annotated(request.AnnotationSSLPorts, "443,8443"), annotated(request.AnnotationAdditionalTags, "team=core"))
@@ -116,7 +116,7 @@ func TestCertificateIsOnlySetInPlaceIfNothingMayBeRemoved(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t)
 			b.ensure(web(tls(certificate)))
-			b.settle()
+			b.resolveGroups()
 			if c.denied {
 				b.Interceptor().Inject("elb.SetLoadBalancerListenerSSLCertificate", simserver.Always(), sim.Denied())
 			}
@@ -130,7 +130,7 @@ func TestCertificateIsOnlySetInPlaceIfNothingMayBeRemoved(t *testing.T) {
 				t.Errorf("%s, but it is %+v", c.reason, got)
 			}
 			b.ensure(after)
-			b.settled(after)
+			b.upToDate(after)
 		})
 	}
 }

@@ -29,7 +29,7 @@ func moved(t *rapid.T, subnets []string, steps change.Plan) []string {
 			zones[id[0]] = true
 		}
 		if len(have) == 0 || len(zones) != len(have) {
-			t.Fatalf("AWS refuses %s: it would be in %v", step, have)
+			t.Fatalf("AWS rejects %s: it would be in %v", step, have)
 		}
 	}
 	return have

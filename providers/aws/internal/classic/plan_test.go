@@ -54,7 +54,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// planOf is all that comes out of a case, as text.
+// planOf is the result of a case, as text.
 func planOf(t *testing.T, dir string) string {
 	t.Helper()
 	var c planCase

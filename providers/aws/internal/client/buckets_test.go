@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBucketOf proves which bucket an operation takes its tokens from, and that
+// TestBucketOf checks which bucket an operation takes its tokens from, and that
 // EC2 limits each operation by itself.
 func TestBucketOf(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestBucketOf(t *testing.T) {
 	}
 }
 
-// TestEveryOperationHasABucket proves that none is left to AWS alone, and that
+// TestEveryOperationHasABucket checks that none is left to AWS alone, and that
 // reads and writes do not share one.
 func TestEveryOperationHasABucket(t *testing.T) {
 	t.Parallel()

@@ -48,16 +48,16 @@ func TestFailures(t *testing.T) {
 		"denied":            {"not again", always, sim.Denied(), apierr.CodeDenied, "UnauthorizedOperation", 1},
 		"not found":         {"not again", always, sim.Error(400, "InvalidInstanceID.NotFound", "no"), apierr.CodeNotFound, "InvalidInstanceID.NotFound", 1},
 		"500":               {"again", always, sim.Error(500, "InternalError", "no"), apierr.CodeUnavailable, "InternalError", 3},
-		"proxy":             {"an answer of no API", always, simserver.Status(502), apierr.CodeUnavailable, "UnknownError", 3},
+		"proxy":             {"a response of no API", always, simserver.Status(502), apierr.CodeUnavailable, "UnknownError", 3},
 		"dropped":           {"again", always, simserver.Drop(), apierr.CodeUnavailable, "", 3},
-		"silent":            {"every attempt is bounded", always, hold.Before, apierr.CodeTimeout, "", 3},
+		"hangs":             {"every attempt is bounded", always, hold.Before, apierr.CodeTimeout, "", 3},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			cloud, _ := start(t, sim.Options{})
 			keys(t, cloud)
 			tuning := quick()
-			if name == "silent" {
+			if name == "hangs" {
 				tuning.Timeout = 50 * time.Millisecond
 			}
 			_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: tuning})
@@ -79,7 +79,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestMetrics proves AWS-API-8 and FW-METRIC-1: what is counted, once for a call
+// TestMetrics covers AWS-API-8 and FW-METRIC-1: what is counted, once for a call
 // with all its attempts.
 func TestMetrics(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
@@ -157,7 +157,7 @@ func counted(t *testing.T, registry kmetrics.KubeRegistry, name string) []string
 	return lines
 }
 
-// TestAllMetrics proves FW-METRIC-2: the names and labels that dashboards know.
+// TestAllMetrics covers FW-METRIC-2: the names and labels that dashboards use.
 func TestAllMetrics(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
@@ -181,13 +181,13 @@ func TestAllMetrics(t *testing.T) {
 	}
 }
 
-// TestIMDS proves what the instance metadata is asked for, and what its failures
+// TestIMDS checks the queries of the instance metadata, and what its failures
 // mean.
 func TestIMDS(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		hurt   func(*sim.Cloud)
+		fault  func(*sim.Cloud)
 		want   string
 	}{
 		"well":        {"version 2 with its token", func(*sim.Cloud) {}, apierr.CodeOK},
@@ -200,7 +200,7 @@ func TestIMDS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cloud, self := start(t, sim.Options{})
-			tc.hurt(cloud)
+			tc.fault(cloud)
 			base, err := client.Load(t.Context(), client.Options{Overrides: overrides(cloud), Tuning: quick()})
 			if err != nil {
 				t.Fatal(err)

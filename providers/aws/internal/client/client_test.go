@@ -37,7 +37,7 @@ func describe(ctx context.Context, c *client.Clients) ([]string, error) {
 	return []string{"DescribeInstances", "elb.DescribeLoadBalancers", "elbv2.DescribeLoadBalancers"}, err
 }
 
-// TestOverride proves AWS-CONFIG-8: an override is the whole endpoint, with the
+// TestOverride covers AWS-CONFIG-8: an override is the whole endpoint, with the
 // region and the name to sign for, and wins over the environment.
 func TestOverride(t *testing.T) {
 	cloud, _ := start(t, sim.Options{AnyScope: true})
@@ -77,7 +77,7 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// TestOverrideElsewhere proves AWS-CONFIG-8: an override for another region does
+// TestOverrideElsewhere covers AWS-CONFIG-8: an override for another region does
 // not apply, and AWS-AUTH-1: endpoints of the environment do.
 func TestOverrideElsewhere(t *testing.T) {
 	cloud, self := start(t, sim.Options{})
@@ -96,7 +96,7 @@ func TestOverrideElsewhere(t *testing.T) {
 	}
 }
 
-// TestSettingsOfTheSDK proves AWS-AUTH-1: FIPS, dual stack and the CA bundle come
+// TestSettingsOfTheSDK covers AWS-AUTH-1: FIPS, dual stack and the CA bundle come
 // from the SDK's own variables.
 func TestSettingsOfTheSDK(t *testing.T) {
 	var reached atomic.Int32
@@ -137,7 +137,7 @@ const (
 	source = "arn:aws:eks:us-west-2:123456789012:cluster/demo"
 )
 
-// TestRole proves AWS-AUTH-3: one role for all services, assumed once, with the
+// TestRole covers AWS-AUTH-3: one role for all services, assumed once, with the
 // headers against the confused deputy, at an endpoint that can be overridden.
 func TestRole(t *testing.T) {
 	for name, sourceARN := range map[string]string{"with source": source, "without source": ""} {
@@ -163,7 +163,7 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// TestWebIdentity proves AWS-AUTH-1: a token for a service account is a
+// TestWebIdentity covers AWS-AUTH-1: a token for a service account is a
 // credential, at an STS that can be overridden (AWS-AUTH-3).
 func TestWebIdentity(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
@@ -184,7 +184,7 @@ func TestWebIdentity(t *testing.T) {
 	}
 }
 
-// TestInstanceProfile proves AWS-AUTH-1: without anything else the instance
+// TestInstanceProfile covers AWS-AUTH-1: without anything else the instance
 // metadata has the credentials.
 func TestInstanceProfile(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
@@ -197,17 +197,17 @@ func TestInstanceProfile(t *testing.T) {
 	}
 }
 
-// TestNoCredentials proves that a failure to get credentials is never an answer
-// about what was asked for.
+// TestNoCredentials checks that a failure to get credentials is never a result of
+// the query.
 func TestNoCredentials(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		hurt   func(*sim.Cloud)
+		fault  func(*sim.Cloud)
 		role   string
 		want   string
 	}{
-		"no profile": {"the metadata answers 404", func(c *sim.Cloud) { c.SetProfile("") }, "", apierr.CodeDenied},
-		"refused":    {"STS refuses the role", func(c *sim.Cloud) { c.Interceptor().Inject("AssumeRole", always, sim.Denied()) }, role, apierr.CodeDenied},
+		"no profile": {"the metadata responds with 404", func(c *sim.Cloud) { c.SetProfile("") }, "", apierr.CodeDenied},
+		"refused":    {"STS rejects the role", func(c *sim.Cloud) { c.Interceptor().Inject("AssumeRole", always, sim.Denied()) }, role, apierr.CodeDenied},
 		"missing":    {"STS has no such role", func(c *sim.Cloud) { c.Interceptor().Inject("AssumeRole", always, sim.Error(404, "RoleNotFound", "no")) }, role, apierr.CodeDenied},
 		"down": {"STS is down", func(c *sim.Cloud) {
 			c.Interceptor().Inject("AssumeRole", always, sim.Error(503, "ServiceUnavailable", "no"))
@@ -217,7 +217,7 @@ func TestNoCredentials(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			cloud, _ := start(t, sim.Options{})
-			tc.hurt(cloud)
+			tc.fault(cloud)
 			_, clients := connect(t, client.Options{RoleARN: tc.role, Overrides: overrides(cloud), Tuning: quick()})
 			_, err := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
 			if apierr.Code(err) != tc.want || client.Code(err) != "" {

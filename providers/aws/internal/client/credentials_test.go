@@ -14,8 +14,8 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestCredentialsInFile proves AWS-AUTH-2: keys in a file are used as they are now,
-// also to assume a role. A file that cannot be read changes nothing.
+// TestCredentialsInFile covers AWS-AUTH-2: keys in a file are used as they are
+// now, also to assume a role. A file that cannot be read changes nothing.
 func TestCredentialsInFile(t *testing.T) {
 	for name, assumed := range map[string]string{"keys": "", "keys for a role": role} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestCredentialsInFile(t *testing.T) {
 	}
 }
 
-// TestCredentialsInFileAreKept proves that the file is not read for every call.
+// TestCredentialsInFileAreKept checks that the file is not read for every call.
 func TestCredentialsInFileAreKept(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
 	file := filepath.Join(t.TempDir(), "credentials")

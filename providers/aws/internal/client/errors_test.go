@@ -17,8 +17,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// answer is the error that the SDK makes of an answer of an API.
-func answer(status int, code string) error {
+// response is the error that the SDK returns for a response of an API.
+func response(status int, code string) error {
 	var err error
 	if code != "" {
 		err = &smithy.GenericAPIError{Code: code, Message: "message"}
@@ -67,7 +67,7 @@ func TestCodes(t *testing.T) {
 			"InvalidParameterCombination", "MissingParameter", "UnknownParameter", "ValidationError", "ValidationException",
 			"UnsupportedOperation", "UnsupportedProtocol", "InvalidTarget", "InvalidSubnet", "InvalidSecurityGroup",
 			"InvalidScheme", "InvalidConfigurationRequest", "InvalidInstance", "IncompatibleProtocols", "FilterLimitExceeded",
-			"MalformedQueryString", "DuplicateTagKeys", "InvalidAction", "SomethingNobodyHeardOf",
+			"MalformedQueryString", "DuplicateTagKeys", "InvalidAction", "UnknownErrorCode",
 		},
 		apierr.ErrUnavailable: {
 			"InternalError", "InternalFailure", "ServiceUnavailable", "Unavailable", "RequestTimeout", "InternalServiceError",
@@ -75,7 +75,7 @@ func TestCodes(t *testing.T) {
 	}
 	for meaning, codes := range meanings {
 		for _, code := range codes {
-			err := classify(ServiceEC2, answer(http.StatusBadRequest, code))
+			err := classify(ServiceEC2, response(http.StatusBadRequest, code))
 			if !errors.Is(err, meaning) || apierr.Code(err) != apierr.Code(meaning) {
 				t.Errorf("%s means %q, want %q", code, apierr.Code(err), meaning)
 			}
@@ -86,8 +86,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestClassify says what answers mean whose code says nothing, and what no answer
-// means.
+// TestClassify checks the class of responses with an unknown code, and what no
+// response means.
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	send := func(err error) error { return &smithyhttp.RequestSendError{Err: err} }
@@ -98,27 +98,27 @@ func TestClassify(t *testing.T) {
 		want    string
 	}{
 		"none":              {"", ServiceEC2, nil, apierr.CodeOK},
-		"503":               {"no code", ServiceEC2, answer(503, "UnknownError"), apierr.CodeUnavailable},
-		"500 unknown code":  {"the status tells more than the name", ServiceEC2, answer(500, "InvalidSomething"), apierr.CodeUnavailable},
-		"503 throttled":     {"AWS-API-2: the code counts before the status", ServiceEC2, answer(503, "RequestLimitExceeded"), apierr.CodeThrottled},
-		"429":               {"AWS-API-2: without a code", ServiceEC2, answer(429, ""), apierr.CodeThrottled},
-		"403":               {"a proxy", ServiceEC2, answer(403, "UnknownError"), apierr.CodeDenied},
-		"404 of a proxy":    {"never says that something is not there", ServiceEC2, answer(404, "UnknownError"), apierr.CodeUnavailable},
-		"404 without body":  {"never says that something is not there", ServiceEC2, answer(404, ""), apierr.CodeUnavailable},
-		"404 of metadata":   {"the metadata has no codes", ServiceIMDS, answer(404, ""), apierr.CodeNotFound},
-		"401 of metadata":   {"the metadata has no codes", ServiceIMDS, answer(401, ""), apierr.CodeDenied},
-		"409":               {"", ServiceEC2, answer(409, "UnknownError"), apierr.CodeConflict},
-		"200":               {"half an answer", ServiceEC2, &smithy.DeserializationError{Err: io.ErrUnexpectedEOF}, apierr.CodeUnavailable},
+		"503":               {"no code", ServiceEC2, response(503, "UnknownError"), apierr.CodeUnavailable},
+		"500 unknown code":  {"the status has precedence over the name", ServiceEC2, response(500, "InvalidSomething"), apierr.CodeUnavailable},
+		"503 throttled":     {"AWS-API-2: the code counts before the status", ServiceEC2, response(503, "RequestLimitExceeded"), apierr.CodeThrottled},
+		"429":               {"AWS-API-2: without a code", ServiceEC2, response(429, ""), apierr.CodeThrottled},
+		"403":               {"a proxy", ServiceEC2, response(403, "UnknownError"), apierr.CodeDenied},
+		"404 of a proxy":    {"never means that a resource does not exist", ServiceEC2, response(404, "UnknownError"), apierr.CodeUnavailable},
+		"404 without body":  {"never means that a resource does not exist", ServiceEC2, response(404, ""), apierr.CodeUnavailable},
+		"404 of metadata":   {"the metadata has no codes", ServiceIMDS, response(404, ""), apierr.CodeNotFound},
+		"401 of metadata":   {"the metadata has no codes", ServiceIMDS, response(401, ""), apierr.CodeDenied},
+		"409":               {"", ServiceEC2, response(409, "UnknownError"), apierr.CodeConflict},
+		"200":               {"half a response", ServiceEC2, &smithy.DeserializationError{Err: io.ErrUnexpectedEOF}, apierr.CodeUnavailable},
 		"refused":           {"", ServiceEC2, send(&net.OpError{Op: "dial", Err: errors.New("refused")}), apierr.CodeUnavailable},
 		"eof":               {"", ServiceEC2, send(io.EOF), apierr.CodeUnavailable},
 		"late":              {"time-outs are unavailable, too", ServiceEC2, &aws.RequestCanceledError{Err: context.DeadlineExceeded}, apierr.CodeTimeout},
-		"given up":          {"the caller went away", ServiceEC2, &aws.RequestCanceledError{Err: context.Canceled}, apierr.CodeCanceled},
-		"bad parameters":    {"the SDK refuses them", ServiceEC2, smithy.InvalidParamsError{Context: "x"}, apierr.CodeInvalid},
-		"nobody knows":      {"", ServiceEC2, errors.New("what"), apierr.CodeError},
-		"no credentials":    {"a role that is not there says nothing about an instance", ServiceEC2, &credentialsError{answer(404, "RoleNotFound")}, apierr.CodeDenied},
-		"STS down":          {"", ServiceEC2, &credentialsError{answer(503, "ServiceUnavailable")}, apierr.CodeUnavailable},
+		"given up":          {"the caller canceled", ServiceEC2, &aws.RequestCanceledError{Err: context.Canceled}, apierr.CodeCanceled},
+		"bad parameters":    {"the SDK rejects them", ServiceEC2, smithy.InvalidParamsError{Context: "x"}, apierr.CodeInvalid},
+		"unknown error":     {"", ServiceEC2, errors.New("what"), apierr.CodeError},
+		"no credentials":    {"a missing role does not mean a missing instance", ServiceEC2, &credentialsError{response(404, "RoleNotFound")}, apierr.CodeDenied},
+		"STS down":          {"", ServiceEC2, &credentialsError{response(503, "ServiceUnavailable")}, apierr.CodeUnavailable},
 		"STS gone":          {"", ServiceEC2, &credentialsError{send(io.EOF)}, apierr.CodeUnavailable},
-		"STS throttles":     {"EC2 does not", ServiceEC2, &credentialsError{answer(400, "Throttling")}, apierr.CodeUnavailable},
+		"STS throttles":     {"EC2 does not", ServiceEC2, &credentialsError{response(400, "Throttling")}, apierr.CodeUnavailable},
 		"no role at all":    {"", ServiceEC2, &credentialsError{errors.New("no EC2 IMDS role found")}, apierr.CodeDenied},
 		"credentials, late": {"", ServiceEC2, &credentialsError{context.DeadlineExceeded}, apierr.CodeTimeout},
 	}
@@ -136,19 +136,19 @@ func TestClassify(t *testing.T) {
 				t.Errorf("%s: a time-out is unavailable: %v", tc.reason, got)
 			}
 			if isCredentials(tc.err) && (Code(got) != "" || errors.Is(got, apierr.ErrNotFound)) {
-				t.Errorf("%s: nothing is known about what was asked for: %v", tc.reason, got)
+				t.Errorf("%s: the error must not be a result of the query: %v", tc.reason, got)
 			}
 		})
 	}
 }
 
-// TestRetryable proves AWS-API-2: every way of AWS to throttle is retried, and
+// TestRetryable covers AWS-API-2: every way of AWS to throttle is retried, and
 // nothing that cannot get better.
 func TestRetryable(t *testing.T) {
 	t.Parallel()
 	retryer := newRetryer(Tuning{}.withDefaults())
 	for code := range throttleCodes {
-		if !retryer.IsErrorRetryable(answer(400, code)) {
+		if !retryer.IsErrorRetryable(response(400, code)) {
 			t.Errorf("AWS-API-2: %s must be retried", code)
 		}
 	}
@@ -156,11 +156,11 @@ func TestRetryable(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"429":       {answer(429, ""), true},
-		"503":       {answer(503, "x"), true},
-		"denied":    {answer(403, "UnauthorizedOperation"), false},
-		"not found": {answer(400, "InvalidInstanceID.NotFound"), false},
-		"conflict":  {answer(400, "DependencyViolation"), false},
+		"429":       {response(429, ""), true},
+		"503":       {response(503, "x"), true},
+		"denied":    {response(403, "UnauthorizedOperation"), false},
+		"not found": {response(400, "InvalidInstanceID.NotFound"), false},
+		"conflict":  {response(400, "DependencyViolation"), false},
 		"late":      {fmt.Errorf("x: %w", &aws.RequestCanceledError{Err: context.DeadlineExceeded}), false},
 	} {
 		if got := retryer.IsErrorRetryable(tc.err); got != tc.want {

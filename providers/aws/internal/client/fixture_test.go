@@ -60,7 +60,7 @@ func overrides(cloud *sim.Cloud) []client.Override {
 	return list
 }
 
-// quick has no pause between attempts, and none because of throttling.
+// quick has no backoff between attempts, and none because of throttling.
 func quick() client.Tuning {
 	return client.Tuning{MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond}
 }

@@ -30,9 +30,9 @@ func drained(t *testing.T) *limiter {
 	return l
 }
 
-// TestGivingUpReturnsTheToken proves that a caller that leaves, from the head of
-// the queue or from behind, costs the others nothing.
-func TestGivingUpReturnsTheToken(t *testing.T) {
+// TestCanceledWaitReturnsTheToken checks that a caller that leaves, from the
+// head of the queue or from behind, costs the others nothing.
+func TestCanceledWaitReturnsTheToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := drained(t)
@@ -61,7 +61,7 @@ func TestGivingUpReturnsTheToken(t *testing.T) {
 	})
 }
 
-// TestNoTokenInTime proves that no caller waits for what it cannot get.
+// TestNoTokenInTime checks that no caller waits for what it cannot get.
 func TestNoTokenInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestNoTokenInTime(t *testing.T) {
 	})
 }
 
-// TestGivenUpCallsAreNotRetried proves what the error of a caller that gave up
+// TestGivenUpCallsAreNotRetried checks what the error of a caller that gave up
 // means to the SDK and to the caller.
 func TestGivenUpCallsAreNotRetried(t *testing.T) {
 	t.Parallel()
@@ -90,12 +90,12 @@ func TestGivenUpCallsAreNotRetried(t *testing.T) {
 			t.Errorf("canceled while waiting must not be retried: %v", err)
 		}
 		if classified := classify(ServiceEC2, err); apierr.Code(classified) != apierr.CodeCanceled {
-			t.Errorf("a caller that went away: %v", classified)
+			t.Errorf("a caller that canceled: %v", classified)
 		}
 	})
 }
 
-// TestPaceAfterResponses proves how a class slows down and speeds up again.
+// TestPaceAfterResponses checks how a class slows down and speeds up again.
 func TestPaceAfterResponses(t *testing.T) {
 	t.Parallel()
 	const throttled, accepted = "throttled", "accepted"
@@ -148,7 +148,7 @@ func make100(response string) []string {
 	return all
 }
 
-// TestAttemptsThatWereUnderWayCountOnce proves that a burst that AWS throttles as
+// TestAttemptsThatWereUnderWayCountOnce checks that a burst that AWS throttles as
 // a whole is one reason to slow down, and that late successes are none to speed
 // up again.
 func TestAttemptsThatWereUnderWayCountOnce(t *testing.T) {
@@ -173,8 +173,8 @@ func TestAttemptsThatWereUnderWayCountOnce(t *testing.T) {
 	})
 }
 
-// TestThrottledCallsReturnTheirToken proves that a call that AWS took no token for
-// costs the next ones none where tokens are rare.
+// TestThrottledCallsReturnTheirToken checks that a call that AWS took no token
+// for costs the next ones none where tokens are rare.
 func TestThrottledCallsReturnTheirToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -199,8 +199,8 @@ func TestThrottledCallsReturnTheirToken(t *testing.T) {
 	})
 }
 
-// TestClassesShareABucket proves that the bucket of the account limits all classes
-// together, and that a wait for it takes none of its tokens.
+// TestClassesShareABucket checks that the bucket of the account limits all
+// classes together, and that a wait for it takes none of its tokens.
 func TestClassesShareABucket(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -224,8 +224,8 @@ func TestClassesShareABucket(t *testing.T) {
 	})
 }
 
-// TestThrottledAttemptsNeedNotQueue proves that an attempt that has its token does
-// not wait for the token of another one.
+// TestThrottledAttemptsNeedNotQueue checks that an attempt that has its token
+// does not wait for the token of another one.
 func TestThrottledAttemptsNeedNotQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

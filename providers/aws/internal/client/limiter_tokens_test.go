@@ -12,8 +12,8 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// TestCanceledCallTakesNoToken proves that a caller that has given up before takes
-// no token, even if there is one.
+// TestCanceledCallTakesNoToken checks that a caller that has given up before
+// takes no token, even if there is one.
 func TestCanceledCallTakesNoToken(t *testing.T) {
 	t.Parallel()
 	shared := &sharedTokens{Limiter: rate.NewLimiter(1, 4)}
@@ -32,9 +32,9 @@ func TestCanceledCallTakesNoToken(t *testing.T) {
 	}
 }
 
-// TestRefusedCallsTakeNoSharedToken proves that a call takes a token of the account
-// only together with that of its class: throttled responses may take the latter away
-// meanwhile.
+// TestRefusedCallsTakeNoSharedToken checks that a call takes a token of the
+// account only together with that of its class: throttled responses may take the
+// latter away meanwhile.
 func TestRefusedCallsTakeNoSharedToken(t *testing.T) {
 	t.Parallel()
 	const calls, callers, tokens = 2000, 4, 100_000

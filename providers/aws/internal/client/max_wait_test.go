@@ -12,7 +12,7 @@ import (
 )
 
 // However long AWS throttles, a call ends within half of its caller's time, or
-// half a minute, and says why.
+// half a minute, with the reason.
 func TestWaitingIsBounded(t *testing.T) {
 	virtualKeys(t)
 	cases := map[string]struct {
@@ -31,7 +31,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cloud := newVirtualCloud()
-				cloud.refuses = func(Service, string) bool { return true }
+				cloud.throttles = func(Service, string) bool { return true }
 				clients := cloud.clients(t, Tuning{})
 				ctx := t.Context()
 				if tc.timeout > 0 {
@@ -82,7 +82,7 @@ func TestCallersWithoutATokenSendNothing(t *testing.T) {
 	})
 }
 
-// Tests of other packages make thousands of calls and have no time to wait.
+// Tests of other packages make thousands of calls and must not wait.
 func TestPacingIsOffBelowASecond(t *testing.T) {
 	virtualKeys(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,7 @@ func TestEC2IsNarrow(t *testing.T) {
 	}
 	for field := range narrow.Elem().Fields() {
 		if field.Type.Kind() != reflect.Func {
-			t.Errorf("%s is a %s, which tells of its methods: the linker keeps them all", field.Name, field.Type)
+			t.Errorf("%s is a %s, which refers to its methods: the linker keeps them all", field.Name, field.Type)
 		}
 	}
 }

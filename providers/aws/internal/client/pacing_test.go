@@ -71,7 +71,7 @@ func TestThrottledCreationsSucceedWithinSeconds(t *testing.T) {
 		cloud := newVirtualCloud()
 		cloud.latency = 200 * time.Millisecond
 		refused := 0
-		cloud.refuses = func(Service, string) bool { refused++; return refused <= 12 }
+		cloud.throttles = func(Service, string) bool { refused++; return refused <= 12 }
 		clients := cloud.clients(t, Tuning{})
 		began := time.Now()
 		workers(4, func(int) {
@@ -99,17 +99,17 @@ func TestCallsSucceedSoonAfterAThrottlingStorm(t *testing.T) {
 				cloud := newVirtualCloud()
 				cloud.latency = 100 * time.Millisecond
 				began := time.Now()
-				cloud.refuses = func(Service, string) bool { return time.Since(began) < storm }
+				cloud.throttles = func(Service, string) bool { return time.Since(began) < storm }
 				clients := cloud.clients(t, Tuning{})
 				workers(callers, func(int) {
 					calls := []func(context.Context, *Clients) error{describeGroups, createClassic, describeGroups, describeGroups}
-					for pause := 5 * time.Second; len(calls) > 0; {
+					for backoff := 5 * time.Second; len(calls) > 0; {
 						if err := calls[0](t.Context(), clients); err == nil {
 							calls = calls[1:]
 							continue
 						}
-						time.Sleep(pause)
-						pause *= 2
+						time.Sleep(backoff)
+						backoff *= 2
 					}
 				})
 				if took := time.Since(began) - storm; took > 10*time.Second {
@@ -123,12 +123,12 @@ func TestCallsSucceedSoonAfterAThrottlingStorm(t *testing.T) {
 	}
 }
 
-// What one class waits for is no concern of another service, or of another class.
+// What one class waits for delays no other service, and no other class.
 func TestThrottlingSlowsItsOwnClassOnly(t *testing.T) {
 	virtualKeys(t)
 	synctest.Test(t, func(t *testing.T) {
 		cloud := newVirtualCloud()
-		cloud.refuses = func(s Service, action string) bool { return s == ServiceELBV2 && action == "DescribeTargetGroups" }
+		cloud.throttles = func(s Service, action string) bool { return s == ServiceELBV2 && action == "DescribeTargetGroups" }
 		clients := cloud.clients(t, Tuning{})
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
@@ -155,8 +155,8 @@ func TestThrottlingSlowsItsOwnClassOnly(t *testing.T) {
 }
 
 // Another process that uses up most of the bucket, or more than is in it, slows
-// the calls down and starves none of them.
-func TestForeignLoadStarvesNoCall(t *testing.T) {
+// the calls down, and each of them succeeds.
+func TestForeignLoadFailsNoCall(t *testing.T) {
 	virtualKeys(t)
 	cases := map[string]struct {
 		reason         string

@@ -22,10 +22,10 @@ import (
 type slowCloud struct {
 	*virtualCloud
 
-	// pieces is how many pieces the body has, each of which takes the pause.
+	// pieces is the number of pieces of the body, each sent after the delay.
 	pieces int
-	pause  time.Duration
-	// stallsAt is the piece that never comes; 0 means that all do.
+	delay  time.Duration
+	// stallsAt is the piece that is never sent; 0 means that all are.
 	stallsAt int
 	requests atomic.Int32
 }
@@ -63,12 +63,12 @@ func (b *slowBody) Read(p []byte) (int, error) {
 // next waits for the next piece.
 func (b *slowBody) next() error {
 	b.sent++
-	pause := time.After(b.cloud.pause)
+	delay := time.After(b.cloud.delay)
 	if b.sent == b.cloud.stallsAt {
-		pause = nil
+		delay = nil
 	}
 	select {
-	case <-pause:
+	case <-delay:
 	case <-b.ctx.Done():
 		return b.ctx.Err()
 	}
@@ -91,14 +91,14 @@ func TestSlowBodyIsRead(t *testing.T) {
 	virtualKeys(t)
 	for name, tc := range map[string]struct {
 		pieces, stallsAt int
-		pause            time.Duration
+		delay            time.Duration
 		requests         int32
 		// least and most bound the time of the call, with its backoff.
 		least, most time.Duration
 		err         string
 	}{
 		"flows for 20 s":  {20, 0, time.Second, 1, 20 * time.Second, 20 * time.Second, ""},
-		"pauses for 5 s":  {5, 0, 5 * time.Second, 1, 25 * time.Second, 25 * time.Second, ""},
+		"delays of 5 s":   {5, 0, 5 * time.Second, 1, 25 * time.Second, 25 * time.Second, ""},
 		"stops":           {20, 10, time.Second, 3, 45 * time.Second, 60 * time.Second, "the response stopped for 6s"},
 		"never ends":      {1000, 0, time.Second, 3, 90 * time.Second, 105 * time.Second, "no complete response within 30s"},
 		"stops at once":   {20, 1, time.Second, 3, 18 * time.Second, 33 * time.Second, "the response stopped for 6s"},
@@ -106,7 +106,7 @@ func TestSlowBodyIsRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &slowCloud{virtualCloud: newVirtualCloud(), pieces: tc.pieces, pause: tc.pause, stallsAt: tc.stallsAt}
+				s := &slowCloud{virtualCloud: newVirtualCloud(), pieces: tc.pieces, delay: tc.delay, stallsAt: tc.stallsAt}
 				begun := time.Now()
 				_, err := s.clients(t, Tuning{}, s).EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
 				if took := time.Since(begun); took < tc.least || took > tc.most || s.requests.Load() != tc.requests {

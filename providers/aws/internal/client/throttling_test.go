@@ -18,7 +18,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// TestThrottlingOverTheWire proves that what one API throttles slows that class
+// TestThrottlingOverTheWire checks that what one API throttles slows that class
 // of its operations only, and that a caller that gives up is not tried again.
 func TestThrottlingOverTheWire(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
@@ -40,8 +40,8 @@ func TestThrottlingOverTheWire(t *testing.T) {
 
 	cloud.Interceptor().Inject("elbv2.DescribeLoadBalancers", simserver.First(1), sim.Throttled())
 	first := describe(t.Context())
-	if pause := <-waits.seen; pause > 100*time.Millisecond {
-		t.Errorf("the pause before the second attempt is %s", pause)
+	if backoff := <-waits.seen; backoff > 100*time.Millisecond {
+		t.Errorf("the backoff before the second attempt is %s", backoff)
 	}
 	_, instances := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
 	_, classic := clients.ELB.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{})
@@ -50,8 +50,8 @@ func TestThrottlingOverTheWire(t *testing.T) {
 		t.Errorf("%d calls of other classes waited: %v, %v", len(waits.seen), err, writes)
 	}
 	fake.Step(100 * time.Millisecond)
-	if pause := <-waits.seen; pause > 500*time.Millisecond {
-		t.Errorf("the wait for a token is %s, longer than AWS needs", pause)
+	if backoff := <-waits.seen; backoff > 500*time.Millisecond {
+		t.Errorf("the wait for a token is %s, longer than AWS needs", backoff)
 	}
 	fake.Step(500 * time.Millisecond)
 	if err := <-first; err != nil {
@@ -77,8 +77,8 @@ func TestThrottlingOverTheWire(t *testing.T) {
 	}
 }
 
-// TestThrottledCallsAreTriedUntilTheySucceed proves that calls that are refused more often
-// than the SDK tries by itself succeed nevertheless.
+// TestThrottledCallsAreTriedUntilTheySucceed checks that calls that are
+// throttled more often than the SDK tries by itself succeed nevertheless.
 func TestThrottledCallsAreTriedUntilTheySucceed(t *testing.T) {
 	cloud, _ := start(t, sim.Options{})
 	keys(t, cloud)
@@ -101,7 +101,7 @@ func TestThrottledCallsAreTriedUntilTheySucceed(t *testing.T) {
 	}
 }
 
-// waits is a clock that tells what is waited for.
+// waits is a clock that reports the durations that are waited for.
 type waits struct {
 	*clocktesting.FakeClock
 	seen chan time.Duration

@@ -24,8 +24,9 @@ type virtualCloud struct {
 	speed float64
 	// share is the part of the documented buckets that the account has.
 	share float64
-	// refuses throttles a request whatever the buckets hold; nil throttles none.
-	refuses func(service Service, action string) bool
+	// throttles reports whether to throttle a request despite its tokens; nil is
+	// never.
+	throttles func(service Service, action string) bool
 
 	mu                  sync.Mutex
 	random              *rand.Rand
@@ -108,7 +109,7 @@ func (v *virtualCloud) delay(ctx context.Context) error {
 func (v *virtualCloud) take(service Service, action string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	needed, enough := v.needed(service, action), v.refuses == nil || !v.refuses(service, action)
+	needed, enough := v.needed(service, action), v.throttles == nil || !v.throttles(service, action)
 	for _, b := range needed {
 		enough = enough && b.Tokens() >= 1
 	}

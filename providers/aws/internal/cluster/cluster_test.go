@@ -52,9 +52,9 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// TestMeaning is the table of AWS-CLUSTER-1: what tags on a thing mean to cluster
-// demo.
-func TestMeaning(t *testing.T) {
+// TestClusterTags is the table of AWS-CLUSTER-1: what tags on a resource mean to
+// cluster demo.
+func TestClusterTags(t *testing.T) {
 	t.Parallel()
 	demo, none := cluster.ID{Name: "demo"}, cluster.ID{}
 	cases := map[string]struct {

@@ -13,9 +13,9 @@ import (
 )
 
 // TestListsWhileNodesJoin: Nodes join, each is looked up by the controllers for
-// Nodes until it is Ready, each makes all Services look up all instances, and now
-// and then there is a pass over all. The cluster is listed twice a minute at most,
-// and each time by one query for each of its tags.
+// Nodes until it is Ready, each makes all Services look up all instances, and
+// now and then there is a pass over all. The cluster is listed twice a minute at
+// most, and each time by one query for each of its tags.
 func TestListsWhileNodesJoin(t *testing.T) {
 	t.Parallel()
 	for name, legacy := range map[string]bool{"one tag": false, "legacy tag": true} {
@@ -70,8 +70,8 @@ func testListsWhileNodesJoin(t *testing.T, legacy bool) {
 	}
 }
 
-// TestDeadInBatch: one deleted ID does not fail the batch (AWS-API-5).
-func TestDeadInBatch(t *testing.T) {
+// TestDeletedInBatch: one deleted ID does not fail the batch (AWS-API-5).
+func TestDeletedInBatch(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{})
 	ids := append(b.seed.AddNodes(4), "i-0dead000000000000")

@@ -30,7 +30,8 @@ func filters(request aws.Request) map[string][]string {
 
 func values(request aws.Request, filter string) []string { return filters(request)[filter] }
 
-// TestNewNode: a name costs one call, and the ID that it leads to none (AWS-API-7).
+// TestNewNode: a name costs one call, and the ID that it leads to none
+// (AWS-API-7).
 func TestNewNode(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{})
@@ -85,7 +86,7 @@ func TestNamesCost(t *testing.T) {
 	}
 }
 
-// TestNames goes through the rules for names (AWS-ID-4), as looked up one by one, out
+// TestNames covers the rules for names (AWS-ID-4), as looked up one by one, out
 // of the list, and confirmed.
 func TestNames(t *testing.T) {
 	t.Parallel()
@@ -96,25 +97,25 @@ func TestNames(t *testing.T) {
 	}{
 		"one":              {"the instance", "single", nil, nil},
 		"none":             {"no instance is not found", "missing", ErrAbsent, ErrAbsent},
-		"two":              {"AWS-ID-4: more than one is an error", "twin", ErrAmbiguous, ErrAmbiguous},
-		"untagged":         {"AWS-CLUSTER-8, AWS-ID-5: not found by name; but it exists, so not gone", "stranger", ErrAbsent, ErrUntagged},
+		"two":              {"AWS-ID-4: more than one is an error", "shared", ErrAmbiguous, ErrAmbiguous},
+		"untagged":         {"AWS-CLUSTER-8, AWS-ID-5: not found by name; but it exists, so not gone", "untagged", ErrAbsent, ErrUntagged},
 		"tagged, untagged": {"AWS-ID-4: only those with the tag count", "mixed", nil, nil},
-		"terminated":       {"AWS-ID-4: not among the states", "dead", ErrAbsent, ErrAbsent},
+		"terminated":       {"AWS-ID-4: not among the states", "terminated", ErrAbsent, ErrAbsent},
 	}
 	b := newFixture(t, aws.Options{})
 	zone := b.seed.Private[b.seed.Zones[0]]
-	for _, name := range []string{"single", "twin", "twin", "mixed", "dead"} {
+	for _, name := range []string{"single", "shared", "shared", "mixed", "terminated"} {
 		id := b.seed.AddNode(aws.InstanceSpec{PrivateDNSName: name})
-		if name == "dead" {
+		if name == "terminated" {
 			b.cloud.Terminate(id)
 		}
 	}
-	for _, name := range []string{"stranger", "mixed"} {
+	for _, name := range []string{"untagged", "mixed"} {
 		b.cloud.AddInstance(aws.InstanceSpec{PrivateDNSName: name, InterfaceSpec: aws.InterfaceSpec{Subnet: zone}})
 	}
-	check := func(t *testing.T, what, reason, name string, want error, ask func(context.Context, string) (*Instance, error)) {
+	check := func(t *testing.T, what, reason, name string, want error, query func(context.Context, string) (*Instance, error)) {
 		t.Helper()
-		found, err := ask(t.Context(), name)
+		found, err := query(t.Context(), name)
 		if !errors.Is(err, want) || (err == nil) != (found != nil) {
 			t.Errorf("%s: %s %s: want %v, got %v, %v", reason, what, name, want, found, err)
 		}
@@ -122,14 +123,14 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %s %s: want a conflict: %t, got %v", reason, what, name, conflict, err)
 		}
 	}
-	for _, round := range []string{"alone", "in memory", "in the list"} {
+	for _, round := range []string{"alone", "cached", "in the list"} {
 		for name, tc := range cases {
 			t.Run(name+" "+round, func(t *testing.T) {
 				check(t, "find", tc.reason, tc.name, tc.find, b.FindByName)
 				check(t, "confirm", tc.reason, tc.name, tc.confirm, b.ConfirmByName)
 			})
 		}
-		if round == "in memory" {
+		if round == "cached" {
 			b.sleep(DefaultMissingAge)
 			b.list(b.seed.AddNodes(listed))
 		}
@@ -141,15 +142,15 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestConfirm: EC2 itself is queried, whatever is known (FW-NODE-2), by the parameter that
-// distinguishes a malformed ID from a missing one (AWS-NODE-1).
+// TestConfirm: EC2 itself is queried, whatever is known (FW-NODE-2), by the
+// parameter that distinguishes a malformed ID from a missing one (AWS-NODE-1).
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{})
 	id := b.seed.AddNodes(1)[0]
 	b.pass(1, []string{id})
 	b.cloud.Remove(id)
-	b.pass(1, []string{id}) // still in memory
+	b.pass(1, []string{id}) // still cached
 	if _, err := b.Confirm(t.Context(), id); !errors.Is(err, ErrAbsent) {
 		t.Errorf("a removed instance: want ErrAbsent, got %v", err)
 	}

@@ -58,7 +58,7 @@ func newClient(t *testing.T, cloud *aws.Cloud) *ec2.Client {
 	return ec2.NewFromConfig(config, func(o *ec2.Options) { o.APIOptions = append(o.APIOptions, cloud.ServeDirectly) })
 }
 
-// realTime lets an inventory go by the time of a bubble of testing/synctest.
+// realTime has an inventory use the clock of a synctest bubble.
 func realTime(c *Config) { c.Clock = clock.RealClock{} }
 
 // calls is how many calls f makes.
@@ -68,8 +68,8 @@ func (b *fixture) calls(f func()) int {
 	return b.cloud.Interceptor().Total() - before
 }
 
-// list has the inventory list the cluster: a few instances are fetched by ID, and
-// more right after them.
+// list makes the inventory list the cluster: a few instances are fetched by ID,
+// and more right after them.
 func (b *fixture) list(ids []string) {
 	b.t.Helper()
 	for _, some := range [][]string{ids[:1], ids} {
@@ -82,7 +82,7 @@ func (b *fixture) list(ids []string) {
 	}
 }
 
-// sleep lets time pass.
+// sleep advances the clock.
 func (b *fixture) sleep(d time.Duration) { b.clock.SetTime(b.clock.Now().Add(d)) }
 
 // forms are the parameters of the calls so far.

@@ -32,14 +32,15 @@ func ofLists(from int, latency time.Duration, fault simserver.Fault) simserver.F
 	}
 }
 
-// silent sends no response until the client gives up.
-func silent(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+// hang sends no response until the client gives up.
+func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	<-r.Context().Done()
 	panic(http.ErrAbortHandler)
 }
 
-// TestListMayTakeLongerThanAPage: a list has as much time as its pages take. Those
-// who waited for it and those who come next use it, and it is as old as its end.
+// TestListMayTakeLongerThanAPage: a list has as much time as its pages take.
+// Those who waited for it and those who come next use it, and it is as old as
+// its end.
 func TestListMayTakeLongerThanAPage(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, aws.Options{PageSize: 10}, realTime)
@@ -77,8 +78,8 @@ func TestFailedListLeavesIDs(t *testing.T) {
 		// lists and byID are the calls.
 		lists, byID int
 	}{
-		"no page":          {"a filter of tags takes EC2 too long", 1, silent, true, 1, 3},
-		"the third page":   {"two pages had come", 3, silent, true, 3, 1},
+		"no page":          {"a filter of tags takes EC2 too long", 1, hang, true, 1, 3},
+		"the third page":   {"two pages had been read", 3, hang, true, 3, 1},
 		"denied":           {"other filters are denied, too", 1, aws.Denied(), false, 1, 0},
 		"throttled":        {"more calls are throttled, too", 1, aws.Throttled(), false, 1, 0},
 		"throttled page 3": {"more calls are throttled, too", 3, aws.Throttled(), false, 3, 0},

@@ -7,7 +7,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 )
 
-// TestParseProviderID goes through AWS-ID-1 and AWS-ID-2.
+// TestParseProviderID covers AWS-ID-1 and AWS-ID-2.
 func TestParseProviderID(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, id, want string }{
@@ -47,7 +47,7 @@ func TestParseProviderID(t *testing.T) {
 	}
 }
 
-// FuzzProviderID: what is accepted names one thing, which is written and read
+// FuzzProviderID: what is accepted names one instance, which is written and read
 // back as itself, and is never of another cloud (AWS-ID-2).
 func FuzzProviderID(f *testing.F) {
 	for _, seed := range []string{"", "aws://", "aws:///us-east-1a/i-0abc", "i-0abc", "gce://p/z/i-1", "://i-0abc", "aws:///z/x/fargate-ip-10-0-0-1", "AWS:////i-1//", "aws:///i-*"} {

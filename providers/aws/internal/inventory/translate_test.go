@@ -13,7 +13,7 @@ import (
 
 var compareAddrs = cmpopts.EquateComparable(netip.Addr{})
 
-// TestToInstance goes through what is kept of an instance.
+// TestToInstance covers what is kept of an instance.
 func TestToInstance(t *testing.T) {
 	t.Parallel()
 	attached := func(device, card int32) *types.InstanceNetworkInterfaceAttachment {
@@ -95,7 +95,7 @@ func TestToInstance(t *testing.T) {
 	}
 }
 
-// TestInterfaceOrder: however EC2 lists interfaces, they come out the same
+// TestInterfaceOrder: however EC2 lists interfaces, the result is the same
 // (AWS-ADDR-4).
 func TestInterfaceOrder(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// removal reports whether a call takes something away.
+// removal reports whether a call removes a setting or resource.
 func removal(call string) bool {
 	return strings.HasPrefix(call, "elbv2.Delete") || strings.HasPrefix(call, "elbv2.Deregister")
 }
@@ -62,5 +62,5 @@ func TestAdditionsTakeNothingAway(t *testing.T) {
 		t.Errorf("what is missing was not added: %+v", seen)
 	}
 	b.ensure(after)
-	b.settled(after)
+	b.upToDate(after)
 }

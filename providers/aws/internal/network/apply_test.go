@@ -26,14 +26,14 @@ import (
 // inUse responds like AWS while a deleted load balancer still holds its target
 // groups: without a network, so that time can be simulated.
 type inUse struct {
-	calls, refusals int
+	calls, rejections int
 }
 
 // Do implements the HTTP client of the SDK.
 func (u *inUse) Do(*http.Request) (*http.Response, error) {
 	u.calls++
 	status, body := http.StatusOK, `<DeleteTargetGroupResponse><DeleteTargetGroupResult/></DeleteTargetGroupResponse>`
-	if u.calls <= u.refusals {
+	if u.calls <= u.rejections {
 		status = http.StatusBadRequest
 		body = `<ErrorResponse><Error><Code>ResourceInUse</Code><Message>in use by a listener</Message></Error></ErrorResponse>`
 	}
@@ -43,30 +43,30 @@ func (u *inUse) Do(*http.Request) (*http.Response, error) {
 func TestDeletingWhatIsInUse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		reason   string
-		refusals int
-		calls    int
-		waits    time.Duration
-		conflict bool
+		reason     string
+		rejections int
+		calls      int
+		waits      time.Duration
+		conflict   bool
 	}{
-		"free":     {reason: "nothing uses it", refusals: 0, calls: 1},
-		"draining": {reason: "soon free", refusals: 2, calls: 3, waits: 4 * time.Second},
-		"released": {reason: "AWS takes some seconds to release it", refusals: 3, calls: 4, waits: 6 * time.Second},
-		"held":     {reason: "the worker is given back, and the next run goes on", refusals: 99, calls: 5, waits: 9 * time.Second, conflict: true},
+		"free":     {reason: "nothing uses it", rejections: 0, calls: 1},
+		"draining": {reason: "soon free", rejections: 2, calls: 3, waits: 4 * time.Second},
+		"released": {reason: "AWS takes some seconds to release it", rejections: 3, calls: 4, waits: 6 * time.Second},
+		"held":     {reason: "the worker is released, and the next run continues", rejections: 99, calls: 5, waits: 9 * time.Second, conflict: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				answers := &inUse{refusals: c.refusals}
-				api := elbv2.New(elbv2.Options{Region: "us-west-2", HTTPClient: answers, Credentials: aws.AnonymousCredentials{}})
+				responses := &inUse{rejections: c.rejections}
+				api := elbv2.New(elbv2.Options{Region: "us-west-2", HTTPClient: responses, Credentials: aws.AnonymousCredentials{}})
 				env := &change.Env{ELBV2: snapshot.New(api, snapshot.Options{})}
 				start := time.Now()
 				err := deleteTargetGroup("group", "arn").Do(t.Context(), env)
 				if errors.Is(err, apierr.ErrConflict) != c.conflict || (err != nil) != c.conflict {
 					t.Errorf("%s: error is %v", c.reason, err)
 				}
-				if answers.calls != c.calls || time.Since(start) != c.waits {
-					t.Errorf("%s: %d calls in %s, want %d in %s", c.reason, answers.calls, time.Since(start), c.calls, c.waits)
+				if responses.calls != c.calls || time.Since(start) != c.waits {
+					t.Errorf("%s: %d calls in %s, want %d in %s", c.reason, responses.calls, time.Since(start), c.calls, c.waits)
 				}
 			})
 		})
@@ -78,7 +78,7 @@ func TestGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		api := elbv2.New(elbv2.Options{Region: "us-west-2", HTTPClient: &inUse{refusals: 99}, Credentials: aws.AnonymousCredentials{}})
+		api := elbv2.New(elbv2.Options{Region: "us-west-2", HTTPClient: &inUse{rejections: 99}, Credentials: aws.AnonymousCredentials{}})
 		env := &change.Env{ELBV2: snapshot.New(api, snapshot.Options{})}
 		start := time.Now()
 		err := deleteTargetGroup("group", "arn").Do(ctx, env)
@@ -110,8 +110,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestUnlearned applies steps in the wrong order.
-func TestUnlearned(t *testing.T) {
+// TestUnknownReference applies steps in the wrong order.
+func TestUnknownReference(t *testing.T) {
 	t.Parallel()
 	missing := plan.Ref{Key: "nothing"}
 	unknown, known := named{name: "unknown", ref: missing}, named{name: "known", ref: plan.Ref{ID: "arn"}}
@@ -136,7 +136,7 @@ func TestUnlearned(t *testing.T) {
 }
 
 // TestErrors rejects every call of a run. The error says what was being
-// done, and means what AWS said.
+// done, and has the class of AWS's error.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{
@@ -157,7 +157,7 @@ func TestErrors(t *testing.T) {
 			}
 			b.Interceptor().Clear()
 			b.ensure(changedAfter())
-			b.settled(changedAfter())
+			b.upToDate(changedAfter())
 		})
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// TestCrashes interrupts operations at every one of their calls, before it is applied
-// and after. The next run has to reach the same end as without faults, and deleting
-// has to leave nothing.
+// TestCrashes interrupts operations at every one of their calls, before it is
+// applied and after. The next run has to reach the same end as without faults,
+// and deleting has to leave nothing.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	ensure := func(b *fixture, svc *v1.Service) error {
@@ -27,7 +27,7 @@ func TestCrashes(t *testing.T) {
 	}
 	recovered := func(b *fixture, svc *v1.Service) {
 		b.ensure(svc)
-		b.settled(svc)
+		b.upToDate(svc)
 	}
 	for name, c := range map[string]struct {
 		reason        string
@@ -42,7 +42,7 @@ func TestCrashes(t *testing.T) {
 			operate: ensure, recover: recovered,
 		},
 		"change": {
-			reason: "another target group, a port that changes hands, one port less",
+			reason: "another target group, a port of another protocol, one port less",
 			before: web(kubetest.Port(v1.ProtocolTCP, 53), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8080)),
 			after: web(kubetest.Port(v1.ProtocolTCP, 53), kubetest.Port(v1.ProtocolTCP, 443), kubetest.LocalTraffic(32000),
 				annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPorts, "443")),
@@ -121,8 +121,8 @@ func withoutFaults(t *testing.T, svc *v1.Service) (state string, writes []int) {
 	return b.Dump(), writes
 }
 
-// TestHidden delays the visibility of new resources, as AWS does, while the process
-// ends.
+// TestHidden delays the visibility of new resources, as AWS does, while the
+// process ends.
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	want, writes := withoutFaults(t, web())

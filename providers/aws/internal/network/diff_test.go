@@ -195,7 +195,7 @@ func TestFixed(t *testing.T) {
 		})
 	}
 	if warnings := Fixed(nil, &Observed{}); warnings != nil {
-		t.Errorf("nothing wanted gives %v", warnings)
+		t.Errorf("nothing wanted returns %v", warnings)
 	}
 }
 

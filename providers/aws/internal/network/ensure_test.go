@@ -41,7 +41,7 @@ func TestCreateCosts(t *testing.T) {
 		"elbv2.CreateListener":        2,
 	})
 	if host, err := env.IDs.Get(HostnameKey(lbName)); err != nil || host != b.network().DNSName {
-		t.Errorf("learned the DNS name %q, error %v, want %s", host, err, b.network().DNSName)
+		t.Errorf("stored the DNS name %q, error %v, want %s", host, err, b.network().DNSName)
 	}
 
 	b.Interceptor().Reset()
@@ -82,7 +82,7 @@ func TestCreates(t *testing.T) {
 		kubetest.LocalTraffic(32000),
 	)
 	b.ensure(svc)
-	b.settled(svc)
+	b.upToDate(svc)
 
 	got := b.network()
 	check := sim.TargetHealthCheck{
@@ -249,7 +249,7 @@ func TestReconciles(t *testing.T) {
 			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
 		},
 		"interval": {
-			reason: "AWS-TG-2: a new target group takes the place of the old one",
+			reason: "AWS-TG-2: a new target group replaces the old one",
 			before: web(), after: web(annotated(request.AnnotationHealthCheckInterval, "15")),
 			writes: map[string]int{
 				"elbv2.CreateTargetGroup": 2, "elbv2.RegisterTargets": 2,
@@ -257,7 +257,7 @@ func TestReconciles(t *testing.T) {
 			},
 		},
 		"health check protocol": {
-			reason: "a new target group takes the place of the old one",
+			reason: "a new target group replaces the old one",
 			before: web(), after: web(annotated(request.AnnotationHealthCheckProtocol, "https")),
 			writes: map[string]int{
 				"elbv2.CreateTargetGroup": 2, "elbv2.RegisterTargets": 2,
@@ -369,7 +369,7 @@ func TestReconciles(t *testing.T) {
 			if c.check != nil {
 				c.check(t, b)
 			}
-			b.settled(c.after)
+			b.upToDate(c.after)
 			b.remove(c.after)
 			b.empty()
 		})

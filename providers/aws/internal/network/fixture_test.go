@@ -186,8 +186,8 @@ func planFor(m *Model, o *Observed) change.Plan {
 	return steps
 }
 
-// settled checks that nothing is left to do.
-func (b *fixture) settled(svc *v1.Service) {
+// upToDate checks that no step is left to do.
+func (b *fixture) upToDate(svc *v1.Service) {
 	b.t.Helper()
 	model, _ := b.model(svc)
 	if steps := planFor(model, b.observe(svc)); len(steps) > 0 {
@@ -240,7 +240,7 @@ func reasons(warnings []service.Warning) []string {
 	return list
 }
 
-// tagged are the tags of a thing of ours with some more.
+// tagged are the tags of a resource of ours with some more.
 func tagged(more map[string]string) map[string]string {
 	tags := map[string]string{
 		"kubernetes.io/cluster/" + clusterID: "owned",

@@ -96,7 +96,7 @@ func TestLeftTargetGroups(t *testing.T) {
 				t.Errorf("AWS-DELETE-1, %s: something left is %v", c.reason, got)
 			}
 			b.ensure(svc)
-			b.settled(svc)
+			b.upToDate(svc)
 			want := []string{wanted}
 			if c.stays {
 				want = append(want, made)
@@ -117,7 +117,7 @@ func TestLeftTargetGroups(t *testing.T) {
 	}
 }
 
-// TestWrongTargetGroup has a listener forward to something else.
+// TestWrongTargetGroup has a listener forward to another target group.
 func TestWrongTargetGroup(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
@@ -132,7 +132,7 @@ func TestWrongTargetGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.ensure(svc)
-	b.settled(svc)
+	b.upToDate(svc)
 	if got := b.network().Listeners[0].TargetGroup; got == "mine" {
 		t.Error("the listener stays with a target group that is not ours")
 	}
@@ -145,7 +145,7 @@ func TestWrongTargetGroup(t *testing.T) {
 }
 
 // TestTakenName changes by hand what cannot be kept about a target group in use:
-// a new one takes its place, under the spare name, and nothing is interrupted.
+// a new one with the spare name replaces it, and nothing is interrupted.
 func TestTakenName(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
@@ -164,7 +164,7 @@ func TestTakenName(t *testing.T) {
 		if b.Interceptor().Count("elbv2.DeleteListener") > 0 {
 			t.Error("AWS-TG-3: the listener was deleted on the way")
 		}
-		b.settled(svc)
+		b.upToDate(svc)
 		if groups := b.TargetGroups(); len(groups) != 1 || groups[0].Name != want || groups[0].HealthCheck.Interval != 30 {
 			t.Errorf("AWS-TG-3: target groups are %+v, want %s alone", groups, want)
 		}

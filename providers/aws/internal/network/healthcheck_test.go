@@ -119,8 +119,8 @@ func TestHealthCheck(t *testing.T) {
 	}
 }
 
-// TestHealthCheckTimes covers times and thresholds that AWS refuses, which must be
-// an error before a load balancer is created.
+// TestHealthCheckTimes covers times and thresholds that AWS rejects, which must
+// be an error before a load balancer is created.
 func TestHealthCheckTimes(t *testing.T) {
 	t.Parallel()
 	local := request.Request{LocalTraffic: true, HealthCheckNodePort: 32000}

@@ -20,7 +20,7 @@ import (
 )
 
 // A load balancer is deleted, but not yet its target groups, which AWS reports to
-// be in use for a while. They must not be lost from sight if tags may not be read.
+// be in use for a while. They must not be leaked if tags may not be read.
 func TestTargetGroupsInUseAreNotLostWithoutTags(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -101,8 +101,8 @@ func (b *fixture) removeWith(api *snapshot.Snapshot, svc *v1.Service) error {
 	return DiffDeletion(seen).Apply(b.t.Context(), env, nil)
 }
 
-// The target groups of a Service that was deleted are no obstacle to one that is
-// created with the same name.
+// The target groups of a Service that was deleted do not conflict with one that
+// is created with the same name.
 func TestTargetGroupsOfADeletedServiceAreReplaced(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})

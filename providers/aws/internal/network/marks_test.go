@@ -42,7 +42,7 @@ func stepKinds(t *testing.T) []string {
 	return kinds
 }
 
-// runMarked runs steps one by one, and checks that those that take something away
+// runMarked runs steps one by one, and checks that those that remove something
 // are marked. It returns the kinds of the steps that ran.
 func (b *fixture) runMarked(steps change.Plan, tolerant bool) map[string]bool {
 	b.t.Helper()
@@ -121,5 +121,5 @@ func TestAdoptedLoadBalancerKeepsItsSecurityGroups(t *testing.T) {
 	}
 	b.groups = []plan.Ref{{ID: two}}
 	b.ensure(svc)
-	b.settled(svc)
+	b.upToDate(svc)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// retag has a thing carry exactly these tags.
+// retag replaces the tags of a resource.
 func (b *fixture) retag(arn string, tags map[string]string) {
 	b.t.Helper()
 	ctx := b.t.Context()
@@ -73,7 +73,7 @@ func TestForeignLoadBalancer(t *testing.T) {
 			b.retag(b.network().ARN, c.tags)
 			if c.refused == "" {
 				b.ensure(web())
-				b.settled(web())
+				b.upToDate(web())
 				b.remove(web())
 				b.empty()
 				return
@@ -152,7 +152,7 @@ func TestAdopts(t *testing.T) {
 				t.Fatalf("%s: %v", c.reason, err)
 			}
 			b.ensure(web())
-			b.settled(web())
+			b.upToDate(web())
 			b.remove(web())
 			b.empty()
 		})
@@ -195,7 +195,7 @@ func TestTagsDenied(t *testing.T) {
 				t.Errorf("a name makes a target group ours only if it is made of its settings, but left is %v", got)
 			}
 			b.ensure(svc)
-			b.settled(svc)
+			b.upToDate(svc)
 			b.remove(svc)
 			if groups := b.TargetGroups(); len(groups) != c.stay {
 				t.Errorf("%s: target groups are %v after deleting", c.reason, groups)
@@ -221,7 +221,7 @@ func TestVanishing(t *testing.T) {
 	if len(seen.TargetGroups) != 1 || !seen.TargetGroups[0].Owned || seen.LoadBalancer.Tags == nil {
 		t.Errorf("what is deleted meanwhile affects the rest: %+v", seen)
 	}
-	b.settled(svc)
+	b.upToDate(svc)
 }
 
 // TestOtherNetworks is about clusters that have no ID to distinguish them.
@@ -234,7 +234,7 @@ func TestOtherNetworks(t *testing.T) {
 	b.group("k8s-default-web-0123456789", map[string]string{"kubernetes.io/service-name": "default/web"},
 		func(in *elbv2.CreateTargetGroupInput) { in.VpcId = &second.VPC })
 	b.ensure(svc)
-	b.settled(svc)
+	b.upToDate(svc)
 	b.remove(svc)
 	if groups := b.TargetGroups(); len(groups) != 1 {
 		t.Errorf("AWS-TG-4: target groups are %v, want that of the other VPC left alone", groups)

@@ -15,16 +15,16 @@ import (
 // drawn is how many Services are drawn: each is a lot of calls.
 const drawn = 24
 
-// TestAlwaysSettles changes a Service again and again. After each run there is
+// TestAlwaysConverges changes a Service again and again. After each run there is
 // nothing left to do, and after deleting nothing is left (AWS-LB-14, FW-LB-4).
-func TestAlwaysSettles(t *testing.T) {
+func TestAlwaysConverges(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
 	services := rapid.Custom(drawService)
 	for seed := range drawn {
 		svc := services.Example(seed)
 		b.ensure(svc)
-		b.settled(svc)
+		b.upToDate(svc)
 		if len(b.TargetGroups()) != len(svc.Spec.Ports) || len(b.network().Listeners) != len(svc.Spec.Ports) {
 			t.Errorf("%d ports have the listeners %v and the target groups %v",
 				len(svc.Spec.Ports), b.network().Listeners, b.TargetGroups())

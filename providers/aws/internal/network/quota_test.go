@@ -33,8 +33,8 @@ func ports(list ...int32) *v1.Service {
 	return web(options...)
 }
 
-// Whether there is room for new listeners is only known when AWS refuses one. Then
-// they take the place of those that are not wanted, and of no other.
+// Whether there is room for new listeners is only known when AWS rejects one.
+// Then they replace those that are not wanted, and no other.
 func TestPortsChangeAtTheQuotaOfListeners(t *testing.T) {
 	t.Parallel()
 	create, remove := "CreateListener", "DeleteListener"
@@ -45,15 +45,15 @@ func TestPortsChangeAtTheQuotaOfListeners(t *testing.T) {
 		calls         []string
 	}{
 		"room for all": {
-			reason: "the new ones come first", quota: 4, before: ports(81, 443), after: ports(8080, 8443),
+			reason: "the new ones are added first", quota: 4, before: ports(81, 443), after: ports(8080, 8443),
 			calls: []string{create, create, remove, remove},
 		},
 		"room for one": {
-			reason: "only the last one takes the place of another", quota: 3, before: ports(81, 443), after: ports(8080, 8443),
+			reason: "only the last one replaces another", quota: 3, before: ports(81, 443), after: ports(8080, 8443),
 			calls: []string{create, create, remove, create, remove, remove},
 		},
 		"no room": {
-			reason: "each one takes the place of another", quota: 2, before: ports(81, 443), after: ports(8080, 8443),
+			reason: "each one replaces another", quota: 2, before: ports(81, 443), after: ports(8080, 8443),
 			calls: []string{create, remove, create, create, remove, create, remove, remove},
 		},
 		"no room for one": {
@@ -75,7 +75,7 @@ func TestPortsChangeAtTheQuotaOfListeners(t *testing.T) {
 			if warnings := env.Warnings(); len(warnings) > 0 {
 				t.Errorf("warnings are %v", warnings)
 			}
-			b.settled(c.after)
+			b.upToDate(c.after)
 			if c.after.Spec.Ports[0].Port == 443 && b.listener(443).ARN != kept {
 				t.Error("a wanted listener was created again")
 			}
@@ -83,7 +83,7 @@ func TestPortsChangeAtTheQuotaOfListeners(t *testing.T) {
 	}
 }
 
-// A listener that AWS refuses after another one made room for it leaves that one
+// A listener that AWS rejects after another one made room for it leaves that one
 // serving.
 func TestListenerThatMadeRoomIsRestored(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func TestListenerThatMadeRoomIsRestored(t *testing.T) {
 		t.Errorf("the old port has the targets %v", got)
 	}
 	b.ensure(ports(8443))
-	b.settled(ports(8443))
+	b.upToDate(ports(8443))
 }
 
 // No listener is deleted to make room in a run that must not remove anything.
@@ -149,7 +149,7 @@ func TestQuotasLeaveOutWhatExceedsThem(t *testing.T) {
 			}
 			b.SetQuotas(sim.Quotas{})
 			b.ensure(svc)
-			b.settled(svc)
+			b.upToDate(svc)
 			if got := len(b.network().Listeners); got != 3 {
 				t.Errorf("%d listeners after the quota was raised, want 3", got)
 			}

@@ -11,7 +11,7 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestSecurityGroups goes through AWS-SG-2: what a load balancer is made with,
+// TestSecurityGroups covers AWS-SG-2: what a load balancer is made with,
 // and what becomes of its groups later.
 func TestSecurityGroups(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestSecurityGroups(t *testing.T) {
 			if diff := cmp.Diff(plan.Sorted(want), got); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
 			}
-			b.settled(web())
+			b.upToDate(web())
 		})
 	}
 }

@@ -35,7 +35,7 @@ func TestTargets(t *testing.T) {
 	b.nodes = append(b.nodes, gone)
 	b.ensure(svc)
 	if group := b.TargetGroups()[0]; len(group.Targets) != 4 || len(group.Draining) != 0 {
-		t.Errorf("AWS-TG-5: one on its way out can come back: targets %v, draining %v", group.Targets, group.Draining)
+		t.Errorf("AWS-TG-5: a draining target can be registered again: targets %v, draining %v", group.Targets, group.Draining)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestManyTargets(t *testing.T) {
 	if got := b.Interceptor().Count("elbv2.DeregisterTargets"); got != 3 {
 		t.Errorf("AWS-TG-5: %d calls to take out 202 targets, want 3 with at most 100", got)
 	}
-	b.settled(svc)
+	b.upToDate(svc)
 }
 
 // TestRestingNode shows that a target stays while its instance stops and starts
@@ -141,7 +141,7 @@ func TestPages(t *testing.T) {
 	}
 	svc := web(ports...)
 	b.ensure(svc)
-	b.settled(svc)
+	b.upToDate(svc)
 	if got := len(b.observe(svc).LoadBalancer.Listeners); got != 4 {
 		t.Errorf("AWS-API-3: %d listeners, want 4", got)
 	}

@@ -32,7 +32,7 @@ func with(name annotation.Name, value string) kubetest.ServiceOption {
 	return kubetest.ServiceAnnotated(string(name), value)
 }
 
-// nlb asks for a network load balancer.
+// nlb requests a network load balancer.
 func nlb() kubetest.ServiceOption { return with(request.AnnotationType, "nlb") }
 
 // change changes anything in a Service.
@@ -78,11 +78,11 @@ func TestUnmanagedIsNotChecked(t *testing.T) {
 	}
 }
 
-// mistake is one thing that is wrong with a Service, and what the error says.
+// mistake is an invalid setting of a Service, and the text of its error.
 type mistake struct {
-	reason string
-	make   kubetest.ServiceOption
-	says   string
+	reason  string
+	make    kubetest.ServiceOption
+	message string
 }
 
 // TestOrderOfMistakes (AWS-LB-7) makes all mistakes at once, and corrects them
@@ -126,8 +126,8 @@ func TestOrderOfMistakes(t *testing.T) {
 				options = append(options, m.make)
 			}
 			_, _, err := request.New(web(options...), nil, request.Config{})
-			if err == nil || !strings.Contains(err.Error(), mistakes[i].says) {
-				t.Errorf("%s %s: got %v, want it to say %q", kind, mistakes[i].reason, err, mistakes[i].says)
+			if err == nil || !strings.Contains(err.Error(), mistakes[i].message) {
+				t.Errorf("%s %s: got %v, want %q in it", kind, mistakes[i].reason, err, mistakes[i].message)
 			}
 			if !errors.Is(err, apierr.ErrInvalid) {
 				t.Errorf("%s %s: %v must mean that the request is invalid", kind, mistakes[i].reason, err)
@@ -143,7 +143,7 @@ func TestMistakes(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		options []kubetest.ServiceOption
-		says    string
+		message string
 	}{
 		"UDPOnClassic":      {"AWS-CLB-2: TCP alone", []kubetest.ServiceOption{kubetest.Port(v1.ProtocolUDP, 53)}, "protocol UDP cannot be had with a classic"},
 		"EmptyAttribute":    {"a value must be there", []kubetest.ServiceOption{nlb(), with(tga, request.ProxyProtocolV2)}, `value ""`},
@@ -169,8 +169,8 @@ func TestMistakes(t *testing.T) {
 			t.Parallel()
 
 			_, _, err := request.New(web(tc.options...), nil, request.Config{})
-			if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("%s: got %v, want it to say %q", tc.reason, err, tc.says)
+			if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), tc.message) {
+				t.Errorf("%s: got %v, want %q in it", tc.reason, err, tc.message)
 			}
 		})
 	}
@@ -277,7 +277,7 @@ func TestNewNetwork(t *testing.T) {
 	}
 }
 
-// TestEmptySubnets: a template that leaves the value empty asks for nothing, like
+// TestEmptySubnets: a template that leaves the value empty requests nothing, like
 // one without the annotation.
 func TestEmptySubnets(t *testing.T) {
 	t.Parallel()

@@ -79,7 +79,7 @@ func TestSameInputSameRequest(t *testing.T) {
 		one, warnings := must(t, svc, request.Config{})
 		two, again := must(t, svc.DeepCopy(), request.Config{})
 		if diff := cmp.Diff(one, two, comparePrefixes); diff != "" {
-			t.Fatalf("the same Service gives another request: %s", diff)
+			t.Fatalf("the same Service has another request: %s", diff)
 		}
 		if diff := cmp.Diff(warnings, again); diff != "" || len(warnings) != 4 {
 			t.Fatalf("AWS-LB-17: the same Service has other warnings: %s, %v", diff, warnings)

@@ -109,9 +109,9 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// A group that is adopted keeps its rules in the run that adopts it: missing ones are
-// added first, and surplus ones are not removed if that fails, nor in a run that may
-// only add.
+// A group that is adopted keeps its rules in the run that adopts it: missing
+// ones are added first, and surplus ones are not removed if that fails, nor in a
+// run that may only add.
 func TestAdoptionRemovesNoRules(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -120,7 +120,7 @@ func TestAdoptionRemovesNoRules(t *testing.T) {
 		only   bool
 	}{
 		"added":     {reason: "the next run removes the surplus"},
-		"denied":    {reason: "the old rules are all that lets clients in", denied: true},
+		"denied":    {reason: "the old rules are the only ones that allow clients", denied: true},
 		"additions": {reason: "nothing may be removed", only: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func TestForClassic(t *testing.T) {
 			want: []plan.Ref{{ID: "sg-9", Key: managedKey.Key}},
 		},
 		"configured": {
-			reason: "AWS-SG-1: ElbSecurityGroup takes its place",
+			reason: "AWS-SG-1: ElbSecurityGroup replaces it",
 			change: func(_ *request.Request, c *request.Config) { c.ClassicSecurityGroup = "sg-global" },
 			want:   []plan.Ref{{ID: "sg-global"}},
 		},
@@ -44,7 +44,7 @@ func TestForClassic(t *testing.T) {
 			want: []plan.Ref{{ID: "sg-2"}, {ID: "sg-1"}},
 		},
 		"extra": {
-			reason: "extra-security-groups come after the others",
+			reason: "extra-security-groups follow the others",
 			change: func(r *request.Request, _ *request.Config) { r.ExtraSecurityGroups = []string{"sg-1", "sg-2"} },
 			want:   []plan.Ref{managedKey, {ID: "sg-1"}, {ID: "sg-2"}}, made: true,
 		},

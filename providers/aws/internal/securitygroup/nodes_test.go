@@ -24,12 +24,12 @@ func TestForNetworkNodes(t *testing.T) {
 		want    string
 	}{
 		"for all clients": {
-			reason:  "AWS-SG-9: health checks of node ports come in as clients do",
+			reason:  "AWS-SG-9: health checks of node ports use the ports of the clients",
 			traffic: Traffic{Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{30080}, Clients: prefixes("0.0.0.0/0"), Subnets: prefixes("10.0.0.0/22")},
 			want:    "tcp 30080 from 0.0.0.0/0" + client,
 		},
 		"for some": {
-			reason:  "then the subnets must be let in too",
+			reason:  "then the subnets must be allowed too",
 			traffic: Traffic{Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{30080}, Clients: prefixes("192.0.2.0/24"), Subnets: prefixes("10.0.0.0/22", "10.0.4.0/22")},
 			want:    "tcp 30080 from 10.0.0.0/22" + health + ", tcp 30080 from 10.0.4.0/22" + health + ", tcp 30080 from 192.0.2.0/24" + client,
 		},
@@ -138,8 +138,8 @@ func TestDiffNodes(t *testing.T) {
 	t.Parallel()
 	tagged := func(id string, rules Rules) *Group { return &Group{ID: id, Tags: ownedTags(), Rules: rules} }
 	untagged := func(id string, rules Rules) *Group { return &Group{ID: id, Rules: rules} }
-	const everybody, subnet = "0.0.0.0/0", "10.0.0.0/22"
-	client, health, mtu := rule("tcp", 30080, 30080, everybody), rule("tcp", 10256, 10256, subnet), rule("icmp", 3, 4, everybody)
+	const anywhere, subnet = "0.0.0.0/0", "10.0.0.0/22"
+	client, health, mtu := rule("tcp", 30080, 30080, anywhere), rule("tcp", 10256, 10256, subnet), rule("icmp", 3, 4, anywhere)
 	network := func(groups ...string) Needs {
 		return Needs{LoadBalancer: lbName, Groups: groups, Rules: Rules{client: myClient, health: myHealth}}
 	}
@@ -163,8 +163,8 @@ func TestDiffNodes(t *testing.T) {
 			groups: groups(tagged("sg-n", Rules{client: myClient, health: myHealth, mtu: mtuDescription})),
 		},
 		"network, of a user": {
-			reason: "what a user lets in need not be let in again, and there is no client then to send MTU messages for", needs: network("sg-n"),
-			groups: groups(tagged("sg-n", Rules{client: "mine", health: "", rule("tcp", 22, 22, everybody): ""})),
+			reason: "what a user allows need not be allowed again, and there is no client then to send MTU messages for", needs: network("sg-n"),
+			groups: groups(tagged("sg-n", Rules{client: "mine", health: "", rule("tcp", 22, 22, anywhere): ""})),
 		},
 		"network, shared": {
 			reason: "AWS-SG-12: one rule is enough for two", needs: network("sg-n"),
@@ -174,13 +174,13 @@ func TestDiffNodes(t *testing.T) {
 			reason: "what another group has of it is revoked, not what others have", needs: network("sg-n"),
 			groups: groups(
 				tagged("sg-n", Rules{client: myClient, health: myHealth, mtu: mtuDescription}),
-				tagged("sg-o", Rules{client: myClient, health: otherHealth, mtu: mtuDescription, rule("tcp", 22, 22, everybody): ""}),
+				tagged("sg-o", Rules{client: myClient, health: otherHealth, mtu: mtuDescription, rule("tcp", 22, 22, anywhere): ""}),
 			),
 			want: "remove from security group sg-o the rules icmp 3/4 from 0.0.0.0/0 (kubernetes.io/rule/nlb/mtu), tcp 30080 from 0.0.0.0/0 (" + myClient + ")\n",
 		},
 		"network, MTU of others": {
 			reason: "AWS-SG-12: MTU messages stay as long as any client rule is there", needs: Needs{LoadBalancer: lbName},
-			groups: groups(tagged("sg-n", Rules{client: myClient, rule("tcp", 30081, 30081, everybody): otherClient, mtu: mtuDescription})),
+			groups: groups(tagged("sg-n", Rules{client: myClient, rule("tcp", 30081, 30081, anywhere): otherClient, mtu: mtuDescription})),
 			want:   "remove from security group sg-n the rules tcp 30080 from 0.0.0.0/0 (" + myClient + ")\n",
 		},
 		"network, MTU of a user": {
@@ -190,10 +190,10 @@ func TestDiffNodes(t *testing.T) {
 		},
 		"network, nothing of it here": {
 			reason: "the groups of other load balancers are left alone even if MTU messages lack", needs: Needs{LoadBalancer: lbName},
-			groups: groups(tagged("sg-n", Rules{rule("tcp", 30081, 30081, everybody): otherClient, mtu: mtuDescription}), tagged("sg-m", Rules{mtu: mtuDescription})),
+			groups: groups(tagged("sg-n", Rules{rule("tcp", 30081, 30081, anywhere): otherClient, mtu: mtuDescription}), tagged("sg-m", Rules{mtu: mtuDescription})),
 		},
 		"network, all clients now": {
-			reason: "AWS-SG-10: health rules go when clients may come from everywhere",
+			reason: "AWS-SG-10: health rules are removed when clients may come from anywhere",
 			needs:  Needs{LoadBalancer: lbName, Groups: []string{"sg-n"}, Rules: Rules{client: myClient}},
 			groups: groups(tagged("sg-n", Rules{
 				rule("tcp", 30080, 30080, "192.0.2.0/24"): myClient, rule("tcp", 30080, 30080, subnet): myHealth, rule("icmp", 3, 4, "192.0.2.0/24"): mtuDescription,
@@ -208,7 +208,7 @@ func TestDiffNodes(t *testing.T) {
 				"remove from security group sg-n the rules icmp 3/4 from 0.0.0.0/0 (kubernetes.io/rule/nlb/mtu), tcp 30080 from 0.0.0.0/0 (" + myClient + ")\n",
 		},
 		"network, other purpose": {
-			reason: "a rule whose purpose changes keeps its place",
+			reason: "a rule whose purpose changes is kept",
 			needs:  Needs{LoadBalancer: lbName, Groups: []string{"sg-n"}, Rules: Rules{health: myClient}},
 			groups: groups(tagged("sg-n", Rules{health: myHealth})),
 			want: "add to security group sg-n the rules icmp 3/4 from 10.0.0.0/22 (kubernetes.io/rule/nlb/mtu)\n" +
@@ -252,7 +252,7 @@ func TestDiffNodes(t *testing.T) {
 			want:   "remove from security group sg-u the rules everything from sg-lb\n",
 		},
 		"classic, of a user": {
-			reason: "AWS-SG-11: a rule with a description is that of a user, who lets in the same", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-byo"}},
+			reason: "AWS-SG-11: a rule with a description is that of a user, who allows the same", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-byo"}},
 			groups: groups(tagged("sg-n", Rules{FromEverything("sg-byo"): "bastion"})),
 		},
 		"classic, of a user, group ends": {
@@ -262,7 +262,7 @@ func TestDiffNodes(t *testing.T) {
 			want:   "remove from security group sg-n the rules everything from sg-lb (mine)\n",
 		},
 		"classic, group of the nodes": {
-			reason: "AWS-SG-11: nodes that let in each other go on doing so", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-n"}},
+			reason: "AWS-SG-11: nodes that allow each other's traffic continue to", needs: Needs{LoadBalancer: lbName, Sources: []string{"sg-n"}},
 			groups: groups(tagged("sg-n", Rules{FromEverything("sg-n"): ""})),
 		},
 		"network, not known of all nodes": {
@@ -283,7 +283,7 @@ func TestDiffNodes(t *testing.T) {
 		},
 		"classic, beside network": {
 			reason: "rules of network load balancers are none of its business", needs: classic("sg-n"),
-			groups: groups(tagged("sg-n", Rules{FromEverything("sg-lb"): "", rule("tcp", 30081, 30081, everybody): otherClient})),
+			groups: groups(tagged("sg-n", Rules{FromEverything("sg-lb"): "", rule("tcp", 30081, 30081, anywhere): otherClient})),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func TestRulesOf(t *testing.T) {
 
 // What is written is read back as it was, with or without descriptions, and in
 // as few permissions as there are different ports.
-func TestPermissionsComeBack(t *testing.T) {
+func TestPermissionsRoundTrip(t *testing.T) {
 	t.Parallel()
 	source := rapid.SampledFrom([]string{"10.0.0.0/8", "0.0.0.0/0", "2001:db8::/32", "::/0", "sg-1", "sg-2", "pl-1"})
 	one := rapid.Custom(func(t *rapid.T) Rule {

@@ -47,9 +47,10 @@ func (f *trackedFixture) others(remove bool, rules Rules) {
 	}
 }
 
-// For the time in which own writes count, what EC2 returns about a single rule counts
-// as well: that one which is to be removed does not exist, and one to be added does.
-func TestRulesAreAsEC2LastSaid(t *testing.T) {
+// For the time in which own writes count, what EC2 returns about a single rule
+// counts as well: that one which is to be removed does not exist, and one to be
+// added does.
+func TestRulesAreAsLastReturned(t *testing.T) {
 	t.Parallel()
 	one, two := rule("tcp", 80, 80, "10.0.0.0/8"), rule("tcp", 443, 443, "10.0.0.0/8")
 	ours := Rules{one: "ours"}
@@ -80,7 +81,7 @@ func TestRulesAreAsEC2LastSaid(t *testing.T) {
 			},
 		},
 		"rule of users": {
-			reason: "a rule that EC2 refuses to add keeps the description that is read",
+			reason: "a rule that EC2 rejects keeps the description that is read",
 			errors: []string{codeRuleExists}, want: Rules{one: "bastion"},
 			do: func(f *trackedFixture) []error {
 				f.others(false, Rules{one: "bastion"})
@@ -127,8 +128,8 @@ func TestRulesAreAsEC2LastSaid(t *testing.T) {
 	}
 }
 
-// A write that EC2 refuses leaves what was read as it is: Services whose rules do not
-// fit do not have all others read the groups again.
+// A write that EC2 rejects leaves what was read as it is: Services whose rules
+// do not fit do not have all others read the groups again.
 func TestRefusedWritesKeepWhatWasRead(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

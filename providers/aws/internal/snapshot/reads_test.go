@@ -85,8 +85,8 @@ func TestAbsence(t *testing.T) {
 	})
 }
 
-// TestLeftovers looks for target groups by the beginning of their names.
-func TestLeftovers(t *testing.T) {
+// TestTargetGroupsByPrefix searches target groups by the prefix of their names.
+func TestTargetGroupsByPrefix(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
 		f.addGroup(f.others, "k8s-a-1")
@@ -115,7 +115,7 @@ func TestLeftovers(t *testing.T) {
 }
 
 // TestCreationWithoutResponse lists target groups again once AWS may have created
-// one that this process does not know of.
+// one that this process has not created.
 func TestCreationWithoutResponse(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
@@ -136,7 +136,7 @@ func TestCreationWithoutResponse(t *testing.T) {
 		if _, err := f.CreateTargetGroup(f.t.Context(), f.group("k8s-denied")); !errors.Is(err, apierr.ErrDenied) {
 			t.Errorf("denied: %v", err)
 		}
-		f.calls("AWS has refused it", map[string]int{}, func() { f.groupsNamed("k8s-") })
+		f.calls("AWS has rejected it", map[string]int{}, func() { f.groupsNamed("k8s-") })
 	})
 }
 

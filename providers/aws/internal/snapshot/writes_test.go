@@ -152,7 +152,7 @@ func TestOwnAttachmentsAreSeenInAnOldList(t *testing.T) {
 }
 
 // A list that was read after a load balancer was deleted may still show it.
-func TestOwnDeletionIsSeenInALaggingList(t *testing.T) {
+func TestOwnDeletionIsSeenInAStaleList(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
 		ctx := f.t.Context()
@@ -181,16 +181,16 @@ func TestOwnDeletionIsSeenInALaggingList(t *testing.T) {
 	})
 }
 
-// A list that begins after target groups were created and deleted may not show that
-// yet: for a minute, own writes count. Later ones are as listed.
-func TestOwnTargetGroupsAreSeenInALaggingList(t *testing.T) {
+// A list that begins after target groups were created and deleted may not show
+// that yet: for a minute, own writes count. Later ones are as listed.
+func TestOwnTargetGroupsAreSeenInAStaleList(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
 		ctx := f.t.Context()
 		arn, old := f.addBalancer(f.Snapshot, name(1), nil), f.addGroup(f.others, "k8s-old")
 		same(f, "before", []string{"k8s-old"}, f.groupsNamed("k8s-"))
 		var earlier *httptest.ResponseRecorder
-		lag := f.region.Interceptor().Inject("elbv2.DescribeTargetGroups", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		stale := f.region.Interceptor().Inject("elbv2.DescribeTargetGroups", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 			if earlier == nil {
 				earlier = httptest.NewRecorder()
 				apply.ServeHTTP(earlier, r)
@@ -217,7 +217,7 @@ func TestOwnTargetGroupsAreSeenInALaggingList(t *testing.T) {
 			same(f, "an old list", []string{"k8s-unused", "k8s-used"}, f.groupsNamed("k8s-"))
 			same(f, "the last user", name(1), f.LastUser(used))
 		}
-		lag.Remove()
+		stale.Remove()
 		_, err = f.others.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: aws.String(arnOf(f, "k8s-unused"))})
 		same(f, "no error", nil, err)
 		time.Sleep(propagation)

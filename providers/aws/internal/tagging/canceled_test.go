@@ -12,7 +12,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// TestFirstCallerGivesUp: the first caller of a batch goes away at once
+// TestFirstCallerGivesUp: the first caller of a batch cancels at once
 // when its context ends, and the others of the batch are tagged nevertheless.
 func TestFirstCallerGivesUp(t *testing.T) {
 	t.Parallel()

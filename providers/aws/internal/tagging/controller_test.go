@@ -149,14 +149,14 @@ func (b *fixture) remove(name string) {
 	}
 }
 
-// await waits until something holds, and names it if it never does.
-func (b *fixture) await(what string, holds func() bool) {
+// await waits for a condition, and fails with its name after a timeout.
+func (b *fixture) await(what string, condition func() bool) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for !holds() {
+	for !condition() {
 		select {
 		case <-ctx.Done():
 			b.t.Fatalf("waited in vain until %s", what)
@@ -269,9 +269,9 @@ func TestUntagOnlyWithoutNode(t *testing.T) {
 	}
 }
 
-// TestOneThingAtATime: an instance is not tagged while its tags are being taken
-// away, and the work ends with its context.
-func TestOneThingAtATime(t *testing.T) {
+// TestOneOperationAtATime: an instance is not tagged while its tags are being
+// taken away, and the work ends with its context.
+func TestOneOperationAtATime(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)
 	id := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
@@ -317,14 +317,14 @@ func TestLabelIsForOneNode(t *testing.T) {
 			t.Fatal(err)
 		}
 	case <-time.After(patience):
-		t.Fatal("no patch came")
+		t.Fatal("there is no patch")
 	}
 	if patch.UID != "uid-1" || patch.Labels[Label] != b.controller.expected {
 		t.Errorf("patch %+v", patch.ObjectMeta)
 	}
 }
 
-// TestUnknownInstances is AWS-TAG-4: an instance that EC2 does not know is waited
+// TestUnknownInstances is AWS-TAG-4: an instance that EC2 does not find is waited
 // for while its Node is young, and left alone afterwards; an unusable ID at once.
 func TestUnknownInstances(t *testing.T) {
 	t.Parallel()

@@ -30,11 +30,11 @@ func TestValidate(t *testing.T) {
 		"other resource":  {"only instance", "--tags=a=b --resources=volume", []string{`--resources=volume: the only kind is "instance"`}},
 		"negative limits": {"negative is fatal", good + "--tagging-controller-rate-limit=-1 --tagging-controller-burst-limit=-2", []string{"--tagging-controller-rate-limit=-1", "--tagging-controller-burst-limit=-2"}},
 		"no workers":      {"at least 1", good + "--tagging-controller-concurrent-node-syncs=0", []string{"must be at least 1"}},
-		"reserved key":    {"EC2 refuses it", "--tags=aws:x=y --resources=instance", []string{`"aws:x": keys that begin with aws: are reserved`}},
-		"reserved, upper": {"EC2 refuses any case", "--tags=AWS:x=y --resources=instance", []string{`"AWS:x"`}},
+		"reserved key":    {"EC2 rejects it", "--tags=aws:x=y --resources=instance", []string{`"aws:x": keys that begin with aws: are reserved`}},
+		"reserved, upper": {"EC2 rejects any case", "--tags=AWS:x=y --resources=instance", []string{`"AWS:x"`}},
 		"too many":        {"no instance can have them", "--resources=instance --tags=" + strings.Join(manyTags(51), ","), []string{"51 tags", "at most 50"}},
 		"as many as fit":  {"EC2 accepts them", "--resources=instance --tags=" + strings.Join(manyTags(50), ","), nil},
-		"long":            {"EC2 refuses it", "--resources=instance --tags=" + strings.Repeat("k", 129) + "=v,a=" + strings.Repeat("v", 257), []string{"at most 128", "at most 256"}},
+		"long":            {"EC2 rejects it", "--resources=instance --tags=" + strings.Repeat("k", 129) + "=v,a=" + strings.Repeat("v", 257), []string{"at most 128", "at most 256"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

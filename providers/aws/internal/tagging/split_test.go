@@ -44,9 +44,9 @@ func fullTags() map[string]string {
 	return tags
 }
 
-// TestOneRefusedInstanceCostsItself: wherever it is in the batch, the instance that
-// EC2 refuses without naming it fails alone, for two calls each time the batch is
-// halved.
+// TestOneRefusedInstanceCostsItself: wherever it is in the batch, the instance
+// that EC2 refuses without naming it fails alone, for two calls each time the
+// batch is halved.
 func TestOneRefusedInstanceCostsItself(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ size, most int }{
@@ -75,7 +75,7 @@ func TestOneRefusedInstanceCostsItself(t *testing.T) {
 	}
 }
 
-// TestRefusedBatches goes through what errors of a whole call mean for its
+// TestRefusedBatches covers what errors of a whole call mean for its
 // instances.
 func TestRefusedBatches(t *testing.T) {
 	t.Parallel()
@@ -163,8 +163,8 @@ func TestRefusedBatches(t *testing.T) {
 	}
 }
 
-// TestErrorsOfTheCall: an error that no instance is the cause of is not looked for
-// in the instances.
+// TestErrorsOfTheCall: an error that no instance is the cause of is not looked
+// for in the instances.
 func TestErrorsOfTheCall(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)
@@ -176,7 +176,7 @@ func TestErrorsOfTheCall(t *testing.T) {
 	}{
 		"throttled":   {"EC2 wants fewer calls, not more", aws.Throttled(), apierr.ErrThrottled},
 		"unavailable": {"EC2 has an outage", aws.Error(http.StatusInternalServerError, "InternalError", "An internal error has occurred"), apierr.ErrUnavailable},
-		"credentials": {"the caller is refused, whatever the call is", aws.Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"), apierr.ErrDenied},
+		"credentials": {"the caller is rejected, whatever the call is", aws.Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"), apierr.ErrDenied},
 		"no response": {"the connection is lost", simserver.Drop(), nil},
 	}
 	for name, test := range tests {
@@ -204,9 +204,9 @@ func TestErrorsOfTheCall(t *testing.T) {
 	}
 }
 
-// TestRefusedNeighborCostsNoRetries: of many Nodes that share calls, the one whose
-// instance cannot have the tags is given up after its retries, and all others are
-// tagged without a failure.
+// TestRefusedNeighborCostsNoRetries: of many Nodes that share calls, the one
+// whose instance cannot have the tags is given up after its retries, and all
+// others are tagged without a failure.
 func TestRefusedNeighborCostsNoRetries(t *testing.T) {
 	t.Parallel()
 	const healthy, retries = 58, 9
@@ -270,9 +270,9 @@ func TestRefusedNeighborCostsNoRetries(t *testing.T) {
 	}
 }
 
-// TestManyRefusedNeighbors: where many instances of a batch are refused, those that
-// there is no call left for wait, and that is no failure of theirs. The refused ones
-// that are left in the end are tried one at a time.
+// TestManyRefusedNeighbors: where many instances of a batch are refused, those
+// that there is no call left for wait, and that is no failure of theirs. The
+// refused ones that are left in the end are tried one at a time.
 func TestManyRefusedNeighbors(t *testing.T) {
 	t.Parallel()
 	const all, each = 12, 2 // every second one is refused
@@ -298,7 +298,7 @@ func TestManyRefusedNeighbors(t *testing.T) {
 		}
 	}
 	b.await("all others wait for tags that EC2 accepts", func() bool { return b.failures(errorsRefused, "") > 0 })
-	// Alone in its call, each of the refused instances would take 10.
+	// Alone in its call, each of the rejected instances would take 10.
 	if calls := b.cloud.Interceptor().Count("CreateTags"); calls > 10*all/each {
 		t.Errorf("%d calls", calls)
 	}

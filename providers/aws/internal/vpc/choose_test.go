@@ -64,7 +64,7 @@ func TestChoose(t *testing.T) {
 		tables  []vpc.RouteTable
 		options vpc.DiscoverOptions
 		want    string
-		says    string
+		message string
 	}{
 		"OnePerZone":      {reason: "AWS-SUBNET-4, AWS-SUBNET-5: the smallest ID, zones in order", subnets: []vpc.Subnet{subnet("3", "b"), subnet("2", "a"), subnet("1", "a")}, tables: public, want: "1 3"},
 		"Public":          {reason: "AWS-SUBNET-3: private ones are dropped", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a"), subnet("3", "b"), subnet("4", "c")}, tables: mixed, want: "2 4"},
@@ -74,10 +74,10 @@ func TestChoose(t *testing.T) {
 		"OtherRole":       {reason: "the other role does not count", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a", vpc.InternalRoleTag)}, tables: public, want: "1"},
 		"Cluster":         {reason: "the cluster before the ID", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a", ours)}, tables: public, want: "2"},
 		"LocalZones":      {reason: "AWS-SUBNET-5: zones known to be others are dropped, unknown ones stay", subnets: []vpc.Subnet{subnet("1", "l"), subnet("2", "w"), subnet("3", "a"), subnet("4", "x")}, tables: public, want: "3 4"},
-		"NoSubnets":       {reason: "AWS-SUBNET-6: no subnet is an error", tables: public, says: "other clusters"},
-		"OnlyPrivate":     {reason: "AWS-SUBNET-6: no subnet is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed, says: "internet gateway"},
-		"OnlyLocal":       {reason: "AWS-SUBNET-6: no subnet is an error", subnets: []vpc.Subnet{subnet("1", "l")}, tables: public, says: "local"},
-		"NoTable":         {reason: "AWS-SUBNET-2: no table is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed[1:], says: "subnet-1 has no route table"},
+		"NoSubnets":       {reason: "AWS-SUBNET-6: no subnet is an error", tables: public, message: "other clusters"},
+		"OnlyPrivate":     {reason: "AWS-SUBNET-6: no subnet is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed, message: "internet gateway"},
+		"OnlyLocal":       {reason: "AWS-SUBNET-6: no subnet is an error", subnets: []vpc.Subnet{subnet("1", "l")}, tables: public, message: "local"},
+		"NoTable":         {reason: "AWS-SUBNET-2: no table is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed[1:], message: "subnet-1 has no route table"},
 		"ExplicitPrivate": {reason: "AWS-SUBNET-2: its own table before the main one", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a")}, tables: []vpc.RouteTable{{Main: true, Public: true}, {Subnets: []string{"subnet-1"}}}, want: "2"},
 	}
 	for name, tc := range cases {
@@ -89,8 +89,8 @@ func TestChoose(t *testing.T) {
 			if ids(got) != tc.want {
 				t.Errorf("%s: got %q, want %q", tc.reason, ids(got), tc.want)
 			}
-			if wantErr := tc.says != ""; wantErr != (err != nil) || wantErr && (!strings.Contains(err.Error(), tc.says) || !errors.Is(err, apierr.ErrInvalid)) {
-				t.Errorf("%s: got error %v, want it to contain %q", tc.reason, err, tc.says)
+			if wantErr := tc.message != ""; wantErr != (err != nil) || wantErr && (!strings.Contains(err.Error(), tc.message) || !errors.Is(err, apierr.ErrInvalid)) {
+				t.Errorf("%s: got error %v, want it to contain %q", tc.reason, err, tc.message)
 			}
 		})
 	}
@@ -131,17 +131,17 @@ func TestPick(t *testing.T) {
 		subnet("1", "a", "Name=blue"), subnet("2", "b", "Name=red"), subnet("3", "c", "Name=red"), subnet("4", "d", "Name=subnet-9"),
 	}
 	cases := map[string]struct {
-		reason string
-		wanted []string
-		want   string
-		says   string
+		reason  string
+		wanted  []string
+		want    string
+		message string
 	}{
 		"IDsThenNames": {reason: "AWS-SUBNET-7: IDs come first", wanted: []string{"blue", "subnet-3", "subnet-2"}, want: "3 2 1"},
-		"Missing":      {reason: "AWS-SUBNET-7: each must be found", wanted: []string{"subnet-1", "subnet-5"}, says: "subnet-5 (0 found)"},
-		"Ambiguous":    {reason: "AWS-SUBNET-7: only once", wanted: []string{"red"}, says: "red (2 found)"},
-		"NotAName":     {reason: "what looks like an ID is one", wanted: []string{"subnet-9"}, says: "subnet-9 (0 found)"},
-		"Twice":        {reason: "AWS-SUBNET-7: only once", wanted: []string{"subnet-1", "blue"}, says: "blue (listed twice)"},
-		"None":         {reason: "none left", says: "none are named"},
+		"Missing":      {reason: "AWS-SUBNET-7: each must be found", wanted: []string{"subnet-1", "subnet-5"}, message: "subnet-5 (0 found)"},
+		"Ambiguous":    {reason: "AWS-SUBNET-7: only once", wanted: []string{"red"}, message: "red (2 found)"},
+		"NotAName":     {reason: "what looks like an ID is one", wanted: []string{"subnet-9"}, message: "subnet-9 (0 found)"},
+		"Twice":        {reason: "AWS-SUBNET-7: only once", wanted: []string{"subnet-1", "blue"}, message: "blue (listed twice)"},
+		"None":         {reason: "none left", message: "none are named"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestPick(t *testing.T) {
 			if ids(got) != tc.want {
 				t.Errorf("%s: got %q, want %q", tc.reason, ids(got), tc.want)
 			}
-			if wantErr := tc.says != ""; wantErr != (err != nil) || wantErr && !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("%s: got error %v, want it to contain %q", tc.reason, err, tc.says)
+			if wantErr := tc.message != ""; wantErr != (err != nil) || wantErr && !strings.Contains(err.Error(), tc.message) {
+				t.Errorf("%s: got error %v, want it to contain %q", tc.reason, err, tc.message)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func (b *fixture) calls(reason string, want map[string]int) {
 	b.Interceptor().Reset()
 }
 
-// discover chooses, and gives the subnets by zone.
+// discover chooses, and returns the subnets by zone.
 func (b *fixture) discover(options vpc.DiscoverOptions) map[string]string {
 	b.t.Helper()
 	options.Cluster = demo

@@ -31,7 +31,7 @@ func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
 		option kubetest.ServiceOption
 	}{
 		"registering is denied": {reason: "no target is registered", op: "elbv2.RegisterTargets", fault: sim.Denied()},
-		"all are refused":       {reason: "no target is accepted", op: "elbv2.RegisterTargets", fault: refused},
+		"all are rejected":      {reason: "no target is accepted", op: "elbv2.RegisterTargets", fault: refused},
 		"attributes are denied": {
 			reason: "targets expect other packets", op: "elbv2.ModifyTargetGroupAttributes", fault: sim.Denied(),
 			option: annotated(request.AnnotationTargetGroupAttributes, "proxy_protocol_v2.enabled=true"),
@@ -59,7 +59,7 @@ func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
 			}
 			b.Interceptor().Clear()
 			b.ensure(after)
-			b.settled(after)
+			b.upToDate(after)
 			if got := b.listener(443).TargetGroup; got == want || len(b.behind(443)) != len(b.nodes) {
 				t.Errorf("after that the listener forwards to %s with %v", got, b.behind(443))
 			}
@@ -67,8 +67,8 @@ func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
 	}
 }
 
-// TestListenersComeWithoutTargets has no target be registered.
-func TestListenersComeWithoutTargets(t *testing.T) {
+// TestListenersAreCreatedWithoutTargets has no target be registered.
+func TestListenersAreCreatedWithoutTargets(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
 	b.Interceptor().Inject("elbv2.RegisterTargets", simserver.Always(), sim.Denied())
@@ -80,10 +80,11 @@ func TestListenersComeWithoutTargets(t *testing.T) {
 	}
 	b.Interceptor().Clear()
 	b.ensure(web())
-	b.settled(web())
+	b.upToDate(web())
 }
 
-// TestDeregisteringUnknownTargets has AWS not know a target that is to go.
+// TestDeregisteringUnknownTargets has AWS report an unknown target of a
+// deregistration.
 func TestDeregisteringUnknownTargets(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
@@ -125,7 +126,7 @@ func TestRefusedTargetCostsItselfAlone(t *testing.T) {
 	warnings := env.Warnings()
 	if len(warnings) != 1 || warnings[0].Reason != change.TargetRefused || !strings.Contains(warnings[0].Message, asleep[0]) ||
 		!strings.Contains(warnings[0].Message, " and 2 more") || !strings.Contains(warnings[0].Message, "not in a running state") {
-		t.Errorf("one warning names five of the refused targets and the reason: %v", warnings)
+		t.Errorf("one warning names five of the rejected targets and the reason: %v", warnings)
 	}
 	again, err := b.tryEnsure(web())
 	if err != nil {
@@ -138,7 +139,7 @@ func TestRefusedTargetCostsItselfAlone(t *testing.T) {
 		b.SetState(id, sim.Running)
 	}
 	b.ensure(web())
-	b.settled(web())
+	b.upToDate(web())
 }
 
 func TestQuotaFillsUpToWhatFits(t *testing.T) {
@@ -164,13 +165,14 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 			}
 			b.SetQuotas(sim.Quotas{})
 			b.ensure(svc)
-			b.settled(svc)
+			b.upToDate(svc)
 		})
 	}
 }
 
-// TestQuotaOfTheLoadBalancer has two ports share a quota. Targets count as soon as
-// a listener forwards to them, so that a new node port must not need more of it.
+// TestQuotaOfTheLoadBalancer has two ports share a quota. Targets count as soon
+// as a listener forwards to them, so that a new node port must not need more of
+// it.
 func TestQuotaOfTheLoadBalancer(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
@@ -193,7 +195,7 @@ func TestQuotaOfTheLoadBalancer(t *testing.T) {
 	check("with another node port")
 	b.SetQuotas(sim.Quotas{})
 	b.ensure(svc)
-	b.settled(svc)
+	b.upToDate(svc)
 }
 
 // TestUnsupportedInstanceType has an instance that AWS never accepts.

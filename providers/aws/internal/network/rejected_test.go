@@ -96,7 +96,7 @@ func TestBadCertificateKeepsTheListenerServing(t *testing.T) {
 			good := web(tls(certificate), only443)
 			good.Spec.Ports[0].NodePort = 31080
 			b.ensure(good)
-			b.settled(good)
+			b.upToDate(good)
 		})
 	}
 }
@@ -120,7 +120,7 @@ func TestProtocolChangeModifiesInPlace(t *testing.T) {
 				arn := b.listener(53).ARN
 				b.Interceptor().Reset()
 				b.ensure(after)
-				b.settled(after)
+				b.upToDate(after)
 				got := b.listener(53)
 				if got.ARN != arn || got.Protocol != to || (len(got.Certificates) > 0) != (to == "TLS") || (got.Policy != "") != (to == "TLS") {
 					t.Errorf("listener is %+v", got)
@@ -153,11 +153,11 @@ func TestListenerExistsInTheMeantime(t *testing.T) {
 	if got := b.listener(443); got.ARN != arn || got.Protocol != "TLS" {
 		t.Errorf("listener is %+v, want it changed in place", got)
 	}
-	b.settled(svc)
+	b.upToDate(svc)
 }
 
-// TestNewPortComesBeforeTheOldGoes changes a port of the Service.
-func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
+// TestNewPortIsAddedBeforeTheOldIsRemoved changes a port of the Service.
+func TestNewPortIsAddedBeforeTheOldIsRemoved(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
 	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
@@ -171,7 +171,7 @@ func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
 	}
 	b.Interceptor().Clear()
 	b.ensure(after)
-	b.settled(after)
+	b.upToDate(after)
 	if got := len(b.network().Listeners); got != 1 {
 		t.Errorf("%d listeners, want 1", got)
 	}
@@ -197,7 +197,7 @@ func TestOneTargetGroupForEachListener(t *testing.T) {
 	}
 }
 
-// TestListenerNeedsItsTargetGroup has one target group be refused.
+// TestListenerNeedsItsTargetGroup has AWS reject one target group.
 func TestListenerNeedsItsTargetGroup(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
@@ -210,7 +210,7 @@ func TestListenerNeedsItsTargetGroup(t *testing.T) {
 		t.Errorf("the other port has the targets %v", got)
 	}
 	b.ensure(web())
-	b.settled(web())
+	b.upToDate(web())
 }
 
 // TestAdoptedListenerIsGone has a listener be gone when it is looked for.
@@ -251,9 +251,9 @@ func TestTargetsStayWhileRegisteringFails(t *testing.T) {
 	}
 }
 
-// FW-LB-7: a setting that AWS refuses keeps neither targets nor listeners from
+// FW-LB-7: a setting that AWS rejects keeps neither targets nor listeners from
 // being as wanted.
-func TestRefusedSettingCostsItselfAlone(t *testing.T) {
+func TestRejectedSettingFailsAlone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})
 	svc := web(kubetest.Port(v1.ProtocolTCP, 443), annotated(request.AnnotationCrossZone, "true"))
@@ -265,7 +265,7 @@ func TestRefusedSettingCostsItselfAlone(t *testing.T) {
 		return nil
 	}})
 	if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err == nil {
-		t.Error("the refusal must be an error")
+		t.Error("the rejection must be an error")
 	}
 	if b.nodes != nil {
 		t.Error("the steps that follow did not run")

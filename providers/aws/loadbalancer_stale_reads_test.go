@@ -16,12 +16,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// lagging has all reads show the rules of security groups as they are now.
-func (b *balanced) lagging() { b.SetDelays(sim.Delays{SecurityGroupRules: time.Hour}) }
+// delayReads has all later reads return the present rules of security groups.
+func (b *balanced) delayReads() { b.SetDelays(sim.Delays{SecurityGroupRules: time.Hour}) }
 
-// While reads of rules lag behind writes, load balancers come and go, and nodes
-// join, as if they did not: no rule is missing, and none is left.
-func TestReadsOfRulesThatLagBehindWrites(t *testing.T) {
+// While reads of rules are stale, load balancers are created and deleted, and
+// nodes join, as if they did not: no rule is missing, and none is left.
+func TestStaleReadsOfRules(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		options  []kubetest.ServiceOption
@@ -54,7 +54,7 @@ func TestReadsOfRulesThatLagBehindWrites(t *testing.T) {
 				first, second = two(annotate(request.AnnotationSecurityGroups, id))
 			}
 			before := b.Leaks()
-			b.lagging()
+			b.delayReads()
 			services := map[string]*v1.Service{webName: first, apiName: second}
 			b.serve(services)
 
@@ -74,7 +74,7 @@ func TestReadsOfRulesThatLagBehindWrites(t *testing.T) {
 					t.Errorf("rules are left in %s:\n%s", group, rules)
 				}
 			}
-			// The rules that were there a moment ago seem to be there still.
+			// Reads still return the deleted rules.
 			services = map[string]*v1.Service{webName: first}
 			b.serve(services)
 			b.remove(first)
@@ -92,9 +92,9 @@ func (b *balanced) serve(services map[string]*v1.Service) {
 		b.ensure(svc)
 	}
 	for name, svc := range services {
-		b.quiet(svc)
+		b.unchanged(svc)
 		ranges := svc.Spec.LoadBalancerSourceRanges
-		b.admitted(name, ranges...)
+		b.reachable(name, ranges...)
 		if svc.Annotations[string(request.AnnotationType)] == "" {
 			continue
 		}
@@ -105,8 +105,9 @@ func (b *balanced) serve(services map[string]*v1.Service) {
 	}
 }
 
-// EC2 applies a write whose response is lost, and then reports to the retry that it
-// has been done: for the minute in which own writes count, the rule is as EC2 says.
+// EC2 applies a write whose response is lost, and then reports to the retry that
+// it has been done: for the minute in which own writes count, the rule is as in
+// EC2.
 func TestWritesOfRulesWithLostResponses(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -116,24 +117,24 @@ func TestWritesOfRulesWithLostResponses(t *testing.T) {
 		"removed": {reason: "the next Service adds the rules", loses: "RevokeSecurityGroupIngress"},
 		"added":   {reason: "the deletion removes the rules", loses: "AuthorizeSecurityGroupIngress"},
 	} {
-		for _, lag := range []bool{false, true} {
-			t.Run(name+map[bool]string{true: ", reads lag behind"}[lag], func(t *testing.T) {
+		for _, stale := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", stale reads"}[stale], func(t *testing.T) {
 				t.Parallel()
 				b := balance(t)
 				before := b.Leaks()
 				first, second := two(sharedPort()...)
 				b.ensure(first)
-				if lag {
-					b.lagging()
+				if stale {
+					b.delayReads()
 				}
 				lost := b.Interceptor().Inject(test.loses, simserver.Always(), once(simserver.DropResponse()))
 				b.remove(first)
 				b.ensure(second)
-				b.admitted(apiName)
+				b.reachable(apiName)
 				if rules := strings.Join(b.rules(b.seed.NodeGroup), "\n"); !strings.Contains(rules, "icmp 3-4 0.0.0.0/0") {
 					t.Errorf("%s: messages of path MTU discovery are kept out:\n%s", test.reason, rules)
 				}
-				b.quiet(second)
+				b.unchanged(second)
 				b.remove(second)
 				lost.Remove()
 				b.same(before)
@@ -172,7 +173,7 @@ func TestChangesShareTheReadOfSecurityGroups(t *testing.T) {
 			account{nodes: 3, services: many, options: options}.test(t, func(b *balanced) {
 				services := twoPorts(0, many, options...)
 				b.ensureAll(services)
-				b.pause()
+				b.refillBuckets()
 				for i, svc := range services {
 					if svc.Annotations == nil {
 						svc.Annotations = map[string]string{}

@@ -69,7 +69,7 @@ func TestBadCertificateKeepsTheListenerServing(t *testing.T) {
 			var backend []string
 			if c.before != nil {
 				b.ensure(c.before)
-				b.settle()
+				b.resolveGroups()
 			}
 			if c.serves {
 				before, backend = b.listener(443), b.classic().BackendPolicies[30443]
@@ -98,16 +98,16 @@ func TestBadCertificateKeepsTheListenerServing(t *testing.T) {
 			if got := len(b.classic().Instances); got != len(b.nodes) {
 				t.Errorf("%d instances, want %d", got, len(b.nodes))
 			}
-			b.settle()
+			b.resolveGroups()
 			after.Annotations[string(request.AnnotationSSLCert)] = certificate2
 			b.ensure(after)
-			b.settled(after)
+			b.upToDate(after)
 		})
 	}
 }
 
-// TestAllListenersOfANewLoadBalancerAreRefused has nothing be created.
-func TestAllListenersOfANewLoadBalancerAreRefused(t *testing.T) {
+// TestAllListenersOfANewLoadBalancerAreRejected has AWS reject all listeners.
+func TestAllListenersOfANewLoadBalancerAreRejected(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	_, err := b.try(t.Context(), web(annotated(request.AnnotationSSLCert, noCertificate)))
@@ -126,7 +126,7 @@ func TestCertificateChangesInPlace(t *testing.T) {
 	after := []kubetest.ServiceOption{tls(certificate2), annotated(request.AnnotationSSLPolicy, tlsPolicy)}
 	for name, c := range map[string]struct {
 		reason string
-		refuse simserver.Fault
+		reject simserver.Fault
 		writes map[string]int
 	}{
 		"allowed": {
@@ -134,7 +134,7 @@ func TestCertificateChangesInPlace(t *testing.T) {
 			writes: map[string]int{"elb.SetLoadBalancerListenerSSLCertificate": 1},
 		},
 		"denied": {
-			reason: "policies made for other cloud controller managers leave it out", refuse: sim.Denied(),
+			reason: "policies made for other cloud controller managers leave it out", reject: sim.Denied(),
 			writes: map[string]int{
 				"elb.SetLoadBalancerListenerSSLCertificate": 1, "elb.DeleteLoadBalancerListeners": 1,
 				"elb.CreateLoadBalancerListeners": 1, "elb.SetLoadBalancerPoliciesOfListener": 1,
@@ -142,7 +142,7 @@ func TestCertificateChangesInPlace(t *testing.T) {
 		},
 		"unknown action": {
 			reason: "other implementations of the API leave it out",
-			refuse: sim.Error(http.StatusBadRequest, "InvalidAction", "no such action"),
+			reject: sim.Error(http.StatusBadRequest, "InvalidAction", "no such action"),
 			writes: map[string]int{
 				"elb.SetLoadBalancerListenerSSLCertificate": 1, "elb.DeleteLoadBalancerListeners": 1,
 				"elb.CreateLoadBalancerListeners": 1, "elb.SetLoadBalancerPoliciesOfListener": 1,
@@ -153,11 +153,11 @@ func TestCertificateChangesInPlace(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t)
 			b.ensure(web(before...))
-			b.settle()
+			b.resolveGroups()
 			want := b.listener(443)
 			want.Certificate = certificate2
-			if c.refuse != nil {
-				b.Interceptor().Inject("elb.SetLoadBalancerListenerSSLCertificate", simserver.Always(), c.refuse)
+			if c.reject != nil {
+				b.Interceptor().Inject("elb.SetLoadBalancerListenerSSLCertificate", simserver.Always(), c.reject)
 			}
 			b.Interceptor().Reset()
 			b.ensure(web(after...))
@@ -167,17 +167,17 @@ func TestCertificateChangesInPlace(t *testing.T) {
 			if diff := cmp.Diff(want, b.listener(443)); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
 			}
-			b.settled(web(after...))
+			b.upToDate(web(after...))
 		})
 	}
 }
 
-// TestRestoringFails has AWS refuse both listeners: the error names both.
+// TestRestoringFails has AWS reject both listeners: the error names both.
 func TestRestoringFails(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	b.ensure(web())
-	b.settle()
+	b.resolveGroups()
 	b.Interceptor().Inject("elb.CreateLoadBalancerListeners", simserver.Always(), sim.Denied())
 	_, err := b.try(t.Context(), web(tls(certificate)))
 	if !errors.Is(err, apierr.ErrDenied) || !strings.Contains(err.Error(), "restore listeners 443/TCP") {
@@ -185,15 +185,15 @@ func TestRestoringFails(t *testing.T) {
 	}
 	b.Interceptor().Clear()
 	b.ensure(web(tls(certificate)))
-	b.settled(web(tls(certificate)))
+	b.upToDate(web(tls(certificate)))
 }
 
-// TestReplacementsAreIsolated has AWS refuse one of two.
+// TestReplacementsAreIsolated has AWS reject one of two.
 func TestReplacementsAreIsolated(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	b.ensure(web())
-	b.settle()
+	b.resolveGroups()
 	after := web(annotated(request.AnnotationSSLCert, certificate), annotated(request.AnnotationSSLPolicy, tlsPolicy))
 	b.Interceptor().Inject("elb.CreateLoadBalancerListeners", simserver.Nth(1), sim.Denied())
 	_, err := b.try(t.Context(), after)
@@ -205,7 +205,7 @@ func TestReplacementsAreIsolated(t *testing.T) {
 		t.Errorf("listeners are %+v and %+v", first, second)
 	}
 	b.ensure(after)
-	b.settled(after)
+	b.upToDate(after)
 }
 
 // TestListenersThatExcludeEachOther changes which front port sends to an instance
@@ -228,26 +228,26 @@ func TestListenersThatExcludeEachOther(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t)
 			b.ensure(c.before)
-			b.settle()
+			b.resolveGroups()
 			before := b.classic().Listeners
 			b.Interceptor().Inject("elb.CreateLoadBalancerListeners", simserver.Nth(1), sim.Denied())
 			if _, err := b.try(t.Context(), c.after); !errors.Is(err, apierr.ErrDenied) {
 				t.Errorf("error is %v", err)
 			}
 			if diff := cmp.Diff(before, b.classic().Listeners); diff != "" {
-				t.Errorf("%s: refused, -want +got:\n%s", c.reason, diff)
+				t.Errorf("%s: errors, -want +got:\n%s", c.reason, diff)
 			}
 			b.ensure(c.after)
-			b.settled(c.after)
+			b.upToDate(c.after)
 		})
 	}
 }
 
-func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
+func TestNewPortIsAddedBeforeTheOldIsRemoved(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
-	b.settle()
+	b.resolveGroups()
 	after := web(kubetest.Port(v1.ProtocolTCP, 8443))
 	b.Interceptor().Inject("elb.CreateLoadBalancerListeners", simserver.Always(), sim.Denied())
 	if _, err := b.try(t.Context(), after); !errors.Is(err, apierr.ErrDenied) {
@@ -258,11 +258,11 @@ func TestNewPortComesBeforeTheOldGoes(t *testing.T) {
 	}
 	b.Interceptor().Clear()
 	b.ensure(after)
-	b.settled(after)
+	b.upToDate(after)
 }
 
-// TestPortsChangeWhenThereIsNoRoom has more listeners than every account can have,
-// before and after.
+// TestPortsChangeWhenThereIsNoRoom has more listeners than every account can
+// have, before and after.
 func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -271,14 +271,14 @@ func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 		writes []string
 	}{
 		"default quota": {
-			reason: "the new ones take the place of the old ones",
+			reason: "the new ones replace the old ones",
 			writes: []string{
 				"elb.CreateLoadBalancerListeners", "elb.DeleteLoadBalancerListeners",
 				"elb.CreateLoadBalancerListeners", "elb.DeleteLoadBalancerListeners", "elb.ConfigureHealthCheck",
 			},
 		},
 		"raised quota": {
-			reason: "the new ones come first", quota: 2 * listenerLimit,
+			reason: "the new ones are added first", quota: 2 * listenerLimit,
 			writes: []string{"elb.CreateLoadBalancerListeners", "elb.DeleteLoadBalancerListeners", "elb.ConfigureHealthCheck"},
 		},
 	} {
@@ -286,7 +286,7 @@ func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 			t.Parallel()
 			b := newFixture(t)
 			b.ensure(many(1000))
-			b.settle()
+			b.resolveGroups()
 			b.SetQuotas(sim.Quotas{ClassicListeners: c.quota})
 			b.Interceptor().Reset()
 			b.ensure(many(2000))
@@ -299,7 +299,7 @@ func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 			if diff := cmp.Diff(c.writes, writes); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
 			}
-			b.settled(many(2000))
+			b.upToDate(many(2000))
 		})
 	}
 }

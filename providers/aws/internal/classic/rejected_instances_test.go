@@ -16,8 +16,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// TestRefusedInstanceCostsItselfAlone shows AWS-LB-13.
-func TestRefusedInstanceCostsItselfAlone(t *testing.T) {
+// TestRejectedInstanceFailsAlone shows AWS-LB-13.
+func TestRejectedInstanceFailsAlone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	b.nodes = append(b.nodes, b.Cluster.AddNodes(7)...)
@@ -33,10 +33,10 @@ func TestRefusedInstanceCostsItselfAlone(t *testing.T) {
 	warnings := env.Warnings()
 	if len(warnings) != 1 || warnings[0].Reason != change.TargetRefused ||
 		!strings.Contains(warnings[0].Message, gone[0]) || !strings.Contains(warnings[0].Message, " and 2 more") {
-		t.Errorf("one warning names five of the refused instances: %v", warnings)
+		t.Errorf("one warning names five of the rejected instances: %v", warnings)
 	}
 	if got := b.Interceptor().Count("elb.RegisterInstancesWithLoadBalancer"); got > len(gone)+1 {
-		t.Errorf("%d calls, want at most one more for each refused instance", got)
+		t.Errorf("%d calls, want at most one more for each rejected instance", got)
 	}
 }
 
@@ -52,15 +52,15 @@ func TestStoppedInstance(t *testing.T) {
 	if got := b.classic().Instances; len(got) != 2 || slices.Contains(got, stopped) || len(env.Warnings()) > 0 {
 		t.Errorf("instances are %v, warnings %v", got, env.Warnings())
 	}
-	b.settled(web())
+	b.upToDate(web())
 	b.SetState(stopped, sim.Running)
 	delete(b.states, stopped)
 	b.ensure(web())
-	b.settled(web())
+	b.upToDate(web())
 }
 
-// TestRefusedInstancesWithoutNames has AWS not say which instance it refuses.
-func TestRefusedInstancesWithoutNames(t *testing.T) {
+// TestRejectedInstancesWithoutNames has AWS reject instances without naming them.
+func TestRejectedInstancesWithoutNames(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	b.nodes = append(b.nodes, b.Cluster.AddNodes(13)...)
@@ -92,7 +92,7 @@ func TestDeregisteringUnknownInstances(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	b.ensure(web())
-	b.settle()
+	b.resolveGroups()
 	b.Interceptor().Inject("elb.DeregisterInstancesFromLoadBalancer", simserver.First(1),
 		sim.Error(http.StatusBadRequest, "InvalidInstance", fmt.Sprintf("Could not find EC2 instance %s.", b.nodes[0])))
 	gone := b.nodes[0]
@@ -125,9 +125,9 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 				t.Errorf("%d calls for 32 instances, want at most 6", got)
 			}
 			b.SetQuotas(sim.Quotas{})
-			b.settle()
+			b.resolveGroups()
 			b.ensure(web())
-			b.settled(web())
+			b.upToDate(web())
 		})
 	}
 }
