@@ -13,7 +13,7 @@ import (
 
 var errNoAddress = errors.New("not an IP address")
 
-// nodeAddresses are the addresses of an instance's Node, family by family:
+// nodeAddresses returns the addresses of an instance's Node, family by family:
 //
 //	ipv4   of every interface in use, all private addresses   InternalIP
 //	       the public address                                 ExternalIP
@@ -75,7 +75,7 @@ func ipv6Addresses(i *inventory.Instance) ([]v1.NodeAddress, error) {
 	return addresses, nil
 }
 
-// inUse are the network interfaces whose addresses count, in their order.
+// inUse returns the network interfaces whose addresses count, in their order.
 func inUse(i *inventory.Instance) []inventory.Interface {
 	var used []inventory.Interface
 	for _, n := range i.Interfaces {

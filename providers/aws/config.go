@@ -16,8 +16,8 @@ import (
 const (
 	defaultProbePort = 10256
 	defaultProbePath = "/healthz"
-	// defaultTopologyPattern are types whose place in the network matters: for
-	// machine learning and high performance computing.
+	// defaultTopologyPattern matches the instance types that need a network
+	// topology: those for machine learning and high performance computing.
 	defaultTopologyPattern = `^(hpc|trn|p)[0-9]+[a-z]*(-[a-z0-9]+)?(\.[0-9a-z]*)$`
 )
 
@@ -28,7 +28,7 @@ const (
 	groupsManaged    = "Managed"
 )
 
-// Config is what this provider reads from a cloud-config.
+// Config is the cloud-config of this provider.
 type Config struct {
 	// Global has all settings except endpoints.
 	Global Global
@@ -37,14 +37,14 @@ type Config struct {
 	// required.
 	ServiceOverride map[string]*ServiceOverride
 
-	// families are the usable ones of NodeIPFamilies.
+	// families are the valid items of NodeIPFamilies.
 	families []address.Family
 	// topologyTypes are the instance types whose network topology must be
-	// answered.
+	// known.
 	topologyTypes *regexp.Regexp
 	overrides     []client.Override
-	// badNetworkSetting is what is wrong with the settings for network load
-	// balancers. Only Services that ask for one are refused because of it.
+	// badNetworkSetting is the error in the settings for network load
+	// balancers. Only Services that request one are rejected because of it.
 	badNetworkSetting error
 	// deleteByName is [NodeDeletion] by-name, one of the settings of all
 	// providers.
@@ -140,7 +140,7 @@ type ServiceOverride struct {
 // ARN is the name of an AWS resource.
 type ARN string
 
-// UnmarshalText checks the name.
+// UnmarshalText validates the ARN.
 func (a *ARN) UnmarshalText(text []byte) error {
 	*a = ARN(text)
 	if len(text) == 0 {
@@ -159,7 +159,7 @@ func (a *ARN) UnmarshalText(text []byte) error {
 // Pattern is a regular expression.
 type Pattern string
 
-// UnmarshalText checks that the expression is one.
+// UnmarshalText validates the expression.
 func (p *Pattern) UnmarshalText(text []byte) error {
 	if _, err := regexp.Compile(string(text)); err != nil {
 		return fmt.Errorf("%q is not a regular expression: %w", text, err)
@@ -172,16 +172,16 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 // file adds one.
 type Families []string
 
-// UnmarshalText adds a name. Whether it is one is known once all are read.
+// UnmarshalText adds a name. The names are validated once all are read.
 func (f *Families) UnmarshalText(text []byte) error {
 	*f = append(*f, strings.TrimSpace(string(text)))
 	return nil
 }
 
-// String is the list on one line.
+// String returns the list on one line.
 func (f Families) String() string { return strings.Join(f, ",") }
 
-// schema tells what files for AWS hold beside the keys of Config.
+// schema describes the keys of files for AWS that are not in Config.
 func schema() config.Schema {
 	return config.Schema{Foreign: map[config.Name]string{
 		{Section: "Global", Key: "DisableStrictZoneCheck"}: "it is no longer used",

@@ -14,21 +14,21 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// decodeProblems returns all that is wrong with a cloud-config.
+// decodeProblems returns all problems of a cloud-config.
 func decodeProblems(file *config.File) config.Problems {
 	_, problems := decode(file)
 	return problems
 }
 
-// explain lists the settings that a cloud-config makes effective.
+// explain lists the effective settings of a cloud-config.
 func explain(file *config.File) []config.Setting {
 	r := resolve(file)
 	return r.Explain(r.config)
 }
 
-// decode reads the configuration out of a cloud-config and fills in defaults. It
-// reports everything that is wrong; the configuration is usable if none of it is
-// an error. Without a file, which is nil then, all is as by default.
+// decode reads the configuration from a cloud-config and applies defaults. It
+// reports all problems; the configuration is usable if none of them is an
+// error. Without a file, which is nil then, all settings have their defaults.
 func decode(file *config.File) (*Config, config.Problems) {
 	r := resolve(file)
 	return r.config, r.Finish()
@@ -60,15 +60,15 @@ func resolve(file *config.File) *resolver {
 
 func globalName(key string) config.Name { return config.Name{Section: "Global", Key: key} }
 
-// errorf reports a bad value of a key in [Global].
+// errorf reports an invalid value of a key in [Global].
 func (r *resolver) errorf(key, format string, args ...any) {
 	r.Errorf(globalName(key), format, args...)
 }
 
-// warnf reports what is doubtful about a key in [Global].
+// warnf reports a questionable value of a key in [Global].
 func (r *resolver) warnf(key, format string, args ...any) { r.Warnf(globalName(key), format, args...) }
 
-// chooseRegion makes Region the one that counts.
+// chooseRegion sets Region to the region of Zone, if there is one.
 func (r *resolver) chooseRegion() {
 	g := &r.config.Global
 	if g.Zone == "" {
@@ -106,31 +106,31 @@ func (r *resolver) chooseFamilies() {
 		family := address.Family(name)
 		switch {
 		case family != address.IPv4 && family != address.IPv6:
-			r.warnf("NodeIPFamilies", "%q is ignored: a line can say ipv4 or ipv6", name)
+			r.warnf("NodeIPFamilies", "%q is ignored: a line must be ipv4 or ipv6", name)
 		case slices.Contains(r.config.families, family):
-			r.warnf("NodeIPFamilies", "%s is there twice", name)
+			r.warnf("NodeIPFamilies", "%s is listed twice", name)
 		default:
 			r.config.families = append(r.config.families, family)
 		}
 	}
 	if len(r.config.families) == 0 {
-		r.errorf("NodeIPFamilies", "no family is left for node addresses in %q: a line can say ipv4 or ipv6", []string(g.NodeIPFamilies))
+		r.errorf("NodeIPFamilies", "no family is left for node addresses in %q: a line must be ipv4 or ipv6", []string(g.NodeIPFamilies))
 	}
 }
 
 func (r *resolver) compileTopology() {
 	g := &r.config.Global
 	config.Default(r.Resolver, globalName("SupportedTopologyInstanceTypePattern"), &g.SupportedTopologyInstanceTypePattern, defaultTopologyPattern)
-	r.config.topologyTypes = regexp.MustCompile(string(g.SupportedTopologyInstanceTypePattern)) // UnmarshalText did, too
+	r.config.topologyTypes = regexp.MustCompile(string(g.SupportedTopologyInstanceTypePattern)) // UnmarshalText has validated it
 }
 
-// checkNetworkSettings looks at what only network load balancers need. What is
-// wrong with it keeps nothing else from working.
+// checkNetworkSettings validates the settings for network load balancers. An
+// error in them affects nothing else.
 func (r *resolver) checkNetworkSettings() {
 	g := &r.config.Global
 	bad := func(key, value, known string) {
 		name := globalName(key)
-		r.warnf(key, "%q is not %s: Services that ask for a network load balancer do not get one", value, known)
+		r.warnf(key, "%q is not %s: Services that request a network load balancer do not get one", value, known)
 		if r.config.badNetworkSetting == nil {
 			r.config.badNetworkSetting = apierr.Mark(apierr.ErrInvalid,
 				fmt.Errorf("the cloud-config is wrong for network load balancers: %s is %q, not %s", name, value, known))
@@ -155,7 +155,7 @@ func (r *resolver) checkNetworkSettings() {
 		&g.ClusterServiceSharedLoadBalancerHealthProbePath, defaultProbePath)
 }
 
-// clusterID is the cluster that the file names, the zero value without one.
+// clusterID returns the cluster of the file, the zero value if there is none.
 func (c *Config) clusterID() cluster.ID {
 	return cluster.ID{
 		Name:   cmp.Or(c.Global.KubernetesClusterTag, c.Global.KubernetesClusterID),
@@ -163,8 +163,8 @@ func (c *Config) clusterID() cluster.ID {
 	}
 }
 
-// balancing is what load balancers depend on, but for the name of the cluster,
-// which comes with each call.
+// balancing returns the settings of load balancers, without the cluster name,
+// which is part of each call.
 func (c *Config) balancing(id identity) request.Config {
 	g := c.Global
 	return request.Config{

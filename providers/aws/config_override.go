@@ -12,8 +12,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 )
 
-// apis are the services that a name in a file means, by the name in lower case.
-// Those with an empty list are known and not called by this provider.
+// apis maps a name in a file, in lower case, to services. An empty list means
+// that the service exists but this provider does not call it.
 var apis = map[string][]client.Service{
 	"ec2":                       {client.ServiceEC2},
 	"elastic load balancing":    {client.ServiceELB},
@@ -25,9 +25,9 @@ var apis = map[string][]client.Service{
 	"kms":                       {},
 }
 
-// exact is how exactly a name matches a service: most exactly by the name that
-// has always counted, least by one that means several. Files that were made for
-// several versions of the controller have more than one.
+// exact is the precision of a name: highest for the primary name of a service,
+// lowest for a name of several services. Files for several versions of the
+// controller use more than one name.
 func exact(name string, service client.Service) int {
 	switch {
 	case name == string(service):
@@ -46,7 +46,8 @@ type written struct {
 	exact   int
 }
 
-// collectOverrides checks the sections and makes of them what clients take.
+// collectOverrides validates the sections and converts them to overrides of
+// clients.
 func (r *resolver) collectOverrides() {
 	var all []written
 	first := map[[2]string]string{}
@@ -68,7 +69,7 @@ func (r *resolver) collectOverrides() {
 	r.config.overrides = r.mostExact(all)
 }
 
-// services makes one override for each service that a section means.
+// services returns one override for each service of a section.
 func (r *resolver) services(section string, o *ServiceOverride) []written {
 	services, known := apis[strings.ToLower(o.Service)]
 	if !known {
@@ -94,7 +95,7 @@ func (o *ServiceOverride) trim() {
 	}
 }
 
-// checkOverride reports whether a section has all that it needs.
+// checkOverride reports whether a section is complete and valid.
 func (r *resolver) checkOverride(section string, o *ServiceOverride) bool {
 	before := len(r.Problems)
 	for _, required := range []struct{ key, value string }{
@@ -112,7 +113,7 @@ func (r *resolver) checkOverride(section string, o *ServiceOverride) bool {
 	return len(r.Problems) == before
 }
 
-// checkURL returns what is wrong with an endpoint.
+// checkURL returns an error if an endpoint is not valid.
 func checkURL(text string) error {
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
@@ -121,25 +122,25 @@ func checkURL(text string) error {
 	return nil
 }
 
-// place is what an override is for. The instance metadata is the same in every
-// region.
-func (w written) place() [2]string {
+// target is the service and region of an override. The instance metadata is the
+// same in every region.
+func (w written) target() [2]string {
 	if w.Service == client.ServiceIMDS {
 		return [2]string{string(w.Service)}
 	}
 	return [2]string{string(w.Service), w.Region}
 }
 
-// mostExact keeps for each service and region what names it most exactly, that
-// of the first section where several do, and warns of sections that are left
-// with nothing to say.
+// mostExact keeps the most precise override for each service and region, the
+// one of the first section if there are several, and warns of sections that are
+// unused.
 func (r *resolver) mostExact(all []written) []client.Override {
 	slices.SortStableFunc(all, func(a, b written) int { return cmp.Compare(b.exact, a.exact) })
 	var kept []client.Override
 	winners, winning := map[[2]string]string{}, map[string]bool{}
 	for _, w := range all {
-		if winners[w.place()] == "" {
-			winners[w.place()], winning[w.section] = w.section, true
+		if winners[w.target()] == "" {
+			winners[w.target()], winning[w.section] = w.section, true
 			kept = append(kept, w.Override)
 		}
 	}
@@ -148,8 +149,8 @@ func (r *resolver) mostExact(all []written) []client.Override {
 			continue
 		}
 		winning[w.section] = true // one warning will do
-		r.Problems.Warnf(r.At(overrideName(w.section, "Service")), "%s is ignored: %s says it for %s",
-			overrideName(w.section, ""), overrideName(winners[w.place()], ""), w.Service)
+		r.Problems.Warnf(r.At(overrideName(w.section, "Service")), "%s is ignored: %s sets it for %s",
+			overrideName(w.section, ""), overrideName(winners[w.target()], ""), w.Service)
 	}
 	return kept
 }

@@ -178,23 +178,23 @@ func TestProblems(t *testing.T) {
 			`error: aws.conf:3:1: [Global] KubernetesClusterID: "b" is not the same as KubernetesClusterTag, which is "a"`,
 		}},
 		"one family": {"AWS-CONFIG-5: the unknown is ignored", "[Global]\nNodeIPFamilies = ipv4\nNodeIPFamilies = ipx", []string{
-			`warning: aws.conf:3:1: [Global] NodeIPFamilies: "ipx" is ignored: a line can say ipv4 or ipv6`,
+			`warning: aws.conf:3:1: [Global] NodeIPFamilies: "ipx" is ignored: a line must be ipv4 or ipv6`,
 		}},
 		"no family": {"AWS-CONFIG-5: no usable family", "[Global]\nNodeIPFamilies = ipv4,ipv6", []string{
-			`warning: aws.conf:2:1: [Global] NodeIPFamilies: "ipv4,ipv6" is ignored: a line can say ipv4 or ipv6`,
-			`error: aws.conf:2:1: [Global] NodeIPFamilies: no family is left for node addresses in ["ipv4,ipv6"]: a line can say ipv4 or ipv6`,
+			`warning: aws.conf:2:1: [Global] NodeIPFamilies: "ipv4,ipv6" is ignored: a line must be ipv4 or ipv6`,
+			`error: aws.conf:2:1: [Global] NodeIPFamilies: no family is left for node addresses in ["ipv4,ipv6"]: a line must be ipv4 or ipv6`,
 		}},
 		"family twice": {"AWS-CONFIG-5: the second one is ignored", "[Global]\nNodeIPFamilies = ipv4\nNodeIPFamilies = ipv4", []string{
-			`warning: aws.conf:3:1: [Global] NodeIPFamilies: ipv4 is there twice`,
+			`warning: aws.conf:3:1: [Global] NodeIPFamilies: ipv4 is listed twice`,
 		}},
 		"topology": {"AWS-CONFIG-5: a bad expression is an error, no panic", "[Global]\nSupportedTopologyInstanceTypePattern = (", []string{
 			"error: aws.conf:2:1: [Global] SupportedTopologyInstanceTypePattern: \"(\" is not a regular expression: error parsing regexp: missing closing ): `(`",
 		}},
 		"probe mode": {"AWS-CONFIG-6: a warning at the start", "[Global]\nClusterServiceLoadBalancerHealthProbeMode = shared", []string{
-			`warning: aws.conf:2:1: [Global] ClusterServiceLoadBalancerHealthProbeMode: "shared" is not ServiceNodePort or Shared: Services that ask for a network load balancer do not get one`,
+			`warning: aws.conf:2:1: [Global] ClusterServiceLoadBalancerHealthProbeMode: "shared" is not ServiceNodePort or Shared: Services that request a network load balancer do not get one`,
 		}},
 		"group mode": {"AWS-CONFIG-6: a warning at the start", "[Global]\nNLBSecurityGroupMode = managed", []string{
-			`warning: aws.conf:2:1: [Global] NLBSecurityGroupMode: "managed" is not Managed: Services that ask for a network load balancer do not get one`,
+			`warning: aws.conf:2:1: [Global] NLBSecurityGroupMode: "managed" is not Managed: Services that request a network load balancer do not get one`,
 		}},
 		"port": {"a port has at most 65535", "[Global]\nClusterServiceSharedLoadBalancerHealthProbePort = 70000", []string{
 			`error: aws.conf:2:1: [Global] ClusterServiceSharedLoadBalancerHealthProbePort: 70000 is not a port number (1 to 65535)`,
@@ -367,7 +367,7 @@ func TestOverrides(t *testing.T) {
 			reason:   "AWS-CONFIG-9: a file for several versions starts, and the name that always counted wins",
 			file:     full("1", "ec2", "r1", u1) + full("2", "EC2", "r1", u2),
 			want:     map[string]string{"EC2 r1": u2},
-			problems: []string{`warning: aws.conf:2:1: [ServiceOverride "1"] is ignored: [ServiceOverride "2"] says it for EC2`},
+			problems: []string{`warning: aws.conf:2:1: [ServiceOverride "1"] is ignored: [ServiceOverride "2"] sets it for EC2`},
 		},
 		"both and one": {
 			reason: "AWS-CONFIG-9: elasticloadbalancing is for what nothing else names",
@@ -379,7 +379,7 @@ func TestOverrides(t *testing.T) {
 			file:   full("1", "ec2imds", "r1", u1) + full("2", "ec2imds", "r2", u2),
 			want:   map[string]string{"ec2imds r1": u1},
 			problems: []string{
-				`warning: aws.conf:7:1: [ServiceOverride "2"] is ignored: [ServiceOverride "1"] says it for ec2imds`,
+				`warning: aws.conf:7:1: [ServiceOverride "2"] is ignored: [ServiceOverride "1"] sets it for ec2imds`,
 			},
 		},
 	}

@@ -24,20 +24,21 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
 
-// maxPods is how many Fargate nodes one call requests: the filters of a call can
-// have 200 values together.
+// maxPods is the maximum number of Fargate nodes in one call: the filters of a
+// call can have 200 values in total.
 const maxPods = 150
 
 var (
-	// errNoInterface means that EC2 has responded: a Fargate node is not there.
+	// errNoInterface means that EC2 has responded, and the Fargate node does
+	// not exist.
 	errNoInterface = apierr.Mark(apierr.ErrNotFound, errors.New("no network interface in use has the node's address"))
-	// errPodGone means that there is not even an interface on its way to be
-	// attached: what has been a Node is gone for good.
+	// errPodGone means that no interface is about to be attached either: the
+	// Node is gone permanently.
 	errPodGone = apierr.Mark(apierr.ErrNotFound, errors.New("no network interface has the node's address"))
 )
 
-// pod is a Fargate node: a machine of which only the network interface shows.
-// It is shared and not changed once returned.
+// pod is a Fargate node, of which only the network interface is visible. It is
+// shared and not changed once returned.
 type pod struct {
 	attached   bool
 	zone       string
@@ -70,7 +71,7 @@ func newFargate(api client.Instances, vpc string, t tuning) *fargate {
 	return f
 }
 
-// find returns a Fargate node from what is known, or errNoInterface.
+// find returns a Fargate node from the cache or EC2, or errNoInterface.
 func (f *fargate) find(ctx context.Context, name string) (*pod, error) {
 	addr, err := fargateAddress(name)
 	if err != nil {
@@ -83,8 +84,8 @@ func (f *fargate) find(ctx context.Context, name string) (*pod, error) {
 	return found, nil
 }
 
-// confirm queries EC2 itself for one Fargate node. It searches interfaces in
-// any state, so that errPodGone is certain.
+// confirm queries EC2 for one Fargate node, without the cache. It searches
+// interfaces in any state, so that errPodGone is certain.
 func (f *fargate) confirm(ctx context.Context, name string) (*pod, error) {
 	addr, err := fargateAddress(name)
 	if err != nil {
@@ -105,8 +106,8 @@ func (f *fargate) confirm(ctx context.Context, name string) (*pod, error) {
 	return only.Value, nil
 }
 
-// goneAnywhere returns errPodGone if no interface in any VPC of the region has an
-// address: the VPC of the cloud-config may be another one than that of the Node.
+// goneAnywhere returns errPodGone if no interface in any VPC of the region has
+// an address: the VPC of the cloud-config may differ from that of the Node.
 func (f *fargate) goneAnywhere(ctx context.Context, addr netip.Addr) error {
 	if f.vpc == "" {
 		return errPodGone
@@ -122,7 +123,7 @@ func (f *fargate) goneAnywhere(ctx context.Context, addr netip.Addr) error {
 	}
 }
 
-// fargateAddress reads the address in the name of a Fargate node:
+// fargateAddress parses the address in the name of a Fargate node:
 //
 //	fargate-10.0.1.2
 //	fargate-ip-10-0-1-2.ec2.internal
@@ -174,7 +175,7 @@ func (f *fargate) list(ctx context.Context, filters []types.Filter) (map[netip.A
 	return found, nil
 }
 
-// filters are those for interfaces with one of these addresses.
+// filters returns the filters for interfaces with one of these addresses.
 func (f *fargate) filters(addrs ...netip.Addr) []types.Filter {
 	values := make([]string, len(addrs))
 	for i, addr := range addrs {
@@ -209,7 +210,7 @@ func toPod(in *types.NetworkInterface) *pod {
 	return p
 }
 
-// addresses are the addresses of the Node, family by family.
+// addresses returns the addresses of the Node, family by family.
 func (p *pod) addresses(families []address.Family) []v1.NodeAddress {
 	var addresses []v1.NodeAddress
 	for _, family := range families {
@@ -234,5 +235,5 @@ type fargateNode struct {
 // ProviderID implements instance.Instance.
 func (n fargateNode) ProviderID() string { return n.providerID }
 
-// State implements instance.Instance. A Fargate node runs as long as it is there.
+// State implements instance.Instance. A Fargate node runs as long as it exists.
 func (n fargateNode) State() instance.State { return instance.Running }

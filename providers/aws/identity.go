@@ -17,36 +17,36 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 )
 
-// identityTimeout bounds finding the own identity: one query to the instance
-// metadata for the region, one for the instance, one to EC2, with the
-// credentials for it, each with its retries. The process waits for it.
+// identityTimeout bounds the discovery of the identity: one query to the
+// instance metadata for the region, one for the instance, and one to EC2, with
+// the credentials for it, each with its retries. The process waits for it.
 const identityTimeout = 20 * time.Second
 
-// identity is what this process works for, and the instance it runs on where
-// that was requested.
+// identity is the region, VPC and cluster of this process, and the instance it
+// runs on if that was queried.
 type identity struct {
 	Region string
 	VPC    string
-	// Subnet is the one for load balancers where no other is found, empty
-	// without one.
+	// Subnet is used for load balancers if no other subnet is found. It can be
+	// empty.
 	Subnet  string
 	Cluster cluster.ID
 
-	// Zone, InstanceID and NodeName are of the instance that the process runs
-	// on. They are empty where that is not known.
+	// Zone, InstanceID and NodeName belong to the instance that the process
+	// runs on. They are empty if that is not known.
 	Zone       string
 	InstanceID string
 	NodeName   string
 }
 
-// What to set in the file where nothing else has it.
+// Hints for settings that could not be determined.
 const (
-	sayRegion   = "set Region in [Global] of the cloud-config, or AWS_REGION"
-	sayIdentity = "set VPC and KubernetesClusterID in [Global] of the cloud-config to do without"
+	hintRegion   = "set Region in [Global] of the cloud-config, or AWS_REGION"
+	hintIdentity = "set VPC and KubernetesClusterID in [Global] of the cloud-config to do without"
 )
 
-// findRegion is the region of the file, of the environment or of the instance,
-// the first that is known.
+// findRegion returns the region of the file, of the environment or of the
+// instance, the first that is set.
 func findRegion(ctx context.Context, cfg *Config, imds *client.IMDS) (string, error) {
 	environment, err := awsconfig.NewEnvConfig()
 	if err != nil {
@@ -57,20 +57,20 @@ func findRegion(ctx context.Context, cfg *Config, imds *client.IMDS) (string, er
 	}
 	region, err := imds.Region(ctx)
 	if err != nil {
-		return "", fmt.Errorf("find the region: %w (%s)", err, sayRegion)
+		return "", fmt.Errorf("find the region: %w (%s)", err, hintRegion)
 	}
 	return region, nil
 }
 
-// identify finds the cluster of this process. It queries EC2 for its own
-// instance only where the file leaves the VPC or the cluster open.
+// identify determines the cluster of this process. It queries EC2 for its own
+// instance only if the file does not set the VPC or the cluster.
 func identify(ctx context.Context, cfg *Config, imds *client.IMDS, clients *client.Clients) (identity, error) {
 	id := identity{
 		Region: clients.Region, VPC: cfg.Global.VPC, Subnet: cfg.Global.SubnetID, Cluster: cfg.clusterID(),
 	}
 	for _, o := range cfg.overrides {
 		if o.Service != client.ServiceIMDS && o.Region != id.Region {
-			klog.FromContext(ctx).Info("Service override is for another region, it does nothing", "service", o.Service, "region", o.Region, "ours", id.Region)
+			klog.FromContext(ctx).Info("Service override is for another region and has no effect", "service", o.Service, "region", o.Region, "ours", id.Region)
 		}
 	}
 	if id.VPC != "" && id.Cluster.Name != "" {
@@ -78,19 +78,19 @@ func identify(ctx context.Context, cfg *Config, imds *client.IMDS, clients *clie
 	}
 	self, err := describeSelf(ctx, imds, clients.EC2)
 	if err != nil {
-		return identity{}, fmt.Errorf("find the VPC and the cluster: %w (%s)", err, sayIdentity)
+		return identity{}, fmt.Errorf("find the VPC and the cluster: %w (%s)", err, hintIdentity)
 	}
 	if err := id.take(self); err != nil {
 		return identity{}, err
 	}
 	if configured := cfg.Global.VPC; configured != "" && configured != id.VPC {
-		klog.FromContext(ctx).Info("VPC of the cloud-config is ignored: it counts together with a cluster ID, and this instance is elsewhere",
+		klog.FromContext(ctx).Info("VPC of the cloud-config is ignored: it takes effect only with a cluster ID, and this instance is in another VPC",
 			"configured", configured, "vpc", id.VPC)
 	}
 	return id, nil
 }
 
-// describeSelf is the instance that this process runs on.
+// describeSelf returns the instance that this process runs on.
 func describeSelf(ctx context.Context, imds *client.IMDS, api client.EC2) (types.Instance, error) {
 	name, err := imds.InstanceID(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func describeSelf(ctx context.Context, imds *client.IMDS, api client.EC2) (types
 			return instance, nil
 		}
 	}
-	return types.Instance{}, fmt.Errorf("describe instance %s: EC2 knows of none", name)
+	return types.Instance{}, fmt.Errorf("describe instance %s: EC2 returned none", name)
 }
 
 // take completes the identity with the tags and network of the own instance.
@@ -118,7 +118,7 @@ func (id *identity) take(self types.Instance) error {
 		id.Zone = aws.ToString(self.Placement.AvailabilityZone)
 	}
 	if id.VPC == "" {
-		return fmt.Errorf("instance %s: EC2 does not say in which VPC it is (%s)", id.InstanceID, sayIdentity)
+		return fmt.Errorf("instance %s: EC2 does not return its VPC (%s)", id.InstanceID, hintIdentity)
 	}
 	if id.Cluster.Name != "" {
 		return nil

@@ -261,7 +261,7 @@ func TestIdentityEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := newCloudFrom(ctx, cfg, cloudTuning{})
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), sayIdentity) {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), hintIdentity) {
 		t.Errorf("want an error that names the keys to set, got %v", err)
 	}
 	if got := cloud.Interceptor().Count("DescribeInstances"); got != 1 {

@@ -29,22 +29,22 @@ import (
 type sourceConfig struct {
 	Region string
 	VPC    string
-	// Families are those of the addresses that Nodes get, in this order.
+	// Families are the families of Node addresses, in this order.
 	Families []address.Family
-	// TopologyTypes are the instance types that must have a place in the
-	// network topology.
+	// TopologyTypes are the instance types that require a network topology.
 	TopologyTypes *regexp.Regexp
 	// SelfName and SelfID are the Node that this process runs on and its
-	// instance. Both are empty where that is not known.
+	// instance. Both are empty if that is not known.
 	SelfName, SelfID string
 	Tuning           tuning
 }
 
-// tuning are the times that tests shorten. What is zero is as in production.
+// tuning are the durations that tests shorten. Zero values select those of
+// production.
 type tuning struct {
-	// MaxAge, MissingAge, Window and Timeout are those of inventory.Config.
+	// MaxAge, MissingAge, Window and Timeout are fields of inventory.Config.
 	MaxAge, MissingAge, Window, Timeout time.Duration
-	// Clock is that of the inventory and of what is known of Fargate nodes.
+	// Clock is the clock of the inventory and of the cache of Fargate nodes.
 	Clock clock.PassiveClock
 }
 
@@ -71,7 +71,7 @@ type source struct {
 
 var _ instance.Source = (*source)(nil)
 
-// newSource makes a source. The inventory and the zones are shared with others.
+// newSource returns a source. The inventory and the zones are shared.
 func newSource(config sourceConfig, api client.Instances, instances *inventory.Inventory, zones *vpc.Zones) *source {
 	config.Tuning = config.Tuning.withDefaults()
 	return &source{
@@ -86,7 +86,7 @@ func newSource(config sourceConfig, api client.Instances, instances *inventory.I
 // setNodes sets in the source the provider IDs of Nodes by their names.
 func (s *source) setNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
 
-// facts are what is said about a Node's instance.
+// facts are the properties of a Node's instance.
 type facts struct {
 	id, instanceType, zone string
 	addresses              []v1.NodeAddress
@@ -131,8 +131,8 @@ func (s *source) Accepts(providerID string) error {
 	return err
 }
 
-// Lookup implements instance.Source from the inventory, which gathers the queries
-// that come at the same time.
+// Lookup implements instance.Source with the inventory, which batches
+// concurrent queries.
 func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
 	results := make([]instance.Result, len(refs))
 	var all sync.WaitGroup
@@ -156,7 +156,7 @@ type lookups struct {
 	fargate  func(ctx context.Context, name string) (*pod, error)
 }
 
-// find makes the one lookup that fits the Ref.
+// find runs the lookup that matches the Ref.
 func (s *source) find(ctx context.Context, ref instance.Ref, by lookups) instance.Result {
 	id, err := s.identify(ref)
 	switch {
@@ -176,22 +176,22 @@ func (s *source) find(ctx context.Context, ref instance.Ref, by lookups) instanc
 	return result(instance.Found(machine{found}), err)
 }
 
-// identify returns what names a Ref's instance: its provider ID, or what is known
-// of its name. It is empty where EC2 has to be queried for the name. A provider
-// ID of another region is an error: the configured one does not have it.
+// identify returns the identifier of a Ref's instance: its provider ID, or the
+// ID in its name. It is empty if EC2 must be queried for the name. A provider
+// ID of another region is an error: the configured region does not have it.
 func (s *source) identify(ref instance.Ref) (id string, err error) {
 	if ref.ProviderID == "" {
 		return s.identifyName(ref.NodeName)
 	}
 	if region := inventory.RegionOf(ref.ProviderID); region != "" && region != s.config.Region {
 		return "", instance.WithReason(instance.ReasonOtherRegion, fmt.Errorf(
-			"provider ID %q is in region %s, and the cloud-config is for %s, whose EC2 does not know it", ref.ProviderID, region, s.config.Region))
+			"provider ID %q is in region %s, and the cloud-config is for %s, whose EC2 does not have it", ref.ProviderID, region, s.config.Region))
 	}
 	return inventory.ParseProviderID(ref.ProviderID)
 }
 
-// identifyName returns the ID of a Node's instance as far as it is known without
-// EC2, otherwise nothing.
+// identifyName returns the ID of a Node's instance if it can be determined
+// without EC2, otherwise an empty string.
 func (s *source) identifyName(nodeName string) (id string, err error) {
 	switch {
 	case nodeName == "":
@@ -207,7 +207,7 @@ func (s *source) identifyName(nodeName string) (id string, err error) {
 	return "", nil
 }
 
-// result returns what was found, or what an error means.
+// result returns the instance that was found, or converts the error.
 func result(found instance.Result, err error) instance.Result {
 	switch {
 	case err == nil:
@@ -225,7 +225,7 @@ func result(found instance.Result, err error) instance.Result {
 }
 
 // Metadata implements instance.Source. Labels are written only when a Node is
-// initialized; afterwards nothing but the addresses counts, which cost no call.
+// initialized; afterwards only the addresses are used, which cost no call.
 func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
 	f, err := factsOf(found, s.config.Families)
 	if err != nil {
@@ -247,11 +247,11 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 	return metadata, nil
 }
 
-// labels are those that a new Node gets beside the ones of the framework. They
-// are written once and never corrected.
+// labels returns the labels of a new Node in addition to those of the
+// framework. They are written once and never corrected.
 func (s *source) labels(ctx context.Context, node *v1.Node, f facts) (map[string]string, error) {
 	if f.zone == "" {
-		return nil, fmt.Errorf("EC2 does not tell the availability zone now: %w", apierr.ErrUnavailable)
+		return nil, fmt.Errorf("EC2 does not return the availability zone now: %w", apierr.ErrUnavailable)
 	}
 	labels, err := zoneLabels(ctx, s.zones, node, f.zone)
 	if err != nil {

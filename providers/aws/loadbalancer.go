@@ -52,20 +52,22 @@ type loadBalancerTuning struct {
 	Snapshot snapshot.Options
 }
 
-// loadBalancer is the load balancers of Services, classic and network ones.
+// loadBalancer implements the load balancers of Services, classic and network
+// ones.
 //
-// Every operation goes the same way: observe reads, build decides what is wanted,
-// diff plans, ensure or remove applies. It may end at any call, and is safe to run
-// again.
+// Every operation has the same stages: observe reads, build returns the desired
+// state, diff plans, ensure or remove applies. It may be interrupted at any
+// call, and is safe to repeat.
 type loadBalancer struct {
 	loadBalancerConfig
-	// NLB, Groups and Classic share what many Services read.
+	// NLB, Groups and Classic share reads among Services.
 	NLB     *snapshot.Snapshot
 	Groups  *securitygroup.Reader
 	Classic *securitygroup.Classic
 	// services runs one operation at a time for each Service.
 	services *service.Reconciler
-	// vpcs has a lock for the rules of nodes in each VPC. It is taken in an operation.
+	// vpcs has a lock for the rules of nodes in each VPC. It is acquired inside
+	// an operation.
 	vpcs keylock.Set
 	// deleting has the names of load balancers that are being deleted. They need no
 	// rules any more, though they still exist.
@@ -121,8 +123,9 @@ func (l *loadBalancer) GetLoadBalancerName(_ context.Context, _ string, svc *v1.
 	return lbname.ByUID(svc)
 }
 
-// GetLoadBalancer implements cloudprovider.LoadBalancer. There is a load balancer
-// as long as any piece of it is left, since deletion ends when there is none.
+// GetLoadBalancer implements cloudprovider.LoadBalancer. There is a load
+// balancer as long as any resource of it is left, since deletion ends when
+// there is none.
 func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
 	if request.KindOf(svc) == request.Unmanaged {
 		return nil, false, nil
@@ -224,8 +227,8 @@ func (l *loadBalancer) settings(clusterName string) request.Config {
 	return config
 }
 
-// statusOf is the status of a Service. A load balancer that does not work has no
-// hostname.
+// statusOf returns the status of a Service. A load balancer that does not work
+// has no hostname.
 func statusOf(hostname string) *v1.LoadBalancerStatus {
 	status := &v1.LoadBalancerStatus{}
 	if hostname != "" {

@@ -19,8 +19,8 @@ import (
 const (
 	// operationTimeout bounds each operation on the load balancer of a Service.
 	operationTimeout = 5 * time.Minute
-	// retryLater is when the service controller tries again to delete what is in
-	// use.
+	// retryLater is the delay after which the service controller retries a
+	// deletion while a resource is in use.
 	retryLater = 30 * time.Second
 )
 
@@ -43,8 +43,8 @@ func (l *loadBalancer) apply(ctx context.Context, in input, env *change.Env, ste
 }
 
 // ensure turns the load balancer of a Service into the desired one, and returns
-// its hostname. Warnings are about the Service, and become Events together with
-// those of the plan.
+// its hostname. Warnings about the Service are reported as Events, together
+// with those of the plan.
 func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.Warning) (string, error) {
 	l.synced.forget(in.request.Name)
 	o, err := l.observe(ctx, in)
@@ -84,7 +84,7 @@ func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.
 	return in.hostname(o, env), err
 }
 
-// hostname returns that of the load balancer, which may be new.
+// hostname returns the hostname of the load balancer, which may be new.
 func (in input) hostname(o *observed, env *change.Env) string {
 	if o.has(in.request.Kind) {
 		return o.hostname(in.request.Kind)
@@ -97,8 +97,9 @@ func (in input) hostname(o *observed, env *change.Env) string {
 	return hostname
 }
 
-// remove deletes all that was created for a Service. Its load balancer counts as
-// deleted, for others that need the same rules, once AWS has accepted that.
+// remove deletes all resources of a Service. Once AWS has accepted the deletion
+// of its load balancer, it counts as deleted for others that need the same
+// rules.
 func (l *loadBalancer) remove(ctx context.Context, in input) error {
 	o, err := l.observeAll(ctx, in)
 	if err != nil {

@@ -13,12 +13,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// mostGroups is how many security groups AWS lets a classic load balancer have.
+// mostGroups is the maximum number of security groups of a classic load
+// balancer.
 const mostGroups = 5
 
-// conflict returns why the Service cannot have its load balancer: one of another
-// cluster has the name, or the Service has one of the other kind. The kind cannot
-// be changed while there is one.
+// conflict returns why the Service cannot have its load balancer: a load
+// balancer of another cluster has the name, or the Service has one of the other
+// kind. The kind of an existing load balancer cannot be changed.
 func (o *observed) conflict(r *request.Request) error {
 	other := otherThan(r.Kind)
 	switch {
@@ -57,7 +58,7 @@ func selectGroups(in input, o *observed, groups securitygroup.Groups) selection 
 	return s
 }
 
-// build returns everything that the Service is to have. It is pure.
+// build returns the desired state of the Service. It is pure.
 func build(in input, o *observed) (*desired, error) {
 	d := &desired{
 		Managed:    o.Selection.Own.Managed,
@@ -88,7 +89,7 @@ func (d *desired) buildClassic(in input, o *observed, f request.Facts) error {
 	detached := change.Detached(o.classicGroups(), model.SecurityGroups)
 	if !in.config.LeaveNodeSecurityGroups {
 		for _, id := range detached {
-			if len(securitygroup.LettingIn(o.Groups, id)) > 0 && len(model.SecurityGroups)+len(d.Detaching) < mostGroups {
+			if len(securitygroup.Allowing(o.Groups, id)) > 0 && len(model.SecurityGroups)+len(d.Detaching) < mostGroups {
 				d.Detaching = append(d.Detaching, plan.Ref{ID: id})
 			}
 		}
@@ -136,10 +137,10 @@ func (d *desired) buildNetwork(in input, o *observed, f request.Facts) error {
 	return nil
 }
 
-// hidesClients reports whether packets come to nodes from the load balancer, not
-// from its clients. Without the annotation target groups keep what they have. If
-// that is not known, it is taken for the default for instances, which is that they
-// see their clients:
+// hidesClients reports whether packets come to nodes from the load balancer,
+// not from its clients. Without the annotation, target groups keep their
+// setting. If it is unknown, the default for instances is assumed, which
+// preserves client addresses:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
 func hidesClients(r *request.Request, m *network.Model, o *observed) bool {
 	if preserve, annotated := r.TargetGroupAttributes[request.PreserveClientIP]; annotated || o.Network == nil {

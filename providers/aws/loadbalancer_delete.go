@@ -18,8 +18,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 )
 
-// identify returns the input of a Service whatever its spec: deletion must not depend
-// on valid annotations.
+// identify returns the input of a Service with any spec: deletion must not
+// depend on valid annotations.
 func (l *loadBalancer) identify(clusterName string, svc *v1.Service) input {
 	in := input{config: l.settings(clusterName), service: svc}
 	in.request = &request.Request{
@@ -33,13 +33,13 @@ func (l *loadBalancer) identify(clusterName string, svc *v1.Service) input {
 	return in
 }
 
-// items returns those of a list between commas.
+// items splits a comma-separated list.
 func items(svc *v1.Service, name annotation.Name) []string {
 	return strings.FieldsFunc(svc.Annotations[string(name)], func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// look returns the hostname of the load balancer of a Service, and reports whether
-// anything is left of it.
+// look returns the hostname of the load balancer of a Service, and reports
+// whether any resource of it is left.
 func (l *loadBalancer) look(ctx context.Context, in input) (hostname string, exists bool, err error) {
 	o := &observed{Primaries: l.needs.Primaries(in.request.Name)}
 	for _, kind := range []request.Kind{in.request.Kind, otherThan(in.request.Kind)} {
@@ -92,7 +92,7 @@ func (l *loadBalancer) confirmAbsent(ctx context.Context, in input) error {
 
 func hasHostname(ingress v1.LoadBalancerIngress) bool { return ingress.Hostname != "" }
 
-// observeAll reads whatever there may be of a Service that is deleted.
+// observeAll reads all possible resources of a deleted Service.
 func (l *loadBalancer) observeAll(ctx context.Context, in input) (*observed, error) {
 	o := &observed{Primaries: l.needs.Primaries(in.request.Name)}
 	for _, kind := range []request.Kind{request.Classic, request.Network} {
@@ -103,8 +103,8 @@ func (l *loadBalancer) observeAll(ctx context.Context, in input) (*observed, err
 	return o, l.observeLeftGroups(ctx, in, o)
 }
 
-// observeKind reads what deletion needs of one kind of load balancer. One of the
-// other kind is skipped if this process has seen that there is none.
+// observeKind reads what deletion needs of one kind of load balancer. The other
+// kind is skipped if this process has observed that none exists.
 func (l *loadBalancer) observeKind(ctx context.Context, in input, kind request.Kind, o *observed) error {
 	other := kind != in.request.Kind
 	if other && l.synced.is(in.request.Name, in.request.Kind) {
@@ -124,9 +124,9 @@ func (l *loadBalancer) observeKind(ctx context.Context, in input, kind request.K
 	return err
 }
 
-// observeLeftGroups reads the security groups that may have to do with a Service:
-// those of the cluster, and any with a rule for its ports or for groups that were
-// created for it, or whose rules were written lately.
+// observeLeftGroups reads the security groups that may be related to a Service:
+// those of the cluster, those with a rule for its ports or for groups that were
+// created for it, and those whose rules were written recently.
 func (l *loadBalancer) observeLeftGroups(ctx context.Context, in input, o *observed) error {
 	o.Writes = l.Groups.Writes()
 	groups, err := l.Groups.OfClusterNow(ctx)
@@ -149,8 +149,8 @@ func (l *loadBalancer) observeLeftGroups(ctx context.Context, in input, o *obser
 	return err
 }
 
-// networkPorts returns the ports of nodes that rules for a network load balancer
-// may be about, none if it never was one.
+// networkPorts returns the ports of nodes that rules for a network load
+// balancer may contain, none if it never was one.
 func (in input) networkPorts(o *observed) []int32 {
 	if in.request.Kind != request.Network && !o.hasNetwork() && (o.Network == nil || !o.Network.Left()) {
 		return nil
@@ -173,8 +173,7 @@ func (in input) networkPorts(o *observed) []int32 {
 	return slices.DeleteFunc(slices.Compact(ports), func(port int32) bool { return port == 0 })
 }
 
-// buildDeletion returns what is left to do when all that was created for a
-// Service is deleted. It is pure.
+// buildDeletion returns the desired state of a deleted Service. It is pure.
 func buildDeletion(in input, o *observed) *desired {
 	surplus := securitygroup.Owned(o.Groups, in.request, in.config, o.groups())
 	d := &desired{Surplus: surplus}
@@ -183,8 +182,8 @@ func buildDeletion(in input, o *observed) *desired {
 	if primary != "" {
 		d.Nodes.Sources = append(d.Nodes.Sources, primary)
 	}
-	// What the Service does not name first cannot be found once the load balancer is
-	// gone: those rules go first.
+	// A group that the Service does not list first cannot be found once the
+	// load balancer is deleted: those rules are removed first.
 	found := func(id string) bool { return slices.Contains(d.Nodes.Sources, id) }
 	former, others := split(slices.DeleteFunc(o.classicGroups(), found), o.primaries(in, primary))
 	d.Before = securitygroup.Needs{Sources: former}

@@ -9,17 +9,17 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 )
 
-// lostRules are rules that were removed from groups of nodes on behalf of a load
-// balancer although another one needs them, by the name of the former, which adds
-// them again. After a restart every load balancer adds what it needs itself. The
-// zero value is empty.
+// lostRules are rules that were removed from groups of nodes on behalf of a
+// load balancer although another one needs them, by the name of the former,
+// which adds them again. After a restart, every load balancer adds the rules
+// that it needs. The zero value is empty.
 type lostRules struct {
 	mu  sync.Mutex
 	all map[string]map[string]securitygroup.Rules
 }
 
-// update stores what an attempt to write has lost. One without an error has added
-// all that was lost before.
+// update stores the rules that a write has lost. A write without an error has
+// restored all lost rules.
 func (l *lostRules) update(loadBalancer string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,8 +44,8 @@ func (l *lostRules) update(loadBalancer string, err error) {
 	l.all[loadBalancer] = groups
 }
 
-// of returns what was lost on behalf of a load balancer and does not exist again,
-// by group.
+// of returns the rules that were lost on behalf of a load balancer and do not
+// exist again, by group.
 func (l *lostRules) of(loadBalancer string, groups securitygroup.Groups) map[string]securitygroup.Rules {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +59,7 @@ func (l *lostRules) of(loadBalancer string, groups securitygroup.Groups) map[str
 	return l.all[loadBalancer]
 }
 
-// forget drops what a load balancer needed that is being deleted.
+// forget drops the rules that are needed only by a deleted load balancer.
 func (l *lostRules) forget(loadBalancer string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,8 +70,8 @@ func (l *lostRules) forget(loadBalancer string) {
 	}
 }
 
-// keep keeps some of what was lost on behalf of a load balancer. What it replaces
-// is not changed.
+// keep stores some of the lost rules of a load balancer. The previous map is
+// not changed.
 func (l *lostRules) keep(loadBalancer string, wanted func(group string, rule securitygroup.Rule, description string) bool) {
 	kept := map[string]securitygroup.Rules{}
 	for group, rules := range l.all[loadBalancer] {

@@ -21,8 +21,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// observe reads what a Service with a valid spec has, and what its load balancer
-// depends on. It is an error if something is in the way, or if there is nothing to
+// observe reads the resources of a Service with a valid spec, and what its load
+// balancer depends on. It is an error if there is a conflict, or nothing to
 // update.
 func (l *loadBalancer) observe(ctx context.Context, in input) (*observed, error) {
 	o := &observed{Primaries: l.needs.Primaries(in.request.Name)}
@@ -41,8 +41,8 @@ func (l *loadBalancer) observe(ctx context.Context, in input) (*observed, error)
 	return o, l.observeGroups(ctx, in, o)
 }
 
-// observeKinds reads the load balancer. The other kind is looked for only if the
-// wanted one does not exist.
+// observeKinds reads the load balancer. The other kind is read only if the
+// requested one does not exist.
 func (l *loadBalancer) observeKinds(ctx context.Context, in input, o *observed) error {
 	var err error
 	if in.request.Kind == request.Network {
@@ -88,7 +88,7 @@ func (l *loadBalancer) observeGroups(ctx context.Context, in input, o *observed)
 	return err
 }
 
-// query is what to look for among network load balancers.
+// query returns the query for network load balancers.
 func (in input) query(brief bool) network.Query {
 	return network.Query{
 		Name: in.request.Name, Service: in.request.Service, Cluster: in.config.Cluster, VPC: in.config.VPC,
@@ -97,9 +97,9 @@ func (in input) query(brief bool) network.Query {
 	}
 }
 
-// tolerate forgives that looking for the other kind of load balancer is not
-// allowed, which users who never had one need not allow; unless the status of the
-// Service has one.
+// tolerate ignores a missing permission to look up the other kind of load
+// balancer, which users of one kind do not need; unless the status of the
+// Service contains one.
 func (in input) tolerate(ctx context.Context, other request.Kind, err error) error {
 	if !errors.Is(err, apierr.ErrDenied) || slices.ContainsFunc(in.service.Status.LoadBalancer.Ingress,
 		func(ingress v1.LoadBalancerIngress) bool { return kindOfHost(ingress.Hostname) == other }) {
@@ -110,9 +110,9 @@ func (in input) tolerate(ctx context.Context, other request.Kind, err error) err
 	return nil
 }
 
-// kindOfHost is the kind of load balancer that has such a hostname:
-// name.region.elb.amazonaws.com is a classic one, name.elb.region.amazonaws.com a
-// network one, and other partitions have other ends.
+// kindOfHost returns the kind of the load balancer with a hostname:
+// name.region.elb.amazonaws.com is a classic one, name.elb.region.amazonaws.com
+// a network one, and other partitions have other suffixes.
 func kindOfHost(hostname string) request.Kind {
 	switch {
 	case strings.Contains(hostname, ".elb.amazonaws.com"):
@@ -140,8 +140,9 @@ func (l *loadBalancer) observeFacts(ctx context.Context, in input, o *observed) 
 	return err
 }
 
-// targets reads the instances of the Nodes that can be behind a load balancer, by
-// ID. It also returns the IDs of those that EC2 does not return, sorted.
+// targets reads the instances of the Nodes that can be targets of a load
+// balancer, by ID. It also returns the IDs of those that EC2 does not return,
+// sorted.
 func (l *loadBalancer) targets(ctx context.Context, in input) (found map[string]*inventory.Instance, unknown []string, err error) {
 	ids := make([]string, 0, len(in.request.Targets))
 	for _, target := range in.request.Targets {
@@ -155,8 +156,8 @@ func (l *loadBalancer) targets(ctx context.Context, in input) (found map[string]
 	return found, unknown, nil
 }
 
-// instances reads those with these IDs, and once more those that were starting: no
-// other call comes when they run.
+// instances reads the instances with these IDs, and reads those that were
+// starting once more: there is no event when they run.
 func (l *loadBalancer) instances(ctx context.Context, ids []string) (map[string]*inventory.Instance, error) {
 	found, err := l.Instances.Get(ctx, ids)
 	if err != nil {
@@ -174,13 +175,14 @@ func (l *loadBalancer) instances(ctx context.Context, ids []string) (map[string]
 	return found, err
 }
 
-// inReach reports whether an instance can be behind a load balancer: it is there for
-// the cluster, and in the same VPC. AWS refuses all with one that is not.
+// inReach reports whether an instance can be a target of a load balancer: it
+// belongs to the cluster, and is in the same VPC. AWS rejects a whole call
+// because of one that is not.
 func inReach(c request.Config, instance *inventory.Instance) bool {
 	return c.Cluster.Member(instance.Tags) && (instance.VPC == "" || instance.VPC == c.VPC)
 }
 
-// subnets chooses those of the load balancer.
+// subnets chooses the subnets of the load balancer.
 func (l *loadBalancer) subnets(ctx context.Context, r *request.Request, o *observed) ([]vpc.Subnet, error) {
 	if len(r.Subnets) > 0 {
 		named, err := l.Network.Named(ctx, r.Subnets)

@@ -12,10 +12,12 @@ import (
 // have been created for a classic load balancer, or by users.
 const SecurityGroupRuleLeft service.Reason = "SecurityGroupRuleLeft"
 
-// primaries returns the security group that is to be the primary one of the classic load
-// balancer, and those that it has and that were: nodes let it in by these alone, and rules
-// that name another one are of users. AWS returns the groups in any order, so that if this
-// process does not know the load balancer, only what the Service names first, what the
+// primaries returns the desired primary security group of the classic load
+// balancer, and its current and previous ones: nodes allow its traffic only
+// from these, and rules with another source belong to users. AWS returns the
+// groups in any order, so that without stored state of the load balancer, only
+// the first group of the Service, the group of the cloud-config, and a single
+// group are certain.
 // cloud-config names, and a single group are certain.
 func (o *observed) primaries(in input, wanted string) []string {
 	groups := slices.DeleteFunc(o.classicGroups(), func(id string) bool {
@@ -32,7 +34,7 @@ func (o *observed) primaries(in input, wanted string) []string {
 	return groups
 }
 
-// split returns those of the IDs that are among others, and those that are not.
+// split returns the IDs that are among others, and those that are not.
 func split(ids, others []string) (among, rest []string) {
 	for _, id := range ids {
 		if slices.Contains(others, id) {
@@ -49,16 +51,16 @@ func (in input) names(id string) bool {
 	return slices.Contains(in.request.SecurityGroups, id) || slices.Contains(in.request.ExtraSecurityGroups, id)
 }
 
-// rulesLeft returns warnings about rules of the nodes that name security groups which
-// the classic load balancer loses. If this process does not know the load balancer, they
-// may be its rules.
+// rulesLeft returns warnings about rules of the nodes that name security groups
+// which the classic load balancer loses. Without stored state of the load
+// balancer, they may be its rules.
 func (o *observed) rulesLeft(in input, lost []string) []service.Warning {
 	if in.config.LeaveNodeSecurityGroups || len(o.Primaries) > 0 {
 		return nil
 	}
 	var warnings []service.Warning
 	for _, id := range lost {
-		letting := slices.DeleteFunc(securitygroup.LettingIn(o.Groups, id),
+		letting := slices.DeleteFunc(securitygroup.Allowing(o.Groups, id),
 			func(group *securitygroup.Group) bool { return !in.config.Cluster.Member(group.Tags) })
 		if len(letting) > 0 {
 			warnings = append(warnings, service.Warn(SecurityGroupRuleLeft,

@@ -9,19 +9,18 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// refusalAge is how long instances that AWS did not accept are left out when nodes
-// come and go. Afterwards, and by whatever looks at everything, they are tried
-// again.
+// refusalAge is how long instances that AWS did not accept are skipped when
+// nodes join and leave. Afterwards, and in every full sync, they are retried.
 const refusalAge = 5 * time.Minute
 
-// refused are the instances that AWS did not accept for a load balancer. It is not
-// changed once it is kept. The zero value is empty.
+// refused are the instances that AWS did not accept for a load balancer. It is
+// not changed once it is stored. The zero value is empty.
 type refused struct {
 	list  []change.Refusal
 	since time.Time
 }
 
-// recent returns the instances that are not to be tried again yet.
+// recent returns the instances that must not be retried yet.
 func (r refused) recent() refused {
 	if time.Since(r.since) >= refusalAge {
 		return refused{}
@@ -29,7 +28,7 @@ func (r refused) recent() refused {
 	return r
 }
 
-// add returns the instances with more of them.
+// add returns the instances with additional ones.
 func (r refused) add(list []change.Refusal) refused {
 	if len(r.list) == 0 {
 		r.since = time.Now()
@@ -55,14 +54,15 @@ func has(ids []string, id string) bool {
 	return found
 }
 
-// withoutQuota returns the instances that AWS refuses themselves.
+// withoutQuota returns the instances that AWS rejects for another reason than a
+// quota.
 func (r refused) withoutQuota() refused {
 	list := slices.DeleteFunc(slices.Clone(r.list), func(one change.Refusal) bool { return one.Quota })
 	return refused{list: list, since: r.since}
 }
 
-// leaveOut returns instances of which those that a target group cannot have are
-// not registered, but stay if they are.
+// leaveOut marks the instances that a target group cannot have as not to be
+// registered; they stay if they are registered.
 func (r refused) leaveOut(next request.Instances, group string) request.Instances {
 	var ids []string
 	for _, one := range r.list {
@@ -73,7 +73,7 @@ func (r refused) leaveOut(next request.Instances, group string) request.Instance
 	return next.Keep(ids)
 }
 
-// warnings are those for the user.
+// warnings returns the warnings for the user.
 func (r refused) warnings() []service.Warning {
 	var list []service.Warning
 	for _, one := range r.list {

@@ -11,7 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// synced has the state of load balancers that this process has brought up to date, by
+// synced stores the state of load balancers that this process has synced, by
 // name. Other state is read from AWS. The zero value is empty.
 type synced struct {
 	mu   sync.Mutex
@@ -19,8 +19,8 @@ type synced struct {
 	last *syncedState
 }
 
-// syncedState is a load balancer that is up to date. It is not changed once it is
-// kept.
+// syncedState is the state of a synced load balancer. It is not changed once it
+// is stored.
 type syncedState struct {
 	request *request.Request
 	nodes   []string
@@ -139,7 +139,7 @@ func (d *desired) instances() request.Instances {
 	return request.Instances{Registered: d.Classic.Instances, Kept: d.Classic.Resting}
 }
 
-// isRepeated reports whether the Nodes are those of the last call, too.
+// isRepeated reports whether the Nodes are the same as in the last call.
 func (s *syncedState) isRepeated(in input) bool {
 	return slices.Equal(s.nodes, in.nodes) && reflect.DeepEqual(s.request.Targets, in.request.Targets)
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// updateTargets registers and deregisters instances of a load balancer that this
-// process has brought up to date, and reports whether that is all there is to do.
-// A node that joins or leaves costs one read and one write for each target group,
-// and nothing as long as its instance is not known. A call for the same Nodes looks
-// at everything: something is wrong.
+// updateTargets registers and deregisters instances of a load balancer that
+// this process has synced, and reports whether nothing else is to be done. A
+// node that joins or leaves costs one read and one write for each target group,
+// and nothing until its instance exists. A call for the same Nodes causes a
+// full sync: it is a retry.
 func (l *loadBalancer) updateTargets(ctx context.Context, in input, warnings []service.Warning) (done bool, err error) {
 	known := l.synced.get(in.request.Name)
 	if known == nil || !known.hasSameRequest(in) || known.isRepeated(in) {
@@ -49,7 +49,7 @@ func (l *loadBalancer) updateTargets(ctx context.Context, in input, warnings []s
 }
 
 // syncTargets changes the instances of a load balancer to the next ones, and
-// returns those that AWS does not accept. They are tried again after a while.
+// returns those that AWS does not accept. They are retried after a while.
 func (l *loadBalancer) syncTargets(ctx context.Context, in input, known *syncedState, next request.Instances) (refused, error) {
 	left := known.refused.recent().among(next.Registered)
 	if next.Equal(known.instances) && len(left.list) == len(known.refused.list) {
@@ -64,8 +64,8 @@ func (l *loadBalancer) syncTargets(ctx context.Context, in input, known *syncedS
 	return left.add(env.Refusals()), err
 }
 
-// updated returns the state with the next instances. One that has left makes room
-// for those that exceed a quota.
+// updated returns the state with the next instances. One that has left frees
+// quota for those that exceed it.
 func (s *syncedState) updated(in input, next request.Instances, refused refused) *syncedState {
 	state := *s
 	state.request, state.nodes, state.instances, state.refused = in.request, in.nodes, next, refused
@@ -88,8 +88,8 @@ func (s *syncedState) sameNodeGroups(f request.Facts) bool {
 	return known && chosen.Err == nil && len(chosen.Without) == 0 && slices.Equal(chosen.IDs, s.nodeGroups)
 }
 
-// planTargets returns the plan that changes nothing but instances, without those
-// that were refused.
+// planTargets returns the plan that changes only instances, without those that
+// were refused.
 func (l *loadBalancer) planTargets(
 	ctx context.Context, in input, known *syncedState, next request.Instances, refused refused,
 ) (change.Plan, error) {

@@ -2,9 +2,10 @@ package aws
 
 import "github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 
-// withhold takes everything out of the desired state that removes what nodes may
-// need whose security groups are not known, and reports whether there was any:
-// their instances may be there again in a moment. The next run removes it.
+// withhold removes everything from the desired state that deletes what nodes
+// may need whose security groups are not known, and reports whether there was
+// any: their instances may be returned again a moment later. The next run
+// deletes it.
 func (d *desired) withhold(in input, o *observed) bool {
 	if len(o.Facts.Unknown)+len(o.Selection.Nodes.Without) == 0 {
 		return false
@@ -18,7 +19,7 @@ func (d *desired) withhold(in input, o *observed) bool {
 	return withheld
 }
 
-// nothingKnown reports whether EC2 returns the instance of no Node at all. The cause
+// nothingKnown reports whether EC2 returns no instance of any Node. The cause
 // is EC2, or the configured region, rather than the Nodes.
 func nothingKnown(in input, unknown []string) bool {
 	return len(unknown) > 0 && len(unknown) == len(in.request.Targets)

@@ -16,14 +16,14 @@ import (
 
 var _ cloudprovider.InformerUser = (*cloud)(nil)
 
-// nodeParts are what serves Nodes, and what load balancers share with it.
+// nodeParts are the parts that serve Nodes, and are shared with load balancers.
 type nodeParts struct {
 	inventory *inventory.Inventory
 	zones     *vpc.Zones
 	source    *source
 }
 
-// serveNodes makes the parts that serve Nodes and routes to them.
+// serveNodes creates the parts that serve Nodes and routes to them.
 func (c *cloud) serveNodes() {
 	id, times, api := c.identity, c.tuning.source.withDefaults(), c.clients.EC2
 	c.inventory = inventory.New(api, inventory.Config{
@@ -58,12 +58,12 @@ func evidenceSince(changed time.Time, t tuning) time.Time {
 // SetNodeRequeue implements provider.NodeRequeuer.
 func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetRequeue(requeue) }
 
-// SetInformers makes Nodes found by the instance they are on. It is called
-// before the informers start.
+// SetInformers enables lookups of Nodes by their instance. It is called before
+// the informers start.
 func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
 	nodes, err := nodeindex.New(factory.Core().V1().Nodes().Informer(), instanceIndex, instanceKeys)
 	if err != nil {
-		klog.ErrorS(err, "Nodes are not found by their instances, no routes are made")
+		klog.ErrorS(err, "Nodes cannot be looked up by their instances, no routes are created")
 		return
 	}
 	c.source.setNodes(nodes)

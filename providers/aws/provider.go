@@ -53,7 +53,7 @@ func Descriptor() provider.Descriptor {
 	}
 }
 
-// cloud is the provider as the framework sees it.
+// cloud implements cloudprovider.Interface.
 type cloud struct {
 	config   *Config
 	identity identity
@@ -77,8 +77,8 @@ var (
 	_ provider.NodeRequeuer   = (*cloud)(nil)
 )
 
-// newCloud is the factory. Without a cloud-config, which is nil then, all is as
-// by default. It queries AWS at most for the own identity.
+// newCloud is the factory. Without a cloud-config, which is nil then, all
+// settings have their defaults. It queries AWS only for its own identity.
 func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 	var file *config.File
 	if r != nil {
@@ -100,8 +100,8 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 	return c, nil
 }
 
-// cloudTuning are the times of all parts that tests shorten. The zero value is
-// what production uses.
+// cloudTuning are the durations that tests shorten. The zero value selects
+// those of production.
 type cloudTuning struct {
 	instances instance.Options
 	source    tuning
@@ -112,8 +112,8 @@ type cloudTuning struct {
 // apiMetrics counts the calls of the process.
 var apiMetrics = metrics.OfProcess(func() *client.Metrics { return client.NewMetrics(metrics.New(ProviderName)) })
 
-// newCloudFrom makes the clients, finds out who we are, and makes the parts of
-// the provider.
+// newCloudFrom creates the clients, determines the identity, and creates the
+// parts of the provider.
 func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, error) {
 	base, err := client.Load(ctx, client.Options{
 		RoleARN:   string(cfg.Global.RoleARN),
@@ -146,15 +146,15 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 	return c, nil
 }
 
-// Initialize starts what works in the background and returns. With leader
-// migration it is called twice.
+// Initialize starts the background work and returns. With leader migration it
+// is called twice.
 func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
 	c.background.Start(stop, func() {
 		c.background.Go(c.instances.Run)
 		c.loadBalancer.services.SetClients(builder)
 		client, err := builder.Client(eventClientName)
 		if err != nil {
-			klog.ErrorS(err, "No client for Events, Nodes and Services will have none of this provider")
+			klog.ErrorS(err, "No client for Events, Nodes and Services will have no Events of this provider")
 			return
 		}
 		c.recorder = c.background.Recorder(client, eventSource)
@@ -163,9 +163,9 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 	})
 }
 
-// Close ends what works in the background, with the calls to AWS that only that
-// waits for, and closes idle connections. Calls of controllers end with the contexts
-// that these gave them.
+// Close stops the background work, with the calls to AWS that only it waits
+// for, and closes idle connections. Calls of controllers end with their own
+// contexts.
 func (c *cloud) Close(ctx context.Context) error {
 	defer c.clients.Close()
 	if err := c.background.Close(ctx); err != nil {

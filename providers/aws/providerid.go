@@ -7,18 +7,17 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 )
 
-// ec2InstanceID returns the EC2 instance that a provider ID names, or false for
-// whatever else it names.
+// ec2InstanceID returns the EC2 instance of a provider ID, or false if it
+// contains none.
 func ec2InstanceID(providerID string) (id string, ok bool) {
 	id, err := inventory.ParseProviderID(providerID)
 	return id, err == nil && !inventory.IsFargate(id)
 }
 
-// isResourceName reports whether a host has the ID of its instance in its name.
+// isResourceName reports whether a host name contains the ID of its instance.
 func isResourceName(nodeName string) bool { return strings.HasPrefix(nodeName, "i-") }
 
-// resourceID returns the ID of the instance whose host has it in its name, with or
-// without a domain.
+// resourceID returns the instance ID in a host name, with or without a domain.
 func resourceID(nodeName string) (string, error) {
 	id, _, _ := strings.Cut(nodeName, ".")
 	if !inventory.IsInstanceID(id) {

@@ -10,7 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
-// reference is what the reference pages contain of this provider.
+// reference is the content of the reference pages about this provider.
 func reference() provider.Reference {
 	return provider.Reference{
 		Config:      new(Config),

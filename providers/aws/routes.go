@@ -32,7 +32,8 @@ var errFargateRoute = errors.New("a Fargate node has no EC2 instance")
 type routesConfig struct {
 	Cluster cluster.ID
 	VPC     string
-	// TableID is the route table; without it, it is the one of the cluster.
+	// TableID is the route table; if it is empty, the one of the cluster is
+	// used.
 	TableID string
 }
 
@@ -42,13 +43,14 @@ type routes struct {
 	api    routesAPI
 	source *source
 	table  *cache.Value[*types.RouteTable]
-	// attachments has the instances of routes that are described without.
+	// attachments finds the instances of routes that are described without
+	// them.
 	attachments *attachments
 	guard       route.Guard
 
 	mu sync.Mutex
-	// forwarding are the instances that were told to forward since routes were
-	// listed.
+	// forwarding are the instances that were enabled to forward since routes
+	// were last listed.
 	forwarding sets.Set[string]
 }
 
@@ -64,7 +66,7 @@ var _ cloudprovider.Routes = (*routes)(nil)
 // Routes implements cloudprovider.Interface.
 func (c *cloud) Routes() (cloudprovider.Routes, bool) { return c.routes, true }
 
-// newRoutes makes the routes. They find Nodes and instances where the source does.
+// newRoutes returns the routes. They find Nodes and instances with the source.
 func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 	r := &routes{
 		config: config, api: api, source: source,
@@ -75,7 +77,7 @@ func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 	return r
 }
 
-// ListRoutes returns the routes of the table that lead to instances or nowhere.
+// ListRoutes returns the routes of the table to instances, and black holes.
 //
 //	the route leads to                      listed as
 //	an instance with a Node                 a route to the Node, even while it is stopped
@@ -87,8 +89,8 @@ func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 // The instance is the one that EC2 returns with the route, or the one that the
 // route's network interface is attached to.
 //
-// So that nothing is deleted for want of knowledge, it is an error before the
-// Nodes are known.
+// It returns an error until the Nodes are known, so that no route is deleted
+// because of missing data.
 func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudprovider.Route, error) {
 	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
 	defer cancel()
@@ -136,7 +138,7 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 	return list, nil
 }
 
-// begin drops what was done since routes were last listed.
+// begin drops the state of writes since routes were last listed.
 func (r *routes) begin() {
 	r.guard.Listed()
 	r.mu.Lock()
@@ -144,8 +146,8 @@ func (r *routes) begin() {
 	r.forwarding.Clear()
 }
 
-// CreateRoute routes a destination to a Node's instance. A route to another
-// instance, or to one that is gone, is led there instead.
+// CreateRoute creates a route to a Node's instance. A route to another
+// instance, or to one that is gone, is replaced.
 func (r *routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
 	if err := r.create(ctx, route); err != nil {
 		return fmt.Errorf("create route to %s on node %s: %w", route.DestinationCIDR, route.TargetNode, err)
@@ -179,8 +181,9 @@ func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
 	})
 }
 
-// DeleteRoute deletes a route that was listed. One that is gone is deleted; one
-// whose target was changed since it was listed is another one, and stays.
+// DeleteRoute deletes a route that was listed. A route that is gone counts as
+// deleted; one whose target was changed since it was listed is a different one,
+// and stays.
 func (r *routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
 	if err := r.remove(ctx, route); err != nil {
 		return fmt.Errorf("delete route to %s: %w", route.DestinationCIDR, err)

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// attachmentAge is how long the instance of a network interface is known.
+	// attachmentAge is how long the instance of a network interface is cached.
 	attachmentAge = 5 * time.Minute
-	// maxInterfaces is how many values the filters of a call may have together.
+	// maxInterfaces is the maximum number of values of the filters of a call.
 	maxInterfaces = 200
 )
 
@@ -34,7 +34,7 @@ const (
 //	of an instance of the cluster's list     the inventory, without a call
 //	another one                              EC2, all of them in one query
 //
-// Either result is kept, also that there is no instance, so that network
+// Both results are cached, including that there is no instance, so that network
 // interfaces of others do not cost a query each time routes are listed.
 type attachments struct {
 	api   client.Instances
@@ -56,9 +56,9 @@ func newAttachments(api client.Instances, peers func(time.Duration) []*inventory
 	return &attachments{api: api, peers: peers, clock: clock.RealClock{}, known: map[string]attachment{}}
 }
 
-// instances returns, by network interface, the instances of those that have one.
-// All others are dropped. Without the permission to query EC2 the result has
-// what is known without that.
+// instances returns the instances of network interfaces, without those that
+// have none. Other entries of the cache are dropped. Without the permission to
+// query EC2, only cached and listed instances are returned.
 func (a *attachments) instances(ctx context.Context, interfaces []string) (map[string]string, error) {
 	unknown := a.retain(interfaces)
 	if len(unknown) > 0 {
@@ -85,8 +85,8 @@ func (a *attachments) instances(ctx context.Context, interfaces []string) (map[s
 	return found, nil
 }
 
-// retain drops what is too old or no longer of interest, and returns the network
-// interfaces that are not known, sorted.
+// retain drops entries that are too old or no longer needed, and returns the
+// network interfaces that are not cached, sorted.
 func (a *attachments) retain(interfaces []string) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,8 +105,8 @@ func (a *attachments) retain(interfaces []string) []string {
 	return slices.Sorted(maps.Keys(unknown))
 }
 
-// fromInventory takes over what the list of instances has, and returns the
-// network interfaces that are still not known.
+// fromInventory copies the instances that are listed, and returns the network
+// interfaces that remain.
 func (a *attachments) fromInventory(unknown []string) []string {
 	owners := map[string]string{}
 	for _, i := range a.peers(peerAge) {
@@ -120,8 +120,8 @@ func (a *attachments) fromInventory(unknown []string) []string {
 	return rest
 }
 
-// query looks network interfaces up in EC2. As a filter, the ID of one that does
-// not exist is no error.
+// query queries EC2 for network interfaces. As a filter value, the ID of one
+// that does not exist is no error.
 func (a *attachments) query(ctx context.Context, unknown []string) error {
 	for chunk := range slices.Chunk(unknown, maxInterfaces) {
 		owners := make(map[string]string, len(chunk))
@@ -158,7 +158,7 @@ func (a *attachments) keep(owners map[string]string) {
 	}
 }
 
-// allowed reports whether EC2 may be queried, as far as is known.
+// allowed reports whether a query to EC2 may be permitted.
 func (a *attachments) allowed() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -171,9 +171,9 @@ func (a *attachments) deny() {
 	a.denied = a.clock.Now().Add(deniedAge)
 }
 
-// leadsToGateway reports whether a route is to something that is no instance:
-// a NAT gateway, a transit gateway and the like. Their network interfaces, where
-// they are returned as well, do not count.
+// leadsToGateway reports whether the target of a route is not an instance: a
+// NAT gateway, a transit gateway and so on. Their network interfaces, if they
+// are returned as well, do not count.
 func leadsToGateway(route *types.Route) bool {
 	return slices.ContainsFunc([]*string{
 		route.GatewayId, route.NatGatewayId, route.TransitGatewayId, route.EgressOnlyInternetGatewayId,
@@ -181,8 +181,8 @@ func leadsToGateway(route *types.Route) bool {
 	}, func(id *string) bool { return aws.ToString(id) != "" })
 }
 
-// instanceIDs returns the instances that the routes of a table lead to, in the
-// order of the routes, empty for those that lead to none.
+// instanceIDs returns the target instances of the routes of a table, in the
+// order of the routes, empty for other targets.
 func (r *routes) instanceIDs(ctx context.Context, table *types.RouteTable) ([]string, error) {
 	ids := make([]string, len(table.Routes))
 	var interfaces []string

@@ -23,8 +23,9 @@ func instanceKeys(node *v1.Node) []string {
 	return nil
 }
 
-// nodeOn is the name of the Node on an instance. Of several, which should not
-// be, it is the one that has the route's destination, or the first by name.
+// nodeOn returns the name of the Node on an instance. If there are several,
+// which is unexpected, it returns the one with the route's destination, or the
+// first by name.
 func nodeOn(nodes *nodeindex.Index, instanceID string, cidr netip.Prefix) string {
 	if instanceID == "" {
 		return ""
@@ -50,9 +51,9 @@ func hasPods(node *v1.Node, cidr netip.Prefix) bool {
 	})
 }
 
-// namesWithoutID returns, by instance ID, the names of Nodes that have pods and no
-// provider ID yet. Only EC2 has the instance they are on; it is queried where
-// one of the instances that routes lead to may be theirs.
+// namesWithoutID returns, by instance ID, the names of Nodes that have pods and
+// no provider ID yet. Only EC2 can return their instance; it is queried if one
+// of the target instances of routes may be theirs.
 func (r *routes) namesWithoutID(ctx context.Context, nodes *nodeindex.Index, ids []string) (map[string]string, error) {
 	waiting := withoutID(nodes)
 	var unknown []string

@@ -21,18 +21,18 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// tableAge is how long the route table is known to writes. Lists read it anew.
+// tableAge is how long writes use a cached route table. Lists read it again.
 const tableAge = time.Minute
 
-// routeTarget is what a route leads to: the primary network interface of an instance, or
-// the instance where that is not known.
+// routeTarget is the target of a route: the primary network interface of an
+// instance, or the instance if that interface is unknown.
 type routeTarget struct {
 	instance, eni string
 	forwards      bool
 }
 
-// targetOf is the way to an instance. By the ID of the instance EC2 finds it only
-// if it has one network interface.
+// targetOf returns the target for an instance. EC2 accepts the ID of the
+// instance only if it has one network interface.
 func targetOf(i *inventory.Instance) routeTarget {
 	if primary, ok := i.Primary(); ok {
 		return routeTarget{instance: i.ID, eni: primary.ID, forwards: !primary.SourceDestCheck}
@@ -40,7 +40,7 @@ func targetOf(i *inventory.Instance) routeTarget {
 	return routeTarget{instance: i.ID}
 }
 
-// is reports whether a route leads there.
+// is reports whether a route has this target.
 func (h routeTarget) is(route *types.Route) bool {
 	if h.eni != "" {
 		return aws.ToString(route.NetworkInterfaceId) == h.eni
@@ -64,8 +64,8 @@ func destinations(cidr netip.Prefix) (ipv4, ipv6 *string) {
 	return nil, aws.String(cidr.String())
 }
 
-// destination is the range of addresses that a route is for, or false where it
-// is for something else.
+// destination returns the address range of a route, or false if its destination
+// is something else.
 func destination(route *types.Route) (netip.Prefix, bool) {
 	text := aws.ToString(route.DestinationCidrBlock)
 	if text == "" {
@@ -101,7 +101,7 @@ func (r *routes) readTable(ctx context.Context) (*types.RouteTable, error) {
 	return &found[0], nil
 }
 
-// query is what finds the route table, also in words.
+// query returns the query for the route table, and its description.
 func (r *routes) query() (*ec2.DescribeRouteTablesInput, string) {
 	if r.config.TableID != "" {
 		return &ec2.DescribeRouteTablesInput{RouteTableIds: []string{r.config.TableID}}, "with the ID " + r.config.TableID
@@ -118,9 +118,9 @@ func (r *routes) query() (*ec2.DescribeRouteTablesInput, string) {
 	return input, what
 }
 
-// forward enables an instance to forward packets that are not for itself. Who
-// may not write network interfaces may write the instance, if it has only one
-// of them.
+// forward enables an instance to forward packets that are not for itself. If
+// writing network interfaces is not permitted, it tries to write the instance,
+// which works if it has only one of them.
 func (r *routes) forward(ctx context.Context, to routeTarget) error {
 	r.mu.Lock()
 	done := to.forwards || r.forwarding.Has(to.instance)
@@ -137,7 +137,7 @@ func (r *routes) forward(ctx context.Context, to routeTarget) error {
 		_, err = r.api.ModifyInstanceAttribute(ctx, &ec2.ModifyInstanceAttributeInput{InstanceId: aws.String(to.instance), SourceDestCheck: off})
 	}
 	if err != nil {
-		return fmt.Errorf("let instance %s forward packets: %w", to.instance, err)
+		return fmt.Errorf("enable instance %s to forward packets: %w", to.instance, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *routes) forward(ctx context.Context, to routeTarget) error {
 	return nil
 }
 
-// upsert creates a route, or changes the target of the one in its place.
+// upsert creates a route, or changes the target of the existing one.
 func (r *routes) upsert(ctx context.Context, cidr netip.Prefix, to routeTarget) error {
 	table, err := r.table.Get(ctx)
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *routes) upsert(ctx context.Context, cidr netip.Prefix, to routeTarget) 
 	return r.replaceRoute(ctx, id, cidr, to)
 }
 
-// routeTo is the route with exactly that destination, or nil.
+// routeTo returns the route with exactly that destination, or nil.
 func routeTo(table *types.RouteTable, cidr netip.Prefix) *types.Route {
 	for i := range table.Routes {
 		if d, ok := destination(&table.Routes[i]); ok && d == cidr.Masked() {
@@ -184,8 +184,8 @@ func routeTo(table *types.RouteTable, cidr netip.Prefix) *types.Route {
 	return nil
 }
 
-// movable reports whether a route is one of ours or leads nowhere. A gateway for the
-// pods of a Node is of others, even if it is gone.
+// movable reports whether a route is one of ours or a black hole. A gateway for
+// the pods of a Node belongs to others, even if it is gone.
 func movable(route *types.Route) bool {
 	return !leadsToGateway(route) && (route.State == types.RouteStateBlackhole || route.InstanceId != nil || route.NetworkInterfaceId != nil)
 }
@@ -201,8 +201,8 @@ func (r *routes) createRoute(ctx context.Context, table string, cidr netip.Prefi
 	return nil
 }
 
-// replaceRoute changes the target of a route. Who may not replace can delete and
-// create.
+// replaceRoute changes the target of a route. If replacing is not permitted,
+// the route is deleted and created.
 func (r *routes) replaceRoute(ctx context.Context, table string, cidr netip.Prefix, to routeTarget) error {
 	input := &ec2.ReplaceRouteInput{RouteTableId: aws.String(table)}
 	input.DestinationCidrBlock, input.DestinationIpv6CidrBlock = destinations(cidr)
@@ -223,7 +223,7 @@ func (r *routes) replaceRoute(ctx context.Context, table string, cidr netip.Pref
 	return nil
 }
 
-// deleteRoute deletes a route. One that is not there is deleted.
+// deleteRoute deletes a route. A route that does not exist counts as deleted.
 func (r *routes) deleteRoute(ctx context.Context, table string, cidr netip.Prefix) error {
 	input := &ec2.DeleteRouteInput{RouteTableId: aws.String(table)}
 	input.DestinationCidrBlock, input.DestinationIpv6CidrBlock = destinations(cidr)
@@ -235,6 +235,6 @@ func (r *routes) deleteRoute(ctx context.Context, table string, cidr netip.Prefi
 	return nil
 }
 
-// isNoRoute reports whether there is no such route. A table that is missing is
+// isNoRoute reports whether the route does not exist. A missing table is
 // another error.
 func isNoRoute(err error) bool { return client.Code(err) == "InvalidRoute.NotFound" }

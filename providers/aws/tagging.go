@@ -15,10 +15,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
-// taggingClientName is what the controller's Kubernetes client calls itself.
+// taggingClientName is the name of the controller's Kubernetes client.
 const taggingClientName = "tagging-controller"
 
-// controllers are those that this provider brings. They run on request.
+// controllers are the additional controllers of this provider. They are
+// disabled by default.
 func controllers(flags *tagging.Options) map[string]app.ControllerInitFuncConstructor {
 	return map[string]app.ControllerInitFuncConstructor{
 		tagging.Name: {
@@ -30,12 +31,12 @@ func controllers(flags *tagging.Options) map[string]app.ControllerInitFuncConstr
 	}
 }
 
-// taggingMetrics counts for all tagging controllers of the process.
+// taggingMetrics are the metrics of all tagging controllers of the process.
 var taggingMetrics = metrics.OfProcess(tagging.NewMetrics)
 
-// newTagging makes the function that starts the tagging controller, which the
-// framework calls if the controller is asked for. Only then the flags matter.
-// Under another provider nothing starts, and that is no error.
+// newTagging returns the function that starts the tagging controller, which the
+// framework calls if the controller is enabled. The flags are validated only
+// then. With another provider nothing starts, without an error.
 func newTagging(initial app.ControllerInitContext, completed *ccmconfig.CompletedConfig, chosen cloudprovider.Interface, flags *tagging.Options) app.InitFunc {
 	return func(ctx context.Context, _ genericcontrollermanager.ControllerContext) (controller.Interface, bool, error) {
 		c, ok := chosen.(*cloud)

@@ -24,38 +24,39 @@ import (
 )
 
 const (
-	// labelLayer begins the labels for the network nodes above an instance,
-	// outermost first. Its number follows.
+	// labelLayer is the prefix of the labels for the network nodes above an
+	// instance, outermost first. Its number follows.
 	labelLayer = "topology.k8s.aws/network-node-layer-"
 
-	// maxTopologies is how many instances one call can name.
+	// maxTopologies is the maximum number of instances in one call.
 	maxTopologies = 100
-	// topologyTimeout leaves time to go on without a result.
+	// topologyTimeout leaves time to continue without a result.
 	topologyTimeout = 10 * time.Second
-	// unsupportedAge is how long it counts that a region, a type or an instance
-	// has no topology; deniedAge is how long a missing permission does, which an
-	// administrator may add at any time; topologyAge is how long a place in the
-	// topology does, and failedAge a failure: less than the time between two
-	// attempts for a waiting Node.
+	// unsupportedAge is how long it is cached that a region, a type or an
+	// instance has no topology. deniedAge is the same for a missing permission,
+	// which an administrator may add at any time, topologyAge for a topology,
+	// and failedAge for a failure: less than the time between two attempts for
+	// a waiting Node.
 	unsupportedAge = 24 * time.Hour
 	deniedAge      = 5 * time.Minute
 	topologyAge    = 10 * time.Minute
 	failedAge      = 2 * time.Second
-	// maxTopologyEntries and maxTypes bound what is stored.
+	// maxTopologyEntries and maxTypes bound the cache.
 	maxTopologyEntries = 1 << 14
 	maxTypes           = 1 << 10
-	// peerAge is how old the list may be that other instances are taken from.
+	// peerAge is the maximum age of the list that other instances are taken
+	// from.
 	peerAge = time.Minute
-	// maxDead is how many times a call is made again because instances in it
-	// are gone.
+	// maxDead is how many times a call is repeated because instances in it are
+	// gone.
 	maxDead = 3
 )
 
 // topologyKey is an instance with its type.
 type topologyKey struct{ id, instanceType string }
 
-// topology finds where in the network instances are. The next nodes are
-// requested along with the first, so that many cost few calls.
+// topology finds the network nodes above instances. The instances of the next
+// Nodes are requested along with the first, which saves calls.
 type topology struct {
 	api     client.Instances
 	must    *regexp.Regexp
@@ -63,27 +64,27 @@ type topology struct {
 	batch   *batch.Batcher[topologyKey, []string]
 	running chan struct{}
 
-	// places has the network nodes by instance ID, types the instance types
-	// without any, and region whether there is a topology at all.
-	places, types, region *expiring.LRUExpireCache
+	// networkNodes has the network nodes by instance ID, types the instance
+	// types without any, and region whether there is a topology at all.
+	networkNodes, types, region *expiring.LRUExpireCache
 }
 
 func newTopology(api client.Instances, must *regexp.Regexp, instances *inventory.Inventory, t tuning) *topology {
 	o := &topology{
-		api:     api,
-		must:    must,
-		peers:   instances.Peek,
-		running: make(chan struct{}, 1),
-		places:  expiring.NewLRUExpireCache(maxTopologyEntries),
-		types:   expiring.NewLRUExpireCache(maxTypes),
-		region:  expiring.NewLRUExpireCache(1),
+		api:          api,
+		must:         must,
+		peers:        instances.Peek,
+		running:      make(chan struct{}, 1),
+		networkNodes: expiring.NewLRUExpireCache(maxTopologyEntries),
+		types:        expiring.NewLRUExpireCache(maxTypes),
+		region:       expiring.NewLRUExpireCache(1),
 	}
 	o.batch = batch.New(o.fetch, batch.Options{Window: t.Window, MaxSize: maxTopologies, Timeout: min(topologyTimeout, t.Timeout)})
 	return o
 }
 
-// labels are the labels about an instance's place, unless the Node has them. A
-// failure counts only for types that must have a place.
+// labels returns the topology labels of an instance, unless the Node has them.
+// A failure is an error only for types that require a topology.
 func (o *topology) labels(ctx context.Context, node *v1.Node, f facts) (map[string]string, error) {
 	if _, labeled := node.Labels[labelLayer+"1"]; labeled || f.instanceType == "" {
 		return nil, nil
@@ -102,7 +103,7 @@ func (o *topology) labels(ctx context.Context, node *v1.Node, f facts) (map[stri
 	return labels, nil
 }
 
-// required reports whether instances of a type must have a place.
+// required reports whether instances of a type require a topology.
 func (o *topology) required(instanceType string) bool {
 	return o.must != nil && o.must.MatchString(instanceType)
 }
@@ -115,21 +116,21 @@ func (o *topology) find(ctx context.Context, p topologyKey) ([]string, error) {
 	return o.batch.Get(ctx, p)
 }
 
-// lookup returns what is known of an instance.
+// lookup returns the cached network nodes of an instance.
 func (o *topology) lookup(p topologyKey) (nodes []string, known bool, err error) {
 	if kept, ok := o.region.Get(""); ok {
 		err, _ = kept.(error)
 		return nil, true, err
 	}
-	if kept, ok := o.places.Get(p.id); ok {
+	if kept, ok := o.networkNodes.Get(p.id); ok {
 		return kept.([]string), true, nil
 	}
 	_, without := o.types.Get(p.instanceType)
 	return nil, without && !o.required(p.instanceType), nil
 }
 
-// fetch serves the requests of about the same time. One call at a time is made, as
-// its response often has what others are waiting to request.
+// fetch handles concurrent requests. One call at a time is made, as its
+// response often contains what other callers are about to request.
 func (o *topology) fetch(ctx context.Context, requested []topologyKey) (map[topologyKey]batch.Result[[]string], error) {
 	select {
 	case o.running <- struct{}{}:
@@ -156,13 +157,13 @@ func (o *topology) fetch(ctx context.Context, requested []topologyKey) (map[topo
 	for _, p := range unknown {
 		results[p] = batch.Result[[]string]{Value: found[p.id]}
 		if dead.Has(p.id) {
-			results[p] = batch.Result[[]string]{Err: fmt.Errorf("EC2 does not know the instance: %w", apierr.ErrUnavailable)}
+			results[p] = batch.Result[[]string]{Err: fmt.Errorf("EC2 does not have the instance: %w", apierr.ErrUnavailable)}
 		}
 	}
 	return results, nil
 }
 
-// withPeers adds to a request the instances whose Nodes are likely to be next.
+// withPeers adds the instances whose Nodes are likely to be next to a request.
 func (o *topology) withPeers(requested []topologyKey) []topologyKey {
 	all := slices.Clone(requested)
 	for _, i := range o.peers(peerAge) {
@@ -180,8 +181,8 @@ func (o *topology) withPeers(requested []topologyKey) []topologyKey {
 	return all
 }
 
-// describe queries EC2 and stores the result. Instances that EC2 does not have are
-// left out of the request and returned.
+// describe queries EC2 and stores the result. Instances that EC2 does not have
+// are removed from the request and returned.
 func (o *topology) describe(ctx context.Context, all []topologyKey) (found map[string][]string, dead sets.Set[string], err error) {
 	dead = sets.New[string]()
 	for range maxDead {
@@ -231,10 +232,10 @@ func (o *topology) call(ctx context.Context, all []topologyKey) (map[string][]st
 	return found, nil
 }
 
-// store keeps a result:
+// store caches a result:
 //
-//	an instance has a place                            its place
-//	it has none, its type must have one                none, for the instance
+//	an instance has a topology                         its network nodes
+//	it has none, its type requires one                 none, for the instance
 //	it has none, but another one of its type           none, for the instance
 //	it has none, nor has any other of its type         none, for the type
 func (o *topology) store(all []topologyKey, found map[string][]string) {
@@ -247,9 +248,9 @@ func (o *topology) store(all []topologyKey, found map[string][]string) {
 	for _, p := range all {
 		switch {
 		case len(found[p.id]) > 0:
-			o.places.Add(p.id, found[p.id], topologyAge)
+			o.networkNodes.Add(p.id, found[p.id], topologyAge)
 		case o.required(p.instanceType) || supported.Has(p.instanceType):
-			o.places.Add(p.id, []string(nil), unsupportedAge)
+			o.networkNodes.Add(p.id, []string(nil), unsupportedAge)
 		default:
 			o.types.Add(p.instanceType, struct{}{}, unsupportedAge)
 		}

@@ -53,7 +53,7 @@ func (r *region) noneThrottled() {
 func topologyClock(c *cloud) *clocktesting.FakeClock {
 	clock := clocktesting.NewFakeClock(time.Now())
 	o := c.source.topology
-	o.places = expiring.NewLRUExpireCacheWithClock(maxTopologyEntries, clock)
+	o.networkNodes = expiring.NewLRUExpireCacheWithClock(maxTopologyEntries, clock)
 	o.types = expiring.NewLRUExpireCacheWithClock(maxTypes, clock)
 	o.region = expiring.NewLRUExpireCacheWithClock(1, clock)
 	return clock

@@ -16,8 +16,8 @@ import (
 // same in all accounts.
 const labelZoneID = "topology.k8s.aws/zone-id"
 
-// zoneLabels are the labels about a zone, unless the Node has them. Without the
-// permission to list zones there are none.
+// zoneLabels returns the labels of a zone, unless the Node has them. Without
+// the permission to list zones there are none.
 func zoneLabels(ctx context.Context, zones *vpc.Zones, node *v1.Node, name string) (map[string]string, error) {
 	if _, labeled := node.Labels[labelZoneID]; labeled {
 		return map[string]string{}, nil

@@ -15,36 +15,36 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// Bulk is a call about several instances, which AWS makes for all of them or for
-// none.
+// Bulk is a call about several instances, which AWS carries out for all of them
+// or for none.
 type Bulk[T any] struct {
 	// Call makes the call for some of the items.
 	Call func(ctx context.Context, items []T) error
-	// ID returns the ID of the instance that an item is about.
+	// ID returns the ID of the instance of an item.
 	ID func(item T) string
-	// Refused are the error codes that are about some of the items alone, Quota
-	// those about the number of items, in addition to what names itself so.
+	// Refused are the error codes that concern single items, Quota those that
+	// concern the number of items, in addition to codes whose names show it.
 	Refused, Quota []string
-	// Page is the most items in one call, zero for any number.
+	// Page is the maximum number of items in one call, zero for no limit.
 	Page int
 }
 
-// Outcome is what AWS made of the items of a Bulk.
+// Outcome is the result of a Bulk for its items.
 type Outcome struct {
 	// Accepted is the number of items that AWS accepted.
 	Accepted int
 	// Refused are the IDs of the instances that AWS rejects, by reason.
 	Refused map[string][]string
-	// Excess are the IDs of the instances that exceed a quota, QuotaReason is what AWS
-	// reports about it.
+	// Excess are the IDs of the instances that exceed a quota, QuotaReason is
+	// AWS's message about it.
 	Excess      []string
 	QuotaReason string
 	// Cause is the last error about items that were refused or exceed a quota.
 	Cause error
 }
 
-// Do makes the call for all items that AWS accepts. Its error is about something
-// else than items and quotas.
+// Do makes the call for all items that AWS accepts. It returns errors that
+// concern neither items nor quotas.
 //
 //	AWS rejects        then
 //	named instances    the call is repeated without them
@@ -100,8 +100,8 @@ func (r *bulkRun[T]) send(ctx context.Context, items []T) error {
 	return nil
 }
 
-// fill makes the call for as many items as a quota permits. Fewer than bound items
-// fit, so that the number of calls is logarithmic.
+// fill makes the call for as many items as a quota permits: fewer than bound.
+// The number of calls is logarithmic.
 func (r *bulkRun[T]) fill(ctx context.Context, items []T, cause error) error {
 	r.out.Cause, r.out.QuotaReason = cause, message(cause)
 	before := r.out.Accepted
@@ -129,14 +129,14 @@ func (r *bulkRun[T]) fill(ctx context.Context, items []T, cause error) error {
 	return nil
 }
 
-// exceed leaves items out because of a quota.
+// exceed drops items because of a quota.
 func (r *bulkRun[T]) exceed(items []T) {
 	for _, item := range items {
 		r.out.Excess = append(r.out.Excess, r.ID(item))
 	}
 }
 
-// refuse takes the items out that an error names, or the only one there is, and
+// refuse drops the items that an error names, or the only one there is, and
 // returns the others.
 func (r *bulkRun[T]) refuse(items []T, err error) []T {
 	r.out.Cause = err
@@ -153,24 +153,25 @@ func (r *bulkRun[T]) refuse(items []T, err error) []T {
 
 func (r *bulkRun[T]) isRefusal(err error) bool { return slices.Contains(r.Refused, client.Code(err)) }
 
-// isQuota reports whether there are too many items.
+// isQuota reports whether an error means that there are too many items.
 func (r *bulkRun[T]) isQuota(err error) bool {
 	return !r.isRefusal(err) && (slices.Contains(r.Quota, client.Code(err)) || IsQuota(err))
 }
 
-// IsQuota reports whether an error is about a quota for things, not for calls.
+// IsQuota reports whether an error is about a quota for resources, not for
+// calls.
 func IsQuota(err error) bool {
 	code := client.Code(err)
 	return !errors.Is(err, apierr.ErrThrottled) && (strings.HasPrefix(code, "TooMany") || strings.HasSuffix(code, "LimitExceeded"))
 }
 
-// instanceIDs finds the IDs of instances in a text, idList several of them.
+// instanceIDs matches the ID of an instance in a text, idList a list of IDs.
 var (
 	instanceIDs = regexp.MustCompile(`\bi-[0-9a-f]+\b`)
 	idList      = regexp.MustCompile(`['"]?\bi-[0-9a-f]+\b['"]?(,? *['"]?\bi-[0-9a-f]+\b['"]?)*`)
 )
 
-// message is AWS's message, without the instances, which are not the same in each
+// message returns AWS's message without the instances, which differ from run to
 // run.
 func message(err error) string {
 	return strings.TrimSuffix(strings.TrimSpace(idList.ReplaceAllString(rawMessage(err), "…")), ".")
@@ -183,8 +184,8 @@ func rawMessage(err error) string {
 	return err.Error()
 }
 
-// Refusals returns the instances that were left out. The name of a target group is
-// empty for a load balancer without any.
+// Refusals returns the instances that were dropped. The name of a target group
+// is empty for a classic load balancer.
 func (o Outcome) Refusals(balancer, group string) []Refusal {
 	var list []Refusal
 	for _, reason := range slices.Sorted(maps.Keys(o.Refused)) {

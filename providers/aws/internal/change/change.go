@@ -1,8 +1,8 @@
-// Package change is how the provider writes to AWS on behalf of a Service: plans
-// of steps, and what they are applied with.
+// Package change implements how the provider writes to AWS on behalf of a
+// Service: plans of steps, and the environment that they are applied in.
 //
-// What it promises: the same promises as package plan; whatever several kinds of
-// load balancers have in common about writing is here once.
+// What it promises: the same as package plan. The parts of writing that several
+// kinds of load balancers share are implemented once, here.
 package change
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// Env is what steps are applied with. IDs holds those that earlier steps have
-// stored for later ones.
+// Env is the environment in which steps are applied. IDs holds the IDs that
+// earlier steps have stored for later ones.
 type Env struct {
 	EC2 client.EC2
 	ELB client.ELB
-	// ELBV2 takes the writes of steps into account in what is read later.
+	// ELBV2 makes later reads take the writes of steps into account.
 	ELBV2 *snapshot.Snapshot
 	IDs   plan.IDs
 	// Wait is for steps that wait for a state.
@@ -40,14 +40,15 @@ type (
 	Wait = plan.Wait
 )
 
-// ErrNotAsWanted is that something which was to be created exists already, and has
-// what is not wanted. The next run observes it, and removes that.
+// ErrNotAsWanted means that a resource to be created exists already with other
+// settings. The next run observes it and removes the difference.
 var ErrNotAsWanted = apierr.Mark(apierr.ErrConflict, errors.New("it exists already and is not as wanted"))
 
-// Abort returns a step that ends the run: what is in the way is not ours.
+// Abort returns a step that ends the run: there is a conflict with a resource
+// that is not ours.
 func Abort(err error) Step { return plan.Refuse[*Env](err) }
 
-// Resolve returns the IDs behind references, nil without any.
+// Resolve returns the IDs of references, nil if there are none.
 func (e *Env) Resolve(refs []plan.Ref) ([]string, error) {
 	var ids []string
 	for _, ref := range refs {
@@ -60,8 +61,8 @@ func (e *Env) Resolve(refs []plan.Ref) ([]string, error) {
 	return ids, nil
 }
 
-// SameGroups reports whether two lists have the same security groups, without
-// regard to their order. One that does not exist yet is different.
+// SameGroups reports whether two lists contain the same security groups, in any
+// order. A group that does not exist yet is different.
 func SameGroups(want []plan.Ref, have []string) bool {
 	ids := make([]string, 0, len(want))
 	for _, ref := range want {
@@ -70,8 +71,7 @@ func SameGroups(want []plan.Ref, have []string) bool {
 	return slices.Equal(plan.Sorted(ids), plan.Sorted(have))
 }
 
-// Detached returns the security groups that a load balancer has and is not to
-// have.
+// Detached returns the security groups that a load balancer has and is to lose.
 func Detached(attached []string, wanted []plan.Ref) []string {
 	var ids []string
 	for _, id := range attached {

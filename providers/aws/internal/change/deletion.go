@@ -12,9 +12,9 @@ import (
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_DeleteLoadBalancer.html
 const codeProtected = "OperationNotPermitted"
 
-// DeletionError returns the error of the call that deletes a load balancer, with
-// what has to be done before the deletion can succeed. A load balancer that does
-// not exist has been deleted.
+// DeletionError returns the error of the call that deletes a load balancer,
+// with what must be done before the deletion can succeed. A load balancer that
+// does not exist counts as deleted.
 func DeletionError(err error) error {
 	switch {
 	case errors.Is(err, apierr.ErrNotFound):

@@ -9,9 +9,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// How long the creation of a load balancer is repeated while its new security
-// group is unknown to Elastic Load Balancing, and how often. What EC2 creates is
-// not visible to all services at once:
+// How long and how often the creation of a load balancer is retried while
+// Elastic Load Balancing does not find its new security group. A resource of
+// EC2 is not visible to all services at once:
 // https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
 const (
 	newGroupLimit    = 10 * time.Second
@@ -19,11 +19,12 @@ const (
 )
 
 // codesUnknownGroup are the error codes for a security group that Elastic Load
-// Balancing does not know.
+// Balancing does not find.
 var codesUnknownGroup = []string{"InvalidSecurityGroup", "InvalidConfigurationRequest"}
 
-// WithGroups makes a call with the IDs of security groups. If the plan has created
-// one of them, the call is repeated for a short time while the group is unknown.
+// WithGroups makes a call with the IDs of security groups. If the plan has
+// created one of them, the call is retried for a short time while the group is
+// not found.
 func (e *Env) WithGroups(ctx context.Context, refs []plan.Ref, call func(ids []string) error) error {
 	ids, err := e.Resolve(refs)
 	if err != nil {

@@ -8,21 +8,22 @@ import (
 // limitAge is how long a quota counts as reached.
 const limitAge = 5 * time.Minute
 
-// Limits is which quotas are reached, for all plans of a process: calls that would
-// fail are not made for a while. It is safe for concurrent use. The zero value and
-// nil has none.
+// Limits stores which quotas are reached, for all plans of a process, so that
+// calls that would fail are not made for a while. It is safe for concurrent
+// use. The zero value and nil are empty.
 type Limits struct {
 	mu  sync.Mutex
 	all map[string]limit
 }
 
-// limit is a quota that was reached when there were so many things.
+// limit is a quota that was reached at a number of resources.
 type limit struct {
 	count int
 	since time.Time
 }
 
-// Reach stores that no more things fit under a subject than there are now.
+// Reach stores that the quota of a subject is reached at the current number of
+// resources.
 func (l *Limits) Reach(subject string, count int) {
 	if l == nil {
 		return
@@ -35,8 +36,8 @@ func (l *Limits) Reach(subject string, count int) {
 	l.all[subject] = limit{count, time.Now()}
 }
 
-// Reached reports whether no more things fit under a subject, if there are so many
-// now. That is not known if there were more of them before.
+// Reached reports whether the quota of a subject is reached at the current
+// number of resources. The result is false if the stored number was higher.
 func (l *Limits) Reached(subject string, count int) bool {
 	if l == nil {
 		return false

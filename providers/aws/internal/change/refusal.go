@@ -8,21 +8,21 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// The reasons of warnings about instances that AWS does not accept.
+// Reasons of warnings about instances that AWS does not accept.
 const (
-	// TargetRefused is an instance that AWS does not let a load balancer send to.
+	// TargetRefused is the reason for instances that AWS rejects as targets.
 	TargetRefused service.Reason = "TargetRefused"
-	// TargetQuotaExceeded is that there are more instances than AWS lets a load
-	// balancer send to.
+	// TargetQuotaExceeded is the reason for instances that exceed a quota of
+	// targets.
 	TargetQuotaExceeded service.Reason = "TargetQuotaExceeded"
 )
 
-// QuotaExceeded is the reason of warnings about parts of a load balancer that a
-// quota of AWS leaves no room for.
+// QuotaExceeded is the reason of warnings about parts of a load balancer that
+// exceed a quota of AWS.
 const QuotaExceeded service.Reason = "LoadBalancerQuotaExceeded"
 
-// WarnOfQuota warns the user of a part of a load balancer that it does not get, if
-// an error is about a quota. It returns the error.
+// WarnOfQuota warns the user of a part that a load balancer lacks, if an error
+// is about a quota. It returns the error.
 func (e *Env) WarnOfQuota(balancer, part string, err error) error {
 	if IsQuota(err) {
 		e.Warn(service.Warn(QuotaExceeded, "Load balancer %s has no %s, which exceeds a quota of AWS (%s: %s)",
@@ -31,15 +31,15 @@ func (e *Env) WarnOfQuota(balancer, part string, err error) error {
 	return err
 }
 
-// Refusal is instances that a load balancer cannot send to, because AWS does not
-// accept them.
+// Refusal is a set of instances that AWS does not accept as targets of a load
+// balancer.
 type Refusal struct {
-	// LoadBalancer is the name of the load balancer, TargetGroup that of its target
-	// group if it has any.
+	// LoadBalancer is the name of the load balancer, TargetGroup the name of
+	// its target group if it has any.
 	LoadBalancer, TargetGroup string
-	// IDs are those of the instances.
+	// IDs are the IDs of the instances.
 	IDs []string
-	// Quota is set if AWS refuses not these instances but more of them.
+	// Quota is set if AWS rejects the number of instances, not these instances.
 	Quota bool
 	// Reason is AWS's message.
 	Reason string
@@ -59,7 +59,8 @@ func (r Refusal) Warning() service.Warning {
 		r.LoadBalancer, len(r.IDs), part, r.Reason)
 }
 
-// Refuse keeps instances that AWS does not accept. Each is a warning for the user.
+// Refuse stores instances that AWS does not accept. Each is a warning for the
+// user.
 func (e *Env) Refuse(refusals ...Refusal) {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// warnings are those of the steps that ran.
+// warnings holds the warnings of the steps that ran.
 type warnings struct {
 	mu        sync.Mutex
 	list      []service.Warning
@@ -17,35 +17,36 @@ type warnings struct {
 	refusals  []Refusal
 }
 
-// Shortage is a warning about what a quota leaves no room for. A later step may make
-// room.
+// Shortage is a warning about a quota that is reached. A later step may clear
+// it.
 type Shortage struct {
-	// Subject is what has a quota.
+	// Subject is the resource that has the quota.
 	Subject string
-	// HealthChecks reports whether nodes do not let in some health checks.
+	// HealthChecks reports whether nodes block some health checks.
 	HealthChecks bool
 	service.Warning
 }
 
-// ErrNoRoom means that health checks stay where they are, because a security group of
-// nodes has no room for the rules that let the new ones in.
+// ErrNoRoom means that health checks stay where they are, because the rules
+// that allow the new ones exceed the quota of a security group of nodes.
 var ErrNoRoom = apierr.Mark(apierr.ErrConflict, errors.New("it waits until the security groups of the nodes have room for the rules of its health checks"))
 
-// Warn keeps a warning for the user. It is for a step that did most of its work.
+// Warn stores a warning for the user. It is for a step that did most of its
+// work.
 func (e *Env) Warn(w service.Warning) {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
 	e.warnings.list = append(e.warnings.list, w)
 }
 
-// AddShortage keeps a shortage.
+// AddShortage stores a shortage.
 func (e *Env) AddShortage(shortage Shortage) {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
 	e.warnings.shortages = append(e.warnings.shortages, shortage)
 }
 
-// Shortages returns those that no later step has cleared.
+// Shortages returns the shortages that no later step has cleared.
 func (e *Env) Shortages() []Shortage {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
@@ -64,8 +65,8 @@ func (e *Env) ClearShortage(subject string) {
 	e.warnings.shortages = slices.DeleteFunc(e.warnings.shortages, func(s Shortage) bool { return s.Subject == subject })
 }
 
-// RoomForHealthChecks returns [ErrNoRoom] if nodes do not let in all health checks
-// for lack of room.
+// RoomForHealthChecks returns [ErrNoRoom] if nodes block some health checks
+// because of a quota.
 func (e *Env) RoomForHealthChecks() error {
 	if slices.ContainsFunc(e.Shortages(), func(s Shortage) bool { return s.HealthChecks }) {
 		return ErrNoRoom
@@ -73,8 +74,8 @@ func (e *Env) RoomForHealthChecks() error {
 	return nil
 }
 
-// Warnings returns the warnings of the steps that ran, each once. They are
-// complete after the plan was applied, with or without an error.
+// Warnings returns the warnings of the steps that ran, without duplicates. They
+// are complete after the plan was applied, with or without an error.
 func (e *Env) Warnings() []service.Warning {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
@@ -96,8 +97,8 @@ func (e *Env) Warnings() []service.Warning {
 	return all
 }
 
-// Complete reports whether the steps did all of their work, but for what quotas
-// leave no room for, and instances that AWS did not accept.
+// Complete reports whether the steps did all of their work, except for
+// shortages and instances that AWS did not accept.
 func (e *Env) Complete() bool {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 )
 
 // createLoadBalancer creates the load balancer with its listeners and tags, and
-// stores its DNS name. If AWS refuses one of the listeners, it creates the load
-// balancer with the others.
+// stores its DNS name. If AWS rejects one of the listeners, the load balancer
+// is created with the others.
 func createLoadBalancer(m *Model) change.Step {
 	scheme := "internet-facing"
 	if m.Internal {
@@ -88,9 +88,10 @@ func makeWith(ctx context.Context, env *change.Env, m *Model, listeners []Listen
 	return nil
 }
 
-// confirm checks whose load balancer it is. AWS responds to the creation of one
-// that exists already as if it were new when nothing is different, and does not
-// say whether tags count. What cannot be seen yet is new.
+// confirm checks that the load balancer is ours. If one exists already and
+// nothing is different, AWS responds as if it were new, and it is not
+// documented whether tags count. A load balancer that is not visible yet is
+// new.
 func confirm(ctx context.Context, env *change.Env, m *Model) error {
 	tags, err := readTags(ctx, env.ELB, m.Name)
 	if errors.Is(err, apierr.ErrNotFound) {
@@ -102,8 +103,8 @@ func confirm(ctx context.Context, env *change.Env, m *Model) error {
 	return (&LoadBalancer{Name: m.Name, Cluster: m.Cluster, Tags: tags}).NotOwned()
 }
 
-// adopt goes on with a load balancer that could not be seen before, if it is
-// ours: it gets what it lacks. What it has too much is left to the next run.
+// adopt continues with a load balancer that was not visible before, if it is
+// ours: what it lacks is added. What it has in excess is left to the next run.
 func adopt(ctx context.Context, env *change.Env, m *Model) error {
 	lb, err := Observe(ctx, env.ELB, m.Name, m.Cluster)
 	if err != nil {
@@ -137,7 +138,7 @@ func adopt(ctx context.Context, env *change.Env, m *Model) error {
 }
 
 // deleteLoadBalancer deletes the load balancer with its listeners and policies.
-// AWS takes it for done if there is none.
+// AWS returns success if there is none.
 func deleteLoadBalancer(name string) change.Step {
 	return plan.NewStep("DeleteLoadBalancer", "delete classic load balancer "+name, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELB.DeleteLoadBalancer(ctx, &elb.DeleteLoadBalancerInput{LoadBalancerName: &name})
@@ -167,7 +168,7 @@ func detachSubnets(name string, subnets []string) change.Step {
 	}).Removal()
 }
 
-// applySecurityGroups replaces all security groups. Have are those before.
+// applySecurityGroups replaces all security groups. Have are the previous ones.
 func applySecurityGroups(name string, groups []plan.Ref, have []string) change.Step {
 	text := fmt.Sprintf("apply security groups %s to load balancer %s", plan.Words(groups), name)
 	step := plan.NewStep("ApplySecurityGroupsToLoadBalancer", text, func(ctx context.Context, env *change.Env) error {

@@ -30,7 +30,8 @@ func configureHealthCheck(name string, check HealthCheck) change.Step {
 	})
 }
 
-// registerInstances adds instances. It warns of those that AWS does not accept.
+// registerInstances adds instances. It warns of instances that AWS does not
+// accept.
 func registerInstances(name string, instances []string) change.Step {
 	text := fmt.Sprintf("register with load balancer %s: %s", name, plan.FewWords(instances))
 	return plan.NewStep("RegisterInstancesWithLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
@@ -45,7 +46,8 @@ func registerInstances(name string, instances []string) change.Step {
 	})
 }
 
-// deregisterInstances removes instances. One that AWS does not have is done.
+// deregisterInstances removes instances. An instance that AWS does not find
+// counts as removed.
 func deregisterInstances(name string, instances []string) change.Step {
 	text := fmt.Sprintf("deregister from load balancer %s: %s", name, plan.FewWords(instances))
 	return plan.NewStep("DeregisterInstancesFromLoadBalancer", text, func(ctx context.Context, env *change.Env) error {

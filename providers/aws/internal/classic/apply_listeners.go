@@ -14,8 +14,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// deleteListeners removes listeners by their front ports. AWS takes it for done
-// where there is none.
+// deleteListeners removes listeners by their front ports. AWS returns success
+// for a port without a listener.
 func deleteListeners(name string, ports []int32) change.Step {
 	text := fmt.Sprintf("delete listeners of load balancer %s: %s", name, plan.Words(ports))
 	return plan.NewStep("DeleteLoadBalancerListeners", text, func(ctx context.Context, env *change.Env) error {
@@ -30,8 +30,9 @@ func dropListeners(ctx context.Context, env *change.Env, name string, ports []in
 	return err
 }
 
-// createListeners adds listeners. AWS takes it for done where there is the same.
-// If AWS rejects all of them because of one, each is created alone.
+// createListeners adds listeners. AWS returns success for a listener that
+// exists with the same settings. If AWS rejects all of them because of one,
+// each is created by its own call.
 func createListeners(name string, listeners []Listener) change.Step {
 	text := fmt.Sprintf("create listeners of load balancer %s: %s", name, plan.Commas(listeners))
 	return plan.NewStep("CreateLoadBalancerListeners", text, func(ctx context.Context, env *change.Env) error {
@@ -43,7 +44,7 @@ func createListeners(name string, listeners []Listener) change.Step {
 	})
 }
 
-// isRefusal reports whether an error is about what was requested.
+// isRefusal reports whether an error is about the content of a request.
 func isRefusal(err error) bool {
 	return err != nil && !errors.Is(err, apierr.ErrDenied) && !errors.Is(err, apierr.ErrThrottled) &&
 		!errors.Is(err, apierr.ErrUnavailable) && !errors.Is(err, context.Canceled)
@@ -60,8 +61,8 @@ func makeEach(ctx context.Context, env *change.Env, name string, listeners []Lis
 	return errors.Join(failures...)
 }
 
-// makeListeners creates listeners, all of them or none, and stores that they are
-// there.
+// makeListeners creates all of the listeners or none, and stores that they
+// exist.
 func makeListeners(ctx context.Context, env *change.Env, name string, listeners []Listener) error {
 	_, err := env.ELB.CreateLoadBalancerListeners(ctx, &elb.CreateLoadBalancerListenersInput{
 		LoadBalancerName: &name, Listeners: toListeners(listeners),
@@ -72,7 +73,8 @@ func makeListeners(ctx context.Context, env *change.Env, name string, listeners 
 	return err
 }
 
-// storeListeners keeps which listeners were made, for the steps that need them.
+// storeListeners stores which listeners were created, for the steps that need
+// them.
 func storeListeners(env *change.Env, name string, listeners []Listener) {
 	for _, listener := range listeners {
 		key := listenerKey(name, listener.Port)

@@ -13,7 +13,8 @@ import (
 )
 
 // createPolicy creates a policy for the load balancer, which nothing uses yet.
-// The name is made of its content, so that one that exists is as good.
+// The name is derived from the content, so an existing policy with this name
+// can be used.
 func createPolicy(balancer string, p policy) change.Step {
 	text := fmt.Sprintf("create policy %s of load balancer %s: %s=%s", p.name, balancer, p.attribute, p.value)
 	return plan.NewStep("CreateLoadBalancerPolicy", text, func(ctx context.Context, env *change.Env) error {
@@ -31,8 +32,8 @@ func createPolicy(balancer string, p policy) change.Step {
 	})
 }
 
-// setBackendPolicies replaces the policies of an instance port. Have are those
-// before.
+// setBackendPolicies replaces the policies of an instance port. Have are the
+// previous ones.
 func setBackendPolicies(name string, port int32, policies, have []string) change.Step {
 	text := fmt.Sprintf("set policies of instance port %d of load balancer %s: %s", port, name, plan.Words(policies))
 	step := plan.NewStep("SetLoadBalancerPoliciesForBackendServer", text, func(ctx context.Context, env *change.Env) error {
@@ -42,7 +43,8 @@ func setBackendPolicies(name string, port int32, policies, have []string) change
 	return step
 }
 
-// setListenerPolicies replaces the policies of a listener. Have are those before.
+// setListenerPolicies replaces the policies of a listener. Have are the
+// previous ones.
 func setListenerPolicies(name string, port int32, policies, have []string) change.Step {
 	text := fmt.Sprintf("set policies of listener %d of load balancer %s: %s", port, name, plan.Words(policies))
 	step := plan.NewStep("SetLoadBalancerPoliciesOfListener", text, func(ctx context.Context, env *change.Env) error {
@@ -66,5 +68,5 @@ func useListenerPolicies(ctx context.Context, env *change.Env, name string, port
 	return err
 }
 
-// all is a list that is sent even if it is empty, which nil is not.
+// all returns a list that is sent even if it is empty, unlike nil.
 func all(list []string) []string { return append([]string{}, list...) }

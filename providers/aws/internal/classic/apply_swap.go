@@ -14,11 +14,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// swapLimit is how long a swap goes on after its run was canceled: a port must not
-// stay without a listener.
+// swapLimit is how long a swap continues after its run was canceled: a port
+// must not stay without a listener.
 const swapLimit = 20 * time.Second
 
-// swap replaces listeners by others.
+// swap replaces listeners by other ones.
 type swap struct {
 	name     string
 	old, new []Listener
@@ -26,8 +26,9 @@ type swap struct {
 	backend map[int32][]string
 }
 
-// step deletes the old listeners and creates the new ones, because AWS accepts one
-// for each port. If AWS rejects the new ones, the old ones are there again.
+// step deletes the old listeners and creates the new ones, because AWS accepts
+// one for each port. If AWS rejects the new ones, the old ones are created
+// again.
 func (s swap) step() change.Step {
 	what := "listener"
 	if len(s.old) > 1 {
@@ -41,8 +42,8 @@ func (s swap) apply(ctx context.Context, env *change.Env) error {
 	if err := dropListeners(ctx, env, s.name, ports(s.old)); err != nil {
 		return err
 	}
-	// A port is not left without a listener because the caller gives up, and what
-	// creating takes is not taken from restoring.
+	// A canceled run does not leave a port without a listener, and the time for
+	// creating does not reduce the time for restoring.
 	creating, cancel := context.WithTimeout(context.WithoutCancel(ctx), swapLimit)
 	defer cancel()
 	err := makeListeners(creating, env, s.name, s.new)
@@ -77,7 +78,7 @@ func (s swap) restore(ctx context.Context, env *change.Env) error {
 	return usePolicies(ctx, env, s.name, s.old)
 }
 
-// usePolicies sets on listeners the policies that are known of them.
+// usePolicies sets the known policies of listeners.
 func usePolicies(ctx context.Context, env *change.Env, name string, listeners []Listener) error {
 	for _, listener := range listeners {
 		if len(listener.Policies) == 0 {
@@ -90,13 +91,13 @@ func usePolicies(ctx context.Context, env *change.Env, name string, listeners []
 	return nil
 }
 
-// codeConflict is the error code for listeners that cannot be at the same time. AWS
-// documents no other for too many of them, see
+// codeConflict is the error code for listeners that exclude each other. AWS
+// documents no other code for too many of them, see
 // https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_CreateLoadBalancerListeners.html
 const codeConflict = "InvalidConfigurationRequest"
 
-// inPlaceOf returns the step that creates listeners as one that first deletes
-// others, which are not wanted, if AWS does not accept both.
+// inPlaceOf returns the step that creates listeners. If AWS does not accept
+// them beside listeners that are not wanted, the step deletes those first.
 func inPlaceOf(s swap, create change.Step) change.Step {
 	return create.OrRemove(func(ctx context.Context, env *change.Env) error {
 		err := makeListeners(ctx, env, s.name, s.new)
@@ -110,7 +111,7 @@ func inPlaceOf(s swap, create change.Step) change.Step {
 	})
 }
 
-// setCertificate changes the certificate of a listener in place. Where that is not
+// setCertificate changes the certificate of a listener in place. If that is not
 // allowed, it replaces the listener, unless nothing may be removed.
 func setCertificate(name string, old, next Listener, backend map[int32][]string) change.Step {
 	text := fmt.Sprintf("set certificate of listener %d of load balancer %s: %s", next.Port, name, next.Certificate)

@@ -16,8 +16,8 @@ const (
 // protocols are the two sides of a listener.
 type protocols struct{ front, back string }
 
-// withTLS are the listeners with a certificate, by the annotated protocol of the
-// backends, as it is written.
+// withTLS are the protocols of listeners with a certificate, by the annotated
+// backend protocol, as it is written.
 var withTLS = map[string]protocols{
 	"":      {protocolSSL, protocolTCP},
 	"tcp":   {protocolSSL, protocolTCP},
@@ -26,7 +26,7 @@ var withTLS = map[string]protocols{
 	"https": {protocolHTTPS, protocolHTTPS},
 }
 
-// Build makes the load balancer that the Service specifies.
+// Build returns the load balancer that the Service specifies.
 func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, error) {
 	listeners, err := listeners(r)
 	if err != nil {
@@ -53,7 +53,7 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 	}, append(warnings, skipped...), nil
 }
 
-// listeners makes one listener of every port.
+// listeners returns one listener for each port.
 func listeners(r *request.Request) ([]Listener, error) {
 	list := make([]Listener, 0, len(r.Ports))
 	for _, port := range r.Ports {
@@ -86,7 +86,7 @@ func subnets(f request.Facts) []Subnet {
 	return list
 }
 
-// attributes are all that a load balancer has, annotated or not.
+// attributes returns all attributes of a load balancer, annotated or not.
 func attributes(a request.Attributes) Attributes {
 	return Attributes{
 		CrossZone:         value(a.CrossZone),
@@ -100,7 +100,7 @@ func attributes(a request.Attributes) Attributes {
 	}.normal()
 }
 
-// value is what a pointer points to, or zero.
+// value returns the value that a pointer refers to, or zero.
 func value[T any](pointer *T) T {
 	if pointer == nil {
 		var zero T

@@ -5,8 +5,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// DetachSecurityGroups returns the step that takes groups from a load balancer that
-// it kept for some time beside those of its model.
+// DetachSecurityGroups returns the step that detaches groups from a load
+// balancer which it temporarily kept in addition to those of its model.
 func DetachSecurityGroups(m *Model, kept []plan.Ref) change.Step {
 	ids := make([]string, 0, len(kept))
 	for _, ref := range kept {

@@ -7,13 +7,13 @@ import (
 )
 
 // Diff plans how to change the observed to the wanted load balancer. A nil
-// Model is for none, a nil LoadBalancer is none. A load balancer with our name
-// that is not ours is refused.
+// Model means that none is wanted, a nil LoadBalancer that none exists. A load
+// balancer with our name that is not ours is a conflict.
 //
-// In this order: what a new load balancer is made with (subnets, security groups,
-// listeners, tags), then what comes after that (policies, attributes, health
-// check, instances). Listeners, and what comes after them, are isolated from each
-// other.
+// The order is: the settings that a load balancer is created with (subnets,
+// security groups, listeners, tags), then those that are set afterwards
+// (policies, attributes, health check, instances). Listeners, and the steps
+// that depend on them, are isolated from each other.
 func Diff(m *Model, lb *LoadBalancer) change.Plan {
 	if err := lb.NotOwned(); err != nil {
 		return change.Plan{change.Abort(err)}
@@ -40,8 +40,8 @@ func Diff(m *Model, lb *LoadBalancer) change.Plan {
 	return m.settings(steps, &changed, listeners.made)
 }
 
-// afterCreate is what the creating call leaves to be set. Its health check is
-// never what is wanted.
+// afterCreate is the state of a load balancer after the creating call. Its
+// health check always differs from the wanted one.
 func (m *Model) afterCreate() *LoadBalancer {
 	lb := &LoadBalancer{Name: m.Name, Attributes: defaultAttributes()}
 	for _, listener := range m.Listeners {
@@ -52,9 +52,9 @@ func (m *Model) afterCreate() *LoadBalancer {
 }
 
 // move plans to change subnets. AWS accepts one in each zone and rejects
-// detaching the last one: the old one is detached first, unless nothing would be
-// left between. Then it begins with zones that are new; if there are none, it is
-// not possible.
+// detaching the last one: the old one is detached first, unless no other one
+// would remain. In that case the plan begins with new zones; if there are none,
+// the change is not possible.
 func (m *Model) move(lb *LoadBalancer) (steps change.Plan, possible bool) {
 	if len(m.Subnets) == 0 {
 		return nil, true

@@ -8,12 +8,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// listenerLimit is how many listeners a load balancer can have in each account. Some
-// can have more, see
+// listenerLimit is the default quota of listeners of a load balancer. An
+// account can have a higher one, see
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/elb-limits.html
 const listenerLimit = 100
 
-// listenerPlan is how the listeners become the wanted ones.
+// listenerPlan is the plan for the listeners.
 type listenerPlan struct {
 	steps change.Plan
 	// there are the listeners after the steps.
@@ -21,8 +21,8 @@ type listenerPlan struct {
 	made  made
 }
 
-// made are the front ports of listeners that are made in a run. The value is
-// whether another listener must be deleted first.
+// made are the front ports of listeners that are created in a run. The value
+// reports whether another listener must be deleted first.
 type made map[int32]bool
 
 // made returns the ports of a new load balancer.
@@ -88,9 +88,9 @@ func byPort(list []Listener) map[int32]Listener {
 	return ports
 }
 
-// replaceListeners plans to create the listeners that are missing, and then to delete
-// those that are stale. If the quota may not allow both, AWS decides: what it
-// rejects takes the place of the stale ones.
+// replaceListeners plans to create the listeners that are missing, and then to
+// delete those that are stale. If the quota may not allow both, AWS decides: a
+// listener that it rejects replaces the stale ones.
 func (m *Model) replaceListeners(missing, stale []Listener, lb *LoadBalancer) change.Plan {
 	var steps change.Plan
 	if len(missing) > 0 {
@@ -106,7 +106,7 @@ func (m *Model) replaceListeners(missing, stale []Listener, lb *LoadBalancer) ch
 	return steps
 }
 
-// ports are the front ports of listeners, sorted.
+// ports returns the front ports of listeners, sorted.
 func ports(listeners []Listener) []int32 {
 	list := make([]int32, 0, len(listeners))
 	for _, listener := range listeners {
@@ -115,8 +115,8 @@ func ports(listeners []Listener) []int32 {
 	return plan.Sorted(list)
 }
 
-// exchange has a missing listener replace a stale one that it cannot be beside. It
-// returns the others.
+// exchange plans that a missing listener replaces a stale one that excludes it.
+// It returns the others.
 func (p *listenerPlan) exchange(name string, missing, stale []Listener, swaps []swap) (_, _ []Listener, _ []swap) {
 	var rest []Listener
 	for _, next := range missing {
@@ -132,7 +132,7 @@ func (p *listenerPlan) exchange(name string, missing, stale []Listener, swaps []
 	return rest, stale, swaps
 }
 
-// merge makes one of swaps that cannot be made one after the other.
+// merge combines swaps that cannot be applied one after the other.
 func merge(swaps []swap) []swap {
 	for i, one := range swaps {
 		for j, other := range swaps {
@@ -148,8 +148,9 @@ func merge(swaps []swap) []swap {
 	return swaps
 }
 
-// excludes reports whether two listeners cannot be at the same time: AWS wants all
-// that send to an instance port to agree on whether they encrypt, see
+// excludes reports whether two listeners exclude each other: AWS requires that
+// all listeners that send to the same instance port agree on whether they
+// encrypt, see
 // https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_Listener.html
 func (l Listener) excludes(o Listener) bool {
 	return l.InstancePort == o.InstancePort && encrypted(l.InstanceProtocol) != encrypted(o.InstanceProtocol)
@@ -157,8 +158,8 @@ func (l Listener) excludes(o Listener) bool {
 
 func encrypted(protocol string) bool { return protocol == protocolHTTPS || protocol == protocolSSL }
 
-// differsInCertificate reports whether a listener of TLS is another one only by
-// its certificate.
+// differsInCertificate reports whether two TLS listeners differ only in their
+// certificate.
 func (l Listener) differsInCertificate(o Listener) bool {
 	if l.Certificate == "" || o.Certificate == "" {
 		return false

@@ -10,8 +10,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// settings plans everything that comes after a load balancer has its listeners,
-// some of which were made just before.
+// settings plans everything that follows once a load balancer has its
+// listeners, some of which were created just before.
 func (m *Model) settings(steps change.Plan, lb *LoadBalancer, made made) change.Plan {
 	steps = append(steps, m.backendPolicies(lb, made)...)
 	if m.Attributes != lb.Attributes {
@@ -24,7 +24,7 @@ func (m *Model) settings(steps change.Plan, lb *LoadBalancer, made made) change.
 	return append(steps, DiffInstances(request.Instances{Registered: m.Instances, Kept: m.Resting}, lb)...)
 }
 
-// DiffInstances plans nothing but the instances of a load balancer.
+// DiffInstances plans only the instances of a load balancer.
 func DiffInstances(list request.Instances, lb *LoadBalancer) change.Plan {
 	var steps change.Plan
 	if added := missing(list.Registered, lb.Instances); len(added) > 0 {
@@ -36,9 +36,9 @@ func DiffInstances(list request.Instances, lb *LoadBalancer) change.Plan {
 	return steps
 }
 
-// backendPolicies plans to switch the PROXY protocol on or off where it is not
-// as wanted, without regard to other policies, and to clear the policies of ports
-// that nothing is sent to any more.
+// backendPolicies plans to switch the PROXY protocol on or off where it
+// differs, without regard to other policies, and to clear the policies of ports
+// that are no longer used.
 func (m *Model) backendPolicies(lb *LoadBalancer, made made) change.Plan {
 	var steps change.Plan
 	created := slices.Contains(lb.Policies, proxyPolicy)
@@ -73,7 +73,8 @@ func (m *Model) backendPolicies(lb *LoadBalancer, made made) change.Plan {
 	return steps
 }
 
-// byInstancePort returns the front ports by the instance ports that they send to.
+// byInstancePort returns the front ports by the instance ports that they send
+// to.
 func (m *Model) byInstancePort() map[int32][]int32 {
 	users := map[int32][]int32{}
 	for _, listener := range m.Listeners {
@@ -107,8 +108,8 @@ func (m *Model) listenerPolicies(lb *LoadBalancer, made made) change.Plan {
 	return steps
 }
 
-// onListener returns a step as one that needs the listener on a front port, and
-// what it needs.
+// onListener returns a step that needs the listener on a front port, with its
+// other needs.
 func (p made) onListener(step change.Step, balancer string, port int32, needs []plan.Ref) (change.Step, []plan.Ref) {
 	replaces, made := p[port]
 	if !made {
@@ -118,7 +119,8 @@ func (p made) onListener(step change.Step, balancer string, port int32, needs []
 	return step, append(needs, plan.Ref{Key: listenerKey(balancer, port)})
 }
 
-// after returns a step that runs if earlier ones have stored what it needs.
+// after returns a step that runs if earlier ones have stored all keys that it
+// needs.
 func after(step change.Step, needs []plan.Ref) change.Step {
 	do := step.Do
 	step.Do = func(ctx context.Context, env *change.Env) error {
@@ -130,7 +132,7 @@ func after(step change.Step, needs []plan.Ref) change.Step {
 	return step
 }
 
-// missing are the items of want that are not in have.
+// missing returns the items of want that are not in have.
 func missing(want, have []string) []string {
 	return slices.DeleteFunc(slices.Clone(want), func(item string) bool { return slices.Contains(have, item) })
 }

@@ -1,11 +1,11 @@
-// Package classic makes classic load balancers, with their listeners, policies
-// and instances.
+// Package classic manages classic load balancers, with their listeners,
+// policies and instances.
 //
-// What it promises: names, tags and defaults are those of all AWS cloud
+// What it promises: names, tags and defaults are compatible with all AWS cloud
 // controller managers, so that existing load balancers stay in use; nothing is
-// written when nothing has changed; whatever an interrupted run left behind is
-// used by the next one; nothing is changed that has only the tag of another
-// cluster.
+// written when nothing has changed; the next run reuses whatever an interrupted
+// run left behind; a resource that has only the tag of another cluster is not
+// changed.
 //
 // One Service port is one listener, and all of them share the instances:
 //

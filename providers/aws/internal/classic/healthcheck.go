@@ -11,7 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// probe is what a health check requests.
+// probe is the request of a health check.
 type probe struct {
 	protocol string
 	port     int32
@@ -31,22 +31,22 @@ const (
 	defaultUnhealthyThreshold = 6
 )
 
-// The least that AWS takes.
+// The minimum that AWS accepts.
 const (
 	minInterval  = 5
 	minTimeout   = 2
 	minThreshold = 2
 )
 
-// healthCheck makes the health check: what the traffic policy and the shared
-// mode require, changed by annotations.
+// healthCheck returns the health check: the defaults of the traffic policy and
+// the shared mode, changed by annotations.
 func healthCheck(r *request.Request, c request.Config) (HealthCheck, []service.Warning, error) {
 	p, err := baseProbe(r, c).annotated(r)
 	if err != nil {
 		return HealthCheck{}, nil, err
 	}
 	var warnings []service.Warning
-	if r.HealthCheck.Path != nil && !p.asksPath() {
+	if r.HealthCheck.Path != nil && !p.hasPath() {
 		warnings = append(warnings, service.Warn(request.IgnoredAnnotation,
 			"Annotation %s is ignored: a health check over %s has no path", request.AnnotationHealthCheckPath, p.protocol))
 	}
@@ -80,7 +80,7 @@ func healthCheck(r *request.Request, c request.Config) (HealthCheck, []service.W
 	return check, warnings, nil
 }
 
-// baseProbe is the probe without annotations:
+// baseProbe returns the probe without annotations:
 //
 //	traffic only to nodes with an endpoint   the port of the node that reports whether it has one
 //	shared mode                              the node
@@ -99,7 +99,7 @@ func baseProbe(r *request.Request, c request.Config) probe {
 	return p
 }
 
-// annotated is the probe with the settings of annotations.
+// annotated returns the probe with the settings of annotations.
 func (p probe) annotated(r *request.Request) (probe, error) {
 	a := r.HealthCheck
 	if a.Protocol != nil {
@@ -117,7 +117,7 @@ func (p probe) annotated(r *request.Request) (probe, error) {
 		}
 	}
 	switch {
-	case !p.asksPath():
+	case !p.hasPath():
 		p.path = ""
 	case a.Path != nil:
 		p.path = *a.Path
@@ -127,8 +127,8 @@ func (p probe) annotated(r *request.Request) (probe, error) {
 	return p, nil
 }
 
-// asksPath reports whether the protocol has paths.
-func (p probe) asksPath() bool { return p.protocol == protocolHTTP || p.protocol == protocolHTTPS }
+// hasPath reports whether the protocol has paths.
+func (p probe) hasPath() bool { return p.protocol == protocolHTTP || p.protocol == protocolHTTPS }
 
-// String is the target of a health check.
+// String returns the target of a health check.
 func (p probe) String() string { return fmt.Sprintf("%s:%d%s", p.protocol, p.port, p.path) }

@@ -8,40 +8,41 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// Model is the classic load balancer that a Service is to have.
+// Model is the desired classic load balancer of a Service.
 type Model struct {
 	Name    string
 	Cluster cluster.ID
-	// Internal counts when the load balancer is made, and not later.
+	// Internal takes effect only when the load balancer is created.
 	Internal  bool
 	Listeners []Listener // in the order of the Service ports
 	Subnets   []Subnet
-	// SecurityGroups are those to have, the primary one first.
+	// SecurityGroups are the desired groups, the primary one first.
 	SecurityGroups []plan.Ref
 	Tags           map[string]string
 	HealthCheck    HealthCheck
 	Attributes     Attributes
-	// ProxyProtocol is spoken to all instance ports.
+	// ProxyProtocol enables the PROXY protocol on all instance ports.
 	ProxyProtocol bool
-	// Instances are the IDs of the instances behind all listeners, sorted. Resting
-	// are those that AWS would not accept now, but that stay if it has them.
+	// Instances are the IDs of the instances behind all listeners, sorted.
+	// Resting are instances that AWS would not accept now, but that stay if
+	// they are registered.
 	Instances, Resting []string
 }
 
-// Subnet is where a load balancer is in one zone.
+// Subnet is the subnet of a load balancer in one zone.
 type Subnet struct {
 	ID, Zone string
 }
 
-// Listener is a front port and the instance port that it sends to. Protocols are
-// in capital letters.
+// Listener is a front port and the instance port that it sends to. Protocols
+// are in capital letters.
 type Listener struct {
 	Port             int32
 	Protocol         string
 	InstancePort     int32
 	InstanceProtocol string
 	Certificate      string
-	// Policies are the names of its policies. Nil in a Model is for any.
+	// Policies are the names of its policies. Nil in a Model means any.
 	Policies []string
 }
 
@@ -54,7 +55,7 @@ func (l Listener) String() string {
 	return text
 }
 
-// same reports whether two listeners are the same but for their policies.
+// same reports whether two listeners are the same except for their policies.
 func (l Listener) same(o Listener) bool {
 	return l.Port == o.Port && l.InstancePort == o.InstancePort &&
 		strings.EqualFold(l.Protocol, o.Protocol) &&
@@ -78,8 +79,8 @@ func (h HealthCheck) String() string {
 		h.Target, h.Interval, h.Timeout, h.HealthyThreshold, h.UnhealthyThreshold)
 }
 
-// Attributes are those of the load balancer. What belongs to something that is
-// off is zero, and so does not count.
+// Attributes are the attributes of the load balancer. Settings of a disabled
+// feature are zero, and so do not count.
 type Attributes struct {
 	CrossZone   bool
 	IdleTimeout int32 // seconds
@@ -93,14 +94,14 @@ type Attributes struct {
 	AccessLogPrefix   string
 }
 
-// The defaults of AWS, which a new load balancer has.
+// The defaults of AWS for a new load balancer.
 const (
 	defaultIdleTimeout       = 60
 	defaultDrainingTimeout   = 300
 	defaultAccessLogInterval = 60
 )
 
-// defaultAttributes are those of a new load balancer.
+// defaultAttributes are the attributes of a new load balancer.
 func defaultAttributes() Attributes { return Attributes{IdleTimeout: defaultIdleTimeout} }
 
 // normal makes attributes comparable.
@@ -136,28 +137,28 @@ func (a Attributes) String() string {
 }
 
 // HostnameKey is the key under which a step stores the DNS name of a load
-// balancer that it made.
+// balancer that it created.
 func HostnameKey(name string) string { return "hostname " + name }
 
-// listenerKey is the key under which a step stores that a listener was made,
+// listenerKey is the key under which a step stores that a listener was created,
 // policyKey the one for a policy.
 func listenerKey(balancer string, port int32) string {
 	return fmt.Sprintf("listener %d of %s", port, balancer)
 }
 func policyKey(balancer, name string) string { return "policy " + name + " of " + balancer }
 
-// The policies that are made for a load balancer. Their names never change.
+// The policies that are created for a load balancer. Their names never change.
 const (
 	proxyPolicy       = "k8s-proxyprotocol-enabled"
 	negotiationPrefix = "k8s-SSLNegotiationPolicy-"
 )
 
-// policy is a policy to be made.
+// policy is a policy to be created.
 type policy struct {
 	name, kind, attribute, value string
 }
 
-// policyNamed is the policy that belongs to a name above.
+// policyNamed returns the policy for one of the names above.
 func policyNamed(name string) policy {
 	if name == proxyPolicy {
 		return policy{name: name, kind: "ProxyProtocolPolicyType", attribute: "ProxyProtocol", value: "true"}

@@ -20,11 +20,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// Observe reads the load balancer of a name, with all that a Model has, for the
-// cluster. It returns nil if there is none. It changes nothing.
+// Observe reads the load balancer of a name, with everything that a Model
+// contains, for the cluster. It returns nil if there is none. It changes
+// nothing.
 func Observe(ctx context.Context, api client.ELB, name string, id cluster.ID) (*LoadBalancer, error) {
 	lb, err := Identify(ctx, api, name, id, false)
-	// What belongs to another cluster is not read any further.
+	// A load balancer of another cluster is not read any further.
 	if err != nil || lb == nil || lb.NotOwned() != nil {
 		return lb, err
 	}
@@ -32,8 +33,8 @@ func Observe(ctx context.Context, api client.ELB, name string, id cluster.ID) (*
 	return lb, contradiction(name, err)
 }
 
-// Identify reads what deletion needs of the load balancer of a name, nil if there
-// is none. Its tags are read unless it is known to be ours.
+// Identify reads what deletion needs of the load balancer of a name, nil if
+// there is none. Its tags are not read if it is known to be ours.
 func Identify(ctx context.Context, api client.ELB, name string, id cluster.ID, ours bool) (*LoadBalancer, error) {
 	lb, err := describeOne(ctx, api, name, id)
 	if err != nil || lb == nil || ours {
@@ -43,9 +44,9 @@ func Identify(ctx context.Context, api client.ELB, name string, id cluster.ID, o
 	return lb, contradiction(name, err)
 }
 
-// contradiction returns the error of a read that follows the description of a load
-// balancer. If AWS does not find what it has just described, it was created or
-// deleted a moment ago: nothing may be concluded from that.
+// contradiction returns the error of a read that follows the description of a
+// load balancer. If AWS does not find what it has just described, it was
+// created or deleted a moment ago: such a response proves nothing.
 func contradiction(name string, err error) error {
 	if !errors.Is(err, apierr.ErrNotFound) {
 		return err
@@ -75,7 +76,7 @@ func describeOne(ctx context.Context, api client.ELB, name string, id cluster.ID
 }
 
 // readTags reads the tags of a load balancer. They are nil if that is not
-// allowed: policies made for other cloud controller managers leave it out.
+// allowed: policies for other cloud controller managers do not include it.
 func readTags(ctx context.Context, api client.ELB, name string) (map[string]string, error) {
 	out, err := api.DescribeTags(ctx, &elb.DescribeTagsInput{LoadBalancerNames: []string{name}})
 	if errors.Is(err, apierr.ErrDenied) {
@@ -160,8 +161,8 @@ func toLoadBalancer(in *types.LoadBalancerDescription) *LoadBalancer {
 	return lb
 }
 
-// toListener reads a listener. Instances are spoken to as the front is, if AWS
-// does not report it.
+// toListener converts a listener. The instance protocol defaults to the front
+// protocol if AWS does not return it.
 func toListener(in *types.Listener, policies []string) Listener {
 	front := strings.ToUpper(aws.ToString(in.Protocol))
 	return Listener{

@@ -8,11 +8,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// LoadBalancer is a load balancer as AWS describes it. It has the name of ours,
-// which need not mean that it is. Whatever AWS did not return is empty.
+// LoadBalancer is a load balancer as AWS describes it. It has our name, but may
+// not be ours. Fields that AWS did not return are empty.
 type LoadBalancer struct {
 	Name string
-	// Cluster is the caller's.
+	// Cluster is the cluster of the caller.
 	Cluster   cluster.ID
 	DNSName   string
 	VPC       string
@@ -27,9 +27,9 @@ type LoadBalancer struct {
 	// Tags are nil if they could not be read.
 	Tags      map[string]string
 	Instances []string
-	// Policies are the names of those that are there, used or not.
+	// Policies are the names of the existing policies, used or not.
 	Policies []string
-	// BackendPolicies are the names of those in use, by instance port.
+	// BackendPolicies are the names of the policies in use, by instance port.
 	BackendPolicies map[int32][]string
 }
 
@@ -37,7 +37,7 @@ type LoadBalancer struct {
 const internal = "internal"
 
 // NotOwned returns why the load balancer with our name must not be changed: it
-// is that of another cluster. Otherwise it is nil.
+// belongs to another cluster. Otherwise it is nil.
 func (lb *LoadBalancer) NotOwned() error {
 	if lb == nil {
 		return nil
@@ -45,7 +45,7 @@ func (lb *LoadBalancer) NotOwned() error {
 	return lb.Cluster.NotOwned("load balancer "+lb.Name, lb.Tags)
 }
 
-// Hostname is what the Service is reached under. It is empty if there is no load
+// Hostname returns the hostname of the Service. It is empty if there is no load
 // balancer of ours.
 func (lb *LoadBalancer) Hostname() string {
 	if lb == nil || lb.NotOwned() != nil {
@@ -54,14 +54,15 @@ func (lb *LoadBalancer) Hostname() string {
 	return lb.DNSName
 }
 
-// The reasons of warnings about what AWS does not change in a load balancer.
+// Reasons of warnings about settings that AWS does not change in a load
+// balancer.
 const (
 	SchemeFixed  service.Reason = "LoadBalancerSchemeFixed"
 	SubnetsFixed service.Reason = "LoadBalancerSubnetsFixed"
 )
 
-// Fixed warns of what the Service specifies and an existing load balancer
-// cannot become.
+// Fixed warns of settings of the Service that cannot be applied to an existing
+// load balancer.
 func Fixed(m *Model, lb *LoadBalancer) []service.Warning {
 	if m == nil || lb == nil || lb.NotOwned() != nil {
 		return nil

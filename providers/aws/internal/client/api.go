@@ -8,8 +8,8 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 )
 
-// The calls in use, by subject. They are what the IAM policy has to allow.
-// Every error is marked with a sentinel of package apierr.
+// The API calls in use, by subject. The IAM policy must allow them. Every error
+// is marked with a sentinel of package apierr.
 type (
 	// Instances reads EC2 instances and their network interfaces.
 	Instances interface {
@@ -25,7 +25,7 @@ type (
 		DescribeAvailabilityZones(context.Context, *ec2.DescribeAvailabilityZonesInput, ...func(*ec2.Options)) (*ec2.DescribeAvailabilityZonesOutput, error)
 	}
 
-	// Routes writes route tables, and lets instances forward packets.
+	// Routes writes route tables, and enables instances to forward packets.
 	Routes interface {
 		CreateRoute(context.Context, *ec2.CreateRouteInput, ...func(*ec2.Options)) (*ec2.CreateRouteOutput, error)
 		ReplaceRoute(context.Context, *ec2.ReplaceRouteInput, ...func(*ec2.Options)) (*ec2.ReplaceRouteOutput, error)
@@ -44,7 +44,7 @@ type (
 		UpdateSecurityGroupRuleDescriptionsIngress(context.Context, *ec2.UpdateSecurityGroupRuleDescriptionsIngressInput, ...func(*ec2.Options)) (*ec2.UpdateSecurityGroupRuleDescriptionsIngressOutput, error)
 	}
 
-	// Tags writes the tags of anything in EC2.
+	// Tags writes the tags of EC2 resources.
 	Tags interface {
 		CreateTags(context.Context, *ec2.CreateTagsInput, ...func(*ec2.Options)) (*ec2.CreateTagsOutput, error)
 		DeleteTags(context.Context, *ec2.DeleteTagsInput, ...func(*ec2.Options)) (*ec2.DeleteTagsOutput, error)
@@ -68,7 +68,7 @@ type (
 		DescribeTags(context.Context, *elb.DescribeTagsInput, ...func(*elb.Options)) (*elb.DescribeTagsOutput, error)
 	}
 
-	// ClassicWrites creates, shapes and deletes classic load balancers.
+	// ClassicWrites creates, configures and deletes classic load balancers.
 	ClassicWrites interface {
 		CreateLoadBalancer(context.Context, *elb.CreateLoadBalancerInput, ...func(*elb.Options)) (*elb.CreateLoadBalancerOutput, error)
 		DeleteLoadBalancer(context.Context, *elb.DeleteLoadBalancerInput, ...func(*elb.Options)) (*elb.DeleteLoadBalancerOutput, error)
@@ -113,7 +113,7 @@ type (
 		DescribeTags(context.Context, *elbv2.DescribeTagsInput, ...func(*elbv2.Options)) (*elbv2.DescribeTagsOutput, error)
 	}
 
-	// NetworkWrites creates, shapes and deletes network load balancers.
+	// NetworkWrites creates, configures and deletes network load balancers.
 	NetworkWrites interface {
 		CreateLoadBalancer(context.Context, *elbv2.CreateLoadBalancerInput, ...func(*elbv2.Options)) (*elbv2.CreateLoadBalancerOutput, error)
 		DeleteLoadBalancer(context.Context, *elbv2.DeleteLoadBalancerInput, ...func(*elbv2.Options)) (*elbv2.DeleteLoadBalancerOutput, error)

@@ -6,14 +6,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 )
 
-// bucket is a token bucket of AWS, and which operations take their tokens from
-// it. An account has each of them once per region.
+// bucket is a token bucket of AWS, with the operations that take tokens from
+// it. An account has one per region.
 type bucket struct {
 	class string
-	// burst is how many tokens it holds, rate how many it gets in a second.
+	// burst is the size of the bucket, rate the number of tokens that it gets
+	// per second.
 	burst int
 	rate  float64
-	// each means that every operation of the class has such a bucket of its own.
+	// each means that every operation of the class has its own bucket.
 	each bool
 	// operations are patterns for path.Match.
 	operations []string
@@ -22,7 +23,8 @@ type bucket struct {
 	inputs func(input any) bool
 }
 
-// buckets are those of a service; the first that an operation fits counts.
+// buckets are the buckets of a service. The first one that matches an operation
+// counts.
 var buckets = map[Service][]bucket{
 	// docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html: the size
 	// comes from the category of an action, but each action is limited by itself.
@@ -42,9 +44,9 @@ var buckets = map[Service][]bucket{
 		{class: "mutating", burst: 50, rate: 5, each: true, operations: []string{"*"}},
 	},
 	// docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html,
-	// "Request token bucket sizes and refill rates": each version of the API has
-	// buckets of its own, one for each category. These are the defaults; an account
-	// with other limits is found by its throttled responses.
+	// "Request token bucket sizes and refill rates": each version of the API
+	// has its own buckets, one for each category. These are the defaults; other
+	// limits of an account become effective by throttled responses.
 	ServiceELB: {
 		{class: "registration", burst: 20, rate: 4, operations: []string{"RegisterInstances*", "DeregisterInstances*"}},
 		{
@@ -70,8 +72,9 @@ var buckets = map[Service][]bucket{
 	},
 }
 
-// sharedBuckets are those that every operation of a service takes a token from,
-// too. docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html,
+// sharedBuckets are the buckets that every operation of a service takes a token
+// from, too.
+// docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html,
 // "Request rate limiting": there is a limit of the account for all operations.
 var sharedBuckets = map[Service]bucket{
 	ServiceELB:   {class: "account", burst: 40, rate: 10},
@@ -79,7 +82,7 @@ var sharedBuckets = map[Service]bucket{
 }
 
 // bucketOf returns the bucket that an operation takes its tokens from. The last
-// one of a service takes all that no other does.
+// one of a service is for all operations that match no other.
 func bucketOf(service Service, operation string, input any) bucket {
 	all := buckets[service]
 	for _, b := range all {
@@ -101,7 +104,7 @@ func (b bucket) fits(operation string) bool {
 	return false
 }
 
-// key tells the buckets of a service apart.
+// key distinguishes the buckets of a service.
 func (b bucket) key(operation string) string {
 	if b.each {
 		return b.class + "/" + operation

@@ -24,24 +24,24 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
-// Options say as whom and how to call AWS. The zero value is what the SDK finds
-// by itself.
+// Options select the identity and the endpoints of calls to AWS. The zero value
+// selects the defaults of the SDK.
 type Options struct {
 	// RoleARN is the role to assume for every call, with SourceARN as the
-	// resource that it is assumed for.
+	// resource on whose behalf it is assumed.
 	RoleARN, SourceARN string
-	// Overrides are endpoints to be used in place of those of AWS.
+	// Overrides are endpoints that replace those of AWS.
 	Overrides []Override
 	// Metrics count the calls. Nil counts nothing.
 	Metrics *Metrics
 	// Tuning is for tests.
 	Tuning Tuning
-	// Middleware is for tests, too: it is added to every call, after all other.
+	// Middleware is for tests, too: it is added to every call, after all other
+	// middleware.
 	Middleware []func(*middleware.Stack) error
 }
 
-// Base is what the clients have in common before it is known which region they
-// are for.
+// Base is the part of the clients that does not depend on the region.
 type Base struct {
 	options Options
 	config  aws.Config
@@ -64,15 +64,15 @@ type Clients struct {
 	owner *owner
 }
 
-// OwnerChanged is when the credentials last changed to ones that may be of another
-// account. It is zero if they never did.
+// OwnerChanged returns when the credentials last changed to those of a possibly
+// different account. It is zero if they never did.
 func (c *Clients) OwnerChanged() time.Time { return c.owner.changedAt() }
 
-// Close ends connections that are not in use.
+// Close closes idle connections.
 func (c *Clients) Close() { c.http.CloseIdleConnections() }
 
-// Load reads what the environment and the shared configuration files say. It
-// calls nobody.
+// Load reads the environment and the shared configuration files. It calls no
+// API.
 func Load(ctx context.Context, o Options) (*Base, error) {
 	o.Tuning = o.Tuning.withDefaults()
 	if o.Metrics == nil {
@@ -89,7 +89,7 @@ func Load(ctx context.Context, o Options) (*Base, error) {
 	return b, nil
 }
 
-// settings are those of the SDK that are the same everywhere.
+// settings are the SDK settings of all regions.
 func (b *Base) settings() []func(*config.LoadOptions) error {
 	return []func(*config.LoadOptions) error{
 		config.WithDefaultsMode(aws.DefaultsModeInRegion),
@@ -102,8 +102,8 @@ func (b *Base) settings() []func(*config.LoadOptions) error {
 	}
 }
 
-// logSDK passes on the log messages of the SDK, such as that it falls back to an
-// old version of the instance metadata.
+// logSDK forwards the log messages of the SDK, for example that it falls back
+// to an old version of the instance metadata.
 func logSDK(class logging.Classification, format string, args ...any) {
 	level := klog.Level(4)
 	if class == logging.Warn {
@@ -115,8 +115,9 @@ func logSDK(class logging.Classification, format string, args ...any) {
 // IMDS is the instance metadata service of this instance.
 func (b *Base) IMDS() *IMDS { return b.imds }
 
-// In makes the clients of a region, with rate limiters of their own. All clients of
-// the region have the same credentials. It calls nobody: the first call fetches them.
+// In returns the clients of a region, with their own rate limiters. All clients
+// of the region share their credentials. It calls no API: the first call
+// fetches the credentials.
 func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
 	cfg, err := b.regional(ctx, region)
 	if err != nil {
@@ -195,8 +196,8 @@ func (b *Base) load(ctx context.Context, region string) (aws.Config, error) {
 	return cfg, nil
 }
 
-// newSTS makes a client that gets credentials. Its errors reach nobody but
-// through the clients that need the credentials, which say what they mean.
+// newSTS returns a client that gets credentials. Its errors are only seen
+// through the clients that need the credentials; those classify them.
 func (b *Base) newSTS(cfg aws.Config, limits *limiters, more ...func(*middleware.Stack) error) *sts.Client {
 	return sts.NewFromConfig(cfg, func(o *sts.Options) {
 		o.APIOptions = append(o.APIOptions, b.middleware(ServiceSTS, limits, false)...)

@@ -13,9 +13,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// credentialsError means that there are no credentials. It distinguishes the error of
-// the service that issues credentials from that of the call which needed them: that
-// a role is not found does not mean that an instance is not.
+// credentialsError means that there are no credentials. It distinguishes an
+// error of the service that issues credentials from an error of the call that
+// needed them: if a role is not found, that does not mean that an instance is
+// not found.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string { return e.err.Error() }
@@ -23,7 +24,7 @@ func (e *credentialsError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *credentialsError) Unwrap() error { return e.err }
 
-// credentials are those of a provider, whose errors become credentialsErrors.
+// credentials wraps a provider and returns its errors as credentialsErrors.
 type credentials struct {
 	provider aws.CredentialsProvider
 	owner    *owner
@@ -46,23 +47,24 @@ func isCredentials(err error) bool {
 	return ok
 }
 
-// inFile is the prefix of the source that the SDK has for keys in a file.
+// inFile is the prefix of the SDK's source name for keys in a file.
 const inFile = "SharedConfigCredentials:"
 
-// errNoKeys means that a file has no keys, for example because it is being written.
-// The SDK then looks for credentials elsewhere, which may be of another account.
+// errNoKeys means that a file contains no keys, for example because it is being
+// written. The SDK then falls back to other sources of credentials, possibly of
+// another account.
 var errNoKeys = errors.New("there are no AWS keys in the file any more")
 
-// reloading returns keys in a file as the file has them now. The SDK reads it once;
-// other kinds of credentials renew themselves. Package credential does not serve here:
-// which files there are and what they contain is known to the SDK alone.
+// reloading returns the current keys of a file. The SDK reads it only once;
+// other kinds of credentials renew themselves. Package credential is not used
+// here: only the SDK has the list and the formats of the files.
 type reloading struct {
 	found aws.CredentialsProvider
 	file  *aws.CredentialsCache
 }
 
-// newReloading returns a provider of the credentials that were found first. The function
-// read reads the files again, at most once in an age.
+// newReloading returns a provider that starts with the credentials that were
+// found first. The function read reads the files again, at most once per age.
 func newReloading(found aws.CredentialsProvider, age time.Duration, read func(context.Context) (aws.Config, error)) reloading {
 	var last aws.Credentials // the cache makes one call at a time
 	return reloading{found, aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
@@ -79,8 +81,8 @@ func newReloading(found aws.CredentialsProvider, age time.Duration, read func(co
 			last = got
 		case !last.HasKeys():
 			return got, err
-		default: // the file may be being written
-			klog.FromContext(ctx).Error(err, "AWS credentials cannot be read again, keeping those that are known")
+		default: // the file may be incomplete
+			klog.FromContext(ctx).Error(err, "AWS credentials cannot be read again, keeping the current ones")
 			got = last
 		}
 		got.CanExpire, got.Expires = true, time.Now().Add(age)
@@ -97,8 +99,8 @@ func (r reloading) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	return r.file.Retrieve(ctx)
 }
 
-// confusedDeputy returns the headers by which the policy of a role can restrict for
-// which account and resource it is assumed.
+// confusedDeputy returns the headers by which the policy of a role can restrict
+// the account and resource that it is assumed for.
 func (b *Base) confusedDeputy() []func(*middleware.Stack) error {
 	var headers []func(*middleware.Stack) error
 	if role, err := arn.Parse(b.options.RoleARN); err == nil {

@@ -14,7 +14,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// Service is an AWS API by the SDK's name for it.
+// Service is the SDK's name of an AWS API.
 type Service string
 
 // The services that are called.
@@ -26,16 +26,16 @@ const (
 	ServiceIMDS  Service = imds.ServiceID
 )
 
-// Override is an endpoint to be used in place of that of AWS, and of whatever
-// the environment names.
+// Override is an endpoint that replaces the one of AWS and the one of the
+// environment.
 type Override struct {
 	Service Service
-	// Region is the one that the endpoint is for. That of the instance metadata
-	// is for all.
+	// Region is the region of the endpoint. The one of the instance metadata
+	// applies to all regions.
 	Region string
 	URL    string
-	// SigningRegion and SigningName are what requests are signed for; empty
-	// means as without the override.
+	// SigningRegion and SigningName are the region and service name that
+	// requests are signed for; empty selects the defaults of the service.
 	SigningRegion, SigningName string
 }
 
@@ -50,8 +50,8 @@ func find(overrides []Override, service Service, region string) (Override, bool)
 	return Override{}, false
 }
 
-// resolver resolves every endpoint to the same, whatever a service wants to
-// know for it.
+// resolver resolves every endpoint of a service to the same URL, regardless of
+// the parameters.
 type resolver[Parameters any] struct{ override Override }
 
 // overridden returns the resolver for a service that has an override.

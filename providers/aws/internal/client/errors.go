@@ -13,7 +13,7 @@ import (
 )
 
 // Code is the error code of the AWS API, such as InvalidInstanceID.NotFound, or
-// empty if no API answered.
+// empty if there was no response.
 func Code(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok && !isCredentials(err) {
 		return api.ErrorCode()
@@ -22,11 +22,11 @@ func Code(err error) string {
 	return ""
 }
 
-// unknownCode is what the SDK calls an answer without an error code.
+// unknownCode is the SDK's code for a response without an error code.
 const unknownCode = "UnknownError"
 
-// codeMeanings says what error codes mean whose names do not tell, or would
-// tell wrongly.
+// codeMeanings maps error codes to their meaning, where the name of the code
+// does not show it or is misleading.
 var codeMeanings = map[string]error{
 	"AuthFailure":                 apierr.ErrDenied,
 	"AccessDenied":                apierr.ErrDenied,
@@ -62,7 +62,7 @@ var codeMeanings = map[string]error{
 	"ServiceUnavailable":          apierr.ErrUnavailable,
 	"ServiceUnavailableException": apierr.ErrUnavailable,
 	"Unavailable":                 apierr.ErrUnavailable,
-	unknownCode:                   nil, // its status tells
+	unknownCode:                   nil, // the status counts
 
 	"AllocationIdNotFound": apierr.ErrNotFound,
 
@@ -90,7 +90,8 @@ var codeMeanings = map[string]error{
 	"ValidationException":   apierr.ErrInvalid,
 }
 
-// codeRules says what the names of error codes mean, the first that fits.
+// codeRules map patterns of error codes to their meaning. The first match
+// counts.
 var codeRules = []struct {
 	fits    func(code string) bool
 	meaning error
@@ -98,7 +99,7 @@ var codeRules = []struct {
 	{ends("NotFound", "NotFoundException"), apierr.ErrNotFound},
 	{ends("Duplicate", "AlreadyExists", "InUse"), apierr.ErrConflict},
 	{starts("Duplicate"), apierr.ErrConflict},
-	// Quotas: something has to go before there can be more.
+	// Quotas: resources must be deleted before more can be created.
 	{starts("TooMany"), apierr.ErrConflict},
 	{ends("LimitExceeded", "QuotaExceeded"), apierr.ErrConflict},
 	{starts("Invalid", "Malformed", "Missing", "Unsupported"), apierr.ErrInvalid},
@@ -128,8 +129,8 @@ func starts(prefixes ...string) func(string) bool {
 	}
 }
 
-// classify marks an error of the SDK with its meaning. Errors of a caller that gave
-// up, and those nobody knows, stay as they are.
+// classify marks an error of the SDK with its meaning. Errors of a canceled
+// caller and unknown errors are returned unchanged.
 func classify(service Service, err error) error {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, apierr.ErrThrottled):
@@ -148,10 +149,10 @@ func classify(service Service, err error) error {
 	return err
 }
 
-// meaningOfCredentials says why there are no credentials: nobody answered, or
-// nobody would give them.
+// meaningOfCredentials returns the meaning of an error of the credentials: the
+// service that issues them is unavailable, or it denies them.
 func meaningOfCredentials(err error) error {
-	if saysThrottled(err) || status(err) >= http.StatusInternalServerError || status(err) == 0 && isNetwork(err) {
+	if isThrottlingError(err) || status(err) >= http.StatusInternalServerError || status(err) == 0 && isNetwork(err) {
 		return apierr.ErrUnavailable
 	}
 
@@ -187,7 +188,8 @@ func meaningOf(service Service, err error) error {
 	return nil
 }
 
-// meaningOfStatus is for answers whose code says nothing.
+// meaningOfStatus returns the meaning of a response whose error code is
+// unknown.
 func meaningOfStatus(service Service, number int, code string) error {
 	meaning := apierr.FromStatus(number)
 	switch {
@@ -196,18 +198,18 @@ func meaningOfStatus(service Service, number int, code string) error {
 	case number >= http.StatusBadRequest && code != "" && code != unknownCode:
 		return apierr.ErrInvalid
 	default:
-		// Something in between answered: it says nothing about what exists.
+		// The response is from a proxy: it proves nothing about what exists.
 		return apierr.ErrUnavailable
 	}
 }
 
-// isNetwork reports whether no usable answer came.
+// isNetwork reports whether there was no usable response.
 func isNetwork(err error) bool {
 	if _, ok := errors.AsType[*smithyhttp.RequestSendError](err); ok {
 		return true
 	}
 	if _, ok := errors.AsType[*smithy.DeserializationError](err); ok {
-		return true // half an answer, or the page of a proxy
+		return true // an incomplete response, or the page of a proxy
 	}
 
 	return apierr.IsTransport(err)

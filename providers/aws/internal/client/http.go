@@ -14,8 +14,8 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// buildable is an HTTP client that the SDK still completes, with the
-// certificates of AWS_CA_BUNDLE for example.
+// buildable is an HTTP client that the SDK completes, for example with the
+// certificates of AWS_CA_BUNDLE.
 func buildable(timeout time.Duration) *awshttp.BuildableClient {
 	client := awshttp.NewBuildableClient().WithTimeout(timeout)
 	mode, err := defaults.GetModeConfiguration(aws.DefaultsModeInRegion)
@@ -34,42 +34,44 @@ func buildable(timeout time.Duration) *awshttp.BuildableClient {
 	})
 }
 
-// share makes of a complete client one that all services use together: the SDK
-// would give each a copy, with connections of its own.
+// share returns one client for all services, made from a complete one. The SDK
+// would create a copy for each service, with its own connections.
 func share(complete aws.HTTPClient, timeout time.Duration) *http.Client {
 	client := &http.Client{
 		Timeout: timeout,
-		// No AWS API answers with a redirection. To follow one would be to give
-		// a signed request away.
+		// No AWS API redirects. Following a redirect would disclose a signed
+		// request.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	if b, ok := complete.(*awshttp.BuildableClient); ok {
-		client.Transport = wholeBodies{b.GetTransport()}
+		client.Transport = bufferedBody{b.GetTransport()}
 	}
 
 	return client
 }
 
-// wholeBodies has requests with their body in memory. The SDK closes a body once
-// the header of the answer is there; a transport that has sent all of it, and
-// only looks whether it goes on, takes that for a failure and ends the
-// connection before the answer is read.
-type wholeBodies struct{ transport *http.Transport }
+// bufferedBody is a transport that buffers the body of each request. The SDK
+// closes the body as soon as the header of the response was received. A
+// transport that has sent the whole body, and then checks for more of it, takes
+// the closed body for a failure and closes the connection before the response
+// is read.
+type bufferedBody struct{ transport *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
-func (w wholeBodies) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b bufferedBody) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil || r.Body == http.NoBody {
-		return w.transport.RoundTrip(r)
+		return b.transport.RoundTrip(r)
 	}
 	body, err := io.ReadAll(r.Body)
 	if err := errors.Join(err, r.Body.Close()); err != nil {
 		return nil, fmt.Errorf("read the body of the request: %w", err)
 	}
-	whole := r.Clone(r.Context())
-	whole.Body, whole.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	buffered := r.Clone(r.Context())
+	buffered.Body, buffered.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 
-	return w.transport.RoundTrip(whole)
+	return b.transport.RoundTrip(buffered)
 }
 
-// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
-func (w wholeBodies) CloseIdleConnections() { w.transport.CloseIdleConnections() }
+// CloseIdleConnections implements the interface that
+// http.Client.CloseIdleConnections expects.
+func (b bufferedBody) CloseIdleConnections() { b.transport.CloseIdleConnections() }

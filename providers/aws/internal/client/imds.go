@@ -9,16 +9,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 )
 
-// maxMetadataBackoff bounds the pause before the metadata are asked again: they
-// are near, and asked while somebody waits. It is what the SDK does by itself.
+// maxMetadataBackoff bounds the backoff before a query to the instance metadata
+// is retried. The service is local, and the caller waits. The SDK has the same
+// default.
 const maxMetadataBackoff = time.Second
 
-// maxMetadata bounds what is read of an answer of the instance metadata; an
-// instance ID is shorter by far.
+// maxMetadata bounds the size of a response of the instance metadata service.
+// An instance ID is much shorter.
 const maxMetadata = 1 << 10
 
-// IMDS asks the instance metadata service about the instance that this process
-// runs on. Without a deadline of the caller's a question takes 5 s at most.
+// IMDS queries the instance metadata service about the instance that this
+// process runs on. If the caller has no deadline, a query takes at most 5 s.
 type IMDS struct{ client *imds.Client }
 
 func (b *Base) newIMDS(marks bool) *IMDS {
@@ -34,21 +35,21 @@ func (b *Base) newIMDS(marks bool) *IMDS {
 	})}
 }
 
-// Region is the region of the instance.
+// Region returns the region of the instance.
 func (i *IMDS) Region(ctx context.Context) (string, error) {
 	out, err := i.client.GetRegion(ctx, &imds.GetRegionInput{})
 	if err != nil {
-		return "", fmt.Errorf("ask the instance metadata for the region: %w", err)
+		return "", fmt.Errorf("get the region from the instance metadata: %w", err)
 	}
 
 	return out.Region, nil
 }
 
-// InstanceID is the ID of the instance.
+// InstanceID returns the ID of the instance.
 func (i *IMDS) InstanceID(ctx context.Context) (string, error) {
 	out, err := i.client.GetMetadata(ctx, &imds.GetMetadataInput{Path: "instance-id"})
 	if err != nil {
-		return "", fmt.Errorf("ask the instance metadata for the instance ID: %w", err)
+		return "", fmt.Errorf("get the instance ID from the instance metadata: %w", err)
 	}
 	defer out.Content.Close() //nolint:errcheck // it is read, or was an error
 	id, err := io.ReadAll(io.LimitReader(out.Content, maxMetadata))

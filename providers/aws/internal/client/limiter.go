@@ -12,70 +12,73 @@ import (
 )
 
 const (
-	// burstShare and rateShare are the parts of a bucket of AWS that are used: its
-	// clock is not ours, and calls that left at even distances arrive closer to
-	// each other.
+	// burstShare and rateShare are the parts of a bucket of AWS that are used:
+	// the clock of AWS differs, and calls that are sent at regular intervals
+	// arrive closer to each other.
 	burstShare = 0.9
 	rateShare  = 0.95
 
-	// slower is what remains of the pace after a throttled response, faster what
-	// a response of any other kind makes of it.
+	// slower is the factor of the pace after a throttled response, faster the
+	// factor after any other response.
 	slower = 0.7
 	faster = 1.25
 	// lowestShare and lowestPace bound how slow it gets: however many responses
-	// are throttled, there are a quarter of the usual attempts, and three in a
+	// are throttled, there are a quarter of the usual attempts, and three per
 	// second unless AWS allows fewer.
 	lowestShare = 0.25
 	lowestPace  = 3
-	// slowPace is the highest pace of a bucket that fills slower than that.
+	// slowPace is the highest pace of a bucket that fills more slowly than
+	// that.
 	slowPace = 5
 )
 
-// errNoToken is the end of a call for which there is no token in time.
+// errNoToken means that there is no token for a call in time.
 var errNoToken = errors.New("no token of the rate limiter in time")
 
 // limiter limits the calls of one operation class as AWS does, so that few are
 // throttled, and slows them down while some are: another process may use the same
 // account. It is safe for concurrent use.
 //
-// The adaptive mode of the SDK's retryer does not fit. It has one rate for all
+// The adaptive mode of the SDK's retryer does not fit: it has one rate for all
 // operations of a client, limits nothing before the first throttled response,
-// starts from whatever rate it measures then, and waits for a token without bound.
+// starts from the rate that it measures then, and waits for a token without a
+// bound.
 type limiter struct {
 	clock clock.Clock
-	// tokens are ours of the bucket of the class. shared are those of a bucket
+	// tokens is our part of the bucket of the class. shared is that of a bucket
 	// that other classes use, too; nil without one.
 	tokens *rate.Limiter
 	shared *sharedTokens
-	// pace is what throttled responses slow down, from highest to lowest. It is
-	// tokens, unless the bucket fills so slowly that attempts that take no token
-	// from AWS would wait for nothing; then it is rate.Inf until the first of them.
+	// pace is lowered by throttled responses, from highest to lowest. It is tokens,
+	// unless the bucket fills so slowly that attempts that take no token from AWS
+	// would wait in vain; then it is rate.Inf until the first throttled response.
 	pace            *rate.Limiter
 	lowest, highest rate.Limit
-	// turn is held by the caller that is next. The others queue behind it, so that
-	// a changed pace counts for all of them.
-	turn chan struct{}
+	// head is a semaphore for the head of the queue. All other callers wait for
+	// it, so that a changed pace applies to all of them.
+	head chan struct{}
 
 	mu sync.Mutex
-	// slowed is when the pace was lowered last.
+	// slowed is when the pace was last lowered.
 	slowed time.Time
-	// returned are tokens that calls had taken and AWS had not.
+	// returned counts the tokens that calls took here but not from AWS.
 	returned int
 }
 
 // sharedTokens are those of a bucket that several classes use. The lock is held
-// while a call takes a token from each of its buckets, after that of its limiter.
+// while a call takes a token from each of its buckets; it is taken after that
+// of the limiter.
 type sharedTokens struct {
 	sync.Mutex
 	*rate.Limiter
 }
 
-// newLimiter returns a limiter for a bucket that fills faster than that of AWS by
-// a factor.
+// newLimiter returns a limiter for a bucket, with a refill rate that is
+// multiplied by a factor.
 func newLimiter(clk clock.Clock, b bucket, shared *sharedTokens, speed float64) *limiter {
 	tokens := newTokens(b, speed)
 	l := &limiter{
-		clock: clk, tokens: tokens, shared: shared, pace: tokens, highest: tokens.Limit(), turn: make(chan struct{}, 1),
+		clock: clk, tokens: tokens, shared: shared, pace: tokens, highest: tokens.Limit(), head: make(chan struct{}, 1),
 	}
 	if b.rate < lowestPace {
 		l.pace, l.highest = rate.NewLimiter(rate.Inf, 1), rate.Limit(slowPace*speed)
@@ -93,10 +96,10 @@ func newTokens(b bucket, speed float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(b.rate*rateShare*speed), max(1, int(float64(b.burst)*burstShare)))
 }
 
-// take waits until an attempt may be made. The one after a throttled attempt
-// needs no second token of a slow bucket, because AWS took none, and does not queue
-// behind those that do. A caller that gives up, or for which there is no token
-// until the given time, leaves the queue and has taken none.
+// take waits until an attempt may be made. The attempt after a throttled one
+// needs no second token of a slow bucket, because AWS took none, and does not
+// queue behind those that do. A caller that is canceled, or for which there is
+// no token until the given time, leaves the queue and takes none.
 func (l *limiter) take(ctx context.Context, until time.Time, again bool) error {
 	if again && l.isSlow() {
 		return l.spend(ctx, until, l.pace)
@@ -104,13 +107,13 @@ func (l *limiter) take(ctx context.Context, until time.Time, again bool) error {
 	if err := l.queue(ctx, until); err != nil {
 		return err
 	}
-	defer func() { <-l.turn }()
+	defer func() { <-l.head }()
 	if !l.reuse() {
 		return l.spend(ctx, until, l.needed()...)
 	}
 	err := l.spend(ctx, until, l.pace)
 	if err != nil {
-		l.giveBack()
+		l.refund()
 	}
 
 	return err
@@ -134,8 +137,8 @@ func (l *limiter) spend(ctx context.Context, until time.Time, needed ...*rate.Li
 	return ctx.Err()
 }
 
-// allow takes a token from each of the buckets if all of them have one. Otherwise
-// it takes none and returns how long that takes.
+// allow takes a token from each of the buckets if all of them have one.
+// Otherwise it takes none and returns how long to wait.
 func (l *limiter) allow(needed []*rate.Limiter) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +157,7 @@ func (l *limiter) allow(needed []*rate.Limiter) time.Duration {
 	return delay
 }
 
-// needed are the buckets that a first attempt takes a token from.
+// needed returns the buckets that a first attempt takes a token from.
 func (l *limiter) needed() []*rate.Limiter {
 	all := []*rate.Limiter{l.tokens}
 	if l.isSlow() {
@@ -167,9 +170,9 @@ func (l *limiter) needed() []*rate.Limiter {
 	return all
 }
 
-// giveBack returns the token of a call whose last attempt was throttled. A bucket
-// that fills soon does not need it.
-func (l *limiter) giveBack() {
+// refund returns the token of a call whose last attempt was throttled. A bucket
+// that fills quickly does not need it.
+func (l *limiter) refund() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.isSlow() {
@@ -177,7 +180,7 @@ func (l *limiter) giveBack() {
 	}
 }
 
-// reuse takes a token that was given back and reports whether there was one.
+// reuse takes a returned token and reports whether there was one.
 func (l *limiter) reuse() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,17 +205,17 @@ func missing(now time.Time, buckets []*rate.Limiter) time.Duration {
 	return longest
 }
 
-// queue waits for the caller's turn.
+// queue waits until the caller is at the head of the queue.
 func (l *limiter) queue(ctx context.Context, until time.Time) error {
 	select {
-	case l.turn <- struct{}{}:
+	case l.head <- struct{}{}:
 		return nil
 	default:
 	}
 	timer := l.clock.NewTimer(until.Sub(l.clock.Now()))
 	defer timer.Stop()
 	select {
-	case l.turn <- struct{}{}:
+	case l.head <- struct{}{}:
 		return nil
 	case <-timer.C():
 		return errNoToken
@@ -222,9 +225,9 @@ func (l *limiter) queue(ctx context.Context, until time.Time) error {
 }
 
 // throttled lowers the pace after a throttled response to an attempt that was
-// made at a time. The bucket of AWS is empty then, so ours is emptied, too, unless
-// it is slow: its tokens would not come back for long. The attempts that were
-// under way together count once.
+// made at the given time. The bucket of AWS is empty then, so ours is emptied,
+// too, unless it is slow: its tokens would be missing for a long time.
+// Concurrent attempts count once.
 func (l *limiter) throttled(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -237,8 +240,8 @@ func (l *limiter) throttled(sent time.Time) {
 	empty(now, l.pace)
 }
 
-// accepted raises a lowered pace after a response to an attempt that was made at
-// a time.
+// accepted raises a lowered pace after a response to an attempt that was made
+// at the given time.
 func (l *limiter) accepted(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -259,7 +262,7 @@ func empty(now time.Time, b *rate.Limiter) {
 	}
 }
 
-// sleep waits for a duration, or until the caller gives up.
+// sleep waits for a duration, or until the context ends.
 func sleep(ctx context.Context, clk clock.Clock, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

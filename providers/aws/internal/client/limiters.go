@@ -6,13 +6,14 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// limiters are those of one service in one region, one for each bucket. They are
-// safe for concurrent use.
+// limiters are the limiters of one service in one region, one for each bucket.
+// They are safe for concurrent use.
 type limiters struct {
 	service Service
 	clock   clock.Clock
 	speed   float64
-	// shared is what all of them take tokens from, too; nil without such a bucket.
+	// shared is the bucket that all of them take tokens from, too; nil if there
+	// is none.
 	shared *sharedTokens
 
 	mu    sync.Mutex

@@ -41,8 +41,8 @@ var (
 	}
 )
 
-// requestNames are the values of the label request, by operation of EC2. All
-// other calls are not counted there.
+// requestNames are the values of the label request, by operation of EC2. Other
+// calls are not counted in these metrics.
 var requestNames = map[string]string{
 	"DescribeInstances":         "describe_instance",
 	"DescribeNetworkInterfaces": "describe_network_interfaces",
@@ -52,7 +52,7 @@ var requestNames = map[string]string{
 	"DeleteTags":                "delete_tags",
 }
 
-// serviceNames are what services are called in metrics of all providers: as in
+// serviceNames are the names of services in the metrics of all providers, as in
 // host names and policies.
 var serviceNames = map[Service]string{
 	ServiceEC2:   "ec2",
@@ -69,7 +69,7 @@ func AllMetrics() []metrics.Metric {
 	}
 }
 
-// Metrics counts the calls of all clients of the process.
+// Metrics count the calls of all clients of the process.
 type Metrics struct {
 	recorder *metrics.Recorder
 
@@ -77,8 +77,8 @@ type Metrics struct {
 	requestErrors, responseStatus, throttledRequests, throttledAttempts *kmetrics.CounterVec
 }
 
-// NewMetrics makes the metrics of this package, which count once they are
-// registered, beside a recorder that is told of every call.
+// NewMetrics returns the metrics of this package, which count once they are
+// registered. The recorder is called for every call, too.
 func NewMetrics(recorder *metrics.Recorder) *Metrics {
 	return &Metrics{
 		recorder:          recorder,
@@ -91,13 +91,13 @@ func NewMetrics(recorder *metrics.Recorder) *Metrics {
 	}
 }
 
-// Register hands the metrics to a registry, such as that of legacyregistry.
+// Register adds the metrics to a registry, such as that of legacyregistry.
 func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) {
 	mustRegister(m.requestDuration, m.requestErrors, m.responseStatus, m.throttledRequests, m.limiterDuration, m.throttledAttempts)
 }
 
-// call counts a call with all its attempts. What it returns is called with the
-// error, marked.
+// call counts a call with all its attempts. It returns the function to call
+// with the marked error.
 func (m *Metrics) call(service Service, operation string) func(err error) {
 	record := m.recorder.Call(serviceNames[service], operation)
 	began := time.Now()
@@ -118,13 +118,13 @@ func (m *Metrics) call(service Service, operation string) func(err error) {
 	}
 }
 
-// throttled counts an attempt that was.
+// throttled counts a throttled attempt.
 func (m *Metrics) throttled(service Service, operation string) {
 	m.throttledRequests.WithLabelValues(operation).Inc()
 	m.throttledAttempts.WithLabelValues(serviceNames[service], operation).Inc()
 }
 
-// waited notes how long an attempt waited for the rate limiter.
+// waited observes how long an attempt waited for the rate limiter.
 func (m *Metrics) waited(service Service, operation string, d time.Duration) {
 	m.limiterDuration.WithLabelValues(serviceNames[service], operation).Observe(d.Seconds())
 }

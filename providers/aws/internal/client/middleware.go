@@ -11,21 +11,21 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// middleware is what every call of a service goes through: once for the call as
-// a whole, and, with limiters, before and after each of its attempts.
+// middleware returns the middleware of all calls of a service: one around the
+// whole call and, with limiters, one around each of its attempts.
 func (b *Base) middleware(service Service, limits *limiters, marks bool) []func(*middleware.Stack) error {
 	around := []func(*middleware.Stack) error{func(s *middleware.Stack) error {
-		whole := &wholeCall{
+		call := &callMiddleware{
 			service: service, operation: s.ID(), metrics: b.options.Metrics, marks: marks, limits: limits, tuning: b.options.Tuning,
 		}
 
-		return s.Initialize.Add(whole, middleware.Before)
+		return s.Initialize.Add(call, middleware.Before)
 	}}
 	if limits != nil {
 		around = append(around, func(s *middleware.Stack) error {
 			each := &attempt{
 				service: service, operation: s.ID(), metrics: b.options.Metrics,
-				timeout: b.options.Tuning.Timeout, silence: b.options.Tuning.longestSilence(service, s.ID()),
+				timeout: b.options.Tuning.Timeout, readTimeout: b.options.Tuning.readTimeout(service, s.ID()),
 			}
 			if err := s.Deserialize.Add(progressMiddleware(), middleware.After); err != nil {
 				return err
@@ -38,12 +38,12 @@ func (b *Base) middleware(service Service, limits *limiters, marks bool) []func(
 	return append(around, b.options.Middleware...)
 }
 
-// wholeCall counts a call with all its attempts and says what its error means.
-type wholeCall struct {
+// callMiddleware counts a call with all its attempts and classifies its error.
+type callMiddleware struct {
 	service   Service
 	operation string
 	metrics   *Metrics
-	// marks reports whether the caller learns what the error means.
+	// marks reports whether the caller receives the classified error.
 	marks bool
 	// limits has the limiter of the call; nil where calls are not limited.
 	limits *limiters
@@ -51,10 +51,10 @@ type wholeCall struct {
 }
 
 // ID implements middleware.InitializeMiddleware.
-func (*wholeCall) ID() string { return "multicloud-ccm/call" }
+func (*callMiddleware) ID() string { return "multicloud-ccm/call" }
 
 // HandleInitialize implements middleware.InitializeMiddleware.
-func (c *wholeCall) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+func (c *callMiddleware) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
 	end := c.metrics.call(c.service, c.operation)
@@ -79,8 +79,9 @@ type attempt struct {
 	service   Service
 	operation string
 	metrics   *Metrics
-	// timeout bounds an attempt, silence each wait for a part of the response.
-	timeout, silence time.Duration
+	// timeout bounds an attempt, readTimeout each wait for a part of the
+	// response.
+	timeout, readTimeout time.Duration
 }
 
 // ID implements middleware.FinalizeMiddleware.
@@ -111,9 +112,9 @@ func (a *attempt) HandleFinalize(ctx context.Context, in middleware.FinalizeInpu
 func (a *attempt) send(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
 	middleware.FinalizeOutput, middleware.Metadata, error,
 ) {
-	whole, cancel := context.WithTimeoutCause(ctx, a.timeout, &attemptTimeoutError{"no complete response within %s", a.timeout})
+	limited, cancel := context.WithTimeoutCause(ctx, a.timeout, &attemptTimeoutError{"no complete response within %s", a.timeout})
 	defer cancel()
-	bounded, p := newProgress(whole, a.silence)
+	bounded, p := newProgress(limited, a.readTimeout)
 	defer p.end()
 	out, metadata, err := next.HandleFinalize(bounded, in)
 	if late, ok := errors.AsType[*attemptTimeoutError](context.Cause(bounded)); ok && err != nil && ctx.Err() == nil {
@@ -123,18 +124,19 @@ func (a *attempt) send(ctx context.Context, in middleware.FinalizeInput, next mi
 	return out, metadata, err
 }
 
-// attemptTimeoutError means that an attempt took too long. The SDK takes the error
-// of an ended context for the wish of the caller, and does not try again.
+// attemptTimeoutError means that an attempt took too long. The SDK would take
+// the error of an ended context for a cancellation by the caller, and not
+// retry.
 type attemptTimeoutError struct {
-	// format says what took longer than after.
+	// format describes what took longer than after.
 	format string
 	after  time.Duration
 }
 
 func (e *attemptTimeoutError) Error() string { return fmt.Sprintf(e.format, e.after) }
 
-// RetryableError has the retryer of the SDK try again.
+// RetryableError makes the retryer of the SDK retry.
 func (*attemptTimeoutError) RetryableError() bool { return true }
 
-// Unwrap makes it a timeout to others, too.
+// Unwrap makes it a timeout for other packages.
 func (*attemptTimeoutError) Unwrap() error { return context.DeadlineExceeded }

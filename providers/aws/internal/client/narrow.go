@@ -9,13 +9,13 @@ import (
 // call is an operation of EC2.
 type call[In, Out any] func(context.Context, *In, ...func(*ec2.Options)) (*Out, error)
 
-// narrowEC2 has the operations of EC2 that are in use, and no others.
+// narrowEC2 contains the operations of EC2 that are in use, and no others.
 //
-// The SDK's client has a method for each of the hundreds of operations of EC2. The
-// linker keeps all methods of whatever can be reached from an interface, because
-// some libraries in the binary look methods up by name: with the client, or a
-// struct that holds it, in the interface EC2 the binary is a third larger.
-// Functions do not tell whose methods they are.
+// The SDK's client has a method for each of the hundreds of operations of EC2.
+// The linker keeps all methods of a type that is reachable from an interface,
+// because some libraries in the binary look methods up by name: if the
+// interface EC2 contained the client, or a struct with it, the binary would be
+// a third larger. Function values do not refer to the type of their methods.
 type narrowEC2 struct {
 	describeInstances                          call[ec2.DescribeInstancesInput, ec2.DescribeInstancesOutput]
 	describeInstanceTopology                   call[ec2.DescribeInstanceTopologyInput, ec2.DescribeInstanceTopologyOutput]

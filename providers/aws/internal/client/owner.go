@@ -19,7 +19,7 @@ type owner struct {
 	changed time.Time
 }
 
-// note takes note of the credentials of a call.
+// note records the credentials of a call.
 func (o *owner) note(got aws.Credentials) {
 	id := ownerOf(got)
 	o.mu.Lock()
@@ -41,16 +41,16 @@ func (o *owner) changedAt() time.Time {
 	return o.changed
 }
 
-// ownerOf tells credentials of different accounts apart:
+// ownerOf returns what distinguishes credentials of different accounts:
 //
 //	keys in a file            the key, since another may be of any account
 //	a source names the account  the account
 //	other sources             nothing
 //
-// The other sources have one account for the life of the process: the variables
-// of the environment hold keys or the ARN of a role, the cloud-config holds the
-// ARN of a role, and the role of an instance is one of the instance's account.
-// Keys of a role change every hour, and must not count as a change.
+// The other sources have one account for the lifetime of the process: the
+// environment variables hold keys or the ARN of a role, the cloud-config holds
+// the ARN of a role, and the role of an instance belongs to the account of the
+// instance. Keys of a role change every hour, and must not count as a change.
 func ownerOf(got aws.Credentials) string {
 	if strings.HasPrefix(got.Source, inFile) {
 		return got.AccountID + "/" + got.AccessKeyID

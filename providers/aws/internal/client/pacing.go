@@ -15,20 +15,21 @@ import (
 )
 
 const (
-	// firstPause is what a call waits after its first throttled response, before
-	// it queues for a token again; it doubles up to longestPause.
+	// firstPause is the pause after the first throttled response of a call,
+	// before it queues for a token again; it doubles up to longestPause.
 	firstPause   = 50 * time.Millisecond
 	longestPause = time.Second
-	// mostAttempts bounds the attempts of a call. Its time to wait ends before.
+	// mostAttempts bounds the attempts of a call. Its time to wait usually ends
+	// earlier.
 	mostAttempts = 60
 )
 
-// pacing is what the attempts of one call share: how long they may wait, and
-// when there is no further one. A call uses it one attempt at a time.
+// pacing is the state that the attempts of one call share: how long they may
+// wait, and when there is no further attempt. Its attempts are sequential.
 type pacing struct {
 	tuning  Tuning
 	limiter *limiter
-	// until is when the call waits no longer.
+	// until is when the call stops waiting.
 	until time.Time
 	pause wait.Backoff
 
@@ -65,8 +66,8 @@ func pacingOf(ctx context.Context) *pacing {
 
 func (p *pacing) now() time.Time { return p.tuning.Clock.Now() }
 
-// wait returns when an attempt may be made. The error of a caller that gives up,
-// or whose time to wait is over, is not retried.
+// wait returns when an attempt may be made. The error of a canceled call, or of
+// one whose time to wait is over, is not retried.
 func (p *pacing) wait(ctx context.Context) error {
 	if !p.tuning.paced() {
 		return nil
@@ -87,7 +88,7 @@ func (p *pacing) wait(ctx context.Context) error {
 	}
 }
 
-// after takes note of the end of an attempt. The error that it returns is not
+// after records the result of an attempt. The error that it returns is not
 // retried if there is no time or no attempt left.
 func (p *pacing) after(sent time.Time, err error) error {
 	p.last, p.next = nil, 0
@@ -120,11 +121,11 @@ func (p *pacing) after(sent time.Time, err error) error {
 // end returns the token that AWS did not take.
 func (p *pacing) end() {
 	if p.last != nil {
-		p.limiter.giveBack()
+		p.limiter.refund()
 	}
 }
 
-// giveUp makes an error the last of the call.
+// giveUp marks an error as the last of the call.
 func (p *pacing) giveUp(err error) error {
 	return &retry.MaxAttemptsError{Attempt: p.throttles + p.failures, Err: err}
 }

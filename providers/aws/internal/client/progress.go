@@ -10,39 +10,40 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// progress ends an attempt whose response stops coming. Only the time in which the
-// attempt waits for the cloud counts, not that in which a body is decoded.
+// progress ends an attempt whose response is interrupted. Only the time in
+// which the attempt waits for the cloud counts, not the time in which a body is
+// decoded.
 type progress struct {
-	silence time.Duration
+	timeout time.Duration
 	timer   *time.Timer
-	// header says that the header of the response has come.
+	// header reports whether the header of the response was received.
 	header atomic.Bool
 }
 
 // progressKey is the context key of the progress of an attempt.
 type progressKey struct{}
 
-// newProgress returns the context of an attempt, which ends if nothing comes for so
-// long. The wait for the header of the response begins now.
-func newProgress(ctx context.Context, silence time.Duration) (context.Context, *progress) {
+// newProgress returns the context of an attempt. The context ends if no data is
+// received for the timeout. The wait for the header of the response begins now.
+func newProgress(ctx context.Context, timeout time.Duration) (context.Context, *progress) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	p := &progress{silence: silence}
-	p.timer = time.AfterFunc(silence, func() {
+	p := &progress{timeout: timeout}
+	p.timer = time.AfterFunc(timeout, func() {
 		format := "no response within %s"
 		if p.header.Load() {
 			format = "the response stopped for %s"
 		}
-		cancel(&attemptTimeoutError{format, silence})
+		cancel(&attemptTimeoutError{format, timeout})
 	})
 
 	return context.WithValue(ctx, progressKey{}, p), p
 }
 
-// begin starts a wait for the cloud, and end ends it.
-func (p *progress) begin() { p.timer.Reset(p.silence) }
+// begin starts a wait for data, and end ends it.
+func (p *progress) begin() { p.timer.Reset(p.timeout) }
 func (p *progress) end()   { p.timer.Stop() }
 
-// progressMiddleware watches the response of each attempt.
+// progressMiddleware tracks the response of each attempt.
 func progressMiddleware() middleware.DeserializeMiddleware {
 	return middleware.DeserializeMiddlewareFunc("multicloud-ccm/progress", func(
 		ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler,
@@ -62,7 +63,7 @@ func progressMiddleware() middleware.DeserializeMiddleware {
 	})
 }
 
-// watchedBody is the body of a response that must keep coming.
+// watchedBody is the body of a response whose reads are bounded.
 type watchedBody struct {
 	io.ReadCloser
 

@@ -13,19 +13,19 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// throttleCodes are the error codes that say that there were too many calls.
+// throttleCodes are the error codes of throttled calls.
 var throttleCodes = func() map[string]struct{} {
 	codes := maps.Clone(retry.DefaultThrottleErrorCodes)
-	codes["TooManyRequests"] = struct{}{} // the SDK knows it only with Exception
+	codes["TooManyRequests"] = struct{}{} // the SDK has it only with the suffix Exception
 
 	return codes
 }()
 
-// throttled reports whether the service that was called wants fewer calls.
-func throttled(err error) bool { return !isCredentials(err) && saysThrottled(err) }
+// throttled reports whether the service that was called throttled the call.
+func throttled(err error) bool { return !isCredentials(err) && isThrottlingError(err) }
 
-// saysThrottled reports whether any service does.
-func saysThrottled(err error) bool {
+// isThrottlingError reports whether any service throttled a call.
+func isThrottlingError(err error) bool {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		if _, ok := throttleCodes[api.ErrorCode()]; ok {
 			return true
@@ -35,7 +35,7 @@ func saysThrottled(err error) bool {
 	return status(err) == http.StatusTooManyRequests
 }
 
-// status is the HTTP status of the answer that is an error, zero without one.
+// status returns the HTTP status of an error response, zero if there is none.
 func status(err error) int {
 	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && response.Response != nil && response.Response.Response != nil {
 		return response.HTTPStatusCode()
@@ -44,8 +44,8 @@ func status(err error) int {
 	return 0
 }
 
-// newRetryer makes the standard retryer of the SDK, which also knows all ways of
-// AWS to throttle.
+// newRetryer returns the standard retryer of the SDK, extended by all
+// throttling errors of AWS.
 func newRetryer(t Tuning) *retry.Standard {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxBackoff = t.MaxBackoff
@@ -63,9 +63,9 @@ func isThrottled(err error) aws.Ternary {
 }
 
 // pacedRetryer is the standard retryer for calls that wait for a rate limiter
-// before each attempt. Throttled responses neither make it wait once more nor
-// count for its quota of retries: a storm of them would use up the quota, and
-// then no call would be tried again for long after it.
+// before each attempt. Throttled responses neither add a second wait nor count
+// for its quota of retries: many of them would exhaust the quota, and no call
+// would be retried for a long time.
 type pacedRetryer struct{ *retry.Standard }
 
 var _ aws.RetryerV2 = pacedRetryer{}
@@ -97,7 +97,7 @@ func (r pacedRetryer) GetRetryToken(ctx context.Context, err error) (func(error)
 	return r.Standard.GetRetryToken(ctx, err)
 }
 
-// isLast says no to a further attempt after the last.
+// isLast prevents further attempts after the last one.
 func isLast(err error) aws.Ternary {
 	if _, ok := errors.AsType[*retry.MaxAttemptsError](err); ok {
 		return aws.FalseTernary

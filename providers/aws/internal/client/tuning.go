@@ -14,29 +14,29 @@ import (
 // limiters.
 const paceable = time.Second
 
-// Tuning are the times that tests shorten. The zero value is what production
-// uses.
+// Tuning are the durations that tests shorten. The zero value selects those of
+// production.
 type Tuning struct {
 	// Timeout bounds one attempt of a call; 30 s.
 	Timeout time.Duration
 	// ReadTimeout bounds the wait for the response of an attempt that describes
 	// something in EC2 or gets credentials, and then each wait for more of its
-	// body; Timeout if that is set, otherwise 6 s. An attempt that hung when the
-	// cloud did not respond is so repeated soon once it does. A large page may
-	// take as long as Timeout.
+	// body; Timeout if that is set, otherwise 6 s. An attempt that hung while
+	// the cloud did not respond is thus repeated soon after the cloud responds
+	// again. A large page may take as long as Timeout.
 	ReadTimeout time.Duration
-	// MaxBackoff bounds the pause before the next attempt; 20 s.
+	// MaxBackoff bounds the backoff before the next attempt; 20 s.
 	MaxBackoff time.Duration
-	// ThrottleDelay bounds how long the attempts of one call wait for the rate
-	// limiters, all together; 30 s, and half of the time until the deadline of a
-	// caller that has one. Below one second none waits.
+	// ThrottleDelay bounds the total time in which the attempts of one call
+	// wait for the rate limiters; 30 s, and at most half of the time until the
+	// deadline of the caller. Below one second, calls do not wait.
 	ThrottleDelay time.Duration
-	// Speed is how many times faster than the buckets of AWS the rate limiters
-	// fill; 1.
+	// Speed is the factor by which the rate limiters fill faster than the
+	// buckets of AWS; 1.
 	Speed float64
-	// FileAge is how long keys are known that were read from a file; 1 minute.
+	// FileAge is how long keys that were read from a file are cached; 1 minute.
 	FileAge time.Duration
-	// Clock tells the time for the rate limiters; the real one.
+	// Clock is the clock of the rate limiters; the real one.
 	Clock clock.Clock
 }
 
@@ -54,10 +54,10 @@ func (t Tuning) withDefaults() Tuning {
 	return t
 }
 
-// longestSilence returns how long an attempt of an operation may get nothing. What
-// changes something keeps the long time: an attempt that is given up may have been
+// readTimeout returns how long an attempt of an operation waits for data.
+// Writes keep the long timeout: an attempt that is abandoned may have been
 // carried out.
-func (t Tuning) longestSilence(service Service, operation string) time.Duration {
+func (t Tuning) readTimeout(service Service, operation string) time.Duration {
 	if service == ServiceSTS || service == ServiceEC2 && strings.HasPrefix(operation, "Describe") {
 		return t.ReadTimeout
 	}
@@ -68,8 +68,8 @@ func (t Tuning) longestSilence(service Service, operation string) time.Duration 
 // paced reports whether calls wait for the rate limiters.
 func (t Tuning) paced() bool { return t.ThrottleDelay >= paceable }
 
-// maxWait is how long a call may wait for the rate limiters. Half of its time
-// stays for the call itself.
+// maxWait returns how long a call may wait for the rate limiters. Half of its
+// time remains for the call itself.
 func (t Tuning) maxWait(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(t.ThrottleDelay, time.Until(deadline)/2)

@@ -1,9 +1,9 @@
 // Package cluster determines which resources in an AWS account belong to this
 // cluster. It is pure.
 //
-// What it promises: the tags that it writes and the meaning that it reads into
-// tags are those of all AWS cloud controller managers, so that clusters which
-// share an account leave each other alone.
+// What it promises: the tags that it writes, and how it interprets tags, are
+// compatible with all AWS cloud controller managers, so that clusters which
+// share an account do not interfere with each other.
 package cluster
 
 import (
@@ -15,30 +15,30 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// The tags of the owner of a resource.
+// Tags that show which cluster a resource belongs to.
 const (
-	// TagPrefix begins the tag of a cluster; the cluster ID follows.
+	// TagPrefix is the prefix of the tag of a cluster; the cluster ID follows.
 	TagPrefix = "kubernetes.io/cluster/"
 	// LegacyTag is the tag that older versions wrote, with the cluster ID as
 	// its value.
 	LegacyTag = "KubernetesCluster"
-	// ServiceNameTag names the Service that a thing was made for.
+	// ServiceNameTag contains the Service that a resource was created for.
 	ServiceNameTag = "kubernetes.io/service-name"
 
 	owned = "owned"
 )
 
-// ID is what distinguishes this cluster from others. The zero value is a
-// cluster without an ID, which everything belongs to.
+// ID distinguishes this cluster from others. The zero value is a cluster
+// without an ID, which every resource belongs to.
 type ID struct {
 	Name string
-	// Legacy has the legacy tag written beside the other.
+	// Legacy writes the legacy tag in addition to the other.
 	Legacy bool
 }
 
-// Discover reads the ID of the cluster out of the tags of one of its instances.
-// The result for an instance without any is the zero value; one with tags of
-// several clusters is an error.
+// Discover reads the ID of the cluster from the tags of one of its instances.
+// The result for an instance without any is the zero value; an instance with
+// tags of several clusters is an error.
 func Discover(tags map[string]string) (ID, error) {
 	id := ID{Name: tags[LegacyTag], Legacy: tags[LegacyTag] != ""}
 	names := map[string]bool{}
@@ -59,7 +59,7 @@ func Discover(tags map[string]string) (ID, error) {
 	return id, nil
 }
 
-// Tag is the key of the cluster's tag, empty without a cluster ID.
+// Tag returns the key of the cluster's tag, empty without a cluster ID.
 func (id ID) Tag() string {
 	if id.Name == "" {
 		return ""
@@ -67,7 +67,7 @@ func (id ID) Tag() string {
 	return TagPrefix + id.Name
 }
 
-// Tags are what is written on a new thing that is the cluster's own.
+// Tags returns the tags of a new resource that the cluster owns.
 func (id ID) Tags() map[string]string {
 	tags := map[string]string{}
 	if id.Name == "" {
@@ -80,7 +80,8 @@ func (id ID) Tags() map[string]string {
 	return tags
 }
 
-// Member reports whether a thing is there for this cluster, maybe among others.
+// Member reports whether a resource belongs to this cluster, possibly together
+// with other clusters.
 func (id ID) Member(tags map[string]string) bool {
 	if id.Name == "" {
 		return true
@@ -89,8 +90,8 @@ func (id ID) Member(tags map[string]string) bool {
 	return tagged || tags[LegacyTag] == id.Name
 }
 
-// Owns reports whether a thing is this cluster's alone, to be deleted with what it
-// was made for.
+// Owns reports whether only this cluster owns a resource, which is then deleted
+// along with its Service.
 func (id ID) Owns(tags map[string]string) bool {
 	if id.Name == "" {
 		return true
@@ -98,22 +99,23 @@ func (id ID) Owns(tags map[string]string) bool {
 	return tags[id.Tag()] == owned || tags[LegacyTag] == id.Name
 }
 
-// Foreign reports whether a resource has tags of other clusters and none of this.
+// Foreign reports whether a resource has tags of other clusters and none of
+// this one.
 func (id ID) Foreign(tags map[string]string) bool {
 	return !id.Member(tags) && Tagged(tags)
 }
 
 // NotOwned returns why a resource must not be changed: it has tags of other
-// clusters and none of this. Otherwise it is nil.
-func (id ID) NotOwned(thing string, tags map[string]string) error {
+// clusters and none of this one. Otherwise it is nil.
+func (id ID) NotOwned(resource string, tags map[string]string) error {
 	if !id.Foreign(tags) {
 		return nil
 	}
 	return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
-		"%s belongs to another cluster: its tag is %s, not %s", thing, strings.Join(owners(tags), ", "), id.Tag()))
+		"%s belongs to another cluster: its tag is %s, not %s", resource, strings.Join(owners(tags), ", "), id.Tag()))
 }
 
-// owners are the tags that name clusters.
+// owners returns the tags that name clusters.
 func owners(tags map[string]string) []string {
 	var list []string
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
@@ -127,9 +129,9 @@ func owners(tags map[string]string) []string {
 	return list
 }
 
-// Missing are those of the wanted tags that are to be added to a resource. Whose
-// it is is added if nothing is said about it, and never changed. Nothing is added
-// to what could not be read, which is nil.
+// Missing returns the wanted tags that must be added to a resource. Ownership
+// tags are added when absent, and never overwritten. Nothing is added to a
+// resource whose tags could not be read, which is nil.
 func (id ID) Missing(want, have map[string]string) map[string]string {
 	if have == nil {
 		return nil
@@ -145,7 +147,7 @@ func (id ID) Missing(want, have map[string]string) map[string]string {
 	return missing
 }
 
-// Tagged reports whether a thing is there for any cluster at all.
+// Tagged reports whether a resource belongs to any cluster at all.
 func Tagged(tags map[string]string) bool {
 	for key := range tags {
 		if strings.HasPrefix(key, TagPrefix) || key == LegacyTag {

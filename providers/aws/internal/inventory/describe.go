@@ -18,9 +18,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// What EC2 allows.
+// Limits of EC2.
 const (
-	// maxIDs is how many values the filters of a call may have together.
+	// maxIDs is the maximum number of values of the filters of a call.
 	maxIDs = 200
 	// maxNames leaves one value for the other filter of a query by name.
 	maxNames = 150
@@ -37,8 +37,8 @@ const pageSize = 340
 // CodeNotFound is the error code of EC2 for an instance that does not exist.
 const CodeNotFound = "InvalidInstanceID.NotFound"
 
-// ErrNoList means that a response has no list in it, not even an empty one: it is
-// not from EC2, and proves nothing about what exists.
+// ErrNoList means that a response contains no list, not even an empty one: it
+// is not from EC2, and proves nothing about what exists.
 var ErrNoList = apierr.Mark(apierr.ErrUnavailable, errors.New("the response is not one of EC2: it has no list in it"))
 
 // living is the filter for instances that are not terminated.
@@ -48,8 +48,8 @@ func living() types.Filter {
 		string(types.InstanceStateNameStopping), string(types.InstanceStateNameStopped))
 }
 
-// describeCluster lists the living instances of the cluster. If that fails, those
-// whose pages came are returned along with the error.
+// describeCluster lists the living instances of the cluster. If that fails, the
+// instances of the pages that were received are returned along with the error.
 func (i *Inventory) describeCluster(ctx context.Context) ([]*Instance, error) {
 	var all []*Instance
 	for _, scope := range i.scopes() {
@@ -62,8 +62,8 @@ func (i *Inventory) describeCluster(ctx context.Context) ([]*Instance, error) {
 	return all, nil
 }
 
-// scopes are the filters for instances of the cluster. No filter means "this tag
-// or that one", so that each tag needs a list of its own.
+// scopes returns the filters for instances of the cluster. Filters cannot
+// express "this tag or that one", so that each tag needs its own list.
 func (i *Inventory) scopes() [][]types.Filter {
 	id := i.config.Cluster
 	switch {
@@ -77,8 +77,8 @@ func (i *Inventory) scopes() [][]types.Filter {
 	return [][]types.Filter{nil}
 }
 
-// describeIDs returns those of the instances that exist. As a filter, the ID of one
-// that does not exist is no error.
+// describeIDs returns the instances that exist. As a filter value, the ID of
+// one that does not exist is no error.
 func (i *Inventory) describeIDs(ctx context.Context, ids []string) ([]*Instance, error) {
 	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{Filters: []types.Filter{awstype.Filter("instance-id", ids...)}, MaxResults: aws.Int32(pageSize)})
 	if err != nil {
@@ -87,8 +87,8 @@ func (i *Inventory) describeIDs(ctx context.Context, ids []string) ([]*Instance,
 	return found, nil
 }
 
-// describeNames returns the living instances with one of these private DNS names,
-// of this cluster or not.
+// describeNames returns the living instances with one of these private DNS
+// names, of this cluster or not.
 func (i *Inventory) describeNames(ctx context.Context, names []string) ([]*Instance, error) {
 	filters := []types.Filter{awstype.Filter("private-dns-name", names...), living()}
 	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{Filters: filters, MaxResults: aws.Int32(pageSize)})
@@ -98,13 +98,13 @@ func (i *Inventory) describeNames(ctx context.Context, names []string) ([]*Insta
 	return found, nil
 }
 
-// describeMembers returns the instances of the cluster among those with these names.
+// describeMembers returns the instances of the cluster with one of these names.
 func (i *Inventory) describeMembers(ctx context.Context, names []string) ([]*Instance, error) {
 	found, err := i.describeNames(ctx, names)
 	return i.members(found), err
 }
 
-// describeOne describes an instance in the one way in which EC2 reports whether its
+// describeOne describes one instance by ID. Only this query reports whether the
 // ID is well formed. It returns nil if there is none.
 func (i *Inventory) describeOne(ctx context.Context, id string) (*Instance, error) {
 	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
@@ -122,8 +122,8 @@ func (i *Inventory) describeOne(ctx context.Context, id string) (*Instance, erro
 	return nil, nil //nolint:nilnil // as above
 }
 
-// describe returns the instances of all pages. If one fails, those of the pages
-// before are returned along with the error.
+// describe returns the instances of all pages. If a page fails, the instances
+// of the pages before it are returned along with the error.
 func (i *Inventory) describe(ctx context.Context, input *ec2.DescribeInstancesInput) ([]*Instance, error) {
 	var all []*Instance
 	for pages := ec2.NewDescribeInstancesPaginator(i.api, input); pages.HasMorePages(); {
@@ -142,7 +142,7 @@ func (i *Inventory) describe(ctx context.Context, input *ec2.DescribeInstancesIn
 	return all, nil
 }
 
-// nextPage gets a page within the time of one call.
+// nextPage reads a page, within the timeout of one call.
 func (i *Inventory) nextPage(ctx context.Context, pages *ec2.DescribeInstancesPaginator) (*ec2.DescribeInstancesOutput, error) {
 	ctx, cancel := context.WithTimeout(ctx, i.config.Timeout)
 	defer cancel()
@@ -156,8 +156,8 @@ func (i *Inventory) nextPage(ctx context.Context, pages *ec2.DescribeInstancesPa
 // instanceIDs matches IDs in a text.
 var instanceIDs = regexp.MustCompile(`\bi-[0-9A-Za-z_-]+`)
 
-// Named returns the instances that EC2 names in the text of an error, which is the
-// only field that distinguishes them from others of the call.
+// Named returns the instances that EC2 names in the text of an error, which is
+// the only way to distinguish them from the others of the call.
 func Named(err error) sets.Set[string] {
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// Instance is what the provider has of an EC2 instance. It is shared and not
-// changed once returned. Whatever EC2 did not return is empty.
+// Instance is the provider's copy of an EC2 instance. It is shared and not
+// changed once returned. Fields that EC2 did not return are empty.
 type Instance struct {
 	ID               string
 	Type             string
@@ -18,10 +18,10 @@ type Instance struct {
 	PrivateDNSName   string
 	PublicDNSName    string
 	PublicIP         string
-	// Tags are those of the owner of the instance, as package cluster reads
-	// them. Others are not kept.
+	// Tags are the ownership tags of the instance, which package cluster
+	// interprets. Other tags are not stored.
 	Tags map[string]string
-	// SecurityGroups are the IDs of the groups that the instance is in.
+	// SecurityGroups are the IDs of the groups of the instance.
 	SecurityGroups []string
 	// Interfaces are its network interfaces, the first one first.
 	Interfaces []Interface
@@ -33,18 +33,18 @@ type Interface struct {
 	Status      types.NetworkInterfaceStatus
 	NetworkCard int32
 	// Device is the device index. An interface that is not attached has none
-	// and comes last.
+	// and is sorted last.
 	Device   int32
 	Attached bool
 	Subnet   string
 	// IPv4 and IPv6 are its private addresses in the order of EC2, the primary
-	// one first. What could not be read as an address is the zero Addr.
+	// one first. An address that could not be parsed is the zero Addr.
 	IPv4, IPv6      []netip.Addr
 	SourceDestCheck bool
 }
 
-// Primary is the network interface that the instance was launched with, or false
-// if EC2 does not report it.
+// Primary returns the network interface that the instance was launched with, or
+// false if EC2 does not return it.
 func (i *Instance) Primary() (Interface, bool) {
 	if len(i.Interfaces) == 0 {
 		return Interface{}, false

@@ -32,14 +32,15 @@ const (
 	DefaultTimeout    = 20 * time.Second
 )
 
-// Config is which instances are listed, and how old results may be.
+// Config selects the instances that are listed, and bounds the age of results.
 type Config struct {
-	// Cluster is whose instances are listed, and found by name.
+	// Cluster is the cluster whose instances are listed, and found by name.
 	Cluster cluster.ID
-	// VPC bounds the list of a cluster without an ID. Empty means all of the
+	// VPC limits the list for a cluster without an ID. Empty means the whole
 	// region.
 	VPC string
-	// MaxAge, MissingAge, Window, Clock and Metrics are those of snapshot.Options.
+	// MaxAge, MissingAge, Window, Clock and Metrics are fields of
+	// snapshot.Options.
 	MaxAge, MissingAge, Window time.Duration
 
 	Clock   clock.PassiveClock
@@ -57,15 +58,15 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// LongestFetch returns what all calls for one lookup may take together, if one of
-// them may take so long.
+// LongestFetch returns the maximum duration of all calls for one lookup, for a
+// maximum duration of one call.
 func LongestFetch(timeout time.Duration) time.Duration { return 6 * timeout }
 
 // ErrAbsent means that EC2 has responded and has no such instance. It is also
 // apierr.ErrNotFound, but only this package returns ErrAbsent.
-var ErrAbsent = apierr.Mark(apierr.ErrNotFound, errors.New("EC2 knows no such instance"))
+var ErrAbsent = apierr.Mark(apierr.ErrNotFound, errors.New("EC2 has no such instance"))
 
-// Errors of names that are not ErrAbsent. Both are also apierr.ErrConflict.
+// Errors of lookups by name. Both are also apierr.ErrConflict.
 var (
 	// ErrAmbiguous means that several instances of the cluster have the name.
 	ErrAmbiguous = apierr.Mark(apierr.ErrConflict, errors.New("more than one instance"))
@@ -107,7 +108,7 @@ func logFailedList(ctx context.Context, listed, left int, err error) {
 	klog.FromContext(ctx).Info("The cluster could not be listed, describing single instances", "listed", listed, "left", left, "err", err)
 }
 
-// Find returns the instance with an ID, in whatever state, or ErrAbsent.
+// Find returns the instance with an ID, in any state, or ErrAbsent.
 func (i *Inventory) Find(ctx context.Context, id string) (*Instance, error) {
 	found, err := i.snapshot.Find(ctx, id)
 	if err == nil && found == nil {
@@ -129,7 +130,7 @@ func (i *Inventory) FindByName(ctx context.Context, name string) (*Instance, err
 	return only(name, found)
 }
 
-// Get returns the instances with these IDs, in whatever state. Those that do not
+// Get returns the instances with these IDs, in any state. Those that do not
 // exist are left out.
 func (i *Inventory) Get(ctx context.Context, ids []string) (map[string]*Instance, error) {
 	found, err := i.snapshot.Get(ctx, ids)
@@ -139,7 +140,7 @@ func (i *Inventory) Get(ctx context.Context, ids []string) (map[string]*Instance
 	return found, nil
 }
 
-// Refresh describes these IDs, whatever is known, and returns them like Get: for
+// Refresh describes these IDs without the cache, and returns them like Get: for
 // instances that are about to change their state.
 func (i *Inventory) Refresh(ctx context.Context, ids []string) (map[string]*Instance, error) {
 	found, err := i.snapshot.Refresh(ctx, ids)
@@ -149,8 +150,8 @@ func (i *Inventory) Refresh(ctx context.Context, ids []string) (map[string]*Inst
 	return found, nil
 }
 
-// Confirm describes one instance alone, whatever is known. ErrAbsent is certain
-// here. The result is known afterwards.
+// Confirm describes one instance by its own call, without the cache. ErrAbsent
+// is certain here. The result is cached.
 func (i *Inventory) Confirm(ctx context.Context, id string) (*Instance, error) {
 	found, err := i.snapshot.Confirm(ctx, id, func(ctx context.Context) (*Instance, error) { return i.describeOne(ctx, id) })
 	if err == nil && found == nil {
@@ -162,8 +163,9 @@ func (i *Inventory) Confirm(ctx context.Context, id string) (*Instance, error) {
 	return found, nil
 }
 
-// ConfirmByName describes the instances with one name. ErrAbsent is certain: no
-// living instance at all has it. One that is not of the cluster is ErrUntagged.
+// ConfirmByName describes the instances with a name. ErrAbsent is certain: no
+// living instance has this name. An instance that is not of the cluster is
+// ErrUntagged.
 func (i *Inventory) ConfirmByName(ctx context.Context, name string) (*Instance, error) {
 	var all []*Instance
 	members, err := i.snapshot.ConfirmByAlias(ctx, name, func(ctx context.Context) ([]*Instance, error) {
@@ -180,8 +182,8 @@ func (i *Inventory) ConfirmByName(ctx context.Context, name string) (*Instance, 
 	return only(name, members)
 }
 
-// Peek returns the instances of the cluster as they were last listed, none if that
-// was longer ago than age. It makes no call.
+// Peek returns the instances of the last list of the cluster, none if that is
+// older than age. It makes no call.
 func (i *Inventory) Peek(age time.Duration) []*Instance { return i.snapshot.Peek(age) }
 
 // members returns the instances of the cluster.
@@ -210,7 +212,7 @@ func only(name string, found []*Instance) (*Instance, error) {
 	return nil, fmt.Errorf("%w is named %s: %s", ErrAmbiguous, name, enumerate(found))
 }
 
-// enumerate lists instances for a message, in a stable order.
+// enumerate formats instances for a message, in a stable order.
 func enumerate(found []*Instance) string {
 	ids := make([]string, len(found))
 	for k, one := range found {

@@ -13,13 +13,13 @@ const Scheme = "aws"
 
 const fargatePrefix = "fargate-"
 
-// instancePattern is the last part of an instance's provider ID. It is wide: EC2
-// has the last word on which IDs are well formed. What it leaves out are
-// characters that EC2 would read as a wildcard.
+// instancePattern matches the last part of an instance's provider ID. It is
+// permissive: EC2 decides which IDs are well formed. It excludes characters
+// that EC2 would interpret as a wildcard.
 var instancePattern = regexp.MustCompile(`^i-[0-9A-Za-z_-]+$`)
 
-// ParseProviderID returns what a provider ID names: the ID of an EC2 instance, or
-// the name of a Fargate node, which [IsFargate] recognizes.
+// ParseProviderID returns the ID of an EC2 instance or the name of a Fargate
+// node, which [IsFargate] recognizes, from a provider ID.
 //
 //	aws:///us-east-1a/i-0abc      i-0abc
 //	aws:////i-0abc                i-0abc
@@ -27,7 +27,7 @@ var instancePattern = regexp.MustCompile(`^i-[0-9A-Za-z_-]+$`)
 //	i-0abc                        i-0abc
 //	aws:///zone/x/fargate-ip-…    fargate-ip-…
 //
-// Everything else is an error, another scheme above all: looking for it would
+// Everything else is an error, in particular another scheme: a lookup would
 // find nothing, and a Node whose instance is not found is deleted.
 func ParseProviderID(text string) (id string, err error) {
 	if providerid.Classify(Scheme, text) == providerid.Foreign {
@@ -41,9 +41,9 @@ func ParseProviderID(text string) (id string, err error) {
 	return id, nil
 }
 
-// zoneRegion is the part of the name of an availability zone that names its
-// region. A local zone and a Wavelength zone have that of their parent region
-// in front (us-west-2-lax-1a, us-east-1-wl1-bos-wlz-1), see
+// zoneRegion is the part of the name of an availability zone that is its
+// region. The name of a local zone or Wavelength zone begins with its parent
+// region (us-west-2-lax-1a, us-east-1-wl1-bos-wlz-1), see
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-regions-availability-zones.html
 var zoneRegion = regexp.MustCompile(`^([a-zA-Z]+-)+\d+`)
 
@@ -51,8 +51,8 @@ var zoneRegion = regexp.MustCompile(`^([a-zA-Z]+-)+\d+`)
 // a Wavelength zone. It is empty if the name does not contain it.
 func RegionOfZone(zone string) string { return zoneRegion.FindString(zone) }
 
-// RegionOf returns the region of what a provider ID names, by the zone in it. It
-// is empty if the provider ID does not contain it.
+// RegionOf returns the region of a provider ID, from the zone in it. It is
+// empty if the provider ID does not contain it.
 func RegionOf(providerID string) string {
 	parts := strings.Split(strings.TrimRight(providerid.Rest(providerID), "/"), "/")
 	id, before := parts[len(parts)-1], parts[:len(parts)-1]
@@ -67,12 +67,12 @@ func RegionOf(providerID string) string {
 	return ""
 }
 
-// FormatProviderID makes the provider ID of an instance.
+// FormatProviderID returns the provider ID of an instance.
 func FormatProviderID(zone, id string) string {
 	return providerid.Format(Scheme, "/"+zone+"/"+id)
 }
 
-// IsFargate reports whether what a provider ID names is a Fargate node.
+// IsFargate reports whether a name in a provider ID is that of a Fargate node.
 func IsFargate(id string) bool { return strings.HasPrefix(id, fargatePrefix) }
 
 // IsInstanceID reports whether a text can be the ID of an EC2 instance.

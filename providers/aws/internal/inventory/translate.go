@@ -13,8 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 )
 
-// toInstance keeps of an instance what the provider needs. EC2 leaves out
-// whatever it likes.
+// toInstance converts an instance. EC2 may leave out any field.
 func toInstance(in *types.Instance) *Instance {
 	i := &Instance{
 		ID:             aws.ToString(in.InstanceId),
@@ -40,11 +39,11 @@ func toInstance(in *types.Instance) *Instance {
 	for k := range in.NetworkInterfaces {
 		i.Interfaces = append(i.Interfaces, toInterface(&in.NetworkInterfaces[k]))
 	}
-	slices.SortStableFunc(i.Interfaces, byPlace)
+	slices.SortStableFunc(i.Interfaces, byIndex)
 	return i
 }
 
-// clusterTags are the tags of the owner of an instance.
+// clusterTags returns the ownership tags of an instance.
 func clusterTags(tags []types.Tag) map[string]string {
 	kept := map[string]string{}
 	for _, tag := range tags {
@@ -79,7 +78,7 @@ func toInterface(in *types.InstanceNetworkInterface) Interface {
 	return n
 }
 
-// appendAddr adds an address, the zero Addr for one that is none.
+// appendAddr adds an address, the zero Addr for an invalid one.
 func appendAddr(addrs []netip.Addr, text *string) []netip.Addr {
 	if aws.ToString(text) == "" {
 		return addrs
@@ -88,9 +87,9 @@ func appendAddr(addrs []netip.Addr, text *string) []netip.Addr {
 	return append(addrs, addr)
 }
 
-// byPlace orders the interfaces of an instance the same way each time: by device
-// index, then by network card; those without an attachment come last.
-func byPlace(a, b Interface) int {
+// byIndex sorts the interfaces of an instance: by device index, then by network
+// card; those without an attachment come last.
+func byIndex(a, b Interface) int {
 	if a.Attached != b.Attached {
 		if a.Attached {
 			return -1

@@ -63,15 +63,15 @@ func makeLoadBalancer(ctx context.Context, env *change.Env, m *Model) error {
 	return nil
 }
 
-// store keeps what later steps and the status of the Service need.
+// store stores what later steps and the status of the Service need.
 func store(env *change.Env, name string, balancer *LoadBalancer) {
 	env.IDs.Set(LoadBalancerKey(name), balancer.ARN)
 	env.IDs.Set(HostnameKey(name), balancer.DNSName)
 }
 
-// adopt goes on with a load balancer that could not be seen before, if it is
-// ours. It gets the security groups that it lacks, and keeps those that it has until
-// the next run.
+// adopt continues with a load balancer that was not visible before, if it is
+// ours. Security groups that it lacks are added, and the ones that it has are
+// kept until the next run.
 func adopt(ctx context.Context, env *change.Env, m *Model, groups []string) error {
 	seen, err := Identify(ctx, env.ELBV2, m.Name, m.Cluster)
 	if err != nil {
@@ -100,7 +100,7 @@ func adopt(ctx context.Context, env *change.Env, m *Model, groups []string) erro
 }
 
 // setSecurityGroups replaces the security groups of the load balancer. Have are
-// those before.
+// the previous ones.
 func setSecurityGroups(balancer named, groups []plan.Ref, have []string) change.Step {
 	text := fmt.Sprintf("set security groups of load balancer %s to %s", balancer.name, plan.Words(groups))
 	step := plan.NewStep("SetSecurityGroups", text, func(ctx context.Context, env *change.Env) error {
@@ -121,7 +121,7 @@ func replaceSecurityGroups(ctx context.Context, env *change.Env, balancer plan.R
 	})
 }
 
-// addTags adds tags to one thing.
+// addTags adds tags to one resource.
 func addTags(thing, arn string, tags map[string]string) change.Step {
 	text := "add to " + thing + " the tags " + plan.Pairs(tags)
 	return plan.NewStep("AddTags", text, func(ctx context.Context, env *change.Env) error {
@@ -156,7 +156,7 @@ func deleteLoadBalancer(name, arn string) change.Step {
 	}).Removal()
 }
 
-// ignoreNotFound takes what is not there as deleted.
+// ignoreNotFound treats a resource that is not found as deleted.
 func ignoreNotFound(err error) error {
 	if errors.Is(err, apierr.ErrNotFound) {
 		return nil
@@ -179,7 +179,7 @@ func toMappings(mappings []Mapping) []elbv2types.SubnetMapping {
 	return list
 }
 
-// String is the subnet, with the address if it is chosen.
+// String formats the subnet, with the address if one is chosen.
 func (m Mapping) String() string {
 	address := strings.TrimSpace(m.Allocation + " " + m.PrivateIPv4)
 	if address == "" {

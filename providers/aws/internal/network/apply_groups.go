@@ -19,8 +19,8 @@ import (
 )
 
 // createTargetGroup creates a target group of a model for a load balancer, and
-// stores its ARN. If there is one with the name and other settings, the next run
-// observes it.
+// stores its ARN. If there is one with the name and other settings, it is left
+// to the next run.
 func createTargetGroup(m *Model, group TargetGroup, balancer plan.Ref) change.Step {
 	text := fmt.Sprintf("create target group %s for %s port %d, health check %s, tags %s",
 		group.Name, group.Protocol, group.Port, group.HealthCheck, plan.Pairs(m.Tags))
@@ -45,7 +45,7 @@ func makeTargetGroup(ctx context.Context, env *change.Env, m *Model, group Targe
 	if len(out.TargetGroups) == 0 {
 		return apierr.Mark(apierr.ErrUnavailable, errors.New("the response names no target group"))
 	}
-	// One with the same settings is as good as new, unless it is in use.
+	// An existing one with the same settings is used, unless it is in use.
 	made := out.TargetGroups[0]
 	if err := unused(made.LoadBalancerArns, balancer); err != nil {
 		return err
@@ -102,7 +102,7 @@ func unused(users []string, balancer string) error {
 	return nil
 }
 
-// modifyTargetGroup changes the health check, as far as it can be changed.
+// modifyTargetGroup changes the mutable part of the health check.
 func modifyTargetGroup(name, arn string, check HealthCheck) change.Step {
 	text := fmt.Sprintf("modify target group %s: health check %s", name, check)
 	return plan.NewStep("ModifyTargetGroup", text, func(ctx context.Context, env *change.Env) error {
@@ -119,7 +119,7 @@ func modifyTargetGroup(name, arn string, check HealthCheck) change.Step {
 }
 
 // modifyGroupAttributes changes attributes of a target group. It stores the ARN
-// once more when that is done, for what must wait for it.
+// once more afterwards, for steps that must wait for it.
 func modifyGroupAttributes(group named, values map[string]string) change.Step {
 	text := fmt.Sprintf("modify attributes of target group %s: %s", group.name, plan.Pairs(values))
 	return plan.NewStep("ModifyTargetGroupAttributes", text, func(ctx context.Context, env *change.Env) error {
@@ -140,14 +140,14 @@ func modifyGroupAttributes(group named, values map[string]string) change.Step {
 	})
 }
 
-// How long a deleted load balancer may hold its target groups, and how often to
-// try again. The time must not end just when another try is due.
+// How long a deleted load balancer may keep its target groups in use, and the
+// interval of retries. The timeout must not end just before a retry is due.
 const (
 	patience      = 9 * time.Second
 	askWhileInUse = 2 * time.Second
 )
 
-// deleteTargetGroup deletes a target group, as soon as nothing uses it.
+// deleteTargetGroup deletes a target group, as soon as it is not in use.
 func deleteTargetGroup(name, arn string) change.Step {
 	return plan.NewStep("DeleteTargetGroup", "delete target group "+name, func(ctx context.Context, env *change.Env) error {
 		return dropTargetGroup(ctx, env, arn)

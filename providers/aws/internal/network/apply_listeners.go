@@ -16,19 +16,19 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// named is a load balancer or target group with the name that texts use.
+// named is a load balancer or target group with its name for messages.
 type named struct {
 	name string
 	ref  plan.Ref
 }
 
-// connected is a listener with the load balancer it is on and the target group
-// it forwards to.
+// connected is a listener with its load balancer and the target group that it
+// forwards to.
 type connected struct {
 	Listener
 	balancer, group named
-	// needs are what must be stored before the listener may forward to the target
-	// group.
+	// needs are the keys that must be stored before the listener may forward to
+	// the target group.
 	needs []plan.Ref
 }
 
@@ -41,7 +41,7 @@ func createListener(l connected, tags map[string]string) change.Step {
 	})
 }
 
-// title is what warnings call a listener.
+// title is the name of the listener in warnings.
 func (l connected) title() string { return fmt.Sprintf("listener %d/%s", l.Port, l.Protocol) }
 
 func makeListener(ctx context.Context, env *change.Env, l connected, tags map[string]string) error {
@@ -72,7 +72,7 @@ func makeListener(ctx context.Context, env *change.Env, l connected, tags map[st
 	return adoptListener(ctx, env, l, balancer)
 }
 
-// adoptListener goes on with the listener that is on the port already.
+// adoptListener continues with the listener that exists on the port.
 func adoptListener(ctx context.Context, env *change.Env, l connected, arn string) error {
 	balancer := &LoadBalancer{ARN: arn}
 	if err := (reader{api: env.ELBV2, query: Query{Name: l.balancer.name}}).listeners(ctx, balancer); err != nil {
@@ -86,8 +86,8 @@ func adoptListener(ctx context.Context, env *change.Env, l connected, arn string
 	return apierr.Mark(apierr.ErrConflict, errors.New("it exists already, but cannot be seen yet"))
 }
 
-// modifyListener changes the protocol, the certificate, the policy and the target
-// group of a listener in one call. What is empty stays.
+// modifyListener changes the protocol, the certificate, the policy and the
+// target group of a listener in one call. Empty values are not changed.
 func modifyListener(seen ListenerState, l connected) change.Step {
 	text := "modify listener " + listenerName(l.balancer.name, l.Port, l.Protocol)
 	if seen.Protocol != l.Protocol {
@@ -111,7 +111,8 @@ func changeListener(ctx context.Context, env *change.Env, seen ListenerState, l 
 		Certificates: certificates(l.Certificate),
 		SslPolicy:    optional(l.Policy),
 	}
-	// AWS takes certificate and policy away with the protocol that needs them.
+	// AWS removes certificate and policy along with the protocol that needs
+	// them.
 	if seen.Protocol != l.Protocol {
 		input.Protocol = l.Protocol
 	}
@@ -126,7 +127,7 @@ func changeListener(ctx context.Context, env *change.Env, seen ListenerState, l 
 	return err
 }
 
-// deleteListener deletes a listener, and leaves its target group.
+// deleteListener deletes a listener, and keeps its target group.
 func deleteListener(balancer string, seen ListenerState) change.Step {
 	text := "delete listener " + listenerName(balancer, seen.Port, seen.Protocol)
 	return plan.NewStep("DeleteListener", text, func(ctx context.Context, env *change.Env) error {
@@ -139,7 +140,7 @@ func dropListener(ctx context.Context, env *change.Env, arn string) error {
 	return ignoreNotFound(err)
 }
 
-// listenerName is what a listener is called.
+// listenerName formats a listener for messages.
 func listenerName(balancer string, port int32, protocol elbv2types.ProtocolEnum) string {
 	return fmt.Sprintf("%d/%s of %s", port, protocol, balancer)
 }
@@ -166,7 +167,7 @@ func certificates(arn string) []elbv2types.Certificate {
 	return []elbv2types.Certificate{{CertificateArn: &arn}}
 }
 
-// optional is nil for an empty text.
+// optional returns nil for an empty text.
 func optional(text string) *string {
 	if text == "" {
 		return nil

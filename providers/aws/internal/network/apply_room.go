@@ -12,14 +12,14 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// restoreLimit is how long a listener may take to be created in place of another
-// one after the run was canceled, and how long to be restored.
+// restoreLimit bounds the creation of a listener that replaces another one
+// after the run was canceled, and the restoration of that one.
 const restoreLimit = 20 * time.Second
 
-// inPlaceOf returns the step that creates a listener as one that first deletes
-// another listener, which is not wanted, if the quota does not allow both. What the
-// quota is depends on the account. If AWS rejects the new listener, the other one is
-// created again.
+// inPlaceOf returns the step that creates a listener. If the quota does not
+// allow both, the step first deletes another listener, which is not wanted. The
+// quota depends on the account. If AWS rejects the new listener, the other one
+// is created again.
 func inPlaceOf(old ListenerState, create change.Step, l connected, tags map[string]string) change.Step {
 	return create.OrRemove(func(ctx context.Context, env *change.Env) error {
 		err := makeListener(ctx, env, l, tags)
@@ -30,7 +30,8 @@ func inPlaceOf(old ListenerState, create change.Step, l connected, tags map[stri
 	})
 }
 
-// exchange deletes a listener and creates another one, or else the same again.
+// exchange deletes a listener and creates another one. If that fails, it
+// restores the first.
 func exchange(ctx context.Context, env *change.Env, old ListenerState, l connected, tags map[string]string) error {
 	if err := dropListener(ctx, env, old.ARN); err != nil {
 		return err

@@ -12,15 +12,15 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// targetPage is the most targets in one call.
+// targetPage is the maximum number of targets in one call.
 const targetPage = 100
 
 // targetRefusals are the error codes about single targets, see
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_RegisterTargets.html
 var targetRefusals = []string{"InvalidTarget", "TooManyRegistrationsForTargetId"}
 
-// deregisterTargets removes targets from a target group. One that AWS does not
-// know is done.
+// deregisterTargets removes targets from a target group. A target that AWS does
+// not find counts as removed.
 func deregisterTargets(group, arn string, targets []Target) change.Step {
 	text := fmt.Sprintf("deregister from %s %s", group, plan.FewWords(targets))
 	return plan.NewStep("DeregisterTargets", text, func(ctx context.Context, env *change.Env) error {
@@ -34,10 +34,10 @@ func deregisterTargets(group, arn string, targets []Target) change.Step {
 	}).Removal()
 }
 
-// registerTargets adds targets to a target group of a load balancer. It warns of
-// those that AWS does not accept; that none is accepted is an error if some must
-// be. It stores the ARN of the target group once more when it is done, for what
-// must wait for it.
+// registerTargets adds targets to a target group of a load balancer. It warns
+// of targets that AWS does not accept; if some must be accepted, it is an error
+// that none is. It stores the ARN of the target group once more afterwards, for
+// steps that must wait for it.
 func registerTargets(balancer string, group named, targets []Target, some bool) change.Step {
 	text := fmt.Sprintf("register at %s %s", group.name, plan.FewWords(targets))
 	return plan.NewStep("RegisterTargets", text, func(ctx context.Context, env *change.Env) error {

@@ -29,7 +29,7 @@ const (
 // backendTLS is the backend protocol for targets with TLS.
 const backendTLS = "ssl"
 
-// Build makes the load balancer that the Service specifies.
+// Build returns the load balancer that the Service specifies.
 func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, error) {
 	if f.Config.BadNetworkSetting != nil {
 		return nil, nil, f.Config.BadNetworkSetting
@@ -66,8 +66,8 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 	return model, slices.Concat(ignored(r, f.Config, check), model.unfit(), skipped), nil
 }
 
-// mappings puts addresses to subnets, by position. Where no subnets were chosen
-// the load balancer has its own, and the addresses are returned alone.
+// mappings assigns addresses to subnets, by position. If no subnets were
+// chosen, the load balancer keeps its own, and only the addresses are returned.
 func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
 	if err := errors.Join(
 		matches(request.AnnotationEIPAllocations, r.EIPAllocations, f.Subnets),
@@ -88,8 +88,9 @@ func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
 	return list, nil
 }
 
-// matches reports whether there is one address for each subnet, or none at all.
-// Subnets that were not chosen are not needed: the load balancer has its own.
+// matches reports whether there is one address for each subnet, or no address
+// at all. If no subnets were chosen, any number matches: the load balancer
+// keeps its own.
 func matches(name annotation.Name, addresses []string, subnets []vpc.Subnet) error {
 	if len(addresses) == 0 || len(subnets) == 0 || len(addresses) == len(subnets) {
 		return nil
@@ -97,8 +98,8 @@ func matches(name annotation.Name, addresses []string, subnets []vpc.Subnet) err
 	return fmt.Errorf("annotation %s lists %d for %d subnets", name, len(addresses), len(subnets))
 }
 
-// attributes are those of the load balancer that count. What is off has no
-// settings about its bucket.
+// attributes returns the attributes of the load balancer that count. A disabled
+// feature has no settings of its bucket.
 func attributes(annotated request.Attributes) map[string]string {
 	all := map[string]string{
 		crossZone: strconv.FormatBool(isTrue(annotated.CrossZone)),
@@ -118,7 +119,7 @@ func attributes(annotated request.Attributes) map[string]string {
 
 func isTrue(value *bool) bool { return value != nil && *value }
 
-// listeners makes one listener with one target group of every port.
+// listeners returns one listener with one target group for each port.
 func listeners(r *request.Request, id cluster.ID, check HealthCheck) []Listener {
 	list := make([]Listener, 0, len(r.Ports))
 	for _, port := range r.Ports {

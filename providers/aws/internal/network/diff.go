@@ -9,13 +9,13 @@ import (
 )
 
 // Diff plans how to change the observed to the wanted load balancer. A load
-// balancer with our name that is not ours is refused.
+// balancer with our name that is not ours is a conflict.
 //
-// In this order: the load balancer; then, port by port, the target group, its
+// The order is: the load balancer; then, port by port, the target group, its
 // targets and the listener; then the listeners that are not wanted; then the
 // attributes; last, the target groups that are not wanted. A new listener comes
-// before its targets, so that these count for the quota of the load balancer; one
-// that moves to another target group comes after them.
+// before its targets, so that these count for the quota of the load balancer; a
+// listener that changes its target group comes after the targets.
 //
 // The steps of a port are isolated from those of the others.
 //
@@ -39,8 +39,8 @@ func Diff(m *Model, o *Observed) (change.Plan, []TargetGroupRef) {
 	return d.plan, d.targetGroups
 }
 
-// DiffDeletion plans to delete all that is ours. A load balancer with our name that
-// is not ours is refused by the last step.
+// DiffDeletion plans to delete everything that is ours. If a load balancer with
+// our name is not ours, the last step reports a conflict.
 func DiffDeletion(o *Observed) change.Plan {
 	var steps change.Plan
 	refusal := o.NotOwned()
@@ -48,7 +48,7 @@ func DiffDeletion(o *Observed) change.Plan {
 		steps = append(steps, deleteLoadBalancer(o.Name, o.LoadBalancer.ARN))
 	}
 	for _, group := range o.TargetGroups {
-		// What a load balancer uses that is not ours is in use.
+		// Resources that a load balancer of others uses are in use.
 		if group.Owned && (refusal == nil || !group.Attached) {
 			steps = append(steps, deleteTargetGroup(group.Name, group.ARN))
 		}
@@ -59,7 +59,7 @@ func DiffDeletion(o *Observed) change.Plan {
 	return steps
 }
 
-// differ holds what a plan is made from, and the plan so far.
+// differ holds the input of a plan, and the plan so far.
 type differ struct {
 	model *Model
 	seen  *Observed
@@ -69,11 +69,11 @@ type differ struct {
 	byName map[string]GroupState
 	// kept are the names of target groups that stay.
 	kept map[string]bool
-	// stale are the listeners that are not wanted, and in whose place none of the
-	// new ones is to come yet.
+	// stale are the listeners that are not wanted, and that no new listener
+	// replaces yet.
 	stale []ListenerState
 	plan  change.Plan
-	// targetGroups are those that the listeners forward to.
+	// targetGroups are the target groups that the listeners forward to.
 	targetGroups []TargetGroupRef
 }
 
@@ -97,7 +97,7 @@ func newDiffer(m *Model, o *Observed) *differ {
 
 func (d *differ) add(step change.Step) { d.plan = append(d.plan, step) }
 
-// addIsolated plans a step that concerns one port alone.
+// addIsolated plans a step that affects only one port.
 func (d *differ) addIsolated(step change.Step) { d.add(step.Isolate()) }
 
 // balancer plans to create the load balancer, or to change its security groups
@@ -108,16 +108,16 @@ func (d *differ) balancer() {
 		d.add(createLoadBalancer(m))
 		return
 	}
-	// AWS adds none to a load balancer that was made without, and does not take
-	// away the last.
+	// AWS cannot add any to a load balancer that was created without, and does
+	// not remove the last one.
 	if len(m.SecurityGroups) > 0 && len(seen.SecurityGroups) > 0 && !change.SameGroups(m.SecurityGroups, seen.SecurityGroups) {
 		d.add(setSecurityGroups(d.self, m.SecurityGroups, seen.SecurityGroups).Dispensable())
 	}
 }
 
-// tagBalancer plans to add the tags that the load balancer lacks. That comes last,
-// and only if all else succeeds: what belongs to the load balancer counts as
-// tagged if it is.
+// tagBalancer plans to add the tags that the load balancer lacks. This step is
+// the last one, and runs only if all others succeed: the tags of the load
+// balancer imply those of its parts.
 func (d *differ) tagBalancer() {
 	if d.seen.LoadBalancer == nil {
 		return
@@ -127,7 +127,7 @@ func (d *differ) tagBalancer() {
 	}
 }
 
-// tag plans to add the tags that something lacks.
+// tag plans to add the tags that a resource lacks.
 func (d *differ) tag(thing, arn string, have map[string]string) {
 	if missing := d.model.Cluster.Missing(d.model.Tags, have); len(missing) > 0 {
 		d.addIsolated(addTags(thing, arn, missing))
@@ -136,7 +136,7 @@ func (d *differ) tag(thing, arn string, have map[string]string) {
 
 // attributes plans to change those attributes of the load balancer that differ.
 func (d *differ) attributes() {
-	// What AWS does not return is off, as everything about a new one.
+	// Attributes that AWS does not return are off, as are all of a new one.
 	have := map[string]string{crossZone: off, accessLog: off}
 	if d.seen.LoadBalancer != nil {
 		maps.Copy(have, d.seen.LoadBalancer.Attributes)
@@ -146,7 +146,7 @@ func (d *differ) attributes() {
 	}
 }
 
-// different are the wanted values that are not there.
+// different returns the wanted values that differ from the present ones.
 func different(want, have map[string]string) map[string]string {
 	changed := map[string]string{}
 	for key, value := range want {

@@ -20,9 +20,8 @@ const (
 	off = "false"
 )
 
-// targetGroup plans for the target group behind a listener to be there as
-// wanted, but for the targets that it lacks, and returns it. It is the first of
-// these that can be kept:
+// targetGroup plans the target group behind a listener, except for targets that
+// it lacks, and returns it. It is the first of these that can be kept:
 //
 //  1. the one that the listener forwards to
 //  2. the one with the wanted name, which an earlier run may have left
@@ -46,7 +45,7 @@ func (d *differ) targetGroup(listener Listener) backend {
 	return d.create(want, name)
 }
 
-// keepable returns the target group that a listener can go on with.
+// keepable returns the target group that a listener can continue to use.
 func (d *differ) keepable(listener Listener) (GroupState, bool) {
 	want := listener.TargetGroup
 	current, _ := d.current(listener)
@@ -54,7 +53,7 @@ func (d *differ) keepable(listener Listener) (GroupState, bool) {
 		return seen, true
 	}
 	for _, name := range []string{want.Name, want.Spare} {
-		// One whose tags cannot be read is known by its name alone.
+		// A target group whose tags cannot be read is recognized by its name.
 		if seen, ok := d.byName[name]; ok && (seen.Owned || seen.Tags == nil) && d.fits(want, seen) {
 			return seen, true
 		}
@@ -62,8 +61,8 @@ func (d *differ) keepable(listener Listener) (GroupState, bool) {
 	return GroupState{}, false
 }
 
-// fits reports whether a target group has all that cannot be changed about it, and
-// is not another listener's already.
+// fits reports whether the immutable settings of a target group match, and no
+// other listener uses it.
 func (d *differ) fits(want TargetGroup, seen GroupState) bool {
 	return !d.kept[seen.Name] &&
 		seen.Protocol == want.Protocol &&
@@ -87,7 +86,7 @@ func (d *differ) create(want TargetGroup, name string) backend {
 	return group
 }
 
-// repair plans to change what differs about a target group that stays.
+// repair plans to change what differs in a target group that stays.
 func (d *differ) repair(want TargetGroup, seen GroupState) backend {
 	group := backend{named: named{seen.Name, plan.Ref{ID: seen.ARN}}}
 	if !want.HealthCheck.same(seen.HealthCheck) {
@@ -107,9 +106,9 @@ func (d *differ) repair(want TargetGroup, seen GroupState) backend {
 	return group
 }
 
-// ifNodesHaveRoom returns a step that sends health checks to other ports as one that
-// fails while the quota of the nodes' security groups does not allow their rules: a
-// target group without healthy targets would take the place of one that serves.
+// ifNodesHaveRoom returns a step that sends health checks to other ports. The
+// step fails while the quota of the nodes' security groups does not allow their
+// rules: a target group without healthy targets would replace one that serves.
 func ifNodesHaveRoom(step change.Step) change.Step {
 	do := step.Do
 	step.Do = func(ctx context.Context, env *change.Env) error {
@@ -121,22 +120,23 @@ func ifNodesHaveRoom(step change.Step) change.Step {
 	return step
 }
 
-// serves reports whether a listener may send to a port that the Service still has on
-// its nodes. Nodes do not serve any other one, whether they let it in or not.
+// serves reports whether a listener may send to a port that the Service still
+// has on its nodes. Nodes do not serve any other port, whether their rules
+// allow it or not.
 func (d *differ) serves(listener ListenerState) bool {
 	seen, known := d.byARN[listener.TargetGroup]
 	return !known || slices.Contains(d.model.NodePorts(), seen.Port)
 }
 
-// probedAlike reports whether the health checks of a target group go to the same
-// port as those of the one that a listener forwards to.
+// probedAlike reports whether the health checks of a target group go to the
+// same port as those of the one that a listener forwards to.
 func (d *differ) probedAlike(want TargetGroup, listener ListenerState) bool {
 	seen, known := d.byARN[listener.TargetGroup]
 	return known && want.Port == seen.Port && want.HealthCheck.Port == seen.HealthCheck.Port
 }
 
-// same reports whether a health check is as wanted, as far as it can be changed. A
-// timeout that is not specified is as wanted.
+// same reports whether the mutable part of a health check matches. A timeout
+// that is not specified always matches.
 func (h HealthCheck) same(seen HealthCheck) bool {
 	return h.Port == seen.Port &&
 		(!h.http() || h.Path == seen.Path) &&
@@ -145,9 +145,9 @@ func (h HealthCheck) same(seen HealthCheck) bool {
 		(h.Timeout == nil || seen.Timeout != nil && *h.Timeout == *seen.Timeout)
 }
 
-// groupAttributes plans to change those attributes of a target group that
-// differ, and returns what is stored when that is done. What is not known is as
-// AWS makes it.
+// groupAttributes plans to change the attributes of a target group that differ,
+// and returns the key that is stored afterwards. Unknown attributes have the
+// defaults of AWS.
 func (d *differ) groupAttributes(group named, want, seen map[string]string) []plan.Ref {
 	have := map[string]string{request.PreserveClientIP: on, request.ProxyProtocolV2: off}
 	maps.Copy(have, seen)
@@ -160,7 +160,7 @@ func (d *differ) groupAttributes(group named, want, seen map[string]string) []pl
 }
 
 // register plans to register the targets that a target group lacks, and reports
-// whether there are any. At least one of them must be accepted if some is set.
+// whether there are any. If some is set, at least one of them must be accepted.
 func (d *differ) register(group backend, some bool) bool {
 	if len(group.missing) == 0 {
 		return false
@@ -169,7 +169,7 @@ func (d *differ) register(group backend, some bool) bool {
 	return true
 }
 
-// targetsOn are instances as targets on a node port.
+// targetsOn returns instances as targets on a node port.
 func targetsOn(port int32, ids []string) []Target {
 	targets := make([]Target, 0, len(ids))
 	for _, id := range ids {
@@ -178,7 +178,7 @@ func targetsOn(port int32, ids []string) []Target {
 	return targets
 }
 
-// without are the targets of the first list that the second does not have.
+// without returns the targets of the first list that are not in the second.
 func without(targets, others []Target) []Target {
 	known := make(map[Target]bool, len(others))
 	for _, target := range others {
@@ -191,8 +191,8 @@ func compareTargets(a, b Target) int {
 	return cmp.Or(strings.Compare(a.ID, b.ID), cmp.Compare(a.Port, b.Port))
 }
 
-// removeGroups plans to delete the target groups of the Service that no listener
-// needs any more, whether they are in use or left over.
+// removeGroups plans to delete the target groups of the Service that no
+// listener needs any more, whether they were in use or left over.
 func (d *differ) removeGroups() {
 	for _, group := range d.seen.TargetGroups {
 		if _, there := d.byARN[group.ARN]; there && group.Owned && !d.kept[group.Name] {

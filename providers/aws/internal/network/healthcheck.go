@@ -14,13 +14,14 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// Paths that are probed unless an annotation names another.
+// Default paths of probes.
 const (
 	rootPath  = "/"
 	localPath = "/healthz"
 )
 
-// healthCheck decides how targets are probed. What comes later wins:
+// healthCheck returns how targets are probed. Later settings override earlier
+// ones:
 //
 //	base        by externalTrafficPolicy
 //	annotated   protocol, path, port
@@ -46,7 +47,7 @@ func healthCheck(r *request.Request, c request.Config) (HealthCheck, error) {
 	return check, nil
 }
 
-// What AWS accepts, in seconds and as a number of health checks.
+// The limits of AWS, in seconds and as a number of health checks.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateTargetGroup.html
 const (
 	minInterval, maxInterval   = 5, 300
@@ -95,7 +96,8 @@ func validateTimeout(base HealthCheck, annotated request.HealthCheck) error {
 		interval, origin(request.AnnotationHealthCheckInterval, annotated.Interval, base.Protocol)))
 }
 
-// defaultTimeout is the timeout that AWS uses for a health check without one.
+// defaultTimeout returns the timeout that AWS uses for a health check without
+// one.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/network/target-group-health-checks.html
 func defaultTimeout(protocol elbv2types.ProtocolEnum) int32 {
 	if protocol == elbv2types.ProtocolEnumHttp {
@@ -104,7 +106,7 @@ func defaultTimeout(protocol elbv2types.ProtocolEnum) int32 {
 	return 10
 }
 
-// origin describes where the value of a setting comes from.
+// origin returns where the value of a setting comes from.
 func origin(name annotation.Name, annotated *int32, protocol elbv2types.ProtocolEnum) string {
 	if annotated != nil {
 		return "annotation " + string(name)
@@ -112,8 +114,8 @@ func origin(name annotation.Name, annotated *int32, protocol elbv2types.Protocol
 	return fmt.Sprintf("the default over %s without annotation %s", protocol, name)
 }
 
-// ignored warns of annotations that the health check ignores: those that
-// Shared mode overrides, and a path where none is requested.
+// ignored warns of annotations without effect: those that Shared mode
+// overrides, and a path where the protocol has none.
 func ignored(r *request.Request, c request.Config, check HealthCheck) []service.Warning {
 	var warnings []service.Warning
 	ignore := func(name annotation.Name, set bool, why string) {
@@ -133,8 +135,8 @@ func ignored(r *request.Request, c request.Config, check HealthCheck) []service.
 	return warnings
 }
 
-// baseCheck is the health check without annotations, and the path that it has if
-// it gets to request one.
+// baseCheck returns the health check without annotations, and the path that it
+// has if the protocol has paths.
 func baseCheck(r *request.Request) (check HealthCheck, path string) {
 	if !r.LocalTraffic {
 		return HealthCheck{
@@ -148,7 +150,7 @@ func baseCheck(r *request.Request) (check HealthCheck, path string) {
 	}, localPath
 }
 
-// annotateProbe applies the annotations on what is probed.
+// annotateProbe applies the annotations of the probe.
 func annotateProbe(check *HealthCheck, path string, annotated request.HealthCheck) error {
 	if annotated.Protocol != nil {
 		check.Protocol = elbv2types.ProtocolEnum(strings.ToUpper(*annotated.Protocol))
@@ -168,7 +170,7 @@ func annotateProbe(check *HealthCheck, path string, annotated request.HealthChec
 	return nil
 }
 
-// override replaces a value by one that is annotated.
+// override replaces a value by an annotated one.
 func override[T any](value, annotated *T) {
 	if annotated != nil {
 		*value = *annotated

@@ -10,20 +10,20 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// backend is a target group as a listener needs it.
+// backend is a target group with the state that its listener needs.
 type backend struct {
 	named
-	// needs are stored when the target group is as wanted. A listener must not
-	// forward to it before that.
+	// needs are stored once the target group is as wanted. A listener must not
+	// forward to it earlier.
 	needs []plan.Ref
-	// missing are the targets to be registered, surplus those to be deregistered
-	// after that.
+	// missing are the targets to be registered, surplus the ones to be
+	// deregistered afterwards.
 	missing, surplus []Target
 	// empty is set if no wanted target is registered yet.
 	empty bool
 }
 
-// port plans for a listener and the target group behind it to be as wanted.
+// port plans a listener and the target group behind it.
 func (d *differ) port(want Listener) {
 	seen, exists := d.current(want)
 	group := d.targetGroup(want)
@@ -51,10 +51,10 @@ func (d *differ) port(want Listener) {
 	}
 }
 
-// inheriting splits targets into those whose instances the listener sends to now,
-// and the others. As many as there are now fit into the quota of the load balancer,
-// for which targets count as soon as a listener forwards to their group. Without
-// any such targets all come first.
+// inheriting splits targets into the ones whose instances the listener sends to
+// now, and the others. The quota of the load balancer, for which targets count
+// as soon as a listener forwards to their group, has capacity for as many as
+// there are now. If there are no such targets, all of them come first.
 func (d *differ) inheriting(targets []Target, seen ListenerState) (first, rest []Target) {
 	now := map[string]bool{}
 	for _, target := range d.byARN[seen.TargetGroup].Targets {
@@ -73,8 +73,8 @@ func (d *differ) inheriting(targets []Target, seen ListenerState) (first, rest [
 	return first, rest
 }
 
-// current returns the listener that is there on the port of a wanted one, with the
-// same protocol if there are several.
+// current returns the existing listener on the port of a wanted one, the one
+// with the same protocol if there are several.
 func (d *differ) current(want Listener) (ListenerState, bool) {
 	var found ListenerState
 	exists := false
@@ -86,7 +86,7 @@ func (d *differ) current(want Listener) (ListenerState, bool) {
 	return found, exists
 }
 
-// listeners returns the listeners that are there.
+// listeners returns the existing listeners.
 func (d *differ) listeners() []ListenerState {
 	if d.seen.LoadBalancer == nil {
 		return nil
@@ -94,9 +94,9 @@ func (d *differ) listeners() []ListenerState {
 	return d.seen.LoadBalancer.Listeners
 }
 
-// modify plans to change what differs about a listener. Its protocol changes in
-// place, together with all that depends on it: the old one serves until AWS accepts
-// the new one. See
+// modify plans to change what differs in a listener. Its protocol changes in
+// place, together with all settings that depend on it: the old one serves until
+// AWS accepts the new one. See
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_ModifyListener.html
 func (d *differ) modify(seen ListenerState, next connected) {
 	if seen.Protocol == next.Protocol {
@@ -120,9 +120,9 @@ func (d *differ) modify(seen ListenerState, next connected) {
 	d.tag("listener "+listenerName(d.model.Name, next.Port, next.Protocol), seen.ARN, seen.Tags)
 }
 
-// orRegister returns a step that moves a listener to another target group as one that
-// registers the targets that the present one lacks if that fails: all of its targets
-// may be replaced before the listener can move.
+// orRegister returns a step that moves a listener to another target group. If
+// that fails, the step registers the targets that the present one lacks: all of
+// its targets may be replaced before the listener can move.
 func (d *differ) orRegister(move change.Step, seen ListenerState) change.Step {
 	group := d.byARN[seen.TargetGroup]
 	missing := without(targetsOn(group.Port, d.model.Targets), group.Targets)
@@ -136,7 +136,7 @@ func (d *differ) orRegister(move change.Step, seen ListenerState) change.Step {
 		if err == nil {
 			return nil
 		}
-		// What the error of the move means must not hide that of the registration.
+		// The sentinel of the move must not hide that of the registration.
 		if failed := register.Do(ctx, env); failed != nil {
 			return fmt.Errorf("%w (%v)", failed, err) //nolint:errorlint // see above
 		}
@@ -161,7 +161,7 @@ func (d *differ) staleListeners() []ListenerState {
 }
 
 // createListener plans to create a listener. If the quota does not allow it, it
-// takes the place of one that is not wanted, each of another one.
+// replaces one that is not wanted, each a different one.
 func (d *differ) createListener(next connected) {
 	step := createListener(next, d.model.Tags)
 	if i := slices.IndexFunc(d.stale, ListenerState.restorable); i >= 0 {
@@ -171,7 +171,8 @@ func (d *differ) createListener(next connected) {
 	d.addIsolated(step)
 }
 
-// restorable reports whether all is known that a listener is created with.
+// restorable reports whether all settings for creating the listener again are
+// known.
 func (s ListenerState) restorable() bool { return s.TargetGroup != "" }
 
 func (d *differ) deleteListeners(stale []ListenerState) {

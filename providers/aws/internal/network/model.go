@@ -11,44 +11,44 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// Model is the network load balancer that a Service is to have.
+// Model is the desired network load balancer of a Service.
 type Model struct {
 	Name     string
 	Service  types.NamespacedName
 	Cluster  cluster.ID
 	VPC      string
 	Internal bool
-	// Mappings are where the load balancer is made. They are of no use once it
-	// is there.
+	// Mappings are the subnets and addresses of a new load balancer. They have
+	// no effect on an existing one.
 	Mappings []Mapping
-	// Annotated reports which of the settings that cannot be changed later an
-	// annotation sets.
+	// Annotated reports which of the immutable settings are set by an
+	// annotation.
 	Annotated Annotated
-	// SecurityGroups are those to have, the primary one first. Nil leaves those
-	// of an existing load balancer alone.
+	// SecurityGroups are the desired groups, the primary one first. Nil does
+	// not change the ones of an existing load balancer.
 	SecurityGroups []plan.Ref
 	// Tags are on the load balancer, its listeners and its target groups.
 	Tags map[string]string
-	// Attributes are those of the load balancer that count.
+	// Attributes are the attributes of the load balancer that count.
 	Attributes map[string]string
 	// Listeners are in the order of the Service ports.
 	Listeners []Listener
-	// Targets are the IDs of the instances behind all listeners, sorted. Resting
-	// are those that are not to be registered now, but that stay if they are: see
-	// request.Instances.
+	// Targets are the IDs of the instances behind all listeners, sorted.
+	// Resting are instances that must not be registered now, but that stay if
+	// they are registered: see request.Instances.
 	Targets, Resting []string
 }
 
-// Mapping is the place of the load balancer in one zone.
+// Mapping is the subnet of the load balancer in one zone.
 type Mapping struct {
 	Subnet string
 	// Allocation is an elastic IP address, PrivateIPv4 an address of the
-	// subnet; mostly AWS chooses.
+	// subnet; usually AWS chooses.
 	Allocation  string
 	PrivateIPv4 string
 }
 
-// Annotated is what annotations set.
+// Annotated reports which settings have an annotation.
 type Annotated struct {
 	Subnets, EIPAllocations, PrivateIPv4Addresses, SecurityGroups bool
 }
@@ -72,17 +72,17 @@ func (l Listener) Transport() string {
 	return "tcp"
 }
 
-// TargetGroup is where a listener forwards to.
+// TargetGroup is the target group of a listener.
 type TargetGroup struct {
-	// Name is made of what cannot be changed about a target group. Spare is for
-	// when another target group has that name, which can be neither kept nor
-	// removed first.
+	// Name is derived from the immutable settings of a target group. Spare is
+	// used when another target group has that name, which can be neither kept
+	// nor removed first.
 	Name, Spare string
 	Protocol    elbv2types.ProtocolEnum
 	// Port is the node port.
 	Port        int32
 	HealthCheck HealthCheck
-	// Attributes are those that an annotation sets.
+	// Attributes are the annotated attributes.
 	Attributes map[string]string
 }
 
@@ -94,13 +94,13 @@ type HealthCheck struct {
 	// Path is empty unless the protocol is HTTP or HTTPS.
 	Path     string
 	Interval int32
-	// Timeout is nil for that of AWS, or for whatever it is.
+	// Timeout is nil for the default of AWS, or for any value.
 	Timeout            *int32
 	HealthyThreshold   int32
 	UnhealthyThreshold int32
 }
 
-// NodePorts are the ports that nodes get traffic on, sorted.
+// NodePorts returns the ports on which nodes receive traffic, sorted.
 func (m *Model) NodePorts() []int32 {
 	ports := make([]int32, 0, len(m.Listeners))
 	for _, listener := range m.Listeners {
@@ -109,7 +109,7 @@ func (m *Model) NodePorts() []int32 {
 	return plan.Sorted(ports)
 }
 
-// HealthCheckPorts are the ports that nodes are probed on, sorted.
+// HealthCheckPorts returns the ports on which nodes are probed, sorted.
 func (m *Model) HealthCheckPorts() []int32 {
 	ports := make([]int32, 0, len(m.Listeners))
 	for _, listener := range m.Listeners {
@@ -118,7 +118,7 @@ func (m *Model) HealthCheckPorts() []int32 {
 	return plan.Sorted(ports)
 }
 
-// probed is the port that the health check goes to.
+// probed returns the port of the health check.
 func (g TargetGroup) probed() int32 {
 	if port, err := strconv.ParseInt(g.HealthCheck.Port, 10, 32); err == nil {
 		return int32(port)
@@ -126,7 +126,7 @@ func (g TargetGroup) probed() int32 {
 	return g.Port
 }
 
-// Subnets are the IDs of the subnets that the load balancer is made in.
+// Subnets returns the IDs of the subnets of a new load balancer.
 func (m *Model) Subnets() []string {
 	ids := make([]string, 0, len(m.Mappings))
 	for _, mapping := range m.Mappings {

@@ -28,36 +28,36 @@ func HostnameKey(name string) string { return "hostname " + name }
 func targetGroupKey(name string) string { return "target-group " + name }
 
 // attributesKey is the key under which a step stores the ARN of a target group
-// that has its attributes, targetsKey of one that has its targets.
+// whose attributes are set, targetsKey of one whose targets are registered.
 func attributesKey(name string) string { return "target-group with attributes " + name }
 func targetsKey(name string) string    { return "target-group with targets " + name }
 
-// targetGroupName makes the name of a target group. It never changes: existing
-// target groups are found by it.
+// targetGroupName returns the name of a target group. It never changes:
+// existing target groups are found by it.
 func targetGroupName(id cluster.ID, service types.NamespacedName, port int32, group TargetGroup) string {
 	return request.NamePrefix(service) + digest(id, service, port, group, "")
 }
 
-// spareSalt is what makes the second name different.
+// spareSalt makes the second name different.
 const spareSalt = "spare"
 
-// spareName makes the second name of a target group.
+// spareName returns the second name of a target group.
 func spareName(id cluster.ID, service types.NamespacedName, port int32, group TargetGroup) string {
 	return request.NamePrefix(service) + digest(id, service, port, group, spareSalt)
 }
 
-// digestSize is how many bytes of a digest are in a name.
+// digestSize is the number of bytes of a digest in a name.
 const digestSize = 5
 
 func digest(id cluster.ID, service types.NamespacedName, port int32, group TargetGroup, salt string) string {
 	text := owner(id, service) + strconv.Itoa(int(port)) + settings(group.Protocol, group.Port, group.HealthCheck) + salt
-	// It protects nothing: the names of existing target groups are made with it.
+	// This is not for security: the names of existing target groups contain it.
 	sum := sha1.Sum([]byte(text))
 	return hex.EncodeToString(sum[:digestSize])
 }
 
-// owner and settings are the two parts of a name that do not depend on the port of
-// the listener.
+// owner and settings are the two parts of a name that do not depend on the port
+// of the listener.
 func owner(id cluster.ID, service types.NamespacedName) string {
 	return id.Name + service.Namespace + service.Name
 }
@@ -66,9 +66,9 @@ func settings(protocol elbv2types.ProtocolEnum, port int32, check HealthCheck) s
 	return fmt.Sprintf("%d%sinstance%s%d", port, protocol, check.Protocol, check.Interval)
 }
 
-// madeFor reports whether a target group has a name that is only given to target
-// groups of this Service in this cluster with its settings. The port of the
-// listener, which is in the name as well, can be any.
+// madeFor reports whether only target groups of this Service in this cluster
+// with its settings can have the name. The port of the listener, which is also
+// in the name, can be any.
 func madeFor(id cluster.ID, service types.NamespacedName, group GroupState) bool {
 	text, ok := strings.CutPrefix(group.Name, request.NamePrefix(service))
 	want, err := hex.DecodeString(text)

@@ -14,7 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
 )
 
-// pageSize is the most that one page holds.
+// pageSize is the maximum size of a page.
 const pageSize = 400
 
 // Query defines what to look for.
@@ -23,17 +23,18 @@ type Query struct {
 	Service types.NamespacedName
 	Cluster cluster.ID
 	VPC     string
-	// Attributes has the attributes of target groups read too, which mostly do
-	// not matter.
+	// Attributes enables reading the attributes of target groups, which are
+	// rarely needed.
 	Attributes bool
-	// AttributesOptional has attributes of target groups left out that may not be
-	// read.
+	// AttributesOptional skips attributes of target groups if the permission to
+	// read them is missing.
 	AttributesOptional bool
-	// Brief leaves out whatever deleting does not need: listeners, attributes
-	// and targets.
+	// Brief skips what deletion does not need: listeners, attributes and
+	// targets.
 	Brief bool
-	// Unknown is set if target groups may have been created that this process does
-	// not have: without a load balancer, they are listed for this very call.
+	// Unknown is set if target groups may have been created that this process
+	// has not stored: without a load balancer, they are listed for this very
+	// call.
 	Unknown bool
 }
 
@@ -71,8 +72,7 @@ func Observe(ctx context.Context, api *snapshot.Snapshot, q Query) (*Observed, e
 	return o, reader.contents(ctx, o)
 }
 
-// Identify reads the load balancer of a name with its tags, and nothing of
-// what belongs to it.
+// Identify reads the load balancer of a name with its tags, without its parts.
 func Identify(ctx context.Context, api *snapshot.Snapshot, name string, id cluster.ID) (*Observed, error) {
 	o := &Observed{Name: name, Cluster: id}
 	found, err := api.LoadBalancer(ctx, name)
@@ -85,7 +85,7 @@ func Identify(ctx context.Context, api *snapshot.Snapshot, name string, id clust
 	return o, err
 }
 
-// reader reads what a query requests.
+// reader runs a query.
 type reader struct {
 	api   *snapshot.Snapshot
 	query Query
@@ -147,7 +147,8 @@ func toListener(in elbv2types.Listener) ListenerState {
 	return out
 }
 
-// forwardsTo is the only target group of an action, empty if there are several.
+// forwardsTo returns the only target group of an action, empty if there are
+// several.
 func forwardsTo(action elbv2types.Action) string {
 	if action.TargetGroupArn != nil {
 		return *action.TargetGroupArn

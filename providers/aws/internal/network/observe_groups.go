@@ -17,9 +17,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// targetGroups returns the target groups that can be those of the Service: those
-// that the load balancer uses, and those that no other one uses and that are named
-// like them.
+// targetGroups returns the target groups that may belong to the Service: the
+// ones that the load balancer uses, and the ones that no other one uses and
+// whose names match.
 func (r reader) targetGroups(ctx context.Context, balancer *LoadBalancer) ([]GroupState, error) {
 	var groups []GroupState
 	used := map[string]bool{}
@@ -73,8 +73,8 @@ func toGroup(in elbv2types.TargetGroup) GroupState {
 	}
 }
 
-// contents reads what is in the target groups. One that is gone meanwhile, and
-// that no listener uses, is left out.
+// contents reads the content of the target groups. A group that was deleted in
+// the meantime, and that no listener uses, is left out.
 func (r reader) contents(ctx context.Context, o *Observed) error {
 	groups := o.TargetGroups
 	o.TargetGroups = groups[:0]
@@ -91,8 +91,8 @@ func (r reader) contents(ctx context.Context, o *Observed) error {
 	return nil
 }
 
-// content reads the targets of a group, and its attributes if they matter. Those
-// that may not be read are not tried for the next group.
+// content reads the targets of a group, and its attributes if they are needed.
+// After a missing permission, attributes are not read for the next group.
 func (r reader) content(ctx context.Context, o *Observed, group *GroupState) error {
 	var err error
 	if group.Targets, err = ObserveTargets(ctx, r.api, *group); err != nil || !r.query.Attributes || o.AttributesDenied {
@@ -106,7 +106,7 @@ func (r reader) content(ctx context.Context, o *Observed, group *GroupState) err
 	return err
 }
 
-// ObserveTargets reads the targets in a group that are not being deregistered.
+// ObserveTargets reads the targets of a group that are not being deregistered.
 func ObserveTargets(ctx context.Context, api client.NetworkReads, group GroupState) ([]Target, error) {
 	out, err := api.DescribeTargetHealth(ctx, &elbv2.DescribeTargetHealthInput{TargetGroupArn: &group.ARN})
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 )
 
-// readTags reads tags, and leaves only those target groups that are the
-// Service's, or that may be. What belongs to the load balancer has its tags: they
-// are written together, those of the load balancer last.
+// readTags reads tags, and keeps only target groups that belong, or may belong,
+// to the Service. The parts of the load balancer have its tags: they are
+// written together, the load balancer's last.
 func (r reader) readTags(ctx context.Context, balancer *LoadBalancer, groups []GroupState) ([]GroupState, error) {
 	prefix := request.NamePrefix(r.query.Service)
 	part := func(group GroupState) bool { return group.Attached && strings.HasPrefix(group.Name, prefix) }
@@ -49,8 +49,7 @@ func (r reader) readTags(ctx context.Context, balancer *LoadBalancer, groups []G
 }
 
 // owned reports whether a target group was created for the Service. If its tags
-// cannot be read, the load balancer that uses it or did so decides, or its
-// name.
+// cannot be read, the load balancer that uses or used it decides, or its name.
 func (r reader) owned(group GroupState) bool {
 	if group.Tags == nil {
 		return group.Attached || r.api.LastUser(group.ARN) == r.query.Name || madeFor(r.query.Cluster, r.query.Service, group)

@@ -12,23 +12,23 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// Observed is what there is of the network load balancer of a Service.
+// Observed is the observed state of the network load balancer of a Service.
 type Observed struct {
 	Name    string
 	Service types.NamespacedName
 	Cluster cluster.ID
-	// LoadBalancer has the name of ours, which need not mean that it is. It is
-	// nil if there is none.
+	// LoadBalancer has our name, but may not be ours. It is nil if there is
+	// none.
 	LoadBalancer *LoadBalancer
-	// TargetGroups are those of the Service, by name, used or not.
+	// TargetGroups are the target groups of the Service, by name, used or not.
 	TargetGroups []GroupState
-	// AttributesDenied is set if the attributes of target groups matter and may not
-	// be read.
+	// AttributesDenied is set if the attributes of target groups are needed and
+	// the permission to read them is missing.
 	AttributesDenied bool
 }
 
-// LoadBalancer is a load balancer as AWS describes it. Whatever AWS did not
-// return is empty.
+// LoadBalancer is a load balancer as AWS describes it. Fields that AWS did not
+// return are empty.
 type LoadBalancer struct {
 	ARN            string
 	DNSName        string
@@ -63,36 +63,36 @@ type GroupState struct {
 	Port        int32
 	Type        elbv2types.TargetTypeEnum
 	HealthCheck HealthCheck
-	// Attached is that our load balancer uses it.
+	// Attached reports whether our load balancer uses it.
 	Attached bool
-	// Owned reports whether it was made for this Service. What could not be
-	// determined is not owned.
+	// Owned reports whether it was created for this Service. It is false if
+	// that could not be determined.
 	Owned bool
-	// Attributes are read only if they matter.
+	// Attributes are read only if they are needed.
 	Attributes map[string]string
 	// Tags are nil if they could not be read.
 	Tags map[string]string
-	// Targets are those that are not on their way out, by ID and port.
+	// Targets are the targets that are not being deregistered, by ID and port.
 	Targets []Target
 }
 
-// Target is an instance with the port that it gets traffic on.
+// Target is an instance with the port on which it receives traffic.
 type Target struct {
 	ID   string
 	Port int32
 }
 
-// String is ID and port.
+// String formats ID and port.
 func (t Target) String() string { return fmt.Sprintf("%s:%d", t.ID, t.Port) }
 
-// Left reports whether anything is there that was made for the Service.
+// Left reports whether anything exists that was created for the Service.
 func (o *Observed) Left() bool {
 	return o.LoadBalancer != nil && o.NotOwned() == nil ||
 		slices.ContainsFunc(o.TargetGroups, func(group GroupState) bool { return group.Owned })
 }
 
 // NotOwned returns why the load balancer with our name must not be changed: it
-// is that of another cluster, or of another kind. Otherwise it is nil.
+// belongs to another cluster, or is of another kind. Otherwise it is nil.
 func (o *Observed) NotOwned() error {
 	switch {
 	case o.LoadBalancer == nil:
@@ -105,7 +105,7 @@ func (o *Observed) NotOwned() error {
 	}
 }
 
-// Hostname is what the Service is reached under. It is empty if there is no load
+// Hostname returns the hostname of the Service. It is empty if there is no load
 // balancer of ours, or none that works.
 func (o *Observed) Hostname() string {
 	if o.LoadBalancer == nil || o.NotOwned() != nil || o.LoadBalancer.State == elbv2types.LoadBalancerStateEnumFailed {
@@ -114,7 +114,7 @@ func (o *Observed) Hostname() string {
 	return o.LoadBalancer.DNSName
 }
 
-// Subnets are the IDs of the subnets that the load balancer is in.
+// Subnets returns the IDs of the subnets of the load balancer.
 func (o *Observed) Subnets() []string {
 	if o.LoadBalancer == nil {
 		return nil
@@ -126,7 +126,7 @@ func (o *Observed) Subnets() []string {
 	return plan.Sorted(ids)
 }
 
-// SecurityGroups are the IDs of the security groups that the load balancer has.
+// SecurityGroups returns the IDs of the security groups of the load balancer.
 func (o *Observed) SecurityGroups() []string {
 	if o.LoadBalancer == nil {
 		return nil
@@ -134,8 +134,8 @@ func (o *Observed) SecurityGroups() []string {
 	return o.LoadBalancer.SecurityGroups
 }
 
-// ServingPorts returns the ports of nodes that the load balancer sends traffic and
-// health checks to, sorted. Of the ports for traffic, nodes serve those given.
+// ServingPorts returns the ports of nodes that the load balancer sends traffic
+// and health checks to, sorted. Nodes serve only the given ports for traffic.
 func (o *Observed) ServingPorts(nodePorts []int32) []int32 {
 	var ports []int32
 	for _, group := range o.TargetGroups {

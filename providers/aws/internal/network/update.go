@@ -6,8 +6,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// TargetGroupRef is the target group that a listener forwards to once a plan was
-// applied.
+// TargetGroupRef is the target group that a listener forwards to after a plan
+// was applied.
 type TargetGroupRef struct {
 	Name string
 	// Port is the node port.
@@ -29,7 +29,7 @@ func Resolve(refs []TargetGroupRef, ids *plan.IDs) []GroupState {
 	return groups
 }
 
-// DiffTargets plans nothing but the targets of a target group of a load balancer.
+// DiffTargets plans only the targets of a target group of a load balancer.
 func DiffTargets(balancer string, list request.Instances, group GroupState) change.Plan {
 	var steps change.Plan
 	wanted, kept := targetsOn(group.Port, list.Registered), targetsOn(group.Port, list.Kept)

@@ -11,7 +11,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// The reasons of warnings about what AWS does not change in a load balancer.
+// Reasons of warnings about settings that AWS does not change in a load
+// balancer.
 const (
 	SchemeFixed         service.Reason = "LoadBalancerSchemeFixed"
 	SubnetsFixed        service.Reason = "LoadBalancerSubnetsFixed"
@@ -19,8 +20,8 @@ const (
 	SecurityGroupsFixed service.Reason = "LoadBalancerSecurityGroupsFixed"
 )
 
-// Fixed warns of what the Service specifies and an existing load balancer
-// cannot become.
+// Fixed warns of settings of the Service that cannot be applied to an existing
+// load balancer.
 func Fixed(m *Model, o *Observed) []service.Warning {
 	if m == nil || o.LoadBalancer == nil || o.NotOwned() != nil {
 		return nil
@@ -57,8 +58,8 @@ func Fixed(m *Model, o *Observed) []service.Warning {
 	return warnings
 }
 
-// compare compares one part of the mappings. It returns what there is, and
-// whether that differs from what is wanted.
+// compare compares one part of the mappings. It returns the present values, and
+// whether they differ from the wanted ones.
 func compare(want, have []Mapping, part func(Mapping) string) (text string, differ bool) {
 	wanted, seen := parts(want, part), parts(have, part)
 	if len(wanted) == 0 {
@@ -71,7 +72,8 @@ func compare(want, have []Mapping, part func(Mapping) string) (text string, diff
 	return text, !slices.Equal(wanted, seen) || moved(want, have, part)
 }
 
-// moved reports whether a part is wanted in a subnet that has another one.
+// moved reports whether a wanted part differs from the present one in its
+// subnet.
 func moved(want, have []Mapping, part func(Mapping) string) bool {
 	wanted := make(map[string]string, len(want))
 	for _, mapping := range want {
@@ -83,7 +85,7 @@ func moved(want, have []Mapping, part func(Mapping) string) bool {
 	})
 }
 
-// parts are the values of one part of the mappings, sorted.
+// parts returns the values of one part of the mappings, sorted.
 func parts(mappings []Mapping, part func(Mapping) string) []string {
 	var values []string
 	for _, mapping := range mappings {
@@ -94,11 +96,11 @@ func parts(mappings []Mapping, part func(Mapping) string) []string {
 	return plan.Sorted(values)
 }
 
-// PermissionMissing is the reason of the warning about a permission without which
-// the state of a load balancer is not known.
+// PermissionMissing is the reason of the warning about a permission without
+// which the state of a load balancer is unknown.
 const PermissionMissing service.Reason = "PermissionMissing"
 
-// WithoutAttributes warns that the attributes of target groups may not be read.
+// WithoutAttributes warns that attributes of target groups cannot be read.
 func WithoutAttributes(r *request.Request) service.Warning {
 	return service.Warn(PermissionMissing,
 		"Load balancer %s is taken to preserve client IP addresses, which is not known: "+

@@ -9,33 +9,34 @@ import (
 )
 
 const (
-	// namePart is how much of a namespace or a name is in the name of a thing.
+	// namePart is the maximum length of a namespace or a name in the name of a
+	// resource.
 	namePart = 8
-	// hashPart is how much of a hash is.
+	// hashPart is the length of a hash in a name.
 	hashPart = 10
-	// classicGroupPrefix begins the name of the security group of a classic load
-	// balancer.
+	// classicGroupPrefix is the prefix of the name of the security group of a
+	// classic load balancer.
 	classicGroupPrefix = "k8s-elb-"
 )
 
-// NamePrefix begins the names of things that are made for a Service with a
-// network load balancer.
+// NamePrefix returns the prefix of the names of resources that are created for
+// a Service with a network load balancer.
 func NamePrefix(service types.NamespacedName) string {
 	return "k8s-" + shorten(service.Namespace) + "-" + shorten(service.Name) + "-"
 }
 
-// NetworkGroupName is the name of the security group that is made for a network
-// load balancer. ClusterName is the flag --cluster-name.
+// NetworkGroupName returns the name of the security group that is created for a
+// network load balancer. ClusterName is the flag --cluster-name.
 func NetworkGroupName(clusterName string, service types.NamespacedName, uid types.UID) string {
 	sum := sha256.Sum256([]byte(clusterName + service.Name + service.Namespace + string(uid)))
 	return NamePrefix(service) + hex.EncodeToString(sum[:])[:hashPart]
 }
 
-// ClassicGroupName is the name of the security group that is made for a classic
-// load balancer.
+// ClassicGroupName returns the name of the security group that is created for a
+// classic load balancer.
 func ClassicGroupName(loadBalancer string) string { return classicGroupPrefix + loadBalancer }
 
-// shorten drops what is no letter or digit, and cuts the rest.
+// shorten removes everything but letters and digits, and truncates the rest.
 func shorten(text string) string {
 	kept := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

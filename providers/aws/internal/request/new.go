@@ -11,15 +11,14 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// The values of [AnnotationType] that mean something. They are compared as they
-// are.
+// The values of [AnnotationType] with a meaning. They are case-sensitive.
 const (
 	typeNetwork  = "nlb"
 	typeIPs      = "nlb-ip"
 	typeExternal = "external"
 )
 
-// KindOf is the kind of load balancer that a Service asks for.
+// KindOf returns the kind of load balancer that a Service requests.
 func KindOf(svc *v1.Service) Kind {
 	switch AnnotationType.Value(svc) {
 	case typeNetwork:
@@ -31,11 +30,11 @@ func KindOf(svc *v1.Service) Kind {
 	}
 }
 
-// New reads what a Service asks for. The first of these mistakes is the error:
-// a security group or target group annotation on the wrong kind, session
+// New returns the request of a Service. The first of these mistakes is the
+// error: a security group or target group annotation on the wrong kind, session
 // affinity, ports, source ranges, protocols, a fixed address; then all mistakes
-// in other annotations at once. Every error means apierr.ErrInvalid. What is
-// ignored or left out is a warning. Of a Service that is not ours only the names
+// in other annotations at once. Every error means apierr.ErrInvalid. Settings
+// that are ignored are warnings. Of a Service that is not ours, only the names
 // are read.
 func New(svc *v1.Service, nodes []*v1.Node, config Config) (*Request, []service.Warning, error) {
 	r := &Request{
@@ -63,7 +62,7 @@ func New(svc *v1.Service, nodes []*v1.Node, config Config) (*Request, []service.
 	return r, append(append(warnings, ignored...), skipped...), nil
 }
 
-// readSpec checks the Service in the documented order, and reads its spec.
+// readSpec validates the Service in the documented order, and reads its spec.
 func (r *Request) readSpec(svc *v1.Service) ([]service.Warning, error) {
 	if r.Kind == Network && AnnotationExtraSecurityGroups.IsSet(svc) {
 		return nil, invalid("annotation %s cannot be used with a network load balancer", AnnotationExtraSecurityGroups)
@@ -97,7 +96,8 @@ func (r *Request) readSpec(svc *v1.Service) ([]service.Warning, error) {
 	return warnings, nil
 }
 
-// readAnnotations reads the annotations that the checks of the spec do not need.
+// readAnnotations reads the annotations that the validation of the spec does
+// not need.
 func (r *Request) readAnnotations(svc *v1.Service, config Config) ([]service.Warning, error) {
 	reader := annotation.NewReader(svc)
 	internal := AnnotationInternal.Value(svc)
@@ -126,7 +126,7 @@ func (r *Request) readAnnotations(svc *v1.Service, config Config) ([]service.War
 	return r.ignored(svc, config), reader.Err()
 }
 
-// usesSecurityGroups reports whether the annotation has a meaning.
+// usesSecurityGroups reports whether the annotation has an effect.
 func (r *Request) usesSecurityGroups(config Config) bool {
 	return r.Kind == Classic || config.ManagedNetworkGroups
 }

@@ -22,8 +22,8 @@ func (r *Request) readPorts(svc *v1.Service) error {
 	return nil
 }
 
-// servePorts keeps the ports that can be served. One without a node port cannot,
-// and is a warning.
+// servePorts returns the ports that can be served. A port without a node port
+// cannot, and causes a warning.
 func (r *Request) servePorts() ([]service.Warning, error) {
 	var warnings []service.Warning
 	var served []service.Port
@@ -41,7 +41,7 @@ func (r *Request) servePorts() ([]service.Warning, error) {
 	return warnings, nil
 }
 
-// protocols are those that the kind of load balancer can serve.
+// protocols returns the protocols that the kind of load balancer can serve.
 func (r *Request) protocols() []v1.Protocol {
 	if r.Kind == Network {
 		return []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP}

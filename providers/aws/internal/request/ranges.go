@@ -12,12 +12,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// mappedBits are the bits in front of an IPv4 address that is written as IPv6.
+// mappedBits is the length of the prefix of IPv4-mapped IPv6 addresses.
 const mappedBits = 96
 
-// sourceRanges returns those of the spec, else of the annotation, else everything
-// in IPv4: sorted, without repetition, IPv4 first. It is not shared by providers:
-// others separate the annotation by blanks, too, and have another default in IPv6.
+// sourceRanges returns the ranges of the spec, or else of the annotation, or
+// else all of IPv4: sorted, without duplicates, IPv4 first. It is not shared by
+// providers: others also separate the annotation by blanks, and have another
+// default in IPv6.
 func sourceRanges(service *v1.Service) ([]netip.Prefix, error) {
 	networks, err := helpers.GetLoadBalancerSourceRanges(service)
 	if err != nil {

@@ -37,37 +37,37 @@ type Config struct {
 	// ManagedNetworkGroups is NLBSecurityGroupMode = Managed.
 	ManagedNetworkGroups bool
 	// SharedProbe is ClusterServiceLoadBalancerHealthProbeMode = Shared, with
-	// port and path as they count.
+	// the effective port and path.
 	SharedProbe     bool
 	SharedProbePort int32
 	SharedProbePath string
-	// BadNetworkSetting is what is wrong with the settings for network load
-	// balancers; a Service that needs one gets it as an error.
+	// BadNetworkSetting is the error in the settings for network load
+	// balancers; a Service that requests one gets this error.
 	BadNetworkSetting error
 }
 
-// Request is what a Service and its Nodes ask for, checked. It is the same for
-// the same input: lists are in the order of the Service, or sorted.
+// Request is the validated request of a Service with its Nodes. It is
+// deterministic: lists are in the order of the Service, or sorted.
 type Request struct {
 	Service types.NamespacedName
 	UID     types.UID
-	// Name is that of the load balancer, in either API.
+	// Name is the name of the load balancer, in either API.
 	Name     string
 	Kind     Kind
 	Internal bool
-	// Ports are those that can be served, in the order of the Service.
+	// Ports are the ports that can be served, in the order of the Service.
 	Ports []service.Port
-	// SourceRanges are sorted and without repetition.
+	// SourceRanges are sorted and without duplicates.
 	SourceRanges []netip.Prefix
 	// LocalTraffic is externalTrafficPolicy Local, with its health check port.
 	LocalTraffic        bool
 	HealthCheckNodePort int32
 
-	// Subnets are the IDs and names of the annotation, nil without it.
+	// Subnets are the IDs and names in the annotation, nil without it.
 	Subnets []string
-	// Tags are the additional ones of the annotation.
+	// Tags are the additional tags of the annotation.
 	Tags map[string]string
-	// SecurityGroups and ExtraSecurityGroups are those of the annotations.
+	// SecurityGroups and ExtraSecurityGroups are the groups of the annotations.
 	SecurityGroups      []string
 	ExtraSecurityGroups []string
 
@@ -77,9 +77,10 @@ type Request struct {
 	ProxyProtocol bool
 	HealthCheck   HealthCheck
 	Attributes    Attributes
-	// TargetGroupAttributes are those of the annotation.
+	// TargetGroupAttributes are the attributes of the annotation.
 	TargetGroupAttributes map[string]string
-	// EIPAllocations and PrivateIPv4Addresses go with the subnets, by position.
+	// EIPAllocations and PrivateIPv4Addresses correspond to the subnets, by
+	// position.
 	EIPAllocations       []string
 	PrivateIPv4Addresses []string
 
@@ -87,7 +88,8 @@ type Request struct {
 	Targets []Target
 }
 
-// AllTags are the additional tags, and over them those of the owner.
+// AllTags returns the additional tags and the ownership tags, which take
+// precedence.
 func (r *Request) AllTags(id cluster.ID) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, r.Tags)
@@ -96,21 +98,21 @@ func (r *Request) AllTags(id cluster.ID) map[string]string {
 	return all
 }
 
-// TLS is which ports have TLS, and how.
+// TLS selects the ports with TLS, and its settings.
 type TLS struct {
 	// Certificate is an ARN; without one there is no TLS.
 	Certificate string
-	// Policy is the name of a security policy, empty for that of AWS.
+	// Policy is the name of a security policy, empty for the default of AWS.
 	Policy string
 	// Ports are numbers and names; empty means all.
 	Ports []string
 }
 
-// Selects reports whether a port is to have TLS.
+// Selects reports whether a port uses TLS.
 func (t TLS) Selects(p service.Port) bool { return t.Certificate != "" && t.selects(p) }
 
-// HealthCheck is the health check of the annotations. A nil field is not
-// annotated.
+// HealthCheck contains the annotations of the health check. A nil field has no
+// annotation.
 type HealthCheck struct {
 	Protocol *string
 	// Port is a number, or "traffic-port".
@@ -122,7 +124,8 @@ type HealthCheck struct {
 	UnhealthyThreshold *int32
 }
 
-// Attributes are those of the load balancer. A nil field is not annotated.
+// Attributes are the annotated attributes of the load balancer. A nil field has
+// no annotation.
 type Attributes struct {
 	AccessLogEnabled      *bool
 	AccessLogEmitInterval *int32
@@ -140,14 +143,15 @@ type Target struct {
 	InstanceID string
 }
 
-// Facts are what a model depends on beside the Request: what was read from AWS,
+// Facts are the inputs of a model beside the Request: what was read from AWS,
 // and what was chosen from it.
 type Facts struct {
 	Config Config
 	// Subnets are those chosen for the load balancer, in order.
 	Subnets []vpc.Subnet
-	// SecurityGroups are those that the load balancer is to have, the primary
-	// one first. Nil leaves those of an existing network load balancer alone.
+	// SecurityGroups are the desired groups of the load balancer, the primary
+	// one first. Nil does not change those of an existing network load
+	// balancer.
 	SecurityGroups []plan.Ref
 	// Targets are the instances of Request.Targets that can be registered, by
 	// ID.

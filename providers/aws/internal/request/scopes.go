@@ -2,11 +2,11 @@ package request
 
 import "github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 
-// scope says which kinds of load balancers an annotation has a meaning for.
+// scope selects the kinds of load balancers that an annotation applies to.
 type scope struct{ classic, network bool }
 
-// scopes holds every annotation that begins with the prefix. Those of only one
-// kind that are an error on the other count for both here.
+// scopes holds every annotation with the prefix. An annotation of one kind that
+// is an error on the other kind applies to both here.
 var scopes = map[annotation.Name]scope{
 	AnnotationType:                  {classic: true, network: true},
 	AnnotationInternal:              {classic: true, network: true},

@@ -13,8 +13,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// targets are the Nodes with all of the labels that are EC2 instances, sorted by
-// instance ID:
+// targets returns the Nodes that have all of the labels and are EC2 instances,
+// sorted by instance ID:
 //
 //	providerID                 target   warning
 //	of an EC2 instance         yes
@@ -45,12 +45,12 @@ func targets(nodes []*v1.Node, labels map[string]string) ([]Target, []service.Wa
 	return slices.CompactFunc(found, sameInstance), service.SkippedNodes(unreadable, "their providerID names no EC2 instance")
 }
 
-// Instances are those behind a load balancer, by sorted ID.
+// Instances are the instances behind a load balancer, by sorted ID.
 type Instances struct {
-	// Registered are those that are to be registered. Kept are those that AWS
-	// would not take now, or that EC2 does not return, but that stay if they are
-	// registered: there is no event when one that stopped runs again, and one that is
-	// missing in a single response serves.
+	// Registered are the instances to be registered. Kept are instances that
+	// AWS would not accept now, or that EC2 does not return, but that stay if
+	// they are registered: there is no event when a stopped one runs again, and
+	// an instance that is missing in a single response serves.
 	Registered, Kept []string
 }
 
@@ -59,7 +59,7 @@ func (i Instances) Equal(other Instances) bool {
 	return slices.Equal(i.Registered, other.Registered) && slices.Equal(i.Kept, other.Kept)
 }
 
-// Keep returns the instances with some of them not to be registered, but to stay if
+// Keep returns the instances, some of which must not be registered, but stay if
 // they are.
 func (i Instances) Keep(ids []string) Instances {
 	kept := make(map[string]bool, len(ids))
@@ -79,8 +79,9 @@ func (i Instances) Keep(ids []string) Instances {
 }
 
 // Instances returns the instances behind the load balancer: those that EC2
-// returns and that are of this cluster. AWS refuses all of a list for one that is not running.
-// Nodes whose instances are not registered are warnings.
+// returns and that belong to this cluster. AWS rejects a whole list because of
+// one that is not running. Nodes whose instances are not registered cause
+// warnings.
 func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
 	var list Instances
 	var unknown, unfit []string

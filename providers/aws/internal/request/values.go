@@ -53,8 +53,8 @@ func (r *Request) readTargetGroupAttributes(svc *v1.Service) error {
 
 func isUDP(port v1.ServicePort) bool { return port.Protocol == v1.ProtocolUDP }
 
-// readHealthCheck reads the annotations of the health check. The protocol is in
-// capital letters.
+// readHealthCheck reads the annotations of the health check. The protocol is
+// converted to capital letters.
 func (r *Request) readHealthCheck(reader *annotation.Reader) {
 	protocols := []string{"TCP", "HTTP", "HTTPS"}
 	if r.Kind == Classic {
@@ -81,8 +81,8 @@ func (r *Request) readHealthCheck(reader *annotation.Reader) {
 	h.UnhealthyThreshold = reader.Int32(AnnotationUnhealthyThreshold)
 }
 
-// readAttributes reads the attributes that the kind of load balancer has. An
-// empty annotation counts as a missing one.
+// readAttributes reads the attributes that apply to the kind of load balancer.
+// An empty annotation counts as a missing one.
 func (r *Request) readAttributes(reader *annotation.Reader) {
 	a, reader := &r.Attributes, reader.SkipEmpty()
 	a.AccessLogEnabled = reader.Bool(AnnotationAccessLogEnabled)
@@ -98,7 +98,7 @@ func (r *Request) readAttributes(reader *annotation.Reader) {
 	a.IdleTimeout = reader.Int32(AnnotationIdleTimeout)
 }
 
-// readProxyProtocol accepts * alone.
+// readProxyProtocol accepts only *.
 func (r *Request) readProxyProtocol(svc *v1.Service, reader *annotation.Reader) {
 	switch AnnotationProxyProtocol.Value(svc) {
 	case "":
@@ -123,13 +123,13 @@ func isNotIPv4(text string) bool {
 	return err != nil || !addr.Is4()
 }
 
-// isBackendProtocol reports whether a value of [AnnotationBackendProtocol] means
-// anything.
+// isBackendProtocol reports whether a value of [AnnotationBackendProtocol] is
+// valid.
 func isBackendProtocol(value string) bool {
 	return slices.Contains([]string{"http", "https", "ssl", "tcp"}, strings.ToLower(value))
 }
 
-// keyValues reads items such as key=value. What follows a second = is dropped.
+// keyValues parses items such as key=value. Text after a second = is dropped.
 func keyValues(svc *v1.Service, name annotation.Name) map[string]string {
 	pairs := name.KeyValues(svc)
 	for key, value := range pairs {
@@ -138,8 +138,8 @@ func keyValues(svc *v1.Service, name annotation.Name) map[string]string {
 	return pairs
 }
 
-// invalid returns an error of the Service, which is the same until its user changes
-// it.
+// invalid returns an error of the Service, which persists until its user
+// changes it.
 func invalid(format string, args ...any) error {
 	return apierr.Mark(apierr.ErrInvalid, fmt.Errorf(format, args...))
 }

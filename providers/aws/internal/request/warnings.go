@@ -11,18 +11,18 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// The reasons of the warnings about load balancers.
+// Reasons of the warnings about load balancers.
 const (
 	// IgnoredAnnotation is an annotation without effect on this Service.
 	IgnoredAnnotation service.Reason = "IgnoredAnnotation"
-	// UnknownAnnotation is an annotation with the prefix of ours that is none.
+	// UnknownAnnotation is an unknown annotation with our prefix.
 	UnknownAnnotation service.Reason = "UnknownAnnotation"
 	// PortSkipped is a port that is not served.
 	PortSkipped service.Reason = "PortSkipped"
 )
 
-// ignored returns warnings about annotations that have no effect, sorted by kind
-// of mistake and name.
+// ignored returns warnings about annotations without effect, sorted by kind of
+// mistake and name.
 func (r *Request) ignored(svc *v1.Service, config Config) []service.Warning {
 	warnings := r.misplaced(svc)
 	ignore := func(name annotation.Name, why string) {
@@ -39,7 +39,7 @@ func (r *Request) ignored(svc *v1.Service, config Config) []service.Warning {
 	return warnings
 }
 
-// ignoredAnnotation is why an annotation has no effect if it is set.
+// ignoredAnnotation is an annotation with the reason why it has no effect.
 type ignoredAnnotation struct {
 	name annotation.Name
 	why  string
@@ -66,8 +66,8 @@ func (r *Request) overUDP() bool {
 	return slices.ContainsFunc(r.Ports, func(p service.Port) bool { return p.Protocol == v1.ProtocolUDP })
 }
 
-// ignoredBackend returns the protocol of the backends if it has no effect: it is
-// none, or a network load balancer does not have it.
+// ignoredBackend returns the backend protocol annotation if it has no effect:
+// it is not valid, or a network load balancer does not support it.
 func (r *Request) ignoredBackend() []ignoredAnnotation {
 	protocol := strings.ToLower(r.BackendProtocol)
 	switch {
@@ -76,11 +76,11 @@ func (r *Request) ignoredBackend() []ignoredAnnotation {
 	case r.Kind == Classic, protocol == "tcp", r.BackendProtocol == "ssl" && r.TLS.Certificate != "" && !r.overUDP():
 		return nil
 	default:
-		return []ignoredAnnotation{{AnnotationBackendProtocol, "a network load balancer knows ssl alone, on ports with TLS"}}
+		return []ignoredAnnotation{{AnnotationBackendProtocol, "a network load balancer supports only ssl, on ports with TLS"}}
 	}
 }
 
-// ignoredAttributes returns the annotations about what is off.
+// ignoredAttributes returns the annotations of disabled features.
 func (r *Request) ignoredAttributes() []ignoredAnnotation {
 	var list []ignoredAnnotation
 	if a := r.Attributes.AccessLogEnabled; a == nil || !*a {
@@ -98,8 +98,8 @@ func (r *Request) ignoredAttributes() []ignoredAnnotation {
 	return list
 }
 
-// misplaced returns warnings about annotations that are for the other kind of load
-// balancer, or that do not exist.
+// misplaced returns warnings about annotations that are for the other kind of
+// load balancer, or that do not exist.
 func (r *Request) misplaced(svc *v1.Service) []service.Warning {
 	var warnings []service.Warning
 	for _, key := range slices.Sorted(maps.Keys(svc.Annotations)) {
@@ -118,7 +118,8 @@ func (r *Request) misplaced(svc *v1.Service) []service.Warning {
 	return warnings
 }
 
-// unknownPorts are the items of the TLS list that mean no port of the Service.
+// unknownPorts returns the items of the TLS list that select no port of the
+// Service.
 func (r *Request) unknownPorts() []string {
 	var unknown []string
 	for _, item := range r.TLS.Ports {

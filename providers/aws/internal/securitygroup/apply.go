@@ -15,13 +15,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// How long steps wait for a state, and how often they check it.
+// Timeouts and intervals of steps that wait for a state.
 const (
 	patience    = 30 * time.Second
 	askForGroup = time.Second
 )
 
-// create creates a group, or takes the one that exists under its name.
+// create creates a group, or uses the existing one with its name.
 func create(m *Managed, vpc string, id cluster.ID) change.Step {
 	text := fmt.Sprintf("create security group %s in %s, description %q, tags %s",
 		m.Name, vpc, m.Description, plan.Pairs(m.Tags))
@@ -52,9 +52,9 @@ func createGroup(ctx context.Context, env *change.Env, m *Managed, vpc string, i
 	return nil
 }
 
-// adopt takes a group that was created before, maybe by a call whose response was
-// lost, maybe without a tag. It keeps its rules: the next run, which observes it,
-// removes those that are not wanted.
+// adopt uses a group that was created before, possibly by a call whose response
+// was lost, possibly without a tag. It keeps its rules: the next run, which
+// observes it, removes those that are not wanted.
 func adopt(ctx context.Context, env *change.Env, m *Managed, vpc string, id cluster.ID) error {
 	var group *Group
 	err := env.Wait.Poll(ctx, askForGroup, patience, func() (done bool, err error) {

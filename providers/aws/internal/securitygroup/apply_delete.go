@@ -20,9 +20,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// How long the deletion of a Service waits for a group that is in use before the
-// group is left: by rules of users, which only they can remove, or by network
-// interfaces, which AWS removes some minutes after their load balancer.
+// How long the deletion of a Service waits for a group that is in use before it
+// leaves the group: for rules of users, which only they can remove, and for
+// network interfaces, which AWS removes some minutes after their load balancer.
 const (
 	waitForRules      = 10 * time.Minute
 	waitForInterfaces = time.Hour
@@ -38,12 +38,13 @@ var ErrInUse = apierr.Mark(apierr.ErrConflict, errors.New("the security group is
 // removal is the deletion of a group that was created for a Service.
 type removal struct {
 	id, name string
-	// deletedAt is when the deletion of the Service was requested, zero if it was not.
+	// deletedAt is when the deletion of the Service was requested, zero if it
+	// was not.
 	deletedAt time.Time
 }
 
-// step deletes the group. One that is in use is an error at once: AWS needs
-// minutes, and others are waiting.
+// step deletes the group. If the group is in use, it returns an error at once:
+// AWS needs minutes, and other Services are waiting.
 func (r removal) step() change.Step {
 	text := fmt.Sprintf("delete security group %s (%s)", r.id, r.name)
 	return plan.NewStep("DeleteSecurityGroup", text, func(ctx context.Context, env *change.Env) error {

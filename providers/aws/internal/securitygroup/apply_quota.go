@@ -12,16 +12,16 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// RulesLeftOut is the reason of the warning about rules for which a security group
-// has no quota left.
+// RulesLeftOut is the reason of the warning about rules that exceed the quota
+// of a security group.
 const RulesLeftOut service.Reason = "SecurityGroupRulesLeftOut"
 
-// fill adds rules to a group that has so many, or as many as fit:
+// fill adds rules to a group up to its quota:
 // https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
-// The quota holds for each address family apart. EC2 rejects all rules of a call if
-// not all of them fit, so that halves are tried. The rest is a shortage. A group
-// that was found full is not tried again for some minutes, or before it has fewer
-// rules.
+// The quota applies to each address family separately. EC2 rejects all rules of
+// a call if not all of them fit, so that halves are tried. The rest is a
+// shortage. A group that was found full is not tried again for some minutes, or
+// until it has fewer rules.
 func fill(ctx context.Context, env *change.Env, group string, rules Rules, have int) error {
 	if env.HasShortage(quotaOf(group)) {
 		return nil
@@ -58,33 +58,34 @@ func fill(ctx context.Context, env *change.Env, group string, rules Rules, have 
 	return nil
 }
 
-// shortage is that a group has no room for some of the rules.
+// shortage returns the shortage of a group whose quota excludes some of the
+// rules.
 func (r Rules) shortage(group string, left []Rule) change.Shortage {
 	return change.Shortage{
-		Subject: quotaOf(group), HealthChecks: slices.ContainsFunc(left, r.letsHealthChecksIn),
+		Subject: quotaOf(group), HealthChecks: slices.ContainsFunc(left, r.allowsHealthChecks),
 		Warning: service.Warn(RulesLeftOut,
 			"Security group %s has no room for %d rules for the load balancer: raise the quota L-0EA8095F "+
 				"(Inbound or outbound rules per security group), or use fewer source ranges", group, len(left)),
 	}
 }
 
-// letsHealthChecksIn reports whether health checks may come in by a rule: it is for
+// allowsHealthChecks reports whether a rule allows health checks: it is for
 // them, or for clients with any address.
-func (r Rules) letsHealthChecksIn(rule Rule) bool {
+func (r Rules) allowsHealthChecks(rule Rule) bool {
 	open := strings.HasPrefix(r[rule], clientPrefix) && strings.HasSuffix(rule.Source.Value, "/0")
 	return open || strings.HasPrefix(r[rule], healthPrefix)
 }
 
-// quotaOf is the subject of the shortage of a group that is full.
+// quotaOf returns the subject of the shortage of a full group.
 func quotaOf(group string) string { return "rules of " + group }
 
-// limitOf is the subject of the quota of a group for an address family.
+// limitOf returns the subject of the quota of a group for an address family.
 func limitOf(group string, family []Rule) string {
 	return fmt.Sprint(group, " ", family[0].Source.Kind)
 }
 
-// byFamily returns the rules by what they count for: IPv4, IPv6, or both. The
-// first ones are the most important.
+// byFamily returns the rules by the quota that they count for: IPv4, IPv6, or
+// both. The most important ones come first.
 func (r Rules) byFamily() [][]Rule {
 	families := map[SourceKind][]Rule{}
 	for _, rule := range slices.SortedStableFunc(slices.Values(r.sorted()), r.byImportance) {

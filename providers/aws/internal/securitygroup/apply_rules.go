@@ -21,7 +21,7 @@ const authorizes = "AuthorizeSecurityGroupIngress"
 // Adds reports whether a step adds rules.
 func Adds(step change.Step) bool { return step.Kind == authorizes }
 
-// authorize adds rules to a group that has so many, or as many as it has room for.
+// authorize adds rules to a group with a number of rules, up to its quota.
 func authorize(group plan.Ref, rules Rules, have int) change.Step {
 	text := fmt.Sprintf("add to security group %s the rules %s", group, rules)
 	return plan.NewStep(authorizes, text, func(ctx context.Context, env *change.Env) error {
@@ -34,7 +34,8 @@ func authorizeRules(ctx context.Context, env *change.Env, group plan.Ref, rules 
 	if err != nil {
 		return err
 	}
-	// An earlier step has created it, and EC2 may not have it everywhere yet.
+	// An earlier step has created it, and it may not be visible everywhere in
+	// EC2 yet.
 	fresh := group.ID == ""
 	return env.Wait.Poll(ctx, askForGroup, patience, func() (done bool, err error) {
 		err = fill(ctx, env, id, rules, have)
@@ -42,8 +43,8 @@ func authorizeRules(ctx context.Context, env *change.Env, group plan.Ref, rules 
 	})
 }
 
-// authorizeAll adds all rules, or else each of them: EC2 rejects all if one
-// exists already.
+// authorizeAll adds all rules in one call, or else each by its own call: EC2
+// rejects all if one exists already.
 func authorizeAll(ctx context.Context, env *change.Env, group string, rules Rules) error {
 	err := authorizeCall(ctx, env, group, rules)
 	if !hasCode(err, codeRuleExists) {
@@ -65,8 +66,8 @@ func authorizeCall(ctx context.Context, env *change.Env, group string, rules Rul
 	return err
 }
 
-// revoke removes rules from a group that has so many, and adds the missing ones for
-// which there was no room before.
+// revoke removes rules from a group with a number of rules, and adds the
+// missing ones that exceeded the quota before.
 func revoke(group plan.Ref, rules, missing Rules, have int) change.Step {
 	text := fmt.Sprintf("remove from security group %s the rules %s", group, rules)
 	return plan.NewStep("RevokeSecurityGroupIngress", text, func(ctx context.Context, env *change.Env) error {
@@ -82,9 +83,10 @@ func revoke(group plan.Ref, rules, missing Rules, have int) change.Step {
 	}).Removal()
 }
 
-// revokeRules removes all rules, or else each of them: EC2 rejects all if one
-// does not exist. Then those that name no load balancer go first: as long as one
-// is named, a later run comes back for the rest.
+// revokeRules removes all rules in one call, or else each by its own call: EC2
+// rejects all if one does not exist. In that case, rules that name no load
+// balancer are removed first: as long as one that does is left, a later run
+// removes the rest.
 func revokeRules(ctx context.Context, env *change.Env, group plan.Ref, rules Rules) error {
 	id, err := env.IDs.Resolve(group)
 	if err != nil {
@@ -113,7 +115,7 @@ func revokeCall(ctx context.Context, env *change.Env, group string, rules Rules)
 	return err
 }
 
-// gone takes what does not exist for what has been removed.
+// gone treats rules that do not exist as removed.
 func gone(err error) error {
 	if hasCode(err, codeRuleMissing, codeGroupMissing) {
 		return nil
@@ -121,8 +123,7 @@ func gone(err error) error {
 	return err
 }
 
-// describeRules changes the descriptions of rules, which state what they are
-// for.
+// describeRules changes the descriptions of rules, which contain their purpose.
 func describeRules(group plan.Ref, rules Rules) change.Step {
 	text := fmt.Sprintf("describe in security group %s the rules %s", group, rules)
 	return plan.NewStep("UpdateSecurityGroupRuleDescriptionsIngress", text, func(ctx context.Context, env *change.Env) error {
@@ -139,22 +140,22 @@ func updateDescriptions(ctx context.Context, env *change.Env, group plan.Ref, ru
 		GroupId: aws.String(id), IpPermissions: rules.permissions(true),
 	})
 	if errors.Is(err, apierr.ErrDenied) || hasCode(err, codeRuleMissing) {
-		// The action is not among those that IAM policies are known to allow. A
-		// rule that has no description of its own any more is created again.
+		// The usual IAM policies may not allow this action. A rule that no
+		// longer has a description of its own is created again.
 		return recreateRules(ctx, env, id, rules)
 	}
 	return err
 }
 
-// How long, and how often, rules are added again that were removed only to change
+// Timeout and interval of adding rules again that were removed only to change
 // their descriptions.
 const (
 	restoreLimit    = 10 * time.Second
 	restoreInterval = time.Second
 )
 
-// LostRulesError means that rules were removed that another load balancer needs,
-// and could not be added again.
+// LostRulesError means that rules that another load balancer needs were
+// removed, and could not be added again.
 type LostRulesError struct {
 	// Group is the ID of the security group that lacks the rules.
 	Group string
@@ -171,9 +172,9 @@ func (e *LostRulesError) Error() string {
 // Unwrap returns the cause.
 func (e *LostRulesError) Unwrap() error { return e.Err }
 
-// recreateRules removes rules and adds them again with other descriptions. Once
-// they are removed, adding them is repeated for a short time, also if ctx has
-// ended: other load balancers need them.
+// recreateRules removes rules and adds them again with other descriptions.
+// Adding them is retried for a short time, even if ctx has ended: other load
+// balancers need them.
 func recreateRules(ctx context.Context, env *change.Env, group string, rules Rules) error {
 	ref := plan.Ref{ID: group}
 	revoked := revokeRules(ctx, env, ref, rules)

@@ -11,27 +11,27 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// Choice is which groups a load balancer is to have.
+// Choice is the choice of the groups of a load balancer.
 type Choice struct {
-	// Groups are in order, the primary one first. Nil leaves those that a network
-	// load balancer has.
+	// Groups are in order, the primary one first. Nil does not change those of
+	// a network load balancer.
 	Groups []plan.Ref
-	// Managed is the one among them that is made and kept up here, nil if users
-	// bring them all.
+	// Managed is the group among them that this package creates and maintains,
+	// nil if users provide all of them.
 	Managed *Managed
 }
 
-// Managed is a group as it is to be.
+// Managed is the desired state of a group.
 type Managed struct {
 	Name, Description string
 	// Tags are for creation.
 	Tags  map[string]string
 	Rules Rules
-	// Existing is the group as it is, nil if it is not there.
+	// Existing is the observed group, nil if it does not exist.
 	Existing *Group
 }
 
-// ref names the group in a plan.
+// ref refers to the group in a plan.
 func (m *Managed) ref() plan.Ref {
 	ref := plan.Ref{Key: change.SecurityGroupKey(m.Name)}
 	if m.Existing != nil {
@@ -95,8 +95,9 @@ func ForNetwork(r *request.Request, c request.Config, attached []string, groups 
 	return Choice{Groups: []plan.Ref{m.ref()}, Managed: m}
 }
 
-// earlier is the group that was made for the load balancer when the cluster had
-// another name. It is used further, so that none is ever in the way of another.
+// earlier returns the group that was created for the load balancer under
+// another name of the cluster. It continues to be used, so that it never
+// conflicts with another one.
 func earlier(owned []*Group, attached []string) *Group {
 	for _, group := range owned {
 		if group.Description == networkDescription && slices.Contains(attached, group.ID) {
@@ -113,8 +114,8 @@ func managed(r *request.Request, c request.Config, existing *Group) *Managed {
 	return &Managed{Tags: tags, Rules: frontRules(r), Existing: existing}
 }
 
-// frontRules let clients in: each port from each source range, and the messages
-// that path MTU discovery needs.
+// frontRules returns the rules for clients: each port from each source range,
+// and the messages of path MTU discovery.
 func frontRules(r *request.Request) Rules {
 	rules := Rules{}
 	for _, cidr := range r.SourceRanges {
@@ -127,7 +128,7 @@ func frontRules(r *request.Request) Rules {
 	return rules
 }
 
-// transport is the protocol of a port as EC2 calls it. TLS is TCP to it.
+// transport returns the EC2 protocol of a port. For EC2, TLS is TCP.
 func transport(protocol v1.Protocol) string {
 	if protocol == v1.ProtocolUDP {
 		return udp
@@ -135,7 +136,7 @@ func transport(protocol v1.Protocol) string {
 	return tcp
 }
 
-// refs names groups by ID, without empty ones and repetition.
+// refs refers to groups by ID, without empty ones and duplicates.
 func refs(ids []string) []plan.Ref {
 	list := make([]plan.Ref, 0, len(ids))
 	for _, id := range ids {

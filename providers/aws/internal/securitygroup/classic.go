@@ -15,9 +15,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 )
 
-// Classic is a client for classic load balancers. It shares a list of which security
-// groups they have, in which writes through it are taken into account. It is safe for
-// concurrent use.
+// Classic is a client for classic load balancers. It shares a list of their
+// security groups, which takes writes through this client into account. It is
+// safe for concurrent use.
 type Classic struct {
 	client.ELB
 	list *cache.Value[classicList]
@@ -27,14 +27,14 @@ type Classic struct {
 	writes map[string]classicWrite
 }
 
-// classicList is the IDs of the security groups of load balancers by their names, as
-// they were read from start on. It is not changed.
+// classicList contains the IDs of the security groups of load balancers by
+// their names, as read from start on. It is not changed.
 type classicList struct {
 	groups map[string][]string
 	start  time.Time
 }
 
-// classicWrite is that a load balancer has groups since then, or is deleted.
+// classicWrite is a write of the groups of a load balancer, or its deletion.
 type classicWrite struct {
 	groups  []string
 	deleted bool
@@ -48,7 +48,8 @@ func NewClassic(api client.ELB) *Classic {
 	return c
 }
 
-// classicPage bounds a page, which also has all instances of each load balancer.
+// classicPage is the size of a page, which also contains all instances of each
+// load balancer.
 const classicPage = 50
 
 func (c *Classic) read(ctx context.Context) (classicList, error) {
@@ -92,8 +93,8 @@ func (c *Classic) Groups(ctx context.Context) (map[string][]string, error) {
 	return groups, nil
 }
 
-// note keeps what a call has written. After one of which it is not known whether it
-// has written anything, all is read again.
+// note stores the effect of a call. If it is unknown whether the call has
+// written anything, the list is read again.
 func (c *Classic) note(name string, write classicWrite, err error) {
 	if err != nil && refused(err) {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 )
 
-// The error codes of EC2 that decide what a step does next. Sentinels do not
-// distinguish a resource that exists from one that is in use.
+// The error codes of EC2 that determine the next action of a step. Sentinels do
+// not distinguish a resource that exists from one that is in use.
 const (
 	codeGroupExists  = "InvalidGroup.Duplicate"
 	codeGroupMissing = "InvalidGroup.NotFound"

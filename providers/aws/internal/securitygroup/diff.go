@@ -9,10 +9,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// Diff plans how the managed group of a load balancer becomes what it is to be:
-// what is missing, and then the sources that ports have which stay. A failure to add
-// rules does not end the plan. Then, in a plan of its own, ports that go: a listener
-// may need them until it is replaced. Without a managed group there is nothing to do.
+// Diff plans the changes to the managed group of a load balancer: first what is
+// missing, then removed sources of ports that stay. A failure to add rules does
+// not end the plan. It returns a second plan for ports that are removed: a
+// listener may need them until it is replaced. Without a managed group there is
+// nothing to do.
 func Diff(m *Managed, vpc string, id cluster.ID) (staying, going change.Plan, err error) {
 	if m == nil {
 		return nil, nil, nil
@@ -46,8 +47,8 @@ func Diff(m *Managed, vpc string, id cluster.ID) (staying, going change.Plan, er
 	return staying, going, nil
 }
 
-// missingTags are the tags by which a group that has the name of ours is known as
-// ours. A group that another cluster has tagged is none.
+// missingTags returns the ownership tags that a group with our name lacks. A
+// group with a tag of another cluster is a conflict.
 func missingTags(group *Group, id cluster.ID) (map[string]string, error) {
 	wanted := id.Tags()
 	missing := map[string]string{}

@@ -37,19 +37,20 @@ func (g Groups) Named(name string) *Group {
 	return nil
 }
 
-// networkDescription is the description of the group that is made for a network
-// load balancer.
+// networkDescription is the description of the group that is created for a
+// network load balancer.
 const networkDescription = "[k8s] Managed SecurityGroup for LoadBalancer"
 
-// classicDescription is the description of the group that is made for a classic
-// load balancer.
+// classicDescription returns the description of the group that is created for a
+// classic load balancer.
 func classicDescription(r *request.Request) string {
 	return "Security group for Kubernetes ELB " + r.Name + " (" + r.Service.String() + ")"
 }
 
-// Owned are the groups that were made for the load balancers of a Service, and
-// are to go with them. Attached are the IDs of the groups that they have now.
-// Groups that an annotation or the configuration names are never among them.
+// Owned returns the groups that were created for the load balancers of a
+// Service, and are to be deleted with them. Attached are the IDs of their
+// current groups. Groups of an annotation or the configuration are never
+// included.
 func Owned(groups Groups, r *request.Request, c request.Config, attached []string) []*Group {
 	spared := append(append([]string{c.ClassicSecurityGroup}, r.SecurityGroups...), r.ExtraSecurityGroups...)
 	var list []*Group
@@ -61,9 +62,10 @@ func Owned(groups Groups, r *request.Request, c request.Config, attached []strin
 	return list
 }
 
-// ours reports whether a group was made for the Service. A group that goes by its
-// description alone, since the name of the cluster is another one now, must be in
-// use by the Service and have the part of the name that does not change.
+// ours reports whether a group was created for the Service. A group that is
+// only recognized by its description, because the name of the cluster has
+// changed, must be in use by the Service and have the unchanged part of the
+// name.
 func ours(group *Group, r *request.Request, c request.Config, attached bool) bool {
 	if !c.Cluster.Owns(group.Tags) {
 		return false

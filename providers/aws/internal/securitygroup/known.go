@@ -8,18 +8,18 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// KnownNeeds is what load balancers need of the nodes behind them, by name, as far
-// as this process has determined it. AWS may not show yet that a load balancer
-// which is being created needs a rule: it is known here before its rules are
-// compared with those that exist. The zero value is empty, and so is nil. It is
-// safe for concurrent use.
+// KnownNeeds stores the rules that load balancers need in the groups of the
+// nodes behind them, by name, as far as this process has determined them. AWS
+// may not show yet that a load balancer that is being created needs a rule: its
+// needs are stored here before its rules are compared with the existing ones.
+// The zero value is empty, and so is nil. It is safe for concurrent use.
 type KnownNeeds struct {
 	mu  sync.Mutex
 	all map[string]knownNeed
 }
 
 // knownNeed is what one load balancer needs. Complete is false if there may be
-// more groups, met if it has all of it.
+// more groups. Met is set once it has all of its rules.
 type knownNeed struct {
 	groups        []string
 	primaries     []string
@@ -27,9 +27,9 @@ type knownNeed struct {
 	complete, met bool
 }
 
-// Put stores what a load balancer needs. A primary group that has no ID yet is
-// used by no other load balancer. Complete reports whether all groups of its nodes
-// are known.
+// Put stores the needs of a load balancer. A primary group without an ID yet is
+// used by no other load balancer. Complete reports whether all groups of its
+// nodes are known.
 func (k *KnownNeeds) Put(n Needs, complete bool) {
 	need := knownNeed{groups: slices.Clone(n.Groups), primaries: n.Primaries, rules: maps.Clone(n.Rules), complete: complete}
 	if n.Primary != (plan.Ref{}) {
@@ -43,9 +43,9 @@ func (k *KnownNeeds) Put(n Needs, complete bool) {
 	k.all[n.LoadBalancer] = need
 }
 
-// Met stores that a load balancer has all that it needs, and so does not depend on
-// any other rule. Those of security groups that it is about to lose are removed on
-// behalf of the last load balancer that has them.
+// Met stores that a load balancer has all rules that it needs, and so does not
+// depend on any other rule. Rules of security groups that it is about to lose
+// are removed on behalf of the last load balancer that has them.
 func (k *KnownNeeds) Met(loadBalancer string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -55,22 +55,22 @@ func (k *KnownNeeds) Met(loadBalancer string) {
 	}
 }
 
-// Forget drops a load balancer that needs nothing any more.
+// Forget drops a load balancer that no longer needs anything.
 func (k *KnownNeeds) Forget(loadBalancer string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.all, loadBalancer)
 }
 
-// Primaries returns the IDs of the security groups that are, or were, the primary one
-// of a classic load balancer; none if that is not known.
+// Primaries returns the IDs of the current and previous primary security groups
+// of a classic load balancer; none if they are unknown.
 func (k *KnownNeeds) Primaries(loadBalancer string) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.all[loadBalancer].primaries)
 }
 
-// has reports whether it is known what a load balancer needs.
+// has reports whether the needs of a load balancer are stored.
 func (k *KnownNeeds) has(loadBalancer string) bool {
 	if k == nil {
 		return false
@@ -81,8 +81,8 @@ func (k *KnownNeeds) has(loadBalancer string) bool {
 	return known
 }
 
-// userOf returns another load balancer that needs a rule in a group, empty if none
-// is known, and the description of its rule.
+// userOf returns another load balancer that needs a rule in a group, empty if
+// none is stored, and the description of its rule.
 func (k *KnownNeeds) userOf(rule Rule, group, except string) (user, description string) {
 	if k == nil {
 		return "", ""
@@ -98,8 +98,8 @@ func (k *KnownNeeds) userOf(rule Rule, group, except string) (user, description 
 	return user, description
 }
 
-// without reports whether it is known that a load balancer does not need a rule,
-// whatever AWS shows.
+// without reports whether it is certain that a load balancer does not need a
+// rule, whatever AWS shows.
 func (k *KnownNeeds) without(rule Rule, loadBalancer string) bool {
 	if k == nil {
 		return false
@@ -111,8 +111,8 @@ func (k *KnownNeeds) without(rule Rule, loadBalancer string) bool {
 	return need.met && need.complete && !needed
 }
 
-// inGroup reports whether a load balancer has nodes in a group, and whether that is
-// known.
+// inGroup reports whether a load balancer has nodes in a group, and whether
+// that is certain.
 func (k *KnownNeeds) inGroup(loadBalancer, group string) (in, known bool) {
 	if k == nil {
 		return false, false

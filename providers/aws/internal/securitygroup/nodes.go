@@ -13,8 +13,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// Descriptions of rules for network load balancers. Existing rules are known by
-// them, so they never change.
+// Descriptions of rules for network load balancers. Existing rules are
+// recognized by them, so they never change.
 const (
 	clientPrefix   = "kubernetes.io/rule/nlb/client="
 	healthPrefix   = "kubernetes.io/rule/nlb/health="
@@ -23,14 +23,15 @@ const (
 
 // Reasons of Events about the security groups of nodes.
 const (
-	// AmbiguousGroup is a node for which it cannot be determined which of its
-	// groups is for load balancers.
+	// AmbiguousGroup is the reason for a node whose group for load balancers
+	// cannot be determined.
 	AmbiguousGroup service.Reason = "AmbiguousNodeSecurityGroup"
-	// NoGroup is a node that is in no security group.
+	// NoGroup is the reason for a node without a security group.
 	NoGroup service.Reason = "NoNodeSecurityGroup"
 )
 
-// Needs is what one load balancer needs of the nodes behind it.
+// Needs are the requirements of one load balancer in the security groups of its
+// nodes.
 type Needs struct {
 	// LoadBalancer is the name in the descriptions of its rules. If it is empty,
 	// no rule with a description is its own.
@@ -38,32 +39,34 @@ type Needs struct {
 	// Groups are the IDs of the groups of the nodes that it sends to. If there
 	// are none, all that it had is removed.
 	Groups []string
-	// Rules are what each of those is to have, for a network load balancer.
+	// Rules are the desired rules of each of those, for a network load
+	// balancer.
 	Rules Rules
-	// Optional are rules of its own that it may need: they are not added, and not
-	// removed where they exist.
+	// Optional are rules of its own that it may need: they are neither added
+	// nor removed.
 	Optional Rules
-	// Primary is the first group of a classic load balancer, which every node is
-	// to let in.
+	// Primary is the primary group of a classic load balancer, from which every
+	// node must allow traffic.
 	Primary plan.Ref
-	// Sources are the IDs of groups by which a classic load balancer is, or was,
-	// let in. Rules with these sources, in the form of [FromEverything], are its
-	// own.
+	// Sources are the IDs of the current and previous groups of a classic load
+	// balancer from which nodes allow traffic. Rules with these sources, in the
+	// form of [FromEverything], are its own.
 	Sources []string
-	// Primaries are the IDs of the primary group of a classic load balancer and of those
-	// that it has and that were: nodes let it in by no other one.
+	// Primaries are the IDs of the desired, current and previous primary groups
+	// of a classic load balancer: nodes allow its traffic only from these.
 	Primaries []string
-	// Ending are those of Sources that are about to be deleted: nothing may refer
-	// to them any more, whichever load balancer the referring groups are for.
+	// Ending are the Sources that are about to be deleted: no rule may refer to
+	// them any more, whichever load balancer the referring groups are for.
 	Ending []string
-	// Lost are rules, by the IDs of their groups, that other load balancers need
-	// and that were removed on behalf of this one. They are added again.
+	// Lost are rules, by the IDs of their groups, that other load balancers
+	// need and that were removed on behalf of this one. They are added again.
 	Lost map[string]Rules
-	// AddOnly is set if it is not known what all nodes need: nothing is removed.
+	// AddOnly is set if the needs of some nodes are unknown: nothing is
+	// removed.
 	AddOnly bool
 }
 
-// Known reports whether the ID of the primary group is known, if there is to be one.
+// Known reports whether the ID of the primary group is known, if there is one.
 func (n Needs) Known() bool { return n.Primary.Key == "" || n.Primary.ID != "" }
 
 // Resolve returns the needs with the ID of the primary group, which an earlier
@@ -85,19 +88,20 @@ func (n Needs) wanted() Rules {
 	return Rules{FromEverything(n.Primary.String()): ""}
 }
 
-// source reports whether nodes let the load balancer in by a group. By the groups
-// of nodes, nodes let each other in.
+// source reports whether nodes allow traffic of the load balancer from a group.
+// Rules with groups of nodes as sources allow traffic among nodes.
 func (n Needs) source(id string) bool {
 	return (id == n.Primary.ID || slices.Contains(n.Sources, id)) && !slices.Contains(n.Groups, id)
 }
 
-// Serving returns the rules of a network load balancer by which it serves now: those
-// that let health checks in on its ports, and those for clients that are to stay.
+// Serving returns the rules that a network load balancer serves with now: the
+// ones that allow health checks on its ports, and the ones for clients that
+// stay.
 func (n Needs) Serving(groups Groups, ports []int32, clients []netip.Prefix) Rules {
 	serving := Rules{}
 	for _, group := range groups {
 		for rule, description := range group.Rules {
-			stays := group.Rules.letsHealthChecksIn(rule) ||
+			stays := group.Rules.allowsHealthChecks(rule) ||
 				slices.ContainsFunc(clients, func(cidr netip.Prefix) bool { return prefix(cidr) == rule.Source })
 			if n.names(description) && slices.Contains(ports, rule.From) && stays {
 				serving[rule] = description
@@ -107,22 +111,23 @@ func (n Needs) Serving(groups Groups, ports []int32, clients []netip.Prefix) Rul
 	return serving
 }
 
-// Traffic is what a network load balancer sends to nodes.
+// Traffic describes the packets that a network load balancer sends to nodes.
 type Traffic struct {
 	LoadBalancer string
 	// Transport is "tcp" or "udp".
 	Transport string
 	// NodePorts and HealthCheckPorts are sorted.
 	NodePorts, HealthCheckPorts []int32
-	// Clients are the source ranges, Subnets those of the load balancer itself.
+	// Clients are the source ranges, Subnets the CIDRs of the load balancer's
+	// subnets.
 	Clients, Subnets []netip.Prefix
-	// HidesClients means that packets come from the load balancer, not from the
-	// clients.
+	// HidesClients means that the source of packets is the load balancer, not
+	// the client.
 	HidesClients bool
 }
 
-// ForNetworkNodes are the rules that let the clients of a network load balancer
-// in, and its health checks:
+// ForNetworkNodes returns the rules that allow the clients of a network load
+// balancer, and its health checks:
 //
 //	client   each node port, from each source range
 //	health   each health check port, from each subnet, unless all addresses may
@@ -138,9 +143,9 @@ func ForNetworkNodes(t Traffic) Rules {
 		hidden := slices.DeleteFunc(slices.Clone(t.Subnets), t.fromClients)
 		t.add(rules, healthPrefix, t.Transport, t.NodePorts, hidden)
 	}
-	// EC2 takes a rule for the clients and one for health checks for the same
-	// where ports and sources are. It is for the clients then, since the rules
-	// for path MTU discovery go by those.
+	// For EC2, a rule for the clients and one for health checks are equal if
+	// ports and sources are. Such a rule gets the description for clients,
+	// since the rules for path MTU discovery depend on those.
 	t.add(rules, clientPrefix, t.Transport, t.NodePorts, t.Clients)
 	return rules
 }
@@ -160,15 +165,15 @@ func (t Traffic) fromClients(subnet netip.Prefix) bool {
 	})
 }
 
-// healthCovered reports whether health checks come in by the rules for the clients.
+// healthCovered reports whether the rules for the clients allow health checks.
 func (t Traffic) healthCovered() bool {
 	return t.Transport == tcp && slices.Equal(t.HealthCheckPorts, t.NodePorts) &&
 		len(t.Clients) == 1 && t.Clients[0].Addr().Is4() && t.Clients[0].Bits() == 0
 }
 
-// NodeGroups is which groups of nodes let load balancers in.
+// NodeGroups are the groups of nodes that allow traffic from load balancers.
 type NodeGroups struct {
-	// IDs are those of the groups, sorted.
+	// IDs are the IDs of the groups, sorted.
 	IDs []string
 	// Warnings are about instances without a group, and ambiguous ones.
 	Warnings []service.Warning
@@ -179,8 +184,8 @@ type NodeGroups struct {
 	Without []string
 }
 
-// ChooseNodeGroups chooses of each instance the group that lets load balancers
-// in, of those that the instance is in:
+// ChooseNodeGroups chooses one of the groups of each instance, for the rules
+// that allow traffic from load balancers:
 //
 //	one tagged for the cluster            that
 //	several such                          ambiguous

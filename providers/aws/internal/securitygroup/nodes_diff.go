@@ -22,14 +22,15 @@ type nodeGroup struct {
 	missing Rules
 	// renamed are rules with their new descriptions.
 	renamed Rules
-	// stale are rules of the load balancer's own that it does not need any more.
+	// stale are rules of the load balancer that it no longer needs.
 	stale Rules
-	// touched means that a network load balancer had or gets rules here.
+	// touched means that a network load balancer had or gets rules in this
+	// group.
 	touched bool
 }
 
-// DiffNodes compares what a load balancer needs with the groups of the VPC.
-// Groups holds all that may have a rule of it.
+// DiffNodes compares the needs of a load balancer with the groups of the VPC.
+// Groups contains all groups that may have a rule of it.
 func DiffNodes(n Needs, groups Groups, id cluster.ID) NodeDiff {
 	diff := NodeDiff{needs: n}
 	for _, group := range groups.Sorted() {
@@ -81,8 +82,9 @@ func (n Needs) names(description string) bool {
 	return n.LoadBalancer != "" && (description == clientPrefix+n.LoadBalancer || description == healthPrefix+n.LoadBalancer)
 }
 
-// LettingIn returns the other groups that let in a classic load balancer by a group.
-func LettingIn(groups Groups, id string) []*Group {
+// Allowing returns the other groups that allow all traffic from a group of a
+// classic load balancer.
+func Allowing(groups Groups, id string) []*Group {
 	return slices.DeleteFunc(groups.Sorted(), func(group *Group) bool {
 		description, ok := group.Rules[FromEverything(id)]
 		return !ok || description != "" || group.ID == id
@@ -100,8 +102,8 @@ func (r Rules) described() bool {
 	return false
 }
 
-// Groups returns the IDs of the groups that the load balancer has to do with: those
-// of its nodes, and those that are to change.
+// Groups returns the IDs of the groups that concern the load balancer: those of
+// its nodes, and those that are to change.
 func (d NodeDiff) Groups() []string {
 	ids := slices.Clone(d.needs.Groups)
 	for _, group := range d.groups {
@@ -113,8 +115,9 @@ func (d NodeDiff) Groups() []string {
 	return slices.Compact(ids)
 }
 
-// Stale returns the rules that would be removed if no other load balancer needs
-// them. Those that name a group that is about to be deleted must go anyway.
+// Stale returns the rules that are removed if no other load balancer needs
+// them. Rules that name a group that is about to be deleted are removed in any
+// case.
 func (d NodeDiff) Stale() []Rule {
 	all := Rules{}
 	for _, group := range d.groups {
@@ -125,9 +128,9 @@ func (d NodeDiff) Stale() []Rule {
 	})
 }
 
-// Plan lists the writes: what is missing comes first, then what goes to another
-// load balancer, then what is removed. Rules that others need stay. Without users
-// it is what there would be to do if there were no others.
+// Plan returns the writes: first rules that are missing, then rules that are
+// handed over to another load balancer, then rules that are removed. Rules that
+// others need stay. Without users, the plan is as if there were no others.
 func (d NodeDiff) Plan(users RuleUsers) change.Plan {
 	var steps change.Plan
 	for _, group := range d.groups {
@@ -147,8 +150,8 @@ func (d NodeDiff) Plan(users RuleUsers) change.Plan {
 	return steps
 }
 
-// Restore lists the writes that add again what would be removed if no other load
-// balancer needs it.
+// Restore returns the writes that add again what would be removed if no other
+// load balancer needs it.
 func (d NodeDiff) Restore() change.Plan {
 	var steps change.Plan
 	for _, group := range d.groups {
@@ -159,7 +162,8 @@ func (d NodeDiff) Restore() change.Plan {
 	return steps
 }
 
-// keepShared keeps the rules that others need, under the name of one of them.
+// keepShared keeps the rules that others need, with the description of one of
+// them.
 func (g *nodeGroup) keepShared(users RuleUsers) {
 	stale := Rules{}
 	renamed := maps.Clone(g.renamed)
@@ -175,15 +179,15 @@ func (g *nodeGroup) keepShared(users RuleUsers) {
 	g.stale, g.renamed = stale, renamed
 }
 
-// addPathMTURules lets the messages for path MTU discovery in from where clients
-// come from, those of other load balancers too, and removes those that have none,
-// unless nothing is to be removed.
+// addPathMTURules adds the rules for path MTU discovery from the source ranges
+// of clients, including those of other load balancers, and removes the ones
+// without clients, unless nothing is to be removed.
 func (g *nodeGroup) addPathMTURules(addOnly bool) {
 	if !g.touched {
 		return
 	}
 	wanted := Rules{}
-	// The rules of the group may be a thousand: they are not copied.
+	// The group may have a thousand rules: they are not copied.
 	for rule, description := range g.Rules {
 		if strings.HasPrefix(description, clientPrefix) && !g.stale.has(rule) && !g.renamed.has(rule) {
 			wanted[mtuRule(rule.Source)] = mtuDescription

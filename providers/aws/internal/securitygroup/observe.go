@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// pageSize is the most groups that EC2 gives at once.
+	// pageSize is the maximum size of a page of EC2.
 	pageSize = 1000
-	// filterValues is how many values go into one filter; EC2 takes 200.
+	// filterValues is the number of values in one filter; EC2 accepts 200.
 	filterValues = 150
 	// filterReferring finds groups by the sources of their rules.
 	filterReferring = "ip-permission.group-id"
 )
 
-// Observe reads the groups of the VPC that are there for the cluster; those of a
-// cluster without an ID are all.
+// Observe reads the groups of the VPC that belong to the cluster; for a cluster
+// without an ID, all groups.
 func Observe(ctx context.Context, api client.SecurityGroups, vpc string, id cluster.ID) (Groups, error) {
 	filters := []types.Filter{awstype.Filter("vpc-id", vpc)}
 	if id.Name != "" {
@@ -41,8 +41,8 @@ func Observe(ctx context.Context, api client.SecurityGroups, vpc string, id clus
 	return groups, nil
 }
 
-// ObserveIDs reads groups by their IDs, whatever they are for. IDs that do
-// not exist are left out.
+// ObserveIDs reads groups by their IDs, whatever they are for. IDs that do not
+// exist are left out.
 func ObserveIDs(ctx context.Context, api client.SecurityGroups, vpc string, ids []string) (Groups, error) {
 	return observeBy(ctx, api, vpc, "group-id", ids)
 }
@@ -54,9 +54,9 @@ func ObserveReferring(ctx context.Context, api client.SecurityGroups, vpc string
 }
 
 // ObservePorts reads the groups with a rule that begins at one of the ports,
-// whatever they are for. Network load balancers may have had other ports
-// once, but wherever they have rules there are those for path MTU discovery, too:
-// these count as ports of any of them. Without ports nothing is read.
+// whatever they are for. The ports of a network load balancer may have changed,
+// but every group with its rules also has rules for path MTU discovery: these
+// count as ports of all of them. Without ports nothing is read.
 func ObservePorts(ctx context.Context, api client.SecurityGroups, vpc string, ports []int32) (Groups, error) {
 	if len(ports) == 0 {
 		return Groups{}, nil
@@ -68,7 +68,7 @@ func ObservePorts(ctx context.Context, api client.SecurityGroups, vpc string, po
 	return observeBy(ctx, api, vpc, "ip-permission.from-port", values)
 }
 
-// observeNamed reads the group of a name, nil if there is none.
+// observeNamed reads the group with a name, nil if there is none.
 func observeNamed(ctx context.Context, api client.SecurityGroups, vpc, name string) (*Group, error) {
 	groups, err := describe(ctx, api, []types.Filter{awstype.Filter("vpc-id", vpc), awstype.Filter("group-name", name)})
 	if err != nil {

@@ -41,7 +41,7 @@ func (r Rules) read(p types.IpPermission, source Source, description *string) {
 	r[rule] = aws.ToString(description)
 }
 
-// protocol returns the one form of a protocol that has several.
+// protocol returns the canonical form of a protocol.
 func protocol(text string) string {
 	switch text = strings.ToLower(text); text {
 	case "6":
@@ -57,7 +57,7 @@ func protocol(text string) string {
 	}
 }
 
-// hasPorts reports whether EC2 looks at the ports of a protocol.
+// hasPorts reports whether EC2 uses the ports of a protocol.
 func hasPorts(protocol string) bool {
 	switch protocol {
 	case tcp, udp, icmp, icmpV6:
@@ -67,7 +67,7 @@ func hasPorts(protocol string) bool {
 	}
 }
 
-// canonical returns the one form of a CIDR.
+// canonical returns the canonical form of a CIDR.
 func canonical(cidr string) string {
 	parsed, err := netip.ParsePrefix(cidr)
 	if err != nil {
@@ -76,8 +76,8 @@ func canonical(cidr string) string {
 	return parsed.Masked().String()
 }
 
-// permissions writes rules as few permissions. Descriptions are left out where
-// EC2 takes none, which is when it revokes.
+// permissions combines rules into few permissions. Descriptions are left out if
+// EC2 does not accept any, which is when it revokes.
 func (r Rules) permissions(described bool) []types.IpPermission {
 	var list []types.IpPermission
 	var last Rule

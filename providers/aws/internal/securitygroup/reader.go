@@ -12,12 +12,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 )
 
-// maxAge is the age at which groups are read again that were not written.
+// maxAge is the maximum age of groups that were not written.
 const maxAge = 15 * time.Second
 
-// Reader reads security groups that many Services need, and shares what it reads
+// Reader reads security groups that many Services need, and shares the results
 // for a short time, until a group is written through its client. It is safe for
-// concurrent use; what it returns is shared and must not be changed.
+// concurrent use; results are shared and must not be changed.
 type Reader struct {
 	client  *tracked
 	cluster *cache.Value[Groups]
@@ -44,19 +44,19 @@ func NewReader(api client.EC2, vpc string, id cluster.ID) *Reader {
 	return r
 }
 
-// Client returns the client to write groups with. Writes through it are taken into
-// account in what it and the Reader read.
+// Client returns the client for writes of groups. Later reads of the client and
+// the Reader take its writes into account.
 func (r *Reader) Client() client.EC2 { return r.client }
 
-// Recent returns the IDs of the groups whose rules were written lately. A filter on
-// rules may not find them yet.
+// Recent returns the IDs of the groups whose rules were written recently. A
+// filter on rules may not find them yet.
 func (r *Reader) Recent() []string { return r.client.recent() }
 
-// OfCluster returns the groups that are for the cluster.
+// OfCluster returns the groups of the cluster.
 func (r *Reader) OfCluster(ctx context.Context) (Groups, error) { return r.cluster.Get(ctx) }
 
-// OfClusterNow is like OfCluster, but reads for this very call: what is not found
-// is taken for deleted.
+// OfClusterNow is like OfCluster, but without the cache: groups that are not
+// found count as deleted.
 func (r *Reader) OfClusterNow(ctx context.Context) (Groups, error) {
 	return r.cluster.GetWithin(ctx, 0)
 }
@@ -70,14 +70,14 @@ func (r *Reader) ByID(ctx context.Context, ids []string) (Groups, error) {
 	return r.byID.Get(ctx, idsKey{strings.Join(slices.Sorted(slices.Values(ids)), " "), r.Writes()})
 }
 
-// Writes returns a number that is another one once groups have been written: what
-// was read before may be out of date.
+// Writes returns a number that changes when groups are written: earlier reads
+// may be out of date then.
 func (r *Reader) Writes() int64 { return r.writes.Load() }
 
-// Written drops what was read. It is called after groups were written, or may have
+// Written drops the cache. It is called after groups were written, or may have
 // been.
 func (r *Reader) Written() {
-	// In this order, what is read after the number is never older than it.
+	// The number must never be newer than what is read after it.
 	r.cluster.Forget()
 	r.writes.Add(1)
 }

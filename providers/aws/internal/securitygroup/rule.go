@@ -21,14 +21,14 @@ const (
 	FromGroup
 )
 
-// Source is where a rule lets traffic in from: a CIDR, or the ID of a prefix
-// list or a security group.
+// Source is the source of a rule: a CIDR, or the ID of a prefix list or a
+// security group.
 type Source struct {
 	Kind  SourceKind
 	Value string
 }
 
-// The protocols that have names. All others are numbers.
+// The protocols with names. All others are numbers.
 const (
 	tcp    = "tcp"
 	udp    = "udp"
@@ -38,11 +38,11 @@ const (
 	everything = "-1"
 )
 
-// all is a port, or a type or code of ICMP, that means all of them.
+// all is the value for all ports, or all types or codes of ICMP.
 const all = -1
 
-// Rule is what EC2 takes for the identity of an inbound rule. Its description is
-// no part of it.
+// Rule is the identity of an inbound rule for EC2. Its description is not part
+// of it.
 type Rule struct {
 	Protocol string
 	// From and To are the first and last port, or type and code of ICMP.
@@ -53,7 +53,7 @@ type Rule struct {
 // Rules holds the description of each rule.
 type Rules map[Rule]string
 
-// prefix is the source of packets from a CIDR.
+// prefix returns a source for a CIDR.
 func prefix(p netip.Prefix) Source {
 	p = p.Masked()
 	if p.Addr().Is4() {
@@ -62,20 +62,21 @@ func prefix(p netip.Prefix) Source {
 	return Source{Kind: FromIPv6, Value: p.String()}
 }
 
-// FromEverything is the rule that lets a classic load balancer in, by its group.
+// FromEverything returns the rule that allows all traffic from a group of a
+// classic load balancer.
 func FromEverything(group string) Rule {
 	return Rule{Protocol: everything, From: all, To: all, Source: Source{Kind: FromGroup, Value: group}}
 }
 
-// The types of the ICMP messages of path MTU discovery, IPv4 and IPv6. EC2 takes
-// them for the first port of a rule.
+// The types of the ICMP messages of path MTU discovery, IPv4 and IPv6. EC2
+// stores them as the first port of a rule.
 const (
 	unreachable  = 3
 	packetTooBig = 2
 )
 
-// mtuRule lets the messages in that path MTU discovery needs: "fragmentation
-// needed" for IPv4, "packet too big" for IPv6.
+// mtuRule returns the rule for the messages of path MTU discovery:
+// "fragmentation needed" for IPv4, "packet too big" for IPv6.
 func mtuRule(source Source) Rule {
 	if source.Kind == FromIPv6 {
 		return Rule{Protocol: icmpV6, From: packetTooBig, To: 0, Source: source}
@@ -113,10 +114,10 @@ func compare(a, b Rule) int {
 	)
 }
 
-// sorted lists the rules in a fixed order.
+// sorted returns the rules in a fixed order.
 func (r Rules) sorted() []Rule { return slices.SortedFunc(maps.Keys(r), compare) }
 
-// refersTo reports whether a rule names a group.
+// refersTo reports whether the source of a rule is a group.
 func (r Rules) refersTo(group string) bool {
 	for rule := range r {
 		if rule.Source == (Source{FromGroup, group}) {
@@ -126,13 +127,13 @@ func (r Rules) refersTo(group string) bool {
 	return false
 }
 
-// has reports whether there is the rule, whatever its description.
+// has reports whether a rule exists, with any description.
 func (r Rules) has(rule Rule) bool {
 	_, there := r[rule]
 	return there
 }
 
-// without are the rules that others has not got, whatever their descriptions.
+// without returns the rules that are not in others, regardless of descriptions.
 func (r Rules) without(others Rules) Rules {
 	left := Rules{}
 	for rule, description := range r {
@@ -143,7 +144,7 @@ func (r Rules) without(others Rules) Rules {
 	return left
 }
 
-// onPortsOf returns the rules for a protocol and ports for which others has rules, too.
+// onPortsOf returns the rules whose protocol and ports also occur in others.
 func (r Rules) onPortsOf(others Rules) Rules {
 	ports := map[Rule]bool{}
 	for rule := range others {
@@ -161,7 +162,7 @@ func (r Rules) onPortsOf(others Rules) Rules {
 	return list
 }
 
-// String lists the rules with their descriptions.
+// String formats the rules with their descriptions.
 func (r Rules) String() string {
 	texts := make([]string, 0, len(r))
 	for _, rule := range r.sorted() {

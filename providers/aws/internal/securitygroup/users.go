@@ -22,31 +22,30 @@ type Users struct {
 	Network *snapshot.Snapshot
 	Cluster cluster.ID
 	VPC     string
-	// LoadBalancer is the one that does not need the rules any more. Deleting
-	// reports which others are being deleted, too.
+	// LoadBalancer is the one that no longer needs the rules. Deleting reports
+	// which others are being deleted, too.
 	LoadBalancer string
 	Deleting     func(loadBalancer string) bool
-	// Known is what is known of other load balancers without a query.
+	// Known are the stored needs of other load balancers.
 	Known *KnownNeeds
 	// CIDRs returns the CIDRs of subnets by ID.
 	CIDRs func(ctx context.Context, subnets []string) (map[string]netip.Prefix, error)
 }
 
-// RuleUsers is which other load balancers need which rules. The zero value is
-// none.
+// RuleUsers contains the other load balancers that need rules. The zero value
+// is empty.
 type RuleUsers struct {
 	// candidates are the load balancers that need a rule wherever they have
 	// nodes, by name.
 	candidates map[Rule][]string
-	// loadBalancer is the one that does not need the rules any more.
+	// loadBalancer is the one that no longer needs the rules.
 	loadBalancer string
 	known        *KnownNeeds
 }
 
 // of returns the load balancer that needs a rule in a group, or none, and the
-// description of the rule then. One of which it is not known whether it has nodes
-// in the group is taken if there is no other: its own next run removes the rule if
-// it does not.
+// description of its rule. If there is no other, it returns one that may have
+// no nodes in the group: its own next run removes the rule then.
 func (u RuleUsers) of(rule Rule, group string) (user, description string) {
 	candidates, searched := u.candidates[rule]
 	if !searched {
@@ -70,7 +69,7 @@ func (u RuleUsers) of(rule Rule, group string) (user, description string) {
 	return user, healthPrefix + user
 }
 
-// Covers reports whether it was looked for users of all these rules.
+// Covers reports whether the users of all these rules were looked up.
 func (u RuleUsers) Covers(rules []Rule) bool {
 	for _, rule := range rules {
 		if _, ok := u.candidates[rule]; !ok {
@@ -80,7 +79,7 @@ func (u RuleUsers) Covers(rules []Rule) bool {
 	return true
 }
 
-// Find looks for the load balancers that need rules. It reads only the kinds of
+// Find looks up the load balancers that need rules. It reads only the kinds of
 // load balancers that such rules are for.
 func (u Users) Find(ctx context.Context, rules []Rule) (RuleUsers, error) {
 	found := RuleUsers{candidates: map[Rule][]string{}, loadBalancer: u.LoadBalancer, known: u.Known}
@@ -103,8 +102,8 @@ func (u Users) Find(ctx context.Context, rules []Rule) (RuleUsers, error) {
 	return found, nil
 }
 
-// twice repeats a search whose reads contradict each other, after what is shared was
-// dropped: a load balancer may have been deleted since it was read.
+// twice repeats a search whose reads contradict each other, after the shared
+// reads were dropped: a load balancer may have been deleted since it was read.
 func twice(find func() error, refresh func()) error {
 	err := find()
 	if _, contradiction := errors.AsType[*changingError](err); !contradiction {
@@ -114,25 +113,25 @@ func twice(find func() error, refresh func()) error {
 	return find()
 }
 
-// widestSubnet is how many bits the prefix of a subnet has at least:
+// widestSubnet is the minimum prefix length of a subnet:
 // https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html
 const widestSubnet = 16
 
-// fromSubnet reports whether the source of a rule can be a subnet, from which load
-// balancers probe nodes.
+// fromSubnet reports whether the source of a rule can be a subnet, from which
+// load balancers probe nodes.
 func (r Rule) fromSubnet() bool {
 	cidr, err := netip.ParsePrefix(r.Source.Value)
 	return err == nil && cidr.Bits() >= widestSubnet
 }
 
-// other reports whether a name is that of another load balancer, one that stays.
+// other reports whether a name belongs to another load balancer that stays.
 func (u Users) other(name string) bool {
 	return serviceName.MatchString(name) && name != u.LoadBalancer && !u.Deleting(name)
 }
 
-// changingError is about a load balancer of which reads contradict each other: it
-// was created or deleted a moment ago. Nothing may be concluded from that; a later
-// run finds out. It is also apierr.ErrConflict.
+// changingError means that reads of a load balancer contradict each other: it
+// was created or deleted a moment ago. Such reads prove nothing; a later run
+// repeats them. It is also apierr.ErrConflict.
 type changingError struct{ name string }
 
 // Error implements error.

@@ -14,12 +14,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// tagPage is the most load balancers in one call for tags:
+// tagPage is the maximum number of load balancers in one call for tags:
 // https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_DescribeTags.html
 const tagPage = 20
 
-// findClassic finds classic load balancers that have the group which a rule lets
-// in.
+// findClassic finds classic load balancers that have the group which a rule
+// refers to.
 func (u Users) findClassic(ctx context.Context, rules []Rule, found map[Rule][]string) error {
 	if len(rules) == 0 {
 		return nil
@@ -49,9 +49,9 @@ func (u Users) findClassic(ctx context.Context, rules []Rule, found map[Rule][]s
 	return nil
 }
 
-// classicMembers returns those of the load balancers that are for the cluster,
-// all of them if tags may not be read. It is an error if one exists whose tags
-// AWS does not find, unless it is known what it needs.
+// classicMembers returns the load balancers of the cluster, or all of them if
+// there is no permission to read tags. It is an error if AWS does not find the
+// tags of an existing one, unless its needs are stored.
 func (u Users) classicMembers(ctx context.Context, names []string) ([]string, error) {
 	var members []string
 	found := sets.New[string]()
@@ -90,7 +90,7 @@ func (u Users) classicMembers(ctx context.Context, names []string) ([]string, er
 	return members, nil
 }
 
-// deletedClassic returns an error unless a load balancer does not exist any more.
+// deletedClassic returns an error unless a load balancer no longer exists.
 func (u Users) deletedClassic(ctx context.Context, name string) error {
 	_, err := u.Classic.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{LoadBalancerNames: []string{name}})
 	switch {
@@ -104,7 +104,7 @@ func (u Users) deletedClassic(ctx context.Context, name string) error {
 }
 
 // inHalves calls query with a page of names at a time, and with half of them if
-// one is not found: others are deleted meanwhile.
+// one is not found: it may have been deleted in the meantime.
 func inHalves(things []string, query func([]string) error) error {
 	for page := range slices.Chunk(things, tagPage) {
 		err := query(page)

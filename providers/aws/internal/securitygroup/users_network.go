@@ -27,8 +27,8 @@ func (p *prober) needs(rule Rule) bool {
 		slices.ContainsFunc(p.cidrs, func(cidr netip.Prefix) bool { return prefix(cidr) == rule.Source })
 }
 
-// findNetwork finds network load balancers that probe the port of a rule from the
-// subnet that it lets in.
+// findNetwork finds network load balancers that probe the port of a rule from
+// the subnet in it.
 func (u Users) findNetwork(ctx context.Context, rules []Rule, found map[Rule][]string) error {
 	if len(rules) == 0 {
 		return nil
@@ -37,7 +37,7 @@ func (u Users) findNetwork(ctx context.Context, rules []Rule, found map[Rule][]s
 	if err != nil || len(probers) == 0 {
 		return err
 	}
-	if err := u.place(ctx, probers); err != nil {
+	if err := u.locate(ctx, probers); err != nil {
 		return err
 	}
 	probers = slices.DeleteFunc(probers, func(p *prober) bool { return !slices.ContainsFunc(rules, p.needs) })
@@ -55,8 +55,8 @@ func (u Users) findNetwork(ctx context.Context, rules []Rule, found map[Rule][]s
 	return nil
 }
 
-// probers returns the other load balancers with a target group that is probed on
-// the port of a rule, by name.
+// probers returns the other load balancers with a target group whose health
+// checks use the port of a rule, by name.
 func (u Users) probers(ctx context.Context, rules []Rule) ([]*prober, error) {
 	groups, err := u.Network.TargetGroups(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (u Users) probers(ctx context.Context, rules []Rule) ([]*prober, error) {
 	return list, nil
 }
 
-// probedPort is the port that targets are probed on.
+// probedPort returns the port of health checks.
 func probedPort(group *elbv2types.TargetGroup) int32 {
 	if port, err := strconv.ParseInt(aws.ToString(group.HealthCheckPort), 10, 32); err == nil {
 		return int32(port)
@@ -96,9 +96,9 @@ func probedPort(group *elbv2types.TargetGroup) int32 {
 	return aws.ToInt32(group.Port)
 }
 
-// place finds out which subnets the load balancers are in. It is an error if one
-// does not exist, unless it is known what it needs.
-func (u Users) place(ctx context.Context, probers []*prober) error {
+// locate determines the subnets of the load balancers. It is an error if one
+// does not exist, unless its needs are stored.
+func (u Users) locate(ctx context.Context, probers []*prober) error {
 	balancers, err := u.Network.LoadBalancers(ctx)
 	if err != nil {
 		return err
@@ -134,9 +134,9 @@ func (u Users) place(ctx context.Context, probers []*prober) error {
 	return nil
 }
 
-// networkMembers returns those of the load balancers that are for the cluster,
-// all of them if tags may not be read. It is an error if one exists whose tags
-// AWS does not find, unless it is known what it needs.
+// networkMembers returns the load balancers of the cluster, or all of them if
+// there is no permission to read tags. It is an error if AWS does not find the
+// tags of an existing one, unless its needs are stored.
 func (u Users) networkMembers(ctx context.Context, probers []*prober) ([]*prober, error) {
 	arns := make([]string, 0, len(probers))
 	for _, p := range probers {
