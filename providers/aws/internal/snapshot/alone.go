@@ -34,8 +34,8 @@ func (s *Snapshot) readAlone(ctx context.Context, name string) (*types.LoadBalan
 	return found, err
 }
 
-// recent returns a load balancer that was read alone within MaxAge, and was not
-// written since.
+// recent returns a load balancer that was read by its own call within MaxAge,
+// and was not written since.
 func (s *Snapshot) recent(name string, now time.Time) *types.LoadBalancer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,8 +46,8 @@ func (s *Snapshot) recent(name string, now time.Time) *types.LoadBalancer {
 	return one.found
 }
 
-// Exists reports whether there is a load balancer of a name, which is read for this
-// very call.
+// Exists reports whether there is a load balancer with a name, without the
+// cache.
 func (s *Snapshot) Exists(ctx context.Context, name string) (bool, error) {
 	found, err := s.describeOne(ctx, name)
 	return found != nil, err
@@ -97,8 +97,8 @@ func (s *Snapshot) readGroupsAlone(ctx context.Context, balancer string) ([]type
 	return groups, nil
 }
 
-// recentGroups returns the target groups of a load balancer that were read alone
-// within MaxAge, if neither it nor they were written since.
+// recentGroups returns the target groups of a load balancer that were read by
+// their own call within MaxAge, if neither it nor they were written since.
 func (s *Snapshot) recentGroups(balancer string, now time.Time) ([]types.TargetGroup, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

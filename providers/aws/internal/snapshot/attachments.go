@@ -10,28 +10,30 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-// propagation is how long lists may be behind writes: they show a load balancer
-// that was deleted, or do not show a target group that was created.
+// propagation is how long lists may lag behind writes: they show a load
+// balancer that was deleted, or do not show a target group that was created.
 const propagation = time.Minute
 
-// attachments is what own writes and reads show about which load balancers use
-// which target groups. The zero value is empty.
+// attachments records which load balancers use which target groups, from own
+// writes and reads. The zero value is empty.
 type attachments struct {
 	mu sync.Mutex
-	// made has the time at which a listener was made to forward to a target group,
-	// by ARN, until a list shows the group; ended that at which a load balancer was deleted,
-	// by ARN, until no list shows it any more.
+	// made has the time at which a listener was created that forwards to a
+	// target group, by ARN, until a list shows the group. Ended has the time at
+	// which a load balancer was deleted, by ARN, until no list shows it any
+	// more.
 	made  map[attachment]time.Time
 	ended map[string]time.Time
-	// users are the names of the load balancers that were last known to use a target
-	// group, by its ARN, until it is deleted.
+	// users are the names of the load balancers that were last known to use a
+	// target group, by its ARN, until it is deleted.
 	users map[string]string
 }
 
-// attachment is that a load balancer uses a target group.
+// attachment is the use of a target group by a load balancer.
 type attachment struct{ balancer, group string }
 
-// attach notes the target groups that a listener of a load balancer forwards to.
+// attach records the target groups that a listener of a load balancer forwards
+// to.
 func (a *attachments) attach(balancer string, actions []types.Action) {
 	for _, action := range actions {
 		a.use(balancer, aws.ToString(action.TargetGroupArn))
@@ -57,7 +59,7 @@ func (a *attachments) use(balancer, group string) {
 	a.record(balancer, group)
 }
 
-// seen notes the target groups that a load balancer was read to use.
+// seen records the target groups of a load balancer that was read.
 func (a *attachments) seen(balancer string, groups []types.TargetGroup) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -74,7 +76,7 @@ func (a *attachments) record(balancer, group string) {
 	a.users[group] = NameOf(balancer)
 }
 
-// end notes that a load balancer was deleted.
+// end records that a load balancer was deleted.
 func (a *attachments) end(balancer string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -85,7 +87,7 @@ func (a *attachments) end(balancer string) {
 	maps.DeleteFunc(a.made, func(one attachment, _ time.Time) bool { return one.balancer == balancer })
 }
 
-// forget drops what is known of a target group that was deleted.
+// forget drops the state of a target group that was deleted.
 func (a *attachments) forget(group string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,8 +95,8 @@ func (a *attachments) forget(group string) {
 	maps.DeleteFunc(a.made, func(one attachment, _ time.Time) bool { return one.group == group })
 }
 
-// expire drops what a list from start on has seen, and target groups that are
-// not in it and have not been created a moment ago.
+// expire drops the entries that a list from start on includes, and target
+// groups that are not in it and were not created a moment ago.
 func (a *attachments) expire(start time.Time, list groupList) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,8 +132,8 @@ func (a *attachments) update(groups []types.TargetGroup) []types.TargetGroup {
 	return groups
 }
 
-// LastUser returns the name of the load balancer that a target group was last
-// known to be used by, empty if this process has not seen any. It may be deleted.
+// LastUser returns the name of the load balancer that last used a target group,
+// empty if this process has not recorded any. It may be deleted.
 func (s *Snapshot) LastUser(group string) string {
 	s.attachments.mu.Lock()
 	defer s.attachments.mu.Unlock()

@@ -39,7 +39,7 @@ func (s *Snapshot) TargetGroupAttributes(ctx context.Context, group string) (map
 	})
 }
 
-// settings returns the attributes of an ARN, and reads them if they are not known.
+// settings returns the attributes of an ARN, from the cache or AWS.
 func (s *Snapshot) settings(arn string, read func() (map[string]string, error)) (map[string]string, error) {
 	if values, ok := s.attributes.get(arn, s.options.KnownAge); ok {
 		return values, nil

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// known keeps settings by ARN. They change rarely but by writes of ours. The
+// known caches settings by ARN. They rarely change except by our writes. The
 // zero value is empty.
 type known struct {
 	mu   sync.Mutex
@@ -13,13 +13,13 @@ type known struct {
 	gone map[string]time.Time
 }
 
-// setting is what is known of one ARN.
+// setting contains the cached settings of one ARN.
 type setting struct {
 	values map[string]string
 	at     time.Time
 }
 
-// get returns what was read at most age ago.
+// get returns settings that were read at most age ago.
 func (k *known) get(arn string, age time.Duration) (map[string]string, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -30,7 +30,8 @@ func (k *known) get(arn string, age time.Duration) (map[string]string, bool) {
 	return one.values, true
 }
 
-// put keeps what was read from start on, unless it was written since.
+// put stores settings that were read from start on, unless they were written
+// since.
 func (k *known) put(arn string, values map[string]string, start time.Time, age time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -43,7 +44,7 @@ func (k *known) put(arn string, values map[string]string, start time.Time, age t
 	}
 }
 
-// prune drops what is too old to be returned, once in a while.
+// prune drops expired settings, at intervals.
 func (k *known) prune(age time.Duration) {
 	const roomy = 4096
 	if len(k.all)+len(k.gone) < roomy {
@@ -61,7 +62,7 @@ func (k *known) prune(age time.Duration) {
 	}
 }
 
-// forget drops what is known, after a write or the attempt at one.
+// forget drops the settings of an ARN, after a write or an attempt to write.
 func (k *known) forget(arns ...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

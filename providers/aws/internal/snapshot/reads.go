@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-// reads counts single reads, so that many of them become one list.
+// reads counts single reads, so that many of them are replaced by one list.
 type reads struct {
 	mu sync.Mutex
 	at []time.Time
@@ -31,8 +31,9 @@ func (r *reads) more(limit int, span time.Duration, now time.Time) bool {
 	return false
 }
 
-// listAge returns how old the list may be from which a key is read, if it takes
-// that many calls. It reports false if the key is to be read alone:
+// listAge returns the maximum age of the list from which a key is read, for a
+// list of that many calls. It returns false if the key is to be read by its own
+// call:
 //
 //	no list yet                               list
 //	written after the last list               alone
@@ -61,8 +62,9 @@ func (s *Snapshot) writtenAt(key string) (time.Time, bool) {
 	return at, ok
 }
 
-// leftoverAge is how old the list of target groups may be when leftovers are looked
-// for: younger than a creation whose outcome is not known.
+// leftoverAge returns the maximum age of the list of target groups for a search
+// for leftover ones: it must be newer than a creation whose outcome is not
+// known.
 func (s *Snapshot) leftoverAge() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +74,8 @@ func (s *Snapshot) leftoverAge() time.Duration {
 	return min(s.options.LeftoverAge, time.Since(s.unclear))
 }
 
-// grownAge is how old a list may be in which everything of ours is to be.
+// grownAge returns the maximum age of a list that must include everything of
+// ours.
 func (s *Snapshot) grownAge() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +96,8 @@ func (l groupList) usedBy(balancer string) []types.TargetGroup {
 	return sortGroups(groups)
 }
 
-// sinceThen returns the target groups of a list that fit, with what was written
-// after it.
+// sinceThen returns the matching target groups of a list, updated by later
+// writes.
 func (s *Snapshot) sinceThen(list groupList, fits func(types.TargetGroup) bool) []types.TargetGroup {
 	s.mu.Lock()
 	defer s.mu.Unlock()

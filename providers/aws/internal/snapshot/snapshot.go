@@ -24,20 +24,19 @@ const (
 	DefaultTimeout     = 30 * time.Second
 )
 
-// pageSize is the most that one page of a list holds:
+// pageSize is the maximum size of a page of a list:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_DescribeTargetGroups.html
 const pageSize = 400
 
-// Options bounds the age of results. What is zero is as by default.
+// Options bounds the age of results. Zero values select the defaults.
 type Options struct {
-	// MaxAge is the age at which load balancers and target groups are read
-	// again.
+	// MaxAge is the maximum age of load balancers and target groups.
 	MaxAge time.Duration
-	// KnownAge is the age at which attributes and tags are read again.
+	// KnownAge is the maximum age of attributes and tags.
 	KnownAge time.Duration
-	// LeftoverAge is the age at which target groups are listed again to look for
-	// leftover ones. Those of this process are known without a list, and no other
-	// process creates any while this one runs.
+	// LeftoverAge is the maximum age of the list of target groups for a search
+	// for leftover ones. Target groups of this process are known without a
+	// list, and no other process creates any while this one runs.
 	LeftoverAge time.Duration
 	// Timeout bounds a list with all its pages.
 	Timeout time.Duration
@@ -52,37 +51,37 @@ func (o Options) withDefaults() Options {
 	}
 }
 
-// Snapshot is a client for network load balancers with shared reads. Writes
-// through it are taken into account. It is safe for concurrent use; what it
-// returns is shared and must not be changed.
+// Snapshot is a client for network load balancers with shared reads. Reads take
+// the writes through it into account. It is safe for concurrent use; results
+// are shared and must not be changed.
 type Snapshot struct {
 	// ELBV2 is for the calls that are not shared.
 	client.ELBV2
 	options   Options
 	balancers *cache.Value[balancerList]
 	groups    *cache.Value[groupList]
-	// tagLock is held while tags are read from AWS, so that one call reads those of
-	// several callers.
+	// tagLock is held while tags are read from AWS, so that one call reads the
+	// tags for several callers.
 	tagLock chan struct{}
 
 	mu sync.Mutex
 	// written has the time of the last write by name or ARN.
 	written map[string]time.Time
-	// created and deleted are the target groups that were created or modified, and
-	// deleted, since the last list or so shortly before it that it may not show that,
-	// by ARN.
+	// created and deleted are the target groups that were created or modified,
+	// and deleted, since the last list, or so shortly before it that it may not
+	// show that, by ARN.
 	created map[string]types.TargetGroup
 	deleted map[string]bool
-	// grown is the time of the last write after which a list has more in it, or
-	// something else; unclear that of the last creation of a target group whose
-	// outcome is not known, or which is not in the last list.
+	// grown is the time of the last write that adds to a list or changes it.
+	// Unclear is the time of the last creation of a target group whose outcome
+	// is not known, or which is not in the last list.
 	grown, unclear time.Time
 
 	balancerReads, groupReads reads
 	attributes, tags          known
 	attachments               attachments
 	// alone are load balancers that were read by name, aloneGroups the target
-	// groups of one that were read by its ARN.
+	// groups of a load balancer that were read by its ARN.
 	alone       map[string]aloneBalancer
 	aloneGroups map[string]aloneGroups
 }
@@ -144,7 +143,7 @@ func (s *Snapshot) listGroups(ctx context.Context) (groupList, error) {
 	return list, nil
 }
 
-// expire drops the writes that a list from start on has seen. One that began
+// expire drops the writes that a list from start on includes. A list that began
 // shortly after a write may not show it.
 func (s *Snapshot) expire(start time.Time, list groupList) {
 	s.mu.Lock()
@@ -154,8 +153,8 @@ func (s *Snapshot) expire(start time.Time, list groupList) {
 	maps.DeleteFunc(s.written, func(_ string, at time.Time) bool { return start.Sub(at) > s.options.KnownAge })
 }
 
-// supersedes reports whether a list from start on is newer about a target group
-// than a write at some time: it has the group, or has had the time to.
+// supersedes reports whether a list from start on is newer than a write of a
+// target group: it contains the group, or enough time has passed.
 func (l groupList) supersedes(arn string, written, start time.Time) bool {
 	_, listed := l[arn]
 	return listed && written.Before(start) || start.Sub(written) >= propagation
@@ -210,8 +209,8 @@ func (s *Snapshot) groupsOf(ctx context.Context, balancer string) ([]types.Targe
 	return s.readGroupsAlone(ctx, balancer)
 }
 
-// TargetGroups returns all target groups of the account. Those that were created
-// or changed through this Snapshot are as they are now.
+// TargetGroups returns all target groups of the account, with the creations and
+// changes through this Snapshot.
 func (s *Snapshot) TargetGroups(ctx context.Context) ([]types.TargetGroup, error) {
 	list, err := s.groups.GetWithin(ctx, s.grownAge())
 	if err != nil {
@@ -221,9 +220,9 @@ func (s *Snapshot) TargetGroups(ctx context.Context) ([]types.TargetGroup, error
 }
 
 // TargetGroupsNamed returns the target groups whose names begin with a prefix,
-// as they were listed last, at most LeftoverAge ago. What was written through this
-// Snapshot since then is taken into account, in the load balancers that use them
-// as well. With now they are listed for this very call.
+// from a list that is at most LeftoverAge old. Later writes through this
+// Snapshot are taken into account, also in the load balancers that use the
+// groups. If now is set, they are listed for this very call.
 func (s *Snapshot) TargetGroupsNamed(ctx context.Context, prefix string, now bool) ([]types.TargetGroup, error) {
 	age := s.leftoverAge()
 	if now {

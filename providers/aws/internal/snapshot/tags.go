@@ -17,7 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// tagPage is the most ARNs in one call for tags:
+// tagPage is the maximum number of ARNs in one call for tags:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_DescribeTags.html
 const tagPage = 20
 
@@ -25,10 +25,11 @@ const tagPage = 20
 // Services.
 var serviceName = regexp.MustCompile(`^a[0-9a-f]{31}$`)
 
-// Tags returns tags by ARN. What has no tags has an empty map, what AWS does not
-// find has none. All of it is nil if tags may not be read: IAM policies made for
-// other cloud controller managers do not allow it. A call that can take more
-// also reads the tags of listed load balancers that may be needed next.
+// Tags returns tags by ARN. A resource without tags has an empty map; one that
+// AWS does not find has no entry. The result is nil if there is no permission
+// to read tags: IAM policies for other cloud controller managers do not include
+// it. A call with capacity left also reads the tags of listed load balancers
+// that may be needed next.
 func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[string]string, error) {
 	all, missing := s.knownTags(arns)
 	if len(missing) == 0 {
@@ -56,7 +57,7 @@ func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[stri
 	return all, nil
 }
 
-// knownTags returns the tags that are known, and the ARNs of which they are not.
+// knownTags returns the cached tags, and the ARNs without any.
 func (s *Snapshot) knownTags(arns []string) (all map[string]map[string]string, missing []string) {
 	all = map[string]map[string]string{}
 	for _, arn := range arns {
@@ -69,8 +70,8 @@ func (s *Snapshot) knownTags(arns []string) (all map[string]map[string]string, m
 	return all, missing
 }
 
-// additionalARNs returns ARNs that fill a call up: listed load balancers of Services
-// whose tags are not known.
+// additionalARNs returns ARNs that fill a call: listed load balancers of
+// Services whose tags are not cached.
 func (s *Snapshot) additionalARNs(chunk []string) []string {
 	list, _, _ := s.balancers.Peek()
 	var arns []string
@@ -89,9 +90,9 @@ func (s *Snapshot) additionalARNs(chunk []string) []string {
 	return arns
 }
 
-// readTags reads the tags of one page of ARNs. AWS rejects all of them if one is
-// not found, which is then looked for by halves. What was written meanwhile is
-// returned, but not kept.
+// readTags reads the tags of one page of ARNs. AWS rejects all of them if one
+// is not found, which is then searched by halves. Tags that were written in the
+// meantime are returned, but not cached.
 func (s *Snapshot) readTags(ctx context.Context, arns []string) (map[string]map[string]string, error) {
 	start := time.Now()
 	out, err := s.DescribeTags(ctx, &elbv2.DescribeTagsInput{ResourceArns: arns})

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// write notes that names or ARNs have changed, or may have.
+// write records that names or ARNs have changed, or may have.
 func (s *Snapshot) write(keys ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,7 +22,7 @@ func (s *Snapshot) write(keys ...string) {
 	}
 }
 
-// grow notes a write after which a list has more in it, or something else.
+// grow records a write that adds to a list or changes it.
 func (s *Snapshot) grow(keys ...string) {
 	s.write(keys...)
 	s.mu.Lock()
@@ -30,8 +30,8 @@ func (s *Snapshot) grow(keys ...string) {
 	s.grown = time.Now()
 }
 
-// Refresh has the lists of load balancers and target groups read again when they
-// are needed next: they contradict each other.
+// Refresh invalidates the lists of load balancers and target groups: they
+// contradict each other.
 func (s *Snapshot) Refresh() { s.grow() }
 
 // CreateLoadBalancer implements client.NetworkWrites.
@@ -128,7 +128,7 @@ func (s *Snapshot) CreateTargetGroup(
 	return out, err
 }
 
-// replace keeps target groups as they are after a write, until they are listed
+// replace stores target groups as they are after a write, until they are listed
 // again.
 func (s *Snapshot) replace(groups []types.TargetGroup) {
 	s.mu.Lock()
@@ -178,7 +178,7 @@ func (s *Snapshot) DeleteTargetGroup(
 	return out, err
 }
 
-// refused reports whether an error is AWS's own response that nothing was done.
+// refused reports whether AWS itself responded that nothing was done.
 func refused(err error) bool {
 	for _, class := range []error{apierr.ErrInvalid, apierr.ErrDenied, apierr.ErrConflict, apierr.ErrThrottled, apierr.ErrNotFound} {
 		if errors.Is(err, class) {
@@ -188,15 +188,15 @@ func refused(err error) bool {
 	return false
 }
 
-// forgetBalancer drops what is known of a load balancer.
+// forgetBalancer drops the state of a load balancer.
 func (s *Snapshot) forgetBalancer(arn string) {
 	s.write(arn, NameOf(arn))
 	s.attributes.forget(arn)
 	s.tags.forget(arn)
 }
 
-// forgetGroup drops what is known of a target group: the load balancers that use
-// it are read alone until they are listed again.
+// forgetGroup drops the state of a target group: the load balancers that use it
+// are read by their own calls until they are listed again.
 func (s *Snapshot) forgetGroup(arn string) {
 	s.attributes.forget(arn)
 	s.tags.forget(arn)
@@ -205,7 +205,7 @@ func (s *Snapshot) forgetGroup(arn string) {
 	s.write(list[arn].LoadBalancerArns...)
 }
 
-// balancerOf returns the ARN of the load balancer of a listener, such as
+// balancerOf returns the ARN of the load balancer of a listener such as
 // arn:aws:elasticloadbalancing:eu-west-1:111122223333:listener/net/a1/50dc/f2f7.
 func balancerOf(listener string) string {
 	balancer := strings.Replace(listener, ":listener/", ":loadbalancer/", 1)

@@ -21,28 +21,29 @@ import (
 )
 
 const (
-	// Label is on Nodes whose instance has the tags; its value identifies them.
+	// Label is set on Nodes whose instance has the tags; its value identifies
+	// them.
 	Label = "k8s.io/cloud-provider-aws"
 
 	maxRequeues  = 9
 	firstBackoff = 5 * time.Millisecond
 	maxBackoff   = 1000 * time.Second
-	// undecidedBackoff is how long an instance waits that may have failed because
-	// of another one.
+	// undecidedBackoff is the backoff of an instance whose failure may be due
+	// to another one.
 	undecidedBackoff = time.Second
-	// young is the age up to which an instance that EC2 does not have may still
-	// appear.
+	// young is the age up to which an instance that EC2 does not find may still
+	// become visible.
 	young = 5 * time.Minute
 )
 
-// Config is what a Controller works with.
+// Config contains the settings and dependencies of a Controller.
 type Config struct {
 	Options Options
 	EC2     client.Tags
 	Client  kubernetes.Interface
 	Nodes   coreinformers.NodeInformer
-	// InstanceID returns the EC2 instance of a provider ID, or false for one
-	// that has none, such as a Fargate node.
+	// InstanceID returns the EC2 instance of a provider ID, or false if it has
+	// none, such as a Fargate node.
 	InstanceID func(providerID string) (string, bool)
 	Metrics    *Metrics
 	// Events records Events on Nodes; nil records none.
@@ -51,7 +52,7 @@ type Config struct {
 	Clock clock.PassiveClock
 }
 
-// action is what is to be done to an instance.
+// action is what to do with an instance.
 type action string
 
 const (
@@ -59,7 +60,7 @@ const (
 	untag action = "untag"
 )
 
-// item is a piece of work. Equal ones are one.
+// item is an item of the work queue. Equal items are merged.
 type item struct {
 	node       string
 	providerID string
@@ -74,17 +75,18 @@ type Controller struct {
 	limiter  *rate.Limiter
 	queue    workqueue.TypedRateLimitingInterface[item]
 	handler  cache.ResourceEventHandlerRegistration
-	// busy has a lock for each instance that is worked on.
+	// busy has a lock for each instance that is being processed.
 	busy             keylock.Set
 	undecidedBackoff time.Duration
 	refusals         *refusals
 
-	// created holds when the Nodes that wait for their first tags came to be.
+	// created has the creation times of the Nodes that wait for their first
+	// tags.
 	mu      sync.Mutex
 	created map[item]time.Time
 }
 
-// New makes a controller and registers it for the Nodes. Run starts its work.
+// New creates a controller and registers it for the Nodes. Run starts it.
 func New(config Config) (*Controller, error) {
 	if err := config.Options.Validate(); err != nil {
 		return nil, err
@@ -116,7 +118,7 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// limiter spreads the work over time, where there is a limit.
+// limiter returns the rate limiter of the queue, if there is a limit.
 func limiter(o *Options) *rate.Limiter {
 	if o.RateLimit > 0 && o.BurstLimit > 0 {
 		return rate.NewLimiter(rate.Limit(o.RateLimit), o.BurstLimit)
@@ -124,7 +126,7 @@ func limiter(o *Options) *rate.Limiter {
 	return rate.NewLimiter(rate.Inf, 0)
 }
 
-// Run works until the context ends.
+// Run processes the queue until the context ends.
 func (c *Controller) Run(ctx context.Context) {
 	var workers sync.WaitGroup
 	defer workers.Wait()
@@ -143,7 +145,7 @@ func (c *Controller) Run(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// present is called for every Node there is, and for each of its changes.
+// present is called for every existing Node, and for each of its changes.
 func (c *Controller) present(obj any) {
 	node, ok := obj.(*v1.Node)
 	if !ok || node.Labels[Label] == c.expected || !c.hasInstance(node) {
@@ -156,8 +158,7 @@ func (c *Controller) present(obj any) {
 	c.queue.Add(work)
 }
 
-// deleted is called for every Node that is gone, late if the watch was
-// interrupted.
+// deleted is called for every deleted Node, late if the watch was interrupted.
 func (c *Controller) deleted(obj any) {
 	if late, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = late.Obj
@@ -171,8 +172,8 @@ func (c *Controller) deleted(obj any) {
 	c.queue.Add(item{node.Name, node.Spec.ProviderID, untag})
 }
 
-// hasInstance reports whether there is an EC2 instance behind a Node. One without a
-// provider ID comes again when it has one.
+// hasInstance reports whether a Node has an EC2 instance. A Node without a
+// provider ID is queued again when it has one.
 func (c *Controller) hasInstance(node *v1.Node) bool {
 	_, ok := c.config.InstanceID(node.Spec.ProviderID)
 	if !ok {
@@ -187,8 +188,8 @@ func (c *Controller) remember(work item, created time.Time) {
 	c.created[work] = created
 }
 
-// forget returns the time when the Node of a piece of work came to be, if it waits
-// for its first tags, and drops it.
+// forget returns the creation time of the Node of an item, if it waits for its
+// first tags, and drops it.
 func (c *Controller) forget(work item) (created time.Time, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package tagging is the tagging controller: it puts configured tags on the
-// instances of Nodes, and takes them away when a Node goes.
+// Package tagging is the tagging controller: it adds configured tags to the
+// instances of Nodes, and removes them when a Node is deleted.
 //
 // What it promises: an instance is tagged once for a set of tags, which a label on the Node records; a
 // tag that cannot be written is tried again a bounded number of times, with growing delays; a Node

@@ -16,7 +16,7 @@ const (
 	errorsRefused   = "tags_refused"
 )
 
-// maxInstances is how many instances have a series of their own.
+// maxInstances is the maximum number of instances with their own series.
 const maxInstances = 100
 
 // The metrics that the existing AWS controller manager documents, in its
@@ -36,7 +36,7 @@ var (
 // AllMetrics lists the metrics of this package, by name.
 func AllMetrics() []metrics.Metric { return []metrics.Metric{workItemErrors, taggingDelay} }
 
-// Metrics counts what the controller does. They count once they are registered.
+// Metrics count the work of the controller, once they are registered.
 type Metrics struct {
 	errors *kmetrics.CounterVec
 	delay  *kmetrics.Histogram
@@ -68,10 +68,10 @@ func (m *Metrics) failed(instance, kind string) {
 	m.errors.WithLabelValues(kind, m.label(instance)).Inc()
 }
 
-// refused counts a rejection of the tags, which is of no instance.
+// refused counts a rejection of the tags, which belongs to no instance.
 func (m *Metrics) refused() { m.errors.WithLabelValues(errorsRefused, "").Inc() }
 
-// label is the ID of an instance, as long as there are not too many.
+// label returns the ID of an instance, as long as there are not too many.
 func (m *Metrics) label(id string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Name is what --controllers calls the controller.
+// Name is the name of the controller in --controllers.
 const Name = "tagging"
 
 // instances is the only kind of resource that can be tagged.
@@ -36,12 +36,12 @@ const (
 type Options struct {
 	Tags      map[string]string
 	Resources []string
-	// RateLimit is how many Nodes a second are worked on, and BurstLimit how
-	// many at once after a pause. They count when both are set.
+	// RateLimit is the number of Nodes processed per second, and BurstLimit the
+	// maximum burst. They take effect only together.
 	RateLimit           float64
 	BurstLimit          int
 	ConcurrentNodeSyncs int
-	// Batching puts several instances into one call.
+	// Batching combines several instances in one call.
 	Batching bool
 }
 
@@ -55,8 +55,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Batching, flagBatching, false, "Combine instances that are processed concurrently in one call. Use it together with --"+flagSyncs+".")
 }
 
-// Validate checks the options of a controller that is to run. It reports
-// everything at once.
+// Validate validates the options of an enabled controller. It reports all
+// errors at once.
 func (o *Options) Validate() error {
 	var errs []error
 	if len(o.Tags) == 0 {
@@ -104,7 +104,8 @@ func validateTag(key, value string) error {
 	return nil
 }
 
-// fingerprint is the value of the label on a Node whose instance has the tags.
+// fingerprint returns the value of the label on a Node whose instance has the
+// tags.
 func fingerprint(tags map[string]string) string {
 	list := make([]string, 0, len(tags))
 	for key, value := range tags {

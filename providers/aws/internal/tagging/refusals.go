@@ -15,8 +15,8 @@ const (
 	// suspicious is how many instances EC2 refuses in a row until the tags, or a
 	// permission to write them, are the likely cause.
 	suspicious = 3
-	// firstProbe is how long all instances wait then until one is tried; it doubles
-	// up to longestProbe.
+	// firstProbe is the first delay for all instances until one is tried; it
+	// doubles up to longestProbe.
 	firstProbe   = time.Second
 	longestProbe = time.Minute
 )
@@ -32,18 +32,18 @@ const (
 // does not wait for those that cannot. The first success ends the wait of all. It is
 // safe for concurrent use.
 type refusals struct {
-	// after queues work again after some time.
+	// after queues an item again after a delay.
 	after func(item, time.Duration)
 
 	mu sync.Mutex
 	// code is the error code of the refusals in a row, inRow their instances.
 	code  string
 	inRow sets.Set[string]
-	// before is the work that EC2 has refused and not accepted since.
+	// before contains the items that EC2 has refused and not accepted since.
 	before sets.Set[item]
 
-	// backoff is zero unless all wait. waiting is the work that waits then, and
-	// probe what is tried of it when it is due.
+	// backoff is zero unless all items wait. waiting contains the items that
+	// wait, and probe the one that is tried when it is due.
 	backoff time.Duration
 	waiting sets.Set[item]
 	probe   item
@@ -54,8 +54,8 @@ func newRefusals(after func(item, time.Duration)) *refusals {
 	return &refusals{after: after, inRow: sets.New[string](), before: sets.New[item](), waiting: sets.New[item]()}
 }
 
-// isRefusal reports whether an error may be due to the tags: EC2 refuses an instance
-// that exists, and does not name it.
+// isRefusal reports whether an error may be due to the tags: EC2 refuses an
+// existing instance without naming it.
 func isRefusal(instance string, err error) bool {
 	if _, undecided := errors.AsType[*undecidedError](err); undecided || err == nil {
 		return false
@@ -66,7 +66,7 @@ func isRefusal(instance string, err error) bool {
 	return perInstance(err) && !inventory.Named(err).Has(instance)
 }
 
-// holds reports whether a piece of work has to wait. It is queued again then.
+// holds reports whether an item must wait. It is queued again then.
 func (r *refusals) holds(work item) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,8 +94,8 @@ func (r *refusals) holds(work item) bool {
 	return true
 }
 
-// refused records a refusal. It reports whether the work has to wait with all
-// others, and whether that begins now.
+// refused records a refusal. It reports whether the item must wait like all
+// others, and whether the wait begins now.
 func (r *refusals) refused(work item, instance string, err error) (waits, begins bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,8 +117,8 @@ func (r *refusals) refused(work item, instance string, err error) (waits, begins
 	return true, begins
 }
 
-// accepted takes note of work whose instance has the tags now, and returns the work
-// that need not wait any longer.
+// accepted records an item whose instance has the tags now, and returns the
+// items that no longer need to wait.
 func (r *refusals) accepted(work item) []item {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,7 @@ func (r *refusals) accepted(work item) []item {
 	return released
 }
 
-// forget drops work that is no longer to be done.
+// forget drops an item that is no longer needed.
 func (r *refusals) forget(work item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,8 +141,8 @@ func (r *refusals) forget(work item) {
 	}
 }
 
-// schedule chooses the next piece of work to try, if there is any: one that was
-// not refused before others.
+// schedule chooses the next item to try, if there is any: one that was not
+// refused before comes first.
 func (r *refusals) schedule() {
 	r.probe = item{}
 	for work := range r.waiting {

@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
 )
 
-// The error codes of EC2 for an ID that is of no instance, and for a missing
+// The error codes of EC2 for an ID of no instance, and for a missing
 // permission, which may be missing for some instances only.
 const (
 	codeInvalid      = "InvalidID"
@@ -21,8 +21,8 @@ const (
 	codeUnauthorized = "UnauthorizedOperation"
 )
 
-// refusedError means that EC2 has no such instance. For another instance of the
-// same call the same error means nothing.
+// refusedError means that EC2 has no such instance. It is not an error of other
+// instances of the same call.
 type refusedError struct{ err error }
 
 func (e *refusedError) Error() string { return e.err.Error() }
@@ -31,7 +31,7 @@ func (e *refusedError) Error() string { return e.err.Error() }
 func (e *refusedError) Unwrap() error { return e.err }
 
 // undecidedError means that a call failed because of one of its instances, and
-// that it is not known which. It is no failure of the instance.
+// that it is not known which. It does not count as a failure of the instance.
 type undecidedError struct{ err error }
 
 func (e *undecidedError) Error() string {
@@ -41,7 +41,8 @@ func (e *undecidedError) Error() string {
 // Unwrap returns the error with the code.
 func (e *undecidedError) Unwrap() error { return e.err }
 
-// own is the error of an instance that was alone in its call, or named.
+// own returns the error of an instance that was the only one in its call, or
+// was named.
 func own(err error) error {
 	switch client.Code(err) {
 	case inventory.CodeNotFound, codeInvalid, codeMalformed:
@@ -62,12 +63,12 @@ func perInstance(err error) bool {
 	return true
 }
 
-// maxCalls is how many calls a batch may take. It suffices to find one instance
-// among all, with two calls each time the batch is halved.
+// maxCalls is the maximum number of calls of a batch. It suffices to find one
+// instance among all, with two calls each time the batch is halved.
 func maxCalls(instances int) int { return 1 + 2*bits.Len(uint(max(instances, 1)-1)) }
 
-// batchWrite is the work on a batch. EC2 changes nothing in a call in which it
-// refuses an instance:
+// batchWrite is the processing of a batch. EC2 changes nothing in a call in
+// which it refuses an instance:
 //
 //	the error names instances      they have failed, the others are sent without them
 //	it names none                  the instances are halved
@@ -80,7 +81,7 @@ type batchWrite struct {
 	left  int // calls
 	last  error
 	// accepted reports whether a call has succeeded, alone counts the instances
-	// that were refused alone and without being named.
+	// that were refused in a call of their own without being named.
 	accepted bool
 	alone    int
 	results  map[string]batch.Result[struct{}]
@@ -145,8 +146,8 @@ func (b *batchWrite) settle(instances []string, err error) {
 	}
 }
 
-// undecided is the error of instances that there was no call left for. A missing
-// permission is most likely missing for all.
+// undecided returns the error of instances for which no call was left. A
+// missing permission is most likely missing for all.
 func (b *batchWrite) undecided() error {
 	if client.Code(b.last) == codeUnauthorized {
 		return b.last

@@ -25,10 +25,11 @@ import (
 // several instances in a row.
 const ReasonTagsRefused = "TagsRefused"
 
-// workTimeout bounds a piece of work, with all its calls and their retries.
+// workTimeout bounds the processing of an item, with all its calls and their
+// retries.
 const workTimeout = time.Minute
 
-// next does one piece of work. It is false when there will be no more.
+// next processes one item. It returns false when the queue is shut down.
 func (c *Controller) next(ctx context.Context) bool {
 	work, ended := c.queue.Get()
 	if ended {
@@ -66,8 +67,8 @@ func (c *Controller) next(ctx context.Context) bool {
 	return true
 }
 
-// waitsForTags reports whether work failed because EC2 refuses the tags, as it seems.
-// It waits with all other work then.
+// waitsForTags reports whether an item failed because EC2 apparently refuses
+// the tags. It waits with all other items then.
 func (c *Controller) waitsForTags(logger klog.Logger, work item, err error) bool {
 	instance, _ := c.config.InstanceID(work.providerID)
 	if work.action != tag || !isRefusal(instance, err) {
@@ -105,9 +106,9 @@ func (c *Controller) count(work item, kind string) {
 	c.config.Metrics.failed(instance, kind)
 }
 
-// do does a piece of work. An error means that trying again can help. One thing
-// at a time is done to an instance: tags that are taken away while its Node comes
-// back would stay away, as the Node's label says that they are there.
+// do processes an item. It returns an error if a retry can help. The work on
+// one instance is sequential: tags that are removed while its Node is added
+// again would be missing, although the Node's label records them.
 func (c *Controller) do(ctx context.Context, work item) error {
 	instance, ok := c.config.InstanceID(work.providerID)
 	if !ok {
@@ -126,8 +127,7 @@ func (c *Controller) do(ctx context.Context, work item) error {
 	return c.tagNode(ctx, work, instance)
 }
 
-// untagInstance takes the tags from an instance, unless there is a Node for it
-// again, which has them by right.
+// untagInstance removes the tags from an instance, unless it has a Node again.
 func (c *Controller) untagInstance(ctx context.Context, instance string) error {
 	nodes, err := c.config.Nodes.Lister().List(labels.Everything())
 	if err != nil {
@@ -148,14 +148,15 @@ func (c *Controller) untagInstance(ctx context.Context, instance string) error {
 	return nil
 }
 
-// isOn reports whether a Node is on an instance, however its provider ID is spelled.
+// isOn reports whether a Node is on an instance, in any form of its provider
+// ID.
 func (c *Controller) isOn(node *v1.Node, instance string) bool {
 	id, ok := c.config.InstanceID(node.Spec.ProviderID)
 	return ok && id == instance
 }
 
-// tagNode tags an instance and notes that on its Node. What the Node is now
-// counts: another one of its name, or none, gets no tags.
+// tagNode tags an instance and records that on its Node. The current Node
+// counts: if it was replaced or deleted, nothing is tagged.
 func (c *Controller) tagNode(ctx context.Context, work item, instance string) error {
 	node, err := c.config.Nodes.Lister().Get(work.node)
 	if apierrors.IsNotFound(err) {
@@ -190,8 +191,8 @@ func (c *Controller) tagNode(ctx context.Context, work item, instance string) er
 	return nil
 }
 
-// label notes on a Node which tags its instance has. Another Node that has taken
-// its name meanwhile is a conflict.
+// label records on a Node which tags its instance has. If the Node was replaced
+// by another one with its name, that is a conflict.
 func (c *Controller) label(ctx context.Context, node *v1.Node) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": node.UID, "labels": map[string]string{Label: c.expected},

@@ -12,18 +12,18 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
 )
 
-// batches are up to 50 instances, of which the first waits for the others.
+// batches contain up to 50 instances, of which the first waits for the others.
 func batches() batch.Options {
 	return batch.Options{Window: 100 * time.Millisecond, MaxSize: 50}
 }
 
-// writer writes the tags of single instances, in calls of its own choice.
+// writer writes the tags of single instances, and chooses the calls itself.
 type writer struct {
 	tag, untag func(ctx context.Context, instance string) error
 	close      func()
 }
 
-// writeFunc writes the tags of instances in one call: of all of them or of none.
+// writeFunc writes the tags of instances in one call, for all of them or none.
 type writeFunc func(ctx context.Context, instances []string) error
 
 // newWriter makes a writer. With batching, instances share calls.
@@ -64,7 +64,7 @@ func gathered(b *batch.Batcher[string, struct{}]) func(context.Context, string) 
 	}
 }
 
-// newBatcher gathers instances into calls.
+// newBatcher combines instances in calls.
 func newBatcher(write writeFunc, gather batch.Options) *batch.Batcher[string, struct{}] {
 	return batch.New(func(ctx context.Context, instances []string) (map[string]batch.Result[struct{}], error) {
 		return writeAll(ctx, write, instances), nil

@@ -12,7 +12,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// The tags of subnets that load balancers prefer. Their values do not count.
+// The tags of subnets that load balancers prefer. Their values are ignored.
 const (
 	RoleTag         = "kubernetes.io/role/elb"
 	InternalRoleTag = "kubernetes.io/role/internal-elb"
@@ -24,16 +24,18 @@ const (
 	usualZone      = "availability-zone"
 )
 
-// errNoChoice means that nothing, or not what was specified, is there to choose.
+// errNoChoice means that there is no subnet to choose, or not the specified
+// one.
 var errNoChoice = apierr.Mark(apierr.ErrInvalid, errors.New("no subnets to choose from"))
 
-// Usable are the subnets that carry the tag of the cluster, or of none.
+// Usable returns the subnets that have the tag of the cluster, or of no
+// cluster.
 func Usable(subnets []Subnet, id cluster.ID) []Subnet {
 	return filter(subnets, func(s Subnet) bool { return id.Member(s.Tags) || !claimed(s.Tags) })
 }
 
-// claimed reports whether a tag of any cluster is there. The legacy tag does not
-// count.
+// claimed reports whether a subnet has the tag of any cluster. The legacy tag
+// does not count.
 func claimed(tags map[string]string) bool {
 	for key := range tags {
 		if strings.HasPrefix(key, cluster.TagPrefix) {
@@ -72,7 +74,7 @@ func Choose(usable []Subnet, tables []RouteTable, zones map[string]Zone, options
 	return chosen, nil
 }
 
-// onlyPublic drops the subnets without a route to an internet gateway.
+// onlyPublic removes the subnets without a route to an internet gateway.
 func onlyPublic(subnets []Subnet, tables []RouteTable) ([]Subnet, error) {
 	var public []Subnet
 	for _, subnet := range subnets {
@@ -87,7 +89,7 @@ func onlyPublic(subnets []Subnet, tables []RouteTable) ([]Subnet, error) {
 	return public, nil
 }
 
-// tableOf is the table that names the subnet, or else the main one.
+// tableOf returns the route table of the subnet, or else the main one.
 func tableOf(subnet string, tables []RouteTable) (RouteTable, bool) {
 	i := slices.IndexFunc(tables, func(t RouteTable) bool { return slices.Contains(t.Subnets, subnet) })
 	if i < 0 {
@@ -129,7 +131,7 @@ func hasTag(s Subnet, key string) bool {
 	return ok
 }
 
-// preferred puts what is true first.
+// preferred sorts true first.
 func preferred(a, b bool) int {
 	switch {
 	case a == b:
@@ -141,8 +143,8 @@ func preferred(a, b bool) int {
 	}
 }
 
-// inUsualZones drops zones that are known to be of another type, and sorts the
-// others by name.
+// inUsualZones removes zones that are known to be of another type, and sorts
+// the others by name.
 func inUsualZones(best map[string]Subnet, zones map[string]Zone) []Subnet {
 	var kept []Subnet
 	for _, name := range slices.Sorted(maps.Keys(best)) {
@@ -154,7 +156,7 @@ func inUsualZones(best map[string]Subnet, zones map[string]Zone) []Subnet {
 }
 
 // Pick finds the wanted subnets by ID, then those by name, each group in the
-// order wanted. Each must be there once, and be wanted once.
+// order of the annotation. Each must exist and be listed exactly once.
 func Pick(subnets []Subnet, wanted []string) ([]Subnet, error) {
 	ids, names := split(wanted)
 	picked := make([]Subnet, 0, len(wanted))

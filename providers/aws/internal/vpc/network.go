@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// keepFor is how long subnets and route tables are not read again. Many
-	// Services that sync at once share one read; new tags count soon.
+	// keepFor is how long subnets and route tables are cached. Services that
+	// sync at the same time share one read; new tags take effect soon.
 	keepFor = time.Minute
-	// fresh is the age of a result that is requested now.
+	// fresh is the maximum age of a result that is requested without the cache.
 	fresh = 0
 )
 
@@ -37,7 +37,8 @@ type Network struct {
 	tables  *cache.Value[[]RouteTable]
 }
 
-// NewNetwork reads the VPC with this ID. Nothing is read before it is needed.
+// NewNetwork returns the network of the VPC with this ID. It reads nothing
+// before the first request.
 func NewNetwork(api client.Network, id string, zones Zoner) *Network {
 	n := &Network{api: api, id: id, zones: zones}
 	n.subnets = cache.NewValue(n.readSubnets, cache.Options[[]Subnet]{TTL: keepFor})
@@ -45,8 +46,8 @@ func NewNetwork(api client.Network, id string, zones Zoner) *Network {
 	return n
 }
 
-// Discover chooses the subnets of a load balancer that names none: see [Choose].
-// When what was read before gives no choice, it is read again.
+// Discover chooses the subnets of a load balancer that names none: see
+// [Choose]. If the cached subnets contain no choice, they are read again.
 func (n *Network) Discover(ctx context.Context, options DiscoverOptions) ([]Subnet, error) {
 	chosen, err := n.discover(ctx, options, keepFor)
 	if errors.Is(err, errNoChoice) {
@@ -60,7 +61,7 @@ func (n *Network) discover(ctx context.Context, options DiscoverOptions, maxAge 
 	if err != nil {
 		return nil, err
 	}
-	// Whether subnets are public makes no difference to an internal load balancer.
+	// An internal load balancer can use public and private subnets.
 	var tables []RouteTable
 	if !options.Internal {
 		if tables, err = n.tables.GetWithin(ctx, maxAge); err != nil {
@@ -73,7 +74,7 @@ func (n *Network) discover(ctx context.Context, options DiscoverOptions, maxAge 
 	}
 	slices.Sort(names)
 	zones, err := n.zones.Zones(ctx, slices.Compact(names))
-	// Without the permission all zones count as usual ones.
+	// Without the permission, all zones count as usual ones.
 	if err != nil && !errors.Is(err, apierr.ErrDenied) {
 		return nil, fmt.Errorf("read availability zones: %w", err)
 	}
@@ -84,8 +85,8 @@ func (n *Network) discover(ctx context.Context, options DiscoverOptions, maxAge 
 	return chosen, nil
 }
 
-// candidates are the subnets of the VPC that the cluster may use, or the one
-// that it falls back to.
+// candidates returns the subnets of the VPC that the cluster may use, or the
+// fallback.
 func (n *Network) candidates(ctx context.Context, options DiscoverOptions, maxAge time.Duration) ([]Subnet, error) {
 	all, err := n.subnets.GetWithin(ctx, maxAge)
 	if err != nil {
@@ -98,17 +99,17 @@ func (n *Network) candidates(ctx context.Context, options DiscoverOptions, maxAg
 	return n.byID(ctx, []string{options.Fallback}, maxAge)
 }
 
-// Empty reports whether the VPC has no subnet at all, as one that does not exist: EC2
-// returns none for it, without an error.
+// Empty reports whether the VPC has no subnet at all. EC2 returns none for a
+// VPC that does not exist, without an error.
 func (n *Network) Empty(ctx context.Context) (bool, error) {
 	subnets, err := n.subnets.Get(ctx)
 	return err == nil && len(subnets) == 0, err
 }
 
 // Named finds subnets by ID, if they begin with "subnet-", or else by the tag
-// Name: first those with an ID, then the others, each in the order given. That
-// not every one of them is found exactly once is an error. What was read before
-// is enough if they are all there.
+// Name: first those with an ID, then the others, each in the given order. It
+// returns an error unless each is found exactly once. The cache is used if it
+// contains all of them.
 func (n *Network) Named(ctx context.Context, wanted []string) ([]Subnet, error) {
 	known, err := n.subnets.Get(ctx)
 	if err != nil {
@@ -124,7 +125,7 @@ func (n *Network) Named(ctx context.Context, wanted []string) ([]Subnet, error) 
 	return Pick(described, wanted)
 }
 
-// ByID finds subnets by ID. That one of them is missing is an error.
+// ByID finds subnets by ID. It returns an error if one of them is missing.
 func (n *Network) ByID(ctx context.Context, ids []string) ([]Subnet, error) {
 	return n.byID(ctx, ids, keepFor)
 }
@@ -149,7 +150,7 @@ func (n *Network) byID(ctx context.Context, ids []string, maxAge time.Duration) 
 type DiscoverOptions struct {
 	Cluster  cluster.ID
 	Internal bool
-	// Fallback is the ID of a subnet to take when the cluster may use none. It
-	// can be empty.
+	// Fallback is the ID of a subnet for a cluster that may use none. It can be
+	// empty.
 	Fallback string
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 )
 
-// internetGatewayPrefix begins the IDs of internet gateways.
+// internetGatewayPrefix is the prefix of the IDs of internet gateways.
 const internetGatewayPrefix = "igw"
 
-// tablePage is how many route tables EC2 returns at a time at most.
+// tablePage is the maximum size of a page of route tables.
 const tablePage = 100
 
 // readTables reads all route tables of the VPC.

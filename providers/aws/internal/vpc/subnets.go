@@ -13,10 +13,10 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 )
 
-// maxFilterValues is how many values EC2 takes in one filter.
+// maxFilterValues is the maximum number of values in one filter of EC2.
 const maxFilterValues = 200
 
-// subnetPage is how many subnets EC2 returns at a time at most.
+// subnetPage is the maximum size of a page of subnets.
 const subnetPage = 1000
 
 const (
@@ -31,7 +31,7 @@ func (n *Network) readSubnets(ctx context.Context) ([]Subnet, error) {
 }
 
 // readSubnetsByID reads the subnets with these IDs. Those that do not exist are
-// left out, which the same request by ID in place of a filter would not do.
+// left out; without a filter, EC2 would reject such a request.
 func (n *Network) readSubnetsByID(ctx context.Context, ids []string) ([]Subnet, error) {
 	var all []Subnet
 	for chunk := range slices.Chunk(ids, maxFilterValues) {
@@ -79,7 +79,7 @@ func (n *Network) describeSubnets(ctx context.Context, filters ...types.Filter) 
 	return subnets, nil
 }
 
-// toSubnet keeps what counts. A CIDR that cannot be read is as good as none.
+// toSubnet converts a subnet. A CIDR that cannot be parsed is left empty.
 func toSubnet(from *types.Subnet) Subnet {
 	cidr, _ := netip.ParsePrefix(aws.ToString(from.CidrBlock))
 	return Subnet{
@@ -90,7 +90,7 @@ func toSubnet(from *types.Subnet) Subnet {
 	}
 }
 
-// distinct keeps the first of the subnets with the same ID.
+// distinct removes subnets with an ID that has occurred before.
 func distinct(subnets []Subnet) []Subnet {
 	seen := map[string]bool{}
 	return filter(subnets, func(s Subnet) bool {

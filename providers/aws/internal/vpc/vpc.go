@@ -1,9 +1,9 @@
 // Package vpc reads the network that the cluster is in: subnets, route tables
 // and availability zones.
 //
-// What it promises: what load balancers and nodes need of it is read with few,
-// filtered and paged calls and kept for a short time; which subnets a load
-// balancer gets is decided by pure functions.
+// What it promises: it reads what load balancers and nodes need with few,
+// filtered and paged calls, and caches it for a short time; pure functions
+// choose the subnets of a load balancer.
 package vpc
 
 import "net/netip"
@@ -20,7 +20,7 @@ type Subnet struct {
 // internet gateway.
 type RouteTable struct {
 	ID string
-	// Main is the table of all subnets that no other table names.
+	// Main is set on the table of all subnets without a table of their own.
 	Main    bool
 	Subnets []string
 	Public  bool

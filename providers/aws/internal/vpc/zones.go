@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// newZoneAge is how old the list of zones must be to be read again for a
-	// zone that is not in it.
+	// newZoneAge is the minimum age of the list of zones before it is read
+	// again for a zone that is not in it.
 	newZoneAge = time.Minute
-	// deniedAge is how long it counts that the list may not be read, and
-	// failedAge how long any other failure does.
+	// deniedAge is how long a missing permission is cached, and failedAge any
+	// other failure.
 	deniedAge = 5 * time.Minute
 	failedAge = time.Second
 )
@@ -30,13 +30,13 @@ var ErrNoZone = apierr.Mark(apierr.ErrNotFound, errors.New("no such availability
 
 var _ Zoner = (*Zones)(nil)
 
-// Zones has the zones of the region. They are read once, and again only for a
-// zone that was not there then. It is safe for concurrent use.
+// Zones contains the zones of the region. They are read once, and again only
+// for a zone that is not in the list. It is safe for concurrent use.
 type Zones struct {
 	all *cache.Value[map[string]Zone]
 }
 
-// NewZones makes a Zones that has not read anything yet.
+// NewZones returns a Zones that has not read anything yet.
 func NewZones(api client.Network) *Zones {
 	fetch := func(ctx context.Context) (map[string]Zone, error) { return readZones(ctx, api) }
 	return &Zones{all: cache.NewValue(fetch, cache.Options[map[string]Zone]{
