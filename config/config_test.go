@@ -57,6 +57,7 @@ func parse(t *testing.T, text string) *config.File {
 	if err != nil {
 		t.Fatalf("Parse: %v", err)
 	}
+
 	return file
 }
 
@@ -66,6 +67,7 @@ func describe(problems config.Problems) []string {
 	for _, problem := range problems {
 		lines = append(lines, problem.Severity.String()+": "+problem.String())
 	}
+
 	return lines
 }
 

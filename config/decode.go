@@ -28,6 +28,7 @@ func (s Schema) canonical(name Name) Name {
 	if section, ok := s.Aliases[strings.ToLower(name.Section)]; ok {
 		name.Section = section
 	}
+
 	return name
 }
 
@@ -38,6 +39,7 @@ func (s Schema) foreign(name Name) (owner string, ok bool) {
 			return owner, true
 		}
 	}
+
 	return "", false
 }
 
@@ -58,6 +60,7 @@ func (f *File) Decode(schema Schema, targets ...any) Problems {
 		d.entry(e)
 	}
 	d.problems.Sort()
+
 	return d.problems
 }
 
@@ -77,6 +80,7 @@ func Set(target any, name Name, value string) error {
 	case err != nil:
 		return errors.New(valueError(err, e))
 	}
+
 	return nil
 }
 
@@ -96,6 +100,7 @@ func (d *decoder) entry(e entry) {
 		if d.first(Name{Section: e.name.Section}) {
 			d.problems.Warnf(e.at, "%s", text)
 		}
+
 		return
 	}
 	takesNames, known := lookupSection(d.sections, e.name.Section)
@@ -131,6 +136,7 @@ func (d *decoder) plain(e entry, takesNames bool) bool {
 	default:
 		return !e.null // a null leaves the key unset
 	}
+
 	return false
 }
 
@@ -145,6 +151,7 @@ func (d *decoder) set(e entry) {
 		known = true
 		if err != nil {
 			d.problems.Errorf(e.at, "%s: %s", e.written, valueError(err, e))
+
 			return
 		}
 	}
@@ -165,12 +172,14 @@ func (e entry) source() string {
 	case e.blank:
 		return header + "\n" + e.name.Key
 	}
+
 	return header + "\n" + e.name.Key + " = " + e.literal
 }
 
 // isUnknown distinguishes gcfg's "no such name" from a value it could not take.
 func isUnknown(err error) bool {
 	var list warnings.List
+
 	return errors.As(err, &list) && list.Fatal == nil
 }
 
@@ -184,6 +193,7 @@ func valueError(err error, e entry) string {
 	if e.blank || e.literal == "" || e.literal == `""` {
 		return "needs a value"
 	}
+
 	return text
 }
 
@@ -194,6 +204,7 @@ func (d *decoder) field(name Name) (field, bool) {
 			return f, true
 		}
 	}
+
 	return field{}, false
 }
 
@@ -205,5 +216,6 @@ func lookupSection[V any](sections map[string]V, section string) (V, bool) {
 		}
 	}
 	var none V
+
 	return none, false
 }

@@ -24,6 +24,7 @@ func full() cloud {
 	want.Global.Zones = config.List{"z1", "z2"}
 	want.Global.Nets = config.CIDRs{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/64")}
 	want.Global.Limit = new(int32(3))
+
 	return want
 }
 

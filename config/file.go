@@ -53,6 +53,7 @@ func (n Name) String() string {
 	if n.Key == "" {
 		return section
 	}
+
 	return section + " " + n.Key
 }
 
@@ -87,6 +88,7 @@ func Read(path string) (*File, error) {
 		return nil, fmt.Errorf("read cloud-config: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
+
 	return ReadFrom(f)
 }
 
@@ -105,6 +107,7 @@ func ReadFrom(r io.Reader) (*File, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("read cloud-config %s: larger than %d bytes", path, maxSize)
 	}
+
 	return Parse(path, data)
 }
 
@@ -119,11 +122,13 @@ func Parse(path string, data []byte) (*File, error) {
 	file.Format = format
 	if format == INI {
 		file.entries = iniEntries(path, withoutBOM(data))
+
 		return file, nil
 	}
 	if file.entries, err = yamlEntries(path, root); err != nil {
 		return nil, err // every line of it names the file
 	}
+
 	return file, nil
 }
 
@@ -148,6 +153,7 @@ func spell(format Format, schema Schema, name Name) string {
 			section = alias
 		}
 	}
+
 	return dotted(section, name.Sub, camel(name.Key))
 }
 
@@ -176,6 +182,7 @@ func detect(path string, data []byte) (Format, yamlRoot, error) {
 	if yamlErr == nil {
 		yamlErr = fmt.Errorf("%s: not a mapping of sections", path)
 	}
+
 	return INI, yamlRoot{}, fmt.Errorf("parse cloud-config %s: %w", path, errors.Join(
 		fmt.Errorf("as gcfg: %w", iniErr),
 		fmt.Errorf("as YAML: %w", yamlErr),

@@ -166,6 +166,7 @@ func repeat(pattern string, n int) string {
 	for i := range n {
 		b.WriteString(strings.Replace(pattern, "%d", string(rune('a'+i%26))+strings.Repeat("x", i/26), 1))
 	}
+
 	return b.String()
 }
 
@@ -176,6 +177,7 @@ func bomb() string {
 		before := "*l" + string(c-1)
 		text += "l" + string(c) + ": &l" + string(c) + " {<<: [" + strings.TrimSuffix(strings.Repeat(before+", ", 10), ", ") + "]}\n"
 	}
+
 	return text
 }
 

@@ -156,6 +156,7 @@ func everythingShown(text string) []string {
 	file, err := config.Parse("cloud.conf", []byte(text))
 	if err != nil {
 		_, selectErr := config.Select(nil, err, config.Flag{}, []string{"aws"})
+
 		return []string{err.Error(), fmt.Sprint(selectErr)}
 	}
 	own, settings := new(cloud), config.NewSettings()
@@ -168,5 +169,6 @@ func everythingShown(text string) []string {
 	}
 	_, selectErr := config.Select(file, nil, config.Flag{}, []string{"aws"})
 	dump, _ := json.Marshal(struct{ Token, Password any }{own.Global.Token, own.VirtualCenter})
+
 	return append(shown, fmt.Sprint(selectErr), fmt.Sprintf("%#v", own.Global.Token), string(dump))
 }

@@ -16,6 +16,7 @@ func checkINI(path string, text []byte) error {
 		// gcfg has no file name here and starts with line:col.
 		return fmt.Errorf("%s:%s", path, strings.TrimPrefix(err.Error(), ":"))
 	}
+
 	return nil
 }
 
@@ -49,6 +50,7 @@ func iniEntries(path string, text []byte) []entry {
 		}
 		reader.next()
 	}
+
 	return entries
 }
 
@@ -67,16 +69,19 @@ func newINIReader(path string, text []byte) *iniReader {
 	file := r.files.AddFile(path, r.files.Base(), len(text))
 	r.scanner.Init(file, text, nil, 0) // errors were reported before
 	r.next()
+
 	return r
 }
 
 func (r *iniReader) next() token.Token {
 	r.pos, r.token, r.text = r.scanner.Scan()
+
 	return r.token
 }
 
 func (r *iniReader) position() Position {
 	p := r.files.Position(r.pos)
+
 	return Position{Path: p.Filename, Line: p.Line, Column: p.Column}
 }
 
@@ -90,6 +95,7 @@ func unquote(literal string) string {
 	for name := range names.Section {
 		return name
 	}
+
 	return ""
 }
 
@@ -106,5 +112,6 @@ func quote(text string) (string, error) {
 			return "", fmt.Errorf("must not contain the control character %U", r)
 		}
 	}
+
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(text) + `"`, nil
 }

@@ -42,6 +42,7 @@ func fields(targets []any, schema bool) []field {
 			}
 		}
 	}
+
 	return list
 }
 
@@ -58,6 +59,7 @@ func sectionFields(section Name, value reflect.Value) []field {
 			list = append(list, field{name: section, value: value.Field(i)})
 		}
 	}
+
 	return list
 }
 
@@ -66,6 +68,7 @@ func gcfgName(f reflect.StructField) string {
 	if name, _, _ := strings.Cut(f.Tag.Get("gcfg"), ","); name != "" {
 		return name
 	}
+
 	return strings.ReplaceAll(f.Name, "_", "-")
 }
 
@@ -75,6 +78,7 @@ func sortedKeys(m reflect.Value) []string {
 		keys = append(keys, key.String())
 	}
 	slices.Sort(keys)
+
 	return keys
 }
 
@@ -90,6 +94,7 @@ func sectionKinds(targets []any) map[string]bool {
 			}
 		}
 	}
+
 	return kinds
 }
 
@@ -131,6 +136,7 @@ func (f *File) Explain(schema Schema, origins Origins, targets ...any) []Setting
 		}
 		settings = append(settings, setting)
 	}
+
 	return bySection(settings)
 }
 
@@ -144,6 +150,7 @@ func bySection(settings []Setting) []Setting {
 		}
 	}
 	slices.SortStableFunc(settings, func(a, b Setting) int { return order[a.Name.Section] - order[b.Name.Section] })
+
 	return settings
 }
 
@@ -163,6 +170,7 @@ func (f *File) At(schema Schema, name Name) Position {
 			}
 		}
 	}
+
 	return at
 }
 
@@ -177,5 +185,6 @@ func text(value reflect.Value) string {
 	if value.Kind() == reflect.String && value.Len() == 0 {
 		return ""
 	}
+
 	return fmt.Sprint(value.Interface())
 }

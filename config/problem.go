@@ -19,6 +19,7 @@ func (p Position) String() string {
 	if p.Line == 0 {
 		return p.Path
 	}
+
 	return fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
 }
 
@@ -56,6 +57,7 @@ func (p Problem) String() string {
 	if p.Position == (Position{}) {
 		return p.Message
 	}
+
 	return fmt.Sprintf("%s: %s", p.Position, p.Message)
 }
 
@@ -80,6 +82,7 @@ func (p Problems) Err() error {
 			errs = append(errs, errors.New(problem.String()))
 		}
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -91,6 +94,7 @@ func (p Problems) Strict() Problems {
 			strict[i].Severity = Error
 		}
 	}
+
 	return strict
 }
 

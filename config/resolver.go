@@ -23,6 +23,7 @@ func NewResolver(file *File, schema Schema) *Resolver {
 	if file == nil {
 		file = new(File)
 	}
+
 	return &Resolver{File: file, Schema: schema, Settings: NewSettings(), Origins: Origins{}}
 }
 
@@ -47,6 +48,7 @@ func (r *Resolver) Origin(name Name) string {
 	if origin, ok := r.Origins[name]; ok {
 		return origin
 	}
+
 	return r.At(name).String()
 }
 
@@ -85,6 +87,7 @@ func (r *Resolver) Finish() Problems {
 	if r.Settings.Multicloud.Strict {
 		r.Problems = r.Problems.Strict()
 	}
+
 	return r.Problems
 }
 

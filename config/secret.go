@@ -44,5 +44,6 @@ func (s Secret) MarshalLog() any { return redacted }
 // UnmarshalText takes the text over as it is.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = Secret(text)
+
 	return nil
 }

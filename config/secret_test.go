@@ -33,6 +33,7 @@ type holder struct {
 
 func newHolder() holder {
 	secret := config.Secret(password)
+
 	return holder{
 		Plain: secret, Pointer: &secret, List: []config.Secret{secret},
 		Map: map[string]config.Secret{"a": secret}, Any: secret,

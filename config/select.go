@@ -71,6 +71,7 @@ func Select(file *File, parseErr error, flag Flag, registered []string) (string,
 	if suggestion := nearest(name, registered); suggestion != "" {
 		message += fmt.Sprintf(", did you mean %q?", suggestion)
 	}
+
 	return "", errors.New(message)
 }
 
@@ -82,5 +83,6 @@ func noProvider(file *File, known string) error {
 	case file.Empty():
 		return fmt.Errorf("no cloud provider chosen: %s is empty: set %s in it to one of: %s", file.Path, key, known)
 	}
+
 	return fmt.Errorf("no cloud provider chosen: set %s in %s to one of: %s", file.Spell(Schema{}, key), file.Path, known)
 }

@@ -82,6 +82,7 @@ func (s *Settings) Validate(file *File) Problems {
 	positive("concurrent-service-syncs", float64(*c.ConcurrentServiceSyncs))
 	positive("kube-api-qps", float64(*c.KubeAPIQPS))
 	positive("kube-api-burst", float64(*c.KubeAPIBurst))
+
 	return problems
 }
 
@@ -93,6 +94,7 @@ func (f *File) Provider() (string, error) {
 		return name, nil
 	}
 	name := Name{Section: "Global", Key: "provider"}
+
 	return "", fmt.Errorf("%s: %s is empty", f.At(Schema{}, name), f.Spell(Schema{}, name))
 }
 
@@ -103,5 +105,6 @@ func (f *File) Has(name Name) bool {
 			return true
 		}
 	}
+
 	return false
 }

@@ -19,6 +19,7 @@ func kebab(camel string) string {
 		}
 		b.WriteRune(unicode.ToLower(r))
 	}
+
 	return b.String()
 }
 
@@ -31,6 +32,7 @@ func camel(kebab string) string {
 			words[i+1] = strings.ToUpper(word[:1]) + word[1:]
 		}
 	}
+
 	return strings.Join(words, "")
 }
 
@@ -40,6 +42,7 @@ func lowerFirst(section string) string {
 	if section == "" {
 		return ""
 	}
+
 	return strings.ToLower(section[:1]) + section[1:]
 }
 
@@ -56,5 +59,6 @@ func dotted(parts ...string) string {
 		}
 		path = append(path, part)
 	}
+
 	return strings.Join(path, ".")
 }

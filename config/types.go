@@ -18,6 +18,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is not a duration such as 30s or 5m", text)
 	}
 	*d = Duration(parsed)
+
 	return nil
 }
 
@@ -49,6 +50,7 @@ func (l *List) UnmarshalText(text []byte) error {
 			item.WriteByte(rest[0])
 		}
 	}
+
 	return nil
 }
 
@@ -59,6 +61,7 @@ func (l List) String() string {
 	for i, item := range l {
 		items[i] = escape.Replace(item)
 	}
+
 	return strings.Join(items, ",")
 }
 
@@ -80,6 +83,7 @@ func (c *CIDRs) UnmarshalText(text []byte) error {
 		}
 		*c = append(*c, unmap(prefix).Masked())
 	}
+
 	return nil
 }
 
@@ -88,6 +92,7 @@ func unmap(prefix netip.Prefix) netip.Prefix {
 	if addr := prefix.Addr(); addr.Is4In6() && prefix.Bits() >= 96 {
 		return netip.PrefixFrom(addr.Unmap(), prefix.Bits()-96)
 	}
+
 	return prefix
 }
 
@@ -97,5 +102,6 @@ func (c CIDRs) String() string {
 	for i, prefix := range c {
 		items[i] = prefix.String()
 	}
+
 	return strings.Join(items, ",")
 }

@@ -37,11 +37,13 @@ func (d *decoder) unexpectedSub(e entry) {
 	}
 	if d.format == INI {
 		d.unknownName(e.at, fmt.Sprintf("section [%s] takes no name in quotes: %s is ignored", e.name.Section, e.written), "")
+
 		return
 	}
 	e.name = Name{Section: e.name.Section, Key: kebab(e.name.Sub)}
 	if _, known := d.field(e.name); known {
 		d.problems.Errorf(e.at, "%s must be a plain value, not a mapping", e.written)
+
 		return
 	}
 	d.unknownKey(e)
@@ -70,6 +72,7 @@ func (d *decoder) foreign(e entry, name Name) bool {
 	if ok && d.first(name) {
 		d.problems = append(d.problems, Problem{Position: e.at, Severity: Note, Message: fmt.Sprintf("%s is ignored: %s", e.written, owner)})
 	}
+
 	return ok
 }
 
@@ -85,6 +88,7 @@ func (d *decoder) first(name Name) bool {
 	name = name.fold()
 	seen := d.reported[name]
 	d.reported[name] = true
+
 	return !seen
 }
 
@@ -98,5 +102,6 @@ func nearest(name string, known []string) string {
 			best, distance = candidate, d
 		}
 	}
+
 	return best
 }

@@ -61,6 +61,7 @@ func yamlError(path string, err error) error {
 		path += ":" + line[1]
 		message = message[len(line[0]):]
 	}
+
 	return fmt.Errorf("%s: %s", path, quoted.ReplaceAllString(message, "(text)"))
 }
 
@@ -81,6 +82,7 @@ func yamlEntries(path string, root yamlRoot) ([]entry, error) {
 	for key, body := range w.pairs(root.node) {
 		w.section(Name{Section: key.Value}, key, body)
 	}
+
 	return w.entries, w.problems.Err()
 }
 
@@ -111,6 +113,7 @@ func (w *yamlWalker) section(name Name, key, body *yaml.Node) {
 	for key, value := range w.pairs(body) {
 		if name.Sub == "" && value.Kind == yaml.MappingNode {
 			w.section(Name{Section: name.Section, Sub: key.Value}, key, value)
+
 			continue
 		}
 		w.key(name, key, value)
@@ -177,14 +180,17 @@ func (w *yamlWalker) eachPair(mapping *yaml.Node, seen map[string]bool, depth in
 			return false
 		case key.Kind != yaml.ScalarNode || key.Value == "":
 			w.problems.Errorf(w.position(key), "key must be text, and not empty")
+
 			continue
 		case key.Tag == "!!merge":
 			merged = append(merged, mergeSources(value)...)
+
 			continue
 		case seen[key.Value]:
 			if depth == 0 {
 				w.problems.Errorf(w.position(key), "key is set twice")
 			}
+
 			continue
 		}
 		seen[key.Value] = true
@@ -195,12 +201,14 @@ func (w *yamlWalker) eachPair(mapping *yaml.Node, seen map[string]bool, depth in
 	for _, source := range merged {
 		if depth > 10 || source.Kind != yaml.MappingNode {
 			w.problems.Errorf(w.position(source), "merge key (<<) must name a mapping")
+
 			return false
 		}
 		if !w.eachPair(source, seen, depth+1, yield) {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -213,6 +221,7 @@ func mergeSources(value *yaml.Node) []*yaml.Node {
 	for _, item := range value.Content {
 		sources = append(sources, resolve(item))
 	}
+
 	return sources
 }
 
@@ -234,6 +243,7 @@ func scalarText(value *yaml.Node) (string, error) {
 		}
 		items = append(items, item.Value)
 	}
+
 	return items.String(), nil
 }
 
@@ -241,6 +251,7 @@ func resolve(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return node.Alias
 	}
+
 	return node
 }
 

@@ -218,5 +218,6 @@ func awaitCompiler(t *testing.T, cache string) int {
 		}
 	}
 	t.Fatal("the build never began")
+
 	return 0
 }

@@ -105,6 +105,7 @@ func TestBuildUsesReadyMade(t *testing.T) {
 func minor(t *testing.T) string {
 	t.Helper()
 	version := module(t, "kubernetes/go.mod")["k8s.io/kubernetes"]
+
 	return strings.TrimPrefix(version[:strings.LastIndex(version, ".")], "v")
 }
 
@@ -122,6 +123,7 @@ func module(t *testing.T, path string) map[string]string {
 			versions[fields[0]] = fields[1]
 		}
 	}
+
 	return versions
 }
 

@@ -64,6 +64,7 @@ func commands(t *testing.T, goScript string) string {
 			t.Fatal(err)
 		}
 	}
+
 	return dir
 }
 
@@ -77,6 +78,7 @@ func command(t *testing.T, env []string, goScript string, args ...string) *exec.
 	cmd := exec.CommandContext(t.Context(), script, args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append([]string{"PATH=" + commands(t, goScript)}, env...)
+
 	return cmd
 }
 
@@ -95,6 +97,7 @@ func run(t *testing.T, env []string, goScript string, args ...string) outcome {
 		got.code = exit.ExitCode()
 	}
 	got.stdout, got.stderr = stdout.String(), stderr.String()
+
 	return got
 }
 
@@ -107,11 +110,13 @@ func files(t *testing.T, dir string) []string {
 			rel, _ := filepath.Rel(dir, path)
 			found = append(found, rel)
 		}
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return found
 }
 
@@ -122,5 +127,6 @@ func onlyFile(t *testing.T, dir, name string) string {
 	if len(found) != 1 || filepath.Base(found[0]) != name {
 		t.Fatalf("want one file called %s in the cache, found %q", name, found)
 	}
+
 	return filepath.Join(dir, found[0])
 }

@@ -19,6 +19,7 @@ func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
 	var flag config.Flag
 	examine := func(cmd *cobra.Command) (choice, error) {
 		flag.Set = cmd.Flags().Changed("cloud-provider")
+
 		return examineConfig(cmd.ErrOrStderr(), providers, path, flag)
 	}
 	validate := &cobra.Command{
@@ -34,6 +35,7 @@ func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
 				return fmt.Errorf("%s can be used by provider %s, with warnings", path, chosen.provider.Name)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: valid for provider %s\n", path, chosen.provider.Name)
+
 			return err
 		},
 	}
@@ -46,6 +48,7 @@ func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			return printSettings(cmd.OutOrStdout(), chosen.provider.Name, chosen.provider.Explain(chosen.file))
 		},
 	}
@@ -53,6 +56,7 @@ func newConfigCommand(providers []provider.Descriptor) *cobra.Command {
 	parent.PersistentFlags().StringVar(&path, "cloud-config", "", "Path of the cloud-config.")
 	parent.PersistentFlags().StringVar(&flag.Value, "cloud-provider", "", "Name of the provider, if the cloud-config does not name one.")
 	parent.AddCommand(validate, explain)
+
 	return parent
 }
 
@@ -73,6 +77,7 @@ func examineConfig(w io.Writer, providers []provider.Descriptor, path string, fl
 	if problems.Err() != nil {
 		return chosen, fmt.Errorf("%s is not valid for provider %s", path, chosen.provider.Name)
 	}
+
 	return chosen, nil
 }
 
@@ -86,5 +91,6 @@ func printSettings(w io.Writer, providerName string, settings []config.Setting) 
 	for _, s := range settings {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Name, s.Value, s.Source) //nolint:errcheck // Flush returns the error
 	}
+
 	return table.Flush()
 }

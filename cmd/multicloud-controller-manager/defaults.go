@@ -57,6 +57,7 @@ func checkConcurrency(opts *options.CloudControllerManagerOptions) error {
 	if n := opts.NodeController.ConcurrentNodeStatusUpdates; n < 0 {
 		errs = append(errs, fmt.Errorf("--concurrent-node-status-updates must not be negative, got %d", n))
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -69,5 +70,6 @@ func routesOff(opts *options.CloudControllerManagerOptions, flags *pflag.FlagSet
 		return false
 	}
 	shared.ConfigureCloudRoutes = false
+
 	return true
 }

@@ -55,7 +55,12 @@ func TestApplyControllers(t *testing.T) {
 		"StatusFollowsFlag": {
 			reason: "status updates follow the flag for node syncs where nothing sets them, as upstream",
 			file:   config.NewSettings().Controllers, args: []string{"--concurrent-node-syncs=11"},
-			want: func() effective { e := ours; e.nodes, e.status = 11, 0; return e }(),
+			want: func() effective {
+				e := ours
+				e.nodes, e.status = 11, 0
+
+				return e
+			}(),
 		},
 		"DefaultAsFlag": {
 			reason: "a flag counts even if it sets the default",

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 			return &fakeCloud{}, nil
 		}
 		content, err := io.ReadAll(r)
+
 		return &fakeCloud{content: string(content)}, err
 	})
 	cloudprovider.RegisterCloudProvider(brokenName, func(io.Reader) (cloudprovider.Interface, error) {
@@ -66,8 +67,10 @@ func describe(name string) provider.Descriptor {
 		if cfg.Place.City == "Atlantis" {
 			r.Errorf(config.Name{Section: "Place", Key: "city"}, "not a city")
 		}
+
 		return r, cfg
 	}
+
 	return provider.Descriptor{
 		Name:    name,
 		Summary: "a provider of tests",
@@ -78,10 +81,12 @@ func describe(name string) provider.Descriptor {
 		},
 		Decode: func(file *config.File) config.Problems {
 			r, _ := resolve(file)
+
 			return r.Finish()
 		},
 		Explain: func(file *config.File) []config.Setting {
 			r, cfg := resolve(file)
+
 			return r.Explain(cfg)
 		},
 	}
@@ -96,6 +101,7 @@ func configFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cloud.conf")
 	replace(t, path, text)
+
 	return path
 }
 
@@ -117,6 +123,7 @@ func wantGolden(t *testing.T, name string, printed *bytes.Buffer, path string) {
 	golden := filepath.Join("testdata", name)
 	if *update {
 		replace(t, golden, got)
+
 		return
 	}
 	want, err := os.ReadFile(golden)

@@ -52,6 +52,7 @@ func (s *starter) choose(cmd *cobra.Command, _ []string) error {
 	if err := checkConcurrency(s.options); err != nil {
 		return err
 	}
+
 	return cmd.Flags().Set("cloud-provider", chosen.provider.Name)
 }
 
@@ -75,9 +76,11 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 		recorder := metrics.New(shared.CloudProvider.Name)
 		go watchConfig(s.life, s.file, recorder, func(path string) error {
 			_, err := choose(s.providers, path, s.flag)
+
 			return err
 		})
 	}
+
 	return cloud
 }
 
@@ -96,6 +99,7 @@ func (s *starter) makeCloud(name, path string) (cloudprovider.Interface, error) 
 	if err != nil && path != "" {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+
 	return cloud, err
 }
 
@@ -104,6 +108,7 @@ func (s *starter) report() {
 	for _, problem := range s.problems {
 		if problem.Severity == config.Note {
 			klog.InfoS("Cloud-config note", "at", problem.Position.String(), "note", problem.Message)
+
 			continue
 		}
 		klog.InfoS("Cloud-config warning", "at", problem.Position.String(), "warning", problem.Message)
@@ -123,6 +128,7 @@ func checkClusterID(cloud cloudprovider.Interface, allowed bool) error {
 		return errors.New("no cluster ID found: tag the instances with one, or give --allow-untagged-cloud")
 	}
 	klog.InfoS("Running without a cluster ID: resources of several clusters cannot be off apart", "flag", "--allow-untagged-cloud")
+
 	return nil
 }
 
@@ -159,6 +165,7 @@ func choose(providers []provider.Descriptor, path string, flag config.Flag) (cho
 	if file != nil {
 		file.Decode(config.Schema{}, chosen.settings)
 	}
+
 	return chosen, chosen.problems.Err()
 }
 
@@ -167,5 +174,6 @@ func providerNames(providers []provider.Descriptor) []string {
 	for i, p := range providers {
 		names[i] = p.Name
 	}
+
 	return names
 }

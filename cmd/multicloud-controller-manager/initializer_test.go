@@ -120,6 +120,7 @@ func newStarter(t *testing.T) (*starter, *cobra.Command) {
 	for _, set := range opts.Flags(nil, nil, names.CCMControllerAliases(), nil, nil).FlagSets {
 		cmd.Flags().AddFlagSet(set)
 	}
+
 	return &starter{options: opts, providers: testProviders(), life: &lifetime{}}, cmd
 }
 

@@ -47,6 +47,7 @@ func newLifetime() *lifetime {
 			l.exit(1)
 		})
 	})
+
 	return l
 }
 
@@ -88,6 +89,7 @@ func (l *lifetime) closeCloud() {
 		case <-closed:
 		case <-time.After(closeTimeout):
 		}
+
 		return
 	}
 	defer close(closed)
@@ -101,6 +103,7 @@ func logOut(cloud provider.Closer) {
 	defer cancel()
 	if err := cloud.Close(ctx); err != nil {
 		klog.ErrorS(err, "Closing the cloud provider left something behind")
+
 		return
 	}
 	klog.InfoS("Cloud provider closed")

@@ -24,6 +24,7 @@ func (c *closer) Close(ctx context.Context) error {
 		c.err = ctx.Err()
 	}
 	c.ended.Add(1)
+
 	return c.err
 }
 

@@ -44,10 +44,12 @@ func run(providers []provider.Descriptor) int {
 	cmd, err := newCommand(providers, life)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "Error: %v\n", err)
+
 		return 1
 	}
 	code := cli.Run(cmd)
 	life.closeCloud()
+
 	return code
 }
 
@@ -67,6 +69,7 @@ func newCommand(providers []provider.Descriptor, life *lifetime) (*cobra.Command
 	cmd.Long = description
 	cmd.PreRunE = start.choose
 	addSubcommands(cmd, newConfigCommand(providers), newProvidersCommand(providers))
+
 	return cmd, nil
 }
 
@@ -95,6 +98,7 @@ func controllers(providers []provider.Descriptor) map[string]app.ControllerInitF
 		maps.Copy(constructors, p.Controllers)
 		app.ControllersDisabledByDefault.Insert(p.ControllersOffByDefault...)
 	}
+
 	return constructors
 }
 
@@ -105,5 +109,6 @@ func providerFlags(providers []provider.Descriptor) cliflag.NamedFlagSets {
 			p.AddFlags(flags.FlagSet(p.Name))
 		}
 	}
+
 	return flags
 }

@@ -38,6 +38,7 @@ func nodeController(initContext app.ControllerInitContext, completed *ccmconfig.
 			requeuer.SetNodeRequeue(nodes.Requeue)
 		}
 		go nodeController.RunWithContext(ctx, controllerContext.ControllerManagerMetrics)
+
 		return nil, true, nil
 	}
 }

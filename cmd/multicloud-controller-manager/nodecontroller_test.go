@@ -44,6 +44,7 @@ type nodeInstances struct {
 
 func (n nodeInstances) InstanceMetadata(_ context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	n.queried <- node.Name
+
 	return nil, nil // the Node is not initialized
 }
 

@@ -34,5 +34,6 @@ func printProviders(w io.Writer, providers []provider.Descriptor) error {
 			fmt.Fprintf(table, "  %s\t%s\t%s\n", c.Name, supported, c.Note) //nolint:errcheck // Flush returns the error
 		}
 	}
+
 	return table.Flush()
 }

@@ -25,6 +25,7 @@ func watchConfig(life *lifetime, inUse *config.File, recorder *metrics.Recorder,
 		if err == nil && inUse.Same(data) {
 			reported = ""
 			recorder.ConfigInvalid(false)
+
 			return
 		}
 		if err == nil {
@@ -33,6 +34,7 @@ func watchConfig(life *lifetime, inUse *config.File, recorder *metrics.Recorder,
 		if err == nil {
 			klog.InfoS("Cloud-config changed, stopping so that it takes effect", "cloudConfig", inUse.Path)
 			life.stop()
+
 			return
 		}
 		recorder.ConfigInvalid(true)

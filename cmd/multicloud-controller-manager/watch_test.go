@@ -48,8 +48,10 @@ func watch(t *testing.T) *watched {
 	recorder := metrics.NewSet(w.registry, clock.RealClock{}).Recorder(plainName)
 	go watchConfig(w.life, inUse, recorder, func(path string) error {
 		_, err := choose(testProviders(), path, config.Flag{Value: plainName, Set: true})
+
 		return err
 	})
+
 	return w
 }
 
@@ -94,6 +96,7 @@ func (w *watched) invalid(t *testing.T) float64 {
 		}
 	}
 	t.Fatal("there is no metric")
+
 	return 0
 }
 

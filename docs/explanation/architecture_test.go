@@ -64,10 +64,12 @@ func sharedPackages(t *testing.T) sets.Set[string] {
 		}
 		name, err := filepath.Rel(root, filepath.Dir(path))
 		packages.Insert(filepath.ToSlash(name))
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return packages
 }

@@ -49,10 +49,12 @@ func named(text string, id *regexp.Regexp, prefixes sets.Set[string]) sets.Set[s
 		for prefix := range prefixes {
 			if strings.Contains(line, prefix) {
 				names.Insert(id.FindAllString(line, -1)...)
+
 				break
 			}
 		}
 	}
+
 	return names
 }
 
@@ -80,6 +82,7 @@ func readRules(t *testing.T) sets.Set[string] {
 			rules.Insert(name)
 		}
 	}
+
 	return rules
 }
 
@@ -99,6 +102,7 @@ func eachFile(t *testing.T, fn func(path, text string)) {
 		}
 		text, err := os.ReadFile(filepath.Clean(path))
 		fn(path, string(text))
+
 		return err
 	})
 	if err != nil {

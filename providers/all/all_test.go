@@ -25,6 +25,7 @@ func folders(t *testing.T) []string {
 			names = append(names, entry.Name())
 		}
 	}
+
 	return names
 }
 

@@ -72,6 +72,7 @@ func calledActions(t *testing.T) sets.Set[string] {
 			}
 		}
 	}
+
 	return actions
 }
 
@@ -87,6 +88,7 @@ func policyActions(t *testing.T, page []byte) []string {
 	if err := json.Unmarshal(block[1], &policy); err != nil || len(policy.Statement) != 1 {
 		t.Fatalf("policy has %d statements, error %v", len(policy.Statement), err)
 	}
+
 	return policy.Statement[0].Action
 }
 
@@ -106,10 +108,12 @@ func ownCode(t *testing.T) string {
 		}
 		text, err := os.ReadFile(filepath.Clean(path))
 		code.Write(text)
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return code.String()
 }

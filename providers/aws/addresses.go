@@ -36,6 +36,7 @@ func nodeAddresses(i *inventory.Instance, families []address.Family) ([]v1.NodeA
 		}
 		addresses = append(addresses, more...)
 	}
+
 	return addresses, nil
 }
 
@@ -58,6 +59,7 @@ func ipv4Addresses(i *inventory.Instance) ([]v1.NodeAddress, error) {
 	}
 	addresses = appendName(addresses, v1.NodeInternalDNS, i.PrivateDNSName)
 	addresses = appendName(addresses, v1.NodeHostName, i.PrivateDNSName)
+
 	return appendName(addresses, v1.NodeExternalDNS, i.PublicDNSName), nil
 }
 
@@ -72,6 +74,7 @@ func ipv6Addresses(i *inventory.Instance) ([]v1.NodeAddress, error) {
 		}
 		addresses = append(addresses, address.Node(v1.NodeInternalIP, n.IPv6[0]))
 	}
+
 	return addresses, nil
 }
 
@@ -83,6 +86,7 @@ func inUse(i *inventory.Instance) []inventory.Interface {
 			used = append(used, n)
 		}
 	}
+
 	return used
 }
 
@@ -90,5 +94,6 @@ func appendName(addresses []v1.NodeAddress, kind v1.NodeAddressType, name string
 	if name == "" {
 		return addresses
 	}
+
 	return append(addresses, v1.NodeAddress{Type: kind, Address: name})
 }

@@ -19,6 +19,7 @@ func addrs(texts ...string) []netip.Addr {
 	for i, text := range texts {
 		list[i] = netip.MustParseAddr(text)
 	}
+
 	return list
 }
 
@@ -77,5 +78,6 @@ func texts(addresses []v1.NodeAddress) []string {
 	for _, a := range addresses {
 		list = append(list, fmt.Sprintf("%s %s", a.Type, a.Address))
 	}
+
 	return list
 }

@@ -153,6 +153,7 @@ func (a *ARN) UnmarshalText(text []byte) error {
 	case parsed.AccountID == "":
 		return fmt.Errorf("%q names no account", text)
 	}
+
 	return nil
 }
 
@@ -165,6 +166,7 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is not a regular expression: %w", text, err)
 	}
 	*p = Pattern(text)
+
 	return nil
 }
 
@@ -175,6 +177,7 @@ type Families []string
 // UnmarshalText adds a name. The names are validated once all are read.
 func (f *Families) UnmarshalText(text []byte) error {
 	*f = append(*f, strings.TrimSpace(string(text)))
+
 	return nil
 }
 

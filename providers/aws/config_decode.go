@@ -17,12 +17,14 @@ import (
 // decodeProblems returns all problems of a cloud-config.
 func decodeProblems(file *config.File) config.Problems {
 	_, problems := decode(file)
+
 	return problems
 }
 
 // explain lists the effective settings of a cloud-config.
 func explain(file *config.File) []config.Setting {
 	r := resolve(file)
+
 	return r.Explain(r.config)
 }
 
@@ -31,6 +33,7 @@ func explain(file *config.File) []config.Setting {
 // error. Without a file, which is nil then, all settings have their defaults.
 func decode(file *config.File) (*Config, config.Problems) {
 	r := resolve(file)
+
 	return r.config, r.Finish()
 }
 
@@ -44,6 +47,7 @@ func resolve(file *config.File) *resolver {
 	r := &resolver{Resolver: config.NewResolver(file, schema()), config: new(Config)}
 	if r.File.Format == config.YAML {
 		r.Problems.Errorf(config.Position{Path: r.File.Path}, "a cloud-config for %s is not written in YAML but in sections such as [Global]", ProviderName)
+
 		return r
 	}
 	r.Decode(ProviderName, r.config)
@@ -55,6 +59,7 @@ func resolve(file *config.File) *resolver {
 	r.compileTopology()
 	r.checkNetworkSettings()
 	r.collectOverrides()
+
 	return r
 }
 
@@ -78,6 +83,7 @@ func (r *resolver) chooseRegion() {
 	switch {
 	case region == "":
 		r.errorf("Zone", "%q is not an availability zone such as us-west-2a", g.Zone)
+
 		return
 	case g.Region != "" && g.Region != region:
 		r.warnf("Region", "%s is ignored: Zone is in %s", g.Region, region)
@@ -167,6 +173,7 @@ func (c *Config) clusterID() cluster.ID {
 // which is part of each call.
 func (c *Config) balancing(id identity) request.Config {
 	g := c.Global
+
 	return request.Config{
 		Cluster:                 id.Cluster,
 		VPC:                     id.VPC,

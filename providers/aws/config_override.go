@@ -61,6 +61,7 @@ func (r *resolver) collectOverrides() {
 		if other, twice := first[same]; twice {
 			r.Problems.Errorf(r.At(overrideName(section, "Service")), "%s: %s has an endpoint for %s in %s already",
 				overrideName(section, ""), overrideName(other, ""), o.Service, o.Region)
+
 			continue
 		}
 		first[same] = section
@@ -82,6 +83,7 @@ func (r *resolver) services(section string, o *ServiceOverride) []written {
 			Service: service, Region: o.Region, URL: o.URL, SigningRegion: o.SigningRegion, SigningName: o.SigningName,
 		}}
 	}
+
 	return list
 }
 
@@ -110,6 +112,7 @@ func (r *resolver) checkOverride(section string, o *ServiceOverride) bool {
 			r.Errorf(overrideName(section, "URL"), "%v", err)
 		}
 	}
+
 	return len(r.Problems) == before
 }
 
@@ -119,6 +122,7 @@ func checkURL(text string) error {
 	if err != nil || parsed.Host == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
 		return fmt.Errorf("%q is not a URL such as https://ec2.example.com", text)
 	}
+
 	return nil
 }
 
@@ -128,6 +132,7 @@ func (w written) target() [2]string {
 	if w.Service == client.ServiceIMDS {
 		return [2]string{string(w.Service)}
 	}
+
 	return [2]string{string(w.Service), w.Region}
 }
 
@@ -152,5 +157,6 @@ func (r *resolver) mostExact(all []written) []client.Override {
 		r.Problems.Warnf(r.At(overrideName(w.section, "Service")), "%s is ignored: %s sets it for %s",
 			overrideName(w.section, ""), overrideName(winners[w.target()], ""), w.Service)
 	}
+
 	return kept
 }

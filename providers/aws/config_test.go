@@ -24,6 +24,7 @@ func parseConfig(t testing.TB, text string) *config.File {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return file
 }
 
@@ -32,6 +33,7 @@ func problemLines(problems config.Problems) []string {
 	for _, problem := range problems {
 		lines = append(lines, problem.Severity.String()+": "+problem.String())
 	}
+
 	return lines
 }
 

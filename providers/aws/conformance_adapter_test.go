@@ -77,6 +77,7 @@ func newMutableAdapter(t testing.TB, settings ...string) *mutableAdapter {
 		if role != "" {
 			tags["kubernetes.io/role/"+role] = "1"
 		}
+
 		return r.AddSubnet(sim.SubnetSpec{VPC: r.seed.VPC, Zone: zone, CIDR: cidr, Tags: tags})
 	}
 	machines := subnet(testZone, "machines", "10.9.0.0/18", "")
@@ -94,6 +95,7 @@ func newMutableAdapter(t testing.TB, settings ...string) *mutableAdapter {
 	a.group = r.AddSecurityGroup(sim.SecurityGroupSpec{VPC: r.seed.VPC, Name: "nodes", Description: "nodes", Tags: ofBoth("owned")})
 	r.AddRule(a.group, sim.Rule{Protocol: "-1", Source: a.group, Description: "nodes among themselves"})
 	a.empty = a.inventory()
+
 	return a
 }
 
@@ -144,6 +146,7 @@ func (a *mutableAdapter) ConnectAs(t testing.TB, clusterID string) cloudprovider
 			t.Error(err)
 		}
 	})
+
 	return c
 }
 
@@ -187,6 +190,7 @@ func (a *mutableAdapter) Create(_ testing.TB, m conformance.Machine) instance.Re
 		PrivateDNSName: m.Name, Tags: tags,
 		InterfaceSpec: sim.InterfaceSpec{Subnet: a.subnet, Groups: []string{a.group}, PrivateIPs: m.IPs, IPv6s: m.IPv6},
 	})
+
 	return instance.Ref{ProviderID: inventory.FormatProviderID(testZone, id), SystemUUID: "ec2-" + id, NodeName: m.Name}
 }
 
@@ -199,6 +203,7 @@ func (a *mutableAdapter) InjectFault(t testing.TB, i explore.Injection) (hits fu
 func (a *mutableAdapter) Calls() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+
 	return a.nodesAdapter.Calls() - total(a.own)
 }
 
@@ -212,6 +217,7 @@ func (a *mutableAdapter) Writes() int {
 			sum -= n
 		}
 	}
+
 	return sum
 }
 
@@ -239,6 +245,7 @@ func (a *mutableAdapter) inventory() []string {
 		lines = append(lines, "route "+strings.TrimSuffix(route, " blackhole"))
 	}
 	slices.Sort(lines)
+
 	return lines
 }
 
@@ -259,6 +266,7 @@ func without(lines, taken []string) []string {
 			left = append(left, line)
 		}
 	}
+
 	return left
 }
 
@@ -268,6 +276,7 @@ func (a *mutableAdapter) seedDecoys(seed func(), about func(line string) bool) (
 	before := a.inventory()
 	seed()
 	a.seeded = append(a.seeded, without(a.inventory(), before)...)
+
 	return func() []string {
 		return slices.DeleteFunc(a.inventory(), func(line string) bool { return !about(line) })
 	}

@@ -31,6 +31,7 @@ func (l *balancersAdapter) SeedDecoys(t testing.TB, service *v1.Service) (descri
 		l.asUser(d.addBalancers)
 		d.addRules()
 	}, d.about)
+
 	return func() []string { return append(all(), d.describeOtherVPC()...) }
 }
 
@@ -57,6 +58,7 @@ func newDecoys(t testing.TB, l *balancersAdapter, service *v1.Service) *decoys {
 	d.near = d.name[:len(d.name)-1]
 	d.ours = map[string]string{sim.ClusterTag(east): "owned", cluster.ServiceNameTag: service.Namespace + "/" + service.Name}
 	d.theirs = map[string]string{sim.ClusterTag(eastToo): "owned", cluster.ServiceNameTag: d.ours[cluster.ServiceNameTag]}
+
 	return d
 }
 
@@ -122,6 +124,7 @@ func (d *decoys) addGroup(vpc, name string, tags map[string]string) string {
 		Rules: []sim.Rule{{Protocol: "tcp", From: 9, To: 9, Source: "0.0.0.0/0"}},
 	})
 	d.adapter.AddRule(d.adapter.group, sim.Rule{Protocol: "-1", Source: id})
+
 	return id
 }
 
@@ -176,6 +179,7 @@ func (d *decoys) addTargetGroup(client *elbv2.Client, name string, tags map[stri
 	if err != nil {
 		d.t.Fatal(err)
 	}
+
 	return awssdk.ToString(made.TargetGroups[0].TargetGroupArn)
 }
 
@@ -184,6 +188,7 @@ func networkTags(tags map[string]string) []elbv2types.Tag {
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		list = append(list, elbv2types.Tag{Key: awssdk.String(key), Value: awssdk.String(tags[key])})
 	}
+
 	return list
 }
 

@@ -104,6 +104,7 @@ func (a *balancersAdapter) LoadBalancers() []loadbalancers.LoadBalancer {
 			all = append(all, networkView(lb))
 		}
 	}
+
 	return all
 }
 
@@ -120,6 +121,7 @@ func classicView(lb sim.ClassicLoadBalancer) loadbalancers.LoadBalancer {
 		}
 		view.Listeners = append(view.Listeners, seen)
 	}
+
 	return view
 }
 
@@ -136,12 +138,14 @@ func networkView(lb sim.NetworkLoadBalancer) loadbalancers.LoadBalancer {
 		}
 		view.Listeners = append(view.Listeners, seen)
 	}
+
 	return view
 }
 
 // behind is the target group of a listener.
 func behind(lb sim.NetworkLoadBalancer, listener sim.NetworkListener) sim.TargetGroup {
 	i := slices.IndexFunc(lb.TargetGroups, func(g sim.TargetGroup) bool { return g.Name == listener.TargetGroup })
+
 	return lb.TargetGroups[i]
 }
 
@@ -151,6 +155,7 @@ func number(text string) int32 {
 	if err != nil {
 		return 0
 	}
+
 	return int32(n)
 }
 
@@ -174,6 +179,7 @@ func (a *balancersAdapter) Reach(_ testing.TB, name string, protocol v1.Protocol
 			reached = append(reached, inventory.FormatProviderID(testZone, id))
 		}
 	}
+
 	return reached
 }
 
@@ -209,6 +215,7 @@ func (a *balancersAdapter) targets(name string, protocol v1.Protocol, port int32
 			}
 		}
 	}
+
 	return found
 }
 

@@ -18,6 +18,7 @@ func TestConformanceRoutes(t *testing.T) {
 		NewCloud: func(t testing.TB) suite.Cloud {
 			a := &routesAdapter{mutableAdapter: newMutableAdapter(t)}
 			a.others = a.Cloud.Routes(a.table)
+
 			return a
 		},
 		Budget:      suite.Budget{List: 2, Create: 3},
@@ -47,6 +48,7 @@ func (a *routesAdapter) Routes() []suite.Route {
 		}
 		routes = append(routes, route)
 	}
+
 	return routes
 }
 
@@ -54,6 +56,7 @@ func (a *routesAdapter) Routes() []suite.Route {
 // is gone, and to the network interface of a pod.
 func (a *routesAdapter) SeedDecoys(t testing.TB) (describe func() []string) {
 	t.Helper()
+
 	return a.seedDecoys(func() {
 		nat := a.AddInstance(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Subnet: a.subnet}})
 		gone := a.AddInstance(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Subnet: a.subnet}})

@@ -34,6 +34,7 @@ func TestConformance(t *testing.T) {
 		},
 		Spellings: func(id string) []string {
 			instance := id[len(id)-len("i-0123456789abcdef0"):]
+
 			return []string{instance, "aws:////" + instance, "aws:///" + instance, "aws://123456789012/us-west-2a/" + instance, id + "/"}
 		},
 		Without: nodes.Capabilities{
@@ -62,6 +63,7 @@ func newNodesAdapter(t testing.TB) conformance.Cloud {
 	r := newRegion(t, sim.Options{DisableThrottling: true})
 	r.seed.VPC = r.AddVPC(sim.VPCSpec{CIDR: "10.9.0.0/16"}) // where the suite's addresses are
 	subnet := r.AddSubnet(sim.SubnetSpec{VPC: r.seed.VPC, Zone: testZone, CIDR: "10.9.0.0/16"})
+
 	return &nodesAdapter{region: r, subnet: subnet}
 }
 
@@ -69,6 +71,7 @@ func newNodesAdapter(t testing.TB) conformance.Cloud {
 // starts whatever the cloud does.
 func (a *nodesAdapter) Connect(t testing.TB) cloudprovider.Interface {
 	t.Helper()
+
 	return a.connect(quick)
 }
 
@@ -77,6 +80,7 @@ func (a *nodesAdapter) Create(_ testing.TB, m conformance.Machine) instance.Ref 
 		PrivateDNSName: m.Name, Tags: map[string]string{sim.ClusterTag(demo): "owned"},
 		InterfaceSpec: sim.InterfaceSpec{Subnet: a.subnet, PrivateIPs: m.IPs},
 	})
+
 	return instance.Ref{ProviderID: inventory.FormatProviderID(testZone, id), SystemUUID: "ec2-" + id, NodeName: m.Name}
 }
 
@@ -86,6 +90,7 @@ func instanceID(t testing.TB, ref instance.Ref) string {
 	if !ok {
 		t.Fatalf("no instance %s", ref)
 	}
+
 	return id
 }
 

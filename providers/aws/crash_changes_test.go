@@ -47,6 +47,7 @@ func moreScenarios() map[string]scenario {
 		all["network UDP: "+name] = s
 	}}
 	w.datagrams()
+
 	return all
 }
 
@@ -62,6 +63,7 @@ func (w writer) service(more ...kubetest.ServiceOption) *v1.Service {
 	for _, option := range more {
 		option(svc)
 	}
+
 	return svc
 }
 

@@ -54,6 +54,7 @@ func (s *environment) retry(operation func() error) error {
 		}
 		s.clock.Step(retryTime)
 	}
+
 	return err
 }
 
@@ -62,5 +63,6 @@ func (s *environment) retry(operation func() error) error {
 func notReady(err error) bool {
 	_, later := errors.AsType[*api.RetryError](err)
 	_, incomplete := errors.AsType[*service.IncompleteError](err)
+
 	return later && !incomplete || errors.Is(err, securitygroup.ErrInUse)
 }

@@ -82,6 +82,7 @@ func (c *crash) slowly(slow func(*sim.Cloud), i explore.Injection) {
 		if _, exists, err := lb.GetLoadBalancer(c.t.Context(), flagged, c.service); err != nil || !exists {
 			return err
 		}
+
 		return deleteOperation(c.t.Context(), lb, c.service, nil)
 	})
 }

@@ -108,6 +108,7 @@ func newEnvironment(t testing.TB, d settings, decoded *responses) *environment {
 	s.nodes = nodesOf(ids...)
 	s.addUsers()
 	s.addNeighbor()
+
 	return s
 }
 
@@ -116,6 +117,7 @@ func newEnvironment(t testing.TB, d settings, decoded *responses) *environment {
 func (s *environment) options() sim.Options {
 	options := small
 	options.Clock = s.clock
+
 	return options
 }
 
@@ -140,8 +142,10 @@ func (s *environment) intercept(ctx context.Context, in middleware.InitializeInp
 ) {
 	if s.replayer == nil {
 		s.clock.Step(callTime)
+
 		return next.HandleInitialize(ctx, in)
 	}
+
 	return s.replayer.handle(ctx, s, in, next)
 }
 
@@ -156,6 +160,7 @@ type templates struct {
 
 func newTemplates(t testing.TB) *templates {
 	t.Helper()
+
 	return &templates{decoded: newResponses(t), all: map[settings]func() *template{}}
 }
 
@@ -176,6 +181,7 @@ func (p *templates) environment(t testing.TB, d settings) (s *environment, from 
 			made := &template{environment: first, alone: first.save()}
 			first.addPeers()
 			made.withPeers = first.save()
+
 			return made
 		})
 	}
@@ -191,6 +197,7 @@ func (p *templates) environment(t testing.TB, d settings) (s *environment, from 
 	t.Cleanup(func() { s.must(cloud.Close()) })
 	s.connectClients()
 	s.load(from.withPeers)
+
 	return s, from
 }
 
@@ -237,6 +244,7 @@ func (s *environment) addPeers() {
 
 func ensured(lb *loadBalancer, svc *v1.Service, nodes []*v1.Node) error {
 	_, err := lb.EnsureLoadBalancer(context.Background(), flagged, svc, nodes)
+
 	return err
 }
 
@@ -273,6 +281,7 @@ func (s *environment) provider(p *replayer, settings ...func(*loadBalancerConfig
 	lb := newLoadBalancer(config)
 	lb.services.SetRecorder(&record.FakeRecorder{})
 	lb.services.SetClients(kubeBuilder{}) // it has no Services
+
 	return lb
 }
 
@@ -282,6 +291,7 @@ func (s *environment) pick(numbers []int) []*v1.Node {
 	for _, n := range numbers {
 		nodes = append(nodes, s.nodes[n])
 	}
+
 	return nodes
 }
 
@@ -305,6 +315,7 @@ func (s *environment) state() state {
 	if last := s.described; last == nil || last.calls != calls || !last.at.Equal(at) {
 		s.described = &described{calls, at, state{s.Dump(), strings.Join(s.Leaks(), "\n")}}
 	}
+
 	return s.described.state
 }
 
@@ -320,6 +331,7 @@ func (s state) lost(later state) []string {
 			gone[line] = true
 		}
 	}
+
 	return slices.Sorted(maps.Keys(gone))
 }
 

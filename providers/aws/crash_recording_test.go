@@ -23,6 +23,7 @@ type exchange struct {
 
 func newExchange(op string, input, result any, err error) exchange {
 	text, _ := json.Marshal(result) // which identifies a result
+
 	return exchange{op: op, input: input, result: result, text: string(text), err: err}
 }
 
@@ -40,6 +41,7 @@ func (t *recording) altered() []string {
 			names = append(names, one.op)
 		}
 	}
+
 	return names
 }
 
@@ -66,6 +68,7 @@ func (p *replayer) handle(ctx context.Context, s *environment, in middleware.Ini
 		if one.op != op || !reflect.DeepEqual(one.input, in.Parameters) {
 			s.t.Errorf("a run differs from the baseline, -then %s +now %s:\n%s", one.op, op, cmp.Diff(one.input, in.Parameters))
 		}
+
 		return middleware.InitializeOutput{Result: one.result}, metadata, one.err
 	}
 	s.clock.Step(callTime)
@@ -88,5 +91,6 @@ func (p *replayer) handle(ctx context.Context, s *environment, in middleware.Ini
 		one.outcome = s.save()
 		p.record.exchanges = append(p.record.exchanges, one)
 	}
+
 	return out, metadata, err
 }

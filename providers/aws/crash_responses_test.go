@@ -38,6 +38,7 @@ func newResponses(t testing.TB) *responses {
 			t.Errorf("results of %v were written to", names)
 		}
 	})
+
 	return r
 }
 
@@ -48,6 +49,7 @@ func (r *responses) add(stack *middleware.Stack) error {
 		return nil // nothing is decoded
 	}
 	_, err := stack.Deserialize.Swap(inner.ID(), &cachedDeserializer{inner, r})
+
 	return err
 }
 
@@ -61,6 +63,7 @@ func (r *responses) altered() []string {
 			names = append(names, one.op)
 		}
 	}
+
 	return names
 }
 
@@ -84,6 +87,7 @@ func (r *responses) get(op string, body []byte, decode func() (any, error)) (any
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.byBody[key] = response{op, string(text), result}
+
 	return shallowCopy(result), nil
 }
 
@@ -96,6 +100,7 @@ func shallowCopy(result any) any {
 	}
 	to := reflect.New(from.Type().Elem())
 	to.Elem().Set(from.Elem())
+
 	return to.Interface()
 }
 
@@ -108,6 +113,7 @@ func withoutRequestID(body []byte) []byte {
 	}
 	begin := lower + len("equestId>")
 	end := begin + bytes.IndexByte(body[begin:], '<')
+
 	return append(bytes.Clone(body[:begin]), body[end:]...)
 }
 
@@ -134,13 +140,16 @@ func (d *cachedDeserializer) HandleDeserialize(
 	decode := func() (any, error) {
 		raw.Body = io.NopCloser(bytes.NewReader(body))
 		out, metadata, err = d.DeserializeMiddleware.HandleDeserialize(ctx, in, received{out, metadata})
+
 		return out.Result, err
 	}
 	if raw.StatusCode != http.StatusOK {
 		_, err = decode()
+
 		return out, metadata, err
 	}
 	out.Result, err = d.cache.get(middleware.GetOperationName(ctx), body, decode)
+
 	return out, metadata, err
 }
 

@@ -30,6 +30,7 @@ var sampleSeed = sync.OnceValues(func() (uint64, error) {
 	if text := os.Getenv(seedVariable); text != "" {
 		return strconv.ParseUint(text, 10, 64)
 	}
+
 	return uint64(time.Now().UnixNano()), nil
 })
 
@@ -59,6 +60,7 @@ func newSampler(t *testing.T) *sampler {
 			t.Logf("Repeat it with: %s=%d go test -race -run '^TestCrash' ./providers/aws", seedVariable, seed)
 		}
 	})
+
 	return &sampler{random: random, pairs: samplePairs}
 }
 
@@ -71,6 +73,7 @@ func (s *sampler) of(cases int) []int {
 	if s.random == nil || cases <= sampleSize {
 		return all
 	}
+
 	return s.random.Perm(cases)[:sampleSize]
 }
 
@@ -78,5 +81,6 @@ func (s *sampler) of(cases int) []int {
 func hashOf(name string) uint64 {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(name)) // never fails
+
 	return hash.Sum64()
 }

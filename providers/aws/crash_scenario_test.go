@@ -15,6 +15,7 @@ type operation func(ctx context.Context, lb *loadBalancer, svc *v1.Service, node
 
 func ensureOperation(ctx context.Context, lb *loadBalancer, svc *v1.Service, nodes []*v1.Node) error {
 	_, err := lb.EnsureLoadBalancer(ctx, flagged, svc, nodes)
+
 	return err
 }
 
@@ -157,6 +158,7 @@ func single(kind request.Kind) map[string]kubetest.ServiceOption {
 	} else {
 		changes["subnets"] = subnetsMove
 	}
+
 	return changes
 }
 
@@ -177,6 +179,7 @@ func scenarios() map[string]scenario {
 	}
 	maps.Copy(all, sharedRules())
 	maps.Copy(all, moreScenarios())
+
 	return all
 }
 
@@ -192,6 +195,7 @@ func inMode(kind request.Kind, m mode, singly bool) map[string]scenario {
 		for _, option := range more {
 			option(svc)
 		}
+
 		return svc
 	}
 	few, all := []int{0, 2}, []int{0, 1, 2}
@@ -216,6 +220,7 @@ func inMode(kind request.Kind, m mode, singly bool) map[string]scenario {
 			found[name] = changed(change)
 		}
 	}
+
 	return found
 }
 
@@ -226,6 +231,7 @@ func slicesOf(changes map[string]kubetest.ServiceOption, names ...string) []kube
 			list = append(list, change)
 		}
 	}
+
 	return list
 }
 
@@ -265,5 +271,6 @@ func sharedRules() map[string]scenario {
 	for name, s := range found {
 		named["untagged nodes: "+name] = s
 	}
+
 	return named
 }

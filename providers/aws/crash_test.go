@@ -121,6 +121,7 @@ func newCrash(t *testing.T, shared *templates, s scenario) (*crash, *explore.Exp
 	if _, exists, err := c.fresh().GetLoadBalancer(t.Context(), flagged, s.service); err != nil || exists {
 		t.Fatalf("without faults: Get returns %t, %v for what was deleted", exists, err)
 	}
+
 	return c, explorer
 }
 
@@ -133,8 +134,10 @@ func (c *crash) begin(t testing.TB, call int) explore.Run {
 		lb := c.provider(&replayer{record: &c.recording})
 		c.prime(lb)
 		c.primed = len(c.recording.exchanges)
+
 		return c.run(func(ctx context.Context) error {
 			defer c.noteBaseline()
+
 			return c.operate(ctx, lb)
 		})
 	}
@@ -157,6 +160,7 @@ func (c *crash) begin(t testing.TB, call int) explore.Run {
 			c.load(left)
 		}
 	}
+
 	return run
 }
 
@@ -182,6 +186,7 @@ func (c *crash) run(operate func(ctx context.Context) error) explore.Run {
 			Operate: func(ctx context.Context) error {
 				c.setRejected(true)
 				lb := c.fresh() //nolint:contextcheck // making a process needs no context
+
 				return c.retry(func() error { return deleteOperation(ctx, lb, c.service, nil) })
 			},
 			Recover: c.remove,
@@ -203,6 +208,7 @@ func (c *crash) InjectFault(t testing.TB, i explore.Injection) (hits func() int)
 	t.Helper()
 	i.First -= c.replayed
 	c.replayed = 0
+
 	return c.faults.InjectFault(t, i)
 }
 
@@ -215,6 +221,7 @@ func (c *crash) Calls() int { return c.faults.Calls() }
 // Resources implements explore.Cloud.
 func (c *crash) Resources() []string {
 	now := c.state()
+
 	return []string{now.dump, now.leaks}
 }
 
@@ -239,6 +246,7 @@ func (c *crash) prime(lb *loadBalancer) {
 // operate has a process run the operation.
 func (c *crash) operate(ctx context.Context, lb *loadBalancer) error {
 	c.setRejected(true)
+
 	return c.retry(func() error { return c.do(ctx, lb, c.service, c.pick(c.behind)) })
 }
 

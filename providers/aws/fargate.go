@@ -65,9 +65,11 @@ func newFargate(api client.Instances, vpc string, t tuning) *fargate {
 			if errors.Is(err, errNoInterface) {
 				return t.MissingAge
 			}
+
 			return 0
 		},
 	})
+
 	return f
 }
 
@@ -81,6 +83,7 @@ func (f *fargate) find(ctx context.Context, name string) (*pod, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find network interface of %s: %w", name, err)
 	}
+
 	return found, nil
 }
 
@@ -103,6 +106,7 @@ func (f *fargate) confirm(ctx context.Context, name string) (*pod, error) {
 		return nil, fmt.Errorf("confirm network interface of %s: %w", name, only.Err)
 	}
 	f.pods.Forget(addr) // it may be kept as missing
+
 	return only.Value, nil
 }
 
@@ -137,6 +141,7 @@ func fargateAddress(name string) (netip.Addr, error) {
 	if err != nil || !addr.Is4() {
 		return netip.Addr{}, fmt.Errorf("%q does not name a Fargate node: no IPv4 address in it", name)
 	}
+
 	return addr, nil
 }
 
@@ -152,6 +157,7 @@ func (f *fargate) describe(ctx context.Context, addrs []netip.Addr) (map[netip.A
 	for _, addr := range addrs {
 		results[addr] = onlyPod(addr, found[addr])
 	}
+
 	return results, nil
 }
 
@@ -172,6 +178,7 @@ func (f *fargate) list(ctx context.Context, filters []types.Filter) (map[netip.A
 			found[p.ipv4] = append(found[p.ipv4], p)
 		}
 	}
+
 	return found, nil
 }
 
@@ -185,6 +192,7 @@ func (f *fargate) filters(addrs ...netip.Addr) []types.Filter {
 	if f.vpc != "" {
 		filters = append(filters, awstype.Filter("vpc-id", f.vpc))
 	}
+
 	return filters
 }
 
@@ -195,6 +203,7 @@ func onlyPod(addr netip.Addr, found []*pod) batch.Result[*pod] {
 	case 1:
 		return batch.Result[*pod]{Value: found[0]}
 	}
+
 	return batch.Result[*pod]{Err: fmt.Errorf("%d network interfaces have the address %s: %w", len(found), addr, apierr.ErrConflict)}
 }
 
@@ -207,6 +216,7 @@ func toPod(in *types.NetworkInterface) *pod {
 			break
 		}
 	}
+
 	return p
 }
 
@@ -223,6 +233,7 @@ func (p *pod) addresses(families []address.Family) []v1.NodeAddress {
 			addresses = appendName(addresses, v1.NodeInternalDNS, p.dnsName)
 		}
 	}
+
 	return addresses
 }
 

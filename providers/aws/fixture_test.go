@@ -65,6 +65,7 @@ func printCPUTime(w io.Writer) error {
 	}
 	cpu := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	_, err := fmt.Fprintf(w, "CPU time of the tests of this package: %s\n", cpu.Round(time.Second))
+
 	return err
 }
 
@@ -89,6 +90,7 @@ func newRegion(t testing.TB, options sim.Options) *region {
 			t.Error(err)
 		}
 	})
+
 	return &region{Cloud: cloud, t: t, seed: cloud.Seed(demo)}
 }
 
@@ -99,6 +101,7 @@ var impatient = client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millis
 // more of the section [Global].
 func (r *region) connect(t cloudTuning, lines ...string) *cloud {
 	r.t.Helper()
+
 	return r.connectFile(t, r.file(lines...))
 }
 
@@ -144,6 +147,7 @@ func (r *region) connectFile(t cloudTuning, text string) *cloud {
 			r.t.Error(err)
 		}
 	})
+
 	return c
 }
 
@@ -164,6 +168,7 @@ func (r *region) withNodes(c *cloud, nodes ...*v1.Node) cache.Store {
 			r.t.Fatal(err)
 		}
 	}
+
 	return store
 }
 
@@ -182,6 +187,7 @@ func serveNodes(t testing.TB, c *cloud) cache.Store {
 		t.Fatal(err)
 	}
 	c.source.setNodes(nodes)
+
 	return informer.GetStore()
 }
 
@@ -195,6 +201,7 @@ func (r *region) calls(f func()) map[string]int {
 			made[op] = n - before[op]
 		}
 	}
+
 	return made
 }
 
@@ -203,12 +210,14 @@ func total(calls map[string]int) int {
 	for n := range maps.Values(calls) {
 		sum += n
 	}
+
 	return sum
 }
 
 // node is the Node of an instance, an hour old.
 func node(id string, options ...kubetest.NodeOption) *v1.Node {
 	old := []kubetest.NodeOption{kubetest.ProviderID("aws:///us-west-2a/" + id), kubetest.CreatedAt(time.Now().Add(-time.Hour))}
+
 	return kubetest.Node("node-"+id, append(old, options...)...)
 }
 

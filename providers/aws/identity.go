@@ -59,6 +59,7 @@ func findRegion(ctx context.Context, cfg *Config, imds *client.IMDS) (string, er
 	if err != nil {
 		return "", fmt.Errorf("find the region: %w (%s)", err, hintRegion)
 	}
+
 	return region, nil
 }
 
@@ -87,6 +88,7 @@ func identify(ctx context.Context, cfg *Config, imds *client.IMDS, clients *clie
 		klog.FromContext(ctx).Info("VPC of the cloud-config is ignored: it takes effect only with a cluster ID, and this instance is in another VPC",
 			"configured", configured, "vpc", id.VPC)
 	}
+
 	return id, nil
 }
 
@@ -105,6 +107,7 @@ func describeSelf(ctx context.Context, imds *client.IMDS, api client.EC2) (types
 			return instance, nil
 		}
 	}
+
 	return types.Instance{}, fmt.Errorf("describe instance %s: EC2 returned none", name)
 }
 
@@ -128,5 +131,6 @@ func (id *identity) take(self types.Instance) error {
 		return fmt.Errorf("instance %s: %w", id.InstanceID, err)
 	}
 	id.Cluster = found
+
 	return nil
 }

@@ -25,6 +25,7 @@ func serviceOverrides(cloud *sim.Cloud) string {
 	for _, service := range []string{"EC2", "elasticloadbalancing", "STS", "ec2imds"} {
 		text.WriteString(override(service, "Service = "+service, "Region = "+cloud.Region(), "URL = "+cloud.URL(), "SigningRegion = "+cloud.Region()))
 	}
+
 	return text.String()
 }
 
@@ -44,6 +45,7 @@ func startCloud(t *testing.T) (cloud *sim.Cloud, seed *sim.Seed, self string) {
 	seed = cloud.Seed("demo")
 	self = seed.AddNode(sim.InstanceSpec{})
 	cloud.SetSelf(self)
+
 	return cloud, seed, self
 }
 
@@ -63,6 +65,7 @@ func identified(t *testing.T, cloud *sim.Cloud, global string) (identity, error)
 	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	return c.identity, nil
 }
 
@@ -181,6 +184,7 @@ func TestIdentityOfTheInstance(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("%s: error %v, want %q", tc.reason, err, tc.err)
 				}
+
 				return
 			}
 			if err != nil {

@@ -74,6 +74,7 @@ var _ instance.Source = (*source)(nil)
 // newSource returns a source. The inventory and the zones are shared.
 func newSource(config sourceConfig, api client.Instances, instances *inventory.Inventory, zones *vpc.Zones) *source {
 	config.Tuning = config.Tuning.withDefaults()
+
 	return &source{
 		config:    config,
 		inventory: instances,
@@ -97,10 +98,12 @@ func factsOf(found instance.Instance, families []address.Family) (facts, error) 
 	switch n := found.(type) {
 	case machine:
 		addresses, err := nodeAddresses(n.Instance, families)
+
 		return facts{id: n.ID, instanceType: n.Type, zone: n.AvailabilityZone, addresses: addresses}, err
 	case fargateNode:
 		return facts{zone: n.zone, addresses: n.addresses(families)}, nil
 	}
+
 	return facts{}, fmt.Errorf("instance is a %T, not one of EC2", found)
 }
 
@@ -122,12 +125,14 @@ func (m machine) State() instance.State {
 		types.InstanceStateNameShuttingDown, types.InstanceStateNameStopping:
 		return instance.Running
 	}
+
 	return instance.Unknown
 }
 
 // Accepts implements instance.Source.
 func (s *source) Accepts(providerID string) error {
 	_, err := inventory.ParseProviderID(providerID)
+
 	return err
 }
 
@@ -142,6 +147,7 @@ func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Res
 		})
 	}
 	all.Wait()
+
 	return results
 }
 
@@ -164,15 +170,18 @@ func (s *source) find(ctx context.Context, ref instance.Ref, by lookups) instanc
 		return instance.Failed(err)
 	case inventory.IsFargate(id):
 		found, err := by.fargate(ctx, id)
+
 		return result(instance.FoundByName(fargateNode{found, ref.ProviderID}), err) // by its IP address
 	case id == "":
 		found, err := by.name(ctx, ref.NodeName)
+
 		return result(instance.FoundByName(machine{found}), err)
 	}
 	found, err := by.id(ctx, id)
 	if ref.ProviderID == "" && id == s.config.SelfID { // the Node has the name of the one that this process runs on
 		return result(instance.FoundByName(machine{found}), err)
 	}
+
 	return result(instance.Found(machine{found}), err)
 }
 
@@ -187,6 +196,7 @@ func (s *source) identify(ref instance.Ref) (id string, err error) {
 		return "", instance.WithReason(instance.ReasonOtherRegion, fmt.Errorf(
 			"provider ID %q is in region %s, and the cloud-config is for %s, whose EC2 does not have it", ref.ProviderID, region, s.config.Region))
 	}
+
 	return inventory.ParseProviderID(ref.ProviderID)
 }
 
@@ -204,6 +214,7 @@ func (s *source) identifyName(nodeName string) (id string, err error) {
 	if node := s.nodes.Load().Node(nodeName); node != nil && node.Spec.ProviderID != "" {
 		return inventory.ParseProviderID(node.Spec.ProviderID)
 	}
+
 	return "", nil
 }
 
@@ -221,6 +232,7 @@ func result(found instance.Result, err error) instance.Result {
 	case errors.Is(err, apierr.ErrConflict):
 		return instance.Failed(instance.WithReason(instance.ReasonAmbiguousInstance, err))
 	}
+
 	return instance.Failed(err)
 }
 
@@ -244,6 +256,7 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 	if metadata.AdditionalLabels, err = s.labels(ctx, node, f); err != nil {
 		return nil, err
 	}
+
 	return metadata, nil
 }
 
@@ -262,5 +275,6 @@ func (s *source) labels(ctx context.Context, node *v1.Node, f facts) (map[string
 		return nil, err
 	}
 	maps.Copy(labels, places)
+
 	return labels, nil
 }

@@ -149,6 +149,7 @@ func TestEvidence(t *testing.T) {
 		}, true},
 		"private DNS name": {"each VPC may have it", func(r *region) *v1.Node {
 			r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: name})
+
 			return kubetest.Node(name, kubetest.Tainted())
 		}, false},
 		"IP address": {"each VPC may have it", func(r *region) *v1.Node {
@@ -314,6 +315,7 @@ func (r *region) description(id string) *inventory.Instance {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+
 	return found
 }
 

@@ -33,6 +33,7 @@ func TestLifecycle(t *testing.T) {
 			}
 			balancers, _ := c.LoadBalancer()
 			_, _, err := balancers.GetLoadBalancer(ctx, demo, kubetest.Service("default", "web"))
+
 			return err
 		},
 	})

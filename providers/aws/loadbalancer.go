@@ -93,6 +93,7 @@ func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 	groups := securitygroup.NewReader(c.EC2, c.Settings.VPC, c.Settings.Cluster)
 	classic := securitygroup.NewClassic(c.ELB)
 	c.EC2, c.ELB = groups.Client(), classic
+
 	return &loadBalancer{
 		loadBalancerConfig: c,
 		NLB:                snapshot.New(c.ELBV2, c.Tuning.Snapshot),
@@ -140,8 +141,10 @@ func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, 
 	if !exists {
 		// The Service may be deleted without another call.
 		l.forget(in)
+
 		return nil, false, nil
 	}
+
 	return statusOf(hostname), true, nil
 }
 
@@ -153,6 +156,7 @@ func (l *loadBalancer) EnsureLoadBalancer(ctx context.Context, clusterName strin
 		return nil, cloudprovider.ImplementedElsewhere
 	}
 	hostname, err := l.sync(ctx, input{config: l.settings(clusterName), service: svc, create: true}, nodes)
+
 	return l.services.Publish(svc, statusOf(hostname), err)
 }
 
@@ -163,6 +167,7 @@ func (l *loadBalancer) UpdateLoadBalancer(ctx context.Context, clusterName strin
 		return cloudprovider.ImplementedElsewhere
 	}
 	_, err := l.sync(ctx, input{config: l.settings(clusterName), service: svc}, nodes)
+
 	return err
 }
 
@@ -171,12 +176,14 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 	if request.KindOf(svc) == request.Unmanaged {
 		return nil
 	}
+
 	return l.services.Run(ctx, svc, func(ctx context.Context) error {
 		in := l.identify(clusterName, svc)
 		if err := l.remove(ctx, in); err != nil {
 			return err
 		}
 		l.forget(in)
+
 		return nil
 	})
 }
@@ -204,8 +211,10 @@ func (l *loadBalancer) sync(ctx context.Context, in input, nodes []*v1.Node) (ho
 			}
 		}
 		hostname, err = l.ensure(ctx, in, warnings)
+
 		return err
 	})
+
 	return hostname, err
 }
 
@@ -216,6 +225,7 @@ func namesOf(nodes []*v1.Node) []string {
 		names = append(names, node.Name)
 	}
 	slices.Sort(names)
+
 	return names
 }
 
@@ -224,6 +234,7 @@ func namesOf(nodes []*v1.Node) []string {
 func (l *loadBalancer) settings(clusterName string) request.Config {
 	config := l.Settings
 	config.ClusterName = clusterName
+
 	return config
 }
 
@@ -234,5 +245,6 @@ func statusOf(hostname string) *v1.LoadBalancerStatus {
 	if hostname != "" {
 		status.Ingress = []v1.LoadBalancerIngress{{Hostname: hostname}}
 	}
+
 	return status
 }

@@ -35,6 +35,7 @@ func TestServiceStaysWithAConfigurationForAnotherAccount(t *testing.T) {
 				for _, err := range []error{err, other.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc)} {
 					if err == nil {
 						t.Errorf("no error, and Get reports %t", exists)
+
 						continue
 					}
 					for _, part := range []string{hostname, other.Region(), "vpc-0123456789abcdef0", "Region", "VPC"} {

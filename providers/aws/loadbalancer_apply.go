@@ -29,6 +29,7 @@ func (in input) deletedAt() time.Time {
 	if in.service.DeletionTimestamp == nil {
 		return time.Time{}
 	}
+
 	return in.service.DeletionTimestamp.Time
 }
 
@@ -81,6 +82,7 @@ func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.
 	if errors.Is(err, securitygroup.ErrInUse) {
 		err = api.NewRetryError(err.Error(), retryLater)
 	}
+
 	return in.hostname(o, env), err
 }
 
@@ -94,6 +96,7 @@ func (in input) hostname(o *observed, env *change.Env) string {
 		key = network.HostnameKey(in.request.Name)
 	}
 	hostname, _ := env.IDs.Get(key) // if there is none, the next run has it
+
 	return hostname
 }
 
@@ -113,6 +116,7 @@ func (l *loadBalancer) remove(ctx context.Context, in input) error {
 		defer l.deleting.Delete(in.request.Name)
 		l.needs.Forget(in.request.Name)
 		l.lost.forget(in.request.Name)
+
 		return sync(ctx, env, needs)
 	}
 	steps := diffDeletion(in, o, d, sync, afterwards)
@@ -120,5 +124,6 @@ func (l *loadBalancer) remove(ctx context.Context, in input) error {
 		err = l.confirmAbsent(ctx, in)
 	}
 	l.services.Report(in.service, slices.Concat(d.Warnings, env.Warnings()))
+
 	return err
 }

@@ -55,6 +55,7 @@ func selectGroups(in input, o *observed, groups securitygroup.Groups) selection 
 	if !in.config.LeaveNodeSecurityGroups {
 		s.Nodes = securitygroup.ChooseNodeGroups(nodesBehind(o.Facts), func(id string) bool { return groups[id] != nil })
 	}
+
 	return s
 }
 
@@ -76,6 +77,7 @@ func build(in input, o *observed) (*desired, error) {
 	if in.request.Kind == request.Network {
 		return d, d.buildNetwork(in, o, f)
 	}
+
 	return d, d.buildClassic(in, o, f)
 }
 
@@ -101,6 +103,7 @@ func (d *desired) buildClassic(in input, o *observed, f request.Facts) error {
 		d.Nodes.Sources = slices.Concat(former, d.Nodes.Ending)
 		d.Warnings = slices.Concat(d.Warnings, o.rulesLeft(in, slices.DeleteFunc(others, d.ends)))
 	}
+
 	return nil
 }
 
@@ -134,6 +137,7 @@ func (d *desired) buildNetwork(in input, o *observed, f request.Facts) error {
 		traffic.HidesClients = true
 		d.Nodes.Optional = securitygroup.ForNetworkNodes(traffic)
 	}
+
 	return nil
 }
 
@@ -146,6 +150,7 @@ func hidesClients(r *request.Request, m *network.Model, o *observed) bool {
 	if preserve, annotated := r.TargetGroupAttributes[request.PreserveClientIP]; annotated || o.Network == nil {
 		return preserve == "false"
 	}
+
 	return slices.ContainsFunc(o.Network.TargetGroups, func(group network.GroupState) bool {
 		return group.Attributes[request.PreserveClientIP] == "false" && slices.ContainsFunc(m.Listeners, func(l network.Listener) bool {
 			return group.Name == l.TargetGroup.Name || group.Name == l.TargetGroup.Spare

@@ -91,6 +91,7 @@ func tenants(t *testing.T, managed bool, options ...kubetest.ServiceOption) (our
 			c.Instances = inventory.New(c.EC2, inventory.Config{Cluster: c.Settings.Cluster, VPC: b.seed.VPC, Window: time.Nanosecond})
 		}),
 	}
+
 	return ours, theirs
 }
 

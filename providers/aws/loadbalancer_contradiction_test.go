@@ -116,9 +116,11 @@ func TestClassicLoadBalancerWithoutTagsIsNotGone(t *testing.T) {
 // withoutLoadBalancer is the effect that a load balancer is not found.
 func withoutLoadBalancer(name string) simserver.Fault {
 	refuse := sim.Error(http.StatusBadRequest, "LoadBalancerNotFound", "There is no ACTIVE Load Balancer named '"+name+"'")
+
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		if strings.Contains(r.Form.Encode(), name) {
 			refuse(w, r, apply)
+
 			return
 		}
 		apply.ServeHTTP(w, r)

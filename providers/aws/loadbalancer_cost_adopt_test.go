@@ -80,6 +80,7 @@ func (b *balanced) nodeRules() map[string]int {
 			kinds[kind]++
 		}
 	}
+
 	return kinds
 }
 

@@ -97,6 +97,7 @@ func (b *balanced) deleteAll(services []*v1.Service) (refused int) {
 	if n := attempts.calls["DeleteSecurityGroup"]; n > len(services) {
 		b.t.Errorf("%d calls of DeleteSecurityGroup in %d attempts", n, len(services))
 	}
+
 	return int(inUse.Load())
 }
 

@@ -71,6 +71,7 @@ var foreign = sync.OnceValues(func() (*sim.Snapshot, error) {
 			return nil, errors.Join(err, cloud.Close())
 		}
 	}
+
 	return cloud.Snapshot(), cloud.Close()
 })
 
@@ -99,6 +100,7 @@ func addForeign(api *elbv2.Client, seed *sim.Seed, i int) error {
 			Type: elbv2types.ActionTypeEnumForward, TargetGroupArn: group.TargetGroups[0].TargetGroupArn,
 		}},
 	})
+
 	return err
 }
 
@@ -138,6 +140,7 @@ func (a account) prepare(t *testing.T) *sim.Snapshot {
 		b.ensureAll(services)
 		state = b.Snapshot()
 	})
+
 	return state
 }
 
@@ -185,6 +188,7 @@ func (a account) from(t *testing.T, state *sim.Snapshot, test func(b *balanced))
 func (r *region) in(t *testing.T) *region {
 	inside := *r
 	inside.t = t
+
 	return &inside
 }
 
@@ -235,6 +239,7 @@ func (b *balanced) direct(tuning client.Tuning) (*loadBalancer, *vpc.Zones) {
 		Instances: inventory.New(clients.EC2, inventory.Config{Cluster: id, VPC: b.seed.VPC}),
 	})
 	lb.services.SetRecorder(&record.FakeRecorder{})
+
 	return lb, zones
 }
 
@@ -249,6 +254,7 @@ func twoPorts(from, count int, options ...kubetest.ServiceOption) []*v1.Service 
 		}
 		services = append(services, kubetest.Service("default", fmt.Sprintf("web-%d", i), append(own, options...)...))
 	}
+
 	return services
 }
 
@@ -259,6 +265,7 @@ func (b *balanced) ensureAll(services []*v1.Service) {
 		status, err := b.lb.EnsureLoadBalancer(b.t.Context(), flagged, svc, b.nodes)
 		if err != nil {
 			b.t.Errorf("ensure %s: %v", svc.Name, err)
+
 			return
 		}
 		svc.Status.LoadBalancer = *status
@@ -285,6 +292,7 @@ func (b *balanced) deleteOnce(svc *v1.Service) error {
 	if err != nil || !exists {
 		return err
 	}
+
 	return b.lb.EnsureLoadBalancerDeleted(b.t.Context(), flagged, svc)
 }
 
@@ -303,6 +311,7 @@ func (b *balanced) measure(what string, f func()) cost {
 	c := cost{t: b.t, what: what}
 	c.calls = b.calls(f)
 	c.took = time.Since(began)
+
 	return c
 }
 
@@ -310,6 +319,7 @@ func (b *balanced) measure(what string, f func()) cost {
 func (c cost) writes() map[string]int {
 	writes := maps.Clone(c.calls)
 	maps.DeleteFunc(writes, func(op string, _ int) bool { return !sim.Mutating(op) })
+
 	return writes
 }
 
@@ -322,6 +332,7 @@ func (c cost) atMost(limit, services int) cost {
 	if total(c.calls) > limit {
 		c.t.Errorf("%s: %d calls, want at most %d", c.what, total(c.calls), limit)
 	}
+
 	return c
 }
 
@@ -331,6 +342,7 @@ func (c cost) readOnly() cost {
 	if writes := c.writes(); len(writes) > 0 {
 		c.t.Errorf("%s: writes %v", c.what, writes)
 	}
+
 	return c
 }
 
@@ -351,5 +363,6 @@ func (c cost) ofAPI(prefix string) int {
 			n += count
 		}
 	}
+
 	return n
 }

@@ -39,6 +39,7 @@ func (b *balanced) listPages(f func()) (pages int) {
 			pages++
 		}
 	}
+
 	return pages
 }
 

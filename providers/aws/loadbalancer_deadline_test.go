@@ -16,6 +16,7 @@ func TestOperationsHaveADeadline(t *testing.T) {
 		began := time.Now()
 		err := lb.services.Run(t.Context(), kubetest.Service("default", "web"), func(ctx context.Context) error {
 			<-ctx.Done()
+
 			return ctx.Err()
 		})
 		if took := time.Since(began); err == nil || took != operationTimeout {

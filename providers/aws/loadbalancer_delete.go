@@ -30,6 +30,7 @@ func (l *loadBalancer) identify(clusterName string, svc *v1.Service) input {
 		SecurityGroups:      items(svc, request.AnnotationSecurityGroups),
 		ExtraSecurityGroups: items(svc, request.AnnotationExtraSecurityGroups),
 	}
+
 	return in
 }
 
@@ -67,6 +68,7 @@ func (l *loadBalancer) look(ctx context.Context, in input) (hostname string, exi
 			return "", len(left) > 0, err
 		}
 	}
+
 	return "", false, l.confirmAbsent(ctx, in)
 }
 
@@ -86,6 +88,7 @@ func (l *loadBalancer) confirmAbsent(ctx context.Context, in input) error {
 	if !empty {
 		return nil
 	}
+
 	return fmt.Errorf("load balancer %s is not found in region %s, nor is any subnet of VPC %s: "+
 		"check Region, VPC and RoleARN of the cloud-config, AWS_REGION and the credentials", hostname, l.Region, in.config.VPC)
 }
@@ -100,6 +103,7 @@ func (l *loadBalancer) observeAll(ctx context.Context, in input) (*observed, err
 			return nil, err
 		}
 	}
+
 	return o, l.observeLeftGroups(ctx, in, o)
 }
 
@@ -121,6 +125,7 @@ func (l *loadBalancer) observeKind(ctx context.Context, in input, kind request.K
 	if other {
 		err = in.tolerate(ctx, kind, err)
 	}
+
 	return err
 }
 
@@ -132,6 +137,7 @@ func (l *loadBalancer) observeLeftGroups(ctx context.Context, in input, o *obser
 	groups, err := l.Groups.OfClusterNow(ctx)
 	if err != nil || in.config.LeaveNodeSecurityGroups {
 		o.Groups = groups
+
 		return err
 	}
 	more, err := securitygroup.ObservePorts(ctx, l.EC2, in.config.VPC, in.networkPorts(o))
@@ -146,6 +152,7 @@ func (l *loadBalancer) observeLeftGroups(ctx context.Context, in input, o *obser
 	ending := idsOf(securitygroup.Owned(groups, in.request, in.config, o.groups()))
 	referring, err := securitygroup.ObserveReferring(ctx, l.EC2, in.config.VPC, ending)
 	o.Groups = merge(groups, more, written, referring)
+
 	return err
 }
 
@@ -170,6 +177,7 @@ func (in input) networkPorts(o *observed) []int32 {
 		}
 	}
 	slices.Sort(ports)
+
 	return slices.DeleteFunc(slices.Compact(ports), func(port int32) bool { return port == 0 })
 }
 
@@ -188,6 +196,7 @@ func buildDeletion(in input, o *observed) *desired {
 	former, others := split(slices.DeleteFunc(o.classicGroups(), found), o.primaries(in, primary))
 	d.Before = securitygroup.Needs{Sources: former}
 	d.Warnings = o.rulesLeft(in, slices.DeleteFunc(others, in.names))
+
 	return d
 }
 
@@ -210,5 +219,6 @@ func (in input) primaryGroup(o *observed) string {
 	if !had || slices.Contains(in.request.ExtraSecurityGroups, primary) {
 		return ""
 	}
+
 	return primary
 }

@@ -83,5 +83,6 @@ func TestRuleOfASharedGroupIsKeptUntilItsReplacementWorks(t *testing.T) {
 func (b *balanced) openGroup(name string) string {
 	id := b.group(name, nil)
 	b.AddRule(id, sim.Rule{Protocol: "-1", Source: "0.0.0.0/0"})
+
 	return id
 }

@@ -41,6 +41,7 @@ func diff(in input, o *observed, d *desired, sync syncNodes) (change.Plan, []net
 	if len(d.Detaching) > 0 && !d.Nodes.AddOnly {
 		steps = append(steps, classic.DetachSecurityGroups(d.Classic, d.Detaching))
 	}
+
 	return append(steps, securitygroup.Delete(d.Surplus, in.deletedAt())...), targetGroups, nil
 }
 
@@ -51,6 +52,7 @@ func diffBalancer(o *observed, d *desired) (change.Plan, []network.TargetGroupRe
 	}
 	model := *d.Classic
 	model.SecurityGroups = append(slices.Clip(model.SecurityGroups), d.Detaching...)
+
 	return classic.Diff(&model, o.Classic), nil
 }
 
@@ -83,6 +85,7 @@ func diffDeletion(in input, o *observed, d *desired, sync, afterwards syncNodes)
 		}
 		steps = append(steps, network.DiffDeletion(&groups)...)
 	}
+
 	return append(steps, securitygroup.Delete(d.Surplus, in.deletedAt())...)
 }
 
@@ -100,9 +103,11 @@ func restoring(steps, undo change.Plan) change.Plan {
 			if errors.Is(err, apierr.ErrDenied) || errors.Is(err, apierr.ErrConflict) || errors.Is(err, apierr.ErrThrottled) || errors.Is(err, apierr.ErrInvalid) {
 				err = errors.Join(err, undo.Apply(ctx, env, nil))
 			}
+
 			return err
 		}
 	}
+
 	return steps
 }
 
@@ -125,6 +130,7 @@ func nodeSteps(in input, o *observed, needs securitygroup.Needs, sync syncNodes)
 	if len(removals) > 0 {
 		removing = change.Plan{nodeStep("remove rules from node security groups for "+in.request.Name, removals, needs, sync).Removal()}
 	}
+
 	return adding, removing
 }
 
@@ -146,9 +152,11 @@ func makeRoom(adding change.Plan, in input, o *observed, d *desired, sync syncNo
 			if err != nil || env.RoomForHealthChecks() == nil {
 				return err
 			}
+
 			return plan.Partial(sync(ctx, env, needs))
 		})
 	}
+
 	return steps
 }
 
@@ -156,6 +164,7 @@ func nodeStep(text string, expected change.Plan, needs securitygroup.Needs, sync
 	for _, step := range expected {
 		text += "\n  " + step.Text
 	}
+
 	return plan.NewStep(syncsNodes, text, func(ctx context.Context, env *change.Env) error {
 		return sync(ctx, env, needs)
 	})

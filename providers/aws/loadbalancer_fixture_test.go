@@ -53,6 +53,7 @@ type balanced struct {
 // that does not wait.
 func balance(t testing.TB, settings ...func(*loadBalancerConfig)) *balanced {
 	t.Helper()
+
 	return balanceIn(newRegion(t, sim.Options{DisableThrottling: true}), settings...)
 }
 
@@ -63,6 +64,7 @@ func balanceIn(r *region, settings ...func(*loadBalancerConfig)) *balanced {
 	b.ids = b.seed.AddNodes(3)
 	b.nodes = nodesOf(b.ids...)
 	b.lb = b.controller(settings...)
+
 	return b
 }
 
@@ -107,6 +109,7 @@ func (b *balanced) controller(settings ...func(*loadBalancerConfig)) *loadBalanc
 	lb := newLoadBalancer(config)
 	lb.services.SetRecorder(b.events)
 	lb.services.SetClients(kubeBuilder{}) // it has no Services
+
 	return lb
 }
 
@@ -125,6 +128,7 @@ func nodesOf(ids ...string) []*v1.Node {
 	for _, id := range ids {
 		nodes = append(nodes, node(id))
 	}
+
 	return nodes
 }
 
@@ -179,6 +183,7 @@ func (b *balanced) ensure(svc *v1.Service) string {
 		b.t.Errorf("AWS-LB-5: nothing but a hostname: %s", diff)
 	}
 	svc.Status.LoadBalancer = *status
+
 	return status.Ingress[0].Hostname
 }
 
@@ -206,6 +211,7 @@ func (b *balanced) exists(svc *v1.Service) bool {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return exists
 }
 
@@ -214,6 +220,7 @@ func (b *balanced) writes(f func()) map[string]int {
 	b.t.Helper()
 	calls := b.calls(f)
 	maps.DeleteFunc(calls, func(op string, _ int) bool { return !sim.Mutating(op) })
+
 	return calls
 }
 
@@ -268,5 +275,6 @@ func (b *balanced) rules(group string) []string {
 	for _, rule := range b.Rules(group) {
 		texts = append(texts, ruleText(rule))
 	}
+
 	return texts
 }

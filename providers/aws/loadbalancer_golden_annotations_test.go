@@ -44,6 +44,7 @@ func documentedAnnotations(t *testing.T) []documentedAnnotation {
 				request.Network: strings.Contains(kinds, "NLB"),
 			}})
 		}
+
 		return true
 	}
 	for _, name := range []string{"annotations.go", "annotations_traffic.go"} {
@@ -53,12 +54,14 @@ func documentedAnnotations(t *testing.T) []documentedAnnotation {
 		}
 		ast.Inspect(file, collect)
 	}
+
 	return list
 }
 
 // file is the name of the file with the cases of the annotation.
 func (a documentedAnnotation) file(kind request.Kind) string {
 	_, name, _ := strings.Cut(a.key, "/")
+
 	return string(kind) + "-" + strings.TrimPrefix(name, "aws-load-balancer-")
 }
 
@@ -86,6 +89,7 @@ func TestEveryAnnotationHasPlans(t *testing.T) {
 			f := byName[name]
 			if f == nil {
 				t.Errorf("no file %s.txtar", name)
+
 				continue
 			}
 			created, changed, rejected := f.shows(a.key)
@@ -110,5 +114,6 @@ func (f *planFile) shows(annotation string) (created, changed, rejected bool) {
 		created, changed = created || !exists, changed || exists
 		rejected = rejected || strings.Contains(c.plan, "nnotation "+annotation)
 	}
+
 	return created, changed, rejected
 }

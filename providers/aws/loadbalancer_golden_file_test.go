@@ -86,6 +86,7 @@ func readPlanFiles(dir string) ([]*planFile, error) {
 		}
 		files = append(files, file)
 	}
+
 	return files, nil
 }
 
@@ -121,6 +122,7 @@ func parsePlanFile(name string, data []byte, templates planTemplates) (*planFile
 	if len(f.cases) == 0 {
 		return nil, errors.New("no cases")
 	}
+
 	return f, nil
 }
 
@@ -133,6 +135,7 @@ func (f *planFile) add(c *planCase) error {
 		return errors.New("there is another case of this name")
 	}
 	f.cases = append(f.cases, c)
+
 	return nil
 }
 
@@ -170,12 +173,14 @@ func parsePlanCase(sections []txtar.File, common []byte, templates planTemplates
 	if c.fixture, err = templates.fixture(texts["observed"]); err != nil {
 		return nil, fmt.Errorf("observed: %w", err)
 	}
+
 	return c, nil
 }
 
 // service returns the Service of service.yaml with what a file and a case change.
 func (p planTemplates) service(common, own []byte) (*v1.Service, error) {
 	svc := &v1.Service{}
+
 	return svc, decodePatched(svc, p["service"], common, own)
 }
 
@@ -203,6 +208,7 @@ func (p planTemplates) fixture(own []byte) (*planFixture, error) {
 	if f.BadNetworkSetting != "" {
 		f.Config.BadNetworkSetting = errors.New(f.BadNetworkSetting)
 	}
+
 	return f, nil
 }
 
@@ -223,6 +229,7 @@ func decodePatched(into any, document []byte, patches ...[]byte) error {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.DisallowUnknownFields()
+
 	return decoder.Decode(into)
 }
 
@@ -237,5 +244,6 @@ func (f *planFile) format(plans map[string]string) []byte {
 		}
 	}
 	text := txtar.Format(&txtar.Archive{Comment: f.archive.Comment, Files: sections})
+
 	return append(bytes.TrimRight(text, "\n"), '\n')
 }

@@ -94,6 +94,7 @@ func (f *planFixture) nodes() []*v1.Node {
 		maps.Copy(node.Labels, from.Labels)
 		list = append(list, node)
 	}
+
 	return list
 }
 
@@ -115,6 +116,7 @@ func (f *planFixture) targets(r *request.Request) map[string]*inventory.Instance
 			all[node.Instance] = instance
 		}
 	}
+
 	return all
 }
 
@@ -134,6 +136,7 @@ func (f *planFixture) subnets(r *request.Request, o *observed) ([]vpc.Subnet, er
 		return nil, nil
 	}
 	tables := slices.Collect(maps.Values(f.RouteTables))
+
 	return vpc.Choose(vpc.Usable(all, f.Config.Cluster), tables, f.Zones, vpc.DiscoverOptions{Cluster: f.Config.Cluster, Internal: internal})
 }
 
@@ -154,6 +157,7 @@ func (f *planFixture) groups() (all, members securitygroup.Groups, err error) {
 			members[id] = group
 		}
 	}
+
 	return all, members, nil
 }
 
@@ -184,6 +188,7 @@ func parseRule(text string) (rule securitygroup.Rule, description string, err er
 	case strings.Contains(parts[4], ":"):
 		rule.Source.Kind = securitygroup.FromIPv6
 	}
+
 	return rule, parts[5], nil
 }
 
@@ -203,6 +208,7 @@ func (f *planFixture) observed(r *request.Request) *observed {
 	if r.Kind == request.Network || f.Network != nil || f.Delete {
 		o.Network = f.Network.observed(r, f.Config)
 	}
+
 	return o
 }
 
@@ -232,5 +238,6 @@ func (n *networkFixture) observed(r *request.Request, c request.Config) *network
 		}
 		o.TargetGroups = append(o.TargetGroups, group)
 	}
+
 	return o
 }

@@ -64,6 +64,7 @@ func (f *planFixture) run(t *testing.T, svc *v1.Service) string {
 	if err := f.ensure(out, svc, all, members); err != nil {
 		out.WriteString("error: " + err.Error() + "\n")
 	}
+
 	return out.String()
 }
 
@@ -75,6 +76,7 @@ func (f *planFixture) ensure(out *strings.Builder, svc *v1.Service, all, members
 	}
 	if r.Kind == request.Unmanaged {
 		out.WriteString("left to another controller\n")
+
 		return nil
 	}
 	t := input{config: f.Config, service: svc, request: r, create: true}
@@ -107,6 +109,7 @@ func (f *planFixture) ensure(out *strings.Builder, svc *v1.Service, all, members
 		fmt.Fprintf(out, "warning %s: %s\n", warning.Reason, warning.Message)
 	}
 	out.WriteString(steps.String())
+
 	return d.Incomplete
 }
 
@@ -116,5 +119,6 @@ func (f *planFixture) remove(svc *v1.Service, all securitygroup.Groups) string {
 	t := lb.identify(f.Config.ClusterName, svc)
 	o := f.observed(t.request)
 	o.Groups = all
+
 	return diffDeletion(t, o, buildDeletion(t, o), nil, nil).String()
 }

@@ -50,6 +50,7 @@ func TestRulesOfFormerGroupsGoWithTheLoadBalancer(t *testing.T) {
 					for key, name := range names {
 						options = append(options, kubetest.ServiceAnnotated(key, ids[name]))
 					}
+
 					return options
 				}
 				svc := web(annotated(test.had)...)
@@ -207,14 +208,23 @@ func TestLostGroupThatUsersReferToIsLeft(t *testing.T) {
 func (b *balanced) ownGroup() string {
 	b.t.Helper()
 	for _, balancer := range []func(string) ([]string, bool){
-		func(name string) ([]string, bool) { lb, ok := b.Classic(name); return lb.SecurityGroups, ok },
-		func(name string) ([]string, bool) { lb, ok := b.Network(name); return lb.SecurityGroups, ok },
+		func(name string) ([]string, bool) {
+			lb, ok := b.Classic(name)
+
+			return lb.SecurityGroups, ok
+		},
+		func(name string) ([]string, bool) {
+			lb, ok := b.Network(name)
+
+			return lb.SecurityGroups, ok
+		},
 	} {
 		if groups, ok := balancer(webName); ok && len(groups) == 1 {
 			return groups[0]
 		}
 	}
 	b.t.Fatal("the load balancer has not one security group")
+
 	return ""
 }
 

@@ -26,6 +26,7 @@ func awaited(f request.Facts) []service.Gap {
 		return nil
 	}
 	ids = plan.Sorted(ids)
+
 	return []service.Gap{{
 		Key:  "instances " + strings.Join(ids, " "),
 		Text: "instances that EC2 does not return or that are starting: " + plan.FewCommas(ids),
@@ -44,6 +45,7 @@ func exceeding(shortages []change.Shortage, refusals []change.Refusal) []service
 			gaps = append(gaps, service.Gap{Key: "targets of " + refusal.TargetGroup, Text: refusal.Warning().Message})
 		}
 	}
+
 	return gaps
 }
 
@@ -62,6 +64,7 @@ func (d *desired) gaps(o *observed, env *change.Env, withheld bool, failure erro
 	if failure != nil {
 		gaps = append(gaps, service.Gap{Key: "quota", Text: failure.Error()})
 	}
+
 	return gaps
 }
 
@@ -70,5 +73,6 @@ func leavesGaps(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !leavesGaps(err) })
 	}
+
 	return err == nil || errors.Is(err, change.ErrNoRoom) || change.IsQuota(err)
 }

@@ -47,6 +47,7 @@ func TestUnknownInstanceStaysRegisteredWhenANodeJoins(t *testing.T) {
 func (b *balanced) sync(svc *v1.Service) error {
 	b.t.Helper()
 	_, err := b.lb.EnsureLoadBalancer(b.t.Context(), flagged, svc, b.nodes)
+
 	return err
 }
 
@@ -80,6 +81,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 				joined := b.seed.AddNodes(1)
 				b.hide(joined...)
 				b.nodes = append(b.nodes, nodesOf(joined...)...)
+
 				return joined[0]
 			},
 			fix: func(b *balanced, _ *v1.Service) { b.Interceptor().Clear() },
@@ -89,6 +91,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 			lose: func(b *balanced, svc *v1.Service) string {
 				b.hide(b.ids[0])
 				svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"}
+
 				return "no longer needs"
 			},
 			fix: func(b *balanced, _ *v1.Service) { b.Interceptor().Clear() },
@@ -98,6 +101,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 			lose: func(b *balanced, _ *v1.Service) string {
 				joined := b.seed.AddNode(sim.InstanceSpec{State: sim.Pending})
 				b.nodes = append(b.nodes, nodesOf(joined)...)
+
 				return joined
 			},
 			fix: func(b *balanced, _ *v1.Service) { b.SetState(idOf(b.nodes[len(b.nodes)-1]), sim.Running) },
@@ -106,6 +110,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 			reason: "it may get one",
 			lose: func(b *balanced, _ *v1.Service) string {
 				b.SetInstanceGroups(b.ids[0])
+
 				return b.ids[0]
 			},
 			fix: func(b *balanced, _ *v1.Service) { b.SetInstanceGroups(b.ids[0], b.seed.NodeGroup) },
@@ -116,6 +121,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 				b.fill(b.seed.NodeGroup, quota)
 				b.lb.Groups.Written()
 				svc.Spec.LoadBalancerSourceRanges = append(svc.Spec.LoadBalancerSourceRanges, "192.0.2.0/24")
+
 				return b.seed.NodeGroup
 			},
 			fix: func(b *balanced, _ *v1.Service) {
@@ -129,6 +135,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 			reason: "the quota may be raised",
 			lose: func(b *balanced, _ *v1.Service) string {
 				b.nodes = append(b.nodes, nodesOf(overQuota(b))...)
+
 				return "exceed a quota"
 			},
 			fix: func(b *balanced, _ *v1.Service) { b.SetQuotas(sim.Quotas{}) },
@@ -138,6 +145,7 @@ func TestIncompleteLoadBalancerIsSyncedAgain(t *testing.T) {
 			lose: func(b *balanced, svc *v1.Service) string {
 				b.SetQuotas(sim.Quotas{Listeners: 2})
 				kubetest.Port(v1.ProtocolTCP, 8443)(svc)
+
 				return "TooManyListeners"
 			},
 			fix: func(b *balanced, _ *v1.Service) { b.SetQuotas(sim.Quotas{}) },

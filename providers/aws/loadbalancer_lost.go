@@ -25,6 +25,7 @@ func (l *lostRules) update(loadBalancer string, err error) {
 	defer l.mu.Unlock()
 	if err == nil {
 		delete(l.all, loadBalancer)
+
 		return
 	}
 	lost, ok := errors.AsType[*securitygroup.LostRulesError](err)
@@ -54,8 +55,10 @@ func (l *lostRules) of(loadBalancer string, groups securitygroup.Groups) map[str
 			return true // it was not read this time
 		}
 		_, exists := groups[group].Rules[rule]
+
 		return !exists
 	})
+
 	return l.all[loadBalancer]
 }
 
@@ -83,6 +86,7 @@ func (l *lostRules) keep(loadBalancer string, wanted func(group string, rule sec
 	}
 	if len(kept) == 0 {
 		delete(l.all, loadBalancer)
+
 		return
 	}
 	l.all[loadBalancer] = kept

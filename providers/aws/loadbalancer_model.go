@@ -99,6 +99,7 @@ func (o *observed) classicGroups() []string {
 	if !o.hasClassic() {
 		return nil
 	}
+
 	return slices.Clone(o.Classic.SecurityGroups)
 }
 
@@ -108,6 +109,7 @@ func (o *observed) networkGroups() []string {
 	if !o.hasNetwork() {
 		return nil
 	}
+
 	return append([]string{}, o.Network.SecurityGroups()...)
 }
 
@@ -127,6 +129,7 @@ func (o *observed) has(kind request.Kind) bool {
 	if kind == request.Network {
 		return o.hasNetwork()
 	}
+
 	return o.hasClassic()
 }
 
@@ -149,6 +152,7 @@ func (o *observed) ruleName(in input) string {
 	if o.Network != nil && o.Network.NotOwned() != nil {
 		return ""
 	}
+
 	return in.request.Name
 }
 
@@ -157,5 +161,6 @@ func otherThan(kind request.Kind) request.Kind {
 	if kind == request.Network {
 		return request.Classic
 	}
+
 	return request.Network
 }

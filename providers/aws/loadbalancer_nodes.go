@@ -26,6 +26,7 @@ const attempts = 3
 // are read again under it if anything was written since they were observed.
 func (l *loadBalancer) nodeSync(in input, o *observed) syncNodes {
 	groups, writes := o.Groups, o.Writes
+
 	return func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error {
 		needs, err := needs.Resolve(&env.IDs)
 		if err != nil {
@@ -41,6 +42,7 @@ func (l *loadBalancer) nodeSync(in input, o *observed) syncNodes {
 				return err
 			}
 		}
+
 		return apierr.Mark(apierr.ErrConflict, errors.New("other Services keep changing the rules of the nodes"))
 	}
 }
@@ -51,10 +53,12 @@ func (l *loadBalancer) nodeSync(in input, o *observed) syncNodes {
 // detach it.
 func (l *loadBalancer) meetNeeds(in input, o *observed) syncNodes {
 	sync := l.nodeSync(in, o)
+
 	return func(ctx context.Context, env *change.Env, needs securitygroup.Needs) error {
 		if !needs.AddOnly && env.RoomForHealthChecks() == nil {
 			l.needs.Met(in.request.Name)
 		}
+
 		return sync(ctx, env, needs)
 	}
 }
@@ -96,6 +100,7 @@ func (l *loadBalancer) writeNodes(ctx context.Context, in input, env *change.Env
 	}
 	err = steps.Apply(ctx, env, l.Step)
 	l.lost.update(in.request.Name, err)
+
 	return w.groups, w.writes, true, err
 }
 
@@ -111,6 +116,7 @@ func (l *loadBalancer) recheck(in input, o *observed, d *desired, steps change.P
 	}
 	needs := d.Nodes
 	needs.AddOnly = true
+
 	return change.Plan{nodeStep("compare rules of node security groups again for "+in.request.Name, nil, needs, l.nodeSync(in, o))}
 }
 
@@ -124,6 +130,7 @@ func (l *loadBalancer) reread(ctx context.Context, in input, groups securitygrou
 	for _, id := range ids {
 		delete(groups, id)
 	}
+
 	return merge(groups, fresh), nil
 }
 
@@ -137,12 +144,14 @@ func (l *loadBalancer) users(ctx context.Context, in input, rules []securitygrou
 	if err != nil {
 		return users, fmt.Errorf("find other load balancers that need rules of %s: %w", in.request.Name, err)
 	}
+
 	return users, nil
 }
 
 // isDeleting reports whether a load balancer is being deleted.
 func (l *loadBalancer) isDeleting(name string) bool {
 	_, deleting := l.deleting.Load(name)
+
 	return deleting
 }
 
@@ -150,6 +159,7 @@ func (l *loadBalancer) isDeleting(name string) bool {
 func (l *loadBalancer) planNodes(ctx context.Context, in input, needs securitygroup.Needs, groups securitygroup.Groups) (change.Plan, error) {
 	d := securitygroup.DiffNodes(needs, groups, in.config.Cluster)
 	users, err := l.users(ctx, in, d.Stale())
+
 	return d.Plan(users), err
 }
 
@@ -165,6 +175,7 @@ func (l *loadBalancer) cidrs(ctx context.Context, ids []string) (map[string]neti
 			cidrs[subnet.ID] = subnet.CIDR
 		}
 	}
+
 	return cidrs, nil
 }
 
@@ -173,6 +184,7 @@ func (l *loadBalancer) cidrs(ctx context.Context, ids []string) (map[string]neti
 func nodesBehind(f request.Facts) map[string]*inventory.Instance {
 	nodes := maps.Clone(f.Targets)
 	maps.DeleteFunc(nodes, func(_ string, i *inventory.Instance) bool { return i.State == types.InstanceStateNameTerminated })
+
 	return nodes
 }
 
@@ -185,6 +197,7 @@ func merge(first securitygroup.Groups, more ...securitygroup.Groups) securitygro
 	for _, groups := range more {
 		maps.Copy(all, groups)
 	}
+
 	return all
 }
 
@@ -193,5 +206,6 @@ func idsOf(groups []*securitygroup.Group) []string {
 	for _, group := range groups {
 		ids = append(ids, group.ID)
 	}
+
 	return ids
 }

@@ -216,6 +216,7 @@ func TestSharedHealthRuleOfOneThatIsDeletedMeanwhile(t *testing.T) {
 	b.Interceptor().Inject("elbv2.DescribeLoadBalancers", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		if r.FormValue("Names.member.1") != "" {
 			apply.ServeHTTP(w, r)
+
 			return
 		}
 		once.Do(func() { // after the target groups were read, before the load balancers are

@@ -38,6 +38,7 @@ func (l *loadBalancer) observe(ctx context.Context, in input) (*observed, error)
 	if err := l.observeFacts(ctx, in, o); err != nil {
 		return nil, err
 	}
+
 	return o, l.observeGroups(ctx, in, o)
 }
 
@@ -50,12 +51,14 @@ func (l *loadBalancer) observeKinds(ctx context.Context, in input, o *observed) 
 			return err
 		}
 		o.Classic, err = classic.Observe(ctx, l.ELB, in.request.Name, in.config.Cluster)
+
 		return in.tolerate(ctx, request.Classic, err)
 	}
 	if o.Classic, err = classic.Observe(ctx, l.ELB, in.request.Name, in.config.Cluster); err != nil || o.Classic != nil {
 		return err
 	}
 	o.Network, err = l.networkIfAny(ctx, in)
+
 	return in.tolerate(ctx, request.Network, err)
 }
 
@@ -66,6 +69,7 @@ func (l *loadBalancer) networkIfAny(ctx context.Context, in input) (*network.Obs
 	if err != nil || found == nil {
 		return nil, err
 	}
+
 	return network.Observe(ctx, l.NLB, in.query(true))
 }
 
@@ -85,6 +89,7 @@ func (l *loadBalancer) observeGroups(ctx context.Context, in input, o *observed)
 	}
 	referring, err := securitygroup.ObserveReferring(ctx, l.EC2, in.config.VPC, idsOf(o.Selection.Surplus))
 	o.Groups = merge(groups, untagged, referring)
+
 	return err
 }
 
@@ -107,6 +112,7 @@ func (in input) tolerate(ctx context.Context, other request.Kind, err error) err
 	}
 	klog.FromContext(ctx).V(4).Info("Load balancers of the other kind may not be looked for",
 		"service", klog.KObj(in.service), "kind", other, "err", err)
+
 	return nil
 }
 
@@ -137,6 +143,7 @@ func (l *loadBalancer) observeFacts(ctx context.Context, in input, o *observed) 
 		}
 	}
 	o.Facts.Targets, o.Facts.Unknown, err = l.targets(ctx, in)
+
 	return err
 }
 
@@ -153,6 +160,7 @@ func (l *loadBalancer) targets(ctx context.Context, in input) (found map[string]
 	}
 	unknown = slices.DeleteFunc(ids, func(id string) bool { return found[id] != nil })
 	maps.DeleteFunc(found, func(_ string, instance *inventory.Instance) bool { return !inReach(in.config, instance) })
+
 	return found, unknown, nil
 }
 
@@ -172,6 +180,7 @@ func (l *loadBalancer) instances(ctx context.Context, ids []string) (map[string]
 	}
 	renewed, err := l.Instances.Refresh(ctx, starting)
 	maps.Copy(found, renewed)
+
 	return found, err
 }
 
@@ -189,11 +198,13 @@ func (l *loadBalancer) subnets(ctx context.Context, r *request.Request, o *obser
 		if err != nil {
 			return nil, fmt.Errorf("find the subnets of annotation %s: %w", request.AnnotationSubnets, err)
 		}
+
 		return named, nil
 	}
 	internal, needed := discovery(r, o)
 	if !needed {
 		return nil, nil
 	}
+
 	return l.Network.Discover(ctx, vpc.DiscoverOptions{Cluster: l.Settings.Cluster, Internal: internal, Fallback: l.Subnet})
 }

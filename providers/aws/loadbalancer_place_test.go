@@ -54,6 +54,7 @@ func drawNetworkInput(t *rapid.T) input {
 	if err != nil {
 		t.Skip(err)
 	}
+
 	return input{config: config, service: svc, request: r}
 }
 
@@ -143,6 +144,7 @@ func observedFully(t *rapid.T, in input) *observed {
 	if !full.hasNetwork() {
 		t.Fatal("the load balancer is not that of the Service")
 	}
+
 	return full
 }
 
@@ -151,5 +153,6 @@ func rulesOf(t *rapid.T, in input, o *observed) securitygroup.Rules {
 	if err := d.buildNetwork(in, o, o.Facts); err != nil {
 		t.Fatal(err)
 	}
+
 	return d.Nodes.Rules
 }

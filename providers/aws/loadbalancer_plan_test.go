@@ -57,6 +57,7 @@ func planFor(svc *v1.Service, o *observed) (change.Plan, error) {
 		return nil, err
 	}
 	steps, _, err := diff(t, o, d, nil)
+
 	return steps, err
 }
 

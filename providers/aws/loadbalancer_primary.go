@@ -31,6 +31,7 @@ func (o *observed) primaries(in input, wanted string) []string {
 	if wanted != "" {
 		groups = append(groups, wanted)
 	}
+
 	return groups
 }
 
@@ -43,6 +44,7 @@ func split(ids, others []string) (among, rest []string) {
 			rest = append(rest, id)
 		}
 	}
+
 	return among, rest
 }
 
@@ -68,5 +70,6 @@ func (o *observed) rulesLeft(in input, lost []string) []service.Warning {
 					"remove it if nothing but the load balancer needed it", id, strings.Join(idsOf(letting), ", ")))
 		}
 	}
+
 	return warnings
 }

@@ -28,6 +28,7 @@ func ranges(network, count int) []string {
 	for i := range count {
 		list = append(list, fmt.Sprintf("10.%d.%d.0/24", network, i))
 	}
+
 	return list
 }
 
@@ -119,6 +120,7 @@ func ranges6(network, count int) []string {
 	for i := range count {
 		list = append(list, fmt.Sprintf("2001:db8:%d:%x::/64", network, i))
 	}
+
 	return list
 }
 

@@ -25,6 +25,7 @@ func (r refused) recent() refused {
 	if time.Since(r.since) >= refusalAge {
 		return refused{}
 	}
+
 	return r
 }
 
@@ -33,6 +34,7 @@ func (r refused) add(list []change.Refusal) refused {
 	if len(r.list) == 0 {
 		r.since = time.Now()
 	}
+
 	return refused{list: slices.Concat(r.list, list), since: r.since}
 }
 
@@ -45,12 +47,14 @@ func (r refused) among(ids []string) refused {
 			list = append(list, one)
 		}
 	}
+
 	return refused{list: list, since: r.since}
 }
 
 // has reports whether an ID is in a sorted list.
 func has(ids []string, id string) bool {
 	_, found := slices.BinarySearch(ids, id)
+
 	return found
 }
 
@@ -58,6 +62,7 @@ func has(ids []string, id string) bool {
 // quota.
 func (r refused) withoutQuota() refused {
 	list := slices.DeleteFunc(slices.Clone(r.list), func(one change.Refusal) bool { return one.Quota })
+
 	return refused{list: list, since: r.since}
 }
 
@@ -70,6 +75,7 @@ func (r refused) leaveOut(next request.Instances, group string) request.Instance
 			ids = append(ids, one.IDs...)
 		}
 	}
+
 	return next.Keep(ids)
 }
 
@@ -79,5 +85,6 @@ func (r refused) warnings() []service.Warning {
 	for _, one := range r.list {
 		list = append(list, one.Warning())
 	}
+
 	return list
 }

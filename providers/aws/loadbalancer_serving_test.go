@@ -40,6 +40,7 @@ func (b *balanced) removing(f func()) map[string]int {
 			}
 		}
 	}
+
 	return calls
 }
 
@@ -56,6 +57,7 @@ func (b *balanced) registered(name string) []string {
 		}
 	}
 	slices.Sort(ids)
+
 	return slices.Compact(ids)
 }
 
@@ -331,6 +333,7 @@ func (r deletionError) dump(b *balanced, before string) string {
 	if r.network {
 		return b.Dump() // with the attribute
 	}
+
 	return before
 }
 
@@ -340,6 +343,7 @@ func deletionErrors() map[string]deletionError {
 			network: true, class: apierr.ErrConflict, text: "deletion_protection.enabled is set to false",
 			refuse: func(b *balanced) func() {
 				b.Protect(webName, true)
+
 				return func() { b.Protect(webName, false) }
 			},
 		},
@@ -347,6 +351,7 @@ func deletionErrors() map[string]deletionError {
 			class: apierr.ErrDenied, text: "elasticloadbalancing:DeleteLoadBalancer is allowed",
 			refuse: func(b *balanced) func() {
 				b.SetDenied("elasticloadbalancing:DeleteLoadBalancer")
+
 				return func() { b.SetDenied() }
 			},
 		},
@@ -357,6 +362,7 @@ func deletionErrors() map[string]deletionError {
 				for _, op := range []string{"elb.DeleteLoadBalancer", "elbv2.DeleteLoadBalancer"} {
 					rules = append(rules, b.Interceptor().Inject(op, simserver.Always(), sim.Error(503, "ServiceUnavailable", "try again")))
 				}
+
 				return func() {
 					for _, rule := range rules {
 						rule.Remove()

@@ -239,6 +239,7 @@ func TestLostRuleIsAddedByTheNextRun(t *testing.T) {
 				first.Annotations[string(request.AnnotationHealthCheckPort)] = request.TrafficPort
 				run = func() error {
 					_, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, first, b.nodes)
+
 					return err
 				}
 			}

@@ -148,6 +148,7 @@ func TestWritesOfRulesWithLostResponses(t *testing.T) {
 func once(fault simserver.Fault) simserver.Fault {
 	var mu sync.Mutex
 	seen := map[string]bool{}
+
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		key := r.Form.Encode()
 		mu.Lock()
@@ -156,6 +157,7 @@ func once(fault simserver.Fault) simserver.Fault {
 		mu.Unlock()
 		if again {
 			apply.ServeHTTP(w, r)
+
 			return
 		}
 		fault(w, r, apply)

@@ -51,6 +51,7 @@ func hostnameOf(t testing.TB, kube kubernetes.Interface, name string) string {
 	if len(svc.Status.LoadBalancer.Ingress) == 0 {
 		return ""
 	}
+
 	return svc.Status.LoadBalancer.Ingress[0].Hostname
 }
 
@@ -120,6 +121,7 @@ func (b *balanced) runServiceController(kube *kubetest.Clientset) (stop func()) 
 	all.Go(func() { controller.Run(ctx, 1, controllersmetrics.NewControllerManagerMetrics("test")) })
 	factory.Start(ctx.Done())
 	time.Sleep(time.Minute) // the Nodes are synced, so that no Service is while they are
+
 	return func() {
 		cancel()
 		all.Wait()

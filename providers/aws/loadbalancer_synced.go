@@ -96,6 +96,7 @@ func shared[T comparable](list, other []T) []T {
 	if slices.Equal(list, other) {
 		return other
 	}
+
 	return list
 }
 
@@ -110,12 +111,14 @@ func (s *synced) forget(name string) {
 func (s *synced) get(name string) *syncedState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	return s.all[name]
 }
 
 // is reports whether a load balancer of this kind is known.
 func (s *synced) is(name string, kind request.Kind) bool {
 	known := s.get(name)
+
 	return known != nil && known.request.Kind == kind
 }
 
@@ -128,6 +131,7 @@ func (o *observed) members() map[string]bool {
 			members[id] = group != nil && o.Facts.Config.Cluster.Member(group.Tags)
 		}
 	}
+
 	return members
 }
 
@@ -136,6 +140,7 @@ func (d *desired) instances() request.Instances {
 	if d.Network != nil {
 		return request.Instances{Registered: d.Network.Targets, Kept: d.Network.Resting}
 	}
+
 	return request.Instances{Registered: d.Classic.Instances, Kept: d.Classic.Resting}
 }
 
@@ -149,5 +154,6 @@ func (s *syncedState) isRepeated(in input) bool {
 func (s *syncedState) hasSameRequest(in input) bool {
 	before, now := *s.request, *in.request
 	before.Targets, now.Targets = nil, nil
+
 	return s.cluster == in.config.ClusterName && reflect.DeepEqual(before, now)
 }

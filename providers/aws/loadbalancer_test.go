@@ -22,6 +22,7 @@ func ruleText(r sim.Rule) string {
 	if r.Description != "" {
 		text += " " + r.Description
 	}
+
 	return text
 }
 

@@ -45,6 +45,7 @@ func (l *loadBalancer) updateTargets(ctx context.Context, in input, warnings []s
 	l.services.Report(in.service, slices.Concat(warnings, known.warnings, skipped, refused.warnings()))
 	l.synced.keep(in.request.Name, known.updated(in, next, refused))
 	gaps := slices.Concat(awaited(f), exceeding(known.shortages, refused.list))
+
 	return true, l.services.Incomplete(in.operation(), gaps, nil)
 }
 
@@ -61,6 +62,7 @@ func (l *loadBalancer) syncTargets(ctx context.Context, in input, known *syncedS
 	}
 	env := l.env()
 	err = l.apply(ctx, in, env, steps)
+
 	return left.add(env.Refusals()), err
 }
 
@@ -73,6 +75,7 @@ func (s *syncedState) updated(in input, next request.Instances, refused refused)
 	if slices.ContainsFunc(s.instances.Registered, left) {
 		state.refused = refused.withoutQuota()
 	}
+
 	return &state
 }
 
@@ -83,8 +86,10 @@ func (s *syncedState) sameNodeGroups(f request.Facts) bool {
 	chosen := securitygroup.ChooseNodeGroups(nodesBehind(f), func(id string) bool {
 		member, ok := s.members[id]
 		known = known && ok
+
 		return member
 	})
+
 	return known && chosen.Err == nil && len(chosen.Without) == 0 && slices.Equal(chosen.IDs, s.nodeGroups)
 }
 
@@ -101,6 +106,7 @@ func (l *loadBalancer) planTargets(
 		if lb == nil {
 			return nil, apierr.ErrNotFound
 		}
+
 		return classic.DiffInstances(refused.leaveOut(next, ""), lb), nil
 	}
 	if len(known.groups) == 0 {
@@ -114,5 +120,6 @@ func (l *loadBalancer) planTargets(
 		}
 		steps = append(steps, network.DiffTargets(in.request.Name, refused.leaveOut(next, group.Name), group)...)
 	}
+
 	return steps, nil
 }

@@ -21,6 +21,7 @@ import (
 // update makes the instances of the load balancer those of the nodes.
 func (b *balanced) update(svc *v1.Service) error {
 	b.t.Helper()
+
 	return b.lb.UpdateLoadBalancer(b.t.Context(), flagged, svc, b.nodes)
 }
 
@@ -29,6 +30,7 @@ func (b *balanced) balancing(f func()) map[string]int {
 	b.t.Helper()
 	calls := b.calls(f)
 	delete(calls, "DescribeInstances")
+
 	return calls
 }
 
@@ -300,6 +302,7 @@ func TestRefusedTargetDoesNotCostCallsForEachNodeEvent(t *testing.T) {
 // overQuota lowers quotas to three instances, and adds one more.
 func overQuota(b *balanced) string {
 	b.SetQuotas(sim.Quotas{Targets: 3, ClassicInstances: 3})
+
 	return b.seed.AddNodes(1)[0]
 }
 

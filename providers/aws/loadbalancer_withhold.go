@@ -16,6 +16,7 @@ func (d *desired) withhold(in input, o *observed) bool {
 		withheld = withheld || len(all.Removals()) > 0
 	}
 	d.Nodes.AddOnly, d.Surplus = true, nil
+
 	return withheld
 }
 

@@ -52,6 +52,7 @@ func evidenceSince(changed time.Time, t tuning) time.Time {
 	if changed.IsZero() {
 		return changed
 	}
+
 	return changed.Add(t.MaxAge + inventory.LongestFetch(t.Timeout))
 }
 
@@ -64,6 +65,7 @@ func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
 	nodes, err := nodeindex.New(factory.Core().V1().Nodes().Informer(), instanceIndex, instanceKeys)
 	if err != nil {
 		klog.ErrorS(err, "Nodes cannot be looked up by their instances, no routes are created")
+
 		return
 	}
 	c.source.setNodes(nodes)

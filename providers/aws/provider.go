@@ -35,6 +35,7 @@ func init() {
 // of a Descriptor read the flags of the same one.
 func Descriptor() provider.Descriptor {
 	var flags tagging.Options
+
 	return provider.Descriptor{
 		Name:    ProviderName,
 		Summary: "Amazon EC2",
@@ -97,6 +98,7 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 	if err != nil {
 		return nil, err // not a nil *cloud in an interface
 	}
+
 	return c, nil
 }
 
@@ -136,6 +138,7 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 	id, err := identify(ctx, cfg, base.IMDS(), clients)
 	if err != nil {
 		clients.Close()
+
 		return nil, err
 	}
 	klog.FromContext(ctx).Info("Determined cluster identity",
@@ -143,6 +146,7 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 	c := &cloud{config: cfg, identity: id, clients: clients, tuning: t, background: provider.NewBackground()}
 	c.serveNodes()
 	c.serveServices()
+
 	return c, nil
 }
 
@@ -155,6 +159,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 		client, err := builder.Client(eventClientName)
 		if err != nil {
 			klog.ErrorS(err, "No client for Events, Nodes and Services will have no Events of this provider")
+
 			return
 		}
 		c.recorder = c.background.Recorder(client, eventSource)
@@ -171,6 +176,7 @@ func (c *cloud) Close(ctx context.Context) error {
 	if err := c.background.Close(ctx); err != nil {
 		return fmt.Errorf("stop the AWS provider: %w", err)
 	}
+
 	return nil
 }
 

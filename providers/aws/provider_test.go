@@ -31,6 +31,7 @@ func (b *namedBuilder) Client(name string) (kubernetes.Interface, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.names = append(b.names, name)
+
 	return b.client, b.err
 }
 
@@ -115,5 +116,6 @@ func (r *region) connectOnly(t cloudTuning, lines ...string) *cloud {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+
 	return c
 }

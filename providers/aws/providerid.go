@@ -11,6 +11,7 @@ import (
 // contains none.
 func ec2InstanceID(providerID string) (id string, ok bool) {
 	id, err := inventory.ParseProviderID(providerID)
+
 	return id, err == nil && !inventory.IsFargate(id)
 }
 
@@ -23,5 +24,6 @@ func resourceID(nodeName string) (string, error) {
 	if !inventory.IsInstanceID(id) {
 		return "", fmt.Errorf("node name %q does not begin with the ID of an instance", nodeName)
 	}
+
 	return id, nil
 }

@@ -120,6 +120,7 @@ func (r *region) waitThrough(outage time.Duration, refs map[string]instance.Ref)
 	if len(waited) != len(refs) {
 		r.t.Errorf("after an outage of %s only these are found: %v", outage, waited)
 	}
+
 	return waited
 }
 
@@ -136,5 +137,6 @@ func (r *region) directSource() *source {
 		r.t.Fatal(err)
 	}
 	known := inventory.New(clients.EC2, inventory.Config{Cluster: cluster.ID{Name: demo}, VPC: r.seed.VPC})
+
 	return newSource(sourceConfig{Region: r.Region(), VPC: r.seed.VPC}, clients.EC2, known, vpc.NewZones(clients.EC2))
 }

@@ -74,6 +74,7 @@ func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 		forwarding:  sets.New[string](),
 	}
 	r.table = cache.NewValue(r.readTable, cache.Options[*types.RouteTable]{TTL: tableAge})
+
 	return r
 }
 
@@ -135,6 +136,7 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 		}
 		list = append(list, route)
 	}
+
 	return list, nil
 }
 
@@ -152,6 +154,7 @@ func (r *routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovi
 	if err := r.create(ctx, route); err != nil {
 		return fmt.Errorf("create route to %s on node %s: %w", route.DestinationCIDR, route.TargetNode, err)
 	}
+
 	return nil
 }
 
@@ -170,6 +173,7 @@ func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
 	if err := r.forward(ctx, to); err != nil {
 		return err
 	}
+
 	return r.guard.Create(ctx, cidr, route.TargetNode, func(ctx context.Context) error {
 		if err := r.upsert(ctx, cidr, to); err != nil {
 			return err
@@ -177,6 +181,7 @@ func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
 		if to.eni != "" {
 			r.attachments.keep(map[string]string{to.eni: to.instance})
 		}
+
 		return nil
 	})
 }
@@ -188,6 +193,7 @@ func (r *routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider
 	if err := r.remove(ctx, route); err != nil {
 		return fmt.Errorf("delete route to %s: %w", route.DestinationCIDR, err)
 	}
+
 	return nil
 }
 
@@ -202,6 +208,7 @@ func (r *routes) remove(ctx context.Context, route *cloudprovider.Route) error {
 	if err != nil {
 		return err
 	}
+
 	return r.guard.Delete(ctx, cidr, route.TargetNode, func(ctx context.Context) error {
 		return r.deleteRoute(ctx, aws.ToString(table.RouteTableId), cidr)
 	})
@@ -218,5 +225,6 @@ func (s *source) instanceOf(ctx context.Context, nodeName string) (*inventory.In
 	case id != "":
 		return s.inventory.Find(ctx, id)
 	}
+
 	return s.inventory.FindByName(ctx, nodeName)
 }

@@ -82,6 +82,7 @@ func (a *attachments) instances(ctx context.Context, interfaces []string) (map[s
 			found[id] = known.instance
 		}
 	}
+
 	return found, nil
 }
 
@@ -97,11 +98,13 @@ func (a *attachments) retain(interfaces []string) []string {
 	now := a.clock.Now()
 	maps.DeleteFunc(a.known, func(id string, known attachment) bool {
 		_, wanted := unknown[id]
+
 		return !wanted || !now.Before(known.until)
 	})
 	for id := range a.known {
 		delete(unknown, id)
 	}
+
 	return slices.Sorted(maps.Keys(unknown))
 }
 
@@ -115,8 +118,13 @@ func (a *attachments) fromInventory(unknown []string) []string {
 		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(unknown), func(id string) bool { return owners[id] != "" })
-	maps.DeleteFunc(owners, func(id, _ string) bool { _, wanted := slices.BinarySearch(unknown, id); return !wanted })
+	maps.DeleteFunc(owners, func(id, _ string) bool {
+		_, wanted := slices.BinarySearch(unknown, id)
+
+		return !wanted
+	})
 	a.keep(owners)
+
 	return rest
 }
 
@@ -146,6 +154,7 @@ func (a *attachments) query(ctx context.Context, unknown []string) error {
 		}
 		a.keep(owners)
 	}
+
 	return nil
 }
 
@@ -162,6 +171,7 @@ func (a *attachments) keep(owners map[string]string) {
 func (a *attachments) allowed() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+
 	return !a.clock.Now().Before(a.denied)
 }
 
@@ -208,5 +218,6 @@ func (r *routes) instanceIDs(ctx context.Context, table *types.RouteTable) ([]st
 			ids[i] = found[aws.ToString(entry.NetworkInterfaceId)]
 		}
 	}
+
 	return ids, nil
 }

@@ -25,6 +25,7 @@ const describeInterfaces = "DescribeNetworkInterfaces"
 func attachmentClock(c *cloud) *clocktesting.FakeClock {
 	clock := clocktesting.NewFakeClock(time.Now())
 	c.routes.(*routes).attachments.clock = clock
+
 	return clock
 }
 

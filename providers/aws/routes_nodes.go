@@ -20,6 +20,7 @@ func instanceKeys(node *v1.Node) []string {
 	if id, ok := ec2InstanceID(node.Spec.ProviderID); ok {
 		return []string{id}
 	}
+
 	return nil
 }
 
@@ -38,8 +39,10 @@ func nodeOn(nodes *nodeindex.Index, instanceID string, cidr netip.Prefix) string
 		if mine, other := hasPods(a, cidr), hasPods(b, cidr); mine != other {
 			return map[bool]int{true: -1, false: 1}[mine]
 		}
+
 		return cmp.Compare(a.Name, b.Name)
 	})
+
 	return on[0].Name
 }
 
@@ -47,6 +50,7 @@ func nodeOn(nodes *nodeindex.Index, instanceID string, cidr netip.Prefix) string
 func hasPods(node *v1.Node, cidr netip.Prefix) bool {
 	return slices.ContainsFunc(node.Spec.PodCIDRs, func(text string) bool {
 		mine, err := netip.ParsePrefix(text)
+
 		return err == nil && mine.Masked() == cidr
 	})
 }
@@ -79,6 +83,7 @@ func (r *routes) namesWithoutID(ctx context.Context, nodes *nodeindex.Index, ids
 			names[id] = name
 		}
 	}
+
 	return names, nil
 }
 
@@ -90,5 +95,6 @@ func withoutID(nodes *nodeindex.Index) sets.Set[string] {
 			names.Insert(node.Name)
 		}
 	}
+
 	return names
 }

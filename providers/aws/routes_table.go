@@ -37,6 +37,7 @@ func targetOf(i *inventory.Instance) routeTarget {
 	if primary, ok := i.Primary(); ok {
 		return routeTarget{instance: i.ID, eni: primary.ID, forwards: !primary.SourceDestCheck}
 	}
+
 	return routeTarget{instance: i.ID}
 }
 
@@ -45,6 +46,7 @@ func (h routeTarget) is(route *types.Route) bool {
 	if h.eni != "" {
 		return aws.ToString(route.NetworkInterfaceId) == h.eni
 	}
+
 	return aws.ToString(route.InstanceId) == h.instance
 }
 
@@ -53,6 +55,7 @@ func (h routeTarget) target() (instance, eni *string) {
 	if h.eni != "" {
 		return nil, aws.String(h.eni)
 	}
+
 	return aws.String(h.instance), nil
 }
 
@@ -61,6 +64,7 @@ func destinations(cidr netip.Prefix) (ipv4, ipv6 *string) {
 	if cidr.Addr().Is4() {
 		return aws.String(cidr.String()), nil
 	}
+
 	return nil, aws.String(cidr.String())
 }
 
@@ -72,6 +76,7 @@ func destination(route *types.Route) (netip.Prefix, bool) {
 		text = aws.ToString(route.DestinationIpv6CidrBlock)
 	}
 	cidr, err := netip.ParsePrefix(text)
+
 	return cidr.Masked(), err == nil
 }
 
@@ -96,8 +101,10 @@ func (r *routes) readTable(ctx context.Context) (*types.RouteTable, error) {
 			ids[i] = aws.ToString(found[i].RouteTableId)
 		}
 		slices.Sort(ids)
+
 		return nil, fmt.Errorf("there are %d route tables %s, one is needed: [%s]", len(found), what, strings.Join(ids, ", "))
 	}
+
 	return &found[0], nil
 }
 
@@ -115,6 +122,7 @@ func (r *routes) query() (*ec2.DescribeRouteTablesInput, string) {
 		input.Filters = append(input.Filters, awstype.Filter("vpc-id", r.config.VPC))
 		what += " in " + r.config.VPC
 	}
+
 	return input, what
 }
 
@@ -142,6 +150,7 @@ func (r *routes) forward(ctx context.Context, to routeTarget) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forwarding.Insert(to.instance)
+
 	return nil
 }
 
@@ -171,6 +180,7 @@ func (r *routes) upsert(ctx context.Context, cidr netip.Prefix, to routeTarget) 
 	case !movable(existing):
 		return fmt.Errorf("table %s has a route there that leads to no instance: %w", id, apierr.ErrConflict)
 	}
+
 	return r.replaceRoute(ctx, id, cidr, to)
 }
 
@@ -181,6 +191,7 @@ func routeTo(table *types.RouteTable, cidr netip.Prefix) *types.Route {
 			return &table.Routes[i]
 		}
 	}
+
 	return nil
 }
 
@@ -198,6 +209,7 @@ func (r *routes) createRoute(ctx context.Context, table string, cidr netip.Prefi
 		return fmt.Errorf("create route to instance %s: %w", to.instance, err)
 	}
 	klog.FromContext(ctx).V(2).Info("Created route", "table", table, "destination", cidr, "instance", to.instance)
+
 	return nil
 }
 
@@ -213,6 +225,7 @@ func (r *routes) replaceRoute(ctx context.Context, table string, cidr netip.Pref
 		if err := r.deleteRoute(ctx, table, cidr); err != nil {
 			return err
 		}
+
 		return r.createRoute(ctx, table, cidr, to)
 	case isNoRoute(err) || client.Code(err) == "InvalidParameterValue": // that is the code of EC2 here
 		return r.createRoute(ctx, table, cidr, to)
@@ -220,6 +233,7 @@ func (r *routes) replaceRoute(ctx context.Context, table string, cidr netip.Pref
 		return fmt.Errorf("replace route with one to instance %s: %w", to.instance, err)
 	}
 	klog.FromContext(ctx).V(2).Info("Replaced route", "table", table, "destination", cidr, "instance", to.instance)
+
 	return nil
 }
 
@@ -232,6 +246,7 @@ func (r *routes) deleteRoute(ctx context.Context, table string, cidr netip.Prefi
 		return fmt.Errorf("delete route: %w", err)
 	}
 	klog.FromContext(ctx).V(2).Info("Deleted route", "table", table, "destination", cidr)
+
 	return nil
 }
 

@@ -54,6 +54,7 @@ func listed(t *testing.T, c *cloud) []string {
 		lines = append(lines, line)
 	}
 	slices.Sort(lines)
+
 	return lines
 }
 
@@ -173,6 +174,7 @@ func TestRouteTables(t *testing.T) {
 		"by ID": {"RouteTableID", func(r *region) []string { return []string{"RouteTableID = " + r.seed.MainTable} }, func(r *region) string { return r.seed.MainTable }},
 		"legacy": {"the legacy tag counts", func(r *region) []string {
 			r.SetTags(r.seed.PrivateTable, map[string]string{"KubernetesCluster": "other"})
+
 			return nil
 		}, func(r *region) string {
 			return r.AddRouteTable(sim.RouteTableSpec{VPC: r.seed.VPC, Tags: map[string]string{"KubernetesCluster": demo}})

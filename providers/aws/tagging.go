@@ -42,6 +42,7 @@ func newTagging(initial app.ControllerInitContext, completed *ccmconfig.Complete
 		c, ok := chosen.(*cloud)
 		if !ok {
 			klog.FromContext(ctx).V(2).Info("The tagging controller is for AWS alone, not starting it", "provider", chosen.ProviderName())
+
 			return nil, false, nil
 		}
 		client, err := completed.ClientBuilder.Client(initial.ClientName)
@@ -67,6 +68,7 @@ func newTagging(initial app.ControllerInitContext, completed *ccmconfig.Complete
 			defer context.AfterFunc(running, cancel)()
 			tags.Run(ctx)
 		})
+
 		return nil, true, nil
 	}
 }

@@ -30,6 +30,7 @@ type manager struct {
 
 func newManager(t *testing.T) *manager {
 	kube := kubetest.NewClientset()
+
 	return &manager{t: t, kube: kube, builder: &namedBuilder{client: kube}, nodes: informers.NewSharedInformerFactory(kube, 0)}
 }
 
@@ -47,6 +48,7 @@ func (m *manager) tag(ctx context.Context, chosen cloudprovider.Interface, args 
 	made := d.Controllers[tagging.Name]
 	_, started, err = made.Constructor(made.InitContext, completed, chosen)(ctx, genericcontrollermanager.ControllerContext{})
 	m.nodes.Start(ctx.Done())
+
 	return started, err
 }
 

@@ -80,6 +80,7 @@ func newTopology(api client.Instances, must *regexp.Regexp, instances *inventory
 		region:       expiring.NewLRUExpireCache(1),
 	}
 	o.batch = batch.New(o.fetch, batch.Options{Window: t.Window, MaxSize: maxTopologies, Timeout: min(topologyTimeout, t.Timeout)})
+
 	return o
 }
 
@@ -100,6 +101,7 @@ func (o *topology) labels(ctx context.Context, node *v1.Node, f facts) (map[stri
 	for i, name := range nodes {
 		labels[labelLayer+strconv.Itoa(i+1)] = name
 	}
+
 	return labels, nil
 }
 
@@ -113,6 +115,7 @@ func (o *topology) find(ctx context.Context, p topologyKey) ([]string, error) {
 	if nodes, known, err := o.lookup(p); known {
 		return nodes, err
 	}
+
 	return o.batch.Get(ctx, p)
 }
 
@@ -120,12 +123,14 @@ func (o *topology) find(ctx context.Context, p topologyKey) ([]string, error) {
 func (o *topology) lookup(p topologyKey) (nodes []string, known bool, err error) {
 	if kept, ok := o.region.Get(""); ok {
 		err, _ = kept.(error)
+
 		return nil, true, err
 	}
 	if kept, ok := o.networkNodes.Get(p.id); ok {
 		return kept.([]string), true, nil
 	}
 	_, without := o.types.Get(p.instanceType)
+
 	return nil, without && !o.required(p.instanceType), nil
 }
 
@@ -160,6 +165,7 @@ func (o *topology) fetch(ctx context.Context, requested []topologyKey) (map[topo
 			results[p] = batch.Result[[]string]{Err: fmt.Errorf("EC2 does not have the instance: %w", apierr.ErrUnavailable)}
 		}
 	}
+
 	return results, nil
 }
 
@@ -178,6 +184,7 @@ func (o *topology) withPeers(requested []topologyKey) []topologyKey {
 			all = append(all, p)
 		}
 	}
+
 	return all
 }
 
@@ -201,15 +208,18 @@ func (o *topology) describe(ctx context.Context, all []topologyKey) (found map[s
 	if age := withoutTopology(err); age > 0 {
 		klog.FromContext(ctx).Info("Nodes get no labels for their place in the network", "reason", err.Error(), "for", age)
 		o.region.Add("", nil, age)
+
 		return nil, dead, nil
 	}
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
 			o.region.Add("", err, failedAge)
 		}
+
 		return nil, nil, err
 	}
 	o.store(all, found)
+
 	return found, dead, nil
 }
 
@@ -229,6 +239,7 @@ func (o *topology) call(ctx context.Context, all []topologyKey) (map[string][]st
 			found[aws.ToString(i.InstanceId)] = i.NetworkNodes
 		}
 	}
+
 	return found, nil
 }
 
@@ -269,6 +280,7 @@ func withoutTopology(err error) time.Duration {
 	case "UnauthorizedOperation":
 		return deniedAge
 	}
+
 	return 0
 }
 
@@ -277,5 +289,6 @@ func notFound(err error) sets.Set[string] {
 	if client.Code(err) != inventory.CodeNotFound {
 		return nil
 	}
+
 	return inventory.Named(err)
 }

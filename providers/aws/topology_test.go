@@ -33,6 +33,7 @@ var hurried = sim.Options{DisableThrottling: true}
 // throttling returns a region that throttles as AWS does, ten times faster.
 func throttling(t *testing.T) *region {
 	t.Helper()
+
 	return newRegion(t, sim.Options{Clock: sim.ScaledClock(10), Delays: &sim.Delays{}})
 }
 
@@ -56,6 +57,7 @@ func topologyClock(c *cloud) *clocktesting.FakeClock {
 	o.networkNodes = expiring.NewLRUExpireCacheWithClock(maxTopologyEntries, clock)
 	o.types = expiring.NewLRUExpireCacheWithClock(maxTypes, clock)
 	o.region = expiring.NewLRUExpireCacheWithClock(1, clock)
+
 	return clock
 }
 
@@ -69,6 +71,7 @@ func (r *region) layers(c *cloud, id string) ([]string, error) {
 	for i := 1; m.AdditionalLabels[fmt.Sprintf("%s%d", labelLayer, i)] != ""; i++ {
 		layers = append(layers, m.AdditionalLabels[fmt.Sprintf("%s%d", labelLayer, i)])
 	}
+
 	return layers, nil
 }
 

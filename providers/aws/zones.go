@@ -26,6 +26,7 @@ func zoneLabels(ctx context.Context, zones *vpc.Zones, node *v1.Node, name strin
 	switch {
 	case errors.Is(err, apierr.ErrDenied):
 		klog.FromContext(ctx).Error(err, "Node gets no label for its zone ID: allow ec2:DescribeAvailabilityZones", "node", klog.KObj(node), "label", labelZoneID)
+
 		return map[string]string{}, nil
 	case errors.Is(err, vpc.ErrNoZone):
 		return nil, instance.WithReason(instance.ReasonNoZone, err)
@@ -34,5 +35,6 @@ func zoneLabels(ctx context.Context, zones *vpc.Zones, node *v1.Node, name strin
 	case zone.ID == "":
 		return map[string]string{}, nil
 	}
+
 	return map[string]string{labelZoneID: zone.ID}, nil
 }

@@ -44,6 +44,7 @@ func (s *source) missing(vcenters []*vcenter, ref instance.Ref, queries []invent
 	case reason != nil:
 		return instance.Missing(reason)
 	}
+
 	return instance.Absent()
 }
 
@@ -55,6 +56,7 @@ func (s *source) tooEarly(vcenters []*vcenter, ref instance.Ref, queries []inven
 	if slices.ContainsFunc(queries, found) || slices.ContainsFunc(vcenters, stale) {
 		return nil
 	}
+
 	return s.kept(vcenters, ref, queries)
 }
 
@@ -96,6 +98,7 @@ func (s *source) kept(vcenters []*vcenter, ref instance.Ref, queries []inventory
 			return reason
 		}
 	}
+
 	return nil
 }
 
@@ -148,6 +151,7 @@ func (p patience) reason(vc *vcenter, a inventory.Absence, missed time.Time) err
 	if time.Since(since) < need {
 		return fmt.Errorf("the VM has been missing in vCenter %s for less than %s, it may be registered again", vc.name, need)
 	}
+
 	return nil
 }
 
@@ -164,5 +168,6 @@ func (s *source) replaced() time.Time {
 			latest = at
 		}
 	}
+
 	return latest
 }

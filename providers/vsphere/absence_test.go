@@ -23,6 +23,7 @@ func pair(name string) sim.VCenterSpec {
 	vm := func(vm, host, ip string) sim.VMSpec {
 		return sim.VMSpec{Name: vm, Host: host, NICs: []sim.NIC{{IPs: []string{ip}}}}
 	}
+
 	return sim.VCenterSpec{Name: name, Datacenters: []sim.DatacenterSpec{{
 		Name:     "dc",
 		Clusters: []sim.ClusterSpec{{Name: "c", Hosts: []sim.HostSpec{{Name: "host-1"}, {Name: "host-2"}}}},
@@ -42,6 +43,7 @@ func (b fixture) awaitMissing(node *v1.Node) {
 		if !result.IsAbsent() {
 			return fmt.Errorf("Lookup: %v", result)
 		}
+
 		return nil
 	})
 }
@@ -71,14 +73,25 @@ func TestVMThatReturnsIsNotGone(t *testing.T) {
 		}},
 		"HostAddedAgain": {"its VMs leave with a host", func(b fixture, _ *sim.VM) (func() error, error) {
 			add, err := b.fleet.VCenter("vc").RemoveHost("host-1")
-			return func() error { add(); return nil }, err
+
+			return func() error {
+				add()
+
+				return nil
+			}, err
 		}},
 		"Restored": {"the vCenter was restored from a backup without it", func(b fixture, vm *sim.VM) (func() error, error) {
 			b.fleet.VCenter("vc").Down()
+
 			return vm.Register, errors.Join(b.fleet.VCenter("vc").Restore(vm), b.fleet.VCenter("vc").Up())
 		}},
 		"MovedToAnotherVCenter": {"one vCenter does not have it yet and the other no more", func(b fixture, vm *sim.VM) (func() error, error) {
-			back := func() error { _, err := vm.Arrive(b.fleet.VCenter("other"), "dc"); return err }
+			back := func() error {
+				_, err := vm.Arrive(b.fleet.VCenter("other"), "dc")
+
+				return err
+			}
+
 			return back, errors.Join(vm.PowerOff(), vm.Unregister())
 		}},
 	}
@@ -102,6 +115,7 @@ func TestVMThatReturnsIsNotGone(t *testing.T) {
 			}
 			b.eventually(tc.reason, func() error {
 				_, err := b.instances.InstanceMetadata(t.Context(), node)
+
 				return err
 			})
 			b.wantExists(node, true)
@@ -148,6 +162,7 @@ func TestNoVMOfAnyNodeIsNoProof(t *testing.T) {
 					if strings.Contains(event, "Warning NoInstanceFound") && strings.Contains(event, tc.event) {
 						return nil
 					}
+
 					return fmt.Errorf("%s: last Event is %q", tc.reason, event)
 				default:
 					return errors.New("no Event")
@@ -158,6 +173,7 @@ func TestNoVMOfAnyNodeIsNoProof(t *testing.T) {
 			}
 			b.eventually("the VM that was registered is found", func() error {
 				_, err := b.instances.InstanceMetadata(t.Context(), found)
+
 				return err
 			})
 			b.wantExists(lost, false)

@@ -71,6 +71,7 @@ func addrOf(c candidate) netip.Addr { return c.addr }
 // at least one of them. Errors carry the reason NoAddress.
 func nodeAddresses(g guest, rules addressRules) ([]v1.NodeAddress, error) {
 	addresses, err := chooseAddresses(g, rules)
+
 	return addresses, instance.WithReason(instance.ReasonNoAddress, err)
 }
 
@@ -96,6 +97,7 @@ func chooseAddresses(g guest, rules addressRules) ([]v1.NodeAddress, error) {
 		}
 		addresses = append(addresses, chosen...)
 	}
+
 	return address.Deduplicate(addresses), nil
 }
 
@@ -126,6 +128,7 @@ func usable(g guest, nodes Nodes) ([]candidate, error) {
 		return nil, fmt.Errorf("%w %s: its guest reports none that others can reach", errNoAddress, g.id)
 	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return rank(g.static, a.addr) - rank(g.static, b.addr) })
+
 	return candidates, nil
 }
 
@@ -134,6 +137,7 @@ func rank(list []netip.Addr, addr netip.Addr) int {
 	if i := slices.Index(list, addr); i >= 0 {
 		return i
 	}
+
 	return len(list)
 }
 
@@ -168,6 +172,7 @@ func choosePair(candidates []candidate, nodeIPs []netip.Addr, nodes Nodes) ([]v1
 	if external.IsValid() {
 		chosen = append(chosen, address.Node(v1.NodeExternalIP, external))
 	}
+
 	return chosen, nil
 }
 
@@ -182,6 +187,7 @@ func match(candidates []candidate, subnets config.CIDRs, network string) netip.A
 			return c.addr
 		}
 	}
+
 	return netip.Addr{}
 }
 
@@ -194,5 +200,6 @@ func first(candidates []candidate) netip.Addr {
 	if len(candidates) == 0 {
 		return netip.Addr{}
 	}
+
 	return candidates[0].addr
 }

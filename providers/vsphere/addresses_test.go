@@ -27,16 +27,19 @@ func vm1(interfaces ...string) guest {
 		}
 		g.nics = append(g.nics, n)
 	}
+
 	return g
 }
 
 func (g guest) withStatic(addrs ...string) guest {
 	g.static = ips(addrs...)
+
 	return g
 }
 
 func (g guest) withNodeIP(addrs ...string) guest {
 	g.nodeIPs = ips(addrs...)
+
 	return g
 }
 
@@ -45,6 +48,7 @@ func ips(texts ...string) []netip.Addr {
 	for _, text := range texts {
 		addrs = append(addrs, netip.MustParseAddr(text))
 	}
+
 	return addrs
 }
 
@@ -61,6 +65,7 @@ func written(addresses []v1.NodeAddress) string {
 	for _, a := range addresses {
 		words = append(words, string(a.Type[0])+":"+a.Address)
 	}
+
 	return strings.Join(words, " ")
 }
 
@@ -172,6 +177,7 @@ func TestNodeAddressesProperties(t *testing.T) {
 			if got != nil {
 				t.Fatalf("addresses together with an error: %s, %v", written(got), err)
 			}
+
 			return
 		}
 		if got[0].Type != v1.NodeHostName || got[0].Address != g.hostName {
@@ -234,6 +240,7 @@ func reported(g guest, addr netip.Addr) bool {
 	return slices.ContainsFunc(g.nics, func(n nic) bool {
 		return n.DeviceConfigID != -1 && slices.ContainsFunc(n.Addresses, func(text string) bool {
 			got, err := netip.ParseAddr(text)
+
 			return err == nil && got == addr
 		})
 	})
@@ -244,6 +251,7 @@ func written2(nics []nic) string {
 	for _, n := range nics {
 		words = append(words, n.Network+"="+strings.Join(n.Addresses, ","))
 	}
+
 	return strings.Join(words, " ")
 }
 
@@ -290,6 +298,7 @@ func drawGuest(t *rapid.T) guest {
 	}
 	g.static = ips(rapid.SliceOfN(good, 0, 3).Draw(t, "static")...)
 	g.nodeIPs = rapid.SampledFrom([][]netip.Addr{nil, ips("10.0.0.2"), ips("fd00::2"), ips("10.1.0.1", "fd00::1"), ips("169.254.0.1")}).Draw(t, "node IPs")
+
 	return g
 }
 
@@ -297,6 +306,7 @@ func drawRules(t *rapid.T) addressRules {
 	cidrs := func(name string) config.CIDRs {
 		return prefixes(rapid.SliceOfN(rapid.SampledFrom(someSubnets), 0, 2).Draw(t, name)...)
 	}
+
 	return addressRules{
 		nodes: Nodes{
 			InternalNetworkSubnetCIDR: cidrs("internal"), ExternalNetworkSubnetCIDR: cidrs("external"),

@@ -56,6 +56,7 @@ func keyOf(q inventory.Query) string {
 	if len(q.UUIDs) > 0 {
 		return slices.Min(q.UUIDs)
 	}
+
 	return "name " + strings.ToLower(strings.Join(q.Names, " "))
 }
 
@@ -63,6 +64,7 @@ func keyOf(q inventory.Query) string {
 func (a *assignments) get(q inventory.Query) assignment {
 	known, _ := a.known.Get(keyOf(q))
 	as, _ := known.(assignment)
+
 	return as
 }
 
@@ -127,5 +129,6 @@ func (a assignment) machines(found []vm) []vm {
 	if a.has(found) {
 		return found
 	}
+
 	return slices.DeleteFunc(slices.Clone(found), func(v vm) bool { return a.copies[v.location()] && v.isOff() })
 }

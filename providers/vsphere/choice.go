@@ -24,6 +24,7 @@ func (s *source) merge(ctx context.Context, found []vm) []vm {
 		i := slices.IndexFunc(merged, func(m vm) bool { return m.location() == v.location() })
 		if i < 0 {
 			merged = append(merged, v)
+
 			continue
 		}
 		s.warnTwice(ctx, merged[i].vcenter.name, v.vcenter.name)
@@ -31,6 +32,7 @@ func (s *source) merge(ctx context.Context, found []vm) []vm {
 			merged[i] = v
 		}
 	}
+
 	return merged
 }
 
@@ -85,6 +87,7 @@ func (s *source) choose(ctx context.Context, r response, ref instance.Ref, q inv
 	if len(q.UUIDs) == 0 {
 		return instance.FoundByName(v)
 	}
+
 	return instance.Found(v)
 }
 
@@ -105,6 +108,7 @@ func undecided(found []vm, doubt error, ref instance.Ref, q inventory.Query) ins
 	}
 	off := found[0]
 	off.ambiguous = ambiguous(found, ref, q)
+
 	return instance.Found(off)
 }
 
@@ -141,6 +145,7 @@ func (s *source) original(ctx context.Context, found []vm, ref instance.Ref, q i
 			candidates = fewer
 		}
 	}
+
 	return candidates
 }
 
@@ -155,14 +160,17 @@ func (s *source) withAddress(ctx context.Context, found []vm, nodeName string) [
 	if len(wanted) == 0 {
 		return nil
 	}
+
 	return slices.DeleteFunc(slices.Clone(found), func(v vm) bool {
 		details, err := v.vcenter.inventory.Details(ctx, v.VM)
 		if err != nil {
 			return false // it can be the one
 		}
+
 		return !slices.ContainsFunc(details.NICs, func(n inventory.NIC) bool {
 			return slices.ContainsFunc(n.IPs, func(ip string) bool {
 				addr, err := address.Parse(ip)
+
 				return err == nil && slices.Contains(wanted, addr)
 			})
 		})
@@ -188,6 +196,7 @@ func (s *source) addressesOf(nodeName string) []netip.Addr {
 			addrs = append(addrs, addr)
 		}
 	}
+
 	return addrs
 }
 
@@ -197,6 +206,7 @@ func (s *source) addressesOf(nodeName string) []netip.Addr {
 func contradicts(systemUUID, uuid string) bool {
 	const length = len("00000000-0000-0000-0000-000000000000")
 	system := strings.ToLower(strings.TrimSpace(systemUUID))
+
 	return len(system) == length && uuid != "" && uuid != system && uuid != swapUUID(system)
 }
 
@@ -206,6 +216,7 @@ func sameHost(a, b string) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	aShort, aDomain, _ := strings.Cut(a, ".")
 	bShort, bDomain, _ := strings.Cut(b, ".")
+
 	return a == b || aShort != "" && aShort == bShort && (aDomain == "" || bDomain == "")
 }
 
@@ -216,5 +227,6 @@ func describe(found []vm) string {
 		names[i] = fmt.Sprintf("%q (%s) in vCenter %s", v.Name, v.Ref.Value, v.vcenter.name)
 	}
 	slices.Sort(names)
+
 	return strings.Join(names, ", ")
 }

@@ -40,6 +40,7 @@ func TestOneVCenterInTwoSections(t *testing.T) {
 				if err == nil && !exists {
 					err = errors.New("it does not exist")
 				}
+
 				return err
 			})
 			b.describe(node)
@@ -77,6 +78,7 @@ func TestCopiesOfAVM(t *testing.T) {
 		"CopyStartedForATest": {
 			"both report the host name, one has the address of the Node", func(vm *sim.VM) (*sim.VM, error) {
 				other, err := clone(vm)
+
 				return other, errors.Join(err, other.SetNICs(sim.NIC{IPs: []string{"10.7.7.7"}}))
 			}, both, yes, no, yes, no,
 		},
@@ -107,6 +109,7 @@ func TestCopiesOfAVM(t *testing.T) {
 		"StrangersClone": {
 			"two of the copies run, and neither is known by its address", func(vm *sim.VM) (*sim.VM, error) {
 				other, err := clone(vm)
+
 				return other, errors.Join(err, vm.SetNICs(sim.NIC{IPs: []string{"10.7.7.7"}}), other.SetNICs(sim.NIC{IPs: []string{"10.7.7.8"}}))
 			}, both, yes, no, unclear, unclear,
 		},
@@ -121,6 +124,7 @@ func TestCopiesOfAVM(t *testing.T) {
 			b.wantExists(nodeOf(b.fleet.VM("node-2")), true)
 			b.eventually("it is known that the VM runs", func() error {
 				_, err := b.instances.InstanceShutdown(t.Context(), node)
+
 				return err
 			})
 			vm := b.fleet.VM("node-1")
@@ -137,6 +141,7 @@ func TestCopiesOfAVM(t *testing.T) {
 			after.knowAddress(node, "10.0.0.1")
 			after.eventually("evidence", func() error {
 				_, err := after.instances.InstanceExists(t.Context(), nodeOf(after.fleet.VM("node-2")))
+
 				return err
 			})
 			after.wantResult(tc.reason+" (restarted)", node, tc.exists2, tc.shutdown2)
@@ -170,6 +175,7 @@ func (b fixture) awaitKnown(vm *sim.VM) {
 		if n := vcenters[0].inventory.Status().VMs; n < 3 {
 			return fmt.Errorf("%d VMs, %d before, want %s as well", n, before, vm.Name())
 		}
+
 		return nil
 	})
 	b.source.Lookup(b.t.Context(), []instance.Ref{{ProviderID: id(vm), NodeName: "node-1"}})
@@ -182,6 +188,7 @@ func (b fixture) wantResult(reason string, node *v1.Node, exists, shutdown strin
 		if err != nil {
 			return "error"
 		}
+
 		return fmt.Sprint(value)
 	}
 	b.eventually(reason, func() error {
@@ -190,6 +197,7 @@ func (b fixture) wantResult(reason string, node *v1.Node, exists, shutdown strin
 		if text(e, errExists) != exists || text(s, errShutdown) != shutdown {
 			return fmt.Errorf("exists %t, %w; shutdown %t, %w; want %s and %s", e, errExists, s, errShutdown, exists, shutdown)
 		}
+
 		return nil
 	})
 }

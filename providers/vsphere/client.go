@@ -34,6 +34,7 @@ func (vc *vcenter) find(q inventory.Query) ([]vm, error) {
 	if len(found) > 0 {
 		vc.snapshot.Observe(cache.Hit)
 	}
+
 	return vc.own(found, current), err
 }
 
@@ -41,6 +42,7 @@ func (vc *vcenter) find(q inventory.Query) ([]vm, error) {
 func (vc *vcenter) confirm(ctx context.Context, q inventory.Query) ([]vm, error) {
 	vc.snapshot.Observe(cache.Miss)
 	found, err := vc.inventory.Confirm(ctx, q)
+
 	return vc.own(found, true), err
 }
 
@@ -49,6 +51,7 @@ func (vc *vcenter) own(found []*inventory.VM, current bool) []vm {
 	for i, v := range found {
 		owned[i] = vm{VM: v, vcenter: vc, current: current}
 	}
+
 	return owned
 }
 
@@ -100,6 +103,7 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 			warnings:  w,
 		})
 	}
+
 	return vcenters, credentials.runners, nil
 }
 
@@ -138,6 +142,7 @@ func (c *credentialSources) of(entry *VirtualCenter, kept secretSource) ([]sessi
 	if entry.User != "" || len(sources) == 0 {
 		sources = append(sources, session.Inline(session.Credentials{User: string(entry.User), Password: entry.Password}))
 	}
+
 	return sources, nil
 }
 
@@ -149,6 +154,7 @@ func (c *credentialSources) get(kept secretSource) (session.Source, error) {
 		directory := credential.NewDirectory(kept.directory, session.Parse)
 		c.runners = append(c.runners, directory)
 		c.shared[kept] = directory
+
 		return directory, nil
 	}
 	if c.client == nil {
@@ -161,5 +167,6 @@ func (c *credentialSources) get(kept secretSource) (session.Source, error) {
 	secret := credential.NewSecret(c.client.CoreV1().RESTClient(), kept.secretNamespace, kept.secretName, session.Parse)
 	c.runners = append(c.runners, secret)
 	c.shared[kept] = secret
+
 	return secret, nil
 }

@@ -168,6 +168,7 @@ func schema() config.Schema {
 	}
 	const loadBalancers = "NSX-T load balancers are not supported yet: %s is ignored"
 	const routes = "NSX-T routes are not supported yet: %s is ignored"
+
 	return config.Schema{
 		Aliases: map[string]string{"vcenter": "VirtualCenter"},
 		Foreign: foreign,
@@ -187,6 +188,7 @@ type Username string
 // UnmarshalText takes the name over as it is.
 func (u *Username) UnmarshalText(text []byte) error {
 	*u = Username(text)
+
 	return nil
 }
 
@@ -195,6 +197,7 @@ func (u Username) String() string {
 	if strings.Contains(string(u), "-----BEGIN ") {
 		return "<PEM certificate>"
 	}
+
 	return string(u)
 }
 
@@ -213,6 +216,7 @@ func (p *Port) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is not a port number (1 to 65535)", text)
 	}
 	*p = Port(number)
+
 	return nil
 }
 
@@ -228,6 +232,7 @@ func (t *Thumbprint) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is neither a SHA-1 nor a SHA-256 fingerprint in hexadecimal", text)
 	}
 	*t = Thumbprint(trimmed)
+
 	return nil
 }
 
@@ -245,6 +250,7 @@ func (f *Families) UnmarshalText(text []byte) error {
 		return fmt.Errorf("Invalid IP Family type: %w", err) //nolint:staticcheck // a text that users know
 	}
 	*f = families
+
 	return nil
 }
 
@@ -254,5 +260,6 @@ func (f Families) String() string {
 	for i, family := range f {
 		names[i] = string(family)
 	}
+
 	return strings.Join(names, ",")
 }

@@ -23,6 +23,7 @@ const (
 // environment of this process.
 func decodeProblems(file *config.File) config.Problems {
 	_, _, problems := decode(file, processEnvironment())
+
 	return problems
 }
 
@@ -37,6 +38,7 @@ func explainIn(file *config.File, env environment) []config.Setting {
 		return nil
 	}
 	r := resolve(file, env)
+
 	return r.Explain(r.config)
 }
 
@@ -47,6 +49,7 @@ func explainIn(file *config.File, env environment) []config.Setting {
 // error. file is nil where there is no cloud-config.
 func decode(file *config.File, env environment) (*Config, config.Origins, config.Problems) {
 	r := resolve(file, env)
+
 	return r.config, r.Origins, r.Finish()
 }
 
@@ -66,6 +69,7 @@ func resolve(file *config.File, env environment) *resolver {
 	r := &resolver{Resolver: config.NewResolver(file, schema()), env: env, config: new(Config), serverKeys: map[string]config.Name{}}
 	if r.File.Blank() {
 		r.Problems.Errorf(config.Position{Path: r.File.Path}, "%s", textNoConfig)
+
 		return r
 	}
 	r.Decode(ProviderName, r.config)
@@ -75,6 +79,7 @@ func resolve(file *config.File, env environment) *resolver {
 	r.expandServer()
 	r.completeEntries()
 	r.setDefaults(config.Name{Section: "Global"}, &r.config.Global.Connection)
+
 	return r
 }
 
@@ -93,6 +98,7 @@ func (r *resolver) note(message string) {
 func (r *resolver) errorf(name config.Name, format string, args ...any) {
 	if variable, ok := strings.CutPrefix(r.Origins[name], "environment "); ok {
 		r.Problems.Errorf(config.Position{}, "%s: %s (environment %s)", r.Spell(name), fmt.Sprintf(format, args...), variable)
+
 		return
 	}
 	r.Errorf(name, format, args...)
@@ -139,12 +145,15 @@ func (r *resolver) checkServer(name string, entry *VirtualCenter) bool {
 	}
 	if name == "" || entry.Server == "" {
 		r.errorf(entryName(name, ""), textNoAddress)
+
 		return false
 	}
 	if problem := serverProblem(entry.Server); problem != "" {
 		r.errorf(r.serverKey(name), "%s", problem)
+
 		return false
 	}
+
 	return true
 }
 
@@ -157,6 +166,7 @@ func (r *resolver) serverKey(name string) config.Name {
 	if r.Origins[key] == "the name of the section" {
 		key.Key = ""
 	}
+
 	return key
 }
 
@@ -211,6 +221,7 @@ func (r *resolver) inherited(name, key string) {
 	at := r.Origin(globalName(key))
 	if strings.HasPrefix(at, "environment ") {
 		r.Origins[entryName(name, key)] = "inherited from [Global], " + at
+
 		return
 	}
 	r.Origins[entryName(name, key)] = "inherited from [Global] at " + at
@@ -219,6 +230,7 @@ func (r *resolver) inherited(name, key string) {
 func (r *resolver) setDefaults(section config.Name, c *Connection) {
 	name := func(key string) config.Name {
 		section.Key = key
+
 		return section
 	}
 	config.Default(r.Resolver, name("port"), &c.Port, defaultPort)

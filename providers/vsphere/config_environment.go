@@ -25,10 +25,12 @@ func processEnvironment() environment {
 		name, value, _ := strings.Cut(variable, "=")
 		variables[name] = value
 	}
+
 	return environment{
 		variables: variables,
 		hasDirectory: func(path string) bool {
 			info, err := os.Stat(path)
+
 			return err == nil && info.IsDir()
 		},
 		checkEndpoint: session.Endpoint.Validate,
@@ -105,6 +107,7 @@ func (r *resolver) applyEnvironment() {
 	for _, name := range slices.Sorted(maps.Keys(r.env.variables)) {
 		if strings.HasPrefix(name, "NSXT_") {
 			r.Problems.Warnf(config.Position{}, "NSX-T load balancers and routes are not supported yet: environment NSXT_* is ignored")
+
 			return
 		}
 	}
@@ -115,6 +118,7 @@ func (r *resolver) applyEnvironment() {
 func (r *resolver) addEntry(variable, id, name string) {
 	if end, ok := r.misplacedCompanion(id); ok {
 		r.Problems.Warnf(config.Position{}, "environment %s is ignored, did you mean %s%s?", variable, "VCENTER_", strings.TrimSuffix(id, end)+end)
+
 		return
 	}
 	delete(r.config.VirtualCenter, name)
@@ -142,6 +146,7 @@ func (r *resolver) misplacedCompanion(id string) (end string, ok bool) {
 			return end, true
 		}
 	}
+
 	return "", false
 }
 
@@ -150,6 +155,7 @@ func (r *resolver) setFrom(variable string, name config.Name, value string) {
 	origin := "environment " + variable
 	if err := config.Set(r.config, name, value); err != nil {
 		r.Problems.Errorf(config.Position{}, "%s: %v", origin, err)
+
 		return
 	}
 	r.Origins[name] = origin

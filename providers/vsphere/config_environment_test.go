@@ -22,6 +22,7 @@ func TestEnvironment(t *testing.T) {
 		if c.VirtualCenter[name] == nil {
 			c.VirtualCenter[name] = &VirtualCenter{Server: name, Connection: base}
 		}
+
 		return c.VirtualCenter[name]
 	}
 	both := func(c *Config, set func(c *Connection)) {

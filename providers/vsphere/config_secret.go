@@ -53,5 +53,6 @@ func (c *Config) secretSource(entry *VirtualCenter) secretSource {
 	case c.Global.hasSecret():
 		return secretSource{secretNamespace: c.Global.SecretNamespace, secretName: c.Global.SecretName}
 	}
+
 	return secretSource{directory: c.Global.SecretsDirectory}
 }

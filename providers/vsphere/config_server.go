@@ -31,6 +31,7 @@ func serverProblem(server string) string {
 	if u.Port() == "" {
 		return fmt.Sprintf("%s: set server to %q", problem, u.Hostname())
 	}
+
 	return fmt.Sprintf("%s: set server to %q and port to %s", problem, u.Hostname(), u.Port())
 }
 
@@ -48,6 +49,7 @@ func (r *resolver) checkTwice() {
 		before, twice := first[at]
 		if !twice || at.server == "" {
 			first[at] = name
+
 			continue
 		}
 		if !distinct(entry.Datacenters, r.config.VirtualCenter[before].Datacenters) {
@@ -63,6 +65,7 @@ func hostOf(server string) string {
 	if addr, err := netip.ParseAddr(server); err == nil {
 		return addr.Unmap().String()
 	}
+
 	return strings.TrimSuffix(server, ".")
 }
 

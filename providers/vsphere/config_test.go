@@ -30,6 +30,7 @@ func parse(t *testing.T, text string) *config.File {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return file
 }
 
@@ -43,6 +44,7 @@ func sample(t *testing.T, name string) *config.File {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return file
 }
 
@@ -51,6 +53,7 @@ func describeProblems(problems config.Problems) []string {
 	for _, problem := range problems {
 		lines = append(lines, problem.Severity.String()+": "+problem.String())
 	}
+
 	return lines
 }
 
@@ -59,6 +62,7 @@ func prefixes(texts ...string) config.CIDRs {
 	for _, text := range texts {
 		list = append(list, netip.MustParsePrefix(text))
 	}
+
 	return list
 }
 
@@ -128,6 +132,7 @@ func TestDecodeSamples(t *testing.T) {
 			want: func() *Config {
 				c := plain
 				c.User, c.Password, c.InsecureFlag, c.Datacenters = "Administrator@vsphere.local", "password", true, config.List{"DC0"}
+
 				return &Config{Global: Global{Server: "10.0.0.1", Connection: c}, VirtualCenter: map[string]*VirtualCenter{"10.0.0.1": {Server: "10.0.0.1", Connection: c}}}
 			}(),
 			problems: []string{
@@ -148,6 +153,7 @@ func TestDecodeSamples(t *testing.T) {
 				global, entry := secret, plain
 				global.InsecureFlag, entry.InsecureFlag = true, true
 				entry.User, entry.Password, entry.CAFile, entry.Datacenters = "user", "pass", "/etc/cloud/ca.pem", config.List{"dc"}
+
 				return &Config{Global: Global{Connection: global}, VirtualCenter: map[string]*VirtualCenter{"vcenter.local": {Server: "vcenter.local", Connection: entry}}, Labels: Labels{Region: "k8s-region", Zone: "k8s-zone"}}
 			}(),
 		},
@@ -156,6 +162,7 @@ func TestDecodeSamples(t *testing.T) {
 			want: func() *Config {
 				c := plain
 				c.User, c.Password = "u", "p"
+
 				return &Config{Global: Global{Server: "vc.example.com", Connection: c}, VirtualCenter: map[string]*VirtualCenter{"vc.example.com": {Server: "vc.example.com", Connection: c}}}
 			}(),
 		},
@@ -264,6 +271,7 @@ ip-family = ipv4
 			want: func() VirtualCenter {
 				c := inherited
 				c.User, c.Password, c.SecretName, c.SecretNamespace = "", "", "s", "n"
+
 				return VirtualCenter{Server: "vc", Connection: c}
 			},
 		},
@@ -273,6 +281,7 @@ ip-family = ipv4
 			want: func() VirtualCenter {
 				c := inherited
 				c.User, c.Password = "", ""
+
 				return VirtualCenter{Server: "vc", Connection: c}
 			},
 		},
@@ -282,6 +291,7 @@ ip-family = ipv4
 			want: func() VirtualCenter {
 				c := inherited
 				c.User, c.Password = "", ""
+
 				return VirtualCenter{Server: "vc", Connection: c}
 			},
 		},
@@ -291,6 +301,7 @@ ip-family = ipv4
 			want: func() VirtualCenter {
 				c := inherited
 				c.SecretNamespace = "n"
+
 				return VirtualCenter{Server: "vc", Connection: c}
 			},
 		},

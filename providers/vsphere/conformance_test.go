@@ -42,6 +42,7 @@ func TestConformance(t *testing.T) {
 		Malformed: []string{"vsphere://", "vsphere://node-1", "vsphere://42", "vsphere://56492e42-22ad-3911-6d72"},
 		Spellings: func(id string) []string {
 			uuid := strings.TrimPrefix(id, "vsphere://")
+
 			return []string{"vsphere://" + strings.ToUpper(uuid), "vsphere:// " + uuid + " ", uuid, "vsphere://" + swapUUID(uuid)}
 		},
 		Without:      nodes.Capabilities{Throttling: true}, // a vCenter has no such response
@@ -70,6 +71,7 @@ func newAdapter(t testing.TB) conformance.Cloud {
 			t.Error(err)
 		}
 	})
+
 	return &adapter{vcenter: cloud.VCenter("vc")}
 }
 
@@ -80,12 +82,14 @@ func (a *adapter) Connect(t testing.TB) cloudprovider.Interface {
 // section is the section of a cloud-config for a simulated vCenter.
 func section(name string, vc *sim.VCenter) string {
 	url := vc.URL()
+
 	return fmt.Sprintf("[VirtualCenter %q]\nserver = %s\nport = %s\nca-file = %s\n", name, url.Hostname(), url.Port(), vc.CAFile())
 }
 
 // connect starts the provider with a cloud-config the way the binary does.
 func connect(t testing.TB, text string) *cloud {
 	t.Helper()
+
 	return connectWith(t, text, kubetest.NewClientset())
 }
 
@@ -111,6 +115,7 @@ func connectWith(t testing.TB, text string, client kubernetes.Interface) *cloud 
 			t.Logf("close the provider: %v", err) // a vCenter that fails cannot end sessions
 		}
 	})
+
 	return c
 }
 
@@ -130,6 +135,7 @@ func (a *adapter) Create(t testing.TB, m conformance.Machine) instance.Ref {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return instance.Ref{ProviderID: formatProviderID(vm.UUID()), SystemUUID: vm.UUID(), NodeName: m.Name}
 }
 
@@ -141,6 +147,7 @@ func (a *adapter) vm(t testing.TB, ref instance.Ref) *sim.VM {
 		}
 	}
 	t.Fatalf("no VM %s", ref)
+
 	return nil
 }
 

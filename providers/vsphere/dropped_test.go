@@ -17,9 +17,11 @@ import (
 // every lets each nth call have an effect.
 func every(n int32, effect simserver.Fault) simserver.Fault {
 	var calls atomic.Int32
+
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		if calls.Add(1)%n == 0 {
 			effect(w, r, apply)
+
 			return
 		}
 		apply.ServeHTTP(w, r)
@@ -64,6 +66,7 @@ func startVCenter(t *testing.T, spec sim.VCenterSpec) *sim.VCenter {
 			t.Error(err)
 		}
 	})
+
 	return fleet.VCenters()[0]
 }
 
@@ -89,6 +92,7 @@ func initialize(t *testing.T, c *cloud, vc *sim.VCenter) {
 				}
 				if ctx.Err() != nil {
 					t.Errorf("%s: %v", vm.Name(), err)
+
 					return
 				}
 				time.Sleep(pause)

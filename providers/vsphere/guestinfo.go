@@ -47,6 +47,7 @@ func staticAddresses(metadata, encoding inventory.Setting) ([]netip.Addr, error)
 	if err != nil {
 		return nil, fmt.Errorf("read network of guestinfo.metadata: %w", err)
 	}
+
 	return ethernetAddresses(network)
 }
 
@@ -76,6 +77,7 @@ func decodeGuestinfo(text, encoding string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gzip: %w", err)
 	}
+
 	return data, checkSize(data)
 }
 
@@ -83,6 +85,7 @@ func checkSize(data []byte) error {
 	if len(data) > maxMetadata {
 		return fmt.Errorf("more than %d bytes", maxMetadata)
 	}
+
 	return nil
 }
 
@@ -100,6 +103,7 @@ func parseGuestinfo(text []byte) (*yaml.Node, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, errors.New("not a mapping")
 	}
+
 	return root, nil
 }
 
@@ -122,6 +126,7 @@ func networkOf(metadata *yaml.Node) (*yaml.Node, error) {
 	if wrapped := child(inner, "network"); wrapped != nil {
 		return wrapped, err
 	}
+
 	return inner, err
 }
 
@@ -141,6 +146,7 @@ func ethernetAddresses(network *yaml.Node) (addrs []netip.Addr, err error) {
 			addr, itemErr := address.ParseInterface(dereference(item).Value)
 			if itemErr != nil {
 				err = cmp.Or(err, fmt.Errorf("read addresses of guestinfo.metadata: %w", itemErr))
+
 				continue
 			}
 			if len(addrs) == maxAddresses {
@@ -149,6 +155,7 @@ func ethernetAddresses(network *yaml.Node) (addrs []netip.Addr, err error) {
 			addrs = append(addrs, addr)
 		}
 	}
+
 	return addrs, err
 }
 
@@ -162,6 +169,7 @@ func child(mapping *yaml.Node, key string) *yaml.Node {
 			return dereference(mapping.Content[i+1])
 		}
 	}
+
 	return nil
 }
 
@@ -169,5 +177,6 @@ func dereference(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return node.Alias
 	}
+
 	return node
 }

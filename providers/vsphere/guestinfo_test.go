@@ -18,6 +18,7 @@ func gz(text string) string {
 	w := gzip.NewWriter(&out)
 	_, _ = w.Write([]byte(text))
 	_ = w.Close()
+
 	return base64.StdEncoding.EncodeToString(out.Bytes())
 }
 
@@ -100,6 +101,7 @@ func manyEthernets(n int) string {
 	for i := range n {
 		b.WriteString("    e" + string(rune('a'+i)) + ": {addresses: *a}\n")
 	}
+
 	return b.String()
 }
 
@@ -107,6 +109,7 @@ func must(data []byte, err error) []byte {
 	if err != nil {
 		panic(err)
 	}
+
 	return data
 }
 

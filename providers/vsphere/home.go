@@ -21,6 +21,7 @@ func (vc *vcenter) label() string {
 	if len(content.IsLabelValue(uuid)) > 0 {
 		return ""
 	}
+
 	return uuid
 }
 
@@ -35,6 +36,7 @@ func (s *source) labelsFor(vc *vcenter) map[string]string {
 		all = map[string]string{}
 	}
 	all[LabelVCenter] = uuid
+
 	return all
 }
 
@@ -57,6 +59,7 @@ func (s *source) labeled(nodeName string) string {
 	if err != nil {
 		return ""
 	}
+
 	return node.Labels[LabelVCenter]
 }
 
@@ -70,5 +73,6 @@ func (s *source) hosts(vcenter string) bool {
 	if err != nil {
 		return false // it is a cache, which has no errors
 	}
+
 	return slices.ContainsFunc(nodes, func(node *v1.Node) bool { return node.Labels[LabelVCenter] == vcenter })
 }

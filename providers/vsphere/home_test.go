@@ -41,6 +41,7 @@ func (b fixture) initialize(node *v1.Node) *v1.Node {
 	node.Spec.Taints = nil
 	node.Spec.ProviderID = metadata.ProviderID
 	maps.Copy(node.Labels, metadata.AdditionalLabels)
+
 	return node
 }
 
@@ -51,6 +52,7 @@ func newPlaces(t *testing.T) fixture {
 	vcenter := func(name string, vms ...sim.VMSpec) sim.VCenterSpec {
 		return sim.VCenterSpec{Name: name, Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: vms}}}
 	}
+
 	return newFixture(t, "", vcenter("a", vm("node-a", "10.0.0.1")), vcenter("b", vm("node-b", "10.0.0.2"), vm("node-c", "10.0.0.3")))
 }
 
@@ -209,6 +211,7 @@ func TestInitializedNodesAreLabeled(t *testing.T) {
 	refusals := 2
 	client.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 		refusals--
+
 		return refusals >= 0, nil, apierrors.NewInternalError(errors.New("broken"))
 	})
 	b.cloud = connectWith(t, b.text, client)
@@ -226,6 +229,7 @@ func TestInitializedNodesAreLabeled(t *testing.T) {
 			if got := now.Labels[LabelVCenter]; got != want || want == "" {
 				return fmt.Errorf("label is %q, want %q", got, want)
 			}
+
 			return nil
 		})
 	}
@@ -236,6 +240,7 @@ func TestInitializedNodesAreLabeled(t *testing.T) {
 				n++
 			}
 		}
+
 		return n
 	}
 	labeled := writes()

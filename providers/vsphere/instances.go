@@ -76,6 +76,7 @@ func (s *source) wanted() []inventory.Query {
 		}
 		wanted = append(wanted, list...)
 	}
+
 	return wanted
 }
 
@@ -89,6 +90,7 @@ func (s *source) current() ([]*vcenter, error) {
 	if started := s.started.Load(); started != nil && len(started.vcenters) > 0 {
 		return started.vcenters, nil
 	}
+
 	return nil, fmt.Errorf("the vSphere provider has not started: %w", apierr.ErrUnavailable)
 }
 
@@ -127,12 +129,14 @@ func (v vm) State() instance.State {
 	case v.Power == types.VirtualMachinePowerStatePoweredOff, v.Power == types.VirtualMachinePowerStateSuspended:
 		return instance.Stopped
 	}
+
 	return instance.Unknown
 }
 
 // Accepts implements instance.Source.
 func (s *source) Accepts(providerID string) error {
 	_, err := parseProviderID(providerID)
+
 	return err
 }
 
@@ -179,6 +183,7 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 			return nil, err
 		}
 	}
+
 	return metadata, nil
 }
 
@@ -196,5 +201,6 @@ func (v vm) addresses(ctx context.Context, node *v1.Node, details *inventory.Det
 	for _, n := range details.NICs {
 		g.nics = append(g.nics, nic{Network: n.Network, Addresses: n.IPs, ShortLived: n.ShortLived, DeviceConfigID: n.DeviceConfigID})
 	}
+
 	return nodeAddresses(g, v.vcenter.rules)
 }

@@ -37,6 +37,7 @@ type fixture struct {
 // restart is another process with the same cloud-config.
 func (b fixture) restart() fixture {
 	b.cloud = connect(b.t, b.text)
+
 	return b
 }
 
@@ -59,6 +60,7 @@ func newFixture(t *testing.T, extra string, vcenters ...sim.VCenterSpec) fixture
 	for _, vc := range fleet.VCenters() {
 		text.WriteString(section(vc.Name(), vc))
 	}
+
 	return fixture{cloud: connect(t, text.String()+extra), t: t, fleet: fleet, text: text.String() + extra}
 }
 
@@ -88,8 +90,10 @@ func (b fixture) describe(node *v1.Node) *cloudprovider.InstanceMetadata {
 	var metadata *cloudprovider.InstanceMetadata
 	b.eventually("describe "+node.Name, func() (err error) {
 		metadata, err = b.instances.InstanceMetadata(b.t.Context(), node)
+
 		return err
 	})
+
 	return metadata
 }
 
@@ -101,8 +105,10 @@ func (b fixture) wantError(node *v1.Node, text string) error {
 		if _, got = b.instances.InstanceMetadata(b.t.Context(), node); got == nil || !strings.Contains(got.Error(), text) {
 			return fmt.Errorf("got %v, want %q", got, text)
 		}
+
 		return nil
 	})
+
 	return got
 }
 
@@ -113,6 +119,7 @@ func (b fixture) wantExists(node *v1.Node, want bool) {
 		if err == nil && got != want {
 			err = fmt.Errorf("got %t, want %t", got, want)
 		}
+
 		return err
 	})
 }
@@ -208,6 +215,7 @@ func zoneHash(t *testing.T, b fixture) string {
 	if !ok || len(hash) != 8 {
 		t.Fatalf("zone is %q, want zone-a- and a hash", metadata.Zone)
 	}
+
 	return hash
 }
 
@@ -218,6 +226,7 @@ func (b fixture) instanceUUID() string {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return vcenters[0].inventory.InstanceUUID()
 }
 
@@ -280,6 +289,7 @@ func TestFactory(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("%s: error is %v, want %q", tc.reason, err, tc.err)
 				}
+
 				return
 			}
 			if err != nil || !cloud.HasClusterID() || cloud.ProviderName() != ProviderName {
@@ -317,6 +327,7 @@ func TestClonesShareUUID(t *testing.T) {
 		if err == nil && m.NodeAddresses[1].Address != "10.0.0.5" {
 			err = fmt.Errorf("addresses are %v", m.NodeAddresses)
 		}
+
 		return err
 	})
 }
@@ -365,6 +376,7 @@ func TestStates(t *testing.T) {
 				if got != tc.want {
 					return fmt.Errorf("InstanceShutdown is %t, %v, want %s", shutdown, err, tc.want)
 				}
+
 				return nil
 			})
 			b.wantExists(node, true)
@@ -412,6 +424,7 @@ func TestTwoVCenters(t *testing.T) {
 				if err == nil {
 					return fmt.Errorf("InstanceExists is %t", exists)
 				}
+
 				return nil
 			})
 			b.wantExists(east, true)
@@ -435,6 +448,7 @@ func TestGone(t *testing.T) {
 		if err := vm.Destroy(); err != nil {
 			t.Fatal(err)
 		}
+
 		return b, providerID
 	}
 	t.Run("ByProviderID", func(t *testing.T) {
@@ -450,6 +464,7 @@ func TestGone(t *testing.T) {
 			if _, err := b.instances.InstanceMetadata(t.Context(), node); !errors.Is(err, cloudprovider.InstanceNotFound) {
 				return fmt.Errorf("InstanceMetadata: %w", err)
 			}
+
 			return nil
 		})
 		b.wantExists(node, true)

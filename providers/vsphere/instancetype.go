@@ -20,6 +20,7 @@ func instanceType(vm *inventory.Details) string {
 	if !ok {
 		name = "unknown"
 	}
+
 	return fmt.Sprintf("vsphere-vm.cpu-%d.mem-%dgb.os-%s", vm.NumCPU, vm.MemoryMB/megabytes, name)
 }
 
@@ -71,5 +72,6 @@ func shortOSNames() map[string]string {
 	for stem := range strings.SplitSeq("unixWare7 win2000AdvServ win2000Pro win2000Serv windowsHyperV winMe winNetBusiness winNetWeb winNT winXPHome", " ") {
 		table[stem+"Guest"] = strings.ToLower(stem)
 	}
+
 	return table
 }

@@ -75,5 +75,6 @@ func (l nodeLabel) write(ctx context.Context, nodes typedv1.NodeInterface) error
 		return fmt.Errorf("patch node %s: %w", l.node, err)
 	}
 	klog.FromContext(ctx).V(2).Info("Labeled Node with the vCenter of its VM", "node", klog.KRef("", l.node), "instanceUUID", l.vcenter)
+
 	return nil
 }

@@ -40,6 +40,7 @@ func TestLifecycle(t *testing.T) {
 	providertest.Run(t, providertest.Lifecycle{
 		New: func() (providertest.Cloud, error) {
 			cfg, _, problems := decode(file, environment{hasDirectory: func(string) bool { return false }})
+
 			return newCloudFrom(cfg, nil, times), problems.Err()
 		},
 		Use: func(ctx context.Context, c providertest.Cloud) error {
@@ -47,6 +48,7 @@ func TestLifecycle(t *testing.T) {
 			if exists, err := instances.InstanceExists(ctx, node); err != nil || !exists {
 				return errors.Join(err, errors.New("the Node was not found"))
 			}
+
 			return nil
 		},
 		Kubernetes: &providertest.Kubernetes{Secrets: []v1.Secret{{Data: map[string][]byte{
@@ -57,6 +59,7 @@ func TestLifecycle(t *testing.T) {
 			for _, session := range vc.Sessions() {
 				left = append(left, fmt.Sprintf("%+v", session))
 			}
+
 			return left
 		},
 	})

@@ -45,6 +45,7 @@ func TestVCentersDoNotLockTheAccount(t *testing.T) {
 		if len(vcenters) != len(spec.VCenters) {
 			return fmt.Errorf("%d vCenters are known", len(vcenters))
 		}
+
 		return nil
 	})
 	if n := len(first.RefusedLogins()); n != 2 || first.Lockouts() != 0 {

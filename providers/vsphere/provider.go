@@ -49,6 +49,7 @@ var flags struct {
 // Descriptor describes the provider to the binary that links it.
 func Descriptor() provider.Descriptor {
 	const nsxt = "NSX-T load balancers and routes are not supported yet"
+
 	return provider.Descriptor{
 		Name:    ProviderName,
 		Summary: "VMware vSphere",
@@ -102,6 +103,7 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return newCloudFrom(cfg, labels, tuning{}), nil
 }
 
@@ -124,6 +126,7 @@ func newCloudFrom(cfg *Config, labels map[string]string, t tuning) *cloud {
 	t.instances.EvidenceSince = c.source.replaced
 	c.tuning = t
 	c.instances = instance.New(c.source, t.instances)
+
 	return c
 }
 
@@ -153,6 +156,7 @@ func (c *cloud) connectWithRetry(ctx context.Context, builder cloudprovider.Cont
 		if err != nil {
 			klog.ErrorS(err, "Starting the vSphere provider failed, trying again", "after", connectPeriod)
 		}
+
 		return err == nil, nil
 	})
 }
@@ -163,6 +167,7 @@ func (c *cloud) writeNodes(builder cloudprovider.ControllerClientBuilder) {
 	client, err := builder.Client(nodeClientName)
 	if err != nil {
 		klog.ErrorS(err, "No client for Nodes, they will have no Events and, once initialized, no labels of this provider")
+
 		return
 	}
 	c.background.Go(func(ctx context.Context) { c.source.labeler.run(ctx, client.CoreV1().Nodes()) })
@@ -186,6 +191,7 @@ func (c *cloud) connect(builder cloudprovider.ControllerClientBuilder) error {
 		c.background.Go(vc.inventory.Run)
 	}
 	c.source.start(vcenters)
+
 	return nil
 }
 
@@ -209,6 +215,7 @@ func (c *cloud) closeSessions(ctx context.Context) error {
 		all.Go(func() { errs[i] = vc.session.Close(ctx) })
 	}
 	all.Wait()
+
 	return errors.Join(errs...)
 }
 

@@ -20,6 +20,7 @@ func formatProviderID(uuid string) string {
 	if uuid == "" {
 		return ""
 	}
+
 	return providerid.Format(ProviderName, strings.ToLower(uuid))
 }
 
@@ -37,6 +38,7 @@ func parseProviderID(id string) (uuid string, err error) {
 	case !uuidPattern.MatchString(uuid):
 		return "", fmt.Errorf("provider ID %q is not %s", id, providerid.Format(ProviderName, "<uuid>"))
 	}
+
 	return uuid, nil
 }
 
@@ -55,5 +57,6 @@ func swapUUID(text string) string {
 	if !uuidPattern.MatchString(u) {
 		return text
 	}
+
 	return u[6:8] + u[4:6] + u[2:4] + u[0:2] + "-" + u[11:13] + u[9:11] + "-" + u[16:18] + u[14:16] + u[18:]
 }

@@ -118,6 +118,7 @@ func FuzzProviderID(f *testing.F) {
 			if uuid != "" {
 				t.Fatalf("%q: got %q together with %v", id, uuid, err)
 			}
+
 			return
 		}
 		if providerid.Classify(ProviderName, id) == providerid.Foreign {

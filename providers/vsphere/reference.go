@@ -35,6 +35,7 @@ func environmentReference() []provider.Variable {
 	for _, end := range slices.Sorted(maps.Keys(companions())) {
 		list = append(list, provider.Variable{Name: "VCENTER_<id>_" + end, Sets: entryName("name", companions()[end])})
 	}
+
 	return append(list, provider.Variable{
 		Name: "SKIP_NODE_DELETION",
 		Help: "No Node is deleted: a missing VM is an error. Takes effect with any value, even an empty one.",

@@ -29,6 +29,7 @@ func TestEnvironmentReference(t *testing.T) {
 				if v.Help == "" {
 					t.Error("the page does not mention it")
 				}
+
 				return
 			}
 			name := strings.ReplaceAll(v.Name, "<id>", "A")

@@ -23,6 +23,7 @@ func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Res
 	for i, ref := range refs {
 		results[i] = s.find(ctx, ref)
 	}
+
 	return results
 }
 
@@ -36,6 +37,7 @@ func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
 	if _, err := result.Get(); err == nil || !s.awaitFirstSync(ctx, vcenters) {
 		return result
 	}
+
 	return s.search(ctx, vcenters, ref, inMemory)
 }
 
@@ -54,6 +56,7 @@ func (s *source) awaitFirstSync(ctx context.Context, vcenters []*vcenter) bool {
 		waited = true
 		_ = vc.inventory.WaitSynced(grace) // what is not synced then is an error in the result
 	}
+
 	return waited
 }
 
@@ -75,6 +78,7 @@ func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result 
 	if result.IsAbsent() {
 		return s.missing(vcenters, ref, queries)
 	}
+
 	return result
 }
 
@@ -98,6 +102,7 @@ func (s *source) search(ctx context.Context, vcenters []*vcenter, ref instance.R
 		switch {
 		case len(r.found) > 0:
 			s.assigned.found(queries)
+
 			return s.choose(ctx, r, ref, q)
 		case errors.Is(err, inventory.ErrUnreadableVM):
 			return instance.Failed(instance.WithReason(instance.ReasonInstanceNotFound, err))
@@ -105,6 +110,7 @@ func (s *source) search(ctx context.Context, vcenters []*vcenter, ref instance.R
 			return instance.Failed(err)
 		}
 	}
+
 	return instance.Absent()
 }
 
@@ -140,9 +146,11 @@ func (s *source) machines(ctx context.Context, vcenters []*vcenter, q inventory.
 				q.Except = append(q.Except, v.Ref)
 			}
 		}
+
 		return lookup(vc, q)
 	})
 	others.found = s.merge(ctx, others.found)
+
 	return others
 }
 
@@ -155,12 +163,14 @@ func queriesOf(ref instance.Ref) ([]inventory.Query, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		return []inventory.Query{{UUIDs: []string{uuid, swapUUID(uuid)}}}, nil
 	}
 	var list []inventory.Query
 	if uuid := strings.ToLower(strings.TrimSpace(ref.SystemUUID)); uuid != "" {
 		list = append(list, inventory.Query{UUIDs: []string{swapUUID(uuid), uuid}})
 	}
+
 	return append(list, inventory.Query{Names: []string{ref.NodeName}}), nil
 }
 
@@ -175,5 +185,6 @@ func queryAll(vcenters []*vcenter, q inventory.Query, lookup lookupFunc) respons
 	}
 	all.Wait()
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+
 	return response{found: slices.Concat(found...), errs: errs}
 }

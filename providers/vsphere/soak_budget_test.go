@@ -59,6 +59,7 @@ func heap() int64 {
 	runtime.GC() // what finalizers kept
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
+
 	return int64(stats.HeapAlloc)
 }
 

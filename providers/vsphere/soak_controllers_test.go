@@ -79,6 +79,7 @@ func (s *soak) current() error {
 	if err != nil {
 		return err
 	}
+
 	return vcenters[0].inventory.Current()
 }
 
@@ -93,6 +94,7 @@ func (s *soak) loginsPause(err error) bool {
 // changed. Callers hold the lock.
 func (s *soak) unaffected(m *member, d time.Duration) bool {
 	healthy := s.faults.healthy
+
 	return !healthy.IsZero() && time.Since(healthy) > d && time.Since(m.changed) > d
 }
 
@@ -117,12 +119,14 @@ func (s *soak) initialize(m *member) {
 		if err == nil && metadata.NodeAddresses != nil {
 			s.initialized(m, metadata)
 			s.mu.Unlock()
+
 			return
 		}
 		rest := s.faults.restHealthy
 		if s.unaffected(m, 10*time.Second) && !s.loginsPause(err) && !rest.IsZero() && time.Since(rest) > time.Minute && m.absent.IsZero() && m.connected {
 			s.failed("%s is not initialized: %v", m.name, err)
 			s.mu.Unlock()
+
 			return
 		}
 		s.mu.Unlock()
@@ -173,6 +177,7 @@ func (s *soak) present(match func(*member) bool) []*member {
 			list = append(list, m)
 		}
 	}
+
 	return list
 }
 

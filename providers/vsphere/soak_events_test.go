@@ -150,6 +150,7 @@ func (s *soak) destroyOrCreate(random *rand.Rand) {
 	if present < s.size.nodes {
 		s.note("a Node joins")
 		s.createNode(random)
+
 		return
 	}
 	if m := s.take(random, living); m != nil { // and never released

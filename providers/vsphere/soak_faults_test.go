@@ -87,6 +87,7 @@ func (s *soak) hide(hidden bool) {
 	defer s.mu.Unlock()
 	if hidden {
 		s.faults.hidden++
+
 		return
 	}
 	s.faults.hidden--
@@ -102,12 +103,14 @@ func (s *soak) respondREST(responds bool) {
 func (s *soak) cutNetwork(*rand.Rand) func() {
 	s.vc.Down()
 	s.respond(false)
+
 	return s.up
 }
 
 func (s *soak) hang(*rand.Rand) func() {
 	s.vc.Hang()
 	s.respond(false)
+
 	return s.up
 }
 
@@ -124,6 +127,7 @@ func (s *soak) restartVCenter(random *rand.Rand) func() {
 	s.vc.TerminateSessions()
 	undo := s.restartREST(random)
 	later := between(random, time.Second, 3*time.Minute)
+
 	return func() {
 		s.up()
 		s.events.Go(func() {
@@ -137,6 +141,7 @@ func (s *soak) restartVCenter(random *rand.Rand) func() {
 func (s *soak) restartREST(*rand.Rand) func() {
 	s.vc.RESTDown()
 	s.respondREST(false)
+
 	return func() {
 		s.vc.RESTUp()
 		s.respondREST(true)
@@ -149,6 +154,7 @@ func (s *soak) dropCalls(random *rand.Rand) func() {
 	if random.IntN(2) == 0 {
 		fault = simserver.DropResponse()
 	}
+
 	return s.vc.Inject(simserver.Any, simserver.Always(), every(3+random.Int32N(5), fault)).Remove
 }
 
@@ -171,11 +177,13 @@ func cutResponse(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 
 func (s *soak) endSessions(*rand.Rand) func() {
 	s.vc.TerminateSessions()
+
 	return func() {}
 }
 
 func (s *soak) cutIdle(random *rand.Rand) func() {
 	s.vc.SetIdleLimit(between(random, 3*time.Second, 9*time.Second))
+
 	return func() { s.vc.SetIdleLimit(0) }
 }
 
@@ -183,6 +191,7 @@ func (s *soak) slow(random *rand.Rand) func() {
 	calculation := between(random, time.Second, 20*time.Second)
 	s.vc.SetCalculationTime(calculation)
 	s.vc.SetEarlyNull(between(random, time.Second, 5*time.Second))
+
 	return func() {
 		s.vc.SetCalculationTime(0)
 		s.vc.SetEarlyNull(0)
@@ -199,5 +208,6 @@ func (s *soak) restartProcess(*rand.Rand) func() {
 	s.faults.unread = s.faults.hidden > 0
 	s.mu.Unlock()
 	s.start()
+
 	return func() {}
 }

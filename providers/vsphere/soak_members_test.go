@@ -54,6 +54,7 @@ func (s *soak) createNode(random *rand.Rand) {
 	})
 	if err != nil {
 		s.fail("%v", err)
+
 		return
 	}
 	m.vm, m.uuid = vm, vm.UUID()
@@ -78,6 +79,7 @@ func (s *soak) host(random *rand.Rand, cluster string) string {
 		}
 	}
 	s.failed("all hosts of cluster %s are removed", cluster)
+
 	return hostName(cluster, first)
 }
 
@@ -98,6 +100,7 @@ func (s *soak) names() []string {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+
 	return names
 }
 
@@ -110,9 +113,11 @@ func (s *soak) take(random *rand.Rand, match func(*member) bool) *member {
 	for _, i := range random.Perm(len(names))[:min(len(names), 20)] {
 		if m := s.members[names[i]]; !m.busy && match(m) {
 			m.busy = true
+
 			return m
 		}
 	}
+
 	return nil
 }
 
@@ -132,6 +137,7 @@ func (s *soak) takeHost(host string) []*member {
 	for _, m := range taken {
 		m.busy = true
 	}
+
 	return taken
 }
 

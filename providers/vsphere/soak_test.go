@@ -69,6 +69,7 @@ func soakSeed(t *testing.T) uint64 {
 	if err != nil {
 		t.Fatalf("%s: %v", soakSeedVariable, err)
 	}
+
 	return seed
 }
 
@@ -148,6 +149,7 @@ func newSoak(t *testing.T, size soakSize, seed uint64) *soak {
 		s.addForeign(vm)
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
+
 	return s
 }
 
@@ -188,6 +190,7 @@ func (s *soak) start() {
 func (s *soak) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+
 	return s.process().Close(ctx)
 }
 
@@ -195,6 +198,7 @@ func (s *soak) close() error {
 func (s *soak) process() *cloud {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	return s.cloud
 }
 

@@ -22,6 +22,7 @@ func newCopied(t *testing.T) fixture {
 	vcenter := func(name string, vms ...sim.VMSpec) sim.VCenterSpec {
 		return sim.VCenterSpec{Name: name, Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: vms}}}
 	}
+
 	return newFixture(t, "",
 		vcenter("a", sim.VMSpec{Name: "node-1", UUID: sharedUUID, NICs: []sim.NIC{{IPs: []string{"10.0.0.1"}}}}),
 		vcenter("b",
@@ -43,6 +44,7 @@ func (b fixture) wantOriginal(node *v1.Node) {
 		if err == nil && m.NodeAddresses[1].Address != "10.0.0.1" {
 			b.t.Fatalf("the Node got the addresses of a copy: %v", m.NodeAddresses)
 		}
+
 		return err
 	})
 }
@@ -96,6 +98,7 @@ func TestCopyIsNotUsedBeforeEveryInventoryIsRead(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		return vcenters[1].inventory.Current()
 	})
 	b.wantOriginal(nodeOfCopied())

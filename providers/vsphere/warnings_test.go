@@ -44,6 +44,7 @@ func TestUnreadableMetadataIsAWarning(t *testing.T) {
 			node := kubetest.Node("node-1", kubetest.ProviderID(id(vm)))
 			b.eventually("the Node has addresses", func() error {
 				_, err := b.instances.InstanceMetadata(ctx, node)
+
 				return err
 			})
 			for range 3 {

@@ -17,5 +17,6 @@ func (v vm) zone(ctx context.Context) (zone, region string, err error) {
 	}
 	zone, _ = topology.CleanUnique(zone)
 	region, _ = topology.CleanUnique(region)
+
 	return zone, region, nil
 }

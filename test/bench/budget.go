@@ -62,6 +62,7 @@ func evaluate(r result) []row {
 	case r.foreign > 0:
 		memory = fmt.Sprintf("peak memory with %d other machines", r.foreign)
 	}
+
 	return append(rows, nodes, first,
 		size(memory, r.peakRSS, maxPeakRSS+int64(r.foreign)*maxForeignRSS, 1<<20, "MiB"),
 		size("size of the binary", r.binarySize, maxBinary, 1_000_000, "MB"),
@@ -84,12 +85,14 @@ func evaluateBalancers(r result) []row {
 	if r.nodes > timedNodes || r.services > timedServices || r.provisioning > timedProvisioning {
 		all = withoutBudget(all)
 	}
+
 	return append(rows, count(fmt.Sprintf("writes of a restart with %d load balancers", r.services), r.balancers.writes.Total(), 0), all)
 }
 
 // withoutBudget is a row for which there is no budget.
 func withoutBudget(r row) row {
 	r.Budget, r.Status = none, noBudget
+
 	return r
 }
 
@@ -103,6 +106,7 @@ func broken(rows []row) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -111,6 +115,7 @@ func count(what string, measured, budget int) row {
 	if budget == 0 {
 		most = "0"
 	}
+
 	return row{What: what, Measured: fmt.Sprint(measured), Budget: most, Status: statusOf(measured <= budget), Count: true}
 }
 
@@ -132,6 +137,7 @@ func statusOf(good bool) status {
 	if good {
 		return withinBudget
 	}
+
 	return overBudget
 }
 
@@ -140,6 +146,7 @@ func steadyPeriod(d time.Duration) string {
 	if d == budgetPeriod {
 		return "5 min"
 	}
+
 	return fmt.Sprintf("5 min, done in %.0f s", d.Seconds())
 }
 
@@ -148,5 +155,6 @@ func ceilDiv(n, by int) int {
 	if by == 0 {
 		return 0
 	}
+
 	return (n + by - 1) / by
 }

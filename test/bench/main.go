@@ -57,6 +57,7 @@ func run(ctx context.Context, out *scenario.Printer, providerName string, p plan
 		return interrupted
 	}
 	out.Failure(err)
+
 	return 1
 }
 
@@ -85,6 +86,7 @@ func report(ctx context.Context, out *scenario.Printer, providerName string, p p
 	if broken(rows) {
 		return errOverBudget
 	}
+
 	return nil
 }
 
@@ -107,5 +109,6 @@ func (p plan) check() error {
 	case p.steady < time.Second || p.steady > budgetPeriod:
 		return fmt.Errorf("-steady=%v must be from 1s to %v", p.steady, budgetPeriod)
 	}
+
 	return nil
 }

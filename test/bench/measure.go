@@ -100,6 +100,7 @@ func measure(ctx context.Context, out *scenario.Printer, p plan) (r result, err 
 			return result{}, err
 		}
 	}
+
 	return b.result, nil
 }
 
@@ -119,6 +120,7 @@ func (b *bench) prepare(ctx context.Context) error {
 		return err
 	}
 	b.out.Note("%s", b.Cloud.Description())
+
 	return nil
 }
 
@@ -131,6 +133,7 @@ func (b *bench) addForeign() error {
 	if !ok {
 		return fmt.Errorf("-foreign=%d: the simulated cloud of provider %s has no machines of others", b.foreign, b.provider.Name)
 	}
+
 	return b.out.Step(fmt.Sprintf("Adding %d machines of others", b.foreign), func() error { return shared.AddForeign(b.foreign) })
 }
 
@@ -153,12 +156,14 @@ func (b *bench) measureStart(ctx context.Context) error {
 		}
 		first, err := b.AwaitInitialized(ctx, process, b.Cloud.Machines())
 		b.firstNode, b.allNodes = first.Sub(began), time.Since(began)
+
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	b.initialize = b.Cloud.Calls().Since(before)
+
 	return b.end(ctx, process)
 }
 
@@ -187,6 +192,7 @@ func (b *bench) measureSteady(ctx context.Context) error {
 	if err := b.countNodes(ctx); err != nil {
 		return err
 	}
+
 	return b.end(ctx, process)
 }
 
@@ -211,6 +217,7 @@ func (b *bench) measureSilence(ctx context.Context, process *ccm.CCM) error {
 	b.nodeUpdates -= updates
 	b.steadyLooks, err = b.Passes(ctx, process)
 	b.steadyLooks -= looked
+
 	return errors.Join(err, updatesFailed(process, len(log)))
 }
 
@@ -239,6 +246,7 @@ func (b *bench) measureLifecycle(ctx context.Context, process *ccm.CCM) error {
 	b.existsCalls -= existsCalls
 	b.lookedCount, err = b.Passes(ctx, process)
 	b.lookedCount -= looked
+
 	return err
 }
 
@@ -251,6 +259,7 @@ func (b *bench) markNotReady(ctx context.Context) error {
 			return controlplane.SetReady(ctx, b.ControlPlane.Client(), m.Node.Name, v1.ConditionUnknown)
 		})
 	}
+
 	return group.Wait()
 }
 
@@ -268,6 +277,7 @@ func (b *bench) countNodes(ctx context.Context) error {
 	if len(list.Items) != b.nodes {
 		return fmt.Errorf("%d of %d nodes are left although all their machines exist", len(list.Items), b.nodes)
 	}
+
 	return nil
 }
 
@@ -278,6 +288,7 @@ func (b *bench) end(ctx context.Context, process *ccm.CCM) error {
 		return err
 	}
 	b.peakRSS = max(b.peakRSS, peak)
+
 	return b.Stop(ctx, process)
 }
 
@@ -334,6 +345,7 @@ func (b *bench) awaitIdle(ctx context.Context, process *ccm.CCM) error {
 // tells.
 func updatesOf(process *ccm.CCM) (int, error) {
 	log, err := process.Log()
+
 	return countUpdates(log), err
 }
 
@@ -349,6 +361,7 @@ func updatesFailed(process *ccm.CCM, offset int) error {
 	if n := strings.Count(log[offset:], "Error getting instance metadata"); n > 0 {
 		return fmt.Errorf("%d updates of a node failed, the log ends with:\n%s", n, process.Tail())
 	}
+
 	return nil
 }
 

@@ -15,6 +15,7 @@ func peakRSS(pid int) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read peak memory: %w", err)
 	}
+
 	return parsePeak(string(status))
 }
 
@@ -28,7 +29,9 @@ func parsePeak(status string) (int64, error) {
 		if err != nil {
 			return 0, fmt.Errorf("read peak memory: %w", err)
 		}
+
 		return kilobytes << 10, nil
 	}
+
 	return 0, fmt.Errorf("read peak memory: no VmHWM in %q", status)
 }

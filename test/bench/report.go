@@ -19,6 +19,7 @@ func budgetTable(rows []row) table {
 	for _, r := range rows {
 		t = append(t, []string{r.What, r.Measured, r.Budget, string(r.Status)})
 	}
+
 	return t
 }
 
@@ -40,6 +41,7 @@ func (r result) phases() []phase {
 	if r.hasBalancers() {
 		phases = append(phases, phase{fmt.Sprintf("%d Services", r.services), r.balancers.all}, phase{"restart", r.balancers.resync})
 	}
+
 	return phases
 }
 
@@ -52,6 +54,7 @@ func callTable(r result) table {
 	counted := func(c scenario.Calls) map[string]int { return c.Counted }
 	polls := func(c scenario.Calls) map[string]int { return c.Polls }
 	t := append(table{head}, operations("", r, counted)...)
+
 	return append(t, operations(" (long poll)", r, polls)...)
 }
 
@@ -71,6 +74,7 @@ func operations(suffix string, r result, pick func(scenario.Calls) map[string]in
 		}
 		t = append(t, cells)
 	}
+
 	return t
 }
 
@@ -82,6 +86,7 @@ func (t table) text() string {
 		fmt.Fprintln(w, strings.Join(cells, "\t")) //nolint:errcheck // into memory
 	}
 	_ = w.Flush() // into memory
+
 	return b.String()
 }
 
@@ -94,6 +99,7 @@ func (t table) markdown() string {
 			fmt.Fprintf(&b, "%s|\n", strings.Repeat("|---", len(cells)))
 		}
 	}
+
 	return b.String()
 }
 
@@ -115,5 +121,6 @@ func explanation(r result) string {
 	if r.steady < budgetPeriod {
 		sentences = append(sentences, "If the steady period is shorter than 5 min, there are fewer long polls and other periodic calls.")
 	}
+
 	return strings.Join(sentences, " ")
 }

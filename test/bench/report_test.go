@@ -20,6 +20,7 @@ func sample() result {
 	calls := func(counted map[string]int, polls int) scenario.Calls {
 		return scenario.Calls{Counted: counted, Polls: map[string]int{"Wait": polls}}
 	}
+
 	return result{
 		plan: plan{
 			provider: scenario.Provider{Name: "cloud", Budget: scenario.Budget{Initialize: 20, Steady: 10, Lifecycle: 1, Services: 100 * time.Second}},
@@ -48,6 +49,7 @@ func balanced() result {
 		took: time.Minute, all: calls(map[string]int{"List": 150, "Create": 600}),
 		resync: calls(map[string]int{"List": 100}), writes: calls(nil),
 	}
+
 	return r
 }
 

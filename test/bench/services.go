@@ -39,6 +39,7 @@ type creation struct {
 // serviceCloud is the cloud if it has load balancers.
 func (b *bench) serviceCloud() (scenario.ServiceCloud, bool) {
 	cloud, ok := b.Cloud.(scenario.ServiceCloud)
+
 	return cloud, ok
 }
 
@@ -51,6 +52,7 @@ func (b *bench) measureBalancers(ctx context.Context) error {
 	}
 	machines := cloud.Machines()[:min(targets, b.nodes)]
 	what := fmt.Sprintf("Creating a Service of each kind, in a cluster of %d nodes", len(machines))
+
 	return b.out.Step(what, func() error {
 		ctx, cancel := bounded(ctx, patience)
 		defer cancel()
@@ -70,6 +72,7 @@ func (b *bench) measureBalancers(ctx context.Context) error {
 		if left := cloud.Made(); len(left) > 0 {
 			return fmt.Errorf("the Services are gone, but the cloud still has:\n%s", strings.Join(left, "\n"))
 		}
+
 		return errors.Join(b.end(ctx, process), b.deleteNodes(ctx, machines))
 	})
 }
@@ -95,6 +98,7 @@ func (b *bench) createEach(ctx context.Context, process *ccm.CCM) error {
 			b.balancers.creations = append(b.balancers.creations, creation{kinds[i-1], b.Cloud.Calls().Since(before)})
 		}
 	}
+
 	return b.DeleteServices(ctx, process, services)
 }
 
@@ -104,6 +108,7 @@ func (b *bench) deleteNodes(ctx context.Context, machines []scenario.Machine) er
 	for _, m := range machines {
 		errs = append(errs, b.ControlPlane.Client().CoreV1().Nodes().Delete(ctx, m.Node.Name, metav1.DeleteOptions{}))
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -124,6 +129,7 @@ func (b *bench) measureServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	return b.out.Step("Starting it again, until it has seen to all of them", func() error { return b.resyncAll(ctx, cloud) })
 }
 
@@ -144,6 +150,7 @@ func (b *bench) createAll(ctx context.Context, cloud scenario.ServiceCloud, serv
 		return err
 	}
 	b.balancers.took, b.balancers.all = time.Since(began), cloud.Calls().Since(before)
+
 	return b.end(ctx, process)
 }
 
@@ -161,6 +168,7 @@ func (b *bench) resyncAll(ctx context.Context, cloud scenario.ServiceCloud) erro
 		return err
 	}
 	b.balancers.resync, b.balancers.writes = cloud.Calls().Since(before), cloud.Writes().Since(writes)
+
 	return b.end(ctx, process)
 }
 

@@ -74,6 +74,7 @@ func Locate(path string) (string, error) {
 	if _, err := os.Stat(binary); err != nil {
 		return "", fmt.Errorf("%s is not built, run: make %s", path, path)
 	}
+
 	return binary, nil
 }
 
@@ -104,6 +105,7 @@ func Start(opts Options) (*CCM, error) {
 	if err != nil {
 		return nil, errors.Join(err, port.Release())
 	}
+
 	return &CCM{Process: child, port: port}, nil
 }
 
@@ -141,12 +143,14 @@ func (c *CCM) Get(ctx context.Context, as *rest.Config, path string) (string, er
 		return "", fmt.Errorf("get %s: %w", path, err)
 	}
 	defer client.CloseIdleConnections()
+
 	return get(ctx, client, "https://"+c.port.String()+path)
 }
 
 // Log returns all output so far.
 func (c *CCM) Log() (string, error) {
 	text, err := os.ReadFile(c.LogPath())
+
 	return string(text), err
 }
 
@@ -165,6 +169,7 @@ func (c *CCM) WaitLog(ctx context.Context, text string) error {
 			if log, err = c.Log(); err == nil && strings.Contains(log, text) {
 				return nil
 			}
+
 			return fmt.Errorf("wait for %q in the log: %w", text, c.Failure())
 		case <-ctx.Done():
 			return fmt.Errorf("wait for %q in the log: %w, it ends with:\n%s", text, ctx.Err(), c.Tail())
@@ -205,5 +210,6 @@ func get(ctx context.Context, client *http.Client, url string) (string, error) {
 	if response.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("get %s: %s: %s", url, response.Status, body)
 	}
+
 	return string(body), nil
 }

@@ -31,6 +31,7 @@ func (cp *ControlPlane) ApplyFile(ctx context.Context, path string) error {
 	if err := cp.Apply(ctx, manifest); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+
 	return nil
 }
 
@@ -56,6 +57,7 @@ func (cp *ControlPlane) Apply(ctx context.Context, manifest []byte) error {
 			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
+
 	return nil
 }
 
@@ -68,6 +70,7 @@ func newMapper(cp *ControlPlane) (meta.RESTMapper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("discover kinds: %w", err)
 	}
+
 	return restmapper.NewDiscoveryRESTMapper(groups), nil
 }
 
@@ -119,5 +122,6 @@ func applyObject(ctx context.Context, client dynamic.Interface, mapper meta.REST
 	}
 	options := metav1.PatchOptions{FieldManager: fieldManager, Force: new(true), FieldValidation: metav1.FieldValidationStrict}
 	_, err = resource.Patch(ctx, object.GetName(), types.ApplyPatchType, content, options)
+
 	return err
 }

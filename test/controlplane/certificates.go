@@ -44,6 +44,7 @@ func newAuthority(name string) (*authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make authority %s: %w", name, err)
 	}
+
 	return &authority{certificate: certificate, key: key}, nil
 }
 
@@ -67,6 +68,7 @@ func (a *authority) issue(subject pkix.Name, use x509.ExtKeyUsage, ips ...net.IP
 	if err != nil {
 		return pair{}, fmt.Errorf("issue certificate of %s: %w", subject.CommonName, err)
 	}
+
 	return pair{certificate: encode(certificate), key: keyPEM}, nil
 }
 
@@ -83,6 +85,7 @@ func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) 
 	if err != nil {
 		return nil, err
 	}
+
 	return x509.ParseCertificate(der)
 }
 

@@ -43,6 +43,7 @@ func asAccount(t *testing.T, cp *ControlPlane, namespace, name string) kubernete
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return client
 }
 
@@ -134,6 +135,7 @@ func getNode(t *testing.T, cp *ControlPlane, name string) *v1.Node {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return node
 }
 
@@ -143,6 +145,7 @@ func readyStatus(node *v1.Node) v1.ConditionStatus {
 			return condition.Status
 		}
 	}
+
 	return "missing"
 }
 

@@ -72,9 +72,11 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	cp := &ControlPlane{}
 	if err := cp.start(ctx, opts, etcd, apiServer); err != nil {
 		err = errors.Join(err, cp.clear(context.WithoutCancel(ctx)))
+
 		return nil, fmt.Errorf("start control plane: %w", err)
 	}
 	klog.FromContext(ctx).V(2).Info("Started control plane", "server", cp.admin.Host, "took", time.Since(began).Round(time.Millisecond))
+
 	return cp, nil
 }
 
@@ -96,6 +98,7 @@ func (cp *ControlPlane) start(ctx context.Context, opts Options, etcd, apiServer
 	if cp.apiServer, err = startProcess("kube-apiserver", apiServer, cp.dir, args); err != nil {
 		return err
 	}
+
 	return cp.await(ctx, cp.apiServer, apiServerReady(cp.client))
 }
 
@@ -118,6 +121,7 @@ func (cp *ControlPlane) prepare(dir string) error {
 		return fmt.Errorf("make admin client: %w", err)
 	}
 	cp.kubeconfig = filepath.Join(cp.dir, "admin.kubeconfig")
+
 	return writeKubeconfig(cp.kubeconfig, cp.admin)
 }
 
@@ -126,6 +130,7 @@ func (cp *ControlPlane) makeDir(dir string) error {
 	if dir == "" {
 		cp.temporary = true
 		cp.dir, err = os.MkdirTemp("", "controlplane-")
+
 		return err
 	}
 	if cp.dir, err = filepath.Abs(dir); err != nil {
@@ -141,6 +146,7 @@ func (cp *ControlPlane) makeDir(dir string) error {
 	if len(entries) > 0 {
 		return fmt.Errorf("%s is not empty", cp.dir)
 	}
+
 	return nil
 }
 
@@ -155,6 +161,7 @@ func (cp *ControlPlane) Stop(ctx context.Context) error {
 	if cp.stopErr != nil {
 		return fmt.Errorf("stop control plane: %w", cp.stopErr)
 	}
+
 	return nil
 }
 
@@ -170,12 +177,14 @@ func (cp *ControlPlane) clear(ctx context.Context) error {
 	if cp.temporary && cp.dir != "" {
 		errs = append(errs, os.RemoveAll(cp.dir))
 	}
+
 	return errors.Join(errs...)
 }
 
 // processes lists what has been started, in the order to stop it.
 func (cp *ControlPlane) processes() []*process.Process {
 	started := []*process.Process{cp.apiServer, cp.etcd}
+
 	return slices.DeleteFunc(started, func(p *process.Process) bool { return p == nil })
 }
 
@@ -185,6 +194,7 @@ func (cp *ControlPlane) failure() error {
 	for _, p := range cp.processes() {
 		errs = append(errs, p.Failure())
 	}
+
 	return errors.Join(errs...)
 }
 

@@ -55,6 +55,7 @@ func start(t *testing.T, opts Options) *ControlPlane {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { stop(t, cp) })
+
 	return cp
 }
 
@@ -154,6 +155,7 @@ func TestTwoAtOnce(t *testing.T) {
 	for i, dir := range dirs {
 		group.Go(func() (err error) {
 			planes[i], err = Start(t.Context(), Options{Dir: dir})
+
 			return err
 		})
 	}
@@ -294,6 +296,7 @@ func TestPause(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		_, err := cp.Client().CoreV1().Namespaces().Get(ctx, "kube-system", metav1.GetOptions{})
+
 		return err
 	}
 
@@ -364,5 +367,6 @@ func processesIn(t *testing.T, dir string) []string {
 			found = append(found, strings.TrimSpace(string(name)))
 		}
 	}
+
 	return found
 }

@@ -65,5 +65,6 @@ func writeCredentials(dir string, ip net.IP) (credentials, error) {
 			return credentials{}, fmt.Errorf("write credentials: %w", err)
 		}
 	}
+
 	return credentials{authority: files[authorityFile], admin: admin}, nil
 }

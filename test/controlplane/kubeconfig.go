@@ -50,6 +50,7 @@ func writeKubeconfig(path string, config *rest.Config) error {
 	if err := clientcmd.WriteToFile(*file, path); err != nil {
 		return fmt.Errorf("write kubeconfig: %w", err)
 	}
+
 	return nil
 }
 
@@ -78,5 +79,6 @@ func (cp *ControlPlane) ServiceAccountKubeconfig(ctx context.Context, namespace,
 	if err := writeKubeconfig(path, config); err != nil {
 		return "", fmt.Errorf("service account %s/%s: %w", namespace, name, err)
 	}
+
 	return path, nil
 }

@@ -58,6 +58,7 @@ func Locate(name string) (string, error) {
 	if err := executable(path); err != nil {
 		return "", fmt.Errorf("find binary %s: %w; run `make tools` first", path, err)
 	}
+
 	return path, nil
 }
 
@@ -69,6 +70,7 @@ func locateGiven(variable, dir, name string) (string, error) {
 	if err := executable(path); err != nil {
 		return "", fmt.Errorf("find binary %s: %w; put it there, or unset %s and run `make tools`", path, err, variable)
 	}
+
 	return path, nil
 }
 
@@ -92,6 +94,7 @@ func locateFetched(name string) string {
 			newest, found = number, path
 		}
 	}
+
 	return found
 }
 
@@ -106,6 +109,7 @@ func userDir(variable, below string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	return filepath.Join(home, below), nil
 }
 
@@ -119,5 +123,6 @@ func executable(path string) error {
 	case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
 		return errors.New("not an executable file")
 	}
+
 	return nil
 }

@@ -22,6 +22,7 @@ func put(t *testing.T, mode os.FileMode, elements ...string) string {
 	if err := os.WriteFile(path, nil, mode); err != nil {
 		t.Fatal(err)
 	}
+
 	return path
 }
 
@@ -152,6 +153,7 @@ func TestLocateCached(t *testing.T) {
 // fetched writes an executable stub where setup-envtest stores release.
 func fetched(t *testing.T, data, release, name string) string {
 	t.Helper()
+
 	return put(t, 0o755, data, "kubebuilder-envtest", "k8s", release+"-"+runtime.GOOS+"-"+runtime.GOARCH, name)
 }
 
@@ -163,6 +165,7 @@ func minor(t *testing.T) (same, other string) {
 	if _, err := fmt.Sscanf(KubernetesVersion, "v%d.%d.%d", &x, &y, &z); err != nil {
 		t.Fatal(err)
 	}
+
 	return fmt.Sprintf("%d.%d", x, y), fmt.Sprintf("%d.%d", x, y+1)
 }
 

@@ -51,6 +51,7 @@ func RegisterNode(ctx context.Context, client kubernetes.Interface, spec NodeSpe
 	if err != nil {
 		return nil, fmt.Errorf("register node %s: %w", spec.Name, err)
 	}
+
 	return node, nil
 }
 
@@ -62,9 +63,11 @@ func RegisterNodes(ctx context.Context, client kubernetes.Interface, specs []Nod
 	for _, spec := range specs {
 		group.Go(func() error {
 			_, err := RegisterNode(ctx, client, spec)
+
 			return err
 		})
 	}
+
 	return group.Wait()
 }
 
@@ -82,6 +85,7 @@ func SetReady(ctx context.Context, client kubernetes.Interface, name string, sta
 	if err != nil {
 		return fmt.Errorf("set node %s ready %s: %w", name, status, err)
 	}
+
 	return nil
 }
 
@@ -113,6 +117,7 @@ func nodeLabels(spec NodeSpec) map[string]string {
 		"beta.kubernetes.io/arch": "amd64",
 	}
 	maps.Copy(labels, spec.Labels)
+
 	return labels
 }
 
@@ -125,6 +130,7 @@ func nodeAnnotations(spec NodeSpec) map[string]string {
 		annotations = map[string]string{}
 	}
 	annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr] = strings.Join(spec.NodeIPs, ",")
+
 	return annotations
 }
 
@@ -134,6 +140,7 @@ func nodeStatus(spec NodeSpec) v1.NodeStatus {
 		v1.ResourceMemory: resource.MustParse("8Gi"),
 		v1.ResourcePods:   resource.MustParse("110"),
 	}
+
 	return v1.NodeStatus{
 		Capacity:    resources,
 		Allocatable: resources,
@@ -156,6 +163,7 @@ func nodeAddresses(spec NodeSpec) []v1.NodeAddress {
 	for _, ip := range spec.NodeIPs {
 		addresses = append(addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: ip})
 	}
+
 	return append(addresses, v1.NodeAddress{Type: v1.NodeHostName, Address: spec.Name})
 }
 
@@ -163,6 +171,7 @@ func nodeConditions(ready v1.ConditionStatus) []v1.NodeCondition {
 	if ready == "" {
 		ready = v1.ConditionTrue
 	}
+
 	return []v1.NodeCondition{
 		condition(v1.NodeMemoryPressure, v1.ConditionFalse, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
 		condition(v1.NodeDiskPressure, v1.ConditionFalse, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
@@ -184,6 +193,7 @@ func readyCondition(status v1.ConditionStatus) v1.NodeCondition {
 
 func condition(kind v1.NodeConditionType, status v1.ConditionStatus, reason, message string) v1.NodeCondition {
 	now := metav1.Now()
+
 	return v1.NodeCondition{
 		Type:               kind,
 		Status:             status,

@@ -83,6 +83,7 @@ func apiServerArgs(port *loopback.Port) []string {
 func etcdReady(dir string) func(context.Context) error {
 	return func(context.Context) error {
 		_, err := os.Stat(filepath.Join(dir, etcdSocket))
+
 		return err
 	}
 }
@@ -95,6 +96,7 @@ func apiServerReady(client kubernetes.Interface) func(context.Context) error {
 			return fmt.Errorf("get /readyz: %w", err)
 		}
 		_, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, "extension-apiserver-authentication", metav1.GetOptions{})
+
 		return err
 	}
 }
@@ -124,5 +126,6 @@ func (cp *ControlPlane) await(ctx context.Context, awaited *process.Process, che
 func attempt(ctx context.Context, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
+
 	return check(ctx)
 }

@@ -133,12 +133,14 @@ func (w *watched) Write(p []byte) (int, error) {
 	if w.seen != nil && strings.Contains(w.buf.String(), w.text) {
 		w.seen()
 	}
+
 	return n, err
 }
 
 func (w *watched) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	return w.buf.String()
 }
 

@@ -60,11 +60,13 @@ func run(ctx context.Context, out *scenario.Printer, opts options) int {
 		if !opts.keep {
 			out.Line("Set KEEP=1 in the environment to leave everything running.")
 		}
+
 		return 0
 	case ctx.Err() != nil:
 		return interrupted
 	}
 	out.Failure(err)
+
 	return 1
 }
 
@@ -100,6 +102,7 @@ func runSteps(ctx context.Context, out *scenario.Printer, opts options) (err err
 	if opts.keep {
 		return demo.keep(ctx)
 	}
+
 	return nil
 }
 
@@ -109,5 +112,6 @@ func locate(binary string) (string, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%s does not exist, run: make build", binary)
 	}
+
 	return filepath.Abs(binary)
 }

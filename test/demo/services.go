@@ -34,6 +34,7 @@ func (s *demo) services(ctx context.Context) error {
 		}
 		var err error
 		served, err = s.served(ctx, services)
+
 		return err
 	})
 	if err != nil {
@@ -54,6 +55,7 @@ func (s *demo) services(ctx context.Context) error {
 	}
 	s.out.Note("no resources are left in the cloud, besides %d machines; %s since the start",
 		len(s.Cloud.Machines()), howMany(s.Cloud.Calls()))
+
 	return nil
 }
 
@@ -70,8 +72,10 @@ func (s *demo) served(ctx context.Context, services []*v1.Service) ([]*v1.Servic
 			}
 			served = append(served, now)
 		}
+
 		return nil
 	})
+
 	return served, err
 }
 
@@ -88,5 +92,6 @@ func serviceTable(kinds []scenario.LoadBalancer, services []*v1.Service) string 
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", service.Name, strings.Join(ports, ","), kinds[i].Name, scenario.Address(service)) //nolint:errcheck // into memory
 	}
 	_ = table.Flush() // into memory
+
 	return b.String()
 }

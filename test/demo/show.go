@@ -44,6 +44,7 @@ func (s *demo) all(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -63,6 +64,7 @@ func (s *demo) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	return s.table(ctx)
 }
 
@@ -85,6 +87,7 @@ func (s *demo) initialize(ctx context.Context) error {
 		ctx, cancel := bounded(ctx)
 		defer cancel()
 		_, err = s.AwaitInitialized(ctx, s.process, s.Cloud.Machines())
+
 		return err
 	})
 	if err != nil {
@@ -92,6 +95,7 @@ func (s *demo) initialize(ctx context.Context) error {
 	}
 	calls := s.Cloud.Calls()
 	s.out.Note("%s to the cloud for all nodes: %s", howMany(calls), calls)
+
 	return s.table(ctx)
 }
 
@@ -100,6 +104,7 @@ func howMany(calls scenario.Calls) string {
 	if polls := calls.TotalPolls(); polls > 0 {
 		return fmt.Sprintf("%d calls, and %d long polls that wait for changes,", calls.Total(), polls)
 	}
+
 	return fmt.Sprintf("%d calls", calls.Total())
 }
 
@@ -111,6 +116,7 @@ func (s *demo) powerOff(ctx context.Context) error {
 		if err := s.setPower(ctx, name, false); err != nil {
 			return err
 		}
+
 		return s.awaitTaint(ctx, name, true)
 	})
 	if err != nil {
@@ -120,10 +126,12 @@ func (s *demo) powerOff(ctx context.Context) error {
 		return err
 	}
 	s.out.Line("")
+
 	return s.out.Step(fmt.Sprintf("%s is powered on: the taint is removed", name), func() error {
 		if err := s.setPower(ctx, name, true); err != nil {
 			return err
 		}
+
 		return s.awaitTaint(ctx, name, false)
 	})
 }
@@ -137,6 +145,7 @@ func (s *demo) outage(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+
 		return s.awaitPasses(ctx)
 	})
 	if err != nil {
@@ -149,6 +158,7 @@ func (s *demo) outage(ctx context.Context) error {
 		if err := s.Cloud.SetReachable(true); err != nil {
 			return err
 		}
+
 		return s.awaitTaint(ctx, lost, true)
 	})
 	if err != nil {
@@ -159,6 +169,7 @@ func (s *demo) outage(ctx context.Context) error {
 		return err
 	}
 	s.out.Line("")
+
 	return nil
 }
 
@@ -187,6 +198,7 @@ func (s *demo) keep(ctx context.Context) error {
 // machine is the name of the ith machine, or of the last one.
 func (s *demo) machine(i int) string {
 	machines := s.Cloud.Machines()
+
 	return machines[min(i, len(machines)-1)].Node.Name
 }
 
@@ -196,6 +208,7 @@ func (s *demo) setPower(ctx context.Context, name string, on bool) error {
 	if on {
 		status = v1.ConditionTrue
 	}
+
 	return errors.Join(s.Cloud.SetPower(name, on), s.setReady(ctx, name, status))
 }
 
@@ -207,12 +220,14 @@ func (s *demo) setReady(ctx context.Context, name string, status v1.ConditionSta
 func (s *demo) await(ctx context.Context, wrong func(scenario.Nodes) error) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
+
 	return s.Await(ctx, s.process, wrong)
 }
 
 func (s *demo) awaitPasses(ctx context.Context) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
+
 	return s.AwaitPasses(ctx, s.process, looks)
 }
 
@@ -234,6 +249,7 @@ func (s *demo) awaitTaint(ctx context.Context, name string, want bool) error {
 		if got != want {
 			return fmt.Errorf("shutdown taint of node %s: %t, want %t", name, got, want)
 		}
+
 		return nil
 	})
 }
@@ -249,6 +265,7 @@ func (s *demo) countNodes(ctx context.Context) error {
 		return fmt.Errorf("%d of %d nodes are left: the others were deleted during the outage", len(list), want)
 	}
 	s.out.Note("%d of %d nodes are still there, with their taints: an outage deletes no node", len(list), want)
+
 	return nil
 }
 
@@ -259,6 +276,7 @@ func (s *demo) table(ctx context.Context, names ...string) error {
 		return err
 	}
 	s.out.Line("\n%s", strings.TrimSuffix(nodeTable(nodes), "\n"))
+
 	return nil
 }
 
@@ -269,5 +287,6 @@ func (s *demo) nodes(ctx context.Context, names ...string) ([]v1.Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}
+
 	return pick(list.Items, names), nil
 }

@@ -17,6 +17,7 @@ func pick(nodes []v1.Node, names []string) []v1.Node {
 	if len(names) == 0 {
 		return nodes
 	}
+
 	return slices.DeleteFunc(nodes, func(n v1.Node) bool { return !slices.Contains(names, n.Name) })
 }
 
@@ -30,6 +31,7 @@ func nodeTable(nodes []v1.Node) string {
 		fmt.Fprintln(table, strings.Join(row(&nodes[i]), "\t")) //nolint:errcheck // into memory
 	}
 	_ = table.Flush() // into memory
+
 	return b.String()
 }
 
@@ -48,6 +50,7 @@ func row(node *v1.Node) []string {
 			cells[i] = none
 		}
 	}
+
 	return cells
 }
 
@@ -58,6 +61,7 @@ func taints(list []v1.Taint) string {
 	for _, taint := range list {
 		names = append(names, taint.Key[strings.LastIndexByte(taint.Key, '/')+1:])
 	}
+
 	return strings.Join(names, ",")
 }
 
@@ -70,5 +74,6 @@ func addresses(list []v1.NodeAddress) string {
 			ips = append(ips, address.Address)
 		}
 	}
+
 	return strings.Join(ips, ",")
 }

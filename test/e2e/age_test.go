@@ -42,6 +42,7 @@ func (c *cluster) age(t *testing.T, names ...string) {
 			case !node.CreationTimestamp.Time.Equal(joined):
 				return fmt.Errorf("it joined at %s", node.CreationTimestamp)
 			}
+
 			return nil
 		})
 	}
@@ -52,6 +53,7 @@ type store struct{ *http.Client }
 
 func dialStore(c *cluster) store {
 	socket := filepath.Join(c.Dir(), "etcd.sock")
+
 	return store{&http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -92,6 +94,7 @@ func (s store) edit(ctx context.Context, key string, change func(map[string]any)
 	if err == nil && !done.Succeeded {
 		err = errors.New("it has changed meanwhile")
 	}
+
 	return err
 }
 
@@ -112,5 +115,6 @@ func (s store) post(ctx context.Context, call string, request, response any) err
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("query etcd: %s", res.Status)
 	}
+
 	return json.NewDecoder(res.Body).Decode(response)
 }

@@ -21,6 +21,7 @@ func startCloud(t *testing.T, vcenters ...vsphere.VCenterSpec) *vsphere.Cloud {
 			t.Error(err)
 		}
 	})
+
 	return cloud
 }
 
@@ -30,6 +31,7 @@ func smallVCenter(name string, vms ...string) vsphere.VCenterSpec {
 	for i, vm := range vms {
 		dc.VMs = append(dc.VMs, vsphere.VMSpec{Name: vm, NICs: []vsphere.NIC{{IPs: []string{fmt.Sprintf("10.1.0.%d", i+1)}}}})
 	}
+
 	return vsphere.VCenterSpec{Name: name, Datacenters: []vsphere.DatacenterSpec{dc}}
 }
 
@@ -40,6 +42,7 @@ func vsphereConfig(vcenters ...*vsphere.VCenter) string {
 	for _, vc := range vcenters {
 		fmt.Fprintf(&b, "\n%suser = %q\npassword = %q\n", section(vc), vc.User(), vc.Password())
 	}
+
 	return b.String()
 }
 
@@ -49,6 +52,7 @@ func section(vc *vsphere.VCenter) string {
 	if err != nil {
 		panic(err) // it listens there
 	}
+
 	return fmt.Sprintf("[VirtualCenter %q]\nserver = %q\nport = %s\nca-file = %q\n", vc.Name(), host, port, vc.CAFile())
 }
 

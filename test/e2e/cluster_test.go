@@ -42,16 +42,19 @@ type cluster struct {
 
 func (c *cluster) Apply(ctx context.Context, manifest []byte) error {
 	c.changed = true
+
 	return c.ControlPlane.Apply(ctx, manifest)
 }
 
 func (c *cluster) ApplyFile(ctx context.Context, path string) error {
 	c.changed = true
+
 	return c.ControlPlane.ApplyFile(ctx, path)
 }
 
 func (c *cluster) PauseAPIServer() error {
 	c.changed = true
+
 	return c.ControlPlane.PauseAPIServer()
 }
 
@@ -68,6 +71,7 @@ func startCluster(t *testing.T) *cluster {
 			t.Error(err)
 		}
 	})
+
 	return c
 }
 
@@ -90,6 +94,7 @@ func newCluster(t *testing.T) *cluster {
 		defer cancel()
 		t.Fatal(errors.Join(err, cp.Stop(ctx)))
 	}
+
 	return c
 }
 
@@ -118,6 +123,7 @@ func (c *cluster) node(t *testing.T, name string) *v1.Node {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return node
 }
 
@@ -129,6 +135,7 @@ func (c *cluster) awaitNode(t *testing.T, name, what string, check func(*v1.Node
 		if err != nil {
 			return err
 		}
+
 		return check(node)
 	})
 }
@@ -144,6 +151,7 @@ func (c *cluster) awaitInitialized(t *testing.T, names ...string) {
 			case state.ProviderID == "" || len(state.Addresses) < 2:
 				return fmt.Errorf("it lacks a providerID or an address: %+v", state)
 			}
+
 			return nil
 		})
 	}
@@ -160,6 +168,7 @@ func (c *cluster) awaitGone(t *testing.T, name string) {
 		if err == nil {
 			err = errors.New("it is there")
 		}
+
 		return err
 	})
 }
@@ -171,6 +180,7 @@ func (c *cluster) lease(t *testing.T) *coordinationv1.Lease {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return lease
 }
 
@@ -194,6 +204,7 @@ func (c *cluster) as(t *testing.T, namespace, name string) *rest.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return config
 }
 
@@ -230,6 +241,7 @@ func stateOf(node *v1.Node) nodeState {
 			state.Labels[key] = value
 		}
 	}
+
 	return state
 }
 
@@ -243,6 +255,7 @@ func tainted(taint string) func(*v1.Node) error {
 		if state := stateOf(node); !state.has(taint) {
 			return fmt.Errorf("its taints are %q", state.Taints)
 		}
+
 		return nil
 	}
 }
@@ -253,6 +266,7 @@ func untainted(taint string) func(*v1.Node) error {
 		if state := stateOf(node); state.has(taint) {
 			return fmt.Errorf("its taints are %q", state.Taints)
 		}
+
 		return nil
 	}
 }
@@ -278,6 +292,7 @@ func (c *cluster) stealLease(ctx context.Context) error {
 	lease.Spec.LeaseDurationSeconds = new(int32(time.Hour.Seconds()))
 	lease.Spec.RenewTime = new(metav1.NowMicro())
 	_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+
 	return err
 }
 
@@ -287,6 +302,7 @@ func hasAddress(kind v1.NodeAddressType, address string) func(*v1.Node) error {
 		if addresses := stateOf(node).Addresses; !slices.Contains(addresses, v1.NodeAddress{Type: kind, Address: address}) {
 			return fmt.Errorf("its addresses are %v", addresses)
 		}
+
 		return nil
 	}
 }

@@ -52,6 +52,7 @@ func addresses(hostName string, pairs ...string) []v1.NodeAddress {
 	for i := 0; i < len(pairs); i += 2 {
 		list = append(list, v1.NodeAddress{Type: v1.NodeAddressType(pairs[i]), Address: pairs[i+1]})
 	}
+
 	return list
 }
 
@@ -70,6 +71,7 @@ func initializeCases() map[string]initializeCase {
 		large = "vsphere-vm.cpu-8.mem-32gb.os-photon"
 	)
 	nic := func(ips ...string) []vsphere.NIC { return []vsphere.NIC{{IPs: ips}} }
+
 	return map[string]initializeCase{
 		"by-uuid": {
 			reason: "VS-NODE-1: a Node without providerID is found by its system UUID whatever its guest is called",
@@ -173,6 +175,7 @@ func TestNodesAreInitialized(t *testing.T) {
 				if diff := cmp.Diff(tc.want, stateOf(node), cmpopts.EquateEmpty()); diff != "" {
 					return fmt.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 				}
+
 				return nil
 			})
 		})

@@ -39,6 +39,7 @@ func (f *fleet) routes() []string {
 			found = append(found, destination)
 		}
 	}
+
 	return found
 }
 
@@ -48,6 +49,7 @@ func (f *fleet) awaitRoutes(t *testing.T, want ...string) {
 		if got := f.routes(); !slices.Equal(got, want) {
 			return fmt.Errorf("they go to %q, want %q", got, want)
 		}
+
 		return nil
 	})
 }
@@ -79,6 +81,7 @@ func startFleet(t *testing.T) *fleet {
 	}
 	f.manager = c.run(t, writeConfig(t, awsConfig), "--configure-cloud-routes", "--cluster-cidr=10.244.0.0/16")
 	c.awaitInitialized(t, f.all()...)
+
 	return f
 }
 
@@ -94,6 +97,7 @@ func (f *fleet) testRoutes(t *testing.T) {
 					return nil
 				}
 			}
+
 			return fmt.Errorf("its conditions are %+v", node.Status.Conditions)
 		})
 	}

@@ -24,7 +24,12 @@ type regionOutage struct {
 
 func regionOutages() map[string]regionOutage {
 	up := func(r *region) error { return r.Server().Up() }
-	restore := func(r *region) error { r.Interceptor().Clear(); return nil }
+	restore := func(r *region) error {
+		r.Interceptor().Clear()
+
+		return nil
+	}
+
 	return map[string]regionOutage{
 		"down":    {reason: "nothing listens", begin: func(r *region) { r.Server().Down() }, end: up, code: "unavailable"},
 		"hanging": {reason: "connections open and there is no response", begin: func(r *region) { r.Server().Hang() }, end: up, code: "timeout"},
@@ -76,6 +81,7 @@ func testRegionOutage(t *testing.T, o regionOutage) {
 		if err == nil && failed == 0 {
 			err = errors.New("none has")
 		}
+
 		return err
 	})
 	c.age(t, all...)

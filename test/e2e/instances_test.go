@@ -33,6 +33,7 @@ func elastic(instanceType, zone, zoneID string, more map[string]string) map[stri
 	labels["topology.k8s.aws/zone-id"] = zoneID
 	labels[taggedLabel] = taggedBlue
 	maps.Copy(labels, more)
+
 	return labels
 }
 
@@ -48,6 +49,7 @@ type instanceCase struct {
 // it.
 func instanceCases() map[string]instanceCase {
 	in := func(ips ...string) aws.InterfaceSpec { return aws.InterfaceSpec{PrivateIPs: ips} }
+
 	return map[string]instanceCase{
 		"name": {
 			reason: "AWS-ID-3: a Node without providerID is found by its private DNS name",
@@ -128,6 +130,7 @@ func fargateCase(r *region) instanceCase {
 	for _, label := range []string{"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type", taggedLabel} {
 		delete(want.Labels, label)
 	}
+
 	return instanceCase{
 		reason: "AWS-FARGATE-2, AWS-TAG-3: a Fargate node is its network interface, has no type and is never tagged",
 		node:   controlplane.NodeSpec{Name: name, ProviderID: want.ProviderID}, want: want,
@@ -164,6 +167,7 @@ func TestInstancesAreInitialized(t *testing.T) {
 				if diff := cmp.Diff(tc.want, stateOf(node), cmpopts.EquateEmpty()); diff != "" {
 					return fmt.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 				}
+
 				return nil
 			})
 		})
@@ -178,6 +182,7 @@ func TestInstancesAreInitialized(t *testing.T) {
 				if want := r.Interceptor().Count(operation); err == nil && counted != float64(want) {
 					err = fmt.Errorf("%v of %d calls of %s are", counted, want, operation)
 				}
+
 				return err
 			})
 		}
@@ -198,6 +203,7 @@ func testTags(t *testing.T, c *cluster, r *region, tc instanceCase) {
 		if tags := r.Tags(tc.spec.ID); tags["team"] != "" {
 			return fmt.Errorf("they are %v", tags)
 		}
+
 		return nil
 	})
 }

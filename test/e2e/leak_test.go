@@ -38,6 +38,7 @@ func leaks(text, secret string) []string {
 	note("hex dump", strings.Contains(dumped.String(), digits))
 	note("list of bytes", strings.Contains(text, strings.Trim(fmt.Sprintf("%d", []byte(secret)), "[]")))
 	note("list of bytes in Go", strings.Contains(text, strings.Trim(strings.TrimPrefix(fmt.Sprintf("%#v", []byte(secret)), "[]byte"), "{}")))
+
 	return found
 }
 
@@ -47,6 +48,7 @@ func base64Core(secret string, offset int) string {
 	text := base64.StdEncoding.EncodeToString(append(make([]byte, offset), secret...))
 	first := (offset*8 + 5) / 6
 	last := (offset + len(secret)) * 8 / 6
+
 	return text[first:last]
 }
 

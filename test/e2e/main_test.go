@@ -40,8 +40,10 @@ func (s suite) Run() int {
 	code := s.M.Run()
 	if err := clusters.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
+
 		return max(code, 1)
 	}
+
 	return code
 }
 
@@ -73,6 +75,7 @@ func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
+
 	return ctx
 }
 

@@ -40,6 +40,7 @@ func withoutKnownRaces(log string) string {
 				return report
 			}
 		}
+
 		return ""
 	})
 }
@@ -90,6 +91,7 @@ func (c *cluster) launch(t *testing.T, name, cloudConfig string, args ...string)
 	}
 	m := &manager{CCM: process, cluster: c}
 	t.Cleanup(func() { m.clear(t) })
+
 	return m
 }
 
@@ -98,6 +100,7 @@ func (c *cluster) launch(t *testing.T, name, cloudConfig string, args ...string)
 // it, and one for webhooks, of which there are none.
 func (c *cluster) certificateArgs() []string {
 	path := filepath.Join(c.Dir(), "kube-apiserver")
+
 	return []string{"--tls-cert-file=" + path + ".crt", "--tls-private-key-file=" + path + ".key", "--webhook-secure-port=0"}
 }
 
@@ -111,6 +114,7 @@ func (c *cluster) run(t *testing.T, cloudConfig string, args ...string) *manager
 	if err := m.WaitHealthy(within(t)); err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
@@ -126,6 +130,7 @@ func (m *manager) clear(t *testing.T) {
 	log, err := m.Log()
 	if err != nil {
 		t.Error(err)
+
 		return
 	}
 	var excerpt strings.Builder
@@ -147,6 +152,7 @@ func (m *manager) clear(t *testing.T) {
 func (m *manager) release() error {
 	ctx, cancel := ending()
 	defer cancel()
+
 	return m.Stop(ctx)
 }
 
@@ -157,6 +163,7 @@ func (m *manager) terminate(t *testing.T) {
 	select {
 	case <-m.Ended():
 		t.Errorf("it ended without being stopped: %v", m.Failure())
+
 		return
 	default:
 	}
@@ -164,6 +171,7 @@ func (m *manager) terminate(t *testing.T) {
 	defer cancel()
 	if err := m.Process.Stop(ctx); err != nil {
 		t.Error(err)
+
 		return
 	}
 	if code := m.ExitCode(); code != 0 {
@@ -205,6 +213,7 @@ func (m *manager) logged(t *testing.T, text string) []string {
 			lines = append(lines, line)
 		}
 	}
+
 	return lines
 }
 
@@ -216,6 +225,7 @@ func (m *manager) await(t *testing.T, what string, check func(ctx context.Contex
 		if failure := m.Failure(); failure != nil {
 			return permanentError{failure}
 		}
+
 		return check(ctx)
 	})
 }
@@ -228,8 +238,10 @@ func (m *manager) page(t *testing.T, path string) string {
 	m.await(t, "page "+path, func(ctx context.Context) error {
 		var err error
 		page, err = m.Get(ctx, m.cluster.RESTConfig(), path)
+
 		return err
 	})
+
 	return page
 }
 
@@ -254,6 +266,7 @@ func (m *manager) metric(ctx context.Context, name string, labels ...string) (fl
 		}
 		sum += number
 	}
+
 	return sum, lines.Err()
 }
 
@@ -263,6 +276,7 @@ func hasAll(sample string, labels []string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -274,6 +288,7 @@ func (m *manager) awaitMetric(t *testing.T, want float64, name string, labels ..
 		if err == nil && value != want {
 			err = fmt.Errorf("it is %v", value)
 		}
+
 		return err
 	})
 }
@@ -292,6 +307,7 @@ func (m *manager) awaitPasses(t *testing.T, n int) {
 		if err == nil && now < before+float64(n)+1 { // the first one may have begun before
 			err = fmt.Errorf("%v passes have ended since", now-before)
 		}
+
 		return err
 	})
 }
@@ -313,6 +329,7 @@ func writeConfig(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cloud.conf")
 	write(t, path, text)
+
 	return path
 }
 
@@ -336,6 +353,7 @@ func (m *manager) awaitUndecided(t *testing.T, nodes ...string) {
 			}) {
 				return nil
 			}
+
 			return fmt.Errorf("the log has %q", lines)
 		})
 	}

@@ -23,16 +23,25 @@ type outage struct {
 
 func outages() map[string]outage {
 	disconnected := func(t *testing.T, m *manager) { m.awaitMetric(t, 0, "multicloud_ccm_connected") }
+
 	return map[string]outage{
 		"down": {
-			reason:  "nothing listens: an error is not a result",
-			begin:   func(vc *vsphere.VCenter) error { vc.Down(); return nil },
+			reason: "nothing listens: an error is not a result",
+			begin: func(vc *vsphere.VCenter) error {
+				vc.Down()
+
+				return nil
+			},
 			end:     (*vsphere.VCenter).Up,
 			noticed: disconnected,
 		},
 		"hanging": {
-			reason:  "VS-SESSION-5: connections open and nothing responds",
-			begin:   func(vc *vsphere.VCenter) error { vc.Hang(); return nil },
+			reason: "VS-SESSION-5: connections open and nothing responds",
+			begin: func(vc *vsphere.VCenter) error {
+				vc.Hang()
+
+				return nil
+			},
 			end:     (*vsphere.VCenter).Up,
 			noticed: disconnected,
 		},
@@ -41,6 +50,7 @@ func outages() map[string]outage {
 			begin: func(vc *vsphere.VCenter) error {
 				vc.SetPassword("another one")
 				vc.TerminateSessions()
+
 				return nil
 			},
 			// The new password is used at once; the old one would be tried again
@@ -52,6 +62,7 @@ func outages() map[string]outage {
 					if err == nil && refused == 0 {
 						err = errors.New("it was not")
 					}
+
 					return err
 				})
 			},

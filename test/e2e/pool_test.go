@@ -33,6 +33,7 @@ func (p *pool) take() *cluster {
 	last := len(p.idle) - 1
 	c := p.idle[last]
 	p.idle = p.idle[:last]
+
 	return c
 }
 
@@ -50,6 +51,7 @@ func (p *pool) put(c *cluster, failed bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.idle = append(p.idle, &cluster{ControlPlane: c.ControlPlane, kubeconfig: c.kubeconfig})
+
 	return nil
 }
 
@@ -61,6 +63,7 @@ func (p *pool) stop() error {
 	for c := p.take(); c != nil; c = p.take() {
 		errs = append(errs, c.Stop(ctx))
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -80,6 +83,7 @@ func (c *cluster) reset(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+
 	return c.awaitReset(ctx)
 }
 
@@ -105,10 +109,12 @@ func (c *cluster) awaitReset(ctx context.Context) error {
 			}
 		}
 		last = fmt.Errorf("%d nodes and %d services are left", len(nodes.Items), left)
+
 		return len(nodes.Items)+left == 0, nil
 	})
 	if err != nil {
 		return errors.Join(err, last)
 	}
+
 	return nil
 }

@@ -32,6 +32,7 @@ func (c *cluster) startRegion(t *testing.T) *region {
 		}
 	})
 	c.environment = cloud.Environment()
+
 	return &region{Cloud: cloud, seed: cloud.Seed("e2e")}
 }
 
@@ -44,6 +45,7 @@ func (r *region) add(n int) []machine {
 	for _, id := range r.seed.AddNodes(n) {
 		machines = append(machines, machine{id, r.PrivateDNSName(id)})
 	}
+
 	return machines
 }
 
@@ -53,6 +55,7 @@ func names(machines []machine) []string {
 	for _, m := range machines {
 		all = append(all, m.name)
 	}
+
 	return all
 }
 
@@ -61,6 +64,7 @@ func ids(machines []machine) []string {
 	for _, m := range machines {
 		all = append(all, m.id)
 	}
+
 	return all
 }
 

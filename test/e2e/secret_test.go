@@ -75,6 +75,7 @@ func newCredentialStore(t *testing.T) *credentialStore {
 	v.putSecret(t, v.cloud.VCenter(inSecret).Password())
 	v.putFiles(t, v.cloud.VCenter(inFiles).Password())
 	v.config = v.configText()
+
 	return v
 }
 
@@ -96,6 +97,7 @@ func clientCertificate(t *testing.T) (certificate, key string) {
 	}
 	certificate = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	key = string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)}))
+
 	return certificate, key
 }
 
@@ -117,6 +119,7 @@ func (v *credentialStore) configText() string {
 			fmt.Fprintf(&b, "secret-name = %s\nsecret-namespace = %s\n", secretName, secretNamespace)
 		}
 	}
+
 	return b.String()
 }
 
@@ -176,6 +179,7 @@ func (v *credentialStore) rotate(t *testing.T, name string, put func(*testing.T,
 		if len(now) == 0 || slices.ContainsFunc(now, func(id string) bool { return slices.Contains(before, id) }) {
 			return fmt.Errorf("it has %d sessions, %d were there before", len(now), len(before))
 		}
+
 		return nil
 	})
 }
@@ -185,6 +189,7 @@ func sessionIDs(vc *vsphere.VCenter) []string {
 	for _, session := range vc.Sessions() {
 		ids = append(ids, session.ID)
 	}
+
 	return ids
 }
 
@@ -206,6 +211,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 		if err == nil && n == 0 {
 			err = errors.New("there is none")
 		}
+
 		return err
 	})
 	v.noteSessions(t)
@@ -260,6 +266,7 @@ func (v *credentialStore) everything(t *testing.T, m *manager, config string) ma
 		t.Fatal(err)
 	}
 	v.secrets["token of the ServiceAccount"] = signature(string(token))
+
 	return shown
 }
 
@@ -267,5 +274,6 @@ func (v *credentialStore) everything(t *testing.T, m *manager, config string) ma
 func signature(kubeconfig string) string {
 	_, rest, _ := strings.Cut(kubeconfig, "token: ")
 	token, _, _ := strings.Cut(rest, "\n")
+
 	return token[strings.LastIndex(token, ".")+1:]
 }

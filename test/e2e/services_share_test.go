@@ -82,6 +82,7 @@ func adopt(t *testing.T, c *cluster, r *region, nodes []machine) {
 func grouped(group string) *v1.Service {
 	service := newService("grouped", classic, 80, 443)
 	service.Annotations[groupsAnnotation] = group
+
 	return service
 }
 
@@ -107,6 +108,7 @@ func (r *region) secondCluster(t *testing.T) (*cluster, []machine) {
 	}
 	c := startCluster(t)
 	c.environment = r.Environment()
+
 	return c, nodes
 }
 

@@ -40,6 +40,7 @@ func newService(name, kind string, ports ...int32) *v1.Service {
 	for _, port := range ports {
 		service.Spec.Ports = append(service.Spec.Ports, servicePort(port))
 	}
+
 	return service
 }
 
@@ -61,6 +62,7 @@ func (c *cluster) create(t *testing.T, services ...*v1.Service) []*v1.Service {
 		}
 		services[i] = created
 	}
+
 	return services
 }
 
@@ -71,6 +73,7 @@ func (c *cluster) service(t *testing.T, name string) *v1.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return service
 }
 
@@ -82,6 +85,7 @@ func (c *cluster) change(t *testing.T, change func(*v1.Service), names ...string
 			service := c.service(t, name)
 			change(service)
 			_, err := c.services().Update(t.Context(), service, metav1.UpdateOptions{})
+
 			return err
 		})
 		if err != nil {
@@ -117,6 +121,7 @@ func (c *cluster) awaitRemoved(t *testing.T, names ...string) {
 			if err == nil {
 				err = fmt.Errorf("it has the finalizers %q", service.Finalizers)
 			}
+
 			return err
 		})
 	}
@@ -151,6 +156,7 @@ func wanted(service *v1.Service, targets []machine) balancer {
 	default:
 		want.Checks = []string{fmt.Sprintf("TCP:%d", service.Spec.Ports[0].NodePort)}
 	}
+
 	return want
 }
 
@@ -168,6 +174,7 @@ func (r *region) find(service *v1.Service) (got balancer, hostname string, err e
 		got.Ports = append(got.Ports, listener.Port)
 	}
 	got.Targets, got.Checks = found.Instances, []string{found.HealthCheck.Target}
+
 	return got, found.DNSName, nil
 }
 
@@ -190,6 +197,7 @@ func (r *region) findNetwork(name string) (got balancer, hostname string, err er
 		checks.Insert(group.HealthCheck.Protocol + ":" + group.HealthCheck.Port + group.HealthCheck.Path)
 	}
 	got.Targets, got.Checks = sets.List(targets), sets.List(checks)
+
 	return got, found.DNSName, nil
 }
 
@@ -211,6 +219,7 @@ func (r *region) served(service *v1.Service, targets []machine) error {
 	if diff := cmp.Diff(want, service.Status.LoadBalancer); diff != "" {
 		return fmt.Errorf("its status is not as it should be (-want +got):\n%s", diff)
 	}
+
 	return nil
 }
 
@@ -223,6 +232,7 @@ func (c *cluster) awaitServed(t *testing.T, r *region, targets []machine, names 
 			if err != nil {
 				return err
 			}
+
 			return r.served(service, targets)
 		})
 	}
@@ -246,6 +256,7 @@ func (c *cluster) awaitEvent(t *testing.T, kind, name, reason string) {
 			}
 			reasons = append(reasons, event.Source.Component+": "+event.Reason)
 		}
+
 		return fmt.Errorf("there are %q", reasons)
 	})
 }

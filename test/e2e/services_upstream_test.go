@@ -30,6 +30,7 @@ type upstream struct {
 func newUpstream(t *testing.T, r *region, nodes []machine) *upstream {
 	config := r.Config()
 	t.Cleanup(config.HTTPClient.(*http.Client).CloseIdleConnections)
+
 	return &upstream{t, r, ec2.NewFromConfig(config), elb.NewFromConfig(config), elbv2.NewFromConfig(config), nodes}
 }
 
@@ -40,6 +41,7 @@ func call[In, Out, Option any](u *upstream, f func(context.Context, *In, ...func
 	if err != nil {
 		u.t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -49,6 +51,7 @@ func (u *upstream) subnets() []string {
 	for _, zone := range u.r.seed.Zones {
 		list = append(list, u.r.seed.Public[zone])
 	}
+
 	return list
 }
 
@@ -161,5 +164,6 @@ func (u *upstream) targetGroup(service *v1.Service, port v1.ServicePort, tags []
 		targets = append(targets, elbv2types.TargetDescription{Id: &id, Port: &port.NodePort})
 	}
 	call(u, u.elbv2.RegisterTargets, &elbv2.RegisterTargetsInput{TargetGroupArn: group, Targets: targets})
+
 	return group
 }

@@ -28,6 +28,7 @@ func execute(t *testing.T, files map[string]string, args ...string) (int, string
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
+
 	return command.ProcessState.ExitCode(), string(output)
 }
 

@@ -32,6 +32,7 @@ func TestInitializedNodeGetsTheLabelOfItsVCenter(t *testing.T) {
 			if got := node.Labels[vcenterLabel]; got != uuid {
 				return fmt.Errorf("it names %q", got)
 			}
+
 			return nil
 		})
 	}

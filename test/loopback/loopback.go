@@ -47,6 +47,7 @@ func Reserve(address string) (*Port, error) {
 	if err := p.bind(); err != nil {
 		return nil, errors.Join(fmt.Errorf("reserve %s: %w", address, err), p.Release())
 	}
+
 	return p, nil
 }
 
@@ -65,8 +66,10 @@ func (p *Port) Listen(ctx context.Context) (net.Listener, error) {
 	shared := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		var err error
 		controlErr := raw.Control(func(fd uintptr) { err = share(int(fd)) })
+
 		return errors.Join(controlErr, err)
 	}}
+
 	return shared.Listen(ctx, "tcp", p.addr.String())
 }
 
@@ -89,6 +92,7 @@ func openSocket(addr *net.TCPAddr) (int, error) {
 		return 0, os.NewSyscallError("socket", err)
 	}
 	unix.CloseOnExec(socket)
+
 	return socket, nil
 }
 
@@ -116,6 +120,7 @@ func (p *Port) bind() error {
 	case *unix.SockaddrInet6:
 		p.addr.Port = bound.Port
 	}
+
 	return nil
 }
 
@@ -123,5 +128,6 @@ func sockaddr(addr *net.TCPAddr) unix.Sockaddr {
 	if ip := addr.IP.To4(); ip != nil {
 		return &unix.SockaddrInet4{Port: addr.Port, Addr: [4]byte(ip)}
 	}
+
 	return &unix.SockaddrInet6{Port: addr.Port, Addr: [16]byte(addr.IP.To16())}
 }

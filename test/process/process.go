@@ -78,6 +78,7 @@ func Start(spec Spec) (*Process, error) {
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
+
 	return p, nil
 }
 
@@ -124,6 +125,7 @@ func (p *Process) Failure() error {
 	if p.err != nil {
 		how = p.err.Error()
 	}
+
 	return fmt.Errorf("%s ended by itself (%s), its log ends with:\n%s", p.name, how, p.Tail())
 }
 
@@ -141,6 +143,7 @@ func (p *Process) Tail() string {
 		}
 		lines[i] = "    " + line
 	}
+
 	return strings.Join(lines, "\n")
 }
 
@@ -158,6 +161,7 @@ func readEnd(path string, limit int64) ([]byte, error) {
 	offset := max(0, size-limit)
 	var text bytes.Buffer
 	_, err = io.Copy(&text, io.NewSectionReader(file, offset, size-offset))
+
 	return text.Bytes(), err
 }
 
@@ -167,6 +171,7 @@ func (p *Process) Signal(sig os.Signal) error {
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("send %v to %s: %w", sig, p.name, err)
 	}
+
 	return nil
 }
 
@@ -183,6 +188,7 @@ func (p *Process) Stop(ctx context.Context) error {
 		return signaled
 	case <-ctx.Done():
 	}
+
 	return errors.Join(signaled, fmt.Errorf("stop %s: it did not end after the signal and was killed", p.name), p.Kill())
 }
 

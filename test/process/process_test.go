@@ -81,6 +81,7 @@ func spec(t *testing.T, as string, env ...string) process.Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return process.Spec{Name: as, Binary: self, Dir: t.TempDir(), Env: append(env, role+"="+as)}
 }
 
@@ -96,6 +97,7 @@ func start(t *testing.T, as string, env ...string) *process.Process {
 			t.Error(err)
 		}
 	})
+
 	return child
 }
 
@@ -106,6 +108,7 @@ func output(t *testing.T, child *process.Process) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(text)
 }
 

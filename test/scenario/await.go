@@ -36,6 +36,7 @@ type Nodes = map[string]*v1.Node
 // up when the process ends or ctx does; the error then has what was wrong last.
 func (s *Environment) Await(ctx context.Context, process *ccm.CCM, wrong func(Nodes) error) error {
 	nodes := watched[*v1.Node]{stage: s, resource: "nodes", example: &v1.Node{}}
+
 	return nodes.until(ctx, process, wrong)
 }
 
@@ -68,6 +69,7 @@ func (w watched[T]) until(ctx context.Context, process *ccm.CCM, wrong func(map[
 			}
 		}
 		last = wrong(objects)
+
 		return last == nil, nil
 	}
 	_, err := watchtools.UntilWithSync(ctx, source, w.example, synced, func(event watch.Event) (bool, error) {
@@ -80,11 +82,13 @@ func (w watched[T]) until(ctx context.Context, process *ccm.CCM, wrong func(map[
 			delete(objects, found.GetName())
 		}
 		last = wrong(objects)
+
 		return last == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %s: %w: %w", w.resource, context.Cause(ctx), errors.Join(last, advice(process)))
 	}
+
 	return nil
 }
 
@@ -98,6 +102,7 @@ func whileRunning(ctx context.Context, process *ccm.CCM) (context.Context, conte
 		case <-ctx.Done():
 		}
 	}()
+
 	return ctx, func() { cancel(nil) }
 }
 
@@ -109,6 +114,7 @@ func advice(process *ccm.CCM) error {
 		return nil
 	default:
 	}
+
 	return fmt.Errorf("the log of %s ends with:\n%s", ccm.Name, process.Tail())
 }
 
@@ -126,8 +132,10 @@ func (s *Environment) AwaitInitialized(ctx context.Context, process *ccm.CCM, ma
 				return err
 			}
 		}
+
 		return nil
 	})
+
 	return first, err
 }
 
@@ -148,6 +156,7 @@ func anyInitialized(nodes Nodes) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -183,6 +192,7 @@ func (s *Environment) AwaitPasses(ctx context.Context, process *ccm.CCM, n int) 
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -193,6 +203,7 @@ func (s *Environment) Metric(ctx context.Context, process *ccm.CCM, name string,
 	if err != nil {
 		return 0, fmt.Errorf("read metric %s: %w", name, err)
 	}
+
 	return sumSamples(page, name, labels)
 }
 
@@ -211,6 +222,7 @@ func sumSamples(page, name string, labels []string) (int, error) {
 		}
 		total += number
 	}
+
 	return int(total), lines.Err()
 }
 
@@ -220,5 +232,6 @@ func containsAll(text string, parts []string) bool {
 			return false
 		}
 	}
+
 	return true
 }

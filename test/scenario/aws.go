@@ -44,6 +44,7 @@ func awsFleet(n int) []aws.InstanceSpec {
 	for i := range all {
 		all[i].Pods = i%10 == 9
 	}
+
 	return all
 }
 
@@ -78,6 +79,7 @@ func startAWS(instances []aws.InstanceSpec, latency time.Duration) (Cloud, error
 		c.add(c.seed.AddNode(spec))
 	}
 	cloud.Interceptor().SetLatency(latency)
+
 	return c, nil
 }
 
@@ -113,6 +115,7 @@ func (c *awsCloud) SetPower(name string, on bool) error {
 		state = aws.Running
 	}
 	c.SetState(c.ids[name], state)
+
 	return nil
 }
 
@@ -121,6 +124,7 @@ func (c *awsCloud) SetReachable(reachable bool) error {
 		return c.Server().Up()
 	}
 	c.Server().Down()
+
 	return nil
 }
 

@@ -34,6 +34,7 @@ func NewEnvironment() (*Environment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the environment: %w", err)
 	}
+
 	return &Environment{dir: dir, config: filepath.Join(dir, "cloud.conf")}, nil
 }
 
@@ -47,6 +48,7 @@ func (s *Environment) ConfigPath() string { return s.config }
 func (s *Environment) StartControlPlane(ctx context.Context) error {
 	var err error
 	s.ControlPlane, err = controlplane.Start(ctx, controlplane.Options{Dir: filepath.Join(s.dir, "controlplane")})
+
 	return err
 }
 
@@ -59,6 +61,7 @@ func (s *Environment) StartCloud(start func() (Cloud, error)) error {
 	if err := os.WriteFile(s.config, []byte(s.Cloud.Config()), 0o600); err != nil {
 		return fmt.Errorf("write cloud-config: %w", err)
 	}
+
 	return nil
 }
 
@@ -68,6 +71,7 @@ func (s *Environment) Register(ctx context.Context, machines []Machine) error {
 	for i, m := range machines {
 		specs[i] = m.Node
 	}
+
 	return controlplane.RegisterNodes(ctx, s.ControlPlane.Client(), specs)
 }
 
@@ -81,12 +85,14 @@ func (s *Environment) Run(name, binary string, args ...string) (*ccm.CCM, error)
 		return nil, err
 	}
 	s.ccms = append(s.ccms, process)
+
 	return process, nil
 }
 
 // Stop ends a process of Run.
 func (s *Environment) Stop(ctx context.Context, process *ccm.CCM) error {
 	s.ccms = slices.DeleteFunc(s.ccms, func(c *ccm.CCM) bool { return c == process })
+
 	return process.Stop(ctx)
 }
 
@@ -108,5 +114,6 @@ func (s *Environment) Close(ctx context.Context, keepLogs bool) error {
 	if !keepLogs {
 		errs = append(errs, os.RemoveAll(s.dir))
 	}
+
 	return errors.Join(errs...)
 }

@@ -40,6 +40,7 @@ type Printer struct {
 func NewPrinter(file *os.File) *Printer {
 	info, err := file.Stat()
 	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
+
 	return &Printer{w: file, color: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
@@ -78,6 +79,7 @@ func wrap(text string, width int) []string {
 			line += " " + word
 		}
 	}
+
 	return append(lines, line)
 }
 
@@ -105,6 +107,7 @@ func (p *Printer) Step(what string, do func() error) error {
 	default:
 		p.write("%s %s\n", took, p.colorize(red, "failed"))
 	}
+
 	return err
 }
 
@@ -117,6 +120,7 @@ func (p *Printer) colorize(code, text string) string {
 	if !p.color {
 		return text
 	}
+
 	return code + text + plain
 }
 

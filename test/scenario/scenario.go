@@ -121,6 +121,7 @@ func Find(name string) (Provider, error) {
 		}
 		names = append(names, p.Name)
 	}
+
 	return Provider{}, fmt.Errorf("unknown provider %q, use one of: %s", name, strings.Join(names, ", "))
 }
 
@@ -142,6 +143,7 @@ func (m Machine) Check(node *v1.Node) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("node %s: %w", node.Name, err)
 	}
+
 	return nil
 }
 
@@ -170,6 +172,7 @@ func (c Calls) String() string {
 	for _, op := range slices.Sorted(maps.Keys(c.Counted)) {
 		list = append(list, fmt.Sprintf("%s %d", op, c.Counted[op]))
 	}
+
 	return strings.Join(list, ", ")
 }
 
@@ -178,6 +181,7 @@ func sum(counts map[string]int) int {
 	for _, n := range counts {
 		total += n
 	}
+
 	return total
 }
 
@@ -188,5 +192,6 @@ func since(now, earlier map[string]int) map[string]int {
 			fresh[op] = n - earlier[op]
 		}
 	}
+
 	return fresh
 }

@@ -41,6 +41,7 @@ type Services = map[string]*v1.Service
 // AwaitServices is for Services what [Environment.Await] is for nodes.
 func (s *Environment) AwaitServices(ctx context.Context, process *ccm.CCM, wrong func(Services) error) error {
 	services := watched[*v1.Service]{stage: s, resource: "services", namespace: namespace, example: &v1.Service{}}
+
 	return services.until(ctx, process, wrong)
 }
 
@@ -48,6 +49,7 @@ func (s *Environment) AwaitServices(ctx context.Context, process *ccm.CCM, wrong
 func (s *Environment) CreateServices(ctx context.Context, services []*v1.Service) error {
 	return each(ctx, services, func(ctx context.Context, service *v1.Service) error {
 		_, err := s.ControlPlane.Client().CoreV1().Services(namespace).Create(ctx, service, metav1.CreateOptions{})
+
 		return err
 	})
 }
@@ -55,6 +57,7 @@ func (s *Environment) CreateServices(ctx context.Context, services []*v1.Service
 // AwaitServed returns when each of the Services has an address.
 func (s *Environment) AwaitServed(ctx context.Context, process *ccm.CCM, services []*v1.Service) error {
 	rest := services
+
 	return s.AwaitServices(ctx, process, func(found Services) error {
 		for ; len(rest) > 0; rest = rest[1:] {
 			switch service := found[rest[0].Name]; {
@@ -64,6 +67,7 @@ func (s *Environment) AwaitServed(ctx context.Context, process *ccm.CCM, service
 				return fmt.Errorf("service %s has no address", service.Name)
 			}
 		}
+
 		return nil
 	})
 }
@@ -77,6 +81,7 @@ func (s *Environment) DeleteServices(ctx context.Context, process *ccm.CCM, serv
 	if err != nil {
 		return err
 	}
+
 	return s.AwaitServices(ctx, process, func(found Services) error {
 		var errs []error
 		for _, service := range services {
@@ -84,6 +89,7 @@ func (s *Environment) DeleteServices(ctx context.Context, process *ccm.CCM, serv
 				errs = append(errs, fmt.Errorf("service %s is still there", service.Name))
 			}
 		}
+
 		return errors.Join(errs...)
 	})
 }
@@ -95,6 +101,7 @@ func Address(service *v1.Service) string {
 		return ""
 	}
 	first := service.Status.LoadBalancer.Ingress[0]
+
 	return cmp.Or(first.Hostname, first.IP)
 }
 
@@ -107,8 +114,10 @@ func each(ctx context.Context, services []*v1.Service, f func(context.Context, *
 			if err := f(ctx, service); err != nil {
 				return fmt.Errorf("service %s: %w", service.Name, err)
 			}
+
 			return nil
 		})
 	}
+
 	return group.Wait()
 }

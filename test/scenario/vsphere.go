@@ -46,6 +46,7 @@ func vsphereDemo() [][]vsphere.VMSpec {
 			NICs: []vsphere.NIC{{IPs: []string{ip}}},
 		}
 	}
+
 	return [][]vsphere.VMSpec{
 		{vm("control-1", "10.10.1.11", 2, 4, "ubuntu64Guest"), vm("worker-1", "10.10.1.21", 4, 16, "ubuntu64Guest")},
 		{vm("worker-2", "10.10.2.22", 4, 16, "vmwarePhoton64Guest")},
@@ -59,6 +60,7 @@ func vsphereFleet(n int) [][]vsphere.VMSpec {
 	for i, vm := range vsphere.Fleet("node", n) {
 		bySite[i%len(bySite)] = append(bySite[i%len(bySite)], vm)
 	}
+
 	return bySite
 }
 
@@ -86,6 +88,7 @@ func startVSphere(vms [][]vsphere.VMSpec, latency time.Duration) (Cloud, error) 
 	c := &vsphereCloud{cloud: cloud, vcenter: cloud.VCenters()[0]}
 	c.vcenter.SetLatency(latency)
 	c.machines = c.list(vms)
+
 	return c, nil
 }
 
@@ -102,6 +105,7 @@ func datacenters(vms [][]vsphere.VMSpec) []vsphere.DatacenterSpec {
 			dc.VMs = append(dc.VMs, vm)
 		}
 	}
+
 	return list
 }
 
@@ -122,6 +126,7 @@ func (c *vsphereCloud) list(vms [][]vsphere.VMSpec) []Machine {
 			})
 		}
 	}
+
 	return machines
 }
 
@@ -136,6 +141,7 @@ func (c *vsphereCloud) Description() string {
 	for _, s := range sites() {
 		dcs[s.datacenter], zones[s.zone] = true, true
 	}
+
 	return fmt.Sprintf("vCenter at %s with %d datacenters, %d zones set by tags, %d VMs",
 		c.vcenter.Address(), len(dcs), len(zones), len(c.machines))
 }
@@ -150,6 +156,7 @@ func (c *vsphereCloud) Config() string {
 	fmt.Fprintf(&b, "[VirtualCenter %q]\nport = %s\nuser = %q\npassword = %q\nca-file = %q\n\n",
 		host, port, c.vcenter.User(), c.vcenter.Password(), c.vcenter.CAFile())
 	fmt.Fprintf(&b, "[Labels]\nzone = %s\nregion = %s\n", zoneCategory, regionCategory)
+
 	return b.String()
 }
 
@@ -167,6 +174,7 @@ func (c *vsphereCloud) AddForeign(n int) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -178,6 +186,7 @@ func (c *vsphereCloud) Calls() Calls {
 		calls.Polls[poll] = n
 		delete(calls.Counted, poll)
 	}
+
 	return calls
 }
 
@@ -185,6 +194,7 @@ func (c *vsphereCloud) SetPower(name string, on bool) error {
 	if on {
 		return c.vcenter.VM(name).PowerOn()
 	}
+
 	return c.vcenter.VM(name).PowerOff()
 }
 
@@ -193,6 +203,7 @@ func (c *vsphereCloud) SetReachable(reachable bool) error {
 		return c.vcenter.Up()
 	}
 	c.vcenter.Down()
+
 	return nil
 }
 

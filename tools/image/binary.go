@@ -52,5 +52,6 @@ func readBinary(path string) (program, error) {
 	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
 		return program{}, fmt.Errorf("read binary: %s is not static: build it with CGO_ENABLED=0", path)
 	}
+
 	return program{data: data, architecture: architecture}, nil
 }

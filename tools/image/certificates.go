@@ -33,6 +33,7 @@ func readCertificates(path string) (certificates, error) {
 	if path != "" {
 		return readBundle(path)
 	}
+
 	return firstBundle(bundles)
 }
 
@@ -44,6 +45,7 @@ func firstBundle(paths []string) (certificates, error) {
 			return found, err
 		}
 	}
+
 	return certificates{}, fmt.Errorf("read CA certificates: this machine has none in %s: "+
 		"install them (on Debian: apt-get install ca-certificates) or name a file with -ca-certificates", strings.Join(paths, ", "))
 }
@@ -78,5 +80,6 @@ func readBundle(path string) (certificates, error) {
 		return certificates{}, fmt.Errorf("read CA certificates: %s holds no certificate in PEM form", path)
 	}
 	found.pem = text.Bytes()
+
 	return found, nil
 }

@@ -58,6 +58,7 @@ func newImage(c content) (v1.Image, error) {
 		WorkingDir: "/",
 		Labels:     labels(c),
 	}
+
 	return mutate.ConfigFile(image, file)
 }
 
@@ -79,6 +80,7 @@ func labels(c content) map[string]string {
 	if c.revision != "" {
 		all[prefix+"revision"] = c.revision
 	}
+
 	return all
 }
 
@@ -106,5 +108,6 @@ func newLayer(made time.Time, entries ...entry) (v1.Layer, error) {
 		return nil, err
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil }
+
 	return tarball.LayerFromOpener(open, tarball.WithCompressedCaching)
 }

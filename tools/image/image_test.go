@@ -34,6 +34,7 @@ func put(t *testing.T, name string, data []byte) string {
 	if err := os.WriteFile(path, data, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	return path
 }
 
@@ -57,6 +58,7 @@ func executable(t *testing.T, machine elf.Machine, segments ...elf.ProgType) []b
 			t.Fatal(err)
 		}
 	}
+
 	return file.Bytes()
 }
 
@@ -76,6 +78,7 @@ func authority(t *testing.T) (certificate, key []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
 }
@@ -117,6 +120,7 @@ func filesIn(t *testing.T, image v1.Image) []file {
 			files = append(files, file{header.Name, string(data), header.Mode, header.Uid, header.Gid, header.ModTime.UTC()})
 		}
 	}
+
 	return files
 }
 
@@ -133,6 +137,7 @@ func settingsOf(t *testing.T, image v1.Image) settings {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return settings{config.OS + "/" + config.Architecture, config.Created.Time, config.Config}
 }
 

@@ -55,6 +55,7 @@ func run(args []string) error {
 	if o.binary == "" || o.output == "" || o.tag == "" || flags.NArg() > 0 {
 		return errors.New("-binary, -version and -output are needed, and nothing but flags")
 	}
+
 	return pack(o)
 }
 
@@ -88,6 +89,7 @@ func pack(o options) error {
 	}
 	fmt.Printf("%s: %s, %s/%s, binary of %.1f MB, %d CA certificates of %s\n", o.output, reference,
 		targetOS, binary.architecture, float64(len(binary.data))/megabyte, certificates.count, certificates.path)
+
 	return nil
 }
 
@@ -100,6 +102,7 @@ func sourceDate(epoch string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read SOURCE_DATE_EPOCH: %w", err)
 	}
+
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
@@ -116,5 +119,6 @@ func write(path string, reference name.Tag, image v1.Image) error {
 	if err != nil {
 		return fmt.Errorf("write image: %w", errors.Join(err, os.Remove(partial.Name())))
 	}
+
 	return nil
 }

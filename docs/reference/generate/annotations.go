@@ -32,6 +32,7 @@ func annotationsPage(l *library) (string, error) {
 			g.write(&b)
 		}
 	}
+
 	return b.String(), nil
 }
 
@@ -79,6 +80,7 @@ func readAnnotations(files ...string) ([]annotationGroup, error) {
 			groups = append(groups, annotationGroup{title: strings.TrimSuffix(strings.TrimSpace(declaration.Doc.Text()), "."), list: list})
 		}
 	}
+
 	return groups, nil
 }
 
@@ -114,6 +116,7 @@ func annotationsIn(declaration *ast.GenDecl, values map[string]string) ([]annota
 		a.name = name
 		list = append(list, a)
 	}
+
 	return list, nil
 }
 
@@ -124,6 +127,7 @@ func isAnnotation(t ast.Expr) bool {
 		return false
 	}
 	pkg, ok := selector.X.(*ast.Ident)
+
 	return ok && pkg.Name == "annotation" && selector.Sel.Name == "Name"
 }
 
@@ -142,8 +146,10 @@ func evaluate(expression ast.Expr, values map[string]string) (string, error) {
 			return "", err
 		}
 		right, err := evaluate(e.Y, values)
+
 		return left + right, err
 	}
+
 	return "", errors.New("not a string, nor strings with + between them")
 }
 
@@ -165,5 +171,6 @@ func describeAnnotation(name, comment string) (annotationText, error) {
 	if a.text == "" || a.kind == "" || a.fallback == "" {
 		return a, fmt.Errorf("%s: its comment needs a text, and lines that begin with Type: and Default: in it", name)
 	}
+
 	return a, nil
 }

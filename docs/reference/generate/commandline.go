@@ -38,6 +38,7 @@ func commandLinePage(l *library) (string, error) {
 			fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, prose(f.DefValue), prose(f.Usage))
 		})
 	}
+
 	return b.String(), nil
 }
 
@@ -73,6 +74,7 @@ func changedDefaults(l *library) ([]changedDefault, error) {
 			list = append(list, changedDefault{k.name.Key, fmt.Sprint(values.Field(i).Elem()), was, k.name})
 		}
 	}
+
 	return list, nil
 }
 
@@ -88,5 +90,6 @@ func frameworkDefaults() (map[string]string, error) {
 	for _, flags := range sets.FlagSets {
 		flags.VisitAll(func(f *pflag.Flag) { defaults[f.Name] = f.DefValue })
 	}
+
 	return defaults, nil
 }

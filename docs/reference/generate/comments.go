@@ -34,6 +34,7 @@ func (c comments) read(files ...string) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -82,6 +83,7 @@ func (l *library) of(pkg string) (comments, error) {
 		return nil, fmt.Errorf("read comments of %s: %w", pkg, err)
 	}
 	l.packages[pkg] = comments{}
+
 	return l.packages[pkg], l.packages[pkg].read(files...)
 }
 
@@ -93,5 +95,6 @@ func (l *library) files(pkg string) ([]string, error) {
 		return nil, fmt.Errorf("%s is not a package of this module", pkg)
 	}
 	files, err := filepath.Glob(filepath.Join(l.root, dir, "*.go"))
+
 	return slices.DeleteFunc(files, func(path string) bool { return strings.HasSuffix(path, "_test.go") }), err
 }

@@ -26,6 +26,7 @@ func configPage(l *library) (string, error) {
 			return "", err
 		}
 	}
+
 	return p.String(), nil
 }
 
@@ -39,6 +40,7 @@ type configWriter struct {
 
 func newConfigWriter(l *library) (*configWriter, error) {
 	yaml, err := config.Parse("cloud-config", []byte("global: {}\n"))
+
 	return &configWriter{library: l, yaml: yaml}, err
 }
 
@@ -49,6 +51,7 @@ func (p *configWriter) provider(d provider.Descriptor) error {
 	}
 	p.environment(d.Reference.Environment)
 	p.others(d.Reference.Schema)
+
 	return nil
 }
 
@@ -67,6 +70,7 @@ func (p *configWriter) sections(target any, schema config.Schema, yaml bool) err
 		}
 		p.keys(s, schema, yaml)
 	}
+
 	return nil
 }
 

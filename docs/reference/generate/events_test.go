@@ -34,6 +34,7 @@ func TestEvents(t *testing.T) {
 				inCode[match[1]] = true
 			}
 		}
+
 		return err
 	})
 	if err != nil {

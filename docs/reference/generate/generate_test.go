@@ -28,6 +28,7 @@ func withFixtures(t *testing.T) *library {
 		t.Fatal(err)
 	}
 	l.packages[reflect.TypeFor[fixture]().PkgPath()] = here
+
 	return l
 }
 

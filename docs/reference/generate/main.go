@@ -52,5 +52,6 @@ func run(root, dir string) error {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -19,5 +19,6 @@ func metricsPage(*library) (string, error) {
 			fmt.Fprintf(&b, "\n## %s\n\n%s", d.Summary, metrics.Reference(d.Reference.Metrics))
 		}
 	}
+
 	return b.String(), nil
 }

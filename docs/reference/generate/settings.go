@@ -64,6 +64,7 @@ func (l *library) sections(target any) ([]section, error) {
 		}
 		list = append(list, s)
 	}
+
 	return list, nil
 }
 
@@ -86,6 +87,7 @@ func (l *library) sectionText(field reflect.StructField, holder owner, body refl
 		return description(more, body.Name()), nil
 	}
 	_, more, _ = strings.Cut(more, ". ")
+
 	return strings.TrimSpace(text + " " + more), nil
 }
 
@@ -99,6 +101,7 @@ func (l *library) keys(name config.Name, body reflect.Type, holder owner) ([]key
 				return nil, err
 			}
 			list = append(list, lent...)
+
 			continue
 		}
 		if !field.IsExported() {
@@ -121,6 +124,7 @@ func (l *library) keys(name config.Name, body reflect.Type, holder owner) ([]key
 			text: description(strings.TrimSpace(text), field.Name),
 		})
 	}
+
 	return list, nil
 }
 
@@ -130,6 +134,7 @@ func (l *library) comment(of owner) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	return strings.Join(strings.Fields(all[of.path]), " "), nil
 }
 
@@ -143,12 +148,14 @@ func description(text, name string) string {
 	for _, verb := range []string{"is the ", "are the ", "is ", "are "} {
 		if short, ok := strings.CutPrefix(rest, verb); ok {
 			rest = short
+
 			break
 		}
 	}
 	if rest == "" {
 		return ""
 	}
+
 	return strings.ToUpper(rest[:1]) + rest[1:]
 }
 
@@ -157,6 +164,7 @@ func fileName(field reflect.StructField) string {
 	if name, _, _ := strings.Cut(field.Tag.Get("gcfg"), ","); name != "" {
 		return name
 	}
+
 	return strings.ReplaceAll(field.Name, "_", "-")
 }
 

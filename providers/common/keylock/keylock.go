@@ -40,9 +40,11 @@ func (s *Set) Lock(ctx context.Context, key string) (unlock func(), err error) {
 		case held.token <- struct{}{}:
 		case <-ctx.Done():
 			s.leave(key, held)
+
 			return nil, fmt.Errorf("wait for the end of another call for %s: %w", key, context.Cause(ctx))
 		}
 	}
+
 	return sync.OnceFunc(func() {
 		<-held.token
 		s.leave(key, held)
@@ -61,6 +63,7 @@ func (s *Set) join(key string) *lock {
 		s.locks[key] = held
 	}
 	held.users++
+
 	return held
 }
 

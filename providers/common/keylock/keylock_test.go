@@ -29,6 +29,7 @@ func TestLock(t *testing.T) {
 			second, err := locks.Lock(t.Context(), "default/web")
 			if err != nil {
 				t.Error(err)
+
 				return
 			}
 			got.Store(true)
@@ -91,6 +92,7 @@ func TestLockExcludes(t *testing.T) {
 				unlock, err := locks.Lock(t.Context(), "vpc-1")
 				if err != nil {
 					t.Error(err)
+
 					return
 				}
 				inside++

@@ -36,12 +36,14 @@ func New(informer cache.SharedIndexInformer, name string, keys func(*v1.Node) []
 			if node, ok := object.(*v1.Node); ok {
 				return keys(node), nil
 			}
+
 			return nil, nil
 		}
 		if err := informer.AddIndexers(cache.Indexers{name: index}); err != nil {
 			return nil, fmt.Errorf("index nodes by %s: %w", name, err)
 		}
 	}
+
 	return &Index{name: name, informer: informer, lister: listers.NewNodeLister(informer.GetIndexer())}, nil
 }
 
@@ -57,6 +59,7 @@ func (x *Index) Node(name string) *v1.Node {
 	if err != nil {
 		return nil // the only error is that it is not found
 	}
+
 	return node
 }
 
@@ -75,6 +78,7 @@ func (x *Index) Find(key string) []*v1.Node {
 			nodes = append(nodes, node)
 		}
 	}
+
 	return nodes
 }
 
@@ -87,5 +91,6 @@ func (x *Index) List() []*v1.Node {
 	if err != nil {
 		return nil // the lister of an informer returns none
 	}
+
 	return nodes
 }

@@ -20,6 +20,7 @@ func ids(node *v1.Node) []string {
 	if node.Spec.ProviderID == "" {
 		return nil
 	}
+
 	return []string{node.Spec.ProviderID}
 }
 
@@ -31,6 +32,7 @@ func newInformer(t *testing.T, nodes ...*v1.Node) cache.SharedIndexInformer {
 			t.Fatal(err)
 		}
 	}
+
 	return informer
 }
 
@@ -40,6 +42,7 @@ func newIndex(t *testing.T, informer cache.SharedIndexInformer) *nodeindex.Index
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return index
 }
 
@@ -49,6 +52,7 @@ func names(nodes []*v1.Node) []string {
 		all = append(all, node.Name)
 	}
 	slices.Sort(all)
+
 	return all
 }
 

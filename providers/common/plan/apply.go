@@ -47,6 +47,7 @@ func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err
 			break
 		}
 	}
+
 	return errors.Join(failures...)
 }
 
@@ -65,6 +66,7 @@ func brief(text string) string {
 	if len(text) <= shown {
 		return text
 	}
+
 	return strings.ToValidUTF8(text[:shown], "") + "…"
 }
 
@@ -74,6 +76,7 @@ func Partial(err error) error {
 	if err == nil {
 		return nil
 	}
+
 	return &partialError{err}
 }
 
@@ -83,5 +86,6 @@ func (e *partialError) Unwrap() error { return e.error }
 
 func isPartial(err error) bool {
 	_, partial := errors.AsType[*partialError](err)
+
 	return partial
 }

@@ -27,6 +27,7 @@ func does(text string, err error) step {
 		if err == nil {
 			c.ids.Set(text, "id")
 		}
+
 		return err
 	})
 }
@@ -38,6 +39,7 @@ func needs(text, other string) step {
 			return err
 		}
 		c.ran = append(c.ran, text)
+
 		return nil
 	})
 }
@@ -134,6 +136,7 @@ func errorText(err error) string {
 	if err == nil {
 		return ""
 	}
+
 	return err.Error()
 }
 
@@ -154,6 +157,7 @@ func TestCanceledRunEnds(t *testing.T) {
 	steps := plan.Plan[*cloud]{
 		plan.NewStep("create", "create a", func(context.Context, *cloud) error {
 			cancel()
+
 			return context.Canceled
 		}).Isolate(),
 		does("create b", nil),
@@ -170,6 +174,7 @@ func TestDispensableSteps(t *testing.T) {
 	note := func(text string, err error) plan.Step[*[]string] {
 		return plan.NewStep("Step", text, func(_ context.Context, ran *[]string) error {
 			*ran = append(*ran, text)
+
 			return err
 		})
 	}

@@ -49,5 +49,6 @@ func Diff[K cmp.Ordered, D, O any](desired map[K]D, observed map[K]O, equal func
 			set.Delete = append(set.Delete, Entry[K, O]{Key: key, Value: observed[key]})
 		}
 	}
+
 	return set
 }

@@ -31,6 +31,7 @@ func (i *IDs) Get(key string) (string, error) {
 	if !ok {
 		return "", &unknownError{key}
 	}
+
 	return id, nil
 }
 
@@ -42,6 +43,7 @@ func (e *unknownError) Error() string { return "the ID of " + e.key + " is not k
 // isUnknown reports whether a step failed because an ID is not known.
 func isUnknown(err error) bool {
 	_, unknown := errors.AsType[*unknownError](err)
+
 	return unknown
 }
 
@@ -55,6 +57,7 @@ func (r Ref) String() string {
 	if r.ID != "" {
 		return r.ID
 	}
+
 	return "<" + r.Key + ">"
 }
 
@@ -63,5 +66,6 @@ func (i *IDs) Resolve(r Ref) (string, error) {
 	if r.ID != "" {
 		return r.ID, nil
 	}
+
 	return i.Get(r.Key)
 }

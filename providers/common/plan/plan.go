@@ -30,6 +30,7 @@ func (p Plan[E]) String() string {
 		text.WriteString(step.Text)
 		text.WriteByte('\n')
 	}
+
 	return text.String()
 }
 
@@ -45,5 +46,6 @@ func (p Plan[E]) Additions() Plan[E] {
 			steps = append(steps, addition)
 		}
 	}
+
 	return steps
 }

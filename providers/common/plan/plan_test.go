@@ -18,6 +18,7 @@ import (
 func note(text string, err error) plan.Step[*[]string] {
 	return plan.NewStep(strings.Fields(text)[0], text, func(_ context.Context, ran *[]string) error {
 		*ran = append(*ran, text)
+
 		return err
 	})
 }

@@ -38,6 +38,7 @@ func Refuse[E any](err error) Step[E] {
 // Removal returns the step as one that removes.
 func (s Step[E]) Removal() Step[E] {
 	s.Removes = true
+
 	return s
 }
 
@@ -45,6 +46,7 @@ func (s Step[E]) Removal() Step[E] {
 // did so far where nothing may be removed.
 func (s Step[E]) OrRemove(do func(ctx context.Context, env E) error) Step[E] {
 	s.Additive, s.Do = s.Do, do
+
 	return s.Removal()
 }
 
@@ -57,12 +59,14 @@ func (s Step[E]) addition() (Step[E], bool) {
 	if s.Removes {
 		s.Do, s.Additive, s.Removes = s.Additive, nil, false
 	}
+
 	return s, true
 }
 
 // Isolate returns the step as one that is independent of other steps.
 func (s Step[E]) Isolate() Step[E] {
 	s.Isolated = true
+
 	return s
 }
 
@@ -75,6 +79,7 @@ func (s Step[E]) Dispensable() Step[E] {
 	if additive != nil {
 		s.Additive = func(ctx context.Context, env E) error { return Partial(additive(ctx, env)) }
 	}
+
 	return s
 }
 

@@ -31,6 +31,7 @@ func few[T any](items []T, list func([]T) string) string {
 	if len(items) <= most {
 		return list(items)
 	}
+
 	return fmt.Sprintf("%s and %d more", list(items[:most]), len(items)-most)
 }
 
@@ -42,6 +43,7 @@ func join[T any](items []T, separator string) string {
 	for _, item := range items {
 		texts = append(texts, fmt.Sprint(item))
 	}
+
 	return strings.Join(texts, separator)
 }
 
@@ -52,6 +54,7 @@ func Pairs(values map[string]string) string {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		pairs = append(pairs, key+"="+values[key])
 	}
+
 	return strings.Join(pairs, " ")
 }
 

@@ -29,6 +29,7 @@ func (w Wait) Poll(ctx context.Context, interval, limit time.Duration, check fun
 	err := wait.PollUntilContextTimeout(ctx, interval, limit, true, func(context.Context) (bool, error) {
 		var done bool
 		done, last = check()
+
 		return done, nil
 	})
 	switch {

@@ -45,6 +45,7 @@ func TestPoll(t *testing.T) {
 				start, calls := time.Now(), 0
 				err := test.wait.Poll(ctx, 2*time.Second, 9*time.Second, func() (bool, error) {
 					calls++
+
 					return calls == test.done, test.err
 				})
 				if test.want != nil && !errors.Is(err, test.want) || (err == nil) != (test.text == "") || err != nil && err.Error() != test.text {

@@ -30,6 +30,7 @@ type Background struct {
 func NewBackground() *Background {
 	b := &Background{}
 	b.running, b.stop = context.WithCancel(context.Background())
+
 	return b
 }
 
@@ -68,6 +69,7 @@ func (b *Background) Recorder(client kubernetes.Interface, source string) record
 		<-ctx.Done()
 		broadcaster.Shutdown()
 	})
+
 	return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: source})
 }
 

@@ -105,6 +105,7 @@ func TestBackgroundRecorder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			return list.Items
 		}
 		recorder := b.Recorder(kube, "provider")

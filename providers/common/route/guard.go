@@ -60,6 +60,7 @@ func (g *Guard) Create(ctx context.Context, destination netip.Prefix, to types.N
 		g.created = map[netip.Prefix]types.NodeName{}
 	}
 	g.created[destination.Masked()] = to
+
 	return nil
 }
 
@@ -77,7 +78,9 @@ func (g *Guard) Delete(ctx context.Context, destination netip.Prefix, to types.N
 	g.mu.Unlock()
 	if created && now != to {
 		klog.FromContext(ctx).V(4).Info("Route is not deleted: it leads elsewhere by now", "destination", destination, "node", now)
+
 		return nil
 	}
+
 	return del(ctx)
 }

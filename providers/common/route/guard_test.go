@@ -54,7 +54,11 @@ func TestDelete(t *testing.T) {
 			var g route.Guard
 			tc.before(t, &g)
 			deleted := false
-			if err := g.Delete(t.Context(), pods, "old", func(context.Context) error { deleted = true; return nil }); err != nil {
+			if err := g.Delete(t.Context(), pods, "old", func(context.Context) error {
+				deleted = true
+
+				return nil
+			}); err != nil {
 				t.Error(err)
 			}
 			if deleted != tc.deleted {
@@ -75,7 +79,11 @@ func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g route.Guard
 		var all sync.WaitGroup
-		slow := func(context.Context) error { time.Sleep(time.Minute); return nil }
+		slow := func(context.Context) error {
+			time.Sleep(time.Minute)
+
+			return nil
+		}
 		start := time.Now()
 		for range 2 {
 			all.Go(func() {

@@ -42,6 +42,7 @@ func (e *IncompleteError) Unwrap() []error {
 	if e.cause == nil {
 		return []error{e.retry}
 	}
+
 	return []error{e.retry, e.cause}
 }
 
@@ -55,6 +56,7 @@ func (r *Reconciler) Incomplete(op Operation, gaps []Gap, cause error) error {
 		if op.Ensures {
 			r.retries.forget(uid)
 		}
+
 		return cause
 	}
 	var keys, texts []string
@@ -69,6 +71,7 @@ func (r *Reconciler) Incomplete(op Operation, gaps []Gap, cause error) error {
 		return nil
 	}
 	text := "load balancer " + op.LoadBalancer + " is not complete and is synced again later: " + strings.Join(texts, "; ")
+
 	return &IncompleteError{retry: api.NewRetryError(text, after), cause: cause}
 }
 
@@ -97,6 +100,7 @@ func (r *retries) schedule(uid types.UID, keys []string) time.Duration {
 		r.all = map[types.UID]retry{}
 	}
 	r.all[uid] = known
+
 	return min(max(time.Since(known.since), MinRetryAfter), MaxRetryAfter)
 }
 
@@ -105,6 +109,7 @@ func (r *retries) covers(uid types.UID, keys []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, ok := r.all[uid]
+
 	return ok && !slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(known.keys, key) })
 }
 

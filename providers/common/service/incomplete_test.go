@@ -20,6 +20,7 @@ func retryAfter(err error) time.Duration {
 	if retry, ok := errors.AsType[*api.RetryError](err); ok {
 		return retry.RetryAfter()
 	}
+
 	return 0
 }
 

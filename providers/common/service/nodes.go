@@ -22,6 +22,7 @@ func SelectNodes(nodes []*v1.Node, labels map[string]string) []*v1.Node {
 				return true
 			}
 		}
+
 		return false
 	})
 }
@@ -32,6 +33,7 @@ func SkippedNodes(names []string, why string) []Warning {
 	if len(names) == 0 {
 		return nil
 	}
+
 	return []Warning{Warn(NodeSkipped, "Nodes get nothing from the load balancer, because %s: %s",
 		why, plan.FewCommas(slices.Sorted(slices.Values(names))))}
 }

@@ -32,5 +32,6 @@ func Ports(svc *v1.Service) ([]Port, error) {
 		}
 		ports = append(ports, port)
 	}
+
 	return ports, nil
 }

@@ -42,6 +42,7 @@ func (r *Reconciler) Run(ctx context.Context, svc *v1.Service, do func(context.C
 		return err
 	}
 	defer unlock()
+
 	return do(ctx)
 }
 
@@ -65,8 +66,10 @@ func Apply[E any](ctx context.Context, op Operation, steps plan.Plan[E], env E, 
 	logger := klog.FromContext(ctx).WithValues("service", klog.KObj(op.Service), "loadBalancer", op.LoadBalancer)
 	if len(steps) == 0 {
 		logger.V(4).Info("Load balancer is up to date")
+
 		return nil
 	}
 	logger.V(2).Info("Changing load balancer", "plan", steps.String())
+
 	return steps.Apply(ctx, env, observe)
 }

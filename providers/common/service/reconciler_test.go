@@ -71,7 +71,11 @@ func TestApply(t *testing.T) {
 	observe := func(kind string, err error) { calls = append(calls, fmt.Sprint(kind, " ", err)) }
 	failure := errors.New("refused")
 	steps := plan.Plan[string]{
-		plan.NewStep("Create", "create it", func(_ context.Context, env string) error { calls = append(calls, env); return nil }),
+		plan.NewStep("Create", "create it", func(_ context.Context, env string) error {
+			calls = append(calls, env)
+
+			return nil
+		}),
 		plan.NewStep("Change", "change it", func(context.Context, string) error { return failure }),
 	}
 	if err := Apply(ctx, op, steps[:0], "env", observe); err != nil {

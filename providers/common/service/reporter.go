@@ -72,6 +72,7 @@ func (r *Reporter) Report(service *v1.Service, warnings []Warning) {
 	}
 	if len(now) == 0 {
 		r.reported.Remove(key)
+
 		return
 	}
 	r.reported.Add(key, now)

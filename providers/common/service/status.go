@@ -27,11 +27,13 @@ func (r *Reconciler) Publish(svc *v1.Service, status *v1.LoadBalancerStatus, err
 		return nil, err
 	case r.builder == nil:
 		r.Forget(svc)
+
 		return status, nil
 	}
 	if failure := r.writeStatus(svc, status); failure != nil {
 		return nil, failure
 	}
+
 	return nil, err
 }
 
@@ -47,6 +49,7 @@ func (r *Reconciler) writeStatus(svc *v1.Service, status *v1.LoadBalancerStatus)
 	if _, err := helpers.PatchService(client.CoreV1(), svc, updated); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("write %s to the status: %w", addressOf(status.Ingress[0]), err)
 	}
+
 	return nil
 }
 
@@ -55,5 +58,6 @@ func addressOf(ingress v1.LoadBalancerIngress) string {
 	if ingress.Hostname != "" {
 		return "hostname " + ingress.Hostname
 	}
+
 	return "IP " + ingress.IP
 }

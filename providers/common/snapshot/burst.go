@@ -34,8 +34,10 @@ func (b *burst) exceeds(size int, now time.Time) bool {
 	}
 	if size > b.largest || len(b.calls) > 0 && sum > few {
 		b.calls = nil
+
 		return true
 	}
 	b.calls = append(b.calls, call{now, size})
+
 	return false
 }

@@ -152,6 +152,7 @@ func TestTake(t *testing.T) {
 	lookups := 0
 	q := newQuery([]string{"c", "a", "b", "c", "b", "a"}, time.Time{}, func(key string, _ time.Time) (int, bool) {
 		lookups++
+
 		return 7, key == "a"
 	})
 	left := q.take()

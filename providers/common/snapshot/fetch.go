@@ -38,6 +38,7 @@ func (q *query[T]) take() int {
 		}
 	}
 	q.unknown = unknown
+
 	return len(unknown)
 }
 
@@ -46,18 +47,21 @@ func (s *Snapshot[V]) get(ctx context.Context, keys []string) (map[string]*V, er
 	q := newQuery(keys, s.now(), s.store.find)
 	if q.take() == 0 {
 		s.count(cache.Hit, len(keys))
+
 		return q.results, nil
 	}
 	err := s.serial.do(ctx, func(ctx context.Context) error {
 		if err := s.listIfMany(ctx, q.take); err != nil {
 			return err
 		}
+
 		return s.fetch(ctx, q.unknown, q.results)
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.countFetched(len(keys), len(q.unknown))
+
 	return q.results, nil
 }
 
@@ -68,12 +72,14 @@ func (s *Snapshot[V]) getByAlias(ctx context.Context, aliases []string) (map[str
 		if err := s.listIfMany(ctx, q.take); err != nil {
 			return err
 		}
+
 		return s.fetchByAlias(ctx, q.unknown, q.results)
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.countFetched(len(aliases), len(q.unknown))
+
 	return q.results, nil
 }
 
@@ -88,6 +94,7 @@ func (s *Snapshot[V]) refresh(ctx context.Context, keys []string) (map[string]*V
 		return nil, err
 	}
 	s.countFetched(len(keys), len(keys))
+
 	return results, nil
 }
 
@@ -114,6 +121,7 @@ func (s *Snapshot[V]) listIfMany(ctx context.Context, take func() int) error {
 	} else if s.options.Metrics != nil {
 		s.options.Metrics.Refreshed(now)
 	}
+
 	return nil
 }
 
@@ -124,6 +132,7 @@ func (s *Snapshot[V]) fetch(ctx context.Context, keys []string, results map[stri
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -148,6 +157,7 @@ func (s *Snapshot[V]) fetchChunk(ctx context.Context, keys []string, results map
 			results[s.api.Key(one)] = one
 		}
 	}
+
 	return nil
 }
 
@@ -164,6 +174,7 @@ func (s *Snapshot[V]) fetchByAlias(ctx context.Context, aliases []string, result
 			s.store.putAlias(alias, results[alias], now, s.now())
 		}
 	}
+
 	return nil
 }
 
@@ -175,6 +186,7 @@ func (s *Snapshot[V]) withAlias(all []*V, alias string) []*V {
 			found = append(found, one)
 		}
 	}
+
 	return found
 }
 

@@ -76,6 +76,7 @@ func (c *cloud) add(n int) []string {
 		keys[i] = "o-" + strconv.Itoa(c.added)
 		c.objects[keys[i]] = object{id: keys[i], name: "name-of-" + keys[i]}
 	}
+
 	return keys
 }
 
@@ -85,6 +86,7 @@ func (c *cloud) addUnlisted(n int) []string {
 	for _, key := range keys {
 		c.unlisted[key] = true
 	}
+
 	return keys
 }
 
@@ -111,6 +113,7 @@ func (c *cloud) begin(ctx context.Context, operation string, keys []string) erro
 	if before == nil {
 		return nil
 	}
+
 	return before(ctx, r)
 }
 
@@ -130,6 +133,7 @@ func (c *cloud) find(wanted func(object) bool) []*object {
 			found = append(found, &o)
 		}
 	}
+
 	return found
 }
 
@@ -140,6 +144,7 @@ func (c *cloud) list(ctx context.Context) ([]*object, error) {
 			return all[:from], fmt.Errorf("list: %w", err)
 		}
 	}
+
 	return all, nil
 }
 
@@ -147,6 +152,7 @@ func (c *cloud) get(ctx context.Context, keys []string) ([]*object, error) {
 	if err := c.begin(ctx, getKeys, keys); err != nil {
 		return nil, err
 	}
+
 	return c.find(func(o object) bool { return slices.Contains(keys, o.id) }), nil
 }
 
@@ -154,6 +160,7 @@ func (c *cloud) getByName(ctx context.Context, names []string) ([]*object, error
 	if err := c.begin(ctx, getByName, names); err != nil {
 		return nil, err
 	}
+
 	return c.find(func(o object) bool { return slices.Contains(names, o.name) }), nil
 }
 
@@ -161,12 +168,14 @@ func (c *cloud) getByName(ctx context.Context, names []string) ([]*object, error
 func (c *cloud) calls(f func()) int {
 	before := c.total()
 	f()
+
 	return c.total() - before
 }
 
 func (c *cloud) total() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	return len(c.requests)
 }
 
@@ -180,6 +189,7 @@ func (c *cloud) count(operation string) int {
 			n++
 		}
 	}
+
 	return n
 }
 
@@ -192,6 +202,7 @@ func (c *cloud) open(change ...func(*Options)) *Snapshot[object] {
 	for _, f := range change {
 		f(&options)
 	}
+
 	return New(API[object]{List: c.list, Get: c.get, GetByAlias: c.getByName, Key: keyOf, Alias: nameOf}, options)
 }
 

@@ -57,10 +57,12 @@ func (s *serial) join(fetch func(context.Context) error) (call *flight.Call[stru
 		select {
 		case s.held <- struct{}{}:
 			defer func() { <-s.held }()
+
 			return struct{}{}, fetch(ctx)
 		case <-ctx.Done():
 			return struct{}{}, ctx.Err()
 		}
 	})
+
 	return s.running, true
 }

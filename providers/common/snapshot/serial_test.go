@@ -31,7 +31,11 @@ func TestSerialSharesFailures(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSerial(20 * time.Second)
 				calls := 0
-				fetch := func(ctx context.Context) error { calls++; return tc.fetch(ctx) }
+				fetch := func(ctx context.Context) error {
+					calls++
+
+					return tc.fetch(ctx)
+				}
 				var all sync.WaitGroup
 				begun := time.Now()
 				for range 10 {
@@ -107,6 +111,7 @@ func TestSerialRunsOneAtATime(t *testing.T) {
 					most = max(most, running)
 					time.Sleep(1500 * time.Millisecond)
 					running--
+
 					return nil
 				})
 			})

@@ -63,6 +63,7 @@ func (o Options) withDefaults() Options {
 	if o.ListFailed == nil {
 		o.ListFailed = func(context.Context, int, int, error) {}
 	}
+
 	return o
 }
 
@@ -91,6 +92,7 @@ func New[V any](api API[V], options Options) *Snapshot[V] {
 	}
 	s.keys = batch.New(batched(s.get), s.gather(options.MaxKeys))
 	s.aliases = batch.New(batched(s.getByAlias), s.gather(options.MaxAliases))
+
 	return s
 }
 
@@ -108,6 +110,7 @@ func batched[T any](read func(context.Context, []string) (map[string]T, error)) 
 		for key, value := range found {
 			results[key] = batch.Result[T]{Value: value}
 		}
+
 		return results, err
 	}
 }
@@ -116,8 +119,10 @@ func batched[T any](read func(context.Context, []string) (map[string]T, error)) 
 func (s *Snapshot[V]) Find(ctx context.Context, key string) (*V, error) {
 	if found, known := s.store.find(key, s.now()); known {
 		s.count(cache.Hit, 1)
+
 		return found, nil
 	}
+
 	return s.keys.Get(ctx, key)
 }
 
@@ -125,8 +130,10 @@ func (s *Snapshot[V]) Find(ctx context.Context, key string) (*V, error) {
 func (s *Snapshot[V]) FindByAlias(ctx context.Context, alias string) ([]*V, error) {
 	if found, known := s.store.findByAlias(alias, s.now()); known {
 		s.count(cache.Hit, 1)
+
 		return found, nil
 	}
+
 	return s.aliases.Get(ctx, alias)
 }
 
@@ -135,6 +142,7 @@ func (s *Snapshot[V]) Get(ctx context.Context, keys []string) (map[string]*V, er
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	found, err := s.get(ctx, keys)
+
 	return existing(found), err
 }
 
@@ -144,12 +152,14 @@ func (s *Snapshot[V]) Refresh(ctx context.Context, keys []string) (map[string]*V
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	found, err := s.refresh(ctx, keys)
+
 	return existing(found), err
 }
 
 // existing drops the keys of missing objects.
 func existing[V any](found map[string]*V) map[string]*V {
 	maps.DeleteFunc(found, func(_ string, one *V) bool { return one == nil })
+
 	return found
 }
 
@@ -166,6 +176,7 @@ func (s *Snapshot[V]) Confirm(ctx context.Context, key string, read func(context
 	default:
 		s.store.put(nil, []*V{found}, at, at)
 	}
+
 	return found, nil
 }
 
@@ -177,6 +188,7 @@ func (s *Snapshot[V]) ConfirmByAlias(ctx context.Context, alias string, read fun
 		return nil, err
 	}
 	s.store.putAlias(alias, found, at, at)
+
 	return found, nil
 }
 

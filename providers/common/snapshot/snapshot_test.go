@@ -77,6 +77,7 @@ func TestNewerThanTheList(t *testing.T) {
 				if len(found) == 0 {
 					return nil, err
 				}
+
 				return found[0], err
 			}
 			confirmed, err := s.Confirm(t.Context(), key, read)
@@ -173,6 +174,7 @@ func TestPeek(t *testing.T) {
 			if r.operation == listPage && c.count(listPage) == 2 {
 				return errBroken
 			}
+
 			return nil
 		})
 		if _, err := s.Get(t.Context(), keys); !errors.Is(err, errBroken) {
@@ -200,8 +202,16 @@ func TestFailureIsShared(t *testing.T) {
 		s, keys := c.open(), c.add(20)
 		c.inject(takes(time.Second, errBroken))
 		for name, query := range map[string]func(key string) error{
-			"find": func(key string) error { _, err := s.Find(t.Context(), key); return err },
-			"get":  func(key string) error { _, err := s.Get(t.Context(), []string{key}); return err },
+			"find": func(key string) error {
+				_, err := s.Find(t.Context(), key)
+
+				return err
+			},
+			"get": func(key string) error {
+				_, err := s.Get(t.Context(), []string{key})
+
+				return err
+			},
 		} {
 			got := c.calls(func() {
 				var all sync.WaitGroup
@@ -238,9 +248,11 @@ func TestDeadlineOfACallerIsItsOwn(t *testing.T) {
 				query := func(ctx context.Context) error {
 					if how == "find" {
 						_, err := s.Find(ctx, keys[0])
+
 						return err
 					}
 					_, err := s.Get(ctx, keys)
+
 					return err
 				}
 				var all sync.WaitGroup
@@ -301,6 +313,7 @@ func TestFailedList(t *testing.T) {
 					if r.operation == listPage && c.count(listPage) >= tc.from {
 						return tc.err
 					}
+
 					return nil
 				})
 				for range 2 {
@@ -321,6 +334,7 @@ func TestFailedList(t *testing.T) {
 			t.Parallel()
 			run(t, getKeys, tc.keys, func(ctx context.Context, s *Snapshot[object], keys []string) (int, error) {
 				found, err := s.Get(ctx, keys)
+
 				return len(found), err
 			})
 		})
@@ -337,6 +351,7 @@ func TestFailedList(t *testing.T) {
 						t.Errorf("%d objects have the name %s", len(found[name]), name)
 					}
 				}
+
 				return len(found), err
 			})
 		})

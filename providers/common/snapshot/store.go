@@ -70,6 +70,7 @@ func fresh(at, now time.Time, age time.Duration) bool { return !at.IsZero() && n
 func (s *store[V]) listed(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	return fresh(s.list.ended, now, s.maxAge)
 }
 
@@ -78,6 +79,7 @@ func (s *store[V]) listed(now time.Time) bool {
 func (s *store[V]) busy(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	return s.list.hits > muchUsed && fresh(s.list.ended, now, 2*s.maxAge)
 }
 
@@ -93,8 +95,10 @@ func (s *store[V]) find(key string, now time.Time) (found *V, known bool) {
 	listed := s.list.byKey[key]
 	if listed != nil && fresh(s.list.ended, now, s.maxAge) && !single.at.After(s.list.begun) {
 		s.list.hits++
+
 		return listed, true
 	}
+
 	return single.found, read && fresh(single.at, now, s.ageOf(single.found != nil))
 }
 
@@ -106,8 +110,10 @@ func (s *store[V]) findByAlias(alias string, now time.Time) (found []*V, known b
 	listed := s.list.byAlias[alias]
 	if len(listed) > 0 && fresh(s.list.ended, now, s.maxAge) && !single.at.After(s.list.begun) {
 		s.list.hits++
+
 		return listed, true
 	}
+
 	return single.found, read && fresh(single.at, now, s.ageOf(len(single.found) > 0))
 }
 
@@ -115,6 +121,7 @@ func (s *store[V]) ageOf(found bool) time.Duration {
 	if found {
 		return s.maxAge
 	}
+
 	return s.missingAge
 }
 
@@ -197,6 +204,7 @@ func (s *store[V]) due(n int, without sets.Set[string], now time.Time) []string 
 			keys = append(keys, key)
 		}
 	}
+
 	return keys
 }
 
@@ -207,5 +215,6 @@ func (s *store[V]) peek(now time.Time, age time.Duration) []*V {
 	if !s.list.complete || !fresh(s.list.ended, now, age) {
 		return nil
 	}
+
 	return slices.Collect(maps.Values(s.list.byKey))
 }

@@ -38,6 +38,7 @@ func TestStoreIsTrue(t *testing.T) {
 					return true
 				}
 			}
+
 			return false
 		}
 		some := func(keys []string) (found []*object) {
@@ -46,6 +47,7 @@ func TestStoreIsTrue(t *testing.T) {
 					found = append(found, &object{id: key})
 				}
 			}
+
 			return found
 		}
 		key := func() string { return rapid.SampledFrom(keys).Draw(t, "key") }

@@ -4,6 +4,7 @@ package aws
 func (c *Cloud) ProviderID(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	return "aws:///" + c.mustInstance(id).zone + "/" + id
 }
 
@@ -14,6 +15,7 @@ func (c *Cloud) State(id string) string {
 	if i := c.instance(id); i != nil {
 		return i.state
 	}
+
 	return ""
 }
 
@@ -21,6 +23,7 @@ func (c *Cloud) State(id string) string {
 func (c *Cloud) PrivateDNSName(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	return c.mustInstance(id).privateDNS
 }
 
@@ -32,6 +35,7 @@ func (c *Cloud) Interfaces(id string) []string {
 	for _, eni := range c.interfacesOf(c.mustInstance(id)) {
 		ids = append(ids, eni.id)
 	}
+
 	return ids
 }
 
@@ -44,6 +48,7 @@ func (c *Cloud) PrivateIPs(id string) []string {
 	for _, eni := range c.interfacesOf(c.mustInstance(id)) {
 		addrs = append(addrs, texts(eni.addrs)...)
 	}
+
 	return addrs
 }
 
@@ -53,5 +58,6 @@ func (c *Cloud) SourceDestCheck(interfaceID string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	eni := c.ec2.interfaces.get(interfaceID)
+
 	return eni != nil && eni.sourceDestCheck
 }

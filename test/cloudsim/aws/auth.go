@@ -67,6 +67,7 @@ func parseSignature(header string) (signature, bool) {
 			s.sum = value
 		}
 	}
+
 	return s, s.key != "" && s.sum != "" && slices.Contains(s.headers, "host")
 }
 
@@ -91,6 +92,7 @@ func (c *Cloud) authenticate(r *http.Request, body []byte, service *api) error {
 	case c.role != "" && c.role != known.role && service.group != groupSTS:
 		return service.rejected()
 	}
+
 	return nil
 }
 
@@ -98,6 +100,7 @@ func (a *api) unknownCaller() error {
 	if a.query {
 		return &apiError{http.StatusForbidden, "InvalidClientTokenId", "The security token included in the request is invalid."}
 	}
+
 	return &apiError{http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"}
 }
 
@@ -105,6 +108,7 @@ func (a *api) expired() error {
 	if a.query {
 		return &apiError{http.StatusForbidden, "ExpiredToken", "The security token included in the request is expired"}
 	}
+
 	return fail("RequestExpired", "Request has expired.")
 }
 
@@ -112,6 +116,7 @@ func (a *api) badSignature(message string) error {
 	if a.query {
 		return &apiError{http.StatusForbidden, "SignatureDoesNotMatch", message}
 	}
+
 	return &apiError{http.StatusUnauthorized, "AuthFailure", message}
 }
 
@@ -119,6 +124,7 @@ func (a *api) rejected() error {
 	if a.query {
 		return &apiError{http.StatusForbidden, "AccessDenied", "User is not authorized to perform this action."}
 	}
+
 	return &apiError{http.StatusForbidden, "UnauthorizedOperation", "You are not authorized to perform this operation."}
 }
 
@@ -137,12 +143,14 @@ func (c *Cloud) signingKey(s signature, secret string) []byte {
 		}
 		c.signing[id] = key
 	}
+
 	return key
 }
 
 func sign(key []byte, text string) []byte {
 	mac := hmac.New(sha256.New, key)
 	_, _ = mac.Write([]byte(text)) // never fails
+
 	return mac.Sum(nil)
 }
 
@@ -160,6 +168,7 @@ func (s signature) compute(r *http.Request, body, key []byte) string {
 	scope := strings.Join([]string{s.date, s.region, s.service, "aws4_request"}, "/")
 	request := sha256.Sum256([]byte(canonical.String()))
 	text := strings.Join([]string{signingAlgorithm, r.Header.Get("X-Amz-Date"), scope, hex.EncodeToString(request[:])}, "\n")
+
 	return hex.EncodeToString(sign(key, text))
 }
 
@@ -178,5 +187,6 @@ func headerValue(r *http.Request, name string) string {
 	for i, v := range values {
 		values[i] = strings.Join(strings.Fields(v), " ")
 	}
+
 	return strings.Join(values, ",")
 }

@@ -43,6 +43,7 @@ func must[T any](value T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("build simulated cloud: %v", err))
 	}
+
 	return value
 }
 
@@ -52,6 +53,7 @@ func parseOptional(cidr string) netip.Prefix {
 	if cidr == "" {
 		return netip.Prefix{}
 	}
+
 	return must(netip.ParsePrefix(cidr)).Masked()
 }
 
@@ -63,6 +65,7 @@ func orNew[T any](c *Cloud, s *store[T], wanted, prefix string) string {
 	if _, taken := s.byID[wanted]; taken {
 		wrong("%s exists already", wanted)
 	}
+
 	return wanted
 }
 
@@ -82,6 +85,7 @@ func (c *Cloud) AddVPC(spec VPCSpec) string {
 	c.ec2.vpcs.put(v.id, v)
 	c.addTable(&routeTable{vpc: v.id, main: true}, RouteTableSpec{})
 	c.addGroup(SecurityGroupSpec{VPC: v.id, Name: defaultGroup, Description: "default VPC security group"})
+
 	return v.id
 }
 
@@ -109,6 +113,7 @@ func (c *Cloud) AddSubnet(spec SubnetSpec) string {
 		s.next6 = first(s.ipv6)
 	}
 	c.ec2.subnets.put(s.id, s)
+
 	return s.id
 }
 
@@ -119,6 +124,7 @@ func (c *Cloud) AddAllocation() (id, publicIP string) {
 	defer c.mu.Unlock()
 	a := &allocation{tagged: newTagged(nil, true), Created: c.created(), id: c.newID("eipalloc"), publicIP: c.newPublicIP()}
 	c.ec2.allocations.put(a.id, a)
+
 	return a.id, a.publicIP.String()
 }
 
@@ -141,6 +147,7 @@ func (c *Cloud) Tags(id string) map[string]string {
 	if t := c.taggedBy(id); t != nil {
 		return maps.Clone(t.tags)
 	}
+
 	return nil
 }
 
@@ -149,6 +156,7 @@ func (c *Cloud) taggedBy(id string) *tagged {
 	if t, _ := c.taggable(id); t != nil {
 		return t
 	}
+
 	return nil
 }
 
@@ -157,6 +165,7 @@ func (c *Cloud) mustInstance(id string) *instance {
 	if i == nil {
 		wrong("no instance %q", id)
 	}
+
 	return i
 }
 
@@ -176,6 +185,7 @@ func (s *subnet) allocateAll(wanted []string) []netip.Addr {
 		if !ok {
 			wrong("no free address in %s", s.id)
 		}
+
 		return []netip.Addr{addr}
 	}
 	addrs := make([]netip.Addr, 0, len(wanted))
@@ -186,6 +196,7 @@ func (s *subnet) allocateAll(wanted []string) []netip.Addr {
 		}
 		addrs = append(addrs, addr)
 	}
+
 	return addrs
 }
 
@@ -194,6 +205,7 @@ func parseAddrs(wanted []string) []netip.Addr {
 	for _, text := range wanted {
 		addrs = append(addrs, must(netip.ParseAddr(text)))
 	}
+
 	return slices.Clip(addrs)
 }
 

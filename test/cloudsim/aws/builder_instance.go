@@ -101,6 +101,7 @@ func (s *InstanceSpec) defaultInterfaces() []InterfaceSpec {
 		all[i] = s.InterfaceSpec
 		all[i].Device, all[i].Secondary = int32(i), podAddresses-1 //nolint:gosec // a small number
 	}
+
 	return all
 }
 
@@ -133,6 +134,7 @@ func (c *Cloud) AddInstance(spec InstanceSpec) string {
 	c.ec2.instances.put(i.id, i)
 	c.metadata.self = cmp.Or(c.metadata.self, i.id)
 	c.setState(i, i.state)
+
 	return i.id
 }
 
@@ -205,6 +207,7 @@ func (c *Cloud) AddFargate(spec FargateSpec) Fargate {
 	if !spec.NoDNS {
 		eni.privateDNS = c.privateDNS(eni.addrs[0])
 	}
+
 	return Fargate{eni.id, eni.addrs[0].String(), firstText(eni.addrs6), eni.zone, eni.privateDNS}
 }
 
@@ -253,6 +256,7 @@ func (c *Cloud) internalDomain() string {
 	if c.opts.Region == "us-east-1" {
 		return "ec2.internal"
 	}
+
 	return c.opts.Region + ".compute.internal"
 }
 

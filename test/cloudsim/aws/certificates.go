@@ -44,6 +44,7 @@ func (c *Cloud) certified(arn string) bool {
 		return false
 	}
 	region, account := match[1], match[2]+match[3]
+
 	return account == c.opts.AccountID && (region == "" || region == c.opts.Region)
 }
 

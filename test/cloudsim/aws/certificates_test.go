@@ -54,18 +54,21 @@ func TestListenerWithUnknownCertificate(t *testing.T) {
 	secure := func(arn string) *elbv2.CreateListenerInput {
 		in := listenerInput(balancer, group, 443)
 		in.Protocol, in.Certificates = elbv2types.ProtocolEnumTls, []elbv2types.Certificate{{CertificateArn: new(arn)}}
+
 		return in
 	}
 	toTLS := func(arn string) error {
 		_, err := k.v2.ModifyListener(t.Context(), &elbv2.ModifyListenerInput{
 			ListenerArn: new(plain), Protocol: elbv2types.ProtocolEnumTls, Certificates: []elbv2types.Certificate{{CertificateArn: new(arn)}},
 		})
+
 		return err
 	}
 	classic := func(arn string) error {
 		_, err := k.elb.SetLoadBalancerListenerSSLCertificate(t.Context(), &elb.SetLoadBalancerListenerSSLCertificateInput{
 			LoadBalancerName: new("web"), LoadBalancerPort: 443, SSLCertificateId: new(arn),
 		})
+
 		return err
 	}
 	listen := func(port int32, arn string) error {
@@ -74,6 +77,7 @@ func TestListenerWithUnknownCertificate(t *testing.T) {
 		_, err := k.elb.CreateLoadBalancerListeners(t.Context(), &elb.CreateLoadBalancerListenersInput{
 			LoadBalancerName: new("web"), Listeners: []elbtypes.Listener{l},
 		})
+
 		return err
 	}
 	before := k.Dump()

@@ -39,5 +39,6 @@ func simulated(c clock.PassiveClock) bool {
 	case nil, clock.RealClock, *clock.RealClock:
 		return false
 	}
+
 	return true
 }

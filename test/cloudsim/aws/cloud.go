@@ -78,6 +78,7 @@ func (o Options) complete() Options {
 	o.Limits.PrefixListEntries = cmp.Or(o.Limits.PrefixListEntries, 1)
 	o.Limits.SecurityGroupsPerVPC = cmp.Or(o.Limits.SecurityGroupsPerVPC, 2500)
 	o.Limits.RoutesPerTable = cmp.Or(o.Limits.RoutesPerTable, 500)
+
 	return o
 }
 
@@ -124,6 +125,7 @@ func Start(opts Options) (*Cloud, error) {
 		return nil, fmt.Errorf("start simulated region %s: %w", c.opts.Region, err)
 	}
 	c.server = server
+
 	return c, nil
 }
 
@@ -167,6 +169,7 @@ func (c *Cloud) Writes() map[string]int {
 			delete(writes, op)
 		}
 	}
+
 	return writes
 }
 
@@ -185,6 +188,7 @@ func Mutating(op string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -193,6 +197,7 @@ func Mutating(op string) bool {
 func (c *Cloud) after(d time.Duration, do func(*Cloud)) {
 	if d <= 0 {
 		do(c)
+
 		return
 	}
 	c.schedule.At(c.opts.Clock.Now().Add(d), do)

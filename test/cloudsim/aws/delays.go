@@ -99,6 +99,7 @@ func (c *Cloud) visibleRules(g *securityGroup) []*rule {
 			return state.rules
 		}
 	}
+
 	return g.rules
 }
 

@@ -16,6 +16,7 @@ import (
 // startSlow is a region whose operations take as long as on AWS.
 func startSlow(t *testing.T) *balancing {
 	t.Helper()
+
 	return startBalancing(t, Options{Delays: new(TypicalDelays())})
 }
 
@@ -27,11 +28,13 @@ func (k *balancing) newGroup(name string) string {
 			GroupName: new(name), Description: new(name), VpcId: new(k.seed.VPC),
 		})
 	})
+
 	return *out.GroupId
 }
 
 func (k *balancing) deleteGroup(id string) error {
 	_, err := k.ec2.DeleteSecurityGroup(k.t.Context(), &ec2.DeleteSecurityGroupInput{GroupId: new(id)})
+
 	return err
 }
 
@@ -42,12 +45,14 @@ func TestNewSecurityGroupIsUnknownToELB(t *testing.T) {
 			in := k.web()
 			in.SecurityGroups = []string{group}
 			_, err := k.elb.CreateLoadBalancer(k.t.Context(), in)
+
 			return err
 		},
 		"network": func(k *balancing, group string) error {
 			in := k.net()
 			in.SecurityGroups = []string{group}
 			_, err := k.v2.CreateLoadBalancer(k.t.Context(), in)
+
 			return err
 		},
 	}
@@ -71,13 +76,16 @@ func TestDeletedLoadBalancerHoldsItsGroups(t *testing.T) {
 	tests := map[string]func(*balancing, string) func() error{
 		"classic": func(k *balancing, group string) func() error {
 			k.createWeb(func(in *elb.CreateLoadBalancerInput) { in.SecurityGroups = []string{group} })
+
 			return func() error {
 				_, err := k.elb.DeleteLoadBalancer(k.t.Context(), &elb.DeleteLoadBalancerInput{LoadBalancerName: new("web")})
+
 				return err
 			}
 		},
 		"network": func(k *balancing, group string) func() error {
 			arn := k.createNet(func(in *elbv2.CreateLoadBalancerInput) { in.SecurityGroups = []string{group} })
+
 			return func() error { return k.deleteNet(arn) }
 		},
 	}
@@ -106,6 +114,7 @@ func TestTargetGroupIsInUseAfterItsListener(t *testing.T) {
 	}{
 		"listener deleted": {"the listener is gone", func(k *balancing, _, listener string) error {
 			_, err := k.v2.DeleteListener(k.t.Context(), &elbv2.DeleteListenerInput{ListenerArn: new(listener)})
+
 			return err
 		}},
 		"load balancer deleted": {"its listeners go with it", func(k *balancing, balancer, _ string) error {
@@ -118,6 +127,7 @@ func TestTargetGroupIsInUseAfterItsListener(t *testing.T) {
 					Type: elbv2types.ActionTypeEnumForward, TargetGroupArn: new(k.createGroup("other", nil)),
 				}},
 			})
+
 			return err
 		}},
 	}
@@ -129,6 +139,7 @@ func TestTargetGroupIsInUseAfterItsListener(t *testing.T) {
 			listener := k.listen(balancer, group, 80)
 			remove := func() error {
 				_, err := k.v2.DeleteTargetGroup(t.Context(), &elbv2.DeleteTargetGroupInput{TargetGroupArn: new(group)})
+
 				return err
 			}
 			wantCode(t, remove(), "ResourceInUse")
@@ -156,10 +167,12 @@ func TestRuleReadsAreEventuallyConsistent(t *testing.T) {
 		for _, permission := range out.SecurityGroups[0].IpPermissions {
 			ports = append(ports, *permission.FromPort)
 		}
+
 		return ports
 	}
 	later := func(d time.Duration) []int32 {
 		clock.SetTime(clock.Now().Add(d))
+
 		return seen()
 	}
 	wantCode(t, g.authorize(t, allow("tcp", 80, "10.0.0.0/8")), "")

@@ -34,6 +34,7 @@ func (c *Cloud) ServeDirectly(stack *middleware.Stack) error {
 			return out, metadata, &smithyhttp.RequestSendError{Err: err}
 		}
 		out.RawResponse = &smithyhttp.Response{Response: response}
+
 		return out, metadata, nil
 	}), middleware.After)
 }
@@ -55,5 +56,6 @@ func (c *Cloud) serve(request *http.Request) (response *http.Response, err error
 	request.Host = cmp.Or(request.Host, request.URL.Host) // as a server has it
 	recorder := httptest.NewRecorder()
 	c.ServeHTTP(recorder, request)
+
 	return recorder.Result(), nil
 }

@@ -46,6 +46,7 @@ func describe[T withTags](c *Cloud, p params, kind kindOf[T]) ([]T, *string, err
 	}
 	by := ec2Pager
 	by.high = cmp.Or(kind.most, by.high)
+
 	return page(c, p, by, found, kind.id)
 }
 

@@ -48,6 +48,7 @@ func parseFilters(p params) ([]filter, error) {
 		}
 		filters = append(filters, f)
 	}
+
 	return filters, nil
 }
 
@@ -73,6 +74,7 @@ func wildcard(pattern, s string) bool {
 		}
 		pattern, s = pattern[1:], s[1:]
 	}
+
 	return s == ""
 }
 
@@ -81,6 +83,7 @@ func tails(s string) []string {
 	for i := range len(s) + 1 {
 		out = append(out, s[i:])
 	}
+
 	return out
 }
 
@@ -100,6 +103,7 @@ func keep[T withTags](c *Cloud, resources []T, filters []filter, fields fieldsOf
 			kept = append(kept, resource)
 		}
 	}
+
 	return kept, nil
 }
 
@@ -116,6 +120,7 @@ func valuesOf[T withTags](c *Cloud, resource T, name string, fields fieldsOf[T])
 			values = append(values, value)
 		}
 	}
+
 	return values
 }
 
@@ -124,6 +129,7 @@ func one(value string) []string {
 	if value == "" {
 		return nil
 	}
+
 	return []string{value}
 }
 
@@ -133,5 +139,6 @@ func texts[T interface{ String() string }](values []T) []string {
 	for i, v := range values {
 		out[i] = v.String()
 	}
+
 	return out
 }

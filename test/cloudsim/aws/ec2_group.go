@@ -55,6 +55,7 @@ func (c *Cloud) AddSecurityGroup(spec SecurityGroupSpec) string {
 	if c.vpc(spec.VPC) == nil {
 		wrong("no VPC %q", spec.VPC)
 	}
+
 	return c.addGroup(spec).id
 }
 
@@ -73,6 +74,7 @@ func (c *Cloud) addGroup(spec SecurityGroupSpec) *securityGroup {
 	for _, r := range spec.Rules {
 		c.addRule(g, r)
 	}
+
 	return g
 }
 
@@ -82,6 +84,7 @@ func (c *Cloud) groupNamed(vpc, name string) *securityGroup {
 			return g
 		}
 	}
+
 	return nil
 }
 
@@ -97,6 +100,7 @@ func (c *Cloud) wantedGroup(p params) (*securityGroup, error) {
 		if g := c.group(id); g != nil && c.changeable(&g.Created) {
 			return g, nil
 		}
+
 		return nil, noGroup(id)
 	case name == "":
 		return nil, fail("MissingParameter", "The request must contain the parameter groupName or groupId")
@@ -106,6 +110,7 @@ func (c *Cloud) wantedGroup(p params) (*securityGroup, error) {
 			return g, nil
 		}
 	}
+
 	return nil, fail("InvalidGroup.NotFound", "The security group '%s' does not exist in default VPC", name)
 }
 
@@ -115,6 +120,7 @@ func (c *Cloud) defaultVPC() *vpc {
 			return v
 		}
 	}
+
 	return nil
 }
 
@@ -151,6 +157,7 @@ func (c *Cloud) createSecurityGroup(p params) (any, error) {
 		tagged: newTagged(tags, false), Created: c.created(), id: c.newID("sg"), name: name, description: description, vpc: v.id,
 	}
 	c.ec2.groups.put(g.id, g)
+
 	return &struct {
 		ID   string   `xml:"groupId"`
 		ARN  string   `xml:"securityGroupArn"`
@@ -165,6 +172,7 @@ func (c *Cloud) countGroups(vpc string) int {
 			n++
 		}
 	}
+
 	return n
 }
 
@@ -183,6 +191,7 @@ func (c *Cloud) deleteSecurityGroup(p params) (any, error) {
 	if g.given {
 		c.ec2.lost = append(c.ec2.lost, "lost security-group "+g.name)
 	}
+
 	return &struct {
 		Return bool   `xml:"return"`
 		ID     string `xml:"groupId"`
@@ -196,6 +205,7 @@ func (c *Cloud) referenced(g *securityGroup) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -218,6 +228,7 @@ func groupFilters() fieldsOf[*securityGroup] {
 			if g := c.group(r.sourceOf(fromGroup)); g != nil {
 				return g.name
 			}
+
 			return ""
 		},
 		"protocol":  func(_ *Cloud, r *rule) string { return r.protocol },
@@ -227,6 +238,7 @@ func groupFilters() fieldsOf[*securityGroup] {
 			if r.kind == fromGroup {
 				return c.opts.AccountID
 			}
+
 			return ""
 		},
 	}
@@ -236,9 +248,11 @@ func groupFilters() fieldsOf[*securityGroup] {
 			for _, r := range c.visibleRules(g) {
 				values = append(values, one(get(c, r))...)
 			}
+
 			return values
 		}
 	}
+
 	return fields
 }
 
@@ -273,6 +287,7 @@ func (c *Cloud) describeSecurityGroups(p params) (any, error) {
 			Tags: renderTags(g.tags),
 		})
 	}
+
 	return result, nil
 }
 

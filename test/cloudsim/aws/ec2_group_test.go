@@ -24,18 +24,21 @@ func startGroups(t *testing.T, opts Options) *groups {
 	t.Helper()
 	c := start(t, opts)
 	seed := c.Seed("demo")
+
 	return &groups{c, seed, ec2Client(t, c), c.AddSecurityGroup(SecurityGroupSpec{VPC: seed.VPC, Name: "lb"})}
 }
 
 func (g *groups) authorize(t *testing.T, permissions ...types.IpPermission) error {
 	t.Helper()
 	_, err := g.api.AuthorizeSecurityGroupIngress(t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &g.group, IpPermissions: permissions})
+
 	return err
 }
 
 func (g *groups) revoke(t *testing.T, permissions ...types.IpPermission) error {
 	t.Helper()
 	_, err := g.api.RevokeSecurityGroupIngress(t.Context(), &ec2.RevokeSecurityGroupIngressInput{GroupId: &g.group, IpPermissions: permissions})
+
 	return err
 }
 
@@ -50,6 +53,7 @@ func allow(protocol string, port int32, ranges ...string) types.IpPermission {
 		}
 		p.IpRanges = append(p.IpRanges, r)
 	}
+
 	return p
 }
 
@@ -116,6 +120,7 @@ func TestRuleRejected(t *testing.T) {
 	groupPair := func(id string) types.IpPermission {
 		p := allow("tcp", 1)
 		p.UserIdGroupPairs = []types.UserIdGroupPair{{GroupId: &id}}
+
 		return p
 	}
 	tests := map[string]struct {
@@ -205,6 +210,7 @@ func TestRuleDescriptions(t *testing.T) {
 	}
 	update := func(p types.IpPermission) error {
 		_, err := g.api.UpdateSecurityGroupRuleDescriptionsIngress(t.Context(), &ec2.UpdateSecurityGroupRuleDescriptionsIngressInput{GroupId: &g.group, IpPermissions: []types.IpPermission{p}})
+
 		return err
 	}
 	if err := update(allow("tcp", 80, "10.0.0.0/8 new")); err != nil {
@@ -227,6 +233,7 @@ func TestGroupLife(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
+
 		return *out.GroupId, nil
 	}
 	id, err := create("k8s-elb-a1", g.seed.VPC, types.Tag{Key: new("a"), Value: new("b")})
@@ -250,6 +257,7 @@ func TestGroupLife(t *testing.T) {
 
 	remove := func(id string) error {
 		_, err := g.api.DeleteSecurityGroup(t.Context(), &ec2.DeleteSecurityGroupInput{GroupId: &id})
+
 		return err
 	}
 	g.AddRule(g.seed.NodeGroup, Rule{Protocol: "-1", Source: id})

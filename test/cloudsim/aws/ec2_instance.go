@@ -48,6 +48,7 @@ func (c *Cloud) primary(i *instance) *networkInterface {
 	for _, eni := range c.interfacesOf(i) {
 		return eni
 	}
+
 	return nil
 }
 
@@ -77,6 +78,7 @@ func (c *Cloud) findInstances(ids []string, find func(*simstate.Created) bool) (
 	case 1:
 		return nil, fail("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist", missing[0])
 	}
+
 	return nil, fail("InvalidInstanceID.NotFound", "The instance IDs '%s' do not exist", strings.Join(missing, ", "))
 }
 
@@ -101,6 +103,7 @@ func (c *Cloud) describeInstances(p params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return &describeInstancesResult{Reservations: c.reservations(found), NextToken: next}, nil
 }
 
@@ -118,9 +121,11 @@ func (c *Cloud) candidates(ids []string, filters []filter) ([]*instance, error) 
 					found = append(found, i)
 				}
 			}
+
 			return found, nil
 		}
 	}
+
 	return slices.DeleteFunc(c.ec2.instances.all(), func(i *instance) bool { return !c.visible(&i.Created) }), nil
 }
 
@@ -142,12 +147,14 @@ func instanceFilters() fieldsOf[*instance] {
 			if eni := c.primary(i); eni != nil {
 				return one(eni.addrs[0].String())
 			}
+
 			return nil
 		},
 		"ip-address": func(c *Cloud, i *instance) []string {
 			if eni := c.primary(i); eni != nil && eni.publicIP.IsValid() {
 				return one(eni.publicIP.String())
 			}
+
 			return nil
 		},
 	}
@@ -157,9 +164,11 @@ func instanceFilters() fieldsOf[*instance] {
 			for _, eni := range c.interfacesOf(i) {
 				values = append(values, get(c, eni)...)
 			}
+
 			return values
 		}
 	}
+
 	return fields
 }
 
@@ -170,6 +179,7 @@ func (c *Cloud) groupNames(ids []string) []string {
 			names = append(names, g.name)
 		}
 	}
+
 	return names
 }
 

@@ -24,6 +24,7 @@ func instancesOf(t *testing.T, api *ec2.Client, in *ec2.DescribeInstancesInput) 
 			all = append(all, r.Instances...)
 		}
 	}
+
 	return all, nil
 }
 
@@ -33,6 +34,7 @@ func idsOf(instances []types.Instance) []string {
 		ids = append(ids, *i.InstanceId)
 	}
 	slices.Sort(ids)
+
 	return ids
 }
 
@@ -181,6 +183,7 @@ func TestInstanceLife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return got[0]
 	}
 	before := look()
@@ -312,6 +315,7 @@ func TestZones(t *testing.T) {
 		for _, z := range out.AvailabilityZones {
 			names = append(names, *z.ZoneName+" "+*z.ZoneId+" "+*z.ZoneType)
 		}
+
 		return names
 	}
 	if diff := cmp.Diff([]string{

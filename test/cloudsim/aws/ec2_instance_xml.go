@@ -85,6 +85,7 @@ func (c *Cloud) reservations(instances []*instance) []*reservationXML {
 		}
 		r.Instances = append(r.Instances, c.renderInstance(i))
 	}
+
 	return all
 }
 
@@ -111,6 +112,7 @@ func (c *Cloud) renderInstance(i *instance) instanceXML {
 		}
 		out.Interfaces = append(out.Interfaces, instanceENI{c.renderInterface(eni), eni.shownAttachment()})
 	}
+
 	return out
 }
 
@@ -121,6 +123,7 @@ func (c *Cloud) renderGroups(ids []string) []groupXML {
 			out = append(out, groupXML{id, g.name})
 		}
 	}
+
 	return out
 }
 
@@ -129,6 +132,7 @@ func renderTags(tags map[string]string) []tagXML {
 	for _, key := range sortedKeys(tags) {
 		out = append(out, tagXML{key, tags[key]})
 	}
+
 	return out
 }
 
@@ -147,6 +151,7 @@ func (n *networkInterface) shownAttachment() *attachmentXML {
 	if n.hideAttachment {
 		return nil
 	}
+
 	return renderAttachment(n.attachment)
 }
 
@@ -154,6 +159,7 @@ func renderAttachment(a *attachment) *attachmentXML {
 	if a == nil {
 		return nil
 	}
+
 	return &attachmentXML{
 		ID: a.id, Device: a.device, Card: a.card, Status: cmp.Or(a.status, "attached"), Time: stamp(a.at), DeleteOnTermination: true,
 	}

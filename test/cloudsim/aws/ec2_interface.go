@@ -42,6 +42,7 @@ func ofAttachment(get func(*attachment) string) func(*Cloud, *networkInterface) 
 		if n.attachment == nil {
 			return nil
 		}
+
 		return one(get(n.attachment))
 	}
 }
@@ -50,6 +51,7 @@ func publicAddress(_ *Cloud, n *networkInterface) []string {
 	if !n.publicIP.IsValid() {
 		return nil
 	}
+
 	return one(n.publicIP.String())
 }
 
@@ -83,6 +85,7 @@ func (c *Cloud) describeNetworkInterfaces(p params) (any, error) {
 			IPv6: firstText(n.addrs6), Attachment: renderFullAttachment(n.attachment), Tags: renderTags(n.tags),
 		})
 	}
+
 	return &result, nil
 }
 
@@ -119,6 +122,7 @@ func (c *Cloud) modifyNetworkInterfaceAttribute(p params) (any, error) {
 	if p.has("Description.Value") {
 		n.description = p.str("Description.Value")
 	}
+
 	return &done{true}, nil
 }
 
@@ -148,6 +152,7 @@ func (c *Cloud) modifyInstanceAttribute(p params) (any, error) {
 		return nil, err
 	}
 	eni.sourceDestCheck = *check
+
 	return &done{true}, nil
 }
 
@@ -161,6 +166,7 @@ func (c *Cloud) onlyInterface(i *instance) (*networkInterface, error) {
 	case len(interfaces) > 1:
 		return nil, fail("InvalidInstanceID", "There are multiple interfaces attached to instance '%s'. Please specify an interface ID for the operation instead.", i.id)
 	}
+
 	return interfaces[0], nil
 }
 
@@ -175,6 +181,7 @@ func renderFullAttachment(a *attachment) *fullAttachment {
 	if a == nil {
 		return nil
 	}
+
 	return &fullAttachment{*renderAttachment(a), a.instance, a.owner}
 }
 
@@ -238,6 +245,7 @@ func (c *Cloud) renderInterface(n *networkInterface) interfaceXML {
 	for _, addr := range n.addrs6 {
 		out.Addresses6 = append(out.Addresses6, address6XML{Address: addr.String()})
 	}
+
 	return out
 }
 
@@ -245,6 +253,7 @@ func firstText(addrs []netip.Addr) string {
 	if len(addrs) == 0 {
 		return ""
 	}
+
 	return addrs[0].String()
 }
 
@@ -255,5 +264,6 @@ func (c *Cloud) attached(group string) bool {
 			return true
 		}
 	}
+
 	return false
 }

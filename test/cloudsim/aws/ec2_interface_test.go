@@ -49,6 +49,7 @@ func TestSourceDestCheck(t *testing.T) {
 	off := &types.AttributeBooleanValue{Value: new(false)}
 	modify := func(id string) error {
 		_, err := api.ModifyInstanceAttribute(t.Context(), &ec2.ModifyInstanceAttributeInput{InstanceId: &id, SourceDestCheck: off})
+
 		return err
 	}
 	if err := modify(single); err != nil || c.SourceDestCheck(c.Interfaces(single)[0]) {

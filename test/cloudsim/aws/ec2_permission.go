@@ -41,6 +41,7 @@ func (r *rule) sourceOf(kind sourceKind) string {
 	if r.kind != kind {
 		return ""
 	}
+
 	return r.source
 }
 
@@ -59,6 +60,7 @@ func (r *rule) String() string {
 	if r.description != "" {
 		text += " (" + r.description + ")"
 	}
+
 	return text
 }
 
@@ -90,6 +92,7 @@ func (c *Cloud) permissions(p params, g *securityGroup) ([]*rule, error) {
 			rules = append(rules, r)
 		}
 	}
+
 	return rules, nil
 }
 
@@ -116,6 +119,7 @@ func (c *Cloud) permission(p params, g *securityGroup) ([]*rule, error) {
 			return nil, fail("InvalidParameterValue", "Invalid rule description. Valid descriptions are strings less than 256 characters from the following set: %s", groupCharacters)
 		}
 	}
+
 	return sources, nil
 }
 
@@ -135,6 +139,7 @@ func parseProtocol(text string) (string, error) {
 	if n, err := strconv.ParseUint(protocol, 10, 8); err == nil {
 		return strconv.Itoa(int(n)), nil
 	}
+
 	return "", fail("InvalidParameterValue", "Invalid value '%s' for IP protocol. Unknown protocol.", text)
 }
 
@@ -160,6 +165,7 @@ func parsePorts(p params, protocol string) (from, to int32, err error) {
 		case *low > *high:
 			return 0, 0, fail("InvalidParameterValue", "Invalid value '%d-%d' for portRange. The from port must not exceed the to port.", *low, *high)
 		}
+
 		return *low, *high, nil
 	case "icmp", "icmpv6":
 		if low == nil && high == nil && protocol == "icmpv6" {
@@ -168,8 +174,10 @@ func parsePorts(p params, protocol string) (from, to int32, err error) {
 		if low == nil || high == nil || *low < -1 || *low > 255 || *high < -1 || *high > 255 || *low == -1 && *high != -1 {
 			return 0, 0, fail("InvalidParameterValue", "ICMP code or type is invalid")
 		}
+
 		return *low, *high, nil
 	}
+
 	return -1, -1, nil
 }
 
@@ -213,6 +221,7 @@ func (c *Cloud) sources(p params, g *securityGroup) ([]*rule, error) {
 		}
 		rules = append(rules, &rule{kind: fromGroup, source: source, description: item.str("Description")})
 	}
+
 	return rules, nil
 }
 
@@ -232,6 +241,7 @@ func (c *Cloud) sourceGroup(p params, g *securityGroup) (string, error) {
 	case source.vpc != g.vpc:
 		return "", fail("InvalidGroup.NotFound", "You have specified two resources that belong to different networks.")
 	}
+
 	return source.id, nil
 }
 
@@ -241,6 +251,7 @@ func parseCIDR(text string, ipv6 bool) (string, error) {
 	if err != nil || prefix.Addr().Is6() != ipv6 || prefix.Addr().Is4In6() {
 		return "", fail("InvalidParameterValue", "CIDR block %s is malformed", text)
 	}
+
 	return prefix.Masked().String(), nil
 }
 
@@ -254,5 +265,6 @@ func (r *rule) peer() string {
 	if r.protocol == anyProtocol {
 		protocol = "ALL"
 	}
+
 	return fmt.Sprintf("peer: %s, %s,%s ALLOW", r.source, protocol, ports)
 }

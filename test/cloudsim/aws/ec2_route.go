@@ -77,6 +77,7 @@ func (c *Cloud) AddRouteTable(spec RouteTableSpec) string {
 			other.subnets = slices.DeleteFunc(other.subnets, func(taken string) bool { return taken == id })
 		}
 	}
+
 	return c.addTable(&routeTable{vpc: spec.VPC, main: spec.Main, subnets: slices.Clone(spec.Subnets)}, spec).id
 }
 
@@ -86,6 +87,7 @@ func (c *Cloud) addTable(t *routeTable, spec RouteTableSpec) *routeTable {
 	for _, r := range spec.Routes {
 		c.addRoute(t, r)
 	}
+
 	return t
 }
 
@@ -93,6 +95,7 @@ func (c *Cloud) addTable(t *routeTable, spec RouteTableSpec) *routeTable {
 func (c *Cloud) MainRouteTable(vpc string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	return c.mainTable(vpc).id
 }
 
@@ -103,6 +106,7 @@ func (c *Cloud) mainTable(vpc string) *routeTable {
 		}
 	}
 	wrong("no main route table in %q", vpc)
+
 	return nil
 }
 
@@ -136,6 +140,7 @@ func (c *Cloud) routeTo(t *routeTable, destination netip.Prefix) *route {
 			return r
 		}
 	}
+
 	return nil
 }
 
@@ -153,6 +158,7 @@ func (c *Cloud) Routes(table string) []string {
 		out = append(out, c.routeText(r))
 	}
 	slices.Sort(out)
+
 	return out
 }
 
@@ -165,6 +171,7 @@ func (c *Cloud) routeText(r *route) string {
 			target = r.eni
 		}
 	}
+
 	return r.destination.String() + " " + target + " " + state
 }
 
@@ -189,6 +196,7 @@ func (c *Cloud) routeState(r *route) (instance, state string) {
 	case !i.up():
 		return i.id, "blackhole"
 	}
+
 	return i.id, "active"
 }
 
@@ -222,6 +230,7 @@ func (c *Cloud) ofRoutes(t *routeTable, get func(routeXML) string) []string {
 	for _, r := range c.renderRoutes(t) {
 		values = append(values, one(get(r))...)
 	}
+
 	return values
 }
 
@@ -245,6 +254,7 @@ func (c *Cloud) describeRouteTables(p params) (any, error) {
 		}
 		result.Tables = append(result.Tables, out)
 	}
+
 	return result, nil
 }
 
@@ -307,5 +317,6 @@ func (c *Cloud) renderRoutes(t *routeTable) []routeXML {
 		}
 		routes = append(routes, out)
 	}
+
 	return routes
 }

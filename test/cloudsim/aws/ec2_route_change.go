@@ -15,6 +15,7 @@ func (c *Cloud) wantedTable(p params) (*routeTable, error) {
 	if t == nil || !c.changeable(&t.Created) {
 		return nil, fail("InvalidRouteTableID.NotFound", "The routeTable ID '%s' does not exist", id)
 	}
+
 	return t, nil
 }
 
@@ -35,6 +36,7 @@ func wantedDestination(p params) (netip.Prefix, error) {
 	if err != nil {
 		return netip.Prefix{}, fail("InvalidParameterValue", "Value (%s) for parameter %s is invalid. This is not a valid CIDR block.", p.str(name), name)
 	}
+
 	return netip.ParsePrefix(text)
 }
 
@@ -60,18 +62,21 @@ func (c *Cloud) wantedTarget(p params, t *routeTable, r *route) error {
 		if err != nil {
 			return err
 		}
+
 		return c.target(t, r, eni)
 	case "NetworkInterfaceId":
 		eni := c.ec2.interfaces.get(id)
 		if eni == nil {
 			return fail("InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '%s' does not exist", id)
 		}
+
 		return c.target(t, r, eni)
 	}
 	if v := c.vpc(t.vpc); v.cidr.Overlaps(r.destination) && r.destination.Bits() >= v.cidr.Bits() {
 		return fail("InvalidParameterValue", "The destination CIDR block %s is equal to or more specific than one of this VPC's CIDR blocks. This route can target only an interface or an instance.", r.destination)
 	}
 	r.gateway, r.eni = id, ""
+
 	return nil
 }
 
@@ -80,6 +85,7 @@ func (c *Cloud) target(t *routeTable, r *route, eni *networkInterface) error {
 		return fail("InvalidParameterValue", "route table %s and network interface %s belong to different networks", t.id, eni.id)
 	}
 	r.gateway, r.eni = "", eni.id
+
 	return nil
 }
 
@@ -104,6 +110,7 @@ func (c *Cloud) createRoute(p params) (any, error) {
 		return nil, fail("RouteLimitExceeded", "The maximum number of routes has been reached.")
 	}
 	t.routes = append(t.routes, r)
+
 	return &done{true}, nil
 }
 
@@ -126,6 +133,7 @@ func (c *Cloud) replaceRoute(p params) (any, error) {
 		return nil, err
 	}
 	*r = replaced
+
 	return &done{true}, nil
 }
 
@@ -144,5 +152,6 @@ func (c *Cloud) deleteRoute(p params) (any, error) {
 		return nil, fail("InvalidRoute.NotFound", "no route with destination-cidr-block %s in route table %s", destination, t.id)
 	}
 	t.routes = slices.DeleteFunc(t.routes, func(other *route) bool { return other == r })
+
 	return &done{true}, nil
 }

@@ -22,6 +22,7 @@ func startRouting(t *testing.T, opts Options) *routing {
 	t.Helper()
 	c := start(t, opts)
 	seed := c.Seed("demo")
+
 	return &routing{
 		Cloud: c, seed: seed, api: ec2Client(t, c), table: seed.PrivateTable, single: seed.AddNodes(1)[0],
 		multi: seed.AddNode(InstanceSpec{Interfaces: []InterfaceSpec{{Subnet: seed.Private["us-west-2a"]}, {Subnet: seed.Private["us-west-2a"], Device: 1}}}),
@@ -32,6 +33,7 @@ func (r *routing) create(t *testing.T, in ec2.CreateRouteInput) error {
 	t.Helper()
 	in.RouteTableId = &r.table
 	_, err := r.api.CreateRoute(t.Context(), &in)
+
 	return err
 }
 

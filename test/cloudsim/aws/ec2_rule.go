@@ -89,6 +89,7 @@ func (c *Cloud) Rules(group string) []Rule {
 	slices.SortFunc(rules, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Source, b.Source))
 	})
+
 	return rules
 }
 
@@ -103,6 +104,7 @@ func (c *Cloud) SecurityGroupIDs(name string) []string {
 			ids = append(ids, g.id)
 		}
 	}
+
 	return ids
 }
 
@@ -131,6 +133,7 @@ func (c *Cloud) authorizeIngress(p params) (any, error) {
 		result.Rules = append(result.Rules, c.renderRule(g, r))
 	}
 	c.setRules(g, wanted)
+
 	return result, nil
 }
 
@@ -150,6 +153,7 @@ func (c *Cloud) countFor(rules []*rule, family sourceKind) int {
 		case fromIPv4, fromIPv6: // of the other family
 		}
 	}
+
 	return n
 }
 
@@ -184,6 +188,7 @@ func (c *Cloud) revokeIngress(p params) (any, error) {
 	}
 	c.setRules(g, slices.DeleteFunc(slices.Clone(g.rules), func(r *rule) bool { return slices.ContainsFunc(rules, r.same) }))
 	result.Unknown = c.renderPermissions(unknown)
+
 	return result, nil
 }
 
@@ -207,6 +212,7 @@ func (c *Cloud) describeIngress(p params) (any, error) {
 		changed[slices.IndexFunc(changed, r.same)].description = r.description
 	}
 	c.setRules(g, changed)
+
 	return &done{true}, nil
 }
 
@@ -249,6 +255,7 @@ func (c *Cloud) renderRule(g *securityGroup, r *rule) ruleXML {
 	if r.kind == fromGroup {
 		out.Source = &referencedGroup{r.source, c.opts.AccountID}
 	}
+
 	return out
 }
 
@@ -305,6 +312,7 @@ func (c *Cloud) renderPermissions(rules []*rule) []permissionXML {
 		}
 		c.addSource(&permissions[i], r)
 	}
+
 	return permissions
 }
 

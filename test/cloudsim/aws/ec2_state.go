@@ -57,6 +57,7 @@ func (s *store[T]) all() []T {
 	for i, id := range s.order {
 		resources[i] = s.byID[id]
 	}
+
 	return resources
 }
 
@@ -71,6 +72,7 @@ func newTagged(tags map[string]string, given bool) tagged {
 	if given {
 		t.given = maps.Clone(tags)
 	}
+
 	return t
 }
 
@@ -113,6 +115,7 @@ func (s *subnet) take() (netip.Addr, bool) {
 		}
 		if !s.used[addr] {
 			s.used[addr] = true
+
 			return addr, true
 		}
 	}
@@ -124,6 +127,7 @@ func (s *subnet) allocate(addr netip.Addr) bool {
 		return false
 	}
 	s.used[addr] = true
+
 	return true
 }
 
@@ -133,6 +137,7 @@ func (s *subnet) release(addr netip.Addr) { delete(s.used, addr) }
 func (s *subnet) take6() netip.Addr {
 	addr := s.next6
 	s.next6 = addr.Next()
+
 	return addr
 }
 
@@ -142,6 +147,7 @@ func first(cidr netip.Prefix) netip.Addr {
 	for range reserved - 1 {
 		addr = addr.Next()
 	}
+
 	return addr
 }
 
@@ -205,6 +211,7 @@ func (c *Cloud) interfacesOf(i *instance) []*networkInterface {
 	slices.SortStableFunc(found, func(a, b *networkInterface) int {
 		return cmp.Or(cmp.Compare(a.attachment.device, b.attachment.device), cmp.Compare(a.attachment.card, b.attachment.card))
 	})
+
 	return found
 }
 
@@ -214,6 +221,7 @@ func (c *Cloud) groupsOf(i *instance) []string {
 	for _, eni := range c.interfacesOf(i) {
 		return eni.groups
 	}
+
 	return nil
 }
 
@@ -255,6 +263,7 @@ func (c *Cloud) attach(want lbInterface) error {
 	} else if want.public {
 		c.assignPublicIP(eni, c.newPublicIP())
 	}
+
 	return nil
 }
 
@@ -266,6 +275,7 @@ func (c *Cloud) interfacesFor(user string) []*networkInterface {
 			found = append(found, eni)
 		}
 	}
+
 	return found
 }
 
@@ -294,6 +304,7 @@ func (c *Cloud) newInterface(s *subnet, addrs []netip.Addr, groups []string) *ne
 		mac: c.newMAC(), status: "available", groups: slices.Clone(groups), addrs: addrs, sourceDestCheck: true,
 	}
 	c.ec2.interfaces.put(eni.id, eni)
+
 	return eni
 }
 
@@ -311,11 +322,13 @@ func (c *Cloud) dropInterface(eni *networkInterface) {
 
 func (c *Cloud) newMAC() string {
 	h := c.ids.Hex("mac", 10)
+
 	return "02:" + h[:2] + ":" + h[2:4] + ":" + h[4:6] + ":" + h[6:8] + ":" + h[8:10]
 }
 
 // newPublicIP returns an unused address of 100.64.0.0/10.
 func (c *Cloud) newPublicIP() netip.Addr {
 	n := c.ids.Next("public")
+
 	return netip.AddrFrom4([4]byte{100, 64 + byte(n>>16&0x3f), byte(n >> 8), byte(n)})
 }

@@ -54,6 +54,7 @@ func (c *Cloud) taggable(id string) (*tagged, *simstate.Created) {
 			return &t.tagged, &t.Created
 		}
 	}
+
 	return nil, nil
 }
 
@@ -90,6 +91,7 @@ func (c *Cloud) taggedResources(p params) ([]*tagged, error) {
 		}
 		all = append(all, t)
 	}
+
 	return all, nil
 }
 
@@ -116,6 +118,7 @@ func parseTags(p params) (map[string]string, error) {
 	if len(tags) > tagsPerResource {
 		return nil, tagLimitExceeded()
 	}
+
 	return tags, nil
 }
 
@@ -136,6 +139,7 @@ func tagSpecifications(p params, kind string) (map[string]string, error) {
 		}
 		maps.Copy(tags, some)
 	}
+
 	return tags, nil
 }
 
@@ -162,6 +166,7 @@ func (c *Cloud) createTags(p params) (any, error) {
 	for _, t := range all {
 		maps.Copy(t.tags, tags)
 	}
+
 	return &done{true}, nil
 }
 
@@ -184,6 +189,7 @@ func (c *Cloud) deleteTags(p params) (any, error) {
 			}
 		}
 	}
+
 	return &done{true}, nil
 }
 
@@ -226,5 +232,6 @@ func (c *Cloud) describeAddresses(p params) (any, error) {
 	for _, a := range found {
 		result.Items = append(result.Items, item{a.id, a.publicIP.String(), "vpc", a.association, a.networkInterface, renderTags(a.tags)})
 	}
+
 	return &result, nil
 }

@@ -57,6 +57,7 @@ func (c *Cloud) describeInstanceTopology(p params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return c.renderTopology(known, next), nil
 }
 
@@ -78,5 +79,6 @@ func (c *Cloud) renderTopology(instances []*instance, next *string) *describeTop
 	for _, i := range instances {
 		result.Instances = append(result.Instances, topologyXML{i.id, i.kind, i.nodes, i.zone, c.zoneIDOf(i.zone)})
 	}
+
 	return result
 }

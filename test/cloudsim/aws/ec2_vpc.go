@@ -23,6 +23,7 @@ var subnetFields = fieldsOf[*subnet]{
 		if !s.ipv6.IsValid() {
 			return nil
 		}
+
 		return one(s.ipv6.String())
 	},
 }
@@ -31,6 +32,7 @@ func boolText(b bool) string {
 	if b {
 		return "true"
 	}
+
 	return "false"
 }
 
@@ -71,6 +73,7 @@ func (c *Cloud) describeVPCs(p params) (any, error) {
 		}
 		result.Items = append(result.Items, out)
 	}
+
 	return &result, nil
 }
 
@@ -111,11 +114,13 @@ func (c *Cloud) describeSubnets(p params) (any, error) {
 		}
 		result.Items = append(result.Items, out)
 	}
+
 	return &result, nil
 }
 
 // arn returns the ARN of a resource in this region and account.
 func (c *Cloud) arn(service, resource string) string {
 	part, _ := partition(c.opts.Region)
+
 	return "arn:" + part + ":" + service + ":" + c.opts.Region + ":" + c.opts.AccountID + ":" + resource
 }

@@ -42,6 +42,7 @@ func zoneID(region, rest string) string {
 			short = append(short, region[i])
 		}
 	}
+
 	return string(short) + "-" + rest
 }
 
@@ -57,11 +58,13 @@ func (c *Cloud) zone(name string) (Zone, bool) {
 	if i < 0 {
 		return Zone{}, false
 	}
+
 	return c.opts.Zones[i], true
 }
 
 func (c *Cloud) zoneIDOf(name string) string {
 	z, _ := c.zone(name)
+
 	return z.ID
 }
 
@@ -72,6 +75,7 @@ func (c *Cloud) optIn(z Zone) string {
 	case z.OptedOut:
 		return "not-opted-in"
 	}
+
 	return "opted-in"
 }
 
@@ -107,6 +111,7 @@ func (c *Cloud) describeAvailabilityZones(p params) (any, error) {
 	if zones, err = keep(c, zones, filters, zoneFields); err != nil {
 		return nil, err
 	}
+
 	return c.renderZones(zones), nil
 }
 
@@ -134,5 +139,6 @@ func (c *Cloud) renderZones(zones []Zone) *describeZonesResult {
 			Group: c.opts.Region, Border: c.opts.Region, Parent: z.Parent,
 		})
 	}
+
 	return &result
 }

@@ -15,10 +15,12 @@ import (
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 func RejectResources(code, message string, resources ...string) simserver.Fault {
 	reject := Error(http.StatusBadRequest, code, message)
+
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		for name, values := range r.Form {
 			if strings.HasPrefix(name, "ResourceId.") && slices.Contains(resources, values[0]) {
 				reject(w, r, apply)
+
 				return
 			}
 		}

@@ -16,6 +16,7 @@ func TestRejectResources(t *testing.T) {
 	c.Interceptor().Inject("CreateTags", simserver.Always(), RejectResources("TagLimitExceeded", "More than 50 tags specified", ids[1]))
 	create := func(resources ...string) error {
 		_, err := ec2Client(t, c).CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: resources, Tags: []types.Tag{{Key: new("a"), Value: new("b")}}})
+
 		return err
 	}
 	wantCode(t, create(ids...), "TagLimitExceeded", "More than 50 tags")

@@ -14,6 +14,7 @@ func (c *Cloud) Classic(name string) (balancer ClassicLoadBalancer, found bool) 
 			balancer, found = b.clone(), true
 		}
 	})
+
 	return balancer, found
 }
 
@@ -25,6 +26,7 @@ func (c *Cloud) Network(name string) (balancer NetworkLoadBalancer, found bool) 
 			balancer, found = c.network(n), true
 		}
 	})
+
 	return balancer, found
 }
 
@@ -38,6 +40,7 @@ func (c *Cloud) TargetGroups() []TargetGroup {
 		}
 	})
 	slices.SortFunc(groups, func(a, b TargetGroup) int { return strings.Compare(a.Name, b.Name) })
+
 	return groups
 }
 
@@ -51,6 +54,7 @@ func (c *Cloud) LoadBalancers() (classic, network []string) {
 		}
 	})
 	slices.Sort(network)
+
 	return classic, network
 }
 
@@ -73,6 +77,7 @@ func (c *Cloud) network(n *network) NetworkLoadBalancer {
 	for _, g := range sortedValues(groups) {
 		out.TargetGroups = append(out.TargetGroups, c.targetGroup(g))
 	}
+
 	return out
 }
 
@@ -89,5 +94,6 @@ func (c *Cloud) targetGroup(g *targetGroup) TargetGroup {
 			out.Targets = append(out.Targets, t)
 		}
 	}
+
 	return out
 }

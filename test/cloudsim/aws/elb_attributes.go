@@ -53,6 +53,7 @@ func (a ClassicAttributes) wire() lbClassicAttributesXML {
 	out.Attributes.ConnectionDraining = lbDrainingXML{a.Draining, a.DrainingTimeout}
 	out.Attributes.ConnectionSettings = lbConnectionXML{a.IdleTimeout}
 	out.Attributes.AdditionalAttributes = []lbPairXML{{desyncKey, a.DesyncMitigation}}
+
 	return out
 }
 
@@ -65,6 +66,7 @@ func (c *Cloud) describeClassicAttributes(p params) (any, error) {
 	if b == nil || !c.visible(&b.Created) {
 		return nil, noClassic(p.str("LoadBalancerName"))
 	}
+
 	return b.Attributes.wire(), nil
 }
 
@@ -85,6 +87,7 @@ func (c *Cloud) modifyClassicAttributes(p params) (any, error) {
 	b.Attributes = attributes
 	out := attributes.wire()
 	out.LoadBalancerName = b.Name
+
 	return out, nil
 }
 
@@ -97,6 +100,7 @@ func enabled(p params, group string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	return *on, nil
 }
 
@@ -106,6 +110,7 @@ func (a *ClassicAttributes) setCrossZone(p params) error {
 	}
 	var err error
 	a.CrossZone, err = enabled(p, "CrossZoneLoadBalancing")
+
 	return err
 }
 
@@ -132,6 +137,7 @@ func (a *ClassicAttributes) setAccessLog(p params) error {
 	if a.AccessLog && a.AccessLogBucket == "" {
 		return invalid("S3BucketName must be specified when access logs are enabled")
 	}
+
 	return nil
 }
 
@@ -151,6 +157,7 @@ func (a *ClassicAttributes) setConnections(p params) error {
 		}
 		a.IdleTimeout, err = number(p, "ConnectionSettings.IdleTimeout", a.IdleTimeout, 1, 4000)
 	}
+
 	return err
 }
 
@@ -162,6 +169,7 @@ func (a *ClassicAttributes) setAdditional(p params) error {
 		}
 		a.DesyncMitigation = value
 	}
+
 	return nil
 }
 
@@ -199,6 +207,7 @@ func (c *Cloud) configureHealthCheck(p params) (any, error) {
 		return nil, invalid("HealthCheck timeout must be less than interval")
 	}
 	b.HealthCheck = check
+
 	return lbConfiguredXML{check}, nil
 }
 
@@ -212,5 +221,6 @@ func probePort(target string) (int32, error) {
 	if err != nil || port < 1 || port > 65535 {
 		return 0, invalid("HealthCheck port must be between 1 and 65535: %s", target)
 	}
+
 	return int32(port), nil //nolint:gosec // checked above
 }

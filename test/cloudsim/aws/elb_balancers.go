@@ -19,6 +19,7 @@ func (c *Cloud) createClassic(p params) (any, error) {
 		if !b.isAs(want) {
 			return nil, fail("DuplicateLoadBalancerName", "Load Balancer named '%s' already exists and it is configured with different parameters.", want.Name)
 		}
+
 		return lbDNSNameXML{b.DNSName}, nil
 	}
 	if err := quota(len(c.balancers.classics)+1, c.balancers.quotas.ClassicLoadBalancers, "TooManyLoadBalancers", "classic load balancers"); err != nil {
@@ -35,6 +36,7 @@ func (c *Cloud) createClassic(p params) (any, error) {
 		b.DNSName = "internal-" + b.DNSName
 	}
 	c.balancers.classics[b.Name] = b
+
 	return lbDNSNameXML{b.DNSName}, nil
 }
 
@@ -81,6 +83,7 @@ func (c *Cloud) readClassic(p params) (ClassicLoadBalancer, error) {
 	b.HealthCheck = ClassicHealthCheck{
 		Target: "TCP:" + strconv.Itoa(int(b.Listeners[0].InstancePort)), Interval: 30, Timeout: 5, HealthyThreshold: 10, UnhealthyThreshold: 2,
 	}
+
 	return b, nil
 }
 
@@ -90,6 +93,7 @@ func zonesOf(subnets []*subnet) []string {
 		zones = append(zones, s.zone)
 	}
 	slices.Sort(zones)
+
 	return zones
 }
 
@@ -111,9 +115,11 @@ func (c *Cloud) moveIn(b *classicBalancer, subnets []string) error {
 			if i > 0 {
 				c.detach(b.user, subnets[:i]...)
 			}
+
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -123,6 +129,7 @@ func (c *Cloud) newDigits(kind string) string {
 		if r >= 'a' {
 			return r - 'a' + '0'
 		}
+
 		return r
 	}, c.ids.Hex(kind, 10))
 }
@@ -137,6 +144,7 @@ func (c *Cloud) deleteClassic(p params) (any, error) {
 		delete(c.balancers.classics, name)
 		c.releaseInterfaces(b.user)
 	}
+
 	return nil, nil
 }
 
@@ -167,6 +175,7 @@ func (c *Cloud) describeClassic(p params) (any, error) {
 	for _, b := range found {
 		out.Descriptions = append(out.Descriptions, c.classicWire(b))
 	}
+
 	return out, nil
 }
 
@@ -186,6 +195,7 @@ func (c *Cloud) attachClassicSubnets(p params) (any, error) {
 		return nil, err
 	}
 	b.Subnets, b.Zones = all, zonesOf(subnets)
+
 	return lbSubnetsXML{b.Subnets}, nil
 }
 
@@ -214,6 +224,7 @@ func (c *Cloud) detachClassicSubnets(p params) (any, error) {
 		c.releaseInterfaces(b.user, gone...)
 	}
 	b.Subnets, b.Zones = left, zonesOf(subnets)
+
 	return lbSubnetsXML{b.Subnets}, nil
 }
 
@@ -232,5 +243,6 @@ func (c *Cloud) applyClassicGroups(p params) (any, error) {
 	}
 	b.SecurityGroups = groups
 	c.regroup(b.user, groups)
+
 	return lbGroupsXML{groups}, nil
 }

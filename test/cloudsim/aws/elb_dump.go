@@ -25,6 +25,7 @@ func (c *Cloud) balancerLeaks() []string {
 		found = append(found, "target-group "+g.name)
 	}
 	slices.Sort(found)
+
 	return found
 }
 
@@ -45,6 +46,7 @@ func (c *Cloud) Dump() string {
 		lines = append(lines, c.dumpGroups()...)
 	})
 	slices.Sort(lines)
+
 	return strings.Join(append(lines, ""), "\n")
 }
 
@@ -84,6 +86,7 @@ func (c *Cloud) dumpClassic(b *classicBalancer) []string {
 		out.add("backend %d policies %v", port, names)
 	}
 	out.tags(b.Tags)
+
 	return out.all
 }
 
@@ -107,6 +110,7 @@ func (c *Cloud) dumpNetwork(n *network) []string {
 		}
 	}
 	out.tags(n.tags)
+
 	return out.all
 }
 
@@ -126,6 +130,7 @@ func (c *Cloud) dumpTargetGroup(g *targetGroup) []string {
 		}
 	}
 	out.tags(g.tags)
+
 	return out.all
 }
 
@@ -142,6 +147,7 @@ func (c *Cloud) dumpGroups() []string {
 		out.tags(g.tags)
 		all = append(all, out.all...)
 	}
+
 	return all
 }
 
@@ -162,6 +168,7 @@ func (c *Cloud) label(id string) string {
 	if name := tags["Name"]; name != "" {
 		return name
 	}
+
 	return id
 }
 
@@ -171,5 +178,6 @@ func (c *Cloud) labels(ids []string) string {
 		names = append(names, c.label(id))
 	}
 	slices.Sort(names)
+
 	return strings.Join(names, ", ")
 }

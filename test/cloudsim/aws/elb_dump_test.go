@@ -100,10 +100,12 @@ func TestBalancersAreEventuallyConsistent(t *testing.T) {
 	k.createNet(nil)
 	classic := func() error {
 		_, err := k.elb.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{LoadBalancerNames: []string{"web"}})
+
 		return err
 	}
 	network := func() error {
 		_, err := k.v2.DescribeLoadBalancers(t.Context(), &elbv2.DescribeLoadBalancersInput{Names: []string{"net"}})
+
 		return err
 	}
 	for what, describe := range map[string]func() error{"classic": classic, "network": network} {
@@ -139,6 +141,7 @@ func TestBalancersAreThrottled(t *testing.T) {
 	describe := func() (classic, network string) {
 		_, err := k.elb.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{})
 		_, err2 := k.v2.DescribeLoadBalancers(t.Context(), &elbv2.DescribeLoadBalancersInput{})
+
 		return code(err), code(err2)
 	}
 	if classic, network := describe(); classic+network != "" {

@@ -41,6 +41,7 @@ func startBalancing(t *testing.T, opts Options) *balancing {
 	k.nodes = k.seed.AddNodes(3)
 	client := config(t, k.Cloud)
 	k.elb, k.v2, k.ec2 = elb.NewFromConfig(client), elbv2.NewFromConfig(client), ec2.NewFromConfig(client)
+
 	return k
 }
 
@@ -51,6 +52,7 @@ func ok[T any](k *balancing, call func(context.Context) (T, error)) T {
 	if err != nil {
 		k.t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -66,6 +68,7 @@ func (k *balancing) public() []string {
 	for _, zone := range k.seed.Zones {
 		ids = append(ids, k.seed.Public[zone])
 	}
+
 	return ids
 }
 
@@ -86,6 +89,7 @@ func (k *balancing) createWeb(change func(*elb.CreateLoadBalancerInput)) *elb.Cr
 	if change != nil {
 		change(in)
 	}
+
 	return ok(k, func(ctx context.Context) (*elb.CreateLoadBalancerOutput, error) {
 		return k.elb.CreateLoadBalancer(ctx, in)
 	})
@@ -108,6 +112,7 @@ func (k *balancing) net() *elbv2.CreateLoadBalancerInput {
 	for _, id := range k.public() {
 		in.SubnetMappings = append(in.SubnetMappings, elbv2types.SubnetMapping{SubnetId: new(id)})
 	}
+
 	return in
 }
 
@@ -121,6 +126,7 @@ func (k *balancing) createNet(change func(*elbv2.CreateLoadBalancerInput)) strin
 	out := ok(k, func(ctx context.Context) (*elbv2.CreateLoadBalancerOutput, error) {
 		return k.v2.CreateLoadBalancer(ctx, in)
 	})
+
 	return *out.LoadBalancers[0].LoadBalancerArn
 }
 
@@ -141,6 +147,7 @@ func (k *balancing) createGroup(name string, change func(*elbv2.CreateTargetGrou
 	out := ok(k, func(ctx context.Context) (*elbv2.CreateTargetGroupOutput, error) {
 		return k.v2.CreateTargetGroup(ctx, in)
 	})
+
 	return *out.TargetGroups[0].TargetGroupArn
 }
 
@@ -157,6 +164,7 @@ func (k *balancing) listen(balancer, group string, port int32) string {
 	out := ok(k, func(ctx context.Context) (*elbv2.CreateListenerOutput, error) {
 		return k.v2.CreateListener(ctx, listenerInput(balancer, group, port))
 	})
+
 	return *out.Listeners[0].ListenerArn
 }
 
@@ -166,16 +174,19 @@ func targets(ids ...string) []elbv2types.TargetDescription {
 	for _, id := range ids {
 		out = append(out, elbv2types.TargetDescription{Id: new(id)})
 	}
+
 	return out
 }
 
 func (k *balancing) register(group string, ids ...string) error {
 	_, err := k.v2.RegisterTargets(k.t.Context(), &elbv2.RegisterTargetsInput{TargetGroupArn: new(group), Targets: targets(ids...)})
+
 	return err
 }
 
 func (k *balancing) deregister(group string, ids ...string) error {
 	_, err := k.v2.DeregisterTargets(k.t.Context(), &elbv2.DeregisterTargetsInput{TargetGroupArn: new(group), Targets: targets(ids...)})
+
 	return err
 }
 
@@ -205,5 +216,6 @@ func interfaces(k *balancing, description string) []ec2types.NetworkInterface {
 	out := ok(k, func(ctx context.Context) (*ec2.DescribeNetworkInterfacesOutput, error) {
 		return k.ec2.DescribeNetworkInterfaces(ctx, &ec2.DescribeNetworkInterfacesInput{Filters: []ec2types.Filter{by("description", description)}})
 	})
+
 	return out.NetworkInterfaces
 }

@@ -20,6 +20,7 @@ func (c *Cloud) registerInstances(p params) (any, error) {
 			b.registered[id] = c.opts.Clock.Now()
 		}
 	}
+
 	return b.members(), nil
 }
 
@@ -46,6 +47,7 @@ func (c *Cloud) checkClassicInstances(b *classicBalancer, ids []string) error {
 	if most := c.balancers.quotas.ClassicInstances; len(all) > most {
 		return conflict("A load balancer cannot have more than %d instances", most) // AWS documents no code of its own
 	}
+
 	return nil
 }
 
@@ -63,6 +65,7 @@ func (c *Cloud) deregisterInstances(p params) (any, error) {
 	for _, id := range ids {
 		delete(b.registered, id)
 	}
+
 	return b.members(), nil
 }
 
@@ -83,12 +86,14 @@ func (c *Cloud) instancesOf(p params) (*classicBalancer, []string, error) {
 	if len(ids) == 0 {
 		return nil, nil, invalid("Instances must not be empty")
 	}
+
 	return b, ids, nil
 }
 
 // members updates and returns the list of the registered instances.
 func (b *classicBalancer) members() lbInstancesXML {
 	b.Instances = slices.Sorted(maps.Keys(b.registered))
+
 	return lbInstancesXML{instanceList(b.Instances)}
 }
 
@@ -129,6 +134,7 @@ func (c *Cloud) describeInstanceHealth(p params) (any, error) {
 			out.States = append(out.States, c.instanceHealth(b, i))
 		}
 	}
+
 	return out, nil
 }
 
@@ -151,5 +157,6 @@ func (c *Cloud) instanceHealth(b *classicBalancer, i *instance) lbInstanceStateX
 	if code != "" {
 		state = "OutOfService"
 	}
+
 	return lbInstanceStateXML{i.id, state, cmp.Or(code, "N/A"), cmp.Or(why, "N/A")}
 }

@@ -21,6 +21,7 @@ func (c *Cloud) createClassicListeners(p params) (any, error) {
 	if len(listeners) == 0 {
 		return nil, invalid("Listeners must not be empty")
 	}
+
 	return nil, c.listen(&b.ClassicLoadBalancer, listeners)
 }
 
@@ -36,6 +37,7 @@ func (c *Cloud) deleteClassicListeners(p params) (any, error) {
 		return nil, invalid("LoadBalancerPorts must not be empty")
 	}
 	b.Listeners = slices.DeleteFunc(b.Listeners, func(l ClassicListener) bool { return slices.Contains(ports, strconv.Itoa(int(l.Port))) })
+
 	return nil, nil
 }
 
@@ -58,6 +60,7 @@ func (c *Cloud) setClassicCertificate(p params) (any, error) {
 		return nil, err
 	}
 	l.Certificate = changed.Certificate
+
 	return nil, nil
 }
 
@@ -70,6 +73,7 @@ func (b *classicBalancer) listenerOf(p params) (*ClassicListener, error) {
 	if l := b.listener(port); l != nil {
 		return l, nil
 	}
+
 	return nil, fail("ListenerNotFound", "There is no listener with port %d for load balancer '%s'", port, b.Name)
 }
 
@@ -78,6 +82,7 @@ func portOf(p params, name string) (int32, error) {
 	if err := p.require(name); err != nil {
 		return 0, err
 	}
+
 	return number(p, name, 0, 1, 65535)
 }
 
@@ -95,6 +100,7 @@ func (c *Cloud) listen(b *ClassicLoadBalancer, requests []params) error {
 			if !listeners[i].sameAs(l) {
 				return fail("DuplicateListener", "A listener already exists for %s with LoadBalancerPort %d, but with a different InstancePort, Protocol, or SSLCertificateId", b.Name, l.Port)
 			}
+
 			continue
 		}
 		for _, other := range listeners {
@@ -115,6 +121,7 @@ func (c *Cloud) listen(b *ClassicLoadBalancer, requests []params) error {
 	if slices.ContainsFunc(listeners, func(l ClassicListener) bool { return slices.Contains(l.Policies, defaultSecurityPolicy) }) {
 		b.Policies[defaultSecurityPolicy] = samplePolicy(defaultSecurityPolicy)
 	}
+
 	return nil
 }
 
@@ -128,6 +135,7 @@ func (c *Cloud) readListener(p params) (ClassicListener, error) {
 	if l.InstancePort, err = portOf(p, "InstancePort"); err != nil {
 		return l, err
 	}
+
 	return l, c.checkListener(l)
 }
 
@@ -147,6 +155,7 @@ func (c *Cloud) checkListener(l ClassicListener) error {
 	case !encrypted(l.Protocol) && l.Certificate != "":
 		return conflict("SSLCertificateId cannot be specified for a listener with Protocol %s", l.Protocol)
 	}
+
 	return nil
 }
 

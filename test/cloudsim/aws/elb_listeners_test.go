@@ -16,6 +16,7 @@ func TestClassicListeners(t *testing.T) {
 	}
 	certified := func(l elbtypes.Listener, certificate string) elbtypes.Listener {
 		l.SSLCertificateId = new(certificate)
+
 		return l
 	}
 	cases := map[string]struct {
@@ -115,22 +116,26 @@ func TestClassicPolicies(t *testing.T) {
 			LoadBalancerName: new("web"), PolicyName: new(name), PolicyTypeName: new(kind),
 			PolicyAttributes: []elbtypes.PolicyAttribute{{AttributeName: new(key), AttributeValue: new(value)}},
 		})
+
 		return err
 	}
 	onListener := func(port int32, names ...string) error {
 		_, err := k.elb.SetLoadBalancerPoliciesOfListener(t.Context(), &elb.SetLoadBalancerPoliciesOfListenerInput{
 			LoadBalancerName: new("web"), LoadBalancerPort: port, PolicyNames: append([]string{}, names...),
 		})
+
 		return err
 	}
 	onBackend := func(port int32, names ...string) error {
 		_, err := k.elb.SetLoadBalancerPoliciesForBackendServer(t.Context(), &elb.SetLoadBalancerPoliciesForBackendServerInput{
 			LoadBalancerName: new("web"), InstancePort: new(port), PolicyNames: append([]string{}, names...),
 		})
+
 		return err
 	}
 	remove := func(name string) error {
 		_, err := k.elb.DeleteLoadBalancerPolicy(t.Context(), &elb.DeleteLoadBalancerPolicyInput{LoadBalancerName: new("web"), PolicyName: new(name)})
+
 		return err
 	}
 	const proxy, tls = "k8s-proxyprotocol-enabled", "k8s-SSLNegotiationPolicy-x"
@@ -194,6 +199,7 @@ func TestDescribeClassicPolicies(t *testing.T) {
 		if err != nil {
 			return 0, err
 		}
+
 		return len(out.PolicyDescriptions), nil
 	}
 	for what, tc := range map[string]struct {

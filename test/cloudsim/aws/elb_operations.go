@@ -36,6 +36,7 @@ func (c *Cloud) classicNamed(name string) (*classicBalancer, error) {
 	if b := c.balancers.classics[name]; b != nil && c.changeable(&b.Created) {
 		return b, nil
 	}
+
 	return nil, noClassic(name)
 }
 
@@ -44,6 +45,7 @@ func (c *Cloud) classicOf(p params) (*classicBalancer, error) {
 	if err := p.require("LoadBalancerName"); err != nil {
 		return nil, err
 	}
+
 	return c.classicNamed(p.str("LoadBalancerName"))
 }
 

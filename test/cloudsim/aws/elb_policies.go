@@ -56,6 +56,7 @@ func (p ClassicPolicy) wire(name string) lbPolicyXML {
 	for _, key := range slices.Sorted(maps.Keys(p.Attributes)) {
 		out.Attributes = append(out.Attributes, lbPolicyAttributeXML{key, p.Attributes[key]})
 	}
+
 	return out
 }
 
@@ -86,6 +87,7 @@ func (c *Cloud) describeClassicPolicies(p params) (any, error) {
 		}
 		out.Descriptions = append(out.Descriptions, policy.wire(name))
 	}
+
 	return out, nil
 }
 
@@ -114,6 +116,7 @@ func (c *Cloud) createClassicPolicy(p params) (any, error) {
 		return nil, err
 	}
 	b.Policies[name] = policy
+
 	return nil, nil
 }
 
@@ -137,6 +140,7 @@ func (p ClassicPolicy) check() error {
 	default:
 		return fail("PolicyTypeNotFound", "There is no policy type with name '%s'", p.Type)
 	}
+
 	return nil
 }
 
@@ -149,6 +153,7 @@ func (p ClassicPolicy) checkNegotiation() error {
 		if len(p.Attributes) > 1 {
 			return conflict("The attribute %s cannot be combined with others", attributeReference)
 		}
+
 		return nil
 	}
 	for name, value := range p.Attributes {
@@ -159,6 +164,7 @@ func (p ClassicPolicy) checkNegotiation() error {
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(p.Attributes)), func(name string) bool { return strings.HasPrefix(name, "Protocol-") }) {
 		return conflict("A policy of type %s needs at least one protocol", p.Type)
 	}
+
 	return nil
 }
 
@@ -180,6 +186,7 @@ func (c *Cloud) deleteClassicPolicy(p params) (any, error) {
 		return nil, conflict("Policy '%s' is in use by load balancer '%s'", name, b.Name)
 	}
 	delete(b.Policies, name)
+
 	return nil, nil
 }
 
@@ -196,6 +203,7 @@ func (b *classicBalancer) policiesOf(p params, types ...string) ([]string, error
 			return nil, conflict("%s cannot be enabled", name)
 		}
 	}
+
 	return names, nil
 }
 
@@ -217,6 +225,7 @@ func (c *Cloud) setListenerPolicies(p params) (any, error) {
 		return nil, conflict("Only one policy of type %s can be enabled, and only for a listener with SSL or HTTPS", policyNegotiation)
 	}
 	l.Policies = names
+
 	return nil, nil
 }
 
@@ -243,5 +252,6 @@ func (c *Cloud) setBackendPolicies(p params) (any, error) {
 	} else {
 		b.BackendPolicies[port] = names
 	}
+
 	return nil, nil
 }

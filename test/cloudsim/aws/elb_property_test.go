@@ -48,6 +48,7 @@ func countInterfaces(t *testing.T, k *balancing) int {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return len(out.NetworkInterfaces)
 }
 
@@ -103,6 +104,7 @@ func (r *randomBalancing) anyGroup(rt *rapid.T) TargetGroup {
 	if len(groups) == 0 {
 		rt.Skip("no target group")
 	}
+
 	return rapid.SampledFrom(groups).Draw(rt, "group")
 }
 
@@ -146,10 +148,12 @@ func (r *randomBalancing) delete(name string) error {
 	for _, g := range r.TargetGroups() {
 		if g.Name == name {
 			_, err := r.v2.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: new(g.ARN)})
+
 			return err
 		}
 	}
 	_, err := r.elb.DeleteLoadBalancer(ctx, &elb.DeleteLoadBalancerInput{LoadBalancerName: new(name)})
+
 	return err
 }
 

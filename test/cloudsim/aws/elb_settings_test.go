@@ -67,6 +67,7 @@ func TestClassicAttributes(t *testing.T) {
 		out := ok(k, func(ctx context.Context) (*elb.DescribeLoadBalancerAttributesOutput, error) {
 			return k.elb.DescribeLoadBalancerAttributes(ctx, &elb.DescribeLoadBalancerAttributesInput{LoadBalancerName: new("web")})
 		})
+
 		return out.LoadBalancerAttributes
 	}
 	opts := cmpopts.IgnoreUnexported(elbtypes.LoadBalancerAttributes{}, elbtypes.AccessLog{}, elbtypes.ConnectionDraining{},
@@ -122,14 +123,17 @@ func TestClassicInstances(t *testing.T) {
 		for _, id := range ids {
 			out = append(out, elbtypes.Instance{InstanceId: new(id)})
 		}
+
 		return out
 	}
 	register := func(ids ...string) error {
 		_, err := k.elb.RegisterInstancesWithLoadBalancer(t.Context(), &elb.RegisterInstancesWithLoadBalancerInput{LoadBalancerName: new("web"), Instances: instances(ids...)})
+
 		return err
 	}
 	deregister := func(ids ...string) error {
 		_, err := k.elb.DeregisterInstancesFromLoadBalancer(t.Context(), &elb.DeregisterInstancesFromLoadBalancerInput{LoadBalancerName: new("web"), Instances: instances(ids...)})
+
 		return err
 	}
 	stopped, asleep := k.seed.AddNode(InstanceSpec{}), k.seed.AddNode(InstanceSpec{State: Stopped})
@@ -170,6 +174,7 @@ func TestClassicInstances(t *testing.T) {
 		for _, s := range out.InstanceStates {
 			states[*s.InstanceId] = *s.State + " " + *s.ReasonCode
 		}
+
 		return states
 	}
 	want := map[string]string{k.nodes[0]: "OutOfService ELB", k.nodes[2]: "OutOfService ELB", stopped: "OutOfService Instance"}
@@ -219,6 +224,7 @@ func TestClassicInterfacesHoldGroups(t *testing.T) {
 	k.createWeb(func(in *elb.CreateLoadBalancerInput) { in.SecurityGroups = []string{first} })
 	remove := func(group string) string {
 		_, err := k.ec2.DeleteSecurityGroup(t.Context(), &ec2.DeleteSecurityGroupInput{GroupId: new(group)})
+
 		return code(err)
 	}
 	if enis := interfaces(k, "ELB web"); len(enis) != 3 || *enis[0].Groups[0].GroupId != first || *enis[0].RequesterId != "amazon-elb" {

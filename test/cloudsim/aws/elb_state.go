@@ -70,6 +70,7 @@ func checkName(kind, name string) error {
 	if !balancerName.MatchString(name) {
 		return invalid("%s name '%s' can only contain alphanumeric characters and hyphens, and cannot begin or end with a hyphen", kind, name)
 	}
+
 	return nil
 }
 
@@ -81,6 +82,7 @@ func partition(region string) (name, domain string) {
 	case strings.HasPrefix(region, "us-gov-"):
 		return "aws-us-gov", "amazonaws.com"
 	}
+
 	return "aws", "amazonaws.com"
 }
 
@@ -90,6 +92,7 @@ func sortedValues[V any](m map[string]V) []V {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		out = append(out, m[key])
 	}
+
 	return out
 }
 
@@ -105,5 +108,6 @@ func number(p params, name string, fallback, low, high int32) (int32, error) {
 	if *n < low || *n > high {
 		return 0, invalid("%s must be between %d and %d, not %d", name, low, high, *n)
 	}
+
 	return *n, nil
 }

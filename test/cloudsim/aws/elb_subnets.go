@@ -45,6 +45,7 @@ func (c *Cloud) selectSubnets(ids, before []string, scheme string, codes errorCo
 	if len(subnets) > 0 && scheme == SchemeInternetFacing && !c.hasGateway(subnets[0].vpc) {
 		return nil, fail("InvalidSubnet", "VPC %s has no internet gateway", subnets[0].vpc)
 	}
+
 	return subnets, nil
 }
 
@@ -55,6 +56,7 @@ func (c *Cloud) hasGateway(vpc string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -77,6 +79,7 @@ func (c *Cloud) validGroups(ids []string, vpc string, codes errorCodes) error {
 		}
 		seen[id] = true
 	}
+
 	return nil
 }
 
@@ -87,6 +90,7 @@ func (c *Cloud) defaultGroup(vpc string) []string {
 			return []string{g.id}
 		}
 	}
+
 	return nil
 }
 
@@ -105,6 +109,7 @@ func scheme(p params) (string, error) {
 // sameSet reports whether two lists have the same elements in any order.
 func sameSet(a, b []string) bool {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+
 	return slices.Equal(a, b)
 }
 

@@ -18,6 +18,7 @@ func tagList(tags map[string]string) []lbPairXML {
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		out = append(out, lbPairXML{Key: key, Value: tags[key]})
 	}
+
 	return out
 }
 
@@ -42,6 +43,7 @@ func readTags(p params) (map[string]string, error) {
 	if len(tags) > tagLimit {
 		return nil, tooManyBalancerTags()
 	}
+
 	return tags, nil
 }
 
@@ -56,6 +58,7 @@ func fits(into, tags map[string]string) error {
 	if len(all) > tagLimit {
 		return tooManyBalancerTags()
 	}
+
 	return nil
 }
 
@@ -72,6 +75,7 @@ func (c *Cloud) classicAddTags(p params) (any, error) {
 		return nil, err
 	}
 	maps.Copy(b.Tags, tags)
+
 	return nil, nil
 }
 
@@ -83,8 +87,10 @@ func (c *Cloud) classicRemoveTags(p params) (any, error) {
 	}
 	maps.DeleteFunc(b.Tags, func(key, _ string) bool {
 		_, gone := tags[key]
+
 		return gone
 	})
+
 	return nil, nil
 }
 
@@ -99,6 +105,7 @@ func (c *Cloud) taggedClassic(p params) (*classicBalancer, map[string]string, er
 		return nil, nil, err
 	}
 	tags, err := readTags(p)
+
 	return b, tags, err
 }
 
@@ -125,5 +132,6 @@ func (c *Cloud) classicDescribeTags(p params) (any, error) {
 		}
 		out.Descriptions = append(out.Descriptions, classicTagDescription{name, tagList(b.Tags)})
 	}
+
 	return out, nil
 }

@@ -57,6 +57,7 @@ func describeWeb(k *balancing) elbtypes.LoadBalancerDescription {
 	out := ok(k, func(ctx context.Context) (*elb.DescribeLoadBalancersOutput, error) {
 		return k.elb.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{LoadBalancerNames: []string{"web"}})
 	})
+
 	return out.LoadBalancerDescriptions[0]
 }
 
@@ -260,41 +261,50 @@ func TestClassicOperationRejected(t *testing.T) {
 	rejected(t, map[string]rejection{
 		"listeners of missing load balancer": {"", func(k *balancing) error {
 			_, err := k.elb.CreateLoadBalancerListeners(k.t.Context(), &elb.CreateLoadBalancerListenersInput{LoadBalancerName: none, Listeners: k.web().Listeners})
+
 			return err
 		}, "LoadBalancerNotFound"},
 		"attributes of missing load balancer": {"", func(k *balancing) error {
 			_, err := k.elb.DescribeLoadBalancerAttributes(k.t.Context(), &elb.DescribeLoadBalancerAttributesInput{LoadBalancerName: none})
+
 			return err
 		}, "LoadBalancerNotFound"},
 		"tags of missing load balancer": {"", func(k *balancing) error {
 			_, err := k.elb.DescribeTags(k.t.Context(), &elb.DescribeTagsInput{LoadBalancerNames: []string{"nothing"}})
+
 			return err
 		}, "LoadBalancerNotFound"},
 		"tags of 21": {"20 names at once", func(k *balancing) error {
 			_, err := k.elb.DescribeTags(k.t.Context(), &elb.DescribeTagsInput{LoadBalancerNames: make([]string, 21)})
+
 			return err
 		}, "ValidationError"},
 		"tag two": {"AddTags takes one name", func(k *balancing) error {
 			k.createWeb(nil)
 			_, err := k.elb.AddTags(k.t.Context(), &elb.AddTagsInput{LoadBalancerNames: []string{"web", "web"}, Tags: k.web().Tags})
+
 			return err
 		}, "ValidationError"},
 		"delete missing": {"absent is success", func(k *balancing) error {
 			_, err := k.elb.DeleteLoadBalancer(k.t.Context(), &elb.DeleteLoadBalancerInput{LoadBalancerName: none})
+
 			return err
 		}, ""},
 		"groups empty": {"", func(k *balancing) error {
 			k.createWeb(nil)
 			_, err := k.elb.ApplySecurityGroupsToLoadBalancer(k.t.Context(), &elb.ApplySecurityGroupsToLoadBalancerInput{LoadBalancerName: new("web"), SecurityGroups: []string{}})
+
 			return err
 		}, "ValidationError"},
 		"group unknown": {"", func(k *balancing) error {
 			k.createWeb(nil)
 			_, err := k.elb.ApplySecurityGroupsToLoadBalancer(k.t.Context(), &elb.ApplySecurityGroupsToLoadBalancerInput{LoadBalancerName: new("web"), SecurityGroups: []string{"sg-0"}})
+
 			return err
 		}, "InvalidSecurityGroup"},
 		"unknown action": {"", func(k *balancing) error {
 			_, err := k.elb.DescribeAccountLimits(k.t.Context(), &elb.DescribeAccountLimitsInput{})
+
 			return err
 		}, "InvalidAction"},
 	})

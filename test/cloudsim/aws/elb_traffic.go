@@ -34,6 +34,7 @@ func (c *Cloud) BlockedTraffic(name string, clients ...string) (missing []string
 		}
 	})
 	slices.Sort(missing)
+
 	return slices.Compact(missing)
 }
 
@@ -57,6 +58,7 @@ func (c *Cloud) classicBlocked(b *classicBalancer, clients []netip.Prefix) []str
 			missing = append(missing, c.blockedBalancer(id, b.user, b.SecurityGroups, t)...)
 		}
 	}
+
 	return missing
 }
 
@@ -91,6 +93,7 @@ func (c *Cloud) networkBlocked(n *network, clients []netip.Prefix) []string {
 			}
 		}
 	}
+
 	return missing
 }
 
@@ -102,6 +105,7 @@ func transport(listener string) []string {
 	case "TCP_UDP":
 		return []string{"tcp", "udp"}
 	}
+
 	return []string{"tcp"}
 }
 
@@ -109,6 +113,7 @@ func (c *Cloud) nodeGroups(id string) []string {
 	if i := c.instance(id); i != nil {
 		return c.groupsOf(i)
 	}
+
 	return nil
 }
 
@@ -119,6 +124,7 @@ func (c *Cloud) blockedClients(groups, via []string, clients []netip.Prefix, t t
 		if c.allowed(groups, t, func(r *rule) bool { return r.kind != fromGroup || r.names(via) }) {
 			return nil
 		}
+
 		return []string{t.blocked(at, "any client")}
 	}
 	var missing []string
@@ -127,6 +133,7 @@ func (c *Cloud) blockedClients(groups, via []string, clients []netip.Prefix, t t
 			missing = append(missing, t.blocked(at, client.String()))
 		}
 	}
+
 	return missing
 }
 
@@ -140,6 +147,7 @@ func (c *Cloud) blockedBalancer(id, user string, via []string, t traffic) []stri
 			return []string{t.blocked(c.label(id), "load balancer")}
 		}
 	}
+
 	return nil
 }
 
@@ -151,6 +159,7 @@ func (c *Cloud) allowed(groups []string, t traffic, source func(*rule) bool) boo
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -158,6 +167,7 @@ func (r *rule) opens(t traffic) bool {
 	if r.protocol == "-1" {
 		return true
 	}
+
 	return strings.EqualFold(r.protocol, t.protocol) && r.from <= t.port && t.port <= r.to
 }
 
@@ -167,6 +177,7 @@ func (r *rule) covers(source netip.Prefix) bool {
 		return false
 	}
 	own, err := netip.ParsePrefix(r.source)
+
 	return err == nil && own.Bits() <= source.Bits() && own.Contains(source.Addr())
 }
 

@@ -47,6 +47,7 @@ func TestBlockedTrafficNetwork(t *testing.T) {
 		for _, cidr := range []string{"10.0.0.0/22", "10.0.4.0/22", "10.0.8.0/22"} {
 			rules = append(rules, Rule{Protocol: "tcp", From: port, To: port, Source: cidr, Description: "kubernetes.io/rule/nlb/health=net"})
 		}
+
 		return rules
 	}
 	client := Rule{Protocol: "tcp", From: 30080, To: 30080, Source: "203.0.113.0/24", Description: "kubernetes.io/rule/nlb/client=net"}

@@ -97,6 +97,7 @@ func (b *classicBalancer) clone() ClassicLoadBalancer {
 		out.BackendPolicies[port] = slices.Clone(names)
 	}
 	out.Tags = maps.Clone(b.Tags)
+
 	return out
 }
 
@@ -105,6 +106,7 @@ func cloneListeners(listeners []ClassicListener) []ClassicListener {
 	for i := range out {
 		out[i].Policies = slices.Clone(out[i].Policies)
 	}
+
 	return out
 }
 
@@ -115,6 +117,7 @@ func (b *classicBalancer) listener(port int32) *ClassicListener {
 			return &b.Listeners[i]
 		}
 	}
+
 	return nil
 }
 

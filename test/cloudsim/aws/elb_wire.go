@@ -116,6 +116,7 @@ func (c *Cloud) classicWire(b *classicBalancer) lbClassicXML {
 			out.SourceSecurityGroup = &lbSourceGroupXML{OwnerAlias: c.opts.AccountID, GroupName: g.name}
 		}
 	}
+
 	return out
 }
 
@@ -124,5 +125,6 @@ func instanceList(ids []string) []lbInstanceXML {
 	for _, id := range ids {
 		out = append(out, lbInstanceXML{id})
 	}
+
 	return out
 }

@@ -32,6 +32,7 @@ func defaultNetworkAttributes(scheme string) map[string]string {
 	if scheme == SchemeInternal {
 		deny = "true"
 	}
+
 	return map[string]string{
 		"access_logs.s3.enabled":                 "false",
 		"access_logs.s3.bucket":                  "",
@@ -72,6 +73,7 @@ func defaultGroupAttributes(protocol string) map[string]string {
 	if isUDP(protocol) {
 		terminate = "false"
 	}
+
 	return map[string]string{
 		"deregistration_delay.timeout_seconds":                                           "300",
 		"deregistration_delay.connection_termination.enabled":                            udp,
@@ -111,6 +113,7 @@ func readAttributes(p params, what string, known map[string]*regexp.Regexp) (map
 	if len(attributes) == 0 {
 		return nil, invalid("Attributes must not be empty")
 	}
+
 	return attributes, nil
 }
 
@@ -124,6 +127,7 @@ func (c *Cloud) describeNetworkAttributes(p params) (any, error) {
 	if n == nil || !c.visible(&n.Created) {
 		return nil, noNetwork(arn)
 	}
+
 	return lbAttributesXML{tagList(n.attributes)}, nil
 }
 
@@ -146,6 +150,7 @@ func (c *Cloud) modifyNetworkAttributes(p params) (any, error) {
 		return nil, configuration("The load balancing cannot be changed: %v", err) // its own code does not exist for this operation
 	}
 	n.attributes = all
+
 	return lbAttributesXML{tagList(all)}, nil
 }
 
@@ -159,6 +164,7 @@ func (c *Cloud) describeTargetGroupAttributes(p params) (any, error) {
 	if g == nil || !c.visible(&g.Created) {
 		return nil, noTargetGroup(arn)
 	}
+
 	return lbAttributesXML{tagList(g.attributes)}, nil
 }
 
@@ -181,5 +187,6 @@ func (c *Cloud) modifyTargetGroupAttributes(p params) (any, error) {
 		}
 	}
 	maps.Copy(g.attributes, changes)
+
 	return lbAttributesXML{tagList(g.attributes)}, nil
 }

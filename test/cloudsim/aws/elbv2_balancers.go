@@ -19,6 +19,7 @@ func (c *Cloud) createNetwork(p params) (any, error) {
 		if !n.isAs(want) {
 			return nil, fail("DuplicateLoadBalancerName", "A load balancer with the same name '%s' exists, but with different settings", want.name)
 		}
+
 		return lbNetworksXML{LoadBalancers: []lbNetworkXML{c.networkWire(n)}}, nil
 	}
 	if err := quota(len(c.balancers.networks)+1, c.balancers.quotas.NetworkLoadBalancers, "TooManyLoadBalancers", "network load balancers"); err != nil {
@@ -43,6 +44,7 @@ func (c *Cloud) createNetwork(p params) (any, error) {
 	c.balancers.networks[n.arn] = n
 	out := c.networkWire(n)
 	out.State = &lbStateXML{Code: "provisioning"} // it always begins so
+
 	return lbNetworksXML{LoadBalancers: []lbNetworkXML{out}}, nil
 }
 
@@ -74,6 +76,7 @@ func (c *Cloud) readNetwork(p params) (network, error) {
 		return n, err
 	}
 	n.tags, err = readTags(p)
+
 	return n, err
 }
 
@@ -109,6 +112,7 @@ func (c *Cloud) readMappings(p params, before []string, scheme string) ([]Subnet
 		mappings[i].Zone = s.zone
 	}
 	slices.SortFunc(mappings, func(a, b SubnetMapping) int { return strings.Compare(a.Zone, b.Zone) })
+
 	return mappings, nil
 }
 
@@ -139,6 +143,7 @@ func (c *Cloud) checkMapping(m SubnetMapping, scheme string) error {
 	if s.used[addr] {
 		return configuration("The private IPv4 address '%s' is already in use", m.PrivateIPv4)
 	}
+
 	return nil
 }
 
@@ -160,9 +165,11 @@ func (c *Cloud) addInterfaces(n *network, mappings []SubnetMapping) error {
 			for _, done := range mappings[:i] {
 				c.detach(n.arn, done.Subnet)
 			}
+
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -186,6 +193,7 @@ func (c *Cloud) deleteNetwork(p params) (any, error) {
 	}
 	delete(c.balancers.networks, arn)
 	c.releaseInterfaces(arn)
+
 	return nil, nil
 }
 
@@ -218,6 +226,7 @@ func (c *Cloud) describeNetworks(p params) (any, error) {
 	for _, n := range found {
 		out.LoadBalancers = append(out.LoadBalancers, c.networkWire(n))
 	}
+
 	return out, nil
 }
 
@@ -239,6 +248,7 @@ func (c *Cloud) setNetworkGroups(p params) (any, error) {
 	}
 	n.groups = groups
 	c.regroup(n.arn, groups)
+
 	return lbGroupIDsXML{"on", groups}, nil
 }
 
@@ -264,6 +274,7 @@ func (c *Cloud) setNetworkSubnets(p params) (any, error) {
 				return nil, err
 			}
 			added = append(added, m)
+
 			continue
 		}
 		old := n.mappings[at]
@@ -281,5 +292,6 @@ func (c *Cloud) setNetworkSubnets(p params) (any, error) {
 		}
 	}
 	n.mappings = mappings
+
 	return lbZonesXML{c.zonesWire(n), "ipv4"}, nil
 }

@@ -18,6 +18,7 @@ func (c *Cloud) createTargetGroup(p params) (any, error) {
 		if !g.isAs(want) {
 			return nil, fail("DuplicateTargetGroupName", "A target group with the same name '%s' exists, but with different settings", want.name)
 		}
+
 		return lbTargetGroupsXML{TargetGroups: []lbTargetGroupXML{groupWire(g, c.balancersOf(g.arn))}}, nil
 	}
 	if err := quota(len(c.balancers.groups)+1, c.balancers.quotas.TargetGroups, "TooManyTargetGroups", "target groups"); err != nil {
@@ -29,6 +30,7 @@ func (c *Cloud) createTargetGroup(p params) (any, error) {
 	g.attributes = defaultGroupAttributes(g.protocol)
 	g.targets = make(map[Target]*registration)
 	c.balancers.groups[g.arn] = g
+
 	return lbTargetGroupsXML{TargetGroups: []lbTargetGroupXML{groupWire(g, c.balancersOf(g.arn))}}, nil
 }
 
@@ -61,6 +63,7 @@ func (c *Cloud) readTargetGroup(p params) (targetGroup, error) {
 		return g, err
 	}
 	g.tags, err = readTags(p)
+
 	return g, err
 }
 
@@ -98,6 +101,7 @@ func readHealthCheck(p params, check TargetHealthCheck) (TargetHealthCheck, erro
 			return check, invalid("Health check path '%s' must begin with a '/' character and have at most 1024 characters", check.Path)
 		}
 	}
+
 	return readHealthCheckTimes(p, check)
 }
 
@@ -133,6 +137,7 @@ func readHealthCheckTimes(p params, check TargetHealthCheck) (TargetHealthCheck,
 	if check.Timeout > check.Interval {
 		return check, invalid("Health check interval must be greater than the timeout.")
 	}
+
 	return check, nil
 }
 
@@ -147,6 +152,7 @@ func (c *Cloud) modifyTargetGroup(p params) (any, error) {
 		return nil, err
 	}
 	g.check = check
+
 	return lbTargetGroupsXML{TargetGroups: []lbTargetGroupXML{groupWire(g, c.balancersOf(g.arn))}}, nil
 }
 
@@ -163,6 +169,7 @@ func (c *Cloud) deleteTargetGroup(p params) (any, error) {
 	if g != nil && c.changeable(&g.Created) {
 		delete(c.balancers.groups, arn)
 	}
+
 	return nil, nil
 }
 
@@ -204,5 +211,6 @@ func (c *Cloud) describeTargetGroups(p params) (any, error) {
 	for _, g := range found {
 		out.TargetGroups = append(out.TargetGroups, groupWire(g, users[g.arn]))
 	}
+
 	return out, nil
 }

@@ -234,6 +234,7 @@ func TestTargetGroupDelete(t *testing.T) {
 	listener := k.listen(balancer, group, 80)
 	remove := func(arn string) error {
 		_, err := k.v2.DeleteTargetGroup(t.Context(), &elbv2.DeleteTargetGroupInput{TargetGroupArn: new(arn)})
+
 		return err
 	}
 	wantCode(t, remove(group), "ResourceInUse", "currently in use by a listener")
@@ -255,6 +256,7 @@ func TestTargetGroupAttributes(t *testing.T) {
 		_, err := k.v2.ModifyTargetGroupAttributes(t.Context(), &elbv2.ModifyTargetGroupAttributesInput{
 			TargetGroupArn: new(arn), Attributes: []elbv2types.TargetGroupAttribute{{Key: new(key), Value: new(value)}},
 		})
+
 		return err
 	}
 	wantCode(t, modify(tcp, "preserve_client_ip.enabled", "false"), "")
@@ -288,6 +290,7 @@ func (k *balancing) health(group string, named ...string) map[string]string {
 	for _, d := range out.TargetHealthDescriptions {
 		states[*d.Target.Id] = strings.TrimSpace(string(d.TargetHealth.State) + " " + string(d.TargetHealth.Reason))
 	}
+
 	return states
 }
 

@@ -58,6 +58,7 @@ func (c *Cloud) createListener(p params) (any, error) {
 		if !others[i].isAs(l) {
 			return nil, portTaken(n.arn)
 		}
+
 		return lbListenersXML{Listeners: []lbNetworkListenerXML{c.listenerWire(others[i])}}, nil
 	}
 	if err := quota(len(others)+1, c.balancers.quotas.Listeners, "TooManyListeners", "listeners of a load balancer"); err != nil {
@@ -65,6 +66,7 @@ func (c *Cloud) createListener(p params) (any, error) {
 	}
 	l.arn = c.balancerARN("listener/" + strings.TrimPrefix(n.arn, c.balancerARN("loadbalancer/")) + "/" + c.ids.Hex("listener", 16))
 	c.balancers.listeners[l.arn] = l
+
 	return lbListenersXML{Listeners: []lbNetworkListenerXML{c.listenerWire(l)}}, nil
 }
 
@@ -95,6 +97,7 @@ func (c *Cloud) modifyListener(p params) (any, error) {
 		c.release(old.group)
 	}
 	*old = *l
+
 	return lbListenersXML{Listeners: []lbNetworkListenerXML{c.listenerWire(l)}}, nil
 }
 
@@ -118,6 +121,7 @@ func (c *Cloud) readNetworkListener(p params, l *listener) error {
 	if err := c.readSecurity(p, l); err != nil {
 		return err
 	}
+
 	return c.checkForward(l)
 }
 
@@ -142,6 +146,7 @@ func readAction(p params) (string, error) {
 	if group == "" {
 		return "", invalid("A target group ARN must be specified")
 	}
+
 	return group, nil
 }
 
@@ -155,6 +160,7 @@ func (c *Cloud) readSecurity(p params, l *listener) error {
 			return configuration("Certificates, ALPN policies and security policies can only be specified for listeners with the protocol TLS")
 		}
 		l.certificates, l.alpn, l.policy = nil, nil, ""
+
 		return nil
 	}
 	if len(certificates) > 1 {
@@ -185,6 +191,7 @@ func (c *Cloud) readSecurity(p params, l *listener) error {
 	if l.policy == "" {
 		l.policy = defaultSecurityPolicy
 	}
+
 	return nil
 }
 
@@ -205,6 +212,7 @@ func (c *Cloud) checkForward(l *listener) error {
 	}
 	groups := c.targetsOf(n, l.arn)
 	groups[g.arn] = g.registered()
+
 	return c.checkTargets(crossZone(n.attributes), groups)
 }
 
@@ -216,6 +224,7 @@ func (c *Cloud) deleteListener(p params) (any, error) {
 	}
 	delete(c.balancers.listeners, l.arn)
 	c.release(l.group)
+
 	return nil, nil
 }
 
@@ -248,5 +257,6 @@ func (c *Cloud) describeListeners(p params) (any, error) {
 	for _, l := range found {
 		out.Listeners = append(out.Listeners, c.listenerWire(l))
 	}
+
 	return out, nil
 }

@@ -140,6 +140,7 @@ func TestListenerModify(t *testing.T) {
 	modify := func(in elbv2.ModifyListenerInput) error {
 		in.ListenerArn = new(arn)
 		_, err := k.v2.ModifyListener(t.Context(), &in)
+
 		return err
 	}
 	expect := func(what string, want NetworkListener) {

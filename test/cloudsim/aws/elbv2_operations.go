@@ -56,6 +56,7 @@ func (c *Cloud) kindOf(arn string) string {
 	if !ours || !found || !slices.Contains([]string{"loadbalancer", "targetgroup", "listener"}, kind) {
 		return ""
 	}
+
 	return kind
 }
 
@@ -68,6 +69,7 @@ func (c *Cloud) arnOf(p params, name, kind string) (string, error) {
 	if c.kindOf(arn) != kind {
 		return "", invalid("'%s' is not a valid %s ARN", arn, kind)
 	}
+
 	return arn, nil
 }
 
@@ -80,6 +82,7 @@ func (c *Cloud) networkOf(p params) (*network, error) {
 	if n := c.balancers.networks[arn]; n != nil && c.changeable(&n.Created) {
 		return n, nil
 	}
+
 	return nil, noNetwork(arn)
 }
 
@@ -92,6 +95,7 @@ func (c *Cloud) groupOf(p params) (*targetGroup, error) {
 	if g := c.balancers.groups[arn]; g != nil && c.changeable(&g.Created) {
 		return g, nil
 	}
+
 	return nil, noTargetGroup(arn)
 }
 
@@ -104,6 +108,7 @@ func (c *Cloud) listenerOf(p params) (*listener, error) {
 	if l := c.balancers.listeners[arn]; l != nil && c.changeable(&l.Created) {
 		return l, nil
 	}
+
 	return nil, noListener(arn)
 }
 
@@ -126,6 +131,7 @@ func (c *Cloud) networkByName(name string) *network {
 			return n
 		}
 	}
+
 	return nil
 }
 
@@ -136,6 +142,7 @@ func (c *Cloud) groupByName(name string) *targetGroup {
 			return g
 		}
 	}
+
 	return nil
 }
 
@@ -148,6 +155,7 @@ func (c *Cloud) listenersOf(balancer string) []*listener {
 		}
 	}
 	slices.SortFunc(found, func(a, b *listener) int { return cmp.Compare(a.port, b.port) })
+
 	return found
 }
 
@@ -162,6 +170,7 @@ func (c *Cloud) balancersByGroup() map[string][]string {
 		slices.Sort(arns)
 		users[group] = slices.Compact(arns)
 	}
+
 	return users
 }
 
@@ -174,5 +183,6 @@ func (c *Cloud) balancersOf(group string) []string {
 		}
 	}
 	slices.Sort(arns)
+
 	return slices.Compact(arns)
 }

@@ -13,18 +13,22 @@ func (c *Cloud) tagsOf(arn string) (map[string]string, *simstate.Created, error)
 		if n := c.balancers.networks[arn]; n != nil {
 			return n.tags, &n.Created, nil
 		}
+
 		return nil, nil, noNetwork(arn)
 	case "targetgroup":
 		if g := c.balancers.groups[arn]; g != nil {
 			return g.tags, &g.Created, nil
 		}
+
 		return nil, nil, noTargetGroup(arn)
 	case "listener":
 		if l := c.balancers.listeners[arn]; l != nil {
 			return l.tags, &l.Created, nil
 		}
+
 		return nil, nil, noListener(arn)
 	}
+
 	return nil, nil, invalid("'%s' is not a valid ARN of a load balancer, target group or listener", arn)
 }
 
@@ -45,6 +49,7 @@ func (c *Cloud) taggedByARN(p params, sees func(*simstate.Created) bool) ([]map[
 		}
 		all = append(all, tags)
 	}
+
 	return all, arns, nil
 }
 
@@ -56,6 +61,7 @@ func (c *Cloud) unseen(arn string) error {
 	case "targetgroup":
 		return noTargetGroup(arn)
 	}
+
 	return noListener(arn)
 }
 
@@ -80,6 +86,7 @@ func (c *Cloud) networkAddTags(p params) (any, error) {
 	for _, into := range resources {
 		maps.Copy(into, tags)
 	}
+
 	return nil, nil
 }
 
@@ -98,6 +105,7 @@ func (c *Cloud) networkRemoveTags(p params) (any, error) {
 			delete(tags, key)
 		}
 	}
+
 	return nil, nil
 }
 
@@ -120,5 +128,6 @@ func (c *Cloud) networkDescribeTags(p params) (any, error) {
 	for i, tags := range resources {
 		out.Descriptions = append(out.Descriptions, networkTagDescription{arns[i], tagList(tags)})
 	}
+
 	return out, nil
 }

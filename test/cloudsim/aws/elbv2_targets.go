@@ -25,6 +25,7 @@ func readTargets(p params, g *targetGroup) ([]Target, error) {
 		}
 		targets = append(targets, Target{t.str("Id"), port})
 	}
+
 	return targets, nil
 }
 
@@ -42,6 +43,7 @@ func (c *Cloud) changedTargets(p params) (*targetGroup, []Target, error) {
 	if len(targets) == 0 || len(targets) > targetsPerCall {
 		return nil, nil, invalid("Between 1 and %d targets can be specified, not %d", targetsPerCall, len(targets))
 	}
+
 	return g, targets, nil
 }
 
@@ -76,6 +78,7 @@ func (c *Cloud) registerTargets(p params) (any, error) {
 			g.targets[t] = &registration{since: c.opts.Clock.Now()}
 		}
 	}
+
 	return nil, nil
 }
 
@@ -125,12 +128,14 @@ func (c *Cloud) checkInstances(g *targetGroup, targets []Target) error {
 	case len(asleep) > 0:
 		return fail("InvalidTarget", "The following targets are not in a running state and cannot be registered: %s", quoted(asleep))
 	}
+
 	return nil
 }
 
 // family returns the family of an instance type: m3 of m3.large.
 func family(kind string) string {
 	name, _, _ := strings.Cut(kind, ".")
+
 	return name
 }
 
@@ -153,6 +158,7 @@ func (c *Cloud) deregisterTargets(p params) (any, error) {
 		}
 	}
 	c.purge(g)
+
 	return nil, nil
 }
 
@@ -162,6 +168,7 @@ func (c *Cloud) drainingOf(g *targetGroup) time.Duration {
 		return *c.balancers.draining
 	}
 	seconds, _ := strconv.Atoi(g.attributes["deregistration_delay.timeout_seconds"]) // checked when it was set
+
 	return time.Duration(seconds) * time.Second
 }
 
@@ -198,6 +205,7 @@ func (c *Cloud) describeTargetHealth(p params) (any, error) {
 		}
 		out.Descriptions = append(out.Descriptions, lbTargetHealthXML{lbTargetXML(t), port, c.targetHealth(g, t, balancers)})
 	}
+
 	return out, nil
 }
 
@@ -221,6 +229,7 @@ func (c *Cloud) targetHealth(g *targetGroup, t Target, balancers []string) lbHea
 	case c.opts.Clock.Since(r.since) < c.balancers.delays.Registration:
 		return lbHealthXML{"initial", "Elb.RegistrationInProgress", "Target registration is in progress"}
 	}
+
 	return lbHealthXML{State: "healthy"}
 }
 
@@ -228,6 +237,7 @@ func (c *Cloud) targetHealth(g *targetGroup, t Target, balancers []string) lbHea
 func (c *Cloud) oneServes(balancers []string, zone string) bool {
 	return slices.ContainsFunc(balancers, func(arn string) bool {
 		n := c.balancers.networks[arn]
+
 		return n != nil && slices.Contains(n.zones(), zone)
 	})
 }

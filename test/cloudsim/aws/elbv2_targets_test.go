@@ -25,6 +25,7 @@ func TestTargetsAreRejectedTogether(t *testing.T) {
 		"other VPC": {"a target group has one VPC", func(k *balancing) (spec InstanceSpec) {
 			other := k.Seed("other")
 			spec.Subnet, spec.Groups = other.Private[other.Zones[0]], []string{other.NodeGroup}
+
 			return spec
 		}, "not in the target group VPC"},
 	}

@@ -19,6 +19,7 @@ func describeNet(k *balancing) elbv2types.LoadBalancer {
 	out := ok(k, func(ctx context.Context) (*elbv2.DescribeLoadBalancersOutput, error) {
 		return k.v2.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{"net"}})
 	})
+
 	return out.LoadBalancers[0]
 }
 
@@ -251,10 +252,12 @@ func TestNetworkGroups(t *testing.T) {
 	bare := k.createNet(func(in *elbv2.CreateLoadBalancerInput) { in.Name = new("bare") })
 	set := func(arn string, groups ...string) error {
 		_, err := k.v2.SetSecurityGroups(t.Context(), &elbv2.SetSecurityGroupsInput{LoadBalancerArn: new(arn), SecurityGroups: append([]string{}, groups...)})
+
 		return err
 	}
 	remove := func(group string) error {
 		_, err := k.ec2.DeleteSecurityGroup(t.Context(), &ec2.DeleteSecurityGroupInput{GroupId: new(group)})
+
 		return err
 	}
 	wantCode(t, set(bare, first), "InvalidConfigurationRequest", "created without any security groups")
@@ -277,6 +280,7 @@ func TestNetworkGroups(t *testing.T) {
 
 func (k *balancing) deleteNet(arn string) error {
 	_, err := k.v2.DeleteLoadBalancer(k.t.Context(), &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: new(arn)})
+
 	return err
 }
 
@@ -294,6 +298,7 @@ func TestNetworkSubnets(t *testing.T) {
 		for _, zone := range out.AvailabilityZones {
 			got = append(got, *zone.SubnetId)
 		}
+
 		return got, nil
 	}
 	for _, ids := range [][]string{public, public[1:]} {
@@ -322,6 +327,7 @@ func TestNetworkAttributes(t *testing.T) {
 			in.Attributes = append(in.Attributes, elbv2types.LoadBalancerAttribute{Key: new(pairs[i]), Value: new(pairs[i+1])})
 		}
 		_, err := k.v2.ModifyLoadBalancerAttributes(t.Context(), in)
+
 		return err
 	}
 	wantCode(t, modify(), "ValidationError")

@@ -127,6 +127,7 @@ func (l *listener) clone() *listener {
 	out.certificates = slices.Clone(l.certificates)
 	out.alpn = slices.Clone(l.alpn)
 	out.tags = maps.Clone(l.tags)
+
 	return &out
 }
 
@@ -136,6 +137,7 @@ func (n *network) zones() []string {
 	for _, mapping := range n.mappings {
 		zones = append(zones, mapping.Zone)
 	}
+
 	return zones
 }
 
@@ -144,5 +146,6 @@ func (n *network) subnets() []string {
 	for _, mapping := range n.mappings {
 		ids = append(ids, mapping.Subnet)
 	}
+
 	return ids
 }

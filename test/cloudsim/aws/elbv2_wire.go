@@ -153,6 +153,7 @@ func (c *Cloud) networkWire(n *network) lbNetworkXML {
 	if n.grouped {
 		out.Enforce = "on"
 	}
+
 	return out
 }
 
@@ -164,6 +165,7 @@ func (c *Cloud) stateOf(n *network) string {
 	case n.impaired:
 		return "active_impaired"
 	}
+
 	return "active"
 }
 
@@ -179,6 +181,7 @@ func (c *Cloud) zonesWire(n *network) []lbZoneXML {
 		}
 		zones = append(zones, zone)
 	}
+
 	return zones
 }
 
@@ -194,6 +197,7 @@ func groupWire(g *targetGroup, balancers []string) lbTargetGroupXML {
 	if g.check.Matcher != "" {
 		out.Matcher = &lbMatcherXML{g.check.Matcher}
 	}
+
 	return out
 }
 
@@ -209,6 +213,7 @@ func (c *Cloud) listenerWire(l *listener) lbNetworkListenerXML {
 	for _, arn := range l.certificates {
 		out.Certificates = append(out.Certificates, lbCertificateXML{arn})
 	}
+
 	return out
 }
 

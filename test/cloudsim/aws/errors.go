@@ -26,6 +26,7 @@ func asAPIError(err error) *apiError {
 	if e, ok := errors.AsType[*apiError](err); ok {
 		return e
 	}
+
 	return internal(err)
 }
 
@@ -64,6 +65,7 @@ func Denied() simserver.Fault {
 
 func serviceOf(r *http.Request) *api {
 	service, _ := r.Context().Value(apiKey{}).(*api)
+
 	return service
 }
 
@@ -72,6 +74,7 @@ func serviceOf(r *http.Request) *api {
 func writeError(w http.ResponseWriter, r *http.Request, problem *apiError) {
 	if service := serviceOf(r); service != nil {
 		service.renderError(w, problem)
+
 		return
 	}
 	http.Error(w, problem.Message, problem.Status)

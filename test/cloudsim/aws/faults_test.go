@@ -53,6 +53,7 @@ func TestQueryFaults(t *testing.T) {
 	api := sts.NewFromConfig(config(t, c))
 	call := func() error {
 		_, err := api.GetCallerIdentity(t.Context(), &sts.GetCallerIdentityInput{})
+
 		return err
 	}
 	c.Interceptor().Inject("sts", simserver.Nth(1), Throttled())
@@ -101,10 +102,12 @@ func TestThrottle(t *testing.T) {
 	api := ec2Client(t, c)
 	vpcs := func() string {
 		_, err := api.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{})
+
 		return code(err)
 	}
 	subnets := func() string {
 		_, err := api.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{})
+
 		return code(err)
 	}
 	c.SetThrottle("DescribeVpcs", 2, 2)
@@ -138,10 +141,12 @@ func TestConsistency(t *testing.T) {
 	api := ec2Client(t, c)
 	tagIt := func(id string) string {
 		_, err := api.CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: []string{id}, Tags: []types.Tag{tag("a", "b")}})
+
 		return code(err)
 	}
 	look := func(id string) string {
 		_, err := api.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
+
 		return code(err)
 	}
 	const missing = "InvalidInstanceID.NotFound"

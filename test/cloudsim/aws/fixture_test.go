@@ -26,6 +26,7 @@ func start(t *testing.T, opts Options) *Cloud {
 			t.Error(err)
 		}
 	})
+
 	return cloud
 }
 
@@ -35,11 +36,13 @@ func config(t *testing.T, c *Cloud) awssdk.Config {
 	client := c.Config()
 	client.RetryMaxAttempts = 1
 	t.Cleanup(client.HTTPClient.(*http.Client).CloseIdleConnections)
+
 	return client
 }
 
 func ec2Client(t *testing.T, c *Cloud) *ec2.Client {
 	t.Helper()
+
 	return ec2.NewFromConfig(config(t, c))
 }
 
@@ -51,6 +54,7 @@ func code(err error) string {
 	if e, ok := errors.AsType[smithy.APIError](err); ok {
 		return e.ErrorCode()
 	}
+
 	return "no response"
 }
 
@@ -59,6 +63,7 @@ func wantCode(t *testing.T, err error, want string, texts ...string) {
 	t.Helper()
 	if got := code(err); got != want {
 		t.Errorf("got code %q (%v), want %q", got, err, want)
+
 		return
 	}
 	for _, text := range texts {

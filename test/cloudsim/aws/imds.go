@@ -83,6 +83,7 @@ func (c *Cloud) serveMetadata(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			problem := asAPIError(err)
 			http.Error(w, problem.Message, problem.Status)
+
 			return
 		}
 		for name, value := range header {
@@ -117,6 +118,7 @@ func (c *Cloud) metadataResponse(r *http.Request) (response string, header map[s
 	}
 	if r.URL.Path == identityPath {
 		document, err := c.identityDocument(i)
+
 		return document, nil, err
 	}
 	path, ok := strings.CutPrefix(r.URL.Path, dataPath)
@@ -124,6 +126,7 @@ func (c *Cloud) metadataResponse(r *http.Request) (response string, header map[s
 		return "", nil, status(http.StatusNotFound)
 	}
 	response, err = c.metadataOf(i, strings.Trim(path, "/"))
+
 	return response, nil, err
 }
 
@@ -134,6 +137,7 @@ func (c *Cloud) newToken(r *http.Request) (token string, header map[string]strin
 	}
 	token = c.ids.Hex("metadata token", 40)
 	c.metadata.tokens[token] = c.opts.Clock.Now().Add(time.Duration(ttl) * time.Second)
+
 	return token, map[string]string{tokenTTLHeader: strconv.Itoa(ttl)}, nil
 }
 
@@ -163,6 +167,7 @@ func (c *Cloud) metadataOf(i *instance, path string) (string, error) {
 		return "", status(http.StatusNotFound)
 	}
 	slices.Sort(names)
+
 	return strings.Join(slices.Compact(names), "\n"), nil
 }
 
@@ -195,6 +200,7 @@ func (c *Cloud) metadataValues(i *instance) map[string]string {
 			values[about+"ipv6s"] = strings.Join(texts(eni.addrs6), "\n")
 		}
 	}
+
 	return values
 }
 
@@ -209,6 +215,7 @@ func (c *Cloud) profileCredentials(role string) (string, error) {
 		"Code": "Success", "Type": "AWS-HMAC", "LastUpdated": now.UTC().Format(time.RFC3339),
 		"AccessKeyId": id, "SecretAccessKey": made.secret, "Token": made.token, "Expiration": made.expires.UTC().Format(time.RFC3339),
 	})
+
 	return string(document), err
 }
 
@@ -218,5 +225,6 @@ func (c *Cloud) identityDocument(i *instance) (string, error) {
 		"instanceId": i.id, "instanceType": i.kind, "pendingTime": i.launched.UTC().Format(time.RFC3339),
 		"privateIp": firstText(c.interfacesOf(i)[0].addrs), "region": c.opts.Region, "version": "2017-09-30",
 	}, "", "  ")
+
 	return string(document), err
 }

@@ -18,6 +18,7 @@ import (
 
 func imdsClient(t *testing.T, c *Cloud) *imds.Client {
 	t.Helper()
+
 	return imds.New(imds.Options{
 		Endpoint: c.URL(), HTTPClient: config(t, c).HTTPClient, DisableDefaultTimeout: true,
 		Retryer: awssdk.NopRetryer{},
@@ -31,6 +32,7 @@ func read(ctx context.Context, api *imds.Client, path string) (string, error) {
 	}
 	defer out.Content.Close()
 	text, err := io.ReadAll(out.Content)
+
 	return string(text), err
 }
 
@@ -105,6 +107,7 @@ func TestMetadataRejected(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		_, _ = io.Copy(io.Discard, resp.Body)
+
 		return resp.StatusCode
 	}
 	if got := call("GET", "/latest/meta-data/instance-id", "Accept", "*/*"); got != http.StatusUnauthorized {

@@ -12,6 +12,7 @@ func (c *Cloud) Leaks() []string {
 		found = append(c.balancerLeaks(), c.networkLeaks()...)
 	})
 	slices.Sort(found)
+
 	return found
 }
 
@@ -21,6 +22,7 @@ func (c *Cloud) networkLeaks() []string {
 	for _, g := range c.ec2.groups.all() {
 		if !g.given {
 			found = append(found, "security-group "+g.name)
+
 			continue
 		}
 		found = append(found, tagLeaks(g.id, g.tagged)...)
@@ -57,6 +59,7 @@ func (c *Cloud) networkLeaks() []string {
 	for _, v := range c.ec2.vpcs.all() {
 		found = append(found, tagLeaks(v.id, v.tagged)...)
 	}
+
 	return found
 }
 
@@ -73,5 +76,6 @@ func tagLeaks(id string, t tagged) []string {
 			found = append(found, "lost tag "+id+" "+key+"="+value)
 		}
 	}
+
 	return found
 }

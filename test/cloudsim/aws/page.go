@@ -57,6 +57,7 @@ func page[T any](c *Cloud, p params, by pager, items []T, key func(T) string) ([
 		return items, nil, nil
 	}
 	next := base64.RawURLEncoding.EncodeToString([]byte(tokenMark + key(items[limit-1])))
+
 	return items[:limit], &next, nil
 }
 

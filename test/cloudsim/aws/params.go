@@ -30,6 +30,7 @@ func newParams(service *api, form url.Values) params {
 			key = key[:i]
 		}
 	}
+
 	return params{form: form, present: present, service: service}
 }
 
@@ -44,6 +45,7 @@ func (p params) strPtr(name string) *string {
 	if !p.has(name) {
 		return nil
 	}
+
 	return new(p.str(name))
 }
 
@@ -56,6 +58,7 @@ func (p params) int32(name string) (*int32, error) {
 	if err != nil {
 		return nil, p.invalid(name)
 	}
+
 	return new(int32(n)), nil
 }
 
@@ -70,6 +73,7 @@ func (p params) bool(name string) (*bool, error) {
 	case "false", "0":
 		return new(false), nil
 	}
+
 	return nil, p.invalid(name)
 }
 
@@ -100,6 +104,7 @@ func (p params) structs(name string) []params {
 // sub returns the structure of that name.
 func (p params) sub(name string) params {
 	p.prefix += name + "."
+
 	return p
 }
 
@@ -112,8 +117,10 @@ func (p params) require(names ...string) error {
 		if p.service.query {
 			return fail("ValidationError", "1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null", p.prefix+name)
 		}
+
 		return fail("MissingParameter", "The request must contain the parameter %s", p.prefix+name)
 	}
+
 	return nil
 }
 
@@ -122,6 +129,7 @@ func (p params) invalid(name string) error {
 	if p.service.query {
 		code = "ValidationError"
 	}
+
 	return fail(code, "Value (%s) for parameter %s is invalid.", p.str(name), p.prefix+name)
 }
 

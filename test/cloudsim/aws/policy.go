@@ -23,6 +23,7 @@ func (c *Cloud) authorize(service *api, operation string) error {
 			return service.denied(c.opts.AccountID, action)
 		}
 	}
+
 	return nil
 }
 
@@ -33,5 +34,6 @@ func (a *api) denied(account, action string) error {
 	if a.query {
 		return &apiError{http.StatusForbidden, "AccessDenied", who}
 	}
+
 	return &apiError{http.StatusForbidden, "UnauthorizedOperation", "You are not authorized to perform this operation. " + who}
 }

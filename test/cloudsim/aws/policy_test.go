@@ -13,6 +13,7 @@ func TestDeniedActions(t *testing.T) {
 	k.createWeb(nil)
 	deleteWeb := func() error {
 		_, err := k.elb.DeleteLoadBalancer(t.Context(), &elb.DeleteLoadBalancerInput{LoadBalancerName: new("web")})
+
 		return err
 	}
 	deleteNet := func() error { return k.deleteNet(balancer) }

@@ -50,6 +50,7 @@ func (q Quotas) complete() Quotas {
 	q.LoadBalancerTargets = cmp.Or(q.LoadBalancerTargets, 3000)
 	q.ZoneTargets = cmp.Or(q.ZoneTargets, 500)
 	q.SecurityGroups = cmp.Or(q.SecurityGroups, 5)
+
 	return q
 }
 
@@ -69,6 +70,7 @@ func quota(count, bound int, code, resources string) error {
 	if count > bound {
 		return fail(code, "The maximum number of %s has been reached: %d", resources, bound)
 	}
+
 	return nil
 }
 
@@ -81,6 +83,7 @@ func (c *Cloud) targetsOf(n *network, except string) map[string][]Target {
 			found[l.group] = c.balancers.groups[l.group].registered()
 		}
 	}
+
 	return found
 }
 
@@ -108,6 +111,7 @@ func (c *Cloud) checkTargets(crossZone bool, groups map[string][]Target) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

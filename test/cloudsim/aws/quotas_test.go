@@ -19,6 +19,7 @@ func (k *balancing) registerAll(group string, ids []string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -30,6 +31,7 @@ func (k *balancing) nodesIn(zone string, n int) []string {
 		spec.Subnet = k.seed.Private[zone]
 		ids = append(ids, k.seed.AddNode(spec))
 	}
+
 	return ids
 }
 
@@ -38,6 +40,7 @@ func (k *balancing) setCrossZone(balancer, value string) error {
 		LoadBalancerArn: new(balancer),
 		Attributes:      []elbv2types.LoadBalancerAttribute{{Key: new("load_balancing.cross_zone.enabled"), Value: new(value)}},
 	})
+
 	return err
 }
 
@@ -106,6 +109,7 @@ func TestClassicQuotas(t *testing.T) {
 		_, err := k.elb.RegisterInstancesWithLoadBalancer(t.Context(), &elb.RegisterInstancesWithLoadBalancerInput{
 			LoadBalancerName: new("web"), Instances: instances,
 		})
+
 		return err
 	}
 	wantCode(t, register(k.nodes...), "InvalidConfigurationRequest")

@@ -34,6 +34,7 @@ func (c *Cloud) SetThrottle(name string, rate float64, burst int) {
 func (c *Cloud) Throttles(name string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	return c.limits.Refused(name)
 }
 
@@ -42,6 +43,7 @@ func (c *Cloud) Throttles(name string) int {
 func (c *Cloud) ThrottledCalls() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	return maps.Clone(c.limits.rejected)
 }
 
@@ -53,5 +55,6 @@ func (c *Cloud) throttled(service *api, request Request) bool {
 		return false
 	}
 	c.limits.rejected[request.Op]++
+
 	return true
 }

@@ -95,6 +95,7 @@ func ec2Limit(action string) simstate.RateLimit {
 	if Mutating(action) {
 		return ec2Mutating
 	}
+
 	return ec2NonMutating
 }
 
@@ -109,8 +110,10 @@ func documentedBuckets(service *api, request Request) []string {
 		if slices.Contains(ec2Filterable, request.Op) && !selective(request) {
 			name += "/" + unfiltered
 		}
+
 		return []string{name}
 	}
+
 	return nil
 }
 
@@ -121,6 +124,7 @@ func balancerCategory(op string) string {
 	if Mutating(op) {
 		return mutations
 	}
+
 	return nonMutating
 }
 
@@ -132,5 +136,6 @@ func selective(request Request) bool {
 			return true
 		}
 	}
+
 	return false
 }

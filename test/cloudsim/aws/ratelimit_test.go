@@ -23,6 +23,7 @@ func passed(t *testing.T, throttled string, call func() error) int {
 		}
 	}
 	t.Fatal("no call is throttled")
+
 	return 0
 }
 
@@ -30,10 +31,12 @@ func TestDocumentedBuckets(t *testing.T) {
 	t.Parallel()
 	describeClassic := func(k *balancing) error {
 		_, err := k.elb.DescribeLoadBalancers(k.t.Context(), &elb.DescribeLoadBalancersInput{})
+
 		return err
 	}
 	describeNetwork := func(k *balancing) error {
 		_, err := k.v2.DescribeLoadBalancers(k.t.Context(), &elbv2.DescribeLoadBalancersInput{})
+
 		return err
 	}
 	type bound struct{ Burst, PerTenSeconds int }
@@ -47,10 +50,12 @@ func TestDocumentedBuckets(t *testing.T) {
 		"network reads": {"the same, another API", describeNetwork, "ThrottlingException", bound{40, 40}},
 		"network creation": {"resource-intensive: 10 and 0.2 per second", func(k *balancing) error {
 			_, err := k.v2.CreateLoadBalancer(k.t.Context(), k.net())
+
 			return err
 		}, "ThrottlingException", bound{10, 2}},
 		"classic creation": {"resource-intensive: 10 and 0.2 per second", func(k *balancing) error {
 			_, err := k.elb.CreateLoadBalancer(k.t.Context(), k.web())
+
 			return err
 		}, "Throttling", bound{10, 2}},
 		"registration": {"registration: 20 and 4 per second", func(k *balancing) error {
@@ -60,34 +65,42 @@ func TestDocumentedBuckets(t *testing.T) {
 			_, err := k.elb.DeregisterInstancesFromLoadBalancer(k.t.Context(), &elb.DeregisterInstancesFromLoadBalancerInput{
 				LoadBalancerName: new("none"), Instances: []elbtypes.Instance{{InstanceId: new("i-0")}},
 			})
+
 			return err
 		}, "Throttling", bound{20, 20}},
 		"deletion": {"mutating: 20 and 3 per second; a bucket never holds more than 20", func(k *balancing) error {
 			_, err := k.v2.DeleteListener(k.t.Context(), &elbv2.DeleteListenerInput{ListenerArn: new("arn:aws:nothing")})
+
 			return err
 		}, "ThrottlingException", bound{20, 20}},
 		"instances by filter": {"non-mutating: 100 and 20 per second", func(k *balancing) error {
 			_, err := k.ec2.DescribeInstances(k.t.Context(), &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{by("vpc-id", "vpc-1")}})
+
 			return err
 		}, "RequestLimitExceeded", bound{100, 100}},
 		"instances by ID": {"unfiltered and unpaginated: 50 and 10 per second", func(k *balancing) error {
 			_, err := k.ec2.DescribeInstances(k.t.Context(), &ec2.DescribeInstancesInput{InstanceIds: k.nodes})
+
 			return err
 		}, "RequestLimitExceeded", bound{50, 50}},
 		"subnets": {"unfiltered calls have a bucket of their own for some operations only", func(k *balancing) error {
 			_, err := k.ec2.DescribeSubnets(k.t.Context(), &ec2.DescribeSubnetsInput{})
+
 			return err
 		}, "RequestLimitExceeded", bound{100, 100}},
 		"groups": {"mutating: 50 and 5 per second", func(k *balancing) error {
 			_, err := k.ec2.DeleteSecurityGroup(k.t.Context(), &ec2.DeleteSecurityGroupInput{GroupId: new("sg-0")})
+
 			return err
 		}, "RequestLimitExceeded", bound{50, 50}},
 		"tags": {"uncategorized: 100 and 10 per second", func(k *balancing) error {
 			_, err := k.ec2.CreateTags(k.t.Context(), &ec2.CreateTagsInput{Resources: k.nodes, Tags: []ec2types.Tag{{Key: new("a")}}})
+
 			return err
 		}, "RequestLimitExceeded", bound{100, 100}},
 		"topology": {"uncategorized: 1 and 1 per second", func(k *balancing) error {
 			_, err := k.ec2.DescribeInstanceTopology(k.t.Context(), &ec2.DescribeInstanceTopologyInput{})
+
 			return err
 		}, "RequestLimitExceeded", bound{1, 1}},
 	}
@@ -117,6 +130,7 @@ func TestBucketRefill(t *testing.T) {
 	k := startBalancing(t, Options{})
 	read := func() error {
 		_, err := k.v2.DescribeTargetGroups(t.Context(), &elbv2.DescribeTargetGroupsInput{})
+
 		return err
 	}
 	got := []int{passed(t, "ThrottlingException", read)}
@@ -138,6 +152,7 @@ func TestBucketsOfAccountAndAPI(t *testing.T) {
 	}
 	n := passed(t, "ThrottlingException", func() error {
 		_, err := k.v2.DeleteListener(t.Context(), &elbv2.DeleteListenerInput{ListenerArn: new("arn:aws:nothing")})
+
 		return err
 	})
 	if n != 10 {
@@ -153,6 +168,7 @@ func TestBucketLowered(t *testing.T) {
 	k.SetThrottle("elbv2/resource-intensive", 0.1, 2)
 	create := func() error {
 		_, err := k.v2.CreateLoadBalancer(t.Context(), k.net())
+
 		return err
 	}
 	got := []int{passed(t, "ThrottlingException", create)}
@@ -175,6 +191,7 @@ func TestBucketRaisedAndDisabled(t *testing.T) {
 	k.SetThrottle("elbv2/non-mutating", 50, 150)
 	n := passed(t, "ThrottlingException", func() error {
 		_, err := k.v2.DescribeLoadBalancers(t.Context(), &elbv2.DescribeLoadBalancersInput{})
+
 		return err
 	})
 	if n != 150 {

@@ -71,6 +71,7 @@ func fields(result any) ([]byte, error) {
 		return nil, internal(fmt.Errorf("render %T: %w", result, err))
 	}
 	inner := bytes.TrimPrefix(out.Bytes(), []byte("<"+outer+">"))
+
 	return bytes.TrimSuffix(inner, []byte("</"+outer+">")), nil
 }
 
@@ -92,5 +93,6 @@ func send(w http.ResponseWriter, status int, id string, body []byte) {
 func requestID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
+
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -21,6 +21,7 @@ type Request struct {
 
 func newRequest(r *http.Request, service *api, form url.Values) Request {
 	s, _ := parseSignature(r.Header.Get("Authorization"))
+
 	return Request{
 		Op: service.prefix + form.Get("Action"), Form: form, Header: r.Header,
 		AccessKeyID: s.key, SigningRegion: s.region, SigningName: s.service,

@@ -79,12 +79,14 @@ func (c *Cloud) Seed(clusterID string) *Seed {
 		Tags: map[string]string{ClusterTag(clusterID): "owned"},
 	})
 	c.AddRule(s.NodeGroup, Rule{Protocol: anyProtocol, Source: s.NodeGroup, Description: "nodes among themselves"})
+
 	return s
 }
 
 func (c *Cloud) anID(prefix string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	return c.newID(prefix)
 }
 
@@ -95,6 +97,7 @@ func (s *Seed) AddNodes(n int) []string {
 	for range n {
 		ids = append(ids, s.AddNode(InstanceSpec{}))
 	}
+
 	return ids
 }
 
@@ -111,5 +114,6 @@ func (s *Seed) AddNode(spec InstanceSpec) string {
 	tags := map[string]string{ClusterTag(s.ClusterID): "owned", "Name": fmt.Sprintf("node-%d", s.nodes)}
 	maps.Copy(tags, spec.Tags)
 	spec.Tags = tags
+
 	return s.cloud.AddInstance(spec)
 }

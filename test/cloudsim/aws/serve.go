@@ -43,6 +43,7 @@ func (c *Cloud) allAPIs() []*api {
 	throttled := &apiError{http.StatusBadRequest, "Throttling", "Rate exceeded"}
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
 	exception := &apiError{http.StatusBadRequest, "ThrottlingException", "Rate exceeded"}
+
 	return []*api{
 		{
 			group: groupEC2, version: "2016-11-15", scope: "ec2", namespace: "http://ec2.amazonaws.com/doc/2016-11-15/",
@@ -74,21 +75,25 @@ type apiKey struct{}
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, metadataRoot) {
 		c.serveMetadata(w, r)
+
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+
 		return
 	}
 	form, err := parseForm(r, body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
+
 		return
 	}
 	service := c.find(form.Get("Version"))
 	if service == nil {
 		c.interceptor.Serve(w, r, simserver.Call{Op: r.Method + " " + r.URL.Path}, http.NotFoundHandler())
+
 		return
 	}
 	request := newRequest(r, service, form)
@@ -100,6 +105,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		inner, err := c.run(r, body, service, request)
 		if err != nil {
 			service.renderError(w, err)
+
 			return
 		}
 		service.render(w, form.Get("Action"), inner)
@@ -114,6 +120,7 @@ func parseForm(r *http.Request, body []byte) (url.Values, error) {
 	for key, values := range r.URL.Query() {
 		form[key] = append(form[key], values...)
 	}
+
 	return form, nil
 }
 
@@ -123,6 +130,7 @@ func (c *Cloud) find(version string) *api {
 			return service
 		}
 	}
+
 	return nil
 }
 
@@ -158,5 +166,6 @@ func (c *Cloud) run(r *http.Request, body []byte, service *api, request Request)
 	if err != nil {
 		return nil, err
 	}
+
 	return fields(result)
 }

@@ -27,6 +27,7 @@ func (c *Cloud) Snapshot() *Snapshot {
 			ec2: c.ec2.clone(), balancers: c.balancers.clone(),
 		}
 	})
+
 	return s
 }
 
@@ -65,6 +66,7 @@ func (s *ec2State) clone() ec2State {
 	})
 	out.allocations = cloneStore(s.allocations, func(a *allocation) { a.tagged = a.clone() })
 	out.lost = slices.Clone(s.lost)
+
 	return out
 }
 
@@ -86,6 +88,7 @@ func (b *balancers) clone() balancers {
 	if b.draining != nil {
 		out.draining = new(*b.draining)
 	}
+
 	return out
 }
 

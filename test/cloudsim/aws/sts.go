@@ -31,6 +31,7 @@ type AssumedRole struct {
 func (c *Cloud) AssumedRoles() []AssumedRole {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	return slices.Clone(c.assumed)
 }
 
@@ -56,6 +57,7 @@ const (
 
 func (c *Cloud) roleARN(name string) string {
 	part, _ := partition(c.opts.Region)
+
 	return "arn:" + part + ":iam::" + c.opts.AccountID + ":role/" + name
 }
 
@@ -64,6 +66,7 @@ func (c *Cloud) issue(role, session string, expires time.Time) (id string, made 
 	id = "ASIA" + strings.ToUpper(c.ids.Hex("access key", 16))
 	made = credential{secret: c.ids.Hex("secret", 40), token: c.ids.Hex("session token", 64), role: role, session: session, expires: expires}
 	c.keys[id] = made
+
 	return id, made
 }
 
@@ -109,6 +112,7 @@ func (c *Cloud) assumeRole(p params) (any, error) {
 		RoleARN: role, SessionName: session, AccessKeyID: id, WebIdentityToken: p.str("WebIdentityToken"),
 		SourceAccount: p.header.Get("x-amz-source-account"), SourceARN: p.header.Get("x-amz-source-arn"),
 	})
+
 	return &assumeRoleResult{
 		AccessKeyID: id, Secret: made.secret, Token: made.token, Expiration: expires.UTC().Format(time.RFC3339),
 		RoleID: "AROAEXAMPLE:" + session, ARN: sessionARN(role, session),
@@ -120,6 +124,7 @@ func sessionARN(role, session string) string {
 	match := roleARN.FindStringSubmatch(role)
 	part := strings.Split(role, ":")[1]
 	name := match[2][strings.LastIndexByte(match[2], '/')+1:]
+
 	return "arn:" + part + ":sts::" + match[1] + ":assumed-role/" + name + "/" + session
 }
 
@@ -134,6 +139,7 @@ func (c *Cloud) getCallerIdentity(p params) (any, error) {
 	if known := c.keys[s.key]; known.role != "" {
 		account, arn = roleARN.FindStringSubmatch(known.role)[1], sessionARN(known.role, known.session)
 	}
+
 	return &struct {
 		ARN     string `xml:"Arn"`
 		UserID  string `xml:"UserId"`

@@ -32,6 +32,7 @@ func (w bufferedBodies) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	buffered := r.Clone(r.Context())
 	buffered.Body, buffered.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+
 	return w.next.RoundTrip(buffered)
 }
 

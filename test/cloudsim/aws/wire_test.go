@@ -83,6 +83,7 @@ func get(t *testing.T, c *Cloud, query string) string {
 		t.Fatal(err)
 	}
 	text := changing.ReplaceAllString(string(body), "REQUEST-ID")
+
 	return resp.Status + "\n" + resp.Header.Get("Content-Type") + "\n" + strings.ReplaceAll(text, "><", ">\n<") + "\n"
 }
 

@@ -21,6 +21,7 @@ func (l *serverListener) Accept() (net.Conn, error) {
 	l.server.mu.Lock()
 	l.server.conns[c] = struct{}{}
 	l.server.mu.Unlock()
+
 	return c, nil
 }
 
@@ -39,6 +40,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	if err == nil && !c.pass() {
 		return 0, net.ErrClosed
 	}
+
 	return n, err
 }
 
@@ -47,6 +49,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	if !c.pass() {
 		return 0, net.ErrClosed
 	}
+
 	return c.Conn.Write(b)
 }
 
@@ -58,6 +61,7 @@ func (c *conn) Close() error {
 		delete(c.server.conns, c)
 		c.server.mu.Unlock()
 	})
+
 	return c.Conn.Close()
 }
 

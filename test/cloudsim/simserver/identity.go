@@ -29,12 +29,14 @@ func newIdentity(given *tls.Certificate, ip net.IP) (*identity, error) {
 		if len(given.Certificate) == 0 {
 			return nil, errors.New("use certificate: it is empty")
 		}
+
 		return &identity{*given}, nil
 	}
 	certificate, err := selfSigned(ip)
 	if err != nil {
 		return nil, fmt.Errorf("make certificate for %s: %w", ip, err)
 	}
+
 	return &identity{certificate}, nil
 }
 
@@ -70,6 +72,7 @@ func selfSigned(ip net.IP) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
+
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
 }
 
@@ -78,12 +81,14 @@ func (i *identity) pem() []byte {
 	for _, der := range i.certificate.Certificate {
 		out.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	}
+
 	return out.Bytes()
 }
 
 func (i *identity) thumbprints() (sha1Hex, sha256Hex string) {
 	leaf := i.certificate.Certificate[0]
 	short, long := sha1.Sum(leaf), sha256.Sum256(leaf)
+
 	return colons(short[:]), colons(long[:])
 }
 
@@ -92,5 +97,6 @@ func colons(sum []byte) string {
 	for i, b := range sum {
 		parts[i] = fmt.Sprintf("%02X", b)
 	}
+
 	return strings.Join(parts, ":")
 }

@@ -63,6 +63,7 @@ func (g *Interceptor) Inject(op string, when When, fault Fault) *Rule {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.rules = append(g.rules, rule)
+
 	return rule
 }
 
@@ -84,6 +85,7 @@ func (r *Rule) Remove() {
 func (r *Rule) Hits() int {
 	r.interceptor.mu.Lock()
 	defer r.interceptor.mu.Unlock()
+
 	return r.hits
 }
 
@@ -96,6 +98,7 @@ func (g *Interceptor) Serve(w http.ResponseWriter, r *http.Request, call Call, a
 	}
 	if fault == nil {
 		apply.ServeHTTP(w, r)
+
 		return
 	}
 	fault(w, r, apply)
@@ -117,6 +120,7 @@ func (g *Interceptor) intercept(call Call) (Fault, time.Duration) {
 		}
 	}
 	g.add(call)
+
 	return fault, g.latency
 }
 

@@ -28,6 +28,7 @@ func (g *Interceptor) call(ctx context.Context, op string, apply http.HandlerFun
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
 	g.Serve(w, r, Call{Op: op, Group: "group of " + op, Poll: op == "Wait"}, apply)
+
 	return w.Code
 }
 

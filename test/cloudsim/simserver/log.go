@@ -39,6 +39,7 @@ func (l *Log) Calls() map[string]int {
 	defer l.mu.Unlock()
 	calls := make(map[string]int, len(l.counts))
 	maps.Copy(calls, l.counts)
+
 	return calls
 }
 
@@ -46,6 +47,7 @@ func (l *Log) Calls() map[string]int {
 func (l *Log) Count(op string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	return l.counts[op]
 }
 
@@ -53,6 +55,7 @@ func (l *Log) Count(op string) int {
 func (l *Log) Total() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	return l.total
 }
 
@@ -60,6 +63,7 @@ func (l *Log) Total() int {
 func (l *Log) Polls() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	return l.polls
 }
 
@@ -67,6 +71,7 @@ func (l *Log) Polls() int {
 func (l *Log) History() []Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	return slices.Clone(l.history)
 }
 

@@ -26,6 +26,7 @@ func newPipeEndpoint(address string) (*pipeEndpoint, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return &pipeEndpoint{address: resolved}, nil
 }
 
@@ -38,6 +39,7 @@ func (m *pipeEndpoint) Listen(context.Context) (net.Listener, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.listener = &pipeListener{address: m.address, accept: make(chan net.Conn), closed: make(chan struct{})}
+
 	return m.listener, nil
 }
 
@@ -58,6 +60,7 @@ func (m *pipeEndpoint) dial(ctx context.Context) (net.Conn, error) {
 			err = ctx.Err()
 		}
 	}
+
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: m.address, Err: err}
 }
 
@@ -82,6 +85,7 @@ func (l *pipeListener) Accept() (net.Conn, error) {
 // Close implements [net.Listener].
 func (l *pipeListener) Close() error {
 	l.once.Do(func() { close(l.closed) })
+
 	return nil
 }
 
@@ -100,6 +104,7 @@ func (c *pipeConn) Read(b []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		err = c.explain("read", err)
 	}
+
 	return n, err
 }
 
@@ -109,6 +114,7 @@ func (c *pipeConn) Write(b []byte) (int, error) {
 	if errors.Is(err, io.ErrClosedPipe) {
 		err = c.explain("write", &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE})
 	}
+
 	return n, err
 }
 
@@ -117,6 +123,7 @@ func (c *pipeConn) explain(op string, err error) error {
 	if c.cut.Load() {
 		return &net.OpError{Op: op, Net: "tcp", Err: syscall.ECONNRESET}
 	}
+
 	return err
 }
 

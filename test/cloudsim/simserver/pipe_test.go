@@ -42,6 +42,7 @@ func TestInMemory(t *testing.T) {
 			if err == nil {
 				err = response.Body.Close()
 			}
+
 			return err
 		}
 		expect := func(reason string, took time.Duration, want error) {

@@ -50,6 +50,7 @@ func reserve(config Config) (endpoint, error) {
 	if config.InMemory {
 		return newPipeEndpoint(cmp.Or(config.Address, defaultInMemoryAddress))
 	}
+
 	return loopback.Reserve(cmp.Or(config.Address, loopback.Any))
 }
 
@@ -99,6 +100,7 @@ func Start(config Config, handler http.Handler) (*Server, error) {
 	if err := s.Up(); err != nil {
 		return nil, errors.Join(err, port.Release())
 	}
+
 	return s, nil
 }
 
@@ -127,6 +129,7 @@ func (s *Server) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("dial %s: this server has a port", s.port)
 	}
+
 	return m.dial(ctx)
 }
 
@@ -135,6 +138,7 @@ func (s *Server) Scheme() string {
 	if s.tls == nil {
 		return "http"
 	}
+
 	return "https"
 }
 
@@ -144,6 +148,7 @@ func (s *Server) CertificatePEM() []byte {
 	if s.identity == nil {
 		return nil
 	}
+
 	return s.identity.pem()
 }
 
@@ -152,6 +157,7 @@ func (s *Server) Certificate() *tls.Certificate {
 	if s.identity == nil {
 		return nil
 	}
+
 	return &s.identity.certificate
 }
 
@@ -161,6 +167,7 @@ func (s *Server) Thumbprints() (sha1Hex, sha256Hex string) {
 	if s.identity == nil {
 		return "", ""
 	}
+
 	return s.identity.thumbprints()
 }
 
@@ -215,6 +222,7 @@ func (s *Server) Up() error {
 		accept = tls.NewListener(accept, s.tls)
 	}
 	s.serving.Go(func() { _ = s.http.Serve(accept) }) // ends when the listener does
+
 	return nil
 }
 
@@ -232,6 +240,7 @@ func (s *Server) Close() error {
 	s.down()
 	err := s.http.Close()
 	s.calls.Wait()
+
 	return errors.Join(err, s.port.Release())
 }
 

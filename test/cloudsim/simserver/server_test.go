@@ -34,6 +34,7 @@ func startServer(t *testing.T, config Config, handler http.Handler) *Server {
 			t.Error(err)
 		}
 	})
+
 	return s
 }
 
@@ -44,6 +45,7 @@ func newClient(t *testing.T, s *Server) *http.Client {
 	roots.AppendCertsFromPEM(s.CertificatePEM())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	t.Cleanup(transport.CloseIdleConnections)
+
 	return &http.Client{Transport: transport}
 }
 
@@ -62,6 +64,7 @@ func get(ctx context.Context, t *testing.T, client *http.Client, s *Server) (str
 	if resp.StatusCode != http.StatusOK {
 		return resp.Status, err
 	}
+
 	return string(body), err
 }
 
@@ -135,6 +138,7 @@ func TestDownRefusesAndCuts(t *testing.T) {
 	s := startServer(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Wait") == "" {
 			hello(w, r)
+
 			return
 		}
 		close(entered)

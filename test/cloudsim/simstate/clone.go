@@ -13,6 +13,7 @@ func CloneMap[K comparable, T any](objects map[K]*T, own func(*T)) map[K]*T {
 		out[key] = new(*object)
 		own(out[key])
 	}
+
 	return out
 }
 
@@ -22,5 +23,6 @@ func CloneSlice[T any](objects []*T) []*T {
 	for i, object := range out {
 		out[i] = new(*object)
 	}
+
 	return out
 }

@@ -32,11 +32,13 @@ func (c *Created) Visible(operation int, now time.Time) bool {
 			c.last = operation
 			c.missed++
 		}
+
 		return false
 	}
 	if c.last == operation && c.missed > 0 {
 		return false
 	}
+
 	return c.Consistency.Delay <= 0 || !now.Before(c.At.Add(c.Consistency.Delay))
 }
 

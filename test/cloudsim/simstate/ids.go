@@ -18,6 +18,7 @@ func (i *IDs) Next(kind string) int {
 		i.last = make(map[string]int)
 	}
 	i.last[kind]++
+
 	return i.last[kind]
 }
 
@@ -25,6 +26,7 @@ func (i *IDs) Next(kind string) int {
 // run. With a dozen digits or more, those of a kind differ.
 func (i *IDs) Hex(kind string, digits int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", kind, i.Next(kind)))
+
 	return hex.EncodeToString(sum[:])[:digits]
 }
 

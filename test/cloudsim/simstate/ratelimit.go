@@ -30,6 +30,7 @@ type bucket struct {
 func (l *RateLimits) Set(name string, limit RateLimit) {
 	if limit.Burst <= 0 {
 		delete(l.buckets, name)
+
 		return
 	}
 	if l.buckets == nil {
@@ -48,6 +49,7 @@ func (l *RateLimits) Take(now time.Time, names ...string) bool {
 	for _, name := range names {
 		if b := l.buckets[name]; b != nil && b.empty(now) {
 			b.refused++
+
 			return false
 		}
 	}
@@ -56,6 +58,7 @@ func (l *RateLimits) Take(now time.Time, names ...string) bool {
 			b.take(now)
 		}
 	}
+
 	return true
 }
 
@@ -64,6 +67,7 @@ func (l *RateLimits) Refused(name string) int {
 	if b := l.buckets[name]; b != nil {
 		return b.refused
 	}
+
 	return 0
 }
 

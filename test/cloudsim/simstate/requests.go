@@ -35,5 +35,6 @@ func (r *Requests[R]) Select(match func(R) bool) []R {
 			selected = append(selected, request)
 		}
 	}
+
 	return selected
 }

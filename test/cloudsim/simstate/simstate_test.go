@@ -20,6 +20,7 @@ func taken(limits *RateLimits, now time.Time, names ...string) int {
 			return n
 		}
 	}
+
 	return -1
 }
 

@@ -27,6 +27,7 @@ func Start(spec Spec) (*Cloud, error) {
 		}
 		cloud.vcenters = append(cloud.vcenters, v)
 	}
+
 	return cloud, nil
 }
 
@@ -46,6 +47,7 @@ func (s *Spec) directories() map[string]*directory {
 			byName[name] = byName[group[0]]
 		}
 	}
+
 	return byName
 }
 
@@ -55,6 +57,7 @@ func (c *Cloud) Close() error {
 	for _, v := range c.vcenters {
 		problems = append(problems, v.close())
 	}
+
 	return errors.Join(problems...)
 }
 

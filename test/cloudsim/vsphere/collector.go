@@ -55,6 +55,7 @@ func (c *collector) CreatePropertyCollector(ctx *simulator.Context, _ *types.Cre
 	child := newCollector(c.v)
 	child.Self.Type = "PropertyCollector"
 	ctx.Session.Put(child)
+
 	return &methods.CreatePropertyCollectorBody{Res: &types.CreatePropertyCollectorResponse{Returnval: child.Self}}
 }
 
@@ -65,6 +66,7 @@ func (c *collector) DestroyPropertyCollector(ctx *simulator.Context, req *types.
 		ctx.Session.Remove(ctx, f.Self)
 	}
 	ctx.Session.Remove(ctx, req.This)
+
 	return &methods.DestroyPropertyCollectorBody{Res: new(types.DestroyPropertyCollectorResponse)}
 }
 
@@ -73,6 +75,7 @@ func (c *collector) CreateFilter(ctx *simulator.Context, req *types.CreateFilter
 	body := new(methods.CreateFilterBody)
 	if fault := checkProperties([]types.PropertyFilterSpec{req.Spec}); fault != nil {
 		body.Fault_ = simulator.Fault("", fault)
+
 		return body
 	}
 	f := &filter{collector: c, known: make(map[types.ManagedObjectReference]properties)}
@@ -83,6 +86,7 @@ func (c *collector) CreateFilter(ctx *simulator.Context, req *types.CreateFilter
 	c.Filter = append(c.Filter, f.Self)
 	c.v.feed.wakeAll()
 	body.Res = &types.CreateFilterResponse{Returnval: f.Self}
+
 	return body
 }
 
@@ -95,6 +99,7 @@ func (c *collector) drop(f *filter) {
 // CancelWaitForUpdates implements the method of that name.
 func (c *collector) CancelWaitForUpdates(*types.CancelWaitForUpdates) soap.HasFault {
 	c.endWait()
+
 	return &methods.CancelWaitForUpdatesBody{Res: new(types.CancelWaitForUpdatesResponse)}
 }
 
@@ -104,6 +109,7 @@ func (c *collector) WaitForUpdates(ctx *simulator.Context, req *types.WaitForUpd
 	if fault != nil {
 		return &methods.WaitForUpdatesBody{Fault_: simulator.Fault("", fault)}
 	}
+
 	return &methods.WaitForUpdatesBody{Res: &types.WaitForUpdatesResponse{Returnval: *set}}
 }
 
@@ -113,6 +119,7 @@ func (c *collector) WaitForUpdatesEx(ctx *simulator.Context, req *types.WaitForU
 	if fault != nil {
 		return &methods.WaitForUpdatesExBody{Fault_: simulator.Fault("", fault)}
 	}
+
 	return &methods.WaitForUpdatesExBody{Res: &types.WaitForUpdatesExResponse{Returnval: set}}
 }
 
@@ -193,6 +200,7 @@ func (c *collector) rewind(version string) types.BaseMethodFault {
 		for _, f := range c.filters {
 			f.reset()
 		}
+
 		return nil
 	case strconv.Itoa(c.version):
 		return nil
@@ -207,6 +215,7 @@ func (c *collector) rewind(version string) types.BaseMethodFault {
 	}
 	c.pending = append(again, c.pending...)
 	c.sent = c.sent[:i+1]
+
 	return nil
 }
 
@@ -237,12 +246,14 @@ func (c *collector) respond(limit int) *types.UpdateSet {
 		}
 		if p.missing != nil {
 			set.FilterSet[n-1].MissingSet = append(set.FilterSet[n-1].MissingSet, *p.missing)
+
 			continue
 		}
 		set.FilterSet[n-1].ObjectSet = append(set.FilterSet[n-1].ObjectSet, p.update)
 	}
 	c.sent = append(c.sent, sent{c.version, set.Truncated != nil, page})
 	c.sent = c.sent[max(0, len(c.sent)-maxSent):]
+
 	return set
 }
 
@@ -251,6 +262,7 @@ func updateLimit(options *types.WaitOptions) int {
 	if options == nil || options.MaxObjectUpdates <= 0 {
 		return maxUpdates
 	}
+
 	return min(maxUpdates, int(options.MaxObjectUpdates))
 }
 
@@ -266,6 +278,7 @@ func waitLimit(options *types.WaitOptions, early time.Duration) (<-chan struct{}
 		wait = min(wait, early)
 	}
 	limit, stop := context.WithTimeout(context.Background(), wait)
+
 	return limit.Done(), stop
 }
 

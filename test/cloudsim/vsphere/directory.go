@@ -65,6 +65,7 @@ func (d *directory) authenticate(user, password string) bool {
 		d.failures, d.lockedUntil = nil, now.Add(lockoutDuration)
 		d.lockouts++
 	}
+
 	return false
 }
 
@@ -75,6 +76,7 @@ func canonicalUser(name string) string {
 	if domain, user, ok := strings.Cut(name, `\`); ok {
 		return user + "@" + domain
 	}
+
 	return name
 }
 
@@ -83,6 +85,7 @@ func canonicalUser(name string) string {
 func (v *VCenter) RefusedLogins() []time.Time {
 	v.directory.mu.Lock()
 	defer v.directory.mu.Unlock()
+
 	return slices.Clone(v.directory.refused)
 }
 
@@ -91,6 +94,7 @@ func (v *VCenter) RefusedLogins() []time.Time {
 func (v *VCenter) Lockouts() int {
 	v.directory.mu.Lock()
 	defer v.directory.mu.Unlock()
+
 	return v.directory.lockouts
 }
 
@@ -98,6 +102,7 @@ func (v *VCenter) Lockouts() int {
 func (v *VCenter) Password() string {
 	v.directory.mu.Lock()
 	defer v.directory.mu.Unlock()
+
 	return v.directory.password
 }
 

@@ -17,6 +17,7 @@ import (
 func linked(t *testing.T) (*Cloud, *clocktesting.FakeClock) {
 	t.Helper()
 	c := clocktesting.NewFakeClock(time.Now())
+
 	return start(t, Spec{
 		VCenters: []VCenterSpec{{Name: "a"}, {Name: "b"}, {Name: "alone"}},
 		Linked:   [][]string{{"a", "b"}},
@@ -30,8 +31,10 @@ func try(t *testing.T, v *VCenter, password string) error {
 	c, err := tryLogin(t.Context(), v, password)
 	if err == nil {
 		t.Cleanup(c.CloseIdleConnections)
+
 		return c.Logout(t.Context())
 	}
+
 	return err
 }
 
@@ -42,6 +45,7 @@ func tryREST(t *testing.T, v *VCenter, user, password string) error {
 	if err := c.Login(t.Context(), url.UserPassword(user, password)); err != nil {
 		return err
 	}
+
 	return c.Logout(t.Context())
 }
 
@@ -50,6 +54,7 @@ func bareREST(t *testing.T, v *VCenter) *rest.Client {
 	t.Helper()
 	c := rest.NewClient(&vim25.Client{Client: soap.NewClient(v.URL(), true)})
 	t.Cleanup(c.CloseIdleConnections)
+
 	return c
 }
 

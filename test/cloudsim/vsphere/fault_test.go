@@ -24,21 +24,43 @@ func TestCallsAreCountedByName(t *testing.T) {
 	ref := v.VM("node").Reference()
 	v.Reset()
 	for _, call := range []func() error{
-		func() error { _, err := manager.ListCategories(t.Context()); return err },
-		func() error { _, err := manager.ListTags(t.Context()); return err },
-		func() error { _, err := manager.GetAttachedTags(t.Context(), ref); return err },
 		func() error {
-			_, err := manager.ListAttachedTagsOnObjects(t.Context(), []mo.Reference{ref})
+			_, err := manager.ListCategories(t.Context())
+
 			return err
 		},
-		func() error { _, err := manager.ListTagsForCategory(t.Context(), v.tags.category("zone")); return err },
+		func() error {
+			_, err := manager.ListTags(t.Context())
+
+			return err
+		},
+		func() error {
+			_, err := manager.GetAttachedTags(t.Context(), ref)
+
+			return err
+		},
+		func() error {
+			_, err := manager.ListAttachedTagsOnObjects(t.Context(), []mo.Reference{ref})
+
+			return err
+		},
+		func() error {
+			_, err := manager.ListTagsForCategory(t.Context(), v.tags.category("zone"))
+
+			return err
+		},
 		func() error {
 			_, err := manager.CreateTag(t.Context(), &tags.Tag{Name: "new", CategoryID: v.tags.category("zone")})
+
 			return err
 		},
 		func() error { return manager.AttachTag(t.Context(), "new", ref) },
 		func() error { return manager.DetachTag(t.Context(), "new", ref) },
-		func() error { _, err := r.Session(t.Context()); return err },
+		func() error {
+			_, err := r.Session(t.Context())
+
+			return err
+		},
 		func() error { return r.Logout(t.Context()) },
 		func() error { return c.Logout(t.Context()) },
 	} {

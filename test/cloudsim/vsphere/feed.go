@@ -101,6 +101,7 @@ type moment struct {
 func (f *feed) moment() moment {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	return moment{f.now, f.shape, f.wake}
 }
 
@@ -116,6 +117,7 @@ func (f *feed) after(seen uint64, members map[types.ManagedObjectReference]bool)
 			changed = append(changed, ref)
 		}
 	}
+
 	return changed
 }
 

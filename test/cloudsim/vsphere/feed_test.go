@@ -68,6 +68,7 @@ func TestFeedReportsChanges(t *testing.T) {
 	disconnect := func(vm *VM) error { return vm.SetConnectionState(types.VirtualMachineConnectionStateDisconnected) }
 	add := func(vm *VM) error {
 		_, err := vm.VCenter().AddVM("dc", VMSpec{Name: "three"})
+
 		return err
 	}
 	always := []string{
@@ -224,6 +225,7 @@ func TestFeedWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		end()
+
 		return <-done
 	}
 	err = waiting(func() {
@@ -248,6 +250,7 @@ func TestFeedWaits(t *testing.T) {
 func (v *VCenter) isPolling() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+
 	return len(v.sessions.polling) > 0
 }
 

@@ -32,6 +32,7 @@ type filter struct {
 func (f *filter) DestroyPropertyFilter(ctx *simulator.Context, req *types.DestroyPropertyFilter) soap.HasFault {
 	f.collector.drop(f)
 	ctx.Session.Remove(ctx, req.This)
+
 	return &methods.DestroyPropertyFilterBody{Res: new(types.DestroyPropertyFilterResponse)}
 }
 
@@ -69,12 +70,14 @@ func (f *filter) changes(ctx *simulator.Context, at moment) []change {
 	for i, ref := range read {
 		if missing := f.missing(ref); missing != nil {
 			updates = append(updates, change{filter: f.Self, missing: missing})
+
 			continue
 		}
 		if update, ok := f.compare(ref, f.read(ctx, ref), i < entering); ok {
 			updates = append(updates, change{filter: f.Self, update: update})
 		}
 	}
+
 	return updates
 }
 
@@ -88,6 +91,7 @@ func (f *filter) missing(ref types.ManagedObjectReference) *types.MissingObject 
 	if f.known[ref] == nil {
 		f.known[ref] = properties{}
 	}
+
 	return &types.MissingObject{Obj: ref, Fault: types.LocalizedMethodFault{Fault: fault}}
 }
 
@@ -105,6 +109,7 @@ func (f *filter) left() []change {
 			})
 		}
 	}
+
 	return updates
 }
 
@@ -114,6 +119,7 @@ func (f *filter) compare(ref types.ManagedObjectReference, values map[string]typ
 	before := f.known[ref]
 	if values == nil {
 		f.known[ref] = nil
+
 		return types.ObjectUpdate{}, false
 	}
 	now := make(properties, len(values))
@@ -142,6 +148,7 @@ func (f *filter) compare(ref types.ManagedObjectReference, values map[string]typ
 					Path: path, Fault: types.LocalizedMethodFault{Fault: fault},
 				})
 			}
+
 			continue
 		}
 		if isSet != wasSet || mark != old {
@@ -150,6 +157,7 @@ func (f *filter) compare(ref types.ManagedObjectReference, values map[string]typ
 			})
 		}
 	}
+
 	return update, enter || len(update.ChangeSet)+len(update.MissingSet) > 0
 }
 
@@ -181,6 +189,7 @@ func (f *filter) read(ctx *simulator.Context, ref types.ManagedObjectReference) 
 			}
 		}
 	}
+
 	return values
 }
 
@@ -201,6 +210,7 @@ func (f *filter) selected(ctx *simulator.Context) []types.ManagedObjectReference
 		}
 		s.follow(object.Obj, object.SelectSet)
 	}
+
 	return s.refs
 }
 
@@ -269,5 +279,6 @@ func references(obj mo.Reference, path string) []types.ManagedObjectReference {
 	case []types.ManagedObjectReference:
 		return refs
 	}
+
 	return nil
 }

@@ -21,5 +21,6 @@ func Fleet(prefix string, n int) []VMSpec {
 			NICs: []NIC{{IPs: []string{ip.String()}}},
 		})
 	}
+
 	return vms
 }

@@ -33,6 +33,7 @@ func (m *machine) setNICs(nics []NIC) {
 		}
 		if *nic.DeviceConfigID < 0 { // the guest's own, such as a bridge
 			m.guest.nics[i] = nic
+
 			continue
 		}
 		nic.Network = cmp.Or(nic.Network, defaultNetwork)
@@ -58,12 +59,14 @@ func adapter(nic NIC, number int) types.BaseVirtualDevice {
 		VirtualDeviceDeviceBackingInfo: types.VirtualDeviceDeviceBackingInfo{DeviceName: nic.Network},
 	}
 	adapter.Connectable = &types.VirtualDeviceConnectInfo{StartConnected: true, Connected: true}
+
 	return adapter
 }
 
 // mac derives an address of the range that VMware assigns by hand.
 func (m *machine) mac(i int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %d", m.dc.v.name, m.dc.name, m.Name, i))
+
 	return net.HardwareAddr{0x00, 0x50, 0x56, sum[0] & 0x3f, sum[1], sum[2]}.String()
 }
 
@@ -118,6 +121,7 @@ func guestNICs(nics []NIC) []types.GuestNicInfo {
 		}
 		out = append(out, info)
 	}
+
 	return out
 }
 
@@ -125,6 +129,7 @@ func prefixLength(ip string) int32 {
 	if strings.Contains(ip, ":") {
 		return 64
 	}
+
 	return 24
 }
 
@@ -143,5 +148,6 @@ func firstIP(nics []NIC) string {
 			any = cmp.Or(any, ip)
 		}
 	}
+
 	return any
 }

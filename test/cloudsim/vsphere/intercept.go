@@ -35,6 +35,7 @@ func (v *VCenter) intercept(ctx *simulator.Context, method *simulator.Method) (m
 	if m, ok := obj.(*machine); ok && m.Config == nil {
 		return nil, new(types.InvalidState) // vcsim expects a configuration
 	}
+
 	return nil, nil
 }
 

@@ -48,6 +48,7 @@ func (v *VCenter) build(spec VCenterSpec) error {
 			return fmt.Errorf("datacenter %q: %w", dc.Name, err)
 		}
 	}
+
 	return nil
 }
 
@@ -84,6 +85,7 @@ func (v *VCenter) addDatacenter(spec DatacenterSpec) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -99,6 +101,7 @@ func (v *VCenter) makeFolders(parent *simulator.Folder, path string) (*simulator
 		}
 		if child, ok := v.registry.FindByName(name, parent.ChildEntity).(*simulator.Folder); ok {
 			parent = child
+
 			continue
 		}
 		body := parent.CreateFolder(v.context, &types.CreateFolder{This: parent.Self, Name: name})
@@ -108,6 +111,7 @@ func (v *VCenter) makeFolders(parent *simulator.Folder, path string) (*simulator
 		}
 		parent = v.registry.Get(made.Res.Returnval).(*simulator.Folder)
 	}
+
 	return parent, nil
 }
 
@@ -119,6 +123,7 @@ func (v *VCenter) put(parent, child mo.Entity, kind string) types.ManagedObjectR
 		m.Self.Value, m.reference = m.reference, ""
 	}
 	v.registry.PutEntity(parent, child)
+
 	return child.Entity().Self
 }
 
@@ -128,6 +133,7 @@ func (v *VCenter) putInFolder(parent types.ManagedObjectReference, child mo.Enti
 	ref := v.put(folder, child, kind)
 	folder.ChildEntity = append(folder.ChildEntity, ref)
 	v.feed.touch(true, folder.Self)
+
 	return ref
 }
 
@@ -156,6 +162,7 @@ func (d *datacenter) network(name string) types.ManagedObjectReference {
 	for _, h := range d.hosts {
 		h.Network = append(h.Network, ref)
 	}
+
 	return ref
 }
 
@@ -253,5 +260,6 @@ func (d *datacenter) place(spec VMSpec) (*host, *pool, error) {
 	if in == nil {
 		in = chosen.root
 	}
+
 	return chosen, in, nil
 }

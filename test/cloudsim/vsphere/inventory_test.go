@@ -84,6 +84,7 @@ func retrieve(t *testing.T, c *govmomi.Client, ref types.ManagedObjectReference,
 	if err := property.DefaultCollector(c.Client).RetrieveOne(t.Context(), ref, paths, &vm); err != nil {
 		t.Fatal(err)
 	}
+
 	return vm
 }
 
@@ -178,6 +179,7 @@ func TestAncestors(t *testing.T) {
 		ancestors, err := mo.Ancestors(t.Context(), c, c.ServiceContent.PropertyCollector, *tc.of(vm))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
+
 			continue
 		}
 		var got string
@@ -234,6 +236,7 @@ func TestSameSpecSameInventory(t *testing.T) {
 		for _, vm := range start(t, large()).VCenter("vc").VMs() {
 			got[vm.Name()+" "+vm.Reference().Value] = vm.UUID()
 		}
+
 		return got
 	}
 	if diff := cmp.Diff(uuids(), uuids()); diff != "" {
@@ -250,11 +253,23 @@ func TestHandles(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := map[string]func() error{
-		"MigrateNowhere":    func() error { return vm.Migrate("none") },
-		"DetachUnknown":     func() error { return vm.DetachTag("none", "none") },
-		"AddNowhere":        func() error { _, err := v.AddVM("none", VMSpec{Name: "x"}); return err },
-		"AddInvalid":        func() error { _, err := v.AddVM("dc", VMSpec{}); return err },
-		"AddWithoutHost":    func() error { _, err := v.AddVM("dc", VMSpec{Name: "x", Host: "none"}); return err },
+		"MigrateNowhere": func() error { return vm.Migrate("none") },
+		"DetachUnknown":  func() error { return vm.DetachTag("none", "none") },
+		"AddNowhere": func() error {
+			_, err := v.AddVM("none", VMSpec{Name: "x"})
+
+			return err
+		},
+		"AddInvalid": func() error {
+			_, err := v.AddVM("dc", VMSpec{})
+
+			return err
+		},
+		"AddWithoutHost": func() error {
+			_, err := v.AddVM("dc", VMSpec{Name: "x", Host: "none"})
+
+			return err
+		},
 		"AttachNowhere":     func() error { return v.AttachTag("/none", "zone", "x") },
 		"RenameUnknown":     func() error { return v.RenameTag("zone", "none", "x") },
 		"DestroyTwice":      two.Destroy,

@@ -19,6 +19,7 @@ func (vm *VM) Unregister() error {
 			return errors.New("it is running")
 		}
 		m.leave()
+
 		return nil
 	})
 }
@@ -33,6 +34,7 @@ func (vm *VM) Register() error {
 		return fmt.Errorf("register vm %q: it is registered", vm.m.Name)
 	}
 	vm.m.register()
+
 	return nil
 }
 
@@ -48,9 +50,14 @@ func (m *machine) register() {
 // handle that is returned replaces this one.
 // http://pubs.vmware.com/vsphere-60/topic/com.vmware.vsphere.vcenterhost.doc/GUID-59C7D7FF-D17E-45BC-9145-06B2993880A2.html
 func (vm *VM) MigrateTo(to *VCenter, datacenter string) (*VM, error) {
-	if err := vm.change(func(m *machine) error { m.leave(); return nil }); err != nil {
+	if err := vm.change(func(m *machine) error {
+		m.leave()
+
+		return nil
+	}); err != nil {
 		return nil, err
 	}
+
 	return vm.Arrive(to, datacenter)
 }
 
@@ -72,6 +79,7 @@ func (vm *VM) Arrive(to *VCenter, datacenter string) (*VM, error) {
 	m.Datastore = []types.ManagedObjectReference{d.datastore.Self}
 	m.setNICs(m.guest.nics)
 	m.register()
+
 	return &VM{to, m}, nil
 }
 
@@ -82,6 +90,7 @@ func (v *VCenter) datacenter(name string) *datacenter {
 			return d
 		}
 	}
+
 	return nil
 }
 
@@ -133,6 +142,7 @@ func (v *VCenter) host(name string) *host {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -144,8 +154,13 @@ func (v *VCenter) Restore(without ...*VM) error {
 	v.TerminateSessions()
 	var problems []error
 	for _, vm := range without {
-		problems = append(problems, vm.change(func(m *machine) error { m.leave(); return nil }))
+		problems = append(problems, vm.change(func(m *machine) error {
+			m.leave()
+
+			return nil
+		}))
 	}
+
 	return errors.Join(problems...)
 }
 
@@ -172,10 +187,12 @@ func (v *VCenter) AddVMAs(ref types.ManagedObjectReference, datacenter string, s
 	if err != nil {
 		return nil, err
 	}
+
 	return vm, vm.change(func(m *machine) error {
 		m.leave()
 		m.reference = ref.Value
 		m.register()
+
 		return nil
 	})
 }
@@ -189,6 +206,7 @@ func (vm *VM) AddSecondary() (*VM, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return made, errors.Join(vm.setRole(1), made.setRole(2), made.SetTools(false))
 }
 
@@ -203,6 +221,7 @@ func (vm *VM) setRole(role int32) error {
 	return vm.change(func(m *machine) error {
 		m.faultTolerance = role
 		m.summarize()
+
 		return nil
 	})
 }
@@ -217,6 +236,7 @@ func (vm *VM) SetTemplate(template bool) error {
 		}
 		m.Config.Template = template
 		m.summarize()
+
 		return nil
 	})
 }
@@ -228,6 +248,7 @@ func (vm *VM) KeepHostname() error {
 	return vm.change(func(m *machine) error {
 		m.guest.keepsHostname = true
 		m.report()
+
 		return nil
 	})
 }

@@ -29,6 +29,7 @@ func found(t *testing.T, c *govmomi.Client, uuid string) []mo.VirtualMachine {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return vms
 }
 
@@ -44,11 +45,17 @@ func TestVMsReturnUnderAnotherReference(t *testing.T) {
 			if vm.Unregister() == nil {
 				return nil, errors.New("a running VM was unregistered")
 			}
+
 			return vm.Register, errors.Join(vm.PowerOff(), vm.Unregister())
 		}},
 		"HostAdded": {"a host takes its VMs with it", func(v *VCenter, _ *VM) (func() error, error) {
 			add, err := v.RemoveHost("host-1")
-			return func() error { add(); return nil }, err
+
+			return func() error {
+				add()
+
+				return nil
+			}, err
 		}},
 		"Restored": {"a backup is older than the VM", func(v *VCenter, vm *VM) (func() error, error) {
 			return vm.Register, v.Restore(vm)
@@ -156,6 +163,7 @@ func TestFaultTolerance(t *testing.T) {
 		for _, vm := range found(t, c, secondary.UUID()) {
 			roles[vm.Self] = vm.Summary.Config.FtInfo.GetFaultToleranceConfigInfo().Role
 		}
+
 		return roles
 	}
 	primary := v.VM("one")

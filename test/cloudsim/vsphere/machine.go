@@ -56,12 +56,14 @@ func (d *datacenter) addVM(spec VMSpec) (*machine, error) {
 	m.setNICs(spec.NICs)
 	m.begin(spec.Power)
 	d.v.tags.attach(m.Self, spec.Tags)
+
 	return m, nil
 }
 
 // nextNumber counts the VMs, those that are gone included.
 func (v *VCenter) nextNumber() int {
 	v.numbered++
+
 	return v.numbered
 }
 
@@ -187,6 +189,7 @@ func (m *machine) clone(name string) *machine {
 	made.configure(spec)
 	made.setNICs(m.guest.nics)
 	made.begin(powerOf(m.Runtime.PowerState))
+
 	return made
 }
 

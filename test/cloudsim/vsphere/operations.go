@@ -50,6 +50,7 @@ func isPoll(method string) bool { return method == "WaitForUpdatesEx" || method 
 func restCall(method, path, action string) (simserver.Call, bool) {
 	if path == sessionPath {
 		op, ok := sessionOperation(method, action)
+
 		return simserver.Call{Op: op, Group: groupREST}, ok
 	}
 	kind, isTags := strings.CutPrefix(path, tagsPath)
@@ -70,6 +71,7 @@ func restCall(method, path, action string) (simserver.Call, bool) {
 	if verb == "List" {
 		noun = plurals[kind]
 	}
+
 	return simserver.Call{Op: verb + noun, Group: groupTags}, ok && noun != ""
 }
 
@@ -82,6 +84,7 @@ func sessionOperation(method, action string) (string, bool) {
 	case method == http.MethodDelete:
 		return "RESTLogout", true
 	}
+
 	return "", false
 }
 
@@ -90,6 +93,7 @@ func verbs(one bool) map[string]string {
 	if one {
 		return map[string]string{http.MethodGet: "Get", http.MethodPatch: "Update", http.MethodDelete: "Delete"}
 	}
+
 	return map[string]string{http.MethodGet: "List", http.MethodPost: "Create"}
 }
 
@@ -101,5 +105,6 @@ func camel(words string) string {
 			out.WriteString(strings.ToUpper(word[:1]) + word[1:])
 		}
 	}
+
 	return out.String()
 }

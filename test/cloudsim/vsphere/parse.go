@@ -21,6 +21,7 @@ func ParseSpec(data []byte) (Spec, error) {
 		if errors.Is(err, io.EOF) {
 			return Spec{}, errors.New("parse vSphere spec: it is empty")
 		}
+
 		return Spec{}, fmt.Errorf("parse vSphere spec: %w", err)
 	}
 	if err := decoder.Decode(new(Spec)); !errors.Is(err, io.EOF) {
@@ -29,6 +30,7 @@ func ParseSpec(data []byte) (Spec, error) {
 	if err := spec.Validate(); err != nil {
 		return Spec{}, err
 	}
+
 	return spec, nil
 }
 
@@ -40,6 +42,7 @@ func (n *Names) UnmarshalYAML(node *yaml.Node) error {
 			return err
 		}
 		*n = Names{name}
+
 		return nil
 	}
 	var names []string
@@ -47,6 +50,7 @@ func (n *Names) UnmarshalYAML(node *yaml.Node) error {
 		return err
 	}
 	*n = names
+
 	return nil
 }
 
@@ -70,6 +74,7 @@ func (s *Spec) Validate() error {
 	if err := errors.Join(problems...); err != nil {
 		return fmt.Errorf("check vSphere spec: %w", err)
 	}
+
 	return nil
 }
 
@@ -89,6 +94,7 @@ func (s *Spec) validateLinked(vcenters names) error {
 			problems = append(problems, linked.add("linked vcenter", name))
 		}
 	}
+
 	return errors.Join(problems...)
 }
 
@@ -108,6 +114,7 @@ func (v *VCenterSpec) validate() error {
 			problems = append(problems, fmt.Errorf("datacenter %q: %w", dc.Name, err))
 		}
 	}
+
 	return errors.Join(problems...)
 }
 
@@ -131,6 +138,7 @@ func (d *DatacenterSpec) validate() error {
 			problems = append(problems, fmt.Errorf("vm %q: %w", vm.Name, err))
 		}
 	}
+
 	return errors.Join(problems...)
 }
 
@@ -142,6 +150,7 @@ func validatePools(pools, vapps []PoolSpec) error {
 			problems = append(problems, seen.add("pool", pool.Name), validatePools(pool.Pools, pool.VApps))
 		}
 	}
+
 	return errors.Join(problems...)
 }
 
@@ -161,6 +170,7 @@ func (v *VMSpec) validate() error {
 	default:
 		problems = append(problems, fmt.Errorf("power %q: want on, off or suspended", v.Power))
 	}
+
 	return errors.Join(append(problems, validateNICs(v.NICs))...)
 }
 
@@ -179,6 +189,7 @@ func validateNICs(nics []NIC) error {
 			problems = append(problems, fmt.Errorf("nic %d: mac %q: %w", i, nic.MAC, err))
 		}
 	}
+
 	return errors.Join(problems...)
 }
 
@@ -193,5 +204,6 @@ func (n names) add(kind, name string) error {
 		return fmt.Errorf("%s %q appears twice", kind, name)
 	}
 	n[name] = struct{}{}
+
 	return nil
 }

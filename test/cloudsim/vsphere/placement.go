@@ -14,9 +14,11 @@ func (vm *VM) Migrate(host string) error {
 		for _, h := range m.dc.hosts {
 			if h.Name == host {
 				m.migrate(h)
+
 				return nil
 			}
 		}
+
 		return fmt.Errorf("no host %q in datacenter %q", host, m.dc.name)
 	})
 }
@@ -33,6 +35,7 @@ func (vm *VM) MoveTo(folder string) error {
 			return err
 		}
 		m.move(target)
+
 		return nil
 	})
 }

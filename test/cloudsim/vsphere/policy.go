@@ -29,6 +29,7 @@ const unreadableMark = "\x00unreadable"
 // have been calculated.
 func (p policy) calculating() (<-chan struct{}, context.CancelFunc) {
 	done, stop := context.WithTimeout(context.Background(), p.calculation)
+
 	return done.Done(), stop
 }
 
@@ -73,6 +74,7 @@ func (v *VCenter) SetIdleLimit(d time.Duration) {
 func (v *VCenter) idleLimit() time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+
 	return v.policy.idleLimit
 }
 
@@ -115,6 +117,7 @@ func (v *VCenter) SetHidden(path string, hidden bool) error {
 		}
 		v.policy.hidden[obj] = hidden
 		v.feed.touch(true, obj)
+
 		return nil
 	})
 }

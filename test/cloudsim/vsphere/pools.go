@@ -20,6 +20,7 @@ func (d *datacenter) addRootPool(parent mo.Entity, compute *mo.ComputeResource) 
 	ref := d.putPool(parent, &entity.ResourcePool, entity, "ResourcePool", rootPoolName)
 	entity.Owner = parent.Entity().Self
 	compute.ResourcePool = &ref
+
 	return &pool{entity: entity, vms: &entity.Vm, compute: &compute.Host}
 }
 
@@ -56,6 +57,7 @@ func (d *datacenter) putPool(parent mo.Entity, fields *mo.ResourcePool, entity m
 	fields.Name = name
 	fields.Summary = &types.ResourcePoolSummary{Name: name, Config: allocation}
 	fields.Config = allocation
+
 	return d.v.put(parent, entity, kind)
 }
 

@@ -25,6 +25,7 @@ func checkProperties(specs []types.PropertyFilterSpec) types.BaseMethodFault {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -36,6 +37,7 @@ func managedType(name string) (reflect.Type, bool) {
 	if !ok {
 		return nil, false
 	}
+
 	return reflect.TypeOf(value), true
 }
 
@@ -57,6 +59,7 @@ func hasProperty(kind reflect.Type, name string) bool {
 		return true
 	}
 	_, ok = fieldType(found.Elem(), field.Item)
+
 	return ok
 }
 
@@ -80,6 +83,7 @@ func fieldType(kind reflect.Type, names string) (reflect.Type, bool) {
 		}
 		kind = field.Type
 	}
+
 	return kind, true
 }
 
@@ -90,6 +94,7 @@ func managedObject(value reflect.Value) reflect.Value {
 	for value.Kind() == reflect.Struct && path.Base(value.Type().PkgPath()) != "mo" && value.NumField() > 0 {
 		value = reflect.Indirect(value.Field(0))
 	}
+
 	return value
 }
 
@@ -105,6 +110,7 @@ func fieldOf(value reflect.Value, name string) (reflect.Value, bool) {
 	if value = value.FieldByIndex(field.Index); field.Anonymous {
 		value = value.FieldByName(upper(name))
 	}
+
 	return value, value.IsValid()
 }
 
@@ -112,6 +118,7 @@ func upper(name string) string {
 	if name == "" {
 		return ""
 	}
+
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
@@ -119,5 +126,6 @@ func lower(name string) string {
 	if name == "" {
 		return ""
 	}
+
 	return strings.ToLower(name[:1]) + name[1:]
 }

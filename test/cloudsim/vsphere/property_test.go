@@ -25,6 +25,7 @@ func TestRetrieveProperties(t *testing.T) {
 		if len(content) != 1 || len(content[0].MissingSet) != 0 {
 			t.Errorf("%v: %+v", paths, content)
 		}
+
 		return content[0].PropSet, nil
 	}
 	for _, bad := range []string{"nothing", "guest.nothing", "Name", `name["x"]`, "config.hardware.nothing", `guest.net["x"].nothing`} {
@@ -88,6 +89,7 @@ func TestContainerViews(t *testing.T) {
 		made, err := manager.CreateContainerView(t.Context(), tc.root, tc.kinds, tc.recursive)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
+
 			continue
 		}
 		var content mo.ContainerView
@@ -234,5 +236,6 @@ func TestTraversal(t *testing.T) {
 
 func withThis(req types.RetrieveProperties, c *property.Collector) types.RetrieveProperties {
 	req.This = c.Reference()
+
 	return req
 }

@@ -50,6 +50,7 @@ func (v *VCenter) refuseREST(w http.ResponseWriter, call simserver.Call) bool {
 	switch {
 	case v.restEndpoint.down:
 		w.WriteHeader(http.StatusServiceUnavailable)
+
 		return true
 	case call.Op == "RESTLogin" && v.sessions.countREST() >= maxRESTSessions:
 		// The response that https://github.com/vmware-tanzu/tanzu-cli/issues/749
@@ -60,8 +61,10 @@ func (v *VCenter) refuseREST(w http.ResponseWriter, call simserver.Call) bool {
 			`"id":"com.vmware.vapi.endpoint.failedToLoginMaxUserSessionCountReached",`+
 			`"default_message":"User session count is limited to %d. Existing session count is %[1]d for user %s",`+
 			`"args":[]}]}}`, maxRESTSessions, v.directory.user) // a client that is gone misses it
+
 		return true
 	}
+
 	return false
 }
 

@@ -37,6 +37,7 @@ func (v *VCenter) SetRESTPaths(paths ...string) {
 func (v *VCenter) RESTCalls(path string) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+
 	return v.restEndpoint.calls[path]
 }
 
@@ -49,6 +50,7 @@ func (v *VCenter) countRESTPath(path string) bool {
 		v.restEndpoint.calls = make(map[string]int)
 	}
 	v.restEndpoint.calls[path]++
+
 	return !v.restEndpoint.absent[path]
 }
 
@@ -76,6 +78,7 @@ func legacyCall(r *http.Request, body []byte) (*http.Request, bool) {
 	}
 	legacy.URL.RawQuery = query.Encode()
 	legacy.URL.Path, legacy.URL.RawPath = restPrefix+strings.Join(parts, "/"), ""
+
 	return legacy, true
 }
 
@@ -85,6 +88,7 @@ func categoryOf(body []byte) string {
 		ID string `json:"category_id"`
 	}
 	_ = json.Unmarshal(body, &named) // no category has an empty ID
+
 	return named.ID
 }
 
@@ -103,10 +107,12 @@ func bare(r *http.Request, call simserver.Call, legacy *httptest.ResponseRecorde
 		out.Code = http.StatusCreated
 	case r.Method == http.MethodDelete || len(wrapped.Value) == 0:
 		out.Code = http.StatusNoContent
+
 		return out
 	}
 	out.Header().Set("Content-Type", "application/json")
 	out.Body = bytes.NewBuffer(wrapped.Value)
+
 	return out
 }
 
@@ -117,6 +123,7 @@ func restPathOf(r *http.Request) string {
 			return path
 		}
 	}
+
 	return ""
 }
 
@@ -132,5 +139,6 @@ func (v *VCenter) serveREST(r *http.Request, call simserver.Call, path string) *
 	if path == RESTPath {
 		response = bare(r, call, response)
 	}
+
 	return response
 }

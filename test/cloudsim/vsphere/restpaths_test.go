@@ -27,6 +27,7 @@ func TestRESTPaths(t *testing.T) {
 		if path == "/api/session" && method == http.MethodPost {
 			req.SetBasicAuth(v.User(), v.Password())
 		}
+
 		return c.Do(t.Context(), req, result)
 	}
 	must := func(err error) {
@@ -72,6 +73,7 @@ func TestRESTPathsAreTakenAway(t *testing.T) {
 	c := loginREST(t, v, login(t, v))
 	list := func(path string) error {
 		var ids []string
+
 		return c.Do(t.Context(), c.Resource(path).Request(http.MethodGet), &ids)
 	}
 	const legacy, newer = "/com/vmware/cis/tagging/category", "/api/cis/tagging/category"
@@ -165,6 +167,7 @@ func TestHiddenObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return fmt.Sprint(len(objects[0].ObjectIDs))
 	}
 	before := counts()

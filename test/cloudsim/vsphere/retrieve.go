@@ -30,6 +30,7 @@ func (c *collector) RetrievePropertiesEx(ctx *simulator.Context, req *types.Retr
 	if body, ok := res.(*methods.RetrievePropertiesExBody); ok && body.Res != nil {
 		c.v.policy.hideUnreadable(body.Res.Returnval.Objects, req.SpecSet)
 	}
+
 	return res
 }
 
@@ -65,6 +66,7 @@ func (c *collector) ContinueRetrievePropertiesEx(ctx *simulator.Context, req *ty
 			Fault_: simulator.Fault("", &types.NoPermission{Object: &root, PrivilegeId: "System.View"}),
 		}
 	}
+
 	return c.PropertyCollector.ContinueRetrievePropertiesEx(ctx, req)
 }
 
@@ -77,6 +79,7 @@ func (c *collector) RetrieveProperties(ctx *simulator.Context, req *types.Retrie
 	if body, ok := res.(*methods.RetrievePropertiesBody); ok && body.Res != nil {
 		c.v.policy.hideUnreadable(body.Res.Returnval, req.SpecSet)
 	}
+
 	return res
 }
 
@@ -116,5 +119,6 @@ func pathsOf(kind string, specs []types.PropertyFilterSpec) []string {
 		}
 	}
 	slices.Sort(paths)
+
 	return slices.Compact(paths)
 }

@@ -16,6 +16,7 @@ func namesOf(v *VCenter, c *govmomi.Client, most int32) types.RetrieveProperties
 	for _, vm := range v.VMs() {
 		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: vm.Reference()})
 	}
+
 	return types.RetrievePropertiesEx{
 		This:    c.ServiceContent.PropertyCollector,
 		SpecSet: []types.PropertyFilterSpec{spec},

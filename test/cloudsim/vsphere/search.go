@@ -32,11 +32,13 @@ func (s *searchIndex) search(dc *types.ManagedObjectReference, vmSearch bool, ma
 	for _, m := range found {
 		refs = append(refs, m.Self)
 	}
+
 	return refs
 }
 
 func byUUID(want string, instance *bool) func(*machine) bool {
 	want = strings.ToLower(want) // as those of VMs are
+
 	return func(m *machine) bool {
 		if m.Config == nil {
 			return false
@@ -44,6 +46,7 @@ func byUUID(want string, instance *bool) func(*machine) bool {
 		if instance != nil && *instance {
 			return m.Config.InstanceUuid == want
 		}
+
 		return m.Config.Uuid == want
 	}
 }
@@ -60,41 +63,48 @@ func first(refs []types.ManagedObjectReference) *types.ManagedObjectReference {
 	if len(refs) == 0 {
 		return nil
 	}
+
 	return &refs[0]
 }
 
 // FindByUuid implements the method of that name.
 func (s *searchIndex) FindByUuid(_ *simulator.Context, req *types.FindByUuid) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byUUID(req.Uuid, req.InstanceUuid))
+
 	return &methods.FindByUuidBody{Res: &types.FindByUuidResponse{Returnval: first(refs)}}
 }
 
 // FindAllByUuid implements the method of that name.
 func (s *searchIndex) FindAllByUuid(_ *simulator.Context, req *types.FindAllByUuid) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byUUID(req.Uuid, req.InstanceUuid))
+
 	return &methods.FindAllByUuidBody{Res: &types.FindAllByUuidResponse{Returnval: refs}}
 }
 
 // FindByDnsName implements the method of that name.
 func (s *searchIndex) FindByDnsName(_ *simulator.Context, req *types.FindByDnsName) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byDNSName(req.DnsName))
+
 	return &methods.FindByDnsNameBody{Res: &types.FindByDnsNameResponse{Returnval: first(refs)}}
 }
 
 // FindAllByDnsName implements the method of that name.
 func (s *searchIndex) FindAllByDnsName(_ *simulator.Context, req *types.FindAllByDnsName) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byDNSName(req.DnsName))
+
 	return &methods.FindAllByDnsNameBody{Res: &types.FindAllByDnsNameResponse{Returnval: refs}}
 }
 
 // FindByIp implements the method of that name.
 func (s *searchIndex) FindByIp(_ *simulator.Context, req *types.FindByIp) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byIP(req.Ip))
+
 	return &methods.FindByIpBody{Res: &types.FindByIpResponse{Returnval: first(refs)}}
 }
 
 // FindAllByIp implements the method of that name.
 func (s *searchIndex) FindAllByIp(_ *simulator.Context, req *types.FindAllByIp) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
 	refs := s.search(req.Datacenter, req.VmSearch, byIP(req.Ip))
+
 	return &methods.FindAllByIpBody{Res: &types.FindAllByIpResponse{Returnval: refs}}
 }

@@ -41,6 +41,7 @@ func TestSearch(t *testing.T) {
 		ref, err := tc.find()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
+
 			continue
 		}
 		if (ref == nil) != (tc.want == "") || ref != nil && ref.Reference() != v.VM(tc.want).Reference() {

@@ -38,6 +38,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
+
 		return
 	}
 	restPath := restPathOf(r)
@@ -49,6 +50,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !known {
 			http.NotFound(w, r)
+
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -85,6 +87,7 @@ func (v *VCenter) apply(r *http.Request, call simserver.Call, restPath string) *
 	v.mux.ServeHTTP(response, r)
 	v.feed.finishTasks()
 	v.sessions.after(call, response)
+
 	return response
 }
 
@@ -95,6 +98,7 @@ func identify(r *http.Request, body []byte) (simserver.Call, bool) {
 	switch {
 	case path == vim25.Path || path == vim25.Path+"/vimService":
 		method := soapMethod(body)
+
 		return simserver.Call{Op: method, Group: groupSOAP, Poll: isPoll(method)}, true
 	case path == vim25.Path+"/vimServiceVersions.xml":
 		return simserver.Call{Op: "ServiceVersions", Group: groupSOAP}, true
@@ -105,5 +109,6 @@ func identify(r *http.Request, body []byte) (simserver.Call, bool) {
 			return call, true
 		}
 	}
+
 	return simserver.Call{Op: r.Method + " " + path}, false
 }

@@ -32,6 +32,7 @@ func currentSession(t *testing.T, c *govmomi.Client) *types.UserSession {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return u
 }
 
@@ -59,6 +60,7 @@ func TestLogin(t *testing.T) {
 		if restErr == nil {
 			_ = r.Logout(t.Context())
 		}
+
 		return soapErr, restErr
 	}
 	if soapErr, restErr := try("wrong"); !isFault(soapErr, &types.InvalidLogin{}) || !isUnauthorized(restErr) {
@@ -227,6 +229,7 @@ func cloneSession(t *testing.T, v *VCenter, ticket string) (*govmomi.Client, err
 	}
 	t.Cleanup(c.CloseIdleConnections)
 	manager := session.NewManager(c)
+
 	return &govmomi.Client{Client: c, SessionManager: manager}, manager.CloneSession(t.Context(), ticket)
 }
 
@@ -255,6 +258,7 @@ func TestSharedSessionEndpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return resp.StatusCode, response.Token
 	}
 	for want, args := range map[int][3]string{
@@ -340,5 +344,6 @@ func solutionUser(t *testing.T) *tls.Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }

@@ -35,6 +35,7 @@ func (v *VCenter) Sessions() []Session {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.sessions.expire()
+
 	return v.sessions.list()
 }
 
@@ -86,6 +87,7 @@ func (s *sessions) validLogin(login *types.Login) bool {
 func (s *sessions) soap() []types.UserSession {
 	ref := *s.v.service.Context.Map.Get(serviceInstance).(*simulator.ServiceInstance).Content.SessionManager
 	all := s.v.context.Session.Get(ref).(*simulator.SessionManager).SessionList
+
 	return slices.DeleteFunc(all, func(u types.UserSession) bool { return s.tickets[u.Key] })
 }
 
@@ -113,8 +115,10 @@ func (s *sessions) list() []Session {
 		if order := a.Created.Compare(b.Created); order != 0 {
 			return order
 		}
+
 		return strings.Compare(a.ID, b.ID)
 	})
+
 	return list
 }
 

@@ -27,6 +27,7 @@ func (v *VCenter) startShared(token string) error {
 	}
 	server, err := simserver.Start(simserver.Config{Plain: true}, &sharedSessions{v, token})
 	v.shared = server
+
 	return err
 }
 
@@ -38,6 +39,7 @@ func (v *VCenter) SharedSessionURL() *url.URL {
 	if v.shared == nil {
 		return nil
 	}
+
 	return &url.URL{Scheme: v.shared.Scheme(), Host: v.shared.Address(), Path: sharedPath}
 }
 
@@ -58,6 +60,7 @@ func (s *sharedSessions) respond(w http.ResponseWriter, r *http.Request) {
 		ticket, err := s.v.ticket(r.Context())
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
+
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -76,5 +79,6 @@ func (v *VCenter) ticket(ctx context.Context) (string, error) {
 		return "", err
 	}
 	v.sessions.tickets[res.Returnval] = true
+
 	return res.Returnval, nil
 }

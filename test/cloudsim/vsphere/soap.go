@@ -43,6 +43,7 @@ func Fault(fault types.BaseMethodFault) simserver.Fault {
 		body, err := faultEnvelope(fault)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
+
 			return
 		}
 		w.Header().Set("Content-Type", "text/xml; charset=utf-8")
@@ -65,6 +66,7 @@ func faultEnvelope(fault types.BaseMethodFault) ([]byte, error) {
 		return nil, fmt.Errorf("encode fault %s: %w", kind, err)
 	}
 	envelope := strings.NewReplacer("KIND", kind, "DETAIL", detail.String()).Replace(faultTemplate)
+
 	return []byte(envelope), nil
 }
 

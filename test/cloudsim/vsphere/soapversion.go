@@ -31,6 +31,7 @@ func (v *VCenter) refuseVersion(w http.ResponseWriter, r *http.Request, call sim
 	w.Header().Set("Content-Type", "text/xml; charset=utf-8")
 	w.WriteHeader(http.StatusInternalServerError)
 	_, _ = fmt.Fprintf(w, versionMismatch, html.EscapeString(uri)) // a client that is gone misses it
+
 	return true
 }
 
@@ -47,6 +48,7 @@ func newerVersion(a, b string) bool {
 			return x > y
 		}
 	}
+
 	return false
 }
 
@@ -55,5 +57,6 @@ func number(parts []string, i int) int {
 		return 0
 	}
 	n, _ := strconv.Atoi(parts[i]) // what is no number counts as none
+
 	return n
 }

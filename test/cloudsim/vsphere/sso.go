@@ -56,5 +56,6 @@ func ssoOperation(r *http.Request, body []byte) string {
 	if action := path.Base(strings.Trim(r.Header.Get("SOAPAction"), `"`)); strings.HasPrefix(r.URL.Path, ssoPrefix) {
 		return "STS" + action
 	}
+
 	return "Lookup" + soapMethod(body)
 }

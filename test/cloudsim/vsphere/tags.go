@@ -29,6 +29,7 @@ type tagAttacher interface {
 
 func newTagStore(handler http.Handler) *tagStore {
 	fields := reflect.ValueOf(handler).Elem()
+
 	return &tagStore{
 		categories: fields.FieldByName("Category").Interface().(map[string]*tags.Category),
 		tags:       fields.FieldByName("Tag").Interface().(map[string]*tags.Tag),
@@ -62,6 +63,7 @@ func (t *tagStore) detach(obj types.ManagedObjectReference, category, name strin
 		return fmt.Errorf("no tag %q in category %q", name, category)
 	}
 	t.attacher.DetachTag(obj, tag.ID) // faults for unknown tags only
+
 	return nil
 }
 
@@ -82,6 +84,7 @@ func (t *tagStore) category(name string) string {
 	}
 	id := tagID("Category", name)
 	t.categories[id] = &tags.Category{ID: id, Name: name, Cardinality: "MULTIPLE"}
+
 	return id
 }
 
@@ -92,6 +95,7 @@ func (t *tagStore) find(category, name string) *tags.Tag {
 			return tag
 		}
 	}
+
 	return nil
 }
 
@@ -103,6 +107,7 @@ func (t *tagStore) tag(category, name string) string {
 	tag := &tags.Tag{ID: tagID("Tag", category, name), Name: name, CategoryID: t.category(category)}
 	t.tags[tag.ID] = tag
 	t.attached.SetMapIndex(reflect.ValueOf(tag.ID), reflect.MakeMap(t.attached.Type().Elem()))
+
 	return tag.ID
 }
 
@@ -115,6 +120,7 @@ func tagID(kind string, parts ...string) string {
 func (v *VCenter) AttachTag(path, category, tag string) error {
 	return v.atPath(path, func(obj types.ManagedObjectReference) error {
 		v.tags.attach(obj, Tags{category: {tag}})
+
 		return nil
 	})
 }
@@ -133,6 +139,7 @@ func (v *VCenter) RenameTag(category, tag, name string) error {
 		return fmt.Errorf("rename tag: no tag %q in category %q", tag, category)
 	}
 	found.Name = name
+
 	return nil
 }
 
@@ -145,5 +152,6 @@ func (v *VCenter) atPath(path string, f func(types.ManagedObjectReference) error
 	if !ok || found.Res.Returnval == nil {
 		return fmt.Errorf("find %q in the inventory: nothing there", path)
 	}
+
 	return f(*found.Res.Returnval)
 }

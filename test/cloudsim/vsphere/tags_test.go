@@ -23,6 +23,7 @@ func TestTags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return category.Name + "/" + tag.Name
 	}
 	d := v.dcs[0]
@@ -71,6 +72,7 @@ func (d *datacenter) vms() map[string]*machine {
 			byName[m.Name] = m
 		}
 	}
+
 	return byName
 }
 
@@ -88,6 +90,7 @@ func TestTagChanges(t *testing.T) {
 		for _, tag := range attached {
 			out = append(out, tag.Name)
 		}
+
 		return out
 	}
 	steps := []struct {

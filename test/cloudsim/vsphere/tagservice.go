@@ -33,6 +33,7 @@ func (t *tagRate) allow(now time.Time) bool {
 		*t = tagRate{since: now}
 	}
 	t.calls++
+
 	return t.calls <= maxTagCalls
 }
 
@@ -54,6 +55,7 @@ func (v *VCenter) SetTagHidden(category, tag string, hidden bool) error {
 		v.policy.hiddenTags = make(map[string]bool)
 	}
 	v.policy.hiddenTags[id] = hidden
+
 	return nil
 }
 
@@ -66,11 +68,14 @@ func (v *VCenter) refuseTags(w http.ResponseWriter, r *http.Request, call simser
 		return false
 	case !v.tagRate.allow(v.sessions.now()):
 		w.WriteHeader(http.StatusServiceUnavailable)
+
 		return true
 	case v.policy.hiddenTags[strings.TrimPrefix(path.Base(r.URL.Path), "id:")]:
 		w.WriteHeader(http.StatusForbidden)
+
 		return true
 	}
+
 	return false
 }
 
@@ -101,8 +106,10 @@ func (v *VCenter) prune(value any) any {
 		for i, inner := range kept {
 			kept[i] = v.prune(inner)
 		}
+
 		return kept
 	}
+
 	return value
 }
 
@@ -116,7 +123,9 @@ func (v *VCenter) hides(element any) bool {
 		id, _ := element["id"].(string)
 		kind, _ := element["type"].(string)
 		tag, _ := element["tag_id"].(string)
+
 		return v.policy.hiddenTags[tag] || v.policy.hidden[types.ManagedObjectReference{Type: kind, Value: id}] || v.hides(element["object_id"])
 	}
+
 	return false
 }

@@ -26,6 +26,7 @@ func (m *machine) runPower(ctx *simulator.Context, name string, power Power, fro
 		}
 		m.setPower(power)
 		m.dc.v.feed.touch(false, m.Self)
+
 		return nil
 	})
 }
@@ -33,24 +34,28 @@ func (m *machine) runPower(ctx *simulator.Context, name string, power Power, fro
 // PowerOnVMTask implements PowerOnVM_Task.
 func (m *machine) PowerOnVMTask(ctx *simulator.Context, _ *types.PowerOnVM_Task) soap.HasFault {
 	task := m.runPower(ctx, "powerOn", On, types.VirtualMachinePowerStatePoweredOff, types.VirtualMachinePowerStateSuspended)
+
 	return &methods.PowerOnVM_TaskBody{Res: &types.PowerOnVM_TaskResponse{Returnval: task}}
 }
 
 // PowerOffVMTask implements PowerOffVM_Task.
 func (m *machine) PowerOffVMTask(ctx *simulator.Context, _ *types.PowerOffVM_Task) soap.HasFault {
 	task := m.runPower(ctx, "powerOff", Off, types.VirtualMachinePowerStatePoweredOn, types.VirtualMachinePowerStateSuspended)
+
 	return &methods.PowerOffVM_TaskBody{Res: &types.PowerOffVM_TaskResponse{Returnval: task}}
 }
 
 // SuspendVMTask implements SuspendVM_Task.
 func (m *machine) SuspendVMTask(ctx *simulator.Context, _ *types.SuspendVM_Task) soap.HasFault {
 	task := m.runPower(ctx, "suspend", Suspended, types.VirtualMachinePowerStatePoweredOn)
+
 	return &methods.SuspendVM_TaskBody{Res: &types.SuspendVM_TaskResponse{Returnval: task}}
 }
 
 // ResetVMTask implements ResetVM_Task.
 func (m *machine) ResetVMTask(ctx *simulator.Context, _ *types.ResetVM_Task) soap.HasFault {
 	task := m.runPower(ctx, "reset", On, types.VirtualMachinePowerStatePoweredOn)
+
 	return &methods.ResetVM_TaskBody{Res: &types.ResetVM_TaskResponse{Returnval: task}}
 }
 
@@ -61,6 +66,7 @@ func (m *machine) ShutdownGuest(*simulator.Context, *types.ShutdownGuest) soap.H
 	}
 	m.setPower(Off)
 	m.dc.v.feed.touch(false, m.Self)
+
 	return &methods.ShutdownGuestBody{Res: new(types.ShutdownGuestResponse)}
 }
 
@@ -71,8 +77,10 @@ func (m *machine) DestroyTask(ctx *simulator.Context, _ *types.Destroy_Task) soa
 			return fault
 		}
 		m.leave()
+
 		return nil
 	})
+
 	return &methods.Destroy_TaskBody{Res: &types.Destroy_TaskResponse{Returnval: task}}
 }
 
@@ -82,6 +90,7 @@ func (m *machine) UnregisterVM(*simulator.Context, *types.UnregisterVM) soap.Has
 		return &methods.UnregisterVMBody{Fault_: simulator.Fault("", fault)}
 	}
 	m.leave()
+
 	return &methods.UnregisterVMBody{Res: new(types.UnregisterVMResponse)}
 }
 
@@ -89,6 +98,7 @@ func (m *machine) mustBeOff() types.BaseMethodFault {
 	if m.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff {
 		return nil
 	}
+
 	return &types.InvalidPowerState{
 		ExistingState:  m.Runtime.PowerState,
 		RequestedState: types.VirtualMachinePowerStatePoweredOff,
@@ -101,8 +111,10 @@ func (m *machine) RenameTask(ctx *simulator.Context, req *types.Rename_Task) soa
 		m.Name, m.Config.Name = req.NewName, req.NewName
 		m.summarize()
 		m.dc.v.feed.touch(false, m.Self)
+
 		return nil
 	})
+
 	return &methods.Rename_TaskBody{Res: &types.Rename_TaskResponse{Returnval: task}}
 }
 
@@ -116,8 +128,10 @@ func (m *machine) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) s
 		made := m.clone(req.Name)
 		made.Config.Uuid = makeUUID("clone", m.Config.Uuid, req.Name)
 		made.summarize()
+
 		return made.Self, nil
 	})
+
 	return &methods.CloneVM_TaskBody{Res: &types.CloneVM_TaskResponse{Returnval: task.Run(ctx)}}
 }
 
@@ -125,6 +139,7 @@ func (m *machine) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) s
 // host, pool or folder.
 func (m *machine) RelocateVMTask(ctx *simulator.Context, req *types.RelocateVM_Task) soap.HasFault {
 	task := m.run(ctx, "relocateVm", func() types.BaseMethodFault { return m.relocate(req.Spec) })
+
 	return &methods.RelocateVM_TaskBody{Res: &types.RelocateVM_TaskResponse{Returnval: task}}
 }
 
@@ -158,5 +173,6 @@ func (m *machine) relocate(spec types.VirtualMachineRelocateSpec) types.BaseMeth
 		m.move(folder)
 	}
 	m.dc.v.feed.touch(false, m.Self)
+
 	return nil
 }

@@ -21,6 +21,7 @@ func TestClientsMayChangeVMs(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		return made.Wait(ctx)
 	}
 	host := v.dcs[0].hosts[0].Self
@@ -87,6 +88,7 @@ func TestClientsAreRefused(t *testing.T) {
 		if _, ok := err.(task.Error); err != nil && !ok { //nolint:errorlint // the task's own error
 			t.Errorf("task: %v", err)
 		}
+
 		return err
 	}
 	cases := map[string]struct {
@@ -115,6 +117,7 @@ func TestClientsAreRefused(t *testing.T) {
 			func() error {
 				_, err := object.NewFolder(c.Client, v.dcs[0].dc.VmFolder).CreateVM(ctx, types.VirtualMachineConfigSpec{Name: "x"},
 					object.NewResourcePool(c.Client, v.dcs[0].pools["cluster"].entity.Entity().Self), nil)
+
 				return err
 			}(), &types.NotSupported{},
 		},

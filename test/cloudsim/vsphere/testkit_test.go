@@ -51,6 +51,7 @@ func start(t *testing.T, spec Spec) *Cloud {
 			t.Error(err)
 		}
 	})
+
 	return cloud
 }
 
@@ -61,12 +62,14 @@ func login(t *testing.T, v *VCenter) *govmomi.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.CloseIdleConnections)
+
 	return c
 }
 
 func tryLogin(ctx context.Context, v *VCenter, password string) (*govmomi.Client, error) {
 	u := v.URL()
 	u.User = url.UserPassword(v.User(), password)
+
 	return govmomi.NewClient(ctx, u, true)
 }
 
@@ -76,6 +79,7 @@ func loginREST(t *testing.T, v *VCenter, c *govmomi.Client) *rest.Client {
 	if err := r.Login(t.Context(), url.UserPassword(v.User(), v.Password())); err != nil {
 		t.Fatal(err)
 	}
+
 	return r
 }
 
@@ -122,6 +126,7 @@ func startWatch(t *testing.T, c *govmomi.Client) *watch {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return &watch{client: c, collector: collector, filter: filter}
 }
 
@@ -135,6 +140,7 @@ func (w *watch) poll(ctx context.Context, wait time.Duration) (*types.UpdateSet,
 	if err != nil {
 		return nil, err
 	}
+
 	return res.Returnval, nil
 }
 
@@ -155,6 +161,7 @@ func (w *watch) next(ctx context.Context) ([]types.ObjectUpdate, bool, error) {
 	for _, f := range set.FilterSet {
 		updates = append(updates, f.ObjectSet...)
 	}
+
 	return updates, set.Truncated != nil && *set.Truncated, nil
 }
 
@@ -170,6 +177,7 @@ func (w *watch) pageIn(t *testing.T) []types.ObjectUpdate {
 		}
 		all = append(all, updates...)
 	}
+
 	return all
 }
 

@@ -24,6 +24,7 @@ func connect(t *testing.T, v *VCenter, trust func(*soap.Client) error) error {
 	if err != nil {
 		return err
 	}
+
 	return session.NewManager(c).Login(t.Context(), url.UserPassword(v.User(), v.Password()))
 }
 
@@ -38,6 +39,7 @@ func TestTLS(t *testing.T) {
 			pin := func(thumbprint string) func(*soap.Client) error {
 				return func(c *soap.Client) error {
 					c.SetThumbprint(v.Address(), thumbprint)
+
 					return nil
 				}
 			}

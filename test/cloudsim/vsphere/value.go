@@ -28,6 +28,7 @@ func readProperty(object reflect.Value, name string) (types.AnyType, bool) {
 	if value, ok = element(value, field.Key); ok && field.Item != "" {
 		value, ok = follow(value, field.Item)
 	}
+
 	return wireValue(value), ok
 }
 
@@ -54,6 +55,7 @@ func follow(value reflect.Value, path string) (reflect.Value, bool) {
 			return value, false
 		}
 	}
+
 	return value, true
 }
 
@@ -66,6 +68,7 @@ func dereference(value reflect.Value) (reflect.Value, bool) {
 		}
 		value = value.Elem()
 	}
+
 	return value, value.Kind() != reflect.String || value.Len() > 0
 }
 
@@ -83,6 +86,7 @@ func element(array reflect.Value, key any) (reflect.Value, bool) {
 			return value, true
 		}
 	}
+
 	return array, false
 }
 
@@ -110,6 +114,7 @@ func wireValue(value reflect.Value) types.AnyType {
 	}
 	array := reflect.New(kind).Elem()
 	array.Field(0).Set(value.Convert(array.Field(0).Type()))
+
 	return array.Interface()
 }
 
@@ -126,5 +131,6 @@ func fingerprint(value types.AnyType) string {
 	if err != nil {
 		return fmt.Sprintf("%#v", value)
 	}
+
 	return string(text)
 }

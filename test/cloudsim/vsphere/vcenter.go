@@ -89,6 +89,7 @@ func startVCenter(spec VCenterSpec, accounts *directory) (*VCenter, error) {
 		return nil, errors.Join(err, v.close())
 	}
 	v.publish()
+
 	return v, nil
 }
 
@@ -149,6 +150,7 @@ func (v *VCenter) close() error {
 	if v.caFile != "" {
 		problems = append(problems, os.Remove(v.caFile))
 	}
+
 	return errors.Join(problems...)
 }
 
@@ -166,6 +168,7 @@ func (v *VCenter) writeCAFile() error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("write CA file %s: %w", v.caFile, err)
 	}
+
 	return nil
 }
 
@@ -195,12 +198,14 @@ func (v *VCenter) CertificatePEM() []byte { return v.server.CertificatePEM() }
 // ThumbprintSHA1 returns the pin of the certificate as clients write it.
 func (v *VCenter) ThumbprintSHA1() string {
 	sum, _ := v.server.Thumbprints()
+
 	return sum
 }
 
 // ThumbprintSHA256 returns the longer pin of the certificate.
 func (v *VCenter) ThumbprintSHA256() string {
 	_, sum := v.server.Thumbprints()
+
 	return sum
 }
 

@@ -41,16 +41,19 @@ func (m *viewManager) CreateContainerView(ctx *simulator.Context, req *types.Cre
 	switch root := ctx.Map.Get(req.Container); root.(type) {
 	case nil:
 		body.Fault_ = simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.Container})
+
 		return body
 	case *simulator.Folder, *simulator.Datacenter, *mo.ComputeResource, *simulator.ClusterComputeResource,
 		*simulator.ResourcePool, *simulator.VirtualApp, *simulator.HostSystem:
 	default:
 		body.Fault_ = simulator.Fault("", &types.InvalidArgument{InvalidProperty: "container"})
+
 		return body
 	}
 	for _, kind := range req.Type {
 		if !slices.Contains(viewable, kind) {
 			body.Fault_ = simulator.Fault("", &types.InvalidArgument{InvalidProperty: "type"})
+
 			return body
 		}
 	}
@@ -60,6 +63,7 @@ func (m *viewManager) CreateContainerView(ctx *simulator.Context, req *types.Cre
 	ctx.Session.Put(view)
 	m.ViewList = append(m.ViewList, view.Self)
 	body.Res = &types.CreateContainerViewResponse{Returnval: view.Self}
+
 	return body
 }
 
@@ -75,6 +79,7 @@ type containerView struct {
 func (c *containerView) Get() mo.Reference {
 	view := c.ContainerView
 	view.View = c.v.contents(view)
+
 	return &view
 }
 
@@ -82,6 +87,7 @@ func (c *containerView) Get() mo.Reference {
 func (c *containerView) DestroyView(ctx *simulator.Context, req *types.DestroyView) soap.HasFault {
 	ctx.Session.Remove(ctx, req.This)
 	simulator.RemoveReference(&c.manager.ViewList, req.This)
+
 	return &methods.DestroyViewBody{Res: new(types.DestroyViewResponse)}
 }
 
@@ -104,6 +110,7 @@ func (v *VCenter) contents(view mo.ContainerView) []types.ManagedObjectReference
 			queue = append(queue, v.children(ref)...)
 		}
 	}
+
 	return out
 }
 
@@ -135,5 +142,6 @@ func (v *VCenter) children(ref types.ManagedObjectReference) []types.ManagedObje
 	case *simulator.HostSystem:
 		return e.Vm
 	}
+
 	return nil
 }

@@ -28,6 +28,7 @@ func (v *VCenter) find(name string) *VM {
 	if found == nil {
 		return nil
 	}
+
 	return &VM{v, found}
 }
 
@@ -48,6 +49,7 @@ func (v *VCenter) VMs() []*VM {
 	for _, m := range machines {
 		vms = append(vms, &VM{v, m})
 	}
+
 	return vms
 }
 
@@ -66,6 +68,7 @@ func (v *VCenter) AddVM(datacenter string, spec VMSpec) (*VM, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return &VM{v, m}, nil
 }
 
@@ -80,6 +83,7 @@ func (vm *VM) change(f func(m *machine) error) error {
 		return fmt.Errorf("change vm %q: %w", vm.m.Name, err)
 	}
 	vm.v.feed.touch(false, vm.m.Self)
+
 	return nil
 }
 
@@ -93,6 +97,7 @@ func (vm *VM) Reference() types.ManagedObjectReference { return vm.m.Self }
 func (vm *VM) Name() string {
 	vm.v.mu.Lock()
 	defer vm.v.mu.Unlock()
+
 	return vm.m.Name
 }
 
@@ -103,6 +108,7 @@ func (vm *VM) UUID() string {
 	if vm.m.hidden != nil {
 		return vm.m.hidden.Uuid
 	}
+
 	return vm.m.Config.Uuid
 }
 
@@ -118,6 +124,7 @@ func (vm *VM) Suspend() error { return vm.power(Suspended) }
 func (vm *VM) power(power Power) error {
 	return vm.change(func(m *machine) error {
 		m.setPower(power)
+
 		return nil
 	})
 }
@@ -127,6 +134,7 @@ func (vm *VM) SetHostname(hostname string) error {
 	return vm.change(func(m *machine) error {
 		m.guest.hostname = hostname
 		m.report()
+
 		return nil
 	})
 }
@@ -136,6 +144,7 @@ func (vm *VM) SetHostname(hostname string) error {
 func (vm *VM) SetNICs(nics ...NIC) error {
 	return vm.change(func(m *machine) error {
 		m.setNICs(nics)
+
 		return nil
 	})
 }
@@ -146,6 +155,7 @@ func (vm *VM) SetTools(running bool) error {
 	return vm.change(func(m *machine) error {
 		m.guest.tools = running
 		m.report()
+
 		return nil
 	})
 }
@@ -159,6 +169,7 @@ func (vm *VM) SetExtraConfig(values map[string]string) error {
 		}
 		kept := slices.DeleteFunc(slices.Clone(m.Config.ExtraConfig), func(option types.BaseOptionValue) bool {
 			_, ok := values[option.GetOptionValue().Key]
+
 			return ok
 		})
 		for _, key := range slices.Sorted(maps.Keys(values)) {
@@ -167,6 +178,7 @@ func (vm *VM) SetExtraConfig(values map[string]string) error {
 			}
 		}
 		m.Config.ExtraConfig = kept
+
 		return nil
 	})
 }
@@ -177,6 +189,7 @@ func (vm *VM) SetConnectionState(state types.VirtualMachineConnectionState) erro
 	return vm.change(func(m *machine) error {
 		m.Runtime.ConnectionState = state
 		m.summarize()
+
 		return nil
 	})
 }
@@ -193,6 +206,7 @@ func (vm *VM) HideConfig(hide bool) error {
 			m.Config, m.hidden = m.hidden, nil
 		}
 		m.summarize()
+
 		return nil
 	})
 }
@@ -203,11 +217,13 @@ func (vm *VM) Clone(name string) (*VM, error) {
 	var made *machine
 	err := vm.change(func(m *machine) error {
 		made = m.clone(name)
+
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	return &VM{vm.v, made}, nil
 }
 
@@ -215,6 +231,7 @@ func (vm *VM) Clone(name string) (*VM, error) {
 func (vm *VM) Destroy() error {
 	return vm.change(func(m *machine) error {
 		m.leave()
+
 		return nil
 	})
 }
@@ -223,6 +240,7 @@ func (vm *VM) Destroy() error {
 func (vm *VM) AttachTag(category, tag string) error {
 	return vm.change(func(m *machine) error {
 		vm.v.tags.attach(m.Self, Tags{category: {tag}})
+
 		return nil
 	})
 }

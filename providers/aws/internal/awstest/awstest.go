@@ -71,6 +71,7 @@ func Start(t testing.TB, options sim.Options) *Region {
 			t.Error(err)
 		}
 	})
+
 	return &Region{Cloud: cloud, Cluster: cloud.Seed(ClusterID), t: t}
 }
 
@@ -88,6 +89,7 @@ func Impatient() client.Tuning {
 // of a call.
 func (r *Region) Clients(tuning client.Tuning) *client.Clients {
 	r.t.Helper()
+
 	return r.Connect(r.t, client.Options{Tuning: tuning})
 }
 
@@ -105,6 +107,7 @@ func (r *Region) Connect(t testing.TB, options client.Options) *client.Clients {
 		t.Fatal(err)
 	}
 	t.Cleanup(clients.Close)
+
 	return clients
 }
 

@@ -47,6 +47,7 @@ func toList[T any](tags map[string]string, tag func(key, value string) T) []T {
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		list = append(list, tag(key, tags[key]))
 	}
+
 	return list
 }
 
@@ -56,5 +57,6 @@ func toMap[T any](list []T, split func(T) (key, value *string)) map[string]strin
 		key, value := split(tag)
 		tags[aws.ToString(key)] = aws.ToString(value)
 	}
+
 	return tags
 }

@@ -60,6 +60,7 @@ func (b Bulk[T]) Do(ctx context.Context, items []T) (Outcome, error) {
 			return run.out, err
 		}
 	}
+
 	return run.out, nil
 }
 
@@ -75,12 +76,14 @@ func (r *bulkRun[T]) send(ctx context.Context, items []T) error {
 	for len(items) > 0 {
 		if r.full {
 			r.exceed(items)
+
 			return nil
 		}
 		err := r.Call(ctx, items)
 		switch {
 		case err == nil:
 			r.out.Accepted += len(items)
+
 			return nil
 		case r.isQuota(err):
 			return r.fill(ctx, items, err)
@@ -97,6 +100,7 @@ func (r *bulkRun[T]) send(ctx context.Context, items []T) error {
 		}
 		items = rest
 	}
+
 	return nil
 }
 
@@ -126,6 +130,7 @@ func (r *bulkRun[T]) fill(ctx context.Context, items []T, cause error) error {
 	}
 	r.exceed(items)
 	r.full = r.out.Accepted == before
+
 	return nil
 }
 
@@ -142,11 +147,13 @@ func (r *bulkRun[T]) refuse(items []T, err error) []T {
 	r.out.Cause = err
 	named := instanceIDs.FindAllString(rawMessage(err), -1)
 	reason := message(err)
+
 	return slices.DeleteFunc(slices.Clone(items), func(item T) bool {
 		refused := len(items) == 1 || slices.Contains(named, r.ID(item))
 		if refused {
 			r.out.Refused[reason] = append(r.out.Refused[reason], r.ID(item))
 		}
+
 		return refused
 	})
 }
@@ -162,6 +169,7 @@ func (r *bulkRun[T]) isQuota(err error) bool {
 // calls.
 func IsQuota(err error) bool {
 	code := client.Code(err)
+
 	return !errors.Is(err, apierr.ErrThrottled) && (strings.HasPrefix(code, "TooMany") || strings.HasSuffix(code, "LimitExceeded"))
 }
 
@@ -181,6 +189,7 @@ func rawMessage(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorMessage()
 	}
+
 	return err.Error()
 }
 
@@ -194,5 +203,6 @@ func (o Outcome) Refusals(balancer, group string) []Refusal {
 	if len(o.Excess) > 0 {
 		list = append(list, Refusal{LoadBalancer: balancer, TargetGroup: group, IDs: o.Excess, Quota: true, Reason: o.QuotaReason})
 	}
+
 	return list
 }

@@ -48,6 +48,7 @@ func TestBulkAcceptsAllButTheRejected(t *testing.T) {
 				return rejection("InvalidTarget", "not valid: '"+strings.Join(refused[:min(named, len(refused))], "', '")+"'")
 			}
 			accepted = append(accepted, page...)
+
 			return nil
 		}).Do(t.Context(), ids)
 		if err != nil {
@@ -85,6 +86,7 @@ func TestBulkFillsAQuota(t *testing.T) {
 				return rejection("TooManyTargets", "the maximum is reached")
 			}
 			count += len(page)
+
 			return nil
 		}).Do(t.Context(), ids)
 		want := min(quota, len(ids))
@@ -110,7 +112,11 @@ func TestBulkReturnsOtherErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			calls := 0
-			out, err := bulk(func([]string) error { calls++; return c.err }).Do(t.Context(), []string{"i-1", "i-2"})
+			out, err := bulk(func([]string) error {
+				calls++
+
+				return c.err
+			}).Do(t.Context(), []string{"i-1", "i-2"})
 			if !errors.Is(err, c.err) || calls != 1 || out.Accepted+len(out.Excess) > 0 {
 				t.Errorf("%s: got %v and %+v after %d calls", c.reason, err, out, calls)
 			}

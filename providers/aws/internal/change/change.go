@@ -58,6 +58,7 @@ func (e *Env) Resolve(refs []plan.Ref) ([]string, error) {
 		}
 		ids = append(ids, id)
 	}
+
 	return ids, nil
 }
 
@@ -68,6 +69,7 @@ func SameGroups(want []plan.Ref, have []string) bool {
 	for _, ref := range want {
 		ids = append(ids, ref.ID)
 	}
+
 	return slices.Equal(plan.Sorted(ids), plan.Sorted(have))
 }
 
@@ -79,6 +81,7 @@ func Detached(attached []string, wanted []plan.Ref) []string {
 			ids = append(ids, id)
 		}
 	}
+
 	return ids
 }
 

@@ -33,8 +33,10 @@ func (e *Env) WithGroups(ctx context.Context, refs []plan.Ref, call func(ids []s
 	if !slices.ContainsFunc(refs, func(ref plan.Ref) bool { return ref.ID == "" }) {
 		return call(ids)
 	}
+
 	return e.Wait.Poll(ctx, newGroupInterval, newGroupLimit, func() (done bool, err error) {
 		err = call(ids)
+
 		return !slices.Contains(codesUnknownGroup, client.Code(err)), err
 	})
 }

@@ -45,5 +45,6 @@ func (l *Limits) Reached(subject string, count int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known, ok := l.all[subject]
+
 	return ok && count >= known.count && time.Since(known.since) < limitAge
 }

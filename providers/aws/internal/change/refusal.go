@@ -28,6 +28,7 @@ func (e *Env) WarnOfQuota(balancer, part string, err error) error {
 		e.Warn(service.Warn(QuotaExceeded, "Load balancer %s has no %s, which exceeds a quota of AWS (%s: %s)",
 			balancer, part, client.Code(err), message(err)))
 	}
+
 	return err
 }
 
@@ -55,6 +56,7 @@ func (r Refusal) Warning() service.Warning {
 	if r.TargetGroup != "" {
 		part = " in target group " + r.TargetGroup
 	}
+
 	return service.Warn(TargetQuotaExceeded, "Load balancer %s sends nothing to %d instances%s, which exceed a quota of AWS (%s)",
 		r.LoadBalancer, len(r.IDs), part, r.Reason)
 }
@@ -72,5 +74,6 @@ func (e *Env) Refuse(refusals ...Refusal) {
 func (e *Env) Refusals() []Refusal {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
+
 	return slices.Clone(e.warnings.refusals)
 }

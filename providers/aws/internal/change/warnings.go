@@ -50,6 +50,7 @@ func (e *Env) AddShortage(shortage Shortage) {
 func (e *Env) Shortages() []Shortage {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
+
 	return slices.Clone(e.warnings.shortages)
 }
 
@@ -71,6 +72,7 @@ func (e *Env) RoomForHealthChecks() error {
 	if slices.ContainsFunc(e.Shortages(), func(s Shortage) bool { return s.HealthChecks }) {
 		return ErrNoRoom
 	}
+
 	return nil
 }
 
@@ -94,6 +96,7 @@ func (e *Env) Warnings() []service.Warning {
 	for _, refusal := range e.warnings.refusals {
 		add(refusal.Warning())
 	}
+
 	return all
 }
 
@@ -102,5 +105,6 @@ func (e *Env) Warnings() []service.Warning {
 func (e *Env) Complete() bool {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
+
 	return len(e.warnings.list) == 0
 }

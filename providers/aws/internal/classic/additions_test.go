@@ -18,6 +18,7 @@ func removal(call string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 

@@ -27,6 +27,7 @@ func createLoadBalancer(m *Model) change.Step {
 	}
 	text := fmt.Sprintf("create %s classic load balancer %s in %s, security groups %s, listeners %s, tags %s",
 		scheme, m.Name, plan.Words(subnetIDs(m.Subnets)), plan.Words(m.SecurityGroups), plan.Commas(m.Listeners), plan.Pairs(m.Tags))
+
 	return plan.NewStep("CreateLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
 		return makeLoadBalancer(ctx, env, m)
 	})
@@ -42,6 +43,7 @@ func makeLoadBalancer(ctx context.Context, env *change.Env, m *Model) error {
 		err := makeWith(ctx, env, m, []Listener{listener})
 		if err == nil {
 			failures = append(failures, makeEach(ctx, env, m.Name, m.Listeners[i+1:]))
+
 			return plan.Partial(errors.Join(failures...))
 		}
 		failures = append(failures, fmt.Errorf("listener %s: %w", listener, err))
@@ -49,6 +51,7 @@ func makeLoadBalancer(ctx context.Context, env *change.Env, m *Model) error {
 			break
 		}
 	}
+
 	return errors.Join(failures...)
 }
 
@@ -72,6 +75,7 @@ func makeWith(ctx context.Context, env *change.Env, m *Model, listeners []Listen
 	err := env.WithGroups(ctx, m.SecurityGroups, func(ids []string) (err error) {
 		input.SecurityGroups = ids
 		out, err = env.ELB.CreateLoadBalancer(ctx, input)
+
 		return err
 	})
 	if _, exists := errors.AsType[*types.DuplicateAccessPointNameException](err); exists {
@@ -85,6 +89,7 @@ func makeWith(ctx context.Context, env *change.Env, m *Model, listeners []Listen
 	}
 	env.IDs.Set(HostnameKey(m.Name), aws.ToString(out.DNSName))
 	storeListeners(env, m.Name, listeners)
+
 	return nil
 }
 
@@ -100,6 +105,7 @@ func confirm(ctx context.Context, env *change.Env, m *Model) error {
 	if err != nil {
 		return err
 	}
+
 	return (&LoadBalancer{Name: m.Name, Cluster: m.Cluster, Tags: tags}).NotOwned()
 }
 
@@ -134,6 +140,7 @@ func adopt(ctx context.Context, env *change.Env, m *Model) error {
 	if len(steps.Removals()) > 0 {
 		return plan.Partial(change.ErrNotAsWanted)
 	}
+
 	return nil
 }
 
@@ -142,6 +149,7 @@ func adopt(ctx context.Context, env *change.Env, m *Model) error {
 func deleteLoadBalancer(name string) change.Step {
 	return plan.NewStep("DeleteLoadBalancer", "delete classic load balancer "+name, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELB.DeleteLoadBalancer(ctx, &elb.DeleteLoadBalancerInput{LoadBalancerName: &name})
+
 		return change.DeletionError(err)
 	}).Removal()
 }
@@ -149,10 +157,12 @@ func deleteLoadBalancer(name string) change.Step {
 // attachSubnets adds subnets.
 func attachSubnets(name string, subnets []string) change.Step {
 	text := fmt.Sprintf("attach load balancer %s to subnets %s", name, plan.Words(subnets))
+
 	return plan.NewStep("AttachLoadBalancerToSubnets", text, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELB.AttachLoadBalancerToSubnets(ctx, &elb.AttachLoadBalancerToSubnetsInput{
 			LoadBalancerName: &name, Subnets: subnets,
 		})
+
 		return err
 	})
 }
@@ -160,10 +170,12 @@ func attachSubnets(name string, subnets []string) change.Step {
 // detachSubnets removes subnets.
 func detachSubnets(name string, subnets []string) change.Step {
 	text := fmt.Sprintf("detach load balancer %s from subnets %s", name, plan.Words(subnets))
+
 	return plan.NewStep("DetachLoadBalancerFromSubnets", text, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELB.DetachLoadBalancerFromSubnets(ctx, &elb.DetachLoadBalancerFromSubnetsInput{
 			LoadBalancerName: &name, Subnets: subnets,
 		})
+
 		return err
 	}).Removal()
 }
@@ -176,18 +188,22 @@ func applySecurityGroups(name string, groups []plan.Ref, have []string) change.S
 			_, err := env.ELB.ApplySecurityGroupsToLoadBalancer(ctx, &elb.ApplySecurityGroupsToLoadBalancerInput{
 				LoadBalancerName: &name, SecurityGroups: ids,
 			})
+
 			return err
 		})
 	})
 	step.Removes = len(change.Detached(have, groups)) > 0
+
 	return step
 }
 
 // addTags adds tags, or changes their values.
 func addTags(name string, tags map[string]string) change.Step {
 	text := fmt.Sprintf("add tags to load balancer %s: %s", name, plan.Pairs(tags))
+
 	return plan.NewStep("AddTags", text, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELB.AddTags(ctx, &elb.AddTagsInput{LoadBalancerNames: []string{name}, Tags: awstype.ELBTags(tags)})
+
 		return err
 	})
 }
@@ -195,10 +211,12 @@ func addTags(name string, tags map[string]string) change.Step {
 // modifyAttributes sets all attributes.
 func modifyAttributes(name string, a Attributes) change.Step {
 	text := fmt.Sprintf("modify attributes of load balancer %s: %s", name, a)
+
 	return plan.NewStep("ModifyLoadBalancerAttributes", text, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELB.ModifyLoadBalancerAttributes(ctx, &elb.ModifyLoadBalancerAttributesInput{
 			LoadBalancerName: &name, LoadBalancerAttributes: toAttributes(a),
 		})
+
 		return err
 	})
 }
@@ -218,6 +236,7 @@ func toAttributes(a Attributes) *types.LoadBalancerAttributes {
 			Enabled: true, EmitInterval: &a.AccessLogInterval, S3BucketName: &a.AccessLogBucket, S3BucketPrefix: &a.AccessLogPrefix,
 		}
 	}
+
 	return attributes
 }
 
@@ -226,5 +245,6 @@ func subnetIDs(subnets []Subnet) []string {
 	for _, subnet := range subnets {
 		ids = append(ids, subnet.ID)
 	}
+
 	return ids
 }

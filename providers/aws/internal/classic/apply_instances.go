@@ -15,6 +15,7 @@ import (
 // configureHealthCheck sets the health check.
 func configureHealthCheck(name string, check HealthCheck) change.Step {
 	text := fmt.Sprintf("configure health check of load balancer %s: %s", name, check)
+
 	return plan.NewStep("ConfigureHealthCheck", text, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELB.ConfigureHealthCheck(ctx, &elb.ConfigureHealthCheckInput{
 			LoadBalancerName: &name,
@@ -26,6 +27,7 @@ func configureHealthCheck(name string, check HealthCheck) change.Step {
 				UnhealthyThreshold: &check.UnhealthyThreshold,
 			},
 		})
+
 		return err
 	})
 }
@@ -34,14 +36,17 @@ func configureHealthCheck(name string, check HealthCheck) change.Step {
 // accept.
 func registerInstances(name string, instances []string) change.Step {
 	text := fmt.Sprintf("register with load balancer %s: %s", name, plan.FewWords(instances))
+
 	return plan.NewStep("RegisterInstancesWithLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
 		outcome, err := bulk(func(ctx context.Context, ids []string) error {
 			_, err := env.ELB.RegisterInstancesWithLoadBalancer(ctx, &elb.RegisterInstancesWithLoadBalancerInput{
 				LoadBalancerName: &name, Instances: toInstances(ids),
 			})
+
 			return err
 		}).Do(ctx, instances)
 		env.Refuse(outcome.Refusals(name, "")...)
+
 		return err
 	})
 }
@@ -50,13 +55,16 @@ func registerInstances(name string, instances []string) change.Step {
 // counts as removed.
 func deregisterInstances(name string, instances []string) change.Step {
 	text := fmt.Sprintf("deregister from load balancer %s: %s", name, plan.FewWords(instances))
+
 	return plan.NewStep("DeregisterInstancesFromLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
 		_, err := bulk(func(ctx context.Context, ids []string) error {
 			_, err := env.ELB.DeregisterInstancesFromLoadBalancer(ctx, &elb.DeregisterInstancesFromLoadBalancerInput{
 				LoadBalancerName: &name, Instances: toInstances(ids),
 			})
+
 			return err
 		}).Do(ctx, instances)
+
 		return err
 	}).Removal()
 }
@@ -76,5 +84,6 @@ func toInstances(ids []string) []types.Instance {
 	for _, id := range ids {
 		list = append(list, types.Instance{InstanceId: aws.String(id)})
 	}
+
 	return list
 }

@@ -18,6 +18,7 @@ import (
 // for a port without a listener.
 func deleteListeners(name string, ports []int32) change.Step {
 	text := fmt.Sprintf("delete listeners of load balancer %s: %s", name, plan.Words(ports))
+
 	return plan.NewStep("DeleteLoadBalancerListeners", text, func(ctx context.Context, env *change.Env) error {
 		return dropListeners(ctx, env, name, ports)
 	}).Removal()
@@ -27,6 +28,7 @@ func dropListeners(ctx context.Context, env *change.Env, name string, ports []in
 	_, err := env.ELB.DeleteLoadBalancerListeners(ctx, &elb.DeleteLoadBalancerListenersInput{
 		LoadBalancerName: &name, LoadBalancerPorts: ports,
 	})
+
 	return err
 }
 
@@ -35,11 +37,13 @@ func dropListeners(ctx context.Context, env *change.Env, name string, ports []in
 // each is created by its own call.
 func createListeners(name string, listeners []Listener) change.Step {
 	text := fmt.Sprintf("create listeners of load balancer %s: %s", name, plan.Commas(listeners))
+
 	return plan.NewStep("CreateLoadBalancerListeners", text, func(ctx context.Context, env *change.Env) error {
 		err := makeListeners(ctx, env, name, listeners)
 		if len(listeners) == 1 || !isRefusal(err) {
 			return err
 		}
+
 		return makeEach(ctx, env, name, listeners)
 	})
 }
@@ -58,6 +62,7 @@ func makeEach(ctx context.Context, env *change.Env, name string, listeners []Lis
 			failures = append(failures, fmt.Errorf("listener %s: %w", listener, err))
 		}
 	}
+
 	return errors.Join(failures...)
 }
 
@@ -70,6 +75,7 @@ func makeListeners(ctx context.Context, env *change.Env, name string, listeners 
 	if err == nil {
 		storeListeners(env, name, listeners)
 	}
+
 	return err
 }
 
@@ -96,5 +102,6 @@ func toListeners(listeners []Listener) []types.Listener {
 		}
 		list = append(list, out)
 	}
+
 	return list
 }

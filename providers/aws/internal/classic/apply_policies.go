@@ -17,6 +17,7 @@ import (
 // can be used.
 func createPolicy(balancer string, p policy) change.Step {
 	text := fmt.Sprintf("create policy %s of load balancer %s: %s=%s", p.name, balancer, p.attribute, p.value)
+
 	return plan.NewStep("CreateLoadBalancerPolicy", text, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELB.CreateLoadBalancerPolicy(ctx, &elb.CreateLoadBalancerPolicyInput{
 			LoadBalancerName: &balancer,
@@ -28,6 +29,7 @@ func createPolicy(balancer string, p policy) change.Step {
 			return err
 		}
 		env.IDs.Set(policyKey(balancer, p.name), p.name)
+
 		return nil
 	})
 }
@@ -40,6 +42,7 @@ func setBackendPolicies(name string, port int32, policies, have []string) change
 		return useBackendPolicies(ctx, env, name, port, policies)
 	})
 	step.Removes = len(missing(have, policies)) > 0
+
 	return step
 }
 
@@ -51,6 +54,7 @@ func setListenerPolicies(name string, port int32, policies, have []string) chang
 		return useListenerPolicies(ctx, env, name, port, policies)
 	})
 	step.Removes = len(missing(have, policies)) > 0
+
 	return step
 }
 
@@ -58,6 +62,7 @@ func useBackendPolicies(ctx context.Context, env *change.Env, name string, port 
 	_, err := env.ELB.SetLoadBalancerPoliciesForBackendServer(ctx, &elb.SetLoadBalancerPoliciesForBackendServerInput{
 		LoadBalancerName: &name, InstancePort: &port, PolicyNames: all(policies),
 	})
+
 	return err
 }
 
@@ -65,6 +70,7 @@ func useListenerPolicies(ctx context.Context, env *change.Env, name string, port
 	_, err := env.ELB.SetLoadBalancerPoliciesOfListener(ctx, &elb.SetLoadBalancerPoliciesOfListenerInput{
 		LoadBalancerName: &name, LoadBalancerPort: port, PolicyNames: all(policies),
 	})
+
 	return err
 }
 

@@ -35,6 +35,7 @@ func (s swap) step() change.Step {
 		what = "listeners"
 	}
 	text := fmt.Sprintf("replace %s of load balancer %s: %s by %s", what, s.name, plan.Commas(s.old), plan.Commas(s.new))
+
 	return plan.NewStep("ReplaceLoadBalancerListeners", text, s.apply)
 }
 
@@ -55,6 +56,7 @@ func (s swap) apply(ctx context.Context, env *change.Env) error {
 	if undo := s.restore(restoring, env); undo != nil {
 		return errors.Join(err, fmt.Errorf("restore listeners %s: %w", plan.Commas(s.old), undo))
 	}
+
 	return err
 }
 
@@ -75,6 +77,7 @@ func (s swap) restore(ctx context.Context, env *change.Env) error {
 			return err
 		}
 	}
+
 	return usePolicies(ctx, env, s.name, s.old)
 }
 
@@ -88,6 +91,7 @@ func usePolicies(ctx context.Context, env *change.Env, name string, listeners []
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -107,6 +111,7 @@ func inPlaceOf(s swap, create change.Step) change.Step {
 		if err != nil {
 			return create.Do(ctx, env)
 		}
+
 		return nil
 	})
 }
@@ -119,13 +124,16 @@ func setCertificate(name string, old, next Listener, backend map[int32][]string)
 		_, err := env.ELB.SetLoadBalancerListenerSSLCertificate(ctx, &elb.SetLoadBalancerListenerSSLCertificateInput{
 			LoadBalancerName: &name, LoadBalancerPort: next.Port, SSLCertificateId: &next.Certificate,
 		})
+
 		return err
 	}
+
 	return plan.NewStep("SetLoadBalancerListenerSSLCertificate", text, set).OrRemove(func(ctx context.Context, env *change.Env) error {
 		err := set(ctx, env)
 		if errors.Is(err, apierr.ErrDenied) || client.Code(err) == "InvalidAction" {
 			return swap{name: name, old: []Listener{old}, new: []Listener{next}, backend: backend}.apply(ctx, env)
 		}
+
 		return err
 	})
 }

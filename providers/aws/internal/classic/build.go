@@ -37,6 +37,7 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 		return nil, nil, err
 	}
 	instances, skipped := r.Instances(f)
+
 	return &Model{
 		Name:           r.Name,
 		Cluster:        f.Config.Cluster,
@@ -75,6 +76,7 @@ func listeners(r *request.Request) ([]Listener, error) {
 		}
 		list = append(list, listener)
 	}
+
 	return list, nil
 }
 
@@ -83,6 +85,7 @@ func subnets(f request.Facts) []Subnet {
 	for _, subnet := range f.Subnets {
 		list = append(list, Subnet{ID: subnet.ID, Zone: subnet.AvailabilityZone})
 	}
+
 	return list
 }
 
@@ -104,7 +107,9 @@ func attributes(a request.Attributes) Attributes {
 func value[T any](pointer *T) T {
 	if pointer == nil {
 		var zero T
+
 		return zero
 	}
+
 	return *pointer
 }

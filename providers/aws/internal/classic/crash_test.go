@@ -33,6 +33,7 @@ func TestEveryCrash(t *testing.T) {
 					if start != nil {
 						b.ensure(start)
 					}
+
 					return explore.Run{
 						Cloud: faulttest.New(b.Cloud),
 						Operate: func(ctx context.Context) error {
@@ -40,6 +41,7 @@ func TestEveryCrash(t *testing.T) {
 							if err != nil && i.Once {
 								t.Errorf("it is not retried: %v", err)
 							}
+
 							return err
 						},
 						Next: []explore.Process{{Recover: func() {

@@ -12,5 +12,6 @@ func DetachSecurityGroups(m *Model, kept []plan.Ref) change.Step {
 	for _, ref := range kept {
 		ids = append(ids, ref.ID)
 	}
+
 	return applySecurityGroups(m.Name, m.SecurityGroups, ids)
 }

@@ -37,6 +37,7 @@ func Diff(m *Model, lb *LoadBalancer) change.Plan {
 	}
 	changed := *lb
 	changed.Listeners = listeners.there
+
 	return m.settings(steps, &changed, listeners.made)
 }
 
@@ -48,6 +49,7 @@ func (m *Model) afterCreate() *LoadBalancer {
 		listener.Policies = nil
 		lb.Listeners = append(lb.Listeners, listener)
 	}
+
 	return lb
 }
 
@@ -96,5 +98,6 @@ func (m *Model) move(lb *LoadBalancer) (steps change.Plan, possible bool) {
 		step.Removes = occupied && len(removed) > 0
 		steps = append(steps, step.Dispensable())
 	}
+
 	return steps, true
 }

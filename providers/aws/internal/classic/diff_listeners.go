@@ -31,6 +31,7 @@ func (m *Model) made() made {
 	for _, listener := range m.Listeners {
 		ports[listener.Port] = false
 	}
+
 	return ports
 }
 
@@ -77,6 +78,7 @@ func (m *Model) listeners(lb *LoadBalancer) listenerPlan {
 	}
 	out.steps = append(out.steps, m.replaceListeners(missing, stale, lb)...)
 	out.there = slices.Collect(maps.Values(have))
+
 	return out
 }
 
@@ -85,6 +87,7 @@ func byPort(list []Listener) map[int32]Listener {
 	for _, listener := range list {
 		ports[listener.Port] = listener
 	}
+
 	return ports
 }
 
@@ -103,6 +106,7 @@ func (m *Model) replaceListeners(missing, stale []Listener, lb *LoadBalancer) ch
 	if len(stale) > 0 {
 		steps = append(steps, deleteListeners(m.Name, ports(stale)))
 	}
+
 	return steps
 }
 
@@ -112,6 +116,7 @@ func ports(listeners []Listener) []int32 {
 	for _, listener := range listeners {
 		list = append(list, listener.Port)
 	}
+
 	return plan.Sorted(list)
 }
 
@@ -123,12 +128,14 @@ func (p *listenerPlan) exchange(name string, missing, stale []Listener, swaps []
 		i := slices.IndexFunc(stale, next.excludes)
 		if i < 0 {
 			rest = append(rest, next)
+
 			continue
 		}
 		swaps = append(swaps, swap{name: name, old: []Listener{stale[i]}, new: []Listener{next}})
 		stale = slices.Delete(stale, i, i+1)
 		p.made[next.Port] = true
 	}
+
 	return rest, stale, swaps
 }
 
@@ -142,9 +149,11 @@ func merge(swaps []swap) []swap {
 			one.old, one.new = slices.Concat(one.old, other.old), slices.Concat(one.new, other.new)
 			rest := slices.Clone(swaps)
 			rest[i] = one
+
 			return merge(slices.Delete(rest, j, j+1))
 		}
 	}
+
 	return swaps
 }
 
@@ -165,5 +174,6 @@ func (l Listener) differsInCertificate(o Listener) bool {
 		return false
 	}
 	l.Certificate = o.Certificate
+
 	return l.same(o)
 }

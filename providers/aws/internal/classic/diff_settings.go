@@ -21,6 +21,7 @@ func (m *Model) settings(steps change.Plan, lb *LoadBalancer, made made) change.
 	if m.HealthCheck != lb.HealthCheck {
 		steps = append(steps, configureHealthCheck(m.Name, m.HealthCheck).Isolate())
 	}
+
 	return append(steps, DiffInstances(request.Instances{Registered: m.Instances, Kept: m.Resting}, lb)...)
 }
 
@@ -33,6 +34,7 @@ func DiffInstances(list request.Instances, lb *LoadBalancer) change.Plan {
 	if removed := missing(missing(lb.Instances, list.Registered), list.Kept); len(removed) > 0 {
 		steps = append(steps, deregisterInstances(lb.Name, removed).Dispensable())
 	}
+
 	return steps
 }
 
@@ -70,6 +72,7 @@ func (m *Model) backendPolicies(lb *LoadBalancer, made made) change.Plan {
 			steps = append(steps, setBackendPolicies(m.Name, port, nil, lb.BackendPolicies[port]).Dispensable())
 		}
 	}
+
 	return steps
 }
 
@@ -80,6 +83,7 @@ func (m *Model) byInstancePort() map[int32][]int32 {
 	for _, listener := range m.Listeners {
 		users[listener.InstancePort] = append(users[listener.InstancePort], listener.Port)
 	}
+
 	return users
 }
 
@@ -105,6 +109,7 @@ func (m *Model) listenerPolicies(lb *LoadBalancer, made made) change.Plan {
 		step, needs = made.onListener(step, m.Name, listener.Port, needs)
 		steps = append(steps, after(step, needs))
 	}
+
 	return steps
 }
 
@@ -116,6 +121,7 @@ func (p made) onListener(step change.Step, balancer string, port int32, needs []
 		return step, needs
 	}
 	step.Removes = step.Removes || replaces
+
 	return step, append(needs, plan.Ref{Key: listenerKey(balancer, port)})
 }
 
@@ -127,8 +133,10 @@ func after(step change.Step, needs []plan.Ref) change.Step {
 		if _, err := env.Resolve(needs); err != nil {
 			return err
 		}
+
 		return do(ctx, env)
 	}
+
 	return step
 }
 

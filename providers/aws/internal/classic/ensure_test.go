@@ -193,6 +193,7 @@ func TestAdopts(t *testing.T) {
 				if !errors.Is(err, apierr.ErrConflict) || b.Dump() != before {
 					t.Errorf("%s: got %v, changed: %s", tc.reason, err, cmp.Diff(before, b.Dump()))
 				}
+
 				return
 			}
 			if err != nil {

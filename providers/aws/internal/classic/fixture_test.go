@@ -43,6 +43,7 @@ func web(options ...kubetest.ServiceOption) *v1.Service {
 	if len(svc.Spec.Ports) == 1 && svc.Spec.Ports[0].Port == 80 {
 		kubetest.Port(v1.ProtocolTCP, 443)(svc)
 	}
+
 	return svc
 }
 
@@ -91,6 +92,7 @@ func newFixture(t testing.TB) *fixture {
 	key := change.SecurityGroupKey(request.ClassicGroupName(lbName))
 	b.groups = []plan.Ref{{Key: key}}
 	b.groupIDs = map[string]string{key: b.group("web")}
+
 	return b
 }
 
@@ -117,6 +119,7 @@ func (b *fixture) facts() request.Facts {
 		}
 		f.Targets[id] = &inventory.Instance{ID: id, State: state, Tags: b.config.Cluster.Tags()}
 	}
+
 	return f
 }
 
@@ -134,6 +137,7 @@ func (b *fixture) model(svc *v1.Service) *Model {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return model
 }
 
@@ -143,6 +147,7 @@ func (b *fixture) observe() *LoadBalancer {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return lb
 }
 
@@ -151,6 +156,7 @@ func (b *fixture) env() *change.Env {
 	for key, id := range b.groupIDs {
 		env.IDs.Set(key, id)
 	}
+
 	return env
 }
 
@@ -166,6 +172,7 @@ func (b *fixture) try(ctx context.Context, svc *v1.Service) (*change.Env, error)
 	if svc != nil {
 		model = b.model(svc)
 	}
+
 	return env, Diff(model, lb).Apply(ctx, env, nil)
 }
 
@@ -175,6 +182,7 @@ func (b *fixture) ensure(svc *v1.Service) *change.Env {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return env
 }
 
@@ -194,6 +202,7 @@ func (b *fixture) classic() sim.ClassicLoadBalancer {
 	if !ok {
 		b.t.Fatalf("there is no load balancer %s", lbName)
 	}
+
 	return lb
 }
 
@@ -218,5 +227,6 @@ func (b *fixture) calls(reason string, want map[string]int) {
 func tagged(more map[string]string) map[string]string {
 	tags := map[string]string{sim.ClusterTag(clusterID): "owned", cluster.ServiceNameTag: "default/web"}
 	maps.Copy(tags, more)
+
 	return tags
 }

@@ -77,6 +77,7 @@ func healthCheck(r *request.Request, c request.Config) (HealthCheck, []service.W
 		return HealthCheck{}, nil, apierr.Mark(apierr.ErrInvalid,
 			fmt.Errorf("the health check timeout of %ds is not less than the interval of %ds", check.Timeout, check.Interval))
 	}
+
 	return check, warnings, nil
 }
 
@@ -96,6 +97,7 @@ func baseProbe(r *request.Request, c request.Config) probe {
 	if backend := strings.ToLower(r.BackendProtocol); backend == "https" || backend == "ssl" {
 		p.protocol = protocolSSL
 	}
+
 	return p
 }
 
@@ -124,6 +126,7 @@ func (p probe) annotated(r *request.Request) (probe, error) {
 	case p.path == "":
 		p.path = rootPath
 	}
+
 	return p, nil
 }
 

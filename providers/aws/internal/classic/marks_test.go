@@ -40,6 +40,7 @@ func stepKinds(t *testing.T) []string {
 			kinds = append(kinds, match[1])
 		}
 	}
+
 	return kinds
 }
 

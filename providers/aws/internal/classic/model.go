@@ -52,6 +52,7 @@ func (l Listener) String() string {
 	if l.Certificate != "" {
 		text += " with " + l.Certificate
 	}
+
 	return text
 }
 
@@ -121,6 +122,7 @@ func (a Attributes) normal() Attributes {
 	case a.AccessLogInterval == 0:
 		a.AccessLogInterval = defaultAccessLogInterval
 	}
+
 	return a
 }
 
@@ -133,6 +135,7 @@ func (a Attributes) String() string {
 	if a.AccessLog {
 		log = fmt.Sprintf("%s/%s every %dm", a.AccessLogBucket, a.AccessLogPrefix, a.AccessLogInterval)
 	}
+
 	return fmt.Sprintf("cross-zone %t, idle timeout %ds, draining %s, access log %s", a.CrossZone, a.IdleTimeout, draining, log)
 }
 
@@ -163,6 +166,7 @@ func policyNamed(name string) policy {
 	if name == proxyPolicy {
 		return policy{name: name, kind: "ProxyProtocolPolicyType", attribute: "ProxyProtocol", value: "true"}
 	}
+
 	return policy{
 		name: name, kind: "SSLNegotiationPolicyType",
 		attribute: "Reference-Security-Policy", value: strings.TrimPrefix(name, negotiationPrefix),

@@ -32,6 +32,7 @@ func moved(t *rapid.T, subnets []string, steps change.Plan) []string {
 			t.Fatalf("AWS rejects %s: it would be in %v", step, have)
 		}
 	}
+
 	return have
 }
 
@@ -47,6 +48,7 @@ func TestMove(t *testing.T) {
 			for _, zone := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), least, 3, rapid.ID).Draw(t, label) {
 				subnets[zone] = Subnet{ID: zone + rapid.SampledFrom([]string{"1", "2"}).Draw(t, label), Zone: zone}
 			}
+
 			return subnets
 		}
 		before, after := draw("before", 1), draw("after", 0)

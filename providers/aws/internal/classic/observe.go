@@ -30,6 +30,7 @@ func Observe(ctx context.Context, api client.ELB, name string, id cluster.ID) (*
 		return lb, err
 	}
 	lb.Attributes, err = readAttributes(ctx, api, name)
+
 	return lb, contradiction(name, err)
 }
 
@@ -41,6 +42,7 @@ func Identify(ctx context.Context, api client.ELB, name string, id cluster.ID, o
 		return lb, err
 	}
 	lb.Tags, err = readTags(ctx, api, name)
+
 	return lb, contradiction(name, err)
 }
 
@@ -51,6 +53,7 @@ func contradiction(name string, err error) error {
 	if !errors.Is(err, apierr.ErrNotFound) {
 		return err
 	}
+
 	return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
 		"load balancer %s was created or deleted a moment ago: AWS describes it, and does not find its tags or attributes", name))
 }
@@ -69,9 +72,11 @@ func describeOne(ctx context.Context, api client.ELB, name string, id cluster.ID
 		if found := &out.LoadBalancerDescriptions[i]; aws.ToString(found.LoadBalancerName) == name {
 			lb := toLoadBalancer(found)
 			lb.Cluster = id
+
 			return lb, nil
 		}
 	}
+
 	return nil, nil //nolint:nilnil // as above
 }
 
@@ -81,6 +86,7 @@ func readTags(ctx context.Context, api client.ELB, name string) (map[string]stri
 	out, err := api.DescribeTags(ctx, &elb.DescribeTagsInput{LoadBalancerNames: []string{name}})
 	if errors.Is(err, apierr.ErrDenied) {
 		klog.FromContext(ctx).V(4).Info("Tags may not be read", "loadBalancer", name, "err", err)
+
 		return nil, nil
 	}
 	if err != nil {
@@ -90,6 +96,7 @@ func readTags(ctx context.Context, api client.ELB, name string) (map[string]stri
 	for _, thing := range out.TagDescriptions {
 		maps.Copy(tags, awstype.FromELBTags(thing.Tags))
 	}
+
 	return tags, nil
 }
 
@@ -114,6 +121,7 @@ func readAttributes(ctx context.Context, api client.ELB, name string) (Attribute
 			a.AccessLogBucket, a.AccessLogPrefix = aws.ToString(log.S3BucketName), aws.ToString(log.S3BucketPrefix)
 		}
 	}
+
 	return a.normal(), nil
 }
 
@@ -158,6 +166,7 @@ func toLoadBalancer(in *types.LoadBalancerDescription) *LoadBalancer {
 			UnhealthyThreshold: aws.ToInt32(check.UnhealthyThreshold),
 		}
 	}
+
 	return lb
 }
 
@@ -165,6 +174,7 @@ func toLoadBalancer(in *types.LoadBalancerDescription) *LoadBalancer {
 // protocol if AWS does not return it.
 func toListener(in *types.Listener, policies []string) Listener {
 	front := strings.ToUpper(aws.ToString(in.Protocol))
+
 	return Listener{
 		Port:             in.LoadBalancerPort,
 		Protocol:         front,

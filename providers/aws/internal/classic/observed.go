@@ -42,6 +42,7 @@ func (lb *LoadBalancer) NotOwned() error {
 	if lb == nil {
 		return nil
 	}
+
 	return lb.Cluster.NotOwned("load balancer "+lb.Name, lb.Tags)
 }
 
@@ -51,6 +52,7 @@ func (lb *LoadBalancer) Hostname() string {
 	if lb == nil || lb.NotOwned() != nil {
 		return ""
 	}
+
 	return lb.DNSName
 }
 
@@ -78,5 +80,6 @@ func Fixed(m *Model, lb *LoadBalancer) []service.Warning {
 			"Load balancer %s stays in subnets %s: all are to be replaced, and AWS needs one that stays or one in another zone",
 			lb.Name, strings.Join(lb.Subnets, ", ")))
 	}
+
 	return warnings
 }

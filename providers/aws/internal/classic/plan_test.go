@@ -77,6 +77,7 @@ func planOf(t *testing.T, dir string) string {
 		return "error: " + err.Error() + "\n"
 	}
 	warnings = append(append(warnings, more...), Fixed(model, lb)...)
+
 	return "# " + c.Reason + "\n" + list(warnings) + Diff(model, lb).String()
 }
 
@@ -85,6 +86,7 @@ func list(warnings []service.Warning) string {
 	for _, warning := range warnings {
 		fmt.Fprintf(&text, "warning %s: %s\n", warning.Reason, warning.Message)
 	}
+
 	return text.String()
 }
 
@@ -108,6 +110,7 @@ func nodes() []*v1.Node {
 	for _, n := range []string{"1", "2", "3"} {
 		list = append(list, kubetest.Node("n"+n, kubetest.ProviderID("aws:///us-west-2a/i-"+n)))
 	}
+
 	return list
 }
 
@@ -132,6 +135,7 @@ func (c planCase) facts() request.Facts {
 	if c.Groups == nil {
 		f.SecurityGroups = []plan.Ref{{Key: change.SecurityGroupKey(request.ClassicGroupName(lbName))}}
 	}
+
 	return f
 }
 
@@ -140,5 +144,6 @@ func keys(m map[string]string) []string {
 	for key := range m {
 		list = append(list, key)
 	}
+
 	return list
 }

@@ -70,6 +70,7 @@ func TestRejectedInstancesWithoutNames(t *testing.T) {
 		for _, values := range requests[len(requests)-1].Form {
 			if slices.Contains(values, bad) {
 				sim.Error(http.StatusBadRequest, "InvalidInstance", "an instance is not valid")(w, r, apply)
+
 				return
 			}
 		}

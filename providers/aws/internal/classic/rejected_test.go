@@ -40,6 +40,7 @@ func (b *fixture) listener(port int32) sim.ClassicListener {
 		}
 	}
 	b.t.Fatalf("there is no listener on port %d", port)
+
 	return sim.ClassicListener{}
 }
 
@@ -310,5 +311,6 @@ func many(first int32) *v1.Service {
 	for i := range int32(listenerLimit) {
 		options = append(options, kubetest.Port(v1.ProtocolTCP, first+i))
 	}
+
 	return web(options...)
 }

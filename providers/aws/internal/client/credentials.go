@@ -67,6 +67,7 @@ type reloading struct {
 // found first. The function read reads the files again, at most once per age.
 func newReloading(found aws.CredentialsProvider, age time.Duration, read func(context.Context) (aws.Config, error)) reloading {
 	var last aws.Credentials // the cache makes one call at a time
+
 	return reloading{found, aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
 		cfg, err := read(ctx)
 		var got aws.Credentials
@@ -86,6 +87,7 @@ func newReloading(found aws.CredentialsProvider, age time.Duration, read func(co
 			got = last
 		}
 		got.CanExpire, got.Expires = true, time.Now().Add(age)
+
 		return got, nil
 	}))}
 }
@@ -96,6 +98,7 @@ func (r reloading) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	if err != nil || got.CanExpire || !strings.HasPrefix(got.Source, inFile) {
 		return got, err
 	}
+
 	return r.file.Retrieve(ctx)
 }
 

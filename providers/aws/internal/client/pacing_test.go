@@ -71,7 +71,11 @@ func TestThrottledCreationsSucceedWithinSeconds(t *testing.T) {
 		cloud := newVirtualCloud()
 		cloud.latency = 200 * time.Millisecond
 		refused := 0
-		cloud.throttles = func(Service, string) bool { refused++; return refused <= 12 }
+		cloud.throttles = func(Service, string) bool {
+			refused++
+
+			return refused <= 12
+		}
 		clients := cloud.clients(t, Tuning{})
 		began := time.Now()
 		workers(4, func(int) {
@@ -106,6 +110,7 @@ func TestCallsSucceedSoonAfterAThrottlingStorm(t *testing.T) {
 					for backoff := 5 * time.Second; len(calls) > 0; {
 						if err := calls[0](t.Context(), clients); err == nil {
 							calls = calls[1:]
+
 							continue
 						}
 						time.Sleep(backoff)

@@ -56,18 +56,22 @@ func TestAttemptTimeouts(t *testing.T) {
 	}{
 		"read EC2": {func(ctx context.Context, c *Clients) error {
 			_, err := c.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{})
+
 			return err
 		}, 6 * time.Second},
 		"change EC2": {func(ctx context.Context, c *Clients) error {
 			_, err := c.EC2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: aws.String("sg-1")})
+
 			return err
 		}, 30 * time.Second},
 		"read ELB": {func(ctx context.Context, c *Clients) error {
 			_, err := c.ELB.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{})
+
 			return err
 		}, 30 * time.Second},
 		"change ELBv2": {func(ctx context.Context, c *Clients) error {
 			_, err := c.ELBV2.DeleteLoadBalancer(ctx, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: aws.String("arn")})
+
 			return err
 		}, 30 * time.Second},
 	}

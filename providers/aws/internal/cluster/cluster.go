@@ -56,6 +56,7 @@ func Discover(tags map[string]string) (ID, error) {
 	case len(found) == 1:
 		id.Name = found[0]
 	}
+
 	return id, nil
 }
 
@@ -64,6 +65,7 @@ func (id ID) Tag() string {
 	if id.Name == "" {
 		return ""
 	}
+
 	return TagPrefix + id.Name
 }
 
@@ -77,6 +79,7 @@ func (id ID) Tags() map[string]string {
 	if id.Legacy {
 		tags[LegacyTag] = id.Name
 	}
+
 	return tags
 }
 
@@ -87,6 +90,7 @@ func (id ID) Member(tags map[string]string) bool {
 		return true
 	}
 	_, tagged := tags[id.Tag()]
+
 	return tagged || tags[LegacyTag] == id.Name
 }
 
@@ -96,6 +100,7 @@ func (id ID) Owns(tags map[string]string) bool {
 	if id.Name == "" {
 		return true
 	}
+
 	return tags[id.Tag()] == owned || tags[LegacyTag] == id.Name
 }
 
@@ -111,6 +116,7 @@ func (id ID) NotOwned(resource string, tags map[string]string) error {
 	if !id.Foreign(tags) {
 		return nil
 	}
+
 	return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
 		"%s belongs to another cluster: its tag is %s, not %s", resource, strings.Join(owners(tags), ", "), id.Tag()))
 }
@@ -126,6 +132,7 @@ func owners(tags map[string]string) []string {
 			list = append(list, key+"="+tags[key])
 		}
 	}
+
 	return list
 }
 
@@ -144,6 +151,7 @@ func (id ID) Missing(want, have map[string]string) map[string]string {
 			missing[key] = value
 		}
 	}
+
 	return missing
 }
 
@@ -154,5 +162,6 @@ func Tagged(tags map[string]string) bool {
 			return true
 		}
 	}
+
 	return false
 }

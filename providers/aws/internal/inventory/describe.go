@@ -59,6 +59,7 @@ func (i *Inventory) describeCluster(ctx context.Context) ([]*Instance, error) {
 			return all, fmt.Errorf("list the instances of the cluster: %w", err)
 		}
 	}
+
 	return all, nil
 }
 
@@ -74,6 +75,7 @@ func (i *Inventory) scopes() [][]types.Filter {
 	case i.config.VPC != "":
 		return [][]types.Filter{{awstype.Filter("vpc-id", i.config.VPC)}}
 	}
+
 	return [][]types.Filter{nil}
 }
 
@@ -84,6 +86,7 @@ func (i *Inventory) describeIDs(ctx context.Context, ids []string) ([]*Instance,
 	if err != nil {
 		return nil, fmt.Errorf("describe %d instances: %w", len(ids), err)
 	}
+
 	return found, nil
 }
 
@@ -95,12 +98,14 @@ func (i *Inventory) describeNames(ctx context.Context, names []string) ([]*Insta
 	if err != nil {
 		return nil, fmt.Errorf("describe %d instances by name: %w", len(names), err)
 	}
+
 	return found, nil
 }
 
 // describeMembers returns the instances of the cluster with one of these names.
 func (i *Inventory) describeMembers(ctx context.Context, names []string) ([]*Instance, error) {
 	found, err := i.describeNames(ctx, names)
+
 	return i.members(found), err
 }
 
@@ -119,6 +124,7 @@ func (i *Inventory) describeOne(ctx context.Context, id string) (*Instance, erro
 			return one, nil
 		}
 	}
+
 	return nil, nil //nolint:nilnil // as above
 }
 
@@ -139,6 +145,7 @@ func (i *Inventory) describe(ctx context.Context, input *ec2.DescribeInstancesIn
 			}
 		}
 	}
+
 	return all, nil
 }
 
@@ -150,6 +157,7 @@ func (i *Inventory) nextPage(ctx context.Context, pages *ec2.DescribeInstancesPa
 	if err == nil && page.Reservations == nil {
 		err = ErrNoList
 	}
+
 	return page, err
 }
 
@@ -163,5 +171,6 @@ func Named(err error) sets.Set[string] {
 	if !ok {
 		return nil
 	}
+
 	return sets.New(instanceIDs.FindAllString(api.ErrorMessage(), -1)...)
 }

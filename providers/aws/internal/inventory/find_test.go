@@ -25,6 +25,7 @@ func filters(request aws.Request) map[string][]string {
 			all[name] = append(all[name], request.Form.Get(fmt.Sprintf("Filter.%d.Value.%d", i, k)))
 		}
 	}
+
 	return all
 }
 

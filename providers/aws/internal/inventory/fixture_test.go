@@ -47,6 +47,7 @@ func newFixture(t *testing.T, options aws.Options, change ...func(*Config)) *fix
 		f(&config)
 	}
 	b.Inventory = New(newClient(t, region.Cloud), config)
+
 	return b
 }
 
@@ -55,6 +56,7 @@ func newClient(t *testing.T, cloud *aws.Cloud) *ec2.Client {
 	t.Helper()
 	config := cloud.Config()
 	config.Retryer = func() awssdk.Retryer { return awssdk.NopRetryer{} }
+
 	return ec2.NewFromConfig(config, func(o *ec2.Options) { o.APIOptions = append(o.APIOptions, cloud.ServeDirectly) })
 }
 
@@ -65,6 +67,7 @@ func realTime(c *Config) { c.Clock = clock.RealClock{} }
 func (b *fixture) calls(f func()) int {
 	before := b.cloud.Interceptor().Total()
 	f()
+
 	return b.cloud.Interceptor().Total() - before
 }
 

@@ -50,5 +50,6 @@ func (i *Instance) Primary() (Interface, bool) {
 		return Interface{}, false
 	}
 	first := i.Interfaces[0]
+
 	return first, first.ID != "" && first.Attached && first.Device == 0 && first.NetworkCard == 0
 }

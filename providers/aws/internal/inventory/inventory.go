@@ -55,6 +55,7 @@ func (c Config) withDefaults() Config {
 	c.MissingAge = cmp.Or(c.MissingAge, DefaultMissingAge)
 	c.Window = cmp.Or(c.Window, DefaultWindow)
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+
 	return c
 }
 
@@ -101,6 +102,7 @@ func New(api client.Instances, config Config) *Inventory {
 		Metrics:    i.config.Metrics,
 		ListFailed: logFailedList,
 	})
+
 	return i
 }
 
@@ -117,6 +119,7 @@ func (i *Inventory) Find(ctx context.Context, id string) (*Instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find instance %s: %w", id, err)
 	}
+
 	return found, nil
 }
 
@@ -127,6 +130,7 @@ func (i *Inventory) FindByName(ctx context.Context, name string) (*Instance, err
 	if err != nil {
 		return nil, fmt.Errorf("find instance named %s: %w", name, err)
 	}
+
 	return only(name, found)
 }
 
@@ -137,6 +141,7 @@ func (i *Inventory) Get(ctx context.Context, ids []string) (map[string]*Instance
 	if err != nil {
 		return nil, fmt.Errorf("get %d instances: %w", len(ids), err)
 	}
+
 	return found, nil
 }
 
@@ -147,6 +152,7 @@ func (i *Inventory) Refresh(ctx context.Context, ids []string) (map[string]*Inst
 	if err != nil {
 		return nil, fmt.Errorf("list %d instances again: %w", len(ids), err)
 	}
+
 	return found, nil
 }
 
@@ -160,6 +166,7 @@ func (i *Inventory) Confirm(ctx context.Context, id string) (*Instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("confirm instance %s: %w", id, err)
 	}
+
 	return found, nil
 }
 
@@ -171,6 +178,7 @@ func (i *Inventory) ConfirmByName(ctx context.Context, name string) (*Instance, 
 	members, err := i.snapshot.ConfirmByAlias(ctx, name, func(ctx context.Context) ([]*Instance, error) {
 		found, err := i.describeNames(ctx, []string{name})
 		all = keep(found, func(one *Instance) bool { return one.PrivateDNSName == name })
+
 		return i.members(all), err
 	})
 	if err != nil {
@@ -179,6 +187,7 @@ func (i *Inventory) ConfirmByName(ctx context.Context, name string) (*Instance, 
 	if len(members) == 0 && len(all) > 0 {
 		return nil, fmt.Errorf("instance %s is named %s: %w: the tag %s is missing", enumerate(all), name, ErrUntagged, i.config.Cluster.Tag())
 	}
+
 	return only(name, members)
 }
 
@@ -198,6 +207,7 @@ func keep(all []*Instance, is func(*Instance) bool) []*Instance {
 			kept = append(kept, one)
 		}
 	}
+
 	return kept
 }
 
@@ -209,6 +219,7 @@ func only(name string, found []*Instance) (*Instance, error) {
 	case 1:
 		return found[0], nil
 	}
+
 	return nil, fmt.Errorf("%w is named %s: %s", ErrAmbiguous, name, enumerate(found))
 }
 
@@ -219,5 +230,6 @@ func enumerate(found []*Instance) string {
 		ids[k] = one.ID
 	}
 	slices.Sort(ids)
+
 	return strings.Join(ids, ", ")
 }

@@ -16,6 +16,7 @@ import (
 func ofLists(from int, latency time.Duration, fault simserver.Fault) simserver.Fault {
 	var mu sync.Mutex
 	pages := 0
+
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 		mu.Lock()
 		list := r.Form.Get("Filter.1.Name") == "tag-key"
@@ -26,6 +27,7 @@ func ofLists(from int, latency time.Duration, fault simserver.Fault) simserver.F
 		mu.Unlock()
 		if hit {
 			fault(w, r, apply)
+
 			return
 		}
 		simserver.Slow(latency)(w, r, apply)

@@ -38,6 +38,7 @@ func ParseProviderID(text string) (id string, err error) {
 	if strings.Contains(rest, "://") || !instancePattern.MatchString(id) && !IsFargate(id) {
 		return "", fmt.Errorf("provider ID %q is not %s", text, FormatProviderID("<zone>", "<instance>"))
 	}
+
 	return id, nil
 }
 
@@ -64,6 +65,7 @@ func RegionOf(providerID string) string {
 			return region
 		}
 	}
+
 	return ""
 }
 

@@ -59,6 +59,7 @@ func FuzzProviderID(f *testing.F) {
 			if id != "" {
 				t.Fatalf("%q: got %q together with %v", text, id, err)
 			}
+
 			return
 		}
 		if providerid.Classify(Scheme, text) == providerid.Foreign {

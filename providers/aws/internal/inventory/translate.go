@@ -40,6 +40,7 @@ func toInstance(in *types.Instance) *Instance {
 		i.Interfaces = append(i.Interfaces, toInterface(&in.NetworkInterfaces[k]))
 	}
 	slices.SortStableFunc(i.Interfaces, byIndex)
+
 	return i
 }
 
@@ -52,6 +53,7 @@ func clusterTags(tags []types.Tag) map[string]string {
 			kept[key] = aws.ToString(tag.Value)
 		}
 	}
+
 	return kept
 }
 
@@ -75,6 +77,7 @@ func toInterface(in *types.InstanceNetworkInterface) Interface {
 	for _, ip := range in.Ipv6Addresses {
 		n.IPv6 = appendAddr(n.IPv6, ip.Ipv6Address)
 	}
+
 	return n
 }
 
@@ -84,6 +87,7 @@ func appendAddr(addrs []netip.Addr, text *string) []netip.Addr {
 		return addrs
 	}
 	addr, _ := address.Parse(*text) // invalid stays the zero Addr, which is reported later
+
 	return append(addrs, addr)
 }
 
@@ -94,8 +98,10 @@ func byIndex(a, b Interface) int {
 		if a.Attached {
 			return -1
 		}
+
 		return 1
 	}
+
 	return cmp.Or(
 		cmp.Compare(a.Device, b.Device),
 		cmp.Compare(a.NetworkCard, b.NetworkCard),

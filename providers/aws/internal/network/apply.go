@@ -22,6 +22,7 @@ import (
 func createLoadBalancer(m *Model) change.Step {
 	text := fmt.Sprintf("create %s load balancer %s in %s, security groups %s, tags %s",
 		m.scheme(), m.Name, plan.Words(m.Mappings), plan.Words(m.SecurityGroups), plan.Pairs(m.Tags))
+
 	return plan.NewStep("CreateLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
 		return makeLoadBalancer(ctx, env, m)
 	})
@@ -31,6 +32,7 @@ func (m *Model) scheme() elbv2types.LoadBalancerSchemeEnum {
 	if m.Internal {
 		return elbv2types.LoadBalancerSchemeEnumInternal
 	}
+
 	return elbv2types.LoadBalancerSchemeEnumInternetFacing
 }
 
@@ -48,6 +50,7 @@ func makeLoadBalancer(ctx context.Context, env *change.Env, m *Model) error {
 	err := env.WithGroups(ctx, m.SecurityGroups, func(ids []string) (err error) {
 		input.SecurityGroups = ids
 		out, err = env.ELBV2.CreateLoadBalancer(ctx, input)
+
 		return err
 	})
 	if _, exists := errors.AsType[*elbv2types.DuplicateLoadBalancerNameException](err); exists {
@@ -60,6 +63,7 @@ func makeLoadBalancer(ctx context.Context, env *change.Env, m *Model) error {
 		return apierr.Mark(apierr.ErrUnavailable, errors.New("the response names no load balancer"))
 	}
 	store(env, m.Name, toLoadBalancer(out.LoadBalancers[0]))
+
 	return nil
 }
 
@@ -96,6 +100,7 @@ func adopt(ctx context.Context, env *change.Env, m *Model, groups []string) erro
 	if err := replaceSecurityGroups(ctx, env, plan.Ref{ID: seen.LoadBalancer.ARN}, all); err != nil || len(extra) == 0 {
 		return err
 	}
+
 	return plan.Partial(change.ErrNotAsWanted)
 }
 
@@ -107,6 +112,7 @@ func setSecurityGroups(balancer named, groups []plan.Ref, have []string) change.
 		return replaceSecurityGroups(ctx, env, balancer.ref, groups)
 	})
 	step.Removes = len(change.Detached(have, groups)) > 0
+
 	return step
 }
 
@@ -115,8 +121,10 @@ func replaceSecurityGroups(ctx context.Context, env *change.Env, balancer plan.R
 	if err != nil {
 		return err
 	}
+
 	return env.WithGroups(ctx, groups, func(ids []string) error {
 		_, err := env.ELBV2.SetSecurityGroups(ctx, &elbv2.SetSecurityGroupsInput{LoadBalancerArn: &arn, SecurityGroups: ids})
+
 		return err
 	})
 }
@@ -124,8 +132,10 @@ func replaceSecurityGroups(ctx context.Context, env *change.Env, balancer plan.R
 // addTags adds tags to one resource.
 func addTags(thing, arn string, tags map[string]string) change.Step {
 	text := "add to " + thing + " the tags " + plan.Pairs(tags)
+
 	return plan.NewStep("AddTags", text, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELBV2.AddTags(ctx, &elbv2.AddTagsInput{ResourceArns: []string{arn}, Tags: awstype.ELBV2Tags(tags)})
+
 		return err
 	})
 }
@@ -133,6 +143,7 @@ func addTags(thing, arn string, tags map[string]string) change.Step {
 // modifyAttributes changes attributes of the load balancer.
 func modifyAttributes(balancer named, values map[string]string) change.Step {
 	text := fmt.Sprintf("modify attributes of load balancer %s: %s", balancer.name, plan.Pairs(values))
+
 	return plan.NewStep("ModifyLoadBalancerAttributes", text, func(ctx context.Context, env *change.Env) error {
 		arn, err := env.IDs.Resolve(balancer.ref)
 		if err != nil {
@@ -144,6 +155,7 @@ func modifyAttributes(balancer named, values map[string]string) change.Step {
 				elbv2types.LoadBalancerAttribute{Key: aws.String(key), Value: aws.String(values[key])})
 		}
 		_, err = env.ELBV2.ModifyLoadBalancerAttributes(ctx, input)
+
 		return err
 	})
 }
@@ -152,6 +164,7 @@ func modifyAttributes(balancer named, values map[string]string) change.Step {
 func deleteLoadBalancer(name, arn string) change.Step {
 	return plan.NewStep("DeleteLoadBalancer", "delete load balancer "+name, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELBV2.DeleteLoadBalancer(ctx, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &arn})
+
 		return change.DeletionError(err)
 	}).Removal()
 }
@@ -161,6 +174,7 @@ func ignoreNotFound(err error) error {
 	if errors.Is(err, apierr.ErrNotFound) {
 		return nil
 	}
+
 	return err
 }
 
@@ -176,6 +190,7 @@ func toMappings(mappings []Mapping) []elbv2types.SubnetMapping {
 		}
 		list = append(list, out)
 	}
+
 	return list
 }
 
@@ -185,5 +200,6 @@ func (m Mapping) String() string {
 	if address == "" {
 		return m.Subnet
 	}
+
 	return m.Subnet + "(" + address + ")"
 }

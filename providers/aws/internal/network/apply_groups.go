@@ -24,8 +24,10 @@ import (
 func createTargetGroup(m *Model, group TargetGroup, balancer plan.Ref) change.Step {
 	text := fmt.Sprintf("create target group %s for %s port %d, health check %s, tags %s",
 		group.Name, group.Protocol, group.Port, group.HealthCheck, plan.Pairs(m.Tags))
+
 	return plan.NewStep("CreateTargetGroup", text, func(ctx context.Context, env *change.Env) error {
 		part := fmt.Sprintf("target group for node port %d", group.Port)
+
 		return env.WarnOfQuota(m.Name, part, makeTargetGroup(ctx, env, m, group, balancer))
 	})
 }
@@ -51,11 +53,13 @@ func makeTargetGroup(ctx context.Context, env *change.Env, m *Model, group Targe
 		return err
 	}
 	env.IDs.Set(targetGroupKey(group.Name), aws.ToString(made.TargetGroupArn))
+
 	return nil
 }
 
 func toTargetGroup(m *Model, group TargetGroup) *elbv2.CreateTargetGroupInput {
 	check := group.HealthCheck
+
 	return &elbv2.CreateTargetGroupInput{
 		Name:                       aws.String(group.Name),
 		VpcId:                      aws.String(m.VPC),
@@ -89,6 +93,7 @@ func ownerError(ctx context.Context, env *change.Env, name, balancer string) err
 	if err != nil {
 		return err
 	}
+
 	return apierr.Mark(apierr.ErrConflict, fmt.Errorf("it exists already with other settings: its tags are %s", plan.Pairs(tags[arn])))
 }
 
@@ -99,12 +104,14 @@ func unused(users []string, balancer string) error {
 			return apierr.Mark(apierr.ErrConflict, fmt.Errorf("it exists already and belongs to load balancer %s", user))
 		}
 	}
+
 	return nil
 }
 
 // modifyTargetGroup changes the mutable part of the health check.
 func modifyTargetGroup(name, arn string, check HealthCheck) change.Step {
 	text := fmt.Sprintf("modify target group %s: health check %s", name, check)
+
 	return plan.NewStep("ModifyTargetGroup", text, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELBV2.ModifyTargetGroup(ctx, &elbv2.ModifyTargetGroupInput{
 			TargetGroupArn:            &arn,
@@ -114,6 +121,7 @@ func modifyTargetGroup(name, arn string, check HealthCheck) change.Step {
 			HealthyThresholdCount:     aws.Int32(check.HealthyThreshold),
 			UnhealthyThresholdCount:   aws.Int32(check.UnhealthyThreshold),
 		})
+
 		return err
 	})
 }
@@ -122,6 +130,7 @@ func modifyTargetGroup(name, arn string, check HealthCheck) change.Step {
 // once more afterwards, for steps that must wait for it.
 func modifyGroupAttributes(group named, values map[string]string) change.Step {
 	text := fmt.Sprintf("modify attributes of target group %s: %s", group.name, plan.Pairs(values))
+
 	return plan.NewStep("ModifyTargetGroupAttributes", text, func(ctx context.Context, env *change.Env) error {
 		arn, err := env.IDs.Resolve(group.ref)
 		if err != nil {
@@ -136,6 +145,7 @@ func modifyGroupAttributes(group named, values map[string]string) change.Step {
 			return err
 		}
 		env.IDs.Set(attributesKey(group.name), arn)
+
 		return nil
 	})
 }
@@ -160,6 +170,7 @@ func dropTargetGroup(ctx context.Context, env *change.Env, arn string) error {
 		if _, used := errors.AsType[*elbv2types.ResourceInUseException](err); used {
 			return false, apierr.Mark(apierr.ErrConflict, err)
 		}
+
 		return true, ignoreNotFound(err)
 	})
 }

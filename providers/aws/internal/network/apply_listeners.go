@@ -36,6 +36,7 @@ type connected struct {
 func createListener(l connected, tags map[string]string) change.Step {
 	text := fmt.Sprintf("create listener %s to %s%s, tags %s",
 		listenerName(l.balancer.name, l.Port, l.Protocol), l.group.name, l.tls(), plan.Pairs(tags))
+
 	return plan.NewStep("CreateListener", text, func(ctx context.Context, env *change.Env) error {
 		return env.WarnOfQuota(l.balancer.name, l.title(), makeListener(ctx, env, l, tags))
 	})
@@ -69,6 +70,7 @@ func makeListener(ctx context.Context, env *change.Env, l connected, tags map[st
 	if _, exists := errors.AsType[*elbv2types.DuplicateListenerException](err); !exists {
 		return err
 	}
+
 	return adoptListener(ctx, env, l, balancer)
 }
 
@@ -83,6 +85,7 @@ func adoptListener(ctx context.Context, env *change.Env, l connected, arn string
 			return changeListener(ctx, env, seen, l)
 		}
 	}
+
 	return apierr.Mark(apierr.ErrConflict, errors.New("it exists already, but cannot be seen yet"))
 }
 
@@ -97,6 +100,7 @@ func modifyListener(seen ListenerState, l connected) change.Step {
 		text += " to " + l.group.name
 	}
 	text = strings.TrimSuffix(text, ",") + l.tls()
+
 	return plan.NewStep("ModifyListener", text, func(ctx context.Context, env *change.Env) error {
 		return changeListener(ctx, env, seen, l)
 	})
@@ -124,12 +128,14 @@ func changeListener(ctx context.Context, env *change.Env, seen ListenerState, l 
 		input.DefaultActions = forward(group)
 	}
 	_, err := env.ELBV2.ModifyListener(ctx, input)
+
 	return err
 }
 
 // deleteListener deletes a listener, and keeps its target group.
 func deleteListener(balancer string, seen ListenerState) change.Step {
 	text := "delete listener " + listenerName(balancer, seen.Port, seen.Protocol)
+
 	return plan.NewStep("DeleteListener", text, func(ctx context.Context, env *change.Env) error {
 		return dropListener(ctx, env, seen.ARN)
 	}).Removal()
@@ -137,6 +143,7 @@ func deleteListener(balancer string, seen ListenerState) change.Step {
 
 func dropListener(ctx context.Context, env *change.Env, arn string) error {
 	_, err := env.ELBV2.DeleteListener(ctx, &elbv2.DeleteListenerInput{ListenerArn: &arn})
+
 	return ignoreNotFound(err)
 }
 
@@ -153,6 +160,7 @@ func (l Listener) tls() string {
 	if l.Policy != "" {
 		text.WriteString(", policy " + l.Policy)
 	}
+
 	return text.String()
 }
 
@@ -164,6 +172,7 @@ func certificates(arn string) []elbv2types.Certificate {
 	if arn == "" {
 		return nil
 	}
+
 	return []elbv2types.Certificate{{CertificateArn: &arn}}
 }
 
@@ -172,5 +181,6 @@ func optional(text string) *string {
 	if text == "" {
 		return nil
 	}
+
 	return &text
 }

@@ -26,6 +26,7 @@ func inPlaceOf(old ListenerState, create change.Step, l connected, tags map[stri
 		if _, full := errors.AsType[*elbv2types.TooManyListenersException](err); full {
 			err = exchange(ctx, env, old, l, tags)
 		}
+
 		return env.WarnOfQuota(l.balancer.name, l.title(), err)
 	})
 }
@@ -51,5 +52,6 @@ func exchange(ctx context.Context, env *change.Env, old ListenerState, l connect
 	if undo := makeListener(restoring, env, before, old.Tags); undo != nil {
 		return errors.Join(err, fmt.Errorf("restore %s: %w", before.title(), undo))
 	}
+
 	return err
 }

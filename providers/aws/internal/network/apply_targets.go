@@ -23,13 +23,16 @@ var targetRefusals = []string{"InvalidTarget", "TooManyRegistrationsForTargetId"
 // not find counts as removed.
 func deregisterTargets(group, arn string, targets []Target) change.Step {
 	text := fmt.Sprintf("deregister from %s %s", group, plan.FewWords(targets))
+
 	return plan.NewStep("DeregisterTargets", text, func(ctx context.Context, env *change.Env) error {
 		_, err := bulk(func(ctx context.Context, targets []Target) error {
 			_, err := env.ELBV2.DeregisterTargets(ctx, &elbv2.DeregisterTargetsInput{
 				TargetGroupArn: &arn, Targets: toTargets(targets),
 			})
+
 			return err
 		}).Do(ctx, targets)
+
 		return err
 	}).Removal()
 }
@@ -40,6 +43,7 @@ func deregisterTargets(group, arn string, targets []Target) change.Step {
 // steps that must wait for it.
 func registerTargets(balancer string, group named, targets []Target, some bool) change.Step {
 	text := fmt.Sprintf("register at %s %s", group.name, plan.FewWords(targets))
+
 	return plan.NewStep("RegisterTargets", text, func(ctx context.Context, env *change.Env) error {
 		arn, err := env.IDs.Resolve(group.ref)
 		if err != nil {
@@ -49,6 +53,7 @@ func registerTargets(balancer string, group named, targets []Target, some bool) 
 			_, err := env.ELBV2.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{
 				TargetGroupArn: &arn, Targets: toTargets(targets),
 			})
+
 			return err
 		}).Do(ctx, targets)
 		env.Refuse(outcome.Refusals(balancer, group.name)...)
@@ -59,6 +64,7 @@ func registerTargets(balancer string, group named, targets []Target, some bool) 
 			return outcome.Cause
 		}
 		env.IDs.Set(targetsKey(group.name), arn)
+
 		return nil
 	})
 }
@@ -75,5 +81,6 @@ func toTargets(targets []Target) []elbv2types.TargetDescription {
 	for _, target := range targets {
 		list = append(list, elbv2types.TargetDescription{Id: aws.String(target.ID), Port: aws.Int32(target.Port)})
 	}
+
 	return list
 }

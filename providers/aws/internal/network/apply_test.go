@@ -37,6 +37,7 @@ func (u *inUse) Do(*http.Request) (*http.Response, error) {
 		status = http.StatusBadRequest
 		body = `<ErrorResponse><Error><Code>ResourceInUse</Code><Message>in use by a listener</Message></Error></ErrorResponse>`
 	}
+
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
@@ -175,5 +176,6 @@ func changedAfter() *v1.Service {
 		kubetest.ServiceAnnotated("service.beta.kubernetes.io/aws-load-balancer-healthcheck-unhealthy-threshold", "5"),
 		kubetest.ServiceAnnotated("service.beta.kubernetes.io/aws-load-balancer-target-group-attributes", "proxy_protocol_v2.enabled=true"))
 	svc.Spec.Ports[1].NodePort = 31443
+
 	return svc
 }

@@ -63,6 +63,7 @@ func Build(r *request.Request, f request.Facts) (*Model, []service.Warning, erro
 		Targets:        instances.Registered,
 		Resting:        instances.Kept,
 	}
+
 	return model, slices.Concat(ignored(r, f.Config, check), model.unfit(), skipped), nil
 }
 
@@ -85,6 +86,7 @@ func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
 	for i, address := range r.PrivateIPv4Addresses {
 		list[i].PrivateIPv4 = address
 	}
+
 	return list, nil
 }
 
@@ -95,6 +97,7 @@ func matches(name annotation.Name, addresses []string, subnets []vpc.Subnet) err
 	if len(addresses) == 0 || len(subnets) == 0 || len(addresses) == len(subnets) {
 		return nil
 	}
+
 	return fmt.Errorf("annotation %s lists %d for %d subnets", name, len(addresses), len(subnets))
 }
 
@@ -114,6 +117,7 @@ func attributes(annotated request.Attributes) map[string]string {
 	if annotated.AccessLogPrefix != nil {
 		all[accessLogPrefix] = *annotated.AccessLogPrefix
 	}
+
 	return all
 }
 
@@ -144,6 +148,7 @@ func listeners(r *request.Request, id cluster.ID, check HealthCheck) []Listener 
 		listener.TargetGroup = group
 		list = append(list, listener)
 	}
+
 	return list
 }
 
@@ -162,6 +167,7 @@ func (m *Model) unfit() []service.Warning {
 	if len(ports) == 0 {
 		return nil
 	}
+
 	return []service.Warning{service.Warn(UnfitHealthCheck,
 		"The %s health check of UDP port %s goes to its node port, where nothing listens on TCP; "+
 			"annotate a health check port that does, or use externalTrafficPolicy Local",

@@ -23,6 +23,7 @@ func TestCrashes(t *testing.T) {
 	t.Parallel()
 	ensure := func(b *fixture, svc *v1.Service) error {
 		_, err := b.tryEnsure(svc)
+
 		return err
 	}
 	recovered := func(b *fixture, svc *v1.Service) {
@@ -86,6 +87,7 @@ func TestCrashes(t *testing.T) {
 					b.remove(c.after)
 					b.empty()
 				})
+
 				return explore.Run{
 					Cloud: faulttest.New(b.Cloud),
 					Operate: func(context.Context) error {
@@ -93,6 +95,7 @@ func TestCrashes(t *testing.T) {
 						if call == 0 {
 							baseline = b.Interceptor().History()
 						}
+
 						return err
 					},
 					Next: []explore.Process{{Recover: func() { c.recover(b, c.after) }}},
@@ -118,6 +121,7 @@ func withoutFaults(t *testing.T, svc *v1.Service) (state string, writes []int) {
 			writes = append(writes, i+1)
 		}
 	}
+
 	return b.Dump(), writes
 }
 

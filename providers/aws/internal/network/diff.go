@@ -36,6 +36,7 @@ func Diff(m *Model, o *Observed) (change.Plan, []TargetGroupRef) {
 	d.attributes()
 	d.removeGroups()
 	d.tagBalancer()
+
 	return d.plan, d.targetGroups
 }
 
@@ -56,6 +57,7 @@ func DiffDeletion(o *Observed) change.Plan {
 	if refusal != nil {
 		steps = append(steps, change.Abort(refusal))
 	}
+
 	return steps
 }
 
@@ -92,6 +94,7 @@ func newDiffer(m *Model, o *Observed) *differ {
 	if o.LoadBalancer != nil {
 		d.self.ref.ID = o.LoadBalancer.ARN
 	}
+
 	return d
 }
 
@@ -106,6 +109,7 @@ func (d *differ) balancer() {
 	m, seen := d.model, d.seen.LoadBalancer
 	if seen == nil {
 		d.add(createLoadBalancer(m))
+
 		return
 	}
 	// AWS cannot add any to a load balancer that was created without, and does
@@ -154,5 +158,6 @@ func different(want, have map[string]string) map[string]string {
 			changed[key] = value
 		}
 	}
+
 	return changed
 }

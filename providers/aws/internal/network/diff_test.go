@@ -94,6 +94,7 @@ func planned(t *testing.T, name string, change func(*request.Facts)) *Model {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return model
 }
 

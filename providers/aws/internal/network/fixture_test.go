@@ -48,6 +48,7 @@ func web(options ...kubetest.ServiceOption) *v1.Service {
 	if len(svc.Spec.Ports) == 1 && svc.Spec.Ports[0].Port == 80 {
 		kubetest.Port(v1.ProtocolTCP, 443)(svc)
 	}
+
 	return svc
 }
 
@@ -74,6 +75,7 @@ func newFixture(t testing.TB, options sim.Options) *fixture {
 	// The tests make the calls of minutes at once, with a client that does not wait.
 	options.DisableThrottling = true
 	region := awstest.Start(t, options)
+
 	return &fixture{
 		Region: region, t: t, api: region.Clients(awstest.Impatient()).ELBV2, nodes: region.Cluster.AddNodes(3),
 		config: request.Config{Cluster: cluster.ID{Name: clusterID}, ClusterName: "kubernetes", VPC: region.Cluster.VPC},
@@ -83,6 +85,7 @@ func newFixture(t testing.TB, options sim.Options) *fixture {
 // query is what to look for behind a Service.
 func (b *fixture) query(svc *v1.Service) Query {
 	r := b.request(svc)
+
 	return Query{
 		Name: r.Name, Service: r.Service, Cluster: b.config.Cluster, VPC: b.config.VPC,
 		Attributes: r.TargetGroupAttributes != nil,
@@ -99,6 +102,7 @@ func (b *fixture) request(svc *v1.Service) *request.Request {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return r
 }
 
@@ -108,6 +112,7 @@ func (b *fixture) facts() request.Facts {
 	for _, zone := range b.Cluster.Zones {
 		f.Subnets = append(f.Subnets, vpc.Subnet{ID: b.Cluster.Public[zone], AvailabilityZone: zone, CIDR: netip.Prefix{}})
 	}
+
 	return f
 }
 
@@ -116,6 +121,7 @@ func running(ids ...string) map[string]*inventory.Instance {
 	for _, id := range ids {
 		instances[id] = &inventory.Instance{ID: id, State: types.InstanceStateNameRunning, Tags: cluster.ID{Name: clusterID}.Tags()}
 	}
+
 	return instances
 }
 
@@ -125,6 +131,7 @@ func (b *fixture) observe(svc *v1.Service) *Observed {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return seen
 }
 
@@ -134,6 +141,7 @@ func (b *fixture) model(svc *v1.Service) (*Model, []service.Warning) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return model, warnings
 }
 
@@ -147,6 +155,7 @@ func (b *fixture) tryEnsure(svc *v1.Service) (*change.Env, error) {
 		return env, err
 	}
 	model, _ := b.model(svc)
+
 	return env, planFor(model, seen).Apply(b.t.Context(), env, nil)
 }
 
@@ -156,6 +165,7 @@ func (b *fixture) ensure(svc *v1.Service) *change.Env {
 	if err != nil {
 		b.t.Fatalf("ensure %s: %v", svc.Name, err)
 	}
+
 	return env
 }
 
@@ -167,6 +177,7 @@ func (b *fixture) tryRemove(svc *v1.Service) error {
 	if err != nil {
 		return err
 	}
+
 	return DiffDeletion(seen).Apply(b.t.Context(), &change.Env{ELBV2: b.shared()}, nil)
 }
 
@@ -183,6 +194,7 @@ func planFor(m *Model, o *Observed) change.Plan {
 		return DiffDeletion(o)
 	}
 	steps, _ := Diff(m, o)
+
 	return steps
 }
 
@@ -202,6 +214,7 @@ func (b *fixture) network() sim.NetworkLoadBalancer {
 	if !ok {
 		b.t.Fatalf("there is no load balancer %s", lbName)
 	}
+
 	return balancer
 }
 
@@ -237,6 +250,7 @@ func reasons(warnings []service.Warning) []string {
 		list = append(list, string(warning.Reason))
 	}
 	slices.Sort(list)
+
 	return list
 }
 
@@ -247,5 +261,6 @@ func tagged(more map[string]string) map[string]string {
 		"kubernetes.io/service-name":         "default/web",
 	}
 	maps.Copy(tags, more)
+
 	return tags
 }

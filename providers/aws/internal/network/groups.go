@@ -31,6 +31,7 @@ func (d *differ) targetGroup(listener Listener) backend {
 	want := listener.TargetGroup
 	if seen, ok := d.keepable(listener); ok {
 		d.kept[seen.Name] = true
+
 		return d.repair(want, seen)
 	}
 	name := want.Name
@@ -42,6 +43,7 @@ func (d *differ) targetGroup(listener Listener) backend {
 		delete(d.byName, name)
 		delete(d.byARN, seen.ARN)
 	}
+
 	return d.create(want, name)
 }
 
@@ -58,6 +60,7 @@ func (d *differ) keepable(listener Listener) (GroupState, bool) {
 			return seen, true
 		}
 	}
+
 	return GroupState{}, false
 }
 
@@ -83,6 +86,7 @@ func (d *differ) create(want TargetGroup, name string) backend {
 	want.Name = name
 	d.addIsolated(createTargetGroup(d.model, want, d.self.ref))
 	group.needs = d.groupAttributes(group.named, want.Attributes, nil)
+
 	return group
 }
 
@@ -103,6 +107,7 @@ func (d *differ) repair(want TargetGroup, seen GroupState) backend {
 	group.surplus = without(without(seen.Targets, wanted), resting)
 	group.missing = without(wanted, seen.Targets)
 	group.empty = len(group.missing) == len(wanted)
+
 	return group
 }
 
@@ -115,8 +120,10 @@ func ifNodesHaveRoom(step change.Step) change.Step {
 		if err := env.RoomForHealthChecks(); err != nil {
 			return err
 		}
+
 		return do(ctx, env)
 	}
+
 	return step
 }
 
@@ -125,6 +132,7 @@ func ifNodesHaveRoom(step change.Step) change.Step {
 // allow it or not.
 func (d *differ) serves(listener ListenerState) bool {
 	seen, known := d.byARN[listener.TargetGroup]
+
 	return !known || slices.Contains(d.model.NodePorts(), seen.Port)
 }
 
@@ -132,6 +140,7 @@ func (d *differ) serves(listener ListenerState) bool {
 // same port as those of the one that a listener forwards to.
 func (d *differ) probedAlike(want TargetGroup, listener ListenerState) bool {
 	seen, known := d.byARN[listener.TargetGroup]
+
 	return known && want.Port == seen.Port && want.HealthCheck.Port == seen.HealthCheck.Port
 }
 
@@ -156,6 +165,7 @@ func (d *differ) groupAttributes(group named, want, seen map[string]string) []pl
 		return nil
 	}
 	d.addIsolated(modifyGroupAttributes(group, changed))
+
 	return []plan.Ref{{Key: attributesKey(group.name)}}
 }
 
@@ -166,6 +176,7 @@ func (d *differ) register(group backend, some bool) bool {
 		return false
 	}
 	d.addIsolated(registerTargets(d.model.Name, group.named, group.missing, some))
+
 	return true
 }
 
@@ -175,6 +186,7 @@ func targetsOn(port int32, ids []string) []Target {
 	for _, id := range ids {
 		targets = append(targets, Target{ID: id, Port: port})
 	}
+
 	return targets
 }
 
@@ -184,6 +196,7 @@ func without(targets, others []Target) []Target {
 	for _, target := range others {
 		known[target] = true
 	}
+
 	return slices.DeleteFunc(slices.Clone(targets), func(target Target) bool { return known[target] })
 }
 

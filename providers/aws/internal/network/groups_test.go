@@ -34,6 +34,7 @@ func (b *fixture) group(name string, tags map[string]string, change func(*elbv2.
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return *out.TargetGroups[0].TargetGroupArn
 }
 

@@ -44,6 +44,7 @@ func healthCheck(r *request.Request, c request.Config) (HealthCheck, error) {
 	override(&check.HealthyThreshold, r.HealthCheck.HealthyThreshold)
 	override(&check.UnhealthyThreshold, r.HealthCheck.UnhealthyThreshold)
 	check.Timeout = r.HealthCheck.Timeout
+
 	return check, nil
 }
 
@@ -78,6 +79,7 @@ func validateTimes(base HealthCheck, annotated request.HealthCheck) error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
+
 	return validateTimeout(base, annotated)
 }
 
@@ -90,6 +92,7 @@ func validateTimeout(base HealthCheck, annotated request.HealthCheck) error {
 	if timeout <= interval {
 		return nil
 	}
+
 	return apierr.Mark(apierr.ErrInvalid, fmt.Errorf(
 		"the health check timeout of %ds (%s) is greater than the interval of %ds (%s)",
 		timeout, origin(request.AnnotationHealthCheckTimeout, annotated.Timeout, base.Protocol),
@@ -103,6 +106,7 @@ func defaultTimeout(protocol elbv2types.ProtocolEnum) int32 {
 	if protocol == elbv2types.ProtocolEnumHttp {
 		return 6
 	}
+
 	return 10
 }
 
@@ -111,6 +115,7 @@ func origin(name annotation.Name, annotated *int32, protocol elbv2types.Protocol
 	if annotated != nil {
 		return "annotation " + string(name)
 	}
+
 	return fmt.Sprintf("the default over %s without annotation %s", protocol, name)
 }
 
@@ -129,9 +134,11 @@ func ignored(r *request.Request, c request.Config, check HealthCheck) []service.
 		ignore(request.AnnotationHealthCheckProtocol, a.Protocol != nil, shared)
 		ignore(request.AnnotationHealthCheckPort, a.Port != nil, shared)
 		ignore(request.AnnotationHealthCheckPath, a.Path != nil, shared)
+
 		return warnings
 	}
 	ignore(request.AnnotationHealthCheckPath, a.Path != nil && !check.http(), "a health check over "+string(check.Protocol)+" has no path")
+
 	return warnings
 }
 
@@ -144,6 +151,7 @@ func baseCheck(r *request.Request) (check HealthCheck, path string) {
 			Interval: 30, HealthyThreshold: 3, UnhealthyThreshold: 3,
 		}, rootPath
 	}
+
 	return HealthCheck{
 		Protocol: elbv2types.ProtocolEnumHttp, Port: strconv.Itoa(int(r.HealthCheckNodePort)),
 		Interval: 10, HealthyThreshold: 2, UnhealthyThreshold: 2,
@@ -167,6 +175,7 @@ func annotateProbe(check *HealthCheck, path string, annotated request.HealthChec
 			fmt.Errorf("health check protocol %q is none of TCP, HTTP, HTTPS", check.Protocol))
 	}
 	override(&check.Port, annotated.Port)
+
 	return nil
 }
 

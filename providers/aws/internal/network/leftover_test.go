@@ -98,6 +98,7 @@ func (b *fixture) removeWith(api *snapshot.Snapshot, svc *v1.Service) error {
 		return err
 	}
 	env := &change.Env{ELBV2: api, Wait: change.Wait{Interval: 1, Limit: 1}}
+
 	return DiffDeletion(seen).Apply(b.t.Context(), env, nil)
 }
 

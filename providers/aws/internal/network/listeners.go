@@ -70,6 +70,7 @@ func (d *differ) inheriting(targets []Target, seen ListenerState) (first, rest [
 	if len(first) == 0 {
 		return rest, nil
 	}
+
 	return first, rest
 }
 
@@ -83,6 +84,7 @@ func (d *differ) current(want Listener) (ListenerState, bool) {
 			found, exists = seen, true
 		}
 	}
+
 	return found, exists
 }
 
@@ -91,6 +93,7 @@ func (d *differ) listeners() []ListenerState {
 	if d.seen.LoadBalancer == nil {
 		return nil
 	}
+
 	return d.seen.LoadBalancer.Listeners
 }
 
@@ -140,8 +143,10 @@ func (d *differ) orRegister(move change.Step, seen ListenerState) change.Step {
 		if failed := register.Do(ctx, env); failed != nil {
 			return fmt.Errorf("%w (%v)", failed, err) //nolint:errorlint // see above
 		}
+
 		return err
 	}
+
 	return move
 }
 
@@ -157,6 +162,7 @@ func (d *differ) staleListeners() []ListenerState {
 	slices.SortFunc(stale, func(a, b ListenerState) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol))
 	})
+
 	return stale
 }
 

@@ -39,6 +39,7 @@ func stepKinds(t *testing.T) []string {
 			kinds = append(kinds, match[1])
 		}
 	}
+
 	return kinds
 }
 
@@ -60,6 +61,7 @@ func (b *fixture) runMarked(steps change.Plan, tolerant bool) map[string]bool {
 			}
 		}
 	}
+
 	return kinds
 }
 

@@ -69,6 +69,7 @@ func (l Listener) Transport() string {
 	if l.Protocol == elbv2types.ProtocolEnumUdp {
 		return "udp"
 	}
+
 	return "tcp"
 }
 
@@ -106,6 +107,7 @@ func (m *Model) NodePorts() []int32 {
 	for _, listener := range m.Listeners {
 		ports = append(ports, listener.TargetGroup.Port)
 	}
+
 	return plan.Sorted(ports)
 }
 
@@ -115,6 +117,7 @@ func (m *Model) HealthCheckPorts() []int32 {
 	for _, listener := range m.Listeners {
 		ports = append(ports, listener.TargetGroup.probed())
 	}
+
 	return plan.Sorted(ports)
 }
 
@@ -123,6 +126,7 @@ func (g TargetGroup) probed() int32 {
 	if port, err := strconv.ParseInt(g.HealthCheck.Port, 10, 32); err == nil {
 		return int32(port)
 	}
+
 	return g.Port
 }
 
@@ -132,6 +136,7 @@ func (m *Model) Subnets() []string {
 	for _, mapping := range m.Mappings {
 		ids = append(ids, mapping.Subnet)
 	}
+
 	return ids
 }
 
@@ -149,5 +154,6 @@ func (h HealthCheck) String() string {
 		text.WriteString(" within " + strconv.Itoa(int(*h.Timeout)) + "s")
 	}
 	text.WriteString(" " + strconv.Itoa(int(h.HealthyThreshold)) + "/" + strconv.Itoa(int(h.UnhealthyThreshold)))
+
 	return text.String()
 }

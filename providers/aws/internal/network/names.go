@@ -53,6 +53,7 @@ func digest(id cluster.ID, service types.NamespacedName, port int32, group Targe
 	text := owner(id, service) + strconv.Itoa(int(port)) + settings(group.Protocol, group.Port, group.HealthCheck) + salt
 	// This is not for security: the names of existing target groups contain it.
 	sum := sha1.Sum([]byte(text))
+
 	return hex.EncodeToString(sum[:digestSize])
 }
 
@@ -85,5 +86,6 @@ func madeFor(id cluster.ID, service types.NamespacedName, group GroupState) bool
 			return true
 		}
 	}
+
 	return false
 }

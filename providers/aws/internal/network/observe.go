@@ -69,6 +69,7 @@ func Observe(ctx context.Context, api *snapshot.Snapshot, q Query) (*Observed, e
 	if q.Brief {
 		return o, nil
 	}
+
 	return o, reader.contents(ctx, o)
 }
 
@@ -82,6 +83,7 @@ func Identify(ctx context.Context, api *snapshot.Snapshot, name string, id clust
 	o.LoadBalancer = toLoadBalancer(*found)
 	tags, err := api.Tags(ctx, []string{o.LoadBalancer.ARN})
 	o.LoadBalancer.Tags = tags[o.LoadBalancer.ARN]
+
 	return o, err
 }
 
@@ -110,6 +112,7 @@ func toLoadBalancer(in elbv2types.LoadBalancer) *LoadBalancer {
 		}
 		out.Mappings = append(out.Mappings, mapping)
 	}
+
 	return out
 }
 
@@ -128,6 +131,7 @@ func (r reader) listeners(ctx context.Context, balancer *LoadBalancer) error {
 		}
 	}
 	slices.SortFunc(balancer.Listeners, func(a, b ListenerState) int { return int(a.Port) - int(b.Port) })
+
 	return nil
 }
 
@@ -144,6 +148,7 @@ func toListener(in elbv2types.Listener) ListenerState {
 	if len(in.DefaultActions) == 1 && in.DefaultActions[0].Type == elbv2types.ActionTypeEnumForward {
 		out.TargetGroup = forwardsTo(in.DefaultActions[0])
 	}
+
 	return out
 }
 
@@ -156,5 +161,6 @@ func forwardsTo(action elbv2types.Action) string {
 	if action.ForwardConfig != nil && len(action.ForwardConfig.TargetGroups) == 1 {
 		return aws.ToString(action.ForwardConfig.TargetGroups[0].TargetGroupArn)
 	}
+
 	return ""
 }

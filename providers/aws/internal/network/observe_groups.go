@@ -44,12 +44,14 @@ func (r reader) targetGroups(ctx context.Context, balancer *LoadBalancer) ([]Gro
 		}
 	}
 	slices.SortFunc(groups, func(a, b GroupState) int { return strings.Compare(a.Name, b.Name) })
+
 	return groups, nil
 }
 
 // unused reports whether no other load balancer uses a target group in the VPC.
 func (r reader) unused(group elbv2types.TargetGroup) bool {
 	other := func(balancer string) bool { return snapshot.NameOf(balancer) != r.query.Name }
+
 	return !slices.ContainsFunc(group.LoadBalancerArns, other) &&
 		(r.query.VPC == "" || aws.ToString(group.VpcId) == r.query.VPC)
 }
@@ -88,6 +90,7 @@ func (r reader) contents(ctx context.Context, o *Observed) error {
 		}
 		o.TargetGroups = append(o.TargetGroups, group)
 	}
+
 	return nil
 }
 
@@ -101,8 +104,10 @@ func (r reader) content(ctx context.Context, o *Observed, group *GroupState) err
 	group.Attributes, err = r.api.TargetGroupAttributes(ctx, group.ARN)
 	if r.query.AttributesOptional && errors.Is(err, apierr.ErrDenied) {
 		o.AttributesDenied = true
+
 		return nil
 	}
+
 	return err
 }
 
@@ -125,5 +130,6 @@ func ObserveTargets(ctx context.Context, api client.NetworkReads, group GroupSta
 		}
 	}
 	slices.SortFunc(targets, compareTargets)
+
 	return targets, nil
 }

@@ -45,6 +45,7 @@ func (r reader) readTags(ctx context.Context, balancer *LoadBalancer, groups []G
 			kept = append(kept, group)
 		}
 	}
+
 	return kept, nil
 }
 
@@ -58,5 +59,6 @@ func (r reader) owned(group GroupState) bool {
 	if named {
 		return name == r.query.Service.String() && r.query.Cluster.Member(group.Tags)
 	}
+
 	return group.Attached && r.query.Cluster.Owns(group.Tags)
 }

@@ -111,6 +111,7 @@ func (o *Observed) Hostname() string {
 	if o.LoadBalancer == nil || o.NotOwned() != nil || o.LoadBalancer.State == elbv2types.LoadBalancerStateEnumFailed {
 		return ""
 	}
+
 	return o.LoadBalancer.DNSName
 }
 
@@ -123,6 +124,7 @@ func (o *Observed) Subnets() []string {
 	for _, mapping := range o.LoadBalancer.Mappings {
 		ids = append(ids, mapping.Subnet)
 	}
+
 	return plan.Sorted(ids)
 }
 
@@ -131,6 +133,7 @@ func (o *Observed) SecurityGroups() []string {
 	if o.LoadBalancer == nil {
 		return nil
 	}
+
 	return o.LoadBalancer.SecurityGroups
 }
 
@@ -144,5 +147,6 @@ func (o *Observed) ServingPorts(nodePorts []int32) []int32 {
 			ports = append(ports, group.Port, probed)
 		}
 	}
+
 	return plan.Sorted(ports)
 }

@@ -76,6 +76,7 @@ func TestForeignLoadBalancer(t *testing.T) {
 				b.upToDate(web())
 				b.remove(web())
 				b.empty()
+
 				return
 			}
 			for _, group := range b.TargetGroups() {
@@ -146,6 +147,7 @@ func TestAdopts(t *testing.T) {
 				if !errors.Is(err, apierr.ErrConflict) || !strings.Contains(err.Error(), c.text) {
 					t.Errorf("%s: error is %v", c.reason, err)
 				}
+
 				return
 			}
 			if err != nil && !errors.Is(err, apierr.ErrConflict) {

@@ -64,5 +64,6 @@ func drawService(r *rapid.T) *v1.Service {
 	for i := range svc.Spec.Ports {
 		svc.Spec.Ports[i].NodePort = 30443 + (svc.Spec.Ports[i].Port-443+shift)%4
 	}
+
 	return svc
 }

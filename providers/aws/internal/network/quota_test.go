@@ -22,6 +22,7 @@ func (b *fixture) ofListeners() []string {
 			calls = append(calls, strings.TrimPrefix(call.Op, "elbv2."))
 		}
 	}
+
 	return calls
 }
 
@@ -30,6 +31,7 @@ func ports(list ...int32) *v1.Service {
 	for _, port := range list {
 		options = append(options, kubetest.Port(v1.ProtocolTCP, port))
 	}
+
 	return web(options...)
 }
 

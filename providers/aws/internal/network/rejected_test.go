@@ -32,6 +32,7 @@ func (b *fixture) listener(port int32) sim.NetworkListener {
 		}
 	}
 	b.t.Fatalf("there is no listener on port %d", port)
+
 	return sim.NetworkListener{}
 }
 
@@ -48,6 +49,7 @@ func (b *fixture) behind(port int32) []string {
 		}
 	}
 	slices.Sort(ids)
+
 	return ids
 }
 
@@ -262,6 +264,7 @@ func TestRejectedSettingFailsAlone(t *testing.T) {
 	model, _ := b.model(svc)
 	steps := append(planFor(model, b.observe(svc)), change.Step{Kind: "After", Text: "after", Do: func(context.Context, *change.Env) error {
 		b.nodes = nil
+
 		return nil
 	}})
 	if err := steps.Apply(t.Context(), &change.Env{ELBV2: b.shared()}, nil); err == nil {

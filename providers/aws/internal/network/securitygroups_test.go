@@ -40,6 +40,7 @@ func TestSecurityGroups(t *testing.T) {
 				for _, name := range names {
 					list = append(list, plan.Ref{ID: ids[name]})
 				}
+
 				return list
 			}
 			b.groups = refs(c.before)

@@ -47,6 +47,7 @@ func (b *fixture) writeOrder() []string {
 			ops = append(ops, call.Op)
 		}
 	}
+
 	return ops
 }
 

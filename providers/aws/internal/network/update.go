@@ -26,6 +26,7 @@ func Resolve(refs []TargetGroupRef, ids *plan.IDs) []GroupState {
 		}
 		groups = append(groups, GroupState{Name: ref.Name, ARN: arn, Port: ref.Port})
 	}
+
 	return groups
 }
 
@@ -39,5 +40,6 @@ func DiffTargets(balancer string, list request.Instances, group GroupState) chan
 	if gone := without(without(group.Targets, wanted), kept); len(gone) > 0 {
 		steps = append(steps, deregisterTargets(group.Name, group.ARN, gone).Dispensable())
 	}
+
 	return steps
 }

@@ -55,6 +55,7 @@ func Fixed(m *Model, o *Observed) []service.Warning {
 			"Load balancer %s was made without security groups and cannot get any; "+
 				"to change that, delete and create the Service", o.Name))
 	}
+
 	return warnings
 }
 
@@ -69,6 +70,7 @@ func compare(want, have []Mapping, part func(Mapping) string) (text string, diff
 	if text == "" {
 		text = "none"
 	}
+
 	return text, !slices.Equal(wanted, seen) || moved(want, have, part)
 }
 
@@ -79,8 +81,10 @@ func moved(want, have []Mapping, part func(Mapping) string) bool {
 	for _, mapping := range want {
 		wanted[mapping.Subnet] = part(mapping)
 	}
+
 	return slices.ContainsFunc(have, func(mapping Mapping) bool {
 		value, ok := wanted[mapping.Subnet]
+
 		return ok && mapping.Subnet != "" && value != part(mapping)
 	})
 }
@@ -93,6 +97,7 @@ func parts(mappings []Mapping, part func(Mapping) string) []string {
 			values = append(values, value)
 		}
 	}
+
 	return plan.Sorted(values)
 }
 

@@ -29,6 +29,7 @@ func NamePrefix(service types.NamespacedName) string {
 // network load balancer. ClusterName is the flag --cluster-name.
 func NetworkGroupName(clusterName string, service types.NamespacedName, uid types.UID) string {
 	sum := sha256.Sum256([]byte(clusterName + service.Name + service.Namespace + string(uid)))
+
 	return NamePrefix(service) + hex.EncodeToString(sum[:])[:hashPart]
 }
 
@@ -42,7 +43,9 @@ func shorten(text string) string {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
 		}
+
 		return -1
 	}, text)
+
 	return kept[:min(len(kept), namePart)]
 }

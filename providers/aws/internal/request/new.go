@@ -59,6 +59,7 @@ func New(svc *v1.Service, nodes []*v1.Node, config Config) (*Request, []service.
 	}
 	var skipped []service.Warning
 	r.Targets, skipped = targets(nodes, keyValues(svc, AnnotationTargetNodeLabels))
+
 	return r, append(append(warnings, ignored...), skipped...), nil
 }
 
@@ -93,6 +94,7 @@ func (r *Request) readSpec(svc *v1.Service) ([]service.Warning, error) {
 	if svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
 		r.LocalTraffic, r.HealthCheckNodePort = true, svc.Spec.HealthCheckNodePort
 	}
+
 	return warnings, nil
 }
 
@@ -123,6 +125,7 @@ func (r *Request) readAnnotations(svc *v1.Service, config Config) ([]service.War
 	if AnnotationSubnets.Value(svc) != "" && len(r.Subnets) == 0 { // an empty value is no annotation
 		reader.Reject(AnnotationSubnets, "a list of subnets")
 	}
+
 	return r.ignored(svc, config), reader.Err()
 }
 

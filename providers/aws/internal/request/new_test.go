@@ -45,6 +45,7 @@ func must(t *testing.T, svc *v1.Service, config request.Config, nodes ...*v1.Nod
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return r, warnings
 }
 

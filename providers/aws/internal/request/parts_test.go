@@ -28,6 +28,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	for _, text := range texts {
 		list = append(list, netip.MustParsePrefix(text))
 	}
+
 	return list
 }
 
@@ -323,6 +324,7 @@ func TestAnnotationsAreDocumented(t *testing.T) {
 			doc := documented.FindStringSubmatch(value.Doc.Text())
 			if doc == nil {
 				t.Errorf("%s is not documented: %q", value.Names[0], value.Doc.Text())
+
 				continue
 			}
 			suffix := strings.Trim(sum.Y.(*ast.BasicLit).Value, `"`)

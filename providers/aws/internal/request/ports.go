@@ -19,6 +19,7 @@ func (r *Request) readPorts(svc *v1.Service) error {
 			return invalid("ports of different protocols (%s, %s) cannot share a load balancer", r.Ports[0].Protocol, port.Protocol)
 		}
 	}
+
 	return nil
 }
 
@@ -33,11 +34,13 @@ func (r *Request) servePorts() ([]service.Warning, error) {
 		}
 		if port.NodePort == 0 {
 			warnings = append(warnings, service.Warn(PortSkipped, "Port %d is not served: it has no node port", port.Port))
+
 			continue
 		}
 		served = append(served, port)
 	}
 	r.Ports = served
+
 	return warnings, nil
 }
 
@@ -46,5 +49,6 @@ func (r *Request) protocols() []v1.Protocol {
 	if r.Kind == Network {
 		return []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP}
 	}
+
 	return []v1.Protocol{v1.ProtocolTCP}
 }

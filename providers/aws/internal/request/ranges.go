@@ -29,6 +29,7 @@ func sourceRanges(service *v1.Service) ([]netip.Prefix, error) {
 		ranges = append(ranges, prefixOf(network))
 	}
 	slices.SortFunc(ranges, netip.Prefix.Compare)
+
 	return slices.Compact(ranges), nil
 }
 
@@ -38,5 +39,6 @@ func prefixOf(network *net.IPNet) netip.Prefix {
 	if addr.Is4In6() && bits >= mappedBits {
 		addr, bits = addr.Unmap(), bits-mappedBits
 	}
+
 	return netip.PrefixFrom(addr, bits).Masked()
 }

@@ -95,6 +95,7 @@ func (r *Request) AllTags(id cluster.ID) map[string]string {
 	maps.Copy(all, r.Tags)
 	maps.Copy(all, id.Tags())
 	all[cluster.ServiceNameTag] = r.Service.String()
+
 	return all
 }
 

@@ -42,6 +42,7 @@ func targets(nodes []*v1.Node, labels map[string]string) ([]Target, []service.Wa
 		return cmp.Or(cmp.Compare(a.InstanceID, b.InstanceID), cmp.Compare(a.NodeName, b.NodeName))
 	})
 	sameInstance := func(a, b Target) bool { return a.InstanceID == b.InstanceID }
+
 	return slices.CompactFunc(found, sameInstance), service.SkippedNodes(unreadable, "their providerID names no EC2 instance")
 }
 
@@ -75,6 +76,7 @@ func (i Instances) Keep(ids []string) Instances {
 		}
 	}
 	out.Kept = plan.Sorted(out.Kept)
+
 	return out
 }
 
@@ -92,11 +94,13 @@ func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
 		}
 		if instance == nil || !facts.Config.Cluster.Member(instance.Tags) {
 			unknown = append(unknown, target.NodeName)
+
 			continue
 		}
 		switch instance.State {
 		case types.InstanceStateNameRunning:
 			list.Registered = append(list.Registered, target.InstanceID)
+
 			continue
 		case types.InstanceStateNameShuttingDown, types.InstanceStateNameTerminated:
 		default:
@@ -106,5 +110,6 @@ func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
 	}
 	list.Registered, list.Kept = plan.Sorted(list.Registered), plan.Sorted(list.Kept)
 	warnings := service.SkippedNodes(unknown, "EC2 has no instance of this cluster for them")
+
 	return list, append(warnings, service.SkippedNodes(unfit, "the state of their instances does not allow it")...)
 }

@@ -48,6 +48,7 @@ func (r *Request) readTargetGroupAttributes(svc *v1.Service) error {
 		return invalid("annotation %s: %s=false cannot be had with UDP ports", name, PreserveClientIP)
 	}
 	r.TargetGroupAttributes = attributes
+
 	return nil
 }
 
@@ -120,6 +121,7 @@ func (r *Request) readAddresses(svc *v1.Service, reader *annotation.Reader) {
 
 func isNotIPv4(text string) bool {
 	addr, err := netip.ParseAddr(text)
+
 	return err != nil || !addr.Is4()
 }
 
@@ -135,6 +137,7 @@ func keyValues(svc *v1.Service, name annotation.Name) map[string]string {
 	for key, value := range pairs {
 		pairs[key], _, _ = strings.Cut(value, "=")
 	}
+
 	return pairs
 }
 

@@ -36,6 +36,7 @@ func (r *Request) ignored(svc *v1.Service, config Config) []service.Warning {
 			ignore(ignored.name, ignored.why)
 		}
 	}
+
 	return warnings
 }
 
@@ -95,6 +96,7 @@ func (r *Request) ignoredAttributes() []ignoredAnnotation {
 			AnnotationDrainingTimeout, "connections are not drained without " + string(AnnotationDrainingEnabled) + "=true",
 		})
 	}
+
 	return list
 }
 
@@ -115,6 +117,7 @@ func (r *Request) misplaced(svc *v1.Service) []service.Warning {
 				"Annotation %s is ignored: it has no meaning for a %s load balancer", key, r.Kind))
 		}
 	}
+
 	return warnings
 }
 
@@ -127,5 +130,6 @@ func (r *Request) unknownPorts() []string {
 			unknown = append(unknown, item)
 		}
 	}
+
 	return unknown
 }

@@ -25,6 +25,7 @@ const (
 func create(m *Managed, vpc string, id cluster.ID) change.Step {
 	text := fmt.Sprintf("create security group %s in %s, description %q, tags %s",
 		m.Name, vpc, m.Description, plan.Pairs(m.Tags))
+
 	return plan.NewStep("CreateSecurityGroup", text, func(ctx context.Context, env *change.Env) error {
 		return createGroup(ctx, env, m, vpc, id)
 	})
@@ -49,6 +50,7 @@ func createGroup(ctx context.Context, env *change.Env, m *Managed, vpc string, i
 		return err
 	}
 	env.IDs.Set(m.ref().Key, aws.ToString(made.GroupId))
+
 	return nil
 }
 
@@ -59,6 +61,7 @@ func adopt(ctx context.Context, env *change.Env, m *Managed, vpc string, id clus
 	var group *Group
 	err := env.Wait.Poll(ctx, askForGroup, patience, func() (done bool, err error) {
 		group, err = observeNamed(ctx, env.EC2, vpc, m.Name)
+
 		return group != nil || err != nil, err
 	})
 	if err != nil {
@@ -77,12 +80,14 @@ func adopt(ctx context.Context, env *change.Env, m *Managed, vpc string, id clus
 	if len(group.Rules.without(m.Rules)) > 0 {
 		return plan.Partial(change.ErrNotAsWanted)
 	}
+
 	return nil
 }
 
 // tag adds tags to a group that exists.
 func tag(group plan.Ref, tags map[string]string) change.Step {
 	text := fmt.Sprintf("add to security group %s the tags %s", group, plan.Pairs(tags))
+
 	return plan.NewStep("CreateTags", text, func(ctx context.Context, env *change.Env) error {
 		return addTags(ctx, env, group, tags)
 	})
@@ -94,5 +99,6 @@ func addTags(ctx context.Context, env *change.Env, group plan.Ref, tags map[stri
 		return err
 	}
 	_, err = env.EC2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: awstype.EC2Tags(tags)})
+
 	return err
 }

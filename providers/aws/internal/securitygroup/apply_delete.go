@@ -47,6 +47,7 @@ type removal struct {
 // AWS needs minutes, and other Services are waiting.
 func (r removal) step() change.Step {
 	text := fmt.Sprintf("delete security group %s (%s)", r.id, r.name)
+
 	return plan.NewStep("DeleteSecurityGroup", text, func(ctx context.Context, env *change.Env) error {
 		_, err := env.EC2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: aws.String(r.id)})
 		switch {
@@ -84,10 +85,12 @@ func (r removal) inUse(ctx context.Context, env *change.Env) error {
 	switch {
 	case stays && len(referring) > 0:
 		env.Warn(service.Warn(GroupLeft, "Security group %s (%s) is not deleted because it is in use by %s; remove these rules", r.id, r.name, why))
+
 		return nil
 	case stays, time.Since(r.deletedAt) < limit:
 		return fmt.Errorf("%w by %s", ErrInUse, why)
 	}
 	env.Warn(service.Warn(GroupLeft, "Security group %s (%s) is not deleted because it is in use by %s; delete it when it is not", r.id, r.name, why))
+
 	return nil
 }

@@ -40,6 +40,7 @@ func fill(ctx context.Context, env *change.Env, group string, rules Rules, have 
 	for _, family := range families {
 		if full(family) {
 			left = append(left, family...)
+
 			continue
 		}
 		out, err := bulk.Do(ctx, family)
@@ -55,6 +56,7 @@ func fill(ctx context.Context, env *change.Env, group string, rules Rules, have 
 	if len(left) > 0 {
 		env.AddShortage(rules.shortage(group, left))
 	}
+
 	return nil
 }
 
@@ -73,6 +75,7 @@ func (r Rules) shortage(group string, left []Rule) change.Shortage {
 // them, or for clients with any address.
 func (r Rules) allowsHealthChecks(rule Rule) bool {
 	open := strings.HasPrefix(r[rule], clientPrefix) && strings.HasSuffix(rule.Source.Value, "/0")
+
 	return open || strings.HasPrefix(r[rule], healthPrefix)
 }
 
@@ -99,6 +102,7 @@ func (r Rules) byFamily() [][]Rule {
 	for _, kind := range slices.Sorted(maps.Keys(families)) {
 		list = append(list, families[kind])
 	}
+
 	return list
 }
 
@@ -115,6 +119,7 @@ func (r Rules) byImportance(a, b Rule) int {
 			return 1
 		}
 	}
+
 	return cmp.Compare(importance(a), importance(b))
 }
 
@@ -124,5 +129,6 @@ func (r Rules) only(some []Rule) Rules {
 	for _, rule := range some {
 		list[rule] = r[rule]
 	}
+
 	return list
 }

@@ -24,6 +24,7 @@ func Adds(step change.Step) bool { return step.Kind == authorizes }
 // authorize adds rules to a group with a number of rules, up to its quota.
 func authorize(group plan.Ref, rules Rules, have int) change.Step {
 	text := fmt.Sprintf("add to security group %s the rules %s", group, rules)
+
 	return plan.NewStep(authorizes, text, func(ctx context.Context, env *change.Env) error {
 		return authorizeRules(ctx, env, group, rules, have)
 	})
@@ -37,8 +38,10 @@ func authorizeRules(ctx context.Context, env *change.Env, group plan.Ref, rules 
 	// An earlier step has created it, and it may not be visible everywhere in
 	// EC2 yet.
 	fresh := group.ID == ""
+
 	return env.Wait.Poll(ctx, askForGroup, patience, func() (done bool, err error) {
 		err = fill(ctx, env, id, rules, have)
+
 		return !fresh || !hasCode(err, codeGroupMissing), err
 	})
 }
@@ -50,11 +53,13 @@ func authorizeAll(ctx context.Context, env *change.Env, group string, rules Rule
 	if !hasCode(err, codeRuleExists) {
 		return err
 	}
+
 	return each(rules, rules.sorted(), func(one Rules) error {
 		err := authorizeCall(ctx, env, group, one)
 		if hasCode(err, codeRuleExists) {
 			return nil
 		}
+
 		return err
 	})
 }
@@ -63,6 +68,7 @@ func authorizeCall(ctx context.Context, env *change.Env, group string, rules Rul
 	_, err := env.EC2.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{
 		GroupId: aws.String(group), IpPermissions: rules.permissions(true),
 	})
+
 	return err
 }
 
@@ -70,6 +76,7 @@ func authorizeCall(ctx context.Context, env *change.Env, group string, rules Rul
 // missing ones that exceeded the quota before.
 func revoke(group plan.Ref, rules, missing Rules, have int) change.Step {
 	text := fmt.Sprintf("remove from security group %s the rules %s", group, rules)
+
 	return plan.NewStep("RevokeSecurityGroupIngress", text, func(ctx context.Context, env *change.Env) error {
 		if err := revokeRules(ctx, env, group, rules); err != nil {
 			return err
@@ -79,6 +86,7 @@ func revoke(group plan.Ref, rules, missing Rules, have int) change.Step {
 			return err
 		}
 		env.ClearShortage(quotaOf(id))
+
 		return authorizeRules(ctx, env, group, missing, have-len(rules))
 	}).Removal()
 }
@@ -98,6 +106,7 @@ func revokeRules(ctx context.Context, env *change.Env, group plan.Ref, rules Rul
 	}
 	order := rules.sorted()
 	slices.SortStableFunc(order, func(a, b Rule) int { return rank(rules[a]) - rank(rules[b]) })
+
 	return each(rules, order, func(one Rules) error { return gone(revokeCall(ctx, env, id, one)) })
 }
 
@@ -105,6 +114,7 @@ func rank(description string) int {
 	if description == mtuDescription {
 		return 0
 	}
+
 	return 1
 }
 
@@ -112,6 +122,7 @@ func revokeCall(ctx context.Context, env *change.Env, group string, rules Rules)
 	_, err := env.EC2.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{
 		GroupId: aws.String(group), IpPermissions: rules.permissions(false),
 	})
+
 	return err
 }
 
@@ -120,12 +131,14 @@ func gone(err error) error {
 	if hasCode(err, codeRuleMissing, codeGroupMissing) {
 		return nil
 	}
+
 	return err
 }
 
 // describeRules changes the descriptions of rules, which contain their purpose.
 func describeRules(group plan.Ref, rules Rules) change.Step {
 	text := fmt.Sprintf("describe in security group %s the rules %s", group, rules)
+
 	return plan.NewStep("UpdateSecurityGroupRuleDescriptionsIngress", text, func(ctx context.Context, env *change.Env) error {
 		return updateDescriptions(ctx, env, group, rules)
 	})
@@ -144,6 +157,7 @@ func updateDescriptions(ctx context.Context, env *change.Env, group plan.Ref, ru
 		// longer has a description of its own is created again.
 		return recreateRules(ctx, env, id, rules)
 	}
+
 	return err
 }
 
@@ -183,11 +197,13 @@ func recreateRules(ctx context.Context, env *change.Env, group string, rules Rul
 	added := env.Wait.Poll(restoring, restoreInterval, restoreLimit, func() (done bool, err error) {
 		err = authorizeAll(restoring, env, group, rules)
 		final := errors.Is(err, apierr.ErrDenied) || errors.Is(err, apierr.ErrInvalid) || hasCode(err, codeGroupMissing)
+
 		return err == nil || final, err
 	})
 	if added != nil && !hasCode(added, codeGroupMissing) {
 		added = &LostRulesError{Group: group, Rules: rules, Err: added}
 	}
+
 	return errors.Join(revoked, added)
 }
 
@@ -198,5 +214,6 @@ func each(rules Rules, order []Rule, write func(Rules) error) error {
 			return fmt.Errorf("%s: %w", rule, err)
 		}
 	}
+
 	return nil
 }

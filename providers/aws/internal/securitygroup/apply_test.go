@@ -88,6 +88,7 @@ func TestAdopt(t *testing.T) {
 				if diff := cmp.Diff(test.tags, b.Tags(id)); diff != "" || len(b.Rules(id)) != 0 {
 					t.Errorf("%s: it was changed: %s", test.reason, diff)
 				}
+
 				return
 			}
 			if test.surplus != errors.Is(err, change.ErrNotAsWanted) || err != nil && !test.surplus {
@@ -352,6 +353,7 @@ func TestObserve(t *testing.T) {
 				list = append(list, name)
 			}
 		}
+
 		return list
 	}
 	if diff := cmp.Diff([]string{"a", "b", "c", "nodes.demo"}, named(b.observe())); diff != "" {

@@ -37,6 +37,7 @@ func (m *Managed) ref() plan.Ref {
 	if m.Existing != nil {
 		ref.ID = m.Existing.ID
 	}
+
 	return ref
 }
 
@@ -64,6 +65,7 @@ func ForClassic(r *request.Request, c request.Config, groups Groups) Choice {
 			choice.Groups = append(choice.Groups, extra)
 		}
 	}
+
 	return choice
 }
 
@@ -92,6 +94,7 @@ func ForNetwork(r *request.Request, c request.Config, attached []string, groups 
 	if existing != nil {
 		m.Name = existing.Name
 	}
+
 	return Choice{Groups: []plan.Ref{m.ref()}, Managed: m}
 }
 
@@ -104,6 +107,7 @@ func earlier(owned []*Group, attached []string) *Group {
 			return group
 		}
 	}
+
 	return nil
 }
 
@@ -111,6 +115,7 @@ func managed(r *request.Request, c request.Config, existing *Group) *Managed {
 	tags := map[string]string{}
 	maps.Copy(tags, r.Tags)
 	maps.Copy(tags, c.Cluster.Tags())
+
 	return &Managed{Tags: tags, Rules: frontRules(r), Existing: existing}
 }
 
@@ -125,6 +130,7 @@ func frontRules(r *request.Request) Rules {
 		}
 		rules[mtuRule(source)] = ""
 	}
+
 	return rules
 }
 
@@ -133,6 +139,7 @@ func transport(protocol v1.Protocol) string {
 	if protocol == v1.ProtocolUDP {
 		return udp
 	}
+
 	return tcp
 }
 
@@ -144,5 +151,6 @@ func refs(ids []string) []plan.Ref {
 			list = append(list, ref)
 		}
 	}
+
 	return list
 }

@@ -45,6 +45,7 @@ type classicWrite struct {
 func NewClassic(api client.ELB) *Classic {
 	c := &Classic{ELB: api, writes: map[string]classicWrite{}}
 	c.list = cache.NewValue(c.read, cache.Options[classicList]{TTL: maxAge})
+
 	return c
 }
 
@@ -68,6 +69,7 @@ func (c *Classic) read(ctx context.Context) (classicList, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.writes, func(_ string, write classicWrite) bool { return list.start.Sub(write.at) >= propagation })
+
 	return list, nil
 }
 
@@ -90,6 +92,7 @@ func (c *Classic) Groups(ctx context.Context) (map[string][]string, error) {
 			groups[name] = write.groups
 		}
 	}
+
 	return groups, nil
 }
 
@@ -104,6 +107,7 @@ func (c *Classic) note(name string, write classicWrite, err error) {
 	if err != nil {
 		delete(c.writes, name)
 		c.list.Forget()
+
 		return
 	}
 	write.groups, write.at = slices.Clone(write.groups), time.Now()
@@ -116,6 +120,7 @@ func (c *Classic) CreateLoadBalancer(
 ) (*elb.CreateLoadBalancerOutput, error) {
 	out, err := c.ELB.CreateLoadBalancer(ctx, in, options...)
 	c.note(aws.ToString(in.LoadBalancerName), classicWrite{groups: in.SecurityGroups}, err)
+
 	return out, err
 }
 
@@ -125,6 +130,7 @@ func (c *Classic) ApplySecurityGroupsToLoadBalancer(
 ) (*elb.ApplySecurityGroupsToLoadBalancerOutput, error) {
 	out, err := c.ELB.ApplySecurityGroupsToLoadBalancer(ctx, in, options...)
 	c.note(aws.ToString(in.LoadBalancerName), classicWrite{groups: in.SecurityGroups}, err)
+
 	return out, err
 }
 
@@ -134,5 +140,6 @@ func (c *Classic) DeleteLoadBalancer(
 ) (*elb.DeleteLoadBalancerOutput, error) {
 	out, err := c.ELB.DeleteLoadBalancer(ctx, in, options...)
 	c.note(aws.ToString(in.LoadBalancerName), classicWrite{deleted: true}, err)
+
 	return out, err
 }

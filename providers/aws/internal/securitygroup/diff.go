@@ -44,6 +44,7 @@ func Diff(m *Managed, vpc string, id cluster.ID) (staying, going change.Plan, er
 	if ports := surplus.without(sources); len(ports) > 0 {
 		going = append(going, revoke(m.ref(), ports, missing, have-len(sources)))
 	}
+
 	return staying, going, nil
 }
 
@@ -64,6 +65,7 @@ func missingTags(group *Group, id cluster.ID) (map[string]string, error) {
 	if id.Foreign(group.Tags) {
 		return nil, otherCluster(group, "")
 	}
+
 	return missing, nil
 }
 
@@ -72,6 +74,7 @@ func otherCluster(group *Group, key string) error {
 	if key != "" {
 		text += fmt.Sprintf(" by its tag %s=%s", key, group.Tags[key])
 	}
+
 	return apierr.Mark(apierr.ErrConflict, fmt.Errorf("%s: remove the tag or the group", text))
 }
 
@@ -82,5 +85,6 @@ func Delete(groups []*Group, deletedAt time.Time) change.Plan {
 	for _, group := range groups {
 		steps = append(steps, removal{id: group.ID, name: group.Name, deletedAt: deletedAt}.step())
 	}
+
 	return steps
 }

@@ -44,6 +44,7 @@ func web(kind request.Kind, ranges ...string) *request.Request {
 		ranges = []string{"0.0.0.0/0"}
 	}
 	r.SourceRanges = prefixes(ranges...)
+
 	return r
 }
 
@@ -52,6 +53,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	for _, text := range texts {
 		list = append(list, netip.MustParsePrefix(text))
 	}
+
 	return list
 }
 
@@ -71,6 +73,7 @@ func rule(protocol string, from, to int32, source string) Rule {
 	if source[:2] == "pl" {
 		kind = FromPrefixList
 	}
+
 	return Rule{Protocol: protocol, From: from, To: to, Source: Source{Kind: kind, Value: source}}
 }
 
@@ -80,6 +83,7 @@ func groups(list ...*Group) Groups {
 	for _, group := range list {
 		all[group.ID] = group
 	}
+
 	return all
 }
 
@@ -104,6 +108,7 @@ func newFixture(t *testing.T, options sim.Options) *fixture {
 		EC2: clients.EC2, ELB: clients.ELB, ELBV2: snapshot.New(clients.ELBV2, snapshot.Options{}),
 		Wait: change.Wait{Interval: time.Millisecond, Limit: 200 * time.Millisecond},
 	}
+
 	return b
 }
 
@@ -113,6 +118,7 @@ func (b *fixture) observe() Groups {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return seen
 }
 
@@ -137,6 +143,7 @@ func (b *fixture) ensure(r *request.Request) change.Plan {
 	}
 	steps = append(steps, going...)
 	b.apply(steps)
+
 	return steps
 }
 
@@ -144,5 +151,6 @@ func (b *fixture) ensure(r *request.Request) change.Plan {
 func (b *fixture) calls(f func()) map[string]int {
 	b.Interceptor().Reset()
 	f()
+
 	return b.Interceptor().Calls()
 }

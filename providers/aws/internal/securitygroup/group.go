@@ -24,6 +24,7 @@ func (g Groups) Sorted() []*Group {
 	for _, id := range slices.Sorted(maps.Keys(g)) {
 		list = append(list, g[id])
 	}
+
 	return list
 }
 
@@ -34,6 +35,7 @@ func (g Groups) Named(name string) *Group {
 			return group
 		}
 	}
+
 	return nil
 }
 
@@ -59,6 +61,7 @@ func Owned(groups Groups, r *request.Request, c request.Config, attached []strin
 			list = append(list, group)
 		}
 	}
+
 	return list
 }
 

@@ -67,6 +67,7 @@ func (k *KnownNeeds) Forget(loadBalancer string) {
 func (k *KnownNeeds) Primaries(loadBalancer string) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+
 	return slices.Clone(k.all[loadBalancer].primaries)
 }
 
@@ -78,6 +79,7 @@ func (k *KnownNeeds) has(loadBalancer string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	_, known := k.all[loadBalancer]
+
 	return known
 }
 
@@ -95,6 +97,7 @@ func (k *KnownNeeds) userOf(rule Rule, group, except string) (user, description 
 			user, description = name, theirs
 		}
 	}
+
 	return user, description
 }
 
@@ -108,6 +111,7 @@ func (k *KnownNeeds) without(rule Rule, loadBalancer string) bool {
 	defer k.mu.Unlock()
 	need := k.all[loadBalancer]
 	_, needed := need.rules[rule]
+
 	return need.met && need.complete && !needed
 }
 
@@ -121,5 +125,6 @@ func (k *KnownNeeds) inGroup(loadBalancer, group string) (in, known bool) {
 	defer k.mu.Unlock()
 	need, ok := k.all[loadBalancer]
 	in = slices.Contains(need.groups, group)
+
 	return in, ok && (in || need.complete)
 }

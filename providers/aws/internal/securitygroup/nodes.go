@@ -77,6 +77,7 @@ func (n Needs) Resolve(ids *plan.IDs) (Needs, error) {
 	}
 	id, err := ids.Resolve(n.Primary)
 	n.Primary = plan.Ref{ID: id}
+
 	return n, err
 }
 
@@ -85,6 +86,7 @@ func (n Needs) wanted() Rules {
 	if n.Primary == (plan.Ref{}) {
 		return n.Rules
 	}
+
 	return Rules{FromEverything(n.Primary.String()): ""}
 }
 
@@ -108,6 +110,7 @@ func (n Needs) Serving(groups Groups, ports []int32, clients []netip.Prefix) Rul
 			}
 		}
 	}
+
 	return serving
 }
 
@@ -147,6 +150,7 @@ func ForNetworkNodes(t Traffic) Rules {
 	// ports and sources are. Such a rule gets the description for clients,
 	// since the rules for path MTU discovery depend on those.
 	t.add(rules, clientPrefix, t.Transport, t.NodePorts, t.Clients)
+
 	return rules
 }
 
@@ -222,5 +226,6 @@ func ChooseNodeGroups(instances map[string]*inventory.Instance, member func(grou
 		result.Err = apierr.Mark(apierr.ErrInvalid, fmt.Errorf(
 			"choose the security group of instances %s: tag exactly one of the groups of each for the cluster", list))
 	}
+
 	return result
 }

@@ -55,6 +55,7 @@ func DiffNodes(n Needs, groups Groups, id cluster.ID) NodeDiff {
 			touched: own.described() || wanted.described(),
 		})
 	}
+
 	return diff
 }
 
@@ -74,6 +75,7 @@ func (n Needs) own(group *Group, id cluster.ID) Rules {
 			own[rule] = description
 		}
 	}
+
 	return own
 }
 
@@ -87,6 +89,7 @@ func (n Needs) names(description string) bool {
 func Allowing(groups Groups, id string) []*Group {
 	return slices.DeleteFunc(groups.Sorted(), func(group *Group) bool {
 		description, ok := group.Rules[FromEverything(id)]
+
 		return !ok || description != "" || group.ID == id
 	})
 }
@@ -99,6 +102,7 @@ func (r Rules) described() bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -112,6 +116,7 @@ func (d NodeDiff) Groups() []string {
 		}
 	}
 	slices.Sort(ids)
+
 	return slices.Compact(ids)
 }
 
@@ -123,6 +128,7 @@ func (d NodeDiff) Stale() []Rule {
 	for _, group := range d.groups {
 		maps.Copy(all, group.stale)
 	}
+
 	return slices.DeleteFunc(all.sorted(), func(rule Rule) bool {
 		return rule.Source.Kind == FromGroup && slices.Contains(d.needs.Ending, rule.Source.Value)
 	})
@@ -147,6 +153,7 @@ func (d NodeDiff) Plan(users RuleUsers) change.Plan {
 			steps = append(steps, revoke(ref, group.stale, group.missing, len(group.Rules)))
 		}
 	}
+
 	return steps
 }
 
@@ -159,6 +166,7 @@ func (d NodeDiff) Restore() change.Plan {
 			steps = append(steps, authorize(plan.Ref{ID: group.ID}, group.stale, len(group.Rules)-len(group.stale)))
 		}
 	}
+
 	return steps
 }
 

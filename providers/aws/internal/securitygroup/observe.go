@@ -38,6 +38,7 @@ func Observe(ctx context.Context, api client.SecurityGroups, vpc string, id clus
 		return nil, err
 	}
 	maps.DeleteFunc(groups, func(_ string, group *Group) bool { return !id.Member(group.Tags) })
+
 	return groups, nil
 }
 
@@ -65,6 +66,7 @@ func ObservePorts(ctx context.Context, api client.SecurityGroups, vpc string, po
 	for _, port := range ports {
 		values = append(values, strconv.Itoa(int(port)))
 	}
+
 	return observeBy(ctx, api, vpc, "ip-permission.from-port", values)
 }
 
@@ -74,6 +76,7 @@ func observeNamed(ctx context.Context, api client.SecurityGroups, vpc, name stri
 	if err != nil {
 		return nil, err
 	}
+
 	return groups.Named(name), nil
 }
 
@@ -86,6 +89,7 @@ func observeBy(ctx context.Context, api client.SecurityGroups, vpc, name string,
 		}
 		maps.Copy(found, groups)
 	}
+
 	return found, nil
 }
 
@@ -104,6 +108,7 @@ func describe(ctx context.Context, api client.SecurityGroups, filters []types.Fi
 			groups[group.ID] = group
 		}
 	}
+
 	return groups, nil
 }
 
@@ -122,5 +127,6 @@ func names(filters []types.Filter) string {
 	for _, f := range filters {
 		list = append(list, aws.ToString(f.Name))
 	}
+
 	return strings.Join(list, " and ")
 }

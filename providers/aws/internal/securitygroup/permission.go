@@ -25,6 +25,7 @@ func rulesOf(permissions []types.IpPermission) Rules {
 			rules.read(p, Source{FromGroup, aws.ToString(r.GroupId)}, r.Description)
 		}
 	}
+
 	return rules
 }
 
@@ -73,6 +74,7 @@ func canonical(cidr string) string {
 	if err != nil {
 		return cidr
 	}
+
 	return parsed.Masked().String()
 }
 
@@ -98,6 +100,7 @@ func (r Rules) permissions(described bool) []types.IpPermission {
 		}
 		add(&list[len(list)-1], rule.Source, description)
 	}
+
 	return list
 }
 

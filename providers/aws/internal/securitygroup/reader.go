@@ -41,6 +41,7 @@ func NewReader(api client.EC2, vpc string, id cluster.ID) *Reader {
 	r.byID = cache.New(func(ctx context.Context, key idsKey) (Groups, error) {
 		return ObserveIDs(ctx, r.client, vpc, strings.Split(key.ids, " "))
 	}, cache.Options[Groups]{TTL: maxAge, Size: 32})
+
 	return r
 }
 
@@ -67,6 +68,7 @@ func (r *Reader) ByID(ctx context.Context, ids []string) (Groups, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
+
 	return r.byID.Get(ctx, idsKey{strings.Join(slices.Sorted(slices.Values(ids)), " "), r.Writes()})
 }
 

@@ -59,6 +59,7 @@ func prefix(p netip.Prefix) Source {
 	if p.Addr().Is4() {
 		return Source{Kind: FromIPv4, Value: p.String()}
 	}
+
 	return Source{Kind: FromIPv6, Value: p.String()}
 }
 
@@ -81,6 +82,7 @@ func mtuRule(source Source) Rule {
 	if source.Kind == FromIPv6 {
 		return Rule{Protocol: icmpV6, From: packetTooBig, To: 0, Source: source}
 	}
+
 	return Rule{Protocol: icmp, From: unreachable, To: 4, Source: source}
 }
 
@@ -124,12 +126,14 @@ func (r Rules) refersTo(group string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
 // has reports whether a rule exists, with any description.
 func (r Rules) has(rule Rule) bool {
 	_, there := r[rule]
+
 	return there
 }
 
@@ -141,6 +145,7 @@ func (r Rules) without(others Rules) Rules {
 			left[rule] = description
 		}
 	}
+
 	return left
 }
 
@@ -159,6 +164,7 @@ func (r Rules) onPortsOf(others Rules) Rules {
 			list[rule] = description
 		}
 	}
+
 	return list
 }
 
@@ -172,5 +178,6 @@ func (r Rules) String() string {
 		}
 		texts = append(texts, text)
 	}
+
 	return strings.Join(texts, ", ")
 }

@@ -82,6 +82,7 @@ func TestPermissionsRoundTrip(t *testing.T) {
 		if !hasPorts(protocol) {
 			return rule(protocol, -1, -1, source.Draw(t, "source"))
 		}
+
 		return rule(protocol, rapid.Int32Range(1, 3).Draw(t, "from"), rapid.Int32Range(3, 4).Draw(t, "to"), source.Draw(t, "source"))
 	})
 	rapid.Check(t, func(t *rapid.T) {

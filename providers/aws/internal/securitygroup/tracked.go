@@ -121,6 +121,7 @@ func (t *tracked) recent() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.prune()
+
 	return slices.Sorted(maps.Keys(t.rules))
 }
 
@@ -143,6 +144,7 @@ func (t *tracked) DescribeSecurityGroups(
 			group.IpPermissions = afterWrites(rulesOf(group.IpPermissions), writes).permissions(true)
 		}
 	}
+
 	return &result, nil
 }
 
@@ -158,6 +160,7 @@ func afterWrites(rules Rules, writes map[Rule]ruleWrite) Rules {
 			rules[rule] = write.description
 		}
 	}
+
 	return rules
 }
 
@@ -167,6 +170,7 @@ func (t *tracked) AuthorizeSecurityGroupIngress(
 ) (*ec2.AuthorizeSecurityGroupIngressOutput, error) {
 	out, err := t.EC2.AuthorizeSecurityGroupIngress(ctx, in, options...)
 	t.note(aws.ToString(in.GroupId), in.IpPermissions, true, err)
+
 	return out, err
 }
 
@@ -176,6 +180,7 @@ func (t *tracked) RevokeSecurityGroupIngress(
 ) (*ec2.RevokeSecurityGroupIngressOutput, error) {
 	out, err := t.EC2.RevokeSecurityGroupIngress(ctx, in, options...)
 	t.note(aws.ToString(in.GroupId), in.IpPermissions, false, err)
+
 	return out, err
 }
 
@@ -185,6 +190,7 @@ func (t *tracked) UpdateSecurityGroupRuleDescriptionsIngress(
 ) (*ec2.UpdateSecurityGroupRuleDescriptionsIngressOutput, error) {
 	out, err := t.EC2.UpdateSecurityGroupRuleDescriptionsIngress(ctx, in, options...)
 	t.note(aws.ToString(in.GroupId), in.IpPermissions, true, err)
+
 	return out, err
 }
 
@@ -194,6 +200,7 @@ func (t *tracked) CreateSecurityGroup(
 ) (*ec2.CreateSecurityGroupOutput, error) {
 	out, err := t.EC2.CreateSecurityGroup(ctx, in, options...)
 	t.attempted(err)
+
 	return out, err
 }
 
@@ -208,6 +215,7 @@ func (t *tracked) DeleteSecurityGroup(
 		defer t.mu.Unlock()
 		delete(t.rules, aws.ToString(in.GroupId))
 	}
+
 	return out, err
 }
 
@@ -216,5 +224,6 @@ func (t *tracked) DeleteSecurityGroup(
 func (t *tracked) CreateTags(ctx context.Context, in *ec2.CreateTagsInput, options ...func(*ec2.Options)) (*ec2.CreateTagsOutput, error) {
 	out, err := t.EC2.CreateTags(ctx, in, options...)
 	t.attempted(err)
+
 	return out, err
 }

@@ -25,6 +25,7 @@ func (f *trackedFixture) authorize(rules Rules) error {
 	_, err := f.reader.Client().AuthorizeSecurityGroupIngress(f.t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{
 		GroupId: aws.String(f.group), IpPermissions: rules.permissions(true),
 	})
+
 	return err
 }
 
@@ -32,6 +33,7 @@ func (f *trackedFixture) revoke(rules Rules) error {
 	_, err := f.reader.Client().RevokeSecurityGroupIngress(f.t.Context(), &ec2.RevokeSecurityGroupIngressInput{
 		GroupId: aws.String(f.group), IpPermissions: rules.permissions(false),
 	})
+
 	return err
 }
 
@@ -69,6 +71,7 @@ func TestRulesAreAsLastReturned(t *testing.T) {
 			do: func(f *trackedFixture) []error {
 				first := f.authorize(ours)
 				f.others(true, ours)
+
 				return []error{first, f.revoke(ours)}
 			},
 		},
@@ -77,6 +80,7 @@ func TestRulesAreAsLastReturned(t *testing.T) {
 			do: func(f *trackedFixture) []error {
 				first, second := f.authorize(Rules{one: "theirs"}), f.revoke(ours)
 				f.others(false, ours)
+
 				return []error{first, second, f.authorize(ours)}
 			},
 		},
@@ -85,6 +89,7 @@ func TestRulesAreAsLastReturned(t *testing.T) {
 			errors: []string{codeRuleExists}, want: Rules{one: "bastion"},
 			do: func(f *trackedFixture) []error {
 				f.others(false, Rules{one: "bastion"})
+
 				return []error{f.authorize(ours)}
 			},
 		},
@@ -94,6 +99,7 @@ func TestRulesAreAsLastReturned(t *testing.T) {
 				both := Rules{one: "", two: ""}
 				first := f.authorize(both)
 				f.others(true, Rules{one: ""})
+
 				return []error{first, f.revoke(both)}
 			},
 		},
@@ -103,6 +109,7 @@ func TestRulesAreAsLastReturned(t *testing.T) {
 				both := Rules{one: "", two: ""}
 				first, second := f.authorize(both), f.revoke(both)
 				f.others(false, Rules{two: ""})
+
 				return []error{first, second, f.authorize(both)}
 			},
 		},

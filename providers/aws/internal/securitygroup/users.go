@@ -66,6 +66,7 @@ func (u RuleUsers) of(rule Rule, group string) (user, description string) {
 			user = name
 		}
 	}
+
 	return user, healthPrefix + user
 }
 
@@ -76,6 +77,7 @@ func (u RuleUsers) Covers(rules []Rule) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -99,6 +101,7 @@ func (u Users) Find(ctx context.Context, rules []Rule) (RuleUsers, error) {
 	if err := twice(func() error { return u.findNetwork(ctx, network, found.candidates) }, u.Network.Refresh); err != nil {
 		return RuleUsers{}, err
 	}
+
 	return found, nil
 }
 
@@ -110,6 +113,7 @@ func twice(find func() error, refresh func()) error {
 		return err
 	}
 	refresh()
+
 	return find()
 }
 
@@ -121,6 +125,7 @@ const widestSubnet = 16
 // load balancers probe nodes.
 func (r Rule) fromSubnet() bool {
 	cidr, err := netip.ParsePrefix(r.Source.Value)
+
 	return err == nil && cidr.Bits() >= widestSubnet
 }
 

@@ -46,6 +46,7 @@ func (u Users) findClassic(ctx context.Context, rules []Rule, found map[Rule][]s
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -67,6 +68,7 @@ func (u Users) classicMembers(ctx context.Context, names []string) ([]string, er
 				members = append(members, aws.ToString(seen.LoadBalancerName))
 			}
 		}
+
 		return nil
 	})
 	if errors.Is(err, apierr.ErrDenied) {
@@ -87,6 +89,7 @@ func (u Users) classicMembers(ctx context.Context, names []string) ([]string, er
 		}
 	}
 	slices.Sort(members)
+
 	return members, nil
 }
 
@@ -112,6 +115,7 @@ func inHalves(things []string, query func([]string) error) error {
 			if err != nil {
 				return err
 			}
+
 			continue
 		}
 		half := len(page) / 2
@@ -122,5 +126,6 @@ func inHalves(things []string, query func([]string) error) error {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -52,6 +52,7 @@ func (u Users) findNetwork(ctx context.Context, rules []Rule, found map[Rule][]s
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -85,6 +86,7 @@ func (u Users) probers(ctx context.Context, rules []Rule) ([]*prober, error) {
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b *prober) int { return cmp.Compare(a.name, b.name) })
+
 	return list, nil
 }
 
@@ -93,6 +95,7 @@ func probedPort(group *elbv2types.TargetGroup) int32 {
 	if port, err := strconv.ParseInt(aws.ToString(group.HealthCheckPort), 10, 32); err == nil {
 		return int32(port)
 	}
+
 	return aws.ToInt32(group.Port)
 }
 
@@ -131,6 +134,7 @@ func (u Users) locate(ctx context.Context, probers []*prober) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -163,5 +167,6 @@ func (u Users) networkMembers(ctx context.Context, probers []*prober) ([]*prober
 			members = append(members, p)
 		}
 	}
+
 	return members, nil
 }

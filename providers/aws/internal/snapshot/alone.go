@@ -31,6 +31,7 @@ func (s *Snapshot) readAlone(ctx context.Context, name string) (*types.LoadBalan
 		maps.DeleteFunc(s.alone, func(_ string, one aloneBalancer) bool { return start.Sub(one.at) >= s.options.MaxAge })
 		s.alone[name] = aloneBalancer{found: found, at: start}
 	}
+
 	return found, err
 }
 
@@ -43,6 +44,7 @@ func (s *Snapshot) recent(name string, now time.Time) *types.LoadBalancer {
 	if !ok || now.Sub(one.at) >= s.options.MaxAge || s.writtenSince(name, one.at) {
 		return nil
 	}
+
 	return one.found
 }
 
@@ -50,6 +52,7 @@ func (s *Snapshot) recent(name string, now time.Time) *types.LoadBalancer {
 // cache.
 func (s *Snapshot) Exists(ctx context.Context, name string) (bool, error) {
 	found, err := s.describeOne(ctx, name)
+
 	return found != nil, err
 }
 
@@ -67,6 +70,7 @@ func (s *Snapshot) describeOne(ctx context.Context, name string) (*types.LoadBal
 			return &out.LoadBalancers[i], nil
 		}
 	}
+
 	return nil, nil //nolint:nilnil // as above
 }
 
@@ -94,6 +98,7 @@ func (s *Snapshot) readGroupsAlone(ctx context.Context, balancer string) ([]type
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.aloneGroups, func(_ string, one aloneGroups) bool { return start.Sub(one.at) >= s.options.MaxAge })
 	s.aloneGroups[balancer] = aloneGroups{found: groups, at: start}
+
 	return groups, nil
 }
 
@@ -111,6 +116,7 @@ func (s *Snapshot) recentGroups(balancer string, now time.Time) ([]types.TargetG
 			return nil, false
 		}
 	}
+
 	return slices.Clone(one.found), true
 }
 
@@ -118,5 +124,6 @@ func (s *Snapshot) recentGroups(balancer string, now time.Time) ([]types.TargetG
 // caller holds mu.
 func (s *Snapshot) writtenSince(key string, then time.Time) bool {
 	at, ok := s.written[key]
+
 	return ok && !at.Before(then)
 }

@@ -108,6 +108,7 @@ func (a *attachments) expire(start time.Time, list groupList) {
 	}
 	maps.DeleteFunc(a.users, func(group, _ string) bool {
 		_, listed := list[group]
+
 		return !listed && !recent[group]
 	})
 }
@@ -126,9 +127,11 @@ func (a *attachments) update(groups []types.TargetGroup) []types.TargetGroup {
 		slices.Sort(users)
 		groups[i].LoadBalancerArns = slices.DeleteFunc(slices.Compact(users), func(balancer string) bool {
 			_, ended := a.ended[balancer]
+
 			return ended
 		})
 	}
+
 	return groups
 }
 
@@ -137,5 +140,6 @@ func (a *attachments) update(groups []types.TargetGroup) []types.TargetGroup {
 func (s *Snapshot) LastUser(group string) string {
 	s.attachments.mu.Lock()
 	defer s.attachments.mu.Unlock()
+
 	return s.attachments.users[group]
 }

@@ -20,6 +20,7 @@ func (s *Snapshot) Attributes(ctx context.Context, balancer string) (map[string]
 		for _, attribute := range out.Attributes {
 			values[aws.ToString(attribute.Key)] = aws.ToString(attribute.Value)
 		}
+
 		return values, nil
 	})
 }
@@ -35,6 +36,7 @@ func (s *Snapshot) TargetGroupAttributes(ctx context.Context, group string) (map
 		for _, attribute := range out.Attributes {
 			values[aws.ToString(attribute.Key)] = aws.ToString(attribute.Value)
 		}
+
 		return values, nil
 	})
 }
@@ -50,5 +52,6 @@ func (s *Snapshot) settings(arn string, read func() (map[string]string, error)) 
 		return nil, err
 	}
 	s.attributes.put(arn, values, start, s.options.KnownAge)
+
 	return values, nil
 }

@@ -50,6 +50,7 @@ func (f *fixture) restart() { f.Snapshot = New(f.api(), Options{}) }
 
 func (f *fixture) api() client.ELBV2 {
 	f.t.Helper()
+
 	return f.region.Connect(f.t, client.Options{Tuning: client.Tuning{ThrottleDelay: 1}}).ELBV2
 }
 
@@ -69,6 +70,7 @@ func (f *fixture) addBalancer(api client.ELBV2, name string, tags map[string]str
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	return aws.ToString(out.LoadBalancers[0].LoadBalancerArn)
 }
 
@@ -79,6 +81,7 @@ func (f *fixture) addGroup(api client.ELBV2, name string) string {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	return aws.ToString(out.TargetGroups[0].TargetGroupArn)
 }
 
@@ -98,6 +101,7 @@ func (f *fixture) addListener(api client.ELBV2, balancer, group string, port int
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	return aws.ToString(out.Listeners[0].ListenerArn)
 }
 
@@ -112,6 +116,7 @@ func must[T any](f *fixture) func(T, error) T {
 		if err != nil {
 			f.t.Fatal(err)
 		}
+
 		return value
 	}
 }
@@ -123,18 +128,21 @@ func (f *fixture) balancer(name string) string {
 	if found == nil {
 		return ""
 	}
+
 	return aws.ToString(found.LoadBalancerArn)
 }
 
 // groupsOf returns the names of the target groups of a load balancer.
 func (f *fixture) groupsOf(balancer string) []string {
 	f.t.Helper()
+
 	return names(must[[]types.TargetGroup](f)(f.TargetGroupsOf(f.t.Context(), balancer)))
 }
 
 // groupsNamed returns the names of the target groups that begin with a prefix.
 func (f *fixture) groupsNamed(prefix string) []string {
 	f.t.Helper()
+
 	return names(must[[]types.TargetGroup](f)(f.TargetGroupsNamed(f.t.Context(), prefix, false)))
 }
 
@@ -143,6 +151,7 @@ func names(groups []types.TargetGroup) []string {
 	for _, group := range groups {
 		all = append(all, aws.ToString(group.TargetGroupName))
 	}
+
 	return all
 }
 

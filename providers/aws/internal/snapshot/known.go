@@ -27,6 +27,7 @@ func (k *known) get(arn string, age time.Duration) (map[string]string, bool) {
 	if !ok || time.Since(one.at) >= age {
 		return nil, false
 	}
+
 	return one.values, true
 }
 

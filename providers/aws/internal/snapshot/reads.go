@@ -28,6 +28,7 @@ func (r *reads) more(limit int, span time.Duration, now time.Time) bool {
 		return true
 	}
 	r.at = append(r.at, now)
+
 	return false
 }
 
@@ -59,6 +60,7 @@ func (s *Snapshot) writtenAt(key string) (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, ok := s.written[key]
+
 	return at, ok
 }
 
@@ -71,6 +73,7 @@ func (s *Snapshot) leftoverAge() time.Duration {
 	if s.unclear.IsZero() {
 		return s.options.LeftoverAge
 	}
+
 	return min(s.options.LeftoverAge, time.Since(s.unclear))
 }
 
@@ -82,6 +85,7 @@ func (s *Snapshot) grownAge() time.Duration {
 	if s.grown.IsZero() {
 		return s.options.MaxAge
 	}
+
 	return min(s.options.MaxAge, time.Since(s.grown))
 }
 
@@ -93,6 +97,7 @@ func (l groupList) usedBy(balancer string) []types.TargetGroup {
 			groups = append(groups, group)
 		}
 	}
+
 	return sortGroups(groups)
 }
 
@@ -109,6 +114,7 @@ func (s *Snapshot) sinceThen(list groupList, fits func(types.TargetGroup) bool) 
 			}
 		}
 	}
+
 	return s.attachments.update(sortGroups(slices.Collect(maps.Values(all))))
 }
 
@@ -122,5 +128,6 @@ func sortGroups(groups []types.TargetGroup) []types.TargetGroup {
 	slices.SortFunc(groups, func(a, b types.TargetGroup) int {
 		return cmp.Compare(aws.ToString(a.TargetGroupName), aws.ToString(b.TargetGroupName))
 	})
+
 	return groups
 }

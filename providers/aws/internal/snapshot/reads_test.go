@@ -149,11 +149,31 @@ func TestCanceled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(f.t.Context(), time.Second)
 		defer cancel()
 		for what, read := range map[string]func(context.Context) error{
-			"load balancer": func(ctx context.Context) error { _, err := f.LoadBalancer(ctx, name(1)); return err },
-			"groups":        func(ctx context.Context) error { _, err := f.TargetGroupsOf(ctx, arn); return err },
-			"tags":          func(ctx context.Context) error { _, err := f.Tags(ctx, []string{arn}); return err },
-			"more tags":     func(ctx context.Context) error { _, err := f.Tags(ctx, []string{arn}); return err },
-			"attributes":    func(ctx context.Context) error { _, err := f.Attributes(ctx, arn); return err },
+			"load balancer": func(ctx context.Context) error {
+				_, err := f.LoadBalancer(ctx, name(1))
+
+				return err
+			},
+			"groups": func(ctx context.Context) error {
+				_, err := f.TargetGroupsOf(ctx, arn)
+
+				return err
+			},
+			"tags": func(ctx context.Context) error {
+				_, err := f.Tags(ctx, []string{arn})
+
+				return err
+			},
+			"more tags": func(ctx context.Context) error {
+				_, err := f.Tags(ctx, []string{arn})
+
+				return err
+			},
+			"attributes": func(ctx context.Context) error {
+				_, err := f.Attributes(ctx, arn)
+
+				return err
+			},
 		} {
 			go func() {
 				began := time.Now()

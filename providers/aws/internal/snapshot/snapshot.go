@@ -101,6 +101,7 @@ func New(api client.ELBV2, options Options) *Snapshot {
 	}
 	s.balancers = cache.NewValue(s.listBalancers, cache.Options[balancerList]{TTL: s.options.KnownAge, Timeout: s.options.Timeout})
 	s.groups = cache.NewValue(s.listGroups, cache.Options[groupList]{TTL: s.options.LeftoverAge, Timeout: s.options.Timeout})
+
 	return s
 }
 
@@ -122,6 +123,7 @@ func (s *Snapshot) listBalancers(ctx context.Context) (balancerList, error) {
 			list[aws.ToString(page.LoadBalancers[i].LoadBalancerName)] = &page.LoadBalancers[i]
 		}
 	}
+
 	return list, nil
 }
 
@@ -140,6 +142,7 @@ func (s *Snapshot) listGroups(ctx context.Context) (groupList, error) {
 	}
 	s.expire(start, list)
 	s.attachments.expire(start, list)
+
 	return list, nil
 }
 
@@ -157,6 +160,7 @@ func (s *Snapshot) expire(start time.Time, list groupList) {
 // target group: it contains the group, or enough time has passed.
 func (l groupList) supersedes(arn string, written, start time.Time) bool {
 	_, listed := l[arn]
+
 	return listed && written.Before(start) || start.Sub(written) >= propagation
 }
 
@@ -178,6 +182,7 @@ func (s *Snapshot) LoadBalancer(ctx context.Context, name string) (*types.LoadBa
 			return found, nil
 		}
 	}
+
 	return s.readAlone(ctx, name)
 }
 
@@ -191,6 +196,7 @@ func (s *Snapshot) LoadBalancers(ctx context.Context) (map[string]*types.LoadBal
 func (s *Snapshot) TargetGroupsOf(ctx context.Context, balancer string) ([]types.TargetGroup, error) {
 	groups, err := s.groupsOf(ctx, balancer)
 	s.attachments.seen(balancer, groups)
+
 	return groups, err
 }
 
@@ -204,8 +210,10 @@ func (s *Snapshot) groupsOf(ctx context.Context, balancer string) ([]types.Targe
 		if err != nil {
 			return nil, err
 		}
+
 		return list.usedBy(balancer), nil
 	}
+
 	return s.readGroupsAlone(ctx, balancer)
 }
 
@@ -216,6 +224,7 @@ func (s *Snapshot) TargetGroups(ctx context.Context) ([]types.TargetGroup, error
 	if err != nil {
 		return nil, err
 	}
+
 	return s.sinceThen(list, func(types.TargetGroup) bool { return true }), nil
 }
 
@@ -232,5 +241,6 @@ func (s *Snapshot) TargetGroupsNamed(ctx context.Context, prefix string, now boo
 	if err != nil {
 		return nil, err
 	}
+
 	return s.sinceThen(list, hasPrefix(prefix)), nil
 }

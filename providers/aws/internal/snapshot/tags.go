@@ -46,6 +46,7 @@ func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[stri
 		read, err := s.readTags(ctx, append(slices.Clone(chunk), s.additionalARNs(chunk)...))
 		if errors.Is(err, apierr.ErrDenied) {
 			klog.FromContext(ctx).V(4).Info("Reading tags of load balancers is not allowed", "err", err)
+
 			return nil, nil
 		}
 		if err != nil {
@@ -54,6 +55,7 @@ func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[stri
 		maps.Copy(all, read)
 	}
 	maps.DeleteFunc(all, func(arn string, _ map[string]string) bool { return !slices.Contains(arns, arn) })
+
 	return all, nil
 }
 
@@ -67,6 +69,7 @@ func (s *Snapshot) knownTags(arns []string) (all map[string]map[string]string, m
 			missing = append(missing, arn)
 		}
 	}
+
 	return all, missing
 }
 
@@ -87,6 +90,7 @@ func (s *Snapshot) additionalARNs(chunk []string) []string {
 			arns = append(arns, arn)
 		}
 	}
+
 	return arns
 }
 
@@ -108,6 +112,7 @@ func (s *Snapshot) readTags(ctx context.Context, arns []string) (map[string]map[
 		all[arn] = awstype.FromELBV2Tags(thing.Tags)
 		s.tags.put(arn, all[arn], start, s.options.KnownAge)
 	}
+
 	return all, nil
 }
 
@@ -125,5 +130,6 @@ func (s *Snapshot) readHalves(ctx context.Context, arns []string) (map[string]ma
 	second, err := s.readTags(ctx, arns[half:])
 	maps.Copy(all, first)
 	maps.Copy(all, second)
+
 	return all, err
 }

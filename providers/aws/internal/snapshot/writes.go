@@ -39,6 +39,7 @@ func (s *Snapshot) CreateLoadBalancer(
 	ctx context.Context, in *elbv2.CreateLoadBalancerInput, options ...func(*elbv2.Options),
 ) (*elbv2.CreateLoadBalancerOutput, error) {
 	defer s.grow(aws.ToString(in.Name))
+
 	return s.ELBV2.CreateLoadBalancer(ctx, in, options...)
 }
 
@@ -52,6 +53,7 @@ func (s *Snapshot) DeleteLoadBalancer(
 	if err == nil || errors.Is(err, apierr.ErrNotFound) {
 		s.attachments.end(arn)
 	}
+
 	return out, err
 }
 
@@ -60,6 +62,7 @@ func (s *Snapshot) SetSecurityGroups(
 	ctx context.Context, in *elbv2.SetSecurityGroupsInput, options ...func(*elbv2.Options),
 ) (*elbv2.SetSecurityGroupsOutput, error) {
 	defer s.forgetBalancer(aws.ToString(in.LoadBalancerArn))
+
 	return s.ELBV2.SetSecurityGroups(ctx, in, options...)
 }
 
@@ -68,12 +71,14 @@ func (s *Snapshot) ModifyLoadBalancerAttributes(
 	ctx context.Context, in *elbv2.ModifyLoadBalancerAttributesInput, options ...func(*elbv2.Options),
 ) (*elbv2.ModifyLoadBalancerAttributesOutput, error) {
 	defer s.attributes.forget(aws.ToString(in.LoadBalancerArn))
+
 	return s.ELBV2.ModifyLoadBalancerAttributes(ctx, in, options...)
 }
 
 // AddTags implements client.NetworkWrites.
 func (s *Snapshot) AddTags(ctx context.Context, in *elbv2.AddTagsInput, options ...func(*elbv2.Options)) (*elbv2.AddTagsOutput, error) {
 	defer s.tags.forget(in.ResourceArns...)
+
 	return s.ELBV2.AddTags(ctx, in, options...)
 }
 
@@ -87,6 +92,7 @@ func (s *Snapshot) CreateListener(
 	if !refused(err) {
 		s.attachments.attach(balancer, in.DefaultActions)
 	}
+
 	return out, err
 }
 
@@ -100,6 +106,7 @@ func (s *Snapshot) ModifyListener(
 	if !refused(err) {
 		s.attachments.attach(balancer, in.DefaultActions)
 	}
+
 	return out, err
 }
 
@@ -108,6 +115,7 @@ func (s *Snapshot) DeleteListener(
 	ctx context.Context, in *elbv2.DeleteListenerInput, options ...func(*elbv2.Options),
 ) (*elbv2.DeleteListenerOutput, error) {
 	defer s.write(balancerOf(aws.ToString(in.ListenerArn)))
+
 	return s.ELBV2.DeleteListener(ctx, in, options...)
 }
 
@@ -125,6 +133,7 @@ func (s *Snapshot) CreateTargetGroup(
 		defer s.mu.Unlock()
 		s.unclear = time.Now()
 	}
+
 	return out, err
 }
 
@@ -150,6 +159,7 @@ func (s *Snapshot) ModifyTargetGroup(
 	if err == nil {
 		s.replace(out.TargetGroups)
 	}
+
 	return out, err
 }
 
@@ -158,6 +168,7 @@ func (s *Snapshot) ModifyTargetGroupAttributes(
 	ctx context.Context, in *elbv2.ModifyTargetGroupAttributesInput, options ...func(*elbv2.Options),
 ) (*elbv2.ModifyTargetGroupAttributesOutput, error) {
 	defer s.attributes.forget(aws.ToString(in.TargetGroupArn))
+
 	return s.ELBV2.ModifyTargetGroupAttributes(ctx, in, options...)
 }
 
@@ -175,6 +186,7 @@ func (s *Snapshot) DeleteTargetGroup(
 		delete(s.created, arn)
 		s.attachments.forget(arn)
 	}
+
 	return out, err
 }
 
@@ -185,6 +197,7 @@ func refused(err error) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -212,6 +225,7 @@ func balancerOf(listener string) string {
 	if end := strings.LastIndexByte(balancer, '/'); end >= 0 {
 		return balancer[:end]
 	}
+
 	return balancer
 }
 
@@ -222,5 +236,6 @@ func NameOf(balancer string) string {
 	_, rest, _ := strings.Cut(balancer, ":loadbalancer/")
 	_, rest, _ = strings.Cut(rest, "/")
 	name, _, _ := strings.Cut(rest, "/")
+
 	return name
 }

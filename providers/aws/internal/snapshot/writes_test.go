@@ -68,6 +68,7 @@ func TestOwnSettingsAreSeen(t *testing.T) {
 			attributes := must[map[string]string](f)(f.Attributes(ctx, arn))
 			ofGroup := must[map[string]string](f)(f.TargetGroupAttributes(ctx, group))
 			tags := must[map[string]map[string]string](f)(f.Tags(ctx, []string{arn, group}))
+
 			return []string{attributes[crossZone], ofGroup[drain], tags[arn]["a"], tags[group]["a"]}
 		}
 		same(f, "as created", []string{"false", "300", "1", ""}, read())
@@ -126,6 +127,7 @@ func TestOwnAttachmentsAreSeenInAnOldList(t *testing.T) {
 					all[aws.ToString(group.TargetGroupName)] = append(all[aws.ToString(group.TargetGroupName)], NameOf(balancer))
 				}
 			}
+
 			return all
 		}
 		same(f, "as listed", map[string][]string{"k8s-two": {name(2)}}, users())
@@ -170,6 +172,7 @@ func TestOwnDeletionIsSeenInAStaleList(t *testing.T) {
 			for _, group := range must[[]types.TargetGroup](f)(f.TargetGroups(ctx)) {
 				all = append(all, group.LoadBalancerArns...)
 			}
+
 			return all
 		}
 		same(f, "before", []string{arn}, users())
@@ -233,5 +236,6 @@ func arnOf(f *fixture, name string) string {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	return aws.ToString(out.TargetGroups[0].TargetGroupArn)
 }

@@ -115,6 +115,7 @@ func New(config Config) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch Nodes: %w", err)
 	}
+
 	return c, nil
 }
 
@@ -123,6 +124,7 @@ func limiter(o *Options) *rate.Limiter {
 	if o.RateLimit > 0 && o.BurstLimit > 0 {
 		return rate.NewLimiter(rate.Limit(o.RateLimit), o.BurstLimit)
 	}
+
 	return rate.NewLimiter(rate.Inf, 0)
 }
 
@@ -179,6 +181,7 @@ func (c *Controller) hasInstance(node *v1.Node) bool {
 	if !ok {
 		klog.V(4).InfoS("Node has no EC2 instance to tag", "node", klog.KObj(node), "providerID", node.Spec.ProviderID)
 	}
+
 	return ok
 }
 
@@ -195,5 +198,6 @@ func (c *Controller) forget(work item) (created time.Time, first bool) {
 	defer c.mu.Unlock()
 	created, first = c.created[work]
 	delete(c.created, work)
+
 	return created, first
 }

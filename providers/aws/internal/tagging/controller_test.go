@@ -51,6 +51,7 @@ func newFixture(t *testing.T, adjust func(*Options)) *fixture {
 	t.Helper()
 	b := prepareFixture(t, adjust)
 	b.start()
+
 	return b
 }
 
@@ -65,6 +66,7 @@ func prepareFixture(t *testing.T, adjust func(*Options)) *fixture {
 		BaseEndpoint: awssdk.String(b.cloud.URL()), Region: b.cloud.Region(), Retryer: awssdk.NopRetryer{},
 		Credentials: credentials.NewStaticCredentialsProvider(key, secret, ""),
 	}), adjust)
+
 	return b
 }
 
@@ -77,6 +79,7 @@ func startRegion(t *testing.T, options aws.Options) *fixture {
 	}
 	t.Cleanup(func() { _ = cloud.Close() })
 	vpc := cloud.AddVPC(aws.VPCSpec{CIDR: subnetCIDR})
+
 	return &fixture{t: t, cloud: cloud, subnet: cloud.AddSubnet(aws.SubnetSpec{VPC: vpc, CIDR: subnetCIDR, Zone: "us-west-2a"})}
 }
 
@@ -114,6 +117,7 @@ func (b *fixture) start() {
 
 func instanceID(providerID string) (string, bool) {
 	id := providerID[strings.LastIndexByte(providerID, '/')+1:]
+
 	return id, strings.HasPrefix(id, "i-")
 }
 
@@ -123,6 +127,7 @@ func (b *fixture) eventTexts() []string {
 	for len(b.events.Events) > 0 {
 		texts = append(texts, <-b.events.Events)
 	}
+
 	return texts
 }
 
@@ -131,6 +136,7 @@ func (b *fixture) node(name string, options ...kubetest.NodeOption) string {
 	b.t.Helper()
 	id := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
 	b.add(name, "aws:///us-west-2a/"+id, options...)
+
 	return id
 }
 
@@ -170,6 +176,7 @@ func (b *fixture) label(name string) string {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return node.Labels[Label]
 }
 
@@ -306,6 +313,7 @@ func TestLabelIsForOneNode(t *testing.T) {
 		if patch, ok := a.(clienttesting.PatchAction); ok {
 			patches <- patch.GetPatch()
 		}
+
 		return false, nil, nil
 	})
 	b.start() // which reads the reactors
@@ -380,6 +388,7 @@ func (b *fixture) failures(kind, instance string) int {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return int(value)
 }
 
@@ -415,6 +424,7 @@ func TestDelayIsMeasuredOnce(t *testing.T) {
 				return family.GetMetric()[0].GetHistogram().GetSampleCount() == 1
 			}
 		}
+
 		return false
 	})
 }

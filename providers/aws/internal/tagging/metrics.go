@@ -81,5 +81,6 @@ func (m *Metrics) label(id string) string {
 		}
 		m.instances[id] = struct{}{}
 	}
+
 	return id
 }

@@ -85,6 +85,7 @@ func (o *Options) Validate() error {
 	if o.ConcurrentNodeSyncs < 1 {
 		errs = append(errs, fmt.Errorf("--%s=%d: must be at least 1", flagSyncs, o.ConcurrentNodeSyncs))
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -101,6 +102,7 @@ func validateTag(key, value string) error {
 	case len([]rune(value)) > maxValue:
 		return fmt.Errorf("--%s: %q: a value has at most %d characters", flagTags, key, maxValue)
 	}
+
 	return nil
 }
 
@@ -113,5 +115,6 @@ func fingerprint(tags map[string]string) string {
 	}
 	slices.Sort(list)                               // not the keys alone: "a-b=" comes before "a="
 	sum := md5.Sum([]byte(strings.Join(list, ","))) //nolint:gosec // see the import
+
 	return hex.EncodeToString(sum[:])
 }

@@ -13,6 +13,7 @@ func manyTags(n int) []string {
 	for i := range tags {
 		tags[i] = fmt.Sprintf("key-%d=v", i)
 	}
+
 	return tags
 }
 

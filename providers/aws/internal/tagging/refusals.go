@@ -63,6 +63,7 @@ func isRefusal(instance string, err error) bool {
 	if _, missing := errors.AsType[*refusedError](err); missing {
 		return false
 	}
+
 	return perInstance(err) && !inventory.Named(err).Has(instance)
 }
 
@@ -76,11 +77,13 @@ func (r *refusals) holds(work item) bool {
 	if work == r.probe {
 		if left := time.Until(r.due); left > 0 {
 			r.after(work, left) // it was queued for another reason
+
 			return true
 		}
 		r.waiting.Delete(work)
 		r.backoff = min(2*r.backoff, longestProbe)
 		r.schedule()
+
 		return false
 	}
 	r.waiting.Insert(work)
@@ -91,6 +94,7 @@ func (r *refusals) holds(work item) bool {
 		r.probe = work
 		r.after(work, time.Until(r.due))
 	}
+
 	return true
 }
 
@@ -114,6 +118,7 @@ func (r *refusals) refused(work item, instance string, err error) (waits, begins
 	if r.probe == (item{}) {
 		r.schedule()
 	}
+
 	return true, begins
 }
 
@@ -127,6 +132,7 @@ func (r *refusals) accepted(work item) []item {
 	r.inRow.Clear()
 	r.before.Delete(work)
 	r.backoff, r.probe = 0, item{}
+
 	return released
 }
 

@@ -72,6 +72,7 @@ func (b *fixture) tagged(ids []string) int {
 			n++
 		}
 	}
+
 	return n
 }
 

@@ -48,6 +48,7 @@ func own(err error) error {
 	case inventory.CodeNotFound, codeInvalid, codeMalformed:
 		return &refusedError{err}
 	}
+
 	return err
 }
 
@@ -60,6 +61,7 @@ func perInstance(err error) bool {
 	case errors.Is(err, apierr.ErrDenied):
 		return client.Code(err) == codeUnauthorized
 	}
+
 	return true
 }
 
@@ -91,6 +93,7 @@ type batchWrite struct {
 func writeAll(ctx context.Context, write writeFunc, instances []string) map[string]batch.Result[struct{}] {
 	b := &batchWrite{write: write, left: maxCalls(len(instances)), results: make(map[string]batch.Result[struct{}], len(instances))}
 	b.send(ctx, instances)
+
 	return b.results
 }
 
@@ -98,6 +101,7 @@ func writeAll(ctx context.Context, write writeFunc, instances []string) map[stri
 func (b *batchWrite) send(ctx context.Context, instances []string) bool {
 	if b.left == 0 || !b.accepted && b.alone >= suspicious {
 		b.settle(instances, b.undecided())
+
 		return false
 	}
 	b.left--
@@ -105,6 +109,7 @@ func (b *batchWrite) send(ctx context.Context, instances []string) bool {
 	if err == nil || !perInstance(err) {
 		b.accepted = b.accepted || err == nil
 		b.settle(instances, err)
+
 		return err == nil
 	}
 	b.last = err
@@ -114,18 +119,21 @@ func (b *batchWrite) send(ctx context.Context, instances []string) bool {
 			b.alone++
 		}
 		b.settle(instances, err)
+
 		return false
 	}
 	named := inventory.Named(err)
 	rest := slices.DeleteFunc(slices.Clone(instances), named.Has)
 	if len(rest) == len(instances) {
 		b.halve(ctx, instances)
+
 		return false
 	}
 	b.settle(slices.DeleteFunc(slices.Clone(instances), func(id string) bool { return !named.Has(id) }), own(err))
 	if len(rest) > 0 {
 		b.send(ctx, rest)
 	}
+
 	return false
 }
 
@@ -135,6 +143,7 @@ func (b *batchWrite) halve(ctx context.Context, instances []string) {
 	first, second := instances[:len(instances)/2], instances[len(instances)/2:]
 	if b.send(ctx, first) && len(second) > 1 {
 		b.halve(ctx, second)
+
 		return
 	}
 	b.send(ctx, second)
@@ -152,5 +161,6 @@ func (b *batchWrite) undecided() error {
 	if client.Code(b.last) == codeUnauthorized {
 		return b.last
 	}
+
 	return &undecidedError{b.last}
 }

@@ -23,6 +23,7 @@ import (
 // createTags writes a tag with the client of the fixture.
 func (b *fixture) createTags(ctx context.Context, instances []string) error {
 	_, err := b.controller.config.EC2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: instances, Tags: awstype.EC2Tags(map[string]string{"k": "v"})})
+
 	return err
 }
 
@@ -32,6 +33,7 @@ func (b *fixture) instances(n int) []string {
 	for i := range ids {
 		ids[i] = b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})
 	}
+
 	return ids
 }
 
@@ -41,6 +43,7 @@ func fullTags() map[string]string {
 	for i := range 50 {
 		tags[fmt.Sprintf("tag-%d", i)] = ""
 	}
+
 	return tags
 }
 
@@ -190,6 +193,7 @@ func TestErrorsOfTheCall(t *testing.T) {
 				if test.mark != nil {
 					return apierr.Mark(test.mark, err) // as the client of the provider does
 				}
+
 				return err
 			}, ids)
 			if calls != 1 || len(results) != len(ids) {

@@ -64,6 +64,7 @@ func (c *Controller) next(ctx context.Context) bool {
 		logger.Error(err, "Tags could not be changed, giving up until the Node changes")
 		c.queue.Forget(work)
 	}
+
 	return true
 }
 
@@ -81,6 +82,7 @@ func (c *Controller) waitsForTags(logger klog.Logger, work item, err error) bool
 	c.config.Metrics.refused()
 	if !begins {
 		logger.V(2).Info("Tags are still refused", "err", err)
+
 		return true
 	}
 	logger.Error(err, "EC2 refused the tags of several instances in a row, trying one instance at a time until it accepts them")
@@ -91,6 +93,7 @@ func (c *Controller) waitsForTags(logger klog.Logger, work item, err error) bool
 			"EC2 refused the tags of %d instances in a row. One instance at a time is tried until EC2 accepts them: %s: %s",
 			suspicious, api.ErrorCode(), message)
 	}
+
 	return true
 }
 
@@ -124,6 +127,7 @@ func (c *Controller) do(ctx context.Context, work item) error {
 	if work.action == untag {
 		return c.untagInstance(ctx, instance)
 	}
+
 	return c.tagNode(ctx, work, instance)
 }
 
@@ -135,6 +139,7 @@ func (c *Controller) untagInstance(ctx context.Context, instance string) error {
 	}
 	if slices.ContainsFunc(nodes, func(n *v1.Node) bool { return c.isOn(n, instance) }) {
 		klog.FromContext(ctx).V(4).Info("Instance keeps its tags: there is a Node for it again")
+
 		return nil
 	}
 	err = c.writer.untag(ctx, instance)
@@ -145,6 +150,7 @@ func (c *Controller) untagInstance(ctx context.Context, instance string) error {
 		return err
 	}
 	klog.FromContext(ctx).V(2).Info("Untagged instance")
+
 	return nil
 }
 
@@ -152,6 +158,7 @@ func (c *Controller) untagInstance(ctx context.Context, instance string) error {
 // ID.
 func (c *Controller) isOn(node *v1.Node, instance string) bool {
 	id, ok := c.config.InstanceID(node.Spec.ProviderID)
+
 	return ok && id == instance
 }
 
@@ -176,6 +183,7 @@ func (c *Controller) tagNode(ctx context.Context, work item, instance string) er
 	mayAppear := client.Code(err) == inventory.CodeNotFound && c.config.Clock.Since(node.CreationTimestamp.Time) < young
 	if refused && !mayAppear {
 		klog.FromContext(ctx).Info("Instance cannot be tagged, leaving it", "err", err)
+
 		return nil
 	}
 	if err != nil {
@@ -188,6 +196,7 @@ func (c *Controller) tagNode(ctx context.Context, work item, instance string) er
 	if created, first := c.forget(work); first {
 		c.config.Metrics.tagged(c.config.Clock.Since(created))
 	}
+
 	return nil
 }
 
@@ -207,5 +216,6 @@ func (c *Controller) label(ctx context.Context, node *v1.Node) error {
 	if err != nil {
 		return fmt.Errorf("label Node %s: %w", node.Name, err)
 	}
+
 	return nil
 }

@@ -31,16 +31,19 @@ func newWriter(api client.Tags, o Options, gather batch.Options) writer {
 	pairs := awstype.EC2Tags(o.Tags)
 	tag := func(ctx context.Context, instances []string) error {
 		_, err := api.CreateTags(ctx, &ec2.CreateTagsInput{Resources: instances, Tags: pairs})
+
 		return wrap("tag", instances, err)
 	}
 	untag := func(ctx context.Context, instances []string) error {
 		_, err := api.DeleteTags(ctx, &ec2.DeleteTagsInput{Resources: instances, Tags: pairs})
+
 		return wrap("untag", instances, err)
 	}
 	if !o.Batching {
 		return writer{tag: single(tag), untag: single(untag), close: func() {}}
 	}
 	tags, untags := newBatcher(tag, gather), newBatcher(untag, gather)
+
 	return writer{
 		tag:   gathered(tags),
 		untag: gathered(untags),
@@ -60,6 +63,7 @@ func single(write writeFunc) func(context.Context, string) error {
 func gathered(b *batch.Batcher[string, struct{}]) func(context.Context, string) error {
 	return func(ctx context.Context, instance string) error {
 		_, err := b.Get(ctx, instance)
+
 		return err
 	}
 }
@@ -78,5 +82,6 @@ func wrap(verb string, instances []string, err error) error {
 	if len(instances) == 1 {
 		return fmt.Errorf("%s instance %s: %w", verb, instances[0], err)
 	}
+
 	return fmt.Errorf("%s %d instances: %w", verb, len(instances), err)
 }

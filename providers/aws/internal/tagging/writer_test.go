@@ -75,6 +75,7 @@ func TestBatchWithWrongInstance(t *testing.T) {
 					_, refused := errors.AsType[*refusedError](err)
 					if wrong := slices.Contains(test.wrong, ids[id]); wrong != refused || wrong != (err != nil) {
 						errs <- fmt.Errorf("%s: %w", id, err)
+
 						return
 					}
 					errs <- nil
@@ -112,5 +113,6 @@ func setOf(list []string) map[string]bool {
 	for _, item := range list {
 		set[item] = true
 	}
+
 	return set
 }

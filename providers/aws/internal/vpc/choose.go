@@ -42,6 +42,7 @@ func claimed(tags map[string]string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -71,6 +72,7 @@ func Choose(usable []Subnet, tables []RouteTable, zones map[string]Zone, options
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("%w: all are in local or wavelength zones", errNoChoice)
 	}
+
 	return chosen, nil
 }
 
@@ -86,6 +88,7 @@ func onlyPublic(subnets []Subnet, tables []RouteTable) ([]Subnet, error) {
 			public = append(public, subnet)
 		}
 	}
+
 	return public, nil
 }
 
@@ -98,6 +101,7 @@ func tableOf(subnet string, tables []RouteTable) (RouteTable, bool) {
 	if i < 0 {
 		return RouteTable{}, false
 	}
+
 	return tables[i], true
 }
 
@@ -110,6 +114,7 @@ func onePerZone(subnets []Subnet, options DiscoverOptions) map[string]Subnet {
 			best[subnet.AvailabilityZone] = subnet
 		}
 	}
+
 	return best
 }
 
@@ -119,6 +124,7 @@ func (o DiscoverOptions) compare(a, b Subnet) int {
 	if o.Internal {
 		role = InternalRoleTag
 	}
+
 	return cmp.Or(
 		preferred(hasTag(a, role), hasTag(b, role)),
 		preferred(o.Cluster.Member(a.Tags), o.Cluster.Member(b.Tags)),
@@ -128,6 +134,7 @@ func (o DiscoverOptions) compare(a, b Subnet) int {
 
 func hasTag(s Subnet, key string) bool {
 	_, ok := s.Tags[key]
+
 	return ok
 }
 
@@ -152,6 +159,7 @@ func inUsualZones(best map[string]Subnet, zones map[string]Zone) []Subnet {
 			kept = append(kept, best[name])
 		}
 	}
+
 	return kept
 }
 
@@ -167,11 +175,13 @@ func Pick(subnets []Subnet, wanted []string) ([]Subnet, error) {
 		})
 		if len(found) != 1 {
 			wrong = append(wrong, fmt.Sprintf("%s (%d found)", item, len(found)))
+
 			continue
 		}
 		again := func(s Subnet) bool { return s.ID == found[0].ID }
 		if slices.ContainsFunc(picked, again) {
 			wrong = append(wrong, item+" (listed twice)")
+
 			continue
 		}
 		picked = append(picked, found[0])
@@ -182,6 +192,7 @@ func Pick(subnets []Subnet, wanted []string) ([]Subnet, error) {
 	if len(picked) == 0 {
 		return nil, fmt.Errorf("%w: none are named", errNoChoice)
 	}
+
 	return picked, nil
 }
 
@@ -196,6 +207,7 @@ func split(wanted []string) (ids, names []string) {
 			names = append(names, item)
 		}
 	}
+
 	return ids, names
 }
 
@@ -206,5 +218,6 @@ func filter(subnets []Subnet, keep func(Subnet) bool) []Subnet {
 			kept = append(kept, subnet)
 		}
 	}
+
 	return kept
 }

@@ -26,6 +26,7 @@ func subnet(id, zone string, tags ...string) vpc.Subnet {
 		key, value, _ := strings.Cut(tag, "=")
 		s.Tags[key] = value
 	}
+
 	return s
 }
 
@@ -34,6 +35,7 @@ func ids(subnets []vpc.Subnet) string {
 	for _, s := range subnets {
 		list = append(list, strings.TrimPrefix(s.ID, "subnet-"))
 	}
+
 	return strings.Join(list, " ")
 }
 
@@ -104,6 +106,7 @@ func TestChoiceIsStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		subnets := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) vpc.Subnet {
 			tags := rapid.SliceOf(rapid.SampledFrom([]string{ours, vpc.RoleTag, vpc.InternalRoleTag})).Draw(t, "tags")
+
 			return subnet(rapid.StringMatching("[0-9]{2}").Draw(t, "id"), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "zone"), tags...)
 		}), 1, 8, func(s vpc.Subnet) string { return s.ID }).Draw(t, "subnets")
 		tables := []vpc.RouteTable{{Main: true, Public: true}}

@@ -43,6 +43,7 @@ func NewNetwork(api client.Network, id string, zones Zoner) *Network {
 	n := &Network{api: api, id: id, zones: zones}
 	n.subnets = cache.NewValue(n.readSubnets, cache.Options[[]Subnet]{TTL: keepFor})
 	n.tables = cache.NewValue(n.readTables, cache.Options[[]RouteTable]{TTL: keepFor})
+
 	return n
 }
 
@@ -53,6 +54,7 @@ func (n *Network) Discover(ctx context.Context, options DiscoverOptions) ([]Subn
 	if errors.Is(err, errNoChoice) {
 		return n.discover(ctx, options, fresh)
 	}
+
 	return chosen, err
 }
 
@@ -82,6 +84,7 @@ func (n *Network) discover(ctx context.Context, options DiscoverOptions, maxAge 
 	if err != nil {
 		return nil, fmt.Errorf("choose subnets in %s: %w", n.id, err)
 	}
+
 	return chosen, nil
 }
 
@@ -96,6 +99,7 @@ func (n *Network) candidates(ctx context.Context, options DiscoverOptions, maxAg
 	if len(usable) > 0 || options.Fallback == "" {
 		return usable, nil
 	}
+
 	return n.byID(ctx, []string{options.Fallback}, maxAge)
 }
 
@@ -103,6 +107,7 @@ func (n *Network) candidates(ctx context.Context, options DiscoverOptions, maxAg
 // VPC that does not exist, without an error.
 func (n *Network) Empty(ctx context.Context) (bool, error) {
 	subnets, err := n.subnets.Get(ctx)
+
 	return err == nil && len(subnets) == 0, err
 }
 
@@ -122,6 +127,7 @@ func (n *Network) Named(ctx context.Context, wanted []string) ([]Subnet, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	return Pick(described, wanted)
 }
 
@@ -142,6 +148,7 @@ func (n *Network) byID(ctx context.Context, ids []string, maxAge time.Duration) 
 	if err != nil {
 		return nil, err
 	}
+
 	return Pick(described, ids)
 }
 

@@ -31,6 +31,7 @@ func newFixture(t *testing.T, options sim.Options) *fixture {
 	region := awstest.Start(t, options)
 	region.Seed("other")
 	api := region.Clients(awstest.Impatient()).EC2
+
 	return &fixture{Region: region, t: t, api: api, net: vpc.NewNetwork(api, region.Cluster.VPC, vpc.NewZones(api))}
 }
 
@@ -58,6 +59,7 @@ func (b *fixture) discover(options vpc.DiscoverOptions) map[string]string {
 			b.t.Errorf("subnet %s has no CIDR", subnet.ID)
 		}
 	}
+
 	return subnets
 }
 
@@ -181,6 +183,7 @@ func TestNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return ids(found)
 	}
 	want := strings.ReplaceAll(one+" "+two, "subnet-", "")

@@ -34,6 +34,7 @@ func (n *Network) readTables(ctx context.Context) ([]RouteTable, error) {
 			tables = append(tables, toTable(&page.RouteTables[i]))
 		}
 	}
+
 	return tables, nil
 }
 
@@ -48,5 +49,6 @@ func toTable(from *types.RouteTable) RouteTable {
 	table.Public = slices.ContainsFunc(from.Routes, func(route types.Route) bool {
 		return strings.HasPrefix(aws.ToString(route.GatewayId), internetGatewayPrefix)
 	})
+
 	return table
 }

@@ -41,6 +41,7 @@ func (n *Network) readSubnetsByID(ctx context.Context, ids []string) ([]Subnet, 
 		}
 		all = append(all, subnets...)
 	}
+
 	return all, nil
 }
 
@@ -76,12 +77,14 @@ func (n *Network) describeSubnets(ctx context.Context, filters ...types.Filter) 
 			subnets = append(subnets, toSubnet(&page.Subnets[i]))
 		}
 	}
+
 	return subnets, nil
 }
 
 // toSubnet converts a subnet. A CIDR that cannot be parsed is left empty.
 func toSubnet(from *types.Subnet) Subnet {
 	cidr, _ := netip.ParsePrefix(aws.ToString(from.CidrBlock))
+
 	return Subnet{
 		ID:               aws.ToString(from.SubnetId),
 		AvailabilityZone: aws.ToString(from.AvailabilityZone),
@@ -93,9 +96,11 @@ func toSubnet(from *types.Subnet) Subnet {
 // distinct removes subnets with an ID that has occurred before.
 func distinct(subnets []Subnet) []Subnet {
 	seen := map[string]bool{}
+
 	return filter(subnets, func(s Subnet) bool {
 		first := !seen[s.ID]
 		seen[s.ID] = true
+
 		return first
 	})
 }

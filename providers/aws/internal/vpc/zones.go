@@ -39,12 +39,14 @@ type Zones struct {
 // NewZones returns a Zones that has not read anything yet.
 func NewZones(api client.Network) *Zones {
 	fetch := func(ctx context.Context) (map[string]Zone, error) { return readZones(ctx, api) }
+
 	return &Zones{all: cache.NewValue(fetch, cache.Options[map[string]Zone]{
 		TTL: math.MaxInt64,
 		KeepError: func(err error) time.Duration {
 			if errors.Is(err, apierr.ErrDenied) {
 				return deniedAge
 			}
+
 			return failedAge
 		},
 	})}
@@ -60,6 +62,7 @@ func (z *Zones) Get(ctx context.Context, name string) (Zone, error) {
 	if !ok {
 		return Zone{}, fmt.Errorf("look up zone %q: %w", name, ErrNoZone)
 	}
+
 	return zone, nil
 }
 
@@ -78,6 +81,7 @@ func (z *Zones) Zones(ctx context.Context, names []string) (map[string]Zone, err
 			found[name] = zone
 		}
 	}
+
 	return found, nil
 }
 
@@ -87,6 +91,7 @@ func hasAll(zones map[string]Zone, names []string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -102,5 +107,6 @@ func readZones(ctx context.Context, api client.Network) (map[string]Zone, error)
 			zones[name] = Zone{Name: name, ID: aws.ToString(in.ZoneId), Type: aws.ToString(in.ZoneType)}
 		}
 	}
+
 	return zones, nil
 }

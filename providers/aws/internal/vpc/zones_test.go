@@ -37,6 +37,7 @@ func (z *zoneAPI) Do(*http.Request) (*http.Response, error) {
 		body.WriteString("<item><zoneName>" + name + "</zoneName><zoneId>id-" + name + "</zoneId><zoneType>availability-zone</zoneType></item>")
 	}
 	body.WriteString("</availabilityZoneInfo></DescribeAvailabilityZonesResponse>")
+
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body.String()))}, nil
 }
 

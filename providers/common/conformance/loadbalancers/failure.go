@@ -47,8 +47,16 @@ func brokenFromStart(f *fixture, failure conformance.Failure) {
 	f.store(service)
 	nodes := harness.NodesOf(m...)
 	f.CheckFails(map[string]func() error{
-		"GetLoadBalancer":           func() error { _, _, err := f.get(service); return err },
-		"EnsureLoadBalancer":        func() error { _, err := f.ensure(service, nodes); return err },
+		"GetLoadBalancer": func() error {
+			_, _, err := f.get(service)
+
+			return err
+		},
+		"EnsureLoadBalancer": func() error {
+			_, err := f.ensure(service, nodes)
+
+			return err
+		},
 		"UpdateLoadBalancer":        func() error { return f.update(service, nodes) },
 		"EnsureLoadBalancerDeleted": func() error { return f.remove(service) },
 	})
@@ -79,7 +87,11 @@ func brokenLater(f *fixture, failure conformance.Failure) {
 	f.InjectFailure(failure)
 	nodes, more := harness.NodesOf(m[:2]...), harness.NodesOf(m...)
 	f.CheckFails(map[string]func() error{
-		"GetLoadBalancer of what does not exist": func() error { _, _, err := f.get(fresh); return err },
+		"GetLoadBalancer of what does not exist": func() error {
+			_, _, err := f.get(fresh)
+
+			return err
+		},
 		"GetLoadBalancer of what exists": func() error {
 			if _, exists, err := f.get(updated); err != nil || !exists {
 				return err
@@ -87,10 +99,18 @@ func brokenLater(f *fixture, failure conformance.Failure) {
 
 			return errors.New("it exists, which is true")
 		},
-		"EnsureLoadBalancer of what does not exist": func() error { _, err := f.ensure(fresh, nodes); return err },
-		"EnsureLoadBalancer of what was edited":     func() error { _, err := f.ensure(edited, nodes); return err },
-		"UpdateLoadBalancer with a node more":       func() error { return f.update(updated, more) },
-		"EnsureLoadBalancerDeleted of what exists":  func() error { return f.remove(deleted) },
+		"EnsureLoadBalancer of what does not exist": func() error {
+			_, err := f.ensure(fresh, nodes)
+
+			return err
+		},
+		"EnsureLoadBalancer of what was edited": func() error {
+			_, err := f.ensure(edited, nodes)
+
+			return err
+		},
+		"UpdateLoadBalancer with a node more":      func() error { return f.update(updated, more) },
+		"EnsureLoadBalancerDeleted of what exists": func() error { return f.remove(deleted) },
 	})
 	f.CheckUnchanged("during the failure: the cloud", before, f.Cloud.Resources())
 	f.Cloud.ClearFaults(f.T)

@@ -48,7 +48,11 @@ func broken(f *fixture, failure conformance.Failure, fromStart bool) {
 		f.InjectFailure(failure)
 	}
 	f.CheckFails(map[string]func() error{
-		"ListRoutes":  func() error { _, err := f.list(); return err },
+		"ListRoutes": func() error {
+			_, err := f.list()
+
+			return err
+		},
 		"CreateRoute": func() error { return f.add(routeOf(nodes[2])) },
 		"DeleteRoute": func() error { return f.remove(routeOf(nodes[0])) },
 	})

@@ -149,6 +149,7 @@ func faultMutants() map[string]mutant {
 			}
 		})
 	}
+
 	return map[string]mutant{
 		"creates every route once": {creating(func(ctx context.Context, correct *provider, route *cloudprovider.Route) error {
 			return once(ctx, correct, route, "create ", func(ctx context.Context) error {

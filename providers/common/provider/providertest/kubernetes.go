@@ -41,6 +41,7 @@ func (k *Kubernetes) Client(string) (kubernetes.Interface, error) {
 func (k *Kubernetes) Watches() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+
 	return slices.Clone(k.watches)
 }
 
@@ -58,6 +59,7 @@ func (k *Kubernetes) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.Method == http.MethodPost:
 		return respond(r, http.StatusCreated, r.Body), nil
 	}
+
 	return respondJSON(r, http.StatusNotFound, metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
 		Status:   metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
@@ -70,6 +72,7 @@ func (k *Kubernetes) watch(r *http.Request) io.ReadCloser {
 	defer k.mu.Unlock()
 	k.watches = append(k.watches, r.URL.Path)
 	closed := make(chan struct{})
+
 	return &stream{ended: r.Context().Done(), closed: closed, close: sync.OnceFunc(func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -91,17 +94,20 @@ func (s *stream) Read([]byte) (int, error) {
 	case <-s.ended:
 	case <-s.closed:
 	}
+
 	return 0, io.EOF
 }
 
 // Close implements io.Closer.
 func (s *stream) Close() error {
 	s.close()
+
 	return nil
 }
 
 func respondJSON(r *http.Request, status int, object any) (*http.Response, error) {
 	content, err := json.Marshal(object)
+
 	return respond(r, status, io.NopCloser(bytes.NewReader(content))), err
 }
 

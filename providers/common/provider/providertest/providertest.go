@@ -56,6 +56,7 @@ var endings = []struct {
 }{
 	{"in use", func(ctx context.Context, l Lifecycle, c Cloud) error {
 		c.Initialize(l.Kubernetes, make(chan struct{}))
+
 		return l.use(ctx, c)
 	}},
 	{"stopped", func(ctx context.Context, l Lifecycle, c Cloud) error {
@@ -63,10 +64,12 @@ var endings = []struct {
 		defer close(stop)
 		c.Initialize(l.Kubernetes, stop)
 		c.Initialize(l.Kubernetes, stop) // as with leader migration
+
 		return l.use(ctx, c)
 	}},
 	{"starting", func(_ context.Context, l Lifecycle, c Cloud) error {
 		c.Initialize(l.Kubernetes, make(chan struct{}))
+
 		return nil
 	}},
 	{"not initialized", func(context.Context, Lifecycle, Cloud) error { return nil }},
@@ -111,6 +114,7 @@ func leaked(others goleak.Option) error {
 			break
 		}
 	}
+
 	return err
 }
 
@@ -139,6 +143,7 @@ func (l Lifecycle) live(ctx context.Context, end func(context.Context, Lifecycle
 	if err != nil {
 		return err
 	}
+
 	return errors.Join(end(ctx, l, c), c.Close(ctx))
 }
 
@@ -168,5 +173,6 @@ func series(t testing.TB) int {
 	for _, family := range families {
 		n += len(family.GetMetric())
 	}
+
 	return n
 }

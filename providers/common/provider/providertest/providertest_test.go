@@ -54,6 +54,7 @@ func (w *fixture) newCloud() (Cloud, error) {
 	if w.mutant == "factory" {
 		return nil, errors.New("no cloud")
 	}
+
 	return &cloud{Background: provider.NewBackground(), fixture: w, cycle: w.made.Add(1)}, nil
 }
 
@@ -100,6 +101,7 @@ func (w *fixture) left() []string {
 	if n := w.sessions.Load(); n != 0 {
 		return []string{fmt.Sprintf("%d sessions", n)}
 	}
+
 	return nil
 }
 

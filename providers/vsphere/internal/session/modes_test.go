@@ -125,8 +125,16 @@ func TestSharedSession(t *testing.T) {
 	for i, call := range []func() error{
 		func() error { return s.REST(ctx, list) },
 		func() error { return s.SOAP(ctx, find) },
-		func() error { b.TerminateSessions(); return s.REST(ctx, list) },
-		func() error { b.TerminateSessions(); return s.SOAP(ctx, find) },
+		func() error {
+			b.TerminateSessions()
+
+			return s.REST(ctx, list)
+		},
+		func() error {
+			b.TerminateSessions()
+
+			return s.SOAP(ctx, find)
+		},
 		func() error { return s.REST(ctx, list) },
 	} {
 		if err := call(); err != nil {

@@ -155,6 +155,7 @@ func newForm(req *http.Request) (*http.Request, bool) {
 		}
 	case action == "list-tags-for-category": // the category is in the body
 		out.URL.Path, _, _ = strings.Cut(newPrefix+path, "/id:")
+
 		fallthrough
 	case action != "":
 		out.URL.RawQuery = url.Values{"action": {action}}.Encode()

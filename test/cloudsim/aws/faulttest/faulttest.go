@@ -33,6 +33,7 @@ func (r *Region) InjectFault(_ testing.TB, i explore.Injection) (hits func() int
 		when = simserver.Nth(i.First)
 	}
 	r.rule = r.Interceptor().Inject(simserver.Any, when, effect(i))
+
 	return r.rule.Hits
 }
 
@@ -58,6 +59,7 @@ func effect(i explore.Injection) simserver.Fault {
 		return simserver.DropResponse()
 	case explore.Killed, explore.KilledLate:
 	}
+
 	return func(_ http.ResponseWriter, r *http.Request, apply http.Handler) {
 		if i.Fault.Applied() {
 			apply.ServeHTTP(httptest.NewRecorder(), r)
