@@ -110,8 +110,8 @@ type Setting struct {
 // byDefault is the origin of what nothing sets.
 const byDefault = "default"
 
-// Origins has where values came from that are not in the file: inherited, or
-// from the environment.
+// Origins has where values came from that are not in the file under their own name:
+// inherited, or from the environment.
 type Origins map[Name]string
 
 // Explain lists every key that the decoded targets hold, with its value and

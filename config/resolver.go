@@ -11,7 +11,7 @@ type Resolver struct {
 	File     *File
 	Schema   Schema
 	Settings *Settings
-	// Origins are those of the values that are not in the file.
+	// Origins are those of the values that are not in the file under their own name.
 	Origins Origins
 	// Problems are all that were found, in any order until Finish.
 	Problems Problems

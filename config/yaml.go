@@ -74,9 +74,8 @@ func yamlError(path string, err error) error {
 //	    datacenters: [a, b]     datacenters = "a,b"
 //
 // One decoder, one set of names and one way to report problems then serve both
-// formats. What gcfg cannot express is noted in the entry, for the decoder to
-// report where it has the name: it is no problem under a name of another
-// program.
+// formats. What gcfg cannot express is noted in the entry. The decoder reports it if
+// the name is one of its targets; under a name of another program it is no problem.
 func yamlEntries(path string, root yamlRoot) ([]entry, error) {
 	w := yamlWalker{path: path, set: map[Name]bool{}}
 	for key, body := range w.pairs(root.node) {

@@ -127,7 +127,7 @@ func checkClusterID(cloud cloudprovider.Interface, allowed bool) error {
 	if !allowed {
 		return errors.New("no cluster ID found: tag the instances with one, or give --allow-untagged-cloud")
 	}
-	klog.InfoS("Running without a cluster ID: resources of several clusters cannot be off apart", "flag", "--allow-untagged-cloud")
+	klog.InfoS("Running without a cluster ID: resources of several clusters cannot be told apart", "flag", "--allow-untagged-cloud")
 
 	return nil
 }

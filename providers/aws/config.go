@@ -109,8 +109,8 @@ type Global struct {
 	// is known.
 	// Default: those for machine learning and high performance computing
 	SupportedTopologyInstanceTypePattern Pattern
-	// NLBSecurityGroupMode creates a security group for each new network load
-	// balancer if it is set to Managed. AWS does not allow adding security groups
+	// NLBSecurityGroupMode gives new network load balancers security groups if it is
+	// set to Managed: those of the annotation, or else one that is created. AWS does not allow adding security groups
 	// to an existing network load balancer that was created without any. Without
 	// Managed, new network load balancers have no security groups, and existing
 	// ones keep theirs.

@@ -47,7 +47,7 @@ func TestAdoptionWritesNothing(t *testing.T) {
 			map[string]int{"client": 2, "mtu": 1, "health": subnets},
 		},
 		"source ranges": {
-			"health checks use other ports",
+			"health checks come from the subnets, not from the source ranges",
 			[]kubetest.ServiceOption{from("192.0.2.0/24", "198.51.100.0/24")},
 			false,
 			map[string]int{"client": 4, "mtu": 2, "health": 2 * subnets},

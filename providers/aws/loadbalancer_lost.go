@@ -62,7 +62,7 @@ func (l *lostRules) of(loadBalancer string, groups securitygroup.Groups) map[str
 	return l.all[loadBalancer]
 }
 
-// forget drops the rules that are needed only by a deleted load balancer.
+// forget drops the lost rules that name a load balancer which is being deleted.
 func (l *lostRules) forget(loadBalancer string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

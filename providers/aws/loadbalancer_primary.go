@@ -18,7 +18,6 @@ const SecurityGroupRuleLeft service.Reason = "SecurityGroupRuleLeft"
 // groups in any order, so that without stored state of the load balancer, only
 // the first group of the Service, the group of the cloud-config, and a single
 // group are certain.
-// cloud-config names, and a single group are certain.
 func (o *observed) primaries(in input, wanted string) []string {
 	groups := slices.DeleteFunc(o.classicGroups(), func(id string) bool {
 		return id == wanted || slices.Contains(in.request.ExtraSecurityGroups, id)

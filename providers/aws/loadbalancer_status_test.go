@@ -55,9 +55,9 @@ func hostnameOf(t testing.TB, kube kubernetes.Interface, name string) string {
 	return svc.Status.LoadBalancer.Ingress[0].Hostname
 }
 
-// The service controller sets on a new Service behind a full security group its
-// hostname, and its rules some minutes after the quota was raised, without any
-// event. Meanwhile it makes few calls.
+// A new Service behind a full security group gets its hostname from the service
+// controller, and its rules some minutes after the quota was raised, without any event.
+// Meanwhile it makes few calls.
 func TestServiceControllerBehindAFullSecurityGroup(t *testing.T) {
 	t.Parallel()
 	for kind, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
@@ -130,8 +130,8 @@ func (b *balanced) runServiceController(kube *kubetest.Clientset) (stop func()) 
 	}
 }
 
-// The status of a Service is written before the service controller is requested
-// to retry again, and not if it has the hostname.
+// The status of a Service is written before the service controller is told to
+// retry, and not if it has the hostname.
 func TestStatusOfAnIncompleteLoadBalancer(t *testing.T) {
 	t.Parallel()
 	b := balance(t)

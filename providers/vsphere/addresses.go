@@ -15,8 +15,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
 
-// What keeps a Node from having addresses. The texts are those that users of
-// the existing controller manager have.
+// What keeps a Node from having addresses. The texts are those of the
+// upstream controller manager, which its users know.
 var (
 	errNoHostName = errors.New("VM Guest hostname is empty")
 	errNoNIC      = errors.New("VM GuestNicInfo is empty")

@@ -24,7 +24,7 @@ import (
 // Name is what the binary is called.
 const Name = "multicloud-controller-manager"
 
-// healthPeriod is how often a starting process is checked whether it serves.
+// healthPeriod is how often it is checked whether a starting process serves.
 const healthPeriod = 50 * time.Millisecond
 
 // Options define how to run the binary.

@@ -86,7 +86,7 @@ func (w watched[T]) until(ctx context.Context, process *ccm.CCM, wrong func(map[
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait for %s: %w: %w", w.resource, context.Cause(ctx), errors.Join(last, advice(process)))
+		return fmt.Errorf("wait for %s: %w: %w", w.resource, context.Cause(ctx), errors.Join(last, logTail(process)))
 	}
 
 	return nil
@@ -106,9 +106,9 @@ func whileRunning(ctx context.Context, process *ccm.CCM) (context.Context, conte
 	return ctx, func() { cancel(nil) }
 }
 
-// advice is what the log of a process ends with while it runs; a failure has it
+// logTail is what the log of a process ends with while it runs; a failure has it
 // already.
-func advice(process *ccm.CCM) error {
+func logTail(process *ccm.CCM) error {
 	select {
 	case <-process.Ended():
 		return nil
@@ -118,9 +118,9 @@ func advice(process *ccm.CCM) error {
 	return fmt.Errorf("the log of %s ends with:\n%s", ccm.Name, process.Tail())
 }
 
-// AwaitInitialized returns when the nodes of all these machines are initialized
-// and have what their machines have, and returns when the first one was. The
-// taint goes a moment before the addresses come.
+// AwaitInitialized waits until the nodes of all these machines are initialized and
+// have what their machines have, and returns when the first one was. The taint goes a
+// moment before the addresses come.
 func (s *Environment) AwaitInitialized(ctx context.Context, process *ccm.CCM, machines []Machine) (first time.Time, err error) {
 	rest := machines
 	err = s.Await(ctx, process, func(nodes Nodes) error {

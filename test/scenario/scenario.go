@@ -73,8 +73,7 @@ type Cloud interface {
 	Calls() Calls
 	// SetPower switches a machine on or off.
 	SetPower(name string, on bool) error
-	// SetReachable makes the cloud's API unreachable for its clients, or makes
-	// it back.
+	// SetReachable makes the cloud's API reachable for its clients, or unreachable.
 	SetReachable(reachable bool) error
 	// Close ends the cloud.
 	Close() error

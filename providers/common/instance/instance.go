@@ -14,7 +14,7 @@
 //
 // What [V2] returns for a Node of this cloud:
 //
-//	Lookup returns       InstanceExists       InstanceShutdown  InstanceMetadata
+//	Lookup returns     InstanceExists       InstanceShutdown  InstanceMetadata
 //	found, Running     true                 false             Source.Metadata
 //	found, Stopped     true                 true              Source.Metadata
 //	found, Unknown     true                 error             Source.Metadata
@@ -32,7 +32,7 @@
 //	it is neither Terminated nor Gone, and the Node is
 //	younger than Options.MinAge                               true
 //	no instance of any Node was found by its ID               true
-//	Confirm returns absent or Terminated                     gone
+//	Confirm returns absent or Terminated                      gone
 //
 // A Node that is kept although its instance is missing is logged once, and gets
 // an Event where a user can act. One result of Confirm serves all callers while

@@ -109,7 +109,7 @@ multicloud_ccm_cloud_requests_total{code="error",operation="CreateLoadBalancer",
 multicloud_ccm_cloud_requests_total{code="not_found",operation="DescribeSubnets",provider="aws",service="ec2"} 1
 multicloud_ccm_cloud_requests_total{code="ok",operation="DescribeSubnets",provider="aws",service="ec2"} 1
 multicloud_ccm_cloud_requests_total{code="throttled",operation="DescribeSubnets",provider="aws",service="ec2"} 1
-# HELP multicloud_ccm_last_success_timestamp_seconds [ALPHA] Time of the last successful response of the cloud, in seconds since 1970.
+# HELP multicloud_ccm_last_success_timestamp_seconds [ALPHA] Time of the last response of the cloud that succeeded or reported that an object does not exist, in seconds since 1970.
 # TYPE multicloud_ccm_last_success_timestamp_seconds gauge
 multicloud_ccm_last_success_timestamp_seconds{provider="aws"} 1.000003e+06
 `, names(func(m metrics.Metric) bool {

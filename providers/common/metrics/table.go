@@ -48,7 +48,7 @@ var (
 	lastSuccess = Metric{
 		"multicloud_ccm_last_success_timestamp_seconds", Gauge,
 		[]string{"provider"},
-		"Time of the last successful response of the cloud, in seconds since 1970.",
+		"Time of the last response of the cloud that succeeded or reported that an object does not exist, in seconds since 1970.",
 	}
 	snapshotAge = Metric{
 		"multicloud_ccm_snapshot_age_seconds", Gauge,

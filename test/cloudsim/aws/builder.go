@@ -209,6 +209,6 @@ func parseAddrs(wanted []string) []netip.Addr {
 	return slices.Clip(addrs)
 }
 
-// launchTime is the launch time of the instances that the builder makes: before
-// the time of any clock.
+// launchTime is the launch time of the instances that the builder makes: an hour
+// before the present time of the cloud's clock.
 func (c *Cloud) launchTime() time.Time { return c.opts.Clock.Now().Add(-time.Hour) }

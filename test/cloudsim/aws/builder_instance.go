@@ -234,7 +234,7 @@ func (c *Cloud) SetState(id, state string) {
 // described, until Remove.
 func (c *Cloud) Terminate(id string) { c.SetState(id, Terminated) }
 
-// Remove deletes a terminated instance, as AWS does after an hour.
+// Remove terminates an instance and deletes it, as AWS does an hour after the end.
 func (c *Cloud) Remove(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

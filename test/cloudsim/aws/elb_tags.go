@@ -51,7 +51,7 @@ func tooManyBalancerTags() error {
 	return fail("TooManyTags", "The maximum number of tags for a load balancing resource is %d", tagLimit)
 }
 
-// fits reports whether a resource can have more tags.
+// fits returns an error if a resource cannot have more tags.
 func fits(into, tags map[string]string) error {
 	all := maps.Clone(into)
 	maps.Copy(all, tags)

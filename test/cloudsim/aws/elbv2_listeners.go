@@ -195,7 +195,7 @@ func (c *Cloud) readSecurity(p params, l *listener) error {
 	return nil
 }
 
-// checkForward reports whether a listener may forward to its target group.
+// checkForward returns an error if a listener may not forward to its target group.
 func (c *Cloud) checkForward(l *listener) error {
 	n, g := c.balancers.networks[l.balancer], c.balancers.groups[l.group]
 	if g == nil || !c.changeable(&g.Created) {

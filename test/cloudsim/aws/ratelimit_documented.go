@@ -31,7 +31,7 @@ var balancerLimits = map[string]simstate.RateLimit{
 }
 
 // balancerCategories are the categories of the operations whose names do not
-// list, by operation of the interceptor's log, from the same page.
+// show it, by operation of the interceptor's log, from the same page.
 var balancerCategories = map[string]string{
 	"elb.CreateLoadBalancer":                      resourceIntensive,
 	"elb.AttachLoadBalancerToSubnets":             resourceIntensive,

@@ -8,7 +8,7 @@ import (
 )
 
 // Migrate moves the VM to another host of its datacenter, and to that host's
-// root pool if the present pool is in another one.
+// root pool if the present pool is not one of that host.
 func (vm *VM) Migrate(host string) error {
 	return vm.change(func(m *machine) error {
 		for _, h := range m.dc.hosts {

@@ -12,8 +12,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// Code is the error code of the AWS API, such as InvalidInstanceID.NotFound, or
-// empty if there was no response.
+// Code returns the error code of the AWS API, such as InvalidInstanceID.NotFound, or
+// empty for an error without one, and for errors of credentials.
 func Code(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok && !isCredentials(err) {
 		return api.ErrorCode()

@@ -47,7 +47,8 @@ func makeTargetGroup(ctx context.Context, env *change.Env, m *Model, group Targe
 	if len(out.TargetGroups) == 0 {
 		return apierr.Mark(apierr.ErrUnavailable, errors.New("the response names no target group"))
 	}
-	// An existing one with the same settings is used, unless it is in use.
+	// An existing one with the same settings is reused, unless another load balancer
+	// uses it.
 	made := out.TargetGroups[0]
 	if err := unused(made.LoadBalancerArns, balancer); err != nil {
 		return err
@@ -151,7 +152,7 @@ func modifyGroupAttributes(group named, values map[string]string) change.Step {
 }
 
 // How long a deleted load balancer may keep its target groups in use, and the
-// interval of retries. The timeout must not end just before a retry is due.
+// interval of retries. The timeout must not coincide with a retry.
 const (
 	patience      = 9 * time.Second
 	askWhileInUse = 2 * time.Second

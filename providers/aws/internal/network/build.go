@@ -90,8 +90,8 @@ func mappings(r *request.Request, f request.Facts) ([]Mapping, error) {
 	return list, nil
 }
 
-// matches reports whether there is one address for each subnet, or no address
-// at all. If no subnets were chosen, any number matches: the load balancer
+// matches returns an error unless there is one address for each subnet, or no
+// address at all. If no subnets were chosen, any number matches: the load balancer
 // keeps its own.
 func matches(name annotation.Name, addresses []string, subnets []vpc.Subnet) error {
 	if len(addresses) == 0 || len(subnets) == 0 || len(addresses) == len(subnets) {

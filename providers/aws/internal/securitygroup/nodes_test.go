@@ -24,7 +24,7 @@ func TestForNetworkNodes(t *testing.T) {
 		want    string
 	}{
 		"for all clients": {
-			reason:  "AWS-SG-9: health checks of node ports use the ports of the clients",
+			reason:  "AWS-SG-9: the rules for the clients include the health checks of node ports",
 			traffic: Traffic{Transport: tcp, NodePorts: []int32{30080}, HealthCheckPorts: []int32{30080}, Clients: prefixes("0.0.0.0/0"), Subnets: prefixes("10.0.0.0/22")},
 			want:    "tcp 30080 from 0.0.0.0/0" + client,
 		},

@@ -115,7 +115,7 @@ func TestTargetGroupsByPrefix(t *testing.T) {
 }
 
 // TestCreationWithoutResponse lists target groups again once AWS may have created
-// one that this process has not created.
+// one that this process has not stored.
 func TestCreationWithoutResponse(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {

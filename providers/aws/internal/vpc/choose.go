@@ -164,7 +164,7 @@ func inUsualZones(best map[string]Subnet, zones map[string]Zone) []Subnet {
 }
 
 // Pick finds the wanted subnets by ID, then those by name, each group in the
-// order of the annotation. Each must exist and be listed exactly once.
+// order of the annotation. Each must exist exactly once, and be listed once.
 func Pick(subnets []Subnet, wanted []string) ([]Subnet, error) {
 	ids, names := split(wanted)
 	picked := make([]Subnet, 0, len(wanted))

@@ -17,6 +17,5 @@
 //		MaxStaleness:  2 * time.Second,
 //	})
 //
-// It does not cover load balancers and routes, nor about what only one cloud
-// has.
+// It does not cover load balancers and routes, nor what only one cloud has.
 package nodes

@@ -26,7 +26,7 @@ type VM struct {
 	Power      types.VirtualMachinePowerState
 	Connection types.VirtualMachineConnectionState
 
-	// The location of the VM in the tree. Each can be missing.
+	// The objects that the VM is in or on. Each can be missing.
 	Host       Ref
 	Pool       Ref
 	Parent     Ref
