@@ -221,13 +221,37 @@ func (b *bench) measureSilence(ctx context.Context, process *ccm.CCM) error {
 	return errors.Join(err, updatesFailed(process, len(log)))
 }
 
+// measureLifecycle measures looks at nodes that are not ready. It does so again if
+// the nodes were updated meanwhile, which has calls of its own.
 func (b *bench) measureLifecycle(ctx context.Context, process *ccm.CCM) error {
 	ctx, cancel := bounded(ctx, patience)
 	defer cancel()
+	updates, err := updatesOf(process)
+	if err != nil {
+		return err
+	}
 	before := b.Cloud.Calls()
 	if err := b.markNotReady(ctx); err != nil {
 		return err
 	}
+	for {
+		if err := b.measureLooks(ctx, process, before); err != nil {
+			return err
+		}
+		if err := wait(ctx, logPeriod); err != nil {
+			return err
+		}
+		now, err := updatesOf(process)
+		if err != nil || now == updates {
+			return err
+		}
+		updates, before = now, b.Cloud.Calls()
+	}
+}
+
+// measureLooks measures some looks at nodes that are not ready, with the calls since
+// an earlier time.
+func (b *bench) measureLooks(ctx context.Context, process *ccm.CCM, before scenario.Calls) error {
 	looked, err := b.Passes(ctx, process)
 	if err != nil {
 		return err
