@@ -20,10 +20,6 @@ CHECK := -race
 exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath -timeout 30m -run '$(2)'
 
 export KEEP
-# One package more at a time than there are processors: the packages that run the
-# binary wait most of the time.
-PACKAGES := -p $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
-
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
@@ -47,7 +43,7 @@ tools: ## Build kube-apiserver and etcd, once per machine
 test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 	@tools/build gotestsum >/dev/null
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
-	@"$$(tools/build --path gotestsum)" --format standard-quiet --hide-summary skipped --jsonfile-timing-events bin/tests.json -- $(CHECK) $(PACKAGES) -timeout 30m ./...
+	@"$$(tools/build --path gotestsum)" --format standard-quiet --hide-summary skipped --jsonfile-timing-events bin/tests.json -- $(CHECK) -timeout 30m ./...
 	@$(PROGRESS) "exploring every crash, the cost of many load balancers and all kinds of them" $(call exhaustive,aws,^TestCrash|^TestCostOf(Many|500)|^TestManyServices|^TestConformanceLoadBalancers)
 	cd tools/image && go test $(CHECK) ./...
 	@echo 'The slowest tests of the run with the race detector:'
