@@ -1,6 +1,7 @@
 package simserver
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,21 @@ type Fault func(w http.ResponseWriter, r *http.Request, apply http.Handler)
 // Status responds with an HTTP status and no body; nothing is applied.
 func Status(code int) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(code) }
+}
+
+// page is what proxies respond with in place of what is behind them. Like most such
+// pages it is no well-formed XML.
+const page = "<!DOCTYPE html>\n<html><head><title>%[1]d %[2]s</title><meta charset=utf-8></head>\n" +
+	"<body><center><h1>%[1]d %[2]s</h1></center><hr><center>proxy</center></body></html>\n"
+
+// Page responds like a proxy, with an HTML page and an HTTP status; nothing is
+// applied.
+func Page(code int) Fault {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(code)
+		_, _ = fmt.Fprintf(w, page, code, http.StatusText(code)) // a client that is gone misses it
+	}
 }
 
 // Drop cuts the connection before the call is applied.
