@@ -27,7 +27,9 @@ func (b *Base) middleware(service Service, limits *limiters, marks bool) []func(
 				service: service, operation: s.ID(), metrics: b.options.Metrics,
 				timeout: b.options.Tuning.Timeout, readTimeout: b.options.Tuning.readTimeout(service, s.ID()),
 			}
-			if err := s.Deserialize.Add(progressMiddleware(), middleware.After); err != nil {
+			if err := errors.Join(
+				s.Deserialize.Add(progressMiddleware(), middleware.After), s.Deserialize.Add(pageMiddleware(), middleware.After),
+			); err != nil {
 				return err
 			}
 

@@ -1,0 +1,32 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"mime"
+	"net/http"
+
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// pageMiddleware rejects a success that is an HTML page: it is from a proxy, since the
+// APIs of AWS return XML or JSON. Without it, the SDK takes any success for one of an
+// operation whose result is empty, such as DeleteRoute.
+func pageMiddleware() middleware.DeserializeMiddleware {
+	return middleware.DeserializeMiddlewareFunc("multicloud-ccm/page", func(
+		ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler,
+	) (middleware.DeserializeOutput, middleware.Metadata, error) {
+		out, metadata, err := next.HandleDeserialize(ctx, in)
+		response, ok := out.RawResponse.(*smithyhttp.Response)
+		if err != nil || !ok || response == nil || response.StatusCode >= http.StatusMultipleChoices {
+			return out, metadata, err
+		}
+		if content, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); content == "text/html" {
+			err = &smithy.DeserializationError{Err: fmt.Errorf("response %d is an HTML page, not one of AWS", response.StatusCode)}
+		}
+
+		return out, metadata, err
+	})
+}
