@@ -10,6 +10,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/utils/clock"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
@@ -164,7 +165,7 @@ func (v *V2) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) 
 	}
 	state := found.State()
 	if state == Unknown {
-		return false, fmt.Errorf("determine whether instance %s is shut down: its state is not known", ref)
+		return false, apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("determine whether instance %s is shut down: its state is not known", ref))
 	}
 
 	return state == Stopped, nil
