@@ -37,6 +37,11 @@ func TestConformance(t *testing.T) {
 
 			return []string{instance, "aws:////" + instance, "aws:///" + instance, "aws://123456789012/us-west-2a/" + instance, id + "/"}
 		},
+		Elsewhere: func(id string) []string {
+			instance := id[len(id)-len("i-0123456789abcdef0"):]
+
+			return []string{"aws:///eu-central-1a/" + instance, "aws:///us-west-1a/" + instance}
+		},
 		Without: nodes.Capabilities{
 			Suspend:    true, // hibernated is stopped
 			SystemUUID: true, // EC2 does not have it
@@ -112,6 +117,8 @@ func (a *nodesAdapter) InjectFailure(_ testing.TB, failure conformance.Failure) 
 		a.Interceptor().Inject(simserver.Any, simserver.Always(), sim.Error(http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"))
 	case conformance.Throttling:
 		a.Interceptor().Inject(simserver.Any, simserver.Always(), sim.Throttled())
+	case conformance.ProxyNotFound, conformance.ProxyOK, conformance.ProxyBadGateway:
+		a.Interceptor().Inject(simserver.Any, simserver.Always(), simserver.Page(failure.Page()))
 	}
 }
 

@@ -45,7 +45,10 @@ func TestConformance(t *testing.T) {
 
 			return []string{"vsphere://" + strings.ToUpper(uuid), "vsphere:// " + uuid + " ", uuid, "vsphere://" + swapUUID(uuid)}
 		},
-		Without:      nodes.Capabilities{Throttling: true}, // a vCenter has no such response
+		Without: nodes.Capabilities{
+			Throttling: true, // a vCenter has no such response
+			Places:     true, // a provider ID is the UUID of the VM
+		},
 		Budget:       nodes.Budget{Initialize: 20, Steady: 10, Lifecycle: 0},
 		Timeout:      quick.instances.Timeout,
 		MaxStaleness: 6 * time.Second, // until a feed that was cut off notices
@@ -179,6 +182,8 @@ func (a *adapter) InjectFailure(t testing.TB, failure conformance.Failure) {
 		a.vcenter.TerminateSessions()
 	case conformance.Throttling:
 		t.Fatal("a vCenter does not throttle")
+	case conformance.ProxyNotFound, conformance.ProxyOK, conformance.ProxyBadGateway:
+		a.vcenter.Inject(simserver.Any, simserver.Always(), simserver.Page(failure.Page()))
 	}
 }
 

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 
 	cloudprovider "k8s.io/cloud-provider"
@@ -105,10 +106,34 @@ const (
 	Refusing
 	// Throttling: every response asks for fewer calls.
 	Throttling
+	// ProxyNotFound, ProxyOK and ProxyBadGateway: a proxy responds to every call in
+	// place of the cloud, with an HTML page and the status of Page.
+	ProxyNotFound
+	ProxyOK
+	ProxyBadGateway
 )
 
 // Failures returns all of them.
-func Failures() []Failure { return []Failure{Unreachable, Hanging, Refusing, Throttling} }
+func Failures() []Failure {
+	return []Failure{Unreachable, Hanging, Refusing, Throttling, ProxyNotFound, ProxyOK, ProxyBadGateway}
+}
+
+// Page returns the HTTP status of the page that a proxy responds with in place of
+// the cloud, 0 for other failures. Such a response is apierr.ErrUnavailable, whatever
+// its status is.
+func (f Failure) Page() (status int) {
+	switch f {
+	case ProxyNotFound:
+		return http.StatusNotFound
+	case ProxyOK:
+		return http.StatusOK
+	case ProxyBadGateway:
+		return http.StatusBadGateway
+	case Unreachable, Hanging, Refusing, Throttling:
+	}
+
+	return 0
+}
 
 // String is the failure as part of a case's name.
 func (f Failure) String() string {
@@ -121,6 +146,8 @@ func (f Failure) String() string {
 		return "refusing the login"
 	case Throttling:
 		return "throttling"
+	case ProxyNotFound, ProxyOK, ProxyBadGateway:
+		return fmt.Sprintf("behind a proxy that responds %d", f.Page())
 	}
 
 	return fmt.Sprintf("Failure(%d)", int(f))

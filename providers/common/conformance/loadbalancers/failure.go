@@ -3,36 +3,25 @@ package loadbalancers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
 )
 
 // failureCases are about clouds that fail.
 func failureCases() []testCase {
-	var cases []testCase
-	for _, failure := range conformance.Failures() {
-		noThrottling := func(a Adapter) bool { return failure == conformance.Throttling && a.Without.Throttling }
-		cases = append(cases,
-			testCase{
-				Name:    fmt.Sprintf("a cloud %s from the start is an error for Services, then recovers", failure),
-				LeftOut: func(a Adapter) bool { return a.Without.ColdStart || noThrottling(a) },
-				Run:     func(f *fixture) { brokenFromStart(f, failure) },
-			},
-			testCase{
-				Name:    fmt.Sprintf("a cloud %s later is an error for Services, then recovers", failure),
-				LeftOut: noThrottling,
-				Run:     func(f *fixture) { brokenLater(f, failure) },
-			},
-		)
+	outages := harness.Outages[Adapter, *fixture]{
+		FromStartName: "is an error for Services", FromStart: brokenFromStart,
+		LaterName: "is an error for Services", Later: brokenLater,
+		Without: func(a Adapter) (coldStart, throttling bool) { return a.Without.ColdStart, a.Without.Throttling },
 	}
 
-	return append(cases,
+	return append(outages.Cases(),
 		testCase{Name: "a canceled call for a Service returns", Run: canceledReturns},
 		testCase{Name: "a call for a Service that was canceled before changes nothing", Run: canceledChangesNothing},
 	)
@@ -46,7 +35,7 @@ func brokenFromStart(f *fixture, failure conformance.Failure) {
 	service := f.service("web")
 	f.store(service)
 	nodes := harness.NodesOf(m...)
-	f.CheckFails(map[string]func() error{
+	f.CheckFails(failure, map[string]func() error{
 		"GetLoadBalancer": func() error {
 			_, _, err := f.get(service)
 
@@ -86,7 +75,7 @@ func brokenLater(f *fixture, failure conformance.Failure) {
 	f.store(fresh)
 	f.InjectFailure(failure)
 	nodes, more := harness.NodesOf(m[:2]...), harness.NodesOf(m...)
-	f.CheckFails(map[string]func() error{
+	f.CheckFails(failure, map[string]func() error{
 		"GetLoadBalancer of what does not exist": func() error {
 			_, _, err := f.get(fresh)
 
@@ -97,7 +86,7 @@ func brokenLater(f *fixture, failure conformance.Failure) {
 				return err
 			}
 
-			return errors.New("it exists, which is true")
+			return apierr.Mark(apierr.ErrUnavailable, errors.New("it exists, which is true"))
 		},
 		"EnsureLoadBalancer of what does not exist": func() error {
 			_, err := f.ensure(fresh, nodes)

@@ -3,13 +3,17 @@ package loadbalancers
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/sim"
 )
 
 func ownerMutants() map[string]mutant {
@@ -140,6 +144,38 @@ func failureMutants() map[string]mutant {
 		"ignores cancellation":       {endless, "goes on after it was canceled", []string{"a canceled call for a Service returns"}},
 		"begins when it is too late": {endless, "was canceled before", []string{"a call for a Service that was canceled before changes nothing"}},
 		"has no deadline":            {endless, "did not return", harness.Select(failureCases(), "hanging")},
+	}
+}
+
+// pageMutants are about pages of proxies.
+func pageMutants() map[string]mutant {
+	return map[string]mutant{
+		"a 404 of a proxy is no load balancer": {replacing(func(w *balancersWith, correct *balancers) {
+			w.get = func(ctx context.Context, cluster string, service *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
+				status, exists, err := correct.GetLoadBalancer(ctx, cluster, service)
+				if page, ok := errors.AsType[sim.PageError](err); ok && page == http.StatusNotFound {
+					return nil, false, nil
+				}
+
+				return status, exists, err
+			}
+		}), "is no error", harness.Select(failureCases(), conformance.ProxyNotFound.String(), "then recovers")},
+		"a page is a deletion": {removing(func(ctx context.Context, correct *balancers, cluster string, service *v1.Service) error {
+			err := correct.EnsureLoadBalancerDeleted(ctx, cluster, service)
+			if page, ok := errors.AsType[sim.PageError](err); ok && page == http.StatusOK {
+				return nil
+			}
+
+			return err
+		}), "is no error", harness.Select(failureCases(), conformance.ProxyOK.String(), "then recovers")},
+		"a page is a conflict": {removing(func(ctx context.Context, correct *balancers, cluster string, service *v1.Service) error {
+			err := correct.EnsureLoadBalancerDeleted(ctx, cluster, service)
+			if _, ok := errors.AsType[sim.PageError](err); ok {
+				err = apierr.Mark(apierr.ErrConflict, errors.New(err.Error()))
+			}
+
+			return err
+		}), "means conflict", harness.Select(failureCases(), "behind a proxy")},
 	}
 }
 

@@ -112,7 +112,7 @@ func allMutants() map[string]mutant {
 	all := map[string]mutant{}
 	for _, group := range []map[string]mutant{
 		createMutants(), objectMutants(), kindMutants(), editMutants(), nodeMutants(), deleteMutants(),
-		refusalMutants(), ownerMutants(), loadMutants(), failureMutants(), faultMutants(),
+		refusalMutants(), ownerMutants(), loadMutants(), failureMutants(), pageMutants(), faultMutants(),
 	} {
 		maps.Copy(all, group)
 	}

@@ -24,6 +24,10 @@ type Adapter struct {
 	// Spellings returns other spellings of a canonical providerID that the
 	// provider accepts. Nil means that there are none.
 	Spellings func(providerID string) []string
+	// Elsewhere returns providerIDs like a canonical one that name an instance of
+	// another region, project or server, which the provider does not query. At least
+	// one is needed unless Without.Places is set.
+	Elsewhere func(providerID string) []string
 	// Without declares what this cloud does not have.
 	Without Capabilities
 	// Budget limits the number of cloud calls.
@@ -52,10 +56,15 @@ type Capabilities struct {
 	Suspend bool
 	// SystemUUID: a Node without providerID is found by its system UUID alone.
 	SystemUUID bool
+	// MixedEndian: firmware can report the system UUID of an instance with the bytes
+	// of its first three groups in reverse order.
+	MixedEndian bool
 	// NodeName: a Node without providerID is found by its name alone.
 	NodeName bool
 	// DuplicateNames: the cloud allows two instances with one node name.
 	DuplicateNames bool
+	// Places: a providerID names a region, project or server of its instance.
+	Places bool
 	// ColdStart: the provider can be connected during a failure of the cloud.
 	ColdStart bool
 	// Throttling: the cloud may ask for fewer calls.
@@ -98,7 +107,7 @@ func Run(t *testing.T, adapter Adapter) {
 func suite() harness.Suite[Adapter, *fixture] {
 	return harness.Suite[Adapter, *fixture]{
 		Cases: slices.Concat(
-			interfaceCases(), identityCases(), lifecycleCases(), ownershipCases(), failureCases(), costCases(),
+			interfaceCases(), identityCases(), lifecycleCases(), confirmationCases(), ownershipCases(), failureCases(), costCases(),
 		),
 		NewFixture: newFixture,
 	}
@@ -113,6 +122,8 @@ func (a Adapter) prepare() (Adapter, error) {
 		return a, fmt.Errorf("set NewCloud")
 	case len(a.Malformed) == 0:
 		return a, fmt.Errorf("set Malformed")
+	case a.Elsewhere == nil && !a.Without.Places:
+		return a, fmt.Errorf("set Elsewhere or Without.Places")
 	case a.Budget.Initialize == 0:
 		return a, fmt.Errorf("set Budget")
 	}

@@ -33,8 +33,11 @@ func (b build) adapter() Adapter {
 		NewCloud: func(t testing.TB) conformance.Cloud {
 			return &cloud{Cloud: sim.New(t), build: b, sessions: map[int]bool{}}
 		},
-		Malformed:    []string{"sim://", "sim://not-a-number"},
-		Spellings:    func(id string) []string { return []string{strings.TrimPrefix(id, sim.Scheme)} },
+		Malformed: []string{"sim://", "sim://not-a-number"},
+		Spellings: func(id string) []string {
+			return []string{strings.TrimPrefix(id, sim.Scheme), sim.Scheme + region + "/" + number(id)}
+		},
+		Elsewhere:    func(id string) []string { return []string{sim.Scheme + "other/" + number(id)} },
 		Budget:       Budget{Nodes: 60, Initialize: 10, Steady: 5, Lifecycle: 5},
 		Timeout:      b.timeout,
 		Patience:     b.patience,

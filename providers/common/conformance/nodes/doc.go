@@ -12,6 +12,7 @@
 //		NewCloud:      newCloud,
 //		Malformed:     []string{"vsphere://", "vsphere://not-a-uuid"},
 //		Spellings:     func(id string) []string { return []string{strings.ToUpper(id)} },
+//		Without:       nodes.Capabilities{Places: true},
 //		Budget:        nodes.Budget{Initialize: 20, Steady: 10, Lifecycle: 1},
 //		Timeout:       2 * time.Second,
 //		MaxStaleness:  2 * time.Second,

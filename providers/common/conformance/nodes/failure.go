@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
@@ -15,26 +16,18 @@ import (
 // failureCases are about clouds that fail. Nothing may be concluded from that, and
 // the provider must recover by itself.
 func failureCases() []testCase {
-	var cases []testCase
+	outages := harness.Outages[Adapter, *fixture]{
+		FromStartName: "is an error", FromStart: brokenFromStart,
+		LaterName: "deletes no node", Later: brokenLater,
+		Without: func(a Adapter) (coldStart, throttling bool) { return a.Without.ColdStart, a.Without.Throttling },
+	}
+	cases := outages.Cases()
 	for _, failure := range conformance.Failures() {
-		noThrottling := func(a Adapter) bool { return failure == conformance.Throttling && a.Without.Throttling }
-		cases = append(cases,
-			testCase{
-				Name:    fmt.Sprintf("a cloud %s from the start is an error, then recovers", failure),
-				LeftOut: func(a Adapter) bool { return a.Without.ColdStart || noThrottling(a) },
-				Run:     func(f *fixture) { brokenFromStart(f, failure) },
-			},
-			testCase{
-				Name:    fmt.Sprintf("a cloud %s later deletes no node, then recovers", failure),
-				LeftOut: noThrottling,
-				Run:     func(f *fixture) { brokenLater(f, failure) },
-			},
-			testCase{
-				Name:    fmt.Sprintf("new nodes of a cloud %s are queued again afterwards", failure),
-				LeftOut: noThrottling,
-				Run:     func(f *fixture) { queuedAfterOutage(f, failure) },
-			},
-		)
+		cases = append(cases, testCase{
+			Name:    fmt.Sprintf("new nodes of a cloud %s are queued again afterwards", failure),
+			LeftOut: func(a Adapter) bool { return failure == conformance.Throttling && a.Without.Throttling },
+			Run:     func(f *fixture) { queuedAfterOutage(f, failure) },
+		})
 	}
 
 	return append(cases,
@@ -57,9 +50,11 @@ func brokenFromStart(f *fixture, failure conformance.Failure) {
 	for range 2 {
 		for i, r := range f.query(nodes...) {
 			for method, err := range r.errs() {
+				what := fmt.Sprintf("%s of node %d (%q)", method, i, nodes[i].Spec.ProviderID)
 				if err == nil {
-					f.T.Errorf("%s of node %d (%q) is no error", method, i, nodes[i].Spec.ProviderID)
+					f.T.Errorf("%s is no error", what)
 				}
+				f.CheckMeaning(what, failure, err)
 			}
 		}
 	}
@@ -106,6 +101,11 @@ func brokenLater(f *fixture, failure conformance.Failure) {
 		for i, r := range f.query(o.nodes...) {
 			if err := o.check(o.nodes[i], r, stale); err != nil {
 				f.T.Errorf("node %d (%q), %s: %v", i, o.nodes[i].Spec.ProviderID, failure, err)
+			}
+			for method, err := range r.errs() {
+				if o.nodes[i].Name != o.earlier.NodeName || !errors.Is(err, cloudprovider.InstanceNotFound) {
+					f.CheckMeaning(fmt.Sprintf("%s of node %d (%q)", method, i, o.nodes[i].Spec.ProviderID), failure, err)
+				}
 			}
 		}
 	}

@@ -1,10 +1,12 @@
 package nodes
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -22,6 +24,14 @@ func identityCases() []testCase {
 		{
 			Name: "a node is initialized by its system UUID", Run: initializedByUUID,
 			LeftOut: func(a Adapter) bool { return a.Without.SystemUUID },
+		},
+		{
+			Name: "a node is initialized by its system UUID in capitals", Run: initializedByCapitals,
+			LeftOut: func(a Adapter) bool { return a.Without.SystemUUID },
+		},
+		{
+			Name: "a node is initialized by its system UUID in mixed-endian order", Run: initializedByMixedEndian,
+			LeftOut: func(a Adapter) bool { return a.Without.SystemUUID || a.Without.MixedEndian },
 		},
 		{
 			Name: "a node is initialized by its name", Run: initializedByName,
@@ -124,6 +134,44 @@ func initializedByUUID(f *fixture) {
 	m := f.Create()
 	f.connect()
 	f.initialize(m, harness.WithID(""), withName("another-name"))
+}
+
+// initializedByCapitals: kubelet reports what the firmware has, in either case.
+func initializedByCapitals(f *fixture) {
+	f.Create()
+	m := f.Create()
+	f.connect()
+	for _, uuid := range []string{strings.ToUpper(m.SystemUUID), strings.ToLower(m.SystemUUID)} {
+		f.initialize(m, harness.WithID(""), withUUID(uuid), withName("another-name"))
+	}
+}
+
+// initializedByMixedEndian: firmware before version 2.6 of the SMBIOS specification
+// reports the first three groups in the other byte order
+// (https://www.dmtf.org/standards/smbios, System Information).
+func initializedByMixedEndian(f *fixture) {
+	f.Create()
+	m := f.Create()
+	f.connect()
+	swapped, err := mixedEndian(m.SystemUUID)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	f.initialize(m, harness.WithID(""), withUUID(swapped), withName("another-name"))
+	f.initialize(m, harness.WithID(""), withUUID(strings.ToUpper(swapped)), withName("one-more-name"))
+}
+
+// mixedEndian reverses the bytes of the first three groups of a UUID.
+func mixedEndian(uuid string) (string, error) {
+	raw, err := hex.DecodeString(strings.ReplaceAll(uuid, "-", ""))
+	if err != nil || len(raw) != 16 {
+		return "", fmt.Errorf("the test cloud has a system UUID that is none: %q", uuid)
+	}
+	slices.Reverse(raw[:4])
+	slices.Reverse(raw[4:6])
+	slices.Reverse(raw[6:8])
+
+	return fmt.Sprintf("%x-%x-%x-%x-%x", raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:]), nil
 }
 
 func initializedByName(f *fixture) {

@@ -2,6 +2,10 @@ package nodes
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -9,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
@@ -30,7 +35,7 @@ func failureMutants() map[string]mutant {
 		"miss is gone": {
 			build{source: func(s *source) instance.Source { return &prematureSource{source: s} }},
 			"is gone",
-			failing("later", conformance.Unreachable, conformance.Refusing, conformance.Throttling), // a hanging one is given up before it fails
+			failing("later", notHanging()...), // a hanging one is given up before it fails
 		},
 		"error is shut down": {
 			replacing(func(n *nodesWith, correct cloudprovider.InstancesV2, _ *source) {
@@ -39,7 +44,7 @@ func failureMutants() map[string]mutant {
 
 					return shutdown || err != nil && !strings.Contains(err.Error(), "not found"), nil
 				}
-			}), "shut down", failing("later", conformance.Unreachable, conformance.Refusing, conformance.Throttling),
+			}), "shut down", failing("later", notHanging()...),
 		},
 		"error is existing": {
 			replacing(func(n *nodesWith, correct cloudprovider.InstancesV2, _ *source) {
@@ -76,6 +81,48 @@ func failureMutants() map[string]mutant {
 		},
 		"has no deadline": {
 			build{options: func(o *instance.Options) { o.Timeout = time.Hour }}, "did not return", failing("later", conformance.Hanging),
+		},
+	}
+}
+
+// notHanging returns the failures in which a call fails at once.
+func notHanging() []conformance.Failure {
+	return slices.DeleteFunc(conformance.Failures(), func(f conformance.Failure) bool { return f == conformance.Hanging })
+}
+
+// pageMutants are about pages of proxies.
+func pageMutants() map[string]mutant {
+	// A page with this status is a response without machines.
+	isEmpty := func(empty int) build {
+		return build{client: func(c *client) {
+			c.page = func(status int, err error) error {
+				if status == empty {
+					return nil
+				}
+
+				return err
+			}
+		}}
+	}
+	unavailable := func(meaning error) build {
+		return build{client: func(c *client) {
+			c.page = func(_ int, err error) error { return apierr.Mark(meaning, errors.New(err.Error())) }
+		}}
+	}
+	pages := []conformance.Failure{conformance.ProxyNotFound, conformance.ProxyOK, conformance.ProxyBadGateway}
+	queued := func(failure conformance.Failure) string {
+		return fmt.Sprintf("new nodes of a cloud %s are queued again afterwards", failure)
+	}
+
+	return map[string]mutant{
+		"a 404 of a proxy is no instance": {isEmpty(http.StatusNotFound), "is gone", failing("later", conformance.ProxyNotFound)},
+		"a page is an empty list":         {isEmpty(http.StatusOK), "is gone", failing("later", conformance.ProxyOK)},
+		"a 502 is an empty list":          {isEmpty(http.StatusBadGateway), "is gone", failing("later", conformance.ProxyBadGateway)},
+		"a page is an invalid call": {
+			unavailable(apierr.ErrInvalid), "means invalid", failing("later", pages...),
+		},
+		"a page is nothing to wait for": {
+			unavailable(apierr.ErrInvalid), "not queued", []string{queued(conformance.ProxyNotFound), queued(conformance.ProxyOK), queued(conformance.ProxyBadGateway)},
 		},
 	}
 }

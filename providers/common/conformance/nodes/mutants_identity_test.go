@@ -27,7 +27,24 @@ func identityMutants() map[string]mutant {
 			sourcing(func(s *source) {
 				s.match = func(m *sim.Machine, ref instance.Ref) bool { return ref.ProviderID != "" && matches(m, ref) }
 			}), "not within",
-			[]string{"a node is initialized as kubelet registers it", "a node is initialized by its name"},
+			[]string{
+				"a node is initialized as kubelet registers it", "a node is initialized by its name",
+				"a node is initialized by its system UUID in capitals",
+			},
+		},
+		"finds by the same letters only": {
+			sourcing(func(s *source) {
+				s.match = func(m *sim.Machine, ref instance.Ref) bool {
+					return matches(m, ref) && (ref.ProviderID != "" || ref.SystemUUID == m.Ref.SystemUUID)
+				}
+			}), "not within", []string{"a node is initialized by its system UUID in capitals"},
+		},
+		"finds by one byte order only": {
+			sourcing(func(s *source) {
+				s.match = func(m *sim.Machine, ref instance.Ref) bool {
+					return matches(m, ref) && (ref.ProviderID != "" || strings.EqualFold(ref.SystemUUID, m.Ref.SystemUUID))
+				}
+			}), "not within", []string{"a node is initialized by its system UUID in mixed-endian order"},
 		},
 		"takes any machine": {
 			sourcing(func(s *source) {

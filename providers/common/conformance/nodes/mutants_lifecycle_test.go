@@ -3,6 +3,9 @@ package nodes
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -10,6 +13,94 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/sim"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
+
+// cachedConfirm is a source whose Confirm returns what is stored.
+type cachedConfirm struct {
+	*source
+	confirm func(ctx context.Context, ref instance.Ref) instance.Result
+}
+
+func (c *cachedConfirm) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+	return c.confirm(ctx, ref)
+}
+
+// confirming builds a provider with another Confirm.
+func confirming(confirm func(ctx context.Context, correct *source, ref instance.Ref) instance.Result) build {
+	return build{source: func(s *source) instance.Source {
+		return &cachedConfirm{source: s, confirm: func(ctx context.Context, ref instance.Ref) instance.Result {
+			return confirm(ctx, s, ref)
+		}}
+	}}
+}
+
+// confirmationMutants have a Confirm that does not query the cloud for each Node.
+func confirmationMutants() map[string]mutant {
+	const later, deleted, own = "an instance that a list does not have yet makes no node gone",
+		"an instance deleted right after it was found makes its node gone", "each node is gone by a call of its own"
+
+	return map[string]mutant{
+		"confirms from the list": {confirming(func(ctx context.Context, correct *source, ref instance.Ref) instance.Result {
+			return correct.Lookup(ctx, []instance.Ref{ref})[0]
+		}), "gone", []string{later, own}},
+		"confirms from a list read for a miss": {
+			build{source: func(s *source) instance.Source { return &relisting{source: s} }}, "without a call of its own", []string{own},
+		},
+		"keeps what it confirmed": {
+			build{source: func(s *source) instance.Source { return &keeping{source: s} }}, "it exists", []string{deleted},
+		},
+	}
+}
+
+// keeping is a source that keeps each instance that it confirmed.
+type keeping struct {
+	*source
+	found sync.Map // Result by Ref
+}
+
+func (k *keeping) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+	if kept, ok := k.found.Load(ref); ok {
+		return kept.(instance.Result)
+	}
+	result := k.source.Confirm(ctx, ref)
+	if _, err := result.Get(); err == nil {
+		k.found.Store(ref, result)
+	}
+
+	return result
+}
+
+// relisting is a source that lists again for an instance that the list does not have,
+// unless the list was read moments ago, and confirms with the same list.
+type relisting struct {
+	*source
+	mu       sync.Mutex
+	at       time.Time
+	machines []*sim.Machine
+}
+
+func (r *relisting) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
+	return []instance.Result{r.Confirm(ctx, refs[0])}
+}
+
+func (r *relisting) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		i := slices.IndexFunc(r.machines, func(m *sim.Machine) bool { return r.match(m, ref) })
+		if age := time.Since(r.at); age < time.Second && (i >= 0 || age < 100*time.Millisecond) {
+			if i < 0 {
+				return instance.Absent()
+			}
+
+			return instance.Found(r.machines[i])
+		}
+		machines, err := r.client.read(ctx, func(*sim.Machine) bool { return true })
+		if err != nil {
+			return instance.Failed(err)
+		}
+		r.machines, r.at = machines, time.Now()
+	}
+}
 
 func lifecycleMutants() map[string]mutant {
 	const stopped, gone = "a stopped instance exists and is shut down until it starts", "a deleted instance makes an old node gone"

@@ -43,13 +43,15 @@ func TestLeftOut(t *testing.T) {
 	}{
 		"Nothing":        {Capabilities{}, 0},
 		"Suspend":        {Capabilities{Suspend: true}, 1},
-		"SystemUUID":     {Capabilities{SystemUUID: true}, 1},
+		"SystemUUID":     {Capabilities{SystemUUID: true}, 3},
+		"MixedEndian":    {Capabilities{MixedEndian: true}, 1},
+		"Places":         {Capabilities{Places: true}, 1},
 		"NodeName":       {Capabilities{NodeName: true}, 2},
 		"DuplicateNames": {Capabilities{DuplicateNames: true}, 1},
-		"ColdStart":      {Capabilities{ColdStart: true}, 4},
+		"ColdStart":      {Capabilities{ColdStart: true}, 7},
 		"Throttling":     {Capabilities{Throttling: true}, 3},
 		"Sessions":       {Capabilities{Sessions: true}, 2},
-		"All":            {Capabilities{true, true, true, true, true, true, true}, 12},
+		"All":            {Capabilities{true, true, true, true, true, true, true, true, true}, 18},
 	}
 	for name, tc := range want {
 		left := 0
@@ -73,6 +75,7 @@ func TestPrepare(t *testing.T) {
 		"Provider":  func(a *Adapter) { a.Provider = "" },
 		"NewCloud":  func(a *Adapter) { a.NewCloud = nil },
 		"Malformed": func(a *Adapter) { a.Malformed = nil },
+		"Elsewhere": func(a *Adapter) { a.Elsewhere = nil },
 		"Budget":    func(a *Adapter) { a.Budget = Budget{} },
 	} {
 		incomplete := complete

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -18,6 +19,10 @@ func ownershipCases() []testCase {
 		{Name: "a node of another cloud costs nothing and is left alone", Run: foreignIsLeftAlone},
 		{Name: "a node of another cloud is left alone in an outage", Run: foreignInOutage},
 		{Name: "a malformed providerID is an error", Run: malformedIsError},
+		{
+			Name: "an instance of another region, project or server is an error", Run: elsewhereIsError,
+			LeftOut: func(a Adapter) bool { return a.Without.Places },
+		},
 	}
 }
 
@@ -89,16 +94,43 @@ func malformedIsError(f *fixture) {
 	f.connect()
 	f.initialize(m)
 	for _, id := range slices.Concat(f.adapter.Malformed, []string{"no ID of any cloud", "://" + m.NodeName}) {
-		for _, node := range []*v1.Node{harness.NewNode(m.Ref, harness.WithID(id)), harness.NewNode(m.Ref, harness.WithID(id), tainted)} {
-			r := f.query(node)[0]
-			for method, err := range r.errs() {
-				if err == nil {
-					f.T.Errorf("%s of %q is no error", method, id)
-				}
+		f.checkErrors(m, id)
+	}
+}
+
+// checkErrors fails the case unless every query about a Node of the machine that has
+// this providerID instead is an error, and not that it is missing.
+func (f *fixture) checkErrors(m machine, id string) {
+	f.T.Helper()
+	for _, node := range []*v1.Node{harness.NewNode(m.Ref, harness.WithID(id)), harness.NewNode(m.Ref, harness.WithID(id), tainted)} {
+		r := f.query(node)[0]
+		for method, err := range r.errs() {
+			if err == nil || errors.Is(err, cloudprovider.InstanceNotFound) {
+				f.T.Errorf("%s of %q is no error: %v", method, id, err)
 			}
-			if r.exists || r.shutdown || r.metadata != nil {
-				f.T.Errorf("%q: exists %t, shutdown %t, metadata %v", id, r.exists, r.shutdown, r.metadata)
-			}
+		}
+		if r.exists || r.shutdown || r.metadata != nil {
+			f.T.Errorf("%q: exists %t, shutdown %t, metadata %v", id, r.exists, r.shutdown, r.metadata)
+		}
+	}
+}
+
+// elsewhereIsError: no request goes to where the instance could be, so nothing is
+// known about it, whether there is one of the same ID here or not.
+func elsewhereIsError(f *fixture) {
+	here, deleted := f.Create(), f.Create()
+	f.connect()
+	f.initialize(here)
+	f.initialize(deleted)
+	f.Cloud.Delete(f.T, deleted.Ref)
+	f.waitGone(harness.NewNode(deleted.Ref))
+	for _, m := range []machine{here, deleted} {
+		ids := f.adapter.Elsewhere(m.ProviderID)
+		if len(ids) == 0 {
+			f.T.Fatal("Adapter.Elsewhere returns no providerID")
+		}
+		for _, id := range ids {
+			f.Always(func() { f.checkErrors(m, id) })
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ type client struct {
 	cloud *cloud
 	// What can be wrong with it.
 	noLogin bool // never logs in again
+	// page replaces the error of a proxy's page, for the status that it has.
+	page    func(status int, err error) error
 	reopens bool // logs in although it was closed
 	broken  bool // set by the first failure of a fragile client
 	fragile bool // never works again after a failure
@@ -89,6 +92,9 @@ func (c *client) read(ctx context.Context, selects func(*sim.Machine) bool) ([]*
 		return nil, err
 	}
 	machines, err := c.cloud.list(ctx, session, selects)
+	if status, ok := errors.AsType[sim.PageError](err); ok && c.page != nil {
+		err = c.page(int(status), err)
+	}
 	if err != nil {
 		c.lost(session, err)
 	}
@@ -102,6 +108,7 @@ type source struct {
 	list   *cache.Value[[]*sim.Machine]
 	// What can be wrong with it.
 	match    func(*sim.Machine, instance.Ref) bool
+	place    func(providerID string) error
 	pick     func([]*sim.Machine) instance.Result
 	describe func(*sim.Machine) *cloudprovider.InstanceMetadata
 }
@@ -116,31 +123,57 @@ func newSource(client *client, timeout, ttl time.Duration) *source {
 			cache.Options[[]*sim.Machine]{TTL: ttl, Timeout: timeout},
 		),
 		match:    matches,
+		place:    elsewhere,
 		pick:     only,
 		describe: metadataOf,
 	}
 }
 
-var idPattern = regexp.MustCompile(`^[0-9]{8}$`)
+// idPattern is a providerID without the scheme: the region, which may be left out,
+// and the number of the machine.
+var idPattern = regexp.MustCompile(`^(?:([a-z]+)/)?([0-9]{8})$`)
+
+// region is the only one that the provider queries.
+const region = "r"
 
 func (s *source) Accepts(id string) error {
 	if !idPattern.MatchString(strings.TrimPrefix(id, sim.Scheme)) {
-		return fmt.Errorf("%q is not sim:// and eight digits", id)
+		return fmt.Errorf("%q is not sim://, perhaps a region, and eight digits", id)
 	}
 
 	return nil
+}
+
+// elsewhere returns an error for a providerID of another region.
+func elsewhere(id string) error {
+	parts := idPattern.FindStringSubmatch(strings.TrimPrefix(id, sim.Scheme))
+	if len(parts) == 0 || parts[1] == "" || parts[1] == region {
+		return nil
+	}
+
+	return instance.WithReason(instance.ReasonOtherRegion, fmt.Errorf("%q is in region %s, not in %s", id, parts[1], region))
 }
 
 // matches reports whether the machine is the one of ref.
 func matches(m *sim.Machine, ref instance.Ref) bool {
 	switch {
 	case ref.ProviderID != "":
-		return strings.TrimPrefix(ref.ProviderID, sim.Scheme) == strings.TrimPrefix(m.Ref.ProviderID, sim.Scheme)
-	case ref.SystemUUID == m.Ref.SystemUUID:
+		return number(ref.ProviderID) == number(m.Ref.ProviderID)
+	case ref.SystemUUID != "" && sameUUID(ref.SystemUUID, m.Ref.SystemUUID):
 		return true
 	}
 
 	return ref.SystemUUID == "" && ref.NodeName == m.Ref.NodeName
+}
+
+// number returns the number of the machine in a providerID.
+func number(id string) string { return id[max(0, len(id)-8):] }
+
+// sameUUID reports whether a UUID is that of a machine, in either case and byte order.
+func sameUUID(reported, uuid string) bool {
+	swapped, err := mixedEndian(uuid)
+
+	return strings.EqualFold(reported, uuid) || err == nil && strings.EqualFold(reported, swapped)
 }
 
 // only returns the one machine that there is.
@@ -159,7 +192,7 @@ func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Res
 	results := make([]instance.Result, len(refs))
 	machines, err := s.list.Get(ctx)
 	for i, ref := range refs {
-		if err != nil {
+		if err := cmp.Or(s.place(ref.ProviderID), err); err != nil {
 			results[i] = instance.Failed(err)
 
 			continue
@@ -177,6 +210,9 @@ func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Res
 }
 
 func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+	if err := s.place(ref.ProviderID); err != nil {
+		return instance.Failed(err)
+	}
 	found, err := s.client.read(ctx, func(m *sim.Machine) bool { return s.match(m, ref) })
 	if err != nil {
 		return instance.Failed(err)

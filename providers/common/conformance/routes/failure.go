@@ -3,51 +3,50 @@ package routes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
 )
 
 // failureCases are about clouds that fail.
 func failureCases() []testCase {
-	var cases []testCase
-	for _, failure := range conformance.Failures() {
-		noThrottling := func(a Adapter) bool { return failure == conformance.Throttling && a.Without.Throttling }
-		cases = append(cases,
-			testCase{
-				Name:    fmt.Sprintf("a cloud %s from the start is an error for routes, then recovers", failure),
-				LeftOut: func(a Adapter) bool { return a.Without.ColdStart || noThrottling(a) },
-				Run:     func(f *fixture) { broken(f, failure, true) },
-			},
-			testCase{
-				Name:    fmt.Sprintf("a cloud %s later is an error for routes, then recovers", failure),
-				LeftOut: noThrottling,
-				Run:     func(f *fixture) { broken(f, failure, false) },
-			},
-		)
+	outages := harness.Outages[Adapter, *fixture]{
+		FromStartName: "is an error for routes", FromStart: brokenFromStart,
+		LaterName: "is an error for routes", Later: brokenLater,
+		Without: func(a Adapter) (coldStart, throttling bool) { return a.Without.ColdStart, a.Without.Throttling },
 	}
 
-	return append(cases, testCase{Name: "a canceled call for a route returns", Run: canceledReturns})
+	return append(outages.Cases(), testCase{Name: "a canceled call for a route returns", Run: canceledReturns})
 }
 
-// broken: an empty list would have every route created again, and a deletion that
-// seems to succeed would leave one forever.
-func broken(f *fixture, failure conformance.Failure, fromStart bool) {
+// brokenFromStart: the provider starts before the cloud does.
+func brokenFromStart(f *fixture, failure conformance.Failure) {
 	nodes := f.join(3, ipv4)
-	kept := nodes[:0]
-	if fromStart {
-		f.InjectFailure(failure)
-		f.connect()
-	} else {
-		f.start()
-		f.mustAdd(nodes[:2]...)
-		f.check(nodes[:2]...)
-		kept = nodes[:2]
-		f.InjectFailure(failure)
-	}
-	f.CheckFails(map[string]func() error{
+	f.InjectFailure(failure)
+	f.connect()
+	f.fails(failure, nodes, nil)
+}
+
+// brokenLater: there are routes already.
+func brokenLater(f *fixture, failure conformance.Failure) {
+	nodes := f.join(3, ipv4)
+	f.start()
+	f.mustAdd(nodes[:2]...)
+	f.check(nodes[:2]...)
+	f.InjectFailure(failure)
+	f.fails(failure, nodes, nodes[:2])
+}
+
+// fails makes all calls during the failure, and then waits until the routes are as
+// wanted. An empty list would have every route created again, and a deletion that
+// seems to succeed would leave one forever. Routes to the kept nodes exist already.
+func (f *fixture) fails(failure conformance.Failure, nodes, kept []*v1.Node) {
+	f.T.Helper()
+	f.CheckFails(failure, map[string]func() error{
 		"ListRoutes": func() error {
 			_, err := f.list()
 

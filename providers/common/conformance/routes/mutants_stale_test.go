@@ -3,11 +3,14 @@ package routes
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"sync/atomic"
 
 	cloudprovider "k8s.io/cloud-provider"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/sim"
 )
@@ -112,6 +115,40 @@ func failureMutants() map[string]mutant {
 		}), "never again", outages},
 		"ignores cancellation": {endless, "goes on after it was canceled", []string{"a canceled call for a route returns"}},
 		"has no deadline":      {endless, "did not return", harness.Select(failureCases(), "hanging")},
+	}
+}
+
+// pageMutants are about pages of proxies.
+func pageMutants() map[string]mutant {
+	return map[string]mutant{
+		"a page is a deletion": {deleting(func(ctx context.Context, correct *provider, route *cloudprovider.Route) error {
+			err := correct.DeleteRoute(ctx, "", route)
+			if status, ok := errors.AsType[sim.PageError](err); ok && status == http.StatusOK {
+				return nil
+			}
+
+			return err
+		}), "DeleteRoute is no error", harness.Select(failureCases(), conformance.ProxyOK.String(), "then recovers")},
+		"a 404 of a proxy is no route": {replacing(func(w *routesWith, correct *provider) {
+			w.list = func(ctx context.Context) ([]*cloudprovider.Route, error) {
+				routes, err := correct.ListRoutes(ctx, cluster)
+				if status, ok := errors.AsType[sim.PageError](err); ok && status == http.StatusNotFound {
+					return nil, nil
+				}
+
+				return routes, err
+			}
+		}), "ListRoutes is no error", harness.Select(failureCases(), conformance.ProxyNotFound.String(), "then recovers")},
+		"a page is a conflict": {replacing(func(w *routesWith, correct *provider) {
+			w.list = func(ctx context.Context) ([]*cloudprovider.Route, error) {
+				routes, err := correct.ListRoutes(ctx, cluster)
+				if _, ok := errors.AsType[sim.PageError](err); ok {
+					err = apierr.Mark(apierr.ErrConflict, errors.New(err.Error()))
+				}
+
+				return routes, err
+			}
+		}), "means conflict", harness.Select(failureCases(), "behind a proxy")},
 	}
 }
 

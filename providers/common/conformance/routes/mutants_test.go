@@ -98,7 +98,7 @@ func deleting(remove func(ctx context.Context, correct *provider, route *cloudpr
 // allMutants returns all of them by name.
 func allMutants() map[string]mutant {
 	all := map[string]mutant{}
-	for _, group := range []map[string]mutant{lifecycleMutants(), staleMutants(), failureMutants(), faultMutants()} {
+	for _, group := range []map[string]mutant{lifecycleMutants(), staleMutants(), failureMutants(), pageMutants(), faultMutants()} {
 		maps.Copy(all, group)
 	}
 

@@ -107,16 +107,19 @@ func (f *Fixture[C]) CheckCancels(what string, call func(context.Context) error)
 	}
 }
 
-// CheckFails fails the case if any of the calls returns no error, twice in a row.
-func (f *Fixture[C]) CheckFails(calls map[string]func() error) {
+// CheckFails fails the case if any of the calls returns no error during the failure,
+// or one of another meaning, twice in a row.
+func (f *Fixture[C]) CheckFails(failure conformance.Failure, calls map[string]func() error) {
 	f.T.Helper()
 	for range 2 {
 		var wg sync.WaitGroup
 		for what, call := range calls {
 			wg.Go(func() {
-				if call() == nil {
+				err := call()
+				if err == nil {
 					f.T.Errorf("%s is no error during a failure", what)
 				}
+				f.CheckMeaning(what, failure, err)
 			})
 		}
 		wg.Wait()

@@ -43,6 +43,11 @@ var (
 	errThrottle = errors.New("slow down")
 )
 
+// PageError is a response of a proxy in place of the cloud, with its HTTP status.
+type PageError int
+
+func (e PageError) Error() string { return fmt.Sprintf("response %d is a page", int(e)) }
+
 // Machine is an instance of the cloud. It never changes; a change replaces it.
 type Machine struct {
 	Ref   instance.Ref
@@ -101,7 +106,7 @@ func (c *Cloud) Create(_ testing.TB, m conformance.Machine) instance.Ref {
 	c.Created++
 	made := &Machine{IPs: m.IPs, Ref: instance.Ref{
 		ProviderID: fmt.Sprintf(Scheme+"%08d", c.Created),
-		SystemUUID: fmt.Sprintf("uuid-%08d", c.Created),
+		SystemUUID: fmt.Sprintf("%08x-0102-0304-0506-0708090a0b0c", c.Created),
 		NodeName:   m.Name,
 	}}
 	c.Machines = append(c.Machines, made)
@@ -182,6 +187,8 @@ func (c *Cloud) Enter(ctx context.Context) error {
 		return apierr.Mark(apierr.ErrThrottled, errThrottle)
 	case conformance.Refusing:
 		return apierr.Mark(apierr.ErrDenied, errDenied)
+	case conformance.ProxyNotFound, conformance.ProxyOK, conformance.ProxyBadGateway:
+		return apierr.Mark(apierr.ErrUnavailable, PageError(failure.Page()))
 	case conformance.Hanging:
 	}
 	select {
