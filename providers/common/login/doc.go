@@ -12,8 +12,13 @@
 //   - Nothing waits for a delay to pass: a login that may not be tried yet is an error
 //     at once.
 //   - Passwords are not kept.
+//   - With a [Store], all this holds over restarts of the process and changes of the
+//     leader: [LeaseStore] is an annotation of a Lease, one for each provider in each
+//     cluster. What is stored has hashes of passwords and accounts, made with a random
+//     salt, and the times of failures; it is bounded. A store that fails keeps no login
+//     from being tried.
 //
-// A guard knows of no failure before the start of its process.
+// Without a store, a guard knows of no failure before the start of its process.
 //
 // When not to use it: for logins without a password, which lock no account and need no
 // more than a Backoff; for the delays of a loop that sleeps between its tries, which

@@ -39,11 +39,17 @@ type Guard struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed at the end of each login, then replaced
 	accounts map[string]*account
+	stored   *stored // nil without a store
 }
 
-// NewGuard returns a guard that knows of no failure.
-func NewGuard(limits Limits, clock clock.PassiveClock) *Guard {
-	return &Guard{limits: limits, clock: clock, changed: make(chan struct{}), accounts: map[string]*account{}}
+// NewGuard returns a guard that knows of no failure but those in its store, if it has one.
+func NewGuard(limits Limits, clock clock.PassiveClock, options ...Option) *Guard {
+	g := &Guard{limits: limits, clock: clock, changed: make(chan struct{}), accounts: map[string]*account{}}
+	for _, option := range options {
+		option(g)
+	}
+
+	return g
 }
 
 // Request describes a login.
@@ -93,7 +99,7 @@ func (e *NotTriedError) Error() string {
 func (e *NotTriedError) Unwrap() error { return e.Cause }
 
 // Check returns a [NotTriedError] if a login may not be tried now, whatever the results
-// of the ones under way are.
+// of the ones under way are. It makes no call of the store, which the first Reserve reads.
 func (g *Guard) Check(r Request) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -104,22 +110,28 @@ func (g *Guard) Check(r Request) error {
 
 // Reserve waits until a password may be sent. The caller passes the result to the
 // function that it returns, with the error if there is one. It fails with a
-// [NotTriedError] if the password may not be sent for a while, or if ctx ends first.
+// [NotTriedError] if the password may not be sent for a while, or if ctx ends first. With
+// a store, the function also writes the result, whether ctx has ended or not.
 func (g *Guard) Reserve(ctx context.Context, r Request) (done func(Result, error), err error) {
+	g.open(ctx, r)
 	for {
 		g.mu.Lock()
 		a, p := g.find(r)
-		err, busy, changed, target := g.check(a, p, r), g.busy(a, p), g.changed, a.target
+		err, busy, changed, target, now := g.check(a, p, r), g.busy(a, p), g.changed, a.target, g.clock.Now()
 		if err == nil && !busy {
-			p.trying++
+			p.reserved = append(p.reserved, now)
 			a.target = r.Target
 		}
 		g.mu.Unlock()
 		if err != nil {
+			if g.refresh(ctx, r) {
+				continue
+			}
+
 			return nil, err
 		}
 		if !busy {
-			return func(result Result, err error) { g.record(r, result, err) }, nil
+			return g.begin(ctx, r, now)
 		}
 		select {
 		case <-changed:
@@ -130,16 +142,31 @@ func (g *Guard) Reserve(ctx context.Context, r Request) (done func(Result, error
 	}
 }
 
+// begin writes a reservation to the store. Another process may have reserved meanwhile.
+func (g *Guard) begin(ctx context.Context, r Request, reserved time.Time) (done func(Result, error), err error) {
+	if err := g.save(ctx, r, true); err != nil {
+		g.record(r, reserved, Failed, err)
+
+		return nil, err
+	}
+
+	return func(result Result, err error) {
+		g.record(r, reserved, result, err)
+		_ = g.save(context.WithoutCancel(ctx), r, false) // only a reservation has an error
+	}, nil
+}
+
 // record stores the result of a login.
-func (g *Guard) record(r Request, result Result, err error) {
+func (g *Guard) record(r Request, reserved time.Time, result Result, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	a, p := g.find(r)
 	now := g.clock.Now()
-	p.trying--
+	p.end(reserved)
 	switch result {
 	case Accepted:
-		p.accepted, p.backoff = true, Backoff{}
+		p.accepted, p.backoff, p.adopted = true, Backoff{}, false
+		g.forgive(p)
 		// The password is right, so the logins without a response were accepted.
 		p.failures = slices.DeleteFunc(p.failures, func(f failure) bool { return f.lost })
 	case Refused, Lost:
@@ -177,6 +204,25 @@ type account struct {
 	passwords map[passwordKey]*password
 	cause     error  // of the last failure
 	target    string // of the last login
+	hash      string // in the store, if that has been read
+}
+
+// reason returns the cause of a delay.
+func (a *account) reason() error {
+	if a.cause == nil {
+		return errEarlier
+	}
+
+	return a.cause
+}
+
+// trying returns how many logins are under way.
+func (a *account) trying() (n int) {
+	for _, p := range a.passwords {
+		n += p.trying()
+	}
+
+	return n
 }
 
 // passwordKey identifies a password without containing it.
@@ -187,8 +233,26 @@ type password struct {
 	backoff Backoff // for the targets that refused it
 	// accepted reports whether it was accepted and did not fail since.
 	accepted bool
-	trying   int // logins under way
+	reserved []time.Time // of the logins under way
 	failures []failure
+
+	// hashes identify it in the store, made with a salt.
+	hashes hashes
+	salt   []byte
+	hashed time.Time
+	// adopted reports whether the delay is one of another process, which does not
+	// know which targets refused the password: it is for all of them.
+	adopted bool
+}
+
+// trying returns how many logins are under way.
+func (p *password) trying() int { return len(p.reserved) }
+
+// end drops a login that was under way.
+func (p *password) end(reserved time.Time) {
+	if i := slices.Index(p.reserved, reserved); i >= 0 {
+		p.reserved = slices.Delete(p.reserved, i, i+1)
+	}
 }
 
 // failure is a refusal, or a login without a response.
@@ -208,7 +272,8 @@ func (g *Guard) find(r Request) (*account, *password) {
 	now := g.clock.Now()
 	for key, p := range a.passwords {
 		p.failures = slices.DeleteFunc(p.failures, func(f failure) bool { return now.Sub(f.at) > g.limits.Interval })
-		if !p.accepted && p.trying == 0 && len(p.failures) == 0 && now.Sub(p.backoff.Until()) > g.limits.Retention {
+		if !p.accepted && p.trying() == 0 && len(p.failures) == 0 && now.Sub(p.backoff.Until()) > g.limits.Retention &&
+			now.Sub(p.hashed) > g.limits.Retention {
 			delete(a.passwords, key)
 		}
 	}
@@ -225,10 +290,12 @@ func (g *Guard) find(r Request) (*account, *password) {
 // check is Check with the lock held.
 func (g *Guard) check(a *account, p *password, r Request) error {
 	var until time.Time
-	if r.Refused && g.clock.Now().Before(p.backoff.Until()) {
+	if (r.Refused || p.adopted) && g.clock.Now().Before(p.backoff.Until()) {
 		until = p.backoff.Until()
 	}
-	for _, free := range []time.Time{g.limits.free(p.times(), g.limits.PerPassword), g.limits.free(a.times(), g.limits.PerAccount)} {
+	for _, free := range []time.Time{
+		g.limits.free(g.passwordTimes(p), g.limits.PerPassword), g.limits.free(g.accountTimes(a), g.limits.PerAccount),
+	} {
 		if free.After(until) {
 			until = free
 		}
@@ -237,21 +304,16 @@ func (g *Guard) check(a *account, p *password, r Request) error {
 		return nil
 	}
 
-	return &NotTriedError{Until: until, Cause: a.cause}
+	return &NotTriedError{Until: until, Cause: a.reason()}
 }
 
 // busy reports whether a login has to wait for the ones under way: a password that was
 // not accepted yet is tried by one at a time, and no more logins run at a time than may
 // fail.
 func (g *Guard) busy(a *account, p *password) bool {
-	trying := 0
-	for _, other := range a.passwords {
-		trying += other.trying
-	}
-
-	return p.trying > 0 && !p.accepted ||
-		p.trying+len(p.failures) >= g.limits.PerPassword ||
-		trying+len(a.times()) >= g.limits.PerAccount
+	return p.trying() > 0 && !p.accepted ||
+		p.trying()+len(g.passwordTimes(p)) >= g.limits.PerPassword ||
+		a.trying()+len(g.accountTimes(a)) >= g.limits.PerAccount
 }
 
 // times returns when logins with the password failed.
