@@ -8,10 +8,12 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
@@ -72,7 +74,7 @@ var (
 func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder, w *warnings) ([]*vcenter, []runner, error) {
 	credentials := &credentialSources{builder: builder, shared: map[secretSource]session.Source{}}
 	t.session.Metrics = sessionMetrics()
-	t.session.LoginGuard = session.NewLoginGuard(clock.RealClock{})
+	t.session.LoginGuard = session.NewLoginGuard(clock.RealClock{}, login.WithStore(loginStore(builder)))
 	var vcenters []*vcenter
 	for _, name := range slices.Sorted(maps.Keys(cfg.VirtualCenter)) {
 		entry := cfg.VirtualCenter[name]
@@ -105,6 +107,19 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 	}
 
 	return vcenters, credentials.runners, nil
+}
+
+// loginStore returns where failed logins are kept over restarts, nil if there is no client
+// for it: then the process knows of its own ones alone.
+func loginStore(builder cloudprovider.ControllerClientBuilder) login.Store {
+	client, err := builder.Client(clientName)
+	if err != nil {
+		klog.ErrorS(err, "No client for the Lease of failed logins, they will not be known after a restart")
+
+		return nil
+	}
+
+	return login.NewLeaseStore(client.CoordinationV1(), login.LeaseNamespace, login.LeaseName(ProviderName))
 }
 
 func endpoint(name string, entry *VirtualCenter) session.Endpoint {

@@ -26,7 +26,8 @@ import (
 const (
 	// ProviderName is the registered name and the scheme of provider IDs.
 	ProviderName = "vsphere"
-	// clientName is what the Kubernetes client for Secrets calls itself.
+	// clientName is what the Kubernetes client for Secrets and the Lease of failed
+	// logins calls itself.
 	clientName = "vsphere-cloud-controller-manager"
 	// nodeClientName is the account that the node controllers use, which may patch
 	// Nodes and write Events also with --use-service-account-credentials.

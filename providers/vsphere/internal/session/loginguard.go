@@ -25,8 +25,10 @@ var loginLimits = login.Limits{
 }
 
 // NewLoginGuard returns a guard that keeps the sessions which share it from locking
-// an account.
-func NewLoginGuard(clock clock.PassiveClock) *login.Guard { return login.NewGuard(loginLimits, clock) }
+// an account. With a store it does so over restarts of the process.
+func NewLoginGuard(clock clock.PassiveClock, options ...login.Option) *login.Guard {
+	return login.NewGuard(loginLimits, clock, options...)
+}
 
 // accountOf returns the same for the forms of a user name that vCenter takes for the
 // same account, U@domain and DOMAIN\u.
