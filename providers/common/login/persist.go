@@ -26,9 +26,9 @@ const (
 	storePause = time.Minute
 	// maxConflicts is how often a write is repeated that other processes came before.
 	maxConflicts = 5
-	// hashIterations make a password of the usual length expensive to guess from its
-	// hash; one hash takes 40 ms.
-	hashIterations = 100_000
+	// hashIterations make a password more expensive to guess from its hash. One hash
+	// takes 4 ms, so that it does not delay the first login of many processes at once.
+	hashIterations = 10_000
 )
 
 // Option changes a [Guard].
