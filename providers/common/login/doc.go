@@ -14,8 +14,8 @@
 //   - Passwords are not kept.
 //   - With a [Store], all this holds over restarts of the process and changes of the
 //     leader: [LeaseStore] is an annotation of a Lease, one for each provider in each
-//     cluster. What is stored has hashes of passwords and accounts, made with a random
-//     salt, and the times of failures; it is bounded. A store that fails keeps no login
+//     cluster. What is stored has salted hashes of accounts, hashes of passwords that are
+//     too short to find a password by, and the times of failures; it is bounded. A store that fails keeps no login
 //     from being tried.
 //
 // Without a store, a guard knows of no failure before the start of its process.

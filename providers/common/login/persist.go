@@ -3,7 +3,6 @@ package login
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,9 +25,11 @@ const (
 	storePause = time.Minute
 	// maxConflicts is how often a write is repeated that other processes came before.
 	maxConflicts = 5
-	// hashIterations make a password more expensive to guess from its hash. One hash
-	// takes 4 ms, so that it does not delay the first login of many processes at once.
-	hashIterations = 10_000
+	// passwordBytes is the size of the hash of a password. It is so short that one in
+	// 65,536 passwords has the same: the password cannot be found by
+	// trying, and a new password almost always differs from a refused one.
+	passwordBytes = 2
+	accountBytes  = 8
 )
 
 // Option changes a [Guard].
@@ -42,7 +43,7 @@ type Option func(*Guard)
 func WithStore(store Store) Option {
 	return func(g *Guard) {
 		if store != nil {
-			g.stored = &stored{store: store, self: rand.Text()[:8], iterations: hashIterations, turn: make(chan struct{}, 1)}
+			g.stored = &stored{store: store, self: rand.Text()[:8], turn: make(chan struct{}, 1)}
 		}
 	}
 }
@@ -53,8 +54,6 @@ type stored struct {
 	store Store
 	self  string        // the name of this process in the record
 	turn  chan struct{} // holds a value during a call of the store
-	// iterations are those of the hash of a password.
-	iterations int
 
 	readable bool      // the store has been read
 	read     time.Time // when that was tried last
@@ -67,15 +66,17 @@ type stored struct {
 // hashes identify a password in the record.
 type hashes struct{ account, password string }
 
-// hash returns the hashes of a request.
-func (s *stored) hash(r Request, salt []byte) hashes {
-	mac := hmac.New(sha256.New, salt)
-	mac.Write([]byte(r.Account))
-	account := mac.Sum(nil)
-	// Both sizes are constant and valid, so there is no error.
-	password, _ := pbkdf2.Key(sha256.New, r.Password.Reveal(), slices.Concat(salt, account), s.iterations, sha256.Size/2)
+// hashesOf returns the hashes of a request.
+func hashesOf(r Request, salt []byte) hashes {
+	sum := func(size int, text string) string {
+		mac := hmac.New(sha256.New, salt)
+		mac.Write([]byte(text))
 
-	return hashes{hex.EncodeToString(account[:8]), hex.EncodeToString(password)}
+		return hex.EncodeToString(mac.Sum(nil)[:size])
+	}
+	account := sum(accountBytes, r.Account)
+
+	return hashes{account, sum(passwordBytes, account+r.Password.Reveal())}
 }
 
 // open reads the store before the first login, and makes the password of the request
@@ -181,18 +182,14 @@ func (g *Guard) warn(ctx context.Context, err error) {
 // identify makes the password of a request known by its hashes.
 func (g *Guard) identify(r Request) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	salt := g.stored.salt
-	_, p := g.find(r)
-	known := salt == nil || p.hashes != hashes{} && slices.Equal(p.salt, salt)
-	g.mu.Unlock()
-	if known {
+	a, p := g.find(r)
+	if salt == nil || p.hashes != (hashes{}) && slices.Equal(p.salt, salt) {
 		return
 	}
-	made := g.stored.hash(r, salt) // takes long
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	a, p := g.find(r)
-	a.hash, p.hashes, p.salt, p.hashed = made.account, made, salt, g.clock.Now()
+	p.hashes, p.salt, p.hashed = hashesOf(r, salt), salt, g.clock.Now()
+	a.hash = p.hashes.account
 	g.adopt()
 }
 

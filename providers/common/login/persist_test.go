@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -377,7 +378,7 @@ func TestWhatIsStored(t *testing.T) {
 		c, fake := newCluster(), clocktesting.NewFakeClock(time.Now())
 		many := hourly
 		many.PerPassword, many.PerAccount = 1000, 1000
-		p := startWith(c.store(), many, fake)
+		p := startWith(c.lease(), many, fake)
 		for i := range 40 {
 			for range 10 {
 				p.try(t, fmt.Sprint("secret-", i), login.Lost)
@@ -392,18 +393,21 @@ func TestWhatIsStored(t *testing.T) {
 		if strings.Contains(text, "secret") || strings.Contains(text, "robot") {
 			t.Errorf("a password or an account is stored: %s", text)
 		}
+		if hashes := regexp.MustCompile(`"password":"([^"]*)"`).FindAllStringSubmatch(text, -1); len(hashes) == 0 || len(hashes[0][1]) != 4 {
+			t.Errorf("the hashes of passwords are %v, want two bytes each, of which no password can be found", hashes)
+		}
 		if len(text) > 32<<10 {
 			t.Errorf("%d bytes are stored", len(text))
 		}
 	}
 	hash := func(text string) string {
-		_, rest, _ := strings.Cut(text, `"password":"`)
+		_, rest, _ := strings.Cut(text, `"account":"`)
 		sum, _, _ := strings.Cut(rest, `"`)
 
 		return sum
 	}
 	if hash(one) == hash(two) {
-		t.Error("two clusters have the same hash of a password")
+		t.Error("two clusters have the same hash of an account")
 	}
 }
 
