@@ -52,6 +52,9 @@ type Ref struct {
 	ID, Key string
 }
 
+// ID returns the Ref of a resource that exists.
+func ID(id string) Ref { return Ref{ID: id} }
+
 // String is the ID if it is known, or else the key in angle brackets.
 func (r Ref) String() string {
 	if r.ID != "" {

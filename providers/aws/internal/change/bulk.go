@@ -13,6 +13,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Bulk is a call about several instances, which AWS carries out for all of them
@@ -136,9 +137,7 @@ func (r *bulkRun[T]) fill(ctx context.Context, items []T, cause error) error {
 
 // exceed drops items because of a quota.
 func (r *bulkRun[T]) exceed(items []T) {
-	for _, item := range items {
-		r.out.Excess = append(r.out.Excess, r.ID(item))
-	}
+	r.out.Excess = append(r.out.Excess, lists.Map(items, r.ID)...)
 }
 
 // refuse drops the items that an error names, or the only one there is, and

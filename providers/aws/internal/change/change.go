@@ -12,6 +12,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -65,24 +66,14 @@ func (e *Env) Resolve(refs []plan.Ref) ([]string, error) {
 // SameGroups reports whether two lists contain the same security groups, in any
 // order. A group that does not exist yet is different.
 func SameGroups(want []plan.Ref, have []string) bool {
-	ids := make([]string, 0, len(want))
-	for _, ref := range want {
-		ids = append(ids, ref.ID)
-	}
+	ids := lists.Map(want, func(ref plan.Ref) string { return ref.ID })
 
 	return slices.Equal(plan.Sorted(ids), plan.Sorted(have))
 }
 
 // Detached returns the security groups that a load balancer has and is to lose.
 func Detached(attached []string, wanted []plan.Ref) []string {
-	var ids []string
-	for _, id := range attached {
-		if !slices.ContainsFunc(wanted, func(ref plan.Ref) bool { return ref.ID == id }) {
-			ids = append(ids, id)
-		}
-	}
-
-	return ids
+	return lists.Without(attached, lists.Map(wanted, func(ref plan.Ref) string { return ref.ID }))
 }
 
 // SecurityGroupKey is the key under which a step stores the ID of a security

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -81,23 +82,10 @@ func (e *Env) RoomForHealthChecks() error {
 func (e *Env) Warnings() []service.Warning {
 	e.warnings.mu.Lock()
 	defer e.warnings.mu.Unlock()
-	var all []service.Warning
-	add := func(warning service.Warning) {
-		if !slices.Contains(all, warning) {
-			all = append(all, warning)
-		}
-	}
-	for _, w := range e.warnings.list {
-		add(w)
-	}
-	for _, shortage := range e.warnings.shortages {
-		add(shortage.Warning)
-	}
-	for _, refusal := range e.warnings.refusals {
-		add(refusal.Warning())
-	}
+	shortages := lists.Map(e.warnings.shortages, func(shortage Shortage) service.Warning { return shortage.Warning })
+	all := slices.Concat(e.warnings.list, shortages, lists.Map(e.warnings.refusals, Refusal.Warning))
 
-	return all
+	return lists.Distinct(all, func(warning service.Warning) service.Warning { return warning })
 }
 
 // Complete reports whether the steps did all of their work, except for

@@ -8,6 +8,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -55,10 +56,10 @@ func TestAdditionsTakeNothingAway(t *testing.T) {
 
 	seen := b.observe()
 	for what, lost := range map[string][]string{
-		"instances":       missing(before.Instances, seen.Instances),
-		"subnets":         missing(before.Subnets, seen.Subnets),
-		"security groups": missing(before.SecurityGroups, seen.SecurityGroups),
-		"policies":        missing(before.BackendPolicies[30443], seen.BackendPolicies[30443]),
+		"instances":       lists.Without(before.Instances, seen.Instances),
+		"subnets":         lists.Without(before.Subnets, seen.Subnets),
+		"security groups": lists.Without(before.SecurityGroups, seen.SecurityGroups),
+		"policies":        lists.Without(before.BackendPolicies[30443], seen.BackendPolicies[30443]),
 	} {
 		if len(lost) > 0 {
 			t.Errorf("%s %v were lost", what, lost)
@@ -67,7 +68,7 @@ func TestAdditionsTakeNothingAway(t *testing.T) {
 	for _, listener := range before.Listeners {
 		found := false
 		for _, other := range seen.Listeners {
-			found = found || listener.same(other) && len(missing(listener.Policies, other.Policies)) == 0
+			found = found || listener.same(other) && len(lists.Without(listener.Policies, other.Policies)) == 0
 		}
 		if !found {
 			t.Errorf("listener %s was lost", listener)

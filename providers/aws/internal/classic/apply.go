@@ -14,6 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -125,10 +126,7 @@ func adopt(ctx context.Context, env *change.Env, m *Model) error {
 	if err != nil {
 		return err
 	}
-	wanted.SecurityGroups = nil
-	for _, id := range groups {
-		wanted.SecurityGroups = append(wanted.SecurityGroups, plan.Ref{ID: id})
-	}
+	wanted.SecurityGroups = lists.Map(groups, plan.ID)
 	steps := Diff(&wanted, lb)
 	if err := steps.Additions().Apply(ctx, env, nil); err != nil {
 		return err
@@ -241,10 +239,5 @@ func toAttributes(a Attributes) *types.LoadBalancerAttributes {
 }
 
 func subnetIDs(subnets []Subnet) []string {
-	ids := make([]string, 0, len(subnets))
-	for _, subnet := range subnets {
-		ids = append(ids, subnet.ID)
-	}
-
-	return ids
+	return lists.Map(subnets, func(subnet Subnet) string { return subnet.ID })
 }

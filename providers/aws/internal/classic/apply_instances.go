@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -80,10 +80,5 @@ func bulk(call func(ctx context.Context, ids []string) error) change.Bulk[string
 }
 
 func toInstances(ids []string) []types.Instance {
-	list := make([]types.Instance, 0, len(ids))
-	for _, id := range ids {
-		list = append(list, types.Instance{InstanceId: aws.String(id)})
-	}
-
-	return list
+	return lists.Map(ids, func(id string) types.Instance { return types.Instance{InstanceId: &id} })
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -89,19 +90,13 @@ func storeListeners(env *change.Env, name string, listeners []Listener) {
 }
 
 func toListeners(listeners []Listener) []types.Listener {
-	list := make([]types.Listener, 0, len(listeners))
-	for _, listener := range listeners {
-		out := types.Listener{
-			Protocol:         aws.String(listener.Protocol),
+	return lists.Map(listeners, func(listener Listener) types.Listener {
+		return types.Listener{
+			Protocol:         &listener.Protocol,
 			LoadBalancerPort: listener.Port,
-			InstanceProtocol: aws.String(listener.InstanceProtocol),
-			InstancePort:     aws.Int32(listener.InstancePort),
+			InstanceProtocol: &listener.InstanceProtocol,
+			InstancePort:     &listener.InstancePort,
+			SSLCertificateId: awstype.Optional(listener.Certificate),
 		}
-		if listener.Certificate != "" {
-			out.SSLCertificateId = aws.String(listener.Certificate)
-		}
-		list = append(list, out)
-	}
-
-	return list
+	})
 }

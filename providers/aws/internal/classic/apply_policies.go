@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -41,7 +42,7 @@ func setBackendPolicies(name string, port int32, policies, have []string) change
 	step := plan.NewStep("SetLoadBalancerPoliciesForBackendServer", text, func(ctx context.Context, env *change.Env) error {
 		return useBackendPolicies(ctx, env, name, port, policies)
 	})
-	step.Removes = len(missing(have, policies)) > 0
+	step.Removes = len(lists.Without(have, policies)) > 0
 
 	return step
 }
@@ -53,7 +54,7 @@ func setListenerPolicies(name string, port int32, policies, have []string) chang
 	step := plan.NewStep("SetLoadBalancerPoliciesOfListener", text, func(ctx context.Context, env *change.Env) error {
 		return useListenerPolicies(ctx, env, name, port, policies)
 	})
-	step.Removes = len(missing(have, policies)) > 0
+	step.Removes = len(lists.Without(have, policies)) > 0
 
 	return step
 }

@@ -1,8 +1,12 @@
 package classic
 
 import (
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -81,35 +85,19 @@ func listeners(r *request.Request) ([]Listener, error) {
 }
 
 func subnets(f request.Facts) []Subnet {
-	list := make([]Subnet, 0, len(f.Subnets))
-	for _, subnet := range f.Subnets {
-		list = append(list, Subnet{ID: subnet.ID, Zone: subnet.AvailabilityZone})
-	}
-
-	return list
+	return lists.Map(f.Subnets, func(subnet vpc.Subnet) Subnet { return Subnet{ID: subnet.ID, Zone: subnet.AvailabilityZone} })
 }
 
 // attributes returns all attributes of a load balancer, annotated or not.
 func attributes(a request.Attributes) Attributes {
 	return Attributes{
-		CrossZone:         value(a.CrossZone),
-		IdleTimeout:       value(a.IdleTimeout),
-		Draining:          value(a.DrainingEnabled),
-		DrainingTimeout:   value(a.DrainingTimeout),
-		AccessLog:         value(a.AccessLogEnabled),
-		AccessLogInterval: value(a.AccessLogEmitInterval),
-		AccessLogBucket:   value(a.AccessLogBucket),
-		AccessLogPrefix:   value(a.AccessLogPrefix),
+		CrossZone:         aws.ToBool(a.CrossZone),
+		IdleTimeout:       aws.ToInt32(a.IdleTimeout),
+		Draining:          aws.ToBool(a.DrainingEnabled),
+		DrainingTimeout:   aws.ToInt32(a.DrainingTimeout),
+		AccessLog:         aws.ToBool(a.AccessLogEnabled),
+		AccessLogInterval: aws.ToInt32(a.AccessLogEmitInterval),
+		AccessLogBucket:   aws.ToString(a.AccessLogBucket),
+		AccessLogPrefix:   aws.ToString(a.AccessLogPrefix),
 	}.normal()
-}
-
-// value returns the value that a pointer refers to, or zero.
-func value[T any](pointer *T) T {
-	if pointer == nil {
-		var zero T
-
-		return zero
-	}
-
-	return *pointer
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Diff plans how to change the observed to the wanted load balancer. A nil
@@ -61,32 +62,15 @@ func (m *Model) move(lb *LoadBalancer) (steps change.Plan, possible bool) {
 	if len(m.Subnets) == 0 {
 		return nil, true
 	}
-	var added, removed, first []string
-	occupied := false // a zone must be freed first
-	wanted := map[string]bool{}
-	for _, subnet := range m.Subnets {
-		wanted[subnet.ID] = true
-		if slices.Contains(lb.Subnets, subnet.ID) {
-			continue
-		}
-		added = append(added, subnet.ID)
-		if slices.Contains(lb.Zones, subnet.Zone) {
-			occupied = true
-		} else {
-			first = append(first, subnet.ID)
-		}
-	}
-	for _, id := range lb.Subnets {
-		if !wanted[id] {
-			removed = append(removed, id)
-		}
-	}
+	added := lists.Filter(m.Subnets, func(subnet Subnet) bool { return !slices.Contains(lb.Subnets, subnet.ID) })
+	occupied, free := lists.Split(added, func(subnet Subnet) bool { return slices.Contains(lb.Zones, subnet.Zone) })
+	removed := lists.Without(lb.Subnets, subnetIDs(m.Subnets))
+	first, rest := subnetIDs(free), subnetIDs(occupied)
 	if len(removed) < len(lb.Subnets) {
-		first = nil
+		first, rest = nil, subnetIDs(added)
 	} else if len(removed) > 0 && len(first) == 0 {
 		return nil, false
 	}
-	rest := slices.DeleteFunc(added, func(id string) bool { return slices.Contains(first, id) })
 	if len(first) > 0 {
 		steps = append(steps, attachSubnets(m.Name, first).Dispensable())
 	}
@@ -95,7 +79,7 @@ func (m *Model) move(lb *LoadBalancer) (steps change.Plan, possible bool) {
 	}
 	if len(rest) > 0 {
 		step := attachSubnets(m.Name, rest)
-		step.Removes = occupied && len(removed) > 0
+		step.Removes = len(occupied) > 0 && len(removed) > 0 // a zone must be freed first
 		steps = append(steps, step.Dispensable())
 	}
 

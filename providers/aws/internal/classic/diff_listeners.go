@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -112,12 +113,7 @@ func (m *Model) replaceListeners(missing, stale []Listener, lb *LoadBalancer) ch
 
 // ports returns the front ports of listeners, sorted.
 func ports(listeners []Listener) []int32 {
-	list := make([]int32, 0, len(listeners))
-	for _, listener := range listeners {
-		list = append(list, listener.Port)
-	}
-
-	return plan.Sorted(list)
+	return plan.Sorted(lists.Map(listeners, func(listener Listener) int32 { return listener.Port }))
 }
 
 // exchange plans that a missing listener replaces a stale one that excludes it.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -28,10 +29,10 @@ func (m *Model) settings(steps change.Plan, lb *LoadBalancer, made made) change.
 // DiffInstances plans only the instances of a load balancer.
 func DiffInstances(list request.Instances, lb *LoadBalancer) change.Plan {
 	var steps change.Plan
-	if added := missing(list.Registered, lb.Instances); len(added) > 0 {
+	if added := lists.Without(list.Registered, lb.Instances); len(added) > 0 {
 		steps = append(steps, registerInstances(lb.Name, added).Isolate())
 	}
-	if removed := missing(missing(lb.Instances, list.Registered), list.Kept); len(removed) > 0 {
+	if removed := lists.Without(lists.Without(lb.Instances, list.Registered), list.Kept); len(removed) > 0 {
 		steps = append(steps, deregisterInstances(lb.Name, removed).Dispensable())
 	}
 
@@ -98,10 +99,10 @@ func (m *Model) listenerPolicies(lb *LoadBalancer, made made) change.Plan {
 			continue
 		}
 		var needs []plan.Ref
-		for _, name := range missing(listener.Policies, lb.Policies) {
+		for _, name := range lists.Without(listener.Policies, lb.Policies) {
 			needs = append(needs, plan.Ref{Key: policyKey(m.Name, name)})
 		}
-		for _, name := range missing(listener.Policies, created) {
+		for _, name := range lists.Without(listener.Policies, created) {
 			created = append(created, name)
 			steps = append(steps, createPolicy(m.Name, policyNamed(name)).Isolate())
 		}
@@ -138,9 +139,4 @@ func after(step change.Step, needs []plan.Ref) change.Step {
 	}
 
 	return step
-}
-
-// missing returns the items of want that are not in have.
-func missing(want, have []string) []string {
-	return slices.DeleteFunc(slices.Clone(want), func(item string) bool { return slices.Contains(have, item) })
 }

@@ -1,6 +1,7 @@
 package classic
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -107,9 +108,7 @@ func defaultAttributes() Attributes { return Attributes{IdleTimeout: defaultIdle
 
 // normal makes attributes comparable.
 func (a Attributes) normal() Attributes {
-	if a.IdleTimeout == 0 {
-		a.IdleTimeout = defaultIdleTimeout
-	}
+	a.IdleTimeout = cmp.Or(a.IdleTimeout, defaultIdleTimeout)
 	switch {
 	case !a.Draining:
 		a.DrainingTimeout = 0

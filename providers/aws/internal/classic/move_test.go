@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // moved returns the subnets after steps, each of which AWS must accept.
@@ -22,7 +23,7 @@ func moved(t *rapid.T, subnets []string, steps change.Plan) []string {
 		case "AttachLoadBalancerToSubnets":
 			have = append(have, ids...)
 		case "DetachLoadBalancerFromSubnets":
-			have = missing(have, ids)
+			have = lists.Without(have, ids)
 		}
 		zones := map[byte]bool{}
 		for _, id := range have {
@@ -57,7 +58,7 @@ func TestMove(t *testing.T) {
 		steps, possible := model.move(lb)
 
 		have := moved(t, lb.Subnets, steps)
-		if left := missing(lb.Subnets, moved(t, lb.Subnets, steps.Additions())); len(left) > 0 {
+		if left := lists.Without(lb.Subnets, moved(t, lb.Subnets, steps.Additions())); len(left) > 0 {
 			t.Fatalf("the additions of %s leave %v", steps, left)
 		}
 		want := subnetIDs(model.Subnets)

@@ -18,6 +18,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 // Observe reads the load balancer of a name, with everything that a Model
@@ -152,11 +154,8 @@ func toLoadBalancer(in *types.LoadBalancerDescription) *LoadBalancer {
 	if in.Policies != nil {
 		lb.Policies = append(lb.Policies, in.Policies.OtherPolicies...)
 	}
-	lb.Policies = slices.Compact(slices.Sorted(slices.Values(lb.Policies)))
-	for _, instance := range in.Instances {
-		lb.Instances = append(lb.Instances, aws.ToString(instance.InstanceId))
-	}
-	slices.Sort(lb.Instances)
+	lb.Policies = plan.Sorted(lb.Policies)
+	lb.Instances = plan.Sorted(lists.Map(in.Instances, func(instance types.Instance) string { return aws.ToString(instance.InstanceId) }))
 	if check := in.HealthCheck; check != nil {
 		lb.HealthCheck = HealthCheck{
 			Target:             aws.ToString(check.Target),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -92,11 +92,8 @@ func adopt(ctx context.Context, env *change.Env, m *Model, groups []string) erro
 	if len(groups) == 0 || len(have) == 0 || slices.Equal(plan.Sorted(groups), plan.Sorted(have)) {
 		return nil
 	}
-	extra := slices.DeleteFunc(slices.Clone(have), func(id string) bool { return slices.Contains(groups, id) })
-	all := slices.Clone(m.SecurityGroups)
-	for _, id := range extra {
-		all = append(all, plan.Ref{ID: id})
-	}
+	extra := lists.Without(have, groups)
+	all := slices.Concat(m.SecurityGroups, lists.Map(extra, plan.ID))
 	if err := replaceSecurityGroups(ctx, env, plan.Ref{ID: seen.LoadBalancer.ARN}, all); err != nil || len(extra) == 0 {
 		return err
 	}
@@ -149,12 +146,12 @@ func modifyAttributes(balancer named, values map[string]string) change.Step {
 		if err != nil {
 			return err
 		}
-		input := &elbv2.ModifyLoadBalancerAttributesInput{LoadBalancerArn: &arn}
-		for _, key := range slices.Sorted(maps.Keys(values)) {
-			input.Attributes = append(input.Attributes,
-				elbv2types.LoadBalancerAttribute{Key: aws.String(key), Value: aws.String(values[key])})
+		attribute := func(key, value string) elbv2types.LoadBalancerAttribute {
+			return elbv2types.LoadBalancerAttribute{Key: &key, Value: &value}
 		}
-		_, err = env.ELBV2.ModifyLoadBalancerAttributes(ctx, input)
+		_, err = env.ELBV2.ModifyLoadBalancerAttributes(ctx, &elbv2.ModifyLoadBalancerAttributesInput{
+			LoadBalancerArn: &arn, Attributes: awstype.ToList(values, attribute),
+		})
 
 		return err
 	})
@@ -179,19 +176,13 @@ func ignoreNotFound(err error) error {
 }
 
 func toMappings(mappings []Mapping) []elbv2types.SubnetMapping {
-	list := make([]elbv2types.SubnetMapping, 0, len(mappings))
-	for _, mapping := range mappings {
-		out := elbv2types.SubnetMapping{SubnetId: aws.String(mapping.Subnet)}
-		if mapping.Allocation != "" {
-			out.AllocationId = aws.String(mapping.Allocation)
+	return lists.Map(mappings, func(mapping Mapping) elbv2types.SubnetMapping {
+		return elbv2types.SubnetMapping{
+			SubnetId:           &mapping.Subnet,
+			AllocationId:       awstype.Optional(mapping.Allocation),
+			PrivateIPv4Address: awstype.Optional(mapping.PrivateIPv4),
 		}
-		if mapping.PrivateIPv4 != "" {
-			out.PrivateIPv4Address = aws.String(mapping.PrivateIPv4)
-		}
-		list = append(list, out)
-	}
-
-	return list
+	})
 }
 
 // String formats the subnet, with the address if one is chosen.

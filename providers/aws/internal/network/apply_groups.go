@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -69,7 +67,7 @@ func toTargetGroup(m *Model, group TargetGroup) *elbv2.CreateTargetGroupInput {
 		TargetType:                 elbv2types.TargetTypeEnumInstance,
 		HealthCheckProtocol:        check.Protocol,
 		HealthCheckPort:            aws.String(check.Port),
-		HealthCheckPath:            optional(check.Path),
+		HealthCheckPath:            awstype.Optional(check.Path),
 		HealthCheckIntervalSeconds: aws.Int32(check.Interval),
 		HealthCheckTimeoutSeconds:  check.Timeout,
 		HealthyThresholdCount:      aws.Int32(check.HealthyThreshold),
@@ -117,7 +115,7 @@ func modifyTargetGroup(name, arn string, check HealthCheck) change.Step {
 		_, err := env.ELBV2.ModifyTargetGroup(ctx, &elbv2.ModifyTargetGroupInput{
 			TargetGroupArn:            &arn,
 			HealthCheckPort:           aws.String(check.Port),
-			HealthCheckPath:           optional(check.Path),
+			HealthCheckPath:           awstype.Optional(check.Path),
 			HealthCheckTimeoutSeconds: check.Timeout,
 			HealthyThresholdCount:     aws.Int32(check.HealthyThreshold),
 			UnhealthyThresholdCount:   aws.Int32(check.UnhealthyThreshold),
@@ -137,12 +135,13 @@ func modifyGroupAttributes(group named, values map[string]string) change.Step {
 		if err != nil {
 			return err
 		}
-		input := &elbv2.ModifyTargetGroupAttributesInput{TargetGroupArn: &arn}
-		for _, key := range slices.Sorted(maps.Keys(values)) {
-			input.Attributes = append(input.Attributes,
-				elbv2types.TargetGroupAttribute{Key: aws.String(key), Value: aws.String(values[key])})
+		attribute := func(key, value string) elbv2types.TargetGroupAttribute {
+			return elbv2types.TargetGroupAttribute{Key: &key, Value: &value}
 		}
-		if _, err = env.ELBV2.ModifyTargetGroupAttributes(ctx, input); err != nil {
+		_, err = env.ELBV2.ModifyTargetGroupAttributes(ctx, &elbv2.ModifyTargetGroupAttributesInput{
+			TargetGroupArn: &arn, Attributes: awstype.ToList(values, attribute),
+		})
+		if err != nil {
 			return err
 		}
 		env.IDs.Set(attributesKey(group.name), arn)

@@ -63,7 +63,7 @@ func makeListener(ctx context.Context, env *change.Env, l connected, tags map[st
 		Protocol:        l.Protocol,
 		DefaultActions:  forward(group),
 		Certificates:    certificates(l.Certificate),
-		SslPolicy:       optional(l.Policy),
+		SslPolicy:       awstype.Optional(l.Policy),
 		Tags:            awstype.ELBV2Tags(tags),
 	}
 	_, err = env.ELBV2.CreateListener(ctx, input)
@@ -113,7 +113,7 @@ func changeListener(ctx context.Context, env *change.Env, seen ListenerState, l 
 	input := &elbv2.ModifyListenerInput{
 		ListenerArn:  &seen.ARN,
 		Certificates: certificates(l.Certificate),
-		SslPolicy:    optional(l.Policy),
+		SslPolicy:    awstype.Optional(l.Policy),
 	}
 	// AWS removes certificate and policy along with the protocol that needs
 	// them.
@@ -174,13 +174,4 @@ func certificates(arn string) []elbv2types.Certificate {
 	}
 
 	return []elbv2types.Certificate{{CertificateArn: &arn}}
-}
-
-// optional returns nil for an empty text.
-func optional(text string) *string {
-	if text == "" {
-		return nil
-	}
-
-	return &text
 }

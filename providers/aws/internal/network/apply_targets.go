@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -77,10 +77,7 @@ func bulk(call func(ctx context.Context, targets []Target) error) change.Bulk[Ta
 }
 
 func toTargets(targets []Target) []elbv2types.TargetDescription {
-	list := make([]elbv2types.TargetDescription, 0, len(targets))
-	for _, target := range targets {
-		list = append(list, elbv2types.TargetDescription{Id: aws.String(target.ID), Port: aws.Int32(target.Port)})
-	}
-
-	return list
+	return lists.Map(targets, func(target Target) elbv2types.TargetDescription {
+		return elbv2types.TargetDescription{Id: &target.ID, Port: &target.Port}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	v1 "k8s.io/api/core/v1"
 
@@ -105,10 +106,10 @@ func matches(name annotation.Name, addresses []string, subnets []vpc.Subnet) err
 // feature has no settings of its bucket.
 func attributes(annotated request.Attributes) map[string]string {
 	all := map[string]string{
-		crossZone: strconv.FormatBool(isTrue(annotated.CrossZone)),
-		accessLog: strconv.FormatBool(isTrue(annotated.AccessLogEnabled)),
+		crossZone: strconv.FormatBool(aws.ToBool(annotated.CrossZone)),
+		accessLog: strconv.FormatBool(aws.ToBool(annotated.AccessLogEnabled)),
 	}
-	if !isTrue(annotated.AccessLogEnabled) {
+	if !aws.ToBool(annotated.AccessLogEnabled) {
 		return all
 	}
 	if annotated.AccessLogBucket != nil {
@@ -120,8 +121,6 @@ func attributes(annotated request.Attributes) map[string]string {
 
 	return all
 }
-
-func isTrue(value *bool) bool { return value != nil && *value }
 
 // listeners returns one listener with one target group for each port.
 func listeners(r *request.Request, id cluster.ID, check HealthCheck) []Listener {

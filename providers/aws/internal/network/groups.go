@@ -11,6 +11,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -104,8 +105,8 @@ func (d *differ) repair(want TargetGroup, seen GroupState) backend {
 	d.tag("target group "+seen.Name, seen.ARN, seen.Tags)
 
 	wanted, resting := targetsOn(want.Port, d.model.Targets), targetsOn(want.Port, d.model.Resting)
-	group.surplus = without(without(seen.Targets, wanted), resting)
-	group.missing = without(wanted, seen.Targets)
+	group.surplus = lists.Without(lists.Without(seen.Targets, wanted), resting)
+	group.missing = lists.Without(wanted, seen.Targets)
 	group.empty = len(group.missing) == len(wanted)
 
 	return group
@@ -182,22 +183,7 @@ func (d *differ) register(group backend, some bool) bool {
 
 // targetsOn returns instances as targets on a node port.
 func targetsOn(port int32, ids []string) []Target {
-	targets := make([]Target, 0, len(ids))
-	for _, id := range ids {
-		targets = append(targets, Target{ID: id, Port: port})
-	}
-
-	return targets
-}
-
-// without returns the targets of the first list that are not in the second.
-func without(targets, others []Target) []Target {
-	known := make(map[Target]bool, len(others))
-	for _, target := range others {
-		known[target] = true
-	}
-
-	return slices.DeleteFunc(slices.Clone(targets), func(target Target) bool { return known[target] })
+	return lists.Map(ids, func(id string) Target { return Target{ID: id, Port: port} })
 }
 
 func compareTargets(a, b Target) int {

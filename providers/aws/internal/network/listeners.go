@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -56,18 +59,8 @@ func (d *differ) port(want Listener) {
 // as soon as a listener forwards to their group, has capacity for as many as
 // there are now. If there are no such targets, all of them come first.
 func (d *differ) inheriting(targets []Target, seen ListenerState) (first, rest []Target) {
-	now := map[string]bool{}
-	for _, target := range d.byARN[seen.TargetGroup].Targets {
-		now[target.ID] = true
-	}
-	for _, target := range targets {
-		if now[target.ID] {
-			first = append(first, target)
-		} else {
-			rest = append(rest, target)
-		}
-	}
-	if len(first) == 0 {
+	now := sets.New(lists.Map(d.byARN[seen.TargetGroup].Targets, func(target Target) string { return target.ID })...)
+	if first, rest = lists.Split(targets, func(target Target) bool { return now.Has(target.ID) }); len(first) == 0 {
 		return rest, nil
 	}
 
@@ -128,7 +121,7 @@ func (d *differ) modify(seen ListenerState, next connected) {
 // its targets may be replaced before the listener can move.
 func (d *differ) orRegister(move change.Step, seen ListenerState) change.Step {
 	group := d.byARN[seen.TargetGroup]
-	missing := without(targetsOn(group.Port, d.model.Targets), group.Targets)
+	missing := lists.Without(targetsOn(group.Port, d.model.Targets), group.Targets)
 	if !group.Owned || len(missing) == 0 || !d.serves(seen) {
 		return move
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -103,22 +104,12 @@ type HealthCheck struct {
 
 // NodePorts returns the ports on which nodes receive traffic, sorted.
 func (m *Model) NodePorts() []int32 {
-	ports := make([]int32, 0, len(m.Listeners))
-	for _, listener := range m.Listeners {
-		ports = append(ports, listener.TargetGroup.Port)
-	}
-
-	return plan.Sorted(ports)
+	return plan.Sorted(lists.Map(m.Listeners, func(listener Listener) int32 { return listener.TargetGroup.Port }))
 }
 
 // HealthCheckPorts returns the ports on which nodes are probed, sorted.
 func (m *Model) HealthCheckPorts() []int32 {
-	ports := make([]int32, 0, len(m.Listeners))
-	for _, listener := range m.Listeners {
-		ports = append(ports, listener.TargetGroup.probed())
-	}
-
-	return plan.Sorted(ports)
+	return plan.Sorted(lists.Map(m.Listeners, func(listener Listener) int32 { return listener.TargetGroup.probed() }))
 }
 
 // probed returns the port of the health check.
@@ -132,12 +123,7 @@ func (g TargetGroup) probed() int32 {
 
 // Subnets returns the IDs of the subnets of a new load balancer.
 func (m *Model) Subnets() []string {
-	ids := make([]string, 0, len(m.Mappings))
-	for _, mapping := range m.Mappings {
-		ids = append(ids, mapping.Subnet)
-	}
-
-	return ids
+	return lists.Map(m.Mappings, func(mapping Mapping) string { return mapping.Subnet })
 }
 
 // http reports whether the probe requests a path.

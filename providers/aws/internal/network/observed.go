@@ -9,6 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -120,12 +121,8 @@ func (o *Observed) Subnets() []string {
 	if o.LoadBalancer == nil {
 		return nil
 	}
-	ids := make([]string, 0, len(o.LoadBalancer.Mappings))
-	for _, mapping := range o.LoadBalancer.Mappings {
-		ids = append(ids, mapping.Subnet)
-	}
 
-	return plan.Sorted(ids)
+	return plan.Sorted(lists.Map(o.LoadBalancer.Mappings, func(mapping Mapping) string { return mapping.Subnet }))
 }
 
 // SecurityGroups returns the IDs of the security groups of the load balancer.

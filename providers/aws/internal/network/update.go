@@ -3,6 +3,7 @@ package network
 import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -34,10 +35,10 @@ func Resolve(refs []TargetGroupRef, ids *plan.IDs) []GroupState {
 func DiffTargets(balancer string, list request.Instances, group GroupState) change.Plan {
 	var steps change.Plan
 	wanted, kept := targetsOn(group.Port, list.Registered), targetsOn(group.Port, list.Kept)
-	if missing := without(wanted, group.Targets); len(missing) > 0 {
+	if missing := lists.Without(wanted, group.Targets); len(missing) > 0 {
 		steps = append(steps, registerTargets(balancer, named{group.Name, plan.Ref{ID: group.ARN}}, missing, false).Isolate())
 	}
-	if gone := without(without(group.Targets, wanted), kept); len(gone) > 0 {
+	if gone := lists.Without(lists.Without(group.Targets, wanted), kept); len(gone) > 0 {
 		steps = append(steps, deregisterTargets(group.Name, group.ARN, gone).Dispensable())
 	}
 

@@ -7,6 +7,7 @@ import (
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
@@ -33,22 +34,20 @@ func Fixed(m *Model, o *Observed) []service.Warning {
 			"Load balancer %s stays %s: AWS does not change the scheme of a load balancer; for annotation %s to take effect, delete and create the Service",
 			o.Name, seen.Scheme, request.AnnotationInternal))
 	}
-	subnet := func(mapping Mapping) string { return mapping.Subnet }
-	if have, differ := compare(m.Mappings, seen.Mappings, subnet); m.Annotated.Subnets && differ {
-		warnings = append(warnings, service.Warn(SubnetsFixed,
-			"Load balancer %s stays in subnets %s; to change that, delete and create the Service", o.Name, have))
-	}
-	allocation := func(mapping Mapping) string { return mapping.Allocation }
-	if have, differ := compare(m.Mappings, seen.Mappings, allocation); m.Annotated.EIPAllocations && differ {
-		warnings = append(warnings, service.Warn(AddressesFixed,
-			"Load balancer %s keeps its elastic IP allocations (%s); to change that, delete and create the Service",
-			o.Name, have))
-	}
-	private := func(mapping Mapping) string { return mapping.PrivateIPv4 }
-	if have, differ := compare(m.Mappings, seen.Mappings, private); m.Annotated.PrivateIPv4Addresses && differ {
-		warnings = append(warnings, service.Warn(AddressesFixed,
-			"Load balancer %s keeps its private IPv4 addresses (%s); to change that, delete and create the Service",
-			o.Name, have))
+	for _, fixed := range []struct {
+		annotated bool
+		reason    service.Reason
+		text      string
+		of        func(Mapping) string
+	}{
+		{m.Annotated.Subnets, SubnetsFixed, "stays in subnets %s", func(mapping Mapping) string { return mapping.Subnet }},
+		{m.Annotated.EIPAllocations, AddressesFixed, "keeps its elastic IP allocations (%s)", func(mapping Mapping) string { return mapping.Allocation }},
+		{m.Annotated.PrivateIPv4Addresses, AddressesFixed, "keeps its private IPv4 addresses (%s)", func(mapping Mapping) string { return mapping.PrivateIPv4 }},
+	} {
+		if have, differ := compare(m.Mappings, seen.Mappings, fixed.of); fixed.annotated && differ {
+			warnings = append(warnings, service.Warn(fixed.reason,
+				"Load balancer %s "+fixed.text+"; to change that, delete and create the Service", o.Name, have))
+		}
 	}
 	if m.Annotated.SecurityGroups && len(seen.SecurityGroups) == 0 {
 		warnings = append(warnings, service.Warn(SecurityGroupsFixed,
@@ -91,14 +90,7 @@ func moved(want, have []Mapping, part func(Mapping) string) bool {
 
 // parts returns the values of one part of the mappings, sorted.
 func parts(mappings []Mapping, part func(Mapping) string) []string {
-	var values []string
-	for _, mapping := range mappings {
-		if value := part(mapping); value != "" {
-			values = append(values, value)
-		}
-	}
-
-	return plan.Sorted(values)
+	return plan.Sorted(lists.Filter(lists.Map(mappings, part), func(value string) bool { return value != "" }))
 }
 
 // PermissionMissing is the reason of the warning about a permission without
