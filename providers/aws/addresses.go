@@ -9,6 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 var errNoAddress = errors.New("not an IP address")
@@ -80,14 +81,7 @@ func ipv6Addresses(i *inventory.Instance) ([]v1.NodeAddress, error) {
 
 // inUse returns the network interfaces whose addresses count, in their order.
 func inUse(i *inventory.Instance) []inventory.Interface {
-	var used []inventory.Interface
-	for _, n := range i.Interfaces {
-		if n.Status == types.NetworkInterfaceStatusInUse {
-			used = append(used, n)
-		}
-	}
-
-	return used
+	return lists.Filter(i.Interfaces, func(n inventory.Interface) bool { return n.Status == types.NetworkInterfaceStatusInUse })
 }
 
 func appendName(addresses []v1.NodeAddress, kind v1.NodeAddressType, name string) []v1.NodeAddress {

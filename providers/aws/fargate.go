@@ -22,6 +22,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // maxPods is the maximum number of Fargate nodes in one call: the filters of a
@@ -184,11 +185,7 @@ func (f *fargate) list(ctx context.Context, filters []types.Filter) (map[netip.A
 
 // filters returns the filters for interfaces with one of these addresses.
 func (f *fargate) filters(addrs ...netip.Addr) []types.Filter {
-	values := make([]string, len(addrs))
-	for i, addr := range addrs {
-		values[i] = addr.String()
-	}
-	filters := []types.Filter{awstype.Filter("private-ip-address", values...)}
+	filters := []types.Filter{awstype.Filter("private-ip-address", lists.Map(addrs, netip.Addr.String)...)}
 	if f.vpc != "" {
 		filters = append(filters, awstype.Filter("vpc-id", f.vpc))
 	}

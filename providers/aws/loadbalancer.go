@@ -18,6 +18,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/keylock"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
@@ -78,7 +79,7 @@ type loadBalancer struct {
 	needs securitygroup.KnownNeeds
 	lost  lostRules
 	// limits has the quotas that are reached.
-	limits change.Limits
+	limits *change.Limits
 	// nodeWrites is how many Services are writing rules of nodes.
 	nodeWrites atomic.Int32
 }
@@ -100,6 +101,7 @@ func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 		Groups:             groups,
 		Classic:            classic,
 		services:           service.NewReconciler(operationTimeout),
+		limits:             change.NewLimits(),
 	}
 }
 
@@ -220,10 +222,7 @@ func (l *loadBalancer) sync(ctx context.Context, in input, nodes []*v1.Node) (ho
 
 // namesOf returns the names of Nodes, sorted.
 func namesOf(nodes []*v1.Node) []string {
-	names := make([]string, 0, len(nodes))
-	for _, node := range nodes {
-		names = append(names, node.Name)
-	}
+	names := lists.Map(nodes, func(node *v1.Node) string { return node.Name })
 	slices.Sort(names)
 
 	return names

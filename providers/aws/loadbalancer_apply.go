@@ -35,7 +35,7 @@ func (in input) deletedAt() time.Time {
 
 // env returns what the steps of a plan are applied with.
 func (l *loadBalancer) env() *change.Env {
-	return &change.Env{EC2: l.EC2, ELB: l.ELB, ELBV2: l.NLB, Wait: l.Tuning.Wait, Limits: &l.limits}
+	return &change.Env{EC2: l.EC2, ELB: l.ELB, ELBV2: l.NLB, Wait: l.Tuning.Wait, Limits: l.limits}
 }
 
 // apply applies a plan.

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/classic"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -99,7 +102,7 @@ func (d *desired) buildClassic(in input, o *observed, f request.Facts) error {
 	if len(model.SecurityGroups) > 0 {
 		d.Nodes.Primary = model.SecurityGroups[0]
 		d.Nodes.Primaries = o.primaries(in, d.Nodes.Primary.ID)
-		former, others := split(detached, d.Nodes.Primaries)
+		former, others := lists.Split(detached, sets.New(d.Nodes.Primaries...).Has)
 		d.Nodes.Sources = slices.Concat(former, d.Nodes.Ending)
 		d.Warnings = slices.Concat(d.Warnings, o.rulesLeft(in, slices.DeleteFunc(others, d.ends)))
 	}

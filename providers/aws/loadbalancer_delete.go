@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/classic"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
@@ -16,6 +17,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 // identify returns the input of a Service with any spec: deletion must not
@@ -176,9 +179,8 @@ func (in input) networkPorts(o *observed) []int32 {
 			ports = append(ports, group.Port, int32(probed))
 		}
 	}
-	slices.Sort(ports)
 
-	return slices.DeleteFunc(slices.Compact(ports), func(port int32) bool { return port == 0 })
+	return slices.DeleteFunc(plan.Sorted(ports), func(port int32) bool { return port == 0 })
 }
 
 // buildDeletion returns the desired state of a deleted Service. It is pure.
@@ -193,7 +195,7 @@ func buildDeletion(in input, o *observed) *desired {
 	// A group that the Service does not list first cannot be found once the
 	// load balancer is deleted: those rules are removed first.
 	found := func(id string) bool { return slices.Contains(d.Nodes.Sources, id) }
-	former, others := split(slices.DeleteFunc(o.classicGroups(), found), o.primaries(in, primary))
+	former, others := lists.Split(slices.DeleteFunc(o.classicGroups(), found), sets.New(o.primaries(in, primary)...).Has)
 	d.Before = securitygroup.Needs{Sources: former}
 	d.Warnings = o.rulesLeft(in, slices.DeleteFunc(others, in.names))
 

@@ -100,7 +100,7 @@ func restoring(steps, undo change.Plan) change.Plan {
 	for i, step := range steps {
 		steps[i].Do = func(ctx context.Context, env *change.Env) error {
 			err := step.Do(ctx, env)
-			if errors.Is(err, apierr.ErrDenied) || errors.Is(err, apierr.ErrConflict) || errors.Is(err, apierr.ErrThrottled) || errors.Is(err, apierr.ErrInvalid) {
+			if apierr.IsRefusal(err) {
 				err = errors.Join(err, undo.Apply(ctx, env, nil))
 			}
 

@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // attempts is how often the users of rules are looked for, if other Services
@@ -165,7 +166,7 @@ func (l *loadBalancer) planNodes(ctx context.Context, in input, needs securitygr
 
 // cidrs returns those of subnets by ID.
 func (l *loadBalancer) cidrs(ctx context.Context, ids []string) (map[string]netip.Prefix, error) {
-	subnets, err := l.Network.ByID(ctx, ids)
+	subnets, err := l.Network.Named(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -202,10 +203,5 @@ func merge(first securitygroup.Groups, more ...securitygroup.Groups) securitygro
 }
 
 func idsOf(groups []*securitygroup.Group) []string {
-	ids := make([]string, 0, len(groups))
-	for _, group := range groups {
-		ids = append(ids, group.ID)
-	}
-
-	return ids
+	return lists.Map(groups, func(group *securitygroup.Group) string { return group.ID })
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // observe reads the resources of a Service with a valid spec, and what its load
@@ -138,7 +139,7 @@ func (l *loadBalancer) observeFacts(ctx context.Context, in input, o *observed) 
 		return err
 	}
 	if o.hasNetwork() && subnetsMatter(in.request, in.config) {
-		if o.NetworkSubnets, err = l.Network.ByID(ctx, o.Network.Subnets()); err != nil {
+		if o.NetworkSubnets, err = l.Network.Named(ctx, o.Network.Subnets()); err != nil {
 			return err
 		}
 	}
@@ -151,10 +152,7 @@ func (l *loadBalancer) observeFacts(ctx context.Context, in input, o *observed) 
 // balancer, by ID. It also returns the IDs of those that EC2 does not return,
 // sorted.
 func (l *loadBalancer) targets(ctx context.Context, in input) (found map[string]*inventory.Instance, unknown []string, err error) {
-	ids := make([]string, 0, len(in.request.Targets))
-	for _, target := range in.request.Targets {
-		ids = append(ids, target.InstanceID)
-	}
+	ids := lists.Map(in.request.Targets, func(target request.Target) string { return target.InstanceID })
 	if found, err = l.instances(ctx, ids); err != nil {
 		return nil, nil, err
 	}

@@ -34,19 +34,6 @@ func (o *observed) primaries(in input, wanted string) []string {
 	return groups
 }
 
-// split returns the IDs that are among others, and those that are not.
-func split(ids, others []string) (among, rest []string) {
-	for _, id := range ids {
-		if slices.Contains(others, id) {
-			among = append(among, id)
-		} else {
-			rest = append(rest, id)
-		}
-	}
-
-	return among, rest
-}
-
 // names reports whether the annotations of the Service name a security group.
 func (in input) names(id string) bool {
 	return slices.Contains(in.request.SecurityGroups, id) || slices.Contains(in.request.ExtraSecurityGroups, id)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -81,10 +82,5 @@ func (r refused) leaveOut(next request.Instances, group string) request.Instance
 
 // warnings returns the warnings for the user.
 func (r refused) warnings() []service.Warning {
-	var list []service.Warning
-	for _, one := range r.list {
-		list = append(list, one.Warning())
-	}
-
-	return list
+	return lists.Map(r.list, change.Refusal.Warning)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -55,11 +56,7 @@ func (s *synced) put(in input, o *observed, d *desired, targetGroups []network.T
 		refused:    refused{}.add(env.Refusals()),
 		shortages:  env.Shortages(),
 	}
-	for _, warning := range d.Warnings {
-		if warning.Reason != service.NodeSkipped {
-			state.warnings = append(state.warnings, warning)
-		}
-	}
+	state.warnings = lists.Filter(d.Warnings, func(warning service.Warning) bool { return warning.Reason != service.NodeSkipped })
 	for _, shortage := range state.shortages {
 		state.warnings = append(state.warnings, shortage.Warning)
 	}

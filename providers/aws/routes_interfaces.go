@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -91,21 +92,10 @@ func (a *attachments) instances(ctx context.Context, interfaces []string) (map[s
 func (a *attachments) retain(interfaces []string) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	unknown := make(map[string]struct{}, len(interfaces))
-	for _, id := range interfaces {
-		unknown[id] = struct{}{}
-	}
-	now := a.clock.Now()
-	maps.DeleteFunc(a.known, func(id string, known attachment) bool {
-		_, wanted := unknown[id]
+	wanted, now := sets.New(interfaces...), a.clock.Now()
+	maps.DeleteFunc(a.known, func(id string, known attachment) bool { return !wanted.Has(id) || !now.Before(known.until) })
 
-		return !wanted || !now.Before(known.until)
-	})
-	for id := range a.known {
-		delete(unknown, id)
-	}
-
-	return slices.Sorted(maps.Keys(unknown))
+	return sets.List(wanted.Difference(sets.KeySet(a.known)))
 }
 
 // fromInventory copies the instances that are listed, and returns the network

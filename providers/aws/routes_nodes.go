@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 )
 
@@ -60,12 +61,7 @@ func hasPods(node *v1.Node, cidr netip.Prefix) bool {
 // of the target instances of routes may be theirs.
 func (r *routes) namesWithoutID(ctx context.Context, nodes *nodeindex.Index, ids []string) (map[string]string, error) {
 	waiting := withoutID(nodes)
-	var unknown []string
-	for _, id := range ids {
-		if id != "" && len(nodes.Find(id)) == 0 {
-			unknown = append(unknown, id)
-		}
-	}
+	unknown := lists.Filter(ids, func(id string) bool { return id != "" && len(nodes.Find(id)) == 0 })
 	if len(waiting) == 0 || len(unknown) == 0 {
 		return nil, nil
 	}

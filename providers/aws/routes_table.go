@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // tableAge is how long writes use a cached route table. Lists read it again.
@@ -71,11 +73,7 @@ func destinations(cidr netip.Prefix) (ipv4, ipv6 *string) {
 // destination returns the address range of a route, or false if its destination
 // is something else.
 func destination(route *types.Route) (netip.Prefix, bool) {
-	text := aws.ToString(route.DestinationCidrBlock)
-	if text == "" {
-		text = aws.ToString(route.DestinationIpv6CidrBlock)
-	}
-	cidr, err := netip.ParsePrefix(text)
+	cidr, err := netip.ParsePrefix(cmp.Or(aws.ToString(route.DestinationCidrBlock), aws.ToString(route.DestinationIpv6CidrBlock)))
 
 	return cidr.Masked(), err == nil
 }
@@ -96,10 +94,7 @@ func (r *routes) readTable(ctx context.Context) (*types.RouteTable, error) {
 		}
 	}
 	if len(found) != 1 {
-		ids := make([]string, len(found))
-		for i := range found {
-			ids[i] = aws.ToString(found[i].RouteTableId)
-		}
+		ids := lists.Map(found, func(table types.RouteTable) string { return aws.ToString(table.RouteTableId) })
 		slices.Sort(ids)
 
 		return nil, fmt.Errorf("there are %d route tables %s, one is needed: [%s]", len(found), what, strings.Join(ids, ", "))

@@ -21,6 +21,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 const (
@@ -225,10 +226,7 @@ func (o *topology) describe(ctx context.Context, all []topologyKey) (found map[s
 
 // call makes one call, with all pages of its response.
 func (o *topology) call(ctx context.Context, all []topologyKey) (map[string][]string, error) {
-	ids := make([]string, len(all))
-	for i, p := range all {
-		ids[i] = p.id
-	}
+	ids := lists.Map(all, func(p topologyKey) string { return p.id })
 	found := make(map[string][]string, len(ids))
 	for pages := ec2.NewDescribeInstanceTopologyPaginator(o.api, &ec2.DescribeInstanceTopologyInput{InstanceIds: ids}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)

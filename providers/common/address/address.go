@@ -13,6 +13,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	nodeutil "k8s.io/component-helpers/node/util"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Parse reads an IP address. An address with a zone is none that others can use.
@@ -57,16 +59,7 @@ func Node(kind v1.NodeAddressType, addr netip.Addr) v1.NodeAddress {
 
 // Deduplicate drops what is there already, type and address alike.
 func Deduplicate(addresses []v1.NodeAddress) []v1.NodeAddress {
-	seen := make(map[v1.NodeAddress]bool, len(addresses))
-	kept := make([]v1.NodeAddress, 0, len(addresses))
-	for _, a := range addresses {
-		if !seen[a] {
-			seen[a] = true
-			kept = append(kept, a)
-		}
-	}
-
-	return kept
+	return lists.Distinct(addresses)
 }
 
 // ProvidedNodeIPs returns the addresses that the kubelet was started with

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Family is a family of IP addresses.
@@ -65,5 +67,5 @@ func ParseFamilies(values ...string) ([]Family, error) {
 
 // OfFamily returns the items whose address is of that family.
 func OfFamily[T any](family Family, items []T, addr func(T) netip.Addr) []T {
-	return keep(items, func(item T) bool { return FamilyOf(addr(item)) == family })
+	return lists.Filter(items, func(item T) bool { return FamilyOf(addr(item)) == family })
 }

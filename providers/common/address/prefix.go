@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Prefixes is a list of CIDRs in order of preference.
@@ -72,16 +74,5 @@ func First[T any](p Prefixes, items []T, addr func(T) netip.Addr) (found T, ok b
 
 // OutOf returns the items whose address no prefix contains.
 func OutOf[T any](p Prefixes, items []T, addr func(T) netip.Addr) []T {
-	return keep(items, func(item T) bool { return !p.Contain(addr(item)) })
-}
-
-func keep[T any](items []T, wanted func(T) bool) []T {
-	kept := make([]T, 0, len(items))
-	for _, item := range items {
-		if wanted(item) {
-			kept = append(kept, item)
-		}
-	}
-
-	return kept
+	return lists.Filter(items, func(item T) bool { return !p.Contain(addr(item)) })
 }

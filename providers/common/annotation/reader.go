@@ -3,10 +3,10 @@ package annotation
 import (
 	"errors"
 	"net/netip"
-	"slices"
 	"strconv"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Reader reads optional annotations of an object. Its methods return nil for an
@@ -74,14 +74,8 @@ func (r *Reader) CIDRs(name Name) []netip.Prefix {
 	if parsed == nil {
 		return nil
 	}
-	var list []netip.Prefix
-	for _, prefix := range *parsed {
-		if !slices.Contains(list, prefix) {
-			list = append(list, prefix)
-		}
-	}
 
-	return list
+	return lists.Distinct(*parsed)
 }
 
 // read turns the value of an annotation into a T.

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 )
 
 // What a failed cloud call can mean.
@@ -52,13 +53,23 @@ func Mark(sentinel, err error) error {
 
 // IsMarked reports whether err means any of the sentinels.
 func IsMarked(err error) bool {
-	for _, sentinel := range []error{ErrNotFound, ErrThrottled, ErrDenied, ErrUnavailable, ErrConflict, ErrInvalid} {
-		if errors.Is(err, sentinel) {
-			return true
-		}
-	}
+	return isAny(err, ErrNotFound, ErrThrottled, ErrDenied, ErrUnavailable, ErrConflict, ErrInvalid)
+}
 
-	return false
+// IsRefusal reports whether the cloud itself responded that it has done nothing.
+func IsRefusal(err error) bool {
+	return isAny(err, ErrNotFound, ErrThrottled, ErrDenied, ErrConflict, ErrInvalid)
+}
+
+func isAny(err error, sentinels ...error) bool {
+	return slices.ContainsFunc(sentinels, func(sentinel error) bool { return errors.Is(err, sentinel) })
+}
+
+// Has reports whether err is or wraps an error of type T.
+func Has[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+
+	return ok
 }
 
 // Error is the text of the marked error.

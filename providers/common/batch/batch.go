@@ -19,6 +19,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,9 +88,7 @@ type group[K comparable, V any] struct {
 
 // New makes a Batcher around call.
 func New[K comparable, V any](call Func[K, V], opts Options) *Batcher[K, V] {
-	if opts.Timeout == 0 {
-		opts.Timeout = DefaultTimeout
-	}
+	opts.Timeout = cmp.Or(opts.Timeout, DefaultTimeout)
 
 	return &Batcher[K, V]{call: call, opts: opts, live: map[*group[K, V]]struct{}{}}
 }

@@ -20,6 +20,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -117,15 +118,9 @@ func (r result[V]) wait(ctx context.Context) (V, error) {
 
 // New returns a Cache of what fetch returns.
 func New[K comparable, V any](fetch Fetch[K, V], opts Options[V]) *Cache[K, V] {
-	if opts.Size == 0 {
-		opts.Size = DefaultSize
-	}
-	if opts.Timeout == 0 {
-		opts.Timeout = DefaultTimeout
-	}
-	if opts.Clock == nil {
-		opts.Clock = clock.RealClock{}
-	}
+	opts.Size = cmp.Or(opts.Size, DefaultSize)
+	opts.Timeout = cmp.Or(opts.Timeout, DefaultTimeout)
+	opts.Clock = cmp.Or[clock.PassiveClock](opts.Clock, clock.RealClock{})
 
 	return &Cache[K, V]{
 		fetch:    fetch,

@@ -45,9 +45,14 @@ func Without[T comparable](items, others []T) []T {
 	return Filter(items, func(item T) bool { return !known[item] })
 }
 
-// Distinct returns the items with different keys, each the first one with its key.
-// It returns nil for an empty list.
-func Distinct[T any, K comparable](items []T, key func(T) K) []T {
+// Distinct returns the different items, each where it comes first, nil for none.
+func Distinct[T comparable](items []T) []T {
+	return DistinctBy(items, func(item T) T { return item })
+}
+
+// DistinctBy returns the items with different keys, each the first one with its key,
+// nil for none.
+func DistinctBy[T any, K comparable](items []T, key func(T) K) []T {
 	seen := make(map[K]bool, len(items))
 
 	return Filter(items, func(item T) bool {

@@ -51,7 +51,8 @@ func TestLists(t *testing.T) {
 				{test.even, yes},
 				{test.odd, no},
 				{test.without, lists.Without(items, test.others)},
-				{test.lastOne, lists.Distinct(items, func(n int) int { return n % 10 })},
+				{test.lastOne, lists.DistinctBy(items, func(n int) int { return n % 10 })},
+				{test.even, lists.Distinct(slices.Concat(yes, yes))},
 				{test.items, items},
 			} {
 				if diff := cmp.Diff(result.want, result.got); diff != "" {

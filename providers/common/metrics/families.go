@@ -60,18 +60,19 @@ func OfProcess[M Registrable](newMetrics func() M) func() M {
 // text makes a label value that the registry takes.
 func text(value string) string { return strings.ToValidUTF8(value, "?") }
 
-// limit bounds the values of a label.
-type limit struct {
+// Limit bounds the values of a label. It is safe for concurrent use.
+type Limit struct {
 	mu   sync.Mutex
 	max  int
 	seen map[string]bool
 }
 
-func newLimit(n int) *limit { return &limit{max: n, seen: map[string]bool{}} }
+// NewLimit returns a Limit of n different values.
+func NewLimit(n int) *Limit { return &Limit{max: n, seen: map[string]bool{}} }
 
-// of returns value as text, or [Other] if there are too many different ones
+// Of returns value as text, or [Other] if there are too many different ones
 // already.
-func (l *limit) of(value string) string {
+func (l *Limit) Of(value string) string {
 	value = text(value)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -64,7 +64,7 @@ type Set struct {
 	nodeInstanceFound                                         *kmetrics.GaugeVec
 	duration                                                  *kmetrics.HistogramVec
 
-	operations, sources, endpoints, kinds *limit
+	operations, sources, endpoints, kinds *Limit
 }
 
 // NewSet registers the metrics. It panics if the registry has them already:
@@ -95,10 +95,10 @@ func newSet(clk clock.PassiveClock) *Set {
 		nodeInstanceFound: newGauge(nodeInstanceFound),
 		planSteps:         NewCounter(planSteps),
 		duration:          NewHistogram(duration, buckets()),
-		operations:        newLimit(maxOperations),
-		sources:           newLimit(maxEndpoints),
-		endpoints:         newLimit(maxEndpoints),
-		kinds:             newLimit(maxOperations),
+		operations:        NewLimit(maxOperations),
+		sources:           NewLimit(maxEndpoints),
+		endpoints:         NewLimit(maxEndpoints),
+		kinds:             NewLimit(maxOperations),
 	}
 }
 
@@ -117,7 +117,7 @@ type Recorder struct {
 func (r *Recorder) Call(service, operation string) func(error) {
 	s := r.set
 	service, operation = text(service), text(operation)
-	if s.operations.of(service+"/"+operation) == Other {
+	if s.operations.Of(service+"/"+operation) == Other {
 		service, operation = Other, Other
 	}
 	begun := s.clock.Now()
@@ -146,17 +146,17 @@ func (r *Recorder) end(service, operation string, begun time.Time, err error) {
 
 // Connected notes whether there is a working connection to an endpoint.
 func (r *Recorder) Connected(endpoint string, yes bool) {
-	r.set.connected.WithLabelValues(r.provider, r.set.endpoints.of(endpoint)).Set(truth(yes))
+	r.set.connected.WithLabelValues(r.provider, r.set.endpoints.Of(endpoint)).Set(truth(yes))
 }
 
 // Sessions notes how many sessions are open at an endpoint.
 func (r *Recorder) Sessions(endpoint string, open int) {
-	r.set.sessions.WithLabelValues(r.provider, r.set.endpoints.of(endpoint)).Set(float64(open))
+	r.set.sessions.WithLabelValues(r.provider, r.set.endpoints.Of(endpoint)).Set(float64(open))
 }
 
 // Login counts an attempt to log in at an endpoint.
 func (r *Recorder) Login(endpoint string, err error) {
-	r.set.logins.WithLabelValues(r.provider, r.set.endpoints.of(endpoint), apierr.Code(err)).Inc()
+	r.set.logins.WithLabelValues(r.provider, r.set.endpoints.Of(endpoint), apierr.Code(err)).Inc()
 }
 
 // ConfigInvalid sets whether the cloud-config file is invalid.
@@ -171,14 +171,14 @@ func (r *Recorder) NodeInstanceFound(yes bool) {
 
 // Step counts a step of a plan that has run. It fits plan.Plan.Apply.
 func (r *Recorder) Step(kind string, err error) {
-	r.set.planSteps.WithLabelValues(r.provider, r.set.kinds.of(kind), apierr.Code(err)).Inc()
+	r.set.planSteps.WithLabelValues(r.provider, r.set.kinds.Of(kind), apierr.Code(err)).Inc()
 }
 
 // Snapshot returns the Snapshot of a source, whose age counts from now until it
 // is first refreshed. Sources are lists and feeds, such as "servers" or the
 // address of a vCenter; one source has one Snapshot.
 func (r *Recorder) Snapshot(source string) *Snapshot {
-	source = r.set.sources.of(source)
+	source = r.set.sources.Of(source)
 
 	return &Snapshot{
 		age: r.set.ages.of(r.provider, source),

@@ -33,7 +33,7 @@ func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err
 			step = addition
 		}
 		err := step.Do(ctx, env)
-		if len(failures) > 0 && isUnknown(err) {
+		if len(failures) > 0 && apierr.Has[*unknownError](err) {
 			continue
 		}
 		if observe != nil {
@@ -43,7 +43,7 @@ func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err
 			continue
 		}
 		failures = append(failures, fmt.Errorf("%s: %w", brief(step.Text), err))
-		if !step.Isolated && !isPartial(err) || ctx.Err() != nil || concernsAll(err) {
+		if !step.Isolated && !apierr.Has[*partialError](err) || ctx.Err() != nil || concernsAll(err) {
 			break
 		}
 	}
@@ -83,9 +83,3 @@ func Partial(err error) error {
 type partialError struct{ error }
 
 func (e *partialError) Unwrap() error { return e.error }
-
-func isPartial(err error) bool {
-	_, partial := errors.AsType[*partialError](err)
-
-	return partial
-}

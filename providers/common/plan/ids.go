@@ -1,51 +1,31 @@
 package plan
 
-import (
-	"errors"
-	"sync"
-)
+import "sync"
 
 // IDs stores the IDs that the cloud returned to steps, under the keys of the plan.
 // The zero value is empty. It is safe for concurrent use.
 type IDs struct {
-	mu  sync.Mutex
-	ids map[string]string
+	ids sync.Map // string to string
 }
 
 // Set stores an ID.
-func (i *IDs) Set(key, id string) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.ids == nil {
-		i.ids = map[string]string{}
-	}
-	i.ids[key] = id
-}
+func (i *IDs) Set(key, id string) { i.ids.Store(key, id) }
 
 // Get returns an ID. It is an error if no step has stored it: the plan is in the
 // wrong order.
 func (i *IDs) Get(key string) (string, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	id, ok := i.ids[key]
+	id, ok := i.ids.Load(key)
 	if !ok {
 		return "", &unknownError{key}
 	}
 
-	return id, nil
+	return id.(string), nil
 }
 
 // unknownError is that no step has stored an ID.
 type unknownError struct{ key string }
 
 func (e *unknownError) Error() string { return "the ID of " + e.key + " is not known yet" }
-
-// isUnknown reports whether a step failed because an ID is not known.
-func isUnknown(err error) bool {
-	_, unknown := errors.AsType[*unknownError](err)
-
-	return unknown
-}
 
 // Ref refers to a resource by its ID, or by its key until a step has stored the ID.
 type Ref struct {

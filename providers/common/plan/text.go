@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // none stands for an empty list.
@@ -39,23 +41,16 @@ func join[T any](items []T, separator string) string {
 	if len(items) == 0 {
 		return none
 	}
-	texts := make([]string, 0, len(items))
-	for _, item := range items {
-		texts = append(texts, fmt.Sprint(item))
-	}
 
-	return strings.Join(texts, separator)
+	return strings.Join(lists.Map(items, func(item T) string { return fmt.Sprint(item) }), separator)
 }
 
 // Pairs lists keys with their values in a line, in the order of the keys. An
 // empty map is an empty text.
 func Pairs(values map[string]string) string {
-	pairs := make([]string, 0, len(values))
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		pairs = append(pairs, key+"="+values[key])
-	}
+	pair := func(key string) string { return key + "=" + values[key] }
 
-	return strings.Join(pairs, " ")
+	return strings.Join(lists.Map(slices.Sorted(maps.Keys(values)), pair), " ")
 }
 
 // Sorted returns a copy of a list in order and without repetition, nil for an

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -19,12 +20,7 @@ type Wait struct {
 // returns its last error. It ends after the limit, with the last error if
 // there is one, and when ctx ends. A call of check is not cut short by the limit.
 func (w Wait) Poll(ctx context.Context, interval, limit time.Duration, check func() (done bool, err error)) error {
-	if w.Interval > 0 {
-		interval = w.Interval
-	}
-	if w.Limit > 0 {
-		limit = w.Limit
-	}
+	interval, limit = cmp.Or(w.Interval, interval), cmp.Or(w.Limit, limit)
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, interval, limit, true, func(context.Context) (bool, error) {
 		var done bool

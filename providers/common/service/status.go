@@ -1,12 +1,13 @@
 package service
 
 import (
-	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cloud-provider/service/helpers"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // statusClientName is the account of the service controller, which may write the
@@ -21,9 +22,8 @@ func (r *Reconciler) Publish(svc *v1.Service, status *v1.LoadBalancerStatus, err
 	if err == nil {
 		return status, nil
 	}
-	_, incomplete := errors.AsType[*IncompleteError](err)
 	switch {
-	case !incomplete, len(status.Ingress) == 0, helpers.LoadBalancerStatusEqual(&svc.Status.LoadBalancer, status):
+	case !apierr.Has[*IncompleteError](err), len(status.Ingress) == 0, helpers.LoadBalancerStatusEqual(&svc.Status.LoadBalancer, status):
 		return nil, err
 	case r.builder == nil:
 		r.Forget(svc)

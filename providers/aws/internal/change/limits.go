@@ -1,39 +1,33 @@
 package change
 
 import (
-	"sync"
 	"time"
+
+	expiring "k8s.io/apimachinery/pkg/util/cache"
 )
 
 // limitAge is how long a quota counts as reached.
 const limitAge = 5 * time.Minute
 
+// maxLimits is how many quotas are stored at most.
+const maxLimits = 1 << 14
+
 // Limits stores which quotas are reached, for all plans of a process, so that
 // calls that would fail are not made for a while. It is safe for concurrent
-// use. The zero value and nil are empty.
+// use. Nil is empty, and stores nothing.
 type Limits struct {
-	mu  sync.Mutex
-	all map[string]limit
+	reached *expiring.LRUExpireCache // subject to the number of its resources
 }
 
-// limit is a quota that was reached at a number of resources.
-type limit struct {
-	count int
-	since time.Time
-}
+// NewLimits returns a Limits that is empty.
+func NewLimits() *Limits { return &Limits{expiring.NewLRUExpireCache(maxLimits)} }
 
 // Reach stores that the quota of a subject is reached at the current number of
 // resources.
 func (l *Limits) Reach(subject string, count int) {
-	if l == nil {
-		return
+	if l != nil {
+		l.reached.Add(subject, count, limitAge)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.all == nil {
-		l.all = map[string]limit{}
-	}
-	l.all[subject] = limit{count, time.Now()}
 }
 
 // Reached reports whether the quota of a subject is reached at the current
@@ -42,9 +36,7 @@ func (l *Limits) Reached(subject string, count int) bool {
 	if l == nil {
 		return false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	known, ok := l.all[subject]
+	known, ok := l.reached.Get(subject)
 
-	return ok && count >= known.count && time.Since(known.since) < limitAge
+	return ok && count >= known.(int)
 }

@@ -14,7 +14,7 @@ func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var none *change.Limits
 		none.Reach("a", 60)
-		limits := &change.Limits{}
+		limits := change.NewLimits()
 		limits.Reach("a", 60)
 		for _, c := range []struct {
 			reason  string
@@ -33,7 +33,7 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%s: got %t", c.reason, got)
 			}
 		}
-		time.Sleep(5 * time.Minute)
+		time.Sleep(5*time.Minute + time.Nanosecond)
 		if limits.Reached("a", 60) {
 			t.Error("the quota may have been raised")
 		}

@@ -85,7 +85,7 @@ func (e *Env) Warnings() []service.Warning {
 	shortages := lists.Map(e.warnings.shortages, func(shortage Shortage) service.Warning { return shortage.Warning })
 	all := slices.Concat(e.warnings.list, shortages, lists.Map(e.warnings.refusals, Refusal.Warning))
 
-	return lists.Distinct(all, func(warning service.Warning) service.Warning { return warning })
+	return lists.Distinct(all)
 }
 
 // Complete reports whether the steps did all of their work, except for

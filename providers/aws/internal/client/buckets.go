@@ -2,6 +2,7 @@ package client
 
 import (
 	"path"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 )
@@ -95,13 +96,11 @@ func bucketOf(service Service, operation string, input any) bucket {
 }
 
 func (b bucket) fits(operation string) bool {
-	for _, pattern := range b.operations {
-		if ok, err := path.Match(pattern, operation); ok && err == nil {
-			return true
-		}
-	}
+	return slices.ContainsFunc(b.operations, func(pattern string) bool {
+		ok, err := path.Match(pattern, operation)
 
-	return false
+		return ok && err == nil
+	})
 }
 
 // key distinguishes the buckets of a service.

@@ -11,6 +11,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // credentialsError means that there are no credentials. It distinguishes an
@@ -41,11 +43,7 @@ func (c credentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	return got, nil
 }
 
-func isCredentials(err error) bool {
-	_, ok := errors.AsType[*credentialsError](err)
-
-	return ok
-}
+func isCredentials(err error) bool { return apierr.Has[*credentialsError](err) }
 
 // inFile is the prefix of the SDK's source name for keys in a file.
 const inFile = "SharedConfigCredentials:"

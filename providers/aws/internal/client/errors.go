@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/aws/smithy-go"
@@ -107,25 +108,13 @@ var codeRules = []struct {
 
 func ends(suffixes ...string) func(string) bool {
 	return func(code string) bool {
-		for _, suffix := range suffixes {
-			if strings.HasSuffix(code, suffix) {
-				return true
-			}
-		}
-
-		return false
+		return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(code, suffix) })
 	}
 }
 
 func starts(prefixes ...string) func(string) bool {
 	return func(code string) bool {
-		for _, prefix := range prefixes {
-			if strings.HasPrefix(code, prefix) {
-				return true
-			}
-		}
-
-		return false
+		return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(code, prefix) })
 	}
 }
 
@@ -205,12 +194,6 @@ func meaningOfStatus(service Service, number int, code string) error {
 
 // isNetwork reports whether there was no usable response.
 func isNetwork(err error) bool {
-	if _, ok := errors.AsType[*smithyhttp.RequestSendError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*smithy.DeserializationError](err); ok {
-		return true // an incomplete response, or the page of a proxy
-	}
-
-	return apierr.IsTransport(err)
+	return apierr.IsTransport(err) || apierr.Has[*smithyhttp.RequestSendError](err) ||
+		apierr.Has[*smithy.DeserializationError](err) // an incomplete response, or the page of a proxy
 }

@@ -47,9 +47,7 @@ func (t Tuning) withDefaults() Tuning {
 	t.ThrottleDelay = cmp.Or(t.ThrottleDelay, 30*time.Second)
 	t.Speed = cmp.Or(t.Speed, 1)
 	t.FileAge = cmp.Or(t.FileAge, time.Minute)
-	if t.Clock == nil {
-		t.Clock = clock.RealClock{}
-	}
+	t.Clock = cmp.Or[clock.Clock](t.Clock, clock.RealClock{})
 
 	return t
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/snapshot"
 )
@@ -177,7 +178,7 @@ func (i *Inventory) ConfirmByName(ctx context.Context, name string) (*Instance, 
 	var all []*Instance
 	members, err := i.snapshot.ConfirmByAlias(ctx, name, func(ctx context.Context) ([]*Instance, error) {
 		found, err := i.describeNames(ctx, []string{name})
-		all = keep(found, func(one *Instance) bool { return one.PrivateDNSName == name })
+		all = lists.Filter(found, func(one *Instance) bool { return one.PrivateDNSName == name })
 
 		return i.members(all), err
 	})
@@ -197,18 +198,7 @@ func (i *Inventory) Peek(age time.Duration) []*Instance { return i.snapshot.Peek
 
 // members returns the instances of the cluster.
 func (i *Inventory) members(all []*Instance) []*Instance {
-	return keep(all, func(one *Instance) bool { return i.config.Cluster.Member(one.Tags) })
-}
-
-func keep(all []*Instance, is func(*Instance) bool) []*Instance {
-	var kept []*Instance
-	for _, one := range all {
-		if is(one) {
-			kept = append(kept, one)
-		}
-	}
-
-	return kept
+	return lists.Filter(all, func(one *Instance) bool { return i.config.Cluster.Member(one.Tags) })
 }
 
 // only returns the one instance with a name.
@@ -225,10 +215,7 @@ func only(name string, found []*Instance) (*Instance, error) {
 
 // enumerate formats instances for a message, in a stable order.
 func enumerate(found []*Instance) string {
-	ids := make([]string, len(found))
-	for k, one := range found {
-		ids[k] = one.ID
-	}
+	ids := lists.Map(found, func(one *Instance) string { return one.ID })
 	slices.Sort(ids)
 
 	return strings.Join(ids, ", ")

@@ -2,6 +2,7 @@ package request
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/cloud-provider/service/helpers"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // mappedBits is the length of the prefix of IPv4-mapped IPv6 addresses.
@@ -24,10 +26,7 @@ func sourceRanges(service *v1.Service) ([]netip.Prefix, error) {
 	if err != nil {
 		return nil, apierr.Mark(apierr.ErrInvalid, fmt.Errorf("read source ranges: %w", err))
 	}
-	ranges := make([]netip.Prefix, 0, len(networks))
-	for _, network := range networks {
-		ranges = append(ranges, prefixOf(network))
-	}
+	ranges := lists.Map(slices.Collect(maps.Values(networks)), prefixOf)
 	slices.SortFunc(ranges, netip.Prefix.Compare)
 
 	return slices.Compact(ranges), nil

@@ -6,8 +6,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
@@ -63,21 +65,9 @@ func (i Instances) Equal(other Instances) bool {
 // Keep returns the instances, some of which must not be registered, but stay if
 // they are.
 func (i Instances) Keep(ids []string) Instances {
-	kept := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		kept[id] = true
-	}
-	out := Instances{Kept: slices.Clone(i.Kept)}
-	for _, id := range i.Registered {
-		if kept[id] {
-			out.Kept = append(out.Kept, id)
-		} else {
-			out.Registered = append(out.Registered, id)
-		}
-	}
-	out.Kept = plan.Sorted(out.Kept)
+	kept, registered := lists.Split(i.Registered, sets.New(ids...).Has)
 
-	return out
+	return Instances{Registered: registered, Kept: plan.Sorted(slices.Concat(i.Kept, kept))}
 }
 
 // Instances returns the instances behind the load balancer: those that EC2

@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -84,14 +86,14 @@ func (r *Request) ignoredBackend() []ignoredAnnotation {
 // ignoredAttributes returns the annotations of disabled features.
 func (r *Request) ignoredAttributes() []ignoredAnnotation {
 	var list []ignoredAnnotation
-	if a := r.Attributes.AccessLogEnabled; a == nil || !*a {
+	if !aws.ToBool(r.Attributes.AccessLogEnabled) {
 		off := "there are no access logs without " + string(AnnotationAccessLogEnabled) + "=true"
 		list = append(list, ignoredAnnotation{AnnotationAccessLogBucket, off}, ignoredAnnotation{AnnotationAccessLogPrefix, off})
 		if r.Kind == Classic {
 			list = append(list, ignoredAnnotation{AnnotationAccessLogEmitInterval, off})
 		}
 	}
-	if a := r.Attributes.DrainingEnabled; r.Kind == Classic && (a == nil || !*a) {
+	if r.Kind == Classic && !aws.ToBool(r.Attributes.DrainingEnabled) {
 		list = append(list, ignoredAnnotation{
 			AnnotationDrainingTimeout, "connections are not drained without " + string(AnnotationDrainingEnabled) + "=true",
 		})
@@ -124,12 +126,7 @@ func (r *Request) misplaced(svc *v1.Service) []service.Warning {
 // unknownPorts returns the items of the TLS list that select no port of the
 // Service.
 func (r *Request) unknownPorts() []string {
-	var unknown []string
-	for _, item := range r.TLS.Ports {
-		if !slices.ContainsFunc(r.Ports, func(p service.Port) bool { return names(item, p) }) {
-			unknown = append(unknown, item)
-		}
-	}
-
-	return unknown
+	return lists.Filter(r.TLS.Ports, func(item string) bool {
+		return !slices.ContainsFunc(r.Ports, func(p service.Port) bool { return names(item, p) })
+	})
 }

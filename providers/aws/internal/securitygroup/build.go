@@ -8,6 +8,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -145,12 +146,7 @@ func transport(protocol v1.Protocol) string {
 
 // refs refers to groups by ID, without empty ones and duplicates.
 func refs(ids []string) []plan.Ref {
-	list := make([]plan.Ref, 0, len(ids))
-	for _, id := range ids {
-		if ref := (plan.Ref{ID: id}); id != "" && !slices.Contains(list, ref) {
-			list = append(list, ref)
-		}
-	}
+	ids = lists.Filter(ids, func(id string) bool { return id != "" })
 
-	return list
+	return lists.Map(lists.Distinct(ids), plan.ID)
 }

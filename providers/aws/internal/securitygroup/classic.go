@@ -12,6 +12,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 )
 
@@ -99,7 +100,7 @@ func (c *Classic) Groups(ctx context.Context) (map[string][]string, error) {
 // note stores the effect of a call. If it is unknown whether the call has
 // written anything, the list is read again.
 func (c *Classic) note(name string, write classicWrite, err error) {
-	if err != nil && refused(err) {
+	if apierr.IsRefusal(err) {
 		return
 	}
 	c.mu.Lock()

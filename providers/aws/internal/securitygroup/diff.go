@@ -7,6 +7,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Diff plans the changes to the managed group of a load balancer: first what is
@@ -81,10 +82,7 @@ func otherCluster(group *Group, key string) error {
 // Delete plans to delete groups that were created for a Service. DeletedAt is when
 // deletion of the Service was requested, zero if it was not.
 func Delete(groups []*Group, deletedAt time.Time) change.Plan {
-	var steps change.Plan
-	for _, group := range groups {
-		steps = append(steps, removal{id: group.ID, name: group.Name, deletedAt: deletedAt}.step())
-	}
-
-	return steps
+	return lists.Map(groups, func(group *Group) change.Step {
+		return removal{id: group.ID, name: group.Name, deletedAt: deletedAt}.step()
+	})
 }

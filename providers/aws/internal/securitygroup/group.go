@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Group is a security group with its inbound rules.
@@ -20,12 +21,7 @@ type Groups map[string]*Group
 
 // Sorted lists the groups in the order of their IDs.
 func (g Groups) Sorted() []*Group {
-	list := make([]*Group, 0, len(g))
-	for _, id := range slices.Sorted(maps.Keys(g)) {
-		list = append(list, g[id])
-	}
-
-	return list
+	return lists.Map(slices.Sorted(maps.Keys(g)), func(id string) *Group { return g[id] })
 }
 
 // Named finds the group of a name, or nil. Names are unique within a VPC.
@@ -55,14 +51,10 @@ func classicDescription(r *request.Request) string {
 // included.
 func Owned(groups Groups, r *request.Request, c request.Config, attached []string) []*Group {
 	spared := append(append([]string{c.ClassicSecurityGroup}, r.SecurityGroups...), r.ExtraSecurityGroups...)
-	var list []*Group
-	for _, group := range groups.Sorted() {
-		if ours(group, r, c, slices.Contains(attached, group.ID)) && !slices.Contains(spared, group.ID) {
-			list = append(list, group)
-		}
-	}
 
-	return list
+	return lists.Filter(groups.Sorted(), func(group *Group) bool {
+		return ours(group, r, c, slices.Contains(attached, group.ID)) && !slices.Contains(spared, group.ID)
+	})
 }
 
 // ours reports whether a group was created for the Service. A group that is

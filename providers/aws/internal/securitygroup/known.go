@@ -12,7 +12,7 @@ import (
 // nodes behind them, by name, as far as this process has determined them. AWS
 // may not show yet that a load balancer that is being created needs a rule: its
 // needs are stored here before its rules are compared with the existing ones.
-// The zero value is empty, and so is nil. It is safe for concurrent use.
+// The zero value is empty. It is safe for concurrent use.
 type KnownNeeds struct {
 	mu  sync.Mutex
 	all map[string]knownNeed
@@ -73,9 +73,6 @@ func (k *KnownNeeds) Primaries(loadBalancer string) []string {
 
 // has reports whether the needs of a load balancer are stored.
 func (k *KnownNeeds) has(loadBalancer string) bool {
-	if k == nil {
-		return false
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	_, known := k.all[loadBalancer]
@@ -86,9 +83,6 @@ func (k *KnownNeeds) has(loadBalancer string) bool {
 // userOf returns another load balancer that needs a rule in a group, empty if
 // none is stored, and the description of its rule.
 func (k *KnownNeeds) userOf(rule Rule, group, except string) (user, description string) {
-	if k == nil {
-		return "", ""
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for name, need := range k.all {
@@ -104,9 +98,6 @@ func (k *KnownNeeds) userOf(rule Rule, group, except string) (user, description 
 // without reports whether it is certain that a load balancer does not need a
 // rule, whatever AWS shows.
 func (k *KnownNeeds) without(rule Rule, loadBalancer string) bool {
-	if k == nil {
-		return false
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	need := k.all[loadBalancer]
@@ -118,9 +109,6 @@ func (k *KnownNeeds) without(rule Rule, loadBalancer string) bool {
 // inGroup reports whether a load balancer has nodes in a group, and whether
 // that is certain.
 func (k *KnownNeeds) inGroup(loadBalancer, group string) (in, known bool) {
-	if k == nil {
-		return false, false
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	need, ok := k.all[loadBalancer]

@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 const (
@@ -62,10 +63,7 @@ func ObservePorts(ctx context.Context, api client.SecurityGroups, vpc string, po
 	if len(ports) == 0 {
 		return Groups{}, nil
 	}
-	values := []string{strconv.Itoa(packetTooBig), strconv.Itoa(unreachable)}
-	for _, port := range ports {
-		values = append(values, strconv.Itoa(int(port)))
-	}
+	values := lists.Map(slices.Concat([]int32{packetTooBig, unreachable}, ports), func(port int32) string { return strconv.Itoa(int(port)) })
 
 	return observeBy(ctx, api, vpc, "ip-permission.from-port", values)
 }
@@ -123,10 +121,5 @@ func toGroup(seen *types.SecurityGroup) *Group {
 }
 
 func names(filters []types.Filter) string {
-	list := make([]string, 0, len(filters))
-	for _, f := range filters {
-		list = append(list, aws.ToString(f.Name))
-	}
-
-	return strings.Join(list, " and ")
+	return strings.Join(lists.Map(filters, func(f types.Filter) string { return aws.ToString(f.Name) }), " and ")
 }

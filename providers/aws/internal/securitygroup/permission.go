@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 )
 
 // rulesOf reads the rules out of permissions, each of which may contain many.
@@ -95,8 +97,8 @@ func (r Rules) permissions(described bool) []types.IpPermission {
 		}
 		last = rule
 		var description *string
-		if text := r[rule]; described && text != "" {
-			description = aws.String(text)
+		if described {
+			description = awstype.Optional(r[rule])
 		}
 		add(&list[len(list)-1], rule.Source, description)
 	}

@@ -149,21 +149,21 @@ func (r Rules) without(others Rules) Rules {
 	return left
 }
 
+// fromAnywhere returns the rule without its source.
+func (r Rule) fromAnywhere() Rule {
+	r.Source = Source{}
+
+	return r
+}
+
 // onPortsOf returns the rules whose protocol and ports also occur in others.
 func (r Rules) onPortsOf(others Rules) Rules {
-	ports := map[Rule]bool{}
+	ports := Rules{}
 	for rule := range others {
-		rule.Source = Source{}
-		ports[rule] = true
+		ports[rule.fromAnywhere()] = ""
 	}
-	list := Rules{}
-	for rule, description := range r {
-		anywhere := rule
-		anywhere.Source = Source{}
-		if ports[anywhere] {
-			list[rule] = description
-		}
-	}
+	list := maps.Clone(r)
+	maps.DeleteFunc(list, func(rule Rule, _ string) bool { return !ports.has(rule.fromAnywhere()) })
 
 	return list
 }

@@ -2,7 +2,6 @@ package securitygroup
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -56,7 +55,7 @@ type ruleWrite struct {
 func (t *tracked) note(group string, permissions []types.IpPermission, exists bool, err error) {
 	defer t.attempted(err)
 	already := hasCode(err, codeRuleExists, codeRuleMissing)
-	if err != nil && !already && refused(err) {
+	if !already && apierr.IsRefusal(err) {
 		return
 	}
 	rules := rulesOf(permissions)
@@ -94,16 +93,9 @@ func (t *tracked) put(group string, rule Rule, write ruleWrite) {
 // attempted reports a write, unless EC2 rejected it: what was read is still true
 // then. It is not if EC2 refused because something exists, or does not.
 func (t *tracked) attempted(err error) {
-	if err == nil || !refused(err) || hasCode(err, codeGroupExists, codeGroupMissing, codeRuleExists, codeRuleMissing) {
+	if err == nil || !apierr.IsRefusal(err) || hasCode(err, codeGroupExists, codeGroupMissing, codeRuleExists, codeRuleMissing) {
 		t.written()
 	}
-}
-
-// refused reports whether EC2 itself reports that it has done nothing.
-func refused(err error) bool {
-	return slices.ContainsFunc(
-		[]error{apierr.ErrInvalid, apierr.ErrDenied, apierr.ErrConflict, apierr.ErrThrottled, apierr.ErrNotFound},
-		func(class error) bool { return errors.Is(err, class) })
 }
 
 // prune drops writes that reads show by now. The caller holds mu.

@@ -2,10 +2,11 @@ package securitygroup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
@@ -72,13 +73,7 @@ func (u RuleUsers) of(rule Rule, group string) (user, description string) {
 
 // Covers reports whether the users of all these rules were looked up.
 func (u RuleUsers) Covers(rules []Rule) bool {
-	for _, rule := range rules {
-		if _, ok := u.candidates[rule]; !ok {
-			return false
-		}
-	}
-
-	return true
+	return sets.KeySet(u.candidates).HasAll(rules...)
 }
 
 // Find looks up the load balancers that need rules. It reads only the kinds of
@@ -109,7 +104,7 @@ func (u Users) Find(ctx context.Context, rules []Rule) (RuleUsers, error) {
 // reads were dropped: a load balancer may have been deleted since it was read.
 func twice(find func() error, refresh func()) error {
 	err := find()
-	if _, contradiction := errors.AsType[*changingError](err); !contradiction {
+	if !apierr.Has[*changingError](err) {
 		return err
 	}
 	refresh()

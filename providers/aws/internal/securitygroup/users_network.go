@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // prober is a network load balancer that probes the port of a rule.
@@ -81,13 +83,8 @@ func (u Users) probers(ctx context.Context, rules []Rule) ([]*prober, error) {
 			byARN[arn].ports.Insert(port)
 		}
 	}
-	list := make([]*prober, 0, len(byARN))
-	for _, p := range byARN {
-		list = append(list, p)
-	}
-	slices.SortFunc(list, func(a, b *prober) int { return cmp.Compare(a.name, b.name) })
 
-	return list, nil
+	return slices.SortedFunc(maps.Values(byARN), func(a, b *prober) int { return cmp.Compare(a.name, b.name) }), nil
 }
 
 // probedPort returns the port of health checks.
@@ -142,11 +139,7 @@ func (u Users) locate(ctx context.Context, probers []*prober) error {
 // there is no permission to read tags. It is an error if AWS does not find the
 // tags of an existing one, unless its needs are stored.
 func (u Users) networkMembers(ctx context.Context, probers []*prober) ([]*prober, error) {
-	arns := make([]string, 0, len(probers))
-	for _, p := range probers {
-		arns = append(arns, p.arn)
-	}
-	tags, err := u.Network.Tags(ctx, arns)
+	tags, err := u.Network.Tags(ctx, lists.Map(probers, func(p *prober) string { return p.arn }))
 	if err != nil {
 		return nil, fmt.Errorf("find the network load balancers that share a health check port: %w", err)
 	}

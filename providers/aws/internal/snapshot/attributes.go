@@ -7,6 +7,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 )
 
 // Attributes returns the attributes of a load balancer.
@@ -16,12 +19,8 @@ func (s *Snapshot) Attributes(ctx context.Context, balancer string) (map[string]
 		if err != nil {
 			return nil, fmt.Errorf("describe attributes of load balancer %s: %w", NameOf(balancer), err)
 		}
-		values := map[string]string{}
-		for _, attribute := range out.Attributes {
-			values[aws.ToString(attribute.Key)] = aws.ToString(attribute.Value)
-		}
 
-		return values, nil
+		return awstype.ToMap(out.Attributes, func(a types.LoadBalancerAttribute) (key, value *string) { return a.Key, a.Value }), nil
 	})
 }
 
@@ -32,18 +31,14 @@ func (s *Snapshot) TargetGroupAttributes(ctx context.Context, group string) (map
 		if err != nil {
 			return nil, fmt.Errorf("describe attributes of target group %s: %w", group, err)
 		}
-		values := map[string]string{}
-		for _, attribute := range out.Attributes {
-			values[aws.ToString(attribute.Key)] = aws.ToString(attribute.Value)
-		}
 
-		return values, nil
+		return awstype.ToMap(out.Attributes, func(a types.TargetGroupAttribute) (key, value *string) { return a.Key, a.Value }), nil
 	})
 }
 
 // settings returns the attributes of an ARN, from the cache or AWS.
 func (s *Snapshot) settings(arn string, read func() (map[string]string, error)) (map[string]string, error) {
-	if values, ok := s.attributes.get(arn, s.options.KnownAge); ok {
+	if values, ok := s.attributes.get(arn); ok {
 		return values, nil
 	}
 	start := time.Now()
@@ -51,7 +46,7 @@ func (s *Snapshot) settings(arn string, read func() (map[string]string, error)) 
 	if err != nil {
 		return nil, err
 	}
-	s.attributes.put(arn, values, start, s.options.KnownAge)
+	s.attributes.put(arn, values, start)
 
 	return values, nil
 }

@@ -3,63 +3,45 @@ package snapshot
 import (
 	"sync"
 	"time"
+
+	expiring "k8s.io/apimachinery/pkg/util/cache"
 )
 
-// known caches settings by ARN. They rarely change except by our writes. The
-// zero value is empty.
+// maxSettings is how many settings are stored at most.
+const maxSettings = 1 << 16
+
+// known caches settings by ARN. They rarely change except by our writes.
 type known struct {
-	mu   sync.Mutex
-	all  map[string]setting
-	gone map[string]time.Time
+	age time.Duration
+	// mu is held while settings are stored or dropped. It keeps those out that were
+	// read before they were written.
+	mu sync.Mutex
+	// values has the settings, written the time of the last write.
+	values, written *expiring.LRUExpireCache
 }
 
-// setting contains the cached settings of one ARN.
-type setting struct {
-	values map[string]string
-	at     time.Time
+// newKnown returns an empty cache of settings that are returned up to an age.
+func newKnown(age time.Duration) *known {
+	return &known{age: age, values: expiring.NewLRUExpireCache(maxSettings), written: expiring.NewLRUExpireCache(maxSettings)}
 }
 
-// get returns settings that were read at most age ago.
-func (k *known) get(arn string, age time.Duration) (map[string]string, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	one, ok := k.all[arn]
-	if !ok || time.Since(one.at) >= age {
+// get returns settings that are young enough.
+func (k *known) get(arn string) (map[string]string, bool) {
+	values, ok := k.values.Get(arn)
+	if !ok {
 		return nil, false
 	}
 
-	return one.values, true
+	return values.(map[string]string), true
 }
 
 // put stores settings that were read from start on, unless they were written
 // since.
-func (k *known) put(arn string, values map[string]string, start time.Time, age time.Duration) {
+func (k *known) put(arn string, values map[string]string, start time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.all == nil {
-		k.all, k.gone = map[string]setting{}, map[string]time.Time{}
-	}
-	k.prune(age)
-	if at, written := k.gone[arn]; !written || at.Before(start) {
-		k.all[arn] = setting{values: values, at: start}
-	}
-}
-
-// prune drops expired settings, at intervals.
-func (k *known) prune(age time.Duration) {
-	const roomy = 4096
-	if len(k.all)+len(k.gone) < roomy {
-		return
-	}
-	for arn, one := range k.all {
-		if time.Since(one.at) >= age {
-			delete(k.all, arn)
-		}
-	}
-	for arn, at := range k.gone {
-		if time.Since(at) >= age {
-			delete(k.gone, arn)
-		}
+	if at, ok := k.written.Get(arn); !ok || at.(time.Time).Before(start) {
+		k.values.Add(arn, values, k.age-time.Since(start))
 	}
 }
 
@@ -67,11 +49,8 @@ func (k *known) prune(age time.Duration) {
 func (k *known) forget(arns ...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.gone == nil {
-		k.all, k.gone = map[string]setting{}, map[string]time.Time{}
-	}
 	for _, arn := range arns {
-		delete(k.all, arn)
-		k.gone[arn] = time.Now()
+		k.values.Remove(arn)
+		k.written.Add(arn, time.Now(), k.age)
 	}
 }

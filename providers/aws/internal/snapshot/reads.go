@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // reads counts single reads, so that many of them are replaced by one list.
@@ -91,14 +93,9 @@ func (s *Snapshot) grownAge() time.Duration {
 
 // usedBy returns the target groups that a load balancer uses, by name.
 func (l groupList) usedBy(balancer string) []types.TargetGroup {
-	var groups []types.TargetGroup
-	for _, group := range l {
-		if slices.Contains(group.LoadBalancerArns, balancer) {
-			groups = append(groups, group)
-		}
-	}
-
-	return sortGroups(groups)
+	return sortGroups(lists.Filter(slices.Collect(maps.Values(l)), func(group types.TargetGroup) bool {
+		return slices.Contains(group.LoadBalancerArns, balancer)
+	}))
 }
 
 // sinceThen returns the matching target groups of a list, updated by later

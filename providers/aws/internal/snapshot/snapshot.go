@@ -78,7 +78,7 @@ type Snapshot struct {
 	grown, unclear time.Time
 
 	balancerReads, groupReads reads
-	attributes, tags          known
+	attributes, tags          *known
 	attachments               attachments
 	// alone are load balancers that were read by name, aloneGroups the target
 	// groups of a load balancer that were read by its ARN.
@@ -99,6 +99,7 @@ func New(api client.ELBV2, options Options) *Snapshot {
 
 		aloneGroups: map[string]aloneGroups{},
 	}
+	s.attributes, s.tags = newKnown(s.options.KnownAge), newKnown(s.options.KnownAge)
 	s.balancers = cache.NewValue(s.listBalancers, cache.Options[balancerList]{TTL: s.options.KnownAge, Timeout: s.options.Timeout})
 	s.groups = cache.NewValue(s.listGroups, cache.Options[groupList]{TTL: s.options.LeftoverAge, Timeout: s.options.Timeout})
 

@@ -63,7 +63,7 @@ func (s *Snapshot) Tags(ctx context.Context, arns []string) (map[string]map[stri
 func (s *Snapshot) knownTags(arns []string) (all map[string]map[string]string, missing []string) {
 	all = map[string]map[string]string{}
 	for _, arn := range arns {
-		if values, ok := s.tags.get(arn, s.options.KnownAge); ok {
+		if values, ok := s.tags.get(arn); ok {
 			all[arn] = values
 		} else if !slices.Contains(missing, arn) {
 			missing = append(missing, arn)
@@ -83,7 +83,7 @@ func (s *Snapshot) additionalARNs(chunk []string) []string {
 			break
 		}
 		arn := aws.ToString(list[name].LoadBalancerArn)
-		if _, ok := s.tags.get(arn, s.options.KnownAge); ok || !serviceName.MatchString(name) || slices.Contains(chunk, arn) {
+		if _, ok := s.tags.get(arn); ok || !serviceName.MatchString(name) || slices.Contains(chunk, arn) {
 			continue
 		}
 		if written, ok := s.writtenAt(arn); !ok || time.Since(written) > s.options.MaxAge {
@@ -110,7 +110,7 @@ func (s *Snapshot) readTags(ctx context.Context, arns []string) (map[string]map[
 	for _, thing := range out.TagDescriptions {
 		arn := aws.ToString(thing.ResourceArn)
 		all[arn] = awstype.FromELBV2Tags(thing.Tags)
-		s.tags.put(arn, all[arn], start, s.options.KnownAge)
+		s.tags.put(arn, all[arn], start)
 	}
 
 	return all, nil

@@ -89,7 +89,7 @@ func (s *Snapshot) CreateListener(
 	balancer := aws.ToString(in.LoadBalancerArn)
 	defer s.grow(balancer)
 	out, err := s.ELBV2.CreateListener(ctx, in, options...)
-	if !refused(err) {
+	if !apierr.IsRefusal(err) {
 		s.attachments.attach(balancer, in.DefaultActions)
 	}
 
@@ -103,7 +103,7 @@ func (s *Snapshot) ModifyListener(
 	balancer := balancerOf(aws.ToString(in.ListenerArn))
 	defer s.grow(balancer)
 	out, err := s.ELBV2.ModifyListener(ctx, in, options...)
-	if !refused(err) {
+	if !apierr.IsRefusal(err) {
 		s.attachments.attach(balancer, in.DefaultActions)
 	}
 
@@ -128,7 +128,7 @@ func (s *Snapshot) CreateTargetGroup(
 	switch {
 	case err == nil:
 		s.replace(out.TargetGroups)
-	case exists, !refused(err):
+	case exists, !apierr.IsRefusal(err):
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.unclear = time.Now()
@@ -188,17 +188,6 @@ func (s *Snapshot) DeleteTargetGroup(
 	}
 
 	return out, err
-}
-
-// refused reports whether AWS itself responded that nothing was done.
-func refused(err error) bool {
-	for _, class := range []error{apierr.ErrInvalid, apierr.ErrDenied, apierr.ErrConflict, apierr.ErrThrottled, apierr.ErrNotFound} {
-		if errors.Is(err, class) {
-			return true
-		}
-	}
-
-	return false
 }
 
 // forgetBalancer drops the state of a load balancer.

@@ -1,6 +1,7 @@
 package tagging
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -81,9 +82,8 @@ type Controller struct {
 	refusals         *refusals
 
 	// created has the creation times of the Nodes that wait for their first
-	// tags.
-	mu      sync.Mutex
-	created map[item]time.Time
+	// tags, by item.
+	created sync.Map
 }
 
 // New creates a controller and registers it for the Nodes. Run starts it.
@@ -91,9 +91,7 @@ func New(config Config) (*Controller, error) {
 	if err := config.Options.Validate(); err != nil {
 		return nil, err
 	}
-	if config.Clock == nil {
-		config.Clock = clock.RealClock{}
-	}
+	config.Clock = cmp.Or[clock.PassiveClock](config.Clock, clock.RealClock{})
 	c := &Controller{
 		config:   config,
 		writer:   newWriter(config.EC2, config.Options, batches()),
@@ -103,7 +101,6 @@ func New(config Config) (*Controller, error) {
 			workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstBackoff, maxBackoff),
 			workqueue.TypedRateLimitingQueueConfig[item]{Name: Name}),
 		undecidedBackoff: undecidedBackoff,
-		created:          map[item]time.Time{},
 	}
 	c.refusals = newRefusals(c.queue.AddAfter)
 	var err error
@@ -155,7 +152,7 @@ func (c *Controller) present(obj any) {
 	}
 	work := item{node.Name, node.Spec.ProviderID, tag}
 	if _, tagged := node.Labels[Label]; !tagged {
-		c.remember(work, node.CreationTimestamp.Time)
+		c.created.Store(work, node.CreationTimestamp.Time)
 	}
 	c.queue.Add(work)
 }
@@ -169,7 +166,7 @@ func (c *Controller) deleted(obj any) {
 	if !ok || !c.hasInstance(node) {
 		return
 	}
-	c.forget(item{node.Name, node.Spec.ProviderID, tag})
+	c.created.Delete(item{node.Name, node.Spec.ProviderID, tag})
 	c.refusals.forget(item{node.Name, node.Spec.ProviderID, tag})
 	c.queue.Add(item{node.Name, node.Spec.ProviderID, untag})
 }
@@ -183,21 +180,4 @@ func (c *Controller) hasInstance(node *v1.Node) bool {
 	}
 
 	return ok
-}
-
-func (c *Controller) remember(work item, created time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.created[work] = created
-}
-
-// forget returns the creation time of the Node of an item, if it waits for its
-// first tags, and drops it.
-func (c *Controller) forget(work item) (created time.Time, first bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	created, first = c.created[work]
-	delete(c.created, work)
-
-	return created, first
 }

@@ -398,7 +398,7 @@ func TestInstanceLabelIsBounded(t *testing.T) {
 	m := NewMetrics()
 	labels := map[string]struct{}{}
 	for i := range 3 * maxInstances {
-		labels[m.label(fmt.Sprintf("i-%d", i))] = struct{}{}
+		labels[m.instances.Of(fmt.Sprintf("i-%d", i))] = struct{}{}
 	}
 	if len(labels) != maxInstances+1 {
 		t.Errorf("%d values of instance_id for %d instances", len(labels), 3*maxInstances)

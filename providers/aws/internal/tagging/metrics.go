@@ -1,7 +1,6 @@
 package tagging
 
 import (
-	"sync"
 	"time"
 
 	kmetrics "k8s.io/component-base/metrics"
@@ -38,11 +37,9 @@ func AllMetrics() []metrics.Metric { return []metrics.Metric{workItemErrors, tag
 
 // Metrics count the work of the controller, once they are registered.
 type Metrics struct {
-	errors *kmetrics.CounterVec
-	delay  *kmetrics.Histogram
-
-	mu        sync.Mutex
-	instances map[string]struct{}
+	errors    *kmetrics.CounterVec
+	delay     *kmetrics.Histogram
+	instances *metrics.Limit
 }
 
 // NewMetrics makes the metrics of a controller.
@@ -53,7 +50,7 @@ func NewMetrics() *Metrics {
 			Name: taggingDelay.Name, Help: taggingDelay.Help, StabilityLevel: kmetrics.ALPHA,
 			Buckets: kmetrics.ExponentialBuckets(1, 4, 7),
 		}),
-		instances: map[string]struct{}{},
+		instances: metrics.NewLimit(maxInstances),
 	}
 }
 
@@ -65,22 +62,8 @@ func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) {
 func (m *Metrics) tagged(after time.Duration) { m.delay.Observe(after.Seconds()) }
 
 func (m *Metrics) failed(instance, kind string) {
-	m.errors.WithLabelValues(kind, m.label(instance)).Inc()
+	m.errors.WithLabelValues(kind, m.instances.Of(instance)).Inc()
 }
 
 // refused counts a rejection of the tags, which belongs to no instance.
 func (m *Metrics) refused() { m.errors.WithLabelValues(errorsRefused, "").Inc() }
-
-// label returns the ID of an instance, as long as there are not too many.
-func (m *Metrics) label(id string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, known := m.instances[id]; !known {
-		if len(m.instances) >= maxInstances {
-			return metrics.Other
-		}
-		m.instances[id] = struct{}{}
-	}
-
-	return id
-}

@@ -1,7 +1,6 @@
 package tagging
 
 import (
-	"errors"
 	"sync"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 const (
@@ -57,14 +57,8 @@ func newRefusals(after func(item, time.Duration)) *refusals {
 // isRefusal reports whether an error may be due to the tags: EC2 refuses an
 // existing instance without naming it.
 func isRefusal(instance string, err error) bool {
-	if _, undecided := errors.AsType[*undecidedError](err); undecided || err == nil {
-		return false
-	}
-	if _, missing := errors.AsType[*refusedError](err); missing {
-		return false
-	}
-
-	return perInstance(err) && !inventory.Named(err).Has(instance)
+	return err != nil && !apierr.Has[*undecidedError](err) && !apierr.Has[*refusedError](err) &&
+		perInstance(err) && !inventory.Named(err).Has(instance)
 }
 
 // holds reports whether an item must wait. It is queued again then.

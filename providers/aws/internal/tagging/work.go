@@ -19,6 +19,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // ReasonTagsRefused is the reason of the Event on a Node when EC2 refuses the tags of
@@ -44,14 +45,13 @@ func (c *Controller) next(ctx context.Context) bool {
 	}
 	logger := klog.FromContext(ctx).WithValues("node", work.node, "providerID", work.providerID, "action", work.action)
 	err := c.do(klog.NewContext(ctx, logger), work)
-	_, undecided := errors.AsType[*undecidedError](err)
 	switch {
 	case err == nil:
 		c.queue.Forget(work)
 	case ctx.Err() != nil:
 	case c.waitsForTags(logger, work, err):
 		c.queue.Forget(work)
-	case undecided:
+	case apierr.Has[*undecidedError](err):
 		logger.V(4).Info("Tags were not changed because of another instance, trying again", "err", err)
 		c.queue.AddAfter(work, c.undecidedBackoff)
 	case c.queue.NumRequeues(work) < maxRequeues:
@@ -143,7 +143,7 @@ func (c *Controller) untagInstance(ctx context.Context, instance string) error {
 		return nil
 	}
 	err = c.writer.untag(ctx, instance)
-	if _, refused := errors.AsType[*refusedError](err); refused {
+	if apierr.Has[*refusedError](err) {
 		return nil // there is no instance, and no tags on it
 	}
 	if err != nil {
@@ -179,9 +179,8 @@ func (c *Controller) tagNode(ctx context.Context, work item, instance string) er
 	if err == nil {
 		c.release(work)
 	}
-	_, refused := errors.AsType[*refusedError](err)
 	mayAppear := client.Code(err) == inventory.CodeNotFound && c.config.Clock.Since(node.CreationTimestamp.Time) < young
-	if refused && !mayAppear {
+	if apierr.Has[*refusedError](err) && !mayAppear {
 		klog.FromContext(ctx).Info("Instance cannot be tagged, leaving it", "err", err)
 
 		return nil
@@ -193,8 +192,8 @@ func (c *Controller) tagNode(ctx context.Context, work item, instance string) er
 		return err
 	}
 	klog.FromContext(ctx).V(2).Info("Tagged instance")
-	if created, first := c.forget(work); first {
-		c.config.Metrics.tagged(c.config.Clock.Since(created))
+	if created, first := c.created.LoadAndDelete(work); first {
+		c.config.Metrics.tagged(c.config.Clock.Since(created.(time.Time)))
 	}
 
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // The tags of subnets that load balancers prefer. Their values are ignored.
@@ -31,7 +32,7 @@ var errNoChoice = apierr.Mark(apierr.ErrInvalid, errors.New("no subnets to choos
 // Usable returns the subnets that have the tag of the cluster, or of no
 // cluster.
 func Usable(subnets []Subnet, id cluster.ID) []Subnet {
-	return filter(subnets, func(s Subnet) bool { return id.Member(s.Tags) || !claimed(s.Tags) })
+	return lists.Filter(subnets, func(s Subnet) bool { return id.Member(s.Tags) || !claimed(s.Tags) })
 }
 
 // claimed reports whether a subnet has the tag of any cluster. The legacy tag
@@ -166,11 +167,11 @@ func inUsualZones(best map[string]Subnet, zones map[string]Zone) []Subnet {
 // Pick finds the wanted subnets by ID, then those by name, each group in the
 // order of the annotation. Each must exist exactly once, and be listed once.
 func Pick(subnets []Subnet, wanted []string) ([]Subnet, error) {
-	ids, names := split(wanted)
+	ids, names := lists.Split(wanted, isID)
 	picked := make([]Subnet, 0, len(wanted))
 	var wrong []string
 	for _, item := range slices.Concat(ids, names) {
-		found := filter(subnets, func(s Subnet) bool {
+		found := lists.Filter(subnets, func(s Subnet) bool {
 			return s.ID == item || !isID(item) && s.Tags[nameTag] == item
 		})
 		if len(found) != 1 {
@@ -197,27 +198,3 @@ func Pick(subnets []Subnet, wanted []string) ([]Subnet, error) {
 }
 
 func isID(item string) bool { return strings.HasPrefix(item, subnetIDPrefix) }
-
-// split separates IDs from names.
-func split(wanted []string) (ids, names []string) {
-	for _, item := range wanted {
-		if isID(item) {
-			ids = append(ids, item)
-		} else {
-			names = append(names, item)
-		}
-	}
-
-	return ids, names
-}
-
-func filter(subnets []Subnet, keep func(Subnet) bool) []Subnet {
-	var kept []Subnet
-	for _, subnet := range subnets {
-		if keep(subnet) {
-			kept = append(kept, subnet)
-		}
-	}
-
-	return kept
-}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 const (
@@ -70,12 +71,8 @@ func (n *Network) discover(ctx context.Context, options DiscoverOptions, maxAge 
 			return nil, err
 		}
 	}
-	names := make([]string, 0, len(subnets))
-	for _, subnet := range subnets {
-		names = append(names, subnet.AvailabilityZone)
-	}
-	slices.Sort(names)
-	zones, err := n.zones.Zones(ctx, slices.Compact(names))
+	names := lists.Map(subnets, func(subnet Subnet) string { return subnet.AvailabilityZone })
+	zones, err := n.zones.Zones(ctx, plan.Sorted(names))
 	// Without the permission, all zones count as usual ones.
 	if err != nil && !errors.Is(err, apierr.ErrDenied) {
 		return nil, fmt.Errorf("read availability zones: %w", err)
@@ -100,7 +97,7 @@ func (n *Network) candidates(ctx context.Context, options DiscoverOptions, maxAg
 		return usable, nil
 	}
 
-	return n.byID(ctx, []string{options.Fallback}, maxAge)
+	return n.named(ctx, []string{options.Fallback}, maxAge)
 }
 
 // Empty reports whether the VPC has no subnet at all. EC2 returns none for a
@@ -111,12 +108,16 @@ func (n *Network) Empty(ctx context.Context) (bool, error) {
 	return err == nil && len(subnets) == 0, err
 }
 
-// Named finds subnets by ID, if they begin with "subnet-", or else by the tag
+// Named finds subnets by ID, if the items begin with "subnet-", or else by the tag
 // Name: first those with an ID, then the others, each in the given order. It
 // returns an error unless each is found exactly once. The cache is used if it
 // contains all of them.
 func (n *Network) Named(ctx context.Context, wanted []string) ([]Subnet, error) {
-	known, err := n.subnets.Get(ctx)
+	return n.named(ctx, wanted, keepFor)
+}
+
+func (n *Network) named(ctx context.Context, wanted []string, maxAge time.Duration) ([]Subnet, error) {
+	known, err := n.subnets.GetWithin(ctx, maxAge)
 	if err != nil {
 		return nil, err
 	}
@@ -129,27 +130,6 @@ func (n *Network) Named(ctx context.Context, wanted []string) ([]Subnet, error) 
 	}
 
 	return Pick(described, wanted)
-}
-
-// ByID finds subnets by ID. It returns an error if one of them is missing.
-func (n *Network) ByID(ctx context.Context, ids []string) ([]Subnet, error) {
-	return n.byID(ctx, ids, keepFor)
-}
-
-func (n *Network) byID(ctx context.Context, ids []string, maxAge time.Duration) ([]Subnet, error) {
-	known, err := n.subnets.GetWithin(ctx, maxAge)
-	if err != nil {
-		return nil, err
-	}
-	if picked, err := Pick(known, ids); err == nil {
-		return picked, nil
-	}
-	described, err := n.readSubnetsByID(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-
-	return Pick(described, ids)
 }
 
 // DiscoverOptions are the requirements of a load balancer without the subnets

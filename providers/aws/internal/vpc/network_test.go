@@ -210,11 +210,11 @@ func TestByID(t *testing.T) {
 
 	b := newFixture(t, sim.Options{})
 	id := b.Cluster.Public[b.Cluster.Zones[0]]
-	got, err := b.net.ByID(t.Context(), []string{id})
+	got, err := b.net.Named(t.Context(), []string{id})
 	if err != nil || len(got) != 1 || got[0].ID != id || got[0].CIDR.Bits() != 22 {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if _, err := b.net.ByID(t.Context(), []string{id, "subnet-0"}); err == nil {
+	if _, err := b.net.Named(t.Context(), []string{id, "subnet-0"}); err == nil {
 		t.Error("AWS-SG-17: half of the subnets would be half of the rules")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // maxFilterValues is the maximum number of values in one filter of EC2.
@@ -47,7 +48,7 @@ func (n *Network) readSubnetsByID(ctx context.Context, ids []string) ([]Subnet, 
 
 // readWanted reads the subnets that are wanted by ID or by name.
 func (n *Network) readWanted(ctx context.Context, wanted []string) ([]Subnet, error) {
-	ids, names := split(wanted)
+	ids, names := lists.Split(wanted, isID)
 	all, err := n.readSubnetsByID(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (n *Network) readWanted(ctx context.Context, wanted []string) ([]Subnet, er
 		all = append(all, subnets...)
 	}
 	// A subnet may be wanted by its ID and by its name.
-	return distinct(all), nil
+	return lists.DistinctBy(all, func(s Subnet) string { return s.ID }), nil
 }
 
 func (n *Network) describeSubnets(ctx context.Context, filters ...types.Filter) ([]Subnet, error) {
@@ -91,16 +92,4 @@ func toSubnet(from *types.Subnet) Subnet {
 		CIDR:             cidr,
 		Tags:             awstype.FromEC2Tags(from.Tags),
 	}
-}
-
-// distinct removes subnets with an ID that has occurred before.
-func distinct(subnets []Subnet) []Subnet {
-	seen := map[string]bool{}
-
-	return filter(subnets, func(s Subnet) bool {
-		first := !seen[s.ID]
-		seen[s.ID] = true
-
-		return first
-	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -69,7 +70,7 @@ func (z *Zones) Get(ctx context.Context, name string) (Zone, error) {
 // Zones returns zones by name, without those that AWS does not list.
 func (z *Zones) Zones(ctx context.Context, names []string) (map[string]Zone, error) {
 	all, err := z.all.Get(ctx)
-	if err == nil && !hasAll(all, names) {
+	if err == nil && !sets.KeySet(all).HasAll(names...) {
 		all, err = z.all.GetWithin(ctx, newZoneAge)
 	}
 	if err != nil {
@@ -83,16 +84,6 @@ func (z *Zones) Zones(ctx context.Context, names []string) (map[string]Zone, err
 	}
 
 	return found, nil
-}
-
-func hasAll(zones map[string]Zone, names []string) bool {
-	for _, name := range names {
-		if _, ok := zones[name]; !ok {
-			return false
-		}
-	}
-
-	return true
 }
 
 // readZones reads the zones of the region by name. They come in one page.
