@@ -13,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
@@ -222,10 +223,7 @@ func sameHost(a, b string) bool {
 
 // describe lists VMs for a message, in a stable order.
 func describe(found []vm) string {
-	names := make([]string, len(found))
-	for i, v := range found {
-		names[i] = fmt.Sprintf("%q (%s) in vCenter %s", v.Name, v.Ref.Value, v.vcenter.name)
-	}
+	names := lists.Map(found, func(v vm) string { return fmt.Sprintf("%q (%s) in vCenter %s", v.Name, v.Ref.Value, v.vcenter.name) })
 	slices.Sort(names)
 
 	return strings.Join(names, ", ")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
@@ -49,12 +50,7 @@ func (vc *vcenter) confirm(ctx context.Context, q inventory.Query) ([]vm, error)
 }
 
 func (vc *vcenter) own(found []*inventory.VM, current bool) []vm {
-	owned := make([]vm, len(found))
-	for i, v := range found {
-		owned[i] = vm{VM: v, vcenter: vc, current: current}
-	}
-
-	return owned
+	return lists.Map(found, func(v *inventory.VM) vm { return vm{VM: v, vcenter: vc, current: current} })
 }
 
 // runner is what works in the background until its context ends.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Defaults.
@@ -256,10 +257,5 @@ func (f *Families) UnmarshalText(text []byte) error {
 
 // String formats the list as it is read.
 func (f Families) String() string {
-	names := make([]string, len(f))
-	for i, family := range f {
-		names[i] = string(family)
-	}
-
-	return strings.Join(names, ",")
+	return strings.Join(lists.Map(f, func(family address.Family) string { return string(family) }), ",")
 }

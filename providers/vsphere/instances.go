@@ -16,6 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
@@ -198,9 +199,9 @@ func (v vm) addresses(ctx context.Context, node *v1.Node, details *inventory.Det
 		v.vcenter.warnings.metadata(ctx, node, err)
 	}
 	g := guest{id: v.UUID, hostName: v.HostName, static: static, nodeIPs: nodeIPs}
-	for _, n := range details.NICs {
-		g.nics = append(g.nics, nic{Network: n.Network, Addresses: n.IPs, ShortLived: n.ShortLived, DeviceConfigID: n.DeviceConfigID})
-	}
+	g.nics = lists.Map(details.NICs, func(n inventory.NIC) nic {
+		return nic{Network: n.Network, Addresses: n.IPs, ShortLived: n.ShortLived, DeviceConfigID: n.DeviceConfigID}
+	})
 
 	return nodeAddresses(g, v.vcenter.rules)
 }

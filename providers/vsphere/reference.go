@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
@@ -23,10 +24,9 @@ func reference() provider.Reference {
 
 // environmentReference lists the variables that applyEnvironment looks at.
 func environmentReference() []provider.Variable {
-	var list []provider.Variable
-	for _, v := range variables() {
-		list = append(list, provider.Variable{Name: v.name, Sets: config.Name{Section: v.section, Key: v.key}})
-	}
+	list := lists.Map(variables(), func(v variable) provider.Variable {
+		return provider.Variable{Name: v.name, Sets: config.Name{Section: v.section, Key: v.key}}
+	})
 	list = append(list, provider.Variable{
 		Name: entryPrefix + "<id>",
 		Help: "Adds a vCenter, or replaces the one with that name in the file. The value is its address, or any name if " +

@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // categoriesAtOnce is how many categories are read at the same time. A vCenter
@@ -63,11 +64,8 @@ func (c *categoryNames) order(ids, wanted []string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	listed := map[string]bool{}
-	for _, id := range ids {
-		listed[id] = true
-	}
-	maps.DeleteFunc(c.byID, func(id string, _ categoryName) bool { return !listed[id] })
+	listed := sets.New(ids...)
+	maps.DeleteFunc(c.byID, func(id string, _ categoryName) bool { return !listed.Has(id) })
 	rank := func(id string) int {
 		known, ok := c.byID[id]
 		switch {
@@ -101,12 +99,7 @@ func (t *tagger) fetchCatalog(ctx context.Context, _ struct{}) (*catalog, error)
 	err := t.client.REST(ctx, func(ctx context.Context, c *rest.Client) error {
 		m := tags.NewManager(c)
 		search = &catalogSearch{tagger: t, manager: m, found: map[string][]string{}}
-		var ids []string
-		err := t.repeat(ctx, func() (err error) {
-			ids, err = m.ListCategories(ctx)
-
-			return err
-		})
+		ids, err := repeat(ctx, t, func() ([]string, error) { return m.ListCategories(ctx) })
 		if err != nil {
 			return fmt.Errorf("list tag categories: %w", err)
 		}
@@ -171,12 +164,7 @@ func (s *catalogSearch) visit(ctx context.Context, id string) error {
 	if !slices.Contains(s.categories, name) {
 		return nil
 	}
-	var ids []string
-	err := s.repeat(ctx, func() (err error) {
-		ids, err = s.manager.ListTagsForCategory(ctx, id)
-
-		return err
-	})
+	ids, err := repeat(ctx, s.tagger, func() ([]string, error) { return s.manager.ListTagsForCategory(ctx, id) })
 	if err != nil {
 		return fmt.Errorf("list tags of category %s: %w", name, err)
 	}
@@ -189,12 +177,7 @@ func (s *catalogSearch) visit(ctx context.Context, id string) error {
 
 // readName is empty for a category that was deleted since it was listed.
 func (s *catalogSearch) readName(ctx context.Context, id string) (string, error) {
-	var category *tags.Category
-	err := s.repeat(ctx, func() (err error) {
-		category, err = s.manager.GetCategory(ctx, id)
-
-		return err
-	})
+	category, err := repeat(ctx, s.tagger, func() (*tags.Category, error) { return s.manager.GetCategory(ctx, id) })
 	if rest.IsStatusError(err, http.StatusNotFound) {
 		return "", nil
 	}

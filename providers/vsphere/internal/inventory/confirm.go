@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Confirm looks a VM up in the vCenter itself, past the inventory. Like Find it
@@ -157,10 +158,7 @@ func (s *store) known(q Query) []Ref {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 
-	var refs []Ref
-	for _, rec := range s.match(q) {
-		refs = append(refs, rec.ref())
-	}
+	refs := lists.Map(s.match(q), (*record).ref)
 	for _, uuid := range q.UUIDs {
 		for _, d := range s.memory.of(normal(uuid)) {
 			if !slices.Contains(q.Except, d.ref) {
@@ -178,12 +176,7 @@ func (s *store) matching(q Query) []Ref {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 
-	var refs []Ref
-	for _, rec := range s.match(q) {
-		refs = append(refs, rec.ref())
-	}
-
-	return refs
+	return lists.Map(s.match(q), (*record).ref)
 }
 
 // present lists those of the VMs that are in the inventory.

@@ -2,6 +2,8 @@ package inventory
 
 import (
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // viewTypes are the types of objects in the view, with all their subclasses:
@@ -29,10 +31,7 @@ func filterSpec(view Ref) types.PropertyFilterSpec {
 }
 
 func ancestorSpecs(kinds ...string) []types.PropertySpec {
-	specs := make([]types.PropertySpec, 0, len(kinds))
-	for _, kind := range kinds {
-		specs = append(specs, types.PropertySpec{Type: kind, PathSet: []string{"name", "parent"}})
-	}
-
-	return specs
+	return lists.Map(kinds, func(kind string) types.PropertySpec {
+		return types.PropertySpec{Type: kind, PathSet: []string{"name", "parent"}}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Query identifies the VM to look up. UUIDs come before names.
@@ -75,7 +76,7 @@ func (s *store) find(q Query) ([]*VM, error) {
 			s.prove()
 		}
 
-		return snapshots(found), nil
+		return lists.Map(found, (*record).snapshot), nil
 	}
 
 	return nil, s.doubt(q)
@@ -139,24 +140,10 @@ func (q Query) other(found []*record) []*record {
 
 // pick returns the chosen VMs in a fixed order.
 func pick(from []*record, choose func(*record) bool) []*record {
-	var found []*record
-	for _, rec := range from {
-		if choose(rec) {
-			found = append(found, rec)
-		}
-	}
+	found := lists.Filter(from, choose)
 	slices.SortFunc(found, func(a, b *record) int { return strings.Compare(a.value, b.value) })
 
 	return found
-}
-
-func snapshots(records []*record) []*VM {
-	vms := make([]*VM, len(records))
-	for i, rec := range records {
-		vms[i] = rec.snapshot()
-	}
-
-	return vms
 }
 
 // doubt returns why a VM that nothing was found of can exist nevertheless.

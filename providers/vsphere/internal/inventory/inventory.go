@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,43 +103,35 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.MaxWait, 10*time.Second)
+	c.MaxWait = cmp.Or(c.MaxWait, 10*time.Second)
 	c.MaxWait = max(c.MaxWait.Truncate(time.Second), time.Second)
-	setDefault(&c.Margin, 4*time.Second)
-	setDefault(&c.PollPeriod, 500*time.Millisecond)
-	setDefault(&c.CallTimeout, 30*time.Second)
-	setDefault(&c.StaleAfter, 75*time.Second)
-	setDefault(&c.MinBackoff, time.Second)
-	setDefault(&c.MaxBackoff, 5*time.Second)
-	setDefault(&c.MaxRestartBackoff, time.Minute)
-	setDefault(&c.SettledAfter, 5*time.Minute)
-	setDefault(&c.RereadPeriod, time.Hour)
-	setDefault(&c.TagTTL, time.Minute)
-	setDefault(&c.TagNameTTL, 10*time.Minute)
-	setDefault(&c.TagErrorTTL, 2*time.Second)
-	setDefault(&c.TagRetryDelay, time.Second)
-	setDefault(&c.DetailsTTL, 2*time.Second)
-	setDefault(&c.DetailsErrorTTL, 2*time.Second)
+	c.Margin = cmp.Or(c.Margin, 4*time.Second)
+	c.PollPeriod = cmp.Or(c.PollPeriod, 500*time.Millisecond)
+	c.CallTimeout = cmp.Or(c.CallTimeout, 30*time.Second)
+	c.StaleAfter = cmp.Or(c.StaleAfter, 75*time.Second)
+	c.MinBackoff = cmp.Or(c.MinBackoff, time.Second)
+	c.MaxBackoff = cmp.Or(c.MaxBackoff, 5*time.Second)
+	c.MaxRestartBackoff = cmp.Or(c.MaxRestartBackoff, time.Minute)
+	c.SettledAfter = cmp.Or(c.SettledAfter, 5*time.Minute)
+	c.RereadPeriod = cmp.Or(c.RereadPeriod, time.Hour)
+	c.TagTTL = cmp.Or(c.TagTTL, time.Minute)
+	c.TagNameTTL = cmp.Or(c.TagNameTTL, 10*time.Minute)
+	c.TagErrorTTL = cmp.Or(c.TagErrorTTL, 2*time.Second)
+	c.TagRetryDelay = cmp.Or(c.TagRetryDelay, time.Second)
+	c.DetailsTTL = cmp.Or(c.DetailsTTL, 2*time.Second)
+	c.DetailsErrorTTL = cmp.Or(c.DetailsErrorTTL, 2*time.Second)
 	if c.Wanted == nil {
 		c.Wanted = func() []Query { return nil }
 	}
 	if c.Corrected == nil {
 		c.Corrected = func(int) {}
 	}
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
+	c.Clock = cmp.Or[clock.PassiveClock](c.Clock, clock.RealClock{})
 	if c.Observe == nil {
 		c.Observe = func(Status) {}
 	}
 
 	return c
-}
-
-func setDefault(d *time.Duration, to time.Duration) {
-	if *d == 0 {
-		*d = to
-	}
 }
 
 // Inventory is what one vCenter has. It is safe for concurrent use; it reads

@@ -10,6 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 const (
@@ -153,11 +155,7 @@ func (f *feed) poll(ctx context.Context, wait time.Duration) (*types.UpdateSet, 
 }
 
 // isFault reports whether a vCenter responded with a fault.
-func isFault(err error) bool {
-	_, ok := errors.AsType[responseError](err)
-
-	return ok
-}
+func isFault(err error) bool { return apierr.Has[responseError](err) }
 
 // isTimeout reports whether a response was too late.
 func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded) }

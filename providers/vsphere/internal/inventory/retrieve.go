@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 const (
@@ -107,9 +108,9 @@ func (i *Inventory) retrieve(ctx context.Context, refs []Ref, paths []string) ([
 
 // retrievePage makes the call for one page, which need not have all VMs.
 func (i *Inventory) retrievePage(ctx context.Context, refs []Ref, paths []string) ([]types.ObjectContent, error) {
-	spec := types.PropertyFilterSpec{PropSet: []types.PropertySpec{{Type: typeVM, PathSet: paths}}}
-	for _, r := range refs {
-		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: r})
+	spec := types.PropertyFilterSpec{
+		PropSet:   []types.PropertySpec{{Type: typeVM, PathSet: paths}},
+		ObjectSet: lists.Map(refs, func(r Ref) types.ObjectSpec { return types.ObjectSpec{Obj: r} }),
 	}
 	var page []types.ObjectContent
 	err := i.call(ctx, func(ctx context.Context, c *vim25.Client) error {

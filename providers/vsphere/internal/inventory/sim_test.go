@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -186,10 +187,10 @@ func start(t *testing.T, v *cloudsim.VCenter, cfg Config) (i *Inventory, stop fu
 func run(t *testing.T, c Client, cfg Config) (i *Inventory, stop func()) {
 	t.Helper()
 	cfg.Name = "vc"
-	setDefault(&cfg.MinBackoff, 10*time.Millisecond)
-	setDefault(&cfg.MaxBackoff, 50*time.Millisecond)
-	setDefault(&cfg.MaxRestartBackoff, 50*time.Millisecond)
-	setDefault(&cfg.PollPeriod, 5*time.Millisecond)
+	cfg.MinBackoff = cmp.Or(cfg.MinBackoff, 10*time.Millisecond)
+	cfg.MaxBackoff = cmp.Or(cfg.MaxBackoff, 50*time.Millisecond)
+	cfg.MaxRestartBackoff = cmp.Or(cfg.MaxRestartBackoff, 50*time.Millisecond)
+	cfg.PollPeriod = cmp.Or(cfg.PollPeriod, 5*time.Millisecond)
 	i = New(c, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

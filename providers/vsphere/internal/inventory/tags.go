@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25/mo"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 )
 
@@ -74,7 +75,7 @@ func newTagger(client Client, cfg Config) *tagger {
 // followed by the next one at once.
 func keepError(timeout, ttl time.Duration) func(error) time.Duration {
 	return func(err error) time.Duration {
-		if _, ok := errors.AsType[*unfinishedError](err); ok {
+		if apierr.Has[*unfinishedError](err) {
 			return 0
 		}
 		if timedOut(err) {
@@ -94,13 +95,13 @@ func timedOut(err error) bool {
 
 // repeat makes a call, and once more after a short time if the vCenter rejected
 // it because of too many calls.
-func (t *tagger) repeat(ctx context.Context, call func() error) error {
-	err := call()
+func repeat[T any](ctx context.Context, t *tagger, call func() (T, error)) (T, error) {
+	result, err := call()
 	if !rest.IsStatusError(err, http.StatusTooManyRequests) && !rest.IsStatusError(err, http.StatusServiceUnavailable) {
-		return err
+		return result, err
 	}
 	if !sleep(ctx, t.retryDelay+rand.N(t.retryDelay/2+1)) {
-		return err
+		return result, err
 	}
 
 	return call()
@@ -119,11 +120,8 @@ func (t *tagger) fetchAttachments(ctx context.Context, of *catalog) (attachments
 	err := t.client.REST(ctx, func(ctx context.Context, c *rest.Client) error {
 		found = attachments{}
 		for batch := range slices.Chunk(slices.Sorted(maps.Keys(categories)), tagsPerCall) {
-			var response []tags.AttachedObjects
-			err := t.repeat(ctx, func() (err error) {
-				response, err = tags.NewManager(c).ListAttachedObjectsOnTags(ctx, batch)
-
-				return err
+			response, err := repeat(ctx, t, func() ([]tags.AttachedObjects, error) {
+				return tags.NewManager(c).ListAttachedObjectsOnTags(ctx, batch)
 			})
 			if err != nil {
 				return fmt.Errorf("list objects with tags: %w", err)
@@ -177,12 +175,7 @@ func (a attachments) nearest(category string, chains []Chain) (Ref, []string, er
 func (t *tagger) fetchName(ctx context.Context, id string) (string, error) {
 	var name string
 	err := t.client.REST(ctx, func(ctx context.Context, c *rest.Client) error {
-		var tag *tags.Tag
-		err := t.repeat(ctx, func() (err error) {
-			tag, err = tags.NewManager(c).GetTag(ctx, id)
-
-			return err
-		})
+		tag, err := repeat(ctx, t, func() (*tags.Tag, error) { return tags.NewManager(c).GetTag(ctx, id) })
 		if err != nil {
 			return fmt.Errorf("get tag %s: %w", id, err)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // maxDepth ends a climb through a tree that has a circle in it for a moment,
@@ -213,12 +215,8 @@ func (t *tree) chain(from Ref, up func(*ancestor) *ancestor) []Ref {
 	if !ok {
 		return []Ref{from}
 	}
-	var refs []Ref
-	for _, above := range climb(p, up) {
-		refs = append(refs, above.ref)
-	}
 
-	return refs
+	return lists.Map(climb(p, up), (*ancestor).reference)
 }
 
 // inventoryPath is the path of a datacenter as users write it: /folder/name.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // ErrNoTag means that the tags could be read and none of them is the wanted one.
@@ -79,7 +81,7 @@ func (i *Inventory) tagOf(ctx context.Context, kind, category string, vm *VM, ch
 		return "", nil
 	}
 	object, ids, err := i.tags.nearest(ctx, category, chains, i.cfg.TagTTL)
-	if _, ok := errors.AsType[*incompleteChainError](err); ok {
+	if apierr.Has[*incompleteChainError](err) {
 		return "", fmt.Errorf("vSphere %s category %s: %w", kind, category, err)
 	}
 	if err != nil {

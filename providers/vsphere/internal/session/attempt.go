@@ -218,7 +218,7 @@ func (s *Session) tryLogin(ctx context.Context, api api, source Source, credenti
 	if err != nil {
 		err = fmt.Errorf("log in with %s of %s: %w", credentials, source, classify(err))
 	}
-	if _, notTried := errors.AsType[*login.NotTriedError](err); notTried {
+	if apierr.Has[*login.NotTriedError](err) {
 		return false, err
 	}
 	done(err)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 const (
@@ -80,22 +83,11 @@ func (e Endpoint) invalid(problems []error) error {
 	return nil
 }
 
-func (e Endpoint) name() string {
-	if e.Name != "" {
-		return e.Name
-	}
-
-	return e.Server
-}
+func (e Endpoint) name() string { return cmp.Or(e.Name, e.Server) }
 
 // hostPort is the address to dial, and the key of the thumbprint.
 func (e Endpoint) hostPort() string {
-	port := e.Port
-	if port == 0 {
-		port = defaultPort
-	}
-
-	return net.JoinHostPort(e.host(), strconv.Itoa(port))
+	return net.JoinHostPort(e.host(), strconv.Itoa(cmp.Or(e.Port, defaultPort)))
 }
 
 // host is the server without brackets.
@@ -107,13 +99,7 @@ func (e Endpoint) url() *url.URL {
 	return &url.URL{Scheme: "https", Host: e.hostPort(), Path: vim25.Path}
 }
 
-func (e Endpoint) roundTrips() int {
-	if e.RoundTrips == 0 {
-		return defaultRoundTrips
-	}
-
-	return e.RoundTrips
-}
+func (e Endpoint) roundTrips() int { return cmp.Or(e.RoundTrips, defaultRoundTrips) }
 
 // canonicalThumbprint returns a fingerprint in the form that the SDK compares.
 func canonicalThumbprint(text string) (string, error) {
@@ -126,10 +112,6 @@ func canonicalThumbprint(text string) (string, error) {
 	if err != nil || (len(sum) != sha1Size && len(sum) != sha256Size) {
 		return "", fmt.Errorf("thumbprint %q is neither a SHA-1 nor a SHA-256 in hex", text)
 	}
-	pairs := make([]string, len(sum))
-	for i, b := range sum {
-		pairs[i] = fmt.Sprintf("%02X", b)
-	}
 
-	return strings.Join(pairs, ":"), nil
+	return strings.Join(lists.Map(sum, func(b byte) string { return fmt.Sprintf("%02X", b) }), ":"), nil
 }

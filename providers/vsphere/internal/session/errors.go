@@ -148,17 +148,9 @@ func walk(err error, visit func(error)) {
 
 // isNetwork reports whether there was no usable response.
 func isNetwork(err error) bool {
-	if _, ok := errors.AsType[*xml.SyntaxError](err); ok {
-		return true // a truncated response, or the page of a proxy
-	}
-	if _, ok := errors.AsType[xml.UnmarshalError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return true
-	}
-
-	return apierr.IsTransport(err)
+	// The others are a truncated response, or the page of a proxy.
+	return apierr.IsTransport(err) ||
+		apierr.Has[*xml.SyntaxError](err) || apierr.Has[xml.UnmarshalError](err) || apierr.Has[*json.SyntaxError](err)
 }
 
 // isWrongPassword reports whether vCenter refused a login because of the password, or

@@ -69,9 +69,7 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 	if options.Metrics == nil {
 		options.Metrics = NewMetrics(metrics.Discard())
 	}
-	if options.Clock == nil {
-		options.Clock = clock.RealClock{}
-	}
+	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
 	if options.LoginGuard == nil {
 		options.LoginGuard = NewLoginGuard(options.Clock)
 	}

@@ -8,12 +8,15 @@ import (
 	"math"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // pollMax is the longest that a poll may wait for a change.
@@ -109,13 +112,9 @@ func methodOf(req soap.HasFault) string {
 // may not: each can be fetched only once. A poll could, but the poller has to know that
 // one was interrupted, so that the next does not wait as long.
 func isRead(method string) bool {
-	for _, start := range []string{"Retrieve", "Find", "Query", "CurrentTime"} {
-		if strings.HasPrefix(method, start) {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc([]string{"Retrieve", "Find", "Query", "CurrentTime"}, func(start string) bool {
+		return strings.HasPrefix(method, start)
+	})
 }
 
 // pollTime returns how long vCenter may take to respond to a poll, in addition to the
@@ -147,13 +146,6 @@ func isTransient(ctx context.Context, err error) bool {
 
 // isUntrusted reports whether the certificate of the server was refused.
 func isUntrusted(err error) bool {
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[*thumbprintError](err)
-
-	return ok
+	return apierr.Has[*tls.CertificateVerificationError](err) || apierr.Has[x509.UnknownAuthorityError](err) ||
+		apierr.Has[*thumbprintError](err)
 }
