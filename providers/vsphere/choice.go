@@ -180,12 +180,8 @@ func (s *source) withAddress(ctx context.Context, found []vm, nodeName string) [
 
 // addressesOf returns the addresses that a Node has now.
 func (s *source) addressesOf(nodeName string) []netip.Addr {
-	lister := s.nodes.Load()
-	if lister == nil {
-		return nil
-	}
-	node, err := (*lister).Get(nodeName)
-	if err != nil {
+	node := s.nodes.Load().Node(nodeName)
+	if node == nil {
 		return nil
 	}
 	var addrs []netip.Addr

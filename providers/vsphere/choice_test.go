@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	listersv1 "k8s.io/client-go/listers/core/v1"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
@@ -156,11 +154,7 @@ func (b fixture) knowAddress(node *v1.Node, ip string) {
 	b.t.Helper()
 	node = node.DeepCopy()
 	node.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: ip}}
-	nodes := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
-	if err := nodes.Add(node); err != nil {
-		b.t.Fatal(err)
-	}
-	b.source.setNodes(listersv1.NewNodeLister(nodes))
+	b.know(node)
 }
 
 // awaitKnown waits until the inventory has a VM, and Lookups have seen it.

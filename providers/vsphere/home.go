@@ -2,11 +2,12 @@ package vsphere
 
 import (
 	"maps"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
-	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 )
 
 // LabelVCenter is the label of a Node whose value is the instance UUID of the vCenter
@@ -51,12 +52,8 @@ func (s *source) relabel(node *v1.Node, v vm) {
 
 // labeled returns the vCenter that a Node names, or nothing.
 func (s *source) labeled(nodeName string) string {
-	lister := s.nodes.Load()
-	if lister == nil {
-		return ""
-	}
-	node, err := (*lister).Get(nodeName)
-	if err != nil {
+	node := s.nodes.Load().Node(nodeName)
+	if node == nil {
 		return ""
 	}
 
@@ -64,15 +61,18 @@ func (s *source) labeled(nodeName string) string {
 }
 
 // hosts reports whether any Node names a vCenter.
-func (s *source) hosts(vcenter string) bool {
-	lister := s.nodes.Load()
-	if lister == nil {
-		return false
-	}
-	nodes, err := (*lister).List(labels.Everything())
-	if err != nil {
-		return false // it is a cache, which has no errors
-	}
+func (s *source) hosts(vcenter string) bool { return len(s.nodes.Load().Find(vcenter)) > 0 }
 
-	return slices.ContainsFunc(nodes, func(node *v1.Node) bool { return node.Labels[LabelVCenter] == vcenter })
+// vcenterIndex is the name of the index of Nodes by the vCenter that they name.
+const vcenterIndex = "vsphere-vcenter-uuid"
+
+// indexNodes adds that index to the informer of Nodes.
+func indexNodes(nodes cache.SharedIndexInformer) (*nodeindex.Index, error) {
+	return nodeindex.New(nodes, vcenterIndex, func(node *v1.Node) []string {
+		if vcenter := node.Labels[LabelVCenter]; vcenter != "" {
+			return []string{vcenter}
+		}
+
+		return nil
+	})
 }

@@ -12,25 +12,38 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	listersv1 "k8s.io/client-go/listers/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
 // know passes the Nodes of the cluster to the source.
 func (b fixture) know(nodes ...*v1.Node) {
 	b.t.Helper()
-	known := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+	known, index := newNodes(b.t)
 	for _, node := range nodes {
 		if err := known.Add(node); err != nil {
 			b.t.Fatal(err)
 		}
 	}
-	b.source.setNodes(listersv1.NewNodeLister(known))
+	b.source.setNodes(index)
+}
+
+// newNodes returns the store of an informer of Nodes that has none, and the index of
+// the provider on it.
+func newNodes(t testing.TB) (cache.Indexer, *nodeindex.Index) {
+	t.Helper()
+	informer := cache.NewSharedIndexInformer(&cache.ListWatch{}, &v1.Node{}, 0, cache.Indexers{})
+	index, err := indexNodes(informer)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return informer.GetIndexer(), index
 }
 
 // initialize returns an uninitialized Node as the framework leaves it, not ready.

@@ -9,14 +9,13 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	listersv1 "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
@@ -27,8 +26,9 @@ type source struct {
 	labels map[string]string
 	// started holds the vCenters, from when there are any.
 	started atomic.Pointer[start]
-	// nodes lists the Nodes of the cluster, from when the informer is known.
-	nodes atomic.Pointer[listersv1.NodeLister]
+	// nodes are the Nodes of the cluster, by the vCenter that they name. It is set
+	// once there are informers.
+	nodes atomic.Pointer[nodeindex.Index]
 
 	assigned *assignments
 	patience patience
@@ -54,21 +54,13 @@ func newSource(cfg *Config, labels map[string]string) *source {
 }
 
 // setNodes passes the Nodes of the cluster to the source.
-func (s *source) setNodes(nodes listersv1.NodeLister) { s.nodes.Store(&nodes) }
+func (s *source) setNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
 
 // wanted lists the queries that find the VMs of all Nodes: what one Node's VM is
 // read for is read for all of them in the same call.
 func (s *source) wanted() []inventory.Query {
-	lister := s.nodes.Load()
-	if lister == nil {
-		return nil
-	}
-	nodes, err := (*lister).List(labels.Everything())
-	if err != nil {
-		return nil // each Node is still tried on its own
-	}
 	var wanted []inventory.Query
-	for _, node := range nodes {
+	for _, node := range s.nodes.Load().List() {
 		list, err := queriesOf(instance.Ref{
 			ProviderID: node.Spec.ProviderID, SystemUUID: node.Status.NodeInfo.SystemUUID, NodeName: node.Name,
 		})

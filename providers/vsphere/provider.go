@@ -144,7 +144,13 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 // SetInformers implements cloudprovider.InformerUser: what has to be read of one
 // Node's VM is read for those of all Nodes at once.
 func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
-	c.source.setNodes(factory.Core().V1().Nodes().Lister())
+	nodes, err := indexNodes(factory.Core().V1().Nodes().Informer())
+	if err != nil {
+		klog.ErrorS(err, "Nodes cannot be indexed, the vCenters that they name are not known")
+
+		return
+	}
+	c.source.setNodes(nodes)
 }
 
 // SetNodeRequeue implements provider.NodeRequeuer.

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
-	listersv1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
@@ -81,6 +81,7 @@ type soak struct {
 	vc   *sim.VCenter
 	// nodes are those of the cluster, as the provider lists them.
 	nodes   cache.Indexer
+	index   *nodeindex.Index
 	began   time.Time
 	foreign []*sim.VM
 
@@ -122,8 +123,8 @@ func newSoak(t *testing.T, size soakSize, seed uint64) *soak {
 	s := &soak{
 		t: t, size: size, seed: seed, began: time.Now(), members: map[string]*member{}, zones: map[string][]zoneName{},
 		removed: sets.New[string](),
-		nodes:   cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}),
 	}
+	s.nodes, s.index = newNodes(t)
 	spec := sim.DatacenterSpec{Name: "dc", Clusters: []sim.ClusterSpec{{Name: "foreign"}}}
 	for _, name := range clusters {
 		cluster := sim.ClusterSpec{Name: name, Tags: sim.Tags{zoneCategory: {"zone-" + name}}}
@@ -178,7 +179,7 @@ func (s *soak) start() {
 		s.t.Fatal(err)
 	}
 	c := newCloudFrom(cfg, nil, tuning{session: session.Options{Dial: s.vc.Dial}})
-	c.source.setNodes(listersv1.NewNodeLister(s.nodes))
+	c.source.setNodes(s.index)
 	c.SetNodeRequeue(func(string) {})
 	c.Initialize(builder{client: kubetest.NewClientset()}, s.running.Done())
 	s.mu.Lock()
