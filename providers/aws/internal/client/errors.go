@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
@@ -23,72 +24,40 @@ func Code(err error) string {
 	return ""
 }
 
-// unknownCode is the SDK's code for a response without an error code.
+// unknownCode is the SDK's code for a response without an error code: its status
+// counts.
 const unknownCode = "UnknownError"
 
-// codeMeanings maps error codes to their meaning, where the name of the code
-// does not show it or is misleading.
-var codeMeanings = map[string]error{
-	"AuthFailure":                 apierr.ErrDenied,
-	"AccessDenied":                apierr.ErrDenied,
-	"AccessDeniedException":       apierr.ErrDenied,
-	"Blocked":                     apierr.ErrDenied,
-	"ExpiredToken":                apierr.ErrDenied,
-	"ExpiredTokenException":       apierr.ErrDenied,
-	"IncompleteSignature":         apierr.ErrDenied,
-	"InvalidAccessKeyId":          apierr.ErrDenied,
-	"InvalidClientTokenId":        apierr.ErrDenied,
-	"InvalidSignatureException":   apierr.ErrDenied,
-	"InvalidIdentityToken":        apierr.ErrDenied,
-	"IDPRejectedClaim":            apierr.ErrDenied,
-	"MissingAuthenticationToken":  apierr.ErrDenied,
-	"NotAuthorized":               apierr.ErrDenied,
-	"OptInRequired":               apierr.ErrDenied,
-	"PendingVerification":         apierr.ErrDenied,
-	"RegionDisabledException":     apierr.ErrDenied,
-	"RequestExpired":              apierr.ErrDenied,
-	"RequestTimeTooSkewed":        apierr.ErrDenied,
-	"SignatureDoesNotMatch":       apierr.ErrDenied,
-	"SubscriptionRequired":        apierr.ErrDenied,
-	"UnauthorizedOperation":       apierr.ErrDenied,
-	"UnauthorizedAccess":          apierr.ErrDenied,
-	"UnrecognizedClientException": apierr.ErrDenied,
-
-	"IDPCommunicationError":       apierr.ErrUnavailable,
-	"InternalError":               apierr.ErrUnavailable,
-	"InternalFailure":             apierr.ErrUnavailable,
-	"InternalServiceError":        apierr.ErrUnavailable,
-	"RequestTimeout":              apierr.ErrUnavailable,
-	"RequestTimeoutException":     apierr.ErrUnavailable,
-	"ServiceUnavailable":          apierr.ErrUnavailable,
-	"ServiceUnavailableException": apierr.ErrUnavailable,
-	"Unavailable":                 apierr.ErrUnavailable,
-	unknownCode:                   nil, // the status counts
-
-	"AllocationIdNotFound": apierr.ErrNotFound,
-
-	"ConcurrentModification":            apierr.ErrConflict,
-	"DependencyThrottle":                apierr.ErrThrottled,
-	"DependencyViolation":               apierr.ErrConflict,
-	"IdempotentParameterMismatch":       apierr.ErrConflict,
-	"IncorrectInstanceState":            apierr.ErrConflict,
-	"IncorrectState":                    apierr.ErrConflict,
-	"InsufficientFreeAddressesInSubnet": apierr.ErrConflict,
-	"InvalidState":                      apierr.ErrConflict,
-	"OperationInProgress":               apierr.ErrConflict,
-	"OperationNotPermitted":             apierr.ErrConflict, // deletion protection, the main route
-	"Resource.AlreadyAssociated":        apierr.ErrConflict,
-	"TargetGroupAssociationLimit":       apierr.ErrConflict,
-
-	"DuplicateTagKeys":      apierr.ErrInvalid,
-	"FilterLimitExceeded":   apierr.ErrInvalid,
-	"IncompatibleProtocols": apierr.ErrInvalid,
-	"InvalidInstanceID":     apierr.ErrInvalid,
-	"OutOfService":          apierr.ErrInvalid,
-	"UnknownParameter":      apierr.ErrInvalid,
-	"VPCIdNotSpecified":     apierr.ErrInvalid,
-	"ValidationError":       apierr.ErrInvalid,
-	"ValidationException":   apierr.ErrInvalid,
+// codeMeanings are the meanings of error codes, where the name of the code does not
+// show it or is misleading.
+var codeMeanings = []struct {
+	meaning error
+	codes   sets.Set[string]
+}{
+	{apierr.ErrDenied, sets.New(
+		"AuthFailure", "AccessDenied", "AccessDeniedException", "Blocked", "ExpiredToken", "ExpiredTokenException",
+		"IncompleteSignature", "InvalidAccessKeyId", "InvalidClientTokenId", "InvalidSignatureException",
+		"InvalidIdentityToken", "IDPRejectedClaim", "MissingAuthenticationToken", "NotAuthorized", "OptInRequired",
+		"PendingVerification", "RegionDisabledException", "RequestExpired", "RequestTimeTooSkewed",
+		"SignatureDoesNotMatch", "SubscriptionRequired", "UnauthorizedOperation", "UnauthorizedAccess",
+		"UnrecognizedClientException",
+	)},
+	{apierr.ErrUnavailable, sets.New(
+		"IDPCommunicationError", "InternalError", "InternalFailure", "InternalServiceError", "RequestTimeout",
+		"RequestTimeoutException", "ServiceUnavailable", "ServiceUnavailableException", "Unavailable",
+	)},
+	{apierr.ErrNotFound, sets.New("AllocationIdNotFound")},
+	{apierr.ErrThrottled, sets.New("DependencyThrottle")},
+	{apierr.ErrConflict, sets.New(
+		"ConcurrentModification", "DependencyViolation", "IdempotentParameterMismatch", "IncorrectInstanceState",
+		"IncorrectState", "InsufficientFreeAddressesInSubnet", "InvalidState", "OperationInProgress",
+		"OperationNotPermitted", // deletion protection, the main route
+		"Resource.AlreadyAssociated", "TargetGroupAssociationLimit",
+	)},
+	{apierr.ErrInvalid, sets.New(
+		"DuplicateTagKeys", "FilterLimitExceeded", "IncompatibleProtocols", "InvalidInstanceID", "OutOfService",
+		"UnknownParameter", "VPCIdNotSpecified", "ValidationError", "ValidationException",
+	)},
 }
 
 // codeRules map patterns of error codes to their meaning. The first match
@@ -150,8 +119,10 @@ func meaningOfCredentials(err error) error {
 
 func meaningOf(service Service, err error) error {
 	code := Code(err)
-	if meaning := codeMeanings[code]; meaning != nil {
-		return meaning
+	for _, m := range codeMeanings {
+		if m.codes.Has(code) {
+			return m.meaning
+		}
 	}
 	number := status(err)
 	if number >= http.StatusInternalServerError {

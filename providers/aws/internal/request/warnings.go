@@ -106,17 +106,18 @@ func (r *Request) ignoredAttributes() []ignoredAnnotation {
 // load balancer, or that do not exist.
 func (r *Request) misplaced(svc *v1.Service) []service.Warning {
 	var warnings []service.Warning
+	own, others := ofClassic, ofNetwork
+	if r.Kind == Network {
+		own, others = others, own
+	}
 	for _, key := range slices.Sorted(maps.Keys(svc.Annotations)) {
-		if !strings.HasPrefix(key, annotationPrefix) {
-			continue
-		}
-		use, known := scopes[annotation.Name(key)]
-		switch {
-		case !known:
-			warnings = append(warnings, service.Warn(UnknownAnnotation, "Annotation %s is ignored: there is none of this name", key))
-		case r.Kind == Classic && !use.classic, r.Kind == Network && !use.network:
+		switch name := annotation.Name(key); {
+		case !strings.HasPrefix(key, annotationPrefix), ofBoth.Has(name), own.Has(name):
+		case others.Has(name):
 			warnings = append(warnings, service.Warn(IgnoredAnnotation,
 				"Annotation %s is ignored: it has no meaning for a %s load balancer", key, r.Kind))
+		default:
+			warnings = append(warnings, service.Warn(UnknownAnnotation, "Annotation %s is ignored: there is none of this name", key))
 		}
 	}
 
