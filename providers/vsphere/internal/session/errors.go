@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vapi/rest"
@@ -25,45 +26,27 @@ var errShortLived = apierr.Mark(apierr.ErrUnavailable, errors.New("vCenter ends 
 
 // faultMeanings has the meaning of each fault of the SOAP API.
 var faultMeanings = []struct {
-	fault   types.BaseMethodFault
 	meaning error
+	faults  []types.BaseMethodFault
 }{
-	{&types.NotAuthenticated{}, apierr.ErrDenied},
-	{&types.InvalidLogin{}, apierr.ErrDenied},
-	{&types.NoPermission{}, apierr.ErrDenied},
-	{&types.RestrictedByAdministrator{}, apierr.ErrDenied},
-	{&types.PasswordExpired{}, apierr.ErrDenied},
-	{&types.NoClientCertificate{}, apierr.ErrDenied},
-
-	{&types.ManagedObjectNotFound{}, apierr.ErrNotFound},
-	{&types.NotFound{}, apierr.ErrNotFound},
-
-	{&types.AlreadyExists{}, apierr.ErrConflict},
-	{&types.DuplicateName{}, apierr.ErrConflict},
-	{&types.ResourceInUse{}, apierr.ErrConflict},
-	{&types.ConcurrentAccess{}, apierr.ErrConflict},
-	{&types.TaskInProgress{}, apierr.ErrConflict},
-	{&types.InvalidState{}, apierr.ErrConflict},
-	{&types.InvalidPowerState{}, apierr.ErrConflict},
-
-	{&types.InvalidArgument{}, apierr.ErrInvalid},
-	{&types.InvalidName{}, apierr.ErrInvalid},
-	{&types.InvalidProperty{}, apierr.ErrInvalid},
-	{&types.InvalidRequest{}, apierr.ErrInvalid},
-	{&types.InvalidType{}, apierr.ErrInvalid},
-	{&types.InvalidCollectorVersion{}, apierr.ErrInvalid},
-	{&types.MethodNotFound{}, apierr.ErrInvalid},
-	{&types.NotImplemented{}, apierr.ErrInvalid},
-	{&types.NotSupported{}, apierr.ErrInvalid},
-
-	{&types.HostCommunication{}, apierr.ErrUnavailable},
-	{&types.HostNotConnected{}, apierr.ErrUnavailable},
-	{&types.HostNotReachable{}, apierr.ErrUnavailable},
-	{&types.HttpFault{}, apierr.ErrUnavailable},
-	{&types.RequestCanceled{}, apierr.ErrUnavailable},
-	{&types.SystemError{}, apierr.ErrUnavailable},
-	{&types.Timedout{}, apierr.ErrUnavailable},
-	{&types.UnexpectedFault{}, apierr.ErrUnavailable},
+	{apierr.ErrDenied, []types.BaseMethodFault{
+		&types.NotAuthenticated{}, &types.InvalidLogin{}, &types.NoPermission{}, &types.RestrictedByAdministrator{},
+		&types.PasswordExpired{}, &types.NoClientCertificate{},
+	}},
+	{apierr.ErrNotFound, []types.BaseMethodFault{&types.ManagedObjectNotFound{}, &types.NotFound{}}},
+	{apierr.ErrConflict, []types.BaseMethodFault{
+		&types.AlreadyExists{}, &types.DuplicateName{}, &types.ResourceInUse{}, &types.ConcurrentAccess{},
+		&types.TaskInProgress{}, &types.InvalidState{}, &types.InvalidPowerState{},
+	}},
+	{apierr.ErrInvalid, []types.BaseMethodFault{
+		&types.InvalidArgument{}, &types.InvalidName{}, &types.InvalidProperty{}, &types.InvalidRequest{},
+		&types.InvalidType{}, &types.InvalidCollectorVersion{}, &types.MethodNotFound{}, &types.NotImplemented{},
+		&types.NotSupported{},
+	}},
+	{apierr.ErrUnavailable, []types.BaseMethodFault{
+		&types.HostCommunication{}, &types.HostNotConnected{}, &types.HostNotReachable{}, &types.HttpFault{},
+		&types.RequestCanceled{}, &types.SystemError{}, &types.Timedout{}, &types.UnexpectedFault{},
+	}},
 }
 
 // classify marks an error of the SDK with its meaning. Errors that have one, those
@@ -76,7 +59,7 @@ func classify(err error) error {
 		return apierr.Mark(apierr.ErrUnavailable, err)
 	}
 	for _, m := range faultMeanings {
-		if fault.Is(err, m.fault) {
+		if slices.ContainsFunc(m.faults, func(f types.BaseMethodFault) bool { return fault.Is(err, f) }) {
 			return apierr.Mark(m.meaning, err)
 		}
 	}
