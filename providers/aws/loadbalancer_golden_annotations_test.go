@@ -77,7 +77,7 @@ func TestEveryAnnotationHasPlans(t *testing.T) {
 	}
 	byName := map[string]*planFile{}
 	for _, f := range files {
-		byName[f.name] = f
+		byName[f.Name] = f
 	}
 	all := documentedAnnotations(t)
 	if len(all) < 30 {
@@ -112,7 +112,7 @@ func (f *planFile) shows(annotation string) (created, changed, rejected bool) {
 		}
 		exists := c.fixture.exists()
 		created, changed = created || !exists, changed || exists
-		rejected = rejected || strings.Contains(c.plan, "nnotation "+annotation)
+		rejected = rejected || strings.Contains(c.Plan, "nnotation "+annotation)
 	}
 
 	return created, changed, rejected

@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
-	"golang.org/x/tools/txtar"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 )
 
@@ -33,19 +32,18 @@ var planKinds = map[string]request.Kind{
 
 // planFile is a txtar file with the cases of one subject.
 type planFile struct {
-	// name is that of the file, without its extension.
-	name    string
-	kind    request.Kind
-	archive *txtar.Archive
-	cases   []*planCase
+	*awstest.GoldenFile
+
+	kind  request.Kind
+	cases []*planCase
 }
 
 // planCase is a Service and what is observed for it, with the wanted plan.
 type planCase struct {
-	name, reason string
-	service      *v1.Service
-	fixture      *planFixture
-	plan         string
+	awstest.GoldenCase
+
+	service *v1.Service
+	fixture *planFixture
 }
 
 // planTemplates are the YAML files of plansDir, as JSON by their names without
@@ -93,84 +91,36 @@ func readPlanFiles(dir string) ([]*planFile, error) {
 // parsePlanFile parses the sections of a file.
 func parsePlanFile(name string, data []byte, templates planTemplates) (*planFile, error) {
 	kind, _, _ := strings.Cut(name, "-")
-	f := &planFile{name: name, kind: planKinds[kind], archive: txtar.Parse(data)}
+	f := &planFile{kind: planKinds[kind]}
 	if f.kind == "" {
 		return nil, errors.New("the name does not begin with a kind of load balancer")
 	}
-	if !bytes.Equal(txtar.Format(f.archive), data) {
-		return nil, errors.New("blanks or line endings differ from those that -update writes")
+	var err error
+	if f.GoldenFile, err = awstest.ParseGolden(name, data, "service", "observed"); err != nil {
+		return nil, err
 	}
-	var common []byte
-	sections := f.archive.Files
-	if len(sections) > 0 && sections[0].Name == "service" {
-		common, sections = sections[0].Data, sections[1:]
-	}
-	for len(sections) > 0 {
-		own := 1
-		for own < len(sections) && strings.HasPrefix(sections[own].Name, sections[0].Name+"/") {
-			own++
-		}
-		c, err := parsePlanCase(sections[:own], common, templates)
+	for _, golden := range f.Cases {
+		c, err := parsePlanCase(golden, f.Service, templates)
 		if err != nil {
-			return nil, fmt.Errorf("section %s: %w", sections[0].Name, err)
+			return nil, fmt.Errorf("case %s: %w", golden.Name, err)
 		}
-		if err := f.add(c); err != nil {
-			return nil, fmt.Errorf("case %s: %w", c.name, err)
+		if kind := request.KindOf(c.service); kind != f.kind {
+			return nil, fmt.Errorf("case %s: the service is of kind %s", c.Name, kind)
 		}
-		sections = sections[own:]
-	}
-	if len(f.cases) == 0 {
-		return nil, errors.New("no cases")
+		f.cases = append(f.cases, c)
 	}
 
 	return f, nil
 }
 
-// add adds a case, which must be of the kind of the file.
-func (f *planFile) add(c *planCase) error {
-	if kind := request.KindOf(c.service); kind != f.kind {
-		return fmt.Errorf("the service is of kind %s", kind)
-	}
-	if slices.ContainsFunc(f.cases, func(other *planCase) bool { return other.name == c.name }) {
-		return errors.New("there is another case of this name")
-	}
-	f.cases = append(f.cases, c)
-
-	return nil
-}
-
-// parsePlanCase parses the sections of a case, the first of which is its reason.
-func parsePlanCase(sections []txtar.File, common []byte, templates planTemplates) (*planCase, error) {
-	c := &planCase{name: sections[0].Name, reason: strings.TrimSpace(string(sections[0].Data))}
-	if strings.Contains(c.name, "/") {
-		return nil, errors.New("does not follow its case")
-	}
-	if c.reason == "" {
-		return nil, errors.New("no reason")
-	}
-	texts := map[string][]byte{}
-	for _, section := range sections[1:] {
-		part := strings.TrimPrefix(section.Name, c.name+"/")
-		if !slices.Contains([]string{"service", "observed", "plan"}, part) {
-			return nil, fmt.Errorf("unknown section %s", section.Name)
-		}
-		if _, repeated := texts[part]; repeated {
-			return nil, fmt.Errorf("two sections %s", section.Name)
-		}
-		texts[part] = section.Data
-	}
-	plan, found := texts["plan"]
-	if !found {
-		return nil, errors.New("no plan")
-	}
-	if c.plan = strings.TrimRight(string(plan), "\n"); c.plan != "" {
-		c.plan += "\n"
-	}
+// parsePlanCase decodes the parts of a case.
+func parsePlanCase(golden awstest.GoldenCase, common []byte, templates planTemplates) (*planCase, error) {
+	c := &planCase{GoldenCase: golden}
 	var err error
-	if c.service, err = templates.service(common, texts["service"]); err != nil {
+	if c.service, err = templates.service(common, c.Parts["service"]); err != nil {
 		return nil, fmt.Errorf("service: %w", err)
 	}
-	if c.fixture, err = templates.fixture(texts["observed"]); err != nil {
+	if c.fixture, err = templates.fixture(c.Parts["observed"]); err != nil {
 		return nil, fmt.Errorf("observed: %w", err)
 	}
 
@@ -231,19 +181,4 @@ func decodePatched(into any, document []byte, patches ...[]byte) error {
 	decoder.DisallowUnknownFields()
 
 	return decoder.Decode(into)
-}
-
-// format returns the text of the file with new plans, by the names of their cases,
-// and without any other change.
-func (f *planFile) format(plans map[string]string) []byte {
-	sections := slices.Clone(f.archive.Files)
-	for i, section := range sections {
-		name, isPlan := strings.CutSuffix(section.Name, "/plan")
-		if plan, known := plans[name]; isPlan && known {
-			sections[i].Data = []byte(plan + "\n")
-		}
-	}
-	text := txtar.Format(&txtar.Archive{Comment: f.archive.Comment, Files: sections})
-
-	return append(bytes.TrimRight(text, "\n"), '\n')
 }

@@ -59,14 +59,14 @@ func TestParsePlanFile(t *testing.T) {
 	if diff := cmp.Diff(map[string]nodeFixture{"node-2": {Instance: "i-2"}}, create.fixture.Nodes); diff != "" {
 		t.Errorf("create: nodes -want +got:\n%s", diff)
 	}
-	if create.reason != "A first reason." || create.plan != "first step\n  and its part\n" {
-		t.Errorf("create: %q, %q", create.reason, create.plan)
+	if create.Reason != "A first reason." || create.Plan != "first step\n  and its part\n" {
+		t.Errorf("create: %q, %q", create.Reason, create.Plan)
 	}
 	if diff := cmp.Diff(map[string]string{"a": "3", "b": "2"}, unchanged.service.Annotations); diff != "" {
 		t.Errorf("unchanged: annotations -want +got:\n%s", diff)
 	}
-	if unchanged.plan != "" || len(unchanged.fixture.Nodes) != 1 {
-		t.Errorf("unchanged: %q, %+v", unchanged.plan, unchanged.fixture)
+	if unchanged.Plan != "" || len(unchanged.fixture.Nodes) != 1 {
+		t.Errorf("unchanged: %q, %+v", unchanged.Plan, unchanged.fixture)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestFormatPlanFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, string(f.format(test.plans))); diff != "" {
+			if diff := cmp.Diff(test.want, string(f.Format(test.plans))); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", test.reason, diff)
 			}
 		})

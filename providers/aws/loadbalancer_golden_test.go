@@ -2,15 +2,13 @@ package aws
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
@@ -26,26 +24,14 @@ func TestPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		t.Run(f.name, func(t *testing.T) {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			plans := map[string]string{}
-			for _, c := range f.cases {
-				t.Run(c.name, func(t *testing.T) {
-					got := c.fixture.run(t, c.service)
-					if again := c.fixture.run(t, c.service); again != got {
-						t.Errorf("the plan differs when it is made again: %s", cmp.Diff(got, again))
-					}
-					if diff := cmp.Diff(c.plan, got); diff != "" && !*update {
-						t.Errorf("%s: -want +got:\n%s", c.reason, diff)
-					}
-					plans[c.name] = got
-				})
-			}
-			if *update {
-				if err := os.WriteFile(filepath.Join(plansDir, f.name+".txtar"), f.format(plans), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+			f.Run(t, plansDir, *update, func(t *testing.T, golden awstest.GoldenCase) string {
+				t.Helper()
+				c := f.cases[slices.IndexFunc(f.cases, func(c *planCase) bool { return c.Name == golden.Name })]
+
+				return c.fixture.run(t, c.service)
+			})
 		})
 	}
 }

@@ -7,12 +7,9 @@ package awstest
 
 import (
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
@@ -109,21 +106,4 @@ func (r *Region) Connect(t testing.TB, options client.Options) *client.Clients {
 	t.Cleanup(clients.Close)
 
 	return clients
-}
-
-// Golden compares a text with a file, or writes the file if update is set.
-func Golden(t testing.TB, path, got string, update bool) {
-	t.Helper()
-	if update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(filepath.Clean(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: -want +got (-update rewrites it):\n%s", path, diff)
-	}
 }

@@ -2,14 +2,11 @@ package classic
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	v1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
@@ -25,8 +22,6 @@ import (
 // planCase is what a plan is made from, beside the Service and the load balancer
 // that is there.
 type planCase struct {
-	// Reason is what the case shows.
-	Reason string
 	// States are those of the instances that do not run.
 	States map[string]types.InstanceStateName
 	// Groups are IDs of security groups; without them there is one to be made.
@@ -36,34 +31,24 @@ type planCase struct {
 	Config  request.Config
 }
 
-// TestPlans reads testdata/<case>/{case,service,observed}.yaml, of which only the
-// second must be there, and compares with plan.golden.
+// TestPlans compares the plan of each case in testdata/plans with the wanted one: the
+// warnings and the steps, or the error. The part case is a planCase, and observed the
+// load balancer, if there is one. With -update it rewrites the plans.
 func TestPlans(t *testing.T) {
 	t.Parallel()
-
-	paths, err := filepath.Glob(filepath.Join("testdata", "*", "service.yaml"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, path := range paths {
-		dir := filepath.Dir(path)
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			t.Parallel()
-			awstest.Golden(t, filepath.Join(dir, "plan.golden"), planOf(t, dir), *update)
-		})
-	}
+	awstest.RunPlans(t, *update, []string{"case", "observed"}, planOf)
 }
 
 // planOf is the result of a case, as text.
-func planOf(t *testing.T, dir string) string {
+func planOf(t *testing.T, spec []byte, golden awstest.GoldenCase) string {
 	t.Helper()
 	var c planCase
-	read(t, filepath.Join(dir, "case.yaml"), &c)
+	awstest.Decode(t, golden.Parts["case"], &c)
 	svc := &v1.Service{}
-	read(t, filepath.Join(dir, "service.yaml"), svc)
+	awstest.Decode(t, spec, svc)
 	c.Config.Cluster = cluster.ID{Name: clusterID}
 	var lb *LoadBalancer
-	read(t, filepath.Join(dir, "observed.yaml"), &lb)
+	awstest.Decode(t, golden.Parts["observed"], &lb)
 	if lb != nil {
 		lb.Cluster = c.Config.Cluster
 		lb.Attributes = lb.Attributes.normal()
@@ -78,7 +63,7 @@ func planOf(t *testing.T, dir string) string {
 	}
 	warnings = append(append(warnings, more...), Fixed(model, lb)...)
 
-	return "# " + c.Reason + "\n" + list(warnings) + Diff(model, lb).String()
+	return list(warnings) + Diff(model, lb).String()
 }
 
 func list(warnings []service.Warning) string {
@@ -88,21 +73,6 @@ func list(warnings []service.Warning) string {
 	}
 
 	return text.String()
-}
-
-// read reads a file into a value, which stays as it is without the file.
-func read(t *testing.T, path string, into any) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Clean(path))
-	if os.IsNotExist(err) {
-		return
-	}
-	if err == nil {
-		err = yaml.UnmarshalStrict(text, into)
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
 }
 
 func nodes() []*v1.Node {

@@ -1,14 +1,11 @@
 package network
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
@@ -17,71 +14,32 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// TestPlans makes the plan for what a Service specifies (service.yaml, none to
-// have nothing) over what there is (observed.yaml), with two subnets and the
-// nodes i-1 and i-2.
+// TestPlans compares the plan of each case in testdata/plans with the wanted one: the
+// steps for what a Service specifies, if there is one, over what there is (observed),
+// with two subnets and the nodes i-1 and i-2. The part groups has the security groups
+// in mode Managed. With -update it rewrites the plans.
 func TestPlans(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		reason string
-		change func(*request.Facts)
-	}{
-		"create":         {reason: "AWS-NLB-3: in this order"},
-		"create-managed": {reason: "with a security group that is made in the same run", change: managed(plan.Ref{Key: "security-group k8s-default-web-050727a58f"})},
-		"create-addressed": {
-			reason: "addresses by position, only the internal scheme is sent, all kinds of settings",
-		},
-		"resync":          {reason: "AWS-LB-14: nothing to do"},
-		"resync-local":    {reason: "AWS-LB-14: HTTP health check, TLS without a policy"},
-		"crashed":         {reason: "AWS-TG-3: made in part: the rest, and what is stale"},
-		"change":          {reason: "node port, interval, attributes, tags, targets at once"},
-		"protocol":        {reason: "AWS-NLB-4: a port changes from TCP to TLS, another to nothing"},
-		"other-targets":   {reason: "AWS-TG-5: out first, then in, known by ID and port"},
-		"groups":          {reason: "AWS-SG-2: the wanted set differs", change: managed(plan.Ref{ID: "sg-2"}, plan.Ref{ID: "sg-1"})},
-		"groups-same":     {reason: "the order does not matter", change: managed(plan.Ref{ID: "sg-2"}, plan.Ref{ID: "sg-1"})},
-		"groups-none":     {reason: "AWS-SG-2: made without, stays without", change: managed(plan.Ref{ID: "sg-1"})},
-		"groups-left":     {reason: "AWS-SG-2: not Managed leaves what there is"},
-		"taken-in-use":    {reason: "AWS-TG-3: the name is taken by one in use with another interval"},
-		"taken-unused":    {reason: "AWS-TG-3: the name is taken by one not in use with another protocol"},
-		"sparse":          {reason: "AWS-API-1: AWS leaves out what it can"},
-		"foreign":         {reason: "AWS-CLUSTER-7: another cluster's is not touched"},
-		"delete":          {reason: "AWS-DELETE-2: load balancer, then target groups, used or not"},
-		"delete-leftover": {reason: "AWS-DELETE-1: the load balancer is gone already"},
-		"delete-foreign":  {reason: "AWS-CLUSTER-7: another cluster's is not touched, ours goes"},
-		"delete-nothing":  {reason: "absent is success"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var seen Observed
-			load(t, filepath.Join("plan", name, "observed.yaml"), &seen)
-			awstest.Golden(t, filepath.Join("testdata", "plan", name, "plan.golden"), planFor(planned(t, name, c.change), &seen).String(), *update)
-			if t.Failed() {
-				t.Log(c.reason)
-			}
-		})
-	}
-}
+	awstest.RunPlans(t, *update, []string{"groups", "observed"}, func(t *testing.T, spec []byte, c awstest.GoldenCase) string {
+		t.Helper()
+		var seen Observed
+		awstest.Decode(t, c.Parts["observed"], &seen)
 
-func managed(groups ...plan.Ref) func(*request.Facts) {
-	return func(f *request.Facts) {
-		f.Config.ManagedNetworkGroups = true
-		f.SecurityGroups = groups
-	}
+		return planFor(planned(t, spec, c.Parts["groups"]), &seen).String()
+	})
 }
 
 // planned is the model of a case, nil without a Service.
-func planned(t *testing.T, name string, change func(*request.Facts)) *Model {
+func planned(t *testing.T, spec, groups []byte) *Model {
 	t.Helper()
-	path := filepath.Join("plan", name, "service.yaml")
-	if _, err := os.Stat(filepath.Join("testdata", path)); os.IsNotExist(err) {
+	if spec == nil {
 		return nil
 	}
 	var svc v1.Service
-	load(t, path, &svc)
+	awstest.Decode(t, spec, &svc)
 	facts := baseFacts()
-	if change != nil {
-		change(&facts)
-	}
+	awstest.Decode(t, groups, &facts.SecurityGroups)
+	facts.Config.ManagedNetworkGroups = groups != nil
 	var nodes []*v1.Node
 	for _, id := range []string{"i-1", "i-2"} {
 		nodes = append(nodes, kubetest.Node(id, kubetest.ProviderID("aws:///us-west-2a/"+id)))
@@ -96,18 +54,6 @@ func planned(t *testing.T, name string, change func(*request.Facts)) *Model {
 	}
 
 	return model
-}
-
-// load reads a file in testdata.
-func load(t *testing.T, name string, into any) {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.UnmarshalStrict(content, into); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
 }
 
 func TestFixed(t *testing.T) {
