@@ -16,7 +16,12 @@ func Map[T, R any](items []T, of func(T) R) []R {
 
 // Filter returns the items that are wanted, nil for none.
 func Filter[T any](items []T, wanted func(T) bool) []T {
-	kept, _ := Split(items, wanted)
+	var kept []T
+	for _, item := range items {
+		if wanted(item) {
+			kept = append(kept, item)
+		}
+	}
 
 	return kept
 }

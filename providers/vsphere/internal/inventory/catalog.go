@@ -13,7 +13,6 @@ import (
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // categoriesAtOnce is how many categories are read at the same time. A vCenter
@@ -64,8 +63,11 @@ func (c *categoryNames) order(ids, wanted []string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	listed := sets.New(ids...)
-	maps.DeleteFunc(c.byID, func(id string, _ categoryName) bool { return !listed.Has(id) })
+	listed := map[string]bool{}
+	for _, id := range ids {
+		listed[id] = true
+	}
+	maps.DeleteFunc(c.byID, func(id string, _ categoryName) bool { return !listed[id] })
 	rank := func(id string) int {
 		known, ok := c.byID[id]
 		switch {
