@@ -1,0 +1,86 @@
+// Package openstack simulates an OpenStack cloud over HTTP on loopback: Keystone
+// v3, Nova, Neutron and Octavia, in one or several regions. Tests of the OpenStack
+// provider, the demo and the benchmark run against it with gophercloud, as in
+// production; the openstack command line works too.
+//
+//	cloud, err := openstack.Start(openstack.Options{})
+//	defer cloud.Close()
+//	client, err := cloud.Connect(ctx, cloud.AuthOptions(openstack.UserCCM))
+//	id := cloud.AddServer(openstack.ServerSpec{Name: "node-1"})
+//
+//	cloud.SetServerStatus(id, "SHUTOFF"); cloud.DeleteServer(id)
+//	cloud.Interceptor().Calls()["nova.ListServersDetail"] // what clients did: see simserver.Log
+//	cloud.Requests("nova.ListServersDetail")[0].Query     // and with which parameters
+//	cloud.Writes()                                  // only the mutating ones
+//	cloud.Leaks(); cloud.Resources(); cloud.Dump()  // what clients left, and the state as text
+//	state := cloud.Snapshot(); cloud.Restore(state) // the same state again
+//	cloud.Interceptor().Inject("neutron", simserver.First(3), openstack.Error(503, "ServiceUnavailable", "try later"))
+//	cloud.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.Nth(1), openstack.ProxyAfter(504))
+//	cloud.Interceptor().SetLatency(30 * time.Millisecond)
+//	cloud.RevokeTokens(); cloud.SetRoles(openstack.UserCCM, openstack.ProjectCCM)
+//	cloud.SetDenied("nova.ListServerActions", "octavia.*")
+//	cloud.SetQuotas("", openstack.Quotas{FloatingIPs: 1})
+//	cloud.Server().Down(); cloud.Server().Hang(); cloud.Server().Up()
+//
+// # Operations
+//
+// Calls are counted by service and operation: nova.ShowServer. The services are
+// keystone, nova, neutron and octavia; these are also the groups for
+// [simserver.Interceptor.Inject]. A path that no operation has is counted by
+// service, method and path, and is 404.
+//
+// Everything is behind one endpoint: /identity, /compute, /network and
+// /load-balancer. Regions but the first have their name in front, and so have the
+// interfaces internal and admin: /internal/RegionTwo/compute/v2.1.
+//
+// # Time
+//
+// Delays, expiries and locks go by [Options].Clock. Nothing in the cloud waits:
+// what is due happens at the next call. With a clock that a test steps, the
+// [TypicalDelays] are on, since they cost nothing. Only the latency of the
+// interceptor and its effects Slow and Hold take real time.
+//
+// # Stale reads
+//
+// Now and then a read shows the state before the latest write: see [StaleReads].
+// It does so by default and in the same places in every run.
+//
+// # Services
+//
+// For those who add to this package: a service is a value of type service, made by
+// a method in its file x_service.go, with a table of routes:
+//
+//	{method: "GET", path: "/v2.0/ports/{id}", op: "ShowPort", handle: showPort}
+//
+// A handler gets a *call and returns a response, or an *apiError that the service
+// renders in its own shape. It runs with the lock held and one call at a time:
+//
+//		func showPort(k *call) (response, error) {
+//			p := k.region.neutron.ports.get(k.path("id"))   // state by k.region only: it may be an older one
+//			if p == nil || !k.caller.sees(p.projectID) {
+//				return response{}, fail(404, "PortNotFound", "Port %s could not be found.", k.path("id"))
+//			}
+//
+//			return found("port", p.document(k))             // or reply(status, body)
+//		}
+//
+//	  - k.caller is who calls: projectID, userID, has(role), admin(), sees(project).
+//	    A caller without a valid token never gets this far, and neither does one with
+//	    the role reader that calls a route that writes ([route]: open, safe, reader).
+//	  - k.query holds the parameters, with several values per key; k.decode reads the
+//	    body into a struct; k.object("port") reads it into [attributes], which tell
+//	    null from absent.
+//	  - Lists: build []object (map[string]any) in order, then k.novaPage,
+//	    k.neutronPage or k.octaviaPage, then only(rows, fields), then found("ports",
+//	    rows, links...).
+//	  - State is in neutronState, octaviaState and so on, one per region, of tables
+//	    by ID ([table]). It has clone, leaks, resources and dump. A service reads and
+//	    writes the state of another one by k.region.
+//	  - c.newID(kind) makes UUIDs that are the same in every run; c.now() is the time;
+//	    c.after(d, func(c *Cloud)) changes something later. Such a function finds its
+//	    objects by ID and region name, since the state may have been restored.
+//	  - k.base() and k.url() are the URL of the service and of the call, for links.
+//	  - c.quotasOf(project) and exceeds(quota, used, added) are for quotas, c.delays
+//	    for delays, c.opts.Profile for what drivers and extensions there are.
+//	  - Methods for tests take the lock with c.inspect and panic when a spec is wrong.
+package openstack

@@ -1,0 +1,80 @@
+package openstack_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	gopheropenstack "github.com/gophercloud/gophercloud/v2/openstack"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+)
+
+// start runs a cloud until the end of the test.
+func start(t *testing.T, opts openstack.Options) *openstack.Cloud {
+	t.Helper()
+	cloud, err := openstack.Start(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	return cloud
+}
+
+// connect logs in as a user with its password.
+func connect(t *testing.T, cloud *openstack.Cloud, user string) *gophercloud.ProviderClient {
+	t.Helper()
+
+	return login(t, cloud, cloud.AuthOptions(user))
+}
+
+// login logs in.
+func login(t *testing.T, cloud *openstack.Cloud, options gophercloud.AuthOptions) *gophercloud.ProviderClient {
+	t.Helper()
+	client, err := cloud.Connect(t.Context(), options)
+	if err != nil {
+		t.Fatalf("log in: %v", err)
+	}
+	client.HTTPClient.Timeout = 30 * time.Second
+	t.Cleanup(client.HTTPClient.CloseIdleConnections)
+
+	return client
+}
+
+// compute returns a client of Nova.
+func compute(t *testing.T, client *gophercloud.ProviderClient, region string) *gophercloud.ServiceClient {
+	t.Helper()
+	c, err := gopheropenstack.NewComputeV2(client, gophercloud.EndpointOpts{Region: region})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return c
+}
+
+// network returns a client of Neutron.
+func network(t *testing.T, client *gophercloud.ProviderClient, region string) *gophercloud.ServiceClient {
+	t.Helper()
+	c, err := gopheropenstack.NewNetworkV2(client, gophercloud.EndpointOpts{Region: region})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return c
+}
+
+// loadBalancer returns a client of Octavia.
+func loadBalancer(t *testing.T, client *gophercloud.ProviderClient, region string) *gophercloud.ServiceClient {
+	t.Helper()
+	c, err := gopheropenstack.NewLoadBalancerV2(client, gophercloud.EndpointOpts{Region: region})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return c
+}

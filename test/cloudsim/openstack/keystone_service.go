@@ -1,0 +1,38 @@
+package openstack
+
+import "net/http"
+
+// keystoneService is Keystone v3.
+func (c *Cloud) keystoneService() *service {
+	return &service{
+		name: "keystone", kind: "identity", path: "/identity", version: "/v3", global: true,
+		routes: []route{
+			{method: "GET", path: "/", op: "ListVersions", handle: keystoneVersions, open: true},
+			{method: "GET", path: "/v3", op: "ShowVersion", handle: keystoneVersion, open: true},
+			{method: "POST", path: "/v3/auth/tokens", op: "CreateToken", handle: createToken, open: true, safe: true},
+			{method: "GET", path: "/v3/auth/tokens", op: "ShowToken", handle: showToken, open: true},
+			{method: "HEAD", path: "/v3/auth/tokens", op: "CheckToken", handle: showToken, open: true},
+			{method: "DELETE", path: "/v3/auth/tokens", op: "RevokeToken", handle: revokeToken, open: true, safe: true},
+		},
+		render: renderKeystone,
+		denied: func(k *call) *apiError {
+			return disallowed("You are not authorized to perform the requested action: " + keystoneRule(k) + ".")
+		},
+		missing: fail(http.StatusNotFound, "", "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again."),
+		header:  func(_ *call, h http.Header) { h.Set("Vary", "X-Auth-Token") },
+	}
+}
+
+// keystoneRule is the name of the policy rule that an operation needs.
+func keystoneRule(k *call) string {
+	switch k.route.op {
+	case "ShowToken":
+		return "identity:validate_token"
+	case "CheckToken":
+		return "identity:check_token"
+	case "RevokeToken":
+		return "identity:revoke_token"
+	}
+
+	return "identity:create_token"
+}

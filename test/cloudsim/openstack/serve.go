@@ -1,0 +1,148 @@
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// maxBody bounds a request; thousands of members stay far below.
+const maxBody = 16 << 20
+
+// callKey is the context key of the *call of a request.
+type callKey struct{}
+
+// callOf returns the call that a request is, nil when it is for no service.
+func callOf(r *http.Request) *call {
+	c, _ := r.Context().Value(callKey{}).(*call)
+
+	return c
+}
+
+// ServeHTTP serves the calls of clients: it names and counts them, applies the
+// rules of the interceptor, and responds.
+func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+
+		return
+	}
+	to, found := c.locate(r.URL.Path)
+	if !found {
+		c.interceptor.Serve(w, r, simserver.Call{Op: r.Method + " " + r.URL.Path}, http.NotFoundHandler())
+
+		return
+	}
+	s := to.service
+	if s.rewrite != nil {
+		to.rest = s.rewrite(to.rest)
+	}
+	k := &call{cloud: c, service: s, target: to, query: r.URL.Query(), body: body, host: r.Host}
+	below := r.Clone(context.WithValue(r.Context(), callKey{}, k))
+	below.URL.Path, below.URL.RawPath = to.rest, ""
+	below.Body = io.NopCloser(bytes.NewReader(body))
+	k.request = below
+	if _, pattern := s.mux.Handler(below); pattern == "" {
+		c.serveMissing(w, below, k)
+
+		return
+	}
+	s.mux.ServeHTTP(w, below)
+}
+
+// serveMissing responds to a call that no route of its service has.
+func (c *Cloud) serveMissing(w http.ResponseWriter, r *http.Request, k *call) {
+	call := simserver.Call{Op: k.service.name + " " + r.Method + " " + r.URL.Path, Group: k.service.name}
+	c.interceptor.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		k.writeError(w, k.service.missing)
+	}))
+}
+
+// serveRoute responds to a call of an operation.
+func (c *Cloud) serveRoute(w http.ResponseWriter, r *http.Request, route *route) {
+	k := callOf(r)
+	k.request, k.route = r, route
+	call := simserver.Call{Op: k.op(), Group: k.service.name, Poll: route.poll}
+	c.requests.Add(c.newRequest(k))
+	c.interceptor.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		answer, err := c.run(k)
+		if err != nil {
+			k.writeError(w, asAPIError(err))
+
+			return
+		}
+		k.write(w, answer)
+	}))
+}
+
+// run authorizes and executes a call. It returns the response with an encoded
+// body, which nothing that happens later can change.
+func (c *Cloud) run(k *call) (response, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.applyDue()
+	k.id = c.newID("request")
+	if err := c.authorize(k); err != nil {
+		return response{}, err
+	}
+	k.region = c.view(k)
+	answer, err := k.route.handle(k)
+	if err != nil {
+		return response{}, err
+	}
+	if answer.body == nil {
+		return answer, nil
+	}
+	encoded, err := json.Marshal(answer.body)
+	answer.body = json.RawMessage(encoded)
+
+	return answer, err
+}
+
+// write sends a response.
+func (k *call) write(w http.ResponseWriter, answer response) {
+	header := w.Header()
+	k.commonHeader(header)
+	for key, values := range answer.header {
+		header[key] = values
+	}
+	body, _ := answer.body.(json.RawMessage)
+	if body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(answer.status)
+	_, _ = w.Write(body) // a client that is gone misses it
+}
+
+// writeError sends an error response in the shape of the service.
+func (k *call) writeError(w http.ResponseWriter, problem *apiError) {
+	header := w.Header()
+	k.commonHeader(header)
+	for key, values := range problem.header {
+		header[key] = values
+	}
+	if header.Get("Content-Type") == "" {
+		header.Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(problem.status)
+	if problem.raw != nil {
+		_, _ = w.Write(problem.raw)
+
+		return
+	}
+	_ = json.NewEncoder(w).Encode(k.service.render(problem))
+}
+
+func (k *call) commonHeader(header http.Header) {
+	if k.id != "" {
+		header.Set("X-Openstack-Request-Id", "req-"+k.id)
+	}
+	if k.service.header != nil {
+		k.service.header(k, header)
+	}
+}
