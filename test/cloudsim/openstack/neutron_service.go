@@ -1,20 +1,100 @@
 package openstack
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // neutronService is Neutron v2.0.
 func (c *Cloud) neutronService() *service {
-	return &service{
+	s := &service{
 		name: "neutron", kind: "network", path: "/network", version: "/v2.0",
 		routes: []route{
 			{method: "GET", path: "/", op: "ListVersions", handle: neutronVersions, open: true},
+			{method: "GET", path: "/v2.0", op: "ListResources", handle: neutronResources},
+			{method: "GET", path: "/v2.0/extensions", op: "ListExtensions", handle: listExtensions},
+			{method: "GET", path: "/v2.0/extensions/{id}", op: "ShowExtension", handle: showExtension},
 		},
-		render: renderNeutron,
-		denied: func(k *call) *apiError {
-			return disallowed("rule:" + k.route.op + " is disallowed by policy")
-		},
+		rewrite: func(path string) string { return strings.TrimSuffix(path, ".json") },
+		render:  renderNeutron,
+		denied:  func(k *call) *apiError { return notAllowed(snake(strings.Replace(k.route.op, "IP", "ip", 1))) },
 		missing: fail(http.StatusNotFound, "HTTPNotFound", "The resource could not be found."),
 	}
+	for _, r := range neutronRoutes {
+		s.routes = append(s.routes, r.five()...)
+	}
+	s.routes = append(s.routes, neutronActions()...)
+
+	return s
+}
+
+// neutronRoute is the five operations on a sort of resource.
+type neutronRoute struct {
+	path, op, extension               string // op is in the singular
+	list, show, create, update, remove handler
+}
+
+var neutronRoutes = []neutronRoute{
+	{"networks", "Network", "", listNetworks, showNetwork, createNetwork, updateNetwork, deleteNetwork},
+	{"subnets", "Subnet", "", listSubnets, showSubnet, createSubnet, updateSubnet, deleteSubnet},
+	{"ports", "Port", "", listPorts, showPort, createPort, updatePort, deletePort},
+	{"trunks", "Trunk", "trunk", listTrunks, showTrunk, createTrunk, updateTrunk, deleteTrunk},
+	{"routers", "Router", "router", listRouters, showRouter, createRouter, updateRouter, deleteRouter},
+	{"floatingips", "FloatingIP", "router", listFloatingIPs, showFloatingIP, createFloatingIP, updateFloatingIP, deleteFloatingIP},
+	{"security-groups", "SecurityGroup", "security-group", listGroups, showGroup, createGroup, updateGroup, deleteGroup},
+	{"security-group-rules", "SecurityGroupRule", "security-group", listRules, showRule, createRule, nil, deleteRule},
+}
+
+func (n *neutronRoute) five() []route {
+	all, one := "/v2.0/"+n.path, "/v2.0/"+n.path+"/{id}"
+	routes := []route{
+		{method: "GET", path: all, op: "List" + n.op + "s", handle: n.list},
+		{method: "GET", path: one, op: "Show" + n.op, handle: n.show},
+		{method: "POST", path: all, op: "Create" + n.op, handle: n.create},
+		{method: "DELETE", path: one, op: "Delete" + n.op, handle: n.remove},
+	}
+	if n.update != nil {
+		routes = append(routes, route{method: "PUT", path: one, op: "Update" + n.op, handle: n.update})
+	}
+	if n.extension != "" {
+		for i := range routes {
+			routes[i].handle = needs(n.extension, routes[i].handle)
+		}
+	}
+
+	return routes
+}
+
+// neutronActions are the other operations.
+func neutronActions() []route {
+	routes := []route{
+		{method: "PUT", path: "/v2.0/routers/{id}/add_router_interface", op: "AddRouterInterface", handle: addRouterInterface},
+		{method: "PUT", path: "/v2.0/routers/{id}/remove_router_interface", op: "RemoveRouterInterface", handle: removeRouterInterface},
+		{method: "PUT", path: "/v2.0/routers/{id}/add_extraroutes", op: "AddExtraroutes", handle: needs("extraroute-atomic", addRoutes)},
+		{method: "PUT", path: "/v2.0/routers/{id}/remove_extraroutes", op: "RemoveExtraroutes", handle: needs("extraroute-atomic", removeRoutes)},
+		{method: "GET", path: "/v2.0/trunks/{id}/get_subports", op: "ListSubports", handle: needs("trunk", listSubports)},
+		{method: "PUT", path: "/v2.0/trunks/{id}/add_subports", op: "AddSubports", handle: needs("trunk", addSubports)},
+		{method: "PUT", path: "/v2.0/trunks/{id}/remove_subports", op: "RemoveSubports", handle: needs("trunk", removeSubports)},
+		{method: "GET", path: "/v2.0/quotas", op: "ListQuotas", handle: listQuotas},
+		{method: "GET", path: "/v2.0/quotas/{project}", op: "ShowQuotas", handle: showQuotas},
+		{method: "GET", path: "/v2.0/quotas/{project}/default", op: "ShowDefaultQuotas", handle: showQuotas},
+		{method: "GET", path: "/v2.0/quotas/{project}/details", op: "ShowQuotaDetails", handle: needs("quota_details", showQuotaDetails)},
+		{method: "PUT", path: "/v2.0/quotas/{project}", op: "UpdateQuotas", handle: updateQuotas},
+	}
+	tags, tag := "/v2.0/{sort}/{id}/tags", "/v2.0/{sort}/{id}/tags/{tag}"
+	for _, r := range []route{
+		{method: "GET", path: tags, op: "ListTags", handle: listTags},
+		{method: "GET", path: tag, op: "ShowTag", handle: showTag},
+		{method: "PUT", path: tags, op: "ReplaceTags", handle: replaceTags},
+		{method: "PUT", path: tag, op: "AddTag", handle: addTag},
+		{method: "DELETE", path: tags, op: "DeleteTags", handle: deleteTags},
+		{method: "DELETE", path: tag, op: "DeleteTag", handle: deleteTag},
+	} {
+		r.reader, r.handle = true, needs("standard-attr-tag", r.handle)
+		routes = append(routes, r)
+	}
+
+	return routes
 }
 
 // neutronVersions responds with the one version (neutron: pecan_wsgi/controllers/root.py).
@@ -22,4 +102,16 @@ func neutronVersions(k *call) (response, error) {
 	return reply(http.StatusOK, object{"versions": []object{{
 		"id": "v2.0", "status": "CURRENT", "links": []link{{"self", k.base() + "/v2.0/"}},
 	}}})
+}
+
+// neutronResources responds with the collections of the API.
+func neutronResources(k *call) (response, error) {
+	rows := []object{}
+	for _, r := range []*resource{networks, subnets, ports} {
+		rows = append(rows, object{
+			"name": r.single, "collection": r.plural, "links": []link{{"self", k.base() + "/v2.0/" + r.plural}},
+		})
+	}
+
+	return found("resources", rows)
 }

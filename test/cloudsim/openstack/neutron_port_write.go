@@ -1,0 +1,272 @@
+package openstack
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/netip"
+	"slices"
+)
+
+func createPort(k *call) (response, error) {
+	return ports.create(k, func(a attributes) (object, error) {
+		p, err := k.newPort(a)
+		if err != nil {
+			return nil, err
+		}
+
+		return ports.visible(k, p.document(k.region.neutron)), nil
+	})
+}
+
+func (k *call) newPort(a attributes) (*port, error) {
+	in, err := k.network(a.text("network_id"))
+	if err != nil {
+		return nil, err
+	}
+	if !k.caller.sees(in.projectID) && !in.shared {
+		return nil, fail(http.StatusForbidden, "HTTPForbidden", "Tenant %s not allowed to create port on this network", k.caller.projectID)
+	}
+	if err := k.allowPort("create_port", in, a); err != nil {
+		return nil, err
+	}
+	state, project := k.region.neutron, k.owner(a)
+	used := len(state.ports.where(func(p *port) bool { return p.projectID == project }))
+	if exceeds(k.cloud.quotasOf(project).Ports, used, 1) {
+		return nil, overQuota("port")
+	}
+	p := &port{
+		standard: k.cloud.newStandard("port", a.text("name"), project), networkID: in.id, mac: k.cloud.newMAC(),
+		status: "DOWN", vnicType: "normal", owner: a.text("device_owner"),
+	}
+	p.insecure = !a.truth("port_security_enabled", !in.noPortSecurity && !isNetworkOwner(p.owner))
+	if !p.insecure && !a.has("security_groups") {
+		p.groups = []string{k.cloud.defaultGroup(k.region, project).id}
+	}
+	if err := k.changePort(p, a); err != nil {
+		return nil, err
+	}
+	if !a.has("fixed_ips") || a.null("fixed_ips") {
+		if p.fixedIPs, err = state.allocate(p, nil); err != nil {
+			return nil, err
+		}
+	}
+	state.ports.put(p.id, p)
+	state.setDevice(p, p.deviceID, p.owner)
+	k.cloud.portsChanged(k.region, p.deviceID)
+
+	return p, nil
+}
+
+// allowPort refuses attributes that only administrators may set, and those that
+// only they and the owner of the network may (neutron: conf/policies/port.py).
+// Address pairs are among these, so that there are none in a shared network.
+func (k *call) allowPort(rule string, in *network, a attributes) error {
+	only := []string{"binding:host_id", "binding:profile"}
+	if rule == "update_port" {
+		only = append(only, "mac_address")
+	}
+	if err := k.forbid(rule, a, only); err != nil {
+		return err
+	}
+	if k.caller.sees(in.projectID) {
+		return nil
+	}
+	if hasAddress(a["fixed_ips"]) {
+		return disallowed("(rule:" + rule + " and (rule:" + rule + ":fixed_ips and (rule:" + rule + ":fixed_ips:ip_address))) is disallowed by policy")
+	}
+	restricted := []string{"mac_address", "port_security_enabled", "allowed_address_pairs"}
+	if isNetworkOwner(a.text("device_owner")) {
+		restricted = append(restricted, "device_owner")
+	}
+
+	return k.forbid(rule, a, restricted)
+}
+
+func hasAddress(raw json.RawMessage) bool {
+	wanted, _ := parseFixedIPs(raw)
+
+	return slices.ContainsFunc(wanted, func(w wantedIP) bool { return w.ip.IsValid() })
+}
+
+// parseFixedIPs reads fixed_ips; an empty list is not nil.
+func parseFixedIPs(raw json.RawMessage) ([]wantedIP, error) {
+	var entries []struct {
+		SubnetID string `json:"subnet_id"`
+		IP       string `json:"ip_address"`
+	}
+	if raw == nil {
+		return nil, nil
+	}
+	if err := json.Unmarshal(raw, &entries); err != nil {
+		return nil, err
+	}
+	wanted := make([]wantedIP, len(entries))
+	for i, e := range entries {
+		ip, _ := netip.ParseAddr(e.IP)
+		wanted[i] = wantedIP{e.SubnetID, ip}
+	}
+
+	return wanted, nil
+}
+
+func updatePort(k *call) (response, error) {
+	p, err := k.port(k.path("id"))
+	if err != nil {
+		return response{}, err
+	}
+	if !k.caller.sees(p.projectID) {
+		return response{}, notAllowed("update_port")
+	}
+	a, err := ports.change(k)
+	if err != nil {
+		return response{}, err
+	}
+	state := k.region.neutron
+	if err := k.allowPort("update_port", state.networks.get(p.networkID), a); err != nil {
+		return response{}, err
+	}
+	if err := k.revise(p.revision); err != nil {
+		return response{}, err
+	}
+	if (p.owner == ownerInterface || p.owner == ownerGateway) && a.has("fixed_ips") {
+		return response{}, fail(http.StatusBadRequest, "BadRequest", "Bad ports request: IP updates for port %s are not allowed.", p.id)
+	}
+	before := *p
+	if err := k.changePort(p, a); err != nil {
+		*p = before
+
+		return response{}, err
+	}
+	device := p.deviceID
+	p.deviceID = before.deviceID
+	state.setDevice(p, device, p.owner)
+	p.touch(k.now())
+	k.cloud.portsChanged(k.region, before.deviceID)
+	k.cloud.portsChanged(k.region, p.deviceID)
+
+	return ports.show(k, p.document(state))
+}
+
+// changePort sets the attributes of a port. The addresses come last, as nothing
+// fails after them.
+func (k *call) changePort(p *port, a attributes) error {
+	a.setText("name", &p.name)
+	a.setText("description", &p.description)
+	a.setText("device_id", &p.deviceID)
+	a.setText("device_owner", &p.owner)
+	a.setText("mac_address", &p.mac)
+	a.setText("binding:vnic_type", &p.vnicType)
+	a.setText("binding:host_id", &p.host)
+	_ = a.read("binding:profile", &p.profile)
+	_ = a.read("extra_dhcp_opts", &p.dhcpOptions)
+	p.down = !a.truth("admin_state_up", !p.down)
+	if a.has("mac_address") && k.region.neutron.macInUse(p) {
+		return conflict("MacAddressInUse", "Unable to complete operation for network %s. The mac address %s is in use.", p.networkID, p.mac)
+	}
+	if err := k.secure(p, a); err != nil {
+		return err
+	}
+	if !a.has("fixed_ips") || a.null("fixed_ips") {
+		return nil
+	}
+	wanted, err := parseFixedIPs(a["fixed_ips"])
+	if err != nil {
+		return k.malformed(err)
+	}
+	state := k.region.neutron
+	ips, err := state.allocate(p, wanted)
+	if err != nil {
+		return err
+	}
+	for _, old := range p.fixedIPs {
+		if !slices.Contains(ips, old) {
+			delete(state.leases, lease{old.subnetID, old.ip})
+		}
+	}
+	p.fixedIPs = ips
+
+	return nil
+}
+
+func (s *neutronState) macInUse(p *port) bool {
+	return slices.ContainsFunc(s.portsIn(p.networkID), func(other *port) bool {
+		return other.id != p.id && other.mac == p.mac
+	})
+}
+
+// secure sets port security, security groups and address pairs. Groups and pairs
+// need port security (neutron: plugins/ml2/plugin.py,
+// _process_port_security; db/allowedaddresspairs_db.py).
+func (k *call) secure(p *port, a attributes) error {
+	p.insecure = !a.truth("port_security_enabled", !p.insecure)
+	pairs := p.pairs
+	if a.has("allowed_address_pairs") {
+		var err error
+		if pairs, err = k.parsePairs(p, a["allowed_address_pairs"]); err != nil {
+			return err
+		}
+	}
+	if p.insecure && len(pairs) > 0 {
+		return conflict("AddressPairAndPortSecurityRequired", "Port Security must be enabled in order to have allowed address pairs on a port.")
+	}
+	p.pairs = pairs
+	groups := p.groups
+	if a.has("security_groups") {
+		groups = nil
+		_ = a.read("security_groups", &groups)
+		if p.insecure && len(groups) > 0 {
+			return fail(http.StatusBadRequest, "PortSecurityAndIPRequiredForSecurityGroups",
+				"Port security must be enabled and port must have an IP address in order to use security groups.")
+		}
+	}
+	if p.insecure && len(groups) > 0 {
+		return conflict("PortSecurityPortHasSecurityGroup",
+			"Port has security group associated. Cannot disable port security or IP address until security group is removed.")
+	}
+	for _, id := range groups {
+		if g := k.region.neutron.groups.get(id); g == nil || (!slices.Contains(p.groups, id) && g.projectID != p.projectID && !k.caller.sees(g.projectID)) {
+			return missing("Security group", id)
+		}
+	}
+	p.groups = sorted(slices.Clone(groups))
+
+	return nil
+}
+
+// parsePairs reads address pairs. One without a MAC address is for that of the port
+// (neutron: extensions/allowedaddresspairs.py, _validate_allowed_address_pairs).
+func (k *call) parsePairs(p *port, raw json.RawMessage) ([]addressPair, error) {
+	var entries []struct {
+		IP  string  `json:"ip_address"`
+		MAC *string `json:"mac_address"`
+	}
+	if err := json.Unmarshal(raw, &entries); err != nil {
+		return nil, badRequest("Invalid input for allowed_address_pairs. Reason: Allowed address pairs must be a list.")
+	}
+	if most := k.cloud.quotasOf(p.projectID).AddressPairs; exceeds(most, 0, len(entries)) {
+		return nil, fail(http.StatusBadRequest, "AllowedAddressPairExhausted", "The number of allowed address pair exceeds the maximum %d.", most)
+	}
+	var pairs []addressPair
+	for _, e := range entries {
+		if e.IP == "" {
+			return nil, fail(http.StatusBadRequest, "AllowedAddressPairsMissingIP", "AllowedAddressPair must contain ip_address")
+		}
+		if _, err := netip.ParseAddr(e.IP); err != nil {
+			if _, err := netip.ParsePrefix(e.IP); err != nil {
+				return nil, badRequest("'%s' is not a valid IP address", e.IP)
+			}
+		}
+		pair, given := addressPair{ip: e.IP, mac: p.mac}, "None"
+		if e.MAC != nil {
+			pair.mac, given = *e.MAC, *e.MAC
+		}
+		if slices.Contains(pairs, pair) {
+			return nil, fail(http.StatusBadRequest, "DuplicateAddressPairInRequest",
+				"Request contains duplicate address pair: mac_address %s ip_address %s.", given, e.IP)
+		}
+		pairs = append(pairs, pair)
+	}
+	slices.SortFunc(pairs, func(a, b addressPair) int { return compare(a.mac+a.ip, b.mac+b.ip) })
+
+	return pairs, nil
+}

@@ -1,0 +1,117 @@
+package openstack
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+func (r extraRoute) python() string {
+	return "{'destination': '" + r.destination + "', 'nexthop': '" + r.nexthop + "'}"
+}
+
+// parseRoutes reads routes that were checked.
+func parseRoutes(raw json.RawMessage) []extraRoute {
+	var entries []struct{ Destination, Nexthop string }
+	_ = json.Unmarshal(raw, &entries)
+	routes := make([]extraRoute, len(entries))
+	for i, e := range entries {
+		routes[i] = extraRoute{e.Destination, e.Nexthop}
+	}
+
+	return routes
+}
+
+// checkRoutes checks the routes of a router: how many there are, and that each next
+// hop is in a subnet of the router and none of its own addresses (neutron:
+// db/extraroute_db.py, _validate_routes).
+func (k *call) checkRoutes(t *router, routes []extraRoute) error {
+	if most := k.cloud.quotasOf(t.projectID).Routes; exceeds(most, 0, len(routes)) {
+		return fail(http.StatusBadRequest, "RoutesExhausted",
+			"Unable to complete operation for %s. The number of routes exceeds the maximum %d.", t.id, most)
+	}
+	own := k.region.neutron.addressesOfRouter(t)
+	for _, route := range routes {
+		hop := netip.MustParseAddr(route.nexthop)
+		connected := slices.ContainsFunc(own, func(f fixedIP) bool { return k.region.neutron.subnets.get(f.subnetID).cidr.Contains(hop) })
+		reason := ""
+		if !connected {
+			reason = "the nexthop is not connected with router"
+		} else if slices.ContainsFunc(own, func(f fixedIP) bool { return f.ip == hop }) {
+			reason = "the nexthop is used by router"
+		}
+		if reason != "" {
+			texts := make([]string, len(routes))
+			for i, r := range routes {
+				texts[i] = r.python()
+			}
+
+			return fail(http.StatusBadRequest, "InvalidRoutes", "Invalid format for routes: [%s], %s", strings.Join(texts, ", "), reason)
+		}
+	}
+
+	return nil
+}
+
+// addressesOfRouter returns the addresses of a router, that of its gateway
+// included.
+func (s *neutronState) addressesOfRouter(t *router) []fixedIP {
+	var all []fixedIP
+	for _, p := range s.portsOf(t.id) {
+		all = append(all, p.fixedIPs...)
+	}
+
+	return all
+}
+
+// addRoutes serves add_extraroutes: routes that are there already are fine, and
+// another next hop for a known destination is a second route beside the first
+// (neutron: db/extraroute_db.py, add_extraroutes).
+func addRoutes(k *call) (response, error) {
+	return k.changeRoutes(func(have, given []extraRoute) []extraRoute {
+		for _, route := range given {
+			if !slices.Contains(have, route) {
+				have = append(have, route)
+			}
+		}
+
+		return have
+	})
+}
+
+// removeRoutes serves remove_extraroutes: routes that are not there are fine.
+func removeRoutes(k *call) (response, error) {
+	return k.changeRoutes(func(have, given []extraRoute) []extraRoute {
+		return slices.DeleteFunc(have, func(route extraRoute) bool { return slices.Contains(given, route) })
+	})
+}
+
+func (k *call) changeRoutes(change func(have, given []extraRoute) []extraRoute) (response, error) {
+	t, err := k.router(k.path("id"))
+	if err != nil {
+		return response{}, err
+	}
+	if err := k.revise(t.revision); err != nil {
+		return response{}, err
+	}
+	var body map[string]map[string]json.RawMessage
+	if json.Unmarshal(k.body, &body) != nil || body["router"]["routes"] == nil {
+		// As tried with Zed.
+		return response{}, fail(http.StatusInternalServerError, "HTTPInternalServerError", "Request Failed: internal server error while processing your request.")
+	}
+	if reason := isRoutes(body["router"]["routes"]); reason != "" {
+		return response{}, badRequest("Invalid input for routes. Reason: %s", reason)
+	}
+	routes := change(slices.Clone(t.routes), parseRoutes(body["router"]["routes"]))
+	if err := k.checkRoutes(t, routes); err != nil {
+		return response{}, err
+	}
+	if !slices.Equal(routes, t.routes) {
+		t.routes = routes
+		t.touch(k.now())
+	}
+
+	return routers.show(k, t.document(k.region.neutron))
+}
