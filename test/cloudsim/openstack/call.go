@@ -19,6 +19,8 @@ type call struct {
 	body    []byte
 	host    string
 	id      string
+	version string // the microversion of Nova that was asked for
+	minor   int    // its second number
 
 	// caller is who calls, nil when the route is open.
 	caller *caller
@@ -132,10 +134,10 @@ type response struct {
 func reply(status int, body any) (response, error) { return response{status: status, body: body}, nil }
 
 // found returns the response 200 with one object or list below a key, and the
-// links of a list, if there are any, below key_links.
+// links of a list, unless they are nil, below key_links.
 func found(key string, value any, links ...link) (response, error) {
 	body := map[string]any{key: value}
-	if len(links) > 0 {
+	if links != nil {
 		body[key+"_links"] = links
 	}
 

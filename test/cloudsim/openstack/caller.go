@@ -6,14 +6,16 @@ import (
 	"slices"
 )
 
-// The roles of Keystone's bootstrap, and those of Octavia that reach other
-// projects (octavia: policies/base.py).
+// The roles of Keystone's bootstrap, and those of Octavia (octavia:
+// policies/base.py), of which the last two reach all projects.
 const (
-	RoleAdmin          = "admin"
-	RoleMember         = "member"
-	RoleReader         = "reader"
-	RoleGlobalObserver = "load-balancer_global_observer"
-	RoleOctaviaAdmin   = "load-balancer_admin"
+	RoleAdmin           = "admin"
+	RoleMember          = "member"
+	RoleReader          = "reader"
+	RoleOctaviaMember   = "load-balancer_member"
+	RoleOctaviaObserver = "load-balancer_observer"
+	RoleGlobalObserver  = "load-balancer_global_observer"
+	RoleOctaviaAdmin    = "load-balancer_admin"
 )
 
 // caller is who makes a call, as its token has it.
@@ -58,6 +60,16 @@ func (c *Cloud) authorize(k *call) error {
 		}
 	}
 	if c.isDenied(k.op()) || (k.route.writes() && !k.route.reader && !k.caller.mayWrite()) {
+		return k.service.denied(k)
+	}
+
+	return nil
+}
+
+// requireWriter returns the error for a caller that may not write, for routes that
+// look for their object first (see [route].reader).
+func (k *call) requireWriter() error {
+	if !k.caller.mayWrite() {
 		return k.service.denied(k)
 	}
 

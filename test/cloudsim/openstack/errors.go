@@ -3,7 +3,9 @@ package openstack
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -42,7 +44,7 @@ func asAPIError(err error) *apiError {
 // Fault._fault_names).
 var novaFaults = map[int]string{
 	400: "badRequest", 401: "unauthorized", 403: "forbidden", 404: "itemNotFound",
-	405: "badMethod", 406: "notAcceptable", 409: "conflictingRequest", 413: "overLimit",
+	405: "badMethod", 409: "conflictingRequest", 413: "overLimit",
 	415: "badMediaType", 429: "overLimit", 501: "notImplemented", 503: "serviceUnavailable",
 }
 
@@ -183,6 +185,9 @@ func MaxInFlight(n int, inside, outside simserver.Fault) simserver.Fault {
 		inside(w, r, apply)
 	}
 }
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // quoted returns texts in the form of a list of Python, as messages have them.
 func quoted(texts []string) string { return "'" + strings.Join(texts, "', '") + "'" }

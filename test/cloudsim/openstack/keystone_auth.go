@@ -7,33 +7,31 @@ import (
 	"time"
 )
 
-// authRequest is the body of a login (keystone: api-ref v3, password,
-// token, and application credential authentication).
+// authRequest is the body of a login (keystone: api-ref v3, password, token and
+// application credential authentication).
 type authRequest struct {
-	Auth struct {
-		Identity struct {
-			Methods  []string `json:"methods"`
-			Password *struct {
-				User userRequest `json:"user"`
-			} `json:"password"`
-			Token *struct {
-				ID string `json:"id"`
-			} `json:"token"`
-			ApplicationCredential *struct {
-				ID     string       `json:"id"`
-				Name   string       `json:"name"`
-				Secret string       `json:"secret"`
-				User   *userRequest `json:"user"`
-			} `json:"application_credential"`
-			TOTP *struct {
-				User struct {
-					ID       string `json:"id"`
-					Passcode string `json:"passcode"`
-				} `json:"user"`
-			} `json:"totp"`
-		} `json:"identity"`
-		Scope json.RawMessage `json:"scope"`
-	} `json:"auth"`
+	Identity struct {
+		Methods               []string           `json:"methods"`
+		Password              *passwordRequest   `json:"password"`
+		Token                 *tokenRequest      `json:"token"`
+		ApplicationCredential *credentialRequest `json:"application_credential"`
+	} `json:"identity"`
+	Scope json.RawMessage `json:"scope"`
+}
+
+type passwordRequest struct {
+	User userRequest `json:"user"`
+}
+
+type tokenRequest struct {
+	ID string `json:"id"`
+}
+
+type credentialRequest struct {
+	ID     string       `json:"id"`
+	Name   string       `json:"name"`
+	Secret string       `json:"secret"`
+	User   *userRequest `json:"user"`
 }
 
 type domainRequest struct {
@@ -48,163 +46,241 @@ type userRequest struct {
 	Domain   *domainRequest `json:"domain"`
 }
 
-type scopeRequest struct {
-	Project *struct {
-		ID     string         `json:"id"`
-		Name   string         `json:"name"`
-		Domain *domainRequest `json:"domain"`
-	} `json:"project"`
-	Domain *domainRequest `json:"domain"`
-	Trust  *struct {
-		ID string `json:"id"`
-	} `json:"OS-TRUST:trust"`
-}
-
-// login is what the methods of a request have proven.
+// login is what the methods of a request have proven, and what it asks for.
 type login struct {
+	request    *authRequest
+	scope      scope
 	user       *user
 	credential *applicationCredential
-	token      *token    // the one that was shown
 	methods    []string  // of the new token
+	parent     *token    // the token that was shown
 	notAfter   time.Time // zero for any time
 }
 
 // refused is the response to every login that fails, whatever the reason
-// (keystone: exception.py, Unauthorized; insecure_debug is off).
+// (keystone: exception.py, Unauthorized; insecure_debug is off by default).
 func refused() *apiError {
 	return fail(http.StatusUnauthorized, "", "The request you have made requires authentication.")
 }
 
-// createToken logs in.
+// expected is the response to a request that lacks something (keystone:
+// exception.py, ValidationError).
+func expected(attribute, target string) *apiError {
+	return fail(http.StatusBadRequest, "", "Expecting to find %s in %s. The server could not comply with the request "+
+		"since it is either malformed or otherwise incorrect. The client is assumed to be in error.", attribute, target)
+}
+
+// createToken logs in. The scope is looked up before anything is proven (keystone:
+// api/_shared/authentication.py, authenticate_for_token).
 func createToken(k *call) (response, error) {
-	var request authRequest
-	if err := k.decode(&request); err != nil {
+	who := &login{}
+	if err := k.parseLogin(who); err != nil {
 		return response{}, err
 	}
-	if len(request.Auth.Identity.Methods) == 0 {
-		return response{}, fail(http.StatusBadRequest, "", "'identity' is a required property")
+	if err := k.findScope(who); err != nil {
+		return response{}, err
 	}
-	who, err := k.identify(&request)
+	for _, method := range who.request.Identity.Methods {
+		if err := k.prove(who, method); err != nil {
+			return response{}, err
+		}
+	}
+	if who.user == nil || who.user.disabled {
+		return response{}, refused()
+	}
+	if who.user.mfa && slices.Equal(who.methods, []string{"password"}) {
+		return response{}, k.receipt(who)
+	}
+	made, err := k.newToken(who)
 	if err != nil {
 		return response{}, err
 	}
-	made := token{userID: who.user.id, methods: who.methods}
-	if who.credential != nil {
-		made.credentialID, made.projectID = who.credential.id, who.credential.projectID
-	}
-	if err := k.scope(&made, who, request.Auth.Scope); err != nil {
-		return response{}, err
-	}
-	t := k.cloud.issue(made, who.notAfter)
+	t := k.cloud.issue(*made, who.notAfter)
 	answer := response{status: http.StatusCreated, header: http.Header{"X-Subject-Token": {t.id}}}
 	answer.body = object{"token": k.cloud.tokenDocument(t, !k.query.Has("nocatalog"))}
 
 	return answer, nil
 }
 
-// identify runs the methods of a login.
-func (k *call) identify(request *authRequest) (*login, error) {
-	who := &login{}
-	for _, method := range request.Auth.Identity.Methods {
-		var err error
-		switch method {
-		case "password":
-			err = k.byPassword(who, request)
-		case "application_credential":
-			err = k.byCredential(who, request)
-		case "token":
-			err = k.byToken(who, request)
-		default:
-			err = refused()
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(who.methods, method) {
-			who.methods = append(who.methods, method)
-		}
+// parseLogin reads the body, and checks that each method has what it needs.
+func (k *call) parseLogin(who *login) error {
+	var body struct{ Auth *authRequest }
+	if err := json.Unmarshal(k.body, &body); err != nil {
+		return expected("valid JSON", "request body")
 	}
-	if who.user == nil || who.user.disabled {
-		return nil, refused()
+	if body.Auth == nil {
+		return expected("auth", "request body")
 	}
-
-	return who, nil
-}
-
-// findUser returns the user that a request names, nil when there is none.
-func (k *call) findUser(request *userRequest) *user {
-	state := k.cloud.keystone
-	if request.ID != "" {
-		return state.users.get(request.ID)
+	who.request = body.Auth
+	identity := &body.Auth.Identity
+	given := map[string]bool{
+		"password": identity.Password != nil, "token": identity.Token != nil,
+		"application_credential": identity.ApplicationCredential != nil,
 	}
-	for _, u := range state.users.all() {
-		if u.name == request.Name && k.inDomain(u.domainID, request.Domain) {
-			return u
+	for _, method := range identity.Methods {
+		if !given[method] {
+			return expected(method, "identity")
 		}
 	}
 
 	return nil
 }
 
-func (k *call) inDomain(id string, request *domainRequest) bool {
-	if request == nil {
-		return false
+// prove runs one method.
+func (k *call) prove(who *login, method string) error {
+	var err error
+	switch method {
+	case "password":
+		err = k.byPassword(who, &who.request.Identity.Password.User)
+	case "application_credential":
+		err = k.byCredential(who, who.request.Identity.ApplicationCredential)
+	default:
+		err = k.byToken(who, who.request.Identity.Token.ID)
 	}
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(who.methods, method) {
+		who.methods = append(who.methods, method)
+	}
+
+	return nil
+}
+
+// findUser returns the user that a request names.
+func (k *call) findUser(request *userRequest) (*user, error) {
+	state := k.cloud.keystone
+	if request.ID != "" {
+		return state.users.get(request.ID), nil
+	}
+	if request.Domain == nil {
+		return nil, expected("domain", "user")
+	}
+	for _, u := range state.users.all() {
+		if u.name == request.Name && k.inDomain(u.domainID, request.Domain) {
+			return u, nil
+		}
+	}
+
+	return nil, nil
+}
+
+func (k *call) inDomain(id string, request *domainRequest) bool {
 	d := k.cloud.keystone.domains.get(id)
 
 	return d != nil && (d.id == request.ID || (request.ID == "" && d.name == request.Name))
 }
 
-func (k *call) byPassword(who *login, request *authRequest) error {
-	if request.Auth.Identity.Password == nil {
-		return fail(http.StatusBadRequest, "", "'password' is a required property")
+// byPassword compares a password. A locked account is refused as a wrong password
+// is, and without counting (keystone: identity/backends/sql.py, authenticate).
+func (k *call) byPassword(who *login, given *userRequest) error {
+	u, err := k.findUser(given)
+	if err != nil {
+		return err
 	}
-	given := &request.Auth.Identity.Password.User
-	u := k.findUser(given)
-	if u == nil || u.password != given.Password {
+	if u == nil || k.cloud.keystone.locked(u, k.now()) {
 		return refused()
 	}
-	who.user = u
+	if u.password != given.Password {
+		u.failures++
+		u.failedAt = k.now()
+
+		return refused()
+	}
+	u.failures, who.user = 0, u
 
 	return nil
 }
 
-func (k *call) byCredential(who *login, request *authRequest) error {
-	given := request.Auth.Identity.ApplicationCredential
-	if given == nil {
-		return fail(http.StatusBadRequest, "", "'application_credential' is a required property")
+// byCredential compares the secret of an application credential. One that is
+// deleted is 404, and one that expired or has another secret is 401 (keystone:
+// auth/plugins/core.py, AppCredInfo; tried with Zed).
+func (k *call) byCredential(who *login, given *credentialRequest) error {
+	credential, err := k.findCredential(given)
+	if err != nil {
+		return err
 	}
+	expired := !credential.expires.IsZero() && !k.now().Before(credential.expires)
+	if credential.secret != given.Secret || expired {
+		return refused()
+	}
+	who.user, who.notAfter = k.cloud.keystone.users.get(credential.userID), credential.expires
+	who.credential = credential
+
+	return nil
+}
+
+func (k *call) findCredential(given *credentialRequest) (*applicationCredential, error) {
 	state := k.cloud.keystone
-	credential := state.credentials.get(given.ID)
-	if given.ID == "" && given.User != nil {
-		u := k.findUser(given.User)
-		for _, other := range state.credentials.all() {
-			if u != nil && other.userID == u.id && other.name == given.Name {
-				credential = other
-			}
+	if given.ID != "" {
+		credential := state.credentials.get(given.ID)
+		if credential == nil {
+			return nil, fail(http.StatusNotFound, "", "Could not find Application Credential: %s.", given.ID)
 		}
-	}
-	if credential == nil || credential.secret != given.Secret || len(state.credentialRoles(credential)) == 0 {
-		return refused()
-	}
-	if !credential.expires.IsZero() && !k.now().Before(credential.expires) {
-		return refused()
-	}
-	who.user, who.credential, who.notAfter = state.users.get(credential.userID), credential, credential.expires
 
-	return nil
+		return credential, nil
+	}
+	if given.Name == "" {
+		return nil, expected("name or ID", "application credential")
+	}
+	if given.User == nil {
+		return nil, expected("user", "application credential")
+	}
+	u, err := k.findUser(given.User)
+	if err != nil {
+		return nil, err
+	}
+	matches := state.credentials.where(func(c *applicationCredential) bool {
+		return u != nil && c.userID == u.id && c.name == given.Name
+	})
+	if len(matches) != 1 {
+		return nil, refused()
+	}
+
+	return matches[0], nil
 }
 
-func (k *call) byToken(who *login, request *authRequest) error {
-	if request.Auth.Identity.Token == nil {
-		return fail(http.StatusBadRequest, "", "'token' is a required property")
-	}
-	shown := k.cloud.keystone.valid(request.Auth.Identity.Token.ID, k.now())
+// byToken takes a valid token as the proof. The new one ends with it.
+func (k *call) byToken(who *login, id string) error {
+	shown := k.cloud.keystone.valid(id, k.now())
 	if shown == nil {
-		return refused()
+		return k.noToken(id)
 	}
-	who.user, who.token, who.notAfter = k.cloud.keystone.users.get(shown.userID), shown, shown.expires
+	who.user, who.parent, who.notAfter = k.cloud.keystone.users.get(shown.userID), shown, shown.expires
 	who.methods = append(who.methods, shown.methods...)
 
 	return nil
+}
+
+// noToken is the response about a token that is not valid (keystone:
+// token/token_formatters.py and token/provider.py; tried with Zed).
+func (k *call) noToken(id string) error {
+	if k.cloud.keystone.tokens.get(id) == nil {
+		return fail(http.StatusNotFound, "", "Could not recognize Fernet token")
+	}
+
+	return fail(http.StatusNotFound, "", "Failed to validate token")
+}
+
+// receipt is the response to a login that lacks a second factor (keystone:
+// receipt/handlers.py, build_receipt).
+func (k *call) receipt(who *login) error {
+	now := k.now().UTC().Truncate(time.Second)
+	body, err := json.Marshal(object{
+		"receipt": object{
+			"methods":    who.methods,
+			"user":       object{"id": who.user.id, "name": who.user.name, "domain": k.cloud.domainDocument(who.user.domainID)},
+			"issued_at":  now.Format(keystoneTime),
+			"expires_at": now.Add(5 * time.Minute).Format(keystoneTime), // keystone: conf/receipt.py, expiration
+		},
+		"required_auth_methods": [][]string{{"password", "totp"}},
+	})
+	if err != nil {
+		return err
+	}
+
+	return &apiError{
+		status: http.StatusUnauthorized, raw: body,
+		header: http.Header{"Openstack-Auth-Receipt": {"gAAAAAB" + k.cloud.ids.Hex("receipt", 64)}},
+	}
 }

@@ -5,105 +5,135 @@ import (
 	"net/http"
 )
 
-// scope sets what a new token is for.
-func (k *call) scope(t *token, who *login, raw json.RawMessage) error {
-	if who.credential != nil {
-		return nil
-	}
-	state := k.cloud.keystone
-	var request scopeRequest
-	explicit := len(raw) > 0 && raw[0] == '{'
-	if explicit {
-		if err := json.Unmarshal(raw, &request); err != nil {
-			return k.malformed(err)
-		}
-	}
-	switch {
-	case request.Project != nil:
-		p := k.findProject(&request)
-		if p == nil || p.disabled {
-			return refused()
-		}
-		t.projectID = p.id
-	case request.Domain != nil:
-		for _, d := range state.domains.all() {
-			if k.inDomain(d.id, request.Domain) {
-				t.domainID = d.id
-			}
-		}
-		if t.domainID == "" {
-			return refused()
-		}
-	case !explicit && len(raw) == 0 && who.token == nil:
-		if p := state.projects.get(who.user.projectID); p != nil && !p.disabled && len(state.grants[grantKey{t.userID, p.id}]) > 0 {
-			t.projectID = p.id // the default project of the user
+// scope is what a new token is for.
+type scope struct {
+	unscoped bool // explicitly
+	project  *project
+	domain   *domain
+	trust    *trust
+}
+
+type scopeRequest struct {
+	Project *struct {
+		ID     string         `json:"id"`
+		Name   string         `json:"name"`
+		Domain *domainRequest `json:"domain"`
+	} `json:"project"`
+	Domain *domainRequest `json:"domain"`
+	Trust  *struct {
+		ID string `json:"id"`
+	} `json:"OS-TRUST:trust"`
+}
+
+// findScope looks up the scope that a login asks for (keystone: auth/core.py,
+// AuthInfo._validate_and_normalize_scope_data).
+func (k *call) findScope(who *login) error {
+	raw := who.request.Scope
+	if who.request.Identity.ApplicationCredential != nil {
+		if len(raw) > 0 {
+			return fail(http.StatusUnauthorized, "", "Error authenticating with application credential: Application credentials cannot request a scope.")
 		}
 
 		return nil
-	default:
+	}
+	if len(raw) == 0 {
 		return nil
 	}
-	if len(state.rolesOf(t)) == 0 {
+	if raw[0] != '{' {
+		who.scope.unscoped = true
+
+		return nil
+	}
+	var request scopeRequest
+	if err := json.Unmarshal(raw, &request); err != nil {
+		return expected("valid JSON", "request body")
+	}
+
+	return k.resolveScope(&who.scope, &request)
+}
+
+func (k *call) resolveScope(s *scope, request *scopeRequest) error {
+	state := k.cloud.keystone
+	switch {
+	case request.Project != nil:
+		return k.findProject(s, request)
+	case request.Domain != nil:
+		for _, d := range state.domains.all() {
+			if k.inDomain(d.id, request.Domain) {
+				s.domain = d
+			}
+		}
+		if s.domain == nil {
+			return refused()
+		}
+	case request.Trust != nil:
+		s.trust = state.trusts.get(request.Trust.ID)
+		if s.trust == nil {
+			return refused()
+		}
+	default:
+		s.unscoped = true
+	}
+
+	return nil
+}
+
+func (k *call) findProject(s *scope, request *scopeRequest) error {
+	state := k.cloud.keystone
+	if request.Project.ID == "" && request.Project.Domain == nil {
+		return expected("domain", "project")
+	}
+	for _, p := range state.projects.all() {
+		byName := request.Project.ID == "" && p.name == request.Project.Name && k.inDomain(p.domainID, request.Project.Domain)
+		if byName || p.id == request.Project.ID {
+			s.project = p
+		}
+	}
+	if s.project == nil || s.project.disabled {
 		return refused()
 	}
 
 	return nil
 }
 
-func (k *call) findProject(request *scopeRequest) *project {
+// newToken returns the token for what was proven and asked for (keystone:
+// models/token_model.py, TokenModel._validate_*).
+func (k *call) newToken(who *login) (*token, error) {
 	state := k.cloud.keystone
-	if request.Project.ID != "" {
-		return state.projects.get(request.Project.ID)
+	t := &token{userID: who.user.id, methods: who.methods}
+	if who.parent != nil {
+		t.parentAudit = who.parent.auditID
 	}
-	for _, p := range state.projects.all() {
-		if p.name == request.Project.Name && k.inDomain(p.domainID, request.Project.Domain) {
-			return p
+	switch s := &who.scope; {
+	case who.credential != nil:
+		t.credentialID, t.projectID = who.credential.id, who.credential.projectID
+	case s.trust != nil:
+		if s.trust.trusteeID != who.user.id {
+			return nil, fail(http.StatusForbidden, "", "User is not a trustee.")
 		}
+		t.trustID, t.projectID = s.trust.id, s.trust.projectID
+		if len(state.rolesOf(t)) == 0 {
+			return nil, fail(http.StatusForbidden, "", "Trustee has no delegated roles.")
+		}
+	case s.project != nil:
+		t.projectID = s.project.id
+	case s.domain != nil:
+		t.domainID = s.domain.id
+	case !s.unscoped:
+		k.defaultScope(t, who.user)
 	}
-
-	return nil
-}
-
-// showToken responds with the token that X-Subject-Token names.
-func showToken(k *call) (response, error) {
-	t, err := k.subject()
-	if err != nil {
-		return response{}, err
-	}
-	answer := response{status: http.StatusOK, header: http.Header{"X-Subject-Token": {t.id}}}
-	if k.request.Method == http.MethodGet {
-		answer.body = object{"token": k.cloud.tokenDocument(t, !k.query.Has("nocatalog"))}
-	}
-
-	return answer, nil
-}
-
-// revokeToken ends the token that X-Subject-Token names.
-func revokeToken(k *call) (response, error) {
-	t, err := k.subject()
-	if err != nil {
-		return response{}, err
-	}
-	t.revoked = true
-
-	return response{status: http.StatusNoContent}, nil
-}
-
-// subject returns the token that X-Subject-Token names, for a caller whose own
-// token is valid.
-func (k *call) subject() (*token, error) {
-	k.caller = k.cloud.keystone.caller(k.request.Header.Get("X-Auth-Token"), k.now())
-	if k.caller == nil {
+	if t.scoped() && len(state.rolesOf(t)) == 0 {
 		return nil, refused()
-	}
-	id := k.request.Header.Get("X-Subject-Token")
-	t := k.cloud.keystone.valid(id, k.now())
-	if t == nil {
-		return nil, fail(http.StatusNotFound, "", "Could not find token: %s.", id)
-	}
-	if t.userID != k.caller.userID && !k.caller.admin() {
-		return nil, k.service.denied(k)
 	}
 
 	return t, nil
+}
+
+// defaultScope sets the scope to the default project of a user that has a role
+// there (keystone: api/_shared/authentication.py, _check_and_set_default_scoping).
+func (k *call) defaultScope(t *token, u *user) {
+	p := k.cloud.keystone.projects.get(u.projectID)
+	if p != nil && !p.disabled && len(k.cloud.keystone.grants[grantKey{u.id, p.id}]) > 0 {
+		t.projectID = p.id
+	}
 }

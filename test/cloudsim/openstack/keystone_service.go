@@ -18,8 +18,15 @@ func (c *Cloud) keystoneService() *service {
 		denied: func(k *call) *apiError {
 			return disallowed("You are not authorized to perform the requested action: " + keystoneRule(k) + ".")
 		},
-		missing: fail(http.StatusNotFound, "", "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again."),
-		header:  func(_ *call, h http.Header) { h.Set("Vary", "X-Auth-Token") },
+		missing: &apiError{
+			status: http.StatusNotFound, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+			raw: []byte("<!doctype html>\n<html lang=en>\n<title>404 Not Found</title>\n<h1>Not Found</h1>\n" +
+				"<p>The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.</p>\n"),
+		},
+		notAllowed: &apiError{
+			status: http.StatusMethodNotAllowed, raw: []byte(`{"message": "The method is not allowed for the requested URL."}`),
+		},
+		header: func(_ *call, h http.Header) { h.Set("Vary", "X-Auth-Token") },
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
-	"slices"
 	"time"
 )
 
@@ -21,8 +20,8 @@ type keystoneState struct {
 	trusts       table[trust]
 	tokens       table[token]
 	quotas       map[string]Quotas // by project ID; "" is that of all others
-	lockAttempts int
-	lockDuration time.Duration
+	lockAttempts int               // failures in a row that lock an account
+	lockDuration time.Duration     // for so long
 }
 
 // grantKey is a user together with the project or domain that it has roles in.
@@ -50,7 +49,6 @@ type applicationCredential struct {
 	userID, projectID string
 	roles             []string
 	expires           time.Time // zero for never
-	unrestricted      bool
 }
 
 type trust struct {
@@ -58,12 +56,11 @@ type trust struct {
 	trustorID, trusteeID string
 	projectID            string
 	roles                []string
-	impersonation        bool
-	expires              time.Time // zero for never
 }
 
 type token struct {
 	id, auditID     string
+	parentAudit     string // of the token it was made from, if any
 	userID          string
 	methods         []string
 	projectID       string // at most one of these two
@@ -102,7 +99,10 @@ const (
 func Password(user string) string { return "password-of-" + user }
 
 func newKeystoneState(c *Cloud) *keystoneState {
-	k := &keystoneState{grants: make(map[grantKey][]string), quotas: map[string]Quotas{"": c.opts.Quotas}}
+	k := &keystoneState{
+		grants: make(map[grantKey][]string), quotas: map[string]Quotas{"": c.opts.Quotas},
+		lockAttempts: 5, lockDuration: 30 * time.Minute,
+	}
 	k.domains.put(defaultDomain, &domain{id: defaultDomain, name: "Default"})
 	for _, name := range []string{ProjectAdmin, ProjectCCM, ProjectOther, ProjectService} {
 		k.addProject(name)
@@ -112,10 +112,10 @@ func newKeystoneState(c *Cloud) *keystoneState {
 		roles         []string
 	}{
 		{UserAdmin, ProjectAdmin, []string{RoleAdmin, RoleMember, RoleReader}},
-		{UserCCM, ProjectCCM, []string{RoleMember, RoleReader}},
-		{UserReader, ProjectCCM, []string{RoleReader}},
+		{UserCCM, ProjectCCM, []string{RoleMember, RoleReader, RoleOctaviaMember}},
+		{UserReader, ProjectCCM, []string{RoleReader, RoleOctaviaObserver}},
 		{UserOperator, ProjectCCM, []string{RoleAdmin, RoleMember, RoleReader}},
-		{UserOther, ProjectOther, []string{RoleMember, RoleReader}},
+		{UserOther, ProjectOther, []string{RoleMember, RoleReader, RoleOctaviaMember}},
 	} {
 		added := k.addUser(u.name, k.project(u.project).id)
 		k.grants[grantKey{added.id, added.projectID}] = u.roles
@@ -192,59 +192,14 @@ func (k *keystoneState) caller(tokenID string, now time.Time) *caller {
 		return nil
 	}
 	u := k.users.get(t.userID)
+	if trust := k.trusts.get(t.trustID); trust != nil {
+		u = k.users.get(trust.trustorID) // with impersonation
+	}
 
 	return &caller{
-		token: t.id, userID: t.userID, userName: u.name, projectID: t.projectID,
+		token: t.id, userID: u.id, userName: u.name, projectID: t.projectID,
 		projectName: k.projectName(t.projectID), domainID: t.domainID, roles: k.rolesOf(t),
 	}
-}
-
-// ProjectID returns the ID of the project with a name. It panics when there is
-// none.
-func (c *Cloud) ProjectID(name string) string {
-	var id string
-	c.inspect(func() { id = c.keystone.project(name).id })
-
-	return id
-}
-
-// UserID returns the ID of the user with a name. It panics when there is none.
-func (c *Cloud) UserID(name string) string {
-	var id string
-	c.inspect(func() { id = c.keystone.user(name).id })
-
-	return id
-}
-
-// AddProject adds a project to the domain Default and returns its ID, which is the
-// same in every run.
-func (c *Cloud) AddProject(name string) string {
-	var id string
-	c.inspect(func() { id = c.keystone.addProject(name).id })
-
-	return id
-}
-
-// AddUser adds a user to the domain Default, with [Password] and roles in a
-// project, and returns its ID, which is the same in every run.
-func (c *Cloud) AddUser(name, project string, roles ...string) string {
-	var id string
-	c.inspect(func() {
-		u := c.keystone.addUser(name, c.keystone.project(project).id)
-		c.keystone.grants[grantKey{u.id, u.projectID}] = slices.Clone(roles)
-		id = u.id
-	})
-
-	return id
-}
-
-// SetRoles replaces the roles of a user in a project; without roles there are
-// none. Tokens and application credentials that need another role end.
-func (c *Cloud) SetRoles(user, project string, roles ...string) {
-	c.inspect(func() {
-		k := c.keystone
-		k.grants[grantKey{k.user(user).id, k.project(project).id}] = slices.Clone(roles)
-	})
 }
 
 // stableID returns an ID as Keystone makes them, which depends on a name alone.
@@ -252,4 +207,11 @@ func stableID(name string) string {
 	sum := sha256.Sum256([]byte(name))
 
 	return hex.EncodeToString(sum[:16])
+}
+
+// stableUUID returns a UUID that depends on a name alone.
+func stableUUID(name string) string {
+	h := stableID(name)
+
+	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-a" + h[17:20] + "-" + h[20:]
 }

@@ -16,7 +16,7 @@ func (k *keystoneState) valid(id string, now time.Time) *token {
 	if u == nil || u.disabled {
 		return nil
 	}
-	if t.projectID == "" && t.domainID == "" {
+	if !t.scoped() {
 		return t
 	}
 	if p := k.projects.get(t.projectID); t.projectID != "" && (p == nil || p.disabled) {
@@ -29,8 +29,11 @@ func (k *keystoneState) valid(id string, now time.Time) *token {
 	return t
 }
 
-// rolesOf returns the roles that a token has now, none when what it rests on is
-// gone: Fernet tokens have no roles in them.
+// scoped reports whether a token is for a project or a domain.
+func (t *token) scoped() bool { return t.projectID != "" || t.domainID != "" }
+
+// rolesOf returns the roles that a token has now: Fernet tokens have none in them
+// (keystone: models/token_model.py, TokenModel.roles).
 func (k *keystoneState) rolesOf(t *token) []string {
 	switch {
 	case t.credentialID != "":
@@ -39,14 +42,11 @@ func (k *keystoneState) rolesOf(t *token) []string {
 			return nil
 		}
 
-		return k.credentialRoles(credential)
+		return slices.DeleteFunc(slices.Clone(credential.roles), func(role string) bool {
+			return !slices.Contains(k.grants[grantKey{t.userID, t.projectID}], role)
+		})
 	case t.trustID != "":
-		trust := k.trusts.get(t.trustID)
-		if trust == nil {
-			return nil
-		}
-
-		return k.granted(trust.trustorID, trust.projectID, trust.roles)
+		return k.delegated(k.trusts.get(t.trustID))
 	case t.domainID != "":
 		return k.grants[grantKey{t.userID, t.domainID}]
 	}
@@ -54,24 +54,19 @@ func (k *keystoneState) rolesOf(t *token) []string {
 	return k.grants[grantKey{t.userID, t.projectID}]
 }
 
-// granted returns the roles when the user has all of them in the project, and
-// none otherwise.
-func (k *keystoneState) granted(userID, projectID string, roles []string) []string {
-	have := k.grants[grantKey{userID, projectID}]
-	for _, role := range roles {
+// delegated returns the roles of a trust, none when the trustor lost one of them.
+func (k *keystoneState) delegated(t *trust) []string {
+	if t == nil || k.users.get(t.trustorID).disabled {
+		return nil
+	}
+	have := k.grants[grantKey{t.trustorID, t.projectID}]
+	for _, role := range t.roles {
 		if !slices.Contains(have, role) {
 			return nil
 		}
 	}
 
-	return roles
-}
-
-// credentialRoles returns the roles of an application credential, none when its
-// user lost one of them (keystone: an application credential is deleted together
-// with the role assignment it needs; api-ref, application credentials).
-func (k *keystoneState) credentialRoles(credential *applicationCredential) []string {
-	return k.granted(credential.userID, credential.projectID, credential.roles)
+	return t.roles
 }
 
 // issue makes a token. Its lifetime never exceeds that of the token, trust or
@@ -89,15 +84,24 @@ func (c *Cloud) issue(t token, notAfter time.Time) *token {
 	return &t
 }
 
-// RevokeTokens revokes all tokens of the named users, of all users when there are
-// none: the next call with one of them is 401.
-func (c *Cloud) RevokeTokens(users ...string) {
-	c.inspect(func() {
-		k := c.keystone
-		for _, t := range k.tokens.all() {
-			if len(users) == 0 || slices.Contains(users, k.users.get(t.userID).name) {
-				t.revoked = true
-			}
-		}
-	})
+// revoke revokes tokens.
+func (k *keystoneState) revoke(which func(*token) bool) {
+	for _, t := range k.tokens.where(which) {
+		t.revoked = true
+	}
+}
+
+// locked reports whether the account of a user is locked (keystone:
+// identity/backends/sql.py, _is_account_locked). A lock that has ended forgets the
+// failures.
+func (k *keystoneState) locked(u *user, now time.Time) bool {
+	if k.lockAttempts <= 0 || u.failures < k.lockAttempts {
+		return false
+	}
+	if now.Before(u.failedAt.Add(k.lockDuration)) {
+		return true
+	}
+	u.failures = 0
+
+	return false
 }

@@ -4,7 +4,10 @@ import "net/http"
 
 // keystoneVersions responds 300 with the versions (keystone: api/discovery.py).
 func keystoneVersions(k *call) (response, error) {
-	return reply(http.StatusMultipleChoices, object{"versions": object{"values": []object{keystoneDocument(k)}}})
+	answer, err := reply(http.StatusMultipleChoices, object{"versions": object{"values": []object{keystoneDocument(k)}}})
+	answer.header = http.Header{"Location": {k.base() + "/v3/"}}
+
+	return answer, err
 }
 
 // keystoneVersion responds with the document of v3.

@@ -1,36 +1,79 @@
 package openstack
 
-import "net/http"
+import (
+	"net/http"
+	"regexp"
+)
 
-// novaService is Nova v2.1.
+// novaService is Nova v2.1, for what nodes need: servers, their actions, and
+// flavors. Servers are made by tests, see [Cloud.AddServer].
 func (c *Cloud) novaService() *service {
 	return &service{
 		name: "nova", kind: "compute", path: "/compute", version: "/v2.1",
 		routes: []route{
 			{method: "GET", path: "/", op: "ListVersions", handle: novaVersions, open: true},
 			{method: "GET", path: "/v2.1", op: "ShowVersion", handle: novaVersion, open: true},
+			{method: "GET", path: "/v2.1/servers", op: "ListServers", handle: listServers},
+			{method: "GET", path: "/v2.1/servers/detail", op: "ListServersDetail", handle: listServers},
+			{method: "GET", path: "/v2.1/servers/{id}", op: "ShowServer", handle: showServer},
+			{method: "PUT", path: "/v2.1/servers/{id}", op: "UpdateServer", handle: updateServer, reader: true},
+			{method: "DELETE", path: "/v2.1/servers/{id}", op: "DeleteServer", handle: deleteServer, reader: true},
+			{method: "POST", path: "/v2.1/servers/{id}/action", op: "RunServerAction", handle: runServerAction, reader: true},
+			{method: "GET", path: "/v2.1/servers/{id}/ips", op: "ListServerAddresses", handle: listServerAddresses},
+			{method: "GET", path: "/v2.1/servers/{id}/os-instance-actions", op: "ListServerActions", handle: listServerActions},
+			{method: "GET", path: "/v2.1/servers/{id}/os-instance-actions/{request}", op: "ShowServerAction", handle: showServerAction},
+			{method: "GET", path: "/v2.1/flavors", op: "ListFlavors", handle: listFlavors},
+			{method: "GET", path: "/v2.1/flavors/detail", op: "ListFlavorsDetail", handle: listFlavors},
+			{method: "GET", path: "/v2.1/flavors/{id}", op: "ShowFlavor", handle: showFlavor},
+			{method: "GET", path: "/v2.1/flavors/{id}/os-extra_specs", op: "ListFlavorSpecs", handle: listFlavorSpecs},
 		},
-		render: renderNova,
-		denied: func(k *call) *apiError {
-			return disallowed("Policy doesn't allow os_compute_api:" + k.route.op + " to be performed.")
+		rewrite: novaPath,
+		prepare: novaPrepare,
+		header:  novaHeader,
+		render:  renderNova,
+		denied:  novaDenied,
+		missing: &apiError{
+			status: http.StatusNotFound,
+			raw:    []byte(`{"message": "The resource could not be found.<br /><br />\n\n\n", "code": "404 Not Found", "title": "Not Found"}`),
 		},
-		missing: fail(http.StatusNotFound, "", "The resource could not be found."),
 	}
 }
 
-// novaVersions responds with all versions (nova: api/openstack/compute/versions.py).
-func novaVersions(k *call) (response, error) {
-	return reply(http.StatusOK, object{"versions": []object{k.novaDocument()}})
-}
+// novaProject matches the paths that have the ID of a project in them.
+var novaProject = regexp.MustCompile(`^/v2\.1(/[0-9a-f]{32})(/.*)?$`)
 
-// novaVersion responds with the document of v2.1.
-func novaVersion(k *call) (response, error) {
-	return reply(http.StatusOK, object{"version": k.novaDocument()})
-}
-
-func (k *call) novaDocument() object {
-	return object{
-		"id": "v2.1", "status": "CURRENT", "version": k.cloud.opts.Microversion, "min_version": "2.1",
-		"updated": "2013-07-23T11:33:21Z", "links": []link{{"self", k.base() + "/v2.1/"}},
+// novaPath takes the ID of the project out of a path: Nova serves both forms
+// (nova: api-ref, "project_id is optional since 2.18").
+func novaPath(t *target) {
+	if found := novaProject.FindStringSubmatch(t.rest); found != nil {
+		t.project, t.rest = found[1], "/v2.1"+found[2]
 	}
+}
+
+// novaRules are the policy rules of operations (nova: policies/servers.py and
+// policies/instance_actions.py).
+var novaRules = map[string]string{
+	"ListServers": "servers:index", "ListServersDetail": "servers:detail", "ShowServer": "servers:show",
+	"UpdateServer": "servers:update", "DeleteServer": "servers:delete", "RunServerAction": "servers:stop",
+	"ListServerAddresses": "ips:index", "ListServerActions": "os-instance-actions:list",
+	"ShowServerAction": "os-instance-actions:show", "ListFlavors": "flavors", "ListFlavorsDetail": "flavors",
+	"ShowFlavor": "flavors", "ListFlavorSpecs": "os-flavor-extra-specs:index",
+}
+
+func novaDenied(k *call) *apiError { return novaForbidden(novaRules[k.route.op]) }
+
+func novaForbidden(rule string) *apiError {
+	return fail(http.StatusForbidden, "", "Policy doesn't allow os_compute_api:%s to be performed.", rule)
+}
+
+// badQuery is the response to a parameter that the schema of Nova refuses.
+func badQuery(key, value, reason string) *apiError {
+	return fail(http.StatusBadRequest, "", "Invalid input for query parameters %s. Value: %s. %s", key, value, reason)
+}
+
+// internalFault is the response to an error that Nova does not expect (nova:
+// api/openstack/wsgi.py, expected_errors).
+func internalFault(class string) *apiError {
+	return fail(http.StatusInternalServerError, "", "Unexpected API Error. Please report this at "+
+		"http://bugs.launchpad.net/nova/ and attach the Nova API log if possible.\n<class '%s'>", class)
 }

@@ -35,14 +35,9 @@ func afterMarker(items []object, marker string) ([]object, bool) {
 // ViewBuilder._get_collection_links). Items are in order; markers are the
 // caller's.
 func (k *call) novaPage(items []object, collection string) ([]object, []link, error) {
-	size := cmp.Or(k.cloud.opts.PageSize, standardPage)
-	limit := size
-	if text := k.query.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			return nil, nil, fail(http.StatusBadRequest, "", "Invalid input for query parameters limit. Value: %s. '%s' does not match '^[0-9]*$'", text, text)
-		}
-		limit = min(n, size)
+	limit, err := k.novaLimit()
+	if err != nil {
+		return nil, nil, err
 	}
 	rest, ok := afterMarker(items, k.query.Get("marker"))
 	if !ok {
@@ -55,7 +50,7 @@ func (k *call) novaPage(items []object, collection string) ([]object, []link, er
 	query := cloneQuery(k.query)
 	query.Set("marker", rest[limit-1]["id"].(string))
 
-	return rest, []link{{"next", k.base() + collection + "?" + query.Encode()}}, nil
+	return rest, []link{{"next", k.novaBase() + collection + "?" + query.Encode()}}, nil
 }
 
 // neutronPage cuts a list as Neutron does: there is no limit unless the request,
@@ -148,7 +143,7 @@ func (k *call) octaviaPage(items []object) ([]object, []link, error) {
 		return nil, nil, fail(http.StatusBadRequest, "", "Marker %s could not be found.", marker)
 	}
 	rest = rest[:min(limit, len(rest))]
-	var links []link
+	links := []link{}
 	if len(rest) > 0 && marker != "" {
 		links = append(links, link{"previous", k.octaviaLink(limit, rest[0])})
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -40,26 +41,34 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s := to.service
 	if s.rewrite != nil {
-		to.rest = s.rewrite(to.rest)
+		s.rewrite(&to)
 	}
 	k := &call{cloud: c, service: s, target: to, query: r.URL.Query(), body: body, host: r.Host}
 	below := r.Clone(context.WithValue(r.Context(), callKey{}, k))
 	below.URL.Path, below.URL.RawPath = to.rest, ""
 	below.Body = io.NopCloser(bytes.NewReader(body))
 	k.request = below
-	if _, pattern := s.mux.Handler(below); pattern == "" {
-		c.serveMissing(w, below, k)
+	handler, pattern := s.mux.Handler(below)
+	if pattern == "" {
+		c.serveMissing(w, k, handler)
 
 		return
 	}
 	s.mux.ServeHTTP(w, below)
 }
 
-// serveMissing responds to a call that no route of its service has.
-func (c *Cloud) serveMissing(w http.ResponseWriter, r *http.Request, k *call) {
-	call := simserver.Call{Op: k.service.name + " " + r.Method + " " + r.URL.Path, Group: k.service.name}
-	c.interceptor.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		k.writeError(w, k.service.missing)
+// serveMissing responds to a call that no route of its service has. Handler is
+// what the multiplexer would respond with: 404 or 405.
+func (c *Cloud) serveMissing(w http.ResponseWriter, k *call, handler http.Handler) {
+	recorded := httptest.NewRecorder()
+	handler.ServeHTTP(recorded, k.request)
+	problem := k.service.missing
+	if recorded.Code == http.StatusMethodNotAllowed {
+		problem = k.service.notAllowed
+	}
+	call := simserver.Call{Op: k.service.name + " " + k.request.Method + " " + k.request.URL.Path, Group: k.service.name}
+	c.interceptor.Serve(w, k.request, call, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		k.writeError(w, problem)
 	}))
 }
 
@@ -125,6 +134,9 @@ func (k *call) writeError(w http.ResponseWriter, problem *apiError) {
 	k.commonHeader(header)
 	for key, values := range problem.header {
 		header[key] = values
+	}
+	if problem.status == http.StatusUnauthorized && header.Get("Www-Authenticate") == "" {
+		header.Set("Www-Authenticate", `Keystone uri="`+k.cloud.keystoneURL(k.host)+`/v3"`)
 	}
 	if header.Get("Content-Type") == "" {
 		header.Set("Content-Type", "application/json")

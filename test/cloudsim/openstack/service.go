@@ -20,9 +20,9 @@ type service struct {
 	global bool
 	routes []route
 
-	// rewrite maps a path below [service.path] to that of a route, for services
-	// that know their resources by several names. Nil maps nothing.
-	rewrite func(path string) string
+	// rewrite maps the rest of a path to that of a route, for services that know
+	// their resources by several names. Nil maps nothing.
+	rewrite func(*target)
 	// prepare runs before each handler that needs a token, and can refuse the call.
 	prepare func(*call) error
 	// header adds to the header of every response, errors included. The call may
@@ -34,6 +34,9 @@ type service struct {
 	denied func(*call) *apiError
 	// missing is the error for a path that no route has.
 	missing *apiError
+	// notAllowed is the error for a path that has no route for the method; by
+	// default missing.
+	notAllowed *apiError
 
 	byOp map[string]*route
 	mux  *http.ServeMux
@@ -69,6 +72,9 @@ func (r *route) writes() bool {
 
 // complete prepares a service for calls.
 func (s *service) complete(c *Cloud) {
+	if s.notAllowed == nil {
+		s.notAllowed = s.missing
+	}
 	s.mux = http.NewServeMux()
 	s.byOp = make(map[string]*route, len(s.routes))
 	for i := range s.routes {
@@ -91,6 +97,7 @@ type target struct {
 	iface   string
 	prefix  string // of the path, that of the service included
 	rest    string // of the path
+	project string // "/" and its ID, when the path has one
 }
 
 // interfaces are those of the catalog and the prefixes of their paths.

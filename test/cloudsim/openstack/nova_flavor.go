@@ -1,0 +1,138 @@
+package openstack
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// flavor is a size of servers.
+type flavor struct {
+	id, name         string
+	vcpus, ram, disk int
+	private          bool
+	projects         []string // IDs of those that may use a private one
+}
+
+// FlavorSpec is a flavor to add. Only Name is needed.
+type FlavorSpec struct {
+	// Name is the flavor's name, which need not be valid as a label.
+	Name string
+	// Region is the region's name; default the first one.
+	Region string
+	// Private makes it invisible to projects but those of Projects.
+	Private bool
+	// Projects are names of projects.
+	Projects []string
+}
+
+// AddFlavor adds a flavor and returns its ID, which depends on the name alone.
+func (c *Cloud) AddFlavor(spec FlavorSpec) string {
+	var id string
+	c.inspect(func() {
+		f := c.region(spec.Region).nova.flavor(spec.Name)
+		f.private = spec.Private
+		for _, name := range spec.Projects {
+			f.projects = append(f.projects, c.keystone.project(name).id)
+		}
+		id = f.id
+	})
+
+	return id
+}
+
+// DeleteFlavor deletes a flavor in all regions, given by its name. Servers keep what
+// it was.
+func (c *Cloud) DeleteFlavor(name string) {
+	c.inspect(func() {
+		for _, r := range c.regions {
+			r.nova.flavors.remove(stableUUID("flavor " + name))
+		}
+	})
+}
+
+// flavor returns the flavor with a name, which it adds when there is none.
+func (s *novaState) flavor(name string) *flavor {
+	id := stableUUID("flavor " + name)
+	if s.flavors.get(id) == nil {
+		s.flavors.put(id, &flavor{id: id, name: name, vcpus: 2, ram: 4096, disk: 20})
+	}
+
+	return s.flavors.get(id)
+}
+
+// showFlavor responds with a flavor. One that is deleted, or private, is 404 (nova:
+// api/openstack/compute/flavors.py).
+func showFlavor(k *call) (response, error) {
+	f := k.region.nova.flavors.get(k.path("id"))
+	if f == nil || !k.mayUse(f) {
+		return response{}, fail(http.StatusNotFound, "", "Flavor %s could not be found.", k.path("id"))
+	}
+
+	return found("flavor", k.flavorDocument(f, true))
+}
+
+func listFlavorSpecs(k *call) (response, error) {
+	if _, err := showFlavor(k); err != nil {
+		return response{}, err
+	}
+
+	return found("extra_specs", object{})
+}
+
+// listFlavors responds with the flavors that the caller may use, by ID.
+func listFlavors(k *call) (response, error) {
+	usable := k.region.nova.flavors.where(k.mayUse)
+	slices.SortFunc(usable, func(a, b *flavor) int { return strings.Compare(a.id, b.id) })
+	detail := k.route.op == "ListFlavorsDetail"
+	rows := make([]object, len(usable))
+	for i, f := range usable {
+		rows[i] = k.flavorDocument(f, detail)
+	}
+	path := "/flavors"
+	if detail {
+		path = "/flavors/detail"
+	}
+	page, links, err := k.novaPage(rows, path)
+	if err != nil {
+		return response{}, err
+	}
+
+	return found("flavors", page, links...)
+}
+
+func (k *call) mayUse(f *flavor) bool {
+	return !f.private || k.caller.admin() || slices.Contains(f.projects, k.caller.projectID)
+}
+
+// flavorDocument is a flavor as responses have it (nova:
+// api/openstack/compute/views/flavors.py).
+func (k *call) flavorDocument(f *flavor, detail bool) object {
+	o := object{"id": f.id, "name": f.name, "links": k.novaLinks("/flavors/" + f.id)}
+	if k.minor >= 55 {
+		o["description"] = nil
+	}
+	if !detail {
+		return o
+	}
+	o["ram"], o["disk"], o["vcpus"] = f.ram, f.disk, f.vcpus
+	o["swap"] = ""
+	if k.minor >= 75 {
+		o["swap"] = 0
+	}
+	o["OS-FLV-EXT-DATA:ephemeral"], o["OS-FLV-DISABLED:disabled"] = 0, false
+	o["os-flavor-access:is_public"], o["rxtx_factor"] = !f.private, 1.0
+	if k.minor >= 61 {
+		o["extra_specs"] = object{}
+	}
+
+	return o
+}
+
+// novaBase is the URL that links of a call start with.
+func (k *call) novaBase() string { return k.base() + "/v2.1" + k.target.project }
+
+// novaLinks are the links to a resource.
+func (k *call) novaLinks(path string) []link {
+	return []link{{"self", k.novaBase() + path}, {"bookmark", k.base() + k.target.project + path}}
+}
