@@ -19,7 +19,7 @@ type call struct {
 	body    []byte
 	host    string
 	id      string
-	version string // the microversion of Nova that was asked for
+	version string // the microversion of Nova that was requested
 	minor   int    // its second number
 
 	// caller is who calls, nil when the route is open.

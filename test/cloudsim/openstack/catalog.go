@@ -59,10 +59,9 @@ func (c *Cloud) EndpointURL(kind, region string) string {
 // AuthURL returns the versioned URL of Keystone.
 func (c *Cloud) AuthURL() string { return c.URL() + "/identity/v3" }
 
-// keystoneURL is the unversioned URL of Keystone for clients that reached the
-// cloud by a host.
+// keystoneURL is the URL of Keystone for clients that reached the cloud by a host.
 func (c *Cloud) keystoneURL(host string) string {
-	return c.server.Scheme() + "://" + host + "/identity"
+	return c.server.Scheme() + "://" + host + "/identity/v3"
 }
 
 // endpoint returns the URL of a service.

@@ -141,7 +141,7 @@ func Start(opts Options) (*Cloud, error) {
 		r.nova, r.neutron, r.octavia = newNovaState(c, r), newNeutronState(c, r), newOctaviaState(c, r)
 		c.regions = append(c.regions, r)
 	}
-	c.services = []*service{c.keystoneService(), c.novaService(), c.neutronService(), c.octaviaService()}
+	c.services = []*service{c.keystoneService(), c.novaService(), c.neutronService(), c.octaviaService(), c.glanceService()}
 	for _, s := range c.services {
 		s.complete(c)
 	}

@@ -46,7 +46,7 @@ type userRequest struct {
 	Domain   *domainRequest `json:"domain"`
 }
 
-// login is what the methods of a request have proven, and what it asks for.
+// login is what the methods of a request have proven, and what for.
 type login struct {
 	request    *authRequest
 	scope      scope

@@ -25,7 +25,7 @@ type scopeRequest struct {
 	} `json:"OS-TRUST:trust"`
 }
 
-// findScope looks up the scope that a login asks for (keystone: auth/core.py,
+// findScope looks up the scope that a login requests (keystone: auth/core.py,
 // AuthInfo._validate_and_normalize_scope_data).
 func (k *call) findScope(who *login) error {
 	raw := who.request.Scope
@@ -96,7 +96,7 @@ func (k *call) findProject(s *scope, request *scopeRequest) error {
 	return nil
 }
 
-// newToken returns the token for what was proven and asked for (keystone:
+// newToken returns the token for what was proven and requested (keystone:
 // models/token_model.py, TokenModel._validate_*).
 func (k *call) newToken(who *login) (*token, error) {
 	state := k.cloud.keystone

@@ -24,7 +24,7 @@ type ServerSpec struct {
 	Status string
 	// Flavor is the flavor's name; default m1.small. One that is not there is added.
 	Flavor string
-	// Zone is the availability zone that its user asked for; without, it is nova and
+	// Zone is the availability zone that its user requested; without, it is nova and
 	// the scheduler's choice.
 	Zone string
 	// Cell is the name of the cell that the server is in; default cell1.

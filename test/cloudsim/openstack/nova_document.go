@@ -2,7 +2,6 @@ package openstack
 
 import (
 	"maps"
-	"slices"
 	"time"
 )
 
@@ -87,10 +86,27 @@ func (k *call) placedDocument(o object, s *server) {
 		return
 	}
 	o["addresses"] = k.addressDocument(s, true)
-	o["security_groups"] = []object{{"name": "default"}}
+	if s.projectID == k.caller.projectID { // they are looked up in Neutron, as the caller
+		o["security_groups"] = []object{{"name": "default"}}
+	}
 	if k.caller.admin() {
-		o["OS-EXT-SRV-ATTR:host"], o["OS-EXT-SRV-ATTR:hypervisor_hostname"] = "host-1", "host-1"
-		o["OS-EXT-SRV-ATTR:instance_name"] = "instance-" + s.id[:8]
+		k.adminFields(o, s)
+	}
+}
+
+// adminFields adds what administrators alone see.
+func (k *call) adminFields(o object, s *server) {
+	o["OS-EXT-SRV-ATTR:host"], o["OS-EXT-SRV-ATTR:hypervisor_hostname"] = "host-1", "host-1"
+	o["OS-EXT-SRV-ATTR:instance_name"] = "instance-" + s.id[:8]
+	if k.minor >= 3 {
+		maps.Copy(o, object{
+			"OS-EXT-SRV-ATTR:hostname": hostname(s.name), "OS-EXT-SRV-ATTR:kernel_id": "", "OS-EXT-SRV-ATTR:ramdisk_id": "",
+			"OS-EXT-SRV-ATTR:launch_index": 0, "OS-EXT-SRV-ATTR:reservation_id": "r-" + s.id[:8],
+			"OS-EXT-SRV-ATTR:root_device_name": "/dev/vda", "OS-EXT-SRV-ATTR:user_data": nil,
+		})
+	}
+	if k.minor >= 16 {
+		o["host_status"] = "UP"
 	}
 }
 
@@ -107,7 +123,6 @@ func (k *call) versionedFields(o object, s *server) {
 		{26, "tags", orEmptyList(s.tags)},
 		{63, "trusted_image_certificates", nil},
 		{73, "locked_reason", nil},
-		{90, "OS-EXT-SRV-ATTR:hostname", hostname(s.givenName)},
 	} {
 		if k.minor >= field.since {
 			o[field.key] = field.value
@@ -183,7 +198,7 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-func orEmptyList(list []string) []string { return slices.Concat([]string{}, list) }
+func orEmptyList(list []string) []string { return append([]string{}, list...) }
 
 // hostname is a name as a host name (nova: utils.py, sanitize_hostname).
 func hostname(name string) string {

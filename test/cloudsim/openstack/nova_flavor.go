@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -121,7 +122,7 @@ func (k *call) flavorDocument(f *flavor, detail bool) object {
 		o["swap"] = 0
 	}
 	o["OS-FLV-EXT-DATA:ephemeral"], o["OS-FLV-DISABLED:disabled"] = 0, false
-	o["os-flavor-access:is_public"], o["rxtx_factor"] = !f.private, 1.0
+	o["os-flavor-access:is_public"], o["rxtx_factor"] = !f.private, json.Number("1.0")
 	if k.minor >= 61 {
 		o["extra_specs"] = object{}
 	}
@@ -130,7 +131,13 @@ func (k *call) flavorDocument(f *flavor, detail bool) object {
 }
 
 // novaBase is the URL that links of a call start with.
-func (k *call) novaBase() string { return k.base() + "/v2.1" + k.target.project }
+func (k *call) novaBase() string {
+	if k.target.legacy {
+		return k.base() + "/v2" + k.target.project
+	}
+
+	return k.base() + "/v2.1" + k.target.project
+}
 
 // novaLinks are the links to a resource.
 func (k *call) novaLinks(path string) []link {

@@ -107,7 +107,17 @@ func (k *call) selectServers(q *serverQuery) (up, down []*server) {
 	return up, down
 }
 
-// sortKeys are the orders that a request can ask for, of those that Nova has.
+// sortKeyNames are the orders that a request can have (nova:
+// api/openstack/compute/schemas/servers.py, VALID_SORT_KEYS). Those that
+// [sortKeys] lacks leave the order as it is.
+var sortKeyNames = []string{
+	"access_ip_v4", "access_ip_v6", "auto_disk_config", "availability_zone", "config_drive", "created_at",
+	"display_description", "display_name", "host", "hostname", "image_ref", "instance_type_id", "kernel_id", "key_name",
+	"launch_index", "launched_at", "locked_by", "node", "power_state", "progress", "project_id", "ramdisk_id",
+	"root_device_name", "task_state", "terminated_at", "updated_at", "user_id", "uuid", "vm_state",
+}
+
+// sortKeys are the orders that a request can request, of those that Nova has.
 var sortKeys = map[string]func(a, b *server) int{
 	"created_at":   func(a, b *server) int { return a.created.Compare(b.created) },
 	"updated_at":   func(a, b *server) int { return a.updated.Compare(b.updated) },
@@ -131,9 +141,12 @@ func (k *call) sortServers(servers []*server) error {
 		}
 	}
 	for i, key := range slices.Backward(keys) {
+		if !slices.Contains(sortKeyNames, key) {
+			return badQuery("sort_key", key, "'"+key+"' is not one of ["+quoted(sortKeyNames)+"]")
+		}
 		compare, ok := sortKeys[key]
 		if !ok {
-			return badQuery("sort_key", key, "'"+key+"' is not one of ["+quoted(sortedKeys(sortKeys))+"]")
+			continue
 		}
 		descending := len(directions) == 0 || directions[min(i, len(directions)-1)] == "desc"
 		slices.SortStableFunc(servers, func(a, b *server) int {

@@ -96,13 +96,13 @@ func runServerAction(k *call) (response, error) {
 	if len(body) != 1 {
 		return response{}, fail(http.StatusBadRequest, "", "There is no such action: %s", quoted(sortedKeys(body)))
 	}
-	asked := sortedKeys(body)[0]
+	wanted := sortedKeys(body)[0]
 	change, ok := map[string]struct{ action, from, to string }{
 		"os-start": {"start", "SHUTOFF", "ACTIVE"},
 		"os-stop":  {"stop", "ACTIVE", "SHUTOFF"},
-	}[asked]
+	}[wanted]
 	if !ok {
-		return response{}, fail(http.StatusBadRequest, "", "There is no such action: %s", asked)
+		return response{}, fail(http.StatusBadRequest, "", "There is no such action: %s", wanted)
 	}
 	s, err := k.changeable()
 	if err != nil {
@@ -154,7 +154,10 @@ func showServerAction(k *call) (response, error) {
 			continue
 		}
 		o := k.actionDocument(s, a)
-		o["events"] = []object{}
+		o["events"] = []object{{
+			"event": "compute__do_" + a.action, "result": "Success",
+			"start_time": rounded(a.start).Format(novaTimeMicro), "finish_time": rounded(a.updated).Format(novaTimeMicro),
+		}}
 
 		return found("instanceAction", o)
 	}

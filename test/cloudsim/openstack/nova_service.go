@@ -39,14 +39,22 @@ func (c *Cloud) novaService() *service {
 	}
 }
 
-// novaProject matches the paths that have the ID of a project in them.
-var novaProject = regexp.MustCompile(`^/v2\.1(/[0-9a-f]{32})(/.*)?$`)
+// novaVersioned matches the paths below a version, which may have the ID of a
+// project in them.
+var novaVersioned = regexp.MustCompile(`^/v2(\.1)?(/[0-9a-f]{32})?(/.*)?$`)
 
-// novaPath takes the ID of the project out of a path: Nova serves both forms
-// (nova: api-ref, "project_id is optional since 2.18").
+// novaPath takes the ID of the project out of a path, since Nova serves both forms,
+// and leads paths of v2 to v2.1 without microversions (nova:
+// api/openstack/compute/routes.py, etc/nova/api-paste.ini). A slash at the end leads
+// nowhere but to the version (tried with Zed).
 func novaPath(t *target) {
-	if found := novaProject.FindStringSubmatch(t.rest); found != nil {
-		t.project, t.rest = found[1], "/v2.1"+found[2]
+	found := novaVersioned.FindStringSubmatch(t.rest)
+	if found == nil {
+		return
+	}
+	t.legacy, t.project, t.rest = found[1] == "", found[2], "/v2.1"+found[3]
+	if t.slash && found[3] != "" {
+		t.rest += "/"
 	}
 }
 

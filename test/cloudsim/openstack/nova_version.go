@@ -28,9 +28,14 @@ func novaVersion(k *call) (response, error) {
 }
 
 func (k *call) novaDocument() object {
+	path := "/v2.1/"
+	if k.target.legacy {
+		path = "/v2/"
+	}
+
 	return object{
 		"id": "v2.1", "status": "CURRENT", "version": k.cloud.opts.Microversion, "min_version": "2.1",
-		"updated": "2013-07-23T11:33:21Z", "links": []link{{"self", k.base() + "/v2.1/"}},
+		"updated": "2013-07-23T11:33:21Z", "links": []link{{"self", k.base() + path}},
 	}
 }
 
@@ -38,19 +43,22 @@ func (k *call) novaDocument() object {
 // api/openstack/api_version_request.py, api/openstack/wsgi.py,
 // Request.set_api_version_request) and checks the project in its path.
 func novaPrepare(k *call) error {
-	asked := k.wantedVersion()
-	if asked == "latest" {
-		asked = k.cloud.opts.Microversion
+	wanted := k.wantedVersion()
+	if k.target.legacy {
+		wanted = "2.1"
 	}
-	major, minor, ok := parseVersion(asked)
+	if wanted == "latest" {
+		wanted = k.cloud.opts.Microversion
+	}
+	major, minor, ok := parseVersion(wanted)
 	if !ok {
-		return fail(http.StatusBadRequest, "", "API Version String %s is of invalid format. Must be of format MajorNum.MinorNum.", asked)
+		return fail(http.StatusBadRequest, "", "API Version String %s is of invalid format. Must be of format MajorNum.MinorNum.", wanted)
 	}
-	k.version = asked
+	k.version = wanted
 	_, highest, _ := parseVersion(k.cloud.opts.Microversion)
 	if major != 2 || minor < 1 || minor > highest {
 		return fail(http.StatusNotAcceptable, "", "Version %s is not supported by the API. Minimum is 2.1 and maximum is %s.",
-			asked, k.cloud.opts.Microversion)
+			wanted, k.cloud.opts.Microversion)
 	}
 	k.minor = minor
 	if inPath := strings.TrimPrefix(k.target.project, "/"); inPath != "" && inPath != k.caller.projectID {
@@ -74,8 +82,8 @@ func (k *call) wantedVersion() string {
 			}
 		}
 	}
-	if asked := k.request.Header.Get("X-OpenStack-Nova-API-Version"); asked != "" {
-		return asked
+	if wanted := k.request.Header.Get("X-OpenStack-Nova-API-Version"); wanted != "" {
+		return wanted
 	}
 
 	return "2.1"
@@ -92,7 +100,7 @@ func parseVersion(text string) (major, minor int, ok bool) {
 	return major, minor, err == nil
 }
 
-// novaHeader adds the microversion that a response is in, or that was asked for
+// novaHeader adds the microversion that a response is in, or that was wanted for
 // and is not supported.
 func novaHeader(k *call, header http.Header) {
 	if k.id != "" {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -68,8 +69,21 @@ func (c *Cloud) serveMissing(w http.ResponseWriter, k *call, handler http.Handle
 	}
 	call := simserver.Call{Op: k.service.name + " " + k.request.Method + " " + k.request.URL.Path, Group: k.service.name}
 	c.interceptor.Serve(w, k.request, call, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		k.writeError(w, problem)
+		k.writeError(w, c.missing(k, problem))
 	}))
+}
+
+// missing returns the error for a call that no route has: that of its token when
+// it is not valid, since services look at that first, and problem otherwise.
+func (c *Cloud) missing(k *call, problem *apiError) *apiError {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k.id = c.newID("request")
+	if !k.service.global && c.keystone.caller(k.request.Header.Get("X-Auth-Token"), c.now()) == nil {
+		return unauthorized(c.keystoneURL(k.host))
+	}
+
+	return problem
 }
 
 // serveRoute responds to a call of an operation.
@@ -124,6 +138,9 @@ func (k *call) write(w http.ResponseWriter, answer response) {
 	if body != nil {
 		header.Set("Content-Type", "application/json")
 	}
+	if answer.status != http.StatusNoContent {
+		header.Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	w.WriteHeader(answer.status)
 	_, _ = w.Write(body) // a client that is gone misses it
 }
@@ -136,7 +153,7 @@ func (k *call) writeError(w http.ResponseWriter, problem *apiError) {
 		header[key] = values
 	}
 	if problem.status == http.StatusUnauthorized && header.Get("Www-Authenticate") == "" {
-		header.Set("Www-Authenticate", `Keystone uri="`+k.cloud.keystoneURL(k.host)+`/v3"`)
+		header.Set("Www-Authenticate", `Keystone uri="`+k.cloud.keystoneURL(k.host)+`"`)
 	}
 	if header.Get("Content-Type") == "" {
 		header.Set("Content-Type", "application/json")

@@ -98,6 +98,8 @@ type target struct {
 	prefix  string // of the path, that of the service included
 	rest    string // of the path
 	project string // "/" and its ID, when the path has one
+	slash   bool   // the path ends in a slash
+	legacy  bool   // the path has the version that Nova had before 2.1
 }
 
 // interfaces are those of the catalog and the prefixes of their paths.
@@ -126,7 +128,7 @@ func (c *Cloud) locate(path string) (target, bool) {
 		if below, ok := cutSegment(rest, s.path); ok {
 			t.service = s
 			t.prefix = strings.TrimSuffix(path, below)
-			t.rest = "/" + strings.Trim(below, "/")
+			t.rest, t.slash = "/"+strings.Trim(below, "/"), strings.HasSuffix(below, "/")
 
 			return t, true
 		}
