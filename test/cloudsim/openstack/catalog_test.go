@@ -21,15 +21,21 @@ func TestCatalogLeadsToEveryService(t *testing.T) {
 		want    []string // endpoints of compute, network, load-balancer, below the URL
 	}{
 		"typical": {
-			"only Nova has a version in its URL", openstack.Catalog{}, "RegionOne",
+			"only Nova has a version in its URL",
+			openstack.Catalog{},
+			"RegionOne",
 			[]string{"/compute/v2.1/", "/network/", "/load-balancer/"},
 		},
 		"versioned": {
-			"a version in each URL must not be doubled", openstack.Catalog{Style: openstack.CatalogVersioned}, "",
+			"a version in each URL must not be doubled",
+			openstack.Catalog{Style: openstack.CatalogVersioned},
+			"",
 			[]string{"/compute/v2.1/", "/network/v2.0/", "/load-balancer/v2.0/"},
 		},
 		"second region": {
-			"each region has services of its own", openstack.Catalog{}, "RegionTwo",
+			"each region has services of its own",
+			openstack.Catalog{},
+			"RegionTwo",
 			[]string{"/RegionTwo/compute/v2.1/", "/RegionTwo/network/", "/RegionTwo/load-balancer/"},
 		},
 	}

@@ -18,6 +18,7 @@
 //	cloud.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.Nth(1), openstack.ProxyAfter(504))
 //	cloud.Interceptor().SetLatency(30 * time.Millisecond)
 //	cloud.RevokeTokens(); cloud.SetRoles(openstack.UserCCM, openstack.ProjectCCM)
+//	cloud.SetCell("", "cell2", openstack.CellDown); cloud.SetServerMapped(id, false)
 //	cloud.SetDenied("nova.ListServerActions", "octavia.*")
 //	cloud.SetQuotas("", openstack.Quotas{FloatingIPs: 1})
 //	cloud.Server().Down(); cloud.Server().Hang(); cloud.Server().Up()
@@ -45,6 +46,38 @@
 // Now and then a read shows the state before the latest write: see [StaleReads].
 // It does so by default and in the same places in every run.
 //
+// # What is as in OpenStack
+//
+// Statuses, texts and fields were compared with Keystone 22, Nova 26 (Zed); rules
+// that no test installation shows name their source in a comment.
+//
+//   - A refused login is 401 with one text, whatever the reason: wrong password,
+//     locked account, other project, expired credential. A credential or a token
+//     that does not exist is 404. See [Cloud.SetLockout], [Cloud.RequireMFA].
+//   - Roles are looked up at each call. Who loses one in a project loses the
+//     application credentials for it. The role reader writes nothing.
+//   - Another project's server is 404, also to a list by ID; an administrator sees
+//     it, and lists all projects with all_tenants alone.
+//   - A server in a cell that is down is absent from lists, or has hardly a field and
+//     the status UNKNOWN, and is 500 or UNKNOWN alone: see [Cloud.SetCell]. One whose
+//     cell is not recorded is 404 although it runs: see [Cloud.SetServerMapped].
+//   - A server in BUILD has no addresses and no zone. A deleted one is DELETED in lists
+//     by changes-since, and has actions from 2.21 on, until [Cloud.ArchiveServers].
+//   - Pages have 1,000 rows, a full page has a next link even when nothing follows,
+//     a higher limit is lowered without a word. Links say http behind a proxy.
+//   - The name of a server in a filter is a regular expression whose case does not
+//     matter. Names are not unique.
+//
+// # What it does not do
+//
+//   - Services of a real cloud trust a token that they validated for some minutes;
+//     here a token ends at once.
+//   - Servers are made by tests, not by POST. There are no volumes, no metadata
+//     service, no hypervisor: a server has the status that a test or a client set.
+//   - Groups, federation, TOTP and system scope of Keystone are missing, as are
+//     inherited and implied roles.
+//   - Glance has one image, for the openstack command line.
+//
 // # Services
 //
 // For those who add to this package: a service is a value of type service, made by
@@ -55,32 +88,35 @@
 // A handler gets a *call and returns a response, or an *apiError that the service
 // renders in its own shape. It runs with the lock held and one call at a time:
 //
-//		func showPort(k *call) (response, error) {
-//			p := k.region.neutron.ports.get(k.path("id"))   // state by k.region only: it may be an older one
-//			if p == nil || !k.caller.sees(p.projectID) {
-//				return response{}, fail(404, "PortNotFound", "Port %s could not be found.", k.path("id"))
-//			}
-//
-//			return found("port", p.document(k))             // or reply(status, body)
+//	func showPort(k *call) (response, error) {
+//		p := k.region.neutron.ports.get(k.path("id")) // state by k.region only: it may be an older one
+//		if p == nil || !k.caller.sees(p.projectID) {
+//			return response{}, fail(404, "PortNotFound", "Port %s could not be found.", k.path("id"))
 //		}
 //
-//	  - k.caller is who calls: projectID, userID, has(role), admin(), sees(project).
-//	    A caller without a valid token never gets this far, and neither does one with
-//	    the role reader that calls a route that writes ([route]: open, safe, reader).
-//	  - k.query holds the parameters, with several values per key; k.decode reads the
-//	    body into a struct; k.object("port") reads it into [attributes], which tell
-//	    null from absent.
-//	  - Lists: build []object (map[string]any) in order, then k.novaPage,
-//	    k.neutronPage or k.octaviaPage, then only(rows, fields), then found("ports",
-//	    rows, links...).
-//	  - State is in neutronState, octaviaState and so on, one per region, of tables
-//	    by ID ([table]). It has clone, leaks, resources and dump. A service reads and
-//	    writes the state of another one by k.region.
-//	  - c.newID(kind) makes UUIDs that are the same in every run; c.now() is the time;
-//	    c.after(d, func(c *Cloud)) changes something later. Such a function finds its
-//	    objects by ID and region name, since the state may have been restored.
-//	  - k.base() and k.url() are the URL of the service and of the call, for links.
-//	  - c.quotasOf(project) and exceeds(quota, used, added) are for quotas, c.delays
-//	    for delays, c.opts.Profile for what drivers and extensions there are.
-//	  - Methods for tests take the lock with c.inspect and panic when a spec is wrong.
+//		return found("port", p.document(k)) // or reply(status, body)
+//	}
+//
+// What there is for handlers:
+//
+//   - k.caller is who calls: projectID, userID, has(role), admin(), sees(project).
+//     A caller without a valid token never gets this far, and neither does one with
+//     the role reader that calls a route that writes, unless the route has reader
+//     set: then the handler finds its object first and calls k.requireWriter.
+//   - k.query holds the parameters, with several values per key; k.decode reads the
+//     body into a struct; k.object("port") reads it into [attributes], which tell
+//     null from absent.
+//   - Lists: build []object (map[string]any) in order, then k.novaPage,
+//     k.neutronPage or k.octaviaPage, then only(rows, fields), then found("ports",
+//     rows, links...). Links that are nil are left out, an empty list is not.
+//   - State is in neutronState, octaviaState and so on, one per region, of tables
+//     by ID ([table]). It has clone, leaks, resources and dump. A service reads and
+//     writes the state of another one by k.region.
+//   - c.newID(kind) makes UUIDs that are the same in every run; c.now() is the time;
+//     c.after(d, func(c *Cloud)) changes something later. Such a function finds its
+//     objects by ID and region name, since the state may have been restored.
+//   - k.base() and k.url() are the URL of the service and of the call, for links.
+//   - c.quotasOf(project) and exceeds(quota, used, added) are for quotas, c.delays
+//     for delays, c.opts.Profile for what drivers and extensions there are.
+//   - Methods for tests take the lock with c.inspect and panic when a spec is wrong.
 package openstack

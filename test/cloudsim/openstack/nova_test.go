@@ -708,3 +708,26 @@ func TestTokenWithoutProject(t *testing.T) {
 		t.Errorf("the error has another shape than Nova's: %s", got.Body)
 	}
 }
+
+// TestStandardPageOfServers has one server more than a page of Nova.
+func TestStandardPageOfServers(t *testing.T) {
+	t.Parallel()
+	cloud := start(t, openstack.Options{})
+	for range 1001 {
+		cloud.AddServer(openstack.ServerSpec{Name: "node"}) // names need not be unique
+	}
+	client := nova(t, cloud, openstack.UserCCM, "")
+	if got := len(names(t, client, "?limit=5000")); got != 1000 {
+		t.Errorf("a page has %d servers, want 1000", got)
+	}
+	pages, err := servers.List(client, nil).AllPages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := servers.ExtractServers(pages); err != nil || len(list) != 1001 {
+		t.Errorf("%d servers on all pages, %v; want 1001", len(list), err)
+	}
+	if got := cloud.Interceptor().Count("nova.ListServersDetail"); got != 3 {
+		t.Errorf("%d calls, want 3", got)
+	}
+}

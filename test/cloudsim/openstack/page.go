@@ -2,10 +2,14 @@ package openstack
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // link is a link in a response.
@@ -18,7 +22,7 @@ type link struct {
 // (common/config.py, pagination_max_limit in its packaged form).
 const standardPage = 1000
 
-// after returns the items behind the one that a marker names. It reports false
+// afterMarker returns the items behind the one that a marker names. It reports false
 // when there is none with that ID.
 func afterMarker(items []object, marker string) ([]object, bool) {
 	if marker == "" {
@@ -53,42 +57,61 @@ func (k *call) novaPage(items []object, collection string) ([]object, []link, er
 	return rest, []link{{"next", k.novaBase() + collection + "?" + query.Encode()}}, nil
 }
 
-// neutronPage cuts a list as Neutron does: there is no limit unless the request,
-// or the cloud, has one; links are there only with a limit, and a full page has a
-// next one even when nothing follows (neutron: api/api_common.py,
-// get_pagination_links). Items are in order of the ID, or as sort_key has them.
+// neutronPage cuts a list as Neutron does (neutron: api/api_common.py,
+// get_pagination_links; compared with Zed): there is no limit unless the request, or
+// the cloud, has one; without, a marker is ignored and there are no links. A full page
+// has a next link even when nothing follows, and the first page a previous one. Items
+// are in order of the ID, or as sort_key has them.
 func (k *call) neutronPage(items []object) ([]object, []link, error) {
 	limit, err := k.neutronLimit()
-	if err != nil {
-		return nil, nil, err
+	if err != nil || limit == 0 {
+		return items, nil, err
 	}
-	marker, reverse := k.query.Get("marker"), k.query.Get("page_reverse") == "True"
-	if reverse {
-		items = slices.Clone(items)
-		slices.Reverse(items)
-	}
-	rest, ok := afterMarker(items, marker)
-	if !ok {
-		return nil, nil, fail(http.StatusNotFound, "MarkerNotFound", "Marker %s could not be found.", marker)
-	}
-	if limit > 0 && len(rest) > limit {
-		rest = rest[:limit]
-	}
+	reverse := strings.EqualFold(k.query.Get("page_reverse"), "true")
+	rest := slices.Clone(items)
 	if reverse {
 		slices.Reverse(rest)
 	}
-	if limit == 0 || len(rest) == 0 {
-		return rest, nil, nil
+	rest, ok := afterMarker(rest, k.query.Get("marker"))
+	if !ok {
+		return nil, nil, k.noMarker()
 	}
-	var links []link
-	if len(rest) >= limit || reverse {
-		links = append(links, link{"next", k.neutronLink(rest[len(rest)-1], false)})
+	rest = rest[:min(limit, len(rest))]
+	if reverse {
+		slices.Reverse(rest)
 	}
-	if len(rest) >= limit || !reverse {
-		links = append(links, link{"previous", k.neutronLink(rest[0], true)})
+	links := []link{}
+	if len(rest) == limit || reverse {
+		links = append(links, link{"next", k.neutronLink(rest, false)})
+	}
+	if len(rest) == limit || !reverse {
+		links = append(links, link{"previous", k.neutronLink(rest, true)})
 	}
 
 	return rest, links, nil
+}
+
+// markerNames are the names of what a marker stands for, by collection.
+var markerNames = map[string]struct{ kind, text string }{
+	"networks":             {"NetworkNotFound", "Network %s could not be found."},
+	"subnets":              {"SubnetNotFound", "Subnet %s could not be found."},
+	"ports":                {"PortNotFound", "Port %s could not be found."},
+	"routers":              {"RouterNotFound", "Router %s could not be found"},
+	"floatingips":          {"FloatingIPNotFound", "Floating IP %s could not be found"},
+	"security-groups":      {"SecurityGroupNotFound", "Security group %s does not exist"},
+	"security-group-rules": {"SecurityGroupRuleNotFound", "Security group rule %s does not exist"},
+}
+
+// noMarker is the response about a marker that does not exist: it is looked up as
+// any resource is.
+func (k *call) noMarker() error {
+	marker := k.query.Get("marker")
+	name, ok := markerNames[path.Base(k.target.rest)]
+	if !ok {
+		return fail(http.StatusNotFound, "HTTPNotFound", "The resource could not be found.")
+	}
+
+	return fail(http.StatusNotFound, name.kind, name.text, marker)
 }
 
 // neutronLimit returns the limit of a request, 0 for none (neutron:
@@ -110,59 +133,93 @@ func (k *call) neutronLimit() (int, error) {
 	return n, nil
 }
 
-func (k *call) neutronLink(edge object, reverse bool) string {
+// neutronLink is a link to the next or the previous page. Next to an empty page it
+// has no marker.
+func (k *call) neutronLink(rows []object, reverse bool) string {
 	query := cloneQuery(k.query)
 	query.Del("page_reverse")
-	query.Set("marker", edge["id"].(string))
+	query.Del("marker")
+	edge := len(rows) - 1
 	if reverse {
 		query.Set("page_reverse", "True")
+		edge = 0
+	}
+	if len(rows) > 0 {
+		query.Set("marker", rows[edge]["id"].(string))
 	}
 
 	return k.url() + "?" + query.Encode()
 }
 
-// octaviaPage cuts a list as Octavia does: limit is lowered to the page size, and
-// the links have none of the filters and fields of the request, only limit, sort
-// and marker (octavia: api/common/pagination.py, PaginationHelper._make_links). A
-// full page has a next one even when nothing follows.
+// octaviaPage cuts a list as Octavia does (octavia: api/common/pagination.py;
+// compared with Zed): limit is lowered to the page size, and the links have none of
+// the filters and fields of the request, only limit, sort and marker. A full page has
+// a next one even when nothing follows. No limit, which is what any below 1 means,
+// fails when there is a row: the link is made by comparing with it.
 func (k *call) octaviaPage(items []object) ([]object, []link, error) {
-	size := cmp.Or(k.cloud.opts.PageSize, standardPage)
-	limit := size
-	if text := k.query.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			return nil, nil, fail(http.StatusBadRequest, "", "The value specified for \"limit\" is invalid: %s", text)
-		}
-		if n > 0 {
-			limit = min(n, size)
-		}
+	limit, err := k.octaviaLimit()
+	if err != nil {
+		return nil, nil, err
 	}
 	marker := k.query.Get("marker")
 	rest, ok := afterMarker(items, marker)
 	if !ok {
-		return nil, nil, fail(http.StatusBadRequest, "", "Marker %s could not be found.", marker)
+		return nil, nil, fail(http.StatusBadRequest, "", "Supplied pagination marker '%s' is not valid.", marker)
+	}
+	if marker != "" && k.query.Get("page_reverse") == "True" {
+		rest = items[:len(items)-len(rest)-1] // from the start, not up to the marker
+	}
+	links := []link{}
+	if len(rest) == 0 {
+		return rest, links, nil
+	}
+	if limit == 0 {
+		return nil, nil, fail(http.StatusInternalServerError, "", "'>=' not supported between instances of 'int' and 'NoneType'")
 	}
 	rest = rest[:min(limit, len(rest))]
-	links := []link{}
-	if len(rest) > 0 && marker != "" {
-		links = append(links, link{"previous", k.octaviaLink(limit, rest[0])})
+	if marker != "" {
+		links = append(links, link{"previous", k.octaviaLink(limit, rest[0]) + "&page_reverse=True"})
 	}
-	if len(rest) > 0 && len(rest) >= limit {
+	if len(rest) >= limit {
 		links = append(links, link{"next", k.octaviaLink(limit, rest[len(rest)-1])})
 	}
 
 	return rest, links, nil
 }
 
+// octaviaLimit returns the limit of a request, 0 for none.
+func (k *call) octaviaLimit() (int, error) {
+	size := cmp.Or(k.cloud.opts.PageSize, standardPage)
+	text := k.query.Get("limit")
+	switch text {
+	case "":
+		return size, nil
+	case "infinite":
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil { // refused before the service's own error handling
+		message := "Supplied pagination limit '" + text + "' is not valid."
+		body, err := json.Marshal(object{"code": http.StatusBadRequest, "title": "Bad Request", "description": message})
+
+		return 0, errors.Join(err, &apiError{status: http.StatusBadRequest, message: message, raw: body})
+	}
+	if n < 1 {
+		return 0, nil
+	}
+
+	return min(n, size), nil
+}
+
 func (k *call) octaviaLink(limit int, edge object) string {
-	query := "limit=" + strconv.Itoa(limit)
+	parts := []string{"limit=" + strconv.Itoa(limit)}
 	for _, key := range []string{"sort", "sort_key"} {
 		if value := k.query.Get(key); value != "" {
-			query += "&" + key + "=" + url.QueryEscape(value)
+			parts = append(parts, key+"="+url.QueryEscape(value))
 		}
 	}
 
-	return k.url() + "?" + query + "&marker=" + edge["id"].(string)
+	return k.url() + "?" + strings.Join(append(parts, "marker="+edge["id"].(string)), "&")
 }
 
 func cloneQuery(query url.Values) url.Values {

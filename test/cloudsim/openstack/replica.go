@@ -1,5 +1,11 @@
 package openstack
 
+import (
+	"maps"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
+)
+
 // StaleReads makes reads show the state before the latest write, as a database of
 // several nodes does when a service writes to one and reads from another: a GET
 // right after a POST is a 404, one after a PUT shows the old value
@@ -91,13 +97,9 @@ func (r *region) before(service string) *region {
 }
 
 func (r *replica) clone() replica {
-	out := replica{StaleReads: r.StaleReads, writes: make(map[replicaKey]int), behind: make(map[replicaKey]*behind)}
-	for key, n := range r.writes {
-		out.writes[key] = n
-	}
-	for key, b := range r.behind {
-		out.behind[key] = new(*b) // nothing changes the state in it
-	}
+	out := *r
+	out.writes = maps.Clone(r.writes)
+	out.behind = simstate.CloneMap(r.behind, func(*behind) {}) // nothing changes the state in it
 
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -131,9 +132,7 @@ func (c *Cloud) run(k *call) (response, error) {
 func (k *call) write(w http.ResponseWriter, answer response) {
 	header := w.Header()
 	k.commonHeader(header)
-	for key, values := range answer.header {
-		header[key] = values
-	}
+	maps.Copy(header, answer.header)
 	body, _ := answer.body.(json.RawMessage)
 	if body != nil {
 		header.Set("Content-Type", "application/json")
@@ -149,9 +148,7 @@ func (k *call) write(w http.ResponseWriter, answer response) {
 func (k *call) writeError(w http.ResponseWriter, problem *apiError) {
 	header := w.Header()
 	k.commonHeader(header)
-	for key, values := range problem.header {
-		header[key] = values
-	}
+	maps.Copy(header, problem.header)
 	if problem.status == http.StatusUnauthorized && header.Get("Www-Authenticate") == "" {
 		header.Set("Www-Authenticate", `Keystone uri="`+k.cloud.keystoneURL(k.host)+`"`)
 	}
