@@ -31,7 +31,11 @@ func (k *call) findScope(who *login) error {
 	raw := who.request.Scope
 	if who.request.Identity.ApplicationCredential != nil {
 		if len(raw) > 0 {
-			return fail(http.StatusUnauthorized, "", "Error authenticating with application credential: Application credentials cannot request a scope.")
+			return &apiError{
+				status: http.StatusUnauthorized,
+				raw: []byte(`{"error":{"code":401,"identity":{},"message":"Error authenticating with application credential: ` +
+					`Application credentials cannot request a scope.","title":"Unauthorized"}}`),
+			}
 		}
 
 		return nil

@@ -100,7 +100,7 @@ func (k *call) adminFields(o object, s *server) {
 	o["OS-EXT-SRV-ATTR:instance_name"] = "instance-" + s.id[:8]
 	if k.minor >= 3 {
 		maps.Copy(o, object{
-			"OS-EXT-SRV-ATTR:hostname": hostname(s.name), "OS-EXT-SRV-ATTR:kernel_id": "", "OS-EXT-SRV-ATTR:ramdisk_id": "",
+			"OS-EXT-SRV-ATTR:hostname": hostname(s.givenName), "OS-EXT-SRV-ATTR:kernel_id": "", "OS-EXT-SRV-ATTR:ramdisk_id": "",
 			"OS-EXT-SRV-ATTR:launch_index": 0, "OS-EXT-SRV-ATTR:reservation_id": "r-" + s.id[:8],
 			"OS-EXT-SRV-ATTR:root_device_name": "/dev/vda", "OS-EXT-SRV-ATTR:user_data": nil,
 		})
@@ -123,6 +123,7 @@ func (k *call) versionedFields(o object, s *server) {
 		{26, "tags", orEmptyList(s.tags)},
 		{63, "trusted_image_certificates", nil},
 		{73, "locked_reason", nil},
+		{90, "OS-EXT-SRV-ATTR:hostname", hostname(s.givenName)},
 	} {
 		if k.minor >= field.since {
 			o[field.key] = field.value

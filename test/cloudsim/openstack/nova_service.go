@@ -30,8 +30,8 @@ func (c *Cloud) novaService() *service {
 		rewrite: novaPath,
 		prepare: novaPrepare,
 		header:  novaHeader,
-		render:  renderNova,
-		denied:  novaDenied,
+		render:  renderNova, errorType: "application/json; charset=UTF-8",
+		denied: novaDenied,
 		missing: &apiError{
 			status: http.StatusNotFound,
 			raw:    []byte(`{"message": "The resource could not be found.<br /><br />\n\n\n", "code": "404 Not Found", "title": "Not Found"}`),

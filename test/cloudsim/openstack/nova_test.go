@@ -142,7 +142,7 @@ func TestServerDocument(t *testing.T) {
 		"2.47": {[]string{"locked", "description", "tags"}, []string{"disk", "ephemeral", "extra_specs", "original_name", "ram", "swap", "vcpus"}},
 		"2.69": {[]string{"locked", "description", "tags", "trusted_image_certificates"}, []string{"disk", "ephemeral", "extra_specs", "original_name", "ram", "swap", "vcpus"}},
 		"2.93": {
-			[]string{"locked", "description", "tags", "trusted_image_certificates", "server_groups", "locked_reason"},
+			[]string{"locked", "description", "tags", "trusted_image_certificates", "server_groups", "locked_reason", "OS-EXT-SRV-ATTR:hostname"},
 			[]string{"disk", "ephemeral", "extra_specs", "original_name", "ram", "swap", "vcpus"},
 		},
 	}

@@ -154,6 +154,9 @@ func (k *call) writeError(w http.ResponseWriter, problem *apiError) {
 	}
 	if header.Get("Content-Type") == "" {
 		header.Set("Content-Type", "application/json")
+		if problem.raw == nil && k.service.errorType != "" {
+			header.Set("Content-Type", k.service.errorType)
+		}
 	}
 	w.WriteHeader(problem.status)
 	if problem.raw != nil {

@@ -28,6 +28,8 @@ type service struct {
 	// header adds to the header of every response, errors included. The call may
 	// lack everything but the request.
 	header func(*call, http.Header)
+	// errorType is the content type of error responses; default application/json.
+	errorType string
 	// render returns the body of an error response.
 	render func(*apiError) any
 	// denied returns the error for a caller whose role does not allow a route.
