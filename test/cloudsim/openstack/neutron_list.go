@@ -27,11 +27,6 @@ func (r *resource) list(k *call, rows []object) (response, error) {
 	if err := r.order(k, rows); err != nil {
 		return response{}, err
 	}
-	if marker := k.query.Get("marker"); marker != "" {
-		if _, ok := afterMarker(rows, marker); !ok {
-			return response{}, missing(r.sort, marker)
-		}
-	}
 	rows, links, err := k.neutronPage(rows)
 	if err != nil {
 		return response{}, err
@@ -62,11 +57,19 @@ func (r *resource) visible(k *call, row object) object {
 			delete(row, name)
 		}
 	}
-	if shared, _ := row["shared"].(bool); r == networks && !shared && row["project_id"] != k.caller.projectID && !k.caller.admin() {
+	if r == networks && !k.seesExternal(row) {
 		delete(row, "router:external")
 	}
 
 	return row
+}
+
+// seesExternal reports whether the caller sees if a network is external. With the
+// policies since Wallaby only those do who own it, so that the attribute is missing
+// in the response to a filter by it; with those before everyone does (neutron:
+// conf/policies/network.py, get_network:router:external; tried with Zed).
+func (k *call) seesExternal(row object) bool {
+	return k.cloud.opts.Profile == Bare || k.caller.sees(row["project_id"].(string))
 }
 
 // filter reports whether a row has one of the values of a parameter.

@@ -157,8 +157,8 @@ func (k *call) changePort(p *port, a attributes) error {
 	a.setText("mac_address", &p.mac)
 	a.setText("binding:vnic_type", &p.vnicType)
 	a.setText("binding:host_id", &p.host)
-	_ = a.read("binding:profile", &p.profile)
-	_ = a.read("extra_dhcp_opts", &p.dhcpOptions)
+	readNew(a, "binding:profile", &p.profile)
+	readNew(a, "extra_dhcp_opts", &p.dhcpOptions)
 	p.down = !a.truth("admin_state_up", !p.down)
 	if a.has("mac_address") && k.region.neutron.macInUse(p) {
 		return conflict("MacAddressInUse", "Unable to complete operation for network %s. The mac address %s is in use.", p.networkID, p.mac)

@@ -104,7 +104,7 @@ func (r *resource) create(k *call, make func(attributes) (object, error)) (respo
 // parse checks the attributes of a new object (neutron-lib: api/attributes.py,
 // AttributeInfo).
 func (r *resource) parse(k *call, raw json.RawMessage) (attributes, error) {
-	a, err := r.decode(raw)
+	a, err := r.decode(k, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (r *resource) change(k *call) (attributes, error) {
 	if json.Unmarshal(k.body, &body) != nil {
 		return nil, badRequest("Body contains invalid data")
 	}
-	a, err := r.decode(body[r.single])
+	a, err := r.decode(k, body[r.single])
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (r *resource) change(k *call) (attributes, error) {
 	return a, r.validate(a)
 }
 
-func (r *resource) decode(raw json.RawMessage) (attributes, error) {
+func (r *resource) decode(k *call, raw json.RawMessage) (attributes, error) {
 	var a attributes
 	if raw == nil {
 		return nil, badRequest("Unable to find '%s' in request body", r.single)
@@ -154,7 +154,8 @@ func (r *resource) decode(raw json.RawMessage) (attributes, error) {
 	}
 	var unknown []string
 	for _, name := range a.names() {
-		if r.attribute(name) == nil {
+		alias := extensionAttributes[name]
+		if r.attribute(name) == nil || (alias != "" && !k.region.neutron.extension(k.cloud, alias)) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -245,6 +246,15 @@ func (a attributes) truth(name string, otherwise bool) bool {
 func (a attributes) setText(name string, into *string) {
 	if a.has(name) {
 		*into = a.text(name)
+	}
+}
+
+// readNew changes a list or a map when the attribute was sent. What it was before
+// stays as it is, since copies of the state may have it.
+func readNew[T any](a attributes, name string, into *T) {
+	var value T
+	if a.has(name) && json.Unmarshal(a[name], &value) == nil {
+		*into = value
 	}
 }
 

@@ -96,9 +96,6 @@ func updateRouter(k *call) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	if a.has("routes") && !k.region.neutron.extension(k.cloud, "extraroute") {
-		return response{}, badRequest("Unrecognized attribute(s) 'routes'")
-	}
 	if err := k.revise(t.revision); err != nil {
 		return response{}, err
 	}

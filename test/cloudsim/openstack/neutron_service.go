@@ -15,10 +15,12 @@ func (c *Cloud) neutronService() *service {
 			{method: "GET", path: "/v2.0/extensions", op: "ListExtensions", handle: listExtensions},
 			{method: "GET", path: "/v2.0/extensions/{id}", op: "ShowExtension", handle: showExtension},
 		},
-		rewrite: func(path string) string { return strings.TrimSuffix(path, ".json") },
+		rewrite: func(t *target) { t.rest = strings.TrimSuffix(t.rest, ".json") },
 		render:  renderNeutron,
 		denied:  func(k *call) *apiError { return notAllowed(snake(strings.Replace(k.route.op, "IP", "ip", 1))) },
 		missing: fail(http.StatusNotFound, "HTTPNotFound", "The resource could not be found."),
+		notAllowed: fail(http.StatusMethodNotAllowed, "HTTPMethodNotAllowed",
+			"The server could not comply with the request since it is either malformed or otherwise incorrect."),
 	}
 	for _, r := range neutronRoutes {
 		s.routes = append(s.routes, r.five()...)
@@ -30,7 +32,7 @@ func (c *Cloud) neutronService() *service {
 
 // neutronRoute is the five operations on a sort of resource.
 type neutronRoute struct {
-	path, op, extension               string // op is in the singular
+	path, op, extension                string // op is in the singular
 	list, show, create, update, remove handler
 }
 

@@ -83,19 +83,19 @@ type addressPair struct{ ip, mac string }
 type port struct {
 	standard
 
-	networkID          string
-	mac                string
-	down               bool // admin_state_up is false
-	status             string
-	deviceID, owner    string // owner is device_owner
-	fixedIPs           []fixedIP
-	groups             []string // IDs, sorted
-	pairs              []addressPair
-	insecure           bool // port_security_enabled is false
-	vnicType, host     string
-	profile            object // binding:profile
-	dhcpOptions        []object
-	automatic          bool // Nova made it, and deletes it with its server
+	networkID       string
+	mac             string
+	down            bool // admin_state_up is false
+	status          string
+	deviceID, owner string // owner is device_owner
+	fixedIPs        []fixedIP
+	groups          []string // IDs, sorted
+	pairs           []addressPair
+	insecure        bool // port_security_enabled is false
+	vnicType, host  string
+	profile         object // binding:profile
+	dhcpOptions     []object
+	automatic       bool // Nova made it, and deletes it with its server
 }
 
 // address returns the first address of the port in a subnet, or the first one of
@@ -159,13 +159,13 @@ type securityGroup struct {
 type securityRule struct {
 	standard
 
-	groupID                string
-	direction, ethertype   string
-	protocol               string // empty for any
-	portMin, portMax       *int
-	remotePrefix           string // as responses have it; empty for none
-	remoteGroup            string
-	noDescription          bool // null: rules that Neutron makes itself
+	groupID              string
+	direction, ethertype string
+	protocol             string // empty for any
+	portMin, portMax     *int
+	remotePrefix         string // as responses have it; empty for none
+	remoteGroup          string
+	noDescription        bool // null: rules that Neutron makes itself
 }
 
 // lease is an address in a subnet.

@@ -159,8 +159,8 @@ func (n *subnet) apply(a attributes) error {
 	a.setText("name", &n.name)
 	a.setText("description", &n.description)
 	n.noDHCP = !a.truth("enable_dhcp", !n.noDHCP)
-	_ = a.read("dns_nameservers", &n.dns)
-	_ = a.read("host_routes", &n.hostRoutes)
+	readNew(a, "dns_nameservers", &n.dns)
+	readNew(a, "host_routes", &n.hostRoutes)
 
 	return nil
 }
