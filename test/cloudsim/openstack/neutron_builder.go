@@ -130,7 +130,8 @@ type PortSpec struct {
 	// Project is the name of its project; default that of the network.
 	Project string
 	// IPs are its fixed addresses; default one of each IP version that the network
-	// has. One of each stateless subnet of the network comes in addition.
+	// has, and an empty list means none. One of each stateless subnet of the network
+	// comes in addition.
 	IPs []string
 	// Server is the ID of the server that it belongs to. The port stays when the
 	// server is deleted.

@@ -98,15 +98,6 @@ func isMAC(raw json.RawMessage) string {
 	return ""
 }
 
-// isBool accepts booleans in the forms of [asBool].
-func isBool(raw json.RawMessage) string {
-	if _, ok := asBool(strings.Trim(string(raw), `"`)); !ok {
-		return "'" + python(raw) + "' is not a valid boolean value."
-	}
-
-	return ""
-}
-
 // isFixedIPs accepts lists of subnets and addresses.
 func isFixedIPs(raw json.RawMessage) string {
 	var values []map[string]json.RawMessage

@@ -79,17 +79,14 @@ func createFloatingIP(k *call) (response, error) {
 		if err := k.forbid("create_floatingip", a, []string{"floating_ip_address"}); err != nil {
 			return nil, err
 		}
-		in, err := k.network(a.text("floating_network_id"))
-		if err != nil {
-			return nil, err
-		}
-		if !in.external {
-			return nil, badFloatingIP("Network " + in.id + " is not a valid external network")
-		}
 		state, project := k.region.neutron, k.owner(a)
 		used := len(state.floatingIPs.where(func(f *floatingIP) bool { return f.projectID == project }))
 		if exceeds(k.cloud.quotasOf(project).FloatingIPs, used, 1) {
 			return nil, overQuota("floatingip")
+		}
+		in, err := k.externalNetwork(a.text("floating_network_id"))
+		if err != nil {
+			return nil, err
 		}
 		f := &floatingIP{standard: k.cloud.newStandard("floating IP", "", project), networkID: in.id, status: "DOWN"}
 		f.revision, f.description = 0, a.text("description")
@@ -107,6 +104,26 @@ func createFloatingIP(k *call) (response, error) {
 
 		return floatingIPs.visible(k, f.document(state)), nil
 	})
+}
+
+// externalNetwork returns the network that a floating IP is to be from.
+func (k *call) externalNetwork(id string) (*network, error) {
+	in, err := k.network(id)
+	if err != nil {
+		return nil, err
+	}
+	if !in.external {
+		return nil, badFloatingIP("Network " + in.id + " is not a valid external network")
+	}
+	v4 := func(n *subnet) bool { return n.cidr.Addr().Is4() }
+	if slices.ContainsFunc(k.region.neutron.subnetsOf(in.id), v4) {
+		return in, nil
+	}
+	if k.cloud.opts.Profile == Bare { // neutron-lib: exceptions, ExternalIpAddressExhausted
+		return nil, fail(http.StatusBadRequest, "ExternalIpAddressExhausted", "Unable to find any IP address on external network %s.", in.id)
+	}
+
+	return nil, badFloatingIP("Network " + in.id + " does not contain any IPv4 subnet")
 }
 
 func badFloatingIP(text string) *apiError {
@@ -134,8 +151,8 @@ func (c *Cloud) holdAddress(r *region, f *floatingIP, subnetID string, ip netip.
 	if err != nil {
 		return err
 	}
-	if len(ips) == 0 { // neutron-lib: exceptions, ExternalIpAddressExhausted
-		return fail(http.StatusBadRequest, "ExternalIpAddressExhausted", "Unable to find any IP address on external network %s.", f.networkID)
+	if len(ips) == 0 {
+		return noAddress(f.networkID)
 	}
 	p.fixedIPs = state.lease(p, ips)
 	state.ports.put(p.id, p)

@@ -10,7 +10,7 @@ var groups = &resource{
 	single: "security_group", plural: "security_groups", sort: "Security group",
 	attributes: []attribute{
 		text("name"), {name: "security_group_rules", list: true},
-		{name: "stateful", check: isBool, post: true, put: true}, readOnly("shared"),
+		{name: "stateful", post: true, put: true}, readOnly("shared"),
 	},
 }
 

@@ -142,7 +142,7 @@ func (r *resource) filter(k *call, name string, values []string) (filter, error)
 // equalFilter compares texts without regard to case, as MySQL does with its default
 // collation (tried with Zed: name=PRIVATE finds private).
 func equalFilter(name string, values []string) (filter, error) {
-	if slices.Contains(boolFilters, name) {
+	if slices.Contains(booleans, name) {
 		for _, value := range values {
 			if _, ok := asBool(value); !ok {
 				return nil, invalidInput("'%s' cannot be converted to boolean", value)
@@ -155,8 +155,8 @@ func equalFilter(name string, values []string) (filter, error) {
 	}, nil
 }
 
-// boolFilters are the filters by booleans.
-var boolFilters = []string{"admin_state_up", "shared", "router:external", "is_default", "enable_dhcp", "port_security_enabled", "stateful"}
+// booleans are the attributes that are booleans.
+var booleans = []string{"admin_state_up", "shared", "router:external", "is_default", "enable_dhcp", "port_security_enabled", "stateful"}
 
 func equalTo(have any, value string) bool {
 	switch have := have.(type) {

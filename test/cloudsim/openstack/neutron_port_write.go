@@ -241,7 +241,7 @@ func (k *call) parsePairs(p *port, raw json.RawMessage) ([]addressPair, error) {
 		MAC *string `json:"mac_address"`
 	}
 	if err := json.Unmarshal(raw, &entries); err != nil {
-		return nil, badRequest("Invalid input for allowed_address_pairs. Reason: Allowed address pairs must be a list.")
+		return nil, badRequest("Allowed address pairs must be a list.")
 	}
 	if most := k.cloud.quotasOf(p.projectID).AddressPairs; exceeds(most, 0, len(entries)) {
 		return nil, fail(http.StatusBadRequest, "AllowedAddressPairExhausted", "The number of allowed address pair exceeds the maximum %d.", most)

@@ -168,6 +168,11 @@ func (r *resource) decode(k *call, raw json.RawMessage) (attributes, error) {
 
 func (r *resource) validate(a attributes) error {
 	for _, name := range a.names() {
+		if value := python(a[name]); slices.Contains(booleans, name) {
+			if _, ok := asBool(value); !ok {
+				return invalidInput("'%s' cannot be converted to boolean", value)
+			}
+		}
 		if check := r.attribute(name).check; check != nil {
 			if reason := check(a[name]); reason != "" {
 				return badRequest("Invalid input for %s. Reason: %s", name, reason)

@@ -12,7 +12,7 @@ import (
 var routers = &resource{
 	single: "router", plural: "routers", sort: "Router",
 	attributes: []attribute{
-		text("name"), readOnly("status"), {name: "admin_state_up", check: isBool, post: true, put: true},
+		text("name"), readOnly("status"), {name: "admin_state_up", post: true, put: true},
 		{name: "external_gateway_info", post: true, put: true, list: true},
 		{name: "routes", check: isRoutes, put: true, list: true},
 		{name: "availability_zones", list: true}, {name: "availability_zone_hints", post: true, list: true},

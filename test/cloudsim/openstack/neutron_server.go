@@ -72,6 +72,9 @@ func (c *Cloud) networkFor(r *region, projectID, name string) *network {
 // giveAddresses gives a port of a test its addresses. It panics when one is taken.
 func (c *Cloud) giveAddresses(r *region, p *port, ips []string) {
 	var wanted []wantedIP
+	if ips != nil {
+		wanted = []wantedIP{}
+	}
 	for _, text := range ips {
 		ip := netip.MustParseAddr(text)
 		c.subnetFor(r, p.networkID, ip)

@@ -13,7 +13,7 @@ var subnets = &resource{
 		{name: "ip_version", post: true, need: true}, {name: "cidr", check: isText, post: true},
 		{name: "gateway_ip", check: isIP, post: true, put: true},
 		{name: "allocation_pools", post: true, put: true, list: true},
-		{name: "enable_dhcp", check: isBool, post: true, put: true},
+		{name: "enable_dhcp", post: true, put: true},
 		{name: "ipv6_ra_mode", post: true}, {name: "ipv6_address_mode", post: true},
 		{name: "dns_nameservers", post: true, put: true, list: true}, {name: "host_routes", post: true, put: true, list: true},
 		{name: "service_types", post: true, put: true, list: true},
@@ -179,7 +179,7 @@ func (n *subnet) wantedPools(a attributes) ([]addressRange, error) {
 			return nil, fail(http.StatusBadRequest, "OutOfBoundsAllocationPool", "The allocation pool %s-%s spans beyond the subnet cidr %s.", pool.Start, pool.End, n.cidr)
 		}
 		if pool.End.Less(pool.Start) {
-			return nil, fail(http.StatusBadRequest, "InvalidAllocationPool", "The allocation pool %s-%s is not valid.", pool.Start, pool.End)
+			return nil, fail(http.StatusBadRequest, "InvalidAllocationPool", "The allocation pool {'start': '%s', 'end': '%s'} is not valid.", pool.Start, pool.End)
 		}
 		pools = append(pools, addressRange{pool.Start, pool.End})
 	}
