@@ -214,7 +214,7 @@ func (s *neutronState) portItem(p *port) item {
 		parts = append(parts, "address "+f.ip.String())
 	}
 	for _, id := range p.groups {
-		if g := s.groups.get(id); g != nil && !g.service {
+		if g := s.groups.get(id); g != nil && (!g.service || g.name == "default") {
 			parts = append(parts, "security group "+g.name)
 		}
 	}

@@ -95,7 +95,8 @@ type port struct {
 	vnicType, host  string
 	profile         object // binding:profile
 	dhcpOptions     []object
-	automatic       bool // Nova made it, and deletes it with its server
+	automatic       bool   // Nova made it, and deletes it with its server
+	lb              string // ID of the load balancer of whose amphora it is
 }
 
 // address returns the first address of the port in a subnet, or the first one of

@@ -8,7 +8,7 @@ import (
 
 // vipSpec is the port of a virtual IP address that Octavia wants.
 type vipSpec struct {
-	// LB is the ID of the load balancer.
+	// lb is the ID of the load balancer.
 	lb string
 	// project is the ID of its project, which owns the port.
 	project string
@@ -85,6 +85,37 @@ func (c *Cloud) releaseVIP(r *region, portID string) {
 	default:
 		r.neutron.setDevice(p, "", "")
 		p.touch(c.now())
+	}
+}
+
+// createAmphoraPort creates the port of an amphora beside the virtual IP address,
+// which takes another address of its subnet: octavia-lb-vrrp-<amphora>, of the
+// project service, with the virtual IP address as an address pair (octavia:
+// network/drivers/neutron/allowed_address_pairs.py, plug_aap_port; tried with Zed).
+// The errors are those of [Cloud.createVIP]. The caller holds mu.
+func (c *Cloud) createAmphoraPort(r *region, vip *port, lb string) (*port, error) {
+	amphora := c.newID("amphora")
+	p := &port{
+		standard:  c.newStandard("port", "octavia-lb-vrrp-"+amphora, c.keystone.project(ProjectService).id),
+		networkID: vip.networkID, mac: c.newMAC(), status: "DOWN", vnicType: "normal", owner: "Octavia", lb: lb,
+	}
+	p.service, p.groups = true, slices.Clone(vip.groups)
+	ips, err := r.neutron.allocate(p, []wantedIP{{subnetID: vip.fixedIPs[0].subnetID}})
+	if err != nil {
+		return nil, err
+	}
+	p.fixedIPs = ips
+	p.pairs = []addressPair{{ip: vip.fixedIPs[0].ip.String(), mac: p.mac}}
+	r.neutron.ports.put(p.id, p)
+	r.neutron.setDevice(p, c.newID("amphora server"), p.owner)
+
+	return p, nil
+}
+
+// removeAmphoraPorts deletes the ports of the amphorae of a load balancer.
+func (c *Cloud) removeAmphoraPorts(r *region, lb string) {
+	for _, p := range r.neutron.ports.where(func(p *port) bool { return p.lb == lb }) {
+		c.removePort(r, p)
 	}
 }
 
