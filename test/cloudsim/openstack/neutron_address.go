@@ -45,7 +45,7 @@ func (s *neutronState) allocate(p *port, wanted []wantedIP) ([]fixedIP, error) {
 
 func (s *neutronState) lease(p *port, ips []fixedIP) []fixedIP {
 	for _, f := range ips {
-		s.leases[lease{f.subnetID, f.ip}] = p.id
+		s.leases[f] = p.id
 	}
 
 	return ips
@@ -54,7 +54,7 @@ func (s *neutronState) lease(p *port, ips []fixedIP) []fixedIP {
 // release frees the addresses of a port.
 func (s *neutronState) release(p *port) {
 	for _, f := range p.fixedIPs {
-		delete(s.leases, lease{f.subnetID, f.ip})
+		delete(s.leases, f)
 	}
 }
 
@@ -120,7 +120,7 @@ func (s *neutronState) wantedAddress(p *port, n *subnet, w wantedIP, others []fi
 
 		return ip, nil
 	}
-	holder, taken := s.leases[lease{n.id, w.ip}]
+	holder, taken := s.leases[fixedIP{n.id, w.ip}]
 	if (taken && holder != p.id) || slices.Contains(others, fixedIP{n.id, w.ip}) {
 		return w.ip, fail(http.StatusConflict, "IpAddressAlreadyAllocated", "IP address %s already allocated in subnet %s", w.ip, n.id)
 	}
@@ -184,7 +184,7 @@ func (s *neutronState) free(n *subnet, others []fixedIP) (netip.Addr, bool) {
 		ip = n.pools[0].first
 	}
 	for begin, first := ip, true; first || ip != begin; first = false {
-		_, taken := s.leases[lease{n.id, ip}]
+		_, taken := s.leases[fixedIP{n.id, ip}]
 		if !taken && ip != n.gateway && !slices.Contains(others, fixedIP{n.id, ip}) {
 			n.next = n.after(ip)
 
@@ -222,7 +222,7 @@ func (s *neutronState) available(n *subnet, most int) int {
 	count := 0
 	for _, pool := range n.pools {
 		for ip := pool.first; count < most; ip = ip.Next() {
-			if _, taken := s.leases[lease{n.id, ip}]; !taken && ip != n.gateway {
+			if _, taken := s.leases[fixedIP{n.id, ip}]; !taken && ip != n.gateway {
 				count++
 			}
 			if ip == pool.last {

@@ -9,9 +9,9 @@ import (
 // missing is the response about an object that does not exist, or that the caller
 // must not know of. Sort is its name in the message: "Port", "Security group".
 func missing(sort, id string) *apiError {
-	kind := ""
-	for word := range strings.FieldsSeq(sort) {
-		kind += strings.ToUpper(word[:1]) + word[1:]
+	words := strings.Fields(sort)
+	for i, word := range words {
+		words[i] = strings.ToUpper(word[:1]) + word[1:]
 	}
 	text := " could not be found."
 	switch sort {
@@ -21,7 +21,7 @@ func missing(sort, id string) *apiError {
 		text = " could not be found"
 	}
 
-	return fail(http.StatusNotFound, kind+"NotFound", "%s %s%s", sort, id, text)
+	return fail(http.StatusNotFound, strings.Join(words, "")+"NotFound", "%s %s%s", sort, id, text)
 }
 
 // invalidInput is the response to a value that the API accepts and the service does

@@ -11,9 +11,11 @@ import (
 var floatingIPs = &resource{
 	single: "floatingip", plural: "floatingips", sort: "Floating IP",
 	attributes: []attribute{
-		readOnly("status"), readOnly("router_id"), {name: "port_details", list: true},
+		readOnly("status"), readOnly("router_id"),
+		{name: "port_details", list: true},
 		{name: "floating_network_id", check: isUUID, post: true, need: true},
-		{name: "floating_ip_address", check: isIP, post: true}, {name: "subnet_id", check: isUUIDOrNull, post: true},
+		{name: "floating_ip_address", check: isIP, post: true},
+		{name: "subnet_id", check: isUUIDOrNull, post: true},
 		{name: "port_id", check: isUUIDOrNull, post: true, put: true},
 		{name: "fixed_ip_address", check: isIP, post: true, put: true},
 	},
@@ -179,7 +181,7 @@ func (k *call) associate(f *floatingIP, a attributes) error {
 	if err != nil {
 		return err
 	}
-	ip, subnetID, err := p.fixedIPFor(f, fixed)
+	ip, subnetID, err := p.fixedIPFor(fixed)
 	if err != nil {
 		return err
 	}
@@ -201,7 +203,7 @@ func (k *call) associate(f *floatingIP, a attributes) error {
 
 // fixedIPFor returns which address of a port a floating IP is for. One that was not
 // named is the only IPv4 one (neutron: db/l3_db.py, _internal_fip_assoc_data).
-func (p *port) fixedIPFor(f *floatingIP, wanted netip.Addr) (netip.Addr, string, error) {
+func (p *port) fixedIPFor(wanted netip.Addr) (netip.Addr, string, error) {
 	if wanted.IsValid() {
 		for _, have := range p.fixedIPs {
 			if have.ip == wanted {

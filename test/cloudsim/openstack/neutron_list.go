@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -303,9 +304,7 @@ const neutronTime = "2006-01-02T15:04:05Z"
 
 // merge adds attributes to a document.
 func (o object) merge(more object) object {
-	for key, value := range more {
-		o[key] = value
-	}
+	maps.Copy(o, more)
 
 	return o
 }

@@ -3,20 +3,23 @@ package openstack
 import (
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // networks are the networks of the API (neutron-lib: api/definitions/network.py).
 var networks = &resource{
 	single: "network", plural: "networks", sort: "Network",
 	attributes: []attribute{
-		text("name"), readOnly("status"), {name: "subnets", list: true},
+		text("name"), readOnly("status"),
+		{name: "subnets", list: true},
 		{name: "admin_state_up", post: true, put: true},
 		{name: "shared", post: true, put: true},
 		{name: "router:external", post: true, put: true},
 		{name: "is_default", post: true, put: true},
 		{name: "port_security_enabled", post: true, put: true},
 		{name: "mtu", post: true, put: true},
-		{name: "availability_zones", list: true}, {name: "availability_zone_hints", list: true, post: true},
+		{name: "availability_zones", list: true},
+		{name: "availability_zone_hints", list: true, post: true},
 		hidden("provider:network_type"), hidden("provider:physical_network"), hidden("provider:segmentation_id"),
 	},
 }
@@ -186,15 +189,12 @@ func deleteNetwork(k *call) (response, error) {
 }
 
 func idList(ports []*port) string {
-	ids := make([]byte, 0, len(ports)*37)
+	ids := make([]string, len(ports))
 	for i, p := range ports {
-		if i > 0 {
-			ids = append(ids, ',')
-		}
-		ids = append(ids, p.id...)
+		ids[i] = p.id
 	}
 
-	return string(ids)
+	return strings.Join(ids, ",")
 }
 
 // inUse reports whether ports have addresses in a subnet.

@@ -180,7 +180,7 @@ func (k *call) changePort(p *port, a attributes) error {
 	}
 	for _, old := range p.fixedIPs {
 		if !slices.Contains(ips, old) {
-			delete(state.leases, lease{old.subnetID, old.ip})
+			delete(state.leases, old)
 		}
 	}
 	p.fixedIPs = ips

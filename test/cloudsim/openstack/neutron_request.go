@@ -44,8 +44,10 @@ func hidden(name string) attribute { return attribute{name: name, admin: true, p
 // standardAttributes are those of every resource.
 var standardAttributes = []attribute{
 	readOnly("id"), readOnly("created_at"), readOnly("updated_at"), readOnly("revision_number"),
-	{name: "tags", list: true}, text("description"),
-	{name: "project_id", post: true, check: isText}, {name: "tenant_id", post: true, check: isText},
+	{name: "tags", list: true},
+	text("description"),
+	{name: "project_id", post: true, check: isText},
+	{name: "tenant_id", post: true, check: isText},
 }
 
 func (r *resource) attribute(name string) *attribute {

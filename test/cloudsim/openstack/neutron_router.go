@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // routers are the routers of the API (neutron-lib: api/definitions/l3.py and those
@@ -12,11 +13,14 @@ import (
 var routers = &resource{
 	single: "router", plural: "routers", sort: "Router",
 	attributes: []attribute{
-		text("name"), readOnly("status"), {name: "admin_state_up", post: true, put: true},
+		text("name"), readOnly("status"),
+		{name: "admin_state_up", post: true, put: true},
 		{name: "external_gateway_info", post: true, put: true, list: true},
 		{name: "routes", check: isRoutes, put: true, list: true},
-		{name: "availability_zones", list: true}, {name: "availability_zone_hints", post: true, list: true},
-		{name: "flavor_id", post: true}, hidden("distributed"), hidden("ha"),
+		{name: "availability_zones", list: true},
+		{name: "availability_zone_hints", post: true, list: true},
+		{name: "flavor_id", post: true},
+		hidden("distributed"), hidden("ha"),
 	},
 }
 
@@ -237,7 +241,7 @@ func deleteRouter(k *call) (response, error) {
 		return response{}, err
 	}
 	if len(t.interfaces) > 0 {
-		return response{}, conflict("RouterInUse", "Router %s has ports still attached: %s", t.id, quotedIDs(t.interfaces))
+		return response{}, conflict("RouterInUse", "Router %s has ports still attached: %s", t.id, strings.Join(t.interfaces, ", "))
 	}
 	if t.external != "" {
 		if err := k.clearGateway(t); err != nil {
@@ -247,18 +251,6 @@ func deleteRouter(k *call) (response, error) {
 	k.region.neutron.routers.remove(t.id)
 
 	return response{status: http.StatusNoContent}, nil
-}
-
-func quotedIDs(ids []string) string {
-	text := ""
-	for i, id := range ids {
-		if i > 0 {
-			text += ", "
-		}
-		text += id
-	}
-
-	return text
 }
 
 // interfaceRequest is the body of add_router_interface and its opposite.

@@ -16,10 +16,14 @@ var rules = &resource{
 	attributes: []attribute{
 		{name: "security_group_id", check: isUUID, post: true, need: true},
 		{name: "direction", check: isDirection, post: true, need: true},
-		{name: "ethertype", post: true}, {name: "protocol", post: true},
-		{name: "port_range_min", post: true}, {name: "port_range_max", post: true},
-		{name: "remote_ip_prefix", post: true}, {name: "remote_group_id", post: true},
-		{name: "remote_address_group_id", post: true}, readOnly("normalized_cidr"),
+		{name: "ethertype", post: true},
+		{name: "protocol", post: true},
+		{name: "port_range_min", post: true},
+		{name: "port_range_max", post: true},
+		{name: "remote_ip_prefix", post: true},
+		{name: "remote_group_id", post: true},
+		{name: "remote_address_group_id", post: true},
+		readOnly("normalized_cidr"),
 	},
 }
 

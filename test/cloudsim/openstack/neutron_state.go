@@ -19,7 +19,7 @@ type neutronState struct {
 	rules       table[securityRule]
 
 	devices map[string][]string // IDs of ports by the ID of their device
-	leases  map[lease]string    // IDs of ports by address
+	leases  map[fixedIP]string  // IDs of ports by address
 	without []string            // aliases of extensions that a test took away
 	private bool                // see [Cloud.SetPortsOfOthers]
 	initial map[string]baseline // of what tests made, by ID
@@ -169,15 +169,9 @@ type securityRule struct {
 	noDescription        bool // null: rules that Neutron makes itself
 }
 
-// lease is an address in a subnet.
-type lease struct {
-	subnetID string
-	ip       netip.Addr
-}
-
 func newNeutronState(*Cloud, *region) *neutronState {
 	return &neutronState{
-		devices: make(map[string][]string), leases: make(map[lease]string), initial: make(map[string]baseline),
+		devices: make(map[string][]string), leases: make(map[fixedIP]string), initial: make(map[string]baseline),
 	}
 }
 

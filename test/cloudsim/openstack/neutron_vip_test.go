@@ -85,7 +85,7 @@ func TestVIPErrors(t *testing.T) {
 	}{
 		"network": {"", func(_ *Cloud, s *vipSpec) { s.network = "x" }, "NetworkNotFound"},
 		"subnet":  {"", func(_ *Cloud, s *vipSpec) { s.subnet = "x" }, "SubnetNotFound"},
-		"taken":   {"an address in use", func(c *Cloud, s *vipSpec) { s.ip = netip.MustParseAddr("10.0.0.3") }, "IpAddressAlreadyAllocated"},
+		"taken":   {"an address in use", func(_ *Cloud, s *vipSpec) { s.ip = netip.MustParseAddr("10.0.0.3") }, "IpAddressAlreadyAllocated"},
 		"outside": {"an address of another subnet", func(_ *Cloud, s *vipSpec) { s.ip = netip.MustParseAddr("10.1.0.3") }, "InvalidIpForSubnet"},
 		"exhausted": {"no address is free", func(c *Cloud, s *vipSpec) {
 			c.AddPort(PortSpec{Network: s.network, IPs: []string{"10.0.0.2", "10.0.0.4", "10.0.0.5", "10.0.0.6"}})
