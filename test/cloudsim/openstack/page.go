@@ -133,22 +133,28 @@ func (k *call) neutronLimit() (int, error) {
 	return n, nil
 }
 
-// neutronLink is a link to the next or the previous page. Next to an empty page it
-// has no marker.
+// neutronLink is a link to the next or the previous page, with the other parameters
+// as they were. Next to an empty page it has no marker.
 func (k *call) neutronLink(rows []object, reverse bool) string {
-	query := cloneQuery(k.query)
-	query.Del("page_reverse")
-	query.Del("marker")
+	var query []string
+	for part := range strings.SplitSeq(k.request.URL.RawQuery, "&") {
+		name, _, _ := strings.Cut(part, "=")
+		if part != "" && name != "marker" && name != "page_reverse" {
+			query = append(query, part)
+		}
+	}
 	edge := len(rows) - 1
 	if reverse {
-		query.Set("page_reverse", "True")
 		edge = 0
 	}
 	if len(rows) > 0 {
-		query.Set("marker", rows[edge]["id"].(string))
+		query = append(query, "marker="+rows[edge]["id"].(string))
+	}
+	if reverse {
+		query = append(query, "page_reverse=True")
 	}
 
-	return k.url() + "?" + query.Encode()
+	return k.url() + "?" + strings.Join(query, "&")
 }
 
 // octaviaPage cuts a list as Octavia does (octavia: api/common/pagination.py;

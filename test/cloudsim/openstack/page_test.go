@@ -1,6 +1,8 @@
 package openstack
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -22,7 +24,10 @@ func newPaged(t *testing.T, size int, collection, query string, cut func(*call, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &call{cloud: &Cloud{opts: Options{PageSize: size}}, query: values, host: "cloud", target: target{rest: collection}}
+	k := &call{
+		cloud: &Cloud{opts: Options{PageSize: size}}, query: values, host: "cloud", target: target{rest: collection},
+		request: httptest.NewRequest(http.MethodGet, collection+"?"+query, nil),
+	}
 	rows := []object{}
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		rows = append(rows, object{"id": id})
@@ -66,7 +71,7 @@ func TestPagesOfNeutron(t *testing.T) {
 		"bound":         {"of the service", 2, "limit=9", paged{[]string{"a", "b"}, []string{"next ?limit=9&marker=b", "previous ?limit=9&marker=a&page_reverse=True"}, 200, ""}},
 		"unknown":       {"as any port", 0, "limit=1&marker=z", paged{Status: 404, Message: "Port z could not be found."}},
 		"bad limit":     {"", 0, "limit=-1", paged{Status: 400, Message: "Bad limit request: Limit must be an integer 0 or greater and not '-1'."}},
-		"filters stay":  {"", 0, "limit=1&name=x", paged{[]string{"a"}, []string{"next ?limit=1&marker=a&name=x", "previous ?limit=1&marker=a&name=x&page_reverse=True"}, 200, ""}},
+		"filters stay":  {"in their order", 0, "name=x&limit=1&device=y", paged{[]string{"a"}, []string{"next ?name=x&limit=1&device=y&marker=a", "previous ?name=x&limit=1&device=y&marker=a&page_reverse=True"}, 200, ""}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
