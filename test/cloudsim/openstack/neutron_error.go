@@ -57,6 +57,11 @@ func notAllowed(rule string, attributes ...string) *apiError {
 	return disallowed("(rule:" + rule + " and " + strings.Join(rules, " and ") + ") is disallowed by policy")
 }
 
+// internalError is the response to what Neutron did not expect.
+func internalError() *apiError {
+	return fail(http.StatusInternalServerError, "HTTPInternalServerError", "Request Failed: internal server error while processing your request.")
+}
+
 // overQuota is the response when a quota is exceeded; Neutron has 409 for it, other
 // than Octavia (neutron-lib: exceptions, OverQuota).
 func overQuota(resource string) *apiError {

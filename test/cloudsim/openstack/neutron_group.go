@@ -19,7 +19,9 @@ var groups = &resource{
 func (g *securityGroup) document(s *neutronState) object {
 	rules := []object{}
 	for _, r := range s.rulesOf(g.id) {
-		rules = append(rules, r.document())
+		doc := r.document() // in a group it has two attributes more
+		doc["tags"], doc["standard_attr_id"] = []string{}, r.serial
+		rules = append(rules, doc)
 	}
 
 	return g.standard.document().merge(object{"stateful": !g.stateless, "shared": false, "security_group_rules": rules})

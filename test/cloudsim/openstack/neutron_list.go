@@ -254,7 +254,7 @@ func (r *resource) order(k *call, rows []object) error {
 		}
 	}
 	for _, key := range keys {
-		if a := r.attribute(key); a == nil || a.list {
+		if a := r.attribute(key); a == nil || a.list || a.unsorted {
 			return badRequest("['%s'] is invalid attribute for sort_keys", key)
 		}
 	}
@@ -275,7 +275,11 @@ func (r *resource) order(k *call, rows []object) error {
 	return nil
 }
 
+// compare orders values as MySQL does: null comes first.
 func compare(a, b any) int {
+	if a == nil || b == nil {
+		return boolInt(a != nil) - boolInt(b != nil)
+	}
 	if n, ok := a.(int); ok {
 		if m, ok := b.(int); ok {
 			return n - m
@@ -283,6 +287,14 @@ func compare(a, b any) int {
 	}
 
 	return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+}
+
+func boolInt(value bool) int {
+	if value {
+		return 1
+	}
+
+	return 0
 }
 
 // document returns the attributes that each resource has.

@@ -64,10 +64,10 @@ func (p *port) document(s *neutronState) object {
 
 // SetPortsOfOthers sets whether the owner of a network sees the ports of others in
 // it, such as those that an administrator made for a server: by default it does and
-// may delete but not change them, and otherwise they are 404 (neutron:
-// conf/policies/port.py: owners of networks see ports by the rules
-// admin_owner_or_network_owner; in releases Wallaby to Zed with
-// enforce_new_defaults they do not).
+// may delete but not change them (neutron: conf/policies/port.py, rule
+// admin_owner_or_network_owner). Otherwise lists do not have them and they are 404,
+// which is what releases Wallaby to Zed do with enforce_new_defaults; the response to
+// a GET then has the port in spite of its status (tried with Zed).
 func (c *Cloud) SetPortsOfOthers(visible bool) {
 	c.inspect(func() {
 		for _, r := range c.regions {
@@ -78,15 +78,20 @@ func (c *Cloud) SetPortsOfOthers(visible bool) {
 
 // seesPort reports whether the caller may look at a port.
 func (k *call) seesPort(p *port) bool {
-	state := k.region.neutron
+	return k.caller.sees(p.projectID) || (!k.region.neutron.private && k.ownsNetwork(p))
+}
 
-	return k.caller.sees(p.projectID) || (!state.private && state.networks.get(p.networkID).projectID == k.caller.projectID)
+func (k *call) ownsNetwork(p *port) bool {
+	return k.region.neutron.networks.get(p.networkID).projectID == k.caller.projectID
 }
 
 func (k *call) port(id string) (*port, error) {
 	p := k.region.neutron.ports.get(id)
-	if p == nil || !k.seesPort(p) {
+	switch {
+	case p == nil || (!k.seesPort(p) && !k.ownsNetwork(p)):
 		return nil, missing("Port", id)
+	case !k.seesPort(p):
+		return nil, k.service.missing
 	}
 
 	return p, nil
@@ -103,7 +108,14 @@ func listPorts(k *call) (response, error) {
 }
 
 func showPort(k *call) (response, error) {
-	p, err := k.port(k.path("id"))
+	id := k.path("id")
+	if p := k.region.neutron.ports.get(id); p != nil && !k.seesPort(p) && k.ownsNetwork(p) {
+		answer, err := ports.show(k, p.document(k.region.neutron))
+		answer.status = http.StatusNotFound
+
+		return answer, err
+	}
+	p, err := k.port(id)
 	if err != nil {
 		return response{}, err
 	}

@@ -152,9 +152,16 @@ func TestPortPolicies(t *testing.T) {
 	)
 	s.cloud.SetPortsOfOthers(false)
 	s.run(t,
-		step{method: "GET", path: "ports/$admins$", status: 404, kind: "PortNotFound"},
-		step{method: "PUT", path: "ports/$admins$", body: `{"port":{"security_groups":[]}}`, status: 404, kind: "PortNotFound"},
+		step{method: "GET", path: "ports?name=by-admin", status: 200},
+		step{method: "PUT", path: "ports/$admins$", body: `{"port":{"security_groups":[]}}`, status: 404, kind: "HTTPNotFound"},
+		step{method: "DELETE", path: "ports/$admins$", status: 404, kind: "HTTPNotFound"},
 	)
+	if got := s.call(t, openstack.UserCCM, "GET", "ports/$admins$", ""); got.status != 404 || got.object()["name"] != "by-admin" {
+		t.Errorf("%d %v, want 404 with the port", got.status, got.body)
+	}
+	if got := s.call(t, openstack.UserCCM, "GET", "ports?name=by-admin", "").rows(); len(got) > 0 {
+		t.Errorf("the list has %v", got)
+	}
 	if _, ok := s.call(t, openstack.UserCCM, "GET", "ports/$p$", "").object()["binding:host_id"]; ok {
 		t.Error("a user sees binding:host_id")
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -27,8 +28,10 @@ type attribute struct {
 	need  bool // must be in a POST
 	// admin is set when only administrators see it.
 	admin bool
-	// list is set when filters do not apply to it.
+	// list is set when filters and sorting do not apply to it.
 	list bool
+	// unsorted is set when only filters do.
+	unsorted bool
 }
 
 // The attributes of each resource (neutron-lib: api/definitions, one file each).
@@ -45,7 +48,7 @@ func hidden(name string) attribute { return attribute{name: name, admin: true, p
 var standardAttributes = []attribute{
 	readOnly("id"), readOnly("created_at"), readOnly("updated_at"), readOnly("revision_number"),
 	{name: "tags", list: true},
-	text("description"),
+	{name: "description", check: isText, post: true, put: true, unsorted: true},
 	{name: "project_id", post: true, check: isText},
 	{name: "tenant_id", post: true, check: isText},
 }
@@ -213,6 +216,9 @@ func (k *call) revise(revision int) error {
 	wanted, ok := strings.CutPrefix(k.request.Header.Get("If-Match"), "revision_number=")
 	if !ok || !k.region.neutron.extension(k.cloud, "revision-if-match") || wanted == digits(revision) {
 		return nil
+	}
+	if _, err := strconv.Atoi(wanted); err != nil {
+		return fail(http.StatusBadRequest, "BadRequest", "Bad if-match request: Revision number etag must be in the format of revision_number=<int>.")
 	}
 
 	return fail(http.StatusPreconditionFailed, "RevisionNumberConstraintFailed",

@@ -96,15 +96,11 @@ func (k *call) changeRoutes(change func(have, given []extraRoute) []extraRoute) 
 	if err := k.revise(t.revision); err != nil {
 		return response{}, err
 	}
-	var body map[string]map[string]json.RawMessage
-	if json.Unmarshal(k.body, &body) != nil || body["router"]["routes"] == nil {
-		// As tried with Zed.
-		return response{}, fail(http.StatusInternalServerError, "HTTPInternalServerError", "Request Failed: internal server error while processing your request.")
+	given, err := k.routesGiven()
+	if err != nil {
+		return response{}, err
 	}
-	if reason := isRoutes(body["router"]["routes"]); reason != "" {
-		return response{}, badRequest("Invalid input for routes. Reason: %s", reason)
-	}
-	routes := change(slices.Clone(t.routes), parseRoutes(body["router"]["routes"]))
+	routes := change(slices.Clone(t.routes), given)
 	if err := k.checkRoutes(t, routes); err != nil {
 		return response{}, err
 	}
@@ -113,5 +109,39 @@ func (k *call) changeRoutes(change func(have, given []extraRoute) []extraRoute) 
 		t.touch(k.now())
 	}
 
-	return routers.show(k, t.document(k.region.neutron))
+	doc := t.document(k.region.neutron)
+	doc["gw_port_id"], doc["ha_vr_id"] = orNil(t.portID), 0 // everyone sees all attributes in this response
+
+	return found("router", doc)
+}
+
+// routesGiven reads the routes of a call. They are checked less than in an update of
+// the router: an address is a destination too, and host bits stay (as tried with
+// Zed).
+func (k *call) routesGiven() ([]extraRoute, error) {
+	var body struct {
+		Router struct {
+			Routes []struct{ Destination, Nexthop *string }
+		}
+	}
+	if json.Unmarshal(k.body, &body) != nil || body.Router.Routes == nil {
+		return nil, internalError()
+	}
+	routes := make([]extraRoute, len(body.Router.Routes))
+	for i, r := range body.Router.Routes {
+		if r.Destination == nil || r.Nexthop == nil {
+			return nil, internalError()
+		}
+		if _, err := netip.ParsePrefix(*r.Destination); err != nil {
+			if _, err := netip.ParseAddr(*r.Destination); err != nil {
+				return nil, fail(http.StatusBadRequest, "AddrFormatError", "invalid IPNetwork %s", *r.Destination)
+			}
+		}
+		if _, err := netip.ParseAddr(*r.Nexthop); err != nil {
+			return nil, fail(http.StatusBadRequest, "AddrFormatError", "failed to detect a valid IP address from '%s'", *r.Nexthop)
+		}
+		routes[i] = extraRoute{*r.Destination, *r.Nexthop}
+	}
+
+	return routes, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // rules are the rules of security groups of the API (neutron:
-// extensions/securitygroup.py). There is no PUT.
+// extensions/securitygroup.py). None can be changed.
 var rules = &resource{
 	single: "security_group_rule", plural: "security_group_rules", sort: "Security group rule",
 	attributes: []attribute{
@@ -38,7 +38,7 @@ func isDirection(raw json.RawMessage) string {
 func (r *securityRule) document() object {
 	doc := r.standard.document().merge(object{
 		"security_group_id": r.groupID, "direction": r.direction, "ethertype": r.ethertype, "protocol": orNil(r.protocol),
-		"port_range_min": r.portMin, "port_range_max": r.portMax, "remote_ip_prefix": orNil(r.remotePrefix),
+		"port_range_min": numberOrNil(r.portMin), "port_range_max": numberOrNil(r.portMax), "remote_ip_prefix": orNil(r.remotePrefix),
 		"remote_group_id": orNil(r.remoteGroup), "remote_address_group_id": nil, "normalized_cidr": nil,
 	})
 	delete(doc, "name")
@@ -51,6 +51,14 @@ func (r *securityRule) document() object {
 	}
 
 	return doc
+}
+
+func numberOrNil(n *int) any {
+	if n == nil {
+		return nil
+	}
+
+	return *n
 }
 
 func (c *Cloud) newRule(g *securityGroup, direction, ethertype string) *securityRule {
@@ -103,6 +111,19 @@ func showRule(k *call) (response, error) {
 	}
 
 	return rules.show(k, r.document())
+}
+
+// updateRule serves PUT, which cannot change anything: what is not refused as read
+// only fails (as tried with Zed).
+func updateRule(k *call) (response, error) {
+	if _, err := k.rule(k.path("id")); err != nil {
+		return response{}, err
+	}
+	if _, err := rules.change(k); err != nil {
+		return response{}, err
+	}
+
+	return response{}, internalError()
 }
 
 func deleteRule(k *call) (response, error) {

@@ -17,7 +17,7 @@ func (c *Cloud) neutronService() *service {
 		},
 		rewrite: func(t *target) { t.rest = strings.TrimSuffix(t.rest, ".json") },
 		render:  renderNeutron,
-		denied:  func(k *call) *apiError { return notAllowed(snake(strings.Replace(k.route.op, "IP", "ip", 1))) },
+		denied:  deniedRoute,
 		missing: fail(http.StatusNotFound, "HTTPNotFound", "The resource could not be found."),
 		notAllowed: fail(http.StatusMethodNotAllowed, "HTTPMethodNotAllowed",
 			"The server could not comply with the request since it is either malformed or otherwise incorrect."),
@@ -28,6 +28,20 @@ func (c *Cloud) neutronService() *service {
 	s.routes = append(s.routes, neutronActions()...)
 
 	return s
+}
+
+// deniedRoute is the response to a caller whose role does not allow an operation.
+// That about routes names all attributes of a router (as tried with Zed).
+func deniedRoute(k *call) *apiError {
+	rule := snake(strings.Replace(k.route.op, "IP", "ip", 1))
+	if !strings.HasSuffix(rule, "_extraroutes") {
+		return notAllowed(rule)
+	}
+	r := "rule:" + rule
+	gateway := r + ":external_gateway_info"
+
+	return disallowed("((((" + r + " and (" + gateway + " and (" + gateway + ":network_id and " + gateway + ":enable_snat and " +
+		gateway + ":external_fixed_ips))) and " + r + ":ha) and " + r + ":flavor_id) and " + r + ":distributed) is disallowed by policy")
 }
 
 // neutronRoute is the five operations on a sort of resource.
@@ -44,7 +58,7 @@ var neutronRoutes = []neutronRoute{
 	{"routers", "Router", "router", listRouters, showRouter, createRouter, updateRouter, deleteRouter},
 	{"floatingips", "FloatingIP", "router", listFloatingIPs, showFloatingIP, createFloatingIP, updateFloatingIP, deleteFloatingIP},
 	{"security-groups", "SecurityGroup", "security-group", listGroups, showGroup, createGroup, updateGroup, deleteGroup},
-	{"security-group-rules", "SecurityGroupRule", "security-group", listRules, showRule, createRule, nil, deleteRule},
+	{"security-group-rules", "SecurityGroupRule", "security-group", listRules, showRule, createRule, updateRule, deleteRule},
 }
 
 func (n *neutronRoute) five() []route {
@@ -53,10 +67,8 @@ func (n *neutronRoute) five() []route {
 		{method: "GET", path: all, op: "List" + n.op + "s", handle: n.list},
 		{method: "GET", path: one, op: "Show" + n.op, handle: n.show},
 		{method: "POST", path: all, op: "Create" + n.op, handle: n.create},
+		{method: "PUT", path: one, op: "Update" + n.op, handle: n.update},
 		{method: "DELETE", path: one, op: "Delete" + n.op, handle: n.remove},
-	}
-	if n.update != nil {
-		routes = append(routes, route{method: "PUT", path: one, op: "Update" + n.op, handle: n.update})
 	}
 	if n.extension != "" {
 		for i := range routes {

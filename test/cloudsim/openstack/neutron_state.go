@@ -33,6 +33,7 @@ type standard struct {
 	created, updated      time.Time
 	revision              int
 	tags                  []string
+	serial                int  // of Neutron's database
 	service               bool // made by a service for its own use
 }
 
@@ -194,7 +195,10 @@ func (s *neutronState) clone() *neutronState {
 func (c *Cloud) newStandard(kind, name, projectID string) standard {
 	now := c.now()
 
-	return standard{id: c.newID(kind), name: name, projectID: projectID, created: now, updated: now, revision: 1}
+	return standard{
+		id: c.newID(kind), name: name, projectID: projectID, created: now, updated: now, revision: 1,
+		serial: c.ids.Next("standard attribute"),
+	}
 }
 
 // portsOf returns the ports of a device, oldest first.
