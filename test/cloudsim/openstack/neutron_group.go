@@ -9,7 +9,7 @@ import (
 var groups = &resource{
 	single: "security_group", plural: "security_groups", sort: "Security group",
 	attributes: []attribute{
-		text("name"),
+		nameAttribute,
 		{name: "security_group_rules", list: true},
 		{name: "stateful", post: true, put: true},
 		readOnly("shared"),

@@ -165,6 +165,8 @@ func TestRules(t *testing.T) {
 		bulk(409, "DuplicateSecurityGroupRuleInPost", entry("$g$", 1003), entry("$g$", 1003)),
 		bulk(400, "SecurityGroupNotSingleGroupRules", entry("$g$", 1004), entry("$h$", 1004)),
 		bulk(400, "HTTPBadRequest"),
+		step{method: "PUT", path: "security-group-rules/$first$", body: `{"security_group_rule":{"port_range_max":90}}`, status: 400, kind: "HTTPBadRequest", message: "Cannot update read-only attribute port_range_max"},
+		step{method: "PUT", path: "security-group-rules/$first$", body: `{"security_group_rule":{"description":"x"}}`, status: 500, kind: "HTTPInternalServerError"},
 		step{method: "DELETE", path: "security-group-rules/$first$", status: 204},
 		step{method: "DELETE", path: "security-group-rules/$first$", status: 404, kind: "SecurityGroupRuleNotFound", message: "Security group rule $first$ does not exist"},
 		step{user: openstack.UserOther, method: "DELETE", path: "security-group-rules/$all4$", status: 404, kind: "SecurityGroupRuleNotFound"},
@@ -173,6 +175,9 @@ func TestRules(t *testing.T) {
 		if rows := s.call(t, openstack.UserCCM, "GET", "security-group-rules?port_range_min="+port, "").body["security_group_rules"].([]any); len(rows) > 0 {
 			t.Errorf("%s is there although its request was refused", port)
 		}
+	}
+	if rows := s.call(t, openstack.UserCCM, "GET", "security-group-rules?port_range_min=1001", "").body["security_group_rules"].([]any); len(rows) != 1 {
+		t.Errorf("%d rules of port 1001, want one", len(rows))
 	}
 	made := s.call(t, openstack.UserCCM, "GET", "security-group-rules/$"+"host bits$", "").object()
 	if made["remote_ip_prefix"] != "10.0.0.1/8" || made["normalized_cidr"] != "10.0.0.0/8" || made["protocol"] != "tcp" {

@@ -80,6 +80,7 @@ func TestFilters(t *testing.T) {
 		step{method: "GET", path: "ports?fixed_ips=foo", status: 400, kind: "InvalidInput", message: "Invalid input for operation: 'foo' is not of the form <key>=[value]."},
 		step{method: "GET", path: "ports?admin_state_up=foo", status: 400, kind: "InvalidInput", message: "Invalid input for operation: 'foo' cannot be converted to boolean."},
 		step{method: "GET", path: "ports?sort_key=name", status: 400, kind: "HTTPBadRequest", message: "The number of sort_keys and sort_dirs must be same"},
+		step{method: "GET", path: "ports?sort_key=description&sort_dir=asc", status: 400, kind: "HTTPBadRequest", message: "['description'] is invalid attribute for sort_keys"},
 		step{method: "GET", path: "ports?sort_key=name&sort_dir=foo", status: 400, kind: "HTTPBadRequest", message: "['foo'] is invalid value for sort_dirs, valid value is 'asc' and 'desc'"},
 		step{method: "GET", path: "security-group-rules?port_range_min=foo", status: 400, kind: "SecurityGroupInvalidPortValue", message: "Invalid value for port foo"},
 		step{method: "GET", path: "security-groups?security_group_rules=x", status: 400, kind: "HTTPBadRequest", message: "['security_group_rules'] is invalid attribute for filtering"},
@@ -227,6 +228,19 @@ func TestExtensions(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func TestExtensionDocuments(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, openstack.Options{})
+	got := s.call(t, openstack.UserCCM, "GET", "extensions/extraroute-atomic", "").object()
+	if got["name"] != "Atomically add/remove extra routes" {
+		t.Errorf("the extension is %v", got)
+	}
+	missing := s.call(t, openstack.UserCCM, "GET", "extensions/foo", "")
+	if missing.status != 404 || missing.kind != "" || missing.body["code"] != "404 Not Found" {
+		t.Errorf("%d %v, want a response that has not the shape of Neutron", missing.status, missing.body)
 	}
 }
 

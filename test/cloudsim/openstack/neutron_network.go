@@ -10,7 +10,7 @@ import (
 var networks = &resource{
 	single: "network", plural: "networks", sort: "Network",
 	attributes: []attribute{
-		text("name"), readOnly("status"),
+		nameAttribute, readOnly("status"),
 		{name: "subnets", list: true},
 		{name: "admin_state_up", post: true, put: true},
 		{name: "shared", post: true, put: true},

@@ -11,7 +11,7 @@ import (
 var ports = &resource{
 	single: "port", plural: "ports", sort: "Port",
 	attributes: []attribute{
-		text("name"), readOnly("status"),
+		nameAttribute, readOnly("status"),
 		{name: "network_id", check: isUUID, post: true, need: true},
 		{name: "admin_state_up", post: true, put: true},
 		{name: "mac_address", check: isMAC, post: true, put: true},

@@ -256,6 +256,9 @@ func TestPortRevisions(t *testing.T) {
 	if got := s.call(t, openstack.UserCCM, "PUT", "ports/$p$", `{"port":{"name":"d"}}`, "If-Match", "foo"); got.status != 200 {
 		t.Errorf("another form of If-Match: %d, want it ignored", got.status)
 	}
+	if got := s.call(t, openstack.UserCCM, "PUT", "ports/$p$", `{"port":{"name":"d"}}`, "If-Match", "revision_number=latest"); got.status != 400 || got.kind != "BadRequest" {
+		t.Errorf("a revision that is no number: %d %s, want 400", got.status, got.kind)
+	}
 	s.cloud.SetWithoutExtensions("revision-if-match")
 	if err := update("e", 99); err != nil {
 		t.Errorf("without the extension: %v, want the header ignored", err)

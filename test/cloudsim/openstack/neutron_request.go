@@ -34,11 +34,8 @@ type attribute struct {
 	unsorted bool
 }
 
-// The attributes of each resource (neutron-lib: api/definitions, one file each).
-// Those that are read only have no check.
-func text(name string) attribute {
-	return attribute{name: name, check: isText, post: true, put: true}
-}
+// nameAttribute is the name of a resource.
+var nameAttribute = attribute{name: "name", check: isText, post: true, put: true}
 
 func readOnly(name string) attribute { return attribute{name: name} }
 

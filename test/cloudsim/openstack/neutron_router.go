@@ -1,10 +1,8 @@
 package openstack
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 )
 
@@ -13,7 +11,7 @@ import (
 var routers = &resource{
 	single: "router", plural: "routers", sort: "Router",
 	attributes: []attribute{
-		text("name"), readOnly("status"),
+		nameAttribute, readOnly("status"),
 		{name: "admin_state_up", post: true, put: true},
 		{name: "external_gateway_info", post: true, put: true, list: true},
 		{name: "routes", check: isRoutes, put: true, list: true},
@@ -251,197 +249,4 @@ func deleteRouter(k *call) (response, error) {
 	k.region.neutron.routers.remove(t.id)
 
 	return response{status: http.StatusNoContent}, nil
-}
-
-// interfaceRequest is the body of add_router_interface and its opposite.
-type interfaceRequest struct {
-	SubnetID string `json:"subnet_id"`
-	PortID   string `json:"port_id"`
-}
-
-func addRouterInterface(k *call) (response, error) {
-	t, err := k.router(k.path("id"))
-	if err != nil {
-		return response{}, err
-	}
-	var body interfaceRequest
-	if json.Unmarshal(k.body, &body) != nil {
-		return response{}, badRequest("Body contains invalid data")
-	}
-	var p *port
-	switch {
-	case body.SubnetID != "" && body.PortID != "":
-		return response{}, badRouter("Cannot specify both subnet-id and port-id")
-	case body.SubnetID != "":
-		p, err = k.addSubnetInterface(t, body.SubnetID)
-	case body.PortID != "":
-		p, err = k.addPortInterface(t, body.PortID)
-	default:
-		return response{}, badRouter("Either subnet_id or port_id must be specified")
-	}
-	if err != nil {
-		return response{}, err
-	}
-	t.touch(k.now())
-
-	return reply(http.StatusOK, t.interfaceDocument(p))
-}
-
-func badRouter(text string) *apiError {
-	return fail(http.StatusBadRequest, "BadRequest", "Bad router request: %s.", text)
-}
-
-func (t *router) interfaceDocument(p *port) object {
-	ids := []string{}
-	for _, f := range p.fixedIPs {
-		ids = append(ids, f.subnetID)
-	}
-
-	return object{
-		"id": t.id, "tenant_id": t.projectID, "port_id": p.id, "network_id": p.networkID, "subnet_id": ids[0], "subnet_ids": ids,
-	}
-}
-
-// addSubnetInterface gives a router the gateway address of a subnet.
-func (k *call) addSubnetInterface(t *router, subnetID string) (*port, error) {
-	n, err := k.subnet(subnetID)
-	if err != nil {
-		return nil, err
-	}
-	if !n.gateway.IsValid() {
-		return nil, badRouter("Subnet for router interface must have a gateway IP")
-	}
-	if err := k.region.neutron.freeForRouter(t, n); err != nil {
-		return nil, err
-	}
-
-	return k.cloud.addInterface(k.region, t, n)
-}
-
-func (c *Cloud) addInterface(r *region, t *router, n *subnet) (*port, error) {
-	p := &port{
-		standard: c.newStandard("port", "", t.projectID), networkID: n.networkID, mac: c.newMAC(), status: "DOWN",
-		insecure: true, vnicType: "normal", owner: ownerInterface,
-	}
-	p.service = true
-	ips, err := r.neutron.allocate(p, []wantedIP{{n.id, n.gateway}})
-	if err != nil {
-		return nil, err
-	}
-	p.fixedIPs = ips
-	r.neutron.ports.put(p.id, p)
-	r.neutron.setDevice(p, t.id, p.owner)
-	t.interfaces = append(slices.Clone(t.interfaces), p.id)
-
-	return p, nil
-}
-
-// freeForRouter checks that a router has no address in a subnet, and none in
-// another one that overlaps.
-func (s *neutronState) freeForRouter(t *router, n *subnet) error {
-	for _, id := range t.interfaces {
-		for _, f := range s.ports.get(id).fixedIPs {
-			other := s.subnets.get(f.subnetID)
-			if other.id == n.id {
-				return badRouter("Router already has a port on subnet " + n.id)
-			}
-			if other.cidr.Overlaps(n.cidr) {
-				return badRouter("Cidr " + n.cidr.String() + " of subnet " + n.id + " overlaps with cidr " + other.cidr.String() + " of subnet " + other.id)
-			}
-		}
-	}
-
-	return nil
-}
-
-// addPortInterface makes a port of the project that of the router.
-func (k *call) addPortInterface(t *router, portID string) (*port, error) {
-	p, err := k.port(portID)
-	if err != nil {
-		return nil, err
-	}
-	if p.deviceID != "" {
-		return nil, conflict("PortInUse", "Unable to complete operation on port %s for network %s. Port already has an attached device %s.",
-			p.id, p.networkID, p.deviceID)
-	}
-	if len(p.fixedIPs) == 0 {
-		return nil, badRouter("Router port must have at least one fixed IP")
-	}
-	for _, f := range p.fixedIPs {
-		if err := k.region.neutron.freeForRouter(t, k.region.neutron.subnets.get(f.subnetID)); err != nil {
-			return nil, err
-		}
-	}
-	k.region.neutron.setDevice(p, t.id, ownerInterface)
-	p.groups, p.pairs, p.insecure = nil, nil, true
-	t.interfaces = append(slices.Clone(t.interfaces), p.id)
-
-	return p, nil
-}
-
-func removeRouterInterface(k *call) (response, error) {
-	t, err := k.router(k.path("id"))
-	if err != nil {
-		return response{}, err
-	}
-	var body interfaceRequest
-	if json.Unmarshal(k.body, &body) != nil {
-		return response{}, badRequest("Body contains invalid data")
-	}
-	p, err := k.interfaceOf(t, body)
-	if err != nil {
-		return response{}, err
-	}
-	if err := k.interfaceUnused(t, p); err != nil {
-		return response{}, err
-	}
-	doc := t.interfaceDocument(p)
-	t.interfaces = slices.DeleteFunc(slices.Clone(t.interfaces), func(id string) bool { return id == p.id })
-	k.cloud.removePort(k.region, p)
-	t.touch(k.now())
-
-	return reply(http.StatusOK, doc)
-}
-
-func (k *call) interfaceOf(t *router, body interfaceRequest) (*port, error) {
-	state := k.region.neutron
-	for _, id := range t.interfaces {
-		p := state.ports.get(id)
-		inSubnet := slices.ContainsFunc(p.fixedIPs, func(f fixedIP) bool { return f.subnetID == body.SubnetID })
-		if id == body.PortID || (body.PortID == "" && inSubnet) {
-			return p, nil
-		}
-	}
-	if body.PortID != "" {
-		return nil, fail(http.StatusNotFound, "RouterInterfaceNotFound", "Router %s does not have an interface with id %s", t.id, body.PortID)
-	}
-	if _, err := k.subnet(body.SubnetID); err != nil {
-		return nil, err
-	}
-
-	return nil, fail(http.StatusNotFound, "RouterInterfaceNotFoundForSubnet", "Router %s has no interface on subnet %s", t.id, body.SubnetID)
-}
-
-// interfaceUnused refuses to remove an interface that floating IPs or routes need
-// (neutron: db/l3_db.py, _confirm_router_interface_not_in_use, and
-// db/extraroute_db.py, which extends it).
-func (k *call) interfaceUnused(t *router, p *port) error {
-	state := k.region.neutron
-	for _, in := range p.fixedIPs {
-		n := state.subnets.get(in.subnetID)
-		for _, f := range state.floatingIPs.all() {
-			if f.routerID == t.id && f.fixed.IsValid() && n.cidr.Contains(f.fixed) {
-				return conflict("RouterInterfaceInUseByFloatingIP",
-					"Router interface for subnet %s on router %s cannot be deleted, as it is required by one or more floating IPs.", n.id, t.id)
-			}
-		}
-		for _, route := range t.routes {
-			if n.cidr.Contains(netip.MustParseAddr(route.nexthop)) {
-				return conflict("RouterInterfaceInUseByRoute",
-					"Router interface for subnet %s on router %s cannot be deleted, as it is required by one or more routes.", n.id, t.id)
-			}
-		}
-	}
-
-	return nil
 }

@@ -94,6 +94,11 @@ func TestRouterErrors(t *testing.T) {
 		step{method: "PUT", path: "routers/$router$", body: `{"router":{"routes":null}}`, status: 200},
 		step{method: "PUT", path: "routers/$nowhere$/add_extraroutes", body: `{"router":{"routes":[]}}`, status: 404, kind: "RouterNotFound", message: "Router $nowhere$ could not be found"},
 		step{method: "PUT", path: "routers/$router$/add_extraroutes", body: `{"router":{}}`, status: 500, kind: "HTTPInternalServerError"},
+		// Here routes are checked less than in an update.
+		step{method: "PUT", path: "routers/$router$/add_extraroutes", body: `{"router":{"routes":[{"destination":"foo","nexthop":"10.0.0.5"}]}}`, status: 400, kind: "AddrFormatError", message: "invalid IPNetwork foo"},
+		step{method: "PUT", path: "routers/$router$/add_extraroutes", body: `{"router":{"routes":[{"destination":"10.200.0.0/24"}]}}`, status: 500, kind: "HTTPInternalServerError"},
+		step{method: "PUT", path: "routers/$router$/add_extraroutes", body: `{"router":{"routes":[{"destination":"10.200.0.1/24","nexthop":"10.0.0.5"},{"destination":"10.201.0.0","nexthop":"10.0.0.5"}]}}`, status: 200},
+		step{user: openstack.UserReader, method: "PUT", path: "routers/$router$/remove_extraroutes", body: `{"router":{"routes":[]}}`, status: 403, kind: "PolicyNotAuthorized"},
 		step{user: openstack.UserOther, method: "GET", path: "routers/$router$", status: 404, kind: "RouterNotFound"},
 		step{method: "POST", path: "routers", body: `{"router":{"external_gateway_info":{"network_id":"$private$"}}}`, status: 400, kind: "BadRequest", message: "Bad router request: Network $private$ is not an external network."},
 		step{method: "POST", path: "routers", body: `{"router":{"external_gateway_info":{"network_id":"$nowhere$"}}}`, status: 404, kind: "NetworkNotFound"},

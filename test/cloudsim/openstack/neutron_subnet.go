@@ -9,7 +9,7 @@ import (
 var subnets = &resource{
 	single: "subnet", plural: "subnets", sort: "Subnet",
 	attributes: []attribute{
-		text("name"),
+		nameAttribute,
 		{name: "network_id", check: isUUID, post: true, need: true},
 		{name: "ip_version", post: true, need: true},
 		{name: "cidr", check: isText, post: true},

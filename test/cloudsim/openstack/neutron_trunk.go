@@ -10,7 +10,7 @@ import (
 var trunks = &resource{
 	single: "trunk", plural: "trunks", sort: "Trunk",
 	attributes: []attribute{
-		text("name"), readOnly("status"),
+		nameAttribute, readOnly("status"),
 		{name: "port_id", check: isUUID, post: true, need: true},
 		{name: "admin_state_up", post: true, put: true},
 		{name: "sub_ports", post: true, list: true},
