@@ -32,6 +32,9 @@ var (
 	// ErrInvalid means that the request itself is invalid; repeating it cannot
 	// succeed.
 	ErrInvalid = errors.New("invalid")
+	// ErrQuota means that a quota or a limit of the account is used up. The request
+	// is valid: it succeeds once something else is deleted or the limit is raised.
+	ErrQuota = errors.New("quota exceeded")
 )
 
 // marked is an error with a meaning.
@@ -53,12 +56,12 @@ func Mark(sentinel, err error) error {
 
 // IsMarked reports whether err means any of the sentinels.
 func IsMarked(err error) bool {
-	return isAny(err, ErrNotFound, ErrThrottled, ErrDenied, ErrUnavailable, ErrConflict, ErrInvalid)
+	return isAny(err, ErrNotFound, ErrThrottled, ErrDenied, ErrUnavailable, ErrConflict, ErrInvalid, ErrQuota)
 }
 
 // IsRefusal reports whether the cloud itself responded that it has done nothing.
 func IsRefusal(err error) bool {
-	return isAny(err, ErrNotFound, ErrThrottled, ErrDenied, ErrConflict, ErrInvalid)
+	return isAny(err, ErrNotFound, ErrThrottled, ErrDenied, ErrConflict, ErrInvalid, ErrQuota)
 }
 
 func isAny(err error, sentinels ...error) bool {
@@ -87,6 +90,7 @@ const (
 	CodeUnavailable = "unavailable"
 	CodeConflict    = "conflict"
 	CodeInvalid     = "invalid"
+	CodeQuota       = "quota"
 	CodeCanceled    = "canceled"
 	CodeTimeout     = "timeout"
 	CodeError       = "error"
@@ -104,6 +108,7 @@ var precedence = []struct {
 	{is(context.DeadlineExceeded), CodeTimeout},
 	{is(ErrThrottled), CodeThrottled},
 	{is(ErrDenied), CodeDenied},
+	{is(ErrQuota), CodeQuota},
 	{is(ErrConflict), CodeConflict},
 	{is(ErrInvalid), CodeInvalid},
 	{isNetTimeout, CodeTimeout},
@@ -140,6 +145,6 @@ func Code(err error) string {
 func Codes() []string {
 	return []string{
 		CodeOK, CodeNotFound, CodeThrottled, CodeDenied, CodeUnavailable,
-		CodeConflict, CodeInvalid, CodeCanceled, CodeTimeout, CodeError,
+		CodeConflict, CodeInvalid, CodeQuota, CodeCanceled, CodeTimeout, CodeError,
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 var sentinels = []error{
 	apierr.ErrNotFound, apierr.ErrThrottled, apierr.ErrDenied,
-	apierr.ErrUnavailable, apierr.ErrConflict, apierr.ErrInvalid,
+	apierr.ErrUnavailable, apierr.ErrConflict, apierr.ErrInvalid, apierr.ErrQuota,
 }
 
 func TestMark(t *testing.T) {
@@ -71,6 +71,7 @@ func TestCode(t *testing.T) {
 		"Unavailable": {"a mark is seen", apierr.Mark(apierr.ErrUnavailable, errors.New("b")), "unavailable"},
 		"Conflict":    {"a mark below other wraps is seen", fmt.Errorf("x: %w", apierr.Mark(apierr.ErrConflict, errors.New("b"))), "conflict"},
 		"Invalid":     {"a joined error is seen", errors.Join(errors.New("b"), apierr.ErrInvalid), "invalid"},
+		"Quota":       {"a quota is no conflict, whatever status it came with", errors.Join(apierr.ErrConflict, apierr.ErrQuota), "quota"},
 		"Canceled":    {"the caller gave up", fmt.Errorf("a: %w", context.Canceled), "canceled"},
 		"Timeout":     {"the deadline passed", fmt.Errorf("a: %w", context.DeadlineExceeded), "timeout"},
 		"NetTimeout":  {"a connection's own timeout is one too", &net.DNSError{Err: "slow", IsTimeout: true}, "timeout"},
