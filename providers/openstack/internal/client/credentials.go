@@ -1,6 +1,9 @@
 package client
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 )
@@ -35,4 +38,31 @@ type Credentials struct {
 	// DomainID or DomainName is the scope if there is neither a trust nor a project.
 	// Such a login is refused, since it leads to no project.
 	DomainID, DomainName string
+}
+
+// isPassword reports whether the credentials are a password.
+func (c Credentials) isPassword() bool { return c.Password != "" }
+
+// isApplicationCredential reports whether the credentials are an application credential.
+func (c Credentials) isApplicationCredential() bool {
+	return !c.isPassword() && (c.ApplicationCredentialID != "" || c.ApplicationCredentialName != "")
+}
+
+// isToken reports whether the credentials are a token.
+func (c Credentials) isToken() bool {
+	return !c.isPassword() && !c.isApplicationCredential() && c.Token != ""
+}
+
+// isScoped reports whether a login asks for a scope.
+func (c Credentials) isScoped() bool {
+	return c.TrustID+c.ProjectID+c.ProjectName+c.DomainID+c.DomainName != ""
+}
+
+// account identifies the user of a password.
+func (c Credentials) account() string {
+	if c.UserID != "" {
+		return strings.ToLower(c.UserID)
+	}
+
+	return strings.ToLower(c.Username + "@" + cmp.Or(c.UserDomainID, c.UserDomainName))
 }

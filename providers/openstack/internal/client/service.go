@@ -1,5 +1,16 @@
 package client
 
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"k8s.io/component-base/version"
+)
+
 // Service is a service of OpenStack, by its type in the catalog.
 type Service string
 
@@ -11,3 +22,107 @@ const (
 	LoadBalancer Service = "load-balancer"
 	KeyManager   Service = "key-manager"
 )
+
+// agent is the name in the User-Agent header, that of the upstream controller manager.
+const agent = "openstack-cloud-controller-manager"
+
+// service is what all services have in common: one client for its endpoint, and its
+// version document, which is read once.
+type service struct {
+	name     Service
+	session  *session
+	shared   *shared
+	versions once[[]apiVersion]
+
+	mu     sync.Mutex
+	client *gophercloud.ServiceClient
+	base   *url.URL
+}
+
+func (c *Client) newService(name Service) *service {
+	return &service{name: name, session: c.session, shared: c.shared}
+}
+
+// open returns the client of the service, after a login if there was none.
+func (s *service) open(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	s.mu.Lock()
+	client := s.client
+	s.mu.Unlock()
+	if client != nil {
+		return client, nil
+	}
+	base, err := s.session.endpoint(ctx, s.name)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client == nil {
+		t := &transport{
+			service: s.name, shared: s.shared, limiter: newLimiter(s.name, s.shared.options), tokens: s.session, base: base,
+		}
+		s.client, s.base = newServiceClient(t, s.session.config.UserAgent), base
+		s.client.Endpoint = base.String()
+	}
+
+	return s.client, nil
+}
+
+// newServiceClient returns a client of the SDK that leaves tokens, repetitions and errors
+// to the transport.
+func newServiceClient(t *transport, userAgent []string) *gophercloud.ServiceClient {
+	provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: t, CheckRedirect: checkRedirect}}
+	provider.UserAgent.Prepend(agent + "/" + version.Get().GitVersion)
+	for _, component := range userAgent {
+		provider.UserAgent.Prepend(component)
+	}
+
+	return &gophercloud.ServiceClient{ProviderClient: provider, Type: string(t.service)}
+}
+
+// projectID returns the project of all calls.
+func (s *session) projectID(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	project := s.project
+	s.mu.Unlock()
+	if project != "" {
+		return project, nil
+	}
+	t, err := s.current(ctx)
+	if err != nil {
+		return "", err
+	}
+
+	return t.project, nil
+}
+
+// endpoint returns the endpoint of a service, which stays the same once it was found.
+func (s *session) endpoint(ctx context.Context, name Service) (*url.URL, error) {
+	t, err := s.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	found, reason := s.endpoints[name], s.missing[name]
+	reread := found == nil && !s.catalogBusy && s.options.Clock.Since(s.catalogRead) >= catalogAge
+	s.catalogBusy = s.catalogBusy || reread
+	s.mu.Unlock()
+	switch {
+	case found != nil:
+		return found, nil
+	case !reread:
+		return nil, reason
+	}
+	c, err := s.identity.readCatalog(ctx, t)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.catalogBusy = false
+	if err != nil {
+		s.catalogRead = s.options.Clock.Now()
+
+		return nil, fmt.Errorf("%w (%w)", s.missing[name], err)
+	}
+	s.pin(ctx, c)
+
+	return s.endpoints[name], s.missing[name]
+}

@@ -1,0 +1,48 @@
+package client
+
+import (
+	"context"
+	"errors"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// LoadBalancerService calls Octavia.
+type LoadBalancerService struct{ *service }
+
+// Available returns the reason if there is no endpoint.
+func (s *LoadBalancerService) Available(ctx context.Context) error {
+	_, err := s.open(ctx)
+
+	return err
+}
+
+// Version returns the version of the API. It is read once; a failure is not kept, since
+// an unknown version is not an old one.
+func (s *LoadBalancerService) Version(ctx context.Context) (APIVersion, error) {
+	client, err := s.open(ctx)
+	if err != nil {
+		return APIVersion{}, err
+	}
+	all, err := s.versions.get(ctx, s.shared.options.LoginTimeout, func(ctx context.Context) ([]apiVersion, error) {
+		return readVersions(ctx, client, client.Endpoint)
+	})
+	if err != nil {
+		return APIVersion{}, err
+	}
+	if v, ok := currentVersion(all); ok {
+		return v, nil
+	}
+
+	return APIVersion{}, apierr.Mark(apierr.ErrUnavailable, errors.New("load-balancer: version document has no version"))
+}
+
+// KeyManagerService calls Barbican.
+type KeyManagerService struct{ *service }
+
+// Available returns the reason if there is no endpoint: the service is optional.
+func (s *KeyManagerService) Available(ctx context.Context) error {
+	_, err := s.open(ctx)
+
+	return err
+}

@@ -1,0 +1,233 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
+)
+
+// failureKind is how a login failed.
+type failureKind int
+
+const (
+	failedDenied failureKind = iota + 1
+	failedUnavailable
+)
+
+// The delays between two logins with the same credentials. Those of passwords that were
+// refused are longer, see [LoginLimits].
+var (
+	deniedDelays      = wait.Backoff{Duration: 5 * time.Second, Factor: 2, Cap: 5 * time.Minute}
+	unavailableDelays = wait.Backoff{Duration: time.Second, Factor: 2, Cap: 15 * time.Second}
+)
+
+// maxHistories is of how many credentials failures are known.
+const maxHistories = 8
+
+// of returns what is known of credentials. It is called with the lock held.
+func (s *session) of(credentials Credentials) *history {
+	for _, h := range s.attempts {
+		if h.credentials == credentials {
+			return h
+		}
+	}
+	if len(s.attempts) >= maxHistories {
+		s.attempts = slices.Delete(s.attempts, 0, 1)
+	}
+	h := &history{credentials: credentials}
+	s.attempts = append(s.attempts, h)
+
+	return h
+}
+
+// mayLogIn returns an error if credentials may not be tried now. It is called with the
+// lock held.
+func (s *session) mayLogIn(credentials Credentials) error {
+	h := s.of(credentials)
+	now := s.options.Clock.Now()
+	if err := h.backoff.Err(now); err != nil {
+		return &login.NotTriedError{Until: h.backoff.Until(), Cause: err}
+	}
+	if !credentials.isPassword() {
+		return nil
+	}
+
+	return s.options.LoginGuard.Check(s.request(credentials))
+}
+
+// request describes a login with a password to the guard.
+func (s *session) request(credentials Credentials) login.Request {
+	return login.Request{
+		Account:  credentials.account() + " at " + s.name(),
+		Password: credentials.Password,
+		Target:   "Keystone " + s.name(),
+		// There is one Keystone: a refusal is its own.
+		Refused: true,
+	}
+}
+
+// logIn logs in with credentials and uses the token if it is for the same project.
+func (s *session) logIn(ctx context.Context, credentials Credentials) error {
+	s.mu.Lock()
+	err := s.mayLogIn(credentials)
+	h := s.of(credentials)
+	lost := h.lost
+	right := s.known && s.proven == credentials
+	s.hide(credentials.Password, credentials.ApplicationCredentialSecret, credentials.Token)
+	s.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("log in to Keystone %s: %w", s.name(), err)
+	}
+	result, err := s.send(ctx, credentials, lost, right)
+	if err == nil {
+		err = s.use(ctx, credentials, result)
+	}
+	if notTried, ok := errors.AsType[*login.NotTriedError](err); ok {
+		return fmt.Errorf("log in to Keystone %s: %w", s.name(), notTried)
+	}
+	if err != nil {
+		err = fmt.Errorf("log in to Keystone %s: %w", s.name(), err)
+	}
+	s.options.Metrics.recorder.Login(s.name(), err)
+	s.record(h, err)
+
+	return err
+}
+
+// record stores the result of a login.
+func (s *session) record(h *history, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.lost = false
+	switch {
+	case err == nil:
+		h.backoff, h.failures = login.Backoff{}, 0
+	case s.closed:
+	case errors.Is(err, apierr.ErrUnavailable) || errors.Is(err, apierr.ErrThrottled):
+		h.fail(s.options.Clock.Now(), unavailableDelays, failedUnavailable, err)
+		h.lost = MayBeApplied(err)
+	case isRefusedPassword(h.credentials, err):
+		// The guard delays the next one.
+		h.failures = failedDenied
+	default:
+		h.fail(s.options.Clock.Now(), deniedDelays, failedDenied, err)
+	}
+}
+
+func (h *history) fail(now time.Time, delays wait.Backoff, kind failureKind, err error) {
+	if h.failures != kind {
+		h.backoff = login.Backoff{}
+	}
+	h.failures = kind
+	h.backoff.Fail(now, delays, err)
+}
+
+// send sends credentials as soon as the guard allows it.
+func (s *session) send(ctx context.Context, credentials Credentials, lost, right bool) (*issued, error) {
+	if err := s.identity.discover(ctx, lost); err != nil {
+		return nil, err
+	}
+	if !credentials.isPassword() {
+		return s.identity.authenticate(ctx, credentials)
+	}
+	done, err := s.options.LoginGuard.Reserve(ctx, s.request(credentials))
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.identity.authenticate(ctx, credentials)
+	done(loginResult(credentials, err, right), err)
+
+	return result, err
+}
+
+// loginResult returns what the error of a login means for a password. One that was right
+// before was not refused because there was no response.
+func loginResult(credentials Credentials, err error, right bool) login.Result {
+	switch {
+	case err == nil:
+		return login.Accepted
+	case isRefusedPassword(credentials, err):
+		return login.Refused
+	case MayBeApplied(err) && !right:
+		return login.Lost
+	}
+
+	return login.Failed
+}
+
+// isRefusedPassword reports whether Keystone has refused a password: not because other
+// methods are missing, and not because something else does not exist.
+func isRefusedPassword(credentials Credentials, err error) bool {
+	e, ok := errors.AsType[*Error](err)
+
+	return ok && credentials.isPassword() && e.Service == Identity && e.Status == http.StatusUnauthorized && !e.receipt
+}
+
+// use makes the token of a login the one in use, if it is for the same project.
+func (s *session) use(ctx context.Context, credentials Credentials, result *issued) error {
+	t := &token{
+		id: result.id, project: result.project, owned: result.owned, since: s.options.Clock.Now(), credentials: credentials,
+	}
+	s.mu.Lock()
+	s.hide(t.id)
+	err := s.checkProject(t)
+	if err == nil && !s.closed {
+		s.pin(ctx, result.catalog)
+		s.project, s.proven, s.known = t.project, credentials, true
+		s.set(t)
+	}
+	unused := err != nil || s.closed
+	s.mu.Unlock()
+	if unused {
+		err = errors.Join(err, s.identity.revoke(ctx, t))
+	}
+
+	return err
+}
+
+// checkProject returns an error for a token that is not for the project of the first
+// login. It is called with the lock held.
+func (s *session) checkProject(t *token) error {
+	switch {
+	case t.project == "":
+		return apierr.Mark(apierr.ErrDenied, errors.New("the token is for no project: a project, an application credential or a trust is required"))
+	case s.known && t.project != s.project:
+		return apierr.Mark(apierr.ErrDenied, fmt.Errorf("the token is for project %s instead of %s: the project cannot be changed while the process runs", t.project, s.project))
+	}
+
+	return nil
+}
+
+// pin stores the endpoints of services that have none yet. It is called with the lock
+// held.
+func (s *session) pin(ctx context.Context, c catalog) {
+	s.catalogRead = s.options.Clock.Now()
+	logger := klog.FromContext(ctx)
+	if regions := c.regions(); !s.known && c.region == "" && len(regions) > 1 {
+		logger.Info("The catalog has several regions and none is configured, the first endpoint of each service is used", "regions", strings.Join(regions, ","))
+	}
+	for _, service := range pinnedServices {
+		if s.endpoints[service] != nil {
+			continue
+		}
+		found, err := c.find(service)
+		s.missing[service] = err
+		if err != nil {
+			logger.V(2).Info("No endpoint", "service", service, "reason", err.Error())
+
+			continue
+		}
+		s.endpoints[service] = found
+		logger.V(2).Info("Found endpoint", "service", service, "url", found.Redacted())
+	}
+}

@@ -1,0 +1,200 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// listing is a list that is read in pages. Pages are found by the ID of the last row on the
+// endpoint of the catalog, with the filters kept. Links to next pages are not followed:
+// Octavia leaves the filters out of them, and behind a proxy they often lead to another
+// scheme, where the token would be readable. They only say that there is a next page.
+type listing[T any] struct {
+	service *service
+	client  *gophercloud.ServiceClient
+	// path is that of the collection below the client's base. Key is its name in the
+	// response.
+	path, key string
+	// query has the filters, without limit and marker.
+	query url.Values
+	// limit is how many rows a page has at most; the service may have a lower one. Zero
+	// asks for none: then only the link says that there is a next page.
+	limit int
+	// marker returns the ID of a row if a page can begin after it, else nothing.
+	marker func(*T) string
+	// wanted reports whether a row fits the filters: services ignore what they do not
+	// know. Other rows are left out.
+	wanted func(*T) bool
+}
+
+// page is what a page has besides its rows.
+type page struct {
+	rows   int
+	next   bool
+	marker string
+}
+
+// all returns all rows. If a page fails it returns those before, along with the error.
+func (l listing[T]) all(ctx context.Context) ([]*T, error) {
+	var rows []*T
+	foreign := 0
+	collect := func(row *T) {
+		if l.wanted(row) {
+			rows = append(rows, row)
+		} else {
+			foreign++
+		}
+	}
+	marker := ""
+	seen := map[string]bool{}
+	for {
+		p, err := l.read(ctx, marker, collect)
+		if err != nil {
+			return rows, fmt.Errorf("list %s: %w", l.key, err)
+		}
+		if p.rows == 0 || !p.next && (l.limit == 0 || p.rows < l.limit) {
+			break
+		}
+		if p.marker == "" {
+			return rows, l.incomplete("no row of a page is one that the next page can begin after")
+		}
+		if seen[p.marker] {
+			return rows, l.incomplete("the same page came twice")
+		}
+		seen[p.marker], marker = true, p.marker
+	}
+	if foreign > 0 {
+		klog.FromContext(ctx).V(4).Info("Left out rows that do not fit the filters", "service", l.service.name, "list", l.key, "rows", foreign)
+	}
+
+	return rows, nil
+}
+
+func (l listing[T]) incomplete(reason string) error {
+	return apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("list %s of %s: %s", l.key, l.service.name, reason))
+}
+
+// read reads the page that begins after a marker.
+func (l listing[T]) read(ctx context.Context, marker string, each func(*T)) (page, error) {
+	query := url.Values{}
+	for key, values := range l.query {
+		query[key] = values
+	}
+	if l.limit > 0 {
+		query.Set("limit", strconv.Itoa(l.limit))
+	}
+	if marker != "" {
+		query.Set("marker", marker)
+	}
+	target := l.client.ServiceURL(l.path)
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	res, err := l.client.Request(ctx, http.MethodGet, target, &gophercloud.RequestOpts{KeepResponseBody: true})
+	if err != nil {
+		return page{}, finish(l.service.name, err)
+	}
+	defer res.Body.Close() //nolint:errcheck // read only
+	var p page
+	err = decodePage(res.Body, l.key, &p, func(row *T) {
+		p.rows++
+		if id := l.marker(row); id != "" {
+			p.marker = id
+		}
+		each(row)
+	})
+
+	return p, finish(l.service.name, err)
+}
+
+// decodePage decodes a page row by row: a page of many large rows is never in memory as a
+// whole.
+func decodePage[T any](from io.Reader, key string, p *page, each func(*T)) error {
+	d := json.NewDecoder(from)
+	if err := expect(d, json.Delim('{')); err != nil {
+		return err
+	}
+	found := false
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch name {
+		case key:
+			found = true
+			err = decodeRows(d, each)
+		case key + "_links":
+			p.next, err = decodeLinks(d)
+		default:
+			var skipped json.RawMessage
+			err = d.Decode(&skipped)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := expect(d, json.Delim('}')); err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("no %s", key)
+	}
+
+	return nil
+}
+
+func decodeRows[T any](d *json.Decoder, each func(*T)) error {
+	if err := expect(d, json.Delim('[')); err != nil {
+		return err
+	}
+	for d.More() {
+		row := new(T)
+		if err := d.Decode(row); err != nil {
+			return err
+		}
+		each(row)
+	}
+
+	return expect(d, json.Delim(']'))
+}
+
+// decodeLinks reports whether there is a link to a next page.
+func decodeLinks(d *json.Decoder) (bool, error) {
+	var links []struct {
+		Rel string `json:"rel"`
+	}
+	if err := d.Decode(&links); err != nil {
+		return false, err
+	}
+	for _, link := range links {
+		if link.Rel == "next" {
+			return true, nil
+		}
+	}
+
+	return false, nil
+}
+
+func expect(d *json.Decoder, want json.Delim) error {
+	got, err := d.Token()
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return errors.New("not the expected JSON")
+	}
+
+	return nil
+}

@@ -1,0 +1,128 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// apiVersion is an entry of a version document:
+// https://specs.openstack.org/openstack/api-sig/guidelines/microversion_specification.html.
+type apiVersion struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	// Version is the highest microversion. Some services name it MaxVersion.
+	Version    string `json:"version"`
+	MaxVersion string `json:"max_version"`
+}
+
+// versionsDocument is a version document in one of its forms: a list, a list in "values",
+// one version, or one without anything around it.
+type versionsDocument struct {
+	Versions json.RawMessage `json:"versions"`
+	Version  json.RawMessage `json:"version"`
+	ID       string          `json:"id"`
+}
+
+func (d versionsDocument) entries(whole json.RawMessage) ([]apiVersion, error) {
+	var all []apiVersion
+	var nested struct {
+		Values []apiVersion `json:"values"`
+	}
+	var one apiVersion
+	switch {
+	case json.Unmarshal(d.Versions, &all) == nil && len(all) > 0:
+		return all, nil
+	case json.Unmarshal(d.Versions, &nested) == nil && len(nested.Values) > 0:
+		return nested.Values, nil
+	case json.Unmarshal(d.Version, &one) == nil && one.ID != "":
+		return []apiVersion{one}, nil
+	case json.Unmarshal(whole, &one) == nil && one.ID != "":
+		return []apiVersion{one}, nil
+	}
+
+	return nil, errors.New("response is no version document")
+}
+
+// readVersions reads a version document.
+func readVersions(ctx context.Context, client *gophercloud.ServiceClient, from string) ([]apiVersion, error) {
+	var whole json.RawMessage
+	_, err := client.Get(ctx, from, &whole, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK, http.StatusMultipleChoices}})
+	if err = finish(Service(client.Type), err); err != nil {
+		return nil, err
+	}
+	var document versionsDocument
+	if err := json.Unmarshal(whole, &document); err != nil {
+		return nil, finish(Service(client.Type), err)
+	}
+	found, err := document.entries(whole)
+	if err != nil {
+		return nil, apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("%s: %w", client.Type, err))
+	}
+
+	return found, nil
+}
+
+// APIVersion is a version of an API, such as 2.26.
+type APIVersion struct{ Major, Minor int }
+
+// String returns the version as the API writes it.
+func (v APIVersion) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// Compare returns a negative number if v is before w, zero if they are the same.
+func (v APIVersion) Compare(w APIVersion) int {
+	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor))
+}
+
+// AtLeast reports whether v is w or later.
+func (v APIVersion) AtLeast(w APIVersion) bool { return v.Compare(w) >= 0 }
+
+var versionNumber = regexp.MustCompile(`^v?([0-9]+)(?:\.([0-9]+))?$`)
+
+// parseVersion reads a version, with the letter v or without.
+func parseVersion(text string) (APIVersion, bool) {
+	groups := versionNumber.FindStringSubmatch(strings.TrimSpace(text))
+	if groups == nil {
+		return APIVersion{}, false
+	}
+	major, err1 := strconv.Atoi(groups[1])
+	minor, err2 := strconv.Atoi(cmp.Or(groups[2], "0"))
+
+	return APIVersion{major, minor}, err1 == nil && err2 == nil
+}
+
+// isCurrent reports whether a version is the one that a service recommends.
+func (v apiVersion) isCurrent() bool {
+	return slices.Contains([]string{"CURRENT", "STABLE"}, strings.ToUpper(v.Status))
+}
+
+// currentVersion returns the version with status CURRENT, else the highest by number.
+func currentVersion(all []apiVersion) (APIVersion, bool) {
+	var best APIVersion
+	found := false
+	for _, v := range all {
+		number, ok := parseVersion(v.ID)
+		if !ok {
+			continue
+		}
+		if v.isCurrent() {
+			return number, true
+		}
+		if !found || number.Compare(best) > 0 {
+			best, found = number, true
+		}
+	}
+
+	return best, found
+}
