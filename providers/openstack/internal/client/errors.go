@@ -164,14 +164,35 @@ type fault struct {
 	own bool
 }
 
-// parseFault reads the body of an error response in the form of any service:
+// isAboutPath reports whether the text of a 404 is that of a framework, for a path that the
+// API does not have: then nothing is known about an object.
+func isAboutPath(text string) bool {
+	for _, generic := range []string{"The resource could not be found", "The requested URL was not found"} {
+		if strings.HasPrefix(strings.TrimSpace(text), generic) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// parseFault reads the body of an error response. Its 404 is not that of the service if it
+// is about the path.
+func parseFault(service Service, status int, body []byte) fault {
+	f := parseForm(service, status, body)
+	f.own = f.own && !isAboutPath(f.message)
+
+	return f
+}
+
+// parseForm reads the body of an error response in the form of any service:
 //
 //	Nova      {"itemNotFound": {"code": 404, "message": "..."}}
 //	Neutron   {"NeutronError": {"type": "PortNotFound", "message": "..."}}
 //	Octavia   {"faultcode": "Client", "faultstring": "..."}
 //	Keystone  {"error": {"code": 404, "title": "Not Found", "message": "..."}}
 //	Barbican  {"code": 404, "title": "Not Found", "description": "..."}
-func parseFault(service Service, status int, body []byte) fault {
+func parseForm(service Service, status int, body []byte) fault {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil {
 		return fault{message: http.StatusText(status) + ", without an error of the service"}

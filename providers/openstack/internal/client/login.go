@@ -76,51 +76,75 @@ func (s *session) request(credentials Credentials) login.Request {
 	}
 }
 
+// proof is what is known of a password before it is sent.
+type proof struct {
+	// right reports whether the last login had the same user and password, and scope
+	// whether it had another scope: then a refusal is about the scope.
+	right, scope bool
+	// lost reports whether the last login with these credentials had no response.
+	lost bool
+}
+
+func (s *session) proofOf(credentials Credentials) proof {
+	p := proof{lost: s.of(credentials).lost}
+	p.right = s.known && credentials.isPassword() &&
+		s.proven.Password == credentials.Password && s.proven.account() == credentials.account()
+	p.scope = p.right && s.proven != credentials
+
+	return p
+}
+
 // logIn logs in with credentials and uses the token if it is for the same project.
 func (s *session) logIn(ctx context.Context, credentials Credentials) error {
 	s.mu.Lock()
 	err := s.mayLogIn(credentials)
-	h := s.of(credentials)
-	lost := h.lost
-	right := s.known && s.proven == credentials
+	h, known := s.of(credentials), s.proofOf(credentials)
 	s.hide(credentials.Password, credentials.ApplicationCredentialSecret, credentials.Token)
 	s.mu.Unlock()
+	if err == nil {
+		err = s.try(ctx, credentials, h, known)
+	}
 	if err != nil {
 		return fmt.Errorf("log in to Keystone %s: %w", s.name(), err)
 	}
-	result, err := s.send(ctx, credentials, lost, right)
+
+	return nil
+}
+
+// try logs in now, and stores the result.
+func (s *session) try(ctx context.Context, credentials Credentials, h *history, known proof) error {
+	result, err := s.send(ctx, credentials, known)
 	if err == nil {
 		err = s.use(ctx, credentials, result)
 	}
-	if notTried, ok := errors.AsType[*login.NotTriedError](err); ok {
-		return fmt.Errorf("log in to Keystone %s: %w", s.name(), notTried)
-	}
-	if err != nil {
-		err = fmt.Errorf("log in to Keystone %s: %w", s.name(), err)
+	if _, ok := errors.AsType[*login.NotTriedError](err); ok {
+		return err
 	}
 	s.options.Metrics.recorder.Login(s.name(), err)
-	s.record(h, err)
+	s.record(h, err, known)
 
 	return err
 }
 
 // record stores the result of a login.
-func (s *session) record(h *history, err error) {
+func (s *session) record(h *history, err error, known proof) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := s.options.Clock.Now()
 	h.lost = false
 	switch {
 	case err == nil:
 		h.backoff, h.failures = login.Backoff{}, 0
 	case s.closed:
 	case errors.Is(err, apierr.ErrUnavailable) || errors.Is(err, apierr.ErrThrottled):
-		h.fail(s.options.Clock.Now(), unavailableDelays, failedUnavailable, err)
+		h.fail(now, unavailableDelays, failedUnavailable, err)
 		h.lost = MayBeApplied(err)
-	case isRefusedPassword(h.credentials, err):
-		// The guard delays the next one.
-		h.failures = failedDenied
+	case !isRefusedPassword(h.credentials, err):
+		h.fail(now, deniedDelays, failedDenied, err)
+	case known.scope:
+		h.fail(now, refusedDelays, failedDenied, err)
 	default:
-		h.fail(s.options.Clock.Now(), deniedDelays, failedDenied, err)
+		h.failures = failedDenied // the guard delays the next one
 	}
 }
 
@@ -133,8 +157,8 @@ func (h *history) fail(now time.Time, delays wait.Backoff, kind failureKind, err
 }
 
 // send sends credentials as soon as the guard allows it.
-func (s *session) send(ctx context.Context, credentials Credentials, lost, right bool) (*issued, error) {
-	if err := s.identity.discover(ctx, lost); err != nil {
+func (s *session) send(ctx context.Context, credentials Credentials, known proof) (*issued, error) {
+	if err := s.identity.discover(ctx, known.lost); err != nil {
 		return nil, err
 	}
 	if !credentials.isPassword() {
@@ -145,20 +169,20 @@ func (s *session) send(ctx context.Context, credentials Credentials, lost, right
 		return nil, err
 	}
 	result, err := s.identity.authenticate(ctx, credentials)
-	done(loginResult(credentials, err, right), err)
+	done(loginResult(credentials, err, known), err)
 
 	return result, err
 }
 
 // loginResult returns what the error of a login means for a password. One that was right
-// before was not refused because there was no response.
-func loginResult(credentials Credentials, err error, right bool) login.Result {
+// before was not refused because there was no response, or because of another scope.
+func loginResult(credentials Credentials, err error, known proof) login.Result {
 	switch {
 	case err == nil:
 		return login.Accepted
-	case isRefusedPassword(credentials, err):
+	case isRefusedPassword(credentials, err) && !known.scope:
 		return login.Refused
-	case MayBeApplied(err) && !right:
+	case MayBeApplied(err) && !known.right:
 		return login.Lost
 	}
 

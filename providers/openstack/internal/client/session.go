@@ -217,6 +217,9 @@ func (s *session) applyChanges(ctx context.Context) {
 
 // noteChange logs once that new credentials cannot be used, or that they are.
 func (s *session) noteChange(ctx context.Context, err error) {
+	if _, notTried := errors.AsType[*login.NotTriedError](err); notTried {
+		return // it was logged when it was tried
+	}
 	logger := klog.FromContext(ctx).WithValues("cloud", s.name())
 	text := ""
 	if err != nil {

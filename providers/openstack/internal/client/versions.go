@@ -35,7 +35,11 @@ type versionsDocument struct {
 	ID       string          `json:"id"`
 }
 
-func (d versionsDocument) entries(whole json.RawMessage) ([]apiVersion, error) {
+func parseVersions(whole json.RawMessage) ([]apiVersion, error) {
+	var d versionsDocument
+	if err := json.Unmarshal(whole, &d); err != nil {
+		return nil, err
+	}
 	var all []apiVersion
 	var nested struct {
 		Values []apiVersion `json:"values"`
@@ -62,11 +66,7 @@ func readVersions(ctx context.Context, client *gophercloud.ServiceClient, from s
 	if err = finish(Service(client.Type), err); err != nil {
 		return nil, err
 	}
-	var document versionsDocument
-	if err := json.Unmarshal(whole, &document); err != nil {
-		return nil, finish(Service(client.Type), err)
-	}
-	found, err := document.entries(whole)
+	found, err := parseVersions(whole)
 	if err != nil {
 		return nil, apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("%s: %w", client.Type, err))
 	}

@@ -1,0 +1,227 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// get is the smallest call that needs a session.
+func get(ctx context.Context, c *client.Client) error {
+	_, err := c.Compute().GetServer(ctx, serverID)
+
+	return err
+}
+
+// New calls nothing; the first calls share one login and one version document.
+func TestFirstCalls(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.serveServer()
+	c := f.open(t, nil)
+	if n := f.Interceptor().Total(); n != 0 {
+		t.Errorf("%d calls before the first one is needed", n)
+	}
+	ctx := bounded(t)
+	all(t, 20, func() error { return get(ctx, c) })
+	f.count(t, opLogin, 1)
+	f.count(t, "nova.ShowVersion", 1)
+	project, err := c.Project(ctx)
+	if err != nil || project != f.ProjectID(openstack.ProjectCCM) {
+		t.Errorf("Project() = %q, %v", project, err)
+	}
+}
+
+// all runs a function many times at once.
+func all(t *testing.T, n int, fn func() error) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			if err := fn(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A revoked token costs one login, however many calls notice it, and each call is sent
+// once more.
+func TestStampede(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.serveServer()
+	c := f.open(t, nil, func(_ *client.Config, o *client.Options) { o.MaxReads = 50 })
+	ctx := bounded(t)
+	must(t, get(ctx, c))
+	f.revoke()
+	f.Interceptor().Reset()
+	all(t, 50, func() error { return get(ctx, c) })
+	f.count(t, opLogin, 1)
+	if got := f.Interceptor().Total() - 1; got > 100 {
+		t.Errorf("%d calls of Nova for 50 callers, want at most 100", got)
+	}
+}
+
+// A login goes on if the caller that started it leaves.
+func TestLoginOutlivesItsCaller(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.serveServer()
+	hold := simserver.NewHold()
+	f.Interceptor().Inject(opLogin, simserver.Always(), hold.Before)
+	c := f.open(t, nil)
+	first, cancel := context.WithCancel(bounded(t))
+	left := make(chan error, 1)
+	go func() { left <- get(first, c) }()
+	must(t, f.Interceptor().WaitFor(bounded(t), opLogin, 1))
+	done := make(chan error, 1)
+	go func() { done <- get(bounded(t), c) }()
+	cancel()
+	must(t, is(<-left, context.Canceled))
+	hold.Release()
+	must(t, <-done)
+	f.count(t, opLogin, 1)
+}
+
+// A service that refuses every token costs one login a minute, not one for each call.
+func TestServiceThatRefusesTokens(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.serveServer()
+	c := f.open(t, nil)
+	ctx := bounded(t)
+	must(t, get(ctx, c))
+	f.refuseAll()
+	f.Interceptor().Reset()
+	for range 5 {
+		must(t, is(get(ctx, c), apierr.ErrDenied))
+	}
+	f.count(t, opLogin, 1)
+	f.clock.Step(time.Minute)
+	must(t, is(get(ctx, c), apierr.ErrDenied))
+	f.count(t, opLogin, 2)
+}
+
+// Close logs out, and no call logs in again.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.serveServer()
+	c := f.open(t, nil)
+	ctx := bounded(t)
+	must(t, get(ctx, c))
+	must(t, c.Close(ctx))
+	f.count(t, opLogout, 1)
+	must(t, is(get(ctx, c), client.ErrClosed))
+	must(t, c.Close(ctx))
+	f.count(t, opLogin, 1)
+	f.count(t, opLogout, 1)
+}
+
+// Close ends a login under way, and those that wait for it.
+func TestCloseDuringLogin(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	hold := simserver.NewHold()
+	f.Interceptor().Inject(opLogin, simserver.Always(), hold.Before)
+	c := f.open(t, nil)
+	ctx := bounded(t)
+	left := make(chan error, 1)
+	go func() { left <- get(ctx, c) }()
+	must(t, f.Interceptor().WaitFor(ctx, opLogin, 1))
+	must(t, c.Close(ctx))
+	must(t, is(<-left, client.ErrClosed))
+	hold.Release()
+}
+
+// A token that a user configured is not revoked by Close; it cannot be renewed.
+func TestConfiguredTokenIsKept(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	token := issueToken(t, f)
+	f.Interceptor().Reset()
+	c := f.open(t, credential.Inline(client.Credentials{Token: secretOf(token)}, nil))
+	ctx := bounded(t)
+	if _, err := c.Project(ctx); err != nil {
+		t.Fatal(err)
+	}
+	must(t, c.Close(ctx))
+	f.count(t, opLogout, 0)
+}
+
+// Versions of Keystone: the URL may have one; version 2 alone is an error.
+func TestKeystoneVersions(t *testing.T) {
+	t.Parallel()
+	v2only := func(w http.ResponseWriter, _ *http.Request) bool {
+		reply(w, http.StatusMultipleChoices, map[string]any{"versions": map[string]any{"values": []any{
+			map[string]any{"id": "v2.0", "status": "stable", "links": []any{}},
+		}}})
+
+		return true
+	}
+	cases := map[string]struct {
+		reason, url string
+		handle      func(http.ResponseWriter, *http.Request) bool
+		discoveries int
+		want        error
+	}{
+		"Versioned":       {"no discovery with a version", "/identity/v3", nil, 0, nil},
+		"VersionedSlash":  {"a slash at the end is the same", "/identity/v3/", nil, 0, nil},
+		"Unversioned":     {"one discovery without", "/identity", nil, 1, nil},
+		"UnversionedRoot": {"one discovery, with a slash", "/identity/", nil, 1, nil},
+		"URLOfVersion2":   {"a URL of version 2 leads to version 3 if there is one", "/identity/v2.0", nil, 1, nil},
+		"OnlyVersion2":    {"version 2 is not supported", "/identity", v2only, 1, apierr.ErrInvalid},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{})
+			if tc.handle != nil {
+				f.serve("keystone.ListVersions", tc.handle)
+			}
+			c := f.open(t, nil, func(cfg *client.Config, _ *client.Options) { cfg.AuthURL = f.URL() + tc.url })
+			_, err := c.Project(bounded(t))
+			if !errors.Is(err, tc.want) {
+				t.Errorf("%s: %v, want %v", tc.reason, err, tc.want)
+			}
+			f.count(t, "keystone.ListVersions", tc.discoveries)
+		})
+	}
+}
+
+// A login that gets no response in time is an outage, and the next one is delayed.
+func TestKeystoneHangs(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.serveServer()
+	c := f.open(t, nil, func(_ *client.Config, o *client.Options) { o.LoginTimeout = 100 * time.Millisecond })
+	f.Server().Hang()
+	ctx := bounded(t)
+	for range 3 {
+		must(t, is(get(ctx, c), apierr.ErrUnavailable))
+	}
+	must(t, f.Server().Up())
+	f.clock.Step(time.Minute)
+	must(t, get(ctx, c))
+}
+
+// issueToken returns a token of the user of the cluster.
+func issueToken(t *testing.T, f *fixture) string {
+	t.Helper()
+	made, err := f.Connect(bounded(t), f.AuthOptions(openstack.UserCCM))
+	must(t, err)
+	t.Cleanup(made.HTTPClient.CloseIdleConnections)
+
+	return made.Token()
+}

@@ -1,0 +1,88 @@
+// Package openstacktest starts simulated OpenStack clouds for the tests of the provider.
+//
+// What it promises: a cloud ends with its test, and so do the clients made here; a client
+// logs in as the user of a cluster unless the test says otherwise.
+package openstacktest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+)
+
+// Timeout bounds every wait of a test.
+const Timeout = 30 * time.Second
+
+// Cloud is a simulated cloud.
+type Cloud struct{ *openstack.Cloud }
+
+// Start starts a cloud that ends with the test.
+func Start(t testing.TB, options openstack.Options) *Cloud {
+	t.Helper()
+	cloud, err := openstack.Start(options)
+	if err != nil {
+		t.Fatalf("start cloud: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Errorf("close cloud: %v", err)
+		}
+	})
+
+	return &Cloud{cloud}
+}
+
+// Config describes the cloud to a client.
+func (c *Cloud) Config() client.Config {
+	return client.Config{
+		AuthURL: c.AuthURL(), Region: c.Regions()[0], Timeout: Timeout,
+		TLS: client.TLS{CAPEM: string(c.Server().CertificatePEM())},
+	}
+}
+
+// Credentials are the user and first password of a user, in its project.
+func (c *Cloud) Credentials(user string) client.Credentials {
+	o := c.AuthOptions(user)
+
+	return client.Credentials{
+		Username: user, UserDomainID: o.DomainID, Password: config.Secret(o.Password), ProjectID: o.TenantID,
+	}
+}
+
+// Options are those of a client that reaches the cloud.
+func (c *Cloud) Options() client.Options {
+	var o client.Options
+	if c.Cloud.Options().InMemory {
+		o.Dial = c.Server().Dial
+	}
+
+	return o
+}
+
+// Client makes a client for the user of a cluster, which is closed with the test.
+func (c *Cloud) Client(t testing.TB) *client.Client {
+	t.Helper()
+
+	return c.NewClient(t, c.Config(), credential.Inline(c.Credentials(openstack.UserCCM), nil), c.Options())
+}
+
+// NewClient makes a client, which is closed with the test.
+func (*Cloud) NewClient(t testing.TB, cfg client.Config, source client.Source, options client.Options) *client.Client {
+	t.Helper()
+	made, err := client.New(cfg, source, options)
+	if err != nil {
+		t.Fatalf("make client: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), Timeout)
+		defer cancel()
+		_ = made.Close(ctx) // tests that care close it themselves
+	})
+
+	return made
+}
