@@ -181,7 +181,11 @@ func (c *call) attempt(ctx context.Context, held *token) (*http.Response, error)
 
 // prepare returns the request of one attempt.
 func (c *call) prepare(ctx context.Context, held *token, sent *atomic.Bool) *http.Request {
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		// A write gets another connection only if nothing was sent by the one before.
+		GetConn:      func(string) { sent.Store(false) },
+		WroteHeaders: func() { sent.Store(true) },
+	})
 	r := c.request.Clone(ctx)
 	if c.body != nil {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(c.body)), int64(len(c.body))
