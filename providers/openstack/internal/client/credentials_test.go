@@ -89,4 +89,3 @@ func TestCredentials(t *testing.T) {
 		})
 	}
 }
-

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,18 +39,12 @@ type fixture struct {
 	*openstacktest.Cloud
 
 	clock *clocktesting.FakeClock
-
-	mu sync.Mutex
-	// tokens are those that were seen, false once they are revoked.
-	tokens map[string]bool
-	// refuse has every token refused.
-	refuse bool
 }
 
 func newFixture(t *testing.T, options openstack.Options) *fixture {
 	t.Helper()
 
-	return &fixture{Cloud: openstacktest.Start(t, options), clock: clocktesting.NewFakeClock(time.Now()), tokens: map[string]bool{}}
+	return &fixture{Cloud: openstacktest.Start(t, options), clock: clocktesting.NewFakeClock(time.Now())}
 }
 
 // bounded is the context of a test, with an end.
@@ -166,54 +159,8 @@ func reply(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body) // a client that is gone misses it
 }
 
-// serveServer lets Nova have one server.
-func (f *fixture) serveServer() {
-	project := f.ProjectID(openstack.ProjectCCM)
-	f.serve("nova", func(w http.ResponseWriter, r *http.Request) bool {
-		if !strings.HasSuffix(r.URL.Path, "/servers/"+serverID) {
-			return false
-		}
-		if !f.accepts(r) {
-			reply(w, http.StatusUnauthorized, map[string]any{"error": map[string]any{"code": 401, "message": "The request you have made requires authentication."}})
-
-			return true
-		}
-		reply(w, http.StatusOK, map[string]any{"server": map[string]any{"id": serverID, "name": "node-1", "status": "ACTIVE", "tenant_id": project}})
-
-		return true
-	})
-}
-
-// accepts reports whether a request has a valid token.
-func (f *fixture) accepts(r *http.Request) bool {
-	token := r.Header.Get("X-Auth-Token")
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	valid, seen := f.tokens[token]
-	if !seen {
-		valid = token != ""
-		f.tokens[token] = valid
-	}
-
-	return valid && !f.refuse
-}
-
-// refuseAll has every token refused.
-func (f *fixture) refuseAll() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refuse = true
-}
-
-// revoke ends all tokens.
-func (f *fixture) revoke() {
-	f.RevokeTokens()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for token := range f.tokens {
-		f.tokens[token] = false
-	}
-}
+// serveServer adds a server.
+func (f *fixture) serveServer() { f.AddServer(openstack.ServerSpec{ID: serverID, Name: "node-1"}) }
 
 // is returns an error unless err is a target.
 func is(err, target error) error {

@@ -80,7 +80,7 @@ func TestRefusedRotation(t *testing.T) {
 				must(t, get(ctx, c))
 			}
 			f.count(t, opLogin, 2)
-			f.revoke()
+			f.RevokeTokens()
 			must(t, get(ctx, c))
 			if after, err := c.Project(ctx); err != nil || after != before {
 				t.Errorf("%s: project = %q, %v, want %q", tc.reason, after, err, before)
@@ -101,7 +101,7 @@ func TestProjectIsPinned(t *testing.T) {
 	must(t, get(ctx, c))
 	other := f.ProjectID(openstack.ProjectOther)
 	f.Interceptor().Inject(opLogin, simserver.Always(), renameProject(other))
-	f.revoke()
+	f.RevokeTokens()
 	err := get(ctx, c)
 	if !errors.Is(err, apierr.ErrDenied) || !strings.Contains(err.Error(), other) {
 		t.Errorf("call after a login to another project = %v, want %v", err, apierr.ErrDenied)
@@ -198,7 +198,7 @@ func TestOutageIsNoRefusal(t *testing.T) {
 	ctx := bounded(t)
 	must(t, get(ctx, c))
 	rule := f.Interceptor().Inject(opLogin, simserver.Always(), simserver.DropResponse())
-	f.revoke()
+	f.RevokeTokens()
 	for range 20 {
 		must(t, is(get(ctx, c), apierr.ErrUnavailable))
 		f.clock.Step(time.Minute)
