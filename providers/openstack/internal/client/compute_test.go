@@ -1,11 +1,9 @@
 package client_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,6 +129,40 @@ func TestIncompleteList(t *testing.T) {
 	}
 }
 
+// The next page begins after the last server whose cell responds: a marker in a cell that
+// is down is an error. Servers of such a cell are in the list, others of another project
+// and deleted ones are not.
+func TestServersOfCellThatIsDown(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	project := f.ProjectID(openstack.ProjectCCM)
+	row := func(id, status, owner string) map[string]any {
+		return map[string]any{"id": id, "name": id, "status": status, "tenant_id": owner}
+	}
+	f.serve(opServers, func(w http.ResponseWriter, r *http.Request) bool {
+		switch r.URL.Query().Get("marker") {
+		case "":
+			reply(w, http.StatusOK, map[string]any{
+				"servers":       []any{row("a", "ACTIVE", project), row("x", "UNKNOWN", project), row("y", "UNKNOWN", "")},
+				"servers_links": []any{map[string]any{"rel": "next"}},
+			})
+		case "a":
+			reply(w, http.StatusOK, map[string]any{"servers": []any{
+				row("b", "SHUTOFF", project), row("c", "ACTIVE", "other"), row("d", "DELETED", project),
+			}})
+		default:
+			reply(w, http.StatusInternalServerError, map[string]any{"computeFault": map[string]any{"code": 500, "message": "x"}})
+		}
+
+		return true
+	})
+	rows, err := f.open(t, nil).Compute().ListServers(bounded(t))
+	must(t, err)
+	if diff := cmp.Diff([]string{"a", "b", "x", "y"}, serverNames(rows)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A page that is lost, or cut off in the middle, is an error of the whole list.
 func TestLostPage(t *testing.T) {
 	t.Parallel()
@@ -235,10 +267,7 @@ func TestGetServer(t *testing.T) {
 	foreign := f.AddServer(openstack.ServerSpec{Name: "foreign", Project: openstack.ProjectOther})
 	c, operator := f.open(t, nil), f.open(t, newSource(f.Credentials(openstack.UserOperator)))
 	ctx := bounded(t)
-	server, err := c.Compute().GetServer(ctx, strings.ToUpper(serverID))
-	if errors.Is(err, apierr.ErrNotFound) {
-		server, err = c.Compute().GetServer(ctx, serverID)
-	}
+	server, err := c.Compute().GetServer(ctx, serverID)
 	must(t, err)
 	if server.ID != serverID || server.Name != "node-1" || server.Status != client.StatusActive || server.Flavor.OriginalName == "" {
 		t.Errorf("server = %+v", server)
