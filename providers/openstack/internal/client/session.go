@@ -178,6 +178,9 @@ func (s *session) begin(ctx context.Context, work func(context.Context) error) {
 			err = ErrClosed
 		}
 		a.err, s.attempt = err, nil
+		if s.token != nil {
+			s.applyChanges(ctx) // those of meanwhile
+		}
 		s.mu.Unlock()
 		close(a.done)
 	}()

@@ -1,0 +1,185 @@
+package client_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// All forms of URLs in a catalog lead to the same place.
+func TestCatalogStyles(t *testing.T) {
+	t.Parallel()
+	styles := map[string]openstack.CatalogStyle{
+		"Typical": openstack.CatalogTypical, "Versioned": openstack.CatalogVersioned,
+		"Unversioned": openstack.CatalogUnversioned, "Project": openstack.CatalogProject,
+	}
+	for name, style := range styles {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Style: style}})
+			c := f.open(t, nil)
+			ctx := bounded(t)
+			f.serveServer()
+			must(t, get(ctx, c))
+			extensions := ""
+			f.serve("neutron", func(w http.ResponseWriter, r *http.Request) bool {
+				extensions = r.URL.Path
+				reply(w, http.StatusOK, map[string]any{"extensions": []any{map[string]any{"alias": "extraroute"}}})
+
+				return true
+			})
+			found, err := c.Network().Extensions(ctx)
+			if err != nil || !found[client.ExtensionExtraRoute] || extensions != "/v2.0/extensions" {
+				t.Errorf("Extensions() = %v, %v, at %s", found, err, extensions)
+			}
+			if v, err := c.LoadBalancer().Version(ctx); err != nil || v.Major != 2 {
+				t.Errorf("Version() of load balancers = %v, %v", v, err)
+			}
+			_, err = c.LoadBalancer().Version(ctx)
+			must(t, err)
+			f.count(t, "octavia.ListVersions", 1)
+		})
+	}
+}
+
+// Region and interface select the endpoints, and those of the first login stay.
+func TestRegions(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, region, kind string
+		want                 string // in the path
+		none                 bool
+	}{
+		"First":       {"the first region", "RegionOne", "", "", false},
+		"Second":      {"another region", "RegionTwo", "", "/RegionTwo", false},
+		"Internal":    {"an interface", "RegionTwo", "internal", "/internal/RegionTwo", false},
+		"InternalURL": {"an interface with a suffix", "RegionTwo", "internalURL", "/internal/RegionTwo", false},
+		"Missing":     {"a region that does not exist", "RegionThree", "", "", true},
+		"Any":         {"no region", "", "", "", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{Regions: []string{"RegionOne", "RegionTwo"}})
+			f.serve("nova", succeed)
+			c := f.open(t, nil, func(cfg *client.Config, _ *client.Options) { cfg.Region, cfg.EndpointType = tc.region, tc.kind })
+			ctx := bounded(t)
+			err := c.Do(ctx, client.Compute, http.MethodPost, "404")
+			if tc.none {
+				must(t, is(err, apierr.ErrUnavailable))
+				if !strings.Contains(err.Error(), "RegionThree") || !strings.Contains(err.Error(), "RegionTwo") {
+					t.Errorf("%s: %v does not name the regions", tc.reason, err)
+				}
+
+				return
+			}
+			must(t, err)
+			f.SetCatalog(openstack.Catalog{Reverse: true})
+			f.RevokeTokens()
+			f.Interceptor().Clear()
+			f.Interceptor().Inject("nova", simserver.Always(), openstack.Error(http.StatusConflict, "", "x"))
+			err = c.Do(ctx, client.Compute, http.MethodPost, "404")
+			if want := f.URL() + tc.want + "/compute/v2.1/404"; err == nil || !strings.Contains(f.URL()+err.Error(), strings.TrimPrefix(want, f.URL())) || tc.want == "" && strings.Contains(err.Error(), "RegionTwo") {
+				t.Errorf("%s: %v, want an error with %s", tc.reason, err, want)
+			}
+		})
+	}
+}
+
+// A service that is not in the catalog is an error with the reason, and found once it is
+// there. Others work meanwhile.
+func TestMissingService(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Without: []string{"load-balancer"}}})
+	f.serveServer()
+	c := f.open(t, nil)
+	ctx := bounded(t)
+	must(t, get(ctx, c))
+	for range 3 {
+		err := c.LoadBalancer().Available(ctx)
+		must(t, is(err, apierr.ErrUnavailable))
+		if !strings.Contains(err.Error(), "load-balancer") {
+			t.Errorf("%v does not name the service", err)
+		}
+	}
+	must(t, is(c.KeyManager().Available(ctx), apierr.ErrUnavailable))
+	f.SetCatalog(openstack.Catalog{})
+	must(t, is(c.LoadBalancer().Available(ctx), apierr.ErrUnavailable))
+	f.RevokeTokens()
+	must(t, get(ctx, c))
+	must(t, c.LoadBalancer().Available(ctx))
+	f.count(t, opLogin, 2)
+}
+
+// The catalog is read for a missing service once a minute, without a login.
+func TestMissingServiceAppears(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Without: []string{"load-balancer"}}})
+	c := f.open(t, nil)
+	ctx := bounded(t)
+	reads := 0
+	catalog := []any{}
+	f.serve("keystone", func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/auth/catalog") {
+			return false
+		}
+		if r.Header.Get("X-Auth-Token") == "" {
+			t.Error("no token")
+		}
+		reads++
+		reply(w, http.StatusOK, map[string]any{"catalog": catalog})
+
+		return true
+	})
+	for range 3 {
+		must(t, is(c.LoadBalancer().Available(ctx), apierr.ErrUnavailable))
+	}
+	f.clock.Step(time.Minute)
+	for range 3 {
+		must(t, is(c.LoadBalancer().Available(ctx), apierr.ErrUnavailable))
+	}
+	if reads != 1 {
+		t.Errorf("%d reads of the catalog, want 1", reads)
+	}
+	f.clock.Step(time.Minute)
+	catalog = []any{map[string]any{"type": "load-balancer", "endpoints": []any{
+		map[string]any{"interface": "public", "region": "RegionOne", "url": f.URL() + "/load-balancer"},
+	}}}
+	must(t, c.LoadBalancer().Available(ctx))
+	f.count(t, opLogin, 1)
+}
+
+// The version of Octavia is the current one, else the highest by number.
+func TestCurrentVersion(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, document string
+		want             client.APIVersion
+	}{
+		"Current": {"the status decides", `{"versions": [{"id": "v2.27", "status": "SUPPORTED"}, {"id": "v2.26", "status": "CURRENT"}]}`, client.APIVersion{Major: 2, Minor: 26}},
+		"Highest": {"numbers, not texts", `{"versions": [{"id": "v2.10", "status": "SUPPORTED"}, {"id": "v2.9", "status": "SUPPORTED"}]}`, client.APIVersion{Major: 2, Minor: 10}},
+		"Last":    {"the order says nothing", `{"versions": [{"id": "v2.5", "status": "CURRENT"}, {"id": "v2.0", "status": "SUPPORTED"}]}`, client.APIVersion{Major: 2, Minor: 5}},
+		"Nested":  {"Keystone's form", `{"versions": {"values": [{"id": "v3.14", "status": "stable"}]}}`, client.APIVersion{Major: 3, Minor: 14}},
+		"One":     {"one version", `{"version": {"id": "v2.1", "status": "CURRENT", "version": "2.93"}}`, client.APIVersion{Major: 2, Minor: 1}},
+		"Plain":   {"one version without anything around it", `{"id": "v1", "status": "CURRENT"}`, client.APIVersion{Major: 1}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, err := client.CurrentVersion(tc.document); err != nil || got != tc.want {
+				t.Errorf("%s: %v, %v, want %v", tc.reason, got, err, tc.want)
+			}
+		})
+	}
+	for _, document := range []string{`{}`, `[]`, `{"versions": []}`, `{"versions": "x"}`, `x`} {
+		if _, err := client.CurrentVersion(document); err == nil {
+			t.Errorf("%s is taken for a version document", document)
+		}
+	}
+}
