@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// maxBody bounds a response, and maxErrorBody what is read of an error.
-	maxBody      = 64 << 20
+	// maxErrorBody is what is read of an error.
 	maxErrorBody = 64 << 10
 	// maxRest is what is read of a body that was closed early, so that its connection can
 	// be used again.
@@ -23,6 +22,7 @@ type body struct {
 	io.ReadCloser
 
 	read int64
+	most int64
 	end  func(error) error // with the error if there is one, which it replaces
 	once sync.Once
 	err  error
@@ -35,8 +35,8 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
-	if err == nil && b.read > maxBody {
-		err = fmt.Errorf("response has more than %d bytes", maxBody)
+	if err == nil && b.read > b.most {
+		err = fmt.Errorf("response has more than %d bytes", b.most)
 	}
 	if err != nil {
 		b.finish(err)

@@ -20,6 +20,7 @@ const (
 	defaultRetryTime    = 25 * time.Second
 	defaultMaxReads     = 8
 	defaultMaxWrites    = 4
+	defaultMaxBody      = 64 << 20
 )
 
 // Client has the services of a cloud. It is safe for concurrent use.
@@ -75,6 +76,7 @@ func (o Options) withDefaults() Options {
 	o.RetryTime = cmp.Or(o.RetryTime, defaultRetryTime)
 	o.MaxReads = cmp.Or(o.MaxReads, defaultMaxReads)
 	o.MaxWrites = cmp.Or(o.MaxWrites, defaultMaxWrites)
+	o.MaxBody = cmp.Or(o.MaxBody, defaultMaxBody)
 
 	return o
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -78,8 +79,8 @@ func versionBase(endpoint string) (string, bool) {
 		return endpoint, false
 	}
 	segments := strings.Split(strings.Trim(u.Path, "/"), "/")
-	for i := len(segments) - 1; i >= 0; i-- {
-		if versionSegment.MatchString(segments[i]) {
+	for i, segment := range slices.Backward(segments) {
+		if versionSegment.MatchString(segment) {
 			u.Path = "/" + strings.Join(segments[:i+1], "/") + "/"
 
 			return u.String(), true
@@ -111,9 +112,8 @@ func (s *ComputeService) get(ctx context.Context, into any, path ...string) erro
 	if err != nil {
 		return err
 	}
-	_, err = client.Get(ctx, client.ServiceURL(path...), into, nil)
 
-	return s.done(err)
+	return s.done(readJSON(ctx, client, client.ServiceURL(path...), into, nil))
 }
 
 // done returns the error of a call. If the microversion is no longer known, for example
@@ -237,8 +237,8 @@ func (s *ComputeService) ServerFlavorID(ctx context.Context, id string) (string,
 	var body struct {
 		Server Server `json:"server"`
 	}
-	if _, err := client.Get(ctx, client.ServiceURL("servers", id), &body, nil); err != nil {
-		return "", fmt.Errorf("get server without microversion: %w", s.done(err))
+	if err := readJSON(ctx, client, client.ServiceURL("servers", id), &body, nil); err != nil {
+		return "", fmt.Errorf("get server without microversion: %w", err)
 	}
 	if body.Server.Flavor.ID == "" {
 		return "", apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("get server %s without microversion: response has no flavor ID", id))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -177,6 +178,19 @@ func TestLostPage(t *testing.T) {
 		_, err := f.open(t, nil, realTime).Compute().ListServers(t.Context())
 		must(t, is(err, apierr.ErrUnavailable))
 	})
+}
+
+// A response that is too large is an error, not the part that was read.
+func TestResponseIsTooLarge(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.addServers(5)
+	c := f.open(t, nil, func(_ *client.Config, o *client.Options) { o.MaxBody = 3000 })
+	_, err := c.Compute().ListServers(bounded(t))
+	must(t, is(err, apierr.ErrUnavailable))
+	if !strings.Contains(err.Error(), "3000 bytes") {
+		t.Errorf("%v does not name the limit", err)
+	}
 }
 
 // The token of a list may end between two pages.

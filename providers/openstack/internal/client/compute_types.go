@@ -1,7 +1,5 @@
 package client
 
-import "time"
-
 // Server is a server of Nova, as far as it is used:
 // https://docs.openstack.org/api-ref/compute/#servers-servers.
 type Server struct {
@@ -12,7 +10,7 @@ type Server struct {
 	// name, no addresses and no flavor.
 	Status     string               `json:"status"`
 	ProjectID  string               `json:"tenant_id"`
-	Created    time.Time            `json:"created"`
+	Created    string               `json:"created"` // in RFC 3339
 	AccessIPv4 string               `json:"accessIPv4"`
 	AccessIPv6 string               `json:"accessIPv6"`
 	Zone       string               `json:"OS-EXT-AZ:availability_zone"`

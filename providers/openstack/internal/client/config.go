@@ -58,6 +58,8 @@ type Options struct {
 	// MaxReads and MaxWrites are how many requests are under way at a time, for each
 	// service. Default: 8 and 4.
 	MaxReads, MaxWrites int
+	// MaxBody is how many bytes a response may have. Default: 64 MiB.
+	MaxBody int64
 	// Jitter returns a random duration from half of a delay up to all of it. Default:
 	// a random source of the process.
 	Jitter func(time.Duration) time.Duration

@@ -157,10 +157,10 @@ func (i *identity) catalogOf(entries []tokens.CatalogEntry) catalog {
 // readCatalog reads the catalog of a token.
 func (i *identity) readCatalog(ctx context.Context, t *token) (catalog, error) {
 	var body tokens.ServiceCatalog
-	_, err := i.client.Get(ctx, i.client.ServiceURL("auth", "catalog"), &body, &gophercloud.RequestOpts{
+	err := readJSON(ctx, i.client, i.client.ServiceURL("auth", "catalog"), &body, &gophercloud.RequestOpts{
 		MoreHeaders: map[string]string{tokenHeader: t.id.Reveal()},
 	})
-	if err = finish(Identity, err); err != nil {
+	if err != nil {
 		return catalog{}, fmt.Errorf("read catalog: %w", err)
 	}
 
@@ -172,9 +172,12 @@ func (i *identity) revoke(ctx context.Context, t *token) error {
 	if t == nil || !t.owned {
 		return nil
 	}
-	_, err := i.client.Delete(ctx, i.client.ServiceURL("auth", "tokens"), &gophercloud.RequestOpts{
+	res, err := i.client.Delete(ctx, i.client.ServiceURL("auth", "tokens"), &gophercloud.RequestOpts{
 		MoreHeaders: map[string]string{"X-Subject-Token": t.id.Reveal(), tokenHeader: t.id.Reveal()},
 	})
+	if err == nil {
+		err = res.Body.Close()
+	}
 	err = finish(Identity, err)
 	if errors.Is(err, apierr.ErrNotFound) || errors.Is(err, apierr.ErrDenied) {
 		return nil // it has ended

@@ -16,6 +16,9 @@ const (
 	// how long. Each time in a row doubles it, up to maxPause.
 	firstPause = time.Second
 	maxPause   = 8 * time.Second
+	// maxRequired is how long a service gets no requests at most, whatever it says: a
+	// gateway in front of it may be wrong.
+	maxRequired = time.Minute
 )
 
 // limiter bounds the requests to one service, so that a slow one holds no callers of
@@ -96,11 +99,12 @@ func (l *limiter) throttled(after time.Duration, writesAlone bool) {
 		after = l.jitter(l.next)
 		l.next = min(l.next*2, maxPause)
 	}
-	if until := now.Add(after); until.After(l.until) {
+	until := now.Add(min(after, maxRequired))
+	if until.After(l.until) {
 		l.until = until
-		if !writesAlone {
-			l.readsUntil = until
-		}
+	}
+	if !writesAlone && until.After(l.readsUntil) {
+		l.readsUntil = until
 	}
 }
 

@@ -31,6 +31,9 @@ var (
 	unavailableDelays = wait.Backoff{Duration: time.Second, Factor: 2, Cap: 15 * time.Second}
 )
 
+// cleanupTimeout bounds the logout of a token that is not used.
+const cleanupTimeout = 5 * time.Second
+
 // maxHistories is of how many credentials failures are known.
 const maxHistories = 8
 
@@ -138,7 +141,7 @@ func (s *session) record(h *history, err error, known proof) {
 	case s.closed:
 	case errors.Is(err, apierr.ErrUnavailable) || errors.Is(err, apierr.ErrThrottled):
 		h.fail(now, unavailableDelays, failedUnavailable, err)
-		h.lost = MayBeApplied(err)
+		h.lost = known.lost || MayBeApplied(err)
 	case !isRefusedPassword(h.credentials, err):
 		h.fail(now, deniedDelays, failedDenied, err)
 	case known.scope:
@@ -213,10 +216,19 @@ func (s *session) use(ctx context.Context, credentials Credentials, result *issu
 	unused := err != nil || s.closed
 	s.mu.Unlock()
 	if unused {
-		err = errors.Join(err, s.identity.revoke(ctx, t))
+		s.giveBack(ctx, t)
 	}
 
 	return err
+}
+
+// giveBack logs out of a token that is not used. If that fails, the token ends by itself.
+func (s *session) giveBack(ctx context.Context, t *token) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if err := s.identity.revoke(ctx, t); err != nil {
+		klog.FromContext(ctx).V(2).Info("Could not log out of a token that is not used", "cloud", s.name(), "reason", err.Error())
+	}
 }
 
 // checkProject returns an error for a token that is not for the project of the first

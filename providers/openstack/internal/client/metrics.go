@@ -110,7 +110,7 @@ func (m *Metrics) request(service Service, method, operation string) func(error)
 		done(err)
 		m.requestDuration.WithLabelValues(operation).Observe(m.clock.Since(began).Seconds())
 		m.requestTotal.WithLabelValues(operation).Inc()
-		if err != nil && !(method == http.MethodDelete && errors.Is(err, apierr.ErrNotFound)) {
+		if err != nil && (method != http.MethodDelete || !errors.Is(err, apierr.ErrNotFound)) {
 			m.requestErrors.WithLabelValues(operation).Inc()
 		}
 	}

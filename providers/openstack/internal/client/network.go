@@ -23,17 +23,16 @@ const (
 // The names of extensions of Neutron:
 // https://docs.openstack.org/api-ref/network/v2/#extensions.
 const (
-	ExtensionExtraRoute         = "extraroute"
-	ExtensionExtraRouteAtomic   = "extraroute-atomic"
-	ExtensionAddressPairs       = "allowed-address-pairs"
-	ExtensionTrunkDetails       = "trunk-details"
-	ExtensionPortSecurity       = "port-security"
-	ExtensionGroupFilter        = "port-security-groups-filtering"
-	ExtensionRevisions          = "standard-attr-revisions"
-	ExtensionRevisionIfMatch    = "revision-if-match"
-	ExtensionTags               = "standard-attr-tag"
-	ExtensionFilterValidation   = "filter-validation"
-	ExtensionStandardAttributes = "standard-attr-description"
+	ExtensionExtraRoute       = "extraroute"
+	ExtensionExtraRouteAtomic = "extraroute-atomic"
+	ExtensionAddressPairs     = "allowed-address-pairs"
+	ExtensionTrunkDetails     = "trunk-details"
+	ExtensionPortSecurity     = "port-security"
+	ExtensionGroupFilter      = "port-security-groups-filtering"
+	ExtensionRevisions        = "standard-attr-revisions"
+	ExtensionRevisionIfMatch  = "revision-if-match"
+	ExtensionTags             = "standard-attr-tag"
+	ExtensionFilterValidation = "filter-validation"
 )
 
 // portFields are what lists of ports have. The others are only needed to change a port.
@@ -75,8 +74,8 @@ func (s *NetworkService) Extensions(ctx context.Context) (map[string]bool, error
 			Alias string `json:"alias"`
 		} `json:"extensions"`
 	}
-	if _, err := client.Get(ctx, client.ServiceURL("extensions"), &body, nil); err != nil {
-		return nil, fmt.Errorf("list extensions: %w", finish(s.name, err))
+	if err := readJSON(ctx, client, client.ServiceURL("extensions"), &body, nil); err != nil {
+		return nil, fmt.Errorf("list extensions: %w", err)
 	}
 	if body.Extensions == nil {
 		return nil, apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("list extensions: response has none"))
@@ -229,9 +228,12 @@ func (s *NetworkService) put(ctx context.Context, body, into any, headers map[st
 	if err != nil {
 		return err
 	}
-	_, err = client.Put(ctx, client.ServiceURL(path...), body, into, &gophercloud.RequestOpts{
+	res, err := client.Put(ctx, client.ServiceURL(path...), body, into, &gophercloud.RequestOpts{
 		OkCodes: []int{http.StatusOK, http.StatusCreated}, MoreHeaders: headers,
 	})
+	if err == nil {
+		err = res.Body.Close()
+	}
 
 	return finish(s.name, err)
 }

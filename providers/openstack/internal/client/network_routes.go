@@ -51,8 +51,8 @@ func (s *NetworkService) GetRouter(ctx context.Context, id string) (*Router, err
 		return nil, err
 	}
 	var body routerBody
-	if _, err := client.Get(ctx, client.ServiceURL("routers", id), &body, nil); err != nil {
-		return nil, fmt.Errorf("get router: %w", finish(s.name, err))
+	if err := readJSON(ctx, client, client.ServiceURL("routers", id), &body, nil); err != nil {
+		return nil, fmt.Errorf("get router: %w", err)
 	}
 
 	return body.checked(id)

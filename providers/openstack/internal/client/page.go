@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -88,9 +89,7 @@ func (l listing[T]) incomplete(reason string) error {
 // read reads the page that begins after a marker.
 func (l listing[T]) read(ctx context.Context, marker string, each func(*T)) (page, error) {
 	query := url.Values{}
-	for key, values := range l.query {
-		query[key] = values
-	}
+	maps.Copy(query, l.query)
 	if l.limit > 0 {
 		query.Set("limit", strconv.Itoa(l.limit))
 	}

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -114,9 +115,7 @@ func renameProject(id string) simserver.Fault {
 		recorded := newRecorder()
 		apply.ServeHTTP(recorded, r)
 		body := strings.Replace(recorded.Body.String(), recorded.project(), id, 1)
-		for key, values := range recorded.Header() {
-			w.Header()[key] = values
-		}
+		maps.Copy(w.Header(), recorded.Header())
 		w.Header().Del("Content-Length")
 		w.WriteHeader(recorded.Code)
 		_, _ = w.Write([]byte(body))
@@ -141,8 +140,13 @@ func TestWrongPassword(t *testing.T) {
 		wait   time.Duration
 		logins int
 	}{
-		{0, 1}, {15 * time.Second, 2}, {15 * time.Second, 2}, {58 * time.Minute, 2}, {2 * time.Minute, 3},
-		{59 * time.Minute, 3}, {time.Minute, 4},
+		{0, 1},
+		{15 * time.Second, 2},
+		{15 * time.Second, 2},
+		{58 * time.Minute, 2},
+		{2 * time.Minute, 3},
+		{59 * time.Minute, 3},
+		{time.Minute, 4},
 	} {
 		f.clock.Step(step.wait)
 		try(5)

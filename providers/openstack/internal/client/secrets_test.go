@@ -42,7 +42,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 	if !bytes.Contains(out, []byte("New credentials cannot be used")) || !bytes.Contains(out, []byte("<redacted>")) {
 		t.Errorf("the log has not what it should have:\n%s", out)
 	}
-	for _, line := range strings.Split(string(out), "\n") {
+	for line := range strings.SplitSeq(string(out), "\n") {
 		if secret, ok := strings.CutPrefix(line, "SECRET "); ok {
 			if n := strings.Count(string(out), secret); n != 1 {
 				t.Errorf("a secret is in the log %d times:\n%s", n-1, out)

@@ -80,6 +80,16 @@ func newServiceClient(t *transport, userAgent []string) *gophercloud.ServiceClie
 	return &gophercloud.ServiceClient{ProviderClient: provider, Type: string(t.service)}
 }
 
+// readJSON reads an object at a URL.
+func readJSON(ctx context.Context, client *gophercloud.ServiceClient, from string, into any, options *gophercloud.RequestOpts) error {
+	res, err := client.Get(ctx, from, into, options)
+	if err == nil {
+		err = res.Body.Close()
+	}
+
+	return finish(Service(client.Type), err)
+}
+
 // projectID returns the project of all calls.
 func (s *session) projectID(ctx context.Context) (string, error) {
 	s.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,10 @@ import (
 
 // catalogAge is how often the catalog is read for a service that it does not have.
 const catalogAge = time.Minute
+
+// maxSecrets is how many secrets are removed from errors: those of several credentials, and
+// of tokens that requests under way may still have.
+const maxSecrets = 32
 
 // session has the token of all services. It is safe for concurrent use.
 type session struct {
@@ -44,8 +49,8 @@ type session struct {
 	attempts    []*history
 	// problem is the last error of new credentials, which is logged once.
 	problem string
-	// secrets are those that were ever sent.
-	secrets map[config.Secret]struct{}
+	// secrets are the last ones that were sent.
+	secrets []config.Secret
 }
 
 // history is what is known of credentials.
@@ -66,7 +71,7 @@ type attempt struct {
 func newSession(cfg Config, source Source, o Options) *session {
 	s := &session{
 		config: cfg, source: source, options: o, closing: make(chan struct{}),
-		endpoints: map[Service]*url.URL{}, missing: map[Service]error{}, secrets: map[config.Secret]struct{}{},
+		endpoints: map[Service]*url.URL{}, missing: map[Service]error{},
 	}
 
 	return s
@@ -279,11 +284,11 @@ func (s *session) reread(ctx context.Context, before Credentials) (Credentials, 
 	return now, err == nil && now != before
 }
 
-// redact removes every secret that was ever sent from a text.
+// redact removes the secrets that are in use from a text.
 func (s *session) redact(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for secret := range s.secrets {
+	for _, secret := range s.secrets {
 		text = strings.ReplaceAll(text, secret.Reveal(), secret.String())
 	}
 
@@ -293,8 +298,11 @@ func (s *session) redact(text string) string {
 // hide has secrets removed from errors. It is called with the lock held.
 func (s *session) hide(secrets ...config.Secret) {
 	for _, secret := range secrets {
-		if secret != "" {
-			s.secrets[secret] = struct{}{}
+		if secret == "" || slices.Contains(s.secrets, secret) {
+			continue
+		}
+		if s.secrets = append(s.secrets, secret); len(s.secrets) > maxSecrets {
+			s.secrets = slices.Delete(s.secrets, 0, 1)
 		}
 	}
 }

@@ -216,7 +216,7 @@ func TestKeystoneHangs(t *testing.T) {
 		must(t, f.Server().Up())
 		time.Sleep(time.Minute)
 		must(t, get(t.Context(), c))
-		f.count(t, "keystone.ShowVersion", 1)
+		f.count(t, "keystone.ShowVersion", 2)
 	})
 }
 

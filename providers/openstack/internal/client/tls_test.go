@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -156,10 +157,8 @@ func TestProxy(t *testing.T) {
 
 			return
 		}
-		defer res.Body.Close() //nolint:errcheck // read only
-		for key, values := range res.Header {
-			w.Header()[key] = values
-		}
+		defer res.Body.Close()
+		maps.Copy(w.Header(), res.Header)
 		w.WriteHeader(res.StatusCode)
 		_, _ = io.Copy(w, res.Body) // a client that is gone misses it
 	}))

@@ -167,7 +167,7 @@ func (c *call) attempt(ctx context.Context, held *token) (*http.Response, error)
 		return nil, err
 	}
 	c.limiter.accepted()
-	res.Body = &body{ReadCloser: res.Body, end: func(err error) error {
+	res.Body = &body{ReadCloser: res.Body, most: c.shared.options.MaxBody, end: func(err error) error {
 		if err != nil {
 			err = c.lost(ctx, err, true)
 		}

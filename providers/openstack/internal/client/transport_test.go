@@ -184,7 +184,7 @@ func TestServicesAreIndependent(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, f *fixture) {
 		hold := simserver.NewHold()
-		f.Interceptor().Inject("octavia", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		f.Interceptor().Inject("octavia", simserver.Always(), func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 			if r.Method == http.MethodGet {
 				succeed(w, r)
 

@@ -62,8 +62,8 @@ func parseVersions(whole json.RawMessage) ([]apiVersion, error) {
 // readVersions reads a version document.
 func readVersions(ctx context.Context, client *gophercloud.ServiceClient, from string) ([]apiVersion, error) {
 	var whole json.RawMessage
-	_, err := client.Get(ctx, from, &whole, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK, http.StatusMultipleChoices}})
-	if err = finish(Service(client.Type), err); err != nil {
+	err := readJSON(ctx, client, from, &whole, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK, http.StatusMultipleChoices}})
+	if err != nil {
 		return nil, err
 	}
 	found, err := parseVersions(whole)
