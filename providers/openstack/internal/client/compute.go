@@ -16,7 +16,7 @@ import (
 )
 
 // ErrOtherProject means that an object belongs to another project than that of the
-// process. It is an ErrInvalid: nothing is known about what was asked for in the own one.
+// process. It is an ErrInvalid.
 var ErrOtherProject = apierr.Mark(apierr.ErrInvalid, errors.New("belongs to another project"))
 
 // wantedCompute is the microversion in use, unless the highest one of the service is
@@ -132,7 +132,7 @@ func (s *ComputeService) done(err error) error {
 // is missing proves nothing. If a page fails it returns what came before, along with the
 // error.
 //
-// The first page is asked for without a limit, a marker and filters: only then are the
+// The first page is requested without a limit, a marker and filters: only then are the
 // servers of such cells listed.
 // https://docs.openstack.org/api-guide/compute/down_cells.html.
 func (s *ComputeService) ListServers(ctx context.Context) ([]*Server, error) {

@@ -164,6 +164,31 @@ func TestServersOfCellThatIsDown(t *testing.T) {
 	}
 }
 
+// A cell that is down: its servers are listed as unknown, in the first page, and a single
+// one has the status UNKNOWN.
+func TestCellIsDown(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.addServers(2)
+	id := f.AddServer(openstack.ServerSpec{Name: "in-cell2", Cell: "cell2"})
+	f.SetCell("", "cell2", openstack.CellDown)
+	c := f.open(t, nil).Compute()
+	ctx := bounded(t)
+	rows, err := c.ListServers(ctx)
+	must(t, err)
+	if diff := cmp.Diff([]string{"", "node-000", "node-001"}, serverNames(rows)); diff != "" {
+		t.Error(diff)
+	}
+	server, err := c.GetServer(ctx, id)
+	if err != nil || server.Status != client.StatusUnknown {
+		t.Errorf("GetServer() = %+v, %v, want the status UNKNOWN", server, err)
+	}
+	rows, err = c.ServersByName(ctx, "in-cell2")
+	if err != nil || len(rows) != 0 {
+		t.Errorf("ServersByName() = %v, %v: a list with a filter has no servers of such a cell", rows, err)
+	}
+}
+
 // A page that is lost, or cut off in the middle, is an error of the whole list.
 func TestLostPage(t *testing.T) {
 	t.Parallel()

@@ -53,7 +53,7 @@ func (c Credentials) isToken() bool {
 	return !c.isPassword() && !c.isApplicationCredential() && c.Token != ""
 }
 
-// isScoped reports whether a login asks for a scope.
+// isScoped reports whether a login requests a scope.
 func (c Credentials) isScoped() bool {
 	return c.TrustID+c.ProjectID+c.ProjectName+c.DomainID+c.DomainName != ""
 }

@@ -164,7 +164,7 @@ func TestCurrentVersion(t *testing.T) {
 	}{
 		"Current": {"the status decides", `{"versions": [{"id": "v2.27", "status": "SUPPORTED"}, {"id": "v2.26", "status": "CURRENT"}]}`, client.APIVersion{Major: 2, Minor: 26}},
 		"Highest": {"numbers, not texts", `{"versions": [{"id": "v2.10", "status": "SUPPORTED"}, {"id": "v2.9", "status": "SUPPORTED"}]}`, client.APIVersion{Major: 2, Minor: 10}},
-		"Last":    {"the order says nothing", `{"versions": [{"id": "v2.5", "status": "CURRENT"}, {"id": "v2.0", "status": "SUPPORTED"}]}`, client.APIVersion{Major: 2, Minor: 5}},
+		"Last":    {"the order does not matter", `{"versions": [{"id": "v2.5", "status": "CURRENT"}, {"id": "v2.0", "status": "SUPPORTED"}]}`, client.APIVersion{Major: 2, Minor: 5}},
 		"Nested":  {"Keystone's form", `{"versions": {"values": [{"id": "v3.14", "status": "stable"}]}}`, client.APIVersion{Major: 3, Minor: 14}},
 		"One":     {"one version", `{"version": {"id": "v2.1", "status": "CURRENT", "version": "2.93"}}`, client.APIVersion{Major: 2, Minor: 1}},
 		"Plain":   {"one version without anything around it", `{"id": "v1", "status": "CURRENT"}`, client.APIVersion{Major: 1}},

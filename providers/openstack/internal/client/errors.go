@@ -157,7 +157,7 @@ func meaning(service Service, method string, status int, f fault) error {
 	return apierr.ErrInvalid
 }
 
-// fault is what the body of an error response says.
+// fault is the content of the body of an error response.
 type fault struct {
 	kind, message, retryAfter string
 	// own reports whether a 404 has the form of the service.
@@ -279,7 +279,7 @@ func noResponse(ctx context.Context, e Error, cause error) *Error {
 }
 
 // finish returns the error of a call. What the SDK put around that of the transport is
-// removed, and its own are marked: a response that cannot be read says nothing.
+// removed, and its own are marked: nothing is known from a response that cannot be read.
 func finish(service Service, err error) error {
 	if err == nil {
 		return nil

@@ -118,7 +118,7 @@ func (s *source) set(credentials client.Credentials) {
 // open makes a client with the clock of the fixture.
 func (f *fixture) open(t *testing.T, from client.Source, change ...func(*client.Config, *client.Options)) *client.Client {
 	t.Helper()
-	cfg, options := f.Config(), f.Options()
+	cfg, options := f.ClientConfig(), f.ClientOptions()
 	options.Clock = clock.Clock(f.clock)
 	options.Jitter = func(d time.Duration) time.Duration { return d }
 	for _, fn := range change {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// firstPause is how long a service that is busy gets no requests, if it does not say
+	// firstPause is how long a service that is busy gets no requests, if it does not report
 	// how long. Each time in a row doubles it, up to maxPause.
 	firstPause = time.Second
 	maxPause   = 8 * time.Second
-	// maxRequired is how long a service gets no requests at most, whatever it says: a
+	// maxRequired is how long a service gets no requests at most, even if it requires more: a
 	// gateway in front of it may be wrong.
 	maxRequired = time.Minute
 )

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// pageSize is how many rows are asked for. Neutron has no limit of its own.
+	// pageSize is how many rows are requested. Neutron has no limit of its own.
 	pageSize = 1000
 	// maxIDs is how many IDs one request has: many proxies take URLs of up to 4 KiB.
 	maxIDs = 50

@@ -143,7 +143,7 @@ func TestListPorts(t *testing.T) {
 	}
 }
 
-// Pages that are as large as asked for have next ones without a link, too.
+// Pages that are as large as requested have next ones without a link, too.
 func TestFullPageWithoutLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.Options{})

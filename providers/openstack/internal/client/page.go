@@ -20,7 +20,7 @@ import (
 // listing is a list that is read in pages. Pages are found by the ID of the last row on the
 // endpoint of the catalog, with the filters kept. Links to next pages are not followed:
 // Octavia leaves the filters out of them, and behind a proxy they often lead to another
-// scheme, where the token would be readable. They only say that there is a next page.
+// scheme, where the token would be readable. They only show that there is a next page.
 type listing[T any] struct {
 	service *service
 	client  *gophercloud.ServiceClient
@@ -30,7 +30,7 @@ type listing[T any] struct {
 	// query has the filters, without limit and marker.
 	query url.Values
 	// limit is how many rows a page has at most; the service may have a lower one. Zero
-	// asks for none: then only the link says that there is a next page.
+	// requests none: then only the link shows that there is a next page.
 	limit int
 	// marker returns the ID of a row if a page can begin after it, else nothing.
 	marker func(*T) string

@@ -78,7 +78,7 @@ func (e *Error) isRepeatable() bool {
 	return false
 }
 
-// wait returns how long the service requires to wait, zero if it does not say.
+// wait returns how long the service requires to wait, zero if it does not report it.
 func (e *Error) wait(now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(e.retryAfter); err == nil {
 		return max(0, time.Duration(seconds)*time.Second)

@@ -248,15 +248,7 @@ func (s *session) noteChange(ctx context.Context, err error) {
 // establish logs in: with the credentials of the source, and if these fail and others
 // have worked before, with those.
 func (s *session) establish(ctx context.Context) error {
-	wanted, err := s.source.Lookup(ctx, CredentialsName)
-	if err == nil {
-		if err = s.logIn(ctx, wanted); errors.Is(err, apierr.ErrDenied) {
-			// They may have changed without an event.
-			if again, changed := s.reread(ctx, wanted); changed {
-				wanted, err = again, s.logIn(ctx, again)
-			}
-		}
-	}
+	wanted, err := s.logInWanted(ctx)
 	if err == nil {
 		return nil
 	}
@@ -272,6 +264,24 @@ func (s *session) establish(ctx context.Context) error {
 	}
 
 	return nil
+}
+
+// logInWanted logs in with the credentials of the source, which are read again if they are
+// refused: they may have changed without an event.
+func (s *session) logInWanted(ctx context.Context) (Credentials, error) {
+	wanted, err := s.source.Lookup(ctx, CredentialsName)
+	if err != nil {
+		return wanted, fmt.Errorf("read credentials: %w", err)
+	}
+	err = s.logIn(ctx, wanted)
+	if _, notTried := errors.AsType[*login.NotTriedError](err); notTried || !errors.Is(err, apierr.ErrDenied) {
+		return wanted, err
+	}
+	if again, changed := s.reread(ctx, wanted); changed {
+		return again, s.logIn(ctx, again)
+	}
+
+	return wanted, err
 }
 
 // reread reads the source again, and reports whether it has other credentials.

@@ -73,6 +73,30 @@ func TestStampede(t *testing.T) {
 	}
 }
 
+// Callers share a login that fails, too, and those after it get its error.
+func TestSharedFailure(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.Interceptor().Inject(opLogin, simserver.Always(), openstack.Proxy(http.StatusServiceUnavailable, ""))
+	c := f.open(t, nil)
+	ctx := bounded(t)
+	all(t, 50, func() error { return is(get(ctx, c), apierr.ErrUnavailable) })
+	f.count(t, opLogin, 1)
+	f.Interceptor().Clear()
+	f.clock.Step(time.Second)
+	must(t, is(get(ctx, c), apierr.ErrNotFound))
+}
+
+// Credentials that a source does not have are an error, and are read again.
+func TestNoCredentials(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	reason := apierr.Mark(apierr.ErrDenied, errors.New("no credentials"))
+	c := f.open(t, credential.Inline(client.Credentials{}, reason))
+	must(t, is(get(bounded(t), c), reason))
+	f.count(t, opLogin, 0)
+}
+
 // A login goes on if the caller that started it leaves.
 func TestLoginOutlivesItsCaller(t *testing.T) {
 	t.Parallel()

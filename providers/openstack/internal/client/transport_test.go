@@ -83,7 +83,7 @@ func TestRetries(t *testing.T) {
 		"POST504":   {"the same", client.LoadBalancer, post, 99, openstack.ProxyAfter(504), 1, apierr.ErrUnavailable, true},
 		"POST500":   {"the same", client.LoadBalancer, post, 99, openstack.Error(500, "", "x"), 1, apierr.ErrUnavailable, true},
 		"POSTlost":  {"the same", client.LoadBalancer, post, 99, simserver.DropResponse(), 1, apierr.ErrUnavailable, true},
-		"POST501":   {"a permanent refusal is carried out by no one", client.LoadBalancer, post, 99, openstack.Error(501, "", "x"), 1, apierr.ErrInvalid, false},
+		"POST501":   {"a permanent refusal is not carried out", client.LoadBalancer, post, 99, openstack.Error(501, "", "x"), 1, apierr.ErrInvalid, false},
 		"POST409":   {"a refusal", client.LoadBalancer, post, 99, openstack.Error(409, "", "x"), 1, apierr.ErrConflict, false},
 		"POST404":   {"a 404 of a create names something else", client.Network, post, 99, openstack.Error(404, "PortNotFound", "Port x could not be found."), 1, apierr.ErrInvalid, false},
 		"POST429":   {"a rate limit refuses before anything is done", client.LoadBalancer, post, 1, openstack.Throttled("1"), 2, nil, false},
@@ -147,7 +147,7 @@ func TestRefusedConnection(t *testing.T) {
 	})
 }
 
-// A caller that leaves ends its call, and the error says so.
+// A caller that leaves ends its call.
 func TestCallerLeaves(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, f *fixture) {

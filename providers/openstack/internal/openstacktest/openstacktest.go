@@ -1,7 +1,7 @@
 // Package openstacktest starts simulated OpenStack clouds for the tests of the provider.
 //
 // What it promises: a cloud ends with its test, and so do the clients made here; a client
-// logs in as the user of a cluster unless the test says otherwise.
+// logs in as the user of a cluster by default.
 package openstacktest
 
 import (
@@ -37,8 +37,8 @@ func Start(t testing.TB, options openstack.Options) *Cloud {
 	return &Cloud{cloud}
 }
 
-// Config describes the cloud to a client.
-func (c *Cloud) Config() client.Config {
+// ClientConfig describes the cloud to a client.
+func (c *Cloud) ClientConfig() client.Config {
 	return client.Config{
 		AuthURL: c.AuthURL(), Region: c.Regions()[0], Timeout: Timeout,
 		TLS: client.TLS{CAPEM: string(c.Server().CertificatePEM())},
@@ -54,10 +54,10 @@ func (c *Cloud) Credentials(user string) client.Credentials {
 	}
 }
 
-// Options are those of a client that reaches the cloud.
-func (c *Cloud) Options() client.Options {
+// ClientOptions are those of a client that reaches the cloud.
+func (c *Cloud) ClientOptions() client.Options {
 	var o client.Options
-	if c.Cloud.Options().InMemory {
+	if c.Options().InMemory {
 		o.Dial = c.Server().Dial
 	}
 
@@ -68,7 +68,7 @@ func (c *Cloud) Options() client.Options {
 func (c *Cloud) Client(t testing.TB) *client.Client {
 	t.Helper()
 
-	return c.NewClient(t, c.Config(), credential.Inline(c.Credentials(openstack.UserCCM), nil), c.Options())
+	return c.NewClient(t, c.ClientConfig(), credential.Inline(c.Credentials(openstack.UserCCM), nil), c.ClientOptions())
 }
 
 // NewClient makes a client, which is closed with the test.
