@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -161,6 +162,29 @@ func TestServersOfCellThatIsDown(t *testing.T) {
 	must(t, err)
 	if diff := cmp.Diff([]string{"a", "b", "x", "y"}, serverNames(rows)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The last server of a page may be deleted before the next page is read, and a list may not
+// exist: neither proves anything about servers.
+func TestRefusedPage(t *testing.T) {
+	t.Parallel()
+	for reason, inject := range map[string]func(f *fixture){
+		"a marker that is gone": func(f *fixture) {
+			f.Interceptor().Inject(opServers, simserver.Nth(2), openstack.Error(http.StatusBadRequest, "", "marker [x] not found"))
+		},
+		"no such list": func(f *fixture) {
+			f.Interceptor().Inject(opServers, simserver.Nth(1), openstack.Error(http.StatusNotFound, "", "Project x could not be found."))
+		},
+	} {
+		f := newFixture(t, openstack.Options{PageSize: 2})
+		f.addServers(5)
+		inject(f)
+		_, err := f.open(t, nil).Compute().ListServers(bounded(t))
+		must(t, is(err, apierr.ErrUnavailable))
+		if errors.Is(err, apierr.ErrInvalid) || errors.Is(err, apierr.ErrNotFound) {
+			t.Errorf("%s: %v is not only %v", reason, err, apierr.ErrUnavailable)
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ func (l listing[T]) read(ctx context.Context, marker string, each func(*T)) (pag
 	}
 	res, err := l.client.Request(ctx, http.MethodGet, target, &gophercloud.RequestOpts{KeepResponseBody: true})
 	if err != nil {
-		return page{}, finish(l.service.name, err)
+		return page{}, l.refused(finish(l.service.name, err), marker)
 	}
 	defer res.Body.Close() //nolint:errcheck // read only
 	var p page
@@ -115,6 +115,17 @@ func (l listing[T]) read(ctx context.Context, marker string, each func(*T)) (pag
 	})
 
 	return p, finish(l.service.name, err)
+}
+
+// refused returns the error of a page that a service has refused. A list that does not
+// exist proves nothing about its rows, and the row that a page begins after may be deleted
+// by now.
+func (l listing[T]) refused(err error, marker string) error {
+	if errors.Is(err, apierr.ErrNotFound) || marker != "" && errors.Is(err, apierr.ErrInvalid) {
+		return apierr.Mark(apierr.ErrUnavailable, errors.New(err.Error()))
+	}
+
+	return err
 }
 
 // decodePage decodes a page row by row: a page of many large rows is never in memory as a
