@@ -119,7 +119,7 @@ func (s *ComputeService) get(ctx context.Context, into any, path ...string) erro
 // done returns the error of a call. If the microversion is no longer known, for example
 // because an older release was installed, it is read again.
 func (s *ComputeService) done(err error) error {
-	err = finish(s.name, err)
+	err = finish(s.name, http.MethodGet, err)
 	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusNotAcceptable {
 		s.versions.forget()
 	}

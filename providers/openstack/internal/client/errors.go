@@ -45,7 +45,7 @@ type Error struct {
 // Error has all but the query, which can be long.
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s %s: ", e.Service, e.Method, e.Path)
+	fmt.Fprintf(&b, "%s: %s: ", e.Service, strings.TrimSpace(e.Method+" "+e.Path))
 	if e.Status != 0 {
 		fmt.Fprintf(&b, "%d ", e.Status)
 	}
@@ -78,10 +78,15 @@ func isSafe(method string) bool { return method == http.MethodGet || method == h
 
 // MayBeApplied reports whether a write that failed may have been carried out: there was
 // no response, or a proxy or the service failed. The state must be read before it is
-// written again.
+// written again. A write that was not sent because a login failed is not.
 func MayBeApplied(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	if !ok || isSafe(e.Method) || errors.Is(e.means, apierr.ErrThrottled) {
+
+	return ok && e.Service != Identity && e.mayBeApplied()
+}
+
+func (e *Error) mayBeApplied() bool {
+	if isSafe(e.Method) || errors.Is(e.means, apierr.ErrThrottled) {
 		return false
 	}
 	switch {
@@ -280,7 +285,7 @@ func noResponse(ctx context.Context, e Error, cause error) *Error {
 
 // finish returns the error of a call. What the SDK put around that of the transport is
 // removed, and its own are marked: nothing is known from a response that cannot be read.
-func finish(service Service, err error) error {
+func finish(service Service, method string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -297,5 +302,13 @@ func finish(service Service, err error) error {
 		err = io.ErrUnexpectedEOF
 	}
 
-	return apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("%s: decode response: %w", service, err))
+	return badResponse(service, method, fmt.Errorf("decode response: %w", err))
+}
+
+// badResponse is the error of a success that cannot be used.
+func badResponse(service Service, method string, reason error) error {
+	return &Error{
+		Service: service, Method: method, Status: http.StatusOK, Message: brief(reason.Error()),
+		means: apierr.ErrUnavailable, cause: reason, sent: true,
+	}
 }

@@ -30,7 +30,7 @@ func (c *Client) Do(ctx context.Context, name Service, method, path string) erro
 		_ = res.Body.Close()
 	}
 
-	return finish(name, err)
+	return finish(name, method, err)
 }
 
 // OperationOf returns the name of a request in metrics.

@@ -111,7 +111,7 @@ func (i *identity) authenticate(ctx context.Context, credentials Credentials) (*
 	}
 	result := tokens.Create(ctx, i.client, options)
 	if result.Err != nil {
-		return nil, explainLogin(credentials, finish(Identity, result.Err))
+		return nil, explainLogin(credentials, finish(Identity, http.MethodPost, result.Err))
 	}
 
 	return i.read(result, config.Secret(result.Header.Get("X-Subject-Token")), true)
@@ -123,8 +123,11 @@ func (i *identity) inspect(ctx context.Context, id config.Secret) (*issued, erro
 	resp, err := i.client.Get(ctx, i.client.ServiceURL("auth", "tokens"), &result.Body, &gophercloud.RequestOpts{
 		MoreHeaders: map[string]string{"X-Subject-Token": id.Reveal(), tokenHeader: id.Reveal()},
 	})
+	if err == nil {
+		err = resp.Body.Close()
+	}
 	if _, result.Header, result.Err = gophercloud.ParseResponse(resp, err); result.Err != nil {
-		return nil, explainLogin(Credentials{Token: id}, finish(Identity, result.Err))
+		return nil, explainLogin(Credentials{Token: id}, finish(Identity, http.MethodGet, result.Err))
 	}
 
 	return i.read(result, id, false)
@@ -178,7 +181,7 @@ func (i *identity) revoke(ctx context.Context, t *token) error {
 	if err == nil {
 		err = res.Body.Close()
 	}
-	err = finish(Identity, err)
+	err = finish(Identity, http.MethodDelete, err)
 	if errors.Is(err, apierr.ErrNotFound) || errors.Is(err, apierr.ErrDenied) {
 		return nil // it has ended
 	}

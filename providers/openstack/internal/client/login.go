@@ -141,7 +141,7 @@ func (s *session) record(h *history, err error, known proof) {
 	case s.closed:
 	case errors.Is(err, apierr.ErrUnavailable) || errors.Is(err, apierr.ErrThrottled):
 		h.fail(now, unavailableDelays, failedUnavailable, err)
-		h.lost = known.lost || MayBeApplied(err)
+		h.lost = known.lost || isLost(err)
 	case !isRefusedPassword(h.credentials, err):
 		h.fail(now, deniedDelays, failedDenied, err)
 	case known.scope:
@@ -185,11 +185,18 @@ func loginResult(credentials Credentials, err error, known proof) login.Result {
 		return login.Accepted
 	case isRefusedPassword(credentials, err) && !known.scope:
 		return login.Refused
-	case MayBeApplied(err) && !known.right:
+	case isLost(err) && !known.right:
 		return login.Lost
 	}
 
 	return login.Failed
+}
+
+// isLost reports whether Keystone may have refused a login without a response.
+func isLost(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+
+	return ok && e.mayBeApplied()
 }
 
 // isRefusedPassword reports whether Keystone has refused a password: not because other

@@ -235,5 +235,5 @@ func (s *NetworkService) put(ctx context.Context, body, into any, headers map[st
 		err = res.Body.Close()
 	}
 
-	return finish(s.name, err)
+	return finish(s.name, http.MethodPut, err)
 }

@@ -3,10 +3,9 @@ package client
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"strings"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // sameAddress reports whether two texts are the same address.
@@ -33,9 +32,9 @@ type routesBody struct {
 }
 
 // checked returns the router of a response, which must be the wanted one.
-func (b routerBody) checked(id string) (*Router, error) {
+func (b routerBody) checked(method, id string) (*Router, error) {
 	if b.Router == nil || !strings.EqualFold(b.Router.ID, id) {
-		return nil, apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("router %s: response has another one", id))
+		return nil, badResponse(Network, method, fmt.Errorf("response has another router than %s", id))
 	}
 
 	return b.Router, nil
@@ -55,7 +54,7 @@ func (s *NetworkService) GetRouter(ctx context.Context, id string) (*Router, err
 		return nil, fmt.Errorf("get router: %w", err)
 	}
 
-	return body.checked(id)
+	return body.checked(http.MethodGet, id)
 }
 
 // AddRoutes adds routes to a router, in one call that leaves others alone. It needs the
@@ -93,7 +92,7 @@ func (s *NetworkService) changeRoutes(ctx context.Context, router, action string
 		return nil, fmt.Errorf("update routes: %w", err)
 	}
 
-	return response.checked(router)
+	return response.checked(http.MethodPut, router)
 }
 
 // UpdateAddressPairs replaces all address pairs of a port. With the revision of the port
@@ -113,7 +112,7 @@ func (s *NetworkService) UpdateAddressPairs(ctx context.Context, port string, pa
 		return nil, fmt.Errorf("update address pairs: %w", err)
 	}
 	if response.Port == nil || !strings.EqualFold(response.Port.ID, port) {
-		return nil, apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("port %s: response has another one", port))
+		return nil, badResponse(Network, http.MethodPut, fmt.Errorf("response has another port than %s", port))
 	}
 
 	return response.Port, nil

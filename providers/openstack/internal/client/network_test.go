@@ -301,6 +301,24 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// A change whose response cannot be used may have been carried out.
+func TestUnreadableResponseOfChange(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{}`, `{"router": {"id": "` + objectID + `"}}`, `{"router": "x"}`, `x`} {
+		f := newFixture(t, openstack.Options{})
+		f.serve("neutron", func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(body))
+
+			return true
+		})
+		_, err := f.open(t, nil).Network().AddRoutes(bounded(t), routerID, client.Route{})
+		if !client.MayBeApplied(err) || is(err, apierr.ErrUnavailable) != nil {
+			t.Errorf("response %s: %v, may be applied: %v", body, err, client.MayBeApplied(err))
+		}
+	}
+}
+
 // A router is read with its routes and its revision; another one is no response.
 func TestGetRouter(t *testing.T) {
 	t.Parallel()

@@ -102,7 +102,7 @@ func (l listing[T]) read(ctx context.Context, marker string, each func(*T)) (pag
 	}
 	res, err := l.client.Request(ctx, http.MethodGet, target, &gophercloud.RequestOpts{KeepResponseBody: true})
 	if err != nil {
-		return page{}, l.refused(finish(l.service.name, err), marker)
+		return page{}, l.refused(finish(l.service.name, http.MethodGet, err), marker)
 	}
 	defer res.Body.Close() //nolint:errcheck // read only
 	var p page
@@ -114,7 +114,7 @@ func (l listing[T]) read(ctx context.Context, marker string, each func(*T)) (pag
 		each(row)
 	})
 
-	return p, finish(l.service.name, err)
+	return p, finish(l.service.name, http.MethodGet, err)
 }
 
 // refused returns the error of a page that a service has refused. A list that does not

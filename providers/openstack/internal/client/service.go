@@ -87,7 +87,7 @@ func readJSON(ctx context.Context, client *gophercloud.ServiceClient, from strin
 		err = res.Body.Close()
 	}
 
-	return finish(Service(client.Type), err)
+	return finish(Service(client.Type), http.MethodGet, err)
 }
 
 // projectID returns the project of all calls.

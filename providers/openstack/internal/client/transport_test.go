@@ -123,6 +123,26 @@ func afterDate(d time.Duration) simserver.Fault {
 	}
 }
 
+// A write that a service refuses with the token is not carried out, whatever happens to the
+// login after it.
+func TestWriteWithoutLogin(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, f *fixture) {
+		c := f.open(t, nil, realTime)
+		_, err := c.Project(t.Context())
+		must(t, err)
+		f.Interceptor().Inject("octavia", simserver.Always(), openstack.Unauthorized())
+		f.Interceptor().Inject(opLogin, simserver.Always(), simserver.DropResponse())
+		err = c.Do(t.Context(), client.LoadBalancer, http.MethodPost, "v2.0/things")
+		if !errors.Is(err, apierr.ErrUnavailable) || client.MayBeApplied(err) {
+			t.Errorf("write without a login = %v, may be applied: %v", err, client.MayBeApplied(err))
+		}
+		if got := f.calls(client.LoadBalancer); got != 1 {
+			t.Errorf("%d calls, want 1", got)
+		}
+	})
+}
+
 // A write that was refused a connection is sent again: nothing was sent before.
 func TestRefusedConnection(t *testing.T) {
 	t.Parallel()
