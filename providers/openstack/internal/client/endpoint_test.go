@@ -92,6 +92,25 @@ func TestRegions(t *testing.T) {
 	}
 }
 
+// Without a region, a service that is first used after another login has the endpoint of
+// the first one, whatever the order of the catalog is then.
+func TestEndpointsArePinned(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{Regions: []string{"RegionOne", "RegionTwo"}})
+	f.serveServer()
+	c := f.open(t, nil, func(cfg *client.Config, _ *client.Options) { cfg.Region = "" })
+	ctx := bounded(t)
+	must(t, get(ctx, c))
+	f.SetCatalog(openstack.Catalog{Reverse: true})
+	f.RevokeTokens()
+	must(t, get(ctx, c))
+	f.count(t, opLogin, 2)
+	f.Interceptor().Inject("neutron", simserver.Always(), openstack.Error(http.StatusConflict, "", "x"))
+	if err := c.Do(ctx, client.Network, http.MethodGet, "v2.0/ports"); err == nil || strings.Contains(err.Error(), "RegionTwo") {
+		t.Errorf("call of a service = %v, want an error of the first region", err)
+	}
+}
+
 // A service that is not in the catalog is an error with the reason, and found once it is
 // there. Others work meanwhile.
 func TestMissingService(t *testing.T) {

@@ -38,6 +38,23 @@ func TestRotation(t *testing.T) {
 	f.count(t, opLogin, 2)
 }
 
+// Credentials that change while others are tried are used as well, without a call.
+func TestChangeDuringChange(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.serveServer()
+	from := newSource(f.Credentials(openstack.UserCCM))
+	c := f.open(t, from)
+	must(t, get(bounded(t), c))
+	hold := simserver.NewHold()
+	f.Interceptor().Inject(opLogin, simserver.Nth(1), hold.Before)
+	from.set(f.wrong("wrong"))
+	must(t, f.Interceptor().WaitFor(bounded(t), opLogin, 2))
+	from.set(f.second(openstack.ProjectCCM))
+	hold.Release()
+	eventually(t, "login with the last credentials", func() bool { return f.Interceptor().Count(opLogin) == 3 })
+}
+
 // New credentials that cannot log in, or that lead to another project, leave the old ones
 // in use, also when the token has ended.
 func TestRefusedRotation(t *testing.T) {

@@ -73,6 +73,26 @@ func TestStampede(t *testing.T) {
 	}
 }
 
+// A refusal of an old token that arrives late does not end the new one.
+func TestLateRefusal(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.serveServer()
+	c := f.open(t, nil)
+	ctx := bounded(t)
+	must(t, get(ctx, c))
+	f.RevokeTokens()
+	hold := simserver.NewHold()
+	f.Interceptor().Inject("nova.ShowServer", simserver.Nth(1), hold.After)
+	late := make(chan error, 1)
+	go func() { late <- get(ctx, c) }()
+	must(t, f.Interceptor().WaitFor(ctx, "nova.ShowServer", 2))
+	must(t, get(ctx, c))
+	hold.Release()
+	must(t, <-late)
+	f.count(t, opLogin, 2)
+}
+
 // Callers share a login that fails, too, and those after it get its error.
 func TestSharedFailure(t *testing.T) {
 	t.Parallel()
