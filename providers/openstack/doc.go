@@ -1,0 +1,2 @@
+// Package openstack is the cloud provider for OpenStack.
+package openstack
