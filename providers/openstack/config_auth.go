@@ -1,0 +1,231 @@
+package openstack
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+)
+
+// credentials is what a login sends. One method is set: a password, an application
+// credential or a token.
+type credentials struct {
+	// UserID, or Username with a domain, is the user of a password, and of an
+	// application credential that is given by its name. With a trust it is the trustee.
+	UserID, Username             string
+	UserDomainID, UserDomainName string
+	Password                     config.Secret
+	ApplicationCredentialID      string
+	ApplicationCredentialName    string
+	ApplicationCredentialSecret  config.Secret
+	Token                        config.Secret
+	// TrustID is the trust that is the scope, instead of a project.
+	TrustID string
+	// ProjectID, or ProjectName with a domain, is the scope.
+	ProjectID, ProjectName             string
+	ProjectDomainID, ProjectDomainName string
+}
+
+// chooseCredentials converts [Global] to what a login sends, and reports what
+// contradicts itself and what is missing.
+func (r *resolver) chooseCredentials() {
+	r.checkAuthURL()
+	r.checkTrustee()
+	g := r.config.Global
+	login := credentials{TrustID: g.TrustID}
+	switch r.chooseMethod() {
+	case methodPassword:
+		login.Password = g.Password
+		if g.TrustID != "" && g.TrusteePassword != "" {
+			login.Password = g.TrusteePassword
+		}
+		r.chooseUser(&login)
+		r.chooseScope(&login)
+	case methodToken:
+		login.Token = g.Token
+		r.chooseScope(&login)
+	case methodApplicationCredential:
+		r.chooseApplicationCredential(&login)
+	case methodNone:
+		return
+	}
+	r.config.login = login
+}
+
+func (r *resolver) checkAuthURL() {
+	g := r.config.Global
+	if g.AuthURL == "" {
+		r.errorf("auth-url", "it is required")
+
+		return
+	}
+	parsed, err := url.Parse(string(g.AuthURL))
+	switch {
+	case err != nil || parsed.Host == "" || parsed.Scheme != "https" && parsed.Scheme != "http":
+		r.errorf("auth-url", "it is not a URL such as https://keystone.example.com:5000/v3")
+	case parsed.User != nil:
+		r.warnf("auth-url", "it has a user, which Keystone does not need: remove it")
+	}
+}
+
+// method is what a login proves itself with.
+type method int
+
+const (
+	methodNone method = iota
+	methodPassword
+	methodToken
+	methodApplicationCredential
+)
+
+// chooseMethod returns the only method that is set. It reports several, and none.
+func (r *resolver) chooseMethod() method {
+	g := r.config.Global
+	password := "password"
+	if g.TrustID != "" && g.TrusteePassword != "" {
+		password = "trustee-password"
+	}
+	byKey := map[string]method{}
+	var keys []string
+	add := func(key string, set bool, m method) {
+		if set {
+			byKey[key] = m
+			keys = append(keys, key)
+		}
+	}
+	add(password, g.Password != "" || password != "password", methodPassword)
+	add("token", g.Token != "", methodToken)
+	application := "application-credential-id"
+	if g.ApplicationCredentialID == "" {
+		application = "application-credential-name"
+	}
+	add(application, g.ApplicationCredentialID != "" || g.ApplicationCredentialName != "", methodApplicationCredential)
+	switch {
+	case len(keys) == 1:
+		return byKey[keys[0]]
+	case len(keys) > 1:
+		for i := range keys[1:] {
+			keys[i+1] = r.spelled(keys[i+1])
+		}
+		r.errorf(keys[0], "it is set together with %s: keep one of them", strings.Join(keys[1:], " and "))
+	case g.ApplicationCredentialSecret != "":
+		r.errorf("application-credential-secret", "it needs application-credential-id or application-credential-name")
+	case g.Username != "" || g.UserID != "":
+		r.errorf("password", "it is required, since a user is set")
+	default:
+		r.Problems.Errorf(r.At(config.Name{Section: "Global"}), "%s: there are no credentials: set a user and password, "+
+			"application-credential-id and application-credential-secret, or token", config.Name{Section: "Global"})
+	}
+
+	return methodNone
+}
+
+// chooseApplicationCredential sets an application credential. It has a project of its
+// own.
+func (r *resolver) chooseApplicationCredential(login *credentials) {
+	g := r.config.Global
+	if g.ApplicationCredentialSecret == "" {
+		r.errorf("application-credential-secret", "it is required for an application credential")
+	}
+	if g.TrustID != "" {
+		r.errorf("trust-id", "it is set together with an application credential, which has a project of its own: remove one of them")
+	}
+	login.TrustID = ""
+	login.ApplicationCredentialSecret = g.ApplicationCredentialSecret
+	if g.ApplicationCredentialID != "" {
+		login.ApplicationCredentialID = g.ApplicationCredentialID
+
+		return
+	}
+	login.ApplicationCredentialName = g.ApplicationCredentialName
+	r.chooseUser(login)
+}
+
+// chooseUser sets the user of a password, or the owner of an application credential.
+func (r *resolver) chooseUser(login *credentials) {
+	g := r.config.Global
+	userID, key := g.UserID, "user-id"
+	if g.TrustID != "" && g.TrusteeID != "" {
+		userID, key = g.TrusteeID, "trustee-id"
+	}
+	switch {
+	case userID == "" && g.Username == "":
+		r.errorf("username", "it is required, or user-id")
+	case userID != "" && g.Username != "":
+		r.errorf(key, "it is set together with %s: keep one of them", r.spelled("username"))
+	case userID != "":
+		login.UserID = userID
+		for _, domain := range []struct{ key, value string }{{"user-domain-id", g.UserDomainID}, {"user-domain-name", g.UserDomainName}} {
+			if domain.value != "" {
+				r.errorf(key, "it is set together with %s: a user ID has no domain, remove one of them", r.spelled(domain.key))
+			}
+		}
+	default:
+		login.Username = g.Username
+		login.UserDomainID, login.UserDomainName = r.domain("username", "user-domain", g.UserDomainID, g.UserDomainName)
+	}
+}
+
+// chooseScope sets the project, or the trust that has one.
+func (r *resolver) chooseScope(login *credentials) {
+	g := r.config.Global
+	switch {
+	case g.TrustID != "":
+	case g.TenantID != "":
+		login.ProjectID = g.TenantID
+		if at := r.Origins[globalName("tenant-id")]; g.TenantName != "" && at != r.Origins[globalName("tenant-name")] {
+			r.warnf("tenant-name", "is ignored: %s is set", r.spelled("tenant-id"))
+		}
+	case g.TenantName != "":
+		login.ProjectName = g.TenantName
+		login.ProjectDomainID, login.ProjectDomainName = r.domain("tenant-name", "tenant-domain", g.TenantDomainID, g.TenantDomainName)
+	case g.Token != "":
+		r.errorf("token", "it needs tenant-id or tenant-name")
+	case g.DomainID != "" || g.DomainName != "":
+		key := "domain-id"
+		if g.DomainID == "" {
+			key = "domain-name"
+		}
+		r.errorf(key, "it is set without tenant-id or tenant-name: logged in to a domain, no project could be used")
+	default:
+		r.warnf("tenant-id", "it is not set and tenant-name is not either: the default project of the user is used, if it has one")
+	}
+}
+
+// checkTrustee warns of a trustee without a trust.
+func (r *resolver) checkTrustee() {
+	g := r.config.Global
+	if g.TrustID != "" {
+		return
+	}
+	if g.TrusteeID != "" {
+		r.warnf("trustee-id", "is ignored without trust-id")
+	}
+	if g.TrusteePassword != "" {
+		r.warnf("trustee-password", "is ignored without trust-id")
+	}
+}
+
+// domain returns the domain of a user or a project: its own, or else the default one.
+// If both an ID and a name are set, the ID is used.
+func (r *resolver) domain(needs, prefix, id, name string) (domainID, domainName string) {
+	g := r.config.Global
+	switch {
+	case id != "":
+		if name != "" {
+			r.warnf(prefix+"-name", "is ignored: %s is set", r.spelled(prefix+"-id"))
+		}
+
+		return id, ""
+	case name != "":
+		return "", name
+	case g.DomainID != "":
+		return g.DomainID, ""
+	case g.DomainName != "":
+		return "", g.DomainName
+	default:
+		r.errorf(needs, "it needs a domain: set %s-name, %s-id, domain-name or domain-id", prefix, prefix)
+
+		return "", ""
+	}
+}

@@ -1,0 +1,131 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+)
+
+// credentialsName is the name under which the source has the credentials.
+const credentialsName = "openstack"
+
+// cloudConfig is where the cloud is and how connections to it are secured.
+type cloudConfig struct {
+	AuthURL, Region, EndpointType string
+	TLS                           tlsConfig
+	// Timeout bounds each request.
+	Timeout time.Duration
+}
+
+// tlsConfig is how connections are secured.
+type tlsConfig struct {
+	// CAFile has certificates that replace those of the system. CAPEM has them inline,
+	// and is used only without a CAFile.
+	CAFile, CAPEM string
+	// CertFile and KeyFile are set both or none.
+	CertFile, KeyFile string
+	Insecure          bool
+}
+
+// cloudConfig returns what a client of the cloud is made with, apart from credentials.
+func (c *Config) cloudConfig() cloudConfig {
+	g := c.Global
+	settings := tlsConfig{CAFile: g.CAFile, Insecure: g.TLSInsecure == "true"}
+	if g.CAFile == "" {
+		settings.CAPEM = string(g.CAFileContents)
+	}
+	if g.CertFile != "" && g.KeyFile != "" {
+		settings.CertFile, settings.KeyFile = g.CertFile, g.KeyFile
+	}
+
+	return cloudConfig{
+		AuthURL: string(g.AuthURL), Region: g.Region, EndpointType: string(g.EndpointType),
+		TLS: settings, Timeout: time.Duration(c.Metadata.RequestTimeout),
+	}
+}
+
+// credentialSource returns the source of the credentials of a cloud-config that decoded
+// to cfg. They are read again after each change of the cloud-config and of clouds.yaml,
+// as long as run does, which is nil if the cloud-config is not from a file.
+func credentialSource(file *config.File, cfg *Config, env environment) (source credential.Source[credentials], run func(context.Context)) {
+	paths := credentialPaths(file, cfg, env)
+	if !slices.Contains(paths, file.Path) {
+		return credential.Inline(cfg.login, nil), nil
+	}
+	files := credential.NewFiles(paths, parseCredentials(file.Path, cfg.Global.AuthURL, env))
+
+	return files, files.Run
+}
+
+// credentialPaths lists the files that determine the credentials: those that can be
+// read, and those that may appear.
+func credentialPaths(file *config.File, cfg *Config, env environment) []string {
+	var paths []string
+	if data, err := env.readFile(file.Path); err == nil && file.Same(data) {
+		paths = append(paths, file.Path)
+	}
+	if g := &cfg.Global; g.UseClouds || g.Cloud != "" {
+		for _, path := range env.places(g).Paths() {
+			if _, err := env.readFile(path); err == nil || errors.Is(err, fs.ErrNotExist) {
+				paths = append(paths, path)
+			}
+		}
+	}
+
+	return paths
+}
+
+// parseCredentials returns the function that reads the credentials of the cloud-config
+// at this path. A cloud-config with another URL of Keystone is an error: the process was
+// started for this one, which must not get the credentials of another cloud.
+func parseCredentials(path string, authURL URL, env environment) credential.Parse[credentials] {
+	return func(data map[string][]byte) (map[string]credentials, error) {
+		env := env
+		data = maps.Clone(data)
+		env.readFile = func(path string) ([]byte, error) {
+			if content, ok := data[path]; ok {
+				return content, nil
+			}
+
+			return nil, fs.ErrNotExist
+		}
+		content, err := env.readFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read cloud-config %s: %w", path, err)
+		}
+		file, err := config.Parse(path, content)
+		if err != nil {
+			return nil, err
+		}
+		cfg, err := decodeCredentials(file, env)
+		if err != nil {
+			return nil, err
+		}
+		if cfg.Global.AuthURL != authURL {
+			return nil, fmt.Errorf("%s: %s has changed: restart the controller manager", path, globalName("auth-url"))
+		}
+
+		return map[string]credentials{credentialsName: cfg.login}, nil
+	}
+}
+
+// decodeCredentials reads a cloud-config, without the checks that have nothing to do
+// with credentials.
+func decodeCredentials(file *config.File, env environment) (*Config, error) {
+	r := newResolver(file, env)
+	if r.readable() {
+		r.Decode(ProviderName, r.config)
+		if r.applyClouds() {
+			r.chooseCredentials()
+		}
+	}
+
+	return r.config, r.Finish().Err()
+}

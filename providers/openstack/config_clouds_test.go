@@ -1,0 +1,261 @@
+package openstack
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+)
+
+const site = "/etc/openstack/clouds.yaml"
+
+// cloud is a clouds.yaml with one cloud, with the lines of auth and those beside it.
+func cloud(auth, beside string) map[string]string {
+	indent := func(text, by string) string {
+		return strings.ReplaceAll(strings.TrimRight("\n"+text, "\n"), "\n", "\n"+by)
+	}
+
+	return map[string]string{site: "clouds:\n  a:\n    auth:" + indent("auth_url: https://keystone/v3\n"+auth, "      ") + indent(beside, "    ") + "\n"}
+}
+
+func TestClouds(t *testing.T) {
+	t.Parallel()
+	const use, user = "[Global]\nuse-clouds = true\n", "username: u\npassword: p\ndomain_name: d\nproject_name: t\n"
+	want := credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectName: "t", ProjectDomainName: "d"}
+	cases := map[string]struct {
+		reason    string
+		text      string
+		files     map[string]string
+		variables map[string]string
+		want      credentials
+		problems  []string
+	}{
+		"all from clouds.yaml": {reason: "the cloud-config need not have a key", text: use, files: cloud(user, ""), want: want},
+		"cloud alone":          {reason: "also reads clouds.yaml", text: "[Global]\ncloud = a\n", files: cloud(user, ""), want: want},
+		"cloud without use":    {reason: "even against use-clouds", text: "[Global]\ncloud = a\nuse-clouds = false\n", files: cloud(user, ""), want: want},
+		"not used": {
+			reason: "without use-clouds and cloud", text: login, files: cloud("token: x\n", ""), variables: map[string]string{"OS_CLOUD": "a", "OS_CLIENT_CONFIG_FILE": site}, want: want,
+		},
+		"cloud-config wins": {
+			reason: "key by key", text: use + "password = mine\ntenant-name = mine\ntenant-domain-name = mine\n", files: cloud(user, ""),
+			want: credentials{Username: "u", Password: "mine", UserDomainName: "d", ProjectName: "mine", ProjectDomainName: "mine"},
+		},
+		"empty key": {reason: "counts as not set", text: use + "password =\n", files: cloud(user, ""), want: want},
+		"OS_CLOUD": {
+			reason: "names the cloud", text: use, files: map[string]string{site: "clouds:\n  b: {}\n  a: {auth: {auth_url: https://keystone, token: t, project_id: i}}\n"},
+			variables: map[string]string{"OS_CLOUD": "a"}, want: credentials{Token: "t", ProjectID: "i"},
+		},
+		"cloud before OS_CLOUD": {
+			reason: "takes precedence", text: use + "cloud = a\n", files: cloud(user, ""), variables: map[string]string{"OS_CLOUD": "b"}, want: want,
+		},
+		"OS_CLIENT_CONFIG_FILE": {
+			reason: "names the file", text: use, files: map[string]string{site: "{", "/my/clouds.yaml": cloud(user, "")[site]},
+			variables: map[string]string{"OS_CLIENT_CONFIG_FILE": "/my/clouds.yaml"}, want: want,
+		},
+		"clouds-file before OS_CLIENT_CONFIG_FILE": {
+			reason: "takes precedence", text: use + "clouds-file = /my/clouds.yaml\n", files: map[string]string{site: "{", "/my/clouds.yaml": cloud(user, "")[site]},
+			variables: map[string]string{"OS_CLIENT_CONFIG_FILE": site}, want: want,
+		},
+		"missing clouds-file": {
+			reason: "the next place is used", text: use + "clouds-file = /my/clouds.yaml\n", files: cloud(user, ""), want: want,
+			problems: []string{"warning: 3:1: [Global] clouds-file: /my/clouds.yaml does not exist or does not have the cloud: the one of /etc/openstack/clouds.yaml is used"},
+		},
+		"other variables": {
+			reason: "of OpenStack clients have no influence", text: use, files: cloud(user, ""), want: want,
+			variables: map[string]string{"OS_AUTH_URL": "x", "OS_TOKEN": "x", "OS_USERNAME": "x", "OS_PROJECT_ID": "x", "OS_REGION_NAME": "x", "OS_INTERFACE": "x", "OS_AUTH_TYPE": "x"},
+		},
+		"no file": {
+			reason: "is fatal, and nothing else is reported", text: use,
+			problems: []string{
+				"error: 2:1: [Global] use-clouds: no clouds.yaml exists, looked for /work/clouds.yaml, /home/ccm/.config/openstack/clouds.yaml, /etc/openstack/clouds.yaml, " +
+					"/work/clouds.yml, /home/ccm/.config/openstack/clouds.yml, /etc/openstack/clouds.yml: file does not exist",
+			},
+		},
+		"several clouds": {
+			reason: "one must be named", text: use, files: map[string]string{site: "clouds: {b: {}, a: {}}"},
+			problems: []string{"error: 2:1: [Global] use-clouds: /etc/openstack/clouds.yaml: it has several clouds and none is selected, known are: a, b"},
+		},
+		"unknown cloud": {
+			reason: "is fatal", text: use + "cloud = c\n", files: cloud(user, ""),
+			problems: []string{`error: 3:1: [Global] cloud: /etc/openstack/clouds.yaml: no cloud "c", known are: a`},
+		},
+		"default domain": {
+			reason: "of the user and the project", text: use, files: cloud("username: u\npassword: p\nproject_name: t\ndefault_domain: d\n", ""),
+			want: credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectName: "t", ProjectDomainID: "d"},
+		},
+		"default domain and others": {
+			reason: "others take precedence", text: use, files: cloud("username: u\npassword: p\nproject_name: t\ndefault_domain: d\nuser_domain_name: un\nproject_domain_id: pi\n", ""),
+			want: credentials{Username: "u", Password: "p", UserDomainName: "un", ProjectName: "t", ProjectDomainID: "pi"},
+		},
+		"default domain and domain": {
+			reason: "domain_name takes precedence", text: use, files: cloud(user+"default_domain: x\n", ""), want: want,
+		},
+		"trust": {
+			reason: "counts", text: use, files: cloud("user_id: u\npassword: p\ntrust_id: ti\n", ""),
+			want: credentials{UserID: "u", Password: "p", TrustID: "ti"},
+		},
+		"auth_type selects": {
+			reason: "one of several methods", text: use,
+			files: cloud(user+"token: t\napplication_credential_id: a\napplication_credential_secret: s\n", "auth_type: v3applicationcredential\n"),
+			want:  credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
+		},
+		"auth_type password": {
+			reason: "selects the password", text: use, files: cloud(user+"application_credential_id: a\napplication_credential_secret: s\n", "auth_type: password\n"), want: want,
+		},
+		"auth_type token": {
+			reason: "selects the token", text: use, files: cloud(user+"token: t\n", "auth_type: v3token\n"),
+			want: credentials{Token: "t", ProjectName: "t", ProjectDomainName: "d"},
+		},
+		"wrong auth_type": {
+			reason: "has no effect if its secret is missing, as with the existing controller manager", text: use,
+			files: cloud("application_credential_id: a\napplication_credential_secret: s\n", "auth_type: password\n"),
+			want:  credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
+		},
+		"unknown auth_type": {
+			reason: "a clear error, not a missing password", text: use, files: cloud("username: u\n", "auth_type: v3oidcpassword\n"),
+			problems: []string{`error: /etc/openstack/clouds.yaml:6: auth_type "v3oidcpassword" is not supported: it must be password, v3password, token, v3token or v3applicationcredential`},
+		},
+		"two methods": {
+			reason: "the error has both places", text: use + "password = mine\n", files: cloud("application_credential_id: a\napplication_credential_secret: s\n", ""),
+			problems: []string{"error: 3:1: [Global] password: it is set together with application-credential-id (set in /etc/openstack/clouds.yaml:5): keep one of them"},
+		},
+		"user of both": {
+			reason: "the error has both places", text: use + "username = mine\n", files: cloud("user_id: u\npassword: p\nproject_id: i\n", ""),
+			want:     credentials{Password: "p", ProjectID: "i"},
+			problems: []string{"error: 1:1: [Global] user-id: it is set together with username: keep one of them (set in /etc/openstack/clouds.yaml:5)"},
+		},
+		"project of both": {
+			reason: "the ID is used: a warning, since it is not in the cloud-config", text: use + "tenant-name = mine\n", files: cloud(user+"project_id: i\n", ""),
+			want:     credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectID: "i"},
+			problems: []string{"warning: 3:1: [Global] tenant-name: is ignored: tenant-id (set in /etc/openstack/clouds.yaml:9) is set"},
+		},
+		"control character": {
+			reason: "no value of a key", text: use, files: cloud("username: \"u\\a\"\npassword: p\ndomain_name: d\nproject_id: i\n", ""),
+			want: credentials{Password: "p", ProjectID: "i"},
+			problems: []string{
+				"error: /etc/openstack/clouds.yaml:5: [Global] username: must not contain the control character U+0007",
+				"error: 1:1: [Global] username: it is required, or user-id",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, problems := decode(parse(t, tc.text), in(tc.files).with(tc.variables))
+			checkProblems(t, tc.reason, tc.problems, problems)
+			if diff := cmp.Diff(reveal(tc.want), reveal(cfg.login)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestCloudsSettings reads what of clouds.yaml is no credential.
+func TestCloudsSettings(t *testing.T) {
+	t.Parallel()
+	const token = "token: t\nproject_id: i\n"
+	certificate, key := certificates()
+	cases := map[string]struct {
+		reason string
+		text   string // of [Global]
+		beside string
+		want   cloudConfig
+		shown  map[string]string // sources of keys
+	}{
+		"region":                   {reason: "of the cloud", beside: "region_name: r\n", want: cloudConfig{Region: "r"}, shown: map[string]string{"region": site + ":7", "auth-url": site + ":4", "ca-file": "default", "use-clouds": "cloud.conf:2:1"}},
+		"own region":               {reason: "wins", text: "region = own\n", beside: "region_name: r\n", want: cloudConfig{Region: "own"}, shown: map[string]string{"region": "cloud.conf:3:1"}},
+		"interface":                {reason: "the kind of endpoints", beside: "interface: internal\n", want: cloudConfig{EndpointType: "internal"}},
+		"endpoint_type":            {reason: "takes precedence over interface", beside: "interface: internal\nendpoint_type: adminURL\n", want: cloudConfig{EndpointType: "admin"}},
+		"own endpoint type":        {reason: "wins", text: "os-endpoint-type = public\n", beside: "endpoint_type: internal\n", want: cloudConfig{EndpointType: "public"}},
+		"verify":                   {reason: "false accepts every certificate", beside: "verify: false\n", want: cloudConfig{TLS: tlsConfig{Insecure: true}}, shown: map[string]string{"tls-insecure": site + ":7"}},
+		"verify that is true":      {reason: "is the default", beside: "verify: yes\n"},
+		"own tls-insecure":         {reason: "wins", text: "tls-insecure = false\n", beside: "verify: false\n"},
+		"certificates":             {reason: "of the cloud", beside: "cacert: /ca\ncert: /cert\nkey: /key\n", want: cloudConfig{TLS: tlsConfig{CAFile: "/ca", CertFile: "/cert", KeyFile: "/key"}}},
+		"own certificates":         {reason: "win", text: "ca-file = /cert\n", beside: "cacert: /missing\n", want: cloudConfig{TLS: tlsConfig{CAFile: "/cert"}}},
+		"regions and other values": {reason: "are ignored", beside: "regions: [{name: x, values: {interface: internal}}]\nnetworks: []\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := cloud(token, tc.beside)
+			files["/ca"], files["/cert"], files["/key"] = certificate, certificate, key
+			file := parse(t, "[Global]\nuse-clouds = true\n"+tc.text)
+			cfg, problems := decode(file, in(files))
+			checkProblems(t, tc.reason, nil, problems)
+			got := cfg.cloudConfig()
+			want := tc.want
+			want.AuthURL, want.Timeout = "https://keystone/v3", got.Timeout
+			if want.EndpointType == "" {
+				want.EndpointType = "public"
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			for _, s := range explainIn(file, in(files)) {
+				if source, ok := tc.shown[s.Name.Key]; ok && s.Source != source {
+					t.Errorf("%s: %s: want %s, got %s", tc.reason, s.Name, source, s.Source)
+				}
+			}
+		})
+	}
+}
+
+// A bad value of clouds.yaml is reported at its place.
+func TestCloudsBadValues(t *testing.T) {
+	t.Parallel()
+	const token = "token: t\nproject_id: i\n"
+	cases := map[string]struct{ beside, want string }{
+		"interface": {"interface: private\n", `error: /etc/openstack/clouds.yaml:7: [Global] os-endpoint-type: "private" is not public, internal or admin`},
+		"cacert":    {"cacert: /missing\n", "error: 1:1: [Global] ca-file: read /missing: file does not exist (set in /etc/openstack/clouds.yaml:7)"},
+		"verify":    {"verify: maybe\n", "error: 2:1: [Global] use-clouds: /etc/openstack/clouds.yaml:7: verify must be true or false"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, problems := decode(parse(t, "[Global]\nuse-clouds = true\n"), in(cloud(token, tc.beside)))
+			checkProblems(t, name, []string{tc.want}, problems)
+		})
+	}
+}
+
+// TestCloudKeys proves that each value of clouds.yaml sets a key of [Global], and that
+// the key counts as set then.
+func TestCloudKeys(t *testing.T) {
+	t.Parallel()
+	for _, key := range cloudKeys() {
+		cfg := new(Config)
+		if got := key.value(&cfg.Global); got != "" {
+			t.Errorf("%s: not empty: %q", key.from, got)
+		}
+		if err := config.Set(cfg, globalName(key.name), "public"); err != nil {
+			t.Errorf("%s: %v", key.from, err)
+		}
+		if got := key.value(&cfg.Global); got != "public" {
+			t.Errorf("%s: want public, got %q", key.from, got)
+		}
+	}
+}
+
+// No error and no setting shows a secret of clouds.yaml.
+func TestCloudsSecrets(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2"
+	for _, text := range []string{
+		"clouds: {a: {auth: {auth_url: https://k, username: u, password: hunter2, token: hunter2, application_credential_secret: hunter2}}}",
+		"clouds:\n  a: {auth: {password: 'hunter2\n",
+		"clouds: {a: {auth: {password: [hunter2]}}}",
+		"clouds: {a: {auth: hunter2}}",
+		"hunter2",
+	} {
+		file := parse(t, "[Global]\nuse-clouds = true\n")
+		env := in(map[string]string{site: text})
+		cfg, problems := decode(file, env)
+		shown := fmt.Sprintf("%v %v %+v %#v", describe(problems), explainIn(file, env), cfg.login, cfg.Global)
+		if strings.Contains(shown, secret) {
+			t.Errorf("the secret is shown: %s", shown)
+		}
+	}
+}
