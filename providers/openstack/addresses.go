@@ -1,0 +1,228 @@
+package openstack
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+)
+
+const (
+	// portActive is the status of a port that passes traffic (neutron-lib:
+	// constants.py PORT_STATUS_ACTIVE).
+	portActive = "ACTIVE"
+	// typeFloating is OS-EXT-IPS:type of a floating IP in the addresses of a server.
+	typeFloating = "floating"
+	// hostnameKey is the metadata of a server that is the hostname of its Node.
+	hostnameKey = "hostname"
+)
+
+// addressRules define which addresses of a server become addresses of its Node.
+type addressRules struct {
+	// ipv6Disabled leaves out all IPv6 addresses.
+	ipv6Disabled bool
+	// public are the networks whose addresses are external. internal are those whose
+	// addresses are internal: all others, if it is empty.
+	public, internal []string
+	order            address.Prefixes
+}
+
+// addressRules returns the rules of the cloud-config.
+func (c *Config) addressRules() addressRules {
+	return addressRules{
+		ipv6Disabled: c.Networking.IPv6SupportDisabled,
+		public:       c.Networking.PublicNetworkName,
+		internal:     c.Networking.InternalNetworkName,
+		order:        c.sortOrder,
+	}
+}
+
+// serverNetwork is what is known about the network of a server.
+type serverNetwork struct {
+	AccessIPv4, AccessIPv6 string
+	// Metadata are the user's own of the server.
+	Metadata map[string]string
+	// Addresses are those that Nova reports, by the name of the network, in its order.
+	Addresses map[string][]serverAddress
+	// Ports are the ports of the server, in the order of Neutron.
+	Ports []serverPort
+}
+
+// serverAddress is an address that Nova reports.
+type serverAddress struct {
+	Addr string
+	// Type is OS-EXT-IPS:type: fixed or floating.
+	Type string
+}
+
+// serverPort is a port of a server.
+type serverPort struct {
+	Status   string
+	FixedIPs []string
+	// Subports are those of the trunk whose parent the port is, in its order.
+	Subports []subport
+}
+
+// subport is a port of a trunk: a network that the server is in by a VLAN.
+type subport struct {
+	// Network is the name of the network.
+	Network  string
+	FixedIPs []string
+}
+
+// addresses returns the addresses of a Node, each type and address once. The order is
+// part of the result: the first internal address is the one that load balancers and
+// routes use.
+//
+//  1. fixed IPs of active ports                    internal
+//  2. access addresses                             external
+//  3. metadata hostname                            hostname
+//  4. what Nova reports, networks by name, then subports
+//     a floating IP                              external
+//     on a public network                        external, and nothing else
+//     on an internal network                     internal
+//     on another network                         not an address of the Node
+//
+// If there is an order, addresses in the first block of it come first.
+func (r addressRules) addresses(s serverNetwork) []v1.NodeAddress {
+	list := &addressList{ipv6Disabled: r.ipv6Disabled}
+	for _, port := range s.Ports {
+		if port.Status != portActive {
+			continue
+		}
+		for _, ip := range port.FixedIPs {
+			list.add(v1.NodeInternalIP, ip)
+		}
+	}
+	list.add(v1.NodeExternalIP, s.AccessIPv4)
+	list.add(v1.NodeExternalIP, s.AccessIPv6)
+	list.addHostname(s.Metadata[hostnameKey])
+	networks := withSubports(s)
+	for _, network := range slices.Sorted(maps.Keys(networks)) {
+		for _, a := range networks[network] {
+			r.addNetwork(list, network, a)
+		}
+	}
+	r.sort(list.items)
+
+	return list.items
+}
+
+// addNetwork adds or removes an address on a network.
+func (r addressRules) addNetwork(list *addressList, network string, a serverAddress) {
+	switch {
+	case a.Type == typeFloating:
+		list.add(v1.NodeExternalIP, a.Addr)
+	case slices.Contains(r.public, network):
+		list.remove(a.Addr)
+		list.add(v1.NodeExternalIP, a.Addr)
+	case len(r.internal) == 0 || slices.Contains(r.internal, network):
+		list.add(v1.NodeInternalIP, a.Addr)
+	default:
+		list.remove(a.Addr)
+	}
+}
+
+// withSubports returns the addresses that Nova reports and those of subports, which it
+// does not report.
+func withSubports(s serverNetwork) map[string][]serverAddress {
+	networks := make(map[string][]serverAddress, len(s.Addresses))
+	for network, addresses := range s.Addresses {
+		networks[network] = slices.Clone(addresses)
+	}
+	for _, port := range s.Ports {
+		for _, sub := range port.Subports {
+			for _, ip := range sub.FixedIPs {
+				networks[sub.Network] = append(networks[sub.Network], serverAddress{Addr: ip})
+			}
+		}
+	}
+
+	return networks
+}
+
+// sort brings the addresses in a block of the order to the front: those in the first
+// block first, in ascending order inside of each block.
+func (r addressRules) sort(items []v1.NodeAddress) {
+	if len(r.order) == 0 {
+		return
+	}
+	slices.SortStableFunc(items, func(a, b v1.NodeAddress) int {
+		x, y := parseIP(a.Address), parseIP(b.Address)
+		rank := r.rank(x)
+		if by := cmp.Compare(rank, r.rank(y)); by != 0 || rank == len(r.order) {
+			return by
+		}
+		left, right := x.As16(), y.As16()
+
+		return bytes.Compare(left[:], right[:])
+	})
+}
+
+// rank is the index of the first block that has the address, or their number.
+func (r addressRules) rank(ip netip.Addr) int {
+	if !ip.IsValid() {
+		return len(r.order)
+	}
+
+	return r.order.Rank(ip)
+}
+
+// addressList is the list while it is built.
+type addressList struct {
+	ipv6Disabled bool
+	items        []v1.NodeAddress
+}
+
+// add appends an IP address, unless the list has it or it is not wanted. A text that is
+// no IP address is kept as it is, and counts as IPv6.
+func (l *addressList) add(kind v1.NodeAddressType, text string) {
+	if text == "" || l.ipv6Disabled && !parseIP(text).Is4() {
+		return
+	}
+	l.append(v1.NodeAddress{Type: kind, Address: canonical(text)})
+}
+
+func (l *addressList) addHostname(name string) {
+	if name != "" {
+		l.append(v1.NodeAddress{Type: v1.NodeHostName, Address: name})
+	}
+}
+
+func (l *addressList) append(a v1.NodeAddress) {
+	if !slices.Contains(l.items, a) {
+		l.items = append(l.items, a)
+	}
+}
+
+// remove removes an address, whatever its type is.
+func (l *addressList) remove(text string) {
+	if l.ipv6Disabled && !parseIP(text).Is4() {
+		return
+	}
+	l.items = slices.DeleteFunc(l.items, func(a v1.NodeAddress) bool { return a.Address == canonical(text) })
+}
+
+// parseIP returns the zero Addr for a text that is no IP address.
+func parseIP(text string) netip.Addr {
+	ip, err := address.Parse(text)
+	if err != nil {
+		return netip.Addr{}
+	}
+
+	return ip
+}
+
+// canonical is the one way of writing an IP address.
+func canonical(text string) string {
+	if ip := parseIP(text); ip.IsValid() {
+		return ip.String()
+	}
+
+	return text
+}
