@@ -102,6 +102,10 @@ func (r *resolver) chooseMethod() method {
 	add(application, g.ApplicationCredentialID != "" || g.ApplicationCredentialName != "", methodApplicationCredential)
 	switch {
 	case len(keys) == 1:
+		if m := byKey[keys[0]]; m != methodApplicationCredential && g.ApplicationCredentialSecret != "" {
+			r.warnf("application-credential-secret", "is ignored without application-credential-id and application-credential-name")
+		}
+
 		return byKey[keys[0]]
 	case len(keys) > 1:
 		for i := range keys[1:] {
@@ -173,7 +177,7 @@ func (r *resolver) chooseScope(login *credentials) {
 	case g.TrustID != "":
 	case g.TenantID != "":
 		login.ProjectID = g.TenantID
-		if at := r.Origins[globalName("tenant-id")]; g.TenantName != "" && at != r.Origins[globalName("tenant-name")] {
+		if id, name := r.placeInClouds("tenant-id"), r.placeInClouds("tenant-name"); g.TenantName != "" && id != "" && name == "" {
 			r.warnf("tenant-name", "is ignored: %s is set", r.spelled("tenant-id"))
 		}
 	case g.TenantName != "":

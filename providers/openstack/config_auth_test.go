@@ -156,6 +156,11 @@ func TestCredentials(t *testing.T) {
 			credentials{},
 			[]string{"error: 3:1: [Global] application-credential-secret: it needs application-credential-id or application-credential-name"},
 		},
+		"secret and password": {
+			"the secret is ignored", "application-credential-secret = s\nuser-id = u\npassword = p\n" + project,
+			credentials{UserID: "u", Password: "p", ProjectID: "i"},
+			[]string{"warning: 3:1: [Global] application-credential-secret: is ignored without application-credential-id and application-credential-name"},
+		},
 		"application credential and trust": {
 			"contradict", "application-credential-id = a\napplication-credential-secret = s\ntrust-id = ti\n",
 			credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},

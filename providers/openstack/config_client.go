@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -68,7 +69,9 @@ func credentialSource(file *config.File, cfg *Config, env environment) (source c
 // read, and those that may appear.
 func credentialPaths(file *config.File, cfg *Config, env environment) []string {
 	var paths []string
-	if data, err := env.readFile(file.Path); err == nil && file.Same(data) {
+	// The path of a cloud-config that is not from a file is only a word. A file can have
+	// changed since it was decoded.
+	if data, err := env.readFile(file.Path); err == nil && (filepath.IsAbs(file.Path) || file.Same(data)) {
 		paths = append(paths, file.Path)
 	}
 	if g := &cfg.Global; g.UseClouds || g.Cloud != "" {

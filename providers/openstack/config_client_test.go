@@ -163,6 +163,20 @@ func TestCredentialsInline(t *testing.T) {
 	}
 }
 
+// A cloud-config that has changed since it was decoded is followed, too.
+func TestCredentialPathsOfChangedFile(t *testing.T) {
+	t.Parallel()
+	file, err := config.Parse("/etc/config/cloud.conf", []byte(login))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := in(map[string]string{"/etc/config/cloud.conf": login + "password = new\n"})
+	cfg, _ := decode(file, env)
+	if diff := cmp.Diff([]string{"/etc/config/cloud.conf"}, credentialPaths(file, cfg, env)); diff != "" {
+		t.Errorf("paths (-want +got):\n%s", diff)
+	}
+}
+
 // Places that cannot be read are not watched: they would keep all others from being
 // read.
 func TestCredentialPaths(t *testing.T) {

@@ -1,6 +1,8 @@
 package openstack
 
 import (
+	"maps"
+
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/cloudsyaml"
 )
@@ -65,7 +67,7 @@ func (r *resolver) applyClouds() bool {
 		return false
 	}
 	if first := places.File; first != "" && cloud.Path != first {
-		r.warnf("clouds-file", "%s does not exist or does not have the cloud: the one of %s is used", first, cloud.Path)
+		r.warnOtherFile(first, cloud.Path)
 	}
 	if !r.checkAuthType(cloud) {
 		return false
@@ -75,10 +77,22 @@ func (r *resolver) applyClouds() bool {
 	return true
 }
 
+// warnOtherFile warns that the cloud is not from the file that is named.
+func (r *resolver) warnOtherFile(named, used string) {
+	const text = "%s does not exist or does not have the cloud: the one of %s is used"
+	if r.config.Global.CloudsFile != "" {
+		r.warnf("clouds-file", text, named, used)
+
+		return
+	}
+	r.Problems.Warnf(config.Position{}, "environment "+variableCloudsFile+": "+text, named, used)
+}
+
 // take takes over the values of a cloud.
 func (r *resolver) take(cloud *cloudsyaml.Cloud) {
 	g := &r.config.Global
 	unused := otherMethods(cloud)
+	maps.Copy(unused, otherDomains(g))
 	for _, key := range cloudKeys() {
 		value, ok := cloud.Values[key.from]
 		if !ok || key.value(g) != "" || unused[key.from] {
@@ -148,7 +162,7 @@ func (r *resolver) checkAuthType(cloud *cloudsyaml.Cloud) bool {
 func otherMethods(cloud *cloudsyaml.Cloud) map[cloudsyaml.Key]bool {
 	secret := authMethods()[cloud.Text(cloudsyaml.AuthType)]
 	if secret == "" || cloud.Text(secret) == "" {
-		return nil
+		return map[cloudsyaml.Key]bool{}
 	}
 	unused := map[cloudsyaml.Key]bool{
 		cloudsyaml.Password: true, cloudsyaml.Token: true, cloudsyaml.ApplicationCredentialID: true,
@@ -158,6 +172,23 @@ func otherMethods(cloud *cloudsyaml.Cloud) map[cloudsyaml.Key]bool {
 	if secret == cloudsyaml.ApplicationCredentialSecret {
 		delete(unused, cloudsyaml.ApplicationCredentialID)
 		delete(unused, cloudsyaml.ApplicationCredentialName)
+	}
+
+	return unused
+}
+
+// otherDomains returns the values that name a domain which the cloud-config names
+// already, by its ID or by its name.
+func otherDomains(g *Global) map[cloudsyaml.Key]bool {
+	unused := map[cloudsyaml.Key]bool{}
+	if g.DomainID != "" || g.DomainName != "" {
+		unused[cloudsyaml.DomainID], unused[cloudsyaml.DomainName] = true, true
+	}
+	if g.UserDomainID != "" || g.UserDomainName != "" {
+		unused[cloudsyaml.UserDomainID], unused[cloudsyaml.UserDomainName] = true, true
+	}
+	if g.TenantDomainID != "" || g.TenantDomainName != "" {
+		unused[cloudsyaml.ProjectDomainID], unused[cloudsyaml.ProjectDomainName] = true, true
 	}
 
 	return unused

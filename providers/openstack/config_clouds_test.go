@@ -132,6 +132,24 @@ func TestClouds(t *testing.T) {
 			want:     credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectID: "i"},
 			problems: []string{"warning: 3:1: [Global] tenant-name: is ignored: tenant-id (set in /etc/openstack/clouds.yaml:9) is set"},
 		},
+		"project by ID and name": {
+			reason: "as clouds.yaml of the dashboard has it: nothing to warn of", text: use, files: cloud(user+"project_id: i\n", ""),
+			want: credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectID: "i"},
+		},
+		"domains": {
+			reason: "of the cloud-config win, also if clouds.yaml has them by ID", text: use + "user-domain-name = un\ntenant-domain-name = tn\n",
+			files: cloud("username: u\npassword: p\nproject_name: t\nuser_domain_id: ui\nproject_domain_id: pi\n", ""),
+			want:  credentials{Username: "u", Password: "p", UserDomainName: "un", ProjectName: "t", ProjectDomainName: "tn"},
+		},
+		"default domains": {
+			reason: "of the cloud-config win, also if clouds.yaml has them by ID", text: use + "domain-name = mine\n",
+			files: cloud("username: u\npassword: p\nproject_name: t\ndomain_id: x\ndefault_domain: y\n", ""),
+			want:  credentials{Username: "u", Password: "p", UserDomainName: "mine", ProjectName: "t", ProjectDomainName: "mine"},
+		},
+		"missing OS_CLIENT_CONFIG_FILE": {
+			reason: "the next place is used", text: use, files: cloud(user, ""), variables: map[string]string{"OS_CLIENT_CONFIG_FILE": "/my/clouds.yaml"}, want: want,
+			problems: []string{"warning: environment OS_CLIENT_CONFIG_FILE: /my/clouds.yaml does not exist or does not have the cloud: the one of /etc/openstack/clouds.yaml is used"},
+		},
 		"control character": {
 			reason: "no value of a key", text: use, files: cloud("username: \"u\\a\"\npassword: p\ndomain_name: d\nproject_id: i\n", ""),
 			want: credentials{Password: "p", ProjectID: "i"},

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
@@ -43,7 +45,46 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func checkComplete(t *testing.T, cfg *Config) {
+// TestDecodeCombinations: whatever keys of [Global] and of clouds.yaml are set, the
+// credentials are complete and do not contradict themselves, or there is an error.
+func TestDecodeCombinations(t *testing.T) {
+	t.Parallel()
+	keys := cloudKeys()
+	rapid.Check(t, func(rt *rapid.T) {
+		text, auth, beside := "[Global]\nauth-url = https://keystone/v3\n", "", ""
+		if rapid.Bool().Draw(rt, "use-clouds") {
+			text += "use-clouds\n"
+		}
+		// Few keys at a time: most combinations contradict themselves.
+		for _, key := range rapid.SliceOfN(rapid.SampledFrom(keys[1:17]), 0, 6).Draw(rt, "of the cloud-config") {
+			text += key.name + " = x\n"
+		}
+		for _, key := range rapid.SliceOfNDistinct(rapid.SampledFrom(keys[1:17]), 0, 6, func(key cloudKey) string { return key.name }).Draw(rt, "of clouds.yaml") {
+			auth += strings.TrimPrefix(string(key.from), "auth.") + ": y\n"
+		}
+		for _, key := range rapid.SliceOfN(rapid.SampledFrom([]string{"trustee-id", "trustee-password"}), 0, 1).Draw(rt, "trustee") {
+			text += key + " = x\n"
+		}
+		if kind := rapid.SampledFrom([]string{"", "password", "token", "v3applicationcredential"}).Draw(rt, "auth_type"); kind != "" {
+			beside = "auth_type: " + kind + "\n"
+		}
+		env := in(cloud(auth, beside))
+		file := parse(t, text)
+		cfg, problems := decode(file, env)
+		if _, err := decodeCredentials(file, env); (err == nil) != (problems.Err() == nil) {
+			rt.Errorf("at start %v, later %v", problems.Err(), err)
+		}
+		if problems.Err() == nil {
+			checkComplete(rt, cfg)
+		}
+	})
+}
+
+func checkComplete(t interface {
+	Helper()
+	Errorf(format string, args ...any)
+}, cfg *Config,
+) {
 	t.Helper()
 	c, l := cfg.cloudConfig(), cfg.login
 	if c.AuthURL == "" || c.EndpointType == "" || c.Timeout <= 0 || cfg.waitSteps < 1 || cfg.LoadBalancer.LBMethod == "" {
