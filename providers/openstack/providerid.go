@@ -67,5 +67,16 @@ func (p providerIDs) parse(text string) (id string, err error) {
 	return id, nil
 }
 
+// accepts returns an error if a provider ID cannot be one of this cloud. A server of
+// another region is one: parse returns that error, with its own reason.
+func (p providerIDs) accepts(text string) error {
+	_, err := p.parse(text)
+	if instance.ReasonOf(err) == instance.ReasonOtherRegion {
+		return nil
+	}
+
+	return err
+}
+
 // validRegion reports whether a region can be part of a provider ID.
 func validRegion(region string) bool { return !strings.Contains(region, "/") }

@@ -55,6 +55,9 @@ func TestParseProviderID(t *testing.T) {
 			case tc.err != "" && (got != "" || err == nil || !strings.HasSuffix(err.Error(), tc.err)):
 				t.Errorf("%s: want %q, got %q, %v", tc.reason, tc.err, got, err)
 			}
+			if accepted := (providerIDs{region: "RegionOne"}).accepts(tc.id) == nil; accepted != (tc.err == "" || strings.Contains(tc.err, "of the region")) {
+				t.Errorf("%s: accepted: %v", tc.reason, accepted)
+			}
 			if otherRegion := strings.Contains(tc.err, "of the region"); (instance.ReasonOf(err) == instance.ReasonOtherRegion) != otherRegion {
 				t.Errorf("%s: reason of another region: want %v, got %q", tc.reason, otherRegion, instance.ReasonOf(err))
 			}
