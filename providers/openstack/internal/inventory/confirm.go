@@ -1,0 +1,195 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+)
+
+// actionsVersion is the microversion from which on deleted servers have actions:
+// https://docs.openstack.org/nova/latest/reference/api-microversion-history.html.
+var actionsVersion = client.APIVersion{Major: 2, Minor: 21}
+
+// series is a number of responses of 404 without any other in between.
+type series struct{ first, last time.Time }
+
+// Confirm reads a server alone, past every cache, and returns it or what is proven
+// about it: Gone, Absent or Kept. Whatever is not certain is an error.
+func (i *Inventory) Confirm(ctx context.Context, id string) (*Server, certainty.Verdict, error) {
+	if !i.confirming.take(id) {
+		return nil, certainty.Verdict{}, fmt.Errorf("confirm server %s: %w", id, ErrBusy)
+	}
+	found, err := i.alone.GetWithin(ctx, id, 0)
+	switch certainty.ResponseOf(err) {
+	case certainty.Found:
+		i.endSeries(id)
+
+		return found, certainty.Verdict{Kind: certainty.Present}, nil
+	case certainty.NoResponse:
+		return nil, certainty.Verdict{}, err
+	case certainty.NotFound:
+		i.alone.Forget(id)
+	}
+	verdict, err := i.decide(ctx, id)
+	if err != nil {
+		return nil, certainty.Verdict{}, fmt.Errorf("confirm server %s: %w", id, err)
+	}
+
+	return nil, verdict, nil
+}
+
+// decide gathers the evidence about a server that was read and not found.
+func (i *Inventory) decide(ctx context.Context, id string) (certainty.Verdict, error) {
+	project, err := i.api.Project(ctx)
+	if err != nil {
+		return certainty.Verdict{}, err
+	}
+	e := certainty.Evidence{Scope: certainty.Scope{Project: project}, ID: id, Response: certainty.NotFound}
+	e.Actions, err = i.actions(ctx, id)
+	if err != nil {
+		return certainty.Verdict{}, err
+	}
+	if e.Actions != certainty.ActionsDelete {
+		i.observeOthers(ctx, &e)
+	}
+	e.Now = i.now()
+	e.Since = i.continueSeries(id, e.Now)
+	verdict := e.Verdict()
+	if verdict.Kind == certainty.Uncertain {
+		i.endSeries(id)
+
+		return verdict, verdict.Reason
+	}
+
+	return verdict, nil
+}
+
+// actions returns what is recorded about a server that Nova does not have.
+func (i *Inventory) actions(ctx context.Context, id string) (certainty.Actions, error) {
+	version, err := i.api.Compute.Microversion(ctx)
+	if err != nil {
+		return certainty.ActionsUnread, fmt.Errorf("read actions: %w", err)
+	}
+	if !version.AtLeast(actionsVersion) {
+		return certainty.ActionsUnsupported, nil
+	}
+	deleted := func(a client.Action) bool {
+		return a.Action == client.ActionDelete && strings.EqualFold(a.ServerID, id)
+	}
+	actions, err := i.api.Compute.ServerActions(ctx, id)
+	switch {
+	case err == nil && slices.ContainsFunc(actions, deleted):
+		return certainty.ActionsDelete, nil
+	case err == nil:
+		return certainty.ActionsOther, nil
+	case certainty.ResponseOf(err) == certainty.NotFound:
+		return certainty.ActionsNone, nil
+	case apierr.Code(err) == apierr.CodeDenied:
+		return certainty.ActionsDenied, nil
+	}
+
+	return certainty.ActionsUnread, fmt.Errorf("read actions: %w", err)
+}
+
+// observeOthers sets what is known about the servers of all Nodes: how many there are,
+// how many are missing in the list, and when one of another Node was found last.
+func (i *Inventory) observeOthers(ctx context.Context, e *certainty.Evidence) {
+	nodes, known := i.config.Nodes()
+	list, err := i.list(ctx, i.config.MaxAge)
+	if err != nil {
+		list = &serverList{} // then all of them are missing
+	}
+	if known && err == nil && list.failed == nil {
+		e.Nodes = len(nodes)
+	}
+	e.Missing = 1
+	var others []string
+	for _, id := range nodes {
+		if id == e.ID {
+			continue
+		}
+		others = append(others, id)
+		row, listed := list.rows[id]
+		alone, at, read := i.alone.Peek(id)
+		switch {
+		case listed && row.err == nil:
+			e.Canary = later(e.Canary, row.server.At)
+		case read && alone != nil && i.now().Sub(at) < i.config.MaxAge:
+			e.Canary = later(e.Canary, at)
+		case !listed:
+			e.Missing++
+		}
+	}
+	if i.now().Sub(e.Canary) > certainty.CanaryAge {
+		e.Canary = i.readCanary(ctx, others)
+	}
+}
+
+// readCanary reads the server of another Node that was found before, once in a pass,
+// and returns when. It returns the zero time if none was found.
+func (i *Inventory) readCanary(ctx context.Context, others []string) time.Time {
+	i.mu.Lock()
+	tried := i.now().Sub(i.canaryTried) < certainty.Pass
+	if !tried {
+		i.canaryTried = i.now()
+	}
+	i.mu.Unlock()
+	if tried {
+		return time.Time{}
+	}
+	old, _, _ := i.lists.Peek(struct{}{})
+	for _, id := range others {
+		_, _, known := i.alone.Peek(id)
+		if !known && old != nil {
+			_, known = old.rows[id]
+		}
+		if !known {
+			continue
+		}
+		found, err := i.alone.GetWithin(ctx, id, certainty.CanaryAge)
+		if err != nil {
+			return time.Time{}
+		}
+
+		return found.At
+	}
+
+	return time.Time{}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+
+	return a
+}
+
+// continueSeries notes that a server is missing, and returns since when it is.
+func (i *Inventory) continueSeries(id string, now time.Time) time.Time {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	maps.DeleteFunc(i.missing, func(_ string, s series) bool { return now.Sub(s.last) > certainty.SettleGap })
+	s, before := i.missing[id]
+	if !before {
+		s.first = now
+	}
+	s.last = now
+	i.missing[id] = s
+
+	return s.first
+}
+
+// endSeries forgets since when a server is missing.
+func (i *Inventory) endSeries(id string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.missing, id)
+}

@@ -1,0 +1,178 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+)
+
+// portList is what the list of all ports has shown.
+type portList struct {
+	servers map[string][]Port
+	begun   time.Time
+}
+
+// networks are the names of networks. They are dropped together after networkAge.
+type networks struct {
+	mu    sync.Mutex
+	names map[string]string
+	since time.Time
+}
+
+// Ports returns the ports of a server in the order of Neutron. They are at least as new
+// as the server, unless the list of ports has some of them.
+func (i *Inventory) Ports(ctx context.Context, server *Server) ([]Port, error) {
+	list, err := i.ports.Get(ctx, struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	if found := list.servers[server.ID]; len(found) > 0 || !list.begun.Before(server.At) {
+		return found, nil
+	}
+	found, err := i.serverPorts.Get(ctx, server.ID)
+	if err != nil {
+		return nil, fmt.Errorf("list ports of server %s: %w", server.ID, err)
+	}
+
+	return found, nil
+}
+
+// listPorts reads the list of all ports.
+func (i *Inventory) listPorts(ctx context.Context, _ struct{}) (*portList, error) {
+	begun := i.now()
+	ports, err := i.api.Network.ListPorts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := i.byServer(ctx, ports, ports)
+	if err != nil {
+		return nil, err
+	}
+
+	return &portList{servers: servers, begun: begun}, nil
+}
+
+// readServerPorts reads the ports of some servers.
+func (i *Inventory) readServerPorts(ctx context.Context, ids []string) (map[string]batch.Result[[]Port], error) {
+	ports, err := i.api.Network.PortsByDevice(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var subports []*client.Port
+	if wanted := subportIDs(ports); len(wanted) > 0 {
+		if subports, err = i.api.Network.PortsByID(ctx, wanted); err != nil {
+			return nil, err
+		}
+	}
+	servers, err := i.byServer(ctx, ports, subports)
+	if err != nil {
+		return nil, err
+	}
+	results := make(map[string]batch.Result[[]Port], len(ids))
+	for _, id := range ids {
+		results[id] = batch.Result[[]Port]{Value: servers[id]}
+	}
+
+	return results, nil
+}
+
+// subportIDs lists the ports of trunks.
+func subportIDs(ports []*client.Port) []string {
+	var ids []string
+	for _, port := range ports {
+		if port.Trunk == nil {
+			continue
+		}
+		for _, sub := range port.Trunk.Subports {
+			ids = append(ids, sub.PortID)
+		}
+	}
+
+	return ids
+}
+
+// byServer returns the ports of each server with those of their trunks, which are among
+// subports. One that is not has just been deleted, or belongs to another project.
+func (i *Inventory) byServer(ctx context.Context, ports, subports []*client.Port) (map[string][]Port, error) {
+	byID := map[string]*client.Port{}
+	wanted := sets.New(subportIDs(ports)...)
+	for _, port := range subports {
+		if wanted.Has(port.ID) {
+			byID[port.ID] = port
+		}
+	}
+	names, err := i.networkNames(ctx, byID)
+	if err != nil {
+		return nil, err
+	}
+	servers := map[string][]Port{}
+	for _, port := range ports {
+		if port.DeviceID == "" {
+			continue
+		}
+		all := Port{Status: port.Status, FixedIPs: fixedIPs(port)}
+		for _, id := range subportIDs([]*client.Port{port}) {
+			if sub := byID[id]; sub != nil {
+				all.Subports = append(all.Subports, Subport{Network: names[sub.NetworkID], FixedIPs: fixedIPs(sub)})
+			}
+		}
+		servers[port.DeviceID] = append(servers[port.DeviceID], all)
+	}
+
+	return servers, nil
+}
+
+// networkNames returns the names of the networks of ports, by their IDs. One that is not
+// visible has none.
+func (i *Inventory) networkNames(ctx context.Context, ports map[string]*client.Port) (map[string]string, error) {
+	names := map[string]string{}
+	var unknown []string
+	for _, port := range ports {
+		id := port.NetworkID
+		if _, seen := names[id]; seen {
+			continue
+		}
+		name, known := i.networks.name(id, i.now())
+		names[id] = name
+		if !known {
+			unknown = append(unknown, id)
+		}
+	}
+	if len(unknown) == 0 {
+		return names, nil
+	}
+	found, err := i.api.Network.NetworksByID(ctx, unknown)
+	if err != nil {
+		return nil, fmt.Errorf("list networks: %w", err)
+	}
+	for _, network := range found {
+		names[network.ID] = network.Name
+		i.networks.add(network.ID, network.Name)
+	}
+
+	return names, nil
+}
+
+// name returns the name of a network, and whether it is known.
+func (n *networks) name(id string, now time.Time) (string, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.names == nil || now.Sub(n.since) >= networkAge {
+		n.names, n.since = map[string]string{}, now
+	}
+	name, known := n.names[id]
+
+	return name, known
+}
+
+func (n *networks) add(id, name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.names[id] = name
+}
