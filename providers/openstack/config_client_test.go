@@ -102,7 +102,7 @@ func TestCredentialsOfCloudsChange(t *testing.T) {
 func TestParseCredentials(t *testing.T) {
 	t.Parallel()
 	const conf, use = "/etc/config/cloud.conf", "[Global]\nuse-clouds = true\n"
-	auth := cloud("user_id: u\npassword: p\nproject_id: i\n", "cacert: /missing\n")[site]
+	auth := cloudsFile("user_id: u\npassword: p\nproject_id: i\n", "cacert: /missing\n")[site]
 	cases := map[string]struct {
 		reason string
 		data   map[string]string
@@ -183,7 +183,7 @@ func TestCredentialPaths(t *testing.T) {
 	t.Parallel()
 	const text = "[Global]\nuse-clouds = true\n"
 	file := parse(t, text)
-	files := cloud("token: t\nproject_id: i\n", "")
+	files := cloudsFile("token: t\nproject_id: i\n", "")
 	files["cloud.conf"] = text
 	env := in(files)
 	read := env.readFile

@@ -12,8 +12,8 @@ import (
 
 const site = "/etc/openstack/clouds.yaml"
 
-// cloud is a clouds.yaml with one cloud, with the lines of auth and those beside it.
-func cloud(auth, beside string) map[string]string {
+// cloudsFile is a clouds.yaml with one cloud, with the lines of auth and those beside it.
+func cloudsFile(auth, beside string) map[string]string {
 	indent := func(text, by string) string {
 		return strings.ReplaceAll(strings.TrimRight("\n"+text, "\n"), "\n", "\n"+by)
 	}
@@ -33,38 +33,38 @@ func TestClouds(t *testing.T) {
 		want      credentials
 		problems  []string
 	}{
-		"all from clouds.yaml": {reason: "the cloud-config need not have a key", text: use, files: cloud(user, ""), want: want},
-		"cloud alone":          {reason: "also reads clouds.yaml", text: "[Global]\ncloud = a\n", files: cloud(user, ""), want: want},
-		"cloud without use":    {reason: "even against use-clouds", text: "[Global]\ncloud = a\nuse-clouds = false\n", files: cloud(user, ""), want: want},
+		"all from clouds.yaml": {reason: "the cloud-config need not have a key", text: use, files: cloudsFile(user, ""), want: want},
+		"cloud alone":          {reason: "also reads clouds.yaml", text: "[Global]\ncloud = a\n", files: cloudsFile(user, ""), want: want},
+		"cloud without use":    {reason: "even against use-clouds", text: "[Global]\ncloud = a\nuse-clouds = false\n", files: cloudsFile(user, ""), want: want},
 		"not used": {
-			reason: "without use-clouds and cloud", text: login, files: cloud("token: x\n", ""), variables: map[string]string{"OS_CLOUD": "a", "OS_CLIENT_CONFIG_FILE": site}, want: want,
+			reason: "without use-clouds and cloud", text: login, files: cloudsFile("token: x\n", ""), variables: map[string]string{"OS_CLOUD": "a", "OS_CLIENT_CONFIG_FILE": site}, want: want,
 		},
 		"cloud-config wins": {
-			reason: "key by key", text: use + "password = mine\ntenant-name = mine\ntenant-domain-name = mine\n", files: cloud(user, ""),
+			reason: "key by key", text: use + "password = mine\ntenant-name = mine\ntenant-domain-name = mine\n", files: cloudsFile(user, ""),
 			want: credentials{Username: "u", Password: "mine", UserDomainName: "d", ProjectName: "mine", ProjectDomainName: "mine"},
 		},
-		"empty key": {reason: "counts as not set", text: use + "password =\n", files: cloud(user, ""), want: want},
+		"empty key": {reason: "counts as not set", text: use + "password =\n", files: cloudsFile(user, ""), want: want},
 		"OS_CLOUD": {
 			reason: "names the cloud", text: use, files: map[string]string{site: "clouds:\n  b: {}\n  a: {auth: {auth_url: https://keystone, token: t, project_id: i}}\n"},
 			variables: map[string]string{"OS_CLOUD": "a"}, want: credentials{Token: "t", ProjectID: "i"},
 		},
 		"cloud before OS_CLOUD": {
-			reason: "takes precedence", text: use + "cloud = a\n", files: cloud(user, ""), variables: map[string]string{"OS_CLOUD": "b"}, want: want,
+			reason: "takes precedence", text: use + "cloud = a\n", files: cloudsFile(user, ""), variables: map[string]string{"OS_CLOUD": "b"}, want: want,
 		},
 		"OS_CLIENT_CONFIG_FILE": {
-			reason: "names the file", text: use, files: map[string]string{site: "{", "/my/clouds.yaml": cloud(user, "")[site]},
+			reason: "names the file", text: use, files: map[string]string{site: "{", "/my/clouds.yaml": cloudsFile(user, "")[site]},
 			variables: map[string]string{"OS_CLIENT_CONFIG_FILE": "/my/clouds.yaml"}, want: want,
 		},
 		"clouds-file before OS_CLIENT_CONFIG_FILE": {
-			reason: "takes precedence", text: use + "clouds-file = /my/clouds.yaml\n", files: map[string]string{site: "{", "/my/clouds.yaml": cloud(user, "")[site]},
+			reason: "takes precedence", text: use + "clouds-file = /my/clouds.yaml\n", files: map[string]string{site: "{", "/my/clouds.yaml": cloudsFile(user, "")[site]},
 			variables: map[string]string{"OS_CLIENT_CONFIG_FILE": site}, want: want,
 		},
 		"missing clouds-file": {
-			reason: "the next place is used", text: use + "clouds-file = /my/clouds.yaml\n", files: cloud(user, ""), want: want,
+			reason: "the next place is used", text: use + "clouds-file = /my/clouds.yaml\n", files: cloudsFile(user, ""), want: want,
 			problems: []string{"warning: 3:1: [Global] clouds-file: /my/clouds.yaml does not exist or does not have the cloud: the one of /etc/openstack/clouds.yaml is used"},
 		},
 		"other variables": {
-			reason: "of OpenStack clients have no influence", text: use, files: cloud(user, ""), want: want,
+			reason: "of OpenStack clients have no influence", text: use, files: cloudsFile(user, ""), want: want,
 			variables: map[string]string{"OS_AUTH_URL": "x", "OS_TOKEN": "x", "OS_USERNAME": "x", "OS_PROJECT_ID": "x", "OS_REGION_NAME": "x", "OS_INTERFACE": "x", "OS_AUTH_TYPE": "x"},
 		},
 		"no file": {
@@ -79,79 +79,79 @@ func TestClouds(t *testing.T) {
 			problems: []string{"error: 2:1: [Global] use-clouds: /etc/openstack/clouds.yaml: it has several clouds and none is selected, known are: a, b"},
 		},
 		"unknown cloud": {
-			reason: "is fatal", text: use + "cloud = c\n", files: cloud(user, ""),
+			reason: "is fatal", text: use + "cloud = c\n", files: cloudsFile(user, ""),
 			problems: []string{`error: 3:1: [Global] cloud: /etc/openstack/clouds.yaml: no cloud "c", known are: a`},
 		},
 		"default domain": {
-			reason: "of the user and the project", text: use, files: cloud("username: u\npassword: p\nproject_name: t\ndefault_domain: d\n", ""),
+			reason: "of the user and the project", text: use, files: cloudsFile("username: u\npassword: p\nproject_name: t\ndefault_domain: d\n", ""),
 			want: credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectName: "t", ProjectDomainID: "d"},
 		},
 		"default domain and others": {
-			reason: "others take precedence", text: use, files: cloud("username: u\npassword: p\nproject_name: t\ndefault_domain: d\nuser_domain_name: un\nproject_domain_id: pi\n", ""),
+			reason: "others take precedence", text: use, files: cloudsFile("username: u\npassword: p\nproject_name: t\ndefault_domain: d\nuser_domain_name: un\nproject_domain_id: pi\n", ""),
 			want: credentials{Username: "u", Password: "p", UserDomainName: "un", ProjectName: "t", ProjectDomainID: "pi"},
 		},
 		"default domain and domain": {
-			reason: "domain_name takes precedence", text: use, files: cloud(user+"default_domain: x\n", ""), want: want,
+			reason: "domain_name takes precedence", text: use, files: cloudsFile(user+"default_domain: x\n", ""), want: want,
 		},
 		"trust": {
-			reason: "counts", text: use, files: cloud("user_id: u\npassword: p\ntrust_id: ti\n", ""),
+			reason: "counts", text: use, files: cloudsFile("user_id: u\npassword: p\ntrust_id: ti\n", ""),
 			want: credentials{UserID: "u", Password: "p", TrustID: "ti"},
 		},
 		"auth_type selects": {
 			reason: "one of several methods", text: use,
-			files: cloud(user+"token: t\napplication_credential_id: a\napplication_credential_secret: s\n", "auth_type: v3applicationcredential\n"),
+			files: cloudsFile(user+"token: t\napplication_credential_id: a\napplication_credential_secret: s\n", "auth_type: v3applicationcredential\n"),
 			want:  credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
 		},
 		"auth_type password": {
-			reason: "selects the password", text: use, files: cloud(user+"application_credential_id: a\napplication_credential_secret: s\n", "auth_type: password\n"), want: want,
+			reason: "selects the password", text: use, files: cloudsFile(user+"application_credential_id: a\napplication_credential_secret: s\n", "auth_type: password\n"), want: want,
 		},
 		"auth_type token": {
-			reason: "selects the token", text: use, files: cloud(user+"token: t\n", "auth_type: v3token\n"),
+			reason: "selects the token", text: use, files: cloudsFile(user+"token: t\n", "auth_type: v3token\n"),
 			want: credentials{Token: "t", ProjectName: "t", ProjectDomainName: "d"},
 		},
 		"wrong auth_type": {
 			reason: "has no effect if its secret is missing, as with the existing controller manager", text: use,
-			files: cloud("application_credential_id: a\napplication_credential_secret: s\n", "auth_type: password\n"),
+			files: cloudsFile("application_credential_id: a\napplication_credential_secret: s\n", "auth_type: password\n"),
 			want:  credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
 		},
 		"unknown auth_type": {
-			reason: "a clear error, not a missing password", text: use, files: cloud("username: u\n", "auth_type: v3oidcpassword\n"),
+			reason: "a clear error, not a missing password", text: use, files: cloudsFile("username: u\n", "auth_type: v3oidcpassword\n"),
 			problems: []string{`error: /etc/openstack/clouds.yaml:6: auth_type "v3oidcpassword" is not supported: it must be password, v3password, token, v3token or v3applicationcredential`},
 		},
 		"two methods": {
-			reason: "the error has both places", text: use + "password = mine\n", files: cloud("application_credential_id: a\napplication_credential_secret: s\n", ""),
+			reason: "the error has both places", text: use + "password = mine\n", files: cloudsFile("application_credential_id: a\napplication_credential_secret: s\n", ""),
 			problems: []string{"error: 3:1: [Global] password: it is set together with application-credential-id (set in /etc/openstack/clouds.yaml:5): keep one of them"},
 		},
 		"user of both": {
-			reason: "the error has both places", text: use + "username = mine\n", files: cloud("user_id: u\npassword: p\nproject_id: i\n", ""),
+			reason: "the error has both places", text: use + "username = mine\n", files: cloudsFile("user_id: u\npassword: p\nproject_id: i\n", ""),
 			want:     credentials{Password: "p", ProjectID: "i"},
 			problems: []string{"error: 1:1: [Global] user-id: it is set together with username: keep one of them (set in /etc/openstack/clouds.yaml:5)"},
 		},
 		"project of both": {
-			reason: "the ID is used: a warning, since it is not in the cloud-config", text: use + "tenant-name = mine\n", files: cloud(user+"project_id: i\n", ""),
+			reason: "the ID is used: a warning, since it is not in the cloud-config", text: use + "tenant-name = mine\n", files: cloudsFile(user+"project_id: i\n", ""),
 			want:     credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectID: "i"},
 			problems: []string{"warning: 3:1: [Global] tenant-name: is ignored: tenant-id (set in /etc/openstack/clouds.yaml:9) is set"},
 		},
 		"project by ID and name": {
-			reason: "as clouds.yaml of the dashboard has it: nothing to warn of", text: use, files: cloud(user+"project_id: i\n", ""),
+			reason: "as clouds.yaml of the dashboard has it: nothing to warn of", text: use, files: cloudsFile(user+"project_id: i\n", ""),
 			want: credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectID: "i"},
 		},
 		"domains": {
 			reason: "of the cloud-config win, also if clouds.yaml has them by ID", text: use + "user-domain-name = un\ntenant-domain-name = tn\n",
-			files: cloud("username: u\npassword: p\nproject_name: t\nuser_domain_id: ui\nproject_domain_id: pi\n", ""),
+			files: cloudsFile("username: u\npassword: p\nproject_name: t\nuser_domain_id: ui\nproject_domain_id: pi\n", ""),
 			want:  credentials{Username: "u", Password: "p", UserDomainName: "un", ProjectName: "t", ProjectDomainName: "tn"},
 		},
 		"default domains": {
 			reason: "of the cloud-config win, also if clouds.yaml has them by ID", text: use + "domain-name = mine\n",
-			files: cloud("username: u\npassword: p\nproject_name: t\ndomain_id: x\ndefault_domain: y\n", ""),
+			files: cloudsFile("username: u\npassword: p\nproject_name: t\ndomain_id: x\ndefault_domain: y\n", ""),
 			want:  credentials{Username: "u", Password: "p", UserDomainName: "mine", ProjectName: "t", ProjectDomainName: "mine"},
 		},
 		"missing OS_CLIENT_CONFIG_FILE": {
-			reason: "the next place is used", text: use, files: cloud(user, ""), variables: map[string]string{"OS_CLIENT_CONFIG_FILE": "/my/clouds.yaml"}, want: want,
+			reason: "the next place is used", text: use, files: cloudsFile(user, ""), variables: map[string]string{"OS_CLIENT_CONFIG_FILE": "/my/clouds.yaml"}, want: want,
 			problems: []string{"warning: environment OS_CLIENT_CONFIG_FILE: /my/clouds.yaml does not exist or does not have the cloud: the one of /etc/openstack/clouds.yaml is used"},
 		},
 		"control character": {
-			reason: "no value of a key", text: use, files: cloud("username: \"u\\a\"\npassword: p\ndomain_name: d\nproject_id: i\n", ""),
+			reason: "no value of a key", text: use, files: cloudsFile("username: \"u\\a\"\npassword: p\ndomain_name: d\nproject_id: i\n", ""),
 			want: credentials{Password: "p", ProjectID: "i"},
 			problems: []string{
 				"error: /etc/openstack/clouds.yaml:5: [Global] username: must not contain the control character U+0007",
@@ -198,7 +198,7 @@ func TestCloudsSettings(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			files := cloud(token, tc.beside)
+			files := cloudsFile(token, tc.beside)
 			files["/ca"], files["/cert"], files["/key"] = certificate, certificate, key
 			file := parse(t, "[Global]\nuse-clouds = true\n"+tc.text)
 			cfg, problems := decode(file, in(files))
@@ -233,7 +233,7 @@ func TestCloudsBadValues(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, problems := decode(parse(t, "[Global]\nuse-clouds = true\n"), in(cloud(token, tc.beside)))
+			_, problems := decode(parse(t, "[Global]\nuse-clouds = true\n"), in(cloudsFile(token, tc.beside)))
 			checkProblems(t, name, []string{tc.want}, problems)
 		})
 	}

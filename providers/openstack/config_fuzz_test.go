@@ -68,7 +68,7 @@ func TestDecodeCombinations(t *testing.T) {
 		if kind := rapid.SampledFrom([]string{"", "password", "token", "v3applicationcredential"}).Draw(rt, "auth_type"); kind != "" {
 			beside = "auth_type: " + kind + "\n"
 		}
-		env := in(cloud(auth, beside))
+		env := in(cloudsFile(auth, beside))
 		file := parse(t, text)
 		cfg, problems := decode(file, env)
 		if _, err := decodeCredentials(file, env); (err == nil) != (problems.Err() == nil) {
