@@ -1,2 +1,21 @@
 // Package openstack is the cloud provider for OpenStack.
+//
+// What it does: it initializes Nodes (provider ID, addresses, instance type, zone and
+// region), taints those whose server is shut down, and makes Nodes be deleted whose
+// server was deleted.
+//
+// What it does not do yet: load balancers of Octavia, and routes of a Neutron router.
+//
+// # How it finds servers
+//
+// There is one session (package client) and one list of all servers, and one of all
+// ports, of the project (package inventory), which are read only when a Node is looked
+// up. What the responses prove is decided in one place (package certainty):
+//
+//	Node → instance.V2 → source.Lookup   → inventory: the list of servers
+//	                   → source.Confirm  → inventory: this server alone → certainty
+//	                   → source.Metadata → addresses: the server and the list of ports
+//	                                       labels: the server, its flavor if need be
+//
+// Nothing is written to OpenStack for Nodes: the role reader in the project is enough.
 package openstack

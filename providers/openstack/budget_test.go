@@ -1,0 +1,102 @@
+package openstack
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+)
+
+// production returns the ages of production, with deadlines for a busy machine.
+func production() tuning {
+	times := quick()
+	times.instances.Timeout = time.Minute
+	times.inventory = inventory.Config{Timeout: time.Minute}
+	times.client.LoginTimeout, times.client.RetryTime = time.Minute, time.Minute
+
+	return times
+}
+
+// TestBudgets (OS-COST-4, OS-COST-1): requests for Nodes do not grow with their number but by
+// pages.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason             string
+		nodes, foreign     int
+		initialize, steady int
+		lifecycle          int
+	}{
+		"63":      {"a small cluster", 63, 0, 12, 4, 2},
+		"300":     {"a list of one page", 300, 0, 12, 4, 2},
+		"1000":    {"a full page has a next one", 1000, 0, 20, 10, 3},
+		"Foreign": {"foreign servers and ports cost pages", 63, 1000, 12 + 4, 8, 3},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, tc.nodes, openstack.Options{})
+			for i := range tc.foreign {
+				f.AddServer(openstack.ServerSpec{Name: "foreign", Networks: []openstack.ServerNetwork{
+					{Name: network, IPs: []string{fmt.Sprintf("10.0.%d.%d", 100+i/250, 2+i%250)}},
+				}})
+			}
+			c := f.connect(t, "", production())
+			ctx := bounded(t)
+
+			f.each(5, func(node *v1.Node) {
+				fresh := uninitialized(node)
+				if node.Name < "node-2" {
+					fresh.Spec.ProviderID = "" // some are found by their names
+				}
+				metadata, err := c.instances.InstanceMetadata(ctx, fresh)
+				if err != nil || metadata.ProviderID != node.Spec.ProviderID || metadata.InstanceType == "" || len(metadata.NodeAddresses) != 1 {
+					t.Errorf("node %s: %+v, %v", node.Name, metadata, err)
+				}
+			})
+			f.budget(t, "initializing", 0, tc.initialize)
+
+			before := f.requests()
+			f.each(1, func(node *v1.Node) {
+				if metadata, err := c.instances.InstanceMetadata(ctx, node); err != nil || len(metadata.NodeAddresses) != 1 {
+					t.Errorf("node %s: %+v, %v", node.Name, metadata, err)
+				}
+			})
+			f.budget(t, "a steady pass", before, tc.steady)
+
+			before = f.requests()
+			for _, node := range f.nodes[:min(100, tc.nodes)] {
+				exists, err := c.instances.InstanceExists(ctx, node)
+				shutdown, err2 := c.instances.InstanceShutdown(ctx, node)
+				if !exists || shutdown || err != nil || err2 != nil {
+					t.Errorf("node %s: exists %t, shut down %t, %v, %v", node.Name, exists, shutdown, err, err2)
+				}
+			}
+			f.budget(t, "a look at 100 Nodes that are not ready", before, tc.lifecycle)
+		})
+	}
+}
+
+// TestBudgetOfOperator (OS-COST-1, OS-NODE-2): ports and servers of other projects cost nothing, also
+// for a user that can list them.
+func TestBudgetOfOperator(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 10, openstack.Options{PageSize: 50})
+	for i := range 200 {
+		f.AddServer(openstack.ServerSpec{Name: "other", Project: openstack.ProjectOther, Networks: []openstack.ServerNetwork{
+			{Name: network, IPs: []string{fmt.Sprintf("10.0.100.%d", 2+i)}},
+		}})
+	}
+	c := connect(t, f.CloudConfig(openstack.UserOperator, ""), production(), f.nodes...)
+	f.each(5, func(node *v1.Node) {
+		if _, err := c.instances.InstanceMetadata(bounded(t), uninitialized(node)); err != nil {
+			t.Errorf("node %s: %v", node.Name, err)
+		}
+	})
+	f.budget(t, "initializing", 0, 3)
+}

@@ -1,0 +1,218 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
+)
+
+// source looks up the servers of Nodes.
+type source struct {
+	ids       providerIDs
+	rules     addressRules
+	region    string
+	inventory *inventory.Inventory
+}
+
+var _ instance.Source = (*source)(nil)
+
+// newSource returns a source with the settings of a cloud-config.
+func newSource(cfg *Config, servers *inventory.Inventory) *source {
+	return &source{
+		ids:       cfg.providerIDs(),
+		rules:     cfg.addressRules(),
+		region:    regionLabel(cfg.Global.Region),
+		inventory: servers,
+	}
+}
+
+// providerIDs returns the forms of provider IDs.
+func (c *Config) providerIDs() providerIDs {
+	return providerIDs{region: c.Global.Region, regional: c.regional}
+}
+
+// machine is an instance.Instance: a server of Nova.
+type machine struct {
+	*inventory.Server
+	providerID string
+}
+
+// ProviderID implements instance.Instance.
+func (m machine) ProviderID() string { return m.providerID }
+
+func (s *source) machine(server *inventory.Server) machine {
+	return machine{Server: server, providerID: s.ids.format(server.ID)}
+}
+
+// errNameless is why a Node without a provider ID is kept, whose server is not found: a
+// list is no proof that a server is gone.
+var errNameless = instance.WithReason(instance.ReasonInstanceNotFound, errors.New(
+	"no server of the project has the name of this Node. Without spec.providerID it is kept: delete it if its server is gone"))
+
+// Accepts implements instance.Source.
+func (s *source) Accepts(providerID string) error { return s.ids.accepts(providerID) }
+
+// Lookup implements instance.Source with the inventory, whose lists all Nodes share.
+func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
+	results := make([]instance.Result, len(refs))
+	var all sync.WaitGroup
+	for i, ref := range refs {
+		all.Go(func() { results[i] = s.find(ctx, ref) })
+	}
+	all.Wait()
+
+	return results
+}
+
+func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
+	if ref.ProviderID == "" {
+		found, err := s.inventory.FindByName(ctx, ref.NodeName)
+
+		return s.named(found, err, instance.Absent())
+	}
+	id, err := s.ids.parse(ref.ProviderID)
+	if err != nil {
+		return instance.Failed(err)
+	}
+	found, err := s.inventory.Find(ctx, id)
+	switch {
+	case errors.Is(err, inventory.ErrAbsent):
+		return instance.Absent()
+	case err != nil:
+		return instance.Failed(err)
+	}
+
+	return instance.Found(s.machine(found))
+}
+
+// Confirm implements instance.Source by a request for this server alone. Package
+// certainty decides what the response proves.
+func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+	if ref.ProviderID == "" {
+		found, err := s.inventory.ConfirmByName(ctx, ref.NodeName)
+
+		return s.named(found, err, instance.Missing(errNameless))
+	}
+	id, err := s.ids.parse(ref.ProviderID)
+	if err != nil {
+		return instance.Failed(err)
+	}
+	found, verdict, err := s.inventory.Confirm(ctx, id)
+	if err != nil {
+		return instance.Failed(err)
+	}
+	switch verdict.Kind {
+	case certainty.Present:
+		return instance.Found(s.machine(found))
+	case certainty.Kept:
+		return instance.Missing(verdict.Reason)
+	case certainty.Absent:
+		return instance.Absent()
+	case certainty.Gone:
+		return instance.Gone()
+	case certainty.Uncertain:
+		return instance.Failed(verdict.Reason)
+	}
+
+	return instance.Failed(fmt.Errorf("unknown verdict %s", verdict.Kind))
+}
+
+// named returns the result of a lookup by name, which is absent if no server has it.
+func (s *source) named(found *inventory.Server, err error, absent instance.Result) instance.Result {
+	switch {
+	case errors.Is(err, inventory.ErrAbsent):
+		return absent
+	case errors.Is(err, certainty.ErrSeveral):
+		return instance.Failed(instance.WithReason(instance.ReasonAmbiguousInstance, err))
+	case err != nil:
+		return instance.Failed(err)
+	}
+
+	return instance.FoundByName(s.machine(found))
+}
+
+// Errors of servers that cannot be described now, or not at all.
+var (
+	errBuilding = apierr.Mark(apierr.ErrUnavailable, errors.New("the server is being built"))
+	errNoIP     = instance.WithReason(instance.ReasonNoAddress, errors.New(
+		"the server has no IP address that the cloud-config lets a Node have"))
+)
+
+// Metadata implements instance.Source. It returns all or an error: labels are written
+// once, and an address that is left out is removed from the Node.
+func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
+	m, ok := found.(machine)
+	if !ok {
+		return nil, fmt.Errorf("instance is a %T, not a server", found)
+	}
+	if m.Status == certainty.StatusBuild {
+		return nil, errBuilding // its zone and addresses come later
+	}
+	addresses, err := s.addresses(ctx, m.Server)
+	if err != nil {
+		return nil, err
+	}
+	metadata := &cloudprovider.InstanceMetadata{
+		ProviderID:    m.ProviderID(),
+		NodeAddresses: addresses,
+		Zone:          zoneLabel(m.Zone),
+		Region:        s.region,
+	}
+	if instance.Initialized(node) {
+		return metadata, nil
+	}
+	if metadata.InstanceType, err = s.inventory.InstanceType(ctx, m.Server); err != nil {
+		return nil, err
+	}
+
+	return metadata, nil
+}
+
+// addresses returns the addresses of a server's Node.
+func (s *source) addresses(ctx context.Context, server *inventory.Server) ([]v1.NodeAddress, error) {
+	ports, err := s.inventory.Ports(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	list := s.rules.addresses(networkOf(server, ports))
+	isIP := func(a v1.NodeAddress) bool { return a.Type != v1.NodeHostName }
+	if !slices.ContainsFunc(list, isIP) {
+		return nil, errNoIP
+	}
+
+	return list, nil
+}
+
+// networkOf returns what the addresses of a Node are made of.
+func networkOf(server *inventory.Server, ports []inventory.Port) serverNetwork {
+	n := serverNetwork{
+		AccessIPv4: server.AccessIPv4,
+		AccessIPv6: server.AccessIPv6,
+		Metadata:   map[string]string{hostnameKey: server.Hostname},
+		Addresses:  make(map[string][]serverAddress, len(server.Addresses)),
+	}
+	for network, addresses := range server.Addresses {
+		for _, a := range addresses {
+			n.Addresses[network] = append(n.Addresses[network], serverAddress{Addr: a.IP, Type: a.Type})
+		}
+	}
+	for _, p := range ports {
+		port := serverPort{Status: p.Status, FixedIPs: p.FixedIPs}
+		for _, sub := range p.Subports {
+			port.Subports = append(port.Subports, subport{Network: sub.Network, FixedIPs: sub.FixedIPs})
+		}
+		n.Ports = append(n.Ports, port)
+	}
+
+	return n
+}

@@ -1,0 +1,246 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/spf13/pflag"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
+)
+
+const (
+	// eventSource is the source of Events.
+	eventSource = "cloud-provider-openstack"
+	// eventClientName is the account that the node controllers use, which may write
+	// Events also with --use-service-account-credentials.
+	eventClientName = "node-controller"
+	// serverIndex is the name of the index of Nodes by their servers.
+	serverIndex = "openstack-server"
+)
+
+func init() {
+	cloudprovider.RegisterCloudProvider(ProviderName, newCloud)
+}
+
+// flags are the command-line flags of this provider. A factory gets nothing but the
+// cloud-config, so they are where it can find them.
+var flags struct {
+	userAgent []string
+}
+
+// Descriptor describes the provider to the binary that links it.
+func Descriptor() provider.Descriptor {
+	return provider.Descriptor{
+		Name:    ProviderName,
+		Summary: "OpenStack",
+		Capabilities: []provider.Capability{
+			{Name: "instances", Supported: true, Note: "trunk ports, floating IPs, regional provider IDs"},
+			{Name: "load balancers", Note: "Octavia load balancers are not supported yet"},
+			{Name: "routes", Note: "routes of a Neutron router are not supported yet"},
+		},
+		Decode:    decodeProblems,
+		Explain:   explain,
+		Reference: fullReference(),
+		AddFlags:  func(fs *pflag.FlagSet) { addFlags(fs, &flags.userAgent) },
+	}
+}
+
+// addFlags adds the flags of this provider.
+func addFlags(fs *pflag.FlagSet, userAgent *[]string) {
+	fs.StringArrayVar(userAgent, "user-agent", nil,
+		"Component to add to the User-Agent header of requests to OpenStack. Repeat the flag to add several.")
+}
+
+// fullReference is the reference with the metrics of the client.
+func fullReference() provider.Reference {
+	r := reference()
+	r.Metrics = client.AllMetrics()
+
+	return r
+}
+
+// cloud implements cloudprovider.Interface.
+type cloud struct {
+	client    *client.Client
+	instances *instance.V2
+	// readCredentials reads credentials again whenever they change, nil if they
+	// cannot.
+	readCredentials func(context.Context)
+	// nodes has the Nodes of the cluster by their servers, from when there are
+	// informers.
+	nodes atomic.Pointer[nodeindex.Index]
+	ids   providerIDs
+
+	background *provider.Background
+}
+
+var (
+	_ cloudprovider.Interface    = (*cloud)(nil)
+	_ cloudprovider.InformerUser = (*cloud)(nil)
+	_ provider.Closer            = (*cloud)(nil)
+	_ provider.NodeRequeuer      = (*cloud)(nil)
+)
+
+// newCloud is the factory. It checks everything that can be known offline and connects
+// to nothing.
+func newCloud(r io.Reader) (cloudprovider.Interface, error) {
+	if r == nil {
+		return nil, errors.New(textNoConfig)
+	}
+	file, err := config.ReadFrom(r)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCloudFrom(file, processEnvironment(), tuning{client: client.Options{Metrics: apiMetrics()}})
+	if err != nil {
+		return nil, err // not a nil *cloud in an interface
+	}
+
+	return c, nil
+}
+
+// tuning are the durations that tests shorten. The zero value is what production uses.
+type tuning struct {
+	instances instance.Options
+	client    client.Options
+	inventory inventory.Config
+}
+
+// apiMetrics counts the calls of the process.
+var apiMetrics = metrics.OfProcess(func() *client.Metrics { return client.NewMetrics(metrics.New(ProviderName)) })
+
+// newCloudFrom makes the parts of the provider.
+func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) {
+	cfg, problems := decode(file, env)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	source, read := credentialSource(file, cfg, env)
+	api, err := client.New(clientConfig(cfg), clientCredentials{source}, t.client)
+	if err != nil {
+		return nil, err
+	}
+	c := &cloud{client: api, readCredentials: read, ids: cfg.providerIDs(), background: provider.NewBackground()}
+	t.inventory.Nodes = c.servers
+	t.inventory.Metrics = metrics.New(ProviderName).Snapshot("servers")
+	servers := inventory.New(inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project}, t.inventory)
+	t.instances.Provider = ProviderName
+	t.instances.Metrics = metrics.New(ProviderName)
+	c.instances = instance.New(newSource(cfg, servers), t.instances)
+
+	return c, nil
+}
+
+// clientConfig returns what a client is made with.
+func clientConfig(cfg *Config) client.Config {
+	c := cfg.cloudConfig()
+
+	return client.Config{
+		AuthURL: c.AuthURL, Region: c.Region, EndpointType: c.EndpointType,
+		TLS: client.TLS{
+			CAFile: c.TLS.CAFile, CAPEM: c.TLS.CAPEM, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, Insecure: c.TLS.Insecure,
+		},
+		Timeout: c.Timeout, UserAgent: flags.userAgent,
+	}
+}
+
+// Initialize starts the background work and returns. With leader migration it is called
+// twice. There is no connection to wait for: the first call logs in.
+func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
+	c.background.Start(stop, func() {
+		c.background.Go(c.instances.Run)
+		if c.readCredentials != nil {
+			c.background.Go(c.readCredentials)
+		}
+		api, err := builder.Client(eventClientName)
+		if err != nil {
+			klog.ErrorS(err, "No client for Events, Nodes will have no Events of this provider")
+
+			return
+		}
+		c.instances.SetRecorder(c.background.Recorder(api, eventSource))
+	})
+}
+
+// SetInformers implements cloudprovider.InformerUser: that many servers are missing at
+// once counts, and that those of other Nodes are found.
+func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
+	index, err := nodeindex.New(factory.Core().V1().Nodes().Informer(), serverIndex, c.serverOf)
+	if err != nil {
+		klog.ErrorS(err, "Nodes cannot be looked up, those of missing servers are kept unless their deletion is recorded")
+
+		return
+	}
+	c.nodes.Store(index)
+}
+
+// serverOf returns the ID of a Node's server, as a key of the index.
+func (c *cloud) serverOf(node *v1.Node) []string {
+	id, err := c.ids.parse(node.Spec.ProviderID)
+	if err != nil {
+		return nil // a Node of another cloud, or one that is not initialized
+	}
+
+	return []string{id}
+}
+
+// servers returns the IDs of the servers of all Nodes, and whether all Nodes are known.
+func (c *cloud) servers() ([]string, bool) {
+	nodes := c.nodes.Load()
+	if !nodes.HasSynced() {
+		return nil, false
+	}
+	var ids []string
+	for _, node := range nodes.List() {
+		ids = append(ids, c.serverOf(node)...)
+	}
+
+	return ids, true
+}
+
+// SetNodeRequeue implements provider.NodeRequeuer.
+func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetRequeue(requeue) }
+
+// Close stops the background work, revokes the token and closes idle connections.
+func (c *cloud) Close(ctx context.Context) error {
+	stuck := c.background.Close(ctx)
+	if stuck != nil {
+		stuck = fmt.Errorf("stop the OpenStack provider: %w", stuck)
+	}
+
+	return errors.Join(stuck, c.client.Close(ctx))
+}
+
+// InstancesV2 implements cloudprovider.Interface. It is always offered: as long as there
+// is no endpoint of Nova, its calls fail with the reason.
+func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return c.instances, true }
+
+// Instances is not offered: InstancesV2 replaces it.
+func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }
+
+// Zones is not offered: InstancesV2 replaces it.
+func (c *cloud) Zones() (cloudprovider.Zones, bool) { return nil, false }
+
+// Clusters is not offered: nothing calls it.
+func (c *cloud) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
+
+// ProviderName implements cloudprovider.Interface.
+func (c *cloud) ProviderName() string { return ProviderName }
+
+// HasClusterID is true: servers are distinguished without a cluster ID, and load
+// balancers have the cluster name in theirs.
+func (c *cloud) HasClusterID() bool { return true }
