@@ -11,6 +11,7 @@ package all
 import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere"
 )
 
@@ -18,6 +19,7 @@ import (
 func Descriptors() []provider.Descriptor {
 	return []provider.Descriptor{
 		aws.Descriptor(),
+		openstack.Descriptor(),
 		vsphere.Descriptor(),
 	}
 }

@@ -64,16 +64,16 @@ type Global struct {
 	// DomainName is the name of that domain.
 	DomainName string `gcfg:"domain-name"`
 	// TenantDomainID is the ID of the domain of the project.
-	// Default: domain-id
+	// Default: that of domain-id
 	TenantDomainID string `gcfg:"tenant-domain-id"`
 	// TenantDomainName is the name of the domain of the project.
-	// Default: domain-name
+	// Default: that of domain-name
 	TenantDomainName string `gcfg:"tenant-domain-name"`
 	// UserDomainID is the ID of the domain of the user.
-	// Default: domain-id
+	// Default: that of domain-id
 	UserDomainID string `gcfg:"user-domain-id"`
 	// UserDomainName is the name of the domain of the user.
-	// Default: domain-name
+	// Default: that of domain-name
 	UserDomainName string `gcfg:"user-domain-name"`
 	// TrustID is the ID of a trust, whose project then is the one that is used.
 	TrustID string `gcfg:"trust-id"`
@@ -108,7 +108,6 @@ type Global struct {
 	// ca-file.
 	CAFileContents PEM `gcfg:"cafilecontents"`
 	// TLSInsecure accepts every certificate if it is exactly true.
-	// Default: false
 	TLSInsecure string `gcfg:"tls-insecure"`
 	// CertFile is the path of a client certificate in PEM format. Takes effect only
 	// together with key-file.
@@ -132,6 +131,7 @@ type Networking struct {
 	IPv6SupportDisabled bool `gcfg:"ipv6-support-disabled"`
 	// PublicNetworkName is the name of a network whose addresses are external
 	// addresses. Use one line for each network.
+	// Default: no network
 	PublicNetworkName []string `gcfg:"public-network-name"`
 	// InternalNetworkName is the name of a network whose addresses are internal
 	// addresses. Use one line for each network.
@@ -158,7 +158,7 @@ type Metadata struct {
 	SearchOrder string `gcfg:"search-order"`
 	// RequestTimeout bounds each request to OpenStack. A number without a unit is in
 	// seconds.
-	// Default: 60s
+	// Default: 1m0s
 	RequestTimeout Duration `gcfg:"request-timeout"`
 }
 

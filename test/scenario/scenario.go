@@ -108,7 +108,7 @@ type Machine struct {
 
 // Providers lists the providers that have a simulated cloud.
 func Providers() []Provider {
-	return []Provider{awsProvider(), vsphereProvider()}
+	return []Provider{awsProvider(), openstackProvider(), vsphereProvider()}
 }
 
 // Find returns a provider by name. The error lists the names.

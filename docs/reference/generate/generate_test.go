@@ -137,8 +137,9 @@ var plain = regexp.MustCompile(`^[\w.:/,-]+$`)
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		"aws":     "[Global]\n[ServiceOverride \"name\"]\nService = EC2\nRegion = r\nURL = https://ec2.example.com\nSigningRegion = r\n",
-		"vsphere": "[Global]\nuser = u\npassword = p\n[VirtualCenter \"name\"]\n",
+		"aws":       "[Global]\n[ServiceOverride \"name\"]\nService = EC2\nRegion = r\nURL = https://ec2.example.com\nSigningRegion = r\n",
+		"openstack": "[Global]\nauth-url = https://keystone.example.com\nusername = u\npassword = p\ndomain-id = d\ntenant-id = t\n[LoadBalancerClass \"name\"]\n",
+		"vsphere":   "[Global]\nuser = u\npassword = p\n[VirtualCenter \"name\"]\n",
 	}
 	l := newLibrary(root)
 	for _, d := range all.Descriptors() {

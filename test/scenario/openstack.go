@@ -1,0 +1,153 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+)
+
+func openstackProvider() Provider {
+	return Provider{
+		Name:   "openstack",
+		Demo:   func() (Cloud, error) { return startOpenStack(openstackDemo(), 0) },
+		Fleet:  func(n int, latency time.Duration) (Cloud, error) { return startOpenStack(openstackFleet(n), latency) },
+		Budget: Budget{Initialize: 20, Steady: 10, Lifecycle: 3},
+	}
+}
+
+// openstackNetwork is the network of all servers.
+const openstackNetwork = "cluster"
+
+// openstackZones are the availability zones in which servers are.
+func openstackZones() []string { return []string{"az-1", "az-2", "az-3"} }
+
+// openstackDemo lists five servers.
+func openstackDemo() []openstack.ServerSpec {
+	server := func(name, ip, flavor, zone string) openstack.ServerSpec {
+		return openstack.ServerSpec{
+			Name: name, Flavor: flavor, Zone: zone, Networks: []openstack.ServerNetwork{{Name: openstackNetwork, IPs: []string{ip}}},
+		}
+	}
+
+	return []openstack.ServerSpec{
+		server("control-1", "10.0.0.11", "m1.medium", "az-1"),
+		server("worker-1", "10.0.0.21", "m1.large", "az-1"),
+		server("worker-2", "10.0.0.22", "m1.large", "az-2"),
+		server("worker-3", "10.0.0.23", "m1.large", "az-3"),
+		server("worker-4", "10.0.0.24", "SCS-4V:16:50", "az-3"),
+	}
+}
+
+// openstackFleet lists n servers in all zones.
+func openstackFleet(n int) []openstack.ServerSpec {
+	all := make([]openstack.ServerSpec, n)
+	zones := openstackZones()
+	for i := range all {
+		all[i] = openstack.ServerSpec{
+			Name: fmt.Sprintf("node-%04d", i+1), Flavor: "m1.large", Zone: zones[i%len(zones)],
+			Networks: []openstack.ServerNetwork{{Name: openstackNetwork, IPs: []string{openstackIP(i)}}},
+		}
+	}
+
+	return all
+}
+
+// openstackIP is the address of a server of the fleet, in 10.0.0.0/16.
+func openstackIP(i int) string { return fmt.Sprintf("10.0.%d.%d", 1+i/250, 2+i%250) }
+
+// openstackCloud is one simulated region.
+type openstackCloud struct {
+	*openstack.Cloud
+
+	machines []Machine
+	ids      map[string]string // servers by the names of their nodes
+	foreign  int
+}
+
+var (
+	_ Cloud  = (*openstackCloud)(nil)
+	_ Shared = (*openstackCloud)(nil)
+)
+
+func startOpenStack(servers []openstack.ServerSpec, latency time.Duration) (Cloud, error) {
+	cloud, err := openstack.Start(openstack.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("start simulated OpenStack: %w", err)
+	}
+	c := &openstackCloud{Cloud: cloud, ids: map[string]string{}}
+	for _, server := range servers {
+		c.add(server)
+	}
+	cloud.Interceptor().SetLatency(latency)
+
+	return c, nil
+}
+
+// add starts a server and notes what its node is to have.
+func (c *openstackCloud) add(server openstack.ServerSpec) {
+	id := c.AddServer(server)
+	c.ids[server.Name] = id
+	c.machines = append(c.machines, Machine{
+		Node:       controlplane.NodeSpec{Name: server.Name, SystemUUID: id},
+		ProviderID: "openstack:///" + id,
+		Zone:       server.Zone,
+		Region:     c.Regions()[0],
+		Address:    server.Networks[0].IPs[0],
+	})
+}
+
+func (c *openstackCloud) Description() string {
+	return fmt.Sprintf("Keystone at %s, region %s with %d availability zones, %d servers",
+		c.AuthURL(), c.Regions()[0], len(openstackZones()), len(c.machines))
+}
+
+func (c *openstackCloud) Config() string {
+	user := c.AuthOptions(openstack.UserCCM)
+	var b strings.Builder
+	fmt.Fprintf(&b, "[Global]\nprovider = openstack\nauth-url = %q\nregion = %q\n", c.AuthURL(), c.Regions()[0])
+	fmt.Fprintf(&b, "username = %q\npassword = %q\ndomain-id = %q\ntenant-id = %q\n", user.Username, user.Password, user.DomainID, user.TenantID)
+
+	return b.String()
+}
+
+// Environment is empty: a cloud-config is enough.
+func (c *openstackCloud) Environment() []string { return nil }
+
+func (c *openstackCloud) Machines() []Machine { return c.machines }
+
+// AddForeign implements Shared with servers in the same project.
+func (c *openstackCloud) AddForeign(n int) error {
+	for range n {
+		c.foreign++
+		c.AddServer(openstack.ServerSpec{
+			Name:     fmt.Sprintf("foreign-%d", c.foreign),
+			Networks: []openstack.ServerNetwork{{Name: openstackNetwork, IPs: []string{fmt.Sprintf("10.0.%d.%d", 100+c.foreign/250, 2+c.foreign%250)}}},
+		})
+	}
+
+	return nil
+}
+
+func (c *openstackCloud) Calls() Calls { return Calls{Counted: c.Interceptor().Calls()} }
+
+func (c *openstackCloud) SetPower(name string, on bool) error {
+	status := "SHUTOFF"
+	if on {
+		status = "ACTIVE"
+	}
+	c.SetServerStatus(c.ids[name], status)
+
+	return nil
+}
+
+func (c *openstackCloud) SetReachable(reachable bool) error {
+	if reachable {
+		return c.Server().Up()
+	}
+	c.Server().Down()
+
+	return nil
+}
