@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+)
+
+// project is a simulated OpenStack cloud with the servers of a cluster.
+type project struct {
+	*openstack.Cloud
+
+	ids map[string]string // servers by the names of their nodes
+}
+
+// startProject runs a simulated OpenStack cloud until the test has ended, with servers of
+// these names that join a cluster.
+func (c *cluster) startProject(t *testing.T, servers ...string) *project {
+	t.Helper()
+	cloud, err := openstack.Start(openstack.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p := &project{Cloud: cloud, ids: map[string]string{}}
+	for _, name := range servers {
+		c.join(t, p.add(name))
+	}
+
+	return p
+}
+
+// add starts a server and returns its node.
+func (p *project) add(name string) controlplane.NodeSpec {
+	ip := fmt.Sprintf("10.0.0.%d", 10+len(p.ids))
+	p.ids[name] = p.AddServer(openstack.ServerSpec{
+		Name: name, Zone: "az-1", Networks: []openstack.ServerNetwork{{Name: "cluster", IPs: []string{ip}}},
+	})
+
+	return controlplane.NodeSpec{Name: name, SystemUUID: p.ids[name]}
+}
+
+// config is the cloud-config for the user of a cluster.
+func (p *project) config() string {
+	user := p.AuthOptions(openstack.UserCCM)
+
+	return fmt.Sprintf("[Global]\nprovider = openstack\nauth-url = %q\nregion = %q\nusername = %q\npassword = %q\ndomain-id = %q\ntenant-id = %q\n",
+		p.AuthURL(), p.Regions()[0], user.Username, user.Password, user.DomainID, user.TenantID)
+}
+
+// OS-NODE-3, OS-NODE-4, OS-NODE-8, OS-NODE-10: nodes are initialized by their names, tainted while
+// their servers are shut down, and gone with them.
+func TestServersEnd(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	p := c.startProject(t, "on", "off", "deleted")
+	c.run(t, writeConfig(t, p.config()))
+	c.awaitInitialized(t, "on", "off", "deleted")
+	node := c.node(t, "on")
+	if want := "openstack:///" + p.ids["on"]; node.Spec.ProviderID != want || node.Labels[v1.LabelTopologyZone] != "az-1" {
+		t.Errorf("provider ID %s, want %s, labels %v", node.Spec.ProviderID, want, node.Labels)
+	}
+
+	p.SetServerStatus(p.ids["off"], "SHUTOFF")
+	p.DeleteServer(p.ids["deleted"])
+	c.setReady(t, v1.ConditionUnknown, "on", "off", "deleted")
+	c.awaitNode(t, "off", "to be tainted", tainted(shutdown))
+	c.awaitGone(t, "deleted")
+	if err := untainted(shutdown)(c.node(t, "on")); err != nil {
+		t.Errorf("the server runs: %v", err)
+	}
+	p.SetServerStatus(p.ids["off"], "ACTIVE")
+	c.setReady(t, v1.ConditionTrue, "on", "off")
+	c.awaitNode(t, "off", "to lose its taint", untainted(shutdown))
+}
+
+// projectOutages are ways for OpenStack to be of no use.
+func projectOutages() map[string]func(*project) {
+	return map[string]func(*project){
+		"down": func(p *project) { p.Server().Down() },
+		"failing": func(p *project) {
+			p.Interceptor().Inject("nova", simserver.Always(), openstack.Error(500, "", "database"))
+		},
+		"cell":    func(p *project) { p.SetCell("", "cell1", openstack.CellDown) },
+		"mapping": func(p *project) { p.SetCell("", "cell1", openstack.CellUnknown) },
+		"proxy":   func(p *project) { p.Interceptor().Inject("nova", simserver.Always(), openstack.Proxy(404, "")) },
+	}
+}
+
+// end ends all outages.
+func (p *project) end() error {
+	p.SetCell("", "cell1", openstack.CellUp)
+	p.Interceptor().Clear()
+
+	return p.Server().Up()
+}
+
+// OS-NODE-5, OS-NODE-6, FW-NODE-6: while OpenStack is of no use no Node is deleted; afterwards the
+// process continues without a restart.
+func TestProjectOutageDeletesNothing(t *testing.T) {
+	t.Parallel()
+	for name, begin := range projectOutages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startCluster(t)
+			p := c.startProject(t, "there", "gone")
+			m := c.run(t, writeConfig(t, p.config()))
+			c.awaitInitialized(t, "there", "gone")
+
+			begin(p)
+			p.DeleteServer(p.ids["gone"])
+			c.age(t, "there", "gone")
+			c.setReady(t, v1.ConditionUnknown, "there", "gone")
+			m.awaitUndecided(t, "there", "gone")
+			c.node(t, "there")
+			c.node(t, "gone")
+
+			if err := p.end(); err != nil {
+				t.Fatal(err)
+			}
+			c.awaitGone(t, "gone")
+			c.node(t, "there")
+		})
+	}
+}
