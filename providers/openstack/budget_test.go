@@ -6,7 +6,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
@@ -32,10 +34,10 @@ func TestBudgets(t *testing.T) {
 		initialize, steady int
 		lifecycle          int
 	}{
-		"63":      {"a small cluster", 63, 0, 12, 4, 2},
-		"300":     {"a list of one page", 300, 0, 12, 4, 2},
-		"1000":    {"a full page has a next one", 1000, 0, 20, 10, 3},
-		"Foreign": {"foreign servers and ports cost pages", 63, 1000, 12 + 4, 8, 3},
+		"63":      {"a small cluster: a list of servers and one of ports", 63, 0, 2, 2, 1},
+		"300":     {"lists of one page", 300, 0, 2, 2, 1},
+		"1000":    {"a full page has a next one", 1000, 0, 4, 4, 2},
+		"Foreign": {"foreign servers and ports cost pages", 63, 1000, 4, 4, 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +48,10 @@ func TestBudgets(t *testing.T) {
 					{Name: network, IPs: []string{fmt.Sprintf("10.0.%d.%d", 100+i/250, 2+i%250)}},
 				}})
 			}
-			c := f.connect(t, "", production())
+			times := production()
+			clock := clocktesting.NewFakePassiveClock(time.Now())
+			times.inventory.Clock = clock
+			c := f.connect(t, "", times)
 			ctx := bounded(t)
 
 			f.each(5, func(node *v1.Node) {
@@ -61,6 +66,7 @@ func TestBudgets(t *testing.T) {
 			})
 			f.budget(t, "initializing", 0, tc.initialize)
 
+			clock.SetTime(clock.Now().Add(5 * time.Minute)) // --node-status-update-frequency
 			before := f.requests()
 			f.each(1, func(node *v1.Node) {
 				if metadata, err := c.instances.InstanceMetadata(ctx, node); err != nil || len(metadata.NodeAddresses) != 1 {
@@ -69,6 +75,7 @@ func TestBudgets(t *testing.T) {
 			})
 			f.budget(t, "a steady pass", before, tc.steady)
 
+			clock.SetTime(clock.Now().Add(inventory.DefaultMaxAge))
 			before = f.requests()
 			for _, node := range f.nodes[:min(100, tc.nodes)] {
 				exists, err := c.instances.InstanceExists(ctx, node)
@@ -79,6 +86,44 @@ func TestBudgets(t *testing.T) {
 			}
 			f.budget(t, "a look at 100 Nodes that are not ready", before, tc.lifecycle)
 		})
+	}
+}
+
+// TestBudgetOfMissing (OS-COST-2, OS-COST-4, OS-NODE-4): half of the cluster is lost. A pass of the lifecycle
+// controller confirms ten servers, each with its actions, and all Nodes are gone in time.
+func TestBudgetOfMissing(t *testing.T) {
+	t.Parallel()
+	const lost = 50
+	f := newFleet(t, 100, openstack.Options{})
+	times := production()
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	times.inventory.Clock, times.instances.Clock = clock, clock
+	c := f.connect(t, "", times)
+	for _, node := range f.nodes[:lost] {
+		f.DeleteServer(idOf(node))
+	}
+	gone := map[string]bool{}
+	passes := 0
+	for ; len(gone) < lost && passes < 100; passes++ {
+		before := f.requests()
+		for _, node := range f.nodes {
+			if gone[node.Name] {
+				continue
+			}
+			if exists, err := c.instances.InstanceExists(bounded(t), node); !exists && err == nil {
+				gone[node.Name] = true
+			}
+		}
+		f.budget(t, "a pass over 100 Nodes of which 50 are missing", before, 1+2*certainty.MaxConfirmations)
+		clock.SetTime(clock.Now().Add(certainty.Pass))
+	}
+	if passes > 2*lost/certainty.MaxConfirmations {
+		t.Errorf("%d Nodes are gone after %d passes", len(gone), passes)
+	}
+	for _, node := range f.nodes[lost:] {
+		if gone[node.Name] {
+			t.Errorf("node %s is gone", node.Name)
+		}
 	}
 }
 
