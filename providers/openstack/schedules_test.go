@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2"
+	gopheropenstack "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	v1 "k8s.io/api/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -34,6 +37,8 @@ type schedule struct {
 	rnd   *rand.Rand
 	cloud *cloud
 	clock *clocktesting.FakeClock
+	// user deletes servers.
+	user *gophercloud.ServiceClient
 	// deleted are the servers that were deleted, gone the Nodes that were, too.
 	deleted, gone map[string]bool
 	// last is the last error about each server.
@@ -67,6 +72,7 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	for i := range scheduledNodes {
 		s.add(fmt.Sprintf("node-%d", i+1), openstack.ServerSpec{Cell: fmt.Sprintf("cell%d", 1+i%3)})
 	}
+	s.logIn()
 	times := quick()
 	times.instances.Clock, times.inventory.Clock = s.clock, s.clock
 	times.inventory = inventory.Config{Clock: s.clock, Window: time.Millisecond, Timeout: 3 * time.Second}
@@ -84,6 +90,20 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	s.cloud = connect(t, s.CloudConfig(user, more), times, s.nodes...)
 
 	return s
+}
+
+// logIn makes the client of the user.
+func (s *schedule) logIn() {
+	s.t.Helper()
+	api, err := s.Connect(bounded(s.t), s.AuthOptions(openstack.UserCCM))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(api.HTTPClient.CloseIdleConnections)
+	if s.user, err = gopheropenstack.NewComputeV2(api, gophercloud.EndpointOpts{Region: s.Regions()[0]}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.SetStaleReads(openstack.StaleReads{Every: 2, Reads: 3})
 }
 
 // run makes passes with faults, and then without.
@@ -111,6 +131,7 @@ func (s *schedule) run() {
 	for _, end := range undo {
 		end()
 	}
+	s.SetStaleReads(openstack.StaleReads{}) // all databases have all writes by now
 	for range detection {
 		s.pass()
 	}
@@ -121,13 +142,17 @@ func (s *schedule) run() {
 	}
 }
 
-// delete deletes a server as its user would.
+// delete deletes a server. By a call of the API, which may fail, some of the next reads
+// show the state before.
 func (s *schedule) delete() {
 	id := idOf(s.nodes[s.rnd.IntN(len(s.nodes))])
-	if !s.deleted[id] {
-		s.DeleteServer(id)
-		s.deleted[id] = true
+	if s.deleted[id] {
+		return
 	}
+	if s.rnd.IntN(2) == 0 || servers.Delete(bounded(s.t), s.user, id).ExtractErr() != nil {
+		s.DeleteServer(id)
+	}
+	s.deleted[id] = true
 }
 
 // pass looks at all Nodes as the lifecycle controller does.
