@@ -33,6 +33,9 @@ func TestConformance(t *testing.T) {
 
 			return []string{"openstack://RegionOne/" + server, "/" + server, "RegionOne/" + server, "openstack:///" + strings.ToUpper(server)}
 		},
+		Elsewhere: func(id string) []string {
+			return []string{"openstack://RegionTwo/" + strings.TrimPrefix(id, "openstack:///")}
+		},
 		Without: nodes.Capabilities{SystemUUID: true, Suspend: true}, // a server in status SUSPENDED is not shut down
 		// 3 to 5 pages of servers and as many of ports, the login and version documents;
 		// those of new machines may be read alone.
@@ -111,6 +114,8 @@ func (a *nodesAdapter) InjectFailure(t testing.TB, failure conformance.Failure) 
 		a.RevokeTokens()
 	case conformance.Throttling:
 		a.Interceptor().Inject(simserver.Any, simserver.Always(), openstack.Throttled(""))
+	case conformance.ProxyNotFound, conformance.ProxyOK, conformance.ProxyBadGateway:
+		a.Interceptor().Inject(simserver.Any, simserver.Always(), simserver.Page(failure.Page()))
 	}
 }
 
