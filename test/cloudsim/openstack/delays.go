@@ -18,6 +18,9 @@ type Delays struct {
 	// LoadBalancerUpdate is how long a load balancer is PENDING_UPDATE after each
 	// change to it or one of its parts.
 	LoadBalancerUpdate time.Duration
+	// LoadBalancerSettle is how long the parts of a new load balancer stay
+	// PENDING_CREATE when it is ACTIVE already.
+	LoadBalancerSettle time.Duration
 	// LoadBalancerDelete is how long a load balancer is PENDING_DELETE.
 	LoadBalancerDelete time.Duration
 }
@@ -32,6 +35,7 @@ func TypicalDelays() Delays {
 		AddressCache:       time.Minute,
 		LoadBalancerCreate: time.Minute,
 		LoadBalancerUpdate: 3 * time.Second,
+		LoadBalancerSettle: time.Second,
 		LoadBalancerDelete: 10 * time.Second,
 	}
 }

@@ -4,22 +4,74 @@ import "net/http"
 
 // octaviaService is Octavia v2.
 func (c *Cloud) octaviaService() *service {
-	return &service{
+	s := &service{
 		name: "octavia", kind: "load-balancer", path: "/load-balancer", version: "/v2.0",
 		routes: []route{
 			{method: "GET", path: "/", op: "ListVersions", handle: octaviaVersions, open: true},
+			{method: "GET", path: "/v2.0/lbaas/loadbalancers", op: "ListLoadBalancers", handle: lbList(lbLoadBalancers)},
+			{method: "POST", path: "/v2.0/lbaas/loadbalancers", op: "CreateLoadBalancer", handle: createLoadBalancer},
+			{method: "GET", path: "/v2.0/lbaas/loadbalancers/{id}", op: "ShowLoadBalancer", handle: lbShow(lbLoadBalancers), poll: true},
+			{method: "PUT", path: "/v2.0/lbaas/loadbalancers/{id}", op: "UpdateLoadBalancer", handle: updateLoadBalancer},
+			{method: "DELETE", path: "/v2.0/lbaas/loadbalancers/{id}", op: "DeleteLoadBalancer", handle: deleteLoadBalancer},
+			{method: "PUT", path: "/v2.0/lbaas/loadbalancers/{id}/failover", op: "FailoverLoadBalancer", handle: failoverLoadBalancer},
+			{method: "GET", path: "/v2.0/lbaas/loadbalancers/{id}/status", op: "ShowLoadBalancerStatus", handle: showLoadBalancerStatus},
+			{method: "GET", path: "/v2.0/lbaas/loadbalancers/{id}/statuses", op: "ShowLoadBalancerStatuses", handle: showLoadBalancerStatus},
+			{method: "GET", path: "/v2.0/lbaas/loadbalancers/{id}/stats", op: "ShowLoadBalancerStats", handle: showStatistics(lbLoadBalancers)},
+			{method: "GET", path: "/v2.0/lbaas/listeners/{id}/stats", op: "ShowListenerStats", handle: showStatistics(lbListeners)},
+			{method: "GET", path: "/v2.0/lbaas/pools/{pool}/members", op: "ListMembers", handle: listMembers},
+			{method: "POST", path: "/v2.0/lbaas/pools/{pool}/members", op: "CreateMember", handle: createMember},
+			{method: "PUT", path: "/v2.0/lbaas/pools/{pool}/members", op: "UpdateMembers", handle: updateMembers},
+			{method: "GET", path: "/v2.0/lbaas/pools/{pool}/members/{id}", op: "ShowMember", handle: showMember},
+			{method: "PUT", path: "/v2.0/lbaas/pools/{pool}/members/{id}", op: "UpdateMember", handle: updateMember},
+			{method: "DELETE", path: "/v2.0/lbaas/pools/{pool}/members/{id}", op: "DeleteMember", handle: deleteMember},
+			{method: "GET", path: "/v2.0/lbaas/quotas/{project}", op: "ShowQuota", handle: showLBQuota},
+			{method: "GET", path: "/v2.0/lbaas/quotas/{project}/default", op: "ShowDefaultQuota", handle: showLBQuota},
+			{method: "PUT", path: "/v2.0/lbaas/quotas/{project}", op: "UpdateQuota", handle: updateLBQuota},
+			{method: "DELETE", path: "/v2.0/lbaas/quotas/{project}", op: "ResetQuota", handle: resetLBQuota},
+			{method: "GET", path: "/v2.0/lbaas/providers", op: "ListProviders", handle: listLBProviders},
 		},
-		render: renderOctavia,
-		denied: func(*call) *apiError {
-			return disallowed("Policy does not allow this request to be performed.")
+		rewrite: octaviaPath,
+		begin:   c.octaviaBegin,
+		render:  renderOctavia,
+		denied:  func(*call) *apiError { return lbForbidden() },
+		missing: &apiError{
+			status: http.StatusNotFound, raw: []byte(`{"code": 404, "title": "Not Found", "description": ""}`),
 		},
-		missing: fail(http.StatusNotFound, "", "The resource could not be found."),
+		notAllowed: &apiError{
+			status: http.StatusMethodNotAllowed, raw: []byte(`{"code": 405, "title": "Method Not Allowed", "description": ""}`),
+		},
 	}
-}
+	for _, r := range []struct {
+		op                     string
+		sort                   *lbSort
+		create, update, remove handler
+	}{
+		{"Listener", lbListeners, createListener, updateListener, deleteListener},
+		{"Pool", lbPools, createPool, updatePool, deletePool},
+		{"HealthMonitor", lbMonitors, createMonitor, updateMonitor, deleteMonitor},
+		{"L7Policy", lbPolicies, createPolicy, updatePolicy, deletePolicy},
+	} {
+		all := "/v2.0/lbaas/" + r.sort.plural
+		s.routes = append(
+			s.routes,
+			route{method: "GET", path: all, op: "List" + r.op + "s", handle: lbList(r.sort)},
+			route{method: "POST", path: all, op: "Create" + r.op, handle: r.create},
+			route{method: "GET", path: all + "/{id}", op: "Show" + r.op, handle: lbShow(r.sort)},
+			route{method: "PUT", path: all + "/{id}", op: "Update" + r.op, handle: r.update},
+			route{method: "DELETE", path: all + "/{id}", op: "Delete" + r.op, handle: r.remove},
+		)
+	}
+	if c.opts.Profile != Bare || c.opts.OctaviaMinor >= sinceFlavors {
+		s.routes = append(
+			s.routes,
+			route{method: "GET", path: "/v2.0/lbaas/flavors", op: "ListFlavors", handle: listLBFlavors},
+			route{method: "GET", path: "/v2.0/lbaas/flavors/{id}", op: "ShowFlavor", handle: showLBFlavor},
+			route{method: "GET", path: "/v2.0/lbaas/availabilityzones", op: "ListAvailabilityZones", handle: listLBZones},
+		)
+	}
+	for i := range s.routes { // policies are looked at after the object, see lbGetForWrite
+		s.routes[i].reader = true
+	}
 
-// octaviaVersions responds with all versions (octavia: api/root_controller.py).
-func octaviaVersions(k *call) (response, error) {
-	return reply(http.StatusOK, object{"versions": []object{{
-		"id": "v2.0", "status": "CURRENT", "links": []link{{"self", k.base() + "/v2"}},
-	}}})
+	return s
 }

@@ -93,6 +93,9 @@ func (c *Cloud) serveRoute(w http.ResponseWriter, r *http.Request, route *route)
 	k.request, k.route = r, route
 	call := simserver.Call{Op: k.op(), Group: k.service.name, Poll: route.poll}
 	c.requests.Add(c.newRequest(k))
+	if k.service.begin != nil {
+		defer k.service.begin(k)()
+	}
 	c.interceptor.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		answer, err := c.run(k)
 		if err != nil {
@@ -116,6 +119,7 @@ func (c *Cloud) run(k *call) (response, error) {
 	}
 	k.region = c.view(k)
 	answer, err := k.route.handle(k)
+	c.look(k.op())
 	if err != nil {
 		return response{}, err
 	}

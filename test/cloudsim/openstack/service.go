@@ -25,6 +25,9 @@ type service struct {
 	rewrite func(*target)
 	// prepare runs before each handler that needs a token, and can refuse the call.
 	prepare func(*call) error
+	// begin runs when a call arrives, before the interceptor delays it, and returns
+	// what runs at its end. It takes the lock itself. Nil does nothing.
+	begin func(*call) func()
 	// header adds to the header of every response, errors included. The call may
 	// lack everything but the request.
 	header func(*call, http.Header)

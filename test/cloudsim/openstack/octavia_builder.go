@@ -1,0 +1,318 @@
+package openstack
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// LoadBalancerSpec is a load balancer to add, ACTIVE with all its parts. Subnet is
+// needed.
+type LoadBalancerSpec struct {
+	// Name is the name, which need not be unique.
+	Name string
+	// Description is the description.
+	Description string
+	// Region is the region's name; default the first one.
+	Region string
+	// Project is the name of its project; default [ProjectCCM].
+	Project string
+	// Provider is the provider; default that of the cloud.
+	Provider string
+	// Subnet is the ID of the subnet of its address.
+	Subnet string
+	// Address is the virtual IP address; default the next free one.
+	Address string
+	// Tags are its tags.
+	Tags []string
+	// Listeners are the listeners, with their pools.
+	Listeners []ListenerSpec
+}
+
+// ListenerSpec is a listener with its pool. Protocol and Port are needed.
+type ListenerSpec struct {
+	// Name is the name of the listener.
+	Name string
+	// Protocol is one of Octavia's: TCP, UDP, HTTP.
+	Protocol string
+	// Port is the port.
+	Port int
+	// Tags are the tags of the listener.
+	Tags []string
+	// AllowedCIDRs are the prefixes that it admits; none for all.
+	AllowedCIDRs []string
+	// Settings are further attributes, as in responses: "connection_limit": 5.
+	Settings map[string]any
+	// Pool is its default pool; nil for none.
+	Pool *LBPoolSpec
+}
+
+// LBPoolSpec is a pool with its members.
+type LBPoolSpec struct {
+	// Name is the name of the pool.
+	Name string
+	// Protocol is one of Octavia's; default that of the listener.
+	Protocol string
+	// Algorithm is lb_algorithm; default ROUND_ROBIN, and SOURCE_IP_PORT for OVN.
+	Algorithm string
+	// SourceIP adds session persistence by the client's address.
+	SourceIP bool
+	// Members are the members.
+	Members []LBMemberSpec
+	// Monitor is the type of the health monitor; empty for none.
+	Monitor string
+	// MonitorName is the name of the health monitor.
+	MonitorName string
+}
+
+// LBMemberSpec is a member. Address and Port are needed.
+type LBMemberSpec struct {
+	// Name is the name of the member.
+	Name string
+	// Address and Port are where it is.
+	Address string
+	Port    int
+	// Subnet is the ID of its subnet; empty for none.
+	Subnet string
+	// MonitorPort is where its health is checked; 0 for Port.
+	MonitorPort int
+	// Settings are further attributes, as in responses: "weight": 5.
+	Settings map[string]any
+}
+
+// AddLoadBalancer adds a load balancer with its port in Neutron, and returns its ID.
+// It panics when Octavia would refuse it.
+func (c *Cloud) AddLoadBalancer(spec LoadBalancerSpec) string {
+	var id string
+	c.inspect(func() {
+		r := c.region(spec.Region)
+		project := c.keystone.project(cmp.Or(spec.Project, ProjectCCM)).id
+		k := &call{
+			cloud: c, region: r, target: target{region: r.name}, service: &service{},
+			caller: &caller{projectID: project, roles: []string{RoleAdmin}},
+		}
+		lb := k.givenLoadBalancer(project, spec)
+		for _, l := range spec.Listeners {
+			k.givenListener(lb, l)
+		}
+		for _, o := range r.octavia.parts(lb) {
+			o.status = lbActive
+		}
+		lb.given, lb.serving = true, r.octavia.lbServe(lb)
+		c.lbGroup(r, lb)
+		r.octavia.keep(lb)
+		id = lb.id
+	})
+
+	return id
+}
+
+func (k *call) givenLoadBalancer(project string, spec LoadBalancerSpec) *lbObject {
+	lb := k.lbNew(lbLoadBalancers, project, object{
+		"name": spec.Name, "description": spec.Description, "tags": slices.Clone(spec.Tags),
+		"provider": cmp.Or(spec.Provider, k.cloud.providersOf(k.region.octavia)[0]),
+	})
+	lb.lb = lb.id
+	n := k.region.neutron.subnets.get(spec.Subnet)
+	if n == nil {
+		panic("openstack: no subnet " + spec.Subnet)
+	}
+	v := &vipChoice{network: n.networkID, subnet: n.id}
+	if spec.Address != "" {
+		v.address = netip.MustParseAddr(spec.Address)
+	}
+	must(k.lbTakeVIP(lb, v))
+
+	return lb
+}
+
+func (k *call) givenListener(lb *lbObject, spec ListenerSpec) {
+	values := object{"name": spec.Name, "protocol": spec.Protocol, "protocol_port": spec.Port, "tags": slices.Clone(spec.Tags)}
+	if spec.AllowedCIDRs != nil {
+		values["allowed_cidrs"] = slices.Clone(spec.AllowedCIDRs)
+	}
+	for key, value := range spec.Settings {
+		values[key] = value
+	}
+	if spec.Pool != nil {
+		values["default_pool_id"] = k.givenPool(lb, spec).id
+	}
+	_, err := k.lbAddListener(lb, values)
+	must(err)
+}
+
+func (k *call) givenPool(lb *lbObject, l ListenerSpec) *lbObject {
+	spec := l.Pool
+	algorithm := "ROUND_ROBIN"
+	if lb.text("provider") == providerOVN {
+		algorithm = "SOURCE_IP_PORT"
+	}
+	values := object{
+		"name": spec.Name, "protocol": cmp.Or(spec.Protocol, l.Protocol), "lb_algorithm": cmp.Or(spec.Algorithm, algorithm),
+	}
+	if spec.SourceIP {
+		values["session_persistence"] = lbPersistence.complete(object{"type": "SOURCE_IP"})
+	}
+	p, err := k.lbAddPool(lb, values)
+	must(err)
+	if spec.Monitor != "" {
+		_, err := k.lbAddMonitor(p, object{
+			"name": spec.MonitorName, "type": spec.Monitor, "delay": 5, "timeout": 3, "max_retries": 1,
+		})
+		must(err)
+	}
+	for _, m := range spec.Members {
+		values := object{"name": m.Name, "address": m.Address, "protocol_port": m.Port}
+		if m.Subnet != "" {
+			values["subnet_id"] = m.Subnet
+		}
+		if m.MonitorPort != 0 {
+			values["monitor_port"] = m.MonitorPort
+		}
+		for key, value := range m.Settings {
+			values[key] = value
+		}
+		_, err := k.lbAddMember(p, values)
+		must(err)
+	}
+
+	return p
+}
+
+func must(err error) {
+	if err != nil {
+		panic("openstack: " + err.Error())
+	}
+}
+
+// ServiceSpec is a Kubernetes Service of type LoadBalancer as the controller of
+// cloud-provider-openstack leaves it behind.
+type ServiceSpec struct {
+	// Cluster is the name of the cluster; default kubernetes.
+	Cluster string
+	// Namespace is the namespace; default default.
+	Namespace string
+	// Name is the name of the Service.
+	Name string
+	// Region is the region's name; default the first one.
+	Region string
+	// Subnet is the ID of the subnet of the address and of the members.
+	Subnet string
+	// Ports are the ports of the Service.
+	Ports []ServicePort
+	// Nodes are the addresses of the nodes by name.
+	Nodes map[string]string
+	// NoMonitors leaves out the health monitors.
+	NoMonitors bool
+	// FloatingNetwork is the ID of the network of its floating IP; empty for none.
+	FloatingNetwork string
+	// LegacyName is the name that very old releases gave the load balancer: an a and
+	// the UID of the Service without dashes. Empty for that of today.
+	LegacyName string
+	// NoTags are releases, or clouds, without tags.
+	NoTags bool
+}
+
+// ServicePort is a port of a Service.
+type ServicePort struct {
+	// Protocol is TCP, UDP or SCTP.
+	Protocol string
+	// Port is the one of the Service, NodePort that of the nodes.
+	Port, NodePort int
+}
+
+// AddServiceLoadBalancer adds the load balancer of a Service with the names, texts and
+// tags of cloud-provider-openstack, and its floating IP, and returns the ID of the
+// load balancer (https://github.com/kubernetes/cloud-provider-openstack, docs/
+// openstack-cloud-controller-manager/expose-applications-using-loadbalancer-type-service.md).
+func (c *Cloud) AddServiceLoadBalancer(spec ServiceSpec) string {
+	cluster, namespace := cmp.Or(spec.Cluster, "kubernetes"), cmp.Or(spec.Namespace, "default")
+	name := cut("kube_service_" + cluster + "_" + namespace + "_" + spec.Name)
+	about := "Kubernetes external service " + namespace + "/" + spec.Name + " from cluster " + cluster
+	lb := LoadBalancerSpec{Name: cmp.Or(spec.LegacyName, name), Description: about, Region: spec.Region, Subnet: spec.Subnet}
+	tags := []string{name}
+	if spec.NoTags {
+		tags = nil
+	}
+	lb.Tags = tags
+	monitors := map[string]string{"TCP": "TCP", "UDP": "UDP-CONNECT", "SCTP": "SCTP"}
+	for i, port := range spec.Ports {
+		p := &LBPoolSpec{Name: cut(fmt.Sprintf("pool_%d_%s", i, name)), MonitorName: cut(fmt.Sprintf("monitor_%d_%s", i, name))}
+		if !spec.NoMonitors {
+			p.Monitor = monitors[port.Protocol]
+		}
+		for _, node := range sortedKeys(spec.Nodes) {
+			p.Members = append(p.Members, LBMemberSpec{Name: node, Address: spec.Nodes[node], Port: port.NodePort, Subnet: spec.Subnet})
+		}
+		lb.Listeners = append(lb.Listeners, ListenerSpec{
+			Name: cut(fmt.Sprintf("listener_%d_%s", i, name)), Protocol: port.Protocol, Port: port.Port, Tags: tags, Pool: p,
+		})
+	}
+	id := c.AddLoadBalancer(lb)
+	if spec.FloatingNetwork != "" {
+		c.AddFloatingIP(FloatingIPSpec{
+			Network: spec.FloatingNetwork, Port: c.LoadBalancer(id).VIPPort, Description: "Floating IP for " + about,
+		})
+	}
+
+	return id
+}
+
+// cut is a text of at most 255 bytes.
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 255)], "") }
+
+// LoadBalancer is a load balancer as it is.
+type LoadBalancer struct {
+	ID, Name, Description, Project string
+	// Status is provisioning_status, Operating is operating_status.
+	Status, Operating string
+	// VIPAddress and VIPPort are the address and the ID of its port.
+	VIPAddress, VIPPort string
+	Provider            string
+	Tags                []string
+	// Listeners, Pools are the IDs of its parts.
+	Listeners, Pools []string
+}
+
+// LoadBalancer returns a load balancer. It panics when there is none.
+func (c *Cloud) LoadBalancer(id string) LoadBalancer {
+	var out LoadBalancer
+	c.inspect(func() { _, lb := c.lbOf(id); out = c.lbCopy(lb) })
+
+	return out
+}
+
+// LoadBalancers returns all load balancers of all regions, oldest first.
+func (c *Cloud) LoadBalancers() []LoadBalancer {
+	var all []LoadBalancer
+	c.inspect(func() {
+		for _, r := range c.regions {
+			for _, lb := range r.octavia.loadBalancers.all() {
+				all = append(all, c.lbCopy(lb))
+			}
+		}
+	})
+
+	return all
+}
+
+func (c *Cloud) lbCopy(lb *lbObject) LoadBalancer {
+	return LoadBalancer{
+		ID: lb.id, Name: lb.text("name"), Description: lb.text("description"), Project: c.keystone.projectName(lb.projectID),
+		Status: lb.status, Operating: lb.operating, VIPAddress: lb.text("vip_address"), VIPPort: lb.text("vip_port_id"),
+		Provider: lb.text("provider"), Tags: slices.Clone(lb.texts("tags")),
+		Listeners: slices.Clone(lb.listeners), Pools: slices.Clone(lb.pools),
+	}
+}
+
+// lbOf returns a load balancer of any region. It panics when there is none.
+func (c *Cloud) lbOf(id string) (*region, *lbObject) {
+	for _, r := range c.regions {
+		if lb := r.octavia.loadBalancers.get(id); lb != nil {
+			return r, lb
+		}
+	}
+	panic("openstack: no load balancer " + id)
+}

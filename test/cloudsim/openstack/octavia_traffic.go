@@ -1,0 +1,185 @@
+package openstack
+
+import (
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Endpoint is an address, protocol and port that a load balancer serves.
+type Endpoint struct {
+	// Address is a virtual or a floating IP address.
+	Address string
+	// Protocol is that of layer 4: TCP, UDP or SCTP.
+	Protocol string
+	// Port is the port at that address.
+	Port int
+	// Members are the addresses and ports that get the traffic, sorted: 10.0.0.5:30080.
+	Members []string
+	// Sources are the prefixes that traffic may come from, sorted; nil for all.
+	Sources []string
+	// LoadBalancer is the name of the load balancer.
+	LoadBalancer string
+}
+
+// lbServing is what the data plane of a load balancer does for a listener. It changes
+// when a change of the load balancer ends, not when it is requested.
+type lbServing struct {
+	protocol string
+	port     int
+	members  []lbTarget
+	sources  []string
+}
+
+type lbTarget struct{ id, address string }
+
+// lbServe returns what the data plane of a load balancer does by its settings.
+func (s *octaviaState) lbServe(lb *lbObject) []lbServing {
+	var all []lbServing
+	for _, id := range lb.listeners {
+		l := s.listeners.get(id)
+		p := s.pools.get(l.text("default_pool_id"))
+		if !l.flag("admin_state_up") || !lb.flag("admin_state_up") || p == nil || !p.flag("admin_state_up") {
+			continue
+		}
+		serving := lbServing{
+			protocol: strings.ToUpper(layer4(l.text("protocol"))), port: l.number("protocol_port"),
+			sources: slices.Sorted(slices.Values(l.texts("allowed_cidrs"))), members: s.targets(p, false),
+		}
+		if len(serving.members) == 0 {
+			serving.members = s.targets(p, true)
+		}
+		all = append(all, serving)
+	}
+
+	return all
+}
+
+// targets returns the members of a pool that get traffic: those in reserve when there
+// are no others.
+func (s *octaviaState) targets(p *lbObject, backup bool) []lbTarget {
+	var all []lbTarget
+	for _, id := range p.members {
+		m := s.members.get(id)
+		if m.flag("admin_state_up") && m.number("weight") > 0 && m.flag("backup") == backup {
+			all = append(all, lbTarget{id, net.JoinHostPort(m.text("address"), strconv.Itoa(m.number("protocol_port")))})
+		}
+	}
+
+	return all
+}
+
+// Serving returns what is served now, in all regions: for each listener of a load
+// balancer that its data plane has, an entry for each virtual IP address and for its
+// floating IP. A load balancer that is pending serves what it did before, and one in
+// ERROR goes on. Nothing is served without the port of the virtual IP address. A
+// member whose operating status a test set to ERROR gets no traffic.
+func (c *Cloud) Serving() []Endpoint {
+	var all []Endpoint
+	c.inspect(func() { all = c.serving() })
+
+	return all
+}
+
+func (c *Cloud) serving() []Endpoint {
+	var all []Endpoint
+	for _, r := range c.regions {
+		for _, lb := range r.octavia.loadBalancers.all() {
+			p := r.neutron.ports.get(lb.text("vip_port_id"))
+			if p == nil {
+				continue
+			}
+			var addresses []string
+			for _, ip := range lb.vips() {
+				addresses = append(addresses, ip.String())
+			}
+			for _, f := range r.neutron.floatingIPs.where(func(f *floatingIP) bool { return f.portID == p.id }) {
+				addresses = append(addresses, f.address.String())
+			}
+			for _, s := range lb.serving {
+				for _, address := range addresses {
+					all = append(all, Endpoint{
+						Address: address, Protocol: s.protocol, Port: s.port, Members: r.octavia.healthy(s.members),
+						Sources: s.sources, LoadBalancer: lb.text("name"),
+					})
+				}
+			}
+		}
+	}
+
+	return all
+}
+
+func (s *octaviaState) healthy(targets []lbTarget) []string {
+	var addresses []string
+	for _, target := range targets {
+		if m := s.members.get(target.id); m == nil || m.operating != "ERROR" {
+			addresses = append(addresses, target.address)
+		}
+	}
+	slices.Sort(addresses)
+
+	return addresses
+}
+
+// ServedBy returns the members that get the traffic for an address, a protocol of
+// layer 4 and a port now; none when it is not served.
+func (c *Cloud) ServedBy(address, protocol string, port int) []string {
+	for _, e := range c.Serving() {
+		if e.Address == address && e.Protocol == protocol && e.Port == port {
+			return e.Members
+		}
+	}
+
+	return nil
+}
+
+// watch is an endpoint that has to be served all the time.
+type watch struct {
+	address, protocol string
+	port              int
+	member            string // one that must be among the members; empty for any
+	down              bool
+}
+
+// WatchServing has [Cloud.Outages] report each call after which an address, protocol
+// and port has no member that gets its traffic, or not the given one, such as
+// 10.0.0.5:30080, unless it is empty.
+func (c *Cloud) WatchServing(address, protocol string, port int, member string) {
+	c.inspect(func() {
+		c.watches = append(c.watches, &watch{address: address, protocol: protocol, port: port, member: member})
+		c.look("WatchServing")
+	})
+}
+
+// Outages returns the calls that ended the serving of something that is watched, or
+// found it ended by a change that became due: "neutron.DeletePort: 192.0.2.5 TCP 80".
+// A call that finds it still ended is not reported.
+func (c *Cloud) Outages() []string {
+	var outages []string
+	c.inspect(func() {
+		c.look("Outages")
+		outages = slices.Clone(c.outages)
+	})
+
+	return outages
+}
+
+// look notes what is not served after an operation. The caller holds mu.
+func (c *Cloud) look(op string) {
+	if len(c.watches) == 0 {
+		return
+	}
+	all := c.serving()
+	for _, w := range c.watches {
+		served := slices.ContainsFunc(all, func(e Endpoint) bool {
+			return e.Address == w.address && e.Protocol == w.protocol && e.Port == w.port && len(e.Members) > 0 &&
+				(w.member == "" || slices.Contains(e.Members, w.member))
+		})
+		if !served && !w.down {
+			c.outages = append(c.outages, op+": "+w.address+" "+w.protocol+" "+strconv.Itoa(w.port))
+		}
+		w.down = !served
+	}
+}

@@ -1,0 +1,50 @@
+package openstack
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// octaviaMinor is the minor version of the API: 2.26, that of Zed, and 2.0 in profile
+// Bare, unless the options have another one.
+func (k *call) octaviaMinor() int { return k.cloud.opts.OctaviaMinor }
+
+// octaviaVersions responds with all versions up to that of the cloud. Clients find
+// the latest by its status, or by comparing numbers, not by its place, which nothing
+// promises: here they are in the order of their texts, 2.10 before 2.9 (octavia:
+// api/root_controller.py).
+func octaviaVersions(k *call) (response, error) {
+	minor := k.octaviaMinor()
+	versions := make([]object, 0, minor+1)
+	for n := range minor + 1 {
+		status := "SUPPORTED"
+		if n == minor {
+			status = "CURRENT"
+		}
+		versions = append(versions, object{
+			"id": "v2." + strconv.Itoa(n), "status": status, "updated": "2022-08-29T00:00:00Z",
+			"links": []link{{"self", k.base() + "/v2"}},
+		})
+	}
+	slices.SortFunc(versions, func(a, b object) int { return strings.Compare(a["id"].(string), b["id"].(string)) })
+
+	return reply(http.StatusOK, object{"versions": versions})
+}
+
+// octaviaPath leads the paths that Octavia knows its resources by to those of the
+// routes: v2 and v2.0, with and without lbaas (octavia: api/v2/controllers/__init__.py).
+func octaviaPath(t *target) {
+	below, ok := cutSegment(t.rest, "/v2.0")
+	if !ok {
+		below, ok = cutSegment(t.rest, "/v2")
+	}
+	if !ok {
+		return
+	}
+	if rest, ok := cutSegment(below, "/lbaas"); ok {
+		below = rest
+	}
+	t.rest = "/v2.0/lbaas" + below
+}
