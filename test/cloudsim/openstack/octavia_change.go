@@ -40,6 +40,7 @@ func (k *call) poolMutable(p *lbObject) error {
 func (k *call) lbChanged(lb *lbObject, touched ...*lbObject) {
 	lb.status = lbPendingUpdate
 	for _, o := range touched {
+		o.stuck = false
 		if o.status != lbPendingCreate && o.status != lbPendingDelete {
 			o.status = lbPendingUpdate
 		}
@@ -104,17 +105,26 @@ func (c *Cloud) lbFinish(r *region, lb *lbObject) {
 }
 
 // lbCreated ends a creation. The parts of the load balancer are ACTIVE a moment after
-// it: a change of one of its pools is 409 until then (seen with Zed).
+// it, or never: a change of the members of a pool is 409 until then. The worker of
+// Octavia 11.0.0 forgets them (octavia: controller/worker/v2/controller_worker.py,
+// run_flow, without a job board; seen with Zed), see [Cloud.SetStuckParts].
 func (c *Cloud) lbCreated(r *region, lb *lbObject, failed bool) {
 	lb.status = lbActive
 	if failed {
 		lb.status = lbError
 	}
 	parts := r.octavia.parts(lb)[1:]
-	if failed || c.delays.LoadBalancerSettle <= 0 {
+	if failed || (c.delays.LoadBalancerSettle <= 0 && !r.octavia.rules.stuck) {
 		for _, o := range parts {
 			o.status = lb.status
 			c.settled(o)
+		}
+
+		return
+	}
+	if r.octavia.rules.stuck {
+		for _, o := range parts {
+			o.stuck = true
 		}
 
 		return
@@ -142,7 +152,7 @@ func (c *Cloud) lbUpdated(r *region, lb *lbObject, failed bool) {
 			r.octavia.remove(o)
 
 			continue
-		case o.status != lbPendingCreate && o.status != lbPendingUpdate && o.status != lbPendingDelete:
+		case o.stuck, o.status != lbPendingCreate && o.status != lbPendingUpdate && o.status != lbPendingDelete:
 			continue
 		}
 		about++

@@ -100,6 +100,14 @@ func (c *Cloud) SetKeepDeleted(keep bool) {
 	c.eachOctavia(func(s *octaviaState) { s.rules.keepDeleted = keep })
 }
 
+// SetStuckParts has the parts of load balancers that are created as a whole stay
+// PENDING_CREATE until they are changed themselves, while the load balancer is ACTIVE,
+// as with Octavia 11.0.0 of Zed without a job board: a pool takes a PUT, and refuses
+// changes of its members before.
+func (c *Cloud) SetStuckParts(stuck bool) {
+	c.eachOctavia(func(s *octaviaState) { s.rules.stuck = stuck })
+}
+
 // SetLoadBalancerRoles sets whether the roles of Octavia alone allow calls to it, as
 // without the policy file for the roles of Keystone (octavia: policies/base.py;
 // etc/policy/keystone_default_roles-policy.yaml).

@@ -37,6 +37,7 @@ type octaviaState struct {
 
 // lbRules are what tests change about a cloud's Octavia.
 type lbRules struct {
+	stuck       bool // parts of new load balancers stay pending
 	held        bool // changes of all load balancers stay pending
 	keepDeleted bool
 	lbRoles     bool     // only the roles of Octavia count
@@ -71,6 +72,7 @@ type lbObject struct {
 	fails            int         // how many of the next changes end in ERROR
 	ownPort          bool        // Octavia made the port of the VIP
 	given            bool        // made by a test
+	stuck            bool        // stays pending until it is changed
 
 	// Of a pool: members, health monitor; broken ones are back in ERROR after each change.
 	members []string
