@@ -117,7 +117,6 @@ func (c *Cloud) lbCreated(r *region, lb *lbObject, failed bool) {
 	if failed || (c.delays.LoadBalancerSettle <= 0 && !r.octavia.rules.stuck) {
 		for _, o := range parts {
 			o.status = lb.status
-			c.settled(o)
 		}
 
 		return
@@ -134,7 +133,6 @@ func (c *Cloud) lbCreated(r *region, lb *lbObject, failed bool) {
 		for _, o := range parts {
 			if now := c.region(name).octavia.table(o.sort).get(o.id); now != nil && now.status == lbPendingCreate {
 				now.status = lbActive
-				c.settled(now)
 			}
 		}
 	})
@@ -160,19 +158,11 @@ func (c *Cloud) lbUpdated(r *region, lb *lbObject, failed bool) {
 		if failed || o.broken {
 			o.status = lbError
 		}
-		c.settled(o)
+		o.updated = c.now()
 	}
 	lb.status = lbActive
 	if failed && about == 0 {
 		lb.status = lbError
-	}
-}
-
-// settled notes the time of a change. Pools, members and monitors have none of those
-// that the worker makes (compared with Zed).
-func (c *Cloud) settled(o *lbObject) {
-	if o.sort == lbListeners || o.sort == lbPolicies {
-		o.updated = c.now()
 	}
 }
 

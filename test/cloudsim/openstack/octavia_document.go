@@ -17,7 +17,10 @@ func (k *call) lbDocument(o *lbObject) object {
 		doc["loadbalancers"], doc["l7policies"] = lbIDs([]string{o.lb}), lbIDs(idsOf(state.policiesOf(o)))
 	case lbPools:
 		doc["loadbalancers"], doc["listeners"] = lbIDs([]string{o.lb}), lbIDs(idsOf(state.listenersOf(o)))
-		doc["members"], doc["healthmonitor_id"] = lbIDs(o.members), nullable(o.monitor)
+		doc["members"] = lbIDs(o.members)
+		if o.monitor != "" { // absent, not null, without
+			doc["healthmonitor_id"] = o.monitor
+		}
 	case lbMonitors:
 		doc["pools"] = lbIDs([]string{o.pool})
 	case lbPolicies:

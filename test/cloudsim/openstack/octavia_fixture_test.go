@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -61,11 +62,7 @@ type answer struct {
 // do sends a request with gophercloud and a body in JSON, in which $name is a value.
 func (c *lbCloud) do(client *gophercloud.ServiceClient, method, path, body string) answer {
 	c.t.Helper()
-	var out answer
-	opts := &gophercloud.RequestOpts{JSONResponse: &out.body, OkCodes: []int{200, 201, 202, 204}}
-	if method == http.MethodDelete {
-		opts.JSONResponse = nil
-	}
+	opts := &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{200, 201, 202, 204}}
 	if body != "" {
 		opts.JSONBody = json.RawMessage(body)
 	}
@@ -78,10 +75,14 @@ func (c *lbCloud) do(client *gophercloud.ServiceClient, method, path, body strin
 
 		return answer{status: failed.Actual, fault: fault.Faultstring + fault.Description}
 	}
-	if err != nil && !strings.Contains(err.Error(), "EOF") { // a response without a body
+	if err != nil {
 		c.t.Fatalf("%s %s: %v", method, path, err)
 	}
-	out.status = response.StatusCode
+	defer func() { _ = response.Body.Close() }()
+	out := answer{status: response.StatusCode}
+	if err := json.NewDecoder(response.Body).Decode(&out.body); err != nil && !errors.Is(err, io.EOF) {
+		c.t.Fatalf("%s %s: %v", method, path, err)
+	}
 
 	return out
 }

@@ -9,21 +9,31 @@ import (
 )
 
 // lbPoolOf returns the pool in a path of members. A pool that does not exist is 404
-// before the body is looked at.
+// before anything else is looked at, in a shape of its own (octavia:
+// api/v2/controllers/pool.py, _lookup; compared with Zed).
 func (k *call) lbPoolOf() (*lbObject, error) {
-	p := k.region.octavia.pools.get(k.path("pool"))
-	if p == nil {
-		return nil, lbNotFound(lbPools, k.path("pool"))
+	id := k.path("pool")
+	if p := k.region.octavia.pools.get(id); p != nil {
+		return p, nil
 	}
+	problem := lbNotFound(lbPools, id)
+	body, err := json.Marshal(object{"code": http.StatusNotFound, "title": "Bad Request", "description": problem.message})
+	if err != nil {
+		return nil, err
+	}
+	problem.raw = body
 
-	return p, nil
+	return nil, problem
 }
 
 // listMembers handles GET /lbaas/pools/{pool}/members.
 func listMembers(k *call) (response, error) {
-	p, err := k.lbGet(lbPools, k.path("pool"))
+	p, err := k.lbPoolOf()
 	if err != nil {
 		return response{}, err
+	}
+	if !k.lbReads(p.projectID) {
+		return response{}, lbForbidden()
 	}
 	members := make([]*lbObject, len(p.members))
 	for i, id := range p.members {
@@ -220,13 +230,16 @@ type batch struct {
 	updates map[*lbObject]object
 	order   []*lbObject // of updates
 	deletes []*lbObject
+	twice   bool // an old member is in it twice
 }
 
 // updateMembers handles PUT /lbaas/pools/{pool}/members (octavia:
 // api/v2/controllers/member.py, MembersController.put). Members are those of the same
 // address and port: their ID and their subnet stay, and what is not in the request
 // goes back to its default, since the type of the request is that of a new member.
-// Equal members make the load balancer pending, too; none over none do not.
+// With a new member twice the request is 409. With an old one twice it is 400 in later
+// versions; Zed takes the last one of them, and its worker drops the change, so that
+// the load balancer stays PENDING_UPDATE for ever (tried with Zed). Equal members make the load balancer pending, too; none over none do not.
 func updateMembers(k *call) (response, error) {
 	p, err := k.lbPoolOf()
 	if err != nil {
@@ -250,6 +263,9 @@ func updateMembers(k *call) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
+	if b.twice && k.octaviaMinor() > zedMinor {
+		return response{}, invalid("The request has a member twice.")
+	}
 	if len(b.news)+len(b.order)+len(b.deletes) == 0 {
 		return reply(http.StatusAccepted, nil)
 	}
@@ -257,6 +273,9 @@ func updateMembers(k *call) (response, error) {
 		return response{}, err
 	}
 	k.lbApplyBatch(p, b)
+	if b.twice {
+		k.region.octavia.loadBalancers.get(p.lb).change++ // what would end the change is void
+	}
 
 	return reply(http.StatusAccepted, nil)
 }
@@ -304,11 +323,11 @@ func (k *call) lbBatch(p *lbObject, rows []object, additive bool) (*batch, error
 
 			continue
 		}
-		if b.updates[m] != nil {
-			return nil, invalid("Member %s is in the request twice.", m.id)
+		if b.updates[m] == nil {
+			b.order = append(b.order, m)
 		}
+		b.twice = b.twice || b.updates[m] != nil
 		b.updates[m] = values
-		b.order = append(b.order, m)
 	}
 	if additive {
 		return b, nil

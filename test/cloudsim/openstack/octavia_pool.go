@@ -7,7 +7,9 @@ import (
 )
 
 // createPool handles POST /lbaas/pools, for a load balancer or as the default pool of
-// a listener.
+// a listener. Members and a monitor are attributes of the request by its type, and the
+// database fails on them (tried with Zed): only the creation of a whole load balancer
+// takes them.
 func createPool(k *call) (response, error) {
 	_, values, err := k.lbRequest(lbPools, inPost)
 	if err != nil {
@@ -22,6 +24,9 @@ func createPool(k *call) (response, error) {
 	}
 	if err := k.lbQuotaFor(lbPools, lb.projectID, 1); err != nil {
 		return response{}, err
+	}
+	if values["members"] != nil || values["healthmonitor"] != nil {
+		return response{}, fail(http.StatusInternalServerError, "", "'dict' object has no attribute '_sa_instance_state'")
 	}
 	if l != nil && l.text("default_pool_id") != "" {
 		return response{}, fail(http.StatusConflict, "", "This listener already has a default pool")
@@ -56,7 +61,7 @@ func (k *call) lbPoolParent(values object) (lb, l *lbObject, err error) {
 	}
 	if listener != "" {
 		if l = k.region.octavia.listeners.get(listener); l == nil {
-			return nil, nil, lbNotFound(lbListeners, listener)
+			return nil, nil, fail(http.StatusInternalServerError, "", "'NoneType' object has no attribute 'load_balancer_id'")
 		}
 		if id == "" {
 			id = l.lb

@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// zedMinor is the version of Zed.
+const zedMinor = 26
+
 // octaviaMinor is the minor version of the API: 2.26, that of Zed, and 2.0 in profile
 // Bare, unless the options have another one.
 func (k *call) octaviaMinor() int { return k.cloud.opts.OctaviaMinor }
