@@ -154,6 +154,9 @@ func (c *Cloud) lbUpdated(r *region, lb *lbObject, failed bool) {
 			continue
 		}
 		about++
+		if o.status == lbPendingCreate && (o.sort == lbMonitors || o.sort == lbPolicies) {
+			o.operating = "ONLINE" // compared with Zed
+		}
 		o.status = lbActive
 		if failed || o.broken {
 			o.status = lbError

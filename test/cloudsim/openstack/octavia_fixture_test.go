@@ -154,3 +154,8 @@ func (c *lbCloud) refuses(replace *strings.Replacer, cases map[string]refusal) {
 		}
 	}
 }
+
+// refRequest is a request whose refusals are no errors.
+func refRequest() *gophercloud.RequestOpts {
+	return &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{200, 403, 404}}
+}

@@ -103,11 +103,14 @@ func (c *Cloud) lbQuotasOf(s *octaviaState, project string) lbQuota {
 	return quotas
 }
 
-// document has some keys twice, the way they were once written wrongly (octavia:
-// api/v2/types/quotas.py).
+// document has two keys in an old spelling alone (octavia: api/v2/types/quotas.py,
+// QuotaBase; compared with Zed).
 func (q lbQuota) document() object {
-	doc := object{"load_balancer": q["loadbalancer"], "health_monitor": q["healthmonitor"]}
+	doc := object{}
 	for key, value := range q {
+		if alias, ok := map[string]string{"loadbalancer": "load_balancer", "healthmonitor": "health_monitor"}[key]; ok {
+			key = alias
+		}
 		doc[key] = value
 	}
 

@@ -153,15 +153,12 @@ func (o *lbObject) set(changes object) {
 	o.settings = settings
 }
 
-// listenersOf returns the listeners that lead to a pool, oldest first.
+// listenersOf returns the listeners whose default pool a pool is, oldest first. Those
+// that lead to it by an L7 policy are none (compared with Zed).
 func (s *octaviaState) listenersOf(p *lbObject) []*lbObject {
 	var found []*lbObject
-	lb := s.loadBalancers.get(p.lb)
-	for _, id := range lb.listeners {
-		l := s.listeners.get(id)
-		if l.text("default_pool_id") == p.id || slices.ContainsFunc(s.policiesOf(l), func(x *lbObject) bool {
-			return x.text("redirect_pool_id") == p.id
-		}) {
+	for _, id := range s.loadBalancers.get(p.lb).listeners {
+		if l := s.listeners.get(id); l.text("default_pool_id") == p.id {
 			found = append(found, l)
 		}
 	}
