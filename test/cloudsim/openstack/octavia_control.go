@@ -16,6 +16,12 @@ func (c *Cloud) SetLoadBalancerStatus(id, status string) {
 	})
 }
 
+// SetProvisioningStatus sets the provisioning status of a part of a load balancer. A
+// pool in ERROR is repaired by a change of the pool, see [Cloud.FailPool].
+func (c *Cloud) SetProvisioningStatus(id, status string) {
+	c.inspect(func() { c.partOf(id).status = status })
+}
+
 // SetOperatingStatus sets the operating status of a load balancer or of a part of one,
 // which nothing else changes. Members in ERROR get no traffic.
 func (c *Cloud) SetOperatingStatus(id, status string) {

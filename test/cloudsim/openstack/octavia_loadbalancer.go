@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"slices"
 )
 
 // createLoadBalancer handles POST /lbaas/loadbalancers, with all parts of the load
@@ -31,6 +32,9 @@ func createLoadBalancer(k *call) (response, error) {
 		return response{}, err
 	}
 	values["provider"] = provider
+	if err := lbTagTwice("", nil, values); err != nil {
+		return response{}, err
+	}
 	lb := k.lbNew(lbLoadBalancers, project, values)
 	lb.lb = lb.id
 	if err := k.lbCheckZone(lb); err != nil {
@@ -121,10 +125,28 @@ func updateLoadBalancer(k *call) (response, error) {
 	if err := lbMutableItself(lb, lbActive); err != nil {
 		return response{}, err
 	}
+	if err := lbTagTwice(lb.id, lb.texts("tags"), values); err != nil {
+		return response{}, err
+	}
 	lb.apply(values)
 	k.lbChanged(lb)
 
 	return k.lbShown(lb)
+}
+
+// lbTagTwice is the response to a tag that is twice in a request, unless the object
+// has it already: the database refuses the second row (tried with Zed).
+func lbTagTwice(id string, old []string, values object) error {
+	tags, _ := values["tags"].([]string)
+	seen := make(map[string]bool)
+	for _, tag := range tags {
+		if seen[tag] && !slices.Contains(old, tag) {
+			return fail(http.StatusInternalServerError, "", `(pymysql.err.IntegrityError) (1062, "Duplicate entry '%s-%s' for key 'PRIMARY'")`, id, tag)
+		}
+		seen[tag] = true
+	}
+
+	return nil
 }
 
 // apply changes settings by a request.
@@ -216,11 +238,11 @@ func showStatistics(sort *lbSort) handler {
 // lbGraph adds the parts of a new load balancer: first all pools, those of listeners
 // included, then the listeners.
 func (k *call) lbGraph(lb *lbObject, values object) error {
-	listeners, err := k.lbGraphList(lbListeners, values["listeners"])
+	listeners, err := k.lbGraphList(lbLoadBalancers.argument, lbListeners, values["listeners"])
 	if err != nil {
 		return err
 	}
-	pools, err := k.lbGraphList(lbPools, values["pools"])
+	pools, err := k.lbGraphList(lbLoadBalancers.argument, lbPools, values["pools"])
 	if err != nil {
 		return err
 	}
@@ -251,8 +273,8 @@ func (k *call) lbGraph(lb *lbObject, values object) error {
 	return nil
 }
 
-// lbGraphList checks a list of parts in a request.
-func (k *call) lbGraphList(sort *lbSort, value any) ([]object, error) {
+// lbGraphList checks a list of parts in a request, of the argument that it is in.
+func (k *call) lbGraphList(within string, sort *lbSort, value any) ([]object, error) {
 	raw, _ := value.(json.RawMessage)
 	if raw == nil {
 		return nil, nil
@@ -263,7 +285,7 @@ func (k *call) lbGraphList(sort *lbSort, value any) ([]object, error) {
 	}
 	out := make([]object, len(rows))
 	for i, row := range rows {
-		values, err := k.lbGraphOne(sort, row)
+		values, err := k.lbGraphOne(within+"."+sort.plural, sort, row)
 		if err != nil {
 			return nil, err
 		}
@@ -274,8 +296,10 @@ func (k *call) lbGraphList(sort *lbSort, value any) ([]object, error) {
 }
 
 // lbGraphOne checks a part in a request, with all that is in it.
-func (k *call) lbGraphOne(sort *lbSort, row attributes) (object, error) {
-	values, err := k.lbValues(sort, row, inGraph)
+func (k *call) lbGraphOne(argument string, sort *lbSort, row attributes) (object, error) {
+	named := *sort
+	named.argument = argument
+	values, err := k.lbValues(&named, row, inGraph)
 	if err != nil {
 		return nil, err
 	}
@@ -290,12 +314,12 @@ func (k *call) lbGraphOne(sort *lbSort, row attributes) (object, error) {
 		if err := json.Unmarshal(raw, &below); err != nil {
 			return nil, invalidField(key, pythonText(raw), "Wrong type")
 		}
-		if values[key], err = k.lbGraphOne(inner, below); err != nil {
+		if values[key], err = k.lbGraphOne(argument+"."+key, inner, below); err != nil {
 			return nil, err
 		}
 	}
 	for key, inner := range map[string]*lbSort{"members": lbMembers, "l7policies": lbPolicies} {
-		if values[key], err = k.lbGraphList(inner, values[key]); err != nil {
+		if values[key], err = k.lbGraphList(argument, inner, values[key]); err != nil {
 			return nil, err
 		}
 	}

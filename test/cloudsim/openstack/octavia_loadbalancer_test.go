@@ -105,7 +105,7 @@ func TestLoadBalancerLife(t *testing.T) {
 	t.Parallel()
 	c := startLB(t, openstack.Options{})
 	made, err := loadbalancers.Create(t.Context(), c.client, loadbalancers.CreateOpts{
-		Name: "web", VipSubnetID: c.subnet, Tags: []string{"a", "b", "a"},
+		Name: "web", VipSubnetID: c.subnet, Tags: []string{"a", "b"},
 		Listeners: []listeners.CreateOpts{{
 			Name: "listener", Protocol: listeners.ProtocolTCP, ProtocolPort: 80, Tags: []string{"a"},
 			DefaultPool: &pools.CreateOpts{
@@ -217,6 +217,11 @@ func TestLoadBalancerRefusals(t *testing.T) {
 		"duplicate member":  {"", "POST", "/loadbalancers", pool(`"name":"p","protocol":"TCP","lb_algorithm":"ROUND_ROBIN","members":[{"address":"10.0.0.9","protocol_port":1},{"address":"10.0.0.9","protocol_port":1}]`), 409, "Another member on this pool is already using ip 10.0.0.9 on protocol_port 1"},
 		"deny list":         {"", "POST", "/loadbalancers", pool(`"name":"p","protocol":"TCP","lb_algorithm":"ROUND_ROBIN","members":[{"address":"169.254.169.254","protocol_port":1}]`), 400, "169.254.169.254 is not a valid option for member address"},
 		"monitor":           {"", "POST", "/loadbalancers", pool(`"name":"p","protocol":"TCP","lb_algorithm":"ROUND_ROBIN","healthmonitor":{"type":"UDP-CONNECT","delay":5,"timeout":3,"max_retries":1}`), 400, "The UDP-CONNECT type is only supported for pools of type UDP/SCTP."},
+		"tag twice":         {"", "POST", "/loadbalancers", lb(`"vip_subnet_id":"$subnet","tags":["a","a"]`), 500, "Duplicate entry"},
+		"tags":              {"the message has the body", "POST", "/loadbalancers", lb(`"tags":"x"`), 400, "attribute load_balancer. Value: '{'loadbalancer': {'tags': 'x'}}'. Value not a valid list: x"},
+		"nothing":           {"", "POST", "/loadbalancers", `{}`, 500, "'UnsetType' object has no attribute"},
+		"null":              {"", "POST", "/loadbalancers", `{"loadbalancer":null}`, 500, "'NoneType' object has no attribute"},
+		"within":            {"", "POST", "/loadbalancers", lb(`"vip_subnet_id":"$subnet","listeners":[{"protocol":"TCP","protocol_port":80,"color":1}]`), 400, "Unknown attribute for argument load_balancer.loadbalancer.listeners: color"},
 		"two listeners":     {"", "POST", "/loadbalancers", lb(`"vip_subnet_id":"$subnet","listeners":[{"protocol":"TCP","protocol_port":80},{"protocol":"HTTP","protocol_port":80}]`), 409, "is already using protocol TCP and protocol_port 80"},
 		"CIDR family":       {"", "POST", "/loadbalancers", lb(`"vip_subnet_id":"$subnet","listeners":[{"protocol":"TCP","protocol_port":80,"allowed_cidrs":["fd00::/64"]}]`), 400, "CIDR fd00::/64 IP version incompatible with VIP"},
 		"two pools": {

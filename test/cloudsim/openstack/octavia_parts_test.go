@@ -69,6 +69,8 @@ func TestListenerRules(t *testing.T) {
 		"bad pool":      {"", "PUT", "/listeners/$udp!", `{"listener":{"default_pool_id":"$p!"}}`, 400, "The pool protocol 'TCP' is invalid while the listener protocol is 'UDP'."},
 		"protocol":      {"it cannot change", "PUT", "/listeners/$tcp!", `{"listener":{"protocol":"HTTP"}}`, 400, "Unknown attribute for argument listener_.listener: protocol"},
 		"change port":   {"it cannot change", "PUT", "/listeners/$tcp!", `{"listener":{"protocol_port":8080}}`, 400, "Unknown attribute for argument listener_.listener: protocol_port"},
+		"inline pool":   {"", "POST", "/listeners", post(`"protocol":"TCP","protocol_port":90,"default_pool":{"name":"x","protocol":"TCP","lb_algorithm":"ROUND_ROBIN"}`), 500, "_sa_instance_state"},
+		"no number":     {"", "POST", "/listeners", post(`"protocol":"TCP","protocol_port":"90x"`), 400, "invalid literal for int() with base 10: '90x'"},
 		"none to write": {"", "DELETE", "/listeners/$none", "", 404, "Listener $none not found."},
 	})
 	good := c.AddSecret(openstack.SecretSpec{Container: true})

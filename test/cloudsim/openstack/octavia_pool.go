@@ -26,7 +26,7 @@ func createPool(k *call) (response, error) {
 		return response{}, err
 	}
 	if values["members"] != nil || values["healthmonitor"] != nil {
-		return response{}, fail(http.StatusInternalServerError, "", "'dict' object has no attribute '_sa_instance_state'")
+		return response{}, lbInline()
 	}
 	if l != nil && l.text("default_pool_id") != "" {
 		return response{}, fail(http.StatusConflict, "", "This listener already has a default pool")

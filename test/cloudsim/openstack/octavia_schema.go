@@ -90,9 +90,14 @@ func (k *call) lbRequest(sort *lbSort, use lbUse) (attributes, object, error) {
 	if unknown := body.unknown(key); len(unknown) > 0 {
 		return nil, nil, unknownFields(argument, unknown)
 	}
+	if len(body[key]) == 0 || body.null(key) { // the service fails on it (tried with Zed)
+		kind := map[bool]string{true: "NoneType", false: "UnsetType"}[body.has(key)]
+
+		return nil, nil, fail(http.StatusInternalServerError, "", "'%s' object has no attribute 'project_id'", kind)
+	}
 	var given attributes
-	if err := json.Unmarshal(body[key], &given); err != nil || given == nil {
-		return nil, nil, invalidField(key, pythonText(body[key]), "Mandatory field missing.")
+	if err := json.Unmarshal(body[key], &given); err != nil {
+		return nil, nil, invalidField(argument, pythonText(k.body), "Wrong type")
 	}
 	values, err := k.lbValues(sort, given, use)
 
@@ -136,7 +141,7 @@ func (k *call) lbValues(sort *lbSort, given attributes, use lbUse) (object, erro
 		}
 		raw, sent := given[f.name]
 		// A pool in the creation of a load balancer may be a reference: its name alone.
-		if f.mandatory && (use == inPost || use == inGraph && sort != lbPools) && (!sent || given.null(f.name)) {
+		if f.mandatory && (use == inPost || use == inGraph && sort.single != lbPools.single) && (!sent || given.null(f.name)) {
 			return nil, invalidField(f.name, "None", "Mandatory field missing.")
 		}
 		if !sent {
@@ -151,13 +156,24 @@ func (k *call) lbValues(sort *lbSort, given attributes, use lbUse) (object, erro
 		if text, _ := value.(string); reason == "" && isGated(f.name) && lbValuesSince[text] > k.octaviaMinor() {
 			reason = "Value should be one of the supported ones"
 		}
-		if reason != "" {
+		switch {
+		case isConversion(reason):
+			argument, _, _ := strings.Cut(sort.argument, ".")
+
+			return nil, invalidField(argument, pythonText(k.body), reason)
+		case reason != "":
 			return nil, invalidField(f.name, pythonText(raw), reason)
 		}
 		values[f.name] = value
 	}
 
 	return values, nil
+}
+
+// isConversion reports whether a value was refused because it is of another type.
+// Messages have the whole body then (compared with Zed).
+func isConversion(reason string) bool {
+	return strings.HasPrefix(reason, "Value not ") || strings.HasPrefix(reason, "invalid literal")
 }
 
 // isGated reports whether versions of the API added values to an attribute.
@@ -294,7 +310,7 @@ func uuid(raw json.RawMessage) (any, string) {
 func truth(raw json.RawMessage) (any, string) {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
-		return nil, "Value should be boolean"
+		return nil, "Value not an unambiguous boolean: " + string(raw)
 	}
 	switch strings.ToLower(pythonValue(value, false)) {
 	case "true", "1", "on", "yes", "y", "t":
@@ -303,7 +319,7 @@ func truth(raw json.RawMessage) (any, string) {
 		return false, ""
 	}
 
-	return nil, fmt.Sprintf("Unable to convert '%v' to a boolean", value)
+	return nil, "Value not an unambiguous boolean: " + pythonText(raw)
 }
 
 // between is an integer; texts that are one are taken, as wsme does.
@@ -349,7 +365,7 @@ func listOf(kind lbKind) lbKind {
 	return func(raw json.RawMessage) (any, string) {
 		var rows []json.RawMessage
 		if json.Unmarshal(raw, &rows) != nil {
-			return nil, fmt.Sprintf("Wrong type. Expected '[%s]', got '%s'", "str", pythonText(raw))
+			return nil, "Value not a valid list: " + pythonText(raw)
 		}
 		out := make([]string, 0, len(rows))
 		for _, row := range rows {
@@ -393,7 +409,7 @@ func cidrs(raw json.RawMessage) (any, string) {
 func headers(raw json.RawMessage) (any, string) {
 	var value map[string]string
 	if json.Unmarshal(raw, &value) != nil {
-		return nil, fmt.Sprintf("Wrong type. Expected '{<class 'str'>: %s}', got '%s'", "str", pythonText(raw))
+		return nil, "Value not a valid dict: " + pythonText(raw)
 	}
 
 	return value, ""

@@ -18,7 +18,7 @@ import (
 var writes = map[string]refusal{
 	"listener POST":   {"", "POST", "/listeners", `{"listener":{"loadbalancer_id":"$lb","protocol":"TCP","protocol_port":99}}`, 0, "lb"},
 	"listener PUT":    {"", "PUT", "/listeners/$tcp!", `{"listener":{"name":"x"}}`, 0, "lb"},
-	"listener DELETE": {"", "DELETE", "/listeners/$http!", ``, 0, "lb"},
+	"listener DELETE": {"", "DELETE", "/listeners/$udp!", ``, 0, "lb"},
 	"pool POST":       {"", "POST", "/pools", `{"pool":{"loadbalancer_id":"$lb","protocol":"TCP","lb_algorithm":"ROUND_ROBIN"}}`, 0, "lb"},
 	"pool PUT":        {"", "PUT", "/pools/$p!", `{"pool":{"name":"p"}}`, 0, "lb"},
 	"pool DELETE":     {"", "DELETE", "/pools/$h!", ``, 0, "lb"},
