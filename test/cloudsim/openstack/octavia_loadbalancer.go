@@ -9,8 +9,8 @@ import (
 
 // createLoadBalancer handles POST /lbaas/loadbalancers, with all parts of the load
 // balancer in it or without. It is one transaction: whatever is refused, nothing is
-// there afterwards (octavia: api/v2/controllers/load_balancer.py, post and
-// _graph_create).
+// there afterwards, but for the port (octavia: api/v2/controllers/load_balancer.py, post
+// and _graph_create).
 func createLoadBalancer(k *call) (response, error) {
 	_, values, err := k.lbRequest(lbLoadBalancers, inPost)
 	if err != nil {
@@ -44,7 +44,9 @@ func createLoadBalancer(k *call) (response, error) {
 		return response{}, err
 	}
 	if err := k.lbGraph(lb, values); err != nil {
-		k.lbUndo(lb)
+		// The database forgets the load balancer, and Neutron keeps the port that was
+		// made for it: each refusal of a part costs an address (compared with Zed).
+		k.region.octavia.remove(lb)
 
 		return response{}, err
 	}

@@ -301,3 +301,21 @@ func TestSmallNetwork(t *testing.T) {
 		"none is free", "POST", "/loadbalancers", `{"loadbalancer":{"vip_subnet_id":"` + subnet + `"}}`, 500, "Provider 'amphora' reports error: No more IP addresses available on network",
 	}})
 }
+
+// TestRefusedPort has the port that a refused creation leaves behind.
+func TestRefusedPort(t *testing.T) {
+	t.Parallel()
+	c := startLB(t, openstack.Options{Quotas: openstack.Quotas{Listeners: 1}})
+	body := fmt.Sprintf(`{"loadbalancer":{"vip_subnet_id":%q,"listeners":[{"protocol":"TCP","protocol_port":1},{"protocol":"TCP","protocol_port":2}]}}`, c.subnet)
+	for n := range 3 {
+		if got := c.post("/loadbalancers", body); got.status != http.StatusForbidden {
+			t.Fatalf("creation: %d %s", got.status, got.fault)
+		}
+		if got := strings.Count(c.Dump(), "port octavia-lb-"); got != n+1 {
+			t.Errorf("%d ports after %d refusals", got, n+1)
+		}
+	}
+	if got := c.LoadBalancers(); len(got) != 0 {
+		t.Errorf("load balancers: %v", got)
+	}
+}
