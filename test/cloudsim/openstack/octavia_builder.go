@@ -181,6 +181,27 @@ func (k *call) givenPool(lb *lbObject, l ListenerSpec) *lbObject {
 	return p
 }
 
+// AddL7Policy adds a policy to a listener that leads to a pool, as users do, and
+// returns its ID. The pool cannot be deleted while it is there.
+func (c *Cloud) AddL7Policy(listener, pool string) string {
+	var id string
+	c.inspect(func() {
+		l := c.partOf(listener)
+		for _, r := range c.regions {
+			if r.octavia.listeners.get(listener) != l {
+				continue
+			}
+			k := &call{cloud: c, region: r, caller: &caller{projectID: l.projectID, roles: []string{RoleAdmin}}}
+			policy, err := k.lbAddPolicy(l, object{"action": "REDIRECT_TO_POOL", "redirect_pool_id": pool})
+			must(err)
+			policy.status = lbActive
+			id = policy.id
+		}
+	})
+
+	return id
+}
+
 func must(err error) {
 	if err != nil {
 		panic("openstack: " + err.Error())

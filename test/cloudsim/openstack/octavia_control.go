@@ -121,6 +121,13 @@ func (c *Cloud) SetLoadBalancerRoles(needed bool) {
 	c.eachOctavia(func(s *octaviaState) { s.rules.lbRoles = needed })
 }
 
+// SetVersionsUnordered lists the versions of the API in the order of their texts, 2.10
+// before 2.9, so that the last one is not the current one. Clients find the latest by
+// its status, or by comparing numbers.
+func (c *Cloud) SetVersionsUnordered(unordered bool) {
+	c.eachOctavia(func(s *octaviaState) { s.rules.unordered = unordered })
+}
+
 // SetProviders sets the providers that are enabled, the default one first.
 func (c *Cloud) SetProviders(names ...string) {
 	c.eachOctavia(func(s *octaviaState) { s.rules.providers = slices.Clone(names) })

@@ -42,9 +42,9 @@ var lbValuesSince = map[string]int{
 
 var (
 	lbListenerProtocols = []string{"UDP", "TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS", "PROMETHEUS", "SCTP"}
-	lbPoolProtocols     = []string{"TCP", "HTTP", "HTTPS", "PROXY", "PROXYV2", "UDP", "SCTP"}
-	lbAlgorithms        = []string{"LEAST_CONNECTIONS", "ROUND_ROBIN", "SOURCE_IP", "SOURCE_IP_PORT"}
-	lbMonitorTypes      = []string{"HTTP", "HTTPS", "PING", "TCP", "TLS-HELLO", "UDP-CONNECT", "SCTP"}
+	lbPoolProtocols     = []string{"UDP", "TCP", "HTTP", "HTTPS", "PROXYV2", "PROXY", "SCTP"}
+	lbAlgorithms        = []string{"ROUND_ROBIN", "SOURCE_IP", "LEAST_CONNECTIONS", "SOURCE_IP_PORT"}
+	lbMonitorTypes      = []string{"TLS-HELLO", "TCP", "HTTP", "HTTPS", "PING", "UDP-CONNECT", "SCTP"}
 	lbHTTPMethods       = []string{"GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "OPTIONS", "CONNECT", "PATCH"}
 )
 
@@ -132,7 +132,7 @@ var lbPools = &lbSort{
 var lbPersistence = &lbSort{
 	argument: "pool_.pool.session_persistence",
 	fields: []lbField{
-		{name: "type", use: inAll, kind: oneOf("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"), mandatory: true},
+		{name: "type", use: inAll, kind: oneOf("APP_COOKIE", "SOURCE_IP", "HTTP_COOKIE"), mandatory: true},
 		{name: "cookie_name", use: inAll, kind: matching(`^[^\s,;\\]+$`)},
 		{name: "persistence_timeout", use: inAll, kind: between(math.MinInt32, math.MaxInt32)},
 		{name: "persistence_granularity", use: inAll, kind: ipAddress},

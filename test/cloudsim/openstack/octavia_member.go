@@ -150,9 +150,10 @@ func (k *call) lbPutMember(p *lbObject, values object) *lbObject {
 	m := k.lbNew(lbMembers, p.projectID, values)
 	m.lb, m.pool = p.lb, p.id
 	m.operating = "NO_MONITOR"
-	// With session persistence, the monitor of a new load balancer is not seen yet
-	// (compared with Zed).
-	if p.monitor != "" && p.settings["session_persistence"] == nil {
+	// In a new load balancer only pools of UDP and SCTP see their monitor (compared with
+	// Zed).
+	seen := k.region.octavia.loadBalancers.get(p.lb).status != lbPendingCreate || layer4(p.text("protocol")) != "tcp"
+	if p.monitor != "" && seen {
 		m.operating = "OFFLINE"
 	}
 	p.members = append(slices.Clip(p.members), m.id)
@@ -235,8 +236,9 @@ type batch struct {
 
 // updateMembers handles PUT /lbaas/pools/{pool}/members (octavia:
 // api/v2/controllers/member.py, MembersController.put). Members are those of the same
-// address and port: their ID and their subnet stay, and what is not in the request
-// goes back to its default, since the type of the request is that of a new member.
+// address and port: their ID stays, and what is not in the request goes back to its
+// default, since the type of the request is that of a new member; name, subnet and
+// tags have none and stay. A subnet that is sent is taken, and not even looked for.
 // With a new member twice the request is 409. With an old one twice it is 400 in later
 // versions; Zed takes the last one of them, and its worker drops the change, so that
 // the load balancer stays PENDING_UPDATE for ever (tried with Zed). Equal members make the load balancer pending, too; none over none do not.
@@ -288,6 +290,9 @@ func (k *call) lbBatchRows() ([]object, error) {
 	}
 	if unknown := body.unknown("members"); len(unknown) > 0 {
 		return nil, unknownFields("members_", unknown)
+	}
+	if len(body["members"]) == 0 {
+		return nil, fail(http.StatusInternalServerError, "", "'UnsetType' object is not iterable")
 	}
 	var rows []attributes
 	if err := json.Unmarshal(body["members"], &rows); err != nil {
@@ -378,7 +383,9 @@ func (k *call) lbApplyBatch(p *lbObject, b *batch) {
 	}
 	for _, m := range b.order {
 		changes := lbMembers.complete(b.updates[m])
-		delete(changes, "subnet_id")
+		if _, sent := b.updates[m]["subnet_id"]; !sent {
+			delete(changes, "subnet_id")
+		}
 		if _, sent := b.updates[m]["name"]; !sent {
 			delete(changes, "name")
 		}

@@ -203,14 +203,14 @@ func TestBatch(t *testing.T) {
 		pending             bool
 		want                []string
 	}{
-		{"what is not sent goes back to its default, but for name and tags; the subnet stays", "", `{"members":[{"address":"10.0.0.11","protocol_port":30080,"subnet_id":"$subnet"},{"address":"10.0.0.12","protocol_port":30080,"name":"b"}]}`, true, []string{
-			"a 10.0.0.11 1 false true <nil> <nil> [user]", "b 10.0.0.12 1 false true <nil> <nil> []",
+		{"what is not sent goes back to its default, but for name and tags", "", `{"members":[{"address":"10.0.0.11","protocol_port":30080,"subnet_id":"$subnet"},{"address":"10.0.0.12","protocol_port":30080,"name":"b"}]}`, true, []string{
+			"a 10.0.0.11 1 false true <nil> " + c.subnet + " [user]", "b 10.0.0.12 1 false true <nil> <nil> []",
 		}},
 		{"the same makes it pending", "", `{"members":[{"address":"10.0.0.11","protocol_port":30080},{"address":"10.0.0.12","protocol_port":30080,"name":"b"}]}`, true, []string{
-			"a 10.0.0.11 1 false true <nil> <nil> [user]", "b 10.0.0.12 1 false true <nil> <nil> []",
+			"a 10.0.0.11 1 false true <nil> " + c.subnet + " [user]", "b 10.0.0.12 1 false true <nil> <nil> []",
 		}},
 		{"only additions", "?additive_only=true", `{"members":[{"address":"10.0.0.13","protocol_port":30080,"name":"c","weight":7}]}`, true, []string{
-			"a 10.0.0.11 1 false true <nil> <nil> [user]", "b 10.0.0.12 1 false true <nil> <nil> []", "c 10.0.0.13 7 false true <nil> <nil> []",
+			"a 10.0.0.11 1 false true <nil> " + c.subnet + " [user]", "b 10.0.0.12 1 false true <nil> <nil> []", "c 10.0.0.13 7 false true <nil> <nil> []",
 		}},
 		{"all go", "", `{"members":[]}`, true, nil},
 		{"none over none does nothing", "", `{"members":[]}`, false, nil},

@@ -40,6 +40,7 @@ type lbRules struct {
 	stuck       bool // parts of new load balancers stay pending
 	held        bool // changes of all load balancers stay pending
 	keepDeleted bool
+	unordered   bool     // versions
 	lbRoles     bool     // only the roles of Octavia count
 	noVIPBy     []string // vip_port_id and so on that are disallowed
 	vipNetworks []string // the ones that are allowed; nil for all

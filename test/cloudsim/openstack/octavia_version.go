@@ -14,9 +14,8 @@ const zedMinor = 26
 // Bare, unless the options have another one.
 func (k *call) octaviaMinor() int { return k.cloud.opts.OctaviaMinor }
 
-// octaviaVersions responds with all versions up to that of the cloud. Clients find
-// the latest by its status, or by comparing numbers, not by its place, which nothing
-// promises: here they are in the order of their texts, 2.10 before 2.9 (octavia:
+// octaviaVersions responds with all versions up to that of the cloud. They are in
+// ascending order, which nothing promises, see [Cloud.SetVersionsUnordered] (octavia:
 // api/root_controller.py).
 func octaviaVersions(k *call) (response, error) {
 	minor := k.octaviaMinor()
@@ -31,7 +30,9 @@ func octaviaVersions(k *call) (response, error) {
 			"links": []link{{"self", k.base() + "/v2"}},
 		})
 	}
-	slices.SortFunc(versions, func(a, b object) int { return strings.Compare(a["id"].(string), b["id"].(string)) })
+	if k.region.octavia.rules.unordered {
+		slices.SortFunc(versions, func(a, b object) int { return strings.Compare(a["id"].(string), b["id"].(string)) })
+	}
 
 	return reply(http.StatusOK, object{"versions": versions})
 }
