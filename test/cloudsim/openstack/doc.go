@@ -1,5 +1,5 @@
 // Package openstack simulates an OpenStack cloud over HTTP on loopback: Keystone
-// v3, Nova, Neutron and Octavia, in one or several regions. Tests of the OpenStack
+// v3, Nova, Neutron, Octavia and a part of Barbican, in one or several regions. Tests of the OpenStack
 // provider, the demo and the benchmark run against it with gophercloud, as in
 // production; the openstack command line works too.
 //
@@ -68,6 +68,22 @@
 //   - The name of a server in a filter is a regular expression whose case does not
 //     matter. Names are not unique.
 //
+//   - Octavia: a change of a load balancer or of a part makes it PENDING_UPDATE until it
+//     has its effect, see [Delays]; meanwhile, and in ERROR, all but a delete of the
+//     broken one is 409. A pool in ERROR refuses members while the load balancer is
+//     ACTIVE. See [Cloud.SetLoadBalancerStatus], [Cloud.HoldPending],
+//     [Cloud.FailChanges], [Cloud.FailPool], [Cloud.StartFailover].
+//   - The creation of a whole load balancer is all or nothing, and leaves the port of
+//     its address in Neutron when a part of it is refused. Parts are ACTIVE a moment
+//     after the load balancer. A pool of its own cannot be made with its members.
+//   - A write of all members of a pool sets what is not in it to the defaults. With an
+//     old member twice the load balancer is pending for ever.
+//   - Load balancers of other projects are 403, and their quotas, too: there is no other
+//     status for a quota. Parallel creations can be 503, see [Cloud.SetProjectLock].
+//   - Drivers refuse what they lack with 501, see [Profile] and [Cloud.SetProviders].
+//   - What is served, by which members, is in [Cloud.Serving]; [Cloud.WatchServing]
+//     finds the call that ends it. The operating status is what a test sets.
+//
 // # What it does not do
 //
 //   - Services of a real cloud trust a token that they validated for some minutes;
@@ -76,6 +92,9 @@
 //     service, no hypervisor: a server has the status that a test or a client set.
 //   - Groups, federation, TOTP and system scope of Keystone are missing, as are
 //     inherited and implied roles.
+//   - L7 policies have no rules. Octavia has no statistics but zeros, no amphorae, and
+//     none of what is newer than 2.26 but vip_sg_ids; an old version differs by what it
+//     does not know. Barbican has secrets and containers that tests make.
 //   - Glance has one image, for the openstack command line.
 //
 // # Services

@@ -3,6 +3,7 @@ package openstack
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -133,9 +134,7 @@ func (k *call) givenListener(lb *lbObject, spec ListenerSpec) {
 	if spec.AllowedCIDRs != nil {
 		values["allowed_cidrs"] = slices.Clone(spec.AllowedCIDRs)
 	}
-	for key, value := range spec.Settings {
-		values[key] = value
-	}
+	maps.Copy(values, spec.Settings)
 	if spec.Pool != nil {
 		values["default_pool_id"] = k.givenPool(lb, spec).id
 	}
@@ -171,9 +170,7 @@ func (k *call) givenPool(lb *lbObject, l ListenerSpec) *lbObject {
 		if m.MonitorPort != 0 {
 			values["monitor_port"] = m.MonitorPort
 		}
-		for key, value := range m.Settings {
-			values[key] = value
-		}
+		maps.Copy(values, m.Settings)
 		_, err := k.lbAddMember(p, values)
 		must(err)
 	}

@@ -163,10 +163,8 @@ func (o *lbObject) apply(values object) {
 // lbMutableItself returns the error for a change of a load balancer that has none of
 // the states (octavia: common/exceptions.py, LBPendingStateError).
 func lbMutableItself(lb *lbObject, states ...string) error {
-	for _, state := range states {
-		if lb.status == state {
-			return nil
-		}
+	if slices.Contains(states, lb.status) {
+		return nil
 	}
 
 	return fail(http.StatusConflict, "", "Invalid state %s of loadbalancer resource %s", lb.status, lb.id)

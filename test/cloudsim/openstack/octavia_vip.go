@@ -2,7 +2,6 @@ package openstack
 
 import (
 	"encoding/json"
-	"math"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -151,7 +150,7 @@ func (k *call) vipByNetwork(v *vipChoice) error {
 	if len(subnets) == 0 {
 		return invalid("Supplied network does not contain a subnet.")
 	}
-	subnets = slices.DeleteFunc(subnets, func(n *subnet) bool { return state.freeAddresses(n) < 2 })
+	subnets = slices.DeleteFunc(subnets, func(n *subnet) bool { return state.available(n, 2) < 2 })
 	if len(subnets) == 0 {
 		return invalid("Subnet(s) in the supplied network do not contain enough available IPs.")
 	}
@@ -159,31 +158,6 @@ func (k *call) vipByNetwork(v *vipChoice) error {
 	v.subnet = subnets[max(i, 0)].id
 
 	return nil
-}
-
-// freeAddresses returns how many addresses of the pools of a subnet are free.
-func (s *neutronState) freeAddresses(n *subnet) int {
-	total := 0
-	for _, pool := range n.pools {
-		first, last := pool.first.As16(), pool.last.As16()
-		size := 0
-		for i := range first {
-			size = size<<8 + int(last[i]) - int(first[i])
-			if size > math.MaxInt32 {
-				return size
-			}
-		}
-		total += size + 1
-	}
-	for taken := range s.leases {
-		if taken.subnetID == n.id && slices.ContainsFunc(n.pools, func(p addressRange) bool {
-			return p.first.Compare(taken.ip) <= 0 && p.last.Compare(taken.ip) >= 0
-		}) {
-			total--
-		}
-	}
-
-	return total
 }
 
 // vipAdditional checks further addresses: one for each subnet, all in one network.
