@@ -1,7 +1,7 @@
 // Package openstack simulates an OpenStack cloud over HTTP on loopback: Keystone
-// v3, Nova, Neutron, Octavia and a part of Barbican, in one or several regions. Tests of the OpenStack
-// provider, the demo and the benchmark run against it with gophercloud, as in
-// production; the openstack command line works too.
+// v3, Nova, Neutron, Octavia and a part of Barbican, in one or several regions.
+// Tests of the OpenStack provider, the demo and the benchmark run against it with
+// gophercloud, as in production; the openstack command line works too.
 //
 //	cloud, err := openstack.Start(openstack.Options{})
 //	defer cloud.Close()
@@ -67,7 +67,6 @@
 //     a higher limit is lowered without a word. Links say http behind a proxy.
 //   - The name of a server in a filter is a regular expression whose case does not
 //     matter. Names are not unique.
-//
 //   - Octavia: a change of a load balancer or of a part makes it PENDING_UPDATE until it
 //     has its effect, see [Delays]; meanwhile, and in ERROR, all but a delete of the
 //     broken one is 409. A pool in ERROR refuses members while the load balancer is

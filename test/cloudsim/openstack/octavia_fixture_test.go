@@ -90,9 +90,11 @@ func (c *lbCloud) do(client *gophercloud.ServiceClient, method, path, body strin
 
 // post, put, del and get are requests of the user ccm.
 func (c *lbCloud) post(path, body string) answer { return c.do(c.client, http.MethodPost, path, body) }
-func (c *lbCloud) put(path, body string) answer  { return c.do(c.client, http.MethodPut, path, body) }
-func (c *lbCloud) del(path string) answer        { return c.do(c.client, http.MethodDelete, path, "") }
-func (c *lbCloud) get(path string) answer        { return c.do(c.client, http.MethodGet, path, "") }
+
+func (c *lbCloud) put(path, body string) answer { return c.do(c.client, http.MethodPut, path, body) }
+
+func (c *lbCloud) del(path string) answer { return c.do(c.client, http.MethodDelete, path, "") }
+func (c *lbCloud) get(path string) answer { return c.do(c.client, http.MethodGet, path, "") }
 
 // settle steps the clock until everything has happened.
 func (c *lbCloud) settle() {

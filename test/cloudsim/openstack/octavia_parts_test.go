@@ -262,3 +262,15 @@ func TestBatchTwice(t *testing.T) {
 		})
 	}
 }
+
+// TestVIPGroups has a load balancer with security groups of its user.
+func TestVIPGroups(t *testing.T) {
+	t.Parallel()
+	c := startLB(t, openstack.Options{OctaviaMinor: 29})
+	group := c.AddSecurityGroup(openstack.SecurityGroupSpec{Name: "mine"})
+	fill := c.ids(c.lb(`"vip_sg_ids":["` + group + `"],"listeners":[{"name":"tcp","protocol":"TCP","protocol_port":80}]`))
+	c.refuses(fill, map[string]refusal{
+		"POST": {"", "POST", "/listeners", `{"listener":{"loadbalancer_id":"$lb","protocol":"TCP","protocol_port":81,"allowed_cidrs":["10.0.0.0/8"]}}`, 400, "Allowed CIDRs are not allowed when using custom VIP Security Groups."},
+		"PUT":  {"", "PUT", "/listeners/$tcp!", `{"listener":{"allowed_cidrs":["10.0.0.0/8"]}}`, 400, "Allowed CIDRs are not allowed when using custom VIP Security Groups."},
+	})
+}
