@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/subnetpattern"
 )
 
 func balancerName(key string) config.Name { return config.Name{Section: "LoadBalancer", Key: key} }
@@ -145,11 +146,12 @@ func (r *resolver) checkNetworkIDs(section config.Name, n Networks) {
 		section.Key = id.key
 		r.checkID(section, id.value)
 	}
-	section.Key = "floating-subnet"
-	pattern := strings.TrimPrefix(n.FloatingSubnet, "!")
-	if expression, ok := strings.CutPrefix(pattern, "~"); ok {
-		if _, err := regexp.Compile(expression); err != nil {
-			r.Warnf(section, "%q is not a regular expression: %v", expression, err)
+	for _, selection := range []struct{ key, name, tags string }{
+		{key: "floating-subnet", name: n.FloatingSubnet}, {key: "floating-subnet-tags", tags: n.FloatingSubnetTags},
+	} {
+		section.Key = selection.key
+		if err := subnetpattern.Check(selection.name, selection.tags); err != nil {
+			r.Warnf(section, "no floating IP can be created: %v", err)
 		}
 	}
 	if n.FloatingSubnetID != "" && (n.FloatingSubnet != "" || n.FloatingSubnetTags != "") {
