@@ -67,13 +67,12 @@ func (f Features) Listener(p Protocol) bool {
 	}
 }
 
-// Pool reports whether the provider has pools of a protocol.
+// Pool reports whether the provider has pools of a protocol. An API that is too old for
+// one refuses it by itself.
 func (f Features) Pool(p Protocol) bool {
 	switch p {
-	case ProtocolPROXY:
+	case ProtocolPROXY, ProtocolPROXYV2:
 		return f.Has(Proxy)
-	case ProtocolPROXYV2:
-		return f.Has(Proxy) && f.Has(ProxyV2)
 	default:
 		return f.Listener(p)
 	}
