@@ -71,7 +71,7 @@ func (p *parser) monitorNumber(name annotation.Name, key string, fallback int, v
 // monitorOf returns the health monitor of a port, nil without one. Its type depends on
 // the provider.
 func (r *Request) monitorOf(port Port, features gates.Features) *Monitor {
-	if r.Monitor == nil || port.NodePort == 0 {
+	if r.Monitor == nil {
 		return nil
 	}
 	m := &Monitor{Type: features.Monitor(port.Protocol, r.HealthCheckNodePort > 0), MonitorValues: *r.Monitor}

@@ -87,7 +87,12 @@ func (p *parser) readFloatingIP(wanted netip.Addr) {
 		p.ignore(AnnotationFloatingSubnetTags, string(AnnotationFloatingSubnetID)+" takes precedence")
 	}
 	p.warnHiddenByClass()
-	p.useSubnets(cmp.Or(subnetsOf(p.class), annotated, subnetsOf(p.settings.Networks)))
+	chosen := cmp.Or(subnetsOf(p.class), annotated, subnetsOf(p.settings.Networks))
+	place := " of the cloud-config"
+	if chosen == annotated {
+		place = " of an annotation"
+	}
+	p.useSubnets(chosen, place)
 }
 
 // floatingAnnotations have no effect on an internal Service.
@@ -104,17 +109,17 @@ func subnetsOf(n Networks) floatingSubnets {
 
 // useSubnets takes over the settings of one place. The ID takes precedence over the
 // others.
-func (p *parser) useSubnets(s floatingSubnets) {
+func (p *parser) useSubnets(s floatingSubnets, place string) {
 	f := &p.request.FloatingIP
 	if f.SubnetID = s.id; s.id != "" {
 		return
 	}
 	var err error
 	if f.Subnets, err = subnetpattern.ParseName(s.name); err != nil {
-		p.reject("floating-subnet: %w", err)
+		p.reject("floating-subnet%s: %w", place, err)
 	}
 	if f.Tags, err = subnetpattern.ParseTags(s.tags); err != nil {
-		p.reject("floating-subnet-tags: %w", err)
+		p.reject("floating-subnet-tags%s: %w", place, err)
 	}
 }
 

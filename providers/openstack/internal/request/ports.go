@@ -32,24 +32,28 @@ func (p *parser) readPorts() {
 	if forwarded && proxy != "" {
 		p.reject("annotations %s and %s cannot be used together", AnnotationProxyProtocol, AnnotationXForwardedFor)
 	}
-	r.TLS = p.readTLS()
-	if !slices.ContainsFunc(ports, isTCP) {
-		const why = "the service has no TCP ports"
-		p.ignore(AnnotationTLSContainerRef, why)
-		if forwarded {
-			p.ignore(AnnotationXForwardedFor, why)
-		}
-		if proxy != "" {
-			p.ignore(AnnotationProxyProtocol, why)
-		}
-		r.TLS, proxy, forwarded = nil, "", false
+	if slices.ContainsFunc(ports, isTCP) {
+		r.TLS, r.ProxyProtocol = p.readTLS(), proxy
+	} else {
+		p.warnNoTCP(forwarded, proxy)
 	}
-	r.ProxyProtocol = proxy
 	for i, port := range ports {
 		if port.NodePort == 0 {
 			p.warn(PortSkipped, "Port %d has no members: it has no node port", port.Port)
 		}
 		r.Ports = append(r.Ports, r.port(i, port, forwarded))
+	}
+}
+
+// warnNoTCP warns of annotations that only TCP ports have.
+func (p *parser) warnNoTCP(forwarded bool, proxy gates.Protocol) {
+	const why = "the service has no TCP ports"
+	p.ignore(AnnotationTLSContainerRef, why)
+	if forwarded {
+		p.ignore(AnnotationXForwardedFor, why)
+	}
+	if proxy != "" {
+		p.ignore(AnnotationProxyProtocol, why)
 	}
 }
 

@@ -36,6 +36,11 @@ func (p *parser) readClientRanges() {
 	ranges.Prefixes = slices.Compact(ranges.Prefixes)
 }
 
+// restrict reports whether any client is not allowed.
+func (c ClientRanges) restrict() bool {
+	return c.Asked && !slices.ContainsFunc(c.Prefixes, func(prefix netip.Prefix) bool { return prefix.Bits() == 0 })
+}
+
 // clients are the ranges of clients in the place where they are enforced.
 type clients struct {
 	// allowed are those of listeners, nil if they are not sent.
@@ -56,7 +61,7 @@ func (r *Request) clientsOf(given Given) (clients, []service.Warning, error) {
 	onListeners := given.Features.Has(gates.AllowedCIDRs) && !given.VIPSecurityGroups
 	onMembers := given.Features.KeepsSource() && r.ManageSecurityGroups
 	if !onListeners && !onMembers {
-		if !r.ClientRanges.Asked {
+		if !r.ClientRanges.restrict() {
 			return clients{}, nil, nil
 		}
 

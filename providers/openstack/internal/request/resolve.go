@@ -10,6 +10,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/gates"
 )
@@ -188,29 +189,39 @@ func (r *Resolved) checkMonitors() error {
 // endpoints that get traffic. A UDP port that drops what it gets passes the check.
 func (r *Request) warnMonitors(ports []ResolvedPort) []service.Warning {
 	var warnings []service.Warning
+	var reasons []string
+	unmonitored := map[string][]string{}
 	for _, port := range ports {
 		if port.NodePort == 0 {
 			continue
 		}
-		none := port.Monitor == nil
-		if r.Monitor != nil && none {
+		if r.Monitor != nil && port.Monitor == nil {
 			warnings = append(warnings, service.Warn(HealthMonitorMissing,
 				"Port %d has no health monitor: the provider has none for %s", port.Number, port.Protocol))
 		}
-		if r.LocalTraffic && (none || port.Monitor.Type == gates.MonitorUDPConnect) {
-			warnings = append(warnings, service.Warn(LocalTrafficNotMonitored,
-				"Port %d: nodes without endpoints also get traffic, and drop it: externalTrafficPolicy is Local, and %s",
-				port.Number, whyNotMonitored(port, r.Monitor != nil)))
+		if !r.LocalTraffic || port.Monitor != nil && port.Monitor.Type != gates.MonitorUDPConnect {
+			continue
 		}
+		why := r.whyNotMonitored(port)
+		if unmonitored[why] == nil {
+			reasons = append(reasons, why)
+		}
+		unmonitored[why] = append(unmonitored[why], fmt.Sprint(port.Number))
+	}
+	for _, why := range reasons {
+		warnings = append(warnings, service.Warn(LocalTrafficNotMonitored,
+			"Nodes without endpoints also get traffic of ports %s, and drop it: externalTrafficPolicy is Local, and %s", plan.FewCommas(unmonitored[why]), why))
 	}
 
 	return warnings
 }
 
-func whyNotMonitored(port ResolvedPort, wanted bool) string {
+func (r *Request) whyNotMonitored(port ResolvedPort) string {
 	switch {
-	case !wanted:
+	case r.Monitor == nil:
 		return "there are no health monitors without " + string(AnnotationEnableHealthMonitor) + "=true"
+	case r.HealthCheckNodePort == 0:
+		return "the service has no health check node port"
 	case port.Protocol == v1.ProtocolUDP:
 		return "the load balancer API or the provider has no HTTP health monitors of UDP ports"
 	default:
