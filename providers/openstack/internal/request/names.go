@@ -99,7 +99,9 @@ func (n Names) FloatingIPDescription() string {
 
 // IsFloatingIPOfService reports whether a floating IP with this description was made for
 // a Service, of whatever cluster. One that a user made is never deleted.
-func IsFloatingIPOfService(description string) bool { return strings.Contains(description, floatingIPMark) }
+func IsFloatingIPOfService(description string) bool {
+	return strings.Contains(description, floatingIPMark)
+}
 
 // SecurityGroup is the name of the security group of the Service.
 func (n Names) SecurityGroup() string {
