@@ -1,0 +1,33 @@
+package request
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+)
+
+// Existing is what finds and deletes the load balancer of a Service. It is there for
+// every Service, valid or not.
+type Existing struct {
+	Names Names
+	// LoadBalancerID is the load balancer of the annotation, empty without it or if it is
+	// no ID.
+	LoadBalancerID string
+	// Published is the address that an earlier sync wrote into the annotation.
+	Published string
+	// KeepFloatingIP detaches the floating IP instead of deleting it.
+	KeepFloatingIP bool
+}
+
+// ForDelete returns what finds and deletes the load balancer of a Service.
+func ForDelete(svc *v1.Service, cluster string) Existing {
+	existing := Existing{Names: NewNames(cluster, svc), Published: AnnotationLoadBalancerAddress.Value(svc)}
+	if id := AnnotationLoadBalancerID.Value(svc); uuid.MatchString(id) {
+		existing.LoadBalancerID = id
+	}
+	if keep := annotation.NewReader(svc).TrueFalse(AnnotationKeepFloatingIP); keep != nil {
+		existing.KeepFloatingIP = *keep
+	}
+
+	return existing
+}
