@@ -1,13 +1,19 @@
 package openstack
 
-import "github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+import (
+	"reflect"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+)
 
 // reference is the content of the reference pages about this provider, but for its
-// annotations and metrics.
+// metrics.
 func reference() provider.Reference {
 	return provider.Reference{
 		Config:      new(Config),
 		Schema:      schema(),
 		Environment: environmentReference(),
+		Annotations: reflect.TypeFor[request.Request]().PkgPath(),
 	}
 }

@@ -105,13 +105,13 @@ var directives = map[string]func(*testCase, string){
 	},
 	"spec.families": func(c *testCase, v string) {
 		c.service.Spec.IPFamilies = nil
-		for _, family := range strings.Fields(v) {
+		for family := range strings.FieldsSeq(v) {
 			c.service.Spec.IPFamilies = append(c.service.Spec.IPFamilies, v1.IPFamily(family))
 		}
 	},
 	"spec.ports": func(c *testCase, v string) {
 		c.service.Spec.Ports = nil
-		for _, port := range strings.Fields(v) {
+		for port := range strings.FieldsSeq(v) {
 			protocol, number, _ := strings.Cut(port, "/")
 			kubetest.Port(v1.Protocol(protocol), int32(atoi(number)))(c.service)
 		}
@@ -127,7 +127,7 @@ var directives = map[string]func(*testCase, string){
 	"version":  func(c *testCase, v string) { c.version = v },
 	"vips": func(c *testCase, v string) {
 		c.given.Families = nil
-		for _, family := range strings.Fields(v) {
+		for family := range strings.FieldsSeq(v) {
 			c.given.Families = append(c.given.Families, address.Family(family))
 		}
 	},

@@ -65,7 +65,7 @@ func (p *parser) monitorNumber(name annotation.Name, key string, fallback int, v
 		fallback = int(valid.least)
 	}
 
-	return p.number(name, int32(fallback), valid) //nolint:gosec // It is in the range.
+	return p.number(name, int32(fallback), valid)
 }
 
 // monitorOf returns the health monitor of a port, nil without one. Its type depends on

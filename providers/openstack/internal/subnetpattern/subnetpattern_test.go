@@ -62,7 +62,11 @@ func TestName(t *testing.T) {
 					t.Errorf("%s: %q must not match %q", tc.reason, tc.pattern, subnet)
 				}
 			}
-			if pattern.String() != tc.pattern || pattern.IsZero() != (tc.pattern == "") || !pattern.Equal(pattern) {
+			again, err := subnetpattern.ParseName(tc.pattern)
+			if err != nil || !pattern.Equal(again) || pattern.Equal(subnetpattern.Name{}) != pattern.IsZero() {
+				t.Errorf("%s: %q is equal to itself only", tc.reason, tc.pattern)
+			}
+			if pattern.String() != tc.pattern || pattern.IsZero() != (tc.pattern == "") {
 				t.Errorf("%s: %q is %q", tc.reason, tc.pattern, pattern)
 			}
 		})
