@@ -54,6 +54,9 @@ func TestLongNames(t *testing.T) {
 	if got, want := n.LoadBalancer(), "kube_service_"+strings.Repeat("é", 121); got != want {
 		t.Errorf("got %d bytes, %q", len(got), got)
 	}
+	if got, want := n.Part(PartListener, 0), "listener_0_kube_service_"+strings.Repeat("é", 115); got != want {
+		t.Errorf("half a character: got %d bytes, %q", len(got), got)
+	}
 	ascii := namesOf(strings.Repeat("c", 300), "shop", "web")
 	if got, want := ascii.Part(PartPool, 7), "pool_7_kube_service_"+strings.Repeat("c", 235); got != want {
 		t.Errorf("got %d bytes, %q", len(got), got)
