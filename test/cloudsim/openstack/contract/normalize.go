@@ -1,0 +1,196 @@
+package contract
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// What differs from run to run, inside a text. The order matters: a request ID
+// contains a UUID.
+var (
+	requestPattern = regexp.MustCompile(`\breq-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+	hashPattern    = regexp.MustCompile(`\b[0-9a-f]{56,64}\b`)
+	idPattern      = regexp.MustCompile(`\b(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})\b`)
+	timePattern    = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?`)
+	macPattern     = regexp.MustCompile(`\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b`)
+	ipv4Pattern    = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b/?`)
+	digitPattern   = regexp.MustCompile(`\d`)
+)
+
+// hidden are fields whose value is replaced whatever it is.
+var hidden = map[string]string{
+	"audit_ids":       "<audit>",
+	"revision_number": "<revision>",
+	"secret":          "<secret>",
+}
+
+// normalizer replaces what differs from run to run by placeholders that keep
+// which values are the same. One serves a whole scenario.
+type normalizer struct {
+	cloud *Cloud
+	// keep is the text of the scenario: what it contains is not replaced.
+	keep string
+	// names are placeholders by value.
+	names map[string]string
+	// count is how many placeholders of a kind exist.
+	count map[string]int
+}
+
+func newNormalizer(cloud *Cloud, keep string) *normalizer {
+	n := &normalizer{cloud: cloud, keep: keep, names: map[string]string{}, count: map[string]int{}}
+	// In the order of names, so that two names of one value give one result.
+	for _, name := range slices.Sorted(maps.Keys(cloud.Vars)) {
+		n.name(name, cloud.Vars[name])
+	}
+
+	return n
+}
+
+// name makes <name> the placeholder of a value, if the value is one that
+// differs from run to run and has none.
+func (n *normalizer) name(name, value string) {
+	if !n.varies(value) || n.names[value] != "" {
+		return
+	}
+	n.names[value] = "<" + name + ">"
+}
+
+// varies reports whether the whole value is an ID or an address that the
+// scenario did not choose.
+func (n *normalizer) varies(value string) bool {
+	if m := idPattern.FindString(value); m != "" && m == value {
+		return true
+	}
+	_, err := netip.ParseAddr(value)
+
+	return err == nil && !strings.Contains(n.keep, value)
+}
+
+// placeholder returns the placeholder of a value, a new one for a new value.
+func (n *normalizer) placeholder(kind, value string) string {
+	if p := n.names[value]; p != "" {
+		return p
+	}
+	n.count[kind]++
+	p := fmt.Sprintf("<%s-%d>", kind, n.count[kind])
+	n.names[value] = p
+
+	return p
+}
+
+// text normalizes a text.
+func (n *normalizer) text(s string) string {
+	for service, base := range n.cloud.Endpoints {
+		s = strings.ReplaceAll(s, base, "<"+service+">")
+	}
+	if p := n.names[s]; p != "" {
+		return p
+	}
+	if a, err := netip.ParseAddr(s); err == nil {
+		return n.address(a.String())
+	}
+	s = requestPattern.ReplaceAllString(s, "<request>")
+	s = hashPattern.ReplaceAllString(s, "<hash>")
+	s = idPattern.ReplaceAllStringFunc(s, func(id string) string { return n.placeholder("id", id) })
+	s = timePattern.ReplaceAllStringFunc(s, func(t string) string {
+		return "<time " + digitPattern.ReplaceAllString(t, "0") + ">"
+	})
+	s = macPattern.ReplaceAllStringFunc(s, func(mac string) string { return n.placeholder("mac", mac) })
+
+	return ipv4Pattern.ReplaceAllStringFunc(s, func(ip string) string {
+		if strings.HasSuffix(ip, "/") {
+			return ip // a prefix: the layout decides it
+		}
+
+		return n.address(ip)
+	})
+}
+
+// address normalizes an address.
+func (n *normalizer) address(ip string) string {
+	if !n.varies(ip) {
+		return ip
+	}
+
+	return n.placeholder("ip", ip)
+}
+
+// value normalizes a decoded JSON value. Fields are visited in the order of
+// their names, so that placeholders are counted the same way in each run.
+func (n *normalizer) value(v any, unordered bool) any {
+	switch v := v.(type) {
+	case string:
+		return n.text(v)
+	case []any:
+		if unordered {
+			v = n.sorted(v)
+		}
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = n.value(e, unordered)
+		}
+
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if p, ok := hidden[key]; ok && v[key] != nil {
+				out[key] = p
+
+				continue
+			}
+			out[n.text(key)] = n.value(v[key], unordered)
+		}
+
+		return out
+	default:
+		return v
+	}
+}
+
+// sorted returns a list in the order of what remains when new IDs, times and
+// addresses are masked.
+func (n *normalizer) sorted(list []any) []any {
+	key := func(v any) string {
+		data, err := json.Marshal(n.masked(v))
+		if err != nil {
+			return fmt.Sprint(v)
+		}
+
+		return string(data)
+	}
+
+	return slices.SortedStableFunc(slices.Values(list), func(a, b any) int { return cmp.Compare(key(a), key(b)) })
+}
+
+// masked is value with one placeholder for all unnamed values of a kind.
+func (n *normalizer) masked(v any) any {
+	switch v := v.(type) {
+	case string:
+		fresh := &normalizer{cloud: n.cloud, keep: n.keep, names: maps.Clone(n.names), count: map[string]int{}}
+
+		return fresh.text(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = n.masked(e)
+		}
+
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, e := range v {
+			out[key] = n.masked(e)
+		}
+
+		return out
+	default:
+		return v
+	}
+}

@@ -1,0 +1,108 @@
+// Command record runs the scenarios of the OpenStack contract against the real
+// services and compares the responses with the golden files, or rewrites those
+// with -update:
+//
+//	go run -race ./test/cloudsim/openstack/contract/record -dir DIR -ctl CTL [-update] [SCENARIO...]
+//
+// DIR holds env.json and clouds.yaml of the services, CTL is the program that
+// pauses services and reaches their databases. The command creates its own
+// projects, users and networks, all named contract*, and deletes what a
+// scenario leaves before the next one.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack/contract"
+)
+
+func main() {
+	dir := flag.String("dir", "", "directory of the services")
+	ctl := flag.String("ctl", "", "program that controls the services")
+	update := flag.Bool("update", false, "rewrite the golden files")
+	partial := flag.String("partial", "", "file for the responses of a scenario that does not reach its end")
+	golden := flag.String("golden", "test/cloudsim/openstack/contract/golden", "directory of the golden files")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, options{dir: *dir, ctl: *ctl, golden: *golden, partial: *partial, update: *update, only: flag.Args()}); err != nil {
+		fmt.Fprintln(os.Stderr, "record:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop has run
+	}
+}
+
+// options are the arguments of the command.
+type options struct {
+	dir, ctl, golden, partial string
+	update                    bool
+	only                      []string
+}
+
+// run plays the scenarios and returns an error if one differs.
+func run(ctx context.Context, o options) error {
+	scenarios, err := contract.Scenarios()
+	if err != nil {
+		return err
+	}
+	target, err := newLive(ctx, o.dir, o.ctl)
+	if err != nil {
+		return fmt.Errorf("create the layout: %w", err)
+	}
+	failed := 0
+	for _, s := range scenarios {
+		if len(o.only) > 0 && !slices.Contains(o.only, s.Name) {
+			continue
+		}
+		start := time.Now()
+		records, err := contract.Play(ctx, target, s)
+		if err == nil {
+			err = keep(o, s, records)
+		} else if o.partial != "" {
+			err = errors.Join(err, os.WriteFile(o.partial, contract.Format(s.About, records), 0o600))
+		}
+		if err != nil {
+			failed++
+			fmt.Printf("FAIL %s: %v\n", s.Name, err)
+
+			continue
+		}
+		fmt.Printf("ok   %s: %d responses in %s\n", s.Name, len(records), time.Since(start).Round(time.Second))
+	}
+	if _, err := target.Begin(ctx, ""); err != nil {
+		return fmt.Errorf("clean up: %w", err)
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d scenarios differ", failed)
+	}
+
+	return nil
+}
+
+// keep writes or compares the golden file of a scenario.
+func keep(o options, s *contract.Scenario, records []contract.Record) error {
+	file := filepath.Join(o.golden, s.Name+".txtar")
+	got := contract.Format(s.About, records)
+	if o.update {
+		return os.WriteFile(file, got, 0o644) //nolint:gosec // a file of the repository
+	}
+	want, err := os.ReadFile(file) //nolint:gosec // a file of the repository
+	if err != nil {
+		return err
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		return fmt.Errorf("responses differ (-golden +got):\n%s", diff)
+	}
+
+	return nil
+}
