@@ -14,13 +14,14 @@ import (
 // What differs from run to run, inside a text. The order matters: a request ID
 // contains a UUID.
 var (
-	requestPattern = regexp.MustCompile(`\breq-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
-	hashPattern    = regexp.MustCompile(`\b[0-9a-f]{56,64}\b`)
-	idPattern      = regexp.MustCompile(`\b(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})\b`)
-	timePattern    = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?`)
-	macPattern     = regexp.MustCompile(`\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b`)
-	ipv4Pattern    = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b/?`)
-	digitPattern   = regexp.MustCompile(`\d`)
+	requestPattern  = regexp.MustCompile(`\breq-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+	hashPattern     = regexp.MustCompile(`\b[0-9a-f]{56,64}\b`)
+	idPattern       = regexp.MustCompile(`\b(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})\b`)
+	timePattern     = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?`)
+	macPattern      = regexp.MustCompile(`\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b`)
+	ipv4Pattern     = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b/?`)
+	databasePattern = regexp.MustCompile(`(?s)\(pymysql\..*`)
+	digitPattern    = regexp.MustCompile(`\d`)
 )
 
 // hidden are fields whose value is replaced whatever it is.
@@ -95,6 +96,7 @@ func (n *normalizer) text(s string) string {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return n.address(a.String())
 	}
+	s = databasePattern.ReplaceAllString(s, "<database error>")
 	s = requestPattern.ReplaceAllString(s, "<request>")
 	s = hashPattern.ReplaceAllString(s, "<hash>")
 	s = idPattern.ReplaceAllStringFunc(s, func(id string) string { return n.placeholder("id", id) })

@@ -46,10 +46,16 @@ func (l *live) resetQuotas(ctx context.Context) error {
 	return nil
 }
 
+// stuck is how many polls a load balancer may be pending before it is deleted.
+const stuck = 50
+
 // clearLoadBalancers deletes all load balancers.
 func (l *live) clearLoadBalancers(ctx context.Context) error {
 	return both(func(as string) error {
+		polls := 0
+
 		return poll(ctx, "no load balancer", func() (bool, error) {
+			polls++
 			found, err := l.api.list(ctx, as, loadBalancers.service, loadBalancers.path, loadBalancers.many)
 			if err != nil || len(found) == 0 {
 				return err == nil, err
@@ -57,7 +63,13 @@ func (l *live) clearLoadBalancers(ctx context.Context) error {
 			for _, o := range found {
 				path := loadBalancers.path + "/" + id(o) + "?cascade=true"
 				if strings.HasPrefix(str(o, "provisioning_status"), "PENDING_") {
-					continue
+					if polls%stuck != 0 {
+						continue
+					}
+					// A request of the scenario ended the worker's task for good.
+					if err := l.status(ctx, object{"kind": "loadbalancer", "id": id(o), "provisioning_status": "ERROR"}); err != nil {
+						return false, err
+					}
 				}
 				if _, err := l.api.call(ctx, as, http.MethodDelete, loadBalancers.service, path, nil,
 					http.StatusConflict, http.StatusNotFound); err != nil {
