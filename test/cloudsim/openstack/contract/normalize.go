@@ -14,6 +14,7 @@ import (
 // What differs from run to run, inside a text. The order matters: a request ID
 // contains a UUID.
 var (
+	revisionPattern = regexp.MustCompile(`(Constrained to|current revision is) \d+`)
 	requestPattern  = regexp.MustCompile(`\breq-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	hashPattern     = regexp.MustCompile(`\b[0-9a-f]{56,64}\b`)
 	idPattern       = regexp.MustCompile(`\b(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})\b`)
@@ -39,12 +40,15 @@ type normalizer struct {
 	keep string
 	// names are placeholders by value.
 	names map[string]string
+	// addresses are placeholders of addresses of one response: which free
+	// address a cloud chooses, and whether it is one used before, is random.
+	addresses map[string]string
 	// count is how many placeholders of a kind exist.
 	count map[string]int
 }
 
 func newNormalizer(cloud *Cloud, keep string) *normalizer {
-	n := &normalizer{cloud: cloud, keep: keep, names: map[string]string{}, count: map[string]int{}}
+	n := &normalizer{cloud: cloud, keep: keep, names: map[string]string{}, addresses: map[string]string{}, count: map[string]int{}}
 	// In the order of names, so that two names of one value give one result.
 	for _, name := range slices.Sorted(maps.Keys(cloud.Vars)) {
 		n.name(name, cloud.Vars[name])
@@ -97,6 +101,7 @@ func (n *normalizer) text(s string) string {
 		return n.address(a.String())
 	}
 	s = databasePattern.ReplaceAllString(s, "<database error>")
+	s = revisionPattern.ReplaceAllString(s, "$1 <revision>")
 	s = requestPattern.ReplaceAllString(s, "<request>")
 	s = hashPattern.ReplaceAllString(s, "<hash>")
 	s = idPattern.ReplaceAllStringFunc(s, func(id string) string { return n.placeholder("id", id) })
@@ -120,7 +125,16 @@ func (n *normalizer) address(ip string) string {
 		return ip
 	}
 
-	return n.placeholder("ip", ip)
+	if p := n.names[ip]; p != "" {
+		return p
+	}
+	p := n.addresses[ip]
+	if p == "" {
+		p = fmt.Sprintf("<ip-%d>", len(n.addresses)+1)
+		n.addresses[ip] = p
+	}
+
+	return p
 }
 
 // value normalizes a decoded JSON value. Fields are visited in the order of
@@ -147,6 +161,9 @@ func (n *normalizer) value(v any, unordered bool) any {
 
 				continue
 			}
+			if list, ok := v[key].([]any); ok && key == "catalog" {
+				v[key] = known(list)
+			}
 			out[n.text(key)] = n.value(v[key], unordered)
 		}
 
@@ -154,6 +171,17 @@ func (n *normalizer) value(v any, unordered bool) any {
 	default:
 		return v
 	}
+}
+
+// known returns the entries of a catalog that belong to services of the
+// contract: a cloud may have more.
+func known(catalog []any) []any {
+	return slices.DeleteFunc(slices.Clone(catalog), func(e any) bool {
+		service, _ := e.(map[string]any)
+		kind, _ := service["type"].(string)
+
+		return !slices.Contains(services, kind)
+	})
 }
 
 // sorted returns a list in the order of what remains when new IDs, times and
@@ -175,7 +203,7 @@ func (n *normalizer) sorted(list []any) []any {
 func (n *normalizer) masked(v any) any {
 	switch v := v.(type) {
 	case string:
-		fresh := &normalizer{cloud: n.cloud, keep: n.keep, names: maps.Clone(n.names), count: map[string]int{}}
+		fresh := &normalizer{cloud: n.cloud, keep: n.keep, names: maps.Clone(n.names), addresses: map[string]string{}, count: map[string]int{}}
 
 		return fresh.text(v)
 	case []any:

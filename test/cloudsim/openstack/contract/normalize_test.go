@@ -61,6 +61,11 @@ func TestNormalize(t *testing.T) {
 			in:        `[{"id":"` + idB + `","n":"b"},{"id":"0c0c0c0c-1111-2222-3333-444444444444","n":"a"}]`,
 			want:      `[{"id":"<id-1>","n":"a"},{"id":"<id-2>","n":"b"}]`,
 		},
+		"catalog": {
+			reason: "services that are no part of the contract are left out",
+			in:     `{"catalog":[{"type":"image"},{"type":"compute"}]}`,
+			want:   `{"catalog":[{"type":"compute"}]}`,
+		},
 		"database": {
 			reason: "a statement of the service's database is no part of the contract",
 			in:     `{"faultstring":"(pymysql.err.IntegrityError) (1062, \"Duplicate\")\n[SQL: INSERT]"}`,

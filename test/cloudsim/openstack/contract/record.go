@@ -51,6 +51,7 @@ func newResponse(status int, header http.Header, raw []byte) *response {
 
 // record normalizes a response.
 func (n *normalizer) record(step *Step, r *response) (Record, error) {
+	clear(n.addresses)
 	var b strings.Builder
 	if step.As != "ccm" {
 		fmt.Fprintf(&b, "as %s ", step.As)
