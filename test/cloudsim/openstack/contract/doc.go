@@ -51,5 +51,5 @@
 //     The IPv6 addresses are those of SLAAC.
 //   - region RegionOne, domain default named Default
 //
-// Quotas are those of the services by default.
+// Quotas are not reached by any step, unless a fixture sets them.
 package contract

@@ -32,6 +32,13 @@ var hidden = map[string]string{
 	"secret":          "<secret>",
 }
 
+// extensions are the extensions of Neutron that a cloud provider asks for.
+var extensions = []string{
+	"allowed-address-pairs", "external-net", "extraroute", "extraroute-atomic", "filter-validation", "port-security",
+	"port-security-groups-filtering", "revision-if-match", "router", "security-group", "standard-attr-revisions",
+	"standard-attr-tag", "trunk", "trunk-details",
+}
+
 // normalizer replaces what differs from run to run by placeholders that keep
 // which values are the same. One serves a whole scenario.
 type normalizer struct {
@@ -161,8 +168,8 @@ func (n *normalizer) value(v any, unordered bool) any {
 
 				continue
 			}
-			if list, ok := v[key].([]any); ok && key == "catalog" {
-				v[key] = known(list)
+			if list, ok := v[key].([]any); ok {
+				v[key] = known(key, list)
 			}
 			out[n.text(key)] = n.value(v[key], unordered)
 		}
@@ -173,14 +180,23 @@ func (n *normalizer) value(v any, unordered bool) any {
 	}
 }
 
-// known returns the entries of a catalog that belong to services of the
-// contract: a cloud may have more.
-func known(catalog []any) []any {
-	return slices.DeleteFunc(slices.Clone(catalog), func(e any) bool {
-		service, _ := e.(map[string]any)
-		kind, _ := service["type"].(string)
+// known returns the entries of a catalog or of a list of extensions that the
+// contract is about: a cloud may have more.
+func known(list string, entries []any) []any {
+	field, values := "type", services
+	switch list {
+	case "catalog":
+	case "extensions":
+		field, values = "alias", extensions
+	default:
+		return entries
+	}
 
-		return !slices.Contains(services, kind)
+	return slices.DeleteFunc(slices.Clone(entries), func(e any) bool {
+		entry, _ := e.(map[string]any)
+		value, _ := entry[field].(string)
+
+		return !slices.Contains(values, value)
 	})
 }
 

@@ -20,7 +20,9 @@ type live struct {
 	api *api
 	// dir is the directory of the services, ctl the program that controls them.
 	dir, ctl string
-	cloud    *contract.Cloud
+	// suffix is a part of the names of projects and users.
+	suffix string
+	cloud  *contract.Cloud
 }
 
 var _ contract.Target = (*live)(nil)
@@ -42,7 +44,7 @@ type clouds struct {
 }
 
 // newLive reads the directory of the services and creates the layout.
-func newLive(ctx context.Context, dir, ctl string) (*live, error) {
+func newLive(ctx context.Context, dir, ctl, suffix string) (*live, error) {
 	var env environment
 	data, err := os.ReadFile(filepath.Join(dir, "env.json"))
 	if err != nil {
@@ -59,7 +61,7 @@ func newLive(ctx context.Context, dir, ctl string) (*live, error) {
 		return nil, fmt.Errorf("parse clouds.yaml: %w", err)
 	}
 	l := &live{
-		dir: dir, ctl: ctl,
+		dir: dir, ctl: ctl, suffix: suffix,
 		api: newAPI(map[string]string{
 			"identity": env.Endpoints["keystone"], "compute": env.Endpoints["nova"],
 			"network": env.Endpoints["neutron"], "load-balancer": env.Endpoints["octavia"],
@@ -92,7 +94,7 @@ func (l *live) accounts(ctx context.Context, password string) error {
 	l.cloud.Vars["admin_project"] = admin
 	projectIDs := map[string]string{}
 	for _, name := range []string{"contract", "contract-other"} {
-		p, err := l.api.ensure(ctx, "admin", projects, "name="+name, object{"name": name, "domain_id": "default"})
+		p, err := l.api.ensure(ctx, "admin", projects, "name="+name+l.suffix, object{"name": name + l.suffix, "domain_id": "default"})
 		if err != nil {
 			return err
 		}
@@ -107,6 +109,7 @@ func (l *live) accounts(ctx context.Context, password string) error {
 		{"reader", "contract-reader", "contract", []string{"reader", "load-balancer_observer"}},
 		{"other", "contract-other", "contract-other", []string{"member", "load-balancer_member"}},
 	} {
+		u.name += l.suffix
 		o, err := l.api.ensure(ctx, "admin", users, "name="+u.name, object{
 			"name": u.name, "domain_id": "default", "password": password,
 		})

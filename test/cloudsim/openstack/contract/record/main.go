@@ -29,13 +29,14 @@ import (
 func main() {
 	dir := flag.String("dir", "", "directory of the services")
 	ctl := flag.String("ctl", "", "program that controls the services")
+	suffix := flag.String("suffix", "", "part of the names of projects and users, for several runs at a time")
 	update := flag.Bool("update", false, "rewrite the golden files")
 	partial := flag.String("partial", "", "file for the responses of a scenario that does not reach its end")
 	golden := flag.String("golden", "test/cloudsim/openstack/contract/golden", "directory of the golden files")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, options{dir: *dir, ctl: *ctl, golden: *golden, partial: *partial, update: *update, only: flag.Args()}); err != nil {
+	if err := run(ctx, options{dir: *dir, ctl: *ctl, suffix: *suffix, golden: *golden, partial: *partial, update: *update, only: flag.Args()}); err != nil {
 		fmt.Fprintln(os.Stderr, "record:", err)
 		stop()
 		os.Exit(1) //nolint:gocritic // stop has run
@@ -44,9 +45,9 @@ func main() {
 
 // options are the arguments of the command.
 type options struct {
-	dir, ctl, golden, partial string
-	update                    bool
-	only                      []string
+	dir, ctl, suffix, golden, partial string
+	update                            bool
+	only                              []string
 }
 
 // run plays the scenarios and returns an error if one differs.
@@ -55,7 +56,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	target, err := newLive(ctx, o.dir, o.ctl)
+	target, err := newLive(ctx, o.dir, o.ctl, o.suffix)
 	if err != nil {
 		return fmt.Errorf("create the layout: %w", err)
 	}
