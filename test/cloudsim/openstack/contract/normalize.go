@@ -14,6 +14,8 @@ import (
 // What differs from run to run, inside a text. The order matters: a request ID
 // contains a UUID.
 var (
+	routesPattern   = regexp.MustCompile(`Invalid format for routes: \[.*\],`)
+	rulesPattern    = regexp.MustCompile(`\(\(.*\) is disallowed by policy`)
 	revisionPattern = regexp.MustCompile(`(Constrained to|current revision is) \d+`)
 	requestPattern  = regexp.MustCompile(`\breq-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	hashPattern     = regexp.MustCompile(`\b[0-9a-f]{56,64}\b`)
@@ -109,6 +111,8 @@ func (n *normalizer) text(s string) string {
 	}
 	s = databasePattern.ReplaceAllString(s, "<database error>")
 	s = revisionPattern.ReplaceAllString(s, "$1 <revision>")
+	s = routesPattern.ReplaceAllString(s, "Invalid format for routes: <routes>,")
+	s = rulesPattern.ReplaceAllString(s, "<rules> is disallowed by policy")
 	s = requestPattern.ReplaceAllString(s, "<request>")
 	s = hashPattern.ReplaceAllString(s, "<hash>")
 	s = idPattern.ReplaceAllStringFunc(s, func(id string) string { return n.placeholder("id", id) })
@@ -146,17 +150,26 @@ func (n *normalizer) address(ip string) string {
 
 // value normalizes a decoded JSON value. Fields are visited in the order of
 // their names, so that placeholders are counted the same way in each run.
+//
+// The order of a list below an object (fixed IPs, groups, members, tags) is not
+// promised by the services, so those are sorted always; a list that is the
+// response itself only if unordered is set.
 func (n *normalizer) value(v any, unordered bool) any {
+	return n.nested(v, unordered, 0)
+}
+
+// nested is value at a depth of the document.
+func (n *normalizer) nested(v any, unordered bool, depth int) any {
 	switch v := v.(type) {
 	case string:
 		return n.text(v)
 	case []any:
-		if unordered {
+		if unordered || depth > 1 {
 			v = n.sorted(v)
 		}
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = n.value(e, unordered)
+			out[i] = n.nested(e, unordered, depth+1)
 		}
 
 		return out
@@ -171,7 +184,7 @@ func (n *normalizer) value(v any, unordered bool) any {
 			if list, ok := v[key].([]any); ok {
 				v[key] = known(key, list)
 			}
-			out[n.text(key)] = n.value(v[key], unordered)
+			out[n.text(key)] = n.nested(v[key], unordered, depth+1)
 		}
 
 		return out

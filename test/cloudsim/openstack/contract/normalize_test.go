@@ -71,6 +71,11 @@ func TestNormalize(t *testing.T) {
 			in:     `{"faultstring":"(pymysql.err.IntegrityError) (1062, \"Duplicate\")\n[SQL: INSERT]"}`,
 			want:   `{"faultstring":"<database error>"}`,
 		},
+		"below": {
+			reason: "a list below an object has no order, a list of objects has",
+			in:     `{"ports":[{"n":"b","tags":["y","x"]},{"n":"a"}]}`,
+			want:   `{"ports":[{"n":"b","tags":["x","y"]},{"n":"a"}]}`,
+		},
 		"hidden": {
 			reason: "secrets are never kept",
 			in:     `{"secret":"s3cret","audit_ids":["abc"]}`,

@@ -55,6 +55,8 @@ type User struct {
 //	               itself leaves the objects below PENDING_CREATE)
 //	lb-quota       resource (as in the API of Octavia), limit; of $project
 //	network-quota  resource (as in the API of Neutron), limit; of $project
+//	network-limits routes, address_pairs: how many a router and a port may have,
+//	               until the end of the scenario
 //	lb-flavor      name: an enabled Octavia flavor of the default provider
 //	revoke         token: revoked, and no service trusts a cached validation
 type Fixture struct {

@@ -13,7 +13,7 @@ import (
 func (l *live) Begin(ctx context.Context, _ string) (*contract.Cloud, error) {
 	l.api.tokens = map[string]string{}
 	steps := []func(context.Context) error{
-		l.release, l.resetQuotas, l.clearLoadBalancers, l.clearFlavors, l.clearServers,
+		l.release, l.resetLimits, l.resetQuotas, l.clearLoadBalancers, l.clearFlavors, l.clearServers,
 		l.clearFloatingIPs, l.clearRouters, l.clearPorts, l.clearNetworks, l.clearGroups,
 	}
 	for _, step := range steps {
@@ -82,22 +82,14 @@ func (l *live) clearLoadBalancers(ctx context.Context) error {
 	})
 }
 
-// clearFlavors deletes the flavors of fixtures.
+// clearFlavors deletes the flavors of fixtures, the last first.
 func (l *live) clearFlavors(ctx context.Context) error {
-	for _, r := range []resource{flavors, lbFlavors, lbProfiles} {
-		found, err := l.api.list(ctx, "admin", r.service, r.path, r.many)
-		if err != nil {
+	for _, f := range slices.Backward(l.flavors) {
+		if _, err := l.api.call(ctx, "admin", http.MethodDelete, f.service, f.path, nil, http.StatusNotFound); err != nil {
 			return err
 		}
-		for _, o := range found {
-			if !strings.HasPrefix(str(o, "name"), "contract") {
-				continue
-			}
-			if _, err := l.api.call(ctx, "admin", http.MethodDelete, r.service, r.path+"/"+id(o), nil); err != nil {
-				return err
-			}
-		}
 	}
+	l.flavors = nil
 
 	return nil
 }

@@ -49,6 +49,8 @@ func (l *live) Fixture(ctx context.Context, f contract.Fixture) (map[string]any,
 		return l.quota(ctx, "load-balancer", "/v2.0/lbaas/quotas/", f.Args)
 	case "network-quota":
 		return l.quota(ctx, "network", "/v2.0/quotas/", f.Args)
+	case "network-limits":
+		return nil, l.limits(ctx, f.Args)
 	case "lb-flavor":
 		return l.lbFlavor(ctx, f)
 	case "revoke":
@@ -72,6 +74,7 @@ func (l *live) control(ctx context.Context, args ...string) error {
 
 // hold pauses or resumes the worker of Octavia.
 func (l *live) hold(ctx context.Context, on bool) error {
+	l.held = on
 	if on {
 		return l.control(ctx, "pause", "octavia-worker")
 	}
@@ -79,7 +82,14 @@ func (l *live) hold(ctx context.Context, on bool) error {
 	return l.control(ctx, "resume", "octavia-worker")
 }
 
-func (l *live) release(ctx context.Context) error { return l.hold(ctx, false) }
+// release resumes what a scenario that failed has left paused.
+func (l *live) release(ctx context.Context) error {
+	if !l.held {
+		return nil
+	}
+
+	return l.hold(ctx, false)
+}
 
 // word is what a status fixture may put into a statement.
 var word = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
@@ -244,7 +254,7 @@ func (l *live) deleteServer(ctx context.Context, as, server string) error {
 // flavor creates a flavor of Nova.
 func (l *live) flavor(ctx context.Context, f contract.Fixture) (object, error) {
 	body := object{"name": f.Args["name"], "ram": 512, "vcpus": 1, "disk": 1, "os-flavor-access:is_public": f.Args["is_public"] != "false"}
-	o, err := l.api.create(ctx, "admin", flavors, body)
+	o, err := l.admin(ctx, flavors, body)
 	if err != nil || f.Args["extra_specs"] == nil {
 		return o, err
 	}
@@ -254,16 +264,27 @@ func (l *live) flavor(ctx context.Context, f contract.Fixture) (object, error) {
 	return o, err
 }
 
+// admin creates a flavor as the operator and remembers it for its deletion.
+func (l *live) admin(ctx context.Context, r resource, body object) (object, error) {
+	o, err := l.api.create(ctx, "admin", r, body)
+	if err == nil {
+		r.path += "/" + id(o)
+		l.flavors = append(l.flavors, r)
+	}
+
+	return o, err
+}
+
 // lbFlavor creates a flavor of Octavia.
 func (l *live) lbFlavor(ctx context.Context, f contract.Fixture) (object, error) {
-	profile, err := l.api.create(ctx, "admin", lbProfiles, object{
+	profile, err := l.admin(ctx, lbProfiles, object{
 		"name": f.Args["name"], "provider_name": "amphora", "flavor_data": `{"loadbalancer_topology": "SINGLE"}`,
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	return l.api.create(ctx, "admin", lbFlavors, object{"name": f.Args["name"], "flavor_profile_id": id(profile), "enabled": true})
+	return l.admin(ctx, lbFlavors, object{"name": f.Args["name"], "flavor_profile_id": id(profile), "enabled": true})
 }
 
 // revoke revokes a token and empties the cache of validated tokens.

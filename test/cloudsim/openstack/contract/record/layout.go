@@ -22,7 +22,13 @@ type live struct {
 	dir, ctl string
 	// suffix is a part of the names of projects and users.
 	suffix string
-	cloud  *contract.Cloud
+	// restore is the configuration of Neutron before a fixture changed it.
+	restore []byte
+	// held reports whether the worker of Octavia is paused.
+	held bool
+	// flavors are those that fixtures have created.
+	flavors []resource
+	cloud   *contract.Cloud
 }
 
 var _ contract.Target = (*live)(nil)
@@ -186,15 +192,15 @@ func (l *live) networks(ctx context.Context) error {
 		{"isolated_subnet", "ccm", subnets, object{
 			"name": "contract-isolated-v4", "network_id": "$isolated", "ip_version": 4, "cidr": "10.60.0.0/29",
 		}},
-		{"router", "ccm", routers, object{"name": "contract-router", "external_gateway_info": object{"network_id": "$public"}}},
+		{"router", "ccm", routers, object{"name": "contract-router"}},
 	} {
 		for key, value := range n.body {
 			if s, ok := value.(string); ok && strings.HasPrefix(s, "$") {
 				n.body[key] = v[s[1:]]
 			}
 		}
-		if gw, ok := n.body["external_gateway_info"].(object); ok {
-			gw["network_id"] = v["public"]
+		if n.key == "router" {
+			n.body["external_gateway_info"] = l.gateway()
 		}
 		o, err := l.api.ensure(ctx, n.as, n.r, "name="+str(n.body, "name"), n.body)
 		if err != nil {
@@ -204,6 +210,16 @@ func (l *live) networks(ctx context.Context) error {
 	}
 
 	return l.interfaces(ctx)
+}
+
+// gateway is the way out of the router. The public network has as many addresses
+// as one layout needs, so a second one at the same time has none.
+func (l *live) gateway() object {
+	if l.suffix != "" {
+		return object{}
+	}
+
+	return object{"network_id": l.cloud.Vars["public"]}
 }
 
 // interfaces attaches the subnets of the private network to the router.
