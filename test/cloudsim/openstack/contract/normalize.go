@@ -32,6 +32,8 @@ var hidden = map[string]string{
 	"audit_ids":       "<audit>",
 	"revision_number": "<revision>",
 	"secret":          "<secret>",
+	// A row number of Neutron's database.
+	"standard_attr_id": "<number>",
 }
 
 // extensions are the extensions of Neutron that a cloud provider asks for.
@@ -245,7 +247,9 @@ func (n *normalizer) masked(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, e := range v {
-			out[key] = n.masked(e)
+			if hidden[key] == "" {
+				out[key] = n.masked(e)
+			}
 		}
 
 		return out

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack/contract"
@@ -81,10 +82,8 @@ func (a *api) send(ctx context.Context, token, method, url string, body any, acc
 		return nil, nil, err
 	}
 	if resp.StatusCode >= http.StatusBadRequest {
-		for _, code := range accept {
-			if resp.StatusCode == code {
-				return object{}, resp.Header, nil
-			}
+		if slices.Contains(accept, resp.StatusCode) {
+			return object{}, resp.Header, nil
 		}
 
 		return nil, nil, fmt.Errorf("%s %s: %w: %d %s", method, url, errStatus, resp.StatusCode, text)

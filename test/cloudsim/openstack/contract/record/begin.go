@@ -128,8 +128,8 @@ func (l *live) standard(id string) bool {
 }
 
 // clear deletes the objects of a list that are not part of the layout.
-func (l *live) clear(ctx context.Context, as string, r resource, query string, skip func(object) bool) error {
-	found, err := l.api.list(ctx, as, r.service, r.path+query, r.many)
+func (l *live) clear(ctx context.Context, as string, r resource, skip func(object) bool) error {
+	found, err := l.api.list(ctx, as, r.service, r.path, r.many)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (l *live) clear(ctx context.Context, as string, r resource, query string, s
 
 func (l *live) clearFloatingIPs(ctx context.Context) error {
 	return both(func(as string) error {
-		return l.clear(ctx, as, floatingIPs, "", func(object) bool { return false })
+		return l.clear(ctx, as, floatingIPs, func(object) bool { return false })
 	})
 }
 
@@ -173,7 +173,7 @@ func (l *live) clearRouters(ctx context.Context) error {
 			}
 		}
 
-		return l.clear(ctx, as, routers, "", func(object) bool { return false })
+		return l.clear(ctx, as, routers, func(object) bool { return false })
 	})
 }
 
@@ -218,7 +218,7 @@ func (l *live) clearPorts(ctx context.Context) error {
 	}
 
 	return both(func(as string) error {
-		return l.clear(ctx, as, ports, "", func(o object) bool {
+		return l.clear(ctx, as, ports, func(o object) bool {
 			return slices.ContainsFunc([]string{"network:router", "network:floatingip", "compute:", "network:dhcp"}, func(p string) bool {
 				return strings.HasPrefix(str(o, "device_owner"), p)
 			})
@@ -228,12 +228,12 @@ func (l *live) clearPorts(ctx context.Context) error {
 
 func (l *live) clearNetworks(ctx context.Context) error {
 	return both(func(as string) error {
-		return l.clear(ctx, as, networks, "", func(object) bool { return false })
+		return l.clear(ctx, as, networks, func(object) bool { return false })
 	})
 }
 
 func (l *live) clearGroups(ctx context.Context) error {
 	return both(func(as string) error {
-		return l.clear(ctx, as, groups, "", func(o object) bool { return str(o, "name") == "default" })
+		return l.clear(ctx, as, groups, func(o object) bool { return str(o, "name") == "default" })
 	})
 }
