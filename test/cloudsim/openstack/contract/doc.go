@@ -49,6 +49,8 @@
 //     ACTIVE, each with one port ($node_1_port ...) on contract-private with the
 //     IPv4 addresses 10.50.0.11 to .13 and the group default ($default_group).
 //     The IPv6 addresses are those of SLAAC.
+//   - public flavors m1.tiny (1 CPU, 512 MiB, 1 GiB), m1.small (1, 2048, 10),
+//     m1.medium (2, 4096, 20) and m1.large (4, 8192, 40)
 //   - region RegionOne, domain default named Default
 //
 // Quotas are not reached by any step, unless a fixture sets them.
