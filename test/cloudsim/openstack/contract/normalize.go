@@ -36,7 +36,7 @@ var hidden = map[string]string{
 	"standard_attr_id": "<number>",
 }
 
-// extensions are the extensions of Neutron that a cloud provider asks for.
+// extensions are the extensions of Neutron that a cloud provider uses.
 var extensions = []string{
 	"allowed-address-pairs", "external-net", "extraroute", "extraroute-atomic", "filter-validation", "port-security",
 	"port-security-groups-filtering", "revision-if-match", "router", "security-group", "standard-attr-revisions",

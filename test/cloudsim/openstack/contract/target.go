@@ -31,7 +31,7 @@ type User struct {
 	ProjectID string
 }
 
-// Fixture is a state that a step asks the target for.
+// Fixture is a state that a step requires of the target.
 //
 //	kind           arguments, result
 //	network        as the body of the API, the created object; by the user of

@@ -264,7 +264,7 @@ func (l *live) flavor(ctx context.Context, f contract.Fixture) (object, error) {
 	return o, err
 }
 
-// admin creates a flavor as the operator and remembers it for its deletion.
+// admin creates a flavor as the operator and notes it for its deletion.
 func (l *live) admin(ctx context.Context, r resource, body object) (object, error) {
 	o, err := l.api.create(ctx, "admin", r, body)
 	if err == nil {

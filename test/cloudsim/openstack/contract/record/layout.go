@@ -33,7 +33,7 @@ type live struct {
 
 var _ contract.Target = (*live)(nil)
 
-// environment is what the services' directory says of them.
+// environment describes the services, as their directory has it.
 type environment struct {
 	Endpoints map[string]string `json:"endpoints"`
 	Image     string            `json:"image"`
