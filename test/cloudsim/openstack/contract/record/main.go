@@ -19,9 +19,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack/contract"
 )
@@ -93,16 +92,15 @@ func run(ctx context.Context, o options) error {
 // keep writes or compares the golden file of a scenario.
 func keep(o options, s *contract.Scenario, records []contract.Record) error {
 	file := filepath.Join(o.golden, s.Name+".txtar")
-	got := contract.Format(s.About, records)
 	if o.update {
-		return os.WriteFile(file, got, 0o644) //nolint:gosec // a file of the repository
+		return os.WriteFile(file, contract.Format(s.About, records), 0o644) //nolint:gosec // a file of the repository
 	}
 	want, err := os.ReadFile(file) //nolint:gosec // a file of the repository
 	if err != nil {
 		return err
 	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		return fmt.Errorf("responses differ (-golden +got):\n%s", diff)
+	if diff := contract.Differences(contract.Golden(want), records); len(diff) > 0 {
+		return fmt.Errorf("responses differ:\n%s", strings.Join(diff, "\n"))
 	}
 
 	return nil
