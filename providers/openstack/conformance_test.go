@@ -54,6 +54,10 @@ type nodesAdapter struct {
 
 	kubernetes kubernetes.Interface
 	created    int
+	// nodes are the Nodes by the provider IDs of their servers, deleted is the server
+	// that was deleted last.
+	nodes   map[string]string
+	deleted string
 }
 
 var (
@@ -62,7 +66,7 @@ var (
 )
 
 func newNodesAdapter(t testing.TB) conformance.Cloud {
-	a := &nodesAdapter{Cloud: openstacktest.Start(t, openstack.Options{PageSize: 30}), kubernetes: kubetest.NewClientset()}
+	a := &nodesAdapter{Cloud: openstacktest.Start(t, openstack.Options{PageSize: 30}), kubernetes: kubetest.NewClientset(), nodes: map[string]string{}}
 	a.SetDenied("nova.ListServerActions")
 	a.Create(t, conformance.Machine{Name: "control-plane", IPs: []string{"10.255.0.10"}}) // it proves the project
 
@@ -85,12 +89,21 @@ func (a *nodesAdapter) Create(t testing.TB, m conformance.Machine) instance.Ref 
 	if _, err := a.kubernetes.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	a.nodes[ref.ProviderID] = node.Name
 
 	return ref
 }
 
+// Delete removes a server without a trace, and the Node of the one before it, as the
+// controller does: with the Nodes of many missing servers nothing would be certain.
 func (a *nodesAdapter) Delete(t testing.TB, ref instance.Ref) {
 	t.Helper()
+	if node, found := a.nodes[a.deleted]; found {
+		if err := a.kubernetes.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.deleted = ref.ProviderID
 	a.RemoveServer(strings.TrimPrefix(ref.ProviderID, "openstack:///"))
 }
 
