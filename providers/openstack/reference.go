@@ -1,11 +1,6 @@
 package openstack
 
-import (
-	"reflect"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
-)
+import "github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 
 // reference is the content of the reference pages about this provider, but for its
 // metrics.
@@ -14,6 +9,5 @@ func reference() provider.Reference {
 		Config:      new(Config),
 		Schema:      schema(),
 		Environment: environmentReference(),
-		Annotations: reflect.TypeFor[request.Request]().PkgPath(),
 	}
 }
