@@ -323,7 +323,7 @@ func TestAddressesLeaveInput(t *testing.T) {
 // The rules are those of the cloud-config, with the valid items of the order.
 func TestAddressRules(t *testing.T) {
 	t.Parallel()
-	cfg, _ := decode(parse(t, login+"[Networking]\nipv6-support-disabled\npublic-network-name = p\npublic-network-name = q\n"+
+	cfg, _ := decode(parse(t, loginText+"[Networking]\nipv6-support-disabled\npublic-network-name = p\npublic-network-name = q\n"+
 		"internal-network-name = i\naddress-sort-order = \"10.1.2.3/8\\nx fd00::/8\"\n"), in(nil))
 	got := cfg.addressRules()
 	want := addressRules{ipv6Disabled: true, public: []string{"p", "q"}, internal: []string{"i"}, order: blocks(t, "10.0.0.0/8,fd00::/8")}

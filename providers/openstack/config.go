@@ -5,6 +5,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
 // Config is what this provider reads from a cloud-config.
@@ -35,11 +36,8 @@ type Config struct {
 	// waitSteps is OCCM_WAIT_LB_ACTIVE_STEPS in the environment: how often a load
 	// balancer is looked at until it must be active.
 	waitSteps int
-	// deleteByName is [NodeDeletion] by-name, one of the settings of all
-	// providers.
-	deleteByName bool
 	// login is what authenticates, taken from Global once all of it is known.
-	login credentials
+	login client.Credentials
 }
 
 // Global is the section for the cloud and the credentials. Set a user and a

@@ -5,26 +5,8 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
-
-// credentials is what a login sends. One method is set: a password, an application
-// credential or a token.
-type credentials struct {
-	// UserID, or Username with a domain, is the user of a password, and of an
-	// application credential that is given by its name. With a trust it is the trustee.
-	UserID, Username             string
-	UserDomainID, UserDomainName string
-	Password                     config.Secret
-	ApplicationCredentialID      string
-	ApplicationCredentialName    string
-	ApplicationCredentialSecret  config.Secret
-	Token                        config.Secret
-	// TrustID is the trust that is the scope, instead of a project.
-	TrustID string
-	// ProjectID, or ProjectName with a domain, is the scope.
-	ProjectID, ProjectName             string
-	ProjectDomainID, ProjectDomainName string
-}
 
 // chooseCredentials converts [Global] to what a login sends, and reports what
 // contradicts itself and what is missing.
@@ -32,7 +14,7 @@ func (r *resolver) chooseCredentials() {
 	r.checkAuthURL()
 	r.checkTrustee()
 	g := r.config.Global
-	login := credentials{TrustID: g.TrustID}
+	login := client.Credentials{TrustID: g.TrustID}
 	switch r.chooseMethod() {
 	case methodPassword:
 		login.Password = g.Password
@@ -126,7 +108,7 @@ func (r *resolver) chooseMethod() method {
 
 // chooseApplicationCredential sets an application credential. It has a project of its
 // own.
-func (r *resolver) chooseApplicationCredential(login *credentials) {
+func (r *resolver) chooseApplicationCredential(login *client.Credentials) {
 	g := r.config.Global
 	if g.ApplicationCredentialSecret == "" {
 		r.errorf("application-credential-secret", "it is required for an application credential")
@@ -146,7 +128,7 @@ func (r *resolver) chooseApplicationCredential(login *credentials) {
 }
 
 // chooseUser sets the user of a password, or the owner of an application credential.
-func (r *resolver) chooseUser(login *credentials) {
+func (r *resolver) chooseUser(login *client.Credentials) {
 	g := r.config.Global
 	userID, key := g.UserID, "user-id"
 	if g.TrustID != "" && g.TrusteeID != "" {
@@ -171,7 +153,7 @@ func (r *resolver) chooseUser(login *credentials) {
 }
 
 // chooseScope sets the project, or the trust that has one.
-func (r *resolver) chooseScope(login *credentials) {
+func (r *resolver) chooseScope(login *client.Credentials) {
 	g := r.config.Global
 	switch {
 	case g.TrustID != "":

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
 // TestCredentials goes through the methods to log in and their contradictions.
@@ -15,47 +17,47 @@ func TestCredentials(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		text   string // after auth-url, in line 3
-		want   credentials
+		want   client.Credentials
 		errs   []string
 	}{
 		"user": {
 			"name, domain, project", "username = u\npassword = p\nuser-domain-name = ud\ntenant-name = t\ntenant-domain-id = td\n",
-			credentials{Username: "u", Password: "p", UserDomainName: "ud", ProjectName: "t", ProjectDomainID: "td"},
+			client.Credentials{Username: "u", Password: "p", UserDomainName: "ud", ProjectName: "t", ProjectDomainID: "td"},
 			nil,
 		},
 		"default domain": {
 			"of both", "username = u\npassword = p\ndomain-id = d\ntenant-name = t\n",
-			credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectName: "t", ProjectDomainID: "d"},
+			client.Credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectName: "t", ProjectDomainID: "d"},
 			nil,
 		},
 		"default domain by ID and name": {
 			"the ID is used", "username = u\npassword = p\ndomain-id = d\ndomain-name = dn\n" + project,
-			credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectID: "i"},
+			client.Credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectID: "i"},
 			nil,
 		},
 		"own domain": {
 			"before the default", "username = u\npassword = p\ndomain-id = d\nuser-domain-name = ud\ntenant-name = t\n",
-			credentials{Username: "u", Password: "p", UserDomainName: "ud", ProjectName: "t", ProjectDomainID: "d"},
+			client.Credentials{Username: "u", Password: "p", UserDomainName: "ud", ProjectName: "t", ProjectDomainID: "d"},
 			nil,
 		},
 		"project by ID and name": {
 			"the ID is used, without a domain", "username = u\npassword = p\ndomain-id = d\ntenant-name = t\ntenant-id = i\n",
-			credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectID: "i"},
+			client.Credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectID: "i"},
 			nil,
 		},
 		"user ID": {
 			"has no domain, although the project has one", "user-id = ui\npassword = p\ndomain-id = d\ntenant-name = t\n",
-			credentials{UserID: "ui", Password: "p", ProjectName: "t", ProjectDomainID: "d"},
+			client.Credentials{UserID: "ui", Password: "p", ProjectName: "t", ProjectDomainID: "d"},
 			nil,
 		},
 		"user ID and name": {
 			"contradict", "user-id = ui\nusername = u\npassword = p\n" + project,
-			credentials{Password: "p", ProjectID: "i"},
+			client.Credentials{Password: "p", ProjectID: "i"},
 			[]string{"error: 3:1: [Global] user-id: it is set together with username: keep one of them"},
 		},
 		"user ID and domain": {
 			"contradict", "user-id = ui\npassword = p\nuser-domain-name = ud\nuser-domain-id = udi\n" + project,
-			credentials{UserID: "ui", Password: "p", ProjectID: "i"},
+			client.Credentials{UserID: "ui", Password: "p", ProjectID: "i"},
 			[]string{
 				"error: 3:1: [Global] user-id: it is set together with user-domain-id: a user ID has no domain, remove one of them",
 				"error: 3:1: [Global] user-id: it is set together with user-domain-name: a user ID has no domain, remove one of them",
@@ -63,140 +65,140 @@ func TestCredentials(t *testing.T) {
 		},
 		"user without domain": {
 			"cannot log in", "username = u\npassword = p\n" + project,
-			credentials{Username: "u", Password: "p", ProjectID: "i"},
+			client.Credentials{Username: "u", Password: "p", ProjectID: "i"},
 			[]string{"error: 3:1: [Global] username: it needs a domain: set user-domain-name, user-domain-id, domain-name or domain-id"},
 		},
 		"project without domain": {
 			"cannot be found", "username = u\npassword = p\nuser-domain-id = d\ntenant-name = t\n",
-			credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectName: "t"},
+			client.Credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectName: "t"},
 			[]string{"error: 6:1: [Global] tenant-name: it needs a domain: set tenant-domain-name, tenant-domain-id, domain-name or domain-id"},
 		},
 		"password without user": {
 			"cannot log in", "password = p\n" + project,
-			credentials{Password: "p", ProjectID: "i"},
+			client.Credentials{Password: "p", ProjectID: "i"},
 			[]string{"error: 1:1: [Global] username: it is required, or user-id"},
 		},
 		"user without password": {
 			"cannot log in", "username = u\ndomain-id = d\n" + project,
-			credentials{},
+			client.Credentials{},
 			[]string{"error: 1:1: [Global] password: it is required, since a user is set"},
 		},
 		"no project": {
 			"the user may have a default one", "username = u\npassword = p\nuser-domain-id = d\n",
-			credentials{Username: "u", Password: "p", UserDomainID: "d"},
+			client.Credentials{Username: "u", Password: "p", UserDomainID: "d"},
 			[]string{"warning: 1:1: [Global] tenant-id: it is not set and tenant-name is not either: the default project of the user is used, if it has one"},
 		},
 		"domain as scope": {
 			"has no project", "username = u\npassword = p\nuser-domain-id = ud\ndomain-name = d\n",
-			credentials{Username: "u", Password: "p", UserDomainID: "ud"},
+			client.Credentials{Username: "u", Password: "p", UserDomainID: "ud"},
 			[]string{"error: 6:1: [Global] domain-name: it is set without tenant-id or tenant-name: logged in to a domain, no project could be used"},
 		},
 		"trust": {
 			"is the scope, the user has no domain", "user-id = ui\npassword = p\ntrust-id = ti\ndomain-id = d\n" + project,
-			credentials{UserID: "ui", Password: "p", TrustID: "ti"},
+			client.Credentials{UserID: "ui", Password: "p", TrustID: "ti"},
 			nil,
 		},
 		"trustee": {
 			"replaces user and password", "user-id = ui\npassword = p\ntrust-id = ti\ntrustee-id = te\ntrustee-password = tp\n",
-			credentials{UserID: "te", Password: "tp", TrustID: "ti"},
+			client.Credentials{UserID: "te", Password: "tp", TrustID: "ti"},
 			nil,
 		},
 		"trustee alone": {
 			"needs no other user", "trust-id = ti\ntrustee-id = te\ntrustee-password = tp\n",
-			credentials{UserID: "te", Password: "tp", TrustID: "ti"},
+			client.Credentials{UserID: "te", Password: "tp", TrustID: "ti"},
 			nil,
 		},
 		"trustee and user name": {
 			"contradict", "trust-id = ti\ntrustee-id = te\ntrustee-password = tp\nusername = u\n",
-			credentials{Password: "tp", TrustID: "ti"},
+			client.Credentials{Password: "tp", TrustID: "ti"},
 			[]string{"error: 4:1: [Global] trustee-id: it is set together with username: keep one of them"},
 		},
 		"trustee without trust": {
 			"has no effect", "trustee-id = te\ntrustee-password = tp\nuser-id = ui\npassword = p\n" + project,
-			credentials{UserID: "ui", Password: "p", ProjectID: "i"},
+			client.Credentials{UserID: "ui", Password: "p", ProjectID: "i"},
 			[]string{"warning: 3:1: [Global] trustee-id: is ignored without trust-id", "warning: 4:1: [Global] trustee-password: is ignored without trust-id"},
 		},
 		"application credential": {
 			"has a project, a user is not needed", "application-credential-id = a\napplication-credential-secret = s\nusername = u\ntenant-name = t\n",
-			credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
+			client.Credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
 			nil,
 		},
 		"application credential by name": {
 			"needs a user", "application-credential-name = a\napplication-credential-secret = s\nusername = u\ndomain-name = d\n",
-			credentials{ApplicationCredentialName: "a", ApplicationCredentialSecret: "s", Username: "u", UserDomainName: "d"},
+			client.Credentials{ApplicationCredentialName: "a", ApplicationCredentialSecret: "s", Username: "u", UserDomainName: "d"},
 			nil,
 		},
 		"application credential by name and user ID": {
 			"needs no domain", "application-credential-name = a\napplication-credential-secret = s\nuser-id = u\n",
-			credentials{ApplicationCredentialName: "a", ApplicationCredentialSecret: "s", UserID: "u"},
+			client.Credentials{ApplicationCredentialName: "a", ApplicationCredentialSecret: "s", UserID: "u"},
 			nil,
 		},
 		"application credential by both": {
 			"the ID is used", "application-credential-name = n\napplication-credential-id = a\napplication-credential-secret = s\n",
-			credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
+			client.Credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
 			nil,
 		},
 		"application credential by name, without a user": {
 			"a name needs a user", "application-credential-name = a\napplication-credential-secret = s\n",
-			credentials{ApplicationCredentialName: "a", ApplicationCredentialSecret: "s"},
+			client.Credentials{ApplicationCredentialName: "a", ApplicationCredentialSecret: "s"},
 			[]string{"error: 1:1: [Global] username: it is required, or user-id"},
 		},
 		"application credential without domain": {
 			"the user needs one", "application-credential-name = a\napplication-credential-secret = s\nusername = u\n",
-			credentials{ApplicationCredentialName: "a", ApplicationCredentialSecret: "s", Username: "u"},
+			client.Credentials{ApplicationCredentialName: "a", ApplicationCredentialSecret: "s", Username: "u"},
 			[]string{"error: 5:1: [Global] username: it needs a domain: set user-domain-name, user-domain-id, domain-name or domain-id"},
 		},
 		"application credential without secret": {
 			"cannot log in", "application-credential-id = a\n",
-			credentials{ApplicationCredentialID: "a"},
+			client.Credentials{ApplicationCredentialID: "a"},
 			[]string{"error: 1:1: [Global] application-credential-secret: it is required for an application credential"},
 		},
 		"secret alone": {
 			"is of no application credential", "application-credential-secret = s\n",
-			credentials{},
+			client.Credentials{},
 			[]string{"error: 3:1: [Global] application-credential-secret: it needs application-credential-id or application-credential-name"},
 		},
 		"secret and password": {
 			"the secret is ignored", "application-credential-secret = s\nuser-id = u\npassword = p\n" + project,
-			credentials{UserID: "u", Password: "p", ProjectID: "i"},
+			client.Credentials{UserID: "u", Password: "p", ProjectID: "i"},
 			[]string{"warning: 3:1: [Global] application-credential-secret: is ignored without application-credential-id and application-credential-name"},
 		},
 		"application credential and trust": {
 			"contradict", "application-credential-id = a\napplication-credential-secret = s\ntrust-id = ti\n",
-			credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
+			client.Credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
 			[]string{"error: 5:1: [Global] trust-id: it is set together with an application credential, which has a project of its own: remove one of them"},
 		},
 		"token": {
-			"with a project", "token = t\ntenant-id = i\n", credentials{Token: "t", ProjectID: "i"}, nil,
+			"with a project", "token = t\ntenant-id = i\n", client.Credentials{Token: "t", ProjectID: "i"}, nil,
 		},
 		"token of a domain": {
 			"has no project", "token = t\ndomain-id = d\n",
-			credentials{Token: "t"},
+			client.Credentials{Token: "t"},
 			[]string{"error: 3:1: [Global] token: it needs tenant-id or tenant-name"},
 		},
 		"password and application credential": {
 			"contradict", "application-credential-id = a\napplication-credential-secret = s\npassword = p\n",
-			credentials{},
+			client.Credentials{},
 			[]string{"error: 5:1: [Global] password: it is set together with application-credential-id: keep one of them"},
 		},
 		"password and application credential by name": {
 			"contradict", "application-credential-name = a\napplication-credential-secret = s\npassword = p\n",
-			credentials{},
+			client.Credentials{},
 			[]string{"error: 5:1: [Global] password: it is set together with application-credential-name: keep one of them"},
 		},
 		"all methods": {
 			"contradict", "application-credential-id = a\npassword = p\ntoken = t\n",
-			credentials{},
+			client.Credentials{},
 			[]string{"error: 4:1: [Global] password: it is set together with token and application-credential-id: keep one of them"},
 		},
 		"trustee and token": {
 			"contradict", "trust-id = ti\ntrustee-password = p\ntoken = t\n",
-			credentials{},
+			client.Credentials{},
 			[]string{"error: 4:1: [Global] trustee-password: it is set together with token: keep one of them"},
 		},
 		"nothing": {
 			"is an error", "",
-			credentials{},
+			client.Credentials{},
 			[]string{"error: 1:1: [Global]: there are no credentials: set a user and password, application-credential-id and application-credential-secret, or token"},
 		},
 	}
@@ -232,7 +234,7 @@ func TestAuthURL(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := parse(t, login+"auth-url = "+tc.url+"\n")
+			file := parse(t, loginText+"auth-url = "+tc.url+"\n")
 			_, problems := decode(file, in(nil))
 			checkProblems(t, tc.reason, tc.want, problems)
 			shown := fmt.Sprint(describe(problems), explainIn(file, in(nil)))

@@ -12,33 +12,14 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
-// credentialsName is the name under which the source has the credentials.
-const credentialsName = "openstack"
-
-// cloudConfig is where the cloud is and how connections to it are secured.
-type cloudConfig struct {
-	AuthURL, Region, EndpointType string
-	TLS                           tlsConfig
-	// Timeout bounds each request.
-	Timeout time.Duration
-}
-
-// tlsConfig is how connections are secured.
-type tlsConfig struct {
-	// CAFile has certificates that replace those of the system. CAPEM has them inline,
-	// and is used only without a CAFile.
-	CAFile, CAPEM string
-	// CertFile and KeyFile are set both or none.
-	CertFile, KeyFile string
-	Insecure          bool
-}
-
-// cloudConfig returns what a client of the cloud is made with, apart from credentials.
-func (c *Config) cloudConfig() cloudConfig {
+// clientConfig returns what a client of the cloud is made with, apart from credentials
+// and flags.
+func (c *Config) clientConfig() client.Config {
 	g := c.Global
-	settings := tlsConfig{CAFile: g.CAFile, Insecure: g.TLSInsecure == "true"}
+	settings := client.TLS{CAFile: g.CAFile, Insecure: g.TLSInsecure == "true"}
 	if g.CAFile == "" {
 		settings.CAPEM = string(g.CAFileContents)
 	}
@@ -46,7 +27,7 @@ func (c *Config) cloudConfig() cloudConfig {
 		settings.CertFile, settings.KeyFile = g.CertFile, g.KeyFile
 	}
 
-	return cloudConfig{
+	return client.Config{
 		AuthURL: string(g.AuthURL), Region: g.Region, EndpointType: string(g.EndpointType),
 		TLS: settings, Timeout: time.Duration(c.Metadata.RequestTimeout),
 	}
@@ -55,7 +36,7 @@ func (c *Config) cloudConfig() cloudConfig {
 // credentialSource returns the source of the credentials of a cloud-config that decoded
 // to cfg. They are read again after each change of the cloud-config and of clouds.yaml,
 // as long as run does, which is nil if the cloud-config is not from a file.
-func credentialSource(file *config.File, cfg *Config, env environment) (source credential.Source[credentials], run func(context.Context)) {
+func credentialSource(file *config.File, cfg *Config, env environment) (source credential.Source[client.Credentials], run func(context.Context)) {
 	paths := credentialPaths(file, cfg, env)
 	if !slices.Contains(paths, file.Path) {
 		return credential.Inline(cfg.login, nil), nil
@@ -88,8 +69,8 @@ func credentialPaths(file *config.File, cfg *Config, env environment) []string {
 // parseCredentials returns the function that reads the credentials of the cloud-config
 // at this path. A cloud-config with another URL of Keystone is an error: the process was
 // started for this one, which must not get the credentials of another cloud.
-func parseCredentials(path string, authURL URL, env environment) credential.Parse[credentials] {
-	return func(data map[string][]byte) (map[string]credentials, error) {
+func parseCredentials(path string, authURL URL, env environment) credential.Parse[client.Credentials] {
+	return func(data map[string][]byte) (map[string]client.Credentials, error) {
 		env := env
 		data = maps.Clone(data)
 		env.readFile = func(path string) ([]byte, error) {
@@ -115,7 +96,7 @@ func parseCredentials(path string, authURL URL, env environment) credential.Pars
 			return nil, fmt.Errorf("%s: %s has changed: restart the controller manager", path, globalName("auth-url"))
 		}
 
-		return map[string]credentials{credentialsName: cfg.login}, nil
+		return map[string]client.Credentials{client.CredentialsName: cfg.login}, nil
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
 // testTimeout bounds every wait of these tests; none of them waits that long.
@@ -20,7 +21,7 @@ const testTimeout = 30 * time.Second
 
 // start decodes the cloud-config at a path and returns the source of its credentials,
 // which runs until the test ends, and a channel of its changes.
-func start(t *testing.T, path string, env environment) (credential.Source[credentials], <-chan struct{}) {
+func start(t *testing.T, path string, env environment) (credential.Source[client.Credentials], <-chan struct{}) {
 	t.Helper()
 	file, err := config.Read(path)
 	if err != nil {
@@ -51,11 +52,11 @@ func start(t *testing.T, path string, env environment) (credential.Source[creden
 }
 
 // await waits until the source has this password.
-func await(t *testing.T, source credential.Source[credentials], changes <-chan struct{}, password string) {
+func await(t *testing.T, source credential.Source[client.Credentials], changes <-chan struct{}, password string) {
 	t.Helper()
 	deadline := time.After(testTimeout)
 	for {
-		got, err := source.Lookup(t.Context(), credentialsName)
+		got, err := source.Lookup(t.Context(), client.CredentialsName)
 		if err == nil && got.Password.Reveal() == password {
 			return
 		}
@@ -71,13 +72,13 @@ func await(t *testing.T, source credential.Source[credentials], changes <-chan s
 // without a restart, and a cloud-config without credentials changes nothing.
 func TestCredentialsOfCloudConfigChange(t *testing.T) {
 	t.Parallel()
-	mount := credentialtest.NewMount(t, "cloud.conf", login)
+	mount := credentialtest.NewMount(t, "cloud.conf", loginText)
 	env := in(nil)
 	env.readFile = os.ReadFile
 	source, changes := start(t, filepath.Join(mount.Path, "cloud.conf"), env)
 	await(t, source, changes, "p")
-	mount.Replace(t, "cloud.conf", strings.Replace(login, "password = p", "password =", 1))
-	mount.Replace(t, "cloud.conf", login+"password = new\n")
+	mount.Replace(t, "cloud.conf", strings.Replace(loginText, "password = p", "password =", 1))
+	mount.Replace(t, "cloud.conf", loginText+"password = new\n")
 	await(t, source, changes, "new")
 }
 
@@ -106,22 +107,22 @@ func TestParseCredentials(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		data   map[string]string
-		want   credentials
+		want   client.Credentials
 		err    string
 	}{
 		"cloud-config": {
 			"alone",
-			map[string]string{conf: login},
-			credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectName: "t", ProjectDomainName: "d"},
+			map[string]string{conf: loginText},
+			client.Credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectName: "t", ProjectDomainName: "d"},
 			"",
 		},
-		"clouds.yaml":      {"with its credentials, without its certificates", map[string]string{conf: use, site: auth}, credentials{UserID: "u", Password: "p", ProjectID: "i"}, ""},
-		"no cloud-config":  {"is an error", map[string]string{site: auth}, credentials{}, "read cloud-config " + conf + ": file does not exist"},
-		"no clouds.yaml":   {"is an error", map[string]string{conf: use}, credentials{}, conf + ":2:1: [Global] use-clouds: no clouds.yaml exists"},
-		"empty":            {"is an error", map[string]string{conf: ""}, credentials{}, conf + ": no OpenStack cloud provider config file given"},
-		"not gcfg":         {"is an error", map[string]string{conf: "[Global"}, credentials{}, "parse cloud-config " + conf},
-		"no credentials":   {"is an error", map[string]string{conf: "[Global]\nauth-url = https://keystone/v3\n"}, credentials{}, conf + ":1:1: [Global]: there are no credentials"},
-		"another Keystone": {"must not get these credentials", map[string]string{conf: login + "auth-url = https://other/v3\n"}, credentials{}, conf + ": [Global] auth-url has changed: restart the controller manager"},
+		"clouds.yaml":      {"with its credentials, without its certificates", map[string]string{conf: use, site: auth}, client.Credentials{UserID: "u", Password: "p", ProjectID: "i"}, ""},
+		"no cloud-config":  {"is an error", map[string]string{site: auth}, client.Credentials{}, "read cloud-config " + conf + ": file does not exist"},
+		"no clouds.yaml":   {"is an error", map[string]string{conf: use}, client.Credentials{}, conf + ":2:1: [Global] use-clouds: no clouds.yaml exists"},
+		"empty":            {"is an error", map[string]string{conf: ""}, client.Credentials{}, conf + ": no OpenStack cloud provider config file given"},
+		"not gcfg":         {"is an error", map[string]string{conf: "[Global"}, client.Credentials{}, "parse cloud-config " + conf},
+		"no credentials":   {"is an error", map[string]string{conf: "[Global]\nauth-url = https://keystone/v3\n"}, client.Credentials{}, conf + ":1:1: [Global]: there are no credentials"},
+		"another Keystone": {"must not get these credentials", map[string]string{conf: loginText + "auth-url = https://other/v3\n"}, client.Credentials{}, conf + ": [Global] auth-url has changed: restart the controller manager"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +142,7 @@ func TestParseCredentials(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
-			if diff := cmp.Diff(reveal(tc.want), reveal(got[credentialsName])); diff != "" {
+			if diff := cmp.Diff(reveal(tc.want), reveal(got[client.CredentialsName])); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -151,13 +152,13 @@ func TestParseCredentials(t *testing.T) {
 // A cloud-config that is not from a file has the credentials that it has.
 func TestCredentialsInline(t *testing.T) {
 	t.Parallel()
-	file := parse(t, login)
+	file := parse(t, loginText)
 	cfg, _ := decode(file, in(nil))
 	source, run := credentialSource(file, cfg, in(nil))
 	if run != nil {
 		t.Error("there is nothing to follow")
 	}
-	got, err := source.Lookup(t.Context(), credentialsName)
+	got, err := source.Lookup(t.Context(), client.CredentialsName)
 	if err != nil || got != cfg.login {
 		t.Errorf("want %v, got %v, %v", reveal(cfg.login), reveal(got), err)
 	}
@@ -166,11 +167,11 @@ func TestCredentialsInline(t *testing.T) {
 // A cloud-config that has changed since it was decoded is followed, too.
 func TestCredentialPathsOfChangedFile(t *testing.T) {
 	t.Parallel()
-	file, err := config.Parse("/etc/config/cloud.conf", []byte(login))
+	file, err := config.Parse("/etc/config/cloud.conf", []byte(loginText))
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := in(map[string]string{"/etc/config/cloud.conf": login + "password = new\n"})
+	env := in(map[string]string{"/etc/config/cloud.conf": loginText + "password = new\n"})
 	cfg, _ := decode(file, env)
 	if diff := cmp.Diff([]string{"/etc/config/cloud.conf"}, credentialPaths(file, cfg, env)); diff != "" {
 		t.Errorf("paths (-want +got):\n%s", diff)

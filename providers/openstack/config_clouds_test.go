@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
 const site = "/etc/openstack/clouds.yaml"
@@ -24,29 +25,29 @@ func cloudsFile(auth, beside string) map[string]string {
 func TestClouds(t *testing.T) {
 	t.Parallel()
 	const use, user = "[Global]\nuse-clouds = true\n", "username: u\npassword: p\ndomain_name: d\nproject_name: t\n"
-	want := credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectName: "t", ProjectDomainName: "d"}
+	want := client.Credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectName: "t", ProjectDomainName: "d"}
 	cases := map[string]struct {
 		reason    string
 		text      string
 		files     map[string]string
 		variables map[string]string
-		want      credentials
+		want      client.Credentials
 		problems  []string
 	}{
 		"all from clouds.yaml": {reason: "the cloud-config need not have a key", text: use, files: cloudsFile(user, ""), want: want},
 		"cloud alone":          {reason: "also reads clouds.yaml", text: "[Global]\ncloud = a\n", files: cloudsFile(user, ""), want: want},
 		"cloud without use":    {reason: "even against use-clouds", text: "[Global]\ncloud = a\nuse-clouds = false\n", files: cloudsFile(user, ""), want: want},
 		"not used": {
-			reason: "without use-clouds and cloud", text: login, files: cloudsFile("token: x\n", ""), variables: map[string]string{"OS_CLOUD": "a", "OS_CLIENT_CONFIG_FILE": site}, want: want,
+			reason: "without use-clouds and cloud", text: loginText, files: cloudsFile("token: x\n", ""), variables: map[string]string{"OS_CLOUD": "a", "OS_CLIENT_CONFIG_FILE": site}, want: want,
 		},
 		"cloud-config wins": {
 			reason: "key by key", text: use + "password = mine\ntenant-name = mine\ntenant-domain-name = mine\n", files: cloudsFile(user, ""),
-			want: credentials{Username: "u", Password: "mine", UserDomainName: "d", ProjectName: "mine", ProjectDomainName: "mine"},
+			want: client.Credentials{Username: "u", Password: "mine", UserDomainName: "d", ProjectName: "mine", ProjectDomainName: "mine"},
 		},
 		"empty key": {reason: "counts as not set", text: use + "password =\n", files: cloudsFile(user, ""), want: want},
 		"OS_CLOUD": {
 			reason: "names the cloud", text: use, files: map[string]string{site: "clouds:\n  b: {}\n  a: {auth: {auth_url: https://keystone, token: t, project_id: i}}\n"},
-			variables: map[string]string{"OS_CLOUD": "a"}, want: credentials{Token: "t", ProjectID: "i"},
+			variables: map[string]string{"OS_CLOUD": "a"}, want: client.Credentials{Token: "t", ProjectID: "i"},
 		},
 		"cloud before OS_CLOUD": {
 			reason: "takes precedence", text: use + "cloud = a\n", files: cloudsFile(user, ""), variables: map[string]string{"OS_CLOUD": "b"}, want: want,
@@ -84,35 +85,35 @@ func TestClouds(t *testing.T) {
 		},
 		"default domain": {
 			reason: "of the user and the project", text: use, files: cloudsFile("username: u\npassword: p\nproject_name: t\ndefault_domain: d\n", ""),
-			want: credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectName: "t", ProjectDomainID: "d"},
+			want: client.Credentials{Username: "u", Password: "p", UserDomainID: "d", ProjectName: "t", ProjectDomainID: "d"},
 		},
 		"default domain and others": {
 			reason: "others take precedence", text: use, files: cloudsFile("username: u\npassword: p\nproject_name: t\ndefault_domain: d\nuser_domain_name: un\nproject_domain_id: pi\n", ""),
-			want: credentials{Username: "u", Password: "p", UserDomainName: "un", ProjectName: "t", ProjectDomainID: "pi"},
+			want: client.Credentials{Username: "u", Password: "p", UserDomainName: "un", ProjectName: "t", ProjectDomainID: "pi"},
 		},
 		"default domain and domain": {
 			reason: "domain_name takes precedence", text: use, files: cloudsFile(user+"default_domain: x\n", ""), want: want,
 		},
 		"trust": {
 			reason: "counts", text: use, files: cloudsFile("user_id: u\npassword: p\ntrust_id: ti\n", ""),
-			want: credentials{UserID: "u", Password: "p", TrustID: "ti"},
+			want: client.Credentials{UserID: "u", Password: "p", TrustID: "ti"},
 		},
 		"auth_type selects": {
 			reason: "one of several methods", text: use,
 			files: cloudsFile(user+"token: t\napplication_credential_id: a\napplication_credential_secret: s\n", "auth_type: v3applicationcredential\n"),
-			want:  credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
+			want:  client.Credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
 		},
 		"auth_type password": {
 			reason: "selects the password", text: use, files: cloudsFile(user+"application_credential_id: a\napplication_credential_secret: s\n", "auth_type: password\n"), want: want,
 		},
 		"auth_type token": {
 			reason: "selects the token", text: use, files: cloudsFile(user+"token: t\n", "auth_type: v3token\n"),
-			want: credentials{Token: "t", ProjectName: "t", ProjectDomainName: "d"},
+			want: client.Credentials{Token: "t", ProjectName: "t", ProjectDomainName: "d"},
 		},
 		"wrong auth_type": {
 			reason: "has no effect if its secret is missing, as with the existing controller manager", text: use,
 			files: cloudsFile("application_credential_id: a\napplication_credential_secret: s\n", "auth_type: password\n"),
-			want:  credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
+			want:  client.Credentials{ApplicationCredentialID: "a", ApplicationCredentialSecret: "s"},
 		},
 		"unknown auth_type": {
 			reason: "a clear error, not a missing password", text: use, files: cloudsFile("username: u\n", "auth_type: v3oidcpassword\n"),
@@ -124,27 +125,27 @@ func TestClouds(t *testing.T) {
 		},
 		"user of both": {
 			reason: "the error has both places", text: use + "username = mine\n", files: cloudsFile("user_id: u\npassword: p\nproject_id: i\n", ""),
-			want:     credentials{Password: "p", ProjectID: "i"},
+			want:     client.Credentials{Password: "p", ProjectID: "i"},
 			problems: []string{"error: 1:1: [Global] user-id: it is set together with username: keep one of them (set in /etc/openstack/clouds.yaml:5)"},
 		},
 		"project of both": {
 			reason: "the ID is used: a warning, since it is not in the cloud-config", text: use + "tenant-name = mine\n", files: cloudsFile(user+"project_id: i\n", ""),
-			want:     credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectID: "i"},
+			want:     client.Credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectID: "i"},
 			problems: []string{"warning: 3:1: [Global] tenant-name: is ignored: tenant-id (set in /etc/openstack/clouds.yaml:9) is set"},
 		},
 		"project by ID and name": {
 			reason: "as clouds.yaml of the dashboard has it: nothing to warn of", text: use, files: cloudsFile(user+"project_id: i\n", ""),
-			want: credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectID: "i"},
+			want: client.Credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectID: "i"},
 		},
 		"domains": {
 			reason: "of the cloud-config win, also if clouds.yaml has them by ID", text: use + "user-domain-name = un\ntenant-domain-name = tn\n",
 			files: cloudsFile("username: u\npassword: p\nproject_name: t\nuser_domain_id: ui\nproject_domain_id: pi\n", ""),
-			want:  credentials{Username: "u", Password: "p", UserDomainName: "un", ProjectName: "t", ProjectDomainName: "tn"},
+			want:  client.Credentials{Username: "u", Password: "p", UserDomainName: "un", ProjectName: "t", ProjectDomainName: "tn"},
 		},
 		"default domains": {
 			reason: "of the cloud-config win, also if clouds.yaml has them by ID", text: use + "domain-name = mine\n",
 			files: cloudsFile("username: u\npassword: p\nproject_name: t\ndomain_id: x\ndefault_domain: y\n", ""),
-			want:  credentials{Username: "u", Password: "p", UserDomainName: "mine", ProjectName: "t", ProjectDomainName: "mine"},
+			want:  client.Credentials{Username: "u", Password: "p", UserDomainName: "mine", ProjectName: "t", ProjectDomainName: "mine"},
 		},
 		"missing OS_CLIENT_CONFIG_FILE": {
 			reason: "the next place is used", text: use, files: cloudsFile(user, ""), variables: map[string]string{"OS_CLIENT_CONFIG_FILE": "/my/clouds.yaml"}, want: want,
@@ -152,7 +153,7 @@ func TestClouds(t *testing.T) {
 		},
 		"control character": {
 			reason: "no value of a key", text: use, files: cloudsFile("username: \"u\\a\"\npassword: p\ndomain_name: d\nproject_id: i\n", ""),
-			want: credentials{Password: "p", ProjectID: "i"},
+			want: client.Credentials{Password: "p", ProjectID: "i"},
 			problems: []string{
 				"error: /etc/openstack/clouds.yaml:5: [Global] username: must not contain the control character U+0007",
 				"error: 1:1: [Global] username: it is required, or user-id",
@@ -180,19 +181,19 @@ func TestCloudsSettings(t *testing.T) {
 		reason string
 		text   string // of [Global]
 		beside string
-		want   cloudConfig
+		want   client.Config
 		shown  map[string]string // sources of keys
 	}{
-		"region":                   {reason: "of the cloud", beside: "region_name: r\n", want: cloudConfig{Region: "r"}, shown: map[string]string{"region": site + ":7", "auth-url": site + ":4", "ca-file": "default", "use-clouds": "cloud.conf:2:1"}},
-		"own region":               {reason: "wins", text: "region = own\n", beside: "region_name: r\n", want: cloudConfig{Region: "own"}, shown: map[string]string{"region": "cloud.conf:3:1"}},
-		"interface":                {reason: "the kind of endpoints", beside: "interface: internal\n", want: cloudConfig{EndpointType: "internal"}},
-		"endpoint_type":            {reason: "takes precedence over interface", beside: "interface: internal\nendpoint_type: adminURL\n", want: cloudConfig{EndpointType: "admin"}},
-		"own endpoint type":        {reason: "wins", text: "os-endpoint-type = public\n", beside: "endpoint_type: internal\n", want: cloudConfig{EndpointType: "public"}},
-		"verify":                   {reason: "false accepts every certificate", beside: "verify: false\n", want: cloudConfig{TLS: tlsConfig{Insecure: true}}, shown: map[string]string{"tls-insecure": site + ":7"}},
+		"region":                   {reason: "of the cloud", beside: "region_name: r\n", want: client.Config{Region: "r"}, shown: map[string]string{"region": site + ":7", "auth-url": site + ":4", "ca-file": "default", "use-clouds": "cloud.conf:2:1"}},
+		"own region":               {reason: "wins", text: "region = own\n", beside: "region_name: r\n", want: client.Config{Region: "own"}, shown: map[string]string{"region": "cloud.conf:3:1"}},
+		"interface":                {reason: "the kind of endpoints", beside: "interface: internal\n", want: client.Config{EndpointType: "internal"}},
+		"endpoint_type":            {reason: "takes precedence over interface", beside: "interface: internal\nendpoint_type: adminURL\n", want: client.Config{EndpointType: "admin"}},
+		"own endpoint type":        {reason: "wins", text: "os-endpoint-type = public\n", beside: "endpoint_type: internal\n", want: client.Config{EndpointType: "public"}},
+		"verify":                   {reason: "false accepts every certificate", beside: "verify: false\n", want: client.Config{TLS: client.TLS{Insecure: true}}, shown: map[string]string{"tls-insecure": site + ":7"}},
 		"verify that is true":      {reason: "is the default", beside: "verify: yes\n"},
 		"own tls-insecure":         {reason: "wins", text: "tls-insecure = false\n", beside: "verify: false\n"},
-		"certificates":             {reason: "of the cloud", beside: "cacert: /ca\ncert: /cert\nkey: /key\n", want: cloudConfig{TLS: tlsConfig{CAFile: "/ca", CertFile: "/cert", KeyFile: "/key"}}},
-		"own certificates":         {reason: "win", text: "ca-file = /cert\n", beside: "cacert: /missing\n", want: cloudConfig{TLS: tlsConfig{CAFile: "/cert"}}},
+		"certificates":             {reason: "of the cloud", beside: "cacert: /ca\ncert: /cert\nkey: /key\n", want: client.Config{TLS: client.TLS{CAFile: "/ca", CertFile: "/cert", KeyFile: "/key"}}},
+		"own certificates":         {reason: "win", text: "ca-file = /cert\n", beside: "cacert: /missing\n", want: client.Config{TLS: client.TLS{CAFile: "/cert"}}},
 		"regions and other values": {reason: "are ignored", beside: "regions: [{name: x, values: {interface: internal}}]\nnetworks: []\n"},
 	}
 	for name, tc := range cases {
@@ -203,7 +204,7 @@ func TestCloudsSettings(t *testing.T) {
 			file := parse(t, "[Global]\nuse-clouds = true\n"+tc.text)
 			cfg, problems := decode(file, in(files))
 			checkProblems(t, tc.reason, nil, problems)
-			got := cfg.cloudConfig()
+			got := cfg.clientConfig()
 			want := tc.want
 			want.AuthURL, want.Timeout = "https://keystone/v3", got.Timeout
 			if want.EndpointType == "" {

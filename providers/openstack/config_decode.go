@@ -57,7 +57,9 @@ func resolve(file *config.File, env environment) *resolver {
 		return r
 	}
 	r.Decode(ProviderName, r.config)
-	r.config.deleteByName = r.Settings.NodeDeletion.ByName
+	if r.Settings.NodeDeletion.ByName {
+		r.Warnf(config.Name{Section: "NodeDeletion", Key: "by-name"}, "has no effect: a Node without a provider ID is never deleted, since a list of servers is no proof")
+	}
 	r.applyEnvironment()
 	if r.applyClouds() {
 		r.chooseCredentials()

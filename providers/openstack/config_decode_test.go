@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
 func TestDecodeNothing(t *testing.T) {
@@ -39,6 +40,7 @@ func TestDecodeProblems(t *testing.T) {
 		"endpoint type in capital": {"no endpoint has it", "os-endpoint-type = Public\n", []string{`error: 7:1: [Global] os-endpoint-type: "Public" is not public, internal or admin`}},
 		"use-clouds of text":       {"no boolean", "use-clouds = maybe\n", []string{`error: 7:1: [Global] use-clouds: failed to parse bool ` + "`maybe`"}},
 		"bare key":                 {"no boolean", "region\n", []string{"error: 7:1: [Global] region: needs a value"}},
+		"deletion by name":         {"never", "[NodeDeletion]\nby-name = true\n", []string{"warning: 8:1: [NodeDeletion] by-name: has no effect: a Node without a provider ID is never deleted, since a list of servers is no proof"}},
 		"unknown key":              {"one warning", "regoin = r\n", []string{"warning: 7:1: unknown key [Global] regoin, did you mean region?"}},
 		"key of in-tree provider":  {"a note", "kubeconfig-path = x\n", []string{"note: 7:1: [Global] kubeconfig-path is ignored: it is no longer used"}},
 		"KMS":                      {"a note", "[KeyManager]\nkey-id = x\n", []string{"note: 7:1: [KeyManager] is ignored: the Barbican KMS plugin reads it"}},
@@ -100,7 +102,7 @@ func TestDecodeProblems(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, problems := decode(parse(t, login+tc.text), in(nil))
+			_, problems := decode(parse(t, loginText+tc.text), in(nil))
 			checkProblems(t, tc.reason, tc.want, problems)
 		})
 	}
@@ -128,21 +130,20 @@ func TestDecodeValues(t *testing.T) {
 		"list":                 {"one line for each, commas do not split", "[Networking]\npublic-network-name = a,b\npublic-network-name = c", func(c *Config) any { return c.Networking.PublicNetworkName }, []string{"a,b", "c"}},
 		"emptied list":         {"by a bare key", "[Networking]\npublic-network-name = a\npublic-network-name\npublic-network-name = b", func(c *Config) any { return c.Networking.PublicNetworkName }, []string{"b"}},
 		"class":                {"names are case-sensitive", "[LoadBalancerClass \"A\"]\nsubnet-id = a\n[loadbalancerclass \"a\"]\nsubnet-id = b", func(c *Config) any { return c.LoadBalancerClass["A"].SubnetID + c.LoadBalancerClass["a"].SubnetID }, "ab"},
-		"timeout":              {"of requests", "[Metadata]\nrequest-timeout = 5m", func(c *Config) any { return c.cloudConfig().Timeout }, 5 * time.Minute},
-		"zero timeout":         {"is the default", "[Metadata]\nrequest-timeout = 0s", func(c *Config) any { return c.cloudConfig().Timeout }, time.Minute},
+		"timeout":              {"of requests", "[Metadata]\nrequest-timeout = 5m", func(c *Config) any { return c.clientConfig().Timeout }, 5 * time.Minute},
+		"zero timeout":         {"is the default", "[Metadata]\nrequest-timeout = 0s", func(c *Config) any { return c.clientConfig().Timeout }, time.Minute},
 		"no provider":          {"is sent as none", "[LoadBalancer]\nlb-provider = \"\"", func(c *Config) any { return c.LoadBalancer.LBProvider }, ""},
 		"no suffix":            {"is the default", "[LoadBalancer]\ningress-hostname-suffix =", func(c *Config) any { return c.LoadBalancer.IngressHostnameSuffix }, "nip.io"},
 		"method":               {"by default", "", func(c *Config) any { return c.method("amphora") + " " + c.method("ovn") }, "ROUND_ROBIN SOURCE_IP_PORT"},
 		"method that is set":   {"is that of every provider", "[LoadBalancer]\nlb-method = SOURCE_IP", func(c *Config) any { return c.method("amphora") + " " + c.method("ovn") }, "SOURCE_IP SOURCE_IP"},
 		"method of ovn":        {"as it is shown", "[LoadBalancer]\nlb-provider = ovn", func(c *Config) any { return c.LoadBalancer.LBMethod }, "SOURCE_IP_PORT"},
 		"empty method":         {"is the default", "[LoadBalancer]\nlb-method =", func(c *Config) any { return c.method("ovn") }, "SOURCE_IP_PORT"},
-		"endpoint type":        {"without its suffix", "os-endpoint-type = internalURL", func(c *Config) any { return c.cloudConfig().EndpointType }, "internal"},
-		"no endpoint type":     {"is public", "os-endpoint-type =", func(c *Config) any { return c.cloudConfig().EndpointType }, "public"},
-		"deletion by name":     {"a setting of all providers", "[NodeDeletion]\nby-name = true", func(c *Config) any { return c.deleteByName }, true},
-		"insecure":             {"only by true", "tls-insecure = true", func(c *Config) any { return c.cloudConfig().TLS.Insecure }, true},
-		"insecure by True":     {"only by true", "tls-insecure = True", func(c *Config) any { return c.cloudConfig().TLS.Insecure }, false},
-		"insecure by one":      {"only by true", "tls-insecure = 1", func(c *Config) any { return c.cloudConfig().TLS.Insecure }, false},
-		"half a certificate":   {"is ignored", "cert-file = /cert", func(c *Config) any { return c.cloudConfig().TLS }, tlsConfig{}},
+		"endpoint type":        {"without its suffix", "os-endpoint-type = internalURL", func(c *Config) any { return c.clientConfig().EndpointType }, "internal"},
+		"no endpoint type":     {"is public", "os-endpoint-type =", func(c *Config) any { return c.clientConfig().EndpointType }, "public"},
+		"insecure":             {"only by true", "tls-insecure = true", func(c *Config) any { return c.clientConfig().TLS.Insecure }, true},
+		"insecure by True":     {"only by true", "tls-insecure = True", func(c *Config) any { return c.clientConfig().TLS.Insecure }, false},
+		"insecure by one":      {"only by true", "tls-insecure = 1", func(c *Config) any { return c.clientConfig().TLS.Insecure }, false},
+		"half a certificate":   {"is ignored", "cert-file = /cert", func(c *Config) any { return c.clientConfig().TLS }, client.TLS{}},
 		"project of an ID":     {"needs no domain", "tenant-id = i", func(c *Config) any { return reveal(c.login)["project ID"] + reveal(c.login)["project domain"] }, "i"},
 		"domain of the user":   {"its own before the default", "user-domain-id = ui", func(c *Config) any { return reveal(c.login)["user domain ID"] + reveal(c.login)["project domain"] }, "uid"},
 		"names of any section": {"case does not matter", "[LOADBALANCER]\nMAX-Shared-LB = 7", func(c *Config) any { return c.LoadBalancer.MaxSharedLB }, 7},
@@ -150,7 +151,7 @@ func TestDecodeValues(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, _ := decode(parse(t, login+tc.text), in(nil))
+			cfg, _ := decode(parse(t, loginText+tc.text), in(nil))
 			if diff := cmp.Diff(tc.want, tc.value(cfg)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -162,9 +163,9 @@ func TestDecodeValues(t *testing.T) {
 func TestParseFails(t *testing.T) {
 	t.Parallel()
 	for reason, text := range map[string]string{
-		"a key before any section": "region = x\n" + login,
-		"a backslash":              login + "region = a\\b\n",
-		"an open quote":            login + "region = \"a\n",
+		"a key before any section": "region = x\n" + loginText,
+		"a backslash":              loginText + "region = a\\b\n",
+		"an open quote":            loginText + "region = \"a\n",
 	} {
 		if _, err := config.Parse("cloud.conf", []byte(text)); err == nil {
 			t.Errorf("%s is no error", reason)
@@ -183,31 +184,31 @@ func TestTLS(t *testing.T) {
 		reason string
 		env    environment
 		text   string // after login
-		tls    tlsConfig
+		tls    client.TLS
 		want   []string
 	}{
 		"all": {
 			reason: "files that can be read", env: env, text: "ca-file = /ca\ncert-file = /cert\nkey-file = /key\ntls-insecure = false\n",
-			tls: tlsConfig{CAFile: "/ca", CertFile: "/cert", KeyFile: "/key"},
+			tls: client.TLS{CAFile: "/ca", CertFile: "/cert", KeyFile: "/key"},
 		},
-		"inline":       {"certificates in the cloud-config", env, inline, tlsConfig{CAPEM: certificate}, nil},
-		"both":         {"the file is used", env, "ca-file = /ca\n" + inline, tlsConfig{CAFile: "/ca"}, []string{"warning: 8:1: [Global] cafilecontents: is ignored: ca-file is set"}},
-		"ignored text": {"not validated", env, "ca-file = /ca\ncafilecontents = text\n", tlsConfig{CAFile: "/ca"}, []string{"warning: 8:1: [Global] cafilecontents: is ignored: ca-file is set"}},
-		"no file":      {"the error names it", env, "ca-file = /missing\n", tlsConfig{CAFile: "/missing"}, []string{"error: 7:1: [Global] ca-file: read /missing: file does not exist"}},
-		"unreadable":   {"the error names it", unreadable, "cert-file = /cert\nkey-file = /key\n", tlsConfig{CertFile: "/cert", KeyFile: "/key"}, []string{"error: 7:1: [Global] cert-file: read /cert: permission denied", "error: 8:1: [Global] key-file: read /key: permission denied"}},
-		"text":         {"no certificate", env, "ca-file = /text\n", tlsConfig{CAFile: "/text"}, []string{"error: 7:1: [Global] ca-file: /text has no certificate in PEM format"}},
-		"empty":        {"no certificate", env, "ca-file = /empty\n", tlsConfig{CAFile: "/empty"}, []string{"error: 7:1: [Global] ca-file: /empty has no certificate in PEM format"}},
-		"inline text":  {"no certificate", env, "cafilecontents = text\n", tlsConfig{CAPEM: "text"}, []string{"error: 7:1: [Global] cafilecontents: has no certificate in PEM format"}},
-		"bad pair":     {"the error names both", env, "cert-file = /key\nkey-file = /cert\n", tlsConfig{CertFile: "/key", KeyFile: "/cert"}, []string{"error: 7:1: [Global] cert-file: /key and /cert, which is the key-file: tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched"}},
-		"no key":       {"half a pair is ignored", env, "cert-file = /missing\n", tlsConfig{}, []string{"warning: 7:1: [Global] cert-file: is ignored without key-file"}},
-		"no cert":      {"half a pair is ignored", env, "key-file = /missing\n", tlsConfig{}, []string{"warning: 7:1: [Global] key-file: is ignored without cert-file"}},
+		"inline":       {"certificates in the cloud-config", env, inline, client.TLS{CAPEM: certificate}, nil},
+		"both":         {"the file is used", env, "ca-file = /ca\n" + inline, client.TLS{CAFile: "/ca"}, []string{"warning: 8:1: [Global] cafilecontents: is ignored: ca-file is set"}},
+		"ignored text": {"not validated", env, "ca-file = /ca\ncafilecontents = text\n", client.TLS{CAFile: "/ca"}, []string{"warning: 8:1: [Global] cafilecontents: is ignored: ca-file is set"}},
+		"no file":      {"the error names it", env, "ca-file = /missing\n", client.TLS{CAFile: "/missing"}, []string{"error: 7:1: [Global] ca-file: read /missing: file does not exist"}},
+		"unreadable":   {"the error names it", unreadable, "cert-file = /cert\nkey-file = /key\n", client.TLS{CertFile: "/cert", KeyFile: "/key"}, []string{"error: 7:1: [Global] cert-file: read /cert: permission denied", "error: 8:1: [Global] key-file: read /key: permission denied"}},
+		"text":         {"no certificate", env, "ca-file = /text\n", client.TLS{CAFile: "/text"}, []string{"error: 7:1: [Global] ca-file: /text has no certificate in PEM format"}},
+		"empty":        {"no certificate", env, "ca-file = /empty\n", client.TLS{CAFile: "/empty"}, []string{"error: 7:1: [Global] ca-file: /empty has no certificate in PEM format"}},
+		"inline text":  {"no certificate", env, "cafilecontents = text\n", client.TLS{CAPEM: "text"}, []string{"error: 7:1: [Global] cafilecontents: has no certificate in PEM format"}},
+		"bad pair":     {"the error names both", env, "cert-file = /key\nkey-file = /cert\n", client.TLS{CertFile: "/key", KeyFile: "/cert"}, []string{"error: 7:1: [Global] cert-file: /key and /cert, which is the key-file: tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched"}},
+		"no key":       {"half a pair is ignored", env, "cert-file = /missing\n", client.TLS{}, []string{"warning: 7:1: [Global] cert-file: is ignored without key-file"}},
+		"no cert":      {"half a pair is ignored", env, "key-file = /missing\n", client.TLS{}, []string{"warning: 7:1: [Global] key-file: is ignored without cert-file"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, problems := decode(parse(t, login+tc.text), tc.env)
+			cfg, problems := decode(parse(t, loginText+tc.text), tc.env)
 			checkProblems(t, tc.reason, tc.want, problems)
-			if diff := cmp.Diff(tc.tls, cfg.cloudConfig().TLS); diff != "" {
+			if diff := cmp.Diff(tc.tls, cfg.clientConfig().TLS); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -242,7 +243,7 @@ func TestEnvironment(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := parse(t, login+tc.text)
+			file := parse(t, loginText+tc.text)
 			cfg, problems := decode(file, in(nil).with(tc.variables))
 			checkProblems(t, tc.reason, tc.want, problems)
 			if cfg.regional != tc.regional || cfg.waitSteps != tc.steps {
@@ -259,7 +260,7 @@ func TestEnvironment(t *testing.T) {
 // The functions of the descriptor read the environment of the process.
 func TestDescriptorFunctions(t *testing.T) {
 	t.Parallel()
-	file := parse(t, login+"ca-file = "+t.TempDir()+"/missing\n")
+	file := parse(t, loginText+"ca-file = "+t.TempDir()+"/missing\n")
 	if problems := decodeProblems(file); problems.Err() == nil || !strings.Contains(problems.Err().Error(), "[Global] ca-file") {
 		t.Errorf("problems: %v", describe(problems))
 	}

@@ -14,7 +14,7 @@ import (
 // without errors is complete, and no secret is ever shown.
 func FuzzDecode(f *testing.F) {
 	const marker = "hunter2marker"
-	f.Add(login+"[LoadBalancer]\nmonitor-delay = 5\nfloating-subnet = ~[\n[LoadBalancerClass]\n", "", "true")
+	f.Add(loginText+"[LoadBalancer]\nmonitor-delay = 5\nfloating-subnet = ~[\n[LoadBalancerClass]\n", "", "true")
 	f.Add("[Global]\nuse-clouds\ncloud = a\n", "clouds: {a: {auth: {auth_url: 'http://k', token: "+marker+", project_id: i}, auth_type: token}}", "1")
 	f.Add("[Global]\nauth-url = https://k\ntrust-id = t\ntrustee-id = u\ntrustee-password = "+marker+"\n[Metadata]\nsearch-order\n", "[]", "x")
 	f.Add("[Global]\nuse-clouds = yes\nusername = u\npassword = "+marker+"\n", "clouds: {a: {verify: no, cacert: /ca, profile: a}}\npublic-clouds: {a: {interface: x}}", "")
@@ -86,7 +86,7 @@ func checkComplete(t interface {
 }, cfg *Config,
 ) {
 	t.Helper()
-	c, l := cfg.cloudConfig(), cfg.login
+	c, l := cfg.clientConfig(), cfg.login
 	if c.AuthURL == "" || c.EndpointType == "" || c.Timeout <= 0 || cfg.waitSteps < 1 || cfg.LoadBalancer.LBMethod == "" {
 		t.Errorf("the configuration is not complete: %+v", c)
 	}

@@ -20,12 +20,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// login is a cloud-config that lacks nothing.
-const login = "[Global]\nauth-url = https://keystone/v3\nusername = u\npassword = p\ntenant-name = t\ndomain-name = d\n"
+// loginText is a cloud-config that lacks nothing.
+const loginText = "[Global]\nauth-url = https://keystone/v3\nusername = u\npassword = p\ntenant-name = t\ndomain-name = d\n"
 
 // in is an environment with these files, by path, and no variables.
 func in(files map[string]string) environment {
@@ -122,31 +123,31 @@ func TestSamples(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		login  credentials
+		login  client.Credentials
 	}{
 		"kubespray": {
 			"a user with a password, all values in quotes",
-			credentials{Username: "k8s-prod", UserDomainName: "Default", Password: `p#ss;w"rd\`, ProjectID: "4fd44f30292945e481c7b8a0c8908869"},
+			client.Credentials{Username: "k8s-prod", UserDomainName: "Default", Password: `p#ss;w"rd\`, ProjectID: "4fd44f30292945e481c7b8a0c8908869"},
 		},
 		"chart": {
 			"an application credential, classes, each section",
-			credentials{ApplicationCredentialID: "9b7c0123456789abcdef0123456789ab", ApplicationCredentialSecret: "hunter2"},
+			client.Credentials{ApplicationCredentialID: "9b7c0123456789abcdef0123456789ab", ApplicationCredentialSecret: "hunter2"},
 		},
 		"devstack": {
 			"written in a hurry: every doubtful line has a warning, none is an error",
-			credentials{Username: "admin", UserDomainID: "default", Password: "secret", ProjectName: "demo", ProjectDomainID: "default"},
+			client.Credentials{Username: "admin", UserDomainID: "default", Password: "secret", ProjectName: "demo", ProjectDomainID: "default"},
 		},
 		"magnum": {
 			"a trust: the domain is not that of the user",
-			credentials{UserID: "0123456789abcdef0123456789abcdef", Password: "trustee-secret", TrustID: "fedcba9876543210fedcba9876543210"},
+			client.Credentials{UserID: "0123456789abcdef0123456789abcdef", Password: "trustee-secret", TrustID: "fedcba9876543210fedcba9876543210"},
 		},
 		"clouds": {
 			"clouds.yaml with a profile and secure.yaml, of which the cloud-config overrides one key",
-			credentials{ApplicationCredentialID: "9b7c0123456789abcdef0123456789ab", ApplicationCredentialSecret: "hunter2"},
+			client.Credentials{ApplicationCredentialID: "9b7c0123456789abcdef0123456789ab", ApplicationCredentialSecret: "hunter2"},
 		},
 		"only-cloud": {
 			"the only cloud of clouds.yml in the home directory",
-			credentials{Username: "k8s", UserDomainID: "default", Password: "of the cloud-config", ProjectName: "kubernetes", ProjectDomainID: "default"},
+			client.Credentials{Username: "k8s", UserDomainID: "default", Password: "of the cloud-config", ProjectName: "kubernetes", ProjectDomainID: "default"},
 		},
 	}
 	for name, tc := range cases {
@@ -183,7 +184,7 @@ func TestSamples(t *testing.T) {
 }
 
 // reveal returns credentials with their secrets as texts that can be compared and shown.
-func reveal(c credentials) map[string]string {
+func reveal(c client.Credentials) map[string]string {
 	return map[string]string{
 		"user ID": c.UserID, "user": c.Username, "user domain ID": c.UserDomainID, "user domain": c.UserDomainName,
 		"password": c.Password.Reveal(), "application credential ID": c.ApplicationCredentialID,
@@ -214,7 +215,7 @@ func golden(t *testing.T, name, got string) {
 // TestDefaults has the defaults of every key in one golden file.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	file := parse(t, login)
+	file := parse(t, loginText)
 	cfg, problems := decode(file, in(nil))
 	checkProblems(t, "a cloud-config that lacks nothing", nil, problems)
 	var text strings.Builder
@@ -224,7 +225,7 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 	golden(t, "defaults.golden", text.String())
-	if cfg.waitSteps != 23 || cfg.regional || cfg.deleteByName || cfg.methodSet {
+	if cfg.waitSteps != 23 || cfg.regional || cfg.methodSet {
 		t.Errorf("other settings: %+v", cfg)
 	}
 }

@@ -25,7 +25,7 @@ func TestRequestSettings(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, _ := decode(parse(t, login+tc.text), in(nil))
+			cfg, _ := decode(parse(t, loginText+tc.text), in(nil))
 			if diff := cmp.Diff(tc.want, cfg.requestSettings("kube")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

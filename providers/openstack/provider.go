@@ -12,9 +12,11 @@ import (
 	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
@@ -77,6 +79,7 @@ func fullReference() provider.Reference {
 type cloud struct {
 	client    *client.Client
 	instances *instance.V2
+	logins    *loginStore
 	// readCredentials reads credentials again whenever they change, nil if they
 	// cannot.
 	readCredentials func(context.Context)
@@ -130,11 +133,16 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 		return nil, err
 	}
 	source, read := credentialSource(file, cfg, env)
-	api, err := client.New(clientConfig(cfg), clientCredentials{source}, t.client)
+	settings, logins := cfg.clientConfig(), new(loginStore)
+	settings.UserAgent = flags.userAgent
+	if t.client.LoginGuard == nil {
+		t.client.LoginGuard = client.NewLoginGuard(clock.RealClock{}, login.WithStore(logins))
+	}
+	api, err := client.New(settings, source, t.client)
 	if err != nil {
 		return nil, err
 	}
-	c := &cloud{client: api, readCredentials: read, ids: cfg.providerIDs(), background: provider.NewBackground()}
+	c := &cloud{client: api, logins: logins, readCredentials: read, ids: cfg.providerIDs(), background: provider.NewBackground()}
 	t.inventory.Nodes = c.servers
 	t.inventory.Metrics = metrics.New(ProviderName).Snapshot("servers")
 	servers := inventory.New(inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project}, t.inventory)
@@ -143,19 +151,6 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 	c.instances = instance.New(newSource(cfg, servers), t.instances)
 
 	return c, nil
-}
-
-// clientConfig returns what a client is made with.
-func clientConfig(cfg *Config) client.Config {
-	c := cfg.cloudConfig()
-
-	return client.Config{
-		AuthURL: c.AuthURL, Region: c.Region, EndpointType: c.EndpointType,
-		TLS: client.TLS{
-			CAFile: c.TLS.CAFile, CAPEM: c.TLS.CAPEM, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, Insecure: c.TLS.Insecure,
-		},
-		Timeout: c.Timeout, UserAgent: flags.userAgent,
-	}
 }
 
 // Initialize starts the background work and returns. With leader migration it is called
@@ -168,10 +163,11 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 		}
 		api, err := builder.Client(eventClientName)
 		if err != nil {
-			klog.ErrorS(err, "No client for Events, Nodes will have no Events of this provider")
+			klog.ErrorS(err, "No client for Events and the Lease of failed logins")
 
 			return
 		}
+		c.logins.open(api)
 		c.instances.SetRecorder(c.background.Recorder(api, eventSource))
 	})
 }

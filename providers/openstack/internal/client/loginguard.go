@@ -33,6 +33,6 @@ func LoginLimits() login.Limits {
 
 // NewLoginGuard returns a guard that keeps the clients which share it from locking an
 // account.
-func NewLoginGuard(clock clock.PassiveClock) *login.Guard {
-	return login.NewGuard(LoginLimits(), clock)
+func NewLoginGuard(clock clock.PassiveClock, options ...login.Option) *login.Guard {
+	return login.NewGuard(LoginLimits(), clock, options...)
 }
