@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/gophercloud/gophercloud/v2"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
@@ -15,6 +17,18 @@ func (s *LoadBalancerService) Available(ctx context.Context) error {
 	_, err := s.open(ctx)
 
 	return err
+}
+
+// opened returns a client with the base of the API.
+func (s *LoadBalancerService) opened(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	client, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	copied := *client
+	copied.ResourceBase = client.Endpoint + "v2.0/lbaas/"
+
+	return &copied, nil
 }
 
 // Version returns the version of the API. It is read once; a failure is not kept, since
@@ -35,14 +49,4 @@ func (s *LoadBalancerService) Version(ctx context.Context) (APIVersion, error) {
 	}
 
 	return APIVersion{}, apierr.Mark(apierr.ErrUnavailable, errors.New("load-balancer: version document has no version"))
-}
-
-// KeyManagerService calls Barbican.
-type KeyManagerService struct{ *service }
-
-// Available returns the reason if there is no endpoint: the service is optional.
-func (s *KeyManagerService) Available(ctx context.Context) error {
-	_, err := s.open(ctx)
-
-	return err
 }

@@ -49,10 +49,18 @@ type page struct {
 // all returns all rows. If a page fails it returns those before, along with the error.
 func (l listing[T]) all(ctx context.Context) ([]*T, error) {
 	var rows []*T
+	err := l.each(ctx, func(row *T) { rows = append(rows, row) })
+
+	return rows, err
+}
+
+// each calls a function with each row, while the response is read: it must be quick. If a
+// page fails, the function was called with the rows before.
+func (l listing[T]) each(ctx context.Context, fn func(*T)) error {
 	foreign := 0
 	collect := func(row *T) {
 		if l.wanted(row) {
-			rows = append(rows, row)
+			fn(row)
 		} else {
 			foreign++
 		}
@@ -62,16 +70,16 @@ func (l listing[T]) all(ctx context.Context) ([]*T, error) {
 	for {
 		p, err := l.read(ctx, marker, collect)
 		if err != nil {
-			return rows, fmt.Errorf("list %s: %w", l.key, err)
+			return fmt.Errorf("list %s: %w", l.key, err)
 		}
 		if p.rows == 0 || !p.next && (l.limit == 0 || p.rows < l.limit) {
 			break
 		}
 		if p.marker == "" {
-			return rows, l.incomplete("no row of a page is one that the next page can begin after")
+			return l.incomplete("no row of a page is one that the next page can begin after")
 		}
 		if seen[p.marker] {
-			return rows, l.incomplete("the same page came twice")
+			return l.incomplete("the same page came twice")
 		}
 		seen[p.marker], marker = true, p.marker
 	}
@@ -79,7 +87,7 @@ func (l listing[T]) all(ctx context.Context) ([]*T, error) {
 		klog.FromContext(ctx).V(4).Info("Left out rows that do not fit the filters", "service", l.service.name, "list", l.key, "rows", foreign)
 	}
 
-	return rows, nil
+	return nil
 }
 
 func (l listing[T]) incomplete(reason string) error {

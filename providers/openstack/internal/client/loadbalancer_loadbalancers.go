@@ -1,0 +1,137 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// The keys of objects in requests and responses.
+const (
+	keyLoadBalancer = "loadbalancer"
+	keyListener     = "listener"
+	keyPool         = "pool"
+	keyMember       = "member"
+	keyMonitor      = "healthmonitor"
+)
+
+// LoadBalancerQuery selects load balancers of the project.
+type LoadBalancerQuery struct {
+	// Name is the exact name. It is empty for all.
+	Name string
+	// Tags are those that a load balancer must have, AnyTag those of which it must have
+	// one. They need version 2.5.
+	Tags, AnyTag []string
+}
+
+func (q LoadBalancerQuery) filters() (url.Values, error) {
+	if err := checkFilter(append(slices.Clone(q.Tags), q.AnyTag...)...); err != nil {
+		return nil, fmt.Errorf("list loadbalancers: %w", err)
+	}
+	filters := url.Values{}
+	if q.Name != "" {
+		filters.Set("name", q.Name)
+	}
+	if len(q.Tags) > 0 {
+		filters.Set("tags", strings.Join(q.Tags, ","))
+	}
+	if len(q.AnyTag) > 0 {
+		filters.Set("tags-any", strings.Join(q.AnyTag, ","))
+	}
+
+	return filters, nil
+}
+
+// fits reports whether a load balancer is one of those. The service compares names without
+// regard to case.
+func (q LoadBalancerQuery) fits(lb *LoadBalancerInfo) bool {
+	has := func(tag string) bool { return slices.Contains(lb.Tags, tag) }
+	lacks := func(tag string) bool { return !has(tag) }
+
+	return (q.Name == "" || lb.Name == q.Name) && !slices.ContainsFunc(q.Tags, lacks) && (len(q.AnyTag) == 0 || slices.ContainsFunc(q.AnyTag, has))
+}
+
+// ListLoadBalancers returns load balancers of the project, also those that are being
+// deleted. If a page fails it returns those before, along with the error.
+func (s *LoadBalancerService) ListLoadBalancers(ctx context.Context, q LoadBalancerQuery) ([]*LoadBalancerInfo, error) {
+	filters, err := q.filters()
+	if err != nil {
+		return nil, err
+	}
+
+	return listLBObjects(ctx, s, lbQuery[LoadBalancerInfo]{path: "loadbalancers", key: "loadbalancers", filters: filters, limit: pageSize, wanted: q.fits})
+}
+
+// ProvisioningStatuses returns the statuses of all load balancers of the project by their
+// ID. It is nil if a page fails: that a load balancer is missing has a meaning.
+func (s *LoadBalancerService) ProvisioningStatuses(ctx context.Context) (map[string]ProvisioningStatus, error) {
+	all := map[string]ProvisioningStatus{}
+	q := lbQuery[LBObject]{path: "loadbalancers", key: "loadbalancers", fields: []string{"id", "project_id", "provisioning_status"}, limit: pageSize}
+	if err := eachLBObject(ctx, s, q, func(o *LBObject) { all[o.ID] = o.Provisioning }); err != nil {
+		return nil, err
+	}
+
+	return all, nil
+}
+
+// GetLoadBalancer returns a load balancer. The error is an ErrNotFound if there is none
+// with this ID in any project, and an ErrDenied or [ErrOtherProject] for one of another
+// project.
+func (s *LoadBalancerService) GetLoadBalancer(ctx context.Context, id string) (*LoadBalancerInfo, error) {
+	if err := checkID(keyLoadBalancer, id); err != nil {
+		return nil, err
+	}
+
+	return getLBObject[LoadBalancerInfo](ctx, s, keyLoadBalancer, "loadbalancers", id)
+}
+
+// CreateLoadBalancer makes a load balancer, with all its parts or empty. One that was
+// refused is not there; whether one is there after an unclear error is found by its name.
+func (s *LoadBalancerService) CreateLoadBalancer(ctx context.Context, lb LoadBalancerCreate) (*LoadBalancerInfo, error) {
+	return createLBObject[LoadBalancerInfo](ctx, s, keyLoadBalancer, lb, "loadbalancers")
+}
+
+// UpdateLoadBalancer changes a load balancer, which must be ACTIVE.
+func (s *LoadBalancerService) UpdateLoadBalancer(ctx context.Context, id string, change LoadBalancerUpdate) (*LoadBalancerInfo, error) {
+	return updateLBObject[LoadBalancerInfo](ctx, s, keyLoadBalancer, change, "loadbalancers", id)
+}
+
+// DeleteLoadBalancer begins the deletion of a load balancer, with all its parts if cascade
+// is set; with parts and without cascade it is an ErrInvalid. One that does not exist is no
+// error. [ConflictOf] names what is in the way of a deletion.
+func (s *LoadBalancerService) DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error {
+	query := ""
+	if cascade {
+		query = "cascade=true"
+	}
+
+	return s.deleteLBObject(ctx, keyLoadBalancer, query, "loadbalancers", id)
+}
+
+// GetStatusTree returns the states of a load balancer and its parts in one call.
+func (s *LoadBalancerService) GetStatusTree(ctx context.Context, id string) (*StatusTree, error) {
+	if err := checkID(keyLoadBalancer, id); err != nil {
+		return nil, err
+	}
+	client, err := s.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var body struct {
+		Statuses struct {
+			LoadBalancer *StatusTree `json:"loadbalancer"`
+		} `json:"statuses"`
+	}
+	if err := readJSON(ctx, client, client.ServiceURL("loadbalancers", id, "status"), &body, nil); err != nil {
+		return nil, fmt.Errorf("get status of loadbalancer: %w", err)
+	}
+	tree := body.Statuses.LoadBalancer
+	if tree == nil || !strings.EqualFold(tree.ID, id) {
+		return nil, badResponse(s.name, http.MethodGet, fmt.Errorf("response has another loadbalancer than %s", id))
+	}
+
+	return tree, nil
+}

@@ -1,0 +1,216 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
+
+// SecurityGroup is a security group without its rules:
+// https://docs.openstack.org/api-ref/network/v2/#security-groups-security-groups.
+type SecurityGroup struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	ProjectID   string   `json:"project_id"`
+	Description string   `json:"description"`
+	Tags        []string `json:"tags"`
+}
+
+// SecurityGroupRule is a rule of a security group. None can be changed:
+// https://docs.openstack.org/api-ref/network/v2/#security-group-rules-security-group-rules.
+type SecurityGroupRule struct {
+	// ID and ProjectID are empty in a new rule.
+	ID        string `json:"id,omitempty"`
+	ProjectID string `json:"project_id,omitempty"`
+	GroupID   string `json:"security_group_id"`
+	// Direction is ingress or egress, EtherType is IPv4 or IPv6.
+	Direction string `json:"direction"`
+	EtherType string `json:"ethertype"`
+	// Protocol is empty for any. It may be a number.
+	Protocol string `json:"protocol,omitempty"`
+	// PortMin and PortMax are nil for any.
+	PortMin *int `json:"port_range_min,omitempty"`
+	PortMax *int `json:"port_range_max,omitempty"`
+	// RemotePrefix is a CIDR. Empty, 0.0.0.0/0 and ::/0 are the same to the service.
+	RemotePrefix  string `json:"remote_ip_prefix,omitempty"`
+	RemoteGroupID string `json:"remote_group_id,omitempty"`
+	Description   string `json:"description,omitempty"`
+}
+
+// ListSecurityGroups returns all security groups of the project.
+func (s *NetworkService) ListSecurityGroups(ctx context.Context) ([]*SecurityGroup, error) {
+	return s.securityGroups(ctx, url.Values{}, func(*SecurityGroup) bool { return true })
+}
+
+// SecurityGroupsByName returns the security groups of the project with exactly this name,
+// which need not be unique.
+func (s *NetworkService) SecurityGroupsByName(ctx context.Context, name string) ([]*SecurityGroup, error) {
+	if name == "" {
+		return nil, apierr.Mark(apierr.ErrInvalid, errors.New("list security_groups: the name is empty"))
+	}
+
+	return s.securityGroups(ctx, url.Values{"name": {name}}, func(g *SecurityGroup) bool { return g.Name == name })
+}
+
+func (s *NetworkService) securityGroups(ctx context.Context, query url.Values, wanted func(*SecurityGroup) bool) ([]*SecurityGroup, error) {
+	project, err := s.session.projectID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client, err := s.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	query["project_id"] = []string{project}
+	query["fields"] = fieldsOf(reflect.TypeFor[SecurityGroup]())
+
+	return listing[SecurityGroup]{
+		service: s.service, client: client, path: "security-groups", key: "security_groups", query: query, limit: pageSize,
+		marker: func(g *SecurityGroup) string { return g.ID },
+		wanted: func(g *SecurityGroup) bool { return g.ID != "" && g.ProjectID == project && wanted(g) },
+	}.all(ctx)
+}
+
+// CreateSecurityGroup makes a security group, which has rules of its own from the start.
+func (s *NetworkService) CreateSecurityGroup(ctx context.Context, name, description string) (*SecurityGroup, error) {
+	client, err := s.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	request := map[string]string{"name": name, "description": description}
+	w := write{method: http.MethodPost, path: []string{"security-groups"}, request: request}
+	made, err := sendObject(ctx, s.service, client, w, "security_group", "", func(g *SecurityGroup) string { return g.ID })
+	if err != nil {
+		return nil, fmt.Errorf("create security_group: %w", err)
+	}
+
+	return made, nil
+}
+
+// DeleteSecurityGroup deletes a security group with its rules. One that does not exist is no
+// error; one that a port has is an ErrConflict.
+func (s *NetworkService) DeleteSecurityGroup(ctx context.Context, id string) error {
+	return s.deleteObject(ctx, "security_group", "security-groups", id)
+}
+
+// SecurityGroupRules returns the rules of a security group.
+func (s *NetworkService) SecurityGroupRules(ctx context.Context, group string) ([]*SecurityGroupRule, error) {
+	if err := checkID("security group", group); err != nil {
+		return nil, err
+	}
+	client, err := s.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	return listing[SecurityGroupRule]{
+		service: s.service, client: client, path: "security-group-rules", key: "security_group_rules", limit: pageSize,
+		query:  url.Values{"security_group_id": {group}, "fields": fieldsOf(reflect.TypeFor[SecurityGroupRule]())},
+		marker: func(r *SecurityGroupRule) string { return r.ID },
+		wanted: func(r *SecurityGroupRule) bool { return r.ID != "" && r.GroupID == group },
+	}.all(ctx)
+}
+
+// CreateSecurityGroupRules makes rules of one group in one call: all or none. A rule that is
+// there already is an ErrConflict for all of them; read the rules then. Without rules there
+// is no call.
+func (s *NetworkService) CreateSecurityGroupRules(ctx context.Context, rules []SecurityGroupRule) ([]*SecurityGroupRule, error) {
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	client, err := s.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, rule := range rules {
+		if err := checkID("security group", rule.GroupID); err != nil {
+			return nil, fmt.Errorf("create security_group_rules: %w", err)
+		}
+	}
+	const key = "security_group_rules"
+	response := map[string][]*SecurityGroupRule{}
+	w := write{
+		method: http.MethodPost, path: []string{"security-group-rules"}, response: &response,
+		request: map[string][]SecurityGroupRule{key: rules},
+	}
+	err = s.send(ctx, client, w)
+	if err == nil && len(response[key]) != len(rules) {
+		err = badResponse(s.name, http.MethodPost, fmt.Errorf("response has %d rules, not %d", len(response[key]), len(rules)))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create security_group_rules: %w", err)
+	}
+
+	return response[key], nil
+}
+
+// DeleteSecurityGroupRule deletes a rule. One that does not exist is no error.
+func (s *NetworkService) DeleteSecurityGroupRule(ctx context.Context, id string) error {
+	return s.deleteObject(ctx, "security_group_rule", "security-group-rules", id)
+}
+
+// PortsByIDFull returns ports of the project by their IDs, with all fields: see
+// [NetworkService.PortsByID].
+func (s *NetworkService) PortsByIDFull(ctx context.Context, ids []string) ([]*Port, error) {
+	return s.portsBy(ctx, "id", ids, func(p *Port, id string) bool { return p.ID == id })
+}
+
+// PortsBySecurityGroup returns the ports of the project that have a security group, with all
+// fields. Without the extension [ExtensionGroupFilter] the service sends all ports, most of
+// which are left out here.
+func (s *NetworkService) PortsBySecurityGroup(ctx context.Context, group string) ([]*Port, error) {
+	if err := checkID("security group", group); err != nil {
+		return nil, err
+	}
+
+	return s.portsBy(ctx, "security_groups", []string{group}, func(p *Port, id string) bool { return slices.Contains(p.SecurityGroups, id) })
+}
+
+// portsBy lists ports of the project with all fields by one key.
+func (s *NetworkService) portsBy(ctx context.Context, key string, values []string, has func(p *Port, value string) bool) ([]*Port, error) {
+	project, err := s.session.projectID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Port
+	for chunk := range slices.Chunk(values, maxIDs) {
+		query := url.Values{"project_id": {project}, key: chunk, "fields": portFieldsFull}
+		found, err := s.ports(ctx, query, func(p *Port) bool {
+			return p.ProjectID == project && slices.ContainsFunc(chunk, func(value string) bool { return has(p, value) })
+		})
+		all = append(all, found...)
+		if err != nil {
+			return all, err
+		}
+	}
+
+	return all, nil
+}
+
+// UpdateSecurityGroups replaces all security groups of a port. With the revision of the port
+// that was read, the call fails with an ErrConflict if it was changed since. Ports that an
+// administrator has made are an ErrDenied; those without port security an ErrInvalid.
+func (s *NetworkService) UpdateSecurityGroups(ctx context.Context, port string, groups []string, revision *int) (*Port, error) {
+	if err := checkID("port", port); err != nil {
+		return nil, err
+	}
+	client, err := s.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	request := map[string][]string{"security_groups": append([]string{}, groups...)} // not null
+	w := write{method: http.MethodPut, path: []string{"ports", port}, headers: ifMatch(revision), request: request}
+	changed, err := sendObject(ctx, s.service, client, w, "port", port, func(p *Port) string { return strings.ToLower(p.ID) })
+	if err != nil {
+		return nil, fmt.Errorf("update security groups of port: %w", err)
+	}
+
+	return changed, nil
+}
