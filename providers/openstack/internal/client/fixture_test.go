@@ -202,3 +202,12 @@ func (r *recorder) project() string {
 
 	return body.Token.Project.ID
 }
+
+// raw responds with a text in JSON.
+func raw(status int, body string) simserver.Fault {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body)) // a client that is gone misses it
+	}
+}

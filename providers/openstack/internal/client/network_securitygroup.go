@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
@@ -207,7 +206,7 @@ func (s *NetworkService) UpdateSecurityGroups(ctx context.Context, port string, 
 	}
 	request := map[string][]string{"security_groups": append([]string{}, groups...)} // not null
 	w := write{method: http.MethodPut, path: []string{"ports", port}, headers: ifMatch(revision), request: request}
-	changed, err := sendObject(ctx, s.service, client, w, "port", port, func(p *Port) string { return strings.ToLower(p.ID) })
+	changed, err := sendObject(ctx, s.service, client, w, "port", port, func(p *Port) string { return p.ID })
 	if err != nil {
 		return nil, fmt.Errorf("update security groups of port: %w", err)
 	}

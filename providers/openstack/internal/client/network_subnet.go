@@ -44,7 +44,7 @@ func (s *NetworkService) GetSubnet(ctx context.Context, id string) (*Subnet, err
 		Subnet *Subnet `json:"subnet"`
 	}
 	if err := readJSON(ctx, client, client.ServiceURL("subnets", id), &body, nil); err != nil {
-		if errors.Is(err, apierr.ErrNotFound) || errors.Is(err, apierr.ErrDenied) && isForbidden(err) {
+		if errors.Is(err, apierr.ErrNotFound) || isForbidden(err) {
 			return nil, fmt.Errorf("get subnet %s: %w: %s", id, ErrInvisible, err.Error()) //nolint:errorlint // it is no ErrNotFound
 		}
 
