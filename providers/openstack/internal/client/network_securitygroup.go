@@ -162,14 +162,25 @@ func (s *NetworkService) PortsByIDFull(ctx context.Context, ids []string) ([]*Po
 }
 
 // PortsBySecurityGroup returns the ports of the project that have a security group, with all
-// fields. Without the extension [ExtensionGroupFilter] the service sends all ports, most of
-// which are left out here.
+// fields. A service without the extension [ExtensionGroupFilter] refuses the filter, if it
+// has [ExtensionFilterValidation], or ignores it; then all ports of the project are listed,
+// and most are left out here.
 func (s *NetworkService) PortsBySecurityGroup(ctx context.Context, group string) ([]*Port, error) {
 	if err := checkID("security group", group); err != nil {
 		return nil, err
 	}
+	has := func(p *Port, id string) bool { return slices.Contains(p.SecurityGroups, id) }
+	found, err := s.portsBy(ctx, "security_groups", []string{group}, has)
+	if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusBadRequest {
+		return found, err
+	}
+	project, err := s.session.projectID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	query := url.Values{"project_id": {project}, "fields": portFieldsFull}
 
-	return s.portsBy(ctx, "security_groups", []string{group}, func(p *Port, id string) bool { return slices.Contains(p.SecurityGroups, id) })
+	return s.ports(ctx, query, func(p *Port) bool { return p.ProjectID == project && has(p, group) })
 }
 
 // portsBy lists ports of the project with all fields by one key.
