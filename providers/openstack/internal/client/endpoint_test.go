@@ -115,7 +115,7 @@ func TestEndpointsArePinned(t *testing.T) {
 // there. Others work meanwhile.
 func TestMissingService(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Without: []string{"load-balancer"}}})
+	f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Without: []string{"load-balancer", "key-manager"}}})
 	f.serveServer()
 	c := f.open(t, nil)
 	ctx := bounded(t)
@@ -139,7 +139,7 @@ func TestMissingService(t *testing.T) {
 // The catalog is read for a missing service once a minute, without a login.
 func TestMissingServiceAppears(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Without: []string{"load-balancer"}}})
+	f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Without: []string{"load-balancer", "key-manager"}}})
 	c := f.open(t, nil)
 	ctx := bounded(t)
 	reads := 0

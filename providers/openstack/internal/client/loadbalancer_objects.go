@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -45,9 +46,7 @@ func eachLBObject[T any, P lbPointer[T]](ctx context.Context, s *LoadBalancerSer
 	if q.fields == nil {
 		query["fields"] = fieldsOf(reflect.TypeFor[T]())
 	}
-	for key, values := range q.filters {
-		query[key] = values
-	}
+	maps.Copy(query, q.filters)
 
 	return listing[T]{
 		service: s.service, client: client, path: q.path, key: q.key, query: query, limit: q.limit,

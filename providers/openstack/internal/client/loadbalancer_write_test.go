@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -204,9 +205,7 @@ func neutronWrites() map[string]writeCase {
 
 func allWrites() map[string]writeCase {
 	all := octaviaWrites()
-	for name, tc := range neutronWrites() {
-		all[name] = tc
-	}
+	maps.Copy(all, neutronWrites())
 
 	return all
 }

@@ -45,7 +45,7 @@ func (s *NetworkService) GetSubnet(ctx context.Context, id string) (*Subnet, err
 	}
 	if err := readJSON(ctx, client, client.ServiceURL("subnets", id), &body, nil); err != nil {
 		if errors.Is(err, apierr.ErrNotFound) || isForbidden(err) {
-			return nil, fmt.Errorf("get subnet %s: %w: %s", id, ErrInvisible, err.Error()) //nolint:errorlint // it is no ErrNotFound
+			return nil, fmt.Errorf("get subnet %s: %w: %s", id, ErrInvisible, err.Error())
 		}
 
 		return nil, fmt.Errorf("get subnet: %w", err)
