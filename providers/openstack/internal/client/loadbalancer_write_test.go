@@ -360,6 +360,17 @@ func TestUnreadableResponsesOfWrites(t *testing.T) {
 	}
 }
 
+// Rules that the response does not have may be there.
+func TestRulesThatAreNotInTheResponse(t *testing.T) {
+	t.Parallel()
+	f := newLBFixture(t, openstack.Options{})
+	f.Interceptor().Inject("neutron.CreateSecurityGroupRule", simserver.Always(), raw(201, `{"security_group_rules": []}`))
+	err := neutronWrites()["CreateRules"].call(bounded(t), f)
+	if !client.MayBeApplied(err) || is(err, apierr.ErrUnavailable) != nil {
+		t.Errorf("%v, may be applied: %v", err, client.MayBeApplied(err))
+	}
+}
+
 // Parts that are only made within a new load balancer are refused here: Octavia ignores
 // them, or fails with 500.
 func TestPartsOfSingleObjects(t *testing.T) {
