@@ -218,16 +218,18 @@ func known(list string, entries []any) []any {
 // sorted returns a list in the order of what remains when new IDs, times and
 // addresses are masked.
 func (n *normalizer) sorted(list []any) []any {
-	key := func(v any) string {
-		data, err := json.Marshal(n.masked(v))
-		if err != nil {
-			return fmt.Sprint(v)
-		}
-
-		return string(data)
-	}
+	key := func(v any) string { return marshaled(n.masked(v)) }
 
 	return slices.SortedStableFunc(slices.Values(list), func(a, b any) int { return cmp.Compare(key(a), key(b)) })
+}
+
+func marshaled(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+
+	return string(data)
 }
 
 // masked is value with one placeholder for all unnamed values of a kind.
@@ -242,6 +244,7 @@ func (n *normalizer) masked(v any) any {
 		for i, e := range v {
 			out[i] = n.masked(e)
 		}
+		slices.SortStableFunc(out, func(a, b any) int { return cmp.Compare(marshaled(a), marshaled(b)) })
 
 		return out
 	case map[string]any:

@@ -61,6 +61,12 @@ func TestNormalize(t *testing.T) {
 			in:        `[{"id":"` + idB + `","n":"b"},{"id":"0c0c0c0c-1111-2222-3333-444444444444","n":"a"}]`,
 			want:      `[{"id":"<id-1>","n":"a"},{"id":"<id-2>","n":"b"}]`,
 		},
+		"nested": {
+			reason:    "the order of a list within a list has no influence on that of the outer one",
+			unordered: true,
+			in:        `[{"e":["b","c"],"n":"2"},{"e":["c","b"],"n":"1"}]`,
+			want:      `[{"e":["b","c"],"n":"1"},{"e":["b","c"],"n":"2"}]`,
+		},
 		"catalog": {
 			reason: "services that are no part of the contract are left out",
 			in:     `{"catalog":[{"type":"image"},{"type":"compute"}]}`,

@@ -124,6 +124,11 @@ func (s *Step) check() error {
 	if s.As == "" {
 		s.As = "ccm"
 	}
+	for _, key := range []string{"true", "false"} {
+		if _, ok := s.With[key]; ok {
+			return fmt.Errorf("argument %q: quote keys such as on and off, which are booleans in YAML", key)
+		}
+	}
 	if s.Fixture != "" {
 		if s.Request != "" || s.Until != "" || s.Body != nil || s.Raw != "" {
 			return errors.New("fixture and request exclude each other")

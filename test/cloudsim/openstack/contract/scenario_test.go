@@ -13,7 +13,8 @@ func TestParse(t *testing.T) {
 		want string
 	}{
 		"request":        {reason: "the least that is needed", text: "steps: [{step: a, request: GET network /v2.0}]"},
-		"fixture":        {reason: "the least that is needed", text: "steps: [{step: a, fixture: hold, with: {on: 'true'}}]"},
+		"fixture":        {reason: "the least that is needed", text: "steps: [{step: a, fixture: hold, with: {'on': 'true'}}]"},
+		"boolean key":    {reason: "on without quotes is true in YAML 1.1", text: "steps: [{step: a, fixture: hold, with: {on: 'true'}}]", want: "quote"},
 		"unknown key":    {reason: "a typo must not be ignored", text: "steps: [{step: a, requst: GET network /}]", want: "requst"},
 		"no name":        {reason: "golden files are by name", text: "steps: [{request: GET network /}]", want: "not unique"},
 		"name twice":     {reason: "golden files are by name", text: "steps: [{step: a, request: GET network /}, {step: a, request: GET network /}]", want: "not unique"},
