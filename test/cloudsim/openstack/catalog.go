@@ -11,8 +11,9 @@ type CatalogStyle int
 
 // The forms of the URLs.
 const (
-	// CatalogTypical has a version in the URL of Nova alone, as most deployments
-	// have it (https://docs.openstack.org/nova/latest/install/controller-install-rdo.html,
+	// CatalogTypical has a version in the URLs of Nova and Keystone alone, as most
+	// deployments have it (https://docs.openstack.org/nova/latest/install/controller-install-rdo.html,
+	// https://docs.openstack.org/keystone/latest/install/keystone-install-rdo.html,
 	// https://docs.openstack.org/neutron/latest/install/controller-install-rdo.html).
 	CatalogTypical CatalogStyle = iota
 	// CatalogVersioned has versions in all URLs.
@@ -34,6 +35,8 @@ type Catalog struct {
 	NoRegion bool
 	// Interfaces are those of each service; default public, internal and admin.
 	Interfaces []string
+	// OneURL gives all interfaces the public URL, as small deployments do.
+	OneURL bool
 	// Reverse lists the regions in reverse order, as another Keystone node may.
 	Reverse bool
 }
@@ -67,7 +70,7 @@ func (c *Cloud) keystoneURL(host string) string {
 // endpoint returns the URL of a service.
 func (c *Cloud) endpoint(s *service, r *region, iface, projectID string) string {
 	url := c.URL()
-	if iface != "public" {
+	if iface != "public" && !c.catalog.OneURL {
 		url += "/" + iface
 	}
 	if !s.global && r != c.regions[0] {
@@ -75,7 +78,7 @@ func (c *Cloud) endpoint(s *service, r *region, iface, projectID string) string 
 	}
 	url += s.path
 	style := c.catalog.Style
-	if style == CatalogVersioned || (style != CatalogUnversioned && s.kind == "compute") {
+	if style == CatalogVersioned || (style != CatalogUnversioned && (s.kind == "compute" || s.kind == "identity")) {
 		url += s.version
 	}
 	if style == CatalogProject && s.kind == "compute" && projectID != "" {

@@ -70,6 +70,16 @@ func expected(attribute, target string) *apiError {
 		"since it is either malformed or otherwise incorrect. The client is assumed to be in error.", attribute, target)
 }
 
+// unsupportedMethod is the response to a method that no plugin has, with those of the
+// default (keystone: conf/auth.py, methods; exception.py, AuthMethodNotSupported).
+func unsupportedMethod() *apiError {
+	return &apiError{
+		status: http.StatusUnauthorized,
+		raw: []byte(`{"error":{"code":401,"identity":{"methods":["external","password","token","oauth1","mapped",` +
+			`"application_credential"]},"message":"Attempted to authenticate with an unsupported method.","title":"Unauthorized"}}`),
+	}
+}
+
 // createToken logs in. The scope is looked up before anything is proven (keystone:
 // api/_shared/authentication.py, authenticate_for_token).
 func createToken(k *call) (response, error) {
@@ -104,6 +114,9 @@ func createToken(k *call) (response, error) {
 
 // parseLogin reads the body, and checks that each method has what it needs.
 func (k *call) parseLogin(who *login) error {
+	if len(k.body) == 0 {
+		return expected("auth", "request body")
+	}
 	var body struct{ Auth *authRequest }
 	if err := json.Unmarshal(k.body, &body); err != nil {
 		return expected("valid JSON", "request body")
@@ -118,6 +131,9 @@ func (k *call) parseLogin(who *login) error {
 		"application_credential": identity.ApplicationCredential != nil,
 	}
 	for _, method := range identity.Methods {
+		if _, known := given[method]; !known {
+			return unsupportedMethod()
+		}
 		if !given[method] {
 			return expected(method, "identity")
 		}
@@ -245,6 +261,10 @@ func (k *call) byToken(who *login, id string) error {
 	shown := k.cloud.keystone.valid(id, k.now())
 	if shown == nil {
 		return k.noToken(id)
+	}
+	if shown.credentialID != "" || shown.trustID != "" { // keystone: token/provider.py and auth/plugins/token.py
+		return disallowed("You are not authorized to perform the requested action: " +
+			"Using a delegated token to create another token is not allowed..")
 	}
 	who.user, who.parent, who.notAfter = k.cloud.keystone.users.get(shown.userID), shown, shown.expires
 	who.methods = append(who.methods, shown.methods...)

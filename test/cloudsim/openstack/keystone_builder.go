@@ -62,6 +62,18 @@ func (c *Cloud) SetRoles(user, project string, roles ...string) {
 	})
 }
 
+// SetDefaultProject sets the project of a user's logins without a scope; with an empty
+// one they are unscoped.
+func (c *Cloud) SetDefaultProject(user, project string) {
+	c.inspect(func() {
+		u := c.keystone.user(user)
+		u.projectID = ""
+		if project != "" {
+			u.projectID = c.keystone.project(project).id
+		}
+	})
+}
+
 // SetPassword changes the password of a user, which ends its tokens (keystone:
 // identity/core.py, update_user).
 func (c *Cloud) SetPassword(user, password string) {

@@ -20,6 +20,7 @@ type scopeRequest struct {
 		Domain *domainRequest `json:"domain"`
 	} `json:"project"`
 	Domain *domainRequest `json:"domain"`
+	System map[string]any `json:"system"`
 	Trust  *struct {
 		ID string `json:"id"`
 	} `json:"OS-TRUST:trust"`
@@ -58,7 +59,17 @@ func (k *call) findScope(who *login) error {
 
 func (k *call) resolveScope(s *scope, request *scopeRequest) error {
 	state := k.cloud.keystone
+	given := 0
+	for _, present := range []bool{request.Project != nil, request.Domain != nil, request.Trust != nil, request.System != nil} {
+		if present {
+			given++
+		}
+	}
 	switch {
+	case given > 1:
+		return expected("system, project, domain, OS-TRUST:trust or unscoped", "scope")
+	case request.System != nil: // no user has a role in the system
+		return refused()
 	case request.Project != nil:
 		return k.findProject(s, request)
 	case request.Domain != nil:

@@ -13,6 +13,12 @@ func (c *Cloud) keystoneService() *service {
 			{method: "GET", path: "/v3/auth/tokens", op: "ShowToken", handle: showToken, open: true},
 			{method: "HEAD", path: "/v3/auth/tokens", op: "CheckToken", handle: showToken, open: true},
 			{method: "DELETE", path: "/v3/auth/tokens", op: "RevokeToken", handle: revokeToken, open: true, safe: true},
+			{method: "GET", path: "/v3/auth/catalog", op: "ShowCatalog", handle: showCatalog},
+			{method: "GET", path: "/v3/auth/projects", op: "ListOwnProjects", handle: listOwnProjects},
+			{method: "GET", path: "/v3/projects/{id}", op: "ShowProject", handle: showProject},
+			{method: "GET", path: "/v3/users", op: "ListUsers", handle: listUsers},
+			{method: "POST", path: "/v3/users/{id}/application_credentials", op: "CreateApplicationCredential", handle: createApplicationCredential, reader: true},
+			{method: "GET", path: "/v3/users/{id}/application_credentials", op: "ListApplicationCredentials", handle: listApplicationCredentials},
 		},
 		render: renderKeystone,
 		denied: func(k *call) *apiError {
@@ -37,6 +43,14 @@ func keystoneRule(k *call) string {
 		return "identity:validate_token"
 	case "CheckToken":
 		return "identity:check_token"
+	case "ShowProject":
+		return "identity:get_project"
+	case "ListUsers":
+		return "identity:list_users"
+	case "CreateApplicationCredential":
+		return "identity:create_application_credential"
+	case "ListApplicationCredentials":
+		return "identity:list_application_credentials"
 	case "RevokeToken":
 		return "identity:revoke_token"
 	}

@@ -215,7 +215,7 @@ func TestRefusedLogins(t *testing.T) {
 		"domain without a role":       {good + `,"scope":{"domain":{"name":"Default"}}`, 401, refused},
 		"unknown trust":               {good + `,"scope":{"OS-TRUST:trust":{"id":"abc"}}`, 401, refused},
 		"no methods":                  {`"identity":{"methods":[]}`, 401, refused},
-		"unknown method":              {`"identity":{"methods":["foo"]}`, 400, "Expecting to find foo in identity." + malformed},
+		"unknown method":              {`"identity":{"methods":["foo"]}`, 401, "Attempted to authenticate with an unsupported method."},
 		"method without data":         {`"identity":{"methods":["password"]}`, 400, "Expecting to find password in identity." + malformed},
 		"unknown token":               {`"identity":{"methods":["token"],"token":{"id":"abc"}}`, 404, "Could not recognize Fernet token"},
 		"unknown credential":          {`"identity":{"methods":["application_credential"],"application_credential":{"id":"abc","secret":"x"}}`, 404, "Could not find Application Credential: abc."},
