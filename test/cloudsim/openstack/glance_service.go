@@ -16,7 +16,7 @@ func (c *Cloud) glanceService() *service {
 			{method: "GET", path: "/", op: "ListVersions", handle: glanceVersions, open: true},
 			{method: "GET", path: "/v2/images", op: "ListImages", handle: listImages},
 			{method: "GET", path: "/v2/images/{id}", op: "ShowImage", handle: func(k *call) (response, error) {
-				if k.path("id") != imageID {
+				if k.path("id") != ImageID {
 					return response{}, missing
 				}
 
@@ -41,8 +41,8 @@ func listImages(*call) (response, error) {
 
 func imageDocument() object {
 	return object{
-		"id": imageID, "name": "node", "status": "active", "visibility": "public", "size": 1,
+		"id": ImageID, "name": "node", "status": "active", "visibility": "public", "size": 1,
 		"container_format": "bare", "disk_format": "raw", "min_disk": 0, "min_ram": 0, "tags": []string{},
-		"self": "/v2/images/" + imageID, "file": "/v2/images/" + imageID + "/file", "schema": "/v2/schemas/image",
+		"self": "/v2/images/" + ImageID, "file": "/v2/images/" + ImageID + "/file", "schema": "/v2/schemas/image",
 	}
 }

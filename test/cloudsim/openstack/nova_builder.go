@@ -17,6 +17,8 @@ type ServerSpec struct {
 	Region string
 	// Project is the name of its project; default [ProjectCCM].
 	Project string
+	// User is the name of the user that made it; default [UserCCM].
+	User string
 	// Networks are those that the server is in.
 	Networks []ServerNetwork
 	// Status is one of [Statuses]; default ACTIVE. A server in BUILD, and one that
@@ -60,7 +62,8 @@ func (c *Cloud) AddServer(spec ServerSpec) string {
 		r := c.region(spec.Region)
 		project := c.keystone.project(cmp.Or(spec.Project, ProjectCCM))
 		s := &server{
-			id: spec.ID, name: spec.Name, givenName: spec.Name, projectID: project.id, userID: c.keystone.user(UserCCM).id,
+			id: spec.ID, name: spec.Name, givenName: spec.Name, description: spec.Name, // nova: as below 2.19
+			projectID: project.id, userID: c.keystone.user(cmp.Or(spec.User, UserCCM)).id,
 			status: mustStatus(cmp.Or(spec.Status, "ACTIVE")), flavor: *r.nova.flavor(cmp.Or(spec.Flavor, "m1.small")),
 			cell: cmp.Or(spec.Cell, "cell1"), zone: cmp.Or(spec.Zone, "nova"), requestedZone: spec.Zone,
 			metadata: maps.Clone(spec.Metadata), tags: slices.Clone(spec.Tags), accessIPv4: spec.AccessIPv4, accessIPv6: spec.AccessIPv6,

@@ -11,8 +11,8 @@ const (
 	novaTimeMicro = "2006-01-02T15:04:05.000000"
 )
 
-// imageID is the image of all servers.
-const imageID = "9a1f0e5c-0b0a-4c58-a0d4-6e0a3b9f7d11"
+// ImageID is the ID of the image of all servers.
+const ImageID = "9a1f0e5c-0b0a-4c58-a0d4-6e0a3b9f7d11"
 
 // basicDocument is a server in a list without details.
 func (k *call) basicDocument(s *server) object {
@@ -96,7 +96,7 @@ func (k *call) placedDocument(o object, s *server) {
 
 // adminFields adds what administrators alone see.
 func (k *call) adminFields(o object, s *server) {
-	o["OS-EXT-SRV-ATTR:host"], o["OS-EXT-SRV-ATTR:hypervisor_hostname"] = "host-1", "host-1"
+	o["OS-EXT-SRV-ATTR:host"], o["OS-EXT-SRV-ATTR:hypervisor_hostname"] = computeHost, computeHost
 	o["OS-EXT-SRV-ATTR:instance_name"] = "instance-" + s.id[:8]
 	if k.minor >= 3 {
 		maps.Copy(o, object{
@@ -140,12 +140,12 @@ func (k *call) embeddedFlavor(s *server) object {
 
 	return object{
 		"vcpus": s.flavor.vcpus, "ram": s.flavor.ram, "disk": s.flavor.disk, "ephemeral": 0, "swap": 0,
-		"original_name": s.flavor.name, "extra_specs": object{},
+		"original_name": s.flavor.name, "extra_specs": orEmpty(s.flavor.specs),
 	}
 }
 
 func (k *call) imageDocument() object {
-	return object{"id": imageID, "links": []link{{"bookmark", k.base() + k.target.project + "/images/" + imageID}}}
+	return object{"id": ImageID, "links": []link{{"bookmark", k.base() + k.target.project + "/images/" + ImageID}}}
 }
 
 // addressDocument is the addresses by the name of the network.

@@ -33,8 +33,8 @@ func (k *call) parseServerQuery() (*serverQuery, error) {
 			bare = false
 		case slices.Contains(known, key):
 			bare = bare && key == "all_tenants"
-		case k.minor >= 75: // nova: rest_api_version_history, 2.75
-			return nil, fail(http.StatusBadRequest, "", "Additional properties are not allowed ('%s' was unexpected)", key)
+		case k.minor >= 75 && !k.knowsParameter(key): // nova: rest_api_version_history, 2.75
+			return nil, fail(http.StatusBadRequest, "", "'%s' does not match any of the regexes: '^_'", key)
 		}
 	}
 	q.bare = bare
@@ -53,11 +53,29 @@ func (k *call) parseServerQuery() (*serverQuery, error) {
 			return nil, err
 		}
 	}
+	if ids := k.query["uuid"]; len(ids) > 0 && k.caller.admin() {
+		q.match = append(q.match, func(s *server) bool { return slices.Contains(ids, s.id) })
+	}
 	if id := last(k.query["flavor"]); id != "" {
 		q.match = append(q.match, func(s *server) bool { return s.flavor.id == id })
 	}
 
 	return q, nil
+}
+
+// parameters are those that lists of servers have beside [sortKeyNames], and lists of
+// flavors (nova: api/openstack/compute/schemas/servers.py, query_params_v21 and
+// later, and flavors.py, index_query).
+var parameters = []string{
+	"all_tenants", "changes-before", "changes-since", "created-at", "deleted", "description", "display_name", "flavor", "image", "ip",
+	"ip6", "is_public", "limit", "locked", "marker", "minDisk", "minRam", "name", "not-tags", "not-tags-any", "reservation_id",
+	"soft_deleted", "sort_dir", "sort_key", "status", "tags", "tags-any", "tenant_id",
+}
+
+// knowsParameter reports whether a list has a parameter. Others are dropped below
+// 2.75, also from links.
+func (k *call) knowsParameter(key string) bool {
+	return slices.Contains(parameters, key) || slices.Contains(sortKeyNames, key) || strings.HasPrefix(key, "_")
 }
 
 // filterKeys returns the filters that a call may use; others are ignored (nova:
@@ -74,7 +92,7 @@ func (k *call) filterKeys() []string {
 		keys = append(keys, "changes-before")
 	}
 	if k.caller.admin() {
-		keys = append(keys, "project_id", "tenant_id", "deleted")
+		keys = append(keys, "project_id", "tenant_id", "deleted", "uuid")
 	}
 
 	return keys

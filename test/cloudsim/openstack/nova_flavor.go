@@ -1,7 +1,9 @@
 package openstack
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 type flavor struct {
 	id, name         string
 	vcpus, ram, disk int
+	specs            map[string]string // extra specs, never written to
 	private          bool
 	projects         []string // IDs of those that may use a private one
 }
@@ -21,6 +24,10 @@ type FlavorSpec struct {
 	Name string
 	// Region is the region's name; default the first one.
 	Region string
+	// VCPUs, RAM (MiB) and Disk (GiB) are its size; default 2, 4096 and 20.
+	VCPUs, RAM, Disk int
+	// ExtraSpecs are its extra specs.
+	ExtraSpecs map[string]string
 	// Private makes it invisible to projects but those of Projects.
 	Private bool
 	// Projects are names of projects.
@@ -32,7 +39,8 @@ func (c *Cloud) AddFlavor(spec FlavorSpec) string {
 	var id string
 	c.inspect(func() {
 		f := c.region(spec.Region).nova.flavor(spec.Name)
-		f.private = spec.Private
+		f.vcpus, f.ram, f.disk = cmp.Or(spec.VCPUs, f.vcpus), cmp.Or(spec.RAM, f.ram), cmp.Or(spec.Disk, f.disk)
+		f.private, f.specs = spec.Private, maps.Clone(spec.ExtraSpecs)
 		for _, name := range spec.Projects {
 			f.projects = append(f.projects, c.keystone.project(name).id)
 		}
@@ -62,6 +70,35 @@ func (s *novaState) flavor(name string) *flavor {
 	return s.flavors.get(id)
 }
 
+// createFlavor adds a flavor, for administrators (nova: api-ref, create flavor).
+func createFlavor(k *call) (response, error) {
+	if !k.caller.admin() {
+		return response{}, k.service.denied(k)
+	}
+	var body struct {
+		Flavor struct {
+			Name             string
+			RAM, VCPUs, Disk int
+			Public           *bool `json:"os-flavor-access:is_public"`
+		}
+	}
+	if err := k.decode(&body); err != nil {
+		return response{}, err
+	}
+	wanted, nova := body.Flavor, k.region.nova
+	if wanted.Name == "" || wanted.RAM < 1 || wanted.VCPUs < 1 {
+		return response{}, fail(http.StatusBadRequest, "", "Invalid input for field/attribute flavor.")
+	}
+	if nova.flavors.get(stableUUID("flavor "+wanted.Name)) != nil {
+		return response{}, fail(http.StatusConflict, "", "Flavor with name %s already exists.", wanted.Name)
+	}
+	f := nova.flavor(wanted.Name)
+	f.ram, f.vcpus, f.disk = wanted.RAM, wanted.VCPUs, wanted.Disk
+	f.private = wanted.Public != nil && !*wanted.Public
+
+	return found("flavor", k.flavorDocument(f, true))
+}
+
 // showFlavor responds with a flavor. One that is deleted, or private, is 404 (nova:
 // api/openstack/compute/flavors.py).
 func showFlavor(k *call) (response, error) {
@@ -78,13 +115,29 @@ func listFlavorSpecs(k *call) (response, error) {
 		return response{}, err
 	}
 
-	return found("extra_specs", object{})
+	return found("extra_specs", orEmpty(k.region.nova.flavors.get(k.path("id")).specs))
 }
 
-// listFlavors responds with the flavors that the caller may use, by ID.
+// flavorOrders are the orders of lists of flavors; others leave that by ID.
+var flavorOrders = map[string]func(a, b *flavor) int{
+	"name":      func(a, b *flavor) int { return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name)) },
+	"memory_mb": func(a, b *flavor) int { return a.ram - b.ram },
+	"root_gb":   func(a, b *flavor) int { return a.disk - b.disk },
+	"vcpus":     func(a, b *flavor) int { return a.vcpus - b.vcpus },
+	"flavorid":  func(a, b *flavor) int { return strings.Compare(a.id, b.id) },
+}
+
+// listFlavors responds with the flavors that the caller may use, by ID unless the
+// request has another order.
 func listFlavors(k *call) (response, error) {
 	usable := k.region.nova.flavors.where(k.mayUse)
-	slices.SortFunc(usable, func(a, b *flavor) int { return strings.Compare(a.id, b.id) })
+	slices.SortFunc(usable, flavorOrders["flavorid"])
+	if order := flavorOrders[last(k.query["sort_key"])]; order != nil {
+		slices.SortStableFunc(usable, order)
+	}
+	if last(k.query["sort_dir"]) == "desc" {
+		slices.Reverse(usable)
+	}
 	detail := k.route.op == "ListFlavorsDetail"
 	rows := make([]object, len(usable))
 	for i, f := range usable {
@@ -124,7 +177,7 @@ func (k *call) flavorDocument(f *flavor, detail bool) object {
 	o["OS-FLV-EXT-DATA:ephemeral"], o["OS-FLV-DISABLED:disabled"] = 0, false
 	o["os-flavor-access:is_public"], o["rxtx_factor"] = !f.private, json.Number("1.0")
 	if k.minor >= 61 {
-		o["extra_specs"] = object{}
+		o["extra_specs"] = orEmpty(f.specs)
 	}
 
 	return o

@@ -100,7 +100,10 @@ var sortKeyNames = []string{
 	"access_ip_v4", "access_ip_v6", "auto_disk_config", "availability_zone", "config_drive", "created_at",
 	"display_description", "display_name", "host", "hostname", "image_ref", "instance_type_id", "kernel_id", "key_name",
 	"launch_index", "launched_at", "locked_by", "node", "power_state", "progress", "project_id", "ramdisk_id",
-	"root_device_name", "task_state", "terminated_at", "updated_at", "user_id", "uuid", "vm_state",
+	"root_device_name", "task_state", "terminated_at", "updated_at", "user_id", "uuid", "vm_state", "architecture", "cell_name",
+	"cleaned", "default_ephemeral_device", "default_swap_device", "deleted", "deleted_at", "disable_terminate", "ephemeral_gb",
+	"ephemeral_key_uuid", "id", "key_data", "launched_on", "locked", "memory_mb", "os_type", "reservation_id", "root_gb",
+	"shutdown_terminate", "user_data", "vcpus", "vm_mode",
 }
 
 // sortKeys are the orders that a request can request, of those that Nova has.
@@ -203,12 +206,10 @@ func (k *call) nextServers(rows []object, size int) []link {
 	if size == 0 || len(rows) < size {
 		return nil
 	}
-	query := cloneQuery(k.query)
-	query.Set("marker", rows[len(rows)-1]["id"].(string))
 	path := "/servers"
 	if k.detailed() {
 		path = "/servers/detail"
 	}
 
-	return []link{{"next", k.novaBase() + path + "?" + query.Encode()}}
+	return []link{k.novaNext(path, rows[len(rows)-1]["id"].(string))}
 }

@@ -38,6 +38,43 @@ func listServerAddresses(k *call) (response, error) {
 	return found("addresses", k.addressDocument(s, false))
 }
 
+// listServerTags responds with the tags, from 2.26 on (nova:
+// api/openstack/compute/server_tags.py).
+func listServerTags(k *call) (response, error) {
+	if k.minor < 26 {
+		return response{}, fail(http.StatusNotFound, "", "The resource could not be found.")
+	}
+	s, err := k.seen(k.path("id"))
+	if err != nil {
+		return response{}, err
+	}
+
+	return found("tags", orEmptyList(s.tags))
+}
+
+// listServerInterfaces responds with the ports of a server (nova: api-ref, port
+// interfaces).
+func listServerInterfaces(k *call) (response, error) {
+	s, err := k.seen(k.path("id"))
+	if err != nil {
+		return response{}, err
+	}
+	rows := []object{}
+	for _, p := range k.region.neutron.portsOf(s.id) {
+		ips := make([]object, len(p.fixedIPs))
+		for i, have := range p.fixedIPs {
+			ips[i] = object{"subnet_id": have.subnetID, "ip_address": have.ip.String()}
+		}
+		row := object{"net_id": p.networkID, "port_id": p.id, "mac_addr": p.mac, "port_state": p.status, "fixed_ips": ips}
+		if k.minor >= 70 {
+			row["tag"] = nil
+		}
+		rows = append(rows, row)
+	}
+
+	return found("interfaceAttachments", rows)
+}
+
 // changeable returns a server that the caller may change.
 func (k *call) changeable() (*server, error) {
 	s, err := k.seen(k.path("id"))

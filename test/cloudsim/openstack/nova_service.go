@@ -12,6 +12,7 @@ func (c *Cloud) novaService() *service {
 		name: "nova", kind: "compute", path: "/compute", version: "/v2.1",
 		routes: []route{
 			{method: "GET", path: "/", op: "ListVersions", handle: novaVersions, open: true},
+			{method: "GET", path: novaChoices, op: "ListVersionChoices", handle: listVersionChoices, open: true},
 			{method: "GET", path: "/v2.1", op: "ShowVersion", handle: novaVersion, open: true},
 			{method: "GET", path: "/v2.1/servers", op: "ListServers", handle: listServers},
 			{method: "GET", path: "/v2.1/servers/detail", op: "ListServersDetail", handle: listServers},
@@ -19,10 +20,13 @@ func (c *Cloud) novaService() *service {
 			{method: "PUT", path: "/v2.1/servers/{id}", op: "UpdateServer", handle: updateServer, reader: true},
 			{method: "DELETE", path: "/v2.1/servers/{id}", op: "DeleteServer", handle: deleteServer, reader: true},
 			{method: "POST", path: "/v2.1/servers/{id}/action", op: "RunServerAction", handle: runServerAction, reader: true},
+			{method: "GET", path: "/v2.1/servers/{id}/tags", op: "ListServerTags", handle: listServerTags},
+			{method: "GET", path: "/v2.1/servers/{id}/os-interface", op: "ListServerInterfaces", handle: listServerInterfaces},
 			{method: "GET", path: "/v2.1/servers/{id}/ips", op: "ListServerAddresses", handle: listServerAddresses},
 			{method: "GET", path: "/v2.1/servers/{id}/os-instance-actions", op: "ListServerActions", handle: listServerActions},
 			{method: "GET", path: "/v2.1/servers/{id}/os-instance-actions/{request}", op: "ShowServerAction", handle: showServerAction},
 			{method: "GET", path: "/v2.1/flavors", op: "ListFlavors", handle: listFlavors},
+			{method: "POST", path: "/v2.1/flavors", op: "CreateFlavor", handle: createFlavor, reader: true},
 			{method: "GET", path: "/v2.1/flavors/detail", op: "ListFlavorsDetail", handle: listFlavors},
 			{method: "GET", path: "/v2.1/flavors/{id}", op: "ShowFlavor", handle: showFlavor},
 			{method: "GET", path: "/v2.1/flavors/{id}/os-extra_specs", op: "ListFlavorSpecs", handle: listFlavorSpecs},
@@ -39,6 +43,9 @@ func (c *Cloud) novaService() *service {
 	}
 }
 
+// novaChoices is the route of paths with a version that does not exist.
+const novaChoices = "/choices"
+
 // novaVersioned matches the paths below a version, which may have the ID of a
 // project in them.
 var novaVersioned = regexp.MustCompile(`^/v2(\.1)?(/[0-9a-f]{32})?(/.*)?$`)
@@ -50,6 +57,10 @@ var novaVersioned = regexp.MustCompile(`^/v2(\.1)?(/[0-9a-f]{32})?(/.*)?$`)
 func novaPath(t *target) {
 	found := novaVersioned.FindStringSubmatch(t.rest)
 	if found == nil {
+		if t.rest != "/" {
+			t.project, t.rest = t.rest, novaChoices
+		}
+
 		return
 	}
 	t.legacy, t.project, t.rest = found[1] == "", found[2], "/v2.1"+found[3]
@@ -63,8 +74,9 @@ func novaPath(t *target) {
 var novaRules = map[string]string{
 	"ListServers": "servers:index", "ListServersDetail": "servers:detail", "ShowServer": "servers:show",
 	"UpdateServer": "servers:update", "DeleteServer": "servers:delete", "RunServerAction": "servers:stop",
-	"ListServerAddresses": "ips:index", "ListServerActions": "os-instance-actions:list",
-	"ShowServerAction": "os-instance-actions:show", "ListFlavors": "flavors", "ListFlavorsDetail": "flavors",
+	"ListServerAddresses": "ips:index", "ListServerTags": "os-server-tags:index",
+	"ListServerInterfaces": "os-attach-interfaces:list", "ListServerActions": "os-instance-actions:list",
+	"ShowServerAction": "os-instance-actions:show", "CreateFlavor": "os-flavor-manage:create", "ListFlavors": "flavors", "ListFlavorsDetail": "flavors",
 	"ShowFlavor": "flavors", "ListFlavorSpecs": "os-flavor-extra-specs:index",
 }
 

@@ -104,7 +104,7 @@ func (c *Cloud) act(s *server, action string, k *call) {
 		action: action, userID: s.userID, projectID: s.projectID, start: c.now(), updated: c.now(),
 	}
 	if k != nil {
-		a.request, a.userID = "req-"+k.id, k.caller.userID
+		a.request, a.userID, a.projectID = "req-"+k.id, k.caller.userID, k.caller.projectID
 	}
 	s.actions = append(s.actions, a)
 	s.updated = c.now()

@@ -323,12 +323,12 @@ func TestPagesOfServers(t *testing.T) {
 		"full last page":     {"has a link, too", "?limit=2&marker=" + ids["node-2"], []string{"node-1", "node-0"}, "limit=2&marker=" + ids["node-0"], 200},
 		"behind the end":     {"", "?marker=" + ids["node-0"], []string{}, "", 200},
 		"no limit":           {"nothing", "?limit=0", []string{}, "", 200},
-		"filters stay":       {"in the link", "?limit=1&name=node", []string{"node-4"}, "limit=1&marker=" + ids["node-4"] + "&name=node", 200},
+		"filters stay":       {"in the link", "?limit=1&name=node", []string{"node-4"}, "limit=1&name=node&marker=" + ids["node-4"], 200},
 		"deleted marker":     {"there is a record of it", "?marker=" + deleted, []string{"node-4", "node-3", "node-2"}, "marker=" + ids["node-2"], 200},
 		"marker of another":  {"there is a record of it", "?marker=" + ids["node-5"], []string{"node-4", "node-3", "node-2"}, "marker=" + ids["node-2"], 200},
 		"unknown marker":     {"", "?marker=" + absent, nil, "", 400},
 		"bad limit":          {"", "?limit=-1", nil, "", 400},
-		"sorted":             {"", "?sort_key=display_name&sort_dir=asc", []string{"node-0", "node-1", "node-2"}, "marker=" + ids["node-2"] + "&sort_dir=asc&sort_key=display_name", 200},
+		"sorted":             {"", "?sort_key=display_name&sort_dir=asc", []string{"node-0", "node-1", "node-2"}, "sort_dir=asc&sort_key=display_name&marker=" + ids["node-2"], 200},
 		"sorted by nonsense": {"", "?sort_key=foo", nil, "", 400},
 	}
 	for name, tc := range cases {

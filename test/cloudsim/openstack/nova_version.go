@@ -20,11 +20,32 @@ func novaVersions(k *call) (response, error) {
 // novaVersion responds with the document of v2.1.
 func novaVersion(k *call) (response, error) {
 	document := k.novaDocument()
+	document["links"] = []object{
+		{"rel": "self", "href": k.novaBase() + "/"},
+		{"rel": "describedby", "type": "text/html", "href": "http://docs.openstack.org/"},
+	}
 	document["media-types"] = []object{{
 		"base": "application/json", "type": "application/vnd.openstack.compute+json;version=2.1",
 	}}
 
 	return reply(http.StatusOK, object{"version": document})
+}
+
+// listVersionChoices responds to a path with a version that does not exist (nova:
+// api/openstack/compute/versions.py, VersionsViewBuilder.build_choices).
+func listVersionChoices(k *call) (response, error) {
+	choices := []object{}
+	for _, v := range []struct{ id, path, status, media string }{
+		{"v2.0", "/v2", "SUPPORTED", "2"},
+		{"v2.1", "/v2.1", "CURRENT", "2.1"},
+	} {
+		choices = append(choices, object{
+			"id": v.id, "status": v.status, "links": []link{{"self", k.base() + v.path + k.target.project}},
+			"media-types": []object{{"base": "application/json", "type": "application/vnd.openstack.compute+json;version=" + v.media}},
+		})
+	}
+
+	return reply(http.StatusMultipleChoices, object{"choices": choices})
 }
 
 func (k *call) novaDocument() object {

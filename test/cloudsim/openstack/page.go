@@ -51,10 +51,32 @@ func (k *call) novaPage(items []object, collection string) ([]object, []link, er
 		return rest[:min(limit, len(rest))], nil, nil
 	}
 	rest = rest[:limit]
-	query := cloneQuery(k.query)
-	query.Set("marker", rest[limit-1]["id"].(string))
 
-	return rest, []link{{"next", k.novaBase() + collection + "?" + query.Encode()}}, nil
+	return rest, []link{k.novaNext(collection, rest[limit-1]["id"].(string))}, nil
+}
+
+// novaNext is the link to a next page: the parameters that the call knows, sorted, one
+// value each, and the marker last unless the request had one (nova:
+// api/openstack/common.py, ViewBuilder._get_next_link).
+func (k *call) novaNext(collection, marker string) link {
+	keys := sortedKeys(k.query)
+	if !k.query.Has("marker") {
+		keys = append(keys, "marker")
+	}
+	var parameters []string
+	for _, key := range keys {
+		value := marker
+		switch {
+		case key == "marker":
+		case !k.knowsParameter(key):
+			continue
+		default:
+			value = slices.Max(k.query[key])
+		}
+		parameters = append(parameters, url.QueryEscape(key)+"="+url.QueryEscape(value))
+	}
+
+	return link{"next", k.novaBase() + collection + "?" + strings.Join(parameters, "&")}
 }
 
 // neutronPage cuts a list as Neutron does (neutron: api/api_common.py,
