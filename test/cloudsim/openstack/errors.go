@@ -186,6 +186,12 @@ func MaxInFlight(n int, inside, outside simserver.Fault) simserver.Fault {
 	}
 }
 
+// noVersion is the response of Neutron and Octavia to a path with a version that they
+// do not have (pecan: middleware/errordocument.py and core.py).
+func noVersion() *apiError {
+	return &apiError{status: http.StatusNotFound, raw: []byte(`{"code": 404, "title": "Not Found", "description": null}`)}
+}
+
 // sortedKeys returns the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

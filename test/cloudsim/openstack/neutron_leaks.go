@@ -33,6 +33,27 @@ func (s *neutronState) keepAgain(id string) {
 	}
 }
 
+// byService makes a change of a service to a resource, which is no change of a client:
+// what it adds and takes away counts as there, or not there, from the start.
+func (s *neutronState) byService(id string, change func()) {
+	before, _ := s.itemOf(id)
+	change()
+	after, _ := s.itemOf(id)
+	given, ok := s.initial[id]
+	if !ok {
+		return
+	}
+	parts := slices.DeleteFunc(slices.Clone(given.parts), func(part string) bool {
+		return slices.Contains(before.parts, part) && !slices.Contains(after.parts, part)
+	})
+	for _, part := range after.parts {
+		if !slices.Contains(before.parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	s.initial[id] = baseline{given.what, parts}
+}
+
 // leaks returns a line for each resource, and for each part of one, that clients
 // made, and "lost …" for what they took away of a test.
 func (s *neutronState) leaks() []string {

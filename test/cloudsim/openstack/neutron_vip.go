@@ -152,7 +152,12 @@ func (c *Cloud) ensureVIPGroup(r *region, p *port, lb string, rules []vipRule) {
 		state.rules.put(made.id, made)
 	}
 	if !slices.Contains(p.groups, g.id) {
-		p.groups = sorted(append(slices.Clone(p.groups), g.id))
+		state.byService(p.id, func() {
+			p.groups = sorted(append(slices.Clone(p.groups), g.id))
+			if !p.service { // a port of a user loses those that it had, and has this one for ever (tried with Zed)
+				p.groups = []string{g.id}
+			}
+		})
 		p.touch(c.now())
 	}
 }
@@ -167,20 +172,28 @@ func (c *Cloud) vipGroup(r *region, lb string) *securityGroup {
 	return groups[0]
 }
 
-// removeVIPGroup takes the security group of a load balancer off all ports and
-// deletes it.
+// removeVIPGroup takes the security group of a load balancer off all ports but those
+// of users, and deletes it unless it is in use.
 func (c *Cloud) removeVIPGroup(r *region, lb string) {
 	g := c.vipGroup(r, lb)
 	if g == nil {
 		return
 	}
+	used := false
 	for _, p := range r.neutron.ports.all() {
+		if slices.Contains(p.groups, g.id) && !p.service {
+			used = true
+
+			continue
+		}
 		if slices.Contains(p.groups, g.id) {
 			p.groups = slices.DeleteFunc(slices.Clone(p.groups), func(id string) bool { return id == g.id })
 			p.touch(c.now())
 		}
 	}
-	r.neutron.removeGroup(g.id)
+	if !used {
+		r.neutron.removeGroup(g.id)
+	}
 }
 
 // visibleNetwork returns a network that a project may use, nil when there is none.

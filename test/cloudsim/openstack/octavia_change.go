@@ -191,7 +191,7 @@ func (c *Cloud) lbRemove(r *region, lb *lbObject) {
 // _update_security_group_rules). A port that a user has deleted is not missed.
 func (c *Cloud) lbGroup(r *region, lb *lbObject) {
 	p := r.neutron.ports.get(lb.text("vip_port_id"))
-	if p == nil || lb.text("provider") == providerOVN || len(lb.listeners) == 0 || len(lb.texts("vip_sg_ids")) > 0 {
+	if p == nil || lb.text("provider") == providerOVN || (len(lb.listeners) == 0 && lb.ownPort) || len(lb.texts("vip_sg_ids")) > 0 {
 		return
 	}
 	var rules []vipRule

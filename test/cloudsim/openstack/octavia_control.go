@@ -19,7 +19,10 @@ func (c *Cloud) SetLoadBalancerStatus(id, status string) {
 // SetProvisioningStatus sets the provisioning status of a part of a load balancer. A
 // pool in ERROR is repaired by a change of the pool, see [Cloud.FailPool].
 func (c *Cloud) SetProvisioningStatus(id, status string) {
-	c.inspect(func() { c.partOf(id).status = status })
+	c.inspect(func() {
+		o := c.partOf(id)
+		o.status, o.stuck = status, false
+	})
 }
 
 // SetOperatingStatus sets the operating status of a load balancer or of a part of one,

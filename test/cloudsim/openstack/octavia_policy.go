@@ -26,7 +26,7 @@ func (k *call) lbReads(project string) bool {
 	if k.lbGlobal() {
 		return true
 	}
-	if k.caller.projectID != project {
+	if k.caller.projectID != project || project == "" { // no role counts in a token without a scope
 		return false
 	}
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -65,6 +66,9 @@ func (c *Cloud) serveMissing(w http.ResponseWriter, k *call, handler http.Handle
 	recorded := httptest.NewRecorder()
 	handler.ServeHTTP(recorded, k.request)
 	problem := k.service.missing
+	if k.service.unversioned != nil && !strings.HasPrefix(k.target.rest, "/v2.0") {
+		problem = k.service.unversioned
+	}
 	if recorded.Code == http.StatusMethodNotAllowed {
 		problem = k.service.notAllowed
 	}

@@ -39,6 +39,9 @@ type service struct {
 	denied func(*call) *apiError
 	// missing is the error for a path that no route has.
 	missing *apiError
+	// unversioned is the error for a path that begins with no version of the service;
+	// by default missing.
+	unversioned *apiError
 	// notAllowed is the error for a path that has no route for the method; by
 	// default missing.
 	notAllowed *apiError
