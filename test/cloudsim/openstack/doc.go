@@ -48,8 +48,9 @@
 //
 // # What is as in OpenStack
 //
-// Statuses, texts and fields were compared with Keystone 22, Nova 26 (Zed); rules
-// that no test installation shows name their source in a comment.
+// Statuses, texts and fields are compared with those of Keystone 22, Nova 26, Neutron
+// 21 and Octavia 11 (Zed), of which package contract has recordings; TestContract has
+// what differs. Rules that no recording shows name their source in a comment.
 //
 //   - A refused login is 401 with one text, whatever the reason: wrong password,
 //     locked account, other project, expired credential. A credential or a token
@@ -63,6 +64,9 @@
 //     cell is not recorded is 404 although it runs: see [Cloud.SetServerMapped].
 //   - A server in BUILD has no addresses and no zone. A deleted one is DELETED in lists
 //     by changes-since, and has actions from 2.21 on, until [Cloud.ArchiveServers].
+//   - A path of Nova with a version that does not exist is 300, with the versions.
+//   - Octavia replaces the security groups of a port of the user, which keeps that of
+//     the load balancer after its end.
 //   - Pages have 1,000 rows, a full page has a next link even when nothing follows,
 //     a higher limit is lowered without a word. Links say http behind a proxy.
 //   - The name of a server in a filter is a regular expression whose case does not
@@ -87,7 +91,7 @@
 //
 //   - Services of a real cloud trust a token that they validated for some minutes;
 //     here a token ends at once.
-//   - Servers are made by tests, not by POST. There are no volumes, no metadata
+//   - Servers are made by tests, not by POST, flavors also by administrators. There are no volumes, no metadata
 //     service, no hypervisor: a server has the status that a test or a client set.
 //   - Groups, federation, TOTP and system scope of Keystone are missing, as are
 //     inherited and implied roles.
