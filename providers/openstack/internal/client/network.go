@@ -38,7 +38,7 @@ const (
 // portFields are what lists of ports have. The others are only needed to change a port.
 var (
 	portFields     = []string{"id", "network_id", "project_id", "device_id", "device_owner", "status", "fixed_ips", "trunk_details"}
-	portFieldsFull = append(slices.Clone(portFields), "port_security_enabled", "security_groups", "allowed_address_pairs", "tags", "revision_number")
+	portFieldsFull = append(slices.Clone(portFields), "mac_address", "port_security_enabled", "security_groups", "allowed_address_pairs", "tags", "revision_number")
 )
 
 // NetworkService calls Neutron.

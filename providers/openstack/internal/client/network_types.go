@@ -6,6 +6,8 @@ type Port struct {
 	ID        string `json:"id"`
 	NetworkID string `json:"network_id"`
 	ProjectID string `json:"project_id"`
+	// MAC is the address of the interface. It is empty in lists without all fields.
+	MAC string `json:"mac_address"`
 	// DeviceID is the server, the router or whatever uses the port.
 	DeviceID    string `json:"device_id"`
 	DeviceOwner string `json:"device_owner"`
