@@ -52,7 +52,7 @@ func Descriptor() provider.Descriptor {
 		Capabilities: []provider.Capability{
 			{Name: "instances", Supported: true, Note: "trunk ports, floating IPs, regional provider IDs"},
 			{Name: "load balancers", Note: "Octavia load balancers are not supported yet"},
-			{Name: "routes", Note: "routes of a Neutron router are not supported yet"},
+			{Name: "routes", Supported: true, Note: "extra routes of a Neutron router, if the cloud-config has its ID; IPv4 and IPv6"},
 		},
 		Decode:    decodeProblems,
 		Explain:   explain,
@@ -80,6 +80,8 @@ type cloud struct {
 	client    *client.Client
 	instances *instance.V2
 	logins    *loginStore
+	// routes is nil without a router.
+	routes *routes
 	// readCredentials reads credentials again whenever they change, nil if they
 	// cannot.
 	readCredentials func(context.Context)
@@ -143,6 +145,7 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 		return nil, err
 	}
 	c := &cloud{client: api, logins: logins, readCredentials: read, ids: cfg.providerIDs(), background: provider.NewBackground()}
+	c.routes = newRoutes(routesConfig{RouterID: cfg.Route.RouterID, Servers: c.serverOf}, api.Network())
 	t.inventory.Nodes = c.servers
 	t.inventory.Metrics = metrics.New(ProviderName).Snapshot("servers")
 	servers := inventory.New(inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project}, t.inventory)
@@ -168,7 +171,9 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 			return
 		}
 		c.logins.open(api)
-		c.instances.SetRecorder(c.background.Recorder(api, eventSource))
+		recorder := c.background.Recorder(api, eventSource)
+		c.instances.SetRecorder(recorder)
+		c.routes.setRecorder(recorder)
 	})
 }
 
@@ -182,6 +187,9 @@ func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
 		return
 	}
 	c.nodes.Store(index)
+	if err := c.routes.setInformers(factory); err != nil {
+		klog.ErrorS(err, "Nodes cannot be looked up by their addresses, there are no routes")
+	}
 }
 
 // serverOf returns the ID of a Node's server, as a key of the index.

@@ -103,8 +103,16 @@ var (
 	_ routesAPI            = (*client.NetworkService)(nil)
 )
 
-// Routes is not offered yet: no routes are made, and the route controller is skipped.
-func (c *cloud) Routes() (cloudprovider.Routes, bool) { return nil, false }
+// Routes implements cloudprovider.Interface. Routes are offered if there is a router-id.
+// Whether Neutron has the extension is found out by the calls: until it is known, they
+// fail.
+func (c *cloud) Routes() (cloudprovider.Routes, bool) {
+	if c.routes == nil {
+		return nil, false
+	}
+
+	return c.routes, true
+}
 
 // newRoutes returns the routes of a router, nil if there is none.
 func newRoutes(config routesConfig, api routesAPI) *routes {
