@@ -1,0 +1,276 @@
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
+	suite "github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/routes"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// TestConformanceRoutes runs the suite of all providers over routes (OS-ROUTE-2,
+// OS-ROUTE-4, OS-ROUTE-6), with the extensions of Neutron that change how they are made.
+func TestConformanceRoutes(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		without []string
+		create  int
+	}{
+		"all extensions":  {"a pair and a route: a list and two changes", nil, 3},
+		"no atomic":       {"a router is read and replaced, twice if there was another change", []string{"extraroute-atomic"}, 5},
+		"no pairs":        {"only routes", []string{"allowed-address-pairs"}, 1},
+		"neither of both": {"only routes, the router is replaced", []string{"extraroute-atomic", "allowed-address-pairs"}, 3},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			suite.Run(t, suite.Adapter{
+				Provider:    ProviderName,
+				NewCloud:    func(t testing.TB) suite.Cloud { return newRoutesAdapter(t, tc.without) },
+				// The networks of the router are read before the first change.
+				Budget:      suite.Budget{List: 2, Create: tc.create},
+				Timeout:     10 * time.Second,
+				Patience:    time.Minute,
+				FaultPoints: 6,
+			})
+		})
+	}
+}
+
+// routesAdapter is the test cloud of the suite for routes: a router in the network of all
+// servers.
+type routesAdapter struct {
+	*nodesAdapter
+
+	router string
+	pairs  bool
+
+	mu     sync.Mutex
+	nodes  []*v1.Node
+	stores []cache.Store // of the Nodes that providers know
+}
+
+var _ suite.Cloud = (*routesAdapter)(nil)
+
+func newRoutesAdapter(t testing.TB, without []string) *routesAdapter {
+	t.Helper()
+	// The suite makes more routes than a router has by default.
+	cloud := openstacktest.Start(t, openstack.Options{Quotas: openstack.Quotas{Routes: 100}})
+	cloud.SetWithoutExtensions(without...)
+	id := cloud.AddNetwork(openstack.NetworkSpec{Name: network})
+	var subnets []string
+	for cidr, gateway := range map[string]string{"10.9.0.0/16": "10.9.0.1", "fd00:9::/64": "fd00:9::ffff"} {
+		subnets = append(subnets, cloud.AddSubnet(openstack.SubnetSpec{Network: id, CIDR: cidr, Gateway: gateway}))
+	}
+
+	return &routesAdapter{
+		nodesAdapter: &nodesAdapter{Cloud: cloud, kubernetes: kubetest.NewClientset()},
+		router:       cloud.AddRouter(openstack.RouterSpec{Name: "router", Subnets: subnets}),
+		pairs:        !slices.Contains(without, "allowed-address-pairs"),
+	}
+}
+
+// Connect makes the provider of the cluster.
+func (a *routesAdapter) Connect(t testing.TB) cloudprovider.Interface { return a.ConnectAs(t, "") }
+
+// ConnectAs makes the provider. Routes do not depend on the name of the cluster.
+func (a *routesAdapter) ConnectAs(t testing.TB, _ string) cloudprovider.Interface {
+	t.Helper()
+	c, store := connectRoutes(t, a.Cloud, a.CloudConfig(openstack.UserCCM, "[Metadata]\nrequest-timeout = 2s\n"+routerSection(a.router)))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stores = append(a.stores, store)
+	a.fill(t, store)
+
+	return c
+}
+
+// routerSection is the part of the cloud-config about routes.
+func routerSection(id string) string { return fmt.Sprintf("[Route]\nrouter-id = %s\n", id) }
+
+// connectRoutes starts the provider, and returns where its Nodes are.
+func connectRoutes(t testing.TB, cloud *openstacktest.Cloud, text string) (*cloud, cache.Store) {
+	t.Helper()
+	file, err := config.Parse("cloud.conf", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := quick()
+	times.client.Dial = cloud.ClientOptions().Dial
+	c, err := newCloudFrom(file, noEnvironment(), times)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	api := kubetest.NewClientset()
+	factory := informers.NewSharedInformerFactory(api, 0)
+	c.Initialize(builder{client: api}, stop)
+	c.SetInformers(factory)
+	factory.Start(stop)
+	factory.WaitForCacheSync(stop)
+	t.Cleanup(func() {
+		close(stop)
+		factory.Shutdown()
+		ctx, cancel := context.WithTimeout(context.Background(), openstacktest.Timeout)
+		defer cancel()
+		if err := c.Close(ctx); err != nil {
+			t.Logf("close the provider: %v", err) // a cloud that fails cannot revoke tokens
+		}
+	})
+
+	return c, factory.Core().V1().Nodes().Informer().GetStore()
+}
+
+// SetNodes implements the test cloud.
+func (a *routesAdapter) SetNodes(t testing.TB, nodes []*v1.Node) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.nodes = nodes
+	for _, store := range a.stores {
+		a.fill(t, store)
+	}
+}
+
+func (a *routesAdapter) fill(t testing.TB, store cache.Store) {
+	t.Helper()
+	objects := make([]any, len(a.nodes))
+	for i, node := range a.nodes {
+		objects[i] = node.DeepCopy()
+	}
+	if err := store.Replace(objects, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Create adds a server.
+func (a *routesAdapter) Create(_ testing.TB, m conformance.Machine) instance.Ref {
+	id := a.AddServer(openstack.ServerSpec{Name: m.Name, Networks: []openstack.ServerNetwork{{Name: network, IPs: append(m.IPs, m.IPv6...)}}})
+
+	return instance.Ref{ProviderID: "openstack:///" + id, SystemUUID: id, NodeName: m.Name}
+}
+
+// inCluster reports whether a destination is in the ranges of Pods.
+func inCluster(cidr string) bool {
+	return strings.HasPrefix(cidr, "10.244.") || strings.HasPrefix(cidr, "fd00:244:")
+}
+
+// Routes returns routes with the server that receives their traffic: one whose port may
+// have it.
+func (a *routesAdapter) Routes() []suite.Route {
+	receivers := map[string]openstack.Port{}
+	for _, id := range a.PortIDs() {
+		port, _ := a.Port(id)
+		for _, ip := range port.IPs {
+			receivers[ip] = port
+		}
+	}
+	var routes []suite.Route
+	for _, found := range a.RouterRoutes(a.router) {
+		if !inCluster(found[0]) {
+			continue
+		}
+		route := suite.Route{CIDR: found[0]}
+		port, ok := receivers[found[1]]
+		if ok && (!a.pairs || slices.Contains(port.AddressPairs, found[0])) {
+			route.ProviderID = "openstack:///" + port.Device
+		}
+		routes = append(routes, route)
+	}
+
+	return routes
+}
+
+// SeedDecoys creates routes to machines that are no Nodes, and to addresses that no machine
+// has.
+func (a *routesAdapter) SeedDecoys(t testing.TB) (describe func() []string) {
+	t.Helper()
+	port := a.AddPort(openstack.PortSpec{Network: a.networkID(), IPs: []string{"10.9.200.1"}, AddressPairs: []string{"192.168.7.0/24"}})
+	a.SetRouterRoutes(a.router, append(a.RouterRoutes(a.router),
+		[2]string{"0.0.0.0/0", "10.9.200.1"}, [2]string{"192.168.7.0/24", "10.9.200.1"},
+		[2]string{"10.245.1.0/24", "10.9.200.2"}, [2]string{"fd00:245::/64", "fd00:9::eeee"})...)
+
+	return func() []string {
+		var lines []string
+		for _, route := range a.RouterRoutes(a.router) {
+			if !inCluster(route[0]) {
+				lines = append(lines, route[0]+" via "+route[1])
+			}
+		}
+		p, _ := a.Port(port)
+
+		return append(lines, p.AddressPairs...)
+	}
+}
+
+func (a *routesAdapter) networkID() string {
+	p, _ := a.Port(a.ServerPorts(a.router)[0])
+
+	return p.Network
+}
+
+// InjectFault implements conformance.MutableCloud.
+func (a *routesAdapter) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
+	when := simserver.From(i.First)
+	if i.Once {
+		when = simserver.Nth(i.First)
+	}
+
+	return a.Interceptor().Inject(simserver.Any, when, faultOf(i)).Hits
+}
+
+// faultOf returns what the cloud does with a call that gets a fault.
+func faultOf(i explore.Injection) simserver.Fault {
+	switch i.Fault {
+	case explore.Throttled:
+		return openstack.Throttled("")
+	case explore.Failed:
+		return openstack.Error(http.StatusInternalServerError, "HTTPInternalServerError", "Request Failed: internal server error while processing your request.")
+	case explore.Dropped:
+		return simserver.Drop()
+	case explore.Lost:
+		return simserver.DropResponse()
+	case explore.Killed, explore.KilledLate:
+	}
+
+	return func(_ http.ResponseWriter, r *http.Request, apply http.Handler) {
+		if i.Fault.Applied() {
+			apply.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		i.Kill()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Writes implements conformance.MutableCloud.
+func (a *routesAdapter) Writes() int {
+	n := 0
+	for _, count := range a.Cloud.Writes() {
+		n += count
+	}
+
+	return n
+}
+
+// Resources implements conformance.MutableCloud.
+func (a *routesAdapter) Resources() []string { return a.Cloud.Resources() }
