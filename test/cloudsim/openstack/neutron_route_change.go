@@ -30,6 +30,23 @@ func (c *Cloud) TouchRouter(id string) {
 	c.changeRouter(id, func(t *router) { t.touch(c.now()) })
 }
 
+// AddRouterInterface makes a router the gateway of one more subnet. It panics when that
+// is not possible.
+func (c *Cloud) AddRouterInterface(id, subnetID string) {
+	c.inspect(func() {
+		for _, r := range c.regions {
+			t, n := r.neutron.routers.get(id), r.neutron.subnets.get(subnetID)
+			if t == nil || n == nil {
+				continue
+			}
+			if _, err := c.addInterface(r, t, n); err != nil {
+				panic("openstack: interface of a router: " + err.Error())
+			}
+			r.neutron.keepAgain(id)
+		}
+	})
+}
+
 // changeRouter changes a router of any region.
 func (c *Cloud) changeRouter(id string, change func(*router)) {
 	c.inspect(func() {
