@@ -45,8 +45,8 @@ func TestConformanceRoutes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			suite.Run(t, suite.Adapter{
-				Provider:    ProviderName,
-				NewCloud:    func(t testing.TB) suite.Cloud { return newRoutesAdapter(t, tc.without) },
+				Provider: ProviderName,
+				NewCloud: func(t testing.TB) suite.Cloud { return newRoutesAdapter(t, tc.without) },
 				// The networks of the router are read before the first change.
 				Budget:      suite.Budget{List: 2, Create: tc.create},
 				Timeout:     10 * time.Second,
@@ -75,7 +75,11 @@ var _ suite.Cloud = (*routesAdapter)(nil)
 func newRoutesAdapter(t testing.TB, without []string) *routesAdapter {
 	t.Helper()
 	// The suite makes more routes than a router has by default.
-	cloud := openstacktest.Start(t, openstack.Options{Quotas: openstack.Quotas{Routes: 100}})
+	return newRoutesAdapterIn(openstacktest.Start(t, openstack.Options{Quotas: openstack.Quotas{Routes: 100}}), without)
+}
+
+// newRoutesAdapterIn makes the router in a cloud.
+func newRoutesAdapterIn(cloud *openstacktest.Cloud, without []string) *routesAdapter {
 	cloud.SetWithoutExtensions(without...)
 	id := cloud.AddNetwork(openstack.NetworkSpec{Name: network})
 	var subnets []string
