@@ -263,13 +263,10 @@ func (r *routes) undoPair(ctx context.Context, features routeFeatures, refused n
 	return nil
 }
 
-// removeReplaced removes routes that the new one has replaced, and their pairs.
+// removeReplaced removes routes that the new one has replaced, after their pairs.
 func (r *routes) removeReplaced(ctx context.Context, features routeFeatures, by newRoute, replaced []client.Route) error {
 	if len(replaced) == 0 {
 		return nil
-	}
-	if err := r.removeRoutes(ctx, features, replaced); err != nil {
-		return fmt.Errorf("remove the routes that it replaces: %w", err)
 	}
 	for _, old := range replaced {
 		hop, err := parseAddress(old.NextHop)
@@ -279,6 +276,9 @@ func (r *routes) removeReplaced(ctx context.Context, features routeFeatures, by 
 		if err := r.removePair(ctx, features, hop, by.cidr); err != nil {
 			return fmt.Errorf("remove the pair of a route that it replaces: %w", err)
 		}
+	}
+	if err := r.removeRoutes(ctx, features, replaced); err != nil {
+		return fmt.Errorf("remove the routes that it replaces: %w", err)
 	}
 
 	return nil

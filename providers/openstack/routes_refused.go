@@ -52,7 +52,7 @@ type refusal struct {
 
 // handle makes a route unless it was refused lately. A refusal is an Event.
 func (f *refusals) handle(r *routes, wanted newRoute, make func() error) error {
-	err, first := f.find(r, wanted)
+	first, err := f.find(r, wanted)
 	if err == nil {
 		if err = make(); err == nil || !isRefused(err) {
 			return err
@@ -74,20 +74,20 @@ func (f *refusals) handle(r *routes, wanted newRoute, make func() error) error {
 
 // find returns the error of an earlier refusal that still counts, nil if there is none. It
 // reports whether it is the first time that this route gets it.
-func (f *refusals) find(r *routes, wanted newRoute) (err error, first bool) { //nolint:revive,staticcheck // the error is a result
+func (f *refusals) find(r *routes, wanted newRoute) (first bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := refusalKey{wanted.cidr, wanted.hop}
 	now := f.clock.Now()
 	if known, ok := f.known[key]; ok && now.Before(known.until) {
-		return known.err, false
+		return false, known.err
 	}
 	if !now.Before(f.full.until) || r.has(wanted.cidr) {
-		return nil, false
+		return false, nil
 	}
 	f.put(key, f.full)
 
-	return f.full.err, true
+	return true, f.full.err
 }
 
 func (f *refusals) keep(r *routes, wanted newRoute, err error) {

@@ -109,9 +109,27 @@ func repeat(ctx context.Context, again func(error) bool, attempt func() error) e
 
 // addRoute adds a route and returns those that it replaces and that are to be removed.
 func (r *routes) addRoute(ctx context.Context, features routeFeatures, wanted newRoute) (replaced []client.Route, err error) {
-	if !features.atomic {
-		return r.exchange(ctx, wanted, false)
+	if features.atomic {
+		replaced, err = r.append(ctx, wanted)
+	} else {
+		err = r.rewrite(ctx, func(have []client.Route) []client.Route {
+			replaced = r.replacedBy(have, wanted)
+
+			return withRoute(have, wanted)
+		})
 	}
+	if errors.Is(err, apierr.ErrQuota) {
+		// There is no room for one more, but for another one instead.
+		if replaced, full := r.exchange(ctx, wanted); full == nil {
+			return replaced, nil
+		}
+	}
+
+	return replaced, err
+}
+
+// append adds a route beside all others.
+func (r *routes) append(ctx context.Context, wanted newRoute) (replaced []client.Route, err error) {
 	var router *client.Router
 	err = repeat(ctx, isOvertaken, func() error {
 		var err error
@@ -119,17 +137,19 @@ func (r *routes) addRoute(ctx context.Context, features routeFeatures, wanted ne
 
 		return r.written(router, err)
 	})
-	if errors.Is(err, apierr.ErrQuota) {
-		// There is no room for one more, but for another one instead.
-		if replaced, full := r.exchange(ctx, wanted, true); full == nil {
-			return replaced, nil
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
 
 	return r.replacedBy(router.Routes, wanted), nil
+}
+
+func withRoute(all []client.Route, wanted newRoute) []client.Route {
+	if len(routesVia(all, wanted.cidr, []netip.Addr{wanted.hop})) > 0 {
+		return all
+	}
+
+	return append(slices.Clone(all), wanted.row())
 }
 
 // replacedBy returns the routes to the same destination by other next hops, apart from
@@ -152,22 +172,18 @@ func (r *routes) replacedBy(all []client.Route, wanted newRoute) []client.Route 
 	return replaced
 }
 
-// exchange adds a route and removes those that it replaces, in one change. It returns what
-// it has removed. With onlyInstead, it changes nothing if there is nothing to remove.
-func (r *routes) exchange(ctx context.Context, wanted newRoute, onlyInstead bool) (replaced []client.Route, err error) {
+// exchange adds a route and removes those that it replaces, in one change. It is an error
+// if there are none.
+func (r *routes) exchange(ctx context.Context, wanted newRoute) (replaced []client.Route, err error) {
 	err = r.rewrite(ctx, func(have []client.Route) []client.Route {
 		replaced = r.replacedBy(have, wanted)
-		if len(replaced) == 0 && onlyInstead {
+		if len(replaced) == 0 {
 			return have
 		}
-		want := withoutRoutes(have, replaced)
-		if len(routesVia(want, wanted.cidr, []netip.Addr{wanted.hop})) == 0 {
-			want = append(want, wanted.row())
-		}
 
-		return want
+		return withRoute(withoutRoutes(have, replaced), wanted)
 	})
-	if err == nil && len(replaced) == 0 && onlyInstead {
+	if err == nil && len(replaced) == 0 {
 		return nil, fmt.Errorf("no route is replaced: %w", apierr.ErrQuota)
 	}
 

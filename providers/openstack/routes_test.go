@@ -211,7 +211,7 @@ func TestChangedAddress(t *testing.T) {
 		removed int // calls that remove a route
 	}{
 		"atomic":  {"a second next hop, then the first is removed", 0, nil, 1},
-		"rewrite": {"in one change", 0, []string{"extraroute-atomic"}, 0},
+		"rewrite": {"one change after the other", 0, []string{"extraroute-atomic"}, 0},
 		"full":    {"in one change, as there is no room", 1, nil, 1},
 	}
 	for name, tc := range cases {
