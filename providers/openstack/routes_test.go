@@ -343,9 +343,9 @@ func TestAddressPairs(t *testing.T) {
 			}, nil, nil, []string{noPairReason},
 		},
 		"overtaken": {
-			"the port is read again", func(r *routing) {
-				r.Interceptor().Inject(opPair, simserver.First(3), simserver.Before(func() { r.TouchPort(r.ports["node-1"]) }))
-			}, []string{"10.244.1.0/24"}, nil, nil,
+			"the port is read again, and the pair of another user stays", func(r *routing) {
+				r.Interceptor().Inject(opPair, simserver.First(3), simserver.Before(func() { r.SetPortSecurity(r.ports["node-1"], true, "192.168.0.0/24") }))
+			}, []string{"10.244.1.0/24", "192.168.0.0/24"}, []string{"192.168.0.0/24"}, nil,
 		},
 		"lost": {
 			"whether it was changed is read", func(r *routing) {
