@@ -46,7 +46,7 @@ func replacement(t *testing.T, without []string) explore.Run {
 		Cloud:   r,
 		Operate: func(ctx context.Context) error { return r.routes.CreateRoute(ctx, "east", "", routeTo(1)) },
 		Next: []explore.Process{{
-			Operate: func(ctx context.Context) error { return r.pass(ctx, r.start()) },
+			Operate: func(ctx context.Context) error { return r.pass(ctx, r.start()) }, //nolint:contextcheck // the fixture has the context
 			Recover: func() {
 				process := r.start()
 				for range 5 {
