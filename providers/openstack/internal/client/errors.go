@@ -197,6 +197,7 @@ func parseFault(service Service, status int, body []byte) fault {
 //	Octavia   {"faultcode": "Client", "faultstring": "..."}
 //	Keystone  {"error": {"code": 404, "title": "Not Found", "message": "..."}}
 //	Barbican  {"code": 404, "title": "Not Found", "description": "..."}
+//	Octavia   the same for the pool in the path of a member
 func parseForm(service Service, status int, body []byte) fault {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil {
@@ -216,7 +217,9 @@ func parseForm(service Service, status int, body []byte) fault {
 	}
 	for _, key := range []string{"description", "message"} {
 		if s := text(key); s != "" {
-			return fault{message: s, own: service == KeyManager && isNumber(fields["code"], status)}
+			own := service == KeyManager || service == LoadBalancer
+
+			return fault{message: s, own: own && isNumber(fields["code"], status)}
 		}
 	}
 	for key, raw := range fields {

@@ -85,6 +85,8 @@ func TestErrors(t *testing.T) {
 		"NeutronText":         {"an error as text", neutron, get, 400, `{"NeutronError": "Invalid input"}`, apierr.ErrInvalid, ""},
 
 		"Octavia404":       {"a load balancer that does not exist", octavia, get, 404, octaviaError("Load Balancer " + objectID + " not found."), apierr.ErrNotFound, ""},
+		"Octavia404member": {"the pool in the path of a member", octavia, get, 404, `{"code": 404, "title": "Not Found", "description": "Pool ` + objectID + ` not found."}`, apierr.ErrNotFound, ""},
+		"Octavia404path":   {"a path that the API does not have", octavia, get, 404, `{"code": 404, "title": "Not Found", "description": ""}`, apierr.ErrUnavailable, ""},
 		"Octavia404put":    {"a pool that the request names", octavia, put, 404, octaviaError("Pool " + objectID + " not found."), apierr.ErrInvalid, ""},
 		"Octavia403quota":  {"a quota", octavia, post, 403, octaviaError("Quota has been met for resources: Load Balancer"), apierr.ErrQuota, ""},
 		"Octavia403":       {"a policy", octavia, post, 403, octaviaError("Policy does not allow this request to be performed."), apierr.ErrDenied, ""},

@@ -123,10 +123,10 @@ func TestRedirects(t *testing.T) {
 		want               error
 	}{
 		{"another server", http.MethodGet, foreign.URL + "/x", apierr.ErrUnavailable},
-		{"another scheme", http.MethodGet, "https" + strings.TrimPrefix(f.URL(), "http") + "/compute/there", apierr.ErrUnavailable},
-		{"another path", http.MethodGet, "/compute/there", nil},
-		{"another path of a write", http.MethodPost, "/compute/there", apierr.ErrUnavailable},
-		{"a loop", http.MethodGet, "/compute/here", apierr.ErrUnavailable},
+		{"another scheme", http.MethodGet, "https" + strings.TrimPrefix(f.URL(), "http") + "/compute/v2.1/there", apierr.ErrUnavailable},
+		{"another path", http.MethodGet, "/compute/v2.1/there", nil},
+		{"another path of a write", http.MethodPost, "/compute/v2.1/there", apierr.ErrUnavailable},
+		{"a loop", http.MethodGet, "/compute/v2.1/here", apierr.ErrUnavailable},
 	} {
 		location = tc.to
 		if err := c.Do(bounded(t), client.Compute, tc.method, "here"); tc.want == nil && err != nil || tc.want != nil && is(err, tc.want) != nil {
