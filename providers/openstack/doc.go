@@ -2,9 +2,11 @@
 //
 // What it does: it initializes Nodes (provider ID, addresses, instance type, zone and
 // region), taints those whose server is shut down, and makes Nodes be deleted whose
-// server was deleted.
+// server was deleted. It makes the routes of Nodes in a Neutron router, if the
+// cloud-config names one.
 //
-// What it does not do yet: load balancers of Octavia, and routes of a Neutron router.
+// What it does not do yet: load balancers of Octavia. Packages request, gates and
+// subnetpattern, and the calls of package client, are parts of them.
 //
 // # How it finds servers
 //
@@ -18,4 +20,5 @@
 //	                                       labels: the server, its flavor if need be
 //
 // Nothing is written to OpenStack for Nodes: the role reader in the project is enough.
+// Routes change the router, and the address pairs of the servers' ports.
 package openstack

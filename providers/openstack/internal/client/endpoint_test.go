@@ -92,7 +92,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// Without a region, a service that is first used after another login has the endpoint of
+// OS-AUTH-5: without a region, a service that is first used after another login has the endpoint of
 // the first one, whatever the order of the catalog is then.
 func TestEndpointsArePinned(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ func (f *fixture) second(project string) client.Credentials {
 	return f.Credentials("second")
 }
 
-// New credentials are used once they have logged in, without a failed call.
+// OS-AUTH-4: new credentials are used once they have logged in, without a failed call.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.Options{})
@@ -107,7 +107,7 @@ func TestRefusedRotation(t *testing.T) {
 	}
 }
 
-// A new login with the same credentials that leads to another project is refused.
+// OS-AUTH-3: a new login with the same credentials that leads to another project is refused.
 func TestProjectIsPinned(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.Options{})
@@ -139,7 +139,7 @@ func renameProject(id string) simserver.Fault {
 	}
 }
 
-// A wrong password is tried twice, then once an hour, however often it is needed. A new
+// OS-AUTH-2: a wrong password is tried twice, then once an hour, however often it is needed. A new
 // one is tried at once.
 func TestWrongPassword(t *testing.T) {
 	t.Parallel()

@@ -55,7 +55,7 @@ func all(t *testing.T, n int, fn func() error) {
 	wg.Wait()
 }
 
-// A revoked token costs one login, however many calls notice it, and each call is sent
+// OS-AUTH-1: a revoked token costs one login, however many calls notice it, and each call is sent
 // once more.
 func TestStampede(t *testing.T) {
 	t.Parallel()
