@@ -199,9 +199,9 @@ func TestCredentialPaths(t *testing.T) {
 	checkProblems(t, "a home directory of another user", nil, problems)
 	want := []string{
 		"cloud.conf",
-		"/work/clouds.yaml", "/etc/openstack/clouds.yaml", "/work/clouds.yml", "/etc/openstack/clouds.yml",
-		"/work/secure.yaml", "/etc/openstack/secure.yaml", "/work/secure.yml", "/etc/openstack/secure.yml",
-		"/work/clouds-public.yaml", "/etc/openstack/clouds-public.yaml", "/work/clouds-public.yml", "/etc/openstack/clouds-public.yml",
+		"/srv/clouds.yaml", "/etc/openstack/clouds.yaml", "/srv/clouds.yml", "/etc/openstack/clouds.yml",
+		"/srv/secure.yaml", "/etc/openstack/secure.yaml", "/srv/secure.yml", "/etc/openstack/secure.yml",
+		"/srv/clouds-public.yaml", "/etc/openstack/clouds-public.yaml", "/srv/clouds-public.yml", "/etc/openstack/clouds-public.yml",
 	}
 	if diff := cmp.Diff(want, credentialPaths(file, cfg, env)); diff != "" {
 		t.Errorf("paths (-want +got):\n%s", diff)

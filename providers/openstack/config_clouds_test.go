@@ -71,8 +71,8 @@ func TestClouds(t *testing.T) {
 		"no file": {
 			reason: "is fatal, and nothing else is reported", text: use,
 			problems: []string{
-				"error: 2:1: [Global] use-clouds: no clouds.yaml exists, looked for /work/clouds.yaml, /home/ccm/.config/openstack/clouds.yaml, /etc/openstack/clouds.yaml, " +
-					"/work/clouds.yml, /home/ccm/.config/openstack/clouds.yml, /etc/openstack/clouds.yml: file does not exist",
+				"error: 2:1: [Global] use-clouds: no clouds.yaml exists, looked for /srv/clouds.yaml, /home/ccm/.config/openstack/clouds.yaml, /etc/openstack/clouds.yaml, " +
+					"/srv/clouds.yml, /home/ccm/.config/openstack/clouds.yml, /etc/openstack/clouds.yml: file does not exist",
 			},
 		},
 		"several clouds": {

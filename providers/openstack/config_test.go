@@ -31,7 +31,7 @@ const loginText = "[Global]\nauth-url = https://keystone/v3\nusername = u\npassw
 // in is an environment with these files, by path, and no variables.
 func in(files map[string]string) environment {
 	return environment{
-		workingDirectory: "/work", home: "/home/ccm",
+		workingDirectory: "/srv", home: "/home/ccm",
 		readFile: func(path string) ([]byte, error) {
 			text, ok := files[path]
 			if !ok {

@@ -29,7 +29,7 @@ func files(content map[string]string) cloudsyaml.Reader {
 }
 
 // everywhere has all places.
-var everywhere = cloudsyaml.Places{File: "/etc/config/clouds.yaml", WorkingDirectory: "/work", Home: "/home/user"}
+var everywhere = cloudsyaml.Places{File: "/etc/config/clouds.yaml", WorkingDirectory: "/srv", Home: "/home/user"}
 
 // one is a file with one cloud that is in a region.
 func one(name, region string) string {
@@ -45,20 +45,20 @@ func TestPlaces(t *testing.T) {
 		want    string
 		err     string
 	}{
-		"file":                        {"the named file comes first", everywhere, map[string]string{"/etc/config/clouds.yaml": one("a", "file"), "/work/clouds.yaml": one("a", "work")}, "file", ""},
-		"missing file":                {"the next place is used if it does not exist", everywhere, map[string]string{"/work/clouds.yaml": one("a", "work"), "/home/user/.config/openstack/clouds.yaml": one("a", "home")}, "work", ""},
+		"file":                        {"the named file comes first", everywhere, map[string]string{"/etc/config/clouds.yaml": one("a", "file"), "/srv/clouds.yaml": one("a", "work")}, "file", ""},
+		"missing file":                {"the next place is used if it does not exist", everywhere, map[string]string{"/srv/clouds.yaml": one("a", "work"), "/home/user/.config/openstack/clouds.yaml": one("a", "home")}, "work", ""},
 		"home":                        {"before /etc", everywhere, map[string]string{"/home/user/.config/openstack/clouds.yaml": one("a", "home"), "/etc/openstack/clouds.yaml": one("a", "site")}, "home", ""},
 		"site":                        {"the last directory", everywhere, map[string]string{"/etc/openstack/clouds.yaml": one("a", "site")}, "site", ""},
 		"yml":                         {"the other end of the name counts", everywhere, map[string]string{"/etc/openstack/clouds.yml": one("a", "yml")}, "yml", ""},
-		"yml after yaml":              {"in all directories", everywhere, map[string]string{"/work/clouds.yml": one("a", "yml"), "/etc/openstack/clouds.yaml": one("a", "yaml")}, "yaml", ""},
+		"yml after yaml":              {"in all directories", everywhere, map[string]string{"/srv/clouds.yml": one("a", "yml"), "/etc/openstack/clouds.yaml": one("a", "yaml")}, "yaml", ""},
 		"no directories":              {"only /etc is left", cloudsyaml.Places{}, map[string]string{"/etc/openstack/clouds.yaml": one("a", "site"), "clouds.yaml": one("a", "x")}, "site", ""},
 		"denied directory":            {"a home that cannot be read has no file", everywhere, map[string]string{"/home/user/.config/openstack/clouds.yaml": "denied", "/etc/openstack/clouds.yaml": one("a", "site")}, "site", ""},
 		"denied file":                 {"a named file must be readable", everywhere, map[string]string{"/etc/config/clouds.yaml": "denied", "/etc/openstack/clouds.yaml": one("a", "site")}, "", "read /etc/config/clouds.yaml: permission denied"},
-		"broken":                      {"another error is not skipped", everywhere, map[string]string{"/work/clouds.yaml": "broken", "/etc/openstack/clouds.yaml": one("a", "site")}, "", "read /work/clouds.yaml: input/output error"},
-		"broken secure":               {"in any file", everywhere, map[string]string{"/work/clouds.yaml": one("a", "work"), "/work/secure.yaml": "broken"}, "", "read /work/secure.yaml: input/output error"},
+		"broken":                      {"another error is not skipped", everywhere, map[string]string{"/srv/clouds.yaml": "broken", "/etc/openstack/clouds.yaml": one("a", "site")}, "", "read /srv/clouds.yaml: input/output error"},
+		"broken secure":               {"in any file", everywhere, map[string]string{"/srv/clouds.yaml": one("a", "work"), "/srv/secure.yaml": "broken"}, "", "read /srv/secure.yaml: input/output error"},
 		"secure beside file":          {"after the directories", everywhere, map[string]string{"/etc/config/clouds.yaml": one("a", "file"), "/etc/config/secure.yaml": one("a", "beside")}, "beside", ""},
-		"secure in directories first": {"as other clients look for it", everywhere, map[string]string{"/etc/config/clouds.yaml": one("a", "file"), "/etc/config/secure.yaml": one("a", "beside"), "/etc/openstack/secure.yml": one("a", "yml"), "/work/secure.yaml": one("a", "work")}, "work", ""},
-		"none":                        {"the error lists the places", cloudsyaml.Places{WorkingDirectory: "/work"}, nil, "", "no clouds.yaml exists, looked for /work/clouds.yaml, /etc/openstack/clouds.yaml, /work/clouds.yml, /etc/openstack/clouds.yml: file does not exist"},
+		"secure in directories first": {"as other clients look for it", everywhere, map[string]string{"/etc/config/clouds.yaml": one("a", "file"), "/etc/config/secure.yaml": one("a", "beside"), "/etc/openstack/secure.yml": one("a", "yml"), "/srv/secure.yaml": one("a", "work")}, "work", ""},
+		"none":                        {"the error lists the places", cloudsyaml.Places{WorkingDirectory: "/srv"}, nil, "", "no clouds.yaml exists, looked for /srv/clouds.yaml, /etc/openstack/clouds.yaml, /srv/clouds.yml, /etc/openstack/clouds.yml: file does not exist"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestPaths(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	const clouds, secure, public = "/work/clouds.yaml", "/work/secure.yaml", "/work/clouds-public.yaml"
+	const clouds, secure, public = "/srv/clouds.yaml", "/srv/secure.yaml", "/srv/clouds-public.yaml"
 	cases := map[string]struct {
 		reason  string
 		name    string
@@ -236,8 +236,8 @@ func TestLoad(t *testing.T) {
 		"no clouds-public.yaml": {
 			reason:  "a profile needs one",
 			content: map[string]string{clouds: "clouds:\n  a:\n    profile: vendor\n"},
-			err: clouds + `:3: no clouds-public.yaml exists with the profile "vendor", looked for /work/clouds-public.yaml, ` +
-				"/etc/openstack/clouds-public.yaml, /work/clouds-public.yml, /etc/openstack/clouds-public.yml: file does not exist",
+			err: clouds + `:3: no clouds-public.yaml exists with the profile "vendor", looked for /srv/clouds-public.yaml, ` +
+				"/etc/openstack/clouds-public.yaml, /srv/clouds-public.yml, /etc/openstack/clouds-public.yml: file does not exist",
 		},
 		"unknown profile":   {"is an error", "", map[string]string{clouds: "clouds: {a: {profile: vendor}}", public: "public-clouds: {b: {}}"}, nil, nil, clouds + ":1: " + public + ` has no profile "vendor"`},
 		"several":           {"one must be named", "", map[string]string{clouds: "clouds: {b: {}, a: {}}"}, nil, nil, clouds + ": it has several clouds and none is selected, known are: a, b"},
@@ -261,7 +261,7 @@ func TestLoad(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cloud, err := cloudsyaml.Load(cloudsyaml.Places{WorkingDirectory: "/work"}, tc.name, files(tc.content))
+			cloud, err := cloudsyaml.Load(cloudsyaml.Places{WorkingDirectory: "/srv"}, tc.name, files(tc.content))
 			if text := message(err); text != tc.err {
 				t.Fatalf("%s: want %q, got %q", tc.reason, tc.err, text)
 			}
