@@ -104,7 +104,7 @@ func TestFargateGone(t *testing.T) {
 		t.Fatal("the address is not the same")
 	}
 	if _, err := c.instances.InstanceMetadata(t.Context(), n); err != nil {
-		t.Errorf("a missing node is cached for ever: %v", err)
+		t.Errorf("a missing node is cached forever: %v", err)
 	}
 }
 

@@ -247,7 +247,7 @@ func TestRegionOrder(t *testing.T) {
 	}
 }
 
-// TestIdentityEnds checks that a start does not wait for ever: a service that
+// TestIdentityEnds checks that a start does not wait forever: a service that
 // never responds is given up with the caller's context.
 func TestIdentityEnds(t *testing.T) {
 	t.Parallel()

@@ -400,7 +400,7 @@ func TestSparseResponses(t *testing.T) {
 		t.Errorf("AWS-API-1: a state that is not known is no shutdown: got %t, %v", shutdown, err)
 	}
 	if got, err := c.instances.InstanceMetadata(t.Context(), n); err == nil {
-		t.Errorf("AWS-API-1: labels without a zone would stay for ever: got %v", got)
+		t.Errorf("AWS-API-1: labels without a zone would stay forever: got %v", got)
 	}
 	initialized := node(n.Spec.ProviderID[len("aws:///us-west-2a/"):])
 	if got, err := c.instances.InstanceMetadata(t.Context(), initialized); err != nil || len(got.NodeAddresses) == 0 {

@@ -100,7 +100,7 @@ func TestDeletionReadsNoOtherClassicLoadBalancers(t *testing.T) {
 }
 
 // A rule of a user that names the security group of a load balancer delays the
-// deletion of the Service for ten minutes, not for ever. Each attempt costs one
+// deletion of the Service for ten minutes, not forever. Each attempt costs one
 // call to delete the group.
 func TestRuleOfAUserEndsWithAnEvent(t *testing.T) {
 	t.Parallel()

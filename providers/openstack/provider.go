@@ -27,9 +27,10 @@ import (
 const (
 	// eventSource is the source of Events.
 	eventSource = "cloud-provider-openstack"
-	// eventClientName is the account that the node controllers use, which may write
-	// Events also with --use-service-account-credentials.
-	eventClientName = "node-controller"
+	// clientName is the account of the node controllers. With
+	// --use-service-account-credentials it may write Events; the Lease of failed
+	// logins needs a Role of its own.
+	clientName = "node-controller"
 	// serverIndex is the name of the index of Nodes by their servers.
 	serverIndex = "openstack-server"
 )
@@ -164,7 +165,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 		if c.readCredentials != nil {
 			c.background.Go(c.readCredentials)
 		}
-		api, err := builder.Client(eventClientName)
+		api, err := builder.Client(clientName)
 		if err != nil {
 			klog.ErrorS(err, "No client for Events and the Lease of failed logins")
 

@@ -216,7 +216,7 @@ func (s *demo) setReady(ctx context.Context, name string, status v1.ConditionSta
 	return controlplane.SetReady(ctx, s.ControlPlane.Client(), name, status)
 }
 
-// await waits for the nodes, not for ever.
+// await waits for the nodes, not forever.
 func (s *demo) await(ctx context.Context, wrong func(scenario.Nodes) error) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()

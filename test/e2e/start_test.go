@@ -79,7 +79,7 @@ func startFailures() map[string]startFailure {
 		"UnknownKey": {
 			reason: "a typo gets the known names and the nearest one",
 			file:   "[Global]\nprovider = vshpere\n",
-			want:   []string{`cloud.conf:2:1`, `unknown provider "vshpere", known are: aws, vsphere, did you mean "vsphere"?`},
+			want:   []string{`cloud.conf:2:1`, `unknown provider "vshpere", known are: aws, openstack, vsphere, did you mean "vsphere"?`},
 		},
 		"UnknownFlag": {
 			reason: "the same for the flag",
@@ -94,7 +94,7 @@ func startFailures() map[string]startFailure {
 			file:   "[Global]\nprovider = vsphere-paravirtual\n",
 			want:   []string{`unknown provider "vsphere-paravirtual"`, "is not"},
 		},
-		"NoProvider": {reason: "the names to choose from", file: "[Foo]\na = b\n", want: []string{"no cloud provider chosen: set [Global] provider in cloud.conf to one of: aws, vsphere"}},
+		"NoProvider": {reason: "the names to choose from", file: "[Foo]\na = b\n", want: []string{"no cloud provider chosen: set [Global] provider in cloud.conf to one of: aws, openstack, vsphere"}},
 		"EmptyFile":  {reason: "an empty file is said to be one", want: []string{"no cloud provider chosen: cloud.conf is empty"}},
 		"EmptyFileWithFlag": {
 			reason: "VS-CONFIG-1: no panic without a file",
@@ -185,7 +185,7 @@ func TestOfflineCommands(t *testing.T) {
 		want   []string
 	}{
 		"Version":         {reason: "needs no config", args: []string{"--version"}, want: []string{"Kubernetes v"}},
-		"Providers":       {reason: "what is registered and what it supports", args: []string{"providers"}, want: []string{"vsphere ", "instances ", "NSX-T load balancers and routes are not supported yet", "aws ", "classic and network", "in the route table of the cluster"}},
+		"Providers":       {reason: "what is registered and what it supports", args: []string{"providers"}, want: []string{"vsphere ", "instances ", "NSX-T load balancers and routes are not supported yet", "aws ", "classic and network", "in the route table of the cluster", "openstack ", "extra routes of a Neutron router"}},
 		"Validate":        {reason: "the chosen provider", args: []string{"config", "validate", "--cloud-config=good.conf"}, want: []string{"good.conf: valid for provider vsphere"}},
 		"ValidateTypo":    {reason: "a warning at start is an error here", args: []string{"config", "validate", "--cloud-config=typo.conf"}, code: 1, want: []string{"error: typo.conf:8:1:", "did you mean", "is not valid for provider vsphere"}},
 		"ValidateWrong":   {reason: "all errors, none with a secret", args: []string{"config", "validate", "--cloud-config=wrong.conf"}, code: 1, want: []string{"wrong.conf:"}},

@@ -125,7 +125,7 @@ func TestReadAlongIsNoInterest(t *testing.T) {
 		t.Errorf("just before: %q", got)
 	}
 	if got := s.due(10, nil, over); len(got) != 0 {
-		t.Errorf("%q is read along for ever", got)
+		t.Errorf("%q is read along forever", got)
 	}
 	s.find("o-1", over)
 	if got := s.due(10, nil, over.Add(time.Minute)); len(got) != 1 {

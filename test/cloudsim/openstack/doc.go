@@ -80,7 +80,7 @@
 //     its address in Neutron when a part of it is refused. Parts are ACTIVE a moment
 //     after the load balancer. A pool of its own cannot be made with its members.
 //   - A write of all members of a pool sets what is not in it to the defaults. With an
-//     old member twice the load balancer is pending for ever.
+//     old member twice the load balancer is pending forever.
 //   - Load balancers of other projects are 403, and their quotas, too: there is no other
 //     status for a quota. Parallel creations can be 503, see [Cloud.SetProjectLock].
 //   - Drivers refuse what they lack with 501, see [Profile] and [Cloud.SetProviders].

@@ -130,7 +130,7 @@ type ApplicationCredentialSpec struct {
 	Name string
 	// Roles are some of the roles of the user; default all of them.
 	Roles []string
-	// Lifetime is how long it is valid; default for ever.
+	// Lifetime is how long it is valid; default forever.
 	Lifetime time.Duration
 }
 

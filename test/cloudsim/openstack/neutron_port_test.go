@@ -63,7 +63,7 @@ func TestPortAddresses(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if p.Status != "DOWN" || p.DeviceOwner != "" || len(p.SecurityGroups) != 1 {
-				t.Errorf("the port is %+v, want it DOWN, of nobody and in the group default", p)
+				t.Errorf("the port is %+v, want it DOWN, without a device owner and in the group default", p)
 			}
 		})
 	}

@@ -22,7 +22,7 @@ type vipSpec struct {
 	name, owner string
 }
 
-// createVIP creates the port of a virtual IP address: DOWN for ever, with further
+// createVIP creates the port of a virtual IP address: DOWN forever, with further
 // addresses of its network's stateless subnets, owned by the project of the load
 // balancer and by no server (octavia: network/drivers/neutron/
 // allowed_address_pairs.py, allocate_vip). The errors are those of Neutron:
@@ -154,7 +154,7 @@ func (c *Cloud) ensureVIPGroup(r *region, p *port, lb string, rules []vipRule) {
 	if !slices.Contains(p.groups, g.id) {
 		state.byService(p.id, func() {
 			p.groups = sorted(append(slices.Clone(p.groups), g.id))
-			if !p.service { // a port of a user loses those that it had, and has this one for ever (tried with Zed)
+			if !p.service { // a port of a user loses those that it had, and has this one forever (tried with Zed)
 				p.groups = []string{g.id}
 			}
 		})

@@ -42,7 +42,7 @@ type ListenerSpec struct {
 	Port int
 	// Tags are the tags of the listener.
 	Tags []string
-	// AllowedCIDRs are the prefixes that it admits; none for all.
+	// AllowedCIDRs are the prefixes that it allows; none for all.
 	AllowedCIDRs []string
 	// Settings are further attributes, as in responses: "connection_limit": 5.
 	Settings map[string]any

@@ -6,7 +6,7 @@ import (
 )
 
 // SetLoadBalancerStatus sets the provisioning status of a load balancer: ERROR, or a
-// pending one that lasts for ever, as after the end of a worker, until this is called
+// pending one that lasts forever, as after the end of a worker, until this is called
 // with ACTIVE. What it serves stays.
 func (c *Cloud) SetLoadBalancerStatus(id, status string) {
 	c.inspect(func() {

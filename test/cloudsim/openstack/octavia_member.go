@@ -241,7 +241,7 @@ type batch struct {
 // tags have none and stay. A subnet that is sent is taken, and not even looked for.
 // With a new member twice the request is 409. With an old one twice it is 400 in later
 // versions; Zed takes the last one of them, and its worker drops the change, so that
-// the load balancer stays PENDING_UPDATE for ever (tried with Zed). Equal members make the load balancer pending, too; none over none do not.
+// the load balancer stays PENDING_UPDATE forever (tried with Zed). Equal members make the load balancer pending, too; none over none do not.
 func updateMembers(k *call) (response, error) {
 	p, err := k.lbPoolOf()
 	if err != nil {

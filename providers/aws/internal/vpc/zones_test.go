@@ -64,7 +64,7 @@ func TestZones(t *testing.T) {
 		look("read", "a", nil, 1)
 		look("cached", "b", nil, 1)
 		time.Sleep(1000 * time.Hour)
-		look("for ever", "a", nil, 1)
+		look("forever", "a", nil, 1)
 		look("refetched for an unknown zone", "c", vpc.ErrNoZone, 2)
 		look("but not at once", "c", apierr.ErrNotFound, 2)
 		time.Sleep(time.Minute)

@@ -289,7 +289,7 @@ func TestServersByName(t *testing.T) {
 }
 
 // A database may compare names without regard to case.
-func TestServersByNameOfBlindDatabase(t *testing.T) {
+func TestServersByNameOfCaseInsensitiveDatabase(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.Options{})
 	project := f.ProjectID(openstack.ProjectCCM)

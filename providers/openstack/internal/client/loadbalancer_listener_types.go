@@ -13,7 +13,7 @@ type Listener struct {
 	DefaultPoolID   string            `json:"default_pool_id"`
 	InsertHeaders   map[string]string `json:"insert_headers"`
 	TLSContainerRef string            `json:"default_tls_container_ref"`
-	// AllowedCIDRs admits all if it is empty. It came with version 2.12.
+	// AllowedCIDRs allows all clients if it is empty. It came with version 2.12.
 	AllowedCIDRs []string `json:"allowed_cidrs"`
 	// The timeouts are in milliseconds. They are nil before version 2.1.
 	TimeoutClientData    *int `json:"timeout_client_data"`
@@ -56,7 +56,7 @@ type ListenerUpdate struct {
 	InsertHeaders Change[map[string]string] `json:"insert_headers,omitzero"`
 	// TLSContainerRef is null for none.
 	TLSContainerRef Change[string] `json:"default_tls_container_ref,omitzero"`
-	// AllowedCIDRs is empty to admit all.
+	// AllowedCIDRs is empty to allow all clients.
 	AllowedCIDRs         Change[[]string] `json:"allowed_cidrs,omitzero"`
 	TimeoutClientData    Change[int]      `json:"timeout_client_data,omitzero"`
 	TimeoutMemberConnect Change[int]      `json:"timeout_member_connect,omitzero"`

@@ -182,7 +182,7 @@ func TestCallerLeaves(t *testing.T) {
 	})
 }
 
-// A request has a time; a caller without a deadline does not wait for ever.
+// A request has a time; a caller without a deadline does not wait forever.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, f *fixture) {

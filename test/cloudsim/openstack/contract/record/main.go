@@ -4,9 +4,15 @@
 //
 //	go run -race ./test/cloudsim/openstack/contract/record -dir DIR -ctl CTL [-update] [SCENARIO...]
 //
-// DIR holds env.json and clouds.yaml of the services, CTL is the program that
-// pauses services and reaches their databases. The command creates its own
-// projects, users and networks, all named contract*, and deletes what a
+// DIR holds clouds.yaml, with a cloud admin, and env.json, an object with the URLs of
+// keystone, nova, neutron and octavia in endpoints, and the IDs of an image and a
+// flavor in image and flavor. CTL is a program that controls the services:
+//
+//	CTL pause|resume octavia-worker    stops and continues the process
+//	CTL restart neutron                after its configuration has changed
+//	CTL sql octavia -e STATEMENT       changes the database
+//
+// The command creates its own projects, users and networks, all named contract*, and deletes what a
 // scenario leaves before the next one.
 package main
 
