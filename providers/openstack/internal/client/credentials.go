@@ -66,3 +66,10 @@ func (c Credentials) account() string {
 
 	return strings.ToLower(c.Username + "@" + cmp.Or(c.UserDomainID, c.UserDomainName))
 }
+
+// scopeKey identifies what the token of a login is for.
+func (c Credentials) scopeKey() string {
+	return strings.Join([]string{
+		c.TrustID, c.ProjectID, c.ProjectName, c.ProjectDomainID, c.ProjectDomainName, c.DomainID, c.DomainName,
+	}, "\n")
+}

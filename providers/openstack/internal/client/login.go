@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 )
@@ -68,11 +69,13 @@ func (s *session) mayLogIn(credentials Credentials) error {
 	return s.options.LoginGuard.Check(s.request(credentials))
 }
 
-// request describes a login with a password to the guard.
+// request describes a login with a password to the guard. A password is another one in
+// another scope: Keystone refuses both in the same way, so that a scope that was corrected
+// must be tried.
 func (s *session) request(credentials Credentials) login.Request {
 	return login.Request{
 		Account:  credentials.account() + " at " + s.name(),
-		Password: credentials.Password,
+		Password: config.Secret(credentials.scopeKey() + "\n" + credentials.Password.Reveal()),
 		Target:   "Keystone " + s.name(),
 		// There is one Keystone: a refusal is its own.
 		Refused: true,

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -172,6 +173,30 @@ func TestWrongPassword(t *testing.T) {
 	from.set(f.Credentials(openstack.UserCCM))
 	must(t, get(ctx, c))
 	f.count(t, opLogin, 5)
+}
+
+// OS-AUTH-2: a project that is corrected is tried at once, with the same password: the
+// response to a wrong one is the same. The account has a limit of its own.
+func TestWrongProject(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.serveServer()
+	wrong := f.Credentials(openstack.UserCCM)
+	from := newSource(wrong)
+	c := f.open(t, from)
+	for i, logins := range []int{1, 2, 3, 3} {
+		wrong.ProjectID = fmt.Sprintf("%032d", i)
+		from.set(wrong)
+		for range 5 {
+			must(t, is(get(bounded(t), c), apierr.ErrDenied))
+		}
+		f.count(t, opLogin, logins)
+	}
+	from.set(f.Credentials(openstack.UserCCM))
+	must(t, is(get(bounded(t), c), apierr.ErrDenied))
+	f.clock.Step(client.LoginLimits().Interval + time.Second)
+	must(t, get(bounded(t), c))
+	f.count(t, opLogin, 4)
 }
 
 // A login guard that is shared, or read from a store, counts for each client.

@@ -127,12 +127,14 @@ func (s *session) endpoint(ctx context.Context, name Service) (*url.URL, error) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.catalogBusy = false
-	if err != nil {
+	if err != nil && s.endpoints[name] == nil { // a login meanwhile may have found it
 		s.catalogRead = s.options.Clock.Now()
 
 		return nil, fmt.Errorf("%w (%w)", s.missing[name], err)
 	}
-	s.pin(ctx, c)
+	if err == nil {
+		s.pin(ctx, c)
+	}
 
 	return s.endpoints[name], s.missing[name]
 }

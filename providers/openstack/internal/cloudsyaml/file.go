@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"go.yaml.in/yaml/v3"
 
@@ -87,7 +88,7 @@ func (p Places) open(name string, read Reader) (*document, error) {
 		switch {
 		case err == nil:
 			return parse(path, name, data)
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission) && path != p.File:
+		case errors.Is(err, fs.ErrNotExist), path != p.File && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)):
 		default:
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
