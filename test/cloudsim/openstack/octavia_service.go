@@ -42,26 +42,7 @@ func (c *Cloud) octaviaService() *service {
 			status: http.StatusMethodNotAllowed, raw: []byte(`{"code": 405, "title": "Method Not Allowed", "description": ""}`),
 		},
 	}
-	for _, r := range []struct {
-		op                     string
-		sort                   *lbSort
-		create, update, remove handler
-	}{
-		{"Listener", lbListeners, createListener, updateListener, deleteListener},
-		{"Pool", lbPools, createPool, updatePool, deletePool},
-		{"HealthMonitor", lbMonitors, createMonitor, updateMonitor, deleteMonitor},
-		{"L7Policy", lbPolicies, createPolicy, updatePolicy, deletePolicy},
-	} {
-		all := "/v2.0/lbaas/" + r.sort.plural
-		s.routes = append(
-			s.routes,
-			route{method: "GET", path: all, op: "List" + r.op + "s", handle: lbList(r.sort)},
-			route{method: "POST", path: all, op: "Create" + r.op, handle: r.create},
-			route{method: "GET", path: all + "/{id}", op: "Show" + r.op, handle: lbShow(r.sort)},
-			route{method: "PUT", path: all + "/{id}", op: "Update" + r.op, handle: r.update},
-			route{method: "DELETE", path: all + "/{id}", op: "Delete" + r.op, handle: r.remove},
-		)
-	}
+	s.routes = append(s.routes, octaviaPartRoutes()...)
 	if c.opts.Profile != Bare || c.opts.OctaviaMinor >= sinceFlavors {
 		s.routes = append(
 			s.routes,
@@ -75,4 +56,32 @@ func (c *Cloud) octaviaService() *service {
 	}
 
 	return s
+}
+
+// octaviaPartRoutes are the routes of the parts of a load balancer that have the same
+// operations.
+func octaviaPartRoutes() []route {
+	var routes []route
+	for _, r := range []struct {
+		op                     string
+		sort                   *lbSort
+		create, update, remove handler
+	}{
+		{"Listener", lbListeners, createListener, updateListener, deleteListener},
+		{"Pool", lbPools, createPool, updatePool, deletePool},
+		{"HealthMonitor", lbMonitors, createMonitor, updateMonitor, deleteMonitor},
+		{"L7Policy", lbPolicies, createPolicy, updatePolicy, deletePolicy},
+	} {
+		all := "/v2.0/lbaas/" + r.sort.plural
+		routes = append(
+			routes,
+			route{method: "GET", path: all, op: "List" + r.op + "s", handle: lbList(r.sort)},
+			route{method: "POST", path: all, op: "Create" + r.op, handle: r.create},
+			route{method: "GET", path: all + "/{id}", op: "Show" + r.op, handle: lbShow(r.sort)},
+			route{method: "PUT", path: all + "/{id}", op: "Update" + r.op, handle: r.update},
+			route{method: "DELETE", path: all + "/{id}", op: "Delete" + r.op, handle: r.remove},
+		)
+	}
+
+	return routes
 }
