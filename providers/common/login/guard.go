@@ -1,6 +1,8 @@
 package login
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -39,12 +41,12 @@ type Guard struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed at the end of each login, then replaced
 	accounts map[string]*account
-	stored   *stored // nil without a store
+	stored   stored
 }
 
 // NewGuard returns a guard that knows of no failure but those in its store, if it has one.
 func NewGuard(limits Limits, clock clock.PassiveClock, options ...Option) *Guard {
-	g := &Guard{limits: limits, clock: clock, changed: make(chan struct{}), accounts: map[string]*account{}}
+	g := &Guard{limits: limits, clock: clock, changed: make(chan struct{}), accounts: map[string]*account{}, stored: newStored()}
 	for _, option := range options {
 		option(g)
 	}
@@ -113,7 +115,7 @@ func (g *Guard) Check(r Request) error {
 // [NotTriedError] if the password may not be sent for a while, or if ctx ends first. With
 // a store, the function also writes the result, whether ctx has ended or not.
 func (g *Guard) Reserve(ctx context.Context, r Request) (done func(Result, error), err error) {
-	g.open(ctx, r)
+	g.read(ctx, r, g.stored.unread)
 	for {
 		g.mu.Lock()
 		a, p := g.find(r)
@@ -124,7 +126,7 @@ func (g *Guard) Reserve(ctx context.Context, r Request) (done func(Result, error
 		}
 		g.mu.Unlock()
 		if err != nil {
-			if g.refresh(ctx, r) {
+			if g.read(ctx, r, g.stored.outdated) {
 				continue
 			}
 
@@ -166,12 +168,11 @@ func (g *Guard) record(r Request, reserved time.Time, result Result, err error) 
 	switch result {
 	case Accepted:
 		p.accepted, p.backoff, p.adopted = true, Backoff{}, false
-		g.forgive(p)
-		// The password is right, so the logins without a response were accepted.
-		p.failures = slices.DeleteFunc(p.failures, func(f failure) bool { return f.lost })
+		p.failures = slices.DeleteFunc(p.failures, FailureRecord.lost)
+		g.adopt(p)
 	case Refused, Lost:
 		p.accepted = false
-		p.failures = append(p.failures, failure{at: now, lost: result == Lost})
+		p.failures = append(p.failures, FailureRecord{At: now.UTC(), Refused: result == Refused, By: g.stored.self})
 		a.cause = fmt.Errorf("%s: %w", r.Target, err)
 		if result == Refused {
 			p.backoff.Fail(now, g.limits.delays(r), a.cause)
@@ -204,22 +205,15 @@ type account struct {
 	passwords map[passwordKey]*password
 	cause     error  // of the last failure
 	target    string // of the last login
-	hash      string // in the store, if that has been read
 }
 
 // reason returns the cause of a delay.
-func (a *account) reason() error {
-	if a.cause == nil {
-		return errEarlier
-	}
-
-	return a.cause
-}
+func (a *account) reason() error { return cmp.Or(a.cause, errEarlier) }
 
 // trying returns how many logins are under way.
 func (a *account) trying() (n int) {
 	for _, p := range a.passwords {
-		n += p.trying()
+		n += len(p.reserved)
 	}
 
 	return n
@@ -234,31 +228,21 @@ type password struct {
 	// accepted reports whether it was accepted and did not fail since.
 	accepted bool
 	reserved []time.Time // of the logins under way
-	failures []failure
+	failures []FailureRecord
 
 	// hashes identify it in the store, made with a salt.
 	hashes hashes
 	salt   []byte
-	hashed time.Time
 	// adopted reports whether the delay is one of another process, which does not
 	// know which targets refused the password: it is for all of them.
 	adopted bool
 }
-
-// trying returns how many logins are under way.
-func (p *password) trying() int { return len(p.reserved) }
 
 // end drops a login that was under way.
 func (p *password) end(reserved time.Time) {
 	if i := slices.Index(p.reserved, reserved); i >= 0 {
 		p.reserved = slices.Delete(p.reserved, i, i+1)
 	}
-}
-
-// failure is a refusal, or a login without a response.
-type failure struct {
-	at   time.Time
-	lost bool
 }
 
 // find returns what is known of an account and its password, without what is too old
@@ -271,9 +255,8 @@ func (g *Guard) find(r Request) (*account, *password) {
 	}
 	now := g.clock.Now()
 	for key, p := range a.passwords {
-		p.failures = slices.DeleteFunc(p.failures, func(f failure) bool { return now.Sub(f.at) > g.limits.Interval })
-		if !p.accepted && p.trying() == 0 && len(p.failures) == 0 && now.Sub(p.backoff.Until()) > g.limits.Retention &&
-			now.Sub(p.hashed) > g.limits.Retention {
+		p.failures = slices.DeleteFunc(p.failures, func(f FailureRecord) bool { return now.Sub(f.At) > g.limits.Interval })
+		if !p.accepted && len(p.reserved) == 0 && len(p.failures) == 0 && now.Sub(p.backoff.Until()) > g.limits.Retention {
 			delete(a.passwords, key)
 		}
 	}
@@ -283,6 +266,10 @@ func (g *Guard) find(r Request) (*account, *password) {
 		p = &password{}
 		a.passwords[key] = p
 	}
+	if salt := g.stored.salt; !bytes.Equal(p.salt, salt) {
+		p.hashes, p.salt = hashesOf(r, salt), salt
+	}
+	g.adopt(p)
 
 	return a, p
 }
@@ -294,7 +281,7 @@ func (g *Guard) check(a *account, p *password, r Request) error {
 		until = p.backoff.Until()
 	}
 	for _, free := range []time.Time{
-		g.limits.free(g.passwordTimes(p), g.limits.PerPassword), g.limits.free(g.accountTimes(a), g.limits.PerAccount),
+		g.limits.free(g.passwordTimes(p), g.limits.PerPassword), g.limits.free(g.accountTimes(a, p), g.limits.PerAccount),
 	} {
 		if free.After(until) {
 			until = free
@@ -311,28 +298,42 @@ func (g *Guard) check(a *account, p *password, r Request) error {
 // not accepted yet is tried by one at a time, and no more logins run at a time than may
 // fail.
 func (g *Guard) busy(a *account, p *password) bool {
-	return p.trying() > 0 && !p.accepted ||
-		p.trying()+len(g.passwordTimes(p)) >= g.limits.PerPassword ||
-		a.trying()+len(g.accountTimes(a)) >= g.limits.PerAccount
+	return len(p.reserved) > 0 && !p.accepted ||
+		len(p.reserved)+len(g.passwordTimes(p)) >= g.limits.PerPassword ||
+		a.trying()+len(g.accountTimes(a, p)) >= g.limits.PerAccount
 }
 
-// times returns when logins with the password failed.
-func (p *password) times() []time.Time {
-	at := make([]time.Time, len(p.failures))
-	for i, f := range p.failures {
-		at[i] = f.at
-	}
-
-	return at
+// passwordTimes returns when logins with the password failed, in order, those of other
+// processes as well.
+func (g *Guard) passwordTimes(p *password) []time.Time {
+	return g.times(p.failures, g.stored.others[p.hashes].Failures)
 }
 
-// times returns when logins with all passwords failed, in order.
-func (a *account) times() []time.Time {
-	var all []time.Time
-	for _, p := range a.passwords {
-		all = append(all, p.times()...)
+// accountTimes returns when logins with all passwords of the account of p failed, in
+// order, those of other processes as well.
+func (g *Guard) accountTimes(a *account, p *password) []time.Time {
+	var failures []FailureRecord
+	for _, own := range a.passwords {
+		failures = append(failures, own.failures...)
 	}
-	slices.SortFunc(all, time.Time.Compare)
+	for key, other := range g.stored.others {
+		if key.account == p.hashes.account {
+			failures = append(failures, other.Failures...)
+		}
+	}
 
-	return all
+	return g.times(failures)
+}
+
+// times returns the times of the failures that count, in order.
+func (g *Guard) times(failures ...[]FailureRecord) []time.Time {
+	var times []time.Time
+	for _, f := range slices.Concat(failures...) {
+		if g.clock.Since(f.At) <= g.limits.Interval {
+			times = append(times, f.At)
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
+
+	return times
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/conversion"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
@@ -53,6 +55,9 @@ type FailureRecord struct {
 	By string `json:"by"`
 }
 
+// lost reports whether the login has no result.
+func (f FailureRecord) lost() bool { return !f.Refused }
+
 // Bounds of what is stored, far more than limits allow: about 16 KiB.
 const (
 	maxPasswords = 32
@@ -83,43 +88,48 @@ func (r Record) validate() error {
 
 // others returns what other processes have stored and what still counts. No time is
 // later than now, so that a wrong clock delays no login for longer than a right one.
-func (r Record) others(self string, now time.Time, limits Limits) []PasswordRecord {
+func (r Record) others(self string, now time.Time, limits Limits) map[hashes]PasswordRecord {
 	latest := now.Add(max(limits.Delays.Cap, limits.DelaysIfAccepted.Cap, limits.Delays.Duration, limits.DelaysIfAccepted.Duration))
-	var others []PasswordRecord
-	for _, p := range r.Passwords {
+	passwords := slices.Clone(r.Passwords)
+	for i := range passwords {
+		p := &passwords[i]
 		p.Failures = slices.DeleteFunc(slices.Clone(p.Failures), func(f FailureRecord) bool { return f.By == self })
-		for i := range p.Failures {
-			p.Failures[i].At = earlier(p.Failures[i].At, now)
+		for j := range p.Failures {
+			p.Failures[j].At = earlier(p.Failures[j].At, now)
 		}
 		p.Until, p.Refusals = earlier(p.Until, latest), min(p.Refusals, maxRefusals)
-		if p = p.current(now, limits); p.counts() {
-			others = append(others, p)
-		}
+	}
+	others := map[hashes]PasswordRecord{}
+	for _, p := range current(passwords, now, limits) {
+		others[hashes{p.Account, p.Password}] = p
 	}
 
 	return others
 }
 
-// current returns what is not too old to count.
-func (p PasswordRecord) current(now time.Time, limits Limits) PasswordRecord {
-	p.Failures = slices.DeleteFunc(slices.Clone(p.Failures), func(f FailureRecord) bool { return now.Sub(f.At) > limits.Interval })
-	if now.Sub(p.Until) > limits.Retention {
-		p.Refusals, p.Until = 0, time.Time{}
+// current returns what is not too old to count, the newest entries in order.
+func current(passwords []PasswordRecord, now time.Time, limits Limits) []PasswordRecord {
+	var current []PasswordRecord
+	for _, p := range passwords {
+		p.Failures = slices.DeleteFunc(slices.Clone(p.Failures), func(f FailureRecord) bool { return now.Sub(f.At) > limits.Interval })
+		slices.SortFunc(p.Failures, func(a, b FailureRecord) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.By, b.By)) })
+		p.Failures = p.Failures[max(0, len(p.Failures)-maxFailures):]
+		if now.Sub(p.Until) > limits.Retention {
+			p.Refusals, p.Until = 0, time.Time{}
+		}
+		if len(p.Failures) > 0 || p.Refusals > 0 {
+			current = append(current, p)
+		}
 	}
+	slices.SortFunc(current, func(a, b PasswordRecord) int {
+		return cmp.Or(a.last().Compare(b.last()), cmp.Compare(a.Account, b.Account), cmp.Compare(a.Password, b.Password))
+	})
 
-	return p
+	return current[max(0, len(current)-maxPasswords):]
 }
 
-// counts reports whether there is anything to count.
-func (p PasswordRecord) counts() bool { return len(p.Failures) > 0 || p.Refusals > 0 }
-
-// equal reports whether two records are the same, with their failures in order.
-func (p PasswordRecord) equal(q PasswordRecord) bool {
-	return p.Account == q.Account && p.Password == q.Password && p.Refusals == q.Refusals && p.Until.Equal(q.Until) &&
-		slices.EqualFunc(p.Failures, q.Failures, func(a, b FailureRecord) bool {
-			return a.At.Equal(b.At) && a.Refused == b.Refused && a.By == b.By
-		})
-}
+// equalities compare records whose failures are in order.
+var equalities = conversion.EqualitiesOrDie(time.Time.Equal)
 
 // last returns the time of what happened last.
 func (p PasswordRecord) last() time.Time {
@@ -131,20 +141,6 @@ func (p PasswordRecord) last() time.Time {
 	}
 
 	return last
-}
-
-// bounded returns the newest entries in order.
-func bounded(passwords []PasswordRecord) []PasswordRecord {
-	for i := range passwords {
-		f := passwords[i].Failures
-		slices.SortFunc(f, func(a, b FailureRecord) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.By, b.By)) })
-		passwords[i].Failures = f[max(0, len(f)-maxFailures):]
-	}
-	slices.SortFunc(passwords, func(a, b PasswordRecord) int {
-		return cmp.Or(a.last().Compare(b.last()), cmp.Compare(a.Account, b.Account), cmp.Compare(a.Password, b.Password))
-	})
-
-	return passwords[max(0, len(passwords)-maxPasswords):]
 }
 
 func earlier(a, b time.Time) time.Time {
