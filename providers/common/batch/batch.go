@@ -23,7 +23,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -31,13 +30,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/flight"
 )
 
-// Errors of a Batcher itself.
-var (
-	// ErrClosed means that the Batcher was closed before there was a result.
-	ErrClosed = errors.New("batcher is closed")
-	// ErrNoResult means that the call succeeded without a result for this key.
-	ErrNoResult = errors.New("no result for this key")
-)
+// ErrNoResult means that the call succeeded without a result for this key.
+var ErrNoResult = errors.New("no result for this key")
 
 // DefaultTimeout bounds a call when [Options] does not.
 const DefaultTimeout = 30 * time.Second
@@ -71,9 +65,7 @@ type Batcher[K comparable, V any] struct {
 	opts Options
 
 	mu        sync.Mutex
-	closed    bool
 	gathering *group[K, V]
-	live      map[*group[K, V]]struct{}
 }
 
 // group is one batch, from its first request to its result.
@@ -90,7 +82,7 @@ type group[K comparable, V any] struct {
 func New[K comparable, V any](call Func[K, V], opts Options) *Batcher[K, V] {
 	opts.Timeout = cmp.Or(opts.Timeout, DefaultTimeout)
 
-	return &Batcher[K, V]{call: call, opts: opts, live: map[*group[K, V]]struct{}{}}
+	return &Batcher[K, V]{call: call, opts: opts}
 }
 
 // Get requests one key, together with other calls at about the same time.
@@ -99,10 +91,7 @@ func (b *Batcher[K, V]) Get(ctx context.Context, key K) (V, error) {
 	if err := ctx.Err(); err != nil {
 		return zero, err
 	}
-	g, err := b.join(key)
-	if err != nil {
-		return zero, err
-	}
+	g := b.join(key)
 	results, err := g.flight.Wait(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -119,27 +108,11 @@ func (b *Batcher[K, V]) Get(ctx context.Context, key K) (V, error) {
 	return result.Value, result.Err
 }
 
-// Close ends all waiting with [ErrClosed] and cancels the running calls. It
-// does not wait for them. Later requests get ErrClosed at once.
-func (b *Batcher[K, V]) Close() {
-	b.mu.Lock()
-	b.closed = true
-	live := slices.Collect(maps.Keys(b.live))
-	b.mu.Unlock()
-
-	for _, g := range live {
-		g.flight.Abort(ErrClosed)
-	}
-}
-
 // join adds a request to the batch that is being gathered, or begins one.
-func (b *Batcher[K, V]) join(key K) (*group[K, V], error) {
+func (b *Batcher[K, V]) join(key K) *group[K, V] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	if b.closed {
-		return nil, ErrClosed
-	}
 	g := b.gathering
 	if g == nil || !g.flight.Join() {
 		g = b.begin()
@@ -152,17 +125,14 @@ func (b *Batcher[K, V]) join(key K) (*group[K, V], error) {
 		close(g.full)
 	}
 
-	return g, nil
+	return g
 }
 
 // begin opens a batch and its window. Callers hold the lock.
 func (b *Batcher[K, V]) begin() *group[K, V] {
 	g := &group[K, V]{full: make(chan struct{}), waiters: map[K]int{}}
 	b.gathering = g
-	b.live[g] = struct{}{}
 	g.flight = flight.Start(b.opts.Window+b.opts.Timeout, func(ctx context.Context) (map[K]Result[V], error) {
-		defer b.forget(g)
-
 		return b.run(ctx, g)
 	})
 
@@ -220,14 +190,4 @@ func (b *Batcher[K, V]) leave(g *group[K, V], key K) {
 	if i := slices.Index(g.keys, key); i >= 0 {
 		g.keys = slices.Delete(g.keys, i, i+1)
 	}
-}
-
-func (b *Batcher[K, V]) forget(g *group[K, V]) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	if b.gathering == g {
-		b.gathering = nil
-	}
-	delete(b.live, g)
 }

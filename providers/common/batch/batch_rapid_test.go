@@ -111,7 +111,6 @@ func (w *fixture) run(ctx context.Context, callers []caller) {
 		})
 	}
 	wg.Wait()
-	b.Close()
 	time.Sleep(time.Second) // let abandoned calls end
 	w.checkCalls(callers)
 }

@@ -308,35 +308,3 @@ func TestNoLockDuringACall(t *testing.T) {
 		wg.Wait()
 	})
 }
-
-func TestClose(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var ended error
-		r := &recorder{then: func(ctx context.Context, _ []string) (map[string]batch.Result[string], error) {
-			<-ctx.Done()
-			ended = ctx.Err()
-
-			return nil, ended
-		}}
-		b := batch.New(r.call, batch.Options{Window: 2 * time.Second, Timeout: time.Hour})
-		var wg sync.WaitGroup
-		wantClosed := func(key string) {
-			if _, err := b.Get(t.Context(), key); !errors.Is(err, batch.ErrClosed) {
-				t.Errorf("%s: got %v", key, err)
-			}
-		}
-		wg.Go(func() { wantClosed("running") })
-		time.Sleep(3 * time.Second)
-		wg.Go(func() { wantClosed("gathering") })
-		time.Sleep(time.Second)
-		b.Close()
-		b.Close() // once more does nothing
-		wg.Wait()
-		wantClosed("late")
-		synctest.Wait()
-		if len(r.calls) != 1 || !errors.Is(ended, context.Canceled) {
-			t.Errorf("calls %v, ended with %v", r.calls, ended)
-		}
-	})
-}

@@ -82,12 +82,6 @@ func (c *Call[T]) Wait(ctx context.Context) (T, error) {
 	}
 }
 
-// Abort returns err to every waiter now and cancels the run.
-func (c *Call[T]) Abort(err error) {
-	var zero T
-	c.finish(zero, err)
-}
-
 // leave removes one waiter; without any, the result is not needed.
 func (c *Call[T]) leave() {
 	c.mu.Lock()
@@ -122,7 +116,8 @@ func (c *Call[T]) giveUp(ctx context.Context) {
 	select {
 	case <-c.done:
 	case <-timer.C:
-		c.Abort(fmt.Errorf("call did not return: %w", ctx.Err()))
+		var zero T
+		c.finish(zero, fmt.Errorf("call did not return: %w", ctx.Err()))
 	}
 }
 

@@ -188,22 +188,3 @@ func TestBadEndingsDoNotHang(t *testing.T) {
 		})
 	}
 }
-
-func TestAbort(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := flight.Start(time.Minute, func(ctx context.Context) (int, error) {
-			<-ctx.Done()
-
-			return 5, nil
-		})
-		synctest.Wait()
-		c.Abort(errBoom)
-		if got, err := c.Wait(t.Context()); got != 0 || !errors.Is(err, errBoom) {
-			t.Errorf("an aborted call's late result must not count: got %d, %v", got, err)
-		}
-		if c.Join() {
-			t.Error("an aborted call must not accept waiters")
-		}
-	})
-}

@@ -130,15 +130,6 @@ func (s *source) list(ctx context.Context, endpoint string, ids []string) (map[s
 	return found, nil
 }
 
-// close ends the calls that run.
-func (s *source) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, b := range s.batches {
-		b.Close()
-	}
-}
-
 func (s *source) Accepts(string) error { return nil }
 
 func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
@@ -219,7 +210,6 @@ func run(t *testing.T, s *source, test func(f *fixture)) {
 		test(f)
 		time.Sleep(time.Second) // let Events be written
 		cancel()
-		s.close()
 		all.Wait()
 		factory.Shutdown()
 		time.Sleep(time.Hour) // let the queue's delayed items and tickers end

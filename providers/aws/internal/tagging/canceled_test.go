@@ -18,7 +18,6 @@ func TestFirstCallerGivesUp(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, nil)
 	w := newWriter(b.controller.config.EC2, Options{Tags: map[string]string{"k": "v"}, Batching: true}, batch.Options{Window: time.Hour, MaxSize: 2})
-	defer w.close()
 	hold := simserver.NewHold()
 	b.cloud.Interceptor().Inject("CreateTags", simserver.First(1), hold.Before)
 	first := b.cloud.AddInstance(aws.InstanceSpec{InterfaceSpec: aws.InterfaceSpec{Subnet: b.subnet}})

@@ -129,7 +129,6 @@ func limiter(o *Options) *rate.Limiter {
 func (c *Controller) Run(ctx context.Context) {
 	var workers sync.WaitGroup
 	defer workers.Wait()
-	defer c.writer.close()
 	defer c.queue.ShutDown()
 	defer func() { _ = c.config.Nodes.Informer().RemoveEventHandler(c.handler) }()
 	if !cache.WaitForNamedCacheSyncWithContext(ctx, c.handler.HasSynced) {

@@ -20,7 +20,6 @@ func batches() batch.Options {
 // writer writes the tags of single instances, and chooses the calls itself.
 type writer struct {
 	tag, untag func(ctx context.Context, instance string) error
-	close      func()
 }
 
 // writeFunc writes the tags of instances in one call, for all of them or none.
@@ -40,18 +39,10 @@ func newWriter(api client.Tags, o Options, gather batch.Options) writer {
 		return wrap("untag", instances, err)
 	}
 	if !o.Batching {
-		return writer{tag: single(tag), untag: single(untag), close: func() {}}
+		return writer{tag: single(tag), untag: single(untag)}
 	}
-	tags, untags := newBatcher(tag, gather), newBatcher(untag, gather)
 
-	return writer{
-		tag:   gathered(tags),
-		untag: gathered(untags),
-		close: func() {
-			tags.Close()
-			untags.Close()
-		},
-	}
+	return writer{tag: gathered(tag, gather), untag: gathered(untag, gather)}
 }
 
 func single(write writeFunc) func(context.Context, string) error {
@@ -60,19 +51,17 @@ func single(write writeFunc) func(context.Context, string) error {
 	}
 }
 
-func gathered(b *batch.Batcher[string, struct{}]) func(context.Context, string) error {
+// gathered combines instances in calls.
+func gathered(write writeFunc, gather batch.Options) func(context.Context, string) error {
+	b := batch.New(func(ctx context.Context, instances []string) (map[string]batch.Result[struct{}], error) {
+		return writeAll(ctx, write, instances), nil
+	}, gather)
+
 	return func(ctx context.Context, instance string) error {
 		_, err := b.Get(ctx, instance)
 
 		return err
 	}
-}
-
-// newBatcher combines instances in calls.
-func newBatcher(write writeFunc, gather batch.Options) *batch.Batcher[string, struct{}] {
-	return batch.New(func(ctx context.Context, instances []string) (map[string]batch.Result[struct{}], error) {
-		return writeAll(ctx, write, instances), nil
-	}, gather)
 }
 
 func wrap(verb string, instances []string, err error) error {

@@ -21,7 +21,6 @@ func TestBatching(t *testing.T) {
 	b := newFixture(t, nil)
 	gather := batch.Options{Window: time.Hour, MaxSize: batches().MaxSize}
 	w := newWriter(b.controller.config.EC2, Options{Tags: map[string]string{"k": "v"}, Batching: true}, gather)
-	defer w.close()
 	const calls = 2
 	var all sync.WaitGroup
 	for range calls * gather.MaxSize {
@@ -67,7 +66,6 @@ func TestBatchWithWrongInstance(t *testing.T) {
 			var calls [][]string
 			w := newWriter(b.controller.config.EC2, Options{Tags: map[string]string{"k": "v"}, Batching: true},
 				batch.Options{Window: time.Hour, MaxSize: len(ids)})
-			defer w.close()
 			errs := make(chan error, len(ids))
 			for _, id := range slices.Sorted(maps.Keys(ids)) {
 				go func() {
