@@ -58,7 +58,7 @@ type fargate struct {
 func newFargate(api client.Instances, vpc string, t tuning) *fargate {
 	f := &fargate{api: api, vpc: vpc}
 	f.batch = batch.New(f.describe, batch.Options{Window: t.Window, MaxSize: maxPods, Timeout: t.Timeout})
-	f.pods = cache.New(f.batch.Get, cache.Options[*pod]{
+	f.pods = cache.New(f.batch.Get, cache.Options{
 		TTL:     t.MaxAge,
 		Timeout: t.Window + t.Timeout,
 		Clock:   t.Clock,

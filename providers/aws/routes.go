@@ -73,7 +73,7 @@ func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 		attachments: newAttachments(api, source.inventory.Peek),
 		forwarding:  sets.New[string](),
 	}
-	r.table = cache.NewValue(r.readTable, cache.Options[*types.RouteTable]{TTL: tableAge})
+	r.table = cache.NewValue(r.readTable, cache.Options{TTL: tableAge})
 
 	return r
 }

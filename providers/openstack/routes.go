@@ -127,8 +127,8 @@ func newRoutes(config routesConfig, api routesAPI) *routes {
 		listed: map[routeKey][]client.Route{}, incomplete: sets.New[netip.Prefix](), skipped: sets.New[client.Route](),
 	}
 	r.refusals.clock = config.Clock
-	r.features = cache.NewValue(r.readFeatures, cache.Options[routeFeatures]{TTL: extensionsAge})
-	r.networks = cache.NewValue(r.readNetworks, cache.Options[[]string]{TTL: networksAge})
+	r.features = cache.NewValue(r.readFeatures, cache.Options{TTL: extensionsAge})
+	r.networks = cache.NewValue(r.readNetworks, cache.Options{TTL: networksAge})
 
 	return r
 }

@@ -56,17 +56,14 @@ const (
 // is not the context of any caller.
 type Fetch[K comparable, V any] func(ctx context.Context, key K) (V, error)
 
-// Options are how long values live, and how they are handed out.
-type Options[V any] struct {
+// Options are how long values live. Callers share them and must not change them.
+type Options struct {
 	// TTL is the age at which a value is no longer handed out.
 	TTL time.Duration
 	// Size is the number of entries kept; 0 means DefaultSize.
 	Size int
 	// Timeout bounds a fetch; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Clone copies a value before it is handed out. Without it, callers share
-	// the value and must not change it.
-	Clone func(V) V
 	// KeepError returns how long an error is handed out before the next fetch; 0
 	// means not at all. Without it no error is kept.
 	KeepError func(error) time.Duration
@@ -79,7 +76,7 @@ type Options[V any] struct {
 // Cache keeps one value per key. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	fetch Fetch[K, V]
-	opts  Options[V]
+	opts  Options
 
 	mu       sync.Mutex
 	values   *lru.Cache // K to kept[V]
@@ -117,7 +114,7 @@ func (r result[V]) wait(ctx context.Context) (V, error) {
 }
 
 // New returns a Cache of what fetch returns.
-func New[K comparable, V any](fetch Fetch[K, V], opts Options[V]) *Cache[K, V] {
+func New[K comparable, V any](fetch Fetch[K, V], opts Options) *Cache[K, V] {
 	opts.Size = cmp.Or(opts.Size, DefaultSize)
 	opts.Timeout = cmp.Or(opts.Timeout, DefaultTimeout)
 	opts.Clock = cmp.Or[clock.PassiveClock](opts.Clock, clock.RealClock{})
@@ -158,7 +155,7 @@ func (c *Cache[K, V]) GetWithin(ctx context.Context, key K, maxAge time.Duration
 		return zero, err
 	}
 
-	return c.clone(value), nil
+	return value, nil
 }
 
 // expired reports whether the result of a fetch that began before the caller
@@ -175,7 +172,7 @@ func (c *Cache[K, V]) Peek(key K) (value V, at time.Time, ok bool) {
 		return value, time.Time{}, false
 	}
 
-	return c.clone(k.what), k.at, true
+	return k.what, k.at, true
 }
 
 // Forget drops what is known of key. The result of a fetch under way is still that
@@ -277,12 +274,4 @@ func get[T any](from *lru.Cache, key any) (kept[T], bool) {
 // within reports whether k is young enough for a caller.
 func (k kept[T]) within(now time.Time, maxAge time.Duration) bool {
 	return now.Sub(k.at) < min(maxAge, k.ttl)
-}
-
-func (c *Cache[K, V]) clone(v V) V {
-	if c.opts.Clone == nil {
-		return v
-	}
-
-	return c.opts.Clone(v)
 }

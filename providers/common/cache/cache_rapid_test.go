@@ -86,7 +86,7 @@ func TestPromises(t *testing.T) {
 				}
 
 				return version{key: key, at: at}, nil
-			}, cache.Options[version]{TTL: ttl, Size: size, Timeout: 50 * time.Millisecond})
+			}, cache.Options{TTL: ttl, Size: size, Timeout: 50 * time.Millisecond})
 			var wg sync.WaitGroup
 			for _, caller := range callers {
 				wg.Go(func() {

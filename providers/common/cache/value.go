@@ -12,7 +12,7 @@ type Value[T any] struct {
 }
 
 // NewValue returns a Value of what fetch returns. Options.Size has no meaning.
-func NewValue[T any](fetch func(context.Context) (T, error), opts Options[T]) *Value[T] {
+func NewValue[T any](fetch func(context.Context) (T, error), opts Options) *Value[T] {
 	opts.Size = 1
 
 	return &Value[T]{cache: New(func(ctx context.Context, _ struct{}) (T, error) { return fetch(ctx) }, opts)}

@@ -45,7 +45,7 @@ type classicWrite struct {
 // NewClassic returns a Classic that has not read anything yet.
 func NewClassic(api client.ELB) *Classic {
 	c := &Classic{ELB: api, writes: map[string]classicWrite{}}
-	c.list = cache.NewValue(c.read, cache.Options[classicList]{TTL: maxAge})
+	c.list = cache.NewValue(c.read, cache.Options{TTL: maxAge})
 
 	return c
 }

@@ -100,8 +100,8 @@ func New(api client.ELBV2, options Options) *Snapshot {
 		aloneGroups: map[string]aloneGroups{},
 	}
 	s.attributes, s.tags = newKnown(s.options.KnownAge), newKnown(s.options.KnownAge)
-	s.balancers = cache.NewValue(s.listBalancers, cache.Options[balancerList]{TTL: s.options.KnownAge, Timeout: s.options.Timeout})
-	s.groups = cache.NewValue(s.listGroups, cache.Options[groupList]{TTL: s.options.LeftoverAge, Timeout: s.options.Timeout})
+	s.balancers = cache.NewValue(s.listBalancers, cache.Options{TTL: s.options.KnownAge, Timeout: s.options.Timeout})
+	s.groups = cache.NewValue(s.listGroups, cache.Options{TTL: s.options.LeftoverAge, Timeout: s.options.Timeout})
 
 	return s
 }

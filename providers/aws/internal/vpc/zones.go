@@ -41,7 +41,7 @@ type Zones struct {
 func NewZones(api client.Network) *Zones {
 	fetch := func(ctx context.Context) (map[string]Zone, error) { return readZones(ctx, api) }
 
-	return &Zones{all: cache.NewValue(fetch, cache.Options[map[string]Zone]{
+	return &Zones{all: cache.NewValue(fetch, cache.Options{
 		TTL: math.MaxInt64,
 		KeepError: func(err error) time.Duration {
 			if errors.Is(err, apierr.ErrDenied) {

@@ -120,7 +120,7 @@ func newSource(client *client, timeout, ttl time.Duration) *source {
 		client: client,
 		list: cache.NewValue(
 			func(ctx context.Context) ([]*sim.Machine, error) { return client.read(ctx, all) },
-			cache.Options[[]*sim.Machine]{TTL: ttl, Timeout: timeout},
+			cache.Options{TTL: ttl, Timeout: timeout},
 		),
 		match:    matches,
 		place:    elsewhere,

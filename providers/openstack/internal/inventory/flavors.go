@@ -23,7 +23,7 @@ type flavors struct {
 
 func newFlavors(compute Compute, clock clock.PassiveClock) flavors {
 	f := flavors{examples: &sync.Map{}}
-	options := cache.Options[string]{TTL: flavorAge, Clock: clock}
+	options := cache.Options{TTL: flavorAge, Clock: clock}
 	f.ids = cache.New(func(ctx context.Context, name string) (string, error) {
 		server, _ := f.examples.Load(name)
 

@@ -112,11 +112,11 @@ func New(api API, config Config) *Inventory {
 		missing: map[string]series{},
 		flavors: newFlavors(api.Compute, config.Clock),
 	}
-	i.lists = cache.New(i.listServers, cache.Options[*serverList]{
+	i.lists = cache.New(i.listServers, cache.Options{
 		TTL: config.MaxAge, Timeout: config.Timeout, Clock: config.Clock, Observe: i.observe,
 	})
-	i.alone = cache.New(i.readServer, cache.Options[*Server]{TTL: config.MaxAge, Size: maxAlone, Clock: config.Clock})
-	i.ports = cache.New(i.listPorts, cache.Options[*portList]{TTL: config.MaxAge, Timeout: config.Timeout, Clock: config.Clock})
+	i.alone = cache.New(i.readServer, cache.Options{TTL: config.MaxAge, Size: maxAlone, Clock: config.Clock})
+	i.ports = cache.New(i.listPorts, cache.Options{TTL: config.MaxAge, Timeout: config.Timeout, Clock: config.Clock})
 	i.serverPorts = batch.New(i.readServerPorts, batch.Options{Window: config.Window, MaxSize: maxIDs})
 
 	return i

@@ -57,13 +57,13 @@ func newTagger(client Client, cfg Config) *tagger {
 	// come before their patience ends, which can be as short as ours.
 	timeout := min(cfg.CallTimeout/2, tagTimeout)
 	keep := keepError(timeout, cfg.TagErrorTTL)
-	t.catalogs = cache.New(t.fetchCatalog, cache.Options[*catalog]{
+	t.catalogs = cache.New(t.fetchCatalog, cache.Options{
 		TTL: cfg.TagNameTTL, Timeout: timeout, KeepError: keep,
 	})
-	t.attached = cache.New(t.fetchAttachments, cache.Options[attachments]{
+	t.attached = cache.New(t.fetchAttachments, cache.Options{
 		TTL: cfg.TagTTL, Timeout: timeout, KeepError: keep, Size: 2,
 	})
-	t.names = cache.New(t.fetchName, cache.Options[string]{
+	t.names = cache.New(t.fetchName, cache.Options{
 		TTL: cfg.TagNameTTL, Timeout: timeout, KeepError: keep,
 	})
 
