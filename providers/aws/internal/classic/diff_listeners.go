@@ -45,32 +45,35 @@ func (m *Model) made() made {
 //	new                       created
 //	not wanted                deleted, after all others are there
 func (m *Model) listeners(lb *LoadBalancer) listenerPlan {
-	have := byPort(lb.Listeners)
-	set := plan.Diff(byPort(m.Listeners), have, Listener.same)
+	have, wanted := byPort(lb.Listeners), byPort(m.Listeners)
 	out := listenerPlan{made: made{}}
 	var swaps []swap
-	for _, pair := range set.Change {
-		next := pair.Desired
-		next.Policies = nil
-		if pair.Observed.differsInCertificate(next) {
-			next.Policies = pair.Observed.Policies
-			out.steps = append(out.steps, setCertificate(m.Name, pair.Observed, next, lb.BackendPolicies).Isolate())
-		} else {
-			swaps = append(swaps, swap{name: m.Name, old: []Listener{pair.Observed}, new: []Listener{next}})
-			out.made[pair.Key] = true
-		}
-		have[pair.Key] = next
-	}
 	var stale, missing []Listener
-	for _, entry := range set.Delete {
-		stale = append(stale, entry.Value)
-		delete(have, entry.Key)
-	}
-	for _, entry := range set.Create {
-		next := entry.Value
+	for _, port := range slices.Sorted(maps.Keys(wanted)) {
+		next := wanted[port]
+		seen, exists := have[port]
+		if exists && next.same(seen) {
+			continue
+		}
 		next.Policies = nil
-		missing = append(missing, next)
-		have[entry.Key], out.made[entry.Key] = next, false
+		switch {
+		case !exists:
+			missing = append(missing, next)
+			out.made[port] = false
+		case seen.differsInCertificate(next):
+			next.Policies = seen.Policies
+			out.steps = append(out.steps, setCertificate(m.Name, seen, next, lb.BackendPolicies).Isolate())
+		default:
+			swaps = append(swaps, swap{name: m.Name, old: []Listener{seen}, new: []Listener{next}})
+			out.made[port] = true
+		}
+		have[port] = next
+	}
+	for _, port := range slices.Sorted(maps.Keys(have)) {
+		if _, kept := wanted[port]; !kept {
+			stale = append(stale, have[port])
+			delete(have, port)
+		}
 	}
 	missing, stale, swaps = out.exchange(m.Name, missing, stale, swaps)
 	for _, s := range merge(swaps) {
