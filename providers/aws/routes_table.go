@@ -81,18 +81,14 @@ func destination(route *types.Route) (netip.Prefix, bool) {
 // readTable reads the one table that routes are in.
 func (r *routes) readTable(ctx context.Context) (*types.RouteTable, error) {
 	input, what := r.query()
-	var found []types.RouteTable
-	for pages := ec2.NewDescribeRouteTablesPaginator(r.api, input); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("describe route tables %s: %w", what, err)
-		}
-		for _, table := range page.RouteTables {
-			if r.config.TableID != "" || r.config.Cluster.Member(awstype.FromEC2Tags(table.Tags)) {
-				found = append(found, table)
-			}
-		}
+	pages := ec2.NewDescribeRouteTablesPaginator(r.api, input)
+	all, err := client.All(ctx, pages, func(page *ec2.DescribeRouteTablesOutput) []types.RouteTable { return page.RouteTables })
+	if err != nil {
+		return nil, fmt.Errorf("describe route tables %s: %w", what, err)
 	}
+	found := lists.Filter(all, func(table types.RouteTable) bool {
+		return r.config.TableID != "" || r.config.Cluster.Member(awstype.FromEC2Tags(table.Tags))
+	})
 	if len(found) != 1 {
 		ids := lists.Map(found, func(table types.RouteTable) string { return aws.ToString(table.RouteTableId) })
 		slices.Sort(ids)

@@ -227,15 +227,14 @@ func (o *topology) describe(ctx context.Context, all []topologyKey) (found map[s
 // call makes one call, with all pages of its response.
 func (o *topology) call(ctx context.Context, all []topologyKey) (map[string][]string, error) {
 	ids := lists.Map(all, func(p topologyKey) string { return p.id })
+	pages := ec2.NewDescribeInstanceTopologyPaginator(o.api, &ec2.DescribeInstanceTopologyInput{InstanceIds: ids})
+	instances, err := client.All(ctx, pages, func(page *ec2.DescribeInstanceTopologyOutput) []types.InstanceTopology { return page.Instances })
+	if err != nil {
+		return nil, fmt.Errorf("describe topology of %d instances: %w", len(ids), err)
+	}
 	found := make(map[string][]string, len(ids))
-	for pages := ec2.NewDescribeInstanceTopologyPaginator(o.api, &ec2.DescribeInstanceTopologyInput{InstanceIds: ids}); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("describe topology of %d instances: %w", len(ids), err)
-		}
-		for _, i := range page.Instances {
-			found[aws.ToString(i.InstanceId)] = i.NetworkNodes
-		}
+	for _, i := range instances {
+		found[aws.ToString(i.InstanceId)] = i.NetworkNodes
 	}
 
 	return found, nil

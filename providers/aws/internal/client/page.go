@@ -30,3 +30,23 @@ func pageMiddleware() middleware.DeserializeMiddleware {
 		return out, metadata, err
 	})
 }
+
+// Paginator reads a list page by page, as those of the SDK do.
+type Paginator[Page, Options any] interface {
+	HasMorePages() bool
+	NextPage(ctx context.Context, options ...func(*Options)) (*Page, error)
+}
+
+// All returns the items of all pages of a list.
+func All[Page, Options, Item any](ctx context.Context, pages Paginator[Page, Options], items func(*Page) []Item) ([]Item, error) {
+	var all []Item
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // the caller names the list
+		}
+		all = append(all, items(page)...)
+	}
+
+	return all, nil
+}

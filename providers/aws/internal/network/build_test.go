@@ -356,7 +356,7 @@ func TestPorts(t *testing.T) {
 			if diff := cmp.Diff([]int32{30080, 30443}, m.NodePorts()); diff != "" {
 				t.Errorf("node ports: -want +got:\n%s", diff)
 			}
-			if diff := cmp.Diff([]string{"subnet-a", "subnet-b"}, m.Subnets()); diff != "" {
+			if diff := cmp.Diff([]Mapping{{Subnet: "subnet-a"}, {Subnet: "subnet-b"}}, m.Mappings); diff != "" {
 				t.Errorf("subnets: -want +got:\n%s", diff)
 			}
 		})

@@ -121,11 +121,6 @@ func (g TargetGroup) probed() int32 {
 	return g.Port
 }
 
-// Subnets returns the IDs of the subnets of a new load balancer.
-func (m *Model) Subnets() []string {
-	return lists.Map(m.Mappings, func(mapping Mapping) string { return mapping.Subnet })
-}
-
 // http reports whether the probe requests a path.
 func (h HealthCheck) http() bool {
 	return h.Protocol == elbv2types.ProtocolEnumHttp || h.Protocol == elbv2types.ProtocolEnumHttps

@@ -10,8 +10,10 @@ import (
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // pageSize is the maximum size of a page.
@@ -121,15 +123,11 @@ func (r reader) listeners(ctx context.Context, balancer *LoadBalancer) error {
 	pages := elbv2.NewDescribeListenersPaginator(r.api, &elbv2.DescribeListenersInput{
 		LoadBalancerArn: &balancer.ARN, PageSize: aws.Int32(pageSize),
 	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return fmt.Errorf("describe listeners of %s: %w", r.query.Name, err)
-		}
-		for _, listener := range page.Listeners {
-			balancer.Listeners = append(balancer.Listeners, toListener(listener))
-		}
+	listeners, err := client.All(ctx, pages, func(page *elbv2.DescribeListenersOutput) []elbv2types.Listener { return page.Listeners })
+	if err != nil {
+		return fmt.Errorf("describe listeners of %s: %w", r.query.Name, err)
 	}
+	balancer.Listeners = lists.Map(listeners, toListener)
 	slices.SortFunc(balancer.Listeners, func(a, b ListenerState) int { return int(a.Port) - int(b.Port) })
 
 	return nil

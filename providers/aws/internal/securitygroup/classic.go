@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -57,15 +58,14 @@ const classicPage = 50
 func (c *Classic) read(ctx context.Context) (classicList, error) {
 	list := classicList{groups: map[string][]string{}, start: time.Now()}
 	pages := elb.NewDescribeLoadBalancersPaginator(c.ELB, &elb.DescribeLoadBalancersInput{PageSize: aws.Int32(classicPage)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return classicList{}, fmt.Errorf("list classic load balancers: %w", err)
-		}
-		for i := range page.LoadBalancerDescriptions {
-			lb := &page.LoadBalancerDescriptions[i]
-			list.groups[aws.ToString(lb.LoadBalancerName)] = lb.SecurityGroups
-		}
+	all, err := client.All(ctx, pages, func(page *elb.DescribeLoadBalancersOutput) []types.LoadBalancerDescription {
+		return page.LoadBalancerDescriptions
+	})
+	if err != nil {
+		return classicList{}, fmt.Errorf("list classic load balancers: %w", err)
+	}
+	for i := range all {
+		list.groups[aws.ToString(all[i].LoadBalancerName)] = all[i].SecurityGroups
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -92,19 +92,17 @@ func observeBy(ctx context.Context, api client.SecurityGroups, vpc, name string,
 }
 
 func describe(ctx context.Context, api client.SecurityGroups, filters []types.Filter) (Groups, error) {
-	groups := Groups{}
 	pages := ec2.NewDescribeSecurityGroupsPaginator(api, &ec2.DescribeSecurityGroupsInput{
 		Filters: filters, MaxResults: aws.Int32(pageSize),
 	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("describe security groups by %s: %w", names(filters), err)
-		}
-		for i := range page.SecurityGroups {
-			group := toGroup(&page.SecurityGroups[i])
-			groups[group.ID] = group
-		}
+	found, err := client.All(ctx, pages, func(page *ec2.DescribeSecurityGroupsOutput) []types.SecurityGroup { return page.SecurityGroups })
+	if err != nil {
+		return nil, fmt.Errorf("describe security groups by %s: %w", names(filters), err)
+	}
+	groups := Groups{}
+	for i := range found {
+		group := toGroup(&found[i])
+		groups[group.ID] = group
 	}
 
 	return groups, nil

@@ -12,12 +12,13 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// aloneBalancer is a load balancer that was read by name.
-type aloneBalancer struct {
-	found *types.LoadBalancer
+// alone is what was read by its own call.
+type alone[T any] struct {
+	found T
 	at    time.Time
 }
 
@@ -28,8 +29,8 @@ func (s *Snapshot) readAlone(ctx context.Context, name string) (*types.LoadBalan
 	if err == nil && found != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		maps.DeleteFunc(s.alone, func(_ string, one aloneBalancer) bool { return start.Sub(one.at) >= s.options.MaxAge })
-		s.alone[name] = aloneBalancer{found: found, at: start}
+		maps.DeleteFunc(s.alone, func(_ string, one alone[*types.LoadBalancer]) bool { return start.Sub(one.at) >= s.options.MaxAge })
+		s.alone[name] = alone[*types.LoadBalancer]{found, start}
 	}
 
 	return found, err
@@ -74,30 +75,20 @@ func (s *Snapshot) describeOne(ctx context.Context, name string) (*types.LoadBal
 	return nil, nil //nolint:nilnil // as above
 }
 
-// aloneGroups are the target groups of a load balancer that were read by its ARN.
-type aloneGroups struct {
-	found []types.TargetGroup
-	at    time.Time
-}
-
 // readGroupsAlone reads the target groups of a load balancer by its ARN.
 func (s *Snapshot) readGroupsAlone(ctx context.Context, balancer string) ([]types.TargetGroup, error) {
 	start := time.Now()
-	var groups []types.TargetGroup
 	pages := elbv2.NewDescribeTargetGroupsPaginator(s.ELBV2, &elbv2.DescribeTargetGroupsInput{
 		LoadBalancerArn: aws.String(balancer), PageSize: aws.Int32(pageSize),
 	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("describe the target groups of %s: %w", balancer, err)
-		}
-		groups = append(groups, page.TargetGroups...)
+	groups, err := client.All(ctx, pages, targetGroups)
+	if err != nil {
+		return nil, fmt.Errorf("describe the target groups of %s: %w", balancer, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.aloneGroups, func(_ string, one aloneGroups) bool { return start.Sub(one.at) >= s.options.MaxAge })
-	s.aloneGroups[balancer] = aloneGroups{found: groups, at: start}
+	maps.DeleteFunc(s.aloneGroups, func(_ string, one alone[[]types.TargetGroup]) bool { return start.Sub(one.at) >= s.options.MaxAge })
+	s.aloneGroups[balancer] = alone[[]types.TargetGroup]{groups, start}
 
 	return groups, nil
 }

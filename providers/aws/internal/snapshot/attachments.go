@@ -15,7 +15,7 @@ import (
 const propagation = time.Minute
 
 // attachments records which load balancers use which target groups, from own
-// writes and reads. The zero value is empty.
+// writes and reads.
 type attachments struct {
 	mu sync.Mutex
 	// made has the time at which a listener was created that forwards to a
@@ -52,9 +52,6 @@ func (a *attachments) use(balancer, group string) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.made == nil {
-		a.made = map[attachment]time.Time{}
-	}
 	a.made[attachment{balancer, group}] = time.Now()
 	a.record(balancer, group)
 }
@@ -70,9 +67,6 @@ func (a *attachments) seen(balancer string, groups []types.TargetGroup) {
 
 // record stores the user of a target group. The caller holds mu.
 func (a *attachments) record(balancer, group string) {
-	if a.users == nil {
-		a.users = map[string]string{}
-	}
 	a.users[group] = NameOf(balancer)
 }
 
@@ -80,9 +74,6 @@ func (a *attachments) record(balancer, group string) {
 func (a *attachments) end(balancer string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.ended == nil {
-		a.ended = map[string]time.Time{}
-	}
 	a.ended[balancer] = time.Now()
 	maps.DeleteFunc(a.made, func(one attachment, _ time.Time) bool { return one.balancer == balancer })
 }

@@ -82,8 +82,8 @@ type Snapshot struct {
 	attachments               attachments
 	// alone are load balancers that were read by name, aloneGroups the target
 	// groups of a load balancer that were read by its ARN.
-	alone       map[string]aloneBalancer
-	aloneGroups map[string]aloneGroups
+	alone       map[string]alone[*types.LoadBalancer]
+	aloneGroups map[string]alone[[]types.TargetGroup]
 }
 
 // New returns a Snapshot that has not read anything yet.
@@ -95,9 +95,10 @@ func New(api client.ELBV2, options Options) *Snapshot {
 		written: map[string]time.Time{},
 		created: map[string]types.TargetGroup{},
 		deleted: map[string]bool{},
-		alone:   map[string]aloneBalancer{},
+		alone:   map[string]alone[*types.LoadBalancer]{},
 
-		aloneGroups: map[string]aloneGroups{},
+		aloneGroups: map[string]alone[[]types.TargetGroup]{},
+		attachments: attachments{made: map[attachment]time.Time{}, ended: map[string]time.Time{}, users: map[string]string{}},
 	}
 	s.attributes, s.tags = newKnown(s.options.KnownAge), newKnown(s.options.KnownAge)
 	s.balancers = cache.NewValue(s.listBalancers, cache.Options{TTL: s.options.KnownAge, Timeout: s.options.Timeout})
@@ -115,14 +116,12 @@ type groupList map[string]types.TargetGroup
 func (s *Snapshot) listBalancers(ctx context.Context) (balancerList, error) {
 	list := balancerList{}
 	pages := elbv2.NewDescribeLoadBalancersPaginator(s.ELBV2, &elbv2.DescribeLoadBalancersInput{PageSize: aws.Int32(pageSize)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("list load balancers: %w", err)
-		}
-		for i := range page.LoadBalancers {
-			list[aws.ToString(page.LoadBalancers[i].LoadBalancerName)] = &page.LoadBalancers[i]
-		}
+	balancers, err := client.All(ctx, pages, func(page *elbv2.DescribeLoadBalancersOutput) []types.LoadBalancer { return page.LoadBalancers })
+	if err != nil {
+		return nil, fmt.Errorf("list load balancers: %w", err)
+	}
+	for i := range balancers {
+		list[aws.ToString(balancers[i].LoadBalancerName)] = &balancers[i]
 	}
 
 	return list, nil
@@ -132,19 +131,21 @@ func (s *Snapshot) listGroups(ctx context.Context) (groupList, error) {
 	start := time.Now()
 	list := groupList{}
 	pages := elbv2.NewDescribeTargetGroupsPaginator(s.ELBV2, &elbv2.DescribeTargetGroupsInput{PageSize: aws.Int32(pageSize)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("list target groups: %w", err)
-		}
-		for i := range page.TargetGroups {
-			list[aws.ToString(page.TargetGroups[i].TargetGroupArn)] = page.TargetGroups[i]
-		}
+	groups, err := client.All(ctx, pages, targetGroups)
+	if err != nil {
+		return nil, fmt.Errorf("list target groups: %w", err)
+	}
+	for i := range groups {
+		list[aws.ToString(groups[i].TargetGroupArn)] = groups[i]
 	}
 	s.expire(start, list)
 	s.attachments.expire(start, list)
 
 	return list, nil
+}
+
+func targetGroups(page *elbv2.DescribeTargetGroupsOutput) []types.TargetGroup {
+	return page.TargetGroups
 }
 
 // expire drops the writes that a list from start on includes. A list that began

@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // internetGatewayPrefix is the prefix of the IDs of internet gateways.
@@ -21,24 +23,18 @@ const tablePage = 100
 
 // readTables reads all route tables of the VPC.
 func (n *Network) readTables(ctx context.Context) ([]RouteTable, error) {
-	var tables []RouteTable
 	pages := ec2.NewDescribeRouteTablesPaginator(n.api, &ec2.DescribeRouteTablesInput{
 		Filters: []types.Filter{awstype.Filter(filterVPC, n.id)}, MaxResults: aws.Int32(tablePage),
 	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("describe route tables: %w", err)
-		}
-		for i := range page.RouteTables {
-			tables = append(tables, toTable(&page.RouteTables[i]))
-		}
+	tables, err := client.All(ctx, pages, func(page *ec2.DescribeRouteTablesOutput) []types.RouteTable { return page.RouteTables })
+	if err != nil {
+		return nil, fmt.Errorf("describe route tables: %w", err)
 	}
 
-	return tables, nil
+	return lists.Map(tables, toTable), nil
 }
 
-func toTable(from *types.RouteTable) RouteTable {
+func toTable(from types.RouteTable) RouteTable {
 	table := RouteTable{ID: aws.ToString(from.RouteTableId)}
 	for _, association := range from.Associations {
 		table.Main = table.Main || aws.ToBool(association.Main)

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
@@ -65,25 +66,19 @@ func (n *Network) readWanted(ctx context.Context, wanted []string) ([]Subnet, er
 }
 
 func (n *Network) describeSubnets(ctx context.Context, filters ...types.Filter) ([]Subnet, error) {
-	var subnets []Subnet
 	pages := ec2.NewDescribeSubnetsPaginator(n.api, &ec2.DescribeSubnetsInput{
 		Filters: filters, MaxResults: aws.Int32(subnetPage),
 	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("describe subnets: %w", err)
-		}
-		for i := range page.Subnets {
-			subnets = append(subnets, toSubnet(&page.Subnets[i]))
-		}
+	subnets, err := client.All(ctx, pages, func(page *ec2.DescribeSubnetsOutput) []types.Subnet { return page.Subnets })
+	if err != nil {
+		return nil, fmt.Errorf("describe subnets: %w", err)
 	}
 
-	return subnets, nil
+	return lists.Map(subnets, toSubnet), nil
 }
 
 // toSubnet converts a subnet. A CIDR that cannot be parsed is left empty.
-func toSubnet(from *types.Subnet) Subnet {
+func toSubnet(from types.Subnet) Subnet {
 	cidr, _ := netip.ParsePrefix(aws.ToString(from.CidrBlock))
 
 	return Subnet{
