@@ -6,19 +6,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"k8s.io/apimachinery/pkg/util/sets"
+	expiring "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 const (
@@ -40,82 +39,69 @@ const (
 type attachments struct {
 	api   client.Instances
 	peers func(age time.Duration) []*inventory.Instance
-	clock clock.PassiveClock
-
-	mu     sync.Mutex
-	known  map[string]attachment // by ID of the network interface
-	denied time.Time             // until then EC2 is not queried
+	// known has the IDs of instances by those of network interfaces, empty for one
+	// that has none, and queryDenied while EC2 is not queried.
+	known *expiring.Expiring
 }
 
-// attachment is the instance of a network interface, empty if it has none.
-type attachment struct {
-	instance string
-	until    time.Time
-}
+// queryDenied is the key of a missing permission.
+const queryDenied = "denied"
 
 func newAttachments(api client.Instances, peers func(time.Duration) []*inventory.Instance) *attachments {
-	return &attachments{api: api, peers: peers, clock: clock.RealClock{}, known: map[string]attachment{}}
+	return &attachments{api: api, peers: peers, known: expiring.NewExpiring()}
 }
 
 // instances returns the instances of network interfaces, without those that
-// have none. Other entries of the cache are dropped. Without the permission to
-// query EC2, only cached and listed instances are returned.
+// have none. Without the permission to query EC2, only cached and listed
+// instances are returned.
 func (a *attachments) instances(ctx context.Context, interfaces []string) (map[string]string, error) {
-	unknown := a.retain(interfaces)
+	found := map[string]string{}
+	unknown := a.take(found, plan.Sorted(interfaces))
 	if len(unknown) > 0 {
-		unknown = a.fromInventory(unknown)
+		a.keepListed(unknown)
+		unknown = a.take(found, unknown)
 	}
-	if len(unknown) > 0 && a.allowed() {
+	if _, notAllowed := a.known.Get(queryDenied); len(unknown) > 0 && !notAllowed {
 		err := a.query(ctx, unknown)
 		if err != nil && !errors.Is(err, apierr.ErrDenied) {
 			return nil, err
 		}
 		if err != nil {
 			klog.FromContext(ctx).Error(err, "Routes to some network interfaces are not listed", "for", deniedAge)
-			a.deny()
+			a.known.Set(queryDenied, nil, deniedAge)
 		}
+		a.take(found, unknown)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	found := make(map[string]string, len(a.known))
-	for id, known := range a.known {
-		if known.instance != "" {
-			found[id] = known.instance
-		}
-	}
+	maps.DeleteFunc(found, func(_, instance string) bool { return instance == "" })
 
 	return found, nil
 }
 
-// retain drops entries that are too old or no longer needed, and returns the
-// network interfaces that are not cached, sorted.
-func (a *attachments) retain(interfaces []string) []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	wanted, now := sets.New(interfaces...), a.clock.Now()
-	maps.DeleteFunc(a.known, func(id string, known attachment) bool { return !wanted.Has(id) || !now.Before(known.until) })
+// take adds the cached instances of network interfaces to those that were found,
+// and returns the interfaces that are not cached.
+func (a *attachments) take(found map[string]string, interfaces []string) (unknown []string) {
+	for _, id := range interfaces {
+		if instance, known := a.known.Get(id); known {
+			found[id] = instance.(string)
+		} else {
+			unknown = append(unknown, id)
+		}
+	}
 
-	return sets.List(wanted.Difference(sets.KeySet(a.known)))
+	return unknown
 }
 
-// fromInventory copies the instances that are listed, and returns the network
-// interfaces that remain.
-func (a *attachments) fromInventory(unknown []string) []string {
+// keepListed caches the instances of network interfaces that are listed.
+func (a *attachments) keepListed(unknown []string) {
 	owners := map[string]string{}
 	for _, i := range a.peers(peerAge) {
 		for k := range i.Interfaces {
-			owners[i.Interfaces[k].ID] = i.ID
+			if _, wanted := slices.BinarySearch(unknown, i.Interfaces[k].ID); wanted {
+				owners[i.Interfaces[k].ID] = i.ID
+			}
 		}
 	}
-	rest := slices.DeleteFunc(slices.Clone(unknown), func(id string) bool { return owners[id] != "" })
-	maps.DeleteFunc(owners, func(id, _ string) bool {
-		_, wanted := slices.BinarySearch(unknown, id)
-
-		return !wanted
-	})
 	a.keep(owners)
-
-	return rest
 }
 
 // query queries EC2 for network interfaces. As a filter value, the ID of one
@@ -149,26 +135,9 @@ func (a *attachments) query(ctx context.Context, unknown []string) error {
 }
 
 func (a *attachments) keep(owners map[string]string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	until := a.clock.Now().Add(attachmentAge)
 	for id, instance := range owners {
-		a.known[id] = attachment{instance, until}
+		a.known.Set(id, instance, attachmentAge)
 	}
-}
-
-// allowed reports whether a query to EC2 may be permitted.
-func (a *attachments) allowed() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-
-	return !a.clock.Now().Before(a.denied)
-}
-
-func (a *attachments) deny() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.denied = a.clock.Now().Add(deniedAge)
 }
 
 // leadsToGateway reports whether the target of a route is not an instance: a

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	expiring "k8s.io/apimachinery/pkg/util/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -24,7 +25,7 @@ const describeInterfaces = "DescribeNetworkInterfaces"
 // attachmentClock makes the lookups of network interfaces go by a clock.
 func attachmentClock(c *cloud) *clocktesting.FakeClock {
 	clock := clocktesting.NewFakeClock(time.Now())
-	c.routes.(*routes).attachments.clock = clock
+	c.routes.(*routes).attachments.known = expiring.NewExpiringWithClock(clock)
 
 	return clock
 }
