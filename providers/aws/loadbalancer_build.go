@@ -2,6 +2,7 @@ package aws
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -11,6 +12,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
@@ -129,11 +131,7 @@ func (d *desired) buildNetwork(in input, o *observed, f request.Facts) error {
 	if !o.hasNetwork() {
 		subnets = f.Subnets
 	}
-	for _, subnet := range subnets {
-		if subnet.CIDR.IsValid() {
-			traffic.Subnets = append(traffic.Subnets, subnet.CIDR)
-		}
-	}
+	traffic.Subnets = lists.Filter(lists.Map(subnets, func(subnet vpc.Subnet) netip.Prefix { return subnet.CIDR }), netip.Prefix.IsValid)
 	d.Nodes.Rules = securitygroup.ForNetworkNodes(traffic)
 	if o.Network != nil && o.Network.AttributesDenied {
 		d.Warnings = append(d.Warnings, network.WithoutAttributes(in.request))

@@ -165,10 +165,7 @@ func (in input) networkPorts(o *observed) []int32 {
 	if in.request.Kind != request.Network && !o.hasNetwork() && (o.Network == nil || !o.Network.Left()) {
 		return nil
 	}
-	var ports []int32
-	for _, port := range in.service.Spec.Ports {
-		ports = append(ports, port.NodePort)
-	}
+	ports := lists.Map(in.service.Spec.Ports, func(port v1.ServicePort) int32 { return port.NodePort })
 	ports = append(ports, in.service.Spec.HealthCheckNodePort)
 	if in.config.SharedProbe {
 		ports = append(ports, in.config.SharedProbePort)

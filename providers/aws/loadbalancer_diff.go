@@ -11,6 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -77,12 +78,8 @@ func diffDeletion(in input, o *observed, d *desired, sync, afterwards syncNodes)
 	steps = slices.Concat(steps, adding, removing)
 	if o.Network != nil {
 		groups := *o.Network
-		groups.LoadBalancer, groups.TargetGroups = nil, nil
-		for _, group := range o.Network.TargetGroups {
-			if !group.Attached || o.hasNetwork() {
-				groups.TargetGroups = append(groups.TargetGroups, group)
-			}
-		}
+		groups.LoadBalancer = nil
+		groups.TargetGroups = lists.Filter(groups.TargetGroups, func(group network.GroupState) bool { return !group.Attached || o.hasNetwork() })
 		steps = append(steps, network.DiffDeletion(&groups)...)
 	}
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
@@ -36,10 +37,7 @@ func awaited(f request.Facts) []service.Gap {
 // exceeding returns the gaps that quotas leave. Instances that AWS refuses for
 // another reason are none: only another instance can take their place.
 func exceeding(shortages []change.Shortage, refusals []change.Refusal) []service.Gap {
-	var gaps []service.Gap
-	for _, shortage := range shortages {
-		gaps = append(gaps, service.Gap{Key: shortage.Subject, Text: shortage.Message})
-	}
+	gaps := lists.Map(shortages, func(s change.Shortage) service.Gap { return service.Gap{Key: s.Subject, Text: s.Message} })
 	for _, refusal := range refusals {
 		if refusal.Quota {
 			gaps = append(gaps, service.Gap{Key: "targets of " + refusal.TargetGroup, Text: refusal.Warning().Message})

@@ -57,9 +57,7 @@ func (s *synced) put(in input, o *observed, d *desired, targetGroups []network.T
 		shortages:  env.Shortages(),
 	}
 	state.warnings = lists.Filter(d.Warnings, func(warning service.Warning) bool { return warning.Reason != service.NodeSkipped })
-	for _, shortage := range state.shortages {
-		state.warnings = append(state.warnings, shortage.Warning)
-	}
+	state.warnings = append(state.warnings, lists.Map(state.shortages, func(s change.Shortage) service.Warning { return s.Warning })...)
 	s.keep(in.request.Name, state)
 }
 

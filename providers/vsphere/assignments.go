@@ -2,6 +2,7 @@ package vsphere
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -79,9 +80,7 @@ func (a *assignments) assign(q inventory.Query, chosen vm, others []vm, complete
 	if before.at == now.at && before.sure == now.sure && len(others) == 0 {
 		return
 	}
-	for at := range before.copies {
-		now.copies[at] = true
-	}
+	maps.Copy(now.copies, before.copies)
 	if len(now.copies) > maxCopies {
 		clear(now.copies)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 const (
@@ -46,13 +48,9 @@ func NewDirectory[C comparable](path string, parse Parse[C]) *Files[C] {
 // those that a setting may be in by a search order. The key of a file is its path as
 // given. Files that do not exist are skipped, unless none exists.
 func NewFiles[C comparable](paths []string, parse Parse[C]) *Files[C] {
-	var directories []string
-	for _, path := range paths {
-		directories = append(directories, filepath.Dir(path))
-	}
 	read := func() (map[string][]byte, error) { return readFiles(paths) }
 
-	return newFiles("files "+strings.Join(paths, ", "), directories, read, parse)
+	return newFiles("files "+strings.Join(paths, ", "), lists.Map(paths, filepath.Dir), read, parse)
 }
 
 func newFiles[C comparable](

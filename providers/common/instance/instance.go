@@ -46,6 +46,7 @@ package instance
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -154,11 +155,5 @@ type Source interface {
 // Initialized reports whether the cloud's part of setting up the Node is done: it
 // no longer carries the taint that kubelet registers it with.
 func Initialized(node *v1.Node) bool {
-	for i := range node.Spec.Taints {
-		if node.Spec.Taints[i].Key == cloudproviderapi.TaintExternalCloudProvider {
-			return false
-		}
-	}
-
-	return true
+	return !slices.ContainsFunc(node.Spec.Taints, func(taint v1.Taint) bool { return taint.Key == cloudproviderapi.TaintExternalCloudProvider })
 }

@@ -3,13 +3,13 @@ package instance
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	cloudprovider "k8s.io/cloud-provider"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/topology"
 )
@@ -128,12 +128,5 @@ func validLabels(labels map[string]string) map[string]string {
 
 // distinct copies the addresses in their order, each once.
 func distinct(addresses []v1.NodeAddress) []v1.NodeAddress {
-	var kept []v1.NodeAddress
-	for _, address := range addresses {
-		if address.Address != "" && !slices.Contains(kept, address) {
-			kept = append(kept, address)
-		}
-	}
-
-	return kept
+	return lists.Distinct(lists.Filter(addresses, func(address v1.NodeAddress) bool { return address.Address != "" }))
 }

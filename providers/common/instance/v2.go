@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -59,18 +60,10 @@ type Options struct {
 
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
-	if o.MinAge == 0 {
-		o.MinAge = DefaultMinAge
-	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.NegativeTTL == 0 {
-		o.NegativeTTL = DefaultNegativeTTL
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
+	o.MinAge = cmp.Or(o.MinAge, DefaultMinAge)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.NegativeTTL = cmp.Or(o.NegativeTTL, DefaultNegativeTTL)
+	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 
 	return o
 }

@@ -24,7 +24,7 @@ type origin struct{ provider, source string }
 
 // age is when a snapshot was last known to be right.
 type age struct {
-	mu    sync.Mutex
+	mu    *sync.Mutex // that of ages
 	as    time.Time
 	known bool // as is a refresh, not the start
 }
@@ -46,7 +46,7 @@ func (a *ages) of(provider, source string) *age {
 
 	at := origin{provider, source}
 	if a.all[at] == nil {
-		a.all[at] = &age{as: a.clock.Now()}
+		a.all[at] = &age{mu: &a.mu, as: a.clock.Now()}
 	}
 
 	return a.all[at]
@@ -59,13 +59,6 @@ func (g *age) refreshed(at time.Time) {
 	if !g.known || at.After(g.as) {
 		g.as, g.known = at, true
 	}
-}
-
-func (g *age) asOf() time.Time {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	return g.as
 }
 
 // DescribeWithStability describes to the registry what will be collected.
@@ -85,7 +78,7 @@ func (a *ages) times() map[origin]time.Time {
 
 	times := make(map[origin]time.Time, len(a.all))
 	for at, g := range a.all {
-		times[at] = g.asOf()
+		times[at] = g.as
 	}
 
 	return times

@@ -1,11 +1,13 @@
 package service
 
 import (
+	"cmp"
 	"errors"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Port is a port of a Service.
@@ -24,14 +26,8 @@ func Ports(svc *v1.Service) ([]Port, error) {
 	if len(svc.Spec.Ports) == 0 {
 		return nil, apierr.Mark(apierr.ErrInvalid, errors.New("the service has no ports"))
 	}
-	ports := make([]Port, 0, len(svc.Spec.Ports))
-	for _, p := range svc.Spec.Ports {
-		port := Port{Name: p.Name, Protocol: p.Protocol, Port: p.Port, NodePort: p.NodePort}
-		if port.Protocol == "" {
-			port.Protocol = v1.ProtocolTCP
-		}
-		ports = append(ports, port)
-	}
 
-	return ports, nil
+	return lists.Map(svc.Spec.Ports, func(p v1.ServicePort) Port {
+		return Port{Name: p.Name, Protocol: cmp.Or(p.Protocol, v1.ProtocolTCP), Port: p.Port, NodePort: p.NodePort}
+	}), nil
 }

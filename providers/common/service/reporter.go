@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -83,9 +84,6 @@ func shorten(text string) string {
 	if len(text) <= messageLimit {
 		return text
 	}
-	for end := messageLimit; ; end-- {
-		if text[end]&0xC0 != 0x80 { // the first byte of a character
-			return text[:end]
-		}
-	}
+
+	return strings.ToValidUTF8(text[:messageLimit], "") // without a part of a character
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // query requests several keys, or several aliases.
@@ -170,24 +171,12 @@ func (s *Snapshot[V]) fetchByAlias(ctx context.Context, aliases []string, result
 			return err
 		}
 		for _, alias := range chunk {
-			results[alias] = s.withAlias(found, alias)
+			results[alias] = lists.Filter(found, func(one *V) bool { return s.api.Alias(one) == alias })
 			s.store.putAlias(alias, results[alias], now, s.now())
 		}
 	}
 
 	return nil
-}
-
-// withAlias returns the objects with an alias.
-func (s *Snapshot[V]) withAlias(all []*V, alias string) []*V {
-	var found []*V
-	for _, one := range all {
-		if s.api.Alias(one) == alias {
-			found = append(found, one)
-		}
-	}
-
-	return found
 }
 
 // countFetched counts queries of which some were read from the cloud: the first of

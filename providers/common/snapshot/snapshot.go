@@ -57,9 +57,7 @@ func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, batch.DefaultTimeout)
 	o.MaxKeys = cmp.Or(o.MaxKeys, 1)
 	o.MaxAliases = cmp.Or(o.MaxAliases, 1)
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
+	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 	if o.ListFailed == nil {
 		o.ListFailed = func(context.Context, int, int, error) {}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -98,12 +99,8 @@ func (r Rules) byFamily() [][]Rule {
 		}
 		families[kind] = append(families[kind], rule)
 	}
-	list := make([][]Rule, 0, len(families))
-	for _, kind := range slices.Sorted(maps.Keys(families)) {
-		list = append(list, families[kind])
-	}
 
-	return list
+	return lists.Map(slices.Sorted(maps.Keys(families)), func(kind SourceKind) []Rule { return families[kind] })
 }
 
 // byImportance orders rules: those for health checks first, without which there is

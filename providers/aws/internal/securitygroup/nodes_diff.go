@@ -115,9 +115,8 @@ func (d NodeDiff) Groups() []string {
 			ids = append(ids, group.ID)
 		}
 	}
-	slices.Sort(ids)
 
-	return slices.Compact(ids)
+	return plan.Sorted(ids)
 }
 
 // Stale returns the rules that are removed if no other load balancer needs

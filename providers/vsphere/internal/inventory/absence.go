@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -96,11 +97,7 @@ func (a *queried) makeRoom(now time.Time) bool {
 	if len(a.at) < maxQueried {
 		return true
 	}
-	for uuid, at := range a.at {
-		if now.Sub(at) > queriedTTL {
-			delete(a.at, uuid)
-		}
-	}
+	maps.DeleteFunc(a.at, func(_ string, at time.Time) bool { return now.Sub(at) > queriedTTL })
 
 	return len(a.at) < maxQueried
 }

@@ -63,11 +63,7 @@ func (c *categoryNames) order(ids, wanted []string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	listed := map[string]bool{}
-	for _, id := range ids {
-		listed[id] = true
-	}
-	maps.DeleteFunc(c.byID, func(id string, _ categoryName) bool { return !listed[id] })
+	maps.DeleteFunc(c.byID, func(id string, _ categoryName) bool { return !slices.Contains(ids, id) })
 	rank := func(id string) int {
 		known, ok := c.byID[id]
 		switch {

@@ -8,6 +8,8 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // finder queries the search index of the vCenter, in all datacenters.
@@ -15,10 +17,7 @@ type finder func(ctx context.Context, c *vim25.Client) ([]Ref, error)
 
 // searches lists the searches for a query, in order of preference.
 func searches(q Query) []finder {
-	var out []finder
-	for _, uuid := range q.UUIDs {
-		out = append(out, byUUID(normal(uuid)))
-	}
+	out := lists.Map(q.UUIDs, func(uuid string) finder { return byUUID(normal(uuid)) })
 	for _, name := range q.Names {
 		out = append(out, byDNSName(normal(name)))
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -110,10 +111,7 @@ func (p proxiedPin) verify(state tls.ConnectionState) error {
 		return errors.New("no certificate")
 	}
 	// The state has no server name if that is an IP address.
-	name := state.ServerName
-	if name == "" {
-		name = p.endpoint.host()
-	}
+	name := cmp.Or(state.ServerName, p.endpoint.host())
 	options := x509.VerifyOptions{Roots: p.roots, DNSName: name, Intermediates: x509.NewCertPool()}
 	for _, c := range chain[1:] {
 		options.Intermediates.AddCert(c)
