@@ -190,12 +190,9 @@ func nodesBehind(f request.Facts) map[string]*inventory.Instance {
 }
 
 // merge returns all of the groups, and leaves those that it is given as they are.
-func merge(first securitygroup.Groups, more ...securitygroup.Groups) securitygroup.Groups {
-	all := maps.Clone(first)
-	if all == nil {
-		all = securitygroup.Groups{}
-	}
-	for _, groups := range more {
+func merge(some ...securitygroup.Groups) securitygroup.Groups {
+	all := securitygroup.Groups{}
+	for _, groups := range some {
 		maps.Copy(all, groups)
 	}
 

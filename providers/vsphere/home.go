@@ -32,10 +32,8 @@ func (s *source) labelsFor(vc *vcenter) map[string]string {
 	if uuid == "" {
 		return s.labels
 	}
-	all := maps.Clone(s.labels)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := map[string]string{}
+	maps.Copy(all, s.labels)
 	all[LabelVCenter] = uuid
 
 	return all

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/conversion"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // Store keeps what a [Guard] knows of failures beyond the end of its process. Methods
@@ -133,20 +134,9 @@ var equalities = conversion.EqualitiesOrDie(time.Time.Equal)
 
 // last returns the time of what happened last.
 func (p PasswordRecord) last() time.Time {
-	last := p.Until
-	for _, f := range p.Failures {
-		if f.At.After(last) {
-			last = f.At
-		}
-	}
+	times := lists.Map(p.Failures, func(f FailureRecord) time.Time { return f.At })
 
-	return last
+	return slices.MaxFunc(append(times, p.Until), time.Time.Compare)
 }
 
-func earlier(a, b time.Time) time.Time {
-	if a.After(b) {
-		return b
-	}
-
-	return a
-}
+func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }

@@ -98,10 +98,8 @@ func (m *Model) listenerPolicies(lb *LoadBalancer, made made) change.Plan {
 		if listener.Policies == nil || slices.Equal(plan.Sorted(listener.Policies), plan.Sorted(policies)) {
 			continue
 		}
-		var needs []plan.Ref
-		for _, name := range lists.Without(listener.Policies, lb.Policies) {
-			needs = append(needs, plan.Ref{Key: policyKey(m.Name, name)})
-		}
+		missing := lists.Without(listener.Policies, lb.Policies)
+		needs := lists.Map(missing, func(name string) plan.Ref { return plan.Ref{Key: policyKey(m.Name, name)} })
 		for _, name := range lists.Without(listener.Policies, created) {
 			created = append(created, name)
 			steps = append(steps, createPolicy(m.Name, policyNamed(name)).Isolate())

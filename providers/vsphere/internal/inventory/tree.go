@@ -221,12 +221,8 @@ func (t *tree) chain(from Ref, up func(*ancestor) *ancestor) []Ref {
 
 // inventoryPath is the path of a datacenter as users write it: /folder/name.
 func inventoryPath(dc *ancestor) string {
-	var names []string
-	for _, p := range climb(dc, owner) {
-		if p.known {
-			names = append(names, p.name)
-		}
-	}
+	known := lists.Filter(climb(dc, owner), func(p *ancestor) bool { return p.known })
+	names := lists.Map(known, func(p *ancestor) string { return p.name })
 	slices.Reverse(names)
 
 	return "/" + strings.Join(names, "/")
