@@ -5,7 +5,7 @@
 // server was deleted. It makes the routes of Nodes in a Neutron router, if the
 // cloud-config names one.
 //
-// What it does not do yet: load balancers of Octavia. Packages request, gates and
+// What it does not do yet: load balancers of Octavia. Packages request, features and
 // subnetpattern, and the calls of package client, are parts of them.
 //
 // # How it finds servers

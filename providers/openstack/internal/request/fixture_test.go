@@ -14,7 +14,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/gates"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 const testUID = "0b8e1f5a-6c1d-4b7e-9a54-3f6a1c2d9e07"
@@ -165,11 +165,11 @@ func (c *testCase) apply(changes string) {
 // describe makes the request of the case, resolves it, and describes all of it.
 func (c *testCase) describe(t *testing.T) []string {
 	t.Helper()
-	version, err := gates.ParseVersion(c.version)
+	version, err := features.ParseVersion(c.version)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.given.Features = gates.For(version, c.provider)
+	c.given.Features = features.For(version, c.provider)
 	makeRequest := ForEnsure
 	if c.update {
 		makeRequest = ForUpdate
@@ -207,7 +207,7 @@ func describeRequest(r *Request) []string {
 		fmt.Sprintf("member subnet %q detect %t", r.MemberSubnet.ID, r.MemberSubnet.Detect),
 		fmt.Sprintf("floating IP network %q subnet %q names %q tags %v address %v", r.FloatingIP.NetworkID, r.FloatingIP.SubnetID, r.FloatingIP.Subnets, r.FloatingIP.Tags, r.FloatingIP.Address),
 		fmt.Sprintf("floating IP keep %t, selects subnets %t", r.FloatingIP.Keep, r.FloatingIP.SelectsSubnets()),
-		fmt.Sprintf("client ranges %v asked %t", r.ClientRanges.Prefixes, r.ClientRanges.Asked),
+		fmt.Sprintf("client ranges %v wanted %t", r.ClientRanges.Prefixes, r.ClientRanges.Wanted),
 		fmt.Sprintf("affinity %t, connection limit %d", r.KeepsAffinity, r.ConnectionLimit),
 		fmt.Sprintf("health check node port %d local %t", r.HealthCheckNodePort, r.LocalTraffic),
 		fmt.Sprintf("detect from %v", r.DetectFrom),

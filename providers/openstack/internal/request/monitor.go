@@ -4,7 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/gates"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 // Limits of health monitors (octavia: api/v2/types/health_monitor.py, common/config.py
@@ -23,7 +23,7 @@ const (
 
 // Monitor is a health monitor of a pool.
 type Monitor struct {
-	Type gates.MonitorType
+	Type features.MonitorType
 	// HTTPMethod, URLPath and ExpectedCodes are set for HTTP only.
 	HTTPMethod, URLPath, ExpectedCodes string
 	MonitorValues
@@ -70,15 +70,15 @@ func (p *parser) monitorNumber(name annotation.Name, key string, fallback int, v
 
 // monitorOf returns the health monitor of a port, nil without one. Its type depends on
 // the provider.
-func (r *Request) monitorOf(port Port, features gates.Features) *Monitor {
+func (r *Request) monitorOf(port Port, available features.Features) *Monitor {
 	if r.Monitor == nil {
 		return nil
 	}
-	m := &Monitor{Type: features.Monitor(port.Protocol, r.HealthCheckNodePort > 0), MonitorValues: *r.Monitor}
+	m := &Monitor{Type: available.Monitor(port.Protocol, r.HealthCheckNodePort > 0), MonitorValues: *r.Monitor}
 	switch m.Type {
 	case "":
 		return nil
-	case gates.MonitorHTTP:
+	case features.MonitorHTTP:
 		m.HTTPMethod, m.URLPath, m.ExpectedCodes = healthCheckMethod, healthCheckPath, healthCheckCode
 	default:
 	}

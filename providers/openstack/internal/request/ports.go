@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/gates"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 // storeBarbican is the container-store whose references are validated.
@@ -46,7 +46,7 @@ func (p *parser) readPorts() {
 }
 
 // warnNoTCP warns of annotations that only TCP ports have.
-func (p *parser) warnNoTCP(forwarded bool, proxy gates.Protocol) {
+func (p *parser) warnNoTCP(forwarded bool, proxy features.Protocol) {
 	const why = "the service has no TCP ports"
 	p.ignore(AnnotationTLSContainerRef, why)
 	if forwarded {
@@ -62,7 +62,7 @@ func isTCP(p service.Port) bool { return p.Protocol == v1.ProtocolTCP }
 func (r *Request) port(index int, port service.Port, forwarded bool) Port {
 	p := Port{
 		Index: index, Protocol: port.Protocol, Number: port.Port, NodePort: port.NodePort,
-		Listener: gates.Protocol(port.Protocol), Pool: gates.Protocol(port.Protocol),
+		Listener: features.Protocol(port.Protocol), Pool: features.Protocol(port.Protocol),
 	}
 	if !isTCP(port) {
 		return p
@@ -70,9 +70,9 @@ func (r *Request) port(index int, port service.Port, forwarded bool) Port {
 	p.TLS, p.ForwardedFor = r.TLS != nil, forwarded
 	switch {
 	case p.TLS:
-		p.Listener, p.Pool = gates.ProtocolTerminatedHTTPS, gates.ProtocolHTTP
+		p.Listener, p.Pool = features.ProtocolTerminatedHTTPS, features.ProtocolHTTP
 	case forwarded:
-		p.Listener, p.Pool = gates.ProtocolHTTP, gates.ProtocolHTTP
+		p.Listener, p.Pool = features.ProtocolHTTP, features.ProtocolHTTP
 	}
 	if r.ProxyProtocol != "" {
 		p.Pool = r.ProxyProtocol
@@ -82,12 +82,12 @@ func (r *Request) port(index int, port service.Port, forwarded bool) Port {
 }
 
 // proxyProtocol reads the protocol of pools with the PROXY protocol, empty without it.
-func (p *parser) proxyProtocol() gates.Protocol {
+func (p *parser) proxyProtocol() features.Protocol {
 	switch value := AnnotationProxyProtocol.Value(p.svc); value {
 	case "true", "v1":
-		return gates.ProtocolPROXY
+		return features.ProtocolPROXY
 	case "v2":
-		return gates.ProtocolPROXYV2
+		return features.ProtocolPROXYV2
 	case "", "false":
 	default:
 		p.ignoreValue(AnnotationProxyProtocol, "true, v1, v2 or false", "false")

@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/gates"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 // values are texts that some annotation accepts, and some that none does.
@@ -48,8 +48,8 @@ func drawCase(t *rapid.T) *testCase {
 	c.settings.ManageSecurityGroups = rapid.Bool().Draw(t, "groups")
 	c.settings.ClusterName = rapid.StringN(0, 100, 300).Draw(t, "cluster")
 	c.nodes = c.nodes[:rapid.IntRange(0, len(c.nodes)).Draw(t, "nodes")]
-	version := gates.Version{Major: 2, Minor: rapid.IntRange(0, 30).Draw(t, "minor")}
-	c.given.Features = gates.For(version, rapid.SampledFrom([]string{"", "amphora", "ovn", "f5"}).Draw(t, "provider"))
+	version := features.Version{Major: 2, Minor: rapid.IntRange(0, 30).Draw(t, "minor")}
+	c.given.Features = features.For(version, rapid.SampledFrom([]string{"", "amphora", "ovn", "f5"}).Draw(t, "provider"))
 	c.given.Families = rapid.SliceOfN(rapid.SampledFrom([]address.Family{address.IPv4, address.IPv6}), 0, 2).Draw(t, "families")
 	c.given.VIPSecurityGroups = rapid.Bool().Draw(t, "VIP groups")
 
@@ -114,21 +114,21 @@ func same[T any](t *rapid.T, a, b T) {
 // checkResolved proves what Octavia would refuse.
 func checkResolved(t *rapid.T, r *Request, resolved *Resolved, given Given) {
 	for _, port := range resolved.Ports {
-		if !gates.ValidPair(port.Listener, port.Pool) {
+		if !features.ValidPair(port.Listener, port.Pool) {
 			t.Fatalf("listener %s cannot have pool %s", port.Listener, port.Pool)
 		}
-		if gates.Transport(port.Listener) != port.Protocol {
+		if features.Transport(port.Listener) != port.Protocol {
 			t.Fatalf("port of %s has listener %s", port.Protocol, port.Listener)
 		}
-		if port.ForwardedFor && !gates.HasHeaders(port.Listener) || port.TLS != (port.Listener == gates.ProtocolTerminatedHTTPS) || port.TLS && r.TLS == nil {
+		if port.ForwardedFor && !features.HasHeaders(port.Listener) || port.TLS != (port.Listener == features.ProtocolTerminatedHTTPS) || port.TLS && r.TLS == nil {
 			t.Fatalf("listener %s: header %t, TLS %t", port.Listener, port.ForwardedFor, port.TLS)
 		}
 		for _, m := range port.Members {
-			if m.Port == 0 || !m.Address.IsValid() || m.MonitorPort != 0 && !given.Features.Has(gates.MonitorPorts) {
+			if m.Port == 0 || !m.Address.IsValid() || m.MonitorPort != 0 && !given.Features.Has(features.MonitorPorts) {
 				t.Fatalf("member %+v", m)
 			}
 		}
-		if port.Monitor != nil && given.Features.IsOVN() && port.Monitor.Type != gates.MonitorTCP && port.Monitor.Type != gates.MonitorUDPConnect {
+		if port.Monitor != nil && given.Features.IsOVN() && port.Monitor.Type != features.MonitorTCP && port.Monitor.Type != features.MonitorUDPConnect {
 			t.Fatalf("OVN has no monitor %s", port.Monitor.Type)
 		}
 	}

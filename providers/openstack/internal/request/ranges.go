@@ -7,7 +7,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/gates"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 // The ranges of all clients.
@@ -20,7 +20,7 @@ var (
 func (p *parser) readClientRanges() {
 	ranges := &p.request.ClientRanges
 	if spec := p.svc.Spec.LoadBalancerSourceRanges; len(spec) > 0 {
-		ranges.Asked = true
+		ranges.Wanted = true
 		for _, item := range spec {
 			parsed, err := address.ParsePrefixes(item)
 			if err != nil || len(parsed) != 1 {
@@ -30,7 +30,7 @@ func (p *parser) readClientRanges() {
 		}
 	} else {
 		ranges.Prefixes = p.strict.CIDRs(AnnotationSourceRanges)
-		ranges.Asked = len(ranges.Prefixes) > 0
+		ranges.Wanted = len(ranges.Prefixes) > 0
 	}
 	slices.SortFunc(ranges.Prefixes, netip.Prefix.Compare)
 	ranges.Prefixes = slices.Compact(ranges.Prefixes)
@@ -38,7 +38,7 @@ func (p *parser) readClientRanges() {
 
 // restrict reports whether any client is not allowed.
 func (c ClientRanges) restrict() bool {
-	return c.Asked && !slices.ContainsFunc(c.Prefixes, func(prefix netip.Prefix) bool { return prefix.Bits() == 0 })
+	return c.Wanted && !slices.ContainsFunc(c.Prefixes, func(prefix netip.Prefix) bool { return prefix.Bits() == 0 })
 }
 
 // clients are the ranges of clients in the place where they are enforced.
@@ -58,7 +58,7 @@ type clients struct {
 // Ranges of a family that the VIPs do not have are left out with an Event: Octavia
 // refuses them. If none is left, it is an error, since no ranges mean all clients.
 func (r *Request) clientsOf(given Given) (clients, []service.Warning, error) {
-	onListeners := given.Features.Has(gates.AllowedCIDRs) && !given.VIPSecurityGroups
+	onListeners := given.Features.Has(features.AllowedCIDRs) && !given.VIPSecurityGroups
 	onMembers := given.Features.KeepsSource() && r.ManageSecurityGroups
 	if !onListeners && !onMembers {
 		if !r.ClientRanges.restrict() {
@@ -97,7 +97,7 @@ func (r *Request) whyNoRanges(given Given) string {
 
 // clientRanges returns the ranges of these families.
 func (r *Request) clientRanges(families []address.Family) ([]netip.Prefix, []service.Warning, error) {
-	if !r.ClientRanges.Asked {
+	if !r.ClientRanges.Wanted {
 		return everyone(families), nil, nil
 	}
 	if len(families) == 0 {

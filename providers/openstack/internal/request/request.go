@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/gates"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/subnetpattern"
 )
 
@@ -31,7 +31,7 @@ type Request struct {
 	FloatingIP    FloatingIP
 	ClientRanges  ClientRanges
 	TLS           *TLS
-	ProxyProtocol gates.Protocol
+	ProxyProtocol features.Protocol
 	// KeepsAffinity is sessionAffinity ClientIP: session persistence by source IP.
 	KeepsAffinity bool
 	// Method is the wanted algorithm, empty for the default of the provider.
@@ -70,7 +70,7 @@ type Port struct {
 	// NodePort is the port of the members, 0 if there are none.
 	NodePort int32
 	// Listener and Pool are the protocols.
-	Listener, Pool gates.Protocol
+	Listener, Pool features.Protocol
 	// ForwardedFor adds the header X-Forwarded-For.
 	ForwardedFor bool
 	// TLS means that the listener has the certificate of the Request.
@@ -118,9 +118,9 @@ func (f FloatingIP) SelectsSubnets() bool {
 
 // ClientRanges are the ranges of clients.
 type ClientRanges struct {
-	// Asked reports whether the user restricts clients.
-	Asked bool
-	// Prefixes are sorted and without duplicates, empty if Asked is false.
+	// Wanted reports whether the user restricts clients.
+	Wanted bool
+	// Prefixes are sorted and without duplicates, empty if Wanted is false.
 	Prefixes []netip.Prefix
 }
 

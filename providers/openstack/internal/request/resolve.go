@@ -12,13 +12,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/gates"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 // Given is what a Request is resolved with: facts about the load balancer that exists,
 // or that is to be created.
 type Given struct {
-	Features gates.Features
+	Features features.Features
 	// Families are those of all VIPs, empty as long as they are not known.
 	Families []address.Family
 	// VIPSecurityGroups means that a user gave security groups to the VIP. Octavia then
@@ -85,15 +85,15 @@ func (r *Request) Resolve(given Given) (*Resolved, []service.Warning, error) {
 	if resolved.Algorithm == "" {
 		resolved.Algorithm = given.Features.DefaultAlgorithm()
 	}
-	if given.Features.Has(gates.Flavors) {
+	if given.Features.Has(features.Flavors) {
 		resolved.FlavorID = r.FlavorID
 	}
-	if given.Features.Has(gates.Timeouts) {
+	if given.Features.Has(features.Timeouts) {
 		resolved.Timeouts = new(r.Timeouts)
 	}
 	var warnings []service.Warning
 	switch {
-	case given.Features.Has(gates.AvailabilityZones):
+	case given.Features.Has(features.AvailabilityZones):
 		resolved.AvailabilityZone = r.AvailabilityZone
 	case r.AvailabilityZone != "":
 		warnings = append(warnings, service.Warn(AvailabilityZonesIgnored,
@@ -116,14 +116,14 @@ func (r *Request) Resolve(given Given) (*Resolved, []service.Warning, error) {
 }
 
 // resolvePort returns a port with its members. A port without a node port has none.
-func (r *Request) resolvePort(port Port, members []Target, features gates.Features) ResolvedPort {
-	resolved := ResolvedPort{Port: port, Monitor: r.monitorOf(port, features)}
+func (r *Request) resolvePort(port Port, members []Target, available features.Features) ResolvedPort {
+	resolved := ResolvedPort{Port: port, Monitor: r.monitorOf(port, available)}
 	if port.NodePort == 0 {
 		return resolved
 	}
 	for _, target := range members {
 		member := Member{Target: target, Port: port.NodePort}
-		if resolved.Monitor != nil && resolved.Monitor.Type == gates.MonitorHTTP {
+		if resolved.Monitor != nil && resolved.Monitor.Type == features.MonitorHTTP {
 			member.MonitorPort = r.HealthCheckNodePort
 		}
 		resolved.Members = append(resolved.Members, member)
@@ -135,7 +135,7 @@ func (r *Request) resolvePort(port Port, members []Target, features gates.Featur
 // membersOf returns the Nodes that can be members.
 func (r *Request) membersOf(given Given) ([]Target, []service.Warning) {
 	families := given.families(r.Family)
-	if given.Features.Has(gates.MixedFamilies) || len(families) == 0 {
+	if given.Features.Has(features.MixedFamilies) || len(families) == 0 {
 		return r.Members, nil
 	}
 	var kept []Target
@@ -153,20 +153,20 @@ func (r *Request) membersOf(given Given) ([]Target, []service.Warning) {
 
 // checkPorts returns an error for each protocol that the provider is known to refuse:
 // it would refuse the whole load balancer.
-func (r *Request) checkPorts(features gates.Features) error {
+func (r *Request) checkPorts(available features.Features) error {
 	var errs []error
 	for _, port := range r.Ports {
 		for _, protocol := range []struct {
 			what string
-			name gates.Protocol
+			name features.Protocol
 			has  bool
 		}{
-			{"listeners", port.Listener, features.Listener(port.Listener)},
-			{"pools", port.Pool, features.Pool(port.Pool)},
+			{"listeners", port.Listener, available.Listener(port.Listener)},
+			{"pools", port.Pool, available.Pool(port.Pool)},
 		} {
 			if !protocol.has {
 				errs = append(errs, fmt.Errorf("port %d: the provider %s has no %s of the protocol %s",
-					port.Number, features.Provider(), protocol.what, protocol.name))
+					port.Number, available.Provider(), protocol.what, protocol.name))
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func (r *Request) checkPorts(features gates.Features) error {
 // checkMonitors returns an error if Octavia refuses a health monitor.
 func (r *Resolved) checkMonitors() error {
 	for _, port := range r.Ports {
-		if m := port.Monitor; m != nil && m.Type == gates.MonitorUDPConnect && m.Delay < leastUDPDelay {
+		if m := port.Monitor; m != nil && m.Type == features.MonitorUDPConnect && m.Delay < leastUDPDelay {
 			return fmt.Errorf("port %d: the delay of health monitors is %d seconds, UDP ports need at least %d", port.Number, m.Delay, leastUDPDelay)
 		}
 	}
@@ -199,7 +199,7 @@ func (r *Request) warnMonitors(ports []ResolvedPort) []service.Warning {
 			warnings = append(warnings, service.Warn(HealthMonitorMissing,
 				"Port %d has no health monitor: the provider has none for %s", port.Number, port.Protocol))
 		}
-		if !r.LocalTraffic || port.Monitor != nil && port.Monitor.Type != gates.MonitorUDPConnect {
+		if !r.LocalTraffic || port.Monitor != nil && port.Monitor.Type != features.MonitorUDPConnect {
 			continue
 		}
 		why := r.whyNotMonitored(port)

@@ -1,4 +1,4 @@
-package gates
+package features
 
 import v1 "k8s.io/api/core/v1"
 

@@ -1,4 +1,4 @@
-// Package gates decides what the Octavia API of a cloud and the provider of a load
+// Package features decides what the Octavia API of a cloud and the provider of a load
 // balancer can do. It is pure.
 //
 //	ParseVersion, Current   the version of the API, from its version document
@@ -13,4 +13,4 @@
 //
 // When not to use it: with the provider of the cloud-config for a load balancer that
 // exists. Its own provider decides, since it can be shared, adopted or made by a user.
-package gates
+package features

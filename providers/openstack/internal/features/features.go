@@ -1,4 +1,4 @@
-package gates
+package features
 
 import "slices"
 
@@ -70,7 +70,7 @@ var rules = map[Option]rule{
 	VIPSecurityGroups: {since: Version{2, 29}},
 	HTTPListeners:     {since: Version{2, 0}},
 	HTTPMonitors:      {since: Version{2, 0}},
-	SCTPMonitors:      {since: Version{2, 0}}, // as old as SCTP itself, which is not gated
+	SCTPMonitors:      {since: Version{2, 0}}, // as old as SCTP itself, which no version lacks
 	MonitorPorts:      {since: Version{2, 0}},
 	RemoteMembers:     {since: Version{2, 0}},
 	MixedFamilies:     {since: Version{2, 0}},
