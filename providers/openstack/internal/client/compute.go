@@ -9,8 +9,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
@@ -24,8 +26,24 @@ var ErrOtherProject = apierr.Mark(apierr.ErrInvalid, errors.New("belongs to anot
 // https://docs.openstack.org/nova/latest/reference/api-microversion-history.html.
 var wantedCompute = APIVersion{2, 69}
 
+// actionsVersion is the microversion from which on deleted servers have actions, from the
+// same page.
+var actionsVersion = APIVersion{2, 21}
+
+// hiddenAge is how long a version document that was refused is not read again.
+const hiddenAge = 10 * time.Minute
+
+// ErrNoActions means that Nova has no actions of deleted servers. It is an ErrInvalid.
+var ErrNoActions = apierr.Mark(apierr.ErrInvalid, fmt.Errorf("nova has no actions of deleted servers, which needs microversion %s", actionsVersion))
+
 // ComputeService calls Nova.
-type ComputeService struct{ *service }
+type ComputeService struct {
+	*service
+
+	// hiddenSince is when the version document was refused, guarded by the lock of the
+	// service.
+	hiddenSince time.Time
+}
 
 // Available returns the reason if there is no endpoint.
 func (s *ComputeService) Available(ctx context.Context) error {
@@ -34,25 +52,32 @@ func (s *ComputeService) Available(ctx context.Context) error {
 	return err
 }
 
-// Microversion returns the microversion in use. It is zero for a service without any.
+// Microversion returns the microversion in use. It is zero for a service without any, and if
+// a proxy hides the version document.
 func (s *ComputeService) Microversion(ctx context.Context) (APIVersion, error) {
 	_, v, err := s.versioned(ctx)
 
-	return v, err
+	return v.APIVersion, err
+}
+
+// computeVersion is the microversion in use.
+type computeVersion struct {
+	APIVersion
+
+	// hidden reports whether the microversions of the service are not known.
+	hidden bool
 }
 
 // versioned returns a client with the base of the API and the microversion.
-func (s *ComputeService) versioned(ctx context.Context) (*gophercloud.ServiceClient, APIVersion, error) {
+func (s *ComputeService) versioned(ctx context.Context) (*gophercloud.ServiceClient, computeVersion, error) {
 	client, err := s.open(ctx)
 	if err != nil {
-		return nil, APIVersion{}, err
+		return nil, computeVersion{}, err
 	}
 	base, hasVersion := versionBase(client.Endpoint)
-	all, err := s.versions.get(ctx, s.shared.options.LoginTimeout, func(ctx context.Context) ([]apiVersion, error) {
-		return readVersions(ctx, client, base)
-	})
+	all, err := s.readVersions(ctx, client, base)
 	if err != nil {
-		return nil, APIVersion{}, fmt.Errorf("read versions: %w", err)
+		return nil, computeVersion{}, fmt.Errorf("read versions: %w", err)
 	}
 	chosen := chooseCompute(all)
 	copied := *client
@@ -61,14 +86,52 @@ func (s *ComputeService) versioned(ctx context.Context) (*gophercloud.ServiceCli
 	}
 	highest, ok := parseVersion(chosen.Version)
 	if !ok {
-		return &copied, APIVersion{}, nil
+		return &copied, computeVersion{hidden: len(all) == 0}, nil
 	}
 	if highest.AtLeast(wantedCompute) {
 		highest = wantedCompute
 	}
 	copied.Microversion = highest.String()
 
-	return &copied, highest, nil
+	return &copied, computeVersion{APIVersion: highest}, nil
+}
+
+// readVersions returns the entries of the version document, which is read once. It returns
+// none, for a while, if a proxy or a policy refuses the document: the API may be used then
+// without a microversion. https://docs.openstack.org/api-guide/compute/microversions.html.
+func (s *ComputeService) readVersions(ctx context.Context, client *gophercloud.ServiceClient, base string) ([]apiVersion, error) {
+	s.mu.Lock()
+	if !s.hiddenSince.IsZero() && s.shared.options.Clock.Since(s.hiddenSince) >= hiddenAge {
+		s.hiddenSince = s.shared.options.Clock.Now()
+		s.versions.forget()
+	}
+	s.mu.Unlock()
+
+	return s.versions.get(ctx, s.shared.options.LoginTimeout, func(ctx context.Context) ([]apiVersion, error) {
+		all, err := readVersions(ctx, client, base)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !isHidden(err) {
+			s.hiddenSince = time.Time{}
+
+			return all, err
+		}
+		if s.hiddenSince.IsZero() {
+			klog.FromContext(ctx).Info("Nova does not return its version document, no microversion is used", "reason", err.Error())
+		}
+		s.hiddenSince = s.shared.options.Clock.Now()
+
+		return nil, nil
+	})
+}
+
+// isHidden reports whether a version document was refused, and not because of the token or
+// the number of requests.
+func isHidden(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+
+	return ok && e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError &&
+		e.Status != http.StatusUnauthorized && e.Status != http.StatusRequestTimeout && !errors.Is(err, apierr.ErrThrottled)
 }
 
 // versionBase returns an endpoint up to its version, after which it may have the project,
@@ -248,15 +311,29 @@ func (s *ComputeService) ServerFlavorID(ctx context.Context, id string) (string,
 }
 
 // ServerActions returns what was done with a server, also with one that is deleted, unless
-// the records were archived. The newest comes first.
+// the records were archived. The newest comes first. It is ErrNoActions for a service that
+// has none of deleted servers.
 func (s *ComputeService) ServerActions(ctx context.Context, id string) ([]Action, error) {
 	if err := checkID("server", id); err != nil {
 		return nil, err
 	}
+	client, v, err := s.versioned(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case v.hidden:
+		client.Microversion = actionsVersion.String()
+	case !v.AtLeast(actionsVersion):
+		return nil, ErrNoActions
+	}
 	var body struct {
 		Actions []Action `json:"instanceActions"`
 	}
-	if err := s.get(ctx, &body, "servers", id, "os-instance-actions"); err != nil {
+	err = readJSON(ctx, client, client.ServiceURL("servers", id, "os-instance-actions"), &body, nil)
+	if e, ok := errors.AsType[*Error](err); ok && v.hidden && e.Status == http.StatusNotAcceptable {
+		return nil, ErrNoActions
+	}
+	if err = s.done(err); err != nil {
 		return nil, fmt.Errorf("list actions of server: %w", err)
 	}
 	if body.Actions == nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -437,4 +438,90 @@ func TestVersionsAreReadAgain(t *testing.T) {
 	must(t, is(get(ctx, c), apierr.ErrInvalid))
 	must(t, get(ctx, c))
 	f.count(t, "nova.ShowVersion", 3)
+}
+
+// TestHiddenVersions (OS-NODE-14): a version document that a proxy or a policy hides leaves the API usable without a
+// microversion. It is read again after a while.
+func TestHiddenVersions(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		fault  simserver.Fault
+		style  openstack.CatalogStyle
+	}{
+		"Proxy404":    {"only the paths of the API are forwarded", openstack.Proxy(http.StatusNotFound, ""), openstack.CatalogTypical},
+		"Forbidden":   {"a policy denies it", openstack.Denied(), openstack.CatalogTypical},
+		"Unversioned": {"a URL without a version gets 2.1", openstack.Proxy(http.StatusNotFound, ""), openstack.CatalogUnversioned},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Style: tc.style}})
+			f.serveServer()
+			id := f.AddServer(openstack.ServerSpec{Name: "node-2"})
+			documents := func() int {
+				return f.Interceptor().Count("nova.ShowVersion") + f.Interceptor().Count("nova.ListVersions")
+			}
+			for _, op := range []string{"nova.ShowVersion", "nova.ListVersions"} {
+				f.Interceptor().Inject(op, simserver.Nth(1), tc.fault)
+			}
+			c := f.open(t, nil)
+			ctx := bounded(t)
+			must(t, get(ctx, c))
+			f.DeleteServer(id)
+			actions, err := c.Compute().ServerActions(ctx, id)
+			must(t, err)
+			if len(actions) == 0 || actions[0].Action != client.ActionDelete {
+				t.Errorf("%s: actions of a deleted server: %v", tc.reason, actions)
+			}
+			if v, err := c.Compute().Microversion(ctx); err != nil || v != (client.APIVersion{}) || documents() != 1 {
+				t.Errorf("%s: microversion %v, %v after %d documents", tc.reason, v, err, documents())
+			}
+			f.clock.Step(10 * time.Minute)
+			if v, err := c.Compute().Microversion(ctx); err != nil || v != (client.APIVersion{Major: 2, Minor: 69}) || documents() != 2 {
+				t.Errorf("%s: microversion %v, %v after %d documents, the document is there again", tc.reason, v, err, documents())
+			}
+		})
+	}
+}
+
+// TestHiddenVersionsWithoutActions (OS-NODE-14): an old Nova whose version document is hidden has
+// no actions of deleted servers.
+func TestHiddenVersionsWithoutActions(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{Microversion: "2.20"})
+	f.serveServer()
+	f.Interceptor().Inject("nova.ShowVersion", simserver.Always(), openstack.Denied())
+	c := f.open(t, nil)
+	_, err := c.Compute().ServerActions(bounded(t), serverID)
+	must(t, is(err, client.ErrNoActions))
+	must(t, get(bounded(t), c))
+	f.count(t, "nova.ShowVersion", 1)
+}
+
+// TestVersionsFailed (OS-NODE-14): what is no refusal of the version document is an error.
+func TestVersionsFailed(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		fault  simserver.Fault
+		want   error
+	}{
+		"Unauthorized": {"the token is the reason", openstack.Unauthorized(), apierr.ErrDenied},
+		"Throttled":    {"it comes later", openstack.Throttled(""), apierr.ErrThrottled},
+		"Down":         {"the service is down", openstack.Proxy(http.StatusServiceUnavailable, ""), apierr.ErrUnavailable},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{})
+			f.serveServer()
+			f.Interceptor().Inject("nova.ShowVersion", simserver.Always(), tc.fault)
+			c := f.open(t, nil, realTime, func(_ *client.Config, o *client.Options) { o.RetryTime = time.Nanosecond })
+			if err := is(get(bounded(t), c), tc.want); err != nil {
+				t.Errorf("%s: %v", tc.reason, err)
+			}
+			f.count(t, "nova.ShowServer", 0)
+		})
+	}
 }

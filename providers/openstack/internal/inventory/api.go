@@ -17,7 +17,6 @@ type Compute interface {
 	ServerActions(ctx context.Context, id string) ([]client.Action, error)
 	ServerFlavorID(ctx context.Context, id string) (string, error)
 	GetFlavor(ctx context.Context, id string) (*client.Flavor, error)
-	Microversion(ctx context.Context) (client.APIVersion, error)
 }
 
 // Network makes the calls to Neutron.

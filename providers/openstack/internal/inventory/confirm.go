@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,10 +13,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
-
-// actionsVersion is the microversion from which on deleted servers have actions:
-// https://docs.openstack.org/nova/latest/reference/api-microversion-history.html.
-var actionsVersion = client.APIVersion{Major: 2, Minor: 21}
 
 // series is a number of responses of 404 without any other in between.
 type series struct{ first, last time.Time }
@@ -73,13 +70,6 @@ func (i *Inventory) decide(ctx context.Context, id string) (certainty.Verdict, e
 
 // actions returns what is recorded about a server that Nova does not have.
 func (i *Inventory) actions(ctx context.Context, id string) (certainty.Actions, error) {
-	version, err := i.api.Compute.Microversion(ctx)
-	if err != nil {
-		return certainty.ActionsUnread, fmt.Errorf("read actions: %w", err)
-	}
-	if !version.AtLeast(actionsVersion) {
-		return certainty.ActionsUnsupported, nil
-	}
 	deleted := func(a client.Action) bool {
 		return a.Action == client.ActionDelete && strings.EqualFold(a.ServerID, id)
 	}
@@ -93,6 +83,8 @@ func (i *Inventory) actions(ctx context.Context, id string) (certainty.Actions, 
 		return certainty.ActionsNone, nil
 	case apierr.Code(err) == apierr.CodeDenied:
 		return certainty.ActionsDenied, nil
+	case errors.Is(err, client.ErrNoActions):
+		return certainty.ActionsUnsupported, nil
 	}
 
 	return certainty.ActionsUnread, fmt.Errorf("read actions: %w", err)
