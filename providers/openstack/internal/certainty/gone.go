@@ -3,9 +3,9 @@ package certainty
 import "time"
 
 const (
-	// CanaryAge is the age up to which a server of another Node proves the
+	// OtherAge is the age up to which a server of another Node proves the
 	// project and the region.
-	CanaryAge = 30 * time.Second
+	OtherAge = 30 * time.Second
 	// Settle is for how long servers must be missing that could return.
 	Settle = 15 * time.Minute
 	// SettleGap is the longest time between two responses of 404 that count as
@@ -50,9 +50,9 @@ type Evidence struct {
 	// Response is that of a GET of the server alone, made for this verdict.
 	Response Response
 	Actions  Actions
-	// Canary is when the server of another Node was found last, with the same
+	// Other is when the server of another Node was found last, with the same
 	// credentials.
-	Canary time.Time
+	Other time.Time
 	// Missing is the number of Nodes whose server is missing now, this one
 	// included. Nodes is the number of all Nodes, 0 if it is not known.
 	Missing, Nodes int
@@ -76,8 +76,8 @@ func (e Evidence) Verdict() Verdict {
 		return Verdict{Kind: Gone}
 	case e.Actions == ActionsUnread:
 		return uncertain(ErrNoActions)
-	case !e.canary():
-		return uncertain(ErrNoCanary)
+	case !e.hasOther():
+		return uncertain(ErrNoOther)
 	case (e.Actions == ActionsNone || e.Many()) && !e.settled():
 		return Verdict{Kind: Kept, Reason: ErrSettling}
 	}
@@ -91,8 +91,8 @@ func (e Evidence) Many() bool {
 	return e.Nodes <= 0 || e.Missing > max(fewMissing, e.Nodes/missingShare)
 }
 
-// canary reports whether the server of another Node was found just now.
-func (e Evidence) canary() bool { return !e.Canary.IsZero() && e.Now.Sub(e.Canary) <= CanaryAge }
+// hasOther reports whether the server of another Node was found just now.
+func (e Evidence) hasOther() bool { return !e.Other.IsZero() && e.Now.Sub(e.Other) <= OtherAge }
 
 // settled reports whether the server has been missing for long.
 func (e Evidence) settled() bool { return !e.Since.IsZero() && e.Now.Sub(e.Since) >= Settle }

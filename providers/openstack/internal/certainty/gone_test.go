@@ -14,7 +14,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func evidence() certainty.Evidence {
 	return certainty.Evidence{
 		Scope: scope(), ID: id, Response: certainty.NotFound, Actions: certainty.ActionsDelete,
-		Canary: now.Add(-time.Second), Missing: 1, Nodes: 100, Since: now, Now: now,
+		Other: now.Add(-time.Second), Missing: 1, Nodes: 100, Since: now, Now: now,
 	}
 }
 
@@ -50,8 +50,8 @@ func responseCells() map[string]goneCase {
 			e.Response = certainty.Found
 		}, certainty.Uncertain, certainty.ErrNoResponse},
 		"Delete": {"the deletion is on record", func(*certainty.Evidence) {}, certainty.Gone, nil},
-		"DeleteWithoutCanary": {"a record needs no other server", func(e *certainty.Evidence) {
-			e.Canary, e.Missing = time.Time{}, 100
+		"DeleteWithoutOther": {"a record needs no other server", func(e *certainty.Evidence) {
+			e.Other, e.Missing = time.Time{}, 100
 		}, certainty.Gone, nil},
 		"Unread": {"the actions may say anything", func(e *certainty.Evidence) {
 			e.Actions = certainty.ActionsUnread
@@ -74,8 +74,8 @@ func responseCells() map[string]goneCase {
 	}
 }
 
-// canaryCells are those about servers of other Nodes (OS-NODE-5).
-func canaryCells() map[string]goneCase {
+// otherCells are those about servers of other Nodes (OS-NODE-5).
+func otherCells() map[string]goneCase {
 	without := func(change func(*certainty.Evidence)) func(*certainty.Evidence) {
 		return func(e *certainty.Evidence) {
 			e.Actions = certainty.ActionsOther
@@ -84,12 +84,12 @@ func canaryCells() map[string]goneCase {
 	}
 
 	return map[string]goneCase{
-		"NoCanary":  {"the project may be another one", without(func(e *certainty.Evidence) { e.Canary = time.Time{} }), certainty.Uncertain, certainty.ErrNoCanary},
-		"OldCanary": {"found too long ago", without(func(e *certainty.Evidence) { e.Canary = now.Add(-30*time.Second - 1) }), certainty.Uncertain, certainty.ErrNoCanary},
-		"Canary30s": {"found just in time", without(func(e *certainty.Evidence) { e.Canary = now.Add(-30 * time.Second) }), certainty.Absent, nil},
-		"NoCanaryForLong": {"time proves nothing about the project", without(func(e *certainty.Evidence) {
-			e.Canary, e.Since = time.Time{}, now.Add(-24*time.Hour)
-		}), certainty.Uncertain, certainty.ErrNoCanary},
+		"NoOther":  {"the project may be another one", without(func(e *certainty.Evidence) { e.Other = time.Time{} }), certainty.Uncertain, certainty.ErrNoOther},
+		"OldOther": {"found too long ago", without(func(e *certainty.Evidence) { e.Other = now.Add(-30*time.Second - 1) }), certainty.Uncertain, certainty.ErrNoOther},
+		"Other30s": {"found just in time", without(func(e *certainty.Evidence) { e.Other = now.Add(-30 * time.Second) }), certainty.Absent, nil},
+		"NoOtherForLong": {"time proves nothing about the project", without(func(e *certainty.Evidence) {
+			e.Other, e.Since = time.Time{}, now.Add(-24*time.Hour)
+		}), certainty.Uncertain, certainty.ErrNoOther},
 	}
 }
 
@@ -118,7 +118,7 @@ func manyCells() map[string]goneCase {
 func TestVerdict(t *testing.T) {
 	t.Parallel()
 
-	for _, cells := range []map[string]goneCase{identityCells(), responseCells(), canaryCells(), manyCells()} {
+	for _, cells := range []map[string]goneCase{identityCells(), responseCells(), otherCells(), manyCells()} {
 		for name, tc := range cells {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -197,7 +197,7 @@ func TestSchedules(t *testing.T) {
 func runSchedule(t *testing.T, seed uint64, f fault, servers []truth, hit []bool) {
 	t.Helper()
 	since := make([]time.Time, len(servers))
-	var canary time.Time
+	var other time.Time
 	for at := time.Duration(0); at < f.to+time.Minute; at += time.Minute {
 		during := at >= f.from && at < f.to
 		e := evidence()
@@ -208,7 +208,7 @@ func runSchedule(t *testing.T, seed uint64, f fault, servers []truth, hit []bool
 			responses[i], actions[i] = f.responses(server, during && hit[i])
 			switch responses[i] {
 			case certainty.Found:
-				canary, since[i] = e.Now, time.Time{}
+				other, since[i] = e.Now, time.Time{}
 			case certainty.NotFound:
 				e.Missing++
 				if since[i].IsZero() {
@@ -218,7 +218,7 @@ func runSchedule(t *testing.T, seed uint64, f fault, servers []truth, hit []bool
 			}
 		}
 		for i, server := range servers {
-			e.Response, e.Actions, e.Since, e.Canary = responses[i], actions[i], since[i], canary
+			e.Response, e.Actions, e.Since, e.Other = responses[i], actions[i], since[i], other
 			got := e.Verdict().Kind
 			if !server.deleted && got >= certainty.Absent {
 				t.Fatalf("seed %d, %s after %s: a living server is %s", seed, f.kind, at, got)

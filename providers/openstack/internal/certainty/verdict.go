@@ -75,9 +75,9 @@ var (
 	ErrNoName = unusable("Nova has responded with a part of the server only")
 	// ErrNoActions means that the actions of a missing server could not be read.
 	ErrNoActions = unusable("the server is missing, and its actions could not be read")
-	// ErrNoCanary means that nothing proves the project and the region: no server
+	// ErrNoOther means that nothing proves the project and the region: no server
 	// of another Node was found.
-	ErrNoCanary = unusable("the server is missing, and so are those of all other Nodes")
+	ErrNoOther = unusable("the server is missing, and so are those of all other Nodes")
 	// ErrSettling means that the server must be missing for longer.
 	ErrSettling = errors.New(
 		"the server has not been missing for 15 minutes, and Nova has no record that it was deleted: it may return")

@@ -20,7 +20,7 @@ type series struct{ first, last time.Time }
 // Confirm reads a server alone, past every cache, and returns it or what is proven
 // about it: Gone, Absent or Kept. Whatever is not certain is an error.
 func (i *Inventory) Confirm(ctx context.Context, id string) (*Server, certainty.Verdict, error) {
-	if !i.confirming.take(id) {
+	if !i.confirming.allow(id) {
 		return nil, certainty.Verdict{}, fmt.Errorf("confirm server %s: %w", id, ErrBusy)
 	}
 	found, err := i.alone.GetWithin(ctx, id, 0)
@@ -112,25 +112,25 @@ func (i *Inventory) observeOthers(ctx context.Context, e *certainty.Evidence) {
 		alone, at, read := i.alone.Peek(id)
 		switch {
 		case listed && row.err == nil:
-			e.Canary = later(e.Canary, row.server.At)
+			e.Other = later(e.Other, row.server.At)
 		case read && alone != nil && i.now().Sub(at) < i.config.MaxAge:
-			e.Canary = later(e.Canary, at)
+			e.Other = later(e.Other, at)
 		case !listed:
 			e.Missing++
 		}
 	}
-	if i.now().Sub(e.Canary) > certainty.CanaryAge {
-		e.Canary = i.readCanary(ctx, others)
+	if i.now().Sub(e.Other) > certainty.OtherAge {
+		e.Other = i.readOther(ctx, others)
 	}
 }
 
-// readCanary reads the server of another Node that was found before, once in a pass,
+// readOther reads the server of another Node that was found before, once in a pass,
 // and returns when. It returns the zero time if none was found.
-func (i *Inventory) readCanary(ctx context.Context, others []string) time.Time {
+func (i *Inventory) readOther(ctx context.Context, others []string) time.Time {
 	i.mu.Lock()
-	tried := i.now().Sub(i.canaryTried) < certainty.Pass
+	tried := i.now().Sub(i.otherTried) < certainty.Pass
 	if !tried {
-		i.canaryTried = i.now()
+		i.otherTried = i.now()
 	}
 	i.mu.Unlock()
 	if tried {
@@ -145,7 +145,7 @@ func (i *Inventory) readCanary(ctx context.Context, others []string) time.Time {
 		if !known {
 			continue
 		}
-		found, err := i.alone.GetWithin(ctx, id, certainty.CanaryAge)
+		found, err := i.alone.GetWithin(ctx, id, certainty.OtherAge)
 		if err != nil {
 			return time.Time{}
 		}
@@ -179,7 +179,7 @@ func (i *Inventory) continueSeries(id string, now time.Time) time.Time {
 	return s.first
 }
 
-// endSeries forgets since when a server is missing.
+// endSeries drops since when a server is missing.
 func (i *Inventory) endSeries(id string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

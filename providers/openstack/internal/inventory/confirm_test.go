@@ -44,7 +44,7 @@ func TestConfirm(t *testing.T) {
 			f.ArchiveServers()
 		}, certainty.Kept, certainty.ErrSettling},
 		"Unmapped":    {"it lives, and Nova responds with 404", openstack.Options{}, func(f *fixture, id string) { f.SetServerMapped(id, false) }, certainty.Kept, certainty.ErrSettling},
-		"UnknownCell": {"all of them live", openstack.Options{}, func(f *fixture, _ string) { f.SetCell("", "cell1", openstack.CellUnknown) }, certainty.Uncertain, certainty.ErrNoCanary},
+		"UnknownCell": {"all of them live", openstack.Options{}, func(f *fixture, _ string) { f.SetCell("", "cell1", openstack.CellUnknown) }, certainty.Uncertain, certainty.ErrNoOther},
 		"DownCell":    {"its row is UNKNOWN", openstack.Options{}, func(f *fixture, _ string) { f.SetCell("", "cell1", openstack.CellDown) }, certainty.Uncertain, certainty.ErrUnknownStatus},
 		"OldDownCell": {"Nova responds with 500", openstack.Options{Microversion: "2.60"}, func(f *fixture, _ string) {
 			f.SetCell("", "cell1", openstack.CellDown)
@@ -61,7 +61,7 @@ func TestConfirm(t *testing.T) {
 				f.RemoveServer(id)
 			}
 			f.SetDenied(opActions)
-		}, certainty.Uncertain, certainty.ErrNoCanary},
+		}, certainty.Uncertain, certainty.ErrNoOther},
 		"ActionsFailed": {"they may say anything", openstack.Options{}, func(f *fixture, id string) {
 			f.DeleteServer(id)
 			f.Interceptor().Inject(opActions, simserver.Always(), openstack.Error(500, "", "x"))
@@ -133,7 +133,7 @@ func TestOtherCluster(t *testing.T) {
 			f.connect(t, tc.user, cfg)
 			for range 200 { // more than 15 minutes
 				for _, id := range ids {
-					f.wantVerdict(t, tc.reason, id, certainty.Uncertain, certainty.ErrNoCanary)
+					f.wantVerdict(t, tc.reason, id, certainty.Uncertain, certainty.ErrNoOther)
 				}
 				f.tick(certainty.Pass)
 			}
@@ -188,9 +188,9 @@ func TestManyMissing(t *testing.T) {
 	f.wantVerdict(t, "the number of Nodes is not known", ids[3], certainty.Kept, certainty.ErrSettling)
 }
 
-// TestConfirmInTurns (OS-COST-2): at most ten missing servers are confirmed in one pass, each has
-// its turn, and a loss of half the cluster is seen in time.
-func TestConfirmInTurns(t *testing.T) {
+// TestConfirmLimit (OS-COST-2): at most ten missing servers are confirmed in one pass, all are in the
+// end, and a loss of half the cluster is detected in time.
+func TestConfirmLimit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.UserCCM, openstack.Options{})
 	ids := f.addNodes(100)
@@ -223,8 +223,8 @@ func TestConfirmInTurns(t *testing.T) {
 	}
 }
 
-// TestTurnsAreFair (OS-COST-2): servers that stay missing do not keep others from their turn.
-func TestTurnsAreFair(t *testing.T) {
+// TestConfirmIsFair (OS-COST-2): servers that stay missing do not keep others from being confirmed.
+func TestConfirmIsFair(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.UserCCM, openstack.Options{})
 	ids := f.addNodes(40)
@@ -232,18 +232,18 @@ func TestTurnsAreFair(t *testing.T) {
 		f.SetServerMapped(id, false)
 	}
 	last := ids[24]
-	turn := 0
+	confirmed := 0
 	for pass := range 3 {
 		for _, id := range ids[:25] {
 			_, verdict, err := f.Confirm(bounded(t), id)
 			if id == last && err == nil && verdict.Kind == certainty.Kept {
-				turn = pass
+				confirmed = pass
 			}
 		}
 		f.tick(certainty.Pass)
 	}
-	if turn != 2 {
-		t.Errorf("the last of 25 had its turn in pass %d", turn)
+	if confirmed != 2 {
+		t.Errorf("the last of 25 was confirmed in pass %d", confirmed)
 	}
 }
 

@@ -11,8 +11,8 @@
 //   - A server is shut down only if it was read alone.
 //   - At most [certainty.MaxConfirmations] servers are read alone in one
 //     [certainty.Pass] to confirm that they are missing, and as many that are shut down.
-//     The missing ones take turns.
+//     All of them are read in the course of time.
 //   - Every row is checked, see package certainty, which decides what it proves.
 //   - If a page of the list fails, the servers of the pages before are used, and those
-//     that are not among them are read alone, in turns.
+//     that are not among them are read alone, as many at a time.
 package inventory

@@ -58,7 +58,7 @@ func TestFindSharesList(t *testing.T) {
 		t.Errorf("%d calls, the list is too old", n)
 	}
 	if query := f.Requests(opList)[0].Query; len(query) != 0 {
-		t.Errorf("the first page was asked for with %v: servers of a cell that is down are missing then", query)
+		t.Errorf("the first page was requested with %v: servers of a cell that is down are missing then", query)
 	}
 }
 
@@ -122,9 +122,9 @@ func TestFindStates(t *testing.T) {
 	}
 }
 
-// TestShutoffInTurns (OS-COST-3): servers that are shut down are read alone, at most ten in one
+// TestShutoffLimit (OS-COST-3): servers that are shut down are read alone, at most ten in one
 // pass.
-func TestShutoffInTurns(t *testing.T) {
+func TestShutoffLimit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.UserCCM, openstack.Options{})
 	ids := f.addNodes(25)
@@ -155,7 +155,7 @@ func TestShutoffInTurns(t *testing.T) {
 }
 
 // TestFindFailedPage (OS-NODE-6): servers on the pages that came are used, and the others are
-// read alone, in turns. It is read again sooner than a list that is whole.
+// read alone. The list is read again sooner than a list that is whole.
 func TestFindFailedPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.UserCCM, openstack.Options{PageSize: 20})

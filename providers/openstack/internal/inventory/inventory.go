@@ -76,7 +76,7 @@ var (
 	// does not exist.
 	ErrAbsent = apierr.Mark(apierr.ErrNotFound, errors.New("no list has the server"))
 	// ErrBusy means that too many servers are to be read alone now.
-	ErrBusy = apierr.Mark(apierr.ErrThrottled, errors.New("many servers are missing, they are confirmed in turns"))
+	ErrBusy = apierr.Mark(apierr.ErrThrottled, errors.New("many servers are missing, they are confirmed some at a time"))
 )
 
 // Inventory finds servers. It is safe for concurrent use.
@@ -89,13 +89,13 @@ type Inventory struct {
 	alone *cache.Cache[string, *Server]
 	// confirming and checking limit how many servers are read alone: those that are
 	// missing, and those that are shut down.
-	confirming, checking *turns
+	confirming, checking *limiter
 
 	mu sync.Mutex
 	// missing has since when servers are missing, by their IDs.
 	missing map[string]series
-	// canaryTried is when the server of another Node was last read as proof.
-	canaryTried time.Time
+	// otherTried is when the server of another Node was last read as proof.
+	otherTried time.Time
 
 	ports       *cache.Cache[struct{}, *portList]
 	serverPorts *batch.Batcher[string, []Port]
@@ -108,7 +108,7 @@ func New(api API, config Config) *Inventory {
 	config = config.withDefaults()
 	i := &Inventory{
 		api: api, config: config,
-		confirming: newTurns(config.Clock), checking: newTurns(config.Clock),
+		confirming: newLimiter(config.Clock), checking: newLimiter(config.Clock),
 		missing: map[string]series{},
 		flavors: newFlavors(api.Compute, config.Clock),
 	}
@@ -163,7 +163,7 @@ func (i *Inventory) Find(ctx context.Context, id string) (*Server, error) {
 
 // unlisted reads a server alone that may be on a page that failed.
 func (i *Inventory) unlisted(ctx context.Context, id string, failed error) (*Server, error) {
-	if !i.confirming.take(id) {
+	if !i.confirming.allow(id) {
 		return nil, fmt.Errorf("find server %s: %w", id, failed)
 	}
 	found, err := i.alone.GetWithin(ctx, id, i.config.MaxAge)
@@ -177,7 +177,7 @@ func (i *Inventory) unlisted(ctx context.Context, id string, failed error) (*Ser
 // shutoff reads a server alone that is shut down in a list. If that is not possible
 // now, it exists, and its state is not known.
 func (i *Inventory) shutoff(ctx context.Context, listed *Server) (*Server, error) {
-	if !i.checking.take(listed.ID) {
+	if !i.checking.allow(listed.ID) {
 		return listed, nil
 	}
 	found, err := i.alone.GetWithin(ctx, listed.ID, i.config.MaxAge)
