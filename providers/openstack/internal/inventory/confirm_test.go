@@ -2,6 +2,7 @@ package inventory_test
 
 import (
 	"errors"
+	"net/http"
 	"testing"
 	"time"
 
@@ -244,6 +245,47 @@ func TestConfirmIsFair(t *testing.T) {
 	}
 	if confirmed != 2 {
 		t.Errorf("the last of 25 was confirmed in pass %d", confirmed)
+	}
+}
+
+// TestConfirmWithFailedPage (OS-NODE-6, OS-COST-2): while a page of the list fails, deletions are
+// detected as before: finding a server does not take the request that confirms it.
+func TestConfirmWithFailedPage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.UserCCM, openstack.Options{PageSize: 20})
+	ids := f.addNodes(50)
+	missing := ids[20:45]
+	for _, id := range missing {
+		f.DeleteServer(id)
+	}
+	f.Interceptor().Inject(opList, simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		if r.URL.Query().Has("marker") {
+			openstack.Error(500, "", "marker")(w, r, apply)
+		} else {
+			apply.ServeHTTP(w, r)
+		}
+	})
+	gone := map[string]bool{}
+	for pass := range 6 { // 25 servers in a list of 25 that may be on the page
+		before := f.calls(opGet)
+		for _, id := range missing {
+			if gone[id] {
+				continue
+			}
+			if _, err := f.Find(bounded(t), id); !errors.Is(err, inventory.ErrAbsent) {
+				continue // not allowed now
+			}
+			if _, verdict, _ := f.Confirm(bounded(t), id); verdict.Kind == certainty.Gone {
+				gone[id] = true
+			}
+		}
+		if n := f.calls(opGet) - before; n > 2*certainty.MaxConfirmations {
+			t.Errorf("%d requests in pass %d", n, pass)
+		}
+		f.tick(certainty.Pass)
+	}
+	if len(gone) != len(missing) {
+		t.Errorf("%d of %d deletions detected", len(gone), len(missing))
 	}
 }
 

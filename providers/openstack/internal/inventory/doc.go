@@ -14,5 +14,5 @@
 //     All of them are read in the course of time.
 //   - Every row is checked, see package certainty, which decides what it proves.
 //   - If a page of the list fails, the servers of the pages before are used, and those
-//     that are not among them are read alone, as many at a time.
+//     that are not among them are read alone, as many in a pass.
 package inventory

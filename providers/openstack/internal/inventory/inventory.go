@@ -87,9 +87,9 @@ type Inventory struct {
 	lists *cache.Cache[struct{}, *serverList]
 	// alone has the servers that were read alone.
 	alone *cache.Cache[string, *Server]
-	// confirming and checking limit how many servers are read alone: those that are
-	// missing, and those that are shut down.
-	confirming, checking *limiter
+	// confirming, finding and checking limit how many servers are read alone: those that
+	// are missing, those that may be on a page that failed, and those that are shut down.
+	confirming, finding, checking *limiter
 
 	mu sync.Mutex
 	// missing has since when servers are missing, by their IDs.
@@ -108,7 +108,7 @@ func New(api API, config Config) *Inventory {
 	config = config.withDefaults()
 	i := &Inventory{
 		api: api, config: config,
-		confirming: newLimiter(config.Clock), checking: newLimiter(config.Clock),
+		confirming: newLimiter(config.Clock), finding: newLimiter(config.Clock), checking: newLimiter(config.Clock),
 		missing: map[string]series{},
 		flavors: newFlavors(api.Compute, config.Clock),
 	}
@@ -163,7 +163,7 @@ func (i *Inventory) Find(ctx context.Context, id string) (*Server, error) {
 
 // unlisted reads a server alone that may be on a page that failed.
 func (i *Inventory) unlisted(ctx context.Context, id string, failed error) (*Server, error) {
-	if !i.confirming.allow(id) {
+	if !i.finding.allow(id) {
 		return nil, fmt.Errorf("find server %s: %w", id, failed)
 	}
 	found, err := i.alone.GetWithin(ctx, id, i.config.MaxAge)
