@@ -25,8 +25,9 @@
 //	otherwise                                          absent
 //
 // Many is more than three and more than a tenth of the Nodes. "After 15 minutes" means
-// that each GET for 15 minutes got Nova's 404, while the servers of other Nodes were
-// found: [Kept] until then, [Absent] afterwards.
+// that for 15 minutes Nova's 404 was all that a GET got about the server, while the servers
+// of other Nodes were found: [Kept] until then, [Absent] afterwards. Time in which no other
+// server was found does not count.
 //
 // The actions are those of os-instance-actions, which has those of deleted servers
 // since microversion 2.21. A server that is deleted while its host is down has actions,

@@ -9,7 +9,8 @@ const (
 	// Settle is for how long servers must be missing that could return.
 	Settle = 15 * time.Minute
 	// SettleGap is the longest time between two responses of 404 that count as
-	// one series. All missing servers of a large cluster take some minutes.
+	// one series, unless the server was to be read all the time in between: in a
+	// large cluster, reading each missing server once can take longer.
 	SettleGap = 10 * time.Minute
 	// MaxConfirmations is how many missing servers are confirmed in one Pass of
 	// the controller that deletes Nodes.

@@ -14,8 +14,14 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
-// series is a number of responses of 404 without any other in between.
-type series struct{ first, last time.Time }
+// series is a number of responses of 404 during which the server was not found.
+type series struct {
+	// first and last are the first and the last 404. First is moved on by the time in
+	// which nothing was certain, which does not count.
+	first, last time.Time
+	// uncertain reports whether nothing was certain since the last one.
+	uncertain bool
+}
 
 // Confirm reads a server alone, past every cache, and returns it or what is proven
 // about it: Gone, Absent or Kept. Whatever is not certain is an error.
@@ -26,7 +32,7 @@ func (i *Inventory) Confirm(ctx context.Context, id string) (*Server, certainty.
 	found, err := i.alone.GetWithin(ctx, id, 0)
 	switch certainty.ResponseOf(err) {
 	case certainty.Found:
-		i.endSeries(id)
+		i.endSeries(id, found.At)
 
 		return found, certainty.Verdict{Kind: certainty.Present}, nil
 	case certainty.NoResponse:
@@ -57,13 +63,14 @@ func (i *Inventory) decide(ctx context.Context, id string) (certainty.Verdict, e
 		i.observeOthers(ctx, &e)
 	}
 	e.Now = i.now()
-	e.Since = i.continueSeries(id, e.Now)
+	e.Since = i.since(id, e.Now)
 	verdict := e.Verdict()
 	if verdict.Kind == certainty.Uncertain {
-		i.endSeries(id)
+		i.interruptSeries(id)
 
 		return verdict, verdict.Reason
 	}
+	i.continueSeries(id, e.Since, e.Now)
 
 	return verdict, nil
 }
@@ -164,24 +171,48 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// continueSeries notes that a server is missing, and returns since when it is.
-func (i *Inventory) continueSeries(id string, now time.Time) time.Time {
+// since returns since when a server is missing that is missing now, without the time in
+// which nothing was certain. Nothing is known about the time before a gap that is too long.
+func (i *Inventory) since(id string, now time.Time) time.Time {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	maps.DeleteFunc(i.missing, func(_ string, s series) bool { return now.Sub(s.last) > certainty.SettleGap })
+	maps.DeleteFunc(i.missing, func(id string, s series) bool {
+		return now.Sub(s.last) > certainty.SettleGap && !i.confirming.waitsSince(id, s.last)
+	})
 	s, before := i.missing[id]
-	if !before {
-		s.first = now
+	switch {
+	case !before:
+		return now
+	case s.uncertain:
+		return s.first.Add(now.Sub(s.last))
 	}
-	s.last = now
-	i.missing[id] = s
 
 	return s.first
 }
 
-// endSeries drops since when a server is missing.
-func (i *Inventory) endSeries(id string) {
+// continueSeries stores that a server is missing.
+func (i *Inventory) continueSeries(id string, since, now time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	delete(i.missing, id)
+	i.missing[id] = series{first: since, last: now}
+}
+
+// interruptSeries stores that nothing is certain about a server now.
+func (i *Inventory) interruptSeries(id string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if s, before := i.missing[id]; before {
+		s.uncertain = true
+		i.missing[id] = s
+	}
+}
+
+// endSeries drops since when a server is missing, which was found by a request that began
+// at a moment: an older list may still have it.
+func (i *Inventory) endSeries(id string, at time.Time) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if s, before := i.missing[id]; before && !at.Before(s.last) {
+		delete(i.missing, id)
+	}
 }

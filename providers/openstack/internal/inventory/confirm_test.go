@@ -166,6 +166,85 @@ func TestSettling(t *testing.T) {
 	f.wantVerdict(t, "nothing is known about the time between", ids[0], certainty.Kept, certainty.ErrSettling)
 }
 
+// TestSettlingInterrupted (OS-NODE-5): time in which nothing proves the project does not count, and
+// the time before it does.
+func TestSettlingInterrupted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.UserCCM, openstack.Options{})
+	ids := f.addNodes(4)
+	f.DeleteServer(ids[0])
+	f.ArchiveServers()
+	wait := func(minutes int, want certainty.Kind, because error) {
+		t.Helper()
+		for range minutes {
+			f.wantVerdict(t, "it is missing", ids[0], want, because)
+			f.tick(time.Minute)
+		}
+	}
+	wait(14, certainty.Kept, certainty.ErrSettling)
+	f.setNodes(ids[:1])
+	wait(3, certainty.Uncertain, certainty.ErrNoOther)
+	f.setNodes(ids)
+	wait(2, certainty.Kept, certainty.ErrSettling) // since the 14th minute
+	wait(1, certainty.Absent, nil)
+}
+
+// TestSettlingFound (OS-NODE-5): a list that has the server begins the 15 minutes anew, unless
+// it is older than the response that it is missing.
+func TestSettlingFound(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.UserCCM, openstack.Options{})
+	ids := f.addNodes(4)
+	f.mustFind(t, ids[0])
+	f.SetServerMapped(ids[0], false)
+	f.tick(time.Second)
+	f.wantVerdict(t, "first", ids[0], certainty.Kept, certainty.ErrSettling)
+	f.mustFind(t, ids[0]) // in the old list
+	f.tick(8 * time.Minute)
+	f.wantVerdict(t, "eight minutes", ids[0], certainty.Kept, certainty.ErrSettling)
+	f.tick(8 * time.Minute)
+	f.wantVerdict(t, "sixteen minutes", ids[0], certainty.Absent, nil)
+	f.SetServerMapped(ids[0], true)
+	f.tick(time.Minute)
+	f.mustFind(t, ids[0])
+	f.SetServerMapped(ids[0], false)
+	f.tick(time.Minute)
+	f.wantVerdict(t, "it was found in between", ids[0], certainty.Kept, certainty.ErrSettling)
+}
+
+// TestSettlingInLargeCluster (OS-NODE-5, OS-COST-2): servers without a record settle also if
+// reading each of them once takes longer than ten minutes, as with more than 1,200 of them or
+// with passes that take longer than five seconds.
+func TestSettlingInLargeCluster(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.UserCCM, openstack.Options{})
+	const missing, pass = 150, 50 * time.Second // each is read every 750 seconds
+	ids := f.addNodes(missing + 10)
+	for _, id := range ids[:missing] {
+		f.DeleteServer(id)
+	}
+	f.ArchiveServers()
+	began := f.clock.Now()
+	left := ids[:missing]
+	for len(left) > 0 && f.clock.Since(began) < time.Hour {
+		var kept []string
+		for _, id := range left {
+			_, verdict, _ := f.Confirm(bounded(t), id)
+			switch {
+			case verdict.Kind != certainty.Absent:
+				kept = append(kept, id)
+			case f.clock.Since(began) < certainty.Settle:
+				t.Fatalf("server %s is absent after %v", id, f.clock.Since(began))
+			}
+		}
+		left = kept
+		f.tick(pass)
+	}
+	if len(left) > 0 {
+		t.Errorf("%d of %d servers are not absent after %v", len(left), missing, f.clock.Since(began))
+	}
+}
+
 // TestManyMissing (OS-NODE-5): if many servers are missing, each needs a record of its own or the
 // time.
 func TestManyMissing(t *testing.T) {
@@ -178,9 +257,7 @@ func TestManyMissing(t *testing.T) {
 	f.wantVerdict(t, "recorded", ids[0], certainty.Gone, nil)
 	f.SetDenied(opActions)
 	f.wantVerdict(t, "five of twenty", ids[1], certainty.Kept, certainty.ErrSettling)
-	f.mu.Lock()
-	f.nodes = f.nodes[2:] // two of them are deleted
-	f.mu.Unlock()
+	f.setNodes(ids[2:]) // two of them are deleted
 	f.tick(inventory.DefaultMaxAge)
 	f.wantVerdict(t, "three of eighteen", ids[2], certainty.Absent, nil)
 	f.mu.Lock()
@@ -194,15 +271,16 @@ func TestManyMissing(t *testing.T) {
 func TestConfirmLimit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.UserCCM, openstack.Options{})
-	ids := f.addNodes(100)
-	for _, id := range ids[:50] {
+	ids := f.addNodes(1000)
+	lost := ids[:500]
+	for _, id := range lost {
 		f.DeleteServer(id)
 	}
 	gone := map[string]bool{}
 	passes := 0
-	for ; len(gone) < 50 && passes < 100; passes++ {
+	for ; len(gone) < len(lost) && passes < 100; passes++ {
 		before := f.calls(opGet)
-		for _, id := range ids[:50] {
+		for _, id := range lost {
 			if gone[id] {
 				continue
 			}
@@ -219,32 +297,39 @@ func TestConfirmLimit(t *testing.T) {
 		}
 		f.tick(certainty.Pass)
 	}
-	if passes != 5 {
+	if passes != 50 { // four minutes
 		t.Errorf("%d passes", passes)
 	}
 }
 
-// TestConfirmIsFair (OS-COST-2): servers that stay missing do not keep others from being confirmed.
+// TestConfirmIsFair (OS-COST-2): each missing server is read once before one is read twice,
+// however long a pass takes.
 func TestConfirmIsFair(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.UserCCM, openstack.Options{})
-	ids := f.addNodes(40)
-	for _, id := range ids[:25] {
+	ids := f.addNodes(140)
+	missing := ids[:100]
+	for _, id := range missing {
 		f.SetServerMapped(id, false)
 	}
-	last := ids[24]
-	confirmed := 0
-	for pass := range 3 {
-		for _, id := range ids[:25] {
-			_, verdict, err := f.Confirm(bounded(t), id)
-			if id == last && err == nil && verdict.Kind == certainty.Kept {
-				confirmed = pass
+	read := map[string]int{}
+	for pass := range 20 {
+		n := 0
+		for _, id := range missing {
+			if _, verdict, err := f.Confirm(bounded(t), id); err == nil && verdict.Kind == certainty.Kept {
+				read[id]++
+				n++
 			}
 		}
-		f.tick(certainty.Pass)
+		if n != certainty.MaxConfirmations {
+			t.Errorf("%d servers read in pass %d", n, pass)
+		}
+		f.tick(4 * certainty.Pass)
 	}
-	if confirmed != 2 {
-		t.Errorf("the last of 25 was confirmed in pass %d", confirmed)
+	for _, id := range missing {
+		if read[id] != 2 {
+			t.Errorf("server %s was read %d times, and 100 of them in 20 passes", id, read[id])
+		}
 	}
 }
 

@@ -88,6 +88,13 @@ func (f *fixture) addNodes(n int) []string {
 	return ids
 }
 
+// setNodes sets the servers that have Nodes.
+func (f *fixture) setNodes(ids []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.nodes = slices.Clone(ids)
+}
+
 // tick moves the clock.
 func (f *fixture) tick(d time.Duration) { f.clock.SetTime(f.clock.Now().Add(d)) }
 

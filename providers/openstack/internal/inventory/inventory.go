@@ -134,6 +134,15 @@ func (i *Inventory) now() time.Time { return i.config.Clock.Now() }
 // Find returns the server with an ID, from a list that is not too old or a request of
 // its own. [ErrAbsent] is no proof that there is none.
 func (i *Inventory) Find(ctx context.Context, id string) (*Server, error) {
+	found, err := i.find(ctx, id)
+	if err == nil {
+		i.endSeries(id, found.At)
+	}
+
+	return found, err
+}
+
+func (i *Inventory) find(ctx context.Context, id string) (*Server, error) {
 	alone, at, known := i.alone.Peek(id)
 	if known = known && i.now().Sub(at) < i.config.MaxAge; known && i.listed() == nil {
 		return alone, nil

@@ -1,30 +1,47 @@
 package inventory
 
 import (
+	"cmp"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 )
 
-// limiter bounds how many servers are read alone in one pass, and is fair to all of them.
-// It is safe for concurrent use.
+// limiter bounds how many servers are read alone in one pass, and is fair to all of them,
+// however long a pass takes. It is safe for concurrent use.
 type limiter struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// begun is when the pass began, allowed how many requests it has had.
-	begun   time.Time
-	allowed int
-	// wanted is when a request for a server was last wanted, made when one was last made.
-	wanted, made map[string]time.Time
+	// begun is when the pass began.
+	begun time.Time
+	// next are the servers that are to be read in this pass, spare is how many others may.
+	next  sets.Set[string]
+	spare int
+	// all are the servers that were to be read in this pass and the one before.
+	all map[string]waiting
+}
+
+// longPass is the longest time that a pass may take in which all Nodes are looked at. More
+// time between two of them is a pause, in which a server may have been found.
+const longPass = 2 * time.Minute
+
+// waiting is a server that is to be read.
+type waiting struct {
+	// since and until are when it was first and last to be read, without a pause. Read is
+	// when it was read last.
+	since, until, read time.Time
 }
 
 func newLimiter(clock clock.PassiveClock) *limiter {
-	return &limiter{clock: clock, wanted: map[string]time.Time{}, made: map[string]time.Time{}}
+	return &limiter{clock: clock, all: map[string]waiting{}}
 }
 
 // allow reports whether a server may be read now. If there are more of them than a pass
@@ -34,37 +51,46 @@ func (l *limiter) allow(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Sub(l.begun) >= certainty.Pass {
-		l.begun, l.allowed = now, 0
-		l.clean(now)
+		l.begin(now)
 	}
-	l.wanted[id] = now
-	if l.allowed >= certainty.MaxConfirmations {
-		return false
+	w := l.all[id]
+	if now.Sub(w.until) > longPass {
+		w.since = now
 	}
-	round := l.round()
-	if last, before := l.made[id]; before && round > certainty.Pass && now.Sub(last) < round {
-		return false
+	w.until = now
+	allowed := l.next.Has(id)
+	switch {
+	case allowed:
+		l.next.Delete(id)
+	case l.spare > 0:
+		l.spare--
+		allowed = true
 	}
-	l.allowed++
-	l.made[id] = now
+	if allowed {
+		w.read = now
+	}
+	l.all[id] = w
 
-	return true
+	return allowed
 }
 
-// round is how long it takes to read each server once that is to be read. Callers hold the
-// lock.
-func (l *limiter) round() time.Duration {
-	passes := (len(l.wanted) + certainty.MaxConfirmations - 1) / certainty.MaxConfirmations
-
-	return time.Duration(passes) * certainty.Pass
+// begin begins a pass, in which those are read whose last time is the longest ago. Callers
+// hold the lock.
+func (l *limiter) begin(now time.Time) {
+	before := l.begun
+	maps.DeleteFunc(l.all, func(_ string, w waiting) bool { return w.until.Before(before) })
+	ids := slices.SortedFunc(maps.Keys(l.all), func(a, b string) int {
+		return cmp.Or(l.all[a].read.Compare(l.all[b].read), strings.Compare(a, b))
+	})
+	ids = ids[:min(len(ids), certainty.MaxConfirmations)]
+	l.begun, l.next, l.spare = now, sets.New(ids...), certainty.MaxConfirmations-len(ids)
 }
 
-// clean drops the servers that are no longer to be read. Callers hold the lock.
-func (l *limiter) clean(now time.Time) {
-	maps.DeleteFunc(l.wanted, func(_ string, at time.Time) bool { return now.Sub(at) > 6*certainty.Pass })
-	for id := range l.made {
-		if _, wanted := l.wanted[id]; !wanted {
-			delete(l.made, id)
-		}
-	}
+// waitsSince reports whether a server was to be read since a moment without a pause.
+func (l *limiter) waitsSince(id string, at time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w, waits := l.all[id]
+
+	return waits && !w.since.After(at)
 }
