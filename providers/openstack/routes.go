@@ -68,8 +68,9 @@ type routes struct {
 	// listed are the routes that were last listed, and count is how many the router had.
 	listed map[routeKey][]client.Route
 	count  int
-	// revision is that of the router after the last change.
+	// revision is that of the router after the last change, and changed when that was.
 	revision int
+	changed  time.Time
 	// incomplete are the destinations whose deletion ended between pair and route.
 	incomplete sets.Set[netip.Prefix]
 	refusals   refusals

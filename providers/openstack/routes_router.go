@@ -20,6 +20,10 @@ const (
 	changeAttempts = 6
 	// changeDelay is that before the second attempt. Each further one doubles it.
 	changeDelay = 50 * time.Millisecond
+	// revisionAge is how long after a change of this process an older state of the router
+	// is not used. The nodes of a database differ for seconds. A router that is older for
+	// longer was restored from a backup.
+	revisionAge = 5 * time.Minute
 )
 
 // routerAPI are the calls in use for routers.
@@ -34,7 +38,7 @@ type routerAPI interface {
 // before, as with a database of several nodes.
 var errOldState = apierr.Mark(apierr.ErrUnavailable, errors.New("the router is returned as it was before the last change"))
 
-// read reads the router, as it is after all changes of this process.
+// read reads the router, as it is after the last changes of this process.
 func (r *routes) read(ctx context.Context) (*client.Router, error) {
 	var router *client.Router
 	err := repeat(ctx, isOld, func() error {
@@ -47,7 +51,7 @@ func (r *routes) read(ctx context.Context) (*client.Router, error) {
 		switch {
 		case router.Routes == nil:
 			return apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("router %s is returned without routes", r.config.RouterID))
-		case router.Revision != nil && *router.Revision < r.revision:
+		case router.Revision != nil && *router.Revision < r.lastRevision():
 			return errOldState
 		}
 
@@ -64,9 +68,21 @@ func (r *routes) written(router *client.Router, err error) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.revision = max(r.revision, *router.Revision)
+	if *router.Revision > r.lastRevision() {
+		r.revision, r.changed = *router.Revision, r.config.Clock.Now()
+	}
 
 	return nil
+}
+
+// lastRevision is the revision of the router after a recent change, zero without one. Callers
+// hold the lock.
+func (r *routes) lastRevision() int {
+	if r.config.Clock.Since(r.changed) >= revisionAge {
+		return 0
+	}
+
+	return r.revision
 }
 
 // isOvertaken reports whether a change must be made again from what is read then, because

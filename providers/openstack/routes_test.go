@@ -1,10 +1,14 @@
 package openstack
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -169,6 +173,51 @@ func TestListRoutesOldState(t *testing.T) {
 	if _, err := r.routes.ListRoutes(bounded(t), "east"); !errors.Is(err, errOldState) {
 		t.Errorf("only old states: %v", err)
 	}
+}
+
+// TestRestoredRouter (OS-ROUTE-8): a router that stays as it was before the last change, as after
+// its database was restored, is used after five minutes, and changes go on.
+func TestRestoredRouter(t *testing.T) {
+	t.Parallel()
+	for _, without := range [][]string{nil, {"extraroute-atomic"}} {
+		r := newRouting(t, 2, openstack.Options{}, without...)
+		r.routes.config.Clock = r.clock
+		r.mustCreate(routeTo(1))
+		r.Interceptor().Inject("neutron", simserver.Always(), lowerRevisions)
+		if _, err := r.routes.ListRoutes(bounded(t), "east"); !errors.Is(err, errOldState) {
+			t.Errorf("just after the change: %v", err)
+		}
+		r.clock.SetTime(r.clock.Now().Add(revisionAge))
+		want := []string{"10.244.1.0/24 10.244.1.0/24 node-1"}
+		if diff := cmp.Diff(want, r.list()); diff != "" {
+			t.Errorf("after five minutes (-want +got):\n%s", diff)
+		}
+		r.mustCreate(routeTo(2))
+		want = append(want, "10.244.2.0/24 10.244.2.0/24 node-2")
+		if diff := cmp.Diff(want, r.list()); diff != "" {
+			t.Errorf("after a change (-want +got):\n%s", diff)
+		}
+	}
+}
+
+var revisionField = regexp.MustCompile(`"revision_number": *([0-9]+)`)
+
+// lowerRevisions returns objects with revisions that are lower by one.
+func lowerRevisions(w http.ResponseWriter, req *http.Request, apply http.Handler) {
+	if match := req.Header.Get("If-Match"); match != "" {
+		n, _ := strconv.Atoi(strings.TrimPrefix(match, "revision_number="))
+		req.Header.Set("If-Match", fmt.Sprintf("revision_number=%d", n+1))
+	}
+	response := httptest.NewRecorder()
+	apply.ServeHTTP(response, req)
+	lowered := revisionField.ReplaceAllFunc(response.Body.Bytes(), func(field []byte) []byte {
+		n, _ := strconv.Atoi(string(revisionField.FindSubmatch(field)[1]))
+
+		return fmt.Appendf(nil, `"revision_number": %d`, n-1)
+	})
+	response.Body = bytes.NewBuffer(lowered)
+	response.Header().Del("Content-Length")
+	simserver.Replay(w, response)
 }
 
 // TestRouteCalls (OS-ROUTE-9): what routes cost.
