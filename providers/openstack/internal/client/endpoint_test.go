@@ -174,6 +174,39 @@ func TestMissingServiceAppears(t *testing.T) {
 	f.count(t, opLogin, 1)
 }
 
+// A service that appears is found also if the token has ended meanwhile and no other service
+// is called: the catalog is then that of a new login. OS-AUTH-5.
+func TestMissingServiceAppearsAfterToken(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Without: []string{"load-balancer", "key-manager"}}})
+	c := f.open(t, nil)
+	ctx := bounded(t)
+	must(t, is(c.LoadBalancer().Available(ctx), apierr.ErrUnavailable))
+	f.RevokeTokens()
+	f.SetCatalog(openstack.Catalog{})
+	f.clock.Step(time.Minute)
+	must(t, c.LoadBalancer().Available(ctx))
+	must(t, c.KeyManager().Available(ctx))
+	f.count(t, opLogin, 2)
+	f.count(t, "keystone.ShowCatalog", 1)
+}
+
+// A token that has ended is no login more than needed while a service stays missing.
+func TestMissingServiceWithoutToken(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Without: []string{"load-balancer", "key-manager"}}})
+	c := f.open(t, nil)
+	ctx := bounded(t)
+	must(t, is(c.LoadBalancer().Available(ctx), apierr.ErrUnavailable))
+	f.RevokeTokens()
+	for range 3 {
+		f.clock.Step(time.Minute)
+		must(t, is(c.LoadBalancer().Available(ctx), apierr.ErrUnavailable))
+	}
+	f.count(t, opLogin, 2)
+	f.count(t, "keystone.ShowCatalog", 3)
+}
+
 // The version of Octavia is the current one, else the highest by number.
 func TestCurrentVersion(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -123,7 +124,7 @@ func (s *session) endpoint(ctx context.Context, name Service) (*url.URL, error) 
 	case !reread:
 		return nil, reason
 	}
-	c, err := s.identity.readCatalog(ctx, t)
+	err = s.rereadCatalog(ctx, t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.catalogBusy = false
@@ -132,9 +133,25 @@ func (s *session) endpoint(ctx context.Context, name Service) (*url.URL, error) 
 
 		return nil, fmt.Errorf("%w (%w)", s.missing[name], err)
 	}
-	if err == nil {
-		s.pin(ctx, c)
-	}
 
 	return s.endpoints[name], s.missing[name]
+}
+
+// rereadCatalog reads the catalog with a token. If that has ended, the catalog is that of
+// the next login.
+func (s *session) rereadCatalog(ctx context.Context, t *token) error {
+	c, err := s.identity.readCatalog(ctx, t)
+	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusUnauthorized {
+		_, err = s.renewed(ctx, t, Identity)
+
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pin(ctx, c)
+
+	return nil
 }
