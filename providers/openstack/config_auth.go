@@ -2,7 +2,6 @@ package openstack
 
 import (
 	"net/url"
-	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
@@ -17,12 +16,7 @@ func (r *resolver) chooseCredentials() {
 	login := client.Credentials{TrustID: g.TrustID}
 	switch r.chooseMethod() {
 	case methodPassword:
-		login.Password = g.Password
-		if g.TrustID != "" && g.TrusteePassword != "" {
-			login.Password = g.TrusteePassword
-		}
-		r.chooseUser(&login)
-		r.chooseScope(&login)
+		r.choosePassword(&login)
 	case methodToken:
 		login.Token = g.Token
 		r.chooseScope(&login)
@@ -60,40 +54,23 @@ const (
 	methodApplicationCredential
 )
 
-// chooseMethod returns the only method that is set. It reports several, and none.
+// chooseMethod returns the method that is used. It reports several, and none.
 func (r *resolver) chooseMethod() method {
 	g := r.config.Global
-	password := "password"
-	if g.TrustID != "" && g.TrusteePassword != "" {
-		password = "trustee-password"
-	}
-	byKey := map[string]method{}
-	var keys []string
-	add := func(key string, set bool, m method) {
-		if set {
-			byKey[key] = m
-			keys = append(keys, key)
-		}
-	}
-	add(password, g.Password != "" || password != "password", methodPassword)
-	add("token", g.Token != "", methodToken)
-	application := "application-credential-id"
-	if g.ApplicationCredentialID == "" {
-		application = "application-credential-name"
-	}
-	add(application, g.ApplicationCredentialID != "" || g.ApplicationCredentialName != "", methodApplicationCredential)
+	application := g.ApplicationCredentialID != "" || g.ApplicationCredentialName != ""
 	switch {
-	case len(keys) == 1:
-		if m := byKey[keys[0]]; m != methodApplicationCredential && g.ApplicationCredentialSecret != "" {
+	case g.Password != "" || r.usesTrustee():
+		return methodPassword
+	case g.Token != "" && application:
+		r.errorf("token", "it is set together with %s: keep one of them", r.spelled(r.applicationKey()))
+	case g.Token != "":
+		if g.ApplicationCredentialSecret != "" {
 			r.warnf("application-credential-secret", "is ignored without application-credential-id and application-credential-name")
 		}
 
-		return byKey[keys[0]]
-	case len(keys) > 1:
-		for i := range keys[1:] {
-			keys[i+1] = r.spelled(keys[i+1])
-		}
-		r.errorf(keys[0], "it is set together with %s: keep one of them", strings.Join(keys[1:], " and "))
+		return methodToken
+	case application:
+		return methodApplicationCredential
 	case g.ApplicationCredentialSecret != "":
 		r.errorf("application-credential-secret", "it needs application-credential-id or application-credential-name")
 	case g.Username != "" || g.UserID != "":
@@ -104,6 +81,54 @@ func (r *resolver) chooseMethod() method {
 	}
 
 	return methodNone
+}
+
+// usesTrustee reports whether the password is that of the user of a trust.
+func (r *resolver) usesTrustee() bool {
+	return r.config.Global.TrustID != "" && r.config.Global.TrusteePassword != ""
+}
+
+// applicationKey is the first key of an application credential that is set, empty if none
+// is.
+func (r *resolver) applicationKey() string {
+	g := r.config.Global
+	switch {
+	case g.ApplicationCredentialID != "":
+		return "application-credential-id"
+	case g.ApplicationCredentialName != "":
+		return "application-credential-name"
+	case g.ApplicationCredentialSecret != "":
+		return "application-credential-secret"
+	}
+
+	return ""
+}
+
+// choosePassword sets a password, which is used before what else is set. Beside an
+// application credential, the login has no project of the cloud-config but that of a trust:
+// so do the libraries of the upstream controller, and another project would have none of
+// its servers (gophercloud: auth_options.go, ToTokenV3CreateMap; gophercloud/utils:
+// clientconfig, v3auth).
+func (r *resolver) choosePassword(login *client.Credentials) {
+	g := r.config.Global
+	login.Password = g.Password
+	key := "password"
+	if r.usesTrustee() {
+		login.Password, key = g.TrusteePassword, "trustee-password"
+	}
+	if g.Token != "" {
+		r.warnf("token", "is ignored: %s is set", r.spelled(key))
+	}
+	application := r.applicationKey()
+	r.chooseUser(login)
+	switch {
+	case application == "":
+		r.chooseScope(login)
+	case g.TrustID != "":
+		r.warnf(application, "is ignored: %s is set", r.spelled(key))
+	default:
+		r.warnf(application, "is ignored: %s is set. Together they log in to the default project of the user: remove one of them", r.spelled(key))
+	}
 }
 
 // chooseApplicationCredential sets an application credential. It has a project of its

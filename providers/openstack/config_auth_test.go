@@ -10,7 +10,10 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
-// TestCredentials goes through the methods to log in and their contradictions.
+// defaultProject is what a warning says of a password beside an application credential.
+const defaultProject = "Together they log in to the default project of the user: remove one of them"
+
+// TestCredentials (OS-AUTH-6) goes through the methods to log in and their contradictions.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	const project = "tenant-id = i\n"
@@ -159,8 +162,13 @@ func TestCredentials(t *testing.T) {
 			[]string{"error: 3:1: [Global] application-credential-secret: it needs application-credential-id or application-credential-name"},
 		},
 		"secret and password": {
-			"the secret is ignored", "application-credential-secret = s\nuser-id = u\npassword = p\n" + project,
-			client.Credentials{UserID: "u", Password: "p", ProjectID: "i"},
+			"the secret takes the project away, as upstream", "application-credential-secret = s\nuser-id = u\npassword = p\n" + project,
+			client.Credentials{UserID: "u", Password: "p"},
+			[]string{"warning: 3:1: [Global] application-credential-secret: is ignored: password is set. " + defaultProject},
+		},
+		"secret and token": {
+			"the secret is ignored", "application-credential-secret = s\ntoken = t\n" + project,
+			client.Credentials{Token: "t", ProjectID: "i"},
 			[]string{"warning: 3:1: [Global] application-credential-secret: is ignored without application-credential-id and application-credential-name"},
 		},
 		"application credential and trust": {
@@ -177,24 +185,43 @@ func TestCredentials(t *testing.T) {
 			[]string{"error: 3:1: [Global] token: it needs tenant-id or tenant-name"},
 		},
 		"password and application credential": {
-			"contradict", "application-credential-id = a\napplication-credential-secret = s\npassword = p\n",
-			client.Credentials{},
-			[]string{"error: 5:1: [Global] password: it is set together with application-credential-id: keep one of them"},
+			"the password is used, without a project, as upstream",
+			"application-credential-id = a\napplication-credential-secret = s\nuser-id = u\npassword = p\n" + project,
+			client.Credentials{UserID: "u", Password: "p"},
+			[]string{"warning: 3:1: [Global] application-credential-id: is ignored: password is set. " + defaultProject},
 		},
 		"password and application credential by name": {
-			"contradict", "application-credential-name = a\napplication-credential-secret = s\npassword = p\n",
+			"the same user is that of the password", "application-credential-name = a\napplication-credential-secret = s\nuser-id = u\npassword = p\n",
+			client.Credentials{UserID: "u", Password: "p"},
+			[]string{"warning: 3:1: [Global] application-credential-name: is ignored: password is set. " + defaultProject},
+		},
+		"trust and application credential": {
+			"the trust has a project", "application-credential-id = a\ntrust-id = ti\ntrustee-id = te\ntrustee-password = p\n",
+			client.Credentials{UserID: "te", Password: "p", TrustID: "ti"},
+			[]string{"warning: 3:1: [Global] application-credential-id: is ignored: trustee-password is set"},
+		},
+		"password and token": {
+			"a password can be used again", "user-id = u\npassword = p\ntoken = t\n" + project,
+			client.Credentials{UserID: "u", Password: "p", ProjectID: "i"},
+			[]string{"warning: 5:1: [Global] token: is ignored: password is set"},
+		},
+		"token and application credential": {
+			"contradict", "application-credential-id = a\ntoken = t\n",
 			client.Credentials{},
-			[]string{"error: 5:1: [Global] password: it is set together with application-credential-name: keep one of them"},
+			[]string{"error: 4:1: [Global] token: it is set together with application-credential-id: keep one of them"},
 		},
 		"all methods": {
-			"contradict", "application-credential-id = a\npassword = p\ntoken = t\n",
-			client.Credentials{},
-			[]string{"error: 4:1: [Global] password: it is set together with token and application-credential-id: keep one of them"},
+			"the password is used", "user-id = u\napplication-credential-id = a\npassword = p\ntoken = t\n",
+			client.Credentials{UserID: "u", Password: "p"},
+			[]string{
+				"warning: 4:1: [Global] application-credential-id: is ignored: password is set. " + defaultProject,
+				"warning: 6:1: [Global] token: is ignored: password is set",
+			},
 		},
 		"trustee and token": {
-			"contradict", "trust-id = ti\ntrustee-password = p\ntoken = t\n",
-			client.Credentials{},
-			[]string{"error: 4:1: [Global] trustee-password: it is set together with token: keep one of them"},
+			"the password is used", "trust-id = ti\ntrustee-id = te\ntrustee-password = p\ntoken = t\n",
+			client.Credentials{UserID: "te", Password: "p", TrustID: "ti"},
+			[]string{"warning: 6:1: [Global] token: is ignored: trustee-password is set"},
 		},
 		"nothing": {
 			"is an error", "",

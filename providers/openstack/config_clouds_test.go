@@ -120,8 +120,14 @@ func TestClouds(t *testing.T) {
 			problems: []string{`error: /etc/openstack/clouds.yaml:6: auth_type "v3oidcpassword" is not supported: it must be password, v3password, token, v3token or v3applicationcredential`},
 		},
 		"two methods": {
-			reason: "the error has both places", text: use + "password = mine\n", files: cloudsFile("application_credential_id: a\napplication_credential_secret: s\n", ""),
-			problems: []string{"error: 3:1: [Global] password: it is set together with application-credential-id (set in /etc/openstack/clouds.yaml:5): keep one of them"},
+			reason: "the password is used, and the warning has the place of the other one", text: use + "password = mine\n",
+			files:    cloudsFile("user_id: u\napplication_credential_id: a\napplication_credential_secret: s\n", ""),
+			want:     client.Credentials{UserID: "u", Password: "mine"},
+			problems: []string{"warning: 1:1: [Global] application-credential-id: is ignored: password is set. " + defaultProject + " (set in /etc/openstack/clouds.yaml:6)"},
+		},
+		"two methods without a project": {
+			reason: "the error has both places", text: use + "token = mine\n", files: cloudsFile("application_credential_id: a\napplication_credential_secret: s\n", ""),
+			problems: []string{"error: 3:1: [Global] token: it is set together with application-credential-id (set in /etc/openstack/clouds.yaml:5): keep one of them"},
 		},
 		"user of both": {
 			reason: "the error has both places", text: use + "username = mine\n", files: cloudsFile("user_id: u\npassword: p\nproject_id: i\n", ""),
