@@ -102,6 +102,7 @@ func (r *resolver) take(cloud *cloudsyaml.Cloud) {
 	}
 	if g.TLSInsecure == "" && cloud.Insecure() {
 		r.set("tls-insecure", "true", cloud.Values[cloudsyaml.Verify].At())
+		r.warnf("tls-insecure", "verify is false: the certificates of servers are not verified")
 	}
 	r.takeDefaultDomain(cloud)
 }

@@ -178,7 +178,7 @@ func TestClouds(t *testing.T) {
 	}
 }
 
-// TestCloudsSettings reads what of clouds.yaml is no credential.
+// TestCloudsSettings (OS-AUTH-6) reads what of clouds.yaml is no credential.
 func TestCloudsSettings(t *testing.T) {
 	t.Parallel()
 	const token = "token: t\nproject_id: i\n"
@@ -189,13 +189,15 @@ func TestCloudsSettings(t *testing.T) {
 		beside string
 		want   client.Config
 		shown  map[string]string // sources of keys
+		// warnings are the problems.
+		warnings []string
 	}{
 		"region":                   {reason: "of the cloud", beside: "region_name: r\n", want: client.Config{Region: "r"}, shown: map[string]string{"region": site + ":7", "auth-url": site + ":4", "ca-file": "default", "use-clouds": "cloud.conf:2:1"}},
 		"own region":               {reason: "wins", text: "region = own\n", beside: "region_name: r\n", want: client.Config{Region: "own"}, shown: map[string]string{"region": "cloud.conf:3:1"}},
 		"interface":                {reason: "the kind of endpoints", beside: "interface: internal\n", want: client.Config{EndpointType: "internal"}},
 		"endpoint_type":            {reason: "takes precedence over interface", beside: "interface: internal\nendpoint_type: adminURL\n", want: client.Config{EndpointType: "admin"}},
 		"own endpoint type":        {reason: "wins", text: "os-endpoint-type = public\n", beside: "endpoint_type: internal\n", want: client.Config{EndpointType: "public"}},
-		"verify":                   {reason: "false accepts every certificate", beside: "verify: false\n", want: client.Config{TLS: client.TLS{Insecure: true}}, shown: map[string]string{"tls-insecure": site + ":7"}},
+		"verify":                   {reason: "false accepts every certificate", beside: "verify: false\n", want: client.Config{TLS: client.TLS{Insecure: true}}, shown: map[string]string{"tls-insecure": site + ":7"}, warnings: []string{"warning: 1:1: [Global] tls-insecure: verify is false: the certificates of servers are not verified (set in " + site + ":7)"}},
 		"verify that is true":      {reason: "is the default", beside: "verify: yes\n"},
 		"own tls-insecure":         {reason: "wins", text: "tls-insecure = false\n", beside: "verify: false\n"},
 		"certificates":             {reason: "of the cloud", beside: "cacert: /ca\ncert: /cert\nkey: /key\n", want: client.Config{TLS: client.TLS{CAFile: "/ca", CertFile: "/cert", KeyFile: "/key"}}},
@@ -209,7 +211,7 @@ func TestCloudsSettings(t *testing.T) {
 			files["/ca"], files["/cert"], files["/key"] = certificate, certificate, key
 			file := parse(t, "[Global]\nuse-clouds = true\n"+tc.text)
 			cfg, problems := decode(file, in(files))
-			checkProblems(t, tc.reason, nil, problems)
+			checkProblems(t, tc.reason, tc.warnings, problems)
 			got := cfg.clientConfig()
 			want := tc.want
 			want.AuthURL, want.Timeout = "https://keystone/v3", got.Timeout
