@@ -101,11 +101,15 @@ func (e *NotTriedError) Error() string {
 func (e *NotTriedError) Unwrap() error { return e.Cause }
 
 // Check returns a [NotTriedError] if a login may not be tried now, whatever the results
-// of the ones under way are. It makes no call of the store, which the first Reserve reads.
+// of the ones under way are. It makes no call of the store: it returns nil if Reserve reads
+// the store before it decides.
 func (g *Guard) Check(r Request) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	a, p := g.find(r)
+	if g.stored.outdated() && g.clock.Since(g.stored.read) >= storePause {
+		return nil
+	}
 
 	return g.check(a, p, r)
 }
@@ -173,6 +177,7 @@ func (g *Guard) record(r Request, reserved time.Time, result Result, err error) 
 	case Refused, Lost:
 		p.accepted = false
 		p.failures = append(p.failures, FailureRecord{At: now.UTC(), Refused: result == Refused, By: g.stored.self})
+		p.adopted = p.adopted && result == Lost
 		a.cause = fmt.Errorf("%s: %w", r.Target, err)
 		if result == Refused {
 			p.backoff.Fail(now, g.limits.delays(r), a.cause)

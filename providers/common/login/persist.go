@@ -159,10 +159,13 @@ func (s *stored) warn(ctx context.Context, err error) {
 	s.warned = err != nil
 }
 
-// adopt makes the delay of other processes that of this one. If the password was
-// accepted here, it drops the delay, and the logins without a result: they were
-// accepted. It is called with the lock held.
+// adopt makes the delay of other processes that of this one, and drops one that is no
+// longer stored. If the password was accepted here, it drops the delay, and the logins
+// without a result: they were accepted. It is called with the lock held.
 func (g *Guard) adopt(p *password) {
+	if p.adopted {
+		p.backoff, p.adopted = Backoff{}, false
+	}
 	other, found := g.stored.others[p.hashes]
 	if found && p.accepted {
 		other.Failures = slices.DeleteFunc(slices.Clone(other.Failures), FailureRecord.lost)

@@ -175,6 +175,52 @@ func TestLeaderChangesDuringLogin(t *testing.T) {
 	}
 }
 
+// A delay of another process ends when it is no longer stored, a minute after it was read:
+// because that process has logged in, or because the Lease was deleted to try again.
+func TestStoredDelayEnds(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason string
+		stays  bool
+	}{
+		"Deleted": {"the Lease is gone", false},
+		"Stored":  {"it is still there", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, fake := newCluster(), clocktesting.NewFakeClock(time.Now())
+			before := c.start(hourly, fake)
+			before.try(t, "p", login.Refused)
+			fake.Step(20 * time.Second)
+			before.try(t, "p", login.Refused)
+			p := c.start(hourly, fake)
+			r := login.Request{Account: "robot", Password: "p", Target: "the cloud", Refused: true}
+			if p.try(t, "p", login.Accepted) || p.guard.Check(r) == nil {
+				t.Fatal("the password was refused twice")
+			}
+			if !tc.stays {
+				if err := c.CoordinationV1().Leases(login.LeaseNamespace).Delete(t.Context(), leaseName, metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fake.Step(59 * time.Second)
+			if p.guard.Check(r) == nil {
+				t.Error("the store is read once a minute")
+			}
+			fake.Step(2 * time.Second)
+			if err := p.guard.Check(r); err != nil {
+				t.Errorf("before the store is read again: %v", err)
+			}
+			if got := p.try(t, "p", login.Accepted); got == tc.stays {
+				t.Errorf("%s: tried %t", tc.reason, got)
+			}
+			if got := p.guard.Check(r) != nil; got != tc.stays {
+				t.Errorf("%s: rejected %t", tc.reason, got)
+			}
+		})
+	}
+}
+
 // Of two processes that reserve the last login at the same time, one may try it.
 func TestConflictOfTwoWriters(t *testing.T) {
 	t.Parallel()
