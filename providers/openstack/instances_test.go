@@ -2,7 +2,10 @@ package openstack
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,6 +142,60 @@ func TestTrunk(t *testing.T) {
 				if n := f.Interceptor().Count(op); n != want {
 					t.Errorf("%s: %d calls of %s, want %d", tc.reason, n, op, want)
 				}
+			}
+		})
+	}
+}
+
+// TestPortsOfOthers (OS-NODE-11): ports that an operator made for servers count like those of
+// the project, in the order of Neutron. They cost one request for 50 Nodes.
+func TestPortsOfOthers(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason  string
+		visible bool
+		want    []string // of the first Node
+		calls   int
+	}{
+		"Visible": {"the project owns their network", true, []string{"10.7.0.1", "10.6.0.1"}, 2},
+		"Hidden":  {"the addresses are those of Nova then", false, []string{"10.6.0.1", "10.7.0.1"}, 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, 1, openstack.Options{})
+			f.SetPortsOfOthers(tc.visible)
+			first := f.AddNetwork(openstack.NetworkSpec{Name: "first"})
+			f.AddSubnet(openstack.SubnetSpec{Network: first, CIDR: "10.6.0.0/24"})
+			second := f.AddNetwork(openstack.NetworkSpec{Name: "second"})
+			f.AddSubnet(openstack.SubnetSpec{Network: second, CIDR: "10.7.0.0/24"})
+			var nodes []*v1.Node
+			for n := 1; n <= 50; n++ {
+				node := f.add(fmt.Sprintf("other-%d", n), openstack.ServerSpec{Networks: []openstack.ServerNetwork{}})
+				uuid := func(k int) string { return fmt.Sprintf("%08d-0000-4000-8000-%012d", k, n) }
+				f.AddPort(openstack.PortSpec{
+					ID: uuid(1), Network: second, IPs: []string{fmt.Sprintf("10.7.0.%d", n)}, Server: idOf(node), Project: openstack.ProjectOther,
+				})
+				f.AddPort(openstack.PortSpec{ID: uuid(2), Network: first, IPs: []string{fmt.Sprintf("10.6.0.%d", n)}, Server: idOf(node)})
+				nodes = append(nodes, node)
+			}
+			c := f.connect(t, "", production())
+			for i, node := range nodes {
+				got, err := c.instances.InstanceMetadata(bounded(t), node)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want []v1.NodeAddress
+				for _, ip := range tc.want {
+					want = append(want, internal(strings.TrimSuffix(ip, "1")+strconv.Itoa(i+1)))
+				}
+				if diff := cmp.Diff(want, got.NodeAddresses); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+			}
+			if n := f.Interceptor().Count("neutron.ListPorts"); n != tc.calls {
+				t.Errorf("%s: %d lists of ports, want %d", tc.reason, n, tc.calls)
 			}
 		})
 	}

@@ -22,7 +22,7 @@ type Compute interface {
 // Network makes the calls to Neutron.
 type Network interface {
 	ListPorts(ctx context.Context) ([]*client.Port, error)
-	PortsByDevice(ctx context.Context, ids []string) ([]*client.Port, error)
+	ServerPorts(ctx context.Context, ids []string) ([]*client.Port, error)
 	PortsByID(ctx context.Context, ids []string) ([]*client.Port, error)
 	NetworksByID(ctx context.Context, ids []string) ([]*client.NetworkInfo, error)
 }

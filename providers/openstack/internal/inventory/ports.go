@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,10 +13,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
-// portList is what the list of all ports has shown.
+// portList is what the list of all ports of the project has shown.
 type portList struct {
 	servers map[string][]Port
-	begun   time.Time
+	// complete are the servers whose ports of other projects are among them.
+	complete sets.Set[string]
+	begun    time.Time
 }
 
 // networks are the names of networks. They are dropped together after networkAge.
@@ -25,17 +28,20 @@ type networks struct {
 	since time.Time
 }
 
-// Ports returns the ports of a server in the order of Neutron. They are at least as new
-// as the server, unless the list of ports has some of them.
+// Ports returns the ports of a server in the order of Neutron, also those of other projects
+// with addresses that Nova reports. They are at least as new as the server, unless the list
+// of ports has some of them.
 func (i *Inventory) Ports(ctx context.Context, server *Server) ([]Port, error) {
 	list, err := i.ports.Get(ctx, struct{}{})
 	if err != nil {
 		return nil, err
 	}
-	if found := list.servers[server.ID]; len(found) > 0 || !list.begun.Before(server.At) {
+	found := list.servers[server.ID]
+	isNew := len(found) == 0 && list.begun.Before(server.At)
+	if !isNew && (hasAll(found, server) || list.complete.Has(server.ID)) {
 		return found, nil
 	}
-	found, err := i.serverPorts.Get(ctx, server.ID)
+	found, err = i.serverPorts.Get(ctx, server.ID)
 	if err != nil {
 		return nil, fmt.Errorf("list ports of server %s: %w", server.ID, err)
 	}
@@ -43,7 +49,28 @@ func (i *Inventory) Ports(ctx context.Context, server *Server) ([]Port, error) {
 	return found, nil
 }
 
-// listPorts reads the list of all ports.
+// hasAll reports whether some ports have all fixed IPs of a server that Nova reports.
+func hasAll(ports []Port, server *Server) bool {
+	have := sets.Set[string]{}
+	for _, port := range ports {
+		have.Insert(port.FixedIPs...)
+	}
+	for _, addresses := range server.Addresses {
+		for _, a := range addresses {
+			if a.Type != typeFloating && !have.Has(a.IP) {
+				return false
+			}
+		}
+	}
+
+	return true
+}
+
+// typeFloating is OS-EXT-IPS:type of a floating IP.
+const typeFloating = "floating"
+
+// listPorts reads the list of all ports of the project, and those of other projects that
+// Nodes have.
 func (i *Inventory) listPorts(ctx context.Context, _ struct{}) (*portList, error) {
 	begun := i.now()
 	ports, err := i.api.Network.ListPorts(ctx)
@@ -54,13 +81,42 @@ func (i *Inventory) listPorts(ctx context.Context, _ struct{}) (*portList, error
 	if err != nil {
 		return nil, err
 	}
+	list := &portList{servers: servers, complete: sets.Set[string]{}, begun: begun}
+	for chunk := range slices.Chunk(i.incomplete(list), maxIDs) {
+		all, err := i.readServerPorts(ctx, chunk)
+		if err != nil {
+			continue // read again for each of them, with the error
+		}
+		for id, result := range all {
+			list.servers[id] = result.Value
+			list.complete.Insert(id)
+		}
+	}
 
-	return &portList{servers: servers, begun: begun}, nil
+	return list, nil
+}
+
+// incomplete returns the servers of Nodes with addresses that the ports of the project do
+// not have. It makes no call.
+func (i *Inventory) incomplete(ports *portList) []string {
+	list := i.listed()
+	nodes, _ := i.config.Nodes()
+	if list == nil {
+		return nil
+	}
+	var ids []string
+	for _, id := range nodes {
+		if row, listed := list.rows[id]; listed && row.err == nil && !hasAll(ports.servers[id], row.server) {
+			ids = append(ids, id)
+		}
+	}
+
+	return ids
 }
 
 // readServerPorts reads the ports of some servers.
 func (i *Inventory) readServerPorts(ctx context.Context, ids []string) (map[string]batch.Result[[]Port], error) {
-	ports, err := i.api.Network.PortsByDevice(ctx, ids)
+	ports, err := i.api.Network.ServerPorts(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
