@@ -1,11 +1,12 @@
 package client
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 )
 
@@ -69,28 +70,34 @@ func (b *body) finish(err error) {
 	})
 }
 
-// isEmpty reports whether a response has no body. It may read the beginning.
-func isEmpty(res *http.Response) (bool, error) {
+// firstByte returns the first byte of the body of a response that is no blank, zero if there
+// is none. The body can be read from its beginning then.
+func firstByte(res *http.Response) (byte, error) {
 	if res.ContentLength == 0 || res.StatusCode == http.StatusNoContent {
-		return true, nil
+		return 0, nil
 	}
-	if res.ContentLength > 0 {
-		return false, nil
-	}
-	first := make([]byte, 1)
-	n, err := io.ReadFull(res.Body, first)
-	if n == 0 && errors.Is(err, io.EOF) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	res.Body = &rest{Reader: io.MultiReader(bytes.NewReader(first), res.Body), Closer: res.Body}
+	from := bufio.NewReader(res.Body)
+	whole := &rest{Reader: from, Closer: res.Body}
+	for n := 1; n <= from.Size(); n++ {
+		read, err := from.Peek(n)
+		if len(read) < n {
+			if errors.Is(err, io.EOF) {
+				return 0, nil
+			}
 
-	return false, nil
+			return 0, err
+		}
+		if c := read[n-1]; !strings.ContainsRune(" \t\r\n", rune(c)) {
+			res.Body = whole
+
+			return c, nil
+		}
+	}
+
+	return 0, errors.New("response begins with too many blanks")
 }
 
-// rest is a body whose beginning was read before.
+// rest is a body that is read through a buffer.
 type rest struct {
 	io.Reader
 	io.Closer

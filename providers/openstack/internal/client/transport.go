@@ -56,11 +56,13 @@ var _ http.RoundTripper = (*transport)(nil)
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	c := &call{transport: t, request: r}
-	if r.Body != nil && r.Body != http.NoBody {
-		var err error
-		c.body, err = io.ReadAll(r.Body)
+	if r.Body != nil {
+		whole, err := io.ReadAll(r.Body)
 		if err = errors.Join(err, r.Body.Close()); err != nil {
 			return nil, fmt.Errorf("read body of request: %w", err)
+		}
+		if len(whole) > 0 {
+			c.body = whole
 		}
 	}
 	if origin(r.URL) != origin(t.base) {
@@ -258,18 +260,24 @@ func (c *call) check(ctx context.Context, res *http.Response) error {
 
 // checkContent returns an error for a success that no service sends.
 func (c *call) checkContent(ctx context.Context, e Error, res *http.Response) error {
-	empty, err := isEmpty(res)
+	kind := res.Header.Get("Content-Type")
+	if res.ContentLength > 0 && isJSON(kind) {
+		return nil
+	}
+	first, err := firstByte(res)
 	switch {
 	case err != nil:
 		_ = res.Body.Close() // its error is already known
 
 		return c.lost(ctx, err, true)
-	case empty && c.request.Method == http.MethodGet:
+	case first == 0 && c.request.Method == http.MethodGet:
 		e.Message = "empty response"
-	case empty || isJSON(res.Header.Get("Content-Type")):
+	case first == 0 || isJSON(kind):
 		return nil
+	case kind == "" && first == '{':
+		return nil // what is decoded must be the object that is expected
 	default:
-		e.Message = "response is not JSON but " + brief(cmp.Or(res.Header.Get("Content-Type"), "unknown"))
+		e.Message = "response is not JSON but " + brief(cmp.Or(kind, "of an unknown type"))
 	}
 	_ = res.Body.Close() // not read
 	e.means = apierr.ErrUnavailable
