@@ -87,7 +87,7 @@ func barbicanVersions(k *call) (response, error) {
 	}}}})
 }
 
-// sees reports whether the caller may read a secret: Barbican has one of another
+// canRead reports whether the caller may read a secret: Barbican has one of another
 // project as 403 (barbican: common/policies/secrets.py).
 func showSecret(kind string) handler {
 	return func(k *call) (response, error) {
@@ -95,7 +95,7 @@ func showSecret(kind string) handler {
 		if s == nil || s.kind != kind {
 			return response{}, fail(http.StatusNotFound, "", "Not Found. Sorry but your %s is in another castle.", strings.TrimSuffix(kind, "s"))
 		}
-		if !k.caller.sees(s.projectID) {
+		if !k.caller.canRead(s.projectID) {
 			return response{}, fail(http.StatusForbidden, "", "%s retrieval attempt not allowed - please review your user/project privileges",
 				map[string]string{"secrets": "Secret", "containers": "Container"}[kind])
 		}
@@ -136,5 +136,5 @@ func (k *call) octaviaReads(ref string) bool {
 	}
 	s := k.region.octavia.secrets.get(path.Base(u.Path))
 
-	return s != nil && s.kind == path.Base(path.Dir(u.Path)) && !s.private && k.caller.sees(s.projectID)
+	return s != nil && s.kind == path.Base(path.Dir(u.Path)) && !s.private && k.caller.canRead(s.projectID)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// call is an API call as a handler sees it.
+// call is an API call as a handler gets it.
 type call struct {
 	cloud   *Cloud
 	service *service

@@ -41,9 +41,9 @@ func (c *caller) admin() bool { return c.has(RoleAdmin) }
 // defaults of all services: role:member or role:admin, not role:reader).
 func (c *caller) mayWrite() bool { return c.has(RoleMember, RoleAdmin) }
 
-// sees reports whether the caller may look at what a project owns: its own one, or
+// canRead reports whether the caller may look at what a project owns: its own one, or
 // any for an administrator. Services with further roles have rules of their own.
-func (c *caller) sees(project string) bool { return c.projectID == project || c.admin() }
+func (c *caller) canRead(project string) bool { return c.projectID == project || c.admin() }
 
 // authorize checks the token and the role of a call. The caller holds mu.
 func (c *Cloud) authorize(k *call) error {

@@ -57,7 +57,7 @@
 //     that does not exist is 404. See [Cloud.SetLockout], [Cloud.RequireMFA].
 //   - Roles are looked up at each call. Who loses one in a project loses the
 //     application credentials for it. The role reader writes nothing.
-//   - Another project's server is 404, also to a list by ID; an administrator sees
+//   - Another project's server is 404, also to a list by ID; an administrator reads
 //     it, and lists all projects with all_tenants alone.
 //   - A server in a cell that is down is absent from lists, or has hardly a field and
 //     the status UNKNOWN, and is 500 or UNKNOWN alone: see [Cloud.SetCell]. One whose
@@ -112,7 +112,7 @@
 //
 //	func showPort(k *call) (response, error) {
 //		p := k.region.neutron.ports.get(k.path("id")) // state by k.region only: it may be an older one
-//		if p == nil || !k.caller.sees(p.projectID) {
+//		if p == nil || !k.caller.canRead(p.projectID) {
 //			return response{}, fail(404, "PortNotFound", "Port %s could not be found.", k.path("id"))
 //		}
 //
@@ -121,7 +121,7 @@
 //
 // What there is for handlers:
 //
-//   - k.caller is who calls: projectID, userID, has(role), admin(), sees(project).
+//   - k.caller is who calls: projectID, userID, has(role), admin(), canRead(project).
 //     A caller without a valid token never gets this far, and neither does one with
 //     the role reader that calls a route that writes, unless the route has reader
 //     set: then the handler finds its object first and calls k.requireWriter.

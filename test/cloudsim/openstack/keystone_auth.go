@@ -106,10 +106,10 @@ func createToken(k *call) (response, error) {
 		return response{}, err
 	}
 	t := k.cloud.issue(*made, who.notAfter)
-	answer := response{status: http.StatusCreated, header: http.Header{"X-Subject-Token": {t.id}}}
-	answer.body = object{"token": k.cloud.tokenDocument(t, !k.query.Has("nocatalog"))}
+	result := response{status: http.StatusCreated, header: http.Header{"X-Subject-Token": {t.id}}}
+	result.body = object{"token": k.cloud.tokenDocument(t, !k.query.Has("nocatalog"))}
 
-	return answer, nil
+	return result, nil
 }
 
 // parseLogin reads the body, and checks that each method has what it needs.

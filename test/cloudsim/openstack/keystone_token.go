@@ -92,7 +92,7 @@ func (k *keystoneState) revoke(which func(*token) bool) {
 }
 
 // locked reports whether the account of a user is locked (keystone:
-// identity/backends/sql.py, _is_account_locked). A lock that has ended forgets the
+// identity/backends/sql.py, _is_account_locked). A lock that has ended drops the
 // failures.
 func (k *keystoneState) locked(u *user, now time.Time) bool {
 	if k.lockAttempts <= 0 || u.failures < k.lockAttempts {

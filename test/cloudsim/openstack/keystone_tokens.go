@@ -8,12 +8,12 @@ func showToken(k *call) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	answer := response{status: http.StatusOK, header: http.Header{"X-Subject-Token": {t.id}}}
+	result := response{status: http.StatusOK, header: http.Header{"X-Subject-Token": {t.id}}}
 	if k.request.Method == http.MethodGet {
-		answer.body = object{"token": k.cloud.tokenDocument(t, !k.query.Has("nocatalog"))}
+		result.body = object{"token": k.cloud.tokenDocument(t, !k.query.Has("nocatalog"))}
 	}
 
-	return answer, nil
+	return result, nil
 }
 
 // revokeToken ends the token that X-Subject-Token names.

@@ -4,10 +4,10 @@ import "net/http"
 
 // keystoneVersions responds 300 with the versions (keystone: api/discovery.py).
 func keystoneVersions(k *call) (response, error) {
-	answer, err := reply(http.StatusMultipleChoices, object{"versions": object{"values": []object{keystoneDocument(k)}}})
-	answer.header = http.Header{"Location": {k.base() + "/v3/"}}
+	result, err := reply(http.StatusMultipleChoices, object{"versions": object{"values": []object{keystoneDocument(k)}}})
+	result.header = http.Header{"Location": {k.base() + "/v3/"}}
 
-	return answer, err
+	return result, err
 }
 
 // keystoneVersion responds with the document of v3.

@@ -10,7 +10,7 @@ func (c *Cloud) DeletePort(id string) {
 	c.inspect(func() {
 		r, p := c.portOf(id)
 		c.removePort(r, p)
-		r.neutron.forget(id)
+		r.neutron.dropInitial(id)
 	})
 }
 
@@ -50,7 +50,7 @@ func (c *Cloud) DeleteFloatingIP(id string) {
 		for _, r := range c.regions {
 			if f := r.neutron.floatingIPs.get(id); f != nil {
 				c.removeFloatingIP(r, f)
-				r.neutron.forget(id)
+				r.neutron.dropInitial(id)
 
 				return
 			}
@@ -90,10 +90,10 @@ func (c *Cloud) DeleteSecurityGroup(id string) {
 				r.neutron.keepAgain(p.id)
 			}
 			for _, rule := range r.neutron.rulesOf(id) {
-				r.neutron.forget(rule.id)
+				r.neutron.dropInitial(rule.id)
 			}
 			r.neutron.removeGroup(id)
-			r.neutron.forget(id)
+			r.neutron.dropInitial(id)
 
 			return
 		}
@@ -101,8 +101,8 @@ func (c *Cloud) DeleteSecurityGroup(id string) {
 	})
 }
 
-// forget ends that a resource is one of a test.
-func (s *neutronState) forget(id string) { delete(s.initial, id) }
+// dropInitial ends that a resource is one of a test.
+func (s *neutronState) dropInitial(id string) { delete(s.initial, id) }
 
 // Port is a port as it is now.
 type Port struct {

@@ -47,7 +47,7 @@ func (f *floatingIP) disassociate() {
 
 func (k *call) floatingIP(id string) (*floatingIP, error) {
 	f := k.region.neutron.floatingIPs.get(id)
-	if f == nil || !k.caller.sees(f.projectID) {
+	if f == nil || !k.caller.canRead(f.projectID) {
 		return nil, missing("Floating IP", id)
 	}
 
@@ -57,7 +57,7 @@ func (k *call) floatingIP(id string) (*floatingIP, error) {
 func listFloatingIPs(k *call) (response, error) {
 	rows := []object{}
 	for _, f := range k.region.neutron.floatingIPs.all() {
-		if k.caller.sees(f.projectID) {
+		if k.caller.canRead(f.projectID) {
 			rows = append(rows, f.document(k.region.neutron))
 		}
 	}

@@ -73,7 +73,7 @@ func (s *neutronState) removeGroup(id string) {
 // makes the group default of the caller's project.
 func (k *call) group(id string) (*securityGroup, error) {
 	g := k.region.neutron.groups.get(id)
-	if g == nil || !k.caller.sees(g.projectID) {
+	if g == nil || !k.caller.canRead(g.projectID) {
 		return nil, missing("Security group", id)
 	}
 
@@ -86,7 +86,7 @@ func listGroups(k *call) (response, error) {
 	}
 	rows := []object{}
 	for _, g := range k.region.neutron.groups.all() {
-		if k.caller.sees(g.projectID) {
+		if k.caller.canRead(g.projectID) {
 			rows = append(rows, g.document(k.region.neutron))
 		}
 	}

@@ -19,14 +19,14 @@ type baseline struct {
 	parts []string
 }
 
-// keep remembers what a resource is like that a test has just made.
+// keep stores what a resource is like that a test has just made.
 func (s *neutronState) keep(id string) {
 	if i, ok := s.itemOf(id); ok {
 		s.initial[id] = baseline{i.what, i.parts}
 	}
 }
 
-// keepAgain remembers what a resource of a test is like after the test changed it.
+// keepAgain stores what a resource of a test is like after the test changed it.
 func (s *neutronState) keepAgain(id string) {
 	if _, given := s.initial[id]; given {
 		s.keep(id)

@@ -58,19 +58,19 @@ func (r *resource) visible(k *call, row object) object {
 			delete(row, name)
 		}
 	}
-	if r == networks && !k.seesExternal(row) {
+	if r == networks && !k.canReadExternal(row) {
 		delete(row, "router:external")
 	}
 
 	return row
 }
 
-// seesExternal reports whether the caller sees if a network is external. With the
+// canReadExternal reports whether the caller may read that a network is external. With the
 // policies since Wallaby only those do who own it, so that the attribute is missing
 // in the response to a filter by it; with those before everyone does (neutron:
 // conf/policies/network.py, get_network:router:external; tried with Zed).
-func (k *call) seesExternal(row object) bool {
-	return k.cloud.opts.Profile == Bare || k.caller.sees(row["project_id"].(string))
+func (k *call) canReadExternal(row object) bool {
+	return k.cloud.opts.Profile == Bare || k.caller.canRead(row["project_id"].(string))
 }
 
 // filter reports whether a row has one of the values of a parameter.

@@ -150,12 +150,12 @@ func TestVisibility(t *testing.T) {
 	)
 	// Who does not own the network does not see whether it is external, in spite of the filter.
 	if _, ok := s.call(t, openstack.UserCCM, "GET", "networks/$public$", "").object()["router:external"]; ok {
-		t.Error("the user ccm sees router:external of the public network")
+		t.Error("the user ccm can read router:external of the public network")
 	}
 	for _, user := range []string{openstack.UserCCM, openstack.UserOperator} {
 		_, seen := s.call(t, user, "GET", "networks/$private$", "").object()["provider:network_type"]
 		if seen != (user == openstack.UserOperator) {
-			t.Errorf("%s sees provider:network_type: %t", user, seen)
+			t.Errorf("%s can read provider:network_type: %t", user, seen)
 		}
 	}
 }

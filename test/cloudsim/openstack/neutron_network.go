@@ -158,7 +158,7 @@ func (k *call) ownNetwork(rule string) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !k.caller.sees(n.projectID) {
+	if !k.caller.canRead(n.projectID) {
 		return nil, notAllowed(rule)
 	}
 

@@ -62,7 +62,7 @@ func (p *port) document(s *neutronState) object {
 	return doc
 }
 
-// SetPortsOfOthers sets whether the owner of a network sees the ports of others in
+// SetPortsOfOthers sets whether the owner of a network may read the ports of others in
 // it, such as those that an administrator made for a server: by default it does and
 // may delete but not change them (neutron: conf/policies/port.py, rule
 // admin_owner_or_network_owner). Otherwise lists do not have them and they are 404,
@@ -76,9 +76,9 @@ func (c *Cloud) SetPortsOfOthers(visible bool) {
 	})
 }
 
-// seesPort reports whether the caller may look at a port.
-func (k *call) seesPort(p *port) bool {
-	return k.caller.sees(p.projectID) || (!k.region.neutron.private && k.ownsNetwork(p))
+// canReadPort reports whether the caller may look at a port.
+func (k *call) canReadPort(p *port) bool {
+	return k.caller.canRead(p.projectID) || (!k.region.neutron.private && k.ownsNetwork(p))
 }
 
 func (k *call) ownsNetwork(p *port) bool {
@@ -88,9 +88,9 @@ func (k *call) ownsNetwork(p *port) bool {
 func (k *call) port(id string) (*port, error) {
 	p := k.region.neutron.ports.get(id)
 	switch {
-	case p == nil || (!k.seesPort(p) && !k.ownsNetwork(p)):
+	case p == nil || (!k.canReadPort(p) && !k.ownsNetwork(p)):
 		return nil, missing("Port", id)
-	case !k.seesPort(p):
+	case !k.canReadPort(p):
 		return nil, k.service.missing
 	}
 
@@ -100,7 +100,7 @@ func (k *call) port(id string) (*port, error) {
 func listPorts(k *call) (response, error) {
 	state := k.region.neutron
 	rows := []object{}
-	for _, p := range state.ports.where(k.seesPort) {
+	for _, p := range state.ports.where(k.canReadPort) {
 		rows = append(rows, p.document(state))
 	}
 
@@ -109,11 +109,11 @@ func listPorts(k *call) (response, error) {
 
 func showPort(k *call) (response, error) {
 	id := k.path("id")
-	if p := k.region.neutron.ports.get(id); p != nil && !k.seesPort(p) && k.ownsNetwork(p) {
-		answer, err := ports.show(k, p.document(k.region.neutron))
-		answer.status = http.StatusNotFound
+	if p := k.region.neutron.ports.get(id); p != nil && !k.canReadPort(p) && k.ownsNetwork(p) {
+		result, err := ports.show(k, p.document(k.region.neutron))
+		result.status = http.StatusNotFound
 
-		return answer, err
+		return result, err
 	}
 	p, err := k.port(id)
 	if err != nil {
@@ -173,7 +173,7 @@ func (c *Cloud) removePort(r *region, p *port) {
 		}
 	}
 	state.release(p)
-	state.forgetDevice(p)
+	state.clearDevice(p)
 	state.ports.remove(p.id)
 	c.portsChanged(r, p.deviceID)
 }

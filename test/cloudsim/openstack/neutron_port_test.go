@@ -146,7 +146,7 @@ func TestPortPolicies(t *testing.T) {
 		step{method: "POST", path: "ports", body: `{"port":{"network_id":"$public$"}}`, status: 403, kind: "HTTPForbidden", message: "Tenant $ccm$ not allowed to create port on this network"},
 		step{method: "PUT", path: "ports/$p$", body: `{"port":{"mac_address":"fa:16:3e:11:22:33"}}`, status: 403, kind: "PolicyNotAuthorized", message: denied("(rule:update_port and rule:update_port:mac_address)")},
 		step{method: "POST", path: "ports", body: `{"port":{"network_id":"$private$","binding:host_id":"x"}}`, status: 403, kind: "PolicyNotAuthorized", message: denied("(rule:create_port and rule:create_port:binding:host_id)")},
-		// The owner of the network sees the ports of others in it, and cannot change them.
+		// The owner of the network may read the ports of others in it, and cannot change them.
 		step{method: "GET", path: "ports/$admins$", status: 200},
 		step{method: "PUT", path: "ports/$admins$", body: `{"port":{"security_groups":[]}}`, status: 403, kind: "PolicyNotAuthorized", message: denied("rule:update_port")},
 	)
@@ -163,7 +163,7 @@ func TestPortPolicies(t *testing.T) {
 		t.Errorf("the list has %v", got)
 	}
 	if _, ok := s.call(t, openstack.UserCCM, "GET", "ports/$p$", "").object()["binding:host_id"]; ok {
-		t.Error("a user sees binding:host_id")
+		t.Error("a user can read binding:host_id")
 	}
 	if _, ok := s.call(t, openstack.UserOperator, "GET", "ports/$p$", "").object()["binding:host_id"]; !ok {
 		t.Error("an administrator does not see binding:host_id")

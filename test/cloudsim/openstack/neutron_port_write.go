@@ -23,7 +23,7 @@ func (k *call) newPort(a attributes) (*port, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !k.caller.sees(in.projectID) && !in.shared {
+	if !k.caller.canRead(in.projectID) && !in.shared {
 		return nil, fail(http.StatusForbidden, "HTTPForbidden", "Tenant %s not allowed to create port on this network", k.caller.projectID)
 	}
 	if err := k.allowPort("create_port", in, a); err != nil {
@@ -68,7 +68,7 @@ func (k *call) allowPort(rule string, in *network, a attributes) error {
 	if err := k.forbid(rule, a, only); err != nil {
 		return err
 	}
-	if k.caller.sees(in.projectID) {
+	if k.caller.canRead(in.projectID) {
 		return nil
 	}
 	if hasAddress(a["fixed_ips"]) {
@@ -114,7 +114,7 @@ func updatePort(k *call) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	if !k.caller.sees(p.projectID) {
+	if !k.caller.canRead(p.projectID) {
 		return response{}, notAllowed("update_port")
 	}
 	a, err := ports.change(k)
@@ -224,7 +224,7 @@ func (k *call) secure(p *port, a attributes) error {
 			"Port has security group associated. Cannot disable port security or IP address until security group is removed.")
 	}
 	for _, id := range groups {
-		if g := k.region.neutron.groups.get(id); g == nil || (!slices.Contains(p.groups, id) && g.projectID != p.projectID && !k.caller.sees(g.projectID)) {
+		if g := k.region.neutron.groups.get(id); g == nil || (!slices.Contains(p.groups, id) && g.projectID != p.projectID && !k.caller.canRead(g.projectID)) {
 			return missing("Security group", id)
 		}
 	}

@@ -33,7 +33,7 @@ func count[T any](rows *table[T], match func(*T) bool) int { return len(rows.whe
 // quotaProject returns the project that the path names: users see their own.
 func (k *call) quotaProject() (string, error) {
 	project := k.path("project")
-	if !k.caller.sees(project) {
+	if !k.caller.canRead(project) {
 		return "", notAllowed("get_quota")
 	}
 

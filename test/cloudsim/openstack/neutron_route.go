@@ -110,7 +110,7 @@ func (k *call) changeRoutes(change func(have, given []extraRoute) []extraRoute) 
 	}
 
 	doc := t.document(k.region.neutron)
-	doc["gw_port_id"], doc["ha_vr_id"] = orNil(t.portID), 0 // everyone sees all attributes in this response
+	doc["gw_port_id"], doc["ha_vr_id"] = orNil(t.portID), 0 // this response has all attributes for everyone
 
 	return found("router", doc)
 }

@@ -44,7 +44,7 @@ func (t *router) document(s *neutronState) object {
 
 func (k *call) router(id string) (*router, error) {
 	t := k.region.neutron.routers.get(id)
-	if t == nil || !k.caller.sees(t.projectID) {
+	if t == nil || !k.caller.canRead(t.projectID) {
 		return nil, missing("Router", id)
 	}
 
@@ -54,7 +54,7 @@ func (k *call) router(id string) (*router, error) {
 func listRouters(k *call) (response, error) {
 	rows := []object{}
 	for _, t := range k.region.neutron.routers.all() {
-		if k.caller.sees(t.projectID) {
+		if k.caller.canRead(t.projectID) {
 			rows = append(rows, t.document(k.region.neutron))
 		}
 	}

@@ -81,7 +81,7 @@ func (c *Cloud) ruleQuota(s *neutronState, project string, added int) error {
 
 func (k *call) rule(id string) (*securityRule, error) {
 	r := k.region.neutron.rules.get(id)
-	if r == nil || !k.caller.sees(r.projectID) {
+	if r == nil || !k.caller.canRead(r.projectID) {
 		return nil, missing("Security group rule", id)
 	}
 
@@ -96,7 +96,7 @@ func listRules(k *call) (response, error) {
 	}
 	rows := []object{}
 	for _, r := range k.region.neutron.rules.all() {
-		if k.caller.sees(r.projectID) {
+		if k.caller.canRead(r.projectID) {
 			rows = append(rows, r.document())
 		}
 	}

@@ -218,14 +218,14 @@ func (s *neutronState) setDevice(p *port, deviceID, owner string) {
 	if p.deviceID == deviceID && slices.Contains(s.devices[deviceID], p.id) {
 		return
 	}
-	s.forgetDevice(p)
+	s.clearDevice(p)
 	p.deviceID = deviceID
 	if deviceID != "" {
 		s.devices[deviceID] = append(slices.Clone(s.devices[deviceID]), p.id)
 	}
 }
 
-func (s *neutronState) forgetDevice(p *port) {
+func (s *neutronState) clearDevice(p *port) {
 	rest := slices.DeleteFunc(slices.Clone(s.devices[p.deviceID]), func(id string) bool { return id == p.id })
 	if len(rest) == 0 {
 		delete(s.devices, p.deviceID)

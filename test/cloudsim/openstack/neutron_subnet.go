@@ -85,7 +85,7 @@ func createSubnet(k *call) (response, error) {
 			return nil, err
 		}
 		project := k.owner(a)
-		if !k.caller.sees(in.projectID) && !in.shared {
+		if !k.caller.canRead(in.projectID) && !in.shared {
 			return nil, fail(http.StatusForbidden, "HTTPForbidden", "Tenant %s not allowed to create subnet on this network", k.caller.projectID)
 		}
 		state := k.region.neutron
@@ -197,7 +197,7 @@ func (k *call) ownSubnet(rule string) (*subnet, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !k.caller.sees(n.projectID) && !k.caller.sees(k.region.neutron.networks.get(n.networkID).projectID) {
+	if !k.caller.canRead(n.projectID) && !k.caller.canRead(k.region.neutron.networks.get(n.networkID).projectID) {
 		return nil, notAllowed(rule)
 	}
 

@@ -22,7 +22,7 @@ func (k *call) tagged() (*standard, error) {
 			s = &n.standard
 		}
 	case "ports":
-		if p := k.region.neutron.ports.get(id); p != nil && (k.seesPort(p) || k.ownsNetwork(p)) {
+		if p := k.region.neutron.ports.get(id); p != nil && (k.canReadPort(p) || k.ownsNetwork(p)) {
 			s = &p.standard
 		}
 	case "routers":

@@ -71,7 +71,7 @@ func first[T any](rows []*T) *T {
 
 func (k *call) trunk(id string) (*trunk, error) {
 	t := k.region.neutron.trunks.get(id)
-	if t == nil || !k.caller.sees(t.projectID) {
+	if t == nil || !k.caller.canRead(t.projectID) {
 		return nil, missing("Trunk", id)
 	}
 
@@ -81,7 +81,7 @@ func (k *call) trunk(id string) (*trunk, error) {
 func listTrunks(k *call) (response, error) {
 	rows := []object{}
 	for _, t := range k.region.neutron.trunks.all() {
-		if k.caller.sees(t.projectID) {
+		if k.caller.canRead(t.projectID) {
 			rows = append(rows, t.document())
 		}
 	}

@@ -127,7 +127,7 @@ func (k *call) seen(id string) (*server, error) {
 func (k *call) reachable(s *server) error {
 	cell := k.region.nova.cells[s.cell]
 	switch {
-	case !k.caller.sees(s.projectID), s.unmapped, cell == CellUnknown:
+	case !k.caller.canRead(s.projectID), s.unmapped, cell == CellUnknown:
 		return noServer(s.id)
 	case cell == CellDown:
 		return internalFault("nova.exception.NovaException")

@@ -106,7 +106,7 @@ func (c *Cloud) lbFinish(r *region, lb *lbObject) {
 
 // lbCreated ends a creation. The parts of the load balancer are ACTIVE a moment after
 // it, or never: a change of the members of a pool is 409 until then. The worker of
-// Octavia 11.0.0 forgets them (octavia: controller/worker/v2/controller_worker.py,
+// Octavia 11.0.0 drops them (octavia: controller/worker/v2/controller_worker.py,
 // run_flow, without a job board; seen with Zed), see [Cloud.SetStuckParts].
 func (c *Cloud) lbCreated(r *region, lb *lbObject, failed bool) {
 	lb.status = lbActive

@@ -76,7 +76,7 @@ func driverLacks(lb *lbObject, action, format string) *apiError {
 
 func lacksOption(lb *lbObject, text string) error { return driverLacks(lb, "a requested option", text) }
 
-// lbCheckZone refuses zones where the driver knows none (octavia:
+// lbCheckZone refuses zones if the driver has none (octavia:
 // api/v2/controllers/load_balancer.py, _validate_and_return_az_dict).
 func (k *call) lbCheckZone(lb *lbObject) error {
 	if lb.text("availability_zone") == "" || lb.text("provider") != providerOVN {
@@ -87,7 +87,7 @@ func (k *call) lbCheckZone(lb *lbObject) error {
 	return driverLacks(lb, "a requested action", "This provider does not support availability zones.")
 }
 
-// driverListener refuses listeners that the driver of OVN has not: it knows TCP, UDP
+// driverListener refuses listeners that the driver of OVN does not have: it has TCP, UDP
 // and SCTP, and no allowed_cidrs; time-outs it ignores (ovn-octavia-provider:
 // driver.py, _check_for_supported_protocols, _check_for_allowed_cidrs).
 func driverListener(lb *lbObject, protocol string, values object) error {

@@ -53,15 +53,15 @@ func startLB(t *testing.T, opts openstack.Options) *lbCloud {
 	return c
 }
 
-// answer is a response of Octavia: its status, its body, and the text of an error.
-type answer struct {
+// lbResponse is a response of Octavia: its status, its body, and the text of an error.
+type lbResponse struct {
 	status int
 	body   map[string]any
 	fault  string
 }
 
 // do sends a request with gophercloud and a body in JSON, in which $name is a value.
-func (c *lbCloud) do(client *gophercloud.ServiceClient, method, path, body string) answer {
+func (c *lbCloud) do(client *gophercloud.ServiceClient, method, path, body string) lbResponse {
 	c.t.Helper()
 	opts := &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{200, 201, 202, 204}}
 	if body != "" {
@@ -74,13 +74,13 @@ func (c *lbCloud) do(client *gophercloud.ServiceClient, method, path, body strin
 			c.t.Fatalf("%s %s: %v: %s", method, path, err, failed.Body)
 		}
 
-		return answer{status: failed.Actual, fault: fault.Faultstring + fault.Description}
+		return lbResponse{status: failed.Actual, fault: fault.Faultstring + fault.Description}
 	}
 	if err != nil {
 		c.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	out := answer{status: response.StatusCode}
+	out := lbResponse{status: response.StatusCode}
 	if err := json.NewDecoder(response.Body).Decode(&out.body); err != nil && !errors.Is(err, io.EOF) {
 		c.t.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -89,12 +89,16 @@ func (c *lbCloud) do(client *gophercloud.ServiceClient, method, path, body strin
 }
 
 // post, put, del and get are requests of the user ccm.
-func (c *lbCloud) post(path, body string) answer { return c.do(c.client, http.MethodPost, path, body) }
+func (c *lbCloud) post(path, body string) lbResponse {
+	return c.do(c.client, http.MethodPost, path, body)
+}
 
-func (c *lbCloud) put(path, body string) answer { return c.do(c.client, http.MethodPut, path, body) }
+func (c *lbCloud) put(path, body string) lbResponse {
+	return c.do(c.client, http.MethodPut, path, body)
+}
 
-func (c *lbCloud) del(path string) answer { return c.do(c.client, http.MethodDelete, path, "") }
-func (c *lbCloud) get(path string) answer { return c.do(c.client, http.MethodGet, path, "") }
+func (c *lbCloud) del(path string) lbResponse { return c.do(c.client, http.MethodDelete, path, "") }
+func (c *lbCloud) get(path string) lbResponse { return c.do(c.client, http.MethodGet, path, "") }
 
 // settle steps the clock until everything has happened.
 func (c *lbCloud) settle() {
@@ -105,7 +109,7 @@ func (c *lbCloud) settle() {
 }
 
 // made is the ID in a response to a creation, which must be 201; the change is over.
-func (c *lbCloud) made(a answer, key string) string {
+func (c *lbCloud) made(a lbResponse, key string) string {
 	c.t.Helper()
 	if a.status != http.StatusCreated {
 		c.t.Fatalf("create %s: %d %s", key, a.status, a.fault)

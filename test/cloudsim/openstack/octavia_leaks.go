@@ -60,7 +60,7 @@ func (s *octaviaState) dump() []string {
 	return lines
 }
 
-// keep remembers what a load balancer of a test is like.
+// keep stores what a load balancer of a test is like.
 func (s *octaviaState) keep(lb *lbObject) {
 	s.initial = maps.Clone(s.initial)
 	if s.initial == nil {

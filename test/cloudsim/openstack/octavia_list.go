@@ -14,8 +14,8 @@ var lbAuxiliary = []string{
 	"tags", "tags-any", "not-tags", "not-tags-any",
 }
 
-// lbList handles a list of all objects of a sort. Who sees but one project gets 403
-// for the ID of another one; who sees all gets all without it (octavia:
+// lbList handles a list of all objects of a sort. Who may read one project alone gets 403
+// for the ID of another one; who may read all gets all without it (octavia:
 // api/v2/controllers/base.py, _auth_get_all).
 func lbList(sort *lbSort) handler {
 	return func(k *call) (response, error) {

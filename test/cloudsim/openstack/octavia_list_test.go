@@ -12,7 +12,7 @@ import (
 )
 
 // names lists, and returns the names or the error.
-func (c *lbCloud) names(list answer, key string) []string {
+func (c *lbCloud) names(list lbResponse, key string) []string {
 	if list.status != 200 {
 		return []string{fmt.Sprintf("%d %s", list.status, list.fault)}
 	}
@@ -97,7 +97,7 @@ func TestOctaviaPolicies(t *testing.T) {
 	const forbidden = "Policy does not allow this request to be performed."
 	cases := map[string]struct {
 		reason string
-		got    answer
+		got    lbResponse
 		status int
 		fault  string
 	}{

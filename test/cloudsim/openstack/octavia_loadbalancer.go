@@ -43,7 +43,7 @@ func createLoadBalancer(k *call) (response, error) {
 		return response{}, err
 	}
 	if err := k.lbGraph(lb, values); err != nil {
-		// The database forgets the load balancer, and Neutron keeps the port that was
+		// The database drops the load balancer, and Neutron keeps the port that was
 		// made for it: each refusal of a part costs an address (compared with Zed).
 		k.region.octavia.remove(lb)
 

@@ -126,9 +126,9 @@ func TestLoadBalancerLife(t *testing.T) {
 	if diff := cmp.Diff([]string{"PENDING_CREATE", "amphora", "a b"}, []string{made.ProvisioningStatus, made.Provider, strings.Join(made.Tags, " ")}); diff != "" {
 		t.Errorf("new load balancer (-want +got):\n%s", diff)
 	}
-	for name, write := range map[string]func() answer{
-		"PUT":    func() answer { return c.put("/loadbalancers/"+made.ID, `{"loadbalancer":{"name":"x"}}`) },
-		"DELETE": func() answer { return c.del("/loadbalancers/" + made.ID + "?cascade=true") },
+	for name, write := range map[string]func() lbResponse{
+		"PUT":    func() lbResponse { return c.put("/loadbalancers/"+made.ID, `{"loadbalancer":{"name":"x"}}`) },
+		"DELETE": func() lbResponse { return c.del("/loadbalancers/" + made.ID + "?cascade=true") },
 	} {
 		if got := write(); got.status != 409 || got.fault != "Invalid state PENDING_CREATE of loadbalancer resource "+made.ID {
 			t.Errorf("%s while it is created: %d %s", name, got.status, got.fault)

@@ -197,7 +197,7 @@ func TestBatch(t *testing.T) {
 	if diff := cmp.Diff(want, list()); diff != "" {
 		t.Errorf("one member (-want +got):\n%s", diff)
 	}
-	write := func(client, body string) answer { return c.put(path+client, fill.Replace(body)) }
+	write := func(client, body string) lbResponse { return c.put(path+client, fill.Replace(body)) }
 	steps := []struct {
 		reason, query, body string
 		pending             bool

@@ -12,7 +12,7 @@ func lbNotFound(sort *lbSort, id string) *apiError {
 	return fail(http.StatusNotFound, "", "%s %s not found.", sort.name, id)
 }
 
-// lbGlobal reports whether the caller sees all projects (octavia: policies/base.py,
+// lbGlobal reports whether the caller may read all projects (octavia: policies/base.py,
 // load-balancer:read-global; etc/policy/keystone_default_roles-policy.yaml).
 func (k *call) lbGlobal() bool {
 	return k.lbAdmin() || k.caller.has(RoleGlobalObserver)

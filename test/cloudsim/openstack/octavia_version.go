@@ -37,7 +37,7 @@ func octaviaVersions(k *call) (response, error) {
 	return reply(http.StatusOK, object{"versions": versions})
 }
 
-// octaviaPath leads the paths that Octavia knows its resources by to those of the
+// octaviaPath leads the paths of the resources of Octavia to those of the
 // routes: v2 and v2.0, with and without lbaas (octavia: api/v2/controllers/__init__.py).
 func octaviaPath(t *target) {
 	below, ok := cutSegment(t.rest, "/v2.0")

@@ -55,7 +55,7 @@ func (k *call) novaPage(items []object, collection string) ([]object, []link, er
 	return rest, []link{k.novaNext(collection, rest[limit-1]["id"].(string))}, nil
 }
 
-// novaNext is the link to a next page: the parameters that the call knows, sorted, one
+// novaNext is the link to a next page: the parameters that the call has, sorted, one
 // value each, and the marker last unless the request had one (nova:
 // api/openstack/common.py, ViewBuilder._get_next_link).
 func (k *call) novaNext(collection, marker string) link {

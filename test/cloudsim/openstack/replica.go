@@ -45,7 +45,7 @@ type behind struct {
 	reads int
 }
 
-// view returns the state that a call sees: the present one for every write, and
+// view returns the state that a call reads: the present one for every write, and
 // for most reads. The caller holds mu.
 func (c *Cloud) view(k *call) *region {
 	now := c.region(k.target.region)

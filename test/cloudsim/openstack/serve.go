@@ -101,13 +101,13 @@ func (c *Cloud) serveRoute(w http.ResponseWriter, r *http.Request, route *route)
 		defer k.service.begin(k)()
 	}
 	c.interceptor.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		answer, err := c.run(k)
+		result, err := c.run(k)
 		if err != nil {
 			k.writeError(w, asAPIError(err))
 
 			return
 		}
-		k.write(w, answer)
+		k.write(w, result)
 	}))
 }
 
@@ -122,33 +122,33 @@ func (c *Cloud) run(k *call) (response, error) {
 		return response{}, err
 	}
 	k.region = c.view(k)
-	answer, err := k.route.handle(k)
+	result, err := k.route.handle(k)
 	c.look(k.op())
 	if err != nil {
 		return response{}, err
 	}
-	if answer.body == nil {
-		return answer, nil
+	if result.body == nil {
+		return result, nil
 	}
-	encoded, err := json.Marshal(answer.body)
-	answer.body = json.RawMessage(encoded)
+	encoded, err := json.Marshal(result.body)
+	result.body = json.RawMessage(encoded)
 
-	return answer, err
+	return result, err
 }
 
 // write sends a response.
-func (k *call) write(w http.ResponseWriter, answer response) {
+func (k *call) write(w http.ResponseWriter, result response) {
 	header := w.Header()
 	k.commonHeader(header)
-	maps.Copy(header, answer.header)
-	body, _ := answer.body.(json.RawMessage)
+	maps.Copy(header, result.header)
+	body, _ := result.body.(json.RawMessage)
 	if body != nil {
 		header.Set("Content-Type", "application/json")
 	}
-	if answer.status != http.StatusNoContent {
+	if result.status != http.StatusNoContent {
 		header.Set("Content-Length", strconv.Itoa(len(body)))
 	}
-	w.WriteHeader(answer.status)
+	w.WriteHeader(result.status)
 	_, _ = w.Write(body) // a client that is gone misses it
 }
 

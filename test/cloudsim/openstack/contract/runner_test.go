@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// served is a target of one server that knows logins and one object.
+// served is a target of one server that has logins and one object.
 type served struct {
 	url   string
 	gets  atomic.Int32
