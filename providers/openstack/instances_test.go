@@ -92,7 +92,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestTrunk (OS-NODE-12) shows the addresses of subports, which only Neutron knows, and what the
+// TestTrunk (OS-NODE-12) shows the addresses of subports, which only Neutron has, and what the
 // names of their networks cost.
 func TestTrunk(t *testing.T) {
 	t.Parallel()
@@ -334,7 +334,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestDeleted (OS-NODE-4, OS-NODE-7, OS-NODE-8): what the lifecycle controller sees.
+// TestDeleted (OS-NODE-4, OS-NODE-7, OS-NODE-8): what the lifecycle controller gets.
 func TestDeleted(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 3, openstack.Options{})

@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/keylock"
@@ -270,7 +271,7 @@ func (r *routes) removeReplaced(ctx context.Context, features routeFeatures, by 
 		return nil
 	}
 	for _, old := range replaced {
-		hop, err := parseAddress(old.NextHop)
+		hop, err := address.Parse(old.NextHop)
 		if err != nil {
 			continue // it has no port
 		}
@@ -352,7 +353,7 @@ func (r *routes) find(ctx context.Context, key routeKey) (rows []client.Route, h
 	}
 	hops = nil
 	for _, row := range rows {
-		if hop, err := parseAddress(row.NextHop); err == nil {
+		if hop, err := address.Parse(row.NextHop); err == nil {
 			hops = append(hops, hop)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
@@ -28,8 +29,8 @@ var errNoNextHop = apierr.Mark(apierr.ErrInvalid, errors.New("the node has no In
 // routeKeys is the function of the index: all addresses and Pod CIDRs of a Node.
 func routeKeys(node *v1.Node) []string {
 	var keys []string
-	for _, address := range node.Status.Addresses {
-		if ip, err := parseAddress(address.Address); err == nil {
+	for _, a := range node.Status.Addresses {
+		if ip, err := address.Parse(a.Address); err == nil {
 			keys = append(keys, ip.String())
 		}
 	}
@@ -74,13 +75,6 @@ func (r *routes) setRecorder(recorder record.EventRecorder) {
 	}
 }
 
-// parseAddress parses an address in its canonical form.
-func parseAddress(text string) (netip.Addr, error) {
-	ip, err := netip.ParseAddr(text)
-
-	return ip.Unmap().WithZone(""), err
-}
-
 // parseCIDR parses a destination in the form that Neutron requires.
 func parseCIDR(text string) (netip.Prefix, error) {
 	cidr, err := netip.ParsePrefix(text)
@@ -93,9 +87,9 @@ func parseCIDR(text string) (netip.Prefix, error) {
 
 // nextHop returns the first InternalIP of a Node in the family of a CIDR.
 func nextHop(node *v1.Node, cidr netip.Prefix) (netip.Addr, error) {
-	for _, address := range node.Status.Addresses {
-		ip, err := parseAddress(address.Address)
-		if err == nil && address.Type == v1.NodeInternalIP && ip.Is4() == cidr.Addr().Is4() {
+	for _, a := range node.Status.Addresses {
+		ip, err := address.Parse(a.Address)
+		if err == nil && a.Type == v1.NodeInternalIP && ip.Is4() == cidr.Addr().Is4() {
 			return ip, nil
 		}
 	}
@@ -106,7 +100,7 @@ func nextHop(node *v1.Node, cidr netip.Prefix) (netip.Addr, error) {
 // hopsOf returns the addresses that a route can lead to, the preferred one first: those
 // of the Node, or the one that is the target of a black hole.
 func (r *routes) hopsOf(key routeKey) []netip.Addr {
-	if ip, err := parseAddress(string(key.target)); err == nil {
+	if ip, err := address.Parse(string(key.target)); err == nil {
 		return []netip.Addr{ip}
 	}
 	node := r.nodes.Load().Node(string(key.target))
@@ -117,8 +111,8 @@ func (r *routes) hopsOf(key routeKey) []netip.Addr {
 	if hop, err := nextHop(node, key.cidr); err == nil {
 		hops = append(hops, hop)
 	}
-	for _, address := range node.Status.Addresses {
-		if ip, err := parseAddress(address.Address); err == nil && !slices.Contains(hops, ip) {
+	for _, a := range node.Status.Addresses {
+		if ip, err := address.Parse(a.Address); err == nil && !slices.Contains(hops, ip) {
 			hops = append(hops, ip)
 		}
 	}
@@ -152,7 +146,7 @@ func parseRoute(row client.Route) (parsedRoute, error) {
 	if err != nil {
 		return parsedRoute{}, err
 	}
-	hop, err := parseAddress(row.NextHop)
+	hop, err := address.Parse(row.NextHop)
 
 	return parsedRoute{row, cidr, hop}, err
 }

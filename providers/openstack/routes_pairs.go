@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
@@ -83,7 +84,7 @@ func isPair(port *client.Port, pair client.AddressPair, cidr netip.Prefix) bool 
 	if prefix, err := netip.ParsePrefix(pair.Address); err == nil {
 		return prefix.Masked() == cidr
 	}
-	ip, err := parseAddress(pair.Address)
+	ip, err := address.Parse(pair.Address)
 
 	return err == nil && netip.PrefixFrom(ip, ip.BitLen()) == cidr
 }

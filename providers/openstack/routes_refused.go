@@ -110,7 +110,7 @@ func (f *refusals) put(key refusalKey, kept refusal) {
 	f.known[key] = kept
 }
 
-// listed forgets refusals that no longer count, and all of them once the router has fewer
+// listed drops refusals that no longer count, and all of them once the router has fewer
 // routes.
 func (f *refusals) listed(count int) {
 	f.mu.Lock()

@@ -63,7 +63,7 @@ var (
 	// ErrNoProject means that no login has set the project yet.
 	ErrNoProject = unusable("the project is not known yet")
 	// ErrOtherProject means that the server belongs to another project, which
-	// only an operator sees.
+	// only an operator can read.
 	ErrOtherProject = unusable("the server belongs to another project")
 	// ErrNoResponse means that Nova did not respond about the server.
 	ErrNoResponse = unusable("Nova has not responded about the server")

@@ -103,7 +103,7 @@ func (s *ComputeService) readVersions(ctx context.Context, client *gophercloud.S
 	s.mu.Lock()
 	if !s.hiddenSince.IsZero() && s.shared.options.Clock.Since(s.hiddenSince) >= hiddenAge {
 		s.hiddenSince = s.shared.options.Clock.Now()
-		s.versions.forget()
+		s.versions.reset()
 	}
 	s.mu.Unlock()
 
@@ -184,7 +184,7 @@ func (s *ComputeService) get(ctx context.Context, into any, path ...string) erro
 func (s *ComputeService) done(err error) error {
 	err = finish(s.name, http.MethodGet, err)
 	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusNotAcceptable {
-		s.versions.forget()
+		s.versions.reset()
 	}
 
 	return err

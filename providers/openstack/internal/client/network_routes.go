@@ -4,14 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 )
 
 // sameAddress reports whether two texts are the same address.
 func sameAddress(a, b string) bool {
-	x, err1 := netip.ParseAddr(a)
-	y, err2 := netip.ParseAddr(b)
+	x, err1 := address.Parse(a)
+	y, err2 := address.Parse(b)
 	if err1 != nil || err2 != nil {
 		return a == b
 	}

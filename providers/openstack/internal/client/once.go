@@ -41,8 +41,8 @@ func (o *once[T]) get(ctx context.Context, timeout time.Duration, read func(cont
 	return call.Wait(ctx)
 }
 
-// forget has the value read again.
-func (o *once[T]) forget() {
+// reset has the value read again.
+func (o *once[T]) reset() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.value = nil

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/topology"
 )
 
 // flavors finds out the instance types of servers.
@@ -42,7 +42,7 @@ var errNoFlavor = apierr.Mark(apierr.ErrUnavailable, errors.New("the server has 
 func (i *Inventory) InstanceType(ctx context.Context, server *Server) (string, error) {
 	f := i.flavors
 	switch {
-	case isLabel(server.FlavorName):
+	case server.FlavorName != "" && topology.Valid(server.FlavorName):
 		return server.FlavorName, nil
 	case server.FlavorName != "":
 		f.examples.Store(server.FlavorName, server.ID)
@@ -73,12 +73,9 @@ func typeOf(ctx context.Context, compute Compute, id string) (string, error) {
 		return id, nil
 	case err != nil:
 		return "", err
-	case !isLabel(flavor.Name):
+	case flavor.Name == "" || !topology.Valid(flavor.Name):
 		return id, nil
 	}
 
 	return flavor.Name, nil
 }
-
-// isLabel reports whether a text can be the value of a label, and is not empty.
-func isLabel(text string) bool { return text != "" && len(content.IsLabelValue(text)) == 0 }
