@@ -50,17 +50,27 @@ func (r *Reporter) SetRecorder(recorder record.EventRecorder) {
 // Report records an Event for each warning that the last Report for this Service did
 // not have. A warning that is left out is gone, and is recorded when it is back.
 func (r *Reporter) Report(service *v1.Service, warnings []Warning) {
+	r.report(service, warnings, false)
+}
+
+// Add is Report for an operation that ended before all warnings were known: those of the
+// last Report that are left out are not gone.
+func (r *Reporter) Add(service *v1.Service, warnings []Warning) { r.report(service, warnings, true) }
+
+func (r *Reporter) report(service *v1.Service, warnings []Warning, keep bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.recorder == nil {
 		return
 	}
 	key := keyOf(service)
-	var before []Warning
+	var before, now []Warning
 	if reported, ok := r.reported.Get(key); ok {
 		before = reported.([]Warning)
 	}
-	var now []Warning
+	if keep {
+		now = slices.Clone(before)
+	}
 	for _, warning := range warnings {
 		warning.Message = shorten(warning.Message)
 		if slices.Contains(now, warning) {

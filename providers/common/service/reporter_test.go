@@ -61,6 +61,19 @@ func TestReport(t *testing.T) {
 			report: func() { reporter.Report(web, []Warning{ignored}) },
 		},
 		{
+			reason: "a part of the warnings does not end the others",
+			report: func() { reporter.Add(web, nil); reporter.Report(web, []Warning{ignored}) },
+		},
+		{
+			reason: "a new one among a part is told, once",
+			report: func() {
+				reporter.Add(web, []Warning{skipped})
+				reporter.Add(web, []Warning{skipped})
+				reporter.Report(web, []Warning{ignored})
+			},
+			want: []string{skippedText},
+		},
+		{
 			reason: "what comes back is told again",
 			report: func() { reporter.Report(web, []Warning{ignored, skipped}) },
 			want:   []string{skippedText},

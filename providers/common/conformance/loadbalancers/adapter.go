@@ -75,6 +75,9 @@ type Capabilities struct {
 	// LocalTraffic: the healthCheckNodePort of a Service with
 	// externalTrafficPolicy Local is used for the health checks of its nodes.
 	LocalTraffic bool
+	// Copies: load balancers of a cluster restored from another's backup are told from
+	// those of a cluster that was renamed. Where names follow the cluster, they are not.
+	Copies bool
 	// ColdStart: the provider can be connected during a failure of the cloud.
 	ColdStart bool
 	// Throttling: the cloud may ask for fewer calls.
