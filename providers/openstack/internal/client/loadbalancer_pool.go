@@ -8,7 +8,7 @@ import (
 )
 
 // poolPage is how many pools a page has at most: each has the IDs of all its members.
-const poolPage = 50
+const poolPage = 100
 
 // EachPool calls a function with each pool of the project, while the response is read: it
 // must be quick, and keep no more than it needs. If a page fails, the function was called

@@ -165,7 +165,7 @@ func neutronWrites() map[string]writeCase {
 			return without(f.client.Network().CreateFloatingIP(ctx, client.FloatingIPCreate{NetworkID: f.external, PortID: f.vipPort, Description: "d"}))
 		}},
 		"Associate": {"neutron.UpdateFloatingIP", "", `{"floatingip": {"port_id": "$vip"}}`, func(ctx context.Context, f *lbFixture) error {
-			return without(f.client.Network().AssociateFloatingIP(ctx, f.freeIP, f.vipPort, ""))
+			return without(f.client.Network().AssociateFloatingIP(ctx, &client.FloatingIP{ID: f.freeIP}, f.vipPort, ""))
 		}},
 		"Disassociate": {"neutron.UpdateFloatingIP", "", `{"floatingip": {"port_id": null}}`, func(ctx context.Context, f *lbFixture) error {
 			return without(f.client.Network().DisassociateFloatingIP(ctx, f.floatingIP))
@@ -328,7 +328,7 @@ func TestWritesWithoutID(t *testing.T) {
 			"CreateMember": without(lbs.CreateMember(ctx, bad, client.MemberSpec{})), "DeleteMemberPool": lbs.DeleteMember(ctx, bad, f.member),
 			"DeleteMember": lbs.DeleteMember(ctx, f.pool, bad), "CreateHealthMonitor": without(lbs.CreateHealthMonitor(ctx, bad, client.MonitorCreate{})),
 			"UpdateHealthMonitor": without(lbs.UpdateHealthMonitor(ctx, bad, client.MonitorUpdate{})), "DeleteHealthMonitor": lbs.DeleteHealthMonitor(ctx, bad),
-			"CreateFloatingIP": without(net.CreateFloatingIP(ctx, client.FloatingIPCreate{NetworkID: bad})), "AssociateFloatingIP": without(net.AssociateFloatingIP(ctx, f.freeIP, bad, "")),
+			"CreateFloatingIP": without(net.CreateFloatingIP(ctx, client.FloatingIPCreate{NetworkID: bad})), "AssociateFloatingIP": without(net.AssociateFloatingIP(ctx, &client.FloatingIP{ID: f.freeIP}, bad, "")),
 			"DisassociateFloatingIP": without(net.DisassociateFloatingIP(ctx, bad)), "DeleteFloatingIP": net.DeleteFloatingIP(ctx, bad),
 			"DeleteSecurityGroup": net.DeleteSecurityGroup(ctx, bad), "DeleteSecurityGroupRule": net.DeleteSecurityGroupRule(ctx, bad),
 			"CreateSecurityGroupRules": without(net.CreateSecurityGroupRules(ctx, []client.SecurityGroupRule{{GroupID: bad}})),

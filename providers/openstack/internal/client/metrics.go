@@ -28,15 +28,15 @@ var (
 	}
 	reconcileDuration = metrics.Metric{
 		Name: "cloudprovider_openstack_reconcile_duration_seconds", Type: metrics.Histogram, Labels: []string{"operation"},
-		Help: "Duration of operations for load balancers, of any number of requests each. Not recorded until the provider offers load balancers.",
+		Help: "Duration of operations for load balancers, of any number of requests each.",
 	}
 	reconcileTotal = metrics.Metric{
 		Name: "cloudprovider_openstack_reconcile_total", Type: metrics.Counter, Labels: []string{"operation"},
-		Help: "Operations for load balancers. Not recorded until the provider offers load balancers.",
+		Help: "Operations for load balancers.",
 	}
 	reconcileErrors = metrics.Metric{
 		Name: "cloudprovider_openstack_reconcile_errors_total", Type: metrics.Counter, Labels: []string{"operation"},
-		Help: "Failed operations for load balancers. Not recorded until the provider offers load balancers.",
+		Help: "Failed operations for load balancers.",
 	}
 )
 

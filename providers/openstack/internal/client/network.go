@@ -195,9 +195,26 @@ func (s *NetworkService) ListNetworks(ctx context.Context) ([]*NetworkInfo, erro
 	return s.networks(ctx, url.Values{"project_id": {project}}, func(n *NetworkInfo) bool { return n.ProjectID == project })
 }
 
-// ExternalNetworks returns the networks that floating IPs come from, of all projects.
+// ExternalNetworks returns the networks that floating IPs come from, of all projects. The
+// service filters by what it does not show of networks of other projects. A row that shows
+// it, or that must, proves whether the filter was in effect.
 func (s *NetworkService) ExternalNetworks(ctx context.Context) ([]*NetworkInfo, error) {
-	return s.networks(ctx, url.Values{"router:external": {strconv.FormatBool(true)}}, func(n *NetworkInfo) bool { return n.External })
+	project, err := s.session.projectID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	filtered := true
+	found, err := s.networks(ctx, url.Values{"router:external": {strconv.FormatBool(true)}}, func(n *NetworkInfo) bool {
+		external := n.External != nil && *n.External
+		filtered = filtered && (external || n.External == nil && n.ProjectID != project)
+
+		return external || n.External == nil && n.ProjectID != project
+	})
+	if !filtered {
+		found = slices.DeleteFunc(found, func(n *NetworkInfo) bool { return n.External == nil })
+	}
+
+	return found, err
 }
 
 func (s *NetworkService) networks(ctx context.Context, query url.Values, wanted func(*NetworkInfo) bool) ([]*NetworkInfo, error) {

@@ -26,6 +26,8 @@ type FloatingIP struct {
 	PortID       string   `json:"port_id"`
 	FixedAddress string   `json:"fixed_ip_address"`
 	Tags         []string `json:"tags"`
+	// Revision is nil without the extension standard-attr-revisions.
+	Revision *int `json:"revision_number"`
 }
 
 // FloatingIPCreate is a new floating IP. Empty fields are not sent.
@@ -134,7 +136,8 @@ func (s *NetworkService) CreateFloatingIP(ctx context.Context, f FloatingIPCreat
 
 // AssociateFloatingIP associates a floating IP with an address of a port. The address may
 // be empty if the port has but one of IPv4. An association with another port is replaced.
-func (s *NetworkService) AssociateFloatingIP(ctx context.Context, id, port, address string) (*FloatingIP, error) {
+// If the floating IP was changed since it was read, the error is an ErrConflict.
+func (s *NetworkService) AssociateFloatingIP(ctx context.Context, f *FloatingIP, port, address string) (*FloatingIP, error) {
 	if err := checkID("port", port); err != nil {
 		return nil, fmt.Errorf("associate floatingip: %w", err)
 	}
@@ -143,7 +146,7 @@ func (s *NetworkService) AssociateFloatingIP(ctx context.Context, id, port, addr
 		FixedAddress string `json:"fixed_ip_address,omitempty"`
 	}
 
-	return s.setPort(ctx, "associate", id, port, request{port, address})
+	return s.setPort(ctx, "associate", f, port, request{port, address})
 }
 
 // DisassociateFloatingIP ends the association of a floating IP, which stays.
@@ -152,15 +155,16 @@ func (s *NetworkService) DisassociateFloatingIP(ctx context.Context, id string) 
 		PortID *string `json:"port_id"` // null: the service takes no port at all for no change
 	}
 
-	return s.setPort(ctx, "disassociate", id, "", request{})
+	return s.setPort(ctx, "disassociate", &FloatingIP{ID: id}, "", request{})
 }
 
 // setPort changes the port of a floating IP, which the response must have.
-func (s *NetworkService) setPort(ctx context.Context, verb, id, port string, request any) (*FloatingIP, error) {
+func (s *NetworkService) setPort(ctx context.Context, verb string, f *FloatingIP, port string, request any) (*FloatingIP, error) {
+	id := f.ID
 	if err := checkID("floating IP", id); err != nil {
 		return nil, fmt.Errorf("%s floatingip: %w", verb, err)
 	}
-	changed, err := s.writeFloatingIP(ctx, write{method: http.MethodPut, path: []string{"floatingips", id}, request: request}, id)
+	changed, err := s.writeFloatingIP(ctx, write{method: http.MethodPut, path: []string{"floatingips", id}, request: request, headers: ifMatch(f.Revision)}, id)
 	if err == nil && changed.PortID != port {
 		err = badResponse(s.name, http.MethodPut, fmt.Errorf("floatingip %s has port %q, not %q", id, changed.PortID, port))
 	}

@@ -107,7 +107,7 @@ func TestFloatingIPLife(t *testing.T) {
 	if changed.PortID != "" || changed.FixedAddress != "" || changed.Description != "new" {
 		t.Errorf("without port: %+v", changed)
 	}
-	changed, err = net.AssociateFloatingIP(ctx, made.ID, f.vipPort, f.LoadBalancer(f.lb).VIPAddress)
+	changed, err = net.AssociateFloatingIP(ctx, changed, f.vipPort, f.LoadBalancer(f.lb).VIPAddress)
 	must(t, err)
 	if changed.PortID != f.vipPort {
 		t.Errorf("with port: %+v", changed)
@@ -121,6 +121,25 @@ func TestFloatingIPLife(t *testing.T) {
 	}
 }
 
+// A floating IP that was changed since it was read is not associated.
+func TestAssociationOfChanged(t *testing.T) {
+	t.Parallel()
+	f := newLBFixture(t, openstack.Options{})
+	net, ctx := f.client.Network(), bounded(t)
+	read, err := net.FloatingIPsByDescription(ctx, "free")
+	must(t, err)
+	if len(read) != 1 || read[0].Revision == nil {
+		t.Fatalf("read %+v", read)
+	}
+	_, err = net.AssociateFloatingIP(ctx, read[0], f.vipPort, "")
+	must(t, err)
+	must(t, is(without(net.AssociateFloatingIP(ctx, read[0], f.port, "")), apierr.ErrConflict))
+	_, err = net.DisassociateFloatingIP(ctx, read[0].ID)
+	must(t, err)
+	must(t, without(net.AssociateFloatingIP(ctx, &client.FloatingIP{ID: read[0].ID}, f.vipPort, "")))
+	f.count(t, "neutron.UpdateFloatingIP", 4)
+}
+
 // An association that the response does not show may have been carried out, or not.
 func TestAssociationIsReadBack(t *testing.T) {
 	t.Parallel()
@@ -128,7 +147,7 @@ func TestAssociationIsReadBack(t *testing.T) {
 	f.Interceptor().Inject("neutron.UpdateFloatingIP", simserver.Always(), raw(200, `{"floatingip": {"id": "`+f.floatingIP+`", "port_id": "`+f.port+`"}}`))
 	for _, err := range []error{
 		without(f.client.Network().DisassociateFloatingIP(bounded(t), f.floatingIP)),
-		without(f.client.Network().AssociateFloatingIP(bounded(t), f.floatingIP, f.vipPort, "")),
+		without(f.client.Network().AssociateFloatingIP(bounded(t), &client.FloatingIP{ID: f.floatingIP}, f.vipPort, "")),
 	} {
 		if is(err, apierr.ErrUnavailable) != nil || !client.MayBeApplied(err) {
 			t.Errorf("%v, may be applied: %v", err, client.MayBeApplied(err))
@@ -164,7 +183,7 @@ func TestRefusalsOfFloatingIPs(t *testing.T) {
 			alone := f.AddNetwork(openstack.NetworkSpec{Name: "alone"})
 			f.AddSubnet(openstack.SubnetSpec{Network: alone, CIDR: "10.9.0.0/24"})
 
-			return without(f.client.Network().AssociateFloatingIP(ctx, f.freeIP, f.AddPort(openstack.PortSpec{Network: alone}), ""))
+			return without(f.client.Network().AssociateFloatingIP(ctx, &client.FloatingIP{ID: f.freeIP}, f.AddPort(openstack.PortSpec{Network: alone}), ""))
 		}, apierr.ErrInvalid, http.StatusNotFound},
 	}
 	for name, tc := range cases {

@@ -40,7 +40,10 @@ type SecurityGroupRule struct {
 	// RemotePrefix is a CIDR. Empty, 0.0.0.0/0 and ::/0 are the same to the service.
 	RemotePrefix  string `json:"remote_ip_prefix,omitempty"`
 	RemoteGroupID string `json:"remote_group_id,omitempty"`
-	Description   string `json:"description,omitempty"`
+	// RemoteAddressGroupID is only there with the extension
+	// security-groups-remote-address-group.
+	RemoteAddressGroupID string `json:"remote_address_group_id,omitempty"`
+	Description          string `json:"description,omitempty"`
 }
 
 // ListSecurityGroups returns all security groups of the project.
@@ -223,4 +226,21 @@ func (s *NetworkService) UpdateSecurityGroups(ctx context.Context, port string, 
 	}
 
 	return changed, nil
+}
+
+// DeletePortTag takes a tag without a slash off a port. One that the port does not have is
+// no error.
+func (s *NetworkService) DeletePortTag(ctx context.Context, port, tag string) error {
+	if err := checkID("port", port); err != nil {
+		return err
+	}
+	client, err := s.opened(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.remove(ctx, client, "", "ports", port, "tags", url.PathEscape(tag)); err != nil {
+		return fmt.Errorf("delete tag of port: %w", err)
+	}
+
+	return nil
 }

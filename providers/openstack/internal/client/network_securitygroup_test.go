@@ -226,3 +226,44 @@ func TestRefusalsOfSecurityGroups(t *testing.T) {
 		})
 	}
 }
+
+// Tags of a port are deleted one by one. One that is not there is no error.
+func TestDeletePortTag(t *testing.T) {
+	t.Parallel()
+	f := newLBFixture(t, openstack.Options{})
+	net, ctx := f.client.Network(), bounded(t)
+	port := f.AddPort(openstack.PortSpec{Network: f.network, Tags: []string{f.group, "a b"}})
+	for range 2 {
+		must(t, net.DeletePortTag(ctx, port, f.group))
+	}
+	ports, err := net.PortsByIDFull(ctx, []string{port})
+	must(t, err)
+	if diff := cmp.Diff([]string{"a b"}, ports[0].Tags); diff != "" {
+		t.Errorf("tags: %s", diff)
+	}
+	must(t, net.DeletePortTag(ctx, port, "a b"))
+	ports, err = net.PortsByIDFull(ctx, []string{port})
+	must(t, err)
+	if len(ports[0].Tags) > 0 {
+		t.Errorf("tags %v, want none", ports[0].Tags)
+	}
+	must(t, is(net.DeletePortTag(ctx, "", "x"), apierr.ErrInvalid))
+	f.count(t, "neutron.DeleteTag", 3)
+}
+
+// A rule for an address group is not one for all addresses.
+func TestRuleOfAddressGroup(t *testing.T) {
+	t.Parallel()
+	f := newLBFixture(t, openstack.Options{})
+	f.serve("neutron", func(w http.ResponseWriter, _ *http.Request) bool {
+		reply(w, http.StatusOK, map[string]any{"security_group_rules": []any{
+			map[string]any{"id": "1", "security_group_id": f.sg, "remote_address_group_id": missingID},
+		}})
+
+		return true
+	})
+	found, err := f.client.Network().SecurityGroupRules(bounded(t), f.sg)
+	if err != nil || len(found) != 1 || found[0].RemoteAddressGroupID != missingID {
+		t.Errorf("rules = %+v, %v", found, err)
+	}
+}

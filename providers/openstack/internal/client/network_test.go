@@ -221,6 +221,44 @@ func TestOtherLists(t *testing.T) {
 	check("external networks", networkIDs(nets), err, "n2")
 }
 
+// Rows of other projects do not show that a network is external, which the service filters
+// by. Without the filter they prove nothing.
+func TestExternalNetworks(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason string
+		rows   []map[string]any
+		want   []string
+	}{
+		"Hidden":  {"the filter was in effect", []map[string]any{{"id": "a", "project_id": "other"}, {"id": "b", "project_id": "own", "router:external": true}}, []string{"a", "b"}},
+		"Ignored": {"a row shows that it was not", []map[string]any{{"id": "a", "project_id": "other"}, {"id": "b", "project_id": "own", "router:external": false}, {"id": "c", "project_id": "other", "router:external": true}}, []string{"c"}},
+		"Unknown": {"own rows show it unless the service does not know it", []map[string]any{{"id": "a", "project_id": "other"}, {"id": "b", "project_id": "own"}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{})
+			for _, row := range tc.rows {
+				if row["project_id"] == "own" {
+					row["project_id"] = f.ProjectID(openstack.ProjectCCM)
+				}
+			}
+			f.serve("neutron", (&collection{key: "networks", ignore: true, rows: tc.rows}).serve)
+			got, err := f.open(t, nil).Network().ExternalNetworks(bounded(t))
+			if diff := cmp.Diff(tc.want, networkIDs(got)); diff != "" || err != nil {
+				t.Errorf("%s: %v: %s", tc.reason, err, diff)
+			}
+		})
+	}
+	f := newFixture(t, openstack.Options{})
+	external := f.AddNetwork(openstack.NetworkSpec{Name: "public", External: true})
+	f.AddNetwork(openstack.NetworkSpec{Name: "shared", Shared: true})
+	f.AddNetwork(openstack.NetworkSpec{Name: "private"})
+	got, err := f.open(t, nil).Network().ExternalNetworks(bounded(t))
+	if diff := cmp.Diff([]string{external}, networkIDs(got)); diff != "" || err != nil {
+		t.Errorf("of the administrator: %v: %s", err, diff)
+	}
+}
+
 func portIDs(ports []*client.Port) []string {
 	var ids []string
 	for _, p := range ports {

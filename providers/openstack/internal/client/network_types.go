@@ -61,8 +61,10 @@ type NetworkInfo struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	ProjectID string `json:"project_id"`
-	// External reports whether floating IPs come from it.
-	External bool     `json:"router:external"`
+	// External reports whether floating IPs come from it. It is nil where that is hidden:
+	// in most clouds, those who do not own a network do not see it (neutron:
+	// conf/policies/network.py, get_network:router:external).
+	External *bool    `json:"router:external"`
 	Subnets  []string `json:"subnets"`
 }
 

@@ -37,6 +37,8 @@ const (
 	RemoteMembers Option = "members outside of the subnet of the VIP without a subnet"
 	// MixedFamilies are members of another IP family than the VIP.
 	MixedFamilies Option = "members of another IP family"
+	// Persistence binds clients to members by their addresses.
+	Persistence Option = "session persistence"
 )
 
 // rule is what an option needs.
@@ -74,6 +76,8 @@ var rules = map[Option]rule{
 	MonitorPorts:      {since: Version{2, 0}},
 	RemoteMembers:     {since: Version{2, 0}},
 	MixedFamilies:     {since: Version{2, 0}},
+	// Persistence is missing in old releases of OVN, which refuse it.
+	Persistence: {since: Version{2, 0}, ovn: true},
 }
 
 // Features are what load balancers of a provider can do in a cloud. The zero Features

@@ -47,6 +47,7 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
+// OS-LB-13: what each version of the API and each provider has.
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	cases := map[features.Option]struct {
@@ -72,6 +73,7 @@ func TestFeatures(t *testing.T) {
 		features.MonitorPorts:      {"v2.0", "v1.9", false},
 		features.RemoteMembers:     {"v2.0", "v1.9", false},
 		features.MixedFamilies:     {"v2.0", "v1.9", false},
+		features.Persistence:       {"v2.0", "v1.9", true},
 		"nothing":                  {"", "v2.29", false},
 	}
 	for option, tc := range cases {

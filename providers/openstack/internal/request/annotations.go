@@ -41,7 +41,7 @@ const (
 	// AnnotationMemberSubnetID is the subnet of the members.
 	//
 	// Type: ID
-	// Default: member-subnet-id of the class, then of the cloud-config; then subnet-id of the cloud-config, of the annotation, of the class
+	// Default: member-subnet-id of the class, then of the cloud-config; then subnet-id of the cloud-config, of the annotation, of the class; without any and without a network, the subnet of each Node
 	// Applies to: all load balancers
 	AnnotationMemberSubnetID annotation.Name = annotationPrefix + "member-subnet-id"
 

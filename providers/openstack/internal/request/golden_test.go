@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "write the golden files in testdata")
 
 // TestGolden compares what each change of the Service of newCase changes in its request.
 // The name of a section is the change, its content are the lines that are then
-// different, missing or new. Warnings and errors are lines.
+// different, missing or new. Warnings and errors are lines. The file ranges.txtar shows
+// OS-LB-24.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, path := range goldenFiles(t) {

@@ -80,8 +80,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestErrors proves that mistakes in the spec, annotations and settings come together,
-// and mean that the Service is invalid.
+// TestErrors (OS-LB-19) proves that mistakes in the spec, annotations and settings come
+// together, and mean that the Service is invalid.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	c := newCase()

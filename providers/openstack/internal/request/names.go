@@ -47,6 +47,8 @@ type Names struct {
 	Service types.NamespacedName
 	UID     types.UID
 	legacy  string
+	// balancer is the current name of the load balancer, nil if that does not matter.
+	balancer *string
 }
 
 // NewNames returns the names of a Service.
@@ -70,7 +72,12 @@ func (n Names) Legacy() string { return n.legacy }
 
 // Part is the name of the part for the port with this index in the Service.
 func (n Names) Part(kind Part, index int) string {
-	return cut(fmt.Sprintf("%s_%d_%s", kind, index, n.LoadBalancer()))
+	return part(kind, index, n.LoadBalancer())
+}
+
+// part is the name of a part of a load balancer with this name.
+func part(kind Part, index int, balancer string) string {
+	return cut(fmt.Sprintf("%s_%d_%s", kind, index, balancer))
 }
 
 // IsPart reports whether a name is that of a part of the Service, and its index.
@@ -95,6 +102,14 @@ func (n Names) Description() string {
 // FloatingIPDescription is that of a floating IP that is made for the Service.
 func (n Names) FloatingIPDescription() string {
 	return cut(fmt.Sprintf("%s %s from cluster %s", floatingIPMark, n.Service, n.Cluster))
+}
+
+// IsFloatingIPDescription reports whether a description is that of a floating IP that was
+// made for this Service, in this cluster or in one of another name: a cluster may have been
+// renamed since.
+func (n Names) IsFloatingIPDescription(description string) bool {
+	return description == n.FloatingIPDescription() ||
+		strings.HasPrefix(description, fmt.Sprintf("%s %s from cluster ", floatingIPMark, n.Service))
 }
 
 // IsFloatingIPOfService reports whether a floating IP with this description was made for

@@ -186,6 +186,36 @@ func TestRenamedPart(t *testing.T) {
 	}
 }
 
+// TestRenamedIn: in a load balancer with a name, nothing but that name is a former one.
+func TestRenamedIn(t *testing.T) {
+	t.Parallel()
+	const wanted, old, second = "kube_service_new_shop_web", "kube_service_old_shop_web", "kube_service_second_shop_web"
+	long := cut("kube_service_" + strings.Repeat("c", 234) + "_shop_web")
+	cases := map[string]struct {
+		reason, balancer, name string
+		want                   bool
+	}{
+		"former":         {"the load balancer is renamed last", old, old, true},
+		"second cluster": {"it shares the load balancer", wanted, second, false},
+		"both":           {"it shares the load balancer", old, second, false},
+		"named by users": {"the former name is not known", "mine", old, false},
+		"no name":        {"the former name is not known", "", old, false},
+		"cut":            {"parts are cut on their own", long, long, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := namesOf("new", "shop", "web").In(tc.balancer)
+			if _, ok := n.Renamed(tc.name); ok != tc.want {
+				t.Errorf("%s: %t, want %t", tc.reason, ok, tc.want)
+			}
+			if _, ok := n.RenamedPart(PartPool, part(PartPool, 3, tc.name)); ok != tc.want {
+				t.Errorf("%s: part: %t, want %t", tc.reason, ok, tc.want)
+			}
+		})
+	}
+}
+
 var genLabel = rapid.StringMatching(`[a-z]([-a-z0-9]{0,61}[a-z0-9])?`)
 
 // TestRenamedIsStable proves that a new name is never replaced, and that no name of

@@ -38,6 +38,9 @@ func (p *parser) readPorts() {
 		p.warnNoTCP(forwarded, proxy)
 	}
 	for i, port := range ports {
+		if features.Transport(features.Protocol(port.Protocol)) == "" {
+			p.reject("port %d: there is no load balancer for the protocol %s", port.Port, port.Protocol)
+		}
 		if port.NodePort == 0 {
 			p.warn(PortSkipped, "Port %d has no members: it has no node port", port.Port)
 		}

@@ -6,9 +6,21 @@ import (
 	"unicode/utf8"
 )
 
+// In returns the names for use in a load balancer that has this name now. Names of the same
+// Service in a cluster of another name are replaced only if they are that name, or those of
+// its parts: the same namespace and name in a second cluster that shares the load balancer is
+// another Service. The load balancer is renamed last, so its name is the one that its tags
+// and parts have until then.
+func (n Names) In(balancer string) Names {
+	n.balancer = &balancer
+
+	return n
+}
+
 // Renamed returns the name or tag that replaces one of the same Service in a cluster
 // that had another name. A name of another Service is never replaced, whatever its
-// cluster is: it may be a second cluster that shares the load balancer.
+// cluster is: it may be a second cluster that shares the load balancer. Without [Names.In],
+// the name of the load balancer does not matter, which is enough to decide what to read.
 //
 //	name of this cluster                          -
 //	kube_service_<other>_<namespace>_<name>       replaced; <other> may contain _
@@ -16,7 +28,7 @@ import (
 //	anything else                                 -
 func (n Names) Renamed(name string) (replacement string, ok bool) {
 	wanted := n.LoadBalancer()
-	if name == wanted || !n.isOfService(name, len(name)) {
+	if name == wanted || !n.isOfService(name, len(name)) || n.balancer != nil && name != *n.balancer {
 		return "", false
 	}
 
@@ -33,6 +45,15 @@ func (n Names) RenamedPart(kind Part, name string) (replacement string, ok bool)
 		return "", false
 	}
 	wanted := n.Part(kind, index)
+	if n.balancer != nil {
+		_, renamed := n.Renamed(*n.balancer)
+
+		if !renamed || name == wanted || name != part(kind, index, *n.balancer) {
+			return "", false
+		}
+
+		return wanted, true
+	}
 	if name == wanted || !n.isOfService(balancer, len(name)) {
 		return "", false
 	}

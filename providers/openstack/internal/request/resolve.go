@@ -156,6 +156,9 @@ func (r *Request) membersOf(given Given) ([]Target, []service.Warning) {
 func (r *Request) checkPorts(available features.Features) error {
 	var errs []error
 	for _, port := range r.Ports {
+		if port.Protocol == v1.ProtocolSCTP && !available.Has(features.SCTP) {
+			errs = append(errs, fmt.Errorf("port %d: the load balancer API %s has no SCTP", port.Number, available.Version()))
+		}
 		for _, protocol := range []struct {
 			what string
 			name features.Protocol
