@@ -1,11 +1,14 @@
 // Package certainty decides what responses of OpenStack prove: that the server of a
 // Node is gone, that it exists, that it is shut down, or which server has the name of
-// a Node. It is the only place where that is decided.
+// a Node; that a load balancer is absent; and which load balancers, parts of them,
+// floating IPs and security groups belong to a Service. It is the only place where that
+// is decided.
 //
 // All of it is pure: values in, a verdict out. No call, no clock, no context.
 //
 // What it promises: whatever is not proven is [Uncertain], with a reason, and never
-// [Gone] or [Absent]. The zero value of every input proves nothing.
+// [Gone] or [Absent], and whatever is not proven to belong to a Service does not. The zero
+// value of every input proves nothing.
 //
 // # When a server is gone
 //
