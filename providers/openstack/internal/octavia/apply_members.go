@@ -1,0 +1,323 @@
+package octavia
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+)
+
+// errUnknownMembers means that a list of all members would change what users have set.
+var errUnknownMembers = apierr.Mark(apierr.ErrUnavailable, errors.New("the settings of the members that stay are not known"))
+
+// membersStep returns a step that changes the members of the pool. It stores the ID of the
+// pool once it has the members.
+func (t *target) membersStep(kind, text string, do func(context.Context, *change.Env) error) change.Step {
+	return t.step(kind, text+"; "+t.poolText(), t.membersDo(do))
+}
+
+func (t *target) membersDo(do func(context.Context, *change.Env) error) func(context.Context, *change.Env) error {
+	return func(ctx context.Context, env *change.Env) error {
+		if !t.isReplaced(env) {
+			if err := do(ctx, env); err != nil {
+				return err
+			}
+		}
+		pool, err := t.poolID(env)
+		if err == nil {
+			env.IDs.Set(t.key(keyMembers), pool)
+		}
+
+		return err
+	}
+}
+
+// diff compares the members of the pool with those that the port wants by now. None is
+// removed if all are to be kept.
+func (t *target) diff() memberDiff {
+	var seen []Member
+	if t.pool != nil {
+		seen = t.pool.Members
+	}
+
+	diff := diffMembers(seen, t.port.Pool.Members, t.desired.Serial)
+	if t.desired.KeepMembers {
+		diff.keep, diff.remove = slices.Concat(diff.keep, diff.remove), nil
+	}
+
+	return diff
+}
+
+// addMembers returns a step that adds members and leaves the others alone.
+func (t *target) addMembers(diff memberDiff) change.Step {
+	text := "add members " + plan.FewCommas(diff.add)
+
+	return t.membersStep(kindAddMembers, text, t.applyAdditions)
+}
+
+// updateMembers returns a step that writes all members, none of which goes.
+func (t *target) updateMembers(diff memberDiff) change.Step {
+	return t.membersStep(kindUpdateMembers, "update members: "+diff.text(), t.applyMembers)
+}
+
+// replaceMembers returns a step that writes all members. Where nothing may be removed it
+// leaves the members that are not wanted.
+func (t *target) replaceMembers(diff memberDiff) change.Step {
+	step := t.updateMembers(diff)
+	keeping := step
+	keeping.Do = t.membersDo(func(ctx context.Context, env *change.Env) error { return t.putMembers(ctx, env, true) })
+
+	return keeping.OrRemove(step.Do)
+}
+
+// applyAdditions adds the members that the pool lacks. The others are not in the request.
+func (t *target) applyAdditions(ctx context.Context, env *change.Env) error {
+	return t.tolerate(ctx, env, func(ctx context.Context) error {
+		b := &batch{target: t, env: env, additive: true}
+
+		return b.put(ctx, t.diff().add)
+	})
+}
+
+// applyMembers gives the pool the wanted members.
+func (t *target) applyMembers(ctx context.Context, env *change.Env) error {
+	if t.desired.Serial {
+		return t.postMembers(ctx, env, t.diff().add)
+	}
+
+	return t.putMembers(ctx, env, false)
+}
+
+// putMembers writes all members in one call, along with those that are not wanted if all
+// are to be kept. Those that stay keep what users have set.
+func (t *target) putMembers(ctx context.Context, env *change.Env, keepsAll bool) error {
+	return t.tolerate(ctx, env, func(ctx context.Context) error {
+		diff := t.diff()
+		if keepsAll {
+			diff.keep, diff.remove = slices.Concat(diff.keep, diff.remove), nil
+		}
+		if !diff.isKnown() {
+			return errUnknownMembers
+		}
+		b := &batch{target: t, env: env, due: len(diff.update)+len(diff.remove) > 0}
+		for _, m := range diff.keep {
+			b.base = append(b.base, m.Full.Spec())
+		}
+		for _, u := range diff.update {
+			b.base = append(b.base, u.spec())
+		}
+
+		return b.put(ctx, diff.add)
+	})
+}
+
+// batch is a call about several members, which Octavia carries out for all of them or for
+// none.
+type batch struct {
+	*target
+
+	env      *change.Env
+	additive bool
+	// base are members that are in each call, besides those that were accepted.
+	base []client.MemberSpec
+	// due means that a call is needed even if it adds no member.
+	due bool
+	// full is the error of a quota into which not even one more member fits.
+	full error
+}
+
+// put makes the call for all members that Octavia accepts. It returns errors that concern
+// no members.
+//
+//	Octavia refuses      then
+//	named members        the call is repeated without them, with a warning
+//	others               the call is made for each half of the members
+func (b *batch) put(ctx context.Context, members []DesiredMember) error {
+	for len(members) > 0 || b.due {
+		if b.full != nil && len(members) > 0 {
+			b.refuseMembers(b.env, members, b.full)
+			members = nil
+
+			continue
+		}
+		err := b.send(ctx, members)
+		if err == nil {
+			if !b.additive {
+				b.base = append(b.base, lists.Map(members, DesiredMember.spec)...)
+			}
+			b.due = false
+
+			return nil
+		}
+		if !isMemberRefusal(err) || len(members) == 0 {
+			return err
+		}
+		if members, err = b.reduce(ctx, members, err); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// reduce returns the members to try after a refusal of some.
+func (b *batch) reduce(ctx context.Context, members []DesiredMember, refusal error) ([]DesiredMember, error) {
+	text := change.Message(refusal)
+	isNamed := func(m DesiredMember) bool { return mentions(text, m.Address.String()) || mentions(text, m.SubnetID) }
+	named, rest := lists.Split(members, isNamed)
+	switch {
+	case len(named) > 0:
+		b.refuseMembers(b.env, named, refusal)
+
+		return rest, nil
+	case len(members) == 1:
+		b.refuseMembers(b.env, members, refusal)
+		if errors.Is(refusal, apierr.ErrQuota) {
+			b.full = refusal
+		}
+
+		return nil, nil
+	default:
+		half := len(members) / 2
+
+		return members[half:], b.put(ctx, members[:half])
+	}
+}
+
+// send makes one call.
+func (b *batch) send(ctx context.Context, members []DesiredMember) error {
+	specs := slices.Concat(b.base, lists.Map(members, DesiredMember.spec))
+
+	return b.writePool(ctx, b.env, func(ctx context.Context, pool string) error {
+		if b.additive {
+			return b.env.Octavia.AddMembers(ctx, pool, specs)
+		}
+
+		return b.env.Octavia.UpdateMembers(ctx, pool, specs)
+	})
+}
+
+// isMemberRefusal reports whether a refusal may be about single members. One of an option
+// that the provider lacks is about all.
+func isMemberRefusal(err error) bool {
+	if _, ok := refusedOption(err); ok {
+		return false
+	}
+	conflict, ok := client.ConflictOf(err)
+
+	return errors.Is(err, apierr.ErrInvalid) || errors.Is(err, apierr.ErrQuota) ||
+		ok && conflict.Kind == client.KindMember && conflict.Reason == client.ReasonDuplicate
+}
+
+// refuseMembers warns of members that Octavia refuses.
+func (t *target) refuseMembers(env *change.Env, members []DesiredMember, cause error) {
+	names := lists.Map(members, DesiredMember.String)
+	env.Lack("members of "+t.port.key().String()+" "+plan.Words(names), fmt.Sprintf("port %s: members that Octavia refuses: %s", t.port.key(), plan.FewCommas(names)))
+	if errors.Is(cause, apierr.ErrQuota) {
+		_ = env.WarnOfQuota(t.loadBalancer, fmt.Sprintf("members %s for port %s", plan.FewCommas(names), t.port.key()), cause)
+
+		return
+	}
+	env.WarnOfMembers(t.loadBalancer, names, cause)
+}
+
+// createMembers returns a step that adds members one by one.
+func (t *target) createMembers(members []DesiredMember) change.Step {
+	text := "add members one by one: " + plan.FewCommas(members)
+
+	return t.membersStep(kindAddMembers, text, func(ctx context.Context, env *change.Env) error {
+		return t.postMembers(ctx, env, t.diff().add)
+	})
+}
+
+// postMembers adds members one by one. One that is there already is done.
+func (t *target) postMembers(ctx context.Context, env *change.Env, members []DesiredMember) error {
+	for i, m := range members {
+		err := t.postMember(ctx, env, m)
+		switch {
+		case err == nil:
+		case !isMemberRefusal(err):
+			return err
+		case errors.Is(err, apierr.ErrQuota):
+			t.refuseMembers(env, members[i:], err)
+
+			return nil
+		case !isDuplicate(err):
+			t.refuseMembers(env, members[i:i+1], err)
+		}
+	}
+
+	return nil
+}
+
+func isDuplicate(err error) bool {
+	conflict, ok := client.ConflictOf(err)
+
+	return ok && conflict.Reason == client.ReasonDuplicate
+}
+
+// postMember adds one member. One that the provider refuses because of an option is added
+// as the port wants it then, if it still does.
+func (t *target) postMember(ctx context.Context, env *change.Env, m DesiredMember) error {
+	return t.tolerate(ctx, env, func(ctx context.Context) error {
+		for _, want := range t.port.Pool.Members {
+			if want.pair() != m.pair() {
+				continue
+			}
+
+			return t.writePool(ctx, env, func(ctx context.Context, pool string) error {
+				_, err := env.Octavia.CreateMember(ctx, pool, want.spec())
+
+				return err
+			})
+		}
+
+		return nil
+	})
+}
+
+// recreateMembers returns a step that changes members one by one. Octavia permits no second
+// member with the same address and port, so that each is deleted first.
+func (t *target) recreateMembers(updates []memberUpdate) change.Step {
+	text := "change members one by one: " + plan.FewCommas(lists.Map(updates, func(u memberUpdate) DesiredMember { return u.want }))
+
+	return t.membersStep(kindUpdateMembers, text, func(ctx context.Context, env *change.Env) error {
+		for _, u := range t.diff().update {
+			if err := t.dropMember(ctx, env, u.seen); err != nil {
+				return err
+			}
+			if err := t.postMembers(ctx, env, []DesiredMember{u.want}); err != nil {
+				return fmt.Errorf("create member %s again: %w", u.want, err)
+			}
+		}
+
+		return nil
+	})
+}
+
+// deleteMembers returns a step that removes members one by one.
+func (t *target) deleteMembers(members []Member) change.Step {
+	text := "remove members one by one: " + plan.FewCommas(members)
+
+	return t.membersStep(kindDeleteMembers, text, func(ctx context.Context, env *change.Env) error {
+		for _, m := range members {
+			if err := t.dropMember(ctx, env, m); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
+}
+
+func (t *target) dropMember(ctx context.Context, env *change.Env, m Member) error {
+	return t.writePool(ctx, env, func(ctx context.Context, pool string) error {
+		return env.Octavia.DeleteMember(ctx, pool, m.ID)
+	})
+}

@@ -1,0 +1,303 @@
+package octavia_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// The operations of the request log.
+const (
+	opCreate         = "octavia.CreateLoadBalancer"
+	opCreateListener = "octavia.CreateListener"
+	opUpdateListener = "octavia.UpdateListener"
+	opDeleteListener = "octavia.DeleteListener"
+	opCreatePool     = "octavia.CreatePool"
+	opUpdatePool     = "octavia.UpdatePool"
+	opMembers        = "octavia.UpdateMembers"
+	opCreateMember   = "octavia.CreateMember"
+	opDeleteMember   = "octavia.DeleteMember"
+	opCreateMonitor  = "octavia.CreateHealthMonitor"
+)
+
+// created is the body of the request that creates the load balancer of a Service with all
+// its parts. The texts are those of the existing cloud controller manager.
+const created = `{
+	"name": "LBN", "description": "Kubernetes external service shop/web from cluster kubernetes", "provider": "amphora",
+	"vip_subnet_id": "ID", "tags": ["LBN", "multicloud-ccm.io/service-uid=UID"],
+	"listeners": [
+		{
+			"name": "listener_0_LBN", "protocol": "HTTP", "protocol_port": 80, "connection_limit": 7, "tags": ["LBN"],
+			"insert_headers": {"X-Forwarded-For": "true"}, "allowed_cidrs": ["192.0.2.0/24"],
+			"timeout_client_data": 50000, "timeout_member_connect": 5000, "timeout_member_data": 50000, "timeout_tcp_inspect": 0,
+			"default_pool": {
+				"name": "pool_0_LBN", "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "session_persistence": {"type": "SOURCE_IP"}, "tags": ["LBN"],
+				"members": [{"name": "node-1", "address": "10.0.0.101", "protocol_port": 30080, "subnet_id": "ID", "monitor_port": 32000}],
+				"healthmonitor": {
+					"name": "monitor_0_LBN", "type": "HTTP", "delay": 5, "timeout": 3, "max_retries": 1, "max_retries_down": 3,
+					"http_method": "GET", "url_path": "/healthz", "expected_codes": "200", "tags": ["LBN"]
+				}
+			}
+		},
+		{
+			"name": "listener_1_LBN", "protocol": "UDP", "protocol_port": 53, "connection_limit": 7, "tags": ["LBN"], "allowed_cidrs": ["192.0.2.0/24"],
+			"timeout_client_data": 50000, "timeout_member_connect": 5000, "timeout_member_data": 50000, "timeout_tcp_inspect": 0,
+			"default_pool": {
+				"name": "pool_1_LBN", "protocol": "UDP", "lb_algorithm": "ROUND_ROBIN", "session_persistence": {"type": "SOURCE_IP"}, "tags": ["LBN"],
+				"healthmonitor": {
+					"name": "monitor_1_LBN", "type": "HTTP", "delay": 5, "timeout": 3, "max_retries": 1, "max_retries_down": 3,
+					"http_method": "GET", "url_path": "/healthz", "expected_codes": "200", "tags": ["LBN"]
+				}
+			}
+		}
+	]
+}`
+
+// affine binds clients to Nodes.
+func affine(svc *v1.Service) { svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP }
+
+// withoutNodePort removes the node port of the last port.
+func withoutNodePort(svc *v1.Service) { svc.Spec.Ports[len(svc.Spec.Ports)-1].NodePort = 0 }
+
+// OS-LB-4: a load balancer is created in one call, with everything in it. A port without
+// node port has no members.
+func TestCreateRequest(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		f.settings.Monitor = request.MonitorSettings{Create: true, Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
+		f.settings.Networks.MemberSubnetID = f.subnet
+		f.addNodes(1)
+		svc := web(
+			kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolUDP, 53), withoutNodePort, kubetest.LocalTraffic(32000), affine,
+			with(request.AnnotationXForwardedFor, "true"), with(request.AnnotationConnectionLimit, "7"), with(request.AnnotationSourceRanges, "192.0.2.0/24"),
+		)
+		f.ensure(svc)
+		f.sent("everything at once", opCreate, 1)
+		f.sent("everything at once", opCreateListener, 0)
+		var body struct {
+			LoadBalancer any `json:"loadbalancer"`
+		}
+		sent := f.Requests(opCreate)[0].Body
+		if err := json.Unmarshal([]byte(f.golden(string(sent))), &body); err != nil {
+			t.Fatal(err)
+		}
+		var want any
+		if err := json.Unmarshal([]byte(created), &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, body.LoadBalancer); diff != "" {
+			t.Error(diff)
+		}
+		f.unchanged("it is complete", svc)
+	})
+}
+
+// OS-LB-13: a cloud with an old API gets nothing that it does not have.
+func TestCreateOnOldAPI(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{Profile: openstack.Bare}, func(f *writeFixture) {
+		svc := web()
+		f.ensure(svc)
+		body := string(f.Requests(opCreate)[0].Body)
+		for _, key := range []string{"tags", "allowed_cidrs", "timeout_"} {
+			if strings.Contains(body, key) {
+				t.Errorf("%s is sent: %s", key, body)
+			}
+		}
+		f.unchanged("it is complete", svc)
+	})
+}
+
+// OS-LB-26: providers that need it get one part after the other, and one member after the
+// other.
+//
+// No read is stale: a wait that ends early repeats a call.
+func TestCreateSerially(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{StaleReads: new(openstack.StaleReads)}, func(f *writeFixture) {
+		f.serial = true
+		svc := web(with(request.AnnotationEnableHealthMonitor, "true"), with(request.AnnotationHealthMonitorDelay, "5"),
+			with(request.AnnotationHealthMonitorTimeout, "3"), with(request.AnnotationHealthMonitorMaxRetries, "1"), with(request.AnnotationHealthMonitorMaxRetriesDown, "3"))
+		f.ensure(svc)
+		if body := string(f.Requests(opCreate)[0].Body); strings.Contains(body, "listeners") {
+			t.Errorf("it is not created empty: %s", body)
+		}
+		for op, want := range map[string]int{opCreateListener: 2, opCreatePool: 2, opCreateMonitor: 2, opCreateMember: 6, opMembers: 0} {
+			f.sent("one by one", op, want)
+		}
+		if body := string(f.Requests(opCreateMember)[0].Body); !strings.Contains(body, `"member_node-1_10.0.0.101_30080"`) {
+			t.Errorf("name of a member that is written alone: %s", body)
+		}
+		f.unchanged("it is complete", svc)
+		f.serves("all members", "TCP", 80, "10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080")
+
+		f.Interceptor().Reset()
+		f.addNodes(2, 3, 4)
+		f.ensure(svc)
+		f.sent("a Node for each port", opCreateMember, 2)
+		f.sent("a Node for each port", opDeleteMember, 2)
+		f.sent("never all at once", opMembers, 0)
+		f.unchanged("the Nodes have changed", svc)
+	})
+}
+
+// OS-LB-4, OS-LB-12: what Octavia refuses in the request for everything costs only itself
+// where that is possible.
+func TestCreateRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason  string
+		options openstack.Options
+		prepare func(f *writeFixture)
+		svc     *v1.Service
+		// creations are the requests for a load balancer, made is how many there are then.
+		creations, made int
+		warnings        []service.Reason
+		err             error
+		text            string
+		// serves are the members of TCP/80 after it.
+		serves []string
+	}{
+		"the response is lost": {
+			reason: "the load balancer may be there, and is found by its name", svc: web(),
+			prepare: func(f *writeFixture) {
+				f.Interceptor().Inject(opCreate, simserver.Always(), openstack.ProxyAfter(504))
+			},
+			creations: 1, made: 1, err: apierr.ErrUnavailable, serves: []string{"10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080"},
+		},
+		"an internal error": {
+			reason: "it is not known what was done", svc: web(),
+			prepare: func(f *writeFixture) {
+				f.Interceptor().Inject(opCreate, simserver.Always(), openstack.Error(500, "", "IpAddressGenerationFailureClient"))
+			},
+			creations: 1, err: apierr.ErrUnavailable,
+		},
+		"a quota for load balancers": {
+			reason: "no part is to blame", svc: web(), options: openstack.Options{Quotas: openstack.Quotas{LoadBalancers: 1}},
+			prepare: func(f *writeFixture) { f.AddLoadBalancer(openstack.LoadBalancerSpec{Name: "other", Subnet: f.subnet}) },
+			// One is that of a user.
+			creations: 1, made: 1, err: apierr.ErrQuota, warnings: []service.Reason{change.QuotaExceeded}, text: "Quota has been met",
+		},
+		"a quota for listeners": {
+			reason: "the ports that fit are served", svc: web(), options: openstack.Options{Quotas: openstack.Quotas{Listeners: 1}},
+			creations: 2, made: 1, err: apierr.ErrQuota, warnings: []service.Reason{change.QuotaExceeded},
+			serves: []string{"10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080"},
+		},
+		"a quota for members": {
+			reason: "the members that fit are there", svc: web(kubetest.Port(v1.ProtocolTCP, 80)), options: openstack.Options{Quotas: openstack.Quotas{Members: 2}},
+			creations: 2, made: 1, warnings: []service.Reason{change.QuotaExceeded}, serves: []string{"10.0.0.101:30080", "10.0.0.102:30080"},
+		},
+		"a member": {
+			reason: "it is named", svc: web(),
+			prepare: func(f *writeFixture) {
+				f.Interceptor().Inject(opCreate, simserver.Nth(1), openstack.Error(400, "", "10.0.0.102 is not a valid option for member address"))
+			},
+			creations: 2, made: 1, warnings: []service.Reason{change.TargetRefused}, serves: []string{"10.0.0.101:30080", "10.0.0.103:30080"},
+		},
+		"something unknown": {
+			reason: "the parts are created one by one", svc: web(),
+			prepare: func(f *writeFixture) {
+				f.Interceptor().Inject(opCreate, simserver.Nth(1), openstack.Error(400, "", "Validation failure: too complicated"))
+			},
+			creations: 2, made: 1, serves: []string{"10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080"},
+		},
+		"an option": {
+			reason: "a provider that is not known lacks allowed CIDRs", options: openstack.Options{Profile: openstack.OVN},
+			prepare: func(f *writeFixture) { f.provider = "" },
+			svc:     web(with(request.AnnotationLBMethod, features.SourceIPAndPort)), creations: 2, made: 1,
+			warnings: []service.Reason{change.OptionRefused}, serves: []string{"10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080"},
+		},
+		"an algorithm": {
+			reason: "a new load balancer would never have it", options: openstack.Options{Profile: openstack.OVN}, svc: web(with(request.AnnotationLBMethod, "ROUND_ROBIN")),
+			creations: 1, err: apierr.ErrInvalid, text: "algorithm",
+		},
+		"the subnet of the VIP": {
+			reason: "it is refused without parts, too", svc: web(),
+			prepare:   func(f *writeFixture) { f.SetVIPRules(openstack.VIPRules{NoSubnet: true}) },
+			creations: 2, err: apierr.ErrInvalid, text: "vip_subnet_id",
+		},
+		"it ends in ERROR": {
+			reason: "it never served, so that the next one begins anew", svc: web(),
+			prepare:   func(f *writeFixture) { f.FailCreations("", 1) },
+			creations: 1, err: pending.ErrFailed, text: "ERROR",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, c.options, func(f *writeFixture) {
+				if c.prepare != nil {
+					c.prepare(f)
+				}
+				warnings, err := f.apply(f.plan(c.svc))
+				f.warned(c.reason, warnings, c.warnings...)
+				f.fails(c.reason, err, c.err, c.text)
+				f.sent(c.reason, opCreate, c.creations)
+				all := f.LoadBalancers()
+				if len(all) != c.made {
+					t.Errorf("%s: there are %d load balancers, want %d", c.reason, len(all), c.made)
+				}
+				if c.serves != nil {
+					f.lb = all[0].ID
+					f.serves(c.reason, "TCP", 80, c.serves...)
+				}
+			})
+		})
+	}
+}
+
+// fails checks an error.
+func (f *writeFixture) fails(reason string, err, want error, text string) {
+	f.t.Helper()
+	switch {
+	case want == nil && err != nil:
+		f.t.Errorf("%s: error %v", reason, err)
+	case want != nil && (err == nil || !isError(err, want) || !strings.Contains(err.Error(), text)):
+		f.t.Errorf("%s: error %v, want one that means %v and has %q", reason, err, want, text)
+	}
+}
+
+// OS-LB-23: a certificate that Octavia cannot read costs the ports that use it.
+func TestCreateWithRefusedCertificate(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		svc := web(with(request.AnnotationTLSContainerRef, f.AddSecret(openstack.SecretSpec{Name: "hidden", NotForOctavia: true})))
+		warnings, err := f.try(svc)
+		f.warned("the error is enough", warnings)
+		f.fails("the certificate", err, apierr.ErrInvalid, "Could not retrieve certificate")
+		f.serves("the other port", "UDP", 53, "10.0.0.101:30053", "10.0.0.102:30053", "10.0.0.103:30053")
+		f.serves("the port with the certificate", "TCP", 80)
+
+		delete(svc.Annotations, string(request.AnnotationTLSContainerRef))
+		f.ensure(svc)
+		f.serves("without the certificate", "TCP", 80, "10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080")
+		f.unchanged("it is complete", svc)
+	})
+}
+
+// OS-LB-12: an option that was refused is left out of the next requests for a while.
+func TestRefusedOptionsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{Profile: openstack.OVN}, func(f *writeFixture) {
+		f.provider = ""
+		svc := web(with(request.AnnotationLBMethod, features.SourceIPAndPort))
+		_, err := f.try(svc)
+		f.fails("the option costs only itself", err, nil, "")
+		if diff := cmp.Diff([]features.Option{features.AllowedCIDRs}, f.refused.Of("")); diff != "" {
+			t.Errorf("options that are refused: %s", diff)
+		}
+		f.unchanged("the option is not wanted any more", svc)
+	})
+}

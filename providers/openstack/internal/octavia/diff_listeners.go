@@ -1,0 +1,176 @@
+package octavia
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+)
+
+// forwardedFor is the header with the address of the client.
+const forwardedFor = "X-Forwarded-For"
+
+// repairText is the text of an update that changes nothing.
+const repairText = "nothing, since it is in ERROR"
+
+// hasFailed reports whether the last change of a part has failed, so that what serves may
+// differ from what it says. Another change repairs it.
+func (f *differ) hasFailed(status client.ProvisioningStatus) bool {
+	return status == client.ProvisioningError && f.seen.LoadBalancer.Provisioning == client.ProvisioningActive
+}
+
+// diffListener plans to create, change or replace the listener of the port.
+func (t *target) diffListener() {
+	l := t.listener
+	switch {
+	case l == nil:
+		t.addIsolated(t.createListener())
+	case l.Protocol != string(t.port.Listener.Protocol):
+		t.addIsolated(t.replaceListener().Removal())
+	default:
+		_, text := listenerUpdate(l, &t.port.Listener)
+		if text == "" && !t.moves() && t.hasFailed(l.Provisioning) {
+			text = repairText
+		}
+		if text != "" {
+			t.addIsolated(t.updateListener(text))
+		}
+		if t.moves() {
+			t.addIsolated(t.moveListener())
+		}
+	}
+}
+
+// checkPolicies returns an error if a listener that has L7 policies must be deleted: they
+// are made by users, and would be lost.
+func (t *target) checkPolicies() error {
+	l := t.listener
+	if l == nil || l.Protocol == string(t.port.Listener.Protocol) || len(l.Policies) == 0 {
+		return nil
+	}
+
+	return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
+		"port %s: listener %s (%s) must be deleted to get the protocol %s, and has L7 policies, which would be lost: delete them first",
+		t.port.key(), l.Name, l.ID, t.port.Listener.Protocol))
+}
+
+// listenerUpdate returns the change of a listener, and its text, which is empty if there is
+// nothing to change. The name, and what users have set, stays.
+func listenerUpdate(seen *client.Listener, want *DesiredListener) (client.ListenerUpdate, string) {
+	var update client.ListenerUpdate
+	var texts []string
+	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
+	if missing := lists.Without(want.Tags, seen.Tags); len(missing) > 0 {
+		update.Tags = client.Set(slices.Concat(seen.Tags, missing))
+		say("tags + %s", plan.Commas(missing))
+	}
+	if seen.ConnectionLimit != int(want.ConnectionLimit) {
+		update.ConnectionLimit = client.Set(int(want.ConnectionLimit))
+		say("connection limit %d", want.ConnectionLimit)
+	}
+	if strings.EqualFold(seen.InsertHeaders[forwardedFor], "true") != want.ForwardedFor && features.HasHeaders(want.Protocol) {
+		update.InsertHeaders = client.Set(headers(seen.InsertHeaders, want))
+		say("header %s %t", forwardedFor, want.ForwardedFor)
+	}
+	if want.TLSRef != "" && seen.TLSContainerRef != want.TLSRef {
+		update.TLSContainerRef = client.Set(want.TLSRef)
+		say("certificate %s", want.TLSRef)
+	}
+	if want.AllowedCIDRs != nil && !sameClients(seen.AllowedCIDRs, want.AllowedCIDRs) {
+		update.AllowedCIDRs = client.Set(prefixTexts(want.AllowedCIDRs))
+		say("allowed CIDRs %s", plan.Words(want.AllowedCIDRs))
+	}
+	if want.Timeouts != nil {
+		texts = append(texts, updateTimeouts(&update, seen, want.Timeouts)...)
+	}
+
+	return update, strings.Join(texts, ", ")
+}
+
+// headers returns the headers of a listener, with those that users insert.
+func headers(seen map[string]string, want *DesiredListener) map[string]string {
+	all := maps.Clone(seen)
+	if all == nil {
+		all = map[string]string{}
+	}
+	delete(all, forwardedFor)
+	if want.ForwardedFor {
+		all[forwardedFor] = "true"
+	}
+
+	return all
+}
+
+// updateTimeouts sets the timeouts that differ, and returns their texts. Octavia has none
+// that a provider does not have.
+func updateTimeouts(update *client.ListenerUpdate, seen *client.Listener, want *request.Timeouts) []string {
+	var texts []string
+	for _, timeout := range []struct {
+		name string
+		seen *int
+		want int32
+		set  *client.Change[int]
+	}{
+		{"client data", seen.TimeoutClientData, want.ClientData, &update.TimeoutClientData},
+		{"member connect", seen.TimeoutMemberConnect, want.MemberConnect, &update.TimeoutMemberConnect},
+		{"member data", seen.TimeoutMemberData, want.MemberData, &update.TimeoutMemberData},
+		{"TCP inspect", seen.TimeoutTCPInspect, want.TCPInspect, &update.TimeoutTCPInspect},
+	} {
+		if timeout.seen != nil && *timeout.seen != int(timeout.want) {
+			*timeout.set = client.Set(int(timeout.want))
+			texts = append(texts, fmt.Sprintf("%s timeout %d ms", timeout.name, timeout.want))
+		}
+	}
+
+	return texts
+}
+
+// sameClients reports whether a listener allows the wanted clients. None in the list means
+// all (octavia: api-ref, allowed_cidrs).
+func sameClients(seen []string, want []netip.Prefix) bool {
+	parsed := make([]netip.Prefix, 0, len(seen))
+	for _, text := range seen {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return false
+		}
+		parsed = append(parsed, prefix)
+	}
+
+	return slices.Equal(normalized(parsed), normalized(want))
+}
+
+// normalized returns ranges without duplicates and without those that the range of all
+// clients of their family has, sorted. It returns none for all clients.
+func normalized(prefixes []netip.Prefix) []netip.Prefix {
+	var open []bool // families, IPv6 or not, all of whose clients are allowed
+	for _, prefix := range prefixes {
+		if prefix.Bits() == 0 {
+			open = append(open, prefix.Addr().Is6())
+		}
+	}
+	var kept []netip.Prefix
+	restricted := false
+	for _, prefix := range prefixes {
+		if prefix.Bits() == 0 || !slices.Contains(open, prefix.Addr().Is6()) {
+			kept = append(kept, prefix.Masked())
+			restricted = restricted || prefix.Bits() > 0
+		}
+	}
+	if !restricted {
+		return nil
+	}
+	slices.SortFunc(kept, netip.Prefix.Compare)
+
+	return slices.Compact(kept)
+}
+
+func prefixTexts(prefixes []netip.Prefix) []string { return lists.Map(prefixes, netip.Prefix.String) }

@@ -1,0 +1,193 @@
+package octavia
+
+import (
+	"fmt"
+	"net/netip"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+)
+
+// KeyLoadBalancer is the key under which [Create] stores the ID of the load balancer.
+const KeyLoadBalancer = "load balancer"
+
+// Desired is a load balancer as a Service wants it. It is not changed once it is built.
+type Desired struct {
+	Names request.Names
+	// Owner means that the load balancer was made for the Service, or is new.
+	Owner bool
+	// Serial means that the load balancer is created empty, and that each part and each
+	// member is written alone.
+	Serial bool
+	// KeepMembers means that members of pools stay that are not wanted: some Nodes are not
+	// known yet.
+	KeepMembers bool
+	Features    features.Features
+	// LoadBalancer has the settings that count at the creation only.
+	LoadBalancer LoadBalancer
+	Ports        []Port
+}
+
+// LoadBalancer are the settings of a new load balancer. What is empty is not sent.
+type LoadBalancer struct {
+	Name, Description        string
+	Provider, FlavorID, Zone string
+	VIP                      request.VIP
+	Tags                     []string
+}
+
+// Port is a port of the Service.
+type Port struct {
+	Index    int
+	Protocol v1.Protocol
+	// HasHealthCheckPort means that Nodes have a health check port for the Service.
+	HasHealthCheckPort bool
+	Listener           DesiredListener
+	Pool               DesiredPool
+}
+
+// DesiredListener is a wanted listener.
+type DesiredListener struct {
+	Name     string
+	Protocol features.Protocol
+	Number   int32
+	// ConnectionLimit is -1 for none.
+	ConnectionLimit int32
+	// ForwardedFor is whether the header X-Forwarded-For is inserted.
+	ForwardedFor bool
+	// TLSRef is empty without TLS.
+	TLSRef string
+	// AllowedCIDRs are nil if they are not sent, and then not compared.
+	AllowedCIDRs []netip.Prefix
+	// Timeouts are nil if they are not sent, and then not compared.
+	Timeouts *request.Timeouts
+	// Tags are those that the listener must have. Others stay.
+	Tags []string
+}
+
+// DesiredPool is a wanted pool.
+type DesiredPool struct {
+	Name      string
+	Protocol  features.Protocol
+	Algorithm string
+	// KeepsAffinity binds clients to members by their address.
+	KeepsAffinity bool
+	// Tags are those of a new pool.
+	Tags []string
+	// Members are sorted by the name of the Node. No two have the same address.
+	Members []DesiredMember
+	// Monitor is nil without a health monitor.
+	Monitor *DesiredMonitor
+}
+
+// DesiredMember is a wanted member.
+type DesiredMember struct {
+	Name    string
+	Address netip.Addr
+	Port    int32
+	// MonitorPort is 0 if health checks go to Port.
+	MonitorPort int32
+	// SubnetID is empty if it is not sent.
+	SubnetID string
+}
+
+// DesiredMonitor is a wanted health monitor.
+type DesiredMonitor struct {
+	Name string
+	Tags []string
+	request.Monitor
+}
+
+// portKey identifies a listener: Octavia permits one for each port of a transport
+// protocol.
+type portKey struct {
+	transport v1.Protocol
+	number    int
+}
+
+// String is the key as in TCP/80.
+func (k portKey) String() string { return fmt.Sprintf("%s/%d", k.transport, k.number) }
+
+func (p Port) key() portKey {
+	return portKey{features.Transport(p.Listener.Protocol), int(p.Listener.Number)}
+}
+
+// without returns the port without an option, and reports whether that changes it.
+//
+//	allowed CIDRs, timeouts             not sent
+//	health check ports, HTTP monitors   the next best type of monitor
+//	SCTP monitors                       no monitor
+//	session persistence                 none
+//	members of another family           left out
+func (p Port) without(option features.Option, f features.Features, isVIP func(netip.Addr) bool) (Port, bool) {
+	f = f.Without(option)
+	switch option {
+	case features.AllowedCIDRs:
+		changed := p.Listener.AllowedCIDRs != nil
+		p.Listener.AllowedCIDRs = nil
+
+		return p, changed
+	case features.Timeouts:
+		changed := p.Listener.Timeouts != nil
+		p.Listener.Timeouts = nil
+
+		return p, changed
+	case features.MonitorPorts, features.HTTPMonitors, features.SCTPMonitors, features.UDPHTTPMonitors:
+		return p.withMonitorOf(f)
+	case features.Persistence:
+		changed := p.Pool.KeepsAffinity
+		p.Pool.KeepsAffinity = false
+
+		return p, changed
+	case features.MixedFamilies:
+		return p.ofFamily(isVIP)
+	default:
+		return p, false
+	}
+}
+
+// withMonitorOf returns the port with a health monitor that the provider has.
+func (p Port) withMonitorOf(f features.Features) (Port, bool) {
+	if p.Pool.Monitor == nil {
+		return p, false
+	}
+	kind := f.Monitor(p.Protocol, p.HasHealthCheckPort)
+	if kind == p.Pool.Monitor.Type {
+		return p, false
+	}
+	p.Pool.Monitor = withType(*p.Pool.Monitor, kind)
+	members := make([]DesiredMember, 0, len(p.Pool.Members))
+	for _, m := range p.Pool.Members {
+		m.MonitorPort = 0
+		members = append(members, m)
+	}
+	p.Pool.Members = members
+
+	return p, true
+}
+
+// withType returns a health monitor with another type than HTTP, nil for none.
+func withType(m DesiredMonitor, kind features.MonitorType) *DesiredMonitor {
+	if kind == "" {
+		return nil
+	}
+	m.Type, m.HTTPMethod, m.URLPath, m.ExpectedCodes = kind, "", "", ""
+
+	return &m
+}
+
+// ofFamily returns the port with the members of the family of the VIP.
+func (p Port) ofFamily(isVIP func(netip.Addr) bool) (Port, bool) {
+	var kept []DesiredMember
+	for _, m := range p.Pool.Members {
+		if isVIP(m.Address) {
+			kept = append(kept, m)
+		}
+	}
+	changed := len(kept) < len(p.Pool.Members)
+	p.Pool.Members = kept
+
+	return p, changed
+}

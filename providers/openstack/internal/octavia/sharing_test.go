@@ -1,0 +1,427 @@
+package octavia_test
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+)
+
+const (
+	uidTag     = "multicloud-ccm.io/service-uid=" + testUID
+	opUpdateLB = "octavia.UpdateLoadBalancer"
+)
+
+// shared adds a load balancer of another Service, with the port TCP/8080.
+func (f *writeFixture) shared(tags ...string) {
+	f.lb = f.AddLoadBalancer(openstack.LoadBalancerSpec{
+		Name: otherTag, Subnet: f.subnet, Tags: tags, Listeners: []openstack.ListenerSpec{{
+			Name: "listener_0_" + otherTag, Protocol: "TCP", Port: 8080, Tags: []string{otherTag},
+			Pool: &openstack.LBPoolSpec{Name: "pool_0_" + otherTag, Members: []openstack.LBMemberSpec{{Name: "node-9", Address: "10.0.0.109", Port: 9}}},
+		}},
+	})
+	f.owner = false
+}
+
+// tags checks the tags of the load balancer.
+func (f *writeFixture) tags(reason string, want ...string) {
+	f.t.Helper()
+	got := f.LoadBalancer(f.lb).Tags
+	if len(got) == 0 {
+		got = nil
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.t.Errorf("%s: tags of the load balancer: %s", reason, diff)
+	}
+}
+
+// setTags sets the tags of the load balancer, as another Service does.
+func (f *writeFixture) setTags(tags ...string) {
+	f.write(func(ctx context.Context) error {
+		_, err := f.api.UpdateLoadBalancer(ctx, f.lb, client.LoadBalancerUpdate{Tags: client.Set(tags)})
+
+		return err
+	})
+}
+
+// claim returns the plan that claims the load balancer.
+func (f *writeFixture) claim(svc *v1.Service, most int) change.Plan {
+	f.t.Helper()
+	d := f.desired(svc)
+
+	return octavia.Claim(f.observe(d.Names), d, most)
+}
+
+// OS-LB-15: the tag of a Service is added beside those of others, as far as these permit it.
+func TestClaim(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason      string
+		options     openstack.Options
+		owner       bool
+		tags, later []string
+		most        int
+		want        []string
+		writes      int
+		err         error
+		text        string
+	}{
+		"another Service":         {reason: "its tag stays", tags: []string{otherTag, "mine"}, most: 2, want: []string{otherTag, "mine", lbn}, writes: 1},
+		"claimed already":         {reason: "nothing is written", tags: []string{otherTag, lbn}, most: 1, want: []string{otherTag, lbn}},
+		"claimed meanwhile":       {reason: "tags are read right before", tags: []string{otherTag}, later: []string{otherTag, lbn}, most: 2, want: []string{otherTag, lbn}},
+		"a tag that came late":    {reason: "it is not lost", tags: []string{otherTag}, later: []string{otherTag, "late"}, most: 2, want: []string{otherTag, "late", lbn}, writes: 1},
+		"too many":                {reason: "the owner counts", tags: []string{otherTag}, most: 1, want: []string{otherTag}, err: apierr.ErrConflict, text: "max-shared-lb"},
+		"too many since the plan": {reason: "it is counted right before", tags: []string{otherTag}, later: []string{otherTag, otherTag + "2"}, most: 2, want: []string{otherTag, otherTag + "2"}, err: apierr.ErrConflict, text: otherTag + "2"},
+		"own, without tags":       {reason: "the tag with the UID is added along with the other one", owner: true, most: 0, want: []string{lbn, uidTag}, writes: 1},
+		"own, of the reference":   {reason: "a tag with the UID alone is no reason to write", owner: true, tags: []string{lbn}, want: []string{lbn}},
+		"an API without tags":     {reason: "there is nothing to write", options: openstack.Options{OctaviaMinor: 4}, owner: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, c.options, func(f *writeFixture) {
+				f.shared(c.tags...)
+				f.owner = c.owner
+				steps := f.claim(web(), c.most)
+				if c.later != nil {
+					f.setTags(c.later...)
+				}
+				f.Interceptor().Reset()
+				_, err := f.apply(steps)
+				f.fails(c.reason, err, c.err, c.text)
+				f.tags(c.reason, c.want...)
+				f.sent(c.reason, opUpdateLB, c.writes)
+			})
+		})
+	}
+}
+
+// OS-LB-15: a Service that shares a load balancer never changes parts of others, and leaves
+// nothing behind.
+func TestShareAndLeave(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		f.shared(otherTag)
+		before := f.Dump()
+		f.watch("TCP", 8080)
+		svc := web()
+		if _, err := f.apply(f.claim(svc, 2)); err != nil {
+			t.Fatal(err)
+		}
+		f.ensure(svc)
+		f.unchanged("it is complete", svc)
+		f.serves("its ports", "TCP", 80, all...)
+		f.addPool("pool_9_"+lbn, "TCP", lbn)
+		f.addPool("pool_8_"+lbn, "TCP") // without a tag, in a load balancer of others
+
+		steps := octavia.DiffDelete(f.observe(f.names()), f.names(), false)
+		if diff := cmp.Diff("delete listener listener_1_LBN (ID), UDP/53\ndelete pool pool_1_LBN (ID)\n"+
+			"delete listener listener_0_LBN (ID), TCP/80\ndelete pool pool_0_LBN (ID)\ndelete pool pool_9_LBN (ID)\n"+
+			"remove tags from load balancer ID: LBN, multicloud-ccm.io/service-uid=UID\n", f.golden(steps.String())); diff != "" {
+			t.Error(diff)
+		}
+		if _, err := f.apply(steps); err != nil {
+			t.Error(err)
+		}
+		f.tags("that of the other Service", otherTag)
+		if lb := f.LoadBalancer(f.lb); len(lb.Listeners) != 1 || len(lb.Pools) != 2 {
+			t.Errorf("listeners %v and pools %v are left", lb.Listeners, lb.Pools)
+		}
+		if left := octavia.DiffDelete(f.observe(f.names()), f.names(), false); len(left) > 0 {
+			t.Errorf("something is left:\n%s", left)
+		}
+		if outages := f.Outages(); len(outages) > 0 {
+			t.Errorf("the other Service is not served after %q, before:\n%s", outages, before)
+		}
+	})
+}
+
+// The last tag leaves an empty list; the owner of a load balancer that others use deletes
+// untagged parts with its names only.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		f.ensure(web(kubetest.Port(v1.ProtocolTCP, 80)))
+		f.addListener("listener_3_"+lbn, "TCP", 3000)
+		f.addListener("mine", "TCP", 3001)
+		if _, err := f.apply(octavia.DiffDelete(f.observe(f.names()), f.names(), true)); err != nil {
+			t.Fatal(err)
+		}
+		f.tags("none")
+		if lb := f.LoadBalancer(f.lb); len(lb.Listeners) != 1 || len(lb.Pools) != 0 {
+			t.Errorf("listeners %v and pools %v are left", lb.Listeners, lb.Pools)
+		}
+		body := f.Requests(opUpdateLB)[0].Body
+		if diff := cmp.Diff(`{"loadbalancer":{"tags":[]}}`, string(body)); diff != "" {
+			t.Error(diff)
+		}
+		if left := octavia.Release(f.observe(f.names()), f.names()); len(left) > 0 {
+			t.Errorf("there is nothing to remove:\n%s", left)
+		}
+	})
+}
+
+// A run that fails to delete a listener keeps the tag by which it is found again.
+func TestReleaseIsLast(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		f.ensure(web())
+		f.SetDenied(opDeleteListener)
+		_, err := f.apply(octavia.DiffDelete(f.observe(f.names()), f.names(), true))
+		f.fails("it may not", err, apierr.ErrDenied, "delete listener")
+		f.tags("it is still used", lbn, uidTag)
+		f.SetDenied()
+		if _, err := f.apply(octavia.DiffDelete(f.observe(f.names()), f.names(), true)); err != nil {
+			t.Error(err)
+		}
+		f.tags("none")
+	})
+}
+
+// OS-LB-16: a cluster that got another name renames what is of the same Service, and nothing
+// else; an interrupted run is completed by the next.
+func TestRename(t *testing.T) {
+	t.Parallel()
+	const old = "kube_service_kube_shop_web"
+	for name, interrupted := range map[string]bool{"at once": false, "after an interruption": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, openstack.Options{}, func(f *writeFixture) {
+				f.settings.Monitor = monitored
+				pool := func(i string) *openstack.LBPoolSpec {
+					return &openstack.LBPoolSpec{Name: "pool_" + i + "_" + old, Monitor: "TCP", MonitorName: "monitor_" + i + "_" + old}
+				}
+				f.lb = f.AddLoadBalancer(openstack.LoadBalancerSpec{
+					Name: old, Subnet: f.subnet, Tags: []string{old, otherTag}, Listeners: []openstack.ListenerSpec{
+						{Name: "listener_0_" + old, Protocol: "TCP", Port: 80, Tags: []string{old, "mine"}, Pool: pool("0")},
+						{Name: "listener_1_" + old, Protocol: "UDP", Port: 53, Tags: []string{old}}, // without pool
+						{Name: "listener_0_" + otherTag, Protocol: "TCP", Port: 81, Tags: []string{otherTag}},
+						{Name: "listener_0_kube_service_kube_shop_other2", Protocol: "TCP", Port: 82, Tags: []string{"kube_service_kube_shop_other2"}},
+					},
+				})
+				if interrupted {
+					f.SetDenied(opUpdateListener)
+					steps, _ := octavia.Rename(f.observe(f.names()), f.names())
+					_, err := f.apply(steps)
+					f.fails("it may not", err, apierr.ErrDenied, "rename listener")
+					f.SetDenied()
+				}
+				steps, warnings := octavia.Rename(f.observe(f.names()), f.names())
+				f.warned("it is announced", warnings, request.Renamed)
+				want := "rename listener ID: name listener_1_LBN tags LBN\n" +
+					"rename listener ID: name listener_0_LBN tags LBN, mine\n" +
+					"rename load balancer ID: name LBN tags LBN, " + otherTag + ", multicloud-ccm.io/service-uid=UID\n"
+				if !interrupted {
+					want = "rename health monitor ID: name monitor_0_LBN\nrename pool ID: name pool_0_LBN\n" + want
+				}
+				if diff := cmp.Diff(want, f.golden(steps.String())); diff != "" {
+					t.Error(diff)
+				}
+				if _, err := f.apply(steps); err != nil {
+					t.Fatal(err)
+				}
+				if steps, warnings := octavia.Rename(f.observe(f.names()), f.names()); len(steps)+len(warnings) > 0 {
+					t.Errorf("something is left:\n%s%v", steps, warnings)
+				}
+				f.ensure(web())
+				f.unchanged("the parts are used", web())
+			})
+		})
+	}
+}
+
+// A load balancer that a rename has given the UID of a Service is not renamed back by the same
+// Service of a second cluster.
+func TestRenameOnce(t *testing.T) {
+	t.Parallel()
+	const old = "kube_service_kube_shop_web"
+	for name, c := range map[string]struct {
+		reason string
+		tags   []string
+		want   []string
+	}{
+		"reference": {"it has no tag with a UID", []string{old}, []string{lbn, uidTag}},
+		"tagged":    {"it has that tag", []string{uidTag, old}, []string{uidTag, lbn}},
+		"foreign":   {"another tag is not replaced", []string{old, "multicloud-ccm.io/service-uid=2"}, []string{lbn, "multicloud-ccm.io/service-uid=2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, openstack.Options{}, func(f *writeFixture) {
+				f.lb = f.AddLoadBalancer(openstack.LoadBalancerSpec{Name: old, Subnet: f.subnet, Tags: c.tags})
+				steps, _ := octavia.Rename(f.observe(f.names()), f.names())
+				if _, err := f.apply(steps); err != nil {
+					t.Fatal(err)
+				}
+				f.tags(c.reason, c.want...)
+				info := f.observe(f.names()).LoadBalancer
+				second := request.NewNames("kube", web(kubetest.ServiceUID("3")))
+				facts := certainty.LoadBalancer{Name: info.Name, Project: "p", Pinned: "p", Tags: info.Tags, Annotated: true}
+				if got, err := facts.Ownership(second); got != certainty.Sharer {
+					t.Errorf("%s: the second Service is %s, %v", c.reason, got, err)
+				}
+			})
+		})
+	}
+}
+
+// What the same Service of a second cluster has in a load balancer of this one is neither
+// renamed nor deleted.
+func TestNamesake(t *testing.T) {
+	t.Parallel()
+	const second = "kube_service_second_shop_web"
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		f.lb = f.AddLoadBalancer(openstack.LoadBalancerSpec{
+			Name: lbn, Subnet: f.subnet, Tags: []string{lbn, uidTag, second}, Listeners: []openstack.ListenerSpec{
+				{Name: "listener_0_" + second, Protocol: "TCP", Port: 8080, Tags: []string{second}, Pool: &openstack.LBPoolSpec{Name: "pool_0_" + second}},
+			},
+		})
+		if steps, warnings := octavia.Rename(f.observe(f.names()), f.names()); len(steps)+len(warnings) > 0 {
+			t.Errorf("it is renamed:\n%s%v", steps, warnings)
+		}
+		f.ensure(web())
+		f.unchanged("each has its own", web())
+		if _, err := f.apply(octavia.DiffDelete(f.observe(f.names()), f.names(), true)); err != nil {
+			t.Fatal(err)
+		}
+		f.tags("the second one is left", second)
+		if lb := f.LoadBalancer(f.lb); len(lb.Listeners) != 1 || len(lb.Pools) != 1 {
+			t.Errorf("listeners %v and pools %v are left", lb.Listeners, lb.Pools)
+		}
+	})
+}
+
+// A whole load balancer is deleted in one call, or part by part.
+// OS-LB-26: a whole load balancer is deleted in one call, or part by part.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason  string
+		cascade bool
+		prepare func(f *writeFixture)
+		steps   int
+	}{
+		"in one call":            {reason: "with all parts", cascade: true, steps: 1},
+		"part by part":           {reason: "2 health monitors, 2 listeners, 2 pools, the load balancer", steps: 7},
+		"in ERROR, part by part": {reason: "parts cannot be deleted then", prepare: func(f *writeFixture) { f.SetLoadBalancerStatus(f.lb, "ERROR") }, steps: 1},
+		"with a policy": {
+			reason: "it goes with its listener, before the pool",
+			prepare: func(f *writeFixture) {
+				lb := f.LoadBalancer(f.lb)
+				f.AddL7Policy(lb.Listeners[0], lb.Pools[0])
+			}, steps: 7,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, openstack.Options{}, func(f *writeFixture) {
+				f.settings.Monitor = monitored
+				f.ensure(web(with(request.AnnotationXForwardedFor, "true")))
+				if c.prepare != nil {
+					c.prepare(f)
+				}
+				steps := octavia.Delete(f.observe(f.names()), c.cascade)
+				if len(steps) != c.steps {
+					t.Errorf("%s: %d steps, want %d:\n%s", c.reason, len(steps), c.steps, steps)
+				}
+				if _, err := f.apply(steps); err != nil {
+					t.Errorf("%s: %v", c.reason, err)
+				}
+				if all := f.LoadBalancers(); len(all) > 0 {
+					t.Errorf("%s: %v is left", c.reason, all)
+				}
+			})
+		})
+	}
+}
+
+// OS-LB-25: two Nodes with one address become one member, and members have the subnet of
+// their Node.
+func TestBuildMembers(t *testing.T) {
+	t.Parallel()
+	member := func(node, address string) request.Member {
+		return request.Member{Target: request.Target{Node: node, Address: netip.MustParseAddr(address)}, Port: 30080}
+	}
+	r := &request.Request{Names: request.NewNames("kubernetes", web()), MemberSubnet: request.MemberSubnet{ID: "one"}}
+	resolved := &request.Resolved{Ports: []request.ResolvedPort{{
+		Port:    request.Port{Listener: features.ProtocolTCP, Pool: features.ProtocolTCP, Protocol: v1.ProtocolTCP, Number: 80, NodePort: 30080},
+		Members: []request.Member{member("node-1", "10.0.0.1"), member("node-2", "::ffff:10.0.0.1"), member("node-3", "10.0.0.3")},
+	}}}
+	for name, c := range map[string]struct {
+		reason  string
+		subnets map[string]string
+		want    []string
+	}{
+		"one subnet":     {reason: "of all Nodes", want: []string{"node-1 one", "node-3 one"}},
+		"detected":       {reason: "each Node has its own", subnets: map[string]string{"node-1": "first", "node-3": "third"}, want: []string{"node-1 first", "node-3 third"}},
+		"a Node unread":  {reason: "its subnet is not sent", subnets: map[string]string{"node-1": "first"}, want: []string{"node-1 first", "node-3 "}},
+		"nothing is set": {reason: "no subnet is sent", subnets: map[string]string{}, want: []string{"node-1 ", "node-3 "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := octavia.Build(r, resolved, octavia.Context{Owner: true, Features: features.For(features.Version{Major: 2, Minor: 26}, "amphora"), MemberSubnets: c.subnets})
+			var got []string
+			for _, m := range d.Ports[0].Pool.Members {
+				got = append(got, m.Name+" "+m.SubnetID)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: %s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// From lists that are not fresh, only additions can be planned.
+func TestSharedLists(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		svc := web(kubetest.Port(v1.ProtocolTCP, 80), kubetest.LocalTraffic(32000))
+		f.settings.Monitor = monitored
+		f.ensure(svc)
+		compact := func() *octavia.Observed {
+			o := f.observe(f.names())
+			o.Shared = true
+			for _, p := range o.Pools {
+				for i := range p.Members {
+					p.Members[i].Full, p.Members[i].Partial, p.Members[i].MonitorPort = nil, true, 0
+				}
+			}
+
+			return o
+		}
+		if steps, _ := octavia.Diff(compact(), f.desired(svc)); len(steps) > 0 {
+			t.Errorf("a port for health checks that is not known does not count:\n%s", steps)
+		}
+		f.addNodes(1, 2, 3, 4)
+		steps, _ := octavia.Diff(compact(), f.desired(svc))
+		if !octavia.PlainAdditions(steps) {
+			t.Errorf("a Node is added:\n%s", steps)
+		}
+		if _, err := f.apply(steps); err != nil {
+			t.Error(err)
+		}
+		f.unchanged("a Node is added", svc)
+		f.addNodes(1, 2)
+		f.Interceptor().Reset()
+		steps, _ = octavia.Diff(compact(), f.desired(svc))
+		if octavia.PlainAdditions(steps) {
+			t.Errorf("Nodes are removed:\n%s", steps)
+		}
+		_, err := f.apply(steps)
+		f.fails("what users have set would be lost", err, apierr.ErrUnavailable, "not known")
+		f.sent("nothing is written", opMembers, 0)
+	})
+}

@@ -1,0 +1,103 @@
+package octavia_test
+
+import (
+	"context"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+)
+
+// What users change in the load balancer of a Service.
+
+// first returns the parts of the first listener.
+func (f *writeFixture) first() (*client.Listener, *client.Pool) {
+	f.t.Helper()
+	listeners, err := f.api.ListenersByLoadBalancer(f.t.Context(), f.lb)
+	if err != nil || len(listeners) == 0 {
+		f.t.Fatalf("listeners %v: %v", listeners, err)
+	}
+	pools, err := f.api.PoolsByLoadBalancer(f.t.Context(), f.lb)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, p := range pools {
+		if p.ID == listeners[0].DefaultPoolID {
+			return listeners[0], p
+		}
+	}
+	f.t.Fatalf("listener %s has no pool", listeners[0].ID)
+
+	return nil, nil
+}
+
+// write makes a change as a user.
+func (f *writeFixture) write(send func(context.Context) error) {
+	f.t.Helper()
+	if err := f.env().Write(f.t.Context(), f.lb, send); err != nil {
+		f.t.Fatal(err)
+	}
+	f.settle()
+}
+
+// putHeaders sets the headers of the first listener.
+func (f *writeFixture) putHeaders(headers map[string]string) {
+	l, _ := f.first()
+	f.write(func(ctx context.Context) error {
+		_, err := f.api.UpdateListener(ctx, l.ID, client.ListenerUpdate{InsertHeaders: client.Set(headers)})
+
+		return err
+	})
+}
+
+// openListener removes the allowed CIDRs of the first listener.
+func (f *writeFixture) openListener() {
+	l, _ := f.first()
+	f.write(func(ctx context.Context) error {
+		_, err := f.api.UpdateListener(ctx, l.ID, client.ListenerUpdate{AllowedCIDRs: client.Set[[]string](nil)})
+
+		return err
+	})
+}
+
+// dropMembers removes all members of the first listener.
+func (f *writeFixture) dropMembers() {
+	_, p := f.first()
+	f.write(func(ctx context.Context) error { return f.api.UpdateMembers(ctx, p.ID, nil) })
+}
+
+// userMonitor adds a health monitor to the pool of the first listener.
+func (f *writeFixture) userMonitor() {
+	_, p := f.first()
+	f.write(func(ctx context.Context) error {
+		_, err := f.api.CreateHealthMonitor(ctx, p.ID, client.MonitorCreate{Name: "mine", Type: "TCP", Delay: 9, Timeout: 8, MaxRetries: 2})
+
+		return err
+	})
+}
+
+// addListener adds a listener.
+func (f *writeFixture) addListener(name, protocol string, port int, tags ...string) {
+	f.write(func(ctx context.Context) error {
+		_, err := f.api.CreateListener(ctx, f.lb, client.ListenerCreate{Name: name, Protocol: protocol, Port: port, Tags: tags})
+
+		return err
+	})
+}
+
+// addPool adds a pool that no listener uses, and returns its ID.
+func (f *writeFixture) addPool(name, protocol string, tags ...string) string {
+	var id string
+	f.write(func(ctx context.Context) error {
+		made, err := f.api.CreatePool(ctx, f.lb, client.PoolCreate{Name: name, Protocol: protocol, Algorithm: "ROUND_ROBIN", Tags: tags})
+		if err == nil {
+			id = made.ID
+		}
+
+		return err
+	})
+
+	return id
+}
+
+// names are those of the Service.
+func (f *writeFixture) names() request.Names { return request.NewNames(f.settings.ClusterName, web()) }
