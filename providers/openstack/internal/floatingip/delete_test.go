@@ -1,0 +1,233 @@
+package floatingip_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// OS-LB-14: the floating IP is deleted after the load balancer, if a Service made it and it
+// is not to be kept. What remains is free.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	const published = "198.51.100.11"
+	for name, tc := range map[string]struct {
+		reason      string
+		annotations annotated
+		description string
+		crash       bool // after the load balancer, before the floating IP
+		want        []string
+		deletions   int
+	}{
+		"Own":        {reason: "it is deleted", description: description, deletions: 1},
+		"Renamed":    {reason: "it was made for a Service, and is on our port", description: formerly, deletions: 1},
+		"Kept":       {reason: "it is kept", annotations: annotated{keep: "true"}, description: description, want: []string{"198.51.100.11 free, ours"}},
+		"OfUser":     {reason: "a user made it", description: "mine", want: []string{"198.51.100.11 free"}},
+		"Crash":      {reason: "the next run finds it by address, description and port", description: description, crash: true, deletions: 1},
+		"CrashKept":  {reason: "it is kept", annotations: annotated{keep: "true"}, description: description, crash: true, want: []string{"198.51.100.11 free, ours"}},
+		"CrashUser":  {reason: "a user made it", description: "mine", crash: true, want: []string{"198.51.100.11 free"}},
+		"CrashName":  {reason: "the cluster had another name", description: formerly, crash: true, deletions: 1},
+		"CrashOther": {reason: "it was made for another Service", description: alike, crash: true, want: []string{"198.51.100.11 free"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{}, tc.annotations)
+			f.service.Annotations[string(request.AnnotationLoadBalancerAddress)] = published
+			f.give(true, published, tc.description)
+			ctx, existing := bounded(t), request.ForDelete(f.service, "kube")
+			seen := f.observe(t, nil)
+			if got := seen.Address().String(); got != published {
+				t.Errorf("%s: the address is %s", tc.reason, got)
+			}
+			must(t, f.api.LoadBalancer().DeleteLoadBalancer(ctx, f.lb, true))
+			f.Interceptor().Reset()
+			if !tc.crash {
+				must(t, floatingip.DiffDelete(seen, existing).Apply(ctx, f.env(), nil))
+				f.wantCalls(t, "no read, no detachment", only(opDelete, tc.deletions))
+			}
+			left, err := floatingip.Leftover(ctx, f.api.Network(), existing)
+			must(t, err)
+			if want := tc.crash && tc.deletions > 0; (left != nil) != want {
+				t.Errorf("%s: left: %v", tc.reason, left)
+			}
+			for range 2 {
+				must(t, floatingip.DeleteLeftover(left).Apply(ctx, f.env(), nil))
+			}
+			if left, err = floatingip.Leftover(ctx, f.api.Network(), existing); left != nil || err != nil {
+				t.Errorf("%s: after the deletion: %v, %v", tc.reason, left, err)
+			}
+			net := f.api.Network()
+			all, err := net.ListFloatingIPs(ctx)
+			must(t, err)
+			var lines []string
+			for _, ip := range all {
+				line := ip.Address
+				if ip.PortID == "" {
+					line += " free"
+				}
+				if ip.Description == description {
+					line += ", ours"
+				}
+				lines = append(lines, line)
+			}
+			if !slices.Equal(lines, tc.want) {
+				t.Errorf("%s: floating IPs %v, want %v", tc.reason, lines, tc.want)
+			}
+		})
+	}
+}
+
+// only is the calls of one operation, none for zero.
+func only(op string, n int) map[string]int {
+	if n == 0 {
+		return map[string]int{}
+	}
+
+	return map[string]int{op: n}
+}
+
+// A leftover is only what is certain to be one, and costs no call without an address.
+func TestLeftover(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason, published string
+		keep              bool
+		prepare           func(t *testing.T, f *fixture)
+		want              bool
+		err               error
+		calls             map[string]int
+	}{
+		"Left":        {reason: "all fits", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, want: true, calls: map[string]int{opList: 1}},
+		"Kept":        {reason: "it is to be kept", published: "198.51.100.15", keep: true, prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{}},
+		"OnPort":      {reason: "something uses it", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(true, "198.51.100.15", description) }, calls: map[string]int{opList: 1}},
+		"Address":     {reason: "another address", published: "198.51.100.16", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{opList: 1}},
+		"Description": {reason: "another text", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", "Note: "+description) }, calls: map[string]int{opList: 1}},
+		"Never":       {reason: "there was no address", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{}},
+		"IPv6":        {reason: "floating IPs are IPv4", published: "fd00::5", calls: map[string]int{}},
+		"NoAddress":   {reason: "a user wrote the annotation", published: "198.51.100.15&port_id=", calls: map[string]int{}},
+		"Other": {reason: "that of another project is invisible", published: "198.51.100.15", calls: map[string]int{opList: 1}, prepare: func(_ *testing.T, f *fixture) {
+			f.AddFloatingIP(openstack.FloatingIPSpec{Network: f.external, Address: "198.51.100.15", Description: description, Project: openstack.ProjectOther})
+		}},
+		"Denied": {reason: "nothing is known", published: "198.51.100.15", err: apierr.ErrDenied, prepare: func(_ *testing.T, f *fixture) {
+			f.Interceptor().Inject(opList, simserver.Always(), openstack.Denied())
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{}, nil)
+			if tc.prepare != nil {
+				tc.prepare(t, f)
+			}
+			existing := request.Existing{Names: f.request(t).Names, Published: tc.published, KeepFloatingIP: tc.keep}
+			f.Interceptor().Reset()
+			got, err := floatingip.Leftover(bounded(t), f.api.Network(), existing)
+			if (got != nil) != tc.want || !errors.Is(err, tc.err) {
+				t.Errorf("%s: %v, %v", tc.reason, got, err)
+			}
+			if tc.calls != nil {
+				f.wantCalls(t, tc.reason, tc.calls)
+			}
+		})
+	}
+}
+
+// Without a VIP port there is no list of all floating IPs of the project, but an error.
+func TestNoVIPPort(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{}, nil)
+	f.give(false, "", description)
+	f.Interceptor().Reset()
+	lb := &client.LoadBalancerInfo{LBObject: client.LBObject{ID: f.lb}, VIPAddress: "10.0.0.5"}
+	d := floatingip.Build(f.request(t), true)
+	if o, err := floatingip.Observe(bounded(t), f.api.Network(), lb, d); o != nil || !errors.Is(err, floatingip.ErrNoPort) {
+		t.Errorf("got %v, %v", o, err)
+	}
+	f.wantCalls(t, "no list", map[string]int{})
+	if steps := floatingip.DiffDelete(nil, request.ForDelete(f.service, "kube")); len(steps) > 0 {
+		t.Errorf("a deletion goes on: %s", steps)
+	}
+}
+
+// A failed read is an error, never a load balancer without floating IP.
+func TestObserveFails(t *testing.T) {
+	t.Parallel()
+	for name, when := range map[string]simserver.When{"ByPort": simserver.Nth(1), "ByAddress": simserver.Nth(2)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{}, nil)
+			f.service.Spec.LoadBalancerIP = "198.51.100.15"
+			f.Interceptor().Inject(opList, when, openstack.Denied())
+			lb, err := f.api.LoadBalancer().GetLoadBalancer(bounded(t), f.lb)
+			must(t, err)
+			o, err := floatingip.Observe(bounded(t), f.api.Network(), lb, floatingip.Build(f.request(t), true))
+			if o != nil || !errors.Is(err, apierr.ErrDenied) {
+				t.Errorf("got %v, %v", o, err)
+			}
+		})
+	}
+}
+
+// A new load balancer gets its floating IP in the same plan.
+func TestAllocate(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason      string
+		annotations annotated
+		prepare     func(t *testing.T, f *fixture)
+		known       bool
+		want        string // the VIP if it is empty
+		failed      bool
+		warnings    int
+		calls       map[string]int
+	}{
+		"New":       {reason: "one is created", known: true, want: "198.51.100.11", calls: map[string]int{opList: 1, opCreate: 1}},
+		"OfPort":    {reason: "the port of a user has one", known: true, prepare: func(_ *testing.T, f *fixture) { f.give(true, "", "mine") }, want: "198.51.100.11", calls: map[string]int{opList: 1}},
+		"Internal":  {reason: "there is none", known: true, annotations: annotated{internal: "true"}, calls: map[string]int{opList: 1}},
+		"NoNetwork": {reason: "there is none", known: true, prepare: noExternal, warnings: 1, calls: map[string]int{opList: 1}},
+		"Quota":     {reason: "it works under its VIP", known: true, prepare: fill, failed: true, warnings: 1, calls: map[string]int{opList: 1, opCreate: 1}},
+		"NotMade":   {reason: "the load balancer was not created", failed: true, calls: map[string]int{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{}, tc.annotations)
+			if tc.prepare != nil {
+				tc.prepare(t, f)
+			}
+			ctx, env := bounded(t), f.env()
+			want, _ := f.vip()
+			if tc.want != "" {
+				want = tc.want
+			}
+			d := floatingip.Build(f.request(t), true)
+			if needs := d.NeedsPlace(nil); needs == d.Request.Internal {
+				t.Errorf("%s: needs a place: %v", tc.reason, needs)
+			} else if needs {
+				var err error
+				d.Place, _, err = f.finder.Place(ctx, d.Request.FloatingIP)
+				must(t, err)
+			}
+			if tc.known {
+				env.IDs.Set("lb", f.lb)
+			} else {
+				want = "invalid IP"
+			}
+			f.Interceptor().Reset()
+			step := floatingip.Allocate(d, plan.Ref{Key: "lb"})
+			if err := step.Do(ctx, env); (err != nil) != tc.failed {
+				t.Errorf("%s: %v", tc.reason, err)
+			}
+			if got := floatingip.Address(nil, &env.IDs).String(); got != want || len(env.Warnings()) != tc.warnings {
+				t.Errorf("%s: address %s, want %s; warnings %v", tc.reason, got, want, env.Warnings())
+			}
+			f.wantCalls(t, tc.reason, tc.calls)
+		})
+	}
+}

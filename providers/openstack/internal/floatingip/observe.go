@@ -1,0 +1,129 @@
+package floatingip
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+)
+
+// ErrNoPort means that a load balancer has no VIP port: Octavia has not created it yet, or
+// has failed to. It has no floating IP then.
+var ErrNoPort = apierr.Mark(apierr.ErrConflict, errors.New("the load balancer has no VIP port"))
+
+// Observe reads the floating IPs of a load balancer, and those that it may get instead of
+// a new one. Desired may be nil if nothing is to be changed. It costs one call, and one
+// more if a floating IP is missing and an address is wanted or was published. The error
+// is an [ErrNoPort] for a load balancer without a VIP port.
+func Observe(ctx context.Context, api API, lb *client.LoadBalancerInfo, d *Desired) (*Observed, error) {
+	if lb.VIPPortID == "" {
+		return nil, fmt.Errorf("observe floating IP of %s: %w", lb.ID, ErrNoPort)
+	}
+	associated, err := api.FloatingIPsByPort(ctx, []string{lb.VIPPortID})
+	if err != nil {
+		return nil, fmt.Errorf("observe floating IP of %s: %w", lb.ID, err)
+	}
+	o, err := From(lb, associated, d)
+	if err != nil || d == nil {
+		return o, err
+	}
+	if addr := d.reusable(o); addr.IsValid() {
+		o.Existing, err = api.FloatingIPsByAddress(ctx, addr.String())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("observe floating IP %s: %w", d.reusable(o), err)
+	}
+
+	return o, nil
+}
+
+// From returns what is observed of a load balancer, from floating IPs that were read
+// before: those of other ports are ignored. Desired may be nil. If [Desired.NeedsPlace]
+// reports that a floating IP is missing, use [Observe].
+func From(lb *client.LoadBalancerInfo, all []*client.FloatingIP, d *Desired) (*Observed, error) {
+	o := &Observed{LoadBalancer: lb.ID, VIP: parse(lb.VIPAddress), PortID: lb.VIPPortID, NetworkID: lb.VIPNetworkID}
+	switch {
+	case o.PortID == "":
+		return nil, fmt.Errorf("observe floating IP of %s: %w", lb.ID, ErrNoPort)
+	case !o.VIP.IsValid():
+		return nil, apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("observe floating IP of %s: its VIP %q is no address", lb.ID, lb.VIPAddress))
+	}
+	for _, f := range all {
+		// The port may have other addresses, with floating IPs of their own.
+		if f.PortID == o.PortID && (f.FixedAddress == "" || parse(f.FixedAddress) == o.VIP) {
+			o.Associated = append(o.Associated, f)
+		}
+	}
+	slices.SortFunc(o.Associated, func(a, b *client.FloatingIP) int {
+		return cmp.Or(d.rank(a)-d.rank(b), cmp.Compare(a.ID, b.ID))
+	})
+
+	return o, nil
+}
+
+// rank is the order in which floating IPs of a VIP are used: one with the wanted address,
+// one with the published address, others.
+func (d *Desired) rank(f *client.FloatingIP) int {
+	switch addr := addressOf(f); {
+	case d == nil || !addr.IsValid():
+		return 2
+	case addr == d.Request.FloatingIP.Address:
+		return 0
+	case addr == parse(d.Request.Published):
+		return 1
+	default:
+		return 2
+	}
+}
+
+// reusable is the address of a floating IP that may exist and is to be associated instead
+// of a new one, the zero Addr for none.
+func (d *Desired) reusable(o *Observed) netip.Addr {
+	wanted, published := d.Request.FloatingIP.Address, parse(d.Request.Published)
+	switch {
+	case !d.lacks(o):
+		return netip.Addr{}
+	case wanted.IsValid():
+		return wanted
+	case published.Is4() && published != o.VIP:
+		return published
+	default:
+		return netip.Addr{}
+	}
+}
+
+// Leftover returns the floating IP that remained when the load balancer of a Service was
+// deleted, nil if there is none. It is found by the published address, by the description
+// of this very Service, and by being on no port. One that is to be kept is none. It costs
+// one call if an address was published.
+func Leftover(ctx context.Context, api API, existing request.Existing) (*client.FloatingIP, error) {
+	published := parse(existing.Published)
+	if existing.KeepFloatingIP || !published.Is4() {
+		return nil, nil
+	}
+	found, err := api.FloatingIPsByAddress(ctx, published.String())
+	if err != nil {
+		return nil, fmt.Errorf("find floating IP of a deleted load balancer: %w", err)
+	}
+
+	return left(found, existing.Names, published), nil
+}
+
+// left returns the floating IP that a deletion left, the first one by ID.
+func left(all []*client.FloatingIP, names request.Names, published netip.Addr) *client.FloatingIP {
+	var first *client.FloatingIP
+	for _, f := range all {
+		if certainty.IsLeftFloatingIP(names, f.PortID, f.Description, addressOf(f), published) && (first == nil || f.ID < first.ID) {
+			first = f
+		}
+	}
+
+	return first
+}

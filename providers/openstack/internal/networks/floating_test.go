@@ -1,0 +1,245 @@
+package networks_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/subnetpattern"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// The external network is the first one by ID that has, or may have, IPv4 addresses.
+func TestExternal(t *testing.T) {
+	t.Parallel()
+	const v4, v6 = "198.51.100.0/24", "2001:db8::/64"
+	for name, tc := range map[string]struct {
+		reason  string
+		add     func(f *fixture)
+		want    string
+		warning service.Reason
+		message string
+	}{
+		"One":       {reason: "hidden to the user that it is external", add: func(f *fixture) { f.addExternal(2, false, v4) }, want: id(2)},
+		"Own":       {reason: "all is visible", add: func(f *fixture) { f.addExternal(2, true, v4) }, want: id(2)},
+		"Two":       {reason: "the smallest ID, and a way out", add: func(f *fixture) { f.addExternal(3, false, v4); f.addExternal(2, false, v4) }, want: id(2), warning: networks.ExternalNetworkAmbiguous, message: "Network " + id(2) + " is used for floating IPs, the first by ID of 2 external networks. To choose another one, set floating-network-id"},
+		"OnlyIPv6":  {reason: "floating IPs are IPv4", add: func(f *fixture) { f.addExternal(2, true, v6); f.addExternal(3, true, v4) }, want: id(3)},
+		"Invisible": {reason: "an invisible subnet may be IPv4", add: func(f *fixture) { f.addExternal(2, false, v6); f.addExternal(3, true, v6) }, want: id(2)},
+		"NoSubnet":  {reason: "no address at all", add: func(f *fixture) { f.addExternal(2, false); f.addExternal(3, true, v6, v4) }, want: id(3)},
+		"None": {
+			reason: "a warning, no error", warning: request.ExternalNetworkSearchFailed, message: "no external network with an IPv4 subnet",
+			add: func(f *fixture) {
+				f.addExternal(2, true, v6)
+				f.AddSubnet(openstack.SubnetSpec{Network: f.AddNetwork(openstack.NetworkSpec{Name: "private"}), CIDR: "10.0.0.0/24"})
+				f.AddSubnet(openstack.SubnetSpec{Network: f.AddNetwork(openstack.NetworkSpec{Name: "shared", Shared: true}), CIDR: "10.1.0.0/24"})
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{})
+			tc.add(f)
+			for range 2 {
+				got, warnings, err := f.External(bounded(t))
+				if got != tc.want || err != nil {
+					t.Errorf("%s: got %q, %v, want %q", tc.reason, got, err, tc.want)
+				}
+				if tc.warning == "" != (len(warnings) == 0) || len(warnings) == 1 && (warnings[0].Reason != tc.warning || !strings.Contains(warnings[0].Message, tc.message)) {
+					t.Errorf("%s: warnings %v", tc.reason, warnings)
+				}
+			}
+			if query := f.Requests(opNetworks)[0].Query; query.Get("router:external") != "true" || !slices.Contains(query["fields"], "subnets") {
+				t.Errorf("%s: networks are not filtered by Neutron: %v", tc.reason, query)
+			}
+			reads := 1
+			if tc.want == "" {
+				reads = 2
+			}
+			f.wantCalls(t, "only a success is kept", map[string]int{opNetworks: reads, opSubnets: reads})
+		})
+	}
+}
+
+// A choice is kept for ten minutes, an error is not.
+func TestExternalAge(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.addExternal(3, false, "198.51.100.0/24")
+	f.Interceptor().Inject(opNetworks, simserver.Nth(1), openstack.Denied())
+	f.Interceptor().Inject(opSubnets, simserver.Nth(1), openstack.Denied())
+	for range 2 {
+		got, warnings, err := f.External(bounded(t))
+		if got != "" || warnings != nil || !errors.Is(err, apierr.ErrDenied) {
+			t.Errorf("a failed read proves nothing: %q, %v, %v", got, warnings, err)
+		}
+	}
+	check := func(reason, want string) {
+		t.Helper()
+		if got, _, err := f.External(bounded(t)); got != want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", reason, got, err, want)
+		}
+	}
+	check("the first choice", id(3))
+	f.addExternal(2, false, "203.0.113.0/24")
+	f.tick(networks.DefaultMaxAge - time.Second)
+	check("it is kept", id(3))
+	f.tick(2 * time.Second)
+	check("it is read again", id(2))
+	f.wantCalls(t, "two failures, two results", map[string]int{opNetworks: 4, opSubnets: 3})
+}
+
+// Subnets of floating IPs are selected among those that the project can see.
+func TestFloatingSubnets(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	own, foreign := f.addExternal(2, true), f.addExternal(3, false, "203.0.113.0/24")
+	for digit, spec := range map[int]openstack.SubnetSpec{
+		4: {CIDR: "198.51.100.0/26", Name: "b", Tags: []string{"fast", "eu"}},
+		5: {CIDR: "198.51.100.64/26", Name: "a", Tags: []string{"fast"}},
+		6: {CIDR: "198.51.100.128/26", Name: "a", Tags: []string{"slow"}},
+		7: {CIDR: "2001:db8::/64", Name: "a6", Tags: []string{"fast"}},
+		8: {CIDR: "198.51.100.192/26"},
+	} {
+		spec.ID, spec.Network = id(digit), own
+		f.AddSubnet(spec)
+	}
+	for name, tc := range map[string]struct {
+		reason, network, name, tags string
+		want                        []string
+		message                     string
+	}{
+		"Name":      {reason: "the same name: by ID", network: own, name: "a", want: []string{id(5), id(6)}},
+		"Pattern":   {reason: "IPv6 is left out", network: own, name: "a*", want: []string{id(5), id(6)}},
+		"Tags":      {reason: "by name", network: own, tags: "fast", want: []string{id(5), id(4)}},
+		"Both":      {reason: "both must fit", network: own, name: "{a,b}", tags: "&fast,eu", want: []string{id(4)}},
+		"Other":     {reason: "an empty name is a name", network: own, name: "!a", want: []string{id(8), id(4)}},
+		"Nothing":   {reason: "what there is helps", network: own, name: "c", message: "select no IPv4 subnet of network " + own + ": it has " + id(8) + ", a, a, a6, b"},
+		"Invisible": {reason: "the reason and a way out", network: foreign, name: "*", message: "the project cannot see any. Set floating-subnet-id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pattern, err := subnetpattern.ParseName(tc.name)
+			must(t, err)
+			tags, err := subnetpattern.ParseTags(tc.tags)
+			must(t, err)
+			got, err := f.FloatingSubnets(bounded(t), tc.network, pattern, tags)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			if tc.message == "" != (err == nil) || err != nil && (!errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), tc.message)) {
+				t.Errorf("%s: error %v", tc.reason, err)
+			}
+		})
+	}
+	f.Interceptor().Inject(opSubnets, simserver.Always(), openstack.Denied())
+	if got, err := f.FloatingSubnets(bounded(t), own, subnetpattern.Name{}, subnetpattern.Tags{}); got != nil || !errors.Is(err, apierr.ErrDenied) {
+		t.Errorf("a failed read is no empty list: %v, %v", got, err)
+	}
+}
+
+// A subnet is refused only if it is seen in another network.
+func TestCheckSubnet(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	own, foreign := f.addExternal(2, true), f.addExternal(3, false)
+	visible := f.AddSubnet(openstack.SubnetSpec{Network: own, CIDR: "198.51.100.0/24"})
+	hidden := f.AddSubnet(openstack.SubnetSpec{Network: foreign, CIDR: "203.0.113.0/24"})
+	for name, tc := range map[string]struct {
+		reason, subnet string
+		fault          simserver.Fault
+		want           error
+	}{
+		"Same":        {reason: "it is of the network", subnet: visible},
+		"Other":       {reason: "it is of another network", subnet: visible, want: apierr.ErrInvalid},
+		"Invisible":   {reason: "Neutron decides", subnet: hidden},
+		"Missing":     {reason: "that looks the same", subnet: id(9)},
+		"Forbidden":   {reason: "Neutron decides", subnet: visible, fault: openstack.Denied()},
+		"Unavailable": {reason: "nothing is known", subnet: visible, fault: openstack.Proxy(503, ""), want: apierr.ErrUnavailable},
+		"Proxy404":    {reason: "nothing is known", subnet: visible, fault: openstack.Proxy(404, ""), want: apierr.ErrUnavailable},
+		"NoID":        {reason: "no path of a URL", subnet: "x/y", want: apierr.ErrInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			network := own
+			if name == "Other" {
+				network = foreign
+			}
+			if tc.fault != nil {
+				defer f.Interceptor().Inject(opSubnet, simserver.Always(), tc.fault).Remove()
+			}
+			if err := f.CheckSubnet(bounded(t), tc.subnet, network); !errors.Is(err, tc.want) {
+				t.Errorf("%s: error %v, want %v", tc.reason, err, tc.want)
+			}
+		})
+	}
+}
+
+// The place of a floating IP is read only as far as the settings leave it open.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	a, err := subnetpattern.ParseName("a")
+	must(t, err)
+	b, err := subnetpattern.ParseName("b")
+	must(t, err)
+	subnet := map[bool]string{true: id(4), false: id(5)}
+	for name, tc := range map[string]struct {
+		reason   string
+		wanted   request.FloatingIP
+		none     bool
+		want     networks.Place
+		err      error
+		warnings int
+		calls    map[string]int
+	}{
+		"Network":       {reason: "all is set", wanted: request.FloatingIP{NetworkID: id(9)}, want: networks.Place{NetworkID: id(9)}, calls: map[string]int{opNetworks: 0, opSubnets: 0, opSubnet: 0}},
+		"Found":         {reason: "the only one", want: networks.Place{NetworkID: id(2)}, calls: map[string]int{opNetworks: 1, opSubnets: 1, opSubnet: 0}},
+		"Subnet":        {reason: "it is checked", wanted: request.FloatingIP{SubnetID: subnet[true]}, want: networks.Place{NetworkID: id(2), SubnetIDs: []string{subnet[true]}}, calls: map[string]int{opSubnet: 1}},
+		"WrongSubnet":   {reason: "it is of another network", wanted: request.FloatingIP{NetworkID: id(3), SubnetID: subnet[true]}, err: apierr.ErrInvalid, calls: map[string]int{opSubnet: 1, opNetworks: 0}},
+		"HiddenSubnet":  {reason: "Neutron decides", wanted: request.FloatingIP{NetworkID: id(3), SubnetID: subnet[false]}, want: networks.Place{NetworkID: id(3), SubnetIDs: []string{subnet[false]}}},
+		"Selected":      {reason: "by name", wanted: request.FloatingIP{NetworkID: id(2), Subnets: a}, want: networks.Place{NetworkID: id(2), SubnetIDs: []string{subnet[true]}}, calls: map[string]int{opSubnets: 1}},
+		"NotSelected":   {reason: "no such name", wanted: request.FloatingIP{NetworkID: id(2), Subnets: b}, err: apierr.ErrInvalid},
+		"WantedAddress": {reason: "an address needs no subnet", wanted: request.FloatingIP{NetworkID: id(2), Subnets: b, Address: target("x", "198.51.100.9").Address}, want: networks.Place{NetworkID: id(2)}, calls: map[string]int{opSubnets: 0}},
+		"None":          {reason: "no network: subnets do not count", none: true, wanted: request.FloatingIP{SubnetID: subnet[true]}, warnings: 1, calls: map[string]int{opSubnet: 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{})
+			if !tc.none {
+				f.AddSubnet(openstack.SubnetSpec{ID: subnet[true], Network: f.addExternal(2, true), CIDR: "198.51.100.0/24", Name: "a"})
+				f.AddNetwork(openstack.NetworkSpec{ID: id(3), Name: "closed", Project: openstack.ProjectOther})
+				f.AddSubnet(openstack.SubnetSpec{ID: subnet[false], Network: id(3), CIDR: "203.0.113.0/24"})
+			}
+			got, warnings, err := f.Place(bounded(t), tc.wanted)
+			if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) || len(warnings) != tc.warnings {
+				t.Errorf("%s: %v, warnings %v, -want +got:\n%s", tc.reason, err, warnings, diff)
+			}
+			f.wantCalls(t, tc.reason, tc.calls)
+		})
+	}
+}
+
+// Many Services that are synced at once share one search.
+func TestExternalIsShared(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.addExternal(2, false, "198.51.100.0/24")
+	ctx := bounded(t)
+	results := make(chan error)
+	for range 20 {
+		go func() {
+			_, _, err := f.External(ctx)
+			results <- err
+		}()
+	}
+	for range 20 {
+		must(t, <-results)
+	}
+	f.wantCalls(t, "one search", map[string]int{opNetworks: 1, opSubnets: 1})
+}
