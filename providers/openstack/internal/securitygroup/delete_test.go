@@ -1,0 +1,222 @@
+package securitygroup
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// TestDelete takes the group off all ports and deletes it with its rules.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 2, openstack.Options{})
+	f.mustSync(t)
+	must(t, f.remove(bounded(t), f.client).err)
+	check(t, "calls", "DeleteSecurityGroup 1, ListPorts 1, ListSecurityGroups 1, UpdatePort 2", f.calls())
+	check(t, "leaks", []string(nil), f.Leaks())
+	f.Interceptor().Reset()
+	must(t, f.remove(bounded(t), f.client).err)
+	check(t, "calls without a group", "ListSecurityGroups 1", f.calls())
+}
+
+// TestGroupInUse is an error until its port is found: it was given to a port after the
+// ports were read.
+func TestGroupInUse(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 1, openstack.Options{})
+	f.mustSync(t)
+	group, late := f.group(t), f.AddPort(openstack.PortSpec{Network: f.network})
+	f.Interceptor().Inject("neutron.DeleteSecurityGroup", simserver.First(1), simserver.Before(func() { f.SetPortGroups(late, group) }))
+	is(t, f.remove(bounded(t), f.client).err, apierr.ErrConflict)
+	check(t, "nodes", "", f.withGroup(t))
+	must(t, f.remove(bounded(t), f.client).err)
+	check(t, "groups", []string(nil), f.groups(t))
+}
+
+// TestDeletedMeanwhile is no error: what is to be taken away is gone.
+func TestDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason, op string
+		meanwhile  func(f *fixture, group string)
+	}{
+		"group":           {"404 for the group", "neutron.DeleteSecurityGroup", func(f *fixture, group string) { f.DeleteSecurityGroup(group) }},
+		"group and ports": {"the port has no such group any more", "neutron.UpdatePort", func(f *fixture, group string) { f.DeleteSecurityGroup(group) }},
+		"port":            {"404 for the port", "neutron.UpdatePort", func(f *fixture, _ string) { f.DeletePort(f.ports["node-001"]) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, 2, openstack.Options{})
+			f.mustSync(t)
+			group := f.group(t)
+			f.Interceptor().Inject(test.op, simserver.First(1), simserver.Before(func() { test.meanwhile(f, group) }))
+			if err := f.remove(bounded(t), f.client).err; err != nil {
+				t.Errorf("%s: %v", test.reason, err)
+			}
+			check(t, "groups", []string(nil), f.groups(t))
+		})
+	}
+}
+
+// TestRulesDeletedMeanwhile are no error.
+func TestRulesDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 1, openstack.Options{})
+	f.mustSync(t)
+	id := f.group(t)
+	f.nodePorts = f.nodePorts[:1]
+	f.Interceptor().Inject("neutron.DeleteSecurityGroupRule", simserver.First(1), simserver.Before(func() {
+		f.Interceptor().Clear()
+		rules, err := f.client.Network().SecurityGroupRules(bounded(t), id)
+		must(t, err)
+		for _, r := range rules {
+			must(t, f.client.Network().DeleteSecurityGroupRule(bounded(t), r.ID))
+		}
+	}))
+	must(t, f.sync(bounded(t), f.client).err)
+}
+
+// TestRulesThatStay do not keep others from being deleted.
+func TestRulesThatStay(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 1, openstack.Options{})
+	f.mustSync(t)
+	f.nodePorts = nil
+	f.Interceptor().Inject("neutron.DeleteSecurityGroupRule", simserver.First(1), openstack.Denied())
+	is(t, f.sync(bounded(t), f.client).err, apierr.ErrDenied)
+	check(t, "rules", "tcp 30080 from 10.0.0.0/16", f.rules(t))
+}
+
+// TestTagsOfOldVersions go with the group: old versions of the upstream cloud controller
+// manager marked ports with its ID. Tags of users stay.
+func TestTagsOfOldVersions(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 0, openstack.Options{})
+	group := f.AddSecurityGroup(openstack.SecurityGroupSpec{Name: groupName})
+	port := f.AddPort(openstack.PortSpec{Network: f.network, Groups: []string{group}, Tags: []string{group, "mine"}})
+	must(t, f.remove(bounded(t), f.client).err)
+	ports, err := f.client.Network().PortsByIDFull(bounded(t), []string{port})
+	must(t, err)
+	check(t, "tags", []string{"mine"}, ports[0].Tags)
+	check(t, "security groups", 0, len(ports[0].SecurityGroups))
+	check(t, "groups", []string(nil), f.groups(t))
+	check(t, "writes", map[string]int{"neutron.DeleteTag": 1, "neutron.UpdatePort": 1, "neutron.DeleteSecurityGroup": 1}, f.Writes())
+}
+
+// TestMissingExtensions works on clouds without extensions: one list of all ports instead of
+// those with the group, writes without a revision, port security that is not shown is on.
+func TestMissingExtensions(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason  string
+		options openstack.Options
+		without []string
+		reads   int
+	}{
+		"filter":             {"the filter is refused, and all ports are read", openstack.Options{}, []string{client.ExtensionGroupFilter}, 2},
+		"filter, validation": {"the filter is ignored, so that all ports are read", openstack.Options{}, []string{client.ExtensionGroupFilter, client.ExtensionFilterValidation}, 1},
+		"port security":      {"it is on", openstack.Options{}, []string{client.ExtensionPortSecurity}, 1},
+		"revisions":          {"nothing can be compared", openstack.Options{}, []string{client.ExtensionRevisions}, 1},
+		"tags":               {"no port has any", openstack.Options{}, []string{client.ExtensionTags}, 1},
+		"bare":               {"no extension at all", openstack.Options{Profile: openstack.Bare}, nil, 1},
+		"pages":              {"each list has several pages", openstack.Options{PageSize: 3}, nil, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, 4, test.options)
+			if test.without != nil {
+				f.SetWithoutExtensions(test.without...)
+			}
+			f.AddPort(openstack.PortSpec{Network: f.network}) // of something else
+			f.mustSync(t)
+			check(t, "nodes", "node-001 node-002 node-003 node-004", f.withGroup(t))
+			f.Interceptor().Reset()
+			f.mustSyncOnce(t)
+			check(t, test.reason, test.reads, f.Interceptor().Count("neutron.ListPorts"))
+			check(t, "writes", map[string]int{}, f.Writes())
+			f.leave("node-003")
+			f.mustSync(t)
+			check(t, "nodes", "node-001 node-002 node-004", f.withGroup(t))
+			must(t, f.remove(bounded(t), f.client).err)
+			check(t, "leaks", []string(nil), f.Leaks())
+		})
+	}
+}
+
+// TestSubports are the ports of Nodes whose address is in a trunk. Their device is not the
+// server.
+func TestSubports(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 1, openstack.Options{})
+	outer := f.AddNetwork(openstack.NetworkSpec{Name: "outer"})
+	f.AddSubnet(openstack.SubnetSpec{Network: outer, CIDR: "172.16.0.0/16"})
+	f.joinAt("node-trunk", "10.0.9.9")
+	parent := f.AddPort(openstack.PortSpec{Network: outer, Server: f.given.Servers["node-trunk"]})
+	sub := f.AddPort(openstack.PortSpec{Network: f.network, IPs: []string{"10.0.9.9"}})
+	f.AddTrunk("trunk", parent, openstack.Subport{Port: sub, Segment: 7})
+	f.ports["node-trunk"] = sub
+	f.mustSync(t)
+	check(t, "nodes", "node-001 node-trunk", f.withGroup(t))
+	check(t, "calls", "ListPorts 1, ListSecurityGroupRules 1, ListSecurityGroups 1", callsOf(f, func() { f.mustSyncOnce(t) }))
+	f.leave("node-trunk")
+	f.mustSync(t)
+	check(t, "nodes", "node-001", f.withGroup(t))
+}
+
+// TestPortNotOnAnySubnetOfMembers adds the group to the port with the address of the Node:
+// the traffic is routed.
+func TestPortNotOnAnySubnetOfMembers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 1, openstack.Options{})
+	f.memberSubnet.ID = f.AddSubnet(openstack.SubnetSpec{Network: f.AddNetwork(openstack.NetworkSpec{Name: "lbs"}), CIDR: "10.9.0.0/24"})
+	f.given.Prefixes[f.memberSubnet.ID] = prefix("10.9.0.0/24")
+	f.mustSync(t)
+	check(t, "nodes", "node-001", f.withGroup(t))
+	check(t, "rules", strings.ReplaceAll(webRules, memberSubnet, "10.9.0.0/24"), f.rules(t))
+	check(t, "plan of an unchanged group", "", f.sync(bounded(t), f.client).plan)
+}
+
+// TestLostResponses leave no second group: the next run finds the first by its name.
+func TestLostResponses(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]simserver.Fault{"dropped": simserver.DropResponse(), "504": openstack.ProxyAfter(http.StatusGatewayTimeout)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, 1, openstack.Options{})
+			f.Interceptor().Inject("neutron.CreateSecurityGroup", simserver.Nth(1), fault)
+			is(t, f.sync(bounded(t), f.client).err, apierr.ErrUnavailable)
+			first := f.groups(t)
+			f.mustSync(t)
+			check(t, "groups", first, f.groups(t))
+			check(t, "calls", 1, len(first))
+		})
+	}
+}
+
+// TestGroupThatAListDoesNotShow is found when it is to be created: the list that the plan
+// was made from was older than the group.
+func TestGroupThatAListDoesNotShow(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 2, openstack.Options{})
+	d := f.build()
+	o, err := Observe(bounded(t), f.client.Network(), d, f.ProjectID(openstack.ProjectCCM))
+	must(t, err)
+	f.mustSync(t)
+	first := f.groups(t)
+	must(t, apply(bounded(t), f.client, Diff(o, d)).err)
+	check(t, "groups", first, f.groups(t))
+	check(t, "rules", webRules, f.rules(t))
+	if n := f.Interceptor().Count("neutron.CreateSecurityGroup"); n > 0 {
+		t.Errorf("%d groups were created", n)
+	}
+	port, _ := f.Port(f.ports["node-002"])
+	if !slices.Contains(port.Groups, first[0]) {
+		t.Errorf("groups %v of the port lack %v", port.Groups, first)
+	}
+}
