@@ -33,9 +33,6 @@ type Config struct {
 	methodSet bool
 	// regional is OS_CCM_REGIONAL in the environment: provider IDs have the region.
 	regional bool
-	// waitSteps is OCCM_WAIT_LB_ACTIVE_STEPS in the environment: how often a load
-	// balancer is looked at until it must be active.
-	waitSteps int
 	// login is what authenticates, taken from Global once all of it is known.
 	login client.Credentials
 }

@@ -222,23 +222,19 @@ func TestEnvironment(t *testing.T) {
 		variables map[string]string
 		text      string // after login
 		regional  bool
-		steps     int
 		want      []string
 	}{
-		"nothing":           {"defaults", nil, "", false, 23, nil},
-		"regional":          {"a note", map[string]string{"OS_CCM_REGIONAL": "true"}, "region = r\n", true, 23, []string{"note: environment OS_CCM_REGIONAL is true: the provider IDs of Nodes have the region"}},
-		"not regional":      {"a valid word", map[string]string{"OS_CCM_REGIONAL": "false"}, "", false, 23, nil},
-		"regional by one":   {"exactly true", map[string]string{"OS_CCM_REGIONAL": "1"}, "", false, 23, []string{`warning: environment OS_CCM_REGIONAL is "1", which has no effect: only true has one`}},
-		"no region":         {"nothing to write", map[string]string{"OS_CCM_REGIONAL": "true"}, "", true, 23, []string{"note: environment OS_CCM_REGIONAL is true: the provider IDs of Nodes have the region", "warning: environment OS_CCM_REGIONAL has no effect without [Global] region"}},
-		"region with slash": {"the provider ID could not be read", map[string]string{"OS_CCM_REGIONAL": "true"}, "region = a/b\n", true, 23, []string{"note: environment OS_CCM_REGIONAL is true: the provider IDs of Nodes have the region", `error: 7:1: [Global] region: "a/b" cannot be part of a provider ID`}},
-		"unregional slash":  {"is not written", nil, "region = a/b\n", false, 23, nil},
-		"steps":             {"a number", map[string]string{"OCCM_WAIT_LB_ACTIVE_STEPS": "7"}, "", false, 7, nil},
-		"no steps":          {"zero is one: the load balancer must be looked at", map[string]string{"OCCM_WAIT_LB_ACTIVE_STEPS": "0"}, "", false, 1, nil},
-		"negative steps":    {"ignored", map[string]string{"OCCM_WAIT_LB_ACTIVE_STEPS": "-1"}, "", false, 23, []string{`warning: environment OCCM_WAIT_LB_ACTIVE_STEPS is "-1", which has no effect: it must be a number, zero or more`}},
-		"text":              {"ignored", map[string]string{"OCCM_WAIT_LB_ACTIVE_STEPS": "many"}, "", false, 23, []string{`warning: environment OCCM_WAIT_LB_ACTIVE_STEPS is "many", which has no effect: it must be a number, zero or more`}},
-		"empty":             {"counts as not set", map[string]string{"OCCM_WAIT_LB_ACTIVE_STEPS": "", "OS_CCM_REGIONAL": ""}, "", false, 23, nil},
-		"OS_ variables":     {"of OpenStack clients have no influence", map[string]string{"OS_AUTH_URL": "x", "OS_USERNAME": "x", "OS_PASSWORD": "x", "OS_REGION_NAME": "x", "OS_CLOUD": "x", "OS_CLIENT_CONFIG_FILE": "/x"}, "", false, 23, nil},
-		"other variables":   {"have none either", map[string]string{"USERNAME": "x", "_CLOUD": "x"}, "", false, 23, nil},
+		"nothing":           {"defaults", nil, "", false, nil},
+		"regional":          {"a note", map[string]string{"OS_CCM_REGIONAL": "true"}, "region = r\n", true, []string{"note: environment OS_CCM_REGIONAL is true: the provider IDs of Nodes have the region"}},
+		"not regional":      {"a valid word", map[string]string{"OS_CCM_REGIONAL": "false"}, "", false, nil},
+		"regional by one":   {"exactly true", map[string]string{"OS_CCM_REGIONAL": "1"}, "", false, []string{`warning: environment OS_CCM_REGIONAL is "1", which has no effect: only true has one`}},
+		"no region":         {"nothing to write", map[string]string{"OS_CCM_REGIONAL": "true"}, "", true, []string{"note: environment OS_CCM_REGIONAL is true: the provider IDs of Nodes have the region", "warning: environment OS_CCM_REGIONAL has no effect without [Global] region"}},
+		"region with slash": {"the provider ID could not be read", map[string]string{"OS_CCM_REGIONAL": "true"}, "region = a/b\n", true, []string{"note: environment OS_CCM_REGIONAL is true: the provider IDs of Nodes have the region", `error: 7:1: [Global] region: "a/b" cannot be part of a provider ID`}},
+		"unregional slash":  {"is not written", nil, "region = a/b\n", false, nil},
+		"steps":             {"of the upstream controller", map[string]string{"OCCM_WAIT_LB_ACTIVE_STEPS": "7"}, "", false, []string{"note: environment OCCM_WAIT_LB_ACTIVE_STEPS has no effect: a load balancer that is being changed holds no worker for long"}},
+		"empty":             {"counts as not set", map[string]string{"OCCM_WAIT_LB_ACTIVE_STEPS": "", "OS_CCM_REGIONAL": ""}, "", false, nil},
+		"OS_ variables":     {"of OpenStack clients have no influence", map[string]string{"OS_AUTH_URL": "x", "OS_USERNAME": "x", "OS_PASSWORD": "x", "OS_REGION_NAME": "x", "OS_CLOUD": "x", "OS_CLIENT_CONFIG_FILE": "/x"}, "", false, nil},
+		"other variables":   {"have none either", map[string]string{"USERNAME": "x", "_CLOUD": "x"}, "", false, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -246,8 +242,8 @@ func TestEnvironment(t *testing.T) {
 			file := parse(t, loginText+tc.text)
 			cfg, problems := decode(file, in(nil).with(tc.variables))
 			checkProblems(t, tc.reason, tc.want, problems)
-			if cfg.regional != tc.regional || cfg.waitSteps != tc.steps {
-				t.Errorf("%s: want %v, %d, got %v, %d", tc.reason, tc.regional, tc.steps, cfg.regional, cfg.waitSteps)
+			if cfg.regional != tc.regional {
+				t.Errorf("%s: want %v, got %v", tc.reason, tc.regional, cfg.regional)
 			}
 			plain, _ := decode(file, in(nil))
 			if diff := cmp.Diff(reveal(plain.login), reveal(cfg.login)); diff != "" {

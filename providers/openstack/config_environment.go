@@ -3,7 +3,6 @@ package openstack
 import (
 	"cmp"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -58,15 +57,8 @@ func (r *resolver) applyEnvironment() {
 	default:
 		r.Problems.Warnf(config.Position{}, "environment %s is %q, which has no effect: only true has one", variableRegional, value)
 	}
-	r.config.waitSteps = defaultWaitSteps
-	value, set := r.env.variables[variableWaitSteps]
-	steps, err := strconv.Atoi(value)
-	switch {
-	case !set || value == "":
-	case err != nil || steps < 0:
-		r.Problems.Warnf(config.Position{}, "environment %s is %q, which has no effect: it must be a number, zero or more", variableWaitSteps, value)
-	default:
-		r.config.waitSteps = max(steps, 1)
+	if r.env.variables[variableWaitSteps] != "" {
+		r.note("environment " + variableWaitSteps + " has no effect: a load balancer that is being changed holds no worker for long")
 	}
 }
 
@@ -78,7 +70,7 @@ func environmentReference() []provider.Variable {
 		{Name: variableRegional, Help: "If it is exactly true, the provider IDs of Nodes have the region: openstack://<region>/<ID>."},
 		{
 			Name: variableWaitSteps,
-			Help: "How often a load balancer is looked at, with growing delays, until it must be active. The default is 23.",
+			Help: "Has no effect, other than in the upstream controller: a load balancer that is being changed is waited for for at most 20 seconds, and its Service is synced again later.",
 		},
 	}
 }

@@ -87,7 +87,7 @@ func checkComplete(t interface {
 ) {
 	t.Helper()
 	c, l := cfg.clientConfig(), cfg.login
-	if c.AuthURL == "" || c.EndpointType == "" || c.Timeout <= 0 || cfg.waitSteps < 1 || cfg.LoadBalancer.LBMethod == "" {
+	if c.AuthURL == "" || c.EndpointType == "" || c.Timeout <= 0 || cfg.LoadBalancer.LBMethod == "" {
 		t.Errorf("the configuration is not complete: %+v", c)
 	}
 	methods := 0

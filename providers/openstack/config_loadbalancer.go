@@ -13,9 +13,6 @@ const (
 	defaultMonitorRetriesDown = 3
 	defaultIngressSuffix      = "nip.io"
 	defaultMaxSharedLB        = 2
-	// defaultWaitSteps is how often a load balancer is looked at until it must be
-	// active.
-	defaultWaitSteps = 23
 )
 
 // Values of keys.
@@ -93,8 +90,8 @@ type LoadBalancer struct {
 	// included.
 	// Default: 2
 	MaxSharedLB int `gcfg:"max-shared-lb"`
-	// ContainerStore is where TLS certificates are kept. With barbican, references are
-	// validated; with external, they are not.
+	// ContainerStore is where TLS certificates are kept. With barbican, certificates must
+	// exist there before anything is written; with external, they are not looked up.
 	// Default: barbican
 	ContainerStore string `gcfg:"container-store"`
 	// DefaultTLSContainerRef is the reference to a TLS certificate for all Services
@@ -132,7 +129,7 @@ type Networks struct {
 	// Default: the subnet of the Nodes
 	SubnetID string `gcfg:"subnet-id"`
 	// MemberSubnetID is the ID of the subnet of the members of pools.
-	// Default: the subnet of load balancers
+	// Default: subnet-id; without it and network-id, the subnet of each Node
 	MemberSubnetID string `gcfg:"member-subnet-id"`
 }
 

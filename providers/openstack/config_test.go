@@ -225,7 +225,7 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 	golden(t, "defaults.golden", text.String())
-	if cfg.waitSteps != 23 || cfg.regional || cfg.methodSet {
+	if cfg.regional || cfg.methodSet {
 		t.Errorf("other settings: %+v", cfg)
 	}
 }

@@ -234,7 +234,7 @@ func (a *routesAdapter) networkID() string {
 }
 
 // InjectFault implements conformance.MutableCloud.
-func (a *routesAdapter) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
+func (a *nodesAdapter) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
 	when := simserver.From(i.First)
 	if i.Once {
 		when = simserver.Nth(i.First)
@@ -267,7 +267,7 @@ func faultOf(i explore.Injection) simserver.Fault {
 }
 
 // Writes implements conformance.MutableCloud.
-func (a *routesAdapter) Writes() int {
+func (a *nodesAdapter) Writes() int {
 	n := 0
 	for _, count := range a.Cloud.Writes() {
 		n += count
@@ -277,4 +277,4 @@ func (a *routesAdapter) Writes() int {
 }
 
 // Resources implements conformance.MutableCloud.
-func (a *routesAdapter) Resources() []string { return a.Cloud.Resources() }
+func (a *nodesAdapter) Resources() []string { return a.Cloud.Resources() }

@@ -3,10 +3,8 @@
 // What it does: it initializes Nodes (provider ID, addresses, instance type, zone and
 // region), taints those whose server is shut down, and makes Nodes be deleted whose
 // server was deleted. It makes the routes of Nodes in a Neutron router, if the
-// cloud-config names one.
-//
-// What it does not do yet: load balancers of Octavia. Packages request, features and
-// subnetpattern, and the calls of package client, are parts of them.
+// cloud-config names one. It makes the load balancers of Services in Octavia, with their
+// floating IPs and security groups in Neutron.
 //
 // # How it finds servers
 //
@@ -21,4 +19,15 @@
 //
 // Nothing is written to OpenStack for Nodes: the role reader in the project is enough.
 // Routes change the router, and the address pairs of the servers' ports.
+//
+// # How it makes load balancers
+//
+//	Service, Nodes → request.ForEnsure ─┐
+//	lists that Services share (snapshot) ├→ octavia, floatingip, securitygroup: Build, Diff
+//	or: find, octavia.Read, Observe ─────┘                  → plan → change.Env → Octavia, Neutron
+//	                                                        → annotations, status, Events
+//
+// Shared lists decide only that nothing is to be done, or that members are to be added. For
+// everything else the load balancer is found and locked, and its parts are read alone. What
+// belongs to a Service is decided by package certainty.
 package openstack

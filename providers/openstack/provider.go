@@ -52,7 +52,7 @@ func Descriptor() provider.Descriptor {
 		Summary: "OpenStack",
 		Capabilities: []provider.Capability{
 			{Name: "instances", Supported: true, Note: "trunk ports, floating IPs, regional provider IDs"},
-			{Name: "load balancers", Note: "Octavia load balancers are not supported yet"},
+			{Name: "load balancers", Supported: true, Note: "Octavia, with floating IPs, TLS, health monitors, security groups; shared ones"},
 			{Name: "routes", Supported: true, Note: "extra routes of a Neutron router, if the cloud-config has its ID; IPv4 and IPv6"},
 		},
 		Decode:    decodeProblems,
@@ -81,8 +81,9 @@ type cloud struct {
 	client    *client.Client
 	instances *instance.V2
 	logins    *loginStore
-	// routes is nil without a router.
-	routes *routes
+	// routes is nil without a router, loadBalancer if the cloud-config disables it.
+	routes       *routes
+	loadBalancer *loadBalancer
 	// readCredentials reads credentials again whenever they change, nil if they
 	// cannot.
 	readCredentials func(context.Context)
@@ -124,6 +125,7 @@ type tuning struct {
 	instances instance.Options
 	client    client.Options
 	inventory inventory.Config
+	balancing loadBalancerTuning
 }
 
 // apiMetrics counts the calls of the process.
@@ -141,6 +143,9 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 	if t.client.LoginGuard == nil {
 		t.client.LoginGuard = client.NewLoginGuard(clock.RealClock{}, login.WithStore(logins))
 	}
+	if t.client.Metrics == nil {
+		t.client.Metrics = client.NewMetrics(metrics.Discard())
+	}
 	api, err := client.New(settings, source, t.client)
 	if err != nil {
 		return nil, err
@@ -153,8 +158,29 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 	t.instances.Provider = ProviderName
 	t.instances.Metrics = metrics.New(ProviderName)
 	c.instances = instance.New(newSource(cfg, servers), t.instances)
+	if cfg.LoadBalancer.Enabled {
+		c.serveServices(cfg, servers, t)
+	}
 
 	return c, nil
+}
+
+// serveServices makes the part that serves Services of type LoadBalancer.
+func (c *cloud) serveServices(cfg *Config, servers *inventory.Inventory, t tuning) {
+	c.loadBalancer = newLoadBalancer(loadBalancerConfig{
+		Config:     cfg,
+		Region:     c.client.Region(),
+		Octavia:    c.client.LoadBalancer(),
+		Network:    c.client.Network(),
+		KeyManager: c.client.KeyManager(),
+		Project:    c.client.Project,
+		Inventory:  servers,
+		Nodes:      c.nodes.Load,
+		ServerOf:   c.serverOf,
+		Step:       metrics.New(ProviderName).Step,
+		Reconcile:  t.client.Metrics.Reconcile,
+		Tuning:     t.balancing,
+	})
 }
 
 // Initialize starts the background work and returns. With leader migration it is called
@@ -164,6 +190,9 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 		c.background.Go(c.instances.Run)
 		if c.readCredentials != nil {
 			c.background.Go(c.readCredentials)
+		}
+		if c.loadBalancer != nil {
+			c.loadBalancer.setClients(builder)
 		}
 		api, err := builder.Client(clientName)
 		if err != nil {
@@ -175,6 +204,9 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 		recorder := c.background.Recorder(api, eventSource)
 		c.instances.SetRecorder(recorder)
 		c.routes.setRecorder(recorder)
+		if c.loadBalancer != nil {
+			c.loadBalancer.services.SetRecorder(recorder)
+		}
 	})
 }
 

@@ -40,7 +40,7 @@ func TestFactory(t *testing.T) {
 	_, offered["Routes"] = c.Routes()
 	_, offered["LoadBalancer"] = c.LoadBalancer()
 	want := map[string]bool{
-		"Instances": false, "InstancesV2": true, "Zones": false, "Clusters": false, "Routes": false, "LoadBalancer": false,
+		"Instances": false, "InstancesV2": true, "Zones": false, "Clusters": false, "Routes": false, "LoadBalancer": true,
 	}
 	if diff := cmp.Diff(want, offered); diff != "" {
 		t.Errorf("offered (-want +got):\n%s", diff)
@@ -50,6 +50,15 @@ func TestFactory(t *testing.T) {
 	}
 	if n := f.Interceptor().Total(); n != 0 {
 		t.Errorf("%d requests before the first one is needed", n)
+	}
+}
+
+// TestLoadBalancersDisabled: with enabled = false, Services get no load balancers.
+func TestLoadBalancersDisabled(t *testing.T) {
+	t.Parallel()
+	c := newFleet(t, 1, openstack.Options{}).connect(t, "[LoadBalancer]\nenabled = false\n", quick())
+	if balancing, offered := c.LoadBalancer(); balancing != nil || offered {
+		t.Errorf("offered: %v, %t", balancing, offered)
 	}
 }
 

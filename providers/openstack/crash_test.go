@@ -1,0 +1,214 @@
+package openstack
+
+import (
+	"context"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// With the race detector one of sampledKinds kinds of faults is injected, at sampledPoints
+// calls of each operation. Without it each operation also gets crashPairs pairs of faults.
+const sampledKinds, sampledPoints, crashPairs = 6, 1, 6
+
+// lastChange is longer than a change of a load balancer takes.
+const lastChange = 15 * time.Second
+
+// TestCrash injects every fault at every call of every operation on load balancers
+// (OS-LB-4, OS-LB-9, OS-LB-15, OS-LB-17). A process that starts then has to reach the same
+// end as without faults, or has to find all that there is to delete. After each call, what
+// was served and is still wanted is served. With the race detector a sample of the cases
+// runs.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	var cases, pairs atomic.Int64
+	t.Run("all", func(t *testing.T) {
+		all := crashScenarios()
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					c := newCrash(t, all[name])
+					cases.Add(int64(c.sweep(t)))
+					if !raceDetector {
+						hash := fnv.New64()
+						_, _ = hash.Write([]byte(name))
+						c.explorer.InjectPairs(t, rand.New(rand.NewPCG(hash.Sum64(), crashPairs)), crashPairs) //nolint:gosec // a sample
+						pairs.Add(crashPairs)
+					}
+				})
+			})
+		}
+	})
+	t.Logf("%d cases with one fault, %d with two", cases.Load(), pairs.Load())
+}
+
+// crash explores one scenario.
+type crash struct {
+	*lbSite
+
+	scenario scenario
+	// before are the Services as they are before the operation.
+	before   []*v1.Service
+	start    *openstack.Snapshot
+	explorer *explore.Explorer
+	baseline []simserver.Call
+	turn     int // of the kinds of faults
+}
+
+// newCrash makes the state before the operation.
+func newCrash(t *testing.T, s scenario) *crash {
+	t.Helper()
+	c := &crash{lbSite: newSite(t, s.options, s.config), scenario: s}
+	services := []*v1.Service{kubetest.Service("default", "shop", kubetest.Port(v1.ProtocolTCP, 8080)), s.service()}
+	p := c.run(t, services...)
+	p.until("shop", func(ctx context.Context) error { return p.ensure(ctx, "shop", c.nodes[:2]...) })
+	if s.shared {
+		p.share("web", "shop")
+	}
+	if !s.create {
+		p.until("web", func(ctx context.Context) error { return p.ensure(ctx, "web", c.nodes[:2]...) })
+	}
+	for _, name := range []string{"shop", "web"} {
+		c.before = append(c.before, p.stored(name))
+	}
+	c.watch(p)
+	c.start = c.Snapshot()
+	c.turn = len(s.change) + len(s.config) // others in each scenario
+	c.explorer = &explore.Explorer{Begin: c.begin, Writes: c.writes}
+
+	return c
+}
+
+// share has a Service use the load balancer of another one.
+func (p *lbProcess) share(name, owner string) {
+	p.t.Helper()
+	p.edit(name, func(s *v1.Service) {
+		s.Annotations["loadbalancer.openstack.org/load-balancer-id"] = p.stored(owner).Annotations["loadbalancer.openstack.org/load-balancer-id"]
+	})
+}
+
+// watch has the cloud report whenever something is not served that was and is still wanted:
+// the other Service, and the first port of this one.
+func (c *crash) watch(p *lbProcess) {
+	address := func(name string) string {
+		return p.stored(name).Annotations["loadbalancer.openstack.org/load-balancer-address"]
+	}
+	c.WatchServing(address("shop"), "TCP", 8080, "10.9.250.1:38080")
+	if !c.scenario.create && !c.scenario.remove && !c.scenario.gap {
+		c.WatchServing(address("web"), "TCP", 80, "10.9.250.1:30080")
+	}
+}
+
+// writes reports whether a call of the baseline changes the cloud.
+func (c *crash) writes(call int) bool {
+	return call > len(c.baseline) || c.Mutating(c.baseline[call-1].Op)
+}
+
+// begin restores the state before the operation.
+func (c *crash) begin(t testing.TB, call int) explore.Run {
+	t.Helper()
+	c.Restore(c.start)
+	ended := len(c.Outages())
+	first := c.run(t, c.before...)
+	c.scenario.edit(first)
+	served := func() {
+		t.Helper()
+		if outages := c.Outages(); len(outages) > ended {
+			t.Errorf("not served any more after %v", outages[ended:])
+			ended = len(outages)
+		}
+	}
+	if call == 0 {
+		c.Interceptor().Reset()
+	}
+
+	return explore.Run{
+		Cloud: c,
+		Operate: func(ctx context.Context) error {
+			err := c.scenario.operate(ctx, first)
+			if call == 0 {
+				c.baseline = c.Interceptor().History()
+			}
+			time.Sleep(lastChange) // a stale read may have ended the last wait too early
+			served()
+
+			return err
+		},
+		Next: []explore.Process{{
+			Operate: func(ctx context.Context) error {
+				return c.scenario.operate(ctx, c.runWith(t, first.api)) //nolint:contextcheck // the fixture has the context
+			},
+			Recover: func() {
+				next := c.runWith(t, first.api)
+				next.until("recover", func(ctx context.Context) error { return c.scenario.operate(ctx, next) })
+				served()
+			},
+		}},
+	}
+}
+
+// sweep injects each fault at each call, and the refusals of writes at each write. Logins are
+// the same in all scenarios: faults of theirs are injected in the first one.
+func (c *crash) sweep(t *testing.T) int {
+	t.Helper()
+	var all, writes []int
+	for n := range c.explorer.Baseline(t).Calls {
+		if op := c.baseline[n].Op; c.scenario.logins || !strings.HasPrefix(op, "keystone.") && !strings.Contains(op, "Version") {
+			all = append(all, n+1)
+		}
+		if c.writes(n + 1) {
+			writes = append(writes, n+1)
+		}
+	}
+	n := 0
+	for _, kind := range explore.Injections() {
+		n += c.inject(t, kind, all)
+	}
+	refusals := c.refusals()
+	for _, name := range slices.Sorted(maps.Keys(refusals)) {
+		c.refused = refusals[name]
+		for _, once := range []bool{false, true} {
+			n += c.inject(t, explore.Injection{Fault: explore.Failed, Once: once}, writes)
+		}
+	}
+	c.refused, c.late = nil, openstack.ProxyAfter(http.StatusGatewayTimeout)
+	n += c.inject(t, explore.Injection{Fault: explore.Lost, Once: true}, writes)
+	c.late = nil
+
+	return n
+}
+
+// inject injects a fault at calls, with the race detector at a few of them, and returns
+// their number.
+func (c *crash) inject(t *testing.T, kind explore.Injection, calls []int) int {
+	t.Helper()
+	spread := explore.Spread{}
+	if raceDetector {
+		if c.turn++; c.turn%sampledKinds != 0 {
+			return 0
+		}
+		spread.Points = sampledPoints
+	}
+	selected := spread.Of(len(calls))
+	for _, n := range selected {
+		kind.First = calls[n-1]
+		c.explorer.Inject(t, kind)
+	}
+
+	return len(selected)
+}

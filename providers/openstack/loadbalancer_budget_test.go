@@ -1,0 +1,279 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/cloud-provider/api"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// workers is how many Services the service controller syncs at once by default here.
+const workers = 10
+
+// manyServices returns Services with two ports each.
+func manyServices(n int) []*v1.Service {
+	services := make([]*v1.Service, n)
+	for i := range services {
+		services[i] = kubetest.Service("default", fmt.Sprintf("web-%d", i), kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443))
+		for j := range services[i].Spec.Ports {
+			services[i].Spec.Ports[j].NodePort = int32(30000 + 2*i + j) //nolint:gosec // small numbers
+		}
+	}
+
+	return services
+}
+
+// controller calls a function for each Service as the service controller does: by several
+// workers, and again later after an error, while the worker goes on with another Service. It
+// returns when all have succeeded.
+func controller(t testing.TB, services []*v1.Service, do func(name string) error) {
+	t.Helper()
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Second, 5*time.Minute))
+	var left atomic.Int64
+	left.Store(int64(len(services)))
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for {
+				name, ended := queue.Get()
+				if ended {
+					return
+				}
+				err := do(name)
+				if retry, ok := errors.AsType[*api.RetryError](err); ok {
+					queue.Forget(name)
+					queue.AddAfter(name, retry.RetryAfter())
+				} else if err != nil {
+					queue.AddRateLimited(name)
+				} else if queue.Forget(name); left.Add(-1) == 0 {
+					queue.ShutDown()
+				}
+				queue.Done(name)
+			}
+		})
+	}
+	for _, service := range services {
+		queue.Add(service.Name)
+	}
+	wg.Wait()
+}
+
+// listStatuses is a list of the statuses of load balancers, which serves all that wait.
+// statusFields is how many fields are requested for it.
+const (
+	listStatuses = "statuses of all load balancers"
+	statusFields = 3
+)
+
+// tally counts calls by what they are.
+type tally struct{ reads, writes, polls int }
+
+// count returns the calls of the cloud so far, without logins and version documents. Reads
+// of one load balancer are polls: what else a read of it is for is counted by the others.
+func (s *lbSite) count() tally {
+	var t tally
+	calls := maps.Clone(s.Interceptor().Calls())
+	for _, request := range s.Requests("octavia.ListLoadBalancers") {
+		if len(request.Query["fields"]) == statusFields {
+			calls[listStatuses]++
+			calls["octavia.ListLoadBalancers"]--
+		}
+	}
+	for op, n := range calls {
+		switch {
+		case strings.HasPrefix(op, "keystone."), strings.Contains(op, "Version"), op == "neutron.ListExtensions":
+		case op == "octavia.ShowLoadBalancer", op == listStatuses:
+			t.polls += n
+		case s.Mutating(op):
+			t.writes += n
+		default:
+			t.reads += n
+		}
+	}
+
+	return t
+}
+
+func (t tally) minus(other tally) tally {
+	return tally{t.reads - other.reads, t.writes - other.writes, t.polls - other.polls}
+}
+
+// TestCostOfServices (OS-LB-21, OS-COST-5): what operations on load balancers cost.
+func TestCostOfServices(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		config         string
+		create, remove int // apart from polls
+	}{
+		"plain":    {"", 10, 6},
+		"monitors": {"create-monitor = true\n", 10, 6},
+		"managed":  {"manage-security-groups = true\n", 16 + 3, 6 + 5}, // and the Nodes
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, openstack.Options{}, tc.config)
+				p := s.run(t, manyServices(2)...)
+				// What is true for all Services is read once.
+				p.until("the first", func(ctx context.Context) error { return p.ensure(ctx, "web-1", s.nodes...) })
+				spent := func(what string, limit int, do func(ctx context.Context) error) {
+					t.Helper()
+					before := s.count()
+					p.until(what, do)
+					cost := s.count().minus(before)
+					t.Logf("%s: %+v", what, cost)
+					if cost.reads+cost.writes > limit {
+						t.Errorf("%s costs %+v, allowed are %d apart from polls: %v", what, cost, limit, s.Interceptor().Calls())
+					}
+				}
+				spent("create", tc.create, func(ctx context.Context) error { return p.ensure(ctx, "web-0", s.nodes...) })
+				spent("the sync after the annotations", 5, func(ctx context.Context) error { return p.ensure(ctx, "web-0", s.nodes...) })
+				spent("delete", tc.remove, func(ctx context.Context) error { return p.remove(ctx, "web-0") })
+			})
+		})
+	}
+}
+
+// TestCostOfManyServices (OS-LB-21, OS-COST-5): an unchanged sync of all Services writes
+// nothing and costs one look at each, after a start, and a few lists later. A Node that
+// joins costs one write for each pool.
+func TestCostOfManyServices(t *testing.T) {
+	t.Parallel()
+	for name, foreign := range map[string]int{"alone": 0, "300 foreign load balancers": 300} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := 100
+				if raceDetector {
+					n /= 5
+				}
+				// Quotas of load balancers are unlimited by default, those of floating IPs are 50. No
+				// read is stale: a change that is refused, since the one before has not ended, would
+				// be counted as a write.
+				s := newSite(t, openstack.Options{StaleReads: new(openstack.StaleReads), Quotas: openstack.Quotas{FloatingIPs: 200, Ports: 2000}}, "")
+				for i := range foreign {
+					s.AddLoadBalancer(openstack.LoadBalancerSpec{Name: fmt.Sprintf("foreign-%d", i), Subnet: s.subnet, Listeners: []openstack.ListenerSpec{{
+						Name: "l", Protocol: "TCP", Port: 80, Pool: &openstack.LBPoolSpec{Name: "p", Members: []openstack.LBMemberSpec{{Address: "10.9.200.1", Port: 80}}},
+					}}})
+				}
+				services := manyServices(n)
+				for _, service := range services {
+					s.addReferenceLoadBalancer(openstack.ServiceSpec{NoMonitors: true, Ports: []openstack.ServicePort{
+						{Protocol: "TCP", Port: 80, NodePort: int(service.Spec.Ports[0].NodePort)}, {Protocol: "TCP", Port: 443, NodePort: int(service.Spec.Ports[1].NodePort)},
+					}}, service, false, false)
+				}
+				p := s.run(t, services...)
+				sync := func(what string, reads, writes int, do func(ctx context.Context, name string) error) {
+					t.Helper()
+					before, began, lists := s.count(), time.Now(), s.Interceptor().Count("octavia.ListListeners")
+					controller(t, services, func(name string) error { return do(t.Context(), name) })
+					cost, took := s.count().minus(before), time.Since(began)
+					pages := foreign / 50 * (s.Interceptor().Count("octavia.ListListeners") - lists) // of pools, in each read of all lists
+					t.Logf("%s: %+v in %s", what, cost, took)
+					if cost.reads > reads+pages || cost.writes > writes || cost.polls > int(took.Seconds())+n {
+						t.Errorf("%s costs %+v, allowed are %d reads and %d pages, %d writes: %v", what, cost, reads, pages, writes, s.Interceptor().Calls())
+					}
+				}
+				nodes := s.nodes
+				ensure := func(ctx context.Context, name string) error { return p.ensureOnce(ctx, name, nodes...) }
+				sync("cold sync", 120, 0, ensure)
+				time.Sleep(time.Minute)
+				sync("warm sync", 12, 0, ensure)
+				time.Sleep(time.Minute)
+				nodes = append(nodes, s.addNode(3))
+				sync("node join", 20, 2*n, func(ctx context.Context, name string) error {
+					return p.balancers.UpdateLoadBalancer(ctx, clusterName, p.stored(name), nodes) //nolint:contextcheck // the fixture has the context
+				})
+			})
+		})
+	}
+}
+
+// busyServices is how many Services there are at once, fewer with the race detector.
+func busyServices() int {
+	if raceDetector {
+		return 10
+	}
+
+	return 100
+}
+
+// TestBusyCloud (OS-LB-6): 100 Services at once in a cloud that builds each in a minute,
+// takes two seconds for a POST and refuses the sixth one in flight are there in three
+// minutes.
+func TestBusyCloud(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, openstack.Options{Quotas: openstack.Quotas{FloatingIPs: 200, Ports: 2000}}, "")
+		busy := openstack.Error(503, "", "Project busy. Unable to lock the project. Please try again.")
+		s.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.Always(), openstack.MaxInFlight(5, simserver.Slow(2*time.Second), busy))
+		services := manyServices(busyServices())
+		p := s.run(t, services...)
+		began := time.Now()
+		controller(t, services, func(name string) error { return p.ensureOnce(t.Context(), name, s.nodes...) })
+		took := time.Since(began)
+		t.Logf("%d Services in %s", len(services), took)
+		if took > 3*time.Minute {
+			t.Errorf("%d Services took %s of the cloud's time", len(services), took)
+		}
+	})
+}
+
+// TestStuckLoadBalancers (OS-LB-6): load balancers that stay pending, and deletions that
+// take ten minutes, do not keep a new Service waiting.
+func TestStuckLoadBalancers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		delays := openstack.TypicalDelays()
+		delays.LoadBalancerDelete = 10 * time.Minute
+		s := newSite(t, openstack.Options{Quotas: openstack.Quotas{FloatingIPs: 200, Ports: 2000}, Delays: &delays}, "")
+		services := manyServices(41)
+		for i, service := range services[:40] {
+			id := s.addReferenceLoadBalancer(openstack.ServiceSpec{NoMonitors: true}, service, false, false)
+			s.HoldPending(id, i < 20)
+		}
+		p := s.run(t, services...)
+		ctx, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		queue := make(chan int)
+		for range workers {
+			wg.Go(func() { // the service controller: one call, then the next Service
+				for i := range queue {
+					if i < 20 || i == 40 {
+						_, _ = p.balancers.EnsureLoadBalancer(ctx, clusterName, p.stored(services[i].Name), s.nodes[:1]) //nolint:contextcheck // the fixture has the context
+					} else {
+						_ = p.balancers.EnsureLoadBalancerDeleted(ctx, clusterName, p.stored(services[i].Name)) //nolint:contextcheck // the fixture has the context
+					}
+				}
+			})
+		}
+		for i := range 40 {
+			queue <- i
+		}
+		began := time.Now()
+		queue <- 40 // a worker is free for another Service
+		waited := time.Since(began)
+		t.Logf("a worker is free after %s", waited)
+		stop()
+		close(queue)
+		wg.Wait()
+		if waited > 5*time.Second {
+			t.Errorf("no worker was free for %s", waited)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/securitygroup"
+)
+
+// Errors about load balancers that a Service shares.
+var (
+	errNoTags = apierr.Mark(apierr.ErrInvalid, errors.New(
+		"the load balancer cannot be shared: the load balancer API has no tags, which distinguish Services"))
+	errSharedInternal = apierr.Mark(apierr.ErrInvalid, errors.New(
+		"an internal Service cannot share the load balancer of another one: its floating IP would stay"))
+	errTooManyShare = apierr.Mark(apierr.ErrInvalid, errors.New("the load balancer is shared by as many Services as max-shared-lb permits"))
+)
+
+// build returns the desired state of the Service. It is pure, but for the security group,
+// whose subnets are read.
+func (r *run) build(ctx context.Context, o *observed) (*desired, error) {
+	wanted := *r.request
+	d := &desired{floating: floatingip.Build(r.request, o.isOwner())}
+	d.floating.Place, d.floating.PlaceErr = o.place, o.placeErr
+	r.warnOfNodes(o)
+	if r.request.MemberSubnet.Detect {
+		// A member without its subnet could be out of reach.
+		wanted.Members = without(wanted.Members, slices.Concat(o.subnets.Unread, o.waiting))
+	}
+	if len(o.waiting) > 0 {
+		d.waiting = []service.Gap{{
+			Key: "nodes " + plan.Words(o.waiting), Text: "nodes are not initialized yet: " + plan.FewCommas(o.waiting),
+		}}
+	}
+	if unread := o.subnets.Unread; len(unread) > 0 {
+		d.addOnly = true
+		d.incomplete = append(d.incomplete, service.Gap{
+			Key: "subnets of " + plan.Words(unread), Text: fmt.Sprintf("the subnets of nodes are not known: %s: %v", plan.FewCommas(unread), o.subnets.Err),
+		})
+	}
+	resolved, warnings, err := wanted.Resolve(o.given())
+	if err != nil {
+		return nil, err
+	}
+	d.warnings = warnings
+	d.balancer = octavia.Build(&wanted, resolved, octavia.Context{
+		Owner: o.isOwner(), Features: o.features, VIPSubnetID: o.vipSubnet,
+		MemberSubnets: o.memberSubnets(), KeepMembers: len(o.waiting) > 0, Serial: r.Config.LoadBalancer.ProviderRequiresSerialAPICalls,
+	})
+	if !r.request.ManageSecurityGroups {
+		return d, nil
+	}
+	d.group, err = r.buildGroup(ctx, o)
+
+	return d, err
+}
+
+// buildGroup returns the desired security group. It has the ports of the Nodes that are
+// servers of this cloud.
+func (r *run) buildGroup(ctx context.Context, o *observed) (*securitygroup.Desired, error) {
+	given, err := r.groupGiven(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	wanted := *r.request
+	wanted.Members = without(wanted.Members, slices.Concat(o.waiting, o.foreign))
+	resolved, _, err := wanted.Resolve(o.given())
+	if err != nil {
+		return nil, err
+	}
+	group := securitygroup.Build(&wanted, resolved, given)
+	group.KeepPorts = len(o.waiting) > 0
+
+	return group, nil
+}
+
+// without returns the targets that are none of these Nodes.
+func without(targets []request.Target, nodes []string) []request.Target {
+	return slices.DeleteFunc(slices.Clone(targets), func(t request.Target) bool { return slices.Contains(nodes, t.Node) })
+}
+
+// memberSubnets returns the subnets of the members by Node, nil if all have the same.
+func (o *observed) memberSubnets() map[string]string {
+	if len(o.subnets.ByNode) == 0 {
+		return nil
+	}
+
+	return o.subnets.ByNode
+}
+
+// checkShared returns what keeps a Service from sharing a load balancer, before anything
+// is written for it.
+func (r *run) checkShared(o *observed, d *desired) error {
+	if o.isOwner() {
+		return nil
+	}
+	services := request.ServiceTags(o.info.Tags)
+	switch limit := r.Config.LoadBalancer.MaxSharedLB; {
+	case !o.features.Has(features.Tags):
+		return fmt.Errorf("load balancer %s: %w", o.info.ID, errNoTags)
+	case r.request.Internal:
+		return fmt.Errorf("load balancer %s: %w", o.info.ID, errSharedInternal)
+	case !slices.Contains(services, r.names.LoadBalancer()) && len(services)+1 > limit:
+		return fmt.Errorf("load balancer %s: %w, which is %d", o.info.ID, errTooManyShare, limit)
+	}
+
+	if !r.create {
+		return nil
+	}
+
+	return floatingip.Check(o.floating, d.floating)
+}

@@ -1,0 +1,74 @@
+package openstack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/securitygroup"
+)
+
+// diff plans the way from the observed to the desired state of a load balancer that exists:
+//
+//  1. The load balancer gets the tags and the names of the Service.
+//  2. Listeners, pools, members and health monitors; then those that the Service no longer
+//     needs are removed.
+//  3. The floating IP.
+//  4. The security group.
+//
+// A failure keeps what follows from removing anything, so that what Octavia has is removed
+// before anything of Neutron can fail. If not everything was understood, nothing is removed.
+func (r *run) diff(o *observed, d *desired) (change.Plan, error) {
+	var steps change.Plan
+	if !o.created {
+		parts, warnings := octavia.Diff(o.parts, d.balancer)
+		r.warn(warnings...)
+		steps = parts
+	}
+	if !r.create {
+		if err := checkUpdate(steps); err != nil {
+			return nil, err
+		}
+	}
+	if r.create {
+		claim := octavia.Claim(o.parts, d.balancer, r.Config.LoadBalancer.MaxSharedLB)
+		address, warnings := floatingip.Diff(o.floating, d.floating)
+		r.warn(warnings...)
+		d.plansFloatingIP = len(address) > 0
+		steps = slices.Concat(claim, steps, address)
+	}
+	steps = append(steps, r.diffGroup(o, d)...)
+	if d.addOnly {
+		steps = steps.Additions()
+	}
+
+	return steps, nil
+}
+
+// diffGroup plans the security group, or its deletion if groups are not managed any more.
+func (r *run) diffGroup(o *observed, d *desired) change.Plan {
+	if d.group == nil {
+		return securitygroup.DiffDelete(o.group)
+	}
+	gaps, warnings := securitygroup.Incomplete(o.group, d.group)
+	r.warn(warnings...)
+	d.incomplete = append(d.incomplete, gaps...)
+
+	return securitygroup.Diff(o.group, d.group)
+}
+
+// checkUpdate returns an error if a listener is missing or is not as it should be, which an
+// update does not change.
+func checkUpdate(steps change.Plan) error {
+	at := slices.IndexFunc(steps, func(step change.Step) bool { return strings.Contains(step.Kind, "Listener") })
+	if at < 0 {
+		return nil
+	}
+
+	return apierr.Mark(apierr.ErrConflict, fmt.Errorf("the listeners must be synced first: %s", plan.FewCommas([]string{steps[at].Text})))
+}

@@ -1,0 +1,327 @@
+package openstack
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+)
+
+// reasonNotOwned is a load balancer that has the name of the Service, and was made for
+// another one.
+const reasonNotOwned service.Reason = "LoadBalancerNotOwned"
+
+// reasonSurplus is a second load balancer with the name of the Service.
+const reasonSurplus service.Reason = "LoadBalancerSurplus"
+
+// reasonLost is a load balancer that was deleted outside of the cluster, and is replaced.
+const reasonLost service.Reason = "LoadBalancerLost"
+
+// errNoBalancer means that the annotation has the ID of a load balancer that does not
+// exist.
+var errNoBalancer = apierr.Mark(apierr.ErrInvalid, errors.New("there is no such load balancer"))
+
+// errNoNodes means that the members of a load balancer cannot be compared with the Nodes.
+var errNoNodes = apierr.Mark(apierr.ErrUnavailable, errors.New("the Nodes are not known yet"))
+
+// errJustThere means that a load balancer is missing that was there a moment ago: a read may
+// come from another node of the database.
+var errJustThere = errors.New("it is missing, and was there less than a minute ago")
+
+// balancer is the load balancer of a Service, as it was found.
+type balancer struct {
+	// info is nil if there is none.
+	info *client.LoadBalancerInfo
+	// owner is whether it was made for the Service.
+	owner bool
+	// surplus are others that were made for the Service.
+	surplus []*client.LoadBalancerInfo
+	// facts are what the verdicts about it depend on.
+	facts    certainty.LoadBalancer
+	warnings []service.Warning
+	// free ends the lock of its ID, which no other Service may change meanwhile.
+	free func()
+}
+
+// release ends the lock of the load balancer, if there is one.
+func (b *balancer) release() {
+	if b != nil && b.free != nil {
+		b.free()
+	}
+}
+
+// notedError is an error with a warning that says what a user can do.
+type notedError struct {
+	warning service.Warning
+	cause   error
+}
+
+// Error implements error.
+func (e *notedError) Error() string { return e.warning.Message }
+
+// Unwrap returns the cause.
+func (e *notedError) Unwrap() error { return e.cause }
+
+// find returns the load balancer of a Service, locked: that of the annotation, or that
+// with its name. It is an error if that may be one of another Service, or if it is not
+// certain that there is none.
+//
+//	annotated, exists                              it
+//	annotated, 404, one has the name               that one
+//	annotated, 404, the Service had an address     none, if project and region are proven
+//	annotated, 404                                 error
+//	annotated, any other response                  error
+//	not annotated                                  the one with the name, or none
+func (l *loadBalancer) find(ctx context.Context, in input) (*balancer, error) {
+	if in.id == "" {
+		return l.findUnknown(ctx, in)
+	}
+	free, err := l.balancers.Lock(ctx, in.id)
+	if err != nil {
+		return nil, err
+	}
+	info, err := l.Octavia.GetLoadBalancer(ctx, in.id)
+	if err == nil && !info.Provisioning.IsDeleted() {
+		found, err := l.take(ctx, in, info, free)
+		if err != nil {
+			free()
+		}
+
+		return found, err
+	}
+	free()
+	if errors.Is(err, apierr.ErrDenied) && in.deletes && !in.hadAddress() {
+		return l.findByName(ctx, in) // the Service never had the load balancer of the annotation
+	}
+	if err != nil && certainty.ResponseOf(err) != certainty.NotFound {
+		return nil, fmt.Errorf("load balancer %s of annotation %s: %w", in.id, request.AnnotationLoadBalancerID, err)
+	}
+
+	return l.findLost(ctx, in)
+}
+
+// findUnknown returns the load balancer of a Service without the annotation.
+func (l *loadBalancer) findUnknown(ctx context.Context, in input) (*balancer, error) {
+	found, err := l.findByName(ctx, in)
+	if err != nil || found.info != nil || !in.hadAddress() {
+		return found, err
+	}
+
+	return found, l.confirmAbsent(ctx, in, certainty.NoResponse)
+}
+
+// take returns the load balancer of the annotation.
+func (l *loadBalancer) take(ctx context.Context, in input, info *client.LoadBalancerInfo, free func()) (*balancer, error) {
+	project, err := l.Project(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := &balancer{info: info, facts: factsOf(info, project, true), free: free}
+	ownership, err := found.facts.Ownership(in.names)
+	if errors.Is(err, certainty.ErrForeignService) && in.deletes {
+		return &balancer{free: free}, nil
+	}
+	if err != nil {
+		return nil, in.notOwned(info, err)
+	}
+	found.owner = ownership == certainty.Owner
+	if info.Provisioning != client.ProvisioningPendingDelete {
+		l.seen.Store(info.ID, time.Now())
+	}
+
+	return found, nil
+}
+
+// factsOf returns what the verdicts about a load balancer depend on.
+func factsOf(info *client.LoadBalancerInfo, project string, annotated bool) certainty.LoadBalancer {
+	return certainty.LoadBalancer{Name: info.Name, Project: info.ProjectID, Tags: info.Tags, Pinned: project, Annotated: annotated}
+}
+
+// findLost looks for a load balancer that is not the one of the annotation, which Octavia
+// does not have.
+func (l *loadBalancer) findLost(ctx context.Context, in input) (*balancer, error) {
+	if at, ok := l.seen.Load(in.id); ok && time.Since(at.(time.Time)) < l.Tuning.unclear() {
+		return nil, api.NewRetryError(fmt.Sprintf("load balancer %s: %v", in.id, errJustThere), minRetryAfter)
+	}
+	found, err := l.findByName(ctx, in)
+	if err != nil || found.info != nil {
+		return found, err
+	}
+	if !in.hadAddress() {
+		if in.deletes {
+			return found, nil
+		}
+
+		return nil, fmt.Errorf("load balancer %s of annotation %s: %w", in.id, request.AnnotationLoadBalancerID, errNoBalancer)
+	}
+	if err := l.confirmAbsent(ctx, in, certainty.NotFound); err != nil {
+		return nil, err
+	}
+	found.warnings = append(found.warnings, service.Warn(reasonLost,
+		"Load balancer %s no longer exists: the Service gets a new one, with another address unless that is configured", in.id))
+
+	return found, nil
+}
+
+// confirmAbsent returns an error unless it is certain that the load balancer that the
+// Service had does not exist. Its name is in no list.
+func (l *loadBalancer) confirmAbsent(ctx context.Context, in input, response certainty.Response) error {
+	project, err := l.Project(ctx)
+	if err != nil {
+		return err
+	}
+	proof := l.Inventory.Prove(ctx)
+	verdict := certainty.LoadBalancerEvidence{
+		Scope:    certainty.Scope{Project: project, Region: l.Region},
+		ID:       in.id,
+		Response: response, Complete: true, Recorded: l.recordedRegion(),
+		Other: proof.Other, NoServers: in.deletes && proof.Known && proof.Servers == 0, Now: proof.Now,
+	}.Verdict()
+	if verdict.Kind != certainty.Absent {
+		return fmt.Errorf("load balancer %s of the Service: %w", cmp.Or(in.id, in.names.LoadBalancer()), verdict.Reason)
+	}
+
+	return nil
+}
+
+// recordedRegion returns the region of the Nodes, empty if they have none. A Node in the
+// configured region is enough.
+func (l *loadBalancer) recordedRegion() string {
+	configured, other := regionLabel(l.Region), ""
+	for _, node := range l.Nodes().List() {
+		region := node.Labels[v1.LabelTopologyRegion]
+		if len(l.ServerOf(node)) == 0 || region == "" {
+			continue
+		}
+		if region == configured {
+			return l.Region
+		}
+		other = region
+	}
+
+	return other
+}
+
+// findByName returns the load balancer that has the name of the Service, or else its
+// legacy name, locked.
+func (l *loadBalancer) findByName(ctx context.Context, in input) (*balancer, error) {
+	project, err := l.Project(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name, legacy := in.names.LoadBalancer(), in.names.Legacy()
+	rows, err := l.lists.FindByName(ctx, name, legacy)
+	if err != nil {
+		return nil, fmt.Errorf("find load balancer %s: %w", name, err)
+	}
+	rows = slices.DeleteFunc(slices.Clone(rows), isGoing)
+	current, old := lists.Split(rows, func(row *client.LoadBalancerInfo) bool { return row.Name == name })
+	for _, candidates := range [][]*client.LoadBalancerInfo{current, old} {
+		found, err := l.choose(ctx, in, project, candidates)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			return l.lockNow(ctx, found)
+		}
+	}
+
+	return &balancer{}, nil
+}
+
+// lockNow locks a load balancer of a list, and reads it again: the list is shared, and may
+// be older.
+func (l *loadBalancer) lockNow(ctx context.Context, found *balancer) (*balancer, error) {
+	free, err := l.balancers.Lock(ctx, found.info.ID)
+	if err != nil {
+		return nil, err
+	}
+	info, err := l.Octavia.GetLoadBalancer(ctx, found.info.ID)
+	if err != nil {
+		free()
+
+		return nil, fmt.Errorf("load balancer %s: %w", found.info.ID, apierr.Mark(apierr.ErrConflict, err))
+	}
+	found.info, found.facts, found.free = info, factsOf(info, found.facts.Pinned, false), free
+
+	return found, nil
+}
+
+// isGoing reports whether a load balancer is deleted, or about to be.
+func isGoing(info *client.LoadBalancerInfo) bool {
+	return info.Provisioning.IsDeleted() || info.Provisioning == client.ProvisioningPendingDelete
+}
+
+// choose returns the load balancer of the Service among those with its name, nil if there
+// are none. The one with the address of the Service takes precedence, then one that has its
+// tag, then the oldest.
+func (l *loadBalancer) choose(ctx context.Context, in input, project string, rows []*client.LoadBalancerInfo) (*balancer, error) {
+	var own []*client.LoadBalancerInfo
+	var refused error
+	for _, row := range rows {
+		ownership, err := factsOf(row, project, false).Ownership(in.names)
+		if ownership == certainty.Unproven {
+			ownership, err = l.adopt(ctx, in, row)
+		}
+		switch {
+		case ownership == certainty.Owner:
+			own = append(own, row)
+		case errors.Is(err, certainty.ErrForeignService) && in.deletes:
+		case errors.Is(err, certainty.ErrForeignService):
+			refused = in.notOwned(row, err)
+		case err != nil && !errors.Is(err, certainty.ErrForeignProject):
+			return nil, err
+		}
+	}
+	if len(own) == 0 {
+		return nil, refused
+	}
+	serving, err := l.serving(ctx, in, own)
+	if err != nil {
+		return nil, err
+	}
+	rank := func(row *client.LoadBalancerInfo) int {
+		switch {
+		case row == serving:
+			return 0
+		case request.UIDOf(row.Tags) == in.names.UID:
+			return 1
+		}
+
+		return 2
+	}
+	slices.SortStableFunc(own, func(a, b *client.LoadBalancerInfo) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	found := &balancer{info: own[0], owner: true, facts: factsOf(own[0], project, false), surplus: own[1:]}
+
+	return found, nil
+}
+
+// notOwned returns the error about a load balancer that the Service must not touch.
+func (in input) notOwned(info *client.LoadBalancerInfo, err error) error {
+	if !errors.Is(err, certainty.ErrForeignService) {
+		return fmt.Errorf("load balancer %s: %w", info.ID, err)
+	}
+	const begin = "Load balancer %s has the name %s of this Service and was made for another one, perhaps in another cluster with the name %s. "
+	text := fmt.Sprintf(begin+"To take it over, set the annotation %s to its ID; to get a new one, change the name of the cluster or of the Service",
+		info.ID, info.Name, in.names.Cluster, request.AnnotationLoadBalancerID)
+	if uid := request.UIDOf(info.Tags); uid != "" {
+		text = fmt.Sprintf(begin+"To take it over, remove its tag with the UID %s and set the annotation %s to its ID; to get a new one, "+
+			"change the name of the cluster or of the Service", info.ID, info.Name, in.names.Cluster, uid, request.AnnotationLoadBalancerID)
+	}
+
+	return &notedError{warning: service.Warning{Reason: reasonNotOwned, Message: text}, cause: err}
+}

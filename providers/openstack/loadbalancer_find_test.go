@@ -1,0 +1,287 @@
+package openstack
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// untouched fails the test if a function writes to the cloud.
+func (b *balanced) untouched(what string, do func()) {
+	b.t.Helper()
+	if writes := b.written(do); len(writes) > 0 {
+		b.t.Errorf("%s: %v", what, writes)
+	}
+}
+
+// TestLoadBalancerTwoClusters (OS-LB-2): two clusters with one name in one project, with
+// Services of one name, never touch each other's load balancers, and the second one gets an
+// Event.
+func TestLoadBalancerTwoClusters(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	first := b.ensure(b.create(web()))
+	b.kube = kubetest.NewClientset(b.objects()...)
+	b.start("")
+	second := b.create(web(kubetest.ServiceUID(apiUID)))
+	b.untouched("the second cluster", func() {
+		if err := b.sync(second); !errors.Is(err, certainty.ErrForeignService) {
+			t.Errorf("sync: %v", err)
+		}
+		if b.exists(second) {
+			t.Error("the second cluster has no load balancer")
+		}
+		if err := b.lb.EnsureLoadBalancerDeleted(bounded(t), clusterName, b.now(second)); err != nil {
+			t.Errorf("deletion: %v", err)
+		}
+	})
+	events := b.recorded()
+	if !wrote(events, string(reasonNotOwned)) || !strings.Contains(events[0], webUID) {
+		t.Errorf("events: %v", events)
+	}
+	b.serves(first.Status.LoadBalancer.Ingress[0].IP, 80, b.nodes...)
+}
+
+// reference adds a load balancer as the existing controller manager leaves it behind, with
+// these members.
+func (b *balanced) reference(members map[string]string, change func(*openstack.ServiceSpec)) string {
+	spec := openstack.ServiceSpec{
+		Name: "web", Subnet: b.subnet, Nodes: members, NoMonitors: true, FloatingNetwork: b.external,
+		Ports: []openstack.ServicePort{{Protocol: "TCP", Port: 80, NodePort: 30080}, {Protocol: "TCP", Port: 443, NodePort: 30443}},
+	}
+	if change != nil {
+		change(&spec)
+	}
+
+	return b.AddServiceLoadBalancer(spec)
+}
+
+// members are the Nodes by their names.
+func (b *balanced) members() map[string]string {
+	all := map[string]string{}
+	for _, node := range b.nodes {
+		all[node.Name] = node.Status.Addresses[0].Address
+	}
+
+	return all
+}
+
+// TestLoadBalancerAdoption (OS-LB-2): a load balancer without the tag of a Service is
+// adopted if its members are Nodes.
+func TestLoadBalancerAdoption(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		members func(*balanced) map[string]string
+		change  func(*openstack.ServiceSpec)
+		want    error
+		changed bool
+	}{
+		"Nodes":  {"the reference made it", (*balanced).members, nil, nil, false},
+		"Legacy": {"an old release made it", (*balanced).members, func(s *openstack.ServiceSpec) { s.LegacyName, s.NoTags = "a1111111111114111811111111111111", true }, nil, true},
+		"Empty":  {"nothing is served", func(*balanced) map[string]string { return nil }, nil, nil, true},
+		"Others": {"another cluster's", func(*balanced) map[string]string { return map[string]string{"x": "10.0.9.9"} }, nil, certainty.ErrForeignService, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			id := b.reference(tc.members(b), tc.change)
+			svc := b.create(web())
+			writes := b.written(func() {
+				if err := b.sync(svc); !errors.Is(err, tc.want) || (err == nil) != (tc.want == nil) {
+					t.Errorf("%s: %v, want %v", tc.reason, err, tc.want)
+				}
+			})
+			if changed := len(writes) > 0; changed != tc.changed {
+				t.Errorf("%s: writes %v", tc.reason, writes)
+			}
+			events := b.recorded()
+			if wrote(events, string(reasonNotOwned)) != (tc.want != nil) {
+				t.Errorf("%s: events %v", tc.reason, events)
+			}
+			if tc.want == nil && b.balancerOf(svc).ID != id {
+				t.Errorf("%s: another load balancer", tc.reason)
+			}
+			if got := len(b.LoadBalancers()); got != 1 {
+				t.Errorf("%s: %d load balancers", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestLoadBalancerAnnotated (OS-LB-3): the load balancer of the annotation is used, or it is
+// an error.
+func TestLoadBalancerAnnotated(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	lan := b.AddNetwork(openstack.NetworkSpec{Name: "other", Project: openstack.ProjectOther})
+	subnet := b.AddSubnet(openstack.SubnetSpec{Network: lan, CIDR: "10.1.0.0/24"})
+	foreign := b.AddLoadBalancer(openstack.LoadBalancerSpec{Name: webName, Project: openstack.ProjectOther, Subnet: subnet})
+	cases := map[string]struct {
+		id   string
+		want error
+	}{
+		"OtherProject": {foreign, apierr.ErrDenied},
+		"None":         {"00000000-0000-4000-8000-000000000000", apierr.ErrInvalid},
+		"NoID":         {"web", apierr.ErrInvalid},
+	}
+	for name, tc := range cases {
+		svc := b.create(web(annotate(request.AnnotationLoadBalancerID, tc.id), func(svc *v1.Service) { svc.Name = "web-" + strings.ToLower(name) }))
+		b.untouched(name, func() {
+			if err := b.sync(svc); !errors.Is(err, tc.want) {
+				t.Errorf("%s: %v, want %v", name, err, tc.want)
+			}
+			if err := b.remove(svc); err != nil {
+				t.Errorf("%s: a Service that never had a load balancer is deleted: %v", name, err)
+			}
+		})
+	}
+}
+
+// TestLoadBalancerLost (OS-LB-3): a load balancer that was deleted outside is replaced, if
+// it is certain that it is not in another project.
+func TestLoadBalancerLost(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	svc := b.ensure(b.create(web()))
+	lost := b.balancerOf(svc).ID
+	b.DeleteLoadBalancer(lost)
+	b.SetCell("", "cell1", openstack.CellUnknown) // as in another project
+	b.start("")
+	b.untouched("no server of a Node is found", func() {
+		if err := b.sync(svc); !errors.Is(err, certainty.ErrUnprovenProject) {
+			t.Errorf("sync: %v", err)
+		}
+		if err := b.remove(svc); !errors.Is(err, certainty.ErrUnprovenProject) {
+			t.Errorf("deletion: %v", err)
+		}
+	})
+	b.SetCell("", "cell1", openstack.CellUp)
+	b.start("")
+	svc = b.ensure(svc)
+	if id := b.balancerOf(svc).ID; id == lost {
+		t.Error("the annotation has the new load balancer")
+	}
+	if events := b.recorded(); !wrote(events, string(reasonLost)) {
+		t.Errorf("events: %v", events)
+	}
+	b.serves(b.address(svc), 80, b.nodes...)
+	if err := b.remove(svc); err != nil {
+		t.Fatal(err)
+	}
+	b.nothingLeft()
+}
+
+// TestLoadBalancerSurplus (OS-LB-27): of several load balancers with the name, the one that
+// was made for the Service is used, and another one of it is deleted.
+func TestLoadBalancerSurplus(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	tags := []string{webName, "multicloud-ccm.io/service-uid=" + webUID}
+	old := b.reference(b.members(), nil)
+	first := b.AddLoadBalancer(openstack.LoadBalancerSpec{Name: webName, Subnet: b.subnet, Tags: tags})
+	second := b.AddLoadBalancer(openstack.LoadBalancerSpec{Name: webName, Subnet: b.subnet, Tags: tags})
+	svc := b.ensure(b.create(web()))
+	used := b.balancerOf(svc).ID
+	if used != first && used != second {
+		t.Errorf("the one with the tag is used: %s", used)
+	}
+	if all := b.LoadBalancers(); len(all) != 2 || all[0].ID != old {
+		t.Errorf("the other one with the tag is deleted, that with a floating IP is not: %v", all)
+	}
+	if events := b.recorded(); !wrote(events, string(reasonSurplus)) {
+		t.Errorf("events: %v", events)
+	}
+}
+
+// TestLoadBalancerUnclearCreation (OS-LB-4): a creation whose response is lost is not
+// repeated.
+func TestLoadBalancerUnclearCreation(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]simserver.Fault{"Proxy": openstack.ProxyAfter(504), "Lost": simserver.DropResponse()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			b.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.First(1), fault)
+			svc := b.create(web())
+			if err := b.sync(svc); err == nil {
+				t.Error("the first response is lost")
+			}
+			svc = b.ensure(svc)
+			if n := b.Interceptor().Count("octavia.CreateLoadBalancer"); n != 1 || len(b.LoadBalancers()) != 1 {
+				t.Errorf("%d requests", n)
+			}
+			b.serves(b.address(svc), 443, b.nodes...)
+		})
+	}
+}
+
+// TestLoadBalancerVersionFailure (OS-LB-13): an API whose version cannot be read is not an
+// old one.
+func TestLoadBalancerVersionFailure(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	b.Interceptor().Inject("octavia.ListVersions", simserver.Always(), openstack.Proxy(503, ""))
+	svc := b.create(web())
+	b.untouched("without the version", func() {
+		if err := b.sync(svc); !errors.Is(err, apierr.ErrUnavailable) {
+			t.Errorf("sync: %v", err)
+		}
+	})
+	b.Interceptor().Clear()
+	b.ensure(svc)
+}
+
+// TestLoadBalancerStaleReads (OS-LB-4, OS-LB-17): with reads that show an older state, each
+// Service gets one load balancer, and nothing of it is left.
+func TestLoadBalancerStaleReads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: &openstack.StaleReads{Every: 1, Reads: 2}}, "")
+		const services = 5
+		for i := range services {
+			svc := b.create(web(func(svc *v1.Service) {
+				svc.Name = fmt.Sprintf("web-%d", i)
+				svc.UID = types.UID(fmt.Sprintf("33333333-3333-4333-8333-%012d", i))
+			}))
+			b.eventually("sync", func() error { return b.sync(svc) })
+			b.eventually("sync again", func() error { return b.sync(svc) })
+			if n := b.Interceptor().Count("octavia.CreateLoadBalancer"); n != i+1 {
+				t.Fatalf("%d load balancers were created", n)
+			}
+			b.serves(b.address(svc), 80, b.nodes...)
+		}
+		for i := range services {
+			svc := web(func(svc *v1.Service) { svc.Name = fmt.Sprintf("web-%d", i) })
+			b.eventually("remove", func() error { return b.remove(svc) })
+		}
+		b.nothingLeft()
+	})
+}
+
+// eventually repeats a function as the service controller does, until it does not fail.
+func (b *balanced) eventually(what string, do func() error) {
+	b.t.Helper()
+	var err error
+	for range 20 {
+		if err = do(); err == nil {
+			return
+		}
+		time.Sleep(max(again(err), 5*time.Second))
+	}
+	b.t.Fatalf("%s: %v", what, err)
+}

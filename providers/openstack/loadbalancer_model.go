@@ -1,0 +1,132 @@
+package openstack
+
+import (
+	"net/netip"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/securitygroup"
+)
+
+// input is a call of the service controller: a Service and its request.
+type input struct {
+	service *v1.Service
+	names   request.Names
+	// id is the load balancer of the annotation, empty without it.
+	id string
+	// request is nil if the Service is deleted.
+	request *request.Request
+	// existing is what finds the resources of a Service that is deleted.
+	existing request.Existing
+	nodes    []*v1.Node
+	// create is whether a missing load balancer is created, deletes whether the Service is
+	// deleted.
+	create, deletes bool
+}
+
+// operation returns the call for the parts that are common to all clouds.
+func (in input) operation() service.Operation {
+	return service.Operation{Service: in.service, LoadBalancer: in.names.LoadBalancer(), Ensures: in.create}
+}
+
+// publishedAddress returns the address of the annotation or of the status, the zero Addr
+// without one.
+func (in input) publishedAddress() netip.Addr {
+	if addr, err := netip.ParseAddr(request.AnnotationLoadBalancerAddress.Value(in.service)); err == nil {
+		return addr.Unmap()
+	}
+	for _, ingress := range in.service.Status.LoadBalancer.Ingress {
+		if addr, err := netip.ParseAddr(ingress.IP); err == nil {
+			return addr.Unmap()
+		}
+	}
+
+	return netip.Addr{}
+}
+
+// hadAddress reports whether the Service had a load balancer before.
+func (in input) hadAddress() bool {
+	return request.AnnotationLoadBalancerAddress.Value(in.service) != "" || len(in.service.Status.LoadBalancer.Ingress) > 0
+}
+
+// isPublished reports whether an address is that of the annotation, or in the status.
+func (in input) isPublished(text string) bool {
+	addr, err := netip.ParseAddr(text)
+	if err != nil {
+		return false
+	}
+	texts := []string{request.AnnotationLoadBalancerAddress.Value(in.service)}
+	for _, ingress := range in.service.Status.LoadBalancer.Ingress {
+		texts = append(texts, ingress.IP)
+	}
+
+	return slices.ContainsFunc(texts, func(text string) bool {
+		published, err := netip.ParseAddr(text)
+
+		return err == nil && published.Unmap() == addr.Unmap()
+	})
+}
+
+// nodeAddresses returns all addresses of the Nodes of the cluster.
+func (l *loadBalancer) nodeAddresses(in input) sets.Set[netip.Addr] {
+	all := sets.New[netip.Addr]()
+	for _, nodes := range [][]*v1.Node{in.nodes, l.Nodes().List()} {
+		for _, node := range nodes {
+			for _, a := range node.Status.Addresses {
+				if addr, err := address.Parse(a.Address); err == nil {
+					all.Insert(addr)
+				}
+			}
+		}
+	}
+
+	return all
+}
+
+// observed is what exists for a Service, and what its load balancer depends on.
+type observed struct {
+	*balancer
+
+	features features.Features
+	// parts and floating are nil without a load balancer. The parts of one that was created
+	// as it is wanted, and the floating IP for an update, are not read.
+	parts    *octavia.Observed
+	created  bool
+	floating *floatingip.Observed
+	group    *securitygroup.Observed
+	// vipSubnet is the subnet of a new load balancer, if it is that of the Nodes.
+	vipSubnet string
+	// subnets are those of the Nodes, if the members need them.
+	subnets networks.NodeSubnets
+	// waiting are the Nodes that are not initialized yet, and foreign those of other clouds,
+	// if their servers matter.
+	waiting, foreign []string
+	place            networks.Place
+	// placeErr is why the place of a new floating IP is not known.
+	placeErr error
+}
+
+// desired is everything that a Service is to have.
+type desired struct {
+	balancer *octavia.Desired
+	floating *floatingip.Desired
+	// plansFloatingIP means that the plan has steps about the floating IP.
+	plansFloatingIP bool
+	group           *securitygroup.Desired
+	warnings        []service.Warning
+	// addOnly means that some Nodes are not known: nothing is removed. incomplete are the
+	// reasons for which the Service must be synced again.
+	addOnly    bool
+	incomplete []service.Gap
+	// waiting is the gap of Nodes that are not initialized yet: the rest is as it should be.
+	waiting []service.Gap
+}

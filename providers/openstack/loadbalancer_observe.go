@@ -1,0 +1,270 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/securitygroup"
+)
+
+var (
+	// errNoKeyManager means that there is no service that has TLS certificates.
+	errNoKeyManager = errors.New("the cloud has no key manager, which TLS listeners need")
+	// errNoServer means that a Node has no provider ID yet.
+	errNoServer = apierr.Mark(apierr.ErrUnavailable, errors.New("the node is not initialized yet"))
+)
+
+// observe reads what the Service has, and what its load balancer depends on. Found has no
+// load balancer if one is to be made. An update needs neither certificates nor floating IPs.
+func (r *run) observe(ctx context.Context, found *balancer) (*observed, error) {
+	o := &observed{balancer: found}
+	var err error
+	if o.features, err = r.featuresOf(ctx, found.info); err != nil {
+		return nil, err
+	}
+	if r.create {
+		if err := r.checkTLS(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.observeParts(ctx, o); err != nil {
+		return nil, err
+	}
+	if r.create {
+		if err := r.observeFloatingIP(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+
+	return o, r.observeSubnets(ctx, o)
+}
+
+// observeParts reads the listeners, pools, members and health monitors.
+func (r *run) observeParts(ctx context.Context, o *observed) error {
+	if o.info == nil {
+		return nil
+	}
+	if o.created = r.isAsCreated(ctx, o.info.ID); o.created {
+		o.parts = asCreated(o.info)
+
+		return nil
+	}
+	var err error
+	o.parts, err = octavia.Read(ctx, r.Octavia, o.info, r.owns(o.owner))
+
+	return err
+}
+
+// featuresOf returns what a load balancer can have: that of an existing one is decided by
+// its provider, which need not be the configured one.
+func (l *loadBalancer) featuresOf(ctx context.Context, info *client.LoadBalancerInfo) (features.Features, error) {
+	version, err := l.Octavia.Version(ctx)
+	if err != nil {
+		return features.Features{}, fmt.Errorf("read the version of the load balancer API: %w", err)
+	}
+	provider := l.Config.LoadBalancer.LBProvider
+	if info != nil {
+		provider = info.Provider
+	}
+
+	return features.For(features.Version{Major: version.Major, Minor: version.Minor}, provider).Without(l.refusals.Of(provider)...), nil
+}
+
+// checkTLS returns an error if the certificate of TLS listeners does not exist. That it
+// does is no proof that Octavia may read it.
+func (r *run) checkTLS(ctx context.Context) error {
+	tls := r.request.TLS
+	if tls == nil {
+		return nil
+	}
+	if err := r.KeyManager.Available(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errNoKeyManager, err)
+	}
+	if tls.Container == "" && tls.Secret == "" {
+		return nil
+	}
+	if err := r.KeyManager.CheckReference(ctx, tls.Ref); err != nil {
+		return fmt.Errorf("TLS certificate %s: %w", tls.Ref, err)
+	}
+
+	return nil
+}
+
+// observeFloatingIP reads the floating IP, and where a new one comes from if it is needed.
+func (r *run) observeFloatingIP(ctx context.Context, o *observed) error {
+	wanted := floatingip.Build(r.request, o.isOwner())
+	var err error
+	if o.info != nil {
+		if o.floating, err = floatingip.Observe(ctx, r.Network, o.info, wanted); err != nil {
+			return err
+		}
+	}
+
+	return r.placeFloatingIP(ctx, o, wanted)
+}
+
+// placeFloatingIP finds where a new floating IP comes from.
+func (r *run) placeFloatingIP(ctx context.Context, o *observed, wanted *floatingip.Desired) error {
+	if !wanted.NeedsPlace(o.floating) {
+		return nil
+	}
+	place, warnings, err := r.networks.Place(ctx, r.request.FloatingIP)
+	r.warn(warnings...)
+	o.place, o.placeErr = place, err
+
+	return nil
+}
+
+// isOwner reports whether the load balancer is that of the Service, or new.
+func (o *observed) isOwner() bool { return o.info == nil || o.owner }
+
+// observeSubnets reads the subnets of Nodes, if nothing else defines those of the load
+// balancer and its members.
+func (r *run) observeSubnets(ctx context.Context, o *observed) error {
+	if o.info == nil && r.request.VIP.Detect {
+		var err error
+		if o.vipSubnet, err = r.networks.VIPSubnet(ctx, r.request.DetectFrom, r.serverOf); err != nil {
+			return err
+		}
+	}
+	if !r.request.MemberSubnet.Detect && !r.request.ManageSecurityGroups {
+		return nil
+	}
+	var known []request.Target
+	for _, target := range r.request.Members {
+		switch id, err := r.serverOf(target.Node); {
+		case err != nil:
+			o.waiting = append(o.waiting, target.Node)
+		case id == "":
+			o.foreign = append(o.foreign, target.Node)
+			known = append(known, target)
+		default:
+			known = append(known, target)
+		}
+	}
+	if r.request.MemberSubnet.Detect {
+		o.subnets = r.networks.MemberSubnets(ctx, known, r.serverOf)
+	}
+
+	return nil
+}
+
+// waitLimit is how old a Node without a provider ID is that counts as one of another cloud:
+// new ones are initialized within a minute or so.
+const waitLimit = 10 * time.Minute
+
+// reasonUninitialized is a Node that has had no provider ID for long.
+const reasonUninitialized service.Reason = "NodeNotInitialized"
+
+// warnOfNodes warns of Nodes that count as those of another cloud although nothing shows it.
+func (r *run) warnOfNodes(o *observed) {
+	var names []string
+	for _, node := range r.nodes {
+		if node.Spec.ProviderID == "" && slices.Contains(o.foreign, node.Name) {
+			names = append(names, node.Name)
+		}
+	}
+	if len(names) > 0 {
+		r.warn(service.Warn(reasonUninitialized, "Nodes count as servers of another cloud, because they have had no provider ID for more than %s: %s",
+			waitLimit, plan.FewCommas(plan.Sorted(names))))
+	}
+}
+
+// serverOf returns the ID of the server of a Node, empty if it is a Node of another cloud. A
+// new Node may become one of this cloud.
+func (r *run) serverOf(name string) (string, error) {
+	at := slices.IndexFunc(r.nodes, func(node *v1.Node) bool { return node.Name == name })
+	if at < 0 {
+		return "", nil
+	}
+	node := r.nodes[at]
+	if ids := r.ServerOf(node); len(ids) > 0 {
+		return ids[0], nil
+	}
+	if node.Spec.ProviderID == "" && time.Since(node.CreationTimestamp.Time) < waitLimit {
+		return "", errNoServer
+	}
+
+	return "", nil
+}
+
+// owns returns a function that reports whether a part of a load balancer can belong to the
+// Service.
+func (in input) owns(ownLoadBalancer bool) octavia.Own {
+	return func(kind request.Part, name string, tags []string) bool {
+		return certainty.IsOwnPart(in.names, kind, name, tags, ownLoadBalancer)
+	}
+}
+
+// given returns what the request is resolved with.
+func (o *observed) given() request.Given {
+	given := request.Given{Features: o.features}
+	if o.info == nil {
+		return given
+	}
+	vips := []string{o.info.VIPAddress}
+	for _, vip := range o.info.AdditionalVIPs {
+		vips = append(vips, vip.Address)
+	}
+	for _, text := range vips {
+		if addr, err := netip.ParseAddr(text); err == nil {
+			if family := address.FamilyOf(addr.Unmap()); !slices.Contains(given.Families, family) {
+				given.Families = append(given.Families, family)
+			}
+		}
+	}
+	given.VIPSecurityGroups = len(o.info.VIPGroups) > 0
+
+	return given
+}
+
+// observeGroup reads the security group of the Service. Desired is nil if there must be
+// none.
+func (r *run) observeGroup(ctx context.Context, api securitygroup.API, wanted *securitygroup.Desired) (*securitygroup.Observed, error) {
+	project, err := r.Project(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if wanted == nil {
+		return securitygroup.Find(ctx, api, r.names, project)
+	}
+
+	return securitygroup.Observe(ctx, api, wanted, project)
+}
+
+// groupGiven returns what the security group depends on.
+func (r *run) groupGiven(ctx context.Context, o *observed) (securitygroup.Given, error) {
+	given := securitygroup.Given{Servers: map[string]string{}, Subnets: o.subnets.ByNode, VIPSubnet: o.vipSubnet}
+	if o.info != nil {
+		given.VIPSubnet = o.info.VIPSubnetID
+	}
+	for _, target := range r.request.Members {
+		if id, err := r.serverOf(target.Node); err == nil && id != "" {
+			given.Servers[target.Node] = id
+		}
+	}
+	ids := []string{r.request.MemberSubnet.ID, given.VIPSubnet}
+	for _, id := range given.Subnets {
+		ids = append(ids, id)
+	}
+	var err error
+	given.Prefixes, err = r.prefixes.of(ctx, r.Network, slices.DeleteFunc(plan.Sorted(ids), func(id string) bool { return id == "" }))
+
+	return given, err
+}

@@ -1,0 +1,152 @@
+package openstack
+
+import (
+	"errors"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+)
+
+// TestLoadBalancerForeignListener: a load balancer with a listener of another Service is not
+// deleted along with the Service that it was made for.
+func TestLoadBalancerForeignListener(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	id := b.AddLoadBalancer(openstack.LoadBalancerSpec{
+		Name: webName, Subnet: b.subnet, Tags: []string{webName, "multicloud-ccm.io/service-uid=" + webUID},
+		Listeners: []openstack.ListenerSpec{{Name: "listener_0_" + apiName, Protocol: "TCP", Port: 8080, Tags: []string{apiName}}},
+	})
+	svc := b.ensure(b.create(web()))
+	if b.balancerOf(svc).ID != id {
+		t.Fatal("it was made for the Service")
+	}
+	if err := b.remove(svc); err != nil {
+		t.Fatal(err)
+	}
+	if lb := b.LoadBalancer(id); len(lb.Listeners) != 1 || len(lb.Tags) != 0 {
+		t.Errorf("left is %v", lb)
+	}
+	if b.exists(svc) {
+		t.Error("nothing of the Service is left")
+	}
+}
+
+// TestLoadBalancerAddressFirst: of several load balancers of a Service, the one with its
+// address is used, and never deleted.
+func TestLoadBalancerAddressFirst(t *testing.T) {
+	t.Parallel()
+	tags := []string{webName, "multicloud-ccm.io/service-uid=" + webUID}
+	for name, floating := range map[string]bool{"VIP": false, "FloatingIP": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			for range 2 {
+				b.AddLoadBalancer(openstack.LoadBalancerSpec{Name: webName, Subnet: b.subnet, Tags: tags})
+			}
+			all := b.LoadBalancers()
+			serves := all[1]
+			options := []kubetest.ServiceOption{isInternal()}
+			address := serves.VIPAddress
+			if floating {
+				b.AddFloatingIP(openstack.FloatingIPSpec{Network: b.external, Port: serves.VIPPort, Address: "203.0.113.77"})
+				address, options = "203.0.113.77", nil
+			}
+			svc := b.create(web(append(options, func(svc *v1.Service) {
+				svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: address}}
+			})...))
+			svc = b.ensure(svc)
+			if b.balancerOf(svc).ID != serves.ID || b.address(svc) != address {
+				t.Errorf("%s with %s is used, want %s", b.balancerOf(svc).ID, b.address(svc), address)
+			}
+			if left := b.LoadBalancers(); len(left) != 1 {
+				t.Errorf("left are %v", left)
+			}
+		})
+	}
+}
+
+// TestLoadBalancerAdoptionNetworks: a load balancer with nothing but the name of the Service
+// is that of a cluster with the same private addresses, unless it is in a network of this one.
+func TestLoadBalancerAdoptionNetworks(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		members bool
+		edit    func(b *balanced, subnet string) []kubetest.ServiceOption
+		near    bool
+		want    error
+	}{
+		"Others": {"another cluster has the addresses", true, nil, false, certainty.ErrForeignService},
+		"Empty":  {"another cluster is being set up", false, nil, false, certainty.ErrForeignService},
+		"Near":   {"it is in the subnet of the Nodes", true, nil, true, nil},
+		"Annotation": {"the Service has the subnet", true, func(_ *balanced, subnet string) []kubetest.ServiceOption {
+			return []kubetest.ServiceOption{annotate(request.AnnotationSubnetID, subnet)}
+		}, false, nil},
+		"Config": {"the cluster has the subnet", true, func(b *balanced, subnet string) []kubetest.ServiceOption {
+			b.start("[LoadBalancer]\nsubnet-id = " + subnet + "\n")
+
+			return nil
+		}, false, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			lan := b.AddNetwork(openstack.NetworkSpec{Name: "other"})
+			subnet := b.AddSubnet(openstack.SubnetSpec{Network: lan, CIDR: "10.0.0.0/16"})
+			members := map[string]string{}
+			if tc.members {
+				members = b.members()
+			}
+			b.reference(members, func(s *openstack.ServiceSpec) {
+				if s.FloatingNetwork = ""; !tc.near {
+					s.Subnet = subnet
+				}
+			})
+			options := []kubetest.ServiceOption{isInternal()}
+			if tc.edit != nil {
+				options = append(options, tc.edit(b, subnet)...)
+			}
+			svc := b.create(web(options...))
+			before := b.Interceptor().Count("neutron.ListPorts")
+			writes := b.written(func() {
+				if err := b.sync(svc); !errors.Is(err, tc.want) || (err == nil) != (tc.want == nil) {
+					t.Errorf("%s: %v, want %v", tc.reason, err, tc.want)
+				}
+			})
+			if n := b.Interceptor().Count("neutron.ListPorts") - before; tc.want != nil && n > 1 {
+				t.Errorf("%s: %d lists of ports", tc.reason, n)
+			}
+			if tc.want == nil {
+				return
+			}
+			if len(writes) > 0 || !wrote(b.recorded(), string(reasonNotOwned)) {
+				t.Errorf("%s: writes %v", tc.reason, writes)
+			}
+			b.untouched(tc.reason, func() {
+				if err := b.remove(svc); err != nil {
+					t.Errorf("%s: deletion: %v", tc.reason, err)
+				}
+			})
+		})
+	}
+}
+
+// TestLoadBalancerEmptyDeletion: a load balancer with nothing but the name of the Service and
+// without members is not deleted, wherever it is.
+func TestLoadBalancerEmptyDeletion(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	b.reference(nil, nil)
+	svc := b.create(web())
+	b.untouched("perhaps that of another cluster", func() {
+		if err := b.remove(svc); err != nil {
+			t.Errorf("deletion: %v", err)
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package openstack
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+)
+
+// patchAge is for how long the sync that our own annotations cause is recognized.
+const patchAge = 30 * time.Second
+
+// patches has the Services whose annotations were written at the end of a sync: the service
+// controller syncs them again at once, although everything is as it should be. The zero
+// value is empty.
+type patches struct {
+	mu  sync.Mutex
+	all map[types.UID]patch
+}
+
+// patch is the request of a Service with the annotations that were written.
+type patch struct {
+	request *request.Request
+	at      time.Time
+}
+
+// put stores the request of a Service, unless it had the annotations already.
+func (p *patches) put(in input, values map[annotation.Name]string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	same := true
+	for name, value := range values {
+		same = same && name.Value(in.service) == value
+	}
+	if same || !in.create {
+		delete(p.all, in.service.UID)
+
+		return
+	}
+	r := *in.request
+	r.LoadBalancerID = values[request.AnnotationLoadBalancerID]
+	if addr := values[request.AnnotationLoadBalancerAddress]; addr != "" {
+		r.Published = addr
+	}
+	if p.all == nil {
+		p.all = map[types.UID]patch{}
+	}
+	p.all[in.service.UID] = patch{&r, time.Now()}
+}
+
+// take reports whether a request differs from that of the last sync by the annotations
+// that it has written, and nothing else. It does so once, and not after some time.
+func (p *patches) take(in input, age time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, ok := p.all[in.service.UID]
+	delete(p.all, in.service.UID)
+
+	return ok && in.create && time.Since(known.at) < age && reflect.DeepEqual(known.request, in.request)
+}
+
+// drop removes a Service that has no load balancer.
+func (p *patches) drop(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.all, uid)
+}
+
+// isOwnPatch reports whether the Service is synced because its annotations were just
+// written, and its load balancer is ACTIVE, which is all that is read then.
+func (r *run) isOwnPatch(ctx context.Context) (bool, error) {
+	if !r.patched.take(r.input, patchAge) {
+		return false, nil
+	}
+	info, err := r.Octavia.GetLoadBalancer(ctx, r.id)
+	if certainty.ResponseOf(err) == certainty.NotFound {
+		return false, nil // a replica of the database may not have it yet
+	}
+	if err != nil || info.Provisioning != client.ProvisioningActive {
+		return false, err
+	}
+	r.addr = r.publishedAddress()
+
+	return r.addr.IsValid(), nil
+}
+
+// withoutBalancer are the annotations of a Service whose load balancer was discarded.
+func withoutBalancer() map[annotation.Name]string {
+	return map[annotation.Name]string{request.AnnotationLoadBalancerID: ""}
+}
+
+// withoutAnnotation returns a copy of a Service.
+func withoutAnnotation(svc *v1.Service, name annotation.Name) *v1.Service {
+	svc = svc.DeepCopy()
+	delete(svc.Annotations, string(name))
+
+	return svc
+}

@@ -1,0 +1,60 @@
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+)
+
+// prefixes has the CIDRs of subnets by their IDs. They never change (neutron:
+// db/db_base_plugin_v2.py, update_subnet). The zero value is empty.
+type prefixes struct {
+	mu  sync.Mutex
+	all map[string]netip.Prefix
+}
+
+// of returns the CIDRs of subnets. Those that the project cannot see are left out.
+func (p *prefixes) of(ctx context.Context, network *client.NetworkService, ids []string) (map[string]netip.Prefix, error) {
+	found, missing := p.known(ids)
+	if len(missing) == 0 {
+		return found, nil
+	}
+	subnets, err := network.SubnetsByID(ctx, missing)
+	if err != nil {
+		return nil, fmt.Errorf("read the subnets of members: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, subnet := range subnets {
+		prefix, err := netip.ParsePrefix(subnet.CIDR)
+		if err != nil {
+			continue
+		}
+		found[subnet.ID] = prefix.Masked()
+		p.all[subnet.ID] = prefix.Masked()
+	}
+
+	return found, nil
+}
+
+// known returns the CIDRs that were read before, and the other IDs.
+func (p *prefixes) known(ids []string) (found map[string]netip.Prefix, missing []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all == nil {
+		p.all = map[string]netip.Prefix{}
+	}
+	found = map[string]netip.Prefix{}
+	for _, id := range ids {
+		if prefix, ok := p.all[id]; ok {
+			found[id] = prefix
+		} else {
+			missing = append(missing, id)
+		}
+	}
+
+	return found, missing
+}

@@ -1,0 +1,85 @@
+package openstack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+)
+
+const (
+	// serviceClientName is the account of the service controller, which may write the
+	// status of Services also with --use-service-account-credentials.
+	serviceClientName = "service-controller"
+	// statusResource is how annotations are written, as the service controller writes
+	// finalizers (k8s.io/cloud-provider: service/helpers, PatchService): the permission for
+	// the status is enough.
+	statusResource = "status"
+)
+
+// publisher writes annotations of Services. It writes none before it has a builder.
+type publisher struct {
+	builder cloudprovider.ControllerClientBuilder
+}
+
+// annotate sets annotations of a Service, and removes those with an empty value. It makes
+// no call if the Service has them. A Service that was deleted, or replaced by one of the
+// same name, is left alone.
+func (p *publisher) annotate(ctx context.Context, svc *v1.Service, values map[annotation.Name]string) error {
+	changes := map[string]*string{}
+	for name, value := range values {
+		switch old, set := svc.Annotations[string(name)]; {
+		case value == "" && set:
+			changes[string(name)] = nil
+		case value != "" && old != value:
+			changes[string(name)] = &value
+		}
+	}
+	if len(changes) == 0 || p.builder == nil {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": svc.UID, "annotations": changes}})
+	if err != nil {
+		return fmt.Errorf("encode annotations: %w", err)
+	}
+	client, err := p.builder.Client(serviceClientName)
+	if err != nil {
+		return fmt.Errorf("make the client that writes annotations: %w", err)
+	}
+	_, err = client.CoreV1().Services(svc.Namespace).Patch(ctx, svc.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, statusResource)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("write annotations: %w", err)
+	}
+
+	return nil
+}
+
+// published returns the annotations of a Service with a load balancer. The address is
+// invalid as long as it is not known.
+func published(id string, addr netip.Addr) map[annotation.Name]string {
+	values := map[annotation.Name]string{request.AnnotationLoadBalancerID: id}
+	if addr.IsValid() {
+		values[request.AnnotationLoadBalancerAddress] = addr.String()
+	}
+
+	return values
+}
+
+// statusOf returns the status of a Service, without an address if that is not known.
+func statusOf(r *request.Request, addr netip.Addr) *v1.LoadBalancerStatus {
+	status := &v1.LoadBalancerStatus{}
+	if addr.IsValid() {
+		status.Ingress = []v1.LoadBalancerIngress{r.Ingress(addr)}
+	}
+
+	return status
+}

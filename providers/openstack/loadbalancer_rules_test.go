@@ -1,0 +1,155 @@
+package openstack
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+)
+
+// TestLoadBalancerJustThere (OS-LB-3): a load balancer that was there a moment ago counts as
+// lost only after a minute: a read may come from another node of the database.
+func TestLoadBalancerJustThere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		svc := b.ensure(b.create(web()))
+		b.DeleteLoadBalancer(b.balancerOf(svc).ID)
+		b.untouched("a moment ago", func() {
+			if err := b.sync(svc); again(err) < minRetryAfter {
+				t.Errorf("sync: %v", err)
+			}
+		})
+		if events := b.recorded(); wrote(events, string(reasonLost)) {
+			t.Errorf("events: %v", events)
+		}
+		time.Sleep(unclearAge)
+		svc = b.ensure(svc)
+		if events := b.recorded(); !wrote(events, string(reasonLost)) {
+			t.Errorf("events: %v", events)
+		}
+		b.serves(b.address(svc), 80, b.nodes...)
+	})
+}
+
+// TestLoadBalancerDeletedServer (OS-LB-11): a Node whose server was deleted is no doubt
+// because of which another Node would stay a member.
+func TestLoadBalancerDeletedServer(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{"Plain": "", "Groups": "[LoadBalancer]\nmanage-security-groups = true\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, more)
+			svc := b.ensure(b.create(web()))
+			b.DeleteServer(idOf(b.nodes[0]))
+			b.start(more) // nothing is known of its ports
+			if err := b.update(svc, b.nodes[0], b.nodes[2]); err != nil {
+				t.Errorf("update: %v", err)
+			}
+			b.serves(b.address(svc), 80, b.nodes[0], b.nodes[2])
+			if port, _ := b.Port(b.ServerPorts(idOf(b.nodes[1]))[0]); len(port.Groups) != 1 {
+				t.Errorf("the Node that left has the groups %v", port.Groups)
+			}
+		})
+	}
+}
+
+// TestLoadBalancerWithoutFloatingIP (OS-LB-12, OS-LB-14): without room for its floating IP, a
+// load balancer is there with all its parts, and the Service has no address yet.
+func TestLoadBalancerWithoutFloatingIP(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	b.SetQuotas("", openstack.Quotas{FloatingIPs: 1})
+	b.AddFloatingIP(openstack.FloatingIPSpec{Network: b.external, Description: "mine"})
+	svc := b.create(web())
+	if err := b.sync(svc); again(err) < minRetryAfter {
+		t.Errorf("sync: %v", err)
+	}
+	if events := b.recorded(); !wrote(events, string(change.QuotaExceeded)) {
+		t.Errorf("events: %v", events)
+	}
+	b.serves(b.balancerOf(svc).VIPAddress, 80, b.nodes...)
+	if now := b.now(svc); len(now.Status.LoadBalancer.Ingress) > 0 || now.Annotations[string(request.AnnotationLoadBalancerAddress)] != "" {
+		t.Errorf("the address of an external Service is that of a floating IP: %v, %v", now.Status, now.Annotations)
+	}
+	id := b.balancerOf(svc).ID
+	b.SetQuotas("", openstack.Quotas{FloatingIPs: 2})
+	svc = b.ensure(svc)
+	if b.balancerOf(svc).ID != id {
+		t.Error("the load balancer is another one")
+	}
+	b.serves(b.address(svc), 443, b.nodes...)
+}
+
+// TestLoadBalancerSourceRanges (OS-LB-24): ranges of clients of another IP family than that
+// of the load balancer are left out, unless no other one is left.
+func TestLoadBalancerSourceRanges(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	ranges := func(all ...string) kubetest.ServiceOption {
+		return func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = all }
+	}
+	svc := b.ensure(b.create(web(ranges("192.0.2.0/24", "2001:db8::/32"))))
+	restricted := func() {
+		t.Helper()
+		for _, entry := range b.Serving() {
+			if !slices.Equal(entry.Sources, []string{"192.0.2.0/24"}) {
+				t.Errorf("port %d has the clients %v", entry.Port, entry.Sources)
+			}
+		}
+	}
+	restricted()
+	if events := b.recorded(); !wrote(events, string(request.SourceRangesIgnored)) {
+		t.Errorf("events: %v", events)
+	}
+	svc = b.change(svc, ranges("2001:db8::/32"))
+	b.untouched("no range is left", func() {
+		if err := b.sync(svc); !errors.Is(err, apierr.ErrInvalid) {
+			t.Errorf("sync: %v", err)
+		}
+	})
+	restricted()
+}
+
+// TestLoadBalancerNoKeyManager (OS-LB-23): without a key manager there are no TLS listeners,
+// and nothing is written.
+func TestLoadBalancerNoKeyManager(t *testing.T) {
+	t.Parallel()
+	b := balanceIn(t, openstack.Options{Catalog: openstack.Catalog{Without: []string{"key-manager"}}}, "")
+	svc := b.create(web(annotate(request.AnnotationTLSContainerRef, "https://barbican.example.com/v1/secrets/"+webUID)))
+	b.untouched("no key manager", func() {
+		if err := b.sync(svc); !errors.Is(err, errNoKeyManager) {
+			t.Errorf("sync: %v", err)
+		}
+	})
+}
+
+// TestLoadBalancerMistakes (OS-LB-19): all mistakes of a Service are one error, and nothing is
+// written for it.
+func TestLoadBalancerMistakes(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	svc := b.create(web(annotate(request.AnnotationHostname, "no name"), annotate(request.AnnotationSourceRanges, "no range")))
+	b.untouched("mistakes", func() {
+		err := b.sync(svc)
+		if !errors.Is(err, apierr.ErrInvalid) {
+			t.Fatalf("sync: %v", err)
+		}
+		for _, name := range []annotation.Name{request.AnnotationHostname, request.AnnotationSourceRanges} {
+			if !strings.Contains(err.Error(), string(name)) {
+				t.Errorf("%s is missing: %v", name, err)
+			}
+		}
+	})
+}

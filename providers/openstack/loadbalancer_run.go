@@ -1,0 +1,230 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/cloud-provider/api"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+)
+
+var (
+	// errMissing means that there is no load balancer to update.
+	errMissing = apierr.Mark(apierr.ErrNotFound, errors.New("the load balancer of the Service does not exist"))
+	// errDiscarded means that a load balancer that never worked was deleted.
+	errDiscarded = errors.New("the load balancer could not be created and was deleted: its provisioning status was ERROR")
+)
+
+// run is one call of EnsureLoadBalancer or UpdateLoadBalancer.
+type run struct {
+	*loadBalancer
+	input
+
+	// warnings are those for the user so far.
+	warnings []service.Warning
+	// complete means that these are all: the sync did not end early.
+	complete bool
+	// addr is the address to publish, the zero Addr as long as it is not known.
+	addr netip.Addr
+}
+
+func (r *run) warn(warnings ...service.Warning) { r.warnings = append(r.warnings, warnings...) }
+
+// sync turns the load balancer of the Service into the desired one.
+func (r *run) sync(ctx context.Context) error {
+	if done, err := r.isOwnPatch(ctx); done || err != nil {
+		return err
+	}
+	if done, err := r.syncFromLists(ctx); done || err != nil {
+		return err
+	}
+	found, err := r.find(ctx, r.input)
+	if err != nil {
+		return err
+	}
+	defer found.release()
+	r.warn(found.warnings...)
+	switch {
+	case found.info == nil && !r.create:
+		return errMissing
+	case found.info == nil:
+		return r.make(ctx, found)
+	}
+	if err := r.checkUsable(ctx, found); err != nil {
+		return err
+	}
+	if err := r.change(ctx, found); err != nil {
+		return err
+	}
+
+	return r.removeSurplus(ctx, found)
+}
+
+// checkUsable returns an error unless the load balancer can be changed.
+//
+//	ACTIVE                              it can
+//	ERROR, and it has never served      it is deleted, and created again
+//	ERROR                               everything stays as it is, it may serve
+//	pending                             it is looked at again later
+//
+// Octavia lets no user change or repair a load balancer in ERROR, or end a change:
+// https://docs.openstack.org/api-ref/load-balancer/v2/#provisioning-status-codes.
+func (r *run) checkUsable(ctx context.Context, found *balancer) error {
+	switch found.info.Provisioning {
+	case client.ProvisioningActive:
+		r.stalled.end(r.service.UID)
+
+		return nil
+	case client.ProvisioningError:
+		unused, err := r.neverWorked(ctx, found)
+		if err != nil {
+			return err
+		}
+		if unused {
+			return r.discard(ctx, found.info)
+		}
+
+		return r.failed(found.info.ID)
+	case client.ProvisioningDeleted, client.ProvisioningPendingCreate, client.ProvisioningPendingUpdate, client.ProvisioningPendingDelete:
+	}
+
+	return r.pending(found.info.ID)
+}
+
+// neverWorked reports whether a load balancer in ERROR was made for the Service and never
+// became ACTIVE: the address and the ID of one that did are published. One that may serve
+// all the same, since it is published, has a floating IP or is reported as working, stays.
+func (r *run) neverWorked(ctx context.Context, found *balancer) (bool, error) {
+	info := found.info
+	own := request.UIDOf(info.Tags) == r.names.UID && found.facts.IsDeletable(r.names, nil)
+	isNew := !r.hadAddress() || r.id != "" && r.id != info.ID
+	if !r.create || !found.owner || !own || !isNew || isServing(info) || r.isPublished(info.VIPAddress) {
+		return false, nil
+	}
+	if info.VIPPortID == "" {
+		return true, nil
+	}
+	floating, err := r.Network.FloatingIPsByPort(ctx, []string{info.VIPPortID})
+	if err != nil {
+		return false, fmt.Errorf("find floating IP of load balancer %s: %w", info.ID, err)
+	}
+
+	return len(floating) == 0, nil
+}
+
+// isServing reports whether Octavia has measured that a load balancer works, whatever its
+// provisioning status is:
+// https://docs.openstack.org/api-ref/load-balancer/v2/#operating-status-codes.
+func isServing(info *client.LoadBalancerInfo) bool {
+	return info.Operating == operatingOnline || info.Operating == operatingDegraded
+}
+
+// The operating statuses of a load balancer that serves.
+const (
+	operatingOnline   = "ONLINE"
+	operatingDegraded = "DEGRADED"
+)
+
+// discard deletes a load balancer that never became ACTIVE. The annotation goes first: a
+// load balancer is found by its name, and one of the annotation that does not exist is an
+// error.
+func (r *run) discard(ctx context.Context, info *client.LoadBalancerInfo) error {
+	if err := r.publisher.annotate(ctx, r.service, withoutBalancer()); err != nil {
+		return err
+	}
+	r.service = withoutAnnotation(r.service, request.AnnotationLoadBalancerID)
+	steps, err := r.deletion(ctx, info)
+	if err != nil {
+		return err
+	}
+	if err := r.apply(ctx, r.env(), steps); err != nil {
+		return fmt.Errorf("%w: %w", errDiscarded, err)
+	}
+
+	return fmt.Errorf("load balancer %s: %w", info.ID, errDiscarded)
+}
+
+// failed is the error about a load balancer in ERROR.
+func (r *run) failed(id string) error {
+	r.warn(service.Warn(change.ReasonFailed, "Load balancer %s has the provisioning status ERROR: it may serve, and nothing can be changed. "+
+		"An administrator can repair it with a failover", id))
+	_, again := r.stalled.lasts(r.service.UID, "failed "+id)
+	r.addr = r.publishedAddress()
+
+	return api.NewRetryError(fmt.Sprintf("load balancer %s: %v", id, pending.ErrFailed), again)
+}
+
+// pending is the error about a load balancer that is being changed.
+func (r *run) pending(id string) error {
+	elapsed, again := r.stalled.lasts(r.service.UID, "pending "+id)
+	if elapsed >= pendingLimit {
+		r.warn(service.Warn(change.ReasonPending, "Load balancer %s has been pending for more than %s, and nothing can be changed meanwhile. "+
+			"An administrator can end this", id, pendingLimit))
+	}
+	r.addr = r.publishedAddress()
+
+	return api.NewRetryError(fmt.Sprintf("load balancer %s: %v", id, pending.ErrPending), again)
+}
+
+// env returns what the steps of a plan are applied with.
+func (l *loadBalancer) env() *change.Env {
+	return &change.Env{Octavia: l.Octavia, Network: l.Network, Waiter: l.waiter, Refused: l.refusals, Ports: &l.ports, Wrote: l.lists.Wrote}
+}
+
+// apply applies a plan.
+func (r *run) apply(ctx context.Context, env *change.Env, steps change.Plan) error {
+	err := service.Apply(ctx, r.operation(), steps, env, r.Step)
+	if slices.ContainsFunc(steps, func(step change.Step) bool { return strings.HasSuffix(step.Kind, "SecurityGroup") }) {
+		r.lists.ForgetGroups()
+	}
+	r.warn(env.Warnings()...)
+
+	return err
+}
+
+// explain turns the error of a plan into the one that the service controller gets.
+func (r *run) explain(id string, err error) error {
+	switch {
+	case errors.Is(err, pending.ErrPending):
+		return r.pending(id)
+	case errors.Is(err, pending.ErrFailed):
+		return r.failed(id)
+	default:
+		return err
+	}
+}
+
+// publishLimit bounds writes to the Service, which are made also if the time of an
+// operation is over.
+const publishLimit = 15 * time.Second
+
+// publish writes the annotations of the Service. The first error counts.
+func (r *run) publish(ctx context.Context, id string, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishLimit)
+	defer cancel()
+	values := published(id, r.addr)
+	failure := r.publisher.annotate(ctx, r.service, values)
+	if err == nil && failure == nil {
+		r.patched.put(r.input, values)
+	}
+	if err != nil && failure != nil {
+		klog.FromContext(ctx).Error(failure, "Cannot write the annotations of a Service", "service", klog.KObj(r.service))
+	}
+	if err == nil {
+		err = failure
+	}
+
+	return err
+}

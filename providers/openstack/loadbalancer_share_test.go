@@ -1,0 +1,194 @@
+package openstack
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+)
+
+// sharing adds a Service that uses the load balancer of another one.
+func (b *balanced) sharing(owner *v1.Service, options ...kubetest.ServiceOption) *v1.Service {
+	b.t.Helper()
+
+	return b.create(apiService(append(options, annotate(request.AnnotationLoadBalancerID, b.balancerOf(owner).ID))...))
+}
+
+// TestLoadBalancerShared (OS-LB-15): two Services share a load balancer, in whatever order
+// they are deleted.
+func TestLoadBalancerShared(t *testing.T) {
+	t.Parallel()
+	for name, ownerFirst := range map[string]bool{"OwnerFirst": true, "OwnerLast": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			owner := b.ensure(b.create(web()))
+			sharer := b.ensure(b.sharing(owner))
+			address := b.address(owner)
+			if b.address(sharer) != address || !slices.Contains(b.balancerOf(owner).Tags, apiName) {
+				t.Errorf("address %s, tags %v", b.address(sharer), b.balancerOf(owner).Tags)
+			}
+			b.untouched("nothing has changed", func() {
+				b.ensure(owner)
+				b.ensure(sharer)
+			})
+			order, port := []*v1.Service{owner, sharer}, 8080
+			if !ownerFirst {
+				order, port = []*v1.Service{sharer, owner}, 443
+			}
+			if err := b.remove(order[0]); err != nil {
+				t.Fatal(err)
+			}
+			b.serves(address, port, b.nodes...)
+			if b.exists(order[0]) {
+				t.Error("nothing of the first one is left")
+			}
+			if got := len(b.LoadBalancer(b.LoadBalancers()[0].ID).Listeners); got != len(order[1].Spec.Ports) {
+				t.Errorf("%d listeners", got)
+			}
+			if err := b.remove(order[1]); err != nil {
+				t.Fatal(err)
+			}
+			b.nothingLeft()
+		})
+	}
+}
+
+// TestLoadBalancerNotShared (OS-LB-15): what cannot share a load balancer is refused before
+// anything is written.
+func TestLoadBalancerNotShared(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		more   string
+		owner  []kubetest.ServiceOption
+		sharer []kubetest.ServiceOption
+		want   error
+	}{
+		"Internal": {"a floating IP would stay", "", nil, []kubetest.ServiceOption{isInternal()}, errSharedInternal},
+		"Limit":    {"max-shared-lb counts the owner", "[LoadBalancer]\nmax-shared-lb = 1\n", nil, nil, errTooManyShare},
+		"None":     {"max-shared-lb forbids it", "[LoadBalancer]\nmax-shared-lb = 0\n", nil, nil, errTooManyShare},
+		"NoIP":     {"only the owner makes a floating IP", "", []kubetest.ServiceOption{isInternal()}, nil, floatingip.ErrShared},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, tc.more)
+			sharer := b.sharing(b.ensure(b.create(web(tc.owner...))), tc.sharer...)
+			b.untouched(tc.reason, func() {
+				if err := b.sync(sharer); !errors.Is(err, tc.want) {
+					t.Errorf("%s: %v, want %v", tc.reason, err, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// TestLoadBalancerSharedPort (OS-LB-8): a port that another Service has costs the Service
+// that port alone, and the other one nothing.
+func TestLoadBalancerSharedPort(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	owner := b.ensure(b.create(web()))
+	sharer := b.sharing(owner, kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 9000))
+	if err := b.sync(sharer); err == nil {
+		t.Error("port 80 is taken")
+	}
+	address := b.address(owner)
+	b.serves(address, 80, b.nodes...)
+	b.serves(address, 9000, b.nodes...)
+	if err := b.remove(sharer); err != nil {
+		t.Fatal(err)
+	}
+	b.serves(address, 80, b.nodes...)
+	if got := len(b.balancerOf(owner).Listeners); got != 2 {
+		t.Errorf("%d listeners", got)
+	}
+}
+
+// TestLoadBalancerOfUser (OS-LB-14, OS-LB-15): a load balancer that a user made is used, and
+// stays with its listeners and its floating IP.
+func TestLoadBalancerOfUser(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	id := b.AddLoadBalancer(openstack.LoadBalancerSpec{
+		Name: "mine", Subnet: b.subnet, Listeners: []openstack.ListenerSpec{{Name: "https", Protocol: "TCP", Port: 443}},
+	})
+	b.AddFloatingIP(openstack.FloatingIPSpec{Network: b.external, Port: b.LoadBalancer(id).VIPPort, Description: "mine"})
+	svc := b.ensure(b.create(apiService(annotate(request.AnnotationLoadBalancerID, id))))
+	b.serves(b.address(svc), 8080, b.nodes...)
+	if err := b.remove(svc); err != nil {
+		t.Fatal(err)
+	}
+	if lb := b.LoadBalancer(id); len(lb.Listeners) != 1 || len(lb.Tags) != 0 {
+		t.Errorf("left is %v", lb)
+	}
+	b.nothingLeft()
+}
+
+// TestLoadBalancerSharedAtOnce (OS-LB-15): Services that share a load balancer never write
+// to it at the same time.
+func TestLoadBalancerSharedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "[LoadBalancer]\nmax-shared-lb = 4\n")
+	owner := b.ensure(b.create(web()))
+	services := []*v1.Service{owner}
+	for i := range 3 {
+		services = append(services, b.sharing(owner, kubetest.Port(v1.ProtocolTCP, int32(9000+i)), func(svc *v1.Service) {
+			svc.Name = fmt.Sprintf("api-%d", i)
+			svc.UID = types.UID(fmt.Sprintf("44444444-4444-4444-8444-%012d", i))
+			svc.Spec.Ports = svc.Spec.Ports[1:]
+		}))
+	}
+	b.change(owner, func(svc *v1.Service) { svc.Spec.Ports[1].Port = 8443 })
+	b.all(services, func(svc *v1.Service) {
+		if err := b.sync(svc); err != nil {
+			t.Errorf("sync %s: %v", svc.Name, err)
+		}
+	})
+	for _, port := range []int{80, 9000, 9001, 9002} {
+		b.serves(b.address(owner), port, b.nodes...)
+	}
+	b.all(services, func(svc *v1.Service) {
+		if err := b.remove(svc); err != nil {
+			t.Errorf("remove %s: %v", svc.Name, err)
+		}
+	})
+	b.nothingLeft()
+}
+
+// TestLoadBalancerRenamedCluster (OS-LB-16): the load balancer of a cluster that had another
+// name gets the names of this one, and serves meanwhile.
+func TestLoadBalancerRenamedCluster(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	id := b.reference(b.members(), func(s *openstack.ServiceSpec) { s.Cluster = "old" })
+	svc := b.create(web(annotate(request.AnnotationLoadBalancerID, id)))
+	b.WatchServing(b.LoadBalancer(id).VIPAddress, "TCP", 80, "")
+	svc = b.ensure(svc)
+	lb := b.balancerOf(svc)
+	if lb.ID != id || lb.Name != webName || !slices.Equal(lb.Tags, []string{webName, "multicloud-ccm.io/service-uid=" + webUID}) {
+		t.Errorf("renamed: %v", lb)
+	}
+	if events := b.recorded(); !wrote(events, string(request.Renamed)) {
+		t.Errorf("events: %v", events)
+	}
+	b.untouched("renamed", func() { b.ensure(svc) })
+	if outages := b.Outages(); len(outages) > 0 {
+		t.Errorf("outages: %v", outages)
+	}
+	if err := b.remove(svc); err != nil {
+		t.Fatal(err)
+	}
+	if all := b.LoadBalancers(); len(all) > 0 {
+		t.Errorf("left is %v", all)
+	}
+}

@@ -1,0 +1,89 @@
+package openstack
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+)
+
+// TestStalls (OS-LB-6): a load balancer that cannot be changed is looked at ever less often.
+func TestStalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var s stalls
+		for _, step := range []struct {
+			after time.Duration
+			key   string
+			want  time.Duration
+		}{
+			{0, "pending", 5 * time.Second},
+			{20 * time.Second, "pending", 5 * time.Second},
+			{40 * time.Second, "pending", 15 * time.Second},
+			{time.Hour, "pending", 5 * time.Minute},
+			{0, "failed", 5 * time.Second},
+			{time.Minute, "failed", 15 * time.Second},
+		} {
+			time.Sleep(step.after)
+			if _, again := s.lasts("1", step.key); again != step.want {
+				t.Errorf("%s after another %s: again after %s, want %s", step.key, step.after, again, step.want)
+			}
+		}
+		s.end("1")
+		if elapsed, _ := s.lasts("1", "failed"); elapsed != 0 {
+			t.Errorf("it had ended: %s", elapsed)
+		}
+	})
+}
+
+// TestAnnotate (OS-LB-1): annotations are written if they differ, and only then.
+func TestAnnotate(t *testing.T) {
+	t.Parallel()
+	svc := kubetest.Service("default", "web", kubetest.ServiceAnnotated("other", "x"), annotate(request.AnnotationLoadBalancerID, "old"))
+	kube := kubetest.NewClientset(svc.DeepCopy())
+	p := &publisher{}
+	set := func(values map[annotation.Name]string) *v1.Service {
+		if err := p.annotate(t.Context(), serviceNow(t, kube, svc), values); err != nil {
+			t.Fatal(err)
+		}
+
+		return serviceNow(t, kube, svc)
+	}
+	wanted := map[annotation.Name]string{request.AnnotationLoadBalancerID: "new"}
+	if now := set(wanted); now.Annotations[string(request.AnnotationLoadBalancerID)] != "old" {
+		t.Error("nothing is written without a client")
+	}
+	p.builder = builder{client: kube}
+	if now := set(wanted); now.Annotations[string(request.AnnotationLoadBalancerID)] != "new" || now.Annotations["other"] != "x" {
+		t.Errorf("annotations: %v", now.Annotations)
+	}
+	writes := func() int {
+		n := 0
+		for _, action := range kube.Actions() {
+			if action.GetVerb() == "patch" {
+				n++
+			}
+		}
+
+		return n
+	}
+	if before := writes(); before != 1 || set(wanted) == nil || writes() != before {
+		t.Errorf("%d writes of the same", writes())
+	}
+	now := set(withoutBalancer())
+	if _, ok := now.Annotations[string(request.AnnotationLoadBalancerID)]; ok {
+		t.Errorf("annotations: %v", now.Annotations)
+	}
+	if err := kube.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.annotate(t.Context(), now, wanted); err != nil {
+		t.Errorf("a Service that was deleted: %v", err)
+	}
+}

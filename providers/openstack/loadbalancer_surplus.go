@@ -1,0 +1,74 @@
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+)
+
+// serving returns the one of several load balancers that has the address of the Service, as
+// its VIP or its floating IP, nil without one. It costs one call if there are several, and the
+// address is no VIP.
+func (l *loadBalancer) serving(ctx context.Context, in input, rows []*client.LoadBalancerInfo) (*client.LoadBalancerInfo, error) {
+	addr := in.publishedAddress()
+	if len(rows) < 2 || !addr.IsValid() {
+		return nil, nil
+	}
+	if at := slices.IndexFunc(rows, func(row *client.LoadBalancerInfo) bool { return hasVIP(row, addr) }); at >= 0 {
+		return rows[at], nil
+	}
+	if !addr.Is4() {
+		return nil, nil // there are no other floating IPs
+	}
+	found, err := l.Network.FloatingIPsByAddress(ctx, addr.String())
+	if err != nil {
+		return nil, fmt.Errorf("find the load balancer with address %s: %w", addr, err)
+	}
+	for _, row := range rows {
+		onPort := func(f *client.FloatingIP) bool { return f.PortID == row.VIPPortID }
+		if row.VIPPortID != "" && slices.ContainsFunc(found, onPort) {
+			return row, nil
+		}
+	}
+
+	return nil, nil
+}
+
+// hasVIP reports whether an address is a VIP of a load balancer.
+func hasVIP(info *client.LoadBalancerInfo, addr netip.Addr) bool {
+	vips := []string{info.VIPAddress}
+	for _, vip := range info.AdditionalVIPs {
+		vips = append(vips, vip.Address)
+	}
+
+	return slices.ContainsFunc(vips, func(text string) bool {
+		vip, err := netip.ParseAddr(text)
+
+		return err == nil && vip.Unmap() == addr
+	})
+}
+
+// isSurplus reports whether a second load balancer may be deleted: it was made for this very
+// Service, nothing in it is of another one, and it has neither the address of the Service nor
+// a floating IP.
+func (r *run) isSurplus(ctx context.Context, info *client.LoadBalancerInfo) (bool, error) {
+	project, err := r.Project(ctx)
+	if err != nil {
+		return false, err
+	}
+	addr := r.publishedAddress()
+	if request.UIDOf(info.Tags) != r.names.UID || info.VIPPortID == "" || addr.IsValid() && hasVIP(info, addr) {
+		return false, nil
+	}
+	own, err := r.isOurs(ctx, r.input, &balancer{info: info, owner: true, facts: factsOf(info, project, false)})
+	if err != nil || !own {
+		return false, err
+	}
+	floating, err := r.Network.FloatingIPsByPort(ctx, []string{info.VIPPortID})
+
+	return err == nil && len(floating) == 0, err
+}

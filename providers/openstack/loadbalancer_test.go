@@ -1,0 +1,105 @@
+package openstack
+
+import (
+	"testing"
+	"testing/synctest"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+)
+
+// TestLoadBalancerLife (OS-LB-1, OS-LB-7, OS-LB-14, OS-LB-17): a Service gets a load
+// balancer with a floating IP, nothing is written without a change, and nothing is left
+// after its deletion.
+func TestLoadBalancerLife(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	svc := b.create(web())
+	svc = b.ensure(svc)
+	lb := b.balancerOf(svc)
+	if lb.Name != webName || b.lb.GetLoadBalancerName(t.Context(), clusterName, svc) != webName {
+		t.Errorf("name: %s", lb.Name)
+	}
+	address := b.address(svc)
+	if address == lb.VIPAddress || svc.Annotations[string(request.AnnotationLoadBalancerAddress)] != address {
+		t.Errorf("the address is that of the floating IP: %s, annotations %v", address, svc.Annotations)
+	}
+	if mode := svc.Status.LoadBalancer.Ingress[0].IPMode; mode == nil || *mode != v1.LoadBalancerIPModeVIP {
+		t.Errorf("mode: %v", mode)
+	}
+	b.serves(address, 80, b.nodes...)
+	b.serves(address, 443, b.nodes...)
+	if writes := b.written(func() { b.ensure(svc) }); len(writes) > 0 {
+		t.Errorf("nothing has changed: %v", writes)
+	}
+	if events := b.recorded(); len(events) > 0 {
+		t.Errorf("events: %v", events)
+	}
+	if err := b.remove(svc); err != nil {
+		t.Fatal(err)
+	}
+	b.nothingLeft()
+	if b.exists(svc) {
+		t.Error("it is deleted")
+	}
+}
+
+// TestLoadBalancerBudget (OS-COST-5): the calls of the life of a Service.
+func TestLoadBalancerBudget(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	svc := b.create(web())
+	first := b.called(func() {
+		if err := b.sync(svc); err != nil {
+			t.Fatal(err)
+		}
+	})
+	second := b.called(func() {
+		if err := b.sync(svc); err != nil {
+			t.Fatal(err)
+		}
+	})
+	const polls = 2 // the load balancer is ACTIVE at the first look, and read once more
+	if first > 10+polls || second > 5 {
+		t.Errorf("creation: %d calls, after the own annotations %d: %v", first, second, b.Interceptor().Calls())
+	}
+	deletion := b.called(func() {
+		if err := b.remove(svc); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if deletion > 6+polls {
+		t.Errorf("deletion: %d calls: %v", deletion, b.Interceptor().Calls())
+	}
+}
+
+// TestLoadBalancerProfiles (OS-LB-13, OS-LB-26): the life of a Service in each kind of
+// cloud, with lists of small pages and reads that show an older state.
+func TestLoadBalancerProfiles(t *testing.T) {
+	t.Parallel()
+	cases := map[openstack.Profile]string{
+		openstack.Amphora: "[LoadBalancer]\ncreate-monitor = true\n",
+		openstack.OVN:     "[LoadBalancer]\nlb-provider = ovn\n",
+		openstack.Bare:    "[LoadBalancer]\nprovider-requires-serial-api-calls = true\n",
+	}
+	for profile, more := range cases {
+		t.Run(string(profile), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := balanceIn(t, openstack.Options{InMemory: true, Profile: profile, PageSize: 3}, more)
+				svc := b.create(web())
+				b.eventually("sync", func() error { return b.sync(svc) })
+				b.serves(b.address(svc), 80, b.nodes...)
+				b.eventually("sync again", func() error { return b.sync(svc) })
+				b.start(more)
+				b.untouched("after a restart", func() { b.eventually("sync", func() error { return b.sync(svc) }) })
+				b.eventually("update", func() error { return b.update(svc, b.nodes[1:]...) })
+				b.serves(b.address(svc), 443, b.nodes[1:]...)
+				b.eventually("remove", func() error { return b.remove(svc) })
+				b.nothingLeft()
+			})
+		})
+	}
+}
