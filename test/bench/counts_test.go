@@ -74,7 +74,7 @@ func checkNothingWasLeftOut(t *testing.T, r result) {
 			t.Errorf("a %s load balancer was made without any call", c.kind.Name)
 		}
 	}
-	if want := len(r.provider.LoadBalancers); len(r.balancers.creations) != want {
+	if want := len(scenario.Own(r.provider.LoadBalancers)); len(r.balancers.creations) != want {
 		t.Errorf("%d kinds of load balancers were made, want %d", len(r.balancers.creations), want)
 	}
 	if r.hasBalancers() && (r.balancers.resync.Total() < r.services || r.balancers.all.Total() < r.services) {

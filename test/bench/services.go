@@ -80,7 +80,7 @@ func (b *bench) measureBalancers(ctx context.Context) error {
 // createEach creates Services one by one, the first of which is not counted: it
 // finds out what is true for all.
 func (b *bench) createEach(ctx context.Context, process *ccm.CCM) error {
-	kinds := b.provider.LoadBalancers
+	kinds := scenario.Own(b.provider.LoadBalancers)
 	services := []*v1.Service{kinds[0].Service("first")}
 	for _, kind := range kinds {
 		services = append(services, kind.Service(kind.Name))
@@ -120,8 +120,9 @@ func (b *bench) measureServices(ctx context.Context) error {
 		return nil
 	}
 	var services []*v1.Service
+	kinds := scenario.Own(b.provider.LoadBalancers)
 	for i := range b.services {
-		kind := b.provider.LoadBalancers[i%len(b.provider.LoadBalancers)]
+		kind := kinds[i%len(kinds)]
 		services = append(services, kind.Service(fmt.Sprintf("%s-%d", kind.Name, i)))
 	}
 	what := fmt.Sprintf("Creating %d Services, each of which takes the cloud %v", b.services, b.provisioning)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -39,7 +40,7 @@ func TestDemo(t *testing.T) {
 				wants = append(wants, "Resources in the cloud:", "no resources are left in the cloud")
 			}
 			for _, kind := range p.LoadBalancers {
-				wants = append(wants, kind.Name+"  80:")
+				wants = append(wants, fmt.Sprintf("%-10s%d:", kind.Name, kind.Service(kind.Name).Spec.Ports[0].Port))
 			}
 			for _, want := range wants {
 				if !strings.Contains(out.String(), want) {

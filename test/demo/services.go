@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -27,16 +28,7 @@ func (s *demo) services(ctx context.Context) error {
 	defer cancel()
 
 	s.out.Title("Load balancers for Services")
-	var served []*v1.Service
-	err := s.out.Step(fmt.Sprintf("Creating %d Services, until each has an address", len(services)), func() error {
-		if err := s.CreateServices(ctx, services); err != nil {
-			return err
-		}
-		var err error
-		served, err = s.served(ctx, services)
-
-		return err
-	})
+	served, err := s.create(ctx, kinds, services)
 	if err != nil {
 		return err
 	}
@@ -57,6 +49,35 @@ func (s *demo) services(ctx context.Context) error {
 		len(s.Cloud.Machines()), howMany(s.Cloud.Calls()))
 
 	return nil
+}
+
+// create makes the Services, those that share a load balancer last, and returns them once
+// each has an address.
+func (s *demo) create(ctx context.Context, kinds []scenario.LoadBalancer, services []*v1.Service) ([]*v1.Service, error) {
+	own := len(scenario.Own(kinds))
+	var served []*v1.Service
+	step := func(what string, now []*v1.Service) error {
+		return s.out.Step(fmt.Sprintf("Creating %d %s, until each has an address", len(now), what), func() error {
+			if err := s.CreateServices(ctx, now); err != nil {
+				return err
+			}
+			found, err := s.served(ctx, now)
+			served = append(served, found...)
+
+			return err
+		})
+	}
+	if err := step("Services", services[:own]); err != nil || own == len(services) {
+		return served, err
+	}
+	for i, service := range services[own:] {
+		kind := kinds[own+i]
+		owner := slices.IndexFunc(kinds, func(k scenario.LoadBalancer) bool { return k.Name == kind.Shares })
+		kind.Share(service, served[owner])
+	}
+	err := step("Service that uses the load balancer of another one", services[own:])
+
+	return served, err
 }
 
 // served waits until the Services have addresses and returns them as they are

@@ -15,7 +15,8 @@ import (
 type project struct {
 	*openstack.Cloud
 
-	ids map[string]string // servers by the names of their nodes
+	// ids are the servers by the names of their nodes, addresses are theirs.
+	ids, addresses map[string]string
 }
 
 // startProject runs a simulated OpenStack cloud until the test has ended, with servers of
@@ -31,7 +32,8 @@ func (c *cluster) startProject(t *testing.T, servers ...string) *project {
 			t.Error(err)
 		}
 	})
-	p := &project{Cloud: cloud, ids: map[string]string{}}
+	addNetworks(cloud)
+	p := &project{Cloud: cloud, ids: map[string]string{}, addresses: map[string]string{}}
 	for _, name := range servers {
 		c.join(t, p.add(name))
 	}
@@ -42,6 +44,7 @@ func (c *cluster) startProject(t *testing.T, servers ...string) *project {
 // add starts a server and returns its node.
 func (p *project) add(name string) controlplane.NodeSpec {
 	ip := fmt.Sprintf("10.0.0.%d", 10+len(p.ids))
+	p.addresses[name] = ip
 	p.ids[name] = p.AddServer(openstack.ServerSpec{
 		Name: name, Zone: "az-1", Networks: []openstack.ServerNetwork{{Name: "cluster", IPs: []string{ip}}},
 	})

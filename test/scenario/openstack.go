@@ -14,7 +14,12 @@ func openstackProvider() Provider {
 		Name:   "openstack",
 		Demo:   func() (Cloud, error) { return startOpenStack(openstackDemo(), 0) },
 		Fleet:  func(n int, latency time.Duration) (Cloud, error) { return startOpenStack(openstackFleet(n), latency) },
-		Budget: Budget{Initialize: 20, Steady: 10, Lifecycle: 3},
+		Budget: Budget{Initialize: 20, Steady: 10, Lifecycle: 3, Services: 120 * time.Second},
+		LoadBalancers: []LoadBalancer{
+			{Name: "external", Create: 20},
+			{Name: "internal", Create: 20, Annotations: map[string]string{"service.beta.kubernetes.io/openstack-internal-load-balancer": "true"}},
+			{Name: "shared", Shares: "external", SharedBy: "loadbalancer.openstack.org/load-balancer-id"},
+		},
 	}
 }
 
@@ -68,15 +73,24 @@ type openstackCloud struct {
 }
 
 var (
-	_ Cloud  = (*openstackCloud)(nil)
-	_ Shared = (*openstackCloud)(nil)
+	_ Cloud        = (*openstackCloud)(nil)
+	_ Shared       = (*openstackCloud)(nil)
+	_ ServiceCloud = (*openstackCloud)(nil)
 )
 
 func startOpenStack(servers []openstack.ServerSpec, latency time.Duration) (Cloud, error) {
-	cloud, err := openstack.Start(openstack.Options{})
+	cloud, err := openstack.Start(openstack.Options{
+		// What an operator raises on request, for as many Services as are measured.
+		Quotas: openstack.Quotas{FloatingIPs: 500, Ports: 5000},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("start simulated OpenStack: %w", err)
 	}
+	inside := cloud.AddNetwork(openstack.NetworkSpec{Name: openstackNetwork})
+	subnet := cloud.AddSubnet(openstack.SubnetSpec{Network: inside, CIDR: "10.0.0.0/16"})
+	external := cloud.AddNetwork(openstack.NetworkSpec{Name: "public", External: true, Project: openstack.ProjectOther})
+	cloud.AddSubnet(openstack.SubnetSpec{Network: external, CIDR: "203.0.112.0/22"})
+	cloud.AddRouter(openstack.RouterSpec{Name: "router", External: external, Subnets: []string{subnet}})
 	c := &openstackCloud{Cloud: cloud, ids: map[string]string{}}
 	for _, server := range servers {
 		c.add(server)
@@ -150,4 +164,14 @@ func (c *openstackCloud) SetReachable(reachable bool) error {
 	c.Server().Down()
 
 	return nil
+}
+
+func (c *openstackCloud) Made() []string { return c.Leaks() }
+
+func (c *openstackCloud) Writes() Calls { return Calls{Counted: c.Cloud.Writes()} }
+
+// SetProvisioning makes load balancers take that long to become ACTIVE. No other change
+// takes any time.
+func (c *openstackCloud) SetProvisioning(d time.Duration) {
+	c.SetDelays(openstack.Delays{LoadBalancerCreate: d})
 }

@@ -40,6 +40,9 @@ type LoadBalancer struct {
 	Name string
 	// Annotations are those with which a Service requests it.
 	Annotations map[string]string
+	// Shares is the kind whose load balancer it uses, empty for one of its own. SharedBy is
+	// the annotation of that Service which it has, too.
+	Shares, SharedBy string
 	// Create is how many calls one with two ports and three nodes may cost, once
 	// there has been another.
 	Create int

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
@@ -20,19 +22,31 @@ const namespace = metav1.NamespaceDefault
 // atOnce is how many calls to the API server are under way.
 const atOnce = 16
 
-// Service returns a Service with a load balancer of the kind and two ports.
+// Service returns a Service with a load balancer of the kind and two ports, which are
+// others if it is that of another Service.
 func (l LoadBalancer) Service(name string) *v1.Service {
-	return &v1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: l.Annotations},
-		Spec: v1.ServiceSpec{
-			Type:     v1.ServiceTypeLoadBalancer,
-			Selector: map[string]string{"app": name},
-			Ports: []v1.ServicePort{
-				{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8080)},
-				{Name: "https", Port: 443, TargetPort: intstr.FromInt32(8443)},
-			},
-		},
+	ports := []v1.ServicePort{
+		{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8080)},
+		{Name: "https", Port: 443, TargetPort: intstr.FromInt32(8443)},
 	}
+	if l.Shares != "" {
+		ports[0].Port, ports[1].Port = 8080, 8443
+	}
+
+	return &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: maps.Clone(l.Annotations)},
+		Spec:       v1.ServiceSpec{Type: v1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": name}, Ports: ports},
+	}
+}
+
+// Share has a Service use the load balancer of another one, which is served.
+func (l LoadBalancer) Share(service, owner *v1.Service) {
+	metav1.SetMetaDataAnnotation(&service.ObjectMeta, l.SharedBy, owner.Annotations[l.SharedBy])
+}
+
+// Own returns the kinds that have a load balancer of their own.
+func Own(kinds []LoadBalancer) []LoadBalancer {
+	return slices.DeleteFunc(slices.Clone(kinds), func(l LoadBalancer) bool { return l.Shares != "" })
 }
 
 // Services are Services by name.
