@@ -20,6 +20,6 @@
 //   - Load balancers that nothing is requested for cost pages of lists, and no calls.
 //   - No lock is held during a call, except by callers for the same load balancer.
 //
-// When not to use it: to decide about a change other than an addition. A caller that writes reads
-// his load balancer alone.
+// When not to use it: to decide about a change other than an addition. A caller that
+// writes reads its load balancer alone.
 package snapshot
