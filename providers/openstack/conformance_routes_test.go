@@ -3,8 +3,6 @@ package openstack
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -18,13 +16,11 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	suite "github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestConformanceRoutes runs the suite of all providers over routes (OS-ROUTE-2,
@@ -231,39 +227,6 @@ func (a *routesAdapter) networkID() string {
 	p, _ := a.Port(a.ServerPorts(a.router)[0])
 
 	return p.Network
-}
-
-// InjectFault implements conformance.MutableCloud.
-func (a *nodesAdapter) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
-	when := simserver.From(i.First)
-	if i.Once {
-		when = simserver.Nth(i.First)
-	}
-
-	return a.Interceptor().Inject(simserver.Any, when, faultOf(i)).Hits
-}
-
-// faultOf returns what the cloud does with a call that gets a fault.
-func faultOf(i explore.Injection) simserver.Fault {
-	switch i.Fault {
-	case explore.Throttled:
-		return openstack.Throttled("")
-	case explore.Failed:
-		return openstack.Error(http.StatusInternalServerError, "HTTPInternalServerError", "Request Failed: internal server error while processing your request.")
-	case explore.Dropped:
-		return simserver.Drop()
-	case explore.Lost:
-		return simserver.DropResponse()
-	case explore.Killed, explore.KilledLate:
-	}
-
-	return func(_ http.ResponseWriter, r *http.Request, apply http.Handler) {
-		if i.Fault.Applied() {
-			apply.ServeHTTP(httptest.NewRecorder(), r)
-		}
-		i.Kill()
-		panic(http.ErrAbortHandler)
-	}
 }
 
 // Writes implements conformance.MutableCloud.

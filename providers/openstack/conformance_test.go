@@ -139,5 +139,3 @@ func (a *nodesAdapter) ClearFaults(t testing.TB) {
 		t.Fatal(err)
 	}
 }
-
-func (a *nodesAdapter) Calls() int { return a.Interceptor().Total() }

@@ -175,22 +175,12 @@ func (p *lbProcess) until(what string, operate func(ctx context.Context) error) 
 	p.t.Fatalf("%s: %v\n%s", what, err, p.Dump())
 }
 
-// Calls implements explore.Cloud.
-func (s *lbSite) Calls() int { return s.Interceptor().Total() }
-
 // Resources implements explore.Cloud.
 func (s *lbSite) Resources() []string { return unassigned(s.Cloud.Resources()) }
 
-// ClearFaults implements explore.Cloud.
-func (s *lbSite) ClearFaults(testing.TB) { s.Interceptor().Clear() }
-
 // InjectFault implements explore.Cloud.
 func (s *lbSite) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
-	when := simserver.From(i.First)
-	if i.Once {
-		when = simserver.Nth(i.First)
-	}
-	fault := faultOf(i)
+	fault := openstacktest.FaultOf(i)
 	switch {
 	case i.Fault == explore.Failed && s.refused != nil:
 		fault = s.refused
@@ -198,7 +188,7 @@ func (s *lbSite) InjectFault(_ testing.TB, i explore.Injection) (hits func() int
 		fault = s.late
 	}
 
-	return s.Interceptor().Inject(simserver.Any, when, fault).Hits
+	return s.InjectInstead(i, fault)
 }
 
 // refusals are faults of OpenStack that no other cloud has, by name. Those about an object

@@ -3,8 +3,6 @@ package securitygroup
 import (
 	"context"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -12,46 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
-
-// InjectFault implements explore.Cloud.
-func (f *fixture) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
-	when := simserver.From(i.First)
-	if i.Once {
-		when = simserver.Nth(i.First)
-	}
-
-	return f.Interceptor().Inject(simserver.Any, when, faultOf(i)).Hits
-}
-
-func faultOf(i explore.Injection) simserver.Fault {
-	switch i.Fault {
-	case explore.Throttled:
-		return openstack.Throttled("")
-	case explore.Failed:
-		return openstack.Error(http.StatusInternalServerError, "HTTPInternalServerError", "Request Failed")
-	case explore.Dropped:
-		return simserver.Drop()
-	case explore.Lost:
-		return simserver.DropResponse()
-	case explore.Killed, explore.KilledLate:
-	}
-
-	return func(_ http.ResponseWriter, r *http.Request, apply http.Handler) {
-		if i.Fault.Applied() {
-			apply.ServeHTTP(httptest.NewRecorder(), r)
-		}
-		i.Kill()
-		panic(http.ErrAbortHandler)
-	}
-}
-
-// ClearFaults implements explore.Cloud.
-func (f *fixture) ClearFaults(testing.TB) { f.Interceptor().Clear() }
-
-// Calls implements explore.Cloud.
-func (f *fixture) Calls() int { return f.Interceptor().Total() }
 
 // TestInterrupted fails each call of a new group, of a change of everything and of a
 // deletion, in every way. The next process reaches the same end: one group or none, and no
