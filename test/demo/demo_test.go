@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,7 +41,11 @@ func TestDemo(t *testing.T) {
 				wants = append(wants, "Resources in the cloud:", "no resources are left in the cloud")
 			}
 			for _, kind := range p.LoadBalancers {
-				wants = append(wants, fmt.Sprintf("%-10s%d:", kind.Name, kind.Service(kind.Name).Spec.Ports[0].Port))
+				// The width of the column depends on the names of all kinds.
+				row := regexp.MustCompile(fmt.Sprintf(`(?m)^\s*%s +%d:`, kind.Name, kind.Service(kind.Name).Spec.Ports[0].Port))
+				if !row.MatchString(out.String()) {
+					t.Errorf("output lacks a row like %s", row)
+				}
 			}
 			for _, want := range wants {
 				if !strings.Contains(out.String(), want) {
