@@ -22,6 +22,10 @@ const binaryPath = "bin/e2e/" + ccm.Name
 // default it waits for a second, in which other goroutines may race.
 const raceOptions = "GORACE=exitcode=0 atexit_sleep_ms=0"
 
+// gcOptions collect garbage less often than by default, which saves a third of the CPU
+// time of a process.
+const gcOptions = "GOGC=400"
+
 // alarms must not appear in any log: a right that is missing, a data race, a
 // crash.
 var alarms = regexp.MustCompile(`(?i:forbidden)|WARNING: DATA RACE|^panic:|^fatal error:`)
@@ -83,7 +87,7 @@ func (c *cluster) launch(t *testing.T, name, cloudConfig string, args ...string)
 	}
 	process, err := ccm.Start(ccm.Options{
 		Binary: binary, Dir: t.TempDir(), Name: name, Kubeconfig: c.kubeconfig, CloudConfig: cloudConfig,
-		Env:  append([]string{raceOptions}, c.environment...),
+		Env:  append([]string{raceOptions, gcOptions}, c.environment...),
 		Args: slices.Concat([]string{"--v=2", "--node-monitor-period=500ms"}, c.certificateArgs(), args),
 	})
 	if err != nil {
