@@ -15,9 +15,15 @@ REFERENCE := docs/reference/annotations.md docs/reference/config.md docs/referen
 # what ships, what is shown and what tools/build builds, and whatever checks it.
 RELEASE := env CGO_ENABLED=0 go build -trimpath
 CHECK := -race
+# Tests need no vet of their own: make lint runs all of its checks.
+TEST := -vet=off -timeout 30m
+# These mostly wait, so they start first, and the others run beside them: packages run in
+# the order in which they are named, at least so many at once.
+WAITING := ./test/e2e ./test/demo ./test/bench ./providers/openstack
+AT_ONCE = $$(processors=$$(getconf _NPROCESSORS_ONLN); echo $$((processors > 4 ? processors : 4)))
 # What is too much for the race detector, which gets a sample of it. Without a
 # list of packages the closing lines of the tests are printed.
-exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath -timeout 30m -run '$(2)'
+exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath $(TEST) -run '$(2)'
 
 export KEEP
 # By default each process with the race detector sleeps for a second at its end.
@@ -45,10 +51,10 @@ test: export GOGC ?= 400
 test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 	@tools/build gotestsum >/dev/null
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
-	@"$$(tools/build --path gotestsum)" --format standard-quiet --hide-summary skipped --jsonfile-timing-events bin/tests.json -- $(CHECK) -timeout 30m ./...
+	@"$$(tools/build --path gotestsum)" --format standard-quiet --hide-summary skipped --jsonfile-timing-events bin/tests.json -- $(CHECK) $(TEST) -p "$(AT_ONCE)" $(WAITING) ./...
 	@$(PROGRESS) "exploring every crash, the cost of many load balancers and all kinds of them" $(call exhaustive,aws,^TestCrash|^TestCostOf(Many|500)|^TestManyServices|^TestConformanceLoadBalancers)
 	@$(PROGRESS) "exploring schedules of faults, crashes, costs and all kinds of load balancers of OpenStack" $(call exhaustive,openstack,^TestSchedules|^TestCrash|^TestCost|^TestBusyCloud|^TestConformanceLoadBalancers)
-	cd tools/image && go test $(CHECK) ./...
+	cd tools/image && go test $(CHECK) $(TEST) ./...
 	@echo 'The slowest tests of the run with the race detector:'
 	@"$$(tools/build --path gotestsum)" tool slowest --jsonfile bin/tests.json | awk '$$2 !~ "/" && shown++ < 10 { print "  " $$0 }'
 
