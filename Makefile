@@ -17,9 +17,9 @@ RELEASE := env CGO_ENABLED=0 go build -trimpath
 CHECK := -race
 # Tests need no vet of their own: make lint runs all of its checks.
 TEST := -vet=off -timeout 30m
-# These mostly wait, so they start first, and the others run beside them: packages run in
-# the order in which they are named, at least so many at once.
-WAITING := ./test/e2e ./test/demo ./test/bench ./providers/openstack
+# Packages run in the order in which they are named, at least so many at once: those that
+# mostly wait start first, then those that take longest.
+FIRST := ./test/e2e ./test/demo ./test/bench ./providers/openstack ./providers/aws ./providers/vsphere
 AT_ONCE = $$(processors=$$(getconf _NPROCESSORS_ONLN); echo $$((processors > 4 ? processors : 4)))
 # What is too much for the race detector, which gets a sample of it. Without a
 # list of packages the closing lines of the tests are printed.
@@ -29,7 +29,7 @@ export KEEP
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
-.PHONY: help build test e2e e2e-openstack soak lint generate verify demo bench image tools clean FORCE
+.PHONY: help build test exhaustive-aws exhaustive-openstack e2e e2e-openstack soak lint generate verify demo bench image tools clean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,12 +51,17 @@ test: export GOGC ?= 400
 test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 	@tools/build gotestsum >/dev/null
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
-	@"$$(tools/build --path gotestsum)" --format standard-quiet --hide-summary skipped --jsonfile-timing-events bin/tests.json -- $(CHECK) $(TEST) -p "$(AT_ONCE)" $(WAITING) ./...
-	@$(PROGRESS) "exploring every crash, the cost of many load balancers and all kinds of them" $(call exhaustive,aws,^TestCrash|^TestCostOf(Many|500)|^TestManyServices|^TestConformanceLoadBalancers)
-	@$(PROGRESS) "exploring schedules of faults, crashes, costs and all kinds of load balancers of OpenStack" $(call exhaustive,openstack,^TestSchedules|^TestCrash|^TestCost|^TestBusyCloud|^TestConformanceLoadBalancers)
+	@"$$(tools/build --path gotestsum)" --format standard-quiet --hide-summary skipped --jsonfile-timing-events bin/tests.json -- $(CHECK) $(TEST) -p "$(AT_ONCE)" $(FIRST) ./...
+	@$(MAKE) --no-print-directory -j2 exhaustive-aws exhaustive-openstack
 	cd tools/image && go test $(CHECK) $(TEST) ./...
 	@echo 'The slowest tests of the run with the race detector:'
 	@"$$(tools/build --path gotestsum)" tool slowest --jsonfile bin/tests.json | awk '$$2 !~ "/" && shown++ < 10 { print "  " $$0 }'
+
+exhaustive-aws: # Every crash, the cost of many load balancers and all kinds of them
+	@$(PROGRESS) "exploring AWS without the race detector" $(call exhaustive,aws,^TestCrash|^TestCostOf(Many|500)|^TestManyServices|^TestConformanceLoadBalancers)
+
+exhaustive-openstack: # Schedules of faults, every crash, costs and all kinds of load balancers
+	@$(PROGRESS) "exploring OpenStack without the race detector" $(call exhaustive,openstack,^TestSchedules|^TestCrash|^TestCost|^TestBusyCloud|^TestConformanceLoadBalancers)
 
 e2e: tools bin/e2e/$(BINARY) ## Run only the end-to-end tests
 	go test $(CHECK) -timeout 30m -count=1 -v ./test/e2e/...
