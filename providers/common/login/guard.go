@@ -89,6 +89,7 @@ type NotTriedError struct {
 	Cause error
 }
 
+// Error returns the cause, and the time until which it applies if that is certain.
 func (e *NotTriedError) Error() string {
 	if e.Until.IsZero() {
 		return e.Cause.Error()

@@ -24,6 +24,7 @@ type Query struct {
 	Except []Ref
 }
 
+// String returns all UUIDs and names, for messages.
 func (q Query) String() string {
 	return strings.Join(slices.Concat(q.UUIDs, q.Names), " or ")
 }
