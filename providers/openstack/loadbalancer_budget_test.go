@@ -219,6 +219,7 @@ func busyServices() int {
 func TestBusyCloud(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		// An operator raises them for so many Services.
 		s := newSite(t, openstack.Options{Quotas: openstack.Quotas{FloatingIPs: 200, Ports: 2000}}, "")
 		busy := openstack.Error(503, "", "Project busy. Unable to lock the project. Please try again.")
 		s.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.Always(), openstack.MaxInFlight(5, simserver.Slow(2*time.Second), busy))
@@ -241,6 +242,7 @@ func TestStuckLoadBalancers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		delays := openstack.TypicalDelays()
 		delays.LoadBalancerDelete = 10 * time.Minute
+		// An operator raises them for so many Services.
 		s := newSite(t, openstack.Options{Quotas: openstack.Quotas{FloatingIPs: 200, Ports: 2000}, Delays: &delays}, "")
 		services := manyServices(41)
 		for i, service := range services[:40] {

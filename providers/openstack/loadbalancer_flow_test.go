@@ -170,6 +170,7 @@ func TestLoadBalancerListsFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				// No read is stale: what is read once decides here.
 				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
 				svc := b.ensure(b.create(web()))
 				other := b.ensure(b.create(apiService()))
@@ -272,6 +273,7 @@ func TestLoadBalancerMonitorPorts(t *testing.T) {
 // TestLoadBalancerEventsOnce: the sync that the own annotations cause repeats no Event.
 func TestLoadBalancerEventsOnce(t *testing.T) {
 	t.Parallel()
+	// No read is stale: each repetition would be another sync.
 	b := balanceIn(t, openstack.Options{Profile: openstack.OVN, StaleReads: new(openstack.StaleReads)}, "[LoadBalancer]\nlb-provider = ovn\n")
 	svc := web()
 	svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"}

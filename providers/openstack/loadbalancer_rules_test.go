@@ -23,6 +23,7 @@ import (
 func TestLoadBalancerJustThere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		// The test itself decides which read is stale.
 		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
 		svc := b.ensure(b.create(web()))
 		b.DeleteLoadBalancer(b.balancerOf(svc).ID)

@@ -124,6 +124,7 @@ func TestLoadBalancerDiscarded(t *testing.T) {
 func TestLoadBalancerPending(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		// No read is stale: the time of each look counts.
 		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
 		b.HoldPending("", true)
 		svc := b.create(web())

@@ -78,9 +78,10 @@ const many = 100
 func balanceMany(t *testing.T) (*balanced, []*v1.Service) {
 	t.Helper()
 	// The default quota is 50 floating IPs: no project has so many Services with it.
-	b := balanceIn(t, openstack.Options{
-		InMemory: true, StaleReads: new(openstack.StaleReads), Delays: new(openstack.TypicalDelays()), Quotas: openstack.Quotas{FloatingIPs: 1000},
-	}, "")
+	// No read is stale: calls are counted.
+	options := openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads), Quotas: openstack.Quotas{FloatingIPs: 1000}}
+	options.Delays = new(openstack.TypicalDelays())
+	b := balanceIn(t, options, "")
 	b.production()
 	services := make([]*v1.Service, many)
 	for i := range services {

@@ -266,6 +266,7 @@ func TestChangedAddress(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			// No limit of a case is above the default.
 			r := newRouting(t, 1, openstack.Options{Quotas: openstack.Quotas{Routes: tc.limit}}, tc.without...)
 			r.mustCreate(routeTo(1))
 			// The server gets another port, and leaves the old one.

@@ -173,5 +173,5 @@ func (c *openstackCloud) Writes() Calls { return Calls{Counted: c.Cloud.Writes()
 // SetProvisioning makes load balancers take that long to become ACTIVE. No other change
 // takes any time.
 func (c *openstackCloud) SetProvisioning(d time.Duration) {
-	c.SetDelays(openstack.Delays{LoadBalancerCreate: d})
+	c.SetDelays(openstack.Delays{LoadBalancerCreate: d}) // demo and benchmark run in real time
 }

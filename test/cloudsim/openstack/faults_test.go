@@ -101,7 +101,7 @@ func TestStaleReads(t *testing.T) {
 	}{
 		"default": {"each tenth write", nil, []int{10, 20}},
 		"often":   {"", &openstack.StaleReads{Every: 7, Reads: 1}, []int{7, 14, 21}},
-		"never":   {"", &openstack.StaleReads{}, nil},
+		"never":   {"", &openstack.StaleReads{}, nil}, // that is what is tested
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func TestCatalogOfToken(t *testing.T) {
 // TestOwnApplicationCredentials creates and lists them, and logs in with a new one.
 func TestOwnApplicationCredentials(t *testing.T) {
 	t.Parallel()
-	cloud := start(t, openstack.Options{StaleReads: new(openstack.StaleReads)})
+	cloud := start(t, openstack.Options{StaleReads: new(openstack.StaleReads)}) // each write is read back at once
 	client := identity(t, connect(t, cloud, openstack.UserCCM))
 	ccm := cloud.UserID(openstack.UserCCM)
 	made, err := applicationcredentials.Create(t.Context(), client, ccm, applicationcredentials.CreateOpts{

@@ -14,7 +14,7 @@ import (
 // TestFlavorsOfOperators creates flavors and lists them in another order.
 func TestFlavorsOfOperators(t *testing.T) {
 	t.Parallel()
-	cloud := start(t, openstack.Options{StaleReads: new(openstack.StaleReads)})
+	cloud := start(t, openstack.Options{StaleReads: new(openstack.StaleReads)}) // each write is read back at once
 	admin, ccm := compute(t, connect(t, cloud, openstack.UserAdmin), ""), compute(t, connect(t, cloud, openstack.UserCCM), "")
 	opts := flavors.CreateOpts{Name: "big", RAM: 65536, VCPUs: 16, Disk: new(5)}
 	if err := flavors.Create(t.Context(), ccm, opts).Err; status(err) != 403 {
@@ -52,7 +52,7 @@ func TestFlavorsOfOperators(t *testing.T) {
 // TestInterfacesAndTags reads the ports and the tags of a server.
 func TestInterfacesAndTags(t *testing.T) {
 	t.Parallel()
-	cloud := start(t, openstack.Options{StaleReads: new(openstack.StaleReads)})
+	cloud := start(t, openstack.Options{StaleReads: new(openstack.StaleReads)}) // each write is read back at once
 	id := cloud.AddServer(openstack.ServerSpec{
 		Name: "node-1", Tags: []string{"a", "b"}, Networks: []openstack.ServerNetwork{{Name: "net", IPs: []string{"10.0.0.5"}}},
 	})

@@ -35,7 +35,7 @@ func startLB(t *testing.T, opts openstack.Options) *lbCloud {
 	if opts.Clock == nil {
 		opts.Clock = testclock.NewFakePassiveClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	}
-	opts.StaleReads = new(openstack.StaleReads)
+	opts.StaleReads = new(openstack.StaleReads) // each write is read back at once
 	c := &lbCloud{Cloud: start(t, opts), t: t, clock: opts.Clock.(*testclock.FakePassiveClock)}
 	c.network = c.AddNetwork(openstack.NetworkSpec{Name: "private"})
 	c.subnet = c.AddSubnet(openstack.SubnetSpec{Network: c.network, CIDR: "10.0.0.0/24", Name: "v4"})

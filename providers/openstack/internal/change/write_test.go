@@ -197,7 +197,7 @@ func TestCreate(t *testing.T) {
 		}
 	}
 	inBubble(t, exact, func(f *fixture) {
-		f.SetDelays(openstack.Delays{LoadBalancerCreate: 10 * time.Second})
+		f.SetDelays(openstack.Delays{LoadBalancerCreate: 10 * time.Second}) // the wait is to end within its limit
 		f.takes("as long as it takes", 10*time.Second, func() {
 			id, err := f.Create(f.t.Context(), create(f))
 			if err != nil || f.LoadBalancer(id).Status != "ACTIVE" {

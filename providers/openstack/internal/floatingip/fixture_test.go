@@ -65,7 +65,7 @@ type annotated map[annotation.Name]string
 // the router has the first.
 func newFixture(t *testing.T, options openstack.Options, annotations annotated) *fixture {
 	t.Helper()
-	options.StaleReads = new(openstack.StaleReads)
+	options.StaleReads = new(openstack.StaleReads) // calls are counted, and TestCrash has stale reads
 	f := &fixture{Cloud: openstacktest.Start(t, options), service: kubetest.Service("shop", "web")}
 	for name, value := range annotations {
 		f.service.Annotations[string(name)] = value

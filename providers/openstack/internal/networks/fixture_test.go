@@ -41,7 +41,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, options openstack.Options) *fixture {
 	t.Helper()
-	options.StaleReads = new(openstack.StaleReads)
+	options.StaleReads = new(openstack.StaleReads) // nothing is written, and calls are counted
 	f := &fixture{
 		Cloud: openstacktest.Start(t, options),
 		clock: clocktesting.NewFakePassiveClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)),

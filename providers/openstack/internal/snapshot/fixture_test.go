@@ -58,6 +58,7 @@ func newFixture(t testing.TB, user string) *fixture {
 	t.Helper()
 	// There are more addresses and ports than a project may have by default.
 	quotas := openstack.Quotas{Ports: 1000, FloatingIPs: 1000}
+	// Lists are counted, which a stale read repeats.
 	options := openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads), Quotas: quotas, TokenLifetime: 24 * time.Hour}
 	f := &fixture{
 		t: t, Cloud: openstacktest.Start(t, options),
