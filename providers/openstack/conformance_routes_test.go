@@ -57,12 +57,16 @@ func TestConformanceRoutes(t *testing.T) {
 // servers.
 type routesAdapter struct {
 	*nodesAdapter
+	routedNodes
 
 	router string
 	pairs  bool
+}
 
+// routedNodes are the Nodes of a cluster, which its providers watch.
+type routedNodes struct {
 	mu     sync.Mutex
-	nodes  []*v1.Node
+	joined []*v1.Node
 	stores []cache.Store // of the Nodes that providers know
 }
 
@@ -96,27 +100,56 @@ func (a *routesAdapter) Connect(t testing.TB) cloudprovider.Interface { return a
 // ConnectAs makes the provider. Routes do not depend on the name of the cluster.
 func (a *routesAdapter) ConnectAs(t testing.TB, _ string) cloudprovider.Interface {
 	t.Helper()
-	c, store := connectRoutes(t, a.Cloud, a.CloudConfig(openstack.UserCCM, "[Metadata]\nrequest-timeout = 2s\n"+routerSection(a.router)))
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.stores = append(a.stores, store)
-	a.fill(t, store)
+	times := quick()
+	times.client.Dial = a.ClientOptions().Dial
 
-	return c
+	return a.connect(t, a.CloudConfig(openstack.UserCCM, "[Metadata]\nrequest-timeout = 2s\n"+routerSection(a.router)), times)
 }
 
 // routerSection is the part of the cloud-config about routes.
 func routerSection(id string) string { return fmt.Sprintf("[Route]\nrouter-id = %s\n", id) }
 
+// connect starts the provider for the Nodes.
+func (n *routedNodes) connect(t testing.TB, text string, times tuning) *cloud {
+	t.Helper()
+	c, store := connectRoutes(t, text, times)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stores = append(n.stores, store)
+	n.fill(t, store)
+
+	return c
+}
+
+// SetNodes implements the test cloud.
+func (n *routedNodes) SetNodes(t testing.TB, nodes []*v1.Node) {
+	t.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.joined = nodes
+	for _, store := range n.stores {
+		n.fill(t, store)
+	}
+}
+
+func (n *routedNodes) fill(t testing.TB, store cache.Store) {
+	t.Helper()
+	objects := make([]any, len(n.joined))
+	for i, node := range n.joined {
+		objects[i] = node.DeepCopy()
+	}
+	if err := store.Replace(objects, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // connectRoutes starts the provider, and returns where its Nodes are.
-func connectRoutes(t testing.TB, cloud *openstacktest.Cloud, text string) (*cloud, cache.Store) {
+func connectRoutes(t testing.TB, text string, times tuning) (*cloud, cache.Store) {
 	t.Helper()
 	file, err := config.Parse("cloud.conf", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	times := quick()
-	times.client.Dial = cloud.ClientOptions().Dial
 	c, err := newCloudFrom(file, noEnvironment(), times)
 	if err != nil {
 		t.Fatal(err)
@@ -139,28 +172,6 @@ func connectRoutes(t testing.TB, cloud *openstacktest.Cloud, text string) (*clou
 	})
 
 	return c, factory.Core().V1().Nodes().Informer().GetStore()
-}
-
-// SetNodes implements the test cloud.
-func (a *routesAdapter) SetNodes(t testing.TB, nodes []*v1.Node) {
-	t.Helper()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.nodes = nodes
-	for _, store := range a.stores {
-		a.fill(t, store)
-	}
-}
-
-func (a *routesAdapter) fill(t testing.TB, store cache.Store) {
-	t.Helper()
-	objects := make([]any, len(a.nodes))
-	for i, node := range a.nodes {
-		objects[i] = node.DeepCopy()
-	}
-	if err := store.Replace(objects, ""); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Create adds a server.

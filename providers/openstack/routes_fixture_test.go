@@ -72,7 +72,7 @@ func (r *routing) join(n int) *v1.Node {
 		kubetest.Address(v1.NodeInternalIP, ips[0]), kubetest.Address(v1.NodeInternalIP, ips[1]))
 	node.Spec.PodCIDRs = []string{rangeOf(n)}
 	r.ports[name] = r.ServerPorts(id)[0]
-	r.SetNodes(r.t, append(slices.Clone(r.nodes), node))
+	r.SetNodes(r.t, append(slices.Clone(r.joined), node))
 
 	return node
 }
@@ -80,7 +80,7 @@ func (r *routing) join(n int) *v1.Node {
 // change changes a Node.
 func (r *routing) change(n int, change func(*v1.Node)) {
 	r.t.Helper()
-	nodes := slices.Clone(r.nodes)
+	nodes := slices.Clone(r.joined)
 	nodes[n-1] = nodes[n-1].DeepCopy()
 	change(nodes[n-1])
 	r.SetNodes(r.t, nodes)

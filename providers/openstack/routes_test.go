@@ -551,12 +551,12 @@ func TestDeleteRoute(t *testing.T) {
 		pairs  []string
 	}{
 		"vanished Node": {"the server of the black hole has no pair left", func(r *routing) {
-			r.SetNodes(r.t, r.nodes[1:])
+			r.SetNodes(r.t, r.joined[1:])
 			r.list()
 		}, blackhole, nil, nil},
 		"vanished since": {"it was listed", func(r *routing) {
 			r.list()
-			r.SetNodes(r.t, r.nodes[1:])
+			r.SetNodes(r.t, r.joined[1:])
 		}, routeTo(1), nil, nil},
 		"vanished server": {"there is no port", func(r *routing) {
 			r.DeletePort(r.ports["node-1"])
