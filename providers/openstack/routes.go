@@ -59,9 +59,8 @@ type routes struct {
 	features *cache.Value[routeFeatures]
 	networks *cache.Value[[]string]
 	guard    route.Guard
-	// rewrites has the lock of the router, for changes that replace all its routes, and
-	// that of ports without revisions.
-	rewrites keylock.Set
+	// changes has the lock of the router, and that of ports without revisions.
+	changes  keylock.Set
 	nodes    atomic.Pointer[nodeindex.Index]
 	recorder atomic.Pointer[record.EventRecorder]
 

@@ -148,7 +148,7 @@ func (r *routes) changePairs(
 	ctx context.Context, features routeFeatures, hop netip.Addr, node *v1.Node, change func(*client.Port) []client.AddressPair,
 ) error {
 	if !features.revisions {
-		unlock, err := r.rewrites.Lock(ctx, anyPort)
+		unlock, err := r.changes.Lock(ctx, anyPort)
 		if err != nil {
 			return err
 		}

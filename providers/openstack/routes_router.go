@@ -147,7 +147,7 @@ func (r *routes) addRoute(ctx context.Context, features routeFeatures, wanted ne
 // append adds a route beside all others.
 func (r *routes) append(ctx context.Context, wanted newRoute) (replaced []client.Route, err error) {
 	var router *client.Router
-	err = repeat(ctx, isOvertaken, func() error {
+	err = r.changeRouter(ctx, func() error {
 		var err error
 		router, err = r.api.AddRoutes(ctx, r.config.RouterID, wanted.row())
 
@@ -209,7 +209,7 @@ func (r *routes) exchange(ctx context.Context, wanted newRoute) (replaced []clie
 // removeRoutes removes routes. Those that do not exist are no error.
 func (r *routes) removeRoutes(ctx context.Context, features routeFeatures, rows []client.Route) error {
 	if features.atomic {
-		return repeat(ctx, isOvertaken, func() error {
+		return r.changeRouter(ctx, func() error {
 			return r.written(r.api.RemoveRoutes(ctx, r.config.RouterID, rows...))
 		})
 	}
@@ -221,16 +221,10 @@ func withoutRoutes(all, removed []client.Route) []client.Route {
 	return slices.DeleteFunc(slices.Clone(all), func(row client.Route) bool { return slices.Contains(removed, row) })
 }
 
-// rewrite replaces all routes of the router, one caller at a time. With revisions, a change
-// by others since the router was read is noticed, and it is read again.
+// rewrite replaces all routes of the router. With revisions, a change by others since the
+// router was read is noticed, and it is read again.
 func (r *routes) rewrite(ctx context.Context, change func(have []client.Route) []client.Route) error {
-	unlock, err := r.rewrites.Lock(ctx, r.config.RouterID)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-
-	return repeat(ctx, isOvertaken, func() error {
+	return r.changeRouter(ctx, func() error {
 		router, err := r.read(ctx)
 		if err != nil {
 			return err
@@ -242,4 +236,17 @@ func (r *routes) rewrite(ctx context.Context, change func(have []client.Route) [
 
 		return r.written(r.api.UpdateRoutes(ctx, r.config.RouterID, want, router.Revision))
 	})
+}
+
+// changeRouter makes a change of the router, one caller at a time: Neutron itself repeats
+// changes of a router that overtake each other, and six at once take it longer than one
+// after the other (neutron: db/extraroute_db.py, retry_if_session_inactive).
+func (r *routes) changeRouter(ctx context.Context, change func() error) error {
+	unlock, err := r.changes.Lock(ctx, r.config.RouterID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	return repeat(ctx, isOvertaken, change)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -489,6 +490,37 @@ func TestTwoControllers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestChangesOfRouter (OS-ROUTE-8): a process changes its router once at a time, also by the
+// API that adds and removes routes one by one: Neutron repeats the changes that overtake each
+// other, and gives up in the end.
+func TestChangesOfRouter(t *testing.T) {
+	t.Parallel()
+	const nodes = 6
+	r := newRouting(t, nodes, openstack.Options{})
+	overtaken := openstack.Error(http.StatusConflict, "Conflict", "concurrent update")
+	for _, op := range []string{opAdd, opRemove} {
+		r.Interceptor().Inject(op, simserver.Always(), openstack.MaxInFlight(1, simserver.Slow(20*time.Millisecond), overtaken))
+	}
+	atOnce := func(what string, do func(n int) error) {
+		var all sync.WaitGroup
+		for n := 1; n <= nodes; n++ {
+			all.Go(func() {
+				if err := do(n); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	atOnce("create", func(n int) error { return r.create(routeTo(n)) })
+	if got := r.RouterRoutes(r.router); len(got) != nodes {
+		t.Errorf("%d routes: %v", len(got), got)
+	}
+	r.list()
+	atOnce("delete", func(n int) error { return r.remove(routeTo(n)) })
+	r.want("all are deleted", nil, nil)
 }
 
 // TestFailedRoute (OS-ROUTE-6): what a failed call has changed is undone, unless the route
