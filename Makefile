@@ -66,9 +66,9 @@ exhaustive-openstack: # Schedules of faults, every crash, costs and all kinds of
 e2e: tools bin/e2e/$(BINARY) ## Run only the end-to-end tests
 	go test $(CHECK) -timeout 30m -count=1 -v ./test/e2e/...
 
-e2e-openstack: ## Run load balancers on real OpenStack services; OPENSTACK_DIR=<directory> has their cloud.conf
-	@test -f "$(OPENSTACK_DIR)/cloud.conf" || { echo "OPENSTACK_DIR must be a directory with the cloud.conf of a project that has the servers node-1 to node-3" >&2; exit 1; }
-	OPENSTACK_DIR="$(abspath $(OPENSTACK_DIR))" go test $(CHECK) -tags openstackservices -timeout 30m -count=1 -v -run '^TestServices' ./providers/openstack
+e2e-openstack: tools bin/e2e/$(BINARY) ## Run tests on real OpenStack services; OPENSTACK_DIR=<directory> has their cloud.conf
+	@test -f "$(OPENSTACK_DIR)/cloud.conf" || { echo "OPENSTACK_DIR must be a directory with the cloud.conf of a project that has the servers node-1 to node-63" >&2; exit 1; }
+	OPENSTACK_DIR="$(abspath $(OPENSTACK_DIR))" go test $(CHECK) -tags openstackservices -timeout 60m -count=1 -v -p 1 -run '^TestServices|^TestOpenStackServices' ./providers/openstack ./test/e2e
 
 soak: ## Simulate a day of the vSphere provider, some minutes of CPU time
 	@$(PROGRESS) "simulating a day of a vCenter" $(call exhaustive,vsphere,^TestSoak) -v -count=1

@@ -5,9 +5,8 @@ package openstack
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,78 +14,43 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cloud-provider/api"
 
-	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// servicesTimeout bounds each operation on a real load balancer.
-const servicesTimeout = 3 * time.Minute
+// servicesCluster is a cluster on three servers of the real services.
+type servicesCluster struct {
+	*realServices
 
-// realServices is a cluster of the servers of a project in real OpenStack services.
-type realServices struct {
-	t     *testing.T
 	kube  *kubetest.Clientset
 	cloud *cloud
 	nodes []*v1.Node
 }
 
-// connectToServices starts the provider with the cloud-config of OPENSTACK_DIR. Its servers
-// are the Nodes of the cluster.
-func connectToServices(t *testing.T, more string) *realServices {
+// connectToServices starts the provider, with more keys of [LoadBalancer].
+func connectToServices(t *testing.T, more string) *servicesCluster {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(os.Getenv("OPENSTACK_DIR"), "cloud.conf"))
-	if err != nil {
-		t.Fatalf("OPENSTACK_DIR must have the cloud.conf of a project with servers: %v", err)
+	c := &servicesCluster{realServices: startServices(t), kube: kubetest.NewClientset()}
+	found := c.servers()
+	if len(found) < 3 {
+		t.Fatalf("there are %d servers node-*, want 3", len(found))
 	}
-	kept, section, _ := strings.Cut(string(text), "[LoadBalancer]")
-	for line := range strings.Lines(section) {
-		if strings.HasPrefix(line, "floating-network-id") {
-			more = line + more
-		}
-	}
-	file, err := config.Parse("cloud.conf", []byte(kept+"[LoadBalancer]\n"+more))
-	if err != nil {
-		t.Fatal(err)
-	}
-	probe, err := newCloudFrom(file, noEnvironment(), tuning{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	servers, err := probe.client.Compute().ListServers(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = probe.Close(context.WithoutCancel(t.Context()))
-	s := &realServices{t: t, kube: kubetest.NewClientset()}
-	for _, server := range servers {
-		if !strings.HasPrefix(server.Name, "node-") {
-			continue
-		}
-		node := kubetest.Node(server.Name, kubetest.ProviderID("openstack:///"+server.ID), old)
-		for _, addresses := range server.Addresses {
-			for _, a := range addresses {
-				if a.Type == "fixed" && !strings.Contains(a.Address, ":") {
-					kubetest.Address(v1.NodeInternalIP, a.Address)(node)
-				}
-			}
-		}
-		s.nodes = append(s.nodes, node)
-		if _, err := s.kube.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+	for _, server := range found[:3] {
+		node := nodeOf(&server)
+		c.nodes = append(c.nodes, node)
+		if _, err := c.kube.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(s.nodes) < 3 {
-		t.Fatalf("there are %d servers node-*, want 3", len(s.nodes))
-	}
-	s.cloud = connectTo(t, s.kube, noEnvironment(), kept+"[LoadBalancer]\n"+more, tuning{})
+	text := c.global + "[LoadBalancer]\nfloating-network-id = " + c.Config.LoadBalancer.FloatingNetworkID + "\n" + more
+	c.cloud = connectTo(t, c.kube, noEnvironment(), text, c.times())
 
-	return s
+	return c
 }
 
 // until repeats a call as the service controller does, and returns how long it took.
-func (s *realServices) until(what string, call func(ctx context.Context) error) {
+func (s *servicesCluster) until(what string, call func(ctx context.Context) error) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), servicesTimeout)
 	defer cancel()
@@ -111,7 +75,7 @@ func (s *realServices) until(what string, call func(ctx context.Context) error) 
 	}
 }
 
-func (s *realServices) stored(name string) *v1.Service {
+func (s *servicesCluster) stored(name string) *v1.Service {
 	s.t.Helper()
 	service, err := s.kube.CoreV1().Services("default").Get(s.t.Context(), name, metav1.GetOptions{})
 	if err != nil {
@@ -121,14 +85,14 @@ func (s *realServices) stored(name string) *v1.Service {
 	return service
 }
 
-func (s *realServices) create(service *v1.Service) {
+func (s *servicesCluster) create(service *v1.Service) {
 	s.t.Helper()
 	if _, err := s.kube.CoreV1().Services("default").Create(s.t.Context(), service, metav1.CreateOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *realServices) ensure(what, name string, nodes []*v1.Node, changes ...func(*v1.Service)) *v1.LoadBalancerStatus {
+func (s *servicesCluster) ensure(what, name string, nodes []*v1.Node, changes ...func(*v1.Service)) *v1.LoadBalancerStatus {
 	s.t.Helper()
 	if len(changes) > 0 {
 		service := s.stored(name)
@@ -153,13 +117,29 @@ func (s *realServices) ensure(what, name string, nodes []*v1.Node, changes ...fu
 	return status
 }
 
-func (s *realServices) remove(name string) {
+func (s *servicesCluster) remove(name string) {
 	s.t.Helper()
 	s.until("delete "+name, func(ctx context.Context) error {
 		return s.cloud.loadBalancer.EnsureLoadBalancerDeleted(ctx, clusterName, s.stored(name))
 	})
+}
+
+// wantGone checks that a Service has no load balancer.
+func (s *servicesCluster) wantGone(name string) {
+	s.t.Helper()
 	if _, exists, err := s.cloud.loadBalancer.GetLoadBalancer(s.t.Context(), clusterName, s.stored(name)); exists || err != nil {
 		s.t.Errorf("%s exists after it was deleted: %v, %v", name, exists, err)
+	}
+}
+
+// cleanUp deletes what a test that failed has left.
+func (s *servicesCluster) cleanUp(names ...string) {
+	ctx, cancel := context.WithTimeout(context.Background(), servicesTimeout)
+	defer cancel()
+	for _, name := range names {
+		if service, err := s.kube.CoreV1().Services("default").Get(ctx, name, metav1.GetOptions{}); err == nil {
+			_ = s.cloud.loadBalancer.EnsureLoadBalancerDeleted(ctx, clusterName, service)
+		}
 	}
 }
 
@@ -179,15 +159,7 @@ func testServices(t *testing.T, name, more string) {
 	s := connectToServices(t, more)
 	web, shop := "web-"+name, "shop-"+name
 	s.create(kubetest.Service("default", web, kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolUDP, 443)))
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), servicesTimeout)
-		defer cancel()
-		for _, left := range []string{shop, web} {
-			if service, err := s.kube.CoreV1().Services("default").Get(ctx, left, metav1.GetOptions{}); err == nil {
-				_ = s.cloud.loadBalancer.EnsureLoadBalancerDeleted(ctx, clusterName, service)
-			}
-		}
-	})
+	t.Cleanup(func() { s.cleanUp(shop, web) })
 	status := s.ensure("create", web, s.nodes[:2])
 	again := s.ensure("second sync", web, s.nodes[:2])
 	if status.Ingress[0].IP != again.Ingress[0].IP {
@@ -213,12 +185,20 @@ func testServices(t *testing.T, name, more string) {
 	s.ensure("internal", web, s.nodes, annotated(request.AnnotationInternal, "true"))
 	s.ensure("external again", web, s.nodes, annotated(request.AnnotationInternal, "false"))
 	s.remove(web)
+	s.wantGone(web)
 	s.ensure("the other one is there", shop, s.nodes)
 	s.remove(shop)
+	s.wantGone(shop)
 	left, err := s.cloud.client.LoadBalancer().ListLoadBalancers(t.Context(), client.LoadBalancerQuery{})
 	for _, lb := range left {
 		if strings.HasSuffix(lb.Name, "-"+name) {
 			t.Errorf("left: %s %s", lb.Name, lb.Provisioning)
+		}
+	}
+	fips, fipsErr := s.cloud.client.Network().ListFloatingIPs(t.Context())
+	for _, fip := range fips {
+		if strings.Contains(fip.Description, web) || strings.Contains(fip.Description, shop) {
+			t.Errorf("left: %s", fip.Description)
 		}
 	}
 	groups, groupsErr := s.cloud.client.Network().ListSecurityGroups(t.Context())
@@ -227,7 +207,65 @@ func testServices(t *testing.T, name, more string) {
 			t.Errorf("left: %s", group.Name)
 		}
 	}
-	if err := errors.Join(err, groupsErr); err != nil {
+	if err := errors.Join(err, fipsErr, groupsErr); err != nil {
 		t.Error(err)
 	}
+}
+
+// What a Service with two ports costs apart from looks at its load balancer, as for
+// TestCostOfServices (OS-COST-5).
+const (
+	servicesCreate = 10
+	servicesDelete = 6
+)
+
+// TestServicesTogether (OS-COST-5): two Services at once cost twice what one does. How long
+// that takes is printed: Octavia decides it.
+func TestServicesTogether(t *testing.T) {
+	s := connectToServices(t, "create-monitor = true\n")
+	t.Cleanup(func() { s.cleanUp("first", "second", "third") })
+	one := s.together([]string{"first"})
+	two := s.together([]string{"second", "third"})
+	t.Logf("two Services at once: %.2f times the time of one", two.Seconds()/one.Seconds())
+}
+
+// together creates Services at once and deletes them at once, and returns how long the
+// creation took.
+func (s *servicesCluster) together(names []string) time.Duration {
+	s.t.Helper()
+	phase := func(what string, limit int, do func(name string)) time.Duration {
+		before, began := s.costs(), time.Now()
+		var all sync.WaitGroup
+		for _, name := range names {
+			all.Go(func() { do(name) })
+		}
+		all.Wait()
+		took, n := time.Since(began), s.costs()-before
+		s.t.Logf("%s %d at once: %s, %d requests", what, len(names), took.Round(10*time.Millisecond), n)
+		if n > limit*len(names) {
+			s.t.Errorf("%s %d Services cost %d requests, allowed are %d for each: %v", what, len(names), n, limit, s.gateway.Calls())
+		}
+
+		return took
+	}
+	took := phase("create", servicesCreate, func(name string) {
+		s.create(kubetest.Service("default", name, kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443)))
+		s.ensure("create "+name, name, s.nodes)
+	})
+	phase("delete", servicesDelete, s.remove)
+	for _, name := range names {
+		s.wantGone(name)
+	}
+
+	return took
+}
+
+// costs counts the requests so far, without looks at load balancers.
+func (s *servicesCluster) costs() int {
+	n, _ := s.gateway.requests()
+	for _, op := range []string{"GET /v2.0/lbaas/loadbalancers", "GET /v2.0/lbaas/loadbalancers/*"} {
+		n -= s.gateway.Count(op)
+	}
+
+	return n
 }

@@ -18,12 +18,18 @@ func (c *Cloud) InjectFault(_ testing.TB, i explore.Injection) (hits func() int)
 // InjectInstead makes the calls of an injection fail in another way than its fault does, and
 // returns how many have failed so far.
 func (c *Cloud) InjectInstead(i explore.Injection, fault simserver.Fault) (hits func() int) {
+	return Inject(c.Interceptor(), i, fault)
+}
+
+// Inject makes the calls of an injection that an interceptor serves fail, and returns how
+// many have failed so far.
+func Inject(interceptor *simserver.Interceptor, i explore.Injection, fault simserver.Fault) (hits func() int) {
 	when := simserver.From(i.First)
 	if i.Once {
 		when = simserver.Nth(i.First)
 	}
 
-	return c.Interceptor().Inject(simserver.Any, when, fault).Hits
+	return interceptor.Inject(simserver.Any, when, fault).Hits
 }
 
 // ClearFaults implements explore.Cloud.
