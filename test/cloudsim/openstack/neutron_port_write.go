@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/netip"
+	"reflect"
 	"slices"
 )
 
@@ -125,14 +126,21 @@ func updatePort(k *call) (response, error) {
 	if err := k.allowPort("update_port", state.networks.get(p.networkID), a); err != nil {
 		return response{}, err
 	}
-	if err := k.revise(p.revision); err != nil {
+	if _, err := k.constraint(); err != nil {
 		return response{}, err
 	}
 	if (p.owner == ownerInterface || p.owner == ownerGateway) && a.has("fixed_ips") {
 		return response{}, fail(http.StatusBadRequest, "BadRequest", "Bad ports request: IP updates for port %s are not allowed.", p.id)
 	}
-	before := *p
-	if err := k.changePort(p, a); err != nil {
+	before, was := *p, p.document(state)
+	err = k.changePort(p, a)
+	if err == nil && reflect.DeepEqual(was, p.document(state)) {
+		return ports.show(k, was) // nothing is written, and no revision compared (as tried with Zed)
+	}
+	if err == nil {
+		err = k.revise(p.revision)
+	}
+	if err != nil {
 		*p = before
 
 		return response{}, err

@@ -206,16 +206,27 @@ func (k *call) owner(a attributes) string {
 	return k.caller.projectID
 }
 
-// revise checks If-Match, for writes that depend on a revision (neutron:
-// services/revisions/revision_plugin.py, _enforce_if_match_constraints). Any other
-// form of the header is ignored.
-func (k *call) revise(revision int) error {
+// constraint returns the revision that If-Match names, empty without one. Any other form of
+// the header is ignored (neutron: services/revisions/revision_plugin.py,
+// _get_constrained_instance_match).
+func (k *call) constraint() (revision string, err error) {
 	wanted, ok := strings.CutPrefix(k.request.Header.Get("If-Match"), "revision_number=")
-	if !ok || !k.region.neutron.extension(k.cloud, "revision-if-match") || wanted == digits(revision) {
-		return nil
+	if !ok || !k.region.neutron.extension(k.cloud, "revision-if-match") {
+		return "", nil
 	}
 	if _, err := strconv.Atoi(wanted); err != nil {
-		return fail(http.StatusBadRequest, "BadRequest", "Bad if-match request: Revision number etag must be in the format of revision_number=<int>.")
+		return "", fail(http.StatusBadRequest, "BadRequest", "Bad if-match request: Revision number etag must be in the format of revision_number=<int>.")
+	}
+
+	return wanted, nil
+}
+
+// revise checks If-Match, for writes that depend on a revision (neutron:
+// services/revisions/revision_plugin.py, _enforce_if_match_constraints).
+func (k *call) revise(revision int) error {
+	wanted, err := k.constraint()
+	if err != nil || wanted == "" || wanted == digits(revision) {
+		return err
 	}
 
 	return fail(http.StatusPreconditionFailed, "RevisionNumberConstraintFailed",

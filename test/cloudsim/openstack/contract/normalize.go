@@ -24,6 +24,7 @@ var (
 	macPattern      = regexp.MustCompile(`\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b`)
 	ipv4Pattern     = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b/?`)
 	databasePattern = regexp.MustCompile(`(?s)\(pymysql\..*`)
+	choicesPattern  = regexp.MustCompile(`should be one of: .*`) // a set of Python, in any order
 	digitPattern    = regexp.MustCompile(`\d`)
 )
 
@@ -115,6 +116,7 @@ func (n *normalizer) text(s string) string {
 	s = revisionPattern.ReplaceAllString(s, "$1 <revision>")
 	s = routesPattern.ReplaceAllString(s, "Invalid format for routes: <routes>,")
 	s = rulesPattern.ReplaceAllString(s, "<rules> is disallowed by policy")
+	s = choicesPattern.ReplaceAllString(s, "should be one of: <choices>")
 	s = requestPattern.ReplaceAllString(s, "<request>")
 	s = hashPattern.ReplaceAllString(s, "<hash>")
 	s = idPattern.ReplaceAllStringFunc(s, func(id string) string { return n.placeholder("id", id) })

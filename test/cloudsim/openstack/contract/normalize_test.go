@@ -34,6 +34,11 @@ func TestNormalize(t *testing.T) {
 			in:     `{"m":"Subnet ` + idA + ` of 10.0.0.1, not 10.9.9.9/24 (req-` + idB + `)"}`,
 			want:   `{"m":"Subnet <subnet> of <node>, not 10.9.9.9/24 (<request>)"}`,
 		},
+		"choices": {
+			reason: "the values of a set are in another order in each process of Octavia",
+			in:     `{"m":"Value should be one of: TCP, UDP"}`,
+			want:   `{"m":"Value should be one of: <choices>"}`,
+		},
 		"addresses": {
 			reason: "an address of the scenario stays, others get placeholders",
 			keep:   "body: {address: 10.50.0.11}",
