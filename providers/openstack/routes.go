@@ -60,7 +60,10 @@ type routes struct {
 	networks *cache.Value[[]string]
 	guard    route.Guard
 	// changes has the lock of the router, and that of ports without revisions.
-	changes  keylock.Set
+	changes keylock.Set
+	// additions and removals are the changes that wait for the router.
+	additions, removals together
+
 	nodes    atomic.Pointer[nodeindex.Index]
 	recorder atomic.Pointer[record.EventRecorder]
 
@@ -128,6 +131,7 @@ func newRoutes(config routesConfig, api routesAPI) *routes {
 		listed: map[routeKey][]client.Route{}, incomplete: sets.New[netip.Prefix](), skipped: sets.New[client.Route](),
 	}
 	r.refusals.clock = config.Clock
+	r.additions.send, r.removals.send = r.add, r.take
 	r.features = cache.NewValue(r.readFeatures, cache.Options{TTL: extensionsAge})
 	r.networks = cache.NewValue(r.readNetworks, cache.Options{TTL: networksAge})
 

@@ -146,13 +146,7 @@ func (r *routes) addRoute(ctx context.Context, features routeFeatures, wanted ne
 
 // append adds a route beside all others.
 func (r *routes) append(ctx context.Context, wanted newRoute) (replaced []client.Route, err error) {
-	var router *client.Router
-	err = r.changeRouter(ctx, func() error {
-		var err error
-		router, err = r.api.AddRoutes(ctx, r.config.RouterID, wanted.row())
-
-		return r.written(router, err)
-	})
+	router, err := r.changeTogether(ctx, &r.additions, []client.Route{wanted.row()})
 	if err != nil {
 		return nil, err
 	}
@@ -209,9 +203,9 @@ func (r *routes) exchange(ctx context.Context, wanted newRoute) (replaced []clie
 // removeRoutes removes routes. Those that do not exist are no error.
 func (r *routes) removeRoutes(ctx context.Context, features routeFeatures, rows []client.Route) error {
 	if features.atomic {
-		return r.changeRouter(ctx, func() error {
-			return r.written(r.api.RemoveRoutes(ctx, r.config.RouterID, rows...))
-		})
+		_, err := r.changeTogether(ctx, &r.removals, rows)
+
+		return err
 	}
 
 	return r.rewrite(ctx, func(have []client.Route) []client.Route { return withoutRoutes(have, rows) })
@@ -249,4 +243,37 @@ func (r *routes) changeRouter(ctx context.Context, change func() error) error {
 	defer unlock()
 
 	return repeat(ctx, isOvertaken, change)
+}
+
+// changeTogether adds or removes routes, in one request with those of other callers that
+// wait for the router meanwhile.
+func (r *routes) changeTogether(ctx context.Context, t *together, rows []client.Route) (router *client.Router, err error) {
+	j := t.join(rows)
+	err = r.changeRouter(ctx, func() error {
+		if router = t.result(ctx, j, rows); router != nil {
+			return nil
+		}
+		router, err = t.send(ctx, rows)
+
+		return err
+	})
+	if err != nil {
+		t.leave(j, rows)
+	}
+
+	return router, err
+}
+
+// add is the change of the router that adds routes.
+func (r *routes) add(ctx context.Context, rows []client.Route) (*client.Router, error) {
+	router, err := r.api.AddRoutes(ctx, r.config.RouterID, rows...)
+
+	return router, r.written(router, err)
+}
+
+// take is the change of the router that removes routes.
+func (r *routes) take(ctx context.Context, rows []client.Route) (*client.Router, error) {
+	router, err := r.api.RemoveRoutes(ctx, r.config.RouterID, rows...)
+
+	return router, r.written(router, err)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -492,35 +493,71 @@ func TestTwoControllers(t *testing.T) {
 	}
 }
 
-// TestChangesOfRouter (OS-ROUTE-8): a process changes its router once at a time, also by the
-// API that adds and removes routes one by one: Neutron repeats the changes that overtake each
-// other, and gives up in the end.
-func TestChangesOfRouter(t *testing.T) {
+// TestChangesTogether (OS-ROUTE-8, OS-ROUTE-9): a process makes one change of its router at a
+// time, as Neutron does, and routes that wait meanwhile are in one request. If that is refused,
+// each is made alone, so that only its own caller gets the refusal.
+func TestChangesTogether(t *testing.T) {
 	t.Parallel()
 	const nodes = 6
-	r := newRouting(t, nodes, openstack.Options{})
-	overtaken := openstack.Error(http.StatusConflict, "Conflict", "concurrent update")
-	for _, op := range []string{opAdd, opRemove} {
-		r.Interceptor().Inject(op, simserver.Always(), openstack.MaxInFlight(1, simserver.Slow(20*time.Millisecond), overtaken))
+	cases := map[string]struct {
+		reason  string
+		limit   int // of routes
+		adds    int // requests
+		refused int
+	}{
+		"all":     {"the first one, and the five that waited", 0, 2, 0},
+		"refused": {"the first one, the five together, each of the five", 4, 1 + 1 + nodes - 1, 2},
 	}
-	atOnce := func(what string, do func(n int) error) {
-		var all sync.WaitGroup
-		for n := 1; n <= nodes; n++ {
-			all.Go(func() {
-				if err := do(n); err != nil {
-					t.Errorf("%s: %v", what, err)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRouting(t, nodes, openstack.Options{InMemory: true, Quotas: openstack.Quotas{Routes: tc.limit}})
+				alone := openstack.Error(http.StatusConflict, "Conflict", "concurrent update")
+				for _, op := range []string{opAdd, opRemove} {
+					r.Interceptor().Inject(op, simserver.Always(), openstack.MaxInFlight(1, simserver.Slow(time.Second), alone))
 				}
+				if refused := r.atOnce(nodes, func(n int) error { return r.create(routeTo(n)) }); refused != tc.refused {
+					t.Errorf("%s: %d routes are refused, want %d", tc.reason, refused, tc.refused)
+				}
+				if n := r.Interceptor().Count(opAdd); n != tc.adds {
+					t.Errorf("%s: %d requests to add routes, want %d", tc.reason, n, tc.adds)
+				}
+				if got := r.RouterRoutes(r.router); len(got) != nodes-tc.refused {
+					t.Errorf("%d routes: %v", len(got), got)
+				}
+				r.list()
+				if refused := r.atOnce(nodes, func(n int) error { return r.remove(routeTo(n)) }); refused != 0 {
+					t.Errorf("%d deletions are refused", refused)
+				}
+				if n := r.Interceptor().Count(opRemove); n != 2 {
+					t.Errorf("%d requests to remove routes, want 2", n)
+				}
+				r.want("all are deleted", nil, nil)
 			})
+		})
+	}
+}
+
+// atOnce makes a call for each of the first nodes, and returns how many were refused for a
+// quota. Every other error fails the test.
+func (r *routing) atOnce(nodes int, call func(n int) error) (refused int) {
+	r.t.Helper()
+	errs := make([]error, nodes)
+	var all sync.WaitGroup
+	for n := range nodes {
+		all.Go(func() { errs[n] = call(n + 1) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if errors.Is(err, apierr.ErrQuota) {
+			refused++
+		} else if err != nil {
+			r.t.Error(err)
 		}
-		all.Wait()
 	}
-	atOnce("create", func(n int) error { return r.create(routeTo(n)) })
-	if got := r.RouterRoutes(r.router); len(got) != nodes {
-		t.Errorf("%d routes: %v", len(got), got)
-	}
-	r.list()
-	atOnce("delete", func(n int) error { return r.remove(routeTo(n)) })
-	r.want("all are deleted", nil, nil)
+
+	return refused
 }
 
 // TestFailedRoute (OS-ROUTE-6): what a failed call has changed is undone, unless the route
