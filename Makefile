@@ -10,7 +10,7 @@ IMAGE ?= localhost/$(BINARY)
 VERSION ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo v0.0.0-$$(git rev-parse --short HEAD 2>/dev/null || echo unknown))
 LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
 PROGRESS := tools/progress
-REFERENCE := docs/reference/annotations.md docs/reference/config.md docs/reference/metrics.md docs/reference/command-line.md
+REFERENCE := docs/reference/annotations.md docs/reference/config.md docs/reference/metrics.md docs/reference/command-line.md docs/reference/rules.md
 # Two ways of compiling, so that each dependency is compiled at most twice:
 # what ships, what is shown and what tools/build builds, and whatever checks it.
 RELEASE := env CGO_ENABLED=0 go build -trimpath
