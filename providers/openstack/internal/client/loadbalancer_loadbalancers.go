@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -120,16 +121,14 @@ func (s *LoadBalancerService) GetStatusTree(ctx context.Context, id string) (*St
 	if err != nil {
 		return nil, err
 	}
-	var body struct {
-		Statuses struct {
-			LoadBalancer *StatusTree `json:"loadbalancer"`
-		} `json:"statuses"`
-	}
-	if err := readJSON(ctx, client, client.ServiceURL("loadbalancers", id, "status"), &body, nil); err != nil {
+	tree := new(StatusTree)
+	err = readStream(ctx, client, client.ServiceURL("loadbalancers", id, "status"), func(d *json.Decoder) error {
+		return readObject(d, fields{"statuses": func() error { return readObject(d, fields{"loadbalancer": tree}) }})
+	})
+	if err != nil {
 		return nil, fmt.Errorf("get status of loadbalancer: %w", err)
 	}
-	tree := body.Statuses.LoadBalancer
-	if tree == nil || !strings.EqualFold(tree.ID, id) {
+	if !strings.EqualFold(tree.ID, id) {
 		return nil, badResponse(s.name, http.MethodGet, fmt.Errorf("response has another loadbalancer than %s", id))
 	}
 

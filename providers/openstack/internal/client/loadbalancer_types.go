@@ -49,6 +49,18 @@ func (ids *IDs) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+func (ids *IDs) stream(d *json.Decoder) error {
+	*ids = IDs{}
+
+	return readList(d, func() error {
+		id := ""
+		err := readObject(d, fields{"id": &id})
+		*ids = append(*ids, id)
+
+		return err
+	})
+}
+
 // LBObject is what all objects of Octavia have.
 type LBObject struct {
 	ID        string `json:"id"`
@@ -86,6 +98,9 @@ type LoadBalancerInfo struct {
 	Listeners IDs    `json:"listeners"`
 	Pools     IDs    `json:"pools"`
 }
+
+// The response to a creation has all parts in full.
+func (lb *LoadBalancerInfo) stream(d *json.Decoder) error { return readObject(d, pointersOf(lb)) }
 
 // VIP is a further address of a load balancer.
 type VIP struct {
@@ -132,24 +147,30 @@ type LBStatus struct {
 type StatusTree struct {
 	LBStatus
 
-	Listeners []ListenerStatus `json:"listeners"`
+	Listeners Rows[ListenerStatus] `json:"listeners"`
 }
+
+func (t *StatusTree) stream(d *json.Decoder) error { return readObject(d, pointersOf(t)) }
 
 // ListenerStatus is a listener in a status tree.
 type ListenerStatus struct {
 	LBStatus
 
-	Pools []PoolStatus `json:"pools"`
+	Pools Rows[PoolStatus] `json:"pools"`
 }
+
+func (l *ListenerStatus) stream(d *json.Decoder) error { return readObject(d, pointersOf(l)) }
 
 // PoolStatus is a pool in a status tree.
 type PoolStatus struct {
 	LBStatus
 
 	// Monitor is nil if the pool has none.
-	Monitor *MonitorStatus `json:"health_monitor"`
-	Members []MemberStatus `json:"members"`
+	Monitor *MonitorStatus     `json:"health_monitor"`
+	Members Rows[MemberStatus] `json:"members"`
 }
+
+func (p *PoolStatus) stream(d *json.Decoder) error { return readObject(d, pointersOf(p)) }
 
 // MonitorStatus is a health monitor in a status tree.
 type MonitorStatus struct {

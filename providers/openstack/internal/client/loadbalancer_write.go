@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,21 +20,26 @@ type write struct {
 	path    []string // below the base of the client
 	query   string
 	headers map[string]string
-	// request and response are bodies in JSON. Without a response, the body is ignored.
-	request, response any
+	// request is the body in JSON.
+	request any
+	// receive decodes the body of the response, which is ignored without it.
+	receive func(*json.Decoder) error
 }
 
 // send sends a write.
 func (s *service) send(ctx context.Context, client *gophercloud.ServiceClient, w write) error {
 	options := &gophercloud.RequestOpts{
 		OkCodes:     []int{http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusNoContent},
-		MoreHeaders: w.headers, JSONBody: w.request, JSONResponse: w.response,
+		MoreHeaders: w.headers, JSONBody: w.request, KeepResponseBody: w.receive != nil,
 	}
 	target := client.ServiceURL(w.path...)
 	if w.query != "" {
 		target += "?" + w.query
 	}
-	_, err := client.Request(ctx, w.method, target, options) //nolint:bodyclose // closed by the SDK
+	res, err := client.Request(ctx, w.method, target, options)
+	if err == nil && w.receive != nil {
+		err = receive(res, w.receive)
+	}
 
 	return finish(s.name, w.method, err)
 }
@@ -51,13 +57,13 @@ func (s *service) remove(ctx context.Context, client *gophercloud.ServiceClient,
 // sendObject sends a write of one object, which is below a key in request and response. The
 // ID is that of an object that is changed; it is empty for a new one.
 func sendObject[T any](ctx context.Context, s *service, client *gophercloud.ServiceClient, w write, key, id string, idOf func(*T) string) (*T, error) {
-	response := map[string]*T{}
-	w.request, w.response = map[string]any{key: w.request}, &response
+	object := new(T)
+	w.request = map[string]any{key: w.request}
+	w.receive = func(d *json.Decoder) error { return readObject(d, fields{key: object}) }
 	if err := s.send(ctx, client, w); err != nil {
 		return nil, err
 	}
-	object := response[key]
-	if object == nil || idOf(object) == "" {
+	if idOf(object) == "" {
 		return nil, badResponse(s.name, w.method, fmt.Errorf("response has no %s", key))
 	}
 	if id != "" && !strings.EqualFold(idOf(object), id) {

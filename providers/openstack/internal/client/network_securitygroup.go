@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -137,20 +138,20 @@ func (s *NetworkService) CreateSecurityGroupRules(ctx context.Context, rules []S
 		}
 	}
 	const key = "security_group_rules"
-	response := map[string][]*SecurityGroupRule{}
+	var made []*SecurityGroupRule
 	w := write{
-		method: http.MethodPost, path: []string{"security-group-rules"}, response: &response,
-		request: map[string][]SecurityGroupRule{key: rules},
+		method: http.MethodPost, path: []string{"security-group-rules"}, request: map[string][]SecurityGroupRule{key: rules},
+		receive: func(d *json.Decoder) error { return readObject(d, fields{key: &made}) },
 	}
 	err = s.send(ctx, client, w)
-	if err == nil && len(response[key]) != len(rules) {
-		err = badResponse(s.name, http.MethodPost, fmt.Errorf("response has %d rules, not %d", len(response[key]), len(rules)))
+	if err == nil && len(made) != len(rules) {
+		err = badResponse(s.name, http.MethodPost, fmt.Errorf("response has %d rules, not %d", len(made), len(rules)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create security_group_rules: %w", err)
 	}
 
-	return response[key], nil
+	return made, nil
 }
 
 // DeleteSecurityGroupRule deletes a rule. One that does not exist is no error.

@@ -140,52 +140,36 @@ func (l listing[T]) refused(err error, marker string) error {
 // whole.
 func decodePage[T any](from io.Reader, key string, p *page, each func(*T)) error {
 	d := json.NewDecoder(from)
-	if err := expect(d, json.Delim('{')); err != nil {
-		return err
-	}
 	found := false
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return err
-		}
-		switch name {
-		case key:
+	err := readObject(d, fields{
+		key: func() error {
 			found = true
-			err = decodeRows(d, each)
-		case key + "_links":
+
+			return decodeRows(d, each)
+		},
+		key + "_links": func() (err error) {
 			p.next, err = decodeLinks(d)
-		default:
-			var skipped json.RawMessage
-			err = d.Decode(&skipped)
-		}
-		if err != nil {
+
 			return err
-		}
-	}
-	if err := expect(d, json.Delim('}')); err != nil {
-		return err
-	}
-	if !found {
-		return fmt.Errorf("no %s", key)
+		},
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("no %s", key)
 	}
 
-	return nil
+	return err
 }
 
 func decodeRows[T any](d *json.Decoder, each func(*T)) error {
-	if err := expect(d, json.Delim('[')); err != nil {
-		return err
-	}
-	for d.More() {
+	return readList(d, func() error {
 		row := new(T)
 		if err := d.Decode(row); err != nil {
 			return err
 		}
 		each(row)
-	}
 
-	return expect(d, json.Delim(']'))
+		return nil
+	})
 }
 
 // decodeLinks reports whether there is a link to a next page.
@@ -203,16 +187,4 @@ func decodeLinks(d *json.Decoder) (bool, error) {
 	}
 
 	return false, nil
-}
-
-func expect(d *json.Decoder, want json.Delim) error {
-	got, err := d.Token()
-	if err != nil {
-		return err
-	}
-	if got != want {
-		return errors.New("not the expected JSON")
-	}
-
-	return nil
 }

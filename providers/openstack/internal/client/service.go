@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -89,6 +90,26 @@ func readJSON(ctx context.Context, client *gophercloud.ServiceClient, from strin
 	}
 
 	return finish(Service(client.Type), http.MethodGet, err)
+}
+
+// readStream reads an object at a URL piece by piece.
+func readStream(ctx context.Context, client *gophercloud.ServiceClient, from string, read func(*json.Decoder) error) error {
+	res, err := client.Get(ctx, from, nil, &gophercloud.RequestOpts{KeepResponseBody: true})
+	if err == nil {
+		err = receive(res, read)
+	}
+
+	return finish(Service(client.Type), http.MethodGet, err)
+}
+
+// receive decodes the body of a response, if it has one, and closes it.
+func receive(res *http.Response, read func(*json.Decoder) error) error {
+	defer res.Body.Close() //nolint:errcheck // read only
+	if res.StatusCode == http.StatusNoContent {
+		return nil
+	}
+
+	return read(json.NewDecoder(res.Body))
 }
 
 // projectID returns the project of all calls.

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -57,12 +56,8 @@ var _ http.RoundTripper = (*transport)(nil)
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	c := &call{transport: t, request: r}
 	if r.Body != nil {
-		whole, err := io.ReadAll(r.Body)
-		if err = errors.Join(err, r.Body.Close()); err != nil {
-			return nil, fmt.Errorf("read body of request: %w", err)
-		}
-		if len(whole) > 0 {
-			c.body = whole
+		if err := r.Body.Close(); err != nil { // each attempt has its own
+			return nil, fmt.Errorf("close body of request: %w", err)
 		}
 	}
 	if origin(r.URL) != origin(t.base) {
@@ -91,7 +86,6 @@ type call struct {
 	*transport
 
 	request   *http.Request
-	body      []byte
 	operation string
 	retry     retry
 	again     bool // it was sent again with another token
@@ -189,9 +183,8 @@ func (c *call) prepare(ctx context.Context, held *token, sent *atomic.Bool) *htt
 		WroteHeaders: func() { sent.Store(true) },
 	})
 	r := c.request.Clone(ctx)
-	if c.body != nil {
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(c.body)), int64(len(c.body))
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.body)), nil }
+	if r.GetBody != nil {
+		r.Body, _ = r.GetBody() // from memory
 	}
 	if held != nil {
 		r.Header.Set(tokenHeader, held.id.Reveal())
