@@ -37,9 +37,11 @@ type Pool struct {
 
 // Member is a member of a pool.
 type Member struct {
-	ID, Name string
-	Address  netip.Addr
-	Port     int32
+	// ID is empty if the member comes from lists that many Services share.
+	ID      string
+	Name    string
+	Address netip.Addr
+	Port    int32
 	// MonitorPort is 0 if health checks go to Port.
 	MonitorPort int32
 	// Partial means that the monitor port is not known: the member comes from a status

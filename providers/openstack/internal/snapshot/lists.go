@@ -58,14 +58,11 @@ type partList struct {
 	monitors  map[string]*client.HealthMonitor
 }
 
-// poolRow is a pool without the IDs of its members, which are compact here: there can be
-// hundreds of thousands of them.
+// poolRow is a pool, with an idSet in place of the IDs of its members.
 type poolRow struct {
 	client.Pool
 
-	memberIDs []memberID
-	// odd means that some member has an ID that is no UUID.
-	odd bool
+	ids idSet
 }
 
 func (s *Snapshot) listParts(ctx context.Context) (*partList, error) {
@@ -108,12 +105,7 @@ func (l *partList) addPool(p *client.Pool) {
 	if p.Provisioning.IsDeleted() {
 		return
 	}
-	row := &poolRow{Pool: *p, memberIDs: make([]memberID, 0, len(p.Members))}
-	for _, text := range p.Members {
-		id, ok := parseMemberID(text)
-		row.memberIDs = append(row.memberIDs, id)
-		row.odd = row.odd || !ok
-	}
+	row := &poolRow{Pool: *p, ids: idSetOf(p.Members)}
 	row.Members = nil
 	for _, lb := range p.LoadBalancers {
 		l.pools[lb] = append(l.pools[lb], row)
@@ -159,15 +151,15 @@ func (s *Snapshot) listGroups(ctx context.Context) (*groupList, error) {
 	return list, nil
 }
 
-// lists are those that a load balancer is in.
-type lists struct {
+// allLists are those that a load balancer is in.
+type allLists struct {
 	balancers *balancerList
 	parts     *partList
 	addresses *addressList
 }
 
 // begun is when the first of them began.
-func (l lists) begun() time.Time {
+func (l allLists) begun() time.Time {
 	first := l.balancers.begun
 	for _, at := range []time.Time{l.parts.begun, l.addresses.begun} {
 		if at.Before(first) {
@@ -180,7 +172,7 @@ func (l lists) begun() time.Time {
 
 // observed returns a load balancer with its parts, without members. It is nil if the load
 // balancer or a part of it is missing, or is not ACTIVE.
-func (l lists) observed(id string) *octavia.Observed {
+func (l allLists) observed(id string) *octavia.Observed {
 	lb := l.balancers.byID[id]
 	if lb == nil || !isActive(&lb.LBObject) {
 		return nil

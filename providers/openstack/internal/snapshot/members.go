@@ -3,48 +3,56 @@ package snapshot
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unique"
 
-	"github.com/google/uuid"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 )
 
-// memberID is the ID of a member in 16 bytes instead of a text of 36.
-type memberID = uuid.UUID
+// idSet stands for the IDs of the members of a pool, of which there can be hundreds of
+// thousands in all pools. It is zero for none.
+type idSet [sha256.Size]byte
 
-// parseMemberID reports whether the ID is a UUID in the usual form, which alone is the same
-// when it is written again.
-func parseMemberID(text string) (memberID, bool) {
-	id, err := uuid.Parse(text)
+// idSetOf sorts the IDs.
+func idSetOf(ids []string) idSet {
+	if len(ids) == 0 {
+		return idSet{}
+	}
+	slices.Sort(ids)
 
-	return id, err == nil && id.String() == text
+	return sha256.Sum256([]byte(strings.Join(ids, "\n")))
 }
 
-// member is a member of a pool in 40 bytes: names and addresses are those of nodes, which
-// many pools have.
+// node is what the members of many pools have in common.
+type node struct {
+	name    string
+	address netip.Addr
+}
+
+// member is a member of a pool in 16 bytes, without its ID.
 type member struct {
-	id                memberID
-	name              unique.Handle[string]
-	address           unique.Handle[netip.Addr]
+	node              unique.Handle[node]
 	port, monitorPort uint16
 	// partial means that the monitor port is not known.
 	partial bool
 }
 
-func compareID(m member, id memberID) int { return slices.Compare(m.id[:], id[:]) }
+func (m member) pair() netip.AddrPort { return netip.AddrPortFrom(m.node.Value().address, m.port) }
 
-// pool is what is known of the members of a pool, sorted by ID.
+// pool is what is known of the members of a pool, sorted by address and port.
 type pool struct {
+	ids     idSet
 	members []member
 	// known is false if the members were dropped.
 	known bool
@@ -52,9 +60,9 @@ type pool struct {
 	due time.Time
 }
 
-// find returns a member.
-func (p *pool) find(id memberID) (member, bool) {
-	i, ok := slices.BinarySearchFunc(p.members, id, compareID)
+// find returns the member with an address and a port.
+func (p *pool) find(at netip.AddrPort) (member, bool) {
+	i, ok := slices.BinarySearchFunc(p.members, at, func(m member, at netip.AddrPort) int { return m.pair().Compare(at) })
 	if !ok {
 		return member{}, false
 	}
@@ -70,9 +78,9 @@ type members struct {
 	all map[string]map[string]*pool
 }
 
-// get returns the members with some IDs, sorted, if all of them are known. Due means that
-// they are to be read in full.
-func (s *members) get(lb, id string, ids []memberID) (found []octavia.Member, ok, due bool) {
+// get returns the members with these IDs, sorted, if they are known. Due means that they are
+// to be read in full.
+func (s *members) get(lb, id string, ids idSet) (found []octavia.Member, ok, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.all[lb][id]
@@ -80,53 +88,43 @@ func (s *members) get(lb, id string, ids []memberID) (found []octavia.Member, ok
 		return nil, false, false
 	}
 	due = !time.Now().Before(p.due)
-	if !p.known {
+	if !p.known || p.ids != ids {
 		return nil, false, due
 	}
-	found = make([]octavia.Member, 0, len(ids))
-	for _, id := range ids {
-		m, known := p.find(id)
-		if !known {
-			return nil, false, due
-		}
-		found = append(found, octavia.Member{
-			ID: id.String(), Name: m.name.Value(), Address: m.address.Value(), Port: int32(m.port),
-			MonitorPort: int32(m.monitorPort), Partial: m.partial,
-		})
-	}
-	octavia.SortMembers(found)
+	found = lists.Map(p.members, func(m member) octavia.Member {
+		n := m.node.Value()
+
+		return octavia.Member{Name: n.name, Address: n.address, Port: int32(m.port), MonitorPort: int32(m.monitorPort), Partial: m.partial}
+	})
 
 	return found, true, due
 }
 
-// put stores the members of a pool, which are all of them. Full means that monitor ports are
-// among it; those that are known stay otherwise. It reports whether all IDs are UUIDs.
-func (s *members) put(lb, id string, found []octavia.Member, full bool) bool {
+// put stores the members of a pool, which are all of them, sorted by address and port. Full
+// means that monitor ports are among it; those that are known stay otherwise.
+func (s *members) put(lb, id string, found []octavia.Member, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.all[lb][id]
 	if before == nil {
 		before = &pool{due: time.Now().Add(s.fullLook)}
 	}
-	now := &pool{members: make([]member, 0, len(found)), known: true, due: before.due}
+	now := &pool{
+		ids: idSetOf(lists.Map(found, func(m octavia.Member) string { return m.ID })), members: make([]member, 0, len(found)),
+		known: true, due: before.due,
+	}
 	if full {
 		now.due = time.Now().Add(s.fullLook)
 	}
 	for _, m := range found {
-		memberID, ok := parseMemberID(m.ID)
-		if !ok {
-			return false
-		}
 		stored := member{
-			id: memberID, name: unique.Make(m.Name), address: unique.Make(m.Address), port: uint16(m.Port),
-			monitorPort: uint16(m.MonitorPort), partial: !full,
+			node: unique.Make(node{m.Name, m.Address}), port: uint16(m.Port), monitorPort: uint16(m.MonitorPort), partial: !full,
 		}
-		if old, ok := before.find(memberID); ok && !full {
+		if old, ok := before.find(stored.pair()); ok && !full {
 			stored.monitorPort, stored.partial = old.monitorPort, old.partial
 		}
 		now.members = append(now.members, stored)
 	}
-	slices.SortFunc(now.members, func(a, b member) int { return compareID(a, b.id) })
 	if s.all == nil {
 		s.all = map[string]map[string]*pool{}
 	}
@@ -134,8 +132,6 @@ func (s *members) put(lb, id string, found []octavia.Member, full bool) bool {
 		s.all[lb] = map[string]*pool{}
 	}
 	s.all[lb][id] = now
-
-	return true
 }
 
 // drop drops the members of a load balancer that is written. When they are due stays.
@@ -164,9 +160,9 @@ func (s *members) retain(is func(lb string) bool) {
 // addMembers adds the members to the pools of a load balancer. It returns false if the lists
 // and the members do not fit together.
 //
-//	all IDs of a pool are known         no call
-//	they are, for longer than FullLook  the members of the pool
-//	some are not                        the status tree, for all pools of the load balancer
+//	the members with these IDs are known  no call
+//	they are, for longer than FullLook    the members of the pool
+//	they are not                          the status tree, for all pools of the load balancer
 //
 // A pool that no listener uses is not in the tree. If its members are not known, it is
 // Unread.
@@ -174,22 +170,22 @@ func (s *Snapshot) addMembers(ctx context.Context, o *octavia.Observed, list *pa
 	lb := o.LoadBalancer.ID
 	var unknown []*poolRow
 	for _, row := range list.pools[lb] {
-		if row.odd {
-			return false, nil
-		}
-		if len(row.memberIDs) == 0 {
+		if row.ids == (idSet{}) {
 			continue
 		}
-		found, ok, due := s.members.get(lb, row.ID, row.memberIDs)
+		found, ok, due := s.members.get(lb, row.ID, row.ids)
 		if due {
 			all, err := octavia.ReadMembers(ctx, s.api.Octavia, row.ID)
 			if err != nil {
 				return false, err
 			}
-			if !areActive(all) || !s.members.put(lb, row.ID, all, true) || len(all) != len(row.memberIDs) {
+			if !areActive(all) {
 				return false, nil
 			}
-			found, ok, _ = s.members.get(lb, row.ID, row.memberIDs)
+			s.members.put(lb, row.ID, all, true)
+			if found, ok, _ = s.members.get(lb, row.ID, row.ids); !ok {
+				return false, nil
+			}
 		}
 		if !ok {
 			unknown = append(unknown, row)
@@ -235,10 +231,11 @@ func (s *Snapshot) addFromTree(ctx context.Context, o *octavia.Observed, unknown
 			continue
 		}
 		found, ok := fromTree(p)
-		if !ok || len(found) != len(row.memberIDs) || !s.members.put(lb, row.ID, found, false) {
+		if !ok {
 			return false, nil
 		}
-		if found, ok, _ = s.members.get(lb, row.ID, row.memberIDs); !ok {
+		s.members.put(lb, row.ID, found, false)
+		if found, ok, _ = s.members.get(lb, row.ID, row.ids); !ok {
 			return false, nil
 		}
 		o.Pools[row.ID].Members = found
@@ -258,6 +255,7 @@ func fromTree(p *client.PoolStatus) ([]octavia.Member, bool) {
 		}
 		all = append(all, octavia.Member{ID: m.ID, Name: m.Name, Address: addr, Port: int32(m.Port)})
 	}
+	octavia.SortMembers(all)
 
 	return all, true
 }

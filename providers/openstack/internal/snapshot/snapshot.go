@@ -147,8 +147,8 @@ func (s *Snapshot) Observed(ctx context.Context, lb string) (*octavia.Observed, 
 }
 
 // read reads the lists that a load balancer is in.
-func (s *Snapshot) read(ctx context.Context) (lists, error) {
-	var l lists
+func (s *Snapshot) read(ctx context.Context) (allLists, error) {
+	var l allLists
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		l.balancers, err = s.balancers.Get(ctx)

@@ -66,7 +66,7 @@ func TestSameAsAlone(t *testing.T) {
 		}
 		same := cmp.Options{
 			cmpopts.EquateComparable(netip.Addr{}), cmpopts.IgnoreFields(octavia.Observed{}, "At", "Shared"),
-			cmpopts.IgnoreFields(octavia.Member{}, "Partial", "Full"), cmpopts.IgnoreFields(client.Pool{}, "Members"), cmpopts.EquateEmpty(),
+			cmpopts.IgnoreFields(octavia.Member{}, "ID", "Partial", "Full"), cmpopts.IgnoreFields(client.Pool{}, "Members"), cmpopts.EquateEmpty(),
 		}
 		if diff := cmp.Diff(want, shared, same); diff != "" {
 			f.t.Error(diff)
