@@ -2,6 +2,7 @@ package octavia
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
@@ -75,6 +76,7 @@ func buildPool(r *request.Request, resolved *request.Resolved, port request.Reso
 	}
 	// Octavia takes no address and port twice, and may never end a change that has one.
 	used := make(map[netip.AddrPort]bool, len(port.Members))
+	p.Members = slices.Grow(p.Members, len(port.Members))
 	for _, m := range port.Members {
 		at := netip.AddrPortFrom(m.Address.Unmap(), uint16(m.Port))
 		if used[at] {

@@ -3,6 +3,7 @@ package octavia
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
@@ -40,10 +41,10 @@ func (d *memberDiff) isEmpty() bool { return len(d.add)+len(d.update)+len(d.remo
 // The name does not count for members that are written one by one, since it cannot be
 // changed then. The port for health checks does not count if it is not known.
 func diffMembers(seen []Member, want []DesiredMember, serial bool) memberDiff {
-	var d memberDiff
-	there := make(map[netip.AddrPort]Member, len(seen))
-	for _, m := range seen {
-		there[m.pair()] = m
+	d := memberDiff{keep: slices.Grow([]Member(nil), len(want))}
+	there := make(map[netip.AddrPort]*Member, len(seen))
+	for i, m := range seen {
+		there[m.pair()] = &seen[i]
 	}
 	wanted := make(map[netip.AddrPort]bool, len(want))
 	for _, w := range want {
@@ -52,9 +53,9 @@ func diffMembers(seen []Member, want []DesiredMember, serial bool) memberDiff {
 		case !ok:
 			d.add = append(d.add, w)
 		case !serial && m.Name != w.Name, !m.Partial && m.monitorPort() != w.monitorPort(), m.hasFailed():
-			d.update = append(d.update, memberUpdate{m, w})
+			d.update = append(d.update, memberUpdate{*m, w})
 		default:
-			d.keep = append(d.keep, m)
+			d.keep = append(d.keep, *m)
 		}
 	}
 	for _, m := range seen {

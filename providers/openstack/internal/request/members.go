@@ -31,7 +31,7 @@ func (p *parser) readMembers(nodes []*v1.Node) {
 func targets(nodes []*v1.Node, family address.Family) ([]Target, []service.Warning) {
 	sorted := slices.SortedFunc(slices.Values(nodes), func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	users := make(map[netip.Addr]bool, len(nodes))
-	var found []Target
+	found := slices.Grow([]Target(nil), len(nodes))
 	var without, same []string
 	for _, node := range sorted {
 		switch addr := balancedAddress(node, family); {

@@ -121,6 +121,7 @@ func (r *Request) resolvePort(port Port, members []Target, available features.Fe
 	if port.NodePort == 0 {
 		return resolved
 	}
+	resolved.Members = slices.Grow(resolved.Members, len(members))
 	for _, target := range members {
 		member := Member{Target: target, Port: port.NodePort}
 		if resolved.Monitor != nil && resolved.Monitor.Type == features.MonitorHTTP {
