@@ -79,20 +79,11 @@ func (s *synced) keep(name string, state *syncedState) {
 // share replaces lists by those of another state that are equal.
 func (s *syncedState) share(other *syncedState) {
 	wanted := *s.request
-	wanted.Targets = shared(wanted.Targets, other.request.Targets)
+	wanted.Targets = lists.Shared(wanted.Targets, other.request.Targets)
 	s.request = &wanted
-	s.nodes = shared(s.nodes, other.nodes)
-	s.instances.Registered = shared(s.instances.Registered, other.instances.Registered)
-	s.instances.Kept = shared(s.instances.Kept, other.instances.Kept)
-}
-
-// shared returns the other list if both are equal.
-func shared[T comparable](list, other []T) []T {
-	if slices.Equal(list, other) {
-		return other
-	}
-
-	return list
+	s.nodes = lists.Shared(s.nodes, other.nodes)
+	s.instances.Registered = lists.Shared(s.instances.Registered, other.instances.Registered)
+	s.instances.Kept = lists.Shared(s.instances.Kept, other.instances.Kept)
 }
 
 // forget drops the state of a load balancer.

@@ -134,6 +134,8 @@ func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 		lists:              snapshot.New(snapshot.API{Octavia: c.Octavia, Network: c.Network}, c.Tuning.Lists),
 		networks:           networks.New(c.Network, c.Tuning.Networks),
 		refusals:           new(change.Refusals),
+		patched:            patches{age: patchAge},
+		created:            patches{age: createdAge},
 	}
 }
 

@@ -4,6 +4,8 @@
 // is not changed.
 package lists
 
+import "slices"
+
 // Map returns what of returns for each item. The result is never nil.
 func Map[T, R any](items []T, of func(T) R) []R {
 	results := make([]R, 0, len(items))
@@ -67,4 +69,14 @@ func DistinctBy[T any, K comparable](items []T, key func(T) K) []T {
 
 		return first
 	})
+}
+
+// Shared returns the other list if both are equal and not empty, so that many lists that are
+// stored are in memory once.
+func Shared[T comparable](items, other []T) []T {
+	if len(items) > 0 && slices.Equal(items, other) {
+		return other
+	}
+
+	return items
 }

@@ -62,3 +62,14 @@ func TestLists(t *testing.T) {
 		})
 	}
 }
+
+func TestShared(t *testing.T) {
+	t.Parallel()
+	list, equal, other := []string{"a", "b"}, []string{"a", "b"}, []string{"a"}
+	if got := lists.Shared(list, equal); &got[0] != &equal[0] {
+		t.Error("want the other list, which is equal")
+	}
+	if got := lists.Shared(list, other); &got[0] != &list[0] {
+		t.Error("want the list itself: the other one is not equal")
+	}
+}
