@@ -89,6 +89,9 @@ func measure(ctx context.Context, out *scenario.Printer, p plan) (r result, err 
 	if err != nil {
 		return result{}, fmt.Errorf("measure: %w, run: make build", err)
 	}
+	if err := dropFromCache(p.binary); err != nil {
+		return result{}, err
+	}
 	environment, err := scenario.NewEnvironment()
 	if err != nil {
 		return result{}, err

@@ -182,3 +182,20 @@ func TestParsePeak(t *testing.T) {
 		t.Errorf("our own peak: %d, %v", peak, err)
 	}
 }
+
+func TestDropFromCache(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "binary")
+	if err := os.WriteFile(path, []byte("binary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := dropFromCache(path); err != nil {
+		t.Errorf("drop: %v", err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "binary" {
+		t.Errorf("it is read from the disk again: %q, %v", text, err)
+	}
+	if err := dropFromCache(path + "-missing"); err == nil {
+		t.Error("a file that is missing is an error")
+	}
+}
