@@ -127,6 +127,32 @@ func TestBudgetOfMissing(t *testing.T) {
 	}
 }
 
+// TestBudgetOfDownCell (OS-COST-2, OS-NODE-6): while a cell is down, a pass over 100 Nodes that
+// are not ready costs the list and at most ten requests for single servers, and no Node is gone
+// or shut down.
+func TestBudgetOfDownCell(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 100, openstack.Options{})
+	f.SetCell("", "cell1", openstack.CellDown)
+	times := production()
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	times.inventory.Clock, times.instances.Clock = clock, clock
+	c := f.connect(t, "", times)
+	for range 5 {
+		before := f.requests()
+		for _, node := range f.nodes {
+			if exists, err := c.instances.InstanceExists(bounded(t), node); !exists && err == nil {
+				t.Errorf("node %s is gone", node.Name)
+			}
+			if down, err := c.instances.InstanceShutdown(bounded(t), node); down || err == nil {
+				t.Errorf("node %s: shut down %t, %v", node.Name, down, err)
+			}
+		}
+		f.budget(t, "a pass over 100 Nodes of a cell that is down", before, 1+certainty.MaxConfirmations)
+		clock.SetTime(clock.Now().Add(certainty.Pass))
+	}
+}
+
 // TestBudgetOfOperator (OS-COST-1, OS-NODE-2): ports and servers of other projects cost nothing, also
 // for a user that can list them.
 func TestBudgetOfOperator(t *testing.T) {

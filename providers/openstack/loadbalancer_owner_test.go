@@ -10,6 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestLoadBalancerForeignListener: a load balancer with a listener of another Service is not
@@ -149,4 +150,85 @@ func TestLoadBalancerEmptyDeletion(t *testing.T) {
 			t.Errorf("deletion: %v", err)
 		}
 	})
+}
+
+// TestLoadBalancerOfUntaggedOwner (OS-LB-15): a Service whose annotation names the load
+// balancer of another Service, which has no tags yet, never deletes it.
+func TestLoadBalancerOfUntaggedOwner(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	id := b.reference(b.members(), func(s *openstack.ServiceSpec) { s.Name, s.NoTags = "other", true })
+	address := b.LoadBalancer(id).VIPAddress
+	svc := b.create(apiService(annotate(request.AnnotationLoadBalancerID, id)))
+	b.untouched("nothing of the Service is in it", func() {
+		if err := b.remove(svc); err != nil {
+			t.Errorf("deletion: %v", err)
+		}
+	})
+	b.ensure(svc)
+	if err := b.remove(svc); err != nil {
+		t.Fatal(err)
+	}
+	for _, port := range []int{80, 443} {
+		b.serves(address, port, b.nodes...)
+	}
+	if lb := b.LoadBalancer(id); len(lb.Listeners) != 2 || len(lb.Tags) != 0 {
+		t.Errorf("left is %v", lb)
+	}
+}
+
+// TestLoadBalancerLegacyDeletion (OS-LB-15, OS-LB-17): a load balancer with the name of old
+// versions is deleted with its Service.
+func TestLoadBalancerLegacyDeletion(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	b.reference(b.members(), func(s *openstack.ServiceSpec) { s.LegacyName, s.NoTags = "a1111111111114111811111111111111", true })
+	svc := b.create(web())
+	if !b.exists(svc) {
+		t.Error("it is found by its name")
+	}
+	if err := b.remove(svc); err != nil {
+		t.Fatal(err)
+	}
+	if all := b.LoadBalancers(); len(all) > 0 || b.exists(svc) {
+		t.Errorf("left is %v", all)
+	}
+}
+
+// TestLoadBalancerChangedPorts (OS-LB-8, OS-LB-15): a Service that is deleted before a change
+// of its ports was synced leaves no listener in a load balancer that others use.
+func TestLoadBalancerChangedPorts(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	owner := b.ensure(b.create(web()))
+	sharer := b.ensure(b.sharing(owner))
+	b.change(sharer, func(svc *v1.Service) { svc.Spec.Ports[0].Port = 9090 })
+	if err := b.remove(sharer); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(b.balancerOf(owner).Listeners); got != len(owner.Spec.Ports) {
+		t.Errorf("%d listeners", got)
+	}
+	b.serves(b.address(owner), 80, b.nodes...)
+}
+
+// TestLoadBalancerDeletionWithoutVersion (OS-LB-13): while the version of the API cannot be
+// read, no load balancer that Services share is deleted under one of them.
+func TestLoadBalancerDeletionWithoutVersion(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	owner := b.ensure(b.create(web()))
+	sharer := b.ensure(b.sharing(owner))
+	address := b.address(owner)
+	b.start("")
+	b.Interceptor().Inject("octavia.ListVersions", simserver.Always(), openstack.Proxy(503, ""))
+	_ = b.remove(owner) // that it may be an error is not the matter
+	b.serves(address, 8080, b.nodes...)
+	b.Interceptor().Clear()
+	for _, svc := range []*v1.Service{owner, sharer} {
+		if err := b.remove(svc); err != nil {
+			t.Errorf("remove %s: %v", svc.Name, err)
+		}
+	}
+	b.nothingLeft()
 }

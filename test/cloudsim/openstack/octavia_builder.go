@@ -28,6 +28,8 @@ type LoadBalancerSpec struct {
 	Address string
 	// Tags are its tags.
 	Tags []string
+	// VIPGroups are the IDs of the security groups of its address, which need version 2.29.
+	VIPGroups []string
 	// Listeners are the listeners, with their pools.
 	Listeners []ListenerSpec
 }
@@ -113,7 +115,7 @@ func (c *Cloud) AddLoadBalancer(spec LoadBalancerSpec) string {
 func (k *call) givenLoadBalancer(project string, spec LoadBalancerSpec) *lbObject {
 	lb := k.lbNew(lbLoadBalancers, project, object{
 		"name": spec.Name, "description": spec.Description, "tags": slices.Clone(spec.Tags),
-		"provider": cmp.Or(spec.Provider, k.cloud.providersOf(k.region.octavia)[0]),
+		"vip_sg_ids": slices.Clone(spec.VIPGroups), "provider": cmp.Or(spec.Provider, k.cloud.providersOf(k.region.octavia)[0]),
 	})
 	lb.lb = lb.id
 	n := k.region.neutron.subnets.get(spec.Subnet)
