@@ -11,6 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // production returns the ages of production, with deadlines for a busy machine.
@@ -150,6 +151,43 @@ func TestBudgetOfDownCell(t *testing.T) {
 		}
 		f.budget(t, "a pass over 100 Nodes of a cell that is down", before, 1+certainty.MaxConfirmations)
 		clock.SetTime(clock.Now().Add(certainty.Pass))
+	}
+}
+
+// TestBudgetOfFailure (OS-COST-1, OS-NODE-6): a list that Nova or Neutron refuses is not
+// requested again for each Node of a pass.
+func TestBudgetOfFailure(t *testing.T) {
+	t.Parallel()
+	for op, initialize := range map[string]bool{"nova.ListServersDetail": false, "neutron.ListPorts": true} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, 20, openstack.Options{})
+			times := production()
+			clock := clocktesting.NewFakePassiveClock(time.Now())
+			times.inventory.Clock = clock
+			c := f.connect(t, "", times)
+			f.Interceptor().Inject(op, simserver.Always(), openstack.Denied())
+			pass := func() {
+				for _, node := range f.nodes {
+					var err error
+					if initialize {
+						_, err = c.instances.InstanceMetadata(bounded(t), uninitialized(node))
+					} else {
+						_, err = c.instances.InstanceExists(bounded(t), node)
+					}
+					if err == nil {
+						t.Errorf("node %s is known without the list", node.Name)
+					}
+				}
+			}
+			for passes := 1; passes <= 3; passes++ {
+				pass()
+				if n := f.Interceptor().Count(op); n > passes {
+					t.Errorf("%d passes over %d Nodes cost %d lists", passes, len(f.nodes), n)
+				}
+				clock.SetTime(clock.Now().Add(inventory.DefaultRetryAge))
+			}
+		})
 	}
 }
 

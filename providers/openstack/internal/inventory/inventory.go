@@ -41,7 +41,7 @@ const (
 // Config bounds ages and sizes. Zero fields have the defaults.
 type Config struct {
 	// MaxAge is the age at which a list, or a server that was read alone, is read
-	// again; RetryAge is that of a list of which a page failed.
+	// again; RetryAge is that of a list that failed, or of which a page did.
 	MaxAge, RetryAge time.Duration
 	// Window is how long the ports of one server wait for those of others.
 	Window time.Duration
@@ -112,11 +112,14 @@ func New(api API, config Config) *Inventory {
 		missing: map[string]series{},
 		flavors: newFlavors(api.Compute, config.Clock),
 	}
-	i.lists = cache.New(i.listServers, cache.Options{
-		TTL: config.MaxAge, Timeout: config.Timeout, Clock: config.Clock, Observe: i.observe,
-	})
+	lists := cache.Options{
+		TTL: config.MaxAge, Timeout: config.Timeout, Clock: config.Clock,
+		KeepError: func(error) time.Duration { return config.RetryAge },
+	}
+	i.ports = cache.New(i.listPorts, lists)
+	lists.Observe = i.observe
+	i.lists = cache.New(i.listServers, lists)
 	i.alone = cache.New(i.readServer, cache.Options{TTL: config.MaxAge, Size: maxAlone, Clock: config.Clock})
-	i.ports = cache.New(i.listPorts, cache.Options{TTL: config.MaxAge, Timeout: config.Timeout, Clock: config.Clock})
 	i.serverPorts = batch.New(i.readServerPorts, batch.Options{Window: config.Window, MaxSize: maxIDs})
 
 	return i
