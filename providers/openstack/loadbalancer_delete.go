@@ -31,7 +31,9 @@ func (l *loadBalancer) look(ctx context.Context, in input) (*v1.LoadBalancerStat
 		return nil, false, err
 	}
 	found.release()
+	gone := in.id
 	if found.info != nil {
+		gone = ""
 		used, err := l.isUsed(ctx, in, found)
 		if err != nil {
 			return nil, false, err
@@ -42,7 +44,7 @@ func (l *loadBalancer) look(ctx context.Context, in input) (*v1.LoadBalancerStat
 			return status, err == nil, err
 		}
 	}
-	left, err := floatingip.Leftover(ctx, l.Network, in.existing)
+	left, err := floatingip.Leftover(ctx, l.Network, in.existing, gone)
 	if err != nil {
 		return nil, false, err
 	}
@@ -163,7 +165,7 @@ func (l *loadBalancer) remove(ctx context.Context, in input) error {
 
 // removeLeftovers deletes what a deletion has left that ended after the load balancer.
 func (r *run) removeLeftovers(ctx context.Context, group *securitygroup.Observed) error {
-	left, err := floatingip.Leftover(ctx, r.Network, r.existing)
+	left, err := floatingip.Leftover(ctx, r.Network, r.existing, r.id)
 	if err != nil {
 		return err
 	}
@@ -187,7 +189,7 @@ func (r *run) removeBalancer(ctx context.Context, found *balancer, group *securi
 
 		return r.explain(found.info.ID, err)
 	}
-	floating, err := floatingip.Observe(ctx, r.Network, found.info, nil)
+	floating, err := floatingip.ObserveDeletion(ctx, r.Network, found.info, r.existing)
 	if err != nil && !errors.Is(err, floatingip.ErrNoPort) {
 		return err
 	}

@@ -2,6 +2,7 @@ package floatingip_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -53,7 +54,7 @@ func TestDelete(t *testing.T) {
 				must(t, floatingip.DiffDelete(seen, existing).Apply(ctx, f.env(), nil))
 				f.wantCalls(t, "no read, no detachment", only(opDelete, tc.deletions))
 			}
-			left, err := floatingip.Leftover(ctx, f.api.Network(), existing)
+			left, err := floatingip.Leftover(ctx, f.api.Network(), existing, f.lb)
 			must(t, err)
 			if want := tc.crash && tc.deletions > 0; (left != nil) != want {
 				t.Errorf("%s: left: %v", tc.reason, left)
@@ -61,7 +62,7 @@ func TestDelete(t *testing.T) {
 			for range 2 {
 				must(t, floatingip.DeleteLeftover(left).Apply(ctx, f.env(), nil))
 			}
-			if left, err = floatingip.Leftover(ctx, f.api.Network(), existing); left != nil || err != nil {
+			if left, err = floatingip.Leftover(ctx, f.api.Network(), existing, f.lb); left != nil || err != nil {
 				t.Errorf("%s: after the deletion: %v, %v", tc.reason, left, err)
 			}
 			net := f.api.Network()
@@ -100,6 +101,7 @@ func TestLeftover(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, published string
 		keep              bool
+		gone              bool // the load balancer is deleted
 		prepare           func(t *testing.T, f *fixture)
 		want              bool
 		err               error
@@ -107,7 +109,16 @@ func TestLeftover(t *testing.T) {
 	}{
 		"Left":        {reason: "all fits", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, want: true, calls: map[string]int{opList: 1}},
 		"Kept":        {reason: "it is to be kept", published: "198.51.100.15", keep: true, prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{}},
-		"OnPort":      {reason: "something uses it", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(true, "198.51.100.15", description) }, calls: map[string]int{opList: 1}},
+		"OnPort":      {reason: "something uses it", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(true, "198.51.100.15", description) }, calls: map[string]int{opList: 1, opPorts: 1}},
+		"Behind":      {reason: "the read is older than the deletion", published: "198.51.100.15", gone: true, prepare: func(_ *testing.T, f *fixture) { f.give(true, "198.51.100.15", description) }, err: floatingip.ErrStale},
+		"PortGone": {reason: "the read is older than the deletion of the port", published: "198.51.100.15", err: floatingip.ErrStale, prepare: func(_ *testing.T, f *fixture) {
+			f.give(true, "198.51.100.15", description)
+			f.Interceptor().Inject(opPorts, simserver.Always(), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(`{"ports": []}`))
+			})
+		}},
+		"OnPortOfOther": {reason: "another Service's", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(true, "198.51.100.15", alike) }, calls: map[string]int{opList: 1}},
 		"Address":     {reason: "another address", published: "198.51.100.16", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{opList: 1}},
 		"Description": {reason: "another text", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", "Note: "+description) }, calls: map[string]int{opList: 1}},
 		"Never":       {reason: "there was no address", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{}},
@@ -127,14 +138,56 @@ func TestLeftover(t *testing.T) {
 				tc.prepare(t, f)
 			}
 			existing := request.Existing{Names: f.request(t).Names, Published: tc.published, KeepFloatingIP: tc.keep}
+			gone := ""
+			if tc.gone {
+				gone = f.lb
+			}
 			f.Interceptor().Reset()
-			got, err := floatingip.Leftover(bounded(t), f.api.Network(), existing)
+			got, err := floatingip.Leftover(bounded(t), f.api.Network(), existing, gone)
 			if (got != nil) != tc.want || !errors.Is(err, tc.err) {
 				t.Errorf("%s: %v, %v", tc.reason, got, err)
 			}
 			if tc.calls != nil {
 				f.wantCalls(t, tc.reason, tc.calls)
 			}
+		})
+	}
+}
+
+// OS-LB-17: a load balancer that a read still shows may be deleted already. What it has left
+// is deleted then, and nothing else.
+func TestObserveDeletion(t *testing.T) {
+	t.Parallel()
+	const published = "198.51.100.15"
+	for name, tc := range map[string]struct {
+		reason, published string
+		prepare           func(f *fixture)
+		deletions, lists  int
+	}{
+		"Left":     {"it is on no port any more", published, func(f *fixture) { f.give(false, published, description) }, 1, 2},
+		"There":    {"it is on the port", published, func(f *fixture) { f.give(true, published, description) }, 1, 1},
+		"OfUser":   {"a user made it", published, func(f *fixture) { f.give(false, published, "mine") }, 0, 2},
+		"Internal": {"the VIP is the address", "10.0.0.2", func(f *fixture) { f.give(false, published, description) }, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{}, nil)
+			tc.prepare(f)
+			lb, err := f.api.LoadBalancer().GetLoadBalancer(bounded(t), f.lb)
+			must(t, err)
+			if tc.published != published {
+				tc.published = lb.VIPAddress
+			}
+			existing := request.Existing{Names: f.request(t).Names, LoadBalancerID: f.lb, Published: tc.published}
+			f.Interceptor().Reset()
+			o, err := floatingip.ObserveDeletion(bounded(t), f.api.Network(), lb, existing)
+			must(t, err)
+			must(t, floatingip.DiffDelete(o, existing).Apply(bounded(t), f.env(), nil))
+			want := map[string]int{opList: tc.lists}
+			if tc.deletions > 0 {
+				want[opDelete] = tc.deletions
+			}
+			f.wantCalls(t, tc.reason, want)
 		})
 	}
 }

@@ -128,7 +128,7 @@ func DiffDelete(o *Observed, existing request.Existing) change.Plan {
 	if o == nil || existing.KeepFloatingIP {
 		return nil
 	}
-	var steps change.Plan
+	steps := DeleteLeftover(o.Left)
 	for _, f := range o.Associated {
 		if certainty.IsOwnFloatingIP(existing.Names, f.PortID, o.PortID, f.Description) {
 			steps = append(steps, remove(o, f))

@@ -35,6 +35,7 @@ const (
 	opUpdate    = "neutron.UpdateFloatingIP"
 	opDelete    = "neutron.DeleteFloatingIP"
 	opNetworks  = "neutron.ListNetworks"
+	opPorts     = "neutron.ListPorts"
 	opBalancer  = "octavia.ShowLoadBalancer"
 	description = "Floating IP for Kubernetes external service shop/web from cluster kube"
 )
@@ -162,11 +163,12 @@ func (f *fixture) give(associated bool, address, text string) string {
 	return f.AddFloatingIP(spec)
 }
 
-// calls returns the calls of Neutron since the last time that change or list floating IPs.
+// calls returns the calls of Neutron since the last time that change or list floating IPs,
+// or list ports.
 func (f *fixture) calls() map[string]int {
 	found := map[string]int{}
 	for op, n := range f.Interceptor().Calls() {
-		if strings.HasSuffix(op, "FloatingIP") || strings.HasSuffix(op, "FloatingIPs") {
+		if strings.HasSuffix(op, "FloatingIP") || strings.HasSuffix(op, "FloatingIPs") || op == opPorts {
 			found[strings.TrimPrefix(op, "neutron.")] = n
 		}
 	}

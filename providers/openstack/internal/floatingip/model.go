@@ -10,10 +10,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// API reads floating IPs.
+// API reads floating IPs and their ports.
 type API interface {
 	FloatingIPsByPort(ctx context.Context, ports []string) ([]*client.FloatingIP, error)
 	FloatingIPsByAddress(ctx context.Context, address string) ([]*client.FloatingIP, error)
+	PortsByID(ctx context.Context, ids []string) ([]*client.Port, error)
 }
 
 var _ API = (*client.NetworkService)(nil)
@@ -72,6 +73,8 @@ type Observed struct {
 	// Existing are the floating IPs of the project with the wanted address, or else the
 	// published one. They are only read if they are needed.
 	Existing []*client.FloatingIP
+	// Left is what [Leftover] has found for a load balancer that is to be deleted.
+	Left *client.FloatingIP
 }
 
 // Current is the floating IP that is used, nil if there is none.

@@ -44,6 +44,19 @@ func Observe(ctx context.Context, api API, lb *client.LoadBalancerInfo, d *Desir
 	return o, nil
 }
 
+// ObserveDeletion is [Observe] for a load balancer that is to be deleted. It may be deleted
+// already, which a read that is behind does not show: if it has no floating IP and another
+// address was published, what it has left is read, which costs one more call.
+func ObserveDeletion(ctx context.Context, api API, lb *client.LoadBalancerInfo, existing request.Existing) (*Observed, error) {
+	o, err := Observe(ctx, api, lb, nil)
+	if err != nil || o.Current() != nil || parse(existing.Published) == o.VIP {
+		return o, err
+	}
+	o.Left, err = Leftover(ctx, api, existing, lb.ID)
+
+	return o, err
+}
+
 // From returns what is observed of a load balancer, from floating IPs that were read
 // before: those of other ports are ignored. Desired may be nil. If [Desired.NeedsPlace]
 // reports that a floating IP is missing, use [Observe].
@@ -99,11 +112,21 @@ func (d *Desired) reusable(o *Observed) netip.Addr {
 	}
 }
 
+// ErrStale means that a floating IP is still shown on the port of a load balancer that does
+// not exist any more: the read was from before its deletion.
+var ErrStale = apierr.Mark(apierr.ErrConflict, errors.New("the floating IP is on the port of a load balancer that was deleted"))
+
+// devicePrefix is what the device of the port that Octavia makes for a load balancer has in
+// front of the ID (octavia: network/drivers/neutron/allowed_address_pairs.py, allocate_vip).
+const devicePrefix = "lb-"
+
 // Leftover returns the floating IP that remained when the load balancer of a Service was
 // deleted, nil if there is none. It is found by the published address, by the description
 // of this very Service, and by being on no port. One that is to be kept is none. It costs
-// one call if an address was published.
-func Leftover(ctx context.Context, api API, existing request.Existing) (*client.FloatingIP, error) {
+// one call if an address was published, and one more if the floating IP is on a port. The
+// error is an [ErrStale] if that port is gone, or is that of the load balancer with the ID
+// gone, which is empty if the load balancer exists.
+func Leftover(ctx context.Context, api API, existing request.Existing, gone string) (*client.FloatingIP, error) {
 	published := parse(existing.Published)
 	if existing.KeepFloatingIP || !published.Is4() {
 		return nil, nil
@@ -112,8 +135,33 @@ func Leftover(ctx context.Context, api API, existing request.Existing) (*client.
 	if err != nil {
 		return nil, fmt.Errorf("find floating IP of a deleted load balancer: %w", err)
 	}
+	if free := left(found, existing.Names, published); free != nil {
+		return free, nil
+	}
+	for _, f := range found {
+		if !certainty.IsLeftFloatingIP(existing.Names, "", f.Description, addressOf(f), published) {
+			continue
+		}
+		if err := checkInUse(ctx, api, f, gone); err != nil {
+			return nil, fmt.Errorf("floating IP %s (%s): %w", f.Address, f.ID, err)
+		}
+	}
 
-	return left(found, existing.Names, published), nil
+	return nil, nil
+}
+
+// checkInUse returns an error unless a floating IP of a Service is on a port of something
+// else that exists.
+func checkInUse(ctx context.Context, api API, f *client.FloatingIP, gone string) error {
+	ports, err := api.PortsByID(ctx, []string{f.PortID})
+	if err != nil {
+		return err
+	}
+	if len(ports) == 0 || gone != "" && ports[0].DeviceID == devicePrefix+gone {
+		return ErrStale
+	}
+
+	return nil
 }
 
 // left returns the floating IP that a deletion left, the first one by ID.
