@@ -74,11 +74,20 @@ func connectIn(t testing.TB, env environment, text string, times tuning, nodes .
 // connectTo is connectIn with a Kubernetes API.
 func connectTo(t testing.TB, api kubernetes.Interface, env environment, text string, times tuning) *cloud {
 	t.Helper()
+	c, stop := startProvider(t, api, env, text, times)
+	t.Cleanup(stop)
+
+	return c
+}
+
+// startProvider starts the provider, and returns what ends it.
+func startProvider(t testing.TB, api kubernetes.Interface, env environment, text string, times tuning) (c *cloud, end func()) {
+	t.Helper()
 	file, err := config.Parse("cloud.conf", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newCloudFrom(file, env, times)
+	c, err = newCloudFrom(file, env, times)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +97,8 @@ func connectTo(t testing.TB, api kubernetes.Interface, env environment, text str
 	c.SetInformers(factory)
 	factory.Start(stop)
 	factory.WaitForCacheSync(stop)
-	t.Cleanup(func() {
+
+	return c, func() {
 		close(stop)
 		factory.Shutdown()
 		ctx, cancel := context.WithTimeout(context.Background(), openstacktest.Timeout)
@@ -96,9 +106,7 @@ func connectTo(t testing.TB, api kubernetes.Interface, env environment, text str
 		if err := c.Close(ctx); err != nil {
 			t.Logf("close the provider: %v", err) // a cloud that fails cannot revoke tokens
 		}
-	})
-
-	return c
+	}
 }
 
 // sessions lists the tokens that were used and not revoked.

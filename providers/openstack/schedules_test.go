@@ -1,58 +1,44 @@
 package openstack
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
+	"regexp"
+	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2"
-	gopheropenstack "github.com/gophercloud/gophercloud/v2/openstack"
-	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 const (
 	// schedules is how many of them there are, sampledSchedules how many of them run with
-	// the race detector. scheduledNodes is how many Nodes each has.
-	schedules, sampledSchedules, scheduledNodes = 1000, 12, 40
-	// scheduleGroup is how many of them one subtest has. A subtest that is done keeps the
-	// memory of its cleanups until those next to it are done, 3 MB for each schedule.
+	// the race detector. scheduledNodes is how many Nodes of each are not ready.
+	schedules, sampledSchedules, scheduledNodes = 1000, 4, 100
+	// scheduleGroup is how many of them run one after the other in the same cloud, each
+	// from the same state and with a process of its own.
 	scheduleGroup = 50
-	// faultyPasses is how many passes a schedule has with faults; in as many as
-	// detection afterwards, all deletions must be seen.
-	faultyPasses, detection = 10, 12
+	// faultyPasses is how many passes a schedule has with faults.
+	faultyPasses = 10
+	// detection is within what time the Nodes of deleted servers are gone when there are
+	// no faults any more, and convergence within what time load balancers are as wanted.
+	detection, convergence = time.Minute, 10 * time.Minute
 )
 
-// schedule is a cluster in a cloud in which faults come and go.
-type schedule struct {
-	*fleet
-
-	t     *testing.T
-	seed  uint64
-	rnd   *rand.Rand
-	cloud *cloud
-	clock *clocktesting.FakeClock
-	// user deletes servers.
-	user *gophercloud.ServiceClient
-	// deleted are the servers that were deleted, gone the Nodes that were, too.
-	deleted, gone map[string]bool
-	// last is the last error about each server.
-	last map[string]error
-}
-
-// TestSchedules (OS-NODE-4, OS-NODE-5, OS-NODE-6): whatever fails, and in whatever order, no Node of a
-// living server is gone, and the Nodes of deleted servers are within a minute after
-// it works again.
+// TestSchedules (OS-NODE-4, OS-NODE-5, OS-NODE-6, OS-LB-2, OS-LB-3, OS-LB-4, OS-LB-9): whatever
+// fails, and in whatever order, no Node of a living server is gone, no load balancer is made
+// twice, nothing of others is written, and what was served and is still wanted is served.
+// The Nodes of deleted servers are gone within a minute after it works again, also if they
+// are half of the cluster, and the load balancers are those of a cloud without faults.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	n := schedules
@@ -62,70 +48,135 @@ func TestSchedules(t *testing.T) {
 	for first := 0; first < n; first += scheduleGroup {
 		end := min(first+scheduleGroup, n)
 		t.Run(fmt.Sprintf("%d-%d", first, end-1), func(t *testing.T) {
-			for seed := first; seed < end; seed++ {
-				t.Run(fmt.Sprint(seed), func(t *testing.T) {
-					t.Parallel()
-					newSchedule(t, uint64(seed)).run()
-				})
-			}
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newScheduledCloud(t, first/scheduleGroup)
+				for seed := first; seed < end; seed++ {
+					c.schedule(t, uint64(seed)).run() //nolint:gosec // not negative
+				}
+			})
 		})
 	}
 }
 
-func newSchedule(t *testing.T, seed uint64) *schedule {
-	t.Helper()
-	s := &schedule{
-		t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 7)), clock: clocktesting.NewFakeClock(time.Now()),
-		deleted: map[string]bool{}, gone: map[string]bool{}, last: map[string]error{},
-	}
-	s.fleet = newFleet(t, 0, openstack.Options{PageSize: 15, Regions: []string{"RegionOne", "RegionTwo"}})
-	for i := range scheduledNodes {
-		s.add(fmt.Sprintf("node-%d", i+1), openstack.ServerSpec{Cell: fmt.Sprintf("cell%d", 1+i%3)})
-	}
-	s.logIn()
-	times := quick()
-	times.instances.Clock, times.inventory.Clock = s.clock, s.clock
-	times.inventory = inventory.Config{Clock: s.clock, Window: time.Millisecond, Timeout: 3 * time.Second}
-	times.client.RetryTime, times.client.Clock = time.Nanosecond, s.clock
+// scheduledCloud is a cloud in which schedules run.
+type scheduledCloud struct {
+	*lbSite
 
-	user, more := openstack.UserCCM, ""
-	switch s.rnd.IntN(10) {
-	case 0:
-		user = openstack.UserOperator
-	case 1:
-		user = openstack.UserOther // another project
-	case 2:
-		more = "region = RegionTwo\n"
+	// lost are the Nodes that are not ready. The others are members of load balancers.
+	lost []*v1.Node
+	// start is the state at the beginning of each schedule, services are the Services then.
+	start    *openstack.Snapshot
+	services []*v1.Service
+	// foreign are the IDs of what belongs to others.
+	foreign sets.Set[string]
+	// want is what there is at the end.
+	want []string
+}
+
+// newScheduledCloud makes a cloud, with pages and settings that depend on a number.
+func newScheduledCloud(t *testing.T, number int) *scheduledCloud {
+	t.Helper()
+	pages := []int{40, 60, 0, 40, 5}
+	configs := []string{"", "manage-security-groups = true\n", "create-monitor = true\n", "provider-requires-serial-api-calls = true\n"}
+	c := &scheduledCloud{lbSite: newSite(t, openstack.Options{
+		Regions: []string{"RegionOne", "RegionTwo"}, PageSize: pages[number%len(pages)], StaleReads: new(openstack.StaleReads),
+	}, configs[number%len(configs)])}
+	c.addNode(len(c.nodes)) // it joins
+	for i := range scheduledNodes {
+		name := fmt.Sprintf("lost-%d", i+1)
+		id := c.AddServer(openstack.ServerSpec{
+			Name: name, Cell: fmt.Sprintf("cell%d", 1+i%3),
+			Networks: []openstack.ServerNetwork{{Name: network, IPs: []string{fmt.Sprintf("10.9.249.%d", i+1)}}},
+		})
+		c.lost = append(c.lost, kubetest.Node(name, kubetest.ProviderID("openstack:///"+id), kubetest.NotReady(), old))
 	}
-	s.cloud = connect(t, s.CloudConfig(user, more), times, s.nodes...)
+	c.prepare(t)
+	before := c.ids()
+	c.addForeign()
+	c.foreign = c.ids().Difference(before)
+	c.start = c.Snapshot()
+	c.want = c.schedule(t, 0).withoutFaults()
+
+	return c
+}
+
+// objectID matches the IDs of objects.
+var objectID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// ids returns the IDs of all objects.
+func (c *scheduledCloud) ids() sets.Set[string] {
+	return sets.New(objectID.FindAllString(c.Dump(), -1)...)
+}
+
+// schedule is a cluster in a cloud in which faults come and go.
+type schedule struct {
+	*scheduledCloud
+
+	t    *testing.T
+	seed uint64
+	rnd  *rand.Rand
+	api  *kubetest.Clientset
+	// user and region are those of the cloud-config.
+	user, region string
+	process      *scheduledProcess
+
+	// deleted are the servers that were deleted, gone the Nodes that were, too.
+	deleted, gone map[string]bool
+	// last is the last error about each server.
+	last map[string]error
+	// faults are those that have begun.
+	faults []string
+	// members are how many Nodes load balancers have.
+	members int
+
+	mu sync.Mutex
+	// created has the load balancers that were created, by name. Creating is the fault of
+	// calls that create one.
+	created  map[string]int
+	creating []*creation
+}
+
+// schedule begins a schedule.
+func (c *scheduledCloud) schedule(t *testing.T, seed uint64) *schedule {
+	t.Helper()
+	c.Restore(c.start)
+	c.Interceptor().Clear()
+	c.Interceptor().Reset()
+	s := &schedule{
+		scheduledCloud: c, t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 7)),
+		user: openstack.UserCCM, region: c.Regions()[0], members: 3,
+		deleted: map[string]bool{}, gone: map[string]bool{}, last: map[string]error{}, created: map[string]int{},
+	}
+	objects := make([]runtime.Object, 0, len(c.nodes)+len(c.lost)+len(c.services))
+	for _, node := range slices.Concat(c.nodes, c.lost) {
+		objects = append(objects, node)
+	}
+	for _, service := range c.services {
+		objects = append(objects, service.DeepCopy())
+	}
+	s.api = kubetest.NewClientset(objects...)
+	c.Interceptor().Inject("octavia.CreateLoadBalancer", always, s.create)
 
 	return s
 }
 
-// logIn makes the client of the user.
-func (s *schedule) logIn() {
-	s.t.Helper()
-	api, err := s.Connect(bounded(s.t), s.AuthOptions(openstack.UserCCM))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(api.HTTPClient.CloseIdleConnections)
-	if s.user, err = gopheropenstack.NewComputeV2(api, gophercloud.EndpointOpts{Region: s.Regions()[0]}); err != nil {
-		s.t.Fatal(err)
-	}
-	s.SetStaleReads(openstack.StaleReads{Every: 2, Reads: 3})
-}
-
 // run makes passes with faults, and then without.
 func (s *schedule) run() {
-	wrong := s.cloud.client.Region() == "RegionTwo"
-	project, err := s.cloud.client.Project(bounded(s.t))
-	if err != nil {
-		s.t.Fatal(err)
+	switch s.rnd.IntN(10) {
+	case 0:
+		s.user = openstack.UserOperator
+	case 1:
+		s.user = openstack.UserOther // another project
+	case 2:
+		s.region = s.Regions()[1]
 	}
-	wrong = wrong || project != s.ProjectID(openstack.ProjectCCM)
+	ended := len(s.Outages())
+	s.process = s.begin()
+	s.SetStaleReads(oftenStale)
 	var undo []func()
-	for range faultyPasses {
+	events := s.events()
+	for pass := range faultyPasses {
 		if s.rnd.IntN(3) == 0 {
 			undo = append(undo, s.fault())
 		}
@@ -134,126 +185,74 @@ func (s *schedule) run() {
 			undo = undo[1:]
 		}
 		if s.rnd.IntN(2) == 0 {
-			s.delete()
+			s.delete(1)
+		}
+		for _, event := range events[pass] {
+			event()
 		}
 		s.pass()
+		time.Sleep(certainty.Pass)
+	}
+	if s.seed%20 == 0 {
+		s.delete(len(s.lost) / 2)
 	}
 	for _, end := range undo {
 		end()
 	}
 	s.SetStaleReads(openstack.StaleReads{}) // all databases have all writes by now
-	for range detection {
-		s.pass()
+	s.mend()
+	s.finish()
+	if outages := s.Outages()[ended:]; len(outages) > 0 {
+		s.errorf("not served any more after %v", outages)
 	}
-	for id := range s.deleted {
-		if !s.gone[id] && !wrong {
-			s.t.Errorf("seed %d: the Node of a deleted server is not gone after a minute: %v", s.seed, s.last[id])
-		}
+	if diff := cmp.Diff(s.want, s.left()); diff != "" {
+		s.errorf("the cloud is not as without faults (-want +got):\n%s", diff)
 	}
+	s.checkWrites()
 }
 
-// delete deletes a server. By a call of the API, which may fail, some of the next reads
-// show the state before.
-func (s *schedule) delete() {
-	id := idOf(s.nodes[s.rnd.IntN(len(s.nodes))])
-	if s.deleted[id] {
+// mend corrects a cloud-config that was wrong.
+func (s *schedule) mend() {
+	if s.user != openstack.UserOther && s.region == s.Regions()[0] {
 		return
 	}
-	if s.rnd.IntN(2) == 0 || servers.Delete(bounded(s.t), s.user, id).ExtractErr() != nil {
-		s.DeleteServer(id)
-	}
-	s.deleted[id] = true
+	s.process.end()
+	s.user, s.region = openstack.UserCCM, s.Regions()[0]
+	s.process = s.begin()
 }
 
-// pass looks at all Nodes as the lifecycle controller does.
-func (s *schedule) pass() {
-	ctx, cancel := context.WithTimeout(s.t.Context(), openstacktest.Timeout)
-	defer cancel()
-	s.clock.SetTime(s.clock.Now().Add(certainty.Pass))
-	for _, node := range s.nodes {
-		if s.gone[idOf(node)] {
-			continue
-		}
-		s.look(ctx, node)
+// finish makes passes until all deletions were seen, and syncs all load balancers.
+func (s *schedule) finish() {
+	until := time.Now().Add(detection)
+	s.process.resync()
+	for s.pass(); len(s.gone) < len(s.deleted) && time.Now().Before(until); s.pass() {
+		time.Sleep(certainty.Pass)
 	}
-}
-
-func (s *schedule) look(ctx context.Context, node *v1.Node) {
-	id := idOf(node)
-	exists, err := s.cloud.instances.InstanceExists(ctx, node)
-	s.last[id] = err
-	if err == nil && !exists {
-		if !s.deleted[id] {
-			s.t.Errorf("seed %d: the Node of a living server is gone", s.seed)
-		}
-		s.gone[id] = true
-	}
-	if shutdown, err := s.cloud.instances.InstanceShutdown(ctx, node); shutdown && err == nil {
-		s.t.Errorf("seed %d: a running server is shut down", s.seed)
-	}
-}
-
-// fault begins a random fault and returns what ends it.
-func (s *schedule) fault() func() {
-	inject := func(op string, fault simserver.Fault) func() {
-		rule := s.Interceptor().Inject(op, simserver.Always(), fault)
-
-		return rule.Remove
-	}
-	get, list := "nova.ShowServer", "nova.ListServersDetail"
-	cell := fmt.Sprintf("cell%d", 1+s.rnd.IntN(3))
-	switch s.rnd.IntN(11) {
-	case 0:
-		s.SetCell("", cell, openstack.CellDown)
-
-		return func() { s.SetCell("", cell, openstack.CellUp) }
-	case 1:
-		s.SetCell("", cell, openstack.CellUnknown)
-
-		return func() { s.SetCell("", cell, openstack.CellUp) }
-	case 2:
-		return s.unmap()
-	case 3:
-		return inject(get, openstack.Proxy(http.StatusNotFound, ""))
-	case 4:
-		return inject(list, openstack.Proxy(http.StatusNotFound, ""))
-	case 5:
-		return inject(get, openstack.Error(http.StatusInternalServerError, "", "database"))
-	case 6:
-		return inject("nova.ListServerActions", openstack.Error(http.StatusInternalServerError, "", "database"))
-	case 7:
-		return inject(list, lostPage)
-	case 8:
-		s.RevokeTokens()
-
-		return func() {}
-	case 9:
-		return inject("nova", openstack.Denied())
-	default:
-		return inject("nova", openstack.Unauthorized())
-	}
-}
-
-// unmap makes the mapping of some living servers incomplete.
-func (s *schedule) unmap() func() {
-	var ids []string
-	for range 1 + s.rnd.IntN(scheduledNodes) {
-		id := idOf(s.nodes[s.rnd.IntN(len(s.nodes))])
-		if !s.deleted[id] {
-			s.SetServerMapped(id, false)
-			ids = append(ids, id)
+	for id := range s.deleted {
+		if !s.gone[id] {
+			s.errorf("the Node of a deleted server is not gone after %s: %v", detection, s.last[id])
 		}
 	}
-
-	return func() {
-		for _, id := range ids {
-			s.SetServerMapped(id, true)
-		}
-	}
+	s.process.converge()
+	s.process.end()
 }
 
-// lostPage is a list without a server.
-func lostPage(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(`{"servers": []}`))
+// withoutFaults returns what there is after a schedule without faults.
+func (s *schedule) withoutFaults() []string {
+	s.process = s.begin()
+	for _, events := range s.events() {
+		for _, event := range events {
+			event()
+		}
+	}
+	s.process.resync()
+	s.process.converge()
+	s.process.end()
+
+	return s.left()
+}
+
+func (s *schedule) errorf(format string, args ...any) {
+	s.t.Helper()
+	s.t.Errorf("seed %d, user %s, %s, %s: "+format, append([]any{s.seed, s.user, s.region, s.faults}, args...)...)
 }

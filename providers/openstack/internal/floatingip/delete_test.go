@@ -107,10 +107,10 @@ func TestLeftover(t *testing.T) {
 		err               error
 		calls             map[string]int
 	}{
-		"Left":        {reason: "all fits", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, want: true, calls: map[string]int{opList: 1}},
-		"Kept":        {reason: "it is to be kept", published: "198.51.100.15", keep: true, prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{}},
-		"OnPort":      {reason: "something uses it", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(true, "198.51.100.15", description) }, calls: map[string]int{opList: 1, opPorts: 1}},
-		"Behind":      {reason: "the read is older than the deletion", published: "198.51.100.15", gone: true, prepare: func(_ *testing.T, f *fixture) { f.give(true, "198.51.100.15", description) }, err: floatingip.ErrStale},
+		"Left":   {reason: "all fits", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, want: true, calls: map[string]int{opList: 1}},
+		"Kept":   {reason: "it is to be kept", published: "198.51.100.15", keep: true, prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{}},
+		"OnPort": {reason: "something uses it", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(true, "198.51.100.15", description) }, calls: map[string]int{opList: 1, opPorts: 1}},
+		"Behind": {reason: "the read is older than the deletion", published: "198.51.100.15", gone: true, prepare: func(_ *testing.T, f *fixture) { f.give(true, "198.51.100.15", description) }, err: floatingip.ErrStale},
 		"PortGone": {reason: "the read is older than the deletion of the port", published: "198.51.100.15", err: floatingip.ErrStale, prepare: func(_ *testing.T, f *fixture) {
 			f.give(true, "198.51.100.15", description)
 			f.Interceptor().Inject(opPorts, simserver.Always(), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
@@ -119,11 +119,11 @@ func TestLeftover(t *testing.T) {
 			})
 		}},
 		"OnPortOfOther": {reason: "another Service's", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(true, "198.51.100.15", alike) }, calls: map[string]int{opList: 1}},
-		"Address":     {reason: "another address", published: "198.51.100.16", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{opList: 1}},
-		"Description": {reason: "another text", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", "Note: "+description) }, calls: map[string]int{opList: 1}},
-		"Never":       {reason: "there was no address", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{}},
-		"IPv6":        {reason: "floating IPs are IPv4", published: "fd00::5", calls: map[string]int{}},
-		"NoAddress":   {reason: "a user wrote the annotation", published: "198.51.100.15&port_id=", calls: map[string]int{}},
+		"Address":       {reason: "another address", published: "198.51.100.16", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{opList: 1}},
+		"Description":   {reason: "another text", published: "198.51.100.15", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", "Note: "+description) }, calls: map[string]int{opList: 1}},
+		"Never":         {reason: "there was no address", prepare: func(_ *testing.T, f *fixture) { f.give(false, "198.51.100.15", description) }, calls: map[string]int{}},
+		"IPv6":          {reason: "floating IPs are IPv4", published: "fd00::5", calls: map[string]int{}},
+		"NoAddress":     {reason: "a user wrote the annotation", published: "198.51.100.15&port_id=", calls: map[string]int{}},
 		"Other": {reason: "that of another project is invisible", published: "198.51.100.15", calls: map[string]int{opList: 1}, prepare: func(_ *testing.T, f *fixture) {
 			f.AddFloatingIP(openstack.FloatingIPSpec{Network: f.external, Address: "198.51.100.15", Description: description, Project: openstack.ProjectOther})
 		}},

@@ -1,0 +1,64 @@
+package openstack
+
+import (
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// delete deletes some servers.
+func (s *schedule) delete(n int) {
+	for range n {
+		id := idOf(s.lost[s.rnd.IntN(len(s.lost))])
+		if !s.deleted[id] {
+			s.DeleteServer(id)
+			s.deleted[id] = true
+		}
+	}
+}
+
+// pass looks at all Nodes as the lifecycle controller does.
+func (s *schedule) pass() {
+	for _, node := range s.lost {
+		if !s.gone[idOf(node)] {
+			s.look(node)
+		}
+	}
+}
+
+func (s *schedule) look(node *v1.Node) {
+	id, instances := idOf(node), s.process.cloud.instances
+	exists, err := instances.InstanceExists(s.t.Context(), node)
+	s.last[id] = err
+	if err == nil && !exists {
+		if !s.deleted[id] {
+			s.errorf("the Node of a living server is gone")
+		}
+		s.gone[id] = true
+		if err := s.api.CoreV1().Nodes().Delete(s.t.Context(), node.Name, metav1.DeleteOptions{}); err != nil {
+			s.t.Fatal(err)
+		}
+
+		return
+	}
+	if shutdown, err := instances.InstanceShutdown(s.t.Context(), node); shutdown && err == nil {
+		s.errorf("a running server is shut down")
+	}
+}
+
+// unmap makes the mapping of some living servers incomplete.
+func (s *schedule) unmap() func() {
+	var ids []string
+	for range 1 + s.rnd.IntN(len(s.lost)) {
+		id := idOf(s.lost[s.rnd.IntN(len(s.lost))])
+		if !s.deleted[id] {
+			s.SetServerMapped(id, false)
+			ids = append(ids, id)
+		}
+	}
+
+	return func() {
+		for _, id := range ids {
+			s.SetServerMapped(id, true)
+		}
+	}
+}
