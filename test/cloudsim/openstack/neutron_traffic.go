@@ -10,22 +10,27 @@ import (
 // a protocol of layer 4, such as TCP, to a port number, from a source. A port without port
 // security lets everything in, and so does an address that no port has.
 func (c *Cloud) Accepts(address, protocol string, number int, source netip.Addr) bool {
+	var accepts bool
+	c.inspect(func() { accepts = c.accepts(address, protocol, number, source) })
+
+	return accepts
+}
+
+func (c *Cloud) accepts(address, protocol string, number int, source netip.Addr) bool {
 	accepts := true
-	c.inspect(func() {
-		for _, r := range c.regions {
-			for _, p := range r.neutron.ports.all() {
-				has := slices.ContainsFunc(p.fixedIPs, func(f fixedIP) bool { return f.ip.String() == address })
-				if !has || p.insecure {
-					continue
-				}
-				accepts = slices.ContainsFunc(p.groups, func(group string) bool {
-					return slices.ContainsFunc(r.neutron.rulesOf(group), func(rule *securityRule) bool {
-						return rule.accepts(strings.ToLower(protocol), number, source)
-					})
-				})
+	for _, r := range c.regions {
+		for _, p := range r.neutron.ports.all() {
+			has := slices.ContainsFunc(p.fixedIPs, func(f fixedIP) bool { return f.ip.String() == address })
+			if !has || p.insecure {
+				continue
 			}
+			accepts = slices.ContainsFunc(p.groups, func(group string) bool {
+				return slices.ContainsFunc(r.neutron.rulesOf(group), func(rule *securityRule) bool {
+					return rule.accepts(strings.ToLower(protocol), number, source)
+				})
+			})
 		}
-	})
+	}
 
 	return accepts
 }

@@ -3,6 +3,7 @@ package openstack_test
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -293,8 +294,8 @@ func TestServing(t *testing.T) {
 	members := []string{"10.0.0.11:30080", "10.0.0.12:30080"}
 	all := c.Serving()
 	want := []openstack.Endpoint{
-		{Address: lb.VIPAddress, Protocol: "TCP", Port: 80, Members: members, LoadBalancer: name},
-		{Address: all[len(all)-1].Address, Protocol: "TCP", Port: 80, Members: members, LoadBalancer: name},
+		{Address: lb.VIPAddress, Protocol: "TCP", Port: 80, Members: members, LoadBalancer: name, Provider: "amphora", Source: lb.VIPAddress},
+		{Address: all[len(all)-1].Address, Protocol: "TCP", Port: 80, Members: members, LoadBalancer: name, Provider: "amphora", Source: lb.VIPAddress},
 	}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Fatalf("serving (-want +got):\n%s", diff)
@@ -321,9 +322,17 @@ func TestServing(t *testing.T) {
 		t.Errorf("outages: %v", got)
 	}
 	c.SetLoadBalancerStatus(id, "ACTIVE")
-	c.put(pool+"/members", `{"members":[{"address":"10.0.0.12","protocol_port":30080}]}`)
+	for _, client := range []string{"198.51.100.7", "192.0.2.7"} {
+		c.Watch(openstack.Watch{Address: fip, Protocol: "TCP", Port: 80, Client: netip.MustParseAddr(client)})
+	}
+	c.put("/listeners/"+lb.Listeners[0], `{"listener":{"allowed_cidrs":["198.51.100.0/24"]}}`)
 	c.settle()
 	if diff := cmp.Diff([]string{"Outages: " + fip + " TCP 80"}, c.Outages()); diff != "" {
+		t.Errorf("outages for a client that is no longer allowed (-want +got):\n%s", diff)
+	}
+	c.put(pool+"/members", `{"members":[{"address":"10.0.0.12","protocol_port":30080}]}`)
+	c.settle()
+	if diff := cmp.Diff([]string{"Outages: " + fip + " TCP 80", "Outages: " + fip + " TCP 80"}, c.Outages()); diff != "" {
 		t.Errorf("outages without the member (-want +got):\n%s", diff)
 	}
 	if leaks := strings.Join(c.Leaks(), "\n"); !strings.Contains(leaks, "lost member") {

@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +20,9 @@ type Endpoint struct {
 	Members []string
 	// Sources are the prefixes that traffic may come from, sorted; nil for all.
 	Sources []string
-	// LoadBalancer is the name of the load balancer.
-	LoadBalancer string
+	// LoadBalancer is the name of the load balancer, Provider its provider and Source its
+	// virtual IP address, from which members get the traffic unless the provider is ovn.
+	LoadBalancer, Provider, Source string
 }
 
 // lbServing is what the data plane of a load balancer does for a listener. It changes
@@ -101,7 +103,7 @@ func (c *Cloud) serving() []Endpoint {
 				for _, address := range addresses {
 					all = append(all, Endpoint{
 						Address: address, Protocol: s.protocol, Port: s.port, Members: r.octavia.healthy(s.members),
-						Sources: s.sources, LoadBalancer: lb.text("name"),
+						Sources: s.sources, LoadBalancer: lb.text("name"), Provider: lb.text("provider"), Source: lb.text("vip_address"),
 					})
 				}
 			}
@@ -135,21 +137,40 @@ func (c *Cloud) ServedBy(address, protocol string, port int) []string {
 	return nil
 }
 
-// watch is an endpoint that has to be served all the time.
+// Watch is traffic that has to be served all the time.
+type Watch struct {
+	// Address, Protocol and Port are where it arrives, as in [Endpoint].
+	Address, Protocol string
+	Port              int
+	// Member is one that must get it, such as 10.0.0.5:30080; empty for any.
+	Member string
+	// Client is where it comes from, which the listener must allow; the zero Addr for
+	// traffic that ranges of clients do not affect.
+	Client netip.Addr
+	// Guarded means that the security groups of the member must let it in, too: from the
+	// virtual IP address, or from the client with the provider ovn, which keeps it.
+	Guarded bool
+}
+
+// watch is a Watch with its result.
 type watch struct {
-	address, protocol string
-	port              int
-	member            string // one that must be among the members; empty for any
-	down              bool
+	Watch
+
+	down bool
 }
 
 // WatchServing has [Cloud.Outages] report each call after which an address, protocol
 // and port has no member that gets its traffic, or not the given one, such as
 // 10.0.0.5:30080, unless it is empty.
 func (c *Cloud) WatchServing(address, protocol string, port int, member string) {
+	c.Watch(Watch{Address: address, Protocol: protocol, Port: port, Member: member})
+}
+
+// Watch has [Cloud.Outages] report each call after which traffic is not served.
+func (c *Cloud) Watch(w Watch) {
 	c.inspect(func() {
-		c.watches = append(c.watches, &watch{address: address, protocol: protocol, port: port, member: member})
-		c.look("WatchServing")
+		c.watches = append(c.watches, &watch{Watch: w})
+		c.look("Watch")
 	})
 }
 
@@ -173,13 +194,40 @@ func (c *Cloud) look(op string) {
 	}
 	all := c.serving()
 	for _, w := range c.watches {
-		served := slices.ContainsFunc(all, func(e Endpoint) bool {
-			return e.Address == w.address && e.Protocol == w.protocol && e.Port == w.port && len(e.Members) > 0 &&
-				(w.member == "" || slices.Contains(e.Members, w.member))
-		})
+		served := slices.ContainsFunc(all, func(e Endpoint) bool { return c.serves(e, w.Watch) })
 		if !served && !w.down {
-			c.outages = append(c.outages, op+": "+w.address+" "+w.protocol+" "+strconv.Itoa(w.port))
+			c.outages = append(c.outages, op+": "+w.Address+" "+w.Protocol+" "+strconv.Itoa(w.Port))
 		}
 		w.down = !served
 	}
+}
+
+// serves reports whether an endpoint serves the traffic of a watch.
+func (c *Cloud) serves(e Endpoint, w Watch) bool {
+	if e.Address != w.Address || e.Protocol != w.Protocol || e.Port != w.Port || !allows(e.Sources, w.Client) {
+		return false
+	}
+
+	return slices.ContainsFunc(e.Members, func(member string) bool {
+		return (w.Member == "" || w.Member == member) && (!w.Guarded || c.lets(e, member, w.Client))
+	})
+}
+
+// allows reports whether a client is in one of the prefixes, all if there are none.
+func allows(prefixes []string, client netip.Addr) bool {
+	return len(prefixes) == 0 || !client.IsValid() || slices.ContainsFunc(prefixes, func(text string) bool {
+		return netip.MustParsePrefix(text).Contains(client)
+	})
+}
+
+// lets reports whether the security groups of a member let in what the load balancer
+// forwards.
+func (c *Cloud) lets(e Endpoint, member string, client netip.Addr) bool {
+	at := netip.MustParseAddrPort(member)
+	source := client
+	if e.Provider != providerOVN {
+		source = netip.MustParseAddr(e.Source)
+	}
+
+	return c.accepts(at.Addr().String(), e.Protocol, int(at.Port()), source)
 }
