@@ -86,6 +86,7 @@ func (t *target) updatePool(text string) change.Step {
 			want.KeepsAffinity = want.KeepsAffinity && t.port.Pool.KeepsAffinity
 			err := t.putPool(ctx, env, &want)
 			if want.Algorithm != t.pool.Algorithm && errors.Is(err, apierr.ErrInvalid) && !isRefused(err, features.Persistence) {
+				env.Refused.Add(t.seen.LoadBalancer.Provider, features.AlgorithmOption(want.Algorithm))
 				env.Warn(service.Warn(request.MethodUnknown, "Port %s keeps the algorithm %s: the load balancer refuses %s: %s",
 					t.port.key(), t.pool.Algorithm, want.Algorithm, change.Message(err)))
 				want.Algorithm = t.pool.Algorithm

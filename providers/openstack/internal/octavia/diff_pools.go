@@ -102,6 +102,7 @@ func (t *target) moves() bool { return t.pool == nil || t.pool != t.attached }
 // monitor that is not wanted goes before the members lose that port.
 func (t *target) diffPool() {
 	at := len(t.plan)
+	t.keepAlgorithm()
 	if t.pool == nil {
 		t.addIsolated(t.createPool())
 	} else if _, text := poolUpdate(&t.pool.Pool, &t.port.Pool); text != "" {
@@ -118,6 +119,19 @@ func (t *target) diffPool() {
 	if t.pool != nil && t.isBroken(len(t.plan) > before) {
 		t.plan = slices.Insert(t.plan, at, t.repairPool().Isolate())
 	}
+}
+
+// keepAlgorithm has a pool that exists keep its algorithm if the provider refuses the wanted
+// one. A new pool is requested with it: there is nothing else to fall back to.
+func (t *target) keepAlgorithm() {
+	if t.pool == nil || t.pool.Algorithm == t.port.Pool.Algorithm || t.desired.Features.Algorithm(t.port.Pool.Algorithm) {
+		return
+	}
+	t.warnings = append(t.warnings, service.Warn(request.MethodUnknown, "Port %s keeps the algorithm %s: the load balancer refuses %s",
+		t.port.key(), t.pool.Algorithm, t.port.Pool.Algorithm))
+	kept := *t.port
+	kept.Pool.Algorithm = t.pool.Algorithm
+	t.port = &kept
 }
 
 // isBroken reports whether a pool must be repaired: Octavia refuses changes of the members

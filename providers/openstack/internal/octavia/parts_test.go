@@ -2,6 +2,7 @@ package octavia_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -371,10 +373,12 @@ func TestStuckParts(t *testing.T) {
 	})
 }
 
-// An algorithm that is refused on an existing pool is a warning, and the rest goes on.
+// OS-LB-12: an algorithm that is refused on an existing pool is a warning, and the rest goes
+// on. It is not requested again.
 func TestRefusedAlgorithm(t *testing.T) {
 	t.Parallel()
 	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		f.provider = "" // what it refuses is not known
 		f.ensure(web())
 		svc := web(affine, with(request.AnnotationLBMethod, "SOURCE_IP_PORT"), with(request.AnnotationConnectionLimit, "9"))
 		warnings, err := f.try(svc)
@@ -383,6 +387,13 @@ func TestRefusedAlgorithm(t *testing.T) {
 		f.plans("the rest is done", svc,
 			"port TCP/80: update pool pool_0_LBN (ID): algorithm SOURCE_IP_PORT instead of ROUND_ROBIN",
 			"port UDP/53: update pool pool_1_LBN (ID): algorithm SOURCE_IP_PORT instead of ROUND_ROBIN")
+		if got := f.refused.Of("amphora"); !slices.Equal(got, []features.Option{features.AlgorithmOption("SOURCE_IP_PORT")}) {
+			t.Errorf("refused are %v", got)
+		}
+		f.provider = "amphora"
+		f.plans("it is known to be refused", svc, "")
+		_, warnings = octavia.Diff(f.observe(f.desired(svc).Names), f.desired(svc))
+		f.warned("as long as it is wanted", warnings, request.MethodUnknown, request.MethodUnknown)
 	})
 }
 
