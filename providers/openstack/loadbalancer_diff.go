@@ -15,14 +15,15 @@ import (
 
 // diff plans the way from the observed to the desired state of a load balancer that exists:
 //
-//  1. The load balancer gets the tags and the names of the Service.
-//  2. Listeners, pools, members and health monitors; then those that the Service no longer
+//  1. The security group lets in what members are to get.
+//  2. The load balancer gets the tags and the names of the Service.
+//  3. Listeners, pools, members and health monitors; then those that the Service no longer
 //     needs are removed.
-//  3. The floating IP.
-//  4. The security group.
+//  4. The floating IP.
+//  5. The security group lets in nothing else.
 //
-// A failure keeps what follows from removing anything, so that what Octavia has is removed
-// before anything of Neutron can fail. If not everything was understood, nothing is removed.
+// A failure keeps what follows from removing anything, but for one of the security group,
+// which Octavia does not depend on. If not everything was understood, nothing is removed.
 func (r *run) diff(o *observed, d *desired) (change.Plan, error) {
 	var steps change.Plan
 	if !o.created {
@@ -42,7 +43,8 @@ func (r *run) diff(o *observed, d *desired) (change.Plan, error) {
 		d.plansFloatingIP = len(address) > 0
 		steps = slices.Concat(claim, steps, address)
 	}
-	steps = append(steps, r.diffGroup(o, d)...)
+	before, after := change.Defer(r.diffGroup(o, d))
+	steps = slices.Concat(before, steps, after)
 	if d.addOnly {
 		steps = steps.Additions()
 	}

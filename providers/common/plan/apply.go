@@ -33,7 +33,7 @@ func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err
 			step = addition
 		}
 		err := step.Do(ctx, env)
-		if len(failures) > 0 && apierr.Has[*unknownError](err) {
+		if len(failures) > 0 && IsUnknown(err) {
 			continue
 		}
 		if observe != nil {

@@ -1,6 +1,10 @@
 package plan
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+)
 
 // IDs stores the IDs that the cloud returned to steps, under the keys of the plan.
 // The zero value is empty. It is safe for concurrent use.
@@ -26,6 +30,10 @@ func (i *IDs) Get(key string) (string, error) {
 type unknownError struct{ key string }
 
 func (e *unknownError) Error() string { return "the ID of " + e.key + " is not known yet" }
+
+// IsUnknown reports whether an error is that no step has stored an ID: the step that stores
+// it has failed.
+func IsUnknown(err error) bool { return apierr.Has[*unknownError](err) }
 
 // Ref refers to a resource by its ID, or by its key until a step has stored the ID.
 type Ref struct {
