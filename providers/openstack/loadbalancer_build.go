@@ -59,15 +59,15 @@ func (r *run) build(ctx context.Context, o *observed) (*desired, error) {
 	if !r.request.ManageSecurityGroups {
 		return d, nil
 	}
-	d.group, err = r.buildGroup(ctx, o)
+	d.group, err = r.buildGroup(ctx, o, d.balancer)
 
 	return d, err
 }
 
 // buildGroup returns the desired security group. It has the ports of the Nodes that are
 // servers of this cloud.
-func (r *run) buildGroup(ctx context.Context, o *observed) (*securitygroup.Desired, error) {
-	given, err := r.groupGiven(ctx, o)
+func (r *run) buildGroup(ctx context.Context, o *observed, balancer *octavia.Desired) (*securitygroup.Desired, error) {
+	given, err := r.groupGiven(ctx, o, balancer)
 	if err != nil {
 		return nil, err
 	}

@@ -249,8 +249,10 @@ func (r *run) observeGroup(ctx context.Context, api securitygroup.API, wanted *s
 }
 
 // groupGiven returns what the security group depends on.
-func (r *run) groupGiven(ctx context.Context, o *observed) (securitygroup.Given, error) {
-	given := securitygroup.Given{Servers: map[string]string{}, Subnets: o.subnets.ByNode, VIPSubnet: o.vipSubnet}
+func (r *run) groupGiven(ctx context.Context, o *observed, balancer *octavia.Desired) (securitygroup.Given, error) {
+	given := securitygroup.Given{
+		Servers: map[string]string{}, Subnets: o.subnets.ByNode, Current: octavia.KeptSubnets(o.parts, balancer), VIPSubnet: o.vipSubnet,
+	}
 	if o.info != nil {
 		given.VIPSubnet = o.info.VIPSubnetID
 	}
@@ -259,7 +261,7 @@ func (r *run) groupGiven(ctx context.Context, o *observed) (securitygroup.Given,
 			given.Servers[target.Node] = id
 		}
 	}
-	ids := []string{r.request.MemberSubnet.ID, given.VIPSubnet}
+	ids := append([]string{r.request.MemberSubnet.ID, given.VIPSubnet}, given.Current...)
 	for _, id := range given.Subnets {
 		ids = append(ids, id)
 	}

@@ -1,8 +1,11 @@
 package octavia
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
@@ -20,6 +23,32 @@ type Observed struct {
 	// than the latest change: it may only show that nothing, or only an addition, is to be
 	// done.
 	Shared bool
+}
+
+// KeptSubnets returns the IDs of the subnets from which members that stay get their traffic,
+// sorted, as far as they are known: Octavia does not change the subnet of a member (octavia:
+// api/v2/types/member.py, MemberPUT), and one without a subnet gets it from that of the VIP.
+func KeptSubnets(o *Observed, d *Desired) []string {
+	if o == nil {
+		return nil
+	}
+	wanted, ids := sets.New[netip.AddrPort](), sets.New[string]()
+	for _, port := range d.Ports {
+		for _, m := range port.Pool.Members {
+			wanted.Insert(m.pair())
+		}
+	}
+	for _, p := range o.Pools {
+		for _, m := range p.Members {
+			if wanted.Has(m.pair()) && m.Full != nil {
+				ids.Insert(cmp.Or(m.Full.SubnetID, o.LoadBalancer.VIPSubnetID))
+			}
+		}
+	}
+
+	ids.Delete("")
+
+	return sets.List(ids)
 }
 
 // Pool is a pool with its monitor and its members.

@@ -20,6 +20,9 @@ type Given struct {
 	// Subnets are the IDs of the subnets of members, by the names of the Nodes. Without an
 	// entry it is that of the Request; if the Request detects subnets it is not known.
 	Subnets map[string]string
+	// Current are the IDs of the subnets of members that stay, which keep them whatever is
+	// wanted.
+	Current []string
 	// VIPSubnet is the ID of the subnet of the VIP, empty if it is not known. The traffic
 	// to members without a subnet comes from there.
 	VIPSubnet string
@@ -125,6 +128,9 @@ func commonSubnet(r *request.Request, given Given) string {
 // That of a Node is empty if it is not known.
 func subnetIDs(r *request.Request, given Given, nodes []Node) map[string][]string {
 	users := map[string][]string{}
+	for _, id := range given.Current {
+		users[id] = nil
+	}
 	if common := commonSubnet(r, given); common != "" {
 		users[common] = nil
 	}
