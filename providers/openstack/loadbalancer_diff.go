@@ -40,6 +40,7 @@ func (r *run) diff(o *observed, d *desired) (change.Plan, error) {
 		claim := octavia.Claim(o.parts, d.balancer, r.Config.LoadBalancer.MaxSharedLB)
 		address, warnings := floatingip.Diff(o.floating, d.floating)
 		r.warn(warnings...)
+		r.warnFixed(o, d)
 		d.plansFloatingIP = len(address) > 0
 		steps = slices.Concat(claim, steps, address)
 	}
