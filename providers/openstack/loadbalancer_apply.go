@@ -114,7 +114,7 @@ func addressOf(o *observed, d *desired, addr netip.Addr, err error) netip.Addr {
 // an administrator can end is a gap: the load balancer serves, and is looked at again ever
 // less often.
 func (d *desired) gaps(err error) []service.Gap {
-	gaps := slices.Concat(d.incomplete, d.waiting)
+	gaps := slices.Concat(d.incomplete, d.lasting)
 	if err != nil && isLasting(err) {
 		gaps = append(gaps, service.Gap{Key: "refused", Text: err.Error()})
 	}

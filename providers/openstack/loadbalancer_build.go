@@ -37,7 +37,7 @@ func (r *run) build(ctx context.Context, o *observed) (*desired, error) {
 		wanted.Members = without(wanted.Members, slices.Concat(o.subnets.Unread, o.waiting))
 	}
 	if len(o.waiting) > 0 {
-		d.waiting = []service.Gap{{
+		d.lasting = []service.Gap{{
 			Key: "nodes " + plan.Words(o.waiting), Text: "nodes are not initialized yet: " + plan.FewCommas(o.waiting),
 		}}
 	}

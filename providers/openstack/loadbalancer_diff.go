@@ -27,8 +27,9 @@ import (
 func (r *run) diff(o *observed, d *desired) (change.Plan, error) {
 	var steps change.Plan
 	if !o.created {
-		parts, warnings := octavia.Diff(o.parts, d.balancer)
-		r.warn(warnings...)
+		parts, findings := octavia.Diff(o.parts, d.balancer)
+		r.warn(findings.Warnings...)
+		d.lasting = append(d.lasting, findings.Gaps...)
 		steps = parts
 	}
 	if !r.create {

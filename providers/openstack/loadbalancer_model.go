@@ -127,6 +127,7 @@ type desired struct {
 	// reasons for which the Service must be synced again.
 	addOnly    bool
 	incomplete []service.Gap
-	// waiting is the gap of Nodes that are not initialized yet: the rest is as it should be.
-	waiting []service.Gap
+	// lasting are gaps that no other read and no write ends: Nodes that are not initialized
+	// yet, and what users or administrators must change. The rest is as it should be.
+	lasting []service.Gap
 }

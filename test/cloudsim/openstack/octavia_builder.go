@@ -201,6 +201,15 @@ func (c *Cloud) AddL7Policy(listener, pool string) string {
 	return id
 }
 
+// RemoveL7Policy removes a policy at once.
+func (c *Cloud) RemoveL7Policy(id string) {
+	c.inspect(func() {
+		policy := c.partOf(id)
+		r, _ := c.lbOf(policy.lb)
+		r.octavia.remove(policy)
+	})
+}
+
 func must(err error) {
 	if err != nil {
 		panic("openstack: " + err.Error())

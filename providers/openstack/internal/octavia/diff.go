@@ -20,8 +20,16 @@ import (
 // errNoLoadBalancer means that there is nothing to compare.
 var errNoLoadBalancer = errors.New("the load balancer is not known")
 
-// Diff plans how to change the parts of a load balancer to the wanted ones. It is pure. It
-// also returns what the plan leaves as it is although the Service wants something else.
+// Findings are what a plan leaves as it is although the Service wants something else.
+type Findings struct {
+	// Warnings are for the user of the Service.
+	Warnings []service.Warning
+	// Gaps are what only a user or an administrator can end: the Service is to be synced
+	// again later.
+	Gaps []service.Gap
+}
+
+// Diff plans how to change the parts of a load balancer to the wanted ones. It is pure.
 //
 // The order is, port by port: the pool with its members and its health monitor, the
 // listener, the pool that the listener no longer uses; then, if all ports succeeded,
@@ -29,9 +37,9 @@ var errNoLoadBalancer = errors.New("the load balancer is not known")
 //
 // The steps of a port are isolated from those of the others. A listener on a wanted port
 // that is not of the Service is an error of the port, for which nothing is written.
-func Diff(o *Observed, d *Desired) (change.Plan, []service.Warning) {
+func Diff(o *Observed, d *Desired) (change.Plan, Findings) {
 	if o == nil || o.LoadBalancer == nil {
-		return change.Plan{change.Abort(errNoLoadBalancer)}, nil
+		return change.Plan{change.Abort(errNoLoadBalancer)}, Findings{}
 	}
 	f := newDiffer(o, d)
 	for i := range d.Ports {
@@ -39,7 +47,7 @@ func Diff(o *Observed, d *Desired) (change.Plan, []service.Warning) {
 	}
 	f.leftovers()
 
-	return f.plan, f.warnings
+	return f.plan, f.findings
 }
 
 // PlainAdditions reports whether a plan does nothing but adding members, which may be
@@ -85,7 +93,7 @@ type differ struct {
 	// refused are the options that the provider has refused while the plan was applied.
 	refused  []features.Option
 	plan     change.Plan
-	warnings []service.Warning
+	findings Findings
 }
 
 func newDiffer(o *Observed, d *Desired) *differ {
@@ -129,11 +137,13 @@ func (f *differ) port(p *Port) {
 
 		return
 	}
-	if err := cmp.Or(t.checkPolicies(), t.choosePool()); err != nil {
+	if err := t.attach(); err != nil {
 		f.addIsolated(change.Abort(err))
 
 		return
 	}
+	t.keepPolicies()
+	t.choosePool()
 	t.diffPool()
 	t.diffListener()
 	t.removePool()

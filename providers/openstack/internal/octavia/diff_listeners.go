@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
@@ -49,17 +49,24 @@ func (t *target) diffListener() {
 	}
 }
 
-// checkPolicies returns an error if a listener that has L7 policies must be deleted: they
-// are made by users, and would be lost.
-func (t *target) checkPolicies() error {
-	l := t.listener
-	if l == nil || l.Protocol == string(t.port.Listener.Protocol) || len(l.Policies) == 0 {
-		return nil
+// keepPolicies makes the port keep the protocol of its listener, and that of the pool, if the
+// listener has L7 policies and would be deleted for another one: users make them, and they
+// would be lost. The rest of the port follows the Service.
+func (t *target) keepPolicies() {
+	l, want := t.listener, &t.port.Listener
+	if l == nil || l.Protocol == string(want.Protocol) || len(l.Policies) == 0 {
+		return
 	}
-
-	return apierr.Mark(apierr.ErrConflict, fmt.Errorf(
-		"port %s: listener %s (%s) must be deleted to get the protocol %s, and has L7 policies, which would be lost: delete them first",
-		t.port.key(), l.Name, l.ID, t.port.Listener.Protocol))
+	text := fmt.Sprintf("Port %s keeps the protocol %s instead of %s: listener %s (%s) has %d L7 policies, which would be lost with it. Delete them first",
+		t.port.key(), l.Protocol, want.Protocol, l.Name, l.ID, len(l.Policies))
+	t.findings.Warnings = append(t.findings.Warnings, service.Warn(ListenerKept, "%s", text))
+	t.findings.Gaps = append(t.findings.Gaps, service.Gap{Key: "protocol of listener " + l.ID, Text: text})
+	kept := *t.port
+	kept.Listener.Protocol, kept.Listener.TLSRef = features.Protocol(l.Protocol), ""
+	if t.attached != nil {
+		kept.Pool.Protocol = features.Protocol(t.attached.Protocol)
+	}
+	t.port = &kept
 }
 
 // listenerUpdate returns the change of a listener, and its text, which is empty if there is

@@ -56,19 +56,24 @@ func (t *target) poolText() string {
 	return fmt.Sprintf("pool %s (%s)", name, ref)
 }
 
+// attach finds the pool of the listener. It is an error if that is not known.
+func (t *target) attach() error {
+	if t.listener == nil || t.listener.DefaultPoolID == "" {
+		return nil
+	}
+	if t.attached = t.seen.Pools[t.listener.DefaultPoolID]; t.attached == nil || t.attached.Unread {
+		return apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("port %s: pool %s of the listener was not read", t.port.key(), t.listener.DefaultPoolID))
+	}
+
+	return nil
+}
+
 // choosePool finds the pool that the port keeps:
 //
 //	the pool of the listener, with the wanted protocol and for this listener only
 //	else a pool of the Service with the name of the port and the wanted protocol, which an
 //	interrupted run has left
-//
-// It is an error if the pool of the listener is not known.
-func (t *target) choosePool() error {
-	if t.listener != nil && t.listener.DefaultPoolID != "" {
-		if t.attached = t.seen.Pools[t.listener.DefaultPoolID]; t.attached == nil || t.attached.Unread {
-			return apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("port %s: pool %s of the listener was not read", t.port.key(), t.listener.DefaultPoolID))
-		}
-	}
+func (t *target) choosePool() {
 	if t.attached != nil && t.fits(t.attached) && t.users[t.attached.ID] == 1 {
 		t.pool = t.attached
 	} else {
@@ -83,8 +88,6 @@ func (t *target) choosePool() error {
 	if t.pool != nil {
 		t.taken[t.pool.ID] = true
 	}
-
-	return nil
 }
 
 // fits reports whether a pool has the protocol that the port wants.
@@ -127,7 +130,7 @@ func (t *target) keepAlgorithm() {
 	if t.pool == nil || t.pool.Algorithm == t.port.Pool.Algorithm || t.desired.Features.Algorithm(t.port.Pool.Algorithm) {
 		return
 	}
-	t.warnings = append(t.warnings, service.Warn(request.MethodUnknown, "Port %s keeps the algorithm %s: the load balancer refuses %s",
+	t.findings.Warnings = append(t.findings.Warnings, service.Warn(request.MethodUnknown, "Port %s keeps the algorithm %s: the load balancer refuses %s",
 		t.port.key(), t.pool.Algorithm, t.port.Pool.Algorithm))
 	kept := *t.port
 	kept.Pool.Algorithm = t.pool.Algorithm
@@ -175,7 +178,7 @@ func (t *target) removePool() {
 		return
 	}
 	if !t.ownsBelow(request.PartPool, t.attached.Name, t.attached.Tags) {
-		t.warnings = append(t.warnings, service.Warn(PoolKept,
+		t.findings.Warnings = append(t.findings.Warnings, service.Warn(PoolKept,
 			"Port %s no longer uses pool %s (%s), which is not deleted: it is that of a user", t.port.key(), t.attached.Name, t.attached.ID))
 
 		return

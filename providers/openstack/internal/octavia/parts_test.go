@@ -156,10 +156,22 @@ func TestListenerWithPoliciesIsKept(t *testing.T) {
 		lb := f.LoadBalancer(f.lb)
 		f.AddL7Policy(lb.Listeners[0], lb.Pools[0])
 		f.Interceptor().Reset()
-		_, err := f.try(web(kubetest.Port(v1.ProtocolTCP, 80)))
-		f.fails("the policies would be lost", err, apierr.ErrConflict, "L7 policies")
+		svc := web(kubetest.Port(v1.ProtocolTCP, 80), with(request.AnnotationConnectionLimit, "7"))
+		f.addNodes(1, 2, 4)
+		d := f.desired(svc)
+		_, findings := octavia.Diff(f.observe(d.Names), d)
+		f.warned("the user is told why", findings.Warnings, octavia.ListenerKept)
+		if len(findings.Gaps) != 1 {
+			t.Errorf("gaps %v", findings.Gaps)
+		}
+		f.plans("the rest of the port follows the Service", svc,
+			tcp80+"update members: keep 2; add node-4 10.0.0.104:30080; remove node-3 10.0.0.103:30080; pool pool_0_LBN (ID)",
+			tcp80+"update listener listener_0_LBN (ID): connection limit 7, header X-Forwarded-For false")
+		f.ensure(svc)
+		f.unchanged("the protocol stays", svc)
 		f.sent("the listener stays", opDeleteListener, 0)
 		f.sent("nothing is prepared", opCreatePool, 0)
+		f.serves("the pool of the listener", "TCP", 80, "10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.104:30080")
 	})
 }
 
@@ -392,8 +404,8 @@ func TestRefusedAlgorithm(t *testing.T) {
 		}
 		f.provider = "amphora"
 		f.plans("it is known to be refused", svc, "")
-		_, warnings = octavia.Diff(f.observe(f.desired(svc).Names), f.desired(svc))
-		f.warned("as long as it is wanted", warnings, request.MethodUnknown, request.MethodUnknown)
+		_, findings := octavia.Diff(f.observe(f.desired(svc).Names), f.desired(svc))
+		f.warned("as long as it is wanted", findings.Warnings, request.MethodUnknown, request.MethodUnknown)
 	})
 }
 

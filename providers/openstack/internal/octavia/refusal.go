@@ -14,9 +14,15 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
-// PoolKept is the reason for a pool that is not deleted, since a user has made it or uses
-// it in an L7 policy.
-const PoolKept service.Reason = "LoadBalancerPoolKept"
+// Reasons of warnings about what users have made.
+const (
+	// PoolKept is the reason for a pool that is not deleted, since a user has made it or
+	// uses it in an L7 policy.
+	PoolKept service.Reason = "LoadBalancerPoolKept"
+	// ListenerKept is the reason for a listener that keeps its protocol, since a user has
+	// made L7 policies for it.
+	ListenerKept service.Reason = "LoadBalancerListenerKept"
+)
 
 // optionTexts are the words by which refusals name options (octavia: api/drivers;
 // ovn-octavia-provider: driver.py). The first that fits counts.

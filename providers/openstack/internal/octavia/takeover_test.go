@@ -121,8 +121,8 @@ func TestPoolOfUser(t *testing.T) {
 		f.ensure(svc)
 		proxied := web(kubetest.Port(v1.ProtocolTCP, 80), with(request.AnnotationProxyProtocol, "v1"))
 		d := f.desired(proxied)
-		_, warnings := octavia.Diff(f.observe(d.Names), d)
-		f.warned("it stays", warnings, octavia.PoolKept)
+		_, findings := octavia.Diff(f.observe(d.Names), d)
+		f.warned("it stays", findings.Warnings, octavia.PoolKept)
 		f.ensure(proxied)
 		if pools := f.LoadBalancer(f.lb).Pools; len(pools) != 2 || pools[0] != id {
 			t.Errorf("pools are %v", pools)
