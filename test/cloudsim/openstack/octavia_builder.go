@@ -336,6 +336,18 @@ func (c *Cloud) lbCopy(lb *lbObject) LoadBalancer {
 	}
 }
 
+// Listener returns all attributes of a listener as responses have them.
+func (c *Cloud) Listener(id string) map[string]any {
+	var out map[string]any
+	c.inspect(func() {
+		l := c.partOf(id)
+		r, _ := c.lbOf(l.lb)
+		out = (&call{cloud: c, region: r}).lbDocument(l)
+	})
+
+	return out
+}
+
 // lbOf returns a load balancer of any region. It panics when there is none.
 func (c *Cloud) lbOf(id string) (*region, *lbObject) {
 	for _, r := range c.regions {

@@ -32,6 +32,7 @@ const (
 	sincePoolALPN       = 24
 	sincePrometheus     = 25
 	sinceAdditionalVIPs = 26
+	sinceHSTS           = 27
 	sinceVIPGroups      = 29
 )
 
@@ -104,6 +105,9 @@ var lbListeners = &lbSort{
 		lbField{name: "tls_ciphers", use: inAll, kind: anyText(2048), since: sinceCiphers},
 		lbField{name: "tls_versions", use: inAll, kind: listOf(anyText(32)), since: sinceTLSVersions},
 		lbField{name: "alpn_protocols", use: inAll, kind: listOf(oneOf("h2", "http/1.1", "http/1.0")), since: sinceALPN},
+		lbField{name: "hsts_max_age", use: inAll, kind: between(0, math.MaxInt32), since: sinceHSTS},
+		lbField{name: "hsts_include_subdomains", use: inAll, kind: truth, since: sinceHSTS, standard: false, resets: true},
+		lbField{name: "hsts_preload", use: inAll, kind: truth, since: sinceHSTS, standard: false, resets: true},
 	),
 }
 

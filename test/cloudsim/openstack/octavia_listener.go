@@ -191,8 +191,25 @@ func (k *call) lbCheckTLS(protocol string, values object) error {
 	case auth != "" && auth != "NONE" && clientCA == "":
 		return invalid("Client authentication setting %s requires a client CA container reference.", auth)
 	}
+	if err := lbCheckHSTS(protocol, values); err != nil {
+		return err
+	}
 
 	return k.lbReadable(append(refs, clientCA)...)
+}
+
+// lbCheckHSTS refuses HSTS without TLS or without its age (octavia:
+// api/v2/controllers/listener.py, _validate_hsts_options).
+func lbCheckHSTS(protocol string, values object) error {
+	age := values["hsts_max_age"] != nil
+	switch {
+	case age && protocol != "TERMINATED_HTTPS":
+		return invalid("The HSTS feature can only be used for listeners using the TERMINATED_HTTPS protocol.")
+	case !age && (values["hsts_include_subdomains"] == true || values["hsts_preload"] == true):
+		return invalid("HSTS configuration options hsts_include_subdomains and hsts_preload only make sense if hsts_max_age is set as well.")
+	}
+
+	return nil
 }
 
 // lbReadable refuses references to certificates that Octavia cannot read (octavia:

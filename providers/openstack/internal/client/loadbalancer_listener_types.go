@@ -4,6 +4,7 @@ package client
 // https://docs.openstack.org/api-ref/load-balancer/v2/#listeners.
 type Listener struct {
 	LBObject
+	ListenerUserSettings
 
 	Description string `json:"description"`
 	Protocol    string `json:"protocol"`
@@ -25,8 +26,29 @@ type Listener struct {
 	Policies IDs `json:"l7policies"`
 }
 
+// ListenerUserSettings are the settings of a listener that only users make, in responses and
+// in requests. What is empty or nil is not sent. An older API lacks some of them.
+type ListenerUserSettings struct {
+	// AdminUp is false for a listener that accepts no connections.
+	AdminUp *bool `json:"admin_state_up,omitempty"`
+	// SNIRefs are certificates besides that of TLSContainerRef.
+	SNIRefs              []string `json:"sni_container_refs,omitempty"`
+	ClientCARef          string   `json:"client_ca_tls_container_ref,omitempty"`
+	ClientCRLRef         string   `json:"client_crl_container_ref,omitempty"`
+	ClientAuthentication string   `json:"client_authentication,omitempty"`
+	TLSCiphers           string   `json:"tls_ciphers,omitempty"`
+	TLSVersions          []string `json:"tls_versions,omitempty"`
+	ALPNProtocols        []string `json:"alpn_protocols,omitempty"`
+	// HSTSMaxAge is in seconds, nil without HSTS.
+	HSTSMaxAge            *int `json:"hsts_max_age,omitempty"`
+	HSTSIncludeSubdomains bool `json:"hsts_include_subdomains,omitempty"`
+	HSTSPreload           bool `json:"hsts_preload,omitempty"`
+}
+
 // ListenerCreate is a new listener. What is empty or nil is not sent.
 type ListenerCreate struct {
+	ListenerUserSettings
+
 	Name                 string            `json:"name,omitempty"`
 	Description          string            `json:"description,omitempty"`
 	Protocol             string            `json:"protocol"`

@@ -2,6 +2,7 @@ package features
 
 import (
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -55,6 +56,12 @@ func Transport(listener Protocol) v1.Protocol {
 // others (octavia: api/v2/controllers/listener.py).
 func HasHeaders(listener Protocol) bool {
 	return listener == ProtocolHTTP || listener == ProtocolTerminatedHTTPS
+}
+
+// HasHeader reports whether a listener can insert an HTTP header: those about certificates of
+// clients need TLS (octavia-lib: common/constants.py, SUPPORTED_SSL_HEADERS).
+func HasHeader(listener Protocol, name string) bool {
+	return HasHeaders(listener) && (listener == ProtocolTerminatedHTTPS || !strings.HasPrefix(name, "X-SSL-"))
 }
 
 // Listener reports whether the provider has listeners of a protocol.

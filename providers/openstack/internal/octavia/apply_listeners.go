@@ -64,10 +64,11 @@ func tagText(tags []string) string {
 	return ", tags " + plan.Commas(tags)
 }
 
-// again is a listener that exists in a request that creates it again.
+// again is a listener that exists in a request that creates it again, with all that a request
+// can have.
 func again(l *client.Listener) client.ListenerCreate {
 	return client.ListenerCreate{
-		Name: l.Name, Description: l.Description, Protocol: l.Protocol, Port: l.Port, ConnectionLimit: new(l.ConnectionLimit),
+		ListenerUserSettings: l.ListenerUserSettings, Name: l.Name, Description: l.Description, Protocol: l.Protocol, Port: l.Port, ConnectionLimit: new(l.ConnectionLimit),
 		InsertHeaders: l.InsertHeaders, TLSContainerRef: l.TLSContainerRef, AllowedCIDRs: l.AllowedCIDRs,
 		TimeoutClientData: l.TimeoutClientData, TimeoutMemberConnect: l.TimeoutMemberConnect,
 		TimeoutMemberData: l.TimeoutMemberData, TimeoutTCPInspect: l.TimeoutTCPInspect,
@@ -85,7 +86,7 @@ func (t *target) createListener() change.Step {
 }
 
 // postListener creates the listener of the port with its pool. One that replaces another
-// listener keeps its description and tags.
+// listener keeps what a user has set, as far as the new protocol has it.
 func (t *target) postListener(ctx context.Context, env *change.Env) error {
 	pool, err := t.poolID(env)
 	if err != nil {
@@ -96,7 +97,8 @@ func (t *target) postListener(ctx context.Context, env *change.Env) error {
 		made := t.port.Listener.create()
 		made.DefaultPoolID = pool
 		if old := t.listener; old != nil {
-			made.Description = old.Description
+			made.Description, made.AdminUp = old.Description, old.AdminUp
+			made.InsertHeaders = headers(old.InsertHeaders, &t.port.Listener)
 			made.Tags = append(lists.Distinct(old.Tags), lists.Without(made.Tags, old.Tags)...)
 		}
 

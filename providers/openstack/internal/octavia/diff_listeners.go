@@ -2,7 +2,6 @@ package octavia
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -102,13 +101,15 @@ func listenerUpdate(seen *client.Listener, want *DesiredListener) (client.Listen
 	return update, strings.Join(texts, ", ")
 }
 
-// headers returns the headers of a listener, with those that users insert.
+// headers returns the headers of a wanted listener, with those that users insert, as far as
+// its protocol has them.
 func headers(seen map[string]string, want *DesiredListener) map[string]string {
-	all := maps.Clone(seen)
-	if all == nil {
-		all = map[string]string{}
+	all := map[string]string{}
+	for name, value := range seen {
+		if name != forwardedFor && features.HasHeader(want.Protocol, name) {
+			all[name] = value
+		}
 	}
-	delete(all, forwardedFor)
 	if want.ForwardedFor {
 		all[forwardedFor] = "true"
 	}

@@ -543,5 +543,10 @@ func TestHeadersOfUsersStay(t *testing.T) {
 		if diff := cmp.Diff(map[string]string{"X-Forwarded-For": "true", "X-Forwarded-Port": "true"}, l.InsertHeaders); diff != "" {
 			t.Error(diff)
 		}
+		f.ensure(web(kubetest.Port(v1.ProtocolTCP, 80), with(request.AnnotationTLSContainerRef, f.AddSecret(openstack.SecretSpec{Name: "certificate"}))))
+		l, _ = f.first()
+		if diff := cmp.Diff(map[string]string{"X-Forwarded-Port": "true"}, l.InsertHeaders); diff != "" {
+			t.Errorf("a listener of another protocol: %s", diff)
+		}
 	})
 }
