@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -55,6 +56,7 @@ func (r *run) build(ctx context.Context, o *observed) (*desired, error) {
 	d.balancer = octavia.Build(&wanted, resolved, octavia.Context{
 		Owner: o.isOwner(), Features: o.features, VIPSubnetID: o.vipSubnet,
 		MemberSubnets: o.memberSubnets(), KeepMembers: len(o.waiting) > 0, Serial: r.Config.LoadBalancer.ProviderRequiresSerialAPICalls,
+		Refused: r.refusals.Members(o.pools()),
 	})
 	if !r.request.ManageSecurityGroups {
 		return d, nil
@@ -86,6 +88,15 @@ func (r *run) buildGroup(ctx context.Context, o *observed, balancer *octavia.Des
 // without returns the targets that are none of these Nodes.
 func without(targets []request.Target, nodes []string) []request.Target {
 	return slices.DeleteFunc(slices.Clone(targets), func(t request.Target) bool { return slices.Contains(nodes, t.Node) })
+}
+
+// pools returns the IDs of the pools of the load balancer.
+func (o *observed) pools() []string {
+	if o.parts == nil {
+		return nil
+	}
+
+	return slices.Collect(maps.Keys(o.parts.Pools))
 }
 
 // memberSubnets returns the subnets of the members by Node, nil if all have the same.

@@ -1,12 +1,19 @@
 package openstack
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
 
 // TestLoadBalancerPoliciesOfUsers (OS-LB-28): a listener that has L7 policies of users keeps
@@ -47,4 +54,53 @@ func TestLoadBalancerPoliciesOfUsers(t *testing.T) {
 		t.Errorf("%d listeners were deleted", n)
 	}
 	b.serves(b.address(svc), 80, b.nodes...)
+}
+
+// TestLoadBalancerRefusedMember (OS-LB-12, OS-LB-21): in a pool that lacks a Node, since OVN
+// refuses it without a subnet, a Node that joins is a plain addition: one call for each pool
+// after a look at the shared lists.
+func TestLoadBalancerRefusedMember(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const ovn = "[LoadBalancer]\nlb-provider = ovn\nlb-method = SOURCE_IP_PORT\n"
+		b := balanceIn(t, openstack.Options{Profile: openstack.OVN, InMemory: true, StaleReads: new(openstack.StaleReads)}, ovn)
+		alien := kubetest.Node("alien")
+		alien.Spec.ProviderID = "aws:///eu-west-1a/i-0123456789abcdef0"
+		kubetest.Address(v1.NodeInternalIP, "10.9.0.5")(alien)
+		mixed := append(slices.Clone(b.nodes), alien)
+		svc := b.create(web())
+		b.syncIncomplete(svc, mixed)
+		b.syncIncomplete(svc, mixed)
+		if events := b.recorded(); !wrote(events, string(change.TargetRefused)) || !strings.Contains(strings.Join(events, "\n"), "alien 10.9.0.5:30080") {
+			t.Errorf("events: %v", events)
+		}
+		b.untouched("it is not tried again", func() { b.syncIncomplete(svc, mixed) })
+		time.Sleep(time.Minute) // lists are fresh enough
+		b.untouched("nor with shared lists", func() { b.syncIncomplete(svc, mixed) })
+		mixed = append(mixed, b.addNode("node-4"))
+		members := b.Interceptor().Count("octavia.ListMembers")
+		writes := b.written(func() { b.syncIncomplete(svc, mixed) })
+		if len(writes) != 1 || writes["octavia.CreateMember"] != 2 {
+			t.Errorf("writes: %v", writes)
+		}
+		if n := b.Interceptor().Count("octavia.ListMembers") - members; n > 0 {
+			t.Errorf("%d lists of members", n)
+		}
+		b.serves(b.balancerOf(svc).VIPAddress, 80, b.nodes...)
+		b.untouched("all that Octavia takes is there", func() { b.syncIncomplete(svc, mixed) })
+	})
+}
+
+// syncIncomplete syncs a Service that must be synced again, and stores the status.
+func (b *balanced) syncIncomplete(svc *v1.Service, nodes []*v1.Node) {
+	b.t.Helper()
+	status, err := b.lb.EnsureLoadBalancer(bounded(b.t), clusterName, b.now(svc), nodes)
+	if again(err) < minRetryAfter {
+		b.t.Errorf("sync: %v", err)
+	}
+	b.change(svc, func(svc *v1.Service) {
+		if status != nil {
+			svc.Status.LoadBalancer = *status
+		}
+	})
 }

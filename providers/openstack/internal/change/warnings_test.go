@@ -103,3 +103,37 @@ func TestRefusals(t *testing.T) {
 		check("all are tried again", "a")
 	})
 }
+
+// OS-LB-12: a member counts as refused for five minutes, and twice as long each time, up to an
+// hour. It is dropped if it is not refused again.
+func TestRefusedMembers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var none *change.Refusals
+		none.AddMember("pool", "a", "no")
+		if got := none.Members([]string{"pool"}); got != nil {
+			t.Errorf("nothing is stored: %v", got)
+		}
+		var r change.Refusals
+		check := func(reason string, want change.RefusedMembers, pools ...string) {
+			t.Helper()
+			if diff := cmp.Diff(want, r.Members(pools)); diff != "" {
+				t.Errorf("%s: %s", reason, diff)
+			}
+		}
+		refused := func(over bool) change.RefusedMembers {
+			return change.RefusedMembers{"pool": {"a": {Cause: "no", Over: over}}}
+		}
+		check("nothing was refused", nil, "pool")
+		for age := 5 * time.Minute; age < 2*time.Hour; age *= 2 {
+			r.AddMember("pool", "a", "no")
+			time.Sleep(min(age, time.Hour) - time.Second)
+			check("it is left out", refused(false), "pool", "other")
+			check("another pool", nil, "other")
+			time.Sleep(time.Second)
+			check("it is tried again", refused(true), "pool")
+		}
+		time.Sleep(time.Hour)
+		check("it was not refused again", nil, "pool")
+	})
+}

@@ -39,7 +39,8 @@ func (t *target) membersDo(do func(context.Context, *change.Env) error) func(con
 }
 
 // diff compares the members of the pool with those that the port wants by now. None is
-// removed if all are to be kept.
+// removed if all are to be kept. Those that Octavia has refused lately are not added, unless
+// the pool is to replace another one, where they may serve.
 func (t *target) diff() memberDiff {
 	var seen []Member
 	if t.pool != nil {
@@ -49,6 +50,9 @@ func (t *target) diff() memberDiff {
 	diff := diffMembers(seen, t.port.Pool.Members, t.desired.Serial)
 	if t.desired.KeepMembers {
 		diff.keep, diff.remove = slices.Concat(diff.keep, diff.remove), nil
+	}
+	if t.pool != nil && !t.moves() {
+		diff.leaveOut(t.desired.Refused[t.pool.ID])
 	}
 
 	return diff
@@ -81,7 +85,7 @@ func (t *target) applyAdditions(ctx context.Context, env *change.Env) error {
 	return t.tolerate(ctx, env, func(ctx context.Context) error {
 		b := &batch{target: t, env: env, additive: true}
 
-		return b.put(ctx, t.diff().add)
+		return b.apply(ctx, t.diff().add)
 	})
 }
 
@@ -113,93 +117,7 @@ func (t *target) putMembers(ctx context.Context, env *change.Env, keepsAll bool)
 			b.base = append(b.base, u.spec())
 		}
 
-		return b.put(ctx, diff.add)
-	})
-}
-
-// batch is a call about several members, which Octavia carries out for all of them or for
-// none.
-type batch struct {
-	*target
-
-	env      *change.Env
-	additive bool
-	// base are members that are in each call, besides those that were accepted.
-	base []client.MemberSpec
-	// due means that a call is needed even if it adds no member.
-	due bool
-	// full is the error of a quota into which not even one more member fits.
-	full error
-}
-
-// put makes the call for all members that Octavia accepts. It returns errors that concern
-// no members.
-//
-//	Octavia refuses      then
-//	named members        the call is repeated without them, with a warning
-//	others               the call is made for each half of the members
-func (b *batch) put(ctx context.Context, members []DesiredMember) error {
-	for len(members) > 0 || b.due {
-		if b.full != nil && len(members) > 0 {
-			b.refuseMembers(b.env, members, b.full)
-			members = nil
-
-			continue
-		}
-		err := b.send(ctx, members)
-		if err == nil {
-			if !b.additive {
-				b.base = append(b.base, lists.Map(members, DesiredMember.spec)...)
-			}
-			b.due = false
-
-			return nil
-		}
-		if !isMemberRefusal(err) || len(members) == 0 {
-			return err
-		}
-		if members, err = b.reduce(ctx, members, err); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-// reduce returns the members to try after a refusal of some.
-func (b *batch) reduce(ctx context.Context, members []DesiredMember, refusal error) ([]DesiredMember, error) {
-	text := change.Message(refusal)
-	isNamed := func(m DesiredMember) bool { return mentions(text, m.Address.String()) || mentions(text, m.SubnetID) }
-	named, rest := lists.Split(members, isNamed)
-	switch {
-	case len(named) > 0:
-		b.refuseMembers(b.env, named, refusal)
-
-		return rest, nil
-	case len(members) == 1:
-		b.refuseMembers(b.env, members, refusal)
-		if errors.Is(refusal, apierr.ErrQuota) {
-			b.full = refusal
-		}
-
-		return nil, nil
-	default:
-		half := len(members) / 2
-
-		return members[half:], b.put(ctx, members[:half])
-	}
-}
-
-// send makes one call.
-func (b *batch) send(ctx context.Context, members []DesiredMember) error {
-	specs := slices.Concat(b.base, lists.Map(members, DesiredMember.spec))
-
-	return b.writePool(ctx, b.env, func(ctx context.Context, pool string) error {
-		if b.additive {
-			return b.env.Octavia.AddMembers(ctx, pool, specs)
-		}
-
-		return b.env.Octavia.UpdateMembers(ctx, pool, specs)
+		return b.apply(ctx, diff.add)
 	})
 }
 
@@ -215,18 +133,6 @@ func isMemberRefusal(err error) bool {
 		ok && conflict.Kind == client.KindMember && conflict.Reason == client.ReasonDuplicate
 }
 
-// refuseMembers warns of members that Octavia refuses.
-func (t *target) refuseMembers(env *change.Env, members []DesiredMember, cause error) {
-	names := lists.Map(members, DesiredMember.String)
-	env.Lack("members of "+t.port.key().String()+" "+plan.Words(names), fmt.Sprintf("port %s: members that Octavia refuses: %s", t.port.key(), plan.FewCommas(names)))
-	if errors.Is(cause, apierr.ErrQuota) {
-		_ = env.WarnOfQuota(t.loadBalancer, fmt.Sprintf("members %s for port %s", plan.FewCommas(names), t.port.key()), cause)
-
-		return
-	}
-	env.WarnOfMembers(t.loadBalancer, names, cause)
-}
-
 // createMembers returns a step that adds members one by one.
 func (t *target) createMembers(members []DesiredMember) change.Step {
 	text := "add members one by one: " + plan.FewCommas(members)
@@ -234,26 +140,6 @@ func (t *target) createMembers(members []DesiredMember) change.Step {
 	return t.membersStep(kindAddMembers, text, func(ctx context.Context, env *change.Env) error {
 		return t.postMembers(ctx, env, t.diff().add)
 	})
-}
-
-// postMembers adds members one by one. One that is there already is done.
-func (t *target) postMembers(ctx context.Context, env *change.Env, members []DesiredMember) error {
-	for i, m := range members {
-		err := t.postMember(ctx, env, m)
-		switch {
-		case err == nil:
-		case !isMemberRefusal(err):
-			return err
-		case errors.Is(err, apierr.ErrQuota):
-			t.refuseMembers(env, members[i:], err)
-
-			return nil
-		case !isDuplicate(err):
-			t.refuseMembers(env, members[i:i+1], err)
-		}
-	}
-
-	return nil
 }
 
 func isDuplicate(err error) bool {

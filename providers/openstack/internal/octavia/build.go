@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
@@ -20,6 +21,8 @@ type Context struct {
 	MemberSubnets map[string]string
 	// KeepMembers means that members of pools stay that are not wanted.
 	KeepMembers bool
+	// Refused are the members that Octavia has refused lately.
+	Refused change.RefusedMembers
 	// Serial is provider-requires-serial-api-calls of the cloud-config.
 	Serial bool
 }
@@ -29,6 +32,7 @@ func Build(r *request.Request, resolved *request.Resolved, given Context) *Desir
 	names := r.Names
 	d := &Desired{
 		Names: names, Owner: given.Owner, Serial: given.Serial, KeepMembers: given.KeepMembers, Features: given.Features,
+		Refused: given.Refused,
 		LoadBalancer: LoadBalancer{
 			Name: names.LoadBalancer(), Description: names.Description(),
 			Provider: given.Features.Provider(), FlavorID: resolved.FlavorID, Zone: resolved.AvailabilityZone,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
@@ -19,6 +20,8 @@ type memberDiff struct {
 	update []memberUpdate
 	keep   []Member
 	remove []Member
+	// refused are new, and Octavia has refused them lately.
+	refused []DesiredMember
 }
 
 // memberUpdate is a member that stays with other settings.
@@ -67,6 +70,19 @@ func diffMembers(seen []Member, want []DesiredMember, serial bool) memberDiff {
 	return d
 }
 
+// leaveOut leaves out the new members that Octavia has refused lately. Those that are to be
+// tried again come after the others, which do not have to wait for them.
+func (d *memberDiff) leaveOut(refused map[string]change.RefusedMember) {
+	state := func(m DesiredMember) (was, counts bool) {
+		r, was := refused[m.key()]
+
+		return was, was && !r.Over
+	}
+	d.refused, d.add = lists.Split(d.add, func(m DesiredMember) bool { _, counts := state(m); return counts })
+	again, others := lists.Split(d.add, func(m DesiredMember) bool { was, _ := state(m); return was })
+	d.add = slices.Concat(others, again)
+}
+
 // hasFailed reports whether a change of the member has failed. Another one repairs it.
 func (m Member) hasFailed() bool {
 	return m.Full != nil && m.Full.Provisioning == client.ProvisioningError
@@ -92,6 +108,9 @@ func (m DesiredMember) monitorPort() int32 {
 
 	return m.MonitorPort
 }
+
+// key has all settings of the member, so that another one is not taken for it.
+func (m DesiredMember) key() string { return m.String() + " in " + m.SubnetID }
 
 // spec is the member in a request.
 func (m DesiredMember) spec() client.MemberSpec {
@@ -133,10 +152,12 @@ func (d *memberDiff) isKnown() bool {
 // diffMembers plans to change the members:
 //
 //	one by one             members that are new; then those that are not wanted
-//	new ones only          they are added, if the API can do that
+//	new ones only          they are added, in one call if the API can do that; else a few
+//	                       are added one by one
 //	else                   all members are written in one call
 func (t *target) diffMembers() {
 	diff := t.diff()
+	t.reportRefused(diff.refused)
 	if diff.isEmpty() {
 		return
 	}
@@ -149,11 +170,26 @@ func (t *target) diffMembers() {
 		t.diffSerial(diff)
 	case onlyNew && t.desired.Features.Has(features.AdditiveMembers):
 		t.addIsolated(t.addMembers(diff))
+	case onlyNew && len(diff.keep) > 0 && len(diff.add) <= fewMembers:
+		t.addIsolated(t.createMembers(diff.add))
 	case len(diff.remove) > 0:
 		t.addIsolated(t.replaceMembers(diff))
 	default:
 		t.addIsolated(t.updateMembers(diff))
 	}
+}
+
+// fewMembers is how many new members are added one by one to others if the API has no
+// additive updates: each call is a change of the load balancer, but needs nothing that must
+// be read, and leaves the others alone.
+const fewMembers = 3
+
+// reportRefused reports members that are left out since Octavia has refused them lately.
+func (t *target) reportRefused(members []DesiredMember) {
+	causes := t.desired.Refused
+	found := t.refusals(lists.Map(members, func(m DesiredMember) refusedMember { return refusedMember{m, causes[t.pool.ID][m.key()].Cause} }))
+	t.findings.Warnings = append(t.findings.Warnings, found.Warnings...)
+	t.findings.Gaps = append(t.findings.Gaps, found.Gaps...)
 }
 
 // diffSerial plans to write members one by one. One that changes is deleted first, since

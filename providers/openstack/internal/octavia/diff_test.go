@@ -124,9 +124,15 @@ func TestPlans(t *testing.T) {
 			want:    []string{tcp80 + "add members node-4 10.0.0.104:30080; pool pool_0_LBN (ID)"},
 		},
 		"a Node more on an old API": {
-			reason: "it has no additions", options: openstack.Options{OctaviaMinor: 10}, before: web(tcp), after: web(tcp),
+			reason: "it has no additions in one call", options: openstack.Options{OctaviaMinor: 10}, before: web(tcp), after: web(tcp),
 			prepare: func(f *writeFixture) { f.addNodes(1, 2, 3, 4) },
-			want:    []string{tcp80 + "update members: keep 3; add node-4 10.0.0.104:30080; pool pool_0_LBN (ID)"},
+			want:    []string{tcp80 + "add members one by one: node-4 10.0.0.104:30080; pool pool_0_LBN (ID)"},
+		},
+		"many Nodes more on an old API": {
+			reason: "all members in one call", options: openstack.Options{OctaviaMinor: 10}, before: web(tcp), after: web(tcp),
+			prepare: func(f *writeFixture) { f.addNodes(1, 2, 3, 4, 5, 6, 7) },
+			want: []string{tcp80 + "update members: keep 3; add node-4 10.0.0.104:30080, node-5 10.0.0.105:30080, " +
+				"node-6 10.0.0.106:30080, node-7 10.0.0.107:30080; pool pool_0_LBN (ID)"},
 		},
 		"a Node less": {
 			reason: "all members in one call", before: web(tcp), after: web(tcp),

@@ -139,7 +139,12 @@ func (f *writeFixture) desired(svc *v1.Service) *octavia.Desired {
 		f.t.Fatal(err)
 	}
 
-	return octavia.Build(r, resolved, octavia.Context{Owner: f.owner, Features: given.Features, Serial: f.serial})
+	built := octavia.Context{Owner: f.owner, Features: given.Features, Serial: f.serial}
+	if f.lb != "" {
+		built.Refused = f.refused.Members(f.LoadBalancer(f.lb).Pools)
+	}
+
+	return octavia.Build(r, resolved, built)
 }
 
 // env returns a new environment.

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
@@ -25,6 +26,8 @@ type Desired struct {
 	// known yet.
 	KeepMembers bool
 	Features    features.Features
+	// Refused are the members that Octavia has refused lately: they are not added.
+	Refused change.RefusedMembers
 	// LoadBalancer has the settings that count at the creation only.
 	LoadBalancer LoadBalancer
 	Ports        []Port
