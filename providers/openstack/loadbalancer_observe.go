@@ -46,13 +46,16 @@ func (r *run) observe(ctx context.Context, found *balancer) (*observed, error) {
 	if err := r.observeParts(ctx, o); err != nil {
 		return nil, err
 	}
+	if err := r.observeSubnets(ctx, o); err != nil {
+		return nil, err
+	}
 	if r.create {
 		if err := r.observeFloatingIP(ctx, o); err != nil {
 			return nil, err
 		}
 	}
 
-	return o, r.observeSubnets(ctx, o)
+	return o, nil
 }
 
 // observeParts reads the listeners, pools, members and health monitors.
@@ -124,7 +127,7 @@ func (r *run) placeFloatingIP(ctx context.Context, o *observed, wanted *floating
 	if !wanted.NeedsPlace(o.floating) {
 		return nil
 	}
-	place, warnings, err := r.networks.Place(ctx, r.request.FloatingIP)
+	place, warnings, err := r.networks.Place(ctx, r.request.FloatingIP, r.vipSubnet(o))
 	r.warn(warnings...)
 	o.place, o.placeErr = place, err
 

@@ -231,7 +231,8 @@ type RouterSpec struct {
 	Project string
 	// External is the ID of the network of its gateway, if it has one.
 	External string
-	// Subnets are the IDs of the subnets whose gateway it is.
+	// Subnets are the IDs of the subnets that it is in: as the gateway, unless another
+	// router is that.
 	Subnets []string
 	// Routes are destinations and next hops: {"10.200.0.0/24", "10.0.0.5"}.
 	Routes [][2]string
@@ -250,7 +251,11 @@ func (c *Cloud) AddRouter(spec RouterSpec) string {
 			}
 		}
 		for _, subnetID := range spec.Subnets {
-			if _, err := c.addInterface(r, t, r.neutron.subnets.get(subnetID)); err != nil {
+			_, err := c.addInterface(r, t, wantedIP{subnetID, r.neutron.subnets.get(subnetID).gateway})
+			if err != nil {
+				_, err = c.addInterface(r, t, wantedIP{subnetID: subnetID})
+			}
+			if err != nil {
 				panic("openstack: interface of a router: " + err.Error())
 			}
 		}

@@ -69,16 +69,17 @@ func (k *call) addSubnetInterface(t *router, subnetID string) (*port, error) {
 		return nil, err
 	}
 
-	return k.cloud.addInterface(k.region, t, n)
+	return k.cloud.addInterface(k.region, t, wantedIP{n.id, n.gateway})
 }
 
-func (c *Cloud) addInterface(r *region, t *router, n *subnet) (*port, error) {
+func (c *Cloud) addInterface(r *region, t *router, wanted wantedIP) (*port, error) {
+	n := r.neutron.subnets.get(wanted.subnetID)
 	p := &port{
 		standard: c.newStandard("port", "", t.projectID), networkID: n.networkID, mac: c.newMAC(), status: "DOWN",
 		insecure: true, vnicType: "normal", owner: ownerInterface,
 	}
 	p.service = true
-	ips, err := r.neutron.allocate(p, []wantedIP{{n.id, n.gateway}})
+	ips, err := r.neutron.allocate(p, []wantedIP{wanted})
 	if err != nil {
 		return nil, err
 	}

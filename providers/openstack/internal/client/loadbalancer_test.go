@@ -55,6 +55,7 @@ func TestReadLoadBalancer(t *testing.T) {
 		LBObject: object(f.listener, "listener_0_lb", listeners[0].Operating, "a", "b"), Protocol: "TCP", Port: 80, ConnectionLimit: -1, DefaultPoolID: f.pool,
 		InsertHeaders: map[string]string{}, TimeoutClientData: new(50000), TimeoutMemberConnect: new(5000), TimeoutMemberData: new(50000),
 		TimeoutTCPInspect: new(0), LoadBalancers: client.IDs{f.lb}, Policies: client.IDs{},
+		ListenerUserSettings: client.ListenerUserSettings{AdminUp: new(true), SNIRefs: []string{}, ClientAuthentication: "NONE"},
 	}}
 	if diff := cmp.Diff(wantListeners, listeners); diff != "" {
 		t.Errorf("listeners: %s", diff)

@@ -132,6 +132,25 @@ func (s *NetworkService) RouterPorts(ctx context.Context, router string) ([]*Por
 	return s.ports(ctx, query, func(p *Port) bool { return p.DeviceID == router })
 }
 
+// routerInterfaces are the owners of ports by which routers are in subnets (neutron-lib:
+// constants.py, ROUTER_INTERFACE_OWNERS).
+var routerInterfaces = []string{"network:router_interface", "network:ha_router_replicated_interface", "network:router_interface_distributed"}
+
+// RouterPortsBySubnet returns the ports by which routers are in a subnet, as far as the
+// project can see them: those of its routers, and of all routers if the network is its own.
+func (s *NetworkService) RouterPortsBySubnet(ctx context.Context, subnet string) ([]*Port, error) {
+	if err := checkID("subnet", subnet); err != nil {
+		return nil, err
+	}
+	query := url.Values{"device_owner": routerInterfaces, "fixed_ips": {"subnet_id=" + subnet}, "fields": portFields}
+
+	return s.ports(ctx, query, func(p *Port) bool {
+		in := func(ip FixedIP) bool { return ip.SubnetID == subnet }
+
+		return p.DeviceID != "" && slices.Contains(routerInterfaces, p.DeviceOwner) && slices.ContainsFunc(p.FixedIPs, in)
+	})
+}
+
 // PortsByAddress returns the ports of the project with a fixed IP in some networks, with
 // all fields.
 func (s *NetworkService) PortsByAddress(ctx context.Context, address string, networks []string) ([]*Port, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
@@ -56,6 +58,29 @@ func (s *NetworkService) GetRouter(ctx context.Context, id string) (*Router, err
 	}
 
 	return body.checked(http.MethodGet, id)
+}
+
+// RoutersByID returns routers, without their routes. Those that the project cannot see are left
+// out. It makes one call for each 50 IDs.
+func (s *NetworkService) RoutersByID(ctx context.Context, ids []string) ([]*Router, error) {
+	client, err := s.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Router
+	for chunk := range slices.Chunk(ids, maxIDs) {
+		found, err := listing[Router]{
+			service: s.service, client: client, path: "routers", key: "routers", limit: pageSize,
+			query:  url.Values{"id": chunk, "fields": {"id", "name", "project_id", "external_gateway_info"}},
+			marker: func(r *Router) string { return r.ID }, wanted: func(r *Router) bool { return slices.Contains(chunk, r.ID) },
+		}.all(ctx)
+		all = append(all, found...)
+		if err != nil {
+			return all, err
+		}
+	}
+
+	return all, nil
 }
 
 // AddRoutes adds routes to a router, in one call that leaves others alone. It needs the

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -219,6 +220,41 @@ func TestOtherLists(t *testing.T) {
 	check("networks of the project", networkIDs(nets), err, "n1")
 	nets, err = c.ExternalNetworks(ctx)
 	check("external networks", networkIDs(nets), err, "n2")
+}
+
+// Routers of a subnet are found by their ports, whatever a service does with filters.
+func TestRoutersOfSubnet(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	const subnet = "33333333-2222-4333-8444-555555555555"
+	in := []any{map[string]any{"subnet_id": subnet, "ip_address": "10.0.0.1"}}
+	ports := &collection{key: "ports", ignore: true, rows: []map[string]any{
+		{"id": "a", "project_id": "other", "device_id": "x", "device_owner": "network:router_interface", "fixed_ips": in},
+		{"id": "b", "device_id": "y", "device_owner": "network:router_interface_distributed", "fixed_ips": in},
+		{"id": "c", "device_id": "z", "device_owner": "network:dhcp", "fixed_ips": in},
+		{"id": "d", "device_id": "z", "device_owner": "network:router_interface", "fixed_ips": []any{}},
+	}}
+	routers := &collection{key: "routers", ignore: true, rows: []map[string]any{
+		{"id": "x", "project_id": "other", "external_gateway_info": map[string]any{"network_id": "n1"}}, {"id": "y", "external_gateway_info": nil}, {"id": "z"},
+	}}
+	f.serve("neutron", func(w http.ResponseWriter, r *http.Request) bool { return ports.serve(w, r) || routers.serve(w, r) })
+	c := f.open(t, nil).Network()
+	ctx := bounded(t)
+	found, err := c.RouterPortsBySubnet(ctx, subnet)
+	if diff := cmp.Diff([]string{"a", "b"}, portIDs(found)); diff != "" || err != nil {
+		t.Errorf("ports: %v: %s", err, diff)
+	}
+	if query := ports.queries[0]; query.Get("fixed_ips") != "subnet_id="+subnet || len(query["device_owner"]) != 3 {
+		t.Errorf("query %v", query)
+	}
+	if _, err := c.RouterPortsBySubnet(ctx, "no ID"); !errors.Is(err, apierr.ErrInvalid) {
+		t.Errorf("no ID: %v", err)
+	}
+	got, err := c.RoutersByID(ctx, []string{"x", "y"})
+	want := []*client.Router{{ID: "x", ProjectID: "other", Gateway: &client.RouterGateway{NetworkID: "n1"}}, {ID: "y"}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("routers: %v: %s", err, diff)
+	}
 }
 
 // Rows of other projects do not show that a network is external, which the service filters

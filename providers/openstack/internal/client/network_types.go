@@ -74,9 +74,16 @@ type Router struct {
 	Name      string  `json:"name"`
 	ProjectID string  `json:"project_id"`
 	Routes    []Route `json:"routes"`
+	// Gateway is nil without an external network.
+	Gateway *RouterGateway `json:"external_gateway_info"`
 	// Revision is that of [NetworkService.UpdateRoutes]. It is nil without the extension
 	// standard-attr-revisions.
 	Revision *int `json:"revision_number"`
+}
+
+// RouterGateway is how a router is connected to an external network.
+type RouterGateway struct {
+	NetworkID string `json:"network_id"`
 }
 
 // Route is an extra route of a router.

@@ -17,6 +17,8 @@ type API interface {
 	SubnetsByNetwork(ctx context.Context, networks []string) ([]*client.Subnet, error)
 	GetSubnet(ctx context.Context, id string) (*client.Subnet, error)
 	PortsByDevice(ctx context.Context, ids []string) ([]*client.Port, error)
+	RouterPortsBySubnet(ctx context.Context, subnet string) ([]*client.Port, error)
+	RoutersByID(ctx context.Context, ids []string) ([]*client.Router, error)
 }
 
 var _ API = (*client.NetworkService)(nil)
@@ -38,7 +40,8 @@ const (
 
 // Options are the times of a Finder. Zero fields have the defaults.
 type Options struct {
-	// MaxAge is how long the external network and the subnets of servers are kept.
+	// MaxAge is how long external networks, what routers connect with them, and the subnets
+	// of servers are kept.
 	MaxAge time.Duration
 	// Clock is that of all ages. Default: the real one.
 	Clock clock.PassiveClock
@@ -48,8 +51,10 @@ type Options struct {
 type Finder struct {
 	api     API
 	options Options
-	// external has the external network.
-	external *cache.Value[external]
+	// external has the IDs of the external networks, sorted.
+	external *cache.Value[[]string]
+	// gateways has the IDs of the networks that routers connect a subnet with, by its ID.
+	gateways *cache.Cache[string, []string]
 	// ports has the addresses of servers, by a list of their IDs.
 	ports *cache.Cache[string, addresses]
 }
@@ -62,6 +67,9 @@ func New(api API, options Options) *Finder {
 	}
 	f := &Finder{api: api, options: options}
 	f.external = cache.NewValue(f.findExternal, cache.Options{
+		TTL: options.MaxAge, Timeout: readTimeout, Clock: options.Clock,
+	})
+	f.gateways = cache.New(f.readGateways, cache.Options{
 		TTL: options.MaxAge, Timeout: readTimeout, Clock: options.Clock,
 	})
 	f.ports = cache.New(f.readPorts, cache.Options{

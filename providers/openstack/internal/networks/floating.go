@@ -16,12 +16,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/subnetpattern"
 )
 
-// ExternalNetworkAmbiguous is the reason of the warning that there are several external
-// networks to choose from.
-const ExternalNetworkAmbiguous service.Reason = "LoadBalancerExternalNetworkAmbiguous"
-
-const ipv4 = 4
-
 // Place is where a new floating IP comes from.
 type Place struct {
 	// NetworkID is the external network. It is empty if there is none.
@@ -31,15 +25,16 @@ type Place struct {
 	SubnetIDs []string
 }
 
-// Place returns where a new floating IP of a Service comes from. A network that is not
-// found is a warning. Without an own network-id it is [Finder.External]. Errors mean
-// apierr.ErrInvalid if the settings lead to nothing.
-func (f *Finder) Place(ctx context.Context, wanted request.FloatingIP) (Place, []service.Warning, error) {
+// Place returns where a new floating IP of a Service comes from, whose VIP is in a subnet that
+// is empty if it is not known. A network that is not found is a warning. Without an own
+// network-id it is [Finder.External]. Errors mean apierr.ErrInvalid if the settings lead to
+// nothing.
+func (f *Finder) Place(ctx context.Context, wanted request.FloatingIP, vipSubnet string) (Place, []service.Warning, error) {
 	place := Place{NetworkID: wanted.NetworkID}
 	var warnings []service.Warning
 	var err error
 	if place.NetworkID == "" {
-		place.NetworkID, warnings, err = f.External(ctx)
+		place.NetworkID, warnings, err = f.External(ctx, vipSubnet)
 	}
 	if err != nil || place.NetworkID == "" {
 		return Place{}, warnings, err
@@ -56,70 +51,6 @@ func (f *Finder) Place(ctx context.Context, wanted request.FloatingIP) (Place, [
 	}
 
 	return place, warnings, nil
-}
-
-// external is the choice among the external networks.
-type external struct {
-	id string
-	// others is how many more there are to choose from.
-	others int
-}
-
-// errNoExternal means that the search had a complete result without a network.
-var errNoExternal = apierr.Mark(apierr.ErrNotFound, errors.New("the project can see no external network with an IPv4 subnet"))
-
-// External returns the external network with the smallest ID among those that have a
-// subnet which is IPv4 or not visible. The result is kept for [Options].MaxAge. If there
-// is none, the ID is empty and there is a warning; if there are several, the warning says
-// which one was chosen.
-func (f *Finder) External(ctx context.Context) (string, []service.Warning, error) {
-	found, err := f.external.Get(ctx)
-	if errors.Is(err, errNoExternal) {
-		return "", []service.Warning{service.Warn(request.ExternalNetworkSearchFailed, "No network for floating IPs: %v", err)}, nil
-	}
-	if err != nil {
-		return "", nil, fmt.Errorf("find external network: %w", err)
-	}
-	if found.others == 0 {
-		return found.id, nil, nil
-	}
-
-	return found.id, []service.Warning{service.Warn(ExternalNetworkAmbiguous,
-		"Network %s is used for floating IPs, the first by ID of %d external networks. To choose another one, set floating-network-id in the cloud-config or annotation %s",
-		found.id, found.others+1, request.AnnotationFloatingNetworkID)}, nil
-}
-
-// findExternal reads the external networks.
-func (f *Finder) findExternal(ctx context.Context) (external, error) {
-	networks, err := f.api.ExternalNetworks(ctx)
-	if err != nil {
-		return external{}, err
-	}
-	ids := make([]string, 0, len(networks))
-	for _, network := range networks {
-		ids = append(ids, network.ID)
-	}
-	visible, err := f.api.SubnetsByNetwork(ctx, ids)
-	if err != nil {
-		return external{}, err
-	}
-	versions := make(map[string]int, len(visible))
-	for _, subnet := range visible {
-		versions[subnet.ID] = subnet.Version
-	}
-	usable := slices.DeleteFunc(networks, func(n *client.NetworkInfo) bool {
-		return !slices.ContainsFunc(n.Subnets, func(id string) bool {
-			version, seen := versions[id]
-
-			return !seen || version == ipv4
-		})
-	})
-	if len(usable) == 0 {
-		return external{}, errNoExternal
-	}
-	first := slices.MinFunc(usable, func(a, b *client.NetworkInfo) int { return cmp.Compare(a.ID, b.ID) })
-
-	return external{id: first.ID, others: len(usable) - 1}, nil
 }
 
 // CheckSubnet returns an error if a subnet is known not to be one of a network. That it
