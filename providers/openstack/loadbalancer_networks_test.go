@@ -1,11 +1,16 @@
 package openstack
 
 import (
+	"maps"
+	"net/netip"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestLoadBalancerReachableNetwork (OS-LB-14): of several external networks, the floating IP
@@ -43,4 +48,37 @@ func TestLoadBalancerReachableNetwork(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLoadBalancerInvisibleSubnet (OS-LB-18): the CIDR of a subnet is read once, and that the
+// project cannot see it counts for ten minutes. A failed read is no verdict.
+func TestLoadBalancerInvisibleSubnet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		foreign := b.AddNetwork(openstack.NetworkSpec{Name: "foreign", Project: openstack.ProjectOther})
+		hidden := b.AddSubnet(openstack.SubnetSpec{Network: foreign, CIDR: "10.5.0.0/24"})
+		var p prefixes
+		ids := []string{b.subnet, hidden}
+		look := func(reason string, calls int) {
+			t.Helper()
+			b.Interceptor().Reset()
+			found, err := p.of(bounded(t), b.lb.Network, ids)
+			if want := map[string]netip.Prefix{b.subnet: netip.MustParsePrefix("10.0.0.0/16")}; err != nil || !maps.Equal(found, want) {
+				t.Errorf("%s: %v, %v", reason, found, err)
+			}
+			if n := b.Interceptor().Count("neutron.ListSubnets"); n != calls {
+				t.Errorf("%s: %d calls, want %d", reason, n, calls)
+			}
+		}
+		b.Interceptor().Inject("neutron.ListSubnets", simserver.Nth(1), openstack.Denied())
+		if found, err := p.of(bounded(t), b.lb.Network, ids); err == nil {
+			t.Errorf("a failed read: %v", found)
+		}
+		look("the first look", 1)
+		time.Sleep(networks.DefaultMaxAge - time.Second)
+		look("it is invisible", 0)
+		time.Sleep(time.Second)
+		look("it may be visible by now", 1)
+	})
 }

@@ -3,6 +3,7 @@ package networks
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -40,8 +41,8 @@ const (
 
 // Options are the times of a Finder. Zero fields have the defaults.
 type Options struct {
-	// MaxAge is how long external networks, what routers connect with them, and the subnets
-	// of servers are kept.
+	// MaxAge is how long external networks, what routers connect with them, their subnets,
+	// also that one is invisible, and the subnets of servers are kept.
 	MaxAge time.Duration
 	// Clock is that of all ages. Default: the real one.
 	Clock clock.PassiveClock
@@ -55,6 +56,8 @@ type Finder struct {
 	external *cache.Value[[]string]
 	// gateways has the IDs of the networks that routers connect a subnet with, by its ID.
 	gateways *cache.Cache[string, []string]
+	// subnets has subnets of floating IPs by their IDs.
+	subnets *cache.Cache[string, *client.Subnet]
 	// ports has the addresses of servers, by a list of their IDs.
 	ports *cache.Cache[string, addresses]
 }
@@ -72,9 +75,22 @@ func New(api API, options Options) *Finder {
 	f.gateways = cache.New(f.readGateways, cache.Options{
 		TTL: options.MaxAge, Timeout: readTimeout, Clock: options.Clock,
 	})
+	f.subnets = cache.New(f.api.GetSubnet, cache.Options{
+		TTL: options.MaxAge, Timeout: readTimeout, Clock: options.Clock, KeepError: f.keepInvisible,
+	})
 	f.ports = cache.New(f.readPorts, cache.Options{
 		TTL: options.MaxAge, Size: maxChunks, Timeout: readTimeout, Clock: options.Clock,
 	})
 
 	return f
+}
+
+// keepInvisible returns how long an error about a subnet is kept: that the project cannot see
+// it changes as seldom as the subnet.
+func (f *Finder) keepInvisible(err error) time.Duration {
+	if errors.Is(err, client.ErrInvisible) {
+		return f.options.MaxAge
+	}
+
+	return 0
 }

@@ -56,7 +56,7 @@ func (f *Finder) Place(ctx context.Context, wanted request.FloatingIP, vipSubnet
 // CheckSubnet returns an error if a subnet is known not to be one of a network. That it
 // cannot be seen is no verdict: Neutron takes the ID nevertheless, or refuses it.
 func (f *Finder) CheckSubnet(ctx context.Context, id, network string) error {
-	subnet, err := f.api.GetSubnet(ctx, id)
+	subnet, err := f.subnets.Get(ctx, id)
 	switch {
 	case errors.Is(err, client.ErrInvisible):
 		return nil

@@ -148,35 +148,52 @@ func TestFloatingSubnets(t *testing.T) {
 // A subnet is refused only if it is seen in another network.
 func TestCheckSubnet(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, openstack.Options{})
-	own, foreign := f.addExternal(2, true), f.addExternal(3, false)
-	visible := f.AddSubnet(openstack.SubnetSpec{Network: own, CIDR: "198.51.100.0/24"})
-	hidden := f.AddSubnet(openstack.SubnetSpec{Network: foreign, CIDR: "203.0.113.0/24"})
+	const visible, hidden = 4, 5
 	for name, tc := range map[string]struct {
-		reason, subnet string
-		fault          simserver.Fault
-		want           error
+		reason string
+		subnet int
+		fault  simserver.Fault
+		want   error
+		calls  int
 	}{
-		"Same":        {reason: "it is of the network", subnet: visible},
-		"Other":       {reason: "it is of another network", subnet: visible, want: apierr.ErrInvalid},
-		"Invisible":   {reason: "Neutron decides", subnet: hidden},
-		"Missing":     {reason: "that looks the same", subnet: id(9)},
-		"Forbidden":   {reason: "Neutron decides", subnet: visible, fault: openstack.Denied()},
-		"Unavailable": {reason: "nothing is known", subnet: visible, fault: openstack.Proxy(503, ""), want: apierr.ErrUnavailable},
-		"Proxy404":    {reason: "nothing is known", subnet: visible, fault: openstack.Proxy(404, ""), want: apierr.ErrUnavailable},
-		"NoID":        {reason: "no path of a URL", subnet: "x/y", want: apierr.ErrInvalid},
+		"Same":        {reason: "it is of the network", subnet: visible, calls: 1},
+		"Other":       {reason: "it is of another network", subnet: visible, want: apierr.ErrInvalid, calls: 1},
+		"Invisible":   {reason: "Neutron decides", subnet: hidden, calls: 1},
+		"Missing":     {reason: "that looks the same", subnet: 9, calls: 1},
+		"Forbidden":   {reason: "Neutron decides", subnet: visible, fault: openstack.Denied(), calls: 1},
+		"Unavailable": {reason: "nothing is known", subnet: visible, fault: openstack.Proxy(503, ""), want: apierr.ErrUnavailable, calls: 2},
+		"Proxy404":    {reason: "nothing is known", subnet: visible, fault: openstack.Proxy(404, ""), want: apierr.ErrUnavailable, calls: 2},
+		"NoID":        {reason: "no path of a URL", want: apierr.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			network := own
+			t.Parallel()
+			f := newFixture(t, openstack.Options{})
+			network, foreign := f.addExternal(2, true), f.addExternal(3, false)
+			f.AddSubnet(openstack.SubnetSpec{ID: id(visible), Network: network, CIDR: "198.51.100.0/24"})
+			f.AddSubnet(openstack.SubnetSpec{ID: id(hidden), Network: foreign, CIDR: "203.0.113.0/24"})
 			if name == "Other" {
 				network = foreign
 			}
 			if tc.fault != nil {
-				defer f.Interceptor().Inject(opSubnet, simserver.Always(), tc.fault).Remove()
+				f.Interceptor().Inject(opSubnet, simserver.Always(), tc.fault)
 			}
-			if err := f.CheckSubnet(bounded(t), tc.subnet, network); !errors.Is(err, tc.want) {
-				t.Errorf("%s: error %v, want %v", tc.reason, err, tc.want)
+			subnet := id(tc.subnet)
+			if tc.subnet == 0 {
+				subnet = "x/y"
 			}
+			for range 2 {
+				if err := f.CheckSubnet(bounded(t), subnet, network); !errors.Is(err, tc.want) {
+					t.Errorf("%s: error %v, want %v", tc.reason, err, tc.want)
+				}
+			}
+			if tc.subnet == 0 {
+				return
+			}
+			f.wantCalls(t, tc.reason+", for ten minutes", map[string]int{opSubnet: tc.calls})
+			f.Interceptor().Clear()
+			f.tick(networks.DefaultMaxAge)
+			_ = f.CheckSubnet(bounded(t), subnet, network)
+			f.wantCalls(t, "it is read again", map[string]int{opSubnet: tc.calls + 1})
 		})
 	}
 }
