@@ -110,7 +110,7 @@ type LoadBalancerClass struct {
 // Networks defines where the addresses of load balancers come from.
 type Networks struct {
 	// FloatingNetworkID is the ID of the external network of floating IPs.
-	// Default: the external network with the smallest ID
+	// Default: the external network that a router leads to, else that with the smallest ID
 	FloatingNetworkID string `gcfg:"floating-network-id"`
 	// FloatingSubnetID is the ID of the subnet of floating IPs. It takes precedence over
 	// floating-subnet and floating-subnet-tags.

@@ -57,7 +57,7 @@ const (
 	// value selects the network as if the cloud-config had none.
 	//
 	// Type: ID
-	// Default: floating-network-id of the cloud-config, else the external network with the smallest ID
+	// Default: floating-network-id of the cloud-config, else the external network that a router leads to, else that with the smallest ID
 	// Applies to: external load balancers
 	AnnotationFloatingNetworkID annotation.Name = annotationPrefix + "floating-network-id"
 
